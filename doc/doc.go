@@ -1,0 +1,30 @@
+// Package doc reads JSON values straight from their text.
+//
+// A document is kept, from the moment it is accepted to the moment it is served, as the bytes that the client
+// sent, less its blanks. Nothing is decoded into maps: a Value is a view on a piece of that text, and reading one
+// field of a document costs a walk to that field and no allocation.
+//
+// # Accepting
+//
+// Parse is the gate. It reads the bytes once, and in that one pass checks the grammar (RFC 8259 to the letter),
+// the UTF-8, the depth and the range of numbers, refuses names that occur twice in one object, drops the
+// properties that the server itself provides, and copies the rest. Behind the gate nobody checks again: all other
+// functions take text that Parse or Valid has accepted, and what they answer for other text means nothing.
+//
+// Two liberties are left to clients because they cannot be had otherwise. A lone surrogate, which JavaScript can
+// send as "\ud800", is accepted and kept as it was spelled; whoever reads the string sees U+FFFD in its place.
+// And numbers keep their spelling, even where a double cannot tell them from their neighbours.
+//
+// # Comparing
+//
+// Values have the order of Cosmos DB: undefined < null < false < true < numbers < strings < arrays < objects.
+// Undefined is a value like the others; it is the zero Value, and what a missing property reads as. Numbers
+// compare as doubles, strings by code point. Three things express the same order and agree on every pair: Compare,
+// Equal, and the bytes of AppendOrdered, which is how values become keys.
+//
+// # How long a Value lives
+//
+// A Value points into the bytes that it was made from, and so does what Raw and Each hand out. The bytes must not
+// change while it is in use; Clone detaches it. Str always returns a copy, since a string that changes later is
+// nothing anybody guards against.
+package doc
