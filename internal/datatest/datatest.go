@@ -1,0 +1,200 @@
+package datatest
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var rewrite = flag.Bool("rewrite", false, "replace the expected outputs in the golden files that are run")
+
+// A Case is one command of a file with its arguments and its input.
+type Case struct {
+	Cmd   string
+	Args  []string          // positional arguments
+	KV    map[string]string // key=value arguments
+	Input string            // the lines below the command, each with its newline
+	Pos   string            // file:line of the command
+
+	expected string
+	t        *testing.T
+}
+
+// Run runs the cases of the file at path in order and compares what fn returns for each with the output expected.
+// A missing newline at the end of the output is not a difference.
+func Run(t *testing.T, path string, fn func(t *testing.T, c *Case) string) {
+	t.Helper()
+	diffs, err := runFile(path, *rewrite, func(c *Case) string {
+		c.t = t
+		return fn(t, c)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range diffs {
+		t.Error(d)
+	}
+}
+
+// Walk runs every file below dir, each in a subtest named by its path inside dir. Files whose names begin with a
+// dot are left out. A directory without a file is an error: such a test would pass whatever happens.
+func Walk(t *testing.T, dir string, fn func(t *testing.T, c *Case) string) {
+	t.Helper()
+	files, err := filesBelow(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatalf("%s holds no file", dir)
+	}
+	for _, f := range files {
+		t.Run(filepath.ToSlash(f), func(t *testing.T) { Run(t, filepath.Join(dir, f), fn) })
+	}
+}
+
+func filesBelow(dir string) (files []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		files = append(files, rel)
+		return err
+	})
+	return files, err
+}
+
+// runFile runs the cases of one file and returns a report for each that differs. With update it writes what fn
+// returned into the file instead.
+func runFile(path string, update bool, fn func(*Case) string) (diffs []string, err error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	sections, err := parse(filepath.ToSlash(path), string(src))
+	if err != nil {
+		return nil, err
+	}
+	var out strings.Builder
+	for _, s := range sections {
+		out.WriteString(joinLines(s.kept))
+		if s.c == nil {
+			continue
+		}
+		got := fn(s.c)
+		if got != "" && !strings.HasSuffix(got, "\n") {
+			got += "\n"
+		}
+		if !update && got != s.c.expected {
+			diffs = append(diffs, s.c.report(got))
+		}
+		if err := s.c.print(&out, got); err != nil {
+			return nil, err
+		}
+	}
+	if !update || out.String() == string(src) {
+		return diffs, nil
+	}
+	return nil, os.WriteFile(path, []byte(out.String()), 0o644)
+}
+
+// report describes the difference between got and the output expected.
+func (c *Case) report(got string) string {
+	lines := func(s string) []string { return strings.Split(strings.TrimSuffix(s, "\n"), "\n") }
+	return fmt.Sprintf("%s: %s: the output differs (-expected +got; -rewrite takes it over):\n%s",
+		c.Pos, c.Cmd, cmp.Diff(lines(c.expected), lines(got)))
+}
+
+// print writes the output got behind the fence of c, between doubled fences where it cannot stand alone.
+func (c *Case) print(w *strings.Builder, got string) error {
+	const double = fence + "\n" + fence + "\n"
+	if !strings.Contains("\n"+got, "\n\n") && !strings.HasPrefix(got, fence+"\n") {
+		w.WriteString(got)
+		return nil
+	}
+	if strings.Contains("\n"+got, "\n"+double+"\n") {
+		return &SyntaxError{c.Pos, "an output cannot hold two lines ---- and a blank one after them"}
+	}
+	w.WriteString(fence + "\n" + got + double)
+	return nil
+}
+
+// Fatalf ends the test with a message that begins with the position of the case.
+func (c *Case) Fatalf(format string, args ...any) {
+	c.t.Helper()
+	c.t.Fatalf("%s: %s: %s", c.Pos, c.Cmd, fmt.Sprintf(format, args...))
+}
+
+// Unknown ends the test: the function under test has no such command.
+func (c *Case) Unknown() string {
+	c.t.Helper()
+	c.Fatalf("unknown command")
+	return ""
+}
+
+// Lines returns the input line by line, without newlines.
+func (c *Case) Lines() []string {
+	if c.Input == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(c.Input, "\n"), "\n")
+}
+
+// Arg returns the positional argument i, counted from 0. A missing one ends the test.
+func (c *Case) Arg(i int) string {
+	c.t.Helper()
+	if i >= len(c.Args) {
+		c.Fatalf("the positional argument %d is missing", i)
+	}
+	return c.Args[i]
+}
+
+// Flag reports whether name stands among the positional arguments.
+func (c *Case) Flag(name string) bool {
+	return slices.Contains(c.Args, name)
+}
+
+// String returns the argument key, or def where it is not given.
+func (c *Case) String(key, def string) string {
+	return named(c, key, def, func(s string) (string, error) { return s, nil })
+}
+
+// Int returns the argument key as a number of base 10, 0x or 0b, or def where it is not given. A malformed one ends the test.
+func (c *Case) Int(key string, def int64) int64 {
+	c.t.Helper()
+	return named(c, key, def, func(s string) (int64, error) { return strconv.ParseInt(s, 0, 64) })
+}
+
+// Bool returns the argument key (true or false), or def where it is not given. A malformed one ends the test.
+func (c *Case) Bool(key string, def bool) bool {
+	c.t.Helper()
+	return named(c, key, def, strconv.ParseBool)
+}
+
+// Duration returns the argument key ("1.5s"), or def where it is not given. A malformed one ends the test.
+func (c *Case) Duration(key string, def time.Duration) time.Duration {
+	c.t.Helper()
+	return named(c, key, def, time.ParseDuration)
+}
+
+func named[T any](c *Case, key string, def T, parse func(string) (T, error)) T {
+	s, ok := c.KV[key]
+	if !ok {
+		return def
+	}
+	v, err := parse(s)
+	if err != nil {
+		c.t.Helper()
+		c.Fatalf("the argument %s: %v", key, err)
+	}
+	return v
+}

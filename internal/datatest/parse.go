@@ -1,0 +1,169 @@
+package datatest
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+const fence = "----"
+
+// A SyntaxError says where a file is not made of cases.
+type SyntaxError struct {
+	Pos    string // file:line
+	Reason string
+}
+
+func (e *SyntaxError) Error() string { return e.Pos + ": " + e.Reason }
+
+// A section is a piece of a file: lines that are kept as they are (comments, blank lines, a case down to its
+// fence), and the case that they end with, which is nil for what follows the last one.
+type section struct {
+	kept []string
+	c    *Case
+}
+
+type parser struct {
+	path  string
+	lines []string
+	next  int // index of the line that is read next
+}
+
+// parse cuts a file into sections.
+func parse(path, src string) ([]section, error) {
+	src = strings.TrimSuffix(strings.ReplaceAll(src, "\r\n", "\n"), "\n")
+	p := &parser{path: path}
+	if src != "" {
+		p.lines = strings.Split(src, "\n")
+	}
+	var out []section
+	for {
+		s, err := p.section()
+		if err != nil {
+			return nil, err
+		}
+		if s.c != nil || len(s.kept) > 0 {
+			out = append(out, s)
+		}
+		if s.c == nil {
+			return out, nil
+		}
+	}
+}
+
+func (p *parser) section() (section, error) {
+	first := p.next
+	for p.next < len(p.lines) && isFiller(p.lines[p.next]) {
+		p.next++
+	}
+	if p.next == len(p.lines) {
+		return section{kept: p.lines[first:]}, nil
+	}
+	c := &Case{Pos: fmt.Sprintf("%s:%d", p.path, p.next+1)}
+	if err := c.parseCommand(p.lines[p.next]); err != nil {
+		return section{}, &SyntaxError{c.Pos, err.Error()}
+	}
+	p.next++
+	body := p.next
+	for p.next < len(p.lines) && p.lines[p.next] != fence {
+		p.next++
+	}
+	if p.next == len(p.lines) {
+		return section{}, &SyntaxError{c.Pos, "the case has no line ----"}
+	}
+	c.Input = joinLines(p.lines[body:p.next])
+	p.next++
+	s := section{kept: p.lines[first:p.next], c: c}
+	return s, p.expected(c)
+}
+
+// expected reads the output that stands after the fence of c.
+func (p *parser) expected(c *Case) error {
+	first := p.next
+	if !p.at(0, fence) {
+		for p.next < len(p.lines) && p.lines[p.next] != "" {
+			p.next++
+		}
+		c.expected = joinLines(p.lines[first:p.next])
+		return nil
+	}
+	for p.next++; p.next < len(p.lines); p.next++ {
+		if p.at(0, fence) && p.at(1, fence) && (p.next+2 == len(p.lines) || p.at(2, "")) {
+			c.expected = joinLines(p.lines[first+1 : p.next])
+			p.next += 2
+			return nil
+		}
+	}
+	return &SyntaxError{c.Pos, "the doubled fence is not closed by two lines ---- and a blank one"}
+}
+
+// at reports whether the line i after the next one is s.
+func (p *parser) at(i int, s string) bool {
+	return p.next+i < len(p.lines) && p.lines[p.next+i] == s
+}
+
+func isFiller(line string) bool {
+	return strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#")
+}
+
+func joinLines(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+var keyOf = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.-]*)=`)
+
+// parseCommand cuts the first line of a case into command, positional and named arguments.
+func (c *Case) parseCommand(line string) error {
+	c.KV = map[string]string{}
+	rest := strings.TrimSpace(line)
+	cut := strings.IndexAny(rest, " \t")
+	if cut < 0 {
+		cut = len(rest)
+	}
+	c.Cmd, rest = rest[:cut], strings.TrimSpace(rest[cut:])
+	for rest != "" {
+		key := ""
+		if m := keyOf.FindStringSubmatch(rest); m != nil {
+			key, rest = m[1], rest[len(m[0]):]
+		}
+		value, tail, err := cutValue(rest)
+		if err != nil {
+			return err
+		}
+		rest = strings.TrimSpace(tail)
+		if key == "" {
+			c.Args = append(c.Args, value)
+			continue
+		}
+		if _, twice := c.KV[key]; twice {
+			return fmt.Errorf("the argument %s is given twice", key)
+		}
+		c.KV[key] = value
+	}
+	return nil
+}
+
+// cutValue takes a word, or a quoted string, from the front of s.
+func cutValue(s string) (value, tail string, err error) {
+	if !strings.HasPrefix(s, `"`) {
+		cut := strings.IndexAny(s, " \t")
+		if cut < 0 {
+			cut = len(s)
+		}
+		return s[:cut], s[cut:], nil
+	}
+	quoted, err := strconv.QuotedPrefix(s)
+	if err != nil {
+		return "", "", fmt.Errorf("the quoted string %s is not closed", s)
+	}
+	tail = s[len(quoted):]
+	if tail != "" && !strings.HasPrefix(tail, " ") && !strings.HasPrefix(tail, "\t") {
+		return "", "", fmt.Errorf("no blank after the quoted string %s", quoted)
+	}
+	value, err = strconv.Unquote(quoted)
+	return value, tail, err
+}

@@ -1,0 +1,7 @@
+package ttl
+
+// The pure part of the pacing, for the golden tests.
+var (
+	Pause   = pause
+	Backoff = backoff
+)

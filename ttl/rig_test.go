@@ -1,0 +1,202 @@
+package ttl_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A yard is what the reaper of these tests sweeps: for each range the seconds at which items expire.
+type yard struct {
+	clock ttl.Clock
+	pace  *eager // for a before that takes its time
+	// before is called at the beginning of each Sweep, outside mu; nil: nothing is.
+	before func(ctx context.Context, r ttl.Range) error
+
+	busy atomic.Bool // a method runs
+
+	mu      sync.Mutex
+	due     map[ttl.Range][]int64
+	calls   []ttl.Range
+	listErr error
+}
+
+func slot(n uint16) ttl.Range { return ttl.Range{Container: 1, Slot: n} }
+
+// put adds n items to r that expire the given time from now.
+func (y *yard) put(r ttl.Range, n int, in time.Duration) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	at := y.clock.Now().Add(in).Unix()
+	for range n {
+		y.due[r] = append(y.due[r], at)
+	}
+	slices.Sort(y.due[r])
+}
+
+func (y *yard) left() (n int) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	for _, due := range y.due {
+		n += len(due)
+	}
+	return n
+}
+
+// took returns the slots that were swept since the last call, "1*3" for three times in a row.
+func (y *yard) took() string {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	var runs []string
+	for calls := y.calls; len(calls) > 0; {
+		n := 1
+		for n < len(calls) && calls[n] == calls[0] {
+			n++
+		}
+		run := fmt.Sprint(calls[0].Slot)
+		if n > 1 {
+			run += fmt.Sprintf("*%d", n)
+		}
+		runs, calls = append(runs, run), calls[n:]
+	}
+	y.calls = nil
+	return strings.Join(runs, " ")
+}
+
+func (y *yard) enter() func() {
+	if !y.busy.CompareAndSwap(false, true) {
+		panic("two methods of the sweeper run at once")
+	}
+	return func() { y.busy.Store(false) }
+}
+
+func (y *yard) Ranges(context.Context) ([]ttl.Range, error) {
+	defer y.enter()()
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	var out []ttl.Range
+	for r := range y.due {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b ttl.Range) int { return int(a.Slot) - int(b.Slot) })
+	return out, y.listErr
+}
+
+func (y *yard) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, error) {
+	defer y.enter()()
+	if y.before != nil {
+		if err := y.before(ctx, r); err != nil {
+			return ttl.Swept{}, err
+		}
+	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.calls = append(y.calls, r)
+	now, due := y.clock.Now().Unix(), y.due[r]
+	n := 0
+	for n < len(due) && n < limit && due[n] <= now {
+		n++
+	}
+	due = due[n:]
+	y.due[r] = due
+	sw := ttl.Swept{Purged: n, Next: math.MaxInt64}
+	if len(due) > 0 {
+		sw.Next, sw.More = due[0], due[0] <= now
+	}
+	return sw, nil
+}
+
+// A tapped clock tells when somebody goes to sleep on it.
+type tapped struct {
+	*ttl.Virtual
+	asleep chan time.Duration
+}
+
+func newTapped() tapped {
+	return tapped{ttl.NewManual(noon), make(chan time.Duration, 10_000)}
+}
+
+func (c tapped) After(d time.Duration) (<-chan time.Time, func()) {
+	ch, stop := c.Virtual.After(d)
+	c.asleep <- d
+	return ch, stop
+}
+
+// An eager clock does not let anybody wait: who sleeps on it moves it on. It keeps what was asked of it.
+type eager struct {
+	*ttl.Virtual
+	mu   sync.Mutex
+	naps []time.Duration
+}
+
+func newEager() *eager { return &eager{Virtual: ttl.NewManual(noon)} }
+
+func (c *eager) After(d time.Duration) (<-chan time.Time, func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.naps = append(c.naps, d)
+	c.Advance(d)
+	return c.Virtual.After(0)
+}
+
+func (c *eager) takeNaps() []time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	naps := c.naps
+	c.naps = nil
+	return naps
+}
+
+// A rig is a reaper with its clocks and its yard.
+type rig struct {
+	*ttl.Reaper
+	yard  *yard
+	clock tapped
+	pace  *eager
+	ended uint64 // rounds that settle has seen end
+}
+
+func newRig(t *testing.T, o ttl.ReaperOptions, prepare func(*yard)) *rig {
+	t.Helper()
+	g := &rig{clock: newTapped(), pace: newEager()}
+	g.yard = &yard{clock: g.clock, pace: g.pace, due: map[ttl.Range][]int64{}}
+	if prepare != nil {
+		prepare(g.yard)
+	}
+	o.Clock = g.clock
+	if o.Pace == nil {
+		o.Pace = g.pace
+	}
+	if o.OnError == nil {
+		o.OnError = func(err error) { t.Errorf("the reaper met %v", err) }
+	}
+	g.Reaper = ttl.OpenReaper(o, g.yard)
+	t.Cleanup(g.Close)
+	return g
+}
+
+// settle waits for the end of the next round. The loop goes to sleep after it, which is the sign to look.
+func (g *rig) settle() {
+	for g.Metrics().Rounds <= g.ended {
+		<-g.clock.asleep
+	}
+	g.ended++
+}
+
+func (g *rig) check(t *testing.T, left int, took string) {
+	t.Helper()
+	if got := g.yard.left(); got != left {
+		t.Errorf("%d items left, want %d", got, left)
+	}
+	if got := g.yard.took(); got != took {
+		t.Errorf("swept slots %q, want %q", got, took)
+	}
+}

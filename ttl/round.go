@@ -1,0 +1,230 @@
+package ttl
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// A visit is what is remembered of a range from one round to the next.
+type visit struct {
+	idleUntil time.Time // on Clock: nothing was expected to expire before; zero while there is more that is due
+	failures  int       // in a row
+	retryAt   time.Time // on Pace: not before, because of the failures
+}
+
+// A batch is the outcome of one call of Sweep.
+type batch struct {
+	Swept
+	took time.Duration
+	err  error // a *RangeError, or nil
+}
+
+func (r *Reaper) loop() {
+	all := true
+	for r.life.Err() == nil {
+		began := r.opts.Clock.Now()
+		select {
+		case <-r.nudge: // this round serves it
+			all = true
+		default:
+		}
+		ended := r.round(all)
+		all = r.sleep(began) || all && !ended
+	}
+}
+
+// sleep waits for the round after the one that began at the given time. It reports whether that one was asked for.
+func (r *Reaper) sleep(began time.Time) (woken bool) {
+	r.wait(r.life, minGap)
+	var tick <-chan time.Time
+	if !r.Metrics().Paused {
+		// Counted from the beginning: a clock that was set on during the round must not be waited for.
+		c, stop := r.opts.Clock.After(began.Add(r.opts.Interval).Sub(r.opts.Clock.Now()))
+		defer stop()
+		tick = c
+	}
+	select {
+	case <-r.nudge:
+		return true
+	case <-tick:
+	case <-r.life.Done():
+	}
+	return false
+}
+
+// wait waits for d on Pace, or until ctx ends.
+func (r *Reaper) wait(ctx context.Context, d time.Duration) {
+	c, stop := r.opts.Pace.After(d)
+	defer stop()
+	select {
+	case <-c:
+	case <-ctx.Done():
+	}
+}
+
+// round sweeps until nothing is due: all ranges, or those whose time has come. It reports whether it got to its end.
+func (r *Reaper) round(all bool) (ended bool) {
+	ctx, cancel := r.startRound()
+	if ctx == nil {
+		return false
+	}
+	defer cancel()
+	began, now := r.opts.Pace.Now(), r.opts.Clock.Now()
+	retried := func(v visit) bool { return !r.opts.Pace.Now().Before(v.retryAt) }
+	queue, err := r.list(ctx, func(v visit) bool { return retried(v) && (all || !now.Before(v.idleUntil)) })
+	for err == nil && len(queue) > 0 {
+		for n := 0; n < passes && err == nil && len(queue) > 0; n++ {
+			queue, err = r.pass(ctx, queue, func(b batch) { r.digest(ctx, b, began) })
+		}
+		if err == nil {
+			queue, err = r.list(ctx, func(v visit) bool { return retried(v) && v.idleUntil.IsZero() })
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err != nil:
+		r.opts.OnError(err)
+		return false
+	}
+	r.endRound()
+	return true
+}
+
+// digest is what the loop does after a batch: it reports the error and makes way for foreground work.
+func (r *Reaper) digest(ctx context.Context, b batch, began time.Time) {
+	if b.err != nil {
+		r.opts.OnError(b.err)
+		return
+	}
+	if b.Purged == 0 && !b.More || r.opts.Load() == 0 {
+		return
+	}
+	if d := pause(b.took, r.opts.Pace.Now().Sub(began)); d > 0 {
+		r.wait(ctx, d)
+	}
+}
+
+// startRound returns the context of a round, which Pause and Close end, or nil when the reaper is paused.
+func (r *Reaper) startRound() (context.Context, context.CancelFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.metrics.Paused {
+		return nil, nil
+	}
+	ctx, cancel := context.WithCancel(r.life)
+	r.halt = cancel
+	return ctx, cancel
+}
+
+func (r *Reaper) endRound() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.metrics.Rounds++
+	r.metrics.LastRound = r.opts.Clock.Now()
+}
+
+// list returns the ranges that there are and for which due holds, and forgets those that are gone.
+func (r *Reaper) list(ctx context.Context, due func(visit) bool) ([]Range, error) {
+	if err := r.take(ctx); err != nil {
+		return nil, err
+	}
+	defer r.give()
+	ranges, err := r.sweeper.Ranges(ctx)
+	if err != nil {
+		r.count(0, ctx.Err() == nil)
+		return nil, fmt.Errorf("list what is to be swept: %w", err)
+	}
+	visits := make(map[Range]visit, len(ranges))
+	var queue []Range
+	for _, rg := range ranges {
+		v := r.visits[rg]
+		visits[rg] = v
+		if due(v) {
+			queue = append(queue, rg)
+		}
+	}
+	r.visits = visits
+	return queue, nil
+}
+
+// pass takes a batch from each range in the queue, hands it to digest and returns the ranges that have more. Its error is that
+// ctx has ended.
+func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(batch)) (left []Range, err error) {
+	for _, rg := range queue {
+		b, err := r.sweep(ctx, rg)
+		if err != nil {
+			return nil, err
+		}
+		if b.More {
+			left = append(left, rg)
+		}
+		digest(b)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.metrics.Backlog = len(left) > 0
+	return left, nil
+}
+
+// sweep takes one batch from rg, when its turn has come, and notes what it brought. Its error is that ctx has ended.
+func (r *Reaper) sweep(ctx context.Context, rg Range) (b batch, err error) {
+	if err := r.take(ctx); err != nil {
+		return b, err
+	}
+	defer r.give()
+	now, began := r.opts.Clock.Now(), r.opts.Pace.Now()
+	b.Swept, b.err = r.sweeper.Sweep(ctx, rg, r.opts.Batch)
+	b.took = r.opts.Pace.Now().Sub(began)
+	switch {
+	case b.err == nil:
+		r.count(b.Purged, false)
+		r.visits[rg] = visit{idleUntil: r.idleUntil(b.Swept, now)}
+		return b, nil
+	case ctx.Err() != nil:
+		return b, ctx.Err()
+	}
+	r.count(0, true)
+	b.Swept, b.err = Swept{}, &RangeError{rg, b.err}
+	failures := r.visits[rg].failures + 1
+	r.visits[rg] = visit{failures: failures, retryAt: r.opts.Pace.Now().Add(backoff(failures))}
+	return b, nil
+}
+
+// idleUntil returns when a range that was swept at the given time is to be swept again.
+func (r *Reaper) idleUntil(sw Swept, now time.Time) time.Time {
+	if sw.More {
+		return time.Time{}
+	}
+	until := now.Add(recheck * r.opts.Interval)
+	if sw.Next <= until.Unix() {
+		until = time.Unix(sw.Next, 0)
+	}
+	return until
+}
+
+func (r *Reaper) count(purged int, failed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.metrics.Purged += uint64(purged)
+	if failed {
+		r.metrics.Errors++
+	}
+}
+
+// take waits for the turn to call the sweeper. Without an error, give must follow.
+func (r *Reaper) take(ctx context.Context) error {
+	select {
+	case r.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if ctx.Err() != nil { // select chooses at random where both are ready
+		r.give()
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (r *Reaper) give() { <-r.turn }

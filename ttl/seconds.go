@@ -1,0 +1,162 @@
+package ttl
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
+
+// Seconds is a time to live in whole seconds: Absent, Never, or 1 to Max.
+type Seconds int32
+
+const (
+	// Absent is no ttl on an item, or a container whose TTL is off.
+	Absent Seconds = 0
+	// Never is the -1 of the wire: an item that does not expire, or a container whose TTL is on without a default.
+	Never Seconds = -1
+	// Max is the longest time to live, some 68 years.
+	Max Seconds = math.MaxInt32
+)
+
+// maxToken is how many bytes of a refused token an error keeps: the message goes back to the client.
+const maxToken = 64
+
+// An InvalidError refuses the ttl of an item. Its text is the one of Cosmos DB, which clients print and match.
+type InvalidError struct {
+	Token string // the JSON token as sent, cut after 64 bytes
+}
+
+func (e *InvalidError) Error() string { return invalidText("ttl", e.Token) }
+
+// An InvalidDefaultError refuses the default time to live of a container.
+type InvalidDefaultError struct {
+	Token string // the JSON token as sent, cut after 64 bytes
+}
+
+func (e *InvalidDefaultError) Error() string { return invalidText("defaultTtl", e.Token) }
+
+func invalidText(field, token string) string {
+	return fmt.Sprintf("The input %s '%s' is invalid. Ensure to provide a nonzero positive integer less than or equal to "+
+		"'%d', or '-1' which means never expire.", field, token, Max)
+}
+
+// ParseItem reads the JSON token of an item's ttl: -1 or 1 to Max, in any notation of JSON that gives a whole number (60,
+// 60.0, 6e1). An empty token stands for an item without the field. Anything else, null among it, is an *InvalidError:
+// Cosmos DB refuses such items whether or not TTL is on.
+func ParseItem(token []byte) (Seconds, error) {
+	if len(token) == 0 {
+		return Absent, nil
+	}
+	if s, ok := parseSeconds(token); ok {
+		return s, nil
+	}
+	return Absent, &InvalidError{clip(token)}
+}
+
+// ParseDefault reads the JSON token of a container's defaultTtl: null and an empty token (no such field) are off, -1 and 1
+// to Max are as in ParseItem. Anything else is an *InvalidDefaultError.
+func ParseDefault(token []byte) (Seconds, error) {
+	if len(token) == 0 || string(token) == "null" {
+		return Absent, nil
+	}
+	if s, ok := parseSeconds(token); ok {
+		return s, nil
+	}
+	return Absent, &InvalidDefaultError{clip(token)}
+}
+
+func parseSeconds(token []byte) (Seconds, bool) {
+	v, ok := parseWhole(token)
+	if !ok || v == 0 || v < int64(Never) || v > int64(Max) {
+		return Absent, false
+	}
+	return Seconds(v), true
+}
+
+// clip makes the token fit for a message without cutting a character in two.
+func clip(token []byte) string {
+	if len(token) <= maxToken {
+		return string(token)
+	}
+	end := maxToken
+	for end > maxToken-utf8.UTFMax && !utf8.RuneStart(token[end]) {
+		end--
+	}
+	return string(token[:end]) + "..."
+}
+
+// parseWhole reads a number of JSON whose value is whole and has at most 18 digits. It works on the decimal digits,
+// because a float64 would take 2147483647.0000000001 for a whole number.
+func parseWhole(token []byte) (v int64, ok bool) {
+	s, negative := bytes.CutPrefix(token, []byte{'-'})
+	whole, s := cutDigits(s)
+	if len(whole) == 0 || len(whole) > 1 && whole[0] == '0' {
+		return 0, false
+	}
+	var fraction []byte
+	if tail, dot := bytes.CutPrefix(s, []byte{'.'}); dot {
+		if fraction, s = cutDigits(tail); len(fraction) == 0 {
+			return 0, false
+		}
+	}
+	exponent, ok := parseExponent(s)
+	if !ok {
+		return 0, false
+	}
+	digits := append(append(make([]byte, 0, len(whole)+len(fraction)), whole...), fraction...)
+	exponent -= len(fraction)
+	significant := bytes.TrimRight(digits, "0")
+	exponent += len(digits) - len(significant)
+	significant = bytes.TrimLeft(significant, "0")
+	if len(significant) == 0 {
+		return 0, true
+	}
+	if exponent < 0 || len(significant)+exponent > 18 {
+		return 0, false
+	}
+	for _, d := range significant {
+		v = v*10 + int64(d-'0')
+	}
+	for range exponent {
+		v *= 10
+	}
+	if negative {
+		v = -v
+	}
+	return v, true
+}
+
+// parseExponent reads what follows the digits of a number: nothing, or e, a sign and digits. What is out of all proportion
+// is cut to a value that is so, too, but can be added to a length.
+func parseExponent(s []byte) (exponent int, ok bool) {
+	if len(s) == 0 {
+		return 0, true
+	}
+	if s[0] != 'e' && s[0] != 'E' {
+		return 0, false
+	}
+	s, negative := bytes.CutPrefix(s[1:], []byte{'-'})
+	if !negative {
+		s, _ = bytes.CutPrefix(s, []byte{'+'})
+	}
+	digits, tail := cutDigits(s)
+	if len(digits) == 0 || len(tail) > 0 {
+		return 0, false
+	}
+	for _, d := range digits {
+		exponent = min(exponent*10+int(d-'0'), 1<<30)
+	}
+	if negative {
+		exponent = -exponent
+	}
+	return exponent, true
+}
+
+func cutDigits(s []byte) (digits, tail []byte) {
+	n := 0
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	return s[:n], s[n:]
+}

@@ -1,0 +1,190 @@
+package ttl_test
+
+import (
+	"encoding/json"
+	"flag"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A simulation is the definition of expiry, second by second and without floors: an item is dead for good as soon as there
+// was a moment, at or after its insertion, at which the default then in force called it expired. A lease hides that
+// for a time. The Policy under test goes along.
+type simulation struct {
+	now    int64
+	rule   ttl.Seconds
+	items  []*mortal
+	policy ttl.Policy
+	met    *simStats
+}
+
+type mortal struct {
+	ttl.Life
+	dead bool // the default in force has called it expired
+	told bool // a reader has been told so
+}
+
+// simStats counts the answers that the timelines have met, so that the test cannot pass on dull ones.
+type simStats struct {
+	timelines int
+	expired   int // expired by the rule in force
+	final     int // expired by a floor alone: the rule in force would let it live
+	leased    int // dead but for a lease
+	spared    int // below a floor that does not count for it
+	living    int
+}
+
+// plainly is the rule of one default, without a past and without leases.
+func plainly(l ttl.Life, rule ttl.Seconds, now int64) bool {
+	switch {
+	case l.Own > 0:
+		return rule != ttl.Absent && l.TS+int64(l.Own) <= now
+	case l.Own == ttl.Never:
+		return false
+	default:
+		return rule > 0 && l.TS+int64(rule) <= now
+	}
+}
+
+// judge lets the default in force speak at the present moment.
+func (s *simulation) judge() {
+	for _, m := range s.items {
+		m.dead = m.dead || plainly(m.Life, s.rule, s.now)
+	}
+}
+
+func (s *simulation) expired(m *mortal) bool { return m.dead && s.now >= m.LeaseUntil }
+
+func (s *simulation) tick(seconds int) {
+	for range seconds {
+		s.now++
+		s.judge()
+	}
+}
+
+func (s *simulation) change(next ttl.Seconds) {
+	s.rule = next
+	s.judge()
+	s.policy = s.policy.With(next, s.now)
+}
+
+func (s *simulation) put(back int64, own ttl.Seconds) {
+	s.items = append(s.items, &mortal{Life: ttl.Life{TS: s.now - back, Own: own, Generation: s.policy.Generation}})
+	s.judge()
+}
+
+// lease gives item i a lease, or ends the one it has. What has expired cannot be leased.
+func (s *simulation) lease(i int, seconds int64) {
+	if len(s.items) == 0 {
+		return
+	}
+	if m := s.items[i%len(s.items)]; !s.expired(m) {
+		m.LeaseUntil = s.now + seconds
+	}
+}
+
+// compare holds every answer of the policy against the simulation.
+func (s *simulation) compare(t *rapid.T) {
+	inheritTS, due := s.policy.Cutoffs(s.now)
+	for _, m := range s.items {
+		want, got := s.expired(m), s.policy.Expired(m.Life, s.now)
+		if got != want {
+			t.Fatalf("at %d: %+v: Expired says %t", s.now, *m, got)
+		}
+		if m.told && !got {
+			t.Fatalf("at %d: %+v came back", s.now, *m)
+		}
+		m.told = got
+		if at, ok := s.policy.ExpiresAt(m.Life); (ok && at <= s.now) != want {
+			t.Fatalf("at %d: %+v: ExpiresAt says %d, %t", s.now, *m, at, ok)
+		}
+		proposed := m.Own == ttl.Absent && m.TS <= inheritTS || m.Own > 0 && m.TS+int64(m.Own) <= due
+		if want && !(proposed && s.policy.Active()) {
+			t.Fatalf("at %d: %+v is expired and beyond the cutoffs %d and %d", s.now, *m, inheritTS, due)
+		}
+		s.met.count(m, want, plainly(m.Life, s.rule, s.now), proposed)
+	}
+}
+
+func (st *simStats) count(m *mortal, expired, plainly, proposed bool) {
+	switch {
+	case expired && plainly:
+		st.expired++
+	case expired:
+		st.final++
+	case m.dead:
+		st.leased++
+	case proposed:
+		st.spared++
+	default:
+		st.living++
+	}
+}
+
+var (
+	setting = rapid.OneOf(rapid.SampledFrom([]int{0, -1}), rapid.IntRange(1, 30))
+	backs   = rapid.OneOf(rapid.Just(0), rapid.Just(0), rapid.IntRange(-5, 60))
+)
+
+// TestPolicyIsTheSimulation runs random timelines of ticks, changes of the default, ordinary and back-dated writes and
+// leases on both, and compares every answer of Policy after every event.
+func TestPolicyIsTheSimulation(t *testing.T) {
+	const timelines = 100_000
+	setChecks(t, timelines)
+	var met simStats
+	rapid.Check(t, func(t *rapid.T) {
+		first := ttl.Seconds(setting.Draw(t, "default"))
+		s := simulation{now: 100, rule: first, policy: ttl.Policy{Default: first}, met: &met}
+		for range rapid.IntRange(4, 24).Draw(t, "events") {
+			s.step(t)
+			s.compare(t)
+		}
+		for range 3 {
+			s.tick(1)
+			s.compare(t)
+		}
+		// Stored and read back it is the same policy; one that With cannot have made is refused.
+		if err := json.Unmarshal([]byte(marshal(t, s.policy)), &s.policy); err != nil {
+			t.Fatal(err)
+		}
+		s.compare(t)
+		met.timelines++
+	})
+	t.Logf("%+v", met)
+	if met.timelines < timelines || met.expired < timelines || met.living < timelines || met.leased < timelines/10 ||
+		met.spared < timelines/10 || met.final < timelines/10 {
+		t.Errorf("the timelines have met too little: %+v", met)
+	}
+}
+
+func (s *simulation) step(t *rapid.T) {
+	switch rapid.IntRange(0, 7).Draw(t, "event") {
+	case 0, 1, 2:
+		s.put(int64(backs.Draw(t, "back")), ttl.Seconds(setting.Draw(t, "ttl")))
+	case 3, 4:
+		s.tick(rapid.IntRange(1, 12).Draw(t, "seconds"))
+	case 5, 6:
+		s.change(ttl.Seconds(setting.Draw(t, "default")))
+	case 7:
+		s.lease(rapid.IntRange(0, 9).Draw(t, "item"), int64(rapid.IntRange(0, 20).Draw(t, "for")))
+	}
+}
+
+// setChecks makes rapid run n checks in this test.
+func setChecks(t *testing.T, n int) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks").Value
+	before := checks.String()
+	if err := checks.Set(strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := checks.Set(before); err != nil {
+			t.Error(err)
+		}
+	})
+}

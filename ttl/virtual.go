@@ -1,0 +1,255 @@
+package ttl
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+)
+
+// MaxRate is the highest speed of a Virtual clock: more than eleven days in a second.
+const MaxRate = 1e6
+
+// A Virtual clock derives its time from another clock, its base. It can be frozen, set, advanced and run at another speed,
+// and it is safe for any number of goroutines.
+//
+// Its timers are deadlines in its own time: they fire, in the order of their deadlines and before the call returns, when Set,
+// Advance or Restore takes it past them, and they wait longer when it is set back. A frozen clock keeps them in a list. A
+// running one has one timer of its base for the earliest of them. There is no goroutine to close.
+//
+// Its time stays between the years 1 and 9999, which is what RFC 3339 can write. How far back it may be set is for its
+// owner to say; it obeys.
+type Virtual struct {
+	base Clock
+
+	mu      sync.Mutex
+	state   State
+	waiters []*waiter // by deadline
+	disarm  func()    // releases the timer of the base, or nil
+}
+
+// A State is what a Virtual clock is made of: it reads At + Rate × (the base's time − Mark). It is stored with the data, as
+// JSON, so that the clock runs on from where it was.
+type State struct {
+	At   time.Time `json:"at"`
+	Mark time.Time `json:"mark"`
+	Rate float64   `json:"rate"` // 0: frozen, 1: as fast as the base
+}
+
+// A RateError refuses the speed of a clock: it must be from 0 to MaxRate.
+type RateError struct{ Rate float64 }
+
+func (e *RateError) Error() string {
+	return fmt.Sprintf("the rate of a clock must be from 0 to %g, not %g", float64(MaxRate), e.Rate)
+}
+
+type waiter struct {
+	deadline time.Time
+	fire     func(now time.Time)
+}
+
+var (
+	minTime = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+)
+
+// NewVirtual returns a clock that shows the time of base and runs with it.
+func NewVirtual(base Clock) *Virtual {
+	now := base.Now().Round(0)
+	return &Virtual{base: base, state: State{At: clamp(now), Mark: now, Rate: 1}}
+}
+
+// NewManual returns a clock that is frozen at the given time: the clock of tests.
+func NewManual(at time.Time) *Virtual {
+	v := NewVirtual(Real{})
+	v.state.At, v.state.Rate = clamp(at), 0
+	return v
+}
+
+// Now returns the clock's time, in UTC and without a monotonic reading.
+func (v *Virtual) Now() time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.now()
+}
+
+// After implements Clock.
+func (v *Virtual) After(d time.Duration) (c <-chan time.Time, stop func()) {
+	ch := make(chan time.Time, 1)
+	return ch, v.add(d, func(now time.Time) { ch <- now })
+}
+
+func (v *Virtual) afterFunc(d time.Duration, f func()) (stop func()) {
+	return v.add(d, func(time.Time) { f() })
+}
+
+// Freeze stops the clock at its present time.
+func (v *Virtual) Freeze() {
+	v.change(func(s *State) { s.Rate = 0 })
+}
+
+// Resume lets a frozen clock run on from where it stands, as fast as its base. A running one is left alone.
+func (v *Virtual) Resume() {
+	v.change(func(s *State) {
+		if s.Rate == 0 {
+			s.Rate = 1
+		}
+	})
+}
+
+// Set puts the clock to t. Frozen or running, it stays so.
+func (v *Virtual) Set(t time.Time) {
+	v.change(func(s *State) { s.At = clamp(t) })
+}
+
+// Advance puts the clock on by d, or back where d is negative.
+func (v *Virtual) Advance(d time.Duration) {
+	v.change(func(s *State) { s.At = clamp(s.At.Add(d)) })
+}
+
+// SetRate lets the clock run at rate times the speed of its base from now on; 0 freezes it. A rate that is negative, above
+// MaxRate or no number is a *RateError, and nothing changes.
+func (v *Virtual) SetRate(rate float64) error {
+	if err := checkRate(rate); err != nil {
+		return err
+	}
+	v.change(func(s *State) { s.Rate = rate })
+	return nil
+}
+
+// State returns what Restore needs to let a clock run on, counted from the present moment.
+func (v *Virtual) State() State {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.rebased()
+}
+
+// Restore makes the clock the one that s describes. A clock that ran when s was taken has run ever since, in its own speed,
+// for as long as the base tells. A rate that SetRate refuses is refused here as well.
+func (v *Virtual) Restore(s State) error {
+	if err := checkRate(s.Rate); err != nil {
+		return err
+	}
+	v.change(func(mine *State) { *mine = State{At: clamp(s.at(mine.Mark)), Mark: mine.Mark, Rate: s.Rate} })
+	return nil
+}
+
+func checkRate(rate float64) error {
+	if rate >= 0 && rate <= MaxRate {
+		return nil
+	}
+	return &RateError{rate} // NaN, too
+}
+
+// now returns the clock's time. The caller holds v.mu.
+func (v *Virtual) now() time.Time { return v.state.at(v.base.Now()) }
+
+// rebased returns the state counted from the present moment. The caller holds v.mu.
+func (v *Virtual) rebased() State {
+	now := v.base.Now().Round(0)
+	return State{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
+}
+
+// change applies f to the state, counted from the present moment, and fires what is due then.
+func (v *Virtual) change(f func(*State)) {
+	v.mu.Lock()
+	v.state = v.rebased()
+	f(&v.state)
+	v.fireDue()
+}
+
+// wake is what the timer of the base calls.
+func (v *Virtual) wake() {
+	v.mu.Lock()
+	v.fireDue()
+}
+
+// fireDue takes out the waiters that are due, arms the timer for the next one, releases v.mu, which the caller holds, and only
+// then fires: a waiter may belong to a clock that has this one as its base and asks it for the time.
+func (v *Virtual) fireDue() {
+	now := v.now()
+	n := sort.Search(len(v.waiters), func(i int) bool { return v.waiters[i].deadline.After(now) })
+	due := slices.Clone(v.waiters[:n])
+	v.waiters = slices.Delete(v.waiters, 0, n)
+	v.arm()
+	v.mu.Unlock()
+	for _, w := range due {
+		w.fire(now)
+	}
+}
+
+// add keeps a waiter until the clock has reached its time, or until stop. It fires no other waiter, even one that has become
+// due: a clock that has this one as its base calls it under its own lock, and that other may be its own.
+func (v *Virtual) add(d time.Duration, fire func(time.Time)) (stop func()) {
+	v.mu.Lock()
+	now := v.now()
+	if d <= 0 {
+		v.mu.Unlock()
+		fire(now)
+		return func() {}
+	}
+	defer v.mu.Unlock()
+	w := &waiter{now.Add(d), fire}
+	i := sort.Search(len(v.waiters), func(i int) bool { return v.waiters[i].deadline.After(w.deadline) })
+	v.waiters = slices.Insert(v.waiters, i, w)
+	if i == 0 {
+		v.arm()
+	}
+	return func() { v.remove(w) }
+}
+
+func (v *Virtual) remove(w *waiter) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i := slices.Index(v.waiters, w)
+	if i < 0 {
+		return
+	}
+	v.waiters = slices.Delete(v.waiters, i, i+1)
+	if i == 0 {
+		v.arm()
+	}
+}
+
+// arm replaces the timer of the base by one for the first waiter. The caller holds v.mu.
+func (v *Virtual) arm() {
+	if v.disarm != nil {
+		v.disarm()
+		v.disarm = nil
+	}
+	if len(v.waiters) == 0 || v.state.Rate == 0 {
+		return
+	}
+	left := math.Ceil(float64(v.waiters[0].deadline.Sub(v.now())) / v.state.Rate)
+	// At least a nanosecond: the base must not call back from inside this call. At most an hour: a far deadline costs a rare
+	// wake-up, and is not missed for long when the machine has slept or the base was set.
+	d := time.Duration(min(max(left, 1), float64(time.Hour)))
+	v.disarm = afterFunc(v.base, d, v.wake)
+}
+
+// at returns what a clock in state s reads when its base reads base. It goes by the base's calendar time, not by its
+// monotonic reading: that stands still while the machine sleeps, and means nothing in a state that was stored.
+func (s State) at(base time.Time) time.Time {
+	elapsed := base.Round(0).Sub(s.Mark.Round(0))
+	switch s.Rate {
+	case 0:
+		return s.At
+	case 1:
+		return clamp(s.At.Add(elapsed))
+	}
+	seconds, rest := math.Modf(elapsed.Seconds() * s.Rate)
+	return clamp(time.Unix(s.At.Unix()+int64(seconds), int64(s.At.Nanosecond())+int64(math.Round(rest*1e9))))
+}
+
+// clamp keeps t between the first and the last time, in UTC, and takes its monotonic reading away.
+func clamp(t time.Time) time.Time {
+	switch {
+	case t.Before(minTime):
+		return minTime
+	case t.After(maxTime):
+		return maxTime
+	}
+	return t.Round(0).UTC()
+}
