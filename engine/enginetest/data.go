@@ -1,0 +1,499 @@
+package enginetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+var errRefused = errors.New("refused by the closure")
+
+// testModel compares random transactions with a map: what they read on the way, and what is there after they have
+// committed or failed.
+func testModel(t *testing.T, s *subject) {
+	key := rapid.StringMatching(`a/[a-d]{1,3}`)
+	model := map[string]string{}
+	// What rapid shrinks to must not depend on what ran before.
+	clean := func(t engine.Txn) error { t.DeleteRange(engine.Prefix([]byte("a/"))); return nil }
+	rapid.Check(t, func(rt *rapid.T) {
+		s.update([]string{"a"}, clean)
+		clear(model)
+		for range rapid.IntRange(1, 4).Draw(rt, "transactions") {
+			work := maps.Clone(model)
+			fail := rapid.Bool().Draw(rt, "fail")
+			_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
+				for range rapid.IntRange(1, 12).Draw(rt, "operations") {
+					modelStep(rt, tx, work, key)
+				}
+				if fail {
+					return errRefused
+				}
+				return nil
+			})
+			switch {
+			case fail && !errors.Is(err, errRefused):
+				rt.Fatalf("Update: %v, want the closure's error", err)
+			case !fail && err != nil:
+				rt.Fatalf("Update: %v", err)
+			case !fail:
+				model = work
+			}
+			if err := s.View(ctx, func(r engine.Reader) error {
+				compareScan(rt, r, model, "a/", "b", false)
+				compareScan(rt, r, model, "a/", "b", true)
+				return nil
+			}); err != nil {
+				rt.Fatalf("View: %v", err)
+			}
+		}
+	})
+}
+
+func modelStep(rt *rapid.T, tx engine.Txn, m map[string]string, key *rapid.Generator[string]) {
+	a, b := key.Draw(rt, "a"), key.Draw(rt, "b")
+	switch rapid.IntRange(0, 6).Draw(rt, "step") {
+	case 0, 1:
+		m[a] = b
+		tx.Set([]byte(a), []byte(b))
+	case 2:
+		delete(m, a)
+		tx.Delete([]byte(a))
+	case 3:
+		maps.DeleteFunc(m, func(k, _ string) bool { return a <= k && k < b })
+		tx.DeleteRange(span(a, b))
+	case 4:
+		v, err := tx.Get([]byte(a))
+		if want, ok := m[a]; !ok && !errors.Is(err, engine.ErrNotFound) || ok && (err != nil || string(v) != want) {
+			rt.Fatalf("Get %q: %q, %v; want %q, %v", a, v, err, want, ok)
+		}
+	case 5:
+		compareScan(rt, tx, m, a, b, rapid.Bool().Draw(rt, "reverse"))
+	case 6:
+		compareSeek(rt, tx, m, a, b)
+	}
+}
+
+func between(m map[string]string, start, end string) []string {
+	var want []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if start <= k && k < end {
+			want = append(want, k+"="+m[k])
+		}
+	}
+	return want
+}
+
+func compareScan(rt *rapid.T, r engine.Reader, m map[string]string, start, end string, reverse bool) {
+	want := between(m, start, end)
+	if reverse {
+		slices.Reverse(want)
+	}
+	var got []string
+	it := r.Scan(span(start, end), reverse)
+	for it.Next() {
+		got = append(got, string(it.Key())+"="+string(it.Value()))
+	}
+	if err := it.Close(); err != nil {
+		rt.Fatalf("Scan: %v", err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		rt.Fatalf("Scan [%q, %q) reverse %v (-want +got):\n%s", start, end, reverse, diff)
+	}
+}
+
+// compareSeek seeks in the whole range, steps once, and seeks again.
+func compareSeek(rt *rapid.T, r engine.Reader, m map[string]string, a, b string) {
+	it := r.Scan(span("a/", "b"), false)
+	for _, target := range []string{a, b} {
+		want := between(m, target, "b")
+		var got []string
+		if it.SeekGE([]byte(target)) {
+			got = append(got, string(it.Key())+"="+string(it.Value()))
+			if it.Next() {
+				got = append(got, string(it.Key())+"="+string(it.Value()))
+			}
+		}
+		if diff := cmp.Diff(want[:min(2, len(want))], got); diff != "" && len(want)+len(got) > 0 {
+			rt.Fatalf("SeekGE %q (-want +got):\n%s", target, diff)
+		}
+	}
+	if err := it.Close(); err != nil {
+		rt.Fatalf("Close: %v", err)
+	}
+}
+
+func testReadYourWrites(t *testing.T, s *subject) {
+	s.set("a", "a/1", "old", "a/2", "old", "a/3", "old")
+	s.update([]string{"a"}, func(tx engine.Txn) error {
+		tx.Set([]byte("a/0"), []byte("new"))
+		tx.Set([]byte("a/2"), []byte("new"))
+		tx.Delete([]byte("a/3"))
+		for key, want := range map[string]string{"a/0": "new", "a/1": "old", "a/2": "new", "a/3": "-"} {
+			if got := read(t, tx, key); got != want {
+				t.Errorf("in the transaction %q is %q, want %q", key, got, want)
+			}
+		}
+		want := []string{"a/0=new", "a/1=old", "a/2=new"}
+		if diff := cmp.Diff(want, scan(t, tx, engine.Prefix([]byte("a/")), false)); diff != "" {
+			t.Errorf("scan (-want +got):\n%s", diff)
+		}
+		tx.DeleteRange(span("a/1", "a/3"))
+		tx.Set([]byte("a/1"), []byte("again"))
+		want = []string{"a/1=again", "a/0=new"}
+		if diff := cmp.Diff(want, scan(t, tx, engine.Prefix([]byte("a/")), true)); diff != "" {
+			t.Errorf("reverse scan (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+	s.want("a/1", "again")
+	s.want("a/2", "-")
+}
+
+// testScanWhileWriting deletes what an iterator shows: it goes on over what was there when it was made.
+func testScanWhileWriting(t *testing.T, s *subject) {
+	for _, written := range []bool{false, true} {
+		s.set("a", "a/1", "x", "a/2", "x", "a/3", "x")
+		seen := 0
+		s.update([]string{"a"}, func(tx engine.Txn) error {
+			if written {
+				tx.Set([]byte("a/0"), []byte("x"))
+			}
+			it := tx.Scan(engine.Prefix([]byte("a/")), false)
+			for it.Next() {
+				seen++
+				tx.Delete(it.Key())
+				tx.Set([]byte("a/9"), []byte("later"))
+			}
+			return it.Close()
+		})
+		if want := map[bool]int{false: 3, true: 5}[written]; seen != want {
+			t.Errorf("the iterator showed %d keys, want %d", seen, want)
+		}
+		s.want("a/2", "-")
+		s.want("a/9", "later")
+	}
+}
+
+func testDeleteRange(t *testing.T, s *subject) {
+	all := engine.Range{}
+	left := func() (out []string) {
+		if err := s.View(ctx, func(r engine.Reader) error { out = scan(t, r, all, false); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	s.set("a", "a", "1", "a/1", "1", "b", "1", "\xff\xff", "1")
+	s.update([]string{"a"}, func(tx engine.Txn) error {
+		tx.DeleteRange(span("b", "a")) // upside down: nothing
+		tx.DeleteRange(span("a", "a")) // empty: nothing
+		tx.DeleteRange(engine.Prefix([]byte("a/")))
+		return nil
+	})
+	if diff := cmp.Diff([]string{"a=1", "b=1", "\xff\xff=1"}, left()); diff != "" {
+		t.Errorf("after deleting a prefix (-want +got):\n%s", diff)
+	}
+	s.update([]string{"a"}, func(tx engine.Txn) error {
+		tx.Set([]byte("\xff\xff\xff"), []byte("own"))
+		tx.DeleteRange(engine.Range{Start: []byte("b")})
+		return nil
+	})
+	if diff := cmp.Diff([]string{"a=1"}, left()); diff != "" {
+		t.Errorf("after deleting to the end (-want +got):\n%s", diff)
+	}
+	s.update([]string{"a"}, func(tx engine.Txn) error { tx.DeleteRange(all); tx.DeleteRange(all); return nil })
+	if got := left(); len(got) > 0 {
+		t.Errorf("after deleting everything: %q", got)
+	}
+}
+
+func testBytesAreCopied(t *testing.T, s *subject) {
+	key, value := []byte("a/key"), []byte("value")
+	s.update([]string{"a"}, func(tx engine.Txn) error {
+		tx.Set(key, value)
+		key[2], value[0] = 'X', 'X'
+		tx.Delete(key)
+		key[2] = 'Y'
+		return nil
+	})
+	s.want("a/key", "value")
+
+	const n = 300
+	s.update([]string{"a"}, func(tx engine.Txn) error {
+		for i := range n {
+			tx.Set(fmt.Appendf(nil, "a/%d", i), bytes.Repeat([]byte{byte(i)}, i))
+		}
+		return nil
+	})
+	if err := s.View(ctx, func(r engine.Reader) error {
+		var got [n][]byte
+		for i := range n {
+			var err error
+			if got[i], err = r.Get(fmt.Appendf(nil, "a/%d", i)); err != nil {
+				return err
+			}
+		}
+		for i, v := range got {
+			if !bytes.Equal(v, bytes.Repeat([]byte{byte(i)}, i)) {
+				t.Errorf("value %d has changed before the function returned", i)
+			}
+			_ = append(v, "a caller's append must not reach the next value"...)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testErrorDiscards(t *testing.T, s *subject) {
+	s.set("a", "a/1", "old")
+	before := s.Metrics().Commits
+	_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
+		tx.Set([]byte("a/1"), []byte("new"))
+		tx.Set([]byte("a/2"), []byte("new"))
+		tx.DeleteRange(engine.Prefix([]byte("a/")))
+		return errRefused
+	})
+	if err != errRefused {
+		t.Errorf("Update returns %v, want the closure's error as it is", err)
+	}
+	s.want("a/1", "old")
+	s.want("a/2", "-")
+	if n := s.Metrics().Commits; n != before {
+		t.Errorf("a failed transaction counts as a commit")
+	}
+	if err := s.View(ctx, func(engine.Reader) error { return errRefused }); err != errRefused {
+		t.Errorf("View returns %v, want the closure's error as it is", err)
+	}
+}
+
+func testViewIsOneSnapshot(t *testing.T, s *subject) {
+	s.set("a", "a/1", "old")
+	if err := s.View(ctx, func(r engine.Reader) error {
+		s.set("a", "a/1", "new", "a/2", "new")
+		if got := read(t, r, "a/1") + read(t, r, "a/2"); got != "old-" {
+			t.Errorf("the snapshot shows what was written after it was taken: %q", got)
+		}
+		if diff := cmp.Diff([]string{"a/1=old"}, scan(t, r, engine.Prefix([]byte("a/")), false)); diff != "" {
+			t.Errorf("scan of the snapshot (-want +got):\n%s", diff)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.want("a/1", "new")
+
+	// A View inside an Update reads what is committed.
+	s.update([]string{"a"}, func(tx engine.Txn) error {
+		tx.Set([]byte("a/1"), []byte("newer"))
+		s.want("a/1", "new")
+		return nil
+	})
+}
+
+func testGetter(t *testing.T, s *subject) {
+	g, ok := s.Engine.(engine.Getter)
+	if !ok {
+		return // optional
+	}
+	s.set("a", "a/1", "one")
+	if v, err := g.Get(ctx, []byte("a/1")); err != nil || string(v) != "one" {
+		t.Errorf("Get: %q, %v", v, err)
+	}
+	if _, err := g.Get(ctx, []byte("a/2")); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("Get of an absent key: %v", err)
+	}
+	s.close()
+	if _, err := g.Get(ctx, []byte("a/1")); !errors.Is(err, engine.ErrClosed) {
+		t.Errorf("Get after Close: %v", err)
+	}
+}
+
+func testSurvivesReopen(t *testing.T, s *subject) {
+	s.set("a", "a/1", "one", "a/2", "two", "b/1", "three")
+	s.update([]string{"a"}, func(tx engine.Txn) error {
+		tx.Relax()
+		tx.DeleteRange(engine.Prefix([]byte("b/")))
+		tx.Delete([]byte("a/2"))
+		tx.Set([]byte("a/3"), nil)
+		return nil
+	})
+	for range 2 {
+		s.reopen()
+		s.want("a/1", "one")
+		s.want("a/2", "-")
+		s.want("a/3", "")
+		s.want("b/1", "-")
+	}
+}
+
+func testTooLarge(t *testing.T, s *subject) {
+	half := make([]byte, engine.MaxTxnBytes/2-4)
+	write := func(more string) error {
+		_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
+			tx.Set([]byte("a/1"), half)
+			tx.Set([]byte("a/2"), half)
+			tx.Delete([]byte(more))
+			return nil
+		})
+		return err
+	}
+	if err := write("a/3"); !errors.Is(err, engine.ErrTooLarge) {
+		t.Errorf("a byte too much: %v, want ErrTooLarge", err)
+	}
+	s.want("a/1", "-")
+	if err := write("a/"); err != nil {
+		t.Errorf("the largest transaction: %v", err)
+	}
+	if v := s.get("a/2"); len(v) != len(half) {
+		t.Errorf("the largest transaction stored %d bytes of %d", len(v), len(half))
+	}
+}
+
+func testEmptyKey(t *testing.T, s *subject) {
+	for name, write := range map[string]func(engine.Txn){
+		"Set":    func(tx engine.Txn) { tx.Set(nil, []byte("x")) },
+		"Delete": func(tx engine.Txn) { tx.Delete([]byte{}) },
+	} {
+		_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
+			tx.Set([]byte("a/1"), []byte("x"))
+			write(tx)
+			return nil
+		})
+		if !errors.Is(err, engine.ErrEmptyKey) {
+			t.Errorf("%s: %v, want ErrEmptyKey", name, err)
+		}
+	}
+	s.want("a/1", "-")
+	s.want("", "-")
+}
+
+func testScopes(t *testing.T, s *subject) {
+	nothing := func(engine.Txn) error { return nil }
+	if _, err := s.Update(ctx, nil, nothing); !errors.Is(err, engine.ErrScope) {
+		t.Errorf("no scope: %v, want ErrScope", err)
+	}
+	_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
+		tx.Set([]byte("a/1"), []byte("x"))
+		tx.NextLSN([]byte("b"))
+		return nil
+	})
+	if !errors.Is(err, engine.ErrScope) {
+		t.Errorf("an LSN of another scope: %v, want ErrScope", err)
+	}
+	s.want("a/1", "-")
+	// The same scope twice is the same scope.
+	st := s.update([]string{"b", "a", "b"}, func(tx engine.Txn) error {
+		tx.Set([]byte("b/1"), []byte("x"))
+		tx.NextLSN([]byte("b"))
+		tx.NextLSN([]byte("b"))
+		return nil
+	})
+	if len(st.Last) != 3 || st.Last[0] == 0 || st.Last[1] != 0 || st.Last[2] != st.Last[0] {
+		t.Errorf("stamps %v", st.Last)
+	}
+}
+
+func testClosed(t *testing.T, s *subject) {
+	s.set("a", "a/1", "x")
+	e := s.Engine
+	s.close()
+	never := func() { t.Error("a closure ran after Close") }
+	if err := e.View(ctx, func(engine.Reader) error { never(); return nil }); !errors.Is(err, engine.ErrClosed) {
+		t.Errorf("View: %v", err)
+	}
+	if _, err := e.Update(ctx, keys("a"), func(engine.Txn) error { never(); return nil }); !errors.Is(err, engine.ErrClosed) {
+		t.Errorf("Update: %v", err)
+	}
+	if err := e.Close(); !errors.Is(err, engine.ErrClosed) {
+		t.Errorf("Close: %v", err)
+	}
+	e.Horizon([]byte("a"))
+	e.Metrics()
+}
+
+// testCloseWaits closes while an Update and a View run.
+func testCloseWaits(t *testing.T, s *subject) {
+	e := s.Engine
+	in, out, closed := make(chan bool), make(chan bool), make(chan error, 1)
+	results := make(chan error, 2)
+	go func() {
+		_, err := e.Update(ctx, keys("a"), func(tx engine.Txn) error {
+			in <- true
+			<-out
+			tx.Set([]byte("a/1"), []byte("x"))
+			return nil
+		})
+		results <- err
+	}()
+	go func() {
+		results <- e.View(ctx, func(r engine.Reader) error {
+			in <- true
+			<-out
+			_, err := r.Get([]byte("a/1"))
+			return err
+		})
+	}()
+	<-in
+	<-in
+	go func() { closed <- e.Close() }()
+	select {
+	case <-closed:
+		t.Error("Close did not wait")
+	default:
+	}
+	close(out)
+	for range 2 {
+		if err := <-results; err != nil && !errors.Is(err, engine.ErrNotFound) {
+			t.Errorf("what ran when Close was called: %v", err)
+		}
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	s.open()
+	s.want("a/1", "x")
+}
+
+// testOpenIterator forgets to close iterators, which must not outlive their function, whatever the engine says to it.
+func testOpenIterator(t *testing.T, s *subject) {
+	s.set("a", "a/1", "x")
+	var kept []engine.Iterator
+	_ = s.View(ctx, func(r engine.Reader) error {
+		kept = append(kept, r.Scan(span("a", ""), false), r.Scan(span("a", ""), true))
+		kept[0].Next()
+		return nil
+	})
+	_, _ = s.Update(ctx, keys("a"), func(tx engine.Txn) error {
+		kept = append(kept, tx.Scan(span("a", ""), false))
+		tx.Set([]byte("a/2"), []byte("y"))
+		kept = append(kept, tx.Scan(span("a", ""), false))
+		return nil
+	})
+	for i, it := range kept {
+		if it.Next() || it.SeekGE([]byte("a")) || it.Key() != nil || it.Value() != nil {
+			t.Errorf("iterator %d lives on", i)
+		}
+		_ = it.Close()
+	}
+	// Backwards there is no SeekGE.
+	err := s.View(ctx, func(r engine.Reader) error {
+		it := r.Scan(span("a", ""), true)
+		if it.SeekGE([]byte("a")) {
+			t.Error("SeekGE of a reverse iterator found something")
+		}
+		return it.Close()
+	})
+	if err == nil || strings.TrimSpace(err.Error()) == "" {
+		t.Error("SeekGE of a reverse iterator is not an error")
+	}
+	s.reopen()
+}

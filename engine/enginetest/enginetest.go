@@ -1,0 +1,188 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Opener opens the engine over one body of data, which outlives the engine. It is called again only after the engine
+// that it returned before has been closed.
+type Opener func(t *testing.T) engine.Engine
+
+// Run runs the suite. fresh makes a new, empty body of data.
+func Run(t *testing.T, fresh func(t *testing.T) Opener) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *subject)
+	}{
+		{"Model", testModel},
+		{"ReadYourWrites", testReadYourWrites},
+		{"ScanWhileWriting", testScanWhileWriting},
+		{"DeleteRange", testDeleteRange},
+		{"BytesAreCopied", testBytesAreCopied},
+		{"ErrorDiscards", testErrorDiscards},
+		{"ViewIsOneSnapshot", testViewIsOneSnapshot},
+		{"Getter", testGetter},
+		{"SurvivesReopen", testSurvivesReopen},
+		{"TooLarge", testTooLarge},
+		{"EmptyKey", testEmptyKey},
+		{"Scopes", testScopes},
+		{"Closed", testClosed},
+		{"CloseWaits", testCloseWaits},
+		{"OpenIterator", testOpenIterator},
+
+		{"NoLostUpdate", testNoLostUpdate},
+		{"ScopesRunSideBySide", testScopesRunSideBySide},
+		{"TransfersKeepTheSum", testTransfersKeepTheSum},
+		{"PanicIsCarried", testPanicIsCarried},
+		{"PanicOfAWaiter", testPanicOfAWaiter},
+		{"Context", testContext},
+		{"ContextWhileWaiting", testContextWhileWaiting},
+
+		{"LSNs", testLSNs},
+		{"LSNsGivenBack", testLSNsGivenBack},
+		{"LSNsAcrossReopen", testLSNsAcrossReopen},
+		{"LSNsOfManyScopes", testLSNsOfManyScopes},
+		{"LSNsInCommitOrder", testLSNsInCommitOrder},
+		{"ScopeWithAHistory", testScopeWithAHistory},
+		{"ScopeEmptied", testScopeEmptied},
+		{"ScopeDropped", testScopeDropped},
+		{"Horizon", testHorizon},
+		{"HorizonNeverAhead", testHorizonNeverAhead},
+		{"Relax", testRelax},
+		{"Metrics", testMetrics},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &subject{t: t, opener: fresh(t)}
+			s.open()
+			t.Cleanup(s.close)
+			test.run(t, s)
+		})
+	}
+}
+
+// subject is the engine under test. Its helpers end the test on an error, and belong on the test's own goroutine.
+type subject struct {
+	t      *testing.T
+	opener Opener
+	engine.Engine
+}
+
+var ctx = context.Background()
+
+func (s *subject) open() {
+	s.t.Helper()
+	s.Engine = s.opener(s.t)
+}
+
+func (s *subject) close() {
+	s.t.Helper()
+	if s.Engine == nil {
+		return
+	}
+	e := s.Engine
+	s.Engine = nil
+	if err := e.Close(); err != nil && !errors.Is(err, engine.ErrClosed) {
+		s.t.Errorf("Close: %v", err)
+	}
+}
+
+func (s *subject) reopen() {
+	s.t.Helper()
+	s.close()
+	s.open()
+}
+
+// update runs fn in the scopes, which are given as strings.
+func (s *subject) update(scopes []string, fn func(engine.Txn) error) engine.Stamps {
+	s.t.Helper()
+	st, err := s.Update(ctx, keys(scopes...), fn)
+	if err != nil {
+		s.t.Fatalf("Update: %v", err)
+	}
+	return st
+}
+
+// set writes pairs of keys and values.
+func (s *subject) set(scope string, pairs ...string) {
+	s.t.Helper()
+	s.update([]string{scope}, func(t engine.Txn) error {
+		for i := 0; i < len(pairs); i += 2 {
+			t.Set([]byte(pairs[i]), []byte(pairs[i+1]))
+		}
+		return nil
+	})
+}
+
+// get reads a key; "-" stands for one that is absent.
+func (s *subject) get(key string) (value string) {
+	s.t.Helper()
+	if err := s.View(ctx, func(r engine.Reader) error {
+		value = read(s.t, r, key)
+		return nil
+	}); err != nil {
+		s.t.Fatalf("View: %v", err)
+	}
+	return value
+}
+
+func (s *subject) want(key, want string) {
+	s.t.Helper()
+	if got := s.get(key); got != want {
+		s.t.Errorf("%q is %q, want %q", key, got, want)
+	}
+}
+
+func (s *subject) next(scope string) (lsn uint64) {
+	s.t.Helper()
+	s.update([]string{scope}, func(t engine.Txn) error {
+		lsn = t.NextLSN([]byte(scope))
+		t.Set([]byte(scope+"/last"), []byte{1})
+		return nil
+	})
+	return lsn
+}
+
+func read(t *testing.T, r engine.Reader, key string) string {
+	t.Helper()
+	v, err := r.Get([]byte(key))
+	if errors.Is(err, engine.ErrNotFound) {
+		return "-"
+	}
+	if err != nil {
+		t.Fatalf("Get %q: %v", key, err)
+	}
+	return string(v)
+}
+
+// scan lists the pairs of a range as "key=value".
+func scan(t *testing.T, r engine.Reader, rng engine.Range, reverse bool) (pairs []string) {
+	t.Helper()
+	it := r.Scan(rng, reverse)
+	for it.Next() {
+		pairs = append(pairs, string(it.Key())+"="+string(it.Value()))
+	}
+	if err := it.Close(); err != nil {
+		t.Fatalf("Scan: %v", err)
+	}
+	return pairs
+}
+
+func keys(names ...string) [][]byte {
+	out := make([][]byte, len(names))
+	for i, n := range names {
+		out[i] = []byte(n)
+	}
+	return out
+}
+
+func span(start, end string) engine.Range {
+	r := engine.Range{Start: []byte(start)}
+	if end != "" {
+		r.End = []byte(end)
+	}
+	return r
+}

@@ -1,0 +1,375 @@
+package enginetest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+func testLSNs(t *testing.T, s *subject) {
+	a := s.next("a")
+	if a == 0 {
+		t.Error("an LSN is 0")
+	}
+	st := s.update([]string{"b", "a"}, func(tx engine.Txn) error {
+		tx.Set([]byte("a/1"), nil)
+		for i := range uint64(5) {
+			if got := tx.NextLSN([]byte("a")); got != a+1+i {
+				t.Errorf("the LSNs of one transaction are not consecutive: %d, want %d", got, a+1+i)
+			}
+		}
+		return nil
+	})
+	if !slices.Equal(st.Last, []uint64{0, a + 5}) {
+		t.Errorf("stamps %v, want [0 %d]", st.Last, a+5)
+	}
+	if got := s.next("a"); got != a+6 {
+		t.Errorf("the next transaction got LSN %d, want %d", got, a+6)
+	}
+	if st := s.update([]string{"a"}, func(tx engine.Txn) error { return nil }); !slices.Equal(st.Last, []uint64{0}) {
+		t.Errorf("stamps of a transaction that issued none: %v", st.Last)
+	}
+}
+
+func testLSNsGivenBack(t *testing.T, s *subject) {
+	a := s.next("a")
+	take := func(tx engine.Txn) uint64 {
+		tx.Set([]byte("a/x"), nil)
+		tx.NextLSN([]byte("a"))
+		return tx.NextLSN([]byte("a"))
+	}
+	_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error { take(tx); return errRefused })
+	if !errors.Is(err, errRefused) {
+		t.Fatal(err)
+	}
+	caught(func() {
+		_, _ = s.Update(ctx, keys("a", "b"), func(tx engine.Txn) error { take(tx); panic(errRefused) })
+	})
+	_, err = s.Update(ctx, keys("a"), func(tx engine.Txn) error {
+		take(tx)
+		tx.Set(make([]byte, engine.MaxTxnBytes), nil)
+		return nil
+	})
+	if !errors.Is(err, engine.ErrTooLarge) {
+		t.Fatal(err)
+	}
+	if got := s.next("a"); got != a+1 {
+		t.Errorf("after three failures the next LSN is %d, want %d", got, a+1)
+	}
+	if h := s.Horizon([]byte("a")); h != a+1 {
+		t.Errorf("horizon %d, want %d", h, a+1)
+	}
+	// A failure may also be a scope's first transaction.
+	_, _ = s.Update(ctx, keys("c"), func(tx engine.Txn) error { tx.NextLSN([]byte("c")); return errRefused })
+	c := s.next("c")
+	if h := s.Horizon([]byte("c")); h != c {
+		t.Errorf("horizon %d, want %d", h, c)
+	}
+}
+
+func testLSNsAcrossReopen(t *testing.T, s *subject) {
+	last := map[string]uint64{}
+	for round := range 4 {
+		for _, scope := range []string{"a", "b"} {
+			if h := s.Horizon([]byte(scope)); round > 0 && h != last[scope] {
+				t.Errorf("round %d: before its first use the horizon of %s is %d, want %d", round, scope, h, last[scope])
+			}
+			for range round + 1 {
+				lsn := s.next(scope)
+				if round > 0 && lsn != last[scope]+1 {
+					t.Errorf("round %d: %s goes on with LSN %d, want %d", round, scope, lsn, last[scope]+1)
+				}
+				last[scope] = lsn
+			}
+		}
+		s.reopen()
+	}
+}
+
+func testLSNsOfManyScopes(t *testing.T, s *subject) {
+	const n = 200
+	firsts := make([]uint64, n)
+	together(8, func(w int) {
+		for i := w; i < n; i += 8 {
+			scope := fmt.Appendf(nil, "scope %d", i)
+			_, err := s.Update(ctx, [][]byte{scope}, func(tx engine.Txn) error {
+				firsts[i] = tx.NextLSN(scope)
+				tx.Set(append(scope, '/'), nil)
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	s.reopen()
+	for i, first := range firsts {
+		if got := s.next(fmt.Sprintf("scope %d", i)); got != first+1 {
+			t.Errorf("scope %d goes on with %d, want %d", i, got, first+1)
+		}
+	}
+}
+
+// testLSNsInCommitOrder has a reader check that no snapshot shows an LSN without all that are lower.
+func testLSNsInCommitOrder(t *testing.T, s *subject) {
+	const writers, rounds = 8, 40
+	key := func(lsn uint64) []byte { return binary.BigEndian.AppendUint64([]byte("a/"), lsn) }
+	first := s.Horizon([]byte("a")) + 1
+	stop := make(chan bool)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for {
+			err := s.View(ctx, func(r engine.Reader) error {
+				it, want := r.Scan(engine.Prefix([]byte("a/")), false), first
+				for it.Next() {
+					if lsn := binary.BigEndian.Uint64(it.Key()[2:]); lsn != want {
+						t.Errorf("a snapshot shows LSN %d, but %d is missing", lsn, want)
+						want = lsn
+					}
+					want++
+				}
+				return it.Close()
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	together(writers, func(w int) {
+		for n := range rounds {
+			_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
+				for range 1 + n%3 {
+					tx.Set(key(tx.NextLSN([]byte("a"))), nil)
+				}
+				if n%4 == 3 {
+					return errRefused
+				}
+				return nil
+			})
+			if err != nil && !errors.Is(err, errRefused) {
+				t.Error(err)
+			}
+		}
+	})
+	close(stop)
+	reader.Wait()
+}
+
+func testScopeWithAHistory(t *testing.T, s *subject) {
+	ceiling := binary.BigEndian.AppendUint64(nil, 1<<41)
+	// Set by a transaction of another scope, before the scope's first use.
+	s.update([]string{"parent"}, func(tx engine.Txn) error {
+		tx.Set(engine.CeilingKey([]byte("child 1")), ceiling)
+		return nil
+	})
+	// Set and used by one transaction, as a split does that moves items.
+	s.update([]string{"parent", "child 2"}, func(tx engine.Txn) error {
+		tx.Set(engine.CeilingKey([]byte("child 2")), ceiling)
+		if lsn := tx.NextLSN([]byte("child 2")); lsn != 1<<41 {
+			t.Errorf("child 2 starts at %d", lsn)
+		}
+		return nil
+	})
+	if h := s.Horizon([]byte("child 1")); h != 1<<41-1 {
+		t.Errorf("the horizon of child 1 is %d before its first use", h)
+	}
+	if lsn := s.next("child 1"); lsn != 1<<41 {
+		t.Errorf("child 1 starts at %d", lsn)
+	}
+	if lsn := s.next("child 2"); lsn != 1<<41+1 {
+		t.Errorf("child 2 goes on at %d", lsn)
+	}
+	s.reopen()
+	if a, b := s.next("child 1"), s.next("child 2"); a != 1<<41+1 || b != 1<<41+2 {
+		t.Errorf("after reopening the children go on at %d and %d", a, b)
+	}
+	// What does not parse is refused.
+	s.update([]string{"parent"}, func(tx engine.Txn) error {
+		tx.Set(engine.CeilingKey([]byte("bad 1")), []byte("short"))
+		tx.Set(engine.CeilingKey([]byte("bad 2")), binary.BigEndian.AppendUint64(nil, 1<<48+1))
+		return nil
+	})
+	for _, scope := range []string{"bad 1", "bad 2"} {
+		_, err := s.Update(ctx, keys(scope), func(tx engine.Txn) error { tx.NextLSN([]byte(scope)); return nil })
+		if !errors.Is(err, engine.ErrCorrupt) {
+			t.Errorf("%s: %v, want ErrCorrupt", scope, err)
+		}
+	}
+}
+
+// testScopeEmptied deletes all that a scope holds, its ceiling included, in a transaction that goes on using the scope.
+func testScopeEmptied(t *testing.T, s *subject) {
+	s.next("a/")
+	var lsn uint64
+	s.update([]string{"a/"}, func(tx engine.Txn) error {
+		lsn = tx.NextLSN([]byte("a/"))
+		tx.DeleteRange(engine.Prefix([]byte("a/")))
+		tx.Set([]byte("a/1"), nil)
+		return nil
+	})
+	s.reopen()
+	if got := s.next("a/"); got != lsn+1 {
+		t.Errorf("after the scope was emptied it goes on at %d, want %d", got, lsn+1)
+	}
+}
+
+// testScopeDropped deletes a scope from outside: it leaves nothing behind.
+func testScopeDropped(t *testing.T, s *subject) {
+	s.next("a/")
+	s.update([]string{"catalog"}, func(tx engine.Txn) error {
+		tx.DeleteRange(engine.Prefix([]byte("a/")))
+		return nil
+	})
+	s.reopen()
+	if err := s.View(ctx, func(r engine.Reader) error {
+		if left := scan(t, r, engine.Prefix([]byte("a/")), false); len(left) > 0 {
+			t.Errorf("a dropped scope has left %q", left)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testHorizon(t *testing.T, s *subject) {
+	unused := s.Horizon([]byte("a"))
+	first := s.next("a")
+	if unused != first-1 {
+		t.Errorf("the horizon of an unused scope is %d, its first LSN %d", unused, first)
+	}
+	for range 5 {
+		lsn := s.next("a")
+		if h := s.Horizon([]byte("a")); h != lsn {
+			t.Errorf("horizon %d after LSN %d was acknowledged", h, lsn)
+		}
+	}
+	if h := s.Horizon([]byte("b")); h != unused {
+		t.Errorf("the horizon of another unused scope is %d, want %d", h, unused)
+	}
+}
+
+// testHorizonNeverAhead checks, while transactions of one and of two scopes run, that an acknowledged LSN is below the horizon,
+// that the horizon is below what has been issued, and that it never falls.
+func testHorizonNeverAhead(t *testing.T, s *subject) {
+	scopes := keys("a", "b")
+	var mu sync.Mutex
+	issued := map[string]uint64{}
+	stop := make(chan bool)
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		last := map[string]uint64{}
+		for {
+			for _, scope := range scopes {
+				h := s.Horizon(scope)
+				mu.Lock()
+				top := issued[string(scope)]
+				mu.Unlock()
+				if h > top && top > 0 {
+					t.Errorf("the horizon of %s is %d, but only %d was issued", scope, h, top)
+				}
+				if h < last[string(scope)] {
+					t.Errorf("the horizon of %s fell from %d to %d", scope, last[string(scope)], h)
+				}
+				last[string(scope)] = h
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	together(8, func(w int) {
+		for n := range 40 {
+			mine := scopes[w%2:][:1]
+			if n%4 == 0 {
+				mine = scopes
+			}
+			relaxed := n%3 == 0
+			st, err := s.Update(ctx, mine, func(tx engine.Txn) error {
+				for _, scope := range mine {
+					lsn := tx.NextLSN(scope)
+					mu.Lock()
+					issued[string(scope)] = max(lsn, issued[string(scope)])
+					mu.Unlock()
+					tx.Set(fmt.Appendf(nil, "%s/%d", scope, w), nil)
+				}
+				if relaxed {
+					tx.Relax()
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			for i, scope := range mine {
+				if h := s.Horizon(scope); !relaxed && h < st.Last[i] {
+					t.Errorf("LSN %d of %s was acknowledged, its horizon is %d", st.Last[i], scope, h)
+				}
+			}
+		}
+	})
+	close(stop)
+	watcher.Wait()
+}
+
+// testRelax lets commits go without waiting: whatever becomes durable later brings them along.
+func testRelax(t *testing.T, s *subject) {
+	s.next("a")
+	var lsn uint64
+	relaxed := func() {
+		s.update([]string{"a"}, func(tx engine.Txn) error {
+			tx.Relax()
+			lsn = tx.NextLSN([]byte("a"))
+			tx.Set([]byte("a/1"), fmt.Appendf(nil, "%d", lsn))
+			return nil
+		})
+		s.want("a/1", fmt.Sprint(lsn)) // visible at once
+	}
+	relaxed()
+	s.update([]string{"a"}, func(engine.Txn) error { return nil })
+	if h := s.Horizon([]byte("a")); h != lsn {
+		t.Errorf("after an empty Update the horizon is %d, want %d", h, lsn)
+	}
+	relaxed()
+	_, _ = s.Update(ctx, keys("a"), func(engine.Txn) error { return errRefused })
+	if h := s.Horizon([]byte("a")); h != lsn {
+		t.Errorf("a failure tells of what it read: the horizon is %d, want %d", h, lsn)
+	}
+	relaxed()
+	s.update([]string{"b", "a"}, func(engine.Txn) error { return nil })
+	if h := s.Horizon([]byte("a")); h != lsn {
+		t.Errorf("after a barrier over two scopes the horizon is %d, want %d", h, lsn)
+	}
+	relaxed()
+	s.reopen()
+	s.want("a/1", fmt.Sprint(lsn))
+	if got := s.next("a"); got != lsn+1 {
+		t.Errorf("after reopening the next LSN is %d, want %d", got, lsn+1)
+	}
+}
+
+func testMetrics(t *testing.T, s *subject) {
+	before := s.Metrics()
+	for range 10 {
+		s.next("a")
+	}
+	after := s.Metrics()
+	if n := after.Commits - before.Commits; n != 10 {
+		t.Errorf("%d commits counted, want 10", n)
+	}
+	if after.Barriers == before.Barriers {
+		t.Error("no barrier counted")
+	}
+}

@@ -1,0 +1,211 @@
+package pebble
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// ledger is what the world outside the engine knows, and what a crash must not take back.
+type ledger struct {
+	mu     sync.Mutex
+	acked  map[string]string
+	issued map[string]uint64 // highest LSN that a closure was given, by scope
+}
+
+func newLedger() *ledger {
+	return &ledger{acked: map[string]string{}, issued: map[string]uint64{}}
+}
+
+func (l *ledger) issue(scope string, lsn uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.issued[scope] = max(l.issued[scope], lsn)
+}
+
+func (l *ledger) ack(written map[string]string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.Copy(l.acked, written)
+}
+
+func (l *ledger) copy() *ledger {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return &ledger{acked: maps.Clone(l.acked), issued: maps.Clone(l.issued)}
+}
+
+func lsnKey(scope string, lsn uint64) string {
+	return string(binary.BigEndian.AppendUint64([]byte(scope+"/"), lsn))
+}
+
+// record writes, in each scope, one key that bears the LSN; its value names the other keys of the transaction.
+func (l *ledger) record(e *Engine, r *rand.Rand, scopes ...string) error {
+	relaxed, fails := r.IntN(5) == 0, r.IntN(7) == 0
+	size := r.IntN(300)
+	var names [][]byte
+	for _, s := range scopes {
+		names = append(names, []byte(s))
+	}
+	written := map[string]string{}
+	_, err := e.Update(ctx, names, func(tx engine.Txn) error {
+		clear(written)
+		all := ""
+		for _, s := range scopes {
+			lsn := tx.NextLSN([]byte(s))
+			l.issue(s, lsn)
+			all += lsnKey(s, lsn) + "\n"
+		}
+		for key := range linesOf(all) {
+			written[key] = all + string(make([]byte, size))
+			tx.Set([]byte(key), []byte(written[key]))
+		}
+		if relaxed {
+			tx.Relax()
+		}
+		if fails {
+			return errTest
+		}
+		return nil
+	})
+	if err == nil && !relaxed {
+		l.ack(written)
+	}
+	if err == errTest {
+		return nil
+	}
+	return err
+}
+
+// linesOf splits keys that may hold any byte but are all 10 bytes long.
+func linesOf(all string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := 0; i+11 <= len(all) && all[i+10] == '\n' && all[i+1] == '/'; i += 11 {
+			if !yield(all[i : i+10]) {
+				return
+			}
+		}
+	}
+}
+
+// verify compares an engine that was opened after a crash with the ledger from before it, and goes on from there.
+func (l *ledger) verify(t *testing.T, e *Engine) {
+	t.Helper()
+	found := map[string]string{}
+	if err := e.View(ctx, func(r engine.Reader) error {
+		it := r.Scan(engine.Range{}, false)
+		for it.Next() {
+			found[string(it.Key())] = string(it.Value())
+		}
+		return it.Close()
+	}); err != nil {
+		t.Fatalf("reading after the crash: %v", err)
+	}
+	for key, value := range l.acked {
+		if found[key] != value {
+			t.Fatalf("%q was acknowledged and is lost", key)
+		}
+	}
+	for key, value := range found {
+		for other := range linesOf(value) {
+			if _, ok := found[other]; !ok {
+				t.Fatalf("half a transaction survived: %q without %q", key, other)
+			}
+		}
+	}
+	for _, scope := range []string{"a", "b", "c"} {
+		last := uint64(0)
+		for _, key := range slices.Sorted(maps.Keys(found)) {
+			if len(key) == 10 && key[:2] == scope+"/" {
+				last = max(last, binary.BigEndian.Uint64([]byte(key[2:])))
+			}
+		}
+		if h := e.Horizon([]byte(scope)); h < l.issued[scope] || h < last {
+			t.Fatalf("after the crash the horizon of %s is %d; %d was issued, %d is there", scope, h, l.issued[scope], last)
+		}
+		var next uint64
+		if _, err := e.Update(ctx, [][]byte{[]byte(scope)}, func(tx engine.Txn) error {
+			next = tx.NextLSN([]byte(scope))
+			tx.Set([]byte(scope+"!"), nil)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if next <= l.issued[scope] {
+			t.Fatalf("%s issues LSN %d again; %d had been issued", scope, next, l.issued[scope])
+		}
+		l.issue(scope, next)
+	}
+}
+
+// TestCrash pulls the plug at random moments of a concurrent workload, several times in a row on the same data.
+func TestCrash(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			fs, l := vfs.NewCrashableMem(), newLedger()
+			for range 4 {
+				o := Options{Dir: "data", FS: fs, Strict: true, lsnBlock: 8, memTable: 64 << 10}
+				fs, l = crashDuring(t, mustOpen(t, o), fs, l, rng)
+				o.FS = fs
+				e := mustOpen(t, o)
+				l.verify(t, e)
+				mustClose(t, e)
+			}
+		})
+	}
+}
+
+// crashDuring runs a workload, clones what a crash would leave of the disk at a random moment, and returns the clone and what
+// was known by then.
+func crashDuring(t *testing.T, e *Engine, fs *vfs.MemFS, l *ledger, rng *rand.Rand) (*vfs.MemFS, *ledger) {
+	const writers, rounds = 6, 60
+	moment := rng.IntN(writers * rounds)
+	var done sync.WaitGroup
+	ticks := make(chan bool, writers*rounds)
+	for w := range writers {
+		mine := rand.New(rand.NewPCG(rng.Uint64(), uint64(w)))
+		done.Go(func() {
+			for range rounds {
+				scopes := [][]string{{"a"}, {"a"}, {"b"}, {"c", "a"}, {"b", "c"}, {"a", "b", "c"}}[mine.IntN(6)]
+				if err := l.record(e, mine, scopes...); err != nil {
+					t.Errorf("before the crash: %v", err)
+				}
+				ticks <- true
+			}
+		})
+	}
+	for range moment {
+		<-ticks
+	}
+	// What is known is taken down first, so the clone holds at least that.
+	before := l.copy()
+	for _, scope := range []string{"a", "b", "c"} {
+		before.expect(t, e, scope, e.Horizon([]byte(scope)))
+	}
+	clone := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 30, 70, 100}[rng.IntN(4)], RNG: rng})
+	done.Wait()
+	mustClose(t, e)
+	return clone, before
+}
+
+// expect adds what lies at or below the horizon to what must survive, acknowledged or not.
+func (l *ledger) expect(t *testing.T, e *Engine, scope string, horizon uint64) {
+	if err := e.View(ctx, func(r engine.Reader) error {
+		it := r.Scan(engine.Range{Start: []byte(scope + "/"), End: []byte(lsnKey(scope, horizon+1))}, false)
+		for it.Next() {
+			l.acked[string(it.Key())] = string(it.Value())
+		}
+		return it.Close()
+	}); err != nil {
+		t.Errorf("reading up to the horizon: %v", err)
+	}
+}

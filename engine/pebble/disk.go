@@ -1,0 +1,144 @@
+package pebble
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// space keeps an eye on the free bytes of the disk.
+//
+// It does two things. It refuses writes before the disk is full (admit), so that log and manifest, whose failure ends
+// the engine's life, always find room. And where a table could not be written for want of room all the same, because
+// something else filled the disk, it holds the next one back until there is room again (failed, wait): Pebble
+// would retry without a pause.
+//
+// Asking the file system costs about a microsecond on a local disk and may cost much more on another. So it is asked
+// once for each mebibyte written, once a second if there is a clock, and at every Update only while there is little left.
+type space struct {
+	fs      vfs.FS
+	dir     string
+	reserve int64 // < 0: no check
+	now     func() time.Time
+
+	written atomic.Int64 // bytes since the last probe
+	probed  atomic.Int64 // second of the last probe
+	free    atomic.Int64 // bytes free at the last probe
+	low     atomic.Bool  // probe at every Update
+
+	mu   sync.Mutex
+	cond sync.Cond
+	held bool // a table failed for want of room
+	mode mode
+}
+
+// mode says whether tables may be held back: not before the end of Open, which waits for its flushes, and not once
+// the fence has tripped or Close has begun.
+type mode int
+
+const (
+	opening mode = iota
+	holding
+	released
+)
+
+const probeEvery = 1 << 20
+
+func newSpace(o Options) *space {
+	s := &space{fs: o.FS, dir: o.Dir, reserve: o.DiskReserve, now: o.Now}
+	s.cond.L = &s.mu
+	s.free.Store(math.MaxInt64)
+	return s
+}
+
+// probe asks the file system. One that cannot tell is taken to have room.
+func (s *space) probe() {
+	if s.reserve >= 0 {
+		s.written.Store(0)
+		if s.now != nil {
+			s.probed.Store(s.now().Unix())
+		}
+		free := int64(math.MaxInt64)
+		if du, err := s.fs.GetDiskUsage(s.dir); err == nil && du.AvailBytes < math.MaxInt64 {
+			free = int64(du.AvailBytes)
+		}
+		s.free.Store(free)
+		s.low.Store(free < s.reserve+4*probeEvery)
+		if free < s.reserve {
+			return
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = false
+	s.cond.Broadcast()
+}
+
+// check is called at the start of each Update: with little room left it looks again.
+func (s *space) check() {
+	if s.low.Load() {
+		s.probe()
+	}
+}
+
+// admit decides whether a transaction of n bytes may be written. One that frees more than it takes may use half of
+// the reserve.
+func (s *space) admit(n int64, frees bool) error {
+	if s.reserve < 0 {
+		return nil
+	}
+	if s.written.Add(n) >= probeEvery || s.now != nil && s.now().Unix() != s.probed.Load() {
+		s.probe()
+	}
+	need := s.reserve
+	if frees {
+		need /= 2
+	}
+	if free := s.free.Load(); free < need {
+		return fmt.Errorf("%w: %d bytes are free, %d are kept in reserve", engine.ErrDiskFull, free, s.reserve)
+	}
+	return nil
+}
+
+// failed is told of each error on a table.
+func (s *space) failed(err error) {
+	if !vfs.IsNoSpaceError(err) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = s.mode == holding
+	s.low.Store(true)
+}
+
+// wait holds a new table back while there is no room for it.
+func (s *space) wait() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.held && s.mode == holding {
+		s.cond.Wait()
+	}
+}
+
+// arm allows tables to be held back.
+func (s *space) arm() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mode == opening {
+		s.mode = holding
+	}
+}
+
+// release lets everybody go, for good.
+func (s *space) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mode = released
+	s.cond.Broadcast()
+}

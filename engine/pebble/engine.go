@@ -1,0 +1,158 @@
+package pebble
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Engine implements engine.Engine and engine.Getter over one Pebble store. Its methods are safe for concurrent use.
+type Engine struct {
+	db     *pebble.DB
+	lock   *pebble.Lock
+	fence  *fence
+	space  *space
+	log    *slog.Logger
+	first  uint64 // the first LSN of a scope without a ceiling
+	block  uint64 // LSNs by which a ceiling moves
+	strict bool
+	memory bool
+
+	compactions *scheduler
+
+	scopes   scopes
+	commits  atomic.Uint64
+	barriers atomic.Uint64
+
+	// The door. Calls are counted in and out; Close shuts it and waits until all are out. It is not a RWMutex because
+	// a View inside an Update must not wait behind a Close that waits for the Update.
+	shut   atomic.Bool
+	inside atomic.Int64
+	empty  chan struct{}
+}
+
+var (
+	_ engine.Engine = (*Engine)(nil)
+	_ engine.Getter = (*Engine)(nil)
+)
+
+func (e *Engine) enter() error {
+	e.inside.Add(1)
+	if e.shut.Load() {
+		e.leave()
+		return engine.ErrClosed
+	}
+	return nil
+}
+
+func (e *Engine) leave() {
+	if e.inside.Add(-1) == 0 && e.shut.Load() {
+		select {
+		case e.empty <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// snapshot is the Reader of a View.
+type snapshot struct {
+	reads
+	snap *pebble.Snapshot
+}
+
+var snapshots = sync.Pool{New: func() any { return new(snapshot) }}
+
+// Get implements engine.Reader.
+func (s *snapshot) Get(key []byte) ([]byte, error) { return s.get(s.snap, key) }
+
+// Scan implements engine.Reader.
+func (s *snapshot) Scan(r engine.Range, reverse bool) engine.Iterator {
+	return s.scan(s.snap, r, reverse)
+}
+
+// View implements engine.Engine. The snapshot is taken before fn starts.
+func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) (err error) {
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s := snapshots.Get().(*snapshot)
+	s.snap = e.db.NewSnapshot()
+	defer func() {
+		leak := s.finish(e)
+		closed := s.snap.Close()
+		s.snap = nil
+		s.recycle()
+		snapshots.Put(s)
+		if err == nil {
+			err = leak
+		}
+		if err == nil {
+			err = readError(closed)
+		}
+	}()
+	return fn(s)
+}
+
+// Get implements engine.Getter.
+func (e *Engine) Get(ctx context.Context, key []byte) ([]byte, error) {
+	if err := e.enter(); err != nil {
+		return nil, err
+	}
+	defer e.leave()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	v, closer, err := e.db.Get(key)
+	if err != nil {
+		return nil, readError(err)
+	}
+	v = bytes.Clone(v)
+	return v, readError(closer.Close())
+}
+
+// Horizon implements engine.Engine. Where the stored ceiling cannot be read it is 0: nothing is known to be durable.
+func (e *Engine) Horizon(key []byte) uint64 {
+	if s := e.scopes.find(key); s != nil && s.loaded.Load() {
+		return s.horizon.Load()
+	}
+	get := func(k []byte) ([]byte, error) { return e.Get(context.Background(), k) }
+	ceiling, err := readCeiling(get, key, e.first)
+	// The scope's first transaction may have moved the ceiling meanwhile. Before it does, it loads the scope.
+	if s := e.scopes.find(key); s != nil && s.loaded.Load() {
+		return s.horizon.Load()
+	}
+	if err != nil {
+		return 0
+	}
+	return ceiling - 1
+}
+
+// Metrics implements engine.Engine; after Close all is zero.
+func (e *Engine) Metrics() engine.Metrics {
+	if e.enter() != nil {
+		return engine.Metrics{}
+	}
+	defer e.leave()
+	m := e.db.Metrics()
+	return engine.Metrics{
+		Commits:      e.commits.Load(),
+		Barriers:     e.barriers.Load(),
+		DiskBytes:    m.DiskSpaceUsage(),
+		CacheBytes:   m.BlockCache.Size,
+		CacheHits:    m.BlockCache.Hits,
+		CacheMisses:  m.BlockCache.Misses,
+		WALBytes:     m.WAL.Size,
+		Compactions:  m.Compact.Count,
+		MemtableSize: m.MemTable.Size,
+	}
+}

@@ -1,0 +1,347 @@
+package pebble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// faults lets operations of a file system fail: those that match, from the n-th on, for as long as it is told to.
+type faults struct {
+	match  func(errorfs.Op) bool
+	from   int32
+	sticky bool
+	err    error
+	seen   atomic.Int32
+	struck atomic.Bool
+}
+
+func (f *faults) String() string { return "faults" }
+
+func (f *faults) MaybeError(op errorfs.Op) error {
+	if !f.match(op) {
+		return nil
+	}
+	if n := f.seen.Add(1); n == f.from || f.sticky && n > f.from {
+		f.struck.Store(true)
+		return f.err
+	}
+	return nil
+}
+
+var faultOptions = Options{Dir: "data", lsnBlock: 4, memTable: 64 << 10, Strict: true}
+
+// life opens the engine, writes enough for flushes and compactions, deletes, reads and closes. It notes what was
+// acknowledged and returns the first error. Whatever happens, each step comes back.
+func life(fs vfs.FS, l *ledger) error {
+	o := faultOptions
+	o.FS = fs
+	e, err := Open(ctx, o)
+	if err != nil {
+		return fmt.Errorf("Open: %w", err)
+	}
+	var first error
+	note := func(step string, err error) {
+		if err != nil && first == nil {
+			first = fmt.Errorf("%s: %w", step, err)
+		}
+	}
+	value := strings.Repeat("v", 3000)
+	for i := range 100 {
+		scopes := [][]byte{[]byte("a"), []byte("b")}[i%2:]
+		written := map[string]string{}
+		_, err := e.Update(ctx, scopes, func(tx engine.Txn) error {
+			clear(written)
+			for _, s := range scopes {
+				lsn := tx.NextLSN(s)
+				l.issue(string(s), lsn)
+				key := lsnKey(string(s), lsn)
+				written[key] = value
+				tx.Set([]byte(key), []byte(value))
+			}
+			if i%10 == 9 {
+				tx.DeleteRange(engine.Prefix([]byte("gone/")))
+			} else {
+				tx.Set(fmt.Appendf(nil, "gone/%d", i), []byte(value))
+			}
+			return nil
+		})
+		if err == nil {
+			l.ack(written)
+		}
+		note("Update", err)
+	}
+	note("View", e.View(ctx, func(r engine.Reader) error {
+		for key, want := range l.acked {
+			if got, err := r.Get([]byte(key)); err != nil {
+				return err
+			} else if string(got) != want {
+				return errors.New("a value is wrong")
+			}
+		}
+		it := r.Scan(engine.Range{}, false)
+		for it.Next() {
+		}
+		return it.Close()
+	}))
+	note("Close", e.Close())
+	return first
+}
+
+// TestFaults lets the n-th operation fail, n rising until a life passes untouched, and looks each time at what is left after
+// a crash that keeps nothing but what was synced.
+func TestFaults(t *testing.T) {
+	isWrite := func(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite }
+	isRead := func(op errorfs.Op) bool { return !isWrite(op) }
+	for _, test := range []struct {
+		name   string
+		match  func(errorfs.Op) bool
+		sticky bool
+		err    error
+	}{
+		{"one write", isWrite, false, errorfs.ErrInjected},
+		{"writes from then on", isWrite, true, errorfs.ErrInjected},
+		{"disk full", isWrite, true, syscall.ENOSPC},
+		{"one read", isRead, false, errorfs.ErrInjected},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			errored := 0
+			// Steps that grow keep the number of lives in bounds and still hit each kind of operation many times.
+			for n := int32(1); ; n += 1 + n/60 {
+				f := &faults{match: test.match, from: n, sticky: test.sticky, err: test.err}
+				mem, l := vfs.NewCrashableMem(), newLedger()
+				err := life(errorfs.Wrap(mem, f), l)
+				if !f.struck.Load() {
+					if err != nil {
+						t.Fatalf("an untouched life: %v", err)
+					}
+					t.Logf("%d operations, the last struck life was number %d", f.seen.Load(), n)
+					break
+				}
+				if err != nil {
+					errored++
+					checkTyped(t, n, err, test.err)
+				}
+				verifyAfterFault(t, n, mem, l)
+				if t.Failed() {
+					return
+				}
+			}
+			if errored == 0 {
+				t.Error("no fault was ever noticed")
+			}
+		})
+	}
+}
+
+// checkTyped wants one of the engine's errors, and the cause in its chain.
+func checkTyped(t *testing.T, n int32, err, cause error) {
+	t.Helper()
+	if !errors.Is(err, cause) {
+		t.Errorf("operation %d: %v does not wrap its cause", n, err)
+	}
+	known := false
+	for _, k := range []error{engine.ErrFailed, engine.ErrDiskFull, engine.ErrCorrupt, engine.ErrLocked} {
+		known = known || errors.Is(err, k)
+	}
+	if s := err.Error(); !known && !strings.HasPrefix(s, "Open") && !strings.Contains(s, "reading") {
+		t.Errorf("operation %d: %v is none of the engine's errors", n, err)
+	}
+}
+
+func verifyAfterFault(t *testing.T, n int32, mem *vfs.MemFS, l *ledger) {
+	t.Helper()
+	o := faultOptions
+	o.FS = mem.CrashClone(vfs.CrashCloneCfg{})
+	e, err := Open(ctx, o)
+	if err != nil {
+		t.Errorf("operation %d: opening after the crash: %v", n, err)
+		return
+	}
+	l.verify(t, e)
+	mustClose(t, e)
+}
+
+// TestFailedEngine looks closely at an engine whose log cannot be synced.
+func TestFailedEngine(t *testing.T) {
+	f := &faults{
+		match: func(op errorfs.Op) bool {
+			return strings.HasSuffix(op.Path, ".log") && op.Kind == errorfs.OpFileSyncData
+		},
+		err: syscall.EIO,
+	}
+	mem := vfs.NewCrashableMem()
+	o := faultOptions
+	o.FS = errorfs.Wrap(mem, f)
+	e := mustOpen(t, o)
+	mustPut(t, e, "a/1", []byte("kept"))
+
+	f.from = f.seen.Load() + 1
+	if err := put(e, "a/2", []byte("lost")); !errors.Is(err, engine.ErrFailed) || !errors.Is(err, syscall.EIO) {
+		t.Fatalf("the Update whose sync failed: %v, want ErrFailed and the cause", err)
+	}
+	// The disk works again, but the engine does not trust it any more, whatever is asked of it.
+	for range 300 {
+		if err := put(e, "a/3", make([]byte, 1000)); !errors.Is(err, engine.ErrFailed) {
+			t.Fatalf("an Update after the failure: %v, want ErrFailed", err)
+		}
+	}
+	if _, err := e.Update(ctx, [][]byte{[]byte("b")}, func(engine.Txn) error { return nil }); !errors.Is(err, engine.ErrFailed) {
+		t.Errorf("a barrier after the failure: %v, want ErrFailed", err)
+	}
+	if v, err := e.Get(ctx, []byte("a/1")); err != nil || string(v) != "kept" {
+		t.Errorf("reads go on: %q, %v", v, err)
+	}
+	if err := e.Close(); !errors.Is(err, engine.ErrFailed) {
+		t.Errorf("Close: %v, want ErrFailed", err)
+	}
+
+	o.FS = mem.CrashClone(vfs.CrashCloneCfg{})
+	e = mustOpen(t, o)
+	defer mustClose(t, e)
+	if v, err := e.Get(ctx, []byte("a/1")); err != nil || string(v) != "kept" {
+		t.Errorf("after a restart: %q, %v", v, err)
+	}
+	if _, err := e.Get(ctx, []byte("a/3")); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("what was refused is there: %v", err)
+	}
+}
+
+// fullDisk is a disk on which no table finds room while full is set.
+func fullDisk(mem vfs.FS) (fs vfs.FS, full *atomic.Bool) {
+	full = new(atomic.Bool)
+	return errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && strings.HasSuffix(op.Path, ".sst") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			return syscall.ENOSPC
+		}
+		return nil
+	})), full
+}
+
+// fill writes until the write buffers are full and the writer waits for a flush that finds no room. The returned channel
+// brings the number of acknowledged writes and the error that ended it.
+func fill(e *Engine, writes int) <-chan struct {
+	acked int
+	err   error
+} {
+	result := make(chan struct {
+		acked int
+		err   error
+	}, 1)
+	go func() {
+		var r struct {
+			acked int
+			err   error
+		}
+		for ; r.acked < writes && r.err == nil; r.acked++ {
+			if r.err = put(e, fmt.Sprintf("a/%04d", r.acked), make([]byte, 8000)); r.err != nil {
+				break
+			}
+		}
+		result <- r
+	}()
+	return result
+}
+
+func (s *space) holds() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held && s.mode == holding
+}
+
+func TestFullDiskHoldsTablesBack(t *testing.T) {
+	o := faultOptions
+	fs, full := fullDisk(vfs.NewMem())
+	o.FS = fs
+	e := mustOpen(t, o)
+	defer mustClose(t, e)
+	full.Store(true)
+	result := fill(e, 300)
+	for !e.space.holds() {
+		runtime.Gosched()
+	}
+	// There is room again, and the next Update finds that out.
+	full.Store(false)
+	if _, err := e.Update(ctx, [][]byte{[]byte("b")}, func(engine.Txn) error { return nil }); err != nil {
+		t.Errorf("an Update once there is room: %v", err)
+	}
+	if r := <-result; r.err != nil || r.acked != 300 {
+		t.Errorf("%d writes went through: %v", r.acked, r.err)
+	}
+}
+
+// watch is a log that is read for one thing: that writers wait.
+type watch chan bool
+
+func (w watch) Enabled(context.Context, slog.Level) bool { return true }
+func (w watch) WithAttrs([]slog.Attr) slog.Handler       { return w }
+func (w watch) WithGroup(string) slog.Handler            { return w }
+func (w watch) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == stallMessage {
+		w <- true
+	}
+	return nil
+}
+
+func TestCloseOnAFullDisk(t *testing.T) {
+	mem := vfs.NewMem()
+	o := faultOptions
+	fs, full := fullDisk(mem)
+	o.FS = fs
+	stalled := make(watch, 1)
+	o.Logger = slog.New(stalled)
+	e := mustOpen(t, o)
+	full.Store(true)
+	result := fill(e, 300)
+	<-stalled
+	if err := e.Close(); !errors.Is(err, engine.ErrFailed) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Close: %v, want ErrFailed and the cause", err)
+	}
+	r := <-result
+	if !errors.Is(r.err, engine.ErrFailed) && !errors.Is(r.err, engine.ErrClosed) {
+		t.Errorf("the writer that waited got %v", r.err)
+	}
+	full.Store(false)
+	e = mustOpen(t, o)
+	defer mustClose(t, e)
+	for i := range r.acked {
+		if _, err := e.Get(ctx, fmt.Appendf(nil, "a/%04d", i)); err != nil {
+			t.Fatalf("write %d of %d that were acknowledged: %v", i, r.acked, err)
+		}
+	}
+}
+
+// TestBackgroundGivesUp has every table fail for a reason that is not lack of room.
+func TestBackgroundGivesUp(t *testing.T) {
+	o := faultOptions
+	f := &faults{
+		match:  func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".sst") && op.Kind == errorfs.OpCreate },
+		from:   1,
+		sticky: true,
+		err:    syscall.EIO,
+	}
+	o.FS = errorfs.Wrap(vfs.NewMem(), f)
+	e := mustOpen(t, o)
+	r := <-fill(e, 3000)
+	if !errors.Is(r.err, engine.ErrFailed) || !errors.Is(r.err, syscall.EIO) {
+		t.Errorf("writing without tables ends after %d writes with %v, want ErrFailed and the cause", r.acked, r.err)
+	}
+	if n := f.seen.Load(); n != patience {
+		t.Errorf("%d tables were tried, want %d", n, patience)
+	}
+	if err := e.Close(); !errors.Is(err, engine.ErrFailed) {
+		t.Errorf("Close: %v", err)
+	}
+}

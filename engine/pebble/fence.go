@@ -1,0 +1,268 @@
+package pebble
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// fence is the file system under Pebble: the real one until a write fails that Pebble cannot survive, and memory after.
+//
+// Pebble takes the failure of a write to its log, its manifest, a marker or a directory as the end of the process. It
+// panics, in places with its commit lock held, or it calls Logger.Fatalf and relies on that not to return. Were it to
+// go on, it might delete files that the manifest on disk still refers to, since it cannot know whether its last edit got
+// there. And left as it is after the panic, it holds its locks for ever: writers hang and so does Close.
+//
+// The fence gives it neither an error nor a disk. At the first such failure it trips: the cause is recorded, and
+// from then on nothing reaches the disk any more. Writes to files on disk are dropped and reported as done, removals
+// are ignored, new files are made in memory. Pebble carries on and can be closed in good order, and the folder stays
+// as it was at the moment of the failure, which is as after a crash: all that was acknowledged is there. Because the fence is
+// tripped before the failed call returns to Pebble, whoever waits for that call finds the cause set: Engine
+// checks it after each barrier, so nothing is acknowledged that a dropped write was needed for.
+//
+// Order is what makes this safe. A file made in memory, or a write dropped, means that the fence had tripped before; so
+// what Pebble writes in consequence, such as the manifest's edit that names the file, is dropped as well.
+//
+// Tables are different. Pebble retries a flush or a compaction that fails, so errors on tables are passed on, before
+// and after. After, a flush goes to memory (at most the tables of a few write buffers), which lets writers out that wait
+// for it; a compaction, which could be of any size, fails, and the scheduler admits no other.
+type fence struct {
+	vfs.FS
+	log     *slog.Logger
+	space   *space
+	scratch *vfs.MemFS
+	cause   atomic.Pointer[error]
+}
+
+func newFence(fs vfs.FS, log *slog.Logger, s *space) *fence {
+	return &fence{FS: fs, log: log, space: s, scratch: vfs.NewMem()}
+}
+
+// trip cuts the disk off. The first cause stays.
+func (f *fence) trip(cause error) {
+	err := fmt.Errorf("%w: %w", engine.ErrFailed, cause)
+	if f.cause.CompareAndSwap(nil, &err) {
+		f.log.Error("a write to disk failed; no more is written until the process is restarted", "error", cause)
+		f.space.release()
+	}
+}
+
+// err is nil while the fence is whole, and engine.ErrFailed with the cause after.
+func (f *fence) err() error {
+	if p := f.cause.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+func (f *fence) tripped() bool { return f.cause.Load() != nil }
+
+// kind says what a failure on a file means.
+type kind int
+
+const (
+	plain    kind = iota // an error is passed on
+	critical             // Pebble does not survive an error
+	table                // Pebble tries again
+)
+
+func (f *fence) kindOf(name string) kind {
+	switch base := f.PathBase(name); {
+	case strings.HasSuffix(base, ".log"), strings.HasPrefix(base, "MANIFEST-"), strings.HasPrefix(base, "marker."):
+		return critical
+	case strings.HasSuffix(base, ".sst"), strings.HasSuffix(base, ".blob"):
+		return table
+	default:
+		return plain
+	}
+}
+
+// inScratch is a file's name in memory. All files lie in one folder, so the last element will do.
+func (f *fence) inScratch(name string) string { return "/" + f.PathBase(name) }
+
+func (f *fence) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	k := f.kindOf(name)
+	if k == table {
+		f.space.wait()
+	}
+	if f.tripped() {
+		return f.createInScratch(name, category)
+	}
+	file, err := f.FS.Create(name, category)
+	return f.created(file, err, name, category)
+}
+
+// ReuseForWrite is how Pebble makes a log out of an old one.
+func (f *fence) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if f.tripped() {
+		return f.createInScratch(newname, category)
+	}
+	file, err := f.FS.ReuseForWrite(oldname, newname, category)
+	return f.created(file, err, newname, category)
+}
+
+// created wraps a new file, or deals with the error of making it.
+func (f *fence) created(file vfs.File, err error, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	k := f.kindOf(name)
+	switch {
+	case err == nil:
+		return &fencedFile{File: file, fence: f, kind: k}, nil
+	case k == critical:
+		f.trip(err)
+		return f.createInScratch(name, category)
+	default:
+		f.space.failed(err)
+		return nil, err
+	}
+}
+
+func (f *fence) createInScratch(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if category == "pebble-compaction" {
+		return nil, f.err()
+	}
+	return f.scratch.Create(f.inScratch(name), category)
+}
+
+func (f *fence) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	if f.tripped() {
+		if file, err := f.scratch.Open(f.inScratch(name), opts...); err == nil {
+			return file, nil
+		}
+	}
+	return f.FS.Open(name, opts...)
+}
+
+func (f *fence) Stat(name string) (vfs.FileInfo, error) {
+	if f.tripped() {
+		if info, err := f.scratch.Stat(f.inScratch(name)); err == nil {
+			return info, nil
+		}
+	}
+	return f.FS.Stat(name)
+}
+
+func (f *fence) OpenDir(name string) (vfs.File, error) {
+	dir, err := f.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return &fencedFile{File: dir, fence: f, kind: critical}, nil
+}
+
+func (f *fence) Remove(name string) error {
+	if f.tripped() {
+		return nil
+	}
+	return f.FS.Remove(name)
+}
+
+func (f *fence) RemoveAll(name string) error {
+	if f.tripped() {
+		return nil
+	}
+	return f.FS.RemoveAll(name)
+}
+
+func (f *fence) Rename(oldname, newname string) error {
+	if f.tripped() {
+		return f.scratch.Rename(f.inScratch(oldname), f.inScratch(newname))
+	}
+	return f.FS.Rename(oldname, newname)
+}
+
+func (f *fence) MkdirAll(dir string, perm os.FileMode) error {
+	if f.tripped() {
+		return nil
+	}
+	return f.FS.MkdirAll(dir, perm)
+}
+
+func (f *fence) Link(oldname, newname string) error {
+	if err := f.err(); err != nil {
+		return err
+	}
+	return f.FS.Link(oldname, newname)
+}
+
+func (f *fence) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return f.FS.OpenReadWrite(name, category, opts...)
+}
+
+func (f *fence) Unwrap() vfs.FS { return f.FS }
+
+// fencedFile is a file on disk that is open for writing, or a directory.
+type fencedFile struct {
+	vfs.File
+	fence *fence
+	kind  kind
+}
+
+// do runs a write or a sync under the rules of the fence.
+func (f *fencedFile) do(op func() error) error {
+	if err := f.fence.err(); err != nil {
+		if f.kind == critical {
+			return nil
+		}
+		return err
+	}
+	err := op()
+	if err != nil && f.kind == critical {
+		f.fence.trip(err)
+		return nil
+	}
+	if err != nil {
+		f.fence.space.failed(err)
+	}
+	return err
+}
+
+func (f *fencedFile) Write(p []byte) (n int, err error) {
+	err = f.do(func() error { n, err = f.File.Write(p); return err })
+	if err == nil {
+		n = len(p) // also where the write was dropped
+	}
+	return n, err
+}
+
+func (f *fencedFile) WriteAt(p []byte, off int64) (n int, err error) {
+	err = f.do(func() error { n, err = f.File.WriteAt(p, off); return err })
+	if err == nil {
+		n = len(p)
+	}
+	return n, err
+}
+
+func (f *fencedFile) Sync() error     { return f.do(f.File.Sync) }
+func (f *fencedFile) SyncData() error { return f.do(f.File.SyncData) }
+
+func (f *fencedFile) SyncTo(length int64) (full bool, err error) {
+	err = f.do(func() error { full, err = f.File.SyncTo(length); return err })
+	return full, err
+}
+
+// Preallocate is a hint: Pebble does not look at its error.
+func (f *fencedFile) Preallocate(offset, length int64) error {
+	if f.fence.tripped() {
+		return nil
+	}
+	return f.File.Preallocate(offset, length)
+}
+
+// Close may be the first to report a write that failed.
+func (f *fencedFile) Close() error {
+	err := f.File.Close()
+	if err != nil && f.kind == critical {
+		f.fence.trip(err)
+		return nil
+	}
+	return err
+}

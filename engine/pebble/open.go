@@ -1,0 +1,257 @@
+package pebble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Open opens the data folder, or makes a new one where Dir is missing or empty. It fails with
+//
+//   - engine.ErrLocked where the folder is open already, in this process or another;
+//   - engine.ErrNotDatabase where Dir is a file, or a folder that holds something else;
+//   - engine.ErrNewerFormat where a newer release has written the folder;
+//   - engine.ErrCorrupt where the files do not hold what they must;
+//   - engine.ErrDiskFull or engine.ErrFailed where the disk could not be written;
+//
+// each with the detail wrapped. Nothing is written before the folder has been found to be a database or empty.
+// ctx is looked at before the work begins.
+func Open(ctx context.Context, o Options) (*Engine, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := prepare(&o); err != nil {
+		return nil, err
+	}
+	lock, err := pebble.LockDirectory(o.Dir, o.FS)
+	if err != nil {
+		return nil, lockError(o.Dir, err)
+	}
+	e, err := open(o, lock)
+	if err != nil {
+		_ = lock.Close()
+		return nil, fmt.Errorf("opening %s: %w", o.Dir, err)
+	}
+	return e, nil
+}
+
+func open(o Options, lock *pebble.Lock) (*Engine, error) {
+	if err := checkFormat(o); err != nil {
+		return nil, err
+	}
+	s := newSpace(o)
+	e := &Engine{
+		lock:   lock,
+		fence:  newFence(o.FS, o.Logger, s),
+		space:  s,
+		log:    o.Logger,
+		first:  o.FirstLSN,
+		block:  o.lsnBlock,
+		strict: o.Strict,
+		memory: o.Memory,
+		scopes: scopes{m: map[string]*scope{}},
+		empty:  make(chan struct{}, 1),
+	}
+	p := o.library()
+	p.FS = e.fence
+	p.Lock = lock
+	p.Logger = &logger{log: o.Logger, fence: e.fence}
+	p.EventListener = listen(o.Logger, e.fence)
+	e.compactions = newScheduler(e.fence)
+	p.Experimental.CompactionScheduler = e.compactions
+	var err error
+	if e.db, err = openLibrary(o.Dir, p); err != nil {
+		return nil, openError(err)
+	}
+	// The fence let Open go on where the disk failed: what is open now is good for nothing but to be closed.
+	if failed := e.fence.err(); failed != nil {
+		_ = e.db.Close()
+		return nil, openError(failed)
+	}
+	s.probe()
+	s.arm()
+	return e, nil
+}
+
+// openLibrary turns a panic of Pebble over what it found on disk into an error.
+func openLibrary(dir string, p *pebble.Options) (db *pebble.DB, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			db, err = nil, fmt.Errorf("%w: %v", engine.ErrCorrupt, cause)
+		}
+	}()
+	return pebble.Open(dir, p)
+}
+
+// prepare makes the folder, unless something else is in its place.
+func prepare(o *Options) error {
+	names, err := o.FS.List(o.Dir)
+	switch {
+	case err == nil:
+		if name := foreign(names); name != "" {
+			return fmt.Errorf("%w: %s holds %s", engine.ErrNotDatabase, o.Dir, name)
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		if err := o.FS.MkdirAll(o.Dir, 0o755); err != nil {
+			return fmt.Errorf("making the data folder: %w", err)
+		}
+	default:
+		if info, statErr := o.FS.Stat(o.Dir); statErr == nil && !info.IsDir() {
+			return fmt.Errorf("%w: %s is a file", engine.ErrNotDatabase, o.Dir)
+		}
+		return fmt.Errorf("reading the data folder: %w", err)
+	}
+	if o.FS == vfs.Default {
+		// One folder must have one name: the lock tells two openers in a process apart by it.
+		abs, err := filepath.Abs(o.Dir)
+		if err == nil {
+			abs, err = filepath.EvalSymlinks(abs)
+		}
+		if err != nil {
+			return fmt.Errorf("resolving the data folder: %w", err)
+		}
+		o.Dir = abs
+	}
+	return nil
+}
+
+// foreign returns the name of a file that shows that a folder is neither empty nor a database; "" if there is none.
+func foreign(names []string) string {
+	found := ""
+	for _, name := range names {
+		switch {
+		case name == "CURRENT", strings.HasPrefix(name, "MANIFEST-"), strings.HasPrefix(name, "marker."):
+			return "" // a database, whole or not
+		case name == "LOCK", name == "lost+found", strings.HasPrefix(name, "."):
+			// Left by an Open that got no further, by the file system, by a file manager.
+		default:
+			found = name
+		}
+	}
+	return found
+}
+
+// checkFormat reads which format the folder has: Pebble's own error would not say that it is the cause.
+func checkFormat(o Options) error {
+	value, err := atomicfs.ReadMarker(o.FS, o.Dir, "format-version")
+	if err != nil {
+		var op *fs.PathError
+		if errors.As(err, &op) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
+	}
+	if value == "" {
+		return nil // new
+	}
+	v, err := strconv.ParseUint(value, 10, 64)
+	switch {
+	case err != nil || v < uint64(pebble.FormatMinSupported):
+		return fmt.Errorf("%w: its format is %q", engine.ErrCorrupt, value)
+	case v > uint64(formatVersion):
+		return fmt.Errorf("%w: %d, this release knows %d", engine.ErrNewerFormat, v, formatVersion)
+	}
+	return nil
+}
+
+// lockError tells a folder that is in use from one that cannot be written. A lock file that cannot be made is reported with
+// its path, a lock that is held without.
+func lockError(dir string, err error) error {
+	var op *fs.PathError
+	if errors.As(err, &op) {
+		return fmt.Errorf("locking %s: %w", dir, err)
+	}
+	return fmt.Errorf("%w: %s: %w", engine.ErrLocked, dir, err)
+}
+
+// openError finds the engine's word for an error of opening. An error that the operating system reported stays what
+// it is, but for a missing file: Pebble only looks for files that must be there. All others are about content.
+func openError(err error) error {
+	var op *fs.PathError
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, engine.ErrCorrupt):
+		return err
+	case vfs.IsNoSpaceError(err):
+		return fmt.Errorf("%w: %w", engine.ErrDiskFull, err)
+	case errors.Is(err, engine.ErrFailed):
+		return err
+	case pebble.IsCorruptionError(err), errors.Is(err, fs.ErrNotExist), errors.Is(err, pebble.ErrDBNotPristine):
+		return fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
+	case errors.As(err, &op), errors.As(err, &errno):
+		return err
+	default:
+		return fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
+	}
+}
+
+// Close implements engine.Engine. An error means that not all is known to be durable.
+func (e *Engine) Close() error {
+	if e.shut.Swap(true) {
+		return engine.ErrClosed
+	}
+	// A writer may be waiting for a table that the full disk has no room for: from now on that ends in a failure.
+	e.space.release()
+	for e.inside.Load() > 0 {
+		<-e.empty
+	}
+	err := e.settle()
+	if err == nil && !e.memory {
+		// So that the next start has no log to replay. Should this fail, it replays it.
+		_ = e.db.Flush()
+	}
+	if e.fence.err() == nil {
+		if closed := e.db.Close(); err == nil {
+			err = closed
+		}
+	} else {
+		_ = e.db.Close() // what it says is about files in memory
+	}
+	if unlocked := e.lock.Close(); err == nil {
+		err = unlocked
+	}
+	return err
+}
+
+// settle makes all that was applied durable, and with it the exact next LSN of each scope.
+func (e *Engine) settle() error {
+	if err := e.fence.err(); err != nil {
+		return err
+	}
+	b := e.db.NewBatch()
+	defer b.Close()
+	for _, s := range e.scopes.m {
+		if s.next == 0 || s.next == s.storedCeiling() {
+			continue
+		}
+		key := engine.CeilingKey(s.key)
+		// Whoever dropped the scope has deleted its ceiling: it must not come back.
+		if _, closer, err := e.db.Get(key); err == nil {
+			_ = closer.Close()
+			if err := b.Set(key, ceilingValue(s.next), nil); err != nil {
+				return err
+			}
+		}
+	}
+	if !b.Empty() {
+		if err := e.db.Apply(b, pebble.NoSync); err != nil {
+			return err
+		}
+	}
+	return e.sync()
+}

@@ -1,0 +1,174 @@
+package pebble
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// reads is what the function of a View or an Update has read: values live until the function returns, and
+// iterators that it forgot are closed then.
+type reads struct {
+	arena []byte // where values are copied to; an outgrown one lives on in its slices
+	open  *iterator
+}
+
+const (
+	minArena = 4 << 10
+	maxArena = 64 << 10 // what is kept for the next function
+)
+
+func (r *reads) keep(v []byte) []byte {
+	if len(v) > cap(r.arena)-len(r.arena) {
+		r.arena = make([]byte, 0, max(minArena, min(2*cap(r.arena), maxArena), len(v)))
+	}
+	n := len(r.arena)
+	r.arena = append(r.arena, v...)
+	return r.arena[n:len(r.arena):len(r.arena)]
+}
+
+func (r *reads) get(src pebble.Reader, key []byte) ([]byte, error) {
+	v, closer, err := src.Get(key)
+	if err != nil {
+		return nil, readError(err)
+	}
+	v = r.keep(v)
+	return v, readError(closer.Close())
+}
+
+func (r *reads) scan(src pebble.Reader, rng engine.Range, reverse bool) *iterator {
+	it := &iterator{owner: r, reverse: reverse}
+	it.it, it.err = src.NewIter(&pebble.IterOptions{LowerBound: rng.Start, UpperBound: rng.End})
+	if it.err != nil {
+		return it
+	}
+	if it.next = r.open; it.next != nil {
+		it.next.prev = it
+	}
+	r.open = it
+	return it
+}
+
+// errLeak is what a View or an Update returns in strict mode.
+var errLeak = errors.New("engine/pebble: an iterator was not closed")
+
+// finish closes what was left open.
+func (r *reads) finish(e *Engine) error {
+	if r.open == nil {
+		return nil
+	}
+	for r.open != nil {
+		_ = r.open.Close() // the function has not asked for its error
+	}
+	if e.strict {
+		return errLeak
+	}
+	e.log.Error(errLeak.Error())
+	return nil
+}
+
+func (r *reads) recycle() {
+	if r.arena = r.arena[:0]; cap(r.arena) > maxArena {
+		r.arena = nil
+	}
+}
+
+// iterator wraps Pebble's, which knows no direction and must be placed before its first step.
+type iterator struct {
+	it         *pebble.Iterator // nil once closed
+	err        error
+	reverse    bool
+	placed     bool
+	owner      *reads
+	prev, next *iterator // of the owner's open ones
+}
+
+// Next implements engine.Iterator.
+func (i *iterator) Next() bool {
+	if i.it == nil || i.err != nil {
+		return false
+	}
+	placed := i.placed
+	i.placed = true
+	switch {
+	case placed && i.reverse:
+		return i.it.Prev()
+	case placed:
+		return i.it.Next()
+	case i.reverse:
+		return i.it.Last()
+	default:
+		return i.it.First()
+	}
+}
+
+// SeekGE implements engine.Iterator.
+func (i *iterator) SeekGE(key []byte) bool {
+	if i.reverse && i.err == nil {
+		i.err = fmt.Errorf("engine/pebble: SeekGE on an iterator that runs backwards")
+	}
+	if i.it == nil || i.err != nil {
+		return false
+	}
+	i.placed = true
+	return i.it.SeekGE(key)
+}
+
+// Key implements engine.Iterator; it is nil where the iterator stands on no key.
+func (i *iterator) Key() []byte {
+	if i.it == nil || !i.it.Valid() {
+		return nil
+	}
+	return i.it.Key()
+}
+
+// Value implements engine.Iterator; it is nil where the iterator stands on no key, or cannot read the value: then
+// Close tells why.
+func (i *iterator) Value() []byte {
+	if i.it == nil || !i.it.Valid() {
+		return nil
+	}
+	v, err := i.it.ValueAndErr()
+	if err != nil && i.err == nil {
+		i.err = readError(err)
+	}
+	return v
+}
+
+// Close implements engine.Iterator.
+func (i *iterator) Close() error {
+	if i.it == nil {
+		return i.err
+	}
+	err := readError(i.it.Close())
+	i.it = nil
+	if i.prev != nil {
+		i.prev.next = i.next
+	} else {
+		i.owner.open = i.next
+	}
+	if i.next != nil {
+		i.next.prev = i.prev
+	}
+	if i.err == nil {
+		i.err = err
+	}
+	return i.err
+}
+
+// readError turns Pebble's errors of reading into the engine's.
+func readError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pebble.ErrNotFound):
+		return engine.ErrNotFound
+	case pebble.IsCorruptionError(err):
+		return fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
+	default:
+		return fmt.Errorf("engine/pebble: reading: %w", err)
+	}
+}

@@ -1,0 +1,197 @@
+package pebble
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// scope is what the engine remembers of one scope for as long as it is open: some 200 bytes.
+type scope struct {
+	key []byte
+
+	mu         sync.Mutex
+	held       bool
+	head, tail *request // who waits for the scope, first come first served
+
+	// The holder's own.
+	next     uint64 // the next LSN to issue; 0 until the ceiling has been read
+	ceiling  uint64 // durable: the first LSN that must not be issued yet
+	promised uint64 // a higher ceiling that is committed, not yet known to be durable; 0 for none
+	due      uint64 // the commit that promised it
+	applied  uint64 // commits so far
+
+	durable atomic.Uint64 // commits so far that are durable
+	horizon atomic.Uint64 // highest durable LSN
+	loaded  atomic.Bool   // next, ceiling and horizon are set
+}
+
+// acquire makes r the holder of the scope if it is free, or else the last in the queue.
+func (s *scope) acquire(r *request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.held {
+		s.held = true
+		return true
+	}
+	r.queued, r.prev, r.next = true, s.tail, nil
+	if s.tail == nil {
+		s.head = r
+	} else {
+		s.tail.next = r
+	}
+	s.tail = r
+	return false
+}
+
+// withdraw takes r out of the queue; false means that r is no longer in it.
+func (s *scope) withdraw(r *request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !r.queued {
+		return false
+	}
+	s.unlink(r)
+	return true
+}
+
+// join takes the first in the queue into the holder's group, unless that one wants several scopes.
+func (s *scope) join() *request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.head
+	if r == nil || len(r.scopes) > 1 {
+		return nil
+	}
+	s.unlink(r)
+	return r
+}
+
+// release hands the scope to the first in the queue, or leaves it free.
+func (s *scope) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.head
+	if r == nil {
+		s.held = false
+		return
+	}
+	s.unlink(r)
+	r.ready <- granted
+}
+
+func (s *scope) unlink(r *request) {
+	if r.prev == nil {
+		s.head = r.next
+	} else {
+		r.prev.next = r.next
+	}
+	if r.next == nil {
+		s.tail = r.prev
+	} else {
+		r.next.prev = r.prev
+	}
+	r.queued, r.prev, r.next = false, nil, nil
+}
+
+// dirty reports whether the scope shows commits that may not be durable.
+func (s *scope) dirty() bool { return s.applied > s.durable.Load() }
+
+// mark is how far a scope had come when its holder left.
+type mark struct {
+	scope   *scope
+	applied uint64
+	last    uint64 // the last LSN
+}
+
+func (s *scope) mark() mark {
+	m := mark{scope: s, applied: s.applied}
+	if s.next > 0 {
+		m.last = s.next - 1
+	}
+	return m
+}
+
+// settle records that all before the mark is durable. Marks may arrive in any order.
+func (m mark) settle() {
+	raise(&m.scope.durable, m.applied)
+	raise(&m.scope.horizon, m.last)
+}
+
+func raise(a *atomic.Uint64, v uint64) {
+	for old := a.Load(); old < v; old = a.Load() {
+		if a.CompareAndSwap(old, v) {
+			return
+		}
+	}
+}
+
+// start begins at the ceiling that is stored, as nothing below it may be issued any more.
+func (s *scope) start(ceiling uint64) {
+	s.next, s.ceiling = ceiling, ceiling
+	raise(&s.horizon, ceiling-1)
+	s.loaded.Store(true)
+}
+
+// promote makes a promised ceiling usable once it is durable.
+func (s *scope) promote() {
+	if s.promised != 0 && s.durable.Load() >= s.due {
+		s.ceiling, s.promised = s.promised, 0
+	}
+}
+
+// storedCeiling is the highest ceiling that is, or is about to be, on disk.
+func (s *scope) storedCeiling() uint64 { return max(s.ceiling, s.promised) }
+
+// readCeiling reads a scope's ceiling; a scope without one starts at first.
+func readCeiling(get func([]byte) ([]byte, error), scope []byte, first uint64) (uint64, error) {
+	v, err := get(engine.CeilingKey(scope))
+	if errors.Is(err, engine.ErrNotFound) {
+		return first, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if len(v) != 8 {
+		return 0, fmt.Errorf("%w: the LSN ceiling of scope %x has %d bytes", engine.ErrCorrupt, scope, len(v))
+	}
+	c := binary.BigEndian.Uint64(v)
+	if c == 0 || c > maxLSN {
+		return 0, fmt.Errorf("%w: the LSN ceiling of scope %x is %d", engine.ErrCorrupt, scope, c)
+	}
+	return c, nil
+}
+
+func ceilingValue(c uint64) []byte { return binary.BigEndian.AppendUint64(nil, c) }
+
+// scopes holds the scopes that are in use. They are made at first use and stay until Close: their LSNs must.
+type scopes struct {
+	mu sync.RWMutex
+	m  map[string]*scope
+}
+
+// find returns the scope if it is in use.
+func (t *scopes) find(key []byte) *scope {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.m[string(key)]
+}
+
+func (t *scopes) get(key []byte) *scope {
+	if s := t.find(key); s != nil {
+		return s
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.m[string(key)]
+	if s == nil {
+		s = &scope{key: bytes.Clone(key)}
+		t.m[string(key)] = s
+	}
+	return s
+}

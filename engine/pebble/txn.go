@@ -1,0 +1,279 @@
+package pebble
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// txn is a transaction: a batch that grows beside the committed state. Until something is written it reads the
+// database itself; the first read after a write puts an index over the batch, since most transactions read first
+// and write then, and need none.
+type txn struct {
+	reads
+	e       *Engine
+	scopes  []*scope
+	starts  []uint64 // each scope's next LSN before this transaction; 0 while the scope is not loaded
+	lasts   []uint64 // the highest LSN issued in each scope by this transaction; 0 for none
+	forced  []bool   // the scope's ceiling was moved while this transaction ran
+	batch   *pebble.Batch
+	bytes   int // of keys and values
+	sets    int
+	deletes int
+	ranges  int
+	relaxed bool
+	err     error // what went wrong where no error could be returned
+
+	committing bool
+}
+
+var _ engine.Txn = (*txn)(nil)
+
+func (t *txn) begin(e *Engine, scopes []*scope) {
+	t.e, t.scopes = e, scopes
+	for _, s := range scopes {
+		s.promote()
+		t.starts = append(t.starts, s.next)
+		t.lasts = append(t.lasts, 0)
+		t.forced = append(t.forced, false)
+	}
+}
+
+// end commits what fn did, or discards it where fn or anything before failed.
+func (t *txn) end(err error) error {
+	leak := t.finish(t.e)
+	if err == nil {
+		err = t.err
+	}
+	if err == nil {
+		err = leak
+	}
+	if err == nil && t.batch != nil {
+		return t.commit()
+	}
+	t.rollback()
+	return err
+}
+
+func (t *txn) commit() error {
+	if err := t.e.space.admit(int64(t.bytes), t.deletes+t.ranges > t.sets); err != nil {
+		t.rollback()
+		return err
+	}
+	t.moveCeilings()
+	t.committing = true
+	// The log is the fence's business; what Apply itself reports would be a malformed batch.
+	if err := t.e.db.Apply(t.batch, pebble.NoSync); err != nil {
+		t.e.fence.trip(err)
+	}
+	t.committing = false
+	for i, s := range t.scopes {
+		s.applied++
+		if s.next > t.starts[i] {
+			t.lasts[i] = s.next - 1
+		}
+	}
+	t.e.commits.Add(1)
+	t.drop()
+	return t.e.fence.err()
+}
+
+// moveCeilings adds to the batch the ceilings that should move with it.
+func (t *txn) moveCeilings() {
+	for i, s := range t.scopes {
+		if s.next == t.starts[i] {
+			continue
+		}
+		if s.promised == 0 && s.ceiling-s.next < t.e.block/2 {
+			s.promised, s.due = min(s.ceiling+t.e.block, maxLSN), s.applied+1
+			t.set(engine.CeilingKey(s.key), ceilingValue(s.promised))
+		} else if t.forced[i] || t.ranges > 0 {
+			// The transaction itself may have set or deleted the key: the ceiling that holds must win.
+			t.set(engine.CeilingKey(s.key), ceilingValue(s.storedCeiling()))
+		}
+	}
+}
+
+// rollback discards the batch and gives the LSNs back.
+func (t *txn) rollback() {
+	t.finish(t.e)
+	t.drop()
+	for i, s := range t.scopes {
+		if t.starts[i] != 0 {
+			s.next = t.starts[i]
+		}
+	}
+}
+
+func (t *txn) drop() {
+	if t.batch != nil {
+		_ = t.batch.Close() // returns the batch to Pebble's pool; it cannot fail
+		t.batch = nil
+	}
+}
+
+// stamps tells the highest LSN issued in each scope, in the caller's order.
+func (t *txn) stamps(scopes [][]byte) engine.Stamps {
+	st := engine.Stamps{Last: make([]uint64, len(scopes))}
+	for i, key := range scopes {
+		st.Last[i] = t.lasts[t.index(key)]
+	}
+	return st
+}
+
+func (t *txn) recycle() {
+	t.reads.recycle()
+	*t = txn{reads: t.reads, starts: t.starts[:0], lasts: t.lasts[:0], forced: t.forced[:0]}
+}
+
+// index finds one of the transaction's scopes; -1 if it is none of them.
+func (t *txn) index(key []byte) int {
+	return slices.IndexFunc(t.scopes, func(s *scope) bool { return bytes.Equal(s.key, key) })
+}
+
+// source is where reads go: the committed state, with the transaction's own writes over it if there are any.
+func (t *txn) source() pebble.Reader {
+	if t.batch == nil {
+		return t.e.db
+	}
+	if !t.batch.Indexed() {
+		indexed := t.e.db.NewIndexedBatch()
+		if err := indexed.Apply(t.batch, nil); err != nil {
+			t.fail(err)
+		}
+		t.drop()
+		t.batch = indexed
+	}
+	return t.batch
+}
+
+// Get implements engine.Reader.
+func (t *txn) Get(key []byte) ([]byte, error) { return t.get(t.source(), key) }
+
+// Scan implements engine.Reader. The iterator sees what was written before it was made.
+func (t *txn) Scan(r engine.Range, reverse bool) engine.Iterator {
+	return t.scan(t.source(), r, reverse)
+}
+
+// Set implements engine.Txn.
+func (t *txn) Set(key, value []byte) {
+	if t.room(key, len(key)+len(value)) {
+		t.sets++
+		t.set(key, value)
+	}
+}
+
+// Delete implements engine.Txn.
+func (t *txn) Delete(key []byte) {
+	if t.room(key, len(key)) {
+		t.deletes++
+		t.fail(t.write().Delete(key, nil))
+	}
+}
+
+// DeleteRange implements engine.Txn.
+func (t *txn) DeleteRange(r engine.Range) {
+	start, end := r.Start, r.End
+	if len(start) == 0 {
+		start = []byte{0} // the lowest key that there can be
+	}
+	if end == nil {
+		// Pebble wants an upper bound, and there is no highest key: end just behind the last one.
+		it := t.Scan(r, true)
+		if it.Next() {
+			end = append(bytes.Clone(it.Key()), 0)
+		}
+		t.fail(it.Close())
+	}
+	if bytes.Compare(start, end) < 0 && t.room(start, len(start)+len(end)) {
+		t.ranges++
+		t.fail(t.write().DeleteRange(start, end, nil))
+	}
+}
+
+// Relax implements engine.Control.
+func (t *txn) Relax() { t.relaxed = true }
+
+// NextLSN implements engine.Control.
+func (t *txn) NextLSN(key []byte) uint64 {
+	i := t.index(key)
+	if i < 0 {
+		t.fail(fmt.Errorf("%w: %x is none of this Update's", engine.ErrScope, key))
+		return 0
+	}
+	s := t.scopes[i]
+	if s.next == 0 {
+		ceiling, err := readCeiling(t.Get, key, t.e.first)
+		if err != nil {
+			t.fail(err)
+			return 0
+		}
+		s.start(ceiling)
+		t.starts[i] = ceiling
+	}
+	if s.next == s.ceiling && !t.force(i) {
+		return 0
+	}
+	s.next++
+	return s.next - 1
+}
+
+// force moves a scope's ceiling with a sync of its own, before the LSN is issued that needs it.
+func (t *txn) force(i int) bool {
+	s := t.scopes[i]
+	if s.promote(); s.next < s.ceiling {
+		return true
+	}
+	if s.ceiling == maxLSN {
+		t.fail(fmt.Errorf("%w: scope %x has used up its LSNs", engine.ErrCorrupt, s.key))
+		return false
+	}
+	m := mark{scope: s, applied: s.applied, last: t.starts[i] - 1}
+	ceiling, err := s.promised, error(nil)
+	if ceiling == 0 {
+		ceiling = min(s.ceiling+t.e.block, maxLSN)
+		err = t.e.db.Set(engine.CeilingKey(s.key), ceilingValue(ceiling), pebble.NoSync)
+	}
+	if err == nil {
+		err = t.e.sync()
+	}
+	if err != nil {
+		t.fail(err)
+		return false
+	}
+	m.settle()
+	s.ceiling, s.promised = ceiling, 0
+	t.forced[i] = true
+	return true
+}
+
+func (t *txn) write() *pebble.Batch {
+	if t.batch == nil {
+		t.batch = t.e.db.NewBatch()
+	}
+	return t.batch
+}
+
+func (t *txn) set(key, value []byte) { t.fail(t.write().Set(key, value, nil)) }
+
+// room counts the n bytes that are about to be written at key; false means that they must not be.
+func (t *txn) room(key []byte, n int) bool {
+	if len(key) == 0 {
+		t.fail(engine.ErrEmptyKey)
+	}
+	if t.bytes += n; t.bytes > engine.MaxTxnBytes {
+		t.fail(engine.ErrTooLarge)
+	}
+	return t.err == nil
+}
+
+// fail keeps the first error.
+func (t *txn) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
