@@ -1,0 +1,131 @@
+package index
+
+// Matcher answers for places in documents whether the policy that it was compiled from indexes them. It is immutable
+// and safe for concurrent use.
+//
+// It is the tree of the policy's patterns. A node says what the patterns that end there decide: exact for the scalar
+// at the node (/?), below for all that hangs under it (/*). The most precise pattern for a place is found on the way
+// down: the last "below" that was passed, unless the node itself has an "exact".
+type Matcher struct {
+	root *node
+}
+
+type verdict uint8
+
+const (
+	unsaid verdict = iota
+	included
+	excluded
+)
+
+type node struct {
+	exact, below verdict
+	fertile      bool // a pattern that ends here or deeper includes something
+	names        map[string]*node
+	element      *node
+}
+
+// Compile builds the Matcher of a policy that has been normalised. A policy whose mode is none indexes nothing. The
+// error is a *PolicyError for a path that cannot be understood or that is in both lists.
+func Compile(p Policy) (*Matcher, error) {
+	m := &Matcher{root: &node{}}
+	if p.Mode == None {
+		return m, nil
+	}
+	for _, list := range []struct {
+		at    string
+		paths []PathSpec
+		says  verdict
+	}{{"includedPaths", p.Included, included}, {"excludedPaths", p.Excluded, excluded}} {
+		for i, spec := range list.paths {
+			pattern, err := ParsePattern(spec.Path)
+			if err != nil {
+				return nil, at(err, "%s[%d].path", list.at, i)
+			}
+			if !m.root.add(pattern, list.says) {
+				return nil, refuse("The path '"+spec.Path+"' is both included and excluded.", "%s[%d].path", list.at, i)
+			}
+		}
+	}
+	return m, nil
+}
+
+// add notes what the pattern says, and returns false where the opposite has been said by the same pattern.
+func (n *node) add(p Pattern, says verdict) bool {
+	for _, s := range p.segments {
+		n.fertile = n.fertile || says == included
+		n = n.grow(s)
+	}
+	n.fertile = n.fertile || says == included
+	slot := &n.exact
+	if p.subtree {
+		slot = &n.below
+	}
+	if *slot != unsaid && *slot != says {
+		return false
+	}
+	*slot = says
+	return true
+}
+
+func (n *node) grow(s Segment) *node {
+	if s.Element {
+		if n.element == nil {
+			n.element = &node{}
+		}
+		return n.element
+	}
+	child := n.names[s.Name]
+	if child == nil {
+		if n.names == nil {
+			n.names = map[string]*node{}
+		}
+		child = &node{}
+		n.names[s.Name] = child
+	}
+	return child
+}
+
+// Cursor is a place in documents, as the policy sees it. It is a small value; the zero Cursor is a place where
+// nothing is indexed.
+type Cursor struct {
+	node      *node // nil where no pattern reaches this far
+	inherited bool  // the verdict of the last /* on the way
+}
+
+// Root returns the place of the document itself.
+func (m *Matcher) Root() Cursor { return place(m.root, false) }
+
+// Property returns the place of a property of the object here.
+func (c Cursor) Property(name string) Cursor {
+	if c.node == nil {
+		return c
+	}
+	return place(c.node.names[name], c.inherited)
+}
+
+// Element returns the place of the elements of the array here.
+func (c Cursor) Element() Cursor {
+	if c.node == nil {
+		return c
+	}
+	return place(c.node.element, c.inherited)
+}
+
+func place(n *node, inherited bool) Cursor {
+	if n != nil && n.below != unsaid {
+		inherited = n.below == included
+	}
+	return Cursor{n, inherited}
+}
+
+// Indexed tells whether a scalar here is indexed.
+func (c Cursor) Indexed() bool {
+	if c.node != nil && c.node.exact != unsaid {
+		return c.node.exact == included
+	}
+	return c.inherited
+}
+
+// Barren tells that nothing can be indexed here or anywhere below.
+func (c Cursor) Barren() bool { return !c.inherited && (c.node == nil || !c.node.fertile) }

@@ -1,0 +1,93 @@
+package index
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	rootPath = "/*"
+	etagPath = `/"_etag"/?`
+)
+
+func spatialTypes() []string    { return []string{"Point", "LineString", "Polygon", "MultiPolygon"} }
+func compositeOrders() []string { return []string{"ascending", "descending"} }
+func vectorTypes() []string     { return []string{"flat", "quantizedFlat", "diskANN"} }
+
+// Normalize brings the policy into the form in which Cosmos DB gives it back: words in their usual case; /* included
+// where no path was given at all; /"_etag"/? appended to the excluded paths; all four types for each spatial path. A
+// policy whose mode is none loses its paths and is not automatic. What is wrong stays as it is, for Validate. The
+// slices are copied before they are changed. A second Normalize changes nothing.
+func (p *Policy) Normalize() {
+	if p.Mode = Mode(strings.ToLower(string(p.Mode))); p.Mode == "" {
+		p.Mode = Consistent
+	}
+	if p.Mode == None {
+		*p = Policy{Mode: None, Manual: true, Included: []PathSpec{}, Excluded: []PathSpec{}}
+		return
+	}
+	given := p.Included != nil
+	p.Included, p.Excluded = normalPaths(p.Included), normalPaths(p.Excluded)
+	if !given && !has(p.Excluded, rootPath) || len(p.Included)+len(p.Excluded) == 0 {
+		p.Included = append(p.Included, PathSpec{Path: rootPath})
+	}
+	if !has(p.Excluded, etagPath) && !has(p.Included, etagPath) {
+		p.Excluded = append(p.Excluded, PathSpec{Path: etagPath})
+	}
+	p.normalizeSpecial()
+}
+
+// normalizeSpecial is Normalize for the lists that most policies do not have.
+func (p *Policy) normalizeSpecial() {
+	p.Composite = slices.Clone(p.Composite)
+	for i, keys := range p.Composite {
+		keys = slices.Clone(keys)
+		for j, k := range keys {
+			if k.Order == "" {
+				k.Order = "ascending"
+			}
+			keys[j].Order = canonical(k.Order, compositeOrders())
+		}
+		p.Composite[i] = keys
+	}
+	p.Spatial = slices.Clone(p.Spatial)
+	for i, s := range p.Spatial {
+		if len(s.Types) > 0 && len(unknownTypes(s.Types)) == 0 {
+			p.Spatial[i].Types = spatialTypes()
+		}
+	}
+	p.Vector = slices.Clone(p.Vector)
+	for i, v := range p.Vector {
+		p.Vector[i].Type = canonical(v.Type, vectorTypes())
+	}
+}
+
+// normalPaths returns a copy of the list, never nil, in which a lone slash is spelled /*.
+func normalPaths(list []PathSpec) []PathSpec {
+	list = append([]PathSpec{}, list...)
+	for i := range list {
+		if list[i].Path == "/" {
+			list[i].Path = rootPath
+		}
+	}
+	return list
+}
+
+// has tells whether a list holds this pattern, however it is spelled.
+func has(list []PathSpec, pattern string) bool {
+	want, err := ParsePattern(pattern)
+	return err == nil && slices.ContainsFunc(list, func(s PathSpec) bool {
+		p, err := ParsePattern(s.Path)
+		return err == nil && p.String() == want.String()
+	})
+}
+
+// unknownTypes returns those that are not spatial types.
+func unknownTypes(types []string) (unknown []string) {
+	for _, t := range types {
+		if !slices.Contains(spatialTypes(), canonical(t, spatialTypes())) {
+			unknown = append(unknown, t)
+		}
+	}
+	return unknown
+}

@@ -1,0 +1,117 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// Segment is one step into a document: to a property, or from an array to any of its elements.
+type Segment struct {
+	Name    string // of the property
+	Element bool   // any element of an array, written []; Name is empty then
+}
+
+// Pattern is a parsed path of an indexing policy. It is immutable and cheap to copy.
+type Pattern struct {
+	segments []Segment
+	subtree  bool // ends in /*, not in /?
+}
+
+// ParsePattern parses a path as indexing policies write it: names between slashes, in double quotes where they hold
+// anything special, [] for the elements of an array, and at the end ? for the value there or * for that value and
+// all below. A lone / is an old spelling of /*. The error is a *PolicyError without a place.
+func ParsePattern(s string) (Pattern, error) {
+	if s == "/" {
+		return Pattern{subtree: true}, nil
+	}
+	body, subtree := strings.CutSuffix(s, "/*")
+	if !subtree {
+		var scalar bool
+		if body, scalar = strings.CutSuffix(s, "/?"); !scalar {
+			return Pattern{}, badPattern(s, len(s), "a path ends in /? or /*")
+		}
+		if body == "" {
+			return Pattern{}, &PolicyError{Reason: fmt.Sprintf(
+				"The indexing path '%s' could not be accepted. Please ensure that the path has at least one label.", s)}
+		}
+	}
+	p := Pattern{subtree: subtree}
+	for at := 0; at < len(body); {
+		end := labelEnd(body, at)
+		if label := body[at:end]; label == "/[]" {
+			p.segments = append(p.segments, Segment{Element: true})
+		} else {
+			one, err := doc.ParsePath(label)
+			if err != nil {
+				return Pattern{}, badPath(s, at, err)
+			}
+			p.segments = append(p.segments, Segment{Name: one.Segments()[0]})
+		}
+		at = end
+	}
+	return p, nil
+}
+
+// labelEnd returns where the label that begins with the slash at s[at] ends: at the next slash outside quotes.
+func labelEnd(s string, at int) int {
+	quoted := false
+	for i := at + 1; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == '\\' && quoted:
+			i++
+		case s[i] == '/' && !quoted:
+			return i
+		}
+	}
+	return len(s)
+}
+
+// badPath is badPattern for an error of doc.ParsePath on what begins at s[at].
+func badPath(s string, at int, err error) error {
+	var wrong *doc.PathError
+	if !errors.As(err, &wrong) {
+		return badPattern(s, at, err.Error())
+	}
+	return badPattern(s, at+wrong.Offset, wrong.Reason)
+}
+
+func badPattern(s string, at int, reason string) error {
+	return &PolicyError{Reason: fmt.Sprintf("The indexing path '%s' could not be accepted, failed near position '%d'. "+
+		"Please ensure that the path is a valid path: %s.", s, at, reason)}
+}
+
+// Segments returns the steps that lead to where the pattern points. The slice must not be changed.
+func (p Pattern) Segments() []Segment { return p.segments }
+
+// Subtree tells whether the pattern takes in all that lies below that place as well: whether it ends in /*.
+func (p Pattern) Subtree() bool { return p.subtree }
+
+// Matches tells whether the pattern takes in a scalar at this place.
+func (p Pattern) Matches(path ...Segment) bool {
+	if p.subtree {
+		return len(path) >= len(p.segments) && slices.Equal(p.segments, path[:len(p.segments)])
+	}
+	return slices.Equal(p.segments, path)
+}
+
+// String returns the pattern in the form that ParsePattern reads. Patterns are the same where their strings are.
+func (p Pattern) String() string {
+	var b strings.Builder
+	for _, s := range p.segments {
+		if s.Element {
+			b.WriteString("/[]")
+		} else {
+			b.WriteString(doc.PathOf(s.Name).String())
+		}
+	}
+	if p.subtree {
+		return b.String() + "/*"
+	}
+	return b.String() + "/?"
+}

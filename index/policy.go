@@ -1,0 +1,212 @@
+package index
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// Mode says when documents are indexed.
+type Mode string
+
+// The modes. Lazy is old; it is kept as sent and means Consistent.
+const (
+	Consistent Mode = "consistent" // with the write
+	Lazy       Mode = "lazy"
+	None       Mode = "none" // never: queries scan
+)
+
+// Policy is an indexing policy. It is plain data: Parse and Normalize bring it into the form that clients read back,
+// Validate checks it, Compile prepares it for use. Its JSON form is Cosmos DB's indexingPolicy, members in a fixed order.
+// The zero Policy stands for one that was not given and normalises to Default.
+type Policy struct {
+	Mode      Mode
+	Manual    bool // "automatic": false in JSON: documents are indexed only on request
+	Included  []PathSpec
+	Excluded  []PathSpec
+	Composite [][]CompositePath
+	Spatial   []SpatialPath
+	Vector    []VectorPath
+	FullText  []FullTextPath
+}
+
+// PathSpec is an included or excluded path, a Pattern as text.
+type PathSpec struct {
+	Path    string       `json:"path"`
+	Indexes []LegacyKind `json:"indexes,omitempty"` // kept for clients that sent it; no meaning
+}
+
+// LegacyKind is what old clients say about an included path. Today all paths have range indexes of full precision.
+type LegacyKind struct {
+	Kind      string `json:"kind"`
+	DataType  string `json:"dataType,omitempty"`
+	Precision *int   `json:"precision,omitempty"`
+}
+
+// CompositePath is one key of a composite index.
+type CompositePath struct {
+	Path  string `json:"path"`            // a plain path, /a/b
+	Order string `json:"order,omitempty"` // ascending or descending; empty is ascending
+}
+
+// SpatialPath is a path whose values are indexed as GeoJSON.
+type SpatialPath struct {
+	Path  string   `json:"path"`  // a Pattern
+	Types []string `json:"types"` // Point, LineString, Polygon, MultiPolygon; normalised to all four
+	Box   *Box     `json:"boundingBox,omitempty"`
+}
+
+// Box bounds the plane that a spatial index covers. Only containers with geometry have one, and they must.
+type Box struct {
+	XMin float64 `json:"xmin"`
+	YMin float64 `json:"ymin"`
+	XMax float64 `json:"xmax"`
+	YMax float64 `json:"ymax"`
+}
+
+// VectorPath is a path whose values are indexed as vectors.
+type VectorPath struct {
+	Path                   string   `json:"path"` // a plain path
+	Type                   string   `json:"type"` // flat, quantizedFlat or diskANN
+	QuantizationByteSize   int      `json:"quantizationByteSize,omitempty"`
+	IndexingSearchListSize int      `json:"indexingSearchListSize,omitempty"`
+	ShardKey               []string `json:"vectorIndexShardKey,omitempty"`
+}
+
+// FullTextPath is a path whose strings are indexed by words.
+type FullTextPath struct {
+	Path string `json:"path"` // a plain path
+}
+
+// Default returns the policy of a container that was made without one: everything is indexed but _etag.
+func Default() Policy {
+	var p Policy
+	p.Normalize()
+	return p
+}
+
+// Parse reads a policy from JSON and normalises it. Members that it does not know are ignored. The result has still to
+// be validated. The error is a *PolicyError for text that is not JSON or a member of the wrong type.
+func Parse(raw []byte) (Policy, error) {
+	var p Policy
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return Policy{}, decodeError(err)
+	}
+	p.Normalize()
+	return p, nil
+}
+
+// policyJSON is the form of a policy in JSON.
+type policyJSON struct {
+	Mode      Mode              `json:"indexingMode"`
+	Automatic *bool             `json:"automatic"`
+	Included  []PathSpec        `json:"includedPaths"`
+	Excluded  []PathSpec        `json:"excludedPaths"`
+	Composite [][]CompositePath `json:"compositeIndexes,omitempty"`
+	Spatial   []SpatialPath     `json:"spatialIndexes,omitempty"`
+	Vector    []VectorPath      `json:"vectorIndexes,omitempty"`
+	FullText  []FullTextPath    `json:"fullTextIndexes,omitempty"`
+}
+
+// UnmarshalJSON is Parse. It leaves p alone where the text is null.
+func (p *Policy) UnmarshalJSON(raw []byte) error {
+	if err := strictObject(raw); err != nil || isNull(raw) {
+		return err
+	}
+	var w policyJSON
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return decodeError(err)
+	}
+	*p = Policy{w.Mode, w.Automatic != nil && !*w.Automatic, w.Included, w.Excluded, w.Composite, w.Spatial, w.Vector, w.FullText}
+	p.Normalize()
+	return nil
+}
+
+// MarshalJSON returns what a client reads back.
+func (p Policy) MarshalJSON() ([]byte, error) {
+	p.Normalize()
+	automatic := !p.Manual
+	return marshal(policyJSON{p.Mode, &automatic, p.Included, p.Excluded, p.Composite, p.Spatial, p.Vector, p.FullText})
+}
+
+// IsZero tells whether p stands for a policy that was not given.
+func (p Policy) IsZero() bool {
+	return p.Mode == "" && !p.Manual && p.Included == nil && p.Excluded == nil && p.Composite == nil &&
+		p.Spatial == nil && p.Vector == nil && p.FullText == nil
+}
+
+// Equal tells whether two policies say the same in the same words: whether clients read the same back.
+func (p Policy) Equal(q Policy) bool {
+	a, errA := p.MarshalJSON()
+	b, errB := q.MarshalJSON()
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// Indexed tells whether the policy indexes a scalar at this place of a document. It compiles the policy: use Compile
+// to ask more than once. A policy that is not valid indexes nothing.
+func (p *Policy) Indexed(path ...Segment) bool {
+	m, err := Compile(*p)
+	if err != nil {
+		return false
+	}
+	c := m.Root()
+	for _, s := range path {
+		if s.Element {
+			c = c.Element()
+		} else {
+			c = c.Property(s.Name)
+		}
+	}
+	return c.Indexed()
+}
+
+// strictObject refuses what is not one object (or null) in strict JSON, with names that are unique.
+func strictObject(raw []byte) error {
+	if err := doc.Valid(raw, doc.Limits{}); err != nil {
+		return &PolicyError{Reason: err.Error()}
+	}
+	if kind := doc.Of(raw).Kind(); kind != doc.Object && kind != doc.Null {
+		return &PolicyError{Reason: "An object is needed here; this is of type " + kind.String() + "."}
+	}
+	return nil
+}
+
+func isNull(raw []byte) bool { return doc.Of(raw).Kind() == doc.Null }
+
+// decodeError turns an error of encoding/json into a PolicyError.
+func decodeError(err error) error {
+	var own *PolicyError
+	if errors.As(err, &own) {
+		return own
+	}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return &PolicyError{Path: wrong.Field, Reason: fmt.Sprintf("A value of the wrong type: %s.", wrong.Value)}
+	}
+	return &PolicyError{Reason: err.Error()}
+}
+
+// marshal is json.Marshal that leaves <, > and & as they are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// canonical returns the member of known that s spells in another case, or s.
+func canonical(s string, known []string) string {
+	for _, k := range known {
+		if strings.EqualFold(k, s) {
+			return k
+		}
+	}
+	return s
+}

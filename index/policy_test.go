@@ -1,0 +1,215 @@
+package index
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/datatest"
+)
+
+func TestPolicy(t *testing.T) {
+	datatest.Run(t, "testdata/policy.txt", func(t *testing.T, c *datatest.Case) string {
+		around := Surroundings{Geometry: c.Flag("geometry")}
+		if v := c.String("vector", ""); v != "" {
+			around.Vectors = map[string]int{v: int(c.Int("dimensions", 0))}
+		}
+		if f := c.String("fulltext", ""); f != "" {
+			around.FullText = []string{f}
+		}
+		p, err := Parse([]byte(c.Input))
+		if err == nil {
+			err = p.Validate(around)
+		}
+		if err != nil {
+			var own *PolicyError
+			if !errors.As(err, &own) {
+				t.Errorf("%s: %T is not a PolicyError", c.Pos, err)
+			}
+			return "refused: " + err.Error()
+		}
+		return roundTrip(t, c, p)
+	})
+}
+
+// roundTrip returns the policy's JSON, and checks that it means and says the same when it is read again.
+func roundTrip(t *testing.T, c *datatest.Case, p Policy) string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		c.Fatalf("%v", err)
+	}
+	again, err := Parse(text)
+	if err != nil {
+		c.Fatalf("%s is not read back: %v", text, err)
+	}
+	before := fmt.Sprintf("%#v", again)
+	again.Normalize()
+	if after := fmt.Sprintf("%#v", again); after != before || !again.Equal(p) {
+		t.Errorf("%s: not stable: %s, %s", c.Pos, before, after)
+	}
+	return string(text)
+}
+
+func TestPrecedence(t *testing.T) {
+	datatest.Run(t, "testdata/precedence.txt", func(t *testing.T, c *datatest.Case) string {
+		lines := strings.Split(strings.TrimSpace(c.Input), "\n")
+		p, err := Parse([]byte(lines[0]))
+		if err != nil {
+			c.Fatalf("%v", err)
+		}
+		var b strings.Builder
+		for _, line := range lines[1:] {
+			place, err := ParsePattern(line + "/?")
+			if err != nil {
+				c.Fatalf("%v", err)
+			}
+			fmt.Fprintf(&b, "%-34s %v\n", line, p.Indexed(place.Segments()...))
+		}
+		return b.String()
+	})
+}
+
+// plainIndexed is the rule in its own words: of the patterns that match, the most precise decides.
+func plainIndexed(p Policy, path []Segment) bool {
+	best, says := -1, false
+	weigh := func(list []PathSpec, verdict bool) {
+		for _, spec := range list {
+			pattern, err := ParsePattern(spec.Path)
+			if err != nil || !pattern.Matches(path...) {
+				continue
+			}
+			precision := 2 * len(pattern.Segments())
+			if !pattern.Subtree() {
+				precision++
+			}
+			if precision > best {
+				best, says = precision, verdict
+			}
+		}
+	}
+	weigh(p.Included, true)
+	weigh(p.Excluded, false)
+	return says
+}
+
+func TestMatcherFollowsTheRule(t *testing.T) {
+	segment := rapid.SampledFrom([]Segment{{Name: "a"}, {Name: "b"}, {Name: "c/d"}, {Element: true}})
+	place := rapid.SliceOfN(segment, 0, 4)
+	pattern := rapid.Custom(func(t *rapid.T) PathSpec {
+		p := Pattern{segments: place.Draw(t, "segments"), subtree: rapid.Bool().Draw(t, "subtree")}
+		if len(p.segments) == 0 {
+			p.subtree = true
+		}
+		return PathSpec{Path: p.String()}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		p := Policy{
+			Included: rapid.SliceOfN(pattern, 0, 4).Draw(t, "included"),
+			Excluded: rapid.SliceOfN(pattern, 0, 4).Draw(t, "excluded"),
+		}
+		p.Normalize()
+		m, err := Compile(p)
+		if err != nil {
+			return // the same path in both lists
+		}
+		path := place.Draw(t, "path")
+		c, barren := m.Root(), false
+		for _, s := range path {
+			barren = barren || c.Barren()
+			if s.Element {
+				c = c.Element()
+			} else {
+				c = c.Property(s.Name)
+			}
+		}
+		want := plainIndexed(p, path)
+		if c.Indexed() != want || p.Indexed(path...) != want {
+			t.Fatalf("%v is indexed: %v, should be %v", path, c.Indexed(), want)
+		}
+		if (barren || c.Barren()) && want {
+			t.Fatalf("%v is indexed behind a place that is said to be barren", path)
+		}
+	})
+}
+
+func TestNormalizeLeavesTheCallersSlicesAlone(t *testing.T) {
+	composite := []CompositePath{{Path: "/a"}, {Path: "/b"}}
+	p := Policy{
+		Included:  []PathSpec{{Path: "/"}},
+		Excluded:  make([]PathSpec, 0, 4),
+		Composite: [][]CompositePath{composite},
+		Spatial:   []SpatialPath{{Path: "/l/*", Types: []string{"Point"}}},
+		Vector:    []VectorPath{{Path: "/v", Type: "FLAT"}},
+	}
+	before := p
+	p.Normalize()
+	if before.Included[0].Path != "/" || composite[0].Order != "" || len(before.Spatial[0].Types) != 1 ||
+		before.Vector[0].Type != "FLAT" || before.Excluded[:1][0].Path != "" {
+		t.Errorf("the caller's slices were changed: %+v", before)
+	}
+	if p.Composite[0][0].Order != "ascending" || len(p.Spatial[0].Types) != 4 || p.Vector[0].Type != "flat" {
+		t.Errorf("not normalised: %+v", p)
+	}
+}
+
+func TestZeroPolicyIsTheDefault(t *testing.T) {
+	if !(Policy{}).IsZero() || Default().IsZero() {
+		t.Error("IsZero is wrong")
+	}
+	if !(Policy{}).Equal(Default()) || Default().Equal(Policy{Manual: true}) {
+		t.Error("Equal is wrong")
+	}
+	if err := Default().Validate(Surroundings{}); err != nil {
+		t.Error(err)
+	}
+	if (&Policy{Included: []PathSpec{{Path: "nonsense"}}}).Indexed(Segment{Name: "a"}) {
+		t.Error("a policy that is not valid indexes something")
+	}
+}
+
+func FuzzPattern(f *testing.F) {
+	for _, s := range []string{"/*", "/", "/?", "/a/?", `/"a/b"/[]/*`, `/"\""/?`, `/"[]"/?`, "/a/[]x/?", "//?", "", `/"`, `/"a"b/?`, "/é/?", "/\xff/?"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := ParsePattern(s)
+		if err != nil {
+			var own *PolicyError
+			if !errors.As(err, &own) {
+				t.Fatalf("%T", err)
+			}
+			return
+		}
+		again, err := ParsePattern(p.String())
+		if err != nil || again.String() != p.String() {
+			t.Fatalf("%q prints as %q, which reads as %q, %v", s, p, again, err)
+		}
+		if !p.Matches(p.Segments()...) || p.Matches(append(p.Segments(), Segment{Name: "x"})...) != p.Subtree() {
+			t.Fatalf("%q does not match what it should", s)
+		}
+	})
+}
+
+func FuzzPolicy(f *testing.F) {
+	f.Add([]byte(`{"includedPaths":[{"path":"/*"}],"spatialIndexes":[{"path":"/a/?","types":["Point"],"boundingBox":{"xmin":1}}]}`))
+	f.Add([]byte(`{"compositeIndexes":[[{}],null],"vectorIndexes":[{}],"fullTextIndexes":[null]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		p, err := Parse(raw)
+		if err != nil {
+			return
+		}
+		text, err := p.MarshalJSON()
+		if err != nil || doc.Valid(text, doc.Limits{}) != nil {
+			t.Fatalf("%q has no JSON: %q, %v", raw, text, err)
+		}
+		if again, err := Parse(text); err != nil || !again.Equal(p) {
+			t.Fatalf("%q is not stable: %q, %v", raw, text, err)
+		}
+		_ = p.Validate(Surroundings{})
+	})
+}

@@ -1,0 +1,184 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// Surroundings is what the rules of a policy need to know of the rest of a container's definition.
+type Surroundings struct {
+	Geometry bool           // geospatialConfig is Geometry, not Geography
+	Vectors  map[string]int // paths of the vector embedding policy, as doc.Path prints them, with their dimensions
+	FullText []string       // paths of the full text policy, as doc.Path prints them
+}
+
+// The most that a policy may ask for.
+const (
+	maxCompositePaths  = 8
+	maxFlatDimensions  = 505
+	maxIndexDimensions = 4096
+)
+
+// Validate checks a policy that has been normalised against Cosmos DB's rules. The error is a *PolicyError.
+func (p Policy) Validate(s Surroundings) error {
+	switch p.Mode {
+	case Consistent, Lazy:
+	case None:
+		return nil
+	default:
+		return refuse(fmt.Sprintf("The indexing mode '%s' is invalid. Choose between 'consistent', 'lazy' and 'none'.", p.Mode), "indexingMode")
+	}
+	if _, err := Compile(p); err != nil {
+		return err
+	}
+	if !has(p.Included, rootPath) && !has(p.Excluded, rootPath) {
+		return refuse(`The special mandatory indexing path "/" is not provided in any of the path type sets: `+
+			`list "/*" among the included or the excluded paths.`, "includedPaths")
+	}
+	if err := validateLegacy(p.Included, "includedPaths"); err != nil {
+		return err
+	}
+	if err := validateLegacy(p.Excluded, "excludedPaths"); err != nil {
+		return err
+	}
+	for i, keys := range p.Composite {
+		if err := validateComposite(keys); err != nil {
+			return at(err, "compositeIndexes[%d]", i)
+		}
+	}
+	for i, path := range p.Spatial {
+		if err := path.validate(s.Geometry); err != nil {
+			return at(err, "spatialIndexes[%d]", i)
+		}
+	}
+	for i, v := range p.Vector {
+		if err := v.validate(s.Vectors); err != nil {
+			return at(err, "vectorIndexes[%d]", i)
+		}
+	}
+	for i, f := range p.FullText {
+		path, err := plainPath(f.Path)
+		if err == nil && !slices.Contains(s.FullText, path) {
+			err = &PolicyError{Reason: fmt.Sprintf("The full text index path '%s' is not a path of the full text policy.", f.Path)}
+		}
+		if err != nil {
+			return at(err, "fullTextIndexes[%d].path", i)
+		}
+	}
+	return nil
+}
+
+// validateLegacy checks the words that old clients send with included paths.
+func validateLegacy(list []PathSpec, name string) error {
+	kinds := []string{"Range", "Hash", "Spatial"}
+	types := append([]string{"String", "Number"}, spatialTypes()...)
+	for i, path := range list {
+		for j, x := range path.Indexes {
+			switch {
+			case !slices.Contains(kinds, canonical(x.Kind, kinds)):
+				return refuse(fmt.Sprintf("The index kind '%s' is invalid.", x.Kind), "%s[%d].indexes[%d].kind", name, i, j)
+			case x.DataType != "" && !slices.Contains(types, canonical(x.DataType, types)):
+				return refuse(fmt.Sprintf("The index data type '%s' is invalid.", x.DataType), "%s[%d].indexes[%d].dataType", name, i, j)
+			case x.Precision != nil && (*x.Precision < -1 || *x.Precision == 0):
+				return refuse(fmt.Sprintf("The index precision '%d' is invalid.", *x.Precision), "%s[%d].indexes[%d].precision", name, i, j)
+			}
+		}
+	}
+	return nil
+}
+
+func validateComposite(keys []CompositePath) error {
+	if len(keys) < 2 || len(keys) > maxCompositePaths {
+		return &PolicyError{Reason: fmt.Sprintf("A composite index must have at least 2 paths and at most %d; this one has %d.",
+			maxCompositePaths, len(keys))}
+	}
+	seen := make([]string, 0, len(keys))
+	for _, k := range keys {
+		path, err := plainPath(k.Path)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(seen, path) {
+			return &PolicyError{Reason: fmt.Sprintf("The following path '%s' was specified more than once in a composite index.", k.Path)}
+		}
+		seen = append(seen, path)
+		if !slices.Contains(compositeOrders(), k.Order) {
+			return &PolicyError{Reason: fmt.Sprintf("The composite order '%s' is invalid. Choose between 'ascending' and 'descending'.", k.Order)}
+		}
+	}
+	return nil
+}
+
+func (p SpatialPath) validate(geometry bool) error {
+	if _, err := ParsePattern(p.Path); err != nil {
+		return err
+	}
+	if len(p.Types) == 0 {
+		return &PolicyError{Reason: "The spatial data types array cannot be empty."}
+	}
+	if unknown := unknownTypes(p.Types); len(unknown) > 0 {
+		return &PolicyError{Reason: fmt.Sprintf("The spatial data type '%s' is invalid. Choose among %s.",
+			unknown[0], strings.Join(spatialTypes(), ", "))}
+	}
+	switch {
+	case geometry && p.Box == nil:
+		return &PolicyError{Reason: "A spatial index of a container with Geometry must have a boundingBox."}
+	case !geometry && p.Box != nil:
+		return &PolicyError{Reason: "A spatial index of a container with Geography must not have a boundingBox."}
+	case p.Box != nil && !p.Box.spans():
+		return &PolicyError{Reason: "The boundingBox of a Geometry index must have xmin below xmax and ymin below ymax."}
+	}
+	return nil
+}
+
+// spans tells whether the box has an area, and one that JSON can write.
+func (b *Box) spans() bool {
+	return b.XMin < b.XMax && b.YMin < b.YMax && !math.IsInf(b.XMax-b.XMin, 0) && !math.IsInf(b.YMax-b.YMin, 0)
+}
+
+func (v VectorPath) validate(embeddings map[string]int) error {
+	path, err := plainPath(v.Path)
+	if err != nil {
+		return err
+	}
+	dimensions, ok := embeddings[path]
+	limit := maxIndexDimensions
+	if v.Type == "flat" {
+		limit = maxFlatDimensions
+	}
+	switch {
+	case !ok:
+		return &PolicyError{Reason: fmt.Sprintf("The vector index path %s not matching in Embedding's path.", v.Path)}
+	case !slices.Contains(vectorTypes(), v.Type):
+		return &PolicyError{Reason: fmt.Sprintf("The vector index type '%s' is invalid. Choose among %s.",
+			v.Type, strings.Join(vectorTypes(), ", "))}
+	case dimensions > limit:
+		return &PolicyError{Reason: fmt.Sprintf("A vector index of type %s takes at most %d dimensions; the embedding of %s has %d.",
+			v.Type, limit, v.Path, dimensions)}
+	case v.QuantizationByteSize != 0 && (v.Type == "flat" || v.QuantizationByteSize < 1 || v.QuantizationByteSize > 512):
+		return &PolicyError{Reason: "The quantizationByteSize must be between 1 and 512; flat indexes have none."}
+	case v.IndexingSearchListSize != 0 && (v.Type != "diskANN" || v.IndexingSearchListSize < 10 || v.IndexingSearchListSize > 500):
+		return &PolicyError{Reason: "The indexingSearchListSize must be between 10 and 500; only diskANN indexes have one."}
+	case len(v.ShardKey) > 0 && v.Type == "flat":
+		return &PolicyError{Reason: "The vectorIndexShardKey cannot be used with flat indexes."}
+	}
+	for _, k := range v.ShardKey {
+		if _, err := plainPath(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainPath checks a path that may have no wildcard and returns it in the one spelling that can be compared.
+func plainPath(s string) (string, error) {
+	p, err := doc.ParsePath(s)
+	if err != nil {
+		return "", badPath(s, 0, err)
+	}
+	return p.String(), nil
+}
