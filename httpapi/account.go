@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// region is the one region of the account, named as in the emulators.
+const region = "South Central US"
+
+// queryEngine is what the account says about its query engine: JSON text in a JSON string. Clients parse it and fail
+// where they cannot.
+const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,"maxLogicalAndPerSqlQuery":500,"maxLogicalOrPerSqlQuery":500,` +
+	`"maxUdfRefPerSqlQuery":10,"maxInExpressionItemsCount":16000,"queryMaxInMemorySortDocumentCount":500,"maxQueryRequestTimeoutFraction":0.9,` +
+	`"sqlAllowNonFiniteNumbers":false,"sqlAllowAggregateFunctions":true,"sqlAllowSubQuery":true,"sqlAllowScalarSubQuery":true,"allowNewKeywords":true,` +
+	`"sqlAllowLike":true,"sqlAllowGroupByClause":true,"maxSpatialQueryCells":12,"spatialMaxGeometryPointCount":256,"sqlDisableQueryILOptimization":false,` +
+	`"sqlDisableFilterPlanOptimization":false,"sqlAllowTop":true,"enableSpatialIndexing":true}`
+
+// readAccount answers GET /, the first request of every client. Its locations are where the client goes from then
+// on, so they repeat the scheme and the host by which it came, unless an address is advertised.
+func (s *Server) readAccount(c *call) error {
+	endpoint := s.opt.Advertise
+	if endpoint == "" {
+		endpoint = scheme(c.Request()) + "://" + c.Request().Host + "/"
+	}
+	location := append([]byte(`[{"name":"`+region+`","databaseAccountEndpoint":`), doc.StringValue(strings.ToValidUTF8(endpoint, "")).Raw()...)
+	location = append(location, `}]`...)
+
+	b := append(make([]byte, 0, 2048), `{"_self":"","id":`...)
+	b = doc.AppendString(b, s.opt.AccountID)
+	b = append(b, `,"_rid":`...)
+	b = doc.AppendString(b, s.opt.AccountID)
+	b = append(b, `,"media":"//media/","addresses":"//addresses/","_dbs":"//dbs/","writableLocations":`...)
+	b = append(b, location...)
+	b = append(b, `,"readableLocations":`...)
+	b = append(b, location...)
+	b = append(b, `,"enableMultipleWriteLocations":false,"continuousBackupEnabled":false,"enableNRegionSynchronousCommit":false,`+
+		`"enablePerPartitionFailoverBehavior":false,`+
+		`"userReplicationPolicy":{"asyncReplication":false,"minReplicaSetSize":1,"maxReplicasetSize":4},`+
+		`"systemReplicationPolicy":{"minReplicaSetSize":1,"maxReplicasetSize":4,"asyncReplication":false},`+
+		`"userConsistencyPolicy":{"defaultConsistencyLevel":`...)
+	b = doc.AppendString(b, s.opt.Consistency)
+	b = append(b, `},"readPolicy":{"primaryReadCoefficient":1,"secondaryReadCoefficient":1},"queryEngineConfiguration":`...)
+	b = doc.AppendString(b, queryEngine)
+	b = append(b, '}')
+
+	c.set("X-Ms-Max-Media-Storage-Usage-Mb", "10240")
+	c.set("X-Ms-Media-Storage-Usage-Mb", "0")
+	c.set("X-Ms-Databaseaccount-Consumed-Mb", "0")
+	c.set("X-Ms-Databaseaccount-Reserved-Mb", "0")
+	c.set("X-Ms-Databaseaccount-Provisioned-Mb", "0")
+	return c.json(http.StatusOK, b)
+}
+
+// refuseAddresses answers clients in direct mode, which ask where the replicas are.
+func (s *Server) refuseAddresses(*call) error {
+	return badRequest("This server has no replicas to connect to: select the gateway connection mode in the client (ConnectionMode.Gateway, gatewayMode()).")
+}
+
+// listNothing answers the feeds of what a single-region store never has: conflicts and attachments.
+func (s *Server) listNothing(c *call) error {
+	container, err := s.container(c)
+	if err != nil {
+		return err
+	}
+	key := "Conflicts"
+	if c.target.kind == kindAttachment {
+		key = "Attachments"
+	}
+	c.setItemCount(0)
+	b := append(make([]byte, 0, 64), `{"_rid":`...)
+	b = doc.AppendString(b, container.Info().RID)
+	b = append(b, `,"`+key+`":[],"_count":0}`...)
+	return c.json(http.StatusOK, b)
+}
+
+// readNothing answers for one conflict or attachment.
+func (s *Server) readNothing(c *call) error {
+	if _, err := s.container(c); err != nil {
+		return err
+	}
+	return notFound("There is no '" + c.target.leaf() + "'.")
+}
+
+// live says that the process answers.
+func (s *Server) live(c *call) error { return c.json(http.StatusOK, []byte(`{"status":"ok"}`)) }
+
+// ready says that the store takes writes and gives them back.
+func (s *Server) ready(c *call) error {
+	if s.opt.Ready != nil {
+		if err := s.opt.Ready(c.ctx()); err != nil {
+			return wireErr(http.StatusServiceUnavailable, 0, "The server is not ready: "+err.Error())
+		}
+	}
+	return c.json(http.StatusOK, []byte(`{"status":"ok"}`))
+}
+
+// certificate serves the TLS certificate, where the emulators' users look for it and at a place of our own.
+func (s *Server) certificate(c *call) error {
+	if len(s.opt.CertPEM) == 0 {
+		return notFound("This server has no certificate: it runs without TLS.")
+	}
+	return c.Blob(http.StatusOK, "application/x-pem-file", s.opt.CertPEM)
+}
+
+// scheme tells by which of the two protocols of the port a request came.
+func scheme(r *http.Request) string {
+	if conn, ok := r.Context().Value(connKey{}).(*sniffConn); ok && conn.secure() || r.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// corsHeaders are the response headers that a script in a browser may read.
+const corsHeaders = "etag, lsn, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, " +
+	"x-ms-cosmos-correlated-activityid, x-ms-cosmos-index-utilization, x-ms-cosmos-min-throughput, x-ms-cosmos-query-execution-info, " +
+	"x-ms-documentdb-collection-index-transformation-progress, x-ms-documentdb-partitionkeyrangeid, x-ms-documentdb-query-metrics, " +
+	"x-ms-gatewayversion, x-ms-item-count, x-ms-offer-replace-pending, x-ms-request-charge, x-ms-resource-quota, x-ms-resource-usage, " +
+	"x-ms-retry-after-ms, x-ms-schemaversion, x-ms-serviceversion, x-ms-session-token, x-ms-substatus"
+
+// cors lets scripts of any origin in: who may do what is decided by the key, never by a cookie. It answers
+// the browser's question before a request (OPTIONS) by itself.
+func (s *Server) cors(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(ec echo.Context) error {
+		c, r := ec.(*call), ec.Request()
+		if r.Method == http.MethodOptions {
+			c.set("Access-Control-Allow-Origin", "*")
+			c.set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+			if asked := first(r.Header, "Access-Control-Request-Headers"); asked != "" {
+				c.set("Access-Control-Allow-Headers", asked)
+			}
+			c.set("Access-Control-Max-Age", "3600")
+			return c.noContent(http.StatusNoContent)
+		}
+		if first(r.Header, "Origin") != "" {
+			c.set("Access-Control-Allow-Origin", "*")
+			c.set("Access-Control-Expose-Headers", corsHeaders)
+		}
+		return next(ec)
+	}
+}

@@ -1,0 +1,292 @@
+package httpapi
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"hash"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// EmulatorKey is the master key that every Cosmos DB emulator has. It is public: it keeps nobody out.
+const EmulatorKey = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
+
+// Longest authorization headers accepted, in bytes as sent.
+const (
+	maxMasterToken = 1 << 10
+	maxToken       = 16 << 10
+)
+
+// maxSkew is how far a client's clock may be off, either way.
+const maxSkew = 15 * time.Minute
+
+// credential is what a request was let in with.
+type credential uint8
+
+const (
+	masterSignature credential = iota // signed with the master key
+	masterKey                         // showed the master key itself
+	directoryToken                    // a Microsoft Entra ID token
+)
+
+// authority decides who may use the server. It knows one secret, the master key.
+type authority struct {
+	keyText    []byte // base64, as people write it
+	wellKnown  bool   // the key is EmulatorKey
+	checkClock bool
+	wall       ttl.Clock
+	signers    sync.Pool // *signer: hashes that are keyed already
+}
+
+func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, error) {
+	raw, err := base64.StdEncoding.DecodeString(key)
+	if err != nil || len(raw) == 0 {
+		return nil, errors.New("httpapi: the master key must be base64 text")
+	}
+	a := &authority{keyText: []byte(key), wellKnown: key == EmulatorKey, checkClock: checkClock, wall: wall}
+	a.signers.New = func() any { return newSigner(raw) }
+	return a, nil
+}
+
+// verify checks the authorization header. It takes three forms: Cosmos DB's type=master with a signature, its
+// type=aad with a token, and for people "Bearer KEY" with the master key itself.
+//
+// A signature also settles whether the query string belongs to the item's id (see target.absorbQuery).
+func (a *authority) verify(method string, header http.Header, t *target) (credential, error) {
+	text := first(header, "Authorization")
+	if text == "" {
+		return 0, wireErr(http.StatusUnauthorized, 5000, "Required Header authorization is missing. Ensure a valid Authorization token is passed.")
+	}
+	if len(text) > maxToken {
+		return 0, malformedToken("it is too long")
+	}
+	if len(text) > 7 && strings.EqualFold(text[:7], "Bearer ") {
+		if subtle.ConstantTimeCompare([]byte(strings.TrimSpace(text[7:])), a.keyText) != 1 {
+			return 0, wireErr(http.StatusUnauthorized, 0, "The key after Bearer is not this server's master key.")
+		}
+		t.absorbQuery()
+		return masterKey, nil
+	}
+	kind, signature, err := splitToken(text)
+	if err != nil {
+		return 0, err
+	}
+	switch kind {
+	case "master":
+		if len(text) > maxMasterToken {
+			return 0, malformedToken("it is too long")
+		}
+		return masterSignature, a.verifySignature(signature, method, header, t)
+	case "aad":
+		t.absorbQuery()
+		return directoryToken, a.verifyDirectoryToken(signature)
+	case "resource":
+		return 0, wireErr(http.StatusUnauthorized, 0, "Resource tokens are not supported by this server.")
+	}
+	return 0, malformedToken("its type is neither master, resource nor aad")
+}
+
+// splitToken takes type=T&ver=V&sig=S apart; clients send it percent-encoded or not.
+func splitToken(text string) (kind, signature string, err error) {
+	if !strings.HasPrefix(text, "type=") {
+		// Not QueryUnescape: a plus is a plus.
+		if text, err = url.PathUnescape(text); err != nil {
+			return "", "", malformedToken("it holds a malformed escape")
+		}
+	}
+	version := ""
+	for i, rest := 0, text; rest != ""; i++ {
+		part := rest
+		if i < 2 {
+			part, rest, _ = strings.Cut(rest, "&")
+		} else {
+			rest = ""
+		}
+		name, value, _ := strings.Cut(part, "=")
+		switch name {
+		case "type":
+			kind = value
+		case "ver":
+			version = value
+		case "sig":
+			signature = value
+		}
+	}
+	switch {
+	case kind == "" || signature == "":
+		return "", "", malformedToken("it is not of the form type=...&ver=...&sig=...")
+	case version != "1.0" && version != "1":
+		return "", "", malformedToken("its version is not 1.0")
+	}
+	return kind, signature, nil
+}
+
+// verifySignature checks a signature against all links that the client may have signed, and then its date.
+func (a *authority) verifySignature(signature, method string, header http.Header, t *target) error {
+	signature, _, _ = strings.Cut(signature, ",")
+	xDate, date := first(header, "X-Ms-Date"), ""
+	stamp := xDate
+	if stamp == "" {
+		date = first(header, "Date")
+		stamp = date
+	}
+	if stamp == "" {
+		return wireErr(http.StatusUnauthorized, 0, "The request has no x-ms-date header: a signature needs one.")
+	}
+	at, err := parseDate(stamp)
+	if err != nil {
+		return wireErr(http.StatusUnauthorized, 0, "The date '"+stamp+"' is not a valid RFC 1123 date.")
+	}
+	s := a.signers.Get().(*signer)
+	defer a.signers.Put(s)
+	for i := 0; ; i++ {
+		link, query, ok := t.link(i)
+		if !ok {
+			break
+		}
+		if !s.matches(signature, method, t.resourceType, link, xDate, date) {
+			continue
+		}
+		if query {
+			t.absorbQuery()
+		}
+		return a.checkSkew(at)
+	}
+	link, _, _ := t.link(0)
+	s.payload(method, t.resourceType, link, xDate, date)
+	return wireErr(http.StatusUnauthorized, 0, "The input authorization token can't serve the request. The wrong key is being used or "+
+		"the expected payload is not built as per the protocol. Server used the following payload to sign: '"+string(s.text)+"'")
+}
+
+func (a *authority) checkSkew(at time.Time) error {
+	if !a.checkClock {
+		return nil
+	}
+	now := a.wall.Now()
+	if skew := now.Sub(at); skew > maxSkew || skew < -maxSkew {
+		return wireErr(http.StatusForbidden, 0, "The authorization token is not valid at the current time. Please create another token and retry (token start time: "+
+			at.UTC().Format(http.TimeFormat)+", current server time: "+now.UTC().Format(http.TimeFormat)+").")
+	}
+	return nil
+}
+
+// verifyDirectoryToken checks a Microsoft Entra ID token (a JWT). There is no directory to ask for its signature. With
+// the public key of the emulators any unexpired token will do, as it does there. With a key of one's own the
+// token's third part must be that key, which is how the emulators' own test tokens are made: otherwise
+// a token that anybody can write would go round the key.
+func (a *authority) verifyDirectoryToken(token string) error {
+	header, rest, _ := strings.Cut(token, ".")
+	payload, signature, found := strings.Cut(rest, ".")
+	var claims struct {
+		Expires *float64 `json:"exp"`
+	}
+	var kind struct{}
+	proof, err := base64.RawURLEncoding.DecodeString(signature)
+	if !found || err != nil || !decodePart(header, &kind) || !decodePart(payload, &claims) {
+		return wireErr(http.StatusUnauthorized, 5007, "The access token is not a valid JSON Web Token.")
+	}
+	if !a.wellKnown && subtle.ConstantTimeCompare(proof, a.keyText) != 1 {
+		return wireErr(http.StatusUnauthorized, 5007, "The access token cannot be verified by this server: use the master key.")
+	}
+	if a.checkClock && (claims.Expires == nil || *claims.Expires <= float64(a.wall.Now().Unix())) {
+		return wireErr(http.StatusUnauthorized, 5006, "The access token has expired.")
+	}
+	return nil
+}
+
+// decodePart decodes one part of a JWT, a JSON object in base64.
+func decodePart(part string, into any) bool {
+	raw, err := base64.RawURLEncoding.DecodeString(part)
+	return err == nil && json.Unmarshal(raw, into) == nil
+}
+
+// parseDate reads an RFC 1123 date; some clients say UTC for GMT.
+func parseDate(s string) (time.Time, error) {
+	at, err := time.Parse("Mon, 2 Jan 2006 15:04:05 GMT", s)
+	if err != nil {
+		at, err = time.Parse("Mon, 2 Jan 2006 15:04:05 UTC", s)
+	}
+	return at, err
+}
+
+func malformedToken(why string) error {
+	return wireErr(http.StatusUnauthorized, 5001, "The authorization token is malformed: "+why+".")
+}
+
+// first returns the first value of a header; name must be in Go's canonical form.
+func first(h http.Header, name string) string {
+	if v := h[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// signer makes signatures with one key. It is reused, since keying a hash costs as much as signing.
+type signer struct {
+	mac     hash.Hash
+	text    []byte // what is signed
+	sum     [sha256.Size]byte
+	encoded [44]byte // sum in base64
+}
+
+func newSigner(key []byte) *signer {
+	return &signer{mac: hmac.New(sha256.New, key), text: make([]byte, 0, 256)}
+}
+
+// payload builds what is signed: five lines, all in lower case but for the link.
+func (s *signer) payload(method, resourceType, link, xDate, date string) {
+	b := append(appendLower(s.text[:0], method), '\n')
+	b = append(appendLower(b, resourceType), '\n')
+	b = append(append(b, link...), '\n')
+	b = append(appendLower(b, xDate), '\n')
+	s.text = append(appendLower(b, date), '\n')
+}
+
+// sign signs the payload into s.encoded.
+func (s *signer) sign() {
+	s.mac.Reset()
+	s.mac.Write(s.text)
+	base64.StdEncoding.Encode(s.encoded[:], s.mac.Sum(s.sum[:0]))
+}
+
+// matches compares in constant time.
+func (s *signer) matches(signature, method, resourceType, link, xDate, date string) bool {
+	s.payload(method, resourceType, link, xDate, date)
+	s.sign()
+	s.text = append(s.text[:0], signature...)
+	return subtle.ConstantTimeCompare(s.encoded[:], s.text) == 1
+}
+
+// Sign makes the signature of a request as Cosmos DB's clients do: HMAC-SHA256 in base64 over verb, resource type,
+// resource link and x-ms-date (an RFC 1123 date). key is the decoded master key.
+func Sign(key []byte, verb, resourceType, resourceLink, date string) string {
+	s := newSigner(key)
+	s.payload(verb, resourceType, resourceLink, date, "")
+	s.sign()
+	return string(s.encoded[:])
+}
+
+// AuthorizationHeader wraps a signature for the authorization header.
+func AuthorizationHeader(signature string) string {
+	return url.QueryEscape("type=master&ver=1.0&sig=" + signature)
+}
+
+func appendLower(dst []byte, s string) []byte {
+	for i := range len(s) {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}

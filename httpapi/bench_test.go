@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+)
+
+// BenchmarkPointRead sends the same signed request for an item of 1 KB over a connection to Mayfly and to an echo handler
+// that answers every request with the same head and body.
+func BenchmarkPointRead(b *testing.B) {
+	w := newWorld(b)
+	w.container("")
+	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
+	date := w.wall.Now().UTC().Format(http.TimeFormat)
+	request := fmt.Appendf(nil, "GET %s/1 HTTP/1.1\r\nHost: localhost:8081\r\nAccept: application/json\r\nAuthorization: %s\r\nX-Ms-Date: %s\r\n"+
+		"X-Ms-Version: 2020-11-05\r\nX-Ms-Documentdb-Partitionkey: [\"a\"]\r\nX-Ms-Session-Token: 0:-1#1\r\nCache-Control: no-cache\r\n\r\n",
+		docs, AuthorizationHeader(Sign(w.key, "GET", "docs", strings.TrimPrefix(docs, "/")+"/1", date)), date)
+
+	same := w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
+	e := echo.New()
+	e.GET("/*", func(c echo.Context) error {
+		for name, values := range same.header {
+			c.Response().Header()[name] = values
+		}
+		return c.JSONBlob(http.StatusOK, same.body)
+	})
+	for name, h := range map[string]http.Handler{"mayfly": w.h, "echo": e} {
+		b.Run(name, func(b *testing.B) { roundTrips(b, h, request, same.body) })
+	}
+}
+
+// roundTrips serves h on a port and measures one request after the other.
+func roundTrips(b *testing.B, h http.Handler, request, body []byte) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	server, done := &http.Server{Handler: h}, make(chan struct{})
+	go func() { _ = server.Serve(ln); close(done) }()
+	defer func() { _ = server.Close(); <-done }()
+	conn, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	in, used := make([]byte, 16<<10), 0
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := conn.Write(request); err != nil {
+			b.Fatal(err)
+		}
+		for used = 0; !bytes.HasSuffix(in[:used], body); {
+			n, err := conn.Read(in[used:])
+			if err != nil {
+				b.Fatal(err)
+			}
+			used += n
+		}
+	}
+	if first, _, _ := bytes.Cut(in[:used], []byte("\r\n")); !bytes.Contains(first, []byte(strconv.Itoa(http.StatusOK))) {
+		b.Fatalf("%s", in[:used])
+	}
+}

@@ -1,0 +1,201 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+)
+
+// call is one request on its way through the server: an echo context that knows Cosmos DB's protocol.
+type call struct {
+	echo.Context
+	srv      *Server
+	target   target
+	in       reqHeaders
+	activity string // GUID of this request, in every answer and in the log
+	body     []byte // the request's body, whole; nil where there is none
+
+	headerErr error // what was wrong with the headers; it waits until the request is known to be authentic
+	charged   bool  // a charge was set
+
+	// One-element slices of values are the header values set below: one allocation for all of them.
+	values [16]string
+	used   int
+}
+
+// ctx is the context of the request: it ends when the client goes away or the server is shut down by force.
+func (c *call) ctx() context.Context { return c.Request().Context() }
+
+// set sets a response header. name must be in Go's canonical form (X-Ms-Item-Count).
+func (c *call) set(name, value string) {
+	if c.used == len(c.values) {
+		c.Response().Header()[name] = []string{value}
+		return
+	}
+	c.values[c.used] = value
+	c.Response().Header()[name] = c.values[c.used : c.used+1 : c.used+1]
+	c.used++
+}
+
+// setReceipt says which partition range served, how far it is, and what that cost. The session token has the form
+// {range}:-1#{lsn}, with no region part. An empty rangeID sets the charge alone; a charge of 0 is the
+// default of 1 RU, since clients' tests want one on every answer.
+func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
+	if charge > 0 {
+		var text [24]byte
+		c.set("X-Ms-Request-Charge", string(strconv.AppendFloat(text[:0], charge, 'f', -1, 64)))
+		c.charged = true
+	}
+	if rangeID == "" {
+		return
+	}
+	var text [64]byte
+	token := append(append(text[:0], rangeID...), ":-1#"...)
+	position := len(token)
+	token = strconv.AppendUint(token, lsn, 10)
+	value := string(token)
+	c.set("X-Ms-Session-Token", value)
+	c.set("Lsn", value[position:])
+	c.set("X-Ms-Documentdb-Partitionkeyrangeid", rangeID)
+}
+
+// setETag sets the etag, which carries its quotes.
+func (c *call) setETag(etag string) {
+	if etag != "" {
+		c.set("Etag", etag)
+	}
+}
+
+// setItemCount says how many entries a feed's body has.
+func (c *call) setItemCount(n int) { c.set("X-Ms-Item-Count", strconv.Itoa(n)) }
+
+// setContinuation says that more pages exist. The header is left out on the last page: a client that is
+// sent an empty one asks for ever.
+func (c *call) setContinuation(token string) {
+	if token != "" {
+		c.set("X-Ms-Continuation", token)
+	}
+}
+
+// setContainerPaths names the owner of an item: by rid (clients file session tokens under it) and by name.
+func (c *call) setContainerPaths(collRID, dbID, collID string) {
+	c.set("X-Ms-Content-Path", collRID)
+	c.set("X-Ms-Alt-Content-Path", "dbs/"+url.PathEscape(dbID)+"/colls/"+url.PathEscape(collID))
+}
+
+// setDatabasePaths names the owner of a container.
+func (c *call) setDatabasePaths(dbRID, dbID string) {
+	c.set("X-Ms-Content-Path", dbRID)
+	c.set("X-Ms-Alt-Content-Path", "dbs/"+url.PathEscape(dbID))
+}
+
+// json answers with a body of JSON text. The body may be reused when it has returned.
+func (c *call) json(status int, body []byte) error {
+	c.deliver(status, body)
+	return nil
+}
+
+// noContent answers with status and headers alone.
+func (c *call) noContent(status int) error {
+	c.deliver(status, nil)
+	return nil
+}
+
+var jsonContentType = []string{echo.MIMEApplicationJSON}
+
+// deliver writes the head and the body. Every body has its length: some clients drop an error's text without.
+func (c *call) deliver(status int, body []byte) {
+	if !c.charged {
+		c.set("X-Ms-Request-Charge", "1")
+	}
+	w := c.Response()
+	if body == nil {
+		if status != http.StatusNoContent && status != http.StatusNotModified {
+			c.set("Content-Length", "0")
+		}
+		w.WriteHeader(status)
+		return
+	}
+	w.Header()["Content-Type"] = jsonContentType
+	c.set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	// A failure here means that the client is gone: there is nobody left to tell.
+	_, _ = w.Write(body)
+}
+
+// Limits of a request's body in bytes. An item may take twice its limit on the wire, because blanks and the system
+// properties that clients send back do not count; the store measures what it would keep.
+const (
+	maxBody     = 2 << 20
+	maxItemBody = 2 * maxBody
+	maxDrain    = 16 << 20 // what is read of a body that is too large, so that the client gets to read the answer
+)
+
+// readBody reads the body of a request that may have one.
+func (c *call) readBody() error {
+	r := c.Request()
+	if r.Body == nil || r.ContentLength == 0 || r.Method == http.MethodGet || r.Method == http.MethodDelete {
+		return nil
+	}
+	limit := int64(maxBody)
+	if c.target.kind == kindItem {
+		limit = maxItemBody
+	}
+	if r.ContentLength > limit {
+		return c.refuseBody()
+	}
+	if r.ContentLength > 0 {
+		c.body = make([]byte, r.ContentLength)
+		if _, err := io.ReadFull(r.Body, c.body); err != nil {
+			return badRequest("The request's body ended early.")
+		}
+		return nil
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		return badRequest("The request's body ended early.")
+	}
+	if int64(len(body)) > limit {
+		return c.refuseBody()
+	}
+	if len(body) > 0 {
+		c.body = body
+	}
+	return nil
+}
+
+// refuseBody takes in what the client is sending, within reason, and refuses it. A client that waits for leave to
+// send (Expect: 100-continue) is refused at once.
+func (c *call) refuseBody() error {
+	if c.Request().Header.Get("Expect") == "" {
+		// How much arrives, and whether, changes nothing in the answer.
+		_, _ = io.CopyN(io.Discard, c.Request().Body, maxDrain)
+	}
+	return wireErr(http.StatusRequestEntityTooLarge, 0, tooLargeText)
+}
+
+// newActivity makes a random GUID (version 4).
+func newActivity() string {
+	const digits = "0123456789abcdef"
+	hi, lo := rand.Uint64(), rand.Uint64()
+	hi = hi&^0xF000 | 0x4000
+	lo = lo&^(3<<62) | 2<<62
+	var text [36]byte
+	for i, at := 0, 0; i < 32; i, at = i+1, at+1 {
+		if at == 8 || at == 13 || at == 18 || at == 23 {
+			text[at] = '-'
+			at++
+		}
+		word, shift := hi, 60-4*i
+		if i >= 16 {
+			word, shift = lo, 60-4*(i-16)
+		}
+		text[at] = digits[word>>shift&15]
+	}
+	return string(text[:])
+}

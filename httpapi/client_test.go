@@ -1,0 +1,288 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// start is the moment at which the clocks of tests stand.
+var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// world is a server over a store in memory, and a client that signs its requests. Both clocks stand still: the
+// data's and the wall's.
+type world struct {
+	t     testing.TB
+	db    *store.DB
+	clock *ttl.Virtual
+	wall  *ttl.Virtual
+	h     http.Handler
+	key   []byte
+	seen  map[string]bool // activity ids
+}
+
+// setup is what tests vary.
+type setup struct {
+	server Options
+	store  store.Options
+}
+
+func newWorld(t testing.TB, change ...func(*setup)) *world {
+	t.Helper()
+	w := &world{t: t, clock: ttl.NewManual(start), wall: ttl.NewManual(start), seen: make(map[string]bool)}
+	s := setup{store: store.Options{Clock: w.clock, ManualReaper: true}, server: Options{Wall: w.wall, Logger: slog.New(slog.DiscardHandler)}}
+	for _, f := range change {
+		f(&s)
+	}
+	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.db, err = store.Open(t.Context(), e, s.store); err != nil {
+		t.Fatal(err)
+	}
+	s.server.DB = w.db
+	srv, err := New(s.server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.h = srv.Handler()
+	if w.key, err = base64.StdEncoding.DecodeString(EmulatorKey); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := srv.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := w.db.Check(context.Background(), func(err error) bool { t.Error(err); return true }); err != nil {
+			t.Error(err)
+		}
+		if err := w.db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// ranges makes containers of n partition ranges.
+func ranges(n int) func(*setup) { return func(s *setup) { s.store.Ranges = n } }
+
+// answer is a response.
+type answer struct {
+	t      testing.TB
+	what   string
+	code   int
+	header http.Header
+	body   []byte
+}
+
+// do sends a signed request; headers are pairs of names and values. Whatever the answer is, it must have what
+// every answer has.
+func (w *world) do(method, path, body string, headers ...string) *answer {
+	w.t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	if r.Header.Get("Authorization") == "" {
+		w.sign(r)
+	}
+	return w.send(r)
+}
+
+func (w *world) sign(r *http.Request) {
+	date := w.wall.Now().UTC().Format(http.TimeFormat)
+	r.Header.Set("X-Ms-Date", date)
+	resource, link := signed(r.URL.EscapedPath())
+	r.Header.Set("Authorization", AuthorizationHeader(Sign(w.key, r.Method, resource, link, date)))
+}
+
+// signed tells the resource type and the link that a client signs for a path.
+func signed(path string) (resource, link string) {
+	var parts []string
+	for _, p := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' }) {
+		plain, err := url.PathUnescape(p)
+		if err != nil {
+			plain = p
+		}
+		parts = append(parts, plain)
+	}
+	switch n := len(parts); {
+	case n == 0 || strings.HasPrefix(parts[0], "_"):
+		return "", strings.Join(parts, "/")
+	case parts[n-1] == "partitionkeydelete":
+		return "colls", strings.Join(parts[:n-2], "/")
+	case n%2 == 1:
+		resource, parts = parts[n-1], parts[:n-1]
+	default:
+		resource = parts[n-2]
+	}
+	if len(parts) > 1 && (resource == "offers" || isRID(parts[1])) {
+		return resource, strings.ToLower(parts[len(parts)-1])
+	}
+	return resource, strings.Join(parts, "/")
+}
+
+func isRID(id string) bool {
+	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(id, "-", "/"))
+	return err == nil && len(id) == 8 && len(b) == 4
+}
+
+func (w *world) send(r *http.Request) *answer {
+	w.t.Helper()
+	rec := httptest.NewRecorder()
+	w.h.ServeHTTP(rec, r)
+	a := &answer{t: w.t, what: r.Method + " " + r.RequestURI, code: rec.Code, header: rec.Header(), body: rec.Body.Bytes()}
+	a.everyAnswer(r.Method)
+	id := a.header.Get("X-Ms-Activity-Id")
+	if w.seen[id] && r.Header.Get("X-Ms-Activity-Id") == "" {
+		w.t.Errorf("%s: the activity id %q was used before", a.what, id)
+	}
+	w.seen[id] = true
+	return a
+}
+
+// everyAnswer checks what holds for all answers, failures included.
+func (a *answer) everyAnswer(method string) {
+	a.t.Helper()
+	if len(a.header.Get("X-Ms-Activity-Id")) != 36 {
+		a.t.Errorf("%s: activity id %q", a.what, a.header.Get("X-Ms-Activity-Id"))
+	}
+	if charge, err := strconv.ParseFloat(a.header.Get("X-Ms-Request-Charge"), 64); err != nil || charge <= 0 {
+		a.t.Errorf("%s: request charge %q", a.what, a.header.Get("X-Ms-Request-Charge"))
+	}
+	if v, ok := a.header["X-Ms-Continuation"]; ok && v[0] == "" {
+		a.t.Errorf("%s: empty continuation", a.what)
+	}
+	if len(a.body) > 0 {
+		if !json.Valid(a.body) || a.header.Get("Content-Type") != "application/json" || a.header.Get("Content-Length") != strconv.Itoa(len(a.body)) {
+			a.t.Errorf("%s: body of %d bytes with headers %v\n%s", a.what, len(a.body), a.header, a.body)
+		}
+	}
+	if a.code >= 400 && method != http.MethodHead && (a.at("code").Str == "" || !strings.Contains(a.at("message").Str, `{"Errors":[`)) {
+		a.t.Errorf("%s: %d with the body %s", a.what, a.code, a.body)
+	}
+}
+
+func (a *answer) at(path string) gjson.Result { return gjson.GetBytes(a.body, path) }
+
+// want checks the status and goes on.
+func (a *answer) want(code int) *answer {
+	a.t.Helper()
+	if a.code != code {
+		a.t.Fatalf("%s: %d, want %d\n%s", a.what, a.code, code, a.body)
+	}
+	return a
+}
+
+// fails checks a failure: status, substatus and a part of its text.
+func (a *answer) fails(code, substatus int, text string) *answer {
+	a.t.Helper()
+	got, _ := strconv.Atoi(a.header.Get("X-Ms-Substatus"))
+	if a.code != code || got != substatus || !strings.Contains(a.at("message").Str, text) {
+		a.t.Fatalf("%s: %d/%d %s\nwant %d/%d %q", a.what, a.code, got, a.body, code, substatus, text)
+	}
+	return a
+}
+
+// has checks a value of the body, written as JSON.
+func (a *answer) has(path, want string) *answer {
+	a.t.Helper()
+	if got := a.at(path).Raw; got != want {
+		a.t.Errorf("%s: %s is %s, want %s\n%s", a.what, path, got, want, a.body)
+	}
+	return a
+}
+
+// head checks a header; "" means that it must not be there.
+func (a *answer) head(name, want string) *answer {
+	a.t.Helper()
+	values, ok := a.header[http.CanonicalHeaderKey(name)]
+	if got := strings.Join(values, ","); got != want || ok != (want != "") {
+		a.t.Errorf("%s: header %s is %q, want %q", a.what, name, got, want)
+	}
+	return a
+}
+
+// ids are the ids of a feed's rows, joined by blanks.
+func (a *answer) ids(key string) string {
+	var ids []string
+	for _, r := range a.at(key + ".#.id").Array() {
+		ids = append(ids, r.Str)
+	}
+	return strings.Join(ids, " ")
+}
+
+// pages follows the continuation of a feed to its end and returns the ids of each page.
+func (w *world) pages(key, method, path, body string, headers ...string) (pages []string) {
+	w.t.Helper()
+	token := ""
+	for {
+		h := headers
+		if token != "" {
+			h = append(h[:len(h):len(h)], "x-ms-continuation", token)
+		}
+		a := w.do(method, path, body, h...).want(200)
+		if n := strconv.Itoa(len(a.at(key).Array())); a.at("_count").Raw != n || a.header.Get("X-Ms-Item-Count") != n {
+			w.t.Fatalf("%s: counts of a page: %s, header %q", a.what, a.body, a.header.Get("X-Ms-Item-Count"))
+		}
+		pages = append(pages, a.ids(key))
+		if token = a.header.Get("X-Ms-Continuation"); token == "" {
+			return pages
+		}
+		if len(pages) > 1000 {
+			w.t.Fatalf("%s: paging does not end", a.what)
+		}
+	}
+}
+
+// jsonString writes s as JSON, in quotes.
+func jsonString(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string always can be written
+	}
+	return string(b)
+}
+
+// pk is the header of a partition key.
+func pk(json string) []string { return []string{"x-ms-documentdb-partitionkey", json} }
+
+// queryHeaders mark a POST as a query, which may reach over all partition keys.
+func queryHeaders(more ...string) []string {
+	return append([]string{"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "True", crossing, "True"}, more...)
+}
+
+const crossing = "x-ms-documentdb-query-enablecrosspartition"
+
+// container makes the database d where it is missing, and in it the container c with the settings given after the
+// id and the partition key.
+func (w *world) container(settings string, headers ...string) *answer {
+	w.t.Helper()
+	w.do("POST", "/dbs", `{"id":"d"}`)
+	if settings == "" {
+		settings = `"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
+	}
+	return w.do("POST", "/dbs/d/colls", `{"id":"c",`+settings+`}`, headers...).want(201)
+}
+
+const (
+	colls = "/dbs/d/colls"
+	coll  = "/dbs/d/colls/c"
+	docs  = "/dbs/d/colls/c/docs"
+)

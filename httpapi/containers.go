@@ -1,0 +1,199 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// place is where a request's path leads: a container, its database, and whether ids below them are rids.
+type place struct {
+	database  *store.Database
+	container *store.Container
+	byRID     bool
+}
+
+// locate finds the container that the path names. Where that is missing, the failure is its own absence or that
+// of its owner, as Cosmos DB tells the two apart.
+func (s *Server) locate(c *call) (p place, err error) {
+	if p.database, p.byRID, err = s.database(c); err != nil {
+		return p, owner(err)
+	}
+	if p.byRID {
+		p.container, err = p.database.ContainerByRID(c.target.coll())
+	} else {
+		p.container, err = p.database.Container(c.target.coll())
+	}
+	return p, err
+}
+
+// addressed finds the container that a request for itself names.
+func (s *Server) addressed(c *call) (place, error) {
+	p, err := s.locate(c)
+	if err == nil {
+		c.setDatabasePaths(p.database.RID(), p.database.ID())
+	}
+	return p, err
+}
+
+// substatusWrongContainer tells a client that its cached container is not the one of that name any more.
+const substatusWrongContainer = 1024
+
+// within finds the container that a request for something inside it names, and checks that it is the one that
+// the client has in mind.
+func (s *Server) within(c *call) (place, store.ContainerInfo, error) {
+	p, err := s.locate(c)
+	if err != nil {
+		return p, store.ContainerInfo{}, owner(err)
+	}
+	info := p.container.Info()
+	c.setContainerPaths(info.RID, info.DatabaseID, info.ID)
+	if want := c.in.intendedRID; want != "" && want != info.RID {
+		return p, info, wireErr(http.StatusBadRequest, substatusWrongContainer,
+			"The container '"+info.ID+"' has the resource id "+info.RID+", the request intends "+want+".")
+	}
+	return p, info, nil
+}
+
+// container finds the container that a request for something inside it names.
+func (s *Server) container(c *call) (*store.Container, error) {
+	p, _, err := s.within(c)
+	return p.container, err
+}
+
+func (s *Server) listContainers(c *call) error {
+	f, err := s.containerFeed(c)
+	if err != nil {
+		return err
+	}
+	return sendFeed(c, f, nil)
+}
+
+func (s *Server) queryContainers(c *call) error {
+	q, err := decodeFilter(c)
+	if err != nil {
+		return err
+	}
+	f, err := s.containerFeed(c)
+	if err != nil {
+		return err
+	}
+	return sendFeed(c, f, q)
+}
+
+func (s *Server) containerFeed(c *call) (feed[store.ContainerInfo], error) {
+	d, _, err := s.database(c)
+	if err != nil {
+		return feed[store.ContainerInfo]{}, owner(err)
+	}
+	c.setDatabasePaths(d.RID(), d.ID())
+	f := feed[store.ContainerInfo]{
+		key:      "DocumentCollections",
+		owner:    d.RID(),
+		position: func(i store.ContainerInfo) string { return ridPosition(i.RID) },
+		render:   appendContainer,
+	}
+	for _, coll := range d.Containers() {
+		f.rows = append(f.rows, coll.Info())
+	}
+	return f, nil
+}
+
+func (s *Server) createContainer(c *call) error {
+	d, _, err := s.database(c)
+	if err != nil {
+		return owner(err)
+	}
+	c.setDatabasePaths(d.RID(), d.ID())
+	spec, err := s.decodeContainer(c)
+	if err != nil {
+		return err
+	}
+	coll, err := d.CreateContainer(c.ctx(), spec, c.in.throughput)
+	if err != nil {
+		return err
+	}
+	return c.sendContainer(http.StatusCreated, coll)
+}
+
+// decodeContainer reads the settings of a container. What they hold that the server does not know is refused
+// in strict mode, as Cosmos DB refuses it, and else logged: a newer client may well send more.
+func (s *Server) decodeContainer(c *call) (store.ContainerSpec, error) {
+	spec, ignored, err := store.ParseContainerSpec(c.body, s.opt.Strict)
+	if len(ignored) > 0 {
+		s.log.Warn("unknown container properties ignored", "container", spec.ID, "properties", ignored, "activity", c.activity)
+	}
+	return spec, err
+}
+
+func (s *Server) readContainer(c *call) error {
+	p, err := s.addressed(c)
+	if err != nil {
+		return err
+	}
+	if c.in.populateQuota {
+		if err := c.setQuota(p.container); err != nil {
+			return err
+		}
+	}
+	return c.sendContainer(http.StatusOK, p.container)
+}
+
+func (s *Server) replaceContainer(c *call) error {
+	p, err := s.addressed(c)
+	if err != nil {
+		return err
+	}
+	spec, err := s.decodeContainer(c)
+	if err != nil {
+		return err
+	}
+	coll, err := p.database.ReplaceContainer(c.ctx(), p.container.ID(), spec, c.in.writeOptions())
+	if err != nil {
+		return err
+	}
+	return c.sendContainer(http.StatusOK, coll)
+}
+
+func (s *Server) deleteContainer(c *call) error {
+	p, err := s.addressed(c)
+	if err != nil {
+		return err
+	}
+	if err := p.database.DeleteContainer(c.ctx(), p.container.ID(), c.in.writeOptions()); err != nil {
+		return err
+	}
+	return c.noContent(http.StatusNoContent)
+}
+
+// sendContainer answers with a container. Its settings are in force and its index is complete when they are
+// stored, so the progress of the change is always 100 percent.
+func (c *call) sendContainer(status int, coll *store.Container) error {
+	info := coll.Info()
+	c.setPosition(coll)
+	c.setETag(info.ETag)
+	c.set("X-Ms-Documentdb-Collection-Index-Transformation-Progress", "100")
+	return c.json(status, appendContainer(nil, info))
+}
+
+// setPosition makes the session token of an answer about a container as a whole: its first range's.
+func (c *call) setPosition(coll *store.Container) {
+	id, lsn := coll.Position("")
+	c.setReceipt(id, lsn, 0)
+}
+
+// setQuota tells the limits of a container and how far they are used, in KB. Collection sizes are those of Cosmos DB;
+// nothing here enforces them.
+func (c *call) setQuota(coll *store.Container) error {
+	u, err := coll.Usage(c.ctx())
+	if err != nil {
+		return err
+	}
+	kb := strconv.FormatInt((u.Bytes+1023)/1024, 10)
+	c.set("X-Ms-Resource-Quota", "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;"+
+		"functions=25;storedProcedures=100;triggers=25;")
+	c.set("X-Ms-Resource-Usage", "documentSize=0;documentsSize="+kb+";documentsCount="+strconv.FormatInt(u.Documents, 10)+
+		";collectionSize="+kb+";functions=0;storedProcedures=0;triggers=0;")
+	return nil
+}

@@ -1,0 +1,172 @@
+package httpapi
+
+import "net/http"
+
+// operation is what a request wants done. Cosmos DB gives POST many meanings; headers tell them apart.
+type operation uint8
+
+const (
+	opRead operation = iota
+	opCreate
+	opUpsert
+	opReplace
+	opDelete
+	opQuery
+	opQueryPlan
+	opBatch
+	opPatch
+	opChangeFeed
+	opOther // a method that the protocol does not have
+	opCount
+)
+
+// handler carries out one operation.
+type handler func(s *Server, c *call) error
+
+// handlers is the one place that says what runs for which path and operation.
+var handlers = [kindCount]struct{ feed, single [opCount]handler }{
+	kindAccount: {
+		single: [opCount]handler{opRead: (*Server).readAccount},
+	},
+	kindDatabase: {
+		feed:   [opCount]handler{opRead: (*Server).listDatabases, opCreate: (*Server).createDatabase, opQuery: (*Server).queryDatabases},
+		single: [opCount]handler{opRead: (*Server).readDatabase, opDelete: (*Server).deleteDatabase},
+	},
+	kindContainer: {
+		feed:   [opCount]handler{opRead: (*Server).listContainers, opCreate: (*Server).createContainer, opQuery: (*Server).queryContainers},
+		single: [opCount]handler{opRead: (*Server).readContainer, opReplace: (*Server).replaceContainer, opDelete: (*Server).deleteContainer},
+	},
+	kindItem: {
+		feed: [opCount]handler{opRead: (*Server).listItems, opCreate: (*Server).createItem, opUpsert: (*Server).upsertItem,
+			opQuery: (*Server).queryItems},
+		single: [opCount]handler{opRead: (*Server).readItem, opReplace: (*Server).replaceItem, opDelete: (*Server).deleteItem},
+	},
+	kindPartitionDelete: {
+		single: [opCount]handler{opCreate: (*Server).deletePartition},
+	},
+	kindRange: {
+		feed: [opCount]handler{opRead: (*Server).listRanges},
+	},
+	kindOffer: {
+		feed:   [opCount]handler{opRead: (*Server).listOffers, opQuery: (*Server).queryOffers},
+		single: [opCount]handler{opRead: (*Server).readOffer, opReplace: (*Server).replaceOffer},
+	},
+	kindConflict: {
+		feed:   [opCount]handler{opRead: (*Server).listNothing, opQuery: (*Server).listNothing},
+		single: [opCount]handler{opRead: (*Server).readNothing, opDelete: (*Server).readNothing},
+	},
+	kindAttachment: {
+		feed:   [opCount]handler{opRead: (*Server).listNothing, opQuery: (*Server).listNothing},
+		single: [opCount]handler{opRead: (*Server).readNothing, opDelete: (*Server).readNothing},
+	},
+	kindAddresses: {
+		feed: [opCount]handler{opRead: (*Server).refuseAddresses},
+	},
+}
+
+// ownHandlers is the same for Mayfly's own surface. Open ones need no key.
+var ownHandlers = []struct {
+	method, path string
+	open         bool
+	run          handler
+}{
+	{http.MethodGet, "_mayfly/livez", true, (*Server).live},
+	{http.MethodGet, "_mayfly/readyz", true, (*Server).ready},
+	{http.MethodGet, "_mayfly/cert.pem", true, (*Server).certificate},
+	{http.MethodGet, "_explorer/emulator.pem", true, (*Server).certificate},
+	{http.MethodGet, "_mayfly/clock", false, (*Server).getClock},
+	{http.MethodPut, "_mayfly/clock", false, (*Server).setClock},
+}
+
+// Parts of the protocol that are known and not there: a client is told so by name.
+var (
+	missingKinds = [kindCount]string{
+		kindSproc: "Stored procedures are", kindTrigger: "Triggers are", kindUDF: "User defined functions are", kindUser: "Users are",
+		kindPermission: "Permissions are", kindEncryptionKey: "Client encryption keys are", kindAttachment: "Attachments are",
+	}
+	missingItemOperations = [opCount]string{
+		opQueryPlan: "Query plans are", opBatch: "Batches are", opPatch: "Patch is", opChangeFeed: "The change feed is",
+	}
+)
+
+// operation tells what the request wants. The content type decides only where it says query: clients send
+// all kinds with everything else.
+func (c *call) operation() operation {
+	switch c.Request().Method {
+	case http.MethodGet, http.MethodHead:
+		if c.target.kind == kindItem && c.target.feed && (c.in.incremental || c.in.fullFidelity) {
+			return opChangeFeed
+		}
+		return opRead
+	case http.MethodPost:
+		switch {
+		case c.in.plan:
+			return opQueryPlan
+		case c.in.query || c.in.contentType == "application/query+json" || c.in.contentType == "application/sql":
+			return opQuery
+		case c.in.batch:
+			return opBatch
+		case c.in.upsert:
+			return opUpsert
+		}
+		return opCreate
+	case http.MethodPut:
+		return opReplace
+	case http.MethodPatch:
+		return opPatch
+	case http.MethodDelete:
+		return opDelete
+	}
+	return opOther
+}
+
+// route finds the handler of a request. open: it runs without authorization.
+func (c *call) route() (run handler, open bool) {
+	if c.target.kind == kindOwn {
+		return c.routeOwn()
+	}
+	op := c.operation()
+	table := &handlers[c.target.kind]
+	if c.target.feed {
+		run = table.feed[op]
+	} else {
+		run = table.single[op]
+	}
+	switch {
+	case run != nil:
+		return run, c.target.kind == kindAddresses
+	case missingKinds[c.target.kind] != "":
+		return refuse(badRequest(missingKinds[c.target.kind] + " not supported by this server.")), false
+	case c.target.kind == kindItem && missingItemOperations[op] != "":
+		return refuse(badRequest(missingItemOperations[op] + " not supported by this server.")), false
+	}
+	return refuse(c.methodNotAllowed()), false
+}
+
+func (c *call) routeOwn() (run handler, open bool) {
+	method := c.Request().Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	known := false
+	for _, own := range ownHandlers {
+		if own.path != c.target.own {
+			continue
+		}
+		if own.method == method {
+			return own.run, own.open
+		}
+		known = true
+	}
+	if known {
+		return refuse(c.methodNotAllowed()), true
+	}
+	return refuse(notFound("There is nothing at /" + c.target.own + ".")), true
+}
+
+func (c *call) methodNotAllowed() error {
+	return wireErr(http.StatusMethodNotAllowed, 0, "The method "+c.Request().Method+" is not allowed on this path with these headers.")
+}
+
+// refuse is a handler that fails.
+func refuse(err error) handler { return func(*Server, *call) error { return err } }

@@ -1,0 +1,35 @@
+// Package httpapi speaks Azure Cosmos DB's REST protocol (gateway mode) over a store, so that the official SDKs work
+// against it unchanged. A request goes one way:
+//
+//	listener.go   HTTP or HTTPS, told apart by the first byte of the connection
+//	server.go     the chain: call, log, recover, CORS; then serve
+//	route.go      raw path  -> target: what is addressed, and the links that a client may have signed for it
+//	auth.go       authorization header -> let in or 401, 403
+//	headers.go    request headers -> typed fields, or 400; session.go and partitionkey.go read the difficult ones
+//	dispatch.go   target, method and headers -> handler: one table
+//	...           the handlers: decode, call the store, encode
+//	call.go       body in, headers and body out
+//	errors.go     error -> status, substatus, code and body: one table
+//
+// No rule of the database lives here. What may be written, what has expired, what a precondition means, which
+// key fits: the store says so, and this package says it in Cosmos DB's words. An embedding program can do everything
+// that a client can.
+//
+// # Paths
+//
+// A path is split before it is unescaped: an id may hold an escaped slash. Echo's router cannot do that, so that echo
+// has a single route and the paths are read here. Resources are addressed by name (dbs/shop/colls/carts/docs/7) or by
+// rid (dbs/HpxDAA==/colls/HpxDAIt3MtQ=); the first id tells.
+//
+// # Errors
+//
+// Everything that fails comes back as an error and is answered in one place, call.fail. A store.Error has its
+// place in a table by its Code. Anything that is neither that nor this package's own wireError is a defect: a 500
+// whose activity id leads to the line in the log. No answer is without a body that clients can take apart, an
+// activity id and a charge; some SDKs crash where one is missing.
+//
+// # What is not here yet
+//
+// Query plans, batches, patch, the change feed, scripts, users and permissions are answered with a 400 that names
+// what is missing.
+package httpapi

@@ -1,0 +1,143 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// wireError is a failure that only the wire knows: a path, a header, a signature.
+type wireError struct {
+	status    int
+	substatus int
+	message   string
+	detail    string // a second sentence for people, may be empty
+}
+
+func (e *wireError) Error() string { return e.message }
+
+// wireErr is a failure with the status and substatus given; the answer's body gets the protocol's shape.
+func wireErr(status, substatus int, message string) error {
+	return &wireError{status: status, substatus: substatus, message: message}
+}
+
+// badRequest is a 400 without a substatus.
+func badRequest(message string) error { return wireErr(http.StatusBadRequest, 0, message) }
+
+// statuses says what each of the store's codes is on the wire: HTTP status, substatus (x-ms-substatus), and the
+// text that clients look for. The text comes first and the store's own message follows; alone leaves that out.
+var statuses = [...]struct {
+	code      store.Code
+	status    int
+	substatus int
+	text      string
+	alone     bool
+}{
+	{code: store.CodeBadRequest, status: http.StatusBadRequest},
+	{code: store.CodePartitionKeyMismatch, status: http.StatusBadRequest, substatus: 1001},
+	{code: store.CodeNotModified, status: http.StatusNotModified},
+	{code: store.CodeForbidden, status: http.StatusForbidden},
+	{code: store.CodeNotFound, status: http.StatusNotFound, text: notFoundText},
+	{code: store.CodeOwnerNotFound, status: http.StatusNotFound, substatus: 1003, text: notFoundText},
+	{code: store.CodeSessionNotAvailable, status: http.StatusNotFound, substatus: 1002, text: "The read session is not available for the input session token."},
+	{code: store.CodeConflict, status: http.StatusConflict},
+	{code: store.CodeRangeGone, status: http.StatusGone, substatus: 1002},
+	{code: store.CodePreconditionFailed, status: http.StatusPreconditionFailed, text: "One of the specified pre-condition is not met", alone: true},
+	{code: store.CodeTooLarge, status: http.StatusRequestEntityTooLarge, text: tooLargeText, alone: true},
+	{code: store.CodeCanceled, status: http.StatusRequestTimeout},
+	// 507 and not 503: clients retry a 503 for minutes, which frees no disk.
+	{code: store.CodeDiskFull, status: http.StatusInsufficientStorage},
+	{code: store.CodeUnavailable, status: http.StatusServiceUnavailable},
+}
+
+// Texts that clients and their tests look for in the messages.
+const (
+	notFoundText = "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"
+	tooLargeText = "Request size is too large"
+	internalText = "An internal error occurred. The server's log tells more under this activity id."
+)
+
+// notFound is a 404 for something that is no resource of the store: a path, an operation.
+func notFound(detail string) error {
+	return &wireError{status: http.StatusNotFound, message: notFoundText, detail: detail}
+}
+
+// classify turns any error into what the wire says about it. internal is true for a defect: the caller logs it.
+func classify(err error) (w wireError, internal bool) {
+	var wire *wireError
+	if errors.As(err, &wire) {
+		return *wire, false
+	}
+	var failed *store.Error
+	if errors.As(err, &failed) {
+		for _, s := range statuses {
+			if s.code != failed.Code {
+				continue
+			}
+			w = wireError{status: s.status, substatus: s.substatus, message: failed.Message}
+			if s.text != "" {
+				w.message, w.detail = s.text, failed.Message
+			}
+			if s.alone {
+				w.detail = ""
+			}
+			return w, false
+		}
+	}
+	return wireError{status: http.StatusInternalServerError, message: internalText}, true
+}
+
+// appendErrorBody renders the body of an error as Cosmos DB's back end does: a JSON object whose message holds a
+// second JSON object, a line break and the activity id. Clients take it apart.
+func appendErrorBody(dst []byte, w wireError, activity, requestURI string) []byte {
+	message := append(make([]byte, 0, 256), `Message: {"Errors":[`...)
+	message = doc.AppendString(message, strings.ToValidUTF8(w.message, "\uFFFD"))
+	if w.detail != "" {
+		message = append(message, ',')
+		message = doc.AppendString(message, strings.ToValidUTF8(w.detail, "\uFFFD"))
+	}
+	message = append(message, "]}\r\nActivityId: "...)
+	message = append(message, activity...)
+	message = append(message, ", Request URI: "...)
+	message = append(message, strings.ToValidUTF8(requestURI, "\uFFFD")...)
+	message = append(message, ", RequestStats: , SDK: mayfly"...)
+
+	dst = append(dst, `{"code":"`...)
+	dst = append(dst, strings.ReplaceAll(http.StatusText(w.status), " ", "")...)
+	dst = append(dst, `","message":`...)
+	dst = doc.AppendString(dst, string(message))
+	return append(dst, '}')
+}
+
+// fail answers the request with err. Headers that the handler has set (charge, session token, etag) stay.
+func (c *call) fail(err error) {
+	w, internal := classify(err)
+	var failed *store.Error
+	switch {
+	case internal:
+		c.srv.log.Error("internal error", "activity", c.activity, "method", c.Request().Method, "uri", c.Request().RequestURI, "error", err)
+	case w.status >= http.StatusInternalServerError && errors.As(err, &failed):
+		c.srv.log.Warn(failed.Message, "activity", c.activity, "hint", failed.Hint, "error", failed.Err)
+	}
+	if c.Response().Committed {
+		return // the head is out already: there is nothing left to say
+	}
+	if w.substatus != 0 {
+		c.set("X-Ms-Substatus", strconv.Itoa(w.substatus))
+	}
+	if w.status == http.StatusNotModified {
+		if _, ok := c.Response().Header()["Etag"]; !ok && c.in.ifNoneMatch != "*" {
+			c.setETag(c.in.ifNoneMatch)
+		}
+		c.deliver(w.status, nil)
+		return
+	}
+	if w.status == http.StatusNotFound {
+		delete(c.Response().Header(), "X-Ms-Content-Path")
+	}
+	c.deliver(w.status, appendErrorBody(make([]byte, 0, 512), w, c.activity, c.Request().RequestURI))
+}

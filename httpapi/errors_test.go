@@ -1,0 +1,173 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+const testActivity = "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e"
+
+// answerTo runs one handler on one request and returns the answer and the log.
+func answerTo(r *http.Request, run func(c *call) error) (*httptest.ResponseRecorder, string) {
+	var log bytes.Buffer
+	s := &Server{log: slog.New(slog.NewTextHandler(&log, nil))}
+	w := httptest.NewRecorder()
+	r.Header.Set("x-ms-activity-id", testActivity)
+	_ = s.begin(s.recovered(func(ec echo.Context) error { return run(ec.(*call)) }))(echo.New().NewContext(r, w))
+	return w, log.String()
+}
+
+func TestEveryCode(t *testing.T) {
+	for code, want := range map[store.Code]struct {
+		status          int
+		substatus, name string
+		text            string
+	}{
+		store.CodeInternal:             {500, "", "InternalServerError", internalText},
+		store.CodeBadRequest:           {400, "", "BadRequest", "why"},
+		store.CodePartitionKeyMismatch: {400, "1001", "BadRequest", "why"},
+		store.CodeForbidden:            {403, "", "Forbidden", "why"},
+		store.CodeNotFound:             {404, "", "NotFound", "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"},
+		store.CodeOwnerNotFound:        {404, "1003", "NotFound", "https://aka.ms/cosmosdb-tsg-not-found"},
+		store.CodeSessionNotAvailable:  {404, "1002", "NotFound", "The read session is not available"},
+		store.CodeConflict:             {409, "", "Conflict", "why"},
+		store.CodeRangeGone:            {410, "1002", "Gone", "why"},
+		store.CodePreconditionFailed:   {412, "", "PreconditionFailed", "One of the specified pre-condition is not met"},
+		store.CodeTooLarge:             {413, "", "RequestEntityTooLarge", `Message: {"Errors":["Request size is too large"]}` + "\r\n"},
+		store.CodeCanceled:             {408, "", "RequestTimeout", "why"},
+		store.CodeDiskFull:             {507, "", "InsufficientStorage", "why"},
+		store.CodeUnavailable:          {503, "", "ServiceUnavailable", "why"},
+		store.CodeUnavailable + 1:      {500, "", "InternalServerError", internalText},
+	} {
+		w, log := answerTo(httptest.NewRequest("GET", "/dbs/a%20b", nil), func(c *call) error {
+			c.setReceipt("3", 42, 6.29)
+			c.setContainerPaths("HpxDAIt3MtQ=", "a b", "c/d")
+			return fmt.Errorf("deeper: %w", &store.Error{Code: code, Message: "why", Hint: "do this", Err: errors.New("cause")})
+		})
+		var body struct{ Code, Message string }
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+			t.Fatalf("%s: %v: %s", code, err, w.Body)
+		}
+		h := w.Header()
+		if w.Code != want.status || h.Get("x-ms-substatus") != want.substatus || body.Code != want.name || !strings.Contains(body.Message, want.text) {
+			t.Errorf("%s: %d/%s %s %s", code, w.Code, h.Get("x-ms-substatus"), body.Code, body.Message)
+		}
+		if h.Get("content-type") != "application/json" || h.Get("content-length") != fmt.Sprint(w.Body.Len()) || h.Get("x-ms-request-charge") != "6.29" ||
+			h.Get("x-ms-session-token") != "3:-1#42" || h.Get("lsn") != "42" || h.Get("x-ms-documentdb-partitionkeyrangeid") != "3" || h.Get("x-ms-activity-id") != testActivity {
+			t.Errorf("%s: headers %v", code, h)
+		}
+		if path, alt := h.Get("x-ms-content-path"), h.Get("x-ms-alt-content-path"); (path == "") != (want.status == 404) || alt != "dbs/a%20b/colls/c%2Fd" {
+			t.Errorf("%s: content path %q, %q", code, path, alt)
+		}
+		first, _, _ := strings.Cut(body.Message, "\r\n")
+		var inner struct{ Errors []string }
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(first, "Message: ")), &inner); err != nil || len(inner.Errors) == 0 {
+			t.Errorf("%s: inner message %s: %v", code, first, err)
+		}
+		if !strings.Contains(body.Message, "\r\nActivityId: "+testActivity+", Request URI: /dbs/a%20b, ") {
+			t.Errorf("%s: %s", code, body.Message)
+		}
+		if logged := strings.Contains(log, testActivity); logged != (want.status >= 500) {
+			t.Errorf("%s: log %q", code, log)
+		}
+	}
+}
+
+func TestNotModified(t *testing.T) {
+	for name, tc := range map[string]struct{ asked, set, want string }{
+		"set by the handler": {`"b"`, `"a"`, `"a"`},
+		"from the request":   {`"b"`, "", `"b"`},
+		"any":                {"*", "", ""},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("If-None-Match", tc.asked)
+		w, _ := answerTo(r, func(c *call) error {
+			c.setETag(tc.set)
+			return &store.Error{Code: store.CodeNotModified, Message: "not modified"}
+		})
+		if w.Code != 304 || w.Body.Len() != 0 || w.Header().Get("etag") != tc.want || w.Header().Get("content-type") != "" || w.Header().Get("x-ms-request-charge") != "1" {
+			t.Errorf("%s: %d %q %v", name, w.Code, w.Body, w.Header())
+		}
+	}
+}
+
+func TestPanic(t *testing.T) {
+	w, log := answerTo(httptest.NewRequest("GET", "/dbs", nil), func(*call) error { panic("a secret detail") })
+	if w.Code != 500 || !json.Valid(w.Body.Bytes()) || strings.Contains(w.Body.String(), "secret") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if !strings.Contains(log, "a secret detail") || !strings.Contains(log, testActivity) {
+		t.Errorf("log %q", log)
+	}
+}
+
+func TestPanicInsideAnAnswer(t *testing.T) {
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler {
+			t.Errorf("panic %v: half an answer was not broken off", p)
+		}
+	}()
+	answerTo(httptest.NewRequest("GET", "/dbs", nil), func(c *call) error {
+		_ = c.json(200, []byte("{}"))
+		panic("late")
+	})
+}
+
+func TestErrorBodyIsAlwaysJSON(t *testing.T) {
+	for _, text := range []string{`"quotes" and \`, "bad \xff utf-8", "line\r\nbreaks\x00", "\u2028"} {
+		body := appendErrorBody(nil, wireError{status: 400, message: text, detail: text}, testActivity, text)
+		if !json.Valid(body) {
+			t.Errorf("%q: %s", text, body)
+		}
+	}
+}
+
+func TestReceipt(t *testing.T) {
+	for charge, want := range map[float64]string{0: "1", 1: "1", 2.35: "2.35", 6.29: "6.29", 1234567: "1234567"} {
+		w, _ := answerTo(httptest.NewRequest("GET", "/", nil), func(c *call) error {
+			c.setReceipt("", 9, charge)
+			return c.noContent(204)
+		})
+		h := w.Header()
+		if h.Get("x-ms-request-charge") != want || h.Get("x-ms-session-token") != "" || h.Get("content-length") != "" {
+			t.Errorf("%v: %v", charge, h)
+		}
+	}
+}
+
+func TestHeaderValuesStayApart(t *testing.T) {
+	w, _ := answerTo(httptest.NewRequest("GET", "/", nil), func(c *call) error {
+		for i := range 40 {
+			c.set(fmt.Sprintf("X-Ms-Test-%d", i), fmt.Sprint(i))
+		}
+		c.Response().Header().Add("X-Ms-Test-0", "more")
+		return c.noContent(200)
+	})
+	for i := range 40 {
+		if got := w.Header().Get(fmt.Sprintf("X-Ms-Test-%d", i)); got != fmt.Sprint(i) {
+			t.Errorf("header %d is %q", i, got)
+		}
+	}
+}
+
+func TestActivityIDs(t *testing.T) {
+	seen := map[string]bool{}
+	for range 1000 {
+		id := newActivity()
+		if !isGUID(id) || id[14] != '4' || !strings.Contains("89ab", id[19:20]) || seen[id] {
+			t.Fatalf("activity id %q", id)
+		}
+		seen[id] = true
+	}
+}

@@ -1,0 +1,177 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+func parseHeaders(pairs ...string) (reqHeaders, error) {
+	h := http.Header{}
+	for i := 0; i < len(pairs); i += 2 {
+		h.Set(pairs[i], pairs[i+1])
+	}
+	var in reqHeaders
+	err := in.parse(h, session)
+	return in, err
+}
+
+func TestHeaders(t *testing.T) {
+	in, err := parseHeaders(
+		"x-ms-version", "2020-07-15", "x-ms-activity-id", "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e",
+		"x-ms-cosmos-correlated-activityid", "AAAAAAAA-2f2e-4a5e-8f60-3a0f1f2f3d4e",
+		"x-ms-consistency-level", "eventual", "x-ms-documentdb-partitionkey", `["a",1,true]`,
+		"x-ms-documentdb-partitionkeyrangeid", "HpxDAIt3MtQ=,3", "x-ms-start-epk", "05c1", "x-ms-end-epk", "FF",
+		"x-ms-cosmos-intended-collection-rid", "HpxDAIt3MtQ=", "x-ms-session-token", "0:-1#7", "if-match", ` "e" `, "if-none-match", "*",
+		"prefer", "respond-async, Return=Minimal", "a-im", "Incremental Feed", "x-ms-max-item-count", " -1 ", "x-ms-continuation", "t",
+		"x-ms-documentdb-responsecontinuationtokenlimitinkb", "1", "x-ms-documentdb-query-enablecrosspartition", "True",
+		"x-ms-documentdb-is-upsert", "TRUE", "x-ms-documentdb-query", "True", "x-ms-cosmos-is-query-plan-request", "False",
+		"x-ms-cosmos-is-batch-request", "true", "x-ms-documentdb-populatequerymetrics", "true", "x-ms-cosmos-populateindexmetrics-v2", "true",
+		"x-ms-documentdb-populatequotainfo", "true", "x-ms-documentdb-populatepartitionstatistics", "true",
+		"x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":4000,"autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":10}}}`,
+		"x-ms-cosmos-migrate-offer-to-autopilot", "true", "content-type", "Application/Query+JSON; charset=utf-8",
+		"x-ms-indexing-directive", "Include", "x-ms-cosmos-priority-level", "whatever")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := in.partitionKey.String(); got != `["a",1,true]` {
+		t.Errorf("partition key %s", got)
+	}
+	if !slices.Equal(in.session, []store.SessionPosition{{Range: "0", LSN: 7}}) {
+		t.Errorf("session %v", in.session)
+	}
+	in.partitionKey, in.session = store.PartitionKey{}, nil
+	want := reqHeaders{
+		activity: "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e", correlated: "AAAAAAAA-2f2e-4a5e-8f60-3a0f1f2f3d4e",
+		rangeID: "3", minEPK: "05C1", maxEPK: "FF", intendedRID: "HpxDAIt3MtQ=", ifMatch: `"e"`, ifNoneMatch: "*", minimal: true, incremental: true,
+		maxItems: -1, continuation: "t", crossPartition: yes, upsert: true, query: true, batch: true, queryMetrics: true,
+		populateQuota: true, throughput: store.Throughput{Autoscale: 4000}, toAutoscale: true, contentType: "application/query+json",
+	}
+	if !reflect.DeepEqual(in, want) {
+		t.Errorf("got  %+v\nwant %+v", in, want)
+	}
+}
+
+func TestHeadersAbsent(t *testing.T) {
+	// Empty values are as good as none; an activity id that is no GUID is not echoed.
+	in, err := parseHeaders("x-ms-continuation", "", "x-ms-session-token", "", "x-ms-documentdb-partitionkey", "", "x-ms-max-item-count", "",
+		"x-ms-activity-id", "../../etc/passwd", "x-ms-documentdb-query-enablecrosspartition", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(in, reqHeaders{}) {
+		t.Errorf("got %+v", in)
+	}
+}
+
+func TestBadHeaders(t *testing.T) {
+	for header, values := range map[string][]string{
+		"x-ms-version":                                       {"latest", "2013-01-01", "2020-7-15", "2020/07/15", "20200715"},
+		"x-ms-consistency-level":                             {"Linearizable", "Strong", "BoundedStaleness", "Bounded"},
+		"x-ms-session-token":                                 {"x", "0", "0:", ":1", "0:a#1", "0:1#", "0:-1#x", "0:-1#5#a=1", "0:-1#5#1=b", "0:-1#99999999999999999999"},
+		"x-ms-documentdb-partitionkey":                       {"a", `"a"`, `{}`, `[`, `["a"`, `[["a"]]`, `[{"a":1}]`, `["\q"]`, `["\x1"]`, `["\UFFFFFFFF"]`, `["\U00000022"]`, `["\`, `["a"] x`},
+		"x-ms-start-epk":                                     {"0", "XY", "05C", "-1"},
+		"x-ms-end-epk":                                       {"FFF", "gg"},
+		"a-im":                                               {"feed", "diff"},
+		"x-ms-max-item-count":                                {"0", "-2", "1.5", "ten", "2147483648", "99999999999999999999"},
+		"x-ms-documentdb-is-upsert":                          {"1", "yes"},
+		"x-ms-documentdb-isquery":                            {"maybe"},
+		"x-ms-documentdb-query-enable-scan":                  {"x"},
+		"x-ms-offer-throughput":                              {"0", "-400", "many", "400.5"},
+		"x-ms-cosmos-offer-autopilot-settings":               {"4000", "{}", `{"maxThroughput":"4000"}`, `{"maxThroughput":0}`, `{"maxThroughput":-1}`, "{"},
+		"x-ms-offer-type":                                    {"S9"},
+		"x-ms-indexing-directive":                            {"Sometimes"},
+		"x-ms-documentdb-pre-trigger-include":                {"t"},
+		"x-ms-documentdb-content-serialization-format":       {"CosmosBinary"},
+		"x-ms-documentdb-responsecontinuationtokenlimitinkb": {"0", "-1", "x"},
+	} {
+		for _, value := range values {
+			_, err := parseHeaders(header, value)
+			if w, defect := classify(err); err == nil || defect || w.status != 400 {
+				t.Errorf("%s: %s: %v (%d)", header, value, err, w.status)
+			}
+		}
+	}
+	for _, pairs := range [][]string{
+		{"x-ms-offer-throughput", "400", "x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":4000}`},
+		{"x-ms-offer-throughput", "400", "x-ms-offer-type", "S1"},
+	} {
+		if _, err := parseHeaders(pairs...); store.ErrorCode(err) == store.CodeBadRequest || err == nil {
+			t.Errorf("%v: %v", pairs, err)
+		}
+	}
+}
+
+func TestFirstBadHeaderIsNamed(t *testing.T) {
+	for range 20 {
+		_, err := parseHeaders("x-ms-version", "x", "a-im", "y", "x-ms-max-item-count", "z")
+		if err == nil || !strings.Contains(err.Error(), "'a-im'") {
+			t.Fatalf("error %v", err)
+		}
+	}
+}
+
+func TestConsistencyLevels(t *testing.T) {
+	for account, allowed := range map[consistency]string{
+		strong:   "Strong BoundedStaleness Bounded Session ConsistentPrefix Eventual",
+		session:  "Session session ConsistentPrefix Eventual",
+		eventual: "Eventual",
+	} {
+		for _, l := range levels {
+			want := slices.Contains(strings.Fields(allowed), l.name)
+			if got := account.allows(l.name) == nil; got != want {
+				t.Errorf("account %d, %s: %v", account, l.name, got)
+			}
+		}
+	}
+}
+
+func TestSessionTokens(t *testing.T) {
+	for token, want := range map[string][]store.SessionPosition{
+		"0:-1#12":                  {{Range: "0", LSN: 12}},
+		"0:1#12#3=9#4=10":          {{Range: "0", LSN: 12}},
+		"0:-1#12,1:-1#0":           {{Range: "0", LSN: 12}, {Range: "1"}},
+		" 0:-1#12 , 1:-1#3,":       {{Range: "0", LSN: 12}, {Range: "1", LSN: 3}},
+		"HpxDAIt3MtQ=,0:-1#5":      {{Range: "0", LSN: 5}},
+		"7:42":                     {{Range: "7", LSN: 42}},
+		"0:-1#-1":                  {{Range: "0"}},
+		"0:-1#9223372036854775807": {{Range: "0", LSN: 1<<63 - 1}},
+	} {
+		if got, err := parseSessionToken(token); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, %v", token, got, err)
+		}
+	}
+}
+
+func FuzzSessionToken(f *testing.F) {
+	f.Add("0:-1#12#3=9,1:5")
+	f.Fuzz(func(t *testing.T, token string) {
+		positions, err := parseSessionToken(token)
+		if w, defect := classify(err); err != nil && (defect || w.status != 400) {
+			t.Fatalf("%q: %v", token, err)
+		}
+		if len(positions) > strings.Count(token, ":") {
+			t.Fatalf("%q: %v", token, positions)
+		}
+	})
+}
+
+func BenchmarkHeaders(b *testing.B) {
+	h := http.Header{}
+	for name, value := range map[string]string{"x-ms-version": "2020-11-05", "x-ms-date": signedDate, "authorization": "x", "accept": "application/json",
+		"user-agent": "azsdk-go-azcosmos", "x-ms-documentdb-partitionkey": `["abc"]`, "x-ms-session-token": "0:-1#5", "cache-control": "no-cache",
+		"x-ms-cosmos-sdk-supportedcapabilities": "1"} {
+		h.Set(name, value)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var in reqHeaders
+		if err := in.parse(h, session); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// item finds the item that the path names: by its id, with the partition key of the header, or by its rid,
+// which tells both.
+func (s *Server) item(c *call) (*store.Container, store.Key, error) {
+	p, _, err := s.within(c)
+	if err != nil {
+		return nil, store.Key{}, err
+	}
+	if p.byRID {
+		key, err := p.container.ResolveRID(c.ctx(), c.target.leaf())
+		return p.container, key, err
+	}
+	return p.container, store.Key{Partition: c.in.partitionKey, ID: c.target.leaf()}, nil
+}
+
+// setReceiptOf passes on what an operation did and cost. It comes before a look at the operation's error:
+// failures carry it, too.
+func (c *call) setReceiptOf(r store.Receipt) { c.setReceipt(r.Range, r.LSN, r.Charge) }
+
+func (s *Server) createItem(c *call) error {
+	coll, err := s.container(c)
+	if err != nil {
+		return err
+	}
+	it, r, err := coll.Create(c.ctx(), c.in.partitionKey, c.body, c.in.writeOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	return c.sendItem(http.StatusCreated, it, c.in.minimal)
+}
+
+func (s *Server) upsertItem(c *call) error {
+	coll, err := s.container(c)
+	if err != nil {
+		return err
+	}
+	it, r, err := coll.Upsert(c.ctx(), c.in.partitionKey, c.body, c.in.writeOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if r.Inserted {
+		status = http.StatusCreated
+	}
+	return c.sendItem(status, it, c.in.minimal)
+}
+
+func (s *Server) readItem(c *call) error {
+	coll, key, err := s.item(c)
+	if err != nil {
+		return err
+	}
+	it, r, err := coll.Read(c.ctx(), key.Partition, key.ID, c.in.readOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		if store.ErrorCode(err) == store.CodeNotModified {
+			c.setETag(it.ETag())
+		}
+		return err
+	}
+	return c.sendItem(http.StatusOK, it, false)
+}
+
+func (s *Server) replaceItem(c *call) error {
+	coll, key, err := s.item(c)
+	if err != nil {
+		return err
+	}
+	it, r, err := coll.Replace(c.ctx(), key.Partition, key.ID, c.body, c.in.writeOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	return c.sendItem(http.StatusOK, it, c.in.minimal)
+}
+
+func (s *Server) deleteItem(c *call) error {
+	coll, key, err := s.item(c)
+	if err != nil {
+		return err
+	}
+	r, err := coll.Delete(c.ctx(), key.Partition, key.ID, c.in.writeOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	return c.noContent(http.StatusNoContent)
+}
+
+// deletePartition deletes all items of a partition key.
+func (s *Server) deletePartition(c *call) error {
+	coll, err := s.container(c)
+	if err != nil {
+		return err
+	}
+	r, err := coll.DeletePartition(c.ctx(), c.in.partitionKey)
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	return c.noContent(http.StatusOK)
+}
+
+func (s *Server) listItems(c *call) error {
+	p, info, err := s.within(c)
+	if err != nil {
+		return err
+	}
+	items, r, err := p.container.List(c.ctx(), c.in.listOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	return c.sendPage(c.itemsPage(info.RID, items))
+}
+
+// itemsPage renders a page of items, or of a query's results.
+func (c *call) itemsPage(owner string, items store.Page) *page {
+	out := newPage(owner, "Documents")
+	for _, it := range items.Items {
+		out.begin()
+		out.b = it.AppendJSON(out.b)
+		out.keep()
+	}
+	c.setContinuation(items.Continuation)
+	return out
+}
+
+func (s *Server) queryItems(c *call) error {
+	p, info, err := s.within(c)
+	if err != nil {
+		return err
+	}
+	text, params, err := decodeQuery(c)
+	if err != nil {
+		return err
+	}
+	if c.in.crossPartition != yes && c.in.unscoped() {
+		return badRequest("Cross partition query is required but disabled. Please set x-ms-documentdb-query-enablecrosspartition to true, " +
+			"specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.")
+	}
+	began := s.opt.Wall.Now()
+	items, r, err := p.container.Query(c.ctx(), store.QueryRequest{Text: text, Parameters: params, ListOptions: c.in.listOptions()})
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	out := c.itemsPage(info.RID, items)
+	c.setQueryMetrics(queryMetrics{elapsed: s.opt.Wall.Now().Sub(began), retrieved: -1}, out)
+	return c.sendPage(out)
+}
+
+// unscoped reports whether a request reaches over all partition keys of its container.
+func (h *reqHeaders) unscoped() bool {
+	return h.partitionKey.IsZero() && h.rangeID == "" && h.minEPK == "" && h.maxEPK == ""
+}

@@ -1,0 +1,301 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestItemLifecycle(t *testing.T) {
+	w := newWorld(t)
+	c := w.container("")
+	key := pk(`["a"]`)
+	made := w.do("POST", docs, `{"id":"1","pk":"a","n":1,"f":1.0,"z":[1,{"b":null}],"a":"é😀","_ts":5,"_etag":"x","_lsn":3}`, key...).want(201)
+	rid := made.at("_rid").Str
+	want := fmt.Sprintf(`{"id":"1","pk":"a","n":1,"f":1.0,"z":[1,{"b":null}],"a":"é😀","_rid":"%s","_self":"%sdocs/%s/","_etag":%s,"_attachments":"attachments/","_ts":%d}`,
+		rid, c.at("_self").Str, rid, made.at("_etag").Raw, start.Unix())
+	if string(made.body) != want {
+		t.Errorf("created %s\nwant    %s", made.body, want)
+	}
+	made.head("etag", made.at("_etag").Str).head("x-ms-content-path", c.at("_rid").Str).head("x-ms-alt-content-path", "dbs/d/colls/c").
+		head("x-ms-documentdb-partitionkeyrangeid", "0")
+	if lsn := made.header.Get("Lsn"); lsn == "" || made.header.Get("X-Ms-Session-Token") != "0:-1#"+lsn {
+		t.Errorf("lsn %q, session token %q", lsn, made.header.Get("X-Ms-Session-Token"))
+	}
+	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).fails(409, 0, "already exists").head("x-ms-session-token", made.header.Get("X-Ms-Session-Token"))
+
+	read := w.do("GET", docs+"/1", "", key...).want(200).head("x-ms-session-token", made.header.Get("X-Ms-Session-Token"))
+	if string(read.body) != want {
+		t.Errorf("read %s", read.body)
+	}
+	w.do("GET", docs+"/1", "", pk(`["b"]`)...).fails(404, 0, "https://aka.ms/cosmosdb-tsg-not-found").head("x-ms-content-path", "")
+	w.do("GET", docs+"/1", "").fails(400, 0, "PartitionKey value must be supplied for this operation.")
+
+	w.clock.Advance(5e9)
+	replaced := w.do("PUT", docs+"/1", `{"id":"1","pk":"a","v":2}`, key...).want(200).has("v", "2").has("n", "").
+		has("_rid", `"`+rid+`"`).has("_self", made.at("_self").Raw).has("_ts", fmt.Sprint(start.Unix()+5))
+	if replaced.header.Get("Etag") == made.header.Get("Etag") {
+		t.Error("a replace kept the etag")
+	}
+	w.do("PUT", docs+"/2", `{"id":"2","pk":"a"}`, key...).fails(404, 0, "Resource Not Found")
+	w.do("PUT", docs+"/1", `{"id":"2","pk":"a"}`, key...).fails(400, 0, "id")
+	w.do("PUT", docs+"/1", `{"id":"1","pk":"b"}`, key...).fails(400, 1001, "")
+
+	up := append(key, "x-ms-documentdb-is-upsert", "True")
+	w.do("POST", docs, `{"id":"1","pk":"a","v":3}`, up...).want(200).has("_rid", `"`+rid+`"`)
+	w.do("POST", docs, `{"id":"2","pk":"a","v":1}`, up...).want(201)
+	w.do("POST", docs, `{"id":"1","pk":"b"}`, pk(`["b"]`)...).want(201) // the same id under another key is another item
+
+	w.do("DELETE", docs+"/1", "", key...).want(204)
+	w.do("DELETE", docs+"/1", "", key...).fails(404, 0, "Resource Not Found")
+	if again := w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201); again.at("_rid").Str == rid {
+		t.Error("an item that was deleted and made again kept its rid")
+	}
+	w.do("GET", docs, "").want(200).has("_rid", c.at("_rid").Raw).has("_count", "3").head("x-ms-item-count", "3")
+}
+
+func TestMinimalAnswers(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	h := append(pk(`["a"]`), "Prefer", "return=minimal")
+	minimal := func(a *answer, code int) {
+		t.Helper()
+		if a.want(code); len(a.body) > 0 || a.header.Get("Etag") == "" || a.header.Get("X-Ms-Session-Token") == "" || a.header.Get("Lsn") == "" {
+			t.Errorf("%s: %v %s", a.what, a.header, a.body)
+		}
+	}
+	minimal(w.do("POST", docs, `{"id":"1","pk":"a"}`, h...), 201)
+	minimal(w.do("POST", docs, `{"id":"1","pk":"a"}`, append(h, "x-ms-documentdb-is-upsert", "true")...), 200)
+	minimal(w.do("PUT", docs+"/1", `{"id":"1","pk":"a"}`, h...), 200)
+	w.do("GET", docs+"/1", "", h...).want(200).has("id", `"1"`)
+	w.do("POST", docs, `{"id":"1","pk":"a"}`, h...).fails(409, 0, "already exists")
+}
+
+func TestPreconditions(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	with := func(name, value string, more ...string) []string {
+		return append(append(pk(`["a"]`), name, value), more...)
+	}
+	body := `{"id":"1","pk":"a"}`
+	e1 := w.do("POST", docs, body, with("If-Match", `"ignored"`)...).want(201).header.Get("Etag")
+
+	for _, same := range []string{e1, strings.Trim(e1, `"`), "W/" + e1, "*"} {
+		a := w.do("GET", docs+"/1", "", with("If-None-Match", same)...).want(304).head("etag", e1)
+		if len(a.body) > 0 || a.header.Get("X-Ms-Session-Token") == "" {
+			t.Errorf("304 with %v %s", a.header, a.body)
+		}
+	}
+	w.do("GET", docs+"/1", "", with("If-None-Match", `"other"`)...).want(200)
+	w.do("GET", docs+"/2", "", with("If-None-Match", `*`)...).fails(404, 0, "")
+
+	e2 := w.do("PUT", docs+"/1", body, with("If-Match", e1)...).want(200).header.Get("Etag")
+	const unmet = "One of the specified pre-condition is not met"
+	w.do("PUT", docs+"/1", body, with("If-Match", e1)...).fails(412, 0, unmet)
+	w.do("POST", docs, body, with("If-Match", e1, "x-ms-documentdb-is-upsert", "true")...).fails(412, 0, unmet)
+	w.do("DELETE", docs+"/1", "", with("If-Match", e1)...).fails(412, 0, unmet)
+	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200).head("etag", e2)
+
+	w.do("PUT", docs+"/1", body, with("If-Match", "*")...).want(200)
+	w.do("POST", docs, body, with("If-None-Match", "*", "x-ms-documentdb-is-upsert", "true")...).fails(412, 0, unmet)
+	w.do("POST", docs, `{"id":"9","pk":"a"}`, with("If-Match", e1, "x-ms-documentdb-is-upsert", "true")...).want(201)
+	w.do("PUT", docs+"/none", `{"id":"none","pk":"a"}`, with("If-Match", e1)...).fails(404, 0, "")
+	e3 := w.do("GET", docs+"/1", "", pk(`["a"]`)...).header.Get("Etag")
+	w.do("DELETE", docs+"/1", "", with("If-Match", e3)...).want(204)
+}
+
+func TestItemIDs(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	key := pk(`["a"]`)
+	for _, id := range []string{"plain", "in side", " leading", "trailing ", "tab\tinside", "cr\rlf\n", "?", "a?b=c", "%20", "%", "100%", "a/b", "/", "//", `a\b`,
+		"#", "a#b", "a+b", "Päth", "名前", "😀", ";:@&=$,!*'()", `"quoted"`, "..", ".", "a/../b", "docs", "attachments", "Abc", "abc", strings.Repeat("x", 1023)} {
+		quoted := jsonString(id)
+		path := docs + "/" + url.PathEscape(id)
+		w.do("POST", docs, `{"id":`+quoted+`,"pk":"a"}`, key...).want(201)
+		read := w.do("GET", path, "", key...).want(200)
+		if got := read.at("id").Str; got != id {
+			t.Errorf("read %q as %q", id, got)
+		}
+		w.do("PUT", path, `{"id":`+quoted+`,"pk":"a","v":2}`, key...).want(200).has("v", "2")
+		w.do("DELETE", path, "", key...).want(204)
+		w.do("GET", path, "", key...).fails(404, 0, "")
+	}
+}
+
+// TestUnescapedIDs: some clients escape as JavaScript's encodeURI does, and leave '?' and '/' in an id as they are.
+func TestUnescapedIDs(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	key := append(pk(`["a"]`), "Authorization", "Bearer "+EmulatorKey)
+	for _, id := range []string{"a?b", "a/b", "what?", "a?b=c&d"} {
+		w.do("POST", docs, `{"id":"`+id+`","pk":"a"}`, key...).want(201)
+		a := w.do("GET", docs+"/"+id, "", key...)
+		if id == "what?" { // nothing follows the question mark: it never arrives
+			a.fails(404, 0, "")
+			continue
+		}
+		a.want(200).has("id", `"`+id+`"`)
+	}
+}
+
+func TestRIDAddressing(t *testing.T) {
+	w := newWorld(t, ranges(4))
+	c := w.container("")
+	var selves []string
+	for i := range 8 {
+		self := w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"key%d"}`, i, i)).want(201).at("_self").Str
+		selves = append(selves, "/"+self)
+	}
+	for i, self := range selves {
+		w.do("GET", self, "").want(200).has("id", fmt.Sprintf(`"%d"`, i)).head("x-ms-content-path", c.at("_rid").Str)
+		w.do("PUT", self, fmt.Sprintf(`{"id":"%d","pk":"key%d","v":2}`, i, i)).want(200).has("v", "2")
+	}
+	w.do("GET", "/"+c.at("_self").Str+"docs", "").want(200).has("_count", "8")
+	w.do("DELETE", selves[3], "").want(204)
+	w.do("GET", selves[3], "").fails(404, 0, "Resource Not Found")
+	for _, bad := range []string{"x", "AAAA", url.PathEscape(c.at("_rid").Str)} {
+		w.do("GET", "/"+c.at("_self").Str+"docs/"+bad, "").fails(400, 0, "resource id")
+	}
+}
+
+func TestPartitionKeyForms(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	for i, f := range []struct{ document, header string }{
+		{`,"pk":"a"`, `["a"]`}, {`,"pk":1`, `[1]`}, {`,"pk":1`, `[1.0]`}, {`,"pk":true`, `[true]`}, {`,"pk":false`, `[false]`},
+		{`,"pk":null`, `[null]`}, {``, `[{}]`}, {`,"pk":{"a":1}`, `[{}]`}, {`,"pk":[1]`, `[{}]`}, {`,"pk":""`, `[""]`},
+		{`,"pk":"é"`, `["\u00e9"]`}, {`,"pk":"é"`, `["é"]`}, {`,"pk":"😀"`, `["\U0001f600"]`}, {`,"pk":"\u0007"`, `["\a"]`}, {`,"pk":"1"`, `["1"]`},
+	} {
+		doc := fmt.Sprintf(`{"id":"%d"%s}`, i, f.document)
+		w.do("POST", docs, doc, pk(f.header)...).want(201)
+		w.do("GET", fmt.Sprintf("%s/%d", docs, i), "", pk(f.header)...).want(200)
+		extracted := strings.Replace(doc, `{"id":"`, `{"id":"x`, 1)
+		w.do("POST", docs, extracted).want(201)
+		w.do("GET", fmt.Sprintf("%s/x%d", docs, i), "", pk(f.header)...).want(200)
+	}
+	// Undefined, null, the empty string and the string of a number are keys of their own.
+	for _, other := range []string{`[null]`, `[""]`, `["0"]`, `[0]`} {
+		w.do("GET", docs+"/6", "", pk(other)...).fails(404, 0, "")
+	}
+	w.do("POST", docs, `{"id":"m","pk":"a"}`, pk(`["b"]`)...).fails(400, 1001, "Partition key provided either doesn't correspond to definition in the collection")
+	w.do("POST", docs, `{"id":"m","pk":"a"}`, pk(`[{}]`)...).fails(400, 1001, "")
+	w.do("POST", docs, `{"id":"m","pk":"a"}`, pk(`["a","b"]`)...).fails(400, 1001, "")
+	for _, bad := range []string{`"a"`, `a`, `[`, `["a"`, `["a",]`, `[{"x":1}]`, `[["a"]]`, `["\q"]`, `[NaN]`} {
+		w.do("POST", docs, `{"id":"m","pk":"a"}`, pk(bad)...).fails(400, 0, "")
+	}
+	w.do("GET", docs+"/m", "", pk(`["a"]`)...).fails(404, 0, "")
+}
+
+func TestContainerKeyedByID(t *testing.T) {
+	w := newWorld(t)
+	w.container(`"partitionKey":{"paths":["/id"],"kind":"Hash","version":2}`)
+	w.do("POST", docs, `{"id":"1"}`).want(201)
+	w.do("GET", docs+"/1", "").want(200)
+	w.do("PUT", docs+"/1", `{"id":"1","v":1}`).want(200)
+	w.do("DELETE", docs+"/1", "").want(204)
+}
+
+func TestContainerWithoutKey(t *testing.T) {
+	w := newWorld(t)
+	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
+	w.do("POST", colls, `{"id":"c"}`).want(201).has("partitionKey.systemKey", "true")
+	w.do("POST", docs, `{"id":"1"}`).want(201)
+	for _, key := range [][]string{nil, pk(`[]`), pk(`[{}]`)} {
+		w.do("GET", docs+"/1", "", key...).want(200)
+	}
+}
+
+func TestHierarchicalKeys(t *testing.T) {
+	w := newWorld(t, ranges(4))
+	w.container(`"partitionKey":{"paths":["/a","/b","/c"],"kind":"MultiHash","version":2}`)
+	for i, key := range []string{`"x","y",1`, `"x","y",2`, `"x","z",1`, `"w","y",1`, `"x","y",1`, `"x",null,1`} {
+		values := strings.Split(key, ",")
+		body := fmt.Sprintf(`{"id":"%d","a":%s,"b":%s,"c":%s}`, i, values[0], values[1], values[2])
+		w.do("POST", docs, body, pk("["+key+"]")...).want(201)
+		w.do("GET", fmt.Sprintf("%s/%d", docs, i), "", pk("["+key+"]")...).want(200)
+	}
+	for prefix, want := range map[string]string{`["x"]`: "0 1 2 4 5", `["x","y"]`: "0 1 4", `["x","y",1]`: "0 4", `["x",null]`: "5", `["w"]`: "3", `["v"]`: ""} {
+		got := strings.Fields(w.do("GET", docs, "", pk(prefix)...).want(200).ids("Documents"))
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", prefix, got, want)
+		}
+		query := w.pages("Documents", "POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(append(pk(prefix), "x-ms-max-item-count", "1")...)...)
+		if joined := strings.Join(strings.Fields(strings.Join(query, " ")), " "); joined != want {
+			t.Errorf("query %s: %q, want %s", prefix, joined, want)
+		}
+	}
+	w.do("GET", docs+"/0", "", pk(`["x"]`)...).fails(400, 1001, "")
+	w.do("POST", coll+"/operations/partitionkeydelete", "", pk(`["x"]`)...).fails(400, 1001, "")
+	// An absent component is undefined, and no null.
+	w.do("POST", docs, `{"id":"u","a":"x","c":1}`, pk(`["x",{},1]`)...).want(201)
+	w.do("GET", docs+"/u", "", pk(`["x",null,1]`)...).fails(404, 0, "")
+}
+
+func TestIntendedContainer(t *testing.T) {
+	w := newWorld(t)
+	old := w.container("").at("_rid").Str
+	h := append(pk(`["a"]`), "x-ms-cosmos-intended-collection-rid", old)
+	w.do("POST", docs, `{"id":"1","pk":"a"}`, h...).want(201)
+	w.do("DELETE", coll, "").want(204)
+	w.container("")
+	w.do("POST", docs, `{"id":"1","pk":"a"}`, h...).fails(400, 1024, "")
+	w.do("GET", docs, "", h...).fails(400, 1024, "")
+	w.do("GET", coll, "", h...).want(200)
+	w.do("GET", docs, "").want(200).has("_count", "0")
+}
+
+func TestSessions(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
+	token := made.header.Get("X-Ms-Session-Token")
+	read := func(token string) *answer {
+		t.Helper()
+		return w.do("GET", docs+"/1", "", append(pk(`["a"]`), "x-ms-session-token", token)...)
+	}
+	read(token).want(200).head("x-ms-session-token", token)
+	read("7:-1#99999999," + token).want(200)
+	ahead := "0:-1#" + made.header.Get("Lsn") + "0"
+	read(ahead).fails(404, 1002, "The read session is not available").head("x-ms-session-token", token)
+	w.do("GET", docs, "", "x-ms-session-token", ahead).fails(404, 1002, "")
+	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders("x-ms-session-token", ahead)...).fails(404, 1002, "")
+	for _, bad := range []string{"x", "0:", "0:x", "0:-1#x", ":-1#5"} {
+		read(bad).fails(400, 0, "")
+	}
+}
+
+func TestDeletePartition(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	for i := range 5 {
+		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a"}`, i)).want(201)
+		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"b"}`, i)).want(201)
+	}
+	path := coll + "/operations/partitionkeydelete"
+	w.do("POST", path, "").fails(400, 0, "")
+	if a := w.do("POST", path, "", pk(`["a"]`)...).want(200); len(a.body) > 0 {
+		t.Errorf("body %s", a.body)
+	}
+	w.do("GET", docs, "").want(200).has("_count", "5")
+	w.do("GET", docs+"/1", "", pk(`["a"]`)...).fails(404, 0, "")
+	w.do("POST", docs, `{"id":"1","pk":"a"}`).want(201)
+	w.do("GET", docs, "", pk(`["a"]`)...).want(200).has("_count", "1")
+	w.do("POST", path, "", pk(`["none"]`)...).want(200)
+}
+
+func TestUniqueKeys(t *testing.T) {
+	w := newWorld(t)
+	w.container(`"partitionKey":{"paths":["/pk"],"version":2},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
+	const taken = "Resource with specified id, name, or unique index already exists."
+	w.do("POST", docs, `{"id":"1","pk":"a","u":"x"}`).want(201)
+	w.do("POST", docs, `{"id":"2","pk":"a","u":"x"}`).fails(409, 0, taken)
+	w.do("POST", docs, `{"id":"2","pk":"a","u":"x"}`, "x-ms-documentdb-is-upsert", "true").fails(409, 0, taken)
+	w.do("POST", docs, `{"id":"2","pk":"b","u":"x"}`).want(201)
+	w.do("POST", docs, `{"id":"2","pk":"a","u":"X"}`).want(201)
+	w.do("PUT", docs+"/2", `{"id":"2","pk":"a","u":"x"}`, pk(`["a"]`)...).fails(409, 0, taken)
+	w.do("PUT", docs+"/1", `{"id":"1","pk":"a","u":"x","v":1}`, pk(`["a"]`)...).want(200)
+	w.do("DELETE", docs+"/1", "", pk(`["a"]`)...).want(204)
+	w.do("PUT", docs+"/2", `{"id":"2","pk":"a","u":"x"}`, pk(`["a"]`)...).want(200)
+}

@@ -1,0 +1,156 @@
+package httpapi
+
+import (
+	"crypto/tls"
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// connKey is where a request's context holds its connection.
+type connKey struct{}
+
+// recordHandshake is the first byte of a TLS connection.
+const recordHandshake = 0x16
+
+// sniffListener hands out connections that find out by their first byte whether they are HTTP or HTTPS.
+type sniffListener struct {
+	net.Listener
+	conf   *tls.Config // nil: HTTP only
+	silent *silentConns
+}
+
+// Accept never waits for a client to speak: the first Read does, in the goroutine that serves the connection
+// and under the deadline that it has set.
+func (l *sniffListener) Accept() (net.Conn, error) {
+	raw, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &sniffConn{Conn: raw, conf: l.conf, silent: l.silent}
+	l.silent.add(c)
+	return c, nil
+}
+
+// sniffConn is a connection of either protocol. Deadlines and addresses are the raw connection's.
+type sniffConn struct {
+	net.Conn
+	conf   *tls.Config
+	silent *silentConns
+
+	source *peekedConn // nil until the first byte has arrived; used by Read alone
+	tls    atomic.Pointer[tls.Conn]
+}
+
+// secure reports whether the connection is encrypted. It is settled before the first request is read.
+func (c *sniffConn) secure() bool { return c.tls.Load() != nil }
+
+// Read waits for the first byte once, and from then on reads plain or decrypted bytes.
+func (c *sniffConn) Read(p []byte) (int, error) {
+	if c.source == nil {
+		source := &peekedConn{Conn: c.Conn}
+		if err := source.peek(); err != nil {
+			return 0, err
+		}
+		c.source = source
+		c.silent.remove(c)
+		if source.first == recordHandshake && c.conf != nil {
+			c.tls.Store(tls.Server(source, c.conf))
+		}
+	}
+	if t := c.tls.Load(); t != nil {
+		return t.Read(p)
+	}
+	return c.source.Read(p)
+}
+
+// Write encrypts where the connection is TLS.
+func (c *sniffConn) Write(p []byte) (int, error) {
+	if t := c.tls.Load(); t != nil {
+		return t.Write(p)
+	}
+	return c.Conn.Write(p)
+}
+
+// Close closes the connection; a TLS one says goodbye first.
+func (c *sniffConn) Close() error {
+	c.silent.remove(c)
+	if t := c.tls.Load(); t != nil {
+		return t.Close()
+	}
+	return c.Conn.Close()
+}
+
+// CloseWrite ends what we send and leaves the other direction open: net/http does so before it drops a client that is
+// still sending, which would otherwise lose the answer.
+func (c *sniffConn) CloseWrite() error {
+	if t := c.tls.Load(); t != nil {
+		return t.CloseWrite()
+	}
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// peekedConn gives back the byte that was read ahead.
+type peekedConn struct {
+	net.Conn
+	first   byte
+	pending bool
+}
+
+func (c *peekedConn) peek() error {
+	var b [1]byte
+	n, err := c.Conn.Read(b[:])
+	if n == 1 {
+		c.first, c.pending = b[0], true
+		return nil
+	}
+	return err
+}
+
+func (c *peekedConn) Read(p []byte) (int, error) {
+	if c.pending && len(p) > 0 {
+		p[0], c.pending = c.first, false
+		return 1, nil
+	}
+	return c.Conn.Read(p)
+}
+
+// silentConns are the connections that have not said anything yet. net/http gives such a connection five seconds at
+// shutdown; nothing is lost by closing it at once, and pools of SDKs open many.
+type silentConns struct {
+	mu     sync.Mutex
+	conns  map[*sniffConn]struct{}
+	closed bool
+}
+
+func (s *silentConns) add(c *sniffConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		_ = c.Conn.Close()
+		return
+	}
+	if s.conns == nil {
+		s.conns = map[*sniffConn]struct{}{}
+	}
+	s.conns[c] = struct{}{}
+}
+
+func (s *silentConns) remove(c *sniffConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+}
+
+func (s *silentConns) closeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for c := range s.conns {
+		_ = c.Conn.Close()
+	}
+	clear(s.conns)
+}

@@ -1,0 +1,292 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+)
+
+// kind is what a path addresses.
+type kind uint8
+
+const (
+	kindAccount kind = iota
+	kindDatabase
+	kindContainer
+	kindItem
+	kindAttachment
+	kindSproc
+	kindTrigger
+	kindUDF
+	kindConflict
+	kindRange
+	kindPartitionDelete
+	kindUser
+	kindPermission
+	kindEncryptionKey
+	kindOffer
+	kindAddresses // physical addresses: asked for by clients in direct mode only
+	kindOwn       // below /_mayfly or /_explorer: Mayfly's own surface
+	kindCount
+)
+
+// grammar lists the keywords of Cosmos DB's paths: which keyword may follow an id of which kind, and what it
+// names.
+var grammar = [...]struct {
+	keyword      string
+	parent, kind kind
+}{
+	{"dbs", kindAccount, kindDatabase},
+	{"colls", kindDatabase, kindContainer},
+	{"docs", kindContainer, kindItem},
+	{"pkranges", kindContainer, kindRange},
+	{"offers", kindAccount, kindOffer},
+	{"operations", kindContainer, kindPartitionDelete},
+	{"sprocs", kindContainer, kindSproc},
+	{"triggers", kindContainer, kindTrigger},
+	{"udfs", kindContainer, kindUDF},
+	{"conflicts", kindContainer, kindConflict},
+	{"attachments", kindItem, kindAttachment},
+	{"users", kindDatabase, kindUser},
+	{"permissions", kindUser, kindPermission},
+	{"clientencryptionkeys", kindDatabase, kindEncryptionKey},
+	{"addresses", kindAccount, kindAddresses},
+	{"_mayfly", kindAccount, kindOwn},
+	{"_explorer", kindAccount, kindOwn},
+}
+
+// maxIDs is the deepest nesting of ids: database, container, item, attachment.
+const maxIDs = 4
+
+// target is what a request addresses, read from its raw path.
+type target struct {
+	kind  kind
+	feed  bool // the path ends in a keyword (/dbs/x/colls); kind is then the kind of the children
+	byRID bool // the ids are rids, or a database's name looks like one
+
+	// resourceType is the second field of what a client signs: the keyword, lower case; empty for the account and for kindOwn.
+	resourceType string
+	// own is the path of kindOwn without slashes at its ends: "_mayfly/clock".
+	own string
+
+	ids [maxIDs]string
+	n   int
+
+	path     string // the resource link, unescaped: "dbs/x/colls/y"; of a feed the parent's
+	rawPath  string // the same as it was sent
+	query    string // the query string unescaped: a '?' of an item's id that the client forgot to escape
+	rawQuery string
+}
+
+// id returns the id at a level, outermost first; empty where the path has fewer.
+func (t *target) id(level int) string {
+	if level >= t.n {
+		return ""
+	}
+	return t.ids[level]
+}
+
+// db is the database's id in a path below /dbs.
+func (t *target) db() string { return t.id(0) }
+
+// coll is the container's id in a path below /dbs/x/colls.
+func (t *target) coll() string { return t.id(1) }
+
+// leaf is the last id of the path; on a feed that is the parent's.
+func (t *target) leaf() string {
+	if t.n == 0 {
+		return ""
+	}
+	return t.ids[t.n-1]
+}
+
+// parseTarget reads a path as it was sent, still escaped, and its query string.
+//
+// A path is split before it is unescaped, so that %2F stays inside its id; '+' is a literal plus; empty
+// segments (a doubled or a trailing slash) do not count; keywords are found in any case. Segments alternate
+// between keywords and ids.
+func parseTarget(rawPath, rawQuery string) (target, error) {
+	t := target{rawQuery: rawQuery}
+	start := skipSlashes(rawPath, 0)
+	pos, end := start, start // end: where the resource link ends
+	for pos < len(rawPath) {
+		keyword, after := segment(rawPath, pos)
+		k, name, ok := lookup(t.kind, keyword)
+		if !ok {
+			return t, notFound("The path segment '" + keyword + "' is not known here.")
+		}
+		t.kind, t.resourceType, t.feed = k, name, true
+		idAt := skipSlashes(rawPath, after)
+		switch {
+		case k == kindAddresses:
+			return t, nil
+		case k == kindOwn:
+			return t, t.parseOwn(rawPath[start:])
+		case idAt == len(rawPath):
+			pos = idAt
+			continue
+		}
+		id, next := segment(rawPath, idAt)
+		if k == kindItem {
+			id, next = itemID(rawPath, idAt)
+		}
+		pos = skipSlashes(rawPath, next)
+		if k == kindPartitionDelete {
+			if !strings.EqualFold(id, "partitionkeydelete") || pos < len(rawPath) {
+				return t, notFound("There is no operation '" + id + "'.")
+			}
+			t.feed, t.resourceType = false, "colls"
+			break
+		}
+		plain, err := url.PathUnescape(id)
+		if err != nil {
+			return t, badRequest("The path holds a malformed escape.")
+		}
+		t.ids[t.n], t.n, t.feed = plain, t.n+1, false
+		end = next
+	}
+	return t, t.finish(rawPath[start:end])
+}
+
+// finish works out the resource link and the way of addressing.
+func (t *target) finish(rawLink string) error {
+	t.rawPath, t.path = rawLink, rawLink
+	if strings.Contains(rawLink, "%") || strings.Contains(rawLink, "//") {
+		t.path = unescapeLink(rawLink, t)
+	}
+	t.byRID = t.n > 0 && (t.resourceType == "offers" || looksLikeDatabaseRID(t.ids[0]))
+	if t.rawQuery != "" {
+		q, err := url.PathUnescape(t.rawQuery)
+		if err != nil {
+			return badRequest("The query string holds a malformed escape.")
+		}
+		t.query = q
+	}
+	return nil
+}
+
+// parseOwn keeps the path of Mayfly's own surface, unescaped.
+func (t *target) parseOwn(rawPath string) error {
+	plain, err := url.PathUnescape(strings.TrimRight(rawPath, "/"))
+	if err != nil {
+		return badRequest("The path holds a malformed escape.")
+	}
+	t.own, t.path, t.rawPath = plain, plain, plain
+	t.resourceType, t.feed = "", false
+	return nil
+}
+
+// absorbQuery takes the query string as the end of the last id. Cosmos DB's clients send no query strings:
+// one that arrives is an id with a '?' from a client that escapes with JavaScript's encodeURI.
+func (t *target) absorbQuery() {
+	if t.query != "" && t.kind == kindItem && !t.feed {
+		t.ids[t.n-1] += "?" + t.query
+		t.query, t.rawQuery = "", ""
+	}
+}
+
+// link returns the i-th resource link that a client may have signed for this target, the likeliest first;
+// ok is false past the last. Clients disagree about escaping, about a trailing slash, and about the case of
+// rids. query says that this link takes the query string as a part of the id.
+func (t *target) link(i int) (link string, query, ok bool) {
+	if t.byRID {
+		switch i {
+		case 0:
+			return strings.ToLower(t.leaf()), false, true
+		case 1:
+			return t.leaf(), false, true
+		}
+		i -= 2
+	}
+	switch {
+	case i == 0:
+		return t.path, false, true
+	case i == 1:
+		return t.rawPath, false, true
+	case i == 2:
+		return t.path + "/", false, true
+	case i == 3 && t.query != "":
+		return t.path + "?" + t.query, true, true
+	case i == 4 && t.query != "":
+		return t.path + "?" + t.rawQuery, true, true
+	case i == 5 && t.query != "":
+		return t.rawPath + "?" + t.rawQuery, true, true
+	}
+	return "", false, false
+}
+
+// lookup finds a keyword below a parent.
+func lookup(parent kind, keyword string) (kind, string, bool) {
+	for i := range grammar {
+		g := &grammar[i]
+		if g.parent == parent && strings.EqualFold(g.keyword, keyword) {
+			return g.kind, g.keyword, true
+		}
+	}
+	return 0, "", false
+}
+
+// itemID returns the raw id of an item at pos and where it ends. Some clients leave slashes inside an id as
+// they are: everything up to the end of the path belongs to the id, unless it is an attachment's path.
+func itemID(rawPath string, pos int) (id string, next int) {
+	id, next = segment(rawPath, pos)
+	rest := skipSlashes(rawPath, next)
+	if rest == len(rawPath) {
+		return id, next
+	}
+	if word, _ := segment(rawPath, rest); strings.EqualFold(word, "attachments") {
+		return id, next
+	}
+	id = strings.TrimRight(rawPath[pos:], "/")
+	return id, pos + len(id)
+}
+
+// segment returns the text from pos to the next slash and where that is.
+func segment(path string, pos int) (text string, next int) {
+	if i := strings.IndexByte(path[pos:], '/'); i >= 0 {
+		return path[pos : pos+i], pos + i
+	}
+	return path[pos:], len(path)
+}
+
+func skipSlashes(path string, pos int) int {
+	for pos < len(path) && path[pos] == '/' {
+		pos++
+	}
+	return pos
+}
+
+// unescapeLink joins the unescaped segments of a link. The last id is taken as the target has it, since it may hold slashes.
+func unescapeLink(raw string, t *target) string {
+	var b strings.Builder
+	b.Grow(len(raw))
+	level := 0
+	for pos := 0; pos < len(raw) && level < t.n; level++ {
+		keyword, next := segment(raw, pos)
+		b.WriteString(keyword)
+		b.WriteByte('/')
+		b.WriteString(t.ids[level])
+		if level < t.n-1 {
+			b.WriteByte('/')
+		}
+		_, next = segment(raw, skipSlashes(raw, next))
+		pos = skipSlashes(raw, next)
+	}
+	return b.String()
+}
+
+// looksLikeDatabaseRID reports whether an id has the form of a database's rid: four bytes in base64 with '-'
+// in place of '/'. It is the test that clients apply when they decide how to sign.
+func looksLikeDatabaseRID(id string) bool {
+	if len(id) != 8 || id[6:] != "==" {
+		return false
+	}
+	var text, raw [8]byte
+	for i := range len(id) {
+		if text[i] = id[i]; text[i] == '-' {
+			text[i] = '/'
+		}
+	}
+	n, err := base64.StdEncoding.Decode(raw[:], text[:])
+	return err == nil && n == 4
+}

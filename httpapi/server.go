@@ -1,0 +1,303 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Options say how a Server answers. DB is required; everything else has a default.
+type Options struct {
+	DB *store.DB
+	// Key is the master key in base64. Default: EmulatorKey.
+	Key string
+	// NoAuth lets every request in.
+	NoAuth bool
+	// NoClockCheck accepts signatures (and tokens) of any date.
+	NoClockCheck bool
+	// Advertise is the URL that GET / tells clients to use. Default: the scheme and host of the request.
+	Advertise string
+	// AccountID is the account's id. Default: "mayfly".
+	AccountID string
+	// Consistency is the account's default consistency level. Default: "Session".
+	Consistency string
+	// Strict refuses unknown properties of a container with 400 instead of ignoring them.
+	Strict bool
+	// CertPEM is the certificate to hand out, as PEM text.
+	CertPEM []byte
+	// Wall tells the real time, against which the dates of signatures are checked; never the data's clock. Default: ttl.Real{}.
+	Wall ttl.Clock
+	// Ready says whether the store works (GET /_mayfly/readyz). Default: always.
+	Ready func(context.Context) error
+	// Logger gets defects (error), trouble with the disk (warn) and every request (debug). Default: none.
+	Logger *slog.Logger
+}
+
+// withDefaults returns the options with every default filled in, or what is wrong with them.
+func (o Options) withDefaults() (Options, error) {
+	if o.DB == nil {
+		return o, errors.New("httpapi: Options.DB is missing")
+	}
+	if o.Key == "" {
+		o.Key = EmulatorKey
+	}
+	if o.AccountID == "" {
+		o.AccountID = "mayfly"
+	}
+	if o.Wall == nil {
+		o.Wall = ttl.Real{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Consistency == "" {
+		o.Consistency = "Session"
+	}
+	_, canonical, ok := parseConsistency(o.Consistency)
+	if !ok {
+		return o, errors.New("httpapi: the consistency level '" + o.Consistency + "' is not one of Strong, BoundedStaleness, Session, ConsistentPrefix, Eventual")
+	}
+	o.Consistency = canonical
+	if o.Advertise != "" {
+		u, err := url.Parse(o.Advertise)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return o, errors.New("httpapi: the advertised address '" + o.Advertise + "' is not an http or https URL")
+		}
+		o.Advertise = strings.TrimRight(o.Advertise, "/") + "/"
+	}
+	return o, nil
+}
+
+// Server speaks Cosmos DB's protocol over a store.
+type Server struct {
+	opt         Options
+	db          *store.DB
+	log         *slog.Logger
+	auth        *authority
+	consistency consistency
+
+	handler http.Handler
+	http    *http.Server
+	silent  silentConns
+	cancel  context.CancelFunc // ends every request's context
+
+	// gate is held shared by each request and exclusively by the end of Shutdown.
+	gate   sync.RWMutex
+	closed bool
+}
+
+// Time limits of a connection. They bound what a client can hold open by being slow.
+const (
+	headerTimeout = 10 * time.Second // from the first byte (or the connection) to the end of the head, TLS handshake included
+	readTimeout   = time.Minute      // to the end of the body
+	writeTimeout  = 2 * time.Minute  // to the end of the answer
+	idleTimeout   = 5 * time.Minute  // between requests
+	maxHeader     = 64 << 10         // bytes
+)
+
+// New makes a server. It has no goroutine until Serve is called. Its errors name the option that is wrong.
+func New(o Options) (*Server, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	auth, err := newAuthority(o.Key, !o.NoClockCheck, o.Wall)
+	if err != nil {
+		return nil, err
+	}
+	level, _, _ := parseConsistency(o.Consistency)
+	base, cancel := context.WithCancel(context.Background())
+	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, consistency: level, cancel: cancel}
+	s.handler = s.routes()
+	s.http = &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+	}
+	return s, nil
+}
+
+// routes builds the chain that every request goes through. Echo gives context, response and middleware; its
+// router gives nothing, because it unescapes before it splits, and an id may hold an escaped slash.
+func (s *Server) routes() http.Handler {
+	e := echo.New()
+	e.Logger.SetOutput(io.Discard)
+	chain := s.begin(s.logged(s.recovered(s.cors(s.serve))))
+	e.RouteNotFound("/*", chain)
+	e.HTTPErrorHandler = func(_ error, ec echo.Context) { _ = chain(ec) } // what even that does not match: an empty path
+	return e
+}
+
+// Handler is the server without a listener: for tests and for embedding in another server.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Serve answers on ln until Shutdown, which makes it return nil. A connection whose first byte starts a TLS
+// handshake is served as HTTPS, any other as HTTP; with a nil conf only HTTP is. It may be called for several
+// listeners at once, and closes ln.
+func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
+	if conf != nil {
+		conf = conf.Clone()
+		conf.NextProtos = []string{"http/1.1"}
+		conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
+	}
+	err := s.http.Serve(&sniffListener{Listener: ln, conf: conf, silent: &s.silent})
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Shutdown takes no more requests and waits for those under way; when ctx ends first it breaks them off. When it
+// returns no request is running, so that the store may be closed.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.silent.closeAll()
+	err := s.http.Shutdown(ctx)
+	s.cancel()
+	if err != nil {
+		err = errors.Join(err, s.http.Close())
+	}
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	s.closed = true
+	return err
+}
+
+// Headers that every answer has. Their values are shared and never written to.
+var (
+	noStore        = []string{"no-store, no-cache"}
+	noCache        = []string{"no-cache"}
+	gatewayVersion = []string{"version=2.14.0"}
+	serviceVersion = []string{"version=1.31.0.0"}
+	schemaVersion  = []string{"1.19"}
+)
+
+// begin turns echo's context into a call, and the error that comes back into an answer.
+func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(ec echo.Context) error {
+		s.gate.RLock()
+		defer s.gate.RUnlock()
+		c := &call{Context: ec, srv: s}
+		c.headerErr = c.in.parse(ec.Request().Header, s.consistency)
+		if c.activity = c.in.activity; c.activity == "" {
+			c.activity = newActivity()
+		}
+		h := ec.Response().Header()
+		h["Cache-Control"], h["Pragma"] = noStore, noCache
+		h["X-Ms-Gatewayversion"], h["X-Ms-Serviceversion"], h["X-Ms-Schemaversion"] = gatewayVersion, serviceVersion, schemaVersion
+		c.set("X-Ms-Activity-Id", c.activity)
+		if c.in.correlated != "" {
+			c.set("X-Ms-Cosmos-Correlated-Activityid", c.in.correlated)
+		}
+		if s.closed {
+			c.fail(wireErr(http.StatusServiceUnavailable, 0, "The server is shutting down."))
+			return nil
+		}
+		if err := next(c); err != nil {
+			c.fail(err)
+		}
+		return nil
+	}
+}
+
+// logged writes a line for each request, at debug level.
+func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(ec echo.Context) error {
+		r := ec.Request()
+		if !s.log.Enabled(r.Context(), slog.LevelDebug) {
+			return next(ec)
+		}
+		c, start := ec.(*call), s.opt.Wall.Now()
+		if err := next(ec); err != nil {
+			c.fail(err)
+		}
+		s.log.Debug("request", "activity", c.activity, "method", r.Method, "uri", r.RequestURI, "status", c.Response().Status,
+			"bytes", c.Response().Size, "took", s.opt.Wall.Now().Sub(start), "agent", r.UserAgent(), "remote", r.RemoteAddr)
+		return nil
+	}
+}
+
+// recovered turns a panic into a 500 and a line in the log.
+func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(ec echo.Context) (err error) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			c := ec.(*call)
+			s.log.Error("panic", "activity", c.activity, "panic", p, "stack", string(debug.Stack()))
+			if c.Response().Committed {
+				panic(http.ErrAbortHandler) // half an answer is out: the client must see it break off
+			}
+			err = wireErr(http.StatusInternalServerError, 0, internalText)
+		}()
+		return next(ec)
+	}
+}
+
+// serve is a request's way: route, authorise, decode, run.
+func (s *Server) serve(ec echo.Context) error {
+	c := ec.(*call)
+	var err error
+	if c.target, err = parseTarget(requestPath(c.Request())); err != nil {
+		return err
+	}
+	run, open := c.route()
+	if !open {
+		if err := s.authorise(c); err != nil {
+			return err
+		}
+		if c.headerErr != nil {
+			return c.headerErr
+		}
+	}
+	if err := c.readBody(); err != nil {
+		return err
+	}
+	return run(s, c)
+}
+
+// authorise lets a request in. Mayfly's own surface wants the master key.
+func (s *Server) authorise(c *call) error {
+	if s.opt.NoAuth {
+		c.target.absorbQuery()
+		return nil
+	}
+	with, err := s.auth.verify(c.Request().Method, c.Request().Header, &c.target)
+	if err == nil && c.target.kind == kindOwn && with == directoryToken {
+		err = wireErr(http.StatusForbidden, 0, "This needs the master key.")
+	}
+	return err
+}
+
+// requestPath is the path and the query string exactly as they were sent. What net/http makes of them will not do:
+// it unescapes, and drops the original where that holds a character that should have been escaped.
+func requestPath(r *http.Request) (path, query string) {
+	if strings.HasPrefix(r.RequestURI, "/") {
+		path, query, _ = strings.Cut(r.RequestURI, "?")
+		return path, query
+	}
+	return r.URL.EscapedPath(), r.URL.RawQuery
+}

@@ -1,0 +1,295 @@
+package httpapi
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pass lets the data clock run.
+func (w *world) pass(seconds int) { w.clock.Advance(time.Duration(seconds) * time.Second) }
+
+// expiring makes the container c with a default TTL, written as JSON; "" is none.
+func (w *world) expiring(defaultTTL string) {
+	w.t.Helper()
+	settings := keyedByPK
+	if defaultTTL != "" {
+		settings += `,"defaultTtl":` + defaultTTL
+	}
+	w.container(settings)
+}
+
+// setDefault replaces the container with another default TTL.
+func (w *world) setDefault(defaultTTL string) *answer {
+	w.t.Helper()
+	body := `{"id":"c",` + keyedByPK
+	if defaultTTL != "" {
+		body += `,"defaultTtl":` + defaultTTL
+	}
+	return w.do("PUT", coll, body+"}")
+}
+
+const keyedByPK = `"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
+
+// put creates an item with a ttl, written as JSON; "" is none.
+func (w *world) put(id, ttl string) *answer {
+	w.t.Helper()
+	return w.do("POST", docs, item(id, ttl), pk(`["a"]`)...)
+}
+
+func item(id, ttl string) string {
+	if ttl == "" {
+		return `{"id":"` + id + `","pk":"a"}`
+	}
+	return `{"id":"` + id + `","pk":"a","ttl":` + ttl + `}`
+}
+
+// alive checks all ways to see an item.
+func (w *world) alive(id string, want bool) {
+	w.t.Helper()
+	code, rows := 404, "0"
+	if want {
+		code, rows = 200, "1"
+	}
+	w.do("GET", docs+"/"+id, "", pk(`["a"]`)...).want(code)
+	w.do("POST", docs, `{"query":"SELECT * FROM c WHERE c.id = '`+id+`'"}`, queryHeaders(pk(`["a"]`)...)...).want(200).has("_count", rows)
+	listed := false
+	for _, one := range strings.Fields(w.do("GET", docs, "").want(200).ids("Documents")) {
+		listed = listed || one == id
+	}
+	if listed != want {
+		w.t.Errorf("%s listed: %t", id, listed)
+	}
+}
+
+// TestExpiryMatrix walks through what default and own TTL make of each other, each to the second.
+func TestExpiryMatrix(t *testing.T) {
+	for _, m := range []struct {
+		defaultTTL, own string
+		life            int // seconds; 0 never ends
+	}{
+		{"", "", 0}, {"", "-1", 0}, {"", "5", 0},
+		{"null", "", 0}, {"null", "5", 0},
+		{"-1", "", 0}, {"-1", "-1", 0}, {"-1", "5", 5}, {"-1", "1", 1},
+		{"10", "", 10}, {"10", "-1", 0}, {"10", "5", 5}, {"10", "20", 20}, {"10", "6e1", 60}, {"10", "7.0", 7},
+		{"1", "", 1}, {"2147483647", "", 2147483647}, {"10", "2147483647", 2147483647},
+	} {
+		t.Run(fmt.Sprintf("default %s own %s", m.defaultTTL, m.own), func(t *testing.T) {
+			w := newWorld(t)
+			w.expiring(m.defaultTTL)
+			w.put("1", m.own).want(201).has("ttl", m.own)
+			w.alive("1", true)
+			if m.life == 0 {
+				w.pass(2147483647)
+				w.alive("1", true)
+				return
+			}
+			w.pass(m.life - 1)
+			w.alive("1", true)
+			w.pass(1)
+			w.alive("1", false)
+		})
+	}
+}
+
+// TestInvalidTTL: whatever the container's setting, an invalid ttl is refused with the text that quotes the
+// JSON token, and nothing is written.
+func TestInvalidTTL(t *testing.T) {
+	for _, defaultTTL := range []string{"", "-1", "10"} {
+		w := newWorld(t)
+		w.expiring(defaultTTL)
+		w.do("POST", docs, item("kept", ""), pk(`["a"]`)...).want(201)
+		before := w.do("GET", docs+"/kept", "", pk(`["a"]`)...).want(200)
+		for _, token := range []string{"null", "0", "-2", "-10", "1.5", "2147483648", "1e10", `"60"`, `"-1"`, `""`, "true", "false", "{}", "[]", `[60]`, "-1.5", "1e-1"} {
+			text := "The input ttl '" + token + "' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', or '-1' which means never expire."
+			a := w.put("1", token).fails(400, 0, "")
+			if want := `Message: {"Errors":[` + jsonString(text); !strings.HasPrefix(a.at("message").Str, unescapeHTML(want)) {
+				t.Errorf("%s: message %s\nwant %s", token, a.at("message").Str, want)
+			}
+			a.has("code", `"BadRequest"`)
+			w.do("POST", docs, item("1", token), append(pk(`["a"]`), "x-ms-documentdb-is-upsert", "true")...).fails(400, 0, "The input ttl")
+			w.do("PUT", docs+"/kept", item("kept", token), pk(`["a"]`)...).fails(400, 0, "The input ttl")
+		}
+		w.do("GET", docs+"/1", "", pk(`["a"]`)...).fails(404, 0, "")
+		if after := w.do("GET", docs+"/kept", "", pk(`["a"]`)...); string(after.body) != string(before.body) {
+			t.Errorf("a refused write left %s", after.body)
+		}
+		// Only the lower-case name at the top level means anything.
+		w.do("POST", docs, `{"id":"2","pk":"a","TTL":0,"Ttl":"x","in":{"ttl":0}}`, pk(`["a"]`)...).want(201)
+	}
+}
+
+// unescapeHTML undoes what encoding/json escapes and this server does not.
+func unescapeHTML(s string) string {
+	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(s)
+}
+
+func TestDefaultTTL(t *testing.T) {
+	w := newWorld(t)
+	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
+	for _, bad := range []string{"0", "-2", "-10", "1.5", "2147483648", `"60"`, "true", "{}", "[]"} {
+		w.do("POST", colls, `{"id":"c",`+keyedByPK+`,"defaultTtl":`+bad+`}`).fails(400, 0, "")
+	}
+	w.do("GET", coll, "").fails(404, 0, "")
+	w.do("POST", colls, `{"id":"c",`+keyedByPK+`,"ttlPropertyPath":"/t"}`).fails(400, 0, "")
+	for good, echoed := range map[string]string{"null": "", "-1": "-1", "1": "1", "2147483647": "2147483647"} {
+		w.do("POST", colls, `{"id":"c",`+keyedByPK+`,"defaultTtl":`+good+`}`).want(201).has("defaultTtl", echoed)
+		w.do("GET", coll, "").want(200).has("defaultTtl", echoed)
+		for _, bad := range []string{"0", "-10", `"60"`} {
+			w.setDefault(bad).fails(400, 0, "")
+		}
+		w.do("GET", coll, "").want(200).has("defaultTtl", echoed)
+		w.do("DELETE", coll, "").want(204)
+	}
+}
+
+// TestTTLWithoutIndex: a TTL and an index that is switched off exclude each other, both ways.
+func TestTTLWithoutIndex(t *testing.T) {
+	const text = "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection"
+	const none = `,"indexingPolicy":{"indexingMode":"none"}`
+	w := newWorld(t)
+	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
+	w.do("POST", colls, `{"id":"c",`+keyedByPK+none+`,"defaultTtl":10}`).fails(400, 0, text)
+	w.do("POST", colls, `{"id":"c",`+keyedByPK+none+`,"defaultTtl":-1}`).fails(400, 0, text)
+	w.do("POST", colls, `{"id":"c",`+keyedByPK+none+`}`).want(201)
+	w.do("PUT", coll, `{"id":"c",`+keyedByPK+none+`,"defaultTtl":10}`).fails(400, 0, text)
+	w.setDefault("10").want(200)
+	w.do("PUT", coll, `{"id":"c",`+keyedByPK+none+`,"defaultTtl":10}`).fails(400, 0, text)
+	w.do("PUT", coll, `{"id":"c",`+keyedByPK+none+`}`).want(200).has("defaultTtl", "")
+	w.do("PUT", coll, `{"id":"c",`+keyedByPK+`,"defaultTtl":10,"indexingPolicy":{"indexingMode":"consistent","includedPaths":[],"excludedPaths":[{"path":"/*"}]}}`).want(200)
+}
+
+// TestGhosts: an item that has expired and is not purged is not there for anybody.
+func TestGhosts(t *testing.T) {
+	w := newWorld(t)
+	w.container(keyedByPK + `,"defaultTtl":10,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
+	key := pk(`["a"]`)
+	with := func(more ...string) []string { return append(append([]string{}, key...), more...) }
+	unique := func(id string) string { return `{"id":"` + id + `","pk":"a","u":"` + id + `"}` }
+	ghost := func(id string) (etag string) {
+		t.Helper()
+		etag = w.do("POST", docs, unique(id), key...).want(201).header.Get("Etag")
+		w.pass(10)
+		return etag
+	}
+	etag := ghost("1")
+	w.do("GET", docs+"/1", "", with("If-None-Match", etag)...).fails(404, 0, "Resource Not Found")
+	w.do("PUT", docs+"/1", unique("1"), key...).fails(404, 0, "Resource Not Found")
+	w.do("PUT", docs+"/1", unique("1"), with("If-Match", etag)...).fails(404, 0, "Resource Not Found")
+	w.do("PUT", docs+"/1", unique("1"), with("If-Match", `"other"`)...).fails(404, 0, "Resource Not Found")
+	w.do("DELETE", docs+"/1", "", key...).fails(404, 0, "Resource Not Found")
+	w.do("DELETE", docs+"/1", "", with("If-Match", etag)...).fails(404, 0, "Resource Not Found")
+	again := w.do("POST", docs, unique("1"), key...).want(201)
+	if again.header.Get("Etag") == etag {
+		t.Error("an item over a ghost has its etag")
+	}
+	ghost("2")
+	w.do("POST", docs, unique("2"), with("x-ms-documentdb-is-upsert", "true")...).want(201)
+	ghost("3")
+	w.do("POST", docs, unique("3"), with("x-ms-documentdb-is-upsert", "true", "If-Match", `"other"`)...).want(201)
+	ghost("4")
+	w.do("POST", docs, unique("4"), with("x-ms-documentdb-is-upsert", "true", "If-None-Match", `*`)...).want(201)
+	ghost("5")
+	w.do("POST", docs, `{"id":"6","pk":"a","u":"5"}`, key...).want(201) // its unique key is free, too
+	w.do("GET", docs, "").want(200).has("_count", "1")
+	if purged, err := w.db.SweepNow(t.Context()); err != nil || purged != 4 {
+		t.Errorf("purged %d, %v", purged, err)
+	}
+	w.do("GET", docs, "").want(200).has("_count", "1")
+}
+
+func TestGhostByRID(t *testing.T) {
+	w := newWorld(t)
+	w.expiring("10")
+	self := "/" + w.put("1", "").want(201).at("_self").Str
+	w.do("GET", self, "").want(200)
+	w.pass(10)
+	w.do("GET", self, "").fails(404, 0, "Resource Not Found")
+	w.do("DELETE", self, "").fails(404, 0, "Resource Not Found")
+}
+
+// TestWritesRestartTheClock: replace and upsert do, reads do not.
+func TestWritesRestartTheClock(t *testing.T) {
+	w := newWorld(t)
+	w.expiring("10")
+	for _, id := range []string{"untouched", "read", "replaced", "upserted"} {
+		w.put(id, "").want(201)
+	}
+	w.pass(6)
+	w.do("GET", docs+"/read", "", pk(`["a"]`)...).want(200)
+	w.do("PUT", docs+"/replaced", item("replaced", ""), pk(`["a"]`)...).want(200)
+	w.do("POST", docs, item("upserted", ""), append(pk(`["a"]`), "x-ms-documentdb-is-upsert", "true")...).want(200)
+	w.pass(4)
+	w.alive("untouched", false)
+	w.alive("read", false)
+	w.alive("replaced", true)
+	w.alive("upserted", true)
+	w.pass(6)
+	w.alive("replaced", false)
+	w.alive("upserted", false)
+}
+
+// TestChangedDefault: a new default acts at once and backwards in time; what had expired stays expired.
+func TestChangedDefault(t *testing.T) {
+	w := newWorld(t)
+	w.expiring("")
+	w.put("old", "").want(201)
+	w.put("own", "30").want(201)
+	w.put("never", "-1").want(201)
+	w.pass(20)
+	w.put("young", "").want(201)
+	w.setDefault("10").want(200)
+	w.alive("old", false)
+	w.alive("own", true)
+	w.alive("young", true)
+	w.setDefault("1000").want(200) // raised: the dead stay dead
+	w.alive("old", false)
+	w.pass(9)
+	w.alive("young", true)
+	w.setDefault("null").want(200).has("defaultTtl", "")
+	w.pass(100)
+	w.alive("old", false)
+	w.alive("young", true)
+	w.alive("own", true) // its end came while TTL was off
+	w.setDefault("-1").want(200)
+	w.alive("own", false)
+	w.alive("young", true)
+	w.alive("never", true)
+	w.setDefault("").want(200)
+	w.alive("own", false)
+	w.put("own", "5").want(201)
+	w.pass(5)
+	w.alive("own", true)
+	w.setDefault("5").want(200)
+	w.alive("own", false)
+	w.alive("young", false)
+	w.alive("never", true)
+}
+
+// TestPurgeIsNotSeen: no answer but a count of documents depends on whether the purge has come.
+func TestPurgeIsNotSeen(t *testing.T) {
+	w := newWorld(t)
+	w.expiring("10")
+	for i := range 5 {
+		w.put(fmt.Sprint(i), "").want(201)
+	}
+	w.put("long", "100").want(201)
+	w.pass(10)
+	usage := func() string {
+		return w.do("GET", coll, "", "x-ms-documentdb-populatequotainfo", "true").want(200).header.Get("X-Ms-Resource-Usage")
+	}
+	before := w.do("GET", docs, "").want(200)
+	if u := usage(); !strings.Contains(u, "documentsCount=6;") {
+		t.Errorf("before the purge: %s", u)
+	}
+	if n, err := w.db.SweepNow(t.Context()); n != 5 || err != nil {
+		t.Fatalf("purged %d, %v", n, err)
+	}
+	if after := w.do("GET", docs, "").want(200); string(after.body) != string(before.body) {
+		t.Errorf("after the purge: %s\nbefore: %s", after.body, before.body)
+	}
+	if u := usage(); !strings.Contains(u, "documentsCount=1;") {
+		t.Errorf("after the purge: %s", u)
+	}
+}
