@@ -1,0 +1,289 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// The catalog is small and kept in memory whole. A change of it is one transaction in the catalog's scope,
+// made under DB.ddl, and shows in memory only when it is durable.
+
+// formatVersion is the layout of keys and values. Open refuses a newer one.
+const formatVersion = 1
+
+type meta struct {
+	Format      int    `json:"format"`
+	Incarnation uint32 `json:"incarnation"` // random; a new one for each store, restore and memory start
+	Next        uint32 `json:"next"`        // the next number for a database, container or offer
+}
+
+type databaseRecord struct {
+	ID  string `json:"id"`
+	Num uint32 `json:"num"`
+	TS  int64  `json:"ts"`
+	LSN uint64 `json:"lsn"`
+}
+
+type containerRecord struct {
+	CID      uint32          `json:"cid"`
+	TS       int64           `json:"ts"`
+	LSN      uint64          `json:"lsn"`
+	Spec     json.RawMessage `json:"spec"`
+	Policy   ttl.Policy      `json:"policy"`
+	Ranges   []rangeRecord   `json:"ranges"`
+	RangeLSN uint64          `json:"rangeLSN"` // catalog LSN of the last change of Ranges
+}
+
+type rangeRecord struct {
+	ID      int    `json:"id"`
+	Slot    uint16 `json:"slot"`
+	Min     string `json:"min"` // EPK, upper-case hexadecimal
+	Max     string `json:"max"`
+	Parents []int  `json:"parents,omitempty"`
+	TS      int64  `json:"ts"`
+}
+
+type offerRecord struct {
+	Num      uint32     `json:"num"`
+	Database uint32     `json:"database"`
+	CID      uint32     `json:"cid,omitempty"` // 0: the database's own
+	TS       int64      `json:"ts"`
+	LSN      uint64     `json:"lsn"`
+	Asked    Throughput `json:"throughput"`
+}
+
+// catalog is guarded by DB.mu.
+type catalog struct {
+	names      map[string]*Database
+	databases  []*Database // in order of creation
+	offers     []offerRecord
+	containers []*Container // of all databases, in order of creation
+	cids       map[uint32]*Container
+}
+
+func metaKey() []byte { return catalogKey(kindMeta, 0, "store") }
+
+func offerKey(num uint32) []byte { return catalogKey(kindOffer, 0, offerRIDText(num)) }
+
+func databaseKey(id string) []byte { return catalogKey(kindDatabase, 0, id) }
+
+func containerKey(database uint32, id string) []byte { return catalogKey(kindContainer, database, id) }
+
+func dropKey(cid uint32) []byte { return catalogKey(kindDrop, cid, "") }
+
+// loadCatalog reads the whole catalog, or writes the first record of a new store.
+func (db *DB) loadCatalog(ctx context.Context) error {
+	db.cat = catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container)}
+	fresh := false
+	err := db.eng.View(ctx, func(r engine.Reader) error {
+		raw, err := r.Get(metaKey())
+		if isAbsent(err) {
+			fresh = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := decodeRecord(raw, &db.meta); err != nil {
+			return err
+		}
+		if db.meta.Format > formatVersion {
+			return fmt.Errorf("%w: format %d, this program knows up to %d", engine.ErrNewerFormat, db.meta.Format, formatVersion)
+		}
+		if err := db.restoreClock(r); err != nil {
+			return err
+		}
+		if err := db.loadDatabases(r); err != nil {
+			return err
+		}
+		if err := db.loadContainers(r); err != nil {
+			return err
+		}
+		return db.loadOffers(r)
+	})
+	if err == nil && fresh {
+		err = db.initMeta(ctx)
+	}
+	db.incarnation = db.meta.Incarnation
+	return err
+}
+
+func (db *DB) loadOffers(r engine.Reader) error {
+	err := scanRecords(r, kindOffer, func(_ []byte, rec offerRecord) error {
+		db.clock.raise(rec.TS)
+		db.cat.offers = append(db.cat.offers, rec)
+		return nil
+	})
+	sortBy(db.cat.offers, func(o offerRecord) uint32 { return o.Num })
+	return err
+}
+
+func (db *DB) initMeta(ctx context.Context) error {
+	var b [4]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return err
+	}
+	db.meta = meta{Format: formatVersion, Incarnation: binary.BigEndian.Uint32(b[:]), Next: 1}
+	_, err := db.eng.Update(ctx, [][]byte{catalogScope()}, func(t engine.Txn) error {
+		return setRecord(t, metaKey(), db.meta)
+	})
+	return err
+}
+
+func (db *DB) loadDatabases(r engine.Reader) error {
+	err := scanRecords(r, kindDatabase, func(_ []byte, rec databaseRecord) error {
+		d := &Database{db: db, rec: rec, byName: make(map[string]*Container)}
+		db.cat.names[rec.ID] = d
+		db.cat.databases = append(db.cat.databases, d)
+		db.clock.raise(rec.TS)
+		return nil
+	})
+	sortBy(db.cat.databases, func(d *Database) uint32 { return d.rec.Num })
+	return err
+}
+
+func (db *DB) loadContainers(r engine.Reader) error {
+	owners := make(map[uint32]*Database, len(db.cat.databases))
+	for _, d := range db.cat.databases {
+		owners[d.rec.Num] = d
+	}
+	err := scanRecords(r, kindContainer, func(key []byte, rec containerRecord) error {
+		d := owners[binary.BigEndian.Uint32(key[2:])]
+		if d == nil {
+			return fmt.Errorf("%w: a container without its database", engine.ErrCorrupt)
+		}
+		spec, _, err := ParseContainerSpec(rec.Spec, false)
+		if err != nil {
+			return fmt.Errorf("%w: container record: %v", engine.ErrCorrupt, err)
+		}
+		c, err := newContainer(d, rec, spec)
+		if err != nil {
+			return err
+		}
+		db.clock.raise(rec.TS)
+		db.clock.raise(rec.Policy.ChangedAt)
+		if err := c.loadSlots(r); err != nil {
+			return err
+		}
+		db.cat.add(c)
+		return nil
+	})
+	sortBy(db.cat.containers, func(c *Container) uint32 { return c.cid })
+	for _, d := range db.cat.databases {
+		sortBy(d.containers, func(c *Container) uint32 { return c.cid })
+	}
+	return err
+}
+
+// add and remove keep the places that know a container alike. The caller holds DB.mu or is alone.
+func (cat *catalog) add(c *Container) {
+	cat.containers = append(slices.Clip(cat.containers), c)
+	cat.cids[c.cid] = c
+	c.d.containers = append(c.d.containers, c)
+	c.d.byName[c.name] = c
+}
+
+func (cat *catalog) remove(c *Container) {
+	cat.containers = without(cat.containers, c)
+	delete(cat.cids, c.cid)
+	c.d.containers = without(c.d.containers, c)
+	delete(c.d.byName, c.name)
+}
+
+// finishDrops removes the keys of containers whose drop a crash interrupted.
+func (db *DB) finishDrops(ctx context.Context) error {
+	var cids []uint32
+	err := db.eng.View(ctx, func(r engine.Reader) error {
+		return scanRecords(r, kindDrop, func(key []byte, _ struct{}) error {
+			cids = append(cids, binary.BigEndian.Uint32(key[2:]))
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	for _, cid := range cids {
+		if err := db.eraseContainer(ctx, cid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseContainer removes every key of a container that nothing can reach any more, and its drop record.
+func (db *DB) eraseContainer(ctx context.Context, cid uint32) error {
+	_, err := db.eng.Update(ctx, [][]byte{catalogScope()}, func(t engine.Txn) error {
+		t.DeleteRange(containerRange(cid))
+		t.Delete(dropKey(cid))
+		return nil
+	})
+	return err
+}
+
+// dropContainerRecords takes a container out of the catalog and leaves a drop record: from then on nothing can
+// reach its keys, and they are erased, now or by the next Open.
+func dropContainerRecords(t engine.Txn, c *Container, offers []offerRecord) {
+	t.Delete(containerKey(c.d.rec.Num, c.name))
+	for _, o := range offers {
+		if o.CID == c.cid {
+			t.Delete(offerKey(o.Num))
+		}
+	}
+	t.Set(dropKey(c.cid), []byte("{}"))
+}
+
+// dropDatabaseRecords takes a database out of the catalog. Its containers have gone before.
+func dropDatabaseRecords(t engine.Txn, d *Database, offers []offerRecord) {
+	for _, o := range offers {
+		if o.Database == d.rec.Num && o.CID == 0 {
+			t.Delete(offerKey(o.Num))
+		}
+	}
+	t.Delete(databaseKey(d.rec.ID))
+}
+
+func setRecord(t engine.Txn, key []byte, rec any) error {
+	raw, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	t.Set(key, raw)
+	return nil
+}
+
+func decodeRecord(raw []byte, rec any) error {
+	if err := json.Unmarshal(raw, rec); err != nil {
+		return fmt.Errorf("%w: catalog record: %v", engine.ErrCorrupt, err)
+	}
+	return nil
+}
+
+// scanRecords decodes all records of a kind in key order.
+func scanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) error) (err error) {
+	it := r.Scan(catalogKind(kind), false)
+	defer func() {
+		if cerr := it.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	for it.Next() {
+		if len(it.Key()) < 6 {
+			return fmt.Errorf("%w: catalog key %x", engine.ErrCorrupt, it.Key())
+		}
+		var rec T
+		if err := decodeRecord(it.Value(), &rec); err != nil {
+			return err
+		}
+		if err := fn(it.Key(), rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Check reads the whole store and calls report for each violation of what must always hold; it stops early where
+// report returns false. It proves, for one snapshot of each container, that items and their keys in every family
+// are one to one:
+//
+//	item (d) <-> point key (p), partition postings (k), feed entry (f), deadline (w or x, neither for ttl -1), unique keys (u)
+//
+// that every item lies in the slot that its partition key hashes to, is well-formed JSON and younger than its
+// slot's LSN ceiling, and that no key belongs to no container. The error returned is that of reading; a violation is
+// no error of Check.
+func (db *DB) Check(ctx context.Context, report func(error) bool) error {
+	db.mu.RLock()
+	containers := db.cat.containers
+	db.mu.RUnlock()
+	for _, c := range containers {
+		ck := checker{c: c, report: report}
+		if err := db.eng.View(ctx, ck.run); err != nil {
+			return wrap(err)
+		}
+		if ck.stopped {
+			return nil
+		}
+	}
+	return wrap(db.eng.View(ctx, func(r engine.Reader) error { return checkStrays(r, report) }))
+}
+
+// checker checks one container over one snapshot.
+type checker struct {
+	c       *Container
+	st      *containerState
+	r       engine.Reader
+	report  func(error) bool
+	stopped bool
+
+	items, deadlines int64
+}
+
+func (k *checker) fault(format string, args ...any) {
+	if !k.stopped {
+		k.stopped = !k.report(fmt.Errorf("container %s/%s: "+format, append([]any{k.c.d.ID(), k.c.name}, args...)...))
+	}
+}
+
+func (k *checker) run(r engine.Reader) error {
+	k.r, k.st = r, k.c.state.Load()
+	if k.st.dropped {
+		return nil
+	}
+	for _, s := range k.st.ranges {
+		if err := k.checkSlot(s); err != nil || k.stopped {
+			return err
+		}
+	}
+	// Every key that an item must have is there; where there are no more keys than that, there are no others.
+	want := map[byte]int64{
+		famPoint:     k.items,
+		famPartition: k.items * int64(k.c.def.levels()),
+		famUnique:    k.items * int64(k.c.uniques),
+	}
+	for _, family := range []byte{famPoint, famPartition, famUnique} {
+		n, err := countKeys(r, containerFamily(k.c.cid, family), never)
+		if err != nil {
+			return err
+		}
+		if n != want[family] {
+			k.fault("%d keys in family %c, but its items have %d", n, family, want[family])
+			if err := k.findStrangers(family); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (k *checker) checkSlot(s *slot) error {
+	before, deadlines := k.items, k.deadlines
+	ceiling, err := k.ceiling(s)
+	if err != nil {
+		return err
+	}
+	it := k.r.Scan(slotFamily(s.scope, famItem), false)
+	for !k.stopped && it.Next() {
+		if err := k.checkItem(s, it.Key(), it.Value(), ceiling); err != nil {
+			it.Close()
+			return err
+		}
+	}
+	if err := it.Close(); err != nil || k.stopped {
+		return err
+	}
+	for _, f := range []struct {
+		family byte
+		want   int64
+	}{{famFeed, k.items - before}, {famWritten, -1}, {famDeadline, -1}} {
+		n, err := countKeys(k.r, slotFamily(s.scope, f.family), never)
+		if err != nil {
+			return err
+		}
+		if f.want < 0 {
+			deadlines += n
+		} else if n != f.want {
+			k.fault("range %s: %d feed entries for %d items", s.id, n, f.want)
+		}
+	}
+	if deadlines != k.deadlines {
+		k.fault("range %s: %d entries in the expiry indexes for %d mortal items", s.id, deadlines, k.deadlines)
+	}
+	return nil
+}
+
+// ceiling is the first LSN that the slot has not been allowed to issue.
+func (k *checker) ceiling(s *slot) (uint64, error) {
+	v, err := k.r.Get(engine.CeilingKey(s.scope))
+	if isAbsent(err) {
+		return 0, nil
+	}
+	n, ok := ridOf(v)
+	if err == nil && !ok {
+		k.fault("range %s: a malformed LSN ceiling", s.id)
+	}
+	return n, err
+}
+
+func (k *checker) checkItem(s *slot, key, value []byte, ceiling uint64) error {
+	rid, ok := slotKeyNumber(key)
+	if !ok {
+		k.fault("range %s: a malformed item key %x", s.id, key)
+		return nil
+	}
+	k.items++
+	if err := doc.Valid(value[min(len(value), bodyStart(value)):], doc.Limits{}); err != nil {
+		k.fault("item %x: %w", rid, err)
+		return nil
+	}
+	item, err := k.c.decode(rid, bytes.Clone(value))
+	if err != nil {
+		k.fault("item %x: %w", rid, err)
+		return nil
+	}
+	pk := k.c.def.Extract(item.body)
+	if epk := appendEPK(nil, &k.c.def, pk); !bytes.Equal(epk, item.head.epk) || !s.holds(epk) {
+		k.fault("item %q: its partition key does not hash into range %s", item.id, s.id)
+	}
+	if item.head.lsn >= ceiling || rid&(1<<ridLSNBits-1) > item.head.lsn && ridSlot(rid) == item.head.slot {
+		k.fault("item %q: LSN %d, born %x, ceiling %d", item.id, item.head.lsn, rid, ceiling)
+	}
+	t := tx{c: k.c, st: k.st, s: s}
+	for _, e := range t.entries(nil, item) {
+		if err := k.expect(item, e); err != nil {
+			return err
+		}
+	}
+	if item.head.life.Own != ttl.Never {
+		k.deadlines++
+	}
+	return k.checkFeed(s, item)
+}
+
+// bodyStart is where the JSON begins in a stored value.
+func bodyStart(value []byte) int {
+	if len(value) < headerFixed {
+		return len(value)
+	}
+	return headerFixed + int(value[headerFixed-1])
+}
+
+func (k *checker) expect(item *stored, e entry) error {
+	v, err := k.r.Get(e.key)
+	switch {
+	case isAbsent(err):
+		k.fault("item %q: the key %x is missing", item.id, e.key)
+		return nil
+	case err != nil:
+		return err
+	case !bytes.Equal(v, e.value):
+		k.fault("item %q: the key %x leads to %x", item.id, e.key, v)
+	}
+	return nil
+}
+
+func (k *checker) checkFeed(s *slot, item *stored) error {
+	v, err := k.r.Get(appendSlotKey(nil, s.scope, famFeed, item.head.lsn))
+	if isAbsent(err) {
+		k.fault("item %q: no feed entry at LSN %d", item.id, item.head.lsn)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f, err := decodeFeed(v)
+	if err != nil || f.rid != item.rid || f.ts != item.head.life.TS || f.last < item.head.lsn || !bytes.HasPrefix(item.head.epk, f.epk) {
+		k.fault("item %q: the feed entry at LSN %d does not fit", item.id, item.head.lsn)
+	}
+	return nil
+}
+
+// findStrangers names the keys of a family that no item has.
+func (k *checker) findStrangers(family byte) error {
+	it := k.r.Scan(containerFamily(k.c.cid, family), false)
+	for !k.stopped && it.Next() {
+		rid, ok := ridOf(it.Value())
+		if family == famPartition && len(it.Key()) > ridLen {
+			rid, ok = binary.BigEndian.Uint64(it.Key()[len(it.Key())-ridLen:]), true
+		}
+		if !ok {
+			k.fault("a malformed key %x", it.Key())
+			continue
+		}
+		mine, err := k.hasEntry(rid, it.Key())
+		if err != nil {
+			it.Close()
+			return err
+		}
+		if !mine {
+			k.fault("the key %x belongs to no item", it.Key())
+		}
+	}
+	return it.Close()
+}
+
+func (k *checker) hasEntry(rid uint64, key []byte) (bool, error) {
+	for _, s := range k.st.ranges {
+		v, err := k.r.Get(appendSlotKey(nil, s.scope, famItem, rid))
+		if isAbsent(err) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		item, err := k.c.decode(rid, v)
+		if err != nil {
+			return false, nil
+		}
+		t := tx{c: k.c, st: k.st, s: s}
+		for _, e := range t.entries(nil, item) {
+			if bytes.Equal(e.key, key) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// checkStrays looks for keys of containers that the catalog does not know and that are not being erased.
+func checkStrays(r engine.Reader, report func(error) bool) error {
+	known := make(map[uint32]bool)
+	err := scanRecords(r, kindContainer, func(_ []byte, rec containerRecord) error {
+		known[rec.CID] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	it := r.Scan(engine.Range{Start: appendCID(nil, cidBit)}, false)
+	more := it.Next()
+	for more && len(it.Key()) >= cidLen {
+		cid := binary.BigEndian.Uint32(it.Key())
+		if !known[cid] {
+			if _, err := r.Get(dropKey(cid)); isAbsent(err) && !report(fmt.Errorf("keys of a container %x that does not exist", cid)) {
+				break
+			}
+		}
+		end := containerRange(cid).End
+		if end == nil {
+			break
+		}
+		more = it.SeekGE(end)
+	}
+	return it.Close()
+}

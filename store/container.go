@@ -1,0 +1,339 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Container holds items of one partition key definition under one expiry policy. A *Container stays valid
+// through changes of its settings; once it is dropped every call fails with CodeNotFound.
+type Container struct {
+	db   *DB
+	d    *Database
+	cid  uint32
+	name string
+	// def and uniques never change; they are copies of what the spec says.
+	def     PartitionKeyDefinition
+	uniques int
+
+	// gate makes the policy and the moment one: writes, purges and readers of the policy hold it shared, a
+	// change of state holds it exclusively. state is replaced whole, under the gate.
+	gate  sync.RWMutex
+	state atomic.Pointer[containerState]
+
+	count itemCount
+}
+
+// containerState is immutable.
+type containerState struct {
+	rec     containerRecord
+	spec    ContainerSpec
+	ranges  []*slot // by EPK
+	fences  map[string]uint64
+	dropped bool
+}
+
+// slot is a partition range and where its items lie. It lives as long as the range, through changes of state.
+type slot struct {
+	rec      rangeRecord
+	id       string
+	number   uint16
+	scope    []byte
+	min, max []byte // EPK bytes; an empty max has no upper bound
+
+	// Where the reaper's pass over the families w and x has come to. A write below it or a change of policy sets
+	// rescan, and the next step begins anew.
+	written, deadline cursor
+	rescan            atomic.Bool
+}
+
+// ContainerInfo is one state of a container.
+type ContainerInfo struct {
+	ID, RID, ETag           string // ETag with its literal quotes
+	DatabaseID, DatabaseRID string
+	Timestamp               int64 // seconds since 1970 of the last change
+	Spec                    ContainerSpec
+}
+
+// Range is a partition key range: the items whose effective partition key lies in [Min, Max).
+type Range struct {
+	ID, RID, ETag string
+	Min, Max      string // upper-case hexadecimal; the first Min is "", the last Max "FF"
+	Parents       []string
+	Fraction      float64 // of the container's throughput
+	LSN           uint64  // the range's position
+	Timestamp     int64   // seconds since 1970
+}
+
+// RangeSet is all ranges of a container, contiguous and in order.
+type RangeSet struct {
+	ETag   string // changes when a range does
+	Ranges []Range
+}
+
+func newContainer(d *Database, rec containerRecord, spec ContainerSpec) (*Container, error) {
+	c := &Container{db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len()}
+	st := &containerState{rec: rec, spec: spec}
+	for _, r := range rec.Ranges {
+		s := &slot{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: slotScope(rec.CID, r.Slot)}
+		var err error
+		if s.min, err = hex.DecodeString(r.Min); err != nil {
+			return nil, fmt.Errorf("%w: range bound %q", engine.ErrCorrupt, r.Min)
+		}
+		if r.Max != maxEPK {
+			if s.max, err = hex.DecodeString(r.Max); err != nil {
+				return nil, fmt.Errorf("%w: range bound %q", engine.ErrCorrupt, r.Max)
+			}
+		}
+		st.ranges = append(st.ranges, s)
+	}
+	c.state.Store(st)
+	return c, nil
+}
+
+// maxEPK is the exclusive end of the space of effective partition keys.
+const maxEPK = "FF"
+
+// loadSlots reads what a container's slots have recorded: the store's time is not behind the last write and the
+// last purge, and partition keys that are being deleted stay hidden.
+func (c *Container) loadSlots(r engine.Reader) error {
+	st := *c.state.Load()
+	for _, s := range st.ranges {
+		last, err := lastFeedEntry(r, s.scope)
+		if err != nil {
+			return err
+		}
+		c.db.clock.raise(last.ts)
+		swept, err := r.Get(sweptKey(s.scope))
+		if err != nil && !isAbsent(err) {
+			return err
+		}
+		if n, ok := ridOf(swept); ok {
+			c.db.clock.raise(int64(n))
+		}
+	}
+	var err error
+	if st.fences, err = loadFences(r, c.cid); err != nil {
+		return err
+	}
+	c.state.Store(&st)
+	return nil
+}
+
+func lastFeedEntry(r engine.Reader, scope []byte) (last feedEntry, err error) {
+	it := r.Scan(slotFamily(scope, famFeed), true)
+	if it.Next() {
+		last, err = decodeFeed(it.Value())
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return last, err
+}
+
+// ID is the container's id.
+func (c *Container) ID() string { return c.name }
+
+// Info is the container's present state.
+func (c *Container) Info() ContainerInfo {
+	st := c.state.Load()
+	return ContainerInfo{
+		ID: c.name, RID: c.rid(), ETag: etagText(c.db.incarnation, 0, st.rec.LSN),
+		DatabaseID: c.d.ID(), DatabaseRID: c.d.RID(),
+		Timestamp: st.rec.TS, Spec: st.spec,
+	}
+}
+
+func (c *Container) rid() string { return ridText(containerRIDBytes(c.d.rec.Num, c.cid)) }
+
+// self is the container's rid path, with its trailing slash.
+func (c *Container) self() string { return "dbs/" + c.d.RID() + "/colls/" + c.rid() + "/" }
+
+// incarnation distinguishes the etags of this container from those of any other, here and in other stores.
+func (c *Container) incarnation() uint32 { return c.db.incarnation ^ (c.cid &^ cidBit) }
+
+// Ranges are the container's partition key ranges.
+func (c *Container) Ranges() RangeSet {
+	st := c.state.Load()
+	set := RangeSet{ETag: etagText(c.db.incarnation, 1, st.rec.RangeLSN)}
+	for _, s := range st.ranges {
+		r := Range{
+			ID: s.id, Min: s.rec.Min, Max: s.rec.Max, Parents: []string{},
+			RID:       ridText(childRIDBytes(c.d.rec.Num, c.cid, ridTypeRange<<60|uint64(s.rec.ID)+1)),
+			ETag:      etagText(c.db.incarnation, s.number, st.rec.RangeLSN),
+			Fraction:  1 / float64(len(st.ranges)),
+			LSN:       c.db.eng.Horizon(s.scope),
+			Timestamp: s.rec.TS,
+		}
+		for _, p := range s.rec.Parents {
+			r.Parents = append(r.Parents, strconv.Itoa(p))
+		}
+		set.Ranges = append(set.Ranges, r)
+	}
+	return set
+}
+
+// Position is the LSN of a range; of the first one where rangeID is empty or unknown.
+func (c *Container) Position(rangeID string) (id string, lsn uint64) {
+	st := c.state.Load()
+	s := st.ranges[0]
+	if r := st.rangeByID(rangeID); r != nil {
+		s = r
+	}
+	return s.id, c.db.eng.Horizon(s.scope)
+}
+
+func (st *containerState) rangeByID(id string) *slot {
+	for _, s := range st.ranges {
+		if s.id == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// rangeOf is the range that an effective partition key lies in.
+func (st *containerState) rangeOf(epk []byte) *slot {
+	lo, hi := 0, len(st.ranges)
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; bytes.Compare(st.ranges[mid].min, epk) <= 0 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return st.ranges[lo]
+}
+
+func (s *slot) holds(epk []byte) bool {
+	return bytes.Compare(s.min, epk) <= 0 && (len(s.max) == 0 || bytes.Compare(epk, s.max) < 0)
+}
+
+func (st *containerState) policy() *ttl.Policy { return &st.rec.Policy }
+
+// fenced tells whether an item was deleted with its whole partition key. pk is only asked for where a
+// partition key of the same hash was.
+func (st *containerState) fenced(h header, pk func() []byte) bool {
+	if len(st.fences) == 0 {
+		return false
+	}
+	lsn, ok := st.fences[fenceName(h.epk, pk())]
+	return ok && h.lsn <= lsn
+}
+
+// enter takes the gate shared and returns the state and the moment that hold while it is held.
+func (c *Container) enter() (*containerState, int64, error) {
+	c.gate.RLock()
+	st := c.state.Load()
+	if st.dropped {
+		c.gate.RUnlock()
+		return nil, 0, c.gone()
+	}
+	return st, c.db.clock.now(), nil
+}
+
+func (c *Container) gone() error {
+	return fail(CodeOwnerNotFound, "The container "+c.name+" does not exist.")
+}
+
+// change replaces the state while nobody else uses it. fn returns the next state; what it makes durable must
+// be so when it returns.
+func (c *Container) change(fn func(st containerState, now int64) (containerState, error)) error {
+	c.gate.Lock()
+	defer c.gate.Unlock()
+	st := c.state.Load()
+	if st.dropped {
+		return c.gone()
+	}
+	next, err := fn(*st, c.db.clock.now())
+	if err != nil {
+		return err
+	}
+	c.state.Store(&next)
+	return nil
+}
+
+// Usage tells how much a container holds, items that have expired and are not purged yet included.
+type Usage struct {
+	Documents int64
+	Bytes     int64 // of their JSON; beyond 1,000 documents a range an estimate
+}
+
+// itemCount remembers the last count: it holds until the next write.
+type itemCount struct {
+	sync.Mutex
+	at    uint64 // sum of positions and purges when counted
+	valid bool
+	usage Usage
+}
+
+// Usage counts the container's documents. The first call after a write reads the container's feed keys.
+func (c *Container) Usage(ctx context.Context) (Usage, error) {
+	st, _, err := c.enter()
+	if err != nil {
+		return Usage{}, err
+	}
+	c.gate.RUnlock()
+	c.count.Lock()
+	defer c.count.Unlock()
+	at := c.db.purged.Load()
+	for _, s := range st.ranges {
+		at += c.db.eng.Horizon(s.scope)
+	}
+	if c.count.valid && c.count.at == at {
+		return c.count.usage, nil
+	}
+	var u Usage
+	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+		for _, s := range st.ranges {
+			part, err := slotUsage(r, s.scope)
+			if err != nil {
+				return err
+			}
+			u.Documents += part.Documents
+			u.Bytes += part.Bytes
+		}
+		return nil
+	})
+	c.count.at, c.count.valid, c.count.usage = at, err == nil, u
+	return u, wrap(err)
+}
+
+// usageSample is how many documents of a slot are measured; the rest are taken to be as large on average.
+const usageSample = 1000
+
+func slotUsage(r engine.Reader, scope []byte) (u Usage, err error) {
+	if u.Documents, err = countKeys(r, slotFamily(scope, famFeed), math.MaxInt64); err != nil || u.Documents == 0 {
+		return u, err
+	}
+	var seen int64
+	it := r.Scan(slotFamily(scope, famItem), false)
+	for seen < usageSample && it.Next() {
+		_, body, err := decodeItem(it.Value())
+		if err != nil {
+			break
+		}
+		seen++
+		u.Bytes += int64(len(body))
+	}
+	u.Bytes = u.Bytes * u.Documents / max(seen, 1)
+	return u, it.Close()
+}
+
+// countKeys counts the keys of a range, up to a limit.
+func countKeys(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
+	it := r.Scan(rg, false)
+	for n < limit && it.Next() {
+		n++
+	}
+	return n, it.Close()
+}

@@ -1,0 +1,608 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/tidwall/gjson"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// TestCrash lets writers, readers and a sweeper work side by side and takes, after each operation, a copy of the
+// disk as a crash would leave it. The store on the copy must hold all that anybody was told. One copy of each
+// life is where the next life begins.
+func TestCrash(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			l := firstLife(t)
+			for generation := range uint64(3) {
+				w := l.live(seed<<8 | generation)
+				l.close()
+				if t.Failed() {
+					return
+				}
+				l = w.open(t)
+				l.verify()
+			}
+			l.close()
+		})
+	}
+}
+
+// A ledger is what clients know, in this life and in the lives before.
+type ledger struct {
+	keys map[metatest.Key]*known
+	// Names and what they stand for. Nothing here may ever come to stand for something else.
+	names     map[string]string
+	positions map[string]uint64 // range: the highest position told
+	defaults  [2]ttl.Seconds    // the container's: acknowledged, and under way
+}
+
+// known is what is known about one key. A key has one writer.
+type known struct {
+	now     state   // acknowledged
+	next    []state // what the operation under way may lead to
+	seen    uint64  // the highest LSN at which a reader was given the item
+	missing bool    // a reader was told of the deletion under way
+	n       int     // operations done
+}
+
+// state is one state of a key. An empty body means that the item is not there; what is under way has no LSN yet.
+type state struct {
+	body string
+	lsn  uint64
+}
+
+func (s state) there() bool { return s.body != "" }
+
+// may tells whether the operation under way can make (or unmake) the item.
+func (k *known) may(there bool) bool {
+	return slices.ContainsFunc(k.next, func(s state) bool { return s.there() == there })
+}
+
+// clone copies a ledger. The lock of its life is held.
+func (g *ledger) clone() *ledger {
+	c := &ledger{map[metatest.Key]*known{}, maps.Clone(g.names), maps.Clone(g.positions), g.defaults}
+	for k, v := range g.keys {
+		copied := *v
+		c.keys[k] = &copied
+	}
+	return c
+}
+
+// told takes up an item that a client was given.
+func (g *ledger) told(it store.Item, receipt store.Receipt) error {
+	body := string(it.Body())
+	names := map[string]string{"etag " + it.ETag(): body, "rid " + it.RID(): keyOf(it).String()}
+	if receipt.Range != "" {
+		names[fmt.Sprintf("LSN %s/%d", receipt.Range, it.LSN())] = body
+	}
+	for name, stands := range names {
+		if old, ok := g.names[name]; ok && old != stands {
+			return fmt.Errorf("%s stood for %s, now for %s", name, old, stands)
+		}
+		g.names[name] = stands
+	}
+	g.position(receipt)
+	return nil
+}
+
+func (g *ledger) position(r store.Receipt) {
+	if r.Range != "" {
+		g.positions[r.Range] = max(g.positions[r.Range], r.LSN)
+	}
+}
+
+func keyOf(it store.Item) metatest.Key {
+	return metatest.Key{ID: it.ID(), Partition: gjson.GetBytes(it.Body(), "pk").String()}
+}
+
+// A life is a store from its opening to a crash.
+type life struct {
+	t   *testing.T
+	ctx context.Context
+	fs  *vfs.MemFS
+	now int64
+	db  *store.DB
+	c   *store.Container
+
+	mu     sync.Mutex // held while an operation begins or ends, and while the disk is copied
+	ledger *ledger
+}
+
+// A wreck is what a crash leaves: the disk, and what clients know.
+type wreck struct {
+	fs     *vfs.MemFS
+	now    int64
+	ledger *ledger
+}
+
+const crashWriters = 3
+
+var crashIDs = []string{"a", "b", "ghost"}
+
+// slowly is a file system whose syncs take long enough for others to see what is not synced yet.
+func slowly(fs vfs.FS) vfs.FS {
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
+			for range 200 {
+				runtime.Gosched()
+			}
+		}
+		return nil
+	}))
+}
+
+func openAt(ctx context.Context, fs vfs.FS, clock ttl.Clock) (*store.DB, error) {
+	e, err := pebble.Open(ctx, pebble.Options{Dir: "data", FS: fs, Strict: true})
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, e, store.Options{Clock: clock, Ranges: 2, ManualReaper: true})
+}
+
+// firstLife has a container in which nothing lives, but each partition has a ghost that nobody has purged.
+func firstLife(t *testing.T) *life {
+	t.Helper()
+	l := &life{t: t, ctx: context.Background(), fs: vfs.NewCrashableMem(), now: 1_700_000_000,
+		ledger: &ledger{map[metatest.Key]*known{}, map[string]string{}, map[string]uint64{}, [2]ttl.Seconds{ttl.Never, ttl.Never}}}
+	clock := ttl.NewManual(time.Unix(l.now, 0))
+	var err error
+	if l.db, err = openAt(l.ctx, slowly(l.fs), clock); err != nil {
+		t.Fatal(err)
+	}
+	d, err := l.db.CreateDatabase(l.ctx, "db", store.Throughput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.c, err = d.CreateContainer(l.ctx, specOf(t, `"defaultTtl":-1`), store.Throughput{}); err != nil {
+		t.Fatal(err)
+	}
+	for w := range crashWriters {
+		p := fmt.Sprint("w", w)
+		for _, id := range crashIDs {
+			l.ledger.keys[metatest.Key{ID: id, Partition: p}] = &known{}
+		}
+		if _, _, err := l.c.Create(l.ctx, pk(p), fmt.Appendf(nil, `{"id":"ghost","pk":%q,"ttl":1}`, p), store.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clock.Advance(2 * time.Second)
+	l.now += 2
+	return l
+}
+
+func (l *life) close() {
+	if err := l.db.Close(); err != nil {
+		l.t.Error(err)
+	}
+}
+
+// open starts a store on a wreck.
+func (w wreck) open(t *testing.T) *life {
+	t.Helper()
+	l := &life{t: t, ctx: context.Background(), fs: w.fs, now: w.now, ledger: w.ledger}
+	var err error
+	if l.db, err = openAt(l.ctx, slowly(l.fs), ttl.NewManual(time.Unix(l.now, 0))); err != nil {
+		t.Fatal(err)
+	}
+	d, err := l.db.Database("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.c, err = d.Container("c"); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// crash takes a copy of the disk: what was synced, and by chance some of what was not.
+func (l *life) crash(r *rand.Rand) wreck {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	unsynced := []int{0, 0, 30, 80, 100}[r.IntN(5)]
+	return wreck{l.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: r}), l.now, l.ledger.clone()}
+}
+
+// live lets everybody work, and checks a wreck after each operation of a writer. It returns one of the wrecks.
+func (l *life) live(seed uint64) (last wreck) {
+	var writers, watchers sync.WaitGroup
+	var done atomic.Bool
+	for w := range crashWriters {
+		writers.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(w)))
+			for n := range 12 {
+				l.write(w, fmt.Sprintf("%x-%d-%d", seed, w, n), r)
+				wreck := l.crash(r)
+				if w == 0 && n == 7 {
+					last = wreck
+					continue
+				}
+				after := wreck.open(l.t)
+				after.verify()
+				after.close()
+			}
+		})
+	}
+	watchers.Go(func() {
+		for r := rand.New(rand.NewPCG(seed, 99)); !done.Load(); {
+			l.watch(r)
+		}
+	})
+	watchers.Go(func() {
+		for !done.Load() {
+			if _, err := l.db.SweepNow(l.ctx); err != nil {
+				l.t.Error(err)
+			}
+		}
+	})
+	writers.Wait()
+	done.Store(true)
+	watchers.Wait()
+	return last
+}
+
+// under does an operation that may bring keys into the state next. op returns the state that it has brought
+// them into, or false where it has done nothing.
+func (l *life) under(keys []metatest.Key, next state, op func() (state, bool)) {
+	l.mu.Lock()
+	for _, k := range keys {
+		l.ledger.keys[k].next = []state{next}
+	}
+	l.mu.Unlock()
+	to, ok := op()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, k := range keys {
+		v := l.ledger.keys[k]
+		if ok {
+			v.now = to
+		}
+		v.next, v.missing, v.n = nil, false, v.n+1
+	}
+}
+
+// write does one random operation of a writer on its own partition.
+func (l *life) write(w int, name string, r *rand.Rand) {
+	k := metatest.Key{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w", w)}
+	p := pk(k.Partition)
+	body := fmt.Sprintf(`{"id":%q,"pk":%q,"n":%q}`, k.ID, k.Partition, name)
+	switch what := r.IntN(10); {
+	case what == 0 && w == 0:
+		l.changeDefault(ttl.Seconds(1000 + r.IntN(1000)))
+	case what == 1:
+		var keys []metatest.Key
+		for _, id := range crashIDs {
+			keys = append(keys, metatest.Key{ID: id, Partition: k.Partition})
+		}
+		l.under(keys, state{}, func() (state, bool) {
+			receipt, err := l.c.DeletePartition(l.ctx, p)
+			l.expect(err)
+			return state{lsn: receipt.LSN}, true
+		})
+	case what <= 3:
+		l.under([]metatest.Key{k}, state{}, func() (state, bool) {
+			receipt, err := l.c.Delete(l.ctx, p, k.ID, store.WriteOptions{})
+			l.expect(err, store.CodeNotFound)
+			return state{lsn: receipt.LSN}, true
+		})
+	default:
+		write := l.c.Upsert
+		if what <= 6 {
+			write = l.c.Create
+		}
+		l.under([]metatest.Key{k}, state{body: body}, func() (state, bool) {
+			it, receipt, err := write(l.ctx, p, []byte(body), store.WriteOptions{})
+			if l.expect(err, store.CodeConflict); err != nil {
+				return state{}, false
+			}
+			l.told(it, receipt)
+			return state{body, it.LSN()}, true
+		})
+	}
+}
+
+// expect reports an error that is of none of the codes.
+func (l *life) expect(err error, codes ...store.Code) {
+	if err != nil && !slices.Contains(codes, store.ErrorCode(err)) {
+		l.t.Error(err)
+	}
+}
+
+func (l *life) told(it store.Item, receipt store.Receipt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expect(l.ledger.told(it, receipt))
+}
+
+func (l *life) changeDefault(def ttl.Seconds) {
+	l.mu.Lock()
+	l.ledger.defaults[1] = def
+	l.mu.Unlock()
+	d, err := l.db.Database("db")
+	if err == nil {
+		_, err = d.ReplaceContainer(l.ctx, "c", specOf(l.t, fmt.Sprint(`"defaultTtl":`, def)), store.WriteOptions{})
+	}
+	l.expect(err)
+	l.mu.Lock()
+	l.ledger.defaults[0] = def
+	l.mu.Unlock()
+}
+
+// watch reads an item and lists a partition, and notes what it is told.
+func (l *life) watch(r *rand.Rand) {
+	k := metatest.Key{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w", r.IntN(crashWriters))}
+	l.mu.Lock()
+	before := l.ledger.keys[k].n
+	l.mu.Unlock()
+	it, receipt, err := l.c.Read(l.ctx, pk(k.Partition), k.ID, store.ReadOptions{})
+	l.expect(err, store.CodeNotFound)
+	l.mu.Lock()
+	v := l.ledger.keys[k]
+	switch quiet := v.n == before; { // nothing else than what is under way can have had a part in this
+	case err == nil && quiet && !v.now.there() && !v.may(true), err != nil && quiet && v.now.there() && !v.may(false):
+		l.t.Errorf("%s: read %s (%v), but %+v was acknowledged and %+v is under way", k, it.Body(), err, v.now, v.next)
+	case err == nil:
+		v.seen = max(v.seen, it.LSN())
+	case quiet && v.now.there():
+		v.missing = true
+	}
+	l.ledger.position(receipt)
+	l.mu.Unlock()
+	if err == nil {
+		l.told(it, receipt)
+	}
+
+	page, receipt, err := l.c.List(l.ctx, store.ListOptions{Scope: store.Scope{Partition: pk(k.Partition)}, MaxItems: -1})
+	l.expect(err)
+	for _, it := range page.Items {
+		l.told(it, receipt)
+		l.mu.Lock()
+		v := l.ledger.keys[keyOf(it)]
+		v.seen = max(v.seen, it.LSN())
+		l.mu.Unlock()
+	}
+}
+
+// verify compares the store, just opened on a wreck, with what clients know; then it writes every key anew, so
+// that new names meet the old.
+func (l *life) verify() {
+	l.t.Helper()
+	checkClean(l.t, l.db)
+	if def := l.c.Info().Spec.DefaultTTL; !slices.Contains(l.ledger.defaults[:], def) {
+		l.t.Errorf("the default is %d, not one of %d", def, l.ledger.defaults)
+	}
+	var session []store.SessionPosition
+	for id, lsn := range l.ledger.positions {
+		session = append(session, store.SessionPosition{Range: id, LSN: lsn})
+	}
+	there := 0
+	for k, v := range l.ledger.keys {
+		it, receipt, err := l.c.Read(l.ctx, pk(k.Partition), k.ID, store.ReadOptions{Session: session})
+		l.expect(err, store.CodeNotFound)
+		got := state{string(it.Body()), it.LSN()}
+		if err == nil {
+			there++
+			l.told(it, receipt)
+		}
+		if why := v.contradicts(got); why != "" {
+			l.t.Errorf("%s after a crash: %+v: %s; known was %+v", k, got, why, *v)
+		}
+	}
+	page, _, err := l.c.List(l.ctx, store.ListOptions{MaxItems: -1})
+	if l.expect(err); len(page.Items) != there {
+		l.t.Errorf("%d items are listed, %d can be read", len(page.Items), there)
+	}
+	for k, v := range l.ledger.keys {
+		body := fmt.Sprintf(`{"id":%q,"pk":%q,"after":%d}`, k.ID, k.Partition, len(l.ledger.names))
+		it, receipt, err := l.c.Upsert(l.ctx, pk(k.Partition), []byte(body), store.WriteOptions{})
+		if l.expect(err); err != nil {
+			continue
+		}
+		if _, ok := l.ledger.names["rid "+it.RID()]; ok && receipt.Inserted {
+			l.t.Errorf("a new item has the rid %s, which stood for %s", it.RID(), l.ledger.names["rid "+it.RID()])
+		}
+		l.told(it, receipt)
+		*v = known{now: state{body, it.LSN()}}
+	}
+}
+
+// contradicts says why a key cannot be in state s after a crash; empty where it can.
+func (k *known) contradicts(s state) string {
+	same := func(o state) bool { return o.body == s.body }
+	switch {
+	case !same(k.now) && !slices.ContainsFunc(k.next, same):
+		return "neither acknowledged nor under way"
+	case s.there() && s.lsn < k.seen, !s.there() && k.seen > k.now.lsn && !k.may(false):
+		return "a reader was given a newer one"
+	case k.missing && s.there():
+		return "a reader was told that it is gone"
+	}
+	return ""
+}
+
+// TestFailingDisk lets the disk fail at the n-th operation, with n rising until nothing fails any more: once, from then
+// on, and for want of room. Nothing that was acknowledged is lost, and every error says what it is.
+func TestFailingDisk(t *testing.T) {
+	// Pebble leaves this goroutine behind where it fails to open.
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
+	for _, f := range []struct {
+		name   string
+		err    error
+		lasts  bool
+		stride int
+	}{
+		{"once", errorfs.ErrInjected, false, 1},
+		{"for good", errorfs.ErrInjected, true, 3},
+		{"full", syscall.ENOSPC, true, 3},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			for n := 0; ; n += f.stride {
+				var calls atomic.Int64
+				s := &script{t: t, what: fmt.Sprint("operation ", n), disk: vfs.NewCrashableMem(), allowed: map[string][]string{}}
+				s.run(errorfs.Wrap(s.disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+					i := int(calls.Add(1)) - 1
+					if i < n || i > n && !f.lasts || f.err == syscall.ENOSPC && op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+						return nil
+					}
+					return f.err
+				})))
+				if int(calls.Load()) <= n {
+					if s.failures > 0 {
+						t.Errorf("%d operations failed without a fault", s.failures)
+					}
+					t.Logf("%d operations on the disk", n)
+					return
+				}
+				s.verify()
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+// A script does one of everything on a disk that may fail, and notes in which states each item may be afterwards.
+type script struct {
+	t        *testing.T
+	what     string
+	disk     *vfs.MemFS
+	made     bool                // the container was acknowledged
+	allowed  map[string][]string // id: the bodies that it may have; "" is gone
+	failures int
+}
+
+func (s *script) run(fs vfs.FS) {
+	ctx := context.Background()
+	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
+	db, err := openAt(ctx, fs, clock)
+	if !s.ok(err, true) {
+		return
+	}
+	d, err := db.CreateDatabase(ctx, "db", store.Throughput{})
+	if s.ok(err, false) {
+		c, err := d.CreateContainer(ctx, specOf(s.t, `"defaultTtl":-1`), store.Throughput{})
+		if s.ok(err, false) {
+			s.made = true
+			s.items(ctx, clock, db, c)
+		}
+	}
+	s.ok(db.Close(), true)
+	if db, err = openAt(ctx, fs, clock); !s.ok(err, true) {
+		return
+	}
+	if d, err := db.Database("db"); err == nil {
+		if c, err := d.Container("c"); err == nil {
+			s.upsert(ctx, c, "late", "")
+		}
+	}
+	s.ok(db.Close(), true)
+}
+
+func (s *script) items(ctx context.Context, clock *ttl.Virtual, db *store.DB, c *store.Container) {
+	s.upsert(ctx, c, "a", "")
+	s.upsert(ctx, c, "b", "")
+	s.upsert(ctx, c, "mayfly", `,"ttl":1`)
+	s.upsert(ctx, c, "a", `,"again":true`)
+	_, err := c.Delete(ctx, pk("x"), "b", store.WriteOptions{})
+	s.outcome("b", "", err)
+	clock.Advance(2 * time.Second)
+	s.allowed["mayfly"] = []string{""}
+	_, err = db.SweepNow(ctx)
+	s.ok(err, false)
+	s.upsert(ctx, c, "mayfly", `,"ttl":5`)
+	if d, err := db.Database("db"); s.ok(err, false) {
+		_, err = d.ReplaceContainer(ctx, "c", specOf(s.t, `"defaultTtl":100`), store.WriteOptions{})
+		s.ok(err, false)
+	}
+	_, _, err = c.List(ctx, store.ListOptions{})
+	s.ok(err, false)
+	_, err = c.DeletePartition(ctx, pk("x"))
+	for _, id := range []string{"a", "b", "mayfly"} {
+		s.outcome(id, "", err)
+	}
+	s.upsert(ctx, c, "b", `,"last":true`)
+}
+
+func (s *script) upsert(ctx context.Context, c *store.Container, id, more string) {
+	body := `{"id":"` + id + `","pk":"x"` + more + `}`
+	_, _, err := c.Upsert(ctx, pk("x"), []byte(body), store.WriteOptions{})
+	s.outcome(id, body, err)
+}
+
+// outcome notes what a write may have led to.
+func (s *script) outcome(id, body string, err error) {
+	if s.ok(err, false) || body == "" && is(err, store.CodeNotFound) {
+		s.allowed[id] = []string{body}
+		return
+	}
+	if s.allowed[id] == nil {
+		s.allowed[id] = []string{""}
+	}
+	s.allowed[id] = append(s.allowed[id], body)
+}
+
+// ok notes an error; it must be of a code that says that the disk is the trouble. Opening and closing may say it
+// in the engine's own words.
+func (s *script) ok(err error, engines bool) bool {
+	if err == nil {
+		return true
+	}
+	s.failures++
+	var typed *store.Error
+	switch code := store.ErrorCode(err); {
+	case !errors.As(err, &typed) && !engines:
+		s.t.Errorf("%s: not typed: %v", s.what, err)
+	case !engines && code != store.CodeUnavailable && code != store.CodeDiskFull && code != store.CodeNotFound:
+		s.t.Errorf("%s: %s: %v", s.what, code, err)
+	}
+	return false
+}
+
+// verify opens what a crash would have left on the disk.
+func (s *script) verify() {
+	ctx := context.Background()
+	db, err := openAt(ctx, s.disk.CrashClone(vfs.CrashCloneCfg{}), ttl.NewManual(time.Unix(1_700_000_002, 0)))
+	if err != nil {
+		s.t.Errorf("%s: %v", s.what, err)
+		return
+	}
+	defer db.Close()
+	checkClean(s.t, db)
+	d, err := db.Database("db")
+	var c *store.Container
+	if err == nil {
+		c, err = d.Container("c")
+	}
+	if err != nil {
+		if s.made {
+			s.t.Errorf("%s: the container is lost: %v", s.what, err)
+		}
+		return
+	}
+	for id, allowed := range s.allowed {
+		it, _, err := c.Read(ctx, pk("x"), id, store.ReadOptions{})
+		if err != nil && !is(err, store.CodeNotFound) || !slices.Contains(allowed, string(it.Body())) {
+			s.t.Errorf("%s: %s is %q (%v), not one of %q", s.what, id, it.Body(), err, allowed)
+		}
+	}
+}

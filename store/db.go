@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// DB is an open store. Its methods may be called from any goroutine.
+type DB struct {
+	eng    engine.Engine
+	get    func(ctx context.Context, key []byte) ([]byte, error)
+	opts   Options
+	clock  storeClock
+	rids   ridCache
+	reaper *ttl.Reaper // nil with ManualReaper before the first SweepNow
+
+	ddl sync.Mutex   // one change of the catalog at a time; taken before any gate and before mu
+	mu  sync.RWMutex // guards cat
+	cat catalog
+
+	meta        meta   // guarded by ddl
+	incarnation uint32 // of meta; fixed once open
+	purged      atomic.Uint64
+	working     atomic.Int64 // foreground operations in flight: what the reaper yields to
+	closed      atomic.Bool
+}
+
+// Open loads the catalog from the engine, finishes what a crash interrupted, and starts the reaper. It takes
+// the engine over: Close closes it, and a failed Open has closed it.
+//
+// It fails with engine.ErrNewerFormat (wrapped) for data of a newer format, engine.ErrCorrupt for a catalog that
+// cannot be read, and CodeUnavailable where the clock runs more than five minutes behind the data.
+func Open(ctx context.Context, e engine.Engine, o Options) (*DB, error) {
+	db := &DB{eng: e, opts: o.withDefaults()}
+	if err := db.open(ctx); err != nil {
+		return nil, errors.Join(wrap(err), e.Close())
+	}
+	return db, nil
+}
+
+func (db *DB) open(ctx context.Context) error {
+	if err := db.opts.validate(); err != nil {
+		return err
+	}
+	db.clock.base = db.opts.Clock
+	db.rids.init()
+	if g, ok := db.eng.(engine.Getter); ok {
+		db.get = g.Get
+	} else {
+		db.get = db.viewGet
+	}
+	if err := db.loadCatalog(ctx); err != nil {
+		return err
+	}
+	if err := db.checkStepBack(); err != nil {
+		return err
+	}
+	if err := db.finishDrops(ctx); err != nil {
+		return err
+	}
+	db.openReaper()
+	return nil
+}
+
+// Close stops the reaper, waits for it, and closes the engine. Calls that come later fail with
+// CodeUnavailable.
+func (db *DB) Close() error {
+	if db.closed.Swap(true) {
+		return nil
+	}
+	db.reaper.Close()
+	return wrap(db.eng.Close())
+}
+
+// viewGet is the point read of an engine without a faster one.
+func (db *DB) viewGet(ctx context.Context, key []byte) (value []byte, err error) {
+	err = db.eng.View(ctx, func(r engine.Reader) error {
+		v, err := r.Get(key)
+		value = append([]byte(nil), v...)
+		return err
+	})
+	return value, err
+}
+
+// settle waits until all that this scope shows is durable. What a caller has seen before it calls settle,
+// present or absent, cannot be taken back by a crash after it has returned.
+func (db *DB) settle(ctx context.Context, scope []byte) error {
+	_, err := db.eng.Update(ctx, [][]byte{scope}, func(engine.Txn) error { return nil })
+	return wrap(err)
+}
+
+func (db *DB) openReaper() {
+	o := ttl.ReaperOptions{
+		Clock:  db.opts.Clock,
+		Batch:  purgeBatch,
+		Load:   func() int { return int(db.working.Load()) },
+		Paused: db.opts.ManualReaper,
+		OnError: func(err error) {
+			if ErrorCode(err) != CodeUnavailable {
+				db.opts.Logger.Error("purging expired items failed", "error", err)
+			}
+		},
+	}
+	db.reaper = ttl.OpenReaper(o, sweeper{db})
+}
+
+func (db *DB) wakeReaper() {
+	if db.reaper != nil {
+		db.reaper.Wake()
+	}
+}
+
+// SweepNow purges everything that has expired by now and tells how many items that were. Nothing that a
+// caller can see depends on it but space and Metrics.
+func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
+	n, err := db.reaper.SweepNow(ctx)
+	return n, wrap(err)
+}
+
+// enter counts a foreground operation.
+func (db *DB) enter() func() {
+	db.working.Add(1)
+	return db.leave
+}
+
+func (db *DB) leave() { db.working.Add(-1) }
+
+func isAbsent(err error) bool { return errors.Is(err, engine.ErrNotFound) }
+
+// never is the second that does not come.
+const never = math.MaxInt64

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Containers are the database's containers in order of creation.
+func (d *Database) Containers() []*Container {
+	d.db.mu.RLock()
+	defer d.db.mu.RUnlock()
+	return slices.Clone(d.containers)
+}
+
+// Container finds a container by id: CodeNotFound where there is none.
+func (d *Database) Container(id string) (*Container, error) {
+	d.db.mu.RLock()
+	c := d.byName[id]
+	d.db.mu.RUnlock()
+	if c == nil {
+		return nil, notFound("container", id)
+	}
+	return c, nil
+}
+
+// ContainerByRID finds a container by its resource id: CodeBadRequest where rid is not one, CodeNotFound where
+// this database has no such container.
+func (d *Database) ContainerByRID(rid string) (*Container, error) {
+	if _, ok := parseRID(rid, 8); !ok {
+		return nil, badRID(rid)
+	}
+	d.db.mu.RLock()
+	defer d.db.mu.RUnlock()
+	for _, c := range d.containers {
+		if c.rid() == rid {
+			return c, nil
+		}
+	}
+	return nil, notFound("container", rid)
+}
+
+// CreateContainer makes a container. Fields of spec that are zero get the service's defaults. A container without a
+// throughput of its own gets 400 RU/s, unless its database shares one. It fails with CodeConflict where the id is
+// taken, CodeBadRequest for what the service refuses, and CodeOwnerNotFound where the database is gone.
+func (d *Database) CreateContainer(ctx context.Context, spec ContainerSpec, t Throughput) (*Container, error) {
+	spec.EnsureDefaults()
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	db := d.db
+	db.ddl.Lock()
+	defer db.ddl.Unlock()
+	if live, err := db.Database(d.ID()); err != nil || live != d {
+		return nil, fail(CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")
+	}
+	if _, err := d.Container(spec.ID); err == nil {
+		return nil, fail(CodeConflict, "Resource with specified id or name already exists: container '"+spec.ID+"'.")
+	}
+	shared := t.IsZero() && db.hasOwnOffer(d)
+	if t.IsZero() {
+		t = Throughput{Manual: DefaultThroughput}
+	}
+	var next meta
+	var offer *offerRecord
+	var rec containerRecord
+	err := db.changeCatalog(ctx, func(txn engine.Txn) error {
+		now := db.clock.now()
+		next = db.meta
+		rec = containerRecord{
+			CID: next.take() | cidBit, TS: now, LSN: txn.NextLSN(catalogScope()), Spec: spec.AppendJSON(nil),
+			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
+			Ranges: db.newRanges(&spec.PartitionKey, t, shared, now),
+		}
+		rec.RangeLSN = rec.LSN
+		if offer = nil; !shared {
+			offer = &offerRecord{Num: next.take(), Database: d.rec.Num, CID: rec.CID, Asked: t}
+		}
+		if err := putOffer(txn, offer, now); err != nil {
+			return err
+		}
+		if err := setRecord(txn, metaKey(), next); err != nil {
+			return err
+		}
+		return setRecord(txn, containerKey(d.rec.Num, spec.ID), rec)
+	})
+	if err != nil {
+		return nil, err
+	}
+	c, err := newContainer(d, rec, spec)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	db.meta = next
+	db.mu.Lock()
+	db.cat.add(c)
+	db.cat.addOffer(offer)
+	db.mu.Unlock()
+	return c, nil
+}
+
+// newRanges lays the partition ranges of a new container out: as many as the operator asks for, else as many
+// as the throughput needs. A container that shares its database's throughput has one.
+func (db *DB) newRanges(def *PartitionKeyDefinition, t Throughput, shared bool, now int64) []rangeRecord {
+	n := db.opts.Ranges
+	if n == 0 {
+		n = 1
+		if !shared {
+			n = min(t.ranges(), maxSlots)
+		}
+	}
+	bounds := splitRanges(def, n)
+	recs := make([]rangeRecord, n)
+	for i := range recs {
+		recs[i] = rangeRecord{ID: i, Slot: uint16(i), Min: bounds[i], Max: bounds[i+1], TS: now}
+	}
+	return recs
+}
+
+// ReplaceContainer changes a container's settings. A changed DefaultTTL acts at once on all items, whatever their
+// number; an item that had expired under the old one stays expired. The partition key, the unique keys and the
+// client encryption policy cannot change: CodeBadRequest. o.IfMatch is the container's etag.
+func (d *Database) ReplaceContainer(ctx context.Context, id string, spec ContainerSpec, o WriteOptions) (*Container, error) {
+	db := d.db
+	db.ddl.Lock()
+	defer db.ddl.Unlock()
+	c, err := d.Container(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkIfMatch(o.IfMatch, c.Info().ETag); err != nil {
+		return nil, err
+	}
+	old := c.state.Load().spec
+	if err := spec.CheckReplace(old); err != nil {
+		return nil, err
+	}
+	spec.PartitionKey, spec.UniqueKeys = old.PartitionKey, old.UniqueKeys
+	spec.EnsureDefaults()
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	err = c.change(func(st containerState, now int64) (containerState, error) {
+		rec := st.rec
+		rec.TS = now
+		rec.Spec = spec.AppendJSON(nil)
+		rec.Policy = st.policy().With(spec.DefaultTTL, now)
+		err := db.changeCatalog(ctx, func(t engine.Txn) error {
+			rec.LSN = t.NextLSN(catalogScope())
+			return setRecord(t, containerKey(d.rec.Num, id), rec)
+		})
+		st.rec, st.spec = rec, spec
+		for _, s := range st.ranges {
+			s.rescan.Store(true)
+		}
+		return st, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	db.wakeReaper()
+	return c, nil
+}
+
+// DeleteContainer drops a container with all that is in it, at once: what it held is freed by one deletion of
+// its key range. It fails with CodeNotFound where there is none and CodePreconditionFailed where o.IfMatch names
+// another etag.
+func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOptions) error {
+	db := d.db
+	db.ddl.Lock()
+	defer db.ddl.Unlock()
+	c, err := d.Container(id)
+	if err != nil {
+		return err
+	}
+	if err := checkIfMatch(o.IfMatch, c.Info().ETag); err != nil {
+		return err
+	}
+	err = closeAll([]*Container{c}, func() error {
+		return db.changeCatalog(ctx, func(t engine.Txn) error {
+			dropContainerRecords(t, c, db.cat.offers)
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	db.mu.Lock()
+	db.cat.remove(c)
+	db.cat.dropOffers(func(o offerRecord) bool { return o.CID == c.cid })
+	db.mu.Unlock()
+	db.eraseAll(ctx, []*Container{c})
+	return nil
+}

@@ -1,0 +1,38 @@
+// Package store is Mayfly's embedded API: databases of containers of JSON documents that can be mortal.
+//
+// A document expires by Azure Cosmos DB's rules. Its container has a default time to live, off, never or n seconds; a
+// document may carry a ttl of its own. Life is counted in whole seconds of the store's clock from the last write, _ts,
+// and a document has expired when _ts + ttl <= now. From that second on it does not exist for anybody: reads, lists and
+// queries do not see it, its id and its unique keys are free.
+//
+//	db, err := store.Open(ctx, engine, store.Options{})
+//	d, err := db.CreateDatabase(ctx, "app", store.Throughput{})
+//	c, err := d.CreateContainer(ctx, store.ContainerSpec{ID: "sessions", DefaultTTL: 1800, ...}, store.Throughput{})
+//	item, receipt, err := c.Create(ctx, store.NewPartitionKey(doc.StringValue("u1")), body, store.WriteOptions{})
+//
+// # What is promised
+//
+// A write that has returned is on disk, and nothing that was answered, present or absent, is taken back by a crash. A
+// write is whole or not at all. Writes of one partition range are serial, so preconditions and unique keys hold without
+// any locking by the caller; a read sees every write that has returned before it began.
+//
+// Expired is final. A changed default acts at once and backwards in time on every document, whatever their number, but
+// never brings one back: two floors in the container's policy remember what had expired before (see package ttl).
+//
+// # Expiry and purge
+//
+// Every read decides by the rule, from the item's header. The reaper only frees the space: it finds what has expired
+// in two indexes (by write time, by deadline), judges each item again in the transaction that deletes it, and its pace is
+// nobody's concern. Which is why there is a gate in each container: writes and purges hold it shared, a change of the
+// policy holds it exclusively, and the moment "now" is fixed inside it. Policy and moment are one.
+//
+// # How it is laid out
+//
+// keys.go draws every key. tx.go holds the only two functions that write the keys of items: put and del. Requests,
+// batches and the reaper call the same two, so an item, its feed entry, its deadline and its unique keys cannot part.
+// Check proves that they have not.
+//
+// The catalog is small, lives in memory whole and changes under one lock, on disk first.
+//
+// Errors are *Error, with a Code; the packages below return their own, and wrap turns them into ours.
+package store

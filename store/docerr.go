@@ -1,0 +1,16 @@
+package store
+
+import (
+	"errors"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// documentError gives a document that cannot be stored the Code and the text that the service answers with.
+func documentError(err error) error {
+	var size *doc.SizeError
+	if errors.As(err, &size) {
+		return &Error{Code: CodeTooLarge, Message: "Request size is too large", Err: err}
+	}
+	return &Error{Code: CodeBadRequest, Message: "The input content is invalid: " + err.Error(), Err: err}
+}

@@ -1,0 +1,242 @@
+package store
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"math/big"
+	"math/bits"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// The effective partition key (EPK) is the hash by which documents are dealt out to partition ranges. Clients compute it,
+// too, and order it as upper-case hexadecimal text; here it is the bytes behind that text, which are in the same order.
+//
+//	version 2   MurmurHash3 x64-128 of all components, reversed, top two bits cleared: 16 bytes
+//	MultiHash   the same of each component by itself, one after the other: 16 bytes a component, a prefix is a prefix
+//	version 1   MurmurHash3 x86-32 as a number, then the components, all in a binary encoding that keeps their order
+//
+// What is hashed of a component is a byte for its type, then for a number its double in little-endian order, for a string
+// its UTF-8 bytes and an end mark. Version 1 sees only the first 100 UTF-16 units of a string.
+const (
+	epkHashLen   = 16
+	v1Truncation = 100 // UTF-16 units that are hashed, and bytes that are encoded with an end mark
+)
+
+// The types of components in hash inputs and binary encodings.
+const (
+	epkUndefined = 0x00
+	epkNull      = 0x01
+	epkFalse     = 0x02
+	epkTrue      = 0x03
+	epkNumber    = 0x05
+	epkString    = 0x08
+
+	epkEndV1 = 0x00
+	epkEndV2 = 0xFF
+)
+
+// EPK returns the effective partition key of a full key, or of a prefix of one where the definition is hierarchical. The
+// empty key has the lowest EPK, which is empty.
+func EPK(d *PartitionKeyDefinition, k PartitionKey) []byte { return appendEPK(nil, d, k) }
+
+// appendEPK is EPK without an allocation: the hash input is built behind dst, where the result then goes.
+func appendEPK(dst []byte, d *PartitionKeyDefinition, k PartitionKey) []byte {
+	switch {
+	case len(k.values) == 0:
+	case d.Kind == KindMultiHash:
+		for i := range k.values {
+			dst = appendHashV2(dst, k.values[i:i+1])
+		}
+	case d.Version == 2:
+		dst = appendHashV2(dst, k.values)
+	default:
+		dst = appendHashV1(dst, k.values)
+	}
+	return dst
+}
+
+// epkHex is the text by which clients know an EPK.
+func epkHex(epk []byte) string { return strings.ToUpper(hex.EncodeToString(epk)) }
+
+func appendHashV2(dst []byte, values []doc.Value) []byte {
+	start := len(dst)
+	for _, v := range values {
+		dst = appendComponent(dst, v)
+		if v.Kind() == doc.String {
+			dst = append(dst, epkEndV2)
+		}
+	}
+	h1, h2 := murmur128(dst[start:])
+	dst = binary.BigEndian.AppendUint64(dst[:start], h2)
+	dst = binary.BigEndian.AppendUint64(dst, h1)
+	dst[start] &= 0x3F
+	return dst
+}
+
+func appendHashV1(dst []byte, values []doc.Value) []byte {
+	start := len(dst)
+	for _, v := range values {
+		at := len(dst) + 1
+		dst = appendComponent(dst, v)
+		if v.Kind() == doc.String {
+			dst = append(truncateUTF16(dst, at), epkEndV1)
+		}
+	}
+	hash := murmur32(dst[start:])
+	dst = appendBinaryNumber(dst[:start], float64(hash))
+	for _, v := range values {
+		switch v.Kind() {
+		case doc.Number:
+			dst = appendBinaryNumber(dst, v.Num())
+		case doc.String:
+			at := len(dst) + 1
+			dst = binaryString(truncateUTF16(appendComponent(dst, v), at), at)
+		default:
+			dst = appendComponent(dst, v)
+		}
+	}
+	return dst
+}
+
+// appendComponent appends the type of a component and its value, a string without its end mark.
+func appendComponent(dst []byte, v doc.Value) []byte {
+	switch v.Kind() {
+	case doc.Null:
+		return append(dst, epkNull)
+	case doc.Bool:
+		if v.Bool() {
+			return append(dst, epkTrue)
+		}
+		return append(dst, epkFalse)
+	case doc.Number:
+		return binary.LittleEndian.AppendUint64(append(dst, epkNumber), math.Float64bits(v.Num()+0))
+	case doc.String:
+		return v.AppendStr(append(dst, epkString))
+	}
+	return append(dst, epkUndefined)
+}
+
+// truncateUTF16 cuts the string b[at:] to what its first 100 UTF-16 units are. A character of two units that would be
+// cut in half leaves U+FFFD, as it does in the clients.
+func truncateUTF16(b []byte, at int) []byte {
+	units := 0
+	for i := at; i < len(b); {
+		r, size := utf8.DecodeRune(b[i:])
+		units++
+		if r > 0xFFFF {
+			units++
+		}
+		if units > v1Truncation {
+			b = b[:i]
+			if units == v1Truncation+2 || r <= 0xFFFF {
+				return b
+			}
+			return utf8.AppendRune(b, utf8.RuneError)
+		}
+		i += size
+	}
+	return b
+}
+
+// binaryString turns the string b[at:] into its binary encoding: each byte one higher, an end mark behind at most 100
+// bytes; 101 bytes and no end mark where there are more.
+func binaryString(b []byte, at int) []byte {
+	long := len(b)-at > v1Truncation
+	if long {
+		b = b[:at+v1Truncation+1]
+	}
+	for i := at; i < len(b); i++ {
+		if b[i] != 0xFF {
+			b[i]++
+		}
+	}
+	if long {
+		return b
+	}
+	return append(b, 0x00)
+}
+
+// appendBinaryNumber appends the binary encoding of a number: its double with the sign turned so that order is kept, the
+// top byte first, then seven bits a byte while any are left, each byte but the last with its lowest bit set.
+func appendBinaryNumber(dst []byte, f float64) []byte {
+	u := math.Float64bits(f + 0)
+	if u>>63 == 0 {
+		u ^= 1 << 63
+	} else {
+		u = ^u + 1
+	}
+	dst = append(dst, epkNumber, byte(u>>56))
+	u <<= 8
+	for {
+		b := byte(u>>56) | 1
+		if u <<= 7; u == 0 {
+			return append(dst, b&^1)
+		}
+		dst = append(dst, b)
+	}
+}
+
+// splitRanges returns the n+1 bounds of n equal ranges of the EPK space, first "", last "FF". Clients order them as text.
+func splitRanges(d *PartitionKeyDefinition, n int) []string {
+	bounds := []string{""}
+	for i := 1; i < n; i++ {
+		if d.Version == 2 {
+			top := new(big.Int).Lsh(big.NewInt(1), 126)
+			b := top.Sub(top, big.NewInt(1)).Mul(top, big.NewInt(int64(i))).Div(top, big.NewInt(int64(n)))
+			bounds = append(bounds, epkHex(b.FillBytes(make([]byte, epkHashLen))))
+		} else {
+			hash := uint64(i) * math.MaxUint32 / uint64(n)
+			bounds = append(bounds, epkHex(appendBinaryNumber(nil, float64(hash))))
+		}
+	}
+	return append(bounds, maxEPK)
+}
+
+// murmur32 is MurmurHash3 x86-32 with seed 0.
+func murmur32(data []byte) uint32 {
+	const c1, c2 = 0xcc9e2d51, 0x1b873593
+	mix := func(k uint32) uint32 { return bits.RotateLeft32(k*c1, 15) * c2 }
+	var h uint32
+	p := data
+	for ; len(p) >= 4; p = p[4:] {
+		h = bits.RotateLeft32(h^mix(binary.LittleEndian.Uint32(p)), 13)*5 + 0xe6546b64
+	}
+	var k uint32
+	for i := len(p) - 1; i >= 0; i-- {
+		k = k<<8 | uint32(p[i])
+	}
+	h ^= mix(k) ^ uint32(len(data))
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return h ^ h>>16
+}
+
+// murmur128 is MurmurHash3 x64-128 with seed 0.
+func murmur128(data []byte) (h1, h2 uint64) {
+	const c1, c2 = 0x87c37b91114253d5, 0x4cf5ad432745937f
+	mix1 := func(k uint64) uint64 { return bits.RotateLeft64(k*c1, 31) * c2 }
+	mix2 := func(k uint64) uint64 { return bits.RotateLeft64(k*c2, 33) * c1 }
+	final := func(k uint64) uint64 {
+		k = (k ^ k>>33) * 0xff51afd7ed558ccd
+		k = (k ^ k>>33) * 0xc4ceb9fe1a85ec53
+		return k ^ k>>33
+	}
+	p := data
+	for ; len(p) >= 16; p = p[16:] {
+		h1 = (bits.RotateLeft64(h1^mix1(binary.LittleEndian.Uint64(p)), 27)+h2)*5 + 0x52dce729
+		h2 = (bits.RotateLeft64(h2^mix2(binary.LittleEndian.Uint64(p[8:])), 31)+h1)*5 + 0x38495ab5
+	}
+	var tail [16]byte
+	copy(tail[:], p)
+	h1 ^= mix1(binary.LittleEndian.Uint64(tail[:])) ^ uint64(len(data))
+	h2 ^= mix2(binary.LittleEndian.Uint64(tail[8:])) ^ uint64(len(data))
+	h1 += h2
+	h2 += h1
+	h1, h2 = final(h1), final(h2)
+	h1 += h2
+	return h1, h2 + h1
+}

@@ -1,0 +1,251 @@
+package store
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func parsedKey(t testing.TB, json string) PartitionKey {
+	t.Helper()
+	k, err := ParsePartitionKey([]byte(json))
+	if err != nil {
+		t.Fatalf("%s: %v", json, err)
+	}
+	return k
+}
+
+// definition is a valid definition of a kind as testdata/epk.tsv names it, with as many paths.
+func definition(t testing.TB, kind string, paths int) *PartitionKeyDefinition {
+	t.Helper()
+	d := &PartitionKeyDefinition{Kind: KindHash, Version: 2}
+	switch kind {
+	case "1":
+		d.Version = 1
+	case KindMultiHash:
+		d.Kind = KindMultiHash
+	}
+	for i := range paths {
+		d.Paths = append(d.Paths, fmt.Sprintf("/p%d", i))
+	}
+	d.ensureDefaults()
+	if d.Kind == KindHash && paths > 1 {
+		return d // more paths than can be made today, but some vectors have them
+	}
+	if err := d.validate(); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestEPKVectors(t *testing.T) {
+	text, err := os.ReadFile("testdata/epk.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.Split(strings.TrimSpace(line), "\t")
+		k := parsedKey(t, f[1])
+		if got := epkHex(EPK(definition(t, f[0], k.Len()), k)); got != f[2] {
+			t.Errorf("%s %.60s: %s, want %s", f[0], f[1], got, f[2])
+		}
+		n++
+	}
+	if n != 45 {
+		t.Errorf("%d vectors were read", n)
+	}
+	for _, kind := range []string{"1", "2", KindMultiHash} {
+		if got := EPK(definition(t, kind, 1), NewPartitionKey()); len(got) != 0 {
+			t.Errorf("the empty key has the EPK %x", got)
+		}
+	}
+}
+
+// TestMurmur checks the hashes against published values.
+func TestMurmur(t *testing.T) {
+	for _, c := range []struct {
+		in  string
+		h32 uint32
+	}{
+		{"", 0}, {"hello", 0x248bfa47}, {"hello, world", 0x149bbb7f}, {"19 Jan 2038 at 3:14:07 AM", 0xe31e8a70},
+		{"The quick brown fox jumps over the lazy dog.", 0xd5c48bfc},
+	} {
+		if got := murmur32([]byte(c.in)); got != c.h32 {
+			t.Errorf("murmur32(%q) = %08x, want %08x", c.in, got, c.h32)
+		}
+	}
+	for _, c := range []struct {
+		in     string
+		h1, h2 uint64
+	}{
+		{"", 0, 0}, {"hello", 0xcbd8a7b341bd9b02, 0x5b1e906a48ae1d19}, {"hello, world", 0x342fac623a5ebc8e, 0x4cdcbc079642414d},
+		{"19 Jan 2038 at 3:14:07 AM", 0xb89e5988b737affc, 0x664fc2950231b2cb},
+		{"The quick brown fox jumps over the lazy dog.", 0xcd99481f9ee902c9, 0x695da1a38987b6e7},
+	} {
+		if h1, h2 := murmur128([]byte(c.in)); h1 != c.h1 || h2 != c.h2 {
+			t.Errorf("murmur128(%q) = %016x %016x, want %016x %016x", c.in, h1, h2, c.h1, c.h2)
+		}
+	}
+}
+
+// TestTruncation checks what version 1 sees of a long string: 100 UTF-16 units, at most 101 bytes encoded.
+func TestTruncation(t *testing.T) {
+	v1 := definition(t, "1", 1)
+	epk := func(s string) string { return epkHex(EPK(v1, NewPartitionKey(doc.StringValue(s)))) }
+	x := strings.Repeat("x", 98)
+	for _, c := range []struct {
+		name, a, b string
+		same       bool
+	}{
+		{"one unit behind the limit", x + "ab", x + "abc", true},
+		{"the last unit inside", x + "ab", x + "ac", false},
+		{"a character of two units fits", x + "😀", x + "😀y", true},
+		{"a character cut in half is a replacement character", x + "a😀", x + "a\uFFFD", true},
+		{"a character behind the limit", x + "ab😀", x + "ab", true},
+		{"99 characters of two bytes and one", strings.Repeat("é", 99) + "a", strings.Repeat("é", 99) + "b", false},
+	} {
+		if (epk(c.a) == epk(c.b)) != c.same {
+			t.Errorf("%s: %s, %s", c.name, epk(c.a), epk(c.b))
+		}
+	}
+	// Five bytes of hash with their type, the type of the string, 101 bytes and no end mark.
+	long := EPK(v1, NewPartitionKey(doc.StringValue(strings.Repeat("é", 100))))
+	if i := bytes.IndexByte(long, epkString); len(long)-i != 102 || long[len(long)-1] == 0 {
+		t.Errorf("%X", long)
+	}
+}
+
+// TestBinaryNumbersKeepTheirOrder: range bounds of version 1 are such numbers.
+func TestBinaryNumbersKeepTheirOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.Float64().Draw(t, "a"), rapid.Float64().Draw(t, "b")
+		if math.IsNaN(a) || math.IsNaN(b) {
+			return
+		}
+		want := 0
+		if a < b {
+			want = -1
+		} else if a > b {
+			want = 1
+		}
+		if got := bytes.Compare(appendBinaryNumber(nil, a), appendBinaryNumber(nil, b)); got != want {
+			t.Fatalf("%v and %v compare as %d", a, b, got)
+		}
+	})
+}
+
+func TestSplitRanges(t *testing.T) {
+	for _, c := range []struct {
+		kind string
+		n    int
+		want string
+	}{
+		{"2", 1, " FF"},
+		{"2", 2, " 1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF FF"},
+		{"2", 4, " 0FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF 1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF 2FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF FF"},
+		{KindMultiHash, 3, " 15555555555555555555555555555555 2AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA FF"},
+		{"1", 1, " FF"},
+		{"1", 2, " 05C1DFFFFFFFFC FF"},
+		{"1", 4, " 05C1CFFFFFFFF8 05C1DFFFFFFFFC 05C1E7FFFFFFFE FF"},
+	} {
+		if got := strings.Join(splitRanges(definition(t, c.kind, 1), c.n), " "); got != c.want {
+			t.Errorf("%s in %d: %q, want %q", c.kind, c.n, got, c.want)
+		}
+	}
+	for _, kind := range []string{"1", "2", KindMultiHash} {
+		for n := 1; n <= 170; n++ {
+			bounds := splitRanges(definition(t, kind, 1), n)
+			if len(bounds) != n+1 || !slices.IsSorted(bounds) || len(slices.Compact(slices.Clone(bounds))) != n+1 {
+				t.Fatalf("%s in %d: %q", kind, n, bounds)
+			}
+			for _, b := range bounds {
+				if _, err := hex.DecodeString(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// TestSplitIsEven deals keys out to ranges as a client does, by text, and looks for about equal shares. The four keys at
+// the end are ones whose shares of the hash space a client's tests rely on.
+func TestSplitIsEven(t *testing.T) {
+	for _, kind := range []string{"1", "2", KindMultiHash} {
+		d := definition(t, kind, 1)
+		bounds := splitRanges(d, 4)
+		rangeOf := func(k PartitionKey) int {
+			epk := epkHex(EPK(d, k))
+			return slices.IndexFunc(bounds[1:], func(max string) bool { return epk < max })
+		}
+		share := make([]int, 4)
+		for i := range 4000 {
+			share[rangeOf(NewPartitionKey(doc.StringValue(fmt.Sprint("key", i))))]++
+		}
+		for r, n := range share {
+			if n < 850 || n > 1150 {
+				t.Errorf("version %s: range %d got %d of 4000", kind, r, n)
+			}
+		}
+		if kind == "1" {
+			var got []int
+			for i := range 4 {
+				got = append(got, rangeOf(NewPartitionKey(doc.StringValue(fmt.Sprint("sample", i+1)))))
+			}
+			if want := []int{3, 1, 0, 3}; !slices.Equal(got, want) {
+				t.Errorf("sample1 to sample4 are in the ranges %v, want %v", got, want)
+			}
+		}
+	}
+}
+
+func TestEPKPrefix(t *testing.T) {
+	d := definition(t, KindMultiHash, 3)
+	full := parsedKey(t, `["USA",null,{}]`)
+	epk, pk := EPK(d, full), full.appendOrdered(nil)
+	for n := 1; n <= 3; n++ {
+		part := NewPartitionKey(full.Values()[:n]...)
+		e, p := d.prefix(epk, pk, n)
+		if !bytes.Equal(e, EPK(d, part)) || !bytes.Equal(p, part.appendOrdered(nil)) {
+			t.Errorf("the first %d components: %X %X", n, e, p)
+		}
+	}
+}
+
+func TestEPKDoesNotAllocate(t *testing.T) {
+	buf := make([]byte, 0, 4096)
+	for _, kind := range []string{"1", "2", KindMultiHash} {
+		d := definition(t, kind, 1)
+		for _, json := range []string{`["tenant-\u0031"]`, `[12.5]`, `["` + strings.Repeat("é", 300) + `"]`} {
+			k := parsedKey(t, json)
+			if n := testing.AllocsPerRun(20, func() { appendEPK(buf, d, k) }); n != 0 {
+				t.Errorf("%s %.20s: %v allocations", kind, json, n)
+			}
+		}
+	}
+}
+
+func BenchmarkEPK(b *testing.B) {
+	for _, kind := range []string{"1", "2"} {
+		b.Run("V"+kind, func(b *testing.B) {
+			d, k := definition(b, kind, 1), parsedKey(b, `["tenant-000042"]`)
+			buf := make([]byte, 0, 256)
+			b.ReportAllocs()
+			for b.Loop() {
+				appendEPK(buf, d, k)
+			}
+		})
+	}
+}

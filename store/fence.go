@@ -1,0 +1,146 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// A fence deletes a whole partition key at once: a record (partition key, LSN), below which all items of that
+// key are gone. Every reader asks it, as it asks the expiry policy, and the reaper frees the space in pieces, as it
+// does for what has expired. When nothing is left below it, the record goes.
+//
+// Fences are few and short-lived, so a container's state holds them all. They change under the gate: no write
+// of the container is in flight meanwhile, so a create that comes after a fence has been acknowledged has an LSN
+// above it and sees the id free.
+
+// fenceName is the name of a partition key in containerState.fences: its fence key without the container.
+func fenceName(epk, pk []byte) string {
+	return string(append(doc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
+}
+
+func fenceKey(cid uint32, name string) []byte {
+	return append(append(appendCID(nil, cid), famFence), name...)
+}
+
+// loadFences reads a container's fences.
+func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err error) {
+	it := r.Scan(containerFamily(cid, famFence), false)
+	for it.Next() {
+		lsn, ok := ridOf(it.Value())
+		if !ok {
+			it.Close()
+			return nil, fmt.Errorf("%w: a fence of %d bytes", engine.ErrCorrupt, len(it.Value()))
+		}
+		if fences == nil {
+			fences = make(map[string]uint64)
+		}
+		fences[string(it.Key()[cidLen+1:])] = lsn
+	}
+	return fences, it.Close()
+}
+
+// DeletePartition deletes all items of one partition key, which must be complete, in one step, whatever their
+// number. Their space is freed in the background.
+func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) (Receipt, error) {
+	defer c.db.enter()()
+	if pk.IsZero() {
+		return c.refused(), fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
+	}
+	pk, err := c.def.fullKey(pk, "")
+	if err != nil {
+		return c.refused(), err
+	}
+	p := c.place(pk, "")
+	var s *slot
+	err = c.change(func(st containerState, _ int64) (containerState, error) {
+		s = st.rangeOf(p.epk)
+		name := fenceName(p.epk, p.pk)
+		var lsn uint64
+		_, err := c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
+			lsn = t.NextLSN(s.scope)
+			setFence(t, c.cid, name, lsn)
+			return nil
+		})
+		st.fences = maps.Clone(st.fences)
+		if st.fences == nil {
+			st.fences = make(map[string]uint64)
+		}
+		st.fences[name] = lsn
+		return st, wrap(err)
+	})
+	if err != nil {
+		return c.refused(), err
+	}
+	c.db.wakeReaper()
+	return c.receipt(s, chargeDelete(0)), nil
+}
+
+// sweepFences purges up to limit items below the fences of one slot and removes the fences that have nothing left.
+func (c *Container) sweepFences(ctx context.Context, st *containerState, s *slot, limit int) (purged int, more bool, err error) {
+	for name, lsn := range st.fences {
+		epk, _, err := doc.DecodeEscaped([]byte(name))
+		if err != nil {
+			return purged, false, fmt.Errorf("%w: a fence: %v", engine.ErrCorrupt, err)
+		}
+		if !s.holds(epk) {
+			continue
+		}
+		if purged >= limit {
+			return purged, true, nil
+		}
+		want := limit - purged
+		found, err := c.belowFence(ctx, name, lsn, want)
+		if err != nil {
+			return purged, false, err
+		}
+		n, _, err := c.purge(ctx, s, found)
+		purged += n
+		if err != nil {
+			return purged, false, err
+		}
+		if len(found) == want {
+			return purged, true, nil
+		}
+		if err := c.removeFence(ctx, s, name, lsn); err != nil {
+			return purged, false, err
+		}
+	}
+	return purged, false, nil
+}
+
+// belowFence finds items of a partition key that were born at or below a fence: after it, the key began anew.
+func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, limit int) (found []candidate, err error) {
+	prefix := append(append(appendCID(nil, c.cid), famPartition), name...)
+	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+		it := r.Scan(engine.Prefix(prefix), false)
+		for len(found) < limit && it.Next() {
+			rid, ok := ridOf(bytes.TrimPrefix(it.Key(), prefix))
+			if ok && rid&(1<<ridLSNBits-1) <= lsn {
+				found = append(found, candidate{rid: rid})
+			}
+		}
+		return it.Close()
+	})
+	return found, err
+}
+
+func (c *Container) removeFence(ctx context.Context, s *slot, name string, lsn uint64) error {
+	return c.change(func(st containerState, _ int64) (containerState, error) {
+		if st.fences[name] != lsn {
+			return st, nil // a younger one has taken its place
+		}
+		st.fences = maps.Clone(st.fences)
+		delete(st.fences, name)
+		_, err := c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
+			dropFence(t, c.cid, name)
+			t.Relax()
+			return nil
+		})
+		return st, err
+	})
+}

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// WriteOptions are the preconditions of a write. Etags are taken as clients send them: with or without
+// their quotes, with or without W/, or "*".
+type WriteOptions struct {
+	// IfMatch makes replace and delete (and an upsert that meets a live item) fail with
+	// CodePreconditionFailed unless the item's etag is this one. An expired item is absent: CodeNotFound,
+	// whatever the etag; an upsert then inserts.
+	IfMatch string
+	// IfNoneMatch "*" makes an upsert fail with CodePreconditionFailed where the item exists.
+	IfNoneMatch string
+}
+
+// ReadOptions are the conditions of a read.
+type ReadOptions struct {
+	// IfNoneMatch makes a read of an item with this etag (or any item, for "*") answer CodeNotModified.
+	IfNoneMatch string
+	// Session asks that what is read is at least as new as these positions; else CodeSessionNotAvailable.
+	Session []SessionPosition
+}
+
+// SessionPosition is one entry of a session token: the LSN that a client has seen in a partition range.
+// Positions of ranges that the container does not have are ignored.
+type SessionPosition struct {
+	Range string
+	LSN   uint64
+}
+
+// Receipt tells what an operation did and cost. It is filled on failures, too, as far as it went.
+type Receipt struct {
+	Range    string  // id of the partition range that served; empty where none was reached
+	LSN      uint64  // the range's position after the operation: what a session token carries
+	Charge   float64 // RU
+	Inserted bool    // an upsert found nothing and inserted
+}
+
+// Key names one item: its partition key and its id in it.
+type Key struct {
+	Partition PartitionKey
+	ID        string
+}
+
+// Scope narrows a list or a query. The zero Scope is the whole container. Partition decides before the rest.
+type Scope struct {
+	// Partition is a full partition key, or for a hierarchical container a prefix of one.
+	Partition PartitionKey
+	// Range is the id of a partition range; unknown: CodeRangeGone.
+	Range string
+	// MinEPK and MaxEPK bound the effective partition key, [MinEPK, MaxEPK), in upper-case hexadecimal;
+	// empty MaxEPK and "FF" both mean no upper bound.
+	MinEPK, MaxEPK string
+}
+
+// ListOptions page through items.
+type ListOptions struct {
+	Scope        Scope
+	MaxItems     int    // items a page: 0 is 100; -1 as many as fit (at most 1,000, and 4 MB)
+	Continuation string // of the page before; empty for the first
+	Session      []SessionPosition
+}
+
+// QueryRequest is a query over the items of a container.
+type QueryRequest struct {
+	Text       string
+	Parameters []Parameter
+	ListOptions
+}
+
+// Parameter is a named value of a query, name with its '@'.
+type Parameter struct {
+	Name  string
+	Value doc.Value
+}
+
+// Page is one page of items in insertion order.
+type Page struct {
+	Items        []Item
+	Continuation string // empty on the last page
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Offer is the throughput of a container, or of a database that shares its own among its containers.
+type Offer struct {
+	ID          string // also its rid
+	Resource    string // the _self of what it belongs to
+	ResourceRID string
+	ETag        string
+	Timestamp   int64 // seconds since 1970
+	Throughput  Throughput
+}
+
+func (cat *catalog) addOffer(o *offerRecord) {
+	if o != nil {
+		cat.offers = append(slices.Clone(cat.offers), *o)
+	}
+}
+
+func (cat *catalog) dropOffers(which func(offerRecord) bool) {
+	cat.offers = slices.DeleteFunc(slices.Clone(cat.offers), which)
+}
+
+// putOffer writes the record of a new offer; a nil offer is none.
+func putOffer(t engine.Txn, o *offerRecord, now int64) error {
+	if o == nil {
+		return nil
+	}
+	o.TS, o.LSN = now, t.NextLSN(catalogScope())
+	return setRecord(t, offerKey(o.Num), o)
+}
+
+// hasOwnOffer tells whether a database shares a throughput among its containers. The caller holds ddl.
+func (db *DB) hasOwnOffer(d *Database) bool {
+	return slices.ContainsFunc(db.cat.offers, func(o offerRecord) bool { return o.Database == d.rec.Num && o.CID == 0 })
+}
+
+// Offers are all offers in order of creation.
+func (db *DB) Offers() []Offer {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	offers := make([]Offer, 0, len(db.cat.offers))
+	for _, o := range db.cat.offers {
+		offers = append(offers, db.offer(o))
+	}
+	return offers
+}
+
+// offer renders a record. The caller holds mu.
+func (db *DB) offer(o offerRecord) Offer {
+	out := Offer{ID: offerRIDText(o.Num), ETag: etagText(db.incarnation, 3, o.LSN), Timestamp: o.TS, Throughput: o.Asked}
+	for _, c := range db.cat.containers {
+		if o.CID != 0 && c.cid == o.CID {
+			out.Resource, out.ResourceRID = c.self(), c.rid()
+		}
+	}
+	for _, d := range db.cat.databases {
+		if o.CID == 0 && d.rec.Num == o.Database {
+			out.Resource, out.ResourceRID = "dbs/"+d.RID()+"/", d.RID()
+		}
+	}
+	return out
+}
+
+// Offer finds an offer by its id: CodeBadRequest where that is not one, CodeNotFound where there is none.
+func (db *DB) Offer(id string) (Offer, error) {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	rec, err := db.findOffer(id)
+	if err != nil {
+		return Offer{}, err
+	}
+	return db.offer(rec), nil
+}
+
+func (db *DB) findOffer(id string) (offerRecord, error) {
+	if _, ok := parseRID(id, 3); !ok {
+		return offerRecord{}, badRID(id)
+	}
+	for _, o := range db.cat.offers {
+		if offerRIDText(o.Num) == id {
+			return o, nil
+		}
+	}
+	return offerRecord{}, notFound("offer", id)
+}
+
+// ReplaceOffer changes a throughput. A change between manual and autoscale is refused unless migrate is set,
+// as Cosmos DB does: CodeBadRequest. The number of partition ranges stays as it was made.
+func (db *DB) ReplaceOffer(ctx context.Context, id string, t Throughput, migrate bool) (Offer, error) {
+	if err := t.Validate(); err != nil {
+		return Offer{}, err
+	}
+	db.ddl.Lock()
+	defer db.ddl.Unlock()
+	rec, err := db.findOffer(id)
+	if err != nil {
+		return Offer{}, err
+	}
+	if t.IsZero() {
+		return Offer{}, fail(CodeBadRequest, "The offer's throughput is missing.")
+	}
+	if (t.Autoscale > 0) != (rec.Asked.Autoscale > 0) && !migrate {
+		return Offer{}, fail(CodeBadRequest, "An offer cannot change between manual and autoscale throughput without a migration.")
+	}
+	rec.Asked = t
+	err = db.changeCatalog(ctx, func(txn engine.Txn) error { return putOffer(txn, &rec, db.clock.now()) })
+	if err != nil {
+		return Offer{}, err
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.cat.offers = slices.Clone(db.cat.offers)
+	for i := range db.cat.offers {
+		if db.cat.offers[i].Num == rec.Num {
+			db.cat.offers[i] = rec
+		}
+	}
+	return db.offer(rec), nil
+}

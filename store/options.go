@@ -1,0 +1,39 @@
+package store
+
+import (
+	"log/slog"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Options configure a DB. The zero value is a good default.
+type Options struct {
+	// Clock is the data clock: it drives _ts, expiry and the reaper. Nil is the system's clock. With a
+	// *ttl.Virtual the clock can be moved by SetClock, and its state is kept with the data.
+	Clock ttl.Clock
+	// Logger takes warnings and errors of background work; nil discards them.
+	Logger *slog.Logger
+	// Ranges is the number of partition ranges of a new container. 0 derives it from the throughput asked
+	// for: one up to 10,000 RU/s, ceil(RU / 6,000) above.
+	Ranges int
+	// ManualReaper runs no background loop: expired items are purged by SweepNow alone. No answer depends
+	// on it.
+	ManualReaper bool
+}
+
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = ttl.Real{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	if o.Ranges < 0 || o.Ranges > maxSlots {
+		return &Error{Code: CodeBadRequest, Message: "the number of partition ranges must be between 1 and 4096"}
+	}
+	return nil
+}

@@ -1,0 +1,344 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// The kinds of partition key definitions.
+const (
+	KindHash      = "Hash"      // one path
+	KindMultiHash = "MultiHash" // hierarchical: one to three paths, each prefix of the key can be addressed
+	KindRange     = "Range"     // an old word for a definition of one path; treated as KindHash
+)
+
+const (
+	maxPartitionPaths    = 3
+	maxPartitionKeyBytes = 2048 // of the strings of one key
+	systemPartitionPath  = "/_partitionKey"
+)
+
+// PartitionKeyDefinition says where documents carry their partition key and how it is hashed. It is immutable once it
+// is in a container.
+type PartitionKeyDefinition struct {
+	Paths   []string // /a or /a/b, as given
+	Kind    string   // KindHash, KindMultiHash or KindRange; empty is KindHash
+	Version int      // of the hash: 1 or 2; 0 is 1, or 2 for KindMultiHash, as Cosmos DB has it for clients that send none
+	// SystemKey marks a container that was made without a partition key: clients need not send one.
+	SystemKey bool
+
+	parsed []doc.Path
+}
+
+// partitionKeyJSON is the form of a definition in JSON.
+type partitionKeyJSON struct {
+	Paths     []string `json:"paths"`
+	Kind      string   `json:"kind"`
+	Version   *int     `json:"version,omitempty"` // left out where it is 1
+	SystemKey bool     `json:"systemKey,omitempty"`
+}
+
+// IsZero tells whether no partition key was asked for.
+func (d *PartitionKeyDefinition) IsZero() bool {
+	return len(d.Paths) == 0 && d.Kind == "" && d.Version == 0 && !d.SystemKey
+}
+
+// Equal tells whether two definitions put all documents into the same partitions under the same keys.
+func (d *PartitionKeyDefinition) Equal(e *PartitionKeyDefinition) bool {
+	a, b := *d, *e
+	a.ensureDefaults()
+	b.ensureDefaults()
+	return a.Kind == b.Kind && a.Version == b.Version && a.SystemKey == b.SystemKey &&
+		slices.EqualFunc(a.parsed, b.parsed, func(p, q doc.Path) bool { return p.String() == q.String() })
+}
+
+// ensureDefaults fills in what Cosmos DB does: the system key where nothing was asked for.
+func (d *PartitionKeyDefinition) ensureDefaults() {
+	if d.IsZero() {
+		*d = PartitionKeyDefinition{Paths: []string{systemPartitionPath}, Kind: KindHash, Version: 2, SystemKey: true}
+	}
+	if d.Kind == "" {
+		d.Kind = KindHash
+	}
+	if d.Version == 0 {
+		d.Version = 1
+		if d.Kind == KindMultiHash {
+			d.Version = 2
+		}
+	}
+	d.parsed = parsePaths(d.Paths)
+}
+
+// parsePaths parses paths that are valid, and leaves out those that are not.
+func parsePaths(texts []string) (paths []doc.Path) {
+	for _, text := range texts {
+		if p, err := doc.ParsePath(text); err == nil {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// paths are the parsed Paths. Those of a definition in a container have been parsed once for all.
+func (d *PartitionKeyDefinition) paths() []doc.Path {
+	if d.parsed == nil {
+		return parsePaths(d.Paths)
+	}
+	return d.parsed
+}
+
+func (d *PartitionKeyDefinition) validate() error {
+	most := 1
+	switch d.Kind {
+	case KindHash, KindRange:
+	case KindMultiHash:
+		if most = maxPartitionPaths; d.Version != 2 {
+			return fail(CodeBadRequest, "A partition key of kind 'MultiHash' requires version 2.")
+		}
+	default:
+		return fail(CodeBadRequest, fmt.Sprintf("The partition key kind '%s' is invalid. Choose among 'Hash', 'MultiHash' and 'Range'.", d.Kind))
+	}
+	if d.Version != 1 && d.Version != 2 {
+		return fail(CodeBadRequest, fmt.Sprintf("The partition key version '%d' is invalid. Choose 1 or 2.", d.Version))
+	}
+	if n := len(d.Paths); n < 1 || n > most {
+		return fail(CodeBadRequest, fmt.Sprintf("A partition key of kind '%s' must have at least 1 path and at most %d; this one has %d.", d.Kind, most, n))
+	}
+	seen := make([]string, 0, maxPartitionPaths)
+	for _, text := range d.Paths {
+		p, err := doc.ParsePath(text)
+		if err != nil {
+			return &Error{Code: CodeBadRequest, Err: err, Message: fmt.Sprintf(
+				"The partition key path '%s' is invalid: it must begin with '/' and have neither wildcards nor array indexes.", text)}
+		}
+		if first := p.Segments()[0]; isItemSystemProperty(first) {
+			return fail(CodeBadRequest, fmt.Sprintf("The partition key path '%s' is invalid: '%s' is a system property.", text, first))
+		}
+		if slices.Contains(seen, p.String()) {
+			return fail(CodeBadRequest, fmt.Sprintf("The partition key path '%s' was specified more than once.", text))
+		}
+		seen = append(seen, p.String())
+	}
+	return nil
+}
+
+func isItemSystemProperty(name string) bool {
+	switch name {
+	case "_rid", "_self", "_etag", "_ts", "_attachments", "_lsn":
+		return true
+	}
+	return false
+}
+
+// levels is the number of components of a full key.
+func (d *PartitionKeyDefinition) levels() int { return len(d.Paths) }
+
+// isID tells whether the id of an item is its partition key.
+func (d *PartitionKeyDefinition) isID() bool {
+	paths := d.paths()
+	return len(paths) == 1 && paths[0].String() == "/id"
+}
+
+// Extract returns the full partition key of a document. A component is undefined where the document has no value, an
+// array or an object.
+func (d *PartitionKeyDefinition) Extract(body []byte) PartitionKey {
+	paths := d.paths()
+	values := make([]doc.Value, len(paths))
+	for i, p := range paths {
+		if v := doc.Get(body, p); v.Kind() < doc.Array {
+			values[i] = v
+		}
+	}
+	return PartitionKey{values: values, given: true}
+}
+
+// Matches tells whether the key that a client sent is the one of its document: the same number of components, each
+// equal. Undefined, null and "" are three different values. Where the definition is the system key, the empty key
+// and the one that is not given mean undefined.
+func (d *PartitionKeyDefinition) Matches(sent, extracted PartitionKey) bool {
+	return slices.EqualFunc(d.plain(sent).values, d.plain(extracted).values, doc.Equal)
+}
+
+// plain spells the key of a container with the system key in the one way in which keys are stored: [{}].
+func (d *PartitionKeyDefinition) plain(k PartitionKey) PartitionKey {
+	if d.SystemKey && len(k.values) == 0 {
+		return NewPartitionKey(doc.Value{})
+	}
+	return k
+}
+
+// mismatchText is what Cosmos DB says, and clients look for, where a key does not fit.
+const mismatchText = "Partition key provided either doesn't correspond to definition in the collection " +
+	"or doesn't match partition key field values specified in the document."
+
+// fullKey returns the key that addresses an item by its id. A key that was not given is the id, where the definition says
+// so, or the system key; else that is CodeBadRequest. A wrong number of components is CodePartitionKeyMismatch.
+func (d *PartitionKeyDefinition) fullKey(k PartitionKey, id string) (PartitionKey, error) {
+	switch {
+	case k.given || d.SystemKey:
+	case d.isID():
+		k = NewPartitionKey(doc.StringValue(id))
+	default:
+		return PartitionKey{}, fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
+	}
+	if k = d.plain(k); len(k.values) != d.levels() {
+		return PartitionKey{}, fail(CodePartitionKeyMismatch, mismatchText)
+	}
+	return k, k.checkSize()
+}
+
+// keyOf returns the key under which a document is stored. One that was given must be the document's own:
+// CodePartitionKeyMismatch.
+func (d *PartitionKeyDefinition) keyOf(given PartitionKey, body []byte) (PartitionKey, error) {
+	k := d.Extract(body)
+	if given.given && !d.Matches(given, k) {
+		return PartitionKey{}, fail(CodePartitionKeyMismatch, mismatchText)
+	}
+	return k, k.checkSize()
+}
+
+// scopeKey returns the key of a partition to list or query: a full one or, where the definition is hierarchical, the
+// beginning of one.
+func (d *PartitionKeyDefinition) scopeKey(k PartitionKey) (PartitionKey, error) {
+	k = d.plain(k)
+	if n := len(k.values); n < 1 || n > d.levels() {
+		return PartitionKey{}, fail(CodePartitionKeyMismatch, mismatchText)
+	}
+	return k, k.checkSize()
+}
+
+// prefix cuts the EPK and the ordered encoding of a full key down to its first n components. Below the full number
+// only a hierarchical key can be cut: its EPK is one hash after the other.
+func (d *PartitionKeyDefinition) prefix(epk, pk []byte, n int) (prefixEPK, prefixPK []byte) {
+	if n >= d.levels() {
+		return epk, pk
+	}
+	rest := pk
+	for range n {
+		_, tail, err := doc.DecodeOrdered(rest)
+		if err != nil {
+			return epk, pk // not an encoding of a key of this definition
+		}
+		rest = tail
+	}
+	return epk[:n*epkHashLen], pk[:len(pk)-len(rest)]
+}
+
+// PartitionKey is the value of a partition key, one component for each path of the definition. The zero PartitionKey
+// stands for one that was not given, which is not the empty key. It is immutable and refers to the text that its
+// values are views on, which must not change while it is in use.
+type PartitionKey struct {
+	values []doc.Value
+	given  bool
+}
+
+// NewPartitionKey returns a key of these components; none make the empty key []. A component that is undefined stands
+// for a property that the document does not have. Arrays and objects count as undefined, as they do in documents.
+func NewPartitionKey(values ...doc.Value) PartitionKey {
+	values = slices.Clone(values)
+	for i, v := range values {
+		if v.Kind() >= doc.Array {
+			values[i] = doc.Value{}
+		}
+	}
+	return PartitionKey{values: values, given: true}
+}
+
+// ParsePartitionKey reads a key from JSON: an array of null, booleans, numbers and strings; {} is undefined. Anything
+// else is CodeBadRequest.
+func ParsePartitionKey(json []byte) (PartitionKey, error) {
+	if err := doc.Valid(json, doc.Limits{}); err != nil {
+		return PartitionKey{}, &Error{Code: CodeBadRequest, Message: "The partition key is not valid JSON: " + err.Error(), Err: err}
+	}
+	list := doc.Of(json)
+	if list.Kind() != doc.Array {
+		return PartitionKey{}, fail(CodeBadRequest, "The partition key must be a JSON array, not "+list.Kind().String()+".")
+	}
+	k := PartitionKey{given: true}
+	var err error
+	list.Each(func(_ string, v doc.Value) bool {
+		switch {
+		case v.Kind() < doc.Array:
+			k.values = append(k.values, v)
+		case v.Kind() == doc.Object && v.Len() == 0:
+			k.values = append(k.values, doc.Value{})
+		default:
+			err = fail(CodeBadRequest, "A component of a partition key must be null, a boolean, a number, a string or {}, not "+v.Kind().String()+".")
+		}
+		return err == nil
+	})
+	if err != nil {
+		return PartitionKey{}, err
+	}
+	return k, nil
+}
+
+// IsZero tells whether no key was given.
+func (k PartitionKey) IsZero() bool { return !k.given }
+
+// Len returns the number of components.
+func (k PartitionKey) Len() int { return len(k.values) }
+
+// Values returns the components; a number reads as its double. The slice must not be changed.
+func (k PartitionKey) Values() []doc.Value { return k.values }
+
+// String returns the JSON form that ParsePartitionKey reads, numbers in their shortest spelling; "" where no key was
+// given. Equal keys have equal strings.
+func (k PartitionKey) String() string {
+	if !k.given {
+		return ""
+	}
+	var b strings.Builder
+	for i, v := range k.values {
+		b.WriteByte("[,"[min(i, 1)])
+		switch v.Kind() {
+		case doc.Undefined:
+			b.WriteString("{}")
+		case doc.Number:
+			b.Write(doc.NumberValue(v.Num()).Raw())
+		case doc.String:
+			b.Write(doc.StringValue(v.Str()).Raw())
+		default:
+			b.Write(v.Raw())
+		}
+	}
+	if len(k.values) == 0 {
+		b.WriteByte('[')
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+// appendOrdered appends the encoding of the key in storage keys: that of its components, one after the other, so that
+// the encoding of a prefix is a prefix.
+func (k PartitionKey) appendOrdered(dst []byte) []byte {
+	for _, v := range k.values {
+		dst = doc.AppendOrdered(dst, v)
+	}
+	return dst
+}
+
+// checkSize refuses a key whose strings are too long. The text of a string is never shorter than the string, so most
+// keys need no second look.
+func (k PartitionKey) checkSize() error {
+	text, size := 0, 0
+	for _, v := range k.values {
+		if v.Kind() == doc.String {
+			text += len(v.Raw())
+		}
+	}
+	if text <= maxPartitionKeyBytes {
+		return nil
+	}
+	for _, v := range k.values {
+		size += len(v.Str())
+	}
+	if size > maxPartitionKeyBytes {
+		return fail(CodeBadRequest, fmt.Sprintf(
+			"Partition key value size limit exceeded: %d bytes are more than the %d allowed.", size, maxPartitionKeyBytes))
+	}
+	return nil
+}

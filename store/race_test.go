@@ -1,0 +1,466 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/tidwall/gjson"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A bench is a store in memory with a clock that the test moves, and one container.
+type bench struct {
+	t     *testing.T
+	ctx   context.Context
+	clock *ttl.Virtual
+	db    *store.DB
+	c     *store.Container
+}
+
+func newBench(t *testing.T, spec string, ranges int) *bench {
+	t.Helper()
+	return newBenchOn(t, vfs.NewMem(), spec, ranges)
+}
+
+func newBenchOn(t *testing.T, fs vfs.FS, spec string, ranges int) *bench {
+	t.Helper()
+	others := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, others) })
+	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	e, err := pebble.Open(b.ctx, pebble.Options{Memory: true, FS: fs, Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.db, err = store.Open(b.ctx, e, store.Options{Clock: b.clock, Ranges: ranges, ManualReaper: true}); err != nil {
+		t.Fatal(err)
+	}
+	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.c, err = d.CreateContainer(b.ctx, specOf(t, spec), store.Throughput{}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// specOf is a container "c" whose partition key is /pk, with more members.
+func specOf(t *testing.T, more string) store.ContainerSpec {
+	t.Helper()
+	if more != "" {
+		more = "," + more
+	}
+	spec, _, err := store.ParseContainerSpec([]byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`+more+`}`), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// close lets the store check itself before it goes.
+func (b *bench) close() {
+	b.t.Helper()
+	checkClean(b.t, b.db)
+	if err := b.db.Close(); err != nil {
+		b.t.Error(err)
+	}
+}
+
+func checkClean(t *testing.T, db *store.DB) {
+	t.Helper()
+	if err := db.Check(context.Background(), func(err error) bool { t.Errorf("check: %v", err); return true }); err != nil {
+		t.Error(err)
+	}
+}
+
+func (b *bench) setDefault(def string) {
+	d, err := b.db.Database("db")
+	if err == nil {
+		_, err = d.ReplaceContainer(b.ctx, "c", specOf(b.t, `"defaultTtl":`+def), store.WriteOptions{})
+	}
+	if err != nil {
+		b.t.Error(err)
+	}
+}
+
+func (b *bench) seconds() int64 { return b.db.Now().Unix() }
+
+func pk(s string) store.PartitionKey { return store.NewPartitionKey(doc.StringValue(s)) }
+
+func is(err error, code store.Code) bool { return err != nil && store.ErrorCode(err) == code }
+
+// all runs n functions side by side and waits for them.
+func all(n int, fn func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { fn(i) })
+	}
+	wg.Wait()
+}
+
+// Around the second in which an item expires: no read that began in it or later returns the item, and none that ended
+// before it misses it.
+func TestNobodySeesTheDead(t *testing.T) {
+	b := newBench(t, `"defaultTtl":-1`, 2)
+	defer b.close()
+	const items, rounds = 8, 300
+	// Each item is alive from its creation, and again from each time that its writer creates it anew.
+	var deadline [items]atomic.Int64 // the second in which what was written last expires
+	var done atomic.Bool
+	var found, missed atomic.Int64
+
+	partition := func(i int) store.PartitionKey { return pk(strconv.Itoa(i % 3)) }
+	seen := func(began int64, it store.Item) {
+		if due := it.Timestamp() + gjson.GetBytes(it.Body(), "ttl").Int(); due <= began {
+			t.Errorf("%s expired at %d; a read that began at %d returned it", it.ID(), due, began)
+		}
+	}
+	reads := func(k int) {
+		for n := k; !done.Load(); n++ {
+			i := n % items
+			due, began := deadline[i].Load(), b.seconds()
+			it, _, err := b.c.Read(b.ctx, partition(i), strconv.Itoa(i), store.ReadOptions{})
+			switch ended := b.seconds(); {
+			case err == nil:
+				found.Add(1)
+				seen(began, it)
+			case !is(err, store.CodeNotFound):
+				t.Error(err)
+			case ended < due:
+				t.Errorf("%d expires at %d; a read that ended at %d missed it", i, due, ended)
+			default:
+				missed.Add(1)
+			}
+		}
+	}
+	lists := func() {
+		for !done.Load() {
+			began := b.seconds()
+			page, _, err := b.c.List(b.ctx, store.ListOptions{MaxItems: -1})
+			if err != nil {
+				t.Error(err)
+			}
+			for _, it := range page.Items {
+				seen(began, it)
+			}
+			var keys []store.Key
+			for i := range items {
+				keys = append(keys, store.Key{Partition: partition(i), ID: strconv.Itoa(i)})
+			}
+			began = b.seconds()
+			many, _, err := b.c.ReadMany(b.ctx, keys, store.ReadOptions{})
+			if err != nil {
+				t.Error(err)
+			}
+			for _, it := range many {
+				seen(began, it)
+			}
+		}
+	}
+	writes := func() {
+		defer done.Store(true)
+		for round := range rounds {
+			for i := range items {
+				life := int64(1 + (round+i)%3)
+				body := fmt.Sprintf(`{"id":"%d","pk":"%d","ttl":%d}`, i, i%3, life)
+				it, _, err := b.c.Create(b.ctx, partition(i), []byte(body), store.WriteOptions{})
+				if is(err, store.CodeConflict) {
+					continue // the last one still lives
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				deadline[i].Store(it.Timestamp() + life)
+			}
+			b.clock.Advance(time.Second)
+		}
+	}
+	sweeps := func() {
+		for n := 0; !done.Load(); n++ {
+			if _, err := b.db.SweepNow(b.ctx); err != nil {
+				t.Error(err)
+			}
+			b.setDefault([]string{"-1", "100", "2147483647"}[n%3]) // each item has a ttl of its own
+		}
+	}
+	jobs := []func(){writes, sweeps, lists, func() { reads(0) }, func() { reads(3) }}
+	all(len(jobs), func(i int) { jobs[i]() })
+	if found.Load() == 0 || missed.Load() == 0 {
+		t.Errorf("%d reads found an item, %d did not: this was no test", found.Load(), missed.Load())
+	}
+}
+
+// A ghost has one heir.
+func TestOneCreateOverAGhost(t *testing.T) {
+	b := newBench(t, `"defaultTtl":-1`, 1)
+	defer b.close()
+	for round := range 30 {
+		var won, lost atomic.Int64
+		all(17, func(i int) {
+			if i == 16 {
+				if _, err := b.db.SweepNow(b.ctx); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			body := fmt.Sprintf(`{"id":"a","pk":"x","ttl":1,"by":%d}`, i)
+			switch _, _, err := b.c.Create(b.ctx, pk("x"), []byte(body), store.WriteOptions{}); {
+			case err == nil:
+				won.Add(1)
+			case is(err, store.CodeConflict):
+				lost.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+		if won.Load() != 1 || lost.Load() != 15 {
+			t.Fatalf("round %d: %d creates succeeded, %d met a conflict", round, won.Load(), lost.Load())
+		}
+		b.clock.Advance(time.Second)
+	}
+}
+
+// However many items want the same unique value, one has it; also where the one that had it has just expired.
+func TestUniqueUnderConcurrency(t *testing.T) {
+	b := newBench(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
+	defer b.close()
+	for round := range 20 {
+		var won atomic.Int64
+		all(16, func(i int) {
+			body := fmt.Appendf(nil, `{"id":"%d","pk":"x","u":"taken","ttl":1}`, i)
+			var err error
+			if i%2 == 0 {
+				_, _, err = b.c.Create(b.ctx, pk("x"), body, store.WriteOptions{})
+			} else {
+				_, _, err = b.c.Upsert(b.ctx, pk("x"), body, store.WriteOptions{})
+			}
+			if err == nil {
+				won.Add(1)
+			} else if !is(err, store.CodeConflict) {
+				t.Error(err)
+			}
+		})
+		if won.Load() != 1 {
+			t.Fatalf("round %d: %d items got the value", round, won.Load())
+		}
+		b.clock.Advance(time.Second)
+	}
+
+	// Items that take values from each other never share one.
+	all(6, func(i int) {
+		for n := range 40 {
+			body := fmt.Appendf(nil, `{"id":"%d","pk":"y","u":%d}`, i, (n*7+i)%8)
+			if _, _, err := b.c.Upsert(b.ctx, pk("y"), body, store.WriteOptions{}); err != nil && !is(err, store.CodeConflict) {
+				t.Error(err)
+			}
+			page, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.Scope{Partition: pk("y")}, MaxItems: -1})
+			if err != nil {
+				t.Error(err)
+			}
+			has := map[string]string{}
+			for _, it := range page.Items {
+				u := gjson.GetBytes(it.Body(), "u").Raw
+				if other, ok := has[u]; ok {
+					t.Errorf("%s and %s both have %s", other, it.ID(), u)
+				}
+				has[u] = it.ID()
+			}
+		}
+	})
+}
+
+// Who replaces under If-Match never loses an update of somebody else.
+func TestIfMatchLosesNoUpdate(t *testing.T) {
+	b := newBench(t, "", 1)
+	defer b.close()
+	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","n":0}`), store.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const workers, each = 8, 25
+	all(workers, func(int) {
+		for done := 0; done < each; {
+			it, _, err := b.c.Read(b.ctx, pk("x"), "a", store.ReadOptions{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			body := fmt.Appendf(nil, `{"id":"a","pk":"x","n":%d}`, gjson.GetBytes(it.Body(), "n").Int()+1)
+			_, _, err = b.c.Replace(b.ctx, pk("x"), "a", body, store.WriteOptions{IfMatch: it.ETag()})
+			if err == nil {
+				done++
+			} else if !is(err, store.CodePreconditionFailed) {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	it, _, err := b.c.Read(b.ctx, pk("x"), "a", store.ReadOptions{})
+	if n := gjson.GetBytes(it.Body(), "n").Int(); err != nil || n != workers*each {
+		t.Errorf("%d increments left %d (%v)", workers*each, n, err)
+	}
+}
+
+// A sluice holds back the syncs of a file system while it is shut.
+type sluice struct {
+	shut    atomic.Pointer[chan struct{}] // closed when the sluice opens; nil while it is open
+	reached chan struct{}                 // a sync has come to the shut sluice
+}
+
+func (s *sluice) close() {
+	opens := make(chan struct{})
+	s.shut.Store(&opens)
+}
+
+func (s *sluice) open() {
+	close(*s.shut.Swap(nil))
+	select {
+	case <-s.reached: // by a second sync
+	default:
+	}
+}
+
+func (s *sluice) fs() vfs.FS {
+	return errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		opens := s.shut.Load()
+		if opens == nil || op.Kind != errorfs.OpFileSync && op.Kind != errorfs.OpFileSyncData {
+			return nil
+		}
+		select {
+		case s.reached <- struct{}{}:
+		default:
+		}
+		<-*opens
+		return nil
+	}))
+}
+
+// Pebble shows a write before it is on the disk; the store must not. Each write here hangs in its sync while somebody
+// else asks, and what it has done may not be told before the sync is over.
+func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
+	s := &sluice{reached: make(chan struct{}, 1)}
+	b := newBenchOn(t, s.fs(), `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
+	defer b.close()
+
+	body := func(id string, n int) []byte { return fmt.Appendf(nil, `{"id":%q,"pk":"x","u":%q,"n":%d}`, id, id, n) }
+	upsert := func(n int) func() error {
+		return func() error {
+			_, _, err := b.c.Upsert(b.ctx, pk("x"), body("a", n), store.WriteOptions{})
+			return err
+		}
+	}
+	remove := func() error {
+		_, err := b.c.Delete(b.ctx, pk("x"), "a", store.WriteOptions{})
+		return err
+	}
+	list := func(scope store.Scope) func() (string, error) {
+		return func() (string, error) {
+			page, _, err := b.c.List(b.ctx, store.ListOptions{Scope: scope})
+			text := ""
+			for _, it := range page.Items {
+				text += string(it.Body())
+			}
+			return text, err
+		}
+	}
+	read := func() (string, error) {
+		it, _, err := b.c.Read(b.ctx, pk("x"), "a", store.ReadOptions{})
+		return string(it.Body()), err
+	}
+	readMany := func() (string, error) {
+		items, _, err := b.c.ReadMany(b.ctx, []store.Key{{Partition: pk("x"), ID: "a"}}, store.ReadOptions{})
+		if len(items) == 0 {
+			return "", err
+		}
+		return string(items[0].Body()), err
+	}
+	query := func() (string, error) {
+		page, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: `SELECT * FROM c WHERE c.id = "a"`})
+		if len(page.Items) == 0 {
+			return "", err
+		}
+		return string(page.Items[0].Body()), err
+	}
+	create := func(id, u string) func() (string, error) { // its conflict tells of the other item
+		return func() (string, error) {
+			_, _, err := b.c.Create(b.ctx, pk("x"), fmt.Appendf(nil, `{"id":%q,"pk":"x","u":%q}`, id, u), store.WriteOptions{})
+			return "", err
+		}
+	}
+	old, fresh := string(body("a", 1)), string(body("a", 2))
+
+	for _, c := range []struct {
+		name   string
+		before func() error
+		write  func() error
+		ask    func() (string, error)
+		told   string // an answer, or
+		code   store.Code
+	}{
+		{"read of an insert", nil, upsert(2), read, fresh, 0},
+		{"read of a replace", upsert(1), upsert(2), read, fresh, 0},
+		{"read of a delete", upsert(1), remove, read, "", store.CodeNotFound},
+		{"readmany of a replace", upsert(1), upsert(2), readMany, fresh, 0},
+		{"readmany of a delete", upsert(1), remove, readMany, "", 0},
+		{"list of an insert", nil, upsert(2), list(store.Scope{}), fresh, 0},
+		{"list of a replace", upsert(1), upsert(2), list(store.Scope{}), fresh, 0},
+		{"list of a delete", upsert(1), remove, list(store.Scope{}), "", 0},
+		{"list of a replace in a partition", upsert(1), upsert(2), list(store.Scope{Partition: pk("x")}), fresh, 0},
+		{"list of a delete in a partition", upsert(1), remove, list(store.Scope{Partition: pk("x")}), "", 0},
+		{"query of a replace", upsert(1), upsert(2), query, fresh, 0},
+		{"query of a delete", upsert(1), remove, query, "", 0},
+		{"create against an insert", nil, upsert(2), create("a", "other"), "", store.CodeConflict},
+		{"unique key against an insert", nil, upsert(2), create("b", "a"), "", store.CodeConflict},
+		{"delete of a delete", upsert(1), remove, func() (string, error) { return "", remove() }, "", store.CodeNotFound},
+		{"If-None-Match", upsert(1), upsert(2), func() (string, error) {
+			_, _, err := b.c.Read(b.ctx, pk("x"), "a", store.ReadOptions{IfNoneMatch: "*"})
+			return "", err
+		}, "", store.CodeNotModified},
+		{"partition delete", upsert(1), func() error { _, err := b.c.DeletePartition(b.ctx, pk("x")); return err }, read, "", store.CodeNotFound},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := b.c.DeletePartition(b.ctx, pk("x")); err != nil {
+				t.Fatal(err)
+			}
+			if c.before != nil {
+				if err := c.before(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.close()
+			var written, asked sync.WaitGroup
+			written.Go(func() {
+				if err := c.write(); err != nil {
+					t.Error(err)
+				}
+			})
+			<-s.reached
+			asked.Go(func() {
+				got, err := c.ask()
+				early := s.shut.Load() != nil
+				if fits := got == c.told && got != old && (err == nil && c.code == 0 || is(err, c.code)); early && fits {
+					t.Errorf("told before the sync was over: %s %v", got, err)
+				}
+			})
+			for range 3000 {
+				runtime.Gosched()
+			}
+			s.open()
+			written.Wait()
+			asked.Wait()
+		})
+	}
+}

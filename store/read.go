@@ -1,0 +1,214 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Item is one version of a stored document.
+type Item struct {
+	c    *Container
+	rid  uint64
+	head header
+	body []byte
+	id   string // empty until asked for where it came from a scan
+}
+
+// ID is the document's id.
+func (it Item) ID() string {
+	if it.id != "" {
+		return it.id
+	}
+	return doc.Get(it.body, idPath).Str()
+}
+
+// RID is the resource id. It stays the same through every replace.
+func (it Item) RID() string { return ridText(childRIDBytes(it.c.d.rec.Num, it.c.cid, it.rid)) }
+
+// ETag names this version, with its literal quotes.
+func (it Item) ETag() string { return it.c.etag(it.head) }
+
+// Timestamp is the second of the write, since 1970: _ts.
+func (it Item) Timestamp() int64 { return it.head.life.TS }
+
+// LSN is the write's log sequence number in its partition range.
+func (it Item) LSN() uint64 { return it.head.lsn }
+
+// Body is the document as compact JSON, without system properties. It must not be changed.
+func (it Item) Body() []byte { return it.body }
+
+// AppendJSON appends the document with its system properties.
+func (it Item) AppendJSON(dst []byte) []byte {
+	rid := it.RID()
+	return doc.System{RID: rid, Self: it.c.self() + "docs/" + rid + "/", ETag: it.ETag(), TS: it.head.life.TS}.Append(dst, it.body)
+}
+
+func (c *Container) etag(h header) string { return etagText(c.incarnation(), h.slot, h.lsn) }
+
+// Read returns a live item: CodeNotFound where there is none (or it has expired), CodeNotModified where
+// o.IfNoneMatch names this version, CodeSessionNotAvailable where o.Session is ahead of the store. A container
+// whose partition key is /id takes the key from the id where none is given.
+func (c *Container) Read(ctx context.Context, pk PartitionKey, id string, o ReadOptions) (Item, Receipt, error) {
+	defer c.db.enter()()
+	st, now, err := c.enter()
+	if err != nil {
+		return Item{}, Receipt{}, err
+	}
+	c.gate.RUnlock()
+	if pk, err = c.def.fullKey(pk, id); err != nil {
+		return Item{}, c.refused(), err
+	}
+	if id == "" {
+		return Item{}, c.refused(), itemNotFound()
+	}
+	p := c.place(pk, id)
+	s := st.rangeOf(p.epk)
+	if err := c.checkSession(s, o.Session); err != nil {
+		return Item{}, c.receipt(s, chargeNotFound), err
+	}
+	it, err := c.get(ctx, st, s, p, now)
+	if err != nil {
+		return Item{}, c.receipt(s, chargeNotFound), wrap(err)
+	}
+	r := c.receipt(s, chargeRead(len(it.body)))
+	if o.IfNoneMatch != "" && (o.IfNoneMatch == "*" || etagMatches(o.IfNoneMatch, it.ETag())) {
+		return it, r, fail(CodeNotModified, "The item has not changed.")
+	}
+	return it, r, nil
+}
+
+func (c *Container) receipt(s *slot, charge float64) Receipt {
+	return Receipt{Range: s.id, LSN: c.db.eng.Horizon(s.scope), Charge: charge}
+}
+
+// get is the point read: no lock is held and no snapshot taken. A rid is never reused, so an item that was found
+// by its rid is the right one or gone; if it is gone, the key is looked up anew. What is answered, an item or
+// its absence, is durable.
+func (c *Container) get(ctx context.Context, st *containerState, s *slot, p place, now int64) (Item, error) {
+	var key [scopeLen + 1 + ridLen]byte
+	if rid := c.db.rids.get(p.point); rid != 0 {
+		v, err := c.db.get(ctx, appendSlotKey(key[:0], s.scope, famItem, rid))
+		if err == nil {
+			return c.answer(ctx, st, s, p, rid, v, now)
+		}
+		if !isAbsent(err) {
+			return Item{}, err
+		}
+	}
+	for range maxLookups {
+		v, err := c.db.get(ctx, p.point)
+		if isAbsent(err) {
+			return Item{}, c.absent(ctx, s)
+		}
+		if err != nil {
+			return Item{}, err
+		}
+		rid, ok := ridOf(v)
+		if !ok {
+			return Item{}, engine.ErrCorrupt
+		}
+		v, err = c.db.get(ctx, appendSlotKey(key[:0], s.scope, famItem, rid))
+		if isAbsent(err) {
+			continue // it was deleted between the two look-ups
+		}
+		if err != nil {
+			return Item{}, err
+		}
+		c.db.rids.put(p.point, rid)
+		return c.answer(ctx, st, s, p, rid, v, now)
+	}
+	return Item{}, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.id)
+}
+
+// maxLookups is how often a point read may lose the race against a delete and a create of the same id, before it is
+// taken for a key that leads nowhere.
+const maxLookups = 1000
+
+func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p place, rid uint64, value []byte, now int64) (Item, error) {
+	h, body, err := decodeItem(value)
+	if err != nil {
+		return Item{}, err
+	}
+	if st.policy().Expired(h.life, now) || st.fenced(h, func() []byte { return p.pk }) {
+		return Item{}, c.absent(ctx, s)
+	}
+	if h.lsn > c.db.eng.Horizon(s.scope) && h.slot == s.number {
+		if err := c.db.settle(ctx, s.scope); err != nil {
+			return Item{}, err
+		}
+	}
+	return Item{c: c, rid: rid, head: h, body: body, id: p.id}, nil
+}
+
+// absent answers that there is no item, once that is durable.
+func (c *Container) absent(ctx context.Context, s *slot) error {
+	if err := c.db.settle(ctx, s.scope); err != nil {
+		return err
+	}
+	return itemNotFound()
+}
+
+// checkSession refuses a session token that is ahead of the range which serves: the client has seen a state that this
+// store does not have.
+func (c *Container) checkSession(s *slot, session []SessionPosition) error {
+	for _, p := range session {
+		if p.Range == s.id && p.LSN > c.db.eng.Horizon(s.scope) {
+			return fail(CodeSessionNotAvailable, "The read session is not available for the input session token.")
+		}
+	}
+	return nil
+}
+
+// ReadMany reads items by their keys; those that are not there are left out. The order is that of keys.
+func (c *Container) ReadMany(ctx context.Context, keys []Key, o ReadOptions) ([]Item, Receipt, error) {
+	items := make([]Item, 0, len(keys))
+	total := c.refused()
+	total.Charge = 0
+	for _, k := range keys {
+		it, r, err := c.Read(ctx, k.Partition, k.ID, ReadOptions{Session: o.Session})
+		if err != nil && ErrorCode(err) != CodeNotFound {
+			return nil, r, err
+		}
+		total.Range, total.LSN = r.Range, r.LSN
+		total.Charge += r.Charge
+		if err == nil {
+			items = append(items, it)
+		}
+	}
+	total.Charge = round2(max(total.Charge, chargeNotFound))
+	return items, total, nil
+}
+
+// ResolveRID finds the key of the item that a resource id names: CodeBadRequest where it is no item of this
+// container, CodeNotFound where there is no such item.
+func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
+	b, ok := parseRID(rid, 16)
+	if !ok || string(b[:8]) != string(containerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
+		return Key{}, badRID(rid)
+	}
+	st, _, err := c.enter()
+	if err != nil {
+		return Key{}, err
+	}
+	c.gate.RUnlock()
+	n := binary.LittleEndian.Uint64(b[8:])
+	for _, s := range st.ranges {
+		v, err := c.db.get(ctx, appendSlotKey(nil, s.scope, famItem, n))
+		if isAbsent(err) {
+			continue
+		}
+		if err != nil {
+			return Key{}, wrap(err)
+		}
+		item, err := c.decode(n, v)
+		if err != nil {
+			return Key{}, wrap(err)
+		}
+		return Key{Partition: c.def.Extract(item.body), ID: item.id}, nil
+	}
+	return Key{}, itemNotFound()
+}

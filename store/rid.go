@@ -1,0 +1,75 @@
+package store
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+)
+
+// A rid is the address that the system gives a resource. On the wire it is base64 with '-' for '/', of
+//
+//	database    4 bytes: number, little-endian, never 0
+//	container   8 bytes: the database's, then the container's 4, whose first byte has its top bit set
+//	child      16 bytes: the container's, then 64 bits, little-endian; the top 4 bits are the type
+//	offer       3 bytes
+//
+// An item's 64 bits are its storage rid: type 0, the slot it was born in (12 bits), the LSN it was born with
+// (48 bits). It never changes, and its numeric order in a slot is the order of creation.
+
+var ridEncoding = base64.StdEncoding
+
+const (
+	ridTypeRange = 5
+
+	ridLSNBits = 48
+)
+
+func itemRID(slot uint16, lsn uint64) uint64 { return uint64(slot)<<ridLSNBits | lsn }
+
+func ridSlot(rid uint64) uint16 { return uint16(rid >> ridLSNBits) }
+
+func ridText(b []byte) string { return strings.ReplaceAll(ridEncoding.EncodeToString(b), "/", "-") }
+
+// parseRID decodes rid text; ok is false where it is no rid of n bytes.
+func parseRID(s string, n int) (b []byte, ok bool) {
+	b, err := ridEncoding.DecodeString(strings.ReplaceAll(s, "-", "/"))
+	return b, err == nil && len(b) == n
+}
+
+func databaseRIDBytes(dbid uint32) []byte { return binary.LittleEndian.AppendUint32(nil, dbid) }
+
+func containerRIDBytes(dbid, cid uint32) []byte {
+	return binary.BigEndian.AppendUint32(databaseRIDBytes(dbid), cid)
+}
+
+func childRIDBytes(dbid, cid uint32, child uint64) []byte {
+	return binary.LittleEndian.AppendUint64(containerRIDBytes(dbid, cid), child)
+}
+
+func offerRIDText(n uint32) string {
+	return ridText([]byte{byte(n), byte(n >> 8), byte(n >> 16)})
+}
+
+// etagText makes an etag out of what never names two contents: the container's incarnation, the slot and the
+// LSN. It has the GUID shape that Cosmos DB's etags have, and its literal quotes.
+func etagText(incarnation uint32, slot uint16, lsn uint64) string {
+	var b [38]byte
+	var raw [8]byte
+	b[0], b[37] = '"', '"'
+	binary.BigEndian.PutUint32(raw[:], incarnation)
+	hex.Encode(b[1:9], raw[:4])
+	copy(b[9:], "-0000-0000-")
+	binary.BigEndian.PutUint16(raw[:], slot)
+	hex.Encode(b[20:24], raw[:2])
+	b[24] = '-'
+	binary.BigEndian.PutUint64(raw[:], lsn)
+	hex.Encode(b[25:37], raw[2:])
+	return string(b[:])
+}
+
+// etagMatches compares an etag with a condition as clients send it: quoted or not, weak or not.
+func etagMatches(condition, etag string) bool {
+	condition = strings.TrimPrefix(strings.TrimSpace(condition), "W/")
+	return strings.Trim(condition, `"`) == strings.Trim(etag, `"`)
+}

@@ -1,0 +1,255 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// specJSON is a container in JSON, without the system properties. The order of the fields is the order in which clients
+// read them.
+type specJSON struct {
+	ID                 string                  `json:"id"`
+	PartitionKey       *partitionKeyJSON       `json:"partitionKey,omitempty"`
+	Indexing           json.RawMessage         `json:"indexingPolicy,omitempty"`
+	DefaultTTL         json.RawMessage         `json:"defaultTtl,omitempty"`
+	TTLPropertyPath    *string                 `json:"ttlPropertyPath,omitempty"`
+	AnalyticalTTL      json.RawMessage         `json:"analyticalStorageTtl,omitempty"`
+	UniqueKeys         json.RawMessage         `json:"uniqueKeyPolicy,omitempty"`
+	ConflictResolution *ConflictResolution     `json:"conflictResolutionPolicy,omitempty"`
+	Geospatial         *geospatialJSON         `json:"geospatialConfig,omitempty"`
+	ChangeFeed         *ChangeFeedPolicy       `json:"changeFeedPolicy,omitempty"`
+	ComputedProperties []computedJSON          `json:"computedProperties,omitzero"`
+	VectorEmbedding    *VectorEmbeddingPolicy  `json:"vectorEmbeddingPolicy,omitempty"`
+	FullText           *FullTextPolicy         `json:"fullTextPolicy,omitempty"`
+	ClientEncryption   *ClientEncryptionPolicy `json:"clientEncryptionPolicy,omitempty"`
+}
+
+type geospatialJSON struct {
+	Type Geospatial `json:"type"`
+}
+
+// computedJSON tells a property that is missing from one that is empty: the service has a text for each.
+type computedJSON struct {
+	Name  *string `json:"name"`
+	Query *string `json:"query"`
+}
+
+// members are the names that an object may have, each with the members of its own value: nil where that is not looked
+// into, the elements' where it is an array.
+type members map[string]members
+
+// specMembers are the properties of a container that mean something here.
+func specMembers() members {
+	path := members{"path": nil}
+	indexed := members{"path": nil, "indexes": {"kind": nil, "dataType": nil, "precision": nil}}
+	return members{
+		"id":           nil,
+		"partitionKey": {"paths": nil, "kind": nil, "version": nil, "systemKey": nil},
+		"indexingPolicy": {
+			"indexingMode": nil, "automatic": nil, "includedPaths": indexed, "excludedPaths": indexed,
+			"compositeIndexes": {"path": nil, "order": nil},
+			"spatialIndexes":   {"path": nil, "types": nil, "boundingBox": {"xmin": nil, "ymin": nil, "xmax": nil, "ymax": nil}},
+			"vectorIndexes": {"path": nil, "type": nil, "quantizationByteSize": nil, "indexingSearchListSize": nil,
+				"vectorIndexShardKey": nil},
+			"fullTextIndexes": path,
+		},
+		"defaultTtl": nil, "ttlPropertyPath": nil, "analyticalStorageTtl": nil,
+		"uniqueKeyPolicy":          {"uniqueKeys": {"paths": nil}},
+		"conflictResolutionPolicy": {"mode": nil, "conflictResolutionPath": nil, "conflictResolutionProcedure": nil},
+		"geospatialConfig":         {"type": nil},
+		"changeFeedPolicy":         {"retentionDuration": nil},
+		"computedProperties":       {"name": nil, "query": nil},
+		"vectorEmbeddingPolicy": {"vectorEmbeddings": {"path": nil, "dataType": nil, "distanceFunction": nil,
+			"dimensions": nil}},
+		"fullTextPolicy": {"defaultLanguage": nil, "fullTextPaths": {"path": nil, "language": nil}},
+		"clientEncryptionPolicy": {"policyFormatVersion": nil, "includedPaths": {"path": nil, "clientEncryptionKeyId": nil,
+			"encryptionType": nil, "encryptionAlgorithm": nil}},
+		// System properties: clients send back what they have read.
+		"_rid": nil, "_self": nil, "_etag": nil, "_ts": nil, "_docs": nil, "_sprocs": nil, "_triggers": nil, "_udfs": nil,
+		"_conflicts": nil, "_lsn": nil,
+	}
+}
+
+// unknown appends to names those of v's members, at any depth, that m does not have. A name that differs from a known
+// one in case alone is an error: it is a slip, and encoding/json would take it for the other.
+func (m members) unknown(names []string, v doc.Value, at string) ([]string, error) {
+	var err error
+	v.Each(func(name string, elem doc.Value) bool {
+		if v.Kind() == doc.Array {
+			names, err = m.unknown(names, elem, at)
+			return err == nil
+		}
+		inner, ok := m[name]
+		switch {
+		case ok && inner != nil:
+			names, err = inner.unknown(names, elem, at+name+".")
+		case !ok:
+			names = append(names, at+strings.Clone(name))
+			for known := range m {
+				if strings.EqualFold(known, name) {
+					err = fail(CodeBadRequest, fmt.Sprintf("'%s' is not a valid property in the current payload: it is spelled '%s'.", at+name, known))
+				}
+			}
+		}
+		return err == nil
+	})
+	return names, err
+}
+
+// ParseContainerSpec reads a container's definition from JSON. System properties are ignored. A property that means
+// nothing here is refused where strict is set, as Cosmos DB does; else its name is among those returned, with the names
+// that lead to it. What AppendJSON wrote is read back as it was; any other definition has still to be completed and
+// validated. Errors have CodeBadRequest.
+func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []string, err error) {
+	if err := doc.Valid(raw, doc.Limits{}); err != nil {
+		return ContainerSpec{}, nil, documentError(err)
+	}
+	v := doc.Of(raw)
+	if v.Kind() != doc.Object {
+		return ContainerSpec{}, nil, fail(CodeBadRequest, "A container must be a JSON object, not "+v.Kind().String()+".")
+	}
+	if ignored, err = specMembers().unknown(nil, v, ""); err != nil {
+		return ContainerSpec{}, nil, err
+	}
+	if strict && len(ignored) > 0 {
+		return ContainerSpec{}, nil, fail(CodeBadRequest, "'"+ignored[0]+"' is not a valid property in the current payload.")
+	}
+	if v.Member("id").Kind() == doc.Undefined {
+		return ContainerSpec{}, nil, fail(CodeBadRequest, missingIDText)
+	}
+	var w specJSON
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return ContainerSpec{}, nil, decodeSpecError(err)
+	}
+	spec, err = w.spec()
+	return spec, ignored, err
+}
+
+// decodeSpecError gives an error of encoding/json the name of the property that it is about.
+func decodeSpecError(err error) error {
+	message := "One of the specified inputs is invalid: " + err.Error()
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		message = fmt.Sprintf("One of the specified inputs is invalid: the property '%s' has a value of the wrong type (%s).", wrong.Field, wrong.Value)
+	}
+	return &Error{Code: CodeBadRequest, Message: message, Err: err}
+}
+
+// spec is the definition that w holds. What was not given stays zero.
+func (w *specJSON) spec() (s ContainerSpec, err error) {
+	s = ContainerSpec{ID: w.ID, ChangeFeed: w.ChangeFeed, VectorEmbedding: w.VectorEmbedding, FullText: w.FullText,
+		ClientEncryption: w.ClientEncryption}
+	if w.PartitionKey != nil {
+		if s.PartitionKey, err = w.PartitionKey.definition(); err != nil {
+			return s, err
+		}
+	}
+	if w.Indexing != nil {
+		if s.Indexing, err = index.Parse(w.Indexing); err != nil {
+			return s, policyError(err, "indexingPolicy")
+		}
+	}
+	if w.UniqueKeys != nil {
+		if s.UniqueKeys, err = index.ParseUniqueKeys(w.UniqueKeys); err != nil {
+			return s, policyError(err, "uniqueKeyPolicy")
+		}
+	}
+	if s.DefaultTTL, err = ttl.ParseDefault(w.DefaultTTL); err != nil {
+		return s, &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
+	}
+	if string(w.AnalyticalTTL) != "0" {
+		if s.AnalyticalTTL, err = ttl.ParseDefault(w.AnalyticalTTL); err != nil {
+			return s, &Error{Code: CodeBadRequest, Message: "The 'analyticalStorageTtl' is invalid: it must be -1 or a positive integer.", Err: err}
+		}
+	}
+	if w.TTLPropertyPath != nil {
+		if s.TTLPropertyPath = *w.TTLPropertyPath; s.TTLPropertyPath == "" {
+			return s, fail(CodeBadRequest, "The 'ttlPropertyPath' cannot be empty.")
+		}
+	}
+	if w.ConflictResolution != nil {
+		s.ConflictResolution = *w.ConflictResolution
+	}
+	if w.Geospatial != nil {
+		s.Geospatial = w.Geospatial.Type
+	}
+	if w.ComputedProperties != nil {
+		s.ComputedProperties = []ComputedProperty{}
+	}
+	for _, c := range w.ComputedProperties {
+		if c.Name == nil || c.Query == nil {
+			return s, fail(CodeBadRequest, "One of the specified inputs is invalid: a computed property has a 'name' and a 'query'.")
+		}
+		s.ComputedProperties = append(s.ComputedProperties, ComputedProperty{*c.Name, *c.Query})
+	}
+	return s, nil
+}
+
+// definition is the partition key definition that w holds, completed.
+func (w *partitionKeyJSON) definition() (PartitionKeyDefinition, error) {
+	d := PartitionKeyDefinition{Paths: w.Paths, Kind: w.Kind, SystemKey: w.SystemKey}
+	if len(d.Paths) == 0 {
+		return d, fail(CodeBadRequest, "A partition key must have paths.")
+	}
+	if w.Version != nil {
+		if d.Version = *w.Version; d.Version == 0 {
+			return d, fail(CodeBadRequest, "The partition key version '0' is invalid. Choose 1 or 2.")
+		}
+	}
+	d.ensureDefaults()
+	return d, nil
+}
+
+// AppendJSON appends the definition as a JSON object to dst: what a client reads back, without the system properties. The
+// definition must have been completed and validated.
+func (s ContainerSpec) AppendJSON(dst []byte) []byte {
+	w := specJSON{ID: s.ID, Geospatial: &geospatialJSON{s.Geospatial}, ConflictResolution: &s.ConflictResolution,
+		ChangeFeed: s.ChangeFeed, VectorEmbedding: s.VectorEmbedding, FullText: s.FullText, ClientEncryption: s.ClientEncryption}
+	w.PartitionKey = &partitionKeyJSON{Paths: s.PartitionKey.Paths, Kind: s.PartitionKey.Kind, SystemKey: s.PartitionKey.SystemKey}
+	if v := s.PartitionKey.Version; v != 1 {
+		w.PartitionKey.Version = &v
+	}
+	var err error
+	if w.Indexing, err = s.Indexing.MarshalJSON(); err != nil {
+		return dst
+	}
+	if !s.UniqueKeys.IsZero() {
+		if w.UniqueKeys, err = s.UniqueKeys.MarshalJSON(); err != nil {
+			return dst
+		}
+	}
+	w.DefaultTTL, w.AnalyticalTTL = ttlToken(s.DefaultTTL), ttlToken(s.AnalyticalTTL)
+	if s.TTLPropertyPath != "" {
+		w.TTLPropertyPath = &s.TTLPropertyPath
+	}
+	if s.ComputedProperties != nil {
+		w.ComputedProperties = []computedJSON{}
+	}
+	for i := range s.ComputedProperties {
+		c := &s.ComputedProperties[i]
+		w.ComputedProperties = append(w.ComputedProperties, computedJSON{&c.Name, &c.Query})
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(w); err != nil {
+		return dst
+	}
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+// ttlToken is the JSON of a time to live; nil where there is none.
+func ttlToken(s ttl.Seconds) json.RawMessage {
+	if s == ttl.Absent {
+		return nil
+	}
+	return strconv.AppendInt(nil, int64(s), 10)
+}

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/datatest"
+)
+
+func TestSpec(t *testing.T) {
+	datatest.Run(t, "testdata/spec.txt", func(t *testing.T, c *datatest.Case) string {
+		switch c.Cmd {
+		case "create":
+			spec, ignored, err := ParseContainerSpec([]byte(c.Input), c.Flag("strict"))
+			if err == nil {
+				spec.EnsureDefaults()
+				err = spec.Validate()
+			}
+			if err != nil {
+				return refusal(t, c, err)
+			}
+			out := readBack(t, c, spec)
+			if len(ignored) > 0 {
+				out += fmt.Sprintf("\nignored: %s", ignored)
+			}
+			return out
+		case "replace":
+			old, spec := c.Lines()[0], c.Lines()[1]
+			was, _, err := ParseContainerSpec([]byte(old), true)
+			if err != nil {
+				c.Fatalf("%v", err)
+			}
+			was.EnsureDefaults()
+			is, _, err := ParseContainerSpec([]byte(spec), true)
+			if err != nil {
+				c.Fatalf("%v", err)
+			}
+			if err := is.CheckReplace(was); err != nil {
+				return refusal(t, c, err)
+			}
+			return "accepted"
+		}
+		return c.Unknown()
+	})
+}
+
+func refusal(t *testing.T, c *datatest.Case, err error) string {
+	var own *Error
+	if !errors.As(err, &own) || own.Code != CodeBadRequest {
+		t.Errorf("%s: not a bad request: %v", c.Pos, err)
+	}
+	return "refused: " + err.Error()
+}
+
+// readBack returns what a client reads back, and checks that the catalog, which keeps this text, gives the same definition
+// when it is opened.
+func readBack(t *testing.T, c *datatest.Case, spec ContainerSpec) string {
+	text := spec.AppendJSON([]byte("before"))[len("before"):]
+	again, ignored, err := ParseContainerSpec(text, true)
+	if err != nil || len(ignored) > 0 {
+		c.Fatalf("%s is not read back: %v, %v", text, ignored, err)
+	}
+	if !again.Indexing.Equal(spec.Indexing) || !again.UniqueKeys.Equal(spec.UniqueKeys) ||
+		again.UniqueKeys.IsZero() != spec.UniqueKeys.IsZero() {
+		t.Errorf("%s: %s", c.Pos, text)
+	}
+	// These have their own idea of equality, which has been asked.
+	again.Indexing, again.UniqueKeys = spec.Indexing, spec.UniqueKeys
+	if !reflect.DeepEqual(again, spec) {
+		t.Errorf("%s: not the same after %s:\n%#v\n%#v", c.Pos, text, again, spec)
+	}
+	if err := again.CheckReplace(spec); err != nil {
+		t.Errorf("%s: it cannot be replaced by itself: %v", c.Pos, err)
+	}
+	return string(text)
+}
+
+// TestSpecOfAProgram: an embedding program leaves out what it does not care about.
+func TestSpecOfAProgram(t *testing.T) {
+	embeddings := []VectorEmbedding{{Path: "/v", DataType: "FLOAT32", DistanceFunction: "Cosine", Dimensions: 2}}
+	spec := ContainerSpec{
+		ID:              "c",
+		PartitionKey:    PartitionKeyDefinition{Paths: []string{"/a", "/b"}, Kind: KindMultiHash},
+		VectorEmbedding: &VectorEmbeddingPolicy{Embeddings: embeddings},
+	}
+	spec.EnsureDefaults()
+	if err := spec.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if spec.PartitionKey.Version != 2 || !spec.Indexing.Equal(index.Default()) || spec.Geospatial != Geography ||
+		spec.ConflictResolution.Path != "/_ts" || spec.VectorEmbedding.Embeddings[0].DataType != "float32" {
+		t.Errorf("%+v", spec)
+	}
+	if embeddings[0].DataType != "FLOAT32" {
+		t.Error("the caller's slice was changed")
+	}
+	before := spec
+	spec.EnsureDefaults()
+	if !reflect.DeepEqual(spec, before) {
+		t.Error("EnsureDefaults is not stable")
+	}
+	var empty ContainerSpec
+	empty.EnsureDefaults()
+	if err := empty.Validate(); ErrorCode(err) != CodeBadRequest || !empty.PartitionKey.SystemKey {
+		t.Errorf("%v, %+v", err, empty.PartitionKey)
+	}
+	wrong := before
+	wrong.DefaultTTL = -5
+	if err := wrong.Validate(); ErrorCode(err) != CodeBadRequest {
+		t.Errorf("a default ttl of -5: %v", err)
+	}
+	wrong = before
+	wrong.ComputedProperties = make([]ComputedProperty, 21)
+	if err := wrong.Validate(); ErrorCode(err) != CodeBadRequest || !strings.Contains(err.Error(), "at most 20") {
+		t.Errorf("21 computed properties: %v", err)
+	}
+}
+
+func TestValidateID(t *testing.T) {
+	for id, ok := range map[string]bool{
+		"a": true, " a": true, "a b": true, "Ünïcode 😀": true, "100%": true, `"'<>&+`: true,
+		strings.Repeat("x", 255): true, strings.Repeat("😀", 255): true,
+		"": false, strings.Repeat("x", 256): false, "a ": false, "a/b": false, `a\b`: false, "a#": false, "a?": false,
+		"a\tb": false, "a\r": false, "a\n": false, "a\x00": false, "a\xff": false,
+	} {
+		err := ValidateID("database", id)
+		if ok != (err == nil) || !ok && ErrorCode(err) != CodeBadRequest {
+			t.Errorf("%.20q: %v", id, err)
+		}
+	}
+}
+
+func TestValidateItemID(t *testing.T) {
+	for _, c := range []struct {
+		json string
+		want string
+	}{
+		{`"a"`, "a"}, {`" a\tb\r\n/\\?#% "`, " a\tb\r\n/\\?#% "}, {`"\u0041😀"`, "A😀"},
+		{`"` + strings.Repeat("x", 1023) + `"`, strings.Repeat("x", 1023)},
+		{`"` + strings.Repeat("é", 512) + `"`, ""}, {`"` + strings.Repeat("x", 1024) + `"`, ""},
+		{`""`, ""}, {`"a\u0000"`, ""}, {`5`, ""}, {`null`, ""}, {`["a"]`, ""}, {`{}`, ""}, {``, ""},
+	} {
+		id, err := ValidateItemID(doc.Of([]byte(c.json)))
+		if id != c.want || (err == nil) != (c.want != "") || err != nil && ErrorCode(err) != CodeBadRequest {
+			t.Errorf("%.30s: %.30q, %v", c.json, id, err)
+		}
+	}
+	if _, err := ValidateItemID(doc.Value{}); !strings.Contains(err.Error(), "required properties - 'id; '") {
+		t.Error(err)
+	}
+}
+
+func FuzzSpec(f *testing.F) {
+	f.Add([]byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":5}`))
+	f.Add([]byte(`{"id":"c","uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/a"]}]},"indexingPolicy":{"compositeIndexes":[[{}]]}}`))
+	f.Add([]byte(`{"id":"c","computedProperties":[null,{"name":"a","query":"SELECT VALUE"}],"geospatialConfig":{}}`))
+	f.Add([]byte(`{"id":"c","clientEncryptionPolicy":{"includedPaths":[{}]},"fullTextPolicy":{"fullTextPaths":[{}]},"vectorEmbeddingPolicy":{"vectorEmbeddings":[{}]}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		spec, _, err := ParseContainerSpec(raw, false)
+		if err == nil {
+			spec.EnsureDefaults()
+			err = spec.Validate()
+		}
+		if err != nil {
+			if code := ErrorCode(err); code != CodeBadRequest && code != CodeTooLarge {
+				t.Fatalf("%q: %v", raw, err)
+			}
+			return
+		}
+		text := spec.AppendJSON(nil)
+		again, ignored, err := ParseContainerSpec(text, true)
+		if err != nil || len(ignored) > 0 {
+			t.Fatalf("%q is not read back: %v, %v", text, ignored, err)
+		}
+		if err := again.CheckReplace(spec); err != nil || string(again.AppendJSON(nil)) != string(text) {
+			t.Fatalf("%q reads as %q, %v", text, again.AppendJSON(nil), err)
+		}
+	})
+}

@@ -1,0 +1,326 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+const (
+	maxIDLength           = 255  // characters of the id of anything but an item
+	maxItemIDBytes        = 1023 // of the id of an item
+	maxComputedProperties = 20
+	maxVectorDimensions   = 4096
+
+	missingIDText = "The input content is invalid because the required properties - 'id; ' - are missing"
+)
+
+// Words that Cosmos DB knows, in the case in which it gives them back.
+func conflictModes() []string     { return []string{"LastWriterWins", "Custom"} }
+func geospatialTypes() []string   { return []string{string(Geography), string(Geometry)} }
+func vectorDataTypes() []string   { return []string{"float32", "float16", "uint8", "int8"} }
+func distanceFunctions() []string { return []string{"cosine", "dotproduct", "euclidean"} }
+func encryptionTypes() []string   { return []string{"Deterministic", "Randomized"} }
+
+const encryptionAlgorithm = "AEAD_AES_256_CBC_HMAC_SHA256"
+
+// usualCase is the one of words that s spells in another case, or s.
+func usualCase(s string, words []string) string {
+	for _, w := range words {
+		if strings.EqualFold(s, w) {
+			return w
+		}
+	}
+	return s
+}
+
+// ValidateID checks the id of a database, container, user, permission or script: 1 to 255 characters, none of / \ # ?,
+// tab, line breaks and NUL, no space at the end. kind names what the id is for. The error has CodeBadRequest.
+func ValidateID(kind, id string) error {
+	reason := ""
+	switch n := utf8.RuneCountInString(id); {
+	case n < 1 || n > maxIDLength:
+		return fail(CodeBadRequest, fmt.Sprintf("The input name '%.80s' is invalid. "+
+			"Ensure to provide a unique non-empty string of at most '%d' characters: the id of a %s has %d.", id, maxIDLength, kind, n))
+	case !utf8.ValidString(id):
+		reason = "it is not valid UTF-8"
+	case strings.ContainsAny(id, "/\\#?\t\r\n\x00"):
+		reason = `it contains one of '/', '\', '#', '?', tab, line breaks and NUL`
+	case strings.HasSuffix(id, " "):
+		reason = "it ends with a space"
+	default:
+		return nil
+	}
+	return fail(CodeBadRequest, fmt.Sprintf("The input name '%s' is invalid as the id of a %s: %s.", id, kind, reason))
+}
+
+// ValidateItemID checks the id of an item, the value of its property "id", and returns it: a string of 1 to 1,023 bytes
+// of UTF-8 without U+0000. All other characters can be stored and addressed. The error has CodeBadRequest.
+func ValidateItemID(v doc.Value) (string, error) {
+	switch v.Kind() {
+	case doc.String:
+	case doc.Undefined:
+		return "", fail(CodeBadRequest, missingIDText)
+	default:
+		return "", fail(CodeBadRequest, "The input content is invalid because the property 'id' is not a string but "+v.Kind().String()+".")
+	}
+	id := v.Str()
+	switch {
+	case id == "" || len(id) > maxItemIDBytes:
+		return "", fail(CodeBadRequest, fmt.Sprintf(
+			"The input content is invalid: the property 'id' must have 1 to %d bytes, not %d.", maxItemIDBytes, len(id)))
+	case strings.IndexByte(id, 0) >= 0:
+		return "", fail(CodeBadRequest, "The input content is invalid: the property 'id' contains the character U+0000.")
+	}
+	return id, nil
+}
+
+// Validate checks a definition that has been completed by EnsureDefaults against Cosmos DB's rules. Errors have
+// CodeBadRequest.
+func (s *ContainerSpec) Validate() error {
+	if err := ValidateID("container", s.ID); err != nil {
+		return err
+	}
+	for _, check := range []func() error{s.PartitionKey.validate, s.validateTTL, s.validateConflicts, s.validateVectors, s.validateFullText,
+		s.validateIndexing, s.validateComputed, s.validateEncryption} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if s.ChangeFeed != nil && s.ChangeFeed.RetentionMinutes < 0 {
+		return fail(CodeBadRequest, "The 'retentionDuration' of the change feed policy cannot be negative.")
+	}
+	return nil
+}
+
+func (s *ContainerSpec) validateTTL() error {
+	for _, t := range []struct {
+		name  string
+		value ttl.Seconds
+	}{{"defaultTtl", s.DefaultTTL}, {"analyticalStorageTtl", s.AnalyticalTTL}} {
+		if t.value < ttl.Never {
+			return fail(CodeBadRequest, fmt.Sprintf("The input %s '%d' is invalid: it must be -1 or a positive integer.", t.name, t.value))
+		}
+	}
+	if s.DefaultTTL != ttl.Absent && s.Indexing.Mode == index.None {
+		return fail(CodeBadRequest, "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection.")
+	}
+	if s.TTLPropertyPath == "" {
+		return nil
+	}
+	if s.DefaultTTL == ttl.Absent {
+		return fail(CodeBadRequest, "'ttlPropertyPath' can be specified only together with 'defaultTtl'.")
+	}
+	return checkPath("ttlPropertyPath", s.TTLPropertyPath)
+}
+
+func (s *ContainerSpec) validateConflicts() error {
+	switch r := s.ConflictResolution; r.Mode {
+	case "LastWriterWins":
+		if r.Procedure != "" {
+			return fail(CodeBadRequest, "A conflict resolution of mode 'LastWriterWins' cannot have a procedure.")
+		}
+		return checkPath("conflictResolutionPath", r.Path)
+	case "Custom":
+		if r.Path != "" {
+			return fail(CodeBadRequest, "A conflict resolution of mode 'Custom' cannot have a path.")
+		}
+		return nil
+	default:
+		return fail(CodeBadRequest, fmt.Sprintf("The conflict resolution mode '%s' is invalid. Choose between 'LastWriterWins' and 'Custom'.", r.Mode))
+	}
+}
+
+func (s *ContainerSpec) validateIndexing() error {
+	around := index.Surroundings{Geometry: s.Geospatial == Geometry, Vectors: map[string]int{}}
+	if !slices.Contains(geospatialTypes(), string(s.Geospatial)) {
+		return fail(CodeBadRequest, fmt.Sprintf("The geospatial type '%s' is invalid. Choose between 'Geography' and 'Geometry'.", s.Geospatial))
+	}
+	if s.VectorEmbedding != nil {
+		for _, e := range s.VectorEmbedding.Embeddings {
+			around.Vectors[pathKey(e.Path)] = e.Dimensions
+		}
+	}
+	if s.FullText != nil {
+		for _, p := range s.FullText.Paths {
+			around.FullText = append(around.FullText, pathKey(p.Path))
+		}
+	}
+	if err := s.Indexing.Validate(around); err != nil {
+		return policyError(err, "indexingPolicy")
+	}
+	return nil
+}
+
+func (s *ContainerSpec) validateVectors() error {
+	if s.VectorEmbedding == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, e := range s.VectorEmbedding.Embeddings {
+		if err := checkNew(seen, "vectorEmbeddingPolicy", e.Path); err != nil {
+			return err
+		}
+		reason := ""
+		switch {
+		case e.Dimensions < 1:
+			reason = fmt.Sprintf("Vector Embedding Policy has invalid Dimensions:%d, it should be positive integer", e.Dimensions)
+		case e.Dimensions > maxVectorDimensions:
+			reason = fmt.Sprintf("Vector Embedding Policy has Dimensions:%d which is more than max:%d", e.Dimensions, maxVectorDimensions)
+		case !slices.Contains(vectorDataTypes(), e.DataType):
+			reason = fmt.Sprintf("The vector data type '%s' is invalid. Choose among %s", e.DataType, strings.Join(vectorDataTypes(), ", "))
+		case !slices.Contains(distanceFunctions(), e.DistanceFunction):
+			reason = fmt.Sprintf("The vector distance function '%s' is invalid. Choose among %s", e.DistanceFunction, strings.Join(distanceFunctions(), ", "))
+		default:
+			continue
+		}
+		return fail(CodeBadRequest, reason+".")
+	}
+	return nil
+}
+
+func (s *ContainerSpec) validateFullText() error {
+	if s.FullText == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, p := range s.FullText.Paths {
+		if err := checkNew(seen, "fullTextPolicy", p.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *ContainerSpec) validateComputed() error {
+	if n := len(s.ComputedProperties); n > maxComputedProperties {
+		return fail(CodeBadRequest, fmt.Sprintf("A container may have at most %d computed properties, not %d.", maxComputedProperties, n))
+	}
+	seen := map[string]bool{}
+	for _, c := range s.ComputedProperties {
+		reason := ""
+		switch {
+		case c.Name == "":
+			reason = "Computed property 'name' is either empty or unspecified."
+		case c.Query == "":
+			reason = "Computed property 'query' is either empty or unspecified."
+		case c.Name == "id" || isItemSystemProperty(c.Name):
+			reason = fmt.Sprintf("The system property name '%s' cannot be used as a computed property name.", c.Name)
+		case seen[c.Name]:
+			reason = fmt.Sprintf("Computed property name '%s' cannot be used in multiple definitions.", c.Name)
+		case s.isSpatial(c.Name):
+			reason = fmt.Sprintf("Computed property '%s' cannot have a spatial index.", c.Name)
+		default:
+			reason = computedQueryFault(c.Query)
+		}
+		if reason != "" {
+			return fail(CodeBadRequest, reason)
+		}
+		seen[c.Name] = true
+	}
+	return nil
+}
+
+// isSpatial tells whether a spatial index is on or below the top-level property of that name.
+func (s *ContainerSpec) isSpatial(name string) bool {
+	return slices.ContainsFunc(s.Indexing.Spatial, func(p index.SpatialPath) bool {
+		pattern, err := index.ParsePattern(p.Path)
+		return err == nil && len(pattern.Segments()) > 0 && pattern.Segments()[0].Name == name
+	})
+}
+
+// computedQueryFault looks at the first words of a computed property's query, SELECT VALUE, and returns what is wrong.
+func computedQueryFault(query string) string {
+	word := func(w string) bool {
+		query = strings.TrimLeft(query, " \t\r\n")
+		if len(query) < len(w) || !strings.EqualFold(query[:len(w)], w) {
+			return false
+		}
+		query = query[len(w):]
+		return query == "" || !isWordByte(query[0])
+	}
+	switch {
+	case !word("SELECT"):
+		return "The computed property query is malformed: it must begin with SELECT VALUE."
+	case !word("VALUE"):
+		return "Required VALUE expression missing from computed property query."
+	case strings.TrimSpace(query) == "":
+		return "The computed property query is malformed: an expression must follow SELECT VALUE."
+	}
+	return ""
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}
+
+func (s *ContainerSpec) validateEncryption() error {
+	p := s.ClientEncryption
+	if p == nil {
+		return nil
+	}
+	if p.FormatVersion != 1 && p.FormatVersion != 2 {
+		return fail(CodeBadRequest, fmt.Sprintf("The policyFormatVersion '%d' of the client encryption policy is invalid. Choose 1 or 2.", p.FormatVersion))
+	}
+	keys := map[string]bool{"/id": true}
+	for _, path := range s.PartitionKey.paths() {
+		keys[path.String()] = true
+	}
+	seen := map[string]bool{}
+	for _, e := range p.IncludedPaths {
+		if err := checkNew(seen, "clientEncryptionPolicy", e.Path); err != nil {
+			return err
+		}
+		reason := ""
+		switch {
+		case e.KeyID == "":
+			reason = "it needs a clientEncryptionKeyId"
+		case !slices.Contains(encryptionTypes(), e.Type):
+			reason = "its encryptionType must be 'Deterministic' or 'Randomized'"
+		case e.Algorithm != encryptionAlgorithm:
+			reason = "its encryptionAlgorithm must be '" + encryptionAlgorithm + "'"
+		case keys[pathKey(e.Path)] && (p.FormatVersion != 2 || e.Type != "Deterministic"):
+			reason = "ids and partition keys can be encrypted only with the type 'Deterministic' and policyFormatVersion 2"
+		default:
+			continue
+		}
+		return fail(CodeBadRequest, fmt.Sprintf("The path '%s' of the client encryption policy is invalid: %s.", e.Path, reason))
+	}
+	return nil
+}
+
+// checkPath checks a path without wildcards; name is the property that holds it.
+func checkPath(name, path string) error {
+	if _, err := doc.ParsePath(path); err != nil {
+		return &Error{Code: CodeBadRequest, Err: err, Message: fmt.Sprintf(
+			"The path '%s' of '%s' is invalid. Please ensure that the path is a valid path.", path, name)}
+	}
+	return nil
+}
+
+// checkNew is checkPath for a list: a path may be in it once.
+func checkNew(seen map[string]bool, name, path string) error {
+	if err := checkPath(name, path); err != nil {
+		return err
+	}
+	key := pathKey(path)
+	if seen[key] {
+		return fail(CodeBadRequest, fmt.Sprintf("The path '%s' was specified more than once in '%s'.", path, name))
+	}
+	seen[key] = true
+	return nil
+}
+
+// pathKey is the one spelling of a path that can be compared; "" for one that is not valid.
+func pathKey(path string) string {
+	p, err := doc.ParsePath(path)
+	if err != nil {
+		return ""
+	}
+	return p.String()
+}

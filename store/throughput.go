@@ -1,0 +1,55 @@
+package store
+
+import "fmt"
+
+// DefaultThroughput is what a container gets that asks for none and whose database shares none, in RU/s.
+const DefaultThroughput = 400
+
+// The throughput that Cosmos DB accepts, in RU/s.
+const (
+	minManual     = 400
+	manualStep    = 100
+	minAutoscale  = 1000
+	autoscaleStep = 1000
+	maxThroughput = 1_000_000
+)
+
+// Throughput is what a container or a database was given, in RU/s. At most one of the two is set; the zero Throughput
+// asks for nothing.
+type Throughput struct {
+	Manual    int `json:"manual,omitempty"`
+	Autoscale int `json:"autoscale,omitempty"` // the most; it scales between a tenth and this
+}
+
+// IsZero tells whether nothing was asked for.
+func (t Throughput) IsZero() bool { return t == Throughput{} }
+
+// Validate checks the throughput against what Cosmos DB accepts. The error has CodeBadRequest.
+func (t Throughput) Validate() error {
+	switch {
+	case t.Manual != 0 && t.Autoscale != 0:
+		return fail(CodeBadRequest, "Manual and autoscale throughput cannot be given together.")
+	case t.Manual != 0 && !fits(t.Manual, minManual, manualStep):
+		return fail(CodeBadRequest, fmt.Sprintf(
+			"The offer should have valid throughput values between %d and %d inclusive in increments of %d; %d is not one.",
+			minManual, maxThroughput, manualStep, t.Manual))
+	case t.Autoscale != 0 && !fits(t.Autoscale, minAutoscale, autoscaleStep):
+		return fail(CodeBadRequest, fmt.Sprintf(
+			"The offer should have valid autoscale max throughput values between %d and %d inclusive in increments of %d; %d is not one.",
+			minAutoscale, maxThroughput, autoscaleStep, t.Autoscale))
+	}
+	return nil
+}
+
+func fits(ru, least, step int) bool { return ru >= least && ru <= maxThroughput && ru%step == 0 }
+
+// ranges is how many partition ranges a new container of this throughput gets: one up to 10,000 RU/s, above that enough
+// for none to carry more than 6,000.
+func (t Throughput) ranges() int {
+	const one, each = 10_000, 6_000
+	ru := max(t.Manual, t.Autoscale)
+	if ru <= one {
+		return 1
+	}
+	return (ru + each - 1) / each
+}

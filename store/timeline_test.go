@@ -1,0 +1,69 @@
+package store_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/internal/metatest"
+)
+
+// TestTimelines plays the golden timelines: what an item does when its second has come, second by second. None
+// of the answers may depend on when the reaper comes by or on a restart.
+func TestTimelines(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	datatest.Walk(t, "testdata/timelines", timeline)
+}
+
+func timeline(t *testing.T, d *datatest.Case) string {
+	if d.Cmd != "timeline" {
+		return d.Unknown()
+	}
+	steps, err := metatest.ParseSteps(d.Input)
+	if err != nil {
+		d.Fatalf("%v", err)
+	}
+	h := metatest.History{Steps: steps, Config: metatest.Config{Kind: d.String("kind", metatest.V2), Ranges: int(d.Int("ranges", 1)),
+		Default: d.String("default", "off"), Unique: d.Flag("unique")}}
+
+	want := play(d, h, onDisk)
+	for _, sweep := range []string{metatest.Never, metatest.Sometimes, metatest.Always} {
+		for _, reopen := range []string{metatest.Never, metatest.Always} {
+			m := metatest.Mode{Sweep: sweep, Reopen: reopen, Ranges: h.Config.Ranges}
+			got := play(d, m.Apply(h, rand.New(rand.NewPCG(1, 1))), onDisk)
+			if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Errorf("%s: sweeps: %s, reopens: %s: the answers differ (-without +with):\n%s", d.Pos, sweep, reopen, diff)
+			}
+		}
+	}
+	if err := metatest.Run(h, onDisk); err != nil {
+		t.Errorf("%s: the twin has another answer: %v", d.Pos, err)
+	}
+	return want
+}
+
+// play returns the answers to the steps of a history, one a line; what changes nothing has none.
+func play(d *datatest.Case, h metatest.History, open metatest.Opener) string {
+	sub, err := open(h.Config)
+	if err != nil {
+		d.Fatalf("%v", err)
+	}
+	var out strings.Builder
+	for _, s := range h.Steps {
+		answer, err := sub.Do(s)
+		if err != nil {
+			answer = err.Error()
+		}
+		if answer != "" {
+			out.WriteString(s.String() + " -> " + answer + "\n")
+		}
+	}
+	if err := sub.Close(); err != nil {
+		out.WriteString(err.Error() + "\n")
+	}
+	return out.String()
+}

@@ -1,0 +1,238 @@
+package store
+
+import (
+	"bytes"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// tx is one transaction on the items of one slot. Its put and del are the only code that writes the keys of items, so
+// that an item, its feed entry, its deadline and its uniqueness always agree: requests, batches and the reaper
+// are all callers of the same two.
+type tx struct {
+	engine.Txn
+	c   *Container
+	st  *containerState
+	s   *slot
+	now int64
+
+	last    uint64      // the last LSN issued
+	purged  int         // ghosts removed
+	feed    []feedWrite // written by finish, when the last LSN is known
+	changed []entry     // scratch of put and del
+}
+
+type feedWrite struct {
+	lsn   uint64
+	entry feedEntry
+}
+
+// stored is an item as it lies in the store, or as it is about to.
+type stored struct {
+	rid  uint64
+	head header
+	body []byte
+	id   string
+	pk   []byte // ordered encoding of the full partition key
+}
+
+// entry is one key that exists because an item does.
+type entry struct{ key, value []byte }
+
+func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) {
+	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.db.clock.now(), feed: t.feed[:0], changed: t.changed[:0]}
+}
+
+func (t *tx) nextLSN() uint64 {
+	t.last = t.NextLSN(t.s.scope)
+	return t.last
+}
+
+// finish writes the feed entries of the transaction.
+func (t *tx) finish() {
+	for _, f := range t.feed {
+		f.entry.last = t.last
+		t.Set(appendSlotKey(nil, t.s.scope, famFeed, f.lsn), f.entry.append(nil))
+	}
+}
+
+// find looks an item up by its point key. ghost tells that it has expired or was deleted with its whole
+// partition key: it is nobody's item any more, but its keys are still there.
+func (t *tx) find(point []byte) (item *stored, ghost bool, err error) {
+	v, err := t.Get(point)
+	if isAbsent(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	rid, ok := ridOf(v)
+	if !ok {
+		return nil, false, engine.ErrCorrupt
+	}
+	return t.load(rid)
+}
+
+// load reads an item by its rid; nil where there is none.
+func (t *tx) load(rid uint64) (item *stored, ghost bool, err error) {
+	v, err := t.Get(appendSlotKey(nil, t.s.scope, famItem, rid))
+	if isAbsent(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	item, err = t.c.decode(rid, v)
+	if err != nil {
+		return nil, false, err
+	}
+	return item, !t.live(item), nil
+}
+
+// decode reads a stored value whole: besides the header, what the keys of other families are made of.
+func (c *Container) decode(rid uint64, value []byte) (*stored, error) {
+	h, body, err := decodeItem(value)
+	if err != nil {
+		return nil, err
+	}
+	return &stored{
+		rid: rid, head: h, body: body,
+		id: doc.Get(body, idPath).Str(),
+		pk: c.def.Extract(body).appendOrdered(nil),
+	}, nil
+}
+
+func (t *tx) live(item *stored) bool {
+	return !t.st.policy().Expired(item.head.life, t.now) && !t.st.fenced(item.head, func() []byte { return item.pk })
+}
+
+// entries are all keys of an item but its own (d) and its feed entry (f), in no order.
+func (t *tx) entries(dst []entry, item *stored) []entry {
+	cid, epk := t.c.cid, item.head.epk
+	rid := ridValue(item.rid)
+	dst = append(dst, entry{appendPointKey(nil, cid, epk, item.pk, item.id), rid})
+	for n := t.c.def.levels(); n > 0; n-- {
+		e, p := t.c.def.prefix(epk, item.pk, n)
+		dst = append(dst, entry{append(appendPartitionPrefix(nil, cid, famPartition, e, p), rid...), nil})
+	}
+	for i := range t.c.uniques {
+		k := appendUniquePrefix(nil, cid, item.pk, i)
+		dst = append(dst, entry{t.st.spec.UniqueKeys.Values(k, i, item.body), rid})
+	}
+	if k := timeKey(nil, t.s.scope, item); k != nil {
+		dst = append(dst, entry{k, nil})
+	}
+	return dst
+}
+
+// timeKey is the item's key in the index of the reaper; nil for one that never expires.
+func timeKey(dst, scope []byte, item *stored) []byte {
+	switch l := item.head.life; l.Own {
+	case ttl.Never:
+		return nil
+	case ttl.Absent:
+		return appendTimeKey(dst, scope, famWritten, l.TS, item.rid)
+	default:
+		return appendTimeKey(dst, scope, famDeadline, l.TS+int64(l.Own), item.rid)
+	}
+}
+
+// put writes item over old, which is nil for a new item. It gives the item its LSN, and a new one its rid.
+func (t *tx) put(old, item *stored) {
+	item.head.lsn = t.nextLSN()
+	item.head.slot = t.s.number
+	item.head.life.TS = t.now
+	item.head.life.Generation = t.st.policy().Generation
+	var before []entry
+	if old == nil {
+		item.rid = itemRID(t.s.number, item.head.lsn)
+	} else {
+		item.rid = old.rid
+		before = t.entries(t.changed[:0], old)
+		t.dropFeed(old.head.lsn)
+	}
+	n := len(before)
+	all := t.entries(before, item)
+	t.changed = all
+	t.diff(all[:n], all[n:])
+	value := item.head.append(make([]byte, 0, headerFixed+len(item.head.epk)+len(item.body)))
+	t.Set(appendSlotKey(nil, t.s.scope, famItem, item.rid), append(value, item.body...))
+	t.feed = append(t.feed, feedWrite{item.head.lsn, feedEntry{rid: item.rid, ts: t.now, epk: item.head.epk}})
+	t.noteDeadline(item)
+}
+
+// diff writes what changed between an item's old keys and its new ones, deletes before sets.
+func (t *tx) diff(before, after []entry) {
+	for _, b := range before {
+		if !containsEntry(after, b, false) {
+			t.Delete(b.key)
+		}
+	}
+	for _, a := range after {
+		if !containsEntry(before, a, true) {
+			t.Set(a.key, a.value)
+		}
+	}
+}
+
+func containsEntry(in []entry, e entry, values bool) bool {
+	for i := range in {
+		if bytes.Equal(in[i].key, e.key) && (!values || bytes.Equal(in[i].value, e.value)) {
+			return true
+		}
+	}
+	return false
+}
+
+// del removes an item with all its keys. A key that names a rid is only removed where it names this one: the id or
+// the unique key may belong to a younger item.
+func (t *tx) del(item *stored) error {
+	t.changed = t.entries(t.changed[:0], item)
+	for _, e := range t.changed {
+		if e.value != nil {
+			v, err := t.Get(e.key)
+			if err != nil && !isAbsent(err) {
+				return err
+			}
+			if !bytes.Equal(v, e.value) {
+				continue
+			}
+		}
+		t.Delete(e.key)
+	}
+	t.dropFeed(item.head.lsn)
+	t.Delete(appendSlotKey(nil, t.s.scope, famItem, item.rid))
+	return nil
+}
+
+// dropFeed takes the feed entry of a version away that is not the latest any more.
+func (t *tx) dropFeed(lsn uint64) {
+	for i, f := range t.feed {
+		if f.lsn == lsn {
+			t.feed = append(t.feed[:i], t.feed[i+1:]...)
+			return
+		}
+	}
+	t.Delete(appendSlotKey(nil, t.s.scope, famFeed, lsn))
+}
+
+// noteDeadline makes the reaper look again where a key was written below its cursors.
+func (t *tx) noteDeadline(item *stored) {
+	l := item.head.life
+	if l.Own == ttl.Absent && l.TS < t.s.written.second.Load() || l.Own > 0 && l.TS+int64(l.Own) < t.s.deadline.second.Load() {
+		t.s.rescan.Store(true)
+	}
+}
+
+// setSwept records how far a purge has come: the store's time is never behind it.
+func (t *tx) setSwept() {
+	t.Set(sweptKey(t.s.scope), ridValue(uint64(t.now)))
+}
+
+func setFence(t engine.Txn, cid uint32, name string, lsn uint64) {
+	t.Set(fenceKey(cid, name), ridValue(lsn))
+}
+
+func dropFence(t engine.Txn, cid uint32, name string) { t.Delete(fenceKey(cid, name)) }
