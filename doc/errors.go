@@ -11,7 +11,7 @@ type SyntaxError struct {
 }
 
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("doc: invalid JSON at line %d, column %d: %s", e.Line, e.Col, e.Reason)
+	return fmt.Sprintf("invalid JSON at line %d, column %d: %s", e.Line, e.Col, e.Reason)
 }
 
 // DuplicateError tells of an object in which one name occurs twice. Names are compared by what they mean: "a" and
@@ -22,7 +22,7 @@ type DuplicateError struct {
 }
 
 func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("doc: the name %.100q occurs twice in one object (again at offset %d)", e.Name, e.Offset)
+	return fmt.Sprintf("the name %.100q occurs twice in one object (again at offset %d)", e.Name, e.Offset)
 }
 
 // DepthError tells of arrays and objects that are nested too deeply.
@@ -31,7 +31,7 @@ type DepthError struct {
 }
 
 func (e *DepthError) Error() string {
-	return fmt.Sprintf("doc: arrays and objects are nested more than %d levels deep", e.Max)
+	return fmt.Sprintf("arrays and objects are nested more than %d levels deep", e.Max)
 }
 
 // SizeError tells of text that is too long.
@@ -43,7 +43,7 @@ type SizeError struct {
 }
 
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("doc: %d bytes of JSON are more than the %d allowed", e.Size, e.Max)
+	return fmt.Sprintf("%d bytes of JSON are more than the %d allowed", e.Size, e.Max)
 }
 
 // NotObjectError tells of valid JSON that is not an object where only an object can be stored.
@@ -52,7 +52,7 @@ type NotObjectError struct {
 }
 
 func (e *NotObjectError) Error() string {
-	return fmt.Sprintf("doc: a document must be a JSON object, not %s", e.Kind.article())
+	return fmt.Sprintf("a document must be a JSON object, not %s", e.Kind.article())
 }
 
 // PathError tells of a property path that cannot be understood.
@@ -63,7 +63,7 @@ type PathError struct {
 }
 
 func (e *PathError) Error() string {
-	return fmt.Sprintf("doc: invalid path %.200q at offset %d: %s", e.Path, e.Offset, e.Reason)
+	return fmt.Sprintf("invalid path %.200q at offset %d: %s", e.Path, e.Offset, e.Reason)
 }
 
 // EncodingError tells of bytes that AppendOrdered or AppendEscaped cannot have written.
@@ -73,5 +73,5 @@ type EncodingError struct {
 }
 
 func (e *EncodingError) Error() string {
-	return fmt.Sprintf("doc: invalid ordered encoding, %d bytes before its end: %s", e.Left, e.Reason)
+	return fmt.Sprintf("invalid ordered encoding, %d bytes before its end: %s", e.Left, e.Reason)
 }

@@ -329,15 +329,15 @@ func TestNotObject(t *testing.T) {
 
 func TestErrorTexts(t *testing.T) {
 	for want, err := range map[string]error{
-		`doc: invalid JSON at line 2, column 1: '!' where a value should be`:         second(Parse([]byte("\n!"), Limits{})),
-		`doc: the name "a" occurs twice in one object (again at offset 7)`:           second(Parse([]byte(`{"a":1,"a":2}`), Limits{})),
-		`doc: arrays and objects are nested more than 1 levels deep`:                 Valid([]byte(`[[]]`), Limits{MaxDepth: 1}),
-		`doc: 2 bytes of JSON are more than the 1 allowed`:                           second(Parse([]byte(`{}`), Limits{MaxBytes: 1})),
-		`doc: a document must be a JSON object, not an array`:                        second(Parse([]byte(`[]`), Limits{})),
-		`doc: a document must be a JSON object, not a string`:                        second(Parse([]byte(`""`), Limits{})),
-		`doc: a document must be a JSON object, not null`:                            second(Parse([]byte(`null`), Limits{})),
-		`doc: invalid path "a" at offset 0: it must begin with a slash`:              pathErr("a"),
-		`doc: invalid ordered encoding, 1 bytes before its end: a number is cut off`: decodeErr([]byte{tagNumber}),
+		`invalid JSON at line 2, column 1: '!' where a value should be`:         second(Parse([]byte("\n!"), Limits{})),
+		`the name "a" occurs twice in one object (again at offset 7)`:           second(Parse([]byte(`{"a":1,"a":2}`), Limits{})),
+		`arrays and objects are nested more than 1 levels deep`:                 Valid([]byte(`[[]]`), Limits{MaxDepth: 1}),
+		`2 bytes of JSON are more than the 1 allowed`:                           second(Parse([]byte(`{}`), Limits{MaxBytes: 1})),
+		`a document must be a JSON object, not an array`:                        second(Parse([]byte(`[]`), Limits{})),
+		`a document must be a JSON object, not a string`:                        second(Parse([]byte(`""`), Limits{})),
+		`a document must be a JSON object, not null`:                            second(Parse([]byte(`null`), Limits{})),
+		`invalid path "a" at offset 0: it must begin with a slash`:              pathErr("a"),
+		`invalid ordered encoding, 1 bytes before its end: a number is cut off`: decodeErr([]byte{tagNumber}),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)

@@ -241,7 +241,7 @@ func TestUniqueUnderConcurrency(t *testing.T) {
 	for round := range 20 {
 		var won atomic.Int64
 		all(16, func(i int) {
-			body := fmt.Appendf(nil, `{"id":"%d","pk":"x","u":"taken","ttl":1}`, i)
+			body := fmt.Appendf(nil, `{"id":"%d-%d","pk":"x","u":"taken","ttl":1}`, round, i)
 			var err error
 			if i%2 == 0 {
 				_, _, err = b.c.Create(b.ctx, pk("x"), body, store.WriteOptions{})

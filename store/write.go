@@ -213,7 +213,9 @@ func (t *tx) mustFind(p place) (*stored, error) {
 	return item, nil
 }
 
-func itemNotFound() error { return fail(CodeNotFound, "Resource Not Found.") }
+func itemNotFound() error {
+	return fail(CodeNotFound, "Entity with the specified id does not exist in the system.")
+}
 
 // create puts a new item. A ghost that is in the way, by its id or by a unique key, is purged in the same
 // transaction.

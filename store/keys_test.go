@@ -1,0 +1,136 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// TestKeys pins the bytes of every key and value: they are a format on disk. A container is made from its JSON, items
+// are created, replaced and deleted, and all keys of the container are printed as they lie in the store.
+func TestKeys(t *testing.T) {
+	datatest.Walk(t, "testdata/keys", func(t *testing.T, d *datatest.Case) string {
+		clock := ttl.NewManual(time.Unix(1_000_000, 0))
+		e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
+		if err != nil {
+			d.Fatalf("%v", err)
+		}
+		db, err := Open(t.Context(), e, Options{Clock: clock, ManualReaper: true, Ranges: int(d.Int("ranges", 1))})
+		if err != nil {
+			d.Fatalf("%v", err)
+		}
+		defer db.Close()
+		database, err := db.CreateDatabase(t.Context(), "d", Throughput{})
+		if err != nil {
+			d.Fatalf("%v", err)
+		}
+		var c *Container
+		for _, line := range d.Lines() {
+			verb, rest, _ := strings.Cut(line, " ")
+			if c, err = keyStep(t, database, c, clock, verb, rest); err != nil {
+				d.Fatalf("%s: %v", line, err)
+			}
+		}
+		var out strings.Builder
+		err = e.View(t.Context(), func(r engine.Reader) error { return printKeys(&out, r, c) })
+		if err != nil {
+			d.Fatalf("%v", err)
+		}
+		return out.String()
+	})
+}
+
+// keyStep carries out one line of a case; a document's id and partition key come from itself.
+func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, rest string) (*Container, error) {
+	var err error
+	switch verb {
+	case "container":
+		spec, _, perr := ParseContainerSpec([]byte(rest), true)
+		if perr != nil {
+			return nil, perr
+		}
+		return d.CreateContainer(t.Context(), spec, Throughput{})
+	case "wait":
+		clock.Advance(time.Second)
+	case "put":
+		_, _, err = c.Upsert(t.Context(), PartitionKey{}, []byte(rest), WriteOptions{})
+	case "delete":
+		body := []byte(rest)
+		_, err = c.Delete(t.Context(), c.def.Extract(body), doc.Get(body, idPath).Str(), WriteOptions{})
+	case "drop":
+		_, err = c.DeletePartition(t.Context(), c.def.Extract([]byte(rest)))
+	default:
+		err = fmt.Errorf("unknown step %q", verb)
+	}
+	return c, err
+}
+
+// printKeys prints each key of a container as its parts in hexadecimal, and its value.
+func printKeys(out *strings.Builder, r engine.Reader, c *Container) error {
+	it := r.Scan(containerRange(c.cid), false)
+	for it.Next() {
+		k := it.Key()
+		fmt.Fprintf(out, "%x", k[:cidLen])
+		k = k[cidLen:]
+		if k[0] < 0x10 {
+			fmt.Fprintf(out, " %x", k[:2])
+			k = k[2:]
+		}
+		fmt.Fprintf(out, " %c", k[0])
+		family := k[0]
+		for k = k[1:]; len(k) > ridLen && (family == famWritten || family == famDeadline); k = k[ridLen:] {
+			fmt.Fprintf(out, " %x", k[:ridLen])
+		}
+		fmt.Fprintf(out, " %x", k)
+		v := it.Value()
+		if family == famItem {
+			_, body, err := decodeItem(v)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, " = %x %s", v[:len(v)-len(body)], body)
+		} else if len(v) > 0 {
+			fmt.Fprintf(out, " = %x", v)
+		}
+		out.WriteByte('\n')
+	}
+	return it.Close()
+}
+
+func TestEscapedStringsAgree(t *testing.T) {
+	for _, s := range []string{"", "a", "a\x00b", "\x00", "é\x00\x01"} {
+		if a, b := appendEscapedString(nil, s), doc.AppendEscaped(nil, []byte(s)); !bytes.Equal(a, b) {
+			t.Errorf("%q: %x and %x", s, a, b)
+		}
+	}
+}
+
+// TestRIDs pins the text of rids: clients take them apart.
+func TestRIDs(t *testing.T) {
+	const dbid, cid = 0x00439c1e, 0x8b7732d4
+	child := func(n uint64) string { return ridText(childRIDBytes(dbid, cid, n)) }
+	for _, c := range []struct{ got, want string }{
+		{ridText(databaseRIDBytes(dbid)), "HpxDAA=="},
+		{ridText(containerRIDBytes(dbid, cid)), "HpxDAIt3MtQ="},
+		{child(itemRID(0, 1)), "HpxDAIt3MtQBAAAAAAAAAA=="},
+		{child(ridTypeRange<<60 | 1), "HpxDAIt3MtQBAAAAAAAAUA=="},
+		{etagText(0x1234abcd, 0x0fff, 0x28095c1a01da), `"1234abcd-0000-0000-0fff-28095c1a01da"`},
+		{offerRIDText(3), "AwAA"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s, want %s", c.got, c.want)
+		}
+	}
+	if n := itemRID(0xabc, 7); ridSlot(n) != 0xabc || binary.BigEndian.Uint64(ridValue(n)) != n {
+		t.Errorf("rid %x", n)
+	}
+}
