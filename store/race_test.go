@@ -204,6 +204,85 @@ func TestNobodySeesTheDead(t *testing.T) {
 	}
 }
 
+// What one reader has missed no later read finds: not when the default is short for a moment only, not when a
+// partition is deleted, while items are purged below the readers' feet.
+func TestTheDeadStayDead(t *testing.T) {
+	b := newBench(t, `"defaultTtl":1000`, 2)
+	defer b.close()
+	const items = 12
+	partition := func(i int) string { return strconv.Itoa(i % 3) }
+	for round := range 12 {
+		var gone [items]atomic.Bool
+		var over atomic.Bool
+		id := func(i int) string { return fmt.Sprintf("%d-%d", round, i) }
+		for i := range items {
+			body := fmt.Appendf(nil, `{"id":%q,"pk":%q,"i":%d}`, id(i), partition(i), i)
+			if _, _, err := b.c.Create(b.ctx, pk(partition(i)), body, store.WriteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.clock.Advance(5 * time.Second)
+
+		ends := func() {
+			defer over.Store(true)
+			if round%2 == 0 {
+				b.setDefault("5")
+				b.setDefault("1000")
+				return
+			}
+			for i := range 3 {
+				if _, err := b.c.DeletePartition(b.ctx, pk(partition(i))); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		sweeps := func() {
+			for !over.Load() {
+				if _, err := b.db.SweepNow(b.ctx); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		reads := func() {
+			for last := false; !last; {
+				last = over.Load() // one more round when all is over
+				for i := range items {
+					was := gone[i].Load()
+					_, _, err := b.c.Read(b.ctx, pk(partition(i)), id(i), store.ReadOptions{})
+					switch {
+					case is(err, store.CodeNotFound):
+						gone[i].Store(true)
+					case err != nil:
+						t.Error(err)
+					case was || last:
+						t.Errorf("round %d: item %d is back", round, i)
+					}
+				}
+			}
+		}
+		lists := func() {
+			for last := false; !last; {
+				last = over.Load()
+				var was [items]bool
+				for i := range items {
+					was[i] = gone[i].Load()
+				}
+				page, _, err := b.c.List(b.ctx, store.ListOptions{MaxItems: -1})
+				if err != nil {
+					t.Error(err)
+				}
+				for _, it := range page.Items {
+					if i := gjson.GetBytes(it.Body(), "i").Int(); was[i] || last {
+						t.Errorf("round %d: item %d is back in a list", round, i)
+					}
+				}
+			}
+		}
+		jobs := []func(){ends, sweeps, reads, reads, lists}
+		all(len(jobs), func(i int) { jobs[i]() })
+	}
+}
+
 // A ghost has one heir.
 func TestOneCreateOverAGhost(t *testing.T) {
 	b := newBench(t, `"defaultTtl":-1`, 1)

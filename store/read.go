@@ -190,7 +190,7 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 	if !ok || string(b[:8]) != string(containerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
 		return Key{}, badRID(rid)
 	}
-	st, _, err := c.enter()
+	st, now, err := c.enter()
 	if err != nil {
 		return Key{}, err
 	}
@@ -198,15 +198,22 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 	n := binary.LittleEndian.Uint64(b[8:])
 	for _, s := range st.ranges {
 		v, err := c.db.get(ctx, appendSlotKey(nil, s.scope, famItem, n))
-		if isAbsent(err) {
-			continue
+		if err != nil && !isAbsent(err) {
+			return Key{}, wrap(err)
+		}
+		if serr := c.db.settle(ctx, s.scope); serr != nil {
+			return Key{}, serr
 		}
 		if err != nil {
-			return Key{}, wrap(err)
+			continue
 		}
 		item, err := c.decode(n, v)
 		if err != nil {
 			return Key{}, wrap(err)
+		}
+		t := tx{st: st, now: now}
+		if !t.live(item) {
+			break
 		}
 		return Key{Partition: c.def.Extract(item.body), ID: item.id}, nil
 	}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/datatest"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/store"
 )
 
 // TestTimelines plays the golden timelines: what an item does when its second has come, second by second. None
@@ -66,4 +68,18 @@ func play(d *datatest.Case, h metatest.History, open metatest.Opener) string {
 		out.WriteString(err.Error() + "\n")
 	}
 	return out.String()
+}
+
+// A refused ttl is named as the client wrote it.
+func TestInvalidTTLIsNamed(t *testing.T) {
+	b := newBench(t, "", 1)
+	defer b.close()
+	for _, token := range []string{"0", "-10", "null", `"60"`, "1.5", "2147483648", "true", "{}", "[]"} {
+		_, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","ttl":`+token+`}`), store.WriteOptions{})
+		want := "The input ttl '" + token + "' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', " +
+			"or '-1' which means never expire."
+		if e := new(store.Error); !errors.As(err, &e) || e.Code != store.CodeBadRequest || e.Message != want {
+			t.Errorf("ttl %s: %v", token, err)
+		}
+	}
 }

@@ -1,0 +1,35 @@
+// Package metatest writes random histories of a container and compares what a store answers with what a plain map
+// would: the store's rules said a second time, as simply as they can be said.
+//
+// A history is text, one step a line, so that what a failing test prints can be read, cut down by hand and kept as
+// a golden timeline:
+//
+//	timeline kind=v2 ranges=1 default=10 unique
+//	at 10 create a@x ttl=5 u=1 v=1
+//	at 14 replace a@x v=2 if-match=cur
+//	at 19 read a@x
+//	at 20 sweep
+//	at 20 list page=2
+//
+// The parts, in the order in which data flows:
+//
+//   - Generate draws a history from a seed. Its keys, times to live and unique values come from small sets, so that
+//     steps collide; an etag is named by its role (cur, old), so that a history still means something when a
+//     step is taken out of it.
+//   - Mode.Apply puts the axes into the history: sweeps and reopens become steps, the number of ranges a setting.
+//   - Run gives each step to a Subject and to a Twin and compares the two answers, and Shrink cuts a failing
+//     history down.
+//   - Check does all of this for many seeds and all axes.
+//
+// # The twin
+//
+// The Twin has no floors, no generations and no index. It lets its clock pass second by second and marks, in every
+// second, the items that the plain rule says are dead; the mark never goes away. That the store, which keeps two
+// numbers instead, gives the same answers is the point of the exercise.
+//
+// # Names instead of values
+//
+// Etags, rids and LSNs differ from run to run. An answer names them by the order in which they came up (e1, e2, r1),
+// and times by the seconds since the history began. OpenStore, the Subject over package store, keeps what each
+// name stood for and fails where an etag, a rid or an LSN comes to name something else.
+package metatest

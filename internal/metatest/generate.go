@@ -1,0 +1,136 @@
+package metatest
+
+import (
+	"math/rand/v2"
+	"strconv"
+)
+
+// Generate draws a history of n steps. Everything comes from small sets, so that the steps get in each other's way. One
+// history in sixteen is crowded: it begins with more items than a sweep takes at once, or a page holds by itself.
+func Generate(r *rand.Rand, n int) History {
+	g := generator{r: r, config: Config{Ranges: 1,
+		Kind:    pick(r, V2, V2, V1, Hierarchical),
+		Unique:  r.IntN(3) == 0,
+		Default: pick(r, "off", "-1", "2", "5", "10"),
+	}}
+	g.partitions = []string{"x", "x", "y", "none"}
+	if g.config.Kind == Hierarchical {
+		g.partitions = []string{"x/1", "x/1", "x/2", "y"}
+	}
+	h := History{Config: g.config}
+	if g.chance(16) {
+		for i := range 120 {
+			s := Step{At: g.at, Verb: Create, V: strconv.Itoa(-i), U: strconv.Itoa(100 + i),
+				Args: []string{"n" + strconv.Itoa(i) + "@" + pick(r, g.partitions...)}, TTL: pick(r, "", "", "-1", "3", "4", "9", "20")}
+			g.at += 100 * int64(r.IntN(2))
+			h.Steps = append(h.Steps, s)
+		}
+	}
+	for i := range n {
+		h.Steps = append(h.Steps, g.step(i))
+	}
+	return h
+}
+
+type generator struct {
+	r          *rand.Rand
+	config     Config
+	partitions []string
+	at         int64 // milliseconds
+}
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+// chance is true once in n.
+func (g *generator) chance(n int) bool { return g.r.IntN(n) == 0 }
+
+func (g *generator) step(i int) Step {
+	g.at += 1000 * int64(pick(g.r, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 3, g.r.IntN(13)))
+	if g.chance(8) {
+		g.at += 500 // a second has a middle
+	}
+	s := Step{At: g.at, Verb: pick(g.r, Create, Create, Create, Create, Upsert, Upsert, Upsert, Replace, Replace, Replace, Delete, Delete,
+		Read, Read, Read, Read, ReadMany, List, List, Open, Next, Next, Clear, Default, Default, Reindex)}
+	switch s.Verb {
+	case Create, Upsert, Replace:
+		g.document(&s, i)
+	case Delete:
+		s.Args = []string{g.key()}
+		g.preconditions(&s)
+	case Read:
+		s.Args = []string{g.key()}
+		if g.chance(3) {
+			s.IfNoneMatch = pick(g.r, "cur", "cur-bare", "cur-weak", "old", "bogus", "*")
+		}
+	case ReadMany:
+		for _, p := range g.partitions[1:] {
+			s.Args = append(s.Args, "a@"+p, "b@"+p)
+		}
+	case List:
+		g.scope(&s)
+		if s.In == "" && g.chance(3) {
+			s.Range = pick(g.r, g.partitions...)
+		} else if s.In == "" && g.chance(3) {
+			s.EPK = pick(g.r, "05C1D7", "1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF", "20", "3C")
+		}
+	case Open:
+		s.Args = []string{pick(g.r, "one", "two")}
+		g.scope(&s)
+		s.Page = 1 + g.r.IntN(3)
+	case Next:
+		s.Args = []string{pick(g.r, "one", "two")}
+	case Clear:
+		s.Args = []string{pick(g.r, g.partitions...)}
+	case Default:
+		s.Args = []string{pick(g.r, "off", "null", "-1", "-1", strconv.Itoa(1+g.r.IntN(10)), strconv.Itoa(1+g.r.IntN(10)), "0", "-2")}
+	}
+	return s
+}
+
+func (g *generator) key() string {
+	return pick(g.r, "a", "a", "b", "c") + "@" + pick(g.r, g.partitions...)
+}
+
+func (g *generator) document(s *Step, i int) {
+	s.Args = []string{g.key()}
+	s.V = strconv.Itoa(i) // no two writes have the same content
+	switch g.r.IntN(20) {
+	case 0, 1, 2:
+		s.TTL = "-1"
+	case 3, 4, 5, 6, 7, 8, 9, 10, 11:
+		s.TTL = strconv.Itoa(1 + g.r.IntN(10))
+	case 12:
+		s.TTL = pick(g.r, "5.0", "5e0", "2147483647")
+	case 13:
+		s.TTL = pick(g.r, "0", "-2", "null", `"5"`, "1.5", "true", "[]", "{}", "2147483648")
+	}
+	s.U = pick(g.r, "", "null", "1", "1", "2", `"1"`)
+	s.Sys, s.NoKey = g.chance(10), g.chance(6)
+	if s.Verb != Create {
+		g.preconditions(s)
+	}
+	if s.Verb == Upsert && g.chance(8) {
+		s.IfNoneMatch = "*"
+	}
+}
+
+func (g *generator) preconditions(s *Step) {
+	if g.chance(3) {
+		s.IfMatch = pick(g.r, "cur", "cur", "cur-bare", "cur-weak", "old", "bogus", "*")
+	}
+}
+
+func (g *generator) scope(s *Step) {
+	s.Page = g.r.IntN(4)
+	if g.chance(4) {
+		s.U = pick(g.r, "null", "1", "2", `"1"`)
+	}
+	switch g.r.IntN(3) {
+	case 0:
+		s.In = pick(g.r, g.partitions...)
+	case 1:
+		if g.config.Kind == Hierarchical {
+			s.In = pick(g.r, "x/*", "y/*")
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package metatest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// The kinds of partition key that a container of a history can have.
+const (
+	V2           = "v2"   // one path, hashed by version 2
+	V1           = "v1"   // one path, hashed by version 1
+	Hierarchical = "hier" // two paths
+)
+
+// Config is the container of a history.
+type Config struct {
+	Kind    string // V2, V1 or Hierarchical
+	Ranges  int    // partition ranges
+	Unique  bool   // "/u" is unique in a partition
+	Default string // the default time to live that it begins with: a JSON token, or off
+}
+
+func (c Config) paths() []string {
+	if c.Kind == Hierarchical {
+		return []string{"/pk", "/pk2"}
+	}
+	return []string{"/pk"}
+}
+
+// String writes the configuration as the line above a history.
+func (c Config) String() string {
+	s := fmt.Sprintf("timeline kind=%s ranges=%d default=%s", c.Kind, c.Ranges, c.Default)
+	if c.Unique {
+		s += " unique"
+	}
+	return s
+}
+
+// A History is what happened to one container.
+type History struct {
+	Config Config
+	Steps  []Step
+}
+
+// String writes the history a step a line.
+func (h History) String() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, h.Config)
+	for _, s := range h.Steps {
+		fmt.Fprintln(&b, s)
+	}
+	return b.String()
+}
+
+// ParseSteps reads lines of steps; blank lines and lines that begin with '#' are left out. The first step without
+// a moment happens at second 0, any other at the moment of the one before.
+func ParseSteps(text string) ([]Step, error) {
+	var steps []Step
+	var now int64
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		s, err := ParseStep(line, now)
+		if err != nil {
+			return nil, err
+		}
+		now = s.At
+		steps = append(steps, s)
+	}
+	return steps, nil
+}
+
+// How often something happens between the steps of a history.
+const (
+	Never     = "never"
+	Sometimes = "sometimes"
+	Always    = "always" // after every step
+)
+
+// A Mode is one point on the axes that must not change an answer (the ranges change the order of a whole list).
+type Mode struct {
+	Sweep, Reopen string // Never, Sometimes or Always
+	Ranges        int
+}
+
+// Modes are all points on the axes that random histories run at.
+func Modes() (all []Mode) {
+	for _, sweep := range []string{Never, Sometimes, Always} {
+		for _, reopen := range []string{Never, Sometimes} {
+			for _, ranges := range []int{1, 4} {
+				all = append(all, Mode{sweep, reopen, ranges})
+			}
+		}
+	}
+	return all
+}
+
+// Apply puts the mode into the history. Cursors over several ranges are taken out: whether one sees what was
+// inserted behind it into a range that it has left depends on where its pages happened to end.
+func (m Mode) Apply(h History, r *rand.Rand) History {
+	out := History{Config: h.Config}
+	out.Config.Ranges = m.Ranges
+	for _, s := range h.Steps {
+		if s.Verb == Open && m.Ranges > 1 && (s.In == "" || strings.HasSuffix(s.In, "*")) {
+			continue
+		}
+		out.Steps = append(out.Steps, s)
+		if happens(m.Sweep, r) {
+			out.Steps = append(out.Steps, Step{At: s.At, Verb: Sweep})
+		}
+		if happens(m.Reopen, r) {
+			out.Steps = append(out.Steps, Step{At: s.At, Verb: Reopen})
+		}
+	}
+	return out
+}
+
+func happens(when string, r *rand.Rand) bool {
+	return when == Always || when == Sometimes && r.IntN(12) == 0
+}
+
+// Shrink takes steps out of a history as long as fails still says that it fails, large pieces first.
+func Shrink(h History, fails func(History) bool) History {
+	for size := len(h.Steps) / 2; size > 0; size /= 2 {
+		for i := 0; i+size <= len(h.Steps); {
+			less := History{h.Config, slices.Delete(slices.Clone(h.Steps), i, i+size)}
+			if fails(less) {
+				h = less
+			} else {
+				i += size
+			}
+		}
+	}
+	return h
+}

@@ -1,0 +1,185 @@
+package metatest
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A history that was printed and read again is the same history.
+func TestStepsRoundTrip(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		h := Mode{Sweep: Sometimes, Reopen: Sometimes, Ranges: 1}.Apply(Generate(r, 40), r)
+		var text string
+		for _, s := range h.Steps {
+			text += s.String() + "\n"
+		}
+		again, err := ParseSteps(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(h.Steps, again); d != "" {
+			t.Fatalf("seed %d: %s", seed, d)
+		}
+	}
+}
+
+func TestBadSteps(t *testing.T) {
+	for _, line := range []string{"", "at 5", "at noon read a", "fly a", "read", "read a b", "read a colour=red", "list page=two", "sweep a"} {
+		if s, err := ParseStep(line, 0); err == nil {
+			t.Errorf("%q was read as %s", line, s)
+		}
+	}
+}
+
+// Random histories must do everything: each verb, each outcome.
+func TestHistoriesReachEverything(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range uint64(80) {
+		h := Generate(rand.New(rand.NewPCG(seed, 0)), stepsEach)
+		twin := NewTwin(h.Config, func(string) int { return 0 })
+		for _, s := range h.Steps {
+			answer := twin.Do(s)
+			switch {
+			case answer == "":
+			case answer[0] == '[' && answer[len(answer)-1] != ']':
+				answer = "a page"
+			case answer[0] == '[' && len(answer) > 2:
+				answer = "items"
+			case answer[0] == 'e':
+				answer = "an item"
+			case strings.HasPrefix(answer, "created"), strings.HasPrefix(answer, "replaced"):
+				answer, _, _ = strings.Cut(answer, " ")
+			}
+			seen[s.Verb+": "+answer]++
+		}
+	}
+	for _, want := range []string{"create: created", "create: conflict", "create: bad request", "upsert: created", "upsert: replaced",
+		"upsert: conflict", "upsert: precondition failed", "upsert: bad request", "replace: replaced", "replace: not found",
+		"replace: precondition failed", "replace: conflict", "delete: deleted", "delete: not found", "delete: precondition failed",
+		"read: an item", "read: not found", "read: not modified", "readmany: items", "readmany: []", "list: items", "list: []",
+		"open: a page", "open: items", "next: a page", "next: items", "next: no more", "clear: cleared", "default: ok", "default: bad request"} {
+		if seen[want] < 3 {
+			t.Errorf("%q came up %d times", want, seen[want])
+		}
+	}
+}
+
+// twinSubject is a twin as the subject, with something wrong in it.
+type twinSubject struct {
+	*Twin
+	bend  func(*Twin, *Step)         // changes the step before it is done
+	after func(*Twin, Step, *string) // changes the state or the answer afterwards
+}
+
+func (f twinSubject) Do(s Step) (string, error) {
+	if f.bend != nil {
+		f.bend(f.Twin, &s)
+	}
+	answer := f.Twin.Do(s)
+	if f.after != nil {
+		f.after(f.Twin, s, &answer)
+	}
+	return answer, nil
+}
+
+func (f twinSubject) RangeOf(string) int { return 0 }
+func (f twinSubject) Close() error       { return nil }
+
+// The histories are worth something if they find the mistakes that stores are known to make.
+func TestHistoriesFindFaults(t *testing.T) {
+	for name, fault := range map[string]twinSubject{
+		"an item dies a second early": {bend: func(w *Twin, s *Step) {
+			w.pass(s.At / 1000)
+			for _, it := range w.items {
+				it.dead = it.dead || expired(it, w.def, w.now+1)
+			}
+		}},
+		"an item dies a second late": {bend: func(w *Twin, s *Step) {
+			w.pass(s.At / 1000)
+			for _, it := range w.items {
+				it.dead = it.dead && expired(it, w.def, w.now-1)
+			}
+		}},
+		"a ttl of its own is ignored": {bend: func(_ *Twin, s *Step) { s.TTL = "" }},
+		"a default is never changed": {bend: func(_ *Twin, s *Step) {
+			if s.Verb == Default {
+				s.Verb = Reindex
+			}
+		}},
+		"If-Match is ignored":      {bend: func(_ *Twin, s *Step) { s.IfMatch = "" }},
+		"If-None-Match is ignored": {bend: func(_ *Twin, s *Step) { s.IfNoneMatch = "" }},
+		"an old etag passes for the current one": {bend: func(_ *Twin, s *Step) {
+			if s.IfMatch == "old" {
+				s.IfMatch = "cur"
+			}
+		}},
+		"a replace moves an item to the end": {after: func(w *Twin, s Step, answer *string) {
+			if it := w.last(); s.Verb == Replace && it != nil {
+				w.items = append(w.items[1:], w.items[0])
+			}
+		}},
+		"a read restarts the clock": {after: func(w *Twin, s Step, answer *string) {
+			if it := w.find(parseKey(firstArg(s))); s.Verb == Read && it != nil {
+				it.ts = w.now
+			}
+		}},
+		"the dead live again under a longer default": {after: func(w *Twin, s Step, _ *string) {
+			if s.Verb == Default {
+				for _, it := range w.items {
+					it.dead = false
+				}
+				w.mark()
+			}
+		}},
+		"a unique value outlives its item": {after: func(w *Twin, s Step, answer *string) {
+			for _, it := range w.items {
+				if it.dead && w.config.Unique && s.Verb == Create && unique(it.u) == unique(s.U) && it.key.Partition == s.Key().Partition {
+					*answer = "conflict"
+				}
+			}
+		}},
+		"a page begins at the item that the last one ended with": {after: func(w *Twin, s Step, _ *string) {
+			if c := w.cursors[firstArg(s)]; s.Verb == Open && c.after != nil {
+				c.after = &twinItem{rid: c.after.rid - 1}
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(30) {
+				h := Generate(rand.New(rand.NewPCG(seed, 0)), stepsEach)
+				open := func(c Config) (Subject, error) {
+					fault.Twin = NewTwin(c, func(string) int { return 0 })
+					return fault, nil
+				}
+				if Run(h, open) == nil {
+					continue
+				}
+				less := Shrink(h, func(h History) bool { return Run(h, open) != nil })
+				if len(less.Steps) > 8 {
+					t.Errorf("cut down to %d steps only:\n%s", len(less.Steps), less)
+				}
+				return
+			}
+			t.Error("not found by 30 histories")
+		})
+	}
+}
+
+// last is the item inserted last.
+func (w *Twin) last() *twinItem {
+	if len(w.items) == 0 {
+		return nil
+	}
+	return w.items[len(w.items)-1]
+}
+
+func firstArg(s Step) string {
+	if len(s.Args) == 0 {
+		return ""
+	}
+	return s.Args[0]
+}

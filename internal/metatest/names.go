@@ -1,0 +1,76 @@
+package metatest
+
+import (
+	"fmt"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// names are the etags, rids and LSNs that a store has given out, and what each stood for.
+type names struct {
+	etags map[string]*version
+	rids  map[string]int    // in the order in which they came up, from 1
+	lsns  map[string]uint64 // the position of each range
+}
+
+// A version is one content of an item: what an etag stands for, for ever.
+type version struct {
+	n    int
+	key  Key
+	rid  string
+	ts   int64
+	lsn  uint64
+	body string
+}
+
+// learn takes up what a write has returned.
+func (w names) learn(k Key, it store.Item, receipt store.Receipt, body string) error {
+	if old := w.etags[it.ETag()]; old != nil {
+		return fmt.Errorf("the etag %s was given to %s already", it.ETag(), old.key)
+	}
+	if _, ok := w.rids[it.RID()]; !ok {
+		w.rids[it.RID()] = len(w.rids) + 1
+	}
+	for _, old := range w.etags {
+		if old.rid == it.RID() && (old.key != k || old.lsn >= it.LSN()) {
+			return fmt.Errorf("the rid %s is of %s, LSN %d; now of %s, LSN %d", it.RID(), old.key, old.lsn, k, it.LSN())
+		}
+	}
+	w.etags[it.ETag()] = &version{len(w.etags) + 1, k, it.RID(), it.Timestamp(), it.LSN(), body}
+	if receipt.LSN < it.LSN() {
+		return fmt.Errorf("the receipt's LSN %d lies below the item's %d", receipt.LSN, it.LSN())
+	}
+	if _, err := w.known(it); err != nil {
+		return err
+	}
+	return w.moved(receipt, true)
+}
+
+// known returns what the etag of an item stands for, and fails where the item is anything else.
+func (w names) known(it store.Item) (*version, error) {
+	v := w.etags[it.ETag()]
+	if v == nil {
+		return nil, fmt.Errorf("the etag %s was never given out: %s", it.ETag(), it.Body())
+	}
+	now := version{v.n, v.key, it.RID(), it.Timestamp(), it.LSN(), string(it.Body())}
+	if now != *v || it.ID() != v.key.ID {
+		return nil, fmt.Errorf("the etag %s stood for %+v, now %s for %+v", it.ETag(), *v, it.ID(), now)
+	}
+	return v, rendered(it)
+}
+
+// moved checks that the position of a range never goes back, and moves with a write.
+func (w names) moved(receipt store.Receipt, written bool) error {
+	last := w.lsns[receipt.Range]
+	if receipt.Range == "" {
+		return nil // several ranges, or none
+	}
+	if receipt.LSN < last || written && receipt.LSN == last {
+		return fmt.Errorf("range %s was at LSN %d, now it is at %d", receipt.Range, last, receipt.LSN)
+	}
+	w.lsns[receipt.Range] = receipt.LSN
+	if receipt.Charge <= 0 {
+		return fmt.Errorf("an operation on range %s that is done cost %v RU", receipt.Range, receipt.Charge)
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package metatest
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+var seedFlag = flag.Uint64("histories.seed", 0, "run the random history of this seed alone, in every mode")
+
+// A Subject is what a history is tried on.
+type Subject interface {
+	// Do answers a step in the words of Twin.Do. An error says that something is wrong whatever the answer: an etag
+	// that names two contents, a body that is not the one written.
+	Do(Step) (string, error)
+	// RangeOf is the position of the partition range that holds a partition.
+	RangeOf(partition string) int
+	// Close lets the store check itself and closes it.
+	Close() error
+}
+
+// Opener makes an empty Subject with one container.
+type Opener func(Config) (Subject, error)
+
+// A Mismatch is a step that was answered wrongly.
+type Mismatch struct {
+	Step      Step
+	Got, Want string
+	Err       error // where the subject is at odds with itself
+}
+
+func (m *Mismatch) Error() string {
+	if m.Err != nil {
+		return fmt.Sprintf("%s: %v", m.Step, m.Err)
+	}
+	return fmt.Sprintf("%s\n  got  %s\n  want %s", m.Step, m.Got, m.Want)
+}
+
+// Run tries a history and returns the first step at which the subject and the twin part, or the error of opening
+// or closing.
+func Run(h History, open Opener) error {
+	sub, err := open(h.Config)
+	if err != nil {
+		return err
+	}
+	err = run(h, sub)
+	if closing := sub.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+func run(h History, sub Subject) error {
+	twin := NewTwin(h.Config, sub.RangeOf)
+	for _, s := range h.Steps {
+		want := twin.Do(s)
+		got, err := sub.Do(s)
+		if err != nil || got != want {
+			return &Mismatch{s, got, want, err}
+		}
+	}
+	return nil
+}
+
+// Check runs random histories, each in a few of the modes, which go around, so that all modes and all kinds of
+// container meet. On a failure it prints the seed and the history, cut down.
+func Check(t *testing.T, modes []Mode, open Opener) {
+	t.Helper()
+	if *seedFlag != 0 {
+		for _, m := range modes {
+			checkSeed(t, *seedFlag, m, open)
+		}
+		return
+	}
+	first := firstSeed()
+	for i := range uint64(histories) {
+		for k := range modesEach {
+			if checkSeed(t, first+i, modes[(int(i)*modesEach+k)%len(modes)], open); t.Failed() {
+				return // one history says enough
+			}
+		}
+	}
+}
+
+func checkSeed(t *testing.T, seed uint64, m Mode, open Opener) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 0))
+	h := m.Apply(Generate(r, stepsEach), r)
+	if err := Run(h, open); err != nil {
+		h = Shrink(h, func(h History) bool { return Run(h, open) != nil })
+		t.Errorf("a history went wrong (-histories.seed=%d, %+v):\n%v\nfirst seen at: %v\n\ncut down:\n%s", seed, m, Run(h, open), err, h)
+	}
+}

@@ -1,0 +1,220 @@
+package metatest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Key names an item: its id, and the name of its partition (see components for what a name stands for).
+type Key struct{ ID, Partition string }
+
+// HomePartition is the partition of a key that is written without one.
+const HomePartition = "p"
+
+// String writes the key as id, or id@partition.
+func (k Key) String() string {
+	if k.Partition == HomePartition {
+		return k.ID
+	}
+	return k.ID + "@" + k.Partition
+}
+
+func parseKey(s string) Key {
+	id, partition, ok := strings.Cut(s, "@")
+	if !ok {
+		partition = HomePartition
+	}
+	return Key{id, partition}
+}
+
+// The verbs of a step and what stands behind them.
+const (
+	Create   = "create"   // key
+	Upsert   = "upsert"   // key
+	Replace  = "replace"  // key
+	Delete   = "delete"   // key
+	Read     = "read"     // key
+	ReadMany = "readmany" // keys
+	List     = "list"     // everything in a scope, fetched in pages
+	Open     = "open"     // name of a cursor: the first page of a scope
+	Next     = "next"     // name of a cursor: its next page
+	Clear    = "clear"    // partition: delete all items in it
+	Default  = "default"  // off, null or a JSON token: the container's default time to live
+	Reindex  = "reindex"  // replace the container, its time to live untouched
+	Sweep    = "sweep"    // purge everything that is due
+	Reopen   = "reopen"   // close the store and open it again
+)
+
+// A Step is one operation at one moment.
+type Step struct {
+	At   int64    // milliseconds since the history began
+	Verb string   // one of the verbs above
+	Args []string // keys, the name of a cursor, a partition, a default: what the verb says
+
+	// A document: JSON tokens; empty is absent. A list with U is a query for the items in which "u" is that.
+	TTL, U, V string
+	Extra     string // one more property, name:token
+	Sys       bool   // system properties are sent along, with nonsense in them
+	NoKey     bool   // the partition key is not given
+
+	// Preconditions: cur (the etag that the last write of this key returned), cur-bare (without its quotes), cur-weak,
+	// old (the one before), bogus, *, or empty.
+	IfMatch, IfNoneMatch string
+
+	// The scope of a list; at most one is set. In is a partition, or a prefix of a hierarchical key ("x/*");
+	// Range is the range that holds this partition; EPK cuts the container in two, which are listed one after the other.
+	In, Range, EPK string
+	Page           int // items a page; 0 is the store's own size
+}
+
+// Key is the first argument of a step about one item.
+func (s Step) Key() Key { return parseKey(s.Args[0]) }
+
+var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}, Delete: {1, 1}, Read: {1, 1}, ReadMany: {1, 100},
+	List: {0, 0}, Open: {1, 1}, Next: {1, 1}, Clear: {1, 1}, Default: {1, 1}, Reindex: {0, 0}, Sweep: {0, 0}, Reopen: {0, 0}}
+
+// options are the fields of a step that are written name=value.
+func (s *Step) options() []option {
+	return []option{{"ttl", &s.TTL}, {"u", &s.U}, {"v", &s.V}, {"extra", &s.Extra}, {"if-match", &s.IfMatch},
+		{"if-none-match", &s.IfNoneMatch}, {"in", &s.In}, {"range", &s.Range}, {"epk", &s.EPK}}
+}
+
+type option struct {
+	name  string
+	value *string
+}
+
+// String writes the step as ParseStep reads it.
+func (s Step) String() string {
+	var b strings.Builder
+	b.WriteString("at " + strconv.FormatFloat(float64(s.At)/1000, 'f', -1, 64) + " " + s.Verb)
+	for _, a := range s.Args {
+		b.WriteString(" " + a)
+	}
+	for _, o := range s.options() {
+		if *o.value != "" {
+			b.WriteString(" " + o.name + "=" + *o.value)
+		}
+	}
+	if s.Page != 0 {
+		b.WriteString(" page=" + strconv.Itoa(s.Page))
+	}
+	if s.Sys {
+		b.WriteString(" sys")
+	}
+	if s.NoKey {
+		b.WriteString(" nokey")
+	}
+	return b.String()
+}
+
+// A SyntaxError says which line is not a step.
+type SyntaxError struct{ Line, Reason string }
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%q: %s", e.Line, e.Reason) }
+
+// ParseStep reads "[at SECONDS] verb args...". Without "at" the step happens at the moment now (milliseconds).
+func ParseStep(line string, now int64) (Step, error) {
+	s := Step{At: now}
+	words := strings.Fields(line)
+	if len(words) > 1 && words[0] == "at" {
+		sec, err := strconv.ParseFloat(words[1], 64)
+		if err != nil {
+			return s, &SyntaxError{line, "the moment is not a number of seconds"}
+		}
+		s.At, words = int64(sec*1000+0.5), words[2:]
+	}
+	if len(words) == 0 {
+		return s, &SyntaxError{line, "no verb"}
+	}
+	s.Verb = words[0]
+	for _, w := range words[1:] {
+		if err := s.word(line, w); err != nil {
+			return s, err
+		}
+	}
+	if n, ok := argCount[s.Verb]; !ok || len(s.Args) < n[0] || len(s.Args) > n[1] {
+		return s, &SyntaxError{line, "unknown verb or wrong number of arguments"}
+	}
+	return s, nil
+}
+
+func (s *Step) word(line, w string) error {
+	name, value, isOption := strings.Cut(w, "=")
+	switch {
+	case w == "sys":
+		s.Sys = true
+	case w == "nokey":
+		s.NoKey = true
+	case !isOption:
+		s.Args = append(s.Args, w)
+	case name == "page":
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return &SyntaxError{line, "page is not a number"}
+		}
+		s.Page = n
+	default:
+		opts := s.options()
+		i := slices.IndexFunc(opts, func(o option) bool { return o.name == name })
+		if i < 0 {
+			return &SyntaxError{line, "unknown option " + name}
+		}
+		*opts[i].value = value
+	}
+	return nil
+}
+
+// components are the JSON tokens of a partition's key: none is undefined (an empty token), null, true, false and
+// numbers are themselves, anything else is a string. In a hierarchical container the name is cut at its
+// slashes and filled up with undefined; a prefix ("x/*") is not.
+func (c Config) components(partition string) []string {
+	parts := []string{partition}
+	if c.Kind == Hierarchical {
+		prefix, isPrefix := strings.CutSuffix(partition, "/*")
+		parts = strings.Split(prefix, "/")
+		for !isPrefix && len(parts) < len(c.paths()) {
+			parts = append(parts, "none")
+		}
+	}
+	for i, p := range parts {
+		parts[i] = token(p)
+	}
+	return parts
+}
+
+func token(name string) string {
+	if _, err := strconv.ParseFloat(name, 64); err == nil {
+		return name
+	}
+	switch name {
+	case "none":
+		return ""
+	case "null", "true", "false":
+		return name
+	}
+	return strconv.Quote(name)
+}
+
+// body is the document of a step as the store gives it back: compact, without system properties.
+func (c Config) body(s Step) string {
+	b := []byte(`{"id":` + strconv.Quote(s.Key().ID))
+	member := func(name, token string) {
+		if token != "" {
+			b = append(b, ',')
+			b = append(strconv.AppendQuote(b, name), ':')
+			b = append(b, token...)
+		}
+	}
+	for i, t := range c.components(s.Key().Partition) {
+		member(c.paths()[i][1:], t)
+	}
+	member("ttl", s.TTL)
+	member("u", s.U)
+	member("v", s.V)
+	name, tok, _ := strings.Cut(s.Extra, ":")
+	member(name, tok)
+	return string(append(b, '}'))
+}

@@ -1,0 +1,201 @@
+package metatest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// began is second 0 of every history.
+const began = 1_700_000_000
+
+// OpenStore makes the Subject over package store: a database with one container. openEngine is called once, and again by
+// each Reopen after the store has been closed; then it must find the data there.
+func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, error) {
+	s := &subject{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)), ctx: context.Background(),
+		names: names{etags: map[string]*version{}, rids: map[string]int{}, lsns: map[string]uint64{}},
+		last:  map[Key][2]string{}, cursors: map[string]*position{}, ranges: map[string]int{}, def: c.Default}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	if err := s.create(); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	return s, nil
+}
+
+// A subject is a store with one container, and what the test has learned from its answers.
+type subject struct {
+	config     Config
+	openEngine func() (engine.Engine, error)
+	ctx        context.Context
+	clock      *ttl.Virtual
+	db         *store.DB
+	c          *store.Container
+
+	names
+	last    map[Key][2]string // the etags that the last two writes of a key returned
+	cursors map[string]*position
+	ranges  map[string]int // where a partition's range stands
+	def     string         // the default time to live in force
+	indexed bool           // which of two indexing policies is
+}
+
+type position struct {
+	scope        Step
+	continuation string
+}
+
+func (s *subject) open() error {
+	s.db = nil
+	e, err := s.openEngine()
+	if err != nil {
+		return err
+	}
+	s.db, err = store.Open(s.ctx, e, store.Options{Clock: s.clock, Ranges: s.config.Ranges, ManualReaper: true})
+	return err
+}
+
+func (s *subject) create() error {
+	d, err := s.db.CreateDatabase(s.ctx, "db", store.Throughput{})
+	if err != nil {
+		return err
+	}
+	spec, err := s.spec(s.def)
+	if err != nil {
+		return err
+	}
+	if s.c, err = d.CreateContainer(s.ctx, spec, store.Throughput{}); err != nil {
+		return err
+	}
+	if n := len(s.c.Ranges().Ranges); n != s.config.Ranges {
+		return fmt.Errorf("the container has %d ranges, not %d", n, s.config.Ranges)
+	}
+	return nil
+}
+
+// spec is the container as a client would send it.
+func (s *subject) spec(def string) (store.ContainerSpec, error) {
+	kind := map[string]string{V1: `"kind":"Hash","version":1`, V2: `"kind":"Hash","version":2`, Hierarchical: `"kind":"MultiHash","version":2`}
+	text := `{"id":"c","partitionKey":{"paths":["` + strings.Join(s.config.paths(), `","`) + `"],` + kind[s.config.Kind] + `}`
+	if def != "off" {
+		text += `,"defaultTtl":` + def
+	}
+	if s.config.Unique {
+		text += `,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`
+	}
+	if s.indexed {
+		text += `,"indexingPolicy":{"includedPaths":[{"path":"/v/?"}],"excludedPaths":[{"path":"/*"}]}`
+	}
+	spec, _, err := store.ParseContainerSpec([]byte(text+"}"), true)
+	return spec, err
+}
+
+func (s *subject) replaceContainer(def string) string {
+	spec, err := s.spec(def)
+	if err != nil {
+		return store.ErrorCode(err).String()
+	}
+	d, err := s.db.Database("db")
+	if err != nil {
+		return err.Error()
+	}
+	if s.c, err = d.ReplaceContainer(s.ctx, "c", spec, store.WriteOptions{}); err != nil {
+		return store.ErrorCode(err).String()
+	}
+	s.def = def
+	return "ok"
+}
+
+func (s *subject) reopen() error {
+	if err := s.db.Close(); err != nil {
+		return err
+	}
+	if err := s.open(); err != nil {
+		return err
+	}
+	d, err := s.db.Database("db")
+	if err != nil {
+		return err
+	}
+	s.c, err = d.Container("c")
+	return err
+}
+
+// Close lets the store check itself, in the state in which it is and after a sweep, and closes it.
+func (s *subject) Close() error {
+	if s.db == nil {
+		return nil // a reopen has failed, and was reported
+	}
+	return errors.Join(s.check(), s.swept(), s.check(), s.db.Close())
+}
+
+func (s *subject) check() error {
+	var found []error
+	err := s.db.Check(s.ctx, func(err error) bool {
+		found = append(found, fmt.Errorf("check: %w", err))
+		return len(found) < 5
+	})
+	return errors.Join(append(found, err)...)
+}
+
+// swept proves that a sweep takes nothing away that could be seen, and leaves nothing for a second sweep to do.
+func (s *subject) swept() error {
+	before, err := s.list(Step{})
+	if err != nil {
+		return err
+	}
+	if _, err := s.db.SweepNow(s.ctx); err != nil {
+		return err
+	}
+	again, err1 := s.db.SweepNow(s.ctx)
+	after, err2 := s.list(Step{})
+	usage, err3 := s.c.Usage(s.ctx)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	switch live := int64(strings.Count(after, ":e")); {
+	case again != 0:
+		return fmt.Errorf("a second sweep purged %d items", again)
+	case before != after:
+		return fmt.Errorf("a sweep changed a list from %s to %s", before, after)
+	case usage.Documents != live:
+		return fmt.Errorf("after a sweep usage counts %d documents, %d are alive", usage.Documents, live)
+	}
+	return nil
+}
+
+// RangeOf asks the store which range answers for a partition.
+func (s *subject) RangeOf(partition string) int {
+	if at, ok := s.ranges[partition]; ok {
+		return at
+	}
+	id := s.rangeID(partition)
+	for i, r := range s.c.Ranges().Ranges {
+		if r.ID == id {
+			s.ranges[partition] = i
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *subject) rangeID(partition string) string {
+	_, receipt, _ := s.c.Read(s.ctx, s.partitionKey(partition), "an id that nobody uses", store.ReadOptions{})
+	return receipt.Range
+}
+
+func (s *subject) partitionKey(partition string) store.PartitionKey {
+	var values []doc.Value
+	for _, token := range s.config.components(partition) {
+		values = append(values, doc.Of([]byte(token)))
+	}
+	return store.NewPartitionKey(values...)
+}

@@ -1,0 +1,294 @@
+package metatest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// Do answers one step.
+func (s *subject) Do(step Step) (string, error) {
+	s.clock.Set(time.Unix(began, 0).Add(time.Duration(step.At) * time.Millisecond))
+	switch step.Verb {
+	case Create, Upsert, Replace:
+		return s.write(step)
+	case Delete:
+		return s.delete(step)
+	case Read:
+		return s.read(step)
+	case ReadMany:
+		return s.readMany(step)
+	case List:
+		return s.list(step)
+	case Open:
+		s.cursors[step.Args[0]] = &position{scope: step}
+		return s.page(s.cursors[step.Args[0]], "")
+	case Next:
+		p := s.cursors[step.Args[0]]
+		if p == nil || p.continuation == "" {
+			return "no more", nil
+		}
+		return s.page(p, p.continuation)
+	case Clear:
+		_, err := s.c.DeletePartition(s.ctx, s.partitionKey(step.Args[0]))
+		return answer("cleared", err), nil
+	case Default:
+		return s.replaceContainer(step.Args[0]), nil
+	case Reindex:
+		s.indexed = !s.indexed
+		return s.replaceContainer(s.def), nil
+	case Sweep:
+		_, err := s.db.SweepNow(s.ctx)
+		return "", err
+	case Reopen:
+		return "", s.reopen()
+	}
+	return "", &SyntaxError{step.String(), "the verb is not known here"}
+}
+
+// answer is the outcome of an operation in words: done, or the error's code.
+func answer(done string, err error) string {
+	if err != nil {
+		return store.ErrorCode(err).String()
+	}
+	return done
+}
+
+// condition is the etag that a role stands for (see Step.IfMatch), as a client would send it.
+func (s *subject) condition(k Key, role string) string {
+	const bogus = `"00000000-0000-0000-0000-0000deadbeef"`
+	etag, form, _ := strings.Cut(role, "-")
+	switch {
+	case etag == "cur" && s.last[k][0] != "":
+		etag = s.last[k][0]
+	case etag == "old" && s.last[k][1] != "":
+		etag = s.last[k][1]
+	case etag != "" && etag != "*":
+		etag = bogus
+	}
+	switch form {
+	case "bare":
+		return strings.Trim(etag, `"`)
+	case "weak":
+		return "W/" + etag
+	}
+	return etag
+}
+
+func (s *subject) write(step Step) (string, error) {
+	k := step.Key()
+	o := store.WriteOptions{IfMatch: s.condition(k, step.IfMatch), IfNoneMatch: s.condition(k, step.IfNoneMatch)}
+	var pk store.PartitionKey
+	if !step.NoKey {
+		pk = s.partitionKey(k.Partition)
+	}
+	body := s.config.body(step)
+	sent := []byte(body)
+	if step.Sys {
+		sent = []byte(`{ "_etag" : "mine", "_ts": 1, "_rid":"AAAA", ` + "\n" + `"_self":"", "_attachments":null, ` + body[1:])
+	}
+	var it store.Item
+	var receipt store.Receipt
+	var err error
+	done := "created"
+	switch step.Verb {
+	case Create:
+		it, receipt, err = s.c.Create(s.ctx, pk, sent, o)
+	case Upsert:
+		it, receipt, err = s.c.Upsert(s.ctx, pk, sent, o)
+		if !receipt.Inserted {
+			done = "replaced"
+		}
+	case Replace:
+		it, receipt, err = s.c.Replace(s.ctx, pk, k.ID, sent, o)
+		done = "replaced"
+	}
+	if err != nil {
+		return answer("", err), s.failed(err)
+	}
+	if err := s.learn(k, it, receipt, body); err != nil {
+		return "", err
+	}
+	s.last[k] = [2]string{it.ETag(), s.last[k][0]}
+	return fmt.Sprintf("%s e%d r%d ts=%d", done, s.etags[it.ETag()].n, s.rids[it.RID()], it.Timestamp()-began), nil
+}
+
+func (s *subject) delete(step Step) (string, error) {
+	k := step.Key()
+	receipt, err := s.c.Delete(s.ctx, s.partitionKey(k.Partition), k.ID, store.WriteOptions{IfMatch: s.condition(k, step.IfMatch)})
+	if err != nil {
+		return answer("", err), s.failed(err)
+	}
+	return "deleted", s.moved(receipt, true)
+}
+
+func (s *subject) read(step Step) (string, error) {
+	k := step.Key()
+	pk := s.partitionKey(k.Partition)
+	it, receipt, err := s.c.Read(s.ctx, pk, k.ID, store.ReadOptions{IfNoneMatch: s.condition(k, step.IfNoneMatch)})
+	if v := s.etags[s.last[k][0]]; v != nil && err != nil && store.ErrorCode(err) == store.CodeNotFound {
+		if at, err := s.c.ResolveRID(s.ctx, v.rid); store.ErrorCode(err) != store.CodeNotFound {
+			return "", fmt.Errorf("the item is not there, but its rid %s leads to %s (%v)", v.rid, at.ID, err)
+		}
+	}
+	if err != nil {
+		return answer("", err), s.failed(err)
+	}
+	v, err := s.known(it)
+	if err != nil {
+		return "", err
+	}
+	if at, err := s.c.ResolveRID(s.ctx, it.RID()); err != nil || at.ID != k.ID || at.Partition.String() != pk.String() {
+		return "", fmt.Errorf("rid %s leads to %s in %s (%v)", it.RID(), at.ID, at.Partition, err)
+	}
+	return fmt.Sprintf("e%d r%d ts=%d %s", v.n, s.rids[it.RID()], it.Timestamp()-began, it.Body()), s.moved(receipt, false)
+}
+
+func (s *subject) readMany(step Step) (string, error) {
+	var keys []store.Key
+	for _, a := range step.Args {
+		k := parseKey(a)
+		keys = append(keys, store.Key{Partition: s.partitionKey(k.Partition), ID: k.ID})
+	}
+	items, _, err := s.c.ReadMany(s.ctx, keys, store.ReadOptions{})
+	if err != nil {
+		return answer("", err), nil
+	}
+	return s.labels(items)
+}
+
+// labels writes items as the twin does.
+func (s *subject) labels(items []store.Item) (string, error) {
+	words := make([]string, len(items))
+	for i, it := range items {
+		v, err := s.known(it)
+		if err != nil {
+			return "", err
+		}
+		words[i] = v.key.String() + ":e" + strconv.Itoa(v.n)
+	}
+	return "[" + strings.Join(words, " ") + "]", nil
+}
+
+// scope is the scope of a list.
+func (s *subject) scope(step Step) store.Scope {
+	var scope store.Scope
+	if step.In != "" {
+		scope.Partition = s.partitionKey(step.In)
+	}
+	if step.Range != "" {
+		scope.Range = s.rangeID(step.Range)
+	}
+	return scope
+}
+
+func (s *subject) list(step Step) (string, error) {
+	if step.EPK != "" {
+		return s.listHalves(step)
+	}
+	items, _, err := s.drain(step, s.scope(step), 0, "")
+	if err != nil {
+		return answer("", err), nil
+	}
+	return s.labels(items)
+}
+
+// listHalves lists the container on both sides of an effective partition key.
+func (s *subject) listHalves(step Step) (string, error) {
+	low, _, err1 := s.drain(step, store.Scope{MaxEPK: step.EPK}, 0, "")
+	high, _, err2 := s.drain(step, store.Scope{MinEPK: step.EPK}, 0, "")
+	if err := errors.Join(err1, err2); err != nil {
+		return answer("", err), nil
+	}
+	items := append(low, high...)
+	sort.Slice(items, func(i, j int) bool { return s.rids[items[i].RID()] < s.rids[items[j].RID()] })
+	return s.labels(items)
+}
+
+// page fetches the next page of a cursor: as many items as it wants, where they exist.
+func (s *subject) page(p *position, from string) (string, error) {
+	items, next, err := s.drain(p.scope, s.scope(p.scope), p.scope.Page, from)
+	if err != nil {
+		return answer("", err), nil
+	}
+	p.continuation = next
+	text, err := s.labels(items)
+	if next != "" {
+		text += " more"
+	}
+	return text, err
+}
+
+// drain fetches pages of at most step.Page items until there are want items (0: all there are). It checks the rules
+// of pages: none is longer than asked for, one that is full carries a continuation, and a shorter one without
+// a continuation is the last.
+func (s *subject) drain(step Step, scope store.Scope, want int, from string) (items []store.Item, next string, err error) {
+	fetch := s.c.List
+	if step.U != "" {
+		fetch = func(ctx context.Context, o store.ListOptions) (store.Page, store.Receipt, error) {
+			u := []store.Parameter{{Name: "@u", Value: doc.Of([]byte(step.U))}}
+			return s.c.Query(ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.u = @u", Parameters: u, ListOptions: o})
+		}
+	}
+	for next = from; ; {
+		o := store.ListOptions{Scope: scope, MaxItems: step.Page, Continuation: next}
+		if want > 0 {
+			o.MaxItems = want - len(items)
+		}
+		page, receipt, err := fetch(s.ctx, o)
+		if err != nil {
+			return nil, "", err
+		}
+		if err := s.moved(receipt, false); err != nil {
+			return nil, "", err
+		}
+		if n := len(page.Items); o.MaxItems > 0 && (n > o.MaxItems || n == o.MaxItems && page.Continuation == "") {
+			return nil, "", fmt.Errorf("a page of at most %d items holds %d, continuation %q", o.MaxItems, n, page.Continuation)
+		}
+		if page.Continuation != "" && page.Continuation == next {
+			return nil, "", fmt.Errorf("a page continues at itself: %q", next)
+		}
+		items, next = append(items, page.Items...), page.Continuation
+		if next == "" || want > 0 && len(items) == want {
+			return items, next, nil
+		}
+	}
+}
+
+// failed tells whether an error is a proper refusal.
+func (s *subject) failed(err error) error {
+	var typed *store.Error
+	if !errors.As(err, &typed) {
+		return fmt.Errorf("the error is not typed: %w", err)
+	}
+	if typed.Code == store.CodeInternal || typed.Message == "" && typed.Code != store.CodeNotModified {
+		return err
+	}
+	return nil
+}
+
+// rendered checks that an item, written out, carries its own system properties and nobody else's.
+func rendered(it store.Item) error {
+	text := it.AppendJSON(nil)
+	if !gjson.ValidBytes(text) {
+		return fmt.Errorf("not JSON: %s", text)
+	}
+	for name, want := range map[string]string{"id": it.ID(), "_etag": it.ETag(), "_rid": it.RID()} {
+		if got := gjson.GetBytes(text, name).String(); got != want {
+			return fmt.Errorf("%s is %q, not %q: %s", name, got, want, text)
+		}
+	}
+	if got := gjson.GetBytes(text, "_ts").Int(); got != it.Timestamp() || strings.Count(string(text), `"_ts"`) != 1 {
+		return fmt.Errorf("_ts is not %d alone: %s", it.Timestamp(), text)
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+package metatest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// A Twin answers the steps of a history as a store must. It states the rules and nothing else: every search is a
+// walk over all items, and time passes a second at a time.
+type Twin struct {
+	config  Config
+	rangeOf func(partition string) int
+	now     int64 // seconds since the history began
+	def     int64 // the default time to live: 0 is off, -1 never
+	items   []*twinItem
+	etags   int
+	rids    int
+	cursors map[string]*cursor
+}
+
+type twinItem struct {
+	key  Key
+	etag int
+	rid  int // also the order of insertion
+	ts   int64
+	own  int64  // 0 absent, -1 never
+	u    string // JSON token, empty where it is missing
+	body string
+	dead bool // once and for all
+}
+
+// A cursor stands behind the last item that it returned.
+type cursor struct {
+	scope Step
+	after *twinItem
+	done  bool
+}
+
+// NewTwin returns the twin of an empty container. rangeOf tells the position of the range that holds a partition:
+// lists come range by range.
+func NewTwin(c Config, rangeOf func(partition string) int) *Twin {
+	def, _ := parseDefault(c.Default)
+	return &Twin{config: c, rangeOf: rangeOf, def: def, cursors: map[string]*cursor{}}
+}
+
+// expired is the rule for one moment, with the default that is in force in it.
+func expired(it *twinItem, def, now int64) bool {
+	switch {
+	case it.own == -1:
+		return false
+	case it.own > 0:
+		return def != 0 && it.ts+it.own <= now
+	}
+	return def > 0 && it.ts+def <= now
+}
+
+// pass lets the clock reach second to; it never runs backwards. Of a very long time only the last second is looked
+// at: while the default stays as it is, the rule lets nothing live again by itself.
+func (w *Twin) pass(to int64) {
+	if to-w.now > 10_000 {
+		w.now = to - 1
+	}
+	for w.now < to {
+		w.now++
+		w.mark()
+	}
+}
+
+func (w *Twin) mark() {
+	for _, it := range w.items {
+		if expired(it, w.def, w.now) {
+			it.dead = true
+		}
+	}
+}
+
+// Do answers one step.
+func (w *Twin) Do(s Step) string {
+	w.pass(s.At / 1000)
+	switch s.Verb {
+	case Create, Upsert, Replace:
+		return w.write(s)
+	case Delete:
+		return w.delete(s)
+	case Read:
+		return w.read(s)
+	case ReadMany:
+		return w.readMany(s)
+	case List:
+		return labels(w.inScope(s))
+	case Open:
+		w.cursors[s.Args[0]] = &cursor{scope: s}
+		return w.next(s.Args[0])
+	case Next:
+		return w.next(s.Args[0])
+	case Clear:
+		w.items = slices.DeleteFunc(w.items, func(it *twinItem) bool { return it.key.Partition == s.Args[0] })
+		return "cleared"
+	case Default:
+		def, ok := parseDefault(s.Args[0])
+		if !ok {
+			return store.CodeBadRequest.String()
+		}
+		w.def = def
+		w.mark()
+		return "ok"
+	case Reindex:
+		return "ok"
+	}
+	return "" // a sweep and a reopen change nothing
+}
+
+func (w *Twin) find(k Key) *twinItem {
+	for _, it := range w.items {
+		if !it.dead && it.key == k {
+			return it
+		}
+	}
+	return nil
+}
+
+// holds tells whether a precondition names the etag of it, which is there.
+func holds(condition string) bool {
+	return condition == "*" || strings.HasPrefix(condition, "cur")
+}
+
+func (w *Twin) write(s Step) string {
+	own, ok := parseTTL(s.TTL)
+	if !ok {
+		return store.CodeBadRequest.String()
+	}
+	it := w.find(s.Key())
+	switch {
+	case s.Verb == Create && it != nil:
+		return store.CodeConflict.String()
+	case s.Verb == Replace && it == nil:
+		return store.CodeNotFound.String()
+	case s.Verb == Upsert && it != nil && s.IfNoneMatch == "*",
+		s.Verb != Create && it != nil && s.IfMatch != "" && !holds(s.IfMatch):
+		return store.CodePreconditionFailed.String()
+	case w.taken(s):
+		return store.CodeConflict.String()
+	}
+	done := "replaced"
+	if it == nil {
+		done = "created"
+		w.rids++
+		it = &twinItem{key: s.Key(), rid: w.rids}
+		w.items = append(w.items, it)
+	}
+	w.etags++
+	it.etag, it.ts, it.own, it.u, it.body = w.etags, w.now, own, s.U, w.config.body(s)
+	return fmt.Sprintf("%s e%d r%d ts=%d", done, it.etag, it.rid, it.ts)
+}
+
+// taken tells whether another item of the partition has the unique value of s.
+func (w *Twin) taken(s Step) bool {
+	return w.config.Unique && slices.ContainsFunc(w.items, func(it *twinItem) bool {
+		return !it.dead && it.key.Partition == s.Key().Partition && it.key != s.Key() && unique(it.u) == unique(s.U)
+	})
+}
+
+// unique is a value as unique keys see it: a missing one counts as null.
+func unique(u string) string {
+	if u == "" {
+		return "null"
+	}
+	return u
+}
+
+func (w *Twin) delete(s Step) string {
+	it := w.find(s.Key())
+	switch {
+	case it == nil:
+		return store.CodeNotFound.String()
+	case s.IfMatch != "" && !holds(s.IfMatch):
+		return store.CodePreconditionFailed.String()
+	}
+	w.items = slices.DeleteFunc(w.items, func(o *twinItem) bool { return o == it })
+	return "deleted"
+}
+
+func (w *Twin) read(s Step) string {
+	it := w.find(s.Key())
+	switch {
+	case it == nil:
+		return store.CodeNotFound.String()
+	case holds(s.IfNoneMatch):
+		return store.CodeNotModified.String()
+	}
+	return fmt.Sprintf("e%d r%d ts=%d %s", it.etag, it.rid, it.ts, it.body)
+}
+
+func (w *Twin) readMany(s Step) string {
+	var found []*twinItem
+	for _, a := range s.Args {
+		if it := w.find(parseKey(a)); it != nil {
+			found = append(found, it)
+		}
+	}
+	return labels(found)
+}
+
+// inScope returns the live items of a scope, range by range, in the order of insertion.
+func (w *Twin) inScope(s Step) []*twinItem {
+	var in []*twinItem
+	for _, it := range w.items {
+		p := it.key.Partition
+		prefix, isPrefix := strings.CutSuffix(s.In, "*")
+		switch {
+		case it.dead,
+			isPrefix && !strings.HasPrefix(p+"/", prefix),
+			!isPrefix && s.In != "" && p != s.In,
+			s.Range != "" && w.rangeOf(p) != w.rangeOf(s.Range),
+			s.U != "" && it.u != s.U:
+			continue
+		}
+		in = append(in, it)
+	}
+	if s.EPK == "" { // the two halves are put together again in the order of insertion
+		slices.SortStableFunc(in, func(a, b *twinItem) int { return cmp.Compare(w.rangeOf(a.key.Partition), w.rangeOf(b.key.Partition)) })
+	}
+	return in
+}
+
+// next returns the next page of a cursor: as many items as it asks for, and " more" if it is full.
+func (w *Twin) next(name string) string {
+	c := w.cursors[name]
+	if c == nil || c.done {
+		return "no more"
+	}
+	rest := w.inScope(c.scope)
+	if c.after != nil { // a cursor spans one range alone: the rid is the order
+		rest = slices.DeleteFunc(rest, func(it *twinItem) bool { return it.rid <= c.after.rid })
+	}
+	full := len(rest) >= c.scope.Page
+	if !full {
+		c.done = true
+		return labels(rest)
+	}
+	rest = rest[:c.scope.Page]
+	c.after = rest[len(rest)-1]
+	return labels(rest) + " more"
+}
+
+// labels writes items as [key:etag ...].
+func labels(items []*twinItem) string {
+	var s []string
+	for _, it := range items {
+		s = append(s, fmt.Sprintf("%s:e%d", it.key, it.etag))
+	}
+	return "[" + strings.Join(s, " ") + "]"
+}
+
+// parseTTL reads an item's time to live: absent, -1, or a whole number of seconds up to 2147483647, however the
+// number is written.
+func parseTTL(token string) (int64, bool) {
+	if token == "" {
+		return 0, true
+	}
+	var f any
+	if json.Unmarshal([]byte(token), &f) != nil {
+		return 0, false
+	}
+	n, ok := f.(float64)
+	if !ok || n != float64(int64(n)) || n < -1 || n == 0 || n > 2147483647 {
+		return 0, false
+	}
+	return int64(n), true
+}
+
+// parseDefault reads a default time to live: off, null, -1 or a whole number of seconds up to 2147483647.
+func parseDefault(token string) (int64, bool) {
+	if token == "off" || token == "null" {
+		return 0, true
+	}
+	n, err := strconv.ParseInt(token, 10, 64)
+	return n, err == nil && n >= -1 && n != 0 && n <= 2147483647
+}
