@@ -10,7 +10,7 @@ import (
 //
 //   - kinds in the order of their constants, undefined first
 //   - false before true
-//   - numbers as doubles, so that 1 and 1.0 are equal, and -0 and 0
+//   - numbers as doubles, so that 1 and 1.0 are equal, and -0 and 0; NaN is equal to itself and before all others
 //   - strings by their UTF-8 bytes with escapes resolved, which is by code point. Cosmos DB keeps strings as UTF-8 in
 //     its index, so this is the order in which the service returns them. (UTF-16 units, which JavaScript and .NET
 //     compare, order the characters from U+E000 to U+FFFF behind the emoji instead of before.) No language's

@@ -80,8 +80,14 @@ func AppendOrdered(dst []byte, v Value) []byte {
 	return append(dst, tagUndefined)
 }
 
+// orderedNaN stands for every NaN. Its sign bit is set, so that it comes before -Infinity.
+const orderedNaN = 0xFFF8_0000_0000_0000
+
 func appendOrderedNumber(dst []byte, f float64) []byte {
 	bits := math.Float64bits(f + 0) // -0 + 0 is 0
+	if math.IsNaN(f) {
+		bits = orderedNaN
+	}
 	if bits&signBit == 0 {
 		bits ^= signBit
 	} else {
@@ -187,10 +193,10 @@ func decodeNumber(b []byte) (v Value, rest []byte, err error) {
 	} else {
 		bits = ^bits
 	}
-	if f := math.Float64frombits(bits); bits != signBit && !math.IsNaN(f) && !math.IsInf(f, 0) {
+	if f := math.Float64frombits(bits); bits != signBit && (bits == orderedNaN || !math.IsNaN(f)) {
 		return NumberValue(f), b[9:], nil
 	}
-	return Value{}, b, &EncodingError{len(b), "a number is -0, infinite or none"}
+	return Value{}, b, &EncodingError{len(b), "a number is -0 or an unusual NaN"}
 }
 
 // appendDecoded appends the JSON text of the value that b begins with.
@@ -205,8 +211,12 @@ func appendDecoded(dst, b []byte, depth int) (text, rest []byte, err error) {
 		return appendDecodedObject(dst, b[1:], depth+1)
 	}
 	v, rest, err := decodeScalar(b)
-	if err == nil && v.kind == Undefined {
+	switch {
+	case err != nil:
+	case v.kind == Undefined:
 		err = &EncodingError{len(b), "an array or object holds undefined"}
+	case v.kind == Number && v.num-v.num != 0: // NaN or infinite
+		err = &EncodingError{len(b), "an array or object holds a number that JSON does not have"}
 	}
 	return v.AppendJSON(dst), rest, err
 }

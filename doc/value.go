@@ -89,12 +89,9 @@ func BoolValue(b bool) Value {
 	return Value{text: "false", kind: Bool}
 }
 
-// NumberValue returns a number. What is not a number in JSON, NaN and the infinities, becomes undefined, as the
-// result of a calculation in a query does.
+// NumberValue returns a number. NaN and the infinities, which calculations in queries lead to, are numbers like the
+// others, up to their JSON text: since JSON has none for them it is a string, "NaN", "Infinity" or "-Infinity".
 func NumberValue(f float64) Value {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return Value{}
-	}
 	return Value{num: f + 0, kind: Number, made: true}
 }
 
@@ -117,6 +114,10 @@ func (v Value) Raw() []byte {
 	}
 	return unsafe.Slice(unsafe.StringData(v.text), len(v.text))
 }
+
+// TextLen is the length in bytes of the text that the value is a view on, or of the string that it was made of: a string
+// is never longer than that. It costs nothing.
+func (v Value) TextLen() int { return len(v.text) }
 
 // AppendJSON appends the JSON text to dst: what Raw returns. It appends nothing for undefined.
 func (v Value) AppendJSON(dst []byte) []byte {
@@ -258,10 +259,18 @@ func (v Value) Clone() Value {
 	return v
 }
 
-// appendNumber writes a finite double in the shortest form that reads back as the same, the way JavaScript does:
-// integers without a point, an exponent only below 1e-6 and from 1e21.
+// appendNumber writes a double in the shortest form that reads back as the same, the way JavaScript does: integers
+// without a point, an exponent only below 1e-6 and from 1e21. What is not finite becomes a string.
 func appendNumber(dst []byte, f float64) []byte {
 	abs := math.Abs(f)
+	switch {
+	case math.IsNaN(f):
+		return append(dst, `"NaN"`...)
+	case f > math.MaxFloat64:
+		return append(dst, `"Infinity"`...)
+	case abs > math.MaxFloat64:
+		return append(dst, `"-Infinity"`...)
+	}
 	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		start := len(dst)
 		dst = strconv.AppendFloat(dst, f, 'e', -1, 64)

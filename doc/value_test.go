@@ -1,7 +1,10 @@
 package doc
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -144,8 +147,6 @@ func TestMade(t *testing.T) {
 		{NumberValue(0.1), "0.1"},
 		{NumberValue(math.MaxFloat64), "1.7976931348623157e+308"},
 		{NumberValue(math.SmallestNonzeroFloat64), "5e-324"},
-		{NumberValue(math.NaN()), ""},
-		{NumberValue(math.Inf(-1)), ""},
 		{StringValue(""), `""`},
 		{StringValue("a\"\\/\b\f\n\r\t\x00\x1f\x7fé😀<&>"), `"a\"\\/\b\f\n\r\t\u0000\u001f` + "\x7fé😀<&>" + `"`},
 		{StringValue("a\xffb"), `"a` + "\uFFFD" + `b"`},
@@ -158,6 +159,35 @@ func TestMade(t *testing.T) {
 			string(c.v.AppendStr(nil)) != c.v.Str() {
 			t.Errorf("%s does not read back", c.want)
 		}
+	}
+}
+
+// What calculations lead to is a number until it is written.
+func TestNotFinite(t *testing.T) {
+	values := []Value{NumberValue(math.NaN()), NumberValue(math.Inf(-1)), NumberValue(-math.MaxFloat64), NumberValue(0),
+		NumberValue(math.MaxFloat64), NumberValue(math.Inf(1)), StringValue("")}
+	for i, v := range values {
+		if n := v.Num(); i < 6 && (v.Kind() != Number || !math.IsNaN(n) && n != v.Clone().Num()) {
+			t.Errorf("%s is %v %v", v.Raw(), v.Kind(), n)
+		}
+		for j, w := range values {
+			if got := Compare(v, w); got != cmp.Compare(i, j) {
+				t.Errorf("Compare(%s, %s) = %d", v.Raw(), w.Raw(), got)
+			}
+			if got := bytes.Compare(AppendOrdered(nil, v), AppendOrdered(nil, w)); got != cmp.Compare(i, j) {
+				t.Errorf("the encodings of %s and %s compare as %d", v.Raw(), w.Raw(), got)
+			}
+		}
+		if back, rest, err := DecodeOrdered(AppendOrdered(nil, v)); err != nil || len(rest) > 0 || !Equal(back, v) {
+			t.Errorf("%s decodes to %s, %v", v.Raw(), back.Raw(), err)
+		}
+	}
+	text := fmt.Sprintf("%s %s %s", values[0].Raw(), values[1].Raw(), values[5].AppendJSON(nil))
+	if text != `"NaN" "-Infinity" "Infinity"` {
+		t.Errorf("rendered %s", text)
+	}
+	if odd := math.Float64frombits(0x7FF8_0000_0000_0123); !bytes.Equal(AppendOrdered(nil, NumberValue(odd)), AppendOrdered(nil, values[0])) {
+		t.Error("two NaN are encoded differently")
 	}
 }
 

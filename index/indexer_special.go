@@ -1,0 +1,207 @@
+package index
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// vectorIndex is a path that holds vectors. All types of vector indexes keep the vectors as they are.
+type vectorIndex struct {
+	path       string
+	dimensions int
+}
+
+func (x *Indexer) addVectors(list []VectorPath) error {
+	for i, v := range list {
+		p, err := doc.ParsePath(v.Path)
+		if err != nil {
+			return at(badPath(v.Path, 0, err), "vectorIndexes[%d].path", i)
+		}
+		if x.hidden[p.Segments()[0]] {
+			continue
+		}
+		x.vectors = append(x.vectors, vectorIndex{p.String(), x.def.Vectors[p.String()]})
+		x.special.grow(PathTo(p)).vector = len(x.vectors)
+	}
+	return nil
+}
+
+func (x *Indexer) addTexts(list []FullTextPath) error {
+	for i, f := range list {
+		p, err := doc.ParsePath(f.Path)
+		if err != nil {
+			return at(badPath(f.Path, 0, err), "fullTextIndexes[%d].path", i)
+		}
+		if x.hidden[p.Segments()[0]] {
+			continue
+		}
+		x.special.grow(PathTo(p)).text = true
+	}
+	return nil
+}
+
+// vector makes the entry of a vector: an array of as many numbers as the embedding has dimensions. Anything else has none.
+func (w *walk) vector(index vectorIndex, v doc.Value) {
+	if v.Kind() != doc.Array {
+		return
+	}
+	s := w.open(kindVector)
+	n := 0
+	v.Each(func(_ string, elem doc.Value) bool {
+		if n++; elem.Kind() != doc.Number || n > index.dimensions {
+			n = -1
+			return false
+		}
+		w.extra = binary.LittleEndian.AppendUint32(w.extra, math.Float32bits(float32(elem.Num())))
+		return true
+	})
+	if n != index.dimensions {
+		w.keys, w.extra = w.keys[:s.start], w.extra[:s.value]
+		return
+	}
+	w.shut(s)
+}
+
+// VectorPrefix returns the key under which the vectors at path are, one entry a document; false where they are not
+// indexed. A document without an entry holds no vector of the right length there.
+func (x *Indexer) VectorPrefix(p Path) (key []byte, ok bool) {
+	ok = x.everywhere(p, func(x *Indexer) bool {
+		return x.vectorDimensions(p) > 0
+	})
+	return p.appendKey(nil, kindVector), ok
+}
+
+func (x *Indexer) vectorDimensions(p Path) int {
+	for _, v := range x.vectors {
+		if v.path == p.String() {
+			return v.dimensions
+		}
+	}
+	return 0
+}
+
+// DecodeVector appends the numbers of a vector's entry to dst: as float32, to which those of the document were rounded.
+func DecodeVector(dst []float32, value []byte) []float32 {
+	for ; len(value) >= 4; value = value[4:] {
+		dst = append(dst, math.Float32frombits(binary.LittleEndian.Uint32(value)))
+	}
+	return dst
+}
+
+// words makes the entries of a text: one for each word in it, and one for the empty word, which has all documents with a
+// text. The value is how often the word occurs and how many words the text has.
+func (w *walk) words(v doc.Value) {
+	if v.Kind() != doc.String {
+		return
+	}
+	tokens := AppendTokens(nil, v.Str())
+	total := uint64(len(tokens))
+	slices.SortFunc(tokens, func(a, b Token) int { return strings.Compare(a.Term, b.Term) })
+	w.word("", total, total)
+	for i := 0; i < len(tokens); {
+		n := i + 1
+		for n < len(tokens) && tokens[n].Term == tokens[i].Term {
+			n++
+		}
+		w.word(tokens[i].Term, uint64(n-i), total)
+		i = n
+	}
+}
+
+func (w *walk) word(term string, count, total uint64) {
+	s := w.open(kindText)
+	w.keys = doc.AppendEscaped(w.keys, []byte(term))
+	w.extra = binary.AppendUvarint(binary.AppendUvarint(w.extra, count), total)
+	w.shut(s)
+}
+
+// TextIndexed tells whether the words of the text at path are indexed.
+func (x *Indexer) TextIndexed(p Path) bool {
+	return x.everywhere(p, func(x *Indexer) bool { return !x.hidden[p[0].Name] && x.at(p) != nil && x.at(p).text })
+}
+
+// TextKey returns the key of the documents in whose text at path a word occurs, which AppendTokens has made; for the empty
+// word, of all documents that have a text there.
+func (x *Indexer) TextKey(p Path, word string) []byte {
+	return doc.AppendEscaped(p.appendKey(nil, kindText), []byte(word))
+}
+
+// TextWords returns the interval [lo, hi) of the keys of all words at path, the empty one among them.
+func (x *Indexer) TextWords(p Path) (lo, hi []byte) {
+	lo = p.appendKey(nil, kindText)
+	return lo, after(lo)
+}
+
+// TextWord returns the word that a key of a text index stands for.
+func TextWord(key []byte) (word string, ok bool) {
+	end, _ := splitPath(key)
+	if end == 0 || key[end-1] != kindText {
+		return "", false
+	}
+	b, _, err := doc.DecodeEscaped(key[end:])
+	return string(b), err == nil
+}
+
+// DecodeText reads the value of a word's entry: how often it occurs in the document's text, and how many words that has,
+// both after analysis.
+func DecodeText(value []byte) (count, words uint64) {
+	count, n := binary.Uvarint(value)
+	words, _ = binary.Uvarint(value[max(n, 0):])
+	return count, words
+}
+
+// geometry makes the entries of a geometry, one for each cell that covers it.
+func (w *walk) geometry(box *Box, v doc.Value) {
+	if v.Kind() != doc.Object || v.Member("type").Kind() != doc.String {
+		return
+	}
+	g, err := ParseGeometry(v, w.x.def.Geometry)
+	if err != nil {
+		return
+	}
+	for _, cell := range g.Cells(box) {
+		s := w.open(kindSpatial)
+		w.keys = AppendCell(w.keys, cell)
+		w.shut(s)
+	}
+}
+
+// Spatial tells whether geometries at path are indexed; box bounds the plane that they lie in, and is nil on the globe.
+func (x *Indexer) Spatial(p Path) (box *Box, ok bool) {
+	same := func(y *Indexer) bool {
+		at := y.at(p)
+		if at == nil || at.spatial == nil || y.hidden[p[0].Name] || y.def.Geometry != x.def.Geometry {
+			return false
+		}
+		own := x.at(p).spatial.box
+		return own == at.spatial.box || own != nil && at.spatial.box != nil && *own == *at.spatial.box
+	}
+	if x == nil || !x.everywhere(p, same) {
+		return nil, false
+	}
+	return x.at(p).spatial.box, true
+}
+
+// SpatialRange returns the interval [lo, hi) of the keys of geometries at path under the cells of a range: one of those
+// that Geometry.QueryCells returns.
+func (x *Indexer) SpatialRange(p Path, r CellRange) (lo, hi []byte) {
+	lo = AppendCell(p.appendKey(nil, kindSpatial), r.Low)
+	return lo, after(AppendCell(p.appendKey(nil, kindSpatial), r.High))
+}
+
+// at returns the node of the special paths at a path, or nil.
+func (x *Indexer) at(p Path) *special {
+	at := x.special
+	for _, s := range p {
+		if s.Element {
+			at = at.elements()
+		} else {
+			at = at.property(s.Name)
+		}
+	}
+	return at
+}

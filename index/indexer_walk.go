@@ -1,0 +1,223 @@
+package index
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// Entry is one index entry of a document.
+type Entry struct{ Key, Value []byte }
+
+// Entries appends the index entries of a document that was written at ts, in seconds since 1970, sorted by their keys,
+// each key once. The entries keep nothing of body, and their keys and values share one piece of memory.
+func (x *Indexer) Entries(dst []Entry, body []byte, ts int64) []Entry {
+	return x.EntriesWithin(dst, nil, 0, body, ts)
+}
+
+// EntriesWithin is Entries for keys as they are stored: each begins with lead and has tail bytes of room at its end, which
+// are zero.
+func (x *Indexer) EntriesWithin(dst []Entry, lead []byte, tail int, body []byte, ts int64) []Entry {
+	if x == nil || x.none {
+		return dst
+	}
+	w := x.scratch.Get().(*walk)
+	defer w.release()
+	w.begin(x)
+	w.document(body, ts)
+	w.composite()
+	w.sort()
+	w.addShape()
+	return w.copyOut(dst, lead, tail)
+}
+
+// walk collects the entries of one document. One pass over the document meets the range terms, and picks up on its way what
+// the other indexes are made of.
+type walk struct {
+	x      *Indexer
+	keys   []byte
+	extra  []byte // values of entries
+	steps  []byte // the text of the path to where the walk is
+	depth  int    // steps on the way
+	enters int    // arrays on the way
+	spans  []span
+	wanted []doc.Value // what the composite indexes hold
+}
+
+// span is an entry in the making: pieces of keys and extra.
+type span struct {
+	start, end         int
+	value, valueEnd    int
+	path               int // length of the path at the beginning of the key, the family and the kind included; 0: none
+	enters, rangeEntry bool
+}
+
+func (w *walk) begin(x *Indexer) {
+	w.x, w.keys, w.extra, w.steps, w.spans = x, w.keys[:0], w.extra[:0], w.steps[:0], w.spans[:0]
+	w.depth, w.enters = 0, 0
+	w.wanted = append(w.wanted[:0], make([]doc.Value, x.wanted)...)
+}
+
+// release puts the walk back for the next document.
+func (w *walk) release() {
+	clear(w.wanted) // they refer to the body
+	x := w.x
+	w.x = nil
+	if cap(w.keys) <= maxScratch {
+		x.scratch.Put(w)
+	}
+}
+
+const maxScratch = 1 << 20
+
+func (w *walk) document(body []byte, ts int64) {
+	x := w.x
+	root := x.matcher.Root()
+	w.members(doc.Of(body), root, x.special)
+	for _, name := range x.computed {
+		w.property(name, x.evaluate(name, body), root.Property(name), x.special.property(name))
+	}
+	w.steps = append(w.steps[:0], "_ts"...)
+	seconds := doc.NumberValue(float64(ts))
+	w.rangeTerm(seconds)
+	w.pick(x.special.property("_ts"), seconds)
+	w.steps = w.steps[:0]
+}
+
+// members walks the members of an object.
+func (w *walk) members(v doc.Value, at Cursor, more *special) {
+	top := w.depth == 0
+	v.Each(func(name string, elem doc.Value) bool {
+		if top && w.x.hidden[name] {
+			return true
+		}
+		w.property(name, elem, at.Property(name), more.property(name))
+		return true
+	})
+}
+
+// property walks one property.
+func (w *walk) property(name string, v doc.Value, at Cursor, more *special) {
+	first := w.depth == 0
+	always := first && name == "id"
+	if v.Kind() == doc.Undefined || at.Barren() && more == nil && !always {
+		return
+	}
+	n := len(w.steps)
+	w.steps = appendStep(w.steps, name, false, first)
+	w.depth++
+	w.value(v, at, more, always)
+	w.depth--
+	w.steps = w.steps[:n]
+}
+
+// value takes up a value where the walk is, and what is in it.
+func (w *walk) value(v doc.Value, at Cursor, more *special, always bool) {
+	if at.Indexed() || always {
+		w.rangeTerm(v)
+	}
+	w.pick(more, v)
+	switch v.Kind() {
+	case doc.Object:
+		w.members(v, at, more)
+	case doc.Array:
+		inner, below := at.Element(), more.elements()
+		if inner.Barren() && below == nil {
+			return
+		}
+		n := len(w.steps)
+		w.steps = appendStep(w.steps, "", true, false)
+		w.enters++
+		v.Each(func(_ string, elem doc.Value) bool {
+			w.value(elem, inner, below, false)
+			return true
+		})
+		w.enters--
+		w.steps = w.steps[:n]
+	}
+}
+
+// open begins an entry of one kind on the path to where the walk is.
+func (w *walk) open(kind byte) span {
+	s := span{start: len(w.keys), value: len(w.extra), enters: w.enters > 0, rangeEntry: kind == kindRange}
+	w.keys = appendPath(append(w.keys, FamilyTerms), w.steps, s.enters, kind)
+	s.path = len(w.keys) - s.start
+	return s
+}
+
+// shut ends an entry.
+func (w *walk) shut(s span) {
+	s.end, s.valueEnd = len(w.keys), len(w.extra)
+	w.spans = append(w.spans, s)
+}
+
+func (w *walk) rangeTerm(v doc.Value) {
+	s := w.open(kindRange)
+	w.keys = appendTerm(w.keys, v)
+	w.shut(s)
+}
+
+// pick takes up what the indexes other than the range index want of a value.
+func (w *walk) pick(p *special, v doc.Value) {
+	if p == nil {
+		return
+	}
+	for _, i := range p.composite {
+		w.wanted[i] = v
+	}
+	if p.vector > 0 {
+		w.vector(w.x.vectors[p.vector-1], v)
+	}
+	if p.text {
+		w.words(v)
+	}
+	if p.spatial != nil {
+		w.geometry(p.spatial.box, v)
+	}
+}
+
+// composite makes the entries of the composite indexes.
+func (w *walk) composite() {
+	i := 0
+	for _, c := range w.x.composites {
+		s := span{start: len(w.keys), value: len(w.extra)}
+		w.keys = c.appendLead(w.keys)
+		for k := range c.Keys {
+			w.keys, _ = c.appendTo(w.keys, k, w.wanted[i])
+			i++
+		}
+		w.shut(s)
+	}
+}
+
+func (w *walk) key(s span) []byte { return w.keys[s.start:s.end] }
+
+// sort brings the entries into order and drops those that are there twice: elements of an array that are alike.
+func (w *walk) sort() {
+	slices.SortFunc(w.spans, func(a, b span) int { return bytes.Compare(w.key(a), w.key(b)) })
+	w.spans = slices.CompactFunc(w.spans, func(a, b span) bool { return bytes.Equal(w.key(a), w.key(b)) })
+}
+
+// copyOut copies the entries to memory of their own.
+func (w *walk) copyOut(dst []Entry, lead []byte, tail int) []Entry {
+	total := 0
+	for _, s := range w.spans {
+		total += len(lead) + s.end - s.start + tail + s.valueEnd - s.value
+	}
+	mem := make([]byte, total)
+	dst = slices.Grow(dst, len(w.spans))
+	for _, s := range w.spans {
+		n := len(lead) + s.end - s.start + tail
+		e := Entry{Key: mem[:n:n]}
+		copy(e.Key[copy(e.Key, lead):], w.key(s))
+		mem = mem[n:]
+		if n = s.valueEnd - s.value; n > 0 {
+			e.Value = mem[:n:n]
+			copy(e.Value, w.extra[s.value:])
+			mem = mem[n:]
+		}
+		dst = append(dst, e)
+	}
+	return dst
+}

@@ -1,0 +1,199 @@
+package index
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// An index key is what an entry of an index is found by. Whoever stores it puts the place of the index before it and the
+// number of the document behind it.
+//
+//	+---+------+---+------+
+//	| i | path | R | term |   range: a scalar, or the kind of an array or object, at a path
+//	| i | path | S | cell |   spatial: a cell that a geometry touches
+//	| i | path | T | word |   full text: a word                            -> how often, how many words in all
+//	| i | path | V |          vector                                        -> its numbers
+//	| i | P    | shape |      the set of paths that a document has
+//	| i | Q    | shape |      what paths a shape has; one entry for the whole index, with document 0
+//	| o | composite | terms | one term for each path of a composite index
+//	+---+------+---+------+
+//
+// A path is the text of its steps: names as they are, FF between a property and what it belongs to, FE for the elements of
+// an array. None of the bytes from F5 on occurs in UTF-8, so nothing in a name needs an escape, R, S, T, V and the others are
+// such bytes, and no path is the beginning of another. Text was chosen over a hash of the path because it is about as
+// short (names rarely exceed the eight bytes that a hash needs), costs a copy instead of a computation for each value, and
+// cannot collide: a document that turned up under a foreign path would be met twice, or at the wrong place, in a walk of
+// that path. Only a path of more than 64 bytes is replaced by FD (FC where it enters arrays) and 16 bytes of its SHA-256.
+// Nothing ever asks for paths in order.
+//
+// No key is the beginning of another, so the entries of one key are exactly those that begin with it.
+const (
+	FamilyTerms     = 'i' // first byte of all keys but those of composite indexes
+	FamilyComposite = 'o'
+
+	stepProperty = 0xFF
+	stepElement  = 0xFE
+	longPath     = 0xFD
+	longElements = 0xFC
+
+	kindVector  = 0xFB
+	kindText    = 0xFA
+	kindSpatial = 0xF9
+	kindRange   = 0xF8
+
+	shapePosting = 0xF7
+	shapeRecord  = 0xF6
+
+	maxPathText  = 64
+	pathHashSize = 16
+)
+
+// Path leads to a place that an index knows: through properties and the elements of arrays. It begins with a property.
+type Path []Segment
+
+// PathTo returns the path through properties alone.
+func PathTo(p doc.Path) Path {
+	path := make(Path, 0, len(p.Segments()))
+	for _, name := range p.Segments() {
+		path = append(path, Segment{Name: name})
+	}
+	return path
+}
+
+// Property returns the path of a property of the object here.
+func (p Path) Property(name string) Path { return append(slices.Clip(p), Segment{Name: name}) }
+
+// Element returns the path of the elements of the array here.
+func (p Path) Element() Path { return append(slices.Clip(p), Segment{Element: true}) }
+
+// String returns the path as policies write it, without the /? at the end.
+func (p Path) String() string {
+	return strings.TrimSuffix(Pattern{segments: p}.String(), "/?")
+}
+
+// enters tells whether the path enters an array.
+func (p Path) enters() bool { return slices.ContainsFunc(p, func(s Segment) bool { return s.Element }) }
+
+// sound tells whether a document can have something here: names are UTF-8, and the first step is a property.
+func (p Path) sound() bool {
+	return len(p) > 0 && !p[0].Element &&
+		!slices.ContainsFunc(p, func(s Segment) bool { return !utf8.ValidString(s.Name) })
+}
+
+// appendKey appends the beginning of the keys of one kind of index on this path.
+func (p Path) appendKey(dst []byte, kind byte) []byte {
+	var steps []byte
+	for i, s := range p {
+		steps = appendStep(steps, s.Name, s.Element, i == 0)
+	}
+	return appendPath(append(dst, FamilyTerms), steps, p.enters(), kind)
+}
+
+// appendStep appends one step to the text of a path.
+func appendStep(steps []byte, name string, element, first bool) []byte {
+	if element {
+		return append(steps, stepElement)
+	}
+	if !first {
+		steps = append(steps, stepProperty)
+	}
+	return append(steps, name...)
+}
+
+// appendPath appends a path in the form that keys have, and its kind.
+func appendPath(dst, steps []byte, enters bool, kind byte) []byte {
+	if len(steps) <= maxPathText {
+		return append(append(dst, steps...), kind)
+	}
+	lead := byte(longPath)
+	if enters {
+		lead = longElements
+	}
+	sum := sha256.Sum256(steps)
+	return append(append(append(dst, lead), sum[:pathHashSize]...), kind)
+}
+
+// splitPath finds the end of the path, its kind included, of a key that begins with i. It returns 0 for a key
+// that has no path. enters tells whether the path enters an array.
+func splitPath(key []byte) (end int, enters bool) {
+	if len(key) < 2 || key[0] != FamilyTerms {
+		return 0, false
+	}
+	switch key[1] {
+	case shapePosting, shapeRecord:
+		return 0, false
+	case longPath, longElements:
+		if len(key) < 2+pathHashSize+1 {
+			return 0, false
+		}
+		return 2 + pathHashSize + 1, key[1] == longElements
+	}
+	for i := 1; i < len(key); i++ {
+		switch key[i] {
+		case kindRange, kindSpatial, kindText, kindVector:
+			return i + 1, enters
+		case stepElement:
+			enters = true
+		}
+	}
+	return 0, false
+}
+
+// after returns the smallest key above all that begin with prefix. The families' letters see to it that there is one.
+func after(prefix []byte) []byte {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] != 0xFF {
+			end := bytes.Clone(prefix[:i+1])
+			end[i]++
+			return end
+		}
+	}
+	return nil
+}
+
+// FormatKey writes an index key for people: paths and words as text, the rest in hexadecimal.
+func FormatKey(key []byte) string {
+	if len(key) > 0 && key[0] == FamilyComposite {
+		return formatComposite(key)
+	}
+	if len(key) > 1 && (key[1] == shapePosting || key[1] == shapeRecord) {
+		return map[byte]string{shapePosting: "shape ", shapeRecord: "paths "}[key[1]] + hex.EncodeToString(key[2:])
+	}
+	end, _ := splitPath(key)
+	if end == 0 {
+		return "?" + hex.EncodeToString(key)
+	}
+	kind := map[byte]string{kindRange: " ", kindSpatial: " cell ", kindText: " word ", kindVector: " vector"}[key[end-1]]
+	rest := hex.EncodeToString(key[end:])
+	switch key[end-1] {
+	case kindRange:
+		rest = formatTerm(key[end:])
+	case kindText:
+		word, _ := TextWord(key)
+		rest = string(doc.AppendString(nil, word))
+	}
+	return formatPath(key[1:end-1]) + kind + rest
+}
+
+func formatPath(path []byte) string {
+	if len(path) > 0 && (path[0] == longPath || path[0] == longElements) {
+		return "/#" + hex.EncodeToString(path[1:])
+	}
+	var p Path
+	for i, step := range bytes.Split(path, []byte{stepProperty}) {
+		name, elements, _ := bytes.Cut(step, []byte{stepElement})
+		if i == 0 || len(name) > 0 || len(elements) == 0 && !bytes.HasPrefix(step, []byte{stepElement}) {
+			p = p.Property(string(name))
+		}
+		for range bytes.Count(step, []byte{stepElement}) {
+			p = p.Element()
+		}
+	}
+	return p.String()
+}

@@ -1,0 +1,153 @@
+package index
+
+import (
+	"math"
+
+	"github.com/golang/geo/s1"
+	"github.com/golang/geo/s2"
+)
+
+// This file asks about single edges and rings, on the globe and in the plane. Edges may be points.
+
+// touch is how near counts as meeting: as an angle on the globe, where it is 0.1 micrometres, far more than what coordinates lose when
+// they become vectors. In the plane it is a part of the coordinates' size.
+const touch = 1.5e-14
+
+// onEdge tells whether p lies on the edge from a to b.
+func onEdge(planar bool, p, a, b s2.Point) bool {
+	switch {
+	case p == a || p == b:
+		return true
+	case planar:
+		return p.Sub(planarFoot(p, a, b).Vector).Norm() <= touch*max(math.Abs(p.X), math.Abs(p.Y), math.Abs(a.X), math.Abs(a.Y))
+	case a == b:
+		return p.Sub(a.Vector).Norm() <= touch
+	}
+	return s2.IsDistanceLess(p, a, b, s1.ChordAngleFromSquaredLength(touch*touch))
+}
+
+// meet tells whether two edges have a point in common.
+func meet(planar bool, a0, a1, b0, b1 s2.Point) bool {
+	return crosses(planar, a0, a1, b0, b1) || onEdge(planar, a0, b0, b1) || onEdge(planar, a1, b0, b1) ||
+		onEdge(planar, b0, a0, a1) || onEdge(planar, b1, a0, a1)
+}
+
+// crosses tells whether two edges cross each other in the inside of both.
+func crosses(planar bool, a0, a1, b0, b1 s2.Point) bool {
+	if !planar {
+		return a0 != a1 && b0 != b1 && s2.CrossingSign(a0, a1, b0, b1) == s2.Cross
+	}
+	return side(a0, a1, b0)*side(a0, a1, b1) < 0 && side(b0, b1, a0)*side(b0, b1, a1) < 0
+}
+
+// crossesApart is crosses, for edges none of whose ends lies on the other edge.
+func crossesApart(planar bool, a0, a1, b0, b1 s2.Point) bool {
+	return crosses(planar, a0, a1, b0, b1) && !onEdge(planar, a0, b0, b1) && !onEdge(planar, a1, b0, b1) &&
+		!onEdge(planar, b0, a0, a1) && !onEdge(planar, b1, a0, a1)
+}
+
+// side is 1, 0 or -1 as p is to the left of the line from a to b, on it or to its right, in the plane.
+func side(a, b, p s2.Point) int {
+	left, right := (b.X-a.X)*(p.Y-a.Y), (b.Y-a.Y)*(p.X-a.X)
+	switch {
+	case left > right:
+		return 1
+	case left < right:
+		return -1
+	}
+	return 0
+}
+
+// foot returns the point of the edge from a to b that is nearest to p.
+func foot(planar bool, p, a, b s2.Point) s2.Point {
+	switch {
+	case planar:
+		return planarFoot(p, a, b)
+	case a == b:
+		return a
+	}
+	return s2.Project(p, a, b)
+}
+
+func planarFoot(p, a, b s2.Point) s2.Point {
+	ab := b.Sub(a.Vector)
+	length := ab.Norm()
+	if length == 0 {
+		return a
+	}
+	unit := ab.Mul(1 / length)
+	switch along := p.Sub(a.Vector).Dot(unit); {
+	case along <= 0:
+		return a
+	case along >= length:
+		return b
+	default:
+		return s2.Point{Vector: a.Add(unit.Mul(along))}
+	}
+}
+
+// between returns the point at a fraction of the way from a to b, about.
+func between(planar bool, a, b s2.Point, fraction float64) s2.Point {
+	at := a.Mul(1 - fraction).Add(b.Mul(fraction))
+	if !planar {
+		at = at.Normalize()
+	}
+	return s2.Point{Vector: at}
+}
+
+// touches tells whether p lies on the path.
+func (r *path) touches(planar bool, p s2.Point) bool {
+	for i, b := range r.boxes {
+		if b.gap(box{p.Vector, p.Vector}) > touch*(1+p.Norm()) {
+			continue
+		}
+		for k := i * chunk; k < min((i+1)*chunk, r.edges()); k++ {
+			if u, v := r.edge(k); onEdge(planar, p, u, v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// contains tells whether p lies inside the ring. Of points on the ring itself it says the one or the other.
+func (r *ring) contains(p s2.Point) bool {
+	if r.loop != nil {
+		return r.loop.ContainsPoint(p)
+	}
+	inside := false
+	for i := range r.edges() {
+		a, b := r.edge(i)
+		// A ray to the right of p meets edges that have one end above it and the other not.
+		if (a.Y > p.Y) != (b.Y > p.Y) && (side(a, b, p) > 0) == (b.Y > a.Y) {
+			inside = !inside
+		}
+	}
+	return inside
+}
+
+// inside tells whether p lies inside the polygon and not on the edge of it.
+func (g *polygon) inside(planar bool, p s2.Point) bool {
+	if !g.outer.contains(p) || g.outer.touches(planar, p) {
+		return false
+	}
+	for _, h := range g.holes {
+		if h.contains(p) || h.touches(planar, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// covers tells whether p lies inside the polygon or on the edge of it.
+func (g *polygon) covers(planar bool, p s2.Point) bool {
+	if !g.outer.contains(p) && !g.outer.touches(planar, p) {
+		return false
+	}
+	for _, h := range g.holes {
+		if h.contains(p) && !h.touches(planar, p) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,102 @@
+package index
+
+import (
+	"math"
+
+	"github.com/golang/geo/r3"
+	"github.com/golang/geo/s2"
+)
+
+// path is a point, a line or a ring: one position, or positions that edges join. A ring ends with its first position.
+//
+// Its edges are kept in chunks with a box around each, so that two paths of thousands of edges need not compare each with each:
+// of chunks whose boxes are too far apart no edges are compared. Boxes have three dimensions and hold the arcs of great circles,
+// not only their chords.
+type path struct {
+	points []s2.Point
+	boxes  []box
+}
+
+// chunk is how many edges share a box.
+const chunk = 16
+
+// box is an interval in each dimension.
+type box struct{ low, high r3.Vector }
+
+func newPath(points []s2.Point, planar bool) *path {
+	p := &path{points: points}
+	for from := 0; from < p.edges(); from += chunk {
+		b := box{points[from].Vector, points[from].Vector}
+		bulge := 0.0
+		for i := from; i < min(from+chunk, p.edges()); i++ {
+			u, v := p.edge(i)
+			b.low = minVector(b.low, v.Vector)
+			b.high = maxVector(b.high, v.Vector)
+			if !planar {
+				half := u.Sub(v.Vector).Norm() / 2
+				bulge = max(bulge, 1-math.Sqrt(max(1-half*half, 0))) // how far an arc is from its chord
+			}
+		}
+		if !planar {
+			bulge += 1e-14
+		}
+		grow := r3.Vector{X: bulge, Y: bulge, Z: bulge}
+		p.boxes = append(p.boxes, box{b.low.Sub(grow), b.high.Add(grow)})
+	}
+	return p
+}
+
+// edges returns how many edges the path has. A point is an edge from itself to itself.
+func (p *path) edges() int { return max(len(p.points)-1, min(len(p.points), 1)) }
+
+func (p *path) edge(i int) (u, v s2.Point) {
+	return p.points[i], p.points[min(i+1, len(p.points)-1)]
+}
+
+// gap returns how far two boxes are apart, 0 where they meet.
+func (b box) gap(o box) float64 {
+	return math.Sqrt(gap1(b.low.X, b.high.X, o.low.X, o.high.X) + gap1(b.low.Y, b.high.Y, o.low.Y, o.high.Y) +
+		gap1(b.low.Z, b.high.Z, o.low.Z, o.high.Z))
+}
+
+// gap1 returns the square of the distance of two intervals.
+func gap1(low, high, low2, high2 float64) float64 {
+	d := max(low2-high, low-high2, 0)
+	return d * d
+}
+
+func minVector(a, b r3.Vector) r3.Vector {
+	return r3.Vector{X: min(a.X, b.X), Y: min(a.Y, b.Y), Z: min(a.Z, b.Z)}
+}
+
+func maxVector(a, b r3.Vector) r3.Vector {
+	return r3.Vector{X: max(a.X, b.X), Y: max(a.Y, b.Y), Z: max(a.Z, b.Z)}
+}
+
+// eachNear calls fn for pairs of edges of p and q, at least for those that are not further apart than reach, as the vectors go. reach is
+// asked again for each pair of chunks: it may become less on the way. fn ends it all by returning false; the result tells
+// whether it did not.
+func (p *path) eachNear(q *path, reach func() float64, fn func(a0, a1, b0, b1 s2.Point) bool) bool {
+	for i, b := range p.boxes {
+		for j, c := range q.boxes {
+			if b.gap(c) > reach() {
+				continue
+			}
+			for k := i * chunk; k < min((i+1)*chunk, p.edges()); k++ {
+				a0, a1 := p.edge(k)
+				for l := j * chunk; l < min((j+1)*chunk, q.edges()); l++ {
+					if b0, b1 := q.edge(l); !fn(a0, a1, b0, b1) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+// touching is the reach for edges of two paths that meet, up to rounding.
+func (p *path) touching(q *path) func() float64 {
+	size := 1 + p.boxes[0].low.Norm() + q.boxes[0].low.Norm() // in the plane rounding depends on how large coordinates are
+	return func() float64 { return touch * size }
+}

@@ -1,0 +1,308 @@
+package syntax
+
+import "github.com/mayflydb/mayfly/doc"
+
+// Span is the part of the text that a node was read from, in characters (Unicode code points) from 0; End is the first one
+// after it. Parentheses around an expression are not part of it. Nodes that no text was read for have the zero Span.
+type Span struct {
+	Start, End int
+}
+
+// Extent returns the span itself. Every node embeds a Span, which makes it a Node.
+func (s Span) Extent() Span { return s }
+
+// Node is a piece of a query: *Query, *Select, *Star, *SelectItem, *Count, *Source, *OrderBy, *SortItem or an Expr.
+type Node interface {
+	Extent() Span
+}
+
+// Query is a whole query or a subquery. What the text leaves out is nil.
+type Query struct {
+	Span
+	Select  *Select // nil only for what ParseCondition returns
+	From    []*Source
+	Where   Expr
+	GroupBy []Expr
+	OrderBy *OrderBy
+	Offset  *Count // Offset and Limit come together
+	Limit   *Count
+}
+
+// Select is the SELECT clause. One of Star, Value and Items is set.
+type Select struct {
+	Span
+	Distinct bool
+	Top      *Count // nil without TOP
+	Star     *Star  // SELECT *
+	Value    Expr   // SELECT VALUE x
+	Items    []*SelectItem
+}
+
+// Star is the * of SELECT *.
+type Star struct {
+	Span
+}
+
+// SelectItem is one entry of a select list.
+type SelectItem struct {
+	Span
+	X        Expr
+	Alias    string // what the text gives; names for items without an alias are not made up here
+	HasAlias bool   // since an alias can be empty: AS ""
+}
+
+// Count is what follows TOP, OFFSET or LIMIT: a number without a sign, or a parameter. The number of OFFSET and LIMIT is
+// written as an integer, that of TOP may have a fraction, which Cosmos DB answers with a code of its own (SC2060). How large
+// it may be is not checked here.
+type Count struct {
+	Span
+	Value doc.Value // the number; undefined where Param is set
+	Param string    // with its @; empty where Value is set
+}
+
+// Source is one input of the FROM clause. The first one stands behind FROM, each of the others behind a JOIN.
+type Source struct {
+	Span
+	// Path is an Ident with steps behind it, each a Member or an Index with a string or an integer: PathOf takes it
+	// apart. It is nil where Sub is set.
+	Path  Expr
+	Sub   *Query // FROM (SELECT ...)
+	Alias string // empty where there is none
+	In    bool   // Alias IN source: iterates over the elements; Alias is set then
+}
+
+// OrderBy is the ORDER BY clause: either Items or Rank is set.
+type OrderBy struct {
+	Span
+	Items []*SortItem
+	Rank  *Call // ORDER BY RANK f(...)
+}
+
+// SortItem is one key of ORDER BY.
+type SortItem struct {
+	Span
+	X    Expr
+	Desc bool
+}
+
+// Expr is a scalar expression. Its types are the ones below and no others. An expression that was parsed is at most
+// MaxDepth levels high, so that functions over it may recurse.
+type Expr interface {
+	Node
+	expr()
+}
+
+// Literal is a constant: undefined, null, true, false, a number or a string. A number keeps the digits that it was written
+// with, so that integers beyond 2^53 survive, except that hexadecimal ones become decimal; it has no sign, unless a program
+// made the node. Such a node may also hold an array or an object.
+type Literal struct {
+	Span
+	Value doc.Value
+}
+
+// Parameter is @name.
+type Parameter struct {
+	Span
+	Name string // with its @; case-sensitive
+}
+
+// Ident is a name alone: an alias, or NaN or Infinity where no alias has that name.
+type Ident struct {
+	Span
+	Name string // case-sensitive
+}
+
+// Member is x.name. PropertyOf sees x["name"] as well.
+type Member struct {
+	Span
+	X    Expr
+	Name string
+}
+
+// Index is x[i].
+type Index struct {
+	Span
+	X, I Expr
+}
+
+// Unary is an operator with one operand. NOT binds as tightly as the others: NOT c.x = 1 is (NOT c.x) = 1.
+type Unary struct {
+	Span
+	Op UnaryOp
+	X  Expr
+}
+
+// Binary is an operator with two operands, other than AND, OR and ??.
+type Binary struct {
+	Span
+	Op   BinaryOp
+	X, Y Expr
+}
+
+// Logical is a chain of operands, two or more, with AND or OR between them. (a OR b) OR c is the same chain as a OR b OR c,
+// while a OR (b OR c) is a chain of two, of which the second is a chain. A program may nest chains at the first place, too,
+// which prints the same.
+type Logical struct {
+	Span
+	Op    LogicalOp
+	Terms []Expr
+}
+
+// Coalesce is x ?? y.
+type Coalesce struct {
+	Span
+	X, Y Expr
+}
+
+// Cond is if ? then : else.
+type Cond struct {
+	Span
+	If, Then, Else Expr
+}
+
+// Between is x [NOT] BETWEEN low AND high.
+type Between struct {
+	Span
+	Not          bool
+	X, Low, High Expr
+}
+
+// In is x [NOT] IN (list). The list is never empty.
+type In struct {
+	Span
+	Not  bool
+	X    Expr
+	List []Expr
+}
+
+// Like is x [NOT] LIKE pattern [ESCAPE escape].
+type Like struct {
+	Span
+	Not        bool
+	X, Pattern Expr
+	Escape     *Literal // a string, not checked to be one character; nil where there is none
+}
+
+// Call is a call of a built-in function or of a UDF. That such a function exists is not checked here.
+type Call struct {
+	Span
+	Name     string // as written: the names of built-in functions are case-insensitive, those of UDFs are not
+	NameSpan Span   // the name alone, of a UDF with the "udf." before it
+	UDF      bool   // udf.Name(...)
+	Args     []Expr
+}
+
+// ArrayLit is [a, b].
+type ArrayLit struct {
+	Span
+	Elems []Expr
+}
+
+// ObjectLit is {"k": v}. Keys[i] belongs to Values[i]; a key may occur more than once.
+type ObjectLit struct {
+	Span
+	Keys   []string
+	Values []Expr
+}
+
+// Subquery is a query in parentheses that stands as an expression.
+type Subquery struct {
+	Span
+	Kind  SubqueryKind
+	Query *Query
+}
+
+// Placeholder is {name}, a gap in a rewritten query that the client fills in with text before it sends the query. Where one
+// is left open in ORDER BY's filter, it means true.
+type Placeholder struct {
+	Span
+	Name string // without the braces
+}
+
+// OrderByFilter is the Name of the placeholder that clients replace by the filter that resumes an ORDER BY.
+const OrderByFilter = "documentdb-formattableorderbyquery-filter"
+
+func (*Literal) expr()     {}
+func (*Parameter) expr()   {}
+func (*Ident) expr()       {}
+func (*Member) expr()      {}
+func (*Index) expr()       {}
+func (*Unary) expr()       {}
+func (*Binary) expr()      {}
+func (*Logical) expr()     {}
+func (*Coalesce) expr()    {}
+func (*Cond) expr()        {}
+func (*Between) expr()     {}
+func (*In) expr()          {}
+func (*Like) expr()        {}
+func (*Call) expr()        {}
+func (*ArrayLit) expr()    {}
+func (*ObjectLit) expr()   {}
+func (*Subquery) expr()    {}
+func (*Placeholder) expr() {}
+
+// UnaryOp is the operator of a Unary.
+type UnaryOp uint8
+
+// The operators with one operand.
+const (
+	Not    UnaryOp = iota // NOT
+	Neg                   // -
+	Plus                  // +
+	BitNot                // ~
+)
+
+// String returns the operator as it is written.
+func (op UnaryOp) String() string { return [...]string{"NOT", "-", "+", "~"}[op] }
+
+// BinaryOp is the operator of a Binary.
+type BinaryOp uint8
+
+// The operators with two operands.
+const (
+	Eq     BinaryOp = iota // =
+	Ne                     // != or <>
+	Lt                     // <
+	Le                     // <=
+	Gt                     // >
+	Ge                     // >=
+	Shl                    // <<
+	Shr                    // >>
+	UShr                   // >>>, which shifts zeros in
+	Concat                 // ||
+	Add                    // +
+	Sub                    // -
+	BitAnd                 // &
+	BitOr                  // |
+	BitXor                 // ^
+	Mul                    // *
+	Div                    // /
+	Mod                    // %
+)
+
+// String returns the operator as it is written.
+func (op BinaryOp) String() string {
+	return [...]string{"=", "!=", "<", "<=", ">", ">=", "<<", ">>", ">>>", "||", "+", "-", "&", "|", "^", "*", "/", "%"}[op]
+}
+
+// LogicalOp is the operator of a Logical.
+type LogicalOp uint8
+
+// The operators of a Logical.
+const (
+	And LogicalOp = iota
+	Or
+)
+
+// String returns the operator as it is written.
+func (op LogicalOp) String() string { return [...]string{"AND", "OR"}[op] }
+
+// SubqueryKind tells what becomes of the rows of a Subquery.
+type SubqueryKind uint8
+
+// The kinds of subqueries that are expressions.
+const (
+	Scalar SubqueryKind = iota // (SELECT ...): the value of the only row
+	Exists                     // EXISTS(SELECT ...): whether there is a row
+	Array                      // ARRAY(SELECT ...): all rows
+)

@@ -1,0 +1,80 @@
+package syntax
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+type queryCase struct {
+	ID, Group, Query string
+	Error            *struct{ Code string }
+}
+
+// wrong tells whether the text of the case is not a query. Cases of other errors are queries that cannot be answered.
+func (c *queryCase) wrong() bool {
+	return c.Error != nil && (c.Error.Code == CodeSyntax || c.Group == "errors-syntax")
+}
+
+func queryCases(t testing.TB) []queryCase {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "testdata", "query-cases.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []queryCase
+	if err := json.Unmarshal(raw, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 900 {
+		t.Fatalf("only %d cases", len(cases))
+	}
+	return cases
+}
+
+func TestCases(t *testing.T) {
+	for _, c := range queryCases(t) {
+		q, err := Parse(c.Query)
+		if c.wrong() {
+			wantError(t, c.ID, c.Query, err)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %s\n%v", c.ID, c.Query, err)
+			continue
+		}
+		roundTrip(t, q)
+	}
+}
+
+// wantError checks that err is an *Error whose place lies in the text.
+func wantError(t *testing.T, id, text string, err error) {
+	t.Helper()
+	e, ok := err.(*Error)
+	if !ok {
+		t.Errorf("%s: %s\nerror %v, want an *Error", id, text, err)
+		return
+	}
+	chars := []rune(text)
+	if e.Start < 0 || e.End > len(chars) || string(chars[e.Start:e.End]) != e.Token {
+		t.Errorf("%s: %s\nthe token %q is not at %d..%d", id, text, e.Token, e.Start, e.End)
+	}
+}
+
+// roundTrip checks that what Print writes is the same query and prints the same.
+func roundTrip(t *testing.T, q *Query) {
+	t.Helper()
+	text := Print(q)
+	again, err := parse(text, q.Select == nil)
+	if err != nil {
+		t.Errorf("printed as\n%s\n%v", text, err)
+		return
+	}
+	if got := Print(again); got != text {
+		t.Errorf("printed as\n%s\nand then as\n%s", text, got)
+	}
+	if want, got := tree(q), tree(again); got != want {
+		t.Errorf("printed as\n%s\nthe tree was\n%s\nand is\n%s", text, want, got)
+	}
+}

@@ -1,0 +1,196 @@
+package syntax
+
+import "strings"
+
+func (p *parser) query() *Query {
+	if !p.enter() {
+		return nil
+	}
+	defer p.leave()
+	q := &Query{Span: Span{Start: p.tok.Start}}
+	q.Select = p.selectClause()
+	if p.accept("FROM") {
+		q.From = p.sources()
+	}
+	if p.accept("WHERE") {
+		q.Where = p.expr(lowest)
+	}
+	if p.accept("GROUP") {
+		p.expect("BY")
+		q.GroupBy = p.exprs()
+	}
+	if p.is("ORDER") {
+		q.OrderBy = p.orderBy()
+	}
+	if p.accept("OFFSET") {
+		q.Offset = p.count(isInteger)
+		p.expect("LIMIT")
+		q.Limit = p.count(isInteger)
+	}
+	q.Span = p.since(q.Start)
+	return q
+}
+
+func (p *parser) selectClause() *Select {
+	start := p.tok.Start
+	p.expect("SELECT")
+	s := &Select{Distinct: p.accept("DISTINCT")}
+	if p.accept("TOP") {
+		s.Top = p.count(isNumber)
+	}
+	switch {
+	case p.is("*"):
+		s.Star = &Star{p.tok.Span}
+		p.next()
+	case p.accept("VALUE"):
+		s.Value = p.expr(lowest)
+	default:
+		s.Items = append(s.Items, p.selectItem())
+		for p.accept(",") {
+			s.Items = append(s.Items, p.selectItem())
+		}
+	}
+	s.Span = p.since(start)
+	return s
+}
+
+// selectItem reads an expression with or without an alias. AS may be left out before a name but not before a string, which
+// would make a LIKE with a forgotten ESCAPE an item with an alias.
+func (p *parser) selectItem() *SelectItem {
+	start := p.tok.Start
+	item := &SelectItem{X: p.expr(lowest)}
+	switch as := p.accept("AS"); {
+	case as && p.tok.kind == quoted:
+		item.Alias, item.HasAlias = p.take(quoted).value.Str(), true
+	case as || p.tok.kind == word:
+		item.Alias, item.HasAlias = p.take(word).text, true
+	}
+	item.Span = p.since(start)
+	return item
+}
+
+func isInteger(t token) bool { return t.kind == number && isDigits(t.value.Raw()) }
+
+func isNumber(t token) bool { return t.kind == number }
+
+// count reads what follows TOP, OFFSET or LIMIT.
+func (p *parser) count(isCount func(token) bool) *Count {
+	c := &Count{Span: p.tok.Span}
+	switch {
+	case p.tok.kind == parameter:
+		c.Param = p.tok.text
+	case isCount(p.tok):
+		c.Value = p.tok.value
+	default:
+		p.unexpected()
+	}
+	p.next()
+	return c
+}
+
+func (p *parser) sources() []*Source {
+	list := []*Source{p.source()}
+	for p.accept("JOIN") {
+		list = append(list, p.source())
+	}
+	return list
+}
+
+func (p *parser) source() *Source {
+	start := p.tok.Start
+	src := &Source{}
+	if p.is("(") {
+		src.Sub = p.subquery()
+		p.alias(src)
+	} else if id := p.ident(); p.accept("IN") {
+		src.In, src.Alias = true, id.Name
+		if p.is("(") {
+			src.Sub = p.subquery()
+		} else {
+			src.Path = p.steps(p.ident())
+		}
+	} else {
+		src.Path = p.steps(id)
+		p.alias(src)
+	}
+	src.Span = p.since(start)
+	return src
+}
+
+func (p *parser) alias(src *Source) {
+	if p.accept("AS") || p.tok.kind == word {
+		src.Alias = p.take(word).text
+	}
+}
+
+// steps reads the rest of the path that begins with root.
+func (p *parser) steps(root *Ident) Expr {
+	var x Expr = root
+	for {
+		switch {
+		case p.accept("."):
+			name := p.take(word).text
+			x = &Member{p.since(root.Start), x, name}
+		case p.accept("["):
+			step := &Literal{p.tok.Span, p.tok.value}
+			if p.tok.kind != quoted && !isInteger(p.tok) {
+				p.unexpected()
+			}
+			p.next()
+			p.expect("]")
+			x = &Index{p.since(root.Start), x, step}
+		default:
+			return x
+		}
+	}
+}
+
+// subquery reads a query in parentheses.
+func (p *parser) subquery() *Query {
+	p.expect("(")
+	q := p.query()
+	p.expect(")")
+	return q
+}
+
+func (p *parser) orderBy() *OrderBy {
+	start := p.tok.Start
+	p.expect("ORDER")
+	p.expect("BY")
+	o := &OrderBy{}
+	if p.atRank() {
+		p.next()
+		call, ok := p.primary().(*Call)
+		if !ok {
+			p.unexpected() // what is in the place of its parenthesis
+		}
+		o.Rank = call
+	} else {
+		o.Items = append(o.Items, p.sortItem())
+		for p.accept(",") {
+			o.Items = append(o.Items, p.sortItem())
+		}
+	}
+	o.Span = p.since(start)
+	return o
+}
+
+// atRank tells whether the token is the RANK of ORDER BY RANK f(...). The word is not reserved, but where it means
+// something else no function can follow.
+func (p *parser) atRank() bool {
+	if p.tok.kind != word || !strings.EqualFold(p.tok.text, "RANK") {
+		return false
+	}
+	t := p.ahead()
+	return t.kind == word || t.sym == "UDF" || t.sym == "LEFT" || t.sym == "RIGHT"
+}
+
+func (p *parser) sortItem() *SortItem {
+	start := p.tok.Start
+	item := &SortItem{X: p.expr(lowest)}
+	if item.Desc = p.accept("DESC"); !item.Desc {
+		p.accept("ASC")
+	}
+	item.Span = p.since(start)
+	return item
+}

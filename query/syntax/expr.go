@@ -1,0 +1,303 @@
+package syntax
+
+import "github.com/mayflydb/mayfly/doc"
+
+// How tightly the operators between operands bind, the loosest first. Those with one operand bind tighter than all of
+// them, and .name and [i] tighter still.
+//
+// Cosmos DB's order is its own. Comparisons and shifts share one level, and so do additions and the operations on bits, each
+// evaluated from left to right: 1 < 2 = true is true and 1 | 2 + 3 is 6. IN, LIKE and BETWEEN take comparisons as operands but
+// are none: after x IN (1, 2) there is no place for an =. Cosmos DB has BETWEEN as loose as OR, so that it refuses
+// x BETWEEN 1 AND 2 AND y; here it is as tight as IN, and the first AND is its own.
+const (
+	condLevel       = 1 + iota // ? :     right to left
+	coalesceLevel              // ??      right to left
+	orLevel                    // OR
+	andLevel                   // AND
+	predicateLevel             // [NOT] IN, LIKE, BETWEEN    no chains
+	comparisonLevel            // = != <> < <= > >= << >> >>>
+	concatLevel                // ||
+	additiveLevel              // + - & | ^
+	productLevel               // * / %
+
+	lowest = condLevel
+)
+
+// infix tells of what can stand between operands how tightly it binds and, from comparisonLevel on, what it is. A NOT in
+// that place belongs to the IN, LIKE or BETWEEN behind it.
+var infix = map[string]struct {
+	level int
+	op    BinaryOp
+}{
+	"?": {level: condLevel}, "??": {level: coalesceLevel}, "OR": {level: orLevel}, "AND": {level: andLevel},
+	"NOT": {level: predicateLevel}, "IN": {level: predicateLevel}, "LIKE": {level: predicateLevel}, "BETWEEN": {level: predicateLevel},
+	"=": {comparisonLevel, Eq}, "!=": {comparisonLevel, Ne}, "<>": {comparisonLevel, Ne},
+	"<": {comparisonLevel, Lt}, "<=": {comparisonLevel, Le}, ">": {comparisonLevel, Gt}, ">=": {comparisonLevel, Ge},
+	"<<": {comparisonLevel, Shl}, ">>": {comparisonLevel, Shr}, ">>>": {comparisonLevel, UShr},
+	"||": {concatLevel, Concat},
+	"+":  {additiveLevel, Add}, "-": {additiveLevel, Sub}, "&": {additiveLevel, BitAnd},
+	"|": {additiveLevel, BitOr}, "^": {additiveLevel, BitXor},
+	"*": {productLevel, Mul}, "/": {productLevel, Div}, "%": {productLevel, Mod},
+}
+
+// prefix holds the operators with one operand.
+var prefix = map[string]UnaryOp{"NOT": Not, "-": Neg, "+": Plus, "~": BitNot}
+
+// expr reads an expression made of operators that bind at least as tightly as level.
+func (p *parser) expr(level int) Expr {
+	if !p.enter() {
+		return nil
+	}
+	start := p.tok.Start
+	x := p.unary()
+	// What has been read can be the left operand of an operator of its own level, if that level goes from left to right,
+	// or of a looser one, but never of a tighter one.
+	for tightest := productLevel; ; {
+		op := infix[p.tok.sym]
+		if op.level < level || op.level > tightest {
+			break
+		}
+		tightest = op.level
+		switch op.level {
+		case condLevel:
+			x = p.cond(x, start)
+			tightest--
+		case coalesceLevel:
+			p.next()
+			y := p.expr(coalesceLevel)
+			x = &Coalesce{p.since(start), x, y}
+			tightest--
+		case orLevel:
+			x = p.logical(x, start, Or, op.level)
+		case andLevel:
+			x = p.logical(x, start, And, op.level)
+		case predicateLevel:
+			x = p.predicate(x, start)
+			tightest--
+		default:
+			p.next()
+			y := p.expr(op.level + 1)
+			x = &Binary{p.since(start), op.op, x, y}
+		}
+	}
+	p.leave()
+	return x
+}
+
+// exprs reads one or more expressions with commas between them.
+func (p *parser) exprs() []Expr {
+	list := []Expr{p.expr(lowest)}
+	for p.accept(",") {
+		list = append(list, p.expr(lowest))
+	}
+	return list
+}
+
+// cond reads the rest of x ? a : b.
+func (p *parser) cond(x Expr, start int) Expr {
+	p.expect("?")
+	a := p.expr(lowest)
+	p.expect(":")
+	b := p.expr(lowest)
+	return &Cond{p.since(start), x, a, b}
+}
+
+// logical reads the rest of x AND y AND z, or the same with OR, in a loop, since programs write chains of any length. Where
+// x is such a chain itself, in parentheses, it goes on.
+func (p *parser) logical(x Expr, start int, op LogicalOp, level int) Expr {
+	chain, ok := x.(*Logical)
+	if !ok || chain.Op != op {
+		chain = &Logical{Op: op, Terms: []Expr{x}}
+	}
+	for p.accept(op.String()) {
+		chain.Terms = append(chain.Terms, p.expr(level+1))
+	}
+	chain.Span = p.since(start)
+	return chain
+}
+
+// predicate reads the rest of x [NOT] IN, LIKE or BETWEEN.
+func (p *parser) predicate(x Expr, start int) Expr {
+	not := p.accept("NOT")
+	switch {
+	case p.accept("IN"):
+		p.expect("(")
+		list := p.exprs()
+		p.expect(")")
+		return &In{p.since(start), not, x, list}
+	case p.accept("LIKE"):
+		like := &Like{Not: not, X: x, Pattern: p.expr(comparisonLevel)}
+		if p.accept("ESCAPE") {
+			t := p.take(quoted)
+			like.Escape = &Literal{t.Span, t.value}
+		}
+		like.Span = p.since(start)
+		return like
+	}
+	p.expect("BETWEEN")
+	low := p.expr(comparisonLevel)
+	p.expect("AND")
+	high := p.expr(comparisonLevel)
+	return &Between{p.since(start), not, x, low, high}
+}
+
+func (p *parser) unary() Expr {
+	op, ok := prefix[p.tok.sym]
+	if !ok {
+		return p.postfix()
+	}
+	if !p.enter() {
+		return nil
+	}
+	start := p.tok.Start
+	p.next()
+	x := p.unary()
+	p.leave()
+	return &Unary{p.since(start), op, x}
+}
+
+func (p *parser) postfix() Expr {
+	start := p.tok.Start
+	x := p.primary()
+	for {
+		switch {
+		case p.accept("."):
+			name := p.take(word).text
+			x = &Member{p.since(start), x, name}
+		case p.accept("["):
+			i := p.expr(lowest)
+			p.expect("]")
+			x = &Index{p.since(start), x, i}
+		default:
+			return x
+		}
+	}
+}
+
+func (p *parser) primary() Expr {
+	t := p.tok
+	switch t.kind {
+	case number, quoted:
+		p.next()
+		return &Literal{t.Span, t.value}
+	case parameter:
+		p.next()
+		return &Parameter{t.Span, t.text}
+	case placeholder:
+		p.next()
+		return &Placeholder{t.Span, t.text[1 : len(t.text)-1]}
+	case word:
+		p.next()
+		if p.is("(") {
+			return p.call(t, false)
+		}
+		return &Ident{t.Span, t.text}
+	}
+	switch t.sym {
+	case "UNDEFINED":
+		return p.constant(doc.Value{})
+	case "NULL":
+		return p.constant(doc.NullValue())
+	case "TRUE", "FALSE":
+		return p.constant(doc.BoolValue(t.sym == "TRUE"))
+	case "(":
+		return p.parenthesised()
+	case "[":
+		return p.array()
+	case "{":
+		return p.object()
+	case "EXISTS", "ARRAY":
+		kind := Exists
+		if t.sym == "ARRAY" {
+			kind = Array
+		}
+		p.next()
+		q := p.subquery()
+		return &Subquery{p.since(t.Start), kind, q}
+	case "UDF":
+		p.next()
+		p.expect(".")
+		name := p.take(word)
+		name.Start = t.Start
+		return p.call(name, true)
+	case "LEFT", "RIGHT": // reserved, and yet functions
+		if p.ahead().sym == "(" {
+			p.next()
+			return p.call(t, false)
+		}
+	}
+	p.unexpected()
+	return nil
+}
+
+func (p *parser) constant(v doc.Value) Expr {
+	t := p.tok
+	p.next()
+	return &Literal{t.Span, v}
+}
+
+// parenthesised reads (expr) or (SELECT ...).
+func (p *parser) parenthesised() Expr {
+	start := p.tok.Start
+	p.expect("(")
+	if p.is("SELECT") {
+		q := p.query()
+		p.expect(")")
+		return &Subquery{p.since(start), Scalar, q}
+	}
+	x := p.expr(lowest)
+	p.expect(")")
+	return x
+}
+
+// call reads the rest of name(a, b).
+func (p *parser) call(name token, udf bool) Expr {
+	c := &Call{Name: name.text, NameSpan: name.Span, UDF: udf}
+	p.expect("(")
+	if !p.is(")") {
+		c.Args = p.exprs()
+	}
+	p.expect(")")
+	c.Span = p.since(name.Start)
+	return c
+}
+
+func (p *parser) array() Expr {
+	start := p.tok.Start
+	p.expect("[")
+	a := &ArrayLit{}
+	if !p.is("]") {
+		a.Elems = p.exprs()
+	}
+	p.expect("]")
+	a.Span = p.since(start)
+	return a
+}
+
+func (p *parser) object() Expr {
+	start := p.tok.Start
+	p.expect("{")
+	o := &ObjectLit{}
+	if !p.is("}") {
+		o.member(p)
+		for p.accept(",") {
+			o.member(p)
+		}
+	}
+	p.expect("}")
+	o.Span = p.since(start)
+	return o
+}
+
+// member reads name: expr or "name": expr.
+func (o *ObjectLit) member(p *parser) {
+	key := ""
+	if p.tok.kind == quoted {
+		key = p.take(quoted).value.Str()
+	} else {
+		key = p.take(word).text
+	}
+	p.expect(":")
+	o.Keys = append(o.Keys, key)
+	o.Values = append(o.Values, p.expr(lowest))
+}

@@ -1,0 +1,37 @@
+package syntax
+
+import (
+	"testing"
+)
+
+// What parses prints as something that parses to the same tree and prints the same; what does not has an error whose place
+// is in the text.
+func FuzzParse(f *testing.F) {
+	for _, c := range queryCases(f) {
+		f.Add(c.Query)
+	}
+	for _, text := range []string{
+		"FROM c WHERE c.a = 1",
+		"SELECT * FROM c WHERE ({documentdb-formattableorderbyquery-filter})",
+		"SELECT '\\ud83d\\ude00\\u0000', 0x1F, 1.5e-2 /* a */ -- b",
+		"SELECT TOP 1 - -1 FROM (SELECT 1) ORDER BY RANK f(1)",
+		"SELECT NOT - -1 >>> 2 << ~3 ?? 4 ? 5 : 6 OFFSET @a LIMIT 1",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, parse := range []func(string) (*Query, error){Parse, ParseCondition} {
+			q, err := parse(text)
+			switch {
+			case err == nil:
+				if len(Print(q)) <= MaxText { // the canonical form may be longer than the text
+					roundTrip(t, q)
+				}
+			default:
+				if _, ok := err.(*LimitError); !ok {
+					wantError(t, "fuzz", text, err)
+				}
+			}
+		}
+	})
+}

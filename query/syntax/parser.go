@@ -1,0 +1,219 @@
+package syntax
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// MaxText is how long the text of a query may be, in bytes.
+	MaxText = 512 << 10
+	// MaxDepth is how many levels high the tree of a query may be, each node being a level.
+	MaxDepth = 1000
+	// maxNesting bounds the recursion of the parser. Clients write long chains as ((a OR b) OR c) OR d, which is deep in
+	// parentheses and yet no high tree, so there is room for more of those. All that Print writes of a tree which is not
+	// too high stays below it: see nestLimit.
+	maxNesting = 4 * MaxDepth
+)
+
+// Parse reads a query. The error is an *Error or a *LimitError.
+func Parse(text string) (*Query, error) {
+	p := newParser(text)
+	return p.finish(p.query())
+}
+
+// ParseCondition reads the form of a query in which conditional patches state their condition,
+//
+//	FROM name [[AS] alias] [WHERE expr]
+//
+// and returns a Query that has no Select. The errors are those of Parse.
+func ParseCondition(text string) (*Query, error) {
+	p := newParser(text)
+	start := p.tok.Start
+	p.expect("FROM")
+	name := p.ident()
+	src := &Source{Path: name}
+	p.alias(src)
+	src.Span = p.since(name.Start)
+	q := &Query{From: []*Source{src}}
+	if p.accept("WHERE") {
+		q.Where = p.expr(lowest)
+	}
+	q.Span = p.since(start)
+	return p.finish(q)
+}
+
+// parser reads tokens into nodes. The first error ends it: from then on every token is the end of the text, so that all
+// loops and recursions run out, and what they return is dropped.
+type parser struct {
+	lex    lexer
+	tok    token // the one that is looked at
+	last   int   // where the one before it ended
+	tokens int   // read so far
+	depth  int   // of recursion
+	err    error
+}
+
+func newParser(text string) *parser {
+	p := &parser{lex: lexer{text: text}}
+	if len(text) > MaxText {
+		p.fail(&LimitError{TextLimit, MaxText})
+		return p
+	}
+	if !utf8.ValidString(text) {
+		p.fail(p.lex.notUTF8())
+		return p
+	}
+	p.next()
+	return p
+}
+
+// finish ends the parse: nothing may be left.
+func (p *parser) finish(q *Query) (*Query, error) {
+	if p.err == nil && p.tok.kind != end {
+		p.unexpected()
+	}
+	// There are never as many as two levels to a token, so most texts need not be measured.
+	if p.err == nil && p.tokens > MaxDepth/2 && tooHigh(q) {
+		p.fail(&LimitError{DepthLimit, MaxDepth})
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return q, nil
+}
+
+// tooHigh looks at the tree level by level, since it may be as high as the text is long.
+func tooHigh(q *Query) bool {
+	level, below := []Node{q}, []Node(nil)
+	for height := 1; len(level) > 0; height++ {
+		if height > MaxDepth {
+			return true
+		}
+		below = below[:0]
+		for _, n := range level {
+			each(n, func(child Node) { below = append(below, child) })
+		}
+		level, below = below, level
+	}
+	return false
+}
+
+// enter goes one level deeper. Who gets true calls leave.
+func (p *parser) enter() bool {
+	if p.depth == maxNesting {
+		p.fail(&LimitError{DepthLimit, MaxDepth})
+	}
+	if p.err != nil {
+		return false
+	}
+	p.depth++
+	return true
+}
+
+func (p *parser) leave() { p.depth-- }
+
+func (p *parser) next() {
+	if p.err != nil {
+		return
+	}
+	p.last = p.tok.End
+	p.tok = p.lex.next()
+	p.tokens++
+}
+
+// is tells whether the token is this reserved word or punctuation mark.
+func (p *parser) is(sym string) bool { return p.tok.sym == sym }
+
+// accept moves over the token if it is this one.
+func (p *parser) accept(sym string) bool {
+	if !p.is(sym) {
+		return false
+	}
+	p.next()
+	return true
+}
+
+// expect moves over the token, which must be this one.
+func (p *parser) expect(sym string) {
+	if !p.accept(sym) {
+		p.unexpected()
+	}
+}
+
+// take moves over the token, which must be of this kind, and returns it.
+func (p *parser) take(kind tokenKind) token {
+	t := p.tok
+	if t.kind != kind {
+		p.unexpected()
+		return token{}
+	}
+	p.next()
+	return t
+}
+
+// ahead returns the token after this one and leaves it where it is.
+func (p *parser) ahead() token {
+	lex := p.lex
+	return lex.next()
+}
+
+func (p *parser) ident() *Ident {
+	t := p.take(word)
+	return &Ident{t.Span, t.text}
+}
+
+// since is the span from start to the end of the token before this one.
+func (p *parser) since(start int) Span { return Span{start, p.last} }
+
+func (p *parser) fail(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+	p.tok = token{}
+}
+
+// unexpected ends the parse because of the token.
+func (p *parser) unexpected() {
+	if p.err == nil {
+		p.fail(p.lex.unexpected(p.tok))
+	}
+}
+
+// maxNear is how much of a token the message of an error repeats, in bytes.
+const maxNear = 200
+
+// unexpected makes the error about a token.
+func (l *lexer) unexpected(t token) *Error {
+	before := l.text[:t.at]
+	line := strings.LastIndexByte(before, '\n') + 1
+	e := &Error{
+		Code: CodeEndOfFile, Start: t.Start, End: t.End,
+		Line: 1 + strings.Count(before, "\n"), Col: 1 + utf8.RuneCountInString(before[line:]),
+		Token: t.text, Message: "Syntax error, unexpected end-of-file.",
+	}
+	if t.kind != end {
+		near := t.text
+		if len(near) > maxNear {
+			near = strings.ToValidUTF8(near[:maxNear], "")
+		}
+		e.Code, e.Message = CodeSyntax, "Syntax error, incorrect syntax near '"+near+"'."
+	}
+	return e
+}
+
+// notUTF8 makes the error about the first byte of the text that is not UTF-8.
+func (l *lexer) notUTF8() *Error {
+	n := 0
+	for {
+		r, size := utf8.DecodeRuneInString(l.text[n:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		n += size
+	}
+	l.advance(n)
+	t := l.take(bad, 1)
+	t.text = string(utf8.RuneError)
+	return l.unexpected(t)
+}

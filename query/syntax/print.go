@@ -1,0 +1,408 @@
+package syntax
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// nestLimit is how many parentheses Print opens for the sake of the classic form of chains before it leaves them out, so
+// that the parser's bound on recursion is not reached by what Print writes.
+const nestLimit = 500
+
+// Print writes a query in the canonical form, which is the one that Cosmos DB's query plans have: each clause and each JOIN on a
+// line of its own, AS before every alias, strings in double quotes, every operation with two operands in parentheses, subqueries
+// indented. Parse reads it as the same query, which prints the same; spans and the spelling of numbers and strings are not
+// kept.
+func Print(q *Query) string {
+	p := printer{}
+	p.query(q)
+	return string(p.buf)
+}
+
+// PrintExpr writes an expression as Print does.
+func PrintExpr(e Expr) string {
+	p := printer{}
+	p.expr(e)
+	return string(p.buf)
+}
+
+type printer struct {
+	buf    []byte
+	indent int // in levels of four spaces
+	open   int // parentheses of chains around what is printed
+}
+
+func (p *printer) print(text ...string) {
+	for _, s := range text {
+		p.buf = append(p.buf, s...)
+	}
+}
+
+// line begins a line. The indentation ends somewhere, since else it would be most of what a deep query prints.
+func (p *printer) line() {
+	p.print("\n", strings.Repeat("    ", min(p.indent, 16)))
+}
+
+// list prints what print prints for each element, with commas between.
+func list[T any](p *printer, elems []T, print func(T)) {
+	for i, e := range elems {
+		if i > 0 {
+			p.print(", ")
+		}
+		print(e)
+	}
+}
+
+func (p *printer) query(q *Query) {
+	if q.Select != nil {
+		p.selectClause(q.Select)
+	}
+	for i, s := range q.From {
+		if i > 0 || q.Select != nil {
+			p.line()
+		}
+		if i == 0 {
+			p.print("FROM ")
+		} else {
+			p.print("JOIN ")
+		}
+		p.source(s)
+	}
+	if q.Where != nil {
+		p.line()
+		p.print("WHERE ")
+		p.expr(q.Where)
+	}
+	if q.GroupBy != nil {
+		p.line()
+		p.print("GROUP BY ")
+		list(p, q.GroupBy, p.expr)
+	}
+	if q.OrderBy != nil {
+		p.line()
+		p.orderBy(q.OrderBy)
+	}
+	if q.Offset != nil {
+		p.line()
+		p.print("OFFSET ")
+		p.count(q.Offset)
+		p.print(" LIMIT ")
+		p.count(q.Limit)
+	}
+}
+
+func (p *printer) selectClause(s *Select) {
+	p.print("SELECT ")
+	if s.Distinct {
+		p.print("DISTINCT ")
+	}
+	if s.Top != nil {
+		p.print("TOP ")
+		p.count(s.Top)
+		p.print(" ")
+	}
+	switch {
+	case s.Star != nil:
+		p.print("*")
+	case s.Value != nil:
+		p.print("VALUE ")
+		p.expr(s.Value)
+	default:
+		list(p, s.Items, p.selectItem)
+	}
+}
+
+func (p *printer) selectItem(item *SelectItem) {
+	p.expr(item.X)
+	if !item.HasAlias {
+		return
+	}
+	p.print(" AS ")
+	if isName(item.Alias) {
+		p.print(item.Alias)
+	} else {
+		p.buf = doc.AppendString(p.buf, item.Alias)
+	}
+}
+
+func (p *printer) count(c *Count) {
+	if c.Param != "" {
+		p.print(c.Param)
+	} else {
+		p.buf = appendNumber(p.buf, c.Value)
+	}
+}
+
+func (p *printer) source(s *Source) {
+	if s.In {
+		p.print(s.Alias, " IN ")
+	}
+	if s.Sub != nil {
+		p.subquery(s.Sub)
+	} else {
+		p.expr(s.Path)
+	}
+	if s.Alias != "" && !s.In {
+		p.print(" AS ", s.Alias)
+	}
+}
+
+func (p *printer) orderBy(o *OrderBy) {
+	p.print("ORDER BY ")
+	if o.Rank != nil {
+		p.print("RANK ")
+		p.expr(o.Rank)
+		return
+	}
+	list(p, o.Items, func(item *SortItem) {
+		p.expr(item.X)
+		if item.Desc {
+			p.print(" DESC")
+		}
+	})
+}
+
+func (p *printer) subquery(q *Query) {
+	p.print("(")
+	p.indent++
+	p.line()
+	p.query(q)
+	p.indent--
+	p.line()
+	p.print(")")
+}
+
+func (p *printer) expr(e Expr) {
+	switch e := e.(type) {
+	case *Literal:
+		p.value(e.Value)
+	case *Parameter:
+		p.print(e.Name)
+	case *Ident:
+		p.print(e.Name)
+	case *Member:
+		p.base(e.X)
+		p.print(".", e.Name)
+	case *Index:
+		p.base(e.X)
+		p.print("[")
+		p.expr(e.I)
+		p.print("]")
+	case *Unary:
+		p.unary(e)
+	case *Binary:
+		p.infix(e.X, e.Op.String(), e.Y)
+	case *Logical:
+		p.logical(e)
+	case *Coalesce:
+		p.infix(e.X, "??", e.Y)
+	case *Cond:
+		p.print("(")
+		p.expr(e.If)
+		p.print(" ? ")
+		p.expr(e.Then)
+		p.print(" : ")
+		p.expr(e.Else)
+		p.print(")")
+	case *Between, *In, *Like:
+		p.print("(")
+		p.predicate(e)
+		p.print(")")
+	case *Call:
+		if e.UDF {
+			p.print("udf.")
+		}
+		p.print(e.Name, "(")
+		list(p, e.Args, p.expr)
+		p.print(")")
+	case *ArrayLit:
+		p.print("[")
+		list(p, e.Elems, p.expr)
+		p.print("]")
+	case *ObjectLit:
+		p.object(e)
+	case *Subquery:
+		p.print([...]string{Scalar: "", Exists: "EXISTS", Array: "ARRAY"}[e.Kind])
+		p.subquery(e.Query)
+	case *Placeholder:
+		p.placeholder(e)
+	}
+}
+
+// base prints what .name or [i] follows.
+func (p *printer) base(x Expr) {
+	literal, isLiteral := x.(*Literal)
+	_, isUnary := x.(*Unary)
+	if isUnary || isLiteral && literal.Value.Kind() == doc.Number {
+		p.print("(")
+		p.expr(x)
+		p.print(")")
+		return
+	}
+	p.expr(x)
+}
+
+func (p *printer) unary(u *Unary) {
+	p.print(u.Op.String())
+	at := len(p.buf)
+	if u.Op == Not {
+		p.print(" ")
+	}
+	p.expr(u.X)
+	if u.Op == Neg && p.buf[at] == '-' { // two of them would begin a comment
+		p.buf = append(p.buf[:at], append([]byte(" "), p.buf[at:]...)...)
+	}
+}
+
+func (p *printer) infix(x Expr, op string, y Expr) {
+	p.print("(")
+	p.expr(x)
+	p.print(" ", op, " ")
+	p.expr(y)
+	p.print(")")
+}
+
+// logical prints a chain as ((a OR b) OR c), the form of Cosmos DB, if that is not too deep, and as (a OR b OR c) else.
+func (p *printer) logical(l *Logical) {
+	op := l.Op.String()
+	pairs := len(l.Terms) - 1
+	flat := p.open+pairs > nestLimit
+	if flat {
+		pairs = 1
+	}
+	p.open += pairs
+	p.print(strings.Repeat("(", pairs))
+	for i, t := range l.Terms {
+		if i > 0 {
+			p.print(" ", op, " ")
+		}
+		p.expr(t)
+		if i > 0 && !flat {
+			p.print(")")
+		}
+	}
+	if flat {
+		p.print(")")
+	}
+	p.open -= pairs
+}
+
+// predicate prints a Between, an In or a Like.
+func (p *printer) predicate(e Expr) {
+	not := func(not bool, op string) {
+		if not {
+			p.print(" NOT")
+		}
+		p.print(" ", op, " ")
+	}
+	switch e := e.(type) {
+	case *Between:
+		p.expr(e.X)
+		not(e.Not, "BETWEEN")
+		p.expr(e.Low)
+		p.print(" AND ")
+		p.expr(e.High)
+	case *In:
+		p.expr(e.X)
+		not(e.Not, "IN")
+		p.print("(")
+		list(p, e.List, p.expr)
+		p.print(")")
+	case *Like:
+		p.expr(e.X)
+		not(e.Not, "LIKE")
+		p.expr(e.Pattern)
+		if e.Escape != nil {
+			p.print(" ESCAPE ")
+			p.expr(e.Escape)
+		}
+	}
+}
+
+func (p *printer) object(o *ObjectLit) {
+	p.print("{")
+	for i, key := range o.Keys {
+		if i > 0 {
+			p.print(", ")
+		}
+		p.buf = doc.AppendString(p.buf, key)
+		p.print(": ")
+		p.expr(o.Values[i])
+	}
+	p.print("}")
+}
+
+// placeholder prints the filter of ORDER BY in parentheses, since it is with an OR that clients replace it.
+func (p *printer) placeholder(h *Placeholder) {
+	if h.Name == OrderByFilter {
+		p.print("({", h.Name, "})")
+	} else {
+		p.print("{", h.Name, "}")
+	}
+}
+
+func (p *printer) value(v doc.Value) {
+	switch v.Kind() {
+	case doc.Undefined:
+		p.print("undefined")
+	case doc.Number:
+		p.buf = appendNumber(p.buf, v)
+	case doc.String:
+		p.buf = doc.AppendString(p.buf, v.Str())
+	case doc.Array, doc.Object:
+		p.composite(v)
+	default:
+		p.buf = v.AppendJSON(p.buf)
+	}
+}
+
+// composite prints an array or an object in the form of an ArrayLit or ObjectLit.
+func (p *printer) composite(v doc.Value) {
+	brackets := "[]"
+	if v.Kind() == doc.Object {
+		brackets = "{}"
+	}
+	p.print(brackets[:1])
+	first := true
+	v.Each(func(key string, elem doc.Value) bool {
+		if !first {
+			p.print(", ")
+		}
+		first = false
+		if v.Kind() == doc.Object {
+			p.buf = doc.AppendString(p.buf, key)
+			p.print(": ")
+		}
+		p.value(elem)
+		return true
+	})
+	p.print(brackets[1:])
+}
+
+// appendNumber writes an integer with all its digits and any other number in the shortest form that is the same double.
+func appendNumber(dst []byte, v doc.Value) []byte {
+	f := v.Num()
+	switch {
+	case math.IsNaN(f):
+		return append(dst, "NaN"...)
+	case math.IsInf(f, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-Infinity"...)
+	case isDigits(v.Raw()):
+		return v.AppendJSON(dst)
+	}
+	from := len(dst)
+	dst = doc.NumberValue(f).AppendJSON(dst)
+	// The shortest form of a large one may end in zeros that are made up. They must not be taken for an exact integer.
+	if math.Abs(f) >= 1<<53 && isDigits(dst[from:]) {
+		dst = strconv.AppendFloat(dst[:from], f, 'e', -1, 64)
+	}
+	return dst
+}
+
+// isDigits tells whether a number is written as an integer.
+func isDigits(number []byte) bool { return strings.Trim(string(number), "-0123456789") == "" }

@@ -1,0 +1,75 @@
+package syntax
+
+import (
+	"fmt"
+	"strings"
+)
+
+// tree writes all that a query consists of, but for the spans, by another way than Print does.
+func tree(n Node) string {
+	var b strings.Builder
+	var write func(Node)
+	write = func(n Node) {
+		fmt.Fprintf(&b, "(%s", strings.TrimPrefix(fmt.Sprintf("%T", n), "*syntax."))
+		if own := ownFields(n); own != "" {
+			b.WriteString(" " + own)
+		}
+		each(n, func(child Node) {
+			b.WriteByte(' ')
+			write(child)
+		})
+		b.WriteByte(')')
+	}
+	write(n)
+	return b.String()
+}
+
+// ownFields writes what a node holds besides other nodes, and which of its children are there where that is not plain.
+func ownFields(n Node) string {
+	switch n := n.(type) {
+	case *Query:
+		return fmt.Sprint("from=", len(n.From), " where=", n.Where != nil, " group=", len(n.GroupBy), " offset=", n.Offset != nil)
+	case *Select:
+		return fmt.Sprint("distinct=", n.Distinct, " value=", n.Value != nil)
+	case *SelectItem:
+		return fmt.Sprintf("%q %t", n.Alias, n.HasAlias)
+	case *Count:
+		return fmt.Sprint(n.Param, n.Value.Num())
+	case *Source:
+		return fmt.Sprintf("%q in=%t", n.Alias, n.In)
+	case *OrderBy:
+		return fmt.Sprint("rank=", n.Rank != nil)
+	case *SortItem:
+		return fmt.Sprint("desc=", n.Desc)
+	case *Literal:
+		v := n.Value
+		return fmt.Sprintf("%s %v %t %q", v.Kind(), v.Num(), v.Bool(), v.Str())
+	case *Parameter:
+		return n.Name
+	case *Ident:
+		return n.Name
+	case *Member:
+		return n.Name
+	case *Unary:
+		return n.Op.String()
+	case *Binary:
+		return n.Op.String()
+	case *Logical:
+		return n.Op.String()
+	case *Between:
+		return fmt.Sprint("not=", n.Not)
+	case *In:
+		return fmt.Sprint("not=", n.Not)
+	case *Like:
+		return fmt.Sprint("not=", n.Not, " escape=", n.Escape != nil)
+	case *Call:
+		return fmt.Sprint(n.Name, " udf=", n.UDF)
+	case *ObjectLit:
+		return fmt.Sprintf("%q", n.Keys)
+	case *Subquery:
+		return fmt.Sprint(n.Kind)
+	case *Placeholder:
+		return n.Name
+	}
+	return ""
+}

@@ -1,0 +1,185 @@
+package syntax
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// Walk calls fn for n and then, where fn returns true, for what n consists of, in the order of the text, down into
+// subqueries.
+func Walk(n Node, fn func(Node) bool) {
+	if !fn(n) {
+		return
+	}
+	each(n, func(child Node) { Walk(child, fn) })
+}
+
+// each calls fn for the nodes directly below n, in the order of the text.
+func each(n Node, fn func(Node)) {
+	switch n := n.(type) {
+	case *Query:
+		n.each(fn)
+	case *Select:
+		n.each(fn)
+	case *SelectItem:
+		fn(n.X)
+	case *Source:
+		if n.Sub != nil {
+			fn(n.Sub)
+		} else {
+			fn(n.Path)
+		}
+	case *OrderBy:
+		eachOf(n.Items, fn)
+		if n.Rank != nil {
+			fn(n.Rank)
+		}
+	case *SortItem:
+		fn(n.X)
+	case Expr:
+		eachOperand(n, fn)
+	}
+}
+
+func (q *Query) each(fn func(Node)) {
+	if q.Select != nil {
+		fn(q.Select)
+	}
+	eachOf(q.From, fn)
+	if q.Where != nil {
+		fn(q.Where)
+	}
+	eachOf(q.GroupBy, fn)
+	if q.OrderBy != nil {
+		fn(q.OrderBy)
+	}
+	if q.Offset != nil {
+		fn(q.Offset)
+	}
+	if q.Limit != nil {
+		fn(q.Limit)
+	}
+}
+
+func (s *Select) each(fn func(Node)) {
+	if s.Top != nil {
+		fn(s.Top)
+	}
+	if s.Star != nil {
+		fn(s.Star)
+	}
+	if s.Value != nil {
+		fn(s.Value)
+	}
+	eachOf(s.Items, fn)
+}
+
+func eachOperand(e Expr, fn func(Node)) {
+	switch e := e.(type) {
+	case *Member:
+		fn(e.X)
+	case *Index:
+		fn(e.X)
+		fn(e.I)
+	case *Unary:
+		fn(e.X)
+	case *Binary:
+		fn(e.X)
+		fn(e.Y)
+	case *Logical:
+		eachOf(e.Terms, fn)
+	case *Coalesce:
+		fn(e.X)
+		fn(e.Y)
+	case *Cond:
+		fn(e.If)
+		fn(e.Then)
+		fn(e.Else)
+	case *Between:
+		fn(e.X)
+		fn(e.Low)
+		fn(e.High)
+	case *In:
+		fn(e.X)
+		eachOf(e.List, fn)
+	case *Like:
+		fn(e.X)
+		fn(e.Pattern)
+		if e.Escape != nil {
+			fn(e.Escape)
+		}
+	case *Call:
+		eachOf(e.Args, fn)
+	case *ArrayLit:
+		eachOf(e.Elems, fn)
+	case *ObjectLit:
+		eachOf(e.Values, fn)
+	case *Subquery:
+		fn(e.Query)
+	}
+}
+
+func eachOf[N Node](list []N, fn func(Node)) {
+	for _, n := range list {
+		fn(n)
+	}
+}
+
+// PropertyOf takes x.name and x["name"], which mean the same, apart.
+func PropertyOf(e Expr) (x Expr, name string, ok bool) {
+	switch e := e.(type) {
+	case *Member:
+		return e.X, e.Name, true
+	case *Index:
+		if i, isLiteral := e.I.(*Literal); isLiteral && i.Value.Kind() == doc.String {
+			return e.X, i.Value.Str(), true
+		}
+	}
+	return nil, "", false
+}
+
+// Step is one step of a path: a property or, where IsIndex is set, an element of an array.
+type Step struct {
+	Name    string
+	Index   int // from 0
+	IsIndex bool
+}
+
+// PathOf takes an expression such as c.a["b"][0] apart: a name and steps, each with a constant property name or a constant
+// index. It reports false for all other expressions. For a name alone there are no steps.
+func PathOf(e Expr) (root *Ident, steps []Step, ok bool) {
+	for {
+		if id, ok := e.(*Ident); ok {
+			slices.Reverse(steps)
+			return id, steps, true
+		}
+		x, name, ok := PropertyOf(e)
+		step := Step{Name: name}
+		if !ok {
+			if x, step, ok = elementOf(e); !ok {
+				return nil, nil, false
+			}
+		}
+		steps = append(steps, step)
+		e = x
+	}
+}
+
+// elementOf takes x[n] with a constant n apart.
+func elementOf(e Expr) (Expr, Step, bool) {
+	at, ok := e.(*Index)
+	if !ok {
+		return nil, Step{}, false
+	}
+	i, ok := at.I.(*Literal)
+	if !ok || i.Value.Kind() != doc.Number {
+		return nil, Step{}, false
+	}
+	// Beyond 2^31 no array has an element, but an int may be too small.
+	n := i.Value.Num()
+	if index := int(n); n >= 0 && n <= 1<<31-1 && float64(index) == n {
+		return at.X, Step{Index: index, IsIndex: true}, true
+	}
+	return nil, Step{}, false
+}
