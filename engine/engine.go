@@ -8,7 +8,7 @@ import "context"
 // writes belongs to one of the scopes that it names; what a scope owns is the caller's convention, the
 // engine only serialises.
 type Engine interface {
-	// View runs fn over one snapshot. Slices that the Reader returns live until fn returns.
+	// View runs fn over one snapshot, taken at fn's first read. Slices that the Reader returns live until fn returns.
 	// The snapshot may hold writes that are visible but not durable yet: see Horizon.
 	View(ctx context.Context, fn func(Reader) error) error
 

@@ -164,6 +164,32 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// TestCrashForgetsRelaxed shows LSNs that nothing ever made durable, and loses them. They must not come again.
+func TestCrashForgetsRelaxed(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	o := Options{Dir: "data", FS: fs, lsnBlock: 4}
+	e := mustOpen(t, o)
+	var seen uint64
+	for range 50 {
+		if _, err := e.Update(ctx, scopeA, func(tx engine.Txn) error {
+			tx.Relax()
+			seen = tx.NextLSN(scopeA[0])
+			tx.Set([]byte("a/1"), nil)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		clone := o
+		clone.FS = fs.CrashClone(vfs.CrashCloneCfg{})
+		after := mustOpen(t, clone)
+		if h := after.Horizon(scopeA[0]); h < seen {
+			t.Fatalf("LSN %d was seen; after a crash the scope goes on behind %d", seen, h)
+		}
+		mustClose(t, after)
+	}
+	mustClose(t, e)
+}
+
 // crashDuring runs a workload, clones what a crash would leave of the disk at a random moment, and returns the clone and what
 // was known by then.
 func crashDuring(t *testing.T, e *Engine, fs *vfs.MemFS, l *ledger, rng *rand.Rand) (*vfs.MemFS, *ledger) {

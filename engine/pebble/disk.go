@@ -117,6 +117,13 @@ func (s *space) failed(err error) {
 	s.low.Store(true)
 }
 
+// paces reports whether an error is of a kind that wait keeps from being tried again without a pause.
+func (s *space) paces(err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mode == holding && vfs.IsNoSpaceError(err)
+}
+
 // wait holds a new table back while there is no room for it.
 func (s *space) wait() {
 	s.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -60,23 +59,7 @@ func (e *Engine) leave() {
 	}
 }
 
-// snapshot is the Reader of a View.
-type snapshot struct {
-	reads
-	snap *pebble.Snapshot
-}
-
-var snapshots = sync.Pool{New: func() any { return new(snapshot) }}
-
-// Get implements engine.Reader.
-func (s *snapshot) Get(key []byte) ([]byte, error) { return s.get(s.snap, key) }
-
-// Scan implements engine.Reader.
-func (s *snapshot) Scan(r engine.Range, reverse bool) engine.Iterator {
-	return s.scan(s.snap, r, reverse)
-}
-
-// View implements engine.Engine. The snapshot is taken before fn starts.
+// View implements engine.Engine. The snapshot is taken at fn's first read.
 func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) (err error) {
 	if err := e.enter(); err != nil {
 		return err
@@ -86,19 +69,14 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) (err er
 		return err
 	}
 	s := snapshots.Get().(*snapshot)
-	s.snap = e.db.NewSnapshot()
+	s.db = e.db
 	defer func() {
-		leak := s.finish(e)
-		closed := s.snap.Close()
-		s.snap = nil
-		s.recycle()
-		snapshots.Put(s)
-		if err == nil {
+		if leak := s.finish(e); err == nil {
 			err = leak
 		}
-		if err == nil {
-			err = readError(closed)
-		}
+		s.close()
+		s.recycle()
+		snapshots.Put(s)
 	}()
 	return fn(s)
 }
@@ -122,19 +100,22 @@ func (e *Engine) Get(ctx context.Context, key []byte) ([]byte, error) {
 
 // Horizon implements engine.Engine. Where the stored ceiling cannot be read it is 0: nothing is known to be durable.
 func (e *Engine) Horizon(key []byte) uint64 {
-	if s := e.scopes.find(key); s != nil && s.loaded.Load() {
+	s := e.scopes.get(key)
+	if s.known.Load() {
 		return s.horizon.Load()
 	}
 	get := func(k []byte) ([]byte, error) { return e.Get(context.Background(), k) }
 	ceiling, err := readCeiling(get, key, e.first)
-	// The scope's first transaction may have moved the ceiling meanwhile. Before it does, it loads the scope.
-	if s := e.scopes.find(key); s != nil && s.loaded.Load() {
+	// The scope's first transaction may have moved the ceiling meanwhile. Before it does, it makes the horizon known.
+	if s.known.Load() {
 		return s.horizon.Load()
 	}
 	if err != nil {
 		return 0
 	}
-	return ceiling - 1
+	raise(&s.horizon, ceiling-1)
+	s.known.Store(true)
+	return s.horizon.Load()
 }
 
 // Metrics implements engine.Engine; after Close all is zero.

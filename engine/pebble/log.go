@@ -49,7 +49,7 @@ func listen(log *slog.Logger, f *fence) *pebble.EventListener {
 	}
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
-			if f.err() != nil {
+			if f.err() != nil || f.space.paces(err) {
 				return
 			}
 			n := failures.Add(1)

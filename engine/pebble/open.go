@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 
 	"github.com/mayflydb/mayfly/engine"
 )
@@ -51,8 +47,8 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 }
 
 func open(o Options, lock *pebble.Lock) (*Engine, error) {
-	if err := checkFormat(o); err != nil {
-		return nil, err
+	if err := inspect(o); err != nil {
+		return nil, openError(err)
 	}
 	s := newSpace(o)
 	e := &Engine{
@@ -74,15 +70,18 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 	p.EventListener = listen(o.Logger, e.fence)
 	e.compactions = newScheduler(e.fence)
 	p.Experimental.CompactionScheduler = e.compactions
-	var err error
-	if e.db, err = openLibrary(o.Dir, p); err != nil {
+	db, err := openLibrary(o.Dir, p)
+	// Where the disk failed the fence let Open go on: what is open then is good for nothing but to be closed.
+	if failed := e.fence.err(); failed != nil {
+		if err == nil {
+			_ = db.Close()
+		}
+		err = failed
+	}
+	if err != nil {
 		return nil, openError(err)
 	}
-	// The fence let Open go on where the disk failed: what is open now is good for nothing but to be closed.
-	if failed := e.fence.err(); failed != nil {
-		_ = e.db.Close()
-		return nil, openError(failed)
-	}
+	e.db = db
 	s.probe()
 	s.arm()
 	return e, nil
@@ -96,77 +95,6 @@ func openLibrary(dir string, p *pebble.Options) (db *pebble.DB, err error) {
 		}
 	}()
 	return pebble.Open(dir, p)
-}
-
-// prepare makes the folder, unless something else is in its place.
-func prepare(o *Options) error {
-	names, err := o.FS.List(o.Dir)
-	switch {
-	case err == nil:
-		if name := foreign(names); name != "" {
-			return fmt.Errorf("%w: %s holds %s", engine.ErrNotDatabase, o.Dir, name)
-		}
-	case errors.Is(err, fs.ErrNotExist):
-		if err := o.FS.MkdirAll(o.Dir, 0o755); err != nil {
-			return fmt.Errorf("making the data folder: %w", err)
-		}
-	default:
-		if info, statErr := o.FS.Stat(o.Dir); statErr == nil && !info.IsDir() {
-			return fmt.Errorf("%w: %s is a file", engine.ErrNotDatabase, o.Dir)
-		}
-		return fmt.Errorf("reading the data folder: %w", err)
-	}
-	if o.FS == vfs.Default {
-		// One folder must have one name: the lock tells two openers in a process apart by it.
-		abs, err := filepath.Abs(o.Dir)
-		if err == nil {
-			abs, err = filepath.EvalSymlinks(abs)
-		}
-		if err != nil {
-			return fmt.Errorf("resolving the data folder: %w", err)
-		}
-		o.Dir = abs
-	}
-	return nil
-}
-
-// foreign returns the name of a file that shows that a folder is neither empty nor a database; "" if there is none.
-func foreign(names []string) string {
-	found := ""
-	for _, name := range names {
-		switch {
-		case name == "CURRENT", strings.HasPrefix(name, "MANIFEST-"), strings.HasPrefix(name, "marker."):
-			return "" // a database, whole or not
-		case name == "LOCK", name == "lost+found", strings.HasPrefix(name, "."):
-			// Left by an Open that got no further, by the file system, by a file manager.
-		default:
-			found = name
-		}
-	}
-	return found
-}
-
-// checkFormat reads which format the folder has: Pebble's own error would not say that it is the cause.
-func checkFormat(o Options) error {
-	value, err := atomicfs.ReadMarker(o.FS, o.Dir, "format-version")
-	if err != nil {
-		var op *fs.PathError
-		if errors.As(err, &op) {
-			return err
-		}
-		return fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
-	}
-	if value == "" {
-		return nil // new
-	}
-	v, err := strconv.ParseUint(value, 10, 64)
-	switch {
-	case err != nil || v < uint64(pebble.FormatMinSupported):
-		return fmt.Errorf("%w: its format is %q", engine.ErrCorrupt, value)
-	case v > uint64(formatVersion):
-		return fmt.Errorf("%w: %d, this release knows %d", engine.ErrNewerFormat, v, formatVersion)
-	}
-	return nil
 }
 
 // lockError tells a folder that is in use from one that cannot be written. A lock file that cannot be made is reported with
@@ -185,7 +113,7 @@ func openError(err error) error {
 	var op *fs.PathError
 	var errno syscall.Errno
 	switch {
-	case errors.Is(err, engine.ErrCorrupt):
+	case errors.Is(err, engine.ErrCorrupt), errors.Is(err, engine.ErrNewerFormat):
 		return err
 	case vfs.IsNoSpaceError(err):
 		return fmt.Errorf("%w: %w", engine.ErrDiskFull, err)

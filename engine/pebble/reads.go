@@ -14,6 +14,7 @@ import (
 type reads struct {
 	arena []byte // where values are copied to; an outgrown one lives on in its slices
 	open  *iterator
+	base  *pebble.Iterator // is left open when its iterator is closed: a snapshot's, until the end
 }
 
 const (
@@ -30,19 +31,11 @@ func (r *reads) keep(v []byte) []byte {
 	return r.arena[n:len(r.arena):len(r.arena)]
 }
 
-func (r *reads) get(src pebble.Reader, key []byte) ([]byte, error) {
-	v, closer, err := src.Get(key)
-	if err != nil {
-		return nil, readError(err)
-	}
-	v = r.keep(v)
-	return v, readError(closer.Close())
-}
-
-func (r *reads) scan(src pebble.Reader, rng engine.Range, reverse bool) *iterator {
+// scan makes an iterator of what open opens.
+func (r *reads) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error), rng engine.Range, reverse bool) *iterator {
 	it := &iterator{owner: r, reverse: reverse}
-	it.it, it.err = src.NewIter(&pebble.IterOptions{LowerBound: rng.Start, UpperBound: rng.End})
-	if it.err != nil {
+	if it.it, it.err = open(&pebble.IterOptions{LowerBound: rng.Start, UpperBound: rng.End}); it.err != nil {
+		it.it, it.err = nil, readError(it.err)
 		return it
 	}
 	if it.next = r.open; it.next != nil {
@@ -143,7 +136,10 @@ func (i *iterator) Close() error {
 	if i.it == nil {
 		return i.err
 	}
-	err := readError(i.it.Close())
+	err := readError(i.it.Error())
+	if i.it != i.owner.base {
+		err = readError(i.it.Close())
+	}
 	i.it = nil
 	if i.prev != nil {
 		i.prev.next = i.next

@@ -28,7 +28,7 @@ type scope struct {
 
 	durable atomic.Uint64 // commits so far that are durable
 	horizon atomic.Uint64 // highest durable LSN
-	loaded  atomic.Bool   // next, ceiling and horizon are set
+	known   atomic.Bool   // horizon has been set from the ceiling
 }
 
 // acquire makes r the holder of the scope if it is free, or else the last in the queue.
@@ -135,7 +135,7 @@ func raise(a *atomic.Uint64, v uint64) {
 func (s *scope) start(ceiling uint64) {
 	s.next, s.ceiling = ceiling, ceiling
 	raise(&s.horizon, ceiling-1)
-	s.loaded.Store(true)
+	s.known.Store(true)
 }
 
 // promote makes a promised ceiling usable once it is durable.

@@ -152,11 +152,18 @@ func (t *txn) source() pebble.Reader {
 }
 
 // Get implements engine.Reader.
-func (t *txn) Get(key []byte) ([]byte, error) { return t.get(t.source(), key) }
+func (t *txn) Get(key []byte) ([]byte, error) {
+	v, closer, err := t.source().Get(key)
+	if err != nil {
+		return nil, readError(err)
+	}
+	v = t.keep(v)
+	return v, readError(closer.Close())
+}
 
 // Scan implements engine.Reader. The iterator sees what was written before it was made.
 func (t *txn) Scan(r engine.Range, reverse bool) engine.Iterator {
-	return t.scan(t.source(), r, reverse)
+	return t.scan(t.source().NewIter, r, reverse)
 }
 
 // Set implements engine.Txn.

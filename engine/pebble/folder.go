@@ -1,0 +1,191 @@
+package pebble
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/record"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// prepare makes the folder, unless something else is in its place.
+func prepare(o *Options) error {
+	names, err := o.FS.List(o.Dir)
+	switch {
+	case err == nil:
+		if name := foreign(names); name != "" {
+			return fmt.Errorf("%w: %s holds %s", engine.ErrNotDatabase, o.Dir, name)
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		if err := o.FS.MkdirAll(o.Dir, 0o755); err != nil {
+			return fmt.Errorf("making the data folder: %w", err)
+		}
+	default:
+		if info, statErr := o.FS.Stat(o.Dir); statErr == nil && !info.IsDir() {
+			return fmt.Errorf("%w: %s is a file", engine.ErrNotDatabase, o.Dir)
+		}
+		return fmt.Errorf("reading the data folder: %w", err)
+	}
+	if o.FS == vfs.Default {
+		// One folder must have one name: the lock tells two openers in a process apart by it.
+		abs, err := filepath.Abs(o.Dir)
+		if err == nil {
+			abs, err = filepath.EvalSymlinks(abs)
+		}
+		if err != nil {
+			return fmt.Errorf("resolving the data folder: %w", err)
+		}
+		o.Dir = abs
+	}
+	return nil
+}
+
+// foreign returns the name of a file that shows that a folder is neither empty nor a database; "" if there is none.
+func foreign(names []string) string {
+	found := ""
+	for _, name := range names {
+		switch {
+		case name == "CURRENT", strings.HasPrefix(name, "MANIFEST-"), strings.HasPrefix(name, "marker."):
+			return "" // a database, whole or not
+		case name == "LOCK", name == "lost+found", strings.HasPrefix(name, "."):
+			// Left by an Open that got no further, by the file system, by a file manager.
+		default:
+			found = name
+		}
+	}
+	return found
+}
+
+// inspect looks at a folder before Pebble does, for what Pebble would report without saying what it is, or not report
+// at all: where it misses its manifest it starts anew, and where it cannot read on in its manifest it takes that for the
+// end. In both cases it deletes the tables that it no longer knows of.
+func inspect(o Options) error {
+	names, err := o.FS.List(o.Dir)
+	if err != nil {
+		return err
+	}
+	format, err := marker(o, names, "format-version")
+	if err != nil {
+		return err
+	}
+	manifest, err := marker(o, names, "manifest")
+	if err != nil {
+		return err
+	}
+	if err := checkFormat(format); err != nil {
+		return err
+	}
+	// The manifest is made first and the format is noted last, so a folder may have the one alone, as long as it is empty.
+	hasTables := slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".sst") })
+	if manifest == "" && (format != "" || hasTables) {
+		return fmt.Errorf("%w: no marker names its manifest", engine.ErrCorrupt)
+	}
+	if manifest == "" {
+		return nil
+	}
+	return checkManifest(o, manifest)
+}
+
+// marker reads one of the values that Pebble keeps in the names of files.
+func marker(o Options, names []string, name string) (string, error) {
+	m, value, err := atomicfs.LocateMarkerInListing(o.FS, o.Dir, name, names)
+	if err == nil {
+		err = m.Close()
+	}
+	var op *fs.PathError
+	if err != nil && !errors.As(err, &op) {
+		err = fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
+	}
+	return value, err
+}
+
+func checkFormat(value string) error {
+	if value == "" {
+		return nil
+	}
+	v, err := strconv.ParseUint(value, 10, 64)
+	switch {
+	case err != nil || v < uint64(pebble.FormatMinSupported):
+		return fmt.Errorf("%w: its format is %q", engine.ErrCorrupt, value)
+	case v > uint64(formatVersion):
+		return fmt.Errorf("%w: %d, this release knows %d", engine.ErrNewerFormat, v, formatVersion)
+	}
+	return nil
+}
+
+// checkManifest tells a manifest that ends in the middle of a record, as a crash leaves it, from one that is damaged: each
+// record is synced before the next is written, so behind a torn one no other begins.
+func checkManifest(o Options, name string) error {
+	f, err := o.FS.Open(o.FS.PathJoin(o.Dir, name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	r := record.NewReader(bytes.NewReader(data), 0)
+	good := int64(0)
+	for {
+		rec, err := r.Next()
+		if err == nil {
+			_, err = io.Copy(io.Discard, rec)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			break
+		}
+		good = r.Offset()
+	}
+	if at := nextRecord(data, int(good)+1); at >= 0 {
+		return fmt.Errorf("%w: %s is damaged between bytes %d and %d", engine.ErrCorrupt, name, good, at)
+	}
+	return nil
+}
+
+// A record of a manifest lies in one or more chunks, none of which crosses a block of 32 KB:
+//
+//	checksum 4 · length 2 · type 1 · payload      (little-endian; the checksum is of type and payload)
+const (
+	manifestBlock = 32 << 10
+	chunkHeader   = 7
+	chunkFull     = 1 // a whole record
+	chunkFirst    = 2 // the beginning of one
+)
+
+// nextRecord finds where the next record begins, at or behind an offset that need not be the start of anything; -1 for nowhere.
+func nextRecord(data []byte, from int) int {
+	castagnoli := crc32.MakeTable(crc32.Castagnoli)
+	for at := from; at+chunkHeader < len(data); at++ {
+		kind := data[at+6]
+		if kind != chunkFull && kind != chunkFirst {
+			continue
+		}
+		n := int(binary.LittleEndian.Uint16(data[at+4:]))
+		end := at + chunkHeader + n
+		if n == 0 || end > len(data) || end > (at/manifestBlock+1)*manifestBlock {
+			continue
+		}
+		c := crc32.Checksum(data[at+6:end], castagnoli)
+		if (c>>15|c<<17)+0xa282ead8 == binary.LittleEndian.Uint32(data[at:]) {
+			return at
+		}
+	}
+	return -1
+}

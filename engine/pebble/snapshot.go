@@ -1,0 +1,68 @@
+package pebble
+
+import (
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// snapshot is the Reader of a View. It is not one of Pebble's snapshots: closing those takes the store's main lock and may wait
+// for the manifest to be synced. Instead the first read opens an iterator, which shows one state for as long as it is
+// open, and all others are cloned from it.
+type snapshot struct {
+	reads
+	db    *pebble.DB
+	point *pebble.Iterator // that Get uses
+}
+
+var snapshots = sync.Pool{New: func() any { return new(snapshot) }}
+
+// iterate opens an iterator over the snapshot.
+func (s *snapshot) iterate(o *pebble.IterOptions) (it *pebble.Iterator, err error) {
+	if s.base != nil {
+		return s.base.Clone(pebble.CloneOptions{IterOptions: o})
+	}
+	s.base, err = s.db.NewIter(o)
+	return s.base, err
+}
+
+// Get implements engine.Reader.
+func (s *snapshot) Get(key []byte) ([]byte, error) {
+	if s.point == nil {
+		it, err := s.iterate(&pebble.IterOptions{})
+		if err != nil {
+			return nil, readError(err)
+		}
+		s.point = it
+	}
+	// In this store a key is its own prefix, so that a seek to the prefix, which may ask the filters, finds this key or none.
+	if !s.point.SeekPrefixGE(key) {
+		if err := s.point.Error(); err != nil {
+			return nil, readError(err)
+		}
+		return nil, engine.ErrNotFound
+	}
+	v, err := s.point.ValueAndErr()
+	if err != nil {
+		return nil, readError(err)
+	}
+	return s.keep(v), nil
+}
+
+// Scan implements engine.Reader.
+func (s *snapshot) Scan(r engine.Range, reverse bool) engine.Iterator {
+	return s.scan(s.iterate, r, reverse)
+}
+
+// close ends the snapshot, after its iterators have been closed. What went wrong in them has been told to who used them.
+func (s *snapshot) close() {
+	if s.point != nil && s.point != s.base {
+		_ = s.point.Close()
+	}
+	if s.base != nil {
+		_ = s.base.Close()
+	}
+	s.db, s.base, s.point = nil, nil, nil
+}

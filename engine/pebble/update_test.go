@@ -1,0 +1,197 @@
+package pebble
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+var scopeA = [][]byte{[]byte("a")}
+
+// waiting counts who waits for a scope.
+func (s *scope) waiting() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := s.head; r != nil; r = r.next {
+		n++
+	}
+	return n
+}
+
+// behind holds the scope "a" with a transaction of its own until waiters have queued up behind it, one after the other.
+func behind(t *testing.T, e *Engine, holder func(engine.Txn) error, waiters ...func(engine.Txn) error) []error {
+	t.Helper()
+	errs := make([]error, 1+len(waiters))
+	in, out := make(chan bool), make(chan bool)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_, errs[0] = e.Update(ctx, scopeA, func(tx engine.Txn) error {
+			in <- true
+			<-out
+			return holder(tx)
+		})
+	})
+	<-in
+	for i, w := range waiters {
+		wg.Go(func() { _, errs[1+i] = e.Update(ctx, scopeA, w) })
+		for e.scopes.find(scopeA[0]).waiting() <= i {
+			runtime.Gosched()
+		}
+	}
+	close(out)
+	wg.Wait()
+	return errs
+}
+
+func TestGroupSharesABarrier(t *testing.T) {
+	e := mustOpen(t, Options{Memory: true})
+	defer mustClose(t, e)
+	one := func(relaxed bool, err error) func(engine.Txn) error {
+		return func(tx engine.Txn) error {
+			tx.Set(fmt.Appendf(nil, "a/%d", tx.NextLSN([]byte("a"))), nil)
+			if relaxed {
+				tx.Relax()
+			}
+			return err
+		}
+	}
+	durable, relaxed, failing := one(false, nil), one(true, nil), one(false, errTest)
+	reads := func(engine.Txn) error { return nil }
+	if _, err := e.Update(ctx, scopeA, durable); err != nil { // the scope's first ceiling has a sync of its own
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name     string
+		holder   func(engine.Txn) error
+		waiters  []func(engine.Txn) error
+		barriers uint64
+		commits  uint64
+		settled  bool
+	}{
+		{"all wait", durable, []func(engine.Txn) error{durable, durable, durable, durable}, 1, 5, true},
+		{"nobody waits", relaxed, []func(engine.Txn) error{relaxed, relaxed}, 0, 3, false},
+		{"the holder does not wait", relaxed, []func(engine.Txn) error{relaxed, durable, durable}, 1, 4, true},
+		{"the holder alone waits", durable, []func(engine.Txn) error{relaxed, relaxed}, 1, 3, true},
+		{"nothing to wait for", reads, []func(engine.Txn) error{reads, failing}, 0, 0, true},
+		{"a failure behind a commit", relaxed, []func(engine.Txn) error{failing}, 1, 1, true},
+		{"a read behind a commit", relaxed, []func(engine.Txn) error{reads}, 1, 1, true},
+	} {
+		before := e.Metrics()
+		for i, err := range behind(t, e, test.holder, test.waiters...) {
+			if err != nil && !errors.Is(err, errTest) {
+				t.Errorf("%s: member %d: %v", test.name, i, err)
+			}
+		}
+		after, s := e.Metrics(), e.scopes.find(scopeA[0])
+		if b, c := after.Barriers-before.Barriers, after.Commits-before.Commits; b != test.barriers || c != test.commits {
+			t.Errorf("%s: %d barriers for %d commits, want %d for %d", test.name, b, c, test.barriers, test.commits)
+		}
+		if settled := s.horizon.Load() == s.next-1 && !s.dirty(); settled != test.settled {
+			t.Errorf("%s: all durable is %v, want %v", test.name, settled, test.settled)
+		}
+		if _, err := e.Update(ctx, scopeA, reads); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestGroupIsBounded has more wait than one holder serves: the rest is served by the next.
+func TestGroupIsBounded(t *testing.T) {
+	e := mustOpen(t, Options{Memory: true})
+	defer mustClose(t, e)
+	add := func(tx engine.Txn) error {
+		tx.Set(fmt.Appendf(nil, "a/%d", tx.NextLSN([]byte("a"))), nil)
+		return nil
+	}
+	if _, err := e.Update(ctx, scopeA, add); err != nil {
+		t.Fatal(err)
+	}
+	waiters := make([]func(engine.Txn) error, 2*maxGroup)
+	for i := range waiters {
+		waiters[i] = add
+	}
+	before := e.Metrics()
+	for _, err := range behind(t, e, add, waiters...) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	after := e.Metrics()
+	if c, b := after.Commits-before.Commits, after.Barriers-before.Barriers; c != 2*maxGroup+1 || b != 3 {
+		t.Errorf("%d commits and %d barriers, want %d and 3", c, b, 2*maxGroup+1)
+	}
+}
+
+// TestGoexit ends goroutines inside closures, as a failing test does: nothing stays held.
+func TestGoexit(t *testing.T) {
+	e := mustOpen(t, Options{Memory: true, Strict: true})
+	exit := func(tx engine.Txn) error {
+		tx.Set([]byte("a/exit"), nil)
+		tx.NextLSN([]byte("a"))
+		runtime.Goexit()
+		return nil
+	}
+	write := func(tx engine.Txn) error { tx.Set([]byte("a/kept"), nil); return nil }
+	// Who runs a closure that exits goes with it, so there is no error to look at.
+	behind(t, e, write, exit, write)
+	behind(t, e, exit, write)
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = e.Update(ctx, [][]byte{[]byte("a"), []byte("b")}, exit) })
+	wg.Wait()
+	mustPut(t, e, "a/kept", nil)
+	if _, err := e.Get(ctx, []byte("a/exit")); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("what a closure wrote that did not return: %v", err)
+	}
+	mustClose(t, e)
+}
+
+func TestStrictIterators(t *testing.T) {
+	for _, strict := range []bool{true, false} {
+		e := mustOpen(t, Options{Memory: true, Strict: strict})
+		_, err := e.Update(ctx, scopeA, func(tx engine.Txn) error {
+			tx.Set([]byte("a/1"), nil)
+			tx.Scan(engine.Range{}, false)
+			return nil
+		})
+		if errors.Is(err, errLeak) != strict {
+			t.Errorf("strict %v: Update: %v", strict, err)
+		}
+		err = e.View(ctx, func(r engine.Reader) error { r.Scan(engine.Range{}, true); return nil })
+		if errors.Is(err, errLeak) != strict {
+			t.Errorf("strict %v: View: %v", strict, err)
+		}
+		mustClose(t, e)
+	}
+}
+
+// TestCloseIsDurable keeps only what Close had synced.
+func TestCloseIsDurable(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	o := Options{Dir: "data", FS: mem}
+	e := mustOpen(t, o)
+	var last uint64
+	if _, err := e.Update(ctx, scopeA, func(tx engine.Txn) error {
+		tx.Relax()
+		last = tx.NextLSN([]byte("a"))
+		tx.Set([]byte("a/1"), nil)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, e)
+	o.FS = mem.CrashClone(vfs.CrashCloneCfg{})
+	e = mustOpen(t, o)
+	defer mustClose(t, e)
+	if _, err := e.Get(ctx, []byte("a/1")); err != nil {
+		t.Errorf("what was relaxed before Close: %v", err)
+	}
+	if h := e.Horizon([]byte("a")); h != last {
+		t.Errorf("the horizon after a clean restart is %d, want %d", h, last)
+	}
+}
