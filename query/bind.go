@@ -1,0 +1,366 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// The limits of Cosmos DB.
+const (
+	maxJoins = 10
+	maxUDFs  = 10
+	maxCount = 1<<32 - 1 // of TOP, OFFSET and LIMIT
+)
+
+// alias is a name that a FROM clause binds, or a source without a name.
+type alias struct {
+	name  string
+	block *block
+	level int // which step of the block binds it
+	slot  int // of the frame, where item is not set
+	item  bool
+	// route leads from the item to the value, where known is set: where the value is a part of the item and no step picks
+	// one element of an array. entered tells that it goes through all elements of an array.
+	known   bool
+	route   index.Path
+	entered bool
+	single  bool // an item has one such value
+}
+
+// block is a SELECT with its clauses: the query itself or a subquery. The nodes of the syntax tree stay in place; what
+// their names mean is in the binder's tables.
+type block struct {
+	outer     *block
+	steps     []*step // FROM and JOIN; the item is the first one where the query reads the container
+	container bool    // the first step is the item, or a subquery that reads the container
+	where     []syntax.Expr // joined by AND
+	first     []syntax.Expr // those of them that need none of the sources: what the rule push-filter moves here
+	groupBy   []syntax.Expr
+	grouped   bool
+	aggs      []aggCall
+	star      bool
+	value     syntax.Expr // SELECT VALUE
+	items     []outItem
+	distinct  bool
+	top       int64 // -1: none
+	offset    int64
+	limit     int64 // -1: none
+	order     []*orderKey
+	rank      *syntax.Call
+}
+
+// outItem is one property that a select list puts out.
+type outItem struct {
+	name string
+	x    syntax.Expr
+}
+
+// aggCall is an aggregate function of a block; id numbers those of the whole query.
+type aggCall struct {
+	id   int
+	name string // registered
+	arg  syntax.Expr
+}
+
+// stepKind tells how a step makes rows.
+type stepKind uint8
+
+const (
+	stepItem     stepKind = iota // one row: the item
+	stepBind                     // one row: the value of x, none where that is undefined
+	stepElements                 // a row for each element of x
+	stepRows                     // a row for each row of sub
+	stepFlatten                  // a row for each element of each row of sub
+)
+
+// step is one source of a FROM clause, and the conditions that can be decided once it is bound.
+type step struct {
+	kind   stepKind
+	x      syntax.Expr
+	sub    *block
+	alias  *alias
+	filter []syntax.Expr // what the rule push-filter moves here
+}
+
+// orderKey is one key of ORDER BY.
+type orderKey struct {
+	x        syntax.Expr
+	desc     bool
+	route    index.Path // where x is a property path of the item; nil else
+	distance bool            // VectorDistance: what is undefined comes last, whatever the direction
+}
+
+// scope is what names mean at a place of the query.
+type scope struct {
+	outer   *scope
+	aliases []*alias
+}
+
+func (s *scope) find(name string) *alias {
+	for ; s != nil; s = s.outer {
+		for _, a := range slices.Backward(s.aliases) {
+			if a.name == name {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+// empty tells that nothing has been bound yet, here or outside: that a name in FROM must be the container's.
+func (s *scope) empty() bool {
+	for ; s != nil; s = s.outer {
+		if len(s.aliases) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// binder resolves the names of one query and checks it.
+type binder struct {
+	text   string
+	info   *Info
+	params map[string]doc.Value
+	errs   []*Error
+
+	idents map[*syntax.Ident]*alias
+	subs   map[*syntax.Query]*block
+	aggs   map[*syntax.Call]int  // ids of aggregate calls
+	keys   map[syntax.Expr]int   // parts of a select list that are a key of GROUP BY: which
+	calls  []*syntax.Call        // of UDFs
+	slots  int
+	joins  int
+}
+
+func newBinder(text string, params []Parameter, info *Info) (*binder, error) {
+	b := &binder{
+		text: text, info: info, params: make(map[string]doc.Value, len(params)),
+		idents: map[*syntax.Ident]*alias{}, subs: map[*syntax.Query]*block{}, aggs: map[*syntax.Call]int{},
+		keys: map[syntax.Expr]int{},
+	}
+	for _, p := range params {
+		if _, twice := b.params[p.Name]; twice {
+			return nil, plain("Invalid query. Specified duplicate parameter name '" + p.Name + "'.")
+		}
+		b.params[p.Name] = p.Value.Clone()
+	}
+	return b, nil
+}
+
+// fail notes an error at a node.
+func (b *binder) fail(at syntax.Span, e *Error) {
+	e.Start, e.End = at.Start, at.End
+	e.place(b.text)
+	b.errs = append(b.errs, e)
+}
+
+func (b *binder) failCode(at syntax.Node, code, format string, args ...any) {
+	b.fail(at.Extent(), &Error{Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+func (b *binder) failPlain(at syntax.Node, message string) { b.fail(at.Extent(), plain(message)) }
+
+// err returns what was found wrong. Errors of the other style than the first one's are left out.
+func (b *binder) err() error {
+	if len(b.errs) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(b.errs, func(x, y *Error) int { return x.Start - y.Start })
+	first := b.errs[0]
+	for _, e := range b.errs[1:] {
+		if e.Style == first.Style {
+			first.More = append(first.More, e)
+		}
+	}
+	return first
+}
+
+// block binds a query or a subquery.
+func (b *binder) block(q *syntax.Query, outer *block, outside *scope, sub bool) *block {
+	bl := &block{outer: outer, top: -1, limit: -1, distinct: q.Select != nil && q.Select.Distinct}
+	b.subs[q] = bl
+	s := &scope{outer: outside}
+	for i, src := range q.From {
+		b.source(bl, s, src, i)
+	}
+	if b.joins += max(0, len(q.From)-1); len(q.From) > 1 && b.joins > maxJoins {
+		b.failPlain(q.From[len(q.From)-1], fmt.Sprintf("The query exceeds the maximum number of %d JOINs.", maxJoins))
+	}
+	if q.Where != nil {
+		b.expr(q.Where, &place{block: bl, scope: s, clause: "WHERE"})
+		bl.where = conjuncts(nil, q.Where)
+	}
+	for _, key := range q.GroupBy {
+		b.expr(key, &place{block: bl, scope: s, clause: "GROUP BY"})
+	}
+	bl.groupBy, bl.grouped = q.GroupBy, len(q.GroupBy) > 0
+	b.selection(bl, s, q)
+	if sub {
+		b.refuseInSubquery(q)
+	} else {
+		b.counts(bl, q)
+		b.orderBy(bl, s, q)
+	}
+	return bl
+}
+
+func (b *binder) refuseInSubquery(q *syntax.Query) {
+	if q.OrderBy != nil && q.OrderBy.Rank != nil {
+		b.failCode(q.OrderBy, CodeRankInSubquery, "The ORDER BY RANK clause is not supported in subqueries.")
+	} else if q.OrderBy != nil {
+		b.failCode(q.OrderBy, CodeSubqueryOrderBy, "'ORDER BY' is not supported in subqueries.")
+	}
+	if q.Select.Top != nil {
+		b.failCode(q.Select.Top, CodeSubqueryTop, "'TOP' is not supported in subqueries.")
+	}
+	if q.Offset != nil {
+		b.failCode(q.Offset, CodeSubqueryLimit, "'OFFSET LIMIT' clause is not supported in subqueries.")
+	}
+}
+
+// source binds one source of a FROM clause. A first source that names nothing in scope is the container.
+func (b *binder) source(bl *block, s *scope, src *syntax.Source, i int) {
+	if src.Sub != nil {
+		outermost := s.empty()
+		sub := b.block(src.Sub, bl, s, true)
+		kind := stepRows
+		if src.In {
+			kind = stepFlatten
+		}
+		bl.container = bl.container || outermost && sub.container
+		b.bind(bl, s, &step{kind: kind, sub: sub}, &alias{name: src.Alias})
+		return
+	}
+	root, steps, _ := syntax.PathOf(src.Path)
+	from := s.find(root.Name)
+	if from == nil {
+		if i > 0 || !s.empty() {
+			b.failCode(root, CodeUnresolved, "Identifier '%s' could not be resolved.", root.Name)
+			from = &alias{block: bl}
+		} else {
+			bl.container = true
+			from = &alias{item: true, known: true, single: true, block: bl}
+			bl.steps = append(bl.steps, &step{kind: stepItem, alias: from})
+		}
+	}
+	b.idents[root] = from
+	name := src.Alias
+	if name == "" {
+		name = root.Name
+		if n := len(steps); n > 0 {
+			name = steps[n-1].Name
+		}
+	}
+	if len(steps) == 0 && !src.In {
+		again := *from // FROM c, where c is the container or an alias outside: another name for it
+		again.name, again.block = name, bl
+		if from.block == bl && len(bl.steps) > 0 {
+			again.level = len(bl.steps) - 1
+			bl.steps[again.level].alias = &again
+		} else if from.item {
+			again.level = len(bl.steps)
+			bl.steps = append(bl.steps, &step{kind: stepItem, alias: &again})
+		} else {
+			b.bind(bl, s, &step{kind: stepBind, x: src.Path}, &again)
+			return
+		}
+		s.aliases = append(s.aliases, &again)
+		return
+	}
+	a := &alias{name: name, known: from.known, entered: from.entered, single: from.single, route: slices.Clone(from.route)}
+	for _, st := range steps {
+		a.route = append(a.route, index.Segment{Name: st.Name})
+		a.known = a.known && !st.IsIndex
+	}
+	kind := stepBind
+	if src.In {
+		kind = stepElements
+		a.route, a.entered, a.single = append(a.route, index.Segment{Element: true}), true, false
+	}
+	b.bind(bl, s, &step{kind: kind, x: src.Path}, a)
+}
+
+// bind appends a step whose values get a slot of their own.
+func (b *binder) bind(bl *block, s *scope, st *step, a *alias) {
+	a.block, a.level, a.slot, a.item = bl, len(bl.steps), b.slots, false
+	b.slots++
+	st.alias = a
+	bl.steps = append(bl.steps, st)
+	if a.name != "" {
+		s.aliases = append(s.aliases, a)
+	}
+}
+
+// conjuncts appends the operands of a condition that are joined by AND.
+func conjuncts(dst []syntax.Expr, e syntax.Expr) []syntax.Expr {
+	if l, ok := e.(*syntax.Logical); ok && l.Op == syntax.And {
+		for _, term := range l.Terms {
+			dst = conjuncts(dst, term)
+		}
+		return dst
+	}
+	return append(dst, e)
+}
+
+// counts evaluates TOP, OFFSET and LIMIT.
+func (b *binder) counts(bl *block, q *syntax.Query) {
+	if q.Select.Top != nil {
+		bl.top = b.count(q.Select.Top, CodeTop, "The count value provided for a TOP clause must be an integer.")
+	}
+	if q.Offset != nil {
+		bl.offset = b.count(q.Offset, CodeOffset, "The OFFSET count value exceeds the maximum allowed value.")
+		bl.limit = b.count(q.Limit, CodeLimit, "The LIMIT count value exceeds the maximum allowed value.")
+	}
+}
+
+func (b *binder) count(c *syntax.Count, code, message string) int64 {
+	v := c.Value
+	if c.Param != "" {
+		v = b.params[c.Param]
+	}
+	f := v.Num()
+	if v.Kind() != doc.Number || f < 0 || f > maxCount || f != float64(int64(f)) {
+		b.failCode(c, code, "%s", message)
+		return 0
+	}
+	return int64(f)
+}
+
+// documentPath takes apart an expression that is a path of property names from an alias, c.a["b"], or the alias itself.
+func (b *binder) documentPath(e syntax.Expr) (*alias, []string, bool) {
+	root, steps, ok := syntax.PathOf(e)
+	if !ok {
+		return nil, nil, false
+	}
+	a := b.idents[root]
+	if a == nil {
+		return nil, nil, false
+	}
+	names := make([]string, len(steps))
+	for i, st := range steps {
+		if st.IsIndex {
+			return nil, nil, false
+		}
+		names[i] = st.Name
+	}
+	return a, names, true
+}
+
+// itemRoute returns the way from the item to the value of an expression that is a path, as an indexing policy has it. It
+// is false where the value is not a part of the item or where a step names one element of an array.
+func (b *binder) itemRoute(e syntax.Expr) (route index.Path, entered, ok bool) {
+	a, names, ok := b.documentPath(e)
+	if !ok || !a.known || a.item && len(names) == 0 {
+		return nil, false, false
+	}
+	route = slices.Clone(a.route)
+	for _, name := range names {
+		route = append(route, index.Segment{Name: name})
+	}
+	return route, a.entered, true
+}

@@ -1,0 +1,209 @@
+package query
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// funcClass tells how a function takes part in a query.
+type funcClass uint8
+
+const (
+	classScalar    funcClass = iota // a value of each row, by fn
+	classAggregate                  // a value of many rows; newAggregate makes its state
+	classRank                       // stands in ORDER BY RANK alone
+)
+
+// builtin is one function of the language.
+type builtin struct {
+	name     string // upper case, the way error texts name it
+	min, max int    // how many arguments; max -1: any number
+	fn       func(c *call, args []doc.Value) doc.Value
+	volatile bool // differs from one evaluation to the next although the arguments are the same: must not be folded
+	class    funcClass
+}
+
+// accepts tells whether n is a number of arguments that the function takes.
+func (b *builtin) accepts(n int) bool { return n >= b.min && (b.max < 0 || n <= b.max) }
+
+// call is what functions may need besides their arguments. One serves one run of one query; it is not for use by
+// several goroutines. The executor moves now on from row to row.
+type call struct {
+	now    time.Time      // GetCurrentDateTime and its kin
+	static time.Time      // their Static forms: one moment for the whole run
+	random func() float64 // RAND: in [0, 1)
+	planar bool           // the container's geospatialConfig is Geometry
+
+	regex   regexCache
+	shapes  [2]shapeCache
+	terms   termsCache
+	scratch [2][]byte
+	numbers [2][]float64
+}
+
+// str returns the bytes of a string argument. They stay good until the next str of the same slot, 0 or 1.
+func (c *call) str(slot int, v doc.Value) []byte {
+	c.scratch[slot] = v.AppendStr(c.scratch[slot][:0])
+	return c.scratch[slot]
+}
+
+// maxText bounds, in bytes, what functions build: a short query must not fill the memory.
+const maxText = 4 << 20
+
+// undefined is what functions return where an argument is missing or of a wrong type.
+var undefined doc.Value
+
+// lookupBuiltin finds a function by its name in any case.
+func lookupBuiltin(name string) (*builtin, bool) {
+	b, ok := builtins()[strings.ToUpper(name)]
+	return b, ok
+}
+
+// builtins is the table of all functions by their names in upper case, with those under which several clients know them.
+var builtins = sync.OnceValue(func() map[string]*builtin {
+	table := make(map[string]*builtin, 256)
+	for _, group := range [][]builtin{
+		stringBuiltins(), regexBuiltins(), conversionBuiltins(), arrayBuiltins(), typeBuiltins(), mathBuiltins(), integerBuiltins(),
+		dateBuiltins(), miscBuiltins(), spatialBuiltins(), vectorBuiltins(), fullTextBuiltins(), aggregateBuiltins(),
+	} {
+		for i := range group {
+			table[group[i].name] = &group[i]
+		}
+	}
+	for alias, name := range aliases {
+		table[alias] = table[name]
+	}
+	return table
+})
+
+// aliases maps other spellings to the registered ones.
+var aliases = map[string]string{
+	"STRING_EQUALS": "STRINGEQUALS", "STRING_JOIN": "STRINGJOIN", "STRING_SPLIT": "STRINGSPLIT", "TO_STRING": "TOSTRING",
+	"STRING_TO_ARRAY": "STRINGTOARRAY", "STRING_TO_BOOLEAN": "STRINGTOBOOLEAN", "STRING_TO_NULL": "STRINGTONULL",
+	"STRING_TO_NUMBER": "STRINGTONUMBER", "STRING_TO_OBJECT": "STRINGTOOBJECT", "OBJECT_TO_ARRAY": "OBJECTTOARRAY",
+	"SET_UNION": "SETUNION", "SET_INTERSECT": "SETINTERSECT", "SET_DIFFERENCE": "SETDIFFERENCE", "SET_EQUAL": "SETEQUAL",
+	"CONTAINSALLCI": "CONTAINS_ALL_CI", "CONTAINSALLCS": "CONTAINS_ALL_CS",
+	"CONTAINSANYCI": "CONTAINS_ANY_CI", "CONTAINSANYCS": "CONTAINS_ANY_CS",
+	"REGEXREPLACE": "REGEXREPLACEALL", "IS_BOOLEAN": "IS_BOOL", "INTMULTIPLY": "INTMUL",
+	"INTBITWISEAND": "INTBITAND", "INTBITWISEOR": "INTBITOR", "INTBITWISEXOR": "INTBITXOR", "INTBITWISENOT": "INTBITNOT",
+	"INTBITWISELEFTSHIFT": "INTBITLEFTSHIFT", "INTBITWISERIGHTSHIFT": "INTBITRIGHTSHIFT",
+	"FULLTEXT_CONTAINS": "FULLTEXTCONTAINS", "FULLTEXT_CONTAINS_ALL": "FULLTEXTCONTAINSALL",
+	"FULLTEXT_CONTAINS_ANY": "FULLTEXTCONTAINSANY",
+}
+
+// maxExact is the end of the integers that a double tells from their neighbours.
+const maxExact = 1 << 53
+
+// asInteger reads a number as an integer of 64 bits, exactly where its text says it exactly. It is false for what is no
+// number, has a fraction or does not fit.
+func asInteger(v doc.Value) (int64, bool) {
+	if v.Kind() != doc.Number {
+		return 0, false
+	}
+	f := v.Num()
+	switch {
+	case math.Abs(f) < maxExact:
+		return int64(f), f == math.Trunc(f)
+	case !(math.Abs(f) <= 1<<63): // NaN too
+		return 0, false
+	}
+	text := string(v.Raw())
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	// A text such as 9007199254740993.0 or 1e18, or an integer just beyond the ends of int64.
+	r, ok := new(big.Rat).SetString(text)
+	if !ok || !r.IsInt() || !r.Num().IsInt64() {
+		return 0, false
+	}
+	return r.Num().Int64(), true
+}
+
+// integerValue returns n as a number that says it exactly.
+func integerValue(n int64) doc.Value {
+	if n > -maxExact && n < maxExact {
+		return doc.NumberValue(float64(n))
+	}
+	return doc.Of(strconv.AppendInt(nil, n, 10))
+}
+
+// position reads a position, a count or a length: a number without a fraction. What is far out is brought near, where it
+// means the same.
+func position(v doc.Value) (int, bool) {
+	const far = 1 << 40
+	f := v.Num()
+	if v.Kind() != doc.Number || f != math.Trunc(f) { // of NaN too; infinities are far out
+		return 0, false
+	}
+	return int(min(max(f, -far), far)), true
+}
+
+// allOf tells whether all values are of kind k.
+func allOf(k doc.Kind, values ...doc.Value) bool {
+	for _, v := range values {
+		if v.Kind() != k {
+			return false
+		}
+	}
+	return true
+}
+
+// isPrimitive tells of null, booleans, numbers and strings.
+func isPrimitive(v doc.Value) bool {
+	k := v.Kind()
+	return k >= doc.Null && k <= doc.String
+}
+
+// arrayValue returns the array of those values that are defined.
+func arrayValue(values []doc.Value) doc.Value {
+	dst := []byte{'['}
+	for _, v := range values {
+		dst = appendElement(dst, v)
+	}
+	return doc.Of(append(dst, ']'))
+}
+
+// appendElement adds a value to the text of an array that is being written, unless it is undefined.
+func appendElement(dst []byte, v doc.Value) []byte {
+	if v.Kind() == doc.Undefined {
+		return dst
+	}
+	if dst[len(dst)-1] != '[' {
+		dst = append(dst, ',')
+	}
+	return v.AppendJSON(dst)
+}
+
+// anyOf is OR over results of three values: true if one is, else undefined if one is, else false.
+func anyOf(n int, at func(i int) doc.Value) doc.Value {
+	result := doc.BoolValue(false)
+	for i := range n {
+		switch v := at(i); {
+		case v.Kind() != doc.Bool:
+			result = undefined
+		case v.Bool():
+			return v
+		}
+	}
+	return result
+}
+
+// allTrue is AND over results of three values: false if one is, else undefined if one is, else true.
+func allTrue(n int, at func(i int) doc.Value) doc.Value {
+	result := doc.BoolValue(true)
+	for i := range n {
+		switch v := at(i); {
+		case v.Kind() != doc.Bool:
+			result = undefined
+		case !v.Bool():
+			return v
+		}
+	}
+	return result
+}

@@ -1,0 +1,257 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+)
+
+// queryCase is a query with the answer that Cosmos DB gives.
+type queryCase struct {
+	ID, Group  string
+	Docs       json.RawMessage
+	Query      string
+	Parameters []struct {
+		Name  string
+		Value json.RawMessage
+	}
+	Expected json.RawMessage
+	Error    *struct {
+		Code            string
+		MessageContains string
+	}
+	Ordered bool
+	Compare struct {
+		RelTol          float64
+		UnorderedArrays bool
+	}
+}
+
+type dataset struct {
+	Docs           []json.RawMessage
+	PartitionKey   string
+	IndexingPolicy json.RawMessage
+}
+
+func readJSON(t testing.TB, path string, into any) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *queryCase) params() []Parameter {
+	var list []Parameter
+	for _, p := range c.Parameters {
+		list = append(list, Parameter{p.Name, doc.Of(p.Value)})
+	}
+	return list
+}
+
+// variant is a way to run a case: the answer must be the same in all.
+type variant struct {
+	name    string
+	policy  func(own index.Policy) index.Policy
+	lenient bool
+	sources int
+	page    int
+}
+
+func variants() []variant {
+	own := func(p index.Policy) index.Policy { return p }
+	none := func(index.Policy) index.Policy { return mustPolicy(`{"indexingMode":"none","automatic":false}`) }
+	excluded := func(index.Policy) index.Policy {
+		return mustPolicy(`{"indexingMode":"consistent","excludedPaths":[{"path":"/*"}]}`)
+	}
+	composite := func(p index.Policy) index.Policy {
+		q := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"compositeIndexes":[
+			[{"path":"/age"},{"path":"/name"}],[{"path":"/team"},{"path":"/id"}],[{"path":"/team"},{"path":"/age","order":"descending"}],
+			[{"path":"/s"},{"path":"/n"}],[{"path":"/g"},{"path":"/n"}],[{"path":"/v"},{"path":"/id"}]]}`)
+		q.Composite = append(q.Composite, p.Composite...)
+		return q
+	}
+	var list []variant
+	for _, page := range []int{0, 1, 2} {
+		for _, sources := range []int{1, 3} {
+			list = append(list,
+				variant{"own", own, false, sources, page}, variant{"lenient", own, true, sources, page},
+				variant{"none", none, true, sources, page}, variant{"excluded", excluded, true, sources, page},
+				variant{"composite", composite, true, sources, page})
+		}
+	}
+	return list
+}
+
+func mustPolicy(text string) index.Policy {
+	p, err := index.Parse([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// TestCases runs all shared cases in all variants.
+func TestCases(t *testing.T) {
+	var cases []queryCase
+	readJSON(t, "testdata/query-cases.json", &cases)
+	var sets map[string]dataset
+	readJSON(t, "testdata/query-datasets.json", &sets)
+	for _, v := range variants() {
+		t.Run(fmt.Sprintf("%s/%d/%d", v.name, v.sources, v.page), func(t *testing.T) {
+			wrong := 0
+			for i := range cases {
+				if v.lenient && cases[i].Error != nil {
+					continue // a lenient container may answer what others refuse
+				}
+				if err := cases[i].run(t, v, sets); err != nil {
+					wrong++
+					t.Errorf("%s: %s\n%v", cases[i].ID, cases[i].Query, err)
+				}
+			}
+			if wrong > 0 {
+				t.Errorf("%d of %d cases are wrong", wrong, len(cases))
+			}
+		})
+	}
+}
+
+func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error {
+	set := sets[strings.Trim(string(c.Docs), `"`)]
+	if c.Docs[0] == '[' {
+		if err := json.Unmarshal(c.Docs, &set.Docs); err != nil {
+			return err
+		}
+	}
+	policy := index.Default()
+	if set.IndexingPolicy != nil {
+		policy = mustPolicy(string(set.IndexingPolicy))
+	}
+	x, err := index.NewIndexer(index.Definition{Policy: v.policy(policy)}, nil)
+	if err != nil {
+		return err
+	}
+	bodies := make([][]byte, len(set.Docs))
+	for i, d := range set.Docs {
+		bodies[i] = d
+	}
+	sources := newMemory(t, x, bodies, v.sources)
+	got, err := runAll(c.Query, c.params(), Info{Index: x, Lenient: v.lenient}, sources, RunOptions{MaxItems: v.page})
+	for _, s := range sources {
+		if n := s.(*memory).opened; n != 0 {
+			t.Errorf("%s: %d iterators were left open", c.ID, n)
+		}
+	}
+	if c.Error != nil {
+		return c.refused(err)
+	}
+	if err != nil {
+		return err
+	}
+	return c.compare(got)
+}
+
+// runAll makes all pages of a query.
+func runAll(text string, params []Parameter, info Info, sources []Source, o RunOptions) ([]doc.Value, error) {
+	p, err := Prepare(text, params, info)
+	if err != nil {
+		return nil, err
+	}
+	var rows []doc.Value
+	env := Env{Now: time.Unix(1_780_000_000, 0).UTC(), Random: func() float64 { return 0.5 }}
+	for n := 0; ; n++ {
+		page, err := p.Run(context.Background(), sources, env, o)
+		if err != nil {
+			return nil, err
+		}
+		if o.MaxItems > 0 && p.form != blocking && len(page.Rows) > o.MaxItems {
+			return nil, fmt.Errorf("a page of %d rows, %d were asked for", len(page.Rows), o.MaxItems)
+		}
+		for _, row := range page.Rows {
+			if err := doc.Valid(row, doc.Limits{}); err != nil {
+				return nil, fmt.Errorf("%s: %w", row, err)
+			}
+			rows = append(rows, doc.Of(row))
+		}
+		if o.Cursor = page.Cursor; o.Cursor == "" {
+			return rows, nil
+		}
+		if len(o.Cursor) > 1024 || n > 10_000 {
+			return nil, fmt.Errorf("cursor of %d characters after %d pages", len(o.Cursor), n)
+		}
+	}
+}
+
+func (c *queryCase) refused(err error) error {
+	var e *Error
+	switch {
+	case !errors.As(err, &e):
+		return fmt.Errorf("got %v, want an error", err)
+	case c.Error.Code != "" && e.Code != c.Error.Code:
+		return fmt.Errorf("code %s, want %s", e.Code, c.Error.Code)
+	case !strings.Contains(e.JSON(), c.Error.MessageContains):
+		return fmt.Errorf("message %s, want %s", e.JSON(), c.Error.MessageContains)
+	}
+	return nil
+}
+
+func (c *queryCase) compare(got []doc.Value) error {
+	var want []doc.Value
+	doc.Of(c.Expected).Each(func(_ string, v doc.Value) bool {
+		want = append(want, v)
+		return true
+	})
+	for i := range got {
+		got[i] = c.clean(got[i])
+	}
+	for i := range want {
+		want[i] = c.clean(want[i])
+	}
+	if !c.Ordered {
+		slices.SortFunc(got, doc.Compare)
+		slices.SortFunc(want, doc.Compare)
+	}
+	if slices.EqualFunc(got, want, func(a, b doc.Value) bool { return alike(a, b, max(c.Compare.RelTol, 1e-12)) }) {
+		return nil
+	}
+	return fmt.Errorf("got  %s\nwant %s", arrayValue(got).Raw(), arrayValue(want).Raw())
+}
+
+// clean takes the system properties off a result and puts arrays in order where their order does not matter.
+func (c *queryCase) clean(v doc.Value) doc.Value {
+	switch v.Kind() {
+	case doc.Object:
+		var keys []string
+		var values []doc.Value
+		v.Each(func(key string, elem doc.Value) bool {
+			if !doc.IsSystem(key) {
+				keys, values = append(keys, strings.Clone(key)), append(values, c.clean(elem))
+			}
+			return true
+		})
+		return objectOf(keys, values)
+	case doc.Array:
+		var values []doc.Value
+		v.Each(func(_ string, elem doc.Value) bool {
+			values = append(values, c.clean(elem))
+			return true
+		})
+		if c.Compare.UnorderedArrays {
+			slices.SortFunc(values, doc.Compare)
+		}
+		return arrayValue(values)
+	}
+	return v
+}

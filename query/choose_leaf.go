@@ -1,0 +1,417 @@
+package query
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// leaf is what a condition says of the value at one path, in terms of the keys of its range index: documents that fulfil
+// it have an entry in one of the spans. There may be others.
+type leaf struct {
+	path      index.Path
+	entered   bool   // the path goes through elements of arrays: a document has many values there
+	spans     []span // in order, none overlapping
+	undefined bool   // documents that have nothing there fulfil it, too
+	width     width
+	equal     doc.Value // where the condition is path = equal
+	isEqual   bool
+	bounds    []bound // comparisons that the spans come from, where they come from nothing else
+	text      string
+}
+
+// bound is a comparison with a constant.
+type bound struct {
+	op index.Op
+	v  doc.Value
+}
+
+// span is an interval [lo, hi) of keys. Where point is set it is the one key lo.
+type span struct {
+	lo, hi []byte
+	point  bool
+}
+
+// pointSpan returns the span of one key. Entries are keys with a rid behind them, whose first byte is small.
+func pointSpan(key []byte) span { return span{key, append(bytes.Clone(key), 0xFF), true} }
+
+// width says how much of a path's index a leaf leaves, by the look of the condition.
+type width uint8
+
+const (
+	points    width = iota // single values
+	closed                 // between two values, or strings with one beginning
+	halfOpen               // on one side of a value
+	kindsOnly              // all values of a type
+)
+
+// maxPoints is how many single values a leaf keeps apart.
+const maxPoints = 2000
+
+// leafOf returns what a condition says of one path that is indexed; nil where it says nothing of the kind.
+func (p *planner) leafOf(e syntax.Expr) *leaf {
+	switch e := e.(type) {
+	case *syntax.Binary:
+		if l, ok := e.Y.(*syntax.Literal); ok {
+			return p.compared(e.X, e.Op, l.Value)
+		} else if l, ok := e.X.(*syntax.Literal); ok {
+			return p.compared(e.Y, mirrored(e.Op), l.Value)
+		}
+		return nil
+	case *syntax.Logical:
+		return p.combined(e)
+	case *syntax.In:
+		if !e.Not && allConstant(e.List) {
+			return p.oneOf(e.X, e.List)
+		}
+		return nil
+	case *syntax.Between:
+		low, ok1 := e.Low.(*syntax.Literal)
+		high, ok2 := e.High.(*syntax.Literal)
+		if e.Not || !ok1 || !ok2 {
+			return nil
+		}
+		return intersect(p.compared(e.X, syntax.Ge, low.Value), p.compared(e.X, syntax.Le, high.Value))
+	case *syntax.Like:
+		return p.liked(e)
+	case *syntax.Call:
+		return p.called(e)
+	case *syntax.Unary:
+		return p.negated(e)
+	}
+	return p.compared(e, syntax.Eq, doc.BoolValue(true)) // a property alone holds where it is true
+}
+
+// leafAt returns a leaf without spans for an expression that is a path with a range index.
+func (p *planner) leafAt(e syntax.Expr) *leaf {
+	route, entered, ok := p.itemRoute(e)
+	if !ok {
+		return nil
+	}
+	indexed := p.info.Index.RangeIndexed(route)
+	p.noteSingle(route, indexed)
+	if !indexed {
+		return nil
+	}
+	return &leaf{path: route, entered: entered, text: route.String()}
+}
+
+// noteSingle keeps in mind that an index on a path is of use or would be.
+func (p *planner) noteSingle(route index.Path, indexed bool) {
+	spec := route.String() + "/?"
+	if list := &p.plan.use.PotentialSingle; !indexed && !slices.Contains(*list, spec) {
+		*list = append(*list, spec)
+	}
+}
+
+func mirrored(op syntax.BinaryOp) syntax.BinaryOp {
+	switch op {
+	case syntax.Lt:
+		return syntax.Gt
+	case syntax.Le:
+		return syntax.Ge
+	case syntax.Gt:
+		return syntax.Lt
+	case syntax.Ge:
+		return syntax.Le
+	}
+	return op
+}
+
+var rangeOps = map[syntax.BinaryOp]index.Op{
+	syntax.Lt: index.Less, syntax.Le: index.LessEqual, syntax.Gt: index.Greater, syntax.Ge: index.GreaterEqual,
+}
+
+// compared is the leaf of x op v.
+func (p *planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *leaf {
+	if op > syntax.Ge || op == syntax.Ne {
+		return nil
+	}
+	l := p.leafAt(x)
+	if l == nil {
+		return nil
+	}
+	l.text += " " + op.String() + " " + clip(v)
+	if op == syntax.Eq {
+		l.equal, l.isEqual = v, true
+		l.addPoint(p.info.Index, v)
+		return l
+	}
+	l.width = halfOpen
+	l.bounds = []bound{{rangeOps[op], v}}
+	if v.Kind() > doc.Undefined && v.Kind() < doc.Array { // of arrays and objects a comparison is never true
+		lo, hi, _ := p.info.Index.Range(l.path, rangeOps[op], v)
+		l.addSpan(lo, hi)
+	}
+	return l
+}
+
+func (l *leaf) addPoint(x *index.Indexer, v doc.Value) {
+	if v.Kind() != doc.Undefined && equal(v, v) {
+		key, _ := x.Term(l.path, v)
+		l.spans = append(l.spans, pointSpan(key))
+	}
+}
+
+func (l *leaf) addSpan(lo, hi []byte) {
+	if bytes.Compare(lo, hi) < 0 {
+		l.spans = append(l.spans, span{lo: lo, hi: hi})
+	}
+}
+
+// oneOf is the leaf of x IN (list).
+func (p *planner) oneOf(x syntax.Expr, list []syntax.Expr) *leaf {
+	l := p.leafAt(x)
+	if l == nil || len(list) > maxPoints {
+		return nil
+	}
+	texts := make([]string, len(list))
+	for i, e := range list {
+		v := e.(*syntax.Literal).Value
+		l.addPoint(p.info.Index, v)
+		texts[i] = clip(v)
+	}
+	l.text += " IN (" + strings.Join(texts, ", ") + ")"
+	if len(l.text) > 80 {
+		l.text = l.text[:77] + "..."
+	}
+	l.spans = merged(l.spans)
+	return l
+}
+
+// combined is the leaf of a chain of AND or OR whose operands are all about one path.
+func (p *planner) combined(e *syntax.Logical) *leaf {
+	var all *leaf
+	for _, term := range e.Terms {
+		l := p.leafOf(term)
+		switch {
+		case l == nil:
+			return nil
+		case all == nil:
+			all = l
+		case e.Op == syntax.And:
+			all = intersect(all, l)
+		default:
+			all = united(all, l)
+		}
+		if all == nil || len(all.spans) > maxPoints {
+			return nil
+		}
+	}
+	return all
+}
+
+// liked is the leaf of x LIKE 'abc%'.
+func (p *planner) liked(e *syntax.Like) *leaf {
+	pattern, ok := e.Pattern.(*syntax.Literal)
+	if e.Not || !ok {
+		return nil
+	}
+	var escape doc.Value
+	if e.Escape != nil {
+		escape = e.Escape.Value
+	}
+	like := likeOf(pattern.Value, escape)
+	if like == nil {
+		return nil
+	}
+	start, exact := like.prefix()
+	if exact {
+		return p.compared(e.X, syntax.Eq, doc.StringValue(start))
+	}
+	return p.begins(e.X, start)
+}
+
+// begins is the leaf of strings that begin with start.
+func (p *planner) begins(x syntax.Expr, start string) *leaf {
+	l := p.leafAt(x)
+	if l == nil {
+		return nil
+	}
+	lo, hi, _ := p.info.Index.Prefix(l.path, start)
+	l.addSpan(lo, hi)
+	if l.width = closed; start == "" {
+		l.width = kindsOnly
+	}
+	l.text += " begins with " + clip(doc.StringValue(start))
+	return l
+}
+
+// called is the leaf of a function that an index can answer.
+func (p *planner) called(e *syntax.Call) *leaf {
+	fn, ok := lookupBuiltin(e.Name)
+	if e.UDF || !ok {
+		return nil
+	}
+	second := func() doc.Value {
+		if l, ok := e.Args[1].(*syntax.Literal); ok && len(e.Args) == 2 {
+			return l.Value
+		}
+		return undefined
+	}
+	switch fn.name {
+	case "STARTSWITH":
+		if v := second(); v.Kind() == doc.String {
+			return p.begins(e.Args[0], v.Str())
+		}
+	case "STRINGEQUALS":
+		if v := second(); v.Kind() == doc.String {
+			return p.compared(e.Args[0], syntax.Eq, v)
+		}
+	case "ARRAY_CONTAINS":
+		return p.contains(e, second())
+	default:
+		if set, ok := typeTests()[fn.name]; ok {
+			return p.typed(e.Args[0], set)
+		}
+	}
+	return nil
+}
+
+// contains is the leaf of ARRAY_CONTAINS(x, v), which is about the elements of x, and of ARRAY_CONTAINS([...], x).
+func (p *planner) contains(e *syntax.Call, v doc.Value) *leaf {
+	if list, ok := e.Args[0].(*syntax.Literal); ok && len(e.Args) == 2 && list.Value.Kind() == doc.Array {
+		var values []syntax.Expr
+		list.Value.Each(func(_ string, elem doc.Value) bool {
+			values = append(values, &syntax.Literal{Value: elem})
+			return len(values) <= maxPoints
+		})
+		return p.oneOf(e.Args[1], values)
+	}
+	route, _, ok := p.itemRoute(e.Args[0])
+	if !ok || v.Kind() == doc.Undefined {
+		return nil
+	}
+	route = route.Element()
+	indexed := p.info.Index.RangeIndexed(route)
+	p.noteSingle(route, indexed)
+	if !indexed {
+		return nil
+	}
+	l := &leaf{path: route, entered: true, text: route.String() + " = " + clip(v)}
+	l.addPoint(p.info.Index, v)
+	return l
+}
+
+// typed is the leaf of a test of types.
+func (p *planner) typed(x syntax.Expr, set kindSet) *leaf {
+	l := p.leafAt(x)
+	if l == nil {
+		return nil
+	}
+	var names []string
+	for k := doc.Null; k <= doc.Object; k++ {
+		if set.has(k) {
+			lo, hi := p.info.Index.TypeRange(l.path, k)
+			l.addSpan(lo, hi)
+			names = append(names, k.String())
+		}
+	}
+	l.spans = merged(l.spans)
+	l.width = kindsOnly
+	if l.text += " is " + strings.Join(names, " or "); len(names) == int(doc.Object) {
+		l.text = l.path.String() + " is defined"
+	}
+	return l
+}
+
+// negated is the leaf of NOT x: of a property that is false, or of one that is not defined.
+func (p *planner) negated(e *syntax.Unary) *leaf {
+	if e.Op != syntax.Not {
+		return nil
+	}
+	c, ok := e.X.(*syntax.Call)
+	if !ok {
+		return p.compared(e.X, syntax.Eq, doc.BoolValue(false))
+	}
+	if fn, ok := lookupBuiltin(c.Name); c.UDF || !ok || fn.name != "IS_DEFINED" {
+		return nil
+	}
+	l := p.leafAt(c.Args[0])
+	if l == nil || l.entered {
+		return nil
+	}
+	l.undefined = true
+	l.text += " is undefined"
+	return l
+}
+
+// clip writes a value for a plan, shortened where it is long.
+func clip(v doc.Value) string {
+	if v.Kind() == doc.Undefined {
+		return "undefined"
+	}
+	text := string(v.Raw())
+	if len(text) > 40 {
+		text = strings.ToValidUTF8(text[:37], "") + "..."
+	}
+	return text
+}
+
+// intersect returns what both say: nil where they are about different paths, or about elements of arrays, of which two
+// different ones may fulfil one condition each.
+func intersect(a, b *leaf) *leaf {
+	if a == nil || b == nil || a.entered || b.entered || !slices.Equal(a.path, b.path) {
+		return nil
+	}
+	l := &leaf{path: a.path, undefined: a.undefined && b.undefined, text: a.text + " and " + b.text, width: closed}
+	if a.width > halfOpen || b.width > halfOpen {
+		l.width = max(a.width, b.width)
+	}
+	if a.bounds != nil && b.bounds != nil {
+		l.bounds = append(slices.Clip(a.bounds), b.bounds...)
+	}
+	for _, x := range a.spans {
+		for _, y := range b.spans {
+			s := span{lo: x.lo, hi: x.hi, point: x.point || y.point}
+			if bytes.Compare(y.lo, s.lo) > 0 {
+				s.lo = y.lo
+			}
+			if bytes.Compare(y.hi, s.hi) < 0 {
+				s.hi = y.hi
+			}
+			if bytes.Compare(s.lo, s.hi) < 0 {
+				l.spans = append(l.spans, s)
+			}
+		}
+	}
+	l.spans = merged(l.spans)
+	if !slices.ContainsFunc(l.spans, func(s span) bool { return !s.point }) {
+		l.width = points
+	}
+	return l
+}
+
+// united returns what one of both says; nil where they are about different paths.
+func united(a, b *leaf) *leaf {
+	if a.entered != b.entered || !slices.Equal(a.path, b.path) {
+		return nil
+	}
+	return &leaf{path: a.path, entered: a.entered, undefined: a.undefined || b.undefined, width: max(a.width, b.width),
+		spans: merged(append(slices.Clip(a.spans), b.spans...)), text: a.text + " or " + b.text}
+}
+
+// merged sorts spans and joins those that overlap.
+func merged(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int {
+		if c := bytes.Compare(a.lo, b.lo); c != 0 {
+			return c
+		}
+		return bytes.Compare(b.hi, a.hi)
+	})
+	var out []span
+	for _, s := range spans {
+		if n := len(out); n > 0 && bytes.Compare(s.lo, out[n-1].hi) < 0 {
+			if last := &out[n-1]; bytes.Compare(s.hi, last.hi) > 0 {
+				last.hi, last.point = s.hi, false
+			}
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

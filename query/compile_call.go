@@ -1,0 +1,152 @@
+package query
+
+import (
+	"fmt"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// call compiles a call; nil for what decides rather than gives a value.
+func (c *compiler) call(e *syntax.Call) valuer {
+	if e.UDF {
+		return c.udf(e)
+	}
+	if id, ok := c.aggs[e]; ok {
+		return func(f *frame) doc.Value { return f.aggs[id] }
+	}
+	fn, ok := lookupBuiltin(e.Name)
+	switch {
+	case !ok:
+		return func(*frame) doc.Value { return undefined }
+	case fn.name == "IIF":
+		return c.conditional(e.Args[0], e.Args[1], e.Args[2])
+	case fn.name == "DOCUMENTID":
+		return c.documentID(e.Args[0])
+	case isTypeTest(fn.name):
+		return nil
+	case fn.fn == nil:
+		return func(*frame) doc.Value { return undefined }
+	}
+	return c.builtin(fn, c.arguments(fn, e))
+}
+
+// arguments are those of the call, and what the container's vector policy says where VectorDistance is not told.
+func (c *compiler) arguments(fn *builtin, e *syntax.Call) []syntax.Expr {
+	if fn.name != vectorDistance || len(e.Args) >= 4 {
+		return e.Args
+	}
+	for _, arg := range e.Args[:2] {
+		route, _, ok := c.itemRoute(arg)
+		if !ok {
+			continue
+		}
+		if distance, ok := c.info.Vectors[route.String()]; ok {
+			args := append([]syntax.Expr{}, e.Args...)
+			if len(args) == 2 {
+				args = append(args, &syntax.Literal{Value: doc.BoolValue(false)})
+			}
+			return append(args, &syntax.ObjectLit{Keys: []string{"distanceFunction"},
+				Values: []syntax.Expr{&syntax.Literal{Value: doc.StringValue(distance)}}})
+		}
+	}
+	return e.Args
+}
+
+// builtin compiles a call of a function that takes values.
+func (c *compiler) builtin(fn *builtin, list []syntax.Expr) valuer {
+	args := c.values(list)
+	switch len(args) {
+	case 1:
+		x := args[0]
+		return func(f *frame) doc.Value {
+			v := [1]doc.Value{x(f)}
+			return fn.fn(&f.run.call, v[:])
+		}
+	case 2:
+		x, y := args[0], args[1]
+		return func(f *frame) doc.Value {
+			v := [2]doc.Value{x(f), y(f)}
+			return fn.fn(&f.run.call, v[:])
+		}
+	}
+	return func(f *frame) doc.Value { return fn.fn(&f.run.call, evaluate(f, args)) }
+}
+
+func (c *compiler) values(list []syntax.Expr) []valuer {
+	values := make([]valuer, len(list))
+	for i, e := range list {
+		values[i] = c.value(e)
+	}
+	return values
+}
+
+func evaluate(f *frame, list []valuer) []doc.Value {
+	values := make([]doc.Value, len(list))
+	for i, x := range list {
+		values[i] = x(f)
+	}
+	return values
+}
+
+// udf compiles a call of a function that the container holds.
+func (c *compiler) udf(e *syntax.Call) valuer {
+	args, name := c.values(e.Args), e.Name
+	return func(f *frame) doc.Value {
+		r := f.run
+		if r.err != nil {
+			return undefined
+		}
+		if r.env.UDF == nil {
+			r.fail(plain(fmt.Sprintf("The user defined function '%s' does not exist.", name)))
+			return undefined
+		}
+		r.udfs++
+		v, err := r.env.UDF(name, evaluate(f, args))
+		if err != nil {
+			r.fail(err)
+			return undefined
+		}
+		return v
+	}
+}
+
+// documentID compiles DOCUMENTID(alias), the number in the document's part of its _rid.
+func (c *compiler) documentID(arg syntax.Expr) valuer {
+	if id, ok := arg.(*syntax.Ident); ok && c.idents[id] != nil && c.idents[id].item {
+		return func(f *frame) doc.Value {
+			if f.item == nil {
+				return undefined
+			}
+			return integerValue(int64(f.item.RID()))
+		}
+	}
+	return func(*frame) doc.Value { return undefined }
+}
+
+// isTypeTest tells of the functions that look at the type of their argument alone.
+func isTypeTest(name string) bool {
+	_, ok := typeTests()[name]
+	return ok
+}
+
+// typeTests maps functions to the kinds that they are true for.
+func typeTests() map[string]kindSet {
+	return map[string]kindSet{
+		"IS_DEFINED": ^kindSet(0) &^ kinds(doc.Undefined), "IS_NULL": kinds(doc.Null), "IS_BOOL": kinds(doc.Bool),
+		"IS_NUMBER": kinds(doc.Number), "IS_STRING": kinds(doc.String), "IS_ARRAY": kinds(doc.Array),
+		"IS_OBJECT": kinds(doc.Object), "IS_PRIMITIVE": kinds(doc.Null, doc.Bool, doc.Number, doc.String),
+	}
+}
+
+// kindSet is a set of kinds, a bit for each.
+type kindSet uint8
+
+func kinds(list ...doc.Kind) (s kindSet) {
+	for _, k := range list {
+		s |= 1 << k
+	}
+	return s
+}
+
+func (s kindSet) has(k doc.Kind) bool { return s>>k&1 == 1 }

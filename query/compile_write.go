@@ -1,0 +1,101 @@
+package query
+
+import (
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// write compiles an expression to what appends its JSON text; nothing where it is undefined.
+func (c *compiler) write(e syntax.Expr) writer {
+	if _, ok := c.keys[e]; !ok {
+		switch e := e.(type) {
+		case *syntax.ObjectLit:
+			items := make([]outItem, 0, len(e.Keys))
+			bl := block{items: items}
+			for i, key := range e.Keys {
+				bl.put(outItem{key, e.Values[i]})
+			}
+			return c.writeObject(bl.items)
+		case *syntax.ArrayLit:
+			return c.writeArray(e)
+		}
+	}
+	if c.isItem(e) {
+		return writeItem
+	}
+	x := c.value(e)
+	return func(f *frame, dst []byte) ([]byte, bool) {
+		v := x(f)
+		return v.AppendJSON(dst), v.Kind() != doc.Undefined
+	}
+}
+
+func (c *compiler) isItem(e syntax.Expr) bool {
+	id, ok := e.(*syntax.Ident)
+	return ok && c.idents[id] != nil && c.idents[id].item
+}
+
+// writeItem writes the item without keeping its text.
+func writeItem(f *frame, dst []byte) ([]byte, bool) {
+	if f.item == nil {
+		return dst, false
+	}
+	return f.item.System().Append(dst, f.body), true
+}
+
+// member is one property that is put out, its name as JSON with the colon.
+type member struct {
+	name []byte
+	x    writer
+}
+
+// writeObject compiles an object. Members that are undefined are left out.
+func (c *compiler) writeObject(items []outItem) writer {
+	members := make([]member, len(items))
+	for i, item := range items {
+		members[i] = member{append(doc.AppendString(nil, item.name), ':'), c.write(item.x)}
+	}
+	return func(f *frame, dst []byte) ([]byte, bool) {
+		dst = append(dst, '{')
+		first := true
+		for i := range members {
+			m := &members[i]
+			before := len(dst)
+			if !first {
+				dst = append(dst, ',')
+			}
+			var defined bool
+			if dst, defined = m.x(f, append(dst, m.name...)); !defined {
+				dst = dst[:before]
+			} else {
+				first = false
+			}
+		}
+		return append(dst, '}'), true
+	}
+}
+
+// writeArray compiles an array. Elements that are undefined are left out.
+func (c *compiler) writeArray(e *syntax.ArrayLit) writer {
+	elems := make([]writer, len(e.Elems))
+	for i, x := range e.Elems {
+		elems[i] = c.write(x)
+	}
+	return func(f *frame, dst []byte) ([]byte, bool) {
+		dst = append(dst, '[')
+		first := true
+		for _, x := range elems {
+			before := len(dst)
+			if !first {
+				dst = append(dst, ',')
+			}
+			var defined bool
+			if dst, defined = x(f, dst); !defined {
+				dst = dst[:before]
+			} else {
+				first = false
+			}
+		}
+		return append(dst, ']'), true
+	}
+}

@@ -1,0 +1,327 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// RunOptions bound one page. A field that is zero stands for its default.
+type RunOptions struct {
+	MaxItems int           // rows of a page; default and most 1,000. Forms that must see all rows first ignore it
+	MaxBytes int           // of the rows' text; 4 MB. One row may be longer
+	Budget   time.Duration // after which a page ends early, where the form allows; 5 s
+	Cursor   string        // of the page before; empty for the first
+	Scope    string        // names what the sources are: a cursor is good for one scope
+	Trace    bool          // measure the time of each part, for Explain
+}
+
+// The defaults of RunOptions, which are those of Cosmos DB.
+const (
+	DefaultMaxItems = 1000
+	DefaultMaxBytes = 4 << 20
+	DefaultBudget   = 5 * time.Second
+)
+
+func (o RunOptions) withDefaults() RunOptions {
+	if o.MaxItems <= 0 {
+		o.MaxItems = DefaultMaxItems
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.Budget <= 0 {
+		o.Budget = DefaultBudget
+	}
+	return o
+}
+
+// Page is one page of a result.
+type Page struct {
+	Rows   [][]byte // JSON values
+	Cursor string   // of the next page; empty on the last one
+	Stats  Stats
+}
+
+// Stats are figures of one page.
+type Stats struct {
+	Loaded       int64 // documents read
+	LoadedBytes  int64 // of their text
+	Matched      int64 // documents that fulfil the conditions on the item alone
+	Joined       int64 // rows made of them
+	Output       int64 // rows given out
+	OutputBytes  int64
+	IndexEntries int64 // entries of indexes looked at
+	UDFCalls     int64
+	Elapsed      time.Duration // of the run; 0 without Env.Elapsed
+	Load, Filter time.Duration // of reading documents and of conditions, with Trace
+}
+
+// execution is one run of a plan.
+type execution struct {
+	plan    *Plan
+	ctx     context.Context
+	sources []Source
+	opts    RunOptions
+	run     *run
+	f       *frame
+	page    Page
+
+	from     bookmark // where this page begins
+	done     bookmark // where it has got to
+	current  entry    // the document that the frame is at
+	rowInDoc int      // rows of the current document so far
+	given    int      // blocking: rows of the result so far
+	more     bool     // there is another page
+	last     []byte   // DISTINCT in order: the row before
+	scratch  []byte
+	arena    []byte
+	ticks    int
+	single   bool // a document has one row
+}
+
+// Run makes one page. There is one source for each partition range, in the order of the ranges. What a source has handed out
+// is not in use any more when Run returns. The error is a *CursorError, an *Error for what a query can only do wrong while it
+// runs, a *MemoryError, or what a source, a UDF or the context returned; the page is then as far as it got, without rows.
+func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions) (Page, error) {
+	x := &execution{plan: p, ctx: ctx, sources: sources, opts: o.withDefaults()}
+	if env.Static.IsZero() {
+		env.Static = env.Now
+	}
+	x.run = &run{env: env, call: call{now: env.Now, static: env.Static, random: env.Random, planar: p.info.Geometry}}
+	x.f = newFrame(x.run, p.slots, p.aggs)
+	x.single = len(p.rows.clauses) <= 1
+	if err := x.begin(); err != nil {
+		return Page{}, err
+	}
+	err := x.execute()
+	if err == nil {
+		err = x.run.err
+	}
+	x.page.Stats.UDFCalls = int64(x.run.udfs)
+	if env.Elapsed != nil {
+		x.page.Stats.Elapsed = env.Elapsed()
+	}
+	if err != nil {
+		return Page{Stats: x.page.Stats}, err
+	}
+	if x.more && x.done.limit != 0 {
+		x.page.Cursor = x.done.encode(x.hash())
+	}
+	return x.page, nil
+}
+
+func (x *execution) hash() uint64 { return x.plan.hash ^ keySum([]byte(x.opts.Scope)) }
+
+// begin reads the cursor.
+func (x *execution) begin() (err error) {
+	x.from = bookmark{form: x.plan.form, offset: x.plan.top.offset, limit: x.plan.top.limit}
+	if x.opts.Cursor != "" {
+		x.from, err = decodeCursor(x.opts.Cursor, x.hash(), x.plan.form, len(x.sources))
+	}
+	x.done = x.from
+	x.done.key = bytes.Clone(x.from.key) // it is written over
+	return err
+}
+
+func (x *execution) execute() error {
+	switch {
+	case x.done.limit == 0:
+		return nil
+	case x.plan.form == streaming:
+		return x.stream()
+	case x.plan.form == sorting:
+		return x.sorted()
+	}
+	return x.block()
+}
+
+// stop tells, now and then, whether the page must end: by an error, or, where late may be set, by the time it has taken.
+func (x *execution) stop() (late bool, err error) {
+	if x.run.err != nil {
+		return false, x.run.err
+	}
+	if x.ticks++; x.ticks%32 != 0 {
+		return false, nil
+	}
+	if err := x.ctx.Err(); err != nil {
+		return false, err
+	}
+	elapsed := x.run.env.Elapsed
+	return elapsed != nil && elapsed() > x.opts.Budget, nil
+}
+
+// enter makes a document the current one and tells whether it fulfils the conditions on the item alone.
+func (x *execution) enter(d Document) bool {
+	x.f.enter(d)
+	x.page.Stats.Loaded++
+	x.page.Stats.LoadedBytes += int64(len(x.f.body))
+	if !x.passes() {
+		return false
+	}
+	x.page.Stats.Matched++
+	return true
+}
+
+func (x *execution) passes() bool {
+	rs := x.plan.rows
+	for _, d := range rs.first {
+		if d(x.f) != yes {
+			return false
+		}
+	}
+	if len(rs.clauses) > 0 && rs.clauses[0].kind == stepItem {
+		for _, d := range rs.clauses[0].filter {
+			if d(x.f) != yes {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// rows calls fn for each row of the current document, which has passed.
+func (x *execution) rows(fn func() bool) bool {
+	x.rowInDoc = 0
+	if x.plan.rows.clauses[0].kind == stepItem {
+		return x.plan.rows.each(x.f, 1, fn)
+	}
+	return x.plan.rows.each(x.f, 0, fn)
+}
+
+// stream runs the form in which rows come in rid order, source after source.
+func (x *execution) stream() error {
+	if x.plan.never {
+		return nil
+	}
+	after := x.done.rid
+	if x.from.rows > 0 && after > 0 {
+		after-- // its document has more rows
+	}
+	for i := x.done.source; i < len(x.sources); i++ {
+		x.current = entry{source: i}
+		more, err := x.streamSource(x.sources[i], after)
+		if err != nil || !more {
+			return err
+		}
+		after = 0
+	}
+	return nil
+}
+
+// streamSource gives out rows of one source, behind a rid. It is false where the page has ended.
+func (x *execution) streamSource(src Source, after uint64) (more bool, err error) {
+	docs, err := x.candidates(src, after)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if e := docs.Close(); err == nil {
+			err = e
+		}
+	}()
+	for docs.Next() {
+		d := docs.Document()
+		x.current.rid = d.RID()
+		if x.enter(d) && !x.rows(x.row) {
+			return false, nil
+		}
+		x.passed()
+		late, err := x.stop()
+		if late || err != nil {
+			x.more = late
+			return false, err
+		}
+	}
+	return true, docs.Err()
+}
+
+// passed moves the position behind the current document.
+func (x *execution) passed() {
+	x.consumed()
+	x.done.rows = 0
+}
+
+// consumed moves the position behind the current row.
+func (x *execution) consumed() {
+	x.done.source, x.done.rid = x.current.source, x.current.rid
+	x.done.key = append(x.done.key[:0], x.current.key...)
+	if x.done.rows = x.rowInDoc; x.single {
+		x.done.rows = 0
+	}
+}
+
+// row gives out the row that the frame is at. It is false where the page has ended.
+func (x *execution) row() bool {
+	x.page.Stats.Joined++
+	out, defined := x.plan.rows.project(x.f, x.scratch[:0])
+	x.scratch = out[:0]
+	if !defined {
+		return true
+	}
+	if x.rowInDoc++; x.rowInDoc <= x.resumed() {
+		return true
+	}
+	if x.plan.order != nil && x.plan.order.distinct > 0 && x.repeats(out) {
+		return true
+	}
+	return x.put(out)
+}
+
+// resumed tells how many rows of the current document earlier pages have given out.
+func (x *execution) resumed() int {
+	if x.current.source == x.from.source && x.current.rid == x.from.rid {
+		return x.from.rows
+	}
+	return 0
+}
+
+// repeats tells whether a row is the same as the one before.
+func (x *execution) repeats(row []byte) bool {
+	key := doc.AppendOrdered(nil, doc.Of(row))
+	if x.last != nil && string(key) == string(x.last) {
+		return true
+	}
+	x.last = key
+	return false
+}
+
+// put counts a row against OFFSET and LIMIT and adds it to the page.
+func (x *execution) put(row []byte) bool {
+	if x.done.offset > 0 {
+		x.done.offset--
+		x.consumed()
+		return true
+	}
+	n := len(x.page.Rows)
+	if n == x.opts.MaxItems || n > 0 && int(x.page.Stats.OutputBytes)+len(row) > x.opts.MaxBytes {
+		x.more = true
+		return false
+	}
+	x.page.Rows = append(x.page.Rows, x.keep(row))
+	x.page.Stats.Output++
+	x.page.Stats.OutputBytes += int64(len(row))
+	x.consumed()
+	if x.done.limit > 0 {
+		if x.done.limit--; x.done.limit == 0 {
+			return false
+		}
+	}
+	if n+1 == x.opts.MaxItems && x.plan.form == streaming {
+		x.more = true // even if nothing follows: nobody has looked
+		return false
+	}
+	return true
+}
+
+// keep copies a row into memory of the page.
+func (x *execution) keep(row []byte) []byte {
+	if cap(x.arena)-len(x.arena) < len(row) {
+		x.arena = make([]byte, 0, max(len(row), min(2*cap(x.arena)+1024, 256<<10)))
+	}
+	n := len(x.arena)
+	x.arena = append(x.arena, row...)
+	return x.arena[n:len(x.arena):len(x.arena)]
+}

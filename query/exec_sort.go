@@ -1,0 +1,226 @@
+package query
+
+import (
+	"bytes"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// entry is a document in the order of the query: by key, then by source and rid, which run backwards where the first key is
+// DESC.
+type entry struct {
+	key    []byte
+	source int
+	rid    uint64
+}
+
+// compare puts entries in order.
+func (x *execution) compare(a, b *entry) int {
+	if c := bytes.Compare(a.key, b.key); c != 0 {
+		return c
+	}
+	c := a.source - b.source
+	if c == 0 && a.rid != b.rid {
+		if c = 1; a.rid < b.rid {
+			c = -1
+		}
+	}
+	if x.backwards() {
+		return -c
+	}
+	return c
+}
+
+// backwards tells whether equal rows come latest first.
+func (x *execution) backwards() bool { return x.plan.top.order[0].desc }
+
+// lastKey is what stands for a value that comes after all others. No ordered encoding begins with it.
+const lastKey = 0xFE
+
+// orderKey appends the key of the current document: the ordered encodings of the values, complemented for DESC.
+func (x *execution) orderKey(dst []byte) []byte {
+	for i, k := range x.plan.top.order {
+		n := len(dst)
+		v := x.plan.order.keys[i](x.f)
+		if k.distance && !k.desc && v.Kind() == doc.Undefined {
+			dst = append(dst, lastKey)
+			continue
+		}
+		dst = doc.AppendOrdered(dst, v)
+		if k.desc {
+			for j := n; j < len(dst); j++ {
+				dst[j] = ^dst[j]
+			}
+		}
+	}
+	return dst
+}
+
+// orderValues reads the values that a key was made of. It is false where the key is not one, or was cut.
+func (x *execution) orderValues(key []byte) ([]doc.Value, bool) {
+	var values []doc.Value
+	for _, k := range x.plan.top.order {
+		b := bytes.Clone(key)
+		if k.desc {
+			for j := range b {
+				b[j] = ^b[j]
+			}
+		}
+		v, rest, err := doc.DecodeOrdered(b)
+		if err != nil {
+			return nil, false
+		}
+		values = append(values, v)
+		key = key[len(key)-len(rest):]
+	}
+	return values, true
+}
+
+// inOrder iterates over the documents of one source in the order of the query. After next, the frame is at the document.
+type inOrder interface {
+	next() (bool, error)
+	at() (*entry, Document)
+	close() error
+}
+
+// sorted runs the form in which rows come by ORDER BY: the sources' documents, each in order, are merged.
+func (x *execution) sorted() error {
+	if x.plan.never {
+		return nil
+	}
+	if err := x.completeKey(); err != nil {
+		return err
+	}
+	return x.merge(func() (bool, error) {
+		if !x.rows(x.row) {
+			return false, x.run.err
+		}
+		x.passed()
+		late, err := x.stop()
+		x.more = x.more || late
+		return !late, err
+	})
+}
+
+// completeKey finds the whole of a key that was cut for the cursor in the document that it came from. Where the document is
+// gone or has changed, the page begins where keys begin to be like the cut one.
+func (x *execution) completeKey() error {
+	if !x.from.begun || !x.from.cut {
+		return nil
+	}
+	d, live, err := x.sources[x.from.source].Fetch(x.from.rid)
+	if err != nil {
+		return err
+	}
+	if live {
+		x.f.enter(d)
+		if key := x.orderKey(nil); keySum(key) == x.from.sum {
+			x.from.key, x.from.cut = key, false
+			return nil
+		}
+	}
+	x.from.rows = 0
+	return nil
+}
+
+// behind tells whether an entry comes after where the page begins.
+func (x *execution) behind(e *entry) bool {
+	if !x.from.begun {
+		return true
+	}
+	if x.from.cut {
+		return bytes.Compare(e.key, x.from.key) >= 0
+	}
+	if n := x.plan.order.distinct; n > 0 {
+		return !bytes.Equal(x.leading(e.key, n), x.leading(x.from.key, n)) && bytes.Compare(e.key, x.from.key) > 0
+	}
+	c := x.compare(e, &entry{x.from.key, x.from.source, x.from.rid})
+	return c > 0 || c == 0 && x.from.rows > 0
+}
+
+// leading returns the beginning of a key that stands for the first n values.
+func (x *execution) leading(key []byte, n int) []byte {
+	if n == len(x.plan.top.order) {
+		return key
+	}
+	rest := key
+	for _, k := range x.plan.top.order[:n] {
+		b := bytes.Clone(rest)
+		if k.desc {
+			for j := range b {
+				b[j] = ^b[j]
+			}
+		}
+		_, after, err := doc.DecodeOrdered(b)
+		if err != nil {
+			return key
+		}
+		rest = rest[len(rest)-len(after):]
+	}
+	return key[:len(key)-len(rest)]
+}
+
+// merge calls fn with the frame at each document in the order of the query, until fn is false.
+func (x *execution) merge(fn func() (bool, error)) (err error) {
+	var live []inOrder
+	defer func() {
+		for _, s := range live {
+			if e := s.close(); err == nil {
+				err = e
+			}
+		}
+	}()
+	for i, src := range x.sources {
+		s, err := x.openOrder(src, i)
+		if err != nil {
+			return err
+		}
+		live = append(live, s)
+	}
+	open := make([]inOrder, 0, len(live))
+	for _, s := range live {
+		ok, err := s.next()
+		if err != nil {
+			return err
+		}
+		if ok {
+			open = append(open, s)
+		}
+	}
+	for len(open) > 0 {
+		first := x.firstOf(open)
+		e, d := open[first].at()
+		x.current = *e
+		if x.f.enter(d); x.passes() {
+			x.page.Stats.Matched++
+			if more, err := fn(); !more || err != nil {
+				return err
+			}
+		} else if late, err := x.stop(); late || err != nil {
+			x.passed()
+			x.more = x.more || late
+			return err
+		}
+		ok, err := open[first].next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			open = append(open[:first], open[first+1:]...)
+		}
+	}
+	return nil
+}
+
+// firstOf returns which of the iterators is at the first document.
+func (x *execution) firstOf(open []inOrder) int {
+	first := 0
+	for i := 1; i < len(open); i++ {
+		a, _ := open[i].at()
+		b, _ := open[first].at()
+		if x.compare(a, b) < 0 {
+			first = i
+		}
+	}
+	return first
+}

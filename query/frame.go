@@ -1,0 +1,103 @@
+package query
+
+import (
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// Env is what queries need besides documents. Functions that are nil are not there: RAND and UDFs give undefined.
+type Env struct {
+	Now    time.Time      // what GetCurrentDateTime and its kin say
+	Static time.Time      // what their Static forms say: the same on all pages; Now where it is zero
+	Random func() float64 // in [0, 1)
+	// UDF calls a function that the container holds. Its error ends the query.
+	UDF func(name string, args []doc.Value) (doc.Value, error)
+	// Elapsed tells how long the run has taken, by a clock that nobody sets. Without it a page does not end by time and no
+	// times are measured.
+	Elapsed func() time.Duration
+}
+
+// run is what one run of a query shares: the first error ends it, at the next row.
+type run struct {
+	call call
+	env  Env
+	err  error
+	udfs int
+	used int // bytes that DISTINCT, GROUP BY and lists hold
+}
+
+func (r *run) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// hold notes bytes that are kept until the end of the page, and fails beyond the limit.
+func (r *run) hold(n int, clause string) {
+	if r.used += n; r.used > maxHeld {
+		r.fail(&MemoryError{Clause: clause, Max: maxHeld})
+	}
+}
+
+// maxHeld is how many bytes the intermediate results of a query may have.
+const maxHeld = 64 << 20
+
+// frame is where compiled expressions find their values: the item, what the aliases are bound to, and the results of a
+// group. Values are views on the item's text and good for as long as that is.
+type frame struct {
+	item  Document
+	body  []byte
+	whole doc.Value // the item with its system properties; undefined as long as nobody asked
+	slots []doc.Value
+	aggs  []doc.Value // by the id of the aggregate
+	keys  []doc.Value // of the group, by number
+	run   *run
+	key   []byte // scratch
+}
+
+func newFrame(r *run, slots, aggs int) *frame {
+	return &frame{run: r, slots: make([]doc.Value, slots), aggs: make([]doc.Value, aggs)}
+}
+
+// enter makes an item the one that expressions see.
+func (f *frame) enter(d Document) {
+	f.item, f.body, f.whole = d, d.Body(), doc.Value{}
+}
+
+// document returns the item as SELECT * shows it.
+func (f *frame) document() doc.Value {
+	if f.whole.Kind() == doc.Undefined && f.item != nil {
+		f.whole = doc.Of(f.item.System().Append(make([]byte, 0, len(f.body)+256), f.body))
+	}
+	return f.whole
+}
+
+// timestamped is a Document that knows its _ts without its other system properties, which have to be written out.
+type timestamped interface{ TS() int64 }
+
+// system returns a system property of the item.
+func (f *frame) system(name string) doc.Value {
+	if name == "_ts" {
+		if t, ok := f.item.(timestamped); ok {
+			return doc.NumberValue(float64(t.TS()))
+		}
+	}
+	s := f.item.System()
+	switch name {
+	case "_rid":
+		return doc.StringValue(s.RID)
+	case "_self":
+		return doc.StringValue(s.Self)
+	case "_etag":
+		return doc.StringValue(s.ETag)
+	case "_attachments":
+		return doc.StringValue("attachments/")
+	case "_lsn":
+		if s.LSN == 0 {
+			return doc.Value{}
+		}
+		return doc.NumberValue(float64(s.LSN))
+	}
+	return doc.NumberValue(float64(s.TS))
+}

@@ -1,0 +1,125 @@
+package query
+
+import (
+	"math"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+)
+
+// textTerm is what a full-text search looks for: one word or, with several, a phrase. Its words are analysed like the text.
+type textTerm struct {
+	words    []index.Token // positions count from the first one
+	distance int           // how many letters a word may differ by: 0 to 2
+}
+
+// maxFuzz is how far a fuzzy term may be from what it finds.
+const maxFuzz = 2
+
+// compileTerm reads a term: a string, or an object {"term": "blue", "distance": 1} for one that may be misspelled. ok is false where it
+// is neither.
+func compileTerm(v doc.Value) (t textTerm, ok bool) {
+	text := v
+	if v.Kind() == doc.Object {
+		text = v.Member("term")
+		if d := v.Member("distance"); d.Kind() != doc.Undefined {
+			if t.distance, ok = position(d); !ok || t.distance < 0 || t.distance > maxFuzz {
+				return t, false
+			}
+		}
+	}
+	if text.Kind() != doc.String {
+		return t, false
+	}
+	t.words = index.AppendTokens(nil, text.Str())
+	for i := len(t.words) - 1; i >= 0; i-- {
+		t.words[i].Position -= t.words[0].Position
+	}
+	return t, true
+}
+
+// count returns how often the term occurs in a text. A term of which the analysis leaves nothing does not occur.
+func (t *textTerm) count(tokens []index.Token) (n int) {
+	if len(t.words) == 0 {
+		return 0
+	}
+	for i := range tokens {
+		if t.at(tokens[i:]) {
+			n++
+		}
+	}
+	return n
+}
+
+// at tells whether the tokens begin with the term.
+func (t *textTerm) at(tokens []index.Token) bool {
+	first := tokens[0].Position
+	for i, word := range t.words {
+		if i >= len(tokens) || tokens[i].Position-first != word.Position || !t.same(word.Term, tokens[i].Term) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *textTerm) same(a, b string) bool {
+	if t.distance == 0 || a == b {
+		return a == b
+	}
+	return editDistance([]rune(a), []rune(b), t.distance) <= t.distance
+}
+
+// editDistance returns how many letters must be put in, taken out or changed to make b of a, or more than limit where it is more than
+// limit.
+func editDistance(a, b []rune, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range a {
+		diagonal, least := row[0], i+1
+		row[0] = i + 1
+		for j, s := range b {
+			change := diagonal
+			if r != s {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+			least = min(least, row[j+1])
+		}
+		if least > limit {
+			return limit + 1
+		}
+	}
+	return row[len(b)]
+}
+
+// The parameters of BM25: how soon more occurrences stop to matter, and how much the length of the text does.
+const (
+	bm25K = 1.2
+	bm25B = 0.75
+)
+
+// bm25 scores one text. documents is how many there are, words how many words all of them have together, hits[i] how many of them
+// have the i-th term; length is how many words this one has and counts[i] how often it has the i-th term. The numbers may come
+// from elsewhere, so nothing is taken for granted about them.
+func bm25(documents, words float64, hits []float64, length int, counts []int) float64 {
+	average := words / documents
+	if !(average > 0) || math.IsInf(average, 0) {
+		average = 1
+	}
+	score := 0.0
+	for i, n := range counts {
+		if n == 0 {
+			continue
+		}
+		rarity := math.Log1p(max(documents-hits[i]+0.5, 0) / (max(hits[i], 0) + 0.5))
+		frequency := float64(n)
+		score += rarity * frequency * (bm25K + 1) / (frequency + bm25K*(1-bm25B+bm25B*float64(length)/average))
+	}
+	return score
+}

@@ -1,0 +1,98 @@
+package query
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func conversionBuiltins() []builtin {
+	return []builtin{
+		{name: "TOSTRING", min: 1, max: 1, fn: fnToString},
+		{name: "STRINGTOARRAY", min: 1, max: 1, fn: parseAs(doc.Array)},
+		{name: "STRINGTOBOOLEAN", min: 1, max: 1, fn: parseAs(doc.Bool)},
+		{name: "STRINGTONULL", min: 1, max: 1, fn: parseAs(doc.Null)},
+		{name: "STRINGTONUMBER", min: 1, max: 1, fn: parseAs(doc.Number)},
+		{name: "STRINGTOOBJECT", min: 1, max: 1, fn: parseAs(doc.Object)},
+	}
+}
+
+// parseAs makes a function that reads a string as one JSON value of kind k, with blanks around it.
+func parseAs(k doc.Kind) func(*call, []doc.Value) doc.Value {
+	return func(_ *call, args []doc.Value) doc.Value {
+		if args[0].Kind() != doc.String {
+			return undefined
+		}
+		text := args[0].AppendStr(nil) // the result is a view on it
+		v := doc.Of(text)
+		if v.Kind() != k || doc.Valid(text, doc.Limits{MaxBytes: maxText}) != nil {
+			return undefined
+		}
+		return v
+	}
+}
+
+func fnToString(_ *call, args []doc.Value) doc.Value {
+	switch v := args[0]; v.Kind() {
+	case doc.Undefined, doc.String:
+		return v
+	default:
+		return textValue(string(appendText(nil, v)))
+	}
+}
+
+// appendText appends a value as ToString writes it: JSON without blanks, numbers in their shortest form.
+func appendText(dst []byte, v doc.Value) []byte {
+	switch v.Kind() {
+	case doc.Number:
+		return appendNumberText(dst, v)
+	case doc.String:
+		return doc.AppendString(dst, v.Str())
+	case doc.Array, doc.Object:
+		return appendNestedText(dst, v)
+	}
+	return v.AppendJSON(dst)
+}
+
+func appendNestedText(dst []byte, v doc.Value) []byte {
+	open, end := byte('['), byte(']')
+	if v.Kind() == doc.Object {
+		open, end = '{', '}'
+	}
+	dst = append(dst, open)
+	start := len(dst)
+	v.Each(func(key string, elem doc.Value) bool {
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		if v.Kind() == doc.Object {
+			dst = append(doc.AppendString(dst, key), ':')
+		}
+		dst = appendText(dst, elem)
+		return true
+	})
+	return append(dst, end)
+}
+
+// appendNumberText writes a double. From 1e17 on it has an exponent of at least three digits, as the service's run-time
+// library writes it.
+func appendNumberText(dst []byte, v doc.Value) []byte {
+	f := v.Num()
+	switch {
+	case math.IsNaN(f):
+		return append(dst, "NaN"...)
+	case math.IsInf(f, 0):
+		if f < 0 {
+			dst = append(dst, '-')
+		}
+		return append(dst, "Infinity"...)
+	case math.Abs(f) < 1e17:
+		return doc.NumberValue(f).AppendJSON(dst)
+	}
+	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
+	if at := len(dst) - 2; dst[at-1] == '+' {
+		dst = append(dst[:at], '0', dst[at], dst[at+1])
+	}
+	return dst
+}

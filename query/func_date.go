@@ -1,0 +1,276 @@
+package query
+
+import (
+	"math"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func dateBuiltins() []builtin {
+	now := func(c *call) time.Time { return c.now }
+	static := func(c *call) time.Time { return c.static }
+	return []builtin{
+		{name: "DATETIMEADD", min: 3, max: 3, fn: fnDateAdd},
+		{name: "DATETIMEBIN", min: 2, max: 4, fn: fnDateBin},
+		{name: "DATETIMEDIFF", min: 3, max: 3, fn: fnDateDiff},
+		{name: "DATETIMEFORMAT", min: 2, max: 2, fn: fnDateFormat},
+		{name: "DATETIMEFROMPARTS", min: 3, max: 7, fn: fnDateFromParts},
+		{name: "DATETIMEPART", min: 2, max: 2, fn: fnDatePart},
+		{name: "YEAR", min: 1, max: 1, fn: partOf(partYear)},
+		{name: "MONTH", min: 1, max: 1, fn: partOf(partMonth)},
+		{name: "DAY", min: 1, max: 1, fn: partOf(partDay)},
+		{name: "DATETIMETOTICKS", min: 1, max: 1, fn: fromDate(1)},
+		{name: "DATETIMETOTIMESTAMP", min: 1, max: 1, fn: fromDate(millisecond)},
+		{name: "TICKSTODATETIME", min: 1, max: 1, fn: toDate(1)},
+		{name: "TIMESTAMPTODATETIME", min: 1, max: 1, fn: toDate(millisecond)},
+		current("GETCURRENTDATETIME", now, ticks.value),
+		current("GETCURRENTTICKS", now, ticksIn(1)),
+		current("GETCURRENTTIMESTAMP", now, ticksIn(millisecond)),
+		current("GETCURRENTDATETIMESTATIC", static, ticks.value),
+		current("GETCURRENTTICKSSTATIC", static, ticksIn(1)),
+		current("GETCURRENTTIMESTAMPSTATIC", static, ticksIn(millisecond)),
+		current("NOW", now, ticks.value),
+		{name: "AGO", min: 2, max: 2, volatile: true, fn: fnAgo},
+	}
+}
+
+// current makes a function that tells the time. The static ones too are volatile: they are the same all through a run, but a plan
+// may serve several runs.
+func current(name string, clock func(*call) time.Time, show func(ticks) doc.Value) builtin {
+	return builtin{name: name, volatile: true, fn: func(c *call, _ []doc.Value) doc.Value { return show(ticksOf(clock(c))) }}
+}
+
+func fnDateAdd(_ *call, args []doc.Value) doc.Value {
+	t, ok := asTicks(args[2])
+	n, whole := asInteger(args[1])
+	if !ok || !whole {
+		return undefined
+	}
+	return addParts(t, asPart(args[0]), n)
+}
+
+// fnAgo is the current time less a number of parts.
+func fnAgo(c *call, args []doc.Value) doc.Value {
+	n, whole := asInteger(args[1])
+	if !whole || n == math.MinInt64 {
+		return undefined
+	}
+	return addParts(ticksOf(c.now), asPart(args[0]), -n)
+}
+
+// addParts adds n parts to a moment. A month that has no such day gives its last one.
+func addParts(t ticks, part datePart, n int64) doc.Value {
+	const months = 12 * 10_000
+	switch {
+	case part == noPart:
+		return undefined
+	case part <= partMonth:
+		if n < -months || n > months {
+			return undefined
+		}
+		if part == partYear {
+			n *= 12
+		}
+		return addMonths(t, int(n)).value()
+	case part == partNanosecond:
+		return (t + ticks(n/100)).value()
+	}
+	unit := ticks(part.unit() / 100)
+	if limit := int64((endTicks - minTicks) / unit); n < -limit || n > limit {
+		return undefined
+	}
+	return (t + ticks(n)*unit).value()
+}
+
+// addMonths may return what is out of range, but never wraps around.
+func addMonths(t ticks, n int) ticks {
+	at := t.time()
+	first := time.Date(at.Year(), at.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
+	if first.Year() < 1 || first.Year() > 9999 {
+		return endTicks
+	}
+	clamped := min(at.Day(), daysIn(first.Year(), int(first.Month())))
+	return ticksOf(first) + ticks(clamped-1)*day + (t - floorDiv(t, day)*day)
+}
+
+// fnDateBin rounds a moment down to a multiple of size parts from an origin.
+func fnDateBin(_ *call, args []doc.Value) doc.Value {
+	t, ok := asTicks(args[0])
+	part, size, origin := asPart(args[1]), int64(1), ticks(0)
+	if len(args) > 2 {
+		var whole bool
+		size, whole = asInteger(args[2])
+		ok = ok && whole
+	}
+	if len(args) > 3 {
+		var valid bool
+		origin, valid = asTicks(args[3])
+		ok = ok && valid
+	}
+	if !ok || part < partDay || size < 1 || origin < minOrigin {
+		return undefined
+	}
+	// In nanoseconds the range is beyond 64 bits.
+	width := new(big.Int).Mul(big.NewInt(part.unit()), big.NewInt(size))
+	gap := new(big.Int).Mul(big.NewInt(int64(t-origin)), big.NewInt(100))
+	rest := new(big.Int).Mod(gap, width) // never below zero
+	gap.Sub(gap, rest).Div(gap, big.NewInt(100))
+	if !gap.IsInt64() || gap.Int64() < int64(minTicks-endTicks) {
+		return undefined
+	}
+	return (origin + ticks(gap.Int64())).value()
+}
+
+// fnDateDiff counts the beginnings of parts between two moments.
+func fnDateDiff(_ *call, args []doc.Value) doc.Value {
+	part := asPart(args[0])
+	from, ok := asTicks(args[1])
+	to, ok2 := asTicks(args[2])
+	if part == noPart || !ok || !ok2 {
+		return undefined
+	}
+	a, b := from.time(), to.time()
+	years, months := b.Year()-a.Year(), int(b.Month())-int(a.Month())
+	switch part {
+	case partYear:
+		return doc.NumberValue(float64(years))
+	case partMonth:
+		return doc.NumberValue(float64(12*years + months))
+	case partNanosecond:
+		return doc.NumberValue(float64(to-from) * 100) // may be beyond 64 bits
+	}
+	unit := ticks(part.unit() / 100)
+	return integerValue(int64(floorDiv(to, unit) - floorDiv(from, unit)))
+}
+
+// part returns a part of a moment as a number. What is below a second counts within the second.
+func (t ticks) part(p datePart) doc.Value {
+	at := t.time()
+	n := 0
+	switch p {
+	case noPart:
+		return undefined
+	case partYear:
+		n = at.Year()
+	case partMonth:
+		n = int(at.Month())
+	case partDay:
+		n = at.Day()
+	case partHour:
+		n = at.Hour()
+	case partMinute:
+		n = at.Minute()
+	case partSecond:
+		n = at.Second()
+	default:
+		n = at.Nanosecond() / int(p.unit())
+	}
+	return doc.NumberValue(float64(n))
+}
+
+func fnDatePart(_ *call, args []doc.Value) doc.Value {
+	t, ok := asTicks(args[1])
+	if !ok {
+		return undefined
+	}
+	return t.part(asPart(args[0]))
+}
+
+func partOf(p datePart) func(*call, []doc.Value) doc.Value {
+	return func(_ *call, args []doc.Value) doc.Value {
+		t, ok := asTicks(args[0])
+		if !ok {
+			return undefined
+		}
+		return t.part(p)
+	}
+}
+
+func fnDateFromParts(_ *call, args []doc.Value) doc.Value {
+	var c civil
+	fields := [...]*int{&c.year, &c.month, &c.day, &c.hour, &c.minute, &c.second, &c.fraction}
+	for i, a := range args {
+		n, ok := position(a)
+		if !ok {
+			return undefined
+		}
+		*fields[i] = n
+	}
+	t, ok := c.ticks()
+	if !ok {
+		return undefined
+	}
+	return t.value()
+}
+
+// fromDate makes a function that returns a moment as a number of units.
+func fromDate(unit ticks) func(*call, []doc.Value) doc.Value {
+	show := ticksIn(unit)
+	return func(_ *call, args []doc.Value) doc.Value {
+		t, ok := asTicks(args[0])
+		if !ok {
+			return undefined
+		}
+		return show(t)
+	}
+}
+
+// toDate makes a function that returns a number of units as a moment.
+func toDate(unit ticks) func(*call, []doc.Value) doc.Value {
+	return func(_ *call, args []doc.Value) doc.Value {
+		n, ok := asInteger(args[0])
+		if !ok || n < int64(minTicks/unit) || n > int64(endTicks/unit) {
+			return undefined
+		}
+		return (ticks(n) * unit).value()
+	}
+}
+
+// fnDateFormat writes a moment in the way of .NET's format strings: yyyy MM dd HH mm ss stand for the parts, f to fffffff for as
+// many digits of the second's fraction, F to FFFFFFF for them without the zeroes at their end. A backslash takes the next
+// character for itself; all else stands for itself anyway.
+func fnDateFormat(_ *call, args []doc.Value) doc.Value {
+	t, ok := asTicks(args[0])
+	if !ok || args[1].Kind() != doc.String {
+		return undefined
+	}
+	at := t.time()
+	fraction := at.Format(".0000000")[1:]
+	parts := []struct{ piece, text string }{
+		{"yyyy", at.Format("2006")}, {"MM", at.Format("01")}, {"dd", at.Format("02")},
+		{"HH", at.Format("15")}, {"mm", at.Format("04")}, {"ss", at.Format("05")},
+	}
+	format := args[1].Str()
+	var text []byte
+next:
+	for format != "" {
+		for _, p := range parts {
+			if strings.HasPrefix(format, p.piece) {
+				text, format = append(text, p.text...), format[len(p.piece):]
+				continue next
+			}
+		}
+		switch letter := format[0]; letter {
+		case 'f', 'F':
+			n := 1
+			for n < len(format) && n < len(fraction) && format[n] == letter {
+				n++
+			}
+			shown := fraction[:n]
+			if letter == 'F' {
+				shown = strings.TrimRight(shown, "0")
+			}
+			text, format = append(text, shown...), format[n:]
+			continue
+		case '\\':
+			if format = format[1:]; format == "" {
+				continue
+			}
+		}
+		text, format = append(text, format[0]), format[1:]
+	}
+	return textValue(string(text))
+}

@@ -1,0 +1,194 @@
+package query
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// likePattern is a pattern of LIKE, compiled. It is immutable.
+//
+// It holds what is between the percent signs as runs of tokens. Only a percent sign can take more or less than one character,
+// so a match looks for the runs one after the other and always takes the first place where one fits: what a later place could
+// give, an earlier one gives as well. The time is at most that of the text times the pattern, with no backtracking.
+type likePattern struct {
+	runs  [][]likeToken
+	plain string // the text itself where the pattern has nothing special, and one run
+	exact bool   // plain is all
+}
+
+// likeToken takes one character.
+type likeToken struct {
+	kind  likeKind
+	char  rune
+	spans []likeSpan // of a set
+}
+
+type likeKind uint8
+
+const (
+	likeChar   likeKind = iota // this character
+	likeAny                    // _
+	likeSet                    // [abc], [a-f]
+	likeNotSet                 // [^abc]
+)
+
+type likeSpan struct{ low, high rune }
+
+// compileLike compiles a pattern of LIKE: % stands for any run of characters, _ for one character, [abc] and [a-f] for one of
+// a set and [^a-f] for one outside of it; all else, and whatever follows the escape character, for itself. A bracket that is not
+// closed stands for itself too.
+func compileLike(pattern string, escape rune, escaping bool) *likePattern {
+	p := &likePattern{runs: [][]likeToken{nil}}
+	add := func(t likeToken) { p.runs[len(p.runs)-1] = append(p.runs[len(p.runs)-1], t) }
+	for len(pattern) > 0 {
+		r, n := utf8.DecodeRuneInString(pattern)
+		pattern = pattern[n:]
+		switch {
+		case escaping && r == escape && pattern != "":
+			r, n = utf8.DecodeRuneInString(pattern)
+			pattern = pattern[n:]
+			add(likeToken{char: r})
+		case r == '%':
+			p.runs = append(p.runs, nil)
+		case r == '_':
+			add(likeToken{kind: likeAny})
+		case r == '[':
+			set, size := compileSet(pattern)
+			if size == 0 {
+				set = likeToken{char: '['}
+			}
+			add(set)
+			pattern = pattern[size:]
+		default:
+			add(likeToken{char: r})
+		}
+	}
+	p.plain, p.exact = p.prefix()
+	return p
+}
+
+// compileSet reads a set up to its closing bracket and returns how many bytes it takes, or 0 where it is none. A bracket right
+// at the beginning belongs to the set, as does a minus at either end.
+func compileSet(s string) (t likeToken, size int) {
+	t.kind = likeSet
+	rest := s
+	if strings.HasPrefix(rest, "^") {
+		t.kind, rest = likeNotSet, rest[1:]
+	}
+	for first := true; ; first = false {
+		r, n := utf8.DecodeRuneInString(rest)
+		switch {
+		case n == 0:
+			return likeToken{}, 0
+		case r == ']' && !first:
+			return t, len(s) - len(rest) + 1
+		}
+		rest = rest[n:]
+		span := likeSpan{r, r}
+		if len(rest) > 1 && rest[0] == '-' && rest[1] != ']' {
+			span.high, n = utf8.DecodeRuneInString(rest[1:])
+			rest = rest[1+n:]
+		}
+		t.spans = append(t.spans, span)
+	}
+}
+
+// prefix returns the text that whatever matches begins with, and whether only that text itself matches.
+func (p *likePattern) prefix() (text string, exact bool) {
+	var b strings.Builder
+	for _, t := range p.runs[0] {
+		if t.kind != likeChar {
+			return b.String(), false
+		}
+		b.WriteRune(t.char)
+	}
+	return b.String(), len(p.runs) == 1
+}
+
+// match tells whether the whole text fits the pattern.
+func (p *likePattern) match(text []byte) bool {
+	if p.exact {
+		return string(text) == p.plain
+	}
+	first, last := p.runs[0], p.runs[len(p.runs)-1]
+	at, ok := fit(first, text)
+	if !ok || len(p.runs) == 1 {
+		return ok && at == len(text)
+	}
+	text = text[at:]
+	for _, run := range p.runs[1 : len(p.runs)-1] {
+		for at, ok = fit(run, text); !ok; at, ok = fit(run, text) {
+			if len(text) == 0 {
+				return false
+			}
+			_, n := utf8.DecodeRune(text)
+			text = text[n:]
+		}
+		text = text[at:]
+	}
+	// The last run must end where the text ends: go as many characters back as it has.
+	from := len(text)
+	for range last {
+		if from == 0 {
+			return false
+		}
+		_, n := utf8.DecodeLastRune(text[:from])
+		from -= n
+	}
+	_, ok = fit(last, text[from:])
+	return ok
+}
+
+// fit tells whether the text begins with what the run takes, and how many bytes that is.
+func fit(run []likeToken, text []byte) (size int, ok bool) {
+	for _, t := range run {
+		r, n := utf8.DecodeRune(text[size:])
+		if n == 0 || !t.takes(r) {
+			return 0, false
+		}
+		size += n
+	}
+	return size, true
+}
+
+func (t *likeToken) takes(r rune) bool {
+	switch t.kind {
+	case likeChar:
+		return r == t.char
+	case likeAny:
+		return true
+	}
+	for _, s := range t.spans {
+		if s.low <= r && r <= s.high {
+			return t.kind == likeSet
+		}
+	}
+	return t.kind == likeNotSet
+}
+
+// likeOf compiles the operands of LIKE; escape is undefined where there is no ESCAPE. It returns nil where they are none: a
+// pattern that is not a string, an escape that is not one character.
+func likeOf(pattern, escape doc.Value) *likePattern {
+	if pattern.Kind() != doc.String {
+		return nil
+	}
+	if escape.Kind() == doc.Undefined {
+		return compileLike(pattern.Str(), 0, false)
+	}
+	s := escape.Str()
+	r, n := utf8.DecodeRuneInString(s)
+	if n == 0 || n != len(s) {
+		return nil
+	}
+	return compileLike(pattern.Str(), r, true)
+}
+
+// opLike matches a value against a pattern that likeOf has compiled; nil matches nothing, nor does it differ from anything.
+func opLike(c *call, v doc.Value, p *likePattern) doc.Value {
+	if p == nil || v.Kind() != doc.String {
+		return undefined
+	}
+	return doc.BoolValue(p.match(c.str(0, v)))
+}

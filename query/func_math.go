@@ -1,0 +1,133 @@
+package query
+
+import (
+	"math"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func mathBuiltins() []builtin {
+	return []builtin{
+		of1("ABS", math.Abs), of1("CEILING", math.Ceil), of1("FLOOR", math.Floor), of1("SIGN", sign), of1("TRUNC", math.Trunc),
+		of1("ROUND", math.Round), of1("SQRT", math.Sqrt), of1("EXP", math.Exp), of1("LOG10", math.Log10),
+		of1("SQUARE", func(x float64) float64 { return x * x }),
+		of1("SIN", math.Sin), of1("COS", math.Cos), of1("TAN", math.Tan), of1("ASIN", math.Asin), of1("ACOS", math.Acos),
+		of1("ATAN", math.Atan), of1("COT", func(x float64) float64 { return 1 / math.Tan(x) }),
+		of1("DEGREES", func(x float64) float64 { return x * (180 / math.Pi) }),
+		of1("RADIANS", func(x float64) float64 { return x * (math.Pi / 180) }),
+		of2("POWER", math.Pow), of2("ATN2", math.Atan2),
+		{name: "LOG", min: 1, max: 2, fn: fnLog},
+		{name: "NUMBERBIN", min: 1, max: 2, fn: fnNumberBin},
+		{name: "PI", fn: func(*call, []doc.Value) doc.Value { return doc.NumberValue(math.Pi) }},
+		{name: "RAND", volatile: true, fn: func(c *call, _ []doc.Value) doc.Value { return doc.NumberValue(c.random()) }},
+	}
+}
+
+// of1 makes a function of one number.
+func of1(name string, f func(float64) float64) builtin {
+	return builtin{name: name, min: 1, max: 1, fn: func(_ *call, args []doc.Value) doc.Value {
+		if args[0].Kind() != doc.Number {
+			return undefined
+		}
+		return doc.NumberValue(f(args[0].Num()))
+	}}
+}
+
+// of2 makes a function of two numbers.
+func of2(name string, f func(x, y float64) float64) builtin {
+	return builtin{name: name, min: 2, max: 2, fn: func(_ *call, args []doc.Value) doc.Value {
+		if !allOf(doc.Number, args...) {
+			return undefined
+		}
+		return doc.NumberValue(f(args[0].Num(), args[1].Num()))
+	}}
+}
+
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return x // zero, or NaN
+}
+
+// fnLog is the natural logarithm, or that to a base.
+func fnLog(_ *call, args []doc.Value) doc.Value {
+	if !allOf(doc.Number, args...) {
+		return undefined
+	}
+	x := args[0].Num()
+	if len(args) == 1 {
+		return doc.NumberValue(math.Log(x))
+	}
+	switch base := args[1].Num(); base {
+	case 2:
+		return doc.NumberValue(math.Log2(x))
+	case 10:
+		return doc.NumberValue(math.Log10(x))
+	default:
+		return doc.NumberValue(math.Log(x) / math.Log(base))
+	}
+}
+
+// fnNumberBin rounds down to a multiple of a size, or up where that is negative.
+func fnNumberBin(_ *call, args []doc.Value) doc.Value {
+	size := 1.0
+	if len(args) > 1 {
+		size = args[1].Num()
+	}
+	if !allOf(doc.Number, args...) || size == 0 {
+		return undefined
+	}
+	return doc.NumberValue(math.Floor(args[0].Num()/size) * size)
+}
+
+// integerBuiltins calculate with integers of 64 bits, that overflow as two's complement does. A number that is none makes the
+// result undefined.
+func integerBuiltins() []builtin {
+	return []builtin{
+		int2("INTADD", func(x, y int64) int64 { return x + y }),
+		int2("INTSUB", func(x, y int64) int64 { return x - y }),
+		int2("INTMUL", func(x, y int64) int64 { return x * y }),
+		intQuotient("INTDIV", func(x, y int64) int64 { return x / y }),
+		intQuotient("INTMOD", func(x, y int64) int64 { return x % y }),
+		int2("INTBITAND", func(x, y int64) int64 { return x & y }),
+		int2("INTBITOR", func(x, y int64) int64 { return x | y }),
+		int2("INTBITXOR", func(x, y int64) int64 { return x ^ y }),
+		int2("INTBITLEFTSHIFT", func(x, y int64) int64 { return x << (y & 63) }),
+		int2("INTBITRIGHTSHIFT", func(x, y int64) int64 { return x >> (y & 63) }),
+		{name: "INTBITNOT", min: 1, max: 1, fn: func(_ *call, args []doc.Value) doc.Value {
+			x, ok := asInteger(args[0])
+			if !ok {
+				return undefined
+			}
+			return integerValue(^x)
+		}},
+	}
+}
+
+func int2(name string, f func(x, y int64) int64) builtin {
+	return builtin{name: name, min: 2, max: 2, fn: func(_ *call, args []doc.Value) doc.Value {
+		x, ok := asInteger(args[0])
+		y, ok2 := asInteger(args[1])
+		if !ok || !ok2 {
+			return undefined
+		}
+		return integerValue(f(x, y))
+	}}
+}
+
+// intQuotient is int2 for what cannot be divided by zero.
+func intQuotient(name string, f func(x, y int64) int64) builtin {
+	b := int2(name, f)
+	divide := b.fn
+	b.fn = func(c *call, args []doc.Value) doc.Value {
+		if args[1].Kind() == doc.Number && args[1].Num() == 0 {
+			return undefined
+		}
+		return divide(c, args)
+	}
+	return b
+}

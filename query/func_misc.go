@@ -1,0 +1,52 @@
+package query
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"hash/fnv"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func miscBuiltins() []builtin {
+	return []builtin{
+		{name: "IIF", min: 3, max: 3, fn: func(_ *call, args []doc.Value) doc.Value { return opConditional(args[0], args[1], args[2]) }},
+		{name: "DOCUMENTID", min: 1, max: 1, fn: fnDocumentID},
+		{name: "HASH", min: 1, max: 2, fn: fnHash},
+	}
+}
+
+// fnDocumentID returns the number of a document that its _rid ends with. The alphabet of _rid is that of Base64 with a minus for
+// the slash.
+func fnDocumentID(_ *call, args []doc.Value) doc.Value {
+	text := args[0].Member("_rid").Str()
+	for i := range len(text) {
+		if text[i] == '-' {
+			text = text[:i] + "/" + text[i+1:]
+		}
+	}
+	rid, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(rid) < 16 {
+		return undefined
+	}
+	return integerValue(int64(binary.LittleEndian.Uint64(rid[8:16])))
+}
+
+// fnHash returns a hash of a value, of 32 bits: equal values have equal ones. With a second argument it is one of that many
+// numbers from 0. The service does not say which hash it uses.
+func fnHash(_ *call, args []doc.Value) doc.Value {
+	if args[0].Kind() == doc.Undefined {
+		return undefined
+	}
+	h := fnv.New32a()
+	_, _ = h.Write(doc.AppendOrdered(nil, args[0])) // a hash does not fail
+	n := int64(h.Sum32())
+	if len(args) > 1 {
+		mod, ok := asInteger(args[1])
+		if !ok || mod < 1 {
+			return undefined
+		}
+		n %= mod
+	}
+	return integerValue(n)
+}

@@ -1,0 +1,200 @@
+package query
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dlclark/regexp2"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func TestLookup(t *testing.T) {
+	for name, registered := range map[string]string{
+		"DateTimeAdd": "DATETIMEADD", "st_within": "ST_WITHIN", "StringEquals": "STRINGEQUALS", "STRING_EQUALS": "STRINGEQUALS",
+		"ContainsAllCi": "CONTAINS_ALL_CI", "IntBitwiseLeftShift": "INTBITLEFTSHIFT", "is_boolean": "IS_BOOL", "_FullTextScore": "_FULLTEXTSCORE",
+		"Count": "COUNT", "RRF": "RRF", "FullTextScore": "FULLTEXTSCORE", "IntMultiply": "INTMUL",
+	} {
+		if b, ok := lookupBuiltin(name); !ok || b.name != registered {
+			t.Errorf("%s is %v", name, b)
+		}
+	}
+	for _, name := range []string{"", "LEN", "COALESCE", "OBJECT_KEYS", "ArrayToObject", "ANY", "_REGEX_MATCH"} {
+		if b, ok := lookupBuiltin(name); ok {
+			t.Errorf("%q is %s", name, b.name)
+		}
+	}
+	for alias, name := range aliases {
+		if b := builtins()[alias]; b == nil || b.name != name {
+			t.Errorf("the alias %s is %v, want %s", alias, b, name)
+		}
+	}
+	for name, b := range builtins() {
+		if (b.fn == nil) != (b.class != classScalar) || b.max >= 0 && b.max < b.min || (b.class == classAggregate) != (newAggregate(b.name) != nil) {
+			t.Errorf("%s is %+v", name, b)
+		}
+		clock := strings.Contains(name, "CURRENT") || name == "NOW" || name == "AGO" || name == "RAND"
+		if b.volatile != clock {
+			t.Errorf("%s is volatile: %v", name, b.volatile)
+		}
+	}
+	if b, _ := lookupBuiltin("SUBSTRING"); b.accepts(2) || !b.accepts(3) || b.accepts(4) {
+		t.Error("SUBSTRING takes three arguments")
+	}
+	if b, _ := lookupBuiltin("CONCAT"); b.accepts(1) || !b.accepts(200) {
+		t.Error("CONCAT takes two arguments and more")
+	}
+}
+
+func TestLikePrefix(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"": " exact", "abc": "abc exact", "abc%": "abc", "%abc": "", "a_c": "a", "a[b]c": "a", "a^%b%": "a%b", "a[b": "a[b exact",
+	} {
+		text, exact := compileLike(pattern, '^', true).prefix()
+		if exact {
+			text += " exact"
+		}
+		if text != want {
+			t.Errorf("%q begins with %q, want %q", pattern, text, want)
+		}
+	}
+}
+
+// A pattern that makes backtracking matchers try for years.
+func TestLikeIsFast(t *testing.T) {
+	text := strings.Repeat("a", 20_000)
+	if compileLike(strings.Repeat("%a", 1000)+"b", 0, false).match([]byte(text)) {
+		t.Error("there is no b")
+	}
+}
+
+// What grows without end is undefined, and has not been built.
+func TestGrowth(t *testing.T) {
+	c := testCall()
+	megabyte := doc.StringValue(strings.Repeat("ab", 1<<19))
+	call := func(name string, args ...doc.Value) doc.Value {
+		b, _ := lookupBuiltin(name)
+		return b.fn(c, args)
+	}
+	array := arrayValue([]doc.Value{megabyte, megabyte, megabyte, megabyte, megabyte})
+	for name, v := range map[string]doc.Value{
+		"CONCAT":          call("CONCAT", megabyte, megabyte, megabyte, megabyte, megabyte),
+		"||":              opConcat(doc.StringValue(strings.Repeat("x", maxText)), doc.StringValue("x")),
+		"REPLACE":         call("REPLACE", megabyte, doc.StringValue("a"), megabyte),
+		"REGEXREPLACEALL": call("REGEXREPLACEALL", megabyte, doc.StringValue("a"), megabyte),
+		"STRINGJOIN":      call("STRINGJOIN", array, doc.StringValue("")),
+		"STRINGSPLIT":     call("STRINGSPLIT", megabyte, doc.StringValue("b")),
+		"ARRAY_CONCAT":    call("ARRAY_CONCAT", array, array),
+		"OBJECTTOARRAY":   call("OBJECTTOARRAY", doc.Of([]byte(`{"a":1,"b":2,"c":3,"d":4,"e":5}`)), megabyte),
+		"TOSTRING":        call("TOSTRING", array),
+	} {
+		if v.Kind() != doc.Undefined && name != "STRINGSPLIT" {
+			t.Errorf("%s made %d bytes", name, len(v.Raw()))
+		}
+	}
+	if v := call("CONCAT", megabyte, megabyte); len(v.Str()) != 2<<20 {
+		t.Errorf("2 MB are not too much, but became %v", v.Kind())
+	}
+}
+
+// A regular expression that would take ages gives up.
+func TestRegexTimeLimit(t *testing.T) {
+	defer regexp2.StopTimeoutClock()
+	b, _ := lookupBuiltin("REGEXMATCH")
+	v := b.fn(testCall(), []doc.Value{doc.StringValue(strings.Repeat("a", 64) + "!"), doc.StringValue("^(a+)+$")})
+	if v.Kind() != doc.Undefined {
+		t.Errorf("the match ended with %s", v.Raw())
+	}
+}
+
+func TestRegexCache(t *testing.T) {
+	var cache regexCache
+	for i := range 10 * maxRegexes {
+		if re := cache.get(regexKey{pattern: strings.Repeat("a", i)}); re == nil {
+			t.Fatal("not compiled")
+		}
+	}
+	if n := len(cache.compiled); n == 0 || n > maxRegexes {
+		t.Errorf("the cache holds %d", n)
+	}
+}
+
+func TestAggregates(t *testing.T) {
+	for _, c := range []struct{ name, values, want string }{
+		{"COUNT", "", "0"}, {"COUNT", "1 null - [] true", "4"},
+		{"COUNTIF", "true false 1 - true", "2"},
+		{"SUM", "", "0"}, {"SUM", "- -", "0"}, {"SUM", "1 2.5 -", "3.5"}, {"SUM", "1 null", ""}, {"SUM", `1 "x"`, ""}, {"SUM", "[1]", ""},
+		{"AVG", "", ""}, {"AVG", "-", ""}, {"AVG", "1 2 - 6", "3"}, {"AVG", "1 true", ""},
+		{"MIN", "", ""}, {"MIN", `null true 5 "str"`, "null"}, {"MAX", `null true 5 "str"`, `"str"`}, {"MIN", "true 1", "true"}, {"MAX", "true 1", "1"},
+		{"MAX", "- 1", "1"}, {"MIN", "1 [1] 0", ""}, {"MAX", "1 {} 2", ""}, {"MIN", "2 1.0 1", "1.0"},
+		{"MAKELIST", "", "[]"}, {"MAKELIST", `1 - "b" 1 {"a":[]}`, `[1,"b",1,{"a":[]}]`},
+		{"MAKESET", "", "[]"}, {"MAKESET", `1 - 1.0 "b" {"a":1,"b":2} {"b":2,"a":1}`, `[1,"b",{"a":1,"b":2}]`},
+	} {
+		a := newAggregate(c.name)
+		for _, text := range strings.Fields(c.values) {
+			raw := []byte(text)
+			v := doc.Of(raw)
+			if text == "-" {
+				v = undefined
+			}
+			a.add(v)
+			if r := a.result(); doc.Valid(r.Raw(), doc.Limits{}) != nil && r.Kind() != doc.Undefined {
+				t.Errorf("%s gives %s on the way", c.name, r.Raw())
+			}
+			for i := range raw { // the row is gone
+				raw[i] = 'x'
+			}
+		}
+		if got := string(a.result().Raw()); got != c.want {
+			t.Errorf("%s of %s is %s, want %s", c.name, c.values, got, c.want)
+		}
+	}
+	if newAggregate("RRF") != nil {
+		t.Error("RRF is no aggregate")
+	}
+	for _, name := range []string{"MAKELIST", "MAKESET", "MAX"} {
+		a := newAggregate(name)
+		a.add(doc.StringValue(strings.Repeat("a", 1000)))
+		if n := a.size(); n < 1000 || n > 3000 {
+			t.Errorf("%s of 1000 bytes keeps %d", name, n)
+		}
+	}
+}
+
+func TestMultipliers(t *testing.T) {
+	for options, want := range map[string]string{
+		`{}`: "", `{"searchListSizeMultiplier":1}`: "", `{"searchListSizeMultiplier":100,"quantizedVectorListMultiplier":50}`: "",
+		`{"searchListSizeMultiplier":0}`: "searchListSizeMultiplier", `{"quantizedVectorListMultiplier":101}`: "quantizedVectorListMultiplier",
+		`{"searchListSizeMultiplier":1.5}`: "searchListSizeMultiplier", `{"searchListSizeMultiplier":"5"}`: "searchListSizeMultiplier", `5`: "",
+	} {
+		if name, v := badMultiplier(doc.Of([]byte(options))); name != want || (name != "") != (v.Kind() != doc.Undefined) {
+			t.Errorf("%s: %q %s", options, name, v.Raw())
+		}
+	}
+}
+
+// Tests on strings, the most frequent functions in filters, need no memory.
+func TestFunctionAllocations(t *testing.T) {
+	c := testCall()
+	body := doc.Of([]byte(`{"name":"Adventure Works Cycles","city":"K\u00f6ln","tags":["a","b","c"],"n":5,"at":"2024-10-10T14:40:20.1234567Z"}`))
+	name, city, tags, n, at := body.Member("name"), body.Member("city"), body.Member("tags"), body.Member("n"), body.Member("at")
+	text := doc.StringValue("works")
+	like := compileLike("%Works%", 0, false)
+	fn := func(name string) func(*call, []doc.Value) doc.Value {
+		b, _ := lookupBuiltin(name)
+		return b.fn
+	}
+	contains, starts, length, array, abs, part := fn("CONTAINS"), fn("STARTSWITH"), fn("LENGTH"), fn("ARRAY_CONTAINS"), fn("ABS"), fn("YEAR")
+	three, two, one := []doc.Value{name, text, doc.BoolValue(true)}, []doc.Value{city, text}, []doc.Value{name}
+	needle, number, date := []doc.Value{tags, doc.StringValue("c")}, []doc.Value{n}, []doc.Value{at}
+	for what, f := range map[string]func(){
+		"CONTAINS": func() { contains(c, three) }, "STARTSWITH": func() { starts(c, two) }, "LENGTH": func() { length(c, one) },
+		"ARRAY_CONTAINS": func() { array(c, needle) }, "ABS": func() { abs(c, number) }, "YEAR": func() { part(c, date) },
+		"LIKE": func() { opLike(c, name, like) }, "=": func() { opEqual(name, text) }, "<": func() { opLess(n, n) }, "+": func() { opAdd(n, n) },
+		"AND": func() { opAnd(doc.BoolValue(true), n) },
+	} {
+		if got := testing.AllocsPerRun(100, f); got > 0 {
+			t.Errorf("%s allocates %v times", what, got)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package query
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dlclark/regexp2"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// matchTime bounds one match of a regular expression, since some take exponential time. Past it the result is undefined.
+const matchTime = 100 * time.Millisecond
+
+func regexBuiltins() []builtin {
+	return []builtin{
+		{name: "REGEXMATCH", min: 2, max: 3, fn: fnRegexMatch},
+		{name: "REGEXEXTRACT", min: 2, max: 4, fn: fnRegexExtract},
+		{name: "REGEXEXTRACTALL", min: 2, max: 4, fn: fnRegexExtractAll},
+		{name: "REGEXREPLACEALL", min: 3, max: 4, fn: fnRegexReplaceAll},
+	}
+}
+
+// regexCache keeps the expressions that a query has compiled: in most cases one, used for every row. It forgets all of them
+// when there are too many, as with expressions that come out of documents.
+type regexCache struct {
+	compiled map[regexKey]*regexp2.Regexp // nil: not an expression
+}
+
+type regexKey struct{ pattern, modifiers string }
+
+// maxRegexes is how many expressions the cache keeps.
+const maxRegexes = 64
+
+// get returns an expression, or nil where the pattern or the modifiers are not good.
+func (r *regexCache) get(key regexKey) *regexp2.Regexp {
+	if re, ok := r.compiled[key]; ok {
+		return re
+	}
+	if r.compiled == nil || len(r.compiled) >= maxRegexes {
+		r.compiled = make(map[regexKey]*regexp2.Regexp)
+	}
+	re := compileRegex(key)
+	r.compiled[key] = re
+	return re
+}
+
+// compileRegex compiles in the dialect that is nearest to PCRE: with look-around and back references, ASCII classes, POSIX
+// classes in brackets, and a backslash before any character that has no meaning with one.
+func compileRegex(key regexKey) *regexp2.Regexp {
+	options := regexp2.RegexOptions(regexp2.RE2)
+	for _, m := range key.modifiers {
+		switch m {
+		case 'i':
+			options |= regexp2.IgnoreCase
+		case 'm':
+			options |= regexp2.Multiline
+		case 's':
+			options |= regexp2.Singleline
+		case 'x':
+			options |= regexp2.IgnorePatternWhitespace
+		default:
+			return nil
+		}
+	}
+	re, err := regexp2.Compile(key.pattern, options)
+	if err != nil {
+		return nil
+	}
+	re.MatchTimeout = matchTime
+	return re
+}
+
+// expression reads a text, a pattern and, where there are more arguments, modifiers; re is nil where one is not good.
+func (c *call) expression(text, pattern doc.Value, more []doc.Value) (s string, re *regexp2.Regexp) {
+	if !allOf(doc.String, text, pattern) || len(more) > 0 && more[0].Kind() != doc.String {
+		return "", nil
+	}
+	key := regexKey{pattern: pattern.Str()}
+	if len(more) > 0 {
+		key.modifiers = more[0].Str()
+	}
+	if re = c.regex.get(key); re == nil {
+		return "", nil
+	}
+	return text.Str(), re
+}
+
+func fnRegexMatch(c *call, args []doc.Value) doc.Value {
+	s, re := c.expression(args[0], args[1], args[2:])
+	if re == nil {
+		return undefined
+	}
+	ok, err := re.MatchString(s)
+	if err != nil {
+		return undefined
+	}
+	return doc.BoolValue(ok)
+}
+
+// group returns the text of a match that a fourth argument asks for: the group of that number or name, or all of it. ok is
+// false where there is no such group or it took no part.
+func group(m *regexp2.Match, more []doc.Value) (v doc.Value, ok bool) {
+	g := &m.Group
+	if len(more) > 1 {
+		n, isNumber := position(more[1])
+		switch {
+		case more[1].Kind() == doc.String:
+			g = m.GroupByName(more[1].Str())
+		case isNumber && n >= 0 && n <= math.MaxInt32:
+			g = m.GroupByNumber(n)
+		default:
+			return undefined, false
+		}
+	}
+	if g == nil || len(g.Captures) == 0 {
+		return undefined, false
+	}
+	return doc.StringValue(g.String()), true
+}
+
+func fnRegexExtract(c *call, args []doc.Value) doc.Value {
+	s, re := c.expression(args[0], args[1], args[2:])
+	if re == nil {
+		return undefined
+	}
+	m, err := re.FindStringMatch(s)
+	if err != nil || m == nil {
+		return undefined
+	}
+	v, _ := group(m, args[2:])
+	return v
+}
+
+func fnRegexExtractAll(c *call, args []doc.Value) doc.Value {
+	s, re := c.expression(args[0], args[1], args[2:])
+	if re == nil || len(args) > 3 && args[3].Kind() != doc.String && args[3].Kind() != doc.Number {
+		return undefined
+	}
+	dst := []byte{'['}
+	m, err := re.FindStringMatch(s)
+	for ; err == nil && m != nil; m, err = re.FindNextMatch(m) {
+		if v, ok := group(m, args[2:]); ok {
+			dst = appendElement(dst, v)
+		}
+		if len(dst) > maxText {
+			return undefined
+		}
+	}
+	if err != nil {
+		return undefined
+	}
+	return doc.Of(append(dst, ']'))
+}
+
+// fnRegexReplaceAll replaces what matches. In the replacement $1 and ${name} stand for groups, $0 and $& for the match and
+// $$ for a dollar sign.
+func fnRegexReplaceAll(c *call, args []doc.Value) doc.Value {
+	s, re := c.expression(args[0], args[1], args[3:])
+	if re == nil || args[2].Kind() != doc.String {
+		return undefined
+	}
+	m, err := re.FindStringMatch(s)
+	if err == nil && m == nil {
+		return args[0]
+	}
+	with, runes, done := args[2].Str(), []rune(s), 0 // the match counts characters
+	var text []byte
+	for ; err == nil && m != nil; m, err = re.FindNextMatch(m) {
+		text = append(text, string(runes[done:m.Index])...)
+		if text = expand(text, with, m); len(text) > maxText {
+			return undefined
+		}
+		done = m.Index + m.Length
+	}
+	if err != nil {
+		return undefined
+	}
+	return textValue(string(text) + string(runes[done:]))
+}
+
+// expand appends a replacement with its groups filled in, as far as maxText. What follows a dollar sign without meaning anything
+// stands for itself.
+func expand(dst []byte, with string, m *regexp2.Match) []byte {
+	for with != "" && len(dst) <= maxText {
+		at := strings.IndexByte(with, '$')
+		if at < 0 {
+			break
+		}
+		dst = append(dst, with[:at]...)
+		name, size := groupName(with[at+1:])
+		with = with[at+1+size:]
+		switch n, err := strconv.Atoi(name); {
+		case name == "$" || name == "":
+			dst = append(dst, '$')
+		case name == "&":
+			dst = append(dst, m.String()...)
+		case err == nil:
+			dst = appendGroup(dst, m.GroupByNumber(n))
+		default:
+			dst = appendGroup(dst, m.GroupByName(name))
+		}
+	}
+	return append(dst, with...)
+}
+
+func appendGroup(dst []byte, g *regexp2.Group) []byte {
+	if g == nil {
+		return dst
+	}
+	return append(dst, g.String()...)
+}
+
+// groupName returns what a dollar sign before s refers to, and how many bytes of s say it.
+func groupName(s string) (name string, size int) {
+	if strings.HasPrefix(s, "{") {
+		if end := strings.IndexByte(s, '}'); end > 1 {
+			return s[1:end], end + 1
+		}
+		return "", 0
+	}
+	for size < len(s) && size < 2 && '0' <= s[size] && s[size] <= '9' {
+		size++
+	}
+	if size == 0 && s != "" && (s[0] == '$' || s[0] == '&') {
+		size = 1
+	}
+	return s[:size], size
+}

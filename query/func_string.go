@@ -1,0 +1,368 @@
+package query
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func stringBuiltins() []builtin {
+	return []builtin{
+		{name: "CONCAT", min: 2, max: -1, fn: fnConcat},
+		{name: "CONTAINS", min: 2, max: 3, fn: seek(bytes.Contains)},
+		{name: "STARTSWITH", min: 2, max: 3, fn: seek(bytes.HasPrefix)},
+		{name: "ENDSWITH", min: 2, max: 3, fn: seek(bytes.HasSuffix)},
+		{name: "STRINGEQUALS", min: 2, max: 3, fn: seek(bytes.Equal)},
+		{name: "CONTAINS_ALL_CI", min: 2, max: -1, fn: containsEach(allTrue, true)},
+		{name: "CONTAINS_ALL_CS", min: 2, max: -1, fn: containsEach(allTrue, false)},
+		{name: "CONTAINS_ANY_CI", min: 2, max: -1, fn: containsEach(anyOf, true)},
+		{name: "CONTAINS_ANY_CS", min: 2, max: -1, fn: containsEach(anyOf, false)},
+		{name: "INDEX_OF", min: 2, max: 3, fn: fnIndexOf},
+		{name: "LASTINDEXOF", min: 2, max: 3, fn: fnLastIndexOf},
+		{name: "SUBSTRINGAFTER", min: 2, max: 2, fn: split(strings.Index, after)},
+		{name: "SUBSTRINGBEFORE", min: 2, max: 2, fn: split(strings.Index, before)},
+		{name: "LASTSUBSTRINGAFTER", min: 2, max: 2, fn: split(strings.LastIndex, after)},
+		{name: "LASTSUBSTRINGBEFORE", min: 2, max: 2, fn: split(strings.LastIndex, before)},
+		{name: "LEFT", min: 2, max: 2, fn: fnLeft},
+		{name: "RIGHT", min: 2, max: 2, fn: fnRight},
+		{name: "SUBSTRING", min: 3, max: 3, fn: fnSubstring},
+		{name: "LENGTH", min: 1, max: 1, fn: fnLength},
+		{name: "LOWER", min: 1, max: 1, fn: mapString(strings.ToLower)},
+		{name: "UPPER", min: 1, max: 1, fn: mapString(strings.ToUpper)},
+		{name: "REVERSE", min: 1, max: 1, fn: mapString(reverse)},
+		{name: "LTRIM", min: 1, max: 2, fn: trim(strings.TrimLeftFunc)},
+		{name: "RTRIM", min: 1, max: 2, fn: trim(strings.TrimRightFunc)},
+		{name: "TRIM", min: 1, max: 2, fn: trim(strings.TrimFunc)},
+		{name: "REPLACE", min: 3, max: 3, fn: fnReplace},
+		{name: "REPLICATE", min: 2, max: 2, fn: fnReplicate},
+		{name: "STRINGJOIN", min: 2, max: 2, fn: fnStringJoin},
+		{name: "STRINGSPLIT", min: 2, max: 2, fn: fnStringSplit},
+	}
+}
+
+// textValue returns a string, or undefined where it has grown too long.
+func textValue(s string) doc.Value {
+	if len(s) > maxText {
+		return undefined
+	}
+	return doc.StringValue(s)
+}
+
+func fnConcat(_ *call, args []doc.Value) doc.Value {
+	if !allOf(doc.String, args...) {
+		return undefined
+	}
+	var text []byte
+	for _, a := range args {
+		if text = a.AppendStr(text); len(text) > maxText {
+			return undefined
+		}
+	}
+	return doc.StringValue(string(text))
+}
+
+// foldCase brings letters that differ in case alone together, character by character and in no language's way.
+func foldCase(s []byte) []byte {
+	for i, b := range s {
+		if b >= utf8.RuneSelf {
+			return bytes.Map(unicode.ToUpper, s)
+		}
+		if 'a' <= b && b <= 'z' {
+			s[i] = b - 'a' + 'A'
+		}
+	}
+	return s
+}
+
+// seek makes a function of two strings, and a boolean for whether to ignore the case, of a test on their bytes.
+func seek(test func(s, sub []byte) bool) func(*call, []doc.Value) doc.Value {
+	return func(c *call, args []doc.Value) doc.Value {
+		ignore := false
+		if len(args) > 2 {
+			if args[2].Kind() != doc.Bool {
+				return undefined
+			}
+			ignore = args[2].Bool()
+		}
+		return seekIn(c, args[0], args[1], ignore, test)
+	}
+}
+
+func seekIn(c *call, text, sub doc.Value, ignoreCase bool, test func(s, sub []byte) bool) doc.Value {
+	if !allOf(doc.String, text, sub) {
+		return undefined
+	}
+	a, b := c.str(0, text), c.str(1, sub)
+	if ignoreCase {
+		a, b = foldCase(a), foldCase(b)
+	}
+	return doc.BoolValue(test(a, b))
+}
+
+func containsEach(combine func(int, func(int) doc.Value) doc.Value, ignoreCase bool) func(*call, []doc.Value) doc.Value {
+	return func(c *call, args []doc.Value) doc.Value {
+		return combine(len(args)-1, func(i int) doc.Value { return seekIn(c, args[0], args[i+1], ignoreCase, bytes.Contains) })
+	}
+}
+
+// Positions and lengths count UTF-16 units, as the clients' languages do: a character beyond U+FFFF is two.
+
+// units returns the length of s in UTF-16 units.
+func units[T string | []byte](s T) (n int) {
+	for i := range len(s) {
+		if b := s[i]; b&0xC0 != 0x80 { // not inside a character
+			n++
+			if b >= 0xF0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// offset returns the index of the first byte of s that is at or behind the UTF-16 position, and by how many units it is
+// behind it: one where the position is inside a pair.
+func offset[T string | []byte](s T, position int) (at, behind int) {
+	position = max(position, 0)
+	for at < len(s) && position > 0 {
+		switch b := s[at]; {
+		case b < utf8.RuneSelf:
+			at++
+		case b < 0xE0:
+			at += 2
+		case b < 0xF0:
+			at += 3
+		default:
+			at += 4
+			position--
+		}
+		position--
+	}
+	return min(at, len(s)), max(-position, 0)
+}
+
+// cutUnits returns the UTF-16 units from one position up to another. Half of a pair becomes U+FFFD.
+func cutUnits(s string, from, to int) string {
+	if from >= to {
+		return ""
+	}
+	start, half := offset(s, from)
+	end, over := offset(s[start:], to-from-half)
+	text := s[start : start+end]
+	if over > 0 { // the last character is beyond the end, up to its first half
+		text = text[:len(text)-4] + "\uFFFD"
+	}
+	if half > 0 {
+		text = "\uFFFD" + text
+	}
+	return text
+}
+
+func fnIndexOf(c *call, args []doc.Value) doc.Value {
+	if !allOf(doc.String, args[:2]...) {
+		return undefined
+	}
+	start := 0
+	if len(args) > 2 {
+		var ok bool
+		if start, ok = position(args[2]); !ok {
+			return undefined
+		}
+	}
+	s, sub := c.str(0, args[0]), c.str(1, args[1])
+	from, _ := offset(s, start)
+	i := bytes.Index(s[from:], sub)
+	if i < 0 || start > units(s) {
+		return doc.NumberValue(-1)
+	}
+	return doc.NumberValue(float64(units(s[:from+i])))
+}
+
+// fnLastIndexOf finds the last occurrence that ends at or before the character of the third argument.
+func fnLastIndexOf(c *call, args []doc.Value) doc.Value {
+	if !allOf(doc.String, args[:2]...) {
+		return undefined
+	}
+	s, sub := c.str(0, args[0]), c.str(1, args[1])
+	if len(args) > 2 {
+		last, ok := position(args[2])
+		if !ok {
+			return undefined
+		}
+		end, behind := offset(s, last+1)
+		if behind > 0 {
+			end -= 4
+		}
+		s = s[:end]
+	}
+	i := bytes.LastIndex(s, sub)
+	if i < 0 {
+		return doc.NumberValue(-1)
+	}
+	return doc.NumberValue(float64(units(s[:i])))
+}
+
+// split makes a function that returns a part of a string beside a separator. Where there is no separator, nothing is after
+// it and everything before.
+func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*call, []doc.Value) doc.Value {
+	return func(_ *call, args []doc.Value) doc.Value {
+		if !allOf(doc.String, args...) {
+			return undefined
+		}
+		s, sep := args[0].Str(), args[1].Str()
+		at := find(s, sep)
+		if at < 0 {
+			at = len(s)
+		}
+		return doc.StringValue(part(s, at, len(sep)))
+	}
+}
+
+func before(s string, at, _ int) string   { return s[:at] }
+func after(s string, at, size int) string { return s[min(at+size, len(s)):] }
+
+func fnLeft(_ *call, args []doc.Value) doc.Value {
+	n, ok := position(args[1])
+	if !ok || args[0].Kind() != doc.String {
+		return undefined
+	}
+	return doc.StringValue(cutUnits(args[0].Str(), 0, n))
+}
+
+func fnRight(_ *call, args []doc.Value) doc.Value {
+	n, ok := position(args[1])
+	if !ok || args[0].Kind() != doc.String {
+		return undefined
+	}
+	s := args[0].Str()
+	length := units(s)
+	return doc.StringValue(cutUnits(s, max(length-max(n, 0), 0), length))
+}
+
+func fnSubstring(_ *call, args []doc.Value) doc.Value {
+	start, ok := position(args[1])
+	length, ok2 := position(args[2])
+	if !ok || !ok2 || args[0].Kind() != doc.String {
+		return undefined
+	}
+	if start < 0 {
+		return doc.StringValue("")
+	}
+	return doc.StringValue(cutUnits(args[0].Str(), start, start+length))
+}
+
+func fnLength(c *call, args []doc.Value) doc.Value {
+	if args[0].Kind() != doc.String {
+		return undefined
+	}
+	return doc.NumberValue(float64(units(c.str(0, args[0]))))
+}
+
+func mapString(f func(string) string) func(*call, []doc.Value) doc.Value {
+	return func(_ *call, args []doc.Value) doc.Value {
+		if args[0].Kind() != doc.String {
+			return undefined
+		}
+		return textValue(f(args[0].Str()))
+	}
+}
+
+func reverse(s string) string {
+	runes := []rune(s)
+	slices.Reverse(runes)
+	return string(runes)
+}
+
+// trim makes a function that takes white space off a string, or the characters of a second one.
+func trim(cut func(string, func(rune) bool) string) func(*call, []doc.Value) doc.Value {
+	return func(_ *call, args []doc.Value) doc.Value {
+		if !allOf(doc.String, args...) {
+			return undefined
+		}
+		member := unicode.IsSpace
+		if len(args) > 1 {
+			set := args[1].Str()
+			member = func(r rune) bool { return strings.ContainsRune(set, r) }
+		}
+		return doc.StringValue(cut(args[0].Str(), member))
+	}
+}
+
+func fnReplace(_ *call, args []doc.Value) doc.Value {
+	if !allOf(doc.String, args...) {
+		return undefined
+	}
+	s, find, with := args[0].Str(), args[1].Str(), args[2].Str()
+	if find == "" {
+		return args[0]
+	}
+	if grow := len(with) - len(find); grow > 0 && len(s)+strings.Count(s, find)*grow > maxText {
+		return undefined
+	}
+	return doc.StringValue(strings.ReplaceAll(s, find, with))
+}
+
+// maxReplicate is how many characters Cosmos DB lets REPLICATE make.
+const maxReplicate = 10_000
+
+func fnReplicate(_ *call, args []doc.Value) doc.Value {
+	n := args[1].Num()
+	if args[0].Kind() != doc.String || args[1].Kind() != doc.Number || !(n > -1) {
+		return undefined
+	}
+	s := args[0].Str()
+	if s == "" {
+		return args[0]
+	}
+	n = float64(int64(min(n, maxReplicate+1)))
+	if float64(units(s))*n > maxReplicate {
+		return undefined
+	}
+	return doc.StringValue(strings.Repeat(s, int(n)))
+}
+
+func fnStringJoin(c *call, args []doc.Value) doc.Value {
+	if args[0].Kind() != doc.Array || args[1].Kind() != doc.String {
+		return undefined
+	}
+	var text []byte
+	sep, ok, first := c.str(0, args[1]), true, true
+	args[0].Each(func(_ string, elem doc.Value) bool {
+		if !first {
+			text = append(text, sep...)
+		}
+		first = false
+		text = elem.AppendStr(text)
+		ok = elem.Kind() == doc.String && len(text) <= maxText
+		return ok
+	})
+	if !ok {
+		return undefined
+	}
+	return doc.StringValue(string(text))
+}
+
+func fnStringSplit(_ *call, args []doc.Value) doc.Value {
+	if !allOf(doc.String, args...) {
+		return undefined
+	}
+	s, sep := args[0].Str(), args[1].Str()
+	dst := []byte{'['}
+	for sep != "" {
+		part, rest, found := strings.Cut(s, sep)
+		if !found {
+			break
+		}
+		dst = append(doc.AppendString(dst, part), ',')
+		s = rest
+	}
+	dst = append(doc.AppendString(dst, s), ']')
+	if len(dst) > maxText {
+		return undefined
+	}
+	return doc.Of(dst)
+}

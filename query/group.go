@@ -1,0 +1,84 @@
+package query
+
+import "github.com/mayflydb/mayfly/doc"
+
+// grouper gathers rows into groups, in the order in which the groups turn up. Without keys there is one group from the
+// beginning, so that COUNT over nothing is 0.
+type grouper struct {
+	rs     *rowset
+	f      *frame
+	groups []*bucket
+	byKey  map[string]*bucket
+	key    []byte
+}
+
+type bucket struct {
+	keys  []doc.Value
+	state []aggregate
+}
+
+func newGrouper(rs *rowset, f *frame) *grouper {
+	g := &grouper{rs: rs, f: f}
+	if len(rs.groupBy) == 0 {
+		g.start(nil)
+	} else {
+		g.byKey = map[string]*bucket{}
+	}
+	return g
+}
+
+func (g *grouper) start(keys []doc.Value) *bucket {
+	one := &bucket{keys: keys, state: make([]aggregate, len(g.rs.aggs))}
+	for i, a := range g.rs.aggs {
+		one.state[i] = newAggregate(a.name)
+	}
+	g.groups = append(g.groups, one)
+	return one
+}
+
+// add adds the row that the frame is at.
+func (g *grouper) add() bool {
+	one := g.groupOf()
+	for i, a := range g.rs.aggs {
+		before := one.state[i].size()
+		one.state[i].add(a.arg(g.f))
+		g.f.run.hold(one.state[i].size()-before, a.name)
+	}
+	return g.f.run.err == nil
+}
+
+// groupOf returns the group of the row.
+func (g *grouper) groupOf() *bucket {
+	if g.byKey == nil {
+		return g.groups[0]
+	}
+	g.key = g.key[:0]
+	for _, x := range g.rs.groupBy {
+		g.key = doc.AppendOrdered(g.key, x(g.f))
+	}
+	if one, ok := g.byKey[string(g.key)]; ok {
+		return one
+	}
+	keys := make([]doc.Value, len(g.rs.groupBy))
+	for i, x := range g.rs.groupBy {
+		keys[i] = x(g.f).Clone()
+	}
+	one := g.start(keys)
+	g.f.run.hold(2*len(g.key)+2*setEntry*(1+len(one.state)), "GROUP BY")
+	g.byKey[string(g.key)] = one
+	return one
+}
+
+// each puts the results of each group into the frame and calls fn, until that returns false.
+func (g *grouper) each(fn func() bool) bool {
+	for _, one := range g.groups {
+		g.f.keys = one.keys
+		for i, a := range g.rs.aggs {
+			g.f.aggs[a.id] = one.state[i].result()
+		}
+		if !fn() {
+			return false
+		}
+	}
+	return true
+}

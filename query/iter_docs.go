@@ -1,0 +1,72 @@
+package query
+
+// fetched iterates over the documents of rids. It is a Documents.
+type fetched struct {
+	x     *execution
+	src   Source
+	rids  Postings
+	after uint64 // only what is behind it, unless begun is set
+	begun bool
+	doc   Document
+	err   error
+}
+
+func (d *fetched) Next() bool {
+	for d.err == nil {
+		d.x.page.Stats.IndexEntries++
+		if begun := d.begun; begun && !d.rids.Next() || !begun && !d.rids.SeekGE(d.after+1) {
+			return false
+		}
+		d.begun = true
+		var live bool
+		if d.doc, live, d.err = d.src.Fetch(d.rids.RID()); live && d.err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *fetched) Document() Document { return d.doc }
+func (d *fetched) Err() error         { return d.err }
+
+func (d *fetched) Close() error {
+	if err := d.rids.Close(); d.err == nil {
+		d.err = err
+	}
+	return d.err
+}
+
+// candidates opens the documents of a source that may fulfil the conditions, in the order of their rids, behind one.
+func (x *execution) candidates(src Source, after uint64) (Documents, error) {
+	p, ok, err := x.proposed(src)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return src.Scan(after), nil
+	}
+	return &fetched{x: x, src: src, rids: p, after: after}, nil
+}
+
+// proposed opens the rids that the plan's access proposes inside the source's scope. It is false where looking at all
+// documents of the scope is the better way.
+func (x *execution) proposed(src Source) (Postings, bool, error) {
+	if x.plan.access == nil {
+		return nil, false, nil
+	}
+	partition, scoped := src.Partition()
+	if scoped && !x.plan.access.sorted() { // a partition is seldom larger than a range of keys in all partitions
+		return nil, false, partition.Close()
+	}
+	p, ok, err := x.rids(src, x.plan.access)
+	if !scoped {
+		return p, ok, err
+	}
+	if err != nil || !ok {
+		if e := partition.Close(); err == nil {
+			err = e
+		}
+		return nil, false, err
+	}
+	return x.intersect([]Postings{partition, p}), true, nil
+}

@@ -1,0 +1,274 @@
+package query
+
+import (
+	"slices"
+)
+
+// The iterators over rids. All are Postings, so that they nest.
+
+const (
+	// nexts is how many steps an iterator tries before it seeks, which costs about as much.
+	nexts = 16
+	// maxOpen is how many posting lists are merged as they are read. More are gathered.
+	maxOpen = 16
+	// maxGathered is how many entries are read to put the rids of a range of keys in order. Where there are more the
+	// matches are dense, and looking at every document from the cursor on finds them sooner.
+	maxGathered = 10_000
+)
+
+// advance moves an iterator to the first rid that is not less than rid.
+func advance(p Postings, rid uint64) bool {
+	for range nexts {
+		if p.RID() >= rid {
+			return true
+		}
+		if !p.Next() {
+			return false
+		}
+	}
+	return p.RID() >= rid || p.SeekGE(rid)
+}
+
+// closeAll closes iterators and returns the first error.
+func closeAll(list []Postings) (err error) {
+	for _, p := range list {
+		if e := p.Close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// intersection has the rids that all of a list have: it leaps from one to the next candidate of any list.
+type intersection struct {
+	list    []Postings
+	begun   bool
+	entries *int64
+}
+
+func (x *intersection) Next() bool {
+	if !x.begun {
+		x.begun = true
+		for _, p := range x.list {
+			if !p.Next() {
+				return false
+			}
+		}
+	} else if !x.list[0].Next() {
+		return false
+	}
+	return x.align()
+}
+
+func (x *intersection) SeekGE(rid uint64) bool {
+	x.begun = true
+	for _, p := range x.list {
+		if !p.SeekGE(rid) {
+			return false
+		}
+	}
+	return x.align()
+}
+
+// align moves the lists on until all are at one rid.
+func (x *intersection) align() bool {
+	target := x.list[0].RID()
+	for at, agree := 1, 1; agree < len(x.list); at++ {
+		p := x.list[at%len(x.list)]
+		*x.entries++
+		if !advance(p, target) {
+			return false
+		}
+		if r := p.RID(); r > target {
+			target, agree = r, 1
+		} else {
+			agree++
+		}
+	}
+	return true
+}
+
+func (x *intersection) RID() uint64  { return x.list[0].RID() }
+func (x *intersection) Close() error { return closeAll(x.list) }
+
+// unionOf has the rids that one of a list has.
+type unionOf struct {
+	all  []Postings // to be closed
+	live []Postings // that are at a rid, a heap with the lowest first
+	init bool
+}
+
+func (u *unionOf) Next() bool {
+	if !u.init {
+		return u.SeekGE(0)
+	}
+	if len(u.live) == 0 {
+		return false
+	}
+	for last := u.live[0].RID(); len(u.live) > 0 && u.live[0].RID() == last; {
+		u.move(u.live[0].Next())
+	}
+	return len(u.live) > 0
+}
+
+// move repairs the heap after its first iterator has moved, or has come to its end.
+func (u *unionOf) move(ok bool) {
+	if !ok {
+		n := len(u.live) - 1
+		u.live[0] = u.live[n]
+		u.live = u.live[:n]
+	}
+	u.sink(0)
+}
+
+func (u *unionOf) sink(i int) {
+	for {
+		low := i
+		for c := 2*i + 1; c <= 2*i+2 && c < len(u.live); c++ {
+			if u.live[c].RID() < u.live[low].RID() {
+				low = c
+			}
+		}
+		if low == i {
+			return
+		}
+		u.live[i], u.live[low] = u.live[low], u.live[i]
+		i = low
+	}
+}
+
+func (u *unionOf) SeekGE(rid uint64) bool {
+	if !u.init {
+		u.init = true
+		for _, p := range u.all {
+			if p.SeekGE(rid) {
+				u.live = append(u.live, p)
+			}
+		}
+		for i := len(u.live)/2 - 1; i >= 0; i-- {
+			u.sink(i)
+		}
+		return len(u.live) > 0
+	}
+	for len(u.live) > 0 && u.live[0].RID() < rid {
+		u.move(advance(u.live[0], rid))
+	}
+	return len(u.live) > 0
+}
+
+func (u *unionOf) RID() uint64  { return u.live[0].RID() }
+func (u *unionOf) Close() error { return closeAll(u.all) }
+
+// gathered has rids that were read and put in order.
+type gathered struct {
+	rids []uint64
+	at   int // behind the current one
+}
+
+func (g *gathered) Next() bool {
+	if g.at >= len(g.rids) {
+		return false
+	}
+	g.at++
+	return true
+}
+
+func (g *gathered) SeekGE(rid uint64) bool {
+	from := max(g.at-1, 0)
+	i, _ := slices.BinarySearch(g.rids[from:], rid)
+	g.at = from + i + 1
+	return g.at <= len(g.rids)
+}
+
+func (g *gathered) RID() uint64  { return g.rids[g.at-1] }
+func (g *gathered) Close() error { return nil }
+
+// rids opens what an access proposes in a source. It is false where there is too much to be put in order.
+func (x *execution) rids(src Source, a access) (Postings, bool, error) {
+	switch a := a.(type) {
+	case *keysAccess:
+		return x.keyRids(src, a)
+	case *spansAccess:
+		return x.gather(func(g *gathered) (bool, error) {
+			for _, s := range a.spans {
+				if ok, err := x.gatherTerms(g, src.Terms(s.lo, s.hi, false)); !ok || err != nil {
+					return ok, err
+				}
+			}
+			return true, nil
+		})
+	case *allOfAccess:
+		list, ok, err := x.ridsOf(src, a.list)
+		return x.intersect(list), ok, err
+	case *anyOfAccess:
+		list, ok, err := x.ridsOf(src, a.list)
+		return &unionOf{all: list}, ok, err
+	}
+	return nil, false, nil
+}
+
+// ridsOf opens several accesses, all or none.
+func (x *execution) ridsOf(src Source, list []access) ([]Postings, bool, error) {
+	open := make([]Postings, 0, len(list))
+	for _, a := range list {
+		p, ok, err := x.rids(src, a)
+		if !ok || err != nil {
+			if e := closeAll(open); err == nil {
+				err = e
+			}
+			return nil, false, err
+		}
+		open = append(open, p)
+	}
+	return open, true, nil
+}
+
+func (x *execution) intersect(list []Postings) Postings {
+	return &intersection{list: list, entries: &x.page.Stats.IndexEntries}
+}
+
+func (x *execution) keyRids(src Source, a *keysAccess) (Postings, bool, error) {
+	if len(a.keys) == 1 {
+		return src.Postings(a.keys[0]), true, nil
+	}
+	if len(a.keys) <= maxOpen {
+		u := &unionOf{}
+		for _, key := range a.keys {
+			u.all = append(u.all, src.Postings(key))
+		}
+		return u, true, nil
+	}
+	return x.gather(func(g *gathered) (bool, error) {
+		for _, key := range a.keys {
+			if ok, err := x.gatherPostings(g, src.Postings(key)); !ok || err != nil {
+				return ok, err
+			}
+		}
+		return true, nil
+	})
+}
+
+// gather collects rids and puts them in order.
+func (x *execution) gather(collect func(*gathered) (bool, error)) (Postings, bool, error) {
+	g := &gathered{}
+	ok, err := collect(g)
+	slices.Sort(g.rids)
+	g.rids = slices.Compact(g.rids)
+	return g, ok, err
+}
+
+func (x *execution) gatherTerms(g *gathered, t Terms) (bool, error) {
+	for len(g.rids) <= maxGathered && t.Next() {
+		g.rids = append(g.rids, t.RID())
+		x.page.Stats.IndexEntries++
+	}
+	return len(g.rids) <= maxGathered, t.Close()
+}
+
+func (x *execution) gatherPostings(g *gathered, p Postings) (bool, error) {
+	for len(g.rids) <= maxGathered && p.Next() {
+		g.rids = append(g.rids, p.RID())
+		x.page.Stats.IndexEntries++
+	}
+	return len(g.rids) <= maxGathered, p.Close()
+}

@@ -1,0 +1,171 @@
+package query
+
+import "slices"
+
+// batch iterates over the documents of a source in order by looking at all of them and keeping the first ones, as many as a
+// page can need. When those run out it looks again for the ones after them, so its memory is bounded by the page.
+type batch struct {
+	x      *execution
+	src    Source
+	source int
+	open   func() (Documents, error) // what to look at
+	room   int
+	heap   []entry // while it is filled: the last one on top; then in order
+	given  int
+	full   bool // there may be more
+	last   entry
+	begun  bool
+	doc    Document
+}
+
+const maxRoom = 10_000
+
+// room is how many documents a page can need, and one more, to see whether there is another page.
+func (x *execution) room() int {
+	n := int64(x.opts.MaxItems)
+	if x.done.limit >= 0 {
+		n = min(n, x.done.limit)
+	}
+	return int(min(n+x.done.offset, maxRoom)) + 1
+}
+
+func (x *execution) newBatch(src Source, source int, open func() (Documents, error)) *batch {
+	return &batch{x: x, src: src, source: source, open: open, room: x.room()}
+}
+
+func (b *batch) next() (bool, error) {
+	for {
+		if b.given == len(b.heap) {
+			if b.begun && !b.full {
+				return false, nil
+			}
+			if err := b.fill(); err != nil || len(b.heap) == 0 {
+				return false, err
+			}
+		}
+		b.last = b.heap[b.given]
+		b.given++
+		d, live, err := b.src.Fetch(b.last.rid)
+		if err != nil || live {
+			b.doc = d
+			return live, err
+		}
+	}
+}
+
+func (b *batch) at() (*entry, Document) { return &b.last, b.doc }
+func (b *batch) close() error           { return nil }
+
+// fill looks at all documents and keeps the first ones behind those that were given out.
+func (b *batch) fill() (err error) {
+	x := b.x
+	docs, err := b.open()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := docs.Close(); err == nil {
+			err = e
+		}
+	}()
+	b.heap, b.given, b.full = b.heap[:0], 0, false
+	var key []byte
+	for docs.Next() {
+		d := docs.Document()
+		x.f.enter(d)
+		x.page.Stats.Loaded++
+		x.page.Stats.LoadedBytes += int64(len(x.f.body))
+		key = x.orderKey(key[:0])
+		e := entry{key, b.source, d.RID()}
+		if x.behind(&e) && (!b.begun || x.compare(&e, &b.last) > 0) {
+			if !b.wants(&e) {
+				b.full = true
+			} else if x.passes() {
+				b.push(e)
+			}
+		}
+		if _, err := x.stop(); err != nil { // time does not end it: nothing is known before all is seen
+			return err
+		}
+	}
+	b.begun = true
+	slices.SortFunc(b.heap, func(a, c entry) int { return x.compare(&a, &c) })
+	return docs.Err()
+}
+
+// wants tells whether an entry is among the first so far.
+func (b *batch) wants(e *entry) bool {
+	return len(b.heap) < b.room || b.x.compare(e, &b.heap[0]) < 0
+}
+
+// push adds an entry, a copy, in place of the last one where there is no room.
+func (b *batch) push(e entry) {
+	if len(b.heap) < b.room {
+		e.key = slices.Clone(e.key)
+		b.heap = append(b.heap, e)
+		for i := len(b.heap) - 1; i > 0; {
+			up := (i - 1) / 2
+			if b.x.compare(&b.heap[i], &b.heap[up]) <= 0 {
+				break
+			}
+			b.heap[i], b.heap[up] = b.heap[up], b.heap[i]
+			i = up
+		}
+		return
+	}
+	b.full = true
+	e.key = append(b.heap[0].key[:0], e.key...)
+	b.heap[0] = e
+	for i := 0; ; {
+		high := i
+		for c := 2*i + 1; c <= 2*i+2 && c < len(b.heap); c++ {
+			if b.x.compare(&b.heap[c], &b.heap[high]) > 0 {
+				high = c
+			}
+		}
+		if high == i {
+			return
+		}
+		b.heap[i], b.heap[high] = b.heap[high], b.heap[i]
+		i = high
+	}
+}
+
+// maxSorted is how many documents are looked at to sort them before an index that has them in order is walked instead.
+const maxSorted = 4000
+
+// openOrder opens the documents of a source in the order of the query. Few documents that posting lists propose are sorted;
+// else an index with the order is walked, and where there is none all candidates are sorted.
+func (x *execution) openOrder(src Source, source int) (inOrder, error) {
+	w := x.plan.order.walk
+	if w != nil && x.plan.access != nil && x.plan.access.sorted() && len(w.fixed) == 0 {
+		p, ok, err := x.proposed(src)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			rids, few, err := x.few(p)
+			if err != nil {
+				return nil, err
+			}
+			if few {
+				return x.newBatch(src, source, func() (Documents, error) {
+					return &fetched{x: x, src: src, rids: &gathered{rids: rids}}, nil
+				}), nil
+			}
+		}
+	}
+	if w != nil {
+		return x.newWalk(src, source, w), nil
+	}
+	return x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0) }), nil
+}
+
+// few reads rids, and tells whether they are few.
+func (x *execution) few(p Postings) (rids []uint64, few bool, err error) {
+	for len(rids) <= maxSorted && p.Next() {
+		rids = append(rids, p.RID())
+		x.page.Stats.IndexEntries++
+	}
+	return rids, len(rids) <= maxSorted, p.Close()
+}

@@ -1,0 +1,360 @@
+package query
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+)
+
+// walker iterates over the documents of a source in the order of an index. The keys of an index are cut where values are long, and
+// those of arrays and objects say no more than that: documents that share such a key are a run that is sorted by the
+// documents themselves. Documents without the path have no key in a range index; they are found by their shapes.
+type walker struct {
+	x      *execution
+	src    Source
+	source int
+	w      *walk
+	parts  []part // that are left, in the order of the query
+	terms  Terms  // of the first part, while it is walked
+	key    []byte // of the last entry that was looked at, known to be exact
+	sub    inOrder
+	entry  entry
+	doc    Document
+}
+
+// part is a piece of a walk: a span of keys or, where it has none, the documents without the path.
+type part struct {
+	span
+	undefined bool
+}
+
+func (x *execution) newWalk(src Source, source int, w *walk) *walker {
+	wk := &walker{x: x, src: src, source: source, w: w}
+	for _, s := range w.spans {
+		wk.parts = append(wk.parts, part{span: s})
+	}
+	if w.undefined {
+		wk.parts = append([]part{{undefined: true}}, wk.parts...)
+	}
+	if w.reverse {
+		slices.Reverse(wk.parts)
+	}
+	wk.resume()
+	return wk
+}
+
+// resume leaves out what is before the place where the page begins.
+func (wk *walker) resume() {
+	x := wk.x
+	if !x.from.begun || x.from.cut {
+		return
+	}
+	values, ok := x.orderValues(x.from.key)
+	if !ok {
+		return
+	}
+	var key []byte
+	if c := wk.w.composite; c != nil {
+		key, _ = c.Prefix(append(append([]doc.Value{}, wk.w.fixed...), values...)...)
+	} else if values[0].Kind() == doc.Undefined {
+		wk.resumeUndefined()
+		return
+	} else {
+		key, _ = x.plan.info.Index.Term(wk.w.path, values[0])
+	}
+	var left []part
+	for _, p := range wk.parts {
+		switch {
+		case p.undefined && !wk.w.reverse:
+			continue
+		case !p.undefined && !wk.w.reverse:
+			p.lo = later(p.lo, wk.from(key))
+		case !p.undefined:
+			if end := wk.until(key); bytes.Compare(end, p.hi) < 0 {
+				p.hi = end
+			}
+		}
+		if p.undefined || bytes.Compare(p.lo, p.hi) < 0 {
+			left = append(left, p)
+		}
+	}
+	wk.parts = left
+}
+
+func later(a, b []byte) []byte {
+	if bytes.Compare(a, b) < 0 {
+		return b
+	}
+	return a
+}
+
+// resumeUndefined drops the parts before the one without the path.
+func (wk *walker) resumeUndefined() {
+	for i, p := range wk.parts {
+		if p.undefined {
+			wk.parts = wk.parts[i:]
+			return
+		}
+	}
+}
+
+// from is where a walk forwards goes on that has come to a key. Where the key stands for one value, the documents that were
+// given out are left out: they are those up to a rid or, in the sources before, all.
+func (wk *walker) from(key []byte) []byte {
+	f := &wk.x.from
+	switch {
+	case !wk.exact(key) || wk.source > f.source:
+		return key
+	case wk.source < f.source:
+		return append(bytes.Clone(key), 0xFF)
+	case f.rows > 0:
+		return binary.BigEndian.AppendUint64(bytes.Clone(key), f.rid)
+	}
+	return binary.BigEndian.AppendUint64(bytes.Clone(key), f.rid+1)
+}
+
+// until is the same for a walk backwards, in which the sources come last first.
+func (wk *walker) until(key []byte) []byte {
+	f := &wk.x.from
+	switch {
+	case !wk.exact(key) || wk.source < f.source:
+		return append(bytes.Clone(key), 0xFF)
+	case wk.source > f.source:
+		return key
+	case f.rows > 0:
+		return binary.BigEndian.AppendUint64(bytes.Clone(key), f.rid+1)
+	}
+	return binary.BigEndian.AppendUint64(bytes.Clone(key), f.rid)
+}
+
+// exact tells whether a key stands for one value of each path.
+func (wk *walker) exact(key []byte) bool {
+	if c := wk.w.composite; c != nil {
+		_, n := c.Values(key)
+		return n == len(c.Keys)
+	}
+	_, exact := index.TermValue(key)
+	return exact
+}
+
+func (wk *walker) at() (*entry, Document) { return &wk.entry, wk.doc }
+
+func (wk *walker) close() error {
+	var err error
+	if wk.terms != nil {
+		err = wk.terms.Close()
+		wk.terms = nil
+	}
+	if wk.sub != nil {
+		if e := wk.sub.close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+func (wk *walker) next() (bool, error) {
+	for {
+		if wk.sub != nil {
+			ok, err := wk.sub.next()
+			if ok || err != nil {
+				e, d := wk.sub.at()
+				wk.entry.key = append(wk.entry.key[:0], e.key...)
+				wk.entry.source, wk.entry.rid, wk.doc = e.source, e.rid, d
+				return ok, err
+			}
+			err, wk.sub = wk.sub.close(), nil
+			if err != nil {
+				return false, err
+			}
+		}
+		if wk.terms == nil {
+			if len(wk.parts) == 0 {
+				return false, nil
+			}
+			if p := wk.parts[0]; p.undefined {
+				wk.parts = wk.parts[1:]
+				wk.sub = wk.without()
+				continue
+			}
+			wk.terms = wk.src.Terms(wk.parts[0].lo, wk.parts[0].hi, wk.w.reverse)
+		}
+		ok, err := wk.step()
+		if ok || err != nil {
+			return ok, err
+		}
+	}
+}
+
+// step goes to the next entry of the part and the document behind it. It is false where there is none, or where a run begins.
+func (wk *walker) step() (bool, error) {
+	for wk.terms.Next() {
+		wk.x.page.Stats.IndexEntries++
+		key := wk.terms.Key()
+		if !bytes.Equal(key, wk.key) {
+			if !wk.exact(key) {
+				return false, wk.run(bytes.Clone(key))
+			}
+			wk.key = append(wk.key[:0], key...)
+		}
+		d, live, err := wk.src.Fetch(wk.terms.RID())
+		if err != nil {
+			return false, err
+		}
+		if live && wk.reach(d) {
+			return true, nil
+		}
+	}
+	err := wk.terms.Close()
+	wk.terms, wk.parts = nil, wk.parts[1:]
+	return false, err
+}
+
+// reach makes a document the current one and tells whether it comes after where the page begins.
+func (wk *walker) reach(d Document) bool {
+	x := wk.x
+	x.f.enter(d)
+	x.page.Stats.Loaded++
+	x.page.Stats.LoadedBytes += int64(len(x.f.body))
+	wk.entry = entry{x.orderKey(wk.entry.key[:0]), wk.source, d.RID()}
+	wk.doc = d
+	return x.behind(&wk.entry)
+}
+
+// run takes the documents from a key on that does not tell their order off the part and has them sorted. In a range index
+// those are the ones with this key. In a composite index the paths behind the one that was cut are of no use any more: there
+// they are all that agree with the key in the paths before, as far as they have not been passed.
+func (wk *walker) run(key []byte) error {
+	lo, hi := key, append(bytes.Clone(key), 0xFF)
+	p := &wk.parts[0]
+	if c := wk.w.composite; c != nil {
+		values, n := c.Values(key)
+		from, to, _ := c.Interval(values[:n]...)
+		if wk.w.reverse {
+			lo = later(p.lo, from)
+		} else {
+			hi = to
+			if bytes.Compare(p.hi, hi) < 0 {
+				hi = p.hi
+			}
+		}
+	}
+	err := wk.terms.Close()
+	wk.terms = nil
+	if wk.w.reverse {
+		p.hi = lo
+	} else {
+		p.lo = hi
+	}
+	if bytes.Compare(p.lo, p.hi) >= 0 {
+		wk.parts = wk.parts[1:]
+	}
+	wk.sub = wk.x.newBatch(wk.src, wk.source, func() (Documents, error) {
+		return &termDocuments{x: wk.x, src: wk.src, terms: wk.src.Terms(lo, hi, false)}, nil
+	})
+	return err
+}
+
+// without iterates over the documents that have nothing at the path: in the order of their rids or against it, as the source
+// finds them, since they are equal in the order of the query. A source that cannot find them has all its documents looked at.
+func (wk *walker) without() inOrder {
+	from, done := wk.resumedAt()
+	if done {
+		return nil
+	}
+	if shapes, ok := wk.src.(Shapes); ok {
+		if rids, ok := shapes.Lacking(wk.w.path, from, wk.w.reverse); ok {
+			return &asFound{wk: wk, docs: &undefinedDocuments{&fetched{x: wk.x, src: wk.src, rids: rids, begun: true}, wk.x}}
+		}
+	}
+	return wk.x.newBatch(wk.src, wk.source, func() (Documents, error) {
+		return &undefinedDocuments{wk.src.Scan(0), wk.x}, nil
+	})
+}
+
+// resumedAt tells at which rid to begin among the documents without the path; done: they have all been given out.
+func (wk *walker) resumedAt() (from uint64, done bool) {
+	if wk.w.reverse {
+		from = math.MaxUint64
+	}
+	f := &wk.x.from
+	if !f.begun || f.cut {
+		return from, false
+	}
+	values, ok := wk.x.orderValues(f.key)
+	switch {
+	case !ok || values[0].Kind() != doc.Undefined || (wk.source > f.source) != wk.w.reverse && wk.source != f.source:
+		return from, false
+	case wk.source == f.source:
+		return f.rid, false
+	}
+	return from, true
+}
+
+// asFound hands documents on in the order in which they come.
+type asFound struct {
+	wk   *walker
+	docs Documents
+}
+
+func (o *asFound) next() (bool, error) {
+	for o.docs.Next() {
+		if o.wk.reach(o.docs.Document()) {
+			return true, nil
+		}
+	}
+	return false, o.docs.Err()
+}
+
+func (o *asFound) at() (*entry, Document) { return &o.wk.entry, o.wk.doc }
+func (o *asFound) close() error           { return o.docs.Close() }
+
+// undefinedDocuments are those documents whose first key of the order is undefined.
+type undefinedDocuments struct {
+	Documents
+	x *execution
+}
+
+func (d *undefinedDocuments) Next() bool {
+	for d.Documents.Next() {
+		d.x.f.enter(d.Document())
+		if d.x.plan.order.keys[0](d.x.f).Kind() == doc.Undefined {
+			return true
+		}
+	}
+	return false
+}
+
+// termDocuments are the documents of a range of keys.
+type termDocuments struct {
+	x     *execution
+	src   Source
+	terms Terms
+	doc   Document
+	err   error
+}
+
+func (d *termDocuments) Next() bool {
+	for d.err == nil && d.terms.Next() {
+		d.x.page.Stats.IndexEntries++
+		var live bool
+		if d.doc, live, d.err = d.src.Fetch(d.terms.RID()); live && d.err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *termDocuments) Document() Document { return d.doc }
+func (d *termDocuments) Err() error         { return d.err }
+
+func (d *termDocuments) Close() error {
+	if err := d.terms.Close(); d.err == nil {
+		d.err = err
+	}
+	return d.err
+}

@@ -1,0 +1,143 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// pins is what the conditions of a query say of the partition key.
+type pins struct {
+	known bool
+	keys  [][]doc.Value // full keys, or beginnings of them; none: nothing to read
+}
+
+// maxPins is how many partition keys a query is split by.
+const maxPins = 1000
+
+// PinnedKeys returns the partition keys that the query's rows can be in: full keys, and for a hierarchical one also
+// beginnings of it, each value as the conditions give it. There are no keys where the query has no rows to read, as it has no
+// FROM or its conditions contradict each other. False: the conditions do not tell.
+func (p *Plan) PinnedKeys() (keys [][]doc.Value, ok bool) { return p.pins.keys, p.pins.known }
+
+// PartitionKey returns the only partition key that the query's rows can be in, with a value for every level.
+func (p *Plan) PartitionKey() (key []doc.Value, ok bool) {
+	if len(p.pins.keys) == 1 && len(p.pins.keys[0]) == len(p.info.PartitionPaths) {
+		return p.pins.keys[0], true
+	}
+	return nil, false
+}
+
+// pinKeys is the rule "pin": it finds the partition keys in the conditions that all rows must fulfil.
+func pinKeys(p *planner) {
+	if p.plan.never || !p.plan.top.container {
+		p.plan.pins = pins{known: true}
+		return
+	}
+	var levels [][]doc.Value
+	for _, path := range p.info.PartitionPaths {
+		values, ok := p.pinned(path.String())
+		if !ok {
+			break
+		}
+		levels = append(levels, values)
+	}
+	if len(levels) == 0 {
+		return
+	}
+	p.plan.pins.known = true
+	keys := [][]doc.Value{nil}
+	for _, values := range levels {
+		var longer [][]doc.Value
+		for _, key := range keys {
+			for _, v := range values {
+				longer = append(longer, append(slices.Clip(key), v))
+			}
+		}
+		if keys = longer; len(keys) > maxPins {
+			p.plan.pins = pins{}
+			return
+		}
+	}
+	p.plan.pins.keys = keys
+}
+
+// pinned returns the values that the conditions leave for a path.
+func (p *planner) pinned(path string) (values []doc.Value, ok bool) {
+	for _, e := range p.plan.top.where {
+		some, pinned := p.pinnedBy(e, path)
+		switch {
+		case !pinned:
+		case !ok:
+			values, ok = some, true
+		default:
+			values = slices.DeleteFunc(values, func(v doc.Value) bool {
+				return !slices.ContainsFunc(some, func(w doc.Value) bool { return doc.Equal(v, w) })
+			})
+		}
+	}
+	return values, ok
+}
+
+// pinnedBy returns the values that one condition leaves for a path.
+func (p *planner) pinnedBy(e syntax.Expr, path string) ([]doc.Value, bool) {
+	switch e := e.(type) {
+	case *syntax.Binary:
+		if e.Op != syntax.Eq {
+			return nil, false
+		}
+		if l, ok := e.Y.(*syntax.Literal); ok && p.isPath(e.X, path) {
+			return defined(l.Value), true
+		} else if l, ok := e.X.(*syntax.Literal); ok && p.isPath(e.Y, path) {
+			return defined(l.Value), true
+		}
+	case *syntax.In:
+		if e.Not || !p.isPath(e.X, path) || !allConstant(e.List) {
+			return nil, false
+		}
+		var values []doc.Value
+		for _, x := range e.List {
+			values = union(values, defined(x.(*syntax.Literal).Value))
+		}
+		return values, true
+	case *syntax.Logical:
+		var values []doc.Value
+		for _, term := range e.Terms {
+			some, ok := p.pinnedBy(term, path)
+			if e.Op == syntax.And && ok {
+				return some, true
+			} else if e.Op == syntax.Or && !ok {
+				return nil, false
+			}
+			values = union(values, some)
+		}
+		return values, e.Op == syntax.Or
+	case *syntax.Unary:
+		return []doc.Value{doc.BoolValue(false)}, e.Op == syntax.Not && p.isPath(e.X, path)
+	}
+	return []doc.Value{doc.BoolValue(true)}, p.isPath(e, path)
+}
+
+// defined is what can equal v: nothing where it is undefined.
+func defined(v doc.Value) []doc.Value {
+	if v.Kind() == doc.Undefined {
+		return nil
+	}
+	return []doc.Value{v}
+}
+
+func union(a, b []doc.Value) []doc.Value {
+	for _, v := range b {
+		if !slices.ContainsFunc(a, func(w doc.Value) bool { return doc.Equal(v, w) }) {
+			a = append(a, v)
+		}
+	}
+	return a
+}
+
+// isPath tells whether an expression is the value at that path of the item.
+func (p *planner) isPath(e syntax.Expr, path string) bool {
+	route, entered, ok := p.itemRoute(e)
+	return ok && !entered && route.String() == path
+}

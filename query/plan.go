@@ -1,0 +1,230 @@
+package query
+
+import (
+	"hash/fnv"
+	"maps"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Parameter is a named value of a query.
+type Parameter struct {
+	Name  string // with its @
+	Value doc.Value
+}
+
+// Computed is a computed property of a container: a name and a query of the form SELECT VALUE expression FROM c. In queries
+// it stands beside the properties that documents hold, and hides one of the same name.
+type Computed = index.Computed
+
+// Info is what planning a query needs to know of the container.
+type Info struct {
+	Index          *index.Indexer // nil: nothing is indexed
+	PartitionPaths []doc.Path     // of the partition key, one for each level
+	Computed       []Computed
+	Lenient        bool              // an ORDER BY that no index serves sorts; else it is refused, as in Cosmos DB
+	Geometry       bool              // geometries lie in a plane, not on the globe
+	Vectors        map[string]string // the distance function of each path of the vector policy, as doc.Path prints it
+	// Functions tells whether a user defined function exists. Nil: a call of one that does not exist fails when it runs.
+	Functions func(name string) bool
+}
+
+// Plan is a query that was prepared for one container. It is immutable: it may be kept and run by many goroutines at once.
+type Plan struct {
+	hash  uint64 // of the text and the parameters
+	top   *block
+	rows  *rowset
+	form  form
+	never bool // no row can fulfil the conditions
+	order *ordering
+	// access proposes documents that may fulfil the conditions; nil: all.
+	access access
+	pins   pins
+	slots  int
+	aggs   int
+	info   Info
+	use    IndexUse
+	params map[string]doc.Value
+	binder *binder
+}
+
+// form is the way in which a plan runs and pages.
+type form uint8
+
+const (
+	streaming form = iota // rows in rid order; the cursor is a rid
+	sorting                 // rows by ORDER BY; the cursor is a key and a rid
+	blocking              // all rows are made before the first is given out; the cursor is a count
+)
+
+// Prepare parses, binds and plans a query. All that is wrong with it by itself is found here, before any document is read.
+// The error is an *Error.
+func Prepare(text string, params []Parameter, info Info) (*Plan, error) {
+	q, err := syntax.Parse(text)
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	return prepare(q, text, params, info)
+}
+
+func prepare(q *syntax.Query, text string, params []Parameter, info Info) (*Plan, error) {
+	b, err := newBinder(text, params, &info)
+	if err != nil {
+		return nil, err
+	}
+	top := b.block(q, nil, nil, false)
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	p := &planner{binder: b, plan: &Plan{top: top, info: info, params: b.params, binder: b}}
+	b.info = &p.plan.info
+	for _, r := range rules() {
+		r.apply(p)
+	}
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	c, err := p.compilerFor(info.Computed)
+	if err != nil {
+		return nil, err
+	}
+	p.plan.compile(c)
+	p.plan.hash = hashQuery(text, params)
+	return p.plan, nil
+}
+
+// planner is a query on its way through the rules.
+type planner struct {
+	*binder
+	plan *Plan
+}
+
+// rule is one step of planning. Each has a file and a test of its own.
+type rule struct {
+	name  string
+	apply func(*planner)
+}
+
+// rules are the steps in their order: later ones rely on what earlier ones have done.
+func rules() []rule {
+	return []rule{
+		{"fold", foldExprs},
+		{"prune", prune},
+		{"push-filter", pushFilters},
+		{"distinct", simplifyDistinct},
+		{"shape", chooseForm},
+		{"top-n", limitOnce},
+		{"pin", pinKeys},
+		{"index-choice", chooseIndex},
+	}
+}
+
+// compiler returns a compiler of expressions that do not use computed properties.
+func (p *planner) compiler() *compiler {
+	return &compiler{binder: p.binder, blocks: map[*block]*rowset{}}
+}
+
+// compilerFor returns a compiler that knows the computed properties.
+func (p *planner) compilerFor(list []Computed) (*compiler, error) {
+	c := p.compiler()
+	c.computed = make(map[string]valuer, len(list))
+	for _, one := range list {
+		v, err := compileComputed(one, p.info)
+		if err != nil {
+			return nil, err
+		}
+		c.computed[one.Name] = v
+	}
+	return c, nil
+}
+
+func (p *Plan) compile(c *compiler) {
+	p.rows = c.rowset(p.top)
+	if p.order != nil {
+		for _, key := range p.top.order {
+			p.order.keys = append(p.order.keys, c.value(key.x))
+		}
+	}
+	if p.top.rank != nil {
+		p.order = nil
+	}
+	p.slots, p.aggs = c.slots, len(c.aggs)
+}
+
+func hashQuery(text string, params []Parameter) uint64 {
+	h := fnv.New64a()
+	put := func(b []byte) { // a hash does not fail
+		_, _ = h.Write(b)
+		_, _ = h.Write([]byte{0})
+	}
+	put([]byte(text))
+	for _, p := range params {
+		put([]byte(p.Name))
+		put(p.Value.Raw())
+	}
+	return h.Sum64()
+}
+
+// Streamable tells whether the query consists of SELECT, VALUE, FROM, JOIN and WHERE alone, so that its rows over several
+// partition ranges are those of one range after the other. Any other query over several ranges needs merging.
+func (p *Plan) Streamable() bool {
+	t := p.top
+	return p.form == streaming && t.top < 0 && t.limit < 0 && t.container
+}
+
+// IndexUse tells which indexes a query uses and which ones would help it, as index metrics name them: /a/? for a range
+// index, /a ASC for the paths of a composite one.
+type IndexUse struct {
+	Single, PotentialSingle       []string
+	Composite, PotentialComposite [][]string
+}
+
+// IndexUse returns what the query makes of the indexes.
+func (p *Plan) IndexUse() IndexUse { return p.use }
+
+// compileComputed compiles the query of a computed property to what reads it off a document.
+func compileComputed(one Computed, info *Info) (valuer, error) {
+	q, err := syntax.Parse(one.Query)
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	bare := Info{Geometry: info.Geometry, Vectors: maps.Clone(info.Vectors)}
+	b, err := newBinder(one.Query, nil, &bare)
+	if err != nil {
+		return nil, err
+	}
+	bl := b.block(q, nil, nil, false)
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	if bl.value == nil || len(bl.steps) != 1 || bl.steps[0].kind != stepItem || b.slots > 0 || bl.grouped || len(bl.where) > 0 {
+		return nil, plain("The query of the computed property '" + one.Name + "' is not of the form SELECT VALUE <expression> FROM c.")
+	}
+	p := &planner{binder: b, plan: &Plan{}}
+	foldExprs(p)
+	return p.compiler().value(bl.value), nil
+}
+
+// NewComputed compiles computed properties to a function that evaluates them on the text of a document, for what indexes
+// them. It is safe for concurrent use. The error is an *Error.
+func NewComputed(list []Computed) (func(name string, body []byte) doc.Value, error) {
+	compiled := make(map[string]valuer, len(list))
+	for _, one := range list {
+		v, err := compileComputed(one, &Info{})
+		if err != nil {
+			return nil, err
+		}
+		compiled[one.Name] = v
+	}
+	return func(name string, body []byte) doc.Value {
+		v := compiled[name]
+		if v == nil {
+			return doc.Value{}
+		}
+		f := newFrame(&run{}, 0, 0)
+		f.body = body
+		return v(f)
+	}, nil
+}

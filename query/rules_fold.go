@@ -1,0 +1,209 @@
+package query
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// foldExprs is the rule "fold": it puts the parameters in place and replaces what is constant by its value. The nodes that
+// stay are changed in place, so that what the binder knows of them holds.
+func foldExprs(p *planner) {
+	for _, bl := range p.subs {
+		for i := range bl.where {
+			bl.where[i] = p.fold(bl.where[i])
+		}
+		bl.where = flatten(bl.where)
+		for i := range bl.groupBy {
+			bl.groupBy[i] = p.fold(bl.groupBy[i])
+		}
+		if bl.value != nil {
+			bl.value = p.fold(bl.value)
+		}
+		for i := range bl.items {
+			bl.items[i].x = p.fold(bl.items[i].x)
+		}
+		for i := range bl.aggs {
+			bl.aggs[i].arg = p.fold(bl.aggs[i].arg)
+		}
+		for _, st := range bl.steps {
+			if st.x != nil {
+				st.x = p.fold(st.x)
+			}
+		}
+		for _, key := range bl.order {
+			key.x = p.fold(key.x)
+		}
+		if bl.rank != nil {
+			p.foldAll(bl.rank.Args)
+		}
+	}
+}
+
+// flatten takes conditions apart again: a placeholder between two ANDs may have gone.
+func flatten(conditions []syntax.Expr) []syntax.Expr {
+	var flat []syntax.Expr
+	for _, e := range conditions {
+		flat = conjuncts(flat, e)
+	}
+	return flat
+}
+
+func (p *planner) foldAll(list []syntax.Expr) {
+	for i := range list {
+		list[i] = p.fold(list[i])
+	}
+}
+
+// fold returns the expression with its constant parts replaced.
+func (p *planner) fold(e syntax.Expr) syntax.Expr {
+	if _, ok := p.keys[e]; ok { // the key's value stands for it
+		return e
+	}
+	switch e := e.(type) {
+	case *syntax.Literal:
+		return &syntax.Literal{Span: e.Span, Value: canonicalNumber(e.Value)}
+	case *syntax.Parameter:
+		return &syntax.Literal{Span: e.Span, Value: p.params[e.Name]}
+	case *syntax.Placeholder:
+		return &syntax.Literal{Span: e.Span, Value: doc.BoolValue(true)}
+	case *syntax.Ident:
+		if p.idents[e] == nil && e.Name == "NaN" {
+			return &syntax.Literal{Span: e.Span, Value: doc.NumberValue(math.NaN())}
+		} else if p.idents[e] == nil && e.Name == "Infinity" {
+			return &syntax.Literal{Span: e.Span, Value: doc.NumberValue(math.Inf(1))}
+		}
+		return e
+	case *syntax.Logical:
+		return p.foldLogical(e)
+	case *syntax.Call:
+		if p.foldAll(e.Args); !p.pure(e) || !allConstant(e.Args) {
+			return e
+		}
+	default:
+		if !p.foldOperands(e) {
+			return e
+		}
+	}
+	return p.constant(e)
+}
+
+// foldOperands folds what an expression consists of and tells whether all of it is constant.
+func (p *planner) foldOperands(e syntax.Expr) bool {
+	one := func(x *syntax.Expr) bool {
+		*x = p.fold(*x)
+		return allConstant([]syntax.Expr{*x})
+	}
+	all := func(list ...*syntax.Expr) bool {
+		constant := true
+		for _, x := range list {
+			constant = one(x) && constant
+		}
+		return constant
+	}
+	switch e := e.(type) {
+	case *syntax.Member:
+		return one(&e.X)
+	case *syntax.Index:
+		return all(&e.X, &e.I)
+	case *syntax.Unary:
+		return one(&e.X)
+	case *syntax.Binary:
+		return all(&e.X, &e.Y)
+	case *syntax.Coalesce:
+		return all(&e.X, &e.Y)
+	case *syntax.Cond:
+		return all(&e.If, &e.Then, &e.Else)
+	case *syntax.Between:
+		return all(&e.X, &e.Low, &e.High)
+	case *syntax.In:
+		p.foldAll(e.List)
+		return one(&e.X) && allConstant(e.List)
+	case *syntax.Like:
+		return all(&e.X, &e.Pattern)
+	case *syntax.ArrayLit:
+		p.foldAll(e.Elems)
+		return allConstant(e.Elems)
+	case *syntax.ObjectLit:
+		p.foldAll(e.Values)
+		return allConstant(e.Values)
+	}
+	return false
+}
+
+// foldLogical drops operands that decide nothing and ends a chain at one that decides it.
+func (p *planner) foldLogical(e *syntax.Logical) syntax.Expr {
+	p.foldAll(e.Terms)
+	if allConstant(e.Terms) {
+		return p.constant(e)
+	}
+	neutral := e.Op == syntax.And
+	var left []syntax.Expr
+	for _, term := range e.Terms {
+		l, ok := term.(*syntax.Literal)
+		switch {
+		case !ok || l.Value.Kind() != doc.Bool:
+			left = append(left, term)
+		case l.Value.Bool() != neutral:
+			return l
+		}
+	}
+	if len(left) > 1 {
+		e.Terms = left
+	} else if p.boolean(left[0]) {
+		return left[0]
+	} else {
+		e.Terms = []syntax.Expr{left[0], &syntax.Literal{Value: doc.BoolValue(neutral)}}
+	}
+	return e
+}
+
+// boolean tells of an expression that its value is true, false or undefined, so that AND true changes nothing.
+func (p *planner) boolean(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Logical, *syntax.Between, *syntax.In, *syntax.Like:
+		return true
+	case *syntax.Unary:
+		return e.Op == syntax.Not
+	case *syntax.Binary:
+		return e.Op <= syntax.Ge
+	case *syntax.Subquery:
+		return e.Kind == syntax.Exists
+	}
+	return false
+}
+
+func allConstant(list []syntax.Expr) bool {
+	return !slices.ContainsFunc(list, func(e syntax.Expr) bool {
+		_, ok := e.(*syntax.Literal)
+		return !ok
+	})
+}
+
+// pure tells whether a call gives the same value every time.
+func (p *planner) pure(c *syntax.Call) bool {
+	f, ok := lookupBuiltin(c.Name)
+	return !c.UDF && ok && !f.volatile && f.class == classScalar && f.fn != nil
+}
+
+// constant evaluates an expression without names.
+func (p *planner) constant(e syntax.Expr) syntax.Expr {
+	f := newFrame(&run{call: call{now: time.Time{}, planar: p.info.Geometry}}, 0, 0)
+	return &syntax.Literal{Span: e.Extent(), Value: p.compiler().value(e)(f).Clone()}
+}
+
+// canonicalNumber gives a number of the query the form that a calculated one has: 1.0 is put out as 1. Integers of 64
+// bits keep their digits.
+func canonicalNumber(v doc.Value) doc.Value {
+	if v.Kind() != doc.Number {
+		return v
+	}
+	if _, err := strconv.ParseInt(string(v.Raw()), 10, 64); err == nil {
+		return v
+	}
+	return doc.NumberValue(v.Num())
+}

@@ -1,0 +1,70 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// chooseForm is the rule "shape": it decides in which form the query runs.
+func chooseForm(p *planner) {
+	t := p.plan.top
+	switch {
+	case t.grouped:
+		t.order = nil // of one row, or refused
+		p.plan.form = blocking
+	case t.rank != nil, t.derived() != nil, !t.container:
+		p.plan.form = blocking
+	case len(t.order) > 0:
+		p.plan.form = sorting
+		p.plan.order = &ordering{}
+		if t.distinct {
+			if n := p.leadingKeys(t); n > 0 {
+				p.plan.order.distinct = n
+			} else {
+				p.plan.form = blocking
+			}
+		}
+	case t.distinct:
+		p.plan.form = blocking
+	}
+}
+
+// derived returns the subquery in FROM whose rows are made of all items together, rather than item by item.
+func (bl *block) derived() *block {
+	if len(bl.steps) == 0 || bl.steps[0].sub == nil || !bl.container {
+		return nil
+	}
+	sub := bl.steps[0].sub
+	if sub.grouped || sub.distinct || sub.derived() != nil {
+		return sub
+	}
+	return nil
+}
+
+// leadingKeys tells how many of the first keys of ORDER BY the select list consists of, in any order; 0 where it is made of
+// anything else. Then equal rows are neighbours, and DISTINCT needs to remember one row only.
+func (p *planner) leadingKeys(bl *block) int {
+	exprs := []syntax.Expr{bl.value}
+	if bl.value == nil {
+		exprs = nil
+		for _, item := range bl.items {
+			exprs = append(exprs, item.x)
+		}
+	}
+	var shown []string
+	for _, e := range exprs {
+		if text := syntax.PrintExpr(e); !slices.Contains(shown, text) {
+			shown = append(shown, text)
+		}
+	}
+	if bl.star || len(shown) > len(bl.order) {
+		return 0
+	}
+	for _, key := range bl.order[:len(shown)] {
+		if !slices.Contains(shown, syntax.PrintExpr(key.x)) {
+			return 0
+		}
+	}
+	return len(shown)
+}

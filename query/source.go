@@ -1,0 +1,77 @@
+package query
+
+import (
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+)
+
+// Source is what a query may ask of one partition range: the documents of the query's scope in one snapshot, at one
+// moment. What has expired by that moment, and what was deleted with its partition key, is never handed out as a
+// document; entries of the index only propose and may name such rids, or rids outside the scope.
+//
+// A rid is the number that a document keeps from birth to death. Ascending rids are the order of insertion.
+//
+// A Source, and all that it hands out, belongs to one goroutine. Iterators must be closed.
+type Source interface {
+	// Scan walks the live documents of the scope in rid order, behind the rid after.
+	Scan(after uint64) Documents
+	// Postings walks the rids below one exact index key, ascending; not yet checked for life.
+	Postings(prefix []byte) Postings
+	// Terms walks the index keys in [lo, hi) with their rids, in key order; rids ascend inside a term where the walk goes
+	// forwards and descend in reverse. hi nil is the end of the index.
+	Terms(lo, hi []byte, reverse bool) Terms
+	// Fetch returns a live document of the scope; false where there is none. The document is valid until the next Fetch.
+	Fetch(rid uint64) (Document, bool, error)
+	// Partition walks the posting of the partition key that the scope names; false: the scope is the whole range.
+	Partition() (Postings, bool)
+}
+
+// Documents iterates over documents. For Next, until it returns false; then Err, then Close, which returns the
+// same error.
+type Documents interface {
+	Next() bool
+	Document() Document
+	Err() error
+	Close() error
+}
+
+// Postings iterates over rids in ascending order. SeekGE moves to the first rid that is not less, never backwards;
+// it costs more than a Next, so up to 16 Next before a SeekGE is the caller's habit. Close returns the first error met.
+type Postings interface {
+	Next() bool
+	SeekGE(rid uint64) bool
+	RID() uint64
+	Close() error
+}
+
+// Terms iterates over index entries. Key and Value are valid until the next call; Key is without the rid. Close returns
+// the first error met.
+type Terms interface {
+	Next() bool
+	Key() []byte
+	Value() []byte
+	RID() uint64
+	Close() error
+}
+
+// Document is a stored document. What it hands out is valid until the next call of what handed it out.
+type Document interface {
+	RID() uint64
+	Body() []byte
+	System() doc.System
+}
+
+// Counter is a Source that may count without looking at documents.
+type Counter interface {
+	// Count returns the number of live documents of the scope; false where only a scan can tell.
+	Count() (n int64, ok bool)
+}
+
+// Shapes is a Source that knows which documents lack a path.
+type Shapes interface {
+	// Lacking walks the documents in which nothing is at path, one that RangeIndexed accepts and that enters no array: those
+	// that a walk of the path's terms does not meet. It begins at the rid from, and goes down from there where reverse is set;
+	// SeekGE is for walks upwards. Like all postings it proposes: a document may have something there all the same, and
+	// is then met among the terms. False: the source cannot tell.
+	Lacking(path index.Path, from uint64, reverse bool) (Postings, bool)
+}
