@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -16,6 +17,7 @@ type wireError struct {
 	substatus int
 	message   string
 	detail    string // a second sentence for people, may be empty
+	inner     string // the JSON that the message embeds, where it is not the list of message and detail
 }
 
 func (e *wireError) Error() string { return e.message }
@@ -52,6 +54,7 @@ var statuses = [...]struct {
 	// 507 and not 503: clients retry a 503 for minutes, which frees no disk.
 	{code: store.CodeDiskFull, status: http.StatusInsufficientStorage},
 	{code: store.CodeUnavailable, status: http.StatusServiceUnavailable},
+	{code: store.CodeCrossPartition, status: http.StatusBadRequest, substatus: 1004},
 }
 
 // Texts that clients and their tests look for in the messages.
@@ -85,6 +88,10 @@ func classify(err error) (w wireError, internal bool) {
 			if s.alone {
 				w.detail = ""
 			}
+			var wrong *query.Error
+			if errors.As(err, &wrong) {
+				w.inner = wrong.JSON()
+			}
 			return w, false
 		}
 	}
@@ -94,13 +101,19 @@ func classify(err error) (w wireError, internal bool) {
 // appendErrorBody renders the body of an error as Cosmos DB's back end does: a JSON object whose message holds a
 // second JSON object, a line break and the activity id. Clients take it apart.
 func appendErrorBody(dst []byte, w wireError, activity, requestURI string) []byte {
-	message := append(make([]byte, 0, 256), `Message: {"Errors":[`...)
-	message = doc.AppendString(message, strings.ToValidUTF8(w.message, "\uFFFD"))
-	if w.detail != "" {
-		message = append(message, ',')
-		message = doc.AppendString(message, strings.ToValidUTF8(w.detail, "\uFFFD"))
+	message := append(make([]byte, 0, 256), "Message: "...)
+	if w.inner != "" {
+		message = append(message, w.inner...)
+	} else {
+		message = append(message, `{"Errors":[`...)
+		message = doc.AppendString(message, strings.ToValidUTF8(w.message, "\uFFFD"))
+		if w.detail != "" {
+			message = append(message, ',')
+			message = doc.AppendString(message, strings.ToValidUTF8(w.detail, "\uFFFD"))
+		}
+		message = append(message, "]}"...)
 	}
-	message = append(message, "]}\r\nActivityId: "...)
+	message = append(message, "\r\nActivityId: "...)
 	message = append(message, activity...)
 	message = append(message, ", Request URI: "...)
 	message = append(message, strings.ToValidUTF8(requestURI, "\uFFFD")...)

@@ -10,15 +10,6 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// flag is a boolean header that may be absent.
-type flag uint8
-
-const (
-	unset flag = iota
-	no
-	yes
-)
-
 // reqHeaders are the request headers that mean something here, parsed once. Headers that Cosmos DB knows and that
 // change nothing in a single linearizable server (priority, dedicated gateway, SDK capabilities ...) are ignored.
 type reqHeaders struct {
@@ -39,10 +30,12 @@ type reqHeaders struct {
 
 	maxItems       int    // 0: not given; -1: as many as fit
 	continuation   string // empty: the first page
-	crossPartition flag
+	crossPartition bool   // x-ms-documentdb-query-enablecrosspartition
 
-	upsert, query, plan, batch  bool
-	queryMetrics, populateQuota bool
+	upsert, query, plan, batch   bool
+	queryMetrics, populateQuota  bool
+	indexMetrics, indexMetricsV2 bool // x-ms-cosmos-populateindexmetrics, and its second form
+	serveCross                   bool // x-mayfly-serve-cross-partition
 
 	throughput            store.Throughput
 	offerType             string
@@ -136,7 +129,7 @@ func (h *reqHeaders) parseOne(name, value string, account consistency) (err erro
 		media, _, _ := strings.Cut(value, ";")
 		h.contentType = strings.ToLower(strings.TrimSpace(media))
 	default:
-		if strings.HasPrefix(name, "X-Ms-") {
+		if strings.HasPrefix(name, "X-M") { // X-Ms- and X-Mayfly-
 			return h.parseRare(name, value)
 		}
 	}
@@ -157,17 +150,18 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 	case "X-Ms-Cosmos-Is-Batch-Request":
 		h.batch, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Query-Enablecrosspartition":
-		var on bool
-		if on, err = parseBool(name, value); on {
-			h.crossPartition = yes
-		} else {
-			h.crossPartition = no
-		}
+		h.crossPartition, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Populatequerymetrics":
 		h.queryMetrics, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Populatequotainfo":
 		h.populateQuota, err = parseBool(name, value)
-	case "X-Ms-Cosmos-Populateindexmetrics", "X-Ms-Cosmos-Populateindexmetrics-V2", "X-Ms-Documentdb-Populatepartitionstatistics",
+	case "X-Ms-Cosmos-Populateindexmetrics":
+		h.indexMetrics, err = parseBool(name, value)
+	case "X-Ms-Cosmos-Populateindexmetrics-V2":
+		h.indexMetricsV2, err = parseBool(name, value)
+	case "X-Mayfly-Serve-Cross-Partition":
+		h.serveCross, err = parseBool(name, value)
+	case "X-Ms-Documentdb-Populatepartitionstatistics",
 		"X-Ms-Documentdb-Query-Enable-Scan", "X-Ms-Documentdb-Query-Enable-Low-Precision-Order-By", "X-Ms-Documentdb-Query-Emit-Traces":
 		_, err = parseBool(name, value)
 	case "X-Ms-Offer-Throughput":

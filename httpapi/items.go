@@ -144,22 +144,34 @@ func (s *Server) queryItems(c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.in.crossPartition != yes && c.in.unscoped() {
-		return badRequest("Cross partition query is required but disabled. Please set x-ms-documentdb-query-enablecrosspartition to true, " +
-			"specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.")
-	}
 	began := s.opt.Wall.Now()
-	items, r, err := p.container.Query(c.ctx(), store.QueryRequest{Text: text, Parameters: params, ListOptions: c.in.listOptions()})
+	rows, r, err := p.container.Query(c.ctx(), store.QueryRequest{
+		Text: text, Parameters: params, ListOptions: c.in.listOptions(), Cross: s.reach(c),
+	})
 	c.setReceiptOf(r)
 	if err != nil {
 		return err
 	}
-	out := c.itemsPage(info.RID, items)
-	c.setQueryMetrics(queryMetrics{elapsed: s.opt.Wall.Now().Sub(began), retrieved: -1}, out)
+	out := newPage(info.RID, "Documents")
+	for _, row := range rows.Rows {
+		out.begin()
+		out.b = append(out.b, row...)
+		out.keep()
+	}
+	c.setContinuation(rows.Continuation)
+	c.setQueryMetrics(queryMetrics{
+		elapsed: s.opt.Wall.Now().Sub(began), retrieved: int(rows.Stats.Loaded), retrievedBytes: int(rows.Stats.LoadedBytes),
+	}, out)
 	return c.sendPage(out)
 }
 
-// unscoped reports whether a request reaches over all partition keys of its container.
-func (h *reqHeaders) unscoped() bool {
-	return h.partitionKey.IsZero() && h.rangeID == "" && h.minEPK == "" && h.maxEPK == ""
+// reach is how far a query may reach over partitions without a key: as far as the client's headers and the operator say.
+func (s *Server) reach(c *call) store.CrossPartition {
+	switch {
+	case s.opt.ServeCrossPartition || c.in.serveCross:
+		return store.CrossServe
+	case c.in.crossPartition:
+		return store.CrossStream
+	}
+	return store.CrossRefuse
 }

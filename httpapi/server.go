@@ -34,6 +34,9 @@ type Options struct {
 	AccountID string
 	// Consistency is the account's default consistency level. Default: "Session".
 	Consistency string
+	// ServeCrossPartition answers queries over all partition keys whose results must be merged, which a gateway of Cosmos DB
+	// leaves to the client. The header x-mayfly-serve-cross-partition does so for one request.
+	ServeCrossPartition bool
 	// Strict refuses unknown properties of a container with 400 instead of ignoring them.
 	Strict bool
 	// CertPEM is the certificate to hand out, as PEM text.

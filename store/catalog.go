@@ -39,6 +39,11 @@ type containerRecord struct {
 	Policy   ttl.Policy      `json:"policy"`
 	Ranges   []rangeRecord   `json:"ranges"`
 	RangeLSN uint64          `json:"rangeLSN"` // catalog LSN of the last change of Ranges
+
+	// IndexedBy are older specs by which documents may still be indexed; none where all are indexed by Spec. IndexRound
+	// counts the changes that made it so.
+	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
+	IndexRound uint32            `json:"indexRound,omitempty"`
 }
 
 type rangeRecord struct {

@@ -15,8 +15,11 @@ import (
 // report returns false. It proves, for one snapshot of each container, that items and their keys in every family
 // are one to one:
 //
-//	item (d) <-> point key (p), partition postings (k), feed entry (f), deadline (w or x, neither for ttl -1), unique keys (u)
+//	item (d) <-> point key (p), partition postings (k), feed entry (f), deadline (w or x, neither for ttl -1), unique keys (u),
+//	             index entries (i, o)
 //
+// While documents are being indexed anew, an item must have the entries that all policies give it by which it may be indexed,
+// and may have those that any of them does. Check proves further
 // that every item lies in the slot that its partition key hashes to, is well-formed JSON and younger than its
 // slot's LSN ceiling, and that no key belongs to no container. The error returned is that of reading; a violation is
 // no error of Check.
@@ -26,7 +29,7 @@ func (db *DB) Check(ctx context.Context, report func(error) bool) error {
 	db.mu.RUnlock()
 	for _, c := range containers {
 		ck := checker{c: c, report: report}
-		if err := db.eng.View(ctx, ck.run); err != nil {
+		if err := c.view(ctx, ck.run); err != nil && ErrorCode(err) != CodeOwnerNotFound {
 			return wrap(err)
 		}
 		if ck.stopped {
@@ -45,6 +48,7 @@ type checker struct {
 	stopped bool
 
 	items, deadlines int64
+	terms            int64 // index entries of the present slot's items
 }
 
 func (k *checker) fault(format string, args ...any) {
@@ -53,11 +57,8 @@ func (k *checker) fault(format string, args ...any) {
 	}
 }
 
-func (k *checker) run(r engine.Reader) error {
-	k.r, k.st = r, k.c.state.Load()
-	if k.st.dropped {
-		return nil
-	}
+func (k *checker) run(st *containerState, _ int64, r engine.Reader) error {
+	k.r, k.st = r, st
 	for _, s := range k.st.ranges {
 		if err := k.checkSlot(s); err != nil || k.stopped {
 			return err
@@ -86,6 +87,7 @@ func (k *checker) run(r engine.Reader) error {
 
 func (k *checker) checkSlot(s *slot) error {
 	before, deadlines := k.items, k.deadlines
+	k.terms = 0
 	ceiling, err := k.ceiling(s)
 	if err != nil {
 		return err
@@ -117,7 +119,7 @@ func (k *checker) checkSlot(s *slot) error {
 	if deadlines != k.deadlines {
 		k.fault("range %s: %d entries in the expiry indexes for %d mortal items", s.id, deadlines, k.deadlines)
 	}
-	return nil
+	return k.checkIndex(s)
 }
 
 // ceiling is the first LSN that the slot has not been allowed to issue.
@@ -164,6 +166,9 @@ func (k *checker) checkItem(s *slot, key, value []byte, ceiling uint64) error {
 	}
 	if item.head.life.Own != ttl.Never {
 		k.deadlines++
+	}
+	if err := k.checkTerms(s, item); err != nil {
+		return err
 	}
 	return k.checkFeed(s, item)
 }

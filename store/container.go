@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -37,7 +38,9 @@ type Container struct {
 type containerState struct {
 	rec     containerRecord
 	spec    ContainerSpec
-	ranges  []*slot // by EPK
+	terms   *index.Indexer   // of spec, beside olders
+	olders  []*index.Indexer // of rec.IndexedBy
+	ranges  []*slot          // by EPK
 	fences  map[string]uint64
 	dropped bool
 }
@@ -54,6 +57,9 @@ type slot struct {
 	// rescan, and the next step begins anew.
 	written, deadline cursor
 	rescan            atomic.Bool
+
+	shapes    shapeBook
+	reindexed atomic.Uint64 // how far documents have been indexed anew: a rid, or allReindexed
 }
 
 // ContainerInfo is one state of a container.
@@ -83,6 +89,9 @@ type RangeSet struct {
 func newContainer(d *Database, rec containerRecord, spec ContainerSpec) (*Container, error) {
 	c := &Container{db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len()}
 	st := &containerState{rec: rec, spec: spec}
+	if err := st.compile(); err != nil {
+		return nil, err
+	}
 	for _, r := range rec.Ranges {
 		s := &slot{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: slotScope(rec.CID, r.Slot)}
 		var err error
@@ -119,6 +128,9 @@ func (c *Container) loadSlots(r engine.Reader) error {
 		}
 		if n, ok := ridOf(swept); ok {
 			c.db.clock.raise(int64(n))
+		}
+		if err := st.loadReindexed(r, s); err != nil {
+			return err
 		}
 	}
 	var err error

@@ -1,5 +1,7 @@
 package store
 
+import "github.com/mayflydb/mayfly/query"
+
 // Charges in RU. A point read of up to 1 KB costs 1, the unit's definition; a write of as much about five and a
 // half. They are computed from the work alone, so equal requests cost the same.
 
@@ -23,9 +25,9 @@ func chargeWrite(bytes int, replaced bool) float64 {
 
 func chargeDelete(bytes int) float64 { return round2(4.95 + 0.34*kilobytes(bytes)) }
 
-// chargePage is the charge of a page that looked at so many items and bytes.
-func chargePage(items, bytes int) float64 {
-	return round2(chargeQuery + 0.03*float64(items) + 0.02*float64(bytes)/1024)
+// chargeRows is the charge of a page of a query, by the work that it was.
+func chargeRows(s query.Stats) float64 {
+	return round2(chargeQuery + 0.03*float64(s.Loaded) + 0.001*float64(s.IndexEntries) + 0.1*float64(s.OutputBytes)/1024 + float64(s.UDFCalls))
 }
 
 func round2(c float64) float64 { return float64(int(c*100+0.5)) / 100 }

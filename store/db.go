@@ -20,6 +20,8 @@ type DB struct {
 	rids   ridCache
 	reaper *ttl.Reaper // nil with ManualReaper before the first SweepNow
 
+	reindexer reindexer
+
 	ddl sync.Mutex   // one change of the catalog at a time; taken before any gate and before mu
 	mu  sync.RWMutex // guards cat
 	cat catalog
@@ -65,15 +67,17 @@ func (db *DB) open(ctx context.Context) error {
 		return err
 	}
 	db.openReaper()
+	db.reindexer.open(db)
 	return nil
 }
 
-// Close stops the reaper, waits for it, and closes the engine. Calls that come later fail with
+// Close stops the reaper and the reindexer, waits for them, and closes the engine. Calls that come later fail with
 // CodeUnavailable.
 func (db *DB) Close() error {
 	if db.closed.Swap(true) {
 		return nil
 	}
+	db.reindexer.close()
 	db.reaper.Close()
 	return wrap(db.eng.Close())
 }
@@ -123,13 +127,20 @@ func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 	return n, wrap(err)
 }
 
-// enter counts a foreground operation.
-func (db *DB) enter() func() {
-	db.working.Add(1)
-	return db.leave
-}
-
+// enter and leave count foreground operations.
+func (db *DB) enter() { db.working.Add(1) }
 func (db *DB) leave() { db.working.Add(-1) }
+
+// Ping writes a record, durably, and reads it: it fails where the store could not take a write now.
+func (db *DB) Ping(ctx context.Context) error {
+	db.ddl.Lock()
+	defer db.ddl.Unlock()
+	if err := db.changeCatalog(ctx, func(t engine.Txn) error { return setRecord(t, metaKey(), db.meta) }); err != nil {
+		return err
+	}
+	_, err := db.get(ctx, metaKey())
+	return wrap(err)
+}
 
 func isAbsent(err error) bool { return errors.Is(err, engine.ErrNotFound) }
 

@@ -146,24 +146,31 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 		return nil, err
 	}
 	err = c.change(func(st containerState, now int64) (containerState, error) {
-		rec := st.rec
-		rec.TS = now
-		rec.Spec = spec.AppendJSON(nil)
-		rec.Policy = st.policy().With(spec.DefaultTTL, now)
+		next := st
+		next.spec = spec
+		next.rec.TS = now
+		next.rec.Spec = spec.AppendJSON(nil)
+		next.rec.Policy = st.policy().With(spec.DefaultTTL, now)
+		if err := c.changeIndex(ctx, &next, &st); err != nil {
+			return st, err
+		}
 		err := db.changeCatalog(ctx, func(t engine.Txn) error {
-			rec.LSN = t.NextLSN(catalogScope())
-			return setRecord(t, containerKey(d.rec.Num, id), rec)
+			next.rec.LSN = t.NextLSN(catalogScope())
+			return setRecord(t, containerKey(d.rec.Num, id), next.rec)
 		})
-		st.rec, st.spec = rec, spec
 		for _, s := range st.ranges {
 			s.rescan.Store(true)
+			if err == nil && next.rec.IndexRound != st.rec.IndexRound {
+				s.reindexed.Store(0)
+			}
 		}
-		return st, err
+		return next, err
 	})
 	if err != nil {
 		return nil, err
 	}
 	db.wakeReaper()
+	db.reindexer.wake()
 	return c, nil
 }
 

@@ -27,11 +27,12 @@ const (
 	CodeCanceled                         // the caller's context ended first
 	CodeDiskFull                         // no room on disk; reads go on
 	CodeUnavailable                      // the store is closed or can no longer write
+	CodeCrossPartition                   // the query's ranges must be merged by the client
 )
 
 var codeNames = [...]string{"internal", "bad request", "partition key mismatch", "not modified", "forbidden", "not found",
 	"owner not found", "session not available", "conflict", "range gone", "precondition failed", "too large", "canceled",
-	"disk full", "unavailable"}
+	"disk full", "unavailable", "cross partition"}
 
 // String names the code in words.
 func (c Code) String() string {
@@ -78,6 +79,9 @@ func wrap(err error) error {
 	}
 	var e *Error
 	if errors.As(err, &e) {
+		return e
+	}
+	if e := queryError(err); e != nil {
 		return e
 	}
 	for _, m := range leafErrors {

@@ -47,7 +47,8 @@ func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err erro
 // DeletePartition deletes all items of one partition key, which must be complete, in one step, whatever their
 // number. Their space is freed in the background.
 func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) (Receipt, error) {
-	defer c.db.enter()()
+	c.db.enter()
+	defer c.db.leave()
 	if pk.IsZero() {
 		return c.refused(), fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
 	}

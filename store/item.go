@@ -1,9 +1,5 @@
 package store
 
-import (
-	"github.com/mayflydb/mayfly/doc"
-)
-
 // WriteOptions are the preconditions of a write. Etags are taken as clients send them: with or without
 // their quotes, with or without W/, or "*".
 type WriteOptions struct {
@@ -61,19 +57,6 @@ type ListOptions struct {
 	MaxItems     int    // items a page: 0 is 100; -1 as many as fit (at most 1,000, and 4 MB)
 	Continuation string // of the page before; empty for the first
 	Session      []SessionPosition
-}
-
-// QueryRequest is a query over the items of a container.
-type QueryRequest struct {
-	Text       string
-	Parameters []Parameter
-	ListOptions
-}
-
-// Parameter is a named value of a query, name with its '@'.
-type Parameter struct {
-	Name  string
-	Value doc.Value
 }
 
 // Page is one page of items in insertion order.

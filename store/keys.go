@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
 )
 
 // All keys of the store are built here and nowhere else. Numbers are big-endian, so that byte order is
@@ -25,8 +26,11 @@ import (
 //	| cid | slot | f | lsn |             latest-version change feed
 //	| cid | slot | w | _ts | rid |       items without a ttl, by write time
 //	| cid | slot | x | due | rid |       items with a ttl of their own, by deadline
+//	| cid | slot | i | ...  | rid |      index entries: package index draws what stands before the rid
+//	| cid | slot | o | ...  | rid |      those of composite indexes
 //	| cid | slot | s |                   first LSN not to be issued yet (the engine's)
 //	| cid | slot | h |                   how far a purge has swept
+//	| cid | slot | g |                   how far documents have been indexed anew (a hint)
 //	+-----+------+---+-----+
 //	   4     2     1    8      8
 //
@@ -44,6 +48,10 @@ const (
 	famWritten  = 'w'
 	famDeadline = 'x'
 	famSwept    = 'h'
+	famIndexed  = 'g'
+
+	famTerms     = index.FamilyTerms
+	famComposite = index.FamilyComposite
 
 	famPoint     = 'p'
 	famPartition = 'k'
@@ -109,6 +117,18 @@ func slotFamily(scope []byte, family byte) engine.Range {
 func sweptKey(scope []byte) []byte {
 	return append(append(make([]byte, 0, scopeLen+1), scope...), famSwept)
 }
+
+func indexedKey(scope []byte) []byte {
+	return append(append(make([]byte, 0, scopeLen+1), scope...), famIndexed)
+}
+
+// slotPrefix is what the keys of a slot begin with that continue with prefix. It has room for a rid.
+func slotPrefix(scope, prefix []byte) []byte {
+	return append(append(make([]byte, 0, scopeLen+len(prefix)+ridLen), scope...), prefix...)
+}
+
+// keyRID is the rid at the end of an index entry's key.
+func keyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-ridLen:]) }
 
 // timeKeyParts takes a key of family w or x apart.
 func timeKeyParts(key []byte) (second int64, rid uint64, ok bool) {

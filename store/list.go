@@ -8,49 +8,91 @@ import (
 	"encoding/hex"
 	"hash/fnv"
 	"math"
+	"strconv"
 	"strings"
-
-	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/query"
 )
 
 const (
 	defaultPage = 100
 	maxPage     = 1000
 	maxPageSize = 4 << 20
-	// maxLooked bounds the work of one page whose filter lets little through: it ends early, with a
-	// continuation.
-	maxLooked = 64 << 20
 )
 
 // List returns one page of the items in a scope, in insertion order inside a partition range, ranges one after
 // the other. A page that is full carries a continuation, even if nothing follows; one that is not carries none.
 // A continuation stays valid through writes and restarts. CodeBadRequest: a malformed continuation or scope.
 func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, error) {
-	return c.page(ctx, o, 0, func([]byte) bool { return true })
+	c.db.enter()
+	defer c.db.leave()
+	p := pager{c: c, limit: pageLimit(o.MaxItems)}
+	err := c.withSources(ctx, o.Scope, func(sp span, sources []*source) error {
+		at, after, err := parseContinuation(o.Continuation, sp)
+		for ; err == nil && at < len(sources) && !p.full; at++ {
+			p.served = sources[at].s
+			if err = c.checkSession(p.served, o.Session); err == nil {
+				err = p.fill(sources[at], after)
+			}
+			after = 0
+		}
+		if err == nil && p.full {
+			p.page.Continuation = formatContinuation(sp, p.served, p.last)
+		}
+		return err
+	})
+	r := c.refused()
+	if p.served != nil {
+		r = c.receipt(p.served, chargeFailure)
+	}
+	if err != nil {
+		return Page{}, r, err
+	}
+	r.Charge = chargeRead(p.bytes) + 0.1*float64(len(p.page.Items))
+	return p.page, r, nil
 }
 
-// Query returns one page of the items for which a query of the form SELECT * FROM c WHERE c.a = 1 AND ... holds. Any
-// other query is refused with CodeBadRequest.
-func (c *Container) Query(ctx context.Context, q QueryRequest) (Page, Receipt, error) {
-	params := make(map[string]doc.Value, len(q.Parameters))
-	for _, p := range q.Parameters {
-		params[p.Name] = p.Value
+// pager fills one page of a list.
+type pager struct {
+	c      *Container
+	limit  int
+	page   Page
+	bytes  int
+	last   uint64 // rid of the last item
+	full   bool
+	served *slot
+}
+
+// fill goes on behind a rid in one range.
+func (p *pager) fill(src *source, after uint64) error {
+	docs := src.Scan(after)
+	for !p.full && docs.Next() {
+		r := docs.Document().(*row)
+		head := r.head
+		head.epk = bytes.Clone(head.epk)
+		p.page.Items = append(p.page.Items, Item{c: p.c, rid: r.rid, head: head, body: bytes.Clone(r.body)})
+		p.bytes += len(r.body)
+		p.last = r.rid
+		p.full = len(p.page.Items) >= p.limit || p.bytes >= maxPageSize
 	}
-	filter, err := query.ParseSimple(q.Text, params)
-	if err != nil {
-		return Page{}, c.refused(), &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
+	return docs.Close()
+}
+
+func pageLimit(asked int) int {
+	switch {
+	case asked == 0:
+		return defaultPage
+	case asked < 0:
+		return maxPage
+	default:
+		return asked
 	}
-	h := fnv.New32a()
-	h.Write([]byte(q.Text))
-	return c.page(ctx, q.ListOptions, h.Sum32(), filter.Match)
 }
 
 // span is a resolved scope: the ranges to visit, and what of them.
 type span struct {
 	ranges   []*slot
 	prefix   []byte // of the family k, where one logical partition or a prefix of a hierarchical key is asked for
+	epk, pk  []byte // what that is made of
+	levels   int    // components of that key
 	min, max []byte // EPK bounds; an empty max has no upper bound
 	hash     uint32 // of all this: a continuation is good for one scope
 }
@@ -66,7 +108,8 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 			return span{}, err
 		}
 		epk := appendEPK(nil, &c.def, pk)
-		sp.prefix = appendPartitionPrefix(nil, c.cid, famPartition, epk, pk.appendOrdered(nil))
+		sp.epk, sp.pk, sp.levels = epk, pk.appendOrdered(nil), pk.Len()
+		sp.prefix = appendPartitionPrefix(nil, c.cid, famPartition, epk, sp.pk)
 		h.Write(sp.prefix)
 		if sp.ranges = []*slot{st.rangeOf(epk)}; pk.Len() < c.def.levels() {
 			sp.ranges = st.rangesOver(epk, append(bytes.Clone(epk), 0xFF))
@@ -128,152 +171,8 @@ func (sp *span) wants(epk []byte) bool {
 	return bytes.Compare(sp.min, epk) <= 0 && (len(sp.max) == 0 || bytes.Compare(epk, sp.max) < 0)
 }
 
-// pager fills one page.
-type pager struct {
-	c     *Container
-	st    *containerState
-	sp    span
-	now   int64
-	limit int
-	match func([]byte) bool
-
-	page          Page
-	bytes, looked int
-	last          uint64 // rid of the last item looked at
-	full          bool
-}
-
-func (c *Container) page(ctx context.Context, o ListOptions, hash uint32, match func([]byte) bool) (Page, Receipt, error) {
-	defer c.db.enter()()
-	st, now, err := c.enter()
-	if err != nil {
-		return Page{}, Receipt{}, err
-	}
-	c.gate.RUnlock()
-	sp, err := c.scope(st, o.Scope)
-	if err != nil {
-		return Page{}, c.refused(), err
-	}
-	sp.hash ^= hash
-	at, after, err := parseContinuation(o.Continuation, sp)
-	if err != nil {
-		return Page{}, c.refused(), err
-	}
-	if len(sp.ranges) == 0 { // bounds with nothing between them
-		return Page{}, c.refused(), nil
-	}
-	p := pager{c: c, st: st, sp: sp, now: now, limit: pageLimit(o.MaxItems), match: match}
-	s := sp.ranges[at]
-	for ; at < len(sp.ranges); at++ {
-		s = sp.ranges[at]
-		if err := c.checkSession(s, o.Session); err != nil {
-			return Page{}, c.receipt(s, chargeFailure), err
-		}
-		p.last = after
-		if err := p.fill(ctx, s); err != nil {
-			return Page{}, c.receipt(s, chargeFailure), wrap(err)
-		}
-		if p.full {
-			p.page.Continuation = formatContinuation(sp, s, p.last)
-			break
-		}
-		after = 0
-	}
-	return p.page, c.receipt(s, chargePage(len(p.page.Items), p.looked)), nil
-}
-
-func pageLimit(asked int) int {
-	switch {
-	case asked == 0:
-		return defaultPage
-	case asked < 0:
-		return maxPage
-	default:
-		return asked
-	}
-}
-
-// fill goes on behind p.last in one range. What it has seen is durable when it returns.
-func (p *pager) fill(ctx context.Context, s *slot) error {
-	err := p.c.db.eng.View(ctx, func(r engine.Reader) error {
-		if p.sp.prefix != nil {
-			return p.walkPartition(r, s)
-		}
-		return p.walkItems(r, s)
-	})
-	if err != nil {
-		return err
-	}
-	return p.c.db.settle(ctx, s.scope)
-}
-
-// walkItems scans a range in rid order.
-func (p *pager) walkItems(r engine.Reader, s *slot) error {
-	rg := slotFamily(s.scope, famItem)
-	rg.Start = appendSlotKey(nil, s.scope, famItem, p.last+1)
-	it := r.Scan(rg, false)
-	for !p.full && it.Next() {
-		rid, ok := slotKeyNumber(it.Key())
-		if !ok {
-			break
-		}
-		if err := p.take(rid, it.Value()); err != nil {
-			it.Close()
-			return err
-		}
-	}
-	return it.Close()
-}
-
-// walkPartition scans the posting of a partition key, or of a prefix of a hierarchical one, in rid order. The
-// postings of a prefix that lies in several ranges are shared by them: an item that is not in this one is
-// left to its own.
-func (p *pager) walkPartition(r engine.Reader, s *slot) error {
-	rg := engine.Prefix(p.sp.prefix)
-	rg.Start = binary.BigEndian.AppendUint64(bytes.Clone(p.sp.prefix), p.last+1)
-	it := r.Scan(rg, false)
-	var key []byte
-	for !p.full && it.Next() {
-		rid := binary.BigEndian.Uint64(it.Key()[len(it.Key())-ridLen:])
-		key = appendSlotKey(key[:0], s.scope, famItem, rid)
-		v, err := r.Get(key)
-		if isAbsent(err) {
-			continue
-		}
-		if err == nil {
-			err = p.take(rid, v)
-		}
-		if err != nil {
-			it.Close()
-			return err
-		}
-	}
-	return it.Close()
-}
-
-// take looks at one item.
-func (p *pager) take(rid uint64, value []byte) error {
-	h, body, err := decodeItem(value)
-	if err != nil {
-		return err
-	}
-	p.looked += len(value)
-	p.last = rid
-	p.full = p.looked >= maxLooked
-	if !p.live(h, body) || p.sp.prefix == nil && !p.sp.wants(h.epk) || !p.match(body) {
-		return nil
-	}
-	h.epk = bytes.Clone(h.epk)
-	p.page.Items = append(p.page.Items, Item{c: p.c, rid: rid, head: h, body: bytes.Clone(body)})
-	p.bytes += len(body)
-	p.full = p.full || len(p.page.Items) >= p.limit || p.bytes >= maxPageSize
-	return nil
-}
-
-func (p *pager) live(h header, body []byte) bool {
-	return !p.st.policy().Expired(h.life, p.now) &&
-		!p.st.fenced(h, func() []byte { return p.c.def.Extract(body).appendOrdered(nil) })
-}
+// name names the scope: a continuation is good for one.
+func (sp *span) name() string { return strconv.FormatUint(uint64(sp.hash), 36) }
 
 // A continuation says behind which item of which range the next page begins.
 //

@@ -16,6 +16,8 @@ type Options struct {
 	// Ranges is the number of partition ranges of a new container. 0 derives it from the throughput asked
 	// for: one up to 10,000 RU/s, ceil(RU / 6,000) above.
 	Ranges int
+	// Lenient sorts for an ORDER BY over several paths that no composite index serves; else it is refused, as Cosmos DB does.
+	Lenient bool
 	// ManualReaper runs no background loop: expired items are purged by SweepNow alone. No answer depends
 	// on it.
 	ManualReaper bool

@@ -327,7 +327,7 @@ func (k PartitionKey) checkSize() error {
 	text, size := 0, 0
 	for _, v := range k.values {
 		if v.Kind() == doc.String {
-			text += len(v.Raw())
+			text += v.TextLen()
 		}
 	}
 	if text <= maxPartitionKeyBytes {

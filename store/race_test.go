@@ -468,10 +468,11 @@ func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 	}
 	query := func() (string, error) {
 		page, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: `SELECT * FROM c WHERE c.id = "a"`})
-		if len(page.Items) == 0 {
+		if len(page.Rows) == 0 {
 			return "", err
 		}
-		return string(page.Items[0].Body()), err
+		parsed, err := doc.Parse(page.Rows[0], doc.Limits{})
+		return string(parsed.Body), err
 	}
 	create := func(id, u string) func() (string, error) { // its conflict tells of the other item
 		return func() (string, error) {

@@ -43,8 +43,12 @@ func (it Item) Body() []byte { return it.body }
 
 // AppendJSON appends the document with its system properties.
 func (it Item) AppendJSON(dst []byte) []byte {
+	return it.system().Append(dst, it.body)
+}
+
+func (it Item) system() doc.System {
 	rid := it.RID()
-	return doc.System{RID: rid, Self: it.c.self() + "docs/" + rid + "/", ETag: it.ETag(), TS: it.head.life.TS}.Append(dst, it.body)
+	return doc.System{RID: rid, Self: it.c.self() + "docs/" + rid + "/", ETag: it.ETag(), TS: it.head.life.TS}
 }
 
 func (c *Container) etag(h header) string { return etagText(c.incarnation(), h.slot, h.lsn) }
@@ -53,7 +57,8 @@ func (c *Container) etag(h header) string { return etagText(c.incarnation(), h.s
 // o.IfNoneMatch names this version, CodeSessionNotAvailable where o.Session is ahead of the store. A container
 // whose partition key is /id takes the key from the id where none is given.
 func (c *Container) Read(ctx context.Context, pk PartitionKey, id string, o ReadOptions) (Item, Receipt, error) {
-	defer c.db.enter()()
+	c.db.enter()
+	defer c.db.leave()
 	st, now, err := c.enter()
 	if err != nil {
 		return Item{}, Receipt{}, err

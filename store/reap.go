@@ -238,7 +238,6 @@ func (c *Container) purge(ctx context.Context, s *slot, items []candidate) (purg
 		purged += n
 		survivors = append(survivors, alive...)
 	}
-	c.db.purged.Add(uint64(purged))
 	return purged, survivors, err
 }
 
@@ -277,6 +276,7 @@ func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) 
 	if err != nil {
 		return 0, nil, err
 	}
+	t.committed()
 	return t.purged, alive, nil
 }
 

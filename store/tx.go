@@ -2,9 +2,11 @@ package store
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -20,8 +22,12 @@ type tx struct {
 
 	last    uint64      // the last LSN issued
 	purged  int         // ghosts removed
+	shapes  []shapeName // found to have a record, or given one
+	full    bool        // there is no room for more shapes
+	wiped   bool        // there are no index entries any more
 	feed    []feedWrite // written by finish, when the last LSN is known
 	changed []entry     // scratch of put and del
+	mem     []byte      // where keys are made; one that is outgrown lives on in its keys
 }
 
 type feedWrite struct {
@@ -36,13 +42,32 @@ type stored struct {
 	body []byte
 	id   string
 	pk   []byte // ordered encoding of the full partition key
+
+	terms *terms // index entries that were made ahead, or nil
 }
 
 // entry is one key that exists because an item does.
 type entry struct{ key, value []byte }
 
 func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) {
-	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.db.clock.now(), feed: t.feed[:0], changed: t.changed[:0]}
+	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.db.clock.now(), feed: t.feed[:0], changed: t.changed[:0], shapes: t.shapes[:0], mem: t.mem[:0]}
+}
+
+// free is room for a key or a small value. What has been appended to it is kept by keep, before the next call of free.
+func (t *tx) free() []byte {
+	const room, chunk = 256, 1024
+	if cap(t.mem)-len(t.mem) < room {
+		t.mem = make([]byte, 0, chunk)
+	}
+	return t.mem[len(t.mem):]
+}
+
+// keep keeps what was appended to free for as long as the transaction runs.
+func (t *tx) keep(b []byte) []byte {
+	if len(b) <= cap(t.mem)-len(t.mem) { // else it has outgrown the room, and is elsewhere
+		t.mem = t.mem[:len(t.mem)+len(b)]
+	}
+	return b[:len(b):len(b)]
 }
 
 func (t *tx) nextLSN() uint64 {
@@ -50,11 +75,20 @@ func (t *tx) nextLSN() uint64 {
 	return t.last
 }
 
+// committed passes on what the transaction has found out. It is called after its commit, inside the gate.
+func (t *tx) committed() {
+	t.c.db.purged.Add(uint64(t.purged))
+	if t.wiped {
+		t.s.shapes.forget()
+	}
+	t.s.shapes.learn(t.shapes, t.full)
+}
+
 // finish writes the feed entries of the transaction.
 func (t *tx) finish() {
 	for _, f := range t.feed {
 		f.entry.last = t.last
-		t.Set(appendSlotKey(nil, t.s.scope, famFeed, f.lsn), f.entry.append(nil))
+		t.Set(t.keep(appendSlotKey(t.free(), t.s.scope, famFeed, f.lsn)), t.keep(f.entry.append(t.free())))
 	}
 }
 
@@ -75,9 +109,13 @@ func (t *tx) find(point []byte) (item *stored, ghost bool, err error) {
 	return t.load(rid)
 }
 
+func (t *tx) itemKey(rid uint64) []byte {
+	return t.keep(appendSlotKey(t.free(), t.s.scope, famItem, rid))
+}
+
 // load reads an item by its rid; nil where there is none.
 func (t *tx) load(rid uint64) (item *stored, ghost bool, err error) {
-	v, err := t.Get(appendSlotKey(nil, t.s.scope, famItem, rid))
+	v, err := t.Get(t.itemKey(rid))
 	if isAbsent(err) {
 		return nil, false, nil
 	}
@@ -108,21 +146,21 @@ func (t *tx) live(item *stored) bool {
 	return !t.st.policy().Expired(item.head.life, t.now) && !t.st.fenced(item.head, func() []byte { return item.pk })
 }
 
-// entries are all keys of an item but its own (d) and its feed entry (f), in no order.
+// entries are all keys of an item but its own (d), its feed entry (f) and its index entries (i, o), in no order.
 func (t *tx) entries(dst []entry, item *stored) []entry {
 	cid, epk := t.c.cid, item.head.epk
-	rid := ridValue(item.rid)
-	dst = append(dst, entry{appendPointKey(nil, cid, epk, item.pk, item.id), rid})
+	rid := t.keep(binary.BigEndian.AppendUint64(t.free(), item.rid))
+	dst = append(dst, entry{t.keep(appendPointKey(t.free(), cid, epk, item.pk, item.id)), rid})
 	for n := t.c.def.levels(); n > 0; n-- {
 		e, p := t.c.def.prefix(epk, item.pk, n)
-		dst = append(dst, entry{append(appendPartitionPrefix(nil, cid, famPartition, e, p), rid...), nil})
+		dst = append(dst, entry{t.keep(append(appendPartitionPrefix(t.free(), cid, famPartition, e, p), rid...)), nil})
 	}
 	for i := range t.c.uniques {
-		k := appendUniquePrefix(nil, cid, item.pk, i)
-		dst = append(dst, entry{t.st.spec.UniqueKeys.Values(k, i, item.body), rid})
+		k := appendUniquePrefix(t.free(), cid, item.pk, i)
+		dst = append(dst, entry{t.keep(t.st.spec.UniqueKeys.Values(k, i, item.body)), rid})
 	}
-	if k := timeKey(nil, t.s.scope, item); k != nil {
-		dst = append(dst, entry{k, nil})
+	if k := timeKey(t.free(), t.s.scope, item); k != nil {
+		dst = append(dst, entry{t.keep(k), nil})
 	}
 	return dst
 }
@@ -140,7 +178,7 @@ func timeKey(dst, scope []byte, item *stored) []byte {
 }
 
 // put writes item over old, which is nil for a new item. It gives the item its LSN, and a new one its rid.
-func (t *tx) put(old, item *stored) {
+func (t *tx) put(old, item *stored) error {
 	item.head.lsn = t.nextLSN()
 	item.head.slot = t.s.number
 	item.head.life.TS = t.now
@@ -157,10 +195,54 @@ func (t *tx) put(old, item *stored) {
 	all := t.entries(before, item)
 	t.changed = all
 	t.diff(all[:n], all[n:])
+	if err := t.putTerms(old, item); err != nil {
+		return err
+	}
 	value := item.head.append(make([]byte, 0, headerFixed+len(item.head.epk)+len(item.body)))
-	t.Set(appendSlotKey(nil, t.s.scope, famItem, item.rid), append(value, item.body...))
+	t.Set(t.itemKey(item.rid), append(value, item.body...))
 	t.feed = append(t.feed, feedWrite{item.head.lsn, feedEntry{rid: item.rid, ts: t.now, epk: item.head.epk}})
 	t.noteDeadline(item)
+	return nil
+}
+
+// putTerms writes the index entries that a new version of an item has, and takes away those that only the old one had.
+func (t *tx) putTerms(old, item *stored) error {
+	after, err := t.termsOf(item)
+	if err != nil {
+		return err
+	}
+	var before []index.Entry
+	if old != nil {
+		if before, err = t.termsToDelete(old); err != nil {
+			return err
+		}
+	}
+	t.diffTerms(before, after, len(t.st.olders) == 0)
+	return nil
+}
+
+// diffTerms is diff for index entries, both lists in the order of their keys. complete tells that all of before are there.
+func (t *tx) diffTerms(before, after []index.Entry, complete bool) {
+	for len(before) > 0 || len(after) > 0 {
+		c := -1
+		switch {
+		case len(before) == 0:
+			c = 1
+		case len(after) > 0:
+			c = bytes.Compare(before[0].Key, after[0].Key)
+		}
+		if c < 0 {
+			t.Delete(before[0].Key)
+		} else if c > 0 || !complete || !bytes.Equal(before[0].Value, after[0].Value) {
+			t.Set(after[0].Key, after[0].Value)
+		}
+		if c <= 0 {
+			before = before[1:]
+		}
+		if c >= 0 {
+			after = after[1:]
+		}
+	}
 }
 
 // diff writes what changed between an item's old keys and its new ones, deletes before sets.
@@ -202,8 +284,13 @@ func (t *tx) del(item *stored) error {
 		}
 		t.Delete(e.key)
 	}
+	terms, err := t.termsToDelete(item)
+	if err != nil {
+		return err
+	}
+	t.diffTerms(terms, nil, true)
 	t.dropFeed(item.head.lsn)
-	t.Delete(appendSlotKey(nil, t.s.scope, famItem, item.rid))
+	t.Delete(t.itemKey(item.rid))
 	return nil
 }
 
@@ -215,7 +302,7 @@ func (t *tx) dropFeed(lsn uint64) {
 			return
 		}
 	}
-	t.Delete(appendSlotKey(nil, t.s.scope, famFeed, lsn))
+	t.Delete(t.keep(appendSlotKey(t.free(), t.s.scope, famFeed, lsn)))
 }
 
 // noteDeadline makes the reaper look again where a key was written below its cursors.
@@ -224,6 +311,23 @@ func (t *tx) noteDeadline(item *stored) {
 	if l.Own == ttl.Absent && l.TS < t.s.written.second.Load() || l.Own > 0 && l.TS+int64(l.Own) < t.s.deadline.second.Load() {
 		t.s.rescan.Store(true)
 	}
+}
+
+// setShape writes the record of a shape.
+func (t *tx) setShape(name, record []byte) {
+	t.Set(shapeRecordKey(t.s.scope, name), record)
+}
+
+// wipeTerms takes all index entries of the slot away.
+func (t *tx) wipeTerms() {
+	t.DeleteRange(slotFamily(t.s.scope, famTerms))
+	t.DeleteRange(slotFamily(t.s.scope, famComposite))
+	t.wiped = true
+}
+
+// setReindexed records how far documents have been indexed anew.
+func (t *tx) setReindexed(rid uint64) {
+	t.Set(indexedKey(t.s.scope), formatReindexed(t.st.rec.IndexRound, rid))
 }
 
 // setSwept records how far a purge has come: the store's time is never behind it.

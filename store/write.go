@@ -12,8 +12,9 @@ import (
 // lock is taken.
 type draft struct {
 	place
-	body []byte
-	own  ttl.Seconds
+	body  []byte
+	own   ttl.Seconds
+	terms *terms
 }
 
 // place says where an item lies: its key, and what the keys of the store are made of.
@@ -57,16 +58,20 @@ func (c *Container) draft(given PartitionKey, wantID string, body []byte) (*draf
 	if err != nil {
 		return nil, err
 	}
-	return &draft{place: c.place(pk, id), body: parsed.Body, own: own}, nil
+	d := &draft{place: c.place(pk, id), body: parsed.Body, own: own}
+	st := c.state.Load()
+	d.terms = makeTerms(st.terms, c.db.clock.now(), st.rangeOf(d.epk), d.body)
+	return d, nil
 }
 
 func (d *draft) item() *stored {
-	return &stored{head: header{epk: d.epk, life: ttl.Life{Own: d.own}}, body: d.body, id: d.id, pk: d.pk}
+	return &stored{head: header{epk: d.epk, life: ttl.Life{Own: d.own}}, body: d.body, id: d.id, pk: d.pk, terms: d.terms}
 }
 
 // update runs fn as one durable transaction in the slot of p. The receipt is filled as far as it went.
 func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (Receipt, error) {
-	defer c.db.enter()()
+	c.db.enter()
+	defer c.db.leave()
 	st, _, err := c.enter()
 	if err != nil {
 		return Receipt{}, err
@@ -83,7 +88,7 @@ func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (
 		return nil
 	})
 	if err == nil {
-		c.db.purged.Add(uint64(t.purged))
+		t.committed()
 	}
 	return Receipt{Range: s.id, LSN: c.db.eng.Horizon(s.scope), Charge: chargeFailure}, wrap(err)
 }
@@ -235,8 +240,7 @@ func (t *tx) create(point []byte, item *stored) error {
 	if err := t.claimUnique(item, nil); err != nil {
 		return err
 	}
-	t.put(nil, item)
-	return nil
+	return t.put(nil, item)
 }
 
 // replace puts a new version of a live item.
@@ -249,8 +253,7 @@ func (t *tx) replace(old, item *stored, o WriteOptions) error {
 		return err
 	}
 	item.head.life.LeaseUntil = old.head.life.LeaseUntil
-	t.put(old, item)
-	return nil
+	return t.put(old, item)
 }
 
 // claimUnique makes sure that no other live item holds one of item's unique keys.

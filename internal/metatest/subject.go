@@ -236,7 +236,12 @@ func (s *subject) drain(step Step, scope store.Scope, want int, from string) (it
 	if step.U != "" {
 		fetch = func(ctx context.Context, o store.ListOptions) (store.Page, store.Receipt, error) {
 			u := []store.Parameter{{Name: "@u", Value: doc.Of([]byte(step.U))}}
-			return s.c.Query(ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.u = @u", Parameters: u, ListOptions: o})
+			page, receipt, err := s.c.Query(ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.u = @u", Parameters: u, ListOptions: o})
+			if err != nil {
+				return store.Page{}, receipt, err
+			}
+			items, err := s.itemsOf(page.Rows)
+			return store.Page{Items: items, Continuation: page.Continuation}, receipt, err
 		}
 	}
 	for next = from; ; {
@@ -262,6 +267,26 @@ func (s *subject) drain(step Step, scope store.Scope, want int, from string) (it
 			return items, next, nil
 		}
 	}
+}
+
+// itemsOf finds the items that the rows of a SELECT * are, each of which must be its item as a read gives it.
+func (s *subject) itemsOf(rows [][]byte) ([]store.Item, error) {
+	var items []store.Item
+	for _, row := range rows {
+		key, err := s.c.ResolveRID(s.ctx, gjson.GetBytes(row, "_rid").String())
+		if err != nil {
+			return nil, fmt.Errorf("a query gave a row that cannot be found: %s: %w", row, err)
+		}
+		it, _, err := s.c.Read(s.ctx, key.Partition, key.ID, store.ReadOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("a query gave a row that cannot be read: %s: %w", row, err)
+		}
+		if want := it.AppendJSON(nil); string(want) != string(row) {
+			return nil, fmt.Errorf("a query gave %s for %s", row, want)
+		}
+		items = append(items, it)
+	}
+	return items, nil
 }
 
 // failed tells whether an error is a proper refusal.

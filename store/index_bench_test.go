@@ -1,0 +1,206 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query"
+)
+
+func benchIndexed(b *testing.B, policy string, fill int) (*Container, *Database) {
+	b.Helper()
+	_, c, _ := benchStore(b, 0)
+	p, err := index.Parse([]byte(policy))
+	if err != nil {
+		b.Fatal(err)
+	}
+	spec := c.Info().Spec
+	spec.Indexing, spec.DefaultTTL = p, 0
+	if _, err := c.d.ReplaceContainer(b.Context(), "c", spec, WriteOptions{}); err != nil {
+		b.Fatal(err)
+	}
+	benchFill(b, c, 0, fill)
+	return c, c.d
+}
+
+// BenchmarkCreateBy creates documents of 1 KB under the default policy (16 entries) and under none.
+func BenchmarkCreateBy(b *testing.B) {
+	for _, p := range []struct{ name, policy string }{
+		{"default", `{}`},
+		{"none", `{"indexingMode":"none"}`},
+	} {
+		b.Run(p.name, func(b *testing.B) {
+			c, _ := benchIndexed(b, p.policy, 0)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if _, _, err := c.Create(b.Context(), benchKey(i).Partition, benchBody(i), WriteOptions{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCreateDurable creates documents on a disk, by many writers at once.
+func BenchmarkCreateDurable(b *testing.B) {
+	for _, p := range []struct{ name, policy string }{
+		{"default", `{}`},
+		{"none", `{"indexingMode":"none"}`},
+	} {
+		b.Run(p.name, func(b *testing.B) {
+			e, err := pebble.Open(b.Context(), pebble.Options{Dir: b.TempDir()})
+			if err != nil {
+				b.Fatal(err)
+			}
+			db, err := Open(b.Context(), e, Options{ManualReaper: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer db.Close()
+			policy, err := index.Parse([]byte(p.policy))
+			if err != nil {
+				b.Fatal(err)
+			}
+			d, err := db.CreateDatabase(b.Context(), "d", Throughput{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			c, err := d.CreateContainer(b.Context(), ContainerSpec{ID: "c", Indexing: policy,
+				PartitionKey: PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: KindHash, Version: 2}}, Throughput{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var next atomic.Int64
+			b.SetParallelism(32)
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					i := int(next.Add(1))
+					if _, _, err := c.Create(context.Background(), benchKey(i).Partition, benchBody(i), WriteOptions{}); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkReplaceBy replaces documents, of which two values change.
+func BenchmarkReplaceBy(b *testing.B) {
+	for _, p := range []struct{ name, policy string }{
+		{"default", `{}`},
+		{"none", `{"indexingMode":"none"}`},
+	} {
+		b.Run(p.name, func(b *testing.B) {
+			c, _ := benchIndexed(b, p.policy, 1000)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				n := i % 1000
+				body := fmt.Appendf(nil, `{"more":%d,%s`, i, benchBody(n)[1:])
+				if _, _, err := c.Upsert(b.Context(), benchKey(n).Partition, body, WriteOptions{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// inSource runs fn with the one source of a container.
+func inSource(b *testing.B, c *Container, fn func(s *source)) {
+	b.Helper()
+	err := c.withSources(context.Background(), Scope{}, func(_ span, sources []*source) error {
+		fn(sources[0])
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkLeapfrog intersects two lists of postings; an operation is one posting that is looked at.
+func BenchmarkLeapfrog(b *testing.B) {
+	c, _ := benchIndexed(b, `{"includedPaths":[{"path":"/x/?"},{"path":"/y/?"}],"excludedPaths":[{"path":"/*"}]}`, 0)
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 50_000 {
+		body := fmt.Appendf(nil, `{"id":"%d","pk":"p","x":%d,"y":%d}`, i, r.IntN(2), r.IntN(2))
+		if _, _, err := c.Create(b.Context(), PartitionKey{}, body, WriteOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	inSource(b, c, func(s *source) {
+		x, _ := s.Index().Term(index.Path{{Name: "x"}}, doc.NumberValue(1))
+		y, _ := s.Index().Term(index.Path{{Name: "y"}}, doc.NumberValue(1))
+		b.ReportAllocs()
+		b.ResetTimer()
+		for looked := 0; looked < b.N; {
+			p, q := s.Postings(x), s.Postings(y)
+			looked += leapfrog(p, q)
+			p.Close()
+			q.Close()
+		}
+	})
+}
+
+// leapfrog walks the intersection of two lists as a query does, and returns how many postings it has looked at.
+func leapfrog(p, q query.Postings) (looked int) {
+	for more := p.Next() && q.Next(); more; {
+		for n := 0; more && p.RID() < q.RID(); n++ {
+			looked++
+			if more = p.Next(); more && n == 16 {
+				more = p.SeekGE(q.RID())
+			}
+		}
+		if looked++; more && p.RID() == q.RID() {
+			more = p.Next()
+		}
+		p, q = q, p
+	}
+	return looked
+}
+
+// BenchmarkScan reads the documents of a source in order; an operation is one document.
+func BenchmarkScan(b *testing.B) {
+	c, _ := benchIndexed(b, `{"indexingMode":"none"}`, 20_000)
+	inSource(b, c, func(s *source) {
+		b.ReportAllocs()
+		b.ResetTimer()
+		for n := 0; n < b.N; {
+			it := s.Scan(0)
+			for ; n < b.N && it.Next(); n++ {
+				if it.Document().RID() == 0 {
+					b.Fatal("a document without a rid")
+				}
+			}
+			it.Close()
+		}
+	})
+}
+
+// BenchmarkFetch reads documents by their rids; an operation is one document.
+func BenchmarkFetch(b *testing.B) {
+	const n = 20_000
+	c, _ := benchIndexed(b, `{"indexingMode":"none"}`, n)
+	for name, step := range map[string]int{"ascending": 3, "random": 7919} {
+		b.Run(name, func(b *testing.B) {
+			inSource(b, c, func(s *source) {
+				var rids []uint64
+				for it := s.Scan(0); it.Next() || it.Close() != nil; {
+					rids = append(rids, it.Document().RID())
+				}
+				b.ReportAllocs()
+				b.ResetTimer()
+				for i := range b.N {
+					if _, ok, err := s.Fetch(rids[i*step%n]); !ok || err != nil {
+						b.Fatal(ok, err)
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,255 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query"
+)
+
+// indexDefinition is what a container's definition says about index entries.
+func indexDefinition(spec *ContainerSpec) index.Definition {
+	d := index.Definition{Policy: spec.Indexing, Geometry: spec.Geospatial == Geometry, Vectors: map[string]int{}}
+	for _, p := range spec.ComputedProperties {
+		d.Computed = append(d.Computed, index.Computed{Name: p.Name, Query: p.Query})
+	}
+	if spec.VectorEmbedding != nil {
+		for _, e := range spec.VectorEmbedding.Embeddings {
+			d.Vectors[pathKey(e.Path)] = e.Dimensions
+		}
+	}
+	return d
+}
+
+func newIndexer(spec *ContainerSpec) (*index.Indexer, error) {
+	d := indexDefinition(spec)
+	if len(d.Computed) == 0 {
+		return index.NewIndexer(d, nil)
+	}
+	evaluate, err := query.NewComputed(d.Computed)
+	if err != nil {
+		return nil, err
+	}
+	return index.NewIndexer(d, evaluate)
+}
+
+// compile makes the indexers of the state's record.
+func (st *containerState) compile() error {
+	x, err := newIndexer(&st.spec)
+	if err != nil {
+		return fmt.Errorf("%w: an indexing policy: %v", engine.ErrCorrupt, err)
+	}
+	st.olders = nil
+	for _, raw := range st.rec.IndexedBy {
+		spec, _, err := ParseContainerSpec(raw, false)
+		if err != nil {
+			return fmt.Errorf("%w: an older container record: %v", engine.ErrCorrupt, err)
+		}
+		old, err := newIndexer(&spec)
+		if err != nil {
+			return fmt.Errorf("%w: an older indexing policy: %v", engine.ErrCorrupt, err)
+		}
+		st.olders = append(st.olders, old)
+	}
+	st.terms = x.Beside(st.olders...)
+	return nil
+}
+
+// changeIndex makes next, whose spec has been replaced, index by it. Where that differs from what st did, and there are
+// documents, they are to be indexed anew.
+func (c *Container) changeIndex(ctx context.Context, next, st *containerState) error {
+	if indexDefinition(&next.spec).Equal(indexDefinition(&st.spec)) {
+		return nil
+	}
+	next.rec.IndexRound++
+	next.rec.IndexedBy = nil
+	empty, err := c.isEmpty(ctx, st)
+	if err != nil {
+		return wrap(err)
+	}
+	if !empty {
+		next.rec.IndexedBy = append(slices.Clip(st.rec.IndexedBy), st.rec.Spec)
+	}
+	return wrap(next.compile())
+}
+
+// isEmpty tells whether there is no document at all.
+func (c *Container) isEmpty(ctx context.Context, st *containerState) (empty bool, err error) {
+	empty = true
+	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+		for _, s := range st.ranges {
+			n, err := countKeys(r, slotFamily(s.scope, famItem), 1)
+			if err != nil {
+				return err
+			}
+			empty = empty && n == 0
+		}
+		return nil
+	})
+	return empty, err
+}
+
+// terms are index entries of an item that were made ahead of the transaction that writes them: of a document, by an
+// indexer, as of a moment and in a slot. Their rid is not set.
+type terms struct {
+	by      *index.Indexer
+	ts      int64
+	slot    *slot
+	entries []index.Entry
+}
+
+func makeTerms(by *index.Indexer, ts int64, s *slot, body []byte) *terms {
+	return &terms{by, ts, s, by.EntriesWithin(nil, s.scope, ridLen, body, ts)}
+}
+
+// termsOf returns the index entries of an item that is being written, by the present policy and in the order of their keys.
+// What was made ahead is used, once, where it still fits: the moment is another in one of many writes.
+func (t *tx) termsOf(item *stored) ([]index.Entry, error) {
+	made := item.terms
+	item.terms = nil
+	if made == nil || made.by != t.st.terms || made.ts != item.head.life.TS || made.slot != t.s {
+		made = makeTerms(t.st.terms, item.head.life.TS, t.s, item.body)
+	}
+	setRID(made.entries, item.rid)
+	return made.entries, t.listShape(made.entries, false)
+}
+
+// termsToDelete returns all index entries that an item may have, in the order of their keys: by the present policy, and by
+// those by which documents may still be indexed.
+func (t *tx) termsToDelete(item *stored) ([]index.Entry, error) {
+	all, err := t.termsBy(nil, t.st.terms, item)
+	if len(t.st.olders) == 0 || err != nil {
+		return all, err
+	}
+	for _, old := range t.st.olders {
+		if all, err = t.termsBy(all, old, item); err != nil {
+			return nil, err
+		}
+	}
+	return sortTerms(all), nil
+}
+
+// termsBy appends the index entries that an item has if it was indexed by x.
+func (t *tx) termsBy(dst []index.Entry, x *index.Indexer, item *stored) ([]index.Entry, error) {
+	n := len(dst)
+	dst = x.EntriesWithin(dst, t.s.scope, ridLen, item.body, item.head.life.TS)
+	setRID(dst[n:], item.rid)
+	return dst, t.listShape(dst[n:], true)
+}
+
+// sortTerms orders entries and drops those that are there twice.
+func sortTerms(list []index.Entry) []index.Entry {
+	slices.SortFunc(list, compareTerms)
+	return slices.CompactFunc(list, func(a, b index.Entry) bool { return compareTerms(a, b) == 0 })
+}
+
+func compareTerms(a, b index.Entry) int { return bytes.Compare(a.Key, b.Key) }
+
+// setRID puts a rid into the room that keys have for it.
+func setRID(entries []index.Entry, rid uint64) {
+	for _, e := range entries {
+		binary.BigEndian.PutUint64(e.Key[len(e.Key)-ridLen:], rid)
+	}
+}
+
+// maxShapes is how many shapes of documents a slot keeps records of. Documents of any other shape are told to be
+// different and looked at one by one; so many shapes are as much work to merge.
+const maxShapes = 512
+
+// shapeBook remembers which shapes are known to have a record in a slot. A record is never taken away while documents
+// have index entries, so what is in the book stays true; what is not is looked up.
+type shapeBook struct {
+	mu    sync.RWMutex
+	known map[shapeName]struct{}
+	full  bool // there are maxShapes records; there will be no more
+}
+
+type shapeName = [index.ShapeSize]byte
+
+func (b *shapeBook) look(name shapeName) (known, full bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	_, known = b.known[name]
+	return known, b.full
+}
+
+// learn takes up what a transaction has found, after its commit.
+func (b *shapeBook) learn(names []shapeName, full bool) {
+	if len(names) == 0 && !full {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.known == nil {
+		b.known = make(map[shapeName]struct{})
+	}
+	for _, n := range names {
+		b.known[n] = struct{}{}
+	}
+	b.full = b.full || full
+}
+
+func (b *shapeBook) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.known, b.full = nil, false
+}
+
+func shapeRecordKey(scope, name []byte) []byte {
+	return append(slotPrefix(scope, index.ShapeRecordKey(name)), make([]byte, ridLen)...)
+}
+
+// listShape sees to it that the entry for a document's shape leads somewhere: it makes the record of a shape that has none,
+// and where there are too many puts the entry under the name of those without. For entries that are to be deleted it
+// makes no record.
+func (t *tx) listShape(entries []index.Entry, deleted bool) error {
+	i := index.ShapeOf(entries, scopeLen)
+	if i < 0 {
+		return nil
+	}
+	name := shapeName(index.ShapeName(entries[i], scopeLen))
+	if name == index.Unlisted() {
+		return nil
+	}
+	known, full := t.s.shapes.look(name)
+	if known {
+		return nil
+	}
+	listed, err := isListed(t, t.s.scope, name[:])
+	if err != nil {
+		return err
+	}
+	if !listed && !deleted && !full {
+		n, err := countKeys(t, engine.Prefix(slotPrefix(t.s.scope, index.ShapeRecordKey(nil))), maxShapes)
+		if err != nil {
+			return err
+		}
+		if listed = n < maxShapes; listed {
+			t.setShape(name[:], index.AppendShape(nil, entries, scopeLen))
+		} else {
+			t.full = true
+		}
+	}
+	if listed {
+		t.shapes = append(t.shapes, name)
+		return nil
+	}
+	entries[i].Key = bytes.Clone(entries[i].Key) // others may hold the entry as it was
+	unlisted := index.Unlisted()
+	copy(index.ShapeName(entries[i], scopeLen), unlisted[:])
+	return nil
+}
+
+func isListed(r engine.Reader, scope, name []byte) (bool, error) {
+	_, err := r.Get(shapeRecordKey(scope, name))
+	if isAbsent(err) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,385 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A change of a container's indexing policy is one record: the new spec, and beside it the older ones by which documents
+// may still be indexed. From then on each write makes the entries of the new policy and takes away those of all of them,
+// and a query uses only what all of them index. In the background the reindexer goes over the documents, slot by slot in
+// the order of their rids, and gives each the entries of the new policy. When it has come to the end the older specs go
+// out of the record. Another change on the way adds one more spec and begins anew.
+//
+// It works as the reaper does. It makes the entries of a few documents in a view, outside any lock, and writes them
+// in a short transaction for those documents that have not been written since (same LSN): who was written since has
+// the right entries. It does not wait for the disk; how far it has come is a record of the same transaction, so it is
+// never ahead of the work. What a crash takes back is done again.
+
+const (
+	reindexBatch = 32      // documents a transaction
+	reindexBytes = 1 << 20 // of index entries a transaction, if it has more than one document
+	// splitReindex is from how many bytes on a single document's old entries are deleted in a transaction of their own, since
+	// a transaction is limited. Queries do not miss them: they use only what the present policy has as well.
+	splitReindex = 4 << 20
+
+	allReindexed = math.MaxUint64
+
+	// After a batch the reindexer stands back for a multiple of the time that the batch took while requests are being
+	// served: they keep most of the machine.
+	reindexRest    = 4
+	maxReindexRest = 50 * time.Millisecond
+
+	minReindexRetry = time.Second // after a failure
+	maxReindexRetry = time.Minute
+)
+
+// reindexer is the goroutine that indexes documents anew.
+type reindexer struct {
+	db      *DB
+	life    context.Context
+	end     context.CancelFunc
+	running sync.WaitGroup
+	nudge   chan struct{} // one slot
+	turn    sync.Mutex    // one pass at a time
+}
+
+func (x *reindexer) open(db *DB) {
+	x.db, x.nudge = db, make(chan struct{}, 1)
+	x.life, x.end = context.WithCancel(context.Background())
+	x.running.Go(x.loop)
+	x.wake()
+}
+
+// close stops the loop and every IndexNow, and waits for them.
+func (x *reindexer) close() {
+	x.end()
+	x.running.Wait()
+	x.turn.Lock() // an IndexNow that is under way
+	defer x.turn.Unlock()
+}
+
+func (x *reindexer) wake() {
+	select {
+	case x.nudge <- struct{}{}:
+	default:
+	}
+}
+
+func (x *reindexer) loop() {
+	for {
+		select {
+		case <-x.nudge:
+		case <-x.life.Done():
+			return
+		}
+		for retry := minReindexRetry; ; retry = min(2*retry, maxReindexRetry) {
+			err := x.pass(x.life, x.rest)
+			if err == nil || x.life.Err() != nil {
+				break
+			}
+			if ErrorCode(wrap(err)) != CodeUnavailable {
+				x.db.opts.Logger.Error("indexing documents anew failed; it will be tried again", "error", err)
+			}
+			wait(x.life, retry)
+		}
+	}
+}
+
+// rest makes way for requests after a batch.
+func (x *reindexer) rest(took time.Duration) {
+	if x.db.working.Load() > 0 {
+		wait(x.life, min(took*reindexRest, maxReindexRest))
+	}
+}
+
+// wait waits in real time, whatever clock the data has.
+func wait(ctx context.Context, d time.Duration) {
+	c, stop := ttl.Real{}.After(d)
+	defer stop()
+	select {
+	case <-c:
+	case <-ctx.Done():
+	}
+}
+
+// IndexNow finishes all changes of indexing policies that are under way, without pauses. No answer depends on it, but
+// how fast queries are.
+func (db *DB) IndexNow(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(db.reindexer.life, cancel)()
+	err := db.reindexer.pass(ctx, func(time.Duration) {})
+	if db.reindexer.life.Err() != nil {
+		return wrap(engine.ErrClosed)
+	}
+	return wrap(err)
+}
+
+// pass indexes anew whatever is to be; rest is called after each batch.
+func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
+	x.turn.Lock()
+	defer x.turn.Unlock()
+	x.db.mu.RLock()
+	containers := x.db.cat.containers
+	x.db.mu.RUnlock()
+	var failed []error
+	for _, c := range containers {
+		for {
+			more, err := c.reindex(ctx, rest)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil && ErrorCode(wrap(err)) != CodeOwnerNotFound {
+				failed = append(failed, err)
+			}
+			if !more || err != nil {
+				break
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// IndexProgress tells how far the documents have been indexed by the present policy, from 0 to 100. It is 100 except after
+// a change of the policy.
+func (c *Container) IndexProgress() int {
+	st := c.state.Load()
+	if len(st.olders) == 0 {
+		return 100
+	}
+	done := 0.0
+	for _, s := range st.ranges {
+		at := s.reindexed.Load()
+		if at == allReindexed {
+			done++
+			continue
+		}
+		last := float64(c.db.eng.Horizon(s.scope))
+		done += min(float64(at&(1<<ridLSNBits-1))/max(last, 1), 1)
+	}
+	return min(int(100*done/float64(len(st.ranges))), 99)
+}
+
+// formatReindexed is the record of how far documents have been indexed anew. It counts for one change of the policy.
+//
+//	+-------+-----+
+//	| round | rid |
+//	+-------+-----+
+//	    4      8
+func formatReindexed(round uint32, rid uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, round), rid)
+}
+
+// loadReindexed goes on where the last process has stopped.
+func (st *containerState) loadReindexed(r engine.Reader, s *slot) error {
+	v, err := r.Get(indexedKey(s.scope))
+	if isAbsent(err) {
+		return nil
+	}
+	if err == nil && len(v) == 12 && binary.BigEndian.Uint32(v) == st.rec.IndexRound {
+		s.reindexed.Store(binary.BigEndian.Uint64(v[4:]))
+	}
+	return err
+}
+
+// reindex indexes the documents of a container by its policy and takes the older ones out of its record. more tells
+// that the policy has changed meanwhile.
+func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more bool, err error) {
+	st := c.state.Load()
+	if len(st.olders) == 0 || st.dropped {
+		return false, nil
+	}
+	for _, s := range st.ranges {
+		for s.reindexed.Load() != allReindexed {
+			began := ttl.Real{}.Now()
+			same, err := c.reindexSome(ctx, st, s)
+			if !same || err != nil {
+				return !same, err
+			}
+			rest(ttl.Real{}.Now().Sub(began))
+		}
+		if err := c.db.settle(ctx, s.scope); err != nil {
+			return false, err
+		}
+	}
+	return c.endReindex(ctx, st)
+}
+
+// endReindex drops the older specs of a container that has been indexed by the present one.
+func (c *Container) endReindex(ctx context.Context, st *containerState) (more bool, err error) {
+	c.db.ddl.Lock()
+	defer c.db.ddl.Unlock()
+	err = c.change(func(now containerState, _ int64) (containerState, error) {
+		if more = now.terms != st.terms; more {
+			return now, nil
+		}
+		now.rec.IndexedBy = nil
+		if err := now.compile(); err != nil {
+			return now, err
+		}
+		return now, c.db.changeCatalog(ctx, func(t engine.Txn) error {
+			return setRecord(t, containerKey(c.d.rec.Num, c.name), now.rec)
+		})
+	})
+	return more, err
+}
+
+// reindexed is a document whose index entries have been made anew, as of one version.
+type reindexed struct {
+	rid, lsn uint64
+	after    []index.Entry   // by the present policy
+	before   [][]index.Entry // by each of the older ones
+	size     int             // of all of them, in bytes
+}
+
+// reindexSome indexes a few documents of a slot anew. same is false where the policy is not st's any more.
+func (c *Container) reindexSome(ctx context.Context, st *containerState, s *slot) (same bool, err error) {
+	if st.terms.Policy().Mode == index.None {
+		return c.reindexTxn(ctx, st, s, allReindexed, func(t *tx) error {
+			t.wipeTerms()
+			return nil
+		})
+	}
+	at := s.reindexed.Load()
+	found, next, err := c.remake(ctx, st, s, at)
+	if err != nil {
+		return true, err
+	}
+	if len(found) == 1 && found[0].size > splitReindex {
+		same, err = c.reindexTxn(ctx, st, s, at, func(t *tx) error { return t.reindex(found[0], false) })
+		if !same || err != nil {
+			return same, err
+		}
+		found[0].before = nil
+	}
+	return c.reindexTxn(ctx, st, s, next, func(t *tx) error {
+		for _, d := range found {
+			if err := t.reindex(d, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// remake makes the index entries of a few documents behind a rid, and returns the rid to go on from.
+func (c *Container) remake(ctx context.Context, st *containerState, s *slot, at uint64) (found []reindexed, next uint64, err error) {
+	next = allReindexed
+	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+		rg := slotFamily(s.scope, famItem)
+		rg.Start = appendSlotKey(nil, s.scope, famItem, at+1)
+		it := r.Scan(rg, false)
+		for size := 0; it.Next(); {
+			if n := len(found); n == reindexBatch || size > reindexBytes {
+				next = found[n-1].rid
+				break
+			}
+			d, err := st.remakeOne(s, it.Key(), it.Value())
+			if err != nil {
+				it.Close()
+				return err
+			}
+			found = append(found, d)
+			size += d.size
+		}
+		return it.Close()
+	})
+	return found, next, err
+}
+
+func (st *containerState) remakeOne(s *slot, key, value []byte) (reindexed, error) {
+	rid, ok := slotKeyNumber(key)
+	head, body, err := decodeItem(value)
+	if !ok || err != nil {
+		return reindexed{}, errors.Join(engine.ErrCorrupt, err)
+	}
+	d := reindexed{rid: rid, lsn: head.lsn}
+	entries := func(x *index.Indexer) []index.Entry {
+		list := makeTerms(x, head.life.TS, s, body).entries
+		setRID(list, rid)
+		for _, e := range list {
+			d.size += len(e.Key) + len(e.Value)
+		}
+		return list
+	}
+	d.after = entries(st.terms)
+	for _, old := range st.olders {
+		d.before = append(d.before, entries(old))
+	}
+	return d, nil
+}
+
+// reindexTxn runs fn as a transaction of the reindexer and notes that all up to next has been done.
+func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *slot, next uint64, fn func(*tx) error) (same bool, err error) {
+	now, _, err := c.enter()
+	if err != nil {
+		return true, err
+	}
+	defer c.gate.RUnlock()
+	if now.terms != st.terms {
+		return false, nil
+	}
+	var t tx
+	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
+		t.begin(txn, c, now, s)
+		if err := fn(&t); err != nil {
+			return err
+		}
+		t.setReindexed(next)
+		t.Relax()
+		return nil
+	})
+	if err != nil {
+		return true, err
+	}
+	t.committed()
+	s.reindexed.Store(next)
+	return true, nil
+}
+
+// reindex gives an item that has not been written since it was looked at the entries of the present policy, and takes
+// away those that only older ones have. Without sets it does the latter only.
+func (t *tx) reindex(d reindexed, sets bool) error {
+	v, err := t.Get(t.itemKey(d.rid))
+	if isAbsent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if head, _, err := decodeItem(v); err != nil || head.lsn != d.lsn {
+		return err
+	}
+	after := slices.Clone(d.after)
+	if err := t.listShape(after, !sets); err != nil {
+		return err
+	}
+	var before []index.Entry
+	for _, old := range d.before {
+		n := len(before)
+		before = append(before, old...)
+		if err := t.listShape(before[n:], true); err != nil {
+			return err
+		}
+	}
+	before = sortTerms(before)
+	if !sets {
+		before = slices.DeleteFunc(before, func(e index.Entry) bool {
+			_, found := slices.BinarySearchFunc(after, e, compareTerms)
+			return found
+		})
+		after = nil
+	}
+	t.diffTerms(before, after, false)
+	return nil
+}

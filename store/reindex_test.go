@@ -1,0 +1,255 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
+)
+
+// Policies change while writers write, the reindexer and IndexNow run, and the store is closed or crashes. At every moment
+// a query may rely on what its source says that it can rely on, and in the end all is as if it had always been so.
+func TestReindexUnderWrites(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			policies := indexPolicies()
+			g := newIndexRig(t, seed, 2, false, policies[0])
+			for range 300 {
+				g.step(g.r, 0, 400)
+			}
+			for round := range 6 {
+				var writers sync.WaitGroup
+				for w := range 3 {
+					writers.Go(func() {
+						r := rand.New(rand.NewPCG(seed, uint64(100*round+w)))
+						for range 120 {
+							g.step(r, 130*w, 130*w+130)
+						}
+					})
+				}
+				for range 1 + g.r.IntN(2) {
+					g.replace(pick(g.r, policies...))
+					g.verifyMoment()
+				}
+				if g.r.IntN(2) == 0 {
+					if err := g.db.IndexNow(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+				writers.Wait()
+				g.verifyMoment()
+				g.check()
+				if crash := g.r.IntN(2) == 0; round%2 == 1 {
+					g.reopen(crash)
+					g.check()
+				}
+			}
+			if err := g.db.IndexNow(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if n := g.c.IndexProgress(); n != 100 || len(g.c.state.Load().rec.IndexedBy) != 0 {
+				t.Errorf("%d %% after the end", n)
+			}
+			g.check()
+			for _, scope := range g.scopes() {
+				g.compareSources(scope)
+			}
+			if err := g.db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// verifyMoment verifies what the sources say at some moment, whatever goes on.
+func (g *indexRig) verifyMoment() {
+	g.t.Helper()
+	err := g.c.withSources(context.Background(), Scope{}, func(_ span, sources []*source) error {
+		for _, s := range sources {
+			g.verifySource(s)
+		}
+		return nil
+	})
+	if err != nil {
+		g.t.Error(err)
+	}
+}
+
+// The progress rises from 0 to 100, and a change that changes no entries starts nothing.
+func TestIndexProgress(t *testing.T) {
+	g := newIndexRig(t, 1, 1, false, `{}`)
+	defer g.db.Close()
+	g.replace(`{"includedPaths":[{"path":"/a/?"}],"excludedPaths":[{"path":"/*"}]}`)
+	if n := g.c.IndexProgress(); n != 100 {
+		t.Errorf("an empty container is at %d %%", n)
+	}
+	for i := range 200 {
+		if _, _, err := g.c.Create(t.Context(), PartitionKey{}, randomDocument(g.r, i), WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.spec.DefaultTTL = 1000
+	g.replace(`{"includedPaths":[{"path":"/a/?"}],"excludedPaths":[{"path":"/*"}]}`)
+	if n := g.c.IndexProgress(); n != 100 {
+		t.Errorf("a change of something else leads to %d %%", n)
+	}
+	g.db.reindexer.turn.Lock() // nobody indexes meanwhile
+	g.replace(`{}`)
+	last := g.c.IndexProgress()
+	if last != 0 {
+		t.Errorf("it begins at %d %%", last)
+	}
+	st := g.c.state.Load()
+	for s := st.ranges[0]; s.reindexed.Load() != allReindexed; {
+		if same, err := g.c.reindexSome(t.Context(), st, s); !same || err != nil {
+			t.Fatal(same, err)
+		}
+		n := g.c.IndexProgress()
+		if n < last || n > 99 {
+			t.Errorf("%d %% after %d %%", n, last)
+		}
+		last = n
+		g.check()
+	}
+	g.db.reindexer.turn.Unlock()
+	if last < 90 {
+		t.Errorf("%d %% before the end", last)
+	}
+	for g.c.IndexProgress() != 100 { // the loop, which has been woken, comes to its end by itself
+		runtime.Gosched()
+	}
+	g.check()
+}
+
+// A document with so many entries that old and new ones do not fit into one transaction is indexed anew all the same.
+func TestReindexLargeDocument(t *testing.T) {
+	g := newIndexRig(t, 1, 1, false, `{"excludedPaths":[{"path":"/other/*"}]}`)
+	defer g.db.Close()
+	var b strings.Builder
+	b.WriteString(`{"id":"large","pk":"p","list":[0`)
+	for i := range 70_000 {
+		fmt.Fprintf(&b, ",%d", i)
+	}
+	body := b.String()
+	if _, _, err := g.c.Create(t.Context(), PartitionKey{}, []byte(body+`]}`), WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	g.replace(`{"includedPaths":[{"path":"/other/*"}],"excludedPaths":[{"path":"/*"}]}`)
+	if err := g.db.IndexNow(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.check()
+	g.replace(`{"excludedPaths":[{"path":"/other/*"}]}`)
+	if err := g.db.IndexNow(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.check()
+}
+
+// Documents that are all different use up the records of shapes. Those that come later are told to be different, and
+// nothing is lost; when the index has been taken down and built again there is room again.
+func TestShapesRunOut(t *testing.T) {
+	g := newIndexRig(t, 1, 1, false, `{}`)
+	put := func(i int) {
+		t.Helper()
+		body := fmt.Appendf(nil, `{"id":"%d","pk":"p","a":1,"only%d":2}`, i, i)
+		if i%3 == 0 {
+			body = fmt.Appendf(nil, `{"id":"%d","pk":"p","only%d":2}`, i, i)
+		}
+		if _, _, err := g.c.Upsert(t.Context(), PartitionKey{}, body, WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range maxShapes + 60 {
+		put(i)
+	}
+	g.check()
+	g.compareSources(Scope{})
+	for i := 0; i < maxShapes; i += 7 {
+		if _, err := g.c.Delete(t.Context(), NewPartitionKey(doc.StringValue("p")), fmt.Sprint(i), WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.reopen(false)
+	for i := range 30 { // some of them anew, in the same shape and, with another number, in one without a record
+		put(i)
+		put(maxShapes + 100 + i)
+	}
+	g.check()
+	g.compareSources(Scope{})
+	if _, full := g.c.state.Load().ranges[0].shapes.look(shapeName{}); !full {
+		t.Error("there is room for more shapes")
+	}
+	g.replace(`{"indexingMode":"none"}`)
+	g.replace(`{"excludedPaths":[{"path":"/*"}],"includedPaths":[{"path":"/a/?"}]}`)
+	if err := g.db.IndexNow(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.check()
+	g.compareSources(Scope{})
+	if err := g.db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Check finds an index entry that is missing, one too many, and a record of a shape that is wrong.
+func TestCheckFindsIndexFaults(t *testing.T) {
+	g := newIndexRig(t, 1, 1, false, `{"compositeIndexes":[[{"path":"/a"},{"path":"/b"}]]}`)
+	defer g.db.Close()
+	if _, _, err := g.c.Create(t.Context(), PartitionKey{}, []byte(`{"id":"1","pk":"p","a":1}`), WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	st := g.c.state.Load()
+	s := st.ranges[0]
+	composite, _ := st.terms.Composites()[0].Prefix(doc.NumberValue(1), doc.Value{})
+	term, _ := st.terms.Term(index.Path{{Name: "a"}}, doc.NumberValue(1))
+	other, _ := st.terms.Term(index.Path{{Name: "a"}}, doc.NumberValue(2))
+	for _, c := range []struct {
+		key    []byte
+		rid    uint64
+		remove bool
+		want   string
+	}{
+		{term, 1, true, "the index entry /a 1 of 0000000000000001 is missing"},
+		{composite, 1, true, "is missing"},
+		{other, 1, false, "the index entry /a 2 of 0000000000000001 belongs to no item"},
+		{term, 7, false, "the index entry /a 1 of 0000000000000007 belongs to no item"},
+		{index.ShapeRecordKey([]byte("0123456789abcdef")), 0, false, "does not fit its name"},
+	} {
+		key := slotPrefix(s.scope, c.key)
+		key = append(key, ridValue(c.rid)...)
+		var old, faults []string
+		change := func(set bool) {
+			_, err := g.db.eng.Update(t.Context(), [][]byte{s.scope}, func(txn engine.Txn) error {
+				if set {
+					txn.Set(key, nil)
+				} else {
+					txn.Delete(key)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(!c.remove)
+		err := g.db.Check(t.Context(), func(err error) bool { faults = append(faults, err.Error()); return true })
+		if err != nil || !strings.Contains(strings.Join(faults, "\n"), c.want) {
+			t.Errorf("%s: %v, faults %q", c.want, err, faults)
+		}
+		change(c.remove)
+		if err := g.db.Check(t.Context(), func(err error) bool { old = append(old, err.Error()); return true }); err != nil || old != nil {
+			t.Errorf("put right: %v, faults %q", err, old)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query"
+)
+
+// view runs fn over one snapshot of the container, with the state that it was made under and its moment. The gate is held
+// until the snapshot exists: a state that lets a query rely on an index, and documents that are not in that index yet, or
+// not any more, must not meet.
+func (c *Container) view(ctx context.Context, fn func(st *containerState, now int64, r engine.Reader) error) error {
+	st, now, err := c.enter()
+	if err != nil {
+		return err
+	}
+	held := true
+	release := func() {
+		if held {
+			held = false
+			c.gate.RUnlock()
+		}
+	}
+	defer release()
+	return c.db.eng.View(ctx, func(r engine.Reader) error {
+		// The first read makes the snapshot.
+		if _, err := r.Get(sweptKey(st.ranges[0].scope)); err != nil && !isAbsent(err) {
+			return err
+		}
+		release()
+		return fn(st, now, r)
+	})
+}
+
+// source shows a query what lies in one slot, as far as it is in the query's scope.
+type source struct {
+	c   *Container
+	st  *containerState
+	s   *slot
+	sp  *span
+	r   engine.Reader
+	now int64
+
+	items   engine.Iterator // of Fetch; nil before the first
+	fetched row
+	key     []byte // scratch
+	scratch []byte
+	err     error // of an iterator that could not say it itself
+}
+
+var (
+	_ query.Source  = (*source)(nil)
+	_ query.Counter = (*source)(nil)
+	_ query.Shapes  = (*source)(nil)
+)
+
+// withSources runs fn with the sources of a scope, one for each partition range in their order, over one snapshot. What fn
+// has seen is durable when withSources returns.
+func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, []*source) error) error {
+	var sp span
+	err := c.view(ctx, func(st *containerState, now int64, r engine.Reader) (err error) {
+		if sp, err = c.scope(st, scope); err != nil {
+			return err
+		}
+		sources := make([]*source, len(sp.ranges))
+		for i, s := range sp.ranges {
+			sources[i] = &source{c: c, st: st, s: s, sp: &sp, r: r, now: now}
+		}
+		err = fn(sp, sources)
+		for _, src := range sources {
+			if cerr := src.close(); err == nil {
+				err = cerr
+			}
+		}
+		return err
+	})
+	for _, s := range sp.ranges {
+		if err == nil {
+			err = c.db.settle(ctx, s.scope)
+		}
+	}
+	return wrap(err)
+}
+
+func (s *source) close() error {
+	if s.items == nil {
+		return s.err
+	}
+	err := s.items.Close()
+	s.items = nil
+	if s.err == nil {
+		s.err = err
+	}
+	return s.err
+}
+
+// Index is what the documents are indexed by.
+func (s *source) Index() *index.Indexer { return s.st.terms }
+
+// Now is the moment at which the query sees the container.
+func (s *source) Now() time.Time { return time.Unix(s.now, 0).UTC() }
+
+// Computed are the container's computed properties.
+func (s *source) Computed() []ComputedProperty { return s.st.spec.ComputedProperties }
+
+// row is a document as a query sees it.
+type row struct {
+	c    *Container
+	rid  uint64
+	head header
+	body []byte
+}
+
+// RID implements query.Document.
+func (r *row) RID() uint64 { return r.rid }
+
+// Body implements query.Document.
+func (r *row) Body() []byte { return r.body }
+
+// System implements query.Document.
+func (r *row) System() doc.System {
+	return Item{c: r.c, rid: r.rid, head: r.head}.system()
+}
+
+// take fills a row with an item that is alive and in the scope; false where it is not. listed tells that the posting of the
+// scope's partition key has led to it.
+func (s *source) take(r *row, rid uint64, value []byte, listed bool) (bool, error) {
+	h, body, err := decodeItem(value)
+	if err != nil {
+		return false, err
+	}
+	if !s.sp.wants(h.epk) || s.st.policy().Expired(h.life, s.now) {
+		return false, nil
+	}
+	if s.sp.prefix != nil && !listed && !s.inPartition(h, body) {
+		return false, nil
+	}
+	if s.st.fenced(h, func() []byte { return s.c.def.Extract(body).appendOrdered(nil) }) {
+		return false, nil
+	}
+	r.c, r.rid, r.head, r.body = s.c, rid, h, body
+	return true, nil
+}
+
+// inPartition tells whether an item has the partition key of the scope, or begins with it: the hash first, which is
+// different for nearly all that do not, then the values.
+func (s *source) inPartition(h header, body []byte) bool {
+	if !bytes.HasPrefix(h.epk, s.sp.epk) {
+		return false
+	}
+	s.scratch = s.scratch[:0]
+	for _, p := range s.c.def.paths()[:s.sp.levels] {
+		v := doc.Get(body, p)
+		if v.Kind() >= doc.Array {
+			v = doc.Value{}
+		}
+		s.scratch = doc.AppendOrdered(s.scratch, v)
+	}
+	return bytes.Equal(s.sp.pk, s.scratch)
+}
+
+// Fetch implements query.Source.
+func (s *source) Fetch(rid uint64) (query.Document, bool, error) {
+	if s.items == nil {
+		s.items = s.r.Scan(slotFamily(s.s.scope, famItem), false)
+	}
+	return s.fetch(s.items, &s.fetched, rid, false)
+}
+
+func (s *source) fetch(items engine.Iterator, r *row, rid uint64, listed bool) (query.Document, bool, error) {
+	s.key = appendSlotKey(s.key[:0], s.s.scope, famItem, rid)
+	if !items.SeekGE(s.key) || !bytes.Equal(items.Key(), s.key) {
+		return nil, false, nil
+	}
+	ok, err := s.take(r, rid, items.Value(), listed)
+	return r, ok, err
+}
+
+// Scan implements query.Source.
+func (s *source) Scan(after uint64) query.Documents {
+	d := &documents{s: s}
+	if after == math.MaxUint64 {
+		return d
+	}
+	rg := slotFamily(s.s.scope, famItem)
+	if s.sp.prefix != nil {
+		d.posting, _ = s.Partition()
+		d.from = after + 1
+	} else {
+		rg.Start = appendSlotKey(nil, s.s.scope, famItem, after+1)
+	}
+	d.items = s.r.Scan(rg, false)
+	return d
+}

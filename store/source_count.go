@@ -1,0 +1,107 @@
+package store
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// maxGhosts is how many entries that may belong to the dead Count looks at one by one.
+const maxGhosts = 10_000
+
+// Count implements query.Counter: the keys of the scope, less those of the dead. Each document has one change feed entry, one
+// point key and one posting of its partition key; whichever there is for the scope is counted.
+func (s *source) Count() (n int64, ok bool) {
+	if len(s.st.fences) > 0 {
+		return 0, false
+	}
+	var rg engine.Range
+	switch {
+	case s.sp.prefix != nil && s.sp.levels < s.c.def.levels() && len(s.sp.ranges) > 1:
+		return 0, false // the posting is shared with other ranges
+	case s.sp.prefix != nil:
+		rg = engine.Prefix(s.sp.prefix)
+	case len(s.sp.min) > 0 || len(s.sp.max) > 0:
+		rg = s.pointRange()
+	default:
+		rg = slotFamily(s.s.scope, famFeed)
+	}
+	dead, ok, err := s.countDead()
+	if err == nil && ok {
+		n, err = countKeys(s.r, rg, math.MaxInt64)
+	}
+	if err != nil {
+		s.err = err
+		return 0, false
+	}
+	return n - dead, ok
+}
+
+// pointRange is the point keys of the part of the slot that lies between the bounds of the scope.
+func (s *source) pointRange() engine.Range {
+	lo, hi := s.s.min, s.s.max
+	if bytes.Compare(lo, s.sp.min) < 0 {
+		lo = s.sp.min
+	}
+	if len(hi) == 0 || len(s.sp.max) > 0 && bytes.Compare(s.sp.max, hi) < 0 {
+		hi = s.sp.max
+	}
+	rg := containerFamily(s.c.cid, famPoint)
+	rg.Start = doc.AppendEscaped(rg.Start, lo)
+	if len(hi) > 0 {
+		rg.End = doc.AppendEscaped(containerFamily(s.c.cid, famPoint).Start, hi)
+	}
+	return rg
+}
+
+// countDead counts the documents of the scope that have expired and are still there; false where they are too many.
+func (s *source) countDead() (dead int64, ok bool, err error) {
+	inherit, due := s.st.policy().Cutoffs(s.now)
+	looked := 0
+	for _, f := range []struct {
+		family byte
+		cutoff int64
+	}{{famWritten, inherit}, {famDeadline, due}} {
+		if f.cutoff == math.MinInt64 {
+			continue
+		}
+		rg := slotFamily(s.s.scope, f.family)
+		rg.End = appendTimeKey(nil, s.s.scope, f.family, f.cutoff+1, 0)
+		it := s.r.Scan(rg, false)
+		for it.Next() && err == nil {
+			if looked++; looked > maxGhosts {
+				return 0, false, it.Close()
+			}
+			var gone bool
+			if gone, err = s.dead(keyRID(it.Key())); gone {
+				dead++
+			}
+		}
+		if cerr := it.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return 0, false, err
+		}
+	}
+	return dead, true, nil
+}
+
+// dead tells whether an item of the scope has expired.
+func (s *source) dead(rid uint64) (bool, error) {
+	if s.items == nil {
+		s.items = s.r.Scan(slotFamily(s.s.scope, famItem), false)
+	}
+	key := appendSlotKey(nil, s.s.scope, famItem, rid)
+	if !s.items.SeekGE(key) || !bytes.Equal(s.items.Key(), key) {
+		return false, nil
+	}
+	h, body, err := decodeItem(s.items.Value())
+	if err != nil {
+		return false, err
+	}
+	in := s.sp.wants(h.epk) && (s.sp.prefix == nil || s.inPartition(h, body))
+	return in && s.st.policy().Expired(h.life, s.now), nil
+}

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"encoding/binary"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/query"
+)
+
+// documents walks the documents of a scope: a slot's, or those that a partition's posting names.
+type documents struct {
+	s       *source
+	items   engine.Iterator
+	posting query.Postings // nil for a whole slot
+	from    uint64         // where the posting is to begin; 0: it has begun
+	row     row
+	err     error
+}
+
+// Next implements query.Documents.
+func (d *documents) Next() bool {
+	if d.items == nil || d.err != nil {
+		return false
+	}
+	if d.posting != nil {
+		return d.nextPosted()
+	}
+	for d.items.Next() {
+		rid, ok := slotKeyNumber(d.items.Key())
+		if !ok {
+			d.err = engine.ErrCorrupt
+			return false
+		}
+		if ok, d.err = d.s.take(&d.row, rid, d.items.Value(), false); ok || d.err != nil {
+			return ok
+		}
+	}
+	return false
+}
+
+func (d *documents) nextPosted() bool {
+	more := false
+	if d.from > 0 {
+		more = d.posting.SeekGE(d.from)
+		d.from = 0
+	} else {
+		more = d.posting.Next()
+	}
+	for ; more; more = d.posting.Next() {
+		var ok bool
+		if _, ok, d.err = d.s.fetch(d.items, &d.row, d.posting.RID(), true); ok || d.err != nil {
+			return ok
+		}
+	}
+	return false
+}
+
+// Document implements query.Documents.
+func (d *documents) Document() query.Document { return &d.row }
+
+// Err implements query.Documents.
+func (d *documents) Err() error { return d.err }
+
+// Close implements query.Documents.
+func (d *documents) Close() error {
+	if d.items != nil {
+		if err := d.items.Close(); d.err == nil {
+			d.err = err
+		}
+		d.items = nil
+	}
+	if d.posting != nil {
+		if err := d.posting.Close(); d.err == nil {
+			d.err = err
+		}
+		d.posting = nil
+	}
+	return d.err
+}
+
+// Partition implements query.Source.
+func (s *source) Partition() (query.Postings, bool) {
+	if s.sp.prefix == nil {
+		return nil, false
+	}
+	return newPostings(s.r, append(make([]byte, 0, len(s.sp.prefix)+ridLen), s.sp.prefix...)), true
+}
+
+// Postings implements query.Source.
+func (s *source) Postings(prefix []byte) query.Postings {
+	return newPostings(s.r, slotPrefix(s.s.scope, prefix))
+}
+
+// postings walks the rids behind one prefix.
+type postings struct {
+	it     engine.Iterator
+	prefix []byte // with room for a rid
+	rid    uint64
+	on     bool // it stands on rid
+}
+
+func newPostings(r engine.Reader, prefix []byte) *postings {
+	return &postings{it: r.Scan(engine.Prefix(prefix), false), prefix: prefix}
+}
+
+// Next implements query.Postings.
+func (p *postings) Next() bool { return p.stand(p.it.Next()) }
+
+// SeekGE implements query.Postings.
+func (p *postings) SeekGE(rid uint64) bool {
+	if p.on && p.rid >= rid {
+		return true
+	}
+	return p.stand(p.it.SeekGE(binary.BigEndian.AppendUint64(p.prefix, rid)))
+}
+
+func (p *postings) stand(found bool) bool {
+	if p.on = found; found {
+		p.rid = keyRID(p.it.Key())
+	}
+	return found
+}
+
+// RID implements query.Postings.
+func (p *postings) RID() uint64 { return p.rid }
+
+// Close implements query.Postings.
+func (p *postings) Close() error { return p.it.Close() }
+
+// Terms implements query.Source.
+func (s *source) Terms(lo, hi []byte, reverse bool) query.Terms {
+	rg := engine.Range{Start: slotPrefix(s.s.scope, lo)}
+	if hi == nil {
+		rg.End = slotFamily(s.s.scope, famComposite).End
+	} else {
+		rg.End = slotPrefix(s.s.scope, hi)
+	}
+	return &termWalk{s.r.Scan(rg, reverse)}
+}
+
+// termWalk walks index entries.
+type termWalk struct{ it engine.Iterator }
+
+// Next implements query.Terms.
+func (t *termWalk) Next() bool { return t.it.Next() }
+
+// Key implements query.Terms.
+func (t *termWalk) Key() []byte {
+	k := t.it.Key()
+	return k[scopeLen : len(k)-ridLen]
+}
+
+// Value implements query.Terms.
+func (t *termWalk) Value() []byte { return t.it.Value() }
+
+// RID implements query.Terms.
+func (t *termWalk) RID() uint64 { return keyRID(t.it.Key()) }
+
+// Close implements query.Terms.
+func (t *termWalk) Close() error { return t.it.Close() }

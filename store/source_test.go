@@ -1,0 +1,445 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// indexRig is a store with one container, whose documents are random.
+type indexRig struct {
+	t     testing.TB
+	fs    *vfs.MemFS
+	clock *ttl.Virtual
+	db    *DB
+	d     *Database
+	c     *Container
+	spec  ContainerSpec
+	r     *rand.Rand
+}
+
+// indexPolicies are policies of very different reach.
+func indexPolicies() []string {
+	return []string{
+		`{}`,
+		`{"includedPaths":[{"path":"/a/?"},{"path":"/o/*"},{"path":"/list/[]/?"}],"excludedPaths":[{"path":"/*"}]}`,
+		`{"excludedPaths":[{"path":"/o/*"},{"path":"/s/?"}],"compositeIndexes":[[{"path":"/a"},{"path":"/s","order":"descending"}],[{"path":"/n"},{"path":"/_ts"}]]}`,
+		`{"compositeIndexes":[[{"path":"/a"},{"path":"/s","order":"descending"}],[{"path":"/s"},{"path":"/o/x"}]],"fullTextIndexes":[{"path":"/s"}],
+		  "vectorIndexes":[{"path":"/list","type":"flat"}],"spatialIndexes":[{"path":"/o/*","types":["Point"]}]}`,
+		`{"indexingMode":"none"}`,
+	}
+}
+
+func newIndexRig(t testing.TB, seed uint64, ranges int, hierarchical bool, policy string) *indexRig {
+	t.Helper()
+	g := &indexRig{t: t, fs: vfs.NewCrashableMem(), clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), r: rand.New(rand.NewPCG(seed, 1))}
+	g.open(ranges)
+	g.spec = ContainerSpec{ID: "c", PartitionKey: PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: KindHash, Version: 1 + int(seed%2)}}
+	if hierarchical {
+		g.spec.PartitionKey = PartitionKeyDefinition{Paths: []string{"/pk", "/sub"}, Kind: KindMultiHash, Version: 2}
+	}
+	g.spec.VectorEmbedding = &VectorEmbeddingPolicy{Embeddings: []VectorEmbedding{{Path: "/list", DataType: "float32", DistanceFunction: "cosine", Dimensions: 2}}}
+	g.spec.FullText = &FullTextPolicy{DefaultLanguage: "en-US", Paths: []FullTextPath{{Path: "/s"}}}
+	g.setPolicy(policy)
+	d, err := g.db.CreateDatabase(t.Context(), "d", Throughput{})
+	if err == nil {
+		g.d = d
+		g.c, err = d.CreateContainer(t.Context(), g.spec, Throughput{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// setPolicy changes the spec. TTL is on wherever it may be.
+func (g *indexRig) setPolicy(policy string) {
+	p, err := index.Parse([]byte(policy))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.spec.Indexing, g.spec.DefaultTTL = p, ttl.Never
+	if p.Mode == index.None {
+		g.spec.DefaultTTL = ttl.Absent
+	}
+}
+
+func (g *indexRig) replace(policy string) {
+	g.t.Helper()
+	g.setPolicy(policy)
+	if _, err := g.d.ReplaceContainer(context.Background(), "c", g.spec, WriteOptions{}); err != nil {
+		g.t.Error(err)
+	}
+}
+
+func (g *indexRig) open(ranges int) {
+	g.t.Helper()
+	e, err := pebble.Open(context.Background(), pebble.Options{Dir: "data", FS: g.fs, Strict: true})
+	if err == nil {
+		g.db, err = Open(context.Background(), e, Options{Clock: g.clock, ManualReaper: true, Ranges: ranges})
+	}
+	if err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// reopen opens the store again, on what a crash has left of the disk where crash is set.
+func (g *indexRig) reopen(crash bool) {
+	g.t.Helper()
+	if crash {
+		fs := g.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[g.r.IntN(3)], RNG: g.r})
+		defer func(db *DB) {
+			if err := db.Close(); err != nil {
+				g.t.Error(err)
+			}
+		}(g.db)
+		g.fs = fs
+	} else if err := g.db.Close(); err != nil {
+		g.t.Fatal(err)
+	}
+	g.open(0)
+	var err error
+	if g.d, err = g.db.Database("d"); err == nil {
+		g.c, err = g.d.Container("c")
+	}
+	if err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *indexRig) check() {
+	g.t.Helper()
+	if err := g.db.Check(context.Background(), func(err error) bool { g.t.Error(err); return true }); err != nil {
+		g.t.Error(err)
+	}
+}
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+// document is a random document with the id and partition of that number.
+func randomDocument(r *rand.Rand, n int) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"id":"%d","pk":"p%d","sub":"s%d"`, n, n%4, n%3)
+	value := func() string {
+		return pick(r, "null", "true", "1", "2", "2.5", "-3", `"x"`, `"xy"`, `"red bikes"`, `"`+strings.Repeat("long", 33)+`"`, `"`+strings.Repeat("long", 32)+`"`,
+			"[]", "[1]", `[1,1,"x"]`, `[0.5,2]`, "{}", `{"x":1}`, `{"x":"x","y":[{"x":2}]}`, `{"type":"Point","coordinates":[4.9,52.4]}`)
+	}
+	for _, name := range []string{"a", "n", "s", "o", "list"} {
+		if r.IntN(3) > 0 {
+			fmt.Fprintf(&b, `,%q:%s`, name, value())
+		}
+	}
+	if r.IntN(5) == 0 {
+		fmt.Fprintf(&b, `,"ttl":%d`, 1+r.IntN(20))
+	}
+	return []byte(b.String() + "}")
+}
+
+// step does one random thing to the container.
+func (g *indexRig) step(r *rand.Rand, from, to int) {
+	n := from + r.IntN(to-from)
+	body := randomDocument(r, n)
+	var err error
+	switch r.IntN(10) {
+	case 0, 1:
+		_, err = g.c.Delete(context.Background(), g.c.def.Extract(body), fmt.Sprint(n), WriteOptions{})
+	default:
+		_, _, err = g.c.Upsert(context.Background(), PartitionKey{}, body, WriteOptions{})
+	}
+	if err != nil && ErrorCode(err) != CodeNotFound {
+		g.t.Error(err)
+	}
+}
+
+// scopes are all kinds of scopes that there are.
+func (g *indexRig) scopes() []Scope {
+	list := []Scope{{}, {MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1", MaxEPK: "FF"}, {Range: "0"}}
+	if g.spec.PartitionKey.Kind == KindMultiHash {
+		return append(list, Scope{Partition: NewPartitionKey(doc.StringValue("p1"))},
+			Scope{Partition: NewPartitionKey(doc.StringValue("p1"), doc.StringValue("s2"))})
+	}
+	return append(list, Scope{Partition: NewPartitionKey(doc.StringValue("p1"))})
+}
+
+// A query's sources show the documents that a list shows, and what they say of indexes is what the documents say.
+func TestSourcesAgree(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			policies := indexPolicies()
+			g := newIndexRig(t, seed, 1+int(seed%3), seed%4 == 3, policies[seed%uint64(len(policies))])
+			for i := range 250 {
+				g.step(g.r, 0, 60)
+				if i%50 == 49 {
+					g.clock.Advance(time.Duration(g.r.IntN(8)) * time.Second)
+				}
+				if i == 150 {
+					if _, err := g.c.DeletePartition(t.Context(), g.c.def.Extract([]byte(`{"pk":"p2","sub":"s0"}`))); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			for _, scope := range g.scopes() {
+				g.compareSources(scope)
+			}
+			if _, err := g.db.SweepNow(t.Context()); err != nil {
+				t.Error(err)
+			}
+			for _, scope := range g.scopes() {
+				g.compareSources(scope)
+			}
+			g.check()
+			if err := g.db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// compareSources compares the sources of a scope with a list of it. Nobody writes meanwhile.
+func (g *indexRig) compareSources(scope Scope) {
+	g.t.Helper()
+	page, _, err := g.c.List(context.Background(), ListOptions{Scope: scope, MaxItems: -1})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	var seen []uint64
+	var counted int64
+	exact := true
+	err = g.c.withSources(context.Background(), scope, func(_ span, sources []*source) error {
+		for _, s := range sources {
+			live := g.verifySource(s)
+			for _, r := range live {
+				seen = append(seen, r.rid)
+			}
+			n, ok := s.Count()
+			counted, exact = counted+n, exact && ok
+		}
+		return nil
+	})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	var want []uint64
+	for _, it := range page.Items {
+		want = append(want, it.rid)
+	}
+	if !slices.Equal(seen, want) {
+		g.t.Errorf("scope %+v: the sources show %x, a list %x", scope, seen, want)
+	}
+	if exact && counted != int64(len(want)) {
+		g.t.Errorf("scope %+v: %d counted, %d there", scope, counted, len(want))
+	}
+}
+
+// verifySource compares all that a source says of indexes with what its documents say, and returns the documents.
+func (g *indexRig) verifySource(s *source) (live []row) {
+	g.t.Helper()
+	it := s.Scan(0)
+	for it.Next() {
+		d := it.Document()
+		live = append(live, row{rid: d.RID(), body: bytes.Clone(d.Body()), head: header{life: ttl.Life{TS: d.System().TS}}})
+	}
+	if err := it.Close(); err != nil {
+		g.t.Error(err)
+	}
+	if n := len(live); n > 2 {
+		again := s.Scan(live[n/2].rid)
+		if !again.Next() || again.Document().RID() != live[n/2+1].rid {
+			g.t.Errorf("a scan behind %x begins elsewhere", live[n/2].rid)
+		}
+		again.Close()
+	}
+	at := func(name string, more ...string) index.Path {
+		p := index.Path{{Name: name}}
+		for _, m := range more {
+			p = p.Property(m)
+		}
+		return p
+	}
+	for _, p := range []index.Path{at("id"), at("a"), at("n"), at("s"), at("o"), at("o", "x"), at("list"), at("list").Element(),
+		at("o", "y").Element().Property("x"), at("missing")} {
+		if s.Index().RangeIndexed(p) {
+			g.verifyTerms(s, p, live)
+		}
+	}
+	for _, c := range s.Index().Composites() {
+		if c.Ready {
+			lo, hi, _ := c.Interval()
+			var want []string
+			for _, d := range live {
+				values := make([]doc.Value, len(c.Keys))
+				for i, k := range c.Keys {
+					if values[i] = doc.Get(d.body, k.Path); k.Path.String() == "/_ts" {
+						values[i] = doc.NumberValue(float64(d.head.life.TS))
+					}
+				}
+				key, _ := c.Prefix(values...)
+				want = append(want, entryText(key, d.rid))
+			}
+			g.verifyWalk(s, lo, hi, want)
+		}
+	}
+	return live
+}
+
+func entryText(key []byte, rid uint64) string { return fmt.Sprintf("%x of %016x", key, rid) }
+
+// verifyTerms compares the terms of a path, the postings of each, and the documents that lack it.
+func (g *indexRig) verifyTerms(s *source, p index.Path, live []row) {
+	g.t.Helper()
+	var want []string
+	byKey := map[string][]uint64{}
+	var lacking []uint64
+	for _, d := range live {
+		values := valuesAt(doc.Of(d.body), p)
+		if len(values) == 0 {
+			lacking = append(lacking, d.rid)
+		}
+		keys := map[string]bool{}
+		for _, v := range values {
+			key, _ := s.Index().Term(p, v)
+			keys[string(key)] = true
+		}
+		for key := range keys {
+			want = append(want, entryText([]byte(key), d.rid))
+			byKey[key] = append(byKey[key], d.rid)
+		}
+	}
+	lo, hi := s.Index().PathRange(p)
+	g.verifyWalk(s, lo, hi, want)
+	for key, rids := range byKey {
+		g.verifyPostings(s, p.String(), func() postingsIter { return s.Postings([]byte(key)) }, rids, true)
+	}
+	if slices.ContainsFunc(p, func(s index.Segment) bool { return s.Element }) {
+		return
+	}
+	lack := func(from uint64, reverse bool) postingsIter {
+		it, ok := s.Lacking(p, from, reverse)
+		if !ok {
+			g.t.Fatal("the source does not know what lacks a path")
+		}
+		return it
+	}
+	g.verifyPostings(s, "without "+p.String(), func() postingsIter { return lack(0, false) }, lacking, false)
+	back := g.liveOf(s, lack(math.MaxUint64, true))
+	slices.Reverse(back)
+	for _, rid := range lacking {
+		if !slices.Contains(back, rid) {
+			g.t.Errorf("%x lacks %s and is not met backwards in %x", rid, p, back)
+		}
+	}
+	if !slices.IsSorted(back) {
+		g.t.Errorf("documents without %s come backwards as %x", p, back)
+	}
+	if n := len(lacking); n > 0 {
+		if it := lack(lacking[n/2], true); !it.Next() || it.RID() != lacking[n/2] && slices.Contains(back, lacking[n/2]) && it.RID() > lacking[n/2] {
+			g.t.Errorf("a walk back from %x begins elsewhere", lacking[n/2])
+		}
+	}
+}
+
+type postingsIter interface {
+	Next() bool
+	SeekGE(uint64) bool
+	RID() uint64
+	Close() error
+}
+
+// liveOf drains postings and returns those of live documents.
+func (g *indexRig) liveOf(s *source, it postingsIter) (rids []uint64) {
+	for it.Next() {
+		_, ok, err := s.Fetch(it.RID())
+		if err != nil {
+			g.t.Error(err)
+		}
+		if ok {
+			rids = append(rids, it.RID())
+		}
+	}
+	if err := it.Close(); err != nil {
+		g.t.Error(err)
+	}
+	return rids
+}
+
+// verifyPostings compares postings with the rids that they must lead to, by steps and by seeks. Postings that are not exact
+// may lead to others.
+func (g *indexRig) verifyPostings(s *source, name string, open func() postingsIter, want []uint64, exact bool) {
+	g.t.Helper()
+	all := g.liveOf(s, open())
+	got := slices.DeleteFunc(slices.Clone(all), func(rid uint64) bool { return !exact && !slices.Contains(want, rid) })
+	if !slices.Equal(got, want) || !slices.IsSorted(all) {
+		g.t.Errorf("postings of %s: %x, should be %x", name, all, want)
+	}
+	it := open()
+	defer it.Close()
+	for i := 0; i < len(want); i += 3 {
+		if !it.SeekGE(want[i]) || it.RID() != want[i] {
+			g.t.Errorf("postings of %s: no seek to %x", name, want[i])
+		}
+	}
+	if len(want) > 0 && (!it.SeekGE(want[0]) || it.RID() < want[0]) {
+		g.t.Errorf("postings of %s went back", name)
+	}
+	if it.SeekGE(math.MaxUint64) || it.Next() {
+		g.t.Errorf("postings of %s have no end", name)
+	}
+}
+
+// verifyWalk compares the entries of an interval, as far as their documents are alive, with those that must be there,
+// and the walk forwards with the walk backwards.
+func (g *indexRig) verifyWalk(s *source, lo, hi []byte, want []string) {
+	g.t.Helper()
+	var walks [2][]string
+	for i, reverse := range []bool{false, true} {
+		it := s.Terms(lo, hi, reverse)
+		for it.Next() {
+			key, rid := bytes.Clone(it.Key()), it.RID()
+			_, ok, err := s.Fetch(rid)
+			if err != nil {
+				g.t.Error(err)
+			}
+			if ok {
+				walks[i] = append(walks[i], entryText(key, rid))
+			}
+		}
+		if err := it.Close(); err != nil {
+			g.t.Error(err)
+		}
+	}
+	slices.Sort(want)
+	slices.Reverse(walks[1])
+	if !slices.Equal(walks[0], want) || !slices.Equal(walks[1], want) {
+		g.t.Errorf("entries from %s:\n%s\nbackwards:\n%s\nshould be:\n%s", index.FormatKey(lo), strings.Join(walks[0], "\n"), strings.Join(walks[1], "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// valuesAt lists the values at a path, without an index.
+func valuesAt(v doc.Value, p index.Path) (found []doc.Value) {
+	switch {
+	case v.Kind() == doc.Undefined:
+	case len(p) == 0:
+		return []doc.Value{v}
+	case !p[0].Element:
+		return valuesAt(v.Member(p[0].Name), p[1:])
+	case v.Kind() == doc.Array:
+		v.Each(func(_ string, elem doc.Value) bool {
+			found = append(found, valuesAt(elem, p[1:])...)
+			return true
+		})
+	}
+	return found
+}
