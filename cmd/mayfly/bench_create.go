@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	raw "github.com/cockroachdb/pebble/v2"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// measureCreates compares durable creates with durable batches of the same keys and bytes on the bare library.
+func (b *bench) measureCreates(ctx context.Context) (err error) {
+	b.report.begin("create", "durable creates; against durable batches of the same keys and bytes by as many goroutines", "raw batches")
+	var keys float64
+	for _, kind := range []struct {
+		writers, ranges int
+		limit           *budget
+	}{
+		{1, 1, ratioAtLeast(0.75)},
+		{16, 1, ratioAtLeast(0.65)},
+		{64, 1, ratioAtLeast(0.6)},
+		{64, 4, ratioAtLeast(0.7)},
+	} {
+		if keys, err = b.measureCreate(ctx, kind.writers, kind.ranges, kind.limit); err != nil {
+			return err
+		}
+	}
+	b.report.note("a create writes %.1f keys", keys)
+	return nil
+}
+
+// measureCreate also tells how many keys a create writes.
+func (b *bench) measureCreate(ctx context.Context, writers, ranges int, limit *budget) (keys float64, err error) {
+	dir, bareDir := b.path("create"), b.path("create-raw")
+	defer drop(dir, bareDir)
+	so := store.Options{Ranges: ranges}
+	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}, store: so})
+	if err != nil {
+		return 0, err
+	}
+	defer closing(db, &err)
+	bare, err := newRaw(ctx, bareDir)
+	if err != nil {
+		return 0, err
+	}
+	defer closing(bare, &err)
+
+	// What a store writes for a document is found out by a twin in memory, so that the one that is measured has
+	// nothing else to do.
+	var rec *recorder
+	twin, copied, err := b.open(ctx, opening{
+		engine: pebble.Options{Memory: true}, store: so,
+		wrap: func(e *pebble.Engine) engine.Engine {
+			rec = &recorder{Engine: e}
+			return rec
+		},
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer closing(twin, &err)
+	rec.take()
+
+	p := &creating{b: b, writers: writers, size: 8 * writers, store: c, bare: bare, twin: copied, rec: rec}
+	d, err := b.fight(ctx, fmt.Sprintf("creating: %d writers", writers),
+		func() (int, time.Duration, error) { return p.ours(ctx) },
+		func() (int, time.Duration, error) { return p.theirs(ctx) })
+	if err != nil {
+		return 0, err
+	}
+	name := fmt.Sprintf("%d writers", writers)
+	if writers == 1 {
+		name = "1 writer"
+	}
+	if ranges > 1 {
+		name += fmt.Sprintf(", %d ranges", ranges)
+	}
+	b.report.add(d.rate(name, limit))
+	return float64(keysOf(p.txns)) / float64(len(p.txns)), nil
+}
+
+// creating is one comparison of creates under way.
+type creating struct {
+	b           *bench
+	writers     int
+	store, twin *store.Container
+	bare        *raw.DB
+	rec         *recorder
+
+	next int      // the first document that is not there yet
+	size int      // documents of the next slice
+	txns [][]byte // what the last slice wrote
+}
+
+// ours creates documents that were made before, and chooses the size of the next slice by how long that took.
+func (p *creating) ours(ctx context.Context) (int, time.Duration, error) {
+	from, n := p.next, p.size
+	docs := make([]document, n)
+	bodies := make([][]byte, n)
+	for i := range docs {
+		docs[i] = newDocument(from + i)
+		bodies[i] = docs[i].json()
+		if err := docs[i].create(ctx, p.twin); err != nil {
+			return 0, 0, err
+		}
+	}
+	if p.txns = p.rec.take(); len(p.txns) != n {
+		return 0, 0, errors.New("a create was not one transaction")
+	}
+	began := p.b.clock.Now()
+	err := workers(ctx, p.writers, 0, n, func(i int) error {
+		_, _, err := p.store.Create(ctx, docs[i].key(), bodies[i], store.WriteOptions{})
+		return err
+	})
+	took := p.b.clock.Now().Sub(began)
+	p.next += n
+	fitting := int(float64(n) * p.b.sliceTime().Seconds() / max(took.Seconds(), 1e-6))
+	p.size = min(max(fitting, 4*p.writers), 20_000)
+	return n, took, err
+}
+
+// theirs writes on the bare library what ours has written.
+func (p *creating) theirs(ctx context.Context) (int, time.Duration, error) {
+	began := p.b.clock.Now()
+	err := workers(ctx, p.writers, 0, len(p.txns), func(i int) error { return replay(p.bare, p.txns[i], raw.Sync) })
+	return len(p.txns), p.b.clock.Now().Sub(began), err
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// dataset is a closed, compacted store of --docs documents, which several sections use in turn. It was written in
+// epochs, each some time after the other, so that a fitting time to live lets one epoch after the other expire.
+type dataset struct {
+	dir       string
+	epochs    []epoch
+	end       time.Time // after the last epoch
+	asWritten int64     // bytes on disk when it was closed
+	compacted int64     // bytes on disk now
+}
+
+// epoch is the documents [from, to), all written in one second.
+type epoch struct {
+	from, to int
+	at       time.Time
+}
+
+const (
+	epochGap = 100 * time.Second
+	// purgeSlices epochs are purged one by one; the one behind them is purged at once; the last one lives on.
+	purgeSlices = benchSlices + 1
+	// maxPurgeSlice bounds the documents of one of them.
+	maxPurgeSlice = 20_000
+)
+
+// data makes the data set when it is asked for first.
+func (b *bench) data(ctx context.Context) (*dataset, error) {
+	if b.shared != nil {
+		return b.shared, nil
+	}
+	d := &dataset{dir: b.path("data"), epochs: b.epochs()}
+	d.end = d.epochs[len(d.epochs)-1].at.Add(epochGap)
+	clock := ttl.NewManual(d.epochs[0].at)
+	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: d.dir}, store: store.Options{Clock: clock, ManualReaper: true}})
+	if err != nil {
+		return nil, err
+	}
+	b.progress.start("filling the data set", b.docs)
+	for _, e := range d.epochs {
+		clock.Set(e.at)
+		if err := b.load(ctx, c, e.from, e.to); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	if d.asWritten, err = folderBytes(d.dir); err != nil {
+		return nil, err
+	}
+	b.progress.start("compacting the data set", 1)
+	if err := compactFolder(ctx, d.dir); err != nil {
+		return nil, err
+	}
+	b.progress.stop()
+	d.compacted, err = folderBytes(d.dir)
+	b.shared = d
+	return d, err
+}
+
+// epochs divides the documents. All epochs lie in the past, so that the data can be served by the system's clock.
+func (b *bench) epochs() []epoch {
+	const count = purgeSlices + 2
+	at := b.clock.Now().Add(-(count + 1) * epochGap).Truncate(time.Second)
+	size, living := min(b.docs/20, maxPurgeSlice), b.docs/10
+	var all []epoch
+	from := 0
+	for i := range count {
+		to := from + size
+		switch i {
+		case purgeSlices:
+			to = b.docs - living
+		case purgeSlices + 1:
+			to = b.docs
+		}
+		all = append(all, epoch{from, to, at.Add(time.Duration(i) * epochGap)})
+		from = to
+	}
+	return all
+}
+
+// copyOf copies the data set, to be used up.
+func (b *bench) copyOf(d *dataset, name string) (dir string, err error) {
+	b.progress.start("copying the data set", 1)
+	defer b.progress.stop()
+	dir = b.path(name)
+	return dir, copyFolder(dir, d.dir)
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+// httpConns is how many connections load a server: enough for it never to wait for a request.
+const httpConns = 16
+
+// measureHTTP compares what a point read over HTTP costs a server with what an empty handler costs that answers with the
+// same bytes. Both run in processes of their own and count their own time, so that the client's does not come in.
+func (b *bench) measureHTTP(ctx context.Context) (err error) {
+	n := min(hotDocs, b.docs)
+	dir, answer := b.path("http"), b.path("answer.json")
+	defer drop(dir, answer)
+	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	if err != nil {
+		return err
+	}
+	b.progress.start("filling the store to read from", n)
+	if err := errors.Join(b.load(ctx, c, 0, n), db.Close()); err != nil {
+		return err
+	}
+	requests := make([][]byte, n)
+	for i := range requests {
+		if requests[i], err = b.signedRead(newDocument(i)); err != nil {
+			return err
+		}
+	}
+
+	ours, err := startBenchServer(ctx, "mayfly", dir)
+	if err != nil {
+		return err
+	}
+	defer closing(ours, &err)
+	if err := ours.connect(requests); err != nil {
+		return err
+	}
+	if err := ours.saveAnswer(requests[0], answer); err != nil {
+		return err
+	}
+	theirs, err := startBenchServer(ctx, "empty", answer)
+	if err != nil {
+		return err
+	}
+	defer closing(theirs, &err)
+	if err := theirs.connect(requests); err != nil {
+		return err
+	}
+
+	b.report.begin("http", fmt.Sprintf("point reads over HTTP, signed, %d keep-alive connections, %s keys, cached; against an echo handler with the same answer", httpConns, thousands(int64(n))), "empty echo")
+	var rates [2][]float64
+	d, err := b.fight(ctx, "reading over HTTP", ours.loaded(ctx, b, &rates[0]), theirs.loaded(ctx, b, &rates[1]))
+	if err != nil {
+		return err
+	}
+	if ours.counts {
+		cpu := d.speed("server CPU (user + system) a request", ratioAtMost(1.5))
+		*cpu.Ratio = d.ratio(func(ours, theirs float64) float64 { return ours / theirs })
+		b.report.add(cpu)
+	} else {
+		b.report.note("server CPU a request: not measured on this system")
+	}
+	against := median(rates[1])
+	ratio := median(rates[0]) / against
+	b.report.add(figure{Name: "requests, client on the same machine", Value: median(rates[0]), Unit: perSecond, Against: &against, Ratio: &ratio})
+	return nil
+}
+
+// signedRead is the request for a document, as it goes over the wire. Its signature holds for a quarter of an hour.
+func (b *bench) signedRead(d document) ([]byte, error) {
+	key, err := base64.StdEncoding.DecodeString(httpapi.EmulatorKey)
+	if err != nil {
+		return nil, err
+	}
+	link := "dbs/" + benchDatabase + "/colls/" + benchContainer + "/docs/" + d.id
+	date := b.clock.Now().UTC().Format(http.TimeFormat)
+	var r bytes.Buffer
+	fmt.Fprintf(&r, "GET /%s HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\nx-ms-version: 2020-07-15\r\nx-ms-date: %s\r\n", link, date)
+	fmt.Fprintf(&r, "authorization: %s\r\n", httpapi.AuthorizationHeader(httpapi.Sign(key, http.MethodGet, "docs", link, date)))
+	fmt.Fprintf(&r, "x-ms-documentdb-partitionkey: [\"%s\"]\r\n\r\n", d.pk)
+	return r.Bytes(), nil
+}
+
+// answerOf is what the empty server answers with.
+type answerOf struct {
+	Header http.Header `json:"header"`
+	Body   []byte      `json:"body"`
+}
+
+// saveAnswer writes down how the server answers a request.
+func (s *benchServer) saveAnswer(request []byte, file string) error {
+	conn, err := net.Dial("tcp", s.address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.Write(request); err != nil {
+		return err
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	a := answerOf{Header: res.Header}
+	if a.Body, err = io.ReadAll(res.Body); err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("a point read was answered with %s: %s", res.Status, a.Body)
+	}
+	a.Header.Del("Date") // every server sends one by itself
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o600)
+}
+
+// connect opens the connections over which the load comes.
+func (s *benchServer) connect(requests [][]byte) error {
+	for i := range httpConns {
+		conn, err := net.Dial("tcp", s.address)
+		if err != nil {
+			return err
+		}
+		s.conns = append(s.conns, newWire(conn, requests, i))
+	}
+	return nil
+}
+
+// loaded is a stretch of requests over all connections. It measures the server's own CPU time where the system tells it, else the
+// time that passes; the requests a second go to rates.
+func (s *benchServer) loaded(ctx context.Context, b *bench, rates *[]float64) stretch {
+	return func() (ops int, took time.Duration, err error) {
+		before, err := s.cpu()
+		if err != nil {
+			return 0, 0, err
+		}
+		began := b.clock.Now()
+		var done atomic.Int64
+		err = workers(ctx, len(s.conns), 0, len(s.conns), func(i int) error {
+			n, err := s.conns[i].run(b, began)
+			done.Add(int64(n))
+			return err
+		})
+		took = b.clock.Now().Sub(began)
+		if err != nil {
+			return 0, 0, err
+		}
+		after, err := s.cpu()
+		*rates = append(*rates, float64(done.Load())/took.Seconds())
+		if s.counts {
+			took = after - before
+		}
+		return int(done.Load()), took, err
+	}
+}
+
+// wire is one connection with the least of a client: what is measured is the server, on the same processors.
+type wire struct {
+	conn     net.Conn
+	in       *bufio.Reader
+	requests [][]byte
+	next     int
+}
+
+func newWire(conn net.Conn, requests [][]byte, next int) *wire {
+	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 8<<10), requests: requests, next: next}
+}
+
+// ask sends the next request and reads the answer.
+func (w *wire) ask() error {
+	w.next = (w.next + 1) % len(w.requests)
+	if _, err := w.conn.Write(w.requests[w.next]); err != nil {
+		return err
+	}
+	return w.answer()
+}
+
+// run asks for one document after the other until the slice is over.
+func (w *wire) run(b *bench, began time.Time) (n int, err error) {
+	const between = 16 // looks at the clock
+	for {
+		for range between {
+			if err := w.ask(); err != nil {
+				return n, err
+			}
+		}
+		if n += between; b.clock.Now().Sub(began) >= b.sliceTime() {
+			return n, nil
+		}
+	}
+}
+
+// answer reads one answer: a status line, headers, and a body whose length they tell.
+func (w *wire) answer() error {
+	length := -1
+	for first := true; ; first = false {
+		line, err := w.in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if first {
+			if !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")) {
+				return fmt.Errorf("a point read was answered with %s", line)
+			}
+			continue
+		}
+		if len(line) == 0 {
+			break
+		}
+		if name, value, ok := bytes.Cut(line, []byte(": ")); ok && bytes.EqualFold(name, []byte("Content-Length")) {
+			if length, err = strconv.Atoi(string(value)); err != nil {
+				return err
+			}
+		}
+	}
+	if length < 0 {
+		return errors.New("an answer had no length")
+	}
+	_, err := w.in.Discard(length)
+	return err
+}

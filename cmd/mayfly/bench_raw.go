@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	raw "github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+	"github.com/cockroachdb/pebble/v2/bloom"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+)
+
+// What a store is compared with: the library under its engine, used directly and with the same options, on a folder with
+// the same bytes or fed with the same transactions.
+
+// openRaw opens a data folder with the library alone. The options are those that the engine has used last, which the
+// library notes in the folder, but for the cache's size; 0 leaves it.
+func openRaw(dir string, cache int64) (*raw.DB, error) {
+	o, err := rawOptions(dir)
+	if err != nil {
+		return nil, err
+	}
+	if cache > 0 {
+		o.CacheSize = cache
+	}
+	o.Logger = quiet{}
+	return raw.Open(dir, o)
+}
+
+// rawOptions reads the options that the library has noted in a folder.
+func rawOptions(dir string) (*raw.Options, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "OPTIONS-*"))
+	if err != nil || len(files) == 0 {
+		return nil, errors.Join(err, fmt.Errorf("%s holds no options", dir))
+	}
+	text, err := os.ReadFile(slices.Max(files)) // numbered, with leading zeros
+	if err != nil {
+		return nil, err
+	}
+	o := &raw.Options{}
+	err = o.Parse(string(text), &raw.ParseHooks{NewFilterPolicy: func(name string) (raw.FilterPolicy, error) {
+		if name == raw.NoFilterPolicy.Name() {
+			return raw.NoFilterPolicy, nil
+		}
+		return bloom.FilterPolicy(10), nil // the bits are not noted
+	}})
+	return o, err
+}
+
+// newRaw makes an empty folder as the engine does and opens it with the library alone.
+func newRaw(ctx context.Context, dir string) (*raw.DB, error) {
+	e, err := pebble.Open(ctx, pebble.Options{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Close(); err != nil {
+		return nil, err
+	}
+	return openRaw(dir, 0)
+}
+
+// compactFolder brings a closed store's data into its final shape: one level, no garbage.
+func compactFolder(ctx context.Context, dir string) (err error) {
+	db, err := openRaw(dir, 0)
+	if err != nil {
+		return err
+	}
+	defer closing(db, &err)
+	return db.Compact(ctx, []byte{0}, []byte{0xFF, 0xFF}, true)
+}
+
+// quiet is a logger that is only heard where the library cannot go on.
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+func (quiet) Fatalf(format string, args ...any) {
+	panic("the engine's library cannot go on: " + fmt.Sprintf(format, args...))
+}
+
+// recorder is an engine that notes what each transaction writes, so that it can be replayed on the bare library.
+type recorder struct {
+	*pebble.Engine
+	mu   sync.Mutex
+	txns [][]byte // as the library's batches; empty ones left out
+}
+
+// Update implements engine.Engine.
+func (r *recorder) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+	var ops *raw.Batch
+	stamps, err := r.Engine.Update(ctx, scopes, func(t engine.Txn) error {
+		ops = new(raw.Batch)
+		return fn(&recorded{Txn: t, to: t, ops: ops})
+	})
+	if err == nil && !ops.Empty() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.txns = append(r.txns, slices.Clone(ops.Repr()))
+	}
+	return stamps, err
+}
+
+// take returns what has been recorded since the last call.
+func (r *recorder) take() [][]byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	txns := r.txns
+	r.txns = nil
+	return txns
+}
+
+// keysOf is how many keys transactions write or delete.
+func keysOf(txns [][]byte) (n int) {
+	for _, txn := range txns {
+		if h, ok := batchrepr.ReadHeader(txn); ok {
+			n += int(h.Count)
+		}
+	}
+	return n
+}
+
+// keyWriter is the part of a transaction that is recorded.
+type keyWriter interface {
+	Set(key, value []byte)
+	Delete(key []byte)
+}
+
+// recorded is a transaction that passes on what it is told and notes it. The library's batch cannot fail here.
+type recorded struct {
+	engine.Txn
+	to  keyWriter
+	ops *raw.Batch
+}
+
+// Set implements engine.Txn.
+func (t *recorded) Set(key, value []byte) {
+	_ = t.ops.Set(key, value, nil)
+	t.to.Set(key, value)
+}
+
+// Delete implements engine.Txn.
+func (t *recorded) Delete(key []byte) {
+	_ = t.ops.Delete(key, nil)
+	t.to.Delete(key)
+}
+
+// replay commits one recorded transaction.
+func replay(db *raw.DB, txn []byte, o *raw.WriteOptions) error {
+	b := db.NewBatch()
+	for r := batchrepr.Read(txn); ; {
+		kind, key, value, ok, err := r.Next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return b.Commit(o)
+		}
+		if kind == raw.InternalKeyKindSet {
+			err = b.Set(key, value, nil)
+		} else {
+			err = b.Delete(key, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	raw "github.com/cockroachdb/pebble/v2"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+)
+
+const (
+	// coldDocs is a multiple of the keys that a store remembers the places of, so that a key that is read in turn with
+	// all others has to be looked up each time.
+	coldDocs = 200_000
+	// hotDocs fit in all caches.
+	hotDocs = 1000
+	// readCache holds coldDocs with all their keys.
+	readCache = 512 << 20
+)
+
+// measureReads compares point reads with raw Gets of the same stored value, on a copy of the same folder.
+func (b *bench) measureReads(ctx context.Context) (err error) {
+	n := min(coldDocs, 2*b.docs)
+	dir, copied := b.path("read"), b.path("read-raw")
+	defer drop(dir, copied)
+	if err := b.makeReadData(ctx, n, dir, copied); err != nil {
+		return err
+	}
+	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir, CacheBytes: readCache}})
+	if err != nil {
+		return err
+	}
+	defer closing(db, &err)
+	bare, err := openRaw(copied, readCache)
+	if err != nil {
+		return err
+	}
+	defer closing(bare, &err)
+	stored, err := findRawKeys(bare, n)
+	if err != nil {
+		return err
+	}
+	ours, theirs := storeReader(ctx, c), rawReader(bare, stored)
+	order := newOrder(n)
+	if err := errors.Join(ours.readAll(order), theirs.readAll(order)); err != nil { // into the caches
+		return err
+	}
+
+	b.report.begin("read", fmt.Sprintf("point reads in this process, one reader, all in the block cache, compacted; against Get of the same value (%s cold keys in random order, %s repeated ones)",
+		thousands(int64(n)), thousands(hotDocs)), "raw Get")
+	before, err := db.Metrics(ctx)
+	if err != nil {
+		return err
+	}
+	for _, kind := range []struct {
+		name  string
+		keys  int
+		limit *budget
+	}{{"cold key", n, ratioAtLeast(0.45)}, {"repeated key", min(hotDocs, n), ratioAtLeast(0.8)}} {
+		keys := order[:kind.keys]
+		d, err := b.fight(ctx, "reading: "+kind.name, b.repeat(ours.turn(keys), ours.read), b.repeat(theirs.turn(keys), theirs.read))
+		if err != nil {
+			return err
+		}
+		b.report.add(d.speed(kind.name, kind.limit))
+	}
+	after, err := db.Metrics(ctx)
+	if err != nil {
+		return err
+	}
+	if missed := after.Engine.CacheMisses - before.Engine.CacheMisses; missed > 0 {
+		b.report.note("%s blocks were not in the cache", thousands(missed))
+	}
+	return nil
+}
+
+// makeReadData makes a compacted store of n documents, and a copy of it.
+func (b *bench) makeReadData(ctx context.Context, n int, dir, copied string) (err error) {
+	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	if err != nil {
+		return err
+	}
+	b.progress.start("filling the store to read from", n)
+	if err := errors.Join(b.load(ctx, c, 0, n), db.Close()); err != nil {
+		return err
+	}
+	b.progress.start("compacting", 1)
+	if err := compactFolder(ctx, dir); err != nil {
+		return err
+	}
+	return copyFolder(copied, dir)
+}
+
+// order is the order in which documents are read: the same for both sides.
+type order []uint32
+
+func newOrder(n int) order {
+	o := make(order, n)
+	for at, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
+		o[at] = uint32(i)
+	}
+	return o
+}
+
+// reader reads documents. It is told a round of them beforehand, so that making their keys is not measured; and keys for
+// all documents would give the garbage collector more to do than the reads themselves.
+type reader struct {
+	prepare func(k, i int)    // the k-th read of the next round will be of the i-th document
+	read    func(k int) error // the k-th read of the round
+}
+
+// turn prepares rounds over the documents in their order, over and over.
+func (r reader) turn(o order) (prepare func()) {
+	at := 0
+	return func() {
+		for k := range round {
+			r.prepare(k, int(o[at]))
+			at = (at + 1) % len(o)
+		}
+	}
+}
+
+// readAll reads every document at least once.
+func (r reader) readAll(o order) error {
+	prepare := r.turn(o)
+	for range len(o)/round + 1 {
+		prepare()
+		for k := range round {
+			if err := r.read(k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func storeReader(ctx context.Context, c *store.Container) reader {
+	var keys [round]store.Key
+	return reader{
+		prepare: func(k, i int) {
+			d := newDocument(i)
+			keys[k] = store.Key{Partition: d.key(), ID: d.id}
+		},
+		read: func(k int) error {
+			_, _, err := c.Read(ctx, keys[k].Partition, keys[k].ID, store.ReadOptions{})
+			return err
+		},
+	}
+}
+
+func rawReader(bare *raw.DB, stored *rawKeys) reader {
+	var keys [round][]byte
+	return reader{
+		prepare: func(k, i int) { keys[k] = append(keys[k][:0], stored.key(i)...) },
+		read: func(k int) error {
+			_, closer, err := bare.Get(keys[k])
+			if err != nil {
+				return err
+			}
+			return closer.Close()
+		},
+	}
+}
+
+// rawKeys are the keys under which documents are stored. They lie in one piece of memory, like order for the sake of the
+// garbage collector.
+type rawKeys struct {
+	text []byte
+	at   [][2]uint32 // where the i-th document's key begins and ends
+}
+
+func (r *rawKeys) key(i int) []byte { return r.text[r.at[i][0]:r.at[i][1]] }
+
+// findRawKeys finds the keys of n documents by looking at the values.
+func findRawKeys(bare *raw.DB, n int) (keys *rawKeys, err error) {
+	keys = &rawKeys{at: make([][2]uint32, n)}
+	found := 0
+	it, err := bare.NewIter(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(it, &err)
+	for it.First(); it.Valid(); it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		if i, ok := numberIn(value); ok && i < n && keys.at[i][1] == 0 {
+			from := len(keys.text)
+			keys.text = append(keys.text, it.Key()...)
+			keys.at[i] = [2]uint32{uint32(from), uint32(len(keys.text))}
+			found++
+		}
+	}
+	if found != n {
+		return nil, fmt.Errorf("%d of %d documents were found in the bare folder", found, n)
+	}
+	return keys, nil
+}

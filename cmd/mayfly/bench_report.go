@@ -1,0 +1,196 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// figure is one line of the report. Times are in seconds.
+type figure struct {
+	Section string  `json:"section"`
+	Name    string  `json:"name"`
+	Value   float64 `json:"value"`
+	Unit    unit    `json:"unit"`
+	// Against is what the bare engine, the empty server or the quiet store took; nil where there is nothing to compare with.
+	Against *float64 `json:"against,omitempty"`
+	Ratio   *float64 `json:"ratio,omitempty"`
+	Budget  *budget  `json:"budget,omitempty"`
+	Within  *bool    `json:"within,omitempty"`
+	Note    string   `json:"note,omitempty"`
+}
+
+// budget bounds the ratio of a figure, or its value.
+type budget struct {
+	On    string  `json:"on"`    // ratio or value
+	Bound string  `json:"bound"` // least or most
+	Limit float64 `json:"limit"`
+}
+
+func ratioAtLeast(limit float64) *budget { return &budget{"ratio", "least", limit} }
+func ratioAtMost(limit float64) *budget  { return &budget{"ratio", "most", limit} }
+func valueAtMost(limit float64) *budget  { return &budget{"value", "most", limit} }
+
+func (b *budget) holds(f *figure) bool {
+	v := f.Value
+	if b.On == "ratio" {
+		v = *f.Ratio
+	}
+	if b.Bound == "least" {
+		return v >= b.Limit
+	}
+	return v <= b.Limit
+}
+
+func (b *budget) text(u unit) string {
+	limit, sign := strconv.FormatFloat(b.Limit, 'f', -1, 64), ">= "
+	if b.On == "value" {
+		limit = u.text(b.Limit)
+	}
+	if b.Bound == "most" {
+		sign = "<= "
+	}
+	return sign + limit
+}
+
+// unit says what a figure counts.
+type unit string
+
+const (
+	seconds   unit = "s"
+	perSecond unit = "/s"
+	byteCount unit = "B"
+)
+
+// text writes a value as people read it, with three or four digits that count.
+func (u unit) text(v float64) string {
+	switch u {
+	case seconds:
+		for _, scale := range []struct {
+			name string
+			of   float64
+		}{{"s", 1}, {"ms", 1e3}, {"µs", 1e6}} {
+			if v*scale.of >= 1 {
+				return digits(v*scale.of) + " " + scale.name
+			}
+		}
+		return digits(v*1e9) + " ns"
+	case byteCount:
+		if v >= 10e6 {
+			return digits(v/1e6) + " MB"
+		}
+		return thousands(int64(math.Round(v))) + " B"
+	}
+	return thousands(int64(math.Round(v))) + string(u)
+}
+
+func digits(v float64) string {
+	switch {
+	case v >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case v >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// about says what a report's figures hold for.
+type about struct {
+	Version       string    `json:"version"`
+	Go            string    `json:"go"`
+	Platform      string    `json:"platform"`
+	CPUs          int       `json:"cpus"`
+	Documents     int       `json:"documents"`
+	DocumentBytes int       `json:"documentBytes"`
+	Seconds       float64   `json:"seconds"`
+	SyncSeconds   float64   `json:"syncSeconds"` // of 4 KB, median
+	At            time.Time `json:"at"`
+}
+
+// report prints figures as they come in and keeps them.
+type report struct {
+	out     io.Writer
+	about   about
+	section string
+	figures []figure
+	over    int
+	err     error // the first of printing
+}
+
+func newReport(out io.Writer) *report { return &report{out: out} }
+
+func (r *report) printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(r.out, format, args...); err != nil && r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *report) head(dir string) error {
+	a := r.about
+	r.printf("mayfly %s  %s %s  %d CPUs\n", a.Version, a.Go, a.Platform, a.CPUs)
+	r.printf("%s documents of %d bytes, 12 values each, default indexing policy; every write durable (fsync on: %s for 4 KB in %s)\n",
+		thousands(int64(a.Documents)), a.DocumentBytes, seconds.text(a.SyncSeconds), dir)
+	r.printf("medians of slices that take turns; the ratio is the median of the pairs\n")
+	return r.err
+}
+
+// begin opens a section: its name, what was measured, and what the columns mayfly and against hold.
+func (r *report) begin(section, conditions, against string) {
+	r.section = section
+	r.printf("\n%s: %s\n", section, conditions)
+	r.row("", "mayfly", against, "ratio", "budget", "")
+}
+
+func (r *report) row(name, value, against, ratio, limit, mark string) {
+	line := fmt.Sprintf("  %-44s %12s %14s %7s  %-12s %s", name, value, against, ratio, limit, mark)
+	r.printf("%s\n", strings.TrimRight(line, " "))
+}
+
+// add prints a figure and keeps it.
+func (r *report) add(f figure) {
+	f.Section = r.section
+	against, ratio, limit, mark := "", "", "", ""
+	if f.Against != nil {
+		against = f.Unit.text(*f.Against)
+	}
+	if f.Ratio != nil {
+		ratio = strconv.FormatFloat(*f.Ratio, 'f', 2, 64)
+	}
+	if f.Budget != nil {
+		within := f.Budget.holds(&f)
+		f.Within = &within
+		limit, mark = f.Budget.text(f.Unit), "ok"
+		if !within {
+			mark = "OVER BUDGET"
+			r.over++
+		}
+	}
+	r.row(f.Name, f.Unit.text(f.Value), against, ratio, limit, mark)
+	r.figures = append(r.figures, f)
+}
+
+// note prints a remark on the section.
+func (r *report) note(format string, args ...any) { r.printf("  "+format+"\n", args...) }
+
+func (r *report) end() error {
+	switch r.over {
+	case 0:
+		r.printf("\nall figures are within their budgets\n")
+	case 1:
+		r.printf("\n1 figure is over its budget\n")
+	default:
+		r.printf("\n%d figures are over their budgets\n", r.over)
+	}
+	return r.err
+}

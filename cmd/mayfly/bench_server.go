@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// benchServerCommand is the other end of benchServer: a server that bench runs in a process of its own. It prints its
+// address, then answers each line of its input with the CPU time that it has used so far, in nanoseconds (-1 where
+// the system does not tell), and ends with its input, so that it never outlives bench.
+func benchServerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "server {mayfly FOLDER | empty FILE}",
+		Hidden: true,
+		Args:   cobra.ExactArgs(2),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			start := startMayfly
+			switch args[0] {
+			case "mayfly":
+			case "empty":
+				start = startEmpty
+			default:
+				return &usageError{"there is no server " + args[0]}
+			}
+			ctx, stop := context.WithCancel(cmd.Context())
+			defer stop()
+			address, serve, err := start(ctx, args[1], cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- serve(ctx) }()
+			err = answerCPU(address, cmd.InOrStdin(), cmd.OutOrStdout())
+			stop()
+			return errors.Join(err, <-ended)
+		}),
+	}
+}
+
+func answerCPU(address net.Addr, in io.Reader, out io.Writer) error {
+	if _, err := fmt.Fprintln(out, address); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		cpu, ok := processCPU()
+		if !ok {
+			cpu = -1
+		}
+		if _, err := fmt.Fprintln(out, cpu.Nanoseconds()); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// startMayfly is the product as serve runs it.
+func startMayfly(ctx context.Context, dir string, log io.Writer) (net.Addr, func(context.Context) error, error) {
+	s := &serve{log: newLogger(log, "warn", "text")}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	s.flags.register(flags)
+	s.flags.port, s.flags.data = 0, dir
+	if err := s.flags.settle(map[string]source{"port": fromFlag, "data": fromFlag}); err != nil {
+		return nil, nil, err
+	}
+	if err := s.Open(ctx); err != nil {
+		return nil, nil, err
+	}
+	return s.listeners[0].Addr(), s.Run, nil
+}
+
+// startEmpty answers every request with what the file holds.
+func startEmpty(ctx context.Context, file string, _ io.Writer) (net.Addr, func(context.Context) error, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	var a answerOf
+	if err := json.Unmarshal(text, &a); err != nil {
+		return nil, nil, err
+	}
+	e := echo.New()
+	e.GET("/*", func(c echo.Context) error {
+		maps.Copy(c.Response().Header(), a.Header)
+		return c.Blob(http.StatusOK, a.Header.Get("Content-Type"), a.Body)
+	})
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(defaultHost, "0"))
+	if err != nil {
+		return nil, nil, err
+	}
+	server := &http.Server{Handler: e}
+	return ln.Addr(), func(ctx context.Context) error {
+		stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+		defer stop()
+		if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	}, nil
+}
+
+// child is a process of this binary. It ends with the context that it was started with at the latest.
+type child struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr strings.Builder
+}
+
+// startChild starts one. The user's settings in MAYFLY_ variables are not passed on.
+func startChild(ctx context.Context, args ...string) (*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{cmd: exec.CommandContext(ctx, self, args...)}
+	c.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, variable("")) })
+	c.cmd.Stderr = &c.stderr
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.out = bufio.NewReader(out)
+	return c, c.cmd.Start()
+}
+
+// line reads the child's next line.
+func (c *child) line() (string, error) {
+	text, err := c.out.ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("a server that was started said nothing: %w", err)
+	}
+	return strings.TrimSpace(text), nil
+}
+
+// end waits for the process, whose input has ended or which was told to stop.
+func (c *child) end() error {
+	_, _ = io.Copy(io.Discard, c.out) // the pipe must be empty before Wait closes it
+	if err := c.cmd.Wait(); err != nil {
+		return fmt.Errorf("the server ended with %w: %s", err, strings.TrimSpace(c.stderr.String()))
+	}
+	return nil
+}
+
+// benchServer is a running benchServerCommand.
+type benchServer struct {
+	*child
+	address string
+	counts  bool // it can tell its CPU time
+	conns   []*wire
+}
+
+func startBenchServer(ctx context.Context, kind, arg string) (*benchServer, error) {
+	c, err := startChild(ctx, "bench", "server", kind, arg)
+	if err != nil {
+		return nil, err
+	}
+	s := &benchServer{child: c}
+	if s.address, err = c.line(); err == nil {
+		_, err = s.cpu()
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// cpu asks the server for the CPU time that it has used.
+func (s *benchServer) cpu() (time.Duration, error) {
+	if _, err := fmt.Fprintln(s.in); err != nil {
+		return 0, err
+	}
+	text, err := s.line()
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	_, err = fmt.Sscan(text, &n)
+	s.counts = n >= 0
+	return time.Duration(n), err
+}
+
+// Close ends the server.
+func (s *benchServer) Close() error {
+	for _, w := range s.conns {
+		_ = w.conn.Close()
+	}
+	_ = s.in.Close()
+	return s.end()
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+)
+
+const (
+	startRounds = 5
+	// idleTime is how long a server has nothing to do before its memory is looked at.
+	idleTime = 2 * time.Second
+)
+
+// measureStart measures how long it takes until the first answer, in this process and of the server, what the server
+// holds in memory when it is idle, and what the data set takes on disk.
+func (b *bench) measureStart(ctx context.Context) error {
+	d, err := b.data(ctx)
+	if err != nil {
+		return err
+	}
+	b.report.begin("start", fmt.Sprintf("a closed, compacted store of %s documents; files in the system's cache; medians of %d", thousands(int64(b.docs)), startRounds), "")
+	first := newDocument(b.docs / 2)
+	var within, served []float64
+	b.progress.start("starting", 2*startRounds+2)
+	for range startRounds {
+		took, err := b.timeOpen(ctx, d.dir, first)
+		if err != nil {
+			return err
+		}
+		within = append(within, took.Seconds())
+		b.progress.step(1)
+	}
+	if _, _, err := b.timeServe(ctx, d.dir, first, 0); err != nil { // makes the certificate
+		return err
+	}
+	for range startRounds {
+		took, _, err := b.timeServe(ctx, d.dir, first, 0)
+		if err != nil {
+			return err
+		}
+		served = append(served, took.Seconds())
+		b.progress.step(1)
+	}
+	_, resident, err := b.timeServe(ctx, d.dir, first, idleTime)
+	if err != nil {
+		return err
+	}
+	b.progress.stop()
+	b.report.add(figure{Name: "Open to the first read, in this process", Value: median(within), Unit: seconds, Budget: valueAtMost(0.05)})
+	b.report.add(figure{Name: "exec of serve to its first answer", Value: median(served), Unit: seconds, Budget: valueAtMost(0.05)})
+	if resident > 0 {
+		b.report.add(figure{Name: "resident memory of serve, idle for 2 s", Value: float64(resident), Unit: byteCount, Budget: valueAtMost(45e6)})
+	} else {
+		b.report.note("resident memory of serve: not measured on this system")
+	}
+	b.report.add(figure{Name: "disk, a document, as written", Value: float64(d.asWritten) / float64(b.docs), Unit: byteCount, Budget: valueAtMost(1300)})
+	b.report.add(figure{Name: "disk, a document, compacted", Value: float64(d.compacted) / float64(b.docs), Unit: byteCount, Budget: valueAtMost(1300)})
+	return nil
+}
+
+// timeOpen opens the store as a program does that embeds it, and reads a document.
+func (b *bench) timeOpen(ctx context.Context, dir string, d document) (took time.Duration, err error) {
+	began := b.clock.Now()
+	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	if err != nil {
+		return 0, err
+	}
+	defer closing(db, &err)
+	_, _, err = c.Read(ctx, d.key(), d.id, store.ReadOptions{})
+	return b.clock.Now().Sub(began), err
+}
+
+// timeServe runs the server as a user does and reads a document. Then it leaves the server idle for a while and looks at
+// its memory; 0 where the system does not tell.
+func (b *bench) timeServe(ctx context.Context, dir string, d document, idle time.Duration) (took time.Duration, resident int64, err error) {
+	request, err := b.signedRead(d)
+	if err != nil {
+		return 0, 0, err
+	}
+	began := b.clock.Now()
+	c, err := startChild(ctx, "serve", "--host", defaultHost, "--port", "0", "--data", dir)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, c.interrupt()) }()
+	address, err := c.greeted()
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := askOnce(ctx, address, request); err != nil {
+		return 0, 0, err
+	}
+	took = b.clock.Now().Sub(began)
+	after, stop := b.clock.After(idle)
+	defer stop()
+	select {
+	case <-after:
+	case <-ctx.Done():
+		return 0, 0, ctx.Err()
+	}
+	return took, residentBytes(c.cmd.Process.Pid), nil
+}
+
+// greeted reads the server's greeting up to the address at which it answers HTTP.
+func (c *child) greeted() (address string, err error) {
+	for {
+		text, err := c.line()
+		if err != nil {
+			return "", err
+		}
+		if _, rest, ok := strings.Cut(text, "http://"); ok {
+			return strings.TrimRight(rest, "/"), nil
+		}
+	}
+}
+
+// askOnce sends one request and waits for the answer.
+func askOnce(ctx context.Context, address string, request []byte) (err error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer closing(conn, &err)
+	w := newWire(conn, [][]byte{request}, 0)
+	return w.ask()
+}
+
+// interrupt ends a server as Ctrl+C does.
+func (c *child) interrupt() error {
+	if err := c.cmd.Process.Signal(os.Interrupt); err == nil {
+		return c.end()
+	}
+	// Windows cannot interrupt another process. Killing it is no harm: all is durable.
+	err := c.cmd.Process.Kill()
+	_ = c.end() // it says that it was killed
+	return err
+}
+
+// residentBytes is the memory that a process holds, as Linux tells it; 0 elsewhere.
+func residentBytes(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(text, []byte("VmRSS:"))
+	fields := bytes.Fields(rest)
+	if len(fields) == 0 {
+		return 0
+	}
+	kib, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kib << 10
+}

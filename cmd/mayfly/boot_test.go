@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+// asMain makes the test binary behave as the product: a process of its own, for the tests that send signals.
+const asMain = "TEST_BINARY_IS_MAYFLY"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asMain) != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// booted is a running server, in this process or in one of its own.
+type booted struct {
+	host   string // localhost:port
+	greet  string // what it printed first
+	proc   *exec.Cmd
+	stderr *lockedBuffer
+	cancel context.CancelFunc
+	code   chan int
+}
+
+// boot runs "serve" in this process on any free port, until stop or the end of the test.
+func boot(t *testing.T, args ...string) *booted {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	b := &booted{stderr: &lockedBuffer{}, cancel: cancel, code: make(chan int, 1)}
+	read, write := io.Pipe()
+	go func() {
+		code := execute(ctx, append([]string{"serve", "--port", "0"}, args...), write, b.stderr)
+		b.code <- code
+		write.Close()
+	}()
+	b.await(t, read)
+	t.Cleanup(func() { b.stop(t) })
+	return b
+}
+
+// spawn runs "serve" as a process.
+func spawn(t *testing.T, args ...string) *booted {
+	t.Helper()
+	b := &booted{stderr: &lockedBuffer{}, proc: exec.Command(os.Args[0], append([]string{"serve", "--port", "0"}, args...)...)}
+	b.proc.Env = append(os.Environ(), asMain+"=1")
+	b.proc.Stderr = b.stderr
+	out, err := b.proc.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.proc.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if b.proc.ProcessState == nil {
+			_ = b.proc.Process.Kill()
+			_ = b.proc.Wait()
+		}
+	})
+	b.await(t, out)
+	return b
+}
+
+// await reads the greeting and finds the port in it.
+func (b *booted) await(t *testing.T, out io.Reader) {
+	t.Helper()
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		b.greet += lines.Text() + "\n"
+		if m := regexp.MustCompile(`http://(localhost:\d+)/$`).FindStringSubmatch(lines.Text()); m != nil {
+			b.host = m[1]
+		}
+		if strings.Contains(lines.Text(), "Ctrl+C") {
+			go io.Copy(io.Discard, out) // until the server ends, which every test makes it do
+			return
+		}
+	}
+	t.Fatalf("the server did not start: %s%s", b.greet, b.stderr)
+}
+
+// stop ends a server of this process and returns its exit code.
+func (b *booted) stop(t *testing.T) int {
+	t.Helper()
+	b.cancel()
+	code := <-b.code
+	b.code <- code
+	return code
+}
+
+// do sends a request with the emulator's key and returns status and body.
+func (b *booted) do(t *testing.T, method, path, body string, headers ...string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+b.host+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+httpapi.EmulatorKey)
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return send(t, client(nil), req)
+}
+
+// must sends a request and fails the test unless it has this status.
+func (b *booted) must(t *testing.T, want int, method, path, body string, headers ...string) string {
+	t.Helper()
+	got, text := b.do(t, method, path, body, headers...)
+	if got != want {
+		t.Fatalf("%s %s: %d, want %d: %s", method, path, got, want, text)
+	}
+	return text
+}
+
+// makeContainer creates database "db" with container "c", partitioned by /pk.
+func (b *booted) makeContainer(t *testing.T) {
+	t.Helper()
+	b.must(t, 201, "POST", "/dbs", `{"id":"db"}`)
+	b.must(t, 201, "POST", "/dbs/db/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
+}
+
+func client(conf *tls.Config) *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: conf}}
+}
+
+func trusting(pem string) *tls.Config {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM([]byte(pem))
+	return &tls.Config{RootCAs: pool}
+}
+
+func send(t *testing.T, c *http.Client, req *http.Request) (int, string) {
+	t.Helper()
+	res, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}
+
+// mayfly runs a command to its end and returns its exit code and output.
+func mayfly(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = execute(t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// lockedBuffer takes a log that is read while it is written.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

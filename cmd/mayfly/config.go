@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// source tells where a setting comes from; a higher one wins.
+type source int
+
+const (
+	fromDefault source = iota
+	fromVariable
+	fromFlag
+)
+
+// variable is the environment variable of a flag.
+func variable(flag string) string {
+	return "MAYFLY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// applyVariables sets every flag that was not given from its variable and tells each flag's source.
+//
+// Kubernetes puts the address of a service called "mayfly" into MAYFLY_PORT, as tcp://10.0.0.1:8081, in every
+// container of its namespace. Such a value is nobody's wish and is left alone.
+func applyVariables(flags *pflag.FlagSet, lookup func(string) (string, bool)) (map[string]source, error) {
+	sources := map[string]source{}
+	var first error
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			sources[f.Name] = fromFlag
+			return
+		}
+		name := variable(f.Name)
+		value, ok := lookup(name)
+		if f.Name == "help" || !ok || value == "" || strings.HasPrefix(value, "tcp://") {
+			return
+		}
+		if err := f.Value.Set(value); err != nil {
+			if first == nil {
+				first = &usageError{fmt.Sprintf("invalid value %q of %s: %v", value, name, err)}
+			}
+			return
+		}
+		sources[f.Name] = fromVariable
+	})
+	return sources, first
+}

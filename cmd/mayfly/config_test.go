@@ -1,0 +1,181 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// parse makes settings from flags and variables, as serve does.
+func parse(args []string, env map[string]string) (serveFlags, error) {
+	var f serveFlags
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	f.register(flags)
+	if err := flags.Parse(args); err != nil {
+		return f, err
+	}
+	sources, err := applyVariables(flags, func(name string) (string, bool) {
+		v, ok := env[name]
+		return v, ok
+	})
+	if err != nil {
+		return f, err
+	}
+	return f, f.settle(sources)
+}
+
+func TestPrecedence(t *testing.T) {
+	env := map[string]string{"MAYFLY_PORT": "1000", "MAYFLY_MEMORY": "true", "MAYFLY_LOG_LEVEL": "debug", "MAYFLY_SAN": "a,b", "MAYFLY_KEY": ""}
+	f, err := parse([]string{"--port", "2000"}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.port != 2000 || !f.memory || f.logLevel != "debug" || !slices.Equal(f.san, []string{"a", "b"}) || f.key == "" || f.host != defaultHost {
+		t.Errorf("got %+v", f)
+	}
+	if f, err = parse([]string{"--memory"}, map[string]string{"MAYFLY_PORT": "tcp://10.0.0.1:8081"}); err != nil || f.port != defaultPort {
+		t.Errorf("the variable of a Kubernetes service: port %d, %v", f.port, err)
+	}
+}
+
+// TestMemoryOrData: the two exclude each other, but a flag overrules the other's variable.
+func TestMemoryOrData(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		env  map[string]string
+		want string // "memory", a folder, or "error"
+	}{
+		{[]string{"--memory"}, nil, "memory"},
+		{[]string{"--data", "d"}, nil, "d"},
+		{[]string{"--memory", "--data", "d"}, nil, "error"},
+		{nil, map[string]string{"MAYFLY_MEMORY": "1", "MAYFLY_DATA": "d"}, "error"},
+		{[]string{"--memory"}, map[string]string{"MAYFLY_DATA": "d"}, "memory"},
+		{[]string{"--data", "d"}, map[string]string{"MAYFLY_MEMORY": "1"}, "d"},
+	} {
+		f, err := parse(c.args, c.env)
+		got := f.data
+		if f.memory {
+			got = "memory"
+		}
+		if err != nil {
+			got = "error"
+		}
+		if got != c.want {
+			t.Errorf("%v %v: %s, want %s (%v)", c.args, c.env, got, c.want, err)
+		}
+	}
+}
+
+func TestBadValues(t *testing.T) {
+	for _, args := range [][]string{
+		{"serve", "--nonsense"},
+		{"serve", "--host", ""},
+		{"serve", "--port", "x"},
+		{"serve", "--port", "70000"},
+		{"serve", "--compute-port", "x"},
+		{"serve", "--key", "not base64!"},
+		{"serve", "--no-auth", "--host", "0.0.0.0"},
+		{"serve", "--no-auth", "--host", "192.0.2.1"},
+		{"serve", "--consistency", "Perfect"},
+		{"serve", "--advertise", "localhost"},
+		{"serve", "--ranges", "-1"},
+		{"serve", "--log-level", "loud"},
+		{"serve", "--log-format", "xml"},
+		{"serve", "--compression", "none"},
+		{"serve", "--memory", "--data", "x"},
+		{"serve", "extra"},
+		{"check"},
+		{"health", "--url", "http://bad host/"},
+		{"nonsense"},
+	} {
+		code, out, errs := mayfly(t, args...)
+		if code != exitUsage || out != "" || !strings.HasPrefix(errs, "mayfly: ") || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%v: exit code %d, want %d; stdout %q; stderr %q", args, code, exitUsage, out, errs)
+		}
+	}
+	t.Setenv("MAYFLY_PORT", "many")
+	if code, _, errs := mayfly(t, "serve"); code != exitUsage || !strings.Contains(errs, "MAYFLY_PORT") {
+		t.Errorf("bad variable: %d %q", code, errs)
+	}
+}
+
+func TestComputeDefault(t *testing.T) {
+	for want, args := range map[int][]string{
+		defaultComputePort: {"--memory"},
+		0:                  {"--memory", "--port", "9000"},
+		7:                  {"--memory", "--port", "9000", "--compute-port", "7"},
+	} {
+		f, err := parse(args, nil)
+		if got, _ := f.compute(); err != nil || got != want {
+			t.Errorf("%v: %d, %v", args, got, err)
+		}
+	}
+	for _, off := range []string{"off", "0"} {
+		f, err := parse([]string{"--memory", "--compute-port", off}, nil)
+		if got, _ := f.compute(); err != nil || got != 0 {
+			t.Errorf("%s: %d, %v", off, got, err)
+		}
+	}
+}
+
+func TestDataFolder(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	xdg := filepath.Join(t.TempDir(), "xdg")
+	for _, c := range []struct {
+		goos, variable, value, want string
+	}{
+		{"linux", "", "", filepath.Join(home, ".local", "share", "mayfly")},
+		{"linux", "XDG_DATA_HOME", xdg, filepath.Join(xdg, "mayfly")},
+		{"linux", "XDG_DATA_HOME", "relative", filepath.Join(home, ".local", "share", "mayfly")},
+		{"darwin", "XDG_DATA_HOME", xdg, filepath.Join(home, "Library", "Application Support", "Mayfly")},
+		{"windows", "LocalAppData", xdg, filepath.Join(xdg, "Mayfly")},
+		{"windows", "", "", ""},
+	} {
+		getenv := func(name string) string {
+			if name == c.variable {
+				return c.value
+			}
+			return ""
+		}
+		if got := dataFolder(c.goos, getenv, home); got != c.want {
+			t.Errorf("%s %s=%s: %s, want %s", c.goos, c.variable, c.value, got, c.want)
+		}
+	}
+	if got := dataFolder("linux", func(string) string { return "" }, ""); got != "" {
+		t.Errorf("without a home: %s", got)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{errors.New("x"), exitFailed},
+		{&usageError{"x"}, exitUsage},
+		{&listenError{"a", syscall.EADDRINUSE}, exitPort},
+		{&listenError{"a", fs.ErrPermission}, exitPort},
+		{engine.ErrLocked, exitLocked},
+		{engine.ErrCorrupt, exitData},
+		{engine.ErrNewerFormat, exitData},
+		{engine.ErrNotDatabase, exitData},
+		{engine.ErrDiskFull, exitDisk},
+		{engine.ErrFailed, exitDisk},
+		{&fs.PathError{Op: "mkdir", Path: "d", Err: syscall.EACCES}, exitDisk},
+		{&fs.PathError{Op: "mkdir", Path: "d", Err: syscall.EROFS}, exitDisk},
+	} {
+		f := &failure{errors.Join(fmt.Errorf("opening: %w", c.err), nil)}
+		if got := f.code(); got != c.want {
+			t.Errorf("%v: %d, want %d", c.err, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// defaultData is the data folder in the user's own place for such things.
+func defaultData() (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	dir := dataFolder(runtime.GOOS, os.Getenv, home)
+	if dir == "" {
+		return "", &usageError{"no home folder to keep the data in: name one with --data, or use --memory"}
+	}
+	return dir, nil
+}
+
+// dataFolder decides by the platform's convention; "" where it leads nowhere.
+func dataFolder(goos string, getenv func(string) string, home string) string {
+	under := func(base string, elem ...string) string {
+		if base == "" {
+			return ""
+		}
+		return filepath.Join(append([]string{base}, elem...)...)
+	}
+	switch goos {
+	case "windows":
+		return under(getenv("LocalAppData"), "Mayfly")
+	case "darwin":
+		return under(home, "Library", "Application Support", "Mayfly")
+	}
+	if xdg := getenv("XDG_DATA_HOME"); filepath.IsAbs(xdg) { // a relative one must be ignored, says its specification
+		return filepath.Join(xdg, "mayfly")
+	}
+	return under(home, ".local", "share", "mayfly")
+}

@@ -1,0 +1,31 @@
+// Command mayfly is a document store whose documents can be mortal. It speaks the wire protocol of Azure Cosmos
+// DB for NoSQL.
+//
+//	mayfly serve       answer on http(s)://localhost:8081/
+//	mayfly check DIR   prove that a data folder is consistent
+//	mayfly bench       measure against the raw engine and an empty server
+//	mayfly health      ask a running server whether it is ready
+//	mayfly version     tell what this binary is
+//
+// Every flag can also be given as an environment variable: --log-level is MAYFLY_LOG_LEVEL. A flag wins over its
+// variable, a variable over the default. An empty variable counts as not given.
+//
+// # Exit codes
+//
+//	0  all went well
+//	1  the command failed, check found something wrong, or a second signal cut the end short
+//	2  it was called wrongly: an unknown flag, a bad value, flags that exclude each other
+//	3  the port cannot be listened on, most often because it is in use
+//	4  another process has the data folder open
+//	5  the data folder is corrupt, has a newer format, or is not one of Mayfly's
+//	6  the folder cannot be written to, or the disk is full or failing
+//
+// An error is one line on stderr. What a user needs to connect goes to stdout, the log to stderr.
+//
+// # Wiring
+//
+// This package holds wiring alone, one file a command. The struct serve is the whole product: Open takes
+// the ports first, so that a port in use is found before anything is written, then opens the engine, the store
+// and the wire; Run answers until its context ends; Close drains the requests, then closes the store, and
+// with it the engine. Tests boot the same struct on port 0.
+package main

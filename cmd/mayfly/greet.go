@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+// authority is host:port as a client on this machine writes it.
+func (s *serve) authority(port int) string {
+	host := s.flags.host
+	if ip := net.ParseIP(host); ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
+		host = "localhost" // the certificate has this name, and SDKs have exceptions for it
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// greet prints what a user needs to connect. It must stay plain: scripts cut it by its first words.
+func (s *serve) greet(w io.Writer) {
+	var ports []int
+	for _, ln := range s.listeners {
+		if p := portOf(ln); !slices.Contains(ports, p) {
+			ports = append(ports, p)
+		}
+	}
+	main := s.authority(ports[0])
+	key := "<the key given>" // a secret does not belong into a log
+	if s.flags.key == httpapi.EmulatorKey {
+		key = s.flags.key
+	}
+	data, certificate := s.flags.data, s.certPath
+	if s.flags.memory {
+		data = "in memory: nothing is kept"
+	}
+	if certificate == "" {
+		certificate = "http://" + main + "/_mayfly/cert.pem"
+	}
+	fmt.Fprintf(w, "mayfly %s is ready\n\n", version())
+	row := func(name, value string) { fmt.Fprintf(w, "  %-12s %s\n", name, value) }
+	row("endpoint", "https://"+main+"/")
+	row("", "http://"+main+"/")
+	for _, p := range ports[1:] {
+		row("", "https://"+s.authority(p)+"/")
+	}
+	row("connection", "AccountEndpoint=https://"+main+"/;AccountKey="+key+";")
+	row("certificate", certificate)
+	row("data", data)
+	row("stop", "Ctrl+C")
+	fmt.Fprintln(w)
+	switch {
+	case s.flags.noAuth:
+		s.log.Warn("no key is asked for: every process on this machine has full access")
+	case s.flags.key == httpapi.EmulatorKey && !loopback(s.flags.host):
+		s.log.Warn("the well-known key is in use on an address that other machines can reach: give a --key of your own")
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// healthTimeout bounds the whole question: a server that takes longer is not ready.
+const healthTimeout = 5 * time.Second
+
+func healthCommand() *cobra.Command {
+	var url, host string
+	var port int
+	cmd := &cobra.Command{
+		Use:   "health",
+		Short: "Ask a running server whether it is ready: exit code 0 or 1, for container health checks",
+		Args:  cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&url, "url", "", "base URL of the server; else it is made from the host and port")
+	cmd.Flags().StringVar(&host, "host", defaultHost, "host that the server listens on")
+	cmd.Flags().IntVar(&port, "port", defaultPort, "port that the server listens on")
+	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
+		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		if url == "" {
+			url = "http://" + net.JoinHostPort(reachable(host), strconv.Itoa(port))
+		}
+		if err := askReady(cmd.Context(), strings.TrimSuffix(url, "/")+"/_mayfly/readyz"); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "ready")
+		return err
+	})
+	return cmd
+}
+
+// reachable is an address at which a server that listens on host can be reached from its own machine.
+func reachable(host string) string {
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		return "localhost"
+	}
+	if host == "" {
+		return "localhost"
+	}
+	return host
+}
+
+// askReady gets a URL and takes every status but 200 for an error.
+func askReady(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return &usageError{"invalid --url: " + err.Error()}
+	}
+	client := http.Client{Timeout: healthTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("not ready: %w", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(res.Body, 512)) // the status alone decides; the text is for people
+		return fmt.Errorf("not ready: %s answers %s: %s", url, res.Status, strings.TrimSpace(string(body)))
+	}
+	return nil
+}

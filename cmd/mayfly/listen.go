@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"strconv"
+)
+
+// listen opens the ports of the server. The first listener is the one that was asked for: without it there is no
+// server. The others are conveniences, and a port that is taken there is only worth a warning.
+func listen(ctx context.Context, f *serveFlags, log *slog.Logger) ([]net.Listener, error) {
+	first, err := listenOn(ctx, f.host, f.port)
+	if err != nil {
+		return nil, err
+	}
+	all := []net.Listener{first}
+	extra := func(host string, port int, level slog.Level) {
+		ln, err := listenOn(ctx, host, port)
+		if err != nil {
+			log.Log(ctx, level, "a further port is not available", "error", err)
+			return
+		}
+		all = append(all, ln)
+	}
+	// Many clients try ::1 first where they are told "localhost". A machine may well have no IPv6.
+	twin := f.host == defaultHost || f.host == "localhost"
+	if twin {
+		extra("::1", portOf(first), slog.LevelDebug)
+	}
+	compute, err := f.compute()
+	if err != nil || compute == 0 {
+		return all, err
+	}
+	extra(f.host, compute, slog.LevelWarn)
+	if twin {
+		extra("::1", compute, slog.LevelDebug)
+	}
+	return all, nil
+}
+
+func listenOn(ctx context.Context, host string, port int) (net.Listener, error) {
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, &listenError{address, err}
+	}
+	return ln, nil
+}
+
+func portOf(ln net.Listener) int {
+	if a, ok := ln.Addr().(*net.TCPAddr); ok {
+		return a.Port
+	}
+	return 0
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	os.Exit(execute(signalled(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// signalled is a context that the first signal ends, and with it the command in good order. A second signal ends
+// the process at once. The goroutine that waits for them lives as long as the process.
+func signalled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(exitFailed)
+	}()
+	return ctx
+}
+
+// execute runs one command and returns the exit code.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := &cobra.Command{
+		Use:           "mayfly",
+		Short:         "A document store whose documents can be mortal, on the wire of Azure Cosmos DB",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.AddCommand(serveCommand(), checkCommand(), benchCommand(), healthCommand(), versionCommand())
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(stderr, "mayfly:", strings.ReplaceAll(err.Error(), "\n", "; "))
+	var failed *failure
+	if errors.As(err, &failed) {
+		return failed.code()
+	}
+	return exitUsage // what cobra itself refuses
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+// halfway sends a create of which the last byte is missing, so that it is under way until finish.
+func halfway(t *testing.T, b *booted) (finish func() (int, error)) {
+	t.Helper()
+	conn, err := net.Dial("tcp", b.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	body := `{"id":"late","pk":"a"}`
+	_, err = fmt.Fprintf(conn, "POST /dbs/db/colls/c/docs HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
+		b.host, httpapi.EmulatorKey, len(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(conn)
+	// The server says "100 Continue" when a handler has begun to read the body.
+	if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if _, err := answers.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, body[:len(body)-1]); err != nil {
+		t.Fatal(err)
+	}
+	return func() (int, error) {
+		if _, err := io.WriteString(conn, body[len(body)-1:]); err != nil {
+			return 0, err
+		}
+		res, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			return 0, err
+		}
+		defer res.Body.Close()
+		return res.StatusCode, nil
+	}
+}
+
+// terminate sends SIGTERM and waits until the server takes no more connections.
+func (b *booted) terminate(t *testing.T) {
+	t.Helper()
+	if err := b.proc.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		conn, err := net.Dial("tcp", b.host)
+		if err != nil {
+			return
+		}
+		conn.Close()
+	}
+}
+
+// TestDrain: a request that is under way when the signal comes is answered, and what it did is kept.
+func TestDrain(t *testing.T) {
+	dir := t.TempDir()
+	b := spawn(t, "--data", dir)
+	b.makeContainer(t)
+	finish := halfway(t, b)
+	b.terminate(t)
+	if status, err := finish(); status != 201 {
+		t.Errorf("the request under way: %d, %v", status, err)
+	}
+	if err := b.proc.Wait(); err != nil {
+		t.Errorf("the exit: %v\n%s", err, b.stderr)
+	}
+	b = spawn(t, "--data", dir)
+	b.must(t, 200, "GET", "/dbs/db/colls/c/docs/late", "", "x-ms-documentdb-partitionkey", `["a"]`)
+}
+
+// TestSecondSignal: who cannot wait for the drain sends the signal again.
+func TestSecondSignal(t *testing.T) {
+	b := spawn(t, "--memory")
+	b.makeContainer(t)
+	halfway(t, b)
+	b.terminate(t)
+	if err := b.proc.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := b.proc.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+		t.Errorf("the exit: %v", err)
+	}
+}
+
+// TestTwoProcesses: the second process on a folder is refused, and the first goes on.
+func TestTwoProcesses(t *testing.T) {
+	dir := t.TempDir()
+	b := spawn(t, "--data", dir)
+	if code, _, errs := mayfly(t, "serve", "--port", "0", "--data", dir); code != exitLocked || !strings.Contains(errs, dir) {
+		t.Errorf("%d %s", code, errs)
+	}
+	b.makeContainer(t)
+}
+
+// TestKill: a process that is killed leaves a folder that the next one opens, and check finds nothing.
+func TestKill(t *testing.T) {
+	dir := t.TempDir()
+	b := spawn(t, "--data", dir)
+	b.makeContainer(t)
+	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"1","pk":"a"}`)
+	if err := b.proc.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.proc.Wait(); err == nil {
+		t.Error("killed, but the exit code is 0")
+	}
+	if code, out, errs := mayfly(t, "check", dir); code != 0 || !strings.HasPrefix(out, "1 databases, 1 containers, 1 documents: 0 violations") {
+		t.Errorf("check: %d %s%s", code, out, errs)
+	}
+	b = spawn(t, "--data", dir)
+	b.must(t, 200, "GET", "/dbs/db/colls/c/docs/1", "", "x-ms-documentdb-partitionkey", `["a"]`)
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// drainTime is how long requests that are under way may take to end once the server has been told to stop.
+const drainTime = 10 * time.Second
+
+func serveCommand() *cobra.Command {
+	s := &serve{}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Answer on one port for HTTP and HTTPS until told to stop",
+		Args:  cobra.NoArgs,
+		Long: "Answer on one port for HTTP and HTTPS until told to stop.\n\n" +
+			"Each flag can be given as an environment variable, too: --log-level is MAYFLY_LOG_LEVEL.",
+	}
+	s.flags.register(cmd.Flags())
+	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
+		sources, err := applyVariables(cmd.Flags(), os.LookupEnv)
+		if err != nil {
+			return err
+		}
+		if err := s.flags.settle(sources); err != nil {
+			return err
+		}
+		s.log = newLogger(cmd.ErrOrStderr(), s.flags.logLevel, s.flags.logFormat)
+		if err := s.Open(cmd.Context()); err != nil {
+			return err
+		}
+		s.greet(cmd.OutOrStdout())
+		return s.Run(cmd.Context())
+	})
+	return cmd
+}
+
+// serve is the whole product: ports, engine, store and wire.
+type serve struct {
+	flags serveFlags
+	log   *slog.Logger
+
+	listeners []net.Listener
+	db        *store.DB
+	http      *httpapi.Server
+	tls       *tls.Config
+	certPath  string // "" where the certificate is kept in memory only
+}
+
+// Open takes the ports, then opens the data. Nothing is answered before Run; a client that connects earlier
+// waits. Where it fails, nothing stays open.
+func (s *serve) Open(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if s.listeners, err = listen(ctx, &s.flags, s.log); err != nil {
+		return err
+	}
+	if s.db, err = s.openStore(ctx); err != nil {
+		return err
+	}
+	pem, err := s.openCertificate()
+	if err != nil {
+		return err
+	}
+	s.http, err = httpapi.New(httpapi.Options{
+		DB:           s.db,
+		Key:          s.flags.key,
+		NoAuth:       s.flags.noAuth,
+		NoClockCheck: s.flags.noClockCheck,
+		Advertise:    s.flags.advertise,
+		AccountID:    s.flags.accountID,
+		Consistency:  s.flags.consistency,
+		Strict:       s.flags.strict,
+
+		ServeCrossPartition: s.flags.serveCrossPartition,
+		CertPEM:             pem,
+		Ready:               s.ready,
+		Logger:              s.log,
+	})
+	return err
+}
+
+// ready tells whether the store can be written and read, all the way down to the disk.
+func (s *serve) ready(ctx context.Context) error {
+	return s.db.Ping(ctx)
+}
+
+func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
+	if !s.flags.memory {
+		if err := os.MkdirAll(s.flags.data, 0o700); err != nil {
+			return nil, fmt.Errorf("cannot make the data folder: %w", err)
+		}
+	}
+	var clock ttl.Clock = ttl.Real{}
+	o := pebble.Options{
+		Dir:         s.flags.data,
+		Memory:      s.flags.memory,
+		Compression: s.flags.tableCompression(),
+		Logger:      s.log,
+		Now:         clock.Now,
+	}
+	if o.Memory {
+		o.FirstLSN = memoryLSN(clock.Now())
+	}
+	if s.flags.virtualClock {
+		clock = ttl.NewVirtual(clock)
+	}
+	e, err := pebble.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, e, store.Options{Clock: clock, Logger: s.log, Ranges: s.flags.ranges, Lenient: s.flags.lenient})
+}
+
+// memoryLSN is where the LSNs of a memory start: above those of every earlier start that wrote fewer than 65,536
+// items a second on average. A client that outlives the server then never holds a session token from the future.
+func memoryLSN(now time.Time) uint64 {
+	const year2024 = 1704067200
+	return uint64(max(1, now.Unix()-year2024)) << 16
+}
+
+// openCertificate reads or makes the certificate. It lives beside the data, so that a client that trusts it once
+// trusts it after a restart.
+func (s *serve) openCertificate() (pem []byte, err error) {
+	hosts := s.flags.san
+	if ip := net.ParseIP(s.flags.host); ip == nil || !ip.IsUnspecified() {
+		hosts = append([]string{s.flags.host}, hosts...)
+	}
+	dir := ""
+	if !s.flags.memory {
+		dir = filepath.Join(s.flags.data, "tls")
+	}
+	cert, pem, path, err := httpapi.Certificate(dir, hosts)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the certificate: %w", err)
+	}
+	s.certPath = path
+	s.tls = &tls.Config{Certificates: []tls.Certificate{cert}}
+	return pem, nil
+}
+
+// Run answers until ctx ends or a listener fails, then closes everything.
+func (s *serve) Run(ctx context.Context) error {
+	ended := make(chan error, len(s.listeners))
+	for _, ln := range s.listeners {
+		go func() { ended <- s.http.Serve(ln, s.tls) }()
+	}
+	var first error
+	running := len(s.listeners)
+	select {
+	case <-ctx.Done():
+		s.log.Info("stopping: waiting for the requests that are under way")
+	case first = <-ended:
+		running--
+	}
+	err := s.Close()
+	for range running {
+		<-ended
+	}
+	return errors.Join(first, err)
+}
+
+// Close drains the requests, then closes the store and with it the engine. It may be called at any stage, and
+// more than once.
+func (s *serve) Close() error {
+	var errs []error
+	if s.http != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+		defer cancel()
+		if err := s.http.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+			s.log.Warn("some requests did not end in time and were broken off")
+		} else if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, ln := range s.listeners {
+		if err := ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func newLogger(w io.Writer, level, format string) *slog.Logger {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		l = slog.LevelInfo
+	}
+	o := &slog.HandlerOptions{Level: l}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}

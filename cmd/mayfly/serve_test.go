@@ -1,0 +1,223 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+func TestServe(t *testing.T) {
+	dir := t.TempDir()
+	b := boot(t, "--data", dir)
+	for _, want := range []string{"https://" + b.host + "/\n", "http://" + b.host + "/\n", dir,
+		"AccountEndpoint=https://" + b.host + "/;AccountKey=" + httpapi.EmulatorKey + ";\n", filepath.Join(dir, "tls", "cert.pem")} {
+		if !strings.Contains(b.greet, want) {
+			t.Errorf("the greeting does not say %q:\n%s", want, b.greet)
+		}
+	}
+	b.must(t, 200, "GET", "/_mayfly/readyz", "")
+	b.makeContainer(t)
+
+	pem := b.must(t, 200, "GET", "/_explorer/emulator.pem", "")
+	onDisk, err := os.ReadFile(filepath.Join(dir, "tls", "cert.pem"))
+	if err != nil || string(onDisk) != pem {
+		t.Errorf("the certificate on disk is not the one that is served: %v", err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "GET", "https://"+b.host+"/_mayfly/readyz", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, body := send(t, client(trusting(pem)), req); status != 200 {
+		t.Errorf("over HTTPS: %d %s", status, body)
+	}
+	if code := b.stop(t); code != 0 {
+		t.Errorf("exit code %d: %s", code, b.stderr)
+	}
+}
+
+func TestRestartKeepsData(t *testing.T) {
+	dir := t.TempDir()
+	b := boot(t, "--data", dir)
+	b.makeContainer(t)
+	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"1","pk":"a"}`)
+	pem := b.must(t, 200, "GET", "/_mayfly/cert.pem", "")
+	was := b.must(t, 200, "GET", "/dbs/db/colls/c/docs/1", "", "x-ms-documentdb-partitionkey", `["a"]`)
+	b.stop(t)
+
+	b = boot(t, "--data", dir)
+	if now := b.must(t, 200, "GET", "/dbs/db/colls/c/docs/1", "", "x-ms-documentdb-partitionkey", `["a"]`); now != was {
+		t.Errorf("the document was %s and is %s", was, now)
+	}
+	if b.must(t, 200, "GET", "/_mayfly/cert.pem", "") != pem {
+		t.Error("the certificate has changed")
+	}
+	b.stop(t)
+	if code, out, errs := mayfly(t, "check", dir); code != 0 || out != "1 databases, 1 containers, 1 documents: 0 violations\n" {
+		t.Errorf("check: %d %s%s", code, out, errs)
+	}
+}
+
+func TestMemoryWritesNothing(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_DATA_HOME", "")
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	b.stop(t)
+	if names, err := os.ReadDir(home); err != nil || len(names) > 0 {
+		t.Errorf("in the home folder: %v %v", names, err)
+	}
+}
+
+func TestKeyIsNotPrinted(t *testing.T) {
+	const secret = "c2VjcmV0IGtleQ=="
+	b := boot(t, "--memory", "--key", secret)
+	if strings.Contains(b.greet+b.stderr.String(), secret) {
+		t.Errorf("the key is in the output:\n%s", b.greet)
+	}
+	if status, _ := b.do(t, "GET", "/", ""); status != 401 {
+		t.Errorf("with the emulator's key: %d", status)
+	}
+	b.must(t, 200, "GET", "/", "", "Authorization", "Bearer "+secret)
+}
+
+func TestNoAuth(t *testing.T) {
+	b := boot(t, "--memory", "--no-auth")
+	b.must(t, 200, "GET", "/", "", "Authorization", "")
+}
+
+func TestVirtualClock(t *testing.T) {
+	set := `{"freeze": true, "set": "2040-01-01T00:00:00Z"}`
+	b := boot(t, "--memory")
+	b.must(t, 403, "PUT", "/_mayfly/clock", set)
+	b.stop(t)
+
+	dir := t.TempDir()
+	b = boot(t, "--data", dir, "--virtual-clock")
+	b.must(t, 200, "PUT", "/_mayfly/clock", set)
+	b.makeContainer(t)
+	b.stop(t)
+	b = boot(t, "--data", dir, "--virtual-clock")
+	if got := b.must(t, 200, "GET", "/_mayfly/clock", ""); !strings.Contains(got, "2040-01-01T00:00:00Z") {
+		t.Errorf("after a restart the clock says %s", got)
+	}
+	b.stop(t)
+	// Years behind the data, the system's clock is refused, and the error says what helps.
+	if code, _, errs := mayfly(t, "serve", "--port", "0", "--data", dir); code != exitFailed || !strings.Contains(errs, "--virtual-clock") {
+		t.Errorf("with the system's clock: %d %s", code, errs)
+	}
+	if code, out, errs := mayfly(t, "check", dir); code != 0 {
+		t.Errorf("check: %d %s%s", code, out, errs)
+	}
+}
+
+func TestComputePort(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := fmt.Sprint(portOf(taken))
+	b := boot(t, "--memory", "--compute-port", port)
+	if !strings.Contains(b.stderr.String(), "level=WARN") || !strings.Contains(b.stderr.String(), "port in use") {
+		t.Errorf("the log: %s", b.stderr)
+	}
+	b.stop(t)
+	if err := taken.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b = boot(t, "--memory", "--compute-port", port)
+	b.must(t, 201, "POST", "/dbs", `{"id":"db"}`)
+	b.host = "localhost:" + port
+	b.must(t, 200, "GET", "/dbs/db", "")
+}
+
+// TestRefusals: each way in which a start can fail has its exit code and one line that says what is wrong.
+func TestRefusals(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	open := t.TempDir()
+	boot(t, "--data", open)
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "not a folder")
+
+	foreign := t.TempDir()
+	write(t, filepath.Join(foreign, "holiday.jpg"), "something else")
+	corrupt := used(t)
+	damage(t, corrupt, "MANIFEST-*")
+	newer := used(t)
+	for _, name := range globbed(t, newer, "marker.format-version.*") {
+		if err := os.Rename(name, filepath.Join(newer, "marker.format-version.000999.999")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fresh := filepath.Join(t.TempDir(), "fresh")
+
+	for _, c := range []struct {
+		name, says string
+		code       int
+		args       []string
+	}{
+		{"port in use", "port in use", exitPort, []string{"serve", "--data", fresh, "--port", fmt.Sprint(portOf(busy))}},
+		{"no such address", "cannot listen", exitPort, []string{"serve", "--data", fresh, "--host", "192.0.2.1", "--port", "0"}},
+		{"folder in use", "in use by another process", exitLocked, []string{"serve", "--port", "0", "--data", open}},
+		{"check of a folder in use", "in use by another process", exitLocked, []string{"check", open}},
+		{"corrupt folder", "corrupt", exitData, []string{"serve", "--port", "0", "--data", corrupt}},
+		{"newer format", "newer format", exitData, []string{"serve", "--port", "0", "--data", newer}},
+		{"foreign folder", "holiday.jpg", exitData, []string{"serve", "--port", "0", "--data", foreign}},
+		{"check of an empty folder", "no data", exitData, []string{"check", t.TempDir()}},
+		{"check of nothing", "no such file", exitFailed, []string{"check", fresh}},
+		{"data below a file", "data folder", exitFailed, []string{"serve", "--port", "0", "--data", filepath.Join(file, "data")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errs := mayfly(t, c.args...)
+			if code != c.code || !strings.Contains(errs, c.says) || !strings.HasPrefix(errs, "mayfly: ") || strings.Count(errs, "\n") != 1 || out != "" {
+				t.Errorf("exit code %d, want %d; stdout %q; stderr %q, want one line with %q", code, c.code, out, errs, c.says)
+			}
+		})
+	}
+	if _, err := os.Stat(fresh); !os.IsNotExist(err) {
+		t.Errorf("a start that was refused has left a folder: %v", err)
+	}
+}
+
+// used is a folder that a server has used.
+func used(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	b := boot(t, "--data", dir)
+	b.makeContainer(t)
+	b.stop(t)
+	return dir
+}
+
+func globbed(t *testing.T, dir, pattern string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no %s: %v", pattern, err)
+	}
+	return names
+}
+
+func damage(t *testing.T, dir, pattern string) {
+	t.Helper()
+	for _, name := range globbed(t, dir, pattern) {
+		write(t, name, strings.Repeat("garbage ", 1000))
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+const (
+	defaultHost = "127.0.0.1"
+	defaultPort = 8081
+	// defaultComputePort is where some SDK tests expect a second gateway beside the usual port.
+	defaultComputePort = 8903
+)
+
+// consistencyLevels are those of the service, strongest first.
+var consistencyLevels = []string{"Strong", "BoundedStaleness", "Session", "ConsistentPrefix", "Eventual"}
+
+// serveFlags are the settings of serve as the user gave them.
+type serveFlags struct {
+	host, computePort, data, key, advertise, accountID, consistency string
+	logLevel, logFormat, compression                                string
+	san                                                             []string
+	port, ranges                                                    int
+	memory, noAuth, noClockCheck, strict, virtualClock              bool
+	lenient, serveCrossPartition                                    bool
+}
+
+// register declares the flags and their defaults.
+func (f *serveFlags) register(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	flags.StringVar(&f.host, "host", defaultHost, "address to listen on; 0.0.0.0 is every one")
+	flags.IntVar(&f.port, "port", defaultPort, "port for HTTP and HTTPS alike; 0 is any free one")
+	flags.StringVar(&f.computePort, "compute-port", "", `a second port that answers alike; "off" is none (default 8903 where --port is 8081, else none)`)
+	flags.StringVar(&f.data, "data", "", "data folder (default Mayfly's folder in the user's data directory)")
+	flags.BoolVar(&f.memory, "memory", false, "keep everything in memory: nothing is written, nothing survives")
+	flags.StringVar(&f.key, "key", "", "master key in base64 (default the well-known key of the Cosmos DB emulators)")
+	flags.BoolVar(&f.noAuth, "no-auth", false, "ask for no key; allowed on a loopback --host only")
+	flags.BoolVar(&f.noClockCheck, "no-clock-check", false, "take signed requests whose date is off by more than 15 minutes")
+	flags.StringSliceVar(&f.san, "san", nil, "one more name or address for the certificate; repeat as needed")
+	flags.StringVar(&f.advertise, "advertise", "", "endpoint told to clients (default the one that they used)")
+	flags.StringVar(&f.accountID, "account-id", "mayfly", "name of the account")
+	flags.StringVar(&f.consistency, "consistency", "Session", "consistency level told to clients: "+strings.Join(consistencyLevels, ", "))
+	flags.IntVar(&f.ranges, "ranges", 0, "partition ranges of a new container (default by its throughput: one up to 10,000 RU/s)")
+	flags.BoolVar(&f.lenient, "lenient", false, "sort for an ORDER BY over several paths that has no composite index instead of refusing it")
+	flags.BoolVar(&f.serveCrossPartition, "serve-cross-partition", false, "answer cross-partition queries that a gateway leaves the client to merge")
+	flags.BoolVar(&f.strict, "strict", false, "refuse unknown properties of a container's definition instead of logging them")
+	flags.BoolVar(&f.virtualClock, "virtual-clock", false, "let PUT /_mayfly/clock stop, set and advance the clock of the data")
+	flags.StringVar(&f.compression, "compression", "fastest", "of the data on disk: fastest or balanced (a third smaller)")
+	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
+}
+
+// settle fills in what depends on other settings and refuses what cannot be. sources tells where each came from.
+func (f *serveFlags) settle(sources map[string]source) error {
+	switch memory, data := sources["memory"], sources["data"]; {
+	case !f.memory || f.data == "":
+	case memory == data:
+		return &usageError{"--memory keeps nothing and --data names a folder: give one of them"}
+	case data > memory:
+		f.memory = false
+	}
+	if f.memory {
+		f.data = ""
+	} else if f.data == "" {
+		dir, err := defaultData()
+		if err != nil {
+			return err
+		}
+		f.data = dir
+	}
+	if f.key == "" {
+		f.key = httpapi.EmulatorKey
+	}
+	return f.validate()
+}
+
+func (f *serveFlags) validate() error {
+	if f.host == "" {
+		return &usageError{"--host is empty: give an address, 0.0.0.0 for every one"}
+	}
+	if f.port < 0 || f.port > 65535 {
+		return &usageError{fmt.Sprintf("--port %d: a port is 0 to 65535", f.port)}
+	}
+	if _, err := f.compute(); err != nil {
+		return err
+	}
+	if key, err := base64.StdEncoding.DecodeString(f.key); err != nil || len(key) == 0 {
+		return &usageError{"--key: the key must be base64, for example the output of: openssl rand -base64 64"}
+	}
+	if f.noAuth && !loopback(f.host) {
+		return &usageError{"--no-auth would open the data to the network: it needs a loopback --host, not " + strconv.Quote(f.host)}
+	}
+	if u, err := url.Parse(f.advertise); f.advertise != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return &usageError{"--advertise must be a URL such as https://mayfly.example:8081/, not " + strconv.Quote(f.advertise)}
+	}
+	if f.ranges < 0 {
+		return &usageError{fmt.Sprintf("--ranges %d: must not be negative", f.ranges)}
+	}
+	for _, choice := range []struct {
+		flag, value string
+		of          []string
+	}{
+		{"consistency", f.consistency, consistencyLevels},
+		{"compression", f.compression, []string{"fastest", "balanced"}},
+		{"log-level", f.logLevel, []string{"debug", "info", "warn", "error"}},
+		{"log-format", f.logFormat, []string{"text", "json"}},
+	} {
+		if !slices.Contains(choice.of, choice.value) {
+			return &usageError{fmt.Sprintf("--%s %q: must be one of %s", choice.flag, choice.value, strings.Join(choice.of, ", "))}
+		}
+	}
+	return nil
+}
+
+// compute is the second port, 0 for none.
+func (f *serveFlags) compute() (int, error) {
+	switch f.computePort {
+	case "":
+		if f.port == defaultPort {
+			return defaultComputePort, nil
+		}
+		return 0, nil
+	case "off":
+		return 0, nil
+	}
+	port, err := strconv.ParseUint(f.computePort, 10, 16)
+	if err != nil {
+		return 0, &usageError{fmt.Sprintf("--compute-port %q: must be a port or off", f.computePort)}
+	}
+	return int(port), nil
+}
+
+func (f *serveFlags) tableCompression() pebble.Compression {
+	if f.compression == "balanced" {
+		return pebble.Balanced
+	}
+	return pebble.Fastest
+}
+
+// loopback tells whether host can be reached from its own machine only.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

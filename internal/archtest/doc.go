@@ -1,0 +1,20 @@
+// Package archtest keeps the house in order: its tests read the whole module and fail, with file and line, where
+// the code leaves the layout that was agreed on.
+//
+// The rules:
+//
+//   - arrows: a package imports only what its row in the table of rooms allows; test files may add engines and internal packages.
+//   - clock: the time package's clock and timers are used in ttl/clock.go alone, tests included.
+//   - error text: no code compares what Error() returns. Tests may, since some texts are part of the protocol.
+//   - init: there are no init functions.
+//   - state: no package variable is changed after its declaration, and none holds a lock (sync.Pool excepted).
+//   - keys: outside the engines, only store/tx.go and store/catalog*.go write keys.
+//   - docs: every package has a doc.go, every exported identifier has a comment.
+//   - README: it names the two commands that a newcomer needs.
+//
+// A rule is a function from a package to its violations. Packages are type-checked against the export data that
+// "go list" reports, so that a rule asks what an expression is, not how it is spelled. TestRulesFire feeds each
+// rule code that breaks it, so that a rule which has gone blind is noticed.
+//
+// The folder sdktest is a module of its own and is not looked at.
+package archtest

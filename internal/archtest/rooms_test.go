@@ -1,0 +1,101 @@
+package archtest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// room is what a package may import besides the standard library.
+type room struct {
+	own   []string // packages of this module; "store/..." means the package and all below it
+	third []string // other modules' packages, by prefix
+	tests []string // more of this module, for test files alone
+}
+
+// rooms is the table of the allowed arrows. A package that is not in it has no place in the house yet: decide
+// what it may know, then give it a row.
+var rooms = map[string]room{
+	"doc":          {third: []string{"github.com/tidwall/gjson"}},
+	"ttl":          {},
+	"engine":       {},
+	"index":        {own: []string{"doc"}, third: []string{"github.com/golang/geo/", "github.com/kljensen/snowball/"}},
+	"query":        {own: []string{"query/...", "index", "doc"}, third: []string{"github.com/dlclark/regexp2"}},
+	"query/syntax": {own: []string{"doc"}},
+	"script":       {own: []string{"doc"}, third: []string{"github.com/dop251/goja"}},
+	"store": {
+		own:   []string{"query/...", "index", "doc", "ttl", "script", "engine"},
+		third: []string{"github.com/tidwall/gjson"},
+		tests: []string{"engine/pebble"},
+	},
+	"engine/pebble":     {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"}, tests: []string{"engine/enginetest"}},
+	"engine/enginetest": {own: []string{"engine"}},
+	"httpapi": {
+		own:   []string{"store", "query/...", "index", "doc", "ttl", "script"},
+		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/tidwall/gjson"},
+		tests: []string{"engine/pebble"},
+	},
+	"cmd/mayfly": {
+		own: []string{"httpapi/...", "store", "query/...", "index", "doc", "ttl", "script", "engine/..."},
+		third: []string{"github.com/spf13/", "github.com/schollz/progressbar/v3", "github.com/prometheus/client_golang/",
+			"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4"},
+	},
+}
+
+// testLibraries may be imported by every test file and by the packages that exist for tests.
+var testLibraries = []string{"pgregory.net/rapid", "go.uber.org/goleak", "github.com/google/go-cmp/", "github.com/cockroachdb/pebble/v2"}
+
+// arrows reports imports that the table of rooms does not allow.
+func arrows(_ *house, p *pkg) (bad []violation) {
+	if strings.HasPrefix(p.path, "internal/") {
+		return nil // shared by tests; who may import it is decided in allowed
+	}
+	r, ok := rooms[p.path]
+	if !ok {
+		return []violation{{p.files[0].ast.Package, "package " + p.path + " has no row in the table of rooms"}}
+	}
+	for _, f := range p.files {
+		for _, s := range f.ast.Imports {
+			path, err := strconv.Unquote(s.Path.Value)
+			if err == nil && !r.allows(path, p.path, f.test) {
+				bad = append(bad, violation{s.Pos(), p.path + " must not import " + path})
+			}
+		}
+	}
+	return bad
+}
+
+// allows decides one import of a package that lives at self.
+func (r room) allows(path, self string, test bool) bool {
+	first, _, _ := strings.Cut(path, "/")
+	below, own := strings.CutPrefix(path, module+"/")
+	switch {
+	case own && below == self:
+		return test // an external test package
+	case own && strings.HasPrefix(below, "internal/"):
+		return test
+	case own:
+		return matches(r.own, below) || test && matches(r.tests, below)
+	case !strings.Contains(first, "."):
+		return path != "C" // the standard library; cgo is off everywhere
+	}
+	if test || self == "engine/enginetest" {
+		if hasPrefix(testLibraries, path) {
+			return true
+		}
+	}
+	return hasPrefix(r.third, path)
+}
+
+func matches(list []string, path string) bool {
+	return slices.ContainsFunc(list, func(allowed string) bool {
+		folder, deep := strings.CutSuffix(allowed, "/...")
+		return path == folder || deep && strings.HasPrefix(path, folder+"/")
+	})
+}
+
+func hasPrefix(list []string, path string) bool {
+	return slices.ContainsFunc(list, func(prefix string) bool {
+		return strings.HasPrefix(path, prefix)
+	})
+}

@@ -1,0 +1,139 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/types"
+	"strings"
+)
+
+// timers are the functions of package time that read the clock or wait for it.
+var timers = map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "Tick": true,
+	"NewTimer": true, "NewTicker": true, "AfterFunc": true}
+
+// clock reports uses of the time package's clock outside ttl/clock.go.
+func clock(_ *house, p *pkg) (bad []violation) {
+	for _, f := range p.files {
+		name := f.importName("time")
+		if name == "" || f.name == "ttl/clock.go" {
+			continue
+		}
+		if name == "." {
+			bad = append(bad, violation{f.ast.Package, "dot import of time hides its clock"})
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && timers[sel.Sel.Name] && isIdent(sel.X, name) {
+				bad = append(bad, violation{sel.Pos(), "time." + sel.Sel.Name + ": take the injected clock"})
+			}
+			return true
+		})
+	}
+	return bad
+}
+
+// initFuncs reports init functions.
+func initFuncs(_ *house, p *pkg) (bad []violation) {
+	for _, f := range p.files {
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+				bad = append(bad, violation{fn.Pos(), "init function: say it in a declaration or in the constructor"})
+			}
+		}
+	}
+	return bad
+}
+
+// keys reports transactions that write keys where they must not: in the store only tx.go writes item keys and
+// catalog*.go catalog records; the engines keep their own.
+func keys(_ *house, p *pkg) (bad []violation) {
+	if p.path == "engine" || strings.HasPrefix(p.path, "engine/") {
+		return nil
+	}
+	for _, f := range p.files {
+		if !f.typed || f.name == "store/tx.go" || strings.HasPrefix(f.name, "store/catalog") {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "Set" && sel.Sel.Name != "Delete" && sel.Sel.Name != "DeleteRange" {
+				return true
+			}
+			if named, ok := p.info.Types[sel.X].Type.(*types.Named); ok && named.Obj().Name() == "Txn" && fromEngine(named.Obj()) {
+				bad = append(bad, violation{sel.Pos(), "Txn." + sel.Sel.Name + ": only store/tx.go and store/catalog*.go write keys"})
+			}
+			return true
+		})
+	}
+	return bad
+}
+
+func fromEngine(o types.Object) bool { return o.Pkg() != nil && o.Pkg().Path() == module+"/engine" }
+
+// comments reports packages without doc.go and exported identifiers without a comment.
+func comments(_ *house, p *pkg) (bad []violation) {
+	documented, product := false, false
+	for _, f := range p.files {
+		if f.test {
+			continue
+		}
+		product = true
+		documented = documented || strings.HasSuffix("/"+f.name, "/doc.go") && f.ast.Doc != nil
+		for _, d := range f.ast.Decls {
+			bad = append(bad, undocumented(d)...)
+		}
+	}
+	if product && !documented {
+		bad = append(bad, violation{p.files[0].ast.Package, "package " + p.path + " has no doc.go with a package comment"})
+	}
+	return bad
+}
+
+// wellKnown are methods whose meaning the standard library has fixed.
+var wellKnown = map[string]bool{"Error": true, "Unwrap": true}
+
+func undocumented(d ast.Decl) (bad []violation) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Doc == nil && d.Name.IsExported() && (d.Recv == nil || ast.IsExported(receiver(d)) && !wellKnown[d.Name.Name]) {
+			bad = append(bad, violation{d.Pos(), d.Name.Name + " has no comment"})
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() && d.Doc == nil && s.Doc == nil {
+					bad = append(bad, violation{s.Pos(), s.Name.Name + " has no comment"})
+				}
+			case *ast.ValueSpec: // the comment of a group speaks for its members
+				if s.Names[0].IsExported() && d.Doc == nil && s.Doc == nil && s.Comment == nil {
+					bad = append(bad, violation{s.Pos(), s.Names[0].Name + " has no comment"})
+				}
+			}
+		}
+	}
+	return bad
+}
+
+// receiver names the type of a method.
+func receiver(d *ast.FuncDecl) string {
+	t := d.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+func isIdent(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
+}

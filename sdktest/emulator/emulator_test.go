@@ -1,0 +1,180 @@
+package emulator
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/sdktest"
+)
+
+// sdk is the package whose tests are run. They expect an emulator on port 8081 and its second gateway on 8903.
+const (
+	sdk  = "github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+	port = 8081
+)
+
+func TestEmulator(t *testing.T) {
+	must, notYet := list(t, "expected-pass.txt"), list(t, "not-yet.txt")
+	wanted := slices.Sorted(maps.Keys(must))
+	wanted = slices.AppendSeq(wanted, maps.Keys(notYet))
+	slices.Sort(wanted)
+	if there := emulatorTests(t); !slices.Equal(wanted, there) {
+		t.Fatalf("the lists name %d tests, the SDK has %d:\n%v\n%v", len(wanted), len(there), wanted, there)
+	}
+	// Those that must pass run by the flags that they need, the others with none.
+	byFlags := map[string][]string{"": slices.Collect(maps.Keys(notYet))}
+	for name, flags := range must {
+		byFlags[flags] = append(byFlags[flags], name)
+	}
+	bin := compile(t)
+	for _, flags := range slices.Sorted(maps.Keys(byFlags)) {
+		t.Run("serve "+flags, func(t *testing.T) {
+			names := slices.Sorted(slices.Values(byFlags[flags]))
+			results, output := run(t, bin, serve(t, strings.Fields(flags)), names)
+			for _, name := range names {
+				_, known := must[name]
+				switch result := results[name]; {
+				case known && result != "pass":
+					t.Errorf("%-4s %s\n%s", result, name, output[name])
+				case !known && result == "pass":
+					t.Logf("%-4s %s: it is in not-yet.txt, move it to expected-pass.txt", result, name)
+				default:
+					t.Logf("%-4s %s", result, name)
+				}
+			}
+		})
+	}
+	t.Logf("%d of %d tests must pass", len(must), len(wanted))
+}
+
+// list reads a list: each line that is no comment is a name and what follows it.
+func list(t *testing.T, file string) map[string]string {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	for line := range strings.Lines(string(raw)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			name, rest, _ := strings.Cut(line, " ")
+			names[name] = strings.TrimSpace(rest)
+		}
+	}
+	return names
+}
+
+// emulatorTests finds the tests in the SDK's source, sorted.
+func emulatorTests(t *testing.T) (names []string) {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", sdk).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "emulator_*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	test := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	for _, f := range files {
+		src, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range test.FindAllSubmatch(src, -1) {
+			names = append(names, string(m[1]))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// serve runs Mayfly in the emulator's place and returns the file of its certificate.
+func serve(t *testing.T, flags []string) string {
+	t.Helper()
+	bin, err := sdktest.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sdktest.Server{Bin: bin, Port: port, Args: append([]string{"--memory"}, flags...)}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatalf("the emulator's port must be free: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Errorf("stop: %v\n%s", err, s.Output())
+		}
+	})
+	res, err := http.Get(s.URL("http") + "_explorer/emulator.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	pem, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "emulator.pem")
+	if err := os.WriteFile(file, pem, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// compile builds the SDK's tests. That is a step of its own because a go command that is told SSL_CERT_FILE can
+// download nothing.
+func compile(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "azcosmos.test")
+	if out, err := exec.Command("go", "test", "-c", "-o", bin, sdk).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// run runs the named tests and returns for each what became of it ("pass", "fail", "skip", or "" where it was not
+// run) and what it printed.
+func run(t *testing.T, bin, certificate string, names []string) (results, output map[string]string) {
+	t.Helper()
+	cmd := exec.Command("go", "tool", "test2json", bin, "-test.v=test2json", "-test.timeout=5m", "-test.run=^("+strings.Join(names, "|")+")$")
+	cmd.Env = append(os.Environ(), "EMULATOR=true", "SSL_CERT_FILE="+certificate)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	results, output = map[string]string{}, map[string]string{}
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		var e struct{ Action, Test, Output string }
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatalf("%v\n%s\n%s", err, lines.Bytes(), stderr.String())
+		}
+		name, _, _ := strings.Cut(e.Test, "/")
+		switch e.Action {
+		case "output":
+			output[name] += e.Output
+		case "pass", "fail", "skip":
+			if e.Test == name {
+				results[name] = e.Action
+			}
+		}
+	}
+	if len(results) == 0 {
+		t.Fatalf("no test was run: %s\n%s", stderr.String(), out)
+	}
+	return results, output
+}

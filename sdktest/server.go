@@ -1,0 +1,191 @@
+// Package sdktest proves Mayfly from outside: it builds the binary, runs it as a process and drives it with the
+// official, unmodified Azure SDK for Go. It is a module of its own, so that the SDK is no dependency of the
+// product, and it knows nothing of the product but its command line and its wire.
+//
+//	go test ./...                 everything, about half a minute
+//	MAYFLY_BIN=path go test ./... against a binary that is there already
+//
+// The folder emulator runs the SDK's own emulator tests; it is a module of its own again.
+package sdktest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// EmulatorKey is the master key that every Cosmos DB emulator is known to have.
+const EmulatorKey = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
+
+// startTime is how long a server may take until it is ready. stopTime is how long it may take to end.
+const (
+	startTime = 20 * time.Second
+	stopTime  = 20 * time.Second
+)
+
+// Build returns the path of the mayfly binary: that of MAYFLY_BIN, else one built into dir.
+func Build(dir string) (string, error) {
+	if bin := os.Getenv("MAYFLY_BIN"); bin != "" {
+		return filepath.Abs(bin)
+	}
+	_, self, _, ok := runtime.Caller(0)
+	if !ok {
+		return "", errors.New("the source of this package cannot be found")
+	}
+	bin := filepath.Join(dir, "mayfly")
+	cmd := exec.Command("go", "build", "-o", bin, "./cmd/mayfly")
+	cmd.Dir = filepath.Dir(filepath.Dir(self))
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return bin, nil
+}
+
+// Server is one mayfly process after another on the same port. Its fields are set before Start.
+type Server struct {
+	Bin  string
+	Port int      // 0: a free one, kept across restarts
+	Args []string // of "serve", without --port
+
+	cmd    *exec.Cmd
+	output syncBuffer
+	exited chan struct{}
+	err    error // of the last process, once exited is closed
+}
+
+// Start runs the server and returns when it is ready.
+func (s *Server) Start(ctx context.Context) error {
+	if s.Port == 0 {
+		port, err := freePort()
+		if err != nil {
+			return err
+		}
+		s.Port = port
+	}
+	s.cmd = exec.Command(s.Bin, append([]string{"serve", "--port", strconv.Itoa(s.Port)}, s.Args...)...)
+	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	exited := make(chan struct{})
+	s.exited = exited
+	go func() {
+		s.err = s.cmd.Wait()
+		close(exited)
+	}()
+	if err := s.ready(ctx); err != nil {
+		return errors.Join(err, s.Kill(), errors.New(s.Output()))
+	}
+	return nil
+}
+
+// ready polls until the server says that it is.
+func (s *Server) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL("http")+"_mayfly/readyz", nil)
+		if err != nil {
+			return err
+		}
+		if res, err := client.Do(req); err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the server did not become ready: %w", ctx.Err())
+		case <-s.exited:
+			return fmt.Errorf("the server ended: %w", s.err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends the server with SIGTERM and fails unless it exits with code 0 in time.
+func (s *Server) Stop() error {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-s.exited:
+		return s.err
+	case <-time.After(stopTime):
+		return errors.Join(fmt.Errorf("the server did not stop within %v", stopTime), s.Kill())
+	}
+}
+
+// Kill ends the server as a power cut would, and waits for that.
+func (s *Server) Kill() error {
+	err := s.cmd.Process.Kill()
+	<-s.exited
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}
+
+// Running tells whether the process is alive.
+func (s *Server) Running() bool {
+	if s.exited == nil {
+		return false
+	}
+	select {
+	case <-s.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// URL is the endpoint for a scheme, with a slash at its end.
+func (s *Server) URL(scheme string) string {
+	return scheme + "://localhost:" + strconv.Itoa(s.Port) + "/"
+}
+
+// Output is all that the processes have printed.
+func (s *Server) Output() string { return s.output.String() }
+
+// freePort finds a port that nobody listens on. Somebody may take it before it is used, but the kernel hands
+// out other ones first.
+func freePort() (int, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer ln.Close()
+	return ln.Addr().(*net.TCPAddr).Port, nil
+}
+
+// syncBuffer is a buffer that a process writes while a test reads it.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
