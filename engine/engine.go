@@ -69,7 +69,8 @@ type Control interface {
 	Relax()
 }
 
-// Iterator walks the keys of a Scan. Use: for it.Next() { it.Key() … }; then Err, then Close.
+// Iterator walks the keys of a Scan. Use: for it.Next() { it.Key() … }; then Close, whose error tells
+// whether the walk was whole.
 type Iterator interface {
 	Next() bool
 	// SeekGE moves to the first key >= key in the iterator's range (forward iterators only) and reports

@@ -25,6 +25,8 @@ var (
 	ErrCorrupt = errors.New("engine: the data folder is corrupt")
 	// ErrDiskFull is returned by Update where the disk has no room left. Nothing was written; reads go on.
 	ErrDiskFull = errors.New("engine: the disk is full")
+	// ErrRead is returned where stored bytes could not be read from disk. The next try may succeed.
+	ErrRead = errors.New("engine: reading from disk failed")
 	// ErrFailed is returned by every Update after a write to the log has failed: what is on disk is intact,
 	// but this process can no longer promise durability and must be restarted.
 	ErrFailed = errors.New("engine: a write to disk failed; restart the process")

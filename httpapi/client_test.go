@@ -27,7 +27,9 @@ var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 // data's and the wall's.
 type world struct {
 	t     testing.TB
+	setup setup
 	db    *store.DB
+	srv   *Server
 	clock *ttl.Virtual
 	wall  *ttl.Virtual
 	h     http.Handler
@@ -39,43 +41,64 @@ type world struct {
 type setup struct {
 	server Options
 	store  store.Options
+	engine pebble.Options
 }
 
 func newWorld(t testing.TB, change ...func(*setup)) *world {
 	t.Helper()
 	w := &world{t: t, clock: ttl.NewManual(start), wall: ttl.NewManual(start), seen: make(map[string]bool)}
-	s := setup{store: store.Options{Clock: w.clock, ManualReaper: true}, server: Options{Wall: w.wall, Logger: slog.New(slog.DiscardHandler)}}
+	w.setup = setup{
+		store:  store.Options{Clock: w.clock, ManualReaper: true},
+		server: Options{Wall: w.wall, Logger: slog.New(slog.DiscardHandler)},
+		engine: pebble.Options{Memory: true, Strict: true},
+	}
 	for _, f := range change {
-		f(&s)
+		f(&w.setup)
 	}
-	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, Strict: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.db, err = store.Open(t.Context(), e, s.store); err != nil {
-		t.Fatal(err)
-	}
-	s.server.DB = w.db
-	srv, err := New(s.server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.h = srv.Handler()
+	var err error
 	if w.key, err = base64.StdEncoding.DecodeString(EmulatorKey); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := srv.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := w.db.Check(context.Background(), func(err error) bool { t.Error(err); return true }); err != nil {
-			t.Error(err)
-		}
-		if err := w.db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w.open()
+	t.Cleanup(w.close)
 	return w
+}
+
+// open starts the server over its store.
+func (w *world) open() {
+	w.t.Helper()
+	e, err := pebble.Open(w.t.Context(), w.setup.engine)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if w.db, err = store.Open(w.t.Context(), e, w.setup.store); err != nil {
+		w.t.Fatal(err)
+	}
+	server := w.setup.server
+	server.DB = w.db
+	if w.srv, err = New(server); err != nil {
+		w.t.Fatal(err)
+	}
+	w.h = w.srv.Handler()
+}
+
+// close ends the server and closes the store, which must be consistent.
+func (w *world) close() {
+	w.t.Helper()
+	if err := w.srv.Shutdown(context.Background()); err != nil {
+		w.t.Error(err)
+	}
+	if err := w.db.Check(context.Background(), func(err error) bool { w.t.Error(err); return true }); err != nil {
+		w.t.Error(err)
+	}
+	if err := w.db.Close(); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// onDisk keeps the data in a folder, so that the store can be closed and opened again.
+func onDisk(dir string) func(*setup) {
+	return func(s *setup) { s.engine = pebble.Options{Dir: dir, Strict: true} }
 }
 
 // ranges makes containers of n partition ranges.
@@ -174,9 +197,18 @@ func (a *answer) everyAnswer(method string) {
 			a.t.Errorf("%s: body of %d bytes with headers %v\n%s", a.what, len(a.body), a.header, a.body)
 		}
 	}
-	if a.code >= 400 && method != http.MethodHead && (a.at("code").Str == "" || !strings.Contains(a.at("message").Str, `{"Errors":[`)) {
+	if a.code >= 400 && method != http.MethodHead && (a.at("code").Str == "" || len(a.inner()) == 0) {
 		a.t.Errorf("%s: %d with the body %s", a.what, a.code, a.body)
 	}
+}
+
+// inner are the errors that the message of a failure embeds: texts, or objects where they have a place in a query.
+func (a *answer) inner() []gjson.Result {
+	text, _, _ := strings.Cut(strings.TrimPrefix(a.at("message").Str, "Message: "), "\r\n")
+	if !gjson.Valid(text) {
+		return nil
+	}
+	return append(gjson.Get(text, "Errors").Array(), gjson.Get(text, "errors").Array()...)
 }
 
 func (a *answer) at(path string) gjson.Result { return gjson.GetBytes(a.body, path) }

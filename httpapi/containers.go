@@ -67,19 +67,15 @@ func (s *Server) listContainers(c *call) error {
 	if err != nil {
 		return err
 	}
-	return sendFeed(c, f, nil)
+	return sendFeed(c, f)
 }
 
 func (s *Server) queryContainers(c *call) error {
-	q, err := decodeFilter(c)
-	if err != nil {
-		return err
-	}
 	f, err := s.containerFeed(c)
 	if err != nil {
 		return err
 	}
-	return sendFeed(c, f, q)
+	return queryFeed(c, f)
 }
 
 func (s *Server) containerFeed(c *call) (feed[store.ContainerInfo], error) {
@@ -167,13 +163,12 @@ func (s *Server) deleteContainer(c *call) error {
 	return c.noContent(http.StatusNoContent)
 }
 
-// sendContainer answers with a container. Its settings are in force and its index is complete when they are
-// stored, so the progress of the change is always 100 percent.
+// sendContainer answers with a container, and with how far its items are indexed by its present policy, in percent.
 func (c *call) sendContainer(status int, coll *store.Container) error {
 	info := coll.Info()
 	c.setPosition(coll)
 	c.setETag(info.ETag)
-	c.set("X-Ms-Documentdb-Collection-Index-Transformation-Progress", "100")
+	c.set("X-Ms-Documentdb-Collection-Index-Transformation-Progress", strconv.Itoa(coll.IndexProgress()))
 	return c.json(status, appendContainer(nil, info))
 }
 

@@ -33,15 +33,11 @@ func owner(err error) error {
 }
 
 func (s *Server) listDatabases(c *call) error {
-	return sendFeed(c, s.databaseFeed(), nil)
+	return sendFeed(c, s.databaseFeed())
 }
 
 func (s *Server) queryDatabases(c *call) error {
-	q, err := decodeFilter(c)
-	if err != nil {
-		return err
-	}
-	return sendFeed(c, s.databaseFeed(), q)
+	return queryFeed(c, s.databaseFeed())
 }
 
 func (s *Server) databaseFeed() feed[*store.Database] {

@@ -76,6 +76,7 @@ var ownHandlers = []struct {
 	{http.MethodGet, "_explorer/emulator.pem", true, (*Server).certificate},
 	{http.MethodGet, "_mayfly/clock", false, (*Server).getClock},
 	{http.MethodPut, "_mayfly/clock", false, (*Server).setClock},
+	{http.MethodPost, "_mayfly/explain", false, (*Server).explainQuery},
 }
 
 // Parts of the protocol that are known and not there: a client is told so by name.

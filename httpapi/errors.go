@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -96,6 +97,24 @@ func classify(err error) (w wireError, internal bool) {
 		}
 	}
 	return wireError{status: http.StatusInternalServerError, message: internalText}, true
+}
+
+// queryError says of an error of package query what the store would say of it: for queries that do not reach the store.
+func queryError(err error) error {
+	var wrong *query.Error
+	var memory *query.MemoryError
+	var cursor *query.CursorError
+	failed := &store.Error{Code: store.CodeBadRequest, Message: err.Error(), Err: err}
+	switch {
+	case errors.As(err, &wrong), errors.As(err, &memory):
+	case errors.As(err, &cursor):
+		failed.Message = "Invalid Continuation Token"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		failed.Code, failed.Message = store.CodeCanceled, "The request was cancelled."
+	default:
+		return err
+	}
+	return failed
 }
 
 // appendErrorBody renders the body of an error as Cosmos DB's back end does: a JSON object whose message holds a

@@ -48,7 +48,8 @@ func TestEveryCode(t *testing.T) {
 		store.CodeCanceled:             {408, "", "RequestTimeout", "why"},
 		store.CodeDiskFull:             {507, "", "InsufficientStorage", "why"},
 		store.CodeUnavailable:          {503, "", "ServiceUnavailable", "why"},
-		store.CodeUnavailable + 1:      {500, "", "InternalServerError", internalText},
+		store.CodeCrossPartition:       {400, "1004", "BadRequest", "why"},
+		store.CodeCrossPartition + 1:   {500, "", "InternalServerError", internalText},
 	} {
 		w, log := answerTo(httptest.NewRequest("GET", "/dbs/a%20b", nil), func(c *call) error {
 			c.setReceipt("3", 42, 6.29)

@@ -203,6 +203,10 @@ func TestResourceQueries(t *testing.T) {
 		`{"query":"select * from c where c.id = 'three'","parameters":[]}`:                              "three",
 		`{"query":"SELECT * FROM c WHERE c.id = @id","parameters":[{"name":"@id","value":null}]}`:       "",
 		`{"query":"SELECT * FROM c WHERE c.id = @id","parameters":[{"name":"@id"}]}`:                    "",
+		`{"query":"SELECT * FROM c WHERE c.id = @id"}`:                                                  "", // not given: undefined
+		`{"query":"SELECT * FROM c ORDER BY c.id"}`:                                                     "one three two",
+		`{"query":"SELECT * FROM c ORDER BY c._ts DESC, c.id DESC"}`:                                    "two three one", // no index is needed
+		`{"query":"SELECT TOP 2 c.id FROM c WHERE c._ts > 0 AND c.id != 'one' ORDER BY c._rid DESC"}`:   "three two",
 	} {
 		if got := w.do("POST", "/dbs", query, queryHeaders()...).want(200).ids("Databases"); got != want {
 			t.Errorf("%s: %q, want %q", query, got, want)
@@ -222,10 +226,12 @@ func TestResourceQueries(t *testing.T) {
 	if !strings.Contains(metrics, ";retrievedDocumentCount=3;") || !strings.Contains(metrics, ";outputDocumentCount=1;") {
 		t.Errorf("metrics %q", metrics)
 	}
-	w.do("POST", "/dbs", `{"query":"SELECT * FORM c"}`, queryHeaders()...).fails(400, 0, "ine 1, column 10")
+	w.do("POST", "/dbs", `{"query":"SELECT * FORM c"}`, queryHeaders()...).
+		fails(400, 0, `{"errors":[{"severity":"Error","location":{"start":9,"end":13},"code":"SC1001","message":"Syntax error, incorrect syntax near 'FORM'."}]}`)
+	w.do("POST", "/dbs", `{"query":"SELECT * FROM c","parameters":[{"name":"@a","value":1},{"name":"@a","value":2}]}`, queryHeaders()...).
+		fails(400, 0, "Invalid query. Specified duplicate parameter name '@a'.")
 	for _, bad := range []string{``, `{}`, `[]`, `{"query":1}`, `{"query":"SELECT * FROM c","parameters":{}}`, `{"query":"SELECT * FROM c","parameters":[1]}`,
-		`{"query":"SELECT * FROM c","parameters":[{"name":"id","value":1}]}`, `{"query":"SELECT * FROM c WHERE c.id = @x"}`,
-		`{"query":"SELECT * FROM c","parameters":[{"name":"@a","value":1},{"name":"@a","value":2}]}`} {
+		`{"query":"SELECT * FROM c","parameters":[{"name":"id","value":1}]}`} {
 		w.do("POST", "/dbs", bad, queryHeaders()...).fails(400, 0, "")
 	}
 	w.do("POST", "/dbs", "SELECT * FROM c WHERE c.id = '\xff'", "Content-Type", "application/sql").fails(400, 0, "UTF-8")

@@ -123,55 +123,13 @@ func (s *Server) listItems(c *call) error {
 	return c.sendPage(c.itemsPage(info.RID, items))
 }
 
-// itemsPage renders a page of items, or of a query's results.
+// itemsPage renders a page of items.
 func (c *call) itemsPage(owner string, items store.Page) *page {
 	out := newPage(owner, "Documents")
 	for _, it := range items.Items {
-		out.begin()
+		out.row()
 		out.b = it.AppendJSON(out.b)
-		out.keep()
 	}
 	c.setContinuation(items.Continuation)
 	return out
-}
-
-func (s *Server) queryItems(c *call) error {
-	p, info, err := s.within(c)
-	if err != nil {
-		return err
-	}
-	text, params, err := decodeQuery(c)
-	if err != nil {
-		return err
-	}
-	began := s.opt.Wall.Now()
-	rows, r, err := p.container.Query(c.ctx(), store.QueryRequest{
-		Text: text, Parameters: params, ListOptions: c.in.listOptions(), Cross: s.reach(c),
-	})
-	c.setReceiptOf(r)
-	if err != nil {
-		return err
-	}
-	out := newPage(info.RID, "Documents")
-	for _, row := range rows.Rows {
-		out.begin()
-		out.b = append(out.b, row...)
-		out.keep()
-	}
-	c.setContinuation(rows.Continuation)
-	c.setQueryMetrics(queryMetrics{
-		elapsed: s.opt.Wall.Now().Sub(began), retrieved: int(rows.Stats.Loaded), retrievedBytes: int(rows.Stats.LoadedBytes),
-	}, out)
-	return c.sendPage(out)
-}
-
-// reach is how far a query may reach over partitions without a key: as far as the client's headers and the operator say.
-func (s *Server) reach(c *call) store.CrossPartition {
-	switch {
-	case s.opt.ServeCrossPartition || c.in.serveCross:
-		return store.CrossServe
-	case c.in.crossPartition:
-		return store.CrossStream
-	}
-	return store.CrossRefuse
 }

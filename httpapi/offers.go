@@ -9,16 +9,12 @@ import (
 )
 
 func (s *Server) listOffers(c *call) error {
-	return sendFeed(c, s.offerFeed(), nil)
+	return sendFeed(c, s.offerFeed())
 }
 
 // queryOffers is how clients find the throughput of a container or a database: by its rid or its self link.
 func (s *Server) queryOffers(c *call) error {
-	q, err := decodeFilter(c)
-	if err != nil {
-		return err
-	}
-	return sendFeed(c, s.offerFeed(), q)
+	return queryFeed(c, s.offerFeed())
 }
 
 func (s *Server) offerFeed() feed[store.Offer] {

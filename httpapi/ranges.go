@@ -31,7 +31,7 @@ func (s *Server) listRanges(c *call) error {
 		rows:     set.Ranges,
 		position: func(r store.Range) string { return r.Min },
 		render:   func(dst []byte, r store.Range) []byte { return appendRange(dst, r, info) },
-	}, nil)
+	})
 }
 
 // bareETag is an etag without what clients and proxies add or drop: quotes and the mark of a weak one.

@@ -28,5 +28,27 @@
 // constraints; two documents violate it where these bytes are the same. Nobody asks for them in order, so what is long is
 // replaced by its hash.
 //
-// All failures are a *PolicyError that names the place in the JSON text.
+// # Entries and keys
+//
+// An Indexer is compiled from a Definition: the policy and what else of the container's definition decides what is
+// indexed. It answers both sides. Entries gives a writer the index entries of a document, in one pass over its text; the
+// lookups give a planner the keys and intervals of keys under which it finds them:
+//
+//	x, err := index.NewIndexer(index.Definition{Policy: policy}, nil)
+//	entries := x.Entries(nil, body, ts)
+//	key, exact := x.Term(index.PathTo(path), doc.StringValue("open"))     // c.status = "open"
+//	lo, hi, exact := x.Range(index.PathTo(path), index.Greater, doc.NumberValue(5))
+//
+// key.go draws the keys, terms.go tells how values are cut, composite.go how several become one key, and
+// indexer_shape.go how those documents are found that lack a path.
+//
+// Entries propose, documents decide: where a lookup says that it is not exact, the entries that it leads to hold all that is
+// wanted and may hold more.
+//
+// # Text and geometry
+//
+// What the analysis of text and the reading of GeoJSON are is said here, too, since a query without an index must come to
+// the same results as one with it: AppendTokens, ParseGeometry and the relations of geometries.
+//
+// All failures of policies are a *PolicyError that names the place in the JSON text, those of geometries a *GeometryError.
 package index

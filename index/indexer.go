@@ -17,7 +17,7 @@ type Definition struct {
 }
 
 // Computed is a computed property. It hides a property of its name that documents hold. An index holds its values only
-// where an included path begins with its name, or a composite index has it: /* does not.
+// where an included path begins with its name, or a composite index has it: /* does not; and only where it can be evaluated.
 type Computed struct{ Name, Query string }
 
 // Equal tells whether two definitions give every document the same entries.
@@ -26,8 +26,9 @@ func (d Definition) Equal(e Definition) bool {
 		maps.Equal(d.Vectors, e.Vectors)
 }
 
-// Evaluate returns the value of a computed property of a document; undefined where it has none.
-type Evaluate func(name string, body []byte) doc.Value
+// Evaluate returns the value of a computed property of a document; undefined where it has none. It depends on the document's
+// text alone and is safe for concurrent use.
+type Evaluate func(body []byte) doc.Value
 
 // Indexer makes the index entries of documents by one definition, and the keys by which they are found. It is immutable and
 // safe for concurrent use. A nil Indexer indexes nothing.
@@ -43,23 +44,29 @@ type Indexer struct {
 	special    *special
 	wanted     int             // paths of all composite indexes
 	hidden     map[string]bool // names of all computed properties
-	computed   []string        // those that are in an index
+	computed   []computed      // those that are in an index
 	vectors    []vectorIndex
-	evaluate   Evaluate
 
 	older []*Indexer // documents may still be indexed by these
 
 	scratch *sync.Pool // of *walk
 }
 
-// NewIndexer compiles a definition whose policy has been normalised. evaluate may be nil: then no computed property is
-// indexed. The error is a *PolicyError.
-func NewIndexer(d Definition, evaluate Evaluate) (*Indexer, error) {
+// computed is a computed property that is in an index.
+type computed struct {
+	name     string
+	evaluate Evaluate
+	included bool // by an included path; else in composite indexes alone
+}
+
+// NewIndexer compiles a definition whose policy has been normalised. evaluate has computed properties by their names; those
+// that it lacks are not indexed. The error is a *PolicyError.
+func NewIndexer(d Definition, evaluate map[string]Evaluate) (*Indexer, error) {
 	m, err := Compile(d.Policy)
 	if err != nil {
 		return nil, err
 	}
-	x := &Indexer{def: d, matcher: m, evaluate: evaluate, special: &special{}, hidden: map[string]bool{},
+	x := &Indexer{def: d, matcher: m, special: &special{}, hidden: map[string]bool{},
 		scratch: &sync.Pool{New: func() any { return new(walk) }}}
 	for _, c := range d.Computed {
 		x.hidden[c.Name] = true
@@ -67,13 +74,14 @@ func NewIndexer(d Definition, evaluate Evaluate) (*Indexer, error) {
 	if x.none = d.Policy.Mode == None; x.none {
 		return x, nil
 	}
+	for _, c := range d.Computed {
+		included := x.includes(c.Name)
+		if e := evaluate[c.Name]; e != nil && (included || x.composes(c.Name)) {
+			x.computed = append(x.computed, computed{c.Name, e, included})
+		}
+	}
 	if err := x.addSpecial(); err != nil {
 		return nil, err
-	}
-	for _, c := range d.Computed {
-		if evaluate != nil && (x.includes(c.Name) || x.special.names[c.Name] != nil) {
-			x.computed = append(x.computed, c.Name)
-		}
 	}
 	return x, nil
 }
@@ -86,6 +94,25 @@ func (x *Indexer) includes(name string) bool {
 	})
 }
 
+// composes tells whether a path of a composite index begins with a property of that name.
+func (x *Indexer) composes(name string) bool {
+	return slices.ContainsFunc(x.def.Policy.Composite, func(keys []CompositePath) bool {
+		return slices.ContainsFunc(keys, func(k CompositePath) bool {
+			p, err := doc.ParsePath(k.Path)
+			return err == nil && p.Segments()[0] == name
+		})
+	})
+}
+
+// evaluates tells whether the value of a top-level property is at hand when a document is indexed: not that of a computed
+// property that is not evaluated, or of what the server provides, but the time of the write.
+func (x *Indexer) evaluates(name string) bool {
+	if x.hidden[name] {
+		return slices.ContainsFunc(x.computed, func(c computed) bool { return c.name == name })
+	}
+	return !doc.IsSystem(name) || name == "_ts"
+}
+
 // Beside returns an Indexer that makes the entries of x, and relies on nothing that one of the older ones does not index
 // as well: documents may still have been indexed by any of them.
 func (x *Indexer) Beside(older ...*Indexer) *Indexer {
@@ -96,6 +123,9 @@ func (x *Indexer) Beside(older ...*Indexer) *Indexer {
 	y.older = older
 	return &y
 }
+
+// Definition returns what x was compiled from.
+func (x *Indexer) Definition() Definition { return x.def }
 
 // Policy returns the indexing policy.
 func (x *Indexer) Policy() Policy {
@@ -115,7 +145,7 @@ func (x *Indexer) Included(p Path) bool {
 	switch {
 	case len(p) == 1 && (first == "id" || first == "_ts"):
 		return true
-	case doc.IsSystem(first), x.hidden[first] && !slices.Contains(x.computed, first):
+	case doc.IsSystem(first), x.hidden[first] && !x.includes(first):
 		return false
 	}
 	c := x.matcher.Root()
@@ -132,7 +162,7 @@ func (x *Indexer) Included(p Path) bool {
 // RangeIndexed tells whether the index holds an entry at path for every document that has something there: a Term of each
 // scalar, and of the kind of each array and object.
 func (x *Indexer) RangeIndexed(p Path) bool {
-	return x.everywhere(p, func(x *Indexer) bool { return x.Included(p) })
+	return x.everywhere(p, func(x *Indexer) bool { return x.Included(p) && x.evaluates(p[0].Name) })
 }
 
 // everywhere tells whether x and all older ones index something at a path in the same way.
@@ -277,8 +307,7 @@ func (x *Indexer) addSpecial() error {
 			node := x.special.grow(PathTo(k.Path))
 			node.composite = append(node.composite, x.wanted)
 			x.wanted++
-			first := k.Path.Segments()[0]
-			c.Ready = c.Ready && (!doc.IsSystem(first) || first == "_ts") && (x.evaluate != nil || !x.hidden[first])
+			c.Ready = c.Ready && x.evaluates(k.Path.Segments()[0])
 		}
 	}
 	for i, s := range p.Spatial {

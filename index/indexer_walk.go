@@ -75,8 +75,12 @@ func (w *walk) document(body []byte, ts int64) {
 	x := w.x
 	root := x.matcher.Root()
 	w.members(doc.Of(body), root, x.special)
-	for _, name := range x.computed {
-		w.property(name, x.evaluate(name, body), root.Property(name), x.special.property(name))
+	for _, c := range x.computed {
+		var at Cursor
+		if c.included {
+			at = root.Property(c.name)
+		}
+		w.property(c.name, c.evaluate(body), at, x.special.property(c.name))
 	}
 	w.steps = append(w.steps[:0], "_ts"...)
 	seconds := doc.NumberValue(float64(ts))

@@ -35,8 +35,8 @@ type alias struct {
 // their names mean is in the binder's tables.
 type block struct {
 	outer     *block
-	steps     []*step // FROM and JOIN; the item is the first one where the query reads the container
-	container bool    // the first step is the item, or a subquery that reads the container
+	steps     []*step       // FROM and JOIN; the item is the first one where the query reads the container
+	container bool          // the first step is the item, or a subquery that reads the container
 	where     []syntax.Expr // joined by AND
 	first     []syntax.Expr // those of them that need none of the sources: what the rule push-filter moves here
 	groupBy   []syntax.Expr
@@ -50,7 +50,7 @@ type block struct {
 	offset    int64
 	limit     int64 // -1: none
 	order     []*orderKey
-	rank      *syntax.Call
+	rank      []*rankPart // ORDER BY RANK
 }
 
 // outItem is one property that a select list puts out.
@@ -91,7 +91,7 @@ type orderKey struct {
 	x        syntax.Expr
 	desc     bool
 	route    index.Path // where x is a property path of the item; nil else
-	distance bool            // VectorDistance: what is undefined comes last, whatever the direction
+	distance bool       // VectorDistance: what is undefined comes last, whatever the direction
 }
 
 // scope is what names mean at a place of the query.
@@ -130,9 +130,9 @@ type binder struct {
 
 	idents map[*syntax.Ident]*alias
 	subs   map[*syntax.Query]*block
-	aggs   map[*syntax.Call]int  // ids of aggregate calls
-	keys   map[syntax.Expr]int   // parts of a select list that are a key of GROUP BY: which
-	calls  []*syntax.Call        // of UDFs
+	aggs   map[*syntax.Call]int // ids of aggregate calls
+	keys   map[syntax.Expr]int  // parts of a select list that are a key of GROUP BY: which
+	calls  []*syntax.Call       // of UDFs
 	slots  int
 	joins  int
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -125,25 +124,30 @@ func (b *binder) aggregate(c *syntax.Call, f *builtin, at *place) {
 
 const vectorDistance = "VECTORDISTANCE"
 
-// vector checks the options of VectorDistance that are constant, and adds those that the container's vector policy has for the
-// path where the call has none.
+// vector checks the options of VectorDistance that are constant.
 func (b *binder) vector(c *syntax.Call) {
 	if len(c.Args) < 4 {
 		return
 	}
-	options, ok := c.Args[3].(*syntax.ObjectLit)
-	if !ok {
-		return
+	var options doc.Value
+	switch e := c.Args[3].(type) {
+	case *syntax.Parameter:
+		options = b.params[e.Name]
+	case *syntax.ObjectLit:
+		values := []byte{'{'}
+		for i, key := range e.Keys {
+			if l, ok := e.Values[i].(*syntax.Literal); ok && l.Value.Kind() != doc.Undefined {
+				if len(values) > 1 {
+					values = append(values, ',')
+				}
+				values = l.Value.AppendJSON(append(doc.AppendString(values, key), ':'))
+			}
+		}
+		options = doc.Of(append(values, '}'))
 	}
-	for i, key := range options.Keys {
-		v, ok := options.Values[i].(*syntax.Literal)
-		if !ok || !strings.HasSuffix(key, "ListSizeMultiplier") && !strings.HasSuffix(key, "ListMultiplier") {
-			continue
-		}
-		if n := v.Value.Num(); v.Value.Kind() != doc.Number || n < 1 || n > 100 {
-			b.failCode(v, CodeSearchList, "The '%s' value %s specified in the VectorDistance function is outside the supported range. "+
-				"The value must be between 1 and 100.", key, v.Value.Raw())
-		}
+	if name, v := badMultiplier(options); name != "" {
+		b.failCode(c.Args[3], CodeSearchList, "The '%s' value %s specified in the VectorDistance function is outside the supported range. "+
+			"The value must be between %d and %d.", name, v.Raw(), minMultiplier, maxMultiplier)
 	}
 }
 

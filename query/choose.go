@@ -167,6 +167,8 @@ func (p *planner) accessOf(e syntax.Expr) access {
 				return p.accessOf(&syntax.Logical{Op: syntax.And, Terms: list})
 			}
 		}
+	case *syntax.Binary:
+		return p.within(e)
 	case *syntax.Call:
 		return p.special(e)
 	}
@@ -190,13 +192,14 @@ func (p *planner) accessOfAny(e *syntax.Logical) access {
 func (p *planner) chooseAccess(leaves []*leaf, found []access) access {
 	var lists []access
 	var narrowest *leaf
-	if c := p.equalComposite(leaves); c != nil {
-		lists = append(lists, c)
+	composite, covered := p.equalComposite(leaves)
+	if composite != nil {
+		lists = append(lists, composite)
 	}
 	for _, l := range leaves {
 		a := l.access()
 		switch {
-		case a == nil:
+		case a == nil, l.isEqual && slices.Contains(covered, l.path.String()):
 		case a.sorted():
 			lists = append(lists, a)
 		case narrowest == nil || l.width < narrowest.width:
@@ -225,18 +228,21 @@ func (p *planner) chooseAccess(leaves []*leaf, found []access) access {
 	return loose
 }
 
-// equalComposite returns the posting list of a composite index all of whose paths are compared with =.
-func (p *planner) equalComposite(leaves []*leaf) access {
+// equalComposite returns the posting list of a composite index all of whose paths are compared with =, and those paths.
+func (p *planner) equalComposite(leaves []*leaf) (a access, covered []string) {
 	for _, c := range p.info.Index.Composites() {
 		values, n := equalPrefix(c, leaves)
 		if !c.Ready || n < len(c.Keys) {
 			continue
 		}
+		for _, k := range c.Keys {
+			covered = append(covered, k.Path.String())
+		}
 		key, _ := c.Prefix(values...)
 		p.plan.use.Composite = append(p.plan.use.Composite, compositeSpec(c))
-		return &keysAccess{[][]byte{key}, compositeText(c) + " = " + valuesText(values)}
+		return &keysAccess{[][]byte{key}, compositeText(c) + " = " + valuesText(values)}, covered
 	}
-	return nil
+	return nil, nil
 }
 
 // equalPrefix returns the values of as many paths of a composite index, from the first, as are compared with =.
@@ -261,7 +267,9 @@ func compositeSpec(c *index.Composite) []string {
 	return spec
 }
 
-func compositeText(c *index.Composite) string { return "(" + strings.Join(compositeSpec(c), ", ") + ")" }
+func compositeText(c *index.Composite) string {
+	return "(" + strings.Join(compositeSpec(c), ", ") + ")"
+}
 
 func valuesText(values []doc.Value) string {
 	texts := make([]string, len(values))

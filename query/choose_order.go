@@ -3,7 +3,6 @@ package query
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
@@ -13,7 +12,8 @@ import (
 type ordering struct {
 	keys     []valuer // compiled
 	distinct int      // how many of the first keys DISTINCT is about; 0: no DISTINCT
-	walk     *walk    // nil: no index has the order; the documents are sorted
+	walk     *walk    // nil: no range or composite index has the order
+	vectors  *vectors // nil: no vector index has it. With neither, the documents are sorted
 }
 
 // walk is a way through an index whose order is that of the query.
@@ -57,6 +57,9 @@ func (p *planner) chooseOrder(leaves []*leaf) {
 	routed := !slices.ContainsFunc(keys, func(k *orderKey) bool { return k.route == nil })
 	switch {
 	case !routed:
+		if len(keys) == 1 && keys[0].distance {
+			o.vectors = p.chooseVectors(keys[0].x)
+		}
 		return
 	case len(keys) == 1:
 		if !p.info.Index.Included(keys[0].route) && !p.info.Lenient && !p.hasComposite(leaves) {
@@ -149,17 +152,6 @@ func (p *planner) pathWalk(key *orderKey, leaves []*leaf) *walk {
 	lo, hi := p.info.Index.PathRange(key.route)
 	w.spans, w.undefined = []span{{lo: lo, hi: hi}}, true
 	return w
-}
-
-// describeOrder writes the keys of ORDER BY.
-func describeOrder(keys []*orderKey, text func(*orderKey) string) string {
-	texts := make([]string, len(keys))
-	for i, k := range keys {
-		if texts[i] = text(k); k.desc {
-			texts[i] += " DESC"
-		}
-	}
-	return strings.Join(texts, ", ")
 }
 
 // narrow cuts a walk to the comparisons that the conditions make with the first key of the order.

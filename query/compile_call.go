@@ -36,21 +36,16 @@ func (c *compiler) arguments(fn *builtin, e *syntax.Call) []syntax.Expr {
 	if fn.name != vectorDistance || len(e.Args) >= 4 {
 		return e.Args
 	}
-	for _, arg := range e.Args[:2] {
-		route, _, ok := c.itemRoute(arg)
-		if !ok {
-			continue
-		}
-		if distance, ok := c.info.Vectors[route.String()]; ok {
-			args := append([]syntax.Expr{}, e.Args...)
-			if len(args) == 2 {
-				args = append(args, &syntax.Literal{Value: doc.BoolValue(false)})
-			}
-			return append(args, &syntax.ObjectLit{Keys: []string{"distanceFunction"},
-				Values: []syntax.Expr{&syntax.Literal{Value: doc.StringValue(distance)}}})
-		}
+	distance := c.distanceOf(e)
+	if distance == "" {
+		return e.Args
 	}
-	return e.Args
+	args := append([]syntax.Expr{}, e.Args...)
+	if len(args) == 2 {
+		args = append(args, &syntax.Literal{Value: doc.BoolValue(false)})
+	}
+	return append(args, &syntax.ObjectLit{Keys: []string{"distanceFunction"},
+		Values: []syntax.Expr{&syntax.Literal{Value: doc.StringValue(distance)}}})
 }
 
 // builtin compiles a call of a function that takes values.

@@ -40,7 +40,7 @@ func writeItem(f *frame, dst []byte) ([]byte, bool) {
 	if f.item == nil {
 		return dst, false
 	}
-	return f.item.System().Append(dst, f.body), true
+	return f.appendItem(dst), true
 }
 
 // member is one property that is put out, its name as JSON with the colon.

@@ -83,7 +83,9 @@ func decodeCursor(text string, hash uint64, f form, sources int) (bookmark, erro
 		}
 		n := len(r.rest) - 8
 		p.key, p.sum = bytes.Clone(r.rest[:n]), binary.BigEndian.Uint64(r.rest[n:])
-		p.cut = p.sum != keySum(p.key)
+		if p.cut = p.sum != keySum(p.key); p.cut && n < maxCursorKey {
+			return bad("it is malformed.")
+		}
 	} else if len(r.rest) > 0 {
 		return bad("it is malformed.")
 	}

@@ -87,10 +87,7 @@ type execution struct {
 // runs, a *MemoryError, or what a source, a UDF or the context returned; the page is then as far as it got, without rows.
 func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions) (Page, error) {
 	x := &execution{plan: p, ctx: ctx, sources: sources, opts: o.withDefaults()}
-	if env.Static.IsZero() {
-		env.Static = env.Now
-	}
-	x.run = &run{env: env, call: call{now: env.Now, static: env.Static, random: env.Random, planar: p.info.Geometry}}
+	x.run = newRun(p, env)
 	x.f = newFrame(x.run, p.slots, p.aggs)
 	x.single = len(p.rows.clauses) <= 1
 	if err := x.begin(); err != nil {
@@ -153,42 +150,60 @@ func (x *execution) stop() (late bool, err error) {
 	return elapsed != nil && elapsed() > x.opts.Budget, nil
 }
 
-// enter makes a document the current one and tells whether it fulfils the conditions on the item alone.
-func (x *execution) enter(d Document) bool {
+// next goes to the next document.
+func (x *execution) next(docs Documents) bool {
+	if !x.opts.Trace || x.run.env.Elapsed == nil {
+		return docs.Next()
+	}
+	from := x.run.env.Elapsed()
+	ok := docs.Next()
+	x.page.Stats.Load += x.run.env.Elapsed() - from
+	return ok
+}
+
+// enter makes a document that was read the current one and tells whether it fulfils the conditions that a block makes on the
+// item alone.
+func (x *execution) enter(d Document, rs *rowset) bool {
 	x.f.enter(d)
 	x.page.Stats.Loaded++
 	x.page.Stats.LoadedBytes += int64(len(x.f.body))
-	if !x.passes() {
-		return false
-	}
-	x.page.Stats.Matched++
-	return true
+	return x.passes(rs)
 }
 
-func (x *execution) passes() bool {
-	rs := x.plan.rows
+func (x *execution) passes(rs *rowset) bool {
+	if !x.opts.Trace || x.run.env.Elapsed == nil {
+		return x.fulfils(rs)
+	}
+	from := x.run.env.Elapsed()
+	ok := x.fulfils(rs)
+	x.page.Stats.Filter += x.run.env.Elapsed() - from
+	return ok
+}
+
+func (x *execution) fulfils(rs *rowset) bool {
 	for _, d := range rs.first {
 		if d(x.f) != yes {
 			return false
 		}
 	}
-	if len(rs.clauses) > 0 && rs.clauses[0].kind == stepItem {
+	if rs.ofItem() {
 		for _, d := range rs.clauses[0].filter {
 			if d(x.f) != yes {
 				return false
 			}
 		}
 	}
+	x.page.Stats.Matched++
 	return true
 }
 
 // rows calls fn for each row of the current document, which has passed.
-func (x *execution) rows(fn func() bool) bool {
+func (x *execution) rows(rs *rowset, fn func() bool) bool {
 	x.rowInDoc = 0
-	if x.plan.rows.clauses[0].kind == stepItem {
-		return x.plan.rows.each(x.f, 1, fn)
+	if rs.ofItem() {
+		return rs.each(x.f, 1, fn)
 	}
-	return x.plan.rows.each(x.f, 0, fn)
+	return rs.each(x.f, 0, fn)
 }
 
 // stream runs the form in which rows come in rid order, source after source.
@@ -222,10 +237,10 @@ func (x *execution) streamSource(src Source, after uint64) (more bool, err error
 			err = e
 		}
 	}()
-	for docs.Next() {
+	for x.next(docs) {
 		d := docs.Document()
 		x.current.rid = d.RID()
-		if x.enter(d) && !x.rows(x.row) {
+		if x.enter(d, x.plan.rows) && !x.rows(x.plan.rows, x.row) {
 			return false, nil
 		}
 		x.passed()

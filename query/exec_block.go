@@ -8,14 +8,23 @@ import "github.com/mayflydb/mayfly/doc"
 func (x *execution) block() error {
 	x.done.offset, x.done.limit = x.plan.top.offset, x.plan.top.limit
 	skip := x.from.rows
-	if x.plan.top.rank != nil {
+	if len(x.plan.rank) > 0 {
 		return x.rankRows(skip)
 	}
-	var failed error
-	x.plan.rows.collect(x.f, x.feed(x.plan.top, x.plan.rows, &failed), func(v doc.Value) bool {
+	emit := func(v doc.Value) bool {
 		x.scratch = v.AppendJSON(x.scratch[:0])
 		return x.putBlock(x.scratch, skip)
-	})
+	}
+	rs := x.plan.rows
+	if x.plan.shortcut != noShortcut {
+		g := newGrouper(rs, x.f)
+		if done, err := x.takeShortcut(g); done || err != nil {
+			g.each(func() bool { return emitDefined(rs.value(x.f), emit) })
+			return err
+		}
+	}
+	var failed error
+	rs.collect(x.f, x.feed(x.plan.top, rs, &failed), emit)
 	return failed
 }
 
@@ -74,14 +83,11 @@ func (x *execution) feedItems(bl *block, rs *rowset, row func() bool) (more bool
 	if bl == x.plan.top && len(bl.order) > 0 {
 		more = true
 		err = x.merge(func() (bool, error) {
-			more = rs.start(x.f, 0, row)
+			more = x.rows(rs, row)
 			_, err := x.stop()
 			return more && err == nil, err
 		})
 		return more, err
-	}
-	if x.shortcut(bl, rs) {
-		return true, nil
 	}
 	for _, src := range x.sources {
 		if more, err := x.feedSource(src, rs, row); err != nil || !more {
@@ -101,11 +107,8 @@ func (x *execution) feedSource(src Source, rs *rowset, row func() bool) (more bo
 			err = e
 		}
 	}()
-	for docs.Next() {
-		x.f.enter(docs.Document())
-		x.page.Stats.Loaded++
-		x.page.Stats.LoadedBytes += int64(len(x.f.body))
-		if !rs.start(x.f, 0, row) {
+	for x.next(docs) {
+		if x.enter(docs.Document(), rs) && !x.rows(rs, row) {
 			return false, x.run.err
 		}
 		if _, err := x.stop(); err != nil {

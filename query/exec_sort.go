@@ -12,6 +12,7 @@ type entry struct {
 	key    []byte
 	source int
 	rid    uint64
+	holds  bool // it is known to fulfil the conditions
 }
 
 // compare puts entries in order.
@@ -92,7 +93,7 @@ func (x *execution) sorted() error {
 		return err
 	}
 	return x.merge(func() (bool, error) {
-		if !x.rows(x.row) {
+		if !x.rows(x.plan.rows, x.row) {
 			return false, x.run.err
 		}
 		x.passed()
@@ -134,7 +135,7 @@ func (x *execution) behind(e *entry) bool {
 	if n := x.plan.order.distinct; n > 0 {
 		return !bytes.Equal(x.leading(e.key, n), x.leading(x.from.key, n)) && bytes.Compare(e.key, x.from.key) > 0
 	}
-	c := x.compare(e, &entry{x.from.key, x.from.source, x.from.rid})
+	c := x.compare(e, &entry{key: x.from.key, source: x.from.source, rid: x.from.rid})
 	return c > 0 || c == 0 && x.from.rows > 0
 }
 
@@ -191,8 +192,7 @@ func (x *execution) merge(fn func() (bool, error)) (err error) {
 		first := x.firstOf(open)
 		e, d := open[first].at()
 		x.current = *e
-		if x.f.enter(d); x.passes() {
-			x.page.Stats.Matched++
+		if x.f.enter(d); e.holds || x.passes(x.plan.rows) {
 			if more, err := fn(); !more || err != nil {
 				return err
 			}

@@ -6,12 +6,12 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// Env is what queries need besides documents. Functions that are nil are not there: RAND and UDFs give undefined.
+// Env is what queries need besides documents.
 type Env struct {
 	Now    time.Time      // what GetCurrentDateTime and its kin say
 	Static time.Time      // what their Static forms say: the same on all pages; Now where it is zero
-	Random func() float64 // in [0, 1)
-	// UDF calls a function that the container holds. Its error ends the query.
+	Random func() float64 // what RAND says: in [0, 1); always 0 where it is nil
+	// UDF calls a function that the container holds. Its error ends the query; where it is nil, no function exists.
 	UDF func(name string, args []doc.Value) (doc.Value, error)
 	// Elapsed tells how long the run has taken, by a clock that nobody sets. Without it a page does not end by time and no
 	// times are measured.
@@ -25,6 +25,16 @@ type run struct {
 	err  error
 	udfs int
 	used int // bytes that DISTINCT, GROUP BY and lists hold
+}
+
+func newRun(p *Plan, env Env) *run {
+	if env.Static.IsZero() {
+		env.Static = env.Now
+	}
+	if env.Random == nil {
+		env.Random = func() float64 { return 0 }
+	}
+	return &run{env: env, call: call{now: env.Now, static: env.Static, random: env.Random, planar: p.info.Geometry}}
 }
 
 func (r *run) fail(err error) {
@@ -68,9 +78,17 @@ func (f *frame) enter(d Document) {
 // document returns the item as SELECT * shows it.
 func (f *frame) document() doc.Value {
 	if f.whole.Kind() == doc.Undefined && f.item != nil {
-		f.whole = doc.Of(f.item.System().Append(make([]byte, 0, len(f.body)+256), f.body))
+		f.whole = doc.Of(f.appendItem(make([]byte, 0, len(f.body)+256)))
 	}
 	return f.whole
+}
+
+// appendItem appends the text of the item as SELECT * shows it.
+func (f *frame) appendItem(dst []byte) []byte {
+	if _, ok := f.item.(complete); ok {
+		return append(dst, f.body...)
+	}
+	return f.item.System().Append(dst, f.body)
 }
 
 // timestamped is a Document that knows its _ts without its other system properties, which have to be written out.
@@ -82,6 +100,9 @@ func (f *frame) system(name string) doc.Value {
 		if t, ok := f.item.(timestamped); ok {
 			return doc.NumberValue(float64(t.TS()))
 		}
+	}
+	if _, ok := f.item.(complete); ok {
+		return doc.Of(f.body).Member(name)
 	}
 	s := f.item.System()
 	switch name {

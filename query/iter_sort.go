@@ -70,17 +70,18 @@ func (b *batch) fill() (err error) {
 	}()
 	b.heap, b.given, b.full = b.heap[:0], 0, false
 	var key []byte
-	for docs.Next() {
+	for x.next(docs) {
 		d := docs.Document()
 		x.f.enter(d)
 		x.page.Stats.Loaded++
 		x.page.Stats.LoadedBytes += int64(len(x.f.body))
 		key = x.orderKey(key[:0])
-		e := entry{key, b.source, d.RID()}
+		e := entry{key, b.source, d.RID(), true}
 		if x.behind(&e) && (!b.begun || x.compare(&e, &b.last) > 0) {
 			if !b.wants(&e) {
 				b.full = true
-			} else if x.passes() {
+			} else if x.passes(x.plan.rows) {
+
 				b.push(e)
 			}
 		}
@@ -137,32 +138,35 @@ const maxSorted = 4000
 // openOrder opens the documents of a source in the order of the query. Few documents that posting lists propose are sorted;
 // else an index with the order is walked, and where there is none all candidates are sorted.
 func (x *execution) openOrder(src Source, source int) (inOrder, error) {
-	w := x.plan.order.walk
-	if w != nil && x.plan.access != nil && x.plan.access.sorted() && len(w.fixed) == 0 {
-		p, ok, err := x.proposed(src)
+	o := x.plan.order
+	if x.plan.access != nil && x.plan.access.sorted() && (o.vectors != nil || o.walk != nil && len(o.walk.fixed) == 0) {
+		rids, few, err := x.fewProposed(src)
 		if err != nil {
 			return nil, err
 		}
-		if ok {
-			rids, few, err := x.few(p)
-			if err != nil {
-				return nil, err
-			}
-			if few {
-				return x.newBatch(src, source, func() (Documents, error) {
-					return &fetched{x: x, src: src, rids: &gathered{rids: rids}}, nil
-				}), nil
-			}
+		if few {
+			return x.newBatch(src, source, func() (Documents, error) {
+				return &fetched{x: x, src: src, rids: &gathered{rids: rids}}, nil
+			}), nil
 		}
 	}
-	if w != nil {
-		return x.newWalk(src, source, w), nil
+	if o.walk != nil {
+		return x.newWalk(src, source, o.walk), nil
+	}
+	if o.vectors != nil {
+		if n, err := x.newNearest(src, source, o.vectors); n != nil || err != nil {
+			return n, err
+		}
 	}
 	return x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0) }), nil
 }
 
-// few reads rids, and tells whether they are few.
-func (x *execution) few(p Postings) (rids []uint64, few bool, err error) {
+// fewProposed reads the rids that the plan's access proposes, unless they are many.
+func (x *execution) fewProposed(src Source) (rids []uint64, few bool, err error) {
+	p, ok, err := x.proposed(src)
+	if err != nil || !ok {
+		return nil, false, err
+	}
 	for len(rids) <= maxSorted && p.Next() {
 		rids = append(rids, p.RID())
 		x.page.Stats.IndexEntries++

@@ -18,9 +18,13 @@ type walker struct {
 	src    Source
 	source int
 	w      *walk
-	parts  []part // that are left, in the order of the query
-	terms  Terms  // of the first part, while it is walked
-	key    []byte // of the last entry that was looked at, known to be exact
+	parts  []part   // that are left, in the order of the query
+	terms  Terms    // of the first part, while it is walked
+	found  []byte   // key of the entry that the walk is at
+	rid    uint64   // of that entry
+	group  []uint64 // the other rids of its key that are to be taken, the last one first
+	ahead  bool     // terms are one entry further
+	key    []byte   // the last key that was found to be exact
 	sub    inOrder
 	entry  entry
 	doc    Document
@@ -107,7 +111,10 @@ func (wk *walker) resumeUndefined() {
 func (wk *walker) from(key []byte) []byte {
 	f := &wk.x.from
 	switch {
-	case !wk.exact(key) || wk.source > f.source:
+	case !wk.exact(key):
+		lo, _ := wk.runOf(key)
+		return lo
+	case wk.flips(), wk.source > f.source:
 		return key
 	case wk.source < f.source:
 		return append(bytes.Clone(key), 0xFF)
@@ -121,7 +128,10 @@ func (wk *walker) from(key []byte) []byte {
 func (wk *walker) until(key []byte) []byte {
 	f := &wk.x.from
 	switch {
-	case !wk.exact(key) || wk.source < f.source:
+	case !wk.exact(key):
+		_, hi := wk.runOf(key)
+		return hi
+	case wk.flips(), wk.source < f.source:
 		return append(bytes.Clone(key), 0xFF)
 	case wk.source > f.source:
 		return key
@@ -164,7 +174,7 @@ func (wk *walker) next() (bool, error) {
 			if ok || err != nil {
 				e, d := wk.sub.at()
 				wk.entry.key = append(wk.entry.key[:0], e.key...)
-				wk.entry.source, wk.entry.rid, wk.doc = e.source, e.rid, d
+				wk.entry.source, wk.entry.rid, wk.entry.holds, wk.doc = e.source, e.rid, e.holds, d
 				return ok, err
 			}
 			err, wk.sub = wk.sub.close(), nil
@@ -192,16 +202,14 @@ func (wk *walker) next() (bool, error) {
 
 // step goes to the next entry of the part and the document behind it. It is false where there is none, or where a run begins.
 func (wk *walker) step() (bool, error) {
-	for wk.terms.Next() {
-		wk.x.page.Stats.IndexEntries++
-		key := wk.terms.Key()
-		if !bytes.Equal(key, wk.key) {
-			if !wk.exact(key) {
-				return false, wk.run(bytes.Clone(key))
+	for wk.advance() {
+		if !bytes.Equal(wk.found, wk.key) {
+			if !wk.exact(wk.found) {
+				return false, wk.run(bytes.Clone(wk.found))
 			}
-			wk.key = append(wk.key[:0], key...)
+			wk.key = append(wk.key[:0], wk.found...)
 		}
-		d, live, err := wk.src.Fetch(wk.terms.RID())
+		d, live, err := wk.src.Fetch(wk.rid)
 		if err != nil {
 			return false, err
 		}
@@ -214,37 +222,76 @@ func (wk *walker) step() (bool, error) {
 	return false, err
 }
 
+// advance goes to the next entry. Where the index has equal rows in the order opposite to the query's, as when it is walked
+// forwards for a first key with DESC, the entries of a key are read together and taken from the last one on.
+func (wk *walker) advance() bool {
+	if n := len(wk.group); n > 0 {
+		wk.rid, wk.group = wk.group[n-1], wk.group[:n-1]
+		return true
+	}
+	if !wk.ahead && !wk.read() {
+		return false
+	}
+	wk.ahead = false
+	wk.found = append(wk.found[:0], wk.terms.Key()...)
+	wk.rid = wk.terms.RID()
+	if !wk.flips() || !wk.exact(wk.found) {
+		return true
+	}
+	for wk.group = append(wk.group, wk.rid); wk.read(); wk.group = append(wk.group, wk.terms.RID()) {
+		if wk.ahead = !bytes.Equal(wk.terms.Key(), wk.found); wk.ahead {
+			break
+		}
+	}
+	return wk.advance()
+}
+
+func (wk *walker) read() bool {
+	wk.x.page.Stats.IndexEntries++
+	return wk.terms.Next()
+}
+
+// flips tells whether the index has equal rows in the opposite order.
+func (wk *walker) flips() bool { return wk.w.reverse != wk.x.backwards() }
+
 // reach makes a document the current one and tells whether it comes after where the page begins.
 func (wk *walker) reach(d Document) bool {
 	x := wk.x
 	x.f.enter(d)
 	x.page.Stats.Loaded++
 	x.page.Stats.LoadedBytes += int64(len(x.f.body))
-	wk.entry = entry{x.orderKey(wk.entry.key[:0]), wk.source, d.RID()}
+	wk.entry = entry{key: x.orderKey(wk.entry.key[:0]), source: wk.source, rid: d.RID()}
 	wk.doc = d
 	return x.behind(&wk.entry)
 }
 
-// run takes the documents from a key on that does not tell their order off the part and has them sorted. In a range index
-// those are the ones with this key. In a composite index the paths behind the one that was cut are of no use any more: there
-// they are all that agree with the key in the paths before, as far as they have not been passed.
+// runOf returns the keys of the run that a key without an exact value belongs to. In a range index they are that key. In a
+// composite index the paths behind the one that was cut tell nothing any more, so they are all keys that agree with it in the paths
+// before.
+func (wk *walker) runOf(key []byte) (lo, hi []byte) {
+	c := wk.w.composite
+	if c == nil {
+		return key, append(bytes.Clone(key), 0xFF)
+	}
+	values, n := c.Values(key)
+	lo, hi, _ = c.Interval(values[:n]...)
+	return lo, hi
+}
+
+// run takes a run off the part, from a key on, and has its documents sorted. What was passed before it belongs before it.
 func (wk *walker) run(key []byte) error {
-	lo, hi := key, append(bytes.Clone(key), 0xFF)
 	p := &wk.parts[0]
-	if c := wk.w.composite; c != nil {
-		values, n := c.Values(key)
-		from, to, _ := c.Interval(values[:n]...)
-		if wk.w.reverse {
-			lo = later(p.lo, from)
-		} else {
-			hi = to
-			if bytes.Compare(p.hi, hi) < 0 {
-				hi = p.hi
-			}
+	lo, hi := wk.runOf(key)
+	if wk.w.reverse {
+		lo, hi = later(p.lo, lo), append(bytes.Clone(key), 0xFF)
+	} else {
+		lo = key
+		if bytes.Compare(p.hi, hi) < 0 {
+			hi = p.hi
 		}
 	}
 	err := wk.terms.Close()
-	wk.terms = nil
+	wk.terms, wk.ahead = nil, false
 	if wk.w.reverse {
 		p.hi = lo
 	} else {

@@ -33,12 +33,15 @@ type Info struct {
 
 // Plan is a query that was prepared for one container. It is immutable: it may be kept and run by many goroutines at once.
 type Plan struct {
-	hash  uint64 // of the text and the parameters
-	top   *block
-	rows  *rowset
-	form  form
-	never bool // no row can fulfil the conditions
-	order *ordering
+	hash     uint64 // of the text and the parameters
+	top      *block
+	rows     *rowset
+	form     form
+	never    bool // no row can fulfil the conditions
+	order    *ordering
+	rank     []ranker
+	ends     *ends // of a path, for the shortcut endsOnly
+	shortcut shortcut
 	// access proposes documents that may fulfil the conditions; nil: all.
 	access access
 	pins   pins
@@ -55,7 +58,7 @@ type form uint8
 
 const (
 	streaming form = iota // rows in rid order; the cursor is a rid
-	sorting                 // rows by ORDER BY; the cursor is a key and a rid
+	sorting               // rows by ORDER BY; the cursor is a key and a rid
 	blocking              // all rows are made before the first is given out; the cursor is a count
 )
 
@@ -91,6 +94,7 @@ func prepare(q *syntax.Query, text string, params []Parameter, info Info) (*Plan
 		return nil, err
 	}
 	p.plan.compile(c)
+	p.plan.rank = c.rankers(p, top.rank)
 	p.plan.hash = hashQuery(text, params)
 	return p.plan, nil
 }
@@ -118,6 +122,7 @@ func rules() []rule {
 		{"top-n", limitOnce},
 		{"pin", pinKeys},
 		{"index-choice", chooseIndex},
+		{"shortcut", findShortcut},
 	}
 }
 
@@ -147,8 +152,8 @@ func (p *Plan) compile(c *compiler) {
 			p.order.keys = append(p.order.keys, c.value(key.x))
 		}
 	}
-	if p.top.rank != nil {
-		p.order = nil
+	if p.ends != nil {
+		p.ends.value = c.value(p.ends.key.x)
 	}
 	p.slots, p.aggs = c.slots, len(c.aggs)
 }
@@ -183,6 +188,14 @@ type IndexUse struct {
 
 // IndexUse returns what the query makes of the indexes.
 func (p *Plan) IndexUse() IndexUse { return p.use }
+
+// Ordered tells whether the rows come by an ORDER BY, and whether its first key is DESC: then equal rows come latest first.
+func (p *Plan) Ordered() (descending, ok bool) {
+	if len(p.top.order) == 0 {
+		return false, false
+	}
+	return p.top.order[0].desc, true
+}
 
 // compileComputed compiles the query of a computed property to what reads it off a document.
 func compileComputed(one Computed, info *Info) (valuer, error) {
@@ -223,7 +236,7 @@ func NewComputed(list []Computed) (func(name string, body []byte) doc.Value, err
 		if v == nil {
 			return doc.Value{}
 		}
-		f := newFrame(&run{}, 0, 0)
+		f := newFrame(newRun(&Plan{}, Env{}), 0, 0)
 		f.body = body
 		return v(f)
 	}, nil

@@ -1,8 +1,215 @@
 package query
 
-import "github.com/mayflydb/mayfly/query/syntax"
+import (
+	"slices"
 
-func (b *binder) orderByRank(bl *block, s *scope, q *syntax.Query) {}
-func (x *execution) rankRows(skip int) error { return nil }
-func (p *planner) special(e *syntax.Call) access { return nil }
-func (b *binder) euclidean(c *syntax.Call) bool { return false }
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// rankPart is one score of ORDER BY RANK: a FullTextScore or a VectorDistance.
+type rankPart struct {
+	call   syntax.Expr   // the whole VectorDistance
+	text   syntax.Expr   // the first argument of FullTextScore; nil for a VectorDistance
+	terms  []syntax.Expr // its other arguments
+	rising bool          // small values are good ones
+	weight float64
+}
+
+const (
+	fullTextScore = "FULLTEXTSCORE"
+	rankFusion    = "RRF"
+)
+
+// orderByRank binds ORDER BY RANK with one score, or with RRF over several.
+func (b *binder) orderByRank(bl *block, s *scope, q *syntax.Query) {
+	for i, src := range q.From {
+		switch {
+		case i > 0:
+			b.failCode(src, CodeRankJoin, "The JOIN operator is not allowed with the ORDER BY RANK clause.")
+		case src.In:
+			b.failCode(src, CodeRankIn, "The FROM clause with the IN operator is not allowed with the ORDER BY RANK clause.")
+		case src.Sub != nil:
+			b.failCode(src, CodeRankSubquery, "Subqueries in the FROM clause are not allowed with the ORDER BY RANK clause.")
+		}
+	}
+	if bl.grouped {
+		b.failPlain(q.OrderBy, "The ORDER BY RANK clause is not allowed in a query with GROUP BY or aggregates.")
+	}
+	call := q.OrderBy.Rank
+	fn := b.rankFunction(call)
+	if fn == "" {
+		b.failCode(call, CodeRankFunction,
+			"The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.")
+		return
+	}
+	before := len(b.errs)
+	b.expr(call, &place{block: bl, scope: s, clause: "RANK"})
+	if len(b.errs) > before {
+		return
+	}
+	if fn == rankFusion {
+		b.fusion(bl, call)
+		return
+	}
+	bl.rank = []*rankPart{b.rankPart(call, fn)}
+}
+
+// rankFunction returns the registered name of a function that may stand in ORDER BY RANK, or "".
+func (b *binder) rankFunction(e syntax.Expr) string {
+	c, ok := e.(*syntax.Call)
+	if !ok || c.UDF {
+		return ""
+	}
+	fn, ok := lookupBuiltin(c.Name)
+	if !ok || fn.name != fullTextScore && fn.name != vectorDistance && fn.name != rankFusion {
+		return ""
+	}
+	return fn.name
+}
+
+// fusion binds RRF(score, score, ... [, weights]).
+func (b *binder) fusion(bl *block, call *syntax.Call) {
+	args := call.Args
+	var weights []float64
+	if _, scores := args[len(args)-1].(*syntax.Call); !scores {
+		var ok bool
+		if weights, ok = b.weights(args[len(args)-1]); !ok || len(weights) != len(args)-1 {
+			b.failCode(args[len(args)-1], CodeRankWeights, "The last parameter of the RRF function is an optional array of weights. When "+
+				"present, it must be a literal array of numbers, one for each of the component scores.")
+			return
+		}
+		args = args[:len(args)-1]
+	}
+	if len(args) < 2 {
+		b.failCode(call, CodeArguments, "The %s function requires %s argument(s).", rankFusion, "at least 2")
+		return
+	}
+	for i, arg := range args {
+		fn := b.rankFunction(arg)
+		if fn == "" || fn == rankFusion {
+			b.failCode(arg, CodeRankFunction,
+				"The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.")
+			return
+		}
+		part := b.rankPart(arg.(*syntax.Call), fn)
+		if weights != nil {
+			part.weight = weights[i]
+		}
+		bl.rank = append(bl.rank, part)
+	}
+}
+
+// weights reads a literal array of numbers, or a parameter that is one.
+func (b *binder) weights(e syntax.Expr) ([]float64, bool) {
+	var weights []float64
+	number := func(v doc.Value) bool {
+		weights = append(weights, v.Num())
+		return v.Kind() == doc.Number
+	}
+	switch e := e.(type) {
+	case *syntax.Parameter:
+		ok := b.params[e.Name].Kind() == doc.Array
+		b.params[e.Name].Each(func(_ string, v doc.Value) bool {
+			ok = ok && number(v)
+			return ok
+		})
+		return weights, ok
+	case *syntax.ArrayLit:
+		for _, elem := range e.Elems {
+			minus := false
+			if u, ok := elem.(*syntax.Unary); ok && u.Op == syntax.Neg {
+				elem, minus = u.X, true
+			}
+			l, ok := elem.(*syntax.Literal)
+			if !ok || !number(l.Value) {
+				return nil, false
+			}
+			if n := len(weights) - 1; minus {
+				weights[n] = -weights[n]
+			}
+		}
+		return weights, true
+	}
+	return nil, false
+}
+
+func (b *binder) rankPart(call *syntax.Call, fn string) *rankPart {
+	if fn == vectorDistance {
+		return &rankPart{call: call, rising: b.euclidean(call), weight: 1}
+	}
+	return &rankPart{text: call.Args[0], terms: call.Args[1:], weight: 1}
+}
+
+// euclidean tells whether a VectorDistance is one where small values are near: by its options or the vector policy.
+func (b *binder) euclidean(c *syntax.Call) bool {
+	name := ""
+	if len(c.Args) == 4 {
+		name = b.distanceOption(c.Args[3])
+	} else {
+		name = b.distanceOf(c)
+	}
+	metric, ok := metricOf(name)
+	return ok && !metric.descending()
+}
+
+// distanceOption reads the distance function that options name.
+func (b *binder) distanceOption(options syntax.Expr) string {
+	switch e := options.(type) {
+	case *syntax.Parameter:
+		return b.params[e.Name].Member("distanceFunction").Str()
+	case *syntax.Literal:
+		return e.Value.Member("distanceFunction").Str()
+	case *syntax.ObjectLit:
+		if i := slices.Index(e.Keys, "distanceFunction"); i >= 0 {
+			if l, ok := e.Values[i].(*syntax.Literal); ok {
+				return l.Value.Str()
+			}
+		}
+	}
+	return ""
+}
+
+// distanceOf returns the distance function that the vector policy has for one of the paths of a call.
+func (b *binder) distanceOf(c *syntax.Call) string {
+	for _, arg := range c.Args[:min(2, len(c.Args))] {
+		if route, _, ok := b.itemRoute(arg); ok {
+			if distance, ok := b.info.Vectors[route.String()]; ok {
+				return distance
+			}
+		}
+	}
+	return ""
+}
+
+// textTerms are the constant terms of a score. It is false where one is no term: then there is no score. An array of terms, the
+// older form, is taken as well.
+func (part *rankPart) textTerms() (terms []textTerm, ok bool) {
+	ok = true
+	add := func(v doc.Value) {
+		term, good := compileTerm(v)
+		terms, ok = append(terms, term), ok && good
+	}
+	for _, e := range part.terms {
+		l, constant := e.(*syntax.Literal)
+		switch {
+		case !constant:
+			return nil, false
+		case l.Value.Kind() == doc.Array:
+			l.Value.Each(func(_ string, v doc.Value) bool {
+				add(v)
+				return true
+			})
+		default:
+			add(l.Value)
+		}
+	}
+	return terms, ok
+}
+
+// textPath returns the path of a text whose words are indexed.
+func (p *planner) textPath(e syntax.Expr) (index.Path, bool) {
+	route, entered, ok := p.itemRoute(e)
+	return route, ok && !entered && p.info.Index.TextIndexed(route)
+}

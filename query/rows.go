@@ -93,6 +93,9 @@ func (c *compiler) starOf(bl *block) syntax.Expr {
 	return id
 }
 
+// ofItem tells that the first source is the item itself.
+func (rs *rowset) ofItem() bool { return len(rs.clauses) > 0 && rs.clauses[0].kind == stepItem }
+
 // start is each, after the conditions that need no source.
 func (rs *rowset) start(f *frame, i int, fn func() bool) bool {
 	for _, d := range rs.first {
@@ -155,6 +158,11 @@ func (rs *rowset) elements(f *frame, i int, array doc.Value, fn func() bool) boo
 	return more
 }
 
+// emitDefined calls fn for a row's value, unless that is undefined: then there is no row.
+func emitDefined(v doc.Value, fn func(doc.Value) bool) bool {
+	return v.Kind() == doc.Undefined || fn(v)
+}
+
 // setEntry is about how many bytes a member of a set takes besides its text.
 const setEntry = 64
 
@@ -165,10 +173,7 @@ func (rs *rowset) values(f *frame, fn func(doc.Value) bool) bool {
 
 // collect makes values of the rows that feed calls its argument for: groups them, drops duplicates, projects.
 func (rs *rowset) collect(f *frame, feed func(row func() bool) bool, fn func(doc.Value) bool) bool {
-	emit := func() bool {
-		v := rs.value(f)
-		return v.Kind() == doc.Undefined || fn(v)
-	}
+	emit := func() bool { return emitDefined(rs.value(f), fn) }
 	if rs.distinct {
 		var seen valueSet
 		out := fn

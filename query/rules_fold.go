@@ -38,8 +38,9 @@ func foldExprs(p *planner) {
 		for _, key := range bl.order {
 			key.x = p.fold(key.x)
 		}
-		if bl.rank != nil {
-			p.foldAll(bl.rank.Args)
+		for _, part := range bl.rank {
+			part.text, part.call = p.fold(part.text), p.fold(part.call)
+			p.foldAll(part.terms)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func chooseForm(p *planner) {
 	case t.grouped:
 		t.order = nil // of one row, or refused
 		p.plan.form = blocking
-	case t.rank != nil, t.derived() != nil, !t.container:
+	case len(t.rank) > 0, t.derived() != nil, !t.container:
 		p.plan.form = blocking
 	case len(t.order) > 0:
 		p.plan.form = sorting

@@ -103,6 +103,7 @@ var leafErrors = []struct {
 	{engine.ErrClosed, CodeUnavailable, "The store is closed.", ""},
 	{engine.ErrTooLarge, CodeTooLarge, "Request size is too large: one transaction may write at most 16 MB.", ""},
 	{engine.ErrDiskFull, CodeDiskFull, "The disk is full; nothing was written.", "free some space: writes resume by themselves"},
+	{engine.ErrRead, CodeUnavailable, "The data could not be read from disk.", "check the disk"},
 	{engine.ErrFailed, CodeUnavailable, "A write to disk failed; the store takes no more writes.", "check the disk and restart"},
 	{engine.ErrCorrupt, CodeInternal, "The data folder is corrupt.", "run mayfly check on the folder and restore it from a copy"},
 }

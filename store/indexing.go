@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
-	"github.com/mayflydb/mayfly/query"
 )
 
 // indexDefinition is what a container's definition says about index entries.
@@ -29,14 +29,7 @@ func indexDefinition(spec *ContainerSpec) index.Definition {
 
 func newIndexer(spec *ContainerSpec) (*index.Indexer, error) {
 	d := indexDefinition(spec)
-	if len(d.Computed) == 0 {
-		return index.NewIndexer(d, nil)
-	}
-	evaluate, err := query.NewComputed(d.Computed)
-	if err != nil {
-		return nil, err
-	}
-	return index.NewIndexer(d, evaluate)
+	return index.NewIndexer(d, evaluators(d.Computed))
 }
 
 // compile makes the indexers of the state's record.
@@ -74,9 +67,20 @@ func (c *Container) changeIndex(ctx context.Context, next, st *containerState) e
 		return wrap(err)
 	}
 	if !empty {
-		next.rec.IndexedBy = append(slices.Clip(st.rec.IndexedBy), st.rec.Spec)
+		next.rec.IndexedBy = append(st.stillIndexedBy(next), st.rec.Spec)
 	}
 	return wrap(next.compile())
+}
+
+// stillIndexedBy are those of the older specs that must still be known beside the present one and the next.
+func (st *containerState) stillIndexedBy(next *containerState) (list []json.RawMessage) {
+	for i, old := range st.olders {
+		d := old.Definition()
+		if !d.Equal(indexDefinition(&st.spec)) && !d.Equal(indexDefinition(&next.spec)) {
+			list = append(list, st.rec.IndexedBy[i])
+		}
+	}
+	return list
 }
 
 // isEmpty tells whether there is no document at all.
@@ -237,7 +241,9 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 		}
 	}
 	if listed {
-		t.shapes = append(t.shapes, name)
+		if !deleted { // who deletes may learn of it too late, when the whole index has been wiped
+			t.shapes = append(t.shapes, name)
+		}
 		return nil
 	}
 	entries[i].Key = bytes.Clone(entries[i].Key) // others may hold the entry as it was

@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
@@ -179,15 +178,6 @@ func appendEscapedString(dst []byte, s string) []byte {
 
 func containerFamily(cid uint32, family byte) engine.Range {
 	return engine.Prefix(append(appendCID(make([]byte, 0, cidLen+1), cid), family))
-}
-
-// partitionKeyEPK reads the EPK out of a key of family p, k or b.
-func partitionKeyEPK(key []byte) ([]byte, error) {
-	if len(key) < cidLen+1 {
-		return nil, fmt.Errorf("key %x is too short", key)
-	}
-	epk, _, err := doc.DecodeEscaped(key[cidLen+1:])
-	return epk, err
 }
 
 func ridValue(rid uint64) []byte { return binary.BigEndian.AppendUint64(nil, rid) }

@@ -46,6 +46,8 @@ type QueryPage struct {
 	Stats        query.Stats
 	Indexes      query.IndexUse
 	Plan         string // with QueryRequest.Explain
+	// Ordered tells that the rows come by an ORDER BY, Descending that its first key is DESC: equal rows come latest first.
+	Ordered, Descending bool
 }
 
 // Query returns one page of a query's result. Without ORDER BY the rows come in the order of insertion, range after range.
@@ -54,19 +56,37 @@ type QueryPage struct {
 func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Receipt, error) {
 	c.db.enter()
 	defer c.db.leave()
-	plan, err := c.plan(q)
-	if err != nil {
-		return QueryPage{}, c.refused(), wrap(err)
+	for {
+		st := c.state.Load()
+		plan, err := c.plan(st, q)
+		if err != nil {
+			return QueryPage{}, c.refused(), wrap(err)
+		}
+		page, r, err := c.run(ctx, st, plan, q)
+		if err != errStale {
+			return page, r, wrap(err)
+		}
 	}
-	if q.Scope, err = c.reach(plan, q); err != nil {
+}
+
+// errStale tells that the container's settings have changed since the plan was made, which relies on what was indexed then.
+var errStale = errors.New("the plan is stale")
+
+// run makes one page by a plan that was made for a state.
+func (c *Container) run(ctx context.Context, st *containerState, plan *query.Plan, q QueryRequest) (QueryPage, Receipt, error) {
+	scope, err := c.reach(plan, q)
+	if err != nil {
 		return QueryPage{}, c.refused(), err
 	}
 	var page query.Page
 	var served *slot
-	out := QueryPage{Indexes: plan.IndexUse()}
-	err = c.withSources(ctx, q.Scope, func(sp span, sources []*source) error {
+	stale := false
+	err = c.withSources(ctx, scope, func(sp span, sources []*source) error {
 		list := make([]query.Source, len(sources))
 		for i, src := range sources {
+			if stale = src.st.terms != st.terms; stale {
+				return nil
+			}
 			if err := c.checkSession(src.s, q.Session); err != nil {
 				return err
 			}
@@ -83,17 +103,21 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 		})
 		return err
 	})
+	if stale {
+		return QueryPage{}, Receipt{}, errStale
+	}
 	r := c.refused()
 	if served != nil {
 		r = c.receipt(served, chargeFailure)
 	}
 	if err != nil {
-		return QueryPage{}, r, wrap(err)
+		return QueryPage{}, r, err
 	}
 	r.Charge = chargeRows(page.Stats)
-	out.Rows, out.Continuation, out.Stats = page.Rows, page.Cursor, page.Stats
+	out := QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats, Indexes: plan.IndexUse()}
+	out.Descending, out.Ordered = plan.Ordered()
 	if q.Explain {
-		out.Plan = ""
+		out.Plan = plan.Explain(page.Stats)
 	}
 	return out, r, nil
 }
@@ -121,9 +145,8 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 	}
 }
 
-// plan prepares a query for the container's present settings.
-func (c *Container) plan(q QueryRequest) (*query.Plan, error) {
-	st := c.state.Load()
+// plan prepares a query for a state of the container.
+func (c *Container) plan(st *containerState, q QueryRequest) (*query.Plan, error) {
 	info := query.Info{
 		Index: st.terms, PartitionPaths: c.def.paths(), Lenient: c.db.opts.Lenient,
 		Geometry: st.spec.Geospatial == Geometry,

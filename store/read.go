@@ -75,11 +75,11 @@ func (c *Container) Read(ctx context.Context, pk PartitionKey, id string, o Read
 	if err := c.checkSession(s, o.Session); err != nil {
 		return Item{}, c.receipt(s, chargeNotFound), err
 	}
-	it, err := c.get(ctx, st, s, p, now)
+	it, position, err := c.get(ctx, st, s, p, now)
 	if err != nil {
 		return Item{}, c.receipt(s, chargeNotFound), wrap(err)
 	}
-	r := c.receipt(s, chargeRead(len(it.body)))
+	r := Receipt{Range: s.id, LSN: position, Charge: chargeRead(len(it.body))}
 	if o.IfNoneMatch != "" && (o.IfNoneMatch == "*" || etagMatches(o.IfNoneMatch, it.ETag())) {
 		return it, r, fail(CodeNotModified, "The item has not changed.")
 	}
@@ -92,8 +92,8 @@ func (c *Container) receipt(s *slot, charge float64) Receipt {
 
 // get is the point read: no lock is held and no snapshot taken. A rid is never reused, so an item that was found
 // by its rid is the right one or gone; if it is gone, the key is looked up anew. What is answered, an item or
-// its absence, is durable.
-func (c *Container) get(ctx context.Context, st *containerState, s *slot, p place, now int64) (Item, error) {
+// its absence, is durable, and position is how far the range was then.
+func (c *Container) get(ctx context.Context, st *containerState, s *slot, p place, now int64) (it Item, position uint64, err error) {
 	var key [scopeLen + 1 + ridLen]byte
 	if rid := c.db.rids.get(p.point); rid != 0 {
 		v, err := c.db.get(ctx, appendSlotKey(key[:0], s.scope, famItem, rid))
@@ -101,52 +101,54 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 			return c.answer(ctx, st, s, p, rid, v, now)
 		}
 		if !isAbsent(err) {
-			return Item{}, err
+			return Item{}, 0, err
 		}
 	}
 	for range maxLookups {
 		v, err := c.db.get(ctx, p.point)
 		if isAbsent(err) {
-			return Item{}, c.absent(ctx, s)
+			return Item{}, 0, c.absent(ctx, s)
 		}
 		if err != nil {
-			return Item{}, err
+			return Item{}, 0, err
 		}
 		rid, ok := ridOf(v)
 		if !ok {
-			return Item{}, engine.ErrCorrupt
+			return Item{}, 0, engine.ErrCorrupt
 		}
 		v, err = c.db.get(ctx, appendSlotKey(key[:0], s.scope, famItem, rid))
 		if isAbsent(err) {
 			continue // it was deleted between the two look-ups
 		}
 		if err != nil {
-			return Item{}, err
+			return Item{}, 0, err
 		}
 		c.db.rids.put(p.point, rid)
 		return c.answer(ctx, st, s, p, rid, v, now)
 	}
-	return Item{}, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.id)
+	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.id)
 }
 
 // maxLookups is how often a point read may lose the race against a delete and a create of the same id, before it is
 // taken for a key that leads nowhere.
 const maxLookups = 1000
 
-func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p place, rid uint64, value []byte, now int64) (Item, error) {
+func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p place, rid uint64, value []byte, now int64) (it Item, position uint64, err error) {
 	h, body, err := decodeItem(value)
 	if err != nil {
-		return Item{}, err
+		return Item{}, 0, err
 	}
 	if st.policy().Expired(h.life, now) || st.fenced(h, func() []byte { return p.pk }) {
-		return Item{}, c.absent(ctx, s)
+		return Item{}, 0, c.absent(ctx, s)
 	}
-	if h.lsn > c.db.eng.Horizon(s.scope) && h.slot == s.number {
+	position = c.db.eng.Horizon(s.scope)
+	if h.lsn > position && h.slot == s.number {
 		if err := c.db.settle(ctx, s.scope); err != nil {
-			return Item{}, err
+			return Item{}, 0, err
 		}
+		position = c.db.eng.Horizon(s.scope)
 	}
-	return Item{c: c, rid: rid, head: h, body: body, id: p.id}, nil
+	return Item{c: c, rid: rid, head: h, body: body, id: p.id}, position, nil
 }
 
 // absent answers that there is no item, once that is durable.

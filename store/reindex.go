@@ -26,11 +26,11 @@ import (
 // never ahead of the work. What a crash takes back is done again.
 
 const (
-	reindexBatch = 32      // documents a transaction
-	reindexBytes = 1 << 20 // of index entries a transaction, if it has more than one document
-	// splitReindex is from how many bytes on a single document's old entries are deleted in a transaction of their own, since
-	// a transaction is limited. Queries do not miss them: they use only what the present policy has as well.
-	splitReindex = 4 << 20
+	reindexBatch = 32 // documents a transaction
+	// reindexBytes is how many bytes of index entries a transaction may have. If a single document has more, its old
+	// entries are deleted in a transaction of their own. Queries do not miss them: they use only what the present policy has
+	// as well.
+	reindexBytes = 4 << 20
 
 	allReindexed = math.MaxUint64
 
@@ -255,7 +255,7 @@ func (c *Container) reindexSome(ctx context.Context, st *containerState, s *slot
 	if err != nil {
 		return true, err
 	}
-	if len(found) == 1 && found[0].size > splitReindex {
+	if len(found) == 1 && found[0].size > reindexBytes {
 		same, err = c.reindexTxn(ctx, st, s, at, func(t *tx) error { return t.reindex(found[0], false) })
 		if !same || err != nil {
 			return same, err
@@ -280,17 +280,17 @@ func (c *Container) remake(ctx context.Context, st *containerState, s *slot, at 
 		rg.Start = appendSlotKey(nil, s.scope, famItem, at+1)
 		it := r.Scan(rg, false)
 		for size := 0; it.Next(); {
-			if n := len(found); n == reindexBatch || size > reindexBytes {
-				next = found[n-1].rid
-				break
-			}
 			d, err := st.remakeOne(s, it.Key(), it.Value())
 			if err != nil {
 				it.Close()
 				return err
 			}
-			found = append(found, d)
 			size += d.size
+			if n := len(found); n == reindexBatch || n > 0 && size > reindexBytes {
+				next = found[n-1].rid
+				break
+			}
+			found = append(found, d)
 		}
 		return it.Close()
 	})

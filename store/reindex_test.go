@@ -50,6 +50,7 @@ func TestReindexUnderWrites(t *testing.T) {
 				g.verifyMoment()
 				g.check()
 				if crash := g.r.IntN(2) == 0; round%2 == 1 {
+					g.replace(policies[(round+int(seed))%len(policies)]) // it has hardly begun when it is cut off
 					g.reopen(crash)
 					g.check()
 				}
@@ -181,6 +182,10 @@ func TestShapesRunOut(t *testing.T) {
 		}
 	}
 	g.reopen(false)
+	book := &g.c.state.Load().ranges[0].shapes
+	if _, err := g.c.Delete(t.Context(), NewPartitionKey(doc.StringValue("p")), "1", WriteOptions{}); err != nil || len(book.known) > 0 {
+		t.Errorf("a delete: %v, shapes learned: %d", err, len(book.known))
+	}
 	for i := range 30 { // some of them anew, in the same shape and, with another number, in one without a record
 		put(i)
 		put(maxShapes + 100 + i)

@@ -183,11 +183,15 @@ func (t *tx) put(old, item *stored) error {
 	item.head.slot = t.s.number
 	item.head.life.TS = t.now
 	item.head.life.Generation = t.st.policy().Generation
-	var before []entry
-	if old == nil {
-		item.rid = itemRID(t.s.number, item.head.lsn)
-	} else {
+	item.rid = itemRID(t.s.number, item.head.lsn)
+	if old != nil {
 		item.rid = old.rid
+	}
+	if err := t.putTerms(old, item); err != nil { // first, since it may read
+		return err
+	}
+	var before []entry
+	if old != nil {
 		before = t.entries(t.changed[:0], old)
 		t.dropFeed(old.head.lsn)
 	}
@@ -195,9 +199,6 @@ func (t *tx) put(old, item *stored) error {
 	all := t.entries(before, item)
 	t.changed = all
 	t.diff(all[:n], all[n:])
-	if err := t.putTerms(old, item); err != nil {
-		return err
-	}
 	value := item.head.append(make([]byte, 0, headerFixed+len(item.head.epk)+len(item.body)))
 	t.Set(t.itemKey(item.rid), append(value, item.body...))
 	t.feed = append(t.feed, feedWrite{item.head.lsn, feedEntry{rid: item.rid, ts: t.now, epk: item.head.epk}})
@@ -268,30 +269,50 @@ func containsEntry(in []entry, e entry, values bool) bool {
 	return false
 }
 
-// del removes an item with all its keys. A key that names a rid is only removed where it names this one: the id or
-// the unique key may belong to a younger item.
+// del removes an item with all its keys.
 func (t *tx) del(item *stored) error {
-	t.changed = t.entries(t.changed[:0], item)
-	for _, e := range t.changed {
+	keys, err := t.owned(t.changed[:0], item)
+	if err != nil {
+		return err
+	}
+	t.changed = keys
+	t.remove(item, keys)
+	return nil
+}
+
+// owned appends the keys that go with an item. A key that names a rid is only among them where it names this one: the id or
+// the unique key may belong to a younger item.
+func (t *tx) owned(dst []entry, item *stored) ([]entry, error) {
+	n := len(dst)
+	dst = t.entries(dst, item)
+	kept := dst[:n]
+	for _, e := range dst[n:] {
 		if e.value != nil {
 			v, err := t.Get(e.key)
 			if err != nil && !isAbsent(err) {
-				return err
+				return nil, err
 			}
 			if !bytes.Equal(v, e.value) {
 				continue
 			}
 		}
-		t.Delete(e.key)
+		kept = append(kept, e)
 	}
 	terms, err := t.termsToDelete(item)
-	if err != nil {
-		return err
+	for _, e := range terms {
+		kept = append(kept, entry{e.Key, nil})
 	}
-	t.diffTerms(terms, nil, true)
+	return kept, err
+}
+
+// remove is del with the item's keys at hand. Whoever removes several items asks for the keys of all first: a read after a
+// write costs the transaction an index over what it has written.
+func (t *tx) remove(item *stored, keys []entry) {
+	for _, e := range keys {
+		t.Delete(e.key)
+	}
 	t.dropFeed(item.head.lsn)
 	t.Delete(t.itemKey(item.rid))
-	return nil
 }
 
 // dropFeed takes the feed entry of a version away that is not the latest any more.

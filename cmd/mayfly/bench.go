@@ -30,6 +30,7 @@ func benchSections() []benchSection {
 	return []benchSection{
 		{"read", "embedded point reads, against raw Gets", (*bench).measureReads},
 		{"create", "durable creates, against raw durable batches", (*bench).measureCreates},
+		{"query", "queries over sets of different sizes, scans, and what an index costs a write", (*bench).measureQueries},
 		{"http", "point reads over HTTP, against an empty handler", (*bench).measureHTTP},
 		{"start", "start-up, memory when idle and bytes on disk", (*bench).measureStart},
 		{"ttl", "changes of a default TTL", (*bench).measureChanges},
@@ -56,6 +57,7 @@ func benchCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.IntVar(&b.docs, "docs", 1_000_000, "documents in the data set of the sections start, ttl and purge")
+	flags.IntSliceVar(&b.sizes, "docs-sizes", []int{10_000, 100_000, 1_000_000}, "documents in the data sets of the section query, rising")
 	flags.StringSliceVar(&b.only, "only", nil, "sections to run, separated by commas (default all)")
 	flags.StringVar(&b.dir, "dir", "", "folder to work in; it must be empty, and its content stays (default a temporary folder)")
 	flags.Float64Var(&b.seconds, "seconds", 5, "seconds for each measurement")
@@ -75,6 +77,7 @@ func benchCommand() *cobra.Command {
 // bench is one run of the command.
 type bench struct {
 	docs     int
+	sizes    []int // of the sets to query
 	only     []string
 	dir      string
 	seconds  float64
@@ -95,6 +98,9 @@ func (b *bench) validate() error {
 	}
 	if !(b.seconds > 0 && b.seconds <= 3600) {
 		return &usageError{fmt.Sprintf("--seconds %g: must be above 0 and at most 3600", b.seconds)}
+	}
+	if err := b.validateSizes(); err != nil {
+		return err
 	}
 	var names []string
 	for _, s := range benchSections() {

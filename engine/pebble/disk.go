@@ -14,10 +14,12 @@ import (
 
 // space keeps an eye on the free bytes of the disk.
 //
-// It does two things. It refuses writes before the disk is full (admit), so that log and manifest, whose failure ends
-// the engine's life, always find room. And where a table could not be written for want of room all the same, because
-// something else filled the disk, it holds the next one back until there is room again (failed, wait): Pebble
-// would retry without a pause.
+// It refuses writes before the disk is full (admit), so that log and manifest, whose failure ends the engine's life, always
+// find room. Where a table could not be written for want of room all the same, because something else filled the disk or the
+// file system does not tell the truth, it holds the next attempt back until an Update has looked again and found room
+// (wait), as Pebble would try again without a pause. After a failed flush it also refuses writes until one succeeds
+// (starved), so that no more gather in memory. Where a writer is stuck behind a flush already, attempts are not held back:
+// either the next ones find room, or the fence trips. Nobody waits for room that may never come.
 //
 // Asking the file system costs about a microsecond on a local disk and may cost much more on another. So it is asked
 // once for each mebibyte written, once a second if there is a clock, and at every Update only while there is little left.
@@ -31,11 +33,13 @@ type space struct {
 	probed  atomic.Int64 // second of the last probe
 	free    atomic.Int64 // bytes free at the last probe
 	low     atomic.Bool  // probe at every Update
+	starved atomic.Bool  // the last flush failed for want of room
 
-	mu   sync.Mutex
-	cond sync.Cond
-	held bool // a table failed for want of room
-	mode mode
+	mu      sync.Mutex
+	cond    sync.Cond
+	held    bool // the next table must wait
+	stalled bool // a writer waits for a flush
+	mode    mode
 }
 
 // mode says whether tables may be held back: not before the end of Open, which waits for its flushes, and not once
@@ -90,6 +94,9 @@ func (s *space) check() {
 // admit decides whether a transaction of n bytes may be written. One that frees more than it takes may use half of
 // the reserve.
 func (s *space) admit(n int64, frees bool) error {
+	if s.starved.Load() {
+		return fmt.Errorf("%w: the last flush found no room", engine.ErrDiskFull)
+	}
 	if s.reserve < 0 {
 		return nil
 	}
@@ -106,29 +113,48 @@ func (s *space) admit(n int64, frees bool) error {
 	return nil
 }
 
-// failed is told of each error on a table.
-func (s *space) failed(err error) {
-	if !vfs.IsNoSpaceError(err) {
+// failed is told of each error on a file that Pebble survives.
+func (s *space) failed(k kind, err error) {
+	if k == plain || !vfs.IsNoSpaceError(err) {
 		return
+	}
+	if k == flushed {
+		s.starved.Store(true)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held = s.mode == holding
+	s.held = s.pacedLocked()
 	s.low.Store(true)
+}
+
+// fed is told that a flush has succeeded.
+func (s *space) fed() { s.starved.Store(false) }
+
+// stall is told when a writer begins and ceases to wait for a flush.
+func (s *space) stall(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stalled = on
+	if on {
+		s.held = false
+		s.cond.Broadcast()
+	}
 }
 
 // paces reports whether an error is of a kind that wait keeps from being tried again without a pause.
 func (s *space) paces(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mode == holding && vfs.IsNoSpaceError(err)
+	return s.pacedLocked() && vfs.IsNoSpaceError(err)
 }
+
+func (s *space) pacedLocked() bool { return s.mode == holding && !s.stalled }
 
 // wait holds a new table back while there is no room for it.
 func (s *space) wait() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.held && s.mode == holding {
+	for s.held && s.pacedLocked() {
 		s.cond.Wait()
 	}
 }

@@ -31,6 +31,9 @@
 // memory as if nothing had happened, and every Update from then on gets engine.ErrFailed. Nothing that could harm
 // what is on disk is done after that moment, nothing hangs, and Close works. Reads go on.
 //
+// Folders are looked at before Pebble opens them (folder.go), since Pebble takes a lost or damaged manifest for a new or a
+// shorter one, and deletes the tables that it no longer knows of.
+//
 // A disk that fills up is noticed before that: below Options.DiskReserve an Update that would write gets
 // engine.ErrDiskFull, and goes through again when there is room. See disk.go.
 package pebble

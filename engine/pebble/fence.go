@@ -67,19 +67,22 @@ func (f *fence) tripped() bool { return f.cause.Load() != nil }
 type kind int
 
 const (
-	plain    kind = iota // an error is passed on
-	critical             // Pebble does not survive an error
-	table                // Pebble tries again
+	plain     kind = iota // an error is passed on
+	critical              // Pebble does not survive an error
+	flushed               // a table that a flush writes, which Pebble tries again
+	compacted             // a table that a compaction writes, likewise
 )
 
-func (f *fence) kindOf(name string) kind {
+func (f *fence) kindOf(name string, category vfs.DiskWriteCategory) kind {
 	switch base := f.PathBase(name); {
 	case strings.HasSuffix(base, ".log"), strings.HasPrefix(base, "MANIFEST-"), strings.HasPrefix(base, "marker."):
 		return critical
-	case strings.HasSuffix(base, ".sst"), strings.HasSuffix(base, ".blob"):
-		return table
-	default:
+	case !strings.HasSuffix(base, ".sst") && !strings.HasSuffix(base, ".blob"):
 		return plain
+	case category == "pebble-memtable-flush":
+		return flushed
+	default:
+		return compacted
 	}
 }
 
@@ -87,46 +90,46 @@ func (f *fence) kindOf(name string) kind {
 func (f *fence) inScratch(name string) string { return "/" + f.PathBase(name) }
 
 func (f *fence) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	k := f.kindOf(name)
-	if k == table {
+	k := f.kindOf(name, category)
+	if k == flushed || k == compacted {
 		f.space.wait()
 	}
 	if f.tripped() {
-		return f.createInScratch(name, category)
+		return f.createInScratch(name, k)
 	}
 	file, err := f.FS.Create(name, category)
-	return f.created(file, err, name, category)
+	return f.created(file, err, name, k)
 }
 
 // ReuseForWrite is how Pebble makes a log out of an old one.
 func (f *fence) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	k := f.kindOf(newname, category)
 	if f.tripped() {
-		return f.createInScratch(newname, category)
+		return f.createInScratch(newname, k)
 	}
 	file, err := f.FS.ReuseForWrite(oldname, newname, category)
-	return f.created(file, err, newname, category)
+	return f.created(file, err, newname, k)
 }
 
 // created wraps a new file, or deals with the error of making it.
-func (f *fence) created(file vfs.File, err error, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	k := f.kindOf(name)
+func (f *fence) created(file vfs.File, err error, name string, k kind) (vfs.File, error) {
 	switch {
 	case err == nil:
 		return &fencedFile{File: file, fence: f, kind: k}, nil
 	case k == critical:
 		f.trip(err)
-		return f.createInScratch(name, category)
+		return f.createInScratch(name, k)
 	default:
-		f.space.failed(err)
+		f.space.failed(k, err)
 		return nil, err
 	}
 }
 
-func (f *fence) createInScratch(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if category == "pebble-compaction" {
+func (f *fence) createInScratch(name string, k kind) (vfs.File, error) {
+	if k == compacted {
 		return nil, f.err()
 	}
-	return f.scratch.Create(f.inScratch(name), category)
+	return f.scratch.Create(f.inScratch(name), vfs.WriteCategoryUnspecified)
 }
 
 func (f *fence) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
@@ -220,7 +223,7 @@ func (f *fencedFile) do(op func() error) error {
 		return nil
 	}
 	if err != nil {
-		f.fence.space.failed(err)
+		f.fence.space.failed(f.kind, err)
 	}
 	return err
 }

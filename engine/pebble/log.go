@@ -42,11 +42,6 @@ const stallMessage = "writers wait for background work"
 // locks held: they must not call it, nor wait.
 func listen(log *slog.Logger, f *fence) *pebble.EventListener {
 	var failures atomic.Int32
-	ended := func(err error) {
-		if err == nil {
-			failures.Store(0)
-		}
-	}
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
 			if f.err() != nil || f.space.paces(err) {
@@ -58,13 +53,24 @@ func listen(log *slog.Logger, f *fence) *pebble.EventListener {
 				f.trip(err)
 			}
 		},
-		FlushEnd:      func(i pebble.FlushInfo) { ended(i.Err) },
-		CompactionEnd: func(i pebble.CompactionInfo) { ended(i.Err) },
+		FlushEnd: func(i pebble.FlushInfo) {
+			if i.Err == nil {
+				failures.Store(0)
+				f.space.fed()
+			}
+		},
+		CompactionEnd: func(i pebble.CompactionInfo) {
+			if i.Err == nil {
+				failures.Store(0)
+			}
+		},
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
 			log.Error("a table is corrupt", "path", i.Path, "error", i.Details)
 		},
 		WriteStallBegin: func(i pebble.WriteStallBeginInfo) {
 			log.Warn(stallMessage, "reason", i.Reason)
+			f.space.stall(true)
 		},
+		WriteStallEnd: func() { f.space.stall(false) },
 	}
 }

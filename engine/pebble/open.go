@@ -15,6 +15,7 @@ import (
 
 // Open opens the data folder, or makes a new one where Dir is missing or empty. It fails with
 //
+//   - ErrOptions where the options cannot be;
 //   - engine.ErrLocked where the folder is open already, in this process or another;
 //   - engine.ErrNotDatabase where Dir is a file, or a folder that holds something else;
 //   - engine.ErrNewerFormat where a newer release has written the folder;

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -54,6 +55,9 @@ type Options struct {
 	memTable uint64
 }
 
+// ErrOptions is returned by Open for options that cannot be.
+var ErrOptions = errors.New("engine/pebble: bad options")
+
 const (
 	// maxLSN is the first number that is no LSN: an LSN takes 48 bits of an item's rid.
 	maxLSN = 1 << 48
@@ -87,16 +91,16 @@ func (o Options) withDefaults() (Options, error) {
 		o.Dir = "memory"
 	}
 	if o.Dir == "" {
-		return o, fmt.Errorf("engine/pebble: Options.Dir is empty")
+		return o, fmt.Errorf("%w: Dir is empty", ErrOptions)
 	}
 	if o.FirstLSN == 0 {
 		o.FirstLSN = 1
 	}
 	if o.FirstLSN >= maxLSN {
-		return o, fmt.Errorf("engine/pebble: Options.FirstLSN %d is not below 2^48", o.FirstLSN)
+		return o, fmt.Errorf("%w: FirstLSN %d is not below 2^48", ErrOptions, o.FirstLSN)
 	}
 	if o.Compression != Fastest && o.Compression != Balanced {
-		return o, fmt.Errorf("engine/pebble: Options.Compression %d is unknown", o.Compression)
+		return o, fmt.Errorf("%w: Compression %d is unknown", ErrOptions, o.Compression)
 	}
 	if o.CacheBytes <= 0 {
 		o.CacheBytes = defaultCache

@@ -165,6 +165,6 @@ func readError(err error) error {
 	case pebble.IsCorruptionError(err):
 		return fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
 	default:
-		return fmt.Errorf("engine/pebble: reading: %w", err)
+		return fmt.Errorf("%w: %w", engine.ErrRead, err)
 	}
 }

@@ -30,6 +30,9 @@ func (s *snapshot) iterate(o *pebble.IterOptions) (it *pebble.Iterator, err erro
 
 // Get implements engine.Reader.
 func (s *snapshot) Get(key []byte) ([]byte, error) {
+	if len(key) == 0 {
+		return nil, engine.ErrNotFound // Pebble's iterators do not like it
+	}
 	if s.point == nil {
 		it, err := s.iterate(&pebble.IterOptions{})
 		if err != nil {

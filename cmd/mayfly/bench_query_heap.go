@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// heapPages is how many pages of a sort without an index are read: each looks at all documents.
+const heapPages = 3
+
+// measureHeap measures how much memory is held while queries page that have to look at all documents: one that sorts without an
+// index, and one that makes many groups.
+func (b *bench) measureHeap(ctx context.Context, sets []querySet) (err error) {
+	set := sets[len(sets)-1]
+	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: set.dir}, store: store.Options{Lenient: true}}, querySpec())
+	if err != nil {
+		return err
+	}
+	defer closing(db, &err)
+	b.report.begin("query", fmt.Sprintf("memory held, the highest of all garbage collections, one every tenth of the heap, while %s are paged; against the idle store with its cache full", set), "idle")
+	for _, q := range []struct {
+		name, text string
+		pages      int
+	}{
+		{fmt.Sprintf("ORDER BY without an index, %d pages of %s", heapPages, thousands(1000)), `SELECT * FROM c ORDER BY c.weight DESC`, heapPages},
+		{"GROUP BY the partition key, all pages", `SELECT c.pk, COUNT(1) AS n FROM c GROUP BY c.pk`, -1},
+	} {
+		if err := readPages(ctx, c, q.text, 1); err != nil { // into the cache
+			return err
+		}
+		peak, idle, err := b.peakHeap(ctx, func() error { return readPages(ctx, c, q.text, q.pages) })
+		if err != nil {
+			return err
+		}
+		against := float64(idle)
+		b.report.add(figure{Name: q.name, Value: float64(peak), Unit: byteCount, Against: &against})
+	}
+	return nil
+}
+
+// readPages reads pages of a query, all where pages is negative.
+func readPages(ctx context.Context, c *store.Container, text string, pages int) error {
+	r := store.QueryRequest{Text: text, ListOptions: store.ListOptions{MaxItems: -1}}
+	for more := true; more && pages != 0; pages-- {
+		page, _, err := c.Query(ctx, r)
+		if err != nil {
+			return err
+		}
+		r.Continuation = page.Continuation
+		more = r.Continuation != ""
+	}
+	return nil
+}
+
+// peakHeap does work and tells how many bytes the garbage collector has found in use at most meanwhile, and before.
+func (b *bench) peakHeap(ctx context.Context, work func() error) (peak, idle uint64, err error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	runtime.GC()
+	idle = liveHeap()
+	var highest atomic.Uint64
+	stop := background(ctx, 1, func(int) error {
+		highest.Store(max(highest.Load(), liveHeap()))
+		after, release := b.clock.After(time.Millisecond)
+		defer release()
+		<-after
+		return nil
+	})
+	err = errors.Join(work(), stop())
+	return max(highest.Load(), liveHeap()), idle, err
+}
+
+// liveHeap is what the last garbage collection has found in use, in bytes.
+func liveHeap() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	raw "github.com/cockroachdb/pebble/v2"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+)
+
+// scanQuestions look at every document and find none: one at a property in the middle of the documents, one at a property that no
+// document has. Neither path is indexed.
+func scanQuestions() []question {
+	none := func(layout) int { return 0 }
+	return []question{
+		{name: "filter, property found", text: `SELECT * FROM c WHERE c.weight = -1`, rows: none, whole: true, limit: ratioAtLeast(0.45)},
+		{name: "filter, property absent", text: `SELECT * FROM c WHERE c.nothing = -1`, rows: none, whole: true, limit: ratioAtLeast(0.3)},
+	}
+}
+
+// measureScans compares scans with a filter with an iteration over the same bytes by the bare library. The second set is
+// used: it fits in the cache.
+func (b *bench) measureScans(ctx context.Context, sets []querySet) (err error) {
+	set := sets[1]
+	copied := b.path("query-raw")
+	defer drop(copied)
+	if err := copyFolder(copied, set.dir); err != nil {
+		return err
+	}
+	bare, err := openRaw(copied, queryCache)
+	if err != nil {
+		return err
+	}
+	defer closing(bare, &err)
+	s, err := newRawScan(bare, set.docs)
+	if err != nil {
+		return err
+	}
+	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: set.dir, CacheBytes: queryCache}}, querySpec())
+	if err != nil {
+		return err
+	}
+	defer closing(db, &err)
+	b.report.begin("query", fmt.Sprintf("scans of %s that match none; against an iteration over the same bytes; a document", set), "raw scan")
+	for _, q := range scanQuestions() {
+		a := &asked{question: q, layout: set.layout, c: c}
+		d, err := b.fight(ctx, "scanning: "+q.name, a.stretch(ctx, b), s.stretch(b))
+		if err != nil {
+			return err
+		}
+		b.report.add(d.speed(q.name, q.limit))
+	}
+	return nil
+}
+
+// rawScan iterates over the stored documents, which lie side by side.
+type rawScan struct {
+	bare   *raw.DB
+	docs   int
+	bounds raw.IterOptions
+}
+
+// newRawScan finds out where the documents are by looking at all values.
+func newRawScan(bare *raw.DB, docs int) (s *rawScan, err error) {
+	s = &rawScan{bare: bare, docs: docs}
+	it, err := bare.NewIter(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(it, &err)
+	for it.First(); it.Valid(); it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := numberIn(value); !ok {
+			continue
+		}
+		if s.bounds.LowerBound == nil {
+			s.bounds.LowerBound = append([]byte(nil), it.Key()...)
+		}
+		s.bounds.UpperBound = append(append(s.bounds.UpperBound[:0], it.Key()...), 0)
+	}
+	n, err := s.once()
+	if err == nil && n != docs {
+		err = fmt.Errorf("%d documents were found side by side in the bare folder, not %d", n, docs)
+	}
+	return s, err
+}
+
+// once goes over all documents, and looks at each as little as can be.
+func (s *rawScan) once() (n int, err error) {
+	it, err := s.bare.NewIter(&s.bounds)
+	if err != nil {
+		return 0, err
+	}
+	defer closing(it, &err)
+	for it.First(); it.Valid(); it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return n, err
+		}
+		if len(value) < benchDocBytes {
+			return n, errors.New("there is something else between the documents")
+		}
+		n++
+	}
+	return n, nil
+}
+
+func (s *rawScan) stretch(b *bench) stretch {
+	return func() (ops int, took time.Duration, err error) {
+		began := b.clock.Now()
+		for took < b.sliceTime() {
+			n, err := s.once()
+			if err != nil {
+				return ops, took, err
+			}
+			ops += n
+			took = b.clock.Now().Sub(began)
+		}
+		return ops, took, nil
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// measureIndexing compares durable creates under the default indexing policy with those under none.
+func (b *bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
+	const writers = benchLoaders
+	indexed, bare := benchSpec(), benchSpec()
+	indexed.ID, bare.ID = "indexed", "bare"
+	bare.Indexing = index.Policy{Mode: index.None}
+
+	var sides [2]stretch
+	var keys [2]float64
+	for i, spec := range []store.ContainerSpec{indexed, bare} {
+		dir := b.path("query-" + spec.ID)
+		defer drop(dir)
+		db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: dir}}, spec)
+		if err != nil {
+			return err
+		}
+		defer closing(db, &err)
+		w := &writing{b: b, c: c, writers: writers, size: 8 * writers}
+		sides[i] = func() (int, time.Duration, error) { return w.slice(ctx) }
+		if keys[i], err = b.keysOfCreate(ctx, spec); err != nil {
+			return err
+		}
+	}
+	b.report.begin("query", "durable creates under the default indexing policy; against indexingMode none", "none")
+	d, err := b.fight(ctx, "creating with and without an index", sides[0], sides[1])
+	if err != nil {
+		return err
+	}
+	b.report.add(d.rate(fmt.Sprintf("%d writers", writers), nil))
+	b.report.note("a create writes %.1f keys, %.1f without an index: %.1f index keys a document", keys[0], keys[1], keys[0]-keys[1])
+	return nil
+}
+
+// keysOfCreate is how many keys a create writes, on average.
+func (b *bench) keysOfCreate(ctx context.Context, spec store.ContainerSpec) (keys float64, err error) {
+	const docs = 100
+	var rec *recorder
+	db, c, err := b.queryContainer(ctx, opening{
+		engine: pebble.Options{Memory: true}, store: store.Options{ManualReaper: true},
+		wrap: func(e *pebble.Engine) engine.Engine {
+			rec = &recorder{Engine: e}
+			return rec
+		},
+	}, spec)
+	if err != nil {
+		return 0, err
+	}
+	defer closing(db, &err)
+	rec.take()
+	for i := range docs {
+		if err := newDocument(i).create(ctx, c); err != nil {
+			return 0, err
+		}
+	}
+	return float64(keysOf(rec.take())) / docs, nil
+}
+
+// writing creates documents, some more each slice.
+type writing struct {
+	b       *bench
+	c       *store.Container
+	writers int
+	next    int // the first document that is not there yet
+	size    int // documents of the next slice
+}
+
+// slice creates documents that were made before, and chooses the size of the next slice by how long that took.
+func (w *writing) slice(ctx context.Context) (int, time.Duration, error) {
+	n := w.size
+	docs, bodies := make([]document, n), make([][]byte, n)
+	for i := range docs {
+		docs[i] = newDocument(w.next + i)
+		bodies[i] = docs[i].json()
+	}
+	began := w.b.clock.Now()
+	err := workers(ctx, w.writers, 0, n, func(i int) error {
+		_, _, err := w.c.Create(ctx, docs[i].key(), bodies[i], store.WriteOptions{})
+		return err
+	})
+	took := w.b.clock.Now().Sub(began)
+	w.next += n
+	w.size = min(max(int(float64(n)*w.b.sliceTime().Seconds()/max(took.Seconds(), 1e-6)), 4*w.writers), 20_000)
+	return n, took, err
+}

@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// setExecutionInfo tells of an ORDER BY in which direction equal rows come: clients that resume one skip rows by it.
+func (c *call) setExecutionInfo(p store.QueryPage) {
+	if p.Ordered {
+		c.set("X-Ms-Cosmos-Query-Execution-Info", fmt.Sprintf(`{"reverseRidEnabled":false,"reverseIndexScan":%t}`, p.Descending))
+	}
+}
+
+// setQueryMetrics adds the header that tells what a page of a query took, for clients that ask for it: names and values,
+// which clients split at ';' and '='. All of Cosmos DB's names are there; a time that is not measured apart from the others is 0.
+func (c *call) setQueryMetrics(s query.Stats, took time.Duration) {
+	if !c.in.queryMetrics {
+		return
+	}
+	ratio := 0.0 // of the documents read, how many were wanted
+	if s.Loaded > 0 {
+		ratio = float64(s.Matched) / float64(s.Loaded)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "totalExecutionTimeInMs=%.2f", milliseconds(took))
+	b.WriteString(";queryCompileTimeInMs=0.00;queryLogicalPlanBuildTimeInMs=0.00;queryPhysicalPlanBuildTimeInMs=0.00;queryOptimizationTimeInMs=0.00")
+	fmt.Fprintf(&b, ";VMExecutionTimeInMs=%.2f", milliseconds(s.Elapsed))
+	b.WriteString(";indexLookupTimeInMs=0.00;instructionCount=0")
+	fmt.Fprintf(&b, ";documentLoadTimeInMs=%.2f", milliseconds(s.Load))
+	b.WriteString(";systemFunctionExecuteTimeInMs=0.00;userFunctionExecuteTimeInMs=0.00")
+	fmt.Fprintf(&b, ";retrievedDocumentCount=%d;retrievedDocumentSize=%d", s.Loaded, s.LoadedBytes)
+	fmt.Fprintf(&b, ";outputDocumentCount=%d;outputDocumentSize=%d", s.Output, s.OutputBytes)
+	fmt.Fprintf(&b, ";writeOutputTimeInMs=0.00;indexUtilizationRatio=%.2f", ratio)
+	c.set("X-Ms-Documentdb-Query-Metrics", b.String())
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// setIndexUse adds the header that tells which indexes a query used and which would help, for clients that ask for it. The
+// second form is URL-encoded and the first one base64; where both are asked for the second one is sent.
+func (c *call) setIndexUse(use query.IndexUse) {
+	var text []byte
+	var err error
+	switch {
+	case c.in.indexMetricsV2:
+		text, err = indexUseV2(use)
+		text = []byte(strings.ReplaceAll(url.QueryEscape(string(text)), "+", "%20"))
+	case c.in.indexMetrics:
+		text, err = indexUseV1(use)
+		text = base64.StdEncoding.AppendEncode(nil, text)
+	default:
+		return
+	}
+	if err == nil { // strings and booleans always have a JSON text
+		c.set("X-Ms-Cosmos-Index-Utilization", string(text))
+	}
+}
+
+// impact is the score of every index that is named: those that do not matter are not.
+const impact = "High"
+
+// indexUseV1 is the first form of the index metrics.
+func indexUseV1(use query.IndexUse) ([]byte, error) {
+	type single struct {
+		FilterExpression, IndexSpec       string
+		FilterPreciseSet, IndexPreciseSet bool
+		IndexImpactScore                  string
+	}
+	type composite struct {
+		IndexSpecs       []string
+		IndexPreciseSet  bool
+		IndexImpactScore string
+	}
+	ofSingle := func(spec string) single { return single{"", spec, true, true, impact} }
+	ofComposite := func(specs []string) composite { return composite{specs, true, impact} }
+	return json.Marshal(struct {
+		UtilizedSingleIndexes, PotentialSingleIndexes       []single
+		UtilizedCompositeIndexes, PotentialCompositeIndexes []composite
+	}{
+		each(use.Single, ofSingle), each(use.PotentialSingle, ofSingle),
+		each(use.Composite, ofComposite), each(use.PotentialComposite, ofComposite),
+	})
+}
+
+// indexUseV2 is the second form.
+func indexUseV2(use query.IndexUse) ([]byte, error) {
+	type single struct{ IndexSpec, IndexImpactScore string }
+	type composite struct {
+		IndexSpecs       []string
+		IndexImpactScore string
+	}
+	type indexes struct {
+		SingleIndexes    []single
+		CompositeIndexes []composite
+	}
+	of := func(specs []string, lists [][]string) indexes {
+		return indexes{
+			each(specs, func(spec string) single { return single{spec, impact} }),
+			each(lists, func(specs []string) composite { return composite{specs, impact} }),
+		}
+	}
+	return json.Marshal(struct{ Utilized, Potential indexes }{
+		of(use.Single, use.Composite), of(use.PotentialSingle, use.PotentialComposite),
+	})
+}
+
+// each makes a list of another. It is never null in JSON: clients read its length.
+func each[S, T any](list []S, of func(S) T) []T {
+	out := make([]T, len(list))
+	for i, s := range list {
+		out[i] = of(s)
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+package metatest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// The names of the indexing policies that a container of a history can have.
+const (
+	DefaultPolicy   = "default"   // all paths
+	NoIndex         = "none"      // indexing mode none, which rules out a time to live
+	SomePaths       = "some"      // a few paths of all
+	MostPaths       = "most"      // all but a few paths
+	CompositePolicy = "composite" // all paths, and several composite indexes
+)
+
+// PolicyNames lists the policies.
+func PolicyNames() []string {
+	return []string{DefaultPolicy, NoIndex, SomePaths, MostPaths, CompositePolicy}
+}
+
+// PolicyJSON is a policy as clients send it.
+func PolicyJSON(name string) string {
+	switch name {
+	case NoIndex:
+		return `{"indexingMode":"none","automatic":false}`
+	case SomePaths:
+		return `{"includedPaths":[` + paths(somePaths()) + `],"excludedPaths":[{"path":"/*"}]}`
+	case MostPaths:
+		return `{"includedPaths":[{"path":"/*"}],"excludedPaths":[` + paths(excludedPaths()) + `]}`
+	case CompositePolicy:
+		var list []string
+		for _, c := range composites() {
+			var keys []string
+			for _, k := range c {
+				order := "ascending"
+				if k.Desc {
+					order = "descending"
+				}
+				keys = append(keys, `{"path":"/`+strings.ReplaceAll(k.Path, ".", "/")+`","order":"`+order+`"}`)
+			}
+			list = append(list, "["+strings.Join(keys, ",")+"]")
+		}
+		return `{"includedPaths":[{"path":"/*"}],"excludedPaths":[],"compositeIndexes":[` + strings.Join(list, ",") + `]}`
+	}
+	return `{"indexingMode":"consistent"}`
+}
+
+func paths(list []string) string { return `{"path":"` + strings.Join(list, `"},{"path":"`) + `"}` }
+
+func somePaths() []string {
+	return []string{"/n/?", "/s/?", "/o/x/?", "/tags/[]/?", "/list/[]/k/?", "/v/?"}
+}
+
+func excludedPaths() []string { return []string{"/m/*", "/o/*", "/b/?", "/list/[]/v/?"} }
+
+// An OrderKey is one key of ORDER BY, or of a composite index.
+type OrderKey struct {
+	Path string // of properties, with dots
+	Desc bool
+}
+
+func composites() [][]OrderKey {
+	return [][]OrderKey{
+		{{"n", false}, {"s", false}}, {{"s", true}, {"id", false}}, {{"b", false}, {"n", true}, {"s", false}},
+		{{"o.x", false}, {"_ts", true}}, {{"m", false}, {"n", false}}, {{"pk", false}, {"n", false}},
+	}
+}
+
+// sortable tells whether a policy lets documents be sorted by one path.
+func sortable(policy, path string) bool {
+	switch policy {
+	case NoIndex:
+		return false
+	case SomePaths:
+		return slices.Contains([]string{"n", "s", "o.x", "v", "id", "_ts"}, path)
+	case MostPaths:
+		first, _, _ := strings.Cut(path, ".")
+		return !slices.Contains([]string{"m", "o", "b"}, first)
+	}
+	return true
+}
+
+// Refused tells whether a query cannot be answered under a policy: whether its ORDER BY has no index that it needs.
+func Refused(q *syntax.Query, policy string) bool {
+	if q.OrderBy == nil {
+		return false
+	}
+	var keys []OrderKey
+	for _, item := range q.OrderBy.Items {
+		_, steps, _ := syntax.PathOf(item.X)
+		_, from, _ := syntax.PathOf(q.From[0].Path)
+		var names []string
+		for _, s := range append(from, steps...) {
+			names = append(names, s.Name)
+		}
+		keys = append(keys, OrderKey{strings.Join(names, "."), item.Desc})
+	}
+	if len(keys) == 1 {
+		return !sortable(policy, keys[0].Path)
+	}
+	return policy != CompositePolicy || !slices.ContainsFunc(composites(), func(c []OrderKey) bool {
+		opposite := slices.Clone(c)
+		for i := range opposite {
+			opposite[i].Desc = !c[i].Desc
+		}
+		return slices.Equal(c, keys) || slices.Equal(opposite, keys)
+	})
+}

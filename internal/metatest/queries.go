@@ -1,0 +1,364 @@
+package metatest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// A Query is the text of a query and its parameters.
+type Query struct {
+	Text   string
+	Params []Param
+}
+
+// A Param is a named value of a query.
+type Param struct {
+	Name  string // with its @
+	Value string // JSON token
+}
+
+// RandomQuery draws a query about documents with RandomFields. It is one that can be answered, but for an ORDER BY without
+// its index (see Refused). Two rows that ORDER BY finds equal need not be, and no LIMIT cuts rows whose order is left open.
+func RandomQuery(r *rand.Rand) Query {
+	g := queryGen{r: r}
+	var text string
+	switch r.IntN(16) {
+	case 0, 1, 2, 3, 4, 5:
+		text = g.plain()
+	case 6, 7:
+		text = g.sorted()
+	case 8, 9:
+		text = g.joined()
+	case 10, 11:
+		text = g.aggregated()
+	case 12:
+		text = g.grouped()
+	case 13:
+		text = g.distinct()
+	case 14:
+		text = g.inside()
+	default:
+		text = g.derived()
+	}
+	return Query{text, g.params}
+}
+
+type queryGen struct {
+	r      *rand.Rand
+	params []Param
+	count  int // of aliases
+}
+
+func (g *queryGen) chance(n int) bool { return g.r.IntN(n) == 0 }
+
+func (g *queryGen) pick(from ...string) string { return pick(g.r, from...) }
+
+// path draws the path of a value that is a scalar in most documents.
+func (g *queryGen) path() string {
+	return g.pick("c.n", "c.n", "c.n", "c.s", "c.s", "c.s", "c.m", "c.m", "c.o.x", "c.o.x", "c.o.y", "c.b", "c.o.z.w", `c["n"]`, `c["a-b"]`,
+		"c.id", "c.pk", "c._ts", "c.missing", "c.tags[0]", "c.list[0].k", "c.o", "c.tags", "c.v", "c.u")
+}
+
+// constantFor draws a value to compare a path with, mostly of the type that documents have there.
+func (g *queryGen) constantFor(path string) string {
+	token := scalar(g.r)
+	if !g.chance(5) {
+		switch path {
+		case "c.n", `c["n"]`, "c.o.y", `c["a-b"]`:
+			token = g.pick(numbers()...)
+		case "c.s":
+			token = g.pick(stringTokens()...)
+		case "c.b":
+			token = g.pick("true", "false")
+		case "c.m", "c.o", "c.tags":
+			token = anything(g.r)
+		case "c.id":
+			token = g.pick(`"a"`, `"b"`, `"n7"`, `"7"`, `"12"`)
+		case "c.pk":
+			token = g.pick(`"x"`, `"y"`, `"p0"`, `"p1"`, "null")
+		case "c._ts":
+			token = strconv.Itoa(began + g.r.IntN(60))
+		}
+	}
+	return g.constant(token)
+}
+
+// constant writes a token into the text, or makes a parameter of it.
+func (g *queryGen) constant(token string) string {
+	if !g.chance(4) {
+		return token
+	}
+	p := Param{"@p" + strconv.Itoa(len(g.params)), token}
+	g.params = append(g.params, p)
+	return p.Name
+}
+
+// where draws a WHERE clause, or none.
+func (g *queryGen) where() string {
+	if g.chance(5) {
+		return ""
+	}
+	return " WHERE " + g.condition(2)
+}
+
+// condition draws a tree of AND, OR and NOT over predicates.
+func (g *queryGen) condition(depth int) string {
+	if depth == 0 || g.chance(3) {
+		return g.predicate()
+	}
+	switch g.r.IntN(7) {
+	case 0, 1, 2:
+		return "(" + g.condition(depth-1) + " AND " + g.condition(depth-1) + ")"
+	case 3, 4:
+		return "(" + g.condition(depth-1) + " OR " + g.condition(depth-1) + ")"
+	case 5:
+		return "NOT (" + g.condition(depth-1) + ")"
+	}
+	path := g.path() // two ends of a range
+	return fmt.Sprintf("(%s %s %s AND %s %s %s)", path, g.pick(">", ">="), g.constantFor(path), path, g.pick("<", "<=", "!="), g.constantFor(path))
+}
+
+func (g *queryGen) predicate() string {
+	if g.chance(8) {
+		return g.pick("true", "false", "undefined", "null", g.path(), "NOT "+g.path(), g.path()+" = "+g.path(), g.path()+" < "+g.path())
+	}
+	if g.chance(4) {
+		return g.arrayPredicate()
+	}
+	return g.about(g.path())
+}
+
+// about draws a predicate about the value of one path.
+func (g *queryGen) about(path string) string {
+	value := func() string { return g.constantFor(path) }
+	switch g.r.IntN(16) {
+	case 0, 1, 2, 3:
+		return path + " = " + value()
+	case 4, 5:
+		return path + " " + g.pick("<", "<=", ">", ">=") + " " + value()
+	case 6:
+		return value() + " " + g.pick("<", ">=", "=", "!=") + " " + path
+	case 7:
+		return path + " " + g.pick("!=", "<>") + " " + value()
+	case 8:
+		return path + g.pick("", "", " NOT") + " BETWEEN " + value() + " AND " + value()
+	case 9:
+		return path + g.pick("", "", " NOT") + " IN (" + value() + ", " + value() + ", " + value() + ")"
+	case 10:
+		pattern := g.pick(`"a%"`, `"%b"`, `"a_"`, `"a[_%]b"`, `"abc"`, `"%"`, `""`, `"long%x"`, `"[^a]%"`, `"1"`)
+		return path + g.pick("", "", " NOT") + " LIKE " + g.constant(pattern)
+	case 11:
+		name := g.pick("STARTSWITH", "STARTSWITH", "STARTSWITH", "CONTAINS", "ENDSWITH", "STRINGEQUALS")
+		return name + "(" + path + ", " + g.constant(g.pick(stringTokens()...)) + g.pick("", "", ", true", ", false") + ")"
+	case 12, 13:
+		test := g.pick("DEFINED", "DEFINED", "NULL", "BOOL", "NUMBER", "STRING", "ARRAY", "OBJECT", "PRIMITIVE", "FINITE_NUMBER", "INTEGER")
+		return g.pick("", "", "NOT ") + "IS_" + test + "(" + path + ")"
+	case 14:
+		return g.pick("ABS", "FLOOR", "LENGTH", "LOWER", "UPPER", "ARRAY_LENGTH") + "(" + path + ") " + g.pick("=", ">=", "<") + " " + value()
+	}
+	return g.pick("("+path+" + 1 > "+value()+")", "("+path+" ?? 1) = "+value(), "IIF("+path+" = "+value()+", true, "+path+")",
+		"("+path+" = "+value()+" ? "+path+" : false)", "(("+path+` || "b") = `+value()+")", "["+path+"] = ["+value()+"]")
+}
+
+// arrayPredicate draws a predicate about the elements of an array.
+func (g *queryGen) arrayPredicate() string {
+	tag := func() string { return g.constant(scalar(g.r)) }
+	switch g.r.IntN(9) {
+	case 0, 1:
+		return "ARRAY_CONTAINS(c.tags, " + tag() + ")"
+	case 2:
+		return "ARRAY_CONTAINS(c.list, " + g.constant(g.pick(`{"k":1}`, `{"k":"a"}`, `{"k":2,"v":1}`)) + g.pick("", ", true") + ")"
+	case 3:
+		return "ARRAY_CONTAINS([" + tag() + ", " + tag() + "], " + g.path() + ")"
+	case 4:
+		return g.pick("", "NOT ") + "EXISTS(SELECT VALUE t FROM t IN c.tags WHERE " + g.element("t") + ")"
+	case 5:
+		return "EXISTS(SELECT VALUE 1 FROM l IN c.list WHERE " + g.element("l.k") + " AND " + g.element("l.v") + ")"
+	case 6:
+		return "(SELECT VALUE COUNT(1) FROM t IN c.tags WHERE " + g.element("t") + ") > " + g.pick("0", "1")
+	case 7:
+		return g.pick("ARRAY_CONTAINS_ANY", "ARRAY_CONTAINS_ALL") + "(c.tags, " + tag() + ", " + tag() + ")"
+	}
+	return "EXISTS(SELECT t FROM t IN c.tags JOIN l IN c.list WHERE t = l.v)"
+}
+
+// element draws a predicate about an element that has a name.
+func (g *queryGen) element(name string) string {
+	v := g.constant(scalar(g.r))
+	return g.pick(name+" = "+v, name+" = "+v, name+" > "+v, name+" != "+v, "IS_STRING("+name+")", "IS_DEFINED("+name+")",
+		name+" BETWEEN 1 AND 3", name+` LIKE "a%"`, name+" IN (1, "+v+`, "a")`, "STARTSWITH("+name+`, "a")`)
+}
+
+// list draws a select list.
+func (g *queryGen) list() string {
+	p, q := g.path(), g.path()
+	return g.pick("*", "*", "VALUE c", "VALUE c.id", "c.id", "VALUE "+p, p+", "+q, "c.id, "+p, "c", p+" AS a, "+q+" AS b",
+		`VALUE {"i": c.id, "v": `+p+"}", "VALUE ["+p+", "+q+"]", "VALUE "+p+" = "+g.constantFor(p), "VALUE "+g.about(p),
+		"c.id, ARRAY(SELECT VALUE t FROM t IN c.tags WHERE "+g.element("t")+") AS ts",
+		"c.id, (SELECT MAX(t) AS hi, COUNT(t) AS n FROM t IN c.tags) AS s",
+		`VALUE {"i": c.id, "p": c.o.x ?? "none", "q": c.n * 2 - 1, "k": c.list[0].k}`)
+}
+
+// key draws a path to sort by.
+func (g *queryGen) key() string {
+	return g.pick("c.n", "c.n", "c.n", "c.s", "c.s", "c.m", "c.m", "c.o.x", "c.o.x", "c.o.y", "c.b", "c.id", "c.pk", "c._ts", "c.tags", "c.o",
+		"c.missing", `c["n"]`, "c.o.z.w") + g.pick("", "", " ASC", " DESC", " DESC")
+}
+
+// cut draws what limits rows, and where it stands: behind SELECT or at the end.
+func (g *queryGen) cut() (top, limit string) {
+	switch g.r.IntN(4) {
+	case 0:
+		return "TOP " + g.constant(strconv.Itoa(g.r.IntN(8))) + " ", ""
+	case 1:
+		return "", " OFFSET " + g.constant(strconv.Itoa(g.r.IntN(5))) + " LIMIT " + g.constant(strconv.Itoa(g.r.IntN(8)))
+	}
+	return "", ""
+}
+
+// plain is SELECT, WHERE, perhaps ORDER BY one key.
+func (g *queryGen) plain() string {
+	order := ""
+	if g.chance(2) {
+		order = " ORDER BY " + g.key()
+	}
+	top, limit := g.cut()
+	return "SELECT " + top + g.list() + " FROM c" + g.where() + order + limit
+}
+
+// sorted is ORDER BY several keys, mostly those of a composite index, and perhaps with its first paths fixed.
+func (g *queryGen) sorted() string {
+	keys := pick(g.r, composites()...)
+	if g.chance(8) {
+		keys = []OrderKey{{"n", g.chance(2)}, {"id", g.chance(2)}}
+	}
+	where := g.where()
+	if first := "c." + keys[0].Path; g.chance(2) {
+		where = " WHERE " + first + g.pick(" = ", " = ", " >= ", " < ") + g.constantFor(first)
+		if second := "c." + keys[1].Path; g.chance(2) {
+			where += " AND " + second + g.pick(" = ", " > ", " <= ") + g.constantFor(second)
+		}
+		if g.chance(2) && len(keys) == 2 {
+			keys = keys[1:] // what is left to sort by
+		}
+	}
+	opposite := g.chance(2)
+	var order []string
+	for _, k := range keys {
+		text := "c." + k.Path
+		if k.Desc != opposite {
+			text += " DESC"
+		}
+		order = append(order, text)
+	}
+	top, limit := g.cut()
+	return "SELECT " + top + g.list() + " FROM c" + where + " ORDER BY " + strings.Join(order, ", ") + limit
+}
+
+// joined is a join with elements of the document.
+func (g *queryGen) joined() string {
+	from, elem := " FROM c JOIN t IN c.tags", "t"
+	switch g.r.IntN(6) {
+	case 0:
+		from, elem = " FROM c JOIN t IN c.list", "t.k"
+	case 1:
+		from, elem = " FROM c JOIN (SELECT VALUE x FROM x IN c.tags WHERE "+g.element("x")+") AS t", "t"
+	case 2:
+		from, elem = " FROM c JOIN u IN c.list JOIN t IN c.tags", "t"
+	case 3:
+		from, elem = " FROM c JOIN t IN c.m", "t"
+	case 4:
+		from, elem = " FROM c JOIN t IN (SELECT VALUE c.tags)", "t"
+	}
+	where := " WHERE " + g.element(elem)
+	if g.chance(2) {
+		where += g.pick(" AND ", " OR ") + g.condition(1)
+	}
+	order := ""
+	if g.chance(3) {
+		order = " ORDER BY " + g.key()
+	}
+	top, limit := g.cut()
+	return "SELECT " + top + g.pick("c.id, "+elem+" AS e", "VALUE t", `VALUE {"i": c.id, "t": t, "n": c.n}`, "c.s, t") + from + where + order + limit
+}
+
+// aggregate draws one aggregate function.
+func (g *queryGen) aggregate() string {
+	p := g.path()
+	return g.pick("COUNT(1)", "COUNT("+p+")", "SUM(c.n)", "SUM("+p+")", "AVG(c.n)", "AVG(c.o.y)", "MIN("+p+")", "MAX("+p+")", "MIN(c.n)", "MAX(c.s)",
+		"SUM(c.n * 2)", "COUNTIF("+g.about(p)+")", "MIN(c._ts)", "MAX(c.id)", "MAX(c.m)")
+}
+
+func (g *queryGen) aggregates() string {
+	text := g.aggregate() + " AS a1"
+	for i := range g.r.IntN(3) {
+		text += ", " + g.aggregate() + " AS a" + strconv.Itoa(i+2)
+	}
+	return text
+}
+
+// aggregated is one row made of all.
+func (g *queryGen) aggregated() string {
+	list := "VALUE " + g.aggregate()
+	if g.chance(2) {
+		list = g.aggregates()
+	}
+	from := " FROM c"
+	if g.chance(5) {
+		from, list = " FROM c JOIN t IN c.tags", g.pick("VALUE COUNT(t)", "VALUE MAX(t)", "COUNT(1) AS n, MIN(t) AS lo, SUM(t) AS s")
+	}
+	return "SELECT " + list + from + g.where()
+}
+
+func (g *queryGen) grouped() string {
+	p, q := g.path(), g.path()
+	switch g.r.IntN(4) {
+	case 0:
+		return "SELECT " + p + " AS k1, " + q + " AS k2, " + g.aggregates() + " FROM c" + g.where() + " GROUP BY " + p + ", " + q
+	case 1:
+		return `SELECT VALUE {"k": ` + p + `, "n": ` + g.aggregate() + "} FROM c" + g.where() + " GROUP BY " + p
+	case 2:
+		return "SELECT t AS k, COUNT(1) AS n, MIN(c.n) AS lo FROM c JOIN t IN c.tags" + g.where() + " GROUP BY t"
+	}
+	return "SELECT " + p + " AS k, " + g.aggregates() + " FROM c" + g.where() + " GROUP BY " + p
+}
+
+func (g *queryGen) distinct() string {
+	p, q := g.path(), g.path()
+	if g.chance(2) {
+		key := g.key()
+		shown, _, _ := strings.Cut(key, " ")
+		top, limit := g.cut()
+		return "SELECT DISTINCT " + top + g.pick("VALUE "+shown, "VALUE "+shown, shown+" AS a", "VALUE "+p) + " FROM c" + g.where() + " ORDER BY " + key + limit
+	}
+	return "SELECT DISTINCT " + g.pick("VALUE "+p, p+" AS a", p+" AS a, "+q+" AS b", "*") + " FROM c" + g.where()
+}
+
+// inside is a query whose rows are parts of documents.
+func (g *queryGen) inside() string {
+	top, limit := g.cut()
+	switch g.r.IntN(3) {
+	case 0:
+		return "SELECT " + top + g.pick("VALUE t", "*", "t") + " FROM t IN c.tags WHERE " + g.element("t") + limit
+	case 1:
+		return "SELECT " + top + g.pick("VALUE l", "l.k, l.v", "VALUE l.v") + " FROM l IN c.list WHERE " + g.element("l.k") + g.pick(" AND ", " OR ") + g.element("l.v") + limit
+	}
+	order := g.pick("", " ORDER BY o.x", " ORDER BY o.y DESC")
+	return "SELECT " + top + g.pick("*", "VALUE o.x", "o.x, o.y") + " FROM c.o AS o WHERE " + g.element("o.x") + order + limit
+}
+
+// derived is a query over the rows of another.
+func (g *queryGen) derived() string {
+	p := g.path()
+	switch g.r.IntN(4) {
+	case 0:
+		return "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE " + p + " FROM c" + g.where() + ")"
+	case 1:
+		return "SELECT VALUE s FROM (SELECT " + p + " AS k, COUNT(1) AS n FROM c" + g.where() + " GROUP BY " + p + ") AS s WHERE s.n > 1"
+	case 2:
+		return "SELECT s.i, s.k FROM (SELECT c.id AS i, " + p + " AS k FROM c" + g.where() + ") AS s WHERE " + g.element("s.k")
+	}
+	return "SELECT VALUE " + g.pick(`(1 + 2)`, `"a" || "b"`, "[1, undefined, 2]", "IS_DEFINED(undefined)") + g.pick("", " WHERE true", " WHERE false")
+}

@@ -1,0 +1,281 @@
+package naive
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Run returns the rows of a query over documents, which stand in the order in which they come without ORDER BY (see the
+// package comment). A parameter that is not given is undefined. The error is an *Error.
+func Run(q *syntax.Query, params map[string]any, docs []any) (rows []any, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *Error:
+			err = r
+		default:
+			panic(r)
+		}
+	}()
+	e := evaluator{params: params, docs: docs}
+	return e.rows(q, nil), nil
+}
+
+type evaluator struct {
+	params map[string]any
+	docs   []any
+}
+
+// names in scope, the innermost first.
+type scope struct {
+	outer *scope
+	name  string
+	value any
+}
+
+func (s *scope) find(name string) (any, bool) {
+	for ; s != nil; s = s.outer {
+		if s.name == name {
+			return s.value, true
+		}
+	}
+	return nil, false
+}
+
+// tuple is one row of FROM: the values that it binds, and the number of the document that it comes from.
+type tuple struct {
+	scope *scope
+	doc   int
+}
+
+// rows answers a query or a subquery: FROM, WHERE, GROUP BY, ORDER BY, SELECT, DISTINCT, OFFSET LIMIT and TOP, in
+// this order.
+func (e *evaluator) rows(q *syntax.Query, outer *scope) []any {
+	tuples := e.from(q.From, outer)
+	if q.Where != nil {
+		tuples = slices.DeleteFunc(tuples, func(t tuple) bool { return e.eval(q.Where, place{scope: t.scope}) != any(true) })
+	}
+	var rows []any
+	for _, at := range e.places(q, tuples, outer) {
+		if row := e.project(q.Select, at, len(q.From)); !isUndefined(row) {
+			rows = append(rows, row)
+		}
+	}
+	if q.Select.Distinct {
+		rows = distinct(rows)
+	}
+	if q.Offset != nil {
+		rows = rows[min(e.count(q.Offset), len(rows)):]
+		rows = rows[:min(e.count(q.Limit), len(rows))]
+	}
+	if q.Select.Top != nil {
+		rows = rows[:min(e.count(q.Select.Top), len(rows))]
+	}
+	return rows
+}
+
+// from makes all rows of a FROM clause, in nested order.
+func (e *evaluator) from(sources []*syntax.Source, outer *scope) []tuple {
+	tuples := []tuple{{scope: outer}}
+	for i, src := range sources {
+		var longer []tuple
+		for _, t := range tuples {
+			name, values := e.source(src, t.scope, i == 0 && outer == nil)
+			for n, v := range values {
+				from := t.doc
+				if i == 0 {
+					from = n
+				}
+				if !isUndefined(v) {
+					longer = append(longer, e.elements(src, name, v, t.scope, from)...)
+				}
+			}
+		}
+		tuples = longer
+	}
+	return tuples
+}
+
+// elements binds a value of a source or, with IN, each of its elements.
+func (e *evaluator) elements(src *syntax.Source, name string, v any, outer *scope, from int) []tuple {
+	if !src.In {
+		return []tuple{{&scope{outer, name, v}, from}}
+	}
+	array, _ := v.([]any)
+	var list []tuple
+	for _, elem := range array {
+		list = append(list, tuple{&scope{outer, name, elem}, from})
+	}
+	return list
+}
+
+// source returns the values of a source and the name that they are bound to. The first name of a query that stands
+// alone is the container's, whatever it is; then there is one value a document.
+func (e *evaluator) source(src *syntax.Source, outer *scope, alone bool) (name string, values []any) {
+	if src.Sub != nil {
+		return src.Alias, e.rows(src.Sub, outer)
+	}
+	root, steps, _ := syntax.PathOf(src.Path)
+	if name = src.Alias; name == "" {
+		if name = root.Name; len(steps) > 0 {
+			name = steps[len(steps)-1].Name
+		}
+	}
+	if !alone {
+		return name, []any{e.eval(src.Path, place{scope: outer})}
+	}
+	for _, d := range e.docs {
+		values = append(values, e.eval(src.Path, place{scope: &scope{nil, root.Name, d}}))
+	}
+	return name, values
+}
+
+// place is where an expression is evaluated: among the names of a row, and inside a group where the query makes groups.
+type place struct {
+	scope   *scope
+	grouped bool
+	group   []tuple
+}
+
+// places returns where the select list is evaluated: at each row, in order, or at each group.
+func (e *evaluator) places(q *syntax.Query, tuples []tuple, outer *scope) (list []place) {
+	switch {
+	case len(q.GroupBy) > 0:
+		return e.groups(q.GroupBy, tuples)
+	case hasAggregate(q.Select):
+		one := place{outer, true, tuples}
+		if len(tuples) > 0 {
+			one.scope = tuples[0].scope
+		}
+		return []place{one}
+	}
+	if q.OrderBy != nil {
+		e.sort(q.OrderBy, tuples)
+	}
+	for _, t := range tuples {
+		list = append(list, place{scope: t.scope})
+	}
+	return list
+}
+
+// groups puts rows with the same keys together. What a select list says beside aggregates is the same for all rows of a group, so it
+// is evaluated at the first.
+func (e *evaluator) groups(keys []syntax.Expr, tuples []tuple) []place {
+	var groups []place
+	var known [][]any
+next:
+	for _, t := range tuples {
+		var values []any
+		for _, key := range keys {
+			values = append(values, e.eval(key, place{scope: t.scope}))
+		}
+		for i := range known {
+			if slices.EqualFunc(known[i], values, same) {
+				groups[i].group = append(groups[i].group, t)
+				continue next
+			}
+		}
+		known, groups = append(known, values), append(groups, place{t.scope, true, []tuple{t}})
+	}
+	return groups
+}
+
+// sort puts rows in order. Equal ones stay in the order of their documents, or come in the opposite one where the first
+// key is DESC; the rows of one document stay as they are.
+func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
+	if by.Rank != nil {
+		unknown("ORDER BY RANK")
+	}
+	slices.SortStableFunc(tuples, func(a, b tuple) int {
+		for _, key := range by.Items {
+			c := Compare(e.eval(key.X, place{scope: a.scope}), e.eval(key.X, place{scope: b.scope}))
+			if key.Desc {
+				c = -c
+			}
+			if c != 0 {
+				return c
+			}
+		}
+		if by.Items[0].Desc {
+			return cmp.Compare(b.doc, a.doc)
+		}
+		return cmp.Compare(a.doc, b.doc)
+	})
+}
+
+// project evaluates the select list; undefined is no row.
+func (e *evaluator) project(sel *syntax.Select, at place, sources int) any {
+	switch {
+	case sel.Star != nil:
+		if sources != 1 {
+			failf("SELECT * needs one source")
+		}
+		return at.scope.value
+	case sel.Value != nil:
+		return e.eval(sel.Value, at)
+	}
+	row := map[string]any{}
+	unnamed := 0
+	for _, item := range sel.Items {
+		name := item.Alias
+		if !item.HasAlias {
+			if name = columnName(item.X); name == "" {
+				unnamed++
+				name = "$" + strconv.Itoa(unnamed)
+			}
+		}
+		delete(row, name) // the last of a name counts
+		if v := e.eval(item.X, at); !isUndefined(v) {
+			row[name] = v
+		}
+	}
+	return row
+}
+
+// columnName is the name of a column without an alias: the last property of a path, or the name that is the expression.
+func columnName(x syntax.Expr) string {
+	if _, name, ok := syntax.PropertyOf(x); ok {
+		return name
+	}
+	if id, ok := x.(*syntax.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
+
+func distinct(rows []any) []any {
+	var seen []any
+	for _, row := range rows {
+		if !slices.ContainsFunc(seen, func(before any) bool { return same(before, row) }) {
+			seen = append(seen, row)
+		}
+	}
+	return seen
+}
+
+// count is what TOP, OFFSET or LIMIT counts to.
+func (e *evaluator) count(c *syntax.Count) int {
+	var v any
+	if c.Param != "" {
+		v = e.params[c.Param]
+	} else if c.Value.Kind() == doc.Number {
+		v = c.Value.Num()
+	}
+	n, ok := v.(float64)
+	if !ok || n < 0 || n > math.MaxUint32 || n != math.Trunc(n) {
+		failf("a count is not a whole number")
+	}
+	return int(n)
+}
+
+// IsUnknown tells whether Run gave up on something that this package does not know.
+func IsUnknown(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Unknown
+}

@@ -1,0 +1,129 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+)
+
+// benchBodies are documents of about 1 KB with 12 fields.
+func benchBodies(n int) [][]byte {
+	pad := strings.Repeat("x", 700)
+	bodies := make([][]byte, n)
+	for i := range bodies {
+		bodies[i] = fmt.Appendf(nil, `{"id":"%08d","pk":"p%d","name":"name %d","city":"c%d","n":%d,"m":%d,"flag":%t,"tags":["t%d","u%d"],`+
+			`"address":{"street":"s%d","zip":%d},"score":%d.5,"text":"%s"}`, i, i%97, i, i%50, i, i%1000, i%2 == 0, i%10, i%7, i, i%9999, i%100, pad)
+	}
+	return bodies
+}
+
+func benchSource(b *testing.B, n int) ([]Source, *index.Indexer) {
+	b.Helper()
+	x, err := index.NewIndexer(index.Definition{Policy: index.Default()}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return newMemory(b, x, benchBodies(n), 1), x
+}
+
+// BenchmarkScan compares a filter on one field, found in the middle of the document or absent, with reading every byte of it.
+func BenchmarkScan(b *testing.B) {
+	sources, _ := benchSource(b, 2000)
+	b.Run("raw", func(b *testing.B) {
+		sum := 0
+		for b.Loop() {
+			docs := sources[0].Scan(0)
+			for docs.Next() {
+				sum += strings.Count(string(docs.Document().Body()), "\x00")
+			}
+			_ = docs.Close()
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*2000), "ns/doc")
+	})
+	for name, text := range map[string]string{"found": `SELECT * FROM c WHERE c.city = "nowhere"`, "absent": `SELECT * FROM c WHERE c.none = 1`,
+		"range": `SELECT * FROM c WHERE c.m > 5000 AND c.flag`, "get": ""} {
+		b.Run(name, func(b *testing.B) {
+			if text == "" {
+				path := doc.PathOf("city")
+				for b.Loop() {
+					docs := sources[0].Scan(0)
+					for docs.Next() {
+						_ = doc.Get(docs.Document().Body(), path)
+					}
+					_ = docs.Close()
+				}
+			} else {
+				p, err := Prepare(text, nil, Info{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := p.Run(context.Background(), sources, Env{}, RunOptions{}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*2000), "ns/doc")
+		})
+	}
+}
+
+// BenchmarkLeapfrog intersects two posting lists of which one is six times as long.
+func BenchmarkLeapfrog(b *testing.B) {
+	const n = 100_000
+	var entries int64
+	var every2, every13 []uint64
+	for i := uint64(1); i < n; i++ {
+		if i%2 == 0 {
+			every2 = append(every2, i)
+		}
+		if i%13 == 0 {
+			every13 = append(every13, i)
+		}
+	}
+	for b.Loop() {
+		x := &intersection{list: []Postings{&gathered{rids: every2}, &gathered{rids: every13}}, entries: &entries}
+		for x.Next() {
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*(len(every2)+len(every13))), "ns/entry")
+}
+
+// BenchmarkQuery measures whole queries over 20,000 documents.
+func BenchmarkQuery(b *testing.B) {
+	sources, x := benchSource(b, 20_000)
+	for _, text := range []string{
+		`SELECT TOP 20 * FROM c WHERE c.city = "c7"`,
+		`SELECT TOP 20 * FROM c WHERE c.city = "c7" AND c.m = 7`,
+		`SELECT TOP 20 * FROM c ORDER BY c.n DESC`,
+		`SELECT VALUE COUNT(1) FROM c WHERE c.city = "c7"`,
+		`SELECT VALUE MAX(c.n) FROM c`,
+		`SELECT c.city, COUNT(1) AS n FROM c GROUP BY c.city`,
+	} {
+		b.Run(strings.ReplaceAll(text, " ", "_"), func(b *testing.B) {
+			p, err := Prepare(text, nil, Info{Index: x})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.Run(context.Background(), sources, Env{}, RunOptions{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("Prepare", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := Prepare(`SELECT c.id, c.n FROM c WHERE c.city = "c7" AND c.m > 7 ORDER BY c.n`, nil, Info{Index: x}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

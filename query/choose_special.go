@@ -1,0 +1,119 @@
+package query
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// special returns what a call with an index of its own kind proposes.
+func (p *planner) special(c *syntax.Call) access {
+	fn, ok := lookupBuiltin(c.Name)
+	if c.UDF || !ok {
+		return nil
+	}
+	switch fn.name {
+	case "ST_WITHIN", "ST_INTERSECTS":
+		return p.near(c, 0) // what lies inside meets it as well
+	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL":
+		return p.words(c, false)
+	case "FULLTEXTCONTAINSANY":
+		return p.words(c, true)
+	}
+	return nil
+}
+
+// within returns what ST_DISTANCE(path, geometry) < d proposes.
+func (p *planner) within(e *syntax.Binary) access {
+	x, y, op := e.X, e.Y, e.Op
+	if _, ok := x.(*syntax.Literal); ok {
+		x, y, op = y, x, mirrored(op)
+	}
+	c, isCall := x.(*syntax.Call)
+	d, constant := y.(*syntax.Literal)
+	if !isCall || c.UDF || !constant || d.Value.Kind() != doc.Number || op != syntax.Lt && op != syntax.Le && op != syntax.Eq {
+		return nil
+	}
+	distance := d.Value.Num()
+	if fn, ok := lookupBuiltin(c.Name); !ok || fn.name != "ST_DISTANCE" || !(distance >= 0) || math.IsInf(distance, 0) {
+		return nil
+	}
+	return p.near(c, distance)
+}
+
+// near returns the documents whose geometry at a path is no further from a constant one than distance.
+func (p *planner) near(c *syntax.Call, distance float64) access {
+	for i := range 2 {
+		l, constant := c.Args[1-i].(*syntax.Literal)
+		route, entered, ok := p.itemRoute(c.Args[i])
+		if !constant || !ok || entered {
+			continue
+		}
+		box, indexed := p.info.Index.Spatial(route)
+		g, err := index.ParseGeometry(l.Value, p.info.Geometry)
+		if !indexed || err != nil {
+			continue
+		}
+		a := &spansAccess{text: route.String() + " meets a geometry"}
+		if distance > 0 {
+			a.text = route.String() + " within " + strconv.FormatFloat(distance, 'g', -1, 64) + " of a geometry"
+		}
+		for _, r := range g.QueryCells(box, distance) {
+			lo, hi := p.info.Index.SpatialRange(route, r)
+			a.spans = append(a.spans, span{lo: lo, hi: hi})
+		}
+		return a
+	}
+	return nil
+}
+
+// words returns the documents whose text at a path has all terms, or one of them.
+func (p *planner) words(c *syntax.Call, any bool) access {
+	path, ok := p.textPath(c.Args[0])
+	if !ok {
+		return nil
+	}
+	var list []access
+	for _, arg := range c.Args[1:] {
+		var found access
+		if l, ok := arg.(*syntax.Literal); ok {
+			if term, ok := compileTerm(l.Value); ok {
+				found = p.term(path, &term)
+			}
+		}
+		if found != nil {
+			list = append(list, found)
+		} else if any {
+			return nil
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return nil
+	case len(list) == 1:
+		return list[0]
+	case any:
+		return &anyOfAccess{list}
+	}
+	return &allOfAccess{list}
+}
+
+// term returns the documents that have all words of a term, the ones of a phrase wherever they stand; nil where the index cannot
+// tell, as for a term that may be misspelled.
+func (p *planner) term(path index.Path, term *textTerm) access {
+	if term.distance > 0 || len(term.words) == 0 {
+		return nil
+	}
+	all := &allOfAccess{}
+	for _, word := range term.words {
+		all.list = append(all.list, &keysAccess{[][]byte{p.info.Index.TextKey(path, word.Term)},
+			path.String() + " has " + clip(doc.StringValue(word.Term))})
+	}
+	if len(all.list) == 1 {
+		return all.list[0]
+	}
+	return all
+}

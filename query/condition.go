@@ -1,0 +1,43 @@
+package query
+
+import (
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Condition is a condition on one document, in the form in which conditional patches have it. It is immutable.
+type Condition struct {
+	plan *Plan
+}
+
+// PrepareCondition parses and binds
+//
+//	FROM name [[AS] alias] [WHERE condition]
+//
+// The error is an *Error.
+func PrepareCondition(text string, info Info) (*Condition, error) {
+	q, err := syntax.ParseCondition(text)
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	q.Select = &syntax.Select{Value: &syntax.Literal{Value: doc.BoolValue(true)}}
+	p, err := prepare(q, text, nil, info)
+	if err != nil {
+		return nil, err
+	}
+	return &Condition{p}, nil
+}
+
+// Match tells whether the condition holds for a document. The error is what a subquery can do wrong while it runs, or that of
+// a UDF.
+func (c *Condition) Match(d Document, env Env) (bool, error) {
+	r := newRun(c.plan, env)
+	f := newFrame(r, c.plan.slots, c.plan.aggs)
+	f.enter(d)
+	holds := false
+	c.plan.rows.start(f, 0, func() bool {
+		holds = true
+		return false
+	})
+	return holds && r.err == nil, r.err
+}

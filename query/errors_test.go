@@ -1,0 +1,168 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+)
+
+// defaultInfo is that of a container with the default indexing policy.
+func defaultInfo(t testing.TB) Info {
+	t.Helper()
+	x, err := index.NewIndexer(index.Definition{Policy: index.Default()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Info{Index: x, PartitionPaths: []doc.Path{doc.PathOf("pk")}}
+}
+
+// TestRefusals checks code, place and message of what is wrong with queries. A place is the text there.
+func TestRefusals(t *testing.T) {
+	info := defaultInfo(t)
+	joins := strings.Repeat(" JOIN c.a", 11)
+	for _, c := range []struct{ text, code, at, message string }{
+		{"SELECT * FORM c", "SC1001", "FORM", "Syntax error, incorrect syntax near 'FORM'."},
+		{"SELECT x.a FROM c", "SC2001", "x", "Identifier 'x' could not be resolved."},
+		{"SELECT c.a FROM c AS d", "SC2001", "c", "Identifier 'c' could not be resolved."},
+		{"SELECT c.a", "SC2001", "c", "Identifier 'c' could not be resolved."},
+		{"SELECT c.a FROM c JOIN t IN d.tags", "SC2001", "d", "could not be resolved"},
+		{"SELECT VALUE ARRAY(SELECT VALUE t FROM t IN d.tags) FROM c", "SC2001", "d", "could not be resolved"},
+		{"SELECT nofunc(1)", "SC2005", "nofunc", "'nofunc' is not a recognized built-in function name."},
+		{"SELECT RRF(1, 2)", "SC2005", "RRF", "'RRF' is not"},
+		{"SELECT abs(1, 2)", "SC2050", "abs(1, 2)", "The ABS function requires 1 argument(s)."},
+		{"SELECT CONCAT('a')", "SC2050", "CONCAT('a')", "The CONCAT function requires at least 2 argument(s)."},
+		{"SELECT * FROM c GROUP BY c.a", "SC2041", "*", "'SELECT *' is not allowed with GROUP BY."},
+		{"SELECT TOP 1.5 * FROM c", "SC2060", "1.5", "must be an integer"},
+		{"SELECT TOP 4294967296 * FROM c", "SC2060", "4294967296", "must be an integer"},
+		{"SELECT * FROM c OFFSET 1 LIMIT @none", "SC2061", "@none", "The LIMIT count value"},
+		{"SELECT MAX(MIN(c.a)) FROM c", "SC2101", "MAX(MIN(c.a))", "Cannot perform an aggregate function"},
+		{"SELECT SUM((SELECT VALUE 1)) FROM c", "SC2101", "SUM((SELECT VALUE 1))", "Cannot perform"},
+		{"SELECT c.id, COUNT(1) FROM c", "SC2102", "c.id", "Property reference 'c.id' is invalid in the select list"},
+		{"SELECT c.a.b, UPPER(c.x) FROM c GROUP BY c.a", "SC2102", "c.x", "'c.x'"},
+		{"SELECT VALUE (SELECT TOP 1 VALUE 1) FROM c", "SC2203", "1", "'TOP' is not supported in subqueries."},
+		{"SELECT VALUE (SELECT VALUE 1 OFFSET 0 LIMIT 1) FROM c", "SC2204", "0", "'OFFSET LIMIT' clause"},
+		{"SELECT FullTextScore(c.x, 'a') FROM c", "SC2240", "FullTextScore(c.x, 'a')", "only allowed in the ORDER BY RANK"},
+		{"SELECT * FROM c ORDER BY RANK ABS(1)", "SC2221", "ABS(1)", "must be followed by"},
+		{"SELECT * FROM c ORDER BY RANK RRF(ABS(1), ABS(2))", "SC2221", "ABS(1)", "must be followed by"},
+		{"SELECT * FROM c ORDER BY RANK RRF(FullTextScore(c.x, 'a'), FullTextScore(c.y, 'a'), [1])", "SC2229", "[1]", "optional array of weights"},
+		{"SELECT * FROM x IN c.a ORDER BY RANK FullTextScore(x.a, 'a')", "SC2223", "x IN c.a", "IN operator"},
+		{"SELECT c.a FROM c JOIN c.b ORDER BY RANK FullTextScore(c.a, 'a')", "SC2224", "c.b", "JOIN operator"},
+		{"SELECT s.a FROM (SELECT * FROM c) s ORDER BY RANK FullTextScore(s.a, 'a')", "SC2225", "(SELECT * FROM c) s", "Subqueries in the FROM"},
+		{"SELECT VALUE ARRAY(SELECT * FROM x IN c.a ORDER BY RANK FullTextScore(x.a, 'a')) FROM c", "SC2228", "", "not supported in subqueries"},
+		{"SELECT VectorDistance(c.v, [1], true, {'searchListSizeMultiplier': 101}) FROM c", "SC2213", "", "between 1 and 100"},
+		{"SELECT " + strings.Repeat("udf.f(1), ", 10) + "udf.f(1)", "SC3005", "udf.f(1)", "maximum number of 10"},
+		{"SELECT * FROM c ORDER BY c.a || 'x'", "2206", "c.a || 'x'", "could not be mapped to a document path"},
+		{"SELECT * FROM c ORDER BY 1", "2206", "1", "could not be mapped"},
+		{"SELECT * FROM c ORDER BY COUNT(1)", "2206", "COUNT(1)", "could not be mapped"},
+		{"SELECT t FROM c JOIN t IN c.tags ORDER BY t", "", "", "Order-by over correlated collections is not supported."},
+		{"SELECT * FROM c ORDER BY c._etag", "", "", "The index path corresponding to the specified order-by item is excluded."},
+		{"SELECT * FROM c ORDER BY c.a, c.b", "", "", "does not have a corresponding composite index"},
+		{"SELECT *", "", "", "'SELECT *' is not valid if FROM clause is omitted."},
+		{"SELECT * FROM c JOIN c.a", "", "", "'SELECT *' is only valid with a single input set."},
+		{"SELECT 1 FROM c" + joins, "", "", "maximum number of 10 JOINs"},
+		{"SELECT 1 FROM c WHERE COUNT(1) > 1", "", "", "COUNT is not allowed in the WHERE clause"},
+		{"SELECT c.a FROM c GROUP BY c.a ORDER BY c.a", "", "", "not allowed in a query with GROUP BY"},
+	} {
+		_, err := Prepare(c.text, nil, info)
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		code := e.Code
+		if e.Number != 0 {
+			code = fmt.Sprint(e.Number)
+		}
+		at := string([]rune(c.text)[e.Start:e.End])
+		if code != c.code || !strings.Contains(e.Message, c.message) || c.at != "" && at != c.at || (c.code == "") != (e.Style == Unplaced) {
+			t.Errorf("%s: %s at %q: %v", c.text, code, at, err)
+		}
+	}
+}
+
+func TestErrorJSON(t *testing.T) {
+	_, err := Prepare("SELECT c.é, x,\n  y FROM c", nil, Info{})
+	var e *Error
+	if !errors.As(err, &e) || e.Code != "SC1001" {
+		t.Fatal(err)
+	}
+	_, err = Prepare("SELECT 'é', x,\n  y FROM c", nil, Info{})
+	if !errors.As(err, &e) {
+		t.Fatal(err)
+	}
+	want := `{"errors":[{"severity":"Error","location":{"start":12,"end":13},"code":"SC2001","message":"Identifier 'x' could not be resolved."},` +
+		`{"severity":"Error","location":{"start":17,"end":18},"code":"SC2001","message":"Identifier 'y' could not be resolved."}]}`
+	if e.JSON() != want || e.Line != 1 || e.Col != 13 || e.More[0].Line != 2 || e.More[0].Col != 3 {
+		t.Errorf("%s\n%v", e.JSON(), e)
+	}
+	_, err = Prepare("SELECT @a", []Parameter{{"@a", doc.NullValue()}, {"@a", doc.NullValue()}}, Info{})
+	if !errors.As(err, &e) || e.JSON() != `{"Errors":["Invalid query. Specified duplicate parameter name '@a'."]}` {
+		t.Errorf("%v", err)
+	}
+	_, err = Prepare("SELECT * FROM c ORDER BY 1+1", nil, Info{})
+	if !errors.As(err, &e) || !strings.Contains(e.JSON(), `"code":2206,`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestPins checks which partition keys conditions leave.
+func TestPins(t *testing.T) {
+	one := Info{PartitionPaths: []doc.Path{doc.PathOf("key")}}
+	two := Info{PartitionPaths: []doc.Path{doc.PathOf("a"), doc.PathOf("b", "c")}}
+	for _, c := range []struct {
+		info        Info
+		where, want string
+	}{
+		{one, `r.key = "a"`, `["a"]`}, {one, `"a" = r["key"] AND r.x > 1`, `["a"]`}, {one, `r.key = @p`, `[7]`}, {one, `r.x = 1`, "any"},
+		{one, `r.key > 1`, "any"}, {one, `r.key IN (1, 2, 1)`, `[1] [2]`}, {one, `r.key = 1 OR r.key = 2`, `[1] [2]`},
+		{one, `r.key = 1 OR r.x = 2`, "any"}, {one, `r.key = 1 AND r.key = 2`, ""}, {one, `r.key`, `[true]`}, {one, `NOT r.key`, `[false]`},
+		{one, `r.key = null`, `[null]`}, {one, `r.key = {}`, `[{}]`}, {one, `false`, ""}, {one, `r.key[0] = 1`, "any"},
+		{one, `UPPER(r.key) = "A"`, "any"}, {one, `(r.key = 1 AND r.x = 2) OR (r.key = 3 AND r.y = 1)`, `[1] [3]`}, {one, `r.key != 1`, "any"},
+		{one, `r.key = r.x`, "any"}, {one, `EXISTS(SELECT VALUE 1 WHERE r.key = 1)`, "any"}, {one, `r.key = undefined`, ""},
+		{two, `r.a = 1`, `[1]`}, {two, `r.b.c = 1`, "any"}, {two, `r.a IN (1, 2) AND r.b.c = 'x'`, `[1,"x"] [2,"x"]`},
+	} {
+		p, err := Prepare("SELECT * FROM r WHERE "+c.where, []Parameter{{"@p", doc.NumberValue(7)}}, c.info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "any"
+		if keys, ok := p.PinnedKeys(); ok {
+			var texts []string
+			for _, key := range keys {
+				texts = append(texts, string(arrayValue(key).Raw()))
+			}
+			got = strings.Join(texts, " ")
+		}
+		if got != c.want {
+			t.Errorf("%s pins %s, want %s", c.where, got, c.want)
+		}
+		key, ok := p.PartitionKey()
+		if whole := !strings.Contains(c.want, "] [") && strings.Count(c.want, ",") == len(c.info.PartitionPaths)-1 && c.want != "any" && c.want != ""; ok != whole {
+			t.Errorf("%s has the partition key %v", c.where, key)
+		}
+	}
+	if p, err := Prepare("SELECT 1", nil, one); err != nil || !slices.Equal([]bool{p.Streamable(), p.pins.known}, []bool{false, true}) {
+		t.Errorf("a query without FROM: %v, %v", p, err)
+	}
+}
+
+func TestStreamable(t *testing.T) {
+	info := defaultInfo(t)
+	for text, want := range map[string]bool{
+		"SELECT * FROM c": true, "SELECT VALUE udf.f(c.a) FROM c JOIN t IN c.tags WHERE t = 1": true, "SELECT c.id FROM (SELECT VALUE c FROM c) c": true,
+		"SELECT TOP 1 * FROM c": false, "SELECT * FROM c ORDER BY c.a": false, "SELECT DISTINCT c.a FROM c": false, "SELECT COUNT(1) FROM c": false,
+		"SELECT c.a FROM c GROUP BY c.a": false, "SELECT * FROM c OFFSET 0 LIMIT 1": false,
+		"SELECT * FROM c ORDER BY VectorDistance(c.v, [1])": false, "SELECT * FROM c ORDER BY RANK FullTextScore(c.v, 'a')": false,
+		"SELECT VALUE COUNT(1) FROM (SELECT DISTINCT c.a FROM c)": false, "SELECT VALUE s FROM (SELECT DISTINCT c.a FROM c) s": false,
+	} {
+		p, err := Prepare(text, nil, info)
+		if err != nil || p.Streamable() != want {
+			t.Errorf("%s: %v, want %t", text, err, want)
+		}
+	}
+}

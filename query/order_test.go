@@ -1,0 +1,167 @@
+package query
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+)
+
+// randomValue returns the text of a value, from few enough that values meet; "" stands for none.
+func randomValue(r *rand.Rand) string {
+	long := strings.Repeat("long ", 40)
+	pool := []string{"", "", "null", "true", "false", "0", "1", "1.0", "2", "-3.5", "1e3", `""`, `"a"`, `"ab"`, `"b"`, `"é"`, `"a\u0000b"`,
+		`"` + long + `"`, `"` + long + `x"`, `"` + long + `y"`, "[]", "[1]", `["a",1]`, `{}`, `{"x":1}`, `{"x":"a"}`}
+	return pool[r.IntN(len(pool))]
+}
+
+func randomDocuments(r *rand.Rand, n int) [][]byte {
+	bodies := make([][]byte, n)
+	for i := range bodies {
+		b := fmt.Appendf(nil, `{"id":"%d"`, i)
+		for _, name := range []string{"a", "b", "s", "o"} {
+			if v := randomValue(r); v != "" {
+				b = fmt.Appendf(b, `,"%s":%s`, name, v)
+			}
+		}
+		if r.IntN(3) > 0 {
+			b = append(b, `,"t":[`...)
+			for j := range r.IntN(4) {
+				if v := randomValue(r); v != "" {
+					if j > 0 && b[len(b)-1] != '[' {
+						b = append(b, ',')
+					}
+					b = append(b, v...)
+				}
+			}
+			b = append(b, ']')
+		}
+		bodies[i] = append(b, '}')
+	}
+	return bodies
+}
+
+func randomCondition(r *rand.Rand, depth int) string {
+	path := []string{"c.a", "c.b", "c.s", "c.o.x", "c.id", "c._ts"}[r.IntN(6)]
+	value := func() string {
+		if v := randomValue(r); v != "" {
+			return v
+		}
+		return "undefined"
+	}
+	switch n := r.IntN(16); {
+	case n < 3 && depth > 0:
+		return "(" + randomCondition(r, depth-1) + " AND " + randomCondition(r, depth-1) + ")"
+	case n < 5 && depth > 0:
+		return "(" + randomCondition(r, depth-1) + " OR " + randomCondition(r, depth-1) + ")"
+	case n < 7:
+		return path + " = " + value()
+	case n < 9:
+		return path + " " + []string{"<", "<=", ">", ">=", "!="}[r.IntN(5)] + " " + value()
+	case n == 9:
+		return path + " IN (" + value() + ", " + value() + ", " + value() + ")"
+	case n == 10:
+		return "(" + path + " BETWEEN " + value() + " AND " + value() + ")"
+	case n == 11:
+		return []string{"IS_STRING", "IS_DEFINED", "NOT IS_DEFINED", "IS_NUMBER", "IS_ARRAY", "IS_PRIMITIVE"}[r.IntN(6)] + "(" + path + ")"
+	case n == 12:
+		return "STARTSWITH(" + path + `, "` + []string{"", "a", "long ", strings.Repeat("long ", 40)}[r.IntN(4)] + `")`
+	case n == 13:
+		return "ARRAY_CONTAINS(c.t, " + value() + ")"
+	case n == 14:
+		return "EXISTS(SELECT VALUE t FROM t IN c.t WHERE t = " + value() + ")"
+	}
+	return path + ` LIKE "` + []string{"a%", "%", "a_", "ab"}[r.IntN(4)] + `"`
+}
+
+func randomQuery(r *rand.Rand) string {
+	where := ""
+	if r.IntN(4) > 0 {
+		where = " WHERE " + randomCondition(r, 2)
+	}
+	keys := []string{"c.a", "c.b", "c.s", "c.a DESC", "c.s DESC", "c.id DESC", "c.o.x", "c.o", "c.a, c.b", "c.a DESC, c.b DESC", "c.b, c.a DESC",
+		"c.b DESC, c.a", "c._ts DESC", "c.s, c.b"}
+	order := " ORDER BY " + keys[r.IntN(len(keys))]
+	window := []string{"", "", fmt.Sprintf(" OFFSET %d LIMIT %d", r.IntN(4), r.IntN(6))}[r.IntN(3)]
+	switch r.IntN(9) {
+	case 0:
+		return "SELECT VALUE c.id FROM c" + where + window
+	case 1:
+		return "SELECT c.id, t FROM c JOIN t IN c.t" + where + window
+	case 2:
+		return "SELECT DISTINCT VALUE c.a FROM c" + where
+	case 3:
+		return "SELECT c.b, COUNT(1) AS n, MIN(c.s) AS low, MAX(c.id) AS high FROM c" + where + " GROUP BY c.b"
+	case 4:
+		return "SELECT COUNT(1) AS n, MIN(c.b) AS low, MAX(c.b) AS high FROM c" + where
+	case 5:
+		return "SELECT DISTINCT VALUE c.s FROM c" + where + " ORDER BY c.s" + []string{"", " DESC"}[r.IntN(2)] + window
+	case 6:
+		return "SELECT c.id, t FROM c JOIN t IN c.t" + where + order + window
+	}
+	return "SELECT VALUE c.id FROM c" + where + order + window
+}
+
+// TestIndexesChangeNothing runs random queries over random documents: whatever is indexed, over however many sources they lie
+// and whatever the page, the rows and their order are those of a scan of one source in one page.
+func TestIndexesChangeNothing(t *testing.T) {
+	policies := []string{
+		`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}]}`,
+		`{"indexingMode":"consistent","includedPaths":[{"path":"/a/?"},{"path":"/t/[]/?"}],"excludedPaths":[{"path":"/*"}]}`,
+		`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/a"},{"path":"/b"}],
+			[{"path":"/b"},{"path":"/a","order":"descending"}],[{"path":"/b"},{"path":"/s"}],[{"path":"/s","order":"descending"},{"path":"/a"}]]}`,
+	}
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		bodies := randomDocuments(r, 5+r.IntN(60))
+		plain := newMemory(t, nil, bodies, 1)
+		for _, policy := range policies {
+			x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(policy)}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources := map[int][]Source{1: newMemory(t, x, bodies, 1), 3: newMemory(t, x, bodies, 3)}
+			for range 40 {
+				text := randomQuery(r)
+				want, err := runAll(text, nil, Info{Lenient: true}, plain, RunOptions{})
+				if err != nil {
+					t.Fatalf("seed %d: %s: %v", seed, text, err)
+				}
+				n, page := 1+2*r.IntN(2), []int{0, 1, 2, 5}[r.IntN(4)]
+				o := RunOptions{MaxItems: page, MaxBytes: []int{0, 0, 1, 30}[r.IntN(4)]}
+				got, err := runAll(text, nil, Info{Index: x, Lenient: true}, sources[n], o)
+				if err != nil {
+					t.Fatalf("seed %d: %s: %v", seed, text, err)
+				}
+				if a, b := arrayValue(got).Raw(), arrayValue(want).Raw(); string(a) != string(b) {
+					p, _ := Prepare(text, nil, Info{Index: x, Lenient: true})
+					t.Fatalf("seed %d, %d sources, pages of %d: %s\ngot  %s\nwant %s\n%s", seed, n, page, text, a, b, p)
+				}
+			}
+		}
+	}
+}
+
+// TestOrderIsTotal keeps the reference honest: without an index, ORDER BY is doc's order.
+func TestOrderIsTotal(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	bodies := randomDocuments(r, 300)
+	rows, err := runAll("SELECT VALUE [c.a ?? '?'] FROM c ORDER BY c.a", nil, Info{Lenient: true}, newMemory(t, nil, bodies, 1), RunOptions{MaxItems: 7})
+	if err != nil || len(rows) != len(bodies) {
+		t.Fatalf("%d rows of %d, %v", len(rows), len(bodies), err)
+	}
+	missing := 0
+	for _, b := range bodies {
+		if doc.Get(b, doc.PathOf("a")).Kind() == doc.Undefined {
+			missing++
+		}
+	}
+	for i := missing + 1; i < len(rows); i++ {
+		if a, b := element(rows[i-1], 0), element(rows[i], 0); doc.Compare(a, b) > 0 {
+			t.Fatalf("%s comes before %s", a.Raw(), b.Raw())
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package query
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/datatest"
+)
+
+// planInfo is a container with an index of every kind.
+func planInfo(t testing.TB) Info {
+	t.Helper()
+	policy := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/skip/*"},{"path":"/v/*"}],
+		"compositeIndexes":[[{"path":"/a"},{"path":"/b"}],[{"path":"/k"},{"path":"/ts","order":"descending"}]],
+		"spatialIndexes":[{"path":"/g/*","types":["Point"]}],"vectorIndexes":[{"path":"/v","type":"flat"}],"fullTextIndexes":[{"path":"/x"}]}`)
+	x, err := index.NewIndexer(index.Definition{Policy: policy, Vectors: map[string]int{"/v": 3}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Info{Index: x, PartitionPaths: []doc.Path{doc.PathOf("pk")}}
+}
+
+// TestPlans pins what is made of queries.
+func TestPlans(t *testing.T) {
+	datatest.Run(t, "testdata/plans.txt", func(t *testing.T, c *datatest.Case) string {
+		info := planInfo(t)
+		switch c.Cmd {
+		case "plan":
+		case "lenient":
+			info.Lenient = true
+		case "unindexed":
+			info.Index, info.Lenient = nil, true
+		default:
+			return c.Unknown()
+		}
+		var out strings.Builder
+		for text := range strings.Lines(c.Input) {
+			p, err := Prepare(strings.TrimSpace(text), nil, info)
+			if err != nil {
+				out.WriteString("error: " + err.Error() + "\n")
+			} else {
+				out.WriteString(p.String())
+			}
+		}
+		return out.String()
+	})
+}
+
+func TestExplain(t *testing.T) {
+	info := planInfo(t)
+	x := info.Index
+	var bodies [][]byte
+	for _, text := range []string{`{"id":"1","p":1,"q":1,"l":[1,2]}`, `{"id":"2","p":1,"q":2,"l":[3]}`, `{"id":"3","p":2}`} {
+		bodies = append(bodies, []byte(text))
+	}
+	p, err := Prepare("SELECT TOP 2 VALUE l FROM c JOIN l IN c.l WHERE c.p = 1 AND c.q >= 1 AND c.skip != 3 OR c.skip = 1", nil, info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = Prepare("SELECT TOP 2 VALUE l FROM c JOIN l IN c.l WHERE c.p = 1 AND c.q >= 1 AND (c.skip = 3 OR true)", nil, info); err != nil {
+		t.Fatal(err)
+	}
+	clock := time.Duration(0)
+	env := Env{Elapsed: func() time.Duration { clock += time.Millisecond; return clock }}
+	page, err := p.Run(context.Background(), newMemory(t, x, bodies, 1), env, RunOptions{Trace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `limit 2
+  project value l -> 2 (2 bytes)
+    rows -> 2
+      for each l in c.l
+        filter (c.p = 1) AND (c.q >= 1) -> 1 in 1ms
+          index /p = 1 -> 1 in 1ms (1 index entries, 32 bytes)
+in 5ms
+a composite index would help: (/p ASC, /q ASC)
+`
+	if got := p.Explain(page.Stats); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	use := p.IndexUse()
+	if strings.Join(use.Single, " ") != "/p/? /q/?" || len(use.PotentialComposite) != 1 {
+		t.Errorf("%+v", use)
+	}
+}

@@ -1,0 +1,358 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+)
+
+func numbered(n int, format string) [][]byte {
+	bodies := make([][]byte, n)
+	for i := range bodies {
+		bodies[i] = []byte(strings.ReplaceAll(format, "%", fmt.Sprint(i)))
+	}
+	return bodies
+}
+
+func mustPrepare(t testing.TB, text string, info Info) *Plan {
+	t.Helper()
+	p, err := Prepare(text, nil, info)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return p
+}
+
+func rowsText(page Page) string {
+	texts := make([]string, len(page.Rows))
+	for i, row := range page.Rows {
+		texts[i] = string(row)
+	}
+	return strings.Join(texts, " ")
+}
+
+// TestPages checks how many pages there are and how long: a full page has a cursor even if nothing follows, but with ORDER BY
+// only where something does.
+func TestPages(t *testing.T) {
+	info := defaultInfo(t)
+	sources := newMemory(t, info.Index, numbered(10, `{"id":"%","n":%,"l":[%,%,%]}`), 2)
+	for _, c := range []struct {
+		text string
+		max  int
+		want string
+	}{
+		{"SELECT VALUE c.n FROM c", 5, "5 5 0"},
+		{"SELECT VALUE c.n FROM c", 3, "3 3 3 1"},
+		{"SELECT VALUE c.n FROM c ORDER BY c.n", 5, "5 5"},
+		{"SELECT VALUE c.n FROM c ORDER BY c.n DESC", 3, "3 3 3 1"},
+		{"SELECT TOP 6 VALUE c.n FROM c", 3, "3 3"},
+		{"SELECT VALUE c.n FROM c OFFSET 2 LIMIT 4", 2, "2 2"},
+		{"SELECT VALUE c.n FROM c OFFSET 2 LIMIT 40", 4, "4 4 0"},
+		{"SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 2 LIMIT 40", 4, "4 4"},
+		{"SELECT VALUE l FROM c JOIN l IN c.l", 7, "7 7 7 7 2"},
+		{"SELECT DISTINCT VALUE c.n % 3 FROM c", 1, "3"},
+		{"SELECT DISTINCT VALUE c.n FROM c ORDER BY c.n", 4, "4 4 2"},
+		{"SELECT c.n % 2 FROM c GROUP BY c.n % 2", 1, "2"},
+		{"SELECT VALUE COUNT(1) FROM c", 1, "1"},
+		{"SELECT TOP 0 * FROM c", 1, "0"},
+		{"SELECT * FROM c WHERE false", 1, "0"},
+		{"SELECT VALUE c.nope FROM c", 5, "0"},
+	} {
+		p := mustPrepare(t, c.text, info)
+		var sizes []string
+		for o := (RunOptions{MaxItems: c.max}); ; {
+			page, err := p.Run(context.Background(), sources, Env{}, o)
+			if err != nil {
+				t.Fatalf("%s: %v", c.text, err)
+			}
+			sizes = append(sizes, fmt.Sprint(len(page.Rows)))
+			if o.Cursor = page.Cursor; o.Cursor == "" {
+				break
+			}
+		}
+		if got := strings.Join(sizes, " "); got != c.want {
+			t.Errorf("%s by %d has the pages %s, want %s", c.text, c.max, got, c.want)
+		}
+	}
+}
+
+// TestBlockingPages checks the one case in which an aggregate has pages: where its rows are too long for one.
+func TestBlockingPages(t *testing.T) {
+	sources := newMemory(t, nil, numbered(10, `{"id":"%","n":%}`), 3)
+	want := `[{"n":2},{"n":3},{"n":4},{"n":5},{"n":6}]`
+	got, err := runAll("SELECT DISTINCT c.n FROM c OFFSET 2 LIMIT 5", nil, Info{}, sources, RunOptions{MaxBytes: 16})
+	if err != nil || string(arrayValue(got).Raw()) != want {
+		t.Errorf("%s, %v", arrayValue(got).Raw(), err)
+	}
+}
+
+// TestWritesBetweenPages checks that a page goes on strictly behind the last row, whatever has come and gone since.
+func TestWritesBetweenPages(t *testing.T) {
+	info := defaultInfo(t)
+	long := strings.Repeat("x", 400)
+	for _, c := range []struct{ text, first, rest string }{
+		{"SELECT VALUE c.id FROM c", `"a" "b"`, `"d" "f"`},
+		{"SELECT VALUE c.id FROM c ORDER BY c.n", `"a" "b"`, `"f" "d"`},
+		{"SELECT VALUE c.id FROM c ORDER BY c.n DESC", `"d" "c"`, `"b"`},
+		{"SELECT VALUE c.id FROM c ORDER BY c.long", `"a" "b"`, `"d" "f"`}, // the cursor holds a part of the key, and the row is gone
+	} {
+		bodies := func(list ...string) (bodies [][]byte) {
+			for _, text := range list {
+				bodies = append(bodies, []byte(strings.ReplaceAll(text, "LONG", long)))
+			}
+			return bodies
+		}
+		p := mustPrepare(t, c.text, info)
+		before := newMemory(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`, `{"id":"b","n":2,"long":"LONG2"}`, `{"id":"c","n":3,"long":"LONG3"}`,
+			`{"id":"d","n":4,"long":"LONG4"}`), 1)
+		page, err := p.Run(context.Background(), before, Env{}, RunOptions{MaxItems: 2})
+		if err != nil || rowsText(page) != c.first {
+			t.Fatalf("%s begins with %s, %v", c.text, rowsText(page), err)
+		}
+		// c is deleted, e and f are new: e where the order has been already.
+		after := newMemory(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`, `{"id":"b","n":2,"long":"LONG2"}`, `{"id":"x"}`,
+			`{"id":"d","n":4,"long":"LONG4"}`, `{"id":"f","n":3.5,"long":"LONG5"}`), 1)
+		m := after[0].(*memory)
+		m.drop(3)
+		page, err = p.Run(context.Background(), after, Env{}, RunOptions{Cursor: page.Cursor})
+		if got := rowsText(page); err != nil || got != c.rest && !strings.HasPrefix(got, c.rest+" ") {
+			t.Errorf("%s goes on with %s, %v, want %s", c.text, got, err, c.rest)
+		}
+	}
+}
+
+// drop deletes a document.
+func (m *memory) drop(rid uint64) {
+	m.docs = append(m.docs[:m.find(rid)], m.docs[m.find(rid)+1:]...)
+	var left []memoryEntry
+	for _, e := range m.entries {
+		if e.rid != rid {
+			left = append(left, e)
+		}
+	}
+	m.entries = left
+}
+
+// TestCutCursor checks a cursor whose key was cut while its row is still there, and after it is gone.
+func TestCutCursor(t *testing.T) {
+	info := defaultInfo(t)
+	long := strings.Repeat("y", 2000)
+	sources := newMemory(t, info.Index, numbered(6, `{"id":"%","s":"`+long+`%"}`), 1)
+	p := mustPrepare(t, "SELECT VALUE c.id FROM c ORDER BY c.s", info)
+	page, err := p.Run(context.Background(), sources, Env{}, RunOptions{MaxItems: 2})
+	if err != nil || rowsText(page) != `"0" "1"` || len(page.Cursor) > 1024 {
+		t.Fatalf("%s, %v, %d", rowsText(page), err, len(page.Cursor))
+	}
+	next, err := p.Run(context.Background(), sources, Env{}, RunOptions{MaxItems: 2, Cursor: page.Cursor})
+	if err != nil || rowsText(next) != `"2" "3"` {
+		t.Errorf("%s, %v", rowsText(next), err)
+	}
+	sources[0].(*memory).drop(2)
+	next, err = p.Run(context.Background(), sources, Env{}, RunOptions{Cursor: page.Cursor})
+	if err != nil || !strings.HasSuffix(rowsText(next), `"2" "3" "4" "5"`) {
+		t.Errorf("%s, %v", rowsText(next), err)
+	}
+}
+
+func TestForeignCursors(t *testing.T) {
+	info := defaultInfo(t)
+	sources := newMemory(t, info.Index, numbered(4, `{"id":"%","n":%}`), 1)
+	p := mustPrepare(t, "SELECT * FROM c ORDER BY c.n", info)
+	page, err := p.Run(context.Background(), sources, Env{}, RunOptions{MaxItems: 1, Scope: "s"})
+	if err != nil || page.Cursor == "" {
+		t.Fatal(err)
+	}
+	other := mustPrepare(t, "SELECT * FROM c ORDER BY c.id", info)
+	for name, run := range map[string]func() (Page, error){
+		"another query": func() (Page, error) {
+			return other.Run(context.Background(), sources, Env{}, RunOptions{Cursor: page.Cursor, Scope: "s"})
+		},
+		"another scope": func() (Page, error) {
+			return p.Run(context.Background(), sources, Env{}, RunOptions{Cursor: page.Cursor, Scope: "t"})
+		},
+		"no base64": func() (Page, error) {
+			return p.Run(context.Background(), sources, Env{}, RunOptions{Cursor: "%%%", Scope: "s"})
+		},
+		"cut short": func() (Page, error) {
+			return p.Run(context.Background(), sources, Env{}, RunOptions{Cursor: page.Cursor[:len(page.Cursor)-14], Scope: "s"})
+		},
+		"a source too many": func() (Page, error) {
+			return p.Run(context.Background(), nil, Env{}, RunOptions{Cursor: cursorAt(t, p, 3), Scope: "s"})
+		},
+	} {
+		var wrong *CursorError
+		if _, err := run(); !errors.As(err, &wrong) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func cursorAt(t *testing.T, p *Plan, source int) string {
+	t.Helper()
+	x := execution{plan: p, opts: RunOptions{Scope: "s"}}
+	return bookmark{form: sorting, source: source, limit: -1}.encode(x.hash())
+}
+
+// TestBudget checks that a page ends by time with a cursor, and that a cancelled context ends the run.
+func TestBudget(t *testing.T) {
+	info := defaultInfo(t)
+	sources := newMemory(t, info.Index, numbered(200, `{"id":"%","n":%}`), 2)
+	for _, text := range []string{"SELECT VALUE c.n FROM c WHERE c.n % 50 = 0", "SELECT VALUE c.n FROM c WHERE c.n % 50 = 0 ORDER BY c.n"} {
+		p := mustPrepare(t, text, info)
+		clock := time.Duration(0)
+		env := Env{Elapsed: func() time.Duration { clock += time.Second; return clock }}
+		var rows []string
+		pages := 0
+		for o := (RunOptions{Budget: time.Second}); ; pages++ {
+			clock = 0
+			page, err := p.Run(context.Background(), sources, env, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range page.Rows {
+				rows = append(rows, string(row))
+			}
+			if o.Cursor = page.Cursor; o.Cursor == "" {
+				break
+			}
+		}
+		if got := strings.Join(rows, " "); got != "0 50 100 150" || pages < 2 {
+			t.Errorf("%s: %s in %d pages", text, got, pages)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := p.Run(ctx, sources, Env{}, RunOptions{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestRunErrors checks what a query can only do wrong while it runs.
+func TestRunErrors(t *testing.T) {
+	sources := newMemory(t, nil, numbered(40, `{"id":"%","l":[1,2],"pad":"`+strings.Repeat("p", 100_000)+`%"}`), 1)
+	failed := errors.New("thrown")
+	env := Env{UDF: func(name string, args []doc.Value) (doc.Value, error) {
+		if name == "twice" {
+			return doc.NumberValue(2 * args[0].Num()), nil
+		}
+		return doc.Value{}, failed
+	}}
+	run := func(text string, env Env) (Page, error) {
+		return mustPrepare(t, text, Info{}).Run(context.Background(), sources, env, RunOptions{})
+	}
+	var wrong *Error
+	if _, err := run("SELECT (SELECT VALUE x FROM x IN c.l) FROM c", env); !errors.As(err, &wrong) ||
+		wrong.Message != "The cardinality of a scalar subquery result set cannot be greater than one." || wrong.Start != 7 {
+		t.Errorf("%v", err)
+	}
+	if _, err := run("SELECT VALUE udf.thrower(c.id) FROM c", env); !errors.Is(err, failed) {
+		t.Errorf("%v", err)
+	}
+	if _, err := run("SELECT VALUE udf.twice(1) FROM c", Env{}); !errors.As(err, &wrong) {
+		t.Errorf("%v", err)
+	}
+	if page, err := run("SELECT TOP 2 VALUE udf.twice(c.l[1]) FROM c WHERE udf.twice(1) = 2", env); err != nil || rowsText(page) != "4 4" || page.Stats.UDFCalls != 4 {
+		t.Errorf("%s, %v, %+v", rowsText(page), err, page.Stats)
+	}
+	var much *MemoryError
+	if _, err := run("SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE [c.pad, a, b, d, e, f] FROM c JOIN a IN c.l JOIN b IN c.l "+
+		"JOIN d IN c.l JOIN e IN c.l JOIN f IN c.l)", env); !errors.As(err, &much) || much.Clause != "DISTINCT" {
+		t.Errorf("%v", err)
+	}
+	if _, err := run("SELECT VALUE MAKELIST(REPLICATE(c.id, 4000) || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || "+
+		"c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad) FROM c", env); !errors.As(err, &much) || much.Clause != "MAKELIST" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestSystemProperties checks that queries see what the server adds.
+func TestSystemProperties(t *testing.T) {
+	info := defaultInfo(t)
+	sources := newMemory(t, info.Index, numbered(2, `{"id":"%"}`), 1)
+	for text, want := range map[string]string{
+		"SELECT c._ts, c._rid FROM c WHERE c._ts = 1700000001": `[{"_ts":1700000001,"_rid":"AAAAAAAAAAABAAAAAAAAAA=="}]`,
+		"SELECT VALUE DOCUMENTID(c) FROM c":                    `[1,2]`,
+		"SELECT VALUE c._attachments FROM c":                   `["attachments/","attachments/"]`,
+		"SELECT VALUE IS_STRING(c._etag) FROM c":               `[true,true]`,
+		"SELECT VALUE c._lsn FROM c":                           `[]`,
+		"SELECT VALUE x._self FROM (SELECT VALUE c FROM c) x":  `["dbs/AAAAAAAAAAABAAAAAAAAAA==","dbs/AAAAAAAAAAACAAAAAAAAAA=="]`,
+		"SELECT VALUE c._ts FROM c ORDER BY c._ts DESC":        `[1700000002,1700000001]`,
+	} {
+		got, err := runAll(text, nil, info, sources, RunOptions{})
+		if err != nil || string(arrayValue(got).Raw()) != want {
+			t.Errorf("%s gives %s, %v", text, arrayValue(got).Raw(), err)
+		}
+	}
+	got, err := runAll("SELECT * FROM c WHERE c.id = '1'", nil, info, sources, RunOptions{})
+	if err != nil || len(got) != 1 || got[0].Member("_ts").Num() != 1700000002 {
+		t.Errorf("%s, %v", arrayValue(got).Raw(), err)
+	}
+}
+
+// TestComputedProperties checks that computed properties are used like stored ones, hide those of the same name, and are not
+// part of the document itself.
+func TestComputedProperties(t *testing.T) {
+	list := []Computed{{Name: "low", Query: "SELECT VALUE LOWER(x.name) FROM x"}, {Name: "pair", Query: "SELECT VALUE {a: c.n, b: [c.n]} FROM c"},
+		{Name: "hidden", Query: "SELECT VALUE c.nope FROM c"}}
+	evaluate, err := NewComputed(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"},{"path":"/low/?"}]}`)
+	x, err := index.NewIndexer(index.Definition{Policy: policy, Computed: list}, map[string]index.Evaluate{
+		"low": func(body []byte) doc.Value { return evaluate("low", body) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := [][]byte{[]byte(`{"id":"1","name":"B","n":1,"hidden":7}`), []byte(`{"id":"2","name":"a","n":2}`), []byte(`{"id":"3"}`)}
+	for _, info := range []Info{{Computed: list, Lenient: true}, {Computed: list, Index: x}} {
+		sources := newMemory(t, info.Index, bodies, 1)
+		for text, want := range map[string]string{
+			"SELECT c.low, c.pair.b[0] AS n FROM c":                   `[{"low":"b","n":1},{"low":"a","n":2},{"n":[]}]`,
+			"SELECT VALUE c.id FROM c ORDER BY c.low":                 `["3","2","1"]`,
+			"SELECT VALUE c.id FROM c WHERE c.low = 'b'":              `["1"]`,
+			"SELECT VALUE c.hidden FROM c":                            `[]`,
+			"SELECT c.low, COUNT(1) AS k FROM c GROUP BY c.low":       `[{"low":"b","k":1},{"low":"a","k":1},{"k":1}]`,
+			"SELECT VALUE IS_DEFINED(x.low) FROM (SELECT * FROM c) x": `[false,false,false]`,
+		} {
+			want = strings.Replace(want, `{"n":[]}`, `{}`, 1)
+			got, err := runAll(text, nil, info, sources, RunOptions{})
+			if err != nil || string(arrayValue(got).Raw()) != want {
+				t.Errorf("%s gives %s (%v), want %s", text, arrayValue(got).Raw(), err, want)
+			}
+		}
+	}
+	for _, bad := range []string{"SELECT c.a FROM c", "SELECT VALUE c.a FROM c WHERE true", "SELECT VALUE 1", "SELECT VALUE x FROM x IN c.l", "nonsense"} {
+		var wrong *Error
+		if _, err := NewComputed([]Computed{{Name: "p", Query: bad}}); !errors.As(err, &wrong) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+func TestCondition(t *testing.T) {
+	d := &memoryDocument{5, []byte(`{"id":"1","n":7,"l":[1]}`)}
+	for text, want := range map[string]bool{
+		"FROM c": true, "from c where c.n = 7": true, "FROM c WHERE c.n > 7": false, "FROM x WHERE x._ts = 1700000005": true,
+		"FROM c WHERE ARRAY_CONTAINS(c.l, 1) AND NOT IS_DEFINED(c.gone)": true, "FROM c WHERE c.n": false, "FROM c WHERE false": false,
+	} {
+		c, err := PrepareCondition(text, Info{})
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got, err := c.Match(d, Env{}); got != want || err != nil {
+			t.Errorf("%s: %t, %v", text, got, err)
+		}
+	}
+	var wrong *Error
+	if _, err := PrepareCondition("FROM c WHERE x.a = 1", Info{}); !errors.As(err, &wrong) || wrong.Code != CodeUnresolved {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// These benchmarks ask queries of a store in memory: planning, the walk through the indexes, reading and checking the
+// documents, and the rows. The command mayfly bench measures the same on sets of different sizes, and scans beside the bare engine.
+
+// benchQueryPolicy leaves out of the index what scans look for.
+const benchQueryPolicy = `{"excludedPaths":[{"path":"/active/?"},{"path":"/nothing/?"},{"path":"/note/?"}],
+	"compositeIndexes":[[{"path":"/age"},{"path":"/name"}]]}`
+
+const benchQueryDocs = 20_000
+
+// benchQuery asks a query over and over; it must have so many rows on its only page.
+func benchQuery(b *testing.B, c *Container, rows int, text string, params ...Parameter) {
+	b.Helper()
+	b.ReportAllocs()
+	for b.Loop() {
+		page, _, err := c.Query(b.Context(), QueryRequest{Text: text, Parameters: params, ListOptions: ListOptions{MaxItems: -1}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(page.Rows) != rows || page.Continuation != "" {
+			b.Fatalf("%d rows, not %d; continuation %q", len(page.Rows), rows, page.Continuation)
+		}
+	}
+}
+
+// benchScanFilter scans all documents for a value that none has; it also reports the time for a document.
+func benchScanFilter(b *testing.B, condition string) {
+	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
+	benchQuery(b, c, 0, "SELECT * FROM c WHERE "+condition)
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchQueryDocs, "ns/doc")
+}
+
+// BenchmarkScanFilterFound looks at a property in the middle of each document.
+func BenchmarkScanFilterFound(b *testing.B) { benchScanFilter(b, "c.active = 'maybe'") }
+
+// BenchmarkScanFilterAbsent looks for a property that no document has.
+func BenchmarkScanFilterAbsent(b *testing.B) { benchScanFilter(b, "c.nothing = 1") }
+
+// BenchmarkOrderByLimit takes the first rows of an order: of a path's index from one end or the other or from a value on, and of a composite
+// index behind an equality.
+func BenchmarkOrderByLimit(b *testing.B) {
+	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
+	for _, q := range []struct{ name, text string }{
+		{"path", `SELECT * FROM c ORDER BY c.name OFFSET 0 LIMIT 20`},
+		{"backwards", `SELECT * FROM c ORDER BY c.name DESC OFFSET 0 LIMIT 20`},
+		{"range", `SELECT * FROM c WHERE c.name >= 'n00010000' ORDER BY c.name OFFSET 0 LIMIT 20`},
+		{"composite", `SELECT * FROM c WHERE c.age = 40 ORDER BY c.name OFFSET 0 LIMIT 20`},
+	} {
+		b.Run(q.name, func(b *testing.B) { benchQuery(b, c, 20, q.text) })
+	}
+}
+
+// BenchmarkQueryBy finds documents by equality: one; the 250 that have a value; of those, the ones that have a second one as well;
+// and their number alone.
+func BenchmarkQueryBy(b *testing.B) {
+	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
+	age := Parameter{Name: "@age", Value: doc.NumberValue(40)}
+	b.Run("id", func(b *testing.B) { benchQuery(b, c, 1, `SELECT * FROM c WHERE c.id = '0000012345'`) })
+	b.Run("equality", func(b *testing.B) { benchQuery(b, c, 250, `SELECT c.id FROM c WHERE c.age = @age`, age) })
+	b.Run("intersection", func(b *testing.B) { benchQuery(b, c, 50, `SELECT c.id FROM c WHERE c.age = @age AND c.score = 40.5`, age) })
+	b.Run("count", func(b *testing.B) { benchQuery(b, c, 1, `SELECT VALUE COUNT(1) FROM c WHERE c.age = @age`, age) })
+}

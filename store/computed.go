@@ -1,0 +1,69 @@
+package store
+
+import (
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// evaluators are functions for those computed properties that an index can hold: what they say depends on nothing but the
+// document's own text. Queries over the others look at the documents.
+func evaluators(list []index.Computed) map[string]index.Evaluate {
+	by := make(map[string]index.Evaluate)
+	for _, p := range list {
+		if !readsOnlyText(p.Query) {
+			continue
+		}
+		evaluate, err := query.NewComputed([]query.Computed{p})
+		if err != nil {
+			continue
+		}
+		by[p.Name] = func(body []byte) doc.Value { return evaluate(p.Name, body) }
+	}
+	return by
+}
+
+// readsOnlyText tells whether the query of a computed property reads properties that are in a document's text, and uses
+// functions that make the same of the same at any time and in any container. The whole document is none such: to a query it
+// has system properties.
+func readsOnlyText(text string) bool {
+	q, err := syntax.Parse(text)
+	if err != nil || q.Select == nil || q.Select.Value == nil {
+		return false
+	}
+	plain := true
+	syntax.Walk(q.Select.Value, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Member:
+			plain = plain && !doc.IsSystem(n.Name)
+			_, root := n.X.(*syntax.Ident)
+			return !root
+		case *syntax.Index:
+			name, ok := n.I.(*syntax.Literal)
+			plain = plain && ok && !doc.IsSystem(name.Value.Str())
+			_, root := n.X.(*syntax.Ident)
+			return !root
+		case *syntax.Call:
+			plain = plain && !n.UDF && !changeable(n.Name)
+		case *syntax.Ident, *syntax.Parameter, *syntax.Subquery, *syntax.Placeholder:
+			plain = false
+		}
+		return plain
+	})
+	return plain
+}
+
+// changeable tells of functions whose result depends on more than their arguments: on the moment, on chance, or on how the
+// container is set up.
+func changeable(function string) bool {
+	name := strings.ToUpper(function)
+	for _, prefix := range []string{"RAND", "GETCURRENT", "ST_", "VECTOR", "FULLTEXT", "_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
