@@ -66,6 +66,12 @@ type aggCall struct {
 	arg  syntax.Expr
 }
 
+// aggRef is what an aggregate call is bound to.
+type aggRef struct {
+	id    int
+	block *block
+}
+
 // stepKind tells how a step makes rows.
 type stepKind uint8
 
@@ -130,9 +136,9 @@ type binder struct {
 
 	idents map[*syntax.Ident]*alias
 	subs   map[*syntax.Query]*block
-	aggs   map[*syntax.Call]int // ids of aggregate calls
-	keys   map[syntax.Expr]int  // parts of a select list that are a key of GROUP BY: which
-	calls  []*syntax.Call       // of UDFs
+	aggs   map[*syntax.Call]aggRef
+	keys   map[syntax.Expr]int // parts of a select list that are a key of GROUP BY: which
+	calls  []*syntax.Call      // of UDFs
 	slots  int
 	joins  int
 }
@@ -140,7 +146,7 @@ type binder struct {
 func newBinder(text string, params []Parameter, info *Info) (*binder, error) {
 	b := &binder{
 		text: text, info: info, params: make(map[string]doc.Value, len(params)),
-		idents: map[*syntax.Ident]*alias{}, subs: map[*syntax.Query]*block{}, aggs: map[*syntax.Call]int{},
+		idents: map[*syntax.Ident]*alias{}, subs: map[*syntax.Query]*block{}, aggs: map[*syntax.Call]aggRef{},
 		keys: map[syntax.Expr]int{},
 	}
 	for _, p := range params {
@@ -152,8 +158,14 @@ func newBinder(text string, params []Parameter, info *Info) (*binder, error) {
 	return b, nil
 }
 
+// maxErrors is how many errors of a query are reported.
+const maxErrors = 100
+
 // fail notes an error at a node.
 func (b *binder) fail(at syntax.Span, e *Error) {
+	if len(b.errs) == maxErrors {
+		return
+	}
 	e.Start, e.End = at.Start, at.End
 	e.place(b.text)
 	b.errs = append(b.errs, e)

@@ -107,7 +107,7 @@ func (b *binder) aggregate(c *syntax.Call, f *builtin, at *place) {
 		b.nested(at.agg)
 	case at.clause == "SELECT":
 		id := len(b.aggs)
-		b.aggs[c] = id
+		b.aggs[c] = aggRef{id, at.block}
 		at.block.aggs = append(at.block.aggs, aggCall{id: id, name: f.name, arg: c.Args[0]})
 	case at.clause == "ORDER BY", at.clause == "RANK":
 		b.unsortable(c)
@@ -168,16 +168,18 @@ func (b *binder) selection(bl *block, s *scope, q *syntax.Query) {
 		unnamed := 0
 		for _, item := range sel.Items {
 			b.expr(item.X, at)
-			bl.put(outItem{itemName(item, b.idents, &unnamed), item.X})
+			bl.items = append(bl.items, outItem{itemName(item, b.idents, &unnamed), item.X})
 		}
+		bl.items = lastOfEach(bl.items)
 	}
 	bl.grouped = bl.grouped || len(bl.aggs) > 0
 	if !bl.grouped {
 		return
 	}
-	keys := make([]string, len(bl.groupBy))
+	keys := groupKeys{types: map[reflect.Type]bool{}, numbers: map[string]int{}}
 	for i, key := range bl.groupBy {
-		keys[i] = syntax.PrintExpr(key)
+		keys.types[reflect.TypeOf(key)] = true
+		keys.numbers[syntax.PrintExpr(key)] = i
 	}
 	if sel.Value != nil {
 		b.ofGroup(bl, sel.Value, keys)
@@ -198,15 +200,19 @@ func (b *binder) starAllowed(bl *block, q *syntax.Query) {
 	}
 }
 
-// put appends an item. Of two with the same name the later one counts.
-func (bl *block) put(item outItem) {
-	for i, before := range bl.items {
-		if before.name == item.name {
-			bl.items = append(bl.items[:i], bl.items[i+1:]...)
-			break
+// lastOfEach drops all items but the last one of each name.
+func lastOfEach(items []outItem) []outItem {
+	last := make(map[string]int, len(items))
+	for i, item := range items {
+		last[item.name] = i
+	}
+	var left []outItem
+	for i, item := range items {
+		if last[item.name] == i {
+			left = append(left, item)
 		}
 	}
-	bl.items = append(bl.items, item)
+	return left
 }
 
 // itemName names a column as Cosmos DB does: by its alias, by the last property of its path, by the name that it consists
@@ -227,21 +233,21 @@ func itemName(item *syntax.SelectItem, idents map[*syntax.Ident]*alias, unnamed 
 
 // ofGroup checks that an expression of a select list is made of keys of the groups, aggregates and constants, and notes which
 // parts of it are keys.
-func (b *binder) ofGroup(bl *block, e syntax.Expr, keys []string) {
+func (b *binder) ofGroup(bl *block, e syntax.Expr, keys groupKeys) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		x, ok := n.(syntax.Expr)
 		if !ok {
 			return true
 		}
-		if i := b.groupKey(bl, x, keys); i >= 0 {
+		if i := keys.find(x); i >= 0 {
 			b.keys[x] = i
 			return false
 		}
-		if c, ok := x.(*syntax.Call); ok && b.isAggregateOf(bl, c) {
+		if c, ok := x.(*syntax.Call); ok && b.aggs[c].block == bl {
 			return false
 		}
 		if root, _, ok := syntax.PathOf(x); ok {
-			if a := b.idents[root]; a != nil && a.block == bl && !b.leadsToKey(bl, x, keys) {
+			if a := b.idents[root]; a != nil && a.block == bl && !keys.leadTo(x) {
 				b.failCode(x, CodeNotGrouped, "Property reference '%s' is invalid in the select list because it is not contained in "+
 					"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(x))
 				return false
@@ -251,31 +257,24 @@ func (b *binder) ofGroup(bl *block, e syntax.Expr, keys []string) {
 	})
 }
 
-func (b *binder) isAggregateOf(bl *block, c *syntax.Call) bool {
-	id, ok := b.aggs[c]
-	if !ok {
-		return false
-	}
-	for _, a := range bl.aggs {
-		if a.id == id {
-			return true
-		}
-	}
-	return false
+// groupKeys finds the keys of GROUP BY by what they look like.
+type groupKeys struct {
+	types   map[reflect.Type]bool // of nodes: what is of none of these need not be printed
+	numbers map[string]int        // by the text of the key
 }
 
-// groupKey tells which key an expression is, or -1.
-func (b *binder) groupKey(bl *block, e syntax.Expr, keys []string) int {
-	for i, key := range bl.groupBy {
-		if reflect.TypeOf(key) == reflect.TypeOf(e) && keys[i] == syntax.PrintExpr(e) {
+// find tells which key an expression is, or -1.
+func (k groupKeys) find(e syntax.Expr) int {
+	if k.types[reflect.TypeOf(e)] {
+		if i, ok := k.numbers[syntax.PrintExpr(e)]; ok {
 			return i
 		}
 	}
 	return -1
 }
 
-// leadsToKey tells whether a path goes on from a key: c.a.b where c.a is one.
-func (b *binder) leadsToKey(bl *block, e syntax.Expr, keys []string) bool {
+// leadTo tells whether a path goes on from a key: c.a.b where c.a is one.
+func (k groupKeys) leadTo(e syntax.Expr) bool {
 	for {
 		switch x := e.(type) {
 		case *syntax.Member:
@@ -285,7 +284,7 @@ func (b *binder) leadsToKey(bl *block, e syntax.Expr, keys []string) bool {
 		default:
 			return false
 		}
-		if b.groupKey(bl, e, keys) >= 0 {
+		if k.find(e) >= 0 {
 			return true
 		}
 	}
@@ -315,6 +314,9 @@ func (b *binder) orderKey(item *syntax.SortItem) *orderKey {
 	if c, ok := item.X.(*syntax.Call); ok && !c.UDF {
 		switch f, _ := lookupBuiltin(c.Name); {
 		case f == nil:
+			return nil
+		case f.name == vectorDistance && item.Desc:
+			b.failPlain(item, "The ORDER BY of a VectorDistance takes no direction: the nearest come first.")
 			return nil
 		case f.name == vectorDistance:
 			key.distance, key.desc = true, !b.euclidean(c)

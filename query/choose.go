@@ -106,8 +106,11 @@ func chooseIndex(p *planner) {
 			}
 		case l.entered:
 			found = append(found, l.access())
+			if spec := l.name + "/?"; !slices.Contains(p.plan.use.Single, spec) {
+				p.plan.use.Single = append(p.plan.use.Single, spec)
+			}
 		default:
-			at := l.path.String()
+			at := l.name
 			if before := single[at]; before != nil {
 				l = intersect(before, l)
 			} else {
@@ -199,7 +202,7 @@ func (p *planner) chooseAccess(leaves []*leaf, found []access) access {
 	for _, l := range leaves {
 		a := l.access()
 		switch {
-		case a == nil, l.isEqual && slices.Contains(covered, l.path.String()):
+		case a == nil, l.isEqual && slices.Contains(covered, l.name):
 		case a.sorted():
 			lists = append(lists, a)
 		case narrowest == nil || l.width < narrowest.width:
@@ -219,7 +222,7 @@ func (p *planner) chooseAccess(leaves []*leaf, found []access) access {
 	}
 	switch {
 	case len(lists) > 1:
-		return &allOfAccess{lists}
+		return &allOfAccess{lists[:min(len(lists), maxOpen)]}
 	case len(lists) == 1:
 		return lists[0]
 	case narrowest != nil:
@@ -248,8 +251,9 @@ func (p *planner) equalComposite(leaves []*leaf) (a access, covered []string) {
 // equalPrefix returns the values of as many paths of a composite index, from the first, as are compared with =.
 func equalPrefix(c *index.Composite, leaves []*leaf) (values []doc.Value, n int) {
 	for _, k := range c.Keys {
+		name := k.Path.String()
 		i := slices.IndexFunc(leaves, func(l *leaf) bool {
-			return l.isEqual && l.equal.Kind() != doc.Undefined && l.path.String() == k.Path.String()
+			return l.isEqual && l.equal.Kind() != doc.Undefined && l.name == name
 		})
 		if i < 0 {
 			break
@@ -283,7 +287,7 @@ func valuesText(values []doc.Value) string {
 func (p *planner) noteUse(leaves []*leaf) {
 	use := &p.plan.use
 	for _, l := range leaves {
-		use.Single = append(use.Single, l.path.String()+"/?")
+		use.Single = append(use.Single, l.name+"/?")
 	}
 	if o := p.plan.order; o != nil && o.walk != nil && o.walk.composite == nil {
 		if spec := o.walk.path.String() + "/?"; !slices.Contains(use.Single, spec) {
@@ -293,9 +297,9 @@ func (p *planner) noteUse(leaves []*leaf) {
 	var equals, ranges []string
 	for _, l := range leaves {
 		if l.isEqual {
-			equals = append(equals, l.path.String()+" ASC")
+			equals = append(equals, l.name+" ASC")
 		} else {
-			ranges = append(ranges, l.path.String()+" ASC")
+			ranges = append(ranges, l.name+" ASC")
 		}
 	}
 	if len(equals) > 0 && len(equals)+len(ranges) > 1 && len(use.Composite) == 0 {

@@ -14,6 +14,7 @@ import (
 // it have an entry in one of the spans. There may be others.
 type leaf struct {
 	path      index.Path
+	name      string // the path as text
 	entered   bool   // the path goes through elements of arrays: a document has many values there
 	spans     []span // in order, none overlapping
 	undefined bool   // documents that have nothing there fulfil it, too
@@ -97,7 +98,7 @@ func (p *planner) leafAt(e syntax.Expr) *leaf {
 	if !indexed {
 		return nil
 	}
-	return &leaf{path: route, entered: entered, text: route.String()}
+	return &leaf{path: route, name: route.String(), entered: entered, text: route.String()}
 }
 
 // noteSingle keeps in mind that an index on a path is of use or would be.
@@ -176,33 +177,42 @@ func (p *planner) oneOf(x syntax.Expr, list []syntax.Expr) *leaf {
 		texts[i] = clip(v)
 	}
 	l.text += " IN (" + strings.Join(texts, ", ") + ")"
-	if len(l.text) > 80 {
-		l.text = l.text[:77] + "..."
-	}
+	l.text = shortened(l.text)
 	l.spans = merged(l.spans)
 	return l
 }
 
 // combined is the leaf of a chain of AND or OR whose operands are all about one path.
 func (p *planner) combined(e *syntax.Logical) *leaf {
-	var all *leaf
-	for _, term := range e.Terms {
-		l := p.leafOf(term)
-		switch {
-		case l == nil:
-			return nil
-		case all == nil:
-			all = l
-		case e.Op == syntax.And:
-			all = intersect(all, l)
-		default:
-			all = united(all, l)
-		}
-		if all == nil || len(all.spans) > maxPoints {
-			return nil
-		}
+	first := p.leafOf(e.Terms[0])
+	if first == nil {
+		return nil
 	}
-	return all
+	for _, term := range e.Terms[1:] {
+		l := p.leafOf(term)
+		if l == nil || l.entered != first.entered || l.name != first.name {
+			return nil
+		}
+		if e.Op == syntax.And {
+			if first = intersect(first, l); first == nil {
+				return nil
+			}
+			continue
+		}
+		first = &leaf{path: l.path, name: l.name, entered: l.entered, undefined: first.undefined || l.undefined, width: max(first.width, l.width),
+			spans: append(first.spans, l.spans...), text: shortened(first.text + " or " + l.text)}
+	}
+	first.spans = merged(first.spans)
+	return first
+}
+
+// shortened cuts a text that plans show.
+func shortened(text string) string {
+	const most = 120
+	if len(text) <= most {
+		return text
+	}
+	return strings.TrimSuffix(strings.ToValidUTF8(text[:most-3], ""), "...") + "..."
 }
 
 // liked is the leaf of x LIKE 'abc%'.
@@ -292,7 +302,7 @@ func (p *planner) contains(e *syntax.Call, v doc.Value) *leaf {
 	if !indexed {
 		return nil
 	}
-	l := &leaf{path: route, entered: true, text: route.String() + " = " + clip(v)}
+	l := &leaf{path: route, name: route.String(), entered: true, text: route.String() + " = " + clip(v)}
 	l.addPoint(p.info.Index, v)
 	return l
 }
@@ -355,10 +365,10 @@ func clip(v doc.Value) string {
 // intersect returns what both say: nil where they are about different paths, or about elements of arrays, of which two
 // different ones may fulfil one condition each.
 func intersect(a, b *leaf) *leaf {
-	if a == nil || b == nil || a.entered || b.entered || !slices.Equal(a.path, b.path) {
+	if a == nil || b == nil || a.entered || b.entered || a.name != b.name {
 		return nil
 	}
-	l := &leaf{path: a.path, undefined: a.undefined && b.undefined, text: a.text + " and " + b.text, width: closed}
+	l := &leaf{path: a.path, name: a.name, undefined: a.undefined && b.undefined, text: shortened(a.text + " and " + b.text), width: closed}
 	if a.width > halfOpen || b.width > halfOpen {
 		l.width = max(a.width, b.width)
 	}
@@ -384,15 +394,6 @@ func intersect(a, b *leaf) *leaf {
 		l.width = points
 	}
 	return l
-}
-
-// united returns what one of both says; nil where they are about different paths.
-func united(a, b *leaf) *leaf {
-	if a.entered != b.entered || !slices.Equal(a.path, b.path) {
-		return nil
-	}
-	return &leaf{path: a.path, entered: a.entered, undefined: a.undefined || b.undefined, width: max(a.width, b.width),
-		spans: merged(append(slices.Clip(a.spans), b.spans...)), text: a.text + " or " + b.text}
 }
 
 // merged sorts spans and joins those that overlap.

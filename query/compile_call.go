@@ -12,7 +12,8 @@ func (c *compiler) call(e *syntax.Call) valuer {
 	if e.UDF {
 		return c.udf(e)
 	}
-	if id, ok := c.aggs[e]; ok {
+	if ref, ok := c.aggs[e]; ok {
+		id := ref.id
 		return func(f *frame) doc.Value { return f.aggs[id] }
 	}
 	fn, ok := lookupBuiltin(e.Name)

@@ -12,8 +12,10 @@ func (c *compiler) subquery(e *syntax.Subquery) valuer {
 		return func(f *frame) doc.Value {
 			dst := []byte{'['}
 			rs.values(f, func(v doc.Value) bool {
-				dst = appendElement(dst, v)
-				return true
+				if dst = appendElement(dst, v); len(dst) > maxHeld {
+					f.run.fail(&MemoryError{Clause: "ARRAY", Max: maxHeld})
+				}
+				return f.run.err == nil
 			})
 			return doc.Of(append(dst, ']'))
 		}

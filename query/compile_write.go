@@ -10,12 +10,11 @@ func (c *compiler) write(e syntax.Expr) writer {
 	if _, ok := c.keys[e]; !ok {
 		switch e := e.(type) {
 		case *syntax.ObjectLit:
-			items := make([]outItem, 0, len(e.Keys))
-			bl := block{items: items}
+			items := make([]outItem, len(e.Keys))
 			for i, key := range e.Keys {
-				bl.put(outItem{key, e.Values[i]})
+				items[i] = outItem{key, e.Values[i]}
 			}
-			return c.writeObject(bl.items)
+			return c.writeObject(lastOfEach(items))
 		case *syntax.ArrayLit:
 			return c.writeArray(e)
 		}

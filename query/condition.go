@@ -1,6 +1,8 @@
 package query
 
 import (
+	"context"
+
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -31,7 +33,7 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 // Match tells whether the condition holds for a document. The error is what a subquery can do wrong while it runs, or that of
 // a UDF.
 func (c *Condition) Match(d Document, env Env) (bool, error) {
-	r := newRun(c.plan, env)
+	r := newRun(context.Background(), c.plan, env)
 	f := newFrame(r, c.plan.slots, c.plan.aggs)
 	f.enter(d)
 	holds := false

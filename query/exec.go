@@ -87,7 +87,7 @@ type execution struct {
 // runs, a *MemoryError, or what a source, a UDF or the context returned; the page is then as far as it got, without rows.
 func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions) (Page, error) {
 	x := &execution{plan: p, ctx: ctx, sources: sources, opts: o.withDefaults()}
-	x.run = newRun(p, env)
+	x.run = newRun(ctx, p, env)
 	x.f = newFrame(x.run, p.slots, p.aggs)
 	x.single = len(p.rows.clauses) <= 1
 	if err := x.begin(); err != nil {

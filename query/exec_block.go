@@ -17,14 +17,14 @@ func (x *execution) block() error {
 	}
 	rs := x.plan.rows
 	if x.plan.shortcut != noShortcut {
-		g := newGrouper(rs, x.f)
+		g := newGrouper(rs, x.f, new(int))
 		if done, err := x.takeShortcut(g); done || err != nil {
 			g.each(func() bool { return emitDefined(rs.value(x.f), emit) })
 			return err
 		}
 	}
 	var failed error
-	rs.collect(x.f, x.feed(x.plan.top, rs, &failed), emit)
+	rs.collect(x.f, new(int), x.feed(x.plan.top, rs, &failed), emit)
 	return failed
 }
 
@@ -123,7 +123,7 @@ func (x *execution) feedDerived(bl *block, rs *rowset, failed *error) func(row f
 	sub := bl.steps[0].sub
 	inner := rs.clauses[0].sub
 	return func(row func() bool) bool {
-		return inner.collect(x.f, x.feed(sub, inner, failed), func(v doc.Value) bool {
+		return inner.collect(x.f, new(int), x.feed(sub, inner, failed), func(v doc.Value) bool {
 			for _, d := range rs.first {
 				if d(x.f) != yes {
 					return true

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -20,21 +21,23 @@ type Env struct {
 
 // run is what one run of a query shares: the first error ends it, at the next row.
 type run struct {
+	ctx  context.Context
 	call call
 	env  Env
 	err  error
 	udfs int
+	rows int // of sources, counted to look at ctx now and then
 	used int // bytes that DISTINCT, GROUP BY and lists hold
 }
 
-func newRun(p *Plan, env Env) *run {
+func newRun(ctx context.Context, p *Plan, env Env) *run {
 	if env.Static.IsZero() {
 		env.Static = env.Now
 	}
 	if env.Random == nil {
 		env.Random = func() float64 { return 0 }
 	}
-	return &run{env: env, call: call{now: env.Now, static: env.Static, random: env.Random, planar: p.info.Geometry}}
+	return &run{ctx: ctx, env: env, call: call{now: env.Now, static: env.Static, random: env.Random, planar: p.info.Geometry}}
 }
 
 func (r *run) fail(err error) {
@@ -43,8 +46,19 @@ func (r *run) fail(err error) {
 	}
 }
 
-// hold notes bytes that are kept until the end of the page, and fails beyond the limit.
-func (r *run) hold(n int, clause string) {
+// row counts a row of a source: one document can have any number of them. It is false where the run has ended.
+func (r *run) row() bool {
+	if r.rows++; r.rows%1024 == 0 {
+		if err := r.ctx.Err(); err != nil {
+			r.fail(err)
+		}
+	}
+	return r.err == nil
+}
+
+// hold notes bytes that are kept, in held as well, and fails beyond the limit.
+func (r *run) hold(held *int, n int, clause string) {
+	*held += n
 	if r.used += n; r.used > maxHeld {
 		r.fail(&MemoryError{Clause: clause, Max: maxHeld})
 	}

@@ -7,6 +7,7 @@ import "github.com/mayflydb/mayfly/doc"
 type grouper struct {
 	rs     *rowset
 	f      *frame
+	held   *int // bytes
 	groups []*bucket
 	byKey  map[string]*bucket
 	key    []byte
@@ -17,8 +18,8 @@ type bucket struct {
 	state []aggregate
 }
 
-func newGrouper(rs *rowset, f *frame) *grouper {
-	g := &grouper{rs: rs, f: f}
+func newGrouper(rs *rowset, f *frame, held *int) *grouper {
+	g := &grouper{rs: rs, f: f, held: held}
 	if len(rs.groupBy) == 0 {
 		g.start(nil)
 	} else {
@@ -42,7 +43,7 @@ func (g *grouper) add() bool {
 	for i, a := range g.rs.aggs {
 		before := one.state[i].size()
 		one.state[i].add(a.arg(g.f))
-		g.f.run.hold(one.state[i].size()-before, a.name)
+		g.f.run.hold(g.held, one.state[i].size()-before, a.name)
 	}
 	return g.f.run.err == nil
 }
@@ -64,7 +65,7 @@ func (g *grouper) groupOf() *bucket {
 		keys[i] = x(g.f).Clone()
 	}
 	one := g.start(keys)
-	g.f.run.hold(2*len(g.key)+2*setEntry*(1+len(one.state)), "GROUP BY")
+	g.f.run.hold(g.held, 2*len(g.key)+2*setEntry*(1+len(one.state)), "GROUP BY")
 	g.byKey[string(g.key)] = one
 	return one
 }

@@ -201,8 +201,7 @@ func (x *execution) rids(src Source, a access) (Postings, bool, error) {
 		list, ok, err := x.ridsOf(src, a.list)
 		return x.intersect(list), ok, err
 	case *anyOfAccess:
-		list, ok, err := x.ridsOf(src, a.list)
-		return &unionOf{all: list}, ok, err
+		return x.anyRids(src, a)
 	}
 	return nil, false, nil
 }
@@ -241,6 +240,25 @@ func (x *execution) keyRids(src Source, a *keysAccess) (Postings, bool, error) {
 	return x.gather(func(g *gathered) (bool, error) {
 		for _, key := range a.keys {
 			if ok, err := x.gatherPostings(g, src.Postings(key)); !ok || err != nil {
+				return ok, err
+			}
+		}
+		return true, nil
+	})
+}
+
+func (x *execution) anyRids(src Source, a *anyOfAccess) (Postings, bool, error) {
+	if len(a.list) <= maxOpen {
+		list, ok, err := x.ridsOf(src, a.list)
+		return &unionOf{all: list}, ok, err
+	}
+	return x.gather(func(g *gathered) (bool, error) {
+		for _, one := range a.list {
+			p, ok, err := x.rids(src, one)
+			if ok && err == nil {
+				ok, err = x.gatherPostings(g, p)
+			}
+			if !ok || err != nil {
 				return ok, err
 			}
 		}

@@ -93,7 +93,7 @@ func (p *planner) pinnedBy(e syntax.Expr, path string) ([]doc.Value, bool) {
 			return defined(l.Value), true
 		}
 	case *syntax.In:
-		if e.Not || !p.isPath(e.X, path) || !allConstant(e.List) {
+		if e.Not || len(e.List) > maxPins || !p.isPath(e.X, path) || !allConstant(e.List) {
 			return nil, false
 		}
 		var values []doc.Value
@@ -110,7 +110,9 @@ func (p *planner) pinnedBy(e syntax.Expr, path string) ([]doc.Value, bool) {
 			} else if e.Op == syntax.Or && !ok {
 				return nil, false
 			}
-			values = union(values, some)
+			if values = union(values, some); len(values) > maxPins {
+				return nil, false
+			}
 		}
 		return values, e.Op == syntax.Or
 	case *syntax.Unary:

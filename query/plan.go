@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"hash/fnv"
 	"maps"
 
@@ -49,8 +50,6 @@ type Plan struct {
 	aggs   int
 	info   Info
 	use    IndexUse
-	params map[string]doc.Value
-	binder *binder
 }
 
 // form is the way in which a plan runs and pages.
@@ -81,7 +80,7 @@ func prepare(q *syntax.Query, text string, params []Parameter, info Info) (*Plan
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	p := &planner{binder: b, plan: &Plan{top: top, info: info, params: b.params, binder: b}}
+	p := &planner{binder: b, plan: &Plan{top: top, info: info}}
 	b.info = &p.plan.info
 	for _, r := range rules() {
 		r.apply(p)
@@ -236,7 +235,7 @@ func NewComputed(list []Computed) (func(name string, body []byte) doc.Value, err
 		if v == nil {
 			return doc.Value{}
 		}
-		f := newFrame(newRun(&Plan{}, Env{}), 0, 0)
+		f := newFrame(newRun(context.Background(), &Plan{}, Env{}), 0, 0)
 		f.body = body
 		return v(f)
 	}, nil

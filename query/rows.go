@@ -137,6 +137,9 @@ func (rs *rowset) each(f *frame, i int, fn func() bool) bool {
 
 // admit checks the conditions of a step that is bound and goes on to the next one.
 func (rs *rowset) admit(f *frame, i int, fn func() bool) bool {
+	if !f.run.row() {
+		return false
+	}
 	for _, d := range rs.clauses[i].filter {
 		if d(f) != yes {
 			return true
@@ -152,7 +155,7 @@ func (rs *rowset) elements(f *frame, i int, array doc.Value, fn func() bool) boo
 	more := true
 	array.Each(func(_ string, elem doc.Value) bool {
 		f.slots[rs.clauses[i].slot] = elem
-		more = rs.admit(f, i, fn) && f.run.err == nil
+		more = rs.admit(f, i, fn)
 		return more
 	})
 	return more
@@ -168,11 +171,15 @@ const setEntry = 64
 
 // values calls fn for the value of each row of a subquery, until fn returns false.
 func (rs *rowset) values(f *frame, fn func(doc.Value) bool) bool {
-	return rs.collect(f, func(row func() bool) bool { return rs.start(f, 0, row) }, fn)
+	held := 0
+	more := rs.collect(f, &held, func(row func() bool) bool { return rs.start(f, 0, row) }, fn)
+	f.run.used -= held // it was for this row of the outer query
+	return more
 }
 
-// collect makes values of the rows that feed calls its argument for: groups them, drops duplicates, projects.
-func (rs *rowset) collect(f *frame, feed func(row func() bool) bool, fn func(doc.Value) bool) bool {
+// collect makes values of the rows that feed calls its argument for: groups them, drops duplicates, projects. It adds the bytes
+// that it needed for that to held.
+func (rs *rowset) collect(f *frame, held *int, feed func(row func() bool) bool, fn func(doc.Value) bool) bool {
 	emit := func() bool { return emitDefined(rs.value(f), fn) }
 	if rs.distinct {
 		var seen valueSet
@@ -181,13 +188,13 @@ func (rs *rowset) collect(f *frame, feed func(row func() bool) bool, fn func(doc
 			if !seen.add(v) {
 				return true
 			}
-			f.run.hold(len(seen.key)+setEntry, "DISTINCT")
+			f.run.hold(held, len(seen.key)+setEntry, "DISTINCT")
 			return out(v)
 		}
 	}
 	if !rs.grouped {
 		return feed(emit)
 	}
-	g := newGrouper(rs, f)
+	g := newGrouper(rs, f, held)
 	return feed(g.add) && g.each(emit)
 }

@@ -1,10 +1,10 @@
 package query
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -81,6 +81,8 @@ func (p *planner) fold(e syntax.Expr) syntax.Expr {
 		return e
 	case *syntax.Logical:
 		return p.foldLogical(e)
+	case *syntax.Coalesce, *syntax.Cond:
+		return p.foldChoice(e)
 	case *syntax.Call:
 		if p.foldAll(e.Args); !p.pure(e) || !allConstant(e.Args) {
 			return e
@@ -134,6 +136,28 @@ func (p *planner) foldOperands(e syntax.Expr) bool {
 		return allConstant(e.Values)
 	}
 	return false
+}
+
+// foldChoice replaces a choice whose condition is constant by what it chooses.
+func (p *planner) foldChoice(e syntax.Expr) syntax.Expr {
+	if p.foldOperands(e) {
+		return p.constant(e)
+	}
+	switch e := e.(type) {
+	case *syntax.Coalesce:
+		if l, ok := e.X.(*syntax.Literal); ok && l.Value.Kind() != doc.Undefined {
+			return l
+		} else if ok {
+			return e.Y
+		}
+	case *syntax.Cond:
+		if l, ok := e.If.(*syntax.Literal); ok && isTrue(l.Value) {
+			return e.Then
+		} else if ok {
+			return e.Else
+		}
+	}
+	return e
 }
 
 // foldLogical drops operands that decide nothing and ends a chain at one that decides it.
@@ -193,7 +217,7 @@ func (p *planner) pure(c *syntax.Call) bool {
 
 // constant evaluates an expression without names.
 func (p *planner) constant(e syntax.Expr) syntax.Expr {
-	f := newFrame(&run{call: call{now: time.Time{}, planar: p.info.Geometry}}, 0, 0)
+	f := newFrame(newRun(context.Background(), &Plan{info: *p.info}, Env{}), 0, 0)
 	return &syntax.Literal{Span: e.Extent(), Value: p.compiler().value(e)(f).Clone()}
 }
 

@@ -1,10 +1,6 @@
 package query
 
-import (
-	"slices"
-
-	"github.com/mayflydb/mayfly/query/syntax"
-)
+import "github.com/mayflydb/mayfly/query/syntax"
 
 // chooseForm is the rule "shape": it decides in which form the query runs.
 func chooseForm(p *planner) {
@@ -45,6 +41,9 @@ func (bl *block) derived() *block {
 // leadingKeys tells how many of the first keys of ORDER BY the select list consists of, in any order; 0 where it is made of
 // anything else. Then equal rows are neighbours, and DISTINCT needs to remember one row only.
 func (p *planner) leadingKeys(bl *block) int {
+	if bl.star {
+		return 0
+	}
 	exprs := []syntax.Expr{bl.value}
 	if bl.value == nil {
 		exprs = nil
@@ -52,17 +51,14 @@ func (p *planner) leadingKeys(bl *block) int {
 			exprs = append(exprs, item.x)
 		}
 	}
-	var shown []string
+	shown := make(map[string]bool, len(bl.order))
 	for _, e := range exprs {
-		if text := syntax.PrintExpr(e); !slices.Contains(shown, text) {
-			shown = append(shown, text)
+		if shown[syntax.PrintExpr(e)] = true; len(shown) > len(bl.order) {
+			return 0
 		}
 	}
-	if bl.star || len(shown) > len(bl.order) {
-		return 0
-	}
 	for _, key := range bl.order[:len(shown)] {
-		if !slices.Contains(shown, syntax.PrintExpr(key.x)) {
+		if !shown[syntax.PrintExpr(key.x)] {
 			return 0
 		}
 	}

@@ -64,6 +64,8 @@ func BenchmarkQueryBy(b *testing.B) {
 	age := Parameter{Name: "@age", Value: doc.NumberValue(40)}
 	b.Run("id", func(b *testing.B) { benchQuery(b, c, 1, `SELECT * FROM c WHERE c.id = '0000012345'`) })
 	b.Run("equality", func(b *testing.B) { benchQuery(b, c, 250, `SELECT c.id FROM c WHERE c.age = @age`, age) })
-	b.Run("intersection", func(b *testing.B) { benchQuery(b, c, 50, `SELECT c.id FROM c WHERE c.age = @age AND c.score = 40.5`, age) })
+	b.Run("intersection", func(b *testing.B) {
+		benchQuery(b, c, 50, `SELECT c.id FROM c WHERE c.age = @age AND c.score = 40.5`, age)
+	})
 	b.Run("count", func(b *testing.B) { benchQuery(b, c, 1, `SELECT VALUE COUNT(1) FROM c WHERE c.age = @age`, age) })
 }

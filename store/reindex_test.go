@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -24,8 +25,9 @@ func TestReindexUnderWrites(t *testing.T) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			policies := indexPolicies()
 			g := newIndexRig(t, seed, 2, false, policies[0])
+			g.ids = 400
 			for range 300 {
-				g.step(g.r, 0, 400)
+				g.step(g.r, 0, g.ids)
 			}
 			for round := range 6 {
 				var writers sync.WaitGroup
@@ -161,11 +163,12 @@ func TestReindexLargeDocument(t *testing.T) {
 // nothing is lost; when the index has been taken down and built again there is room again.
 func TestShapesRunOut(t *testing.T) {
 	g := newIndexRig(t, 1, 1, false, `{}`)
+	g.ids = maxShapes + 200
 	put := func(i int) {
 		t.Helper()
-		body := fmt.Appendf(nil, `{"id":"%d","pk":"p","a":1,"only%d":2}`, i, i)
+		body := fmt.Appendf(nil, `{"id":"%d","pk":"p%d","a":1,"only%d":2}`, i, i%4, i)
 		if i%3 == 0 {
-			body = fmt.Appendf(nil, `{"id":"%d","pk":"p","only%d":2}`, i, i)
+			body = fmt.Appendf(nil, `{"id":"%d","pk":"p%d","only%d":2}`, i, i%4, i)
 		}
 		if _, _, err := g.c.Upsert(t.Context(), PartitionKey{}, body, WriteOptions{}); err != nil {
 			t.Fatal(err)
@@ -177,13 +180,13 @@ func TestShapesRunOut(t *testing.T) {
 	g.check()
 	g.compareSources(Scope{})
 	for i := 0; i < maxShapes; i += 7 {
-		if _, err := g.c.Delete(t.Context(), NewPartitionKey(doc.StringValue("p")), fmt.Sprint(i), WriteOptions{}); err != nil {
+		if _, err := g.c.Delete(t.Context(), NewPartitionKey(doc.StringValue(fmt.Sprint("p", i%4))), fmt.Sprint(i), WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	g.reopen(false)
 	book := &g.c.state.Load().ranges[0].shapes
-	if _, err := g.c.Delete(t.Context(), NewPartitionKey(doc.StringValue("p")), "1", WriteOptions{}); err != nil || len(book.known) > 0 {
+	if _, err := g.c.Delete(t.Context(), NewPartitionKey(doc.StringValue("p1")), "1", WriteOptions{}); err != nil || len(book.known) > 0 {
 		t.Errorf("a delete: %v, shapes learned: %d", err, len(book.known))
 	}
 	for i := range 30 { // some of them anew, in the same shape and, with another number, in one without a record
@@ -256,5 +259,32 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 		if err := g.db.Check(t.Context(), func(err error) bool { old = append(old, err.Error()); return true }); err != nil || old != nil {
 			t.Errorf("put right: %v, faults %q", err, old)
 		}
+	}
+}
+
+// What was made of a document ahead of its transaction is made again where the second or the policy has become another.
+func TestDraftGoesStale(t *testing.T) {
+	g := newIndexRig(t, 1, 1, false, `{"compositeIndexes":[[{"path":"/a"},{"path":"/_ts"}]]}`)
+	defer g.db.Close()
+	for i, meanwhile := range []func(){
+		func() { g.clock.Advance(3 * time.Second) },
+		func() {
+			g.replace(`{"includedPaths":[{"path":"/a/?"}],"excludedPaths":[{"path":"/*"}]}`)
+			if err := g.db.IndexNow(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		body := fmt.Appendf(nil, `{"id":"%d","pk":"p","a":1,"b":2}`, i)
+		d, err := g.c.draft(PartitionKey{}, "", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		meanwhile()
+		item := d.item()
+		if _, err := g.c.update(t.Context(), d.place, func(t *tx) error { return t.create(d.point, item) }); err != nil {
+			t.Fatal(err)
+		}
+		g.check()
 	}
 }

@@ -97,6 +97,7 @@ type question struct {
 	rows   func(l layout) int           // of the answer
 	first  func(l layout, k int) string // the first row, where it is known
 	whole  bool                         // all documents are looked at: its figure is time for a document
+	plan   bool                         // the plan is shown
 	limit  *budget
 }
 
@@ -145,17 +146,18 @@ func questions() []question {
 // asked is a question about a container, and what was seen of it.
 type asked struct {
 	question
-	layout layout
-	c      *store.Container
-	turn   int
-	last   store.QueryPage // the last page
-	loaded int64           // documents read for the last answer
-	looked int64           // entries of indexes looked at for it
+	layout  layout
+	c       *store.Container
+	turn    int
+	last    store.QueryPage // the last page; with its plan, where explain is set
+	explain bool
+	loaded  int64 // documents read for the last answer
+	looked  int64 // entries of indexes looked at for it
 }
 
 // ask asks once, for all pages, and checks the answer.
 func (a *asked) ask(ctx context.Context) error {
-	r := store.QueryRequest{Text: a.text, ListOptions: store.ListOptions{MaxItems: -1}}
+	r := store.QueryRequest{Text: a.text, ListOptions: store.ListOptions{MaxItems: -1}, Explain: a.explain}
 	k := a.turn
 	a.turn++
 	if a.params != nil {
@@ -209,11 +211,7 @@ func (a *asked) use() string {
 	if len(names) == 0 {
 		names = []string{"no range or composite index"}
 	}
-	text := fmt.Sprintf("%s: %s documents read, %s index entries; %s", a.name, thousands(a.loaded), thousands(a.looked), strings.Join(names, ", "))
-	if a.last.Plan != "" {
-		text += "\n" + a.last.Plan
-	}
-	return text
+	return fmt.Sprintf("%s: %s documents read, %s index entries; %s", a.name, thousands(a.loaded), thousands(a.looked), strings.Join(names, ", "))
 }
 
 // openSets opens the stores of sets, to be closed by the caller even if there is an error.
@@ -251,6 +249,16 @@ func (b *bench) compareSizes(ctx context.Context, q question, sets []querySet, c
 		b.report.add(d.growth(q.name+", "+thousands(int64(sets[i].docs)), limit))
 	}
 	b.report.note("%s", a.use())
+	if !q.plan {
+		return nil
+	}
+	a.explain = true
+	if err := a.ask(ctx); err != nil {
+		return err
+	}
+	for line := range strings.Lines(a.last.Plan) {
+		b.report.note("    %s", strings.TrimRight(line, "\n"))
+	}
 	return nil
 }
 

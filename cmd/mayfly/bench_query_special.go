@@ -14,14 +14,14 @@ func placeQuestions() []question {
 	limit := ratioAtMost(2)
 	return []question{
 		{
-			name: "ST_DISTANCE < r", text: `SELECT VALUE c.id FROM c WHERE ST_DISTANCE(c["at"], @here) < @r`, limit: limit, rows: layout.rows,
+			name: "ST_DISTANCE < r", text: `SELECT VALUE c.id FROM c WHERE ST_DISTANCE(c["at"], @here) < @r`, limit: limit, plan: true, rows: layout.rows,
 			params: func(l layout, k int) []store.Parameter {
 				x, y := l.near(l.askedGroup(k))
 				here := fmt.Appendf(nil, `{"type":"Point","coordinates":[%.6f,%.6f]}`, x, y)
 				return []store.Parameter{parameter("@here", doc.Of(here)), parameter("@r", number(nearMetres))}
 			},
 		}, {
-			name: "FullTextContains", text: `SELECT VALUE c.id FROM c WHERE FullTextContains(c.text, @word)`, limit: limit, rows: layout.rows,
+			name: "FullTextContains", text: `SELECT VALUE c.id FROM c WHERE FullTextContains(c.text, @word)`, limit: limit, plan: true, rows: layout.rows,
 			params: func(l layout, k int) []store.Parameter {
 				return []store.Parameter{parameter("@word", doc.StringValue(l.topic(l.askedGroup(k))))}
 			},

@@ -28,7 +28,7 @@ func TestBench(t *testing.T) {
 	t.Setenv(asMain, "1")
 	file, dir := filepath.Join(t.TempDir(), "figures.json"), filepath.Join(t.TempDir(), "work")
 	var out, errs strings.Builder
-	code := execute(t.Context(), []string{"bench", "--docs", "100", "--seconds", "0.02", "--dir", dir, "--json", file}, &out, &errs)
+	code := execute(t.Context(), []string{"bench", "--docs", "100", "--docs-sizes", "1000,2000", "--seconds", "0.02", "--dir", dir, "--json", file}, &out, &errs)
 	if code != 0 {
 		t.Fatalf("exit code %d: %s\n%s", code, errs.String(), out.String())
 	}
@@ -76,7 +76,7 @@ func TestBenchRefuses(t *testing.T) {
 	write(t, filepath.Join(full, "file"), "")
 	t.Setenv("MAYFLY_DOCS", "100")
 	for _, args := range [][]string{
-		{"--docs", "99"}, {"--seconds", "0"}, {"--seconds", "NaN"}, {"--only", "reed"}, {"--dir", full}, {"extra"},
+		{"--docs", "99"}, {"--docs-sizes", "1000"}, {"--seconds", "0"}, {"--seconds", "NaN"}, {"--only", "reed"}, {"--dir", full}, {"extra"},
 	} {
 		if code, _, _ := mayfly(t, append([]string{"bench"}, args...)...); code != exitUsage {
 			t.Errorf("%v: exit code %d, want %d", args, code, exitUsage)

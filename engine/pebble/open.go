@@ -134,12 +134,12 @@ func (e *Engine) Close() error {
 	if e.shut.Swap(true) {
 		return engine.ErrClosed
 	}
-	// A writer may be waiting for a table that the full disk has no room for: from now on that ends in a failure.
-	e.space.release()
 	for e.inside.Load() > 0 {
 		<-e.empty
 	}
 	err := e.settle()
+	// All is in the log. A table that a full disk holds back may now fail for good.
+	e.space.release()
 	if err == nil && !e.memory {
 		// So that the next start has no log to replay. Should this fail, it replays it.
 		_ = e.db.Flush()

@@ -10,7 +10,7 @@ import (
 // tokens without blanks. Among them are neighbours at the length at which terms of an index are cut, strings that are sorted
 // differently by other rules than code points, numbers that a double cannot tell apart, and zeros of both signs.
 func numbers() []string {
-	return []string{"0", "1", "2", "3", "1", "2", "2.5", "-1", "-0.0", "1.0", "10", "-7"}
+	return []string{"0", "1", "2", "3", "1", "2", "1", "2", "2.5", "-1", "-0.0", "1.0", "10", "-7"}
 }
 
 func bigNumbers() []string {
@@ -19,7 +19,7 @@ func bigNumbers() []string {
 
 func stringTokens() []string {
 	long := strings.Repeat("long", 32) // 128 bytes
-	list := []string{`"a\u0000"`, `"a\u0000b"`, `"\ud83d\ude00"`, `"\uffee"`, `"\u00e9"`}
+	list := []string{`"a"`, `"ab"`, `"a"`, `"b"`, `"x"`, `"a"`, `"ab"`, `"b"`, `"a\u0000"`, `"a\u0000b"`, `"\ud83d\ude00"`, `"\uffee"`, `"\u00e9"`}
 	for _, s := range []string{"", "a", "ab", "abc", "b", "B", "a_b", "a%b", "1", "true", "x", "y", long, long + "x", long + "y", long[1:] + "x",
 		long[:127], long + "x", long + strings.Repeat("z", 40)} {
 		list = append(list, strconv.Quote(s))
@@ -33,7 +33,7 @@ func scalar(r *rand.Rand) string {
 	case 0:
 		return pick(r, "null", "true", "false")
 	case 1:
-		return pick(r, bigNumbers()...)
+		return pick(r, append(bigNumbers(), numbers()...)...)
 	case 2, 3, 4:
 		return pick(r, numbers()...)
 	}

@@ -12,6 +12,7 @@ func Generate(r *rand.Rand, n int) History {
 		Kind:    pick(r, V2, V2, V1, Hierarchical),
 		Unique:  r.IntN(3) == 0,
 		Default: pick(r, "off", "-1", "2", "5", "10"),
+		Lenient: r.IntN(2) == 0,
 	}}
 	g.partitions = []string{"x", "x", "y", "none"}
 	if g.config.Kind == Hierarchical {
@@ -21,13 +22,19 @@ func Generate(r *rand.Rand, n int) History {
 	if g.chance(16) {
 		for i := range 120 {
 			s := Step{At: g.at, Verb: Create, V: strconv.Itoa(-i), U: strconv.Itoa(100 + i),
-				Args: []string{"n" + strconv.Itoa(i) + "@" + pick(r, g.partitions...)}, TTL: pick(r, "", "", "-1", "3", "4", "9", "20")}
+				Args: []string{"n" + strconv.Itoa(i) + "@" + pick(r, g.partitions...)}, Fields: RandomFields(r), TTL: pick(r, "", "", "-1", "3", "4", "9", "20")}
 			g.at += 100 * int64(r.IntN(2))
 			h.Steps = append(h.Steps, s)
 		}
 	}
 	for i := range n {
-		h.Steps = append(h.Steps, g.step(i))
+		s := g.step(i)
+		h.Steps = append(h.Steps, s)
+		if s.Verb == Reindex { // documents are still being indexed anew
+			h.Steps = append(h.Steps, g.query(), g.query())
+		} else if g.chance(4) {
+			h.Steps = append(h.Steps, g.query())
+		}
 	}
 	return h
 }
@@ -81,8 +88,20 @@ func (g *generator) step(i int) Step {
 		s.Args = []string{pick(g.r, "one", "two")}
 	case Clear:
 		s.Args = []string{pick(g.r, g.partitions...)}
+	case Reindex:
+		s.Args = []string{pick(g.r, PolicyNames()...)}
 	case Default:
 		s.Args = []string{pick(g.r, "off", "null", "-1", "-1", strconv.Itoa(1+g.r.IntN(10)), strconv.Itoa(1+g.r.IntN(10)), "0", "-2")}
+	}
+	return s
+}
+
+// query draws a query at the moment of the last step.
+func (g *generator) query() Step {
+	s := Step{At: g.at, Verb: Ask, Query: RandomQuery(g.r)}
+	g.scope(&s)
+	if s.U = ""; s.In == "" && g.chance(4) {
+		s.Range = pick(g.r, g.partitions...)
 	}
 	return s
 }
@@ -106,6 +125,9 @@ func (g *generator) document(s *Step, i int) {
 	}
 	s.U = pick(g.r, "", "null", "1", "1", "2", `"1"`)
 	s.Sys, s.NoKey = g.chance(10), g.chance(6)
+	if !g.chance(4) {
+		s.Fields = RandomFields(g.r)
+	}
 	if s.Verb != Create {
 		g.preconditions(s)
 	}

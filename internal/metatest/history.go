@@ -19,6 +19,8 @@ type Config struct {
 	Kind    string // V2, V1 or Hierarchical
 	Ranges  int    // partition ranges
 	Unique  bool   // "/u" is unique in a partition
+	Policy  string // the indexing policy that it begins with; empty is DefaultPolicy
+	Lenient bool   // ORDER BY is answered without an index
 	Default string // the default time to live that it begins with: a JSON token, or off
 }
 
@@ -34,6 +36,12 @@ func (c Config) String() string {
 	s := fmt.Sprintf("timeline kind=%s ranges=%d default=%s", c.Kind, c.Ranges, c.Default)
 	if c.Unique {
 		s += " unique"
+	}
+	if c.Policy != "" {
+		s += " policy=" + c.Policy
+	}
+	if c.Lenient {
+		s += " lenient"
 	}
 	return s
 }
@@ -85,6 +93,7 @@ const (
 type Mode struct {
 	Sweep, Reopen string // Never, Sometimes or Always
 	Ranges        int
+	Policy        string // what the history begins with; empty leaves it as it is
 }
 
 // Modes are all points on the axes that random histories run at.
@@ -92,7 +101,9 @@ func Modes() (all []Mode) {
 	for _, sweep := range []string{Never, Sometimes, Always} {
 		for _, reopen := range []string{Never, Sometimes} {
 			for _, ranges := range []int{1, 4} {
-				all = append(all, Mode{sweep, reopen, ranges})
+				for _, policy := range PolicyNames() {
+					all = append(all, Mode{sweep, reopen, ranges, policy})
+				}
 			}
 		}
 	}
@@ -104,6 +115,12 @@ func Modes() (all []Mode) {
 func (m Mode) Apply(h History, r *rand.Rand) History {
 	out := History{Config: h.Config}
 	out.Config.Ranges = m.Ranges
+	if m.Policy != "" {
+		out.Config.Policy = m.Policy
+	}
+	if m.Policy == NoIndex {
+		out.Config.Default = "off"
+	}
 	for _, s := range h.Steps {
 		if s.Verb == Open && m.Ranges > 1 && (s.In == "" || strings.HasSuffix(s.In, "*")) {
 			continue

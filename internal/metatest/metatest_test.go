@@ -2,6 +2,7 @@ package metatest
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func TestStepsRoundTrip(t *testing.T) {
 }
 
 func TestBadSteps(t *testing.T) {
-	for _, line := range []string{"", "at 5", "at noon read a", "fly a", "read", "read a b", "read a colour=red", "list page=two", "sweep a"} {
+	for _, line := range []string{"", "at 5", "at noon read a", "query", "read a SELECT 1", "fly a", "read", "read a b", "read a colour=red", "list page=two", "sweep a"} {
 		if s, err := ParseStep(line, 0); err == nil {
 			t.Errorf("%q was read as %s", line, s)
 		}
@@ -61,7 +62,8 @@ func TestHistoriesReachEverything(t *testing.T) {
 		"upsert: conflict", "upsert: precondition failed", "upsert: bad request", "replace: replaced", "replace: not found",
 		"replace: precondition failed", "replace: conflict", "delete: deleted", "delete: not found", "delete: precondition failed",
 		"read: an item", "read: not found", "read: not modified", "readmany: items", "readmany: []", "list: items", "list: []",
-		"open: a page", "open: items", "next: a page", "next: items", "next: no more", "clear: cleared", "default: ok", "default: bad request"} {
+		"open: a page", "open: items", "next: a page", "next: items", "next: no more", "clear: cleared", "default: ok", "default: bad request",
+		"reindex: ok", "reindex: bad request", "query: items", "query: []", "query: bad request"} {
 		if seen[want] < 3 {
 			t.Errorf("%q came up %d times", want, seen[want])
 		}
@@ -91,6 +93,7 @@ func (f twinSubject) Close() error       { return nil }
 
 // The histories are worth something if they find the mistakes that stores are known to make.
 func TestHistoriesFindFaults(t *testing.T) {
+	var dead []*twinItem // whom a query must not see
 	for name, fault := range map[string]twinSubject{
 		"an item dies a second early": {bend: func(w *Twin, s *Step) {
 			w.pass(s.At / 1000)
@@ -140,6 +143,23 @@ func TestHistoriesFindFaults(t *testing.T) {
 				if it.dead && w.config.Unique && s.Verb == Create && unique(it.u) == unique(s.U) && it.key.Partition == s.Key().Partition {
 					*answer = "conflict"
 				}
+			}
+		}},
+		"a query finds the dead": {bend: func(w *Twin, s *Step) {
+			dead = slices.DeleteFunc(slices.Clone(w.items), func(it *twinItem) bool { return !it.dead || s.Verb != Ask })
+			for _, it := range dead {
+				it.dead = false
+			}
+		}, after: func(*Twin, Step, *string) {
+			for _, it := range dead {
+				it.dead = true
+			}
+		}},
+		"a query takes no parameters": {bend: func(_ *Twin, s *Step) { s.Params = nil }},
+		"an ORDER BY needs no index":  {bend: func(w *Twin, s *Step) { w.config.Lenient = true }},
+		"a change of the policy is forgotten": {bend: func(w *Twin, s *Step) {
+			if s.Verb == Reindex {
+				s.Args = []string{w.policy}
 			}
 		}},
 		"a page begins at the item that the last one ended with": {after: func(w *Twin, s Step, _ *string) {

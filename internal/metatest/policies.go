@@ -21,6 +21,17 @@ func PolicyNames() []string {
 	return []string{DefaultPolicy, NoIndex, SomePaths, MostPaths, CompositePolicy}
 }
 
+// nextPolicy is the policy that a Reindex leads to.
+func nextPolicy(s Step, policy string) string {
+	switch {
+	case len(s.Args) > 0:
+		return s.Args[0]
+	case policy == SomePaths:
+		return DefaultPolicy
+	}
+	return SomePaths
+}
+
 // PolicyJSON is a policy as clients send it.
 func PolicyJSON(name string) string {
 	switch name {
@@ -45,7 +56,7 @@ func PolicyJSON(name string) string {
 		}
 		return `{"includedPaths":[{"path":"/*"}],"excludedPaths":[],"compositeIndexes":[` + strings.Join(list, ",") + `]}`
 	}
-	return `{"indexingMode":"consistent"}`
+	return `{}`
 }
 
 func paths(list []string) string { return `{"path":"` + strings.Join(list, `"},{"path":"`) + `"}` }

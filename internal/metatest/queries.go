@@ -42,7 +42,18 @@ func RandomQuery(r *rand.Rand) Query {
 	default:
 		text = g.derived()
 	}
-	return Query{text, g.params}
+	return g.query(text)
+}
+
+// query makes a query of a text. Of the parameters those that were drawn and then not taken are left out.
+func (g *queryGen) query(text string) Query {
+	q := Query{Text: text}
+	for _, p := range g.params {
+		if strings.Contains(text, p.Name) {
+			q.Params = append(q.Params, p)
+		}
+	}
+	return q
 }
 
 type queryGen struct {
@@ -148,7 +159,7 @@ func (g *queryGen) about(path string) string {
 		return path + g.pick("", "", " NOT") + " IN (" + value() + ", " + value() + ", " + value() + ")"
 	case 10:
 		pattern := g.pick(`"a%"`, `"%b"`, `"a_"`, `"a[_%]b"`, `"abc"`, `"%"`, `""`, `"long%x"`, `"[^a]%"`, `"1"`)
-		return path + g.pick("", "", " NOT") + " LIKE " + g.constant(pattern)
+		return path + g.pick("", "", " NOT") + " LIKE " + g.pick(g.constant(pattern), g.constant(pattern), `"%!%b" ESCAPE "!"`)
 	case 11:
 		name := g.pick("STARTSWITH", "STARTSWITH", "STARTSWITH", "CONTAINS", "ENDSWITH", "STRINGEQUALS")
 		return name + "(" + path + ", " + g.constant(g.pick(stringTokens()...)) + g.pick("", "", ", true", ", false") + ")"
@@ -244,6 +255,12 @@ func (g *queryGen) sorted() string {
 			keys = keys[1:] // what is left to sort by
 		}
 	}
+	top, limit := g.cut()
+	return "SELECT " + top + g.list() + " FROM c" + where + g.orderBy(keys) + limit
+}
+
+// orderBy writes keys in their directions, or all in the opposite ones.
+func (g *queryGen) orderBy(keys []OrderKey) string {
 	opposite := g.chance(2)
 	var order []string
 	for _, k := range keys {
@@ -253,8 +270,7 @@ func (g *queryGen) sorted() string {
 		}
 		order = append(order, text)
 	}
-	top, limit := g.cut()
-	return "SELECT " + top + g.list() + " FROM c" + where + " ORDER BY " + strings.Join(order, ", ") + limit
+	return " ORDER BY " + strings.Join(order, ", ")
 }
 
 // joined is a join with elements of the document.
@@ -361,4 +377,22 @@ func (g *queryGen) derived() string {
 		return "SELECT s.i, s.k FROM (SELECT c.id AS i, " + p + " AS k FROM c" + g.where() + ") AS s WHERE " + g.element("s.k")
 	}
 	return "SELECT VALUE " + g.pick(`(1 + 2)`, `"a" || "b"`, "[1, undefined, 2]", "IS_DEFINED(undefined)") + g.pick("", " WHERE true", " WHERE false")
+}
+
+// RandomRows draws a query whose rows have the id of their document and come page by page: without TOP, OFFSET and LIMIT, and
+// without anything that is made of several documents.
+func RandomRows(r *rand.Rand) Query {
+	g := queryGen{r: r}
+	p := g.path()
+	text := "SELECT c.id, " + p + " AS v FROM c" + g.where()
+	if g.chance(4) {
+		text = "SELECT c.id, t AS v FROM c JOIN t IN c.tags" + g.where()
+	}
+	switch g.r.IntN(4) {
+	case 0, 1:
+		text += " ORDER BY " + g.key()
+	case 2:
+		text += g.orderBy(pick(r, composites()...))
+	}
+	return g.query(text)
 }

@@ -73,7 +73,7 @@ func Check(t *testing.T, modes []Mode, open Opener) {
 		}
 		return
 	}
-	first := firstSeed()
+	first := FirstSeed()
 	for i := range uint64(histories) {
 		for k := range modesEach {
 			if checkSeed(t, first+i, modes[(int(i)*modesEach+k)%len(modes)], open); t.Failed() {

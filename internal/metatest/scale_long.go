@@ -11,4 +11,11 @@ const (
 	modesEach = 4
 )
 
-func firstSeed() uint64 { return rand.Uint64() >> 1 }
+// How much the test of queries alone does: for each number of ranges so many sets of documents, and so many queries each.
+const (
+	QueryDatasets = 3000
+	QueriesEach   = 100
+)
+
+// FirstSeed is where random tests begin.
+func FirstSeed() uint64 { return rand.Uint64() >> 1 }

@@ -9,4 +9,11 @@ const (
 	modesEach = 3
 )
 
-func firstSeed() uint64 { return 1 }
+// How much the test of queries alone does: for each number of ranges so many sets of documents, and so many queries each.
+const (
+	QueryDatasets = 200
+	QueriesEach   = 50
+)
+
+// FirstSeed is where random tests begin.
+func FirstSeed() uint64 { return 1 }

@@ -41,8 +41,9 @@ const (
 	Open     = "open"     // name of a cursor: the first page of a scope
 	Next     = "next"     // name of a cursor: its next page
 	Clear    = "clear"    // partition: delete all items in it
+	Ask      = "query"    // a query over a scope, its text behind everything else
 	Default  = "default"  // off, null or a JSON token: the container's default time to live
-	Reindex  = "reindex"  // replace the container, its time to live untouched
+	Reindex  = "reindex"  // an indexing policy: replace the container with it; without one, SomePaths or back to DefaultPolicy
 	Sweep    = "sweep"    // purge everything that is due
 	Reopen   = "reopen"   // close the store and open it again
 )
@@ -56,6 +57,7 @@ type Step struct {
 	// A document: JSON tokens; empty is absent. A list with U is a query for the items in which "u" is that.
 	TTL, U, V string
 	Extra     string // one more property, name:token
+	Fields    string // more of them: a JSON object
 	Sys       bool   // system properties are sent along, with nonsense in them
 	NoKey     bool   // the partition key is not given
 
@@ -63,7 +65,9 @@ type Step struct {
 	// old (the one before), bogus, *, or empty.
 	IfMatch, IfNoneMatch string
 
-	// The scope of a list; at most one is set. In is a partition, or a prefix of a hierarchical key ("x/*");
+	Query // what Ask asks; SELECT is its first word
+
+	// The scope of a list or a query; at most one is set. In is a partition, or a prefix of a hierarchical key ("x/*");
 	// Range is the range that holds this partition; EPK cuts the container in two, which are listed one after the other.
 	In, Range, EPK string
 	Page           int // items a page; 0 is the store's own size
@@ -73,11 +77,11 @@ type Step struct {
 func (s Step) Key() Key { return parseKey(s.Args[0]) }
 
 var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}, Delete: {1, 1}, Read: {1, 1}, ReadMany: {1, 100},
-	List: {0, 0}, Open: {1, 1}, Next: {1, 1}, Clear: {1, 1}, Default: {1, 1}, Reindex: {0, 0}, Sweep: {0, 0}, Reopen: {0, 0}}
+	List: {0, 0}, Open: {1, 1}, Next: {1, 1}, Ask: {0, 0}, Clear: {1, 1}, Default: {1, 1}, Reindex: {0, 1}, Sweep: {0, 0}, Reopen: {0, 0}}
 
 // options are the fields of a step that are written name=value.
 func (s *Step) options() []option {
-	return []option{{"ttl", &s.TTL}, {"u", &s.U}, {"v", &s.V}, {"extra", &s.Extra}, {"if-match", &s.IfMatch},
+	return []option{{"ttl", &s.TTL}, {"u", &s.U}, {"v", &s.V}, {"extra", &s.Extra}, {"fields", &s.Fields}, {"if-match", &s.IfMatch},
 		{"if-none-match", &s.IfNoneMatch}, {"in", &s.In}, {"range", &s.Range}, {"epk", &s.EPK}}
 }
 
@@ -107,6 +111,12 @@ func (s Step) String() string {
 	if s.NoKey {
 		b.WriteString(" nokey")
 	}
+	for _, p := range s.Params {
+		b.WriteString(" " + p.Name + "=" + p.Value)
+	}
+	if s.Text != "" {
+		b.WriteString(" " + s.Text)
+	}
 	return b.String()
 }
 
@@ -115,10 +125,14 @@ type SyntaxError struct{ Line, Reason string }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%q: %s", e.Line, e.Reason) }
 
-// ParseStep reads "[at SECONDS] verb args...". Without "at" the step happens at the moment now (milliseconds).
+// ParseStep reads "[at SECONDS] verb args... [SELECT ...]". Without "at" the step happens at the moment now (milliseconds).
 func ParseStep(line string, now int64) (Step, error) {
 	s := Step{At: now}
-	words := strings.Fields(line)
+	before, text, hasText := strings.Cut(line, " SELECT ")
+	if hasText {
+		s.Text = "SELECT " + text
+	}
+	words := strings.Fields(before)
 	if len(words) > 1 && words[0] == "at" {
 		sec, err := strconv.ParseFloat(words[1], 64)
 		if err != nil {
@@ -135,7 +149,7 @@ func ParseStep(line string, now int64) (Step, error) {
 			return s, err
 		}
 	}
-	if n, ok := argCount[s.Verb]; !ok || len(s.Args) < n[0] || len(s.Args) > n[1] {
+	if n, ok := argCount[s.Verb]; !ok || len(s.Args) < n[0] || len(s.Args) > n[1] || hasText != (s.Verb == Ask) {
 		return s, &SyntaxError{line, "unknown verb or wrong number of arguments"}
 	}
 	return s, nil
@@ -148,6 +162,8 @@ func (s *Step) word(line, w string) error {
 		s.Sys = true
 	case w == "nokey":
 		s.NoKey = true
+	case isOption && name[0] == '@':
+		s.Params = append(s.Params, Param{name, value})
 	case !isOption:
 		s.Args = append(s.Args, w)
 	case name == "page":
@@ -216,5 +232,8 @@ func (c Config) body(s Step) string {
 	member("v", s.V)
 	name, tok, _ := strings.Cut(s.Extra, ":")
 	member(name, tok)
+	if s.Fields != "" && s.Fields != "{}" {
+		b = append(append(b, ','), s.Fields[1:len(s.Fields)-1]...)
+	}
 	return string(append(b, '}'))
 }

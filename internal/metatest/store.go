@@ -21,7 +21,7 @@ const began = 1_700_000_000
 func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, error) {
 	s := &subject{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)), ctx: context.Background(),
 		names: names{etags: map[string]*version{}, rids: map[string]int{}, lsns: map[string]uint64{}},
-		last:  map[Key][2]string{}, cursors: map[string]*position{}, ranges: map[string]int{}, def: c.Default}
+		last:  map[Key][2]string{}, cursors: map[string]*position{}, ranges: map[string]int{}, def: c.Default, policy: c.Policy}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ type subject struct {
 	cursors map[string]*position
 	ranges  map[string]int // where a partition's range stands
 	def     string         // the default time to live in force
-	indexed bool           // which of two indexing policies is
+	policy  string         // the indexing policy in force
 }
 
 type position struct {
@@ -59,7 +59,7 @@ func (s *subject) open() error {
 	if err != nil {
 		return err
 	}
-	s.db, err = store.Open(s.ctx, e, store.Options{Clock: s.clock, Ranges: s.config.Ranges, ManualReaper: true})
+	s.db, err = store.Open(s.ctx, e, store.Options{Clock: s.clock, Ranges: s.config.Ranges, Lenient: s.config.Lenient, ManualReaper: true})
 	return err
 }
 
@@ -68,7 +68,7 @@ func (s *subject) create() error {
 	if err != nil {
 		return err
 	}
-	spec, err := s.spec(s.def)
+	spec, err := s.spec(s.def, s.policy)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *subject) create() error {
 }
 
 // spec is the container as a client would send it.
-func (s *subject) spec(def string) (store.ContainerSpec, error) {
+func (s *subject) spec(def, policy string) (store.ContainerSpec, error) {
 	kind := map[string]string{V1: `"kind":"Hash","version":1`, V2: `"kind":"Hash","version":2`, Hierarchical: `"kind":"MultiHash","version":2`}
 	text := `{"id":"c","partitionKey":{"paths":["` + strings.Join(s.config.paths(), `","`) + `"],` + kind[s.config.Kind] + `}`
 	if def != "off" {
@@ -91,15 +91,12 @@ func (s *subject) spec(def string) (store.ContainerSpec, error) {
 	if s.config.Unique {
 		text += `,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`
 	}
-	if s.indexed {
-		text += `,"indexingPolicy":{"includedPaths":[{"path":"/v/?"}],"excludedPaths":[{"path":"/*"}]}`
-	}
-	spec, _, err := store.ParseContainerSpec([]byte(text+"}"), true)
+	spec, _, err := store.ParseContainerSpec([]byte(text+`,"indexingPolicy":`+PolicyJSON(policy)+"}"), true)
 	return spec, err
 }
 
-func (s *subject) replaceContainer(def string) string {
-	spec, err := s.spec(def)
+func (s *subject) replaceContainer(def, policy string) string {
+	spec, err := s.spec(def, policy)
 	if err != nil {
 		return store.ErrorCode(err).String()
 	}
@@ -107,10 +104,11 @@ func (s *subject) replaceContainer(def string) string {
 	if err != nil {
 		return err.Error()
 	}
-	if s.c, err = d.ReplaceContainer(s.ctx, "c", spec, store.WriteOptions{}); err != nil {
+	c, err := d.ReplaceContainer(s.ctx, "c", spec, store.WriteOptions{})
+	if err != nil {
 		return store.ErrorCode(err).String()
 	}
-	s.def = def
+	s.c, s.def, s.policy = c, def, policy
 	return "ok"
 }
 

@@ -42,10 +42,11 @@ func (s *subject) Do(step Step) (string, error) {
 		_, err := s.c.DeletePartition(s.ctx, s.partitionKey(step.Args[0]))
 		return answer("cleared", err), nil
 	case Default:
-		return s.replaceContainer(step.Args[0]), nil
+		return s.replaceContainer(step.Args[0], s.policy), nil
 	case Reindex:
-		s.indexed = !s.indexed
-		return s.replaceContainer(s.def), nil
+		return s.replaceContainer(s.def, nextPolicy(step, s.policy)), nil
+	case Ask:
+		return s.ask(step)
 	case Sweep:
 		_, err := s.db.SweepNow(s.ctx)
 		return "", err

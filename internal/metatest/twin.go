@@ -18,6 +18,7 @@ type Twin struct {
 	rangeOf func(partition string) int
 	now     int64 // seconds since the history began
 	def     int64 // the default time to live: 0 is off, -1 never
+	policy  string
 	items   []*twinItem
 	etags   int
 	rids    int
@@ -46,7 +47,7 @@ type cursor struct {
 // lists come range by range.
 func NewTwin(c Config, rangeOf func(partition string) int) *Twin {
 	def, _ := parseDefault(c.Default)
-	return &Twin{config: c, rangeOf: rangeOf, def: def, cursors: map[string]*cursor{}}
+	return &Twin{config: c, rangeOf: rangeOf, def: def, policy: c.Policy, cursors: map[string]*cursor{}}
 }
 
 // expired is the rule for one moment, with the default that is in force in it.
@@ -104,14 +105,21 @@ func (w *Twin) Do(s Step) string {
 		return "cleared"
 	case Default:
 		def, ok := parseDefault(s.Args[0])
-		if !ok {
+		if !ok || def != 0 && w.policy == NoIndex {
 			return store.CodeBadRequest.String()
 		}
 		w.def = def
 		w.mark()
 		return "ok"
 	case Reindex:
+		policy := nextPolicy(s, w.policy)
+		if policy == NoIndex && w.def != 0 {
+			return store.CodeBadRequest.String()
+		}
+		w.policy = policy
 		return "ok"
+	case Ask:
+		return w.ask(s)
 	}
 	return "" // a sweep and a reopen change nothing
 }

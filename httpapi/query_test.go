@@ -1,0 +1,314 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+)
+
+// served asks for results that are merged here.
+var served = []string{"x-mayfly-serve-cross-partition", "true"}
+
+// fillOrdered makes n items whose n comes in ties, some of them without one, over five keys.
+func (w *world) fillOrdered(n int) {
+	w.t.Helper()
+	for i := range n {
+		value := fmt.Sprintf(`,"n":%d`, i%4)
+		if i%7 == 0 {
+			value = ""
+		}
+		w.do("POST", docs, fmt.Sprintf(`{"id":"%02d","pk":"key%d","even":%t%s}`, i, i%5, i%2 == 0, value)).want(201)
+	}
+}
+
+func (w *world) pagesOf(text string, size int, headers ...string) []string {
+	w.t.Helper()
+	return w.pages("Documents", "POST", docs, `{"query":`+jsonString(text)+`}`, queryHeaders(append(headers, "x-ms-max-item-count", fmt.Sprint(size))...)...)
+}
+
+func TestOrderedPaging(t *testing.T) {
+	for _, n := range []int{1, 4} {
+		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
+			w := newWorld(t, ranges(n))
+			w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/e/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/id","order":"descending"}]]}`)
+			w.fillOrdered(20)
+			for _, text := range []string{
+				"SELECT * FROM c ORDER BY c.n",
+				"SELECT * FROM c ORDER BY c.n DESC",
+				"SELECT * FROM c ORDER BY c.n, c.id DESC",
+				"SELECT * FROM c ORDER BY c.n DESC, c.id",
+				"SELECT * FROM c WHERE c.even ORDER BY c.n DESC",
+				"SELECT * FROM c WHERE c.n >= 1 ORDER BY c.n OFFSET 3 LIMIT 8",
+			} {
+				for _, scope := range [][]string{served, pk(`["key3"]`), {"x-ms-documentdb-partitionkeyrangeid", "0"}} {
+					whole := w.pagesOf(text, -1, scope...)
+					if len(whole) != 1 {
+						t.Errorf("%s: %d pages of as many as fit", text, len(whole))
+					}
+					for _, size := range []int{1, 2, 3} {
+						pages := w.pagesOf(text, size, scope...)
+						if got := strings.Fields(strings.Join(pages, " ")); !slices.Equal(got, strings.Fields(whole[0])) || len(pages) != max(1, (len(got)+size-1)/size) {
+							t.Errorf("%s by %d in %v: %d pages\ngot  %v\nwant %s", text, size, scope, len(pages), got, whole[0])
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestPageCounts(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	w.fill(20, 1)
+	// Without ORDER BY a page that is full has a continuation whether or not something follows; with it only if something does.
+	for _, c := range []struct {
+		text        string
+		size, pages int
+	}{
+		{"SELECT * FROM c", 5, 5},
+		{"SELECT * FROM c", 20, 2},
+		{"SELECT * FROM c WHERE c.even = true", 5, 3},
+		{"SELECT * FROM c ORDER BY c.id", 10, 2},
+		{"SELECT * FROM c ORDER BY c.id", 5, 4},
+		{"SELECT * FROM c WHERE c.even = true ORDER BY c.id", 5, 2},
+		{"SELECT * FROM c WHERE c.even = true ORDER BY c.id", 10, 1},
+		{"SELECT TOP 10 * FROM c", 5, 2},
+		{"SELECT TOP 10 * FROM c ORDER BY c.id", 5, 2},
+		{"SELECT * FROM c OFFSET 5 LIMIT 10", 5, 2},
+		{"SELECT VALUE COUNT(1) FROM c", 1, 1},
+		{"SELECT c.even, COUNT(1) AS n FROM c GROUP BY c.even", 1, 1},
+		{"SELECT DISTINCT c.even FROM c", 1, 1},
+		{"SELECT TOP 0 * FROM c", 1, 1},
+		{"SELECT * FROM c WHERE false", 1, 1},
+	} {
+		if pages := w.pagesOf(c.text, c.size, served...); len(pages) != c.pages {
+			t.Errorf("%s by %d: %d pages, want %d: %q", c.text, c.size, len(pages), c.pages, pages)
+		}
+	}
+}
+
+// TestContinuationLasts: a continuation is good after writes in between and after a restart, and for its own query and
+// scope alone.
+func TestContinuationLasts(t *testing.T) {
+	w := newWorld(t, onDisk(t.TempDir()), ranges(4))
+	w.container("")
+	w.fill(30, 6)
+	next := func(text, token string, scope ...string) *answer {
+		t.Helper()
+		return w.ask(docs, text, append(scope, "x-ms-max-item-count", "4", "x-ms-continuation", token)...)
+	}
+	texts := []string{"SELECT * FROM c", "SELECT * FROM c ORDER BY c.id", "SELECT * FROM c ORDER BY c.id DESC", "SELECT * FROM c WHERE c.even = true ORDER BY c.id"}
+	seen := make(map[string][]string)
+	tokens := make(map[string]string)
+	for _, text := range texts {
+		whole := strings.Fields(w.pagesOf(text, -1, served...)[0])
+		a := w.ask(docs, text, append(served, "x-ms-max-item-count", "4")...).want(200)
+		tokens[text], seen[text] = a.header.Get("X-Ms-Continuation"), whole
+		if got := a.ids("Documents"); got != strings.Join(whole[:4], " ") {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	// The row that a page ended with and the one that the next would begin with are deleted; a new one comes that sorts last.
+	gone := map[string]bool{}
+	for _, text := range texts {
+		for _, id := range seen[text][3:5] {
+			if !gone[id] {
+				var n int
+				if _, err := fmt.Sscan(id, &n); err != nil {
+					t.Fatal(err)
+				}
+				w.do("DELETE", docs+"/"+id, "", pk(fmt.Sprintf(`["key%d"]`, n%6))...).want(204)
+				gone[id] = true
+			}
+		}
+	}
+	w.close()
+	w.open()
+	for _, text := range texts {
+		var want []string
+		for _, id := range seen[text][4:] {
+			if !gone[id] {
+				want = append(want, id)
+			}
+		}
+		if got := next(text, tokens[text], served...).want(200).ids("Documents"); got != strings.Join(want[:4], " ") {
+			t.Errorf("%s: got %s, want %v", text, got, want[:4])
+		}
+		for _, other := range texts {
+			if other != text {
+				next(other, tokens[text], served...).fails(400, 0, "Invalid Continuation Token")
+			}
+		}
+		next(text, tokens[text], pk(`["key0"]`)...).fails(400, 0, "Invalid Continuation Token")
+		next(text, tokens[text], "x-ms-documentdb-partitionkeyrangeid", "1").fails(400, 0, "Invalid Continuation Token")
+		w.do("GET", docs, "", "x-ms-continuation", tokens[text]).fails(400, 0, "Invalid Continuation Token")
+	}
+	with := func(value string) string {
+		return `{"query":"SELECT * FROM c WHERE c.id != @x ORDER BY c.id","parameters":[{"name":"@x","value":"` + value + `"}]}`
+	}
+	token := w.do("POST", docs, with("a"), queryHeaders("x-ms-max-item-count", "1", served[0], served[1])...).want(200).header.Get("X-Ms-Continuation")
+	w.do("POST", docs, with("b"), queryHeaders("x-ms-continuation", token, served[0], served[1])...).fails(400, 0, "Invalid Continuation Token")
+}
+
+// TestLongKeys: values that a continuation cannot hold, alike in all that it can.
+func TestLongKeys(t *testing.T) {
+	w := newWorld(t, ranges(2))
+	w.container("")
+	for i := range 9 {
+		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"key%d","s":"%s%d"}`, i, i%3, strings.Repeat("x", 1023), i*7%9)).want(201)
+	}
+	for text, want := range map[string]string{
+		"SELECT * FROM c ORDER BY c.s":      "0 4 8 3 7 2 6 1 5",
+		"SELECT * FROM c ORDER BY c.s DESC": "5 1 6 2 7 3 8 4 0",
+	} {
+		for size := range 4 {
+			if got := strings.Join(w.pagesOf(text, size+1, served...), " "); got != want {
+				t.Errorf("%s by %d: %s", text, size+1, got)
+			}
+		}
+	}
+}
+
+func TestExecutionInfo(t *testing.T) {
+	const name = "x-ms-cosmos-query-execution-info"
+	w := newWorld(t)
+	w.container("")
+	w.fill(6, 2)
+	for text, want := range map[string]string{
+		"SELECT * FROM c": "",
+		"SELECT c.pk, COUNT(1) AS n FROM c GROUP BY c.pk":     "",
+		"SELECT * FROM c ORDER BY c.id":                       `{"reverseRidEnabled":false,"reverseIndexScan":false}`,
+		"SELECT * FROM c ORDER BY c.id DESC":                  `{"reverseRidEnabled":false,"reverseIndexScan":true}`,
+		"SELECT DISTINCT VALUE c.even FROM c ORDER BY c.even": `{"reverseRidEnabled":false,"reverseIndexScan":false}`,
+	} {
+		a := w.ask(docs, text, append(served, "x-ms-max-item-count", "4")...).want(200).head(name, want)
+		if token := a.header.Get("X-Ms-Continuation"); token != "" {
+			w.ask(docs, text, append(served, "x-ms-continuation", token)...).want(200).head(name, want)
+		}
+	}
+}
+
+// metricNames are all the names of the header of query metrics, in its order.
+const metricNames = "totalExecutionTimeInMs queryCompileTimeInMs queryLogicalPlanBuildTimeInMs queryPhysicalPlanBuildTimeInMs queryOptimizationTimeInMs " +
+	"VMExecutionTimeInMs indexLookupTimeInMs instructionCount documentLoadTimeInMs systemFunctionExecuteTimeInMs userFunctionExecuteTimeInMs " +
+	"retrievedDocumentCount retrievedDocumentSize outputDocumentCount outputDocumentSize writeOutputTimeInMs indexUtilizationRatio"
+
+// metrics takes the header apart as clients do.
+func (a *answer) metrics() map[string]string {
+	a.t.Helper()
+	header := a.header.Get("X-Ms-Documentdb-Query-Metrics")
+	values := make(map[string]string)
+	var names []string
+	for _, part := range strings.Split(header, ";") {
+		name, value, ok := strings.Cut(part, "=")
+		if !ok || !gjson.Valid(value) {
+			a.t.Errorf("%s: metrics %q", a.what, header)
+		}
+		names, values[name] = append(names, name), value
+	}
+	if strings.Join(names, " ") != metricNames {
+		a.t.Errorf("%s: metrics %q", a.what, header)
+	}
+	return values
+}
+
+func TestQueryMetrics(t *testing.T) {
+	w := newWorld(t)
+	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/free/*"}]}`)
+	for i := range 10 {
+		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a","n":%d,"free":%d}`, i, i, i%2)).want(201)
+	}
+	const asked = "x-ms-documentdb-populatequerymetrics"
+	for _, c := range []struct {
+		text, retrieved, output, ratio string
+	}{
+		{"SELECT * FROM c WHERE c.n = 3", "1", "1", "1.00"},                    // by the index
+		{"SELECT VALUE c.id FROM c WHERE c.free = 1", "10", "5", "0.50"},       // a scan
+		{"SELECT VALUE 1 FROM c WHERE c.free = 1 AND false", "0", "0", "0.00"}, // nothing to look at
+	} {
+		a := w.ask(docs, c.text, append(pk(`["a"]`), asked, "True")...).want(200)
+		m := a.metrics()
+		if m["retrievedDocumentCount"] != c.retrieved || m["outputDocumentCount"] != c.output || m["indexUtilizationRatio"] != c.ratio {
+			t.Errorf("%s: %v", c.text, m)
+		}
+		if size := fmt.Sprint(len(strings.Join(a.rows("Documents"), ""))); m["outputDocumentSize"] != size {
+			t.Errorf("%s: output of %s bytes, the rows have %s", c.text, m["outputDocumentSize"], size)
+		}
+	}
+	// On every page, and only when asked.
+	first := w.ask(docs, "SELECT * FROM c ORDER BY c.n", append(pk(`["a"]`), asked, "true", "x-ms-max-item-count", "4")...).want(200)
+	second := w.ask(docs, "SELECT * FROM c ORDER BY c.n", append(pk(`["a"]`), asked, "true", "x-ms-continuation", first.header.Get("X-Ms-Continuation"))...).want(200)
+	if first.metrics()["outputDocumentCount"] != "4" || second.metrics()["outputDocumentCount"] != "6" {
+		t.Errorf("%v %v", first.metrics(), second.metrics())
+	}
+	w.ask(docs, "SELECT * FROM c", append(pk(`["a"]`), asked, "false")...).want(200).head("x-ms-documentdb-query-metrics", "")
+	w.ask("/dbs", "SELECT * FROM c", asked, "true").want(200).metrics()
+}
+
+func TestIndexMetrics(t *testing.T) {
+	const name, v1, v2 = "X-Ms-Cosmos-Index-Utilization", "x-ms-cosmos-populateindexmetrics", "x-ms-cosmos-populateindexmetrics-v2"
+	w := newWorld(t)
+	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/free/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/a b+c","order":"descending"}]]}`)
+	w.fill(4, 1)
+	const text = `SELECT * FROM c WHERE c.id = "1" AND c.free = 1 ORDER BY c.n, c["a b+c"] DESC`
+	w.ask(docs, text, served...).want(200).head(name, "")
+
+	header := w.ask(docs, text, append(served, v1, "true")...).want(200).header.Get(name)
+	raw, err := base64.StdEncoding.DecodeString(header)
+	if err != nil {
+		t.Fatal(header, err)
+	}
+	const single, composite = `"FilterPreciseSet":true,"IndexPreciseSet":true,"IndexImpactScore":"High"`, `"IndexPreciseSet":true,"IndexImpactScore":"High"`
+	if want := `{"UtilizedSingleIndexes":[{"FilterExpression":"","IndexSpec":"/id/?",` + single + `}],"PotentialSingleIndexes":[{"FilterExpression":"","IndexSpec":"/free/?",` + single +
+		`}],"UtilizedCompositeIndexes":[{"IndexSpecs":["/n ASC","/\"a b+c\" DESC"],` + composite + `}],"PotentialCompositeIndexes":[]}`; string(raw) != want {
+		t.Errorf("got  %s\nwant %s", raw, want)
+	}
+
+	header = w.ask(docs, text, append(served, v1, "true", v2, "true")...).want(200).header.Get(name)
+	for decoder, decode := range map[string]func(string) (string, error){"path": url.PathUnescape, "form": url.QueryUnescape} {
+		got, err := decode(header)
+		if want := `{"Utilized":{"SingleIndexes":[{"IndexSpec":"/id/?","IndexImpactScore":"High"}],"CompositeIndexes":[{"IndexSpecs":["/n ASC","/\"a b+c\" DESC"],"IndexImpactScore":"High"}]},` +
+			`"Potential":{"SingleIndexes":[{"IndexSpec":"/free/?","IndexImpactScore":"High"}],"CompositeIndexes":[]}}`; err != nil || got != want {
+			t.Errorf("%s: got  %s, %v\nwant %s", decoder, got, err, want)
+		}
+	}
+	header = w.ask("/dbs", "SELECT * FROM c WHERE c.id = 'd'", v2, "true").want(200).header.Get(name)
+	if got, err := url.PathUnescape(header); err != nil || !strings.HasPrefix(got, `{"Utilized":{"SingleIndexes":[],"CompositeIndexes":[]}`) {
+		t.Errorf("of databases: %s, %v", got, err)
+	}
+}
+
+// TestReach: who merges the partial results of a query that names no partition key.
+func TestReach(t *testing.T) {
+	for _, n := range []int{1, 4} {
+		w := newWorld(t, ranges(n))
+		w.container("")
+		w.fill(8, 4)
+		for _, text := range []string{"SELECT * FROM c ORDER BY c.id", "SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.pk FROM c", "SELECT TOP 1 * FROM c",
+			"SELECT * FROM c OFFSET 1 LIMIT 1", "SELECT c.pk FROM c GROUP BY c.pk"} {
+			w.ask(docs, text).fails(400, 1004, "The provided cross partition query can not be directly served by the gateway.")
+			w.ask(docs, text, crossing, "false").fails(400, 0, "Cross partition query is required but disabled.")
+			w.ask(docs, text, crossing, "false", served[0], served[1]).want(200)
+			w.ask(docs, text, pk(`["key1"]`)...).want(200)
+			w.ask(docs, text, "x-ms-documentdb-partitionkeyrangeid", "0").want(200)
+		}
+		w.ask(docs, "SELECT * FROM c WHERE c.pk = 'key1' ORDER BY c.id DESC", crossing, "false").want(200).has("_count", "2") // the text names the key
+		w.ask(docs, "SELECT c.id FROM c WHERE c.even").want(200).has("_count", "4")
+	}
+	w := newWorld(t, ranges(2), func(s *setup) { s.server.ServeCrossPartition = true })
+	w.container("")
+	w.fill(8, 4)
+	w.ask(docs, "SELECT VALUE COUNT(1) FROM c", crossing, "false").want(200).has("Documents", "[8]")
+}
+
+func TestIndexProgress(t *testing.T) {
+	w := newWorld(t)
+	w.container("").head("x-ms-documentdb-collection-index-transformation-progress", "100")
+	w.do("GET", coll, "").want(200).head("x-ms-documentdb-collection-index-transformation-progress", "100")
+}

@@ -1,0 +1,150 @@
+package metatest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/naive"
+	"github.com/mayflydb/mayfly/query/syntax"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// ask answers a query by looking at every live item of its scope.
+func (w *Twin) ask(s Step) string {
+	tree, err := syntax.Parse(s.Text)
+	if err != nil || !w.config.Lenient && Refused(tree, w.policy) {
+		return store.CodeBadRequest.String()
+	}
+	var docs []any
+	for _, it := range w.inScope(s) {
+		d := decode(it.body).(map[string]any)
+		d["_ts"] = float64(began + it.ts)
+		docs = append(docs, d)
+	}
+	rows, err := naive.Run(tree, s.Values(), docs)
+	if err != nil {
+		return err.Error()
+	}
+	return AnswerText(tree, rows)
+}
+
+// decode reads a value that is known to be JSON.
+func decode(text string) any {
+	v, err := naive.Decode([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Values are the parameters as package naive takes them.
+func (q Query) Values() map[string]any {
+	values := map[string]any{}
+	for _, p := range q.Params {
+		values[p.Name] = decode(p.Value)
+	}
+	return values
+}
+
+// Parameters are the parameters as package store takes them.
+func (q Query) Parameters() (list []store.Parameter) {
+	for _, p := range q.Params {
+		list = append(list, store.Parameter{Name: p.Name, Value: doc.Of([]byte(p.Value))})
+	}
+	return list
+}
+
+// AnswerText writes the rows of a query, without the system properties that a twin cannot know, so that equal answers have equal
+// texts: in order where the order means something.
+func AnswerText(q *syntax.Query, rows []any) string {
+	texts := make([]string, len(rows))
+	for i, row := range rows {
+		texts[i] = naive.Text(WithoutSystem(row))
+	}
+	if !Ordered(q) {
+		slices.Sort(texts)
+	}
+	return "[" + strings.Join(texts, " ") + "]"
+}
+
+// Ordered tells whether the order of a query's rows means something. That of groups and of distinct values does not, unless
+// ORDER BY says otherwise.
+func Ordered(q *syntax.Query) bool {
+	return q.OrderBy != nil || !q.Select.Distinct && len(q.GroupBy) == 0 && !slices.ContainsFunc(q.From, func(src *syntax.Source) bool {
+		return src.Sub != nil && !Ordered(src.Sub)
+	})
+}
+
+// WithoutSystem leaves out the system properties that are not the same in every container: all but _ts.
+func WithoutSystem(v any) any {
+	switch v := v.(type) {
+	case []any:
+		list := make([]any, len(v))
+		for i, elem := range v {
+			list[i] = WithoutSystem(elem)
+		}
+		return list
+	case map[string]any:
+		object := map[string]any{}
+		for name, elem := range v {
+			object[name] = WithoutSystem(elem)
+		}
+		maps.DeleteFunc(object, func(name string, _ any) bool {
+			return name == "_rid" || name == "_self" || name == "_etag" || name == "_attachments"
+		})
+		return object
+	}
+	return v
+}
+
+// ask asks the store, page by page.
+func (s *subject) ask(step Step) (string, error) {
+	tree, err := syntax.Parse(step.Text)
+	if err != nil {
+		return store.CodeBadRequest.String(), nil
+	}
+	request := store.QueryRequest{Text: step.Text, Parameters: step.Parameters(),
+		ListOptions: store.ListOptions{Scope: s.scope(step), MaxItems: step.Page}}
+	var rows []any
+	for pages := 0; ; pages++ {
+		page, receipt, err := s.c.Query(s.ctx, request)
+		if err != nil {
+			return answer("", err), s.failed(err)
+		}
+		if err := s.moved(receipt, false); err != nil {
+			return "", err
+		}
+		if err := paged(page, request, pages); err != nil {
+			return "", err
+		}
+		for _, row := range page.Rows {
+			v, err := naive.Decode(row)
+			if err != nil {
+				return "", fmt.Errorf("a row is not JSON: %s: %w", row, err)
+			}
+			rows = append(rows, v)
+		}
+		if request.Continuation = page.Continuation; request.Continuation == "" {
+			return AnswerText(tree, rows), nil
+		}
+	}
+}
+
+// paged checks the rules of pages. Only one that is the whole answer, made of all documents at once, may be longer than
+// what was asked for.
+func paged(page store.QueryPage, r store.QueryRequest, before int) error {
+	switch n := len(page.Rows); {
+	case r.MaxItems > 0 && n > r.MaxItems && (before > 0 || page.Continuation != ""):
+		return fmt.Errorf("a page of at most %d rows has %d", r.MaxItems, n)
+	case page.Continuation != "" && page.Continuation == r.Continuation:
+		return fmt.Errorf("a page continues at itself: %q", page.Continuation)
+	case len(page.Continuation) > 1024:
+		return fmt.Errorf("a continuation of %d characters", len(page.Continuation))
+	case before > 10_000:
+		return fmt.Errorf("%d pages and no end", before)
+	}
+	return nil
+}

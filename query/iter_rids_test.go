@@ -1,0 +1,76 @@
+package query
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestPostingsAgree compares the iterators with sets, by steps and seeks in turn.
+func TestPostingsAgree(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		var lists [][]uint64
+		for range 1 + r.IntN(4) {
+			var list []uint64
+			for v := uint64(1); v < 200; v++ {
+				if r.IntN(1+r.IntN(6)) == 0 {
+					list = append(list, v)
+				}
+			}
+			lists = append(lists, list)
+		}
+		var all, some []uint64
+		for v := uint64(1); v < 200; v++ {
+			n := 0
+			for _, list := range lists {
+				if slices.Contains(list, v) {
+					n++
+				}
+			}
+			if n == len(lists) {
+				all = append(all, v)
+			}
+			if n > 0 {
+				some = append(some, v)
+			}
+		}
+		open := func() (list []Postings) {
+			for _, rids := range lists {
+				list = append(list, &gathered{rids: rids})
+			}
+			return list
+		}
+		var entries int64
+		checkPostings(t, r, "intersection", &intersection{list: open(), entries: &entries}, all)
+		checkPostings(t, r, "union", &unionOf{all: open()}, some)
+		checkPostings(t, r, "both", &intersection{list: []Postings{&unionOf{all: open()}, &gathered{rids: all}}, entries: &entries}, all)
+	}
+}
+
+func checkPostings(t *testing.T, r *rand.Rand, name string, p Postings, want []uint64) {
+	t.Helper()
+	at := uint64(0)
+	for {
+		var ok bool
+		target := at + 1
+		if r.IntN(3) == 0 {
+			target = at + uint64(r.IntN(30))
+			target = max(target, 1)
+			ok = p.SeekGE(target)
+		} else {
+			ok = p.Next()
+		}
+		i, _ := slices.BinarySearch(want, target)
+		if ok != (i < len(want)) || ok && p.RID() != want[i] {
+			t.Fatalf("%s: behind %d, from %d: %t", name, at, target, ok)
+		}
+		if !ok {
+			break
+		}
+		at = p.RID()
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,151 @@
+package query
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// planned runs the rules up to one of them and returns the query then.
+func planned(t *testing.T, text, last string) *planner {
+	t.Helper()
+	q, err := syntax.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := Info{PartitionPaths: []doc.Path{doc.PathOf("pk")}}
+	b, err := newBinder(text, []Parameter{{"@n", doc.NumberValue(2)}}, &info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &planner{binder: b, plan: &Plan{top: b.block(q, nil, nil, false), info: info}}
+	if err := b.err(); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	for _, r := range rules() {
+		r.apply(p)
+		if r.name == last {
+			return p
+		}
+	}
+	t.Fatalf("there is no rule %q", last)
+	return nil
+}
+
+func TestFold(t *testing.T) {
+	for text, want := range map[string]string{
+		"1 + 2 * 3": "7", "1.0": "1", "@n * 2 = 4": "true", "[1, @n, undefined]": "[1, 2]", `{"a": 1 + 1, "b": c.x}`: `{"a": 2, "b": c.x}`,
+		"c[@n]": "c[2]", `c["a" || "b"]`: `c["ab"]`, "UPPER('a') = c.x": `("A" = c.x)`, "RAND() + 1": "(RAND() + 1)", "udf.f(1 + 1)": "udf.f(2)",
+		"c.x AND true": "(c.x AND true)", "c.x = 1 AND true": "(c.x = 1)", "c.x OR true": "true", "c.x AND false AND c.y": "false",
+		"false ? 1 : 2": "2", "c.x BETWEEN 1 + 1 AND 3": "(c.x BETWEEN 2 AND 3)", "c.x IN (1 + 1, 'a')": `(c.x IN (2, "a"))`, "@none": "undefined",
+		"NaN": `"NaN"`, "9007199254740993": "9007199254740993", "NOT (1 > 2)": "true", "'b' LIKE 'b%'": "true", "{a: 1}.a ?? c.x": "1",
+		"GetCurrentTimestamp() > 0": "(GetCurrentTimestamp() > 0)", "ARRAY(SELECT VALUE 1 + 1)": "ARRAY(SELECT VALUE 2)",
+	} {
+		p := planned(t, "SELECT VALUE "+text+" FROM c", "fold")
+		got := oneLine(syntax.PrintExpr(p.plan.top.value))
+		if strings.HasPrefix(got, "ARRAY( SELECT VALUE (1 + 1)") || strings.HasPrefix(got, "ARRAY( SELECT VALUE") {
+			got = "ARRAY(SELECT VALUE " + syntax.PrintExpr(p.subs[p.plan.top.value.(*syntax.Subquery).Query].value) + ")"
+		}
+		if got != want && got != strings.Trim(want, `"`) {
+			t.Errorf("%s becomes %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestPrune(t *testing.T) {
+	for text, want := range map[string]string{
+		"true": "", "c.a = 1 AND true": "(c.a = 1)", "c.a = 1 AND 1 > 2": "never false", "null": "never false", "1": "never false",
+		"c.a AND (c.b OR true)": "c.a",
+	} {
+		p := planned(t, "SELECT * FROM c WHERE "+text, "prune")
+		got := conditionsText(p.plan.top.where)
+		if p.plan.never {
+			got = "never " + got
+		}
+		if got != want {
+			t.Errorf("%s becomes %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestPushFilters(t *testing.T) {
+	p := planned(t, `SELECT c.id FROM c JOIN t IN c.l JOIN u IN t.m WHERE u.x = 1 AND c.a = 2 AND t > c.b AND RAND() < 1
+		AND EXISTS(SELECT VALUE x FROM x IN t.n WHERE x = c.k)`, "push-filter")
+	got := []string{conditionsText(p.plan.top.first)}
+	for _, st := range p.plan.top.steps {
+		got = append(got, conditionsText(st.filter))
+	}
+	want := []string{"(RAND() < 1)", "(c.a = 2)", "(t > c.b) AND EXISTS( SELECT VALUE x FROM x IN t.n WHERE (x = c.k) )", "(u.x = 1)"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestSimplifyDistinct(t *testing.T) {
+	for text, want := range map[string]bool{
+		"SELECT DISTINCT c.a FROM c": true, "SELECT DISTINCT COUNT(1) FROM c": false, "SELECT DISTINCT c.a, c.b FROM c GROUP BY c.a, c.b": false,
+		"SELECT DISTINCT c.a FROM c GROUP BY c.a, c.b": true, "SELECT DISTINCT VALUE c.a FROM c GROUP BY c.a": false,
+	} {
+		if got := planned(t, text, "distinct").plan.top.distinct; got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+}
+
+func TestChooseForm(t *testing.T) {
+	for text, want := range map[string]form{
+		"SELECT * FROM c": streaming, "SELECT 1": blocking, "SELECT * FROM c ORDER BY c.a": sorting, "SELECT COUNT(1) FROM c ORDER BY c.a": blocking,
+		"SELECT DISTINCT c.a FROM c": blocking, "SELECT DISTINCT c.a FROM c ORDER BY c.a": sorting, "SELECT DISTINCT c.b FROM c ORDER BY c.a": blocking,
+		"SELECT DISTINCT c.b, c.a FROM c ORDER BY c.a, c.b, c.d": sorting, "SELECT DISTINCT VALUE c.b FROM c ORDER BY c.a, c.b": blocking,
+		"SELECT * FROM (SELECT c.a FROM c) s": streaming, "SELECT * FROM (SELECT DISTINCT c.a FROM c) s": blocking,
+		"SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x')": blocking, "SELECT c.a FROM c GROUP BY c.a": blocking,
+	} {
+		if got := planned(t, text, "shape").plan.form; got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestLimitOnce(t *testing.T) {
+	for text, want := range map[string]int64{
+		"SELECT * FROM c": -1, "SELECT TOP 3 * FROM c": 3, "SELECT TOP @n * FROM c": 2, "SELECT * FROM c OFFSET 1 LIMIT 4": 4,
+		"SELECT TOP 3 * FROM c OFFSET 1 LIMIT 4": 3, "SELECT TOP 0 * FROM c": 0,
+	} {
+		if got := planned(t, text, "top-n").plan.top.limit; got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}
+
+// TestLargeQueries checks that thousands of operands, columns, keys and errors cost neither stack nor much time.
+func TestLargeQueries(t *testing.T) {
+	many := func(n int, format, between string) string {
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = strings.ReplaceAll(format, "%", strconv.Itoa(i))
+		}
+		return strings.Join(parts, between)
+	}
+	info := defaultInfo(t)
+	info.Lenient = true
+	sources := newMemory(t, info.Index, numbered(5, `{"id":"%","a1":1}`), 1)
+	for text, want := range map[string]int{
+		"SELECT VALUE c.id FROM c WHERE c.id = 'x' OR " + many(20_000, "c.id = '3'", " OR "):                     1,
+		"SELECT VALUE c.id FROM c WHERE " + many(20_000, "c.a% = 1", " OR "):                                     5,
+		"SELECT VALUE c.id FROM c WHERE " + many(20_000, "c.a% = 1", " AND "):                                    0,
+		"SELECT VALUE c.id FROM c WHERE c.pk IN (" + many(50_000, "%", ", ") + ")":                               0,
+		"SELECT " + many(50_000, "1", ", ") + " FROM c":                                                          5,
+		"SELECT " + many(10_000, "c.a%", ", ") + " FROM c GROUP BY " + many(10_000, "c.a%", ", "):                1,
+		"SELECT DISTINCT " + many(10_000, "c.a%", ", ") + " FROM c ORDER BY " + many(10_000, "c.a%", ", "):       1,
+		"SELECT " + many(20_000, "MAX(MIN(c.a%))", ", ") + " FROM c":                                             -1,
+		"SELECT VALUE c.id FROM c WHERE " + strings.Repeat("NOT (", 900) + "c.a1 = 1" + strings.Repeat(")", 900): 5,
+	} {
+		got, err := runAll(text, nil, info, sources, RunOptions{})
+		if n := len(got); err == nil && n != want || err != nil && want >= 0 {
+			t.Errorf("%.60s...: %d rows, %v, want %d", text, n, err, want)
+		}
+	}
+}

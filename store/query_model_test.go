@@ -1,0 +1,474 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/naive"
+	"github.com/mayflydb/mayfly/query/syntax"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A queryRig holds the same documents in one container for each indexing policy. Queries must find the same in all of them.
+type queryRig struct {
+	t      *testing.T
+	ctx    context.Context
+	r      *rand.Rand
+	clock  *ttl.Virtual
+	db     *store.DB
+	d      *store.Database
+	c      map[string]*store.Container // by policy
+	bodies map[string]string           // of the documents, by id; the dead as well
+	kind   string                      // of partition key
+}
+
+func newQueryRig(t *testing.T, seed uint64, ranges int) *queryRig {
+	t.Helper()
+	g := &queryRig{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, 0)), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	e, err := pebble.Open(g.ctx, pebble.Options{Memory: true, FS: vfs.NewMem(), Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.db, err = store.Open(g.ctx, e, store.Options{Clock: g.clock, Ranges: ranges, Lenient: true, ManualReaper: true}); err != nil {
+		t.Fatal(err)
+	}
+	if g.d, err = g.db.CreateDatabase(g.ctx, "db", store.Throughput{}); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func (g *queryRig) close() {
+	g.t.Helper()
+	checkClean(g.t, g.db)
+	if err := g.db.Close(); err != nil {
+		g.t.Error(err)
+	}
+}
+
+func (g *queryRig) spec(policy string) store.ContainerSpec {
+	g.t.Helper()
+	key, ttl := `{"paths":["/pk"],"kind":"Hash","version":2}`, `,"defaultTtl":-1`
+	if g.kind == metatest.Hierarchical {
+		key = `{"paths":["/pk","/sub"],"kind":"MultiHash","version":2}`
+	}
+	if policy == metatest.NoIndex {
+		ttl = ""
+	}
+	text := `{"id":"` + policy + `","partitionKey":` + key + ttl + `,"indexingPolicy":` + metatest.PolicyJSON(policy) + "}"
+	spec, _, err := store.ParseContainerSpec([]byte(text), true)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return spec
+}
+
+// create makes the containers anew, empty.
+func (g *queryRig) create(policies ...string) {
+	g.t.Helper()
+	for policy := range g.c {
+		if err := g.d.DeleteContainer(g.ctx, policy, store.WriteOptions{}); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	g.c, g.bodies = map[string]*store.Container{}, map[string]string{}
+	for _, policy := range policies {
+		c, err := g.d.CreateContainer(g.ctx, g.spec(policy), store.Throughput{})
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		g.c[policy] = c
+	}
+}
+
+func randomBody(r *rand.Rand, id int) string {
+	head := fmt.Sprintf(`{"id":"%d","pk":"p%d","sub":"s%d"`, id, id%3, id%2)
+	if fields := metatest.RandomFields(r); fields != "{}" {
+		return head + "," + fields[1:]
+	}
+	return head + "}"
+}
+
+func (g *queryRig) put(body string) {
+	g.t.Helper()
+	for _, c := range g.c {
+		it, _, err := c.Upsert(g.ctx, store.PartitionKey{}, []byte(body), store.WriteOptions{})
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		g.bodies[it.ID()] = body
+	}
+}
+
+func (g *queryRig) remove(id string) {
+	g.t.Helper()
+	for _, c := range g.c {
+		if _, err := c.Delete(g.ctx, g.key(g.bodies[id]), id, store.WriteOptions{}); err != nil && !is(err, store.CodeNotFound) {
+			g.t.Fatal(err)
+		}
+	}
+}
+
+func (g *queryRig) key(body string) store.PartitionKey {
+	var at struct{ PK, Sub string }
+	if err := json.Unmarshal([]byte(body), &at); err != nil {
+		g.t.Fatal(err)
+	}
+	if g.kind == metatest.Hierarchical {
+		return store.NewPartitionKey(doc.StringValue(at.PK), doc.StringValue(at.Sub))
+	}
+	return pk(at.PK)
+}
+
+// fill writes random documents: some are replaced, some deleted, and some have expired when it returns.
+func (g *queryRig) fill() {
+	n := 4 + g.r.IntN(24)
+	for i := range n {
+		g.put(randomBody(g.r, i))
+	}
+	for range g.r.IntN(n) {
+		switch id := g.r.IntN(n); g.r.IntN(5) {
+		case 0:
+			g.remove(strconv.Itoa(id))
+		case 1, 2:
+			g.put(randomBody(g.r, id))
+		default:
+			g.clock.Advance(time.Second)
+		}
+	}
+	g.kill(g.r.IntN(4))
+}
+
+// kill lets so many more documents expire; where nothing can, they are deleted. They stay in the indexes of the others.
+func (g *queryRig) kill(n int) {
+	noIndex := g.c[metatest.NoIndex]
+	delete(g.c, metatest.NoIndex)
+	for i := range n {
+		g.put(strings.Replace(randomBody(g.r, 100+i), "{", `{"ttl":1,`, 1))
+	}
+	g.clock.Advance(time.Second)
+	if noIndex != nil {
+		g.c[metatest.NoIndex] = noIndex
+	}
+}
+
+// queryScopes are scopes of all kinds.
+func (g *queryRig) queryScopes() []store.Scope {
+	list := []store.Scope{{}, {}, {}, {Range: g.anyContainer().Ranges().Ranges[0].ID}, {MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1", MaxEPK: "FF"}, {MinEPK: "30"}, {Partition: g.key(randomBody(g.r, 1))}}
+	if g.kind == metatest.Hierarchical {
+		list = append(list, store.Scope{Partition: pk("p1")})
+	}
+	return list
+}
+
+func (g *queryRig) anyContainer() *store.Container {
+	for _, c := range g.c {
+		return c
+	}
+	return nil
+}
+
+// documents are the live documents of a scope as a query sees them, but for what differs from container to container. All
+// containers must have the same.
+func (g *queryRig) documents(scope store.Scope) (docs []any) {
+	g.t.Helper()
+	first := ""
+	for policy, c := range g.c {
+		page, _, err := c.List(g.ctx, store.ListOptions{Scope: scope, MaxItems: -1})
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		var list []any
+		for _, it := range page.Items {
+			list = append(list, metatest.WithoutSystem(decoded(g.t, it.AppendJSON(nil))))
+		}
+		if text := naive.Text(list); first == "" {
+			first, docs = text, list
+		} else if text != first {
+			g.t.Fatalf("scope %+v: under the policy %s a list is\n%s\nunder another\n%s", scope, policy, text, first)
+		}
+	}
+	return docs
+}
+
+func decoded(t *testing.T, text []byte) any {
+	t.Helper()
+	v, err := naive.Decode(text)
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+// ask runs a query page by page; rows are as in documents.
+func (g *queryRig) ask(c *store.Container, request store.QueryRequest) (rows []any, err error) {
+	g.t.Helper()
+	for n := 0; ; n++ {
+		page, _, err := c.Query(g.ctx, request)
+		if err == nil && n > 10_000 {
+			err = fmt.Errorf("%d pages and no end", n)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range page.Rows {
+			rows = append(rows, metatest.WithoutSystem(decoded(g.t, row)))
+		}
+		if request.Continuation = page.Continuation; request.Continuation == "" {
+			return rows, nil
+		}
+	}
+}
+
+// one is a query with the answer that it must have.
+type one struct {
+	metatest.Query
+	tree  *syntax.Query
+	scope store.Scope
+	want  []any
+}
+
+func (g *queryRig) one(q metatest.Query, scope store.Scope, docs []any) one {
+	g.t.Helper()
+	tree, err := syntax.Parse(q.Text)
+	if err != nil {
+		g.t.Fatalf("%s: %v", q.Text, err)
+	}
+	want, err := naive.Run(tree, q.Values(), docs)
+	if err != nil {
+		g.t.Fatalf("%s: %v", q.Text, err)
+	}
+	return one{q, tree, scope, want}
+}
+
+func (q *one) request(page int) store.QueryRequest {
+	return store.QueryRequest{Text: q.Text, Parameters: q.Parameters(), ListOptions: store.ListOptions{Scope: q.scope, MaxItems: page}}
+}
+
+// differs tells what is wrong with the answer to a query in pages of some size; "" is nothing.
+func (g *queryRig) differs(policy string, q *one, page int) string {
+	g.t.Helper()
+	request := q.request(page)
+	request.Explain = g.r.IntN(16) == 0
+	got, err := g.ask(g.c[policy], request)
+	if err != nil {
+		return err.Error()
+	}
+	text, want := metatest.AnswerText(q.tree, got), metatest.AnswerText(q.tree, q.want)
+	if text == want {
+		return ""
+	}
+	return "got  " + text + "\nwant " + want
+}
+
+// reduce leaves out documents as long as the answer to a query stays wrong, and reports what is left.
+func (g *queryRig) reduce(policy string, q *one, page int) {
+	g.t.Helper()
+	ranges := len(g.anyContainer().Ranges().Ranges)
+	small := newQueryRig(g.t, 0, ranges)
+	defer small.close()
+	small.kind = g.kind
+	ids := make([]string, 0, len(g.bodies))
+	for id := range g.bodies {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	wrong := func(ids []string) string {
+		small.create(policy)
+		for _, id := range ids {
+			small.put(g.bodies[id])
+		}
+		again := small.one(q.Query, q.scope, small.documents(q.scope))
+		return small.differs(policy, &again, page)
+	}
+	for i := 0; i < len(ids); {
+		if less := slices.Delete(slices.Clone(ids), i, i+1); wrong(less) != "" {
+			ids = less
+		} else {
+			i++
+		}
+	}
+	text := fmt.Sprintf("%s\nwith %v, page size %d, scope %+v, policy %s, %d ranges, %s", q.Text, q.Params, page, q.scope, policy, ranges, g.kind)
+	if what := wrong(ids); what != "" {
+		for _, id := range ids {
+			text += "\n  " + g.bodies[id]
+		}
+		g.t.Errorf("%s\n%s", text, what)
+	} else {
+		g.t.Errorf("%s\n%s", text, g.differs(policy, q, page)) // it needs a past that the documents alone do not have
+	}
+}
+
+// Whatever the index, the ranges, the scope and the size of pages: a query's answer is the one that looking at every document
+// with the plain rules of the language gives.
+func TestQueriesAgree(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Run("with", func(t *testing.T) {
+		for _, ranges := range []int{1, 3} {
+			t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
+				t.Parallel()
+				g := newQueryRig(t, metatest.FirstSeed()+uint64(ranges), ranges)
+				defer g.close()
+				for n := range metatest.QueryDatasets {
+					g.kind = []string{metatest.V2, metatest.V2, metatest.Hierarchical}[n%3]
+					g.create(metatest.PolicyNames()...)
+					g.fill()
+					if g.agree(metatest.QueriesEach); t.Failed() {
+						return
+					}
+				}
+			})
+		}
+	})
+}
+
+// agree asks random queries under every policy.
+func (g *queryRig) agree(queries int) {
+	g.t.Helper()
+	known := map[string][]any{}
+	for range queries {
+		scope := pickOne(g.r, g.queryScopes())
+		docs, ok := known[fmt.Sprint(scope)]
+		if !ok {
+			docs = g.documents(scope)
+			known[fmt.Sprint(scope)] = docs
+		}
+		q := g.one(metatest.RandomQuery(g.r), scope, docs)
+		if strings.Contains(q.Text, "ORDER BY o.") {
+			continue
+		}
+		paged := pickOne(g.r, metatest.PolicyNames())
+		for _, policy := range metatest.PolicyNames() {
+			sizes := []int{-1}
+			if policy == paged {
+				sizes = []int{-1, 1 + g.r.IntN(4)}
+			}
+			for _, page := range sizes {
+				if g.differs(policy, &q, page) != "" {
+					g.reduce(policy, &q, page)
+					return
+				}
+			}
+		}
+	}
+}
+
+func pickOne[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
+
+// A query that goes on after writes, after documents have expired and after a change of the indexing policy neither repeats nor
+// loses rows of documents that nothing has happened to.
+func TestQueriesResume(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for _, ranges := range []int{1, 3} {
+		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
+			g := newQueryRig(t, metatest.FirstSeed()+uint64(ranges), ranges)
+			defer g.close()
+			resumed := 0
+			for range metatest.QueryDatasets {
+				g.create(pickOne(g.r, mortalPolicies()))
+				g.fill()
+				for range 3 {
+					if resumed += g.resume(); t.Failed() {
+						return
+					}
+				}
+			}
+			if resumed < 2*metatest.QueryDatasets {
+				t.Errorf("queries went on after %d changes only", resumed)
+			}
+		})
+	}
+}
+
+// resume asks one random query page by page with changes in between, and returns how often it went on after a change.
+func (g *queryRig) resume() (times int) {
+	g.t.Helper()
+	g.clock.Advance(time.Second) // what an earlier query has left to die
+	docs := g.documents(store.Scope{})
+	q := g.one(metatest.RandomRows(g.r), store.Scope{}, docs)
+	touched := map[string]bool{}
+	story := "" // what happened, for the report
+	request := q.request(1 + g.r.IntN(3))
+	var got []any
+	for {
+		page, _, err := g.anyContainer().Query(g.ctx, request)
+		if err != nil {
+			g.t.Fatalf("%s: %v", q.Text, err)
+		}
+		for _, row := range page.Rows {
+			got = append(got, decoded(g.t, row))
+			story += "\n  row " + string(row)
+		}
+		if request.Continuation = page.Continuation; request.Continuation == "" {
+			break
+		}
+		if g.r.IntN(2) == 0 {
+			story += g.disturb(touched)
+			times++
+		}
+	}
+	alone := func(rows []any) string {
+		rows = slices.DeleteFunc(slices.Clone(rows), func(row any) bool { return touched[row.(map[string]any)["id"].(string)] })
+		return naive.Text(rows)
+	}
+	if alone(got) != alone(q.want) {
+		g.t.Errorf("%s\nwith %v, page size %d, %d ranges\ndocuments %s%s\ngot  %s\nwant %s", q.Text, q.Params, request.MaxItems,
+			len(g.anyContainer().Ranges().Ranges), naive.Text(docs), story, alone(got), alone(q.want))
+	}
+	return times
+}
+
+// disturb changes a few documents, or lets a second pass, or has all indexed by another policy. It tells what it has done.
+func (g *queryRig) disturb(touched map[string]bool) (story string) {
+	g.t.Helper()
+	for range 1 + g.r.IntN(2) {
+		n := g.r.IntN(32)
+		id, body := strconv.Itoa(n), randomBody(g.r, n)
+		touched[id] = true
+		if g.r.IntN(4) == 0 { // it will be gone a second later
+			body = strings.Replace(body, "{", `{"ttl":1,`, 1)
+		}
+		if _, there := g.bodies[id]; there && g.r.IntN(3) == 0 {
+			g.remove(id)
+			body = "deleted"
+		} else {
+			g.put(body)
+		}
+		story += "\n  " + id + ": " + body
+	}
+	switch g.r.IntN(6) {
+	case 0:
+		g.clock.Advance(time.Second)
+		story += "\n  a second passes"
+	case 1:
+		for name := range g.c {
+			policy := pickOne(g.r, mortalPolicies())
+			spec := g.spec(policy)
+			spec.ID = name
+			story += "\n  policy " + policy
+			if _, err := g.d.ReplaceContainer(g.ctx, name, spec, store.WriteOptions{}); err != nil {
+				g.t.Fatal(err)
+			}
+		}
+	}
+	return story
+}
+
+// mortalPolicies are the policies under which documents can expire.
+func mortalPolicies() []string {
+	return slices.DeleteFunc(metatest.PolicyNames(), func(p string) bool { return p == metatest.NoIndex })
+}
