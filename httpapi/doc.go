@@ -28,6 +28,12 @@
 // whose activity id leads to the line in the log. No answer is without a body that clients can take apart, an
 // activity id and a charge; some SDKs crash where one is missing.
 //
+// # Queries
+//
+// Items are queried by the store. Databases, containers and offers are few and lie in memory: a query over them runs on the
+// text that reading them gives, by the same language, in query.go. Both answer through sendResult, with the figures that
+// clients ask for (metrics.go). POST /_mayfly/explain runs a query for one page and tells how.
+//
 // # What is not here yet
 //
 // Query plans, batches, patch, the change feed, scripts, users and permissions are answered with a 400 that names

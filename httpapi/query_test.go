@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -307,8 +308,34 @@ func TestReach(t *testing.T) {
 	w.ask(docs, "SELECT VALUE COUNT(1) FROM c", crossing, "false").want(200).has("Documents", "[8]")
 }
 
+// TestIndexProgress: answers about a container tell how far its items are indexed by a policy that has changed.
 func TestIndexProgress(t *testing.T) {
+	const name = "X-Ms-Documentdb-Collection-Index-Transformation-Progress"
 	w := newWorld(t)
-	w.container("").head("x-ms-documentdb-collection-index-transformation-progress", "100")
-	w.do("GET", coll, "").want(200).head("x-ms-documentdb-collection-index-transformation-progress", "100")
+	w.container(keyedByPK+`,"indexingPolicy":{"includedPaths":[],"excludedPaths":[{"path":"/*"}]}`).head(name, "100")
+	w.fill(1000, 1)
+	d, err := w.db.Database("d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := w.do("PUT", coll, `{"id":"c",`+keyedByPK+`}`).want(200)
+	for before := 0; ; {
+		told, err := strconv.Atoi(a.header.Get(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := d.Container("c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := c.IndexProgress()
+		if told < before || told > after {
+			t.Errorf("%d %% between %d and %d", told, before, after)
+		}
+		if told == 100 {
+			return
+		}
+		before = after
+		a = w.do("GET", coll, "").want(200)
+	}
 }

@@ -86,6 +86,7 @@ func BenchmarkLeapfrog(b *testing.B) {
 			every13 = append(every13, i)
 		}
 	}
+	b.ReportAllocs()
 	for b.Loop() {
 		x := &intersection{list: []Postings{&gathered{rids: every2}, &gathered{rids: every13}}, entries: &entries}
 		for x.Next() {
@@ -118,12 +119,24 @@ func BenchmarkQuery(b *testing.B) {
 			}
 		})
 	}
-	b.Run("Prepare", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := Prepare(`SELECT c.id, c.n FROM c WHERE c.city = "c7" AND c.m > 7 ORDER BY c.n`, nil, Info{Index: x}); err != nil {
-				b.Fatal(err)
+}
+
+// BenchmarkPrepare parses, binds and plans a query.
+func BenchmarkPrepare(b *testing.B) {
+	_, x := benchSource(b, 1)
+	for _, q := range []struct{ name, text string }{
+		{"simple", `SELECT * FROM c WHERE c.id = @id`},
+		{"order", `SELECT c.id, c.n FROM c WHERE c.city = "c7" AND c.m > 7 ORDER BY c.n OFFSET 0 LIMIT 20`},
+		{"group", `SELECT c.city, COUNT(1) AS n, AVG(c.score) AS mean FROM c JOIN t IN c.tags WHERE STARTSWITH(t, "u") GROUP BY c.city`},
+	} {
+		b.Run(q.name, func(b *testing.B) {
+			params := []Parameter{{"@id", doc.StringValue("00000007")}}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Prepare(q.text, params, Info{Index: x}); err != nil {
+					b.Fatal(err)
+				}
 			}
-		}
-	})
+		})
+	}
 }

@@ -40,6 +40,7 @@ type block struct {
 	where     []syntax.Expr // joined by AND
 	first     []syntax.Expr // those of them that need none of the sources: what the rule push-filter moves here
 	groupBy   []syntax.Expr
+	firstKey  int // the number of its first key of GROUP BY among those of the whole query
 	grouped   bool
 	aggs      []aggCall
 	star      bool
@@ -140,6 +141,7 @@ type binder struct {
 	keys   map[syntax.Expr]int // parts of a select list that are a key of GROUP BY: which
 	calls  []*syntax.Call      // of UDFs
 	slots  int
+	groups int // keys of GROUP BY
 	joins  int
 }
 
@@ -210,7 +212,8 @@ func (b *binder) block(q *syntax.Query, outer *block, outside *scope, sub bool) 
 	for _, key := range q.GroupBy {
 		b.expr(key, &place{block: bl, scope: s, clause: "GROUP BY"})
 	}
-	bl.groupBy, bl.grouped = q.GroupBy, len(q.GroupBy) > 0
+	bl.groupBy, bl.grouped, bl.firstKey = q.GroupBy, len(q.GroupBy) > 0, b.groups
+	b.groups += len(q.GroupBy)
 	b.selection(bl, s, q)
 	if sub {
 		b.refuseInSubquery(q)

@@ -239,8 +239,8 @@ func (b *binder) ofGroup(bl *block, e syntax.Expr, keys groupKeys) {
 		if !ok {
 			return true
 		}
-		if i := keys.find(x); i >= 0 {
-			b.keys[x] = i
+		if i := keys.find(x); i >= 0 && !b.bindsBelow(bl, x) {
+			b.keys[x] = bl.firstKey + i
 			return false
 		}
 		if c, ok := x.(*syntax.Call); ok && b.aggs[c].block == bl {
@@ -255,6 +255,19 @@ func (b *binder) ofGroup(bl *block, e syntax.Expr, keys groupKeys) {
 		}
 		return true
 	})
+}
+
+// bindsBelow tells whether an expression uses a name that a subquery of the block binds.
+func (b *binder) bindsBelow(bl *block, e syntax.Expr) (below bool) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		if id, ok := n.(*syntax.Ident); ok && b.idents[id] != nil {
+			for at := b.idents[id].block; at != nil && at != bl; at = at.outer {
+				below = below || at.outer == bl
+			}
+		}
+		return !below
+	})
+	return below
 }
 
 // groupKeys finds the keys of GROUP BY by what they look like.

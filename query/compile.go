@@ -65,7 +65,7 @@ func (c *compiler) value(e syntax.Expr) valuer {
 	if i, ok := c.keys[e]; ok {
 		return func(f *frame) doc.Value { return f.keys[i] }
 	}
-	if _, _, ok := syntax.PathOf(e); ok {
+	if _, _, ok := syntax.PathOf(e); ok && !c.throughKey(e) {
 		return c.path(e)
 	}
 	switch e := e.(type) {
@@ -110,6 +110,23 @@ func (c *compiler) value(e syntax.Expr) valuer {
 	}
 	d := c.decide(e)
 	return func(f *frame) doc.Value { return d(f).value() }
+}
+
+// throughKey tells of a path that it goes on from a key of GROUP BY: such a path is not read from an item.
+func (c *compiler) throughKey(e syntax.Expr) bool {
+	for {
+		switch x := e.(type) {
+		case *syntax.Member:
+			e = x.X
+		case *syntax.Index:
+			e = x.X
+		default:
+			return false
+		}
+		if _, ok := c.keys[e]; ok {
+			return true
+		}
+	}
 }
 
 func (c *compiler) unary(e *syntax.Unary) valuer {

@@ -34,7 +34,7 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 // a UDF.
 func (c *Condition) Match(d Document, env Env) (bool, error) {
 	r := newRun(context.Background(), c.plan, env)
-	f := newFrame(r, c.plan.slots, c.plan.aggs)
+	f := newFrame(r, c.plan)
 	f.enter(d)
 	holds := false
 	c.plan.rows.start(f, 0, func() bool {

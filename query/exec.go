@@ -88,7 +88,7 @@ type execution struct {
 func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions) (Page, error) {
 	x := &execution{plan: p, ctx: ctx, sources: sources, opts: o.withDefaults()}
 	x.run = newRun(ctx, p, env)
-	x.f = newFrame(x.run, p.slots, p.aggs)
+	x.f = newFrame(x.run, p)
 	x.single = len(p.rows.clauses) <= 1
 	if err := x.begin(); err != nil {
 		return Page{}, err

@@ -75,13 +75,13 @@ type frame struct {
 	whole doc.Value // the item with its system properties; undefined as long as nobody asked
 	slots []doc.Value
 	aggs  []doc.Value // by the id of the aggregate
-	keys  []doc.Value // of the group, by number
+	keys  []doc.Value // of groups, by number
 	run   *run
 	key   []byte // scratch
 }
 
-func newFrame(r *run, slots, aggs int) *frame {
-	return &frame{run: r, slots: make([]doc.Value, slots), aggs: make([]doc.Value, aggs)}
+func newFrame(r *run, p *Plan) *frame {
+	return &frame{run: r, slots: make([]doc.Value, p.slots), aggs: make([]doc.Value, p.aggs), keys: make([]doc.Value, p.keys)}
 }
 
 // enter makes an item the one that expressions see.

@@ -9,12 +9,9 @@ type aggregate interface {
 	// result is the value for the rows so far.
 	result() doc.Value
 	// size is how many bytes the state keeps of the rows, about. It grows with them for MIN and MAX of strings, MAKELIST and
-	// MAKESET; who adds must watch it, and give up at maxAggregate.
+	// MAKESET; who adds must watch it, and give up at maxHeld.
 	size() int
 }
-
-// maxAggregate is how many bytes the aggregates of a query may keep.
-const maxAggregate = 64 << 20
 
 func aggregateBuiltins() []builtin {
 	var table []builtin

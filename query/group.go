@@ -73,7 +73,7 @@ func (g *grouper) groupOf() *bucket {
 // each puts the results of each group into the frame and calls fn, until that returns false.
 func (g *grouper) each(fn func() bool) bool {
 	for _, one := range g.groups {
-		g.f.keys = one.keys
+		copy(g.f.keys[g.rs.firstKey:], one.keys)
 		for i, a := range g.rs.aggs {
 			g.f.aggs[a.id] = one.state[i].result()
 		}

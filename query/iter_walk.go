@@ -375,33 +375,3 @@ func (d *undefinedDocuments) Next() bool {
 	}
 	return false
 }
-
-// termDocuments are the documents of a range of keys.
-type termDocuments struct {
-	x     *execution
-	src   Source
-	terms Terms
-	doc   Document
-	err   error
-}
-
-func (d *termDocuments) Next() bool {
-	for d.err == nil && d.terms.Next() {
-		d.x.page.Stats.IndexEntries++
-		var live bool
-		if d.doc, live, d.err = d.src.Fetch(d.terms.RID()); live && d.err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-func (d *termDocuments) Document() Document { return d.doc }
-func (d *termDocuments) Err() error         { return d.err }
-
-func (d *termDocuments) Close() error {
-	if err := d.terms.Close(); d.err == nil {
-		d.err = err
-	}
-	return d.err
-}

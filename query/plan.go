@@ -48,6 +48,7 @@ type Plan struct {
 	pins   pins
 	slots  int
 	aggs   int
+	keys   int // of GROUP BY
 	info   Info
 	use    IndexUse
 }
@@ -154,7 +155,7 @@ func (p *Plan) compile(c *compiler) {
 	if p.ends != nil {
 		p.ends.value = c.value(p.ends.key.x)
 	}
-	p.slots, p.aggs = c.slots, len(c.aggs)
+	p.slots, p.aggs, p.keys = c.slots, len(c.aggs), c.groups
 }
 
 func hashQuery(text string, params []Parameter) uint64 {
@@ -235,7 +236,7 @@ func NewComputed(list []Computed) (func(name string, body []byte) doc.Value, err
 		if v == nil {
 			return doc.Value{}
 		}
-		f := newFrame(newRun(context.Background(), &Plan{}, Env{}), 0, 0)
+		f := newFrame(newRun(context.Background(), &Plan{}, Env{}), &Plan{})
 		f.body = body
 		return v(f)
 	}, nil

@@ -57,11 +57,8 @@ func TestExplain(t *testing.T) {
 	for _, text := range []string{`{"id":"1","p":1,"q":1,"l":[1,2]}`, `{"id":"2","p":1,"q":2,"l":[3]}`, `{"id":"3","p":2}`} {
 		bodies = append(bodies, []byte(text))
 	}
-	p, err := Prepare("SELECT TOP 2 VALUE l FROM c JOIN l IN c.l WHERE c.p = 1 AND c.q >= 1 AND c.skip != 3 OR c.skip = 1", nil, info)
+	p, err := Prepare("SELECT TOP 2 VALUE l FROM c JOIN l IN c.l WHERE c.p = 1 AND c.q >= 1 AND (c.skip = 3 OR true)", nil, info)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if p, err = Prepare("SELECT TOP 2 VALUE l FROM c JOIN l IN c.l WHERE c.p = 1 AND c.q >= 1 AND (c.skip = 3 OR true)", nil, info); err != nil {
 		t.Fatal(err)
 	}
 	clock := time.Duration(0)

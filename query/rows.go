@@ -14,6 +14,7 @@ type rowset struct {
 	value    valuer // the same as a value
 	keepsAll bool   // a row whose value is undefined does not exist with SELECT VALUE and SELECT *; the others are objects
 	groupBy  []valuer
+	firstKey int // number of the first of them
 	aggs     []aggregator
 	grouped  bool
 	distinct bool
@@ -40,7 +41,7 @@ func (c *compiler) rowset(bl *block) *rowset {
 	if rs, ok := c.blocks[bl]; ok {
 		return rs
 	}
-	rs := &rowset{grouped: bl.grouped, distinct: bl.distinct, groupBy: c.values(bl.groupBy)}
+	rs := &rowset{grouped: bl.grouped, firstKey: bl.firstKey, distinct: bl.distinct, groupBy: c.values(bl.groupBy)}
 	c.blocks[bl] = rs
 	for _, st := range bl.steps {
 		cl := clause{kind: st.kind}

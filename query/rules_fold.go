@@ -217,7 +217,7 @@ func (p *planner) pure(c *syntax.Call) bool {
 
 // constant evaluates an expression without names.
 func (p *planner) constant(e syntax.Expr) syntax.Expr {
-	f := newFrame(newRun(context.Background(), &Plan{info: *p.info}, Env{}), 0, 0)
+	f := newFrame(newRun(context.Background(), &Plan{info: *p.info}, Env{}), &Plan{})
 	return &syntax.Literal{Span: e.Extent(), Value: p.compiler().value(e)(f).Clone()}
 }
 

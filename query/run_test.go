@@ -271,6 +271,21 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
+// TestGroupsInGroups checks that the groups of a subquery and those of the query around it do not meet.
+func TestGroupsInGroups(t *testing.T) {
+	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"1","g":[2,2,3]}`), []byte(`{"id":"2","g":[3]}`), []byte(`{"id":"3","g":[2,2,3]}`)}, 1)
+	for text, want := range map[string]string{
+		"SELECT c.g[0] AS a, ARRAY(SELECT {k: x, n: COUNT(1), l: ARRAY_LENGTH(c.g)} FROM x IN c.g GROUP BY x) AS s, COUNT(1) AS n, c.g AS g FROM c GROUP BY c.g": `[{"a":2,"s":[{"$1":{"k":2,"n":2,"l":3}},` +
+			`{"$1":{"k":3,"n":1,"l":3}}],"n":2,"g":[2,2,3]},{"a":3,"s":[{"$1":{"k":3,"n":1,"l":1}}],"n":1,"g":[3]}]`,
+		"SELECT VALUE COUNT(1) FROM (SELECT x, COUNT(1) AS n FROM x IN c.g GROUP BY x) s WHERE s.n > 2": `[2]`,
+	} {
+		got, err := runAll(text, nil, Info{}, sources, RunOptions{})
+		if err != nil || string(arrayValue(got).Raw()) != want {
+			t.Errorf("%s gives %s (%v), want %s", text, arrayValue(got).Raw(), err, want)
+		}
+	}
+}
+
 // TestSystemProperties checks that queries see what the server adds.
 func TestSystemProperties(t *testing.T) {
 	info := defaultInfo(t)

@@ -2,7 +2,6 @@ package pebble
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -29,7 +28,7 @@ func (l *logger) Errorf(format string, args ...any) {
 // Fatalf is called where Pebble expects the process to end. It trips the fence instead and returns: what Pebble does
 // from here on can no longer reach the disk.
 func (l *logger) Fatalf(format string, args ...any) {
-	l.fence.trip(errors.New(fmt.Sprintf(format, args...)))
+	l.fence.trip(fmt.Errorf(format, args...))
 }
 
 // patience is how many times in a row work in the background may fail. Pebble tries again at once, without a

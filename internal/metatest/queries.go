@@ -59,7 +59,6 @@ func (g *queryGen) query(text string) Query {
 type queryGen struct {
 	r      *rand.Rand
 	params []Param
-	count  int // of aliases
 }
 
 func (g *queryGen) chance(n int) bool { return g.r.IntN(n) == 0 }
@@ -88,7 +87,7 @@ func (g *queryGen) constantFor(path string) string {
 		case "c.id":
 			token = g.pick(`"a"`, `"b"`, `"n7"`, `"7"`, `"12"`)
 		case "c.pk":
-			token = g.pick(`"x"`, `"y"`, `"p0"`, `"p1"`, "null")
+			token = g.pick(`"x"`, `"y"`, `"p"`, `"p"`, "null", "true", "1", "-0.0", "9007199254740992")
 		case "c._ts":
 			token = strconv.Itoa(began + g.r.IntN(60))
 		}
@@ -132,6 +131,14 @@ func (g *queryGen) condition(depth int) string {
 }
 
 func (g *queryGen) predicate() string {
+	if g.chance(20) { // a long chain about one path or two
+		path, other := g.path(), g.path()
+		var terms []string
+		for range 3 + g.r.IntN(6) {
+			terms = append(terms, g.pick(path, path, other)+" "+g.pick("=", "=", "=", ">", "!=")+" "+g.constantFor(path))
+		}
+		return "(" + strings.Join(terms, g.pick(" OR ", " OR ", " AND ")) + ")"
+	}
 	if g.chance(8) {
 		return g.pick("true", "false", "undefined", "null", g.path(), "NOT "+g.path(), g.path()+" = "+g.path(), g.path()+" < "+g.path())
 	}
@@ -176,9 +183,19 @@ func (g *queryGen) about(path string) string {
 // arrayPredicate draws a predicate about the elements of an array.
 func (g *queryGen) arrayPredicate() string {
 	tag := func() string { return g.constant(scalar(g.r)) }
-	switch g.r.IntN(9) {
+	switch g.r.IntN(13) {
 	case 0, 1:
 		return "ARRAY_CONTAINS(c.tags, " + tag() + ")"
+	case 8:
+		return "EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t " + g.pick("=", "!=", ">") + " c.n)"
+	case 9:
+		return "(SELECT VALUE " + g.pick("MAX(t)", "MIN(t)", "SUM(t)", "AVG(t)") + " FROM t IN c.tags) " + g.pick("=", ">", "<=") + " " + tag()
+	case 10:
+		return "EXISTS(SELECT VALUE l FROM l IN c.list WHERE EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = l.k AND " + g.element("t") + "))"
+	case 11:
+		return "ARRAY_LENGTH(ARRAY(SELECT DISTINCT VALUE t FROM t IN c.tags)) " + g.pick("= 1", "> 1", "< ARRAY_LENGTH(c.tags)")
+	case 12:
+		return "ARRAY(SELECT t AS k, COUNT(1) AS n FROM t IN c.tags GROUP BY t)[0].n = 1"
 	case 2:
 		return "ARRAY_CONTAINS(c.list, " + g.constant(g.pick(`{"k":1}`, `{"k":"a"}`, `{"k":2,"v":1}`)) + g.pick("", ", true") + ")"
 	case 3:
@@ -276,7 +293,15 @@ func (g *queryGen) orderBy(keys []OrderKey) string {
 // joined is a join with elements of the document.
 func (g *queryGen) joined() string {
 	from, elem := " FROM c JOIN t IN c.tags", "t"
-	switch g.r.IntN(6) {
+	switch g.r.IntN(10) {
+	case 5:
+		from, elem = " FROM c JOIN (SELECT COUNT(1) AS n, MAX(x) AS hi FROM x IN c.tags) AS t", "t.hi"
+	case 6:
+		from, elem = " FROM c JOIN (SELECT DISTINCT VALUE x.k FROM x IN c.list) AS t", "t"
+	case 7:
+		from, elem = " FROM c JOIN c.o AS t", "t.x"
+	case 8:
+		from, elem = " FROM c JOIN t IN c.tags JOIN t2 IN c.tags", "t2"
 	case 0:
 		from, elem = " FROM c JOIN t IN c.list", "t.k"
 	case 1:
@@ -355,7 +380,11 @@ func (g *queryGen) distinct() string {
 // inside is a query whose rows are parts of documents.
 func (g *queryGen) inside() string {
 	top, limit := g.cut()
-	switch g.r.IntN(3) {
+	switch g.r.IntN(5) {
+	case 3:
+		return "SELECT " + top + g.pick("VALUE w", "*", "w") + " FROM " + g.pick("c.o.z.w", `c["o"].z.w`, "c.o.z.w AS w") + limit
+	case 4:
+		return "SELECT " + top + "VALUE k FROM k IN c.list[0].v" + limit
 	case 0:
 		return "SELECT " + top + g.pick("VALUE t", "*", "t") + " FROM t IN c.tags WHERE " + g.element("t") + limit
 	case 1:
@@ -368,7 +397,11 @@ func (g *queryGen) inside() string {
 // derived is a query over the rows of another.
 func (g *queryGen) derived() string {
 	p := g.path()
-	switch g.r.IntN(4) {
+	switch g.r.IntN(6) {
+	case 4:
+		return "SELECT VALUE s.id FROM (SELECT * FROM c" + g.where() + ") AS s WHERE s." + strings.TrimPrefix(g.pick("c.n", "c.s", "c.o.x"), "c.") + " = " + g.constant(scalar(g.r))
+	case 5:
+		return "SELECT MAX(s.k) AS hi, COUNT(1) AS n FROM (SELECT " + p + " AS k FROM c" + g.where() + ") AS s"
 	case 0:
 		return "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE " + p + " FROM c" + g.where() + ")"
 	case 1:

@@ -1,0 +1,145 @@
+package query
+
+import (
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// The leaves of functions and of LIKE.
+
+// liked is the leaf of x LIKE 'abc%'.
+func (p *planner) liked(e *syntax.Like) *leaf {
+	pattern, ok := e.Pattern.(*syntax.Literal)
+	if e.Not || !ok {
+		return nil
+	}
+	var escape doc.Value
+	if e.Escape != nil {
+		escape = e.Escape.Value
+	}
+	like := likeOf(pattern.Value, escape)
+	if like == nil {
+		return nil
+	}
+	start, exact := like.prefix()
+	if exact {
+		return p.compared(e.X, syntax.Eq, doc.StringValue(start))
+	}
+	return p.begins(e.X, start)
+}
+
+// begins is the leaf of strings that begin with start.
+func (p *planner) begins(x syntax.Expr, start string) *leaf {
+	l := p.leafAt(x)
+	if l == nil {
+		return nil
+	}
+	lo, hi, _ := p.info.Index.Prefix(l.path, start)
+	l.addSpan(lo, hi)
+	if l.width = closed; start == "" {
+		l.width = kindsOnly
+	}
+	l.text += " begins with " + clip(doc.StringValue(start))
+	return l
+}
+
+// called is the leaf of a function that an index can answer.
+func (p *planner) called(e *syntax.Call) *leaf {
+	fn, ok := lookupBuiltin(e.Name)
+	if e.UDF || !ok {
+		return nil
+	}
+	second := func() doc.Value {
+		if l, ok := e.Args[1].(*syntax.Literal); ok && len(e.Args) == 2 {
+			return l.Value
+		}
+		return undefined
+	}
+	switch fn.name {
+	case "STARTSWITH":
+		if v := second(); v.Kind() == doc.String {
+			return p.begins(e.Args[0], v.Str())
+		}
+	case "STRINGEQUALS":
+		if v := second(); v.Kind() == doc.String {
+			return p.compared(e.Args[0], syntax.Eq, v)
+		}
+	case "ARRAY_CONTAINS":
+		return p.contains(e, second())
+	default:
+		if set, ok := typeTests()[fn.name]; ok {
+			return p.typed(e.Args[0], set)
+		}
+	}
+	return nil
+}
+
+// contains is the leaf of ARRAY_CONTAINS(x, v), which is about the elements of x, and of ARRAY_CONTAINS([...], x).
+func (p *planner) contains(e *syntax.Call, v doc.Value) *leaf {
+	if list, ok := e.Args[0].(*syntax.Literal); ok && len(e.Args) == 2 && list.Value.Kind() == doc.Array {
+		var values []syntax.Expr
+		list.Value.Each(func(_ string, elem doc.Value) bool {
+			values = append(values, &syntax.Literal{Value: elem})
+			return len(values) <= maxPoints
+		})
+		return p.oneOf(e.Args[1], values)
+	}
+	route, _, ok := p.itemRoute(e.Args[0])
+	if !ok || v.Kind() == doc.Undefined {
+		return nil
+	}
+	route = route.Element()
+	indexed := p.info.Index.RangeIndexed(route)
+	p.noteSingle(route, indexed)
+	if !indexed {
+		return nil
+	}
+	l := &leaf{path: route, name: route.String(), entered: true, text: route.String() + " = " + clip(v)}
+	l.addPoint(p.info.Index, v)
+	return l
+}
+
+// typed is the leaf of a test of types.
+func (p *planner) typed(x syntax.Expr, set kindSet) *leaf {
+	l := p.leafAt(x)
+	if l == nil {
+		return nil
+	}
+	var names []string
+	for k := doc.Null; k <= doc.Object; k++ {
+		if set.has(k) {
+			lo, hi := p.info.Index.TypeRange(l.path, k)
+			l.addSpan(lo, hi)
+			names = append(names, k.String())
+		}
+	}
+	l.spans = merged(l.spans)
+	l.width = kindsOnly
+	if l.text += " is " + strings.Join(names, " or "); len(names) == int(doc.Object) {
+		l.text = l.path.String() + " is defined"
+	}
+	return l
+}
+
+// negated is the leaf of NOT x: of a property that is false, or of one that is not defined.
+func (p *planner) negated(e *syntax.Unary) *leaf {
+	if e.Op != syntax.Not {
+		return nil
+	}
+	c, ok := e.X.(*syntax.Call)
+	if !ok {
+		return p.compared(e.X, syntax.Eq, doc.BoolValue(false))
+	}
+	if fn, ok := lookupBuiltin(c.Name); c.UDF || !ok || fn.name != "IS_DEFINED" {
+		return nil
+	}
+	l := p.leafAt(c.Args[0])
+	if l == nil || l.entered {
+		return nil
+	}
+	l.undefined = true
+	l.text += " is undefined"
+	return l
+}
