@@ -163,18 +163,17 @@ func (c *Container) plan(st *containerState, q QueryRequest) (*query.Plan, error
 	return query.Prepare(q.Text, q.Parameters, info)
 }
 
-// reach finds the scope of a query. One that names none may pin its partition key in its conditions.
+// reach finds the scope of a query. One that names none may pin its partition key, or the beginning of it, in its conditions.
 func (c *Container) reach(plan *query.Plan, q QueryRequest) (Scope, error) {
 	if s := q.Scope; !s.Partition.IsZero() || s.Range != "" || s.MinEPK != "" || s.MaxEPK != "" {
 		return s, nil
 	}
-	if values, ok := plan.PartitionKey(); ok {
-		return Scope{Partition: NewPartitionKey(values...)}, nil
-	}
-	if keys, ok := plan.PinnedKeys(); ok && len(keys) == 0 {
-		return q.Scope, nil // there is nothing to read
-	}
+	keys, pinned := plan.PinnedKeys()
 	switch {
+	case pinned && len(keys) == 0:
+		return q.Scope, nil // there is nothing to read
+	case pinned && len(keys) == 1:
+		return Scope{Partition: NewPartitionKey(keys[0]...)}, nil // one partition, or those below the beginning of a key
 	case q.Cross == CrossRefuse:
 		return Scope{}, fail(CodeBadRequest, "Cross partition query is required but disabled. Please set "+
 			"x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.")

@@ -127,13 +127,13 @@ func questions() []question {
 			rows:  func(l layout) int { return min(20, l.rows()) },
 			first: func(l layout, k int) string { return strconv.Itoa(l.asked(k)) },
 		}, {
-			name: "equality and ORDER BY, composite index", text: `SELECT c.id, c.seq FROM c WHERE c["group"] = @group ORDER BY c.seq`, limit: sized,
+			name: "equality, ORDER BY (composite)", text: `SELECT c.id, c.seq FROM c WHERE c["group"] = @group ORDER BY c.seq`, limit: sized,
 			params: group, rows: layout.rows,
 		}, {
 			name: "COUNT with an equality", text: `SELECT VALUE COUNT(1) FROM c WHERE c["group"] = @group`, limit: sized,
 			params: group, rows: func(layout) int { return 1 }, first: func(l layout, _ int) string { return strconv.Itoa(l.rows()) },
 		}, {
-			name: "GROUP BY, four groups, each document", text: `SELECT c.status, COUNT(1) AS n FROM c GROUP BY c.status`, whole: true,
+			name: "GROUP BY, each document", text: `SELECT c.status, COUNT(1) AS n FROM c GROUP BY c.status`, whole: true,
 			rows: func(layout) int { return 4 },
 		}, {
 			name: "scan with a filter, each document", text: `SELECT VALUE c.id FROM c WHERE c.weight = @weight`, whole: true,
@@ -211,7 +211,7 @@ func (a *asked) use() string {
 	if len(names) == 0 {
 		names = []string{"no range or composite index"}
 	}
-	return fmt.Sprintf("%s: %s documents read, %s index entries; %s", a.name, thousands(a.loaded), thousands(a.looked), strings.Join(names, ", "))
+	return fmt.Sprintf("%s: documents read %s, index entries %s; %s", a.name, thousands(a.loaded), thousands(a.looked), strings.Join(names, ", "))
 }
 
 // openSets opens the stores of sets, to be closed by the caller even if there is an error.

@@ -17,8 +17,8 @@ import (
 func scanQuestions() []question {
 	none := func(layout) int { return 0 }
 	return []question{
-		{name: "filter, property found", text: `SELECT * FROM c WHERE c.weight = -1`, rows: none, whole: true, limit: ratioAtLeast(0.45)},
-		{name: "filter, property absent", text: `SELECT * FROM c WHERE c.nothing = -1`, rows: none, whole: true, limit: ratioAtLeast(0.3)},
+		{name: "filter, field found", text: `SELECT * FROM c WHERE c.weight = -1`, rows: none, whole: true, limit: ratioAtLeast(0.45)},
+		{name: "filter, field absent", text: `SELECT * FROM c WHERE c.nothing = -1`, rows: none, whole: true, limit: ratioAtLeast(0.3)},
 	}
 }
 
@@ -52,7 +52,7 @@ func (b *bench) measureScans(ctx context.Context, sets []querySet) (err error) {
 			name  string
 			touch bool
 			limit *budget
-		}{{q.name, false, q.limit}, {q.name + "; against reading every byte", true, nil}} {
+		}{{q.name, false, q.limit}, {q.name + ", raw reads all bytes", true, nil}} {
 			d, err := b.fight(ctx, "scanning: "+kind.name, a.stretch(ctx, b), s.stretch(b, kind.touch))
 			if err != nil {
 				return err

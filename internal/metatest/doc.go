@@ -6,17 +6,19 @@
 //
 //	timeline kind=v2 ranges=1 default=10 unique
 //	at 10 create a@x ttl=5 u=1 v=1
-//	at 14 replace a@x v=2 if-match=cur
+//	at 14 replace a@x v=2 fields={"n":1,"tags":["a"]} if-match=cur
 //	at 19 read a@x
 //	at 20 sweep
 //	at 20 list page=2
+//	at 21 query in=x page=1 @n=1 SELECT VALUE c.id FROM c WHERE c.n = @n ORDER BY c.v
 //
 // The parts, in the order in which data flows:
 //
 //   - Generate draws a history from a seed. Its keys, times to live and unique values come from small sets, so that
 //     steps collide; an etag is named by its role (cur, old), so that a history still means something when a
 //     step is taken out of it.
-//   - Mode.Apply puts the axes into the history: sweeps and reopens become steps, the number of ranges a setting.
+//   - Mode.Apply puts the axes into the history: sweeps and reopens become steps, the number of ranges and the indexing
+//     policy that it begins with settings.
 //   - Run gives each step to a Subject and to a Twin and compares the two answers, and Shrink cuts a failing
 //     history down.
 //   - Check does all of this for many seeds and all axes.
@@ -25,11 +27,18 @@
 //
 // The Twin has no floors, no generations and no index. It lets its clock pass second by second and marks, in every
 // second, the items that the plain rule says are dead; the mark never goes away. That the store, which keeps two
-// numbers instead, gives the same answers is the point of the exercise.
+// numbers instead, gives the same answers is the point of the exercise. Queries it leaves to package naive, over the items
+// that are alive; of the indexing policy it knows only which ORDER BY is refused under it (Refused).
+//
+// # Queries
+//
+// RandomFields and RandomQuery draw documents and queries from the same few words, so that the one finds the other. They serve
+// tests of queries without histories as well.
 //
 // # Names instead of values
 //
 // Etags, rids and LSNs differ from run to run. An answer names them by the order in which they came up (e1, e2, r1),
 // and times by the seconds since the history began. OpenStore, the Subject over package store, keeps what each
-// name stood for and fails where an etag, a rid or an LSN comes to name something else.
+// name stood for and fails where an etag, a rid or an LSN comes to name something else. The rows of a query are shown without
+// them.
 package metatest
