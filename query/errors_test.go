@@ -141,10 +141,6 @@ func TestPins(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s pins %s, want %s", c.where, got, c.want)
 		}
-		key, ok := p.PartitionKey()
-		if whole := !strings.Contains(c.want, "] [") && strings.Count(c.want, ",") == len(c.info.PartitionPaths)-1 && c.want != "any" && c.want != ""; ok != whole {
-			t.Errorf("%s has the partition key %v", c.where, key)
-		}
 	}
 	if p, err := Prepare("SELECT 1", nil, one); err != nil || !slices.Equal([]bool{p.Streamable(), p.pins.known}, []bool{false, true}) {
 		t.Errorf("a query without FROM: %v, %v", p, err)

@@ -40,6 +40,7 @@ const lastKey = 0xFE
 
 // orderKey appends the key of the current document: the ordered encodings of the values, complemented for DESC.
 func (x *execution) orderKey(dst []byte) []byte {
+	x.plan.rows.bindPaths(x.f)
 	for i, k := range x.plan.top.order {
 		n := len(dst)
 		v := x.plan.order.keys[i](x.f)

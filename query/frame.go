@@ -110,6 +110,9 @@ type timestamped interface{ TS() int64 }
 
 // system returns a system property of the item.
 func (f *frame) system(name string) doc.Value {
+	if f.item == nil { // a computed property on bare text
+		return doc.Value{}
+	}
 	if name == "_ts" {
 		if t, ok := f.item.(timestamped); ok {
 			return doc.NumberValue(float64(t.TS()))

@@ -19,7 +19,12 @@ func mathBuiltins() []builtin {
 		{name: "LOG", min: 1, max: 2, fn: fnLog},
 		{name: "NUMBERBIN", min: 1, max: 2, fn: fnNumberBin},
 		{name: "PI", fn: func(*call, []doc.Value) doc.Value { return doc.NumberValue(math.Pi) }},
-		{name: "RAND", volatile: true, fn: func(c *call, _ []doc.Value) doc.Value { return doc.NumberValue(c.random()) }},
+		{name: "RAND", volatile: true, fn: func(c *call, _ []doc.Value) doc.Value {
+			if c.random == nil {
+				return doc.Value{}
+			}
+			return doc.NumberValue(c.random())
+		}},
 	}
 }
 

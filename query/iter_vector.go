@@ -169,8 +169,8 @@ func (n *nearest) read() error {
 		_, err := x.stop()
 		return err
 	}
-	v := x.plan.order.keys[0](x.f)
 	e := entry{x.orderKey(nil), n.source, best.rid, true}
+	v := x.plan.order.keys[0](x.f)
 	if v.Kind() != doc.Number || !x.behind(&e) {
 		return nil
 	}

@@ -369,6 +369,7 @@ type undefinedDocuments struct {
 func (d *undefinedDocuments) Next() bool {
 	for d.Documents.Next() {
 		d.x.f.enter(d.Document())
+		d.x.plan.rows.bindPaths(d.x.f)
 		if d.x.plan.order.keys[0](d.x.f).Kind() == doc.Undefined {
 			return true
 		}

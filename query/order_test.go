@@ -14,7 +14,8 @@ import (
 func randomValue(r *rand.Rand) string {
 	long := strings.Repeat("long ", 40)
 	pool := []string{"", "", "null", "true", "false", "0", "1", "1.0", "2", "-3.5", "1e3", `""`, `"a"`, `"ab"`, `"b"`, `"é"`, `"a\u0000b"`,
-		`"` + long + `"`, `"` + long + `x"`, `"` + long + `y"`, "[]", "[1]", `["a",1]`, `{}`, `{"x":1}`, `{"x":"a"}`}
+		`"` + long + `"`, `"` + long + `x"`, `"` + long + `y"`, "[]", "[1]", `["a",1]`, `{}`, `{"x":1}`, `{"x":"a"}`, `{"x":"a","y":2}`,
+		`{"y":[1]}`, `{"y":"` + long + `z"}`}
 	return pool[r.IntN(len(pool))]
 }
 
@@ -86,7 +87,12 @@ func randomQuery(r *rand.Rand) string {
 		"c.b DESC, c.a", "c._ts DESC", "c.s, c.b"}
 	order := " ORDER BY " + keys[r.IntN(len(keys))]
 	window := []string{"", "", fmt.Sprintf(" OFFSET %d LIMIT %d", r.IntN(4), r.IntN(6))}[r.IntN(3)]
-	switch r.IntN(9) {
+	switch r.IntN(11) {
+	case 7:
+		part := strings.ReplaceAll(strings.ReplaceAll(randomCondition(r, 1), "c.o.x", "c.x"), "c.", "o.")
+		return "SELECT * FROM c.o AS o WHERE " + part + " ORDER BY o." + []string{"x", "y", "x DESC", "y DESC"}[r.IntN(4)] + window
+	case 8:
+		return "SELECT t AS t, t.x FROM t IN c.t WHERE t >= 1 OR t.x = 1" + window
 	case 0:
 		return "SELECT VALUE c.id FROM c" + where + window
 	case 1:

@@ -21,14 +21,6 @@ const maxPins = 1000
 // FROM or its conditions contradict each other. False: the conditions do not tell.
 func (p *Plan) PinnedKeys() (keys [][]doc.Value, ok bool) { return p.pins.keys, p.pins.known }
 
-// PartitionKey returns the only partition key that the query's rows can be in, with a value for every level.
-func (p *Plan) PartitionKey() (key []doc.Value, ok bool) {
-	if len(p.pins.keys) == 1 && len(p.pins.keys[0]) == len(p.info.PartitionPaths) {
-		return p.pins.keys[0], true
-	}
-	return nil, false
-}
-
 // pinKeys is the rule "pin": it finds the partition keys in the conditions that all rows must fulfil.
 func pinKeys(p *planner) {
 	if p.plan.never || !p.plan.top.container {

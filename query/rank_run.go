@@ -95,8 +95,12 @@ func (x *execution) rankRows(skip int) error {
 			continue
 		}
 		x.f.enter(found)
-		out, defined := x.plan.rows.project(x.f, x.scratch[:0])
-		if x.scratch = out[:0]; defined && !x.putBlock(out, skip) {
+		more := x.rows(x.plan.rows, func() bool {
+			out, defined := x.plan.rows.project(x.f, x.scratch[:0])
+			x.scratch = out[:0]
+			return !defined || x.putBlock(out, skip)
+		})
+		if !more {
 			break
 		}
 	}
@@ -148,7 +152,8 @@ func (x *execution) rankSource(source int, docs Documents, parts []ranker, gathe
 		}
 	}()
 	for x.next(docs) {
-		passes := x.enter(docs.Document(), x.plan.rows)
+		passes := x.enter(docs.Document(), x.plan.rows) && !x.rows(x.plan.rows, func() bool { return false })
+		x.plan.rows.bindPaths(x.f)
 		if passes || gather {
 			d := ranked{source: source, rid: x.f.item.RID()}
 			for i := range parts {
@@ -341,6 +346,7 @@ func (x *execution) countHits(src Source, r *ranker, t int) (err error) {
 		}
 		if live {
 			x.f.enter(d)
+			x.plan.rows.bindPaths(x.f)
 			if alone || term.count(x.run.call.words(r.text(x.f))) > 0 {
 				r.corpus.hits[t]++
 			}

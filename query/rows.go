@@ -97,6 +97,16 @@ func (c *compiler) starOf(bl *block) syntax.Expr {
 // ofItem tells that the first source is the item itself.
 func (rs *rowset) ofItem() bool { return len(rs.clauses) > 0 && rs.clauses[0].kind == stepItem }
 
+// bindPaths binds the sources that are one path of the item, as FROM c.a x is, without making rows of it: what the rows are
+// ordered by is asked before they are made. A path that an item lacks is undefined.
+func (rs *rowset) bindPaths(f *frame) {
+	for i := range rs.clauses {
+		if cl := &rs.clauses[i]; cl.kind == stepBind {
+			f.slots[cl.slot] = cl.x(f)
+		}
+	}
+}
+
 // start is each, after the conditions that need no source.
 func (rs *rowset) start(f *frame, i int, fn func() bool) bool {
 	for _, d := range rs.first {

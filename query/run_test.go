@@ -371,3 +371,32 @@ func TestCondition(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestPlanIsShared runs one plan in several goroutines at once: under the race detector it proves that a plan holds no state.
+func TestPlanIsShared(t *testing.T) {
+	info := planInfo(t)
+	bodies := numbered(40, `{"id":"%","n":%,"l":[%,1],"x":"red sea %","v":[1,0,%]}`)
+	for _, text := range []string{
+		`SELECT c.id, l, UPPER(c.x), c.x LIKE "%sea%", c.n IN (1, 2, 3, 4, 5, 6, 7, 8, 9) FROM c JOIN l IN c.l WHERE RegexMatch(c.x, "s.a")`,
+		`SELECT VALUE c.id FROM c WHERE FullTextContains(c.x, "sea") ORDER BY c.n DESC`,
+		`SELECT c.n % 3 AS m, COUNT(1) AS k, MAKELIST(c.id) AS ids FROM c GROUP BY c.n % 3`,
+		`SELECT TOP 5 VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.x, "red"), VectorDistance(c.v, [0, 0, 1]))`,
+		`SELECT MIN(c.n), MAX(c.n), ARRAY_LENGTH(MAKESET(c.x)) FROM c`,
+	} {
+		p := mustPrepare(t, text, info)
+		results := make(chan string)
+		for range 4 {
+			sources := newMemory(t, info.Index, bodies, 2)
+			go func() {
+				page, err := p.Run(context.Background(), sources, Env{}, RunOptions{})
+				results <- fmt.Sprint(rowsText(page), err)
+			}()
+		}
+		want := <-results
+		for range 3 {
+			if got := <-results; got != want {
+				t.Errorf("%s: %s, then %s", text, want, got)
+			}
+		}
+	}
+}

@@ -41,7 +41,7 @@ func specialDocuments(r *rand.Rand, n int) [][]byte {
 			}
 			b = fmt.Appendf(b, `,"x":"%s"`, strings.Join(text, " "))
 		}
-		bodies[i] = append(b, '}')
+		bodies[i] = fmt.Appendf(b, `,"o":{"k":%d,"x":"red sea %d"}}`, r.IntN(3), i)
 	}
 	return bodies
 }
@@ -65,6 +65,8 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 		`SELECT VALUE c.id FROM c ORDER BY VectorDistance(c.v, [1,0,2], false, {"distanceFunction":"dotproduct"})`,
 		`SELECT VALUE c.id FROM c ORDER BY VectorDistance(c.v, [1,2])`,
 		`SELECT TOP 6 VALUE c.id FROM c ORDER BY RANK FullTextScore(c.x, "mountain", "road")`,
+		`SELECT g FROM c.g g ORDER BY VectorDistance(g.coordinates, [1,2])`,
+		`SELECT TOP 9 * FROM c.o o WHERE o.k > 0 ORDER BY RANK FullTextScore(o.x, "sea")`,
 		`SELECT TOP 6 VALUE c.id FROM c WHERE c.k != 1 ORDER BY RANK FullTextScore(c.x, "blue sea")`,
 		`SELECT VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.x, "bike"), VectorDistance(c.v, [1,1,1])) OFFSET 2 LIMIT 6`,
 		`SELECT VALUE c.id FROM c ORDER BY RANK RRF(VectorDistance(c.v, [1,0,1]), FullTextScore(c.x, "swim", "red"), [1, -2])`,

@@ -287,7 +287,7 @@ func TestQueryScopes(t *testing.T) {
 	if whole, err := b.rows(store.QueryRequest{Text: all}); err != nil || strings.Join(strings.Fields(ranges), " ") != whole {
 		t.Errorf("range after range %s, at once %s (%v)", ranges, whole, err)
 	}
-	for where, pinned := range map[string]bool{" WHERE c.sub = 's0' AND c.pk = 'p1'": true, " WHERE c.sub = 's0'": false} {
+	for where, pinned := range map[string]bool{" WHERE c.sub = 's0' AND c.pk = 'p1'": true, " WHERE c.pk = 'p1' ORDER BY c.id": true, " WHERE c.sub = 's0'": false} {
 		if err := second(b.rows(store.QueryRequest{Text: all + where, Cross: store.CrossRefuse})); pinned != (err == nil) || err != nil && !is(err, store.CodeBadRequest) {
 			t.Errorf("refused across partitions: %s: %v", where, err)
 		}

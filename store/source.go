@@ -123,6 +123,9 @@ func (r *row) RID() uint64 { return r.rid }
 // Body implements query.Document.
 func (r *row) Body() []byte { return r.body }
 
+// TS is _ts alone, for queries that ask for no other system property.
+func (r *row) TS() int64 { return r.head.life.TS }
+
 // System implements query.Document.
 func (r *row) System() doc.System {
 	return Item{c: r.c, rid: r.rid, head: r.head}.system()

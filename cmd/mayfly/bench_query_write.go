@@ -23,9 +23,9 @@ func (b *bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 	for i, spec := range []store.ContainerSpec{indexed, bare} {
 		dir := b.path("query-" + spec.ID)
 		defer drop(dir)
-		db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: dir}}, spec)
-		if err != nil {
-			return err
+		db, c, openErr := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: dir}}, spec)
+		if openErr != nil {
+			return openErr
 		}
 		defer closing(db, &err)
 		w := &writing{b: b, c: c, writers: writers, size: 8 * writers}

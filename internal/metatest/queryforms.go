@@ -90,6 +90,8 @@ func (g *queryGen) joined() string {
 		from, elem = " FROM c JOIN c.o AS t", "t.x"
 	case 8:
 		from, elem = " FROM c JOIN t IN c.tags JOIN t2 IN c.tags", "t2"
+	case 9:
+		from, elem = " FROM c JOIN u IN c.list JOIN u.v AS t", "t"
 	case 0:
 		from, elem = " FROM c JOIN t IN c.list", "t.k"
 	case 1:
