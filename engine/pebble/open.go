@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -64,14 +65,7 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		scopes: scopes{m: map[string]*scope{}},
 		empty:  make(chan struct{}, 1),
 	}
-	p := o.library()
-	p.FS = e.fence
-	p.Lock = lock
-	p.Logger = &logger{log: o.Logger, fence: e.fence}
-	p.EventListener = listen(o.Logger, e.fence)
-	e.compactions = newScheduler(e.fence)
-	p.Experimental.CompactionScheduler = e.compactions
-	db, err := openLibrary(o.Dir, p)
+	db, err := e.openTwice(o)
 	// Where the disk failed the fence let Open go on: what is open then is good for nothing but to be closed.
 	if failed := e.fence.err(); failed != nil {
 		if err == nil {
@@ -86,6 +80,66 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 	s.probe()
 	s.arm()
 	return e, nil
+}
+
+// openTwice opens the database; where there is a log to replay, it is opened and closed once before.
+//
+// The replay of a log flushes tables, and for each Pebble 2.1.7 starts a goroutine that measures it. If a later step of Open
+// fails then, what that goroutine reads is torn down under it, and it panics where nobody can recover it. The first of two
+// opens measures nothing; the second has nothing to replay, and starts to measure when nothing can fail any more.
+func (e *Engine) openTwice(o Options) (*pebble.DB, error) {
+	replay, err := hasLog(o)
+	if err != nil {
+		return nil, err
+	}
+	if replay {
+		p := e.libraryOptions(o)
+		p.DisableTableStats, p.DisableAutomaticCompactions = true, true
+		db, err := openLibrary(o.Dir, p)
+		if err == nil {
+			err = db.Close()
+		}
+		if err == nil {
+			err = e.fence.err()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return openLibrary(o.Dir, e.libraryOptions(o))
+}
+
+// hasLog tells whether there is a log that may hold something.
+func hasLog(o Options) (bool, error) {
+	names, err := o.FS.List(o.Dir)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".log") {
+			continue
+		}
+		info, err := o.FS.Stat(o.FS.PathJoin(o.Dir, name))
+		if err != nil {
+			return false, err
+		}
+		if info.Size() > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// libraryOptions are the library's options for one opening.
+func (e *Engine) libraryOptions(o Options) *pebble.Options {
+	p := o.library()
+	p.FS = e.fence
+	p.Lock = e.lock
+	p.Logger = &logger{log: o.Logger, fence: e.fence}
+	p.EventListener = listen(o.Logger, e.fence)
+	e.compactions = newScheduler(e.fence)
+	p.Experimental.CompactionScheduler = e.compactions
+	return p
 }
 
 // openLibrary turns a panic of Pebble over what it found on disk into an error.
