@@ -77,6 +77,7 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		return nil, openError(err)
 	}
 	e.db = db
+	e.compactions.open()
 	s.probe()
 	s.arm()
 	return e, nil
@@ -86,7 +87,8 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 //
 // The replay of a log flushes tables, and for each Pebble 2.1.7 starts a goroutine that measures it. If a later step of Open
 // fails then, what that goroutine reads is torn down under it, and it panics where nobody can recover it. The first of two
-// opens measures nothing; the second has nothing to replay, and starts to measure when nothing can fail any more.
+// opens measures nothing; the second has nothing to replay, and starts to measure when nothing can fail any more. Neither
+// compacts (see scheduler).
 func (e *Engine) openTwice(o Options) (*pebble.DB, error) {
 	replay, err := hasLog(o)
 	if err != nil {
@@ -94,10 +96,10 @@ func (e *Engine) openTwice(o Options) (*pebble.DB, error) {
 	}
 	if replay {
 		p := e.libraryOptions(o)
-		p.DisableTableStats, p.DisableAutomaticCompactions = true, true
+		p.DisableTableStats = true
 		db, err := openLibrary(o.Dir, p)
 		if err == nil {
-			err = db.Close()
+			err = errors.Join(db.Flush(), db.Close())
 		}
 		if err == nil {
 			err = e.fence.err()

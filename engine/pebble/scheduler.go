@@ -20,6 +20,7 @@ type scheduler struct {
 
 	mu       sync.Mutex
 	idle     sync.Cond // granting has become false
+	opened   bool      // before, nothing is admitted: what runs in the background while Open fails brings the process down
 	running  int
 	granting bool
 	ended    bool
@@ -61,7 +62,7 @@ func (s *scheduler) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 }
 
 func (s *scheduler) roomLocked() bool {
-	return !s.ended && !s.fence.tripped() && s.running < s.db.GetAllowedWithoutPermission()
+	return s.opened && !s.ended && !s.fence.tripped() && s.running < s.db.GetAllowedWithoutPermission()
 }
 
 // UpdateGetAllowedWithoutPermission is called with the database's locks held, so it can only take a note.
@@ -77,6 +78,13 @@ func (s *scheduler) nudge() {
 		s.mu.Lock()
 		s.grantAndUnlock()
 	}
+}
+
+// open admits compactions from now on. No locks may be held.
+func (s *scheduler) open() {
+	s.mu.Lock()
+	s.opened = true
+	s.grantAndUnlock()
 }
 
 // Done is called by a compaction that has ended, without locks: another may take its place.
