@@ -74,26 +74,34 @@ func testNoLostUpdate(t *testing.T, s *subject) {
 	}
 }
 
-// testScopesRunSideBySide holds one scope for as long as another commits.
-func testScopesRunSideBySide(t *testing.T, s *subject) {
+// occupy holds a scope with a transaction that writes nothing until release is called, which returns when it has ended.
+func (s *subject) occupy(scope string) (release func()) {
 	in, out := make(chan bool), make(chan bool)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
+	var holder sync.WaitGroup
+	holder.Go(func() {
+		_, err := s.Update(ctx, keys(scope), func(engine.Txn) error {
 			in <- true
 			<-out
 			return nil
 		})
 		if err != nil {
-			t.Error(err)
+			s.t.Error(err)
 		}
 	})
 	<-in
+	return func() {
+		close(out)
+		holder.Wait()
+	}
+}
+
+// testScopesRunSideBySide holds one scope for as long as another commits.
+func testScopesRunSideBySide(t *testing.T, s *subject) {
+	release := s.occupy("a")
 	for i := range 10 {
 		s.set("b", "b/1", fmt.Sprint(i))
 	}
-	close(out)
-	wg.Wait()
+	release()
 	s.want("b/1", "9")
 }
 
@@ -170,19 +178,8 @@ func testPanicIsCarried(t *testing.T, s *subject) {
 // others commit.
 func testPanicOfAWaiter(t *testing.T, s *subject) {
 	const n = 24
-	in, out := make(chan bool), make(chan bool)
+	release := s.occupy("a")
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
-			in <- true
-			<-out
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	<-in
 	for i := range n {
 		wg.Go(func() {
 			cause := caught(func() {
@@ -202,7 +199,7 @@ func testPanicOfAWaiter(t *testing.T, s *subject) {
 			}
 		})
 	}
-	close(out)
+	release()
 	wg.Wait()
 	for i := range n {
 		s.want(fmt.Sprintf("a/%d", i), map[bool]string{true: "-", false: "x"}[i%3 == 0])
@@ -237,19 +234,7 @@ func testContext(t *testing.T, s *subject) {
 // testContextWhileWaiting cancels transactions that wait for a scope: they come back before it is free, and those
 // behind them get their turn.
 func testContextWhileWaiting(t *testing.T, s *subject) {
-	in, out := make(chan bool), make(chan bool)
-	var holder sync.WaitGroup
-	holder.Go(func() {
-		_, err := s.Update(ctx, keys("b"), func(tx engine.Txn) error {
-			in <- true
-			<-out
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	<-in
+	release := s.occupy("b")
 	waiting, cancel := context.WithCancel(ctx)
 	var cancelled, patient sync.WaitGroup
 	for i := range 12 {
@@ -272,8 +257,7 @@ func testContextWhileWaiting(t *testing.T, s *subject) {
 	}
 	cancel()
 	cancelled.Wait() // while the scope is held
-	close(out)
-	holder.Wait()
+	release()
 	patient.Wait()
 	if err := s.View(ctx, func(r engine.Reader) error {
 		n, err := number(r, "b/n")
