@@ -41,11 +41,13 @@ func together(n int, fn func(i int)) {
 	wg.Wait()
 }
 
+// testNoLostUpdate has writers name the scope that they share in different ways.
 func testNoLostUpdate(t *testing.T, s *subject) {
 	const writers, rounds = 32, 25
 	together(writers, func(i int) {
+		scopes := [][][]byte{keys("a"), keys("a", "a"), keys("a", "b"), keys("b", "a", "b")}[i%4]
 		for n := range rounds {
-			_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
+			_, err := s.Update(ctx, scopes, func(tx engine.Txn) error {
 				if err := add(tx, "a/n", 1); err != nil {
 					return err
 				}

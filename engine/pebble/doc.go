@@ -10,7 +10,8 @@
 // sync, which covers all that was logged before it. So a lone writer pays no hand-over, and under load a
 // group shares one sync while the next group forms. There is no goroutine in this package; whoever waits, works.
 //
-// A transaction over several scopes takes them in byte order, runs alone, and waits by itself.
+// A transaction over several scopes takes them in byte order, runs alone, and waits by itself. A scope that is named twice
+// counts once, so that a transaction that names no other goes the way of the lone one.
 //
 // # Visible, durable, and the horizon
 //

@@ -65,7 +65,7 @@ func (s *scope) join() *request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.head
-	if r == nil || len(r.scopes) > 1 {
+	if r == nil || !r.joins() {
 		return nil
 	}
 	s.unlink(r)

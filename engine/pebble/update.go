@@ -73,11 +73,13 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	for _, key := range scopes {
 		r.scopes = append(r.scopes, e.scopes.get(key))
 	}
-	if len(r.scopes) == 1 {
-		e.updateOne(r, r.scopes[0])
-	} else {
+	if len(r.scopes) > 1 {
 		slices.SortFunc(r.scopes, func(a, b *scope) int { return bytes.Compare(a.key, b.key) })
 		r.scopes = slices.Compact(r.scopes)
+	}
+	if r.joins() {
+		e.updateOne(r, r.scopes[0])
+	} else {
 		e.updateMany(r)
 	}
 
@@ -95,6 +97,10 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	r.recycle()
 	return stamps, err
 }
+
+// joins reports whether a scope's holder may run r in its group. Both sides go by it: join, and Update, since only
+// updateOne knows how to be told that its closure has been run. It holds once each scope is in r.scopes only once.
+func (r *request) joins() bool { return len(r.scopes) == 1 }
 
 func (r *request) recycle() {
 	r.txn.recycle()
@@ -196,8 +202,8 @@ func (e *Engine) updateMany(r *request) {
 		}
 	}()
 	for _, s := range r.scopes {
-		if !s.acquire(r) && r.wait(s) == gaveUp {
-			return
+		if !s.acquire(r) && r.wait(s) != granted {
+			return // it gave up
 		}
 		held++
 	}

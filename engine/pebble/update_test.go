@@ -1,10 +1,12 @@
 package pebble
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -27,6 +29,12 @@ func (s *scope) waiting() (n int) {
 // behind holds the scope "a" with a transaction of its own until waiters have queued up behind it, one after the other.
 func behind(t *testing.T, e *Engine, holder func(engine.Txn) error, waiters ...func(engine.Txn) error) []error {
 	t.Helper()
+	return behindIn(t, e, scopeA, holder, waiters...)
+}
+
+// behindIn is behind with waiters that name their scopes, of which "a" is the lowest, in their own way.
+func behindIn(t *testing.T, e *Engine, scopes [][]byte, holder func(engine.Txn) error, waiters ...func(engine.Txn) error) []error {
+	t.Helper()
 	errs := make([]error, 1+len(waiters))
 	in, out := make(chan bool), make(chan bool)
 	var wg sync.WaitGroup
@@ -39,7 +47,7 @@ func behind(t *testing.T, e *Engine, holder func(engine.Txn) error, waiters ...f
 	})
 	<-in
 	for i, w := range waiters {
-		wg.Go(func() { _, errs[1+i] = e.Update(ctx, scopeA, w) })
+		wg.Go(func() { _, errs[1+i] = e.Update(ctx, scopes, w) })
 		for e.scopes.find(scopeA[0]).waiting() <= i {
 			runtime.Gosched()
 		}
@@ -125,6 +133,51 @@ func TestGroupIsBounded(t *testing.T) {
 	after := e.Metrics()
 	if c, b := after.Commits-before.Commits, after.Barriers-before.Barriers; c != 2*maxGroup+1 || b != 3 {
 		t.Errorf("%d commits and %d barriers, want %d and 3", c, b, 2*maxGroup+1)
+	}
+}
+
+// TestScopesNamedTwice lets transactions wait that name a scope more than once: each runs once, alone, and those that
+// want one scope only are run by its holder.
+func TestScopesNamedTwice(t *testing.T) {
+	for _, test := range []struct {
+		scopes   []string
+		barriers uint64
+	}{
+		{[]string{"a"}, 1},
+		{[]string{"a", "a"}, 1},
+		{[]string{"a", "a", "a"}, 1},
+		{[]string{"b", "a", "b"}, 4}, // each waits for the disk by itself
+	} {
+		e := mustOpen(t, Options{Memory: true})
+		var running atomic.Int32
+		lengthen := func(tx engine.Txn) error {
+			if running.Add(1) != 1 {
+				t.Errorf("%v: two closures run in one scope", test.scopes)
+			}
+			defer running.Add(-1)
+			v, err := tx.Get([]byte("a/n"))
+			if err != nil && !errors.Is(err, engine.ErrNotFound) {
+				return err
+			}
+			tx.Set([]byte("a/n"), append(bytes.Clone(v), 'x'))
+			return nil
+		}
+		var scopes [][]byte
+		for _, name := range test.scopes {
+			scopes = append(scopes, []byte(name))
+		}
+		for i, err := range behindIn(t, e, scopes, lengthen, lengthen, lengthen, lengthen) {
+			if err != nil {
+				t.Errorf("%v: member %d: %v", test.scopes, i, err)
+			}
+		}
+		if v, err := e.Get(ctx, []byte("a/n")); err != nil || len(v) != 4 {
+			t.Errorf("%v: 4 transactions have written %q (%v)", test.scopes, v, err)
+		}
+		if m := e.Metrics(); m.Commits != 4 || m.Barriers != test.barriers {
+			t.Errorf("%v: %d commits and %d barriers, want 4 and %d", test.scopes, m.Commits, m.Barriers, test.barriers)
+		}
+		mustClose(t, e)
 	}
 }
 
