@@ -22,6 +22,11 @@
 // compare as doubles, strings by code point. Three things express the same order and agree on every pair: Compare,
 // Equal, and the bytes of AppendOrdered, which is how values become keys.
 //
+// # Patching
+//
+// A Patch is Cosmos DB's partial update: up to ten operations, which Apply makes on the text of a document by splicing. What
+// comes out goes through Parse like any other document.
+//
 // # How long a Value lives
 //
 // A Value points into the bytes that it was made from, and so does what Raw and Each hand out. The bytes must not

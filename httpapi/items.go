@@ -22,7 +22,10 @@ func (s *Server) item(c *call) (*store.Container, store.Key, error) {
 
 // setReceiptOf passes on what an operation did and cost. It comes before a look at the operation's error:
 // failures carry it, too.
-func (c *call) setReceiptOf(r store.Receipt) { c.setReceipt(r.Range, r.LSN, r.Charge) }
+func (c *call) setReceiptOf(r store.Receipt) {
+	c.setReceipt(r.Range, r.LSN, r.Charge)
+	c.reply = r.Reply
+}
 
 func (s *Server) createItem(c *call) error {
 	coll, err := s.container(c)

@@ -30,10 +30,10 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 	return &Condition{p}, nil
 }
 
-// Match tells whether the condition holds for a document. The error is what a subquery can do wrong while it runs, or that of
-// a UDF.
-func (c *Condition) Match(d Document, env Env) (bool, error) {
-	r := newRun(context.Background(), c.plan, env)
+// Match tells whether the condition holds for a document. The error is what a subquery can do wrong while it runs, that of
+// a UDF, or ctx's: the rows of a subquery can be many.
+func (c *Condition) Match(ctx context.Context, d Document, env Env) (bool, error) {
+	r := newRun(ctx, c.plan, env)
 	f := newFrame(r, c.plan)
 	f.enter(d)
 	holds := false

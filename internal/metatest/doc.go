@@ -7,6 +7,7 @@
 //	timeline kind=v2 ranges=1 default=10 unique
 //	at 10 create a@x ttl=5 u=1 v=1
 //	at 14 replace a@x v=2 fields={"n":1,"tags":["a"]} if-match=cur
+//	at 16 batch atomic upsert:b@x patch:a@x read:a@x v=3
 //	at 19 read a@x
 //	at 20 sweep
 //	at 20 list page=2

@@ -56,7 +56,7 @@ func (g *generator) step(i int) Step {
 	if g.chance(8) {
 		g.at += 500 // a second has a middle
 	}
-	s := Step{At: g.at, Verb: pick(g.r, Create, Create, Create, Create, Upsert, Upsert, Upsert, Replace, Replace, Replace, Delete, Delete,
+	s := Step{At: g.at, Verb: pick(g.r, Create, Create, Create, Create, Upsert, Upsert, Upsert, Replace, Replace, Replace, Delete, Delete, Patch, Patch, Batch, Batch,
 		Read, Read, Read, Read, ReadMany, List, List, Open, Next, Next, Clear, Default, Default, Reindex)}
 	switch s.Verb {
 	case Create, Upsert, Replace:
@@ -64,6 +64,12 @@ func (g *generator) step(i int) Step {
 	case Delete:
 		s.Args = []string{g.key()}
 		g.preconditions(&s)
+	case Patch:
+		s.Args = []string{g.key()}
+		g.values(&s, i)
+		g.preconditions(&s)
+	case Batch:
+		g.batch(&s, i)
 	case Read:
 		s.Args = []string{g.key()}
 		if g.chance(3) {
@@ -110,8 +116,37 @@ func (g *generator) key() string {
 	return pick(g.r, "a", "a", "b", "c") + "@" + pick(g.r, g.partitions...)
 }
 
+// batch draws a batch, for the most part on items of one partition.
+func (g *generator) batch(s *Step, i int) {
+	g.values(s, i)
+	s.Args = []string{pick(g.r, Atomic, Atomic, Bulk, Bulk, Stop)}
+	partition := pick(g.r, g.partitions...)
+	for range 1 + g.r.IntN(5) {
+		if s.Args[0] != Atomic || g.chance(12) {
+			partition = pick(g.r, g.partitions...)
+		}
+		verb := pick(g.r, Create, Upsert, Upsert, Upsert, Replace, Delete, Patch, Patch, Read)
+		s.Args = append(s.Args, verb+":"+pick(g.r, "a", "b", "c", "d", "e")+"@"+partition)
+	}
+}
+
 func (g *generator) document(s *Step, i int) {
 	s.Args = []string{g.key()}
+	g.values(s, i)
+	s.Sys, s.NoKey = g.chance(10), g.chance(6)
+	if !g.chance(4) {
+		s.Fields = RandomFields(g.r)
+	}
+	if s.Verb != Create {
+		g.preconditions(s)
+	}
+	if s.Verb == Upsert && g.chance(8) {
+		s.IfNoneMatch = "*"
+	}
+}
+
+// values draws what most documents hold.
+func (g *generator) values(s *Step, i int) {
 	s.V = strconv.Itoa(i) // no two writes have the same content
 	switch g.r.IntN(20) {
 	case 0, 1, 2:
@@ -124,16 +159,6 @@ func (g *generator) document(s *Step, i int) {
 		s.TTL = pick(g.r, "0", "-2", "null", `"5"`, "1.5", "true", "[]", "{}", "2147483648")
 	}
 	s.U = pick(g.r, "", "null", "1", "1", "2", `"1"`)
-	s.Sys, s.NoKey = g.chance(10), g.chance(6)
-	if !g.chance(4) {
-		s.Fields = RandomFields(g.r)
-	}
-	if s.Verb != Create {
-		g.preconditions(s)
-	}
-	if s.Verb == Upsert && g.chance(8) {
-		s.IfNoneMatch = "*"
-	}
 }
 
 func (g *generator) preconditions(s *Step) {

@@ -35,6 +35,8 @@ const (
 	Upsert   = "upsert"   // key
 	Replace  = "replace"  // key
 	Delete   = "delete"   // key
+	Patch    = "patch"    // key: set ttl, u and v, those that are given
+	Batch    = "batch"    // atomic, bulk or stop, and operations as verb:key
 	Read     = "read"     // key
 	ReadMany = "readmany" // keys
 	List     = "list"     // everything in a scope, fetched in pages
@@ -46,6 +48,7 @@ const (
 	Reindex  = "reindex"  // an indexing policy: replace the container with it; without one, SomePaths or back to DefaultPolicy
 	Sweep    = "sweep"    // purge everything that is due
 	Reopen   = "reopen"   // close the store and open it again
+	Split    = "split"    // partition: split the range that holds it
 )
 
 // A Step is one operation at one moment.
@@ -76,8 +79,8 @@ type Step struct {
 // Key is the first argument of a step about one item.
 func (s Step) Key() Key { return parseKey(s.Args[0]) }
 
-var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}, Delete: {1, 1}, Read: {1, 1}, ReadMany: {1, 100},
-	List: {0, 0}, Open: {1, 1}, Next: {1, 1}, Ask: {0, 0}, Clear: {1, 1}, Default: {1, 1}, Reindex: {0, 1}, Sweep: {0, 0}, Reopen: {0, 0}}
+var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}, Delete: {1, 1}, Patch: {1, 1}, Batch: {2, 100}, Read: {1, 1}, ReadMany: {1, 100},
+	List: {0, 0}, Open: {1, 1}, Next: {1, 1}, Ask: {0, 0}, Clear: {1, 1}, Default: {1, 1}, Reindex: {0, 1}, Sweep: {0, 0}, Reopen: {0, 0}, Split: {1, 1}}
 
 // options are the fields of a step that are written name=value.
 func (s *Step) options() []option {

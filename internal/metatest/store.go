@@ -190,6 +190,19 @@ func (s *subject) rangeID(partition string) string {
 	return receipt.Range
 }
 
+// split splits the range that holds a partition, and reads its id again.
+func (s *subject) split(partition string) error {
+	id := s.rangeID(partition)
+	if _, err := s.c.Split(s.ctx, id, ""); err != nil {
+		return err
+	}
+	s.ranges = map[string]int{}
+	if now := s.rangeID(partition); now == id {
+		return fmt.Errorf("range %s was split and still holds %s", id, partition)
+	}
+	return nil
+}
+
 func (s *subject) partitionKey(partition string) store.PartitionKey {
 	var values []doc.Value
 	for _, token := range s.config.components(partition) {

@@ -23,6 +23,10 @@ func (s *subject) Do(step Step) (string, error) {
 		return s.write(step)
 	case Delete:
 		return s.delete(step)
+	case Patch:
+		return s.patch(step)
+	case Batch:
+		return s.batch(step)
 	case Read:
 		return s.read(step)
 	case ReadMany:
@@ -52,6 +56,8 @@ func (s *subject) Do(step Step) (string, error) {
 		return "", err
 	case Reopen:
 		return "", s.reopen()
+	case Split:
+		return "", s.split(step.Args[0])
 	}
 	return "", &SyntaxError{step.String(), "the verb is not known here"}
 }

@@ -89,6 +89,10 @@ func (w *Twin) Do(s Step) string {
 		return w.write(s)
 	case Delete:
 		return w.delete(s)
+	case Patch:
+		return w.patch(s)
+	case Batch:
+		return w.batch(s)
 	case Read:
 		return w.read(s)
 	case ReadMany:

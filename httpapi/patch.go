@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// patchItem changes parts of an item.
+func (s *Server) patchItem(c *call) error {
+	coll, key, err := s.item(c)
+	if err != nil {
+		return err
+	}
+	patch, err := parsePatch(c.body)
+	if err != nil {
+		return err
+	}
+	it, r, err := coll.Patch(c.ctx(), key.Partition, key.ID, patch, c.in.writeOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	return c.sendItem(http.StatusOK, it, c.in.minimal)
+}
+
+// patchDepth is how many levels a patch may lay around a value.
+const patchDepth = 3
+
+// parsePatch reads what clients send as a patch: {"condition":"FROM c WHERE ...","operations":[...]}, the condition being
+// optional, or the operations alone.
+func parsePatch(body []byte) (store.Patch, error) {
+	if err := doc.Valid(body, doc.Limits{MaxDepth: doc.DefaultMaxDepth + patchDepth}); err != nil {
+		var size *doc.SizeError
+		if errors.As(err, &size) {
+			return store.Patch{}, wireErr(http.StatusRequestEntityTooLarge, 0, tooLargeText)
+		}
+		return store.Patch{}, malformed(err)
+	}
+	var p store.Patch
+	operations := doc.Of(body)
+	if operations.Kind() == doc.Object {
+		switch condition := operations.Member("condition"); condition.Kind() {
+		case doc.Undefined, doc.Null:
+		case doc.String:
+			p.Condition = condition.Str()
+		default:
+			return store.Patch{}, badRequest("The condition of a patch must be a string, not " + condition.Kind().String() + ".")
+		}
+		operations = operations.Member("operations")
+	}
+	var err error
+	if p.Operations, err = doc.ParsePatch(operations.Raw()); err != nil {
+		return store.Patch{}, malformed(err)
+	}
+	return p, nil
+}

@@ -1,0 +1,212 @@
+package metatest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// A batch is one step, so that a history stays a list: its first argument says how its operations hang together, the others
+// are operations as verb:key. All documents in it are made of the step's own ttl, u and v.
+//
+//	at 7 batch atomic create:a@x patch:b@x delete:c@x ttl=5 v=3
+const (
+	Atomic = "atomic" // all or nothing
+	Bulk   = "bulk"   // each for itself
+	Stop   = "stop"   // each for itself, up to the first that fails
+)
+
+// operations are the steps that a batch is made of.
+func (s Step) operations() []Step {
+	list := make([]Step, 0, len(s.Args)-1)
+	for _, a := range s.Args[1:] {
+		verb, key, _ := strings.Cut(a, ":")
+		list = append(list, Step{At: s.At, Verb: verb, Args: []string{key}, TTL: s.TTL, U: s.U, V: s.V})
+	}
+	return list
+}
+
+// refusals are the answers of operations that failed.
+var refusals = []string{store.CodeBadRequest.String(), store.CodeNotFound.String(), store.CodeConflict.String(),
+	store.CodePreconditionFailed.String(), store.CodePartitionKeyMismatch.String()}
+
+func (w *Twin) batch(s Step) string {
+	items, etags, rids := w.copyItems(), w.etags, w.rids
+	ops := s.operations()
+	answers := make([]string, len(ops))
+	for i := range answers {
+		answers[i] = store.CodeFailedDependency.String()
+	}
+	for i, op := range ops {
+		answer := store.CodePartitionKeyMismatch.String()
+		if s.Args[0] != Atomic || op.Key().Partition == ops[0].Key().Partition {
+			answer = w.Do(op)
+		}
+		answers[i] = answer
+		if !slices.Contains(refusals, answer) || s.Args[0] == Bulk {
+			continue
+		}
+		if s.Args[0] == Atomic {
+			w.items, w.etags, w.rids = items, etags, rids
+			for j := range i {
+				answers[j] = store.CodeFailedDependency.String()
+			}
+		}
+		break
+	}
+	return strings.Join(answers, "; ")
+}
+
+func (w *Twin) copyItems() []*twinItem {
+	items := make([]*twinItem, len(w.items))
+	for i, it := range w.items {
+		one := *it
+		items[i] = &one
+	}
+	return items
+}
+
+// patch sets those of ttl, u and v that the step has.
+func (w *Twin) patch(s Step) string {
+	it := w.find(s.Key())
+	if it == nil {
+		return store.CodeNotFound.String()
+	}
+	own, ok := parseTTL(s.TTL)
+	switch {
+	case s.IfMatch != "" && !holds(s.IfMatch):
+		return store.CodePreconditionFailed.String()
+	case !ok:
+		return store.CodeBadRequest.String()
+	case s.TTL == "":
+		own = it.own
+	}
+	if s.U == "" {
+		s.U = it.u
+	}
+	if w.taken(s) {
+		return store.CodeConflict.String()
+	}
+	w.etags++
+	it.etag, it.ts, it.own, it.u = w.etags, w.now, own, s.U
+	for _, m := range s.patched() {
+		if m.name != "u" || s.U != "" {
+			it.body = withMember(it.body, m.name, m.token)
+		}
+	}
+	return fmt.Sprintf("patched e%d r%d ts=%d", it.etag, it.rid, it.ts)
+}
+
+type member struct{ name, token string }
+
+// patched are the members that a patch sets.
+func (s Step) patched() []member {
+	var list []member
+	for _, m := range []member{{"ttl", s.TTL}, {"u", s.U}, {"v", s.V}} {
+		if m.token != "" {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// withMember sets a member of an object, in its place or at the end.
+func withMember(body, name, token string) string {
+	if old := gjson.Get(body, name); old.Exists() {
+		return body[:old.Index] + token + body[old.Index+len(old.Raw):]
+	}
+	return body[:len(body)-1] + `,"` + name + `":` + token + "}"
+}
+
+// patchOf is the patch of a step as a client would send it.
+func patchOf(s Step) (*store.Patch, error) {
+	var ops []string
+	for _, m := range s.patched() {
+		ops = append(ops, `{"op":"set","path":"/`+m.name+`","value":`+m.token+`}`)
+	}
+	p, err := doc.ParsePatch([]byte("[" + strings.Join(ops, ",") + "]"))
+	return &store.Patch{Operations: p}, err
+}
+
+func (s *subject) patch(step Step) (string, error) {
+	k := step.Key()
+	p, err := patchOf(step)
+	if err != nil {
+		return "", err
+	}
+	it, receipt, err := s.c.Patch(s.ctx, s.partitionKey(k.Partition), k.ID, *p, store.WriteOptions{IfMatch: s.condition(k, step.IfMatch)})
+	if err != nil {
+		return answer("", err), s.failed(err)
+	}
+	return s.wrote("patched", k, it, receipt)
+}
+
+// wrote takes up the outcome of a write whose document is not known ahead.
+func (s *subject) wrote(done string, k Key, it store.Item, receipt store.Receipt) (string, error) {
+	if err := s.learn(k, it, receipt, string(it.Body())); err != nil {
+		return "", err
+	}
+	s.last[k] = [2]string{it.ETag(), s.last[k][0]}
+	return fmt.Sprintf("%s e%d r%d ts=%d", done, s.etags[it.ETag()].n, s.rids[it.RID()], it.Timestamp()-began), nil
+}
+
+var operationKinds = map[string]store.OperationKind{Create: store.OperationCreate, Upsert: store.OperationUpsert, Replace: store.OperationReplace,
+	Delete: store.OperationDelete, Read: store.OperationRead, Patch: store.OperationPatch}
+
+func (s *subject) batch(step Step) (string, error) {
+	steps := step.operations()
+	ops := make([]store.Operation, len(steps))
+	for i, sub := range steps {
+		k := sub.Key()
+		ops[i] = store.Operation{Kind: operationKinds[sub.Verb], ID: k.ID, Partition: s.partitionKey(k.Partition), Body: []byte(s.config.body(sub))}
+		if sub.Verb == Patch {
+			var err error
+			if ops[i].Patch, err = patchOf(sub); err != nil {
+				return "", err
+			}
+		}
+	}
+	o := store.BatchOptions{Atomic: step.Args[0] == Atomic, ContinueOnError: step.Args[0] == Bulk}
+	out, receipt, err := s.c.Batch(s.ctx, ops[0].Partition, ops, o)
+	if err != nil {
+		return "", err
+	}
+	answers := make([]string, len(steps))
+	for i, sub := range steps {
+		r := out.Results[i]
+		receipt.LSN = r.Item.LSN() // as if each had come alone
+		if !o.Atomic {
+			receipt.Range = "" // of several
+		}
+		if answers[i], err = s.result(sub, r, receipt); err != nil {
+			return "", err
+		}
+	}
+	return strings.Join(answers, "; "), nil
+}
+
+// result writes the result of one operation of a batch as the twin does.
+func (s *subject) result(sub Step, r store.OperationResult, receipt store.Receipt) (string, error) {
+	switch {
+	case r.Err != nil:
+		return answer("", r.Err), s.failed(r.Err)
+	case sub.Verb == Delete:
+		return "deleted", nil
+	case sub.Verb == Read:
+		v, err := s.known(r.Item)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("e%d r%d ts=%d %s", v.n, s.rids[r.Item.RID()], r.Item.Timestamp()-began, r.Item.Body()), nil
+	case sub.Verb == Patch:
+		return s.wrote("patched", sub.Key(), r.Item, receipt)
+	case sub.Verb == Create || r.Inserted:
+		return s.wrote("created", sub.Key(), r.Item, receipt)
+	}
+	return s.wrote("replaced", sub.Key(), r.Item, receipt)
+}

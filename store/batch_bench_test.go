@@ -1,0 +1,22 @@
+package store
+
+import "testing"
+
+// BenchmarkBulk creates documents, 100 a request; what it reports is for one document, to be compared with BenchmarkCreate.
+func BenchmarkBulk(b *testing.B) {
+	_, c, _ := benchStore(b, 0)
+	ops := make([]Operation, b.N)
+	for i := range ops {
+		ops[i] = Operation{Kind: OperationCreate, Partition: benchKey(i).Partition, Body: benchBody(i)}
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for len(ops) > 0 {
+		n := min(len(ops), MaxBatchOperations)
+		out, _, err := c.Batch(b.Context(), PartitionKey{}, ops[:n], BatchOptions{ContinueOnError: true})
+		if err != nil || out.Mixed {
+			b.Fatal(out.Results, err)
+		}
+		ops = ops[n:]
+	}
+}

@@ -1,0 +1,400 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// patchOf is a patch of these operations, the inside of a JSON array.
+func patchOf(t testing.TB, operations string) *store.Patch {
+	t.Helper()
+	p, err := doc.ParsePatch([]byte("[" + operations + "]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &store.Patch{Operations: p}
+}
+
+// dump is all that there is: ids, etags, bodies, and the position of each range.
+func (b *bench) dump() string {
+	b.t.Helper()
+	var s strings.Builder
+	page, _, err := b.c.List(b.ctx, store.ListOptions{MaxItems: -1})
+	if err != nil || page.Continuation != "" {
+		b.t.Fatalf("list: %v, continuation %q", err, page.Continuation)
+	}
+	for _, it := range page.Items {
+		fmt.Fprintf(&s, "%s %s %d %s\n", it.ETag(), it.RID(), it.Timestamp(), it.Body())
+	}
+	for _, r := range b.c.Ranges().Ranges {
+		fmt.Fprintf(&s, "range %s at %d\n", r.ID, r.LSN)
+	}
+	return s.String()
+}
+
+func (b *bench) batch(key store.PartitionKey, o store.BatchOptions, ops ...store.Operation) store.BatchResult {
+	b.t.Helper()
+	out, _, err := b.c.Batch(b.ctx, key, ops, o)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if len(out.Results) != len(ops) {
+		b.t.Fatalf("%d results of %d operations", len(out.Results), len(ops))
+	}
+	return out
+}
+
+// codes are what became of the operations: ok, or the code of the failure.
+func codes(out store.BatchResult) string {
+	var list []string
+	for _, r := range out.Results {
+		if r.Err == nil {
+			list = append(list, "ok")
+		} else {
+			list = append(list, store.ErrorCode(r.Err).String())
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func op(kind store.OperationKind, id, body string) store.Operation {
+	return store.Operation{Kind: kind, ID: id, Body: []byte(body)}
+}
+
+func withIfMatch(o store.Operation, etag string) store.Operation {
+	o.IfMatch = etag
+	return o
+}
+
+func withPartition(o store.Operation, key string) store.Operation {
+	o.Partition = pk(key)
+	return o
+}
+
+func withPatch(t testing.TB, id, operations string) store.Operation {
+	return store.Operation{Kind: store.OperationPatch, ID: id, Patch: patchOf(t, operations)}
+}
+
+// Whatever fails in an atomic batch, and wherever, it has changed nothing.
+func TestAtomicBatchRollsBack(t *testing.T) {
+	b := newBench(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
+	defer b.close()
+	b.put(`{"id":"old","pk":"p","u":1,"n":1}`, `{"id":"gone","pk":"p","u":2}`, `{"id":"ghost","pk":"p","u":9,"ttl":1}`)
+	b.clock.Advance(2 * time.Second)
+	good := []store.Operation{
+		op(store.OperationCreate, "", `{"id":"a","pk":"p","u":3}`),
+		op(store.OperationUpsert, "", `{"id":"old","pk":"p","u":4}`),
+		op(store.OperationDelete, "gone", ""),
+		op(store.OperationCreate, "", `{"id":"ghost","pk":"p","u":9}`),
+		withPatch(t, "a", `{"op":"incr","path":"/n","value":1}`),
+		op(store.OperationRead, "a", ""),
+		op(store.OperationReplace, "a", `{"id":"a","pk":"p","u":5}`),
+	}
+	for _, bad := range []struct {
+		op   store.Operation
+		code store.Code
+	}{
+		{op(store.OperationCreate, "", `{"id":"old","pk":"p","u":77}`), store.CodeConflict},
+		{op(store.OperationCreate, "", `{"id":"new","pk":"p","u":"taken"}`), store.CodeConflict},
+		{op(store.OperationDelete, "nobody", ""), store.CodeNotFound},
+		{op(store.OperationRead, "nobody", ""), store.CodeNotFound},
+		{op(store.OperationRead, "", ""), store.CodeNotFound},
+		{op(store.OperationReplace, "nobody", `{"id":"nobody","pk":"p"}`), store.CodeNotFound},
+		{withIfMatch(op(store.OperationUpsert, "", `{"id":"old","pk":"p","u":78}`), `"other"`), store.CodePreconditionFailed},
+		{withIfMatch(op(store.OperationDelete, "old", ""), `"other"`), store.CodePreconditionFailed},
+		{op(store.OperationCreate, "", `{"id":"x","pk":"other"}`), store.CodePartitionKeyMismatch},
+		{withPartition(op(store.OperationRead, "old", ""), "other"), store.CodePartitionKeyMismatch},
+		{op(store.OperationCreate, "", `{"id":"x","pk":"p","ttl":0}`), store.CodeBadRequest},
+		{op(store.OperationCreate, "", `{"id":`), store.CodeBadRequest},
+		{op(store.OperationReplace, "old", `{"id":"young","pk":"p"}`), store.CodeBadRequest},
+		{store.Operation{Kind: store.OperationPatch, ID: "old"}, store.CodeBadRequest},
+		{store.Operation{Kind: 99}, store.CodeBadRequest},
+		{withPatch(t, "old", `{"op":"remove","path":"/nothing"}`), store.CodeBadRequest},
+		{store.Operation{Err: &store.Error{Code: store.CodeForbidden}}, store.CodeForbidden},
+	} {
+		b.put(`{"id":"holder","pk":"p","u":"taken"}`)
+		before := b.dump()
+		for at := range len(good) + 1 {
+			ops := append(append(append([]store.Operation{}, good[:at]...), bad.op), good[at:]...)
+			out := b.batch(pk("p"), store.BatchOptions{Atomic: true}, ops...)
+			for i, r := range out.Results {
+				want := store.CodeFailedDependency
+				if i == at {
+					want = bad.code
+				}
+				if !is(r.Err, want) || r.Item.Body() != nil || r.Inserted {
+					t.Fatalf("%+v at %d: result %d is %v, want %v", bad.op, at, i, r.Err, want)
+				}
+			}
+			if after := b.dump(); after != before || !out.Mixed {
+				t.Fatalf("%+v at %d has changed\n%sto\n%s", bad.op, at, before, after)
+			}
+		}
+	}
+	out := b.batch(pk("p"), store.BatchOptions{Atomic: true}, good...)
+	if codes(out) != "ok, ok, ok, ok, ok, ok, ok" || out.Mixed {
+		t.Errorf("the batch without a failure: %s", codes(out))
+	}
+}
+
+// The operations of an atomic batch see what those before them did, and take one LSN after the other.
+func TestAtomicBatch(t *testing.T) {
+	b := newBench(t, "", 4)
+	defer b.close()
+	out, r, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{
+		op(store.OperationCreate, "", `{"id":"1","pk":"p","n":1}`),
+		op(store.OperationRead, "1", ""),
+		op(store.OperationUpsert, "", `{"id":"1","pk":"p","n":2}`),
+		withPatch(t, "1", `{"op":"incr","path":"/n","value":40}`),
+		op(store.OperationDelete, "1", ""),
+		op(store.OperationCreate, "", `{"id":"1","pk":"p","n":3}`),
+		op(store.OperationUpsert, "", `{"id":"2","pk":"p"}`),
+		op(store.OperationReplace, "2", `{"id":"2","pk":"p","n":9}`),
+	}, store.BatchOptions{Atomic: true})
+	if err != nil || out.Mixed {
+		t.Fatal(codes(out), err)
+	}
+	var bodies []string
+	for _, r := range out.Results {
+		bodies = append(bodies, fmt.Sprintf("%s %v", r.Item.Body(), r.Inserted))
+	}
+	want := `{"id":"1","pk":"p","n":1} false|{"id":"1","pk":"p","n":1} false|{"id":"1","pk":"p","n":2} false|{"id":"1","pk":"p","n":42} false| false|` +
+		`{"id":"1","pk":"p","n":3} false|{"id":"2","pk":"p"} true|{"id":"2","pk":"p","n":9} false`
+	if got := strings.Join(bodies, "|"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	first := out.Results[0].Item.LSN()
+	for i, n := range map[int]uint64{1: 0, 2: 1, 3: 2, 5: 4, 6: 5, 7: 6} {
+		if got := out.Results[i].Item.LSN(); got != first+n {
+			t.Errorf("operation %d has LSN %d, want %d", i, got, first+n)
+		}
+	}
+	sum := 0.0
+	for _, o := range out.Results {
+		sum += o.Charge
+	}
+	if r.LSN != first+6 || r.Charge < sum-0.01 || r.Charge > sum+0.01 {
+		t.Errorf("receipt %+v; the first LSN was %d, the charges are %v", r, first, sum)
+	}
+	if it, _, err := b.c.Read(b.ctx, pk("p"), "1", store.ReadOptions{}); err != nil || it.ETag() != out.Results[5].Item.ETag() {
+		t.Errorf("read %v, %v", it.ETag(), err)
+	}
+
+	read := op(store.OperationRead, "2", "")
+	read.IfNoneMatch = out.Results[7].Item.ETag()
+	out = b.batch(pk("p"), store.BatchOptions{Atomic: true}, op(store.OperationDelete, "1", ""), read, op(store.OperationRead, "2", ""))
+	if codes(out) != "ok, not modified, ok" || !out.Mixed {
+		t.Errorf("with a read of what is known: %s", codes(out))
+	}
+	if _, _, err := b.c.Read(b.ctx, pk("p"), "1", store.ReadOptions{}); !is(err, store.CodeNotFound) {
+		t.Errorf("the batch took no effect: %v", err)
+	}
+}
+
+// In bulk each operation stands alone, in any range.
+func TestBulk(t *testing.T) {
+	for _, ranges := range []int{1, 5} {
+		b := newBench(t, "", ranges)
+		b.put(`{"id":"there","pk":"k0"}`)
+		var ops []store.Operation
+		var want []string
+		for i := range 30 {
+			key := fmt.Sprintf("k%d", i%7)
+			body := fmt.Sprintf(`{"id":"%d","pk":"%s","n":0}`, i, key)
+			ops = append(ops, op(store.OperationCreate, "", body), withPartition(op(store.OperationCreate, "", body), key),
+				withPartition(withPatch(t, fmt.Sprint(i), `{"op":"incr","path":"/n","value":2}`), key),
+				withPartition(op(store.OperationRead, fmt.Sprint(i), ""), "nowhere"))[:len(ops)+3]
+			want = append(want, "ok", "conflict", "ok")
+		}
+		ops = append(ops, op(store.OperationDelete, "there", ""), withPartition(op(store.OperationRead, "there", ""), "k0"), op(store.OperationUpsert, "", `[]`))
+		want = append(want, "bad request", "ok", "bad request")
+		out := b.batch(store.PartitionKey{}, store.BatchOptions{ContinueOnError: true}, ops...)
+		if got := codes(out); got != strings.Join(want, ", ") || !out.Mixed {
+			t.Errorf("%d ranges: %s", ranges, got)
+		}
+		for i := range 30 {
+			if got := string(out.Results[3*i+2].Item.Body()); !strings.HasSuffix(got, `"n":2}`) {
+				t.Errorf("%d ranges: item %d was patched to %s", ranges, i, got)
+			}
+		}
+		b.close()
+	}
+}
+
+// Without ContinueOnError a bulk request ends with its first failure; what was done before it stays.
+func TestBulkStops(t *testing.T) {
+	b := newBench(t, "", 3)
+	defer b.close()
+	out := b.batch(store.PartitionKey{}, store.BatchOptions{},
+		op(store.OperationCreate, "", `{"id":"1","pk":"a"}`), op(store.OperationCreate, "", `{"id":"1","pk":"b"}`),
+		op(store.OperationCreate, "", `{"id":"1","pk":"a"}`), op(store.OperationCreate, "", `{"id":"1","pk":"c"}`))
+	if got := codes(out); got != "ok, ok, conflict, failed dependency" {
+		t.Error(got)
+	}
+	if page, _, err := b.c.List(b.ctx, store.ListOptions{}); err != nil || len(page.Items) != 2 {
+		t.Errorf("%d items, %v", len(page.Items), err)
+	}
+}
+
+func TestBatchIsRefused(t *testing.T) {
+	b := newBench(t, "", 2)
+	defer b.close()
+	one := op(store.OperationRead, "x", "")
+	many := make([]store.Operation, store.MaxBatchOperations+1)
+	for i := range many {
+		many[i] = one
+	}
+	big := op(store.OperationCreate, "", `{"id":"big","pk":"p","s":"`+strings.Repeat("x", 1100<<10)+`"}`)
+	ahead := []store.SessionPosition{{Range: "0", LSN: 1 << 40}, {Range: "1", LSN: 1 << 40}}
+	for name, c := range map[string]struct {
+		key  store.PartitionKey
+		ops  []store.Operation
+		o    store.BatchOptions
+		code store.Code
+	}{
+		"empty":         {pk("p"), nil, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
+		"too many":      {pk("p"), many, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
+		"too large":     {pk("p"), []store.Operation{big, big}, store.BatchOptions{Atomic: true}, store.CodeTooLarge},
+		"no key":        {store.PartitionKey{}, []store.Operation{one}, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
+		"unknown range": {pk("p"), []store.Operation{one}, store.BatchOptions{Range: "77"}, store.CodeRangeGone},
+		"ahead":         {pk("p"), []store.Operation{one}, store.BatchOptions{Atomic: true, Session: ahead}, store.CodeSessionNotAvailable},
+	} {
+		if _, _, err := b.c.Batch(b.ctx, c.key, c.ops, c.o); !is(err, c.code) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if out := b.batch(pk("p"), store.BatchOptions{Atomic: true}, many[1:]...); len(out.Results) != 100 {
+		t.Errorf("%d results", len(out.Results))
+	}
+}
+
+// An operation on an item outside of the range that a request names is told to look for the range anew.
+func TestBulkOutsideOfItsRange(t *testing.T) {
+	b := newBench(t, "", 4)
+	defer b.close()
+	var ops []store.Operation
+	for i := range 40 {
+		ops = append(ops, op(store.OperationCreate, "", fmt.Sprintf(`{"id":"%d","pk":"k%d"}`, i, i)))
+	}
+	seen := 0
+	for _, r := range b.c.Ranges().Ranges {
+		out := b.batch(store.PartitionKey{}, store.BatchOptions{ContinueOnError: true, Range: r.ID}, ops...)
+		for i, o := range out.Results {
+			if o.Err == nil {
+				seen++
+			} else if !is(o.Err, store.CodeRangeGone) {
+				t.Errorf("range %s, operation %d: %v", r.ID, i, o.Err)
+			}
+		}
+	}
+	if seen != len(ops) {
+		t.Errorf("%d operations found their range, of %d", seen, len(ops))
+	}
+}
+
+// Splits pass a bulk request by: what has moved to another range is done there.
+func TestBulkDuringSplits(t *testing.T) {
+	b := newBench(t, "", 1)
+	defer b.close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for round := range 30 {
+			var ops []store.Operation
+			for i := range 60 {
+				ops = append(ops, op(store.OperationUpsert, "", fmt.Sprintf(`{"id":"%d","pk":"k%d","n":%d}`, i, i, round)))
+			}
+			out, _, err := b.c.Batch(b.ctx, store.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
+			if err != nil || out.Mixed {
+				t.Errorf("round %d: %s, %v", round, codes(out), err)
+			}
+		}
+	}()
+	for n := 1; n < 6; n++ {
+		if _, err := b.c.Split(b.ctx, b.c.Ranges().Ranges[n/2].ID, ""); err != nil {
+			t.Error(err)
+		}
+	}
+	<-done
+	b.expect("SELECT VALUE COUNT(1) FROM c WHERE c.n = 29", "60")
+}
+
+// An answer is 4 MB at most.
+func TestBatchAnswerIsBounded(t *testing.T) {
+	b := newBench(t, "", 1)
+	defer b.close()
+	b.put(`{"id":"big","pk":"p","n":0,"s":"` + strings.Repeat("x", 1500<<10) + `"}`)
+	before := b.dump()
+	read, incr := op(store.OperationRead, "big", ""), withPatch(t, "big", `{"op":"incr","path":"/n","value":1}`)
+	atomic, bulk := store.BatchOptions{Atomic: true}, store.BatchOptions{ContinueOnError: true}
+	if got := codes(b.batch(pk("p"), atomic, read, incr, read)); got != "failed dependency, failed dependency, too large" {
+		t.Error(got)
+	}
+	if b.dump() != before {
+		t.Error("the batch that was too large took effect")
+	}
+	out := b.batch(pk("p"), bulk, read, read, read, incr)
+	if got := codes(out); got != "ok, ok, too large, ok" || out.Results[3].Item.Body() != nil {
+		t.Error(got)
+	}
+	incr.NoContent = true
+	if got := codes(b.batch(pk("p"), atomic, incr, incr, incr, read)); got != "ok, ok, ok, ok" {
+		t.Error(got)
+	}
+	// All of it exceeds what one transaction may write. In bulk that is nobody's fault.
+	many := make([]store.Operation, 20)
+	for i := range many {
+		many[i] = incr
+	}
+	if out := b.batch(pk("p"), bulk, many...); out.Mixed {
+		t.Error(codes(out))
+	}
+	if _, _, err := b.c.Batch(b.ctx, pk("p"), many, atomic); !is(err, store.CodeTooLarge) {
+		t.Error(err)
+	}
+	if got, err := b.rows(store.QueryRequest{Text: "SELECT VALUE c.n FROM c"}); got != "24" || err != nil {
+		t.Errorf("n is %s, %v; want 24", got, err)
+	}
+}
+
+// Whoever looks sees all of a batch or nothing of it.
+func TestAtomicBatchIsSeenWhole(t *testing.T) {
+	b := newBench(t, "", 2)
+	defer b.close()
+	b.put(`{"id":"a","pk":"p","n":0}`, `{"id":"b","pk":"p","n":0}`)
+	var writers sync.WaitGroup
+	for range 4 {
+		writers.Go(func() {
+			for i := range 25 {
+				ops := []store.Operation{withPatch(t, "a", `{"op":"incr","path":"/n","value":1}`), withPatch(t, "b", `{"op":"incr","path":"/n","value":-1}`)}
+				if i%3 == 0 {
+					ops = append(ops, op(store.OperationDelete, "nobody", ""))
+				}
+				if _, _, err := b.c.Batch(b.ctx, pk("p"), ops, store.BatchOptions{Atomic: true}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { writers.Wait(); close(done) }()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		if got, err := b.rows(store.QueryRequest{Text: "SELECT VALUE SUM(c.n) FROM c"}); got != "0" || err != nil {
+			t.Fatalf("the sum is %s, %v", got, err)
+		}
+	}
+	if got, err := b.rows(store.QueryRequest{Text: "SELECT VALUE c.n FROM c WHERE c.id = 'a'"}); got != "64" || err != nil {
+		t.Errorf("a is at %s, %v; want 64", got, err)
+	}
+}

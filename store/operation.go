@@ -1,0 +1,260 @@
+package store
+
+import (
+	"bytes"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// An item operation has two halves. prepare does all that needs no look at the store: it parses, validates, hashes the
+// partition key and makes index entries, before any lock is taken. apply does the rest inside a transaction. Every
+// write there is, alone, in a batch, in bulk or in a script, goes through these two, so that no rule exists twice.
+
+// OperationKind says what an Operation does.
+type OperationKind uint8
+
+// The kinds of operations on items.
+const (
+	OperationCreate OperationKind = iota
+	OperationUpsert
+	OperationRead
+	OperationReplace
+	OperationDelete
+	OperationPatch
+)
+
+var operationNames = [...]string{"create", "upsert", "read", "replace", "delete", "patch"}
+
+// String names the kind in lower case.
+func (k OperationKind) String() string {
+	if int(k) < len(operationNames) {
+		return operationNames[k]
+	}
+	return "unknown"
+}
+
+// Operation is one thing to do with one item.
+type Operation struct {
+	Kind      OperationKind
+	ID        string       // of Read, Replace, Delete and Patch
+	Partition PartitionKey // zero: that of the batch
+	Body      []byte       // of Create, Upsert and Replace
+	Patch     *Patch       // of Patch
+	// NoContent says that nobody looks at the document in the result of a write: it does not count for the size of a
+	// batch's answer.
+	NoContent bool
+	// Err is for whoever translates operations and finds one malformed: not nil, the operation fails with it.
+	Err error
+	// WriteOptions are the preconditions. A read takes IfNoneMatch as ReadOptions have it.
+	WriteOptions
+}
+
+// OperationResult is what became of an Operation.
+type OperationResult struct {
+	Item     Item    // as it is afterwards; zero after a delete or a failure
+	Inserted bool    // an upsert found nothing and inserted
+	Charge   float64 // RU
+	Err      error   // an *Error, or nil
+}
+
+// fatal tells whether the operation failed for a reason that is not its own. Its transaction may be half-written and
+// must be given up.
+func (r *OperationResult) fatal() bool {
+	switch ErrorCode(r.Err) {
+	case CodeInternal, CodeCanceled, CodeDiskFull, CodeUnavailable:
+		return r.Err != nil
+	}
+	return false
+}
+
+// prepared is an operation that has passed every check which needs no look at the store. It belongs to one caller; a
+// transaction that runs again applies it again.
+type prepared struct {
+	kind OperationKind
+	place
+	options WriteOptions
+	item    stored // what is written; a patch makes it when it is applied
+	patch   *preparedPatch
+}
+
+// prepare checks an operation. pk is the partition key of those that have none of their own.
+func (c *Container) prepare(pk PartitionKey, op Operation) (*prepared, error) {
+	if !op.Partition.IsZero() {
+		pk = op.Partition
+	}
+	if op.Err != nil {
+		return nil, wrap(op.Err)
+	}
+	var p *prepared
+	var err error
+	switch op.Kind {
+	case OperationCreate, OperationUpsert:
+		p, err = c.draft(pk, "", op.Body)
+	case OperationReplace:
+		if op.ID == "" {
+			return nil, itemNotFound()
+		}
+		p, err = c.draft(pk, op.ID, op.Body)
+	case OperationRead, OperationDelete, OperationPatch:
+		p, err = c.address(pk, op)
+	default:
+		err = fail(CodeBadRequest, "There is no such operation.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.kind, p.options = op.Kind, op.WriteOptions
+	return p, nil
+}
+
+// address prepares an operation that names its item.
+func (c *Container) address(pk PartitionKey, op Operation) (*prepared, error) {
+	pk, err := c.def.fullKey(pk, op.ID)
+	if err != nil {
+		return nil, err
+	}
+	if op.ID == "" {
+		return nil, itemNotFound()
+	}
+	p := &prepared{place: c.place(pk, op.ID)}
+	if op.Kind != OperationPatch {
+		return p, nil
+	}
+	if op.Patch == nil {
+		return nil, fail(CodeBadRequest, "A patch must have operations.")
+	}
+	p.patch, err = c.preparePatch(pk, *op.Patch)
+	return p, err
+}
+
+// draft checks a document that is to be written. wantID is the id that it must have, or empty.
+func (c *Container) draft(given PartitionKey, wantID string, body []byte) (*prepared, error) {
+	parsed, err := doc.Parse(body, doc.Limits{})
+	if err != nil {
+		return nil, documentError(err)
+	}
+	id, err := ValidateItemID(parsed.ID)
+	if err != nil {
+		return nil, err
+	}
+	if wantID != "" && id != wantID {
+		return nil, fail(CodeBadRequest, "The 'id' in the body does not match the id of the item that is addressed.")
+	}
+	own := ttl.Absent
+	if parsed.TTL != nil {
+		if own, err = ttl.ParseItem(parsed.TTL); err != nil {
+			return nil, &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
+		}
+	}
+	pk, err := c.def.keyOf(given, parsed.Body)
+	if err != nil {
+		return nil, err
+	}
+	p := &prepared{place: c.place(pk, id)}
+	st := c.state.Load()
+	p.item = stored{
+		head: header{epk: p.epk, life: ttl.Life{Own: own}}, body: parsed.Body, id: id, pk: p.pk,
+		terms: makeTerms(st.terms, c.db.clock.now(), st.rangeOf(p.epk), parsed.Body),
+	}
+	return p, nil
+}
+
+// apply carries out a prepared operation. It sees what the transaction has written before. One that fails has written
+// nothing that shows, so that others of its transaction may go on, unless the failure is fatal.
+func (t *tx) apply(p *prepared) OperationResult {
+	var old *stored
+	var err error
+	terms := t.terms
+	switch p.kind {
+	case OperationCreate:
+		err = t.create(p.point, &p.item)
+	case OperationUpsert:
+		old, err = t.upsert(p)
+	case OperationReplace:
+		if old, err = t.target(p); err == nil {
+			err = t.replace(old, &p.item)
+		}
+	case OperationPatch:
+		old, err = t.patch(p)
+	case OperationRead:
+		return t.read(p)
+	default:
+		return t.erase(p)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	t.written = append(t.written, p)
+	charge := chargeVersion(len(p.item.body)) + chargeTerms(t.terms-terms)
+	if old != nil {
+		charge += chargeVersion(len(old.body))
+	}
+	return OperationResult{
+		Item:     Item{c: t.c, rid: p.item.rid, head: p.item.head, body: p.item.body, id: p.item.id},
+		Inserted: p.kind == OperationUpsert && old == nil,
+		Charge:   round2(charge),
+	}
+}
+
+func failed(err error) OperationResult {
+	return OperationResult{Charge: chargeFailure, Err: wrap(err)}
+}
+
+// read returns a live item. What it returns outlives the transaction.
+func (t *tx) read(p *prepared) OperationResult {
+	found, err := t.mustFind(p.place)
+	if err != nil {
+		return failed(err)
+	}
+	head := found.head
+	head.epk = p.epk
+	r := OperationResult{
+		Item:   Item{c: t.c, rid: found.rid, head: head, body: bytes.Clone(found.body), id: p.id},
+		Charge: chargeRead(len(found.body)),
+	}
+	r.Err = checkIfNoneMatch(p.options.IfNoneMatch, r.Item)
+	return r
+}
+
+// erase deletes a live item.
+func (t *tx) erase(p *prepared) OperationResult {
+	old, err := t.target(p)
+	if err != nil {
+		return failed(err)
+	}
+	t.nextLSN()
+	terms := t.terms
+	charge := chargeVersion(len(old.body))
+	if err := t.del(old); err != nil {
+		return failed(err)
+	}
+	return OperationResult{Charge: round2(charge + chargeTerms(t.terms-terms))}
+}
+
+// upsert replaces a live item, which it returns, or creates it.
+func (t *tx) upsert(p *prepared) (old *stored, err error) {
+	found, ghost, err := t.find(p.point)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil || ghost {
+		return nil, t.create(p.point, &p.item)
+	}
+	if p.options.IfNoneMatch == "*" {
+		return nil, preconditionFailed()
+	}
+	if err := checkIfMatch(p.options.IfMatch, t.c.etag(found.head)); err != nil {
+		return nil, err
+	}
+	return found, t.replace(found, &p.item)
+}
+
+// target finds the live item that an operation changes, and checks the operation's If-Match.
+func (t *tx) target(p *prepared) (*stored, error) {
+	old, err := t.mustFind(p.place)
+	if err != nil {
+		return nil, err
+	}
+	return old, checkIfMatch(p.options.IfMatch, t.c.etag(old.head))
+}
