@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The reaper frees the space of items that have expired (and of those below a fence). Its loop and its pace are
-// ttl.Reaper's; here is what one step does: find candidates in the families w and x in a short view, then
-// delete at most purgeBatch of them in a transaction that re-reads each and judges it again.
+// The reaper frees the space of items that have expired (and of those below a fence, and of versions that no feed shows any
+// more). Its loop and its pace are ttl.Reaper's; here is what one step does: find candidates in the families w and x in a
+// short view, then delete at most purgeBatch of them in a transaction that re-reads each and judges it again.
 
 // purgeBatch is how many items one purging transaction deletes: few, so that a foreground write in the same
 // slot never waits for long.
@@ -36,7 +36,7 @@ func (w sweeper) Ranges(context.Context) ([]ttl.Range, error) {
 	var out []ttl.Range
 	for _, c := range containers {
 		st := c.state.Load()
-		if st.dropped || !st.policy().Active() && len(st.fences) == 0 {
+		if st.dropped || !st.policy().Active() && len(st.fences) == 0 && st.retention() == 0 {
 			continue
 		}
 		for _, s := range st.ranges {
@@ -109,6 +109,11 @@ func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, 
 		var n int
 		n, out.More, err = c.sweepFences(ctx, st, s, limit)
 		out.Purged += n
+	}
+	if err == nil && !out.More && st.retention() > 0 {
+		var next int64
+		out.More, next, err = c.trimVersions(ctx, st, s, now)
+		out.Next = min(out.Next, next)
 	}
 	if err != nil {
 		s.rescan.Store(true)
@@ -231,29 +236,31 @@ func (l *look) nextExpiry(r engine.Reader, p *ttl.Policy) (next int64, err error
 // still theirs and that are alive, by a lease or a younger policy.
 func (c *Container) purge(ctx context.Context, s *slot, items []candidate) (purged int, survivors []candidate, err error) {
 	for len(items) > 0 && err == nil {
-		batch := items[:min(len(items), purgeBatch)]
-		items = items[len(batch):]
-		var n int
+		var judged, n int
 		var alive []candidate
-		n, alive, err = c.purgeBatch(ctx, s, batch)
+		judged, n, alive, err = c.purgeBatch(ctx, s, items[:min(len(items), purgeBatch)])
+		items = items[judged:]
 		purged += n
 		survivors = append(survivors, alive...)
 	}
 	return purged, survivors, err
 }
 
-func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) (purged int, alive []candidate, err error) {
+// purgeBatch is purge in one transaction. judged is how many candidates it came to: where the last versions are kept, a few
+// large ones fill a transaction.
+func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) (judged, purged int, alive []candidate, err error) {
 	st, _, err := c.enter()
 	if err != nil {
-		return 0, nil, err
+		return 0, 0, nil, err
 	}
 	defer c.gate.RUnlock()
 	var t tx
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
 		t.begin(txn, c, st, s)
 		alive = alive[:0]
-		ghosts, err := t.judge(batch, &alive)
-		if err != nil {
+		var ghosts []*stored
+		var err error
+		if judged, ghosts, err = t.judge(batch, &alive); err != nil {
 			return err
 		}
 		var keys []entry
@@ -266,26 +273,30 @@ func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) 
 		}
 		from := 0
 		for i, g := range ghosts {
-			t.remove(g, keys[from:ends[i]])
+			t.bury(g, keys[from:ends[i]])
 			from = ends[i]
 		}
-		t.purged = len(ghosts)
 		if t.purged > 0 {
 			t.setSwept()
 		}
+		t.finish()
 		t.Relax()
 		return nil
 	})
 	if err != nil {
-		return 0, nil, err
+		return 0, 0, nil, err
 	}
 	t.committed()
-	return t.purged, alive, nil
+	return judged, t.purged, alive, nil
 }
 
-// judge reads the candidates and returns those that are dead; those whose entry is still theirs and that are alive are
-// appended to alive. The rids of a batch mostly rise, so one iterator that moves forward finds them sooner than as many gets.
-func (t *tx) judge(batch []candidate, alive *[]candidate) (ghosts []*stored, err error) {
+// purgeBytes is how much of ghosts' bodies one purging transaction reads before it is enough.
+const purgeBytes = 4 << 20
+
+// judge reads the candidates, as many as fit, and returns those that are dead; those whose entry is still theirs and that are
+// alive are appended to alive. The rids of a batch mostly rise, so one iterator that moves forward finds them sooner than as
+// many gets.
+func (t *tx) judge(batch []candidate, alive *[]candidate) (judged int, ghosts []*stored, err error) {
 	it := t.Scan(slotFamily(t.s.scope, famItem), false)
 	defer func() {
 		if cerr := it.Close(); err == nil {
@@ -293,7 +304,12 @@ func (t *tx) judge(batch []candidate, alive *[]candidate) (ghosts []*stored, err
 		}
 	}()
 	var key []byte
+	bytesRead := 0
 	for _, cand := range batch {
+		if bytesRead > purgeBytes {
+			break
+		}
+		judged++
 		key = appendSlotKey(key[:0], t.s.scope, famItem, cand.rid)
 		if !it.SeekGE(key) || !bytes.Equal(it.Key(), key) {
 			continue
@@ -301,15 +317,16 @@ func (t *tx) judge(batch []candidate, alive *[]candidate) (ghosts []*stored, err
 		item, err := t.c.decode(cand.rid, bytes.Clone(it.Value()))
 		switch {
 		case err != nil:
-			return nil, err
+			return judged, nil, err
 		case !cand.names(item):
 		case t.live(item):
 			*alive = append(*alive, cand)
 		default:
 			ghosts = append(ghosts, item)
+			bytesRead += len(item.body)
 		}
 	}
-	return ghosts, nil
+	return judged, ghosts, nil
 }
 
 // names tells whether the candidate's entry is still the item's: it has not been written since.

@@ -1,0 +1,56 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// changeFeed answers with a page of changes, or with 304 where there are none: that is how every client sees that it has come
+// to the end. Both carry the etag from which the client goes on; there is never a continuation.
+func (s *Server) changeFeed(c *call) error {
+	p, info, err := s.within(c)
+	if err != nil {
+		return err
+	}
+	req, err := c.in.changes()
+	if err != nil {
+		return err
+	}
+	changes, r, err := p.container.Changes(c.ctx(), req)
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	c.setETag(`"` + changes.Position + `"`)
+	if len(changes.Changes) == 0 {
+		return c.noContent(http.StatusNotModified)
+	}
+	out := newPage(info.RID, "Documents")
+	for i := range changes.Changes {
+		out.row()
+		out.b = changes.Changes[i].AppendJSON(out.b)
+	}
+	return c.sendPage(out)
+}
+
+// changes is what the headers ask of a change feed.
+func (h *reqHeaders) changes() (store.ChangesRequest, error) {
+	req := store.ChangesRequest{Scope: h.scope(), Session: h.session, MaxItems: h.maxItems}
+	if h.fullFidelity {
+		req.Mode = store.AllVersions
+	}
+	if position := bareETag(h.ifNoneMatch); position == "*" {
+		req.Start.Now = true
+	} else {
+		req.Start.After = position
+	}
+	if h.modifiedSince != "" {
+		since, err := parseDate(h.modifiedSince)
+		if err != nil {
+			return req, badHeader("if-modified-since", h.modifiedSince)
+		}
+		req.Start.Since = since
+	}
+	return req, nil
+}

@@ -1,0 +1,218 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// The change feed of a range is a walk over the LSNs of its slot. There are two:
+//
+// The latest-version feed (family f) has one entry an item, at the LSN of its last write. A replace moves the entry to
+// the end, a delete takes it away, and what has expired or lies below a fence is passed over as in every read.
+//
+// The feed of all versions and deletes (family v) has an entry for each change that is still inside of the container's
+// retention; see version.
+//
+// Nothing is answered that is not durable. A replace that is visible but not durable has already taken its item's old entry
+// away, so it is not enough to leave the new one out: a crash would bring the old one back behind the reader. Therefore a
+// page is read from a snapshot, and the answer waits until all that the snapshot shows is durable.
+
+// ChangeMode says what a change feed shows.
+type ChangeMode uint8
+
+// The two modes.
+const (
+	// LatestVersions shows each item once, as its last write left it; deletes do not show.
+	LatestVersions ChangeMode = iota
+	// AllVersions shows every change, deletes and expiries among them, as far back as the container's change feed policy
+	// keeps them.
+	AllVersions
+)
+
+// ChangeKind says what happened to an item.
+type ChangeKind uint8
+
+// The kinds of changes. ChangeLatest is that of LatestVersions, the others are those of AllVersions. Their numbers are
+// stored.
+const (
+	ChangeLatest  ChangeKind = iota // created or replaced
+	ChangeCreate                    // created
+	ChangeReplace                   // replaced, by whichever operation
+	ChangeDelete                    // deleted, alone or with its whole partition key
+	ChangeExpire                    // purged after its time to live
+	changeFloor                     // no change: what came before is not kept
+)
+
+// ChangesStart says where a reader of a change feed begins. The zero ChangesStart is the beginning.
+type ChangesStart struct {
+	// Now begins with what changes after the call: the page is empty, its position is what counts. It goes before After.
+	Now bool
+	// After is the position of an earlier page, of the same scope or of one that it has been split from.
+	After string
+	// Since passes over what was written in this second or before. It applies together with the others.
+	Since time.Time
+}
+
+// ChangesRequest asks for a page of a change feed.
+type ChangesRequest struct {
+	Scope    Scope
+	Mode     ChangeMode
+	Start    ChangesStart
+	Session  []SessionPosition
+	MaxItems int // changes a page, as in ListOptions; a transaction is never cut, so there may be some more
+}
+
+// ChangesPage is one page of a change feed: changes in the order of their LSNs inside a partition range, ranges one after
+// the other.
+type ChangesPage struct {
+	Changes []Change // none: nothing has changed behind the start
+	// Position is where the next page begins: for ChangesStart.After. It also moves over changes that were passed over,
+	// so that they are not looked at again.
+	Position string
+}
+
+// Changes returns the changes of a scope that come after a start; with none the reader has come to the end, for now.
+// CodeBadRequest: a malformed position or scope, a position ahead of the store, or, for AllVersions, a
+// container that does not keep them or a start that lies before what it keeps (its beginning always does). CodeRangeGone: a
+// range that does not exist (any more). CodeSessionNotAvailable: req.Session is ahead of the store.
+func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, Receipt, error) {
+	c.db.enter()
+	defer c.db.leave()
+	from, err := parsePositions(req.Start.After)
+	if err != nil {
+		return ChangesPage{}, c.refused(), err
+	}
+	f := feedReader{c: c, req: &req, limit: pageLimit(req.MaxItems), since: math.MinInt64}
+	if !req.Start.Since.IsZero() {
+		f.since = req.Start.Since.Unix()
+	}
+	var ranges []*slot
+	var at []uint64
+	err = c.withSources(ctx, req.Scope, func(sp span, sources []*source) error {
+		ranges, at = sp.ranges, make([]uint64, len(sources))
+		for i, src := range sources {
+			at[i] = from.of(src.s)
+			if err := f.fill(src, &at[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && req.Start.Now {
+		// All that was there before this call is durable by now.
+		for i, s := range ranges {
+			at[i] = c.position(s)
+		}
+	}
+	r := c.refused()
+	if f.served != nil {
+		r = c.receipt(f.served, chargeFailure)
+	}
+	if err != nil {
+		return ChangesPage{}, r, err
+	}
+	f.page.Position = formatPositions(ranges, at)
+	r.Charge = round2(chargeRead(f.bytes) + 0.1*float64(len(f.page.Changes)))
+	return f.page, r, nil
+}
+
+// feedReader fills one page of a change feed.
+type feedReader struct {
+	c      *Container
+	req    *ChangesRequest
+	limit  int
+	since  int64 // changes of this second and before are passed over
+	page   ChangesPage
+	bytes  int
+	full   bool
+	until  uint64 // where the page is full: the last LSN of the transaction that it must not cut
+	served *slot
+	key    []byte // scratch
+}
+
+// fill goes on behind a position in one range, and moves it.
+func (f *feedReader) fill(src *source, at *uint64) (err error) {
+	if f.full {
+		return nil
+	}
+	f.served = src.s
+	if err := f.c.checkSession(src.s, f.req.Session); err != nil {
+		return err
+	}
+	if !f.req.Start.Now && *at > f.c.db.eng.Horizon(src.s.scope) {
+		return fail(CodeBadRequest, "The position in the change feed is ahead of this store: it was given by another one, or before it was restored.")
+	}
+	if f.req.Mode == AllVersions {
+		return f.fillVersions(src, at)
+	}
+	return f.fillLatest(src, at)
+}
+
+// ended tells whether the page is full and the entry of an LSN begins the next one.
+func (f *feedReader) ended(lsn uint64) bool { return f.full && lsn > f.until }
+
+// add appends a change; last is the last LSN of its transaction.
+func (f *feedReader) add(ch Change, bytes int, last uint64) {
+	f.page.Changes = append(f.page.Changes, ch)
+	f.bytes += bytes
+	if !f.full && (len(f.page.Changes) >= f.limit || f.bytes >= maxPageSize) {
+		f.full, f.until = true, last
+	}
+}
+
+// fillLatest is fill in the latest-version feed.
+func (f *feedReader) fillLatest(src *source, at *uint64) (err error) {
+	if f.req.Start.Now {
+		return nil
+	}
+	it := src.r.Scan(behind(src.s.scope, famFeed, *at), false)
+	for err == nil && it.Next() {
+		lsn, _ := slotKeyNumber(it.Key())
+		if f.ended(lsn) {
+			*at = f.until
+			break
+		}
+		*at = lsn
+		var e feedEntry
+		if e, err = decodeFeed(it.Value()); err == nil && e.ts > f.since && src.sp.mayWant(e.epk) {
+			err = f.addLatest(src, lsn, e)
+		}
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// addLatest adds the item that an entry of the latest-version feed names, if it is alive and in the scope.
+func (f *feedReader) addLatest(src *source, lsn uint64, e feedEntry) error {
+	f.key = appendSlotKey(f.key[:0], src.s.scope, famItem, e.rid)
+	value, err := src.r.Get(f.key)
+	if err != nil {
+		if isAbsent(err) {
+			err = fmt.Errorf("%w: the feed entry at LSN %d names no item", engine.ErrCorrupt, lsn)
+		}
+		return err
+	}
+	var r row
+	ok, err := src.take(&r, e.rid, value, false)
+	if err != nil || !ok {
+		return err
+	}
+	item := Item{c: f.c, rid: r.rid, head: r.head, body: bytes.Clone(r.body)}
+	item.head.epk = bytes.Clone(r.head.epk)
+	f.add(Change{Kind: ChangeLatest, LSN: lsn, Timestamp: e.ts, Item: item}, len(item.body), e.last)
+	return nil
+}
+
+// behind is the part of a feed's family that comes after an LSN.
+func behind(scope []byte, family byte, lsn uint64) engine.Range {
+	rg := slotFamily(scope, family)
+	rg.Start = appendSlotKey(nil, scope, family, lsn+1)
+	return rg
+}

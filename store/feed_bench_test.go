@@ -1,0 +1,70 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+)
+
+// benchKeeps makes a container like that of benchStore, which keeps all versions.
+func benchKeeps(b *testing.B, from *Container, minutes int) *Container {
+	b.Helper()
+	spec := from.Info().Spec
+	spec.ID, spec.ChangeFeed = "kept", &ChangeFeedPolicy{RetentionMinutes: minutes}
+	c, err := from.d.CreateContainer(b.Context(), spec, Throughput{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return c
+}
+
+// What a container pays for keeping all versions, on a create and on a replace.
+func BenchmarkKeepVersions(b *testing.B) {
+	for _, minutes := range []int{0, 10} {
+		for _, replace := range []bool{false, true} {
+			b.Run(fmt.Sprintf("minutes=%d/replace=%v", minutes, replace), func(b *testing.B) {
+				_, first, _ := benchStore(b, 0)
+				c := benchKeeps(b, first, minutes)
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					if replace {
+						i = i % 100
+					}
+					if _, _, err := c.Upsert(b.Context(), benchKey(i).Partition, benchBody(i), WriteOptions{}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// One page of 100 changes, from the beginning and from the middle of a feed of two lengths.
+func BenchmarkFeedPage(b *testing.B) {
+	for _, n := range []int{1_000, 20_000} {
+		for _, mode := range []ChangeMode{LatestVersions, AllVersions} {
+			b.Run(fmt.Sprintf("items=%d/mode=%d", n, mode), func(b *testing.B) {
+				_, first, _ := benchStore(b, 0)
+				c := benchKeeps(b, first, 10)
+				benchFill(b, c, 0, n)
+				b.ReportAllocs()
+				for b.Loop() {
+					page, _, err := c.Changes(b.Context(), ChangesRequest{Mode: mode, Start: ChangesStart{After: fmt.Sprint(n / 2)}, MaxItems: 100})
+					if err != nil || len(page.Changes) != 100 {
+						b.Fatal(len(page.Changes), err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A reader of one partition key that has nothing new, in a feed where everybody else has.
+func BenchmarkFeedOfPartition(b *testing.B) {
+	_, c, _ := benchStore(b, 20_000)
+	for b.Loop() {
+		page, _, err := c.Changes(b.Context(), ChangesRequest{Scope: Scope{Partition: benchKey(0).Partition}})
+		if err != nil || len(page.Changes) != 10 {
+			b.Fatal(len(page.Changes), err)
+		}
+	}
+}

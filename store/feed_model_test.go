@@ -1,0 +1,417 @@
+package store_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Random histories, played on a store and on a map. Readers of all scopes follow the change feeds with pages of random sizes
+// while items come, change, expire and go, ranges are split, and the store is closed and opened.
+func TestFeedHistories(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for _, ranges := range []int{1, 4} {
+		for seed := range uint64(5) {
+			t.Run(fmt.Sprintf("ranges=%d/seed=%d", ranges, seed), func(t *testing.T) {
+				w := newFeedWorld(t, ranges, seed)
+				defer w.close()
+				for n := range 400 {
+					w.step(n)
+					if t.Failed() {
+						t.Fatalf("at step %d", n)
+					}
+				}
+				w.settle()
+			})
+		}
+	}
+}
+
+// feedWorld is a store, its twin, and who reads its feeds.
+type feedWorld struct {
+	t      *testing.T
+	ctx    context.Context
+	r      *rand.Rand
+	fs     *vfs.MemFS
+	clock  *ttl.Virtual
+	ranges int
+	db     *store.DB
+	d      *store.Database
+	c      *store.Container
+
+	items   map[metatest.Key]feedItem
+	history map[metatest.Key][]string // what the feed of all versions must say of each key
+	readers []*feedFollower
+	all     []*feedFollower // of all versions
+}
+
+type feedItem struct {
+	body string
+	ts   int64
+	ttl  int64 // 0: lives for ever
+	lsn  uint64
+}
+
+func newFeedWorld(t *testing.T, ranges int, seed uint64) *feedWorld {
+	w := &feedWorld{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, uint64(ranges))), fs: vfs.NewMem(), ranges: ranges,
+		clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), items: map[metatest.Key]feedItem{}, history: map[metatest.Key][]string{}}
+	w.open()
+	var err error
+	if w.d, err = w.db.CreateDatabase(w.ctx, "db", store.Throughput{}); err == nil {
+		spec := specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000}`)
+		spec.PartitionKey.Version = 1 + int(seed%2)
+		w.c, err = w.d.CreateContainer(w.ctx, spec, store.Throughput{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	scopes := []store.Scope{{}, {MaxEPK: "17"}, {MinEPK: "17", MaxEPK: "FF"}, {Partition: pk("p1")}, {Range: "0"}}
+	for _, s := range scopes {
+		w.follow(s)
+	}
+	return w
+}
+
+func (w *feedWorld) open() {
+	e, err := pebble.Open(w.ctx, pebble.Options{Dir: "data", FS: w.fs, Strict: true})
+	if err == nil {
+		w.db, err = store.Open(w.ctx, e, store.Options{Clock: w.clock, Ranges: w.ranges, ManualReaper: true})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *feedWorld) close() {
+	checkClean(w.t, w.db)
+	if err := w.db.Close(); err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *feedWorld) reopen() {
+	w.close()
+	w.open()
+	var err error
+	if w.d, err = w.db.Database("db"); err == nil {
+		w.c, err = w.d.Container("c")
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *feedWorld) now() int64 { return w.clock.Now().Unix() }
+
+func (w *feedWorld) key() metatest.Key {
+	return metatest.Key{Partition: fmt.Sprint("p", w.r.IntN(5)), ID: fmt.Sprint("i", w.r.IntN(4))}
+}
+
+// step does one random thing and lets a random reader read one page.
+func (w *feedWorld) step(n int) {
+	w.bury()
+	switch k := w.key(); w.r.IntN(20) {
+	case 0:
+		w.clock.Advance(time.Duration(1+w.r.IntN(3)) * time.Second)
+	case 1:
+		w.sweep()
+	case 2:
+		w.sweep() // what has expired and what is deleted with its key are not told apart before they are purged
+		if _, err := w.c.DeletePartition(w.ctx, pk(k.Partition)); err != nil {
+			w.t.Error(err)
+		}
+		for other, it := range w.items {
+			if other.Partition == k.Partition {
+				w.gone(other, fmt.Sprintf("delete <- %s at %d", it.body, it.lsn))
+			}
+		}
+	case 3:
+		switch n % 8 {
+		case 0, 4:
+			w.reopen()
+		case 1:
+			w.split()
+		}
+	case 4, 5, 6:
+		w.delete(k)
+	default:
+		w.put(k, n)
+	}
+	w.bury()
+	w.readers[w.r.IntN(len(w.readers))].page()
+	w.all[w.r.IntN(len(w.all))].page()
+	if w.r.IntN(40) == 0 {
+		w.fromTheBeginning()
+	}
+}
+
+// bury takes away what has expired by now.
+func (w *feedWorld) bury() {
+	for k, it := range w.items {
+		if it.ttl > 0 && it.ts+it.ttl <= w.now() {
+			w.gone(k, fmt.Sprintf("expire <- at %d", it.lsn))
+		}
+	}
+}
+
+func (w *feedWorld) gone(k metatest.Key, event string) {
+	delete(w.items, k)
+	w.history[k] = append(w.history[k], event)
+}
+
+func (w *feedWorld) put(k metatest.Key, n int) {
+	it := feedItem{body: fmt.Sprintf(`{"id":%q,"pk":%q,"n":%d}`, k.ID, k.Partition, n), ts: w.now()}
+	if w.r.IntN(3) == 0 {
+		it.ttl = int64(1 + w.r.IntN(5))
+		it.body = it.body[:len(it.body)-1] + fmt.Sprintf(`,"ttl":%d}`, it.ttl)
+	}
+	got, _, err := w.c.Upsert(w.ctx, pk(k.Partition), []byte(it.body), store.WriteOptions{})
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	it.lsn = got.LSN()
+	event := fmt.Sprintf("create %s at %d", it.body, it.lsn)
+	if old, ok := w.items[k]; ok {
+		event = fmt.Sprintf("replace %s at %d <- %s at %d", it.body, it.lsn, old.body, old.lsn)
+	}
+	w.items[k] = it
+	w.history[k] = append(w.history[k], event)
+}
+
+func (w *feedWorld) delete(k metatest.Key) {
+	it, there := w.items[k]
+	_, err := w.c.Delete(w.ctx, pk(k.Partition), k.ID, store.WriteOptions{})
+	if there != (err == nil) {
+		w.t.Errorf("delete %s: %v, but there: %v", k, err, there)
+	}
+	if there {
+		w.gone(k, fmt.Sprintf("delete <- %s at %d", it.body, it.lsn))
+	}
+}
+
+func (w *feedWorld) sweep() {
+	if _, err := w.db.SweepNow(w.ctx); err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *feedWorld) split() {
+	ranges := w.c.Ranges().Ranges
+	_, err := w.c.Split(w.ctx, ranges[w.r.IntN(len(ranges))].ID, "")
+	if err != nil && !is(err, store.CodeConflict) {
+		w.t.Error(err)
+	}
+}
+
+// fromTheBeginning reads the whole feed anew, or from a second on: it is the live items in the order of their LSNs, range by range.
+func (w *feedWorld) fromTheBeginning() {
+	w.t.Helper()
+	start := store.ChangesStart{}
+	if w.r.IntN(2) == 0 {
+		start.Since = time.Unix(w.now()-int64(w.r.IntN(20)), 0)
+	}
+	type place struct {
+		at  int
+		lsn uint64
+		key metatest.Key
+	}
+	var want, got []place
+	bounds := w.c.Ranges().Ranges
+	for k, it := range w.items {
+		if start.Since.IsZero() || it.ts > start.Since.Unix() {
+			at := slices.IndexFunc(bounds, func(r store.Range) bool { return w.epk(k) < r.Max })
+			want = append(want, place{at, it.lsn, k})
+		}
+	}
+	slices.SortFunc(want, func(a, b place) int { return cmp.Or(a.at-b.at, cmp.Compare(a.lsn, b.lsn)) })
+	for {
+		page, _, err := w.c.Changes(w.ctx, store.ChangesRequest{Start: start, MaxItems: 1 + w.r.IntN(7)})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if start.After = page.Position; len(page.Changes) == 0 {
+			break
+		}
+		for _, ch := range page.Changes {
+			k := keyOf(ch.Item)
+			got = append(got, place{slices.IndexFunc(bounds, func(r store.Range) bool { return w.epk(k) < r.Max }), ch.LSN, k})
+		}
+	}
+	if !slices.Equal(got, want) {
+		w.t.Fatalf("since %v:\n%v\nwant\n%v", start.Since, got, want)
+	}
+}
+
+// epk is the EPK of a key, in upper-case hexadecimal.
+func (w *feedWorld) epk(k metatest.Key) string {
+	def := w.c.Info().Spec.PartitionKey
+	return strings.ToUpper(hex.EncodeToString(store.EPK(&def, store.NewPartitionKey(doc.StringValue(k.Partition)))))
+}
+
+// settle sweeps and lets all readers come to the end: then they know it all.
+func (w *feedWorld) settle() {
+	w.t.Helper()
+	w.bury()
+	w.sweep()
+	for i := 0; i < len(w.all); i++ { // a reader of a range that was split becomes two
+		f := w.all[i]
+		for !f.page() {
+		}
+		for k, want := range w.history {
+			if f.wants(k) && !slices.Equal(f.told[k], want) {
+				w.t.Errorf("%+v was told of %s:\n%s\nwant\n%s", f.scope, k, strings.Join(f.told[k], "\n"), strings.Join(want, "\n"))
+			}
+		}
+	}
+	for i := 0; i < len(w.readers); i++ {
+		for !w.readers[i].page() {
+		}
+	}
+	w.fromTheBeginning()
+}
+
+// feedFollower reads a feed from where it was when it began.
+type feedFollower struct {
+	w     *feedWorld
+	scope store.Scope
+	mode  store.ChangeMode
+	after string
+	seen  map[metatest.Key]uint64
+	told  map[metatest.Key][]string
+}
+
+// follow adds a reader of each feed, from now on.
+func (w *feedWorld) follow(s store.Scope) {
+	for _, mode := range []store.ChangeMode{store.LatestVersions, store.AllVersions} {
+		page, _, err := w.c.Changes(w.ctx, store.ChangesRequest{Scope: s, Mode: mode, Start: store.ChangesStart{Now: true}})
+		if err != nil || len(page.Changes) > 0 {
+			w.t.Fatal(err, page)
+		}
+		f := &feedFollower{w: w, scope: s, mode: mode, after: page.Position, seen: map[metatest.Key]uint64{}, told: map[metatest.Key][]string{}}
+		if mode == store.AllVersions {
+			w.all = append(w.all, f)
+		} else {
+			w.readers = append(w.readers, f)
+		}
+	}
+}
+
+func (f *feedFollower) wants(k metatest.Key) bool {
+	epk := f.w.epk(k)
+	switch s := f.scope; {
+	case !s.Partition.IsZero():
+		return s.Partition.String() == pk(k.Partition).String()
+	case s.Range != "":
+		i := slices.IndexFunc(f.w.c.Ranges().Ranges, func(r store.Range) bool { return r.ID == s.Range })
+		r := f.w.c.Ranges().Ranges[i]
+		return r.Min <= epk && epk < r.Max
+	default:
+		return s.MinEPK <= epk && (s.MaxEPK == "" || epk < s.MaxEPK)
+	}
+}
+
+// page reads one page; true: there was nothing to read, and the reader knows all that there is.
+func (f *feedFollower) page() (end bool) {
+	f.w.t.Helper()
+	f.w.bury()
+	req := store.ChangesRequest{Scope: f.scope, Mode: f.mode, Start: store.ChangesStart{After: f.after}, MaxItems: 1 + f.w.r.IntN(5)}
+	page, _, err := f.w.c.Changes(f.w.ctx, req)
+	if is(err, store.CodeRangeGone) {
+		f.divide()
+		return false
+	}
+	if err != nil {
+		f.w.t.Fatalf("%+v: %v", req, err)
+	}
+	f.after = page.Position
+	for i := range page.Changes {
+		f.take(&page.Changes[i])
+	}
+	if len(page.Changes) == 0 && f.mode == store.LatestVersions {
+		for k, it := range f.w.items {
+			if f.wants(k) && f.seen[k] != it.lsn {
+				f.w.t.Errorf("%+v at %s knows %s at LSN %d, but it is at %d", f.scope, f.after, k, f.seen[k], it.lsn)
+			}
+		}
+	}
+	return len(page.Changes) == 0
+}
+
+// divide makes of the reader of a range that was split one for each half, which goes on from where it was.
+func (f *feedFollower) divide() {
+	gone := f.scope.Range
+	for _, r := range f.w.c.Ranges().Ranges {
+		switch {
+		case !slices.Contains(r.Parents, gone):
+		case f.scope.Range == gone:
+			f.scope.Range = r.ID
+		default:
+			other := &feedFollower{w: f.w, scope: store.Scope{Range: r.ID}, mode: f.mode, after: f.after, seen: maps.Clone(f.seen), told: maps.Clone(f.told)}
+			if f.mode == store.AllVersions {
+				f.w.all = append(f.w.all, other)
+			} else {
+				f.w.readers = append(f.w.readers, other)
+			}
+		}
+	}
+	if f.scope.Range == gone {
+		f.w.t.Fatalf("nothing has come of the range %s", gone)
+	}
+}
+
+func (f *feedFollower) take(ch *store.Change) {
+	f.w.t.Helper()
+	k := metatest.Key{ID: ch.Key.ID}
+	if ch.Kind == store.ChangeDelete || ch.Kind == store.ChangeExpire {
+		k.Partition = ch.Key.Partition.Values()[0].Str()
+	} else {
+		k = keyOf(ch.Item)
+		if ch.Item.LSN() != ch.LSN || ch.Item.Timestamp() != ch.Timestamp {
+			f.w.t.Errorf("%s: the item is of LSN %d, the change of %d", k, ch.Item.LSN(), ch.LSN)
+		}
+	}
+	if !f.wants(k) || ch.LSN <= f.seen[k] {
+		f.w.t.Errorf("%+v was told of %s at LSN %d after %d", f.scope, k, ch.LSN, f.seen[k])
+	}
+	f.seen[k] = ch.LSN
+	var event string
+	switch ch.Kind {
+	case store.ChangeLatest:
+		if now, ok := f.w.items[k]; !ok || now.lsn != ch.LSN || now.body != string(ch.Item.Body()) {
+			f.w.t.Errorf("%s: %s at LSN %d, but it is %+v", k, ch.Item.Body(), ch.LSN, now)
+		}
+		return
+	case store.ChangeExpire:
+		event = fmt.Sprintf("expire <- at %d", ch.PreviousLSN)
+		if ch.Previous != nil {
+			f.w.t.Errorf("%s: an expiry shows the version before", k)
+		}
+	case store.ChangeDelete:
+		event = fmt.Sprintf("delete <- %s at %d", ch.Previous.Body(), ch.PreviousLSN)
+	case store.ChangeReplace:
+		event = fmt.Sprintf("replace %s at %d <- %s at %d", ch.Item.Body(), ch.LSN, ch.Previous.Body(), ch.PreviousLSN)
+	default:
+		event = fmt.Sprintf("%s %s at %d", ch.Kind, ch.Item.Body(), ch.LSN)
+	}
+	if n := len(f.told[k]); n >= len(f.w.history[k]) || f.w.history[k][n] != event {
+		f.w.t.Errorf("%s: %s, want\n%s", k, event, strings.Join(f.w.history[k], "\n"))
+	}
+	f.told[k] = append(slices.Clip(f.told[k]), event) // another reader may have begun with these
+}

@@ -1,0 +1,300 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Readers follow the feeds while writers, a sweeper, splits and the clock are at work, and the power fails in the middle of it. Whatever
+// a reader was told before the crash is there after it, and what it is told afterwards completes what it knows: who follows
+// the latest versions knows the last one of all that is alive, and who replays all versions has the very items.
+func TestFeedSurvivesCrashes(t *testing.T) {
+	for _, ranges := range []int{1, 4} {
+		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
+			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+			clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
+			fs := vfs.NewCrashableMem()
+			latest, all := newReplica(store.LatestVersions), newReplica(store.AllVersions)
+			for life := range 4 {
+				db, c := openReplicated(t, fs, clock, ranges)
+				for _, f := range []*replica{latest, all} {
+					f.verify(t, db, c)
+				}
+				fs = liveWithReaders(t, rand.New(rand.NewPCG(uint64(life), uint64(ranges))), fs, db, c, clock, latest, all)
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+				if t.Failed() {
+					return
+				}
+			}
+			db, c := openReplicated(t, fs, clock, ranges)
+			latest.verify(t, db, c)
+			all.verify(t, db, c)
+			checkClean(t, db)
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// openReplicated opens a store with one container, whose items may expire and whose versions are kept.
+func openReplicated(t *testing.T, fs *vfs.MemFS, clock *ttl.Virtual, ranges int) (*store.DB, *store.Container) {
+	t.Helper()
+	ctx := context.Background()
+	e, err := pebble.Open(ctx, pebble.Options{Dir: "data", FS: slowly(fs), Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(ctx, e, store.Options{Clock: clock, Ranges: ranges, ManualReaper: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := db.Database("db")
+	if is(err, store.CodeNotFound) {
+		if d, err = db.CreateDatabase(ctx, "db", store.Throughput{}); err == nil {
+			_, err = d.CreateContainer(ctx, specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000}`), store.Throughput{})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := d.Container("c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, c
+}
+
+// liveWithReaders lets everybody work and returns the disk as a crash leaves it.
+func liveWithReaders(t *testing.T, r *rand.Rand, fs *vfs.MemFS, db *store.DB, c *store.Container, clock *ttl.Virtual, readers ...*replica) *vfs.MemFS {
+	const writers, operations = 4, 60
+	ctx := context.Background()
+	seeds := make([]uint64, writers)
+	for i := range seeds {
+		seeds[i] = r.Uint64()
+	}
+	var crash sync.Once
+	var wreck *vfs.MemFS
+	power := func() {
+		crash.Do(func() {
+			for _, f := range readers { // whoever is in the middle of a page has not been told yet
+				f.mu.Lock()
+				defer f.mu.Unlock()
+			}
+			wreck = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[r.IntN(3)], RNG: r})
+			for _, f := range readers {
+				f.freeze()
+			}
+		})
+	}
+	moment := writers * operations * (1 + r.IntN(8)) / 10
+	var done counter
+	var working sync.WaitGroup
+	stop := make(chan struct{})
+	for _, f := range readers {
+		working.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := f.page(c); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all(writers, func(i int) {
+		w := rand.New(rand.NewPCG(seeds[i], 1))
+		for range operations {
+			if err := writeSomething(ctx, w, db, c, clock); err != nil {
+				t.Error(err)
+			}
+			if done.next() == moment {
+				power()
+			}
+		}
+	})
+	close(stop)
+	working.Wait()
+	power()
+	for _, f := range readers {
+		f.thaw()
+	}
+	return wreck
+}
+
+type counter struct {
+	sync.Mutex
+	n int
+}
+
+func (c *counter) next() int {
+	c.Lock()
+	defer c.Unlock()
+	c.n++
+	return c.n
+}
+
+// writeSomething makes a random change, or some.
+func writeSomething(ctx context.Context, r *rand.Rand, db *store.DB, c *store.Container, clock *ttl.Virtual) error {
+	key := pk("p" + strconv.Itoa(r.IntN(6)))
+	body := func() []byte {
+		text := fmt.Sprintf(`{"id":"i%d","pk":%q,"n":%d`, r.IntN(4), key.Values()[0].Str(), r.IntN(1000))
+		if r.IntN(4) == 0 {
+			text += fmt.Sprintf(`,"ttl":%d`, 1+r.IntN(3))
+		}
+		return []byte(text + "}")
+	}
+	var err error
+	switch r.IntN(12) {
+	case 0:
+		_, err = db.SweepNow(ctx)
+	case 1:
+		clock.Advance(time.Duration(r.IntN(1200)) * time.Millisecond)
+	case 2:
+		if r.IntN(4) == 0 {
+			_, err = c.DeletePartition(ctx, key)
+		}
+	case 3, 4:
+		_, err = c.Delete(ctx, key, "i"+strconv.Itoa(r.IntN(4)), store.WriteOptions{})
+		if is(err, store.CodeNotFound) {
+			err = nil
+		}
+	case 5:
+		var ops []store.Operation
+		for range 2 + r.IntN(3) {
+			ops = append(ops, store.Operation{Kind: store.OperationUpsert, Body: body()})
+		}
+		_, _, err = c.Batch(ctx, key, ops, store.BatchOptions{Atomic: true})
+	case 6:
+		if ranges := c.Ranges().Ranges; len(ranges) < 8 && r.IntN(4) == 0 {
+			_, err = c.Split(ctx, ranges[r.IntN(len(ranges))].ID, "")
+			if is(err, store.CodeConflict) || is(err, store.CodeRangeGone) {
+				err = nil
+			}
+		}
+	default:
+		_, _, err = c.Upsert(ctx, key, body(), store.WriteOptions{})
+	}
+	return err
+}
+
+// replica is what the reader of a feed knows of a container.
+type replica struct {
+	mode store.ChangeMode
+
+	mu     sync.Mutex
+	knows  knowledge
+	frozen *knowledge // at the crash; what came later is forgotten
+}
+
+type knowledge struct {
+	after string
+	items map[metatest.Key]string // the body, and behind it the LSN
+}
+
+func (k knowledge) clone() knowledge {
+	c := knowledge{after: k.after, items: make(map[metatest.Key]string, len(k.items))}
+	for key, v := range k.items {
+		c.items[key] = v
+	}
+	return c
+}
+
+func newReplica(mode store.ChangeMode) *replica {
+	return &replica{mode: mode, knows: knowledge{items: map[metatest.Key]string{}}}
+}
+
+func (f *replica) freeze() {
+	k := f.knows.clone()
+	f.frozen = &k
+}
+
+func (f *replica) thaw() { f.knows, f.frozen = *f.frozen, nil }
+
+// page reads a page and tells how many changes it had.
+func (f *replica) page(c *store.Container) (int, error) {
+	f.mu.Lock()
+	req := store.ChangesRequest{Mode: f.mode, Start: store.ChangesStart{After: f.knows.after}, MaxItems: 1 + len(f.knows.items)%5}
+	f.mu.Unlock()
+	if req.Start.After == "" && f.mode == store.AllVersions {
+		req.Start.Now = true
+	}
+	page, _, err := c.Changes(context.Background(), req)
+	if err != nil {
+		return 0, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.knows.after = page.Position
+	for _, ch := range page.Changes {
+		if ch.Kind == store.ChangeDelete || ch.Kind == store.ChangeExpire {
+			key := metatest.Key{ID: ch.Key.ID, Partition: ch.Key.Partition.Values()[0].Str()}
+			if _, lsn, _ := strings.Cut(f.knows.items[key], " "); lsn != strconv.FormatUint(ch.PreviousLSN, 10) {
+				return 0, fmt.Errorf("%s is deleted at LSN %d, of which %q is known and not %d", key, ch.LSN, f.knows.items[key], ch.PreviousLSN)
+			}
+			delete(f.knows.items, key)
+			continue
+		}
+		key := keyOf(ch.Item)
+		_, there := f.knows.items[key]
+		if there && ch.Kind == store.ChangeCreate || !there && ch.Kind == store.ChangeReplace {
+			return 0, fmt.Errorf("%s: %s at LSN %d, but %q is known", key, ch.Kind, ch.LSN, f.knows.items[key])
+		}
+		f.knows.items[key] = version(ch.Item)
+	}
+	return len(page.Changes), nil
+}
+
+func version(it store.Item) string {
+	return strings.ReplaceAll(string(it.Body()), " ", "") + " " + strconv.FormatUint(it.LSN(), 10)
+}
+
+// verify reads the feed to its end and compares what the reader knows with what there is.
+func (f *replica) verify(t *testing.T, db *store.DB, c *store.Container) {
+	t.Helper()
+	ctx := context.Background()
+	if _, err := db.SweepNow(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		n, err := f.page(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			break
+		}
+	}
+	page, _, err := c.List(ctx, store.ListOptions{MaxItems: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range page.Items {
+		if got := f.knows.items[keyOf(it)]; got != version(it) {
+			t.Errorf("mode %d knows %q, but there is %s", f.mode, got, version(it))
+		}
+	}
+	if f.mode == store.AllVersions && len(page.Items) != len(f.knows.items) {
+		t.Errorf("the reader of all versions knows %d items of %d", len(f.knows.items), len(page.Items))
+	}
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Change is one entry of a change feed.
+type Change struct {
+	Kind      ChangeKind
+	LSN       uint64 // of the change
+	Timestamp int64  // second of the change, since 1970
+	Item      Item   // what the change made; zero for a delete or an expiry
+
+	// PreviousLSN is that of the version which was replaced or deleted, Previous the version itself, nil where it is not
+	// kept. Both are of AllVersions alone.
+	PreviousLSN uint64
+	Previous    *Item
+	// Key is that of the item which was deleted or has expired.
+	Key Key
+
+	c *Container
+}
+
+// String names the kind as Cosmos DB does: an expiry is a delete there.
+func (k ChangeKind) String() string {
+	switch k {
+	case ChangeCreate:
+		return "create"
+	case ChangeReplace:
+		return "replace"
+	case ChangeDelete, ChangeExpire:
+		return "delete"
+	}
+	return "latest"
+}
+
+// AppendJSON appends the change as Cosmos DB's feeds show it: of LatestVersions the document with the system property _lsn,
+// of AllVersions an object of current, previous and metadata.
+func (ch *Change) AppendJSON(dst []byte) []byte {
+	if ch.Kind == ChangeLatest {
+		sys := ch.Item.system()
+		sys.LSN = ch.LSN
+		return sys.Append(dst, ch.Item.body)
+	}
+	dst = append(dst, `{"current":`...)
+	if ch.gone() {
+		dst = append(dst, "{}"...)
+	} else {
+		dst = ch.Item.AppendJSON(dst)
+	}
+	if ch.Previous != nil {
+		dst = ch.Previous.AppendJSON(append(dst, `,"previous":`...))
+	}
+	return append(ch.appendMetadata(append(dst, `,"metadata":`...)), '}')
+}
+
+// gone tells whether there is no item after the change.
+func (ch *Change) gone() bool { return ch.Kind == ChangeDelete || ch.Kind == ChangeExpire }
+
+func (ch *Change) appendMetadata(dst []byte) []byte {
+	dst = strconv.AppendInt(append(dst, `{"crts":`...), ch.Timestamp, 10)
+	dst = strconv.AppendUint(append(dst, `,"lsn":`...), ch.LSN, 10)
+	dst = append(append(dst, `,"operationType":"`...), ch.Kind.String()...)
+	dst = strconv.AppendUint(append(dst, `","previousImageLSN":`...), ch.PreviousLSN, 10)
+	if ch.Kind == ChangeExpire {
+		dst = append(dst, `,"timeToLiveExpired":true`...)
+	}
+	if ch.gone() {
+		dst = doc.AppendString(append(dst, `,"id":`...), ch.Key.ID)
+		dst = append(dst, `,"partitionKey":{`...)
+		first := true
+		for i, v := range ch.Key.Partition.Values() {
+			if v.Kind() == doc.Undefined {
+				continue
+			}
+			if !first {
+				dst = append(dst, ',')
+			}
+			first = false
+			dst = doc.AppendString(dst, ch.c.def.Paths[i][len("/"):])
+			dst = append(append(dst, ':'), v.Raw()...)
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, '}')
+}
+
+// fillVersions is fill in the feed of all versions.
+func (f *feedReader) fillVersions(src *source, at *uint64) (err error) {
+	window := src.st.retention()
+	if window == 0 {
+		return fail(CodeBadRequest, "The container keeps no feed of all versions and deletes: its change feed policy has no retention.")
+	}
+	oldest := src.now - window // what was written in this second or before is outside of the window
+	switch start := &f.req.Start; {
+	case start.Now:
+		return nil
+	case start.After == "" && f.since < oldest:
+		return outsideRetention()
+	}
+	it := src.r.Scan(behind(src.s.scope, famVersions, *at), false)
+	for err == nil && it.Next() {
+		lsn, _ := slotKeyNumber(it.Key())
+		if f.ended(lsn) {
+			*at = f.until
+			break
+		}
+		var v version
+		if v, err = decodeVersion(it.Value()); err != nil {
+			break
+		}
+		switch {
+		case v.ts <= f.since:
+		case v.kind == changeFloor || v.ts <= oldest:
+			err = outsideRetention()
+		case src.sp.wantsVersion(&v):
+			err = f.addVersion(lsn, &v)
+		}
+		*at = lsn
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func outsideRetention() error {
+	return fail(CodeBadRequest, "You must read the change feed from within the retention period.")
+}
+
+// wantsVersion tells whether a version is in the scope.
+func (sp *span) wantsVersion(v *version) bool {
+	return sp.wants(v.epk) && bytes.HasPrefix(v.epk, sp.epk) && bytes.HasPrefix(v.pk, sp.pk)
+}
+
+// addVersion adds a change with its images. Its slices outlive the page's snapshot.
+func (f *feedReader) addVersion(lsn uint64, v *version) error {
+	ch := Change{Kind: v.kind, LSN: lsn, Timestamp: v.ts, PreviousLSN: v.previous.lsn, c: f.c}
+	if ch.gone() {
+		key, err := decodeKey(v.pk)
+		if err != nil {
+			return err
+		}
+		ch.Key = Key{Partition: key, ID: v.id}
+	} else {
+		ch.Item = f.c.imageItem(v, image{slot: v.slot, lsn: lsn, ts: v.ts, body: v.body})
+	}
+	if len(v.previous.body) > 0 {
+		previous := f.c.imageItem(v, v.previous)
+		ch.Previous = &previous
+	}
+	f.add(ch, len(v.body)+len(v.previous.body), v.last)
+	return nil
+}
+
+// imageItem makes an item of an image of a version.
+func (c *Container) imageItem(v *version, i image) Item {
+	head := header{slot: i.slot, lsn: i.lsn, epk: bytes.Clone(v.epk)}
+	head.life.TS = i.ts
+	return Item{c: c, rid: v.rid, head: head, body: bytes.Clone(i.body)}
+}
+
+// decodeKey reads a partition key from its ordered encoding.
+func decodeKey(pk []byte) (PartitionKey, error) {
+	key := PartitionKey{given: true}
+	for len(pk) > 0 {
+		v, rest, err := doc.DecodeOrdered(pk)
+		if err != nil {
+			return PartitionKey{}, fmt.Errorf("%w: a partition key: %v", engine.ErrCorrupt, err)
+		}
+		key.values, pk = append(key.values, v), rest
+	}
+	return key, nil
+}

@@ -1,0 +1,67 @@
+package store
+
+import "github.com/mayflydb/mayfly/engine"
+
+// The entries of both feeds name the last LSN of their transaction, which is known when all else is written. Until then they
+// are kept here.
+
+type feedWrite struct {
+	lsn   uint64
+	entry feedEntry
+}
+
+type versionWrite struct {
+	lsn   uint64
+	entry version
+}
+
+// finish writes the entries of the transaction in both feeds.
+func (t *tx) finish() {
+	for _, f := range t.feed {
+		f.entry.last = t.last
+		t.Set(t.keep(appendSlotKey(t.free(), t.s.scope, famFeed, f.lsn)), t.keep(f.entry.append(t.free())))
+	}
+	for i := range t.history {
+		v := &t.history[i]
+		v.entry.last = t.last
+		t.Set(t.keep(appendSlotKey(t.free(), t.s.scope, famVersions, v.lsn)), v.entry.append(make([]byte, 0, v.entry.size())))
+	}
+}
+
+// dropFeed takes the feed entry of a version away that is not the latest any more.
+func (t *tx) dropFeed(lsn uint64) {
+	for i, f := range t.feed {
+		if f.lsn == lsn {
+			t.feed = append(t.feed[:i], t.feed[i+1:]...)
+			return
+		}
+	}
+	t.Delete(t.keep(appendSlotKey(t.free(), t.s.scope, famFeed, lsn)))
+}
+
+// record notes a change under the last LSN issued, where the container keeps all versions. item is nil for a delete.
+func (t *tx) record(kind ChangeKind, old, item *stored) {
+	if !t.keeps {
+		return
+	}
+	v := version{kind: kind, slot: t.s.number, ts: t.now}
+	if old != nil {
+		v.rid, v.epk, v.pk, v.id = old.rid, old.head.epk, old.pk, old.id
+		v.previous = image{slot: old.head.slot, lsn: old.head.lsn, ts: old.head.life.TS}
+		if kind != ChangeExpire || t.c.db.opts.TTLPreviousImage {
+			v.previous.body = old.body
+		}
+	}
+	if item != nil {
+		v.rid, v.epk, v.pk, v.id, v.body = item.rid, item.head.epk, item.pk, "", item.body
+	}
+	t.history = append(t.history, versionWrite{t.last, v})
+}
+
+// setFloor says that what was in a slot's feed of all versions up to an LSN is not there any more.
+func setFloor(t engine.Txn, scope []byte, lsn uint64, ts int64) {
+	floor := version{kind: changeFloor, last: lsn, ts: ts}
+	t.Set(appendSlotKey(nil, scope, famVersions, lsn), floor.append(nil))
+}
+
+func dropVersions(t engine.Txn, r engine.Range) { t.DeleteRange(r) }
