@@ -62,19 +62,37 @@ func (s *Server) refuseAddresses(*call) error {
 
 // listNothing answers the feeds of what a single-region store never has: conflicts and attachments.
 func (s *Server) listNothing(c *call) error {
-	container, err := s.container(c)
+	f, err := s.emptyFeed(c)
 	if err != nil {
 		return err
 	}
-	key := "Conflicts"
-	if c.target.kind == kindAttachment {
-		key = "Attachments"
+	return sendFeed(c, f)
+}
+
+// queryNothing is the same for a query, which must be one all the same.
+func (s *Server) queryNothing(c *call) error {
+	f, err := s.emptyFeed(c)
+	if err != nil {
+		return err
 	}
-	c.setItemCount(0)
-	b := append(make([]byte, 0, 64), `{"_rid":`...)
-	b = doc.AppendString(b, container.Info().RID)
-	b = append(b, `,"`+key+`":[],"_count":0}`...)
-	return c.json(http.StatusOK, b)
+	return queryFeed(c, f)
+}
+
+func (s *Server) emptyFeed(c *call) (feed[struct{}], error) {
+	container, err := s.container(c)
+	if err != nil {
+		return feed[struct{}]{}, err
+	}
+	f := feed[struct{}]{key: "Conflicts", owner: container.Info().RID}
+	if c.target.kind == kindAttachment {
+		f.key = "Attachments"
+	}
+	return f, nil
+}
+
+// refuseAttachment answers clients that would create one.
+func (s *Server) refuseAttachment(*call) error {
+	return badRequest("Attachments are not supported by this server.")
 }
 
 // readNothing answers for one conflict or attachment.
@@ -117,7 +135,7 @@ func scheme(r *http.Request) string {
 // corsHeaders are the response headers that a script in a browser may read.
 const corsHeaders = "etag, lsn, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, " +
 	"x-ms-cosmos-correlated-activityid, x-ms-cosmos-index-utilization, x-ms-cosmos-min-throughput, x-ms-cosmos-query-execution-info, " +
-	"x-ms-documentdb-collection-index-transformation-progress, x-ms-documentdb-partitionkeyrangeid, x-ms-documentdb-query-metrics, " +
+	"x-ms-documentdb-collection-index-transformation-progress, x-ms-documentdb-partitionkeyrangeid, x-ms-documentdb-query-metrics, x-ms-documentdb-script-log-results, " +
 	"x-ms-gatewayversion, x-ms-item-count, x-ms-offer-replace-pending, x-ms-request-charge, x-ms-resource-quota, x-ms-resource-usage, " +
 	"x-ms-retry-after-ms, x-ms-schemaversion, x-ms-serviceversion, x-ms-session-token, x-ms-substatus"
 

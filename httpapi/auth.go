@@ -36,6 +36,7 @@ const (
 	masterSignature credential = iota // signed with the master key
 	masterKey                         // showed the master key itself
 	directoryToken                    // a Microsoft Entra ID token
+	resourceToken                     // a permission's token
 )
 
 // authority decides who may use the server. It knows one secret, the master key.
@@ -57,42 +58,48 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, erro
 	return a, nil
 }
 
-// verify checks the authorization header. It takes three forms: Cosmos DB's type=master with a signature, its
-// type=aad with a token, and for people "Bearer KEY" with the master key itself.
+// verify checks the authorization header. It takes four forms: Cosmos DB's type=master with a signature, its
+// type=aad and type=resource with a token, and for people "Bearer KEY" with the master key itself. With a resource
+// token it returns what that grants; whether this is enough for the request is settled by Server.permit.
 //
 // A signature also settles whether the query string belongs to the item's id (see target.absorbQuery).
-func (a *authority) verify(method string, header http.Header, t *target) (credential, error) {
+func (a *authority) verify(method string, header http.Header, t *target) (credential, *grant, error) {
 	text := first(header, "Authorization")
 	if text == "" {
-		return 0, wireErr(http.StatusUnauthorized, 5000, "Required Header authorization is missing. Ensure a valid Authorization token is passed.")
+		return 0, nil, wireErr(http.StatusUnauthorized, 5000, "Required Header authorization is missing. Ensure a valid Authorization token is passed.")
 	}
 	if len(text) > maxToken {
-		return 0, malformedToken("it is too long")
+		return 0, nil, malformedToken("it is too long")
 	}
 	if len(text) > 7 && strings.EqualFold(text[:7], "Bearer ") {
 		if subtle.ConstantTimeCompare([]byte(strings.TrimSpace(text[7:])), a.keyText) != 1 {
-			return 0, wireErr(http.StatusUnauthorized, 0, "The key after Bearer is not this server's master key.")
+			return 0, nil, wireErr(http.StatusUnauthorized, 0, "The key after Bearer is not this server's master key.")
 		}
 		t.absorbQuery()
-		return masterKey, nil
+		return masterKey, nil, nil
 	}
 	kind, signature, err := splitToken(text)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	switch kind {
 	case "master":
 		if len(text) > maxMasterToken {
-			return 0, malformedToken("it is too long")
+			return 0, nil, malformedToken("it is too long")
 		}
-		return masterSignature, a.verifySignature(signature, method, header, t)
+		return masterSignature, nil, a.verifySignature(signature, method, header, t)
 	case "aad":
 		t.absorbQuery()
-		return directoryToken, a.verifyDirectoryToken(signature)
+		return directoryToken, nil, a.verifyDirectoryToken(signature)
 	case "resource":
-		return 0, wireErr(http.StatusUnauthorized, 0, "Resource tokens are not supported by this server.")
+		if len(text) > maxResourceToken {
+			return 0, nil, malformedToken("it is too long")
+		}
+		t.absorbQuery()
+		g, err := a.openToken(signature)
+		return resourceToken, g, err
 	}
-	return 0, malformedToken("its type is neither master, resource nor aad")
+	return 0, nil, malformedToken("its type is neither master, resource nor aad")
 }
 
 // splitToken takes type=T&ver=V&sig=S apart; clients send it percent-encoded or not.

@@ -66,7 +66,7 @@ func (a attempt) verify(t *testing.T, auth *authority) (credential, target, erro
 			h.Set(name, value)
 		}
 	}
-	with, err := auth.verify(a.verb, h, &to)
+	with, _, err := auth.verify(a.verb, h, &to)
 	return with, to, err
 }
 
@@ -137,7 +137,7 @@ func TestAuthorizationRefused(t *testing.T) {
 		"date not signed":     {signedAt, good, "", signedDate, 401, 0, "can't serve"},
 		"16 minutes late":     {signedAt.Add(16 * time.Minute), good, signedDate, "", 403, 0, "not valid at the current time"},
 		"16 minutes early":    {signedAt.Add(-16 * time.Minute), good, signedDate, "", 403, 0, "not valid at the current time"},
-		"resource token":      {signedAt, "type=resource&ver=1&sig=abc%3D;def;", signedDate, "", 401, 0, "not supported"},
+		"resource token":      {signedAt, "type=resource&ver=1&sig=abc%3D;def;", signedDate, "", 401, 0, "was changed"},
 		"bearer of other key": {signedAt, "Bearer c2VjcmV0", signedDate, "", 401, 0, "master key"},
 	} {
 		_, _, err := attempt{verb: "GET", path: "/dbs/a", authorization: tc.header, date: tc.date, plainDate: tc.plain}.verify(t, newTestAuthority(t, EmulatorKey, tc.now))
@@ -228,7 +228,7 @@ func BenchmarkVerify(b *testing.B) {
 	for b.Loop() {
 		to, err := parseTarget("/dbs/a/colls/b/docs/c", "")
 		if err == nil {
-			_, err = auth.verify("GET", h, &to)
+			_, _, err = auth.verify("GET", h, &to)
 		}
 		if err != nil {
 			b.Fatal(err)

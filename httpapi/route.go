@@ -66,7 +66,8 @@ type target struct {
 
 	// resourceType is the second field of what a client signs: the keyword, lower case; empty for the account and for kindOwn.
 	resourceType string
-	// own is the path of kindOwn without slashes at its ends: "_mayfly/clock".
+	// own is the path of kindOwn without slashes at its ends: "_mayfly/clock". The ids of a database and a container in it are in ids,
+	// and here is where they stood: "_mayfly/dbs/{db}/colls/{coll}/split".
 	own string
 
 	ids [maxIDs]string
@@ -173,6 +174,21 @@ func (t *target) parseOwn(rawPath string) error {
 	}
 	t.own, t.path, t.rawPath = plain, plain, plain
 	t.resourceType, t.feed = "", false
+	parts := strings.Split(strings.TrimRight(rawPath, "/"), "/")
+	for i, keyword := range []string{"dbs", "colls"} {
+		at := 2*i + 1 // _mayfly/dbs/{db}/colls/{coll}
+		if len(parts) < at+2 || !strings.EqualFold(parts[at], keyword) {
+			break
+		}
+		if t.ids[i], err = url.PathUnescape(parts[at+1]); err != nil {
+			return badRequest("The path holds a malformed escape.")
+		}
+		t.n = i + 1
+		parts[at], parts[at+1] = keyword, []string{"{db}", "{coll}"}[i]
+	}
+	if t.n > 0 {
+		t.own = strings.Join(parts, "/")
+	}
 	return nil
 }
 

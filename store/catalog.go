@@ -38,7 +38,9 @@ type containerRecord struct {
 	Spec     json.RawMessage `json:"spec"`
 	Policy   ttl.Policy      `json:"policy"`
 	Ranges   []rangeRecord   `json:"ranges"`
-	RangeLSN uint64          `json:"rangeLSN"` // catalog LSN of the last change of Ranges
+	RangeLSN uint64          `json:"rangeLSN"`        // catalog LSN of the last change of Ranges
+	Slots    int             `json:"slots,omitempty"` // that were ever given to a range, where a split has asked for one
+	Split    *splitRecord    `json:"split,omitempty"`
 
 	// IndexedBy are older specs by which documents may still be indexed; none where all are indexed by Spec. IndexRound
 	// counts the changes that made it so.
@@ -51,8 +53,9 @@ type rangeRecord struct {
 	Slot    uint16 `json:"slot"`
 	Min     string `json:"min"` // EPK, upper-case hexadecimal
 	Max     string `json:"max"`
-	Parents []int  `json:"parents,omitempty"`
+	Parents []int  `json:"parents,omitempty"` // the range that it came from, behind those that that came from
 	TS      int64  `json:"ts"`
+	LSN     uint64 `json:"lsn,omitempty"` // catalog LSN of its making; 0: as old as the container, which was never split
 }
 
 type offerRecord struct {
@@ -71,6 +74,7 @@ type catalog struct {
 	offers     []offerRecord
 	containers []*Container // of all databases, in order of creation
 	cids       map[uint32]*Container
+	resources  map[family]*siblings // a family that is not there is empty
 }
 
 func metaKey() []byte { return catalogKey(kindMeta, 0, "store") }
@@ -85,7 +89,8 @@ func dropKey(cid uint32) []byte { return catalogKey(kindDrop, cid, "") }
 
 // loadCatalog reads the whole catalog, or writes the first record of a new store.
 func (db *DB) loadCatalog(ctx context.Context) error {
-	db.cat = catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container)}
+	db.cat = catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
+		resources: make(map[family]*siblings)}
 	fresh := false
 	err := db.eng.View(ctx, func(r engine.Reader) error {
 		raw, err := r.Get(metaKey())
@@ -111,7 +116,10 @@ func (db *DB) loadCatalog(ctx context.Context) error {
 		if err := db.loadContainers(r); err != nil {
 			return err
 		}
-		return db.loadOffers(r)
+		if err := db.loadOffers(r); err != nil {
+			return err
+		}
+		return db.loadResources(r)
 	})
 	if err == nil && fresh {
 		err = db.initMeta(ctx)
@@ -198,6 +206,7 @@ func (cat *catalog) add(c *Container) {
 func (cat *catalog) remove(c *Container) {
 	cat.containers = without(cat.containers, c)
 	delete(cat.cids, c.cid)
+	cat.forgetFamilies(c.families())
 	c.d.containers = without(c.d.containers, c)
 	delete(c.d.byName, c.name)
 }
@@ -241,6 +250,7 @@ func dropContainerRecords(t engine.Txn, c *Container, offers []offerRecord) {
 			t.Delete(offerKey(o.Num))
 		}
 	}
+	dropFamilies(t, c.families())
 	t.Set(dropKey(c.cid), []byte("{}"))
 }
 
@@ -251,6 +261,7 @@ func dropDatabaseRecords(t engine.Txn, d *Database, offers []offerRecord) {
 			t.Delete(offerKey(o.Num))
 		}
 	}
+	dropFamilies(t, d.families())
 	t.Delete(databaseKey(d.rec.ID))
 }
 
@@ -279,7 +290,7 @@ func scanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) e
 		}
 	}()
 	for it.Next() {
-		if len(it.Key()) < 6 {
+		if len(it.Key()) < catalogHead {
 			return fmt.Errorf("%w: catalog key %x", engine.ErrCorrupt, it.Key())
 		}
 		var rec T

@@ -14,6 +14,7 @@ type Database struct {
 	rec        databaseRecord
 	containers []*Container          // in order of creation; guarded by DB.mu
 	byName     map[string]*Container // guarded by DB.mu
+	spending   budget                // of the throughput that its containers share
 }
 
 // ID is the database's id.
@@ -150,10 +151,12 @@ func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) err
 	if err != nil {
 		return err
 	}
+	families := d.families()
 	db.mu.Lock()
 	for _, c := range containers {
 		db.cat.remove(c)
 	}
+	db.cat.forgetFamilies(families)
 	delete(db.cat.names, id)
 	db.cat.databases = without(db.cat.databases, d)
 	db.cat.dropOffers(func(o offerRecord) bool { return o.Database == d.rec.Num })

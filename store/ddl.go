@@ -46,6 +46,15 @@ func (d *Database) ContainerByRID(rid string) (*Container, error) {
 // throughput of its own gets 400 RU/s, unless its database shares one. It fails with CodeConflict where the id is
 // taken, CodeBadRequest for what the service refuses, and CodeOwnerNotFound where the database is gone.
 func (d *Database) CreateContainer(ctx context.Context, spec ContainerSpec, t Throughput) (*Container, error) {
+	return d.CreateContainerWith(ctx, spec, ContainerOptions{Throughput: t})
+}
+
+// CreateContainerWith is CreateContainer with more to choose.
+func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, o ContainerOptions) (*Container, error) {
+	t := o.Throughput
+	if err := checkRanges(o.Ranges); err != nil {
+		return nil, err
+	}
 	spec.EnsureDefaults()
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -62,6 +71,9 @@ func (d *Database) CreateContainer(ctx context.Context, spec ContainerSpec, t Th
 	if _, err := d.Container(spec.ID); err == nil {
 		return nil, fail(CodeConflict, "Resource with specified id or name already exists: container '"+spec.ID+"'.")
 	}
+	if err := d.checkEncryptionKeys(spec.ClientEncryption); err != nil {
+		return nil, err
+	}
 	shared := t.IsZero() && db.hasOwnOffer(d)
 	if t.IsZero() {
 		t = Throughput{Manual: DefaultThroughput}
@@ -75,7 +87,7 @@ func (d *Database) CreateContainer(ctx context.Context, spec ContainerSpec, t Th
 		rec = containerRecord{
 			CID: next.take() | cidBit, TS: now, LSN: txn.NextLSN(catalogScope()), Spec: spec.AppendJSON(nil),
 			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
-			Ranges: db.newRanges(&spec.PartitionKey, t, shared, now),
+			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
 		}
 		rec.RangeLSN = rec.LSN
 		if offer = nil; !shared {
@@ -104,10 +116,27 @@ func (d *Database) CreateContainer(ctx context.Context, spec ContainerSpec, t Th
 	return c, nil
 }
 
-// newRanges lays the partition ranges of a new container out: as many as the operator asks for, else as many
-// as the throughput needs. A container that shares its database's throughput has one.
-func (db *DB) newRanges(def *PartitionKeyDefinition, t Throughput, shared bool, now int64) []rangeRecord {
-	n := db.opts.Ranges
+// checkEncryptionKeys checks that the database has the keys that a policy names. A policy never changes, and keys
+// are not deleted by clients. The caller holds ddl.
+func (d *Database) checkEncryptionKeys(p *ClientEncryptionPolicy) error {
+	if p == nil {
+		return nil
+	}
+	keys := d.Resources(KindEncryptionKey)
+	for _, path := range p.IncludedPaths {
+		if keys.find(path.KeyID) == nil {
+			return fail(CodeBadRequest, "The client encryption key '"+path.KeyID+"' of the client encryption policy does not exist in the database '"+d.ID()+"'.")
+		}
+	}
+	return nil
+}
+
+// newRanges lays the partition ranges of a new container out: as many as are asked for with it, else as many as the operator
+// asks for, else as many as the throughput needs. A container that shares its database's throughput has one.
+func (db *DB) newRanges(def *PartitionKeyDefinition, n int, t Throughput, shared bool, now int64) []rangeRecord {
+	if n == 0 {
+		n = db.opts.Ranges
+	}
 	if n == 0 {
 		n = 1
 		if !shared {
@@ -154,10 +183,13 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 		if err := c.changeIndex(ctx, &next, &st); err != nil {
 			return st, err
 		}
-		err := db.changeCatalog(ctx, func(t engine.Txn) error {
+		scopes, switchFeed := switchVersions(&st, &next, now)
+		_, err := db.eng.Update(ctx, append(scopes, catalogScope()), func(t engine.Txn) error {
 			next.rec.LSN = t.NextLSN(catalogScope())
+			switchFeed(t)
 			return setRecord(t, containerKey(d.rec.Num, id), next.rec)
 		})
+		err = wrap(err)
 		for _, s := range st.ranges {
 			s.rescan.Store(true)
 			if err == nil && next.rec.IndexRound != st.rec.IndexRound {

@@ -92,8 +92,8 @@ func (db *DB) findOffer(id string) (offerRecord, error) {
 }
 
 // ReplaceOffer changes a throughput. A change between manual and autoscale is refused unless migrate is set,
-// as Cosmos DB does: CodeBadRequest. The number of partition ranges stays as it was made.
-func (db *DB) ReplaceOffer(ctx context.Context, id string, t Throughput, migrate bool) (Offer, error) {
+// as Cosmos DB does: CodeBadRequest. o.IfMatch is the offer's etag. The number of partition ranges stays as it was made.
+func (db *DB) ReplaceOffer(ctx context.Context, id string, t Throughput, migrate bool, o WriteOptions) (Offer, error) {
 	if err := t.Validate(); err != nil {
 		return Offer{}, err
 	}
@@ -101,6 +101,9 @@ func (db *DB) ReplaceOffer(ctx context.Context, id string, t Throughput, migrate
 	defer db.ddl.Unlock()
 	rec, err := db.findOffer(id)
 	if err != nil {
+		return Offer{}, err
+	}
+	if err := checkIfMatch(o.IfMatch, db.offer(rec).ETag); err != nil {
 		return Offer{}, err
 	}
 	if t.IsZero() {

@@ -11,6 +11,9 @@ import (
 //
 //	database    4 bytes: number, little-endian, never 0
 //	container   8 bytes: the database's, then the container's 4, whose first byte has its top bit set
+//	user        8 bytes: the database's, then the user's 4, whose first byte has its top bit clear
+//	permission 16 bytes: the user's, then a number of 64 bits, little-endian
+//	key        16 bytes: the database's, then 4 zeros, the key's number and a type of 32 bits each, little-endian
 //	child      16 bytes: the container's, then 64 bits, little-endian; the top 4 bits are the type
 //	offer       3 bytes
 //
@@ -47,6 +50,19 @@ func childRIDBytes(dbid, cid uint32, child uint64) []byte {
 	return binary.LittleEndian.AppendUint64(containerRIDBytes(dbid, cid), child)
 }
 
+func userRIDBytes(dbid, user uint32) []byte {
+	return binary.BigEndian.AppendUint32(databaseRIDBytes(dbid), user)
+}
+
+// ridTypeEncryptionKey tells a client encryption key from other children of a database.
+const ridTypeEncryptionKey = 2
+
+func encryptionKeyRIDBytes(dbid, key uint32) []byte {
+	b := append(databaseRIDBytes(dbid), 0, 0, 0, 0)
+	b = binary.LittleEndian.AppendUint32(b, key)
+	return binary.LittleEndian.AppendUint32(b, ridTypeEncryptionKey)
+}
+
 func offerRIDText(n uint32) string {
 	return ridText([]byte{byte(n), byte(n >> 8), byte(n >> 16)})
 }
@@ -70,6 +86,10 @@ func etagText(incarnation uint32, slot uint16, lsn uint64) string {
 
 // etagMatches compares an etag with a condition as clients send it: quoted or not, weak or not.
 func etagMatches(condition, etag string) bool {
-	condition = strings.TrimPrefix(strings.TrimSpace(condition), "W/")
-	return strings.Trim(condition, `"`) == strings.Trim(etag, `"`)
+	return bareETag(condition) == bareETag(etag)
+}
+
+// bareETag is an etag without what clients add or drop.
+func bareETag(etag string) string {
+	return strings.Trim(strings.TrimPrefix(strings.TrimSpace(etag), "W/"), `"`)
 }

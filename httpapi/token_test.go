@@ -1,0 +1,407 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// permission makes a permission of the user u and returns its token.
+func (w *world) permission(id, mode, resource, partition string, headers ...string) string {
+	w.t.Helper()
+	if partition != "" {
+		partition = `,"resourcePartitionKey":` + partition
+	}
+	return w.do("POST", users+"/u/permissions", `{"id":"`+id+`","permissionMode":"`+mode+`","resource":"`+resource+`"`+partition+`}`, headers...).
+		want(201).at("_token").Str
+}
+
+// as sends a request with a token.
+func (w *world) as(token, method, path, body string, headers ...string) *answer {
+	w.t.Helper()
+	return w.do(method, path, body, append(headers, "Authorization", token)...)
+}
+
+// tokenWorld is a smallWorld with more in it: a second item, another container, a script of each kind.
+func tokenWorld(t *testing.T) *world {
+	w := smallWorld(t)
+	w.do("POST", docs, `{"id":"j","pk":"b"}`, pk(`["b"]`)...).want(201)
+	w.do("POST", colls, `{"id":"other","partitionKey":{"paths":["/pk"]}}`).want(201)
+	w.do("POST", coll+"/sprocs", `{"id":"s","body":"function () {}"}`).want(201)
+	w.do("POST", coll+"/sprocs", `{"id":"s2","body":"function () {}"}`).want(201)
+	w.do("POST", coll+"/triggers", `{"id":"t","body":"function () {}","triggerType":"Pre","triggerOperation":"All"}`).want(201)
+	w.do("POST", coll+"/udfs", `{"id":"f","body":"function () {}"}`).want(201)
+	return w
+}
+
+// The tokens of TestTokenRights, by the letters of its columns.
+var rightsTokens = []struct {
+	letter                    byte
+	mode, resource, partition string
+}{
+	{'r', "Read", "dbs/d/colls/c", ""},
+	{'w', "All", "dbs/d/colls/c", ""},
+	{'p', "Read", "dbs/d/colls/c", `["a"]`},
+	{'P', "All", "dbs/d/colls/c", `["a"]`},
+	{'i', "Read", "dbs/d/colls/c/docs/i", `["a"]`},
+	{'I', "All", "dbs/d/colls/c/docs/i", `["a"]`},
+	{'s', "Read", "dbs/d/colls/c/sprocs/s", ""},
+	{'S', "All", "dbs/d/colls/c/sprocs/s", ""},
+	{'T', "All", "dbs/d/colls/c/triggers/t", ""},
+	{'F', "All", "dbs/d/colls/c/udfs/f", ""},
+	{'o', "All", "dbs/d/colls/other", ""},
+}
+
+// rights says who may do what: the letters are those of the tokens that a request is let in with.
+var rights = []struct {
+	method, path, headers, allowed string
+}{
+	{"GET", "/", "", "rwpPiIsSTFo"},
+	{"GET", "/dbs", "", ""},
+	{"POST", "/dbs", "", ""},
+	{"POST", "/dbs", "query", ""},
+	{"GET", "/dbs/d", "", ""},
+	{"DELETE", "/dbs/d", "", ""},
+	{"GET", "/offers", "", ""},
+	{"POST", "/offers", "query", ""},
+	{"GET", "/offers/AAAA", "", ""},
+	{"PUT", "/offers/AAAA", "", ""},
+	{"GET", users, "", ""},
+	{"POST", users, "", ""},
+	{"GET", users + "/u", "", ""},
+	{"GET", users + "/u/permissions", "", ""},
+	{"POST", users + "/u/permissions", "", ""},
+	{"GET", users + "/u/permissions/r", "", ""},
+	{"GET", keys, "", ""},
+	{"POST", keys, "", ""},
+	{"GET", keys + "/k", "", ""},
+	{"GET", colls, "", ""},
+	{"POST", colls, "", ""},
+	{"POST", colls, "query", ""},
+	{"GET", coll, "", "rwpPiIsSTF"},
+	{"PUT", coll, "", ""},
+	{"DELETE", coll, "", ""},
+	{"GET", coll + "/pkranges", "", "rwpPiIsSTF"},
+	{"GET", "/dbs/d/colls/other", "", "o"},
+	{"GET", "/dbs/d/colls/other/docs", "", "o"},
+	{"GET", "/_mayfly/clock", "", ""},
+
+	{"GET", docs, "", "rw"},
+	{"GET", docs, "a", "rwpP"},
+	{"GET", docs, "b", "rw"},
+	{"GET", docs, "feed", "rw"},
+	{"GET", docs, "a feed", "rwpP"},
+	{"POST", docs, "query", "rw"},
+	{"POST", docs, "a query", "rwpP"},
+	{"POST", docs, "b query", "rw"},
+	{"POST", docs, "plan", "rw"},
+	{"POST", docs, "a", "wP"},
+	{"POST", docs, "b", "w"},
+	{"POST", docs, "", "w"},
+	{"POST", docs, "a upsert", "wP"},
+	{"POST", docs, "a batch", "wP"},
+	{"POST", docs, "b batch", "w"},
+	{"POST", docs, "a bulk", "w"},
+	{"POST", docs, "bulk", "w"},
+	{"GET", docs + "/i", "a", "rwpPiI"},
+	{"HEAD", docs + "/i", "a", "rwpPiI"},
+	{"GET", docs + "/i", "b", "rw"},
+	{"GET", docs + "/i", "", "rw"},
+	{"GET", docs + "/j", "b", "rw"},
+	{"GET", docs + "/j", "a", "rwpP"},
+	{"PUT", docs + "/i", "a", "wPI"},
+	{"PATCH", docs + "/i", "a", "wPI"},
+	{"PUT", docs + "/j", "b", "w"},
+	{"DELETE", docs + "/j", "b", "w"},
+	{"DELETE", docs + "/none", "a", "wP"},
+	{"GET", docs + "/i/attachments", "a", "rwpPiI"},
+	{"POST", docs + "/i/attachments", "a", ""},
+	{"GET", docs + "/i/attachments/x", "a", "rwpPiI"},
+	{"POST", coll + "/operations/partitionkeydelete", "b", "w"},
+	{"POST", coll + "/operations/partitionkeydelete", "", "w"},
+	{"GET", coll + "/conflicts", "", "rw"},
+	{"GET", coll + "/conflicts", "a", "rwpP"},
+	{"DELETE", coll + "/conflicts/x", "a", "wP"},
+
+	{"GET", coll + "/sprocs", "", "rwpP"},
+	{"POST", coll + "/sprocs", "", "w"},
+	{"POST", coll + "/sprocs", "query", "rwpP"},
+	{"POST", coll + "/sprocs", "upsert", "w"},
+	{"GET", coll + "/sprocs/s", "", "rwpPsS"},
+	{"GET", coll + "/sprocs/s2", "", "rwpP"},
+	{"GET", coll + "/sprocs/none", "", "rwpP"},
+	{"PUT", coll + "/sprocs/s", "", "wS"},
+	{"POST", coll + "/sprocs/s", "a", "wPS"},
+	{"POST", coll + "/sprocs/s", "b", "wS"},
+	{"POST", coll + "/sprocs/s2", "a", "wP"},
+	{"DELETE", coll + "/sprocs/none", "", "w"},
+	{"GET", coll + "/triggers", "", "rwpP"},
+	{"POST", coll + "/triggers", "", "w"},
+	{"GET", coll + "/triggers/t", "", "rwpPT"},
+	{"PUT", coll + "/triggers/t", "", "wT"},
+	{"POST", coll + "/triggers/t", "a", ""},
+	{"DELETE", coll + "/triggers/none", "", "w"},
+	{"GET", coll + "/udfs", "", "rwpP"},
+	{"POST", coll + "/udfs", "", "w"},
+	{"GET", coll + "/udfs/f", "", "rwpPF"},
+	{"PUT", coll + "/udfs/f", "", "wF"},
+	{"DELETE", coll + "/udfs/none", "", "w"},
+}
+
+// TestTokenRights sends every request with every token. What is let in may fail for another reason.
+func TestTokenRights(t *testing.T) {
+	w := tokenWorld(t)
+	tokens := make(map[byte]string)
+	for _, k := range rightsTokens {
+		tokens[k.letter] = w.permission(string(k.letter), k.mode, k.resource, k.partition)
+		w.do("DELETE", users+"/u/permissions/"+string(k.letter), "").want(204) // the next is for the same resource
+	}
+	for _, r := range rights {
+		headers := rightsHeaders(r.headers)
+		for _, k := range rightsTokens {
+			a := w.as(tokens[k.letter], r.method, r.path, "", headers...)
+			if refused := a.code == 401 || a.code == 403; refused == strings.Contains(r.allowed, string(k.letter)) {
+				t.Errorf("%s %s (%s) with %s for %s %s: %d", r.method, r.path, r.headers, k.mode, k.resource, k.partition, a.code)
+			}
+		}
+	}
+}
+
+// rightsHeaders are the headers that the words of a row stand for.
+func rightsHeaders(words string) (headers []string) {
+	for _, word := range strings.Fields(words) {
+		switch word {
+		case "a", "b":
+			headers = append(headers, pk(`["`+word+`"]`)...)
+		case "query":
+			headers = append(headers, queryHeaders()...)
+		case "plan":
+			headers = append(headers, queryHeaders("x-ms-cosmos-is-query-plan-request", "True")...)
+		case "feed":
+			headers = append(headers, "A-IM", "Incremental feed")
+		case "upsert":
+			headers = append(headers, "x-ms-documentdb-is-upsert", "True")
+		case "bulk":
+			headers = append(headers, "x-ms-cosmos-is-batch-request", "True")
+		case "batch":
+			headers = append(headers, "x-ms-cosmos-is-batch-request", "True", "x-ms-cosmos-batch-atomic", "True")
+		}
+	}
+	return headers
+}
+
+// TestEveryRightIsTried: the table above tries every kind of path that the server's table gives rights on.
+func TestEveryRightIsTried(t *testing.T) {
+	type place struct {
+		kind kind
+		feed bool
+	}
+	tried := make(map[place]bool)
+	for _, r := range rights {
+		to, err := parseTarget(r.path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tried[place{to.kind, to.feed}] = true
+	}
+	for k := range needs {
+		if needs[k].feed != [opCount]need{} && !tried[place{kind(k), true}] {
+			t.Errorf("feeds of kind %d: tokens have rights that no test tries", k)
+		}
+		if needs[k].single != [opCount]need{} && !tried[place{kind(k), false}] {
+			t.Errorf("kind %d: tokens have rights that no test tries", k)
+		}
+	}
+}
+
+// TestTokenByRID: names and rids open the same doors.
+func TestTokenByRID(t *testing.T) {
+	w := tokenWorld(t)
+	in := w.do("GET", coll, "").want(200)
+	drid := strings.Split(in.at("_self").Str, "/")[1]
+	ridPath := "dbs/" + drid + "/colls/" + in.at("_rid").Str
+	item := w.do("GET", docs+"/i", "", pk(`["a"]`)...).want(200)
+	other := w.do("GET", docs+"/j", "", pk(`["b"]`)...).want(200)
+	byName := w.permission("n", "All", "dbs/d/colls/c/docs/i", `["a"]`)
+	byRID := w.permission("r", "All", strings.TrimRight(item.at("_self").Str, "/"), "")
+	whole := w.permission("w", "All", ridPath, "")
+	narrow := w.permission("k", "All", ridPath, `["a"]`)
+	for name, token := range map[string]string{"name": byName, "rid": byRID, "whole": whole, "narrow": narrow} {
+		w.as(token, "GET", docs+"/i", "", pk(`["a"]`)...).want(200)
+		w.as(token, "GET", "/"+item.at("_self").Str, "").want(200)
+		w.as(token, "GET", "/"+ridPath+"/pkranges", "").want(200)
+		if name != "whole" {
+			w.as(token, "GET", docs+"/j", "", pk(`["b"]`)...).fails(403, 0, "Insufficient permissions")
+			w.as(token, "GET", "/"+other.at("_self").Str, "").fails(403, 0, "Insufficient permissions")
+		}
+	}
+	w.as(byRID, "GET", docs+"/i", "", pk(`["b"]`)...).fails(403, 0, "")
+	w.as(byName, "DELETE", "/"+item.at("_self").Str, "").want(204)
+	// Made anew, the item is another one to its rid, the same one to its name.
+	w.do("POST", docs, `{"id":"i","pk":"a"}`, pk(`["a"]`)...).want(201)
+	w.as(byName, "GET", docs+"/i", "", pk(`["a"]`)...).want(200)
+	w.as(byRID, "GET", docs+"/i", "", pk(`["a"]`)...).fails(403, 0, "")
+	// A container of the same name is another one.
+	w.do("DELETE", coll, "").want(204)
+	w.as(whole, "GET", docs, "").fails(404, 1003, "")
+	w.container("")
+	for _, token := range []string{whole, byName, narrow} {
+		w.as(token, "GET", coll, "").fails(403, 0, "")
+		w.as(token, "GET", docs, "", pk(`["a"]`)...).fails(403, 0, "")
+	}
+}
+
+// TestTokenLife: a token lives as long as was asked for, by the clock of the data.
+func TestTokenLife(t *testing.T) {
+	w := smallWorld(t)
+	const expiry = "x-ms-documentdb-expiry-seconds"
+	made := w.permission("p", "Read", "dbs/d/colls/c", "")
+	for _, bad := range []string{"599", "86401", "0", "-1", "soon"} {
+		w.do("GET", users+"/u/permissions/p", "", expiry, bad).fails(400, 0, expiry)
+	}
+	short := w.do("GET", users+"/u/permissions/p", "", expiry, "600").want(200).at("_token").Str
+	long := w.do("GET", users+"/u/permissions", "", expiry, "86400").want(200).at("Permissions.0._token").Str
+	queried := w.do("POST", users+"/u/permissions", `{"query":"SELECT * FROM c"}`, queryHeaders(expiry, "86400")...).want(200).at("Permissions.0._token").Str
+	for _, step := range []struct {
+		after time.Duration
+		alive []string
+		dead  []string
+	}{
+		{599 * time.Second, []string{made, short, long, queried}, nil},
+		{time.Second, []string{made, long, queried}, []string{short}},
+		{2999 * time.Second, []string{made, long}, []string{short}},
+		{time.Second, []string{long, queried}, []string{made, short}},
+		{82800 * time.Second, nil, []string{made, short, long, queried}},
+	} {
+		w.clock.Advance(step.after)
+		for i, token := range step.alive {
+			if a := w.as(token, "GET", coll, ""); a.code != 200 {
+				t.Errorf("after %v token %d: %d", step.after, i, a.code)
+			}
+		}
+		for _, token := range step.dead {
+			w.as(token, "GET", coll, "").fails(403, 0, "not valid at the current time")
+		}
+	}
+	// Every read gives a new one.
+	if again := w.permissionToken("p"); again == made {
+		t.Error("a permission's token is not renewed")
+	} else {
+		w.as(again, "GET", coll, "").want(200)
+	}
+}
+
+func (w *world) permissionToken(id string) string {
+	w.t.Helper()
+	return w.do("GET", users+"/u/permissions/"+id, "").want(200).at("_token").Str
+}
+
+// TestTokenForms: clients send tokens as they are or escaped; whatever is not one of ours is refused.
+func TestTokenForms(t *testing.T) {
+	w := smallWorld(t)
+	token := w.permission("p", "Read", "dbs/d/colls/c", "")
+	w.as(token, "GET", coll, "").want(200)
+	w.as(url.QueryEscape(token), "GET", coll, "").want(200)
+	w.as(strings.TrimSuffix(token, ";"), "GET", coll, "").want(200)
+
+	sig := strings.TrimPrefix(token, "type=resource&ver=1&sig=")
+	mac, payload, _ := strings.Cut(strings.TrimSuffix(sig, ";"), ";")
+	raw, err := base64.StdEncoding.DecodeString(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stronger := base64.StdEncoding.EncodeToString([]byte(strings.Replace(string(raw), `{`, `{"w":true,`, 1)))
+	for i, bad := range []struct {
+		token     string
+		substatus int
+	}{
+		{"type=resource&ver=1&sig=" + mac + ";" + stronger + ";", 0},
+		{"type=resource&ver=1&sig=" + strings.ToUpper(mac) + ";" + payload + ";", 0},
+		{"type=resource&ver=1&sig=;" + payload + ";", 0},
+		{"type=resource&ver=1&sig=" + mac, 5001},
+		{"type=resource&ver=1&sig=" + mac + ";;", 5001},
+		{"type=resource&ver=2&sig=" + sig, 5001},
+		{"type=resource&ver=1&sig=", 5001},
+		{"type=resource&ver=1&sig=" + strings.Repeat("A", 9<<10), 5001},
+	} {
+		a := w.as(bad.token, "GET", coll, "")
+		if got, _ := strconv.Atoi(a.header.Get("x-ms-substatus")); a.code != 401 || got != bad.substatus {
+			t.Errorf("case %d: %d/%d", i, a.code, got)
+		}
+	}
+	// A signature of a request is no seal, and a seal is no signature.
+	if slices.ContainsFunc([]string{"master", "aad"}, func(kind string) bool {
+		return w.as("type="+kind+"&ver=1.0&sig="+mac, "GET", coll, "", "x-ms-date", w.wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")).code == 200
+	}) {
+		t.Error("a seal was taken for another credential")
+	}
+}
+
+// TestTokenOfHierarchicalKey: a token for a prefix opens the keys below it.
+func TestTokenOfHierarchicalKey(t *testing.T) {
+	w := newWorld(t)
+	w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
+	w.do("POST", users, `{"id":"u"}`).want(201)
+	for _, key := range []string{`["x","1"]`, `["x","2"]`, `["y","1"]`} {
+		part := strings.Split(strings.Trim(key, "[]"), ",")
+		w.do("POST", docs, `{"id":"i","a":`+part[0]+`,"b":`+part[1]+`}`, pk(key)...).want(201)
+	}
+	token := w.permission("p", "All", "dbs/d/colls/c", `["x"]`)
+	for key, code := range map[string]int{`["x","1"]`: 200, `["x","2"]`: 200, `["y","1"]`: 403, `[]`: 403} {
+		if a := w.as(token, "GET", docs+"/i", "", pk(key)...); a.code != code {
+			t.Errorf("%s: %d, want %d", key, a.code, code)
+		}
+	}
+	const all = `{"query":"SELECT c.b FROM c"}`
+	w.as(token, "POST", docs, all, queryHeaders(pk(`["x"]`)...)...).want(200).has("_count", "2")
+	w.as(token, "POST", docs, all, queryHeaders(pk(`["y"]`)...)...).fails(403, 0, "")
+	w.as(token, "POST", docs, all, queryHeaders()...).fails(403, 0, "")
+}
+
+// TestNoAuthTakesAnyToken: with authorization off a token means nothing.
+func TestNoAuthTakesAnyToken(t *testing.T) {
+	w := smallWorld(t, func(s *setup) { s.server.NoAuth = true })
+	w.as("type=resource&ver=1&sig=x", "GET", users, "").want(200)
+}
+
+// TestDirectoryTokenOverTheWire: an unexpired token does what a signature does, but for Mayfly's own surface.
+func TestDirectoryTokenOverTheWire(t *testing.T) {
+	w := smallWorld(t)
+	enc := base64.RawURLEncoding.EncodeToString
+	jwt := func(life time.Duration) string {
+		expires := strconv.FormatInt(w.wall.Now().Add(life).Unix(), 10)
+		return "type=aad&ver=1.0&sig=" + enc([]byte(`{"typ":"JWT","kid":"CosmosEmulatorPrimaryMaster"}`)) + "." + enc([]byte(`{"exp":`+expires+`}`)) + "." + enc([]byte(EmulatorKey))
+	}
+	for _, header := range []string{jwt(time.Hour), url.QueryEscape(jwt(time.Hour))} {
+		w.as(header, "GET", "/", "").want(200)
+		w.as(header, "GET", docs+"/i", "", pk(`["a"]`)...).want(200)
+		w.as(header, "PUT", docs+"/i", `{"id":"i","pk":"a"}`, pk(`["a"]`)...).want(200)
+		w.as(header, "GET", users, "").want(200)
+		w.as(header, "GET", "/_mayfly/clock", "").fails(403, 0, "master key")
+	}
+	w.as(jwt(-time.Second), "GET", "/", "").fails(401, 5006, "expired")
+	w.as("type=aad&ver=1.0&sig=x.y", "GET", "/", "").fails(401, 5007, "")
+}
+
+// FuzzToken: a token that this server did not make is refused, and with a typed error.
+func FuzzToken(f *testing.F) {
+	a := newTestAuthority(f, EmulatorKey, signedAt)
+	payload := base64.StdEncoding.EncodeToString([]byte(`{"p":"x","c":"AQAAAJ0fgTc=","k":["a"],"n":1,"x":2}`))
+	f.Add(a.seal(payload)[:43] + "x;" + payload + ";")
+	f.Add(";;")
+	f.Add(payload)
+	f.Fuzz(func(t *testing.T, signature string) {
+		g, err := a.openToken(signature)
+		w, internal := classify(err)
+		if mac, rest, _ := strings.Cut(signature, ";"); err == nil && mac == a.seal(strings.SplitN(rest, ";", 2)[0]) {
+			return
+		}
+		if g != nil || err == nil || internal || w.status != 401 {
+			t.Errorf("%q: %v %v", signature, g, err)
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// Grant is what a permission gives: access to a container, or to one thing in it.
+//
+// A container is known by its resource id and not by its name: whoever was let into one is not let into the next one of
+// that name. An item is known as the permission knows it, by id or by resource id.
+type Grant struct {
+	Write     bool         // mode All, not Read
+	Container string       // resource id
+	Type      string       // "docs", "sprocs", "triggers" or "udfs" for a child; empty for the container itself
+	ID        string       // of the child; empty where RID is given
+	RID       string       // of the child
+	Partition PartitionKey // where given, only this partition key
+}
+
+// Grant reads what a permission gives. It fails with CodeNotFound where the permission names something that is gone.
+func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
+	return db.parseGrant(ctx, doc.Of(permission.Body))
+}
+
+// parseGrant reads a permission: its mode, the link of the resource, and the partition key.
+func (db *DB) parseGrant(ctx context.Context, v doc.Value) (g Grant, err error) {
+	if err := checkWord(v, "permissionMode", "Read", "All"); err != nil {
+		return g, err
+	}
+	g.Write = strings.EqualFold(v.Member("permissionMode").Str(), "All")
+	if pk := v.Member("resourcePartitionKey"); pk.Kind() != doc.Undefined && pk.Kind() != doc.Null {
+		if g.Partition, err = ParsePartitionKey(pk.Raw()); err != nil {
+			return g, err
+		}
+	}
+	link := v.Member("resource").Str()
+	parts := splitLink(link)
+	if len(parts) == 0 {
+		return g, badResource(link)
+	}
+	if _, ok := parseRID(parts[1], 4); ok {
+		if err := g.byRID(parts); err != nil || db.hasRID(parts[1]) {
+			return g, err
+		}
+		// A database may have a name that looks like a rid; and a rid that leads nowhere is accepted, as Cosmos DB does.
+		if _, err := db.Database(parts[1]); err != nil {
+			return g, nil
+		}
+	}
+	return g, db.grantByName(ctx, &g, parts)
+}
+
+func badResource(link string) error {
+	return fail(CodeBadRequest, "The resource '"+link+"' of the permission is neither a container nor an item or a script in one.")
+}
+
+// splitLink takes dbs/x/colls/y or dbs/x/colls/y/docs/z apart; nil where link is neither. The last id may hold slashes.
+func splitLink(link string) []string {
+	parts := strings.SplitN(strings.Trim(link, "/"), "/", 6)
+	if len(parts) != 4 && len(parts) != 6 || !strings.EqualFold(parts[0], "dbs") || !strings.EqualFold(parts[2], "colls") {
+		return nil
+	}
+	if len(parts) == 6 {
+		parts[4] = strings.ToLower(parts[4])
+		switch parts[4] {
+		case "docs", "sprocs", "triggers", "udfs":
+		default:
+			return nil
+		}
+	}
+	for _, p := range parts {
+		if p == "" {
+			return nil
+		}
+	}
+	return parts
+}
+
+// byRID takes over a link that is made of resource ids. They must be well-formed and of one family.
+func (g *Grant) byRID(parts []string) error {
+	coll, ok := parseRID(parts[3], 8)
+	db, _ := parseRID(parts[1], 4)
+	if !ok || string(coll[:4]) != string(db) {
+		return badRID(parts[3])
+	}
+	g.Container = parts[3]
+	if len(parts) < 6 {
+		return nil
+	}
+	child, ok := parseRID(parts[5], 16)
+	if !ok || string(child[:8]) != string(coll) {
+		return badRID(parts[5])
+	}
+	g.Type, g.RID = parts[4], parts[5]
+	return nil
+}
+
+func (db *DB) hasRID(database string) bool {
+	_, err := db.DatabaseByRID(database)
+	return err == nil
+}
+
+// grantByName looks up what a link names. Clients write ids into links as they are or escaped.
+func (db *DB) grantByName(ctx context.Context, g *Grant, parts []string) error {
+	d, err := tryEscaped(parts[1], db.Database)
+	if err != nil {
+		return err
+	}
+	c, err := tryEscaped(parts[3], d.Container)
+	if err != nil {
+		return err
+	}
+	g.Container = c.rid()
+	if !g.Partition.IsZero() {
+		if _, err := c.def.scopeKey(g.Partition); err != nil {
+			return err
+		}
+	}
+	if len(parts) < 6 {
+		return nil
+	}
+	if g.Type = parts[4]; g.Type == "docs" {
+		g.ID, err = tryEscaped(parts[5], func(id string) (string, error) { return id, c.exists(ctx, g.Partition, id) })
+		return err
+	}
+	for k, facts := range resourceKinds {
+		if facts.path == g.Type {
+			script, err := tryEscaped(parts[5], c.Resources(ResourceKind(k)).Read)
+			g.RID = script.RID
+			return err
+		}
+	}
+	return badResource(strings.Join(parts, "/"))
+}
+
+// exists fails with CodeNotFound where there is no such item. Without its partition key that cannot be said, unless the
+// id is the key.
+func (c *Container) exists(ctx context.Context, pk PartitionKey, id string) error {
+	if _, err := c.def.fullKey(pk, id); err != nil {
+		return nil
+	}
+	_, _, err := c.Read(ctx, pk, id, ReadOptions{})
+	return err
+}
+
+// tryEscaped looks a name up as it is and then unescaped.
+func tryEscaped[T any](name string, find func(string) (T, error)) (T, error) {
+	found, err := find(name)
+	if plain, perr := url.PathUnescape(name); err != nil && perr == nil && plain != name {
+		if other, oerr := find(plain); oerr == nil {
+			return other, nil
+		}
+	}
+	return found, err
+}

@@ -1,0 +1,305 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Users, permissions, client encryption keys and scripts are small, few and asked for often (a trigger with every
+// write), so they are part of the catalog: in memory whole, under a name that is unique among its siblings, changed by
+// one durable transaction at a time. They go with what they belong to: a database, a container, a user.
+
+// ResourceKind is a kind of small resource.
+type ResourceKind uint8
+
+// The kinds, and whose children they are.
+const (
+	KindUser            ResourceKind = iota // of a database
+	KindPermission                          // of a user
+	KindEncryptionKey                       // of a database
+	KindStoredProcedure                     // of a container
+	KindTrigger                             // of a container
+	KindFunction                            // of a container: a user defined function
+)
+
+// resourceKinds says what is special about each kind. path is the keyword of the kind in links; record is the letter of
+// its records in the catalog; ridType is the type in the rid of a container's child.
+var resourceKinds = [...]struct {
+	path    string
+	word    string // for messages
+	record  byte
+	ridType uint64
+	renames bool   // a replace may change the id
+	system  string // a property that the server adds and clients send back
+}{
+	KindUser:            {path: "users", word: "user", record: 'u', renames: true, system: "_permissions"},
+	KindPermission:      {path: "permissions", word: "permission", record: 'p', renames: true, system: "_token"},
+	KindEncryptionKey:   {path: "clientencryptionkeys", word: "client encryption key", record: 'e'},
+	KindStoredProcedure: {path: "sprocs", word: "stored procedure", record: 'r', ridType: 8},
+	KindTrigger:         {path: "triggers", word: "trigger", record: 't', ridType: 7},
+	KindFunction:        {path: "udfs", word: "user defined function", record: 'f', ridType: 6},
+}
+
+// Resource is one state of a small resource.
+type Resource struct {
+	ID, RID   string
+	Self      string // the rid path, with its trailing slash
+	ETag      string // with its literal quotes
+	Timestamp int64  // seconds since 1970 of the last change
+	// Body is the JSON object as it was sent, without the properties that the server adds. It must not be changed.
+	Body []byte
+}
+
+// Resources are the children of one kind of one database, user or container. The value stays good until that is
+// dropped; then changes fail with CodeOwnerNotFound.
+type Resources struct {
+	db     *DB
+	d      *Database
+	c      *Container // of scripts
+	family family
+	self   string // of the owner
+}
+
+// Resources are the users or the client encryption keys of the database. Any other kind is a defect of the caller: there
+// are none of it here.
+func (d *Database) Resources(k ResourceKind) Resources {
+	return Resources{db: d.db, d: d, family: family{k, d.rec.Num}, self: "dbs/" + d.RID() + "/"}
+}
+
+// Permissions are the permissions of one user: CodeNotFound where there is no such user.
+func (d *Database) Permissions(user string) (Resources, error) {
+	users := d.Resources(KindUser)
+	d.db.mu.RLock()
+	defer d.db.mu.RUnlock()
+	u := users.find(user)
+	if u == nil {
+		return Resources{}, notFound("user", user)
+	}
+	return Resources{db: d.db, d: d, family: family{KindPermission, u.Num}, self: users.selfOf(u.Num)}, nil
+}
+
+// Resources are the scripts of the container of one kind.
+func (c *Container) Resources(k ResourceKind) Resources {
+	return Resources{db: c.db, d: c.d, c: c, family: family{k, c.cid}, self: c.self()}
+}
+
+// find finds a record by name; nil where there is none. The caller holds mu or ddl.
+func (r Resources) find(id string) *resourceRecord {
+	if s := r.db.cat.resources[r.family]; s != nil {
+		return s.names[id]
+	}
+	return nil
+}
+
+// List is all of them in order of creation.
+func (r Resources) List() []Resource {
+	r.db.mu.RLock()
+	defer r.db.mu.RUnlock()
+	s := r.db.cat.resources[r.family]
+	if s == nil {
+		return nil
+	}
+	list := make([]Resource, len(s.list))
+	for i, rec := range s.list {
+		list[i] = r.render(rec)
+	}
+	return list
+}
+
+// Read finds one by its id: CodeNotFound where there is none.
+func (r Resources) Read(id string) (Resource, error) {
+	r.db.mu.RLock()
+	defer r.db.mu.RUnlock()
+	rec := r.find(id)
+	if rec == nil {
+		return Resource{}, r.absent(id)
+	}
+	return r.render(rec), nil
+}
+
+// ReadByRID finds one by its resource id: CodeBadRequest where rid cannot be one of these, CodeNotFound where there
+// is none.
+func (r Resources) ReadByRID(rid string) (Resource, error) {
+	b, ok := parseRID(rid, len(r.ridBytes(0)))
+	if !ok {
+		return Resource{}, badRID(rid)
+	}
+	num := binary.BigEndian.Uint32(b[len(b)-4:])
+	if len(b) == 16 {
+		num = binary.LittleEndian.Uint32(b[8:])
+	}
+	if num&cidBit != 0 || ridText(r.ridBytes(num)) != rid { // with that bit it is a container's
+		return Resource{}, badRID(rid)
+	}
+	r.db.mu.RLock()
+	defer r.db.mu.RUnlock()
+	if s := r.db.cat.resources[r.family]; s != nil {
+		if i, found := s.index(num); found {
+			return r.render(s.list[i]), nil
+		}
+	}
+	return Resource{}, r.absent(rid)
+}
+
+func (r Resources) absent(id string) error { return notFound(resourceKinds[r.family.kind].word, id) }
+
+func (r Resources) render(rec *resourceRecord) Resource {
+	return Resource{ID: rec.id, RID: ridText(r.ridBytes(rec.Num)), Self: r.selfOf(rec.Num),
+		ETag: etagText(r.db.incarnation, 4, rec.LSN), Timestamp: rec.TS, Body: rec.Body}
+}
+
+func (r Resources) selfOf(num uint32) string {
+	return r.self + resourceKinds[r.family.kind].path + "/" + ridText(r.ridBytes(num)) + "/"
+}
+
+// ridBytes is the rid of the member with that number.
+func (r Resources) ridBytes(num uint32) []byte {
+	switch r.family.kind {
+	case KindUser:
+		return userRIDBytes(r.d.rec.Num, num)
+	case KindPermission:
+		return binary.LittleEndian.AppendUint64(userRIDBytes(r.d.rec.Num, r.family.owner), uint64(num))
+	case KindEncryptionKey:
+		return encryptionKeyRIDBytes(r.d.rec.Num, num)
+	}
+	return childRIDBytes(r.d.rec.Num, r.family.owner, resourceKinds[r.family.kind].ridType<<60|uint64(num))
+}
+
+// Create makes a new one. It fails with CodeConflict where the id is taken (or for a permission, where the user has one
+// for the same thing), CodeBadRequest for a body that the service refuses, CodeNotFound where a permission is for
+// something that does not exist, and CodeOwnerNotFound where the owner is gone.
+func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
+	d, err := r.draft(ctx, body)
+	if err != nil {
+		return Resource{}, err
+	}
+	r.db.ddl.Lock()
+	defer r.db.ddl.Unlock()
+	return r.put(ctx, nil, d)
+}
+
+// Upsert replaces the one that has the body's id, or creates it. An o.IfMatch counts for the former.
+func (r Resources) Upsert(ctx context.Context, body []byte, o WriteOptions) (res Resource, inserted bool, err error) {
+	d, err := r.draft(ctx, body)
+	if err != nil {
+		return Resource{}, false, err
+	}
+	r.db.ddl.Lock()
+	defer r.db.ddl.Unlock()
+	old := r.find(d.id)
+	if old != nil {
+		if err := checkIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
+			return Resource{}, false, err
+		}
+	}
+	res, err = r.put(ctx, old, d)
+	return res, old == nil, err
+}
+
+// Replace changes one: CodeNotFound where there is none, CodePreconditionFailed where o.IfMatch names another etag.
+// The body of a user or a permission may give it a new id; CodeConflict where that is taken.
+func (r Resources) Replace(ctx context.Context, id string, body []byte, o WriteOptions) (Resource, error) {
+	d, err := r.draft(ctx, body)
+	if err != nil {
+		return Resource{}, err
+	}
+	r.db.ddl.Lock()
+	defer r.db.ddl.Unlock()
+	old := r.find(id)
+	if old == nil {
+		return Resource{}, r.absent(id)
+	}
+	if err := checkIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
+		return Resource{}, err
+	}
+	if d.id != id && !resourceKinds[r.family.kind].renames {
+		return Resource{}, fail(CodeBadRequest, fmt.Sprintf("The 'id' of a %s cannot be changed: '%s' is not '%s'.",
+			resourceKinds[r.family.kind].word, d.id, id))
+	}
+	return r.put(ctx, old, d)
+}
+
+// Delete removes one, with all that belongs to it: CodeNotFound where there is none, CodePreconditionFailed where
+// o.IfMatch names another etag.
+func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error {
+	r.db.ddl.Lock()
+	defer r.db.ddl.Unlock()
+	old := r.find(id)
+	if old == nil {
+		return r.absent(id)
+	}
+	if err := checkIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
+		return err
+	}
+	err := r.db.changeCatalog(ctx, func(t engine.Txn) error {
+		dropResource(t, r.family, old)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.db.mu.Lock()
+	defer r.db.mu.Unlock()
+	r.db.cat.resources[r.family].remove(old)
+	r.db.cat.forgetFamilies(r.family.below(old))
+	return nil
+}
+
+// put stores a draft in the place of old, which is nil for a new one. The caller holds ddl.
+func (r Resources) put(ctx context.Context, old *resourceRecord, d resourceDraft) (Resource, error) {
+	if !r.owned() {
+		return Resource{}, fail(CodeOwnerNotFound, "What the "+resourceKinds[r.family.kind].word+" belongs to does not exist any more.")
+	}
+	if taken := r.find(d.id); taken != nil && taken != old {
+		return Resource{}, fail(CodeConflict, fmt.Sprintf("Resource with specified id or name already exists: %s '%s'.",
+			resourceKinds[r.family.kind].word, d.id))
+	}
+	if err := r.checkSiblings(old, d); err != nil {
+		return Resource{}, err
+	}
+	db := r.db
+	next := db.meta
+	rec := &resourceRecord{id: d.id, Body: d.body}
+	err := db.changeCatalog(ctx, func(t engine.Txn) error {
+		next = db.meta
+		rec.TS, rec.LSN = db.clock.now(), t.NextLSN(catalogScope())
+		if old != nil {
+			rec.Num = old.Num
+		} else {
+			rec.Num = next.take()
+			if err := setRecord(t, metaKey(), next); err != nil {
+				return err
+			}
+		}
+		putResource(t, r.family, old, rec)
+		return nil
+	})
+	if err != nil {
+		return Resource{}, err
+	}
+	db.meta = next
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.cat.family(r.family).set(old, rec)
+	return r.render(rec), nil
+}
+
+// owned tells whether the owner is still there. The caller holds ddl.
+func (r Resources) owned() bool {
+	cat := &r.db.cat
+	switch {
+	case r.c != nil:
+		return cat.cids[r.c.cid] == r.c
+	case r.family.kind == KindPermission:
+		users := cat.resources[family{KindUser, r.d.rec.Num}]
+		if users == nil {
+			return false
+		}
+		_, found := users.index(r.family.owner)
+		return found
+	}
+	return cat.names[r.d.rec.ID] == r.d
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// checkResources looks at the records of small resources in one snapshot: each belongs to something that exists, has
+// a number of its own that was handed out, and a body that has the id of its key.
+func checkResources(r engine.Reader, report func(error) bool) error {
+	owners, next, err := resourceOwners(r)
+	if err != nil {
+		return err
+	}
+	numbers := make(map[uint32]bool)
+	stopped := false
+	for k := range resourceKinds {
+		facts := &resourceKinds[k]
+		err := scanRecords(r, facts.record, func(key []byte, rec resourceRecord) error {
+			f, id, err := resourceName(ResourceKind(k), key)
+			if err != nil || stopped {
+				return err
+			}
+			fault := ""
+			switch {
+			case !owners[f.ownerKind()][f.owner]:
+				fault = fmt.Sprintf("belongs to %x, which does not exist", f.owner)
+			case rec.Num == 0 || rec.Num >= next || numbers[rec.Num]:
+				fault = fmt.Sprintf("has the number %d, which is not its own", rec.Num)
+			case doc.Valid(rec.Body, doc.Limits{}) != nil || doc.Get(rec.Body, idPath).Str() != id:
+				fault = "has a body that does not fit"
+			}
+			numbers[rec.Num] = true
+			stopped = fault != "" && !report(fmt.Errorf("the %s %q %s", facts.word, id, fault))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownerKind is the letter of the records of the owner.
+func (f family) ownerKind() byte {
+	switch f.kind {
+	case KindUser, KindEncryptionKey:
+		return kindDatabase
+	case KindPermission:
+		return resourceKinds[KindUser].record
+	}
+	return kindContainer
+}
+
+// resourceOwners are the numbers of all that can own small resources, by the letter of their records, and the first
+// number that has not been handed out.
+func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint32, err error) {
+	databases, containers, users := make(map[uint32]bool), make(map[uint32]bool), make(map[uint32]bool)
+	owners = map[byte]map[uint32]bool{kindDatabase: databases, kindContainer: containers, resourceKinds[KindUser].record: users}
+	var m meta
+	raw, err := r.Get(metaKey())
+	if err == nil {
+		err = decodeRecord(raw, &m)
+	}
+	if err == nil {
+		err = scanRecords(r, kindDatabase, func(_ []byte, rec databaseRecord) error { databases[rec.Num] = true; return nil })
+	}
+	if err == nil {
+		err = scanRecords(r, kindContainer, func(_ []byte, rec containerRecord) error { containers[rec.CID] = true; return nil })
+	}
+	if err == nil {
+		err = scanRecords(r, resourceKinds[KindUser].record, func(_ []byte, rec resourceRecord) error { users[rec.Num] = true; return nil })
+	}
+	return owners, m.Next, err
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// resourceDraft is the body of a small resource that has passed its checks.
+type resourceDraft struct {
+	id   string
+	body []byte
+}
+
+// draft checks a body by the rules of its kind and takes off what the server adds.
+func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error) {
+	parsed, err := doc.Parse(body, doc.Limits{})
+	if err != nil {
+		return resourceDraft{}, documentError(err)
+	}
+	kind := &resourceKinds[r.family.kind]
+	d := resourceDraft{body: withoutMember(parsed.Body, kind.system)}
+	v := doc.Of(d.body)
+	if err := checkRequired(v, requiredMembers[r.family.kind]); err != nil {
+		return d, err
+	}
+	d.id = strings.Clone(v.Member("id").Str())
+	if err := ValidateID(kind.word, d.id); err != nil {
+		return d, err
+	}
+	switch r.family.kind {
+	case KindPermission:
+		_, err = r.db.parseGrant(ctx, v)
+	case KindTrigger:
+		if err = checkWord(v, "triggerType", "Pre", "Post"); err == nil {
+			err = checkWord(v, "triggerOperation", "All", "Create", "Update", "Delete", "Replace", "Upsert")
+		}
+	}
+	return d, err
+}
+
+// requiredMembers are the properties that a kind must have, all of them strings but for objects, which are marked by {}.
+var requiredMembers = [...][]string{
+	KindUser:            {"id"},
+	KindPermission:      {"id", "permissionMode", "resource"},
+	KindEncryptionKey:   {"id", "encryptionAlgorithm", "wrappedDataEncryptionKey", "keyWrapMetadata{}"},
+	KindStoredProcedure: {"id", "body"},
+	KindTrigger:         {"id", "body", "triggerType", "triggerOperation"},
+	KindFunction:        {"id", "body"},
+}
+
+// checkRequired names all properties that are missing, as Cosmos DB does.
+func checkRequired(v doc.Value, names []string) error {
+	missing := ""
+	for _, name := range names {
+		name, object := strings.CutSuffix(name, "{}")
+		want := doc.String
+		if object {
+			want = doc.Object
+		}
+		switch k := v.Member(name).Kind(); k {
+		case want:
+		case doc.Undefined:
+			missing += name + "; "
+		default:
+			return fail(CodeBadRequest, fmt.Sprintf("The input content is invalid because the property '%s' is not of kind %s but %s.", name, want, k))
+		}
+	}
+	if missing != "" {
+		return fail(CodeBadRequest, "The input content is invalid because the required properties - '"+missing+"' - are missing")
+	}
+	return nil
+}
+
+// checkWord checks that a property is one of words, in any case: clients differ, and what they sent is kept.
+func checkWord(v doc.Value, name string, words ...string) error {
+	got := v.Member(name).Str()
+	if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, got) }) {
+		return nil
+	}
+	return fail(CodeBadRequest, fmt.Sprintf("The input content is invalid because the property '%s' has the value '%s': choose among %s.",
+		name, got, strings.Join(words, ", ")))
+}
+
+// withoutMember is a body without the member of that name. The body itself is given back where it has none.
+func withoutMember(body []byte, name string) []byte {
+	v := doc.Of(body)
+	if name == "" || v.Member(name).Kind() == doc.Undefined {
+		return body
+	}
+	out := []byte{'{'}
+	v.Each(func(key string, elem doc.Value) bool {
+		if key != name {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = elem.AppendJSON(append(doc.AppendString(out, key), ':'))
+		}
+		return true
+	})
+	return append(out, '}')
+}
+
+// checkSiblings refuses a permission for what its user has a permission for already: which of the two modes would count?
+// The caller holds ddl.
+func (r Resources) checkSiblings(old *resourceRecord, d resourceDraft) error {
+	s := r.db.cat.resources[r.family]
+	if r.family.kind != KindPermission || s == nil {
+		return nil
+	}
+	for _, rec := range s.list {
+		if rec == old {
+			continue
+		}
+		if v := doc.Of(rec.Body); sameResource(v, doc.Of(d.body)) {
+			return fail(CodeConflict, "Resource with specified id or name already exists: the permission '"+rec.id+"' is for the same resource.")
+		}
+	}
+	return nil
+}
+
+// sameResource compares what two permissions are for.
+func sameResource(a, b doc.Value) bool {
+	link := func(v doc.Value) string { return strings.Trim(v.Member("resource").Str(), "/") }
+	return link(a) == link(b) && bytes.Equal(a.Member("resourcePartitionKey").AppendJSON(nil), b.Member("resourcePartitionKey").AppendJSON(nil))
+}

@@ -1,0 +1,406 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/tidwall/gjson"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+const (
+	aUser    = `{"id":"u"}`
+	aKey     = `{"id":"k","encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256","wrappedDataEncryptionKey":"AA==","keyWrapMetadata":{"type":"t","name":"n","value":"v","algorithm":"a"}}`
+	aSproc   = `{"id":"s","body":"function () { return 1 < 2 && '\u003c' }"}`
+	aTrigger = `{"id":"t","body":"function () {}","triggerType":"pre","triggerOperation":"All"}`
+)
+
+// smallWorld is a bench with one resource of every kind.
+type smallWorld struct {
+	*bench
+	d *store.Database
+}
+
+func newSmallWorld(t *testing.T, fs vfs.FS) *smallWorld {
+	t.Helper()
+	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	w := &smallWorld{bench: b}
+	var err error
+	if b.db, err = openAt(b.ctx, fs, b.clock); err == nil {
+		w.d, err = b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+	}
+	if err == nil {
+		b.c, err = w.d.CreateContainer(b.ctx, specOf(t, ""), store.Throughput{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := w.d
+	w.create(d.Resources(store.KindUser), aUser)
+	w.create(d.Resources(store.KindEncryptionKey), aKey)
+	w.create(w.permissions("u"), `{"id":"p","permissionMode":"Read","resource":"dbs/db/colls/c"}`)
+	w.create(b.c.Resources(store.KindStoredProcedure), aSproc)
+	w.create(b.c.Resources(store.KindTrigger), aTrigger)
+	w.create(b.c.Resources(store.KindFunction), `{"id":"f","body":"x"}`)
+	return w
+}
+
+func (w *smallWorld) create(in store.Resources, body string) store.Resource {
+	w.t.Helper()
+	r, err := in.Create(w.ctx, []byte(body))
+	if err != nil {
+		w.t.Fatalf("%s: %v", body, err)
+	}
+	return r
+}
+
+func (w *smallWorld) permissions(user string) store.Resources {
+	w.t.Helper()
+	p, err := w.d.Permissions(user)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+// every lists all small resources of the world, those of every family.
+func (w *smallWorld) every() string {
+	w.t.Helper()
+	out := ""
+	add := func(in store.Resources) {
+		for _, r := range in.List() {
+			out += fmt.Sprintf("%s %s %s %s %d %s\n", r.ID, r.RID, r.Self, r.ETag, r.Timestamp, r.Body)
+		}
+	}
+	for _, d := range w.db.Databases() {
+		add(d.Resources(store.KindUser))
+		add(d.Resources(store.KindEncryptionKey))
+		for _, u := range d.Resources(store.KindUser).List() {
+			p, err := d.Permissions(u.ID)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			add(p)
+		}
+		for _, c := range d.Containers() {
+			add(c.Resources(store.KindStoredProcedure))
+			add(c.Resources(store.KindTrigger))
+			add(c.Resources(store.KindFunction))
+		}
+	}
+	return out
+}
+
+// TestResourcesReopen: what was answered is there after a restart, to the byte.
+func TestResourcesReopen(t *testing.T) {
+	fs := vfs.NewMem()
+	w := newSmallWorld(t, fs)
+	users := w.d.Resources(store.KindUser)
+	w.create(users, `{"id":"second"}`)
+	w.create(users, `{"id":"third"}`)
+	if err := users.Delete(w.ctx, "second", store.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := users.Replace(w.ctx, "u", []byte(`{"id":"renamed"}`), store.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := users.Read("u"); !is(err, store.CodeNotFound) {
+		t.Errorf("a user's old name: %v", err)
+	}
+	before := w.every()
+	if n := len(w.permissions("renamed").List()); n != 1 {
+		t.Errorf("%d permissions of a renamed user", n)
+	}
+	w.close()
+	var err error
+	if w.db, err = openAt(w.ctx, fs, w.clock); err != nil {
+		t.Fatal(err)
+	}
+	defer w.close()
+	if after := w.every(); after != before {
+		t.Errorf("after a restart:\n%s\nbefore:\n%s", after, before)
+	}
+	d, err := w.db.Database("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := w.create(d.Resources(store.KindUser), `{"id":"fourth"}`)
+	if old, err := d.Resources(store.KindUser).Read("third"); err != nil || fresh.RID <= old.RID {
+		t.Errorf("a new user has the rid %s, the last one before the restart had %s (%v)", fresh.RID, old.RID, err)
+	}
+}
+
+// TestResourcesCrash takes the machine down behind every change: what was answered is there, and nothing else.
+func TestResourcesCrash(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	w := newSmallWorld(t, disk)
+	defer w.close()
+	users, triggers := w.d.Resources(store.KindUser), w.c.Resources(store.KindTrigger)
+	for i, step := range []func() error{
+		func() error { return errOf(users.Create(w.ctx, []byte(`{"id":"v"}`))) },
+		func() error {
+			return errOf(users.Replace(w.ctx, "u", []byte(`{"id":"w","n":1}`), store.WriteOptions{}))
+		},
+		func() error { return errOf(users.Create(w.ctx, []byte(`{"id":"u","again":true}`))) },
+		func() error { return triggers.Delete(w.ctx, "t", store.WriteOptions{}) },
+		func() error { return users.Delete(w.ctx, "w", store.WriteOptions{}) },
+		func() error { return w.d.DeleteContainer(w.ctx, "c", store.WriteOptions{}) },
+		func() error { return w.db.DeleteDatabase(w.ctx, "db", store.WriteOptions{}) },
+	} {
+		if err := step(); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		db, err := openAt(w.ctx, disk.CrashClone(vfs.CrashCloneCfg{}), w.clock)
+		if err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		after := &smallWorld{bench: &bench{t: t, ctx: w.ctx, db: db}}
+		if got, want := after.every(), w.every(); got != want {
+			t.Errorf("step %d: after the crash:\n%s\nbefore:\n%s", i, got, want)
+		}
+		after.close()
+	}
+}
+
+// TestResourcesGoWithTheirOwners: nothing is left of what belonged to something that was dropped, on disk either, and
+// a handle on it changes nothing any more.
+func TestResourcesGoWithTheirOwners(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		drop func(w *smallWorld) error
+		left int // of the six resources
+	}{
+		{"user", func(w *smallWorld) error {
+			return w.d.Resources(store.KindUser).Delete(w.ctx, "u", store.WriteOptions{})
+		}, 4},
+		{"container", func(w *smallWorld) error { return w.d.DeleteContainer(w.ctx, "c", store.WriteOptions{}) }, 3},
+		{"database", func(w *smallWorld) error { return w.db.DeleteDatabase(w.ctx, "db", store.WriteOptions{}) }, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newSmallWorld(t, vfs.NewMem())
+			defer w.close()
+			permissions, scripts := w.permissions("u"), w.c.Resources(store.KindFunction)
+			if err := tc.drop(w); err != nil {
+				t.Fatal(err)
+			}
+			left := 0
+			for _, c := range w.every() {
+				if c == '\n' {
+					left++
+				}
+			}
+			if left != tc.left {
+				t.Errorf("%d are left:\n%s", left, w.every())
+			}
+			_, errPermission := permissions.Create(w.ctx, []byte(`{"id":"q","permissionMode":"All","resource":"dbs/AQAAAA==/colls/AQAAAJ0fgTc="}`))
+			_, errScript := scripts.Create(w.ctx, []byte(`{"id":"q","body":"x"}`))
+			if got, want := is(errPermission, store.CodeOwnerNotFound), tc.name != "container"; got != want {
+				t.Errorf("a permission: %v", errPermission)
+			}
+			if got, want := is(errScript, store.CodeOwnerNotFound), tc.name != "user"; got != want {
+				t.Errorf("a script: %v", errScript)
+			}
+		})
+	}
+}
+
+// TestResourceRules goes through what is refused.
+func TestResourceRules(t *testing.T) {
+	w := newSmallWorld(t, vfs.NewMem())
+	defer w.close()
+	users, keys, permissions := w.d.Resources(store.KindUser), w.d.Resources(store.KindEncryptionKey), w.permissions("u")
+	sprocs, triggers := w.c.Resources(store.KindStoredProcedure), w.c.Resources(store.KindTrigger)
+	u, err := users.Read("u")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.c.Create(w.ctx, pk("a"), []byte(`{"id":"i","pk":"a"}`), store.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	create := func(in store.Resources, body string) error { _, err := in.Create(w.ctx, []byte(body)); return err }
+	replace := func(in store.Resources, id, body, etag string) error {
+		_, err := in.Replace(w.ctx, id, []byte(body), store.WriteOptions{IfMatch: etag})
+		return err
+	}
+	permission := func(resource, more string) error {
+		return create(permissions, `{"id":"x","permissionMode":"Read","resource":"`+resource+`"`+more+`}`)
+	}
+	const missing = "The input content is invalid because the required properties - '"
+	for i, tc := range []struct {
+		err  error
+		code store.Code
+		text string // the whole message, or empty
+	}{
+		{create(users, aUser), store.CodeConflict, ""},
+		{create(users, `{}`), store.CodeBadRequest, missing + "id; ' - are missing"},
+		{create(users, `{"id":7}`), store.CodeBadRequest, ""},
+		{create(users, `{"id":"a/b"}`), store.CodeBadRequest, ""},
+		{create(users, `[]`), store.CodeBadRequest, ""},
+		{create(users, `{"id":"a"`), store.CodeBadRequest, ""},
+		{create(sprocs, `{"id":"a"}`), store.CodeBadRequest, missing + "body; ' - are missing"},
+		{create(sprocs, `{"id":"a","body":{}}`), store.CodeBadRequest, ""},
+		{create(triggers, `{"id":"a","body":"x"}`), store.CodeBadRequest, missing + "triggerType; triggerOperation; ' - are missing"},
+		{create(triggers, `{"id":"a","body":"x","triggerType":"Pre","triggerOperation":"Burn"}`), store.CodeBadRequest, ""},
+		{create(triggers, `{"id":"a","body":"x","triggerType":"Late","triggerOperation":"All"}`), store.CodeBadRequest, ""},
+		{create(keys, `{"id":"a","encryptionAlgorithm":"x","wrappedDataEncryptionKey":"AA==","keyWrapMetadata":"x"}`), store.CodeBadRequest, ""},
+		{create(keys, `{"id":"a"}`), store.CodeBadRequest, missing + "encryptionAlgorithm; wrappedDataEncryptionKey; keyWrapMetadata; ' - are missing"},
+		{create(permissions, `{"id":"a"}`), store.CodeBadRequest, missing + "permissionMode; resource; ' - are missing"},
+		{create(permissions, `{"id":"a","permissionMode":"Some","resource":"dbs/db/colls/c"}`), store.CodeBadRequest, ""},
+		{permission("dbs/db/colls/c", ""), store.CodeConflict, ""},
+		{permission("/dbs/db/colls/c/", ""), store.CodeConflict, ""},
+		{permission("dbs/db/colls/none", ""), store.CodeNotFound, ""},
+		{permission("dbs/none/colls/c", ""), store.CodeNotFound, ""},
+		{permission("dbs/db/colls/c/sprocs/none", ""), store.CodeNotFound, ""},
+		{permission("dbs/db/colls/c/docs/none", `,"resourcePartitionKey":["a"]`), store.CodeNotFound, ""},
+		{permission("dbs/db", ""), store.CodeBadRequest, ""},
+		{permission("dbs/db/users/u", ""), store.CodeBadRequest, ""},
+		{permission("", ""), store.CodeBadRequest, ""},
+		{permission("dbs/db/colls/c", `,"resourcePartitionKey":"a"`), store.CodeBadRequest, ""},
+		{permission("dbs/db/colls/c", `,"resourcePartitionKey":["a","b"]`), store.CodePartitionKeyMismatch, ""},
+		{permission("dbs/AQAAAA==/colls/AQAAAA==", ""), store.CodeBadRequest, ""},
+		{permission("dbs/AQAAAA==/colls/AQAAAJ0fgTc=/docs/AQAAAA==", ""), store.CodeBadRequest, ""},
+		{replace(users, "none", aUser, ""), store.CodeNotFound, ""},
+		{replace(users, "u", aUser, `"other"`), store.CodePreconditionFailed, ""},
+		{replace(users, "u", aUser, u.ETag), store.CodeInternal, ""},
+		{replace(sprocs, "s", `{"id":"t","body":"x"}`, ""), store.CodeBadRequest, ""},
+		{users.Delete(w.ctx, "none", store.WriteOptions{}), store.CodeNotFound, ""},
+		{users.Delete(w.ctx, "u", store.WriteOptions{IfMatch: "other"}), store.CodePreconditionFailed, ""},
+		{errOf(users.ReadByRID("AQAAAA==")), store.CodeBadRequest, ""},
+		{errOf(users.ReadByRID(w.c.Info().RID)), store.CodeBadRequest, ""},
+	} {
+		var e *store.Error
+		switch {
+		case tc.code == store.CodeInternal: // it must succeed
+			if tc.err != nil {
+				t.Errorf("case %d: %v", i, tc.err)
+			}
+		case !is(tc.err, tc.code) || errors.As(tc.err, &e) && tc.text != "" && e.Message != tc.text:
+			t.Errorf("case %d: %v %q, want %v %q", i, store.ErrorCode(tc.err), tc.err, tc.code, tc.text)
+		}
+	}
+}
+
+// TestPermissionsAccepted: a link may be of names or rids, escaped or not, and one that leads nowhere by rid is taken.
+func TestPermissionsAccepted(t *testing.T) {
+	w := newSmallWorld(t, vfs.NewMem())
+	defer w.close()
+	item, _, err := w.c.Create(w.ctx, pk("a"), []byte(`{"id":"i /i","pk":"a"}`), store.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	permissions := w.permissions("u")
+	rid, drid := w.c.Info().RID, w.d.RID()
+	sproc, err := w.c.Resources(store.KindStoredProcedure).Read("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tc := range []struct {
+		body string
+		want store.Grant
+	}{
+		{`"All","resource":"dbs/db/colls/c/docs/i /i","resourcePartitionKey":["a"]`,
+			store.Grant{Write: true, Container: rid, Type: "docs", ID: "i /i", Partition: pk("a")}},
+		{`"all","resource":"/dbs/db/colls/c/docs/i%20%2Fi/","resourcePartitionKey":["a"]`,
+			store.Grant{Write: true, Container: rid, Type: "docs", ID: "i /i", Partition: pk("a")}},
+		{`"read","resource":"dbs/` + drid + `/colls/` + rid + `"`, store.Grant{Container: rid}},
+		{`"Read","resource":"dbs/` + drid + `/colls/` + rid + `/docs/` + item.RID() + `/"`, store.Grant{Container: rid, Type: "docs", RID: item.RID()}},
+		{`"Read","resource":"dbs/db/colls/c/sprocs/s"`, store.Grant{Container: rid, Type: "sprocs", RID: sproc.RID}},
+		{`"Read","resource":"dbs/db/colls/c","resourcePartitionKey":["a"]`, store.Grant{Container: rid, Partition: pk("a")}},
+		{`"Read","resource":"dbs/db/colls/c","resourcePartitionKey":[1.0]`, store.Grant{Container: rid, Partition: parsed(t, `[1]`)}},
+		{`"Read","resource":"dbs/AQAAAA==/colls/AQAAAJ0fgTc="`, store.Grant{Container: "AQAAAJ0fgTc="}},
+	} {
+		p := w.create(permissions, fmt.Sprintf(`{"_token":"old","id":"n%d","permissionMode":%s}`, i, tc.body))
+		if gjson.GetBytes(p.Body, "_token").Exists() {
+			t.Errorf("the token of a client is kept: %s", p.Body)
+		}
+		got, err := w.db.Grant(w.ctx, p)
+		if err != nil || got.Partition.String() != tc.want.Partition.String() {
+			t.Errorf("%s: %+v %v", tc.body, got, err)
+		}
+		got.Partition, tc.want.Partition = store.PartitionKey{}, store.PartitionKey{}
+		if fmt.Sprint(got) != fmt.Sprint(tc.want) {
+			t.Errorf("%s: %+v, want %+v", tc.body, got, tc.want)
+		}
+	}
+}
+
+func parsed(t *testing.T, json string) store.PartitionKey {
+	t.Helper()
+	k, err := store.ParsePartitionKey([]byte(json))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// TestEncryptionKeysAreThere: a container is made only with keys that its database has.
+func TestEncryptionKeysAreThere(t *testing.T) {
+	w := newSmallWorld(t, vfs.NewMem())
+	defer w.close()
+	for key, code := range map[string]store.Code{"k": store.CodeInternal, "other": store.CodeBadRequest} {
+		spec, _, err := store.ParseContainerSpec(fmt.Appendf(nil, `{"id":"e%s","partitionKey":{"paths":["/pk"]},"clientEncryptionPolicy":{"policyFormatVersion":2,"includedPaths":[
+			{"path":"/secret","clientEncryptionKeyId":"%s","encryptionType":"Randomized","encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256"}]}}`, key, key), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.d.CreateContainer(w.ctx, spec, store.Throughput{}); (err != nil) != (key == "other") || err != nil && !is(err, code) {
+			t.Errorf("key %s: %v", key, err)
+		}
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }
+
+// FuzzPermission: whatever a permission says, it is taken or refused with a code, and what is taken can be read again.
+func FuzzPermission(f *testing.F) {
+	for _, resource := range []string{"dbs/db/colls/c", "dbs/db/colls/c/docs/i", "/dbs/db/colls/c/sprocs/s/", "dbs/AQAAAA==/colls/AQAAAJ0fgTc=",
+		"dbs/AQAAAA==/colls/AQAAAJ0fgTc=/docs/AQAAAJ0fgTcBAAAAAAAAAA==", "dbs//colls/", "dbs/%64b/colls/%zz", "DBS/db/COLLS/c/docs/a/b/c"} {
+		f.Add("Read", resource, `["a"]`)
+	}
+	f.Add("all", "dbs/db/colls/c", `[{}]`)
+	f.Add("", "", `{"a":1`)
+	ctx := f.Context()
+	e, err := pebble.Open(ctx, pebble.Options{Memory: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	db, err := store.Open(ctx, e, store.Options{ManualReaper: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer db.Close()
+	d, err := db.CreateDatabase(ctx, "db", store.Throughput{})
+	if err == nil {
+		_, err = d.CreateContainer(ctx, store.ContainerSpec{ID: "c"}, store.Throughput{})
+	}
+	if err == nil {
+		_, err = d.Resources(store.KindUser).Create(ctx, []byte(aUser))
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	permissions, err := d.Permissions("u")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, mode, resource, partition string) {
+		body := append([]byte(`{"id":"fuzz","permissionMode":`), doc.StringValue(mode).Raw()...)
+		body = append(append(body, `,"resource":`...), doc.StringValue(resource).Raw()...)
+		body = append(append(body, `,"resourcePartitionKey":`+partition...), '}')
+		p, _, err := permissions.Upsert(t.Context(), body, store.WriteOptions{})
+		if err == nil {
+			_, err = db.Grant(t.Context(), p)
+		}
+		if err != nil && store.ErrorCode(err) == store.CodeInternal {
+			t.Errorf("%s: %v", body, err)
+		}
+	})
+}
