@@ -1,0 +1,88 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// echo is a Host that answers each operation with what it was asked for.
+type echo struct {
+	asked []Operation
+	room  int // operations until it is full; negative: no end
+	fail  error
+}
+
+func (*echo) Links() (self, alt string) { return "dbs/a/colls/b/", "dbs/d/colls/c" }
+
+func (e *echo) Do(op Operation) (Answer, error) {
+	e.asked = append(e.asked, op)
+	return Answer{Status: 200, Body: op.Body}, e.fail
+}
+
+func (e *echo) Full() bool {
+	e.room--
+	return e.room == -1
+}
+
+func runOn(t *testing.T, host Host, env Env, source string) (string, error) {
+	t.Helper()
+	var p Programs
+	r, err := p.Open(context.Background(), env, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	out, err := r.Run(Procedure{ID: "p", Source: source, Logging: true}, host)
+	return string(out.Body) + " " + out.Log, err
+}
+
+func TestOperationsAreQueued(t *testing.T) {
+	host := &echo{room: -1}
+	got, err := runOn(t, host, still(), `function () {
+		var self = __.getSelfLink();
+		function note(text) { return function () { console.log(text); }; }
+		var doc = { id: "1", n: 1 };
+		__.createDocument(self, doc, function () { console.log("a"); __.deleteDocument(self + "docs/x", note("c")); });
+		doc.n = 2;
+		__.queryDocuments(__.getAltLink(), { query: "q", parameters: [] }, { pageSize: 5000, continuation: "go on" }, note("b"));
+		Promise.resolve().then(note("p"));
+		console.log("main");
+		getContext().getResponse().setBody(true);
+	}`)
+	if err != nil || got != "true main\np\na\nb\nc" {
+		t.Fatalf("%q, %v", got, err)
+	}
+	want := []Operation{
+		{Kind: Create, Body: []byte(`{"id":"1","n":1}`)},
+		{Kind: Query, Body: []byte(`{"query":"q","parameters":[]}`), PageSize: 1000, Continuation: "go on"},
+		{Kind: Delete, RID: "x", Body: []byte{}},
+	}
+	if fmt.Sprint(host.asked) != fmt.Sprint(want) {
+		t.Errorf("asked %v; want %v", host.asked, want)
+	}
+}
+
+func TestNotAccepted(t *testing.T) {
+	count := `function () {
+		var n = 0;
+		(function next() {
+			if (!__.readDocument(__.getAltLink() + "/docs/1", function () { n++; next(); })) getContext().getResponse().setBody(n);
+		})();
+	}`
+	if got, err := runOn(t, &echo{room: 3}, still(), count); err != nil || got != "3 " {
+		t.Errorf("a full host: %q, %v", got, err)
+	}
+	env := still()
+	took := time.Duration(0)
+	env.Elapsed = func() time.Duration { took += 500 * time.Millisecond; return took }
+	if got, err := runOn(t, &echo{room: -1}, env, count); err != nil || got != "8 " { // of five seconds four are for new work
+		t.Errorf("late: %q, %v", got, err)
+	}
+	failed := errors.New("the disk is on fire")
+	if _, err := runOn(t, &echo{room: -1, fail: failed}, still(), count); !errors.Is(err, failed) {
+		t.Errorf("the host's own failure: %v", err)
+	}
+}

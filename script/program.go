@@ -1,0 +1,227 @@
+package script
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/parser"
+)
+
+// Programs compiles scripts and keeps the latest ones compiled. It is safe for concurrent use; the zero value is ready.
+type Programs struct {
+	mu     sync.Mutex
+	recent list.List // of *program, the latest used first
+	byHash map[[sha256.Size]byte]*list.Element
+
+	sandbox, context lazyProgram
+}
+
+// maxPrograms is how many compiled scripts are kept.
+const maxPrograms = 256
+
+// program is the text of one script, compiled.
+type program struct {
+	hash [sha256.Size]byte
+	code *goja.Program
+	main string // the name of the function to call; empty: it is the value of the code
+}
+
+// lazyProgram is one of this package's own scripts.
+type lazyProgram struct {
+	once sync.Once
+	code *goja.Program
+	err  error
+}
+
+func (l *lazyProgram) get(file, text string) (*goja.Program, error) {
+	l.once.Do(func() { l.code, l.err = goja.Compile(file, text, true) })
+	return l.code, l.err
+}
+
+// compile returns the compiled form of a script. id names it in stack traces. The error is an *Error or a *TooLargeError.
+func (p *Programs) compile(id, source string) (*program, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %s%s", len(id), id, source)
+	var hash [sha256.Size]byte
+	h.Sum(hash[:0])
+	if found := p.find(hash); found != nil {
+		return found, nil
+	}
+	made, err := compile(id+".js", source)
+	if err != nil {
+		return nil, err
+	}
+	made.hash = hash
+	p.keep(made)
+	return made, nil
+}
+
+func (p *Programs) find(hash [sha256.Size]byte) *program {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.byHash[hash]
+	if e == nil {
+		return nil
+	}
+	p.recent.MoveToFront(e)
+	return e.Value.(*program)
+}
+
+func (p *Programs) keep(made *program) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.byHash == nil {
+		p.byHash = make(map[[sha256.Size]byte]*list.Element)
+	}
+	if p.byHash[made.hash] != nil {
+		return // somebody was faster
+	}
+	p.byHash[made.hash] = p.recent.PushFront(made)
+	if p.recent.Len() > maxPrograms {
+		last := p.recent.Remove(p.recent.Back()).(*program)
+		delete(p.byHash, last.hash)
+	}
+}
+
+// Prepare compiles a script, or finds it compiled, so that to run it later takes no time for that. The error is an *Error
+// with CompileNumber or a *TooLargeError.
+func (p *Programs) Prepare(id, source string) error {
+	_, err := p.compile(id, source)
+	return err
+}
+
+// compile compiles a text that is a function expression, as nearly all are, or statements that declare functions, of which
+// the first is called, or whose value is a function.
+func compile(file, source string) (made *program, err error) {
+	if len(source) > maxSource {
+		return nil, &TooLargeError{What: "source", Limit: maxSource}
+	}
+	if nesting(source) > maxNesting || strings.Count(source, "=>") > maxArrows {
+		return nil, &Error{Exception: "SyntaxError: the script is nested too deep", Number: CompileNumber}
+	}
+	defer func() {
+		if x := recover(); x != nil { // the text is foreign, and so is the compiler
+			made, err = nil, &Error{Exception: fmt.Sprint("SyntaxError: ", x), Number: CompileNumber}
+		}
+	}()
+	tree, wrong := parse(file, "("+source+"\n)")
+	main := ""
+	if wrong != nil {
+		statements, err := parse(file, source)
+		if err != nil {
+			return nil, syntaxError(err)
+		}
+		tree, main = statements, firstFunction(statements)
+	}
+	if refused := inspect(reflect.ValueOf(tree.Body), 0); refused != "" {
+		return nil, &Error{Exception: "SyntaxError: " + refused, Number: CompileNumber}
+	}
+	code, err := goja.CompileAST(tree, false)
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	return &program{code: code, main: main}, nil
+}
+
+// parse reads a text without following a source map that it names, which would be a file of this machine.
+func parse(file, text string) (*ast.Program, error) {
+	return goja.Parse(file, text, parser.WithDisableSourceMaps)
+}
+
+func syntaxError(err error) error {
+	text := err.Error()
+	var list parser.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		text = "SyntaxError: " + list[0].Error()
+	}
+	return &Error{Exception: text, Number: CompileNumber}
+}
+
+// firstFunction names the first function that is declared at the top level.
+func firstFunction(tree *ast.Program) string {
+	for _, s := range tree.Body {
+		if f, ok := s.(*ast.FunctionDeclaration); ok && f.Function.Name != nil {
+			return f.Function.Name.Name.String()
+		}
+	}
+	return ""
+}
+
+// Bounds of a text. The parser and the compiler recurse, on a stack that cannot be bounded otherwise.
+const (
+	maxSource  = 512 << 10
+	maxNesting = 500  // of brackets
+	maxArrows  = 2000 // each looks for its end through all that are nested in it
+	maxTree    = 5000 // of nodes: a chain of a thousand operators is no nesting to people, but is to a compiler
+)
+
+// nesting is how deep brackets are nested at most, those in strings and comments included.
+func nesting(source string) int {
+	depth, most := 0, 0
+	for i := range len(source) {
+		switch source[i] {
+		case '(', '[', '{':
+			depth++
+			most = max(most, depth)
+		case ')', ']', '}':
+			depth = max(depth-1, 0)
+		}
+	}
+	return most
+}
+
+// inspect looks through a part of a tree for what must not be compiled, and says what it is, or nothing. depth counts the
+// nodes around it.
+func inspect(v reflect.Value, depth int) string {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return inspectPointer(v, depth)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !v.Type().Field(i).IsExported() {
+				continue
+			}
+			if refused := inspect(v.Field(i), depth); refused != "" {
+				return refused
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if refused := inspect(v.Index(i), depth); refused != "" {
+				return refused
+			}
+		}
+	}
+	return ""
+}
+
+func inspectPointer(v reflect.Value, depth int) string {
+	if v.IsNil() {
+		return ""
+	}
+	if v.Kind() == reflect.Interface {
+		return inspect(v.Elem(), depth)
+	}
+	if v.Type().Elem().PkgPath() != astPath {
+		return "" // what positions refer to
+	}
+	if n, ok := v.Interface().(*ast.NumberLiteral); ok {
+		if _, ok := n.Value.(*big.Int); ok {
+			return "BigInt literals are not supported" // arithmetic on them has no bound in time or memory
+		}
+	}
+	if depth == maxTree {
+		return "the script is nested too deep"
+	}
+	return inspect(v.Elem(), depth+1)
+}
+
+const astPath = "github.com/dop251/goja/ast"

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// scriptWorld is what scripts see of the world: the data clock, and time limits by a clock that nobody sets.
+func (db *DB) scriptWorld() script.Env {
+	began := ttl.Real{}.Now()
+	return script.Env{
+		Now: db.Now, Random: rand.Float64, After: ttl.Real{}.After,
+		Elapsed: func() time.Duration { return ttl.Real{}.Now().Sub(began) },
+	}
+}
+
+// scriptText is the JavaScript of a script's resource.
+func scriptText(r Resource) string { return doc.Of(r.Body).Member("body").Str() }
+
+// hasFunction tells whether the container has a user defined function.
+func (c *Container) hasFunction(name string) bool {
+	_, err := c.Resources(KindFunction).Read(name)
+	return err == nil
+}
+
+// functions are the user defined functions of one run of a query. They share one runtime, which is made when the first is
+// called, and one limit of time.
+type functions struct {
+	c       *Container
+	ctx     context.Context
+	runtime *script.Runtime
+	made    map[string]*script.Function
+}
+
+// call is query.Env's UDF.
+func (f *functions) call(name string, args []doc.Value) (doc.Value, error) {
+	fn := f.made[name]
+	if fn == nil {
+		var err error
+		if fn, err = f.make(name); err != nil {
+			return doc.Value{}, err
+		}
+	}
+	return fn.Call(args)
+}
+
+func (f *functions) make(name string) (*script.Function, error) {
+	res, err := f.c.Resources(KindFunction).Read(name)
+	if err != nil { // it was dropped after the query was planned
+		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.", Style: query.Unplaced, Err: err}
+	}
+	if f.runtime == nil {
+		if f.runtime, err = f.c.db.programs.Open(f.ctx, f.c.db.scriptWorld(), script.Limits{}); err != nil {
+			return nil, err
+		}
+		f.made = make(map[string]*script.Function)
+	}
+	fn, err := f.runtime.Function(name, scriptText(res))
+	if err == nil {
+		f.made[name] = fn
+	}
+	return fn, err
+}
+
+// close ends the runtime, if there is one.
+func (f *functions) close() {
+	if f.runtime != nil {
+		f.runtime.Close()
+	}
+}
+
+// scriptError finds the Code of what package script reports.
+func scriptError(err error) *Error {
+	var failed *script.Error
+	var timeout *script.TimeoutError
+	var large *script.TooLargeError
+	switch {
+	case errors.As(err, &failed):
+		return &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
+	case errors.As(err, &timeout):
+		return &Error{Code: CodeCanceled, Message: err.Error(), Err: err}
+	case errors.As(err, &large):
+		return &Error{Code: CodeTooLarge, Message: err.Error(), Err: err}
+	}
+	return nil
+}

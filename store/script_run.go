@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/script"
+)
+
+// Execution is what a stored procedure has left behind.
+type Execution struct {
+	Body []byte // JSON: what it set as its response; empty text where it set nothing
+	Log  string // what it wrote by console.log, with ExecuteOptions.Logging
+}
+
+// ExecuteOptions are the options of Execute.
+type ExecuteOptions struct {
+	Logging bool // keep what the procedure writes by console.log
+	Session []SessionPosition
+}
+
+// chargeScript is the charge of running a script, beside that of what it does.
+const chargeScript = 1.0
+
+// Execute runs a stored procedure on one logical partition. All that it does is one transaction: a procedure that throws, runs
+// for more than 5 seconds or answers with more than 4 MB has done nothing. While it runs, other writes of its partition range wait.
+//
+// CodeNotFound: there is no such procedure. CodeBadRequest: there is no partition key, or the procedure threw, which a
+// *script.Error tells more about. CodeCanceled: its time was up. CodeTooLarge: its answer or its memory was.
+func (c *Container) Execute(ctx context.Context, pk PartitionKey, id string, args []doc.Value, o ExecuteOptions) (Execution, Receipt, error) {
+	res, err := c.Resources(KindStoredProcedure).Read(id)
+	if err != nil {
+		return Execution{}, c.refused(), err
+	}
+	if pk.IsZero() && !c.def.SystemKey {
+		return Execution{}, c.refused(), fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
+	}
+	if pk, err = c.def.fullKey(pk, ""); err != nil {
+		return Execution{}, c.refused(), err
+	}
+	if err := c.db.programs.Prepare(id, scriptText(res)); err != nil {
+		return Execution{}, c.refused(), wrap(err)
+	}
+	var out script.Outcome
+	var charge float64
+	r, err := c.update(ctx, c.place(pk, ""), func(t *tx) error {
+		if err := c.checkSession(t.s, o.Session); err != nil {
+			return err
+		}
+		h := &scriptHost{ctx: ctx, t: t, key: pk}
+		var err error
+		out, err = h.run(script.Procedure{ID: id, Source: scriptText(res), Args: args, Logging: o.Logging})
+		charge = h.charge
+		return err
+	})
+	r.Charge = round2(chargeScript + charge)
+	if err != nil {
+		return Execution{}, r, err
+	}
+	return Execution{Body: out.Body, Log: out.Log}, r, nil
+}
+
+// run runs one script in a world of its own.
+func (h *scriptHost) run(p script.Procedure) (script.Outcome, error) {
+	db := h.t.c.db
+	runtime, err := db.programs.Open(h.ctx, db.scriptWorld(), script.Limits{})
+	if err != nil {
+		return script.Outcome{}, err
+	}
+	defer runtime.Close()
+	return runtime.Run(p, h)
+}
+
+// triggers are the scripts that a write asks for.
+type triggers struct{ pre, post *Resource }
+
+// triggersOf finds the triggers that a write asks for, and refuses those that are not for it. Cosmos DB runs no trigger that
+// a request does not name, and no more than one before and one after a write.
+func (c *Container) triggersOf(op Operation) (found triggers, err error) {
+	if found.pre, err = c.trigger(op, "Pre", op.PreTriggers); err == nil {
+		found.post, err = c.trigger(op, "Post", op.PostTriggers)
+	}
+	return found, err
+}
+
+func (c *Container) trigger(op Operation, when string, names []string) (*Resource, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	if len(names) > 1 {
+		return nil, fail(CodeBadRequest, "Only one "+when+"-trigger is permitted per operation.")
+	}
+	res, err := c.Resources(KindTrigger).Read(names[0])
+	if err != nil {
+		return nil, &Error{Code: CodeBadRequest, Message: "The trigger '" + names[0] + "' does not exist.", Err: err}
+	}
+	body := doc.Of(res.Body)
+	if kind := body.Member("triggerType").Str(); kind != when {
+		return nil, fail(CodeBadRequest, "Trigger '"+res.ID+"' was defined with type '"+kind+"', and therefore is invalid as a "+when+"-trigger.")
+	}
+	defined, asked := body.Member("triggerOperation").Str(), triggerOperations[op.Kind]
+	if defined != "All" && defined != asked && (defined != "Update" || op.Kind != OperationReplace) {
+		return nil, fail(CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+defined+"', and therefore is invalid for '"+asked+"'.")
+	}
+	return &res, wrap(c.db.programs.Prepare(res.ID, scriptText(res)))
+}
+
+// triggerOperations names operations as triggers know them. An upsert is none of the others, whatever it turns out to do:
+// only triggers for All run with it.
+var triggerOperations = map[OperationKind]string{
+	OperationCreate: "Create", OperationUpsert: "Upsert", OperationReplace: "Replace", OperationDelete: "Delete", OperationPatch: "Patch",
+}
+
+// writeTriggered carries out one operation with its triggers, in one transaction. A pre-trigger may put another document in
+// place of the one that was sent, so that is checked after it has run.
+func (c *Container) writeTriggered(ctx context.Context, pk PartitionKey, op Operation) (Item, Receipt, error) {
+	found, err := c.triggersOf(op)
+	if err != nil {
+		return Item{}, c.refused(), err
+	}
+	key, err := c.triggerKey(pk, op)
+	if err != nil {
+		return Item{}, c.refused(), err
+	}
+	var done OperationResult
+	var reply []byte
+	var charge float64
+	r, err := c.update(ctx, c.place(key, ""), func(t *tx) error {
+		h := &scriptHost{ctx: ctx, t: t, key: key}
+		var err error
+		done, reply, err = h.write(op, found)
+		charge = h.charge
+		return err
+	})
+	r.Charge = round2(charge + chargeFailure)
+	if err != nil {
+		return Item{}, r, err
+	}
+	r.Inserted, r.Reply = done.Inserted, reply
+	return done.Item, r, nil
+}
+
+// triggerKey is the partition key that a write with triggers happens in: the one that was given, or that of the document.
+func (c *Container) triggerKey(pk PartitionKey, op Operation) (PartitionKey, error) {
+	if len(op.Body) == 0 {
+		return c.def.fullKey(pk, op.ID)
+	}
+	if err := doc.Valid(op.Body, doc.Limits{}); err != nil {
+		return PartitionKey{}, documentError(err)
+	}
+	if !pk.IsZero() {
+		return c.def.fullKey(pk, doc.Of(op.Body).Member("id").Str())
+	}
+	parsed, err := doc.Parse(op.Body, doc.Limits{})
+	if err != nil {
+		return PartitionKey{}, documentError(err)
+	}
+	return c.def.keyOf(pk, parsed.Body)
+}
+
+// write is one operation between its triggers.
+func (h *scriptHost) write(op Operation, with triggers) (done OperationResult, reply []byte, err error) {
+	name := triggerOperations[op.Kind]
+	if with.pre != nil {
+		out, err := h.run(script.Procedure{
+			ID: with.pre.ID, Source: scriptText(*with.pre), Trigger: script.PreTrigger, Request: doc.Of(op.Body), Operation: name,
+		})
+		if err != nil {
+			return done, nil, err
+		}
+		h.charge += chargeScript
+		if out.Body != nil && len(op.Body) > 0 {
+			op.Body = out.Body
+		}
+	}
+	p, err := h.t.c.prepare(h.key, op)
+	if err != nil {
+		return done, nil, err
+	}
+	if done = h.t.apply(p); done.Err != nil {
+		return done, nil, done.Err
+	}
+	h.charge += done.Charge
+	if with.post == nil {
+		return done, nil, nil
+	}
+	var response doc.Value
+	if op.Kind != OperationDelete {
+		response = doc.Of(done.Item.AppendJSON(nil))
+	}
+	out, err := h.run(script.Procedure{
+		ID: with.post.ID, Source: scriptText(*with.post), Trigger: script.PostTrigger, Request: doc.Of(op.Body), Operation: name,
+		Response: response,
+	})
+	h.charge += chargeScript
+	return done, out.Body, err
+}
