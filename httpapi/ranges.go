@@ -10,7 +10,8 @@ import (
 )
 
 // listRanges lists the partition key ranges of a container. Clients that ask for changes (A-IM) with the etag of the
-// last answer get 304 while nothing has changed; some of them ask until they do.
+// last answer get 304 while nothing has changed, which some of them ask until, and else the ranges that have come since: the
+// children of those that were split.
 func (s *Server) listRanges(c *call) error {
 	p, info, err := s.within(c)
 	if err != nil {
@@ -22,16 +23,24 @@ func (s *Server) listRanges(c *call) error {
 	if c.in.incremental && bareETag(c.in.ifNoneMatch) == bareETag(set.ETag) {
 		return c.noContent(http.StatusNotModified)
 	}
-	if c.in.maxItems <= 0 {
-		c.in.maxItems = len(set.Ranges) // some clients read one page and take it for all
+	rows := set.Ranges
+	if c.in.incremental {
+		rows = set.Since(c.in.ifNoneMatch)
 	}
-	return sendFeed(c, feed[store.Range]{
+	if c.in.maxItems <= 0 {
+		c.in.maxItems = len(rows) // some clients read one page and take it for all
+	}
+	return sendFeed(c, rangeFeed(rows, info))
+}
+
+func rangeFeed(rows []store.Range, in store.ContainerInfo) feed[store.Range] {
+	return feed[store.Range]{
 		key:      "PartitionKeyRanges",
-		owner:    info.RID,
-		rows:     set.Ranges,
+		owner:    in.RID,
+		rows:     rows,
 		position: func(r store.Range) string { return r.Min },
-		render:   func(dst []byte, r store.Range) []byte { return appendRange(dst, r, info) },
-	})
+		render:   func(dst []byte, r store.Range) []byte { return appendRange(dst, r, in) },
+	}
 }
 
 // bareETag is an etag without what clients and proxies add or drop: quotes and the mark of a weak one.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -31,7 +32,8 @@ type Container struct {
 	gate  sync.RWMutex
 	state atomic.Pointer[containerState]
 
-	count itemCount
+	count    itemCount
+	spending budget // of its own throughput
 }
 
 // containerState is immutable.
@@ -51,6 +53,7 @@ type slot struct {
 	id       string
 	number   uint16
 	scope    []byte
+	parents  []string
 	min, max []byte // EPK bytes; an empty max has no upper bound
 
 	// Where the reaper's pass over the families w and x has come to. A write below it or a change of policy sets
@@ -60,6 +63,13 @@ type slot struct {
 
 	shapes    shapeBook
 	reindexed atomic.Uint64 // how far documents have been indexed anew: a rid, or allReindexed
+	behind    atomic.Uint64 // the LSN behind the last one of a range that has been split; 0: it has not been
+}
+
+// last is the last LSN of a range that has been split.
+func (s *slot) last() (lsn uint64, split bool) {
+	n := s.behind.Load()
+	return n - 1, n > 0
 }
 
 // ContainerInfo is one state of a container.
@@ -78,13 +88,28 @@ type Range struct {
 	Fraction      float64 // of the container's throughput
 	LSN           uint64  // the range's position
 	Timestamp     int64   // seconds since 1970
+
+	made uint64 // the catalog's LSN then
 }
 
 // RangeSet is all ranges of a container, contiguous and in order.
 type RangeSet struct {
 	ETag   string // changes when a range does
 	Ranges []Range
+
+	incarnation uint32 // of the etag
 }
+
+// Since are those of the ranges that have come since the set had an etag; all of them where it is not one that it had.
+func (set RangeSet) Since(etag string) []Range {
+	lsn, err := strconv.ParseUint(bareETag(etag)[max(len(bareETag(etag))-12, 0):], 16, 64)
+	if err != nil || !etagMatches(etag, rangesETag(set.incarnation, lsn)) || rangesETag(set.incarnation, lsn) > set.ETag {
+		return set.Ranges
+	}
+	return slices.DeleteFunc(slices.Clone(set.Ranges), func(r Range) bool { return r.made <= lsn })
+}
+
+func rangesETag(incarnation uint32, lsn uint64) string { return etagText(incarnation, 1, lsn) }
 
 func newContainer(d *Database, rec containerRecord, spec ContainerSpec) (*Container, error) {
 	c := &Container{db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len()}
@@ -93,21 +118,34 @@ func newContainer(d *Database, rec containerRecord, spec ContainerSpec) (*Contai
 		return nil, err
 	}
 	for _, r := range rec.Ranges {
-		s := &slot{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: slotScope(rec.CID, r.Slot)}
-		var err error
-		if s.min, err = hex.DecodeString(r.Min); err != nil {
-			return nil, fmt.Errorf("%w: range bound %q", engine.ErrCorrupt, r.Min)
-		}
-		if r.Max != maxEPK {
-			if s.max, err = hex.DecodeString(r.Max); err != nil {
-				return nil, fmt.Errorf("%w: range bound %q", engine.ErrCorrupt, r.Max)
-			}
+		s, err := newSlot(rec.CID, r)
+		if err != nil {
+			return nil, err
 		}
 		st.ranges = append(st.ranges, s)
 	}
 	c.state.Store(st)
 	return c, nil
 }
+
+func newSlot(cid uint32, r rangeRecord) (s *slot, err error) {
+	s = &slot{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: slotScope(cid, r.Slot), parents: []string{}}
+	for _, p := range r.Parents {
+		s.parents = append(s.parents, strconv.Itoa(p))
+	}
+	if s.min, err = hex.DecodeString(r.Min); err != nil {
+		return nil, fmt.Errorf("%w: range bound %q", engine.ErrCorrupt, r.Min)
+	}
+	if r.Max != maxEPK {
+		if s.max, err = hex.DecodeString(r.Max); err != nil {
+			return nil, fmt.Errorf("%w: range bound %q", engine.ErrCorrupt, r.Max)
+		}
+	}
+	return s, nil
+}
+
+// answersFor tells whether the range has this id, or came from one that had it.
+func (s *slot) answersFor(id string) bool { return s.id == id || slices.Contains(s.parents, id) }
 
 // maxEPK is the exclusive end of the space of effective partition keys.
 const maxEPK = "FF"
@@ -122,6 +160,11 @@ func (c *Container) loadSlots(r engine.Reader) error {
 			return err
 		}
 		c.db.clock.raise(last.ts)
+		version, err := lastVersionTime(r, s.scope)
+		if err != nil {
+			return err
+		}
+		c.db.clock.raise(version)
 		swept, err := r.Get(sweptKey(s.scope))
 		if err != nil && !isAbsent(err) {
 			return err
@@ -176,18 +219,16 @@ func (c *Container) incarnation() uint32 { return c.db.incarnation ^ (c.cid &^ c
 // Ranges are the container's partition key ranges.
 func (c *Container) Ranges() RangeSet {
 	st := c.state.Load()
-	set := RangeSet{ETag: etagText(c.db.incarnation, 1, st.rec.RangeLSN)}
-	for _, s := range st.ranges {
+	set := RangeSet{ETag: rangesETag(c.db.incarnation, st.rec.RangeLSN), incarnation: c.db.incarnation}
+	for i, s := range st.ranges {
 		r := Range{
-			ID: s.id, Min: s.rec.Min, Max: s.rec.Max, Parents: []string{},
+			ID: s.id, Min: s.rec.Min, Max: s.rec.Max, Parents: slices.Clone(s.parents),
 			RID:       ridText(childRIDBytes(c.d.rec.Num, c.cid, ridTypeRange<<60|uint64(s.rec.ID)+1)),
-			ETag:      etagText(c.db.incarnation, s.number, st.rec.RangeLSN),
+			ETag:      etagText(c.db.incarnation, s.number, st.madeAt(i)),
 			Fraction:  1 / float64(len(st.ranges)),
 			LSN:       c.db.eng.Horizon(s.scope),
 			Timestamp: s.rec.TS,
-		}
-		for _, p := range s.rec.Parents {
-			r.Parents = append(r.Parents, strconv.Itoa(p))
+			made:      st.madeAt(i),
 		}
 		set.Ranges = append(set.Ranges, r)
 	}
@@ -201,7 +242,15 @@ func (c *Container) Position(rangeID string) (id string, lsn uint64) {
 	if r := st.rangeByID(rangeID); r != nil {
 		s = r
 	}
-	return s.id, c.db.eng.Horizon(s.scope)
+	return s.id, c.position(s)
+}
+
+// madeAt is the catalog's LSN at which the i-th range came to be.
+func (st *containerState) madeAt(i int) uint64 {
+	if lsn := st.rec.Ranges[i].LSN; lsn > 0 {
+		return lsn
+	}
+	return st.rec.RangeLSN
 }
 
 func (st *containerState) rangeByID(id string) *slot {
@@ -246,11 +295,22 @@ func (st *containerState) fenced(h header, pk func() []byte) bool {
 func (c *Container) enter() (*containerState, int64, error) {
 	c.gate.RLock()
 	st := c.state.Load()
-	if st.dropped {
+	if err := c.usable(st); err != nil {
 		c.gate.RUnlock()
-		return nil, 0, c.gone()
+		return nil, 0, err
 	}
 	return st, c.db.clock.now(), nil
+}
+
+// usable refuses a container that is gone, or in which a split has stopped half-way.
+func (c *Container) usable(st *containerState) error {
+	switch {
+	case st.dropped:
+		return c.gone()
+	case st.unfinished():
+		return &Error{Code: CodeUnavailable, Message: "A split of the container " + c.name + " has failed.", Hint: "restart: the split is finished then"}
+	}
+	return nil
 }
 
 func (c *Container) gone() error {
@@ -263,8 +323,8 @@ func (c *Container) change(fn func(st containerState, now int64) (containerState
 	c.gate.Lock()
 	defer c.gate.Unlock()
 	st := c.state.Load()
-	if st.dropped {
-		return c.gone()
+	if err := c.usable(st); err != nil {
+		return err
 	}
 	next, err := fn(*st, c.db.clock.now())
 	if err != nil {
@@ -290,22 +350,17 @@ type itemCount struct {
 
 // Usage counts the container's documents. The first call after a write reads the container's feed keys.
 func (c *Container) Usage(ctx context.Context) (Usage, error) {
-	st, _, err := c.enter()
-	if err != nil {
-		return Usage{}, err
-	}
-	c.gate.RUnlock()
 	c.count.Lock()
 	defer c.count.Unlock()
 	at := c.db.purged.Load()
-	for _, s := range st.ranges {
+	for _, s := range c.state.Load().ranges {
 		at += c.db.eng.Horizon(s.scope)
 	}
 	if c.count.valid && c.count.at == at {
 		return c.count.usage, nil
 	}
 	var u Usage
-	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+	err := c.view(ctx, func(st *containerState, _ int64, r engine.Reader) error {
 		for _, s := range st.ranges {
 			part, err := slotUsage(r, s.scope)
 			if err != nil {

@@ -78,7 +78,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) (Recei
 		return c.refused(), err
 	}
 	c.db.wakeReaper()
-	return c.receipt(s, chargeDelete(0)), nil
+	return c.receipt(s, chargeFence), nil
 }
 
 // sweepFences purges up to limit items below the fences of one slot and removes the fences that have nothing left.
@@ -107,7 +107,7 @@ func (c *Container) sweepFences(ctx context.Context, st *containerState, s *slot
 		if len(found) == want {
 			return purged, true, nil
 		}
-		if err := c.removeFence(ctx, s, name, lsn); err != nil {
+		if err := c.removeFence(ctx, s, name, epk, lsn); err != nil {
 			return purged, false, err
 		}
 	}
@@ -130,10 +130,13 @@ func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, lim
 	return found, err
 }
 
-func (c *Container) removeFence(ctx context.Context, s *slot, name string, lsn uint64) error {
+func (c *Container) removeFence(ctx context.Context, s *slot, name string, epk []byte, lsn uint64) error {
 	return c.change(func(st containerState, _ int64) (containerState, error) {
 		if st.fences[name] != lsn {
 			return st, nil // a younger one has taken its place
+		}
+		if st.rangeOf(epk) != s {
+			return st, nil // the range was split: nobody has looked where the items are now
 		}
 		st.fences = maps.Clone(st.fences)
 		delete(st.fences, name)

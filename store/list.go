@@ -7,9 +7,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash/fnv"
-	"math"
 	"strconv"
 	"strings"
+
+	"github.com/mayflydb/mayfly/query"
 )
 
 const (
@@ -20,22 +21,28 @@ const (
 
 // List returns one page of the items in a scope, in insertion order inside a partition range, ranges one after
 // the other. A page that is full carries a continuation, even if nothing follows; one that is not carries none.
-// A continuation stays valid through writes and restarts. CodeBadRequest: a malformed continuation or scope.
+// A continuation stays valid through writes, restarts and splits; one that was made for a range goes on in each of its children.
+// CodeBadRequest: a malformed continuation or scope.
 func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	c.db.enter()
 	defer c.db.leave()
 	p := pager{c: c, limit: pageLimit(o.MaxItems)}
 	err := c.withSources(ctx, o.Scope, func(sp span, sources []*source) error {
-		at, after, err := parseContinuation(o.Continuation, sp)
-		for ; err == nil && at < len(sources) && !p.full; at++ {
-			p.served = sources[at].s
-			if err = c.checkSession(p.served, o.Session); err == nil {
-				err = p.fill(sources[at], after)
+		spans := sp.spans()
+		from, err := parseContinuation(o.Continuation, &sp, spans)
+		for i, src := range sources {
+			after, _, left := from.At(spans[i])
+			if err != nil || !left {
+				continue
 			}
-			after = 0
-		}
-		if err == nil && p.full {
-			p.page.Continuation = formatContinuation(sp, p.served, p.last)
+			p.served = src.s
+			if err = c.checkSession(p.served, o.Session); err == nil {
+				err = p.fill(src, after)
+			}
+			if p.full {
+				p.page.Continuation = formatContinuation(&sp, from.Reach(spans, i, p.last, 0))
+				break
+			}
 		}
 		return err
 	})
@@ -93,8 +100,9 @@ type span struct {
 	prefix   []byte // of the family k, where one logical partition or a prefix of a hierarchical key is asked for
 	epk, pk  []byte // what that is made of
 	levels   int    // components of that key
+	shared   bool   // prefix leads to documents of other ranges, too
 	min, max []byte // EPK bounds; an empty max has no upper bound
-	hash     uint32 // of all this: a continuation is good for one scope
+	hash     uint32 // of what is asked for, but not of its bounds
 }
 
 // scope resolves a Scope against a state.
@@ -112,16 +120,24 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 		sp.prefix = appendPartitionPrefix(nil, c.cid, famPartition, epk, sp.pk)
 		h.Write(sp.prefix)
 		if sp.ranges = []*slot{st.rangeOf(epk)}; pk.Len() < c.def.levels() {
-			sp.ranges = st.rangesOver(epk, append(bytes.Clone(epk), 0xFF))
+			sp.ranges = st.rangesOver(epk, behindPrefix(epk))
+		}
+		sp.shared = len(sp.ranges) > 1
+		if s.Range != "" { // a client that goes range by range wants what each of them has of the partition, if anything
+			r := st.rangeByID(s.Range)
+			if r == nil {
+				return span{}, rangeGone(s.Range)
+			}
+			sp.shared = sp.shared || sp.ranges[0] != r
+			sp.ranges = []*slot{r}
 		}
 		return sp.withHash(h.Sum32()), nil
 	case s.Range != "":
 		r := st.rangeByID(s.Range)
 		if r == nil {
-			return span{}, fail(CodeRangeGone, "The partition key range '"+s.Range+"' does not exist.")
+			return span{}, rangeGone(s.Range)
 		}
 		sp.ranges = []*slot{r}
-		h.Write([]byte(s.Range))
 	}
 	var err error
 	if sp.min, err = epkBound(s.MinEPK); err != nil {
@@ -135,8 +151,17 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 	if s.Range == "" {
 		sp.ranges = st.rangesOver(sp.min, sp.max)
 	}
-	h.Write([]byte(s.MinEPK + "-" + s.MaxEPK))
+	if s.Range != "" || len(sp.min) > 0 || len(sp.max) > 0 {
+		h.Write([]byte("a part"))
+	}
 	return sp.withHash(h.Sum32()), nil
+}
+
+// behindPrefix is an EPK above all that begin with epk, which is that of the beginning of a hierarchical key.
+func behindPrefix(epk []byte) []byte { return append(bytes.Clone(epk), 0xFF) }
+
+func rangeGone(id string) error {
+	return fail(CodeRangeGone, "The partition key range '"+id+"' does not exist any more.")
 }
 
 func (sp span) withHash(h uint32) span {
@@ -171,39 +196,54 @@ func (sp *span) wants(epk []byte) bool {
 	return bytes.Compare(sp.min, epk) <= 0 && (len(sp.max) == 0 || bytes.Compare(epk, sp.max) < 0)
 }
 
-// name names the scope: a continuation is good for one.
+// name names the scope, but not its bounds, which spans tells: a continuation is good for a scope of the same name within the same
+// bounds.
 func (sp *span) name() string { return strconv.FormatUint(uint64(sp.hash), 36) }
 
-// A continuation says behind which item of which range the next page begins.
-//
-//	+---------+------------+----------+-------------+
-//	| version | scope hash | last rid |  range id   |   base64url
-//	+---------+------------+----------+-------------+
-//	    1          4           8          text
-const continuationVersion = 1
-
-func formatContinuation(sp span, s *slot, last uint64) string {
-	b := []byte{continuationVersion}
-	b = binary.BigEndian.AppendUint32(b, sp.hash)
-	b = binary.BigEndian.AppendUint64(b, last)
-	return base64.RawURLEncoding.EncodeToString(append(b, s.id...))
-}
-
-func parseContinuation(token string, sp span) (at int, after uint64, err error) {
-	if token == "" {
-		return 0, 0, nil
+// spans are the bounds of the scope in each of its ranges. They follow one another without gaps.
+func (sp *span) spans() []query.Span {
+	from, to := sp.min, sp.max
+	if sp.prefix != nil {
+		from, to = sp.epk, behindPrefix(sp.epk)
 	}
-	b, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(token))
-	if err != nil || len(b) < 14 || b[0] != continuationVersion || binary.BigEndian.Uint32(b[1:]) != sp.hash {
-		return 0, 0, fail(CodeBadRequest, "Invalid Continuation Token")
-	}
-	if after = binary.BigEndian.Uint64(b[5:]); after == math.MaxUint64 {
-		return 0, 0, fail(CodeBadRequest, "Invalid Continuation Token")
-	}
+	list := make([]query.Span, len(sp.ranges))
 	for i, s := range sp.ranges {
-		if s.id == string(b[13:]) {
-			return i, after, nil
+		list[i] = query.Span{From: s.min, To: s.max}
+		if bytes.Compare(list[i].From, from) < 0 {
+			list[i].From = from
+		}
+		if len(to) > 0 && (len(s.max) == 0 || bytes.Compare(to, s.max) < 0) {
+			list[i].To = to
 		}
 	}
-	return 0, 0, fail(CodeBadRequest, "Invalid Continuation Token")
+	return list
+}
+
+// A continuation says behind which item of which part of the scope the next page begins.
+//
+//	+---------+------------+----------+
+//	| version | scope hash | progress |   base64url
+//	+---------+------------+----------+
+//	    1          4       query.Progress
+const continuationVersion = 2
+
+func formatContinuation(sp *span, at query.Progress) string {
+	b := binary.BigEndian.AppendUint32([]byte{continuationVersion}, sp.hash)
+	return base64.RawURLEncoding.EncodeToString(at.Append(b))
+}
+
+func parseContinuation(token string, sp *span, spans []query.Span) (query.Progress, error) {
+	if token == "" {
+		return query.Begin(spans), nil
+	}
+	bad := fail(CodeBadRequest, "Invalid Continuation Token")
+	b, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(token))
+	if err != nil || len(b) < 5 || b[0] != continuationVersion || binary.BigEndian.Uint32(b[1:]) != sp.hash {
+		return query.Progress{}, bad
+	}
+	at, rest, ok := query.ParseProgress(b[5:])
+	if !ok || len(rest) > 0 || !at.Covers(spans) {
+		return query.Progress{}, bad
+	}
+	return at, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
@@ -59,40 +60,65 @@ func (c *Container) etag(h header) string { return etagText(c.incarnation(), h.s
 func (c *Container) Read(ctx context.Context, pk PartitionKey, id string, o ReadOptions) (Item, Receipt, error) {
 	c.db.enter()
 	defer c.db.leave()
-	st, now, err := c.enter()
-	if err != nil {
-		return Item{}, Receipt{}, err
+	pk, err := c.def.fullKey(pk, id)
+	if err == nil && id == "" {
+		err = itemNotFound()
 	}
-	c.gate.RUnlock()
-	if pk, err = c.def.fullKey(pk, id); err != nil {
+	if err != nil {
 		return Item{}, c.refused(), err
 	}
-	if id == "" {
-		return Item{}, c.refused(), itemNotFound()
-	}
 	p := c.place(pk, id)
-	s := st.rangeOf(p.epk)
-	if err := c.checkSession(s, o.Session); err != nil {
-		return Item{}, c.receipt(s, chargeNotFound), err
+	var it Item
+	var position uint64
+	var s *slot
+	for again := true; again; again = err != nil && c.moved(p, s) {
+		st, now, gone := c.enter()
+		if gone != nil {
+			return Item{}, Receipt{}, gone
+		}
+		c.gate.RUnlock()
+		s = st.rangeOf(p.epk)
+		if err := c.checkSession(s, o.Session); err != nil {
+			return Item{}, c.receipt(s, chargeNotFound), err
+		}
+		it, position, err = c.get(ctx, st, s, p, now)
 	}
-	it, position, err := c.get(ctx, st, s, p, now)
 	if err != nil {
 		return Item{}, c.receipt(s, chargeNotFound), wrap(err)
 	}
 	r := Receipt{Range: s.id, LSN: position, Charge: chargeRead(len(it.body))}
-	if o.IfNoneMatch != "" && (o.IfNoneMatch == "*" || etagMatches(o.IfNoneMatch, it.ETag())) {
-		return it, r, fail(CodeNotModified, "The item has not changed.")
+	return it, r, checkIfNoneMatch(o.IfNoneMatch, it)
+}
+
+// checkIfNoneMatch refuses a read of the very version that the reader has, or of any for "*".
+func checkIfNoneMatch(condition string, it Item) error {
+	if condition != "" && (condition == "*" || etagMatches(condition, it.ETag())) {
+		return fail(CodeNotModified, "The item has not changed.")
 	}
-	return it, r, nil
+	return nil
 }
 
 func (c *Container) receipt(s *slot, charge float64) Receipt {
-	return Receipt{Range: s.id, LSN: c.db.eng.Horizon(s.scope), Charge: charge}
+	return Receipt{Range: s.id, LSN: c.position(s), Charge: charge}
 }
+
+// position is how far a range is. That of one that has been split stays where it was then: its session tokens are also for the
+// half that got a slot of its own.
+func (c *Container) position(s *slot) uint64 {
+	lsn := c.db.eng.Horizon(s.scope)
+	if last, split := s.last(); split {
+		return min(lsn, last)
+	}
+	return lsn
+}
+
+// moved tells whether the range has been split that was taken for a place's.
+func (c *Container) moved(p place, s *slot) bool { return c.state.Load().rangeOf(p.epk) != s }
 
 // get is the point read: no lock is held and no snapshot taken. A rid is never reused, so an item that was found
 // by its rid is the right one or gone; if it is gone, the key is looked up anew. What is answered, an item or
-// its absence, is durable, and position is how far the range was then.
+// its absence, is durable, and position is how far the range was then. An error means nothing where the range has been split
+// meanwhile.
 func (c *Container) get(ctx context.Context, st *containerState, s *slot, p place, now int64) (it Item, position uint64, err error) {
 	var key [scopeLen + 1 + ridLen]byte
 	if rid := c.db.rids.get(p.point); rid != 0 {
@@ -117,6 +143,9 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 			return Item{}, 0, engine.ErrCorrupt
 		}
 		v, err = c.db.get(ctx, appendSlotKey(key[:0], s.scope, famItem, rid))
+		if isAbsent(err) && c.moved(p, s) {
+			return Item{}, 0, itemNotFound()
+		}
 		if isAbsent(err) {
 			continue // it was deleted between the two look-ups
 		}
@@ -141,12 +170,12 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p p
 	if st.policy().Expired(h.life, now) || st.fenced(h, func() []byte { return p.pk }) {
 		return Item{}, 0, c.absent(ctx, s)
 	}
-	position = c.db.eng.Horizon(s.scope)
+	position = c.position(s)
 	if h.lsn > position && h.slot == s.number {
 		if err := c.db.settle(ctx, s.scope); err != nil {
 			return Item{}, 0, err
 		}
-		position = c.db.eng.Horizon(s.scope)
+		position = c.position(s)
 	}
 	return Item{c: c, rid: rid, head: h, body: body, id: p.id}, position, nil
 }
@@ -163,7 +192,7 @@ func (c *Container) absent(ctx context.Context, s *slot) error {
 // store does not have.
 func (c *Container) checkSession(s *slot, session []SessionPosition) error {
 	for _, p := range session {
-		if p.Range == s.id && p.LSN > c.db.eng.Horizon(s.scope) {
+		if s.answersFor(p.Range) && p.LSN > c.db.eng.Horizon(s.scope) {
 			return fail(CodeSessionNotAvailable, "The read session is not available for the input session token.")
 		}
 	}
@@ -197,12 +226,20 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 	if !ok || string(b[:8]) != string(containerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
 		return Key{}, badRID(rid)
 	}
-	st, now, err := c.enter()
-	if err != nil {
-		return Key{}, err
+	for {
+		st, now, err := c.enter()
+		if err != nil {
+			return Key{}, err
+		}
+		c.gate.RUnlock()
+		k, err := c.resolve(ctx, st, now, binary.LittleEndian.Uint64(b[8:]))
+		if err == nil || slices.Equal(st.ranges, c.state.Load().ranges) { // else a range was split meanwhile
+			return k, err
+		}
 	}
-	c.gate.RUnlock()
-	n := binary.LittleEndian.Uint64(b[8:])
+}
+
+func (c *Container) resolve(ctx context.Context, st *containerState, now int64, n uint64) (Key, error) {
 	for _, s := range st.ranges {
 		v, err := c.db.get(ctx, appendSlotKey(nil, s.scope, famItem, n))
 		if err != nil && !isAbsent(err) {

@@ -58,6 +58,7 @@ var (
 	_ query.Source  = (*source)(nil)
 	_ query.Counter = (*source)(nil)
 	_ query.Shapes  = (*source)(nil)
+	_ query.Finder  = (*source)(nil)
 )
 
 // withSources runs fn with the sources of a scope, one for each partition range in their order, over one snapshot. What fn
@@ -183,6 +184,26 @@ func (s *source) fetch(items engine.Iterator, r *row, rid uint64, listed bool) (
 	}
 	ok, err := s.take(r, rid, items.Value(), listed)
 	return r, ok, err
+}
+
+// Find implements query.Finder.
+func (s *source) Find(rid uint64) (query.Document, bool, error) {
+	for _, other := range s.st.ranges {
+		v, err := s.r.Get(appendSlotKey(nil, other.scope, famItem, rid))
+		if isAbsent(err) {
+			continue
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		item, err := s.c.decode(rid, v)
+		if err != nil {
+			return nil, false, err
+		}
+		t := tx{st: s.st, now: s.now}
+		return &row{c: s.c, rid: rid, head: item.head, body: item.body}, t.live(item), nil
+	}
+	return nil, false, nil
 }
 
 // Scan implements query.Source.

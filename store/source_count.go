@@ -19,7 +19,7 @@ func (s *source) Count() (n int64, ok bool) {
 	}
 	var rg engine.Range
 	switch {
-	case s.sp.prefix != nil && s.sp.levels < s.c.def.levels() && len(s.sp.ranges) > 1:
+	case s.sp.shared:
 		return 0, false // the posting is shared with other ranges
 	case s.sp.prefix != nil:
 		rg = engine.Prefix(s.sp.prefix)

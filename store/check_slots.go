@@ -1,0 +1,29 @@
+package store
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// checkSlots looks for keys in slots that no range has. While a split has left a copy that it could not throw away, that is in one.
+func (k *checker) checkSlots() error {
+	slots := containerRange(k.c.cid)
+	slots.End = appendCID(nil, k.c.cid)
+	slots.End = binary.BigEndian.AppendUint16(slots.End, maxSlots)
+	it := k.r.Scan(slots, false)
+	for more := it.Next(); more && !k.stopped; {
+		if len(it.Key()) < scopeLen {
+			k.fault("a malformed key %x", it.Key())
+			break
+		}
+		number := binary.BigEndian.Uint16(it.Key()[cidLen:])
+		split := k.st.rec.Split
+		if !slices.ContainsFunc(k.st.ranges, func(s *slot) bool { return s.number == number }) && (split == nil || split.To != number) {
+			k.fault("keys in slot %d, which no range has", number)
+		}
+		more = it.SeekGE(engine.PrefixEnd(slotScope(k.c.cid, number)))
+	}
+	return it.Close()
+}

@@ -1,0 +1,314 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// stepper is an engine that tells of each transaction that the store makes while it is watched.
+type stepper struct {
+	*pebble.Engine
+	before func() error // an error fails the transaction
+	after  func()       // all that was done before is durable
+	look   func()       // before each view and each read of one key
+}
+
+func (s *stepper) Get(ctx context.Context, key []byte) ([]byte, error) {
+	if s.look != nil {
+		s.look()
+	}
+	return s.Engine.Get(ctx, key)
+}
+
+func (s *stepper) View(ctx context.Context, fn func(engine.Reader) error) error {
+	if s.look != nil {
+		s.look()
+	}
+	return s.Engine.View(ctx, fn)
+}
+
+// at calls fn once, at the n-th look; it tells later whether it came to that.
+func (s *stepper) at(n int, fn func()) (done func() bool) {
+	happened := false
+	s.look = func() {
+		if n--; n < 0 {
+			s.look = nil
+			happened = true
+			fn()
+		}
+	}
+	return func() bool {
+		s.look = nil
+		return happened
+	}
+}
+
+func (s *stepper) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+	if s.before != nil {
+		if err := s.before(); err != nil {
+			return engine.Stamps{}, err
+		}
+	}
+	stamps, err := s.Engine.Update(ctx, scopes, fn)
+	if s.after != nil && err == nil {
+		if _, err := s.Engine.Update(ctx, scopes, func(engine.Txn) error { return nil }); err != nil {
+			return stamps, err
+		}
+		s.after()
+	}
+	return stamps, err
+}
+
+func newSplitBench(t *testing.T, fs vfs.FS) (*bench, *stepper) {
+	t.Helper()
+	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	e, err := pebble.Open(b.ctx, pebble.Options{Dir: "data", FS: fs, Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stepper{Engine: e}
+	if b.db, err = store.Open(b.ctx, s, store.Options{Clock: b.clock, ManualReaper: true}); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := b.db.Database("db"); err == nil {
+		if b.c, err = d.Container("c"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b, s
+}
+
+// make makes the container and fills it, with some that are dead already.
+func (b *bench) make(documents int) {
+	b.t.Helper()
+	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	spec := specOf(b.t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]},
+		"indexingPolicy":{"includedPaths":[{"path":"/n/?"}],"excludedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/tie"}]]}`)
+	if b.c, err = d.CreateContainer(b.ctx, spec, store.Throughput{}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.fill(documents, documents/3)
+	for i := range 9 {
+		p := fmt.Sprint("p", i)
+		if _, _, err := b.c.Create(b.ctx, pk(p), fmt.Appendf(nil, `{"id":"mortal","pk":%q,"u":"mortal","ttl":1}`, p), store.WriteOptions{}); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	if _, err := b.c.DeletePartition(b.ctx, pk("p10")); err != nil {
+		b.t.Fatal(err)
+	}
+	b.clock.Advance(5 * time.Second)
+}
+
+// sound checks a store that was opened after a crash or a failure: it has all items, unchanged, and can be worked with.
+func (b *bench) sound(what string, want map[string]string) {
+	b.t.Helper()
+	checkClean(b.t, b.db)
+	checkRanges(b.t, b.c.Ranges())
+	if got := b.items(store.Scope{}); !maps.Equal(got, want) {
+		b.t.Errorf("%s: %d items, not %d, or others", what, len(got), len(want))
+	}
+	if got, err := b.rows(store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c WHERE c.n >= 0"}); err != nil || got != fmt.Sprint(len(want)) {
+		b.t.Errorf("%s: an index finds %s items of %d, %v", what, got, len(want), err)
+	}
+	for _, id := range b.rangeIDs() {
+		b.split(id, "")
+	}
+	for i := range 20 {
+		p := fmt.Sprint("p", i)
+		if _, _, err := b.c.Create(b.ctx, pk(p), fmt.Appendf(nil, `{"id":"mortal","pk":%q,"u":"mortal"}`, p), store.WriteOptions{}); err != nil {
+			b.t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := b.db.SweepNow(b.ctx); err != nil {
+		b.t.Errorf("%s: %v", what, err)
+	}
+	checkClean(b.t, b.db)
+}
+
+// A crash after whichever step of a split leaves all items where they belong, once.
+func TestCrashInASplit(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	disk := vfs.NewCrashableMem()
+	b, s := newSplitBench(t, disk)
+	b.make(4500) // so many that nothing is done in one piece
+	want := b.items(store.Scope{})
+	var wrecks []*vfs.MemFS
+	s.after = func() { wrecks = append(wrecks, disk.CrashClone(vfs.CrashCloneCfg{})) }
+	b.split("0", "")
+	s.after = nil
+	if err := b.db.Close(); err != nil {
+		t.Error(err)
+	}
+	old, halves := 0, 0
+	for i, wreck := range wrecks {
+		b, _ := newSplitBench(t, wreck)
+		if b.clock.Advance(5 * time.Second); len(b.rangeIDs()) == 1 {
+			old++
+		} else {
+			halves++
+		}
+		b.sound(fmt.Sprint("step ", i), want)
+		if err := b.db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if t.Logf("%d steps before the moment of the split, %d after", old, halves); old < 4 || halves < 4 {
+		t.Error("these are not all steps")
+	}
+}
+
+// A split that fails at whichever step has changed nothing, or is finished by the next start.
+func TestFailureInASplit(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for _, lasts := range []bool{false, true} {
+		late := 0
+		for n, failed := 0, true; failed; n++ {
+			disk := vfs.NewCrashableMem()
+			b, s := newSplitBench(t, disk)
+			b.make(60)
+			want := b.items(store.Scope{})
+			step := 0
+			s.before = func() error {
+				if step++; step == n+1 || step > n && lasts {
+					return engine.ErrDiskFull
+				}
+				return nil
+			}
+			_, err := b.c.Split(b.ctx, "0", "")
+			s.before = nil
+			what := fmt.Sprintf("step %d, for good %v", n, lasts)
+			if failed = err != nil; failed && !is(err, store.CodeDiskFull) {
+				t.Errorf("%s: %v", what, err)
+			}
+			_, _, err = b.c.List(b.ctx, store.ListOptions{})
+			stopped := is(err, store.CodeUnavailable)
+			if !stopped {
+				b.sound(what, want)
+			} else if _, err := b.c.Split(b.ctx, "1", ""); !is(err, store.CodeUnavailable) {
+				t.Errorf("%s: %v", what, err)
+			}
+			if err := b.db.Close(); err != nil {
+				t.Error(err)
+			}
+			b, _ = newSplitBench(t, disk)
+			b.clock.Advance(5 * time.Second)
+			if checkClean(t, b.db); stopped {
+				late++
+				b.sound(what+", opened again", want)
+			}
+			if err := b.db.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if late == 0 {
+			t.Error("no failure came after the moment of the split")
+		}
+	}
+}
+
+// A point read takes no lock: a split may come between any two of its looks.
+func TestSplitBetweenLooks(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	b, s := newSplitBench(t, vfs.NewMem())
+	b.make(12)
+	_, session, err := b.c.Read(b.ctx, pk("p3"), "3", store.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range []struct {
+		name string
+		do   func(it store.Item) error
+	}{
+		{"read", func(it store.Item) error {
+			got, _, err := b.c.Read(b.ctx, pk("p"+it.ID()), it.ID(), store.ReadOptions{Session: []store.SessionPosition{{Range: session.Range, LSN: session.LSN}}})
+			if err == nil && got.ETag() != it.ETag() {
+				t.Errorf("%s was read as %s", it.Body(), got.Body())
+			}
+			return err
+		}},
+		{"read of nothing", func(it store.Item) error {
+			if _, _, err := b.c.Read(b.ctx, pk("p"+it.ID()), "nobody", store.ReadOptions{}); !is(err, store.CodeNotFound) {
+				return fmt.Errorf("nobody was found: %w", err)
+			}
+			return nil
+		}},
+		{"resolve", func(it store.Item) error {
+			key, err := b.c.ResolveRID(b.ctx, it.RID())
+			if key.ID != it.ID() {
+				t.Errorf("%s is said to be %s", it.ID(), key.ID)
+			}
+			return err
+		}},
+		{"list", func(it store.Item) error {
+			page, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.Scope{Partition: pk("p" + it.ID())}})
+			if len(page.Items) != 1 && err == nil {
+				t.Errorf("%s: %d items are listed", it.ID(), len(page.Items))
+			}
+			return err
+		}},
+		{"usage", func(store.Item) error { _, err := b.c.Usage(b.ctx); return err }},
+	} {
+		for n, happened := 0, true; happened; n++ {
+			happened = false
+			for _, id := range []string{"9", "11"} {
+				it, receipt, err := b.c.Upsert(b.ctx, pk("p"+id), fmt.Appendf(nil, `{"id":%q,"pk":"p%s","n":%d,"u":7}`, id, id, n), store.WriteOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				done := s.at(n, func() { b.split(receipt.Range, "") })
+				if err := op.do(it); err != nil {
+					t.Errorf("a split at look %d of a %s: %v", n, op.name, err)
+				}
+				happened = done() || happened
+			}
+		}
+	}
+	checkClean(t, b.db)
+	if err := b.db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The reaper may look at a range, and find it split when it acts.
+func TestSplitUnderTheReaper(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for n, happened := 0, true; happened; n++ {
+		b, s := newSplitBench(t, vfs.NewMem())
+		b.make(60) // with a partition that was deleted, and some that have expired
+		for i := range 20 {
+			if _, err := b.c.DeletePartition(b.ctx, pk(fmt.Sprint("p", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := b.items(store.Scope{})
+		done := s.at(n, func() { b.split("0", "") })
+		if _, err := b.db.SweepNow(b.ctx); err != nil {
+			t.Error(err)
+		}
+		if happened = done(); len(want) != 0 {
+			t.Errorf("%d items are alive", len(want))
+		}
+		b.sound(fmt.Sprint("a split at look ", n), want)
+		if u, err := b.c.Usage(b.ctx); err != nil || u.Documents != 20 {
+			t.Errorf("%d documents are left, %v", u.Documents, err)
+		}
+		if err := b.db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
