@@ -20,13 +20,22 @@ func (s *Server) queryItems(c *call) error {
 	if err != nil {
 		return err
 	}
+	var resume *store.Resume
+	if c.in.contentType != "application/sql" {
+		if resume, err = decodeResume(doc.Of(c.body).Member("resumeFilter")); err != nil {
+			return err
+		}
+	}
 	began := s.opt.Wall.Now()
 	result, r, err := p.container.Query(c.ctx(), store.QueryRequest{
-		Text: text, Parameters: params, ListOptions: c.in.listOptions(), Cross: s.reach(c),
+		Text: text, Parameters: params, ListOptions: c.in.listOptions(), Cross: s.reach(c), Resume: resume,
 	})
 	c.setReceiptOf(r)
 	if err != nil {
 		return err
+	}
+	if c.in.direct { // else the client throws the page away and asks for a plan
+		c.set("X-Ms-Cosmos-Query-Requiresdistribution", "False")
 	}
 	return c.sendResult(info.RID, "Documents", result, s.opt.Wall.Now().Sub(began))
 }

@@ -142,7 +142,11 @@ func TestContinuationLasts(t *testing.T) {
 			t.Errorf("%s: got %s, want %v", text, got, want[:4])
 		}
 		for _, other := range texts {
-			if other != text {
+			// By the same order it goes on behind the same row, whatever the filter is: the SDK for JavaScript puts one of its own in.
+			switch same := strings.HasSuffix(text, "ORDER BY c.id") && strings.HasSuffix(other, "ORDER BY c.id"); {
+			case same:
+				next(other, tokens[text], served...).want(200)
+			case other != text:
 				next(other, tokens[text], served...).fails(400, 0, "Invalid Continuation Token")
 			}
 		}

@@ -98,7 +98,7 @@ type orderKey struct {
 	x        syntax.Expr
 	desc     bool
 	route    index.Path // where x is a property path of the item; nil else
-	distance bool       // VectorDistance: what is undefined comes last, whatever the direction
+	distance bool       // VectorDistance or a score: what is undefined comes last, whatever the direction
 }
 
 // scope is what names mean at a place of the query.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -328,13 +329,17 @@ func (b *binder) orderKey(item *syntax.SortItem) *orderKey {
 		switch f, _ := lookupBuiltin(c.Name); {
 		case f == nil:
 			return nil
+		case f.name == vectorDistance && isVectorScore(c):
+			key.distance, key.desc = true, item.Desc || !item.Asc && !b.euclidean(c)
+			return key
 		case f.name == vectorDistance && item.Desc:
 			b.failPlain(item, "The ORDER BY of a VectorDistance takes no direction: the nearest come first.")
 			return nil
 		case f.name == vectorDistance:
 			key.distance, key.desc = true, !b.euclidean(c)
 			return key
-		case f.name == "_FULLTEXTSCORE":
+		case f.name == textScore:
+			key.distance = true
 			return key
 		}
 	}
@@ -361,6 +366,15 @@ func (b *binder) orderKey(item *syntax.SortItem) *orderKey {
 	}
 	return nil
 }
+
+// textScore and vectorScore are the forms that scores have in query plans. By both, ORDER BY may run in either direction.
+const (
+	textScore   = "_FULLTEXTSCORE"
+	vectorScore = "_VECTORSCORE"
+)
+
+// isVectorScore tells of a VectorDistance that it is written as _VectorScore.
+func isVectorScore(c *syntax.Call) bool { return strings.EqualFold(c.Name, vectorScore) }
 
 func (b *binder) unsortable(at syntax.Node) {
 	b.fail(at.Extent(), &Error{Number: NumberUnsupportedSort,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/syntax"
 )
 
 // ordering is how a query with ORDER BY gets its rows in order.
@@ -57,7 +58,7 @@ func (p *planner) chooseOrder(leaves []*leaf) {
 	routed := !slices.ContainsFunc(keys, func(k *orderKey) bool { return k.route == nil })
 	switch {
 	case !routed:
-		if len(keys) == 1 && keys[0].distance {
+		if len(keys) == 1 && p.nearestFirst(keys[0]) {
 			o.vectors = p.chooseVectors(keys[0].x)
 		}
 		return
@@ -79,6 +80,16 @@ func (p *planner) chooseOrder(leaves []*leaf) {
 	} else if o.walk == nil && len(keys) > 1 {
 		p.plan.use.PotentialComposite = append(p.plan.use.PotentialComposite, orderSpec(keys))
 	}
+}
+
+// nearestFirst tells of a key that it is the distance of vectors in the direction in which an index finds them.
+func (p *planner) nearestFirst(key *orderKey) bool {
+	c, ok := key.x.(*syntax.Call)
+	if !ok || !key.distance {
+		return false // a constant by now
+	}
+	f, _ := lookupBuiltin(c.Name)
+	return f.name == vectorDistance && key.desc == !p.euclidean(c)
 }
 
 func orderSpec(keys []*orderKey) []string {

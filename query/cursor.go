@@ -5,28 +5,34 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"hash/fnv"
+	"math"
 )
 
 // A cursor says where a page ended, so that the next one goes on there: in another process, after writes, whenever. It holds
 // nothing of the documents but, for ORDER BY, the key of the last row:
 //
-//	version · form · hash of query and scope (8) · source · rid (8) · rows · offset · limit + 1 · key, cut at 256 · its hash (8)
+//	version · form · hash of query and scope (8) · progress · offset · limit + 1 · key, cut at 256 · its hash (8)
 //
-// numbers without a size are varints. rows is how many rows of the document rid have been given out, 0 for all of them; for
-// the blocking form it counts rows of the result, and source and rid are 0. A key that was cut is found again in the
-// document; where that is gone or has changed the page begins with the first row whose key begins like it: rows may repeat, none
-// is missed.
+// numbers without a size are varints. Where the query goes over one source after the other the progress says where it is (see
+// Progress). With ORDER BY equal rows come in the order of their rids, whatever source they are in: the progress has one mark, with
+// the rid of the last row, and that says it for any part of a source. In the blocking form the progress counts rows of the result, and
+// holds a hash of the spans in place of the rid: when a source has been divided, the rows may come in another order, so the cursor is
+// refused.
+//
+// A key that was cut is found again in the document; where that is gone or has changed the page begins with the first row whose key
+// begins like it: rows may repeat, none is missed.
 const (
-	cursorVersion = 1
+	cursorVersion = 2
 	maxCursorKey  = 256
 )
 
 // bookmark is what a cursor holds.
 type bookmark struct {
 	form   form
-	source int
-	rid    uint64
-	rows   int // of the document that were given out; 0: all
+	at     Progress // where the query goes over one source after the other
+	source int      // of the last document; -1: that is not known
+	rid    uint64   // of the last document
+	rows   int      // of the document that were given out, 0 for all; blocking: of the result
 	offset int64
 	limit  int64 // -1: none
 	key    []byte
@@ -35,12 +41,35 @@ type bookmark struct {
 	begun  bool   // not the beginning of the query
 }
 
-func (p bookmark) encode(hash uint64) string {
-	b := append(make([]byte, 0, 64+len(p.key)), cursorVersion, byte(p.form))
+// progress is how far the query has come over sources that cover the spans.
+func (p bookmark) progress(spans []Span) Progress {
+	one := Begin(spans)
+	switch {
+	case p.form == blocking:
+		one.marks = []mark{{one.within.To, layout(spans), p.rows}}
+	case p.form == sorting:
+		one.marks = []mark{{one.within.To, p.rid, p.rows}}
+	case p.source >= 0:
+		return p.at.Reach(spans, p.source, p.rid, p.rows)
+	default:
+		return p.at
+	}
+	return one
+}
+
+// layout stands for the spans and their order.
+func layout(spans []Span) uint64 {
+	var b []byte
+	for _, s := range spans {
+		b = appendSized(appendSized(b, s.From), s.To)
+	}
+	return keySum(b)
+}
+
+func (p bookmark) encode(hash uint64, spans []Span) string {
+	b := append(make([]byte, 0, 128+len(p.key)), cursorVersion, byte(p.form))
 	b = binary.BigEndian.AppendUint64(b, hash)
-	b = binary.AppendUvarint(b, uint64(p.source))
-	b = binary.BigEndian.AppendUint64(b, p.rid)
-	b = binary.AppendUvarint(b, uint64(p.rows))
+	b = p.progress(spans).Append(b)
 	b = binary.AppendUvarint(b, uint64(p.offset))
 	b = binary.AppendUvarint(b, uint64(p.limit+1))
 	if p.form == sorting {
@@ -56,8 +85,8 @@ func keySum(key []byte) uint64 {
 	return h.Sum64()
 }
 
-// decodeCursor reads a cursor of the query that the hash stands for.
-func decodeCursor(text string, hash uint64, f form, sources int) (bookmark, error) {
+// decodeCursor reads a cursor of the query that the hash stands for, for sources that cover the spans.
+func decodeCursor(text string, hash uint64, f form, spans []Span) (bookmark, error) {
 	bad := func(reason string) (bookmark, error) { return bookmark{}, &CursorError{reason} }
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	switch {
@@ -68,15 +97,26 @@ func decodeCursor(text string, hash uint64, f form, sources int) (bookmark, erro
 	case form(b[1]) != f || binary.BigEndian.Uint64(b[2:]) != hash:
 		return bad("it belongs to another query.")
 	}
-	p := bookmark{form: f, begun: true}
-	r := reader{rest: b[10:], ok: true}
-	source := r.uvarint()
-	p.rid = r.uint64()
-	p.rows, p.offset, p.limit = int(r.uvarint()), int64(r.uvarint()), int64(r.uvarint())-1
-	if source >= uint64(max(sources, 1)) || p.rows < 0 || p.offset < 0 || p.offset > maxCount || p.limit > maxCount || !r.ok {
+	p := bookmark{form: f, source: -1, begun: true}
+	var rest []byte
+	var ok bool
+	if p.at, rest, ok = ParseProgress(b[10:]); !ok || f != streaming && len(p.at.marks) != 1 {
 		return bad("it is malformed.")
 	}
-	p.source = int(source)
+	if !p.at.Covers(spans) {
+		return bad("it belongs to another part of the container.")
+	}
+	if f != streaming {
+		p.rid, p.rows = p.at.marks[0].rid, p.at.marks[0].rows
+	}
+	if f == blocking && p.rid != layout(spans) {
+		return bad("the partition ranges have changed since.")
+	}
+	r := reader{rest: rest, ok: true}
+	p.offset, p.limit = int64(r.uvarint()), int64(r.uvarint())-1
+	if p.offset < 0 || p.offset > maxCount || p.limit > maxCount || !r.ok {
+		return bad("it is malformed.")
+	}
 	if f == sorting {
 		if len(r.rest) < 8 || len(r.rest) > maxCursorKey+8 {
 			return bad("it is malformed.")
@@ -116,4 +156,26 @@ func (r *reader) uint64() uint64 {
 	v := binary.BigEndian.Uint64(r.rest)
 	r.rest = r.rest[8:]
 	return v
+}
+
+// count reads a number of things.
+func (r *reader) count() int {
+	n := r.uvarint()
+	if n > math.MaxInt32 {
+		r.ok = false
+		return 0
+	}
+	return int(n)
+}
+
+// sized reads bytes behind their number.
+func (r *reader) sized() []byte {
+	n := r.uvarint()
+	if n > uint64(len(r.rest)) {
+		r.ok = false
+		return nil
+	}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
 }

@@ -29,6 +29,12 @@
 // (aggregates, GROUP BY, DISTINCT, ranks) makes all its rows first; they are one page unless they are too long for one, and what is
 // held meanwhile is limited.
 //
+// # Clients that merge
+//
+// Clients of Cosmos DB send a query to each partition range by itself and merge the results. Gateway tells them how: it rewrites
+// the query such that each row comes with what it is merged by. The rewritten queries are run as any other. Such a client resumes an ORDER
+// BY in ranges that it has no cursor for by conditions, or by a Resume.
+//
 // # Values
 //
 // Expressions follow Cosmos DB's three-valued logic: an operator or function with a missing or wrong operand is undefined, never

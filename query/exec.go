@@ -14,7 +14,9 @@ type RunOptions struct {
 	MaxBytes int           // of the rows' text; 4 MB. One row may be longer
 	Budget   time.Duration // after which a page ends early, where the form allows; 5 s
 	Cursor   string        // of the page before; empty for the first
+	Resume   *Resume       // where the first page begins; nil: at the beginning
 	Scope    string        // names what the sources are: a cursor is good for one scope
+	Spans    []Span        // what each source covers, so that a cursor outlives the division of a source; nil: sources are numbered
 	Trace    bool          // measure the time of each part, for Explain
 }
 
@@ -69,17 +71,22 @@ type execution struct {
 	f       *frame
 	page    Page
 
+	spans    []Span   // of the sources
 	from     bookmark // where this page begins
 	done     bookmark // where it has got to
 	current  entry    // the document that the frame is at
 	rowInDoc int      // rows of the current document so far
 	given    int      // blocking: rows of the result so far
+	resume   mark     // streaming: where the page begins in the current source
 	more     bool     // there is another page
 	last     []byte   // DISTINCT in order: the row before
 	scratch  []byte
 	arena    []byte
 	ticks    int
-	single   bool // a document has one row
+	late     bool // the page has taken its time
+	// sortedRows is how many documents have been sorted and wait to be given out.
+	sortedRows int
+	single     bool // a document has one row
 }
 
 // Run makes one page. There is one source for each partition range, in the order of the ranges. What a source has handed out
@@ -105,7 +112,7 @@ func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions)
 		return Page{Stats: x.page.Stats}, err
 	}
 	if x.more && x.done.limit != 0 {
-		x.page.Cursor = x.done.encode(x.hash())
+		x.page.Cursor = x.done.encode(x.hash(), x.spans)
 	}
 	return x.page, nil
 }
@@ -114,9 +121,14 @@ func (x *execution) hash() uint64 { return x.plan.hash ^ keySum([]byte(x.opts.Sc
 
 // begin reads the cursor.
 func (x *execution) begin() (err error) {
-	x.from = bookmark{form: x.plan.form, offset: x.plan.top.offset, limit: x.plan.top.limit}
+	if x.spans = x.opts.Spans; x.spans == nil {
+		x.spans = numberedSpans(len(x.sources))
+	}
+	x.from = bookmark{form: x.plan.form, at: Begin(x.spans), source: -1, offset: x.plan.top.offset, limit: x.plan.top.limit}
 	if x.opts.Cursor != "" {
-		x.from, err = decodeCursor(x.opts.Cursor, x.hash(), x.plan.form, len(x.sources))
+		x.from, err = decodeCursor(x.opts.Cursor, x.hash(), x.plan.form, x.spans)
+	} else if x.opts.Resume != nil {
+		err = x.resumeAt(x.opts.Resume)
 	}
 	x.done = x.from
 	x.done.key = bytes.Clone(x.from.key) // it is written over
@@ -135,19 +147,20 @@ func (x *execution) execute() error {
 	return x.block()
 }
 
-// stop tells, now and then, whether the page must end: by an error, or, where late may be set, by the time it has taken.
+// stop tells whether the page must end: by an error, or, where late may be set, by the time it has taken. It looks now and then.
+// Documents that have been sorted are given out first, since to find them again takes as long as it took to find them.
 func (x *execution) stop() (late bool, err error) {
 	if x.run.err != nil {
 		return false, x.run.err
 	}
-	if x.ticks++; x.ticks%32 != 0 {
-		return false, nil
+	if x.ticks++; x.ticks%32 == 0 {
+		if err := x.ctx.Err(); err != nil {
+			return false, err
+		}
+		elapsed := x.run.env.Elapsed
+		x.late = x.late || elapsed != nil && elapsed() > x.opts.Budget
 	}
-	if err := x.ctx.Err(); err != nil {
-		return false, err
-	}
-	elapsed := x.run.env.Elapsed
-	return elapsed != nil && elapsed() > x.opts.Budget, nil
+	return x.late && x.sortedRows == 0, nil
 }
 
 // next goes to the next document.
@@ -211,17 +224,20 @@ func (x *execution) stream() error {
 	if x.plan.never {
 		return nil
 	}
-	after := x.done.rid
-	if x.from.rows > 0 && after > 0 {
-		after-- // its document has more rows
-	}
-	for i := x.done.source; i < len(x.sources); i++ {
-		x.current = entry{source: i}
-		more, err := x.streamSource(x.sources[i], after)
+	for i, src := range x.sources {
+		rid, rows, left := x.from.at.At(x.spans[i])
+		if !left {
+			continue
+		}
+		x.current, x.resume = entry{source: i}, mark{rid: rid, rows: rows}
+		after := rid
+		if rows > 0 && after > 0 {
+			after-- // its document has more rows
+		}
+		more, err := x.streamSource(src, after)
 		if err != nil || !more {
 			return err
 		}
-		after = 0
 	}
 	return nil
 }
@@ -287,8 +303,8 @@ func (x *execution) row() bool {
 
 // resumed tells how many rows of the current document earlier pages have given out.
 func (x *execution) resumed() int {
-	if x.current.source == x.from.source && x.current.rid == x.from.rid {
-		return x.from.rows
+	if x.current.rid == x.resume.rid {
+		return x.resume.rows
 	}
 	return 0
 }

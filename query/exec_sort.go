@@ -2,12 +2,13 @@ package query
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// entry is a document in the order of the query: by key, then by source and rid, which run backwards where the first key is
-// DESC.
+// entry is a document in the order of the query: by key, then by rid, which runs backwards where the first key is DESC. No two
+// sources have a rid in common, so that order is the same however the documents are divided among sources.
 type entry struct {
 	key    []byte
 	source int
@@ -20,12 +21,7 @@ func (x *execution) compare(a, b *entry) int {
 	if c := bytes.Compare(a.key, b.key); c != 0 {
 		return c
 	}
-	c := a.source - b.source
-	if c == 0 && a.rid != b.rid {
-		if c = 1; a.rid < b.rid {
-			c = -1
-		}
-	}
+	c := cmp.Compare(a.rid, b.rid)
 	if x.backwards() {
 		return -c
 	}
@@ -42,17 +38,21 @@ const lastKey = 0xFE
 func (x *execution) orderKey(dst []byte) []byte {
 	x.plan.rows.bindPaths(x.f)
 	for i, k := range x.plan.top.order {
-		n := len(dst)
-		v := x.plan.order.keys[i](x.f)
-		if k.distance && !k.desc && v.Kind() == doc.Undefined {
-			dst = append(dst, lastKey)
-			continue
-		}
-		dst = doc.AppendOrdered(dst, v)
-		if k.desc {
-			for j := n; j < len(dst); j++ {
-				dst[j] = ^dst[j]
-			}
+		dst = k.append(dst, x.plan.order.keys[i](x.f))
+	}
+	return dst
+}
+
+// append appends the part of a key that stands for the value of one expression.
+func (k *orderKey) append(dst []byte, v doc.Value) []byte {
+	if k.distance && !k.desc && v.Kind() == doc.Undefined {
+		return append(dst, lastKey)
+	}
+	n := len(dst)
+	dst = doc.AppendOrdered(dst, v)
+	if k.desc {
+		for j := n; j < len(dst); j++ {
+			dst[j] = ^dst[j]
 		}
 	}
 	return dst
@@ -107,22 +107,40 @@ func (x *execution) sorted() error {
 // completeKey finds the whole of a key that was cut for the cursor in the document that it came from. Where the document is
 // gone or has changed, the page begins where keys begin to be like the cut one.
 func (x *execution) completeKey() error {
+	x.resume = mark{rid: x.from.rid, rows: x.from.rows}
 	if !x.from.begun || !x.from.cut {
 		return nil
 	}
-	d, live, err := x.sources[x.from.source].Fetch(x.from.rid)
+	d, err := x.find(x.from.rid)
 	if err != nil {
 		return err
 	}
-	if live {
+	if d != nil {
 		x.f.enter(d)
 		if key := x.orderKey(nil); keySum(key) == x.from.sum {
 			x.from.key, x.from.cut = key, false
 			return nil
 		}
 	}
-	x.from.rows = 0
+	x.from.rows, x.resume.rows = 0, 0
 	return nil
+}
+
+// find looks for a live document in all sources, and outside the scope as well where the sources can tell; nil: there is none.
+func (x *execution) find(rid uint64) (Document, error) {
+	for _, src := range x.sources {
+		if f, ok := src.(Finder); ok {
+			d, live, err := f.Find(rid)
+			if err != nil || !live {
+				return nil, err
+			}
+			return d, nil
+		}
+		if d, live, err := src.Fetch(rid); live || err != nil {
+			return d, err
+		}
+	}
+	return nil, nil
 }
 
 // behind tells whether an entry comes after where the page begins.
@@ -136,7 +154,7 @@ func (x *execution) behind(e *entry) bool {
 	if n := x.plan.order.distinct; n > 0 {
 		return !bytes.Equal(x.leading(e.key, n), x.leading(x.from.key, n)) && bytes.Compare(e.key, x.from.key) > 0
 	}
-	c := x.compare(e, &entry{key: x.from.key, source: x.from.source, rid: x.from.rid})
+	c := x.compare(e, &entry{key: x.from.key, rid: x.from.rid})
 	return c > 0 || c == 0 && x.from.rows > 0
 }
 

@@ -15,7 +15,7 @@ func fullTextBuiltins() []builtin {
 		{name: "FULLTEXTSCORE", min: 2, max: -1, class: classRank},
 		{name: "RRF", min: 2, max: -1, class: classRank},
 		{name: "_FULLTEXTWORDCOUNT", min: 1, max: 1, fn: fnWordCount},
-		{name: "_FULLTEXTSCORE", min: 5, max: 5, fn: fnFullTextScore},
+		{name: textScore, min: 5, max: 5, fn: fnFullTextScore},
 	}
 }
 

@@ -45,6 +45,7 @@ func (b *batch) next() (bool, error) {
 		}
 		b.last = b.heap[b.given]
 		b.given++
+		b.x.sortedRows--
 		d, live, err := b.src.Fetch(b.last.rid)
 		if err != nil || live {
 			b.doc = d
@@ -81,7 +82,6 @@ func (b *batch) fill() (err error) {
 			if !b.wants(&e) {
 				b.full = true
 			} else if x.passes(x.plan.rows) {
-
 				b.push(e)
 			}
 		}
@@ -90,6 +90,7 @@ func (b *batch) fill() (err error) {
 		}
 	}
 	b.begun = true
+	x.sortedRows += len(b.heap)
 	slices.SortFunc(b.heap, func(a, c entry) int { return x.compare(&a, &c) })
 	return docs.Err()
 }

@@ -107,34 +107,30 @@ func (wk *walker) resumeUndefined() {
 }
 
 // from is where a walk forwards goes on that has come to a key. Where the key stands for one value, the documents that were
-// given out are left out: they are those up to a rid or, in the sources before, all.
+// given out are left out: they are those up to a rid.
 func (wk *walker) from(key []byte) []byte {
 	f := &wk.x.from
 	switch {
 	case !wk.exact(key):
 		lo, _ := wk.runOf(key)
 		return lo
-	case wk.flips(), wk.source > f.source:
+	case wk.flips():
 		return key
-	case wk.source < f.source:
-		return append(bytes.Clone(key), 0xFF)
 	case f.rows > 0:
 		return binary.BigEndian.AppendUint64(bytes.Clone(key), f.rid)
 	}
 	return binary.BigEndian.AppendUint64(bytes.Clone(key), f.rid+1)
 }
 
-// until is the same for a walk backwards, in which the sources come last first.
+// until is the same for a walk backwards.
 func (wk *walker) until(key []byte) []byte {
 	f := &wk.x.from
 	switch {
 	case !wk.exact(key):
 		_, hi := wk.runOf(key)
 		return hi
-	case wk.flips(), wk.source < f.source:
+	case wk.flips():
 		return append(bytes.Clone(key), 0xFF)
-	case wk.source > f.source:
-		return key
 	case f.rows > 0:
 		return binary.BigEndian.AppendUint64(bytes.Clone(key), f.rid+1)
 	}
@@ -309,10 +305,7 @@ func (wk *walker) run(key []byte) error {
 // without iterates over the documents that have nothing at the path: in the order of their rids or against it, as the source
 // finds them, since they are equal in the order of the query. A source that cannot find them has all its documents looked at.
 func (wk *walker) without() inOrder {
-	from, done := wk.resumedAt()
-	if done {
-		return nil
-	}
+	from := wk.resumedAt()
 	if shapes, ok := wk.src.(Shapes); ok {
 		if rids, ok := shapes.Lacking(wk.w.path, from, wk.w.reverse); ok {
 			return &asFound{wk: wk, docs: &undefinedDocuments{&fetched{x: wk.x, src: wk.src, rids: rids, begun: true}, wk.x}}
@@ -323,23 +316,17 @@ func (wk *walker) without() inOrder {
 	})
 }
 
-// resumedAt tells at which rid to begin among the documents without the path; done: they have all been given out.
-func (wk *walker) resumedAt() (from uint64, done bool) {
+// resumedAt tells at which rid to begin among the documents without the path.
+func (wk *walker) resumedAt() uint64 {
+	if f := &wk.x.from; f.begun && !f.cut {
+		if values, ok := wk.x.orderValues(f.key); ok && values[0].Kind() == doc.Undefined {
+			return f.rid
+		}
+	}
 	if wk.w.reverse {
-		from = math.MaxUint64
+		return math.MaxUint64
 	}
-	f := &wk.x.from
-	if !f.begun || f.cut {
-		return from, false
-	}
-	values, ok := wk.x.orderValues(f.key)
-	switch {
-	case !ok || values[0].Kind() != doc.Undefined || (wk.source > f.source) != wk.w.reverse && wk.source != f.source:
-		return from, false
-	case wk.source == f.source:
-		return f.rid, false
-	}
-	return from, true
+	return 0
 }
 
 // asFound hands documents on in the order in which they come.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
@@ -168,6 +169,26 @@ func TestOrderIsTotal(t *testing.T) {
 	for i := missing + 1; i < len(rows); i++ {
 		if a, b := element(rows[i-1], 0), element(rows[i], 0); doc.Compare(a, b) > 0 {
 			t.Fatalf("%s comes before %s", a.Raw(), b.Raw())
+		}
+	}
+}
+
+// TestSortedRowsFillThePage: where no index has the order, all documents are looked at before the first row is known. What has been
+// sorted then fills the page, however long that took.
+func TestSortedRowsFillThePage(t *testing.T) {
+	var bodies [][]byte
+	for i := range 200 {
+		bodies = append(bodies, fmt.Appendf(nil, `{"id":"%d","n":%d}`, i, i*7%200))
+	}
+	p, err := Prepare("SELECT VALUE c.n FROM c ORDER BY c.n", nil, Info{Lenient: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := Env{Elapsed: func() time.Duration { return time.Hour }}
+	for _, n := range []int{1, 3} {
+		page, err := p.Run(t.Context(), newMemory(t, nil, bodies, n), slow, RunOptions{MaxItems: 90})
+		if err != nil || len(page.Rows) != 90 || page.Cursor == "" || string(page.Rows[89]) != "89" {
+			t.Errorf("%d sources: %d rows, %v", n, len(page.Rows), err)
 		}
 	}
 }

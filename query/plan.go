@@ -34,7 +34,7 @@ type Info struct {
 
 // Plan is a query that was prepared for one container. It is immutable: it may be kept and run by many goroutines at once.
 type Plan struct {
-	hash     uint64 // of the text and the parameters
+	hash     uint64 // of the text, but for the WHERE where ORDER BY pages by key, and the parameters
 	top      *block
 	rows     *rowset
 	form     form
@@ -95,6 +95,13 @@ func prepare(q *syntax.Query, text string, params []Parameter, info Info) (*Plan
 	}
 	p.plan.compile(c)
 	p.plan.rank = c.rankers(p, top.rank)
+	if p.plan.form == sorting {
+		// A cursor holds the last row's key, which says where to go on whatever the WHERE is. The SDK for JavaScript relies on it:
+		// it takes up a query with the cursor of the page before and a filter of its own, made of that row.
+		unfiltered := *q
+		unfiltered.Where = nil
+		text = syntax.Print(&unfiltered)
+	}
 	p.plan.hash = hashQuery(text, params)
 	return p.plan, nil
 }

@@ -10,7 +10,7 @@ import (
 
 // rankPart is one score of ORDER BY RANK: a FullTextScore or a VectorDistance.
 type rankPart struct {
-	call   syntax.Expr   // the whole VectorDistance
+	call   syntax.Expr   // the whole function call
 	text   syntax.Expr   // the first argument of FullTextScore; nil for a VectorDistance
 	terms  []syntax.Expr // its other arguments
 	rising bool          // small values are good ones
@@ -97,6 +97,9 @@ func (b *binder) fusion(bl *block, call *syntax.Call) {
 		if weights != nil {
 			part.weight = weights[i]
 		}
+		if part.weight < 0 { // Cosmos DB ranks by the worst then
+			part.weight, part.rising = -part.weight, !part.rising
+		}
 		bl.rank = append(bl.rank, part)
 	}
 }
@@ -139,7 +142,7 @@ func (b *binder) rankPart(call *syntax.Call, fn string) *rankPart {
 	if fn == vectorDistance {
 		return &rankPart{call: call, rising: b.euclidean(call), weight: 1}
 	}
-	return &rankPart{text: call.Args[0], terms: call.Args[1:], weight: 1}
+	return &rankPart{call: call, text: call.Args[0], terms: call.Args[1:], weight: 1}
 }
 
 // euclidean tells whether a VectorDistance is one where small values are near: by its options or the vector policy.

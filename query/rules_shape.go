@@ -15,7 +15,7 @@ func chooseForm(p *planner) {
 		p.plan.form = sorting
 		p.plan.order = &ordering{}
 		if t.distinct {
-			if n := p.leadingKeys(t); n > 0 {
+			if n := t.leadingKeys(); n > 0 {
 				p.plan.order.distinct = n
 			} else {
 				p.plan.form = blocking
@@ -40,7 +40,7 @@ func (bl *block) derived() *block {
 
 // leadingKeys tells how many of the first keys of ORDER BY the select list consists of, in any order; 0 where it is made of
 // anything else. Then equal rows are neighbours, and DISTINCT needs to remember one row only.
-func (p *planner) leadingKeys(bl *block) int {
+func (bl *block) leadingKeys() int {
 	if bl.star {
 		return 0
 	}

@@ -182,8 +182,8 @@ func TestForeignCursors(t *testing.T) {
 		"cut short": func() (Page, error) {
 			return p.Run(context.Background(), sources, Env{}, RunOptions{Cursor: page.Cursor[:len(page.Cursor)-14], Scope: "s"})
 		},
-		"a source too many": func() (Page, error) {
-			return p.Run(context.Background(), nil, Env{}, RunOptions{Cursor: cursorAt(t, p, 3), Scope: "s"})
+		"a part of the container that it does not cover": func() (Page, error) {
+			return p.Run(context.Background(), nil, Env{}, RunOptions{Cursor: cursorOver(p, Span{From: []byte{5}}), Scope: "s"})
 		},
 	} {
 		var wrong *CursorError
@@ -193,10 +193,9 @@ func TestForeignCursors(t *testing.T) {
 	}
 }
 
-func cursorAt(t *testing.T, p *Plan, source int) string {
-	t.Helper()
+func cursorOver(p *Plan, s Span) string {
 	x := execution{plan: p, opts: RunOptions{Scope: "s"}}
-	return bookmark{form: sorting, source: source, limit: -1}.encode(x.hash())
+	return bookmark{form: sorting, limit: -1}.encode(x.hash(), []Span{s})
 }
 
 // TestBudget checks that a page ends by time with a cursor, and that a cancelled context ends the run.
@@ -362,7 +361,7 @@ func TestCondition(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if got, err := c.Match(d, Env{}); got != want || err != nil {
+		if got, err := c.Match(t.Context(), d, Env{}); got != want || err != nil {
 			t.Errorf("%s: %t, %v", text, got, err)
 		}
 	}

@@ -67,6 +67,13 @@ type Counter interface {
 	Count() (n int64, ok bool)
 }
 
+// Finder is a Source that finds a document wherever in the container it is. A page that goes on behind a document may be one over a
+// part of what the page before was over, and the document in another.
+type Finder interface {
+	// Find returns a live document; false where there is none. It is valid until the next Find.
+	Find(rid uint64) (Document, bool, error)
+}
+
 // Shapes is a Source that knows which documents lack a path.
 type Shapes interface {
 	// Lacking walks the documents in which nothing is at path, one that RangeIndexed accepts and that enters no array: those

@@ -2,11 +2,15 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"iter"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -18,12 +22,38 @@ type QueryRequest struct {
 	ListOptions
 	// Cross says what may be done for a query whose scope is the whole container.
 	Cross CrossPartition
+	// Resume says where the rows of a query with ORDER BY begin; nil: at the beginning. A Continuation goes before it.
+	Resume *Resume
 	// Explain asks for the plan, with what each part of it did and how long it took.
 	Explain bool
 }
 
 // Parameter is a named value of a query, its name with the '@'.
 type Parameter = query.Parameter
+
+// Resume is a place among the rows of a query with ORDER BY. A client that merges partition ranges goes on by it in those that it
+// has no continuation for.
+type Resume struct {
+	Values  []doc.Value // what the last row given out is ordered by, one for each key of ORDER BY
+	RID     string      // the _rid of that row's item, to begin with it among equal rows; empty: before or behind all of them
+	Exclude bool        // begin behind that item, or behind all equal rows
+}
+
+// resumePlace turns a resource id into the number that it stands for.
+func (c *Container) resumePlace(r *Resume) (*query.Resume, error) {
+	if r == nil {
+		return nil, nil
+	}
+	at := &query.Resume{Values: r.Values, Exclude: r.Exclude}
+	if r.RID != "" {
+		b, ok := parseRID(r.RID, 16)
+		if !ok || string(b[:8]) != string(containerRIDBytes(c.d.rec.Num, c.cid)) {
+			return nil, badRID(r.RID)
+		}
+		at.RID = binary.LittleEndian.Uint64(b[8:])
+	}
+	return at, nil
+}
 
 // CrossPartition says how far a query may reach that names no partition key and no range, neither beside its text nor by its
 // conditions.
@@ -52,7 +82,8 @@ type QueryPage struct {
 
 // Query returns one page of a query's result. Without ORDER BY the rows come in the order of insertion, range after range.
 // A continuation stays valid through writes and restarts, for the same query and scope. A query that cannot be answered
-// fails with CodeBadRequest, and a *query.Error tells where and why; CodeCrossPartition: see CrossStream.
+// fails with CodeBadRequest, and a *query.Error tells where and why; CodeCrossPartition: see CrossStream. Its cause is a
+// *CrossPartitionError, or a *query.Error where clients cannot merge the rows either.
 func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Receipt, error) {
 	c.db.enter()
 	defer c.db.leave()
@@ -69,12 +100,81 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 	}
 }
 
+// CrossPartitionError is the cause of CodeCrossPartition: how the client can make the result out of what each partition range
+// answers.
+type CrossPartitionError struct {
+	Plan []byte // as QueryPlan returns it
+}
+
+func (*CrossPartitionError) Error() string {
+	return "the client must merge the results of the partition ranges"
+}
+
+// QueryPlan tells how a client runs a query over several partition ranges: the document that Cosmos DB calls
+// PartitionedQueryExecutionInfo, in JSON, with the query that each range is to be asked and what becomes of the answers.
+// features are those that the client can merge, by Cosmos DB's names; nil: all. Of the request only the text, the parameters and
+// the partition key matter. CodeBadRequest: the query is wrong, or needs a feature that is not among those.
+func (c *Container) QueryPlan(_ context.Context, q QueryRequest, features []string) ([]byte, Receipt, error) {
+	c.db.enter()
+	defer c.db.leave()
+	plan, err := c.gatewayPlan(c.state.Load(), q, features)
+	return plan, c.refused(), wrap(err)
+}
+
+func (c *Container) gatewayPlan(st *containerState, q QueryRequest, features []string) ([]byte, error) {
+	key := q.Scope.Partition
+	if !key.IsZero() {
+		var err error
+		if key, err = c.def.scopeKey(key); err != nil {
+			return nil, err
+		}
+	}
+	plan, err := query.Gateway(q.Text, q.Parameters, c.queryInfo(st), query.GatewayOptions{
+		Features: features, OnePartition: key.Len() == c.def.levels(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	keys, known := plan.PinnedKeys()
+	if !key.IsZero() {
+		keys, known = [][]doc.Value{key.Values()}, true
+	}
+	return plan.JSON(c.keyRanges(keys, known))
+}
+
+// keyRanges are the ranges of effective partition keys in which these keys lie, in order: a point for a full key, a range for the
+// beginning of one. No keys are the point of the empty key, so that a client asks one range, which finds nothing; keys that are
+// not known can lie anywhere.
+func (c *Container) keyRanges(keys [][]doc.Value, known bool) []query.KeyRange {
+	switch {
+	case !known:
+		return []query.KeyRange{{Max: maxEPK, MinInclusive: true}}
+	case len(keys) == 0:
+		return []query.KeyRange{{MinInclusive: true, MaxInclusive: true}}
+	}
+	ranges := make([]query.KeyRange, 0, len(keys))
+	for _, values := range keys {
+		epk := epkHex(EPK(&c.def, NewPartitionKey(values...)))
+		if len(values) == c.def.levels() {
+			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk, MinInclusive: true, MaxInclusive: true})
+		} else {
+			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk + maxEPK, MinInclusive: true})
+		}
+	}
+	slices.SortFunc(ranges, func(a, b query.KeyRange) int { return strings.Compare(a.Min, b.Min) })
+	return slices.Compact(ranges)
+}
+
 // errStale tells that the container's settings have changed since the plan was made, which relies on what was indexed then.
 var errStale = errors.New("the plan is stale")
 
 // run makes one page by a plan that was made for a state.
 func (c *Container) run(ctx context.Context, st *containerState, plan *query.Plan, q QueryRequest) (QueryPage, Receipt, error) {
-	scope, err := c.reach(plan, q)
+	scope, err := c.reach(st, plan, q)
+	if err != nil {
+		return QueryPage{}, c.refused(), err
+	}
+	resume, err := c.resumePlace(q.Resume)
 	if err != nil {
 		return QueryPage{}, c.refused(), err
 	}
@@ -97,9 +197,13 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 		}
 		began := ttl.Real{}.Now()
 		env := query.Env{Now: sources[0].Now(), Random: rand.Float64, Elapsed: func() time.Duration { return ttl.Real{}.Now().Sub(began) }}
+		udfs := functions{c: c, ctx: ctx}
+		defer udfs.close()
+		env.UDF = udfs.call
 		var err error
 		page, err = plan.Run(ctx, list, env, query.RunOptions{
-			MaxItems: pageLimit(q.MaxItems), MaxBytes: maxPageSize, Cursor: q.Continuation, Scope: sp.name(), Trace: q.Explain,
+			MaxItems: pageLimit(q.MaxItems), MaxBytes: maxPageSize, Cursor: q.Continuation, Resume: resume,
+			Scope: sp.name(), Spans: sp.spans(), Trace: q.Explain,
 		})
 		return err
 	})
@@ -147,9 +251,14 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 
 // plan prepares a query for a state of the container.
 func (c *Container) plan(st *containerState, q QueryRequest) (*query.Plan, error) {
+	return query.Prepare(q.Text, q.Parameters, c.queryInfo(st))
+}
+
+// queryInfo is what a query has to know of a state of the container.
+func (c *Container) queryInfo(st *containerState) query.Info {
 	info := query.Info{
 		Index: st.terms, PartitionPaths: c.def.paths(), Lenient: c.db.opts.Lenient,
-		Geometry: st.spec.Geospatial == Geometry,
+		Geometry: st.spec.Geospatial == Geometry, Functions: c.hasFunction,
 	}
 	for _, p := range st.spec.ComputedProperties {
 		info.Computed = append(info.Computed, query.Computed{Name: p.Name, Query: p.Query})
@@ -160,11 +269,11 @@ func (c *Container) plan(st *containerState, q QueryRequest) (*query.Plan, error
 			info.Vectors[e.Path] = e.DistanceFunction
 		}
 	}
-	return query.Prepare(q.Text, q.Parameters, info)
+	return info
 }
 
 // reach finds the scope of a query. One that names none may pin its partition key, or the beginning of it, in its conditions.
-func (c *Container) reach(plan *query.Plan, q QueryRequest) (Scope, error) {
+func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) (Scope, error) {
 	if s := q.Scope; !s.Partition.IsZero() || s.Range != "" || s.MinEPK != "" || s.MaxEPK != "" {
 		return s, nil
 	}
@@ -178,10 +287,19 @@ func (c *Container) reach(plan *query.Plan, q QueryRequest) (Scope, error) {
 		return Scope{}, fail(CodeBadRequest, "Cross partition query is required but disabled. Please set "+
 			"x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.")
 	case q.Cross == CrossStream && !plan.Streamable():
-		return Scope{}, fail(CodeCrossPartition, "The provided cross partition query can not be directly served by the gateway. "+
-			"This is a first chance (internal) exception that all newer clients will know how to handle gracefully.")
+		return Scope{}, c.mustMerge(st, q)
 	}
 	return q.Scope, nil
+}
+
+// mustMerge is the refusal of a query that the client is to merge. Where that cannot be done either, the refusal says why.
+func (c *Container) mustMerge(st *containerState, q QueryRequest) error {
+	plan, err := c.gatewayPlan(st, q, nil)
+	if err != nil {
+		return &Error{Code: CodeCrossPartition, Message: err.Error(), Err: err}
+	}
+	return &Error{Code: CodeCrossPartition, Err: &CrossPartitionError{plan}, Message: "The provided cross partition query can not be " +
+		"directly served by the gateway. This is a first chance (internal) exception that all newer clients will know how to handle gracefully."}
 }
 
 // queryError finds the Code of what package query reports.

@@ -83,6 +83,7 @@ type SortItem struct {
 	Span
 	X    Expr
 	Desc bool
+	Asc  bool // ASC was written, which differs from nothing only behind _VectorScore
 }
 
 // Expr is a scalar expression. Its types are the ones below and no others. An expression that was parsed is at most

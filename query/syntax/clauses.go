@@ -189,7 +189,7 @@ func (p *parser) sortItem() *SortItem {
 	start := p.tok.Start
 	item := &SortItem{X: p.expr(lowest)}
 	if item.Desc = p.accept("DESC"); !item.Desc {
-		p.accept("ASC")
+		item.Asc = p.accept("ASC")
 	}
 	item.Span = p.since(start)
 	return item

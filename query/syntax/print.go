@@ -159,8 +159,12 @@ func (p *printer) orderBy(o *OrderBy) {
 	}
 	list(p, o.Items, func(item *SortItem) {
 		p.expr(item.X)
-		if item.Desc {
+		_, call := item.X.(*Call)
+		switch {
+		case item.Desc:
 			p.print(" DESC")
+		case item.Asc && call: // elsewhere it says nothing
+			p.print(" ASC")
 		}
 	})
 }

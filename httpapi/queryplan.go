@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// planPrefix is what Cosmos DB puts before the message of an error that it found while it made a query plan.
+const planPrefix = "Gateway Failed to Retrieve Query Plan: "
+
+// queryPlan answers with the plan by which the client runs a query over several partition ranges.
+func (s *Server) queryPlan(c *call) error {
+	p, _, err := s.within(c)
+	if err != nil {
+		return err
+	}
+	text, params, err := decodeQuery(c)
+	if err != nil {
+		return err
+	}
+	plan, r, err := p.container.QueryPlan(c.ctx(), store.QueryRequest{
+		Text: text, Parameters: params, ListOptions: c.in.listOptions(),
+	}, c.in.features)
+	c.setReceiptOf(r)
+	if err != nil {
+		w, internal := classify(err)
+		if internal || w.status != http.StatusBadRequest {
+			return err
+		}
+		w.prefix = planPrefix
+		return &w
+	}
+	return c.json(http.StatusOK, plan)
+}
+
+// parseFeatures reads the list of what a client can merge. Names that mean nothing here do no harm.
+func parseFeatures(value string) []string {
+	list := strings.Split(value, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return list
+}
+
+// decodeResume reads the place at which a query with ORDER BY goes on, in the form of the .NET client:
+//
+//	"resumeFilter": {"value": [1, "a", []], "rid": "...", "exclude": true}
+//
+// An empty array stands for undefined. An array or an object that rows were ordered by comes as a hash of itself, {"type": "array",
+// "low": n, "high": n}, by which nothing can be found.
+func decodeResume(filter doc.Value) (*store.Resume, error) {
+	switch filter.Kind() {
+	case doc.Undefined, doc.Null:
+		return nil, nil
+	}
+	values, rid, exclude := filter.Member("value"), filter.Member("rid"), filter.Member("exclude")
+	r := &store.Resume{Exclude: exclude.Bool()}
+	if k := rid.Kind(); k == doc.String {
+		r.RID = rid.Str()
+	} else if k != doc.Undefined && k != doc.Null {
+		return nil, badRequest("The 'rid' of a 'resumeFilter' must be a string.")
+	}
+	if k := exclude.Kind(); k != doc.Undefined && k != doc.Bool {
+		return nil, badRequest("The 'exclude' of a 'resumeFilter' must be a boolean.")
+	}
+	if values.Kind() != doc.Array {
+		return nil, badRequest("A 'resumeFilter' needs a 'value', an array of what the rows are ordered by.")
+	}
+	supported := true
+	values.Each(func(_ string, v doc.Value) bool {
+		if v.Kind() == doc.Array && v.Len() == 0 {
+			v = doc.Value{}
+		}
+		r.Values = append(r.Values, v)
+		supported = v.Kind() < doc.Array
+		return supported
+	})
+	if !supported {
+		return nil, badRequest("A 'resumeFilter' cannot name an array or an object.")
+	}
+	return r, nil
+}

@@ -1,0 +1,353 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// unmergeable are the refusals of queries whose rows cannot be merged by clients.
+var unmergeable = []string{"Compositions of aggregates and other expressions are not allowed.", "is not supported across partitions"}
+
+// merged runs a query through a pipeline and compares that with the answer that the server merges itself. It is false where the
+// plan was refused.
+func (p *pipeline) merged(c *queryCase) (bool, error) {
+	params := string(c.Parameters)
+	direct := p.w.do("POST", p.path, queryBody(c.Query, params), queryHeaders(append(served, "x-ms-max-item-count", "-1")...)...)
+	rows, err := p.result(c.Query, params)
+	var refused refusedAnswer
+	switch {
+	case errors.As(err, &refused) && direct.code == 200:
+		for _, text := range unmergeable {
+			if strings.Contains(refused.at("message").Str, text) {
+				return false, nil
+			}
+		}
+		return false, err
+	case errors.As(err, &refused) && direct.code == refused.code:
+		return true, nil
+	case err != nil:
+		return false, err
+	case direct.code != 200:
+		return false, fmt.Errorf("the direct answer is %d %s, the client made %d rows", direct.code, direct.body, len(rows))
+	}
+	want, got := decoded(elements(doc.Of(direct.body).Member("Documents"))), decoded(rows)
+	if !c.same(want, got, !c.Ordered) {
+		return false, fmt.Errorf("the client made\n%v\nthe server\n%v", got, want)
+	}
+	return true, nil
+}
+
+func decoded(rows []doc.Value) []any {
+	list := make([]any, len(rows))
+	for i, row := range rows {
+		d := json.NewDecoder(bytes.NewReader(row.AppendJSON(nil)))
+		d.UseNumber()
+		if err := d.Decode(&list[i]); err != nil {
+			panic(err) // the server does not send what is no JSON
+		}
+	}
+	return list
+}
+
+// TestPlansOfQueryCases: for all shared cases a client that goes by the plan makes the same result as the server.
+func TestPlansOfQueryCases(t *testing.T) {
+	for _, n := range []int{1, 8} {
+		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
+			cases, sets := readCases(t)
+			w := newWorld(t, ranges(n))
+			w.do("POST", "/dbs", `{"id":"d"}`).want(201)
+			pipelines := map[string]*pipeline{}
+			for name, set := range sets {
+				set.load(w, name, false)
+				pipelines[name] = w.pipeline(set.path, 2)
+			}
+			for _, c := range cases {
+				// A query that is the rewritten form of another composes aggregates, and is not to be rewritten again.
+				ok, err := pipelines[c.Docs].merged(&c)
+				if err != nil || !ok && !strings.HasPrefix(c.ID, "rewritten-") {
+					t.Errorf("%s, %t: %s\n%v", c.ID, ok, c.Query, err)
+				}
+			}
+		})
+	}
+}
+
+// fillMixed makes items of all kinds over some partition keys, with ties and with properties that some lack.
+func (w *world) fillMixed(path string, n int) {
+	w.t.Helper()
+	words := []string{"red", "blue", "mountain", "bike", "road", "swim", "sea", "sun"}
+	for i := range n {
+		b := fmt.Sprintf(`{"id":"%02d","pk":"key%d","n":%d,"s":"%s","even":%t`, i, i%13, i*7%5, words[i*5%8], i%2 == 0)
+		if i%6 > 0 {
+			b += fmt.Sprintf(`,"m":%s`, []string{"null", "true", "1", "2.5", `"a"`, `[1]`, `{"a":1}`}[i%7])
+		}
+		if i%9 > 0 {
+			b += fmt.Sprintf(`,"text":"%s %s %s%s","v":[%d,%d.5,%d]`, words[i%8], words[i*3%8], words[i/3%8], strings.Repeat(" filler", i), i%7, i*i%11, 1+i%3)
+		}
+		b += fmt.Sprintf(`,"list":[%d,%d],"o":{"k":%d,"list":["x","y%d"]}`, i%3, i%4, i%4, i%2)
+		w.do("POST", path, b+"}").want(201)
+	}
+}
+
+// mixedSettings index all that ORDER BY goes by in tests.
+const mixedSettings = keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/v/*"}],
+	"compositeIndexes":[[{"path":"/n"},{"path":"/s"}],[{"path":"/n"},{"path":"/s","order":"descending"}]],
+	"fullTextIndexes":[{"path":"/text"}],"vectorIndexes":[{"path":"/v","type":"flat"}]},
+	"fullTextPolicy":{"defaultLanguage":"en-US","fullTextPaths":[{"path":"/text","language":"en-US"}]},
+	"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32","dimensions":3,"distanceFunction":"euclidean"}]}`
+
+// TestPlansMerge: the same over items that make merging hard.
+func TestPlansMerge(t *testing.T) {
+	queries := strings.Split(strings.TrimSpace(`
+SELECT * FROM c
+SELECT TOP 7 * FROM c
+SELECT c.id FROM c OFFSET 3 LIMIT 9
+SELECT TOP 4 c.id FROM c OFFSET 3 LIMIT 9
+SELECT * FROM c ORDER BY c.n
+SELECT * FROM c ORDER BY c.n DESC
+SELECT * FROM c ORDER BY c.m
+SELECT c.id, c.m FROM c ORDER BY c.m DESC
+SELECT VALUE c.m FROM c ORDER BY c.n
+SELECT VALUE c.id FROM c WHERE c.even OR c.n > 3 ORDER BY c.n, c.s
+SELECT VALUE c.id FROM c ORDER BY c.n DESC, c.s DESC
+SELECT VALUE c.id FROM c ORDER BY c.n, c.s DESC OFFSET 5 LIMIT 11
+SELECT TOP 6 c.id FROM c ORDER BY c.n
+SELECT TOP 6 c.id FROM c ORDER BY c.n DESC OFFSET 4 LIMIT 10
+SELECT c.id FROM c ORDER BY c.n OFFSET 4294967290 LIMIT 4294967290
+SELECT c.id, l FROM c JOIN l IN c.list WHERE l > 0 ORDER BY c.s
+SELECT VALUE l FROM l IN c.list
+SELECT * FROM c.o ORDER BY o.k
+SELECT x.k, y FROM c.o x JOIN y IN x.list WHERE x.k > 0 ORDER BY x.k DESC
+SELECT VALUE o.k FROM c.o WHERE EXISTS(SELECT VALUE c FROM c IN o.list WHERE c = "y1") ORDER BY o.k
+SELECT DISTINCT c.n FROM c
+SELECT DISTINCT VALUE c.m FROM c
+SELECT DISTINCT VALUE c.n FROM c ORDER BY c.n
+SELECT DISTINCT c.s FROM c ORDER BY c.n DESC
+SELECT DISTINCT TOP 3 VALUE c.n FROM c ORDER BY c.n DESC
+SELECT DISTINCT VALUE c.n FROM c ORDER BY c.n OFFSET 1 LIMIT 2
+SELECT DISTINCT VALUE c.n FROM c OFFSET 0 LIMIT 10
+SELECT VALUE COUNT(1) FROM c
+SELECT VALUE COUNT(c.m) FROM c
+SELECT VALUE SUM(c.n) FROM c
+SELECT VALUE SUM(c.m) FROM c
+SELECT VALUE AVG(c.n) FROM c
+SELECT VALUE AVG(c.m) FROM c
+SELECT VALUE AVG(c.nothing) FROM c
+SELECT VALUE MIN(c.m) FROM c
+SELECT VALUE MIN(c.s) FROM c
+SELECT VALUE MAX(c.s) FROM c WHERE c.id = "07"
+SELECT VALUE MAX(c.nothing) FROM c
+SELECT VALUE COUNTIF(c.even) FROM c
+SELECT VALUE MAKELIST(c.s) FROM c
+SELECT VALUE MAKESET(c.s) FROM c
+SELECT VALUE COUNT(1) FROM c WHERE false
+SELECT VALUE SUM(c.n) FROM c WHERE false
+SELECT COUNT(1), SUM(c.n) AS s, AVG(c.n) AS a, MIN(c.s) AS lo, MAX(c.s) AS hi, AVG(c.m) AS bad, MIN(c.m) AS worse FROM c
+SELECT COUNT(1) AS n, MIN(c.n) AS lo FROM c WHERE c.id = "nobody"
+SELECT COUNT(1) AS n, "fixed" AS x FROM c ORDER BY c.n
+SELECT TOP 1 COUNT(1) AS n FROM c
+SELECT c.n, COUNT(1) AS k, AVG(c.n) AS a, MAX(c.s) AS hi FROM c GROUP BY c.n
+SELECT c.m, COUNT(1) FROM c GROUP BY c.m
+SELECT VALUE c.m FROM c GROUP BY c.m
+SELECT VALUE COUNT(1) FROM c GROUP BY c.n, c.even
+SELECT UPPER(c.s) AS s, c.n > 2 AS big, MAKESET(c.n) AS ns FROM c GROUP BY UPPER(c.s), c.n > 2
+SELECT DISTINCT c.n, COUNT(1) AS k FROM c GROUP BY c.n
+SELECT DISTINCT c.n FROM c GROUP BY c.n, c.s
+SELECT c.n FROM c GROUP BY c.n OFFSET 0 LIMIT 20
+SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.m FROM c)
+SELECT COUNT(1) AS k FROM (SELECT DISTINCT c.n, c.s FROM c WHERE c.even) AS s
+SELECT COUNT(s) FROM (SELECT DISTINCT c.n FROM c) s
+SELECT * FROM c WHERE c.pk = "key3" ORDER BY c.id
+SELECT c.id FROM c WHERE c.pk = "key3" OFFSET 1 LIMIT 2
+SELECT VALUE SUM(c.n) FROM c WHERE c.pk IN ("key1", "key2", "nobody")
+SELECT VALUE [SUM(c.n)] FROM c WHERE c.pk = "key4"
+SELECT c.id FROM c WHERE c.pk = "key1" OR c.pk = "key5" ORDER BY c.s
+SELECT VALUE COUNT(1)
+SELECT TOP 5 c.id FROM c ORDER BY VectorDistance(c.v, [1, 2, 3])
+SELECT c.id FROM c ORDER BY VectorDistance(c.v, [1, 2, 3]) OFFSET 2 LIMIT 40
+SELECT TOP 5 c.id, VectorDistance(c.v, [3, 1, 0], true, {"distanceFunction":"cosine"}) AS d FROM c ORDER BY VectorDistance(c.v, [3, 1, 0], true, {"distanceFunction":"cosine"})
+SELECT TOP 9 c.id FROM c WHERE FullTextContains(c.text, "mountain") ORDER BY RANK FullTextScore(c.text, "mountain", "bike")
+SELECT TOP 20 c.id FROM c ORDER BY RANK RRF(FullTextScore(c.text, "swim", "sea"), VectorDistance(c.v, [1, 1, 1]))
+SELECT TOP 60 c.id FROM c ORDER BY RANK RRF(VectorDistance(c.v, [1, 4, 2]), FullTextScore(c.text, "bike"), [2, -0.5])
+SELECT TOP 15 c.id FROM c WHERE c.n > 1 ORDER BY RANK RRF(FullTextScore(c.text, "red"), VectorDistance(c.v, [2, 0, 1]), [1, -3])
+SELECT VALUE c.id FROM c WHERE c.even ORDER BY RANK RRF(FullTextScore(c.text, ["red", "sun"]), FullTextScore(c.text, "road")) OFFSET 3 LIMIT 12`), "\n")
+	for _, n := range []int{1, 8} {
+		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
+			w := newWorld(t, ranges(n))
+			w.container(mixedSettings)
+			w.fillMixed(docs, 60)
+			for _, page := range []int{1, 3, 1000} {
+				p := w.pipeline(docs, page)
+				if page == 3 {
+					p.features += ",HybridSearchSkipOrderByRewrite"
+				}
+				for _, text := range queries {
+					c := &queryCase{Query: text, Ordered: strings.Contains(text, "ORDER BY")}
+					if ok, err := p.merged(c); err != nil || !ok {
+						t.Errorf("pages of %d, %t: %s\n%v", page, ok, text, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestPlansOfPrefixes: the beginning of a hierarchical partition key is a part of a range, which a client names by its bounds.
+func TestPlansOfPrefixes(t *testing.T) {
+	for _, n := range []int{1, 8} {
+		w := newWorld(t, ranges(n))
+		w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
+		for i := range 40 {
+			w.do("POST", docs, fmt.Sprintf(`{"id":"%02d","a":"a%d","b":%d,"n":%d}`, i, i%3, i%5, i*7%10)).want(201)
+		}
+		p := w.pipeline(docs, 3)
+		for _, text := range []string{
+			"SELECT * FROM c WHERE c.a = 'a1' ORDER BY c.n DESC", "SELECT VALUE COUNT(1) FROM c WHERE c.a = 'a1' AND c.n > 2",
+			"SELECT c.id FROM c WHERE c.a = 'a2' OFFSET 2 LIMIT 100", "SELECT * FROM c WHERE c.a = 'a0' AND c.b IN (1, 2, 4) ORDER BY c.n",
+			"SELECT c.n, MIN(c.id) AS least FROM c WHERE c.a IN ('a0', 'a2') GROUP BY c.n", "SELECT * FROM c WHERE c.a = 'a1' AND c.b = 2",
+		} {
+			if ok, err := p.merged(&queryCase{Query: text, Ordered: strings.Contains(text, "ORDER BY")}); err != nil || !ok {
+				t.Errorf("%d ranges, %t: %s\n%v", n, ok, text, err)
+			}
+		}
+	}
+}
+
+// TestComputedDefinitions: what a computed property must not be is refused with the container.
+func TestComputedDefinitions(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	for definition, text := range map[string]string{
+		`{"name":"p","query":"SELECT VALUE RAND() FROM c"}`:                                           "RAND",
+		`{"name":"p","query":"SELECT VALUE GetCurrentDateTime() FROM c"}`:                             "GETCURRENTDATETIME",
+		`{"name":"p","query":"SELECT VALUE (SELECT VALUE c.a) FROM c"}`:                               "'p'",
+		`{"name":"p","query":"SELECT VALUE SUM(c.a) FROM c"}`:                                         "'p'",
+		`{"name":"p","query":"SELECT VALUE c.a FROM c WHERE c.b"}`:                                    "'p'",
+		`{"name":"p","query":"SELECT VALUE c.a. FROM c"}`:                                             "Syntax error",
+		`{"name":"pk","query":"SELECT VALUE c.a FROM c"}`:                                             "partition key",
+		`{"name":"p","query":"SELECT VALUE 1 FROM c"},{"name":"q","query":"SELECT VALUE c.p FROM c"}`: "computed property 'p'",
+	} {
+		settings := `{"id":"x",` + keyedByPK + `,"computedProperties":[` + definition + `]}`
+		w.do("POST", colls, settings).fails(400, 0, text)
+		w.do("PUT", coll, strings.Replace(settings, `"x"`, `"c"`, 1)).fails(400, 0, text)
+	}
+}
+
+// askPlan asks for the plan of a query.
+func (w *world) askPlan(text, features string, headers ...string) *answer {
+	w.t.Helper()
+	return w.do("POST", docs, `{"query":`+jsonString(text)+`}`, queryHeaders(append(headers, planHeaders(features)...)...)...)
+}
+
+func TestQueryPlan(t *testing.T) {
+	w := newWorld(t, ranges(4))
+	w.container("")
+	a := w.askPlan("SELECT * FROM c ORDER BY c.x", allFeatures).want(200)
+	want := `{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{"distinctType":"None","top":null,"offset":null,"limit":null,` +
+		`"orderBy":["Ascending"],"orderByExpressions":["c.x"],"groupByExpressions":[],"groupByAliases":[],"aggregates":[],` +
+		`"groupByAliasToAggregateType":{},"rewrittenQuery":"SELECT c._rid, [{\"item\": c.x}] AS orderByItems, c AS payload\nFROM c\n` +
+		`WHERE ({documentdb-formattableorderbyquery-filter})\nORDER BY c.x","hasSelectValue":false,"dCountInfo":null,` +
+		`"hasNonStreamingOrderBy":false},"queryRanges":[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}],` +
+		`"hybridSearchQueryInfo":null}`
+	if string(a.body) != want {
+		t.Errorf("got  %s\nwant %s", a.body, want)
+	}
+	w.askPlan("SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.t, 'a')", allFeatures).want(200).
+		has("queryInfo", "").has("hybridSearchQueryInfo.take", "1").has("hybridSearchQueryInfo.componentWeights", "[]")
+
+	w.askPlan("SELECT c.a, COUNT(1) FROM c GROUP BY c.a", "Aggregate,CompositeAggregate, Distinct,Nonsense").
+		fails(400, 0, "Query contains the following features, which the calling client does not support: GroupBy")
+	w.do("POST", docs, `{"query":"SELECT c.a FROM c GROUP BY c.a"}`, queryHeaders("x-ms-cosmos-is-query-plan-request", "True")...).want(200)
+	w.askPlan("SELECT FLOOR(AVG(c.x)) FROM c", allFeatures).
+		fails(400, 0, "Gateway Failed to Retrieve Query Plan: Message: {\"Errors\":[\"Compositions of aggregates and other expressions are not allowed.\"]}")
+	w.askPlan("SELECT * FORM c", allFeatures).fails(400, 0, `"code":"SC1001"`)
+	w.askPlan("SELECT * FROM c", allFeatures, pk(`["a","b"]`)...).fails(400, 1001, "")
+	w.askPlan("SELECT FLOOR(AVG(c.x)) FROM c", allFeatures, pk(`["a"]`)...).want(200).has("queryInfo.rewrittenQuery", `""`)
+}
+
+// TestPlanRanges: what the conditions say of the partition key becomes ranges of its hash.
+func TestPlanRanges(t *testing.T) {
+	const all = `["",FF)`
+	w := newWorld(t)
+	w.container("")
+	w.do("POST", colls, `{"id":"h","partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}}`).want(201)
+	for _, c := range []struct{ path, text, ranges string }{
+		{docs, "SELECT * FROM c", all},
+		{docs, "SELECT * FROM c WHERE c.pk > 1", all},
+		{docs, "SELECT * FROM c WHERE c.pk = @x", "1 points"},
+		{docs, "SELECT * FROM c WHERE false", `["",""]`},
+		{docs, "SELECT 1", `["",""]`},
+		{docs, "SELECT * FROM c WHERE c.pk IN (3, 1, 2, 1)", "3 points"},
+		{docs, "SELECT * FROM c WHERE c.pk = [] OR c.pk = {}", "1 points"}, // neither can be a key: both are undefined's
+		{colls + "/h/docs", "SELECT * FROM c WHERE c.a = @x", "a prefix"},
+		{colls + "/h/docs", "SELECT * FROM c WHERE c.a = 1 AND c.b IN (1, 2)", "2 points"},
+		{colls + "/h/docs", "SELECT * FROM c WHERE c.b = 1", all},
+	} {
+		a := w.do("POST", c.path, `{"query":`+jsonString(c.text)+`,"parameters":[{"name":"@x","value":"key"}]}`, queryHeaders(planHeaders(allFeatures)...)...).want(200)
+		list := a.at("queryRanges").Array()
+		got := ""
+		last := "-"
+		for _, r := range list {
+			low, high := r.Get("min").Str, r.Get("max").Str
+			if low <= last && len(list) > 1 {
+				t.Errorf("%s: %s is not sorted", c.text, a.body)
+			}
+			last = low
+			switch point := low == high; {
+			case !r.Get("isMinInclusive").Bool() || r.Get("isMaxInclusive").Bool() != point:
+				t.Errorf("%s: %s", c.text, a.body)
+			case low == "" && point:
+				got = `["",""]`
+			case low == "":
+				got = all
+			case point:
+				got = fmt.Sprintf("%d points", len(list))
+			case high == low+"FF" && len(low) == 32:
+				got = "a prefix"
+			}
+		}
+		if got != c.ranges {
+			t.Errorf("%s: %s, want %s", c.text, a.at("queryRanges").Raw, c.ranges)
+		}
+	}
+	// The key that is given beside the query goes before what its conditions say.
+	same := w.askPlan("SELECT * FROM c WHERE c.pk = 'key'", allFeatures).at("queryRanges").Raw
+	w.askPlan("SELECT * FROM c", allFeatures, pk(`["key"]`)...).has("queryRanges", same)
+}
+
+// TestPlanWithRefusal: a query that is refused since the client must merge is refused with its plan.
+func TestPlanWithRefusal(t *testing.T) {
+	for _, n := range []int{1, 4} {
+		w := newWorld(t, ranges(n))
+		w.container(mixedSettings)
+		for _, text := range []string{
+			"SELECT * FROM c ORDER BY c.n", "SELECT TOP 1 * FROM c", "SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.n FROM c",
+			"SELECT c.n FROM c GROUP BY c.n", "SELECT * FROM c OFFSET 1 LIMIT 2", "SELECT * FROM c WHERE c.pk IN (1, 2) ORDER BY c.n",
+			"SELECT TOP 1 * FROM c ORDER BY VectorDistance(c.v, [1, 2, 3])", "SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.text, 'a')",
+		} {
+			a := w.do("POST", docs, `{"query":`+jsonString(text)+`}`, queryHeaders()...).fails(400, 1004, "cross partition query can not be directly served by the gateway")
+			if got, want := a.at("additionalErrorInfo").Str, string(w.askPlan(text, allFeatures).want(200).body); got != want {
+				t.Errorf("%s: additionalErrorInfo is %s, want %s", text, a.at("additionalErrorInfo").Raw, want)
+			}
+		}
+		w.do("POST", docs, `{"query":"SELECT FLOOR(AVG(c.n)) FROM c"}`, queryHeaders()...).fails(400, 1004, "Compositions of aggregates").has("additionalErrorInfo", "")
+		w.do("POST", docs, `{"query":"SELECT * FROM c ORDER BY c.n"}`, queryHeaders(crossing, "False")...).fails(400, 0, "Cross partition query is required but disabled").has("additionalErrorInfo", "")
+	}
+}
+
+func TestOptimisticDirectExecution(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	w.fill(5, 2)
+	const asked, told = "x-ms-cosmos-query-optimisticdirectexecute", "X-Ms-Cosmos-Query-Requiresdistribution"
+	scope := []string{"x-ms-documentdb-partitionkeyrangeid", "0", "x-ms-max-item-count", "2"}
+	w.ask(docs, "SELECT * FROM c ORDER BY c.id", append(scope, asked, "true")...).want(200).head(told, "False")
+	w.ask(docs, "SELECT * FROM c ORDER BY c.id", scope...).want(200).head(told, "")
+	w.ask(docs, "SELECT * FROM c", asked, "perhaps").fails(400, 0, "'x-ms-cosmos-query-optimisticdirectexecute' is invalid")
+}

@@ -1,0 +1,197 @@
+package httpapi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// orderings are ways to order the items of fillMixed, with ties, with values of all types and with none.
+var orderings = []string{"c.n", "c.n DESC", "c.m", "c.m DESC", "c.s", "c.n, c.s", "c.n DESC, c.s DESC", "c.n, c.s DESC", "c.n DESC, c.s"}
+
+// orderedQuery is the query that a range is asked for an ordering, with a filter in its place.
+func orderedQuery(by, filter string) string {
+	var items []string
+	for _, key := range strings.Split(by, ", ") {
+		items = append(items, `{"item": `+strings.TrimSuffix(key, " DESC")+`}`)
+	}
+	return "SELECT c._rid, [" + strings.Join(items, ", ") + "] AS orderByItems, c.id AS payload\nFROM c\nWHERE (" + filter + ")\nORDER BY " + by
+}
+
+// resumable reads all rows of one range in an order and hands each one to fn, with all.
+func (p *pipeline) resumable(by string, fn func(all []doc.Value, i int, keys []doc.Value)) {
+	p.w.t.Helper()
+	all, err := p.drain(orderedQuery(by, "{documentdb-formattableorderbyquery-filter}"), "", "x-ms-documentdb-partitionkeyrangeid", "0")
+	if err != nil || len(all) < 10 {
+		p.w.t.Fatal(by, len(all), err)
+	}
+	for i, row := range all {
+		var keys []doc.Value
+		for _, item := range elements(row.Member("orderByItems")) {
+			keys = append(keys, item.Member("item"))
+		}
+		fn(all, i, keys)
+	}
+}
+
+// equalRows are the first and the last of the rows that are ordered by the same values as the i-th.
+func equalRows(all []doc.Value, i int) (first, last int) {
+	same := func(row doc.Value) bool { return doc.Equal(row.Member("orderByItems"), all[i].Member("orderByItems")) }
+	for first = i; first > 0 && same(all[first-1]); {
+		first--
+	}
+	for last = i; last < len(all)-1 && same(all[last+1]); {
+		last++
+	}
+	return first, last
+}
+
+func payloads(rows []doc.Value) (list []string) {
+	for _, row := range rows {
+		list = append(list, row.Member("payload").Str())
+	}
+	return list
+}
+
+// TestResumeFilter: a query with ORDER BY goes on at the place that its body tells, be there an index for the order or not.
+func TestResumeFilter(t *testing.T) {
+	for _, settings := range []string{mixedSettings, keyedByPK + `,"indexingPolicy":{"indexingMode":"none","automatic":false}`} {
+		w := newWorld(t, ranges(2), func(s *setup) { s.store.Lenient = true })
+		w.container(settings)
+		w.fillMixed(docs, 60)
+		p := w.pipeline(docs, 4)
+		for _, by := range orderings {
+			p.resumable(by, func(all []doc.Value, i int, keys []doc.Value) {
+				var values []string
+				for _, v := range keys {
+					if v.Kind() >= doc.Array {
+						return // clients send a hash of it
+					}
+					text := "[]"
+					if v.Kind() != doc.Undefined {
+						text = string(v.Raw())
+					}
+					values = append(values, text)
+				}
+				first, last := equalRows(all, i)
+				rid := `,"rid":"` + all[i].Member("_rid").Str() + `"`
+				for more, from := range map[string]int{
+					``: first, `,"exclude":false`: first, `,"exclude":true`: last + 1, `,"rid":null,"exclude":true`: last + 1,
+					rid: i, rid + `,"exclude":true`: i + 1,
+				} {
+					filter := `{"value":[` + strings.Join(values, ",") + `]` + more + `}`
+					got := w.resumed(orderedQuery(by, "true"), filter)
+					if want := payloads(all[from:]); !slices.Equal(got, want) {
+						t.Fatalf("ORDER BY %s at %s\ngot  %v\nwant %v", by, filter, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// resumed asks for all pages of a query with a resume filter. It is sent with each page; the continuation goes before it.
+func (w *world) resumed(text, filter string) (rows []string) {
+	w.t.Helper()
+	token := ""
+	for {
+		headers := queryHeaders("x-ms-documentdb-partitionkeyrangeid", "0", "x-ms-max-item-count", "7")
+		if token != "" {
+			headers = append(headers, "x-ms-continuation", token)
+		}
+		a := w.do("POST", docs, `{"query":`+jsonString(text)+`,"resumeFilter":`+filter+`}`, headers...).want(200)
+		rows = append(rows, payloads(elements(doc.Of(a.body).Member("Documents")))...)
+		if token = a.header.Get("X-Ms-Continuation"); token == "" {
+			return rows
+		}
+	}
+}
+
+func TestResumeFilterRefused(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	w.fill(3, 1)
+	const byID = "SELECT * FROM c ORDER BY c.id"
+	for _, c := range []struct{ text, filter, message string }{
+		{byID, `{"value":[{"type":"array","low":1,"high":2}]}`, "array or an object"},
+		{byID, `{"value":[[1]]}`, "array or an object"},
+		{byID, `{"value":["1","2"]}`, "one value for each key"},
+		{byID, `{"value":"1"}`, "needs a 'value'"},
+		{byID, `{}`, "needs a 'value'"},
+		{byID, `{"value":["1"],"rid":"nonsense"}`, "not a valid resource id"},
+		{byID, `{"value":["1"],"rid":7}`, "'rid'"},
+		{byID, `{"value":["1"],"exclude":"yes"}`, "'exclude'"},
+		{"SELECT * FROM c", `{"value":["1"]}`, "needs a query with ORDER BY"},
+		{"SELECT DISTINCT c.id FROM c ORDER BY c.id", `{"value":["1"]}`, "without DISTINCT"},
+	} {
+		w.do("POST", docs, `{"query":`+jsonString(c.text)+`,"resumeFilter":`+c.filter+`}`, queryHeaders(served...)...).fails(400, 0, c.message)
+	}
+}
+
+// TestResumeConditions: clients without resume filters say the same by conditions, which they put in the place of the
+// placeholder: comparisons, and tests for the types that come behind in the order.
+func TestResumeConditions(t *testing.T) {
+	w := newWorld(t, ranges(2))
+	w.container(mixedSettings)
+	w.fillMixed(docs, 60)
+	p := w.pipeline(docs, 5)
+	for _, by := range orderings {
+		p.resumable(by, func(all []doc.Value, i int, keys []doc.Value) {
+			if slices.ContainsFunc(keys, func(v doc.Value) bool { return v.Kind() >= doc.Array }) {
+				return
+			}
+			first, last := equalRows(all, i)
+			for filter, from := range map[string]int{resumeCondition(by, keys, true): first, resumeCondition(by, keys, false): last + 1} {
+				rows, err := p.drain(orderedQuery(by, filter), "", "x-ms-documentdb-partitionkeyrangeid", "0")
+				if want := payloads(all[from:]); err != nil || !slices.Equal(payloads(rows), want) {
+					t.Fatalf("ORDER BY %s where %s: %v\ngot  %v\nwant %v", by, filter, err, payloads(rows), want)
+				}
+			}
+		})
+	}
+}
+
+// resumeCondition is true for rows behind those with these values or, with equal, for those as well.
+func resumeCondition(by string, keys []doc.Value, equal bool) string {
+	var alternatives []string
+	prefix := ""
+	for i, key := range strings.Split(by, ", ") {
+		path, desc := strings.CutSuffix(key, " DESC")
+		sign := map[bool]string{false: ">", true: "<"}[desc]
+		if equal && i == len(keys)-1 {
+			sign += "="
+		}
+		alternatives = append(alternatives, "("+prefix+"("+behindValue(path, keys[i], sign, desc)+"))")
+		if prefix += fmt.Sprintf("( %s = %s ) AND ", path, keys[i].AppendJSON(nil)); keys[i].Kind() == doc.Undefined {
+			prefix = "( NOT IS_DEFINED(" + path + ") ) AND "
+		}
+	}
+	return "(" + strings.Join(alternatives, "OR") + ")"
+}
+
+// behindValue compares a path with a value, and names the types that come behind in the order.
+func behindValue(path string, v doc.Value, sign string, desc bool) string {
+	switch equal := strings.HasSuffix(sign, "="); {
+	case v.Kind() == doc.Undefined && !desc && equal:
+		return "true"
+	case v.Kind() == doc.Undefined && !desc:
+		return "IS_DEFINED(" + path + ")"
+	case v.Kind() == doc.Undefined && equal:
+		return "NOT IS_DEFINED(" + path + ")"
+	case v.Kind() == doc.Undefined:
+		return "false"
+	}
+	types := []string{"NOT IS_DEFINED", "IS_NULL", "IS_BOOLEAN", "IS_NUMBER", "IS_STRING", "IS_ARRAY", "IS_OBJECT"}
+	behind := types[v.Kind()+1:]
+	if desc {
+		behind = types[:v.Kind()]
+	}
+	text := fmt.Sprintf(" %s %s %s ", path, sign, v.AppendJSON(nil))
+	for _, name := range behind {
+		text += " OR " + name + "(" + path + ")"
+	}
+	return text
+}

@@ -1,0 +1,224 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// The gateway's query plan.
+//
+// A client that merges asks for a plan (Cosmos DB calls it PartitionedQueryExecutionInfo), sends the query that the plan holds
+// to each partition range, and makes the result of what comes back: it merges rows by the values that ORDER BY goes by, adds
+// up aggregates, joins groups, drops duplicates, and counts OFFSET, LIMIT and TOP, in this order. So the rewritten query shows
+// those values beside the rows:
+//
+//	ORDER BY c.a      {"_rid", "orderByItems": [{"item": c.a}], "payload": row}
+//	SUM(c.a)          [{"item": SUM(c.a)}]  or, as one of several columns, {"payload": {"column": {"item": SUM(c.a)}}}
+//	AVG(c.a)          the same with {"sum", "count"}, and MIN and MAX with an item2 that counts, for ranges that have no value
+//	GROUP BY c.g      {"groupByItems": [{"item": c.g}], "payload": row}
+//	ORDER BY RANK     a query for the statistics of all texts, and one for each score, ordered by it
+//
+// The query is bound as any other, so what a plan is refused for is what the query is refused for, and then its tree is
+// rewritten and printed. What cannot be merged in this way is refused, unless the query reads one partition key: then it is
+// sent as it is.
+
+// GatewayOptions say what a plan is for.
+type GatewayOptions struct {
+	// Features are the ones that the client can merge, by the names that Cosmos DB has for them. Nil: all.
+	Features []string
+	// OnePartition tells that a full partition key was given beside the query.
+	OnePartition bool
+}
+
+// KeyRange is a range of effective partition keys, in hexadecimal. A point has equal ends, both inclusive.
+type KeyRange struct {
+	Min          string `json:"min"`
+	Max          string `json:"max"`
+	MinInclusive bool   `json:"isMinInclusive"`
+	MaxInclusive bool   `json:"isMaxInclusive"`
+}
+
+// GatewayPlan tells a client how to run a query over several partition ranges.
+type GatewayPlan struct {
+	info   *queryInfo
+	hybrid *hybridInfo
+	pins   pins
+}
+
+// queryInfo is how one query is merged. Clients read the length of its arrays, so none may be null.
+type queryInfo struct {
+	DistinctType                string             `json:"distinctType"`
+	Top                         *int64             `json:"top"`
+	Offset                      *int64             `json:"offset"`
+	Limit                       *int64             `json:"limit"`
+	OrderBy                     []string           `json:"orderBy"`
+	OrderByExpressions          []string           `json:"orderByExpressions"`
+	GroupByExpressions          []string           `json:"groupByExpressions"`
+	GroupByAliases              []string           `json:"groupByAliases"`
+	Aggregates                  []string           `json:"aggregates"`
+	GroupByAliasToAggregateType map[string]*string `json:"groupByAliasToAggregateType"`
+	RewrittenQuery              string             `json:"rewrittenQuery"` // empty: the query as it is
+	HasSelectValue              bool               `json:"hasSelectValue"`
+	DCountInfo                  *dcountInfo        `json:"dCountInfo"`
+	HasNonStreamingOrderBy      bool               `json:"hasNonStreamingOrderBy"`
+}
+
+// dcountInfo tells the client to count the distinct rows; the alias is empty where the count is the row.
+type dcountInfo struct {
+	Alias string `json:"dCountAlias"`
+}
+
+func newQueryInfo() *queryInfo {
+	return &queryInfo{
+		DistinctType: "None", OrderBy: []string{}, OrderByExpressions: []string{}, GroupByExpressions: []string{},
+		GroupByAliases: []string{}, Aggregates: []string{}, GroupByAliasToAggregateType: map[string]*string{},
+	}
+}
+
+// Gateway makes the plan of a query. What is wrong with the query is found as by Prepare, except that no index is missed: that
+// is told by the range that lacks it. The error is an *Error.
+func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*GatewayPlan, error) {
+	info.Index, info.Lenient = nil, true
+	plan, err := Prepare(text, params, info)
+	if err != nil {
+		return nil, err
+	}
+	q, err := syntax.Parse(text) // once more: planning has changed the tree
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	b, err := newBinder(text, params, &info)
+	if err != nil {
+		return nil, err
+	}
+	g := &gateway{binder: b, q: q, top: b.block(q, nil, nil, false), info: newQueryInfo(), plan: &GatewayPlan{pins: plan.pins}, features: o.Features}
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	levels := len(info.PartitionPaths)
+	keys := plan.pins.keys
+	g.one = o.OnePartition || levels > 0 && len(keys) == 1 && len(keys[0]) == levels
+	g.info.HasSelectValue = q.Select.Value != nil
+	if wrong := g.rewrite(); wrong != nil {
+		if !g.one {
+			return nil, wrong
+		}
+		g.needs, g.info = nil, newQueryInfo()
+		g.info.HasSelectValue = q.Select.Value != nil
+	}
+	if err := g.supported(); err != nil {
+		return nil, err
+	}
+	if g.plan.hybrid == nil {
+		g.plan.info = g.info
+	}
+	return g.plan, nil
+}
+
+// PinnedKeys is what Plan.PinnedKeys is of the query.
+func (g *GatewayPlan) PinnedKeys() (keys [][]doc.Value, ok bool) { return g.pins.keys, g.pins.known }
+
+// JSON renders the plan for a client, with the ranges that PinnedKeys stand for.
+func (g *GatewayPlan) JSON(ranges []KeyRange) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(struct {
+		Version int         `json:"partitionedQueryExecutionInfoVersion"`
+		Info    *queryInfo  `json:"queryInfo,omitempty"`
+		Ranges  []KeyRange  `json:"queryRanges"`
+		Hybrid  *hybridInfo `json:"hybridSearchQueryInfo"`
+	}{2, g.info, ranges, g.hybrid})
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// The features of a query that the client must be able to merge, as Cosmos DB names them.
+const (
+	featureAggregate          = "Aggregate"
+	featureComposite          = "CompositeAggregate" // an aggregate that ranges report as several values
+	featureMultipleAggregates = "MultipleAggregates"
+	featureNonValue           = "NonValueAggregate"
+	featureListAndSet         = "ListAndSetAggregate"
+	featureCountIf            = "CountIf"
+	featureDistinct           = "Distinct"
+	featureDCount             = "DCount"
+	featureGroupBy            = "GroupBy"
+	featureOrderBy            = "OrderBy"
+	featureMultipleOrderBy    = "MultipleOrderBy"
+	featureNonStreaming       = "NonStreamingOrderBy"
+	featureOffsetLimit        = "OffsetAndLimit"
+	featureTop                = "Top"
+	featureHybrid             = "HybridSearch"
+	featureWeighted           = "WeightedRankFusion"
+	featureSkipOrderBy        = "HybridSearchSkipOrderByRewrite" // never needed: see rankPlan
+)
+
+// gateway is a query on its way to a plan. The blocks of its binder are those of the query as it was written: nothing has been
+// folded.
+type gateway struct {
+	*binder
+	q    *syntax.Query
+	top  *block
+	one  bool // the query reads one partition key
+	info *queryInfo
+	plan *GatewayPlan
+
+	features []string // of the client; nil: all
+	needs    []string // of them
+}
+
+func (g *gateway) need(features ...string) {
+	for _, f := range features {
+		if !slices.Contains(g.needs, f) {
+			g.needs = append(g.needs, f)
+		}
+	}
+}
+
+// supported refuses a query that needs what the client cannot do.
+func (g *gateway) supported() error {
+	if g.features == nil {
+		return nil
+	}
+	var missing []string
+	for _, need := range g.needs {
+		if !g.listed(need) {
+			missing = append(missing, need)
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return plain("Query contains the following features, which the calling client does not support: " + strings.Join(missing, ", "))
+}
+
+// listed tells whether the client has named a feature.
+func (g *gateway) listed(feature string) bool {
+	return slices.ContainsFunc(g.features, func(f string) bool { return strings.EqualFold(f, feature) })
+}
+
+// rewrite fills in the plan. An error tells why the query's rows cannot be merged.
+func (g *gateway) rewrite() error {
+	switch {
+	case len(g.top.rank) > 0:
+		g.rankPlan()
+		return nil
+	case g.top.derived() != nil:
+		return g.countDistinct()
+	case g.top.grouped:
+		return g.groupPlan()
+	case len(g.top.order) > 0:
+		g.orderPlan()
+		return nil
+	}
+	g.streamPlan()
+	return nil
+}
+
+// rewritten sets the query that ranges are asked.
+func (g *gateway) rewritten(q *syntax.Query) { g.info.RewrittenQuery = syntax.Print(q) }

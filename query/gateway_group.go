@@ -1,0 +1,218 @@
+package query
+
+import (
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// What queries are refused for whose rows a client cannot merge.
+const (
+	refusedComposition = "Compositions of aggregates and other expressions are not allowed."
+	refusedDistinct    = "DISTINCT in a subquery of the FROM clause is not supported across partitions, unless the query does nothing but count its rows."
+	refusedGroups      = "DISTINCT over groups is not supported across partitions, unless the select list has all keys of GROUP BY."
+)
+
+// groupPlan is for aggregates and GROUP BY: each range reports parts of the result, and all of them, since the client cannot tell
+// which of them make a row of the result before it has merged them.
+func (g *gateway) groupPlan() error {
+	distinct, err := g.distinctGroups()
+	if err != nil {
+		return err
+	}
+	q := *g.q
+	q.Offset, q.Limit = nil, nil
+	switch {
+	case g.top.limit >= 0:
+		g.takeLimit()
+	case g.top.top >= 0:
+		g.takeTop()
+	}
+	s := &syntax.Select{}
+	switch {
+	case distinct:
+		*s = *q.Select
+		s.Top, q.GroupBy = nil, nil
+		g.need(featureDistinct)
+		g.info.DistinctType = "Unordered"
+	case len(q.GroupBy) > 0:
+		err = g.groups(s)
+	default:
+		err = g.aggregates(s)
+	}
+	if err != nil {
+		return err
+	}
+	q.Select = s
+	g.rewritten(&q)
+	return nil
+}
+
+// groups makes the select list of GROUP BY.
+func (g *gateway) groups(s *syntax.Select) error {
+	g.need(featureGroupBy)
+	payload, err := g.partialPayload()
+	if err != nil {
+		return err
+	}
+	var keys []syntax.Expr
+	for _, key := range g.q.GroupBy {
+		g.info.GroupByExpressions = append(g.info.GroupByExpressions, syntax.PrintExpr(key))
+		keys = append(keys, item(key))
+	}
+	s.Items = []*syntax.SelectItem{as(&syntax.ArrayLit{Elems: keys}, "groupByItems"), as(payload, "payload")}
+	return nil
+}
+
+// aggregates makes the select list of aggregates without GROUP BY.
+func (g *gateway) aggregates(s *syntax.Select) error {
+	g.need(featureAggregate)
+	payload, err := g.partialPayload()
+	if err != nil {
+		return err
+	}
+	if g.info.HasSelectValue {
+		s.Value = payload
+		return nil
+	}
+	g.need(featureNonValue)
+	s.Items = []*syntax.SelectItem{as(payload, "payload")}
+	return nil
+}
+
+// distinctGroups tells whether the groups are those of SELECT DISTINCT alone, which then drops duplicates as well. Where each
+// group makes a row of its own, DISTINCT means nothing.
+func (g *gateway) distinctGroups() (bool, error) {
+	g.simplify(g.top)
+	switch {
+	case !g.top.distinct:
+		return false, nil
+	case len(g.top.aggs) == 0:
+		return true, nil
+	}
+	return false, plain(refusedGroups)
+}
+
+// partialPayload returns what a group's row is, with the parts of aggregates in the place of their values.
+func (g *gateway) partialPayload() (syntax.Expr, error) {
+	if len(g.top.aggs) > 1 {
+		g.need(featureMultipleAggregates)
+	}
+	if v := g.top.value; v != nil {
+		if !g.aggregated(v) {
+			return v, nil
+		}
+		name, parts, err := g.partsOf(v)
+		if err != nil {
+			return nil, err
+		}
+		g.info.Aggregates = []string{name}
+		return &syntax.ArrayLit{Elems: []syntax.Expr{parts}}, nil
+	}
+	var row []outItem
+	for _, it := range g.top.items {
+		g.info.GroupByAliases = append(g.info.GroupByAliases, it.name)
+		g.info.GroupByAliasToAggregateType[it.name] = nil
+		x := it.x
+		if g.aggregated(x) {
+			name, parts, err := g.partsOf(x)
+			if err != nil {
+				return nil, err
+			}
+			g.info.GroupByAliasToAggregateType[it.name], x = &name, parts
+		}
+		row = append(row, outItem{it.name, x})
+	}
+	return object(row...), nil
+}
+
+// aggregated tells whether an aggregate of the query's own rows is in an expression.
+func (g *gateway) aggregated(e syntax.Expr) (found bool) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		c, ok := n.(*syntax.Call)
+		found = found || ok && g.aggs[c].block == g.top
+		return !found
+	})
+	return found
+}
+
+// partsOf returns what a range reports of an aggregate, by which a client can make the whole, and the name that plans have for it.
+func (g *gateway) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err error) {
+	c, ok := e.(*syntax.Call)
+	if !ok || g.aggs[c].block != g.top {
+		return "", nil, plain(refusedComposition)
+	}
+	arg := c.Args[0]
+	counted := callOf("COUNT", arg)
+	f, _ := lookupBuiltin(c.Name)
+	switch f.name {
+	case "AVG":
+		g.need(featureComposite)
+		return "Average", item(object(outItem{"sum", callOf("SUM", arg)}, outItem{"count", counted})), nil
+	case "MIN":
+		g.need(featureComposite)
+		return "Min", twoItems(c, object(outItem{"min", c}, outItem{"count", counted})), nil
+	case "MAX":
+		g.need(featureComposite)
+		return "Max", twoItems(c, object(outItem{"max", c}, outItem{"count", counted})), nil
+	case "SUM":
+		name = "Sum"
+	case "COUNT":
+		name = "Count"
+	case "COUNTIF":
+		g.need(featureCountIf)
+		name = "CountIf"
+	case "MAKELIST":
+		g.need(featureListAndSet)
+		name = "MakeList"
+	case "MAKESET":
+		g.need(featureListAndSet)
+		name = "MakeSet"
+	}
+	return name, item(c), nil
+}
+
+func twoItems(x, y syntax.Expr) syntax.Expr { return object(outItem{"item", x}, outItem{"item2", y}) }
+
+// countDistinct is for a query over the rows that a subquery makes of all items together. Of these clients can count distinct
+// ones: SELECT COUNT(1) FROM (SELECT DISTINCT ...).
+func (g *gateway) countDistinct() error {
+	sub := g.q.From[0].Sub
+	inner := g.top.derived()
+	if sub == nil || !inner.distinct || inner.grouped || inner.derived() != nil {
+		return plain(refusedComposition)
+	}
+	alias, ok := g.countsAll()
+	if !ok {
+		return plain(refusedDistinct)
+	}
+	g.need(featureDistinct, featureDCount)
+	g.info.DistinctType = "Unordered"
+	g.info.DCountInfo = &dcountInfo{Alias: alias}
+	g.rewritten(sub)
+	return nil
+}
+
+// countsAll tells whether the query does nothing but count the rows of its only source, and how it names the count.
+func (g *gateway) countsAll() (alias string, ok bool) {
+	x := g.top.value
+	if x == nil {
+		if len(g.top.items) != 1 {
+			return "", false
+		}
+		alias, x = g.top.items[0].name, g.top.items[0].x
+	}
+	c, _ := x.(*syntax.Call)
+	if c == nil || g.aggs[c].block != g.top || g.top.aggs[0].name != "COUNT" || len(g.top.steps) != 1 || g.q.From[0].In {
+		return "", false
+	}
+	if g.q.Where != nil || len(g.q.GroupBy) > 0 || g.top.top >= 0 || g.top.limit >= 0 {
+		return "", false
+	}
+	switch arg := c.Args[0].(type) {
+	case *syntax.Literal:
+		return alias, arg.Value.Kind() != doc.Undefined
+	case *syntax.Ident: // a row is never undefined
+		return alias, g.idents[arg] == g.top.steps[0].alias
+	}
+	return "", false
+}

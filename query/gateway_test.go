@@ -1,0 +1,159 @@
+package query
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// TestGatewayPlans pins the plans of queries: first the rewritten query, then what of the plan is not as in that of SELECT *.
+func TestGatewayPlans(t *testing.T) {
+	datatest.Run(t, "testdata/gateway.txt", func(t *testing.T, c *datatest.Case) string {
+		o := GatewayOptions{OnePartition: c.KV["scope"] == "one"}
+		if f, ok := c.KV["features"]; ok {
+			o.Features = strings.Split(f, ",")
+		}
+		info := Info{PartitionPaths: []doc.Path{doc.PathOf("key")}, Vectors: map[string]string{"/far": "euclidean"}}
+		if c.Cmd == "hierarchical" {
+			info.PartitionPaths = append(info.PartitionPaths, doc.PathOf("key2"))
+		} else if c.Cmd != "plan" {
+			return c.Unknown()
+		}
+		text, tail, _ := strings.Cut(c.Input, "@@\n")
+		var params []Parameter
+		doc.Of([]byte(tail)).Each(func(name string, v doc.Value) bool {
+			params = append(params, Parameter{name, v})
+			return true
+		})
+		p, err := Gateway(strings.TrimSpace(text), params, info, o)
+		if err != nil {
+			return "error: " + err.Error()
+		}
+		return describe(t, p)
+	})
+}
+
+// describe prints a plan.
+func describe(t *testing.T, p *GatewayPlan) string {
+	raw, err := p.JSON([]KeyRange{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	plan := doc.Of(raw)
+	plan.Member("hybridSearchQueryInfo").Each(func(name string, v doc.Value) bool {
+		switch text := string(v.Raw()); {
+		case name == "componentQueryInfos":
+			v.Each(func(_ string, one doc.Value) bool {
+				out.WriteString("component\n")
+				describeInfo(&out, one, "  ")
+				return true
+			})
+		case v.Kind() == doc.String:
+			out.WriteString(name + ": " + strings.ReplaceAll(v.Str(), "\n", "\n  ") + "\n")
+		default:
+			out.WriteString(name + ": " + text + "\n")
+		}
+		return true
+	})
+	describeInfo(&out, plan.Member("queryInfo"), "")
+	keys, ok := p.PinnedKeys()
+	if ok {
+		out.WriteString("keys:")
+		for _, key := range keys {
+			out.WriteString(" " + string(arrayValue(key).Raw()))
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
+}
+
+func describeInfo(out *strings.Builder, info doc.Value, indent string) {
+	if text := info.Member("rewrittenQuery").Str(); text != "" {
+		out.WriteString(indent + strings.ReplaceAll(text, "\n", "\n"+indent) + "\n")
+	}
+	info.Each(func(name string, v doc.Value) bool {
+		switch text := string(v.Raw()); text {
+		case `"None"`, "null", "[]", "{}", `""`, "false":
+		default:
+			if name != "rewrittenQuery" {
+				out.WriteString(indent + name + ": " + text + "\n")
+			}
+		}
+		return true
+	})
+}
+
+// rewrittenQueries are all queries of a plan that clients send.
+func rewrittenQueries(p *GatewayPlan) (list []string) {
+	if p.hybrid != nil {
+		list = append(list, p.hybrid.GlobalStatisticsQuery)
+		for _, one := range p.hybrid.Components {
+			list = append(list, one.RewrittenQuery)
+		}
+	} else if p.info.RewrittenQuery != "" {
+		list = append(list, p.info.RewrittenQuery)
+	}
+	return list
+}
+
+// FuzzGateway makes plans of any text that is a query: a plan is refused with an *Error, and what it has clients ask for is
+// printed canonically and can be answered.
+func FuzzGateway(f *testing.F) {
+	var cases []queryCase
+	readJSON(f, "testdata/query-cases.json", &cases)
+	for _, c := range cases {
+		f.Add(c.Query)
+	}
+	for seed := range uint64(100) {
+		f.Add(randomQuery(rand.New(rand.NewPCG(seed, 9))))
+	}
+	for _, text := range []string{
+		"SELECT TOP 2 c.x FROM c.o c ORDER BY RANK RRF(FullTextScore(c.x, 'a', @s), VectorDistance(c.v, [1]), [1, -2])",
+		"SELECT x.k, y FROM c.o x JOIN y IN x.list WHERE EXISTS(SELECT VALUE c FROM c IN x.l) ORDER BY x.k DESC OFFSET 1 LIMIT 2",
+		"SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c)", "SELECT DISTINCT c.a, AVG(c.b) FROM c GROUP BY c.a",
+	} {
+		f.Add(text)
+	}
+	info := planInfo(f)
+	info.Lenient = true
+	params := []Parameter{{"@p", doc.NumberValue(1)}, {"@s", doc.StringValue("a")}}
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, err := Prepare(text, params, info); err != nil {
+			return
+		}
+		p, err := Gateway(text, params, info, GatewayOptions{})
+		var wrong *Error
+		if errors.As(err, &wrong) {
+			return
+		} else if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if raw, err := p.JSON(nil); err != nil || doc.Valid(raw, doc.Limits{MaxDepth: 10}) != nil {
+			t.Fatalf("%q: %s, %v", text, raw, err)
+		}
+		for _, one := range rewrittenQueries(p) {
+			_, err := Prepare(one, params, info)
+			if errors.As(err, &wrong) && (wrong.Code == syntax.CodeSyntax || wrong.Code == CodeTooManyUDFs) && tooMuch(text) {
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%q is rewritten as %q: %v", text, one, err)
+			}
+			q, err := syntax.Parse(one)
+			if err != nil || syntax.Print(q) != one {
+				t.Fatalf("%q is rewritten as %q, which prints as %q, %v", text, one, syntax.Print(q), err)
+			}
+		}
+	})
+}
+
+// tooMuch tells of a query near a limit, which what it is rewritten to may exceed: a plan shows values twice.
+func tooMuch(text string) bool {
+	return strings.Count(strings.ToLower(text), "udf") > maxUDFs/2 || strings.Count(text, "(")+strings.Count(text, "[")+strings.Count(text, "-") > syntax.MaxDepth/4
+}

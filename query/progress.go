@@ -1,0 +1,132 @@
+package query
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+)
+
+// Span is what a source covers: [From, To) of an order in which the sources follow one another without gaps. An empty To is
+// the end of that order.
+type Span struct{ From, To []byte }
+
+// holds tells whether o lies in s. What is empty lies anywhere.
+func (s Span) holds(o Span) bool {
+	if len(o.To) > 0 && bytes.Compare(o.From, o.To) >= 0 {
+		return true
+	}
+	return bytes.Compare(s.From, o.From) <= 0 && endsBy(o.To, s.To)
+}
+
+// endsBy tells whether the end a is not behind the end b.
+func endsBy(a, b []byte) bool { return len(b) == 0 || len(a) > 0 && bytes.Compare(a, b) <= 0 }
+
+// whole is what the sources cover together.
+func whole(spans []Span) (all Span) {
+	if n := len(spans); n > 0 {
+		all = Span{spans[0].From, spans[n-1].To}
+	}
+	return all
+}
+
+// numberedSpans stand for sources of which nothing is known but their number.
+func numberedSpans(n int) []Span {
+	spans := make([]Span, n)
+	for i := range n - 1 {
+		spans[i].To = binary.BigEndian.AppendUint32(nil, uint32(i+1))
+		spans[i+1].From = spans[i].To
+	}
+	return spans
+}
+
+// Progress tells how far a walk has come that goes over one source after the other, and over each in the order of rids.
+//
+// Between two pages a source may be divided: then some of what lay behind the position is in each part. So the progress does not
+// name sources but sections of the order that they follow one another in, and says of each up to which rid its documents have been
+// given out. A part of a source lies in one section, and its documents have kept their rids: it goes on behind the section's.
+// Thus the progress is also good for a walk over a part of what the first one covered.
+//
+// In bytes: the two ends of what is covered, the number of sections, and for each its end, rid and rows. Ends and numbers follow
+// their length and are varints; a rid has 8 bytes, big-endian.
+type Progress struct {
+	within Span
+	marks  []mark // ascending; of what is behind the last one nothing has been given out
+}
+
+// mark is how far the section of a walk is that ends at to.
+type mark struct {
+	to   []byte
+	rid  uint64 // 0: nothing was given out; finished: all of it
+	rows int    // of the document rid that were given out; 0: all
+}
+
+const finished = math.MaxUint64
+
+// Begin is the progress of a walk that has not begun, over sources that cover the spans.
+func Begin(spans []Span) Progress { return Progress{within: whole(spans)} }
+
+// Covers tells whether the progress is one of a walk over these spans, or over more than them.
+func (p Progress) Covers(spans []Span) bool { return p.within.holds(whole(spans)) }
+
+// At returns the last rid that was given out of a span, 0 for none, and how many rows of that document, 0 for all of them. It is
+// false where nothing is left of the span.
+func (p Progress) At(s Span) (rid uint64, rows int, left bool) {
+	for _, m := range p.marks {
+		if endsBy(s.To, m.to) {
+			return m.rid, m.rows, m.rid != finished
+		}
+	}
+	return 0, 0, true
+}
+
+// Reach is the progress of a walk that has gone on from p to a document of the i-th of the spans, and has given out so many of the
+// document's rows; 0: all.
+func (p Progress) Reach(spans []Span, i int, rid uint64, rows int) Progress {
+	next := Begin(spans)
+	if i > 0 {
+		next.mark(mark{to: spans[i].From, rid: finished})
+	}
+	next.mark(mark{spans[i].To, rid, rows})
+	for _, s := range spans[i+1:] {
+		rid, rows, _ := p.At(s)
+		next.mark(mark{s.To, rid, rows})
+	}
+	if n := len(next.marks); next.marks[n-1].rid == 0 {
+		next.marks = next.marks[:n-1]
+	}
+	return next
+}
+
+// mark adds the mark of the next section. One that says the same as the last is a part of it.
+func (p *Progress) mark(m mark) {
+	if n := len(p.marks); n > 0 && p.marks[n-1].rid == m.rid && p.marks[n-1].rows == m.rows {
+		p.marks[n-1].to = m.to
+		return
+	}
+	p.marks = append(p.marks, m)
+}
+
+// Append appends the progress in bytes.
+func (p Progress) Append(dst []byte) []byte {
+	dst = appendSized(appendSized(dst, p.within.From), p.within.To)
+	dst = binary.AppendUvarint(dst, uint64(len(p.marks)))
+	for _, m := range p.marks {
+		dst = binary.BigEndian.AppendUint64(appendSized(dst, m.to), m.rid)
+		dst = binary.AppendUvarint(dst, uint64(m.rows))
+	}
+	return dst
+}
+
+func appendSized(dst, b []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// ParseProgress reads a progress and returns what follows it; false where it is malformed. It holds slices of b.
+func ParseProgress(b []byte) (p Progress, rest []byte, ok bool) {
+	r := reader{rest: b, ok: true}
+	p.within = Span{r.sized(), r.sized()}
+	for n := r.uvarint(); n > 0 && r.ok; n-- {
+		p.marks = append(p.marks, mark{r.sized(), r.uint64(), r.count()})
+	}
+	return p, r.rest, r.ok
+}

@@ -1,0 +1,48 @@
+package query
+
+import (
+	"math"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// Resume says where the rows of a query with ORDER BY begin. A client that merges goes on by it in ranges that it has no cursor
+// for, knowing only the last row of all that it has given out.
+type Resume struct {
+	Values  []doc.Value // what that row is ordered by, one value for each key of ORDER BY
+	RID     uint64      // begin at the row of this document among the rows with these values; 0: at the first or behind the last of them
+	Exclude bool        // begin behind that document, or behind all rows with these values
+}
+
+// resumeAt begins the page where r says.
+func (x *execution) resumeAt(r *Resume) error {
+	if x.plan.form != sorting || x.plan.order.distinct > 0 {
+		return plain("A resume filter needs a query with ORDER BY and without DISTINCT.")
+	}
+	order := x.plan.top.order
+	if len(r.Values) != len(order) {
+		return plain("A resume filter must have one value for each key of ORDER BY.")
+	}
+	var key []byte
+	for i, v := range r.Values {
+		key = order[i].append(key, v)
+	}
+	// A bookmark is a row that has been given out. Rids begin at 1 and never come near the end of their numbers.
+	at := r.RID
+	first, last := uint64(0), uint64(math.MaxUint64-1)
+	before := func(rid uint64) uint64 { return rid - 1 }
+	if x.backwards() {
+		first, last = last, first
+		before = func(rid uint64) uint64 { return rid + 1 }
+	}
+	switch {
+	case r.RID == 0 && r.Exclude:
+		at = last
+	case r.RID == 0:
+		at = first
+	case !r.Exclude:
+		at = before(r.RID)
+	}
+	x.from.begun, x.from.key, x.from.rid = true, key, at
+	return nil
+}
