@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/store"
 )
 
 // call is one request on its way through the server: an echo context that knows Cosmos DB's protocol.
@@ -20,8 +22,10 @@ type call struct {
 	activity string // GUID of this request, in every answer and in the log
 	body     []byte // the request's body, whole; nil where there is none
 
-	headerErr error // what was wrong with the headers; it waits until the request is known to be authentic
-	charged   bool  // a charge was set
+	headerErr error            // what was wrong with the headers; it waits until the request is known to be authentic
+	charged   bool             // a charge was set
+	reply     []byte           // what a post-trigger has put in place of the item in the answer; nil: nothing
+	payer     *store.Container // whose throughput the charge is taken from; nil where none is enforced
 
 	// One-element slices of values are the header values set below: one allocation for all of them.
 	values [16]string
@@ -47,6 +51,7 @@ func (c *call) set(name, value string) {
 // default of 1 RU, since clients' tests want one on every answer.
 func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
+		c.pay(charge)
 		var text [24]byte
 		c.set("X-Ms-Request-Charge", string(strconv.AppendFloat(text[:0], charge, 'f', -1, 64)))
 		c.charged = true
@@ -121,7 +126,9 @@ func (c *call) deliver(status int, body []byte) {
 		w.WriteHeader(status)
 		return
 	}
-	w.Header()["Content-Type"] = jsonContentType
+	if _, other := w.Header()["Content-Type"]; !other {
+		w.Header()["Content-Type"] = jsonContentType
+	}
 	c.set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	// A failure here means that the client is gone: there is nobody left to tell.

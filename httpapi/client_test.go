@@ -207,7 +207,8 @@ func (a *answer) everyAnswer(method string) {
 
 // inner are the errors that the message of a failure embeds: texts, or objects where they have a place in a query.
 func (a *answer) inner() []gjson.Result {
-	text, _, _ := strings.Cut(strings.TrimPrefix(a.at("message").Str, "Message: "), "\r\n")
+	_, text, _ := strings.Cut(a.at("message").Str, "Message: ") // a query plan's has words before it
+	text, _, _ = strings.Cut(text, "\r\n")
 	if !gjson.Valid(text) {
 		return nil
 	}

@@ -53,7 +53,7 @@ func (s *Server) within(c *call) (place, store.ContainerInfo, error) {
 		return p, info, wireErr(http.StatusBadRequest, substatusWrongContainer,
 			"The container '"+info.ID+"' has the resource id "+info.RID+", the request intends "+want+".")
 	}
-	return p, info, nil
+	return p, info, c.admit(p.container)
 }
 
 // container finds the container that a request for something inside it names.
@@ -106,7 +106,7 @@ func (s *Server) createContainer(c *call) error {
 	if err != nil {
 		return err
 	}
-	coll, err := d.CreateContainer(c.ctx(), spec, c.in.throughput)
+	coll, err := d.CreateContainerWith(c.ctx(), spec, store.ContainerOptions{Throughput: c.in.throughput, Ranges: c.in.ranges})
 	if err != nil {
 		return err
 	}
@@ -186,9 +186,11 @@ func (c *call) setQuota(coll *store.Container) error {
 		return err
 	}
 	kb := strconv.FormatInt((u.Bytes+1023)/1024, 10)
+	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
 	c.set("X-Ms-Resource-Quota", "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;"+
 		"functions=25;storedProcedures=100;triggers=25;")
 	c.set("X-Ms-Resource-Usage", "documentSize=0;documentsSize="+kb+";documentsCount="+strconv.FormatInt(u.Documents, 10)+
-		";collectionSize="+kb+";functions=0;storedProcedures=0;triggers=0;")
+		";collectionSize="+kb+";functions="+count(store.KindFunction)+";storedProcedures="+count(store.KindStoredProcedure)+
+		";triggers="+count(store.KindTrigger)+";")
 	return nil
 }

@@ -38,8 +38,9 @@ var handlers = [kindCount]struct{ feed, single [opCount]handler }{
 	},
 	kindItem: {
 		feed: [opCount]handler{opRead: (*Server).listItems, opCreate: (*Server).createItem, opUpsert: (*Server).upsertItem,
-			opQuery: (*Server).queryItems},
-		single: [opCount]handler{opRead: (*Server).readItem, opReplace: (*Server).replaceItem, opDelete: (*Server).deleteItem},
+			opChangeFeed: (*Server).changeFeed, opQuery: (*Server).queryItems, opQueryPlan: (*Server).queryPlan, opBatch: (*Server).runBatch},
+		single: [opCount]handler{opRead: (*Server).readItem, opReplace: (*Server).replaceItem, opPatch: (*Server).patchItem,
+			opDelete: (*Server).deleteItem},
 	},
 	kindPartitionDelete: {
 		single: [opCount]handler{opCreate: (*Server).deletePartition},
@@ -52,17 +53,37 @@ var handlers = [kindCount]struct{ feed, single [opCount]handler }{
 		single: [opCount]handler{opRead: (*Server).readOffer, opReplace: (*Server).replaceOffer},
 	},
 	kindConflict: {
-		feed:   [opCount]handler{opRead: (*Server).listNothing, opQuery: (*Server).listNothing},
+		feed:   [opCount]handler{opRead: (*Server).listNothing, opQuery: (*Server).queryNothing},
 		single: [opCount]handler{opRead: (*Server).readNothing, opDelete: (*Server).readNothing},
 	},
 	kindAttachment: {
-		feed:   [opCount]handler{opRead: (*Server).listNothing, opQuery: (*Server).listNothing},
+		feed: [opCount]handler{opRead: (*Server).listNothing, opQuery: (*Server).queryNothing, opCreate: (*Server).refuseAttachment,
+			opUpsert: (*Server).refuseAttachment},
 		single: [opCount]handler{opRead: (*Server).readNothing, opDelete: (*Server).readNothing},
 	},
+	kindUser:       {feed: resourceFeedHandlers, single: resourceHandlers},
+	kindPermission: {feed: resourceFeedHandlers, single: resourceHandlers},
+	kindEncryptionKey: {
+		feed:   [opCount]handler{opRead: (*Server).listResources, opCreate: (*Server).createResource, opQuery: (*Server).queryResources},
+		single: [opCount]handler{opRead: (*Server).readResource, opReplace: (*Server).replaceResource},
+	},
+	kindSproc:   {feed: resourceFeedHandlers, single: procedureHandlers},
+	kindTrigger: {feed: resourceFeedHandlers, single: resourceHandlers},
+	kindUDF:     {feed: resourceFeedHandlers, single: resourceHandlers},
 	kindAddresses: {
 		feed: [opCount]handler{opRead: (*Server).refuseAddresses},
 	},
 }
+
+// The small resources are all handled alike.
+var (
+	resourceFeedHandlers = [opCount]handler{opRead: (*Server).listResources, opCreate: (*Server).createResource,
+		opUpsert: (*Server).upsertResource, opQuery: (*Server).queryResources}
+	resourceHandlers = [opCount]handler{opRead: (*Server).readResource, opReplace: (*Server).replaceResource,
+		opDelete: (*Server).deleteResource}
+	procedureHandlers = [opCount]handler{opRead: (*Server).readResource, opReplace: (*Server).replaceResource,
+		opDelete: (*Server).deleteResource, opCreate: (*Server).executeProcedure}
+)
 
 // ownHandlers is the same for Mayfly's own surface. Open ones need no key.
 var ownHandlers = []struct {
@@ -77,18 +98,8 @@ var ownHandlers = []struct {
 	{http.MethodGet, "_mayfly/clock", false, (*Server).getClock},
 	{http.MethodPut, "_mayfly/clock", false, (*Server).setClock},
 	{http.MethodPost, "_mayfly/explain", false, (*Server).explainQuery},
+	{http.MethodPost, "_mayfly/dbs/{db}/colls/{coll}/split", false, (*Server).splitRange},
 }
-
-// Parts of the protocol that are known and not there: a client is told so by name.
-var (
-	missingKinds = [kindCount]string{
-		kindSproc: "Stored procedures are", kindTrigger: "Triggers are", kindUDF: "User defined functions are", kindUser: "Users are",
-		kindPermission: "Permissions are", kindEncryptionKey: "Client encryption keys are", kindAttachment: "Attachments are",
-	}
-	missingItemOperations = [opCount]string{
-		opQueryPlan: "Query plans are", opBatch: "Batches are", opPatch: "Patch is", opChangeFeed: "The change feed is",
-	}
-)
 
 // operation tells what the request wants. The content type decides only where it says query: clients send
 // all kinds with everything else.
@@ -136,10 +147,6 @@ func (c *call) route() (run handler, open bool) {
 	switch {
 	case run != nil:
 		return run, c.target.kind == kindAddresses
-	case missingKinds[c.target.kind] != "":
-		return refuse(badRequest(missingKinds[c.target.kind] + " not supported by this server.")), false
-	case c.target.kind == kindItem && missingItemOperations[op] != "":
-		return refuse(badRequest(missingItemOperations[op] + " not supported by this server.")), false
 	}
 	return refuse(c.methodNotAllowed()), false
 }

@@ -5,6 +5,7 @@
 //	server.go     the chain: call, log, recover, CORS; then serve
 //	route.go      raw path  -> target: what is addressed, and the links that a client may have signed for it
 //	auth.go       authorization header -> let in or 401, 403
+//	token*.go     a permission's token -> what it grants, and whether that is enough: one table
 //	headers.go    request headers -> typed fields, or 400; session.go and partitionkey.go read the difficult ones
 //	dispatch.go   target, method and headers -> handler: one table
 //	...           the handlers: decode, call the store, encode
@@ -28,14 +29,15 @@
 // whose activity id leads to the line in the log. No answer is without a body that clients can take apart, an
 // activity id and a charge; some SDKs crash where one is missing.
 //
+// # Batches
+//
+// A batch comes as JSON or, from .NET, as a stream of HybridRow rows (hybridrow.go). Both are read into the same operations, and
+// the answer has the form of the question. The status is 207 as soon as one operation is no success.
+//
 // # Queries
 //
 // Items are queried by the store. Databases, containers and offers are few and lie in memory: a query over them runs on the
 // text that reading them gives, by the same language, in query.go. Both answer through sendResult, with the figures that
-// clients ask for (metrics.go). POST /_mayfly/explain runs a query for one page and tells how.
-//
-// # What is not here yet
-//
-// Query plans, batches, patch, the change feed, scripts, users and permissions are answered with a 400 that names
-// what is missing.
+// clients ask for (metrics.go). A client that merges partition ranges itself asks for a plan (queryplan.go), or is given one with
+// the refusal of a query that needs it. POST /_mayfly/explain runs a query for one page and tells how.
 package httpapi

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -19,6 +20,8 @@ type wireError struct {
 	message   string
 	detail    string // a second sentence for people, may be empty
 	inner     string // the JSON that the message embeds, where it is not the list of message and detail
+	prefix    string // of the message, may be empty
+	plan      string // additionalErrorInfo: how the client can run the query itself; may be empty
 }
 
 func (e *wireError) Error() string { return e.message }
@@ -56,6 +59,8 @@ var statuses = [...]struct {
 	{code: store.CodeDiskFull, status: http.StatusInsufficientStorage},
 	{code: store.CodeUnavailable, status: http.StatusServiceUnavailable},
 	{code: store.CodeCrossPartition, status: http.StatusBadRequest, substatus: 1004},
+	{code: store.CodeFailedDependency, status: http.StatusFailedDependency},
+	{code: store.CodeThrottled, status: http.StatusTooManyRequests, substatus: substatusThrottled},
 }
 
 // Texts that clients and their tests look for in the messages.
@@ -93,6 +98,14 @@ func classify(err error) (w wireError, internal bool) {
 			if errors.As(err, &wrong) {
 				w.inner = wrong.JSON()
 			}
+			var thrown *script.Error
+			if errors.As(err, &thrown) {
+				w.substatus = thrown.Number
+			}
+			var cross *store.CrossPartitionError
+			if errors.As(err, &cross) {
+				w.plan = string(cross.Plan)
+			}
 			return w, false
 		}
 	}
@@ -120,7 +133,7 @@ func queryError(err error) error {
 // appendErrorBody renders the body of an error as Cosmos DB's back end does: a JSON object whose message holds a
 // second JSON object, a line break and the activity id. Clients take it apart.
 func appendErrorBody(dst []byte, w wireError, activity, requestURI string) []byte {
-	message := append(make([]byte, 0, 256), "Message: "...)
+	message := append(append(make([]byte, 0, 256), w.prefix...), "Message: "...)
 	if w.inner != "" {
 		message = append(message, w.inner...)
 	} else {
@@ -142,6 +155,9 @@ func appendErrorBody(dst []byte, w wireError, activity, requestURI string) []byt
 	dst = append(dst, strings.ReplaceAll(http.StatusText(w.status), " ", "")...)
 	dst = append(dst, `","message":`...)
 	dst = doc.AppendString(dst, string(message))
+	if w.plan != "" {
+		dst = doc.AppendString(append(dst, `,"additionalErrorInfo":`...), w.plan)
+	}
 	return append(dst, '}')
 }
 
@@ -168,6 +184,7 @@ func (c *call) fail(err error) {
 		c.deliver(w.status, nil)
 		return
 	}
+	c.setRetryAfter(err)
 	if w.status == http.StatusNotFound {
 		delete(c.Response().Header(), "X-Ms-Content-Path")
 	}

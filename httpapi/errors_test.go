@@ -49,7 +49,9 @@ func TestEveryCode(t *testing.T) {
 		store.CodeDiskFull:             {507, "", "InsufficientStorage", "why"},
 		store.CodeUnavailable:          {503, "", "ServiceUnavailable", "why"},
 		store.CodeCrossPartition:       {400, "1004", "BadRequest", "why"},
-		store.CodeCrossPartition + 1:   {500, "", "InternalServerError", internalText},
+		store.CodeThrottled:            {429, "3200", "TooManyRequests", "why"},
+		store.CodeFailedDependency:     {424, "", "FailedDependency", "why"},
+		store.Code(255):                {500, "", "InternalServerError", internalText},
 	} {
 		w, log := answerTo(httptest.NewRequest("GET", "/dbs/a%20b", nil), func(c *call) error {
 			c.setReceipt("3", 42, 6.29)

@@ -29,7 +29,13 @@ func FuzzRequest(f *testing.F) {
 		{"POST", coll + "/operations/partitionkeydelete", "", "x-ms-documentdb-partitionkey: [null]"},
 		{"PUT", "/offers/AgAA", `{"content":{"offerThroughput":500}}`, ""},
 		{"PUT", "/_mayfly/clock", `{"advance":"1s"}`, ""},
+		{"POST", users, `{"id":"u"}`, "x-ms-documentdb-is-upsert: true"},
+		{"POST", users + "/u/permissions", `{"id":"p","permissionMode":"All","resource":"dbs/d/colls/c","resourcePartitionKey":["a"]}`, "x-ms-documentdb-expiry-seconds: 600"},
+		{"PUT", coll + "/triggers/t", `{"id":"t","body":"x","triggerType":"Pre","triggerOperation":"All"}`, ""},
 		{"PATCH", docs + "/1", `[{"op":"set","path":"/a","value":1}]`, ""},
+		{"PATCH", docs + "/1", `{"condition":"FROM c","operations":[{"op":"incr","path":"/n","value":1}]}`, "x-ms-documentdb-partitionkey: [\"a\"]"},
+		{"POST", docs, `[{"operationType":"Upsert","resourceBody":{"id":"1","pk":"a"}},{"operationType":"Read","id":"1"}]`,
+			"x-ms-documentdb-partitionkey: [\"a\"]\nx-ms-cosmos-is-batch-request: True\nx-ms-cosmos-batch-atomic: True"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}

@@ -259,7 +259,8 @@ func TestOffers(t *testing.T) {
 	body := func(content string) string {
 		return `{"id":"` + id + `","_rid":"` + id + `","offerVersion":"V2","resource":"x","content":` + content + `}`
 	}
-	w.do("PUT", "/offers/"+id, body(`{"offerThroughput":500}`)).want(200).has("content.offerThroughput", "500").
+	w.do("PUT", "/offers/"+id, body(`{"offerThroughput":600}`), "If-Match", `"other"`).fails(412, 0, "pre-condition")
+	w.do("PUT", "/offers/"+id, body(`{"offerThroughput":500}`), "If-Match", offer.at("Offers.0._etag").Str).want(200).has("content.offerThroughput", "500").
 		head("x-ms-offer-replace-pending", "false")
 	for _, bad := range []string{`{"offerThroughput":399}`, `{"offerThroughput":450}`, `{"offerThroughput":"500"}`, `{"offerThroughput":1e12}`,
 		`{"offerThroughput":-400}`, `{"offerThroughput":500.5}`, `{}`, `null`, `{"offerAutopilotSettings":{}}`, `{"offerAutopilotSettings":{"maxThroughput":4000}}`} {

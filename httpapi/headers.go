@@ -24,19 +24,30 @@ type reqHeaders struct {
 	session      []store.SessionPosition
 
 	ifMatch, ifNoneMatch string
-	minimal              bool // Prefer: return=minimal
-	incremental          bool // A-IM: Incremental feed
-	fullFidelity         bool // A-IM: Full-Fidelity Feed
+	modifiedSince        string // If-Modified-Since, as it came
+	minimal              bool   // Prefer: return=minimal
+	incremental          bool   // A-IM: Incremental feed
+	fullFidelity         bool   // A-IM: Full-Fidelity Feed
 
 	maxItems       int    // 0: not given; -1: as many as fit
 	continuation   string // empty: the first page
 	crossPartition bool   // x-ms-documentdb-query-enablecrosspartition
 
 	upsert, query, plan, batch   bool
+	atomic, continueOnError      bool // of a batch
 	queryMetrics, populateQuota  bool
 	indexMetrics, indexMetricsV2 bool // x-ms-cosmos-populateindexmetrics, and its second form
 	serveCross                   bool // x-mayfly-serve-cross-partition
+	direct                       bool // x-ms-cosmos-query-optimisticdirectexecute
 
+	features []string // x-ms-cosmos-supported-query-features; nil: not given
+
+	preTriggers, postTriggers []string // x-ms-documentdb-pre-trigger-include and its like
+	scriptLog                 bool     // x-ms-documentdb-script-enable-logging
+
+	tokenLife int // seconds that a permission's token shall live; 0: not given
+
+	ranges                int // x-mayfly-ranges: of a new container; 0: not given
 	throughput            store.Throughput
 	offerType             string
 	toAutoscale, toManual bool
@@ -54,9 +65,9 @@ func (h *reqHeaders) listOptions() store.ListOptions {
 	return store.ListOptions{Scope: h.scope(), MaxItems: h.maxItems, Continuation: h.continuation, Session: h.session}
 }
 
-// writeOptions are the preconditions of a write.
+// writeOptions are the preconditions and the triggers of a write.
 func (h *reqHeaders) writeOptions() store.WriteOptions {
-	return store.WriteOptions{IfMatch: h.ifMatch, IfNoneMatch: h.ifNoneMatch}
+	return store.WriteOptions{IfMatch: h.ifMatch, IfNoneMatch: h.ifNoneMatch, PreTriggers: h.preTriggers, PostTriggers: h.postTriggers}
 }
 
 // readOptions are the conditions of a read.
@@ -114,6 +125,8 @@ func (h *reqHeaders) parseOne(name, value string, account consistency) (err erro
 		h.ifMatch = value
 	case "If-None-Match":
 		h.ifNoneMatch = value
+	case "If-Modified-Since":
+		h.modifiedSince = value
 	case "Prefer":
 		h.minimal = hasElement(value, "return=minimal")
 	case "A-Im":
@@ -149,6 +162,12 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		h.plan, err = parseBool(name, value)
 	case "X-Ms-Cosmos-Is-Batch-Request":
 		h.batch, err = parseBool(name, value)
+	case "X-Ms-Cosmos-Batch-Atomic":
+		h.atomic, err = parseBool(name, value)
+	case "X-Ms-Cosmos-Batch-Continue-On-Error":
+		h.continueOnError, err = parseBool(name, value)
+	case "X-Ms-Cosmos-Batch-Ordered": // what is not atomic is in order where it does not continue on errors
+		_, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Query-Enablecrosspartition":
 		h.crossPartition, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Populatequerymetrics":
@@ -159,6 +178,12 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		h.indexMetrics, err = parseBool(name, value)
 	case "X-Ms-Cosmos-Populateindexmetrics-V2":
 		h.indexMetricsV2, err = parseBool(name, value)
+	case "X-Ms-Cosmos-Supported-Query-Features":
+		h.features = parseFeatures(value)
+	case "X-Ms-Cosmos-Query-Optimisticdirectexecute":
+		h.direct, err = parseBool(name, value)
+	case "X-Mayfly-Ranges":
+		h.ranges, err = parseCount(name, value, 1)
 	case "X-Mayfly-Serve-Cross-Partition":
 		h.serveCross, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Populatepartitionstatistics",
@@ -174,6 +199,8 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		h.toAutoscale, err = parseBool(name, value)
 	case "X-Ms-Cosmos-Migrate-Offer-To-Manual-Throughput":
 		h.toManual, err = parseBool(name, value)
+	case "X-Ms-Documentdb-Expiry-Seconds":
+		h.tokenLife, err = parseCount(name, value, 1)
 	case "X-Ms-Indexing-Directive":
 		if !isOneOf(value, "Include", "Exclude", "Default") {
 			err = badHeader(name, value)
@@ -182,8 +209,16 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		if !strings.EqualFold(value, "JsonText") {
 			err = badRequest("The serialization format '" + value + "' is not supported by this server: only JsonText is.")
 		}
-	case "X-Ms-Documentdb-Pre-Trigger-Include", "X-Ms-Documentdb-Post-Trigger-Include":
-		err = badRequest("Triggers are not supported by this server.")
+	case "X-Ms-Cosmos-Changefeed-Wire-Format-Version":
+		if value != "2021-09-15" { // the one in which metadata stands beside the images
+			err = badHeader(name, value)
+		}
+	case "X-Ms-Documentdb-Pre-Trigger-Include":
+		h.preTriggers = parseList(value)
+	case "X-Ms-Documentdb-Post-Trigger-Include":
+		h.postTriggers = parseList(value)
+	case "X-Ms-Documentdb-Script-Enable-Logging":
+		h.scriptLog, err = parseBool(name, value)
 	}
 	return err
 }

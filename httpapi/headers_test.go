@@ -85,7 +85,6 @@ func TestBadHeaders(t *testing.T) {
 		"x-ms-cosmos-offer-autopilot-settings":               {"4000", "{}", `{"maxThroughput":"4000"}`, `{"maxThroughput":0}`, `{"maxThroughput":-1}`, "{"},
 		"x-ms-offer-type":                                    {"S9"},
 		"x-ms-indexing-directive":                            {"Sometimes"},
-		"x-ms-documentdb-pre-trigger-include":                {"t"},
 		"x-ms-documentdb-content-serialization-format":       {"CosmosBinary"},
 		"x-ms-documentdb-responsecontinuationtokenlimitinkb": {"0", "-1", "x"},
 	} {
@@ -121,10 +120,10 @@ func TestConsistencyLevels(t *testing.T) {
 		session:  "Session session ConsistentPrefix Eventual",
 		eventual: "Eventual",
 	} {
-		for _, l := range levels {
-			want := slices.Contains(strings.Fields(allowed), l.name)
-			if got := account.allows(l.name) == nil; got != want {
-				t.Errorf("account %d, %s: %v", account, l.name, got)
+		for _, name := range append(levels[:], "Bounded") {
+			want := slices.Contains(strings.Fields(allowed), name)
+			if got := account.allows(name) == nil; got != want {
+				t.Errorf("account %d, %s: %v", account, name, got)
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func (s *Server) replaceOffer(c *call) error {
 	if migrate {
 		t = migrated(old.Throughput, t, c.in.toAutoscale)
 	}
-	o, err := s.db.ReplaceOffer(c.ctx(), id, t, migrate)
+	o, err := s.db.ReplaceOffer(c.ctx(), id, t, migrate, c.in.writeOptions())
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,9 @@ func (c *call) sendItem(status int, it store.Item, minimal bool) error {
 	if minimal {
 		return c.noContent(status)
 	}
+	if c.reply != nil {
+		return c.json(status, c.reply)
+	}
 	buf := borrow()
 	defer buf.release()
 	buf.b = it.AppendJSON(buf.b)

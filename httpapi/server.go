@@ -37,6 +37,8 @@ type Options struct {
 	// ServeCrossPartition answers queries over all partition keys whose results must be merged, which a gateway of Cosmos DB
 	// leaves to the client. The header x-mayfly-serve-cross-partition does so for one request.
 	ServeCrossPartition bool
+	// Throttle refuses requests beyond a container's throughput with 429.
+	Throttle bool
 	// Strict refuses unknown properties of a container with 400 instead of ignoring them.
 	Strict bool
 	// CertPEM is the certificate to hand out, as PEM text.
@@ -282,13 +284,16 @@ func (s *Server) serve(ec echo.Context) error {
 	return run(s, c)
 }
 
-// authorise lets a request in. Mayfly's own surface wants the master key.
+// authorise lets a request in. Mayfly's own surface wants the master key; a resource token opens what it was issued for.
 func (s *Server) authorise(c *call) error {
 	if s.opt.NoAuth {
 		c.target.absorbQuery()
 		return nil
 	}
-	with, err := s.auth.verify(c.Request().Method, c.Request().Header, &c.target)
+	with, granted, err := s.auth.verify(c.Request().Method, c.Request().Header, &c.target)
+	if err == nil && with == resourceToken {
+		return s.permit(c, granted)
+	}
 	if err == nil && c.target.kind == kindOwn && with == directoryToken {
 		err = wireErr(http.StatusForbidden, 0, "This needs the master key.")
 	}

@@ -19,20 +19,19 @@ const (
 	strong
 )
 
-// levels are the names that Cosmos DB uses; its documents also say Bounded.
-var levels = [...]struct {
-	name  string
-	level consistency
-}{
-	{"Strong", strong}, {"BoundedStaleness", boundedStaleness}, {"Bounded", boundedStaleness},
-	{"Session", session}, {"ConsistentPrefix", consistentPrefix}, {"Eventual", eventual},
+// levels are the names that Cosmos DB uses.
+var levels = [...]string{
+	strong: "Strong", boundedStaleness: "BoundedStaleness", session: "Session", consistentPrefix: "ConsistentPrefix", eventual: "Eventual",
 }
 
-// parseConsistency finds a level by its name, in any case.
+// parseConsistency finds a level by its name, in any case; Cosmos DB's documents also say Bounded.
 func parseConsistency(name string) (level consistency, canonical string, ok bool) {
-	for _, l := range levels {
-		if strings.EqualFold(l.name, name) {
-			return l.level, l.name, true
+	if strings.EqualFold(name, "Bounded") {
+		name = levels[boundedStaleness]
+	}
+	for level, canonical := range levels {
+		if strings.EqualFold(canonical, name) {
+			return consistency(level), canonical, true
 		}
 	}
 	return 0, "", false

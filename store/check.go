@@ -19,9 +19,10 @@ import (
 //	             index entries (i, o)
 //
 // While documents are being indexed anew, an item must have the entries that all policies give it by which it may be indexed,
-// and may have those that any of them does. Check proves further
+// and may have those that any of them does. Where a container keeps all versions (v), the item's own is among them, and so is each
+// version that another follows, back to the end of what is kept. Check proves further
 // that every item lies in the slot that its partition key hashes to, is well-formed JSON and younger than its
-// slot's LSN ceiling, and that no key belongs to no container. The error returned is that of reading; a violation is
+// slot's LSN ceiling, and that no key belongs to no container and to no range. The error returned is that of reading; a violation is
 // no error of Check.
 func (db *DB) Check(ctx context.Context, report func(error) bool) error {
 	db.mu.RLock()
@@ -36,7 +37,12 @@ func (db *DB) Check(ctx context.Context, report func(error) bool) error {
 			return nil
 		}
 	}
-	return wrap(db.eng.View(ctx, func(r engine.Reader) error { return checkStrays(r, report) }))
+	return wrap(db.eng.View(ctx, func(r engine.Reader) error {
+		if err := checkStrays(r, report); err != nil {
+			return err
+		}
+		return checkResources(r, report)
+	}))
 }
 
 // checker checks one container over one snapshot.
@@ -59,6 +65,9 @@ func (k *checker) fault(format string, args ...any) {
 
 func (k *checker) run(st *containerState, _ int64, r engine.Reader) error {
 	k.r, k.st = r, st
+	if err := k.checkSlots(); err != nil || k.stopped {
+		return err
+	}
 	for _, s := range k.st.ranges {
 		if err := k.checkSlot(s); err != nil || k.stopped {
 			return err
@@ -88,13 +97,17 @@ func (k *checker) run(st *containerState, _ int64, r engine.Reader) error {
 func (k *checker) checkSlot(s *slot) error {
 	before, deadlines := k.items, k.deadlines
 	k.terms = 0
-	ceiling, err := k.ceiling(s)
-	if err != nil {
+	var bounds feedBounds
+	var err error
+	if bounds.ceiling, err = k.ceiling(s); err != nil {
+		return err
+	}
+	if bounds.floor, err = k.floor(s); err != nil {
 		return err
 	}
 	it := k.r.Scan(slotFamily(s.scope, famItem), false)
 	for !k.stopped && it.Next() {
-		if err := k.checkItem(s, it.Key(), it.Value(), ceiling); err != nil {
+		if err := k.checkItem(s, it.Key(), it.Value(), bounds); err != nil {
 			it.Close()
 			return err
 		}
@@ -114,10 +127,16 @@ func (k *checker) checkSlot(s *slot) error {
 			deadlines += n
 		} else if n != f.want {
 			k.fault("range %s: %d feed entries for %d items", s.id, n, f.want)
+			if err := k.findStrayFeed(s); err != nil {
+				return err
+			}
 		}
 	}
 	if deadlines != k.deadlines {
 		k.fault("range %s: %d entries in the expiry indexes for %d mortal items", s.id, deadlines, k.deadlines)
+	}
+	if err := k.checkVersions(s, bounds); err != nil {
+		return err
 	}
 	return k.checkIndex(s)
 }
@@ -135,7 +154,7 @@ func (k *checker) ceiling(s *slot) (uint64, error) {
 	return n, err
 }
 
-func (k *checker) checkItem(s *slot, key, value []byte, ceiling uint64) error {
+func (k *checker) checkItem(s *slot, key, value []byte, bounds feedBounds) error {
 	rid, ok := slotKeyNumber(key)
 	if !ok {
 		k.fault("range %s: a malformed item key %x", s.id, key)
@@ -155,8 +174,8 @@ func (k *checker) checkItem(s *slot, key, value []byte, ceiling uint64) error {
 	if epk := appendEPK(nil, &k.c.def, pk); !bytes.Equal(epk, item.head.epk) || !s.holds(epk) {
 		k.fault("item %q: its partition key does not hash into range %s", item.id, s.id)
 	}
-	if item.head.lsn >= ceiling || rid&(1<<ridLSNBits-1) > item.head.lsn && ridSlot(rid) == item.head.slot {
-		k.fault("item %q: LSN %d, born %x, ceiling %d", item.id, item.head.lsn, rid, ceiling)
+	if item.head.lsn >= bounds.ceiling || rid&(1<<ridLSNBits-1) > item.head.lsn && ridSlot(rid) == item.head.slot {
+		k.fault("item %q: LSN %d, born %x, ceiling %d", item.id, item.head.lsn, rid, bounds.ceiling)
 	}
 	t := tx{c: k.c, st: k.st, s: s}
 	for _, e := range t.entries(nil, item) {
@@ -170,7 +189,7 @@ func (k *checker) checkItem(s *slot, key, value []byte, ceiling uint64) error {
 	if err := k.checkTerms(s, item); err != nil {
 		return err
 	}
-	return k.checkFeed(s, item)
+	return k.checkFeed(s, item, bounds)
 }
 
 // bodyStart is where the JSON begins in a stored value.
@@ -191,22 +210,6 @@ func (k *checker) expect(item *stored, e entry) error {
 		return err
 	case !bytes.Equal(v, e.value):
 		k.fault("item %q: the key %x leads to %x", item.id, e.key, v)
-	}
-	return nil
-}
-
-func (k *checker) checkFeed(s *slot, item *stored) error {
-	v, err := k.r.Get(appendSlotKey(nil, s.scope, famFeed, item.head.lsn))
-	if isAbsent(err) {
-		k.fault("item %q: no feed entry at LSN %d", item.id, item.head.lsn)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	f, err := decodeFeed(v)
-	if err != nil || f.rid != item.rid || f.ts != item.head.life.TS || f.last < item.head.lsn || !bytes.HasPrefix(item.head.epk, f.epk) {
-		k.fault("item %q: the feed entry at LSN %d does not fit", item.id, item.head.lsn)
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ func (k *checker) policies() []*index.Indexer {
 	return append([]*index.Indexer{k.st.terms}, k.st.olders...)
 }
 
-// termsBy are the index entries that an item has if it was indexed by x, with their keys as they are stored.
-func (k *checker) termsBy(x *index.Indexer, s *slot, item *stored) ([]index.Entry, error) {
+// storedTerms are the index entries that an item has if it was indexed by x, with their keys as they are stored.
+func storedTerms(r engine.Reader, x *index.Indexer, s *slot, item *stored) ([]index.Entry, error) {
 	list := makeTerms(x, item.head.life.TS, s, item.body).entries
 	setRID(list, item.rid)
 	i := index.ShapeOf(list, scopeLen)
@@ -23,7 +23,7 @@ func (k *checker) termsBy(x *index.Indexer, s *slot, item *stored) ([]index.Entr
 		return list, nil
 	}
 	name := index.ShapeName(list[i], scopeLen)
-	listed, err := isListed(k.r, s.scope, name)
+	listed, err := isListed(r, s.scope, name)
 	if err == nil && !listed {
 		unlisted := index.Unlisted()
 		copy(name, unlisted[:])
@@ -33,12 +33,12 @@ func (k *checker) termsBy(x *index.Indexer, s *slot, item *stored) ([]index.Entr
 
 // checkTerms looks for index entries that an item must have.
 func (k *checker) checkTerms(s *slot, item *stored) error {
-	want, err := k.termsBy(k.st.terms, s, item)
+	want, err := storedTerms(k.r, k.st.terms, s, item)
 	if err != nil {
 		return err
 	}
 	for _, old := range k.st.olders {
-		list, err := k.termsBy(old, s, item)
+		list, err := storedTerms(k.r, old, s, item)
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (k *checker) hasTerm(s *slot, key []byte) (bool, error) {
 		return false, nil // a fault of the item, which has been reported
 	}
 	for _, x := range k.policies() {
-		list, err := k.termsBy(x, s, item)
+		list, err := storedTerms(k.r, x, s, item)
 		if err != nil {
 			return false, err
 		}

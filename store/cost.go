@@ -3,7 +3,7 @@ package store
 import "github.com/mayflydb/mayfly/query"
 
 // Charges in RU. A point read of up to 1 KB costs 1, the unit's definition; a write of as much about five and a
-// half. They are computed from the work alone, so equal requests cost the same.
+// half with a dozen index entries. They are computed from the work alone, so equal requests cost the same.
 
 const (
 	chargeFailure  = 1.0
@@ -15,15 +15,15 @@ func kilobytes(bytes int) float64 { return float64(max(1, (bytes+1023)/1024)) }
 
 func chargeRead(bytes int) float64 { return 0.9 + 0.1*kilobytes(bytes) }
 
-func chargeWrite(bytes int, replaced bool) float64 {
-	c := 4.95 + 0.34*kilobytes(bytes)
-	if replaced {
-		c += 4.95
-	}
-	return round2(c)
-}
+// chargeVersion is the charge of writing a version of an item, or of taking one away, without its index entries. Cosmos DB
+// tells about 5 RU a KB; a replace does both.
+func chargeVersion(bytes int) float64 { return 4.95 * max(1, float64(bytes)/1024) }
 
-func chargeDelete(bytes int) float64 { return round2(4.95 + 0.34*kilobytes(bytes)) }
+// chargeTerms is the charge of writing or removing index entries.
+func chargeTerms(n int) float64 { return 0.05 * float64(n) }
+
+// chargeFence is the charge of deleting a whole partition key: one record, whatever lies below it.
+const chargeFence = 4.95
 
 // chargeRows is the charge of a page of a query, by the work that it was.
 func chargeRows(s query.Stats) float64 {

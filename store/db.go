@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -21,6 +22,7 @@ type DB struct {
 	reaper *ttl.Reaper // nil with ManualReaper before the first SweepNow
 
 	reindexer reindexer
+	programs  script.Programs // compiled scripts
 
 	ddl sync.Mutex   // one change of the catalog at a time; taken before any gate and before mu
 	mu  sync.RWMutex // guards cat
@@ -64,6 +66,9 @@ func (db *DB) open(ctx context.Context) error {
 		return err
 	}
 	if err := db.finishDrops(ctx); err != nil {
+		return err
+	}
+	if err := db.finishSplits(ctx); err != nil {
 		return err
 	}
 	db.openReaper()

@@ -26,13 +26,30 @@
 // nobody's concern. Which is why there is a gate in each container: writes and purges hold it shared, a change of the
 // policy holds it exclusively, and the moment "now" is fixed inside it. Policy and moment are one.
 //
+// # Change feeds
+//
+// Changes reads what has changed behind a position, in the order of the writes in each partition range: the latest version of each
+// item, or every version and delete where the container's policy keeps them for a while (feed.go). A page ends where a transaction
+// ends and is durable when it is answered, so a reader that stores the page's position misses nothing, through crashes, restarts
+// and splits of ranges.
+//
+// # Scripts
+//
+// Stored procedures, triggers and user defined functions are JavaScript (package script). Execute runs a procedure inside one
+// transaction on one logical partition: it sees what it has written, queries included, and leaves all of it or nothing. Triggers,
+// which a write has to name in its options, run in the write's transaction. A function runs where a query calls it.
+//
 // # How it is laid out
+//
+// operation.go is what a write is: checked by prepare before any lock is taken, carried out by apply in a transaction. A single
+// write, a batch (batch.go), a patch (patch.go) and a script are all made of it.
 //
 // keys.go draws every key. tx.go holds the only two functions that write the keys of items: put and del. Requests,
 // batches and the reaper call the same two, so an item, its feed entry, its deadline and its unique keys cannot part.
 // Check proves that they have not.
 //
-// The catalog is small, lives in memory whole and changes under one lock, on disk first.
+// The catalog is small, lives in memory whole and changes under one lock, on disk first. Users, permissions, client
+// encryption keys and scripts are a part of it (resource.go).
 //
 // Errors are *Error, with a Code; the packages below return their own, and wrap turns them into ours.
 package store

@@ -6,6 +6,11 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
+// patchError gives a patch that is malformed, or that does not fit its document, the Code of the service.
+func patchError(err error) error {
+	return &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
+}
+
 // documentError gives a document that cannot be stored the Code and the text that the service answers with.
 func documentError(err error) error {
 	var size *doc.SizeError

@@ -28,11 +28,13 @@ const (
 	CodeDiskFull                         // no room on disk; reads go on
 	CodeUnavailable                      // the store is closed or can no longer write
 	CodeCrossPartition                   // the query's ranges must be merged by the client
+	CodeThrottled                        // the throughput is used up: retry later
+	CodeFailedDependency                 // another operation of the same batch failed
 )
 
 var codeNames = [...]string{"internal", "bad request", "partition key mismatch", "not modified", "forbidden", "not found",
 	"owner not found", "session not available", "conflict", "range gone", "precondition failed", "too large", "canceled",
-	"disk full", "unavailable", "cross partition"}
+	"disk full", "unavailable", "cross partition", "throttled", "failed dependency"}
 
 // String names the code in words.
 func (c Code) String() string {
@@ -82,6 +84,9 @@ func wrap(err error) error {
 		return e
 	}
 	if e := queryError(err); e != nil {
+		return e
+	}
+	if e := scriptError(err); e != nil {
 		return e
 	}
 	for _, m := range leafErrors {

@@ -9,6 +9,9 @@ type WriteOptions struct {
 	IfMatch string
 	// IfNoneMatch "*" makes an upsert fail with CodePreconditionFailed where the item exists.
 	IfNoneMatch string
+	// PreTriggers and PostTriggers name the triggers that run in the write's transaction, at most one each. A pre-trigger may
+	// change the document; one that throws prevents the write, CodeBadRequest.
+	PreTriggers, PostTriggers []string
 }
 
 // ReadOptions are the conditions of a read.
@@ -32,6 +35,7 @@ type Receipt struct {
 	LSN      uint64  // the range's position after the operation: what a session token carries
 	Charge   float64 // RU
 	Inserted bool    // an upsert found nothing and inserted
+	Reply    []byte  // JSON that a post-trigger has put in place of the document in the answer, or nil
 }
 
 // Key names one item: its partition key and its id in it.
@@ -44,7 +48,7 @@ type Key struct {
 type Scope struct {
 	// Partition is a full partition key, or for a hierarchical container a prefix of one.
 	Partition PartitionKey
-	// Range is the id of a partition range; unknown: CodeRangeGone.
+	// Range is the id of a partition range; unknown: CodeRangeGone. With a Partition it is what that has in the range.
 	Range string
 	// MinEPK and MaxEPK bound the effective partition key, [MinEPK, MaxEPK), in upper-case hexadecimal;
 	// empty MaxEPK and "FF" both mean no upper bound.

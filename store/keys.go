@@ -23,6 +23,7 @@ import (
 //	+-----+------+---+-----+
 //	| cid | slot | d | rid |             the item: header, then the JSON body
 //	| cid | slot | f | lsn |             latest-version change feed
+//	| cid | slot | v | lsn |             change feed of all versions and deletes, where the container keeps one
 //	| cid | slot | w | _ts | rid |       items without a ttl, by write time
 //	| cid | slot | x | due | rid |       items with a ttl of their own, by deadline
 //	| cid | slot | i | ...  | rid |      index entries: package index draws what stands before the rid
@@ -44,6 +45,7 @@ import (
 const (
 	famItem     = 'd'
 	famFeed     = 'f'
+	famVersions = 'v'
 	famWritten  = 'w'
 	famDeadline = 'x'
 	famSwept    = 'h'
@@ -58,7 +60,11 @@ const (
 	famFence     = 'b'
 )
 
-// Kinds of catalog records. The letter 's' is the engine's: the LSN ceiling of the catalog's scope.
+// catalogHead is the length of what stands before the name in the key of a catalog record.
+const catalogHead = 6
+
+// Kinds of catalog records; those of small resources are in resourceKinds. The letter 's' is the engine's: the LSN
+// ceiling of the catalog's scope.
 const (
 	kindDatabase  = 'd'
 	kindContainer = 'c'
@@ -98,7 +104,7 @@ func slotScope(cid uint32, slot uint16) []byte {
 	return binary.BigEndian.AppendUint16(appendCID(make([]byte, 0, scopeLen), cid), slot)
 }
 
-// appendSlotKey is a key of one of the families d and f: scope, letter, number.
+// appendSlotKey is a key of one of the families d, f and v: scope, letter, number.
 func appendSlotKey(dst, scope []byte, family byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, scope...), family), n)
 }
@@ -137,7 +143,7 @@ func timeKeyParts(key []byte) (second int64, rid uint64, ok bool) {
 	return int64(binary.BigEndian.Uint64(key[scopeLen+1:])), binary.BigEndian.Uint64(key[scopeLen+9:]), true
 }
 
-// slotKeyNumber is the number at the end of a key of family d or f.
+// slotKeyNumber is the number at the end of a key of family d, f or v.
 func slotKeyNumber(key []byte) (uint64, bool) {
 	if len(key) != scopeLen+1+8 {
 		return 0, false

@@ -59,8 +59,16 @@ func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, 
 			return nil, perr
 		}
 		return d.CreateContainer(t.Context(), spec, Throughput{})
-	case "wait":
-		clock.Advance(time.Second)
+	case "wait": // a second, or as long as is said
+		d := time.Second
+		if rest != "" {
+			if d, err = time.ParseDuration(rest); err != nil {
+				return nil, err
+			}
+		}
+		clock.Advance(d)
+	case "sweep":
+		_, err = c.db.SweepNow(t.Context())
 	case "put":
 		_, _, err = c.Upsert(t.Context(), PartitionKey{}, []byte(rest), WriteOptions{})
 	case "delete":

@@ -33,6 +33,17 @@ func TestRandomHistories(t *testing.T) {
 	metatest.Check(t, metatest.Modes(), onDisk)
 }
 
+// Nor do splits change an answer, at whatever moment they come.
+func TestRandomHistoriesWithSplits(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	var modes []metatest.Mode
+	for _, m := range metatest.Modes() {
+		m.Split = metatest.Sometimes
+		modes = append(modes, m)
+	}
+	metatest.Check(t, modes, onDisk)
+}
+
 func TestRandomHistoriesInMemory(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	modes := slices.DeleteFunc(metatest.Modes(), func(m metatest.Mode) bool { return m.Reopen != metatest.Never })

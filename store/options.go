@@ -18,6 +18,9 @@ type Options struct {
 	Ranges int
 	// Lenient sorts for an ORDER BY over several paths that no composite index serves; else it is refused, as Cosmos DB does.
 	Lenient bool
+	// TTLPreviousImage keeps the last version of an item that has expired in the entry that its purge leaves in the feed of all
+	// versions; else such an entry has the item's key alone, as Cosmos DB's has.
+	TTLPreviousImage bool
 	// ManualReaper runs no background loop: expired items are purged by SweepNow alone. No answer depends
 	// on it.
 	ManualReaper bool
@@ -34,8 +37,13 @@ func (o Options) withDefaults() Options {
 }
 
 func (o Options) validate() error {
-	if o.Ranges < 0 || o.Ranges > maxSlots {
-		return &Error{Code: CodeBadRequest, Message: "the number of partition ranges must be between 1 and 4096"}
+	return checkRanges(o.Ranges)
+}
+
+// checkRanges checks how many partition ranges are asked for; 0 leaves it open.
+func checkRanges(n int) error {
+	if n < 0 || n > maxSlots {
+		return fail(CodeBadRequest, "The number of partition ranges must be between 1 and 4096.")
 	}
 	return nil
 }

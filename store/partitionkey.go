@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,10 +36,25 @@ type PartitionKeyDefinition struct {
 
 // partitionKeyJSON is the form of a definition in JSON.
 type partitionKeyJSON struct {
-	Paths     []string `json:"paths"`
-	Kind      string   `json:"kind"`
-	Version   *int     `json:"version,omitempty"` // left out where it is 1
-	SystemKey bool     `json:"systemKey,omitempty"`
+	Paths     []string     `json:"paths"`
+	Kind      string       `json:"kind"`
+	Version   *hashVersion `json:"version,omitempty"` // left out where it is 1
+	SystemKey bool         `json:"systemKey,omitempty"`
+}
+
+// hashVersion is 1 or 2. The SDK for Java sends it by the name of its constant, "V1" or "V2".
+type hashVersion int
+
+func (v *hashVersion) UnmarshalJSON(raw []byte) error {
+	switch string(raw) {
+	case `"V1"`:
+		*v = 1
+	case `"V2"`:
+		*v = 2
+	default:
+		return json.Unmarshal(raw, (*int)(v))
+	}
+	return nil
 }
 
 // IsZero tells whether no partition key was asked for.

@@ -281,8 +281,7 @@ func TestDraftGoesStale(t *testing.T) {
 			t.Fatal(err)
 		}
 		meanwhile()
-		item := d.item()
-		if _, err := g.c.update(t.Context(), d.place, func(t *tx) error { return t.create(d.point, item) }); err != nil {
+		if _, err := g.c.update(t.Context(), d.place, func(t *tx) error { return t.create(d.point, &d.item) }); err != nil {
 			t.Fatal(err)
 		}
 		g.check()

@@ -2,12 +2,14 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -92,8 +94,10 @@ func (s *ContainerSpec) Validate() error {
 			return err
 		}
 	}
-	if s.ChangeFeed != nil && s.ChangeFeed.RetentionMinutes < 0 {
+	if f := s.ChangeFeed; f != nil && f.RetentionMinutes < 0 {
 		return fail(CodeBadRequest, "The 'retentionDuration' of the change feed policy cannot be negative.")
+	} else if f != nil && f.RetentionMinutes > math.MaxInt32 {
+		return fail(CodeBadRequest, "The 'retentionDuration' of the change feed policy is too long.")
 	}
 	return nil
 }
@@ -213,6 +217,8 @@ func (s *ContainerSpec) validateComputed() error {
 			reason = fmt.Sprintf("The system property name '%s' cannot be used as a computed property name.", c.Name)
 		case seen[c.Name]:
 			reason = fmt.Sprintf("Computed property name '%s' cannot be used in multiple definitions.", c.Name)
+		case s.isKeyProperty(c.Name):
+			reason = fmt.Sprintf("Computed property '%s' cannot be the beginning of a partition key path.", c.Name)
 		case s.isSpatial(c.Name):
 			reason = fmt.Sprintf("Computed property '%s' cannot have a spatial index.", c.Name)
 		default:
@@ -223,7 +229,16 @@ func (s *ContainerSpec) validateComputed() error {
 		}
 		seen[c.Name] = true
 	}
-	return nil
+	list := make([]query.Computed, len(s.ComputedProperties))
+	for i, c := range s.ComputedProperties {
+		list[i] = query.Computed{Name: c.Name, Query: c.Query}
+	}
+	return wrap(query.CheckComputed(list))
+}
+
+// isKeyProperty tells whether a path of the partition key leads through the top-level property of that name.
+func (s *ContainerSpec) isKeyProperty(name string) bool {
+	return slices.ContainsFunc(s.PartitionKey.paths(), func(p doc.Path) bool { return p.Segments()[0] == name })
 }
 
 // isSpatial tells whether a spatial index is on or below the top-level property of that name.
@@ -267,9 +282,12 @@ func (s *ContainerSpec) validateEncryption() error {
 	if p.FormatVersion != 1 && p.FormatVersion != 2 {
 		return fail(CodeBadRequest, fmt.Sprintf("The policyFormatVersion '%d' of the client encryption policy is invalid. Choose 1 or 2.", p.FormatVersion))
 	}
+	// Values are encrypted whole, so what counts of a partition key is the property at the top that holds it.
 	keys := map[string]bool{"/id": true}
 	for _, path := range s.PartitionKey.paths() {
-		keys[path.String()] = true
+		if segments := path.Segments(); len(segments) > 0 {
+			keys[doc.PathOf(segments[0]).String()] = true
+		}
 	}
 	seen := map[string]bool{}
 	for _, e := range p.IncludedPaths {
@@ -278,6 +296,8 @@ func (s *ContainerSpec) validateEncryption() error {
 		}
 		reason := ""
 		switch {
+		case len(segmentsOf(e.Path)) != 1:
+			reason = "only properties at the top level can be encrypted"
 		case e.KeyID == "":
 			reason = "it needs a clientEncryptionKeyId"
 		case !slices.Contains(encryptionTypes(), e.Type):
@@ -292,6 +312,15 @@ func (s *ContainerSpec) validateEncryption() error {
 		return fail(CodeBadRequest, fmt.Sprintf("The path '%s' of the client encryption policy is invalid: %s.", e.Path, reason))
 	}
 	return nil
+}
+
+// segmentsOf are the segments of a path that has passed checkPath.
+func segmentsOf(path string) []string {
+	p, err := doc.ParsePath(path)
+	if err != nil {
+		return nil
+	}
+	return p.Segments()
 }
 
 // checkPath checks a path without wildcards; name is the property that holds it.

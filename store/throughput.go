@@ -21,6 +21,13 @@ type Throughput struct {
 	Autoscale int `json:"autoscale,omitempty"` // the most; it scales between a tenth and this
 }
 
+// ContainerOptions are what can be chosen of a new container beside its settings.
+type ContainerOptions struct {
+	Throughput Throughput
+	// Ranges is the number of its partition ranges, up to 4,096. 0 leaves it to Options.Ranges and the throughput.
+	Ranges int
+}
+
 // IsZero tells whether nothing was asked for.
 func (t Throughput) IsZero() bool { return t == Throughput{} }
 

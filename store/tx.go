@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -12,27 +13,28 @@ import (
 
 // tx is one transaction on the items of one slot. Its put and del are the only code that writes the keys of items, so
 // that an item, its feed entry, its deadline and its uniqueness always agree: requests, batches and the reaper
-// are all callers of the same two.
+// are all callers of the same two. A split moves what they have written: see mover.
 type tx struct {
 	engine.Txn
+	ctx context.Context // of the request that it belongs to; nil in background work
 	c   *Container
 	st  *containerState
 	s   *slot
 	now int64
 
-	last    uint64      // the last LSN issued
-	purged  int         // ghosts removed
-	shapes  []shapeName // found to have a record, or given one
-	full    bool        // there is no room for more shapes
-	wiped   bool        // there are no index entries any more
-	feed    []feedWrite // written by finish, when the last LSN is known
-	changed []entry     // scratch of put and del
-	mem     []byte      // where keys are made; one that is outgrown lives on in its keys
-}
-
-type feedWrite struct {
-	lsn   uint64
-	entry feedEntry
+	last    uint64         // the last LSN issued
+	purged  int            // ghosts removed
+	terms   int            // index entries of the versions that were written and removed, ghosts apart: what they cost
+	keeps   bool           // the container keeps all versions
+	shapes  []shapeName    // found to have a record, or given one
+	full    bool           // there is no room for more shapes
+	wiped   bool           // there are no index entries any more
+	feed    []feedWrite    // written by finish, when the last LSN is known
+	history []versionWrite // the same
+	changed []entry        // scratch of put and del
+	mem     []byte         // where keys are made; one that is outgrown lives on in its keys
+	written []*prepared    // what apply has written
+	one     [1]*prepared   // room for the usual transaction's
 }
 
 // stored is an item as it lies in the store, or as it is about to.
@@ -50,7 +52,9 @@ type stored struct {
 type entry struct{ key, value []byte }
 
 func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) {
-	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.db.clock.now(), feed: t.feed[:0], changed: t.changed[:0], shapes: t.shapes[:0], mem: t.mem[:0]}
+	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.db.clock.now(), keeps: st.retention() > 0,
+		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], mem: t.mem[:0]}
+	t.written = t.one[:0]
 }
 
 // free is room for a key or a small value. What has been appended to it is kept by keep, before the next call of free.
@@ -82,13 +86,11 @@ func (t *tx) committed() {
 		t.s.shapes.forget()
 	}
 	t.s.shapes.learn(t.shapes, t.full)
-}
-
-// finish writes the feed entries of the transaction.
-func (t *tx) finish() {
-	for _, f := range t.feed {
-		f.entry.last = t.last
-		t.Set(t.keep(appendSlotKey(t.free(), t.s.scope, famFeed, f.lsn)), t.keep(f.entry.append(t.free())))
+	for _, p := range t.written {
+		t.c.db.rids.put(p.point, p.item.rid)
+		if t.c.diesSoon(p.item.head.life) {
+			t.c.db.wakeReaper()
+		}
 	}
 }
 
@@ -202,6 +204,11 @@ func (t *tx) put(old, item *stored) error {
 	value := item.head.append(make([]byte, 0, headerFixed+len(item.head.epk)+len(item.body)))
 	t.Set(t.itemKey(item.rid), append(value, item.body...))
 	t.feed = append(t.feed, feedWrite{item.head.lsn, feedEntry{rid: item.rid, ts: t.now, epk: item.head.epk}})
+	if old == nil {
+		t.record(ChangeCreate, nil, item)
+	} else {
+		t.record(ChangeReplace, old, item)
+	}
 	t.noteDeadline(item)
 	return nil
 }
@@ -218,6 +225,7 @@ func (t *tx) putTerms(old, item *stored) error {
 			return err
 		}
 	}
+	t.terms += len(before) + len(after)
 	t.diffTerms(before, after, len(t.st.olders) == 0)
 	return nil
 }
@@ -269,15 +277,43 @@ func containsEntry(in []entry, e entry, values bool) bool {
 	return false
 }
 
-// del removes an item with all its keys.
+// del removes a live item with all its keys, by the last LSN issued.
 func (t *tx) del(item *stored) error {
 	keys, err := t.owned(t.changed[:0], item)
 	if err != nil {
 		return err
 	}
 	t.changed = keys
+	t.record(ChangeDelete, item, nil)
 	t.remove(item, keys)
 	return nil
+}
+
+// purge removes a ghost with all its keys.
+func (t *tx) purge(ghost *stored) error {
+	terms := t.terms
+	keys, err := t.owned(t.changed[:0], ghost)
+	if err != nil {
+		return err
+	}
+	t.changed, t.terms = keys, terms
+	t.bury(ghost, keys)
+	return nil
+}
+
+// bury is purge with the ghost's keys at hand. Nobody sees it but a reader of all versions: for them it is a change, which
+// has its own LSN, before that of the item that takes the ghost's place.
+func (t *tx) bury(ghost *stored, keys []entry) {
+	t.purged++
+	if t.keeps {
+		kind := ChangeExpire
+		if t.st.fenced(ghost.head, func() []byte { return ghost.pk }) {
+			kind = ChangeDelete
+		}
+		t.nextLSN()
+		t.record(kind, ghost, nil)
+	}
+	t.remove(ghost, keys)
 }
 
 // owned appends the keys that go with an item. A key that names a rid is only among them where it names this one: the id or
@@ -299,13 +335,14 @@ func (t *tx) owned(dst []entry, item *stored) ([]entry, error) {
 		kept = append(kept, e)
 	}
 	terms, err := t.termsToDelete(item)
+	t.terms += len(terms)
 	for _, e := range terms {
 		kept = append(kept, entry{e.Key, nil})
 	}
 	return kept, err
 }
 
-// remove is del with the item's keys at hand. Whoever removes several items asks for the keys of all first: a read after a
+// remove deletes an item and its keys. Whoever removes several items asks for the keys of all first: a read after a
 // write costs the transaction an index over what it has written.
 func (t *tx) remove(item *stored, keys []entry) {
 	for _, e := range keys {
@@ -313,17 +350,6 @@ func (t *tx) remove(item *stored, keys []entry) {
 	}
 	t.dropFeed(item.head.lsn)
 	t.Delete(t.itemKey(item.rid))
-}
-
-// dropFeed takes the feed entry of a version away that is not the latest any more.
-func (t *tx) dropFeed(lsn uint64) {
-	for i, f := range t.feed {
-		if f.lsn == lsn {
-			t.feed = append(t.feed[:i], t.feed[i+1:]...)
-			return
-		}
-	}
-	t.Delete(t.keep(appendSlotKey(t.free(), t.s.scope, famFeed, lsn)))
 }
 
 // noteDeadline makes the reaper look again where a key was written below its cursors.

@@ -4,6 +4,7 @@
 //	mayfly serve       answer on http(s)://localhost:8081/
 //	mayfly check DIR   prove that a data folder is consistent
 //	mayfly explain     ask a running server how it answers a query
+//	mayfly split       ask a running server to split a partition key range
 //	mayfly bench       measure against the raw engine and an empty server
 //	mayfly health      ask a running server whether it is ready
 //	mayfly version     tell what this binary is

@@ -92,6 +92,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		Strict:       s.flags.strict,
 
 		ServeCrossPartition: s.flags.serveCrossPartition,
+		Throttle:            s.flags.throttle,
 		CertPEM:             pem,
 		Ready:               s.ready,
 		Logger:              s.log,
@@ -128,7 +129,8 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(ctx, e, store.Options{Clock: clock, Logger: s.log, Ranges: s.flags.ranges, Lenient: s.flags.lenient})
+	return store.Open(ctx, e, store.Options{Clock: clock, Logger: s.log, Ranges: s.flags.ranges, Lenient: s.flags.lenient,
+		TTLPreviousImage: s.flags.ttlPreviousImage})
 }
 
 // memoryLSN is where the LSNs of a memory start: above those of every earlier start that wrote fewer than 65,536

@@ -32,7 +32,8 @@ type serveFlags struct {
 	san                                                             []string
 	port, ranges                                                    int
 	memory, noAuth, noClockCheck, strict, virtualClock              bool
-	lenient, serveCrossPartition                                    bool
+	lenient, serveCrossPartition, throttle                          bool
+	ttlPreviousImage                                                bool
 }
 
 // register declares the flags and their defaults.
@@ -53,6 +54,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.ranges, "ranges", 0, "partition ranges of a new container (default by its throughput: one up to 10,000 RU/s)")
 	flags.BoolVar(&f.lenient, "lenient", false, "sort for an ORDER BY over several paths that has no composite index instead of refusing it")
 	flags.BoolVar(&f.serveCrossPartition, "serve-cross-partition", false, "answer cross-partition queries that a gateway leaves the client to merge")
+	flags.BoolVar(&f.throttle, "throttle", false, "refuse requests beyond a container's throughput with 429")
+	flags.BoolVar(&f.ttlPreviousImage, "ttl-previous-image", false, "keep the last version of an expired item in the feed of all versions and deletes")
 	flags.BoolVar(&f.strict, "strict", false, "refuse unknown properties of a container's definition instead of logging them")
 	flags.BoolVar(&f.virtualClock, "virtual-clock", false, "let PUT /_mayfly/clock stop, set and advance the clock of the data")
 	flags.StringVar(&f.compression, "compression", "fastest", "of the data on disk: fastest or balanced (a third smaller)")

@@ -8,7 +8,7 @@
 //   - error text: no code compares what Error() returns. Tests may, since some texts are part of the protocol.
 //   - init: there are no init functions.
 //   - state: no package variable is changed after its declaration, and none holds a lock (sync.Pool excepted).
-//   - keys: outside the engines, only store/tx.go and store/catalog*.go write keys.
+//   - keys: outside the engines, only store/tx*.go and store/catalog*.go write keys.
 //   - docs: every package has a doc.go, every exported identifier has a comment.
 //   - README: it names the two commands that a newcomer needs.
 //

@@ -1,0 +1,516 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+func checkETags(t *testing.T) {
+	w := checked(t)
+	key := pk(`["a"]`)
+	a := w.do("GET", docs+"/i", "", key...).want(200)
+	etag := a.header.Get("Etag")
+	if len(etag) < 3 || etag[0] != '"' || etag[len(etag)-1] != '"' || a.at("_etag").Str != etag {
+		t.Fatalf("header %s, body %s", etag, a.at("_etag").Raw)
+	}
+	for _, form := range []string{`%s`, `"%s"`, `W/"%s"`} { // some clients take the quotes off, some proxies put a mark in front
+		asked := fmt.Sprintf(form, strings.Trim(etag, `"`))
+		w.do("GET", docs+"/i", "", append(key, "If-None-Match", asked)...).want(304).head("etag", etag)
+		a = w.do("PUT", docs+"/i", `{"id":"i","pk":"a"}`, append(key, "If-Match", asked)...).want(200)
+		a.head("etag", a.at("_etag").Str)
+		w.do("PUT", docs+"/i", `{"id":"i","pk":"a"}`, append(key, "If-Match", asked)...).fails(412, 0, "pre-condition")
+		w.do("GET", docs+"/i", "", append(key, "If-None-Match", asked)...).want(200)
+		etag = a.header.Get("Etag")
+	}
+	one := `[{"operationType":"Replace","id":"i","resourceBody":{"id":"i","pk":"a"},"ifMatch":` + jsonString(etag) + `}]`
+	b := w.do("POST", docs, one, atomicBatch(`["a"]`)...).results(200, "200")
+	b.has("0.eTag", b.at("0.resourceBody._etag").Raw)
+	w.do("POST", docs, one, atomicBatch(`["a"]`)...).results(207, "412")
+	for _, path := range []string{"/dbs/d", coll, users + "/u"} {
+		r := w.do("GET", path, "").want(200)
+		r.head("etag", r.at("_etag").Str)
+	}
+}
+
+func checkRowAnswers(t *testing.T) {
+	w := newWorld(t)
+	w.container(`"partitionKey":{"paths":["/id"]}`)
+	create := unhex(t, segmentRow+createHead+createRow)
+	for _, want := range []struct {
+		code int
+		row  string
+	}{{200, "201/0 true true"}, {207, "409/0 false false"}} { // it fails in the same form
+		if code, rows := w.rowAnswer(create, atomicBatch(`["1"]`)...); code != want.code || len(rows) != 1 || rows[0] != want.row {
+			t.Errorf("%d %q, want %v", code, rows, want)
+		}
+	}
+	// What is wrong with the request as a whole is an error like any other.
+	broken := bytes.Clone(create)
+	broken[30] ^= 1
+	w.do("POST", docs, string(broken), atomicBatch(`["1"]`)...).fails(400, 0, "")
+	w.do("POST", docs, `[{"operationType":"Read","id":"1"}]`, atomicBatch(`["1"]`)...).results(200, "200")
+}
+
+func checkResultCount(t *testing.T) {
+	w := checked(t, ranges(4))
+	for n := 1; n <= 100; n += 33 {
+		for failed := -1; failed < n; failed += max(1, n/2) {
+			ops := make([]string, n)
+			for i := range ops {
+				ops[i] = fmt.Sprintf(`{"operationType":"Upsert","partitionKey":"[\"a\"]","resourceBody":{"id":"%d","pk":"a"}}`, i)
+			}
+			if failed >= 0 {
+				ops[failed] = `{"operationType":"Delete","partitionKey":"[\"a\"]","id":"none"}`
+			}
+			body := "[" + strings.Join(ops, ",") + "]"
+			for _, headers := range [][]string{atomicBatch(`["a"]`), bulk("0"), bulk("3"), append(pk(`["a"]`), "x-ms-cosmos-is-batch-request", "True")} {
+				results := w.do("POST", docs, body, headers...).at("@this").Array()
+				if len(results) != n {
+					t.Fatalf("%d results for %d operations, of which %d fails", len(results), n, failed)
+				}
+				for i, r := range results {
+					if r.Get("statusCode").Int() < 200 {
+						t.Errorf("result %d: %s", i, r.Raw)
+					}
+				}
+			}
+		}
+	}
+}
+
+func checkMultiStatus(t *testing.T) {
+	w := checked(t)
+	good, bad := `{"operationType":"Upsert","partitionKey":"[\"a\"]","resourceBody":{"id":"i","pk":"a","n":1}}`, `{"operationType":"Read","partitionKey":"[\"a\"]","id":"none"}`
+	for _, headers := range [][]string{atomicBatch(`["a"]`), bulk("0")} {
+		w.do("POST", docs, "["+good+","+good+"]", headers...).results(200, "200 200")
+	}
+	w.do("POST", docs, "["+good+","+bad+","+good+"]", bulk("0")...).results(207, "200 404 200")
+	before := string(w.do("GET", docs, "").want(200).body)
+	w.do("POST", docs, "["+good+","+bad+","+good+"]", atomicBatch(`["a"]`)...).results(207, "424 404 424")
+	if after := string(w.do("GET", docs, "").want(200).body); after != before {
+		t.Errorf("a batch that has failed leaves %s", after)
+	}
+}
+
+func checkMinimalReturn(t *testing.T) {
+	w := checked(t)
+	key := pk(`["m"]`)
+	for _, c := range []struct {
+		code                  int
+		method, path, body, h string
+	}{
+		{201, "POST", docs, `{"id":"m","pk":"m"}`, "false"}, {200, "POST", docs, `{"id":"m","pk":"m"}`, "true"},
+		{200, "PUT", docs + "/m", `{"id":"m","pk":"m"}`, "false"}, {200, "PATCH", docs + "/m", `[{"op":"add","path":"/x","value":1}]`, "false"},
+	} {
+		for _, prefer := range []string{"return=minimal", "", "return=representation"} {
+			if c.code == 201 {
+				w.do("DELETE", docs+"/m", "", key...)
+			}
+			a := w.do(c.method, c.path, c.body, append(key, "x-ms-documentdb-is-upsert", c.h, "Prefer", prefer)...).want(c.code)
+			if (len(a.body) == 0) != (prefer == "return=minimal") || a.header.Get("Etag") == "" || a.header.Get("X-Ms-Session-Token") == "" {
+				t.Errorf("%s with %q: %v %s", a.what, prefer, a.header, a.body)
+			}
+			if len(a.body) > 0 {
+				a.has("_etag", jsonString(a.header.Get("Etag")))
+			}
+		}
+	}
+	w.do("GET", docs+"/m", "", append(key, "Prefer", "return=minimal")...).want(200).has("id", `"m"`)
+}
+
+func checkIntegers(t *testing.T) {
+	w := checked(t)
+	const body = `"n":1,"big":9007199254740993,"f":1.0,"e":1E2,"neg":-0`
+	a := w.do("POST", docs, `{"id":"n","pk":"n",`+body+`}`, pk(`["n"]`)...).want(201)
+	a = w.do("PATCH", docs+"/n", `[{"op":"incr","path":"/n","value":2}]`, pk(`["n"]`)...).want(200).has("n", "3").
+		has("big", "9007199254740993").has("f", "1.0").has("e", "1E2").has("_ts", strconv.FormatInt(start.Unix(), 10))
+	for text, want := range map[string]string{
+		"SELECT VALUE COUNT(1) FROM c": "1", "SELECT VALUE SUM(c.n) FROM c": "3", "SELECT VALUE MAX(c.n) FROM c": "3", "SELECT VALUE c.n + 1 FROM c": "4",
+		"SELECT VALUE LENGTH(c.id) FROM c": "1", "SELECT VALUE AVG(c.n) FROM c": "3", "SELECT VALUE c.big FROM c": "9007199254740993",
+	} {
+		w.do("POST", docs, queryBody(text, ""), queryHeaders(pk(`["n"]`)...)...).want(200).has("Documents", "["+want+"]").has("_count", "1")
+	}
+	var container struct {
+		TS         int64 `json:"_ts"`
+		DefaultTTL int   `json:"defaultTtl"`
+	}
+	made := w.do("POST", colls, `{"id":"ttl",`+keyedByPK+`,"defaultTtl":3600}`).want(201)
+	if err := json.Unmarshal(made.body, &container); err != nil || container.DefaultTTL != 3600 || container.TS != start.Unix() {
+		t.Errorf("%v %+v", err, container)
+	}
+	var ranges struct {
+		Count              int `json:"_count"`
+		PartitionKeyRanges []struct {
+			RIDPrefix *int `json:"ridPrefix"`
+			TS        int  `json:"_ts"`
+			LSN       int  `json:"lsn"`
+		}
+	}
+	if err := json.Unmarshal(w.do("GET", coll+"/pkranges", "").body, &ranges); err != nil || ranges.Count != 1 {
+		t.Errorf("%v %+v", err, ranges)
+	}
+	feed := w.do("GET", docs, "", incremental(pk(`["n"]`)...)...).want(200)
+	feed.has("Documents.0._lsn", a.header.Get("Lsn"))
+}
+
+func checkPlanArrays(t *testing.T) {
+	w := checked(t)
+	for _, text := range []string{"SELECT * FROM c", "SELECT VALUE 1", "SELECT * FROM c ORDER BY c.id", "SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.pk FROM c OFFSET 1 LIMIT 2",
+		"SELECT c.pk, COUNT(1) FROM c GROUP BY c.pk", "SELECT TOP 3 * FROM c", "SELECT * FROM c WHERE false"} {
+		a := w.askPlan(text, allFeatures).want(200)
+		for _, name := range []string{"orderBy", "orderByExpressions", "groupByExpressions", "groupByAliases", "aggregates"} {
+			if !a.at("queryInfo." + name).IsArray() {
+				t.Errorf("%s: %s is %q", text, name, a.at("queryInfo."+name).Raw)
+			}
+		}
+		if !a.at("queryRanges").IsArray() || len(a.at("queryRanges").Array()) == 0 || !a.at("queryInfo.groupByAliasToAggregateType").IsObject() ||
+			a.at("queryInfo.rewrittenQuery").Type != gjson.String || !a.at("queryInfo.hasSelectValue").IsBool() {
+			t.Errorf("%s: %s", text, a.body)
+		}
+	}
+	a := w.askPlan("SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.t, 'a')", allFeatures).want(200)
+	for _, name := range []string{"componentQueryInfos", "componentWithoutPayloadQueryInfos", "componentWeights"} {
+		if !a.at("hybridSearchQueryInfo." + name).IsArray() {
+			t.Errorf("%s: %s", name, a.body)
+		}
+	}
+}
+
+func checkPlanRequests(t *testing.T) {
+	w := checked(t, ranges(4))
+	body := queryBody("SELECT * FROM c WHERE c.id != @x ORDER BY c.id", `[{"name":"@x","value":"1"}]`)
+	for client, headers := range map[string][]string{
+		"Java":   {"Content-Type", "application/query+json", "x-ms-cosmos-query-version", "1.0", "x-ms-cosmos-supported-query-features", "Aggregate, CompositeAggregate, MultipleOrderBy, MultipleAggregates, OrderBy, OffsetAndLimit, Distinct, GroupBy, Top, DCount, NonValueAggregate"},
+		"JS":     {"Content-Type", "application/query+json", "x-ms-cosmos-query-version", "1.4", "x-ms-cosmos-supported-query-features", "NonValueAggregate,Aggregate,Distinct,MultipleOrderBy,OffsetAndLimit,OrderBy,Top", "x-ms-documentdb-isquery", "true"},
+		"Python": {"Content-Type", "application/json", "x-ms-documentdb-isquery", "true", "x-ms-cosmos-supported-query-features", "Aggregate,CompositeAggregate,Distinct,MultipleOrderBy,OffsetAndLimit,OrderBy,Top"},
+		".NET":   {"Content-Type", "application/query+json", "x-ms-cosmos-supported-query-features", "Aggregate, CompositeAggregate, Distinct, OrderBy", "x-ms-documentdb-query-enablecrosspartition", "True"},
+	} {
+		a := w.do("POST", docs, body, append(headers, "x-ms-cosmos-is-query-plan-request", "True")...).want(200)
+		if !strings.Contains(a.at("queryInfo.rewrittenQuery").Str, "orderByItems") || a.at("Documents").Exists() {
+			t.Errorf("%s: %s", client, a.body)
+		}
+	}
+	w.askPlan("SELECT c.pk FROM c GROUP BY c.pk", "OrderBy").fails(400, 0, "GroupBy")
+}
+
+// rewrites are queries with a row that each range must give for the rewritten one, where {} stands for anything.
+var rewrites = []struct{ text, row string }{
+	{"SELECT * FROM c ORDER BY c.id", `{"_rid":"","orderByItems":[{"item":""}],"payload":{}}`},
+	{"SELECT c.id FROM c WHERE c.even = true ORDER BY c.id DESC, c.pk", `{"_rid":"","orderByItems":[{"item":""},{"item":""}],"payload":{"id":""}}`},
+	{"SELECT VALUE SUM(c.even ? 1 : 2) FROM c", `[{"item":0}]`},
+	{"SELECT VALUE AVG(LENGTH(c.id)) FROM c", `[{"item":{"sum":0,"count":0}}]`},
+	{"SELECT VALUE MIN(c.id) FROM c", `[{"item":"","item2":{"min":"","count":0}}]`},
+	{"SELECT VALUE MAX(c.id) FROM c", `[{"item":"","item2":{"max":"","count":0}}]`},
+	{"SELECT COUNT(1) AS n, AVG(LENGTH(c.id)) AS a FROM c", `{"payload":{"n":{"item":0},"a":{"item":{"sum":0,"count":0}}}}`},
+	{"SELECT SUM(1) FROM c", `{"payload":{"$1":{"item":0}}}`},
+	{"SELECT c.pk, COUNT(1) AS n FROM c GROUP BY c.pk", `{"groupByItems":[{"item":""}],"payload":{"pk":"","n":{"item":0}}}`},
+	{"SELECT VALUE COUNT(1) FROM c GROUP BY c.pk", `{"groupByItems":[{"item":""}],"payload":[{"item":0}]}`},
+}
+
+// rewritten asks for a plan and sends its query to a range.
+func (w *world) rewritten(text, rangeID, filter string) *answer {
+	w.t.Helper()
+	sent := w.askPlan(text, allFeatures).want(200).at("queryInfo.rewrittenQuery").Str
+	if filter != "" {
+		sent = strings.ReplaceAll(sent, "{documentdb-formattableorderbyquery-filter}", filter)
+	}
+	return w.do("POST", docs, queryBody(sent, ""), queryHeaders(rangeHeader(rangeID)...)...).want(200)
+}
+
+func checkRewritten(t *testing.T) {
+	w := checked(t, func(s *setup) { s.store.Lenient = true })
+	for _, r := range rewrites {
+		for _, filter := range []string{"", "true"} { // the place for the filter may be left as it is
+			a := w.rewritten(r.text, "0", filter)
+			if !sameShape(gjson.Parse(r.row), a.at("Documents.0")) {
+				t.Errorf("%s: %s, want the shape %s", r.text, a.at("Documents.0").Raw, r.row)
+			}
+		}
+	}
+}
+
+// sameShape compares names and types, not values. An empty object has any members.
+func sameShape(want, got gjson.Result) bool {
+	switch {
+	case want.IsArray():
+		one, other := want.Array(), got.Array()
+		return got.IsArray() && slices.EqualFunc(one, other, sameShape)
+	case want.IsObject():
+		one, other := want.Map(), got.Map()
+		return got.IsObject() && (len(one) == 0 || maps.EqualFunc(one, other, sameShape))
+	}
+	return want.Type == got.Type
+}
+
+func checkItem2(t *testing.T) {
+	w := checked(t)
+	for fn, of := range map[string]string{"MIN": "min", "MAX": "max"} {
+		w.rewritten("SELECT VALUE "+fn+"(c.id) FROM c WHERE c.even != null", "0", "").has("Documents.0.0.item2.count", "6").
+			has("Documents.0.0.item2."+of, map[string]string{"min": `"0"`, "max": `"5"`}[of])
+		// None counted tells that there is nothing to compare with.
+		w.rewritten("SELECT VALUE "+fn+"(c.none) FROM c", "0", "").has("Documents.0.0.item2.count", "0").has("Documents.0.0.item2."+of, "")
+	}
+}
+
+func checkCrossPlan(t *testing.T) {
+	for _, n := range []int{1, 4} {
+		w := checked(t, ranges(n))
+		for _, text := range []string{"SELECT * FROM c ORDER BY c.id", "SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.pk FROM c", "SELECT TOP 1 * FROM c", "SELECT c.pk FROM c GROUP BY c.pk", "SELECT * FROM c OFFSET 0 LIMIT 1"} {
+			a := w.do("POST", docs, queryBody(text, ""), queryHeaders()...).fails(400, 1004, "cross partition query can not be directly served by the gateway")
+			if plan := a.at("additionalErrorInfo"); plan.Type != gjson.String || !gjson.Get(plan.Str, "queryInfo").IsObject() ||
+				plan.Str != string(w.askPlan(text, allFeatures).body) {
+				t.Errorf("%s: %s", text, a.body)
+			}
+		}
+	}
+}
+
+func checkTokenLength(t *testing.T) {
+	w := newWorld(t, ranges(24), func(s *setup) { s.store.Lenient = true })
+	w.container("")
+	for i := range 40 {
+		w.do("POST", docs, fmt.Sprintf(`{"id":"%s%d","pk":"%d","a":"%s","b":"%s"}`, strings.Repeat("i", 900), i, i, strings.Repeat("é", 3000), strings.Repeat("z", 2000+i))).want(201)
+	}
+	for _, text := range []string{"SELECT * FROM c", "SELECT * FROM c ORDER BY c.a", "SELECT * FROM c ORDER BY c.a DESC, c.b, c.id", "SELECT DISTINCT VALUE c.b FROM c ORDER BY c.b", "SELECT c.b FROM c GROUP BY c.b", "SELECT * FROM c OFFSET 3 LIMIT 30"} {
+		token, rows := "", 0
+		for page := 0; page == 0 || token != ""; page++ {
+			a := w.do("POST", docs, queryBody(text, ""), queryHeaders(append(served, "x-ms-max-item-count", "3",
+				"x-ms-documentdb-responsecontinuationtokenlimitinkb", "1", "x-ms-continuation", token)...)...)
+			rows += len(a.want(200).at("Documents").Array())
+			if token = a.header.Get("X-Ms-Continuation"); len(token) > 1024 || page > 40 {
+				t.Fatalf("%s: page %d, a continuation of %d bytes", text, page, len(token))
+			}
+		}
+		if want := map[bool]int{true: 30, false: 40}[strings.Contains(text, "LIMIT")]; rows != want {
+			t.Errorf("%s: %d rows", text, rows)
+		}
+	}
+}
+
+func checkSlashes(t *testing.T) {
+	w := checked(t)
+	ask := func(path string, signedPath string, key ...string) *answer {
+		r := httptest.NewRequest("GET", "http://localhost"+path, nil)
+		r.RequestURI = path
+		date := start.Format(http.TimeFormat)
+		r.Header.Set("X-Ms-Date", date)
+		resource, link := signed(signedPath)
+		r.Header.Set("Authorization", AuthorizationHeader(Sign(w.key, "GET", resource, link, date)))
+		for i := 0; i < len(key); i += 2 {
+			r.Header.Set(key[i], key[i+1])
+		}
+		return w.send(r)
+	}
+	for _, path := range []string{docs + "/i", docs + "/i/", "//dbs//d///colls/c/docs//i//"} {
+		ask(path, docs+"/i", pk(`["a"]`)...).want(200).has("id", `"i"`)
+	}
+	for _, path := range []string{docs, docs + "/", "/dbs/d/colls//c/docs//"} {
+		ask(path, docs).want(200).has("_count", "7")
+	}
+	ask("/dbs/", "/dbs").want(200)
+	ask("//", "/").want(200).has("id", `"mayfly"`)
+	ask("/dbs/D/", "/dbs/D").fails(404, 0, "")
+}
+
+func checkEscapes(t *testing.T) {
+	w := checked(t)
+	ids := []string{"a/b", "a+b", "a b", "a%20b", "100%", "a?b", "a#b", `a\b`, "ü😀", ";:@&=$,!*'()", `"q"`, " lead", "trail ", "Abc", "abc", "%2F"}
+	for i, id := range ids {
+		w.do("POST", docs, fmt.Sprintf(`{"id":%s,"pk":"e","n":%d}`, jsonString(id), i), pk(`["e"]`)...).want(201)
+	}
+	// encodeURI of JavaScript and .NET, of which the last two characters never come as they are.
+	unescaped := strings.NewReplacer("%2F", "/", "%3F", "?", "%2B", "+", "%26", "&", "%3D", "=", "%3B", ";", "%3A", ":", "%40", "@", "%2C", ",", "%24", "$")
+	for i, id := range ids {
+		for _, escaped := range []string{url.PathEscape(id), unescaped.Replace(url.PathEscape(id)), strings.ReplaceAll(url.QueryEscape(id), "+", "%20")} {
+			r := httptest.NewRequest("GET", "http://localhost/", nil)
+			r.RequestURI = docs + "/" + escaped
+			date := start.Format(http.TimeFormat)
+			r.Header.Set("X-Ms-Date", date)
+			r.Header.Set("X-Ms-Documentdb-Partitionkey", `["e"]`)
+			r.Header.Set("Authorization", AuthorizationHeader(Sign(w.key, "GET", "docs", strings.TrimPrefix(docs, "/")+"/"+id, date)))
+			w.send(r).want(200).has("id", jsonString(id)).has("n", strconv.Itoa(i))
+		}
+	}
+}
+
+func checkSkew(t *testing.T) {
+	w := checked(t)
+	for minutes, code := range map[int]int{-14: 200, 14: 200, 0: 200, -16: 403, 16: 403} {
+		date := start.Add(time.Duration(minutes) * time.Minute).Format(http.TimeFormat)
+		auth := AuthorizationHeader(Sign(w.key, "GET", "dbs", "", date))
+		if a := w.do("GET", "/dbs", "", "x-ms-date", date, "Authorization", auth).want(code); code == 403 {
+			a.fails(403, 0, "")
+		}
+	}
+}
+
+// eachContainer shows a container in all the ways in which clients see it.
+func (w *world) eachContainer(id string, made *answer, fn func(gjson.Result)) {
+	w.t.Helper()
+	fn(made.at("@this"))
+	path := colls + "/" + id
+	read := w.do("GET", path, "").want(200)
+	fn(read.at("@this"))
+	fn(w.do("PUT", path, string(read.body)).want(200).at("@this"))
+	fn(w.do("GET", colls, "").want(200).at(`DocumentCollections.#(id="` + id + `")`))
+	fn(w.do("POST", colls, queryBody("SELECT * FROM c WHERE c.id = '"+id+"'", ""), queryHeaders()...).want(200).at("DocumentCollections.0"))
+}
+
+func checkPartitionKeyShown(t *testing.T) {
+	w := checked(t)
+	for i, key := range []string{`{"paths":["/pk"],"kind":"Hash","version":2}`, `{"paths":["/a/b","/\"c d\""],"kind":"MultiHash","version":2}`} {
+		id := fmt.Sprint("k", i)
+		made := w.do("POST", colls, `{"id":"`+id+`","partitionKey":`+key+`}`).want(201)
+		w.eachContainer(id, made, func(c gjson.Result) {
+			for _, member := range []string{"paths", "kind", "version"} {
+				if got := c.Get("partitionKey." + member).Raw; got != gjson.Get(key, member).Raw {
+					t.Errorf("%s of %s: %s", member, id, c.Raw)
+				}
+			}
+		})
+	}
+	// None asked for, and the old form without a version.
+	made := w.do("POST", colls, `{"id":"none"}`).want(201)
+	w.eachContainer("none", made, func(c gjson.Result) {
+		if !c.Get("partitionKey.systemKey").Bool() || len(c.Get("partitionKey.paths").Array()) != 1 {
+			t.Errorf("no partition key: %s", c.Raw)
+		}
+	})
+	made = w.do("POST", colls, `{"id":"old","partitionKey":{"paths":["/pk"]}}`).want(201)
+	w.eachContainer("old", made, func(c gjson.Result) {
+		if v := c.Get("partitionKey.version").Raw; c.Get("partitionKey.kind").Str != "Hash" || v != "" && v != "1" {
+			t.Errorf("the old form: %s", c.Raw)
+		}
+	})
+}
+
+func checkIndexingPolicyShown(t *testing.T) {
+	w := checked(t)
+	for id, policy := range map[string]string{"default": "", "none": `,"indexingPolicy":{"indexingMode":"none","automatic":false}`, "some": `,"indexingPolicy":{"includedPaths":[{"path":"/a/?"}],"excludedPaths":[{"path":"/*"}]}`} {
+		made := w.do("POST", colls, `{"id":"`+id+`",`+keyedByPK+policy+`}`).want(201)
+		w.eachContainer(id, made, func(c gjson.Result) {
+			p := c.Get("indexingPolicy")
+			if want := map[bool]string{true: "none", false: "consistent"}[id == "none"]; p.Get("indexingMode").Str != want || !p.Get("automatic").IsBool() ||
+				id != "none" && (!p.Get("includedPaths").IsArray() || !p.Get("excludedPaths").IsArray() || len(p.Get("includedPaths").Array()) != 1) {
+				t.Errorf("%s: %s", id, c.Raw)
+			}
+		})
+	}
+}
+
+func checkOfferLinks(t *testing.T) {
+	w := checked(t)
+	for _, c := range []*answer{w.do("GET", coll, "").want(200), w.do("POST", "/dbs", `{"id":"shared"}`, "x-ms-offer-throughput", "800").want(201)} {
+		self, rid := c.at("_self").Str, c.at("_rid").Str
+		for _, query := range []string{
+			queryBody(`SELECT * from root where root.resource = "`+self+`"`, ""),
+			queryBody("SELECT * FROM root r WHERE r.resource=@link", `[{"name":"@link","value":`+jsonString(self)+`}]`),
+			queryBody("SELECT * FROM c WHERE c.offerResourceId = '"+rid+"'", ""),
+		} {
+			a := w.do("POST", "/offers", query, queryHeaders()...).want(200).has("_count", "1").has("Offers.0.resource", jsonString(self)).has("Offers.0.offerResourceId", jsonString(rid))
+			if !strings.HasSuffix(self, "/") {
+				t.Errorf("link %q", self)
+			}
+			w.do("GET", "/offers/"+a.at("Offers.0.id").Str, "").want(200).has("resource", jsonString(self))
+		}
+	}
+}
+
+func checkIntended(t *testing.T) {
+	w := checked(t)
+	old := w.do("GET", coll, "").at("_rid").Str
+	w.do("DELETE", coll, "").want(204)
+	now := w.container(`"partitionKey":{"paths":["/id"],"kind":"Hash","version":2}`).at("_rid").Str
+	for _, r := range []struct{ method, path, body string }{{"POST", docs, `{"id":"1","pk":"a"}`}, {"GET", docs + "/1", ""}, {"GET", docs, ""}, {"GET", coll + "/pkranges", ""}, {"GET", coll + "/sprocs", ""}} {
+		w.do(r.method, r.path, r.body, append(pk(`["1"]`), "x-ms-cosmos-intended-collection-rid", old)...).fails(400, 1024, "")
+	}
+	w.do("GET", docs+"/1", "", pk(`["1"]`)...).want(404)
+	w.do("POST", docs, `{"id":"1"}`, append(pk(`["1"]`), "x-ms-cosmos-intended-collection-rid", now)...).want(201)
+}
+
+func checkRetryAfter(t *testing.T) {
+	w := checked(t, func(s *setup) { s.server.Throttle = true })
+	write := func() *answer {
+		return w.do("POST", docs, `{"id":"i","pk":"a","v":"`+strings.Repeat("x", 20_000)+`"}`, append(pk(`["a"]`), "x-ms-documentdb-is-upsert", "true")...)
+	}
+	a := write()
+	for n := 0; a.code == 200 && n < 1000; n++ {
+		a = write()
+	}
+	ms, err := strconv.Atoi(a.fails(429, 3200, "Request rate is large").header.Get("X-Ms-Retry-After-Ms"))
+	if err != nil || ms < 1 || ms > 10_000 {
+		t.Fatalf("retry after %d ms, %v", ms, err)
+	}
+	w.wall.Advance(time.Duration(ms) * time.Millisecond)
+	write().want(200).head("x-ms-retry-after-ms", "")
+}
+
+func checkCharges(t *testing.T) {
+	w := checked(t, ranges(4))
+	positive := func(a *answer) {
+		if list := a.header.Values("X-Ms-Request-Charge"); len(list) != 1 || a.charge() <= 0 {
+			t.Errorf("%s: charge %q", a.what, list)
+		}
+	}
+	w.everyWrite(positive)
+	w.eachFeed(func(a *answer, _ string, _ int) { positive(a) })
+	for _, f := range failing {
+		positive(w.do(f.method, f.path, f.body, f.headers...).want(f.code))
+	}
+	positive(w.do("GET", "/", "").want(200))
+	positive(w.askPlan("SELECT * FROM c ORDER BY c.id", allFeatures).want(200))
+	_, etag := w.drain(docs, incremental()...)
+	positive(w.do("GET", docs, "", incremental("If-None-Match", etag)...).want(304))
+	small, large := w.do("GET", docs+"/i", "", pk(`["a"]`)...), w.do("POST", docs, `{"id":"l","pk":"a","v":"`+strings.Repeat("x", 100_000)+`"}`, pk(`["a"]`)...)
+	if small.charge() >= large.charge() {
+		t.Errorf("a read costs %v, a large write %v", small.charge(), large.charge())
+	}
+}
+
+func checkItemCounts(t *testing.T) {
+	w := checked(t, ranges(4))
+	w.eachFeed(func(a *answer, key string, rows int) {
+		a.head("x-ms-item-count", strconv.Itoa(rows)).has("_count", strconv.Itoa(rows))
+		if got := len(a.at(key).Array()); got != rows {
+			t.Errorf("%s: %d rows, want %d", a.what, got, rows)
+		}
+	})
+	w.do("GET", docs, "", incremental()...).want(200).head("x-ms-item-count", "7").has("_count", "7")
+	w.do("GET", docs, "", pk(`["key1"]`)...).want(200).head("x-ms-item-count", "2").has("_count", "2")
+}
+
+func checkHeadAndOptions(t *testing.T) {
+	w := checked(t)
+	for _, path := range []string{"/", "/dbs", coll, docs, docs + "/i", docs + "/none", "/nothing", "/_mayfly/clock"} {
+		r := httptest.NewRequest("OPTIONS", path, nil)
+		r.Header.Set("Origin", "http://page.example")
+		r.Header.Set("Access-Control-Request-Method", "POST")
+		r.Header.Set("Access-Control-Request-Headers", "authorization, x-ms-date")
+		a := w.send(r).want(204).head("access-control-allow-origin", "*").head("access-control-allow-headers", "authorization, x-ms-date")
+		if !strings.Contains(a.header.Get("Access-Control-Allow-Methods"), "PATCH") {
+			t.Errorf("%s: %v", path, a.header)
+		}
+		get, head := w.do("GET", path, "", pk(`["a"]`)...), w.do("HEAD", path, "", pk(`["a"]`)...)
+		if head.code != get.code || head.code >= 500 || head.header.Get("Etag") != get.header.Get("Etag") {
+			t.Errorf("HEAD %s: %d %v, GET %d %v", path, head.code, head.header, get.code, get.header)
+		}
+	}
+	a := w.do("GET", docs+"/i", "", append(pk(`["a"]`), "Origin", "http://page.example")...).want(200).head("access-control-allow-origin", "*")
+	for _, name := range []string{"etag", "x-ms-continuation", "x-ms-session-token", "x-ms-request-charge", "x-ms-substatus"} {
+		if !strings.Contains(a.header.Get("Access-Control-Expose-Headers"), name) {
+			t.Errorf("%s is hidden: %v", name, a.header)
+		}
+	}
+}

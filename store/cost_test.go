@@ -1,0 +1,60 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// What the published figures say of a 1 KB document: a read 1 RU, a create 5 to 7, a replace about twice as much, a delete as a
+// create; more for more bytes and for more index entries; the same for the same.
+func TestCharges(t *testing.T) {
+	b := newBench(t, "", 1)
+	defer b.close()
+	pk := store.NewPartitionKey(doc.StringValue("a"))
+	item := func(id string, fields, size int) []byte {
+		var s strings.Builder
+		fmt.Fprintf(&s, `{"id":%q,"pk":"a"`, id)
+		for i := range fields {
+			fmt.Fprintf(&s, `,"f%d":%d`, i, i)
+		}
+		fmt.Fprintf(&s, `,"pad":%q}`, strings.Repeat("x", size-s.Len()-10))
+		return []byte(s.String())
+	}
+	create := func(id string, fields, size int) float64 {
+		t.Helper()
+		_, r, err := b.c.Create(b.ctx, pk, item(id, fields, size), store.WriteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Charge
+	}
+	small := create("small", 10, 1024)
+	if small < 5 || small > 7 {
+		t.Errorf("a create of 1 KB costs %v", small)
+	}
+	if again := create("other", 10, 1024); again != small {
+		t.Errorf("the same create costs %v, then %v", small, again)
+	}
+	if plain := create("plain", 0, 1024); plain >= small {
+		t.Errorf("ten properties fewer cost %v, not less than %v", plain, small)
+	}
+	if large := create("large", 10, 10*1024); large < 8*small || large > 10*small {
+		t.Errorf("a create of 10 KB costs %v", large)
+	}
+	_, r, err := b.c.Read(b.ctx, pk, "small", store.ReadOptions{})
+	if err != nil || r.Charge != 1 {
+		t.Errorf("a read of 1 KB costs %v (%v)", r.Charge, err)
+	}
+	_, r, err = b.c.Replace(b.ctx, pk, "small", item("small", 10, 1024), store.WriteOptions{})
+	if err != nil || r.Charge < 1.9*small || r.Charge > 2.1*small {
+		t.Errorf("a replace costs %v, the create cost %v (%v)", r.Charge, small, err)
+	}
+	r, err = b.c.Delete(b.ctx, pk, "small", store.WriteOptions{})
+	if err != nil || r.Charge != small {
+		t.Errorf("a delete costs %v, the create cost %v (%v)", r.Charge, small, err)
+	}
+}
