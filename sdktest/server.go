@@ -2,10 +2,13 @@
 // official, unmodified Azure SDK for Go. It is a module of its own, so that the SDK is no dependency of the
 // product, and it knows nothing of the product but its command line and its wire.
 //
-//	go test ./...                 everything, about half a minute
+//	go test ./...                 everything, a few minutes
 //	MAYFLY_BIN=path go test ./... against a binary that is there already
+//	go test -v -run TestScenarios the scenarios of scenarios.md in each language, with the counts
+//	go test -run TestScenarios/JavaScript/http-5
 //
-// The folder emulator runs the SDK's own emulator tests; it is a module of its own again.
+// The scenarios are programs of their own, in the folders go, js, python and java. A language whose tools are missing is skipped,
+// and says so. The folder emulator runs the SDK's own emulator tests; it is a module of its own again.
 package sdktest
 
 import (

@@ -3,9 +3,8 @@
 //
 //	go test -v ./...
 //
-// expected-pass.txt lists the tests that must pass. not-yet.txt lists the others, each with what it is waiting for; one
-// that passes all the same is named in the output, so that it can be moved. Together they must name every
-// emulator test of the SDK's version in go.mod.
+// expected-pass.txt lists the tests that must pass, expected-fail.txt the others, each with the reason why it must not.
+// Together they must name every emulator test of the SDK's version in go.mod.
 //
 // It is a module of its own because the SDK's tests have dependencies of their own. "go mod tidy" would drop them;
 // after a new version of the SDK run "go get -t github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos@VERSION".

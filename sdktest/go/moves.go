@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+)
+
+// moves is what a client does not notice: splits of ranges, other clients, restarts of the server.
+var moves = []scenario{
+	{"split-items", func(t *T) {
+		c := t.twenty(azcosmos.ContainerProperties{})
+		t.same(c.ids(" WHERE c.n >= 0", across), everything())
+		c.split()
+		for i := range 20 {
+			m := twentieth(i)
+			t.equal(c.read(m["pk"], m["id"].(string))["n"], i)
+			m["n"] = i + 100
+			_, err := c.ReplaceItem(t.ctx, key(m["pk"]), m["id"].(string), raw(m), nil)
+			t.must(err)
+		}
+		for i := range 10 {
+			c.create(M{"id": fmt.Sprint("new", i), "pk": fmt.Sprint("q", i), "n": 0})
+		}
+		t.equal(len(c.ids(" WHERE c.n >= 100", across)), 20)
+		t.equal(len(c.ids("", across)), 30)
+		ranges, err := c.seen(t.connect()).ReadFeedRanges(t.ctx, nil)
+		t.must(err)
+		t.equal(len(ranges), t.ranges+1)
+	}},
+
+	{"split-while-paging", func(t *T) {
+		c := t.twenty(azcosmos.ContainerProperties{})
+		t.same(c.interrupted("SELECT * FROM c", across), everything())
+	}},
+
+	without("split-while-ordering", merges),
+
+	{"split-partition-paging", func(t *T) {
+		c := t.ten()
+		for i := range 20 {
+			c.create(M{"id": "x", "pk": fmt.Sprint("b", i)})
+		}
+		t.equal(strings.Join(c.interrupted("SELECT * FROM c", key("a")), ""), "0123456789")
+	}},
+
+	{"split-feed", func(t *T) {
+		c := t.twenty(azcosmos.ContainerProperties{})
+		f := c.feed(azcosmos.ChangeFeedOptions{MaxItemCount: 4})
+		first := t.names(f.next())
+		c.split()
+		t.same(append(first, t.names(f.drain())...), everything())
+		c.create(M{"id": "new", "pk": "p0"})
+		_, err := c.ReplaceItem(t.ctx, key("p1"), "i01", raw(twentieth(1)), nil)
+		t.must(err)
+		t.same(t.names(f.drain()), []string{"new", "i01"})
+	}},
+
+	without("split-aggregates", merges),
+
+	{"split-batch", func(t *T) {
+		c := t.container(azcosmos.ContainerProperties{})
+		batches := func(id string) {
+			for i := range 20 {
+				pk := fmt.Sprint("p", i)
+				res := c.batch(pk, func(b *azcosmos.TransactionalBatch) {
+					b.CreateItem(raw(M{"id": id, "pk": pk}), nil)
+					b.ReadItem(id, nil)
+				})
+				t.equal(statuses(res), L{201, 200})
+			}
+		}
+		batches("before")
+		c.split()
+		batches("after")
+		t.equal(len(c.ids("", across)), 40)
+	}},
+
+	{"session-other-client", func(t *T) {
+		c := t.container(azcosmos.ContainerProperties{})
+		other := c.seen(t.connect())
+		for v := range 10 {
+			written, err := c.UpsertItem(t.ctx, key("a"), raw(M{"id": "1", "pk": "a", "v": v}), nil)
+			t.must(err)
+			read, err := other.ReadItem(t.ctx, key("a"), "1", &azcosmos.ItemOptions{SessionToken: written.SessionToken})
+			t.must(err)
+			t.equal(t.doc(read.Value)["v"], v)
+			o := &azcosmos.QueryOptions{SessionToken: written.SessionToken}
+			t.equal(other.rows("SELECT VALUE c.v FROM c", key("a"), o), L{v})
+		}
+	}},
+
+	{"session-restart", func(t *T) { t.over("stop") }},
+	{"session-kill", func(t *T) { t.over("kill") }},
+
+	{"restart-paging", func(t *T) {
+		c := t.twenty(azcosmos.ContainerProperties{})
+		page, err := c.NewQueryItemsPager("SELECT * FROM c", across, &azcosmos.QueryOptions{PageSizeHint: 3}).NextPage(t.ctx)
+		t.must(err)
+		t.check(page.ContinuationToken != nil, "no continuation")
+		t.restart("stop")
+		all := t.names(page.Items)
+		c.resume("SELECT * FROM c", across, page.ContinuationToken, func(page [][]byte, _ string) {
+			all = append(all, t.names(page)...)
+		})
+		t.same(all, everything())
+	}},
+
+	{"restart-feed", func(t *T) {
+		c := t.twenty(azcosmos.ContainerProperties{})
+		f := c.feed(azcosmos.ChangeFeedOptions{})
+		t.same(t.names(f.drain()), everything())
+		t.restart("kill")
+		t.equal(len(f.drain()), 0)
+		c.create(M{"id": "new", "pk": "p0"})
+		t.equal(t.names(f.drain()), L{"new"})
+	}},
+}
+
+// interrupted reads a query by pages of 3, with a split after the first, and returns the ids.
+func (c C) interrupted(query string, pk azcosmos.PartitionKey) (ids []string) {
+	for p := c.NewQueryItemsPager(query, pk, &azcosmos.QueryOptions{PageSizeHint: 3}); p.More(); {
+		page, err := p.NextPage(c.t.ctx)
+		c.t.must(err)
+		if ids == nil {
+			c.split()
+		}
+		ids = append(ids, c.t.names(page.Items)...)
+	}
+	return ids
+}
+
+// over ends the server and goes on with the same client.
+func (t *T) over(how string) {
+	c := t.twenty(azcosmos.ContainerProperties{})
+	m := twentieth(7)
+	m["n"] = 700
+	written, err := c.ReplaceItem(t.ctx, key("p2"), "i07", raw(m), content)
+	t.must(err)
+	t.restart(how)
+	read, err := c.ReadItem(t.ctx, key("p2"), "i07", &azcosmos.ItemOptions{SessionToken: written.SessionToken})
+	t.must(err)
+	t.equal(t.full(read.Value), t.full(written.Value))
+	t.same(c.ids("", across), everything())
+	_, err = c.ReplaceItem(t.ctx, key("p2"), "i07", raw(m), &azcosmos.ItemOptions{IfMatchEtag: &written.ETag})
+	t.must(err)
+	c.create(M{"id": "new", "pk": "p2"})
+}
