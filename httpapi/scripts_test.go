@@ -273,9 +273,9 @@ func TestTriggers(t *testing.T) {
 			if (!c.replaceDocument(list[0]._self, list[0], function (err) { if (err) throw "Unable to update metadata"; })) throw "busy";
 		});
 		if (!ok) throw "busy";
-	}`, `,"triggerType":"Post","triggerOperation":"Create"`)
-	w.script("triggers", "deleted", `function () { getContext().getResponse().setBody("x"); }`, `,"triggerType":"Pre","triggerOperation":"Delete"`)
-	w.script("triggers", "answer", `function () { var r = getContext().getResponse(), b = r.getBody(); b.more = 1; r.setBody(b); }`, `,"triggerType":"Post","triggerOperation":"All"`)
+	}`, `,"triggerType":"Post","triggerOperation":"create"`)
+	w.script("triggers", "deleted", `function () { getContext().getResponse().setBody("x"); }`, `,"triggerType":"pre","triggerOperation":"Delete"`)
+	w.script("triggers", "answer", `function () { var r = getContext().getResponse(), b = r.getBody(); b.more = 1; r.setBody(b); }`, `,"triggerType":"Post","triggerOperation":"all"`)
 	w.script("triggers", "replaced", `function () {}`, `,"triggerType":"Pre","triggerOperation":"Replace"`)
 	w.script("triggers", "updated", `function () {}`, `,"triggerType":"Pre","triggerOperation":"Update"`)
 	with := func(pre, post string) []string {

@@ -144,8 +144,8 @@
     if (matches * by.length + subject.length * (parts + contexts * matches) > MaxText) tooLarge();
   }
 
-  // Two engines match regular expressions. One takes time in proportion to the text, but knows no lookaround and no back
-  // references, and can only begin at the beginning. The other tries, which may take time without end and cannot be stopped.
+  // Two engines match regular expressions. One takes time in proportion to the text, but knows no lookaround, no back
+  // references and none of some rare things, and can only begin at the beginning. The other tries, which may take time without end and cannot be stopped.
   //
   // So a pattern without those is always matched by the first: where a search goes on in the middle of a text, it is for any
   // character followed by the pattern, from the character before. The others are let through where even a bad case ends: the
@@ -158,13 +158,16 @@
   function backtracks(pattern) {
     var s = apply(source, pattern, []);
     if (has(s, '(?=') || has(s, '(?!') || has(s, '(?<=') || has(s, '(?<!') || has(s, '\\k')) return true;
-    if (apply(NativeExec, /\{\d*,?\d{4}/, [s])) return true; // repeated too often for the first engine
+    if (apply(NativeExec, /\{\d*,?\d{4}/, [s]) !== null) return true; // repeated too often for the first engine
+    var inClass = false;
     for (var i = 0; i + 1 < s.length; i++) {
+      if (s[i] === '[') inClass = true;
+      else if (s[i] === ']') inClass = false;
       if (s[i] !== '\\') continue;
-      if (s[i + 1] >= '1' && s[i + 1] <= '9') return true;
-      i++;
+      var c = s[++i];
+      if (c >= '1' && c <= '9' || c === '0' && s[i + 1] >= '0' && s[i + 1] <= '9' || c === 'S' && inClass) return true;
     }
-    return false;
+    return apply(NativeExec, /\(\?<[^>]*[^A-Za-z0-9_>]/, [s]) !== null;
   }
 
   // repetitions counts the unbounded ones of a pattern: Infinity where one holds another, or alternatives.
@@ -224,7 +227,7 @@
     if (!sticky && !has(flags, 'g')) return apply(NativeExec, this, [s]);
     var from = floor(+this.lastIndex) || 0, m = null;
     if (from <= 0) m = apply(NativeExec, without(this, flags, atStart, ''), [s]);
-    else if (from <= s.length) m = apply(NativeExec, without(this, flags, inMiddle, '[\\s\\S](?:'), [apply(slice, s, [from - 1])]);
+    else if (from <= s.length) m = apply(NativeExec, without(this, flags, inMiddle, '(?:.|[\\n\\r\\u2028\\u2029])(?:'), [apply(slice, s, [from - 1])]);
     if (m === null || sticky && m.index !== 0) {
       this.lastIndex = 0;
       return null;
@@ -261,7 +264,8 @@
     out.push(apply(slice, s, [last]));
     return out;
   });
-  wrapAll(pattern, ['test', Symbol.match, Symbol.matchAll, Symbol.replace, Symbol.search], function (self, args) { fits('' + args[0]); });
+  put(pattern, 'test', function (subject) { return this.exec(subject) !== null; });
+  wrapAll(pattern, [Symbol.match, Symbol.matchAll, Symbol.replace, Symbol.search], function (self, args) { fits('' + args[0]); });
 
   // JSON.
 

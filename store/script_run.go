@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/script"
@@ -63,7 +64,7 @@ func (c *Container) Execute(ctx context.Context, pk PartitionKey, id string, arg
 // run runs one script in a world of its own.
 func (h *scriptHost) run(p script.Procedure) (script.Outcome, error) {
 	db := h.t.c.db
-	runtime, err := db.programs.Open(h.ctx, db.scriptWorld(), script.Limits{})
+	runtime, err := db.programs.Open(h.ctx, h.t.c.scriptWorld(), script.Limits{})
 	if err != nil {
 		return script.Outcome{}, err
 	}
@@ -95,11 +96,12 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 		return nil, &Error{Code: CodeBadRequest, Message: "The trigger '" + names[0] + "' does not exist.", Err: err}
 	}
 	body := doc.Of(res.Body)
-	if kind := body.Member("triggerType").Str(); kind != when {
+	if kind := body.Member("triggerType").Str(); !strings.EqualFold(kind, when) {
 		return nil, fail(CodeBadRequest, "Trigger '"+res.ID+"' was defined with type '"+kind+"', and therefore is invalid as a "+when+"-trigger.")
 	}
 	defined, asked := body.Member("triggerOperation").Str(), triggerOperations[op.Kind]
-	if defined != "All" && defined != asked && (defined != "Update" || op.Kind != OperationReplace) {
+	is := func(word string) bool { return strings.EqualFold(defined, word) } // SDKs send them in any case
+	if !is("All") && !is(asked) && (!is("Update") || op.Kind != OperationReplace) {
 		return nil, fail(CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+defined+"', and therefore is invalid for '"+asked+"'.")
 	}
 	return &res, wrap(c.db.programs.Prepare(res.ID, scriptText(res)))
