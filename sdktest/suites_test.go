@@ -70,8 +70,8 @@ var suites = []suite{
 		name:  "Java",
 		tools: []string{"java", "keytool", "mvn"},
 		prepare: func(t *testing.T) []string {
-			command(t, "java", "mvn", "-q", "-B", "package", "dependency:copy-dependencies")
-			return []string{"java", "-cp", strings.Join([]string{"java/target/classes", "java/target/dependency/*"}, string(os.PathListSeparator)), "scenarios.Run"}
+			command(t, "java", "mvn", "-q", "-B", "compile", "dependency:copy-dependencies")
+			return []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", strings.Join([]string{"java/target/classes", "java/target/dependency/*"}, string(os.PathListSeparator)), "scenarios.Run"}
 		},
 		trust: func(t *testing.T, cert string) []string {
 			store := filepath.Join(t.TempDir(), "trust.p12")
