@@ -47,6 +47,12 @@ func (ch *Change) AppendJSON(dst []byte) []byte {
 		sys.LSN = ch.LSN
 		return sys.Append(dst, ch.Item.body)
 	}
+	return ch.AppendSeparately(dst)
+}
+
+// AppendSeparately appends an object of current, previous and metadata in either mode: what clients ask for that read both
+// feeds alike.
+func (ch *Change) AppendSeparately(dst []byte) []byte {
 	dst = append(dst, `{"current":`...)
 	if ch.gone() {
 		dst = append(dst, "{}"...)
@@ -65,6 +71,9 @@ func (ch *Change) gone() bool { return ch.Kind == ChangeDelete || ch.Kind == Cha
 func (ch *Change) appendMetadata(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `{"crts":`...), ch.Timestamp, 10)
 	dst = strconv.AppendUint(append(dst, `,"lsn":`...), ch.LSN, 10)
+	if ch.Kind == ChangeLatest { // what it came from is not known
+		return append(dst, '}')
+	}
 	dst = append(append(dst, `,"operationType":"`...), ch.Kind.String()...)
 	dst = strconv.AppendUint(append(dst, `","previousImageLSN":`...), ch.PreviousLSN, 10)
 	if ch.Kind == ChangeExpire {
