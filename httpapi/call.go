@@ -146,11 +146,12 @@ const (
 // readBody reads the body of a request that may have one.
 func (c *call) readBody() error {
 	r := c.Request()
-	if r.Body == nil || r.ContentLength == 0 || r.Method == http.MethodGet || r.Method == http.MethodDelete {
+	if r.Body == nil || r.ContentLength == 0 || r.Method == http.MethodGet ||
+		r.Method == http.MethodDelete && c.target.kind != kindOwn {
 		return nil
 	}
 	limit := int64(maxBody)
-	if c.target.kind == kindItem {
+	if c.target.kind == kindItem || c.target.kind == kindOwn { // an import brings items
 		limit = maxItemBody
 	}
 	if r.ContentLength > limit {

@@ -29,7 +29,11 @@ func (s *Server) changeFeed(c *call) error {
 	out := newPage(info.RID, "Documents")
 	for i := range changes.Changes {
 		out.row()
-		out.b = changes.Changes[i].AppendJSON(out.b)
+		if c.in.metadataApart { // the SDK for Java reads the latest versions so as well, in its processor
+			out.b = changes.Changes[i].AppendSeparately(out.b)
+		} else {
+			out.b = changes.Changes[i].AppendJSON(out.b)
+		}
 	}
 	return c.sendPage(out)
 }

@@ -230,6 +230,17 @@ func TestChangeFeedOfAllVersions(t *testing.T) {
 	w.do("GET", docs, "", fidelity("If-None-Match", `"5"`)...).want(304)
 }
 
+// The processor of the SDK for Java asks for the latest versions in the form of the other feed.
+func TestLatestVersionsWithMetadataApart(t *testing.T) {
+	w := newWorld(t)
+	w.feedContainer("")
+	made := w.upsert("a", "")
+	a := w.do("GET", docs, "", incremental("x-ms-cosmos-changefeed-wire-format-version", "2021-09-15")...).want(200)
+	if got, want := a.at("Documents.0").Raw, `{"current":`+string(made.body)+`,"metadata":{"crts":1803902400,"lsn":1}}`; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 func TestAllVersionsNeedAPolicy(t *testing.T) {
 	w := newWorld(t)
 	w.feedContainer("")

@@ -110,6 +110,7 @@ func (s *Server) createContainer(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.setLint(spec.Lint())
 	return c.sendContainer(http.StatusCreated, coll)
 }
 
@@ -149,6 +150,7 @@ func (s *Server) replaceContainer(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.setLint(spec.Lint())
 	return c.sendContainer(http.StatusOK, coll)
 }
 

@@ -47,7 +47,7 @@ func sendFeed[T any](c *call, f feed[T]) error {
 		after, rest = after+1, rest[1:]
 	}
 	if len(rest) > 0 {
-		c.setContinuation(f.key + ":" + f.position(f.rows[after-1]))
+		c.setContinuation(f.scope() + ":" + f.position(f.rows[after-1]))
 	}
 	return c.sendPage(out)
 }
@@ -62,12 +62,20 @@ func pageLimit(asked int) int {
 	return asked
 }
 
+// scope names the list: its continuations are good for it alone.
+func (f *feed[T]) scope() string {
+	if f.owner == "" {
+		return f.key
+	}
+	return f.key + "/" + f.owner
+}
+
 // resume finds the index of the first row after the continuation.
 func (f *feed[T]) resume(token string) (int, error) {
 	if token == "" {
 		return 0, nil
 	}
-	after, ok := strings.CutPrefix(token, f.key+":")
+	after, ok := strings.CutPrefix(token, f.scope()+":")
 	if !ok || strings.Trim(after, "0123456789ABCDEF") != "" {
 		return 0, badRequest("Invalid Continuation Token")
 	}

@@ -28,6 +28,7 @@ type reqHeaders struct {
 	minimal              bool   // Prefer: return=minimal
 	incremental          bool   // A-IM: Incremental feed
 	fullFidelity         bool   // A-IM: Full-Fidelity Feed
+	metadataApart        bool   // x-ms-cosmos-changefeed-wire-format-version
 
 	maxItems       int    // 0: not given; -1: as many as fit
 	continuation   string // empty: the first page
@@ -45,12 +46,16 @@ type reqHeaders struct {
 	preTriggers, postTriggers []string // x-ms-documentdb-pre-trigger-include and its like
 	scriptLog                 bool     // x-ms-documentdb-script-enable-logging
 
+	explainTTL bool // x-mayfly-explain-ttl
+
 	tokenLife int // seconds that a permission's token shall live; 0: not given
 
 	ranges                int // x-mayfly-ranges: of a new container; 0: not given
 	throughput            store.Throughput
 	offerType             string
 	toAutoscale, toManual bool
+
+	imported *store.ImportOptions // of a create or an upsert; nil: it is written now
 
 	contentType string // media type alone, lower case
 }
@@ -67,7 +72,7 @@ func (h *reqHeaders) listOptions() store.ListOptions {
 
 // writeOptions are the preconditions and the triggers of a write.
 func (h *reqHeaders) writeOptions() store.WriteOptions {
-	return store.WriteOptions{IfMatch: h.ifMatch, IfNoneMatch: h.ifNoneMatch, PreTriggers: h.preTriggers, PostTriggers: h.postTriggers}
+	return store.WriteOptions{IfMatch: h.ifMatch, IfNoneMatch: h.ifNoneMatch, PreTriggers: h.preTriggers, PostTriggers: h.postTriggers, Import: h.imported}
 }
 
 // readOptions are the conditions of a read.
@@ -83,6 +88,9 @@ func (h *reqHeaders) parse(header http.Header, account consistency) error {
 	for name, values := range header {
 		if len(values) == 0 || values[0] == "" {
 			continue
+		}
+		if name == "X-Ms-Max-Item-Count" && values[0] == "0" && header.Get("X-Ms-Documentdb-Isquery") != "" {
+			continue // the SDK for Java asks so for the page of a TOP 0
 		}
 		if err := h.parseOne(name, strings.TrimSpace(values[0]), account); err != nil && (failed == "" || name < failed) {
 			failed, failure = name, err
@@ -184,6 +192,10 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		h.direct, err = parseBool(name, value)
 	case "X-Mayfly-Ranges":
 		h.ranges, err = parseCount(name, value, 1)
+	case "X-Mayfly-Timestamp", "X-Mayfly-Age", "X-Mayfly-Expires-In":
+		err = h.parseImport(name, value)
+	case "X-Mayfly-Explain-Ttl":
+		h.explainTTL, err = parseBool(name, value)
 	case "X-Mayfly-Serve-Cross-Partition":
 		h.serveCross, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Populatepartitionstatistics",
@@ -213,6 +225,7 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		if value != "2021-09-15" { // the one in which metadata stands beside the images
 			err = badHeader(name, value)
 		}
+		h.metadataApart = true
 	case "X-Ms-Documentdb-Pre-Trigger-Include":
 		h.preTriggers = parseList(value)
 	case "X-Ms-Documentdb-Post-Trigger-Include":

@@ -24,6 +24,7 @@ func (s *Server) item(c *call) (*store.Container, store.Key, error) {
 // failures carry it, too.
 func (c *call) setReceiptOf(r store.Receipt) {
 	c.setReceipt(r.Range, r.LSN, r.Charge)
+	c.setLint(r.Lint)
 	c.reply = r.Reply
 }
 

@@ -66,6 +66,7 @@ func TestItemPaging(t *testing.T) {
 		w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders("x-ms-continuation", bad)...).fails(400, 0, "Invalid Continuation Token")
 	}
 	w.do("GET", docs, "", "x-ms-continuation", "").want(200).has("_count", "18")
+	w.do("POST", docs, `{"query":"SELECT TOP 0 * FROM c"}`, queryHeaders(append(pk(`["p"]`), "x-ms-max-item-count", "0")...)...).want(200).has("_count", "0")
 	for _, bad := range []string{"0", "-2", "x", "1.5", "2147483648"} {
 		w.do("GET", docs, "", "x-ms-max-item-count", bad).fails(400, 0, "")
 	}

@@ -74,7 +74,7 @@ func queryFeed[T any](c *call, f feed[T]) error {
 	}
 	env := query.Env{Now: c.srv.db.Now().UTC(), Random: rand.Float64, Elapsed: elapsed}
 	page, err := plan.RunValues(c.ctx(), list, env, query.RunOptions{
-		MaxItems: pageLimit(c.in.maxItems), MaxBytes: maxPageSize, Cursor: c.in.continuation, Scope: f.key + "/" + f.owner,
+		MaxItems: pageLimit(c.in.maxItems), MaxBytes: maxPageSize, Cursor: c.in.continuation, Scope: f.scope(),
 	})
 	if err != nil {
 		return queryError(err)

@@ -33,6 +33,9 @@ func (buf *buffer) release() {
 // sendItem answers with an item as it is now, or without the body where the client asked for none.
 func (c *call) sendItem(status int, it store.Item, minimal bool) error {
 	c.setETag(it.ETag())
+	if c.in.explainTTL {
+		c.setExpiry(it.Expiry())
+	}
 	if minimal {
 		return c.noContent(status)
 	}

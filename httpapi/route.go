@@ -66,8 +66,8 @@ type target struct {
 
 	// resourceType is the second field of what a client signs: the keyword, lower case; empty for the account and for kindOwn.
 	resourceType string
-	// own is the path of kindOwn without slashes at its ends: "_mayfly/clock". The ids of a database and a container in it are in ids,
-	// and here is where they stood: "_mayfly/dbs/{db}/colls/{coll}/split".
+	// own is the path of kindOwn without slashes at its ends: "_mayfly/clock". The ids of a database and a container in it, or the name
+	// of a snapshot, are in ids, and here is where they stood: "_mayfly/dbs/{db}/colls/{coll}/split", "_mayfly/snapshots/{name}".
 	own string
 
 	ids [maxIDs]string
@@ -185,6 +185,13 @@ func (t *target) parseOwn(rawPath string) error {
 		}
 		t.n = i + 1
 		parts[at], parts[at+1] = keyword, []string{"{db}", "{coll}"}[i]
+	}
+	if len(parts) > 2 && strings.EqualFold(parts[1], "snapshots") { // _mayfly/snapshots/{name}
+		if t.ids[0], err = url.PathUnescape(parts[2]); err != nil {
+			return badRequest("The path holds a malformed escape.")
+		}
+		t.n = 1
+		parts[1], parts[2] = "snapshots", "{name}"
 	}
 	if t.n > 0 {
 		t.own = strings.Join(parts, "/")

@@ -93,11 +93,15 @@ type Server struct {
 	log         *slog.Logger
 	auth        *authority
 	consistency consistency
+	own         []ownHandler // ownHandlers: some tell of all
 
 	handler http.Handler
 	http    *http.Server
 	silent  silentConns
 	cancel  context.CancelFunc // ends every request's context
+	// draining ends when Shutdown begins: requests that wait for something look at it.
+	draining context.Context
+	drain    context.CancelFunc
 
 	// gate is held shared by each request and exclusively by the end of Shutdown.
 	gate   sync.RWMutex
@@ -125,7 +129,8 @@ func New(o Options) (*Server, error) {
 	}
 	level, _, _ := parseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
-	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, consistency: level, cancel: cancel}
+	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, consistency: level, cancel: cancel, own: ownHandlers}
+	s.draining, s.drain = context.WithCancel(base)
 	s.handler = s.routes()
 	s.http = &http.Server{
 		Handler:           s.handler,
@@ -175,6 +180,7 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 // returns no request is running, so that the store may be closed.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.silent.closeAll()
+	s.drain()
 	err := s.http.Shutdown(ctx)
 	s.cancel()
 	if err != nil {
@@ -281,7 +287,13 @@ func (s *Server) serve(ec echo.Context) error {
 	if err := c.readBody(); err != nil {
 		return err
 	}
-	return run(s, c)
+	before := s.db.Incarnation()
+	err = run(s, c)
+	if store.ErrorCode(err) == store.CodeUnavailable && !c.Response().Committed && s.db.Incarnation() != before {
+		// The data was replaced by a snapshot's under the request: nothing that it did is left.
+		return run(s, c)
+	}
+	return err
 }
 
 // authorise lets a request in. Mayfly's own surface wants the master key; a resource token opens what it was issued for.
@@ -291,6 +303,9 @@ func (s *Server) authorise(c *call) error {
 		return nil
 	}
 	with, granted, err := s.auth.verify(c.Request().Method, c.Request().Header, &c.target)
+	if err == nil && c.in.imported != nil && (with == resourceToken || with == directoryToken) {
+		return refuseImport()
+	}
 	if err == nil && with == resourceToken {
 		return s.permit(c, granted)
 	}

@@ -301,6 +301,7 @@ func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error
 		}
 		return nil
 	})
+	r.Lint |= b.receipt.Lint
 	b.receipt = r
 	if err == nil {
 		b.answer = answer

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -22,6 +21,8 @@ type meta struct {
 	Format      int    `json:"format"`
 	Incarnation uint32 `json:"incarnation"` // random; a new one for each store, restore and memory start
 	Next        uint32 `json:"next"`        // the next number for a database, container or offer
+	// Highest is the highest LSN of the ranges that have been dropped, and of all at the last restore; see adopt.
+	Highest uint64 `json:"highest,omitempty"`
 }
 
 type databaseRecord struct {
@@ -46,6 +47,12 @@ type containerRecord struct {
 	// counts the changes that made it so.
 	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
 	IndexRound uint32            `json:"indexRound,omitempty"`
+
+	Settings ContainerSettings `json:"settings,omitzero"`
+	// MovesSince is the second in which the settings got an archive: what had expired before is not moved. 0: there is none.
+	MovesSince int64 `json:"movesSince,omitempty"`
+	// Log is there while the container keeps a log of expiries.
+	Log *logRecord `json:"log,omitempty"`
 }
 
 type rangeRecord struct {
@@ -130,7 +137,7 @@ func (db *DB) loadCatalog(ctx context.Context) error {
 
 func (db *DB) loadOffers(r engine.Reader) error {
 	err := scanRecords(r, kindOffer, func(_ []byte, rec offerRecord) error {
-		db.clock.raise(rec.TS)
+		db.loadMark(rec.TS)
 		db.cat.offers = append(db.cat.offers, rec)
 		return nil
 	})
@@ -139,12 +146,12 @@ func (db *DB) loadOffers(r engine.Reader) error {
 }
 
 func (db *DB) initMeta(ctx context.Context) error {
-	var b [4]byte
-	if _, err := rand.Read(b[:]); err != nil {
+	incarnation, err := newIncarnation()
+	if err != nil {
 		return err
 	}
-	db.meta = meta{Format: formatVersion, Incarnation: binary.BigEndian.Uint32(b[:]), Next: 1}
-	_, err := db.eng.Update(ctx, [][]byte{catalogScope()}, func(t engine.Txn) error {
+	db.meta = meta{Format: formatVersion, Incarnation: incarnation, Next: 1}
+	_, err = db.eng.Update(ctx, [][]byte{catalogScope()}, func(t engine.Txn) error {
 		return setRecord(t, metaKey(), db.meta)
 	})
 	return err
@@ -155,8 +162,8 @@ func (db *DB) loadDatabases(r engine.Reader) error {
 		d := &Database{db: db, rec: rec, byName: make(map[string]*Container)}
 		db.cat.names[rec.ID] = d
 		db.cat.databases = append(db.cat.databases, d)
-		db.clock.raise(rec.TS)
-		return nil
+		db.loadMark(rec.TS)
+		return d.restoreClock(r)
 	})
 	sortBy(db.cat.databases, func(d *Database) uint32 { return d.rec.Num })
 	return err
@@ -180,9 +187,7 @@ func (db *DB) loadContainers(r engine.Reader) error {
 		if err != nil {
 			return err
 		}
-		db.clock.raise(rec.TS)
-		db.clock.raise(rec.Policy.ChangedAt)
-		if err := c.loadSlots(r); err != nil {
+		if err := c.load(r); err != nil {
 			return err
 		}
 		db.cat.add(c)
@@ -193,6 +198,14 @@ func (db *DB) loadContainers(r engine.Reader) error {
 		sortBy(d.containers, func(c *Container) uint32 { return c.cid })
 	}
 	return err
+}
+
+// load reads what is known of a container beside its record.
+func (c *Container) load(r engine.Reader) error {
+	rec := &c.state.Load().rec
+	c.note(markSettings, rec.TS)
+	c.note(markSettings, rec.Policy.ChangedAt)
+	return c.loadSlots(r)
 }
 
 // add and remove keep the places that know a container alike. The caller holds DB.mu or is alone.
@@ -262,7 +275,18 @@ func dropDatabaseRecords(t engine.Txn, d *Database, offers []offerRecord) {
 		}
 	}
 	dropFamilies(t, d.families())
+	t.Delete(clockKey(d.rec.Num))
 	t.Delete(databaseKey(d.rec.ID))
+}
+
+// keepClock writes the state of a virtual clock: the server's for 0, else that of a database, which has none of its own where s
+// is nil.
+func keepClock(t engine.Txn, database uint32, s *ttl.State) error {
+	if s == nil {
+		t.Delete(clockKey(database))
+		return nil
+	}
+	return setRecord(t, clockKey(database), s)
 }
 
 func setRecord(t engine.Txn, key []byte, rec any) error {

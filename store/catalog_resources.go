@@ -101,7 +101,7 @@ func (db *DB) loadResources(r engine.Reader) error {
 			if err != nil {
 				return err
 			}
-			db.clock.raise(rec.TS)
+			db.loadMark(rec.TS)
 			rec.id = id
 			db.cat.family(f).set(nil, &rec)
 			return nil

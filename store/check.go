@@ -25,6 +25,7 @@ import (
 // slot's LSN ceiling, and that no key belongs to no container and to no range. The error returned is that of reading; a violation is
 // no error of Check.
 func (db *DB) Check(ctx context.Context, report func(error) bool) error {
+	db = db.live()
 	db.mu.RLock()
 	containers := db.cat.containers
 	db.mu.RUnlock()
@@ -65,6 +66,7 @@ func (k *checker) fault(format string, args ...any) {
 
 func (k *checker) run(st *containerState, _ int64, r engine.Reader) error {
 	k.r, k.st = r, st
+	k.checkSettings()
 	if err := k.checkSlots(); err != nil || k.stopped {
 		return err
 	}
@@ -138,6 +140,9 @@ func (k *checker) checkSlot(s *slot) error {
 	if err := k.checkVersions(s, bounds); err != nil {
 		return err
 	}
+	if err := k.checkExpiries(s, bounds.ceiling); err != nil {
+		return err
+	}
 	return k.checkIndex(s)
 }
 
@@ -161,7 +166,7 @@ func (k *checker) checkItem(s *slot, key, value []byte, bounds feedBounds) error
 		return nil
 	}
 	k.items++
-	if err := doc.Valid(value[min(len(value), bodyStart(value)):], doc.Limits{}); err != nil {
+	if err := doc.Valid(value[min(len(value), bodyStart(value)):], storedLimits); err != nil {
 		k.fault("item %x: %w", rid, err)
 		return nil
 	}

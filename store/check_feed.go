@@ -18,7 +18,7 @@ func (k *checker) checkFeed(s *slot, item *stored, bounds feedBounds) error {
 		return err
 	}
 	f, err := decodeFeed(v)
-	if err != nil || f.rid != item.rid || f.ts != item.head.life.TS || f.last < item.head.lsn || f.last >= bounds.ceiling ||
+	if err != nil || f.rid != item.rid || f.ts < item.head.life.TS || f.last < item.head.lsn || f.last >= bounds.ceiling ||
 		!bytes.HasPrefix(item.head.epk, f.epk) {
 		k.fault("item %q: the feed entry at LSN %d does not fit", item.id, item.head.lsn)
 	}

@@ -11,12 +11,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
+// The server has a clock, and each database has one: a container's moment is that of its database. Without a virtual clock
+// all of them are the system's. With one, a database's clock is a clock of its own whose base is the server's, which it
+// follows until it is moved by itself; see Database.SetClock. What lies in a database's containers, and their settings, is
+// dated by the database's clock; databases, users, permissions, scripts and throughputs are dated by the server's.
+
 // maxStepBack is how far the system's clock may run behind what is stored before Open refuses.
 const maxStepBack = 5 * time.Minute
 
-// storeClock is the data clock in whole seconds, which never runs behind what the store has said or stored.
-// After a small step back of the clock below, it stands still until that has caught up. Therefore _ts never
-// falls in a slot, and what was seen to be expired stays so.
+// storeClock is a data clock in whole seconds, which never runs behind what the store has said or stored by it, unless
+// its owner sets it back. After a small step back of the clock below, it stands still until that has caught up. Therefore
+// what was seen to be expired stays so.
 type storeClock struct {
 	base ttl.Clock
 	last atomic.Int64
@@ -35,126 +40,216 @@ func (c *storeClock) now() int64 {
 	}
 }
 
-// raise moves the floor; it is used while the store is being opened.
-func (c *storeClock) raise(t int64) {
-	if t > c.last.Load() {
-		c.last.Store(t)
-	}
-}
+// raise moves the floor.
+func (c *storeClock) raise(t int64) { raise(&c.last, t) }
 
-// ClockChange moves a virtual clock. Its members apply in their order here; nil members change nothing.
-type ClockChange struct {
-	Freeze  *bool          // true stops the clock, false lets it run on from where it is
-	Set     *time.Time     // to this moment
-	Advance *time.Duration // by this much; not negative
-}
-
-// Now is the moment of the data clock, not behind anything that is stored.
-func (db *DB) Now() time.Time {
-	if t := db.opts.Clock.Now(); t.Unix() >= db.clock.now() {
+// time is the clock's moment, to the fraction of a second where the clock below is not behind.
+func (c *storeClock) time() time.Time {
+	t, now := c.base.Now(), c.now()
+	if t.Unix() >= now {
 		return t
 	}
-	return time.Unix(db.clock.now(), 0).UTC()
+	return time.Unix(now, 0).UTC()
 }
+
+// raise makes *at at least t.
+func raise(at *atomic.Int64, t int64) {
+	for {
+		last := at.Load()
+		if t <= last || at.CompareAndSwap(last, t) {
+			return
+		}
+	}
+}
+
+// mark names something that records the moment in which it is stored, so that the clock cannot be set behind it.
+type mark uint8
+
+const (
+	markWrite    mark = iota // the _ts of items, and the times of their changes in a feed
+	markSettings             // the _ts of a container's settings, and with it the floors of its TTL policy
+	markPurge                // purges
+	markLease                // leases
+	markCatalog              // the _ts of whatever else there is
+	markCount
+)
+
+var markTexts = [markCount]string{
+	"an item was written", "the settings of a container were changed", "expired items were purged", "a lease was taken",
+	"a database, a user, a permission, a script or a throughput was changed",
+}
+
+// marks are the latest moments that are stored, in seconds since 1970.
+type marks [markCount]atomic.Int64
+
+func (m *marks) note(k mark, t int64) { raise(&m[k], t) }
+
+// latest is the last of the moments and what it is that of.
+func (m *marks) latest() (k mark, t int64) {
+	for i := range m {
+		if at := m[i].Load(); at > t {
+			k, t = mark(i), at
+		}
+	}
+	return k, t
+}
+
+// stamp is the present second of the server's clock, for something of the catalog that is about to be stored.
+func (db *DB) stamp() int64 {
+	now := db.clock.now()
+	db.marks.note(markCatalog, now)
+	return now
+}
+
+// load notes a moment of the catalog that was found stored.
+func (db *DB) loadMark(t int64) {
+	db.marks.note(markCatalog, t)
+	db.clock.raise(t)
+}
+
+// moment is the present second of the container's clock, which is its database's.
+func (c *Container) moment() int64 { return c.d.clock.now() }
+
+// note records that something of the container is stored in second t. It is called inside the gate, and while the store
+// is being opened.
+func (c *Container) note(k mark, t int64) {
+	c.marks.note(k, t)
+	c.d.clock.raise(t)
+}
+
+// Now is the moment of the server's clock, not behind anything that is stored by it.
+func (db *DB) Now() time.Time { return db.live().clock.time() }
+
+// Now is the moment of the database's clock, not behind anything that is stored by it. It is the server's, unless the
+// database has a clock of its own.
+func (d *Database) Now() time.Time { return d.clock.time() }
 
 // VirtualClock tells whether SetClock can move the clock.
-func (db *DB) VirtualClock() bool {
-	_, ok := db.opts.Clock.(*ttl.Virtual)
-	return ok
+func (db *DB) VirtualClock() bool { return db.live().virtual() != nil }
+
+func (db *DB) virtual() *ttl.Virtual {
+	v, _ := db.opts.Clock.(*ttl.Virtual)
+	return v
 }
 
-// Clock is the state of a virtual clock; for the system's clock, that moment at rate 1.
+// Clock is the state of the server's virtual clock; for the system's clock, that moment at rate 1.
 func (db *DB) Clock() ttl.State {
-	if v, ok := db.opts.Clock.(*ttl.Virtual); ok {
+	db = db.live()
+	if v := db.virtual(); v != nil {
 		return v.State()
 	}
-	now := db.opts.Clock.Now()
-	return ttl.State{At: now, Mark: now, Rate: 1}
+	return ttl.In(db.opts.Clock)
 }
 
-// SetClock moves the virtual clock and makes its new state durable. It fails with CodeForbidden where the
-// clock is the system's, and with CodeBadRequest where the clock would be set behind the latest moment that
-// the store has recorded: a _ts, a change of policy, a purge.
-func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
-	v, ok := db.opts.Clock.(*ttl.Virtual)
-	if !ok {
-		return ttl.State{}, fail(CodeForbidden, "The clock of this server is the system's: it cannot be moved.")
+// Clock is the state of the database's clock. own tells that it is the database's own; else it is the server's.
+func (d *Database) Clock() (s ttl.State, own bool) {
+	if v := d.virtual(); v != nil && d.ownClock.Load() {
+		return v.State(), true
 	}
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
-	if c.Advance != nil && *c.Advance < 0 {
-		return ttl.State{}, fail(CodeBadRequest, "The clock cannot be advanced by a negative duration; set it instead.")
-	}
-	before := v.State()
-	target := v.Now()
-	if c.Set != nil {
-		target = *c.Set
-	}
-	if c.Advance != nil {
-		target = target.Add(*c.Advance)
-	}
-	if target.Year() > 9999 {
-		return ttl.State{}, fail(CodeBadRequest, "The clock cannot be set beyond the year 9999.")
-	}
-	if floor := db.clock.now(); c.Set != nil && target.Unix() < floor {
-		return ttl.State{}, fail(CodeBadRequest, fmt.Sprintf("The clock cannot be set to %s: the store has been used up to %s.",
-			target.UTC().Format(time.RFC3339), time.Unix(floor, 0).UTC().Format(time.RFC3339)))
-	}
-	if c.Freeze != nil && *c.Freeze {
-		v.Freeze()
-	}
-	if c.Set != nil || c.Advance != nil {
-		v.Set(target)
-	}
-	if c.Freeze != nil && !*c.Freeze {
-		v.Resume()
-	}
-	if err := db.saveClock(ctx, v.State()); err != nil {
-		v.Restore(before)
-		return ttl.State{}, err
-	}
-	db.wakeReaper()
-	return v.State(), nil
+	return d.db.Clock(), false
 }
 
-func clockKey() []byte { return catalogKey(kindMeta, 0, "clock") }
-
-func (db *DB) saveClock(ctx context.Context, s ttl.State) error {
-	return db.changeCatalog(ctx, func(t engine.Txn) error { return setRecord(t, clockKey(), s) })
+func (d *Database) virtual() *ttl.Virtual {
+	v, ok := d.clock.base.(*ttl.Virtual)
+	if !ok || v == d.db.virtual() {
+		return nil
+	}
+	return v
 }
 
-// restoreClock puts a virtual clock back to where it was when the store was last open.
+// startClock gives a new database its clock, which follows the server's.
+func (d *Database) startClock() {
+	d.clock.base = d.db.opts.Clock
+	if v := d.db.virtual(); v != nil {
+		d.clock.base = ttl.NewVirtual(v)
+	}
+}
+
+// clockKey is where the state of a virtual clock is kept: the server's for 0, else that of the database with this number,
+// where it has one of its own.
+func clockKey(database uint32) []byte { return catalogKey(kindMeta, database, "clock") }
+
+// restoreClock puts the server's virtual clock back to where it was when the store was last open.
 func (db *DB) restoreClock(r engine.Reader) error {
-	v, ok := db.opts.Clock.(*ttl.Virtual)
-	if !ok {
+	v := db.virtual()
+	if v == nil {
 		return nil
 	}
-	raw, err := r.Get(clockKey())
-	if isAbsent(err) {
-		return nil
-	}
-	if err != nil {
+	s, found, err := readClock(r, 0)
+	if !found || err != nil {
 		return err
 	}
-	var s ttl.State
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return fmt.Errorf("%w: the clock's record: %v", engine.ErrCorrupt, err)
+	return v.Restore(s)
+}
+
+// restoreClock gives a database that had a clock of its own that clock back. Without a virtual clock the database is on the
+// system's.
+func (d *Database) restoreClock(r engine.Reader) error {
+	d.startClock()
+	v := d.virtual()
+	if v == nil {
+		return nil
 	}
-	v.Restore(s)
-	return nil
+	s, found, err := readClock(r, d.rec.Num)
+	if !found || err != nil {
+		return err
+	}
+	d.ownClock.Store(true)
+	return v.Rebase(d.db.virtual().Base(), s)
+}
+
+func readClock(r engine.Reader, database uint32) (s ttl.State, found bool, err error) {
+	raw, err := r.Get(clockKey(database))
+	if isAbsent(err) {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, err
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return s, false, fmt.Errorf("%w: a clock's record: %v", engine.ErrCorrupt, err)
+	}
+	return s, true, nil
 }
 
 // checkStepBack refuses to open a store whose time lies well ahead of the clock: it would stand still for
 // that long, and nothing would expire.
 func (db *DB) checkStepBack() error {
-	floor, now := db.clock.last.Load(), db.opts.Clock.Now()
+	if err := db.clock.checkStepBack(""); err != nil {
+		return err
+	}
+	for _, d := range db.cat.databases {
+		if err := d.clock.checkStepBack(" of the database " + d.ID()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *storeClock) checkStepBack(of string) error {
+	floor, now := c.last.Load(), c.base.Now()
 	if ahead := time.Unix(floor, 0).Sub(now); ahead > maxStepBack {
 		return &Error{
-			Code: CodeUnavailable,
-			Message: fmt.Sprintf("The data was written up to %s, but the clock says %s.",
-				time.Unix(floor, 0).UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)),
-			Hint: "set the system's clock right, or open the folder with a virtual clock (--virtual-clock)",
+			Code:    CodeUnavailable,
+			Message: fmt.Sprintf("The data%s was written up to %s, but the clock says %s.", of, clockText(floor), clockText(now.Unix())),
+			Hint:    "set the system's clock right, or open the folder with a virtual clock (--virtual-clock)",
 		}
+	}
+	return nil
+}
+
+func clockText(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
+
+// CatchUp purges all that has expired by now, in every database by its own clock, and returns when that is done: what a
+// moved clock has brought about has then happened.
+func (db *DB) CatchUp(ctx context.Context) (purged int, err error) { return db.SweepNow(ctx) }
+
+// Clock shows the reaper by which clock a slot expires.
+func (w sweeper) Clock(r ttl.Range) ttl.Clock {
+	w.db.mu.RLock()
+	defer w.db.mu.RUnlock()
+	if c := w.db.cat.cids[r.Container]; c != nil && c.d.ownClock.Load() {
+		return c.d.clock.base
 	}
 	return nil
 }

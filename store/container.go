@@ -34,6 +34,14 @@ type Container struct {
 
 	count    itemCount
 	spending budget // of its own throughput
+	marks    marks
+	watch    notifier
+	mourners notifier // who follow the log of expiries
+	reaping  reaping
+	used     atomic.Int64 // the last second in which the container was used, where its settings ask: see idle.go
+	usedKept int64        // what is stored of it; the reaper's and, with it at rest, Close's
+	lints    lintBook
+	purged   atomic.Uint64 // items, since Open
 }
 
 // containerState is immutable.
@@ -58,8 +66,9 @@ type slot struct {
 
 	// Where the reaper's pass over the families w and x has come to. A write below it or a change of policy sets
 	// rescan, and the next step begins anew.
-	written, deadline cursor
-	rescan            atomic.Bool
+	pass
+	announcing pass // the same for the log of expiries, where purges are held back
+	rescan     atomic.Bool
 
 	shapes    shapeBook
 	reindexed atomic.Uint64 // how far documents have been indexed anew: a rid, or allReindexed
@@ -154,27 +163,39 @@ const maxEPK = "FF"
 // last purge, and partition keys that are being deleted stay hidden.
 func (c *Container) loadSlots(r engine.Reader) error {
 	st := *c.state.Load()
+	var wrote int64
 	for _, s := range st.ranges {
 		last, err := lastFeedEntry(r, s.scope)
 		if err != nil {
 			return err
 		}
-		c.db.clock.raise(last.ts)
+		c.note(markWrite, last.ts)
 		version, err := lastVersionTime(r, s.scope)
 		if err != nil {
 			return err
 		}
-		c.db.clock.raise(version)
+		c.note(markWrite, version)
 		swept, err := r.Get(sweptKey(s.scope))
 		if err != nil && !isAbsent(err) {
 			return err
 		}
 		if n, ok := ridOf(swept); ok {
-			c.db.clock.raise(int64(n))
+			c.note(markPurge, int64(n))
+		}
+		leased, err := r.Get(leasedKey(s.scope))
+		if err != nil && !isAbsent(err) {
+			return err
+		}
+		if n, ok := ridOf(leased); ok {
+			c.note(markLease, int64(n))
 		}
 		if err := st.loadReindexed(r, s); err != nil {
 			return err
 		}
+		wrote = max(wrote, last.ts, version)
+	}
+	if err := c.loadUse(r, wrote); err != nil {
+		return err
 	}
 	var err error
 	if st.fences, err = loadFences(r, c.cid); err != nil {
@@ -299,7 +320,7 @@ func (c *Container) enter() (*containerState, int64, error) {
 		c.gate.RUnlock()
 		return nil, 0, err
 	}
-	return st, c.db.clock.now(), nil
+	return st, c.moment(), nil
 }
 
 // usable refuses a container that is gone, or in which a split has stopped half-way.
@@ -326,11 +347,14 @@ func (c *Container) change(fn func(st containerState, now int64) (containerState
 	if err := c.usable(st); err != nil {
 		return err
 	}
-	next, err := fn(*st, c.db.clock.now())
+	next, err := fn(*st, c.moment())
 	if err != nil {
 		return err
 	}
+	c.note(markSettings, next.rec.TS)
 	c.state.Store(&next)
+	c.watch.notify()
+	c.mourners.notify()
 	return nil
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
 )
@@ -15,6 +16,9 @@ type Database struct {
 	containers []*Container          // in order of creation; guarded by DB.mu
 	byName     map[string]*Container // guarded by DB.mu
 	spending   budget                // of the throughput that its containers share
+
+	clock    storeClock
+	ownClock atomic.Bool // the clock is not the server's
 }
 
 // ID is the database's id.
@@ -31,6 +35,7 @@ func (d *Database) Timestamp() int64 { return d.rec.TS }
 
 // Databases are all databases in order of creation.
 func (db *DB) Databases() []*Database {
+	db = db.live()
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	return slices.Clone(db.cat.databases)
@@ -38,6 +43,7 @@ func (db *DB) Databases() []*Database {
 
 // Database finds a database by id: CodeNotFound where there is none.
 func (db *DB) Database(id string) (*Database, error) {
+	db = db.live()
 	db.mu.RLock()
 	d := db.cat.names[id]
 	db.mu.RUnlock()
@@ -50,6 +56,7 @@ func (db *DB) Database(id string) (*Database, error) {
 // DatabaseByRID finds a database by its resource id: CodeBadRequest where rid is not one, CodeNotFound where
 // there is no such database.
 func (db *DB) DatabaseByRID(rid string) (*Database, error) {
+	db = db.live()
 	b, ok := parseRID(rid, 4)
 	if !ok {
 		return nil, badRID(rid)
@@ -73,6 +80,7 @@ func badRID(rid string) error { return fail(CodeBadRequest, "'"+rid+"' is not a 
 // CreateDatabase makes a database; with a throughput its containers share it. It fails with CodeConflict where the
 // id is taken and CodeBadRequest for an id or a throughput that the service refuses.
 func (db *DB) CreateDatabase(ctx context.Context, id string, t Throughput) (*Database, error) {
+	db = db.live()
 	if err := ValidateID("database", id); err != nil {
 		return nil, err
 	}
@@ -89,7 +97,7 @@ func (db *DB) CreateDatabase(ctx context.Context, id string, t Throughput) (*Dat
 	var offer *offerRecord
 	err := db.changeCatalog(ctx, func(txn engine.Txn) error {
 		next = db.meta
-		d.rec = databaseRecord{ID: id, Num: next.take(), TS: db.clock.now(), LSN: txn.NextLSN(catalogScope())}
+		d.rec = databaseRecord{ID: id, Num: next.take(), TS: db.stamp(), LSN: txn.NextLSN(catalogScope())}
 		if offer = nil; !t.IsZero() {
 			offer = &offerRecord{Num: next.take(), Database: d.rec.Num, Asked: t}
 		}
@@ -104,6 +112,7 @@ func (db *DB) CreateDatabase(ctx context.Context, id string, t Throughput) (*Dat
 	if err != nil {
 		return nil, err
 	}
+	d.startClock()
 	db.meta = next
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -129,6 +138,7 @@ func (db *DB) changeCatalog(ctx context.Context, fn func(engine.Txn) error) erro
 // DeleteDatabase drops a database with all that is in it. It fails with CodeNotFound where there is none and with
 // CodePreconditionFailed where o.IfMatch names another etag.
 func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) error {
+	db = db.live()
 	db.ddl.Lock()
 	defer db.ddl.Unlock()
 	d, err := db.Database(id)
@@ -139,18 +149,21 @@ func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) err
 		return err
 	}
 	containers := d.Containers()
+	var m meta
 	err = closeAll(containers, func() error {
-		return db.changeCatalog(ctx, func(t engine.Txn) error {
+		return db.changeCatalog(ctx, func(t engine.Txn) (err error) {
 			for _, c := range containers {
 				dropContainerRecords(t, c, db.cat.offers)
 			}
 			dropDatabaseRecords(t, d, db.cat.offers)
-			return nil
+			m, err = db.noteHighest(t, containers)
+			return err
 		})
 	})
 	if err != nil {
 		return err
 	}
+	db.meta = m
 	families := d.families()
 	db.mu.Lock()
 	for _, c := range containers {
@@ -161,6 +174,7 @@ func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) err
 	db.cat.databases = without(db.cat.databases, d)
 	db.cat.dropOffers(func(o offerRecord) bool { return o.Database == d.rec.Num })
 	db.mu.Unlock()
+	db.line.subscribers.notify()
 	db.eraseAll(ctx, containers)
 	return nil
 }

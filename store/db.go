@@ -14,12 +14,15 @@ import (
 
 // DB is an open store. Its methods may be called from any goroutine.
 type DB struct {
-	eng    engine.Engine
-	get    func(ctx context.Context, key []byte) ([]byte, error)
-	opts   Options
-	clock  storeClock
-	rids   ridCache
-	reaper *ttl.Reaper // nil with ManualReaper before the first SweepNow
+	line        *lineage
+	eng         engine.Engine
+	get         func(ctx context.Context, key []byte) ([]byte, error)
+	opts        Options
+	clock       storeClock // of the server
+	marks       marks      // of the catalog
+	rids        ridCache
+	reapingHeld atomic.Bool // of all containers: see PauseReaper
+	reaper      *ttl.Reaper // nil with ManualReaper before the first SweepNow
 
 	reindexer reindexer
 	programs  script.Programs // compiled scripts
@@ -41,17 +44,21 @@ type DB struct {
 // It fails with engine.ErrNewerFormat (wrapped) for data of a newer format, engine.ErrCorrupt for a catalog that
 // cannot be read, and CodeUnavailable where the clock runs more than five minutes behind the data.
 func Open(ctx context.Context, e engine.Engine, o Options) (*DB, error) {
-	db := &DB{eng: e, opts: o.withDefaults()}
-	if err := db.open(ctx); err != nil {
+	db := &DB{eng: e, opts: o.withDefaults(), line: new(lineage)}
+	db.line.live.Store(db)
+	err := db.opts.validate()
+	if err == nil {
+		err = db.load(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(wrap(err), e.Close())
 	}
+	db.start()
 	return db, nil
 }
 
-func (db *DB) open(ctx context.Context) error {
-	if err := db.opts.validate(); err != nil {
-		return err
-	}
+// load reads the catalog and finishes what a crash interrupted. No loop runs yet.
+func (db *DB) load(ctx context.Context) error {
 	db.clock.base = db.opts.Clock
 	db.rids.init()
 	if g, ok := db.eng.(engine.Getter); ok {
@@ -68,23 +75,33 @@ func (db *DB) open(ctx context.Context) error {
 	if err := db.finishDrops(ctx); err != nil {
 		return err
 	}
-	if err := db.finishSplits(ctx); err != nil {
-		return err
-	}
+	return db.finishSplits(ctx)
+}
+
+// start starts what runs in the background.
+func (db *DB) start() {
 	db.openReaper()
 	db.reindexer.open(db)
-	return nil
 }
 
 // Close stops the reaper and the reindexer, waits for them, and closes the engine. Calls that come later fail with
 // CodeUnavailable.
 func (db *DB) Close() error {
+	db.line.work.Lock()
+	defer db.line.work.Unlock()
+	return db.live().end()
+}
+
+// end stops what runs in the background and closes the engine.
+func (db *DB) end() error {
 	if db.closed.Swap(true) {
 		return nil
 	}
 	db.reindexer.close()
 	db.reaper.Close()
-	return wrap(db.eng.Close())
+	kept := db.keepUses(context.Background())
+	defer db.wakeWaiters()
+	return errors.Join(kept, wrap(db.eng.Close()))
 }
 
 // viewGet is the point read of an engine without a faster one.
@@ -128,6 +145,7 @@ func (db *DB) wakeReaper() {
 // SweepNow purges everything that has expired by now and tells how many items that were. Nothing that a
 // caller can see depends on it but space and Metrics.
 func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
+	db = db.live()
 	n, err := db.reaper.SweepNow(ctx)
 	return n, wrap(err)
 }
@@ -138,6 +156,7 @@ func (db *DB) leave() { db.working.Add(-1) }
 
 // Ping writes a record, durably, and reads it: it fails where the store could not take a write now.
 func (db *DB) Ping(ctx context.Context) error {
+	db = db.live()
 	db.ddl.Lock()
 	defer db.ddl.Unlock()
 	if err := db.changeCatalog(ctx, func(t engine.Txn) error { return setRecord(t, metaKey(), db.meta) }); err != nil {

@@ -82,7 +82,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, 
 	var offer *offerRecord
 	var rec containerRecord
 	err := db.changeCatalog(ctx, func(txn engine.Txn) error {
-		now := db.clock.now()
+		now := d.clock.now()
 		next = db.meta
 		rec = containerRecord{
 			CID: next.take() | cidBit, TS: now, LSN: txn.NextLSN(catalogScope()), Spec: spec.AppendJSON(nil),
@@ -93,7 +93,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, 
 		if offer = nil; !shared {
 			offer = &offerRecord{Num: next.take(), Database: d.rec.Num, CID: rec.CID, Asked: t}
 		}
-		if err := putOffer(txn, offer, now); err != nil {
+		if err := putOffer(txn, offer, db.stamp()); err != nil {
 			return err
 		}
 		if err := setRecord(txn, metaKey(), next); err != nil {
@@ -108,11 +108,13 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, 
 	if err != nil {
 		return nil, wrap(err)
 	}
+	c.note(markSettings, rec.TS)
 	db.meta = next
 	db.mu.Lock()
 	db.cat.add(c)
 	db.cat.addOffer(offer)
 	db.mu.Unlock()
+	c.lintDefault()
 	return c, nil
 }
 
@@ -201,8 +203,10 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 	if err != nil {
 		return nil, err
 	}
+	raise(&c.used, c.moment())
 	db.wakeReaper()
 	db.reindexer.wake()
+	c.lintDefault()
 	return c, nil
 }
 
@@ -220,19 +224,32 @@ func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOption
 	if err := checkIfMatch(o.IfMatch, c.Info().ETag); err != nil {
 		return err
 	}
-	err = closeAll([]*Container{c}, func() error {
-		return db.changeCatalog(ctx, func(t engine.Txn) error {
+	return d.drop(ctx, c, c.checkDrop)
+}
+
+// drop drops a container, unless check refuses, which is asked when nothing is in flight in it any more. The caller holds ddl.
+func (d *Database) drop(ctx context.Context, c *Container, check func() error) error {
+	db := d.db
+	var m meta
+	err := closeAll([]*Container{c}, func() error {
+		if err := check(); err != nil {
+			return err
+		}
+		return db.changeCatalog(ctx, func(t engine.Txn) (err error) {
 			dropContainerRecords(t, c, db.cat.offers)
-			return nil
+			m, err = db.noteHighest(t, []*Container{c})
+			return err
 		})
 	})
 	if err != nil {
 		return err
 	}
+	db.meta = m
 	db.mu.Lock()
 	db.cat.remove(c)
 	db.cat.dropOffers(func(o offerRecord) bool { return o.CID == c.cid })
 	db.mu.Unlock()
+	db.line.subscribers.notify()
 	db.eraseAll(ctx, []*Container{c})
 	return nil
 }

@@ -81,8 +81,8 @@ type ChangesPage struct {
 // container that does not keep them or a start that lies before what it keeps (its beginning always does). CodeRangeGone: a
 // range that does not exist (any more). CodeSessionNotAvailable: req.Session is ahead of the store.
 func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, Receipt, error) {
-	c.db.enter()
-	defer c.db.leave()
+	c.begin()
+	defer c.end()
 	from, err := parsePositions(req.Start.After)
 	if err != nil {
 		return ChangesPage{}, c.refused(), err

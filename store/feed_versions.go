@@ -157,7 +157,7 @@ func (f *feedReader) addVersion(lsn uint64, v *version) error {
 		}
 		ch.Key = Key{Partition: key, ID: v.id}
 	} else {
-		ch.Item = f.c.imageItem(v, image{slot: v.slot, lsn: lsn, ts: v.ts, body: v.body})
+		ch.Item = f.c.imageItem(v, image{slot: v.slot, lsn: lsn, ts: v.writtenAt(), body: v.body})
 	}
 	if len(v.previous.body) > 0 {
 		previous := f.c.imageItem(v, v.previous)
@@ -165,6 +165,14 @@ func (f *feedReader) addVersion(lsn uint64, v *version) error {
 	}
 	f.add(ch, len(v.body)+len(v.previous.body), v.last)
 	return nil
+}
+
+// writtenAt is the _ts of the item that a change has left.
+func (v *version) writtenAt() int64 {
+	if v.dated != 0 {
+		return v.dated
+	}
+	return v.ts
 }
 
 // imageItem makes an item of an image of a version.

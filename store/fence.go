@@ -47,8 +47,8 @@ func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err erro
 // DeletePartition deletes all items of one partition key, which must be complete, in one step, whatever their
 // number. Their space is freed in the background.
 func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) (Receipt, error) {
-	c.db.enter()
-	defer c.db.leave()
+	c.begin()
+	defer c.end()
 	if pk.IsZero() {
 		return c.refused(), fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
 	}

@@ -23,6 +23,7 @@ type Grant struct {
 
 // Grant reads what a permission gives. It fails with CodeNotFound where the permission names something that is gone.
 func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
+	db = db.live()
 	return db.parseGrant(ctx, doc.Of(permission.Body))
 }
 

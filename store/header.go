@@ -23,16 +23,22 @@ type header struct {
 	lsn  uint64
 	life ttl.Life
 	epk  []byte
+
+	announced bool // its expiry is in the log of expiries: see events.go
 }
 
 const (
-	itemVersion  = 1
-	headerFixed  = 37
-	itemFlagNone = 0
+	itemVersion   = 1
+	headerFixed   = 37
+	itemAnnounced = 1 // flag
 )
 
 func (h header) append(dst []byte) []byte {
-	dst = append(dst, itemVersion, itemFlagNone)
+	flags := byte(0)
+	if h.announced {
+		flags = itemAnnounced
+	}
+	dst = append(dst, itemVersion, flags)
 	dst = binary.BigEndian.AppendUint16(dst, h.slot)
 	dst = binary.BigEndian.AppendUint64(dst, h.lsn)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(h.life.TS))
@@ -61,7 +67,8 @@ func decodeItem(value []byte) (header, []byte, error) {
 			Generation: binary.BigEndian.Uint32(value[24:]),
 			LeaseUntil: int64(binary.BigEndian.Uint64(value[28:])),
 		},
-		epk: value[headerFixed:n:n],
+		epk:       value[headerFixed:n:n],
+		announced: value[1]&itemAnnounced != 0,
 	}, value[n:], nil
 }
 

@@ -12,6 +12,8 @@ type WriteOptions struct {
 	// PreTriggers and PostTriggers name the triggers that run in the write's transaction, at most one each. A pre-trigger may
 	// change the document; one that throws prevents the write, CodeBadRequest.
 	PreTriggers, PostTriggers []string
+	// Import gives the item of a create or an upsert a _ts in the past; see Container.Import. Nil: it is written now.
+	Import *ImportOptions
 }
 
 // ReadOptions are the conditions of a read.
@@ -36,6 +38,7 @@ type Receipt struct {
 	Charge   float64 // RU
 	Inserted bool    // an upsert found nothing and inserted
 	Reply    []byte  // JSON that a post-trigger has put in place of the document in the answer, or nil
+	Lint     Lint    // what is odd about the ttl of what was written
 }
 
 // Key names one item: its partition key and its id in it.

@@ -24,6 +24,7 @@ import (
 //	| cid | slot | d | rid |             the item: header, then the JSON body
 //	| cid | slot | f | lsn |             latest-version change feed
 //	| cid | slot | v | lsn |             change feed of all versions and deletes, where the container keeps one
+//	| cid | slot | e | lsn |             log of expiries, where the container keeps one
 //	| cid | slot | w | _ts | rid |       items without a ttl, by write time
 //	| cid | slot | x | due | rid |       items with a ttl of their own, by deadline
 //	| cid | slot | i | ...  | rid |      index entries: package index draws what stands before the rid
@@ -31,6 +32,7 @@ import (
 //	| cid | slot | s |                   first LSN not to be issued yet (the engine's)
 //	| cid | slot | h |                   how far a purge has swept
 //	| cid | slot | g |                   how far documents have been indexed anew (a hint)
+//	| cid | slot | l |                   when a lease was last given or ended
 //	+-----+------+---+-----+
 //	   4     2     1    8      8
 //
@@ -39,6 +41,8 @@ import (
 //	| cid | k | epk | pk | rid            |   one logical partition in rid order, and each prefix of a hierarchical key
 //	| cid | u | pk  | constraint | values |   -> rid: unique keys
 //	| cid | b | epk | pk |                    -> LSN: all of this partition key at or below it is deleted
+//	| cid | a |                               -> second: the container was last used then, or before
+//	| cid | c | webhook |                     -> position in the log of expiries that its endpoint has confirmed
 //	+-----+---+-----+----+----------------+
 //
 // Slots stay below 0x1000, so the byte after the cid is below 0x10 for a slot and a letter otherwise.
@@ -46,10 +50,12 @@ const (
 	famItem     = 'd'
 	famFeed     = 'f'
 	famVersions = 'v'
+	famExpired  = 'e'
 	famWritten  = 'w'
 	famDeadline = 'x'
 	famSwept    = 'h'
 	famIndexed  = 'g'
+	famLeased   = 'l'
 
 	famTerms     = index.FamilyTerms
 	famComposite = index.FamilyComposite
@@ -58,6 +64,8 @@ const (
 	famPartition = 'k'
 	famUnique    = 'u'
 	famFence     = 'b'
+	famConfirmed = 'c'
+	famUsed      = 'a'
 )
 
 // catalogHead is the length of what stands before the name in the key of a catalog record.
@@ -104,7 +112,7 @@ func slotScope(cid uint32, slot uint16) []byte {
 	return binary.BigEndian.AppendUint16(appendCID(make([]byte, 0, scopeLen), cid), slot)
 }
 
-// appendSlotKey is a key of one of the families d, f and v: scope, letter, number.
+// appendSlotKey is a key of one of the families d, f, v and e: scope, letter, number.
 func appendSlotKey(dst, scope []byte, family byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, scope...), family), n)
 }
@@ -125,6 +133,17 @@ func sweptKey(scope []byte) []byte {
 
 func indexedKey(scope []byte) []byte {
 	return append(append(make([]byte, 0, scopeLen+1), scope...), famIndexed)
+}
+
+func leasedKey(scope []byte) []byte {
+	return append(append(make([]byte, 0, scopeLen+1), scope...), famLeased)
+}
+
+func usedKey(cid uint32) []byte { return append(appendCID(make([]byte, 0, cidLen+1), cid), famUsed) }
+
+// confirmedKey is where the position of a webhook is kept.
+func confirmedKey(cid uint32, webhook string) []byte {
+	return appendEscapedString(append(appendCID(nil, cid), famConfirmed), webhook)
 }
 
 // slotPrefix is what the keys of a slot begin with that continue with prefix. It has room for a rid.

@@ -24,8 +24,8 @@ const (
 // A continuation stays valid through writes, restarts and splits; one that was made for a range goes on in each of its children.
 // CodeBadRequest: a malformed continuation or scope.
 func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, error) {
-	c.db.enter()
-	defer c.db.leave()
+	c.begin()
+	defer c.end()
 	p := pager{c: c, limit: pageLimit(o.MaxItems)}
 	err := c.withSources(ctx, o.Scope, func(sp span, sources []*source) error {
 		spans := sp.spans()
@@ -109,6 +109,7 @@ type span struct {
 func (c *Container) scope(st *containerState, s Scope) (span, error) {
 	sp := span{ranges: st.ranges}
 	h := fnv.New32a()
+	h.Write(binary.BigEndian.AppendUint32(nil, c.cid)) // the rids and terms of another container say nothing here
 	switch {
 	case !s.Partition.IsZero():
 		pk, err := c.def.scopeKey(s.Partition)

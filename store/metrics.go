@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"math"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/ttl"
@@ -10,39 +12,136 @@ import (
 // Metrics is a snapshot of the store's counters and of what waits to be purged.
 type Metrics struct {
 	Databases  int
-	Containers int
-	Purged     uint64 // items purged since Open, by the reaper or by a write that met a ghost
-	Backlog    Backlog
+	Containers []ContainerMetrics // in order of creation
+	Purged     uint64             // items purged since Open, by the reaper or by a write that met a ghost; of dropped containers, too
+	Backlog    Backlog            // of all containers
 	Reaper     ttl.ReaperMetrics
 	Engine     engine.Metrics
 }
 
+// ContainerMetrics is the part of one container.
+type ContainerMetrics struct {
+	Database, Container string
+	Purged              uint64 // items purged since Open
+	Backlog             Backlog
+	Now                 int64 // the moment of its clock, in seconds since 1970
+	NextExpiry          int64 // when the first item that is alive may expire, in seconds since 1970; 0: none will
+}
+
+// Backlog is what has expired and is not purged yet.
+type Backlog struct {
+	Items  int64 // counted up to 100,000 a partition range; leased ones are told from others up to 10,000
+	Oldest int64 // seconds since the oldest of them expired, as far as the present policy tells; 0 where there is none
+}
+
+const backlogLimit = 100_000
+
 // Metrics measures the store. It reads the heads of the expiry indexes, so it costs more with a larger backlog.
 func (db *DB) Metrics(ctx context.Context) (Metrics, error) {
+	db = db.live()
 	db.mu.RLock()
-	m := Metrics{Databases: len(db.cat.databases), Containers: len(db.cat.containers)}
+	m := Metrics{Databases: len(db.cat.databases)}
 	containers := db.cat.containers
 	db.mu.RUnlock()
 	m.Purged = db.purged.Load()
 	m.Reaper = db.reaper.Metrics()
 	m.Engine = db.eng.Metrics()
-	err := db.eng.View(ctx, func(r engine.Reader) error {
-		for _, c := range containers {
-			st, now, err := c.enter()
+	for _, c := range containers {
+		one, err := c.metrics(ctx)
+		if ErrorCode(err) == CodeOwnerNotFound {
+			continue // dropped meanwhile
+		}
+		if err != nil {
+			return m, err
+		}
+		m.Containers = append(m.Containers, one)
+		m.Backlog.Items += one.Backlog.Items
+		m.Backlog.Oldest = max(m.Backlog.Oldest, one.Backlog.Oldest)
+	}
+	return m, nil
+}
+
+func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
+	m := ContainerMetrics{Database: c.d.ID(), Container: c.name, Purged: c.purged.Load()}
+	err := c.view(ctx, func(st *containerState, now int64, r engine.Reader) error {
+		m.Now = now
+		p := st.policy()
+		for _, s := range st.ranges {
+			b, err := st.ghosts(r, s, now, backlogLimit)
 			if err != nil {
-				continue // dropped
+				return err
 			}
-			c.gate.RUnlock()
-			for _, s := range st.ranges {
-				b, err := backlog(r, st.policy(), s, now)
-				if err != nil {
-					return err
-				}
-				m.Backlog.Items += b.Items
-				m.Backlog.Oldest = max(m.Backlog.Oldest, b.Oldest)
+			m.Backlog.Items += b.Items
+			m.Backlog.Oldest = max(m.Backlog.Oldest, b.Oldest)
+			l := newLook(p, s, &s.pass, now, 0)
+			if err := l.nextExpiry(r); err != nil {
+				return err
+			}
+			if l.next != never && (m.NextExpiry == 0 || l.next < m.NextExpiry) {
+				m.NextExpiry = l.next
 			}
 		}
 		return nil
 	})
 	return m, wrap(err)
+}
+
+// ghosts counts what has expired in a slot and is not purged, up to a limit. It looks at the first of what lies below the cutoffs,
+// since some of it may be alive by a lease or a younger policy, and takes the rest for dead.
+func (st *containerState) ghosts(r engine.Reader, s *slot, now, limit int64) (b Backlog, err error) {
+	g := ghostCount{st: st, s: s, now: now, limit: limit, items: r.Scan(slotFamily(s.scope, famItem), false)}
+	inherit, due := st.policy().Cutoffs(now)
+	if err = g.walk(r, famWritten, inherit); err == nil {
+		err = g.walk(r, famDeadline, due)
+	}
+	if cerr := g.items.Close(); err == nil {
+		err = cerr
+	}
+	return g.out, err
+}
+
+type ghostCount struct {
+	st         *containerState
+	s          *slot
+	now, limit int64
+	items      engine.Iterator // of the slot, to look at them
+	looks      int
+	out        Backlog
+}
+
+// walk counts those of one family that lie at or below the cutoff.
+func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) (err error) {
+	if cutoff == math.MinInt64 {
+		return nil
+	}
+	rg := slotFamily(g.s.scope, family)
+	rg.End = appendTimeKey(nil, g.s.scope, family, cutoff+1, 0)
+	it := r.Scan(rg, false)
+	for err == nil && g.out.Items < g.limit && it.Next() {
+		if g.looks++; g.looks > maxGhosts {
+			g.out.Items++
+			continue
+		}
+		err = g.judge(keyRID(it.Key()))
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func (g *ghostCount) judge(rid uint64) error {
+	key := appendSlotKey(nil, g.s.scope, famItem, rid)
+	if !g.items.SeekGE(key) || !bytes.Equal(g.items.Key(), key) {
+		return engine.ErrCorrupt
+	}
+	h, _, err := decodeItem(g.items.Value())
+	if err != nil || !g.st.policy().Expired(h.life, g.now) {
+		return err
+	}
+	g.out.Items++
+	if at, ok := g.st.policy().ExpiresAt(h.life); ok {
+		g.out.Oldest = max(g.out.Oldest, g.now-at)
+	}
+	return nil
 }

@@ -43,6 +43,7 @@ func (db *DB) hasOwnOffer(d *Database) bool {
 
 // Offers are all offers in order of creation.
 func (db *DB) Offers() []Offer {
+	db = db.live()
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	offers := make([]Offer, 0, len(db.cat.offers))
@@ -70,6 +71,7 @@ func (db *DB) offer(o offerRecord) Offer {
 
 // Offer finds an offer by its id: CodeBadRequest where that is not one, CodeNotFound where there is none.
 func (db *DB) Offer(id string) (Offer, error) {
+	db = db.live()
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	rec, err := db.findOffer(id)
@@ -94,6 +96,7 @@ func (db *DB) findOffer(id string) (offerRecord, error) {
 // ReplaceOffer changes a throughput. A change between manual and autoscale is refused unless migrate is set,
 // as Cosmos DB does: CodeBadRequest. o.IfMatch is the offer's etag. The number of partition ranges stays as it was made.
 func (db *DB) ReplaceOffer(ctx context.Context, id string, t Throughput, migrate bool, o WriteOptions) (Offer, error) {
+	db = db.live()
 	if err := t.Validate(); err != nil {
 		return Offer{}, err
 	}
@@ -113,7 +116,7 @@ func (db *DB) ReplaceOffer(ctx context.Context, id string, t Throughput, migrate
 		return Offer{}, fail(CodeBadRequest, "An offer cannot change between manual and autoscale throughput without a migration.")
 	}
 	rec.Asked = t
-	err = db.changeCatalog(ctx, func(txn engine.Txn) error { return putOffer(txn, &rec, db.clock.now()) })
+	err = db.changeCatalog(ctx, func(txn engine.Txn) error { return putOffer(txn, &rec, db.stamp()) })
 	if err != nil {
 		return Offer{}, err
 	}

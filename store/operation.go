@@ -105,7 +105,13 @@ func (c *Container) prepare(pk PartitionKey, op Operation) (*prepared, error) {
 		return nil, err
 	}
 	p.kind, p.options = op.Kind, op.WriteOptions
-	return p, nil
+	if op.Import == nil {
+		return p, nil
+	}
+	if op.Kind != OperationCreate && op.Kind != OperationUpsert {
+		return nil, fail(CodeBadRequest, "A document can be imported by a create or an upsert alone.")
+	}
+	return p, op.Import.check()
 }
 
 // address prepares an operation that names its item.
@@ -155,7 +161,7 @@ func (c *Container) draft(given PartitionKey, wantID string, body []byte) (*prep
 	st := c.state.Load()
 	p.item = stored{
 		head: header{epk: p.epk, life: ttl.Life{Own: own}}, body: parsed.Body, id: id, pk: p.pk,
-		terms: makeTerms(st.terms, c.db.clock.now(), st.rangeOf(p.epk), parsed.Body),
+		terms: makeTerms(st.terms, c.moment(), st.rangeOf(p.epk), parsed.Body),
 	}
 	return p, nil
 }
@@ -166,6 +172,9 @@ func (t *tx) apply(p *prepared) OperationResult {
 	var old *stored
 	var err error
 	terms := t.terms
+	if err := t.date(p); err != nil {
+		return failed(err)
+	}
 	switch p.kind {
 	case OperationCreate:
 		err = t.create(p.point, &p.item)

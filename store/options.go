@@ -11,6 +11,8 @@ type Options struct {
 	// Clock is the data clock: it drives _ts, expiry and the reaper. Nil is the system's clock. With a
 	// *ttl.Virtual the clock can be moved by SetClock, and its state is kept with the data.
 	Clock ttl.Clock
+	// Wall tells real time, which bounds how long a look over a whole container may take. Nil is the system's clock.
+	Wall ttl.Clock
 	// Logger takes warnings and errors of background work; nil discards them.
 	Logger *slog.Logger
 	// Ranges is the number of partition ranges of a new container. 0 derives it from the throughput asked
@@ -29,6 +31,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Clock == nil {
 		o.Clock = ttl.Real{}
+	}
+	if o.Wall == nil {
+		o.Wall = ttl.Real{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -85,8 +85,8 @@ type QueryPage struct {
 // fails with CodeBadRequest, and a *query.Error tells where and why; CodeCrossPartition: see CrossStream. Its cause is a
 // *CrossPartitionError, or a *query.Error where clients cannot merge the rows either.
 func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Receipt, error) {
-	c.db.enter()
-	defer c.db.leave()
+	c.begin()
+	defer c.end()
 	for {
 		st := c.state.Load()
 		plan, err := c.plan(st, q)
@@ -115,8 +115,8 @@ func (*CrossPartitionError) Error() string {
 // features are those that the client can merge, by Cosmos DB's names; nil: all. Of the request only the text, the parameters and
 // the partition key matter. CodeBadRequest: the query is wrong, or needs a feature that is not among those.
 func (c *Container) QueryPlan(_ context.Context, q QueryRequest, features []string) ([]byte, Receipt, error) {
-	c.db.enter()
-	defer c.db.leave()
+	c.begin()
+	defer c.end()
 	plan, err := c.gatewayPlan(c.state.Load(), q, features)
 	return plan, c.refused(), wrap(err)
 }

@@ -37,6 +37,12 @@ func newBench(t *testing.T, spec string, ranges int) *bench {
 
 func newBenchOn(t *testing.T, fs vfs.FS, spec string, ranges int) *bench {
 	t.Helper()
+	return newBenchWith(t, fs, spec, store.Options{Ranges: ranges, ManualReaper: true})
+}
+
+// newBenchWith is a bench whose store has these options, besides its clock.
+func newBenchWith(t *testing.T, fs vfs.FS, spec string, o store.Options) *bench {
+	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
@@ -44,7 +50,8 @@ func newBenchOn(t *testing.T, fs vfs.FS, spec string, ranges int) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.db, err = store.Open(b.ctx, e, store.Options{Clock: b.clock, Ranges: ranges, ManualReaper: true}); err != nil {
+	o.Clock = b.clock
+	if b.db, err = store.Open(b.ctx, e, o); err != nil {
 		t.Fatal(err)
 	}
 	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})

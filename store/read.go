@@ -58,8 +58,8 @@ func (c *Container) etag(h header) string { return etagText(c.incarnation(), h.s
 // o.IfNoneMatch names this version, CodeSessionNotAvailable where o.Session is ahead of the store. A container
 // whose partition key is /id takes the key from the id where none is given.
 func (c *Container) Read(ctx context.Context, pk PartitionKey, id string, o ReadOptions) (Item, Receipt, error) {
-	c.db.enter()
-	defer c.db.leave()
+	c.begin()
+	defer c.end()
 	pk, err := c.def.fullKey(pk, id)
 	if err == nil && id == "" {
 		err = itemNotFound()

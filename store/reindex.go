@@ -115,6 +115,7 @@ func wait(ctx context.Context, d time.Duration) {
 // IndexNow finishes all changes of indexing policies that are under way, without pauses. No answer depends on it, but
 // how fast queries are.
 func (db *DB) IndexNow(ctx context.Context) error {
+	db = db.live()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(db.reindexer.life, cancel)()

@@ -265,7 +265,7 @@ func (r Resources) put(ctx context.Context, old *resourceRecord, d resourceDraft
 	rec := &resourceRecord{id: d.id, Body: d.body}
 	err := db.changeCatalog(ctx, func(t engine.Txn) error {
 		next = db.meta
-		rec.TS, rec.LSN = db.clock.now(), t.NextLSN(catalogScope())
+		rec.TS, rec.LSN = db.stamp(), t.NextLSN(catalogScope())
 		if old != nil {
 			rec.Num = old.Num
 		} else {

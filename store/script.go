@@ -13,10 +13,10 @@ import (
 )
 
 // scriptWorld is what scripts see of the world: the data clock, and time limits by a clock that nobody sets.
-func (db *DB) scriptWorld() script.Env {
+func (c *Container) scriptWorld() script.Env {
 	began := ttl.Real{}.Now()
 	return script.Env{
-		Now: db.Now, Random: rand.Float64, After: ttl.Real{}.After,
+		Now: c.d.Now, Random: rand.Float64, After: ttl.Real{}.After,
 		Elapsed: func() time.Duration { return ttl.Real{}.Now().Sub(began) },
 	}
 }
@@ -57,7 +57,7 @@ func (f *functions) make(name string) (*script.Function, error) {
 		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.", Style: query.Unplaced, Err: err}
 	}
 	if f.runtime == nil {
-		if f.runtime, err = f.c.db.programs.Open(f.ctx, f.c.db.scriptWorld(), script.Limits{}); err != nil {
+		if f.runtime, err = f.c.db.programs.Open(f.ctx, f.c.scriptWorld(), script.Limits{}); err != nil {
 			return nil, err
 		}
 		f.made = make(map[string]*script.Function)

@@ -163,7 +163,7 @@ func (h *scriptHost) query(op script.Operation) (script.Answer, error) {
 	}
 	src := &source{c: c, st: t.st, s: t.s, sp: &sp, r: t.Txn, now: t.now}
 	udfs := functions{c: c, ctx: h.ctx}
-	world := c.db.scriptWorld()
+	world := c.scriptWorld()
 	page, err := plan.Run(h.ctx, []query.Source{src},
 		query.Env{Now: src.Now(), Random: world.Random, Elapsed: world.Elapsed, UDF: udfs.call},
 		query.RunOptions{MaxItems: pageLimit(op.PageSize), MaxBytes: maxPageSize, Cursor: op.Continuation, Scope: sp.name()})

@@ -116,7 +116,7 @@ func (c *Container) halves(ctx context.Context, st *containerState, s *slot, bou
 	lower.ID, upper.ID = id+1, id+2
 	lower.Max = epkHex(bound)
 	upper.Min, upper.Slot = lower.Max, st.rec.Split.To
-	lower.TS = c.db.clock.now()
+	lower.TS = c.moment()
 	upper.TS = lower.TS
 	lower.Parents = append(slices.Clip(s.rec.Parents), s.rec.ID)
 	upper.Parents = lower.Parents

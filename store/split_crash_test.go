@@ -254,14 +254,6 @@ func TestSplitBetweenLooks(t *testing.T) {
 			}
 			return err
 		}},
-		{"list", func(it store.Item) error {
-			page, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.Scope{Partition: pk("p" + it.ID())}})
-			if len(page.Items) != 1 && err == nil {
-				t.Errorf("%s: %d items are listed", it.ID(), len(page.Items))
-			}
-			return err
-		}},
-		{"usage", func(store.Item) error { _, err := b.c.Usage(b.ctx); return err }},
 	} {
 		for n, happened := 0, true; happened; n++ {
 			happened = false

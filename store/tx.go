@@ -22,19 +22,22 @@ type tx struct {
 	s   *slot
 	now int64
 
-	last    uint64         // the last LSN issued
-	purged  int            // ghosts removed
-	terms   int            // index entries of the versions that were written and removed, ghosts apart: what they cost
-	keeps   bool           // the container keeps all versions
-	shapes  []shapeName    // found to have a record, or given one
-	full    bool           // there is no room for more shapes
-	wiped   bool           // there are no index entries any more
-	feed    []feedWrite    // written by finish, when the last LSN is known
-	history []versionWrite // the same
-	changed []entry        // scratch of put and del
-	mem     []byte         // where keys are made; one that is outgrown lives on in its keys
-	written []*prepared    // what apply has written
-	one     [1]*prepared   // room for the usual transaction's
+	last     uint64         // the last LSN issued
+	purged   int            // ghosts removed
+	terms    int            // index entries of the versions that were written and removed, ghosts apart: what they cost
+	keeps    bool           // the container keeps all versions
+	shapes   []shapeName    // found to have a record, or given one
+	full     bool           // there is no room for more shapes
+	wiped    bool           // there are no index entries any more
+	feed     []feedWrite    // written by finish, when the last LSN is known
+	history  []versionWrite // the same
+	changed  []entry        // scratch of put and del
+	mem      []byte         // where keys are made; one that is outgrown lives on in its keys
+	written  []*prepared    // what apply has written
+	blocked  *blocker       // what must be moved before the transaction can be done
+	one      [1]*prepared   // room for the usual transaction's
+	lint     Lint           // what is odd about what was written
+	expiries []expiryWrite  // written by finish
 }
 
 // stored is an item as it lies in the store, or as it is about to.
@@ -46,13 +49,14 @@ type stored struct {
 	pk   []byte // ordered encoding of the full partition key
 
 	terms *terms // index entries that were made ahead, or nil
+	dated bool   // put leaves its _ts as it is
 }
 
 // entry is one key that exists because an item does.
 type entry struct{ key, value []byte }
 
 func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) {
-	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.db.clock.now(), keeps: st.retention() > 0,
+	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.moment(), keeps: st.retention() > 0,
 		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], mem: t.mem[:0]}
 	t.written = t.one[:0]
 }
@@ -82,15 +86,21 @@ func (t *tx) nextLSN() uint64 {
 // committed passes on what the transaction has found out. It is called after its commit, inside the gate.
 func (t *tx) committed() {
 	t.c.db.purged.Add(uint64(t.purged))
+	t.c.purged.Add(uint64(t.purged))
 	if t.wiped {
 		t.s.shapes.forget()
 	}
 	t.s.shapes.learn(t.shapes, t.full)
 	for _, p := range t.written {
 		t.c.db.rids.put(p.point, p.item.rid)
-		if t.c.diesSoon(p.item.head.life) {
+		if t.c.diesSoon(p.item.head.life, t.now) {
 			t.c.db.wakeReaper()
 		}
+		t.lint |= t.c.lintItem(t.st.policy().Default, p)
+	}
+	t.c.watch.notify()
+	if len(t.expiries) > 0 {
+		t.c.mourners.notify()
 	}
 }
 
@@ -183,8 +193,11 @@ func timeKey(dst, scope []byte, item *stored) []byte {
 func (t *tx) put(old, item *stored) error {
 	item.head.lsn = t.nextLSN()
 	item.head.slot = t.s.number
-	item.head.life.TS = t.now
+	if !item.dated {
+		item.head.life.TS = t.now
+	}
 	item.head.life.Generation = t.st.policy().Generation
+	t.c.note(markWrite, t.now)
 	item.rid = itemRID(t.s.number, item.head.lsn)
 	if old != nil {
 		item.rid = old.rid
@@ -201,8 +214,7 @@ func (t *tx) put(old, item *stored) error {
 	all := t.entries(before, item)
 	t.changed = all
 	t.diff(all[:n], all[n:])
-	value := item.head.append(make([]byte, 0, headerFixed+len(item.head.epk)+len(item.body)))
-	t.Set(t.itemKey(item.rid), append(value, item.body...))
+	t.setItem(item)
 	t.feed = append(t.feed, feedWrite{item.head.lsn, feedEntry{rid: item.rid, ts: t.now, epk: item.head.epk}})
 	if old == nil {
 		t.record(ChangeCreate, nil, item)
@@ -289,8 +301,12 @@ func (t *tx) del(item *stored) error {
 	return nil
 }
 
-// purge removes a ghost with all its keys.
+// purge removes a ghost with all its keys. One that is to be moved to an archive ends the transaction with errBlocked.
 func (t *tx) purge(ghost *stored) error {
+	if t.st.moves(ghost) {
+		t.blocked = &blocker{t.c, t.s, ghost.rid}
+		return errBlocked
+	}
 	terms := t.terms
 	keys, err := t.owned(t.changed[:0], ghost)
 	if err != nil {
@@ -305,13 +321,19 @@ func (t *tx) purge(ghost *stored) error {
 // has its own LSN, before that of the item that takes the ghost's place.
 func (t *tx) bury(ghost *stored, keys []entry) {
 	t.purged++
-	if t.keeps {
+	mourned := t.st.mourned(ghost.head)
+	if t.keeps || mourned {
 		kind := ChangeExpire
 		if t.st.fenced(ghost.head, func() []byte { return ghost.pk }) {
 			kind = ChangeDelete
 		}
-		t.nextLSN()
+		if mourned = mourned && kind == ChangeExpire; t.keeps || mourned {
+			t.nextLSN()
+		}
 		t.record(kind, ghost, nil)
+		if mourned {
+			t.mourn(ghost)
+		}
 	}
 	t.remove(ghost, keys)
 }
@@ -355,7 +377,7 @@ func (t *tx) remove(item *stored, keys []entry) {
 // noteDeadline makes the reaper look again where a key was written below its cursors.
 func (t *tx) noteDeadline(item *stored) {
 	l := item.head.life
-	if l.Own == ttl.Absent && l.TS < t.s.written.second.Load() || l.Own > 0 && l.TS+int64(l.Own) < t.s.deadline.second.Load() {
+	if l.Own == ttl.Absent && t.s.isPast(famWritten, l.TS) || l.Own > 0 && t.s.isPast(famDeadline, l.TS+int64(l.Own)) {
 		t.s.rescan.Store(true)
 	}
 }
@@ -379,8 +401,25 @@ func (t *tx) setReindexed(rid uint64) {
 
 // setSwept records how far a purge has come: the store's time is never behind it.
 func (t *tx) setSwept() {
+	t.c.note(markPurge, t.now)
 	t.Set(sweptKey(t.s.scope), ridValue(uint64(t.now)))
 }
+
+// setLease makes a lease on an item end in a second; 0 is none. It is no new version: nothing but the header changes.
+func (t *tx) setLease(item *stored, until int64) {
+	item.head.life.LeaseUntil = until
+	t.setItem(item)
+	t.c.note(markLease, t.now)
+	t.Set(leasedKey(t.s.scope), ridValue(uint64(t.now)))
+}
+
+// setItem writes an item's own key.
+func (t *tx) setItem(item *stored) {
+	value := item.head.append(make([]byte, 0, headerFixed+len(item.head.epk)+len(item.body)))
+	t.Set(t.itemKey(item.rid), append(value, item.body...))
+}
+
+func setUsed(t engine.Txn, cid uint32, second int64) { t.Set(usedKey(cid), ridValue(uint64(second))) }
 
 func setFence(t engine.Txn, cid uint32, name string, lsn uint64) {
 	t.Set(fenceKey(cid, name), ridValue(lsn))

@@ -15,7 +15,7 @@ type versionWrite struct {
 	entry version
 }
 
-// finish writes the entries of the transaction in both feeds.
+// finish writes the entries of the transaction in both feeds and in the log of expiries.
 func (t *tx) finish() {
 	for _, f := range t.feed {
 		f.entry.last = t.last
@@ -26,6 +26,7 @@ func (t *tx) finish() {
 		v.entry.last = t.last
 		t.Set(t.keep(appendSlotKey(t.free(), t.s.scope, famVersions, v.lsn)), v.entry.append(make([]byte, 0, v.entry.size())))
 	}
+	t.writeExpiries()
 }
 
 // dropFeed takes the feed entry of a version away that is not the latest any more.
@@ -44,6 +45,7 @@ func (t *tx) record(kind ChangeKind, old, item *stored) {
 	if !t.keeps {
 		return
 	}
+	t.c.note(markWrite, t.now)
 	v := version{kind: kind, slot: t.s.number, ts: t.now}
 	if old != nil {
 		v.rid, v.epk, v.pk, v.id = old.rid, old.head.epk, old.pk, old.id
@@ -54,6 +56,9 @@ func (t *tx) record(kind ChangeKind, old, item *stored) {
 	}
 	if item != nil {
 		v.rid, v.epk, v.pk, v.id, v.body = item.rid, item.head.epk, item.pk, "", item.body
+		if item.dated {
+			v.dated = item.head.life.TS
+		}
 	}
 	t.history = append(t.history, versionWrite{t.last, v})
 }

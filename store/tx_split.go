@@ -149,18 +149,30 @@ func (m *mover) copy() error {
 	if err != nil {
 		return err
 	}
-	return m.over(famVersions, func(_ engine.Reader, key, value []byte) error {
-		lsn, ok := slotKeyNumber(key)
-		if !ok {
-			return engine.ErrCorrupt
+	for _, l := range splitLogs {
+		err := m.over(l.family, func(_ engine.Reader, key, value []byte) error {
+			lsn, ok := slotKeyNumber(key)
+			if !ok {
+				return engine.ErrCorrupt
+			}
+			epk, err := l.epk(value)
+			if err == nil && (epk == nil || !m.lower.holds(epk)) { // a floor is one in both
+				m.set(appendSlotKey(nil, m.upper.scope, l.family, lsn), bytes.Clone(value))
+			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		epk, err := versionEPK(value)
-		if err == nil && (epk == nil || !m.lower.holds(epk)) { // a floor is one in both
-			m.set(appendSlotKey(nil, m.upper.scope, famVersions, lsn), bytes.Clone(value))
-		}
-		return err
-	})
+	}
+	return nil
 }
+
+// splitLogs are the families that are ordered by LSN alone and whose entries go with their partition keys.
+var splitLogs = [...]struct {
+	family byte
+	epk    func(value []byte) ([]byte, error)
+}{{famVersions, versionEPK}, {famExpired, expiryEPK}}
 
 // termsOf makes the index entries of an item in the new slot, and the record of its shape where it is the first that has it.
 func (m *mover) termsOf(item *stored) []index.Entry {
@@ -206,19 +218,25 @@ func (m *mover) removeMoved() error {
 	if err != nil {
 		return err
 	}
-	return m.over(famVersions, func(_ engine.Reader, key, value []byte) error {
-		epk, err := versionEPK(value)
-		if err == nil && epk != nil && !m.lower.holds(epk) {
-			m.remove(bytes.Clone(key))
+	for _, l := range splitLogs {
+		err := m.over(l.family, func(_ engine.Reader, key, value []byte) error {
+			epk, err := l.epk(value)
+			if err == nil && epk != nil && !m.lower.holds(epk) {
+				m.remove(bytes.Clone(key))
+			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		return err
-	})
+	}
+	return nil
 }
 
 // inherit gives the new slot what the shared one has recorded of itself. Its LSNs start where those of the other may have come
 // to: what is born later has the higher one in both.
 func (m *mover) inherit(t engine.Txn) error {
-	for _, key := range []func(scope []byte) []byte{engine.CeilingKey, sweptKey} {
+	for _, key := range []func(scope []byte) []byte{engine.CeilingKey, sweptKey, leasedKey} {
 		v, err := t.Get(key(m.lower.scope))
 		if err == nil {
 			t.Set(key(m.upper.scope), v)

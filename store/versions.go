@@ -29,6 +29,8 @@ import (
 //	+---------------+--------------+--------------+-------------------+----------------+
 //	 uvarint         ordered        deletes only   JSON, header-less   the same, to the end
 //
+// An entry of version 2 is that of an import: it has the item's _ts, in 8 bytes, behind the previous one's.
+//
 // What of an image is not in its JSON is made of the rest: its etag of the slot and the LSN, its _rid of the rid. lastLSN is
 // the last LSN of the entry's transaction: a page of the feed never ends before it.
 type version struct {
@@ -37,6 +39,7 @@ type version struct {
 	rid      uint64
 	last     uint64
 	ts       int64
+	dated    int64 // the item's _ts where it is not ts; else 0
 	previous image
 	epk, pk  []byte
 	id       string // of a delete; else it is in the body
@@ -53,11 +56,16 @@ type image struct {
 
 const (
 	versionFormat = 1
+	versionDated  = 2
 	versionFixed  = 46
 )
 
 func (v *version) append(dst []byte) []byte {
-	dst = append(dst, versionFormat, byte(v.kind))
+	format := byte(versionFormat)
+	if v.dated != 0 {
+		format = versionDated
+	}
+	dst = append(dst, format, byte(v.kind))
 	dst = binary.BigEndian.AppendUint16(dst, v.slot)
 	dst = binary.BigEndian.AppendUint64(dst, v.rid)
 	dst = binary.BigEndian.AppendUint64(dst, v.last)
@@ -65,6 +73,9 @@ func (v *version) append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint16(dst, v.previous.slot)
 	dst = binary.BigEndian.AppendUint64(dst, v.previous.lsn)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(v.previous.ts))
+	if v.dated != 0 {
+		dst = binary.BigEndian.AppendUint64(dst, uint64(v.dated))
+	}
 	for _, part := range [...][]byte{v.epk, v.pk, []byte(v.id), v.body} {
 		dst = binary.AppendUvarint(dst, uint64(len(part)))
 		dst = append(dst, part...)
@@ -74,7 +85,7 @@ func (v *version) append(dst []byte) []byte {
 
 // size is how many bytes append appends, or a few more.
 func (v *version) size() int {
-	return versionFixed + 4*binary.MaxVarintLen32 + len(v.epk) + len(v.pk) + len(v.id) + len(v.body) + len(v.previous.body)
+	return versionFixed + 8 + 4*binary.MaxVarintLen32 + len(v.epk) + len(v.pk) + len(v.id) + len(v.body) + len(v.previous.body)
 }
 
 // decodeVersion takes an entry apart. All slices are slices of value.
@@ -82,7 +93,7 @@ func decodeVersion(value []byte) (version, error) {
 	if len(value) < versionFixed {
 		return version{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
 	}
-	if value[0] != versionFormat {
+	if value[0] != versionFormat && value[0] != versionDated {
 		return version{}, fmt.Errorf("%w: a version of format %d", engine.ErrNewerFormat, value[0])
 	}
 	v := version{
@@ -98,6 +109,12 @@ func decodeVersion(value []byte) (version, error) {
 		},
 	}
 	rest := value[versionFixed:]
+	if value[0] == versionDated {
+		if len(rest) < 8 {
+			return version{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
+		}
+		v.dated, rest = int64(binary.BigEndian.Uint64(rest)), rest[8:]
+	}
 	var id []byte
 	for _, part := range [...]*[]byte{&v.epk, &v.pk, &id, &v.body} {
 		n, used := binary.Uvarint(rest)

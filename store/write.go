@@ -25,13 +25,26 @@ func (c *Container) place(pk PartitionKey, id string) place {
 	return place{id: id, epk: buf[:e:e], pk: buf[e:p:p], point: buf[p:]}
 }
 
-// update runs fn as one durable transaction in the slot of p. The receipt is filled as far as it went.
+// update runs fn as one durable transaction in the slot of p. The receipt is filled as far as it went. What is in its way and must be
+// moved to an archive is moved first, which fn does not notice.
 func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (Receipt, error) {
-	c.db.enter()
-	defer c.db.leave()
+	c.begin()
+	defer c.end()
+	for {
+		r, blocked, err := c.tryUpdate(ctx, p, fn)
+		if blocked == nil {
+			return r, wrap(err)
+		}
+		if err := blocked.clear(ctx); err != nil {
+			return r, wrap(err)
+		}
+	}
+}
+
+func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error) (Receipt, *blocker, error) {
 	st, _, err := c.enter()
 	if err != nil {
-		return Receipt{}, err
+		return Receipt{}, nil, err
 	}
 	defer c.gate.RUnlock()
 	s := st.rangeOf(p.epk)
@@ -42,13 +55,16 @@ func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (
 		if err := fn(&t); err != nil {
 			return err
 		}
+		if t.blocked != nil {
+			return errBlocked
+		}
 		t.finish()
 		return nil
 	})
 	if err == nil {
 		t.committed()
 	}
-	return Receipt{Range: s.id, LSN: c.db.eng.Horizon(s.scope), Charge: chargeFailure}, wrap(err)
+	return Receipt{Range: s.id, LSN: c.db.eng.Horizon(s.scope), Charge: chargeFailure, Lint: t.lint}, t.blocked, err
 }
 
 // write carries out one operation as a transaction of its own.
@@ -98,9 +114,9 @@ func (c *Container) Delete(ctx context.Context, pk PartitionKey, id string, o Wr
 }
 
 // diesSoon tells whether an item expires before the reaper would look at an idle range again of its own accord.
-func (c *Container) diesSoon(l ttl.Life) bool {
+func (c *Container) diesSoon(l ttl.Life, now int64) bool {
 	at, ok := c.state.Load().policy().ExpiresAt(l)
-	return ok && at-l.TS <= reaperPatience
+	return ok && at-now <= reaperPatience
 }
 
 // reaperPatience is how long the reaper may leave a range alone in which nothing was due, in seconds.
@@ -143,6 +159,8 @@ func (t *tx) create(point []byte, item *stored) error {
 			return err
 		}
 	}
+	item.head.life.LeaseUntil = 0
+	t.lowerTTL(item)
 	if err := t.claimUnique(item, nil); err != nil {
 		return err
 	}
@@ -152,6 +170,7 @@ func (t *tx) create(point []byte, item *stored) error {
 // replace puts a new version of a live item.
 func (t *tx) replace(old, item *stored) error {
 	item.rid = old.rid
+	t.lowerTTL(item)
 	if err := t.claimUnique(item, old); err != nil {
 		return err
 	}

@@ -29,11 +29,13 @@ type Sweeper interface {
 	// purges nothing because what it looked at lives. Next is a hint: see Reaper.Wake. A range that is gone is no error.
 	// With an error nothing has been removed and Swept is ignored.
 	Sweep(ctx context.Context, r Range, limit int) (Swept, error)
+	// Clock is the clock that decides in r what has expired; nil is that of the reaper's options.
+	Clock(r Range) Clock
 }
 
 // ReaperOptions say how a Reaper works. The zero value of each field is its default.
 type ReaperOptions struct {
-	Clock    Clock         // decides when to look again; default Real
+	Clock    Clock         // decides when to look again, where a range has no clock of its own; default Real
 	Pace     Clock         // real time, for pauses and for backing off; default Real
 	Interval time.Duration // between two rounds, on Clock; default 1 s
 	Batch    int           // items a batch; default 32
@@ -117,6 +119,7 @@ type Reaper struct {
 	closed  bool
 	halt    context.CancelFunc // stops the round that runs, or nil
 	metrics ReaperMetrics
+	clocks  []Clock // other than that of opts that ranges have, as of the last list
 }
 
 // OpenReaper starts a reaper with a first round, unless it starts paused. Close must be called before what the sweeper needs
@@ -216,6 +219,23 @@ func (r *Reaper) SweepNow(ctx context.Context) (purged int, err error) {
 	}
 	r.endRound()
 	return purged, errors.Join(failed...)
+}
+
+// Do runs fn while no batch runs: for whoever wants to sweep by other rules than the loop's, or to know that none is under way.
+// It returns ErrReaperClosed after Close, which ends fn's context and waits for fn.
+func (r *Reaper) Do(ctx context.Context, fn func(ctx context.Context) error) error {
+	if !r.enter() {
+		return ErrReaperClosed
+	}
+	defer r.running.Done()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(r.life, func() { cancel(ErrReaperClosed) })()
+	if r.take(ctx) != nil {
+		return context.Cause(ctx)
+	}
+	defer r.give()
+	return fn(ctx)
 }
 
 // enter adds a caller to what Close waits for, unless it is too late.

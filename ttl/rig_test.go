@@ -23,6 +23,8 @@ type yard struct {
 
 	busy atomic.Bool // a method runs
 
+	clocks map[ttl.Range]ttl.Clock // of ranges that have their own; set before the reaper is opened
+
 	mu      sync.Mutex
 	due     map[ttl.Range][]int64
 	calls   []ttl.Range
@@ -78,6 +80,8 @@ func (y *yard) enter() func() {
 	return func() { y.busy.Store(false) }
 }
 
+func (y *yard) Clock(r ttl.Range) ttl.Clock { return y.clocks[r] }
+
 func (y *yard) Ranges(context.Context) ([]ttl.Range, error) {
 	defer y.enter()()
 	y.mu.Lock()
@@ -100,7 +104,11 @@ func (y *yard) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, er
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.calls = append(y.calls, r)
-	now, due := y.clock.Now().Unix(), y.due[r]
+	clock := y.clock
+	if own := y.clocks[r]; own != nil {
+		clock = own
+	}
+	now, due := clock.Now().Unix(), y.due[r]
 	n := 0
 	for n < len(due) && n < limit && due[n] <= now {
 		n++

@@ -3,14 +3,34 @@ package ttl
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
 // A visit is what is remembered of a range from one round to the next.
 type visit struct {
-	idleUntil time.Time // on Clock: nothing was expected to expire before; zero while there is more that is due
+	clock     Clock     // of the range
+	idleUntil time.Time // on clock: nothing was expected to expire before; zero while there is more that is due
 	failures  int       // in a row
 	retryAt   time.Time // on Pace: not before, because of the failures
+}
+
+// clockOf returns the clock by which a range expires.
+func (r *Reaper) clockOf(rg Range) Clock {
+	if c := r.sweeper.Clock(rg); c != nil {
+		return c
+	}
+	return r.opts.Clock
+}
+
+// A bell is rung by timers and heard once.
+type bell chan struct{}
+
+func (b bell) ring() {
+	select {
+	case b <- struct{}{}:
+	default:
+	}
 }
 
 // A batch is the outcome of one call of Sweep.
@@ -38,7 +58,11 @@ func (r *Reaper) loop() {
 func (r *Reaper) sleep(began time.Time) (woken bool) {
 	r.wait(r.life, minGap)
 	var tick <-chan time.Time
+	otherTick := make(bell, 1)
 	if !r.Metrics().Paused {
+		for _, c := range r.otherClocks() {
+			defer afterFunc(c, r.opts.Interval, otherTick.ring)()
+		}
 		// Counted from the beginning: a clock that was set on during the round must not be waited for.
 		c, stop := r.opts.Clock.After(began.Add(r.opts.Interval).Sub(r.opts.Clock.Now()))
 		defer stop()
@@ -48,6 +72,7 @@ func (r *Reaper) sleep(began time.Time) (woken bool) {
 	case <-r.nudge:
 		return true
 	case <-tick:
+	case <-otherTick:
 	case <-r.life.Done():
 	}
 	return false
@@ -70,9 +95,9 @@ func (r *Reaper) round(all bool) (ended bool) {
 		return false
 	}
 	defer cancel()
-	began, now := r.opts.Pace.Now(), r.opts.Clock.Now()
+	began := r.opts.Pace.Now()
 	retried := func(v visit) bool { return !r.opts.Pace.Now().Before(v.retryAt) }
-	queue, err := r.list(ctx, func(v visit) bool { return retried(v) && (all || !now.Before(v.idleUntil)) })
+	queue, err := r.list(ctx, func(v visit) bool { return retried(v) && (all || !v.clock.Now().Before(v.idleUntil)) })
 	for err == nil && len(queue) > 0 {
 		for n := 0; n < passes && err == nil && len(queue) > 0; n++ {
 			queue, err = r.pass(ctx, queue, func(b batch) { r.digest(ctx, b, began) })
@@ -138,15 +163,31 @@ func (r *Reaper) list(ctx context.Context, due func(visit) bool) ([]Range, error
 	}
 	visits := make(map[Range]visit, len(ranges))
 	var queue []Range
+	var clocks []Clock
 	for _, rg := range ranges {
 		v := r.visits[rg]
+		if c := r.clockOf(rg); v.clock != c {
+			v.clock, v.idleUntil = c, time.Time{} // a moment of another clock says nothing
+		}
+		if v.clock != r.opts.Clock && !slices.Contains(clocks, v.clock) {
+			clocks = append(clocks, v.clock)
+		}
 		visits[rg] = v
 		if due(v) {
 			queue = append(queue, rg)
 		}
 	}
 	r.visits = visits
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clocks = clocks
 	return queue, nil
+}
+
+func (r *Reaper) otherClocks() []Clock {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.clocks
 }
 
 // pass takes a batch from each range in the queue, hands it to digest and returns the ranges that have more. Its error is that
@@ -174,13 +215,14 @@ func (r *Reaper) sweep(ctx context.Context, rg Range) (b batch, err error) {
 		return b, err
 	}
 	defer r.give()
-	now, began := r.opts.Clock.Now(), r.opts.Pace.Now()
+	clock := r.clockOf(rg)
+	now, began := clock.Now(), r.opts.Pace.Now()
 	b.Swept, b.err = r.sweeper.Sweep(ctx, rg, r.opts.Batch)
 	b.took = r.opts.Pace.Now().Sub(began)
 	switch {
 	case b.err == nil:
 		r.count(b.Purged, false)
-		r.visits[rg] = visit{idleUntil: r.idleUntil(b.Swept, now)}
+		r.visits[rg] = visit{clock: clock, idleUntil: r.idleUntil(b.Swept, now)}
 		return b, nil
 	case ctx.Err() != nil:
 		return b, ctx.Err()
@@ -188,7 +230,7 @@ func (r *Reaper) sweep(ctx context.Context, rg Range) (b batch, err error) {
 	r.count(0, true)
 	b.Swept, b.err = Swept{}, &RangeError{rg, b.err}
 	failures := r.visits[rg].failures + 1
-	r.visits[rg] = visit{failures: failures, retryAt: r.opts.Pace.Now().Add(backoff(failures))}
+	r.visits[rg] = visit{clock: clock, failures: failures, retryAt: r.opts.Pace.Now().Add(backoff(failures))}
 	return b, nil
 }
 

@@ -57,8 +57,7 @@ var (
 
 // NewVirtual returns a clock that shows the time of base and runs with it.
 func NewVirtual(base Clock) *Virtual {
-	now := base.Now().Round(0)
-	return &Virtual{base: base, state: State{At: clamp(now), Mark: now, Rate: 1}}
+	return &Virtual{base: base, state: In(base)}
 }
 
 // NewManual returns a clock that is frozen at the given time: the clock of tests.
@@ -134,6 +133,33 @@ func (v *Virtual) Restore(s State) error {
 	}
 	v.change(func(mine *State) { *mine = State{At: clamp(s.at(mine.Mark)), Mark: mine.Mark, Rate: s.Rate} })
 	return nil
+}
+
+// Base returns the clock that v derives its time from.
+func (v *Virtual) Base() Clock {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.base
+}
+
+// Rebase makes the clock the one that s describes over another base, as Restore does over the one that it has. With the
+// state In(base) it shows what base shows. Its timers stay. No clock may become its own base.
+func (v *Virtual) Rebase(base Clock, s State) error {
+	if err := checkRate(s.Rate); err != nil {
+		return err
+	}
+	v.mu.Lock()
+	v.base = base
+	now := base.Now().Round(0)
+	v.state = State{At: clamp(s.at(now)), Mark: now, Rate: s.Rate}
+	v.fireDue()
+	return nil
+}
+
+// In is the state of a clock that shows the time of its base and runs with it.
+func In(base Clock) State {
+	now := base.Now().Round(0)
+	return State{At: clamp(now), Mark: now, Rate: 1}
 }
 
 func checkRate(rate float64) error {

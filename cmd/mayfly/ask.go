@@ -29,31 +29,53 @@ type serverCall struct {
 
 // register adds the flags that say which server and which container.
 func (c *serverCall) register(flags *pflag.FlagSet) {
-	flags.StringVar(&c.url, "url", fmt.Sprintf("http://localhost:%d", defaultPort), "base URL of the server")
-	flags.StringVar(&c.key, "key", httpapi.EmulatorKey, "master key in base64")
+	c.registerServer(flags)
 	flags.StringVar(&c.database, "db", "", "database")
 	flags.StringVar(&c.container, "container", "", "container")
+}
+
+// registerServer adds the flags that say which server.
+func (c *serverCall) registerServer(flags *pflag.FlagSet) {
+	flags.StringVar(&c.url, "url", fmt.Sprintf("http://localhost:%d", defaultPort), "base URL of the server")
+	flags.StringVar(&c.key, "key", httpapi.EmulatorKey, "master key in base64")
 }
 
 // request is the signed request that asks question, as JSON, at a path of Mayfly's own surface. The path is not escaped.
 func (c *serverCall) request(ctx context.Context, path string, question any) (*http.Request, error) {
 	if c.database == "" || c.container == "" {
-		return nil, &usageError{"--db and --container must name the container"}
+		return nil, errNoContainer
+	}
+	return c.call(ctx, http.MethodPost, path, question)
+}
+
+var errNoContainer = &usageError{"--db and --container must name the container"}
+
+// call is request with any method; a nil question is no body. Only what the path has places for must be named.
+func (c *serverCall) call(ctx context.Context, method, path string, question any) (*http.Request, error) {
+	if c.container == "" && strings.Contains(path, "{coll}") || c.database == "" && strings.Contains(path, "{db}") {
+		return nil, errNoContainer
 	}
 	key, err := base64.StdEncoding.DecodeString(c.key)
 	if err != nil {
 		return nil, &usageError{"--key is not base64: " + err.Error()}
 	}
-	body, err := json.Marshal(question)
-	if err != nil {
-		return nil, err
+	var body []byte
+	if question != nil {
+		if body, err = json.Marshal(question); err != nil {
+			return nil, err
+		}
 	}
+	path, query, _ := strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
 		parts[i] = url.PathEscape(strings.NewReplacer("{db}", c.database, "{coll}", c.container).Replace(p))
 	}
 	escaped := strings.Join(parts, "/")
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(c.url, "/")+"/"+escaped, bytes.NewReader(body))
+	address := strings.TrimSuffix(c.url, "/") + "/" + escaped
+	if query != "" {
+		address += "?" + query
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, &usageError{"invalid --url: " + err.Error()}
 	}
@@ -80,7 +102,7 @@ func ask[T any](req *http.Request) (answer T, err error) {
 	if err != nil {
 		return answer, err
 	}
-	if res.StatusCode != http.StatusOK {
+	if res.StatusCode/100 != 2 {
 		return answer, &refusal{url: req.URL, status: res.Status, reasons: reasons(body)}
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {

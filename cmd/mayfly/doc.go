@@ -3,7 +3,14 @@
 //
 //	mayfly serve       answer on http(s)://localhost:8081/
 //	mayfly check DIR   prove that a data folder is consistent
+//	mayfly clock       show or move the clock of a running server, or of one of its databases
+//	mayfly import      store the documents of a file in a running server, with their age
 //	mayfly explain     ask a running server how it answers a query
+//	mayfly expiry      ask a running server when an item expires, and why
+//	mayfly forecast    ask a running server what is going to expire
+//	mayfly dry-run     ask a running server what a change of a default time to live would do
+//	mayfly wait        wait until an item is expired, purged or in the change feed
+//	mayfly lint        ask a running server which times to live are probably not what was meant
 //	mayfly split       ask a running server to split a partition key range
 //	mayfly bench       measure against the raw engine and an empty server
 //	mayfly health      ask a running server whether it is ready

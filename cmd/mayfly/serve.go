@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -58,6 +59,7 @@ type serve struct {
 
 	listeners []net.Listener
 	db        *store.DB
+	hooks     *hook.Deliverer
 	http      *httpapi.Server
 	tls       *tls.Config
 	certPath  string // "" where the certificate is kept in memory only
@@ -77,6 +79,10 @@ func (s *serve) Open(ctx context.Context) (err error) {
 	if s.db, err = s.openStore(ctx); err != nil {
 		return err
 	}
+	if err := s.plantSeed(ctx); err != nil {
+		return err
+	}
+	s.hooks = hook.Open(hook.Options{DB: s.db, Logger: s.log})
 	pem, err := s.openCertificate()
 	if err != nil {
 		return err
@@ -98,6 +104,18 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		Logger:              s.log,
 	})
 	return err
+}
+
+// plantSeed brings in what --seed names.
+func (s *serve) plantSeed(ctx context.Context) error {
+	if s.flags.seed == "" {
+		return nil
+	}
+	list, err := readSeed(s.flags.seed)
+	if err != nil {
+		return err
+	}
+	return seed(ctx, s.db, list, s.log)
 }
 
 // ready tells whether the store can be written and read, all the way down to the disk.
@@ -198,6 +216,9 @@ func (s *serve) Close() error {
 		if err := ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
+	}
+	if s.hooks != nil {
+		s.hooks.Close()
 	}
 	if s.db != nil {
 		errs = append(errs, s.db.Close())

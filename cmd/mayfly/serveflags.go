@@ -28,7 +28,7 @@ var consistencyLevels = []string{"Strong", "BoundedStaleness", "Session", "Consi
 // serveFlags are the settings of serve as the user gave them.
 type serveFlags struct {
 	host, computePort, data, key, advertise, accountID, consistency string
-	logLevel, logFormat, compression                                string
+	logLevel, logFormat, compression, seed                          string
 	san                                                             []string
 	port, ranges                                                    int
 	memory, noAuth, noClockCheck, strict, virtualClock              bool
@@ -58,6 +58,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.ttlPreviousImage, "ttl-previous-image", false, "keep the last version of an expired item in the feed of all versions and deletes")
 	flags.BoolVar(&f.strict, "strict", false, "refuse unknown properties of a container's definition instead of logging them")
 	flags.BoolVar(&f.virtualClock, "virtual-clock", false, "let PUT /_mayfly/clock stop, set and advance the clock of the data")
+	flags.StringVar(&f.seed, "seed", "", "JSON file, or folder of them, with databases, containers and documents to have from the start")
 	flags.StringVar(&f.compression, "compression", "fastest", "of the data on disk: fastest or balanced (a third smaller)")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")

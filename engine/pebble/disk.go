@@ -40,6 +40,7 @@ type space struct {
 	held    bool // the next table must wait
 	stalled bool // a writer waits for a flush
 	mode    mode
+	failure chan struct{} // closed when the next flush fails; nil: nobody waits for that
 }
 
 // mode says whether tables may be held back: not before the end of Open, which waits for its flushes, and not once
@@ -125,6 +126,25 @@ func (s *space) failed(k kind, err error) {
 	defer s.mu.Unlock()
 	s.held = s.pacedLocked()
 	s.low.Store(true)
+	if k == flushed && s.failure != nil {
+		close(s.failure)
+		s.failure = nil
+	}
+}
+
+// flushFailed is closed when a flush has failed for want of room: now, where the last one has.
+func (s *space) flushFailed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure == nil {
+		s.failure = make(chan struct{})
+	}
+	failure := s.failure
+	if s.starved.Load() {
+		close(failure)
+		s.failure = nil
+	}
+	return failure
 }
 
 // fed is told that a flush has succeeded.

@@ -14,7 +14,10 @@ import (
 // Engine implements engine.Engine and engine.Getter over one Pebble store. Its methods are safe for concurrent use.
 type Engine struct {
 	db     *pebble.DB
-	lock   *pebble.Lock
+	dir    string       // where its files lie
+	lock   *pebble.Lock // of dir; nil where Pebble takes it
+	home   *home        // nil for a copy of a snapshot, and for an engine that a restore has replaced
+	after  func() error // ends Close
 	fence  *fence
 	space  *space
 	log    *slog.Logger
@@ -32,6 +35,7 @@ type Engine struct {
 	// The door. Calls are counted in and out; Close shuts it and waits until all are out. It is not a RWMutex because
 	// a View inside an Update must not wait behind a Close that waits for the Update.
 	shut   atomic.Bool
+	closed atomic.Bool // Close has been called
 	inside atomic.Int64
 	empty  chan struct{}
 }

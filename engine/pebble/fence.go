@@ -34,6 +34,7 @@ import (
 // for it; a compaction, which could be of any size, fails, and the scheduler admits no other.
 type fence struct {
 	vfs.FS
+	dir     string // of the files that matter
 	log     *slog.Logger
 	space   *space
 	scratch *vfs.MemFS
@@ -41,7 +42,8 @@ type fence struct {
 }
 
 func newFence(fs vfs.FS, log *slog.Logger, s *space) *fence {
-	return &fence{FS: fs, log: log, space: s, scratch: vfs.NewMem()}
+	dir := fs.PathDir(fs.PathJoin(s.dir, "x")) // as Pebble spells it
+	return &fence{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
 }
 
 // trip cuts the disk off. The first cause stays.
@@ -75,6 +77,8 @@ const (
 
 func (f *fence) kindOf(name string, category vfs.DiskWriteCategory) kind {
 	switch base := f.PathBase(name); {
+	case f.PathDir(name) != f.dir:
+		return plain // a checkpoint's: the data is not harmed
 	case strings.HasSuffix(base, ".log"), strings.HasPrefix(base, "MANIFEST-"), strings.HasPrefix(base, "marker."):
 		return critical
 	case !strings.HasSuffix(base, ".sst") && !strings.HasSuffix(base, ".blob"):
@@ -86,7 +90,7 @@ func (f *fence) kindOf(name string, category vfs.DiskWriteCategory) kind {
 	}
 }
 
-// inScratch is a file's name in memory. All files lie in one folder, so the last element will do.
+// inScratch is a file's name in memory. All files that matter lie in one folder, so the last element will do.
 func (f *fence) inScratch(name string) string { return "/" + f.PathBase(name) }
 
 func (f *fence) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -155,7 +159,11 @@ func (f *fence) OpenDir(name string) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fencedFile{File: dir, fence: f, kind: critical}, nil
+	k := plain
+	if f.PathDir(f.PathJoin(name, "x")) == f.dir {
+		k = critical
+	}
+	return &fencedFile{File: dir, fence: f, kind: k}, nil
 }
 
 func (f *fence) Remove(name string) error {

@@ -40,7 +40,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, lockError(o.Dir, err)
 	}
-	e, err := open(o, lock)
+	e, err := openAt(o, lock)
 	if err != nil {
 		_ = lock.Close()
 		return nil, fmt.Errorf("opening %s: %w", o.Dir, err)
@@ -48,12 +48,32 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
+// openAt opens the data of a folder that is locked, wherever in it they lie.
+func openAt(o Options, lock *pebble.Lock) (*Engine, error) {
+	h, dir, err := openHome(o, lock)
+	if err != nil {
+		return nil, openError(err)
+	}
+	if dir != o.Dir {
+		o.Dir, lock = dir, nil
+	}
+	e, err := open(o, lock)
+	if err != nil {
+		return nil, err
+	}
+	e.home, e.after = h, h.lock.Close
+	h.clear(dir)
+	return e, nil
+}
+
+// open opens the data in o.Dir; with a nil lock Pebble locks the folder itself.
 func open(o Options, lock *pebble.Lock) (*Engine, error) {
 	if err := inspect(o); err != nil {
 		return nil, openError(err)
 	}
 	s := newSpace(o)
 	e := &Engine{
+		dir:    o.Dir,
 		lock:   lock,
 		fence:  newFence(o.FS, o.Logger, s),
 		space:  s,
@@ -187,16 +207,14 @@ func openError(err error) error {
 
 // Close implements engine.Engine. An error means that not all is known to be durable.
 func (e *Engine) Close() error {
-	if e.shut.Swap(true) {
+	if e.closed.Swap(true) {
 		return engine.ErrClosed
 	}
-	for e.inside.Load() > 0 {
-		<-e.empty
-	}
+	e.stop()
 	err := e.settle()
 	// All is in the log. A table that a full disk holds back may now fail for good.
 	e.space.release()
-	if err == nil && !e.memory {
+	if err == nil && !e.memory && e.home != nil {
 		// So that the next start has no log to replay. Should this fail, it replays it.
 		_ = e.db.Flush()
 	}
@@ -207,8 +225,8 @@ func (e *Engine) Close() error {
 	} else {
 		_ = e.db.Close() // what it says is about files in memory
 	}
-	if unlocked := e.lock.Close(); err == nil {
-		err = unlocked
+	if ended := e.after(); err == nil {
+		err = ended
 	}
 	return err
 }

@@ -35,8 +35,9 @@ var rooms = map[string]room{
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/tidwall/gjson"},
 		tests: []string{"engine/pebble"},
 	},
+	"hook": {own: []string{"store", "doc", "ttl"}, tests: []string{"engine/pebble"}},
 	"cmd/mayfly": {
-		own: []string{"httpapi/...", "store", "query/...", "index", "doc", "ttl", "script", "engine/..."},
+		own: []string{"httpapi/...", "hook", "store", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/schollz/progressbar/v3", "github.com/prometheus/client_golang/",
 			"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4"},
 	},

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+func dryRunCommand() *cobra.Command {
+	var c serverCall
+	var examples int
+	cmd := &cobra.Command{
+		Use:   "dry-run TTL",
+		Short: "Ask a running server what a change of a container's default time to live would do",
+		Args:  cobra.ExactArgs(1),
+		Long: "Ask a running server what a change of a container's default time to live would do. Nothing is changed.\n\n" +
+			"TTL is a number of seconds, never (-1: only items with a ttl of their own expire) or off (nothing does).",
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.register(flags)
+	flags.IntVar(&examples, "examples", 5, "items to name for each effect")
+	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		question := map[string]any{"defaultTtl": nil, "examples": examples}
+		switch args[0] {
+		case "off":
+		case "never":
+			question["defaultTtl"] = -1
+		default:
+			n, err := strconv.ParseInt(args[0], 10, 32)
+			if err != nil {
+				return &usageError{"the TTL must be a number of seconds, never or off, not " + args[0]}
+			}
+			question["defaultTtl"] = n
+		}
+		req, err := c.request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/ttl-dry-run", question)
+		if err != nil {
+			return err
+		}
+		answer, err := ask[httpapi.DryRunAnswer](req)
+		if err != nil {
+			return err
+		}
+		return printDryRun(cmd.OutOrStdout(), answer)
+	})
+	return cmd
+}
+
+// effectTexts are the effects in the order in which people want to know of them.
+var effectTexts = []struct{ name, text string }{
+	{"diesAtOnce", "expire at once"}, {"becomesMortal", "will expire, and would not have"},
+	{"diesSooner", "will expire sooner"}, {"diesLater", "will expire later"},
+	{"becomesImmortal", "will not expire any more"}, {"unchanged", "are not concerned"},
+}
+
+func printDryRun(out io.Writer, d httpapi.DryRunAnswer) error {
+	fmt.Fprintf(out, "default %s -> %s at %s%s\n\n", ttlText(d.From), ttlText(d.To), d.Now, reservations(d.Method, d.Complete))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, e := range effectTexts {
+		fmt.Fprintf(w, "%d\t%s\n", d.Effects[e.name].Count, e.text)
+	}
+	fmt.Fprintf(w, "%d\thave expired already\n", d.Expired)
+	fmt.Fprintf(w, "\nexpire within\titems\n")
+	for _, a := range d.After {
+		fmt.Fprintf(w, "%s\t%d\n", a.Within, a.Count)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, e := range effectTexts {
+		list := d.Effects[e.name].Examples
+		if len(list) == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s:\n", e.text)
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		for _, x := range list {
+			fmt.Fprintf(w, "  %s\t%s\t%s\t-> %s\n", x.ID, x.PartitionKey, orNever(x.Before), orNever(x.After))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reservations says what an answer about a whole container is not.
+func reservations(method string, complete bool) (text string) {
+	if method != "exact" {
+		text = " (estimated: leases were not looked at)"
+	}
+	if !complete {
+		text += " (cut short: all counts are lower bounds)"
+	}
+	return text
+}
+
+func ttlText(ttl *int64) string {
+	if ttl == nil {
+		return "off"
+	}
+	return strconv.FormatInt(*ttl, 10)
+}
+
+func orNever(moment string) string {
+	if moment == "" {
+		return "never"
+	}
+	return moment
+}

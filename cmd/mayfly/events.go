@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// eventsAnswer is a page of a log of expiries.
+type eventsAnswer struct {
+	Events   []json.RawMessage `json:"events"`
+	Position string            `json:"position"`
+	Lost     bool              `json:"lost"`
+}
+
+// eventsPoll is how long one request waits for events, in seconds. The server may be told to stop meanwhile, so not for ever.
+const eventsPoll = 30
+
+func eventsCommand() *cobra.Command {
+	var c serverCall
+	var after string
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "Print what has expired in a container of a running server, a JSON object a line",
+		Args:  cobra.NoArgs,
+		Long: "Print what has expired in a container of a running server, a JSON object a line, from the log that the container keeps where\n" +
+			"its settings have expiryEvents. The position behind the last one is printed to the standard error output at the end, for --after.",
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.register(flags)
+	flags.StringVar(&after, "after", "", `position to go on from: of an earlier run, or "now"; without it from the beginning`)
+	flags.BoolVar(&follow, "follow", false, "go on with what expires, until interrupted")
+	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
+		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		for {
+			page, err := c.events(cmd.Context(), after, follow)
+			if err != nil && follow && errors.Is(err, context.Canceled) {
+				return nil // interrupted, as it must be
+			}
+			if err != nil {
+				return err
+			}
+			if page.Lost {
+				fmt.Fprintln(cmd.ErrOrStderr(), "some expiries behind the position are not kept any more")
+			}
+			for _, e := range page.Events {
+				if _, err := fmt.Fprintln(cmd.OutOrStdout(), string(e)); err != nil {
+					return err
+				}
+			}
+			after = page.Position
+			if len(page.Events) == 0 && !page.Lost && !follow {
+				_, err := fmt.Fprintln(cmd.ErrOrStderr(), "position", after)
+				return err
+			}
+		}
+	})
+	return cmd
+}
+
+// events asks for one page.
+func (c *serverCall) events(ctx context.Context, after string, wait bool) (eventsAnswer, error) {
+	query := url.Values{}
+	if after != "" {
+		query.Set("after", after)
+	}
+	if wait {
+		query.Set("wait", fmt.Sprint(eventsPoll))
+	}
+	path := "_mayfly/dbs/{db}/colls/{coll}/events"
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	req, err := c.call(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return eventsAnswer{}, err
+	}
+	return ask[eventsAnswer](req)
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+// itemCall is a question about one item.
+type itemCall struct {
+	serverCall
+	partitionKey string
+}
+
+func (c *itemCall) register(flags *pflag.FlagSet) {
+	c.serverCall.register(flags)
+	flags.StringVar(&c.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
+}
+
+// question names the item.
+func (c *itemCall) question(id string) (map[string]any, error) {
+	q := map[string]any{"id": id}
+	if c.partitionKey == "" {
+		return q, nil
+	}
+	if !json.Valid([]byte(c.partitionKey)) {
+		return nil, &usageError{"--partition-key is not JSON: " + c.partitionKey}
+	}
+	q["partitionKey"] = json.RawMessage(c.partitionKey)
+	return q, nil
+}
+
+func expiryCommand() *cobra.Command {
+	var c itemCall
+	cmd := &cobra.Command{
+		Use:   "expiry ID",
+		Short: "Ask a running server when an item expires, and why",
+		Args:  cobra.ExactArgs(1),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.register(flags)
+	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		question, err := c.question(args[0])
+		if err != nil {
+			return err
+		}
+		req, err := c.request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/explain-item", question)
+		if err != nil {
+			return err
+		}
+		e, err := ask[httpapi.ItemExpiry](req)
+		if err != nil {
+			return err
+		}
+		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		fmt.Fprintf(w, "state\t%s\n", e.State)
+		if e.ExpiresAt != "" {
+			fmt.Fprintf(w, "expires at\t%s\n", e.ExpiresAt)
+			fmt.Fprintf(w, "remaining\t%d s\n", e.ExpiresIn)
+		}
+		fmt.Fprintf(w, "decided by\t%s\n", e.Source)
+		fmt.Fprintf(w, "now\t%s\n", e.Now)
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", e.Explain)
+		return err
+	})
+	return cmd
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+func forecastCommand() *cobra.Command {
+	var c serverCall
+	var by string
+	cmd := &cobra.Command{
+		Use:   "forecast",
+		Short: "Ask a running server what is going to expire",
+		Args:  cobra.NoArgs,
+		Long:  "Ask a running server what is going to expire: in a container, or without --db and --container in all.",
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.register(flags)
+	flags.StringVar(&by, "by", "minute", "what to count by: second, minute, hour, day or month")
+	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
+		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		path := "_mayfly/forecast"
+		if c.database != "" || c.container != "" {
+			path = "_mayfly/dbs/{db}/colls/{coll}/forecast"
+		}
+		req, err := c.call(cmd.Context(), http.MethodGet, path, nil)
+		if err != nil {
+			return err
+		}
+		f, err := ask[httpapi.ForecastAnswer](req)
+		if err != nil {
+			return err
+		}
+		steps, ok := f.By[by]
+		if !ok {
+			return &usageError{"--by must be second, minute, hour, day or month, not " + by}
+		}
+		return printForecast(cmd.OutOrStdout(), f, steps)
+	})
+	return cmd
+}
+
+func printForecast(out io.Writer, f httpapi.ForecastAnswer, steps []httpapi.ForecastStep) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "now\t%s%s\n", f.Now, reservations(f.Method, f.Complete))
+	fmt.Fprintf(w, "overdue\t%d (the oldest for %d s)\n", f.Overdue, f.Lag)
+	fmt.Fprintf(w, "coming\t%d\n", f.Coming)
+	if f.NextIn > 0 {
+		fmt.Fprintf(w, "next\tin %d s, at %s\n", f.NextIn, f.NextAt)
+	}
+	if len(steps) > 0 {
+		fmt.Fprintf(w, "\nseconds from now\titems\n")
+	}
+	for _, s := range steps {
+		fmt.Fprintf(w, "%d - %d\t%d\n", s.From, s.To, s.Count)
+	}
+	return w.Flush()
+}

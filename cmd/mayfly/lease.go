@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func leaseCommand() *cobra.Command {
+	var c serverCall
+	var partitionKey string
+	var seconds int
+	var release bool
+	cmd := &cobra.Command{
+		Use:   "lease ID",
+		Short: "Keep an item of a running server from expiring for a time",
+		Args:  cobra.ExactArgs(1),
+		Long: "Keep an item of a running server from expiring for a time, of at most a week. It is not written: neither its _ts nor its\n" +
+			"etag changes. When the lease ends, by its time or by --release, and the item's time to live is over, it has expired at once.",
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.register(flags)
+	flags.StringVar(&partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
+	flags.IntVar(&seconds, "seconds", 60, "how long from now, by the server's data clock")
+	flags.BoolVar(&release, "release", false, "end the item's lease")
+	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		question := map[string]any{"id": args[0]}
+		if partitionKey != "" {
+			if !json.Valid([]byte(partitionKey)) {
+				return &usageError{"--partition-key is not JSON: " + partitionKey}
+			}
+			question["partitionKey"] = json.RawMessage(partitionKey)
+		}
+		method := http.MethodDelete
+		if !release {
+			method, question["seconds"] = http.MethodPost, seconds
+		}
+		req, err := c.call(cmd.Context(), method, "_mayfly/dbs/{db}/colls/{coll}/lease", question)
+		if err != nil {
+			return err
+		}
+		answer, err := ask[struct{ LeaseUntil int64 }](req)
+		if err != nil {
+			return err
+		}
+		text := "the item has no lease any more"
+		if !release {
+			text = "leased until " + time.Unix(answer.LeaseUntil, 0).UTC().Format(time.RFC3339)
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
+		return err
+	})
+	return cmd
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+func lintCommand() *cobra.Command {
+	var c serverCall
+	cmd := &cobra.Command{
+		Use:   "lint",
+		Short: "Ask a running server which times to live in a container are probably not what was meant",
+		Args:  cobra.NoArgs,
+		Long: "Ask a running server which times to live in a container are probably not what was meant: the container's default, and those\n" +
+			"of items that were written since the server was started.",
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.register(flags)
+	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
+		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		req, err := c.call(cmd.Context(), http.MethodGet, "_mayfly/dbs/{db}/colls/{coll}/lint", nil)
+		if err != nil {
+			return err
+		}
+		answer, err := ask[httpapi.LintAnswer](req)
+		if err != nil {
+			return err
+		}
+		out := cmd.OutOrStdout()
+		for _, f := range answer.Container {
+			fmt.Fprintf(out, "%s: the container's default: %s\n", f.Rule, f.Explain)
+		}
+		for _, f := range answer.Items {
+			fmt.Fprintf(out, "%s: %d writes, the last of %q with ttl %d: %s\n", f.Rule, f.Count, f.Last.ID, f.Last.TTL, f.Explain)
+		}
+		return nil
+	})
+	return cmd
+}

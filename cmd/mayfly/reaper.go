@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+const reaperPath = "_mayfly/dbs/{db}/colls/{coll}/reaper"
+
+func reaperCommand() *cobra.Command {
+	var c serverCall
+	cmd := &cobra.Command{
+		Use:   "reaper [pause|resume|run|step [ITEMS]|set JSON]",
+		Short: "Show or control how a running server purges what has expired in a container",
+		Args:  cobra.MaximumNArgs(2),
+		Long: "Show or control how a running server purges what has expired in a container. What has expired is gone for every reader\n" +
+			"whatever the reaper does; this is for testing what depends on purges.\n\n" +
+			"  pause, resume   stop purges, and let them go on; without --db and --container in all containers\n" +
+			"  run             purge all that has expired now, held back or not; without --db and --container in all containers\n" +
+			"  step [ITEMS]    purge one item, or so many\n" +
+			"  set JSON        \"delay\": {\"seconds\": 30}                  purge that long after the expiry\n" +
+			"                  \"delay\": {\"min\": 5, \"max\": 60, \"seed\": 1}  purge some time after it, the same in each run\n" +
+			"                  \"starved\": {\"perSecond\": 5}               purge at most so many in a second\n" +
+			"                  \"starved\": {\"perSecond\": 0}               purge only while no request is being served\n" +
+			"                  null ends either",
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.register(flags)
+	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		o, err := reaperOrder(args, c.database == "" && c.container == "")
+		if err != nil {
+			return err
+		}
+		req, err := c.call(cmd.Context(), o.method, o.path, o.question)
+		if err != nil {
+			return err
+		}
+		answer, err := ask[json.RawMessage](req)
+		if err != nil {
+			return err
+		}
+		return printReaper(cmd.OutOrStdout(), o, answer)
+	})
+	return cmd
+}
+
+// reaperRequest is what one reaper command asks.
+type reaperRequest struct {
+	method, path string
+	question     any  // nil: no body
+	purges       bool // the answer tells how many were purged
+	all          bool // it is for all containers
+}
+
+func reaperOrder(args []string, all bool) (reaperRequest, error) {
+	verb, rest := "", args
+	if len(args) > 0 {
+		verb, rest = args[0], args[1:]
+	}
+	path := reaperPath
+	if all && (verb == "" || verb == "pause" || verb == "resume" || verb == "run") {
+		path = "_mayfly/reaper"
+	} else {
+		all = false
+	}
+	switch {
+	case verb == "" || (verb == "pause" || verb == "resume" || verb == "run") && len(rest) > 0:
+	case verb == "pause" || verb == "resume":
+		return reaperRequest{http.MethodPut, path, map[string]bool{"paused": verb == "pause"}, false, all}, nil
+	case verb == "run":
+		return reaperRequest{http.MethodPost, path + "/run", nil, true, all}, nil
+	case verb == "step" && len(rest) == 0:
+		return reaperRequest{http.MethodPost, path + "/step", map[string]int{"items": 1}, true, false}, nil
+	case verb == "step":
+		n, err := strconv.Atoi(rest[0])
+		if err != nil || n < 1 {
+			return reaperRequest{}, &usageError{"how many items to purge must be a number above 0, not " + rest[0]}
+		}
+		return reaperRequest{http.MethodPost, path + "/step", map[string]int{"items": n}, true, false}, nil
+	case verb == "set" && len(rest) == 1:
+		if !json.Valid([]byte(rest[0])) {
+			return reaperRequest{}, &usageError{"this is not JSON: " + rest[0]}
+		}
+		return reaperRequest{http.MethodPut, path, json.RawMessage(rest[0]), false, false}, nil
+	}
+	if verb == "" {
+		return reaperRequest{http.MethodGet, path, nil, false, all}, nil
+	}
+	return reaperRequest{}, &usageError{"the reaper takes: pause, resume, run, step [ITEMS], set JSON"}
+}
+
+// printReaper writes the answer for people.
+func printReaper(out io.Writer, o reaperRequest, answer json.RawMessage) error {
+	if o.purges {
+		var p httpapi.Purged
+		if err := json.Unmarshal(answer, &p); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(out, "%d purged\n", p.Purged)
+		return err
+	}
+	var s httpapi.ReaperState
+	if err := json.Unmarshal(answer, &s); err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if o.all {
+		fmt.Fprintf(w, "paused everywhere\t%t\n", s.Paused)
+		return w.Flush()
+	}
+	fmt.Fprintf(w, "paused\t%t\n", s.Paused)
+	fmt.Fprintf(w, "paused everywhere\t%t\n", s.AllPaused)
+	switch d := s.Delay; {
+	case d == nil:
+	case d.Seconds > 0:
+		fmt.Fprintf(w, "delay\t%d s\n", d.Seconds)
+	default:
+		fmt.Fprintf(w, "delay\t%d to %d s, seed %d\n", d.Min, d.Max, d.Seed)
+	}
+	switch {
+	case s.Starved == nil:
+	case s.Starved.PerSecond > 0:
+		fmt.Fprintf(w, "starved\t%d a second\n", s.Starved.PerSecond)
+	default:
+		fmt.Fprintf(w, "starved\twhile requests are being served\n")
+	}
+	fmt.Fprintf(w, "purged\t%d\n", s.Purged)
+	fmt.Fprintf(w, "backlog\t%d\n", s.Backlog)
+	if s.Backlog > 0 {
+		fmt.Fprintf(w, "oldest\t%d s\n", s.Oldest)
+	}
+	return w.Flush()
+}

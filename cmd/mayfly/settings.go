@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+const settingsPath = "_mayfly/dbs/{db}/colls/{coll}/settings"
+
+func settingsCommand() *cobra.Command {
+	var c serverCall
+	cmd := &cobra.Command{
+		Use:   "settings [PATCH]",
+		Short: "Show or change Mayfly's own settings of a container of a running server",
+		Args:  cobra.MaximumNArgs(1),
+		Long: "Show Mayfly's own settings of a container of a running server, after changing some of them where there is a PATCH.\n\n" +
+			"PATCH is a JSON object with some of these members; null puts one back to what it is in a new container:\n\n" +
+			"  \"onExpire\": {\"moveTo\": \"archive\"}   what expires is moved to that container of the same database\n" +
+			"  \"ttlCeiling\": true                  the default ttl is the upper bound of the items' own as well\n" +
+			"  \"autoDeleteOnIdle\": 3600            the container is deleted when nobody has used it for that many seconds\n" +
+			"  \"expiryEvents\": {\"retention\": 3600, \"webhooks\": [{\"url\": \"http://localhost:9000\"}]}",
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.register(flags)
+	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		method, patch := http.MethodGet, any(nil)
+		if len(args) > 0 {
+			if !json.Valid([]byte(args[0])) {
+				return &usageError{"the patch is not JSON: " + args[0]}
+			}
+			method, patch = http.MethodPatch, json.RawMessage(args[0])
+		}
+		req, err := c.call(cmd.Context(), method, settingsPath, patch)
+		if err != nil {
+			return err
+		}
+		answer, err := ask[json.RawMessage](req)
+		if err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		if err := json.Indent(&out, answer, "", "  "); err != nil {
+			return err
+		}
+		out.WriteByte('\n')
+		_, err = cmd.OutOrStdout().Write(out.Bytes())
+		return err
+	})
+	return cmd
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+func waitCommand() *cobra.Command {
+	var c itemCall
+	var after int64
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "wait expired|purged|feed ID | wait quiet",
+		Short: "Wait until an item of a running server is expired, purged or in the change feed, or a container is quiet",
+		Args:  cobra.RangeArgs(1, 2),
+		Long: "Wait until an item of a running server is expired, purged or in the change feed. A container is quiet when nothing in it\n" +
+			"waits for the background: what has expired is purged, and documents are indexed by the policy in force.\n\n" +
+			"The exit code is 1 where it has not come about in time.",
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.register(flags)
+	flags.Int64Var(&after, "after", 0, "with feed: only a change behind this LSN")
+	flags.DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait, in real time; 10m at most")
+	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		question := map[string]any{}
+		if len(args) > 1 {
+			var err error
+			if question, err = c.question(args[1]); err != nil {
+				return err
+			}
+		}
+		question["until"], question["timeout"] = args[0], int64(math.Ceil(timeout.Seconds()))
+		if after > 0 {
+			question["after"] = after
+		}
+		req, err := c.request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/wait", question)
+		if err != nil {
+			return err
+		}
+		answer, err := ask[httpapi.WaitAnswer](req)
+		if err != nil {
+			return err
+		}
+		text := answer.Until
+		if answer.Item != nil {
+			text = answer.Item.Explain
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
+		return err
+	})
+	return cmd
+}

@@ -1,0 +1,284 @@
+package pebble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// A snapshot is a checkpoint of Pebble in a folder of its own: hard links to the tables, which never change, and copies of
+// the rest, which is small. So it costs a few file operations whatever the size of the data, and room on the disk only as
+// compactions replace the tables that it shares. Where the file system knows no hard links the tables are copied.
+//
+// It is made under a name that begins with a dot and renamed when it is whole and durable: a crash leaves all or nothing, and
+// the next Open clears the rest away.
+
+const (
+	snapshotFolder = "snapshots"
+	unfinished     = ".new-" // before the name of a snapshot that is being made or dropped
+	noteFile       = "NOTE"
+)
+
+var _ engine.Snapshotter = (*Engine)(nil)
+
+// Snapshot implements engine.Snapshotter.
+func (e *Engine) Snapshot(ctx context.Context, name string, note []byte) error {
+	return e.withSnapshot(ctx, name, func(h *home) error {
+		if err := e.fence.err(); err != nil {
+			return err
+		}
+		e.space.check()
+		if err := e.space.admit(0, false); err != nil {
+			return err
+		}
+		if _, err := h.fs.Stat(h.snapshot(name)); err == nil {
+			return fmt.Errorf("%w: %s", engine.ErrSnapshotExists, name)
+		}
+		draft := h.snapshot(unfinished + name)
+		err := e.checkpoint(h, draft, note)
+		if err == nil {
+			err = h.fs.Rename(draft, h.snapshot(name))
+		}
+		if err == nil {
+			err = syncDir(h.fs, h.fs.PathJoin(h.root, snapshotFolder))
+		}
+		if err != nil {
+			return errors.Join(fileError(err), h.fs.RemoveAll(draft))
+		}
+		return nil
+	})
+}
+
+// checkpoint makes the folder of a snapshot, durably.
+func (e *Engine) checkpoint(h *home, dir string, note []byte) error {
+	if err := h.fs.RemoveAll(dir); err != nil {
+		return err
+	}
+	// With the memory tables written out there is no log to replay when the snapshot is opened. What is not written out, because
+	// there is no room now or because it comes meanwhile, is in the log, and what of it has been acknowledged has been synced there.
+	flushed, err := e.db.AsyncFlush()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-flushed:
+	case <-e.space.flushFailed():
+	}
+	if err := e.libraryCheckpoint(dir); err != nil {
+		return err
+	}
+	// Where the disk was cut off on the way, some of it may be in memory only.
+	if err := e.fence.err(); err != nil {
+		return err
+	}
+	if err := writeFile(h.fs, h.fs.PathJoin(dir, noteFile), note); err != nil {
+		return err
+	}
+	return syncDir(h.fs, dir)
+}
+
+// libraryCheckpoint turns the library's panic over a folder that it cannot sync into an error: what it holds is given back on
+// the way out, and the folder is none that matters.
+func (e *Engine) libraryCheckpoint(dir string) (err error) {
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case runtime.Error:
+			panic(cause)
+		case error:
+			err = cause
+		default:
+			panic(cause)
+		}
+	}()
+	return e.db.Checkpoint(dir)
+}
+
+// Snapshots implements engine.Snapshotter.
+func (e *Engine) Snapshots(ctx context.Context) (list []engine.Snapshot, err error) {
+	err = e.withHome(ctx, func(h *home) error {
+		names, err := h.fs.List(h.fs.PathJoin(h.root, snapshotFolder))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return fileError(err)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			if !engine.ValidSnapshotName(name) {
+				continue
+			}
+			s, err := h.describe(name)
+			if err != nil {
+				return fileError(err)
+			}
+			list = append(list, s)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// DropSnapshot implements engine.Snapshotter. The name is free at once; a crash leaves at most files that the next Open
+// removes.
+func (e *Engine) DropSnapshot(ctx context.Context, name string) error {
+	return e.withSnapshot(ctx, name, func(h *home) error {
+		if err := h.mustHave(name); err != nil {
+			return err
+		}
+		grave := h.snapshot(unfinished + name)
+		if err := h.fs.RemoveAll(grave); err != nil {
+			return fileError(err)
+		}
+		if err := h.fs.Rename(h.snapshot(name), grave); err != nil {
+			return fileError(err)
+		}
+		return fileError(errors.Join(syncDir(h.fs, h.fs.PathJoin(h.root, snapshotFolder)), h.fs.RemoveAll(grave)))
+	})
+}
+
+// OpenSnapshot implements engine.Snapshotter.
+func (e *Engine) OpenSnapshot(ctx context.Context, name string) (engine.Engine, error) {
+	var copied *Engine
+	err := e.withSnapshot(ctx, name, func(h *home) (err error) {
+		copied, err = h.openCopy(name, scratchPrefix)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return copied, nil
+}
+
+// withSnapshot is withHome for what is done with the snapshot of that name.
+func (e *Engine) withSnapshot(ctx context.Context, name string, fn func(*home) error) error {
+	if !engine.ValidSnapshotName(name) {
+		return fmt.Errorf("%w: %q", engine.ErrSnapshotName, name)
+	}
+	return e.withHome(ctx, fn)
+}
+
+// withHome runs fn inside the door, for an engine that has snapshots.
+func (e *Engine) withHome(ctx context.Context, fn func(*home) error) error {
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if e.home == nil {
+		return fmt.Errorf("%w: this engine is a copy of a snapshot", engine.ErrNoSnapshot)
+	}
+	return fn(e.home)
+}
+
+// snapshot is the folder of a snapshot.
+func (h *home) snapshot(name string) string {
+	return h.fs.PathJoin(h.root, snapshotFolder, name)
+}
+
+func (h *home) mustHave(name string) error {
+	_, err := h.fs.Stat(h.snapshot(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s", engine.ErrNoSnapshot, name)
+	}
+	return fileError(err)
+}
+
+func (h *home) describe(name string) (s engine.Snapshot, err error) {
+	s.Name = name
+	dir := h.snapshot(name)
+	files, err := h.fs.List(dir)
+	if err != nil {
+		return s, err
+	}
+	for _, file := range files {
+		info, err := h.fs.Stat(h.fs.PathJoin(dir, file))
+		if err != nil {
+			return s, err
+		}
+		s.Bytes += info.Size()
+	}
+	s.Note, err = readFile(h.fs, h.fs.PathJoin(dir, noteFile))
+	return s, err
+}
+
+// copyData makes a folder that can be opened out of one that must stay as it is: tables are linked, the rest is copied.
+func copyData(from, to vfs.FS, source, target string) error {
+	names, err := from.List(source)
+	if err != nil {
+		return err
+	}
+	if err := to.MkdirAll(target, 0o755); err != nil {
+		return err
+	}
+	for _, name := range names {
+		old, fresh := from.PathJoin(source, name), to.PathJoin(target, name)
+		switch {
+		case name == noteFile, name == "LOCK":
+		case from == to && isTable(name):
+			err = vfs.LinkOrCopy(from, old, fresh)
+		default:
+			err = vfs.CopyAcrossFS(from, old, to, fresh)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return syncDir(to, target)
+}
+
+func isTable(name string) bool {
+	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
+}
+
+func syncDir(f vfs.FS, dir string) error {
+	d, err := f.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func writeFile(f vfs.FS, name string, data []byte) error {
+	file, err := f.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+func readFile(f vfs.FS, name string) ([]byte, error) {
+	file, err := f.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(file)
+	return data, errors.Join(err, file.Close())
+}
+
+// fileError finds the engine's word for an error on the files of a snapshot: none of them harms the data.
+func fileError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case vfs.IsNoSpaceError(err):
+		return fmt.Errorf("%w: %w", engine.ErrDiskFull, err)
+	case errors.Is(err, engine.ErrFailed), errors.Is(err, engine.ErrDiskFull), errors.Is(err, engine.ErrCorrupt):
+		return err
+	default:
+		return fmt.Errorf("%w: %w", engine.ErrRead, err)
+	}
+}

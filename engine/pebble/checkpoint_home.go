@@ -1,0 +1,202 @@
+package pebble
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// A home is a data folder, and what lies in it:
+//
+//	LOCK                      held while any engine has the folder open
+//	MANIFEST-…, *.sst, …      the data, until a snapshot is restored for the first time
+//	marker.data.N.live-N      names the folder that holds the data since then
+//	live-N/                   that folder
+//	snapshots/NAME/           the snapshots
+//	scratch-N/                copies of snapshots that were being looked at
+//
+// The marker is moved by making its next file, so at any moment either the old data or the new is the one that counts, and each
+// of them is whole. What does not count is removed, at once or by the next Open.
+//
+// A home passes from engine to engine as snapshots are restored; the last one unlocks it.
+type home struct {
+	o    Options // Dir is the root
+	fs   vfs.FS
+	root string
+	lock *pebble.Lock
+	last uint64 // the highest number of a live-N or scratch-N
+}
+
+const (
+	dataMarker    = "data"
+	livePrefix    = "live-"
+	scratchPrefix = "scratch-"
+)
+
+// openHome finds the folder that holds the data.
+func openHome(o Options, lock *pebble.Lock) (h *home, dir string, err error) {
+	h = &home{o: o, fs: o.FS, root: o.Dir, lock: lock}
+	names, err := o.FS.List(o.Dir)
+	if err != nil {
+		return nil, "", err
+	}
+	value, err := marker(o, names, dataMarker)
+	if err != nil {
+		return nil, "", err
+	}
+	if value == "" {
+		dir = h.root
+	} else if dir, err = h.marked(names, value); err != nil {
+		return nil, "", err
+	}
+	for _, name := range names {
+		for _, prefix := range []string{livePrefix, scratchPrefix} {
+			if n, ok := numbered(name, prefix); ok {
+				h.last = max(h.last, n)
+			}
+		}
+	}
+	return h, dir, nil
+}
+
+// marked is the folder that the marker names.
+func (h *home) marked(names []string, value string) (string, error) {
+	if _, ok := numbered(value, livePrefix); !ok {
+		return "", fmt.Errorf("%w: its marker says %q", engine.ErrCorrupt, value)
+	}
+	if !slices.Contains(names, value) {
+		return "", fmt.Errorf("%w: the folder %s, which holds the data, is missing", engine.ErrCorrupt, value)
+	}
+	return h.fs.PathJoin(h.root, value), nil
+}
+
+func numbered(name, prefix string) (n uint64, ok bool) {
+	text, ok := strings.CutPrefix(name, prefix)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	return n, err == nil
+}
+
+// clear removes all that does not count while live does. It is a matter of room only, so a failure is logged.
+func (h *home) clear(live string) {
+	for _, name := range h.list(h.root) {
+		path := h.fs.PathJoin(h.root, name)
+		_, old := numbered(name, livePrefix)
+		_, scratch := numbered(name, scratchPrefix)
+		if (old || scratch) && path != live {
+			h.remove(path)
+		}
+	}
+	if live != h.root {
+		h.erase(h.root)
+	}
+	folder := h.fs.PathJoin(h.root, snapshotFolder)
+	for _, name := range h.list(folder) {
+		if strings.HasPrefix(name, unfinished) {
+			h.remove(h.fs.PathJoin(folder, name))
+		}
+	}
+}
+
+// erase removes the data that lies in a folder of this home: of the root only that, of another the folder.
+func (h *home) erase(dir string) {
+	if dir != h.root {
+		h.remove(dir)
+		return
+	}
+	for _, name := range h.list(dir) {
+		if isData(name) {
+			h.remove(h.fs.PathJoin(dir, name))
+		}
+	}
+}
+
+// list is what a folder holds; nothing where there is none.
+func (h *home) list(dir string) []string {
+	names, err := h.fs.List(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		h.o.Logger.Warn("a folder could not be cleared of what is obsolete", "path", dir, "error", err)
+	}
+	return names
+}
+
+func (h *home) remove(path string) {
+	if err := h.fs.RemoveAll(path); err != nil {
+		h.o.Logger.Warn("an obsolete file could not be removed", "path", path, "error", err)
+	}
+}
+
+// isData tells whether a file in the root is Pebble's data.
+func isData(name string) bool {
+	return isTable(name) || strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "MANIFEST-") ||
+		strings.HasPrefix(name, "OPTIONS-") || strings.HasPrefix(name, "marker.manifest.") ||
+		strings.HasPrefix(name, "marker.format-version.")
+}
+
+// openCopy copies a snapshot into a new folder and opens that.
+func (h *home) openCopy(name, prefix string) (*Engine, error) {
+	if err := h.mustHave(name); err != nil {
+		return nil, err
+	}
+	h.last++
+	dir := h.fs.PathJoin(h.root, prefix+strconv.FormatUint(h.last, 10))
+	err := h.fs.RemoveAll(dir)
+	if err == nil {
+		err = copyData(h.fs, h.fs, h.snapshot(name), dir)
+	}
+	if err != nil {
+		h.remove(dir)
+		return nil, fileError(err)
+	}
+	o := h.o
+	o.Dir = dir
+	e, err := open(o, nil)
+	if err != nil {
+		h.remove(dir)
+		return nil, fmt.Errorf("opening the snapshot %s: %w", name, err)
+	}
+	e.after = func() error { h.remove(dir); return nil }
+	return e, nil
+}
+
+// errUnknown is the cause of a failure after which nobody knows which data counts until the folder is opened again.
+var errUnknown = errors.New("moving to the restored data failed half-way")
+
+// move makes the folder dir the one that counts. An error that wraps errUnknown leaves open whether it does.
+func (h *home) move(dir string) (err error) {
+	m, before, err := atomicfs.LocateMarker(h.fs, h.root, dataMarker)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// Where the folder cannot be synced the library panics.
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%w: %v", errUnknown, cause)
+		}
+		if closed := m.Close(); err == nil && closed != nil {
+			h.o.Logger.Warn("closing the data folder's marker", "error", closed)
+		}
+	}()
+	// The folder itself must be there for good before it is named.
+	if err := syncDir(h.fs, h.root); err != nil {
+		return err
+	}
+	if err := m.Move(h.fs.PathBase(dir)); err != nil {
+		if now, readErr := atomicfs.ReadMarker(h.fs, h.root, dataMarker); readErr != nil || now != before {
+			return fmt.Errorf("%w: %w", errUnknown, err)
+		}
+		return err
+	}
+	return nil
+}

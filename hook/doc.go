@@ -1,0 +1,27 @@
+// Package hook tells webhooks what has expired.
+//
+// A container's settings can name webhooks: http or https addresses that are sent the container's log of expiries, a batch at a
+// time, as it grows:
+//
+//	POST /the/path HTTP/1.1
+//	Content-Type: application/json
+//	X-Mayfly-Signature: sha256=<HMAC-SHA256 of the body with the webhook's secret, in hexadecimal>
+//
+//	{"database": "app", "container": "sessions", "position": "17", "lost": false, "events": [
+//	  {"id": "s1", "partitionKey": ["u1"], "expiredAt": 1700000000, "lsn": 17, "range": "0", "document": {...}}]}
+//
+// # What is promised
+//
+// Each event is sent at least once, and in the order of the log inside each partition range. A batch is done when the endpoint
+// answers with a status from 200 to 299; how far it has come is then stored with the data, durably, and the next batch is
+// sent. Anything else, a redirect too, is a failure: the same batch is sent again after a second, two, four, up to a minute. An
+// endpoint that has to tell a repetition from a new event goes by range and lsn. A webhook that is new is sent the log from
+// its beginning.
+//
+// An endpoint that is away for longer than the log's retention misses events: the next batch then says "lost": true.
+//
+// # How it works
+//
+// A Deliverer has one goroutine that follows the settings and one for each webhook, so that an endpoint that is slow or
+// dead keeps nobody else waiting. It uses nothing of the store but its public methods. Close ends and joins them all.
+package hook

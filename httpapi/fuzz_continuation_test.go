@@ -1,0 +1,228 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// paged is something that is read page by page, in an order that is settled: a list, a query, a change feed.
+type paged struct {
+	f        fuzzed
+	key      string
+	position string // the request header that says where to go on; it comes from the response header next
+	next     string
+	rows     []string // all of them, in order
+	all      []string // those that there would be without OFFSET, TOP and LIMIT
+	tokens   []pageEnd
+}
+
+// pageEnd is a continuation and how many rows lie before it.
+type pageEnd struct {
+	token string
+	rows  int
+}
+
+// read reads on from a token, "" being the beginning, in pages of a size. It is nil where the token is refused; ends, if any,
+// gets each token.
+func (p *paged) read(w *world, token string, size int, ends *[]pageEnd) (rows []string, ok bool) {
+	w.t.Helper()
+	whole := token == ""
+	for page := 0; page == 0 || token != ""; page++ {
+		f := p.f
+		f.set("x-ms-max-item-count", strconv.Itoa(size))
+		if token != "" {
+			f.set(p.position, token)
+		}
+		a := w.exchange(f)
+		switch {
+		case a.code == http.StatusNotModified:
+			return rows, true
+		case a.code != 200:
+			a.fails(400, 0, "")
+			if page > 0 && whole {
+				w.t.Fatalf("%q: page %d is refused by its own continuation %q: %s", p.f, page, token, a.body)
+			}
+			return nil, false
+		case page > 500:
+			w.t.Fatalf("%q: paging does not end", p.f)
+		}
+		rows = append(rows, a.rows(p.key)...)
+		if token = a.header.Get(p.next); token != "" && ends != nil {
+			*ends = append(*ends, pageEnd{token, len(rows)})
+		}
+	}
+	return rows, true
+}
+
+// pagedWorld is a world in which nothing changes, with all that can be paged in it. One range of a container has been split.
+func pagedWorld(t testing.TB) (*world, []*paged) {
+	t.Helper()
+	w := newWorld(t, func(s *setup) { s.server.ServeCrossPartition = true })
+	for i := range 7 {
+		w.do("POST", "/dbs", fmt.Sprintf(`{"id":"d%d"}`, i)).want(201)
+	}
+	for _, id := range []string{"one", "four", "tree"} {
+		key, more, n := `{"paths":["/pk"],"version":2}`, "", "4"
+		switch id {
+		case "one":
+			more, n = `,"changeFeedPolicy":{"retentionDuration":10}`, "1"
+		case "tree":
+			key = `{"paths":["/pk","/n"],"kind":"MultiHash","version":2}`
+		}
+		in := "/dbs/d0/colls/" + id
+		w.do("POST", "/dbs/d0/colls", `{"id":"`+id+`","partitionKey":`+key+more+`,"indexingPolicy":{"compositeIndexes":[[{"path":"/n"},{"path":"/id","order":"descending"}]]}}`, "x-mayfly-ranges", n).want(201)
+		for i := range 30 {
+			w.do("POST", in+"/docs", fmt.Sprintf(`{"id":"%d","pk":"k%d","n":%d,"s":"%s","v":[1,%d]}`, i, i%5, i%4, strings.Repeat("s", 290)+strconv.Itoa(i%7), i)).want(201)
+		}
+		w.do("POST", in+"/udfs", `{"id":"f","body":"function () {}"}`).want(201)
+		w.do("POST", in+"/udfs", `{"id":"g","body":"function () {}"}`).want(201)
+	}
+	w.do("POST", "/_mayfly/dbs/d0/colls/four/split", `{"range":"2"}`).want(200)
+
+	var list []*paged
+	add := func(key string, f fuzzed, all string) {
+		p := &paged{f: f, key: key, position: "x-ms-continuation", next: "X-Ms-Continuation"}
+		if f.header("A-IM") != "" {
+			p.position, p.next = "If-None-Match", "Etag"
+		}
+		p.rows, _ = p.read(w, "", 100, nil)
+		whole := *p
+		if p.all = p.rows; all != "" {
+			whole.f.body = queryBody(all, "")
+			p.all, _ = whole.read(w, "", 100, nil)
+		}
+		for _, size := range []int{1, 4} {
+			p.read(w, "", size, &p.tokens)
+		}
+		list = append(list, p)
+	}
+	add("Databases", with("GET", "/dbs", ""), "")
+	add("DocumentCollections", with("GET", "/dbs/d0/colls", ""), "")
+	add("PartitionKeyRanges", with("GET", "/dbs/d0/colls/four/pkranges", ""), "")
+	add("Databases", with("POST", "/dbs", queryBody("SELECT * FROM c ORDER BY c.id DESC", ""), queryHeaders()...), "")
+	add("Databases", with("POST", "/dbs", queryBody("SELECT * FROM c", ""), queryHeaders()...), "")
+	for _, c := range []struct{ id, last string }{{"one", "0"}, {"four", "5"}, {"tree", "3"}} {
+		path := "/dbs/d0/colls/" + c.id
+		add("UserDefinedFunctions", with("GET", path+"/udfs", ""), "")
+		for _, scope := range [][]string{nil, pk(`["k1"]`), rangeHeader("0"), rangeHeader(c.last), {"x-ms-start-epk", "08", "x-ms-end-epk", "2A"}} {
+			add("Documents", with("GET", path+"/docs", "", scope...), "")
+			add("Documents", with("GET", path+"/docs", "", incremental(scope...)...), "")
+			for _, q := range pagedQueries {
+				add("Documents", with("POST", path+"/docs", queryBody(q.text, ""), queryHeaders(scope...)...), q.all)
+			}
+		}
+	}
+	return w, list
+}
+
+// pagedQueries have an order that is settled; all is what a tampered token may reach.
+var pagedQueries = []struct{ text, all string }{
+	{"SELECT c.id FROM c", ""},
+	{"SELECT c.id, c.n FROM c ORDER BY c.n", ""},
+	{"SELECT c.id, c.n FROM c ORDER BY c.n DESC", ""},
+	{"SELECT c.id, c.n FROM c ORDER BY c.n, c.id DESC", ""},
+	{"SELECT c.id FROM c ORDER BY c.s", ""},
+	{"SELECT VALUE {id: c.id, v: v} FROM c JOIN v IN c.v WHERE c.n > 0", ""},
+	{"SELECT TOP 9 c.id FROM c", "SELECT c.id FROM c"},
+	{"SELECT c.id FROM c ORDER BY c.n OFFSET 3 LIMIT 11", "SELECT c.id FROM c ORDER BY c.n"},
+	{"SELECT DISTINCT c.pk FROM c", ""},
+	{"SELECT c.pk, COUNT(1) AS k FROM c GROUP BY c.pk", ""},
+}
+
+// forge makes a continuation for a reader out of those of all.
+func (g *maker) forge(list []*paged, p *paged) (token string, from *paged, end pageEnd) {
+	from = p
+	if g.in(3) {
+		from = list[g.n(len(list))]
+	}
+	if len(from.tokens) == 0 {
+		return "AQAAAA", from, pageEnd{}
+	}
+	end = from.tokens[g.n(len(from.tokens))]
+	token = end.token
+	raw, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		raw = nil
+	}
+	for n := g.n(4); n > 0; n-- {
+		switch at := g.n(len(token) + 1); g.n(6) {
+		case 0:
+			token = token[:at]
+		case 1:
+			token = token[:at] + g.of("A", "_", "0", "F", ":", ",", "=", " ", "\"", "9999999999") + token[at:]
+		case 2:
+			other := g.known("token", token)
+			token = token[:at] + other[min(at, len(other)):]
+		default:
+			if len(raw) == 0 {
+				token = strings.Replace(token, g.of("0", "1", "2", "3", "4"), g.of("0", "1", "7", "00", "FF", "-1"), 1)
+				continue
+			}
+			switch b := g.n(len(raw)); g.n(4) {
+			case 0:
+				raw[b] ^= byte(1 << g.n(8))
+			case 1:
+				raw[b] = byte(g.n(256))
+			case 2:
+				raw = slices.Delete(raw, b, b+1)
+			default:
+				raw = slices.Insert(raw, b, byte(g.n(256)))
+			}
+			token = base64.RawURLEncoding.EncodeToString(raw)
+		}
+	}
+	return token, from, end
+}
+
+// FuzzContinuation sends continuations and positions of change feeds that were changed, or given out for something else: they are
+// refused, or what comes are rows that are there, in their order; as they were given out they lead to all rows that are left.
+func FuzzContinuation(f *testing.F) {
+	random := rand.New(rand.NewPCG(fuzzSeed(), 1))
+	for range 10 * fuzzSeries {
+		f.Add(randomBytes(random, 20))
+	}
+	w, list := pagedWorld(f)
+	f.Fuzz(func(t *testing.T, choices []byte) {
+		one := *w
+		one.t = t
+		g := newMaker(choices)
+		p := list[g.n(len(list))]
+		other := list[g.n(len(list))]
+		for _, end := range other.tokens {
+			g.learn["token"] = append(g.learn["token"], end.token)
+		}
+		token, from, end := g.forge(list, p)
+		if token == "" {
+			return
+		}
+		got, ok := p.read(&one, token, 1+g.n(9), nil)
+		switch {
+		case from == p && token == end.token:
+			if want := p.rows[end.rows:]; !ok || !slices.Equal(got, want) {
+				t.Fatalf("%q from its own %q:\ngot  %q\nwant %q", p.f, token, got, want)
+			}
+		case ok && !subsequence(got, p.all):
+			t.Fatalf("%q from %q, which was %q of %q:\ngot %q\nof  %q", p.f, token, end.token, from.f, got, p.all)
+		case ok && token == end.token && p.position != "If-None-Match" && p.f.path != from.f.path:
+			t.Fatalf("%q takes %q of %q: %q", p.f, token, from.f, got)
+		}
+	})
+}
+
+// subsequence tells whether the rows are some of all, in the same order.
+func subsequence(rows, all []string) bool {
+	for _, r := range rows {
+		i := slices.Index(all, r)
+		if i < 0 {
+			return false
+		}
+		all = all[i+1:]
+	}
+	return true
+}

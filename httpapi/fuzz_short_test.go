@@ -1,0 +1,9 @@
+//go:build !long
+
+package httpapi
+
+// How much the fuzz targets do in a plain run of the tests.
+const fuzzSeries = 60
+
+// fuzzSeed is where random series begin.
+func fuzzSeed() uint64 { return 1 }

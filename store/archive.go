@@ -1,0 +1,346 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Archives: what has expired is moved to another container instead of being forgotten.
+//
+// Expiry itself is as ever. From its second on the document is gone for everybody, and its purge is what moves it: one
+// transaction over both ends removes it here, with reason ttl, and creates it there, so that it is in one place at any moment and
+// arrives once, whatever crashes. Until then it is nowhere to be seen; how long that takes is the reaper's pace.
+//
+// Moved is what has expired by its ttl since the container has an archive. What was deleted with its whole partition key is not
+// moved, nor what had expired before.
+//
+// The document arrives as a dead letter does: its properties as they were, and one more, "_mayfly":
+//
+//	{"deadLetterReason": "TTLExpiredException", "deadLetterErrorDescription": "The document expired and was moved here.",
+//	 "source": the container's id, "expiredAt": seconds since 1970,
+//	 "id", "_rid", "_etag", "_ts", "ttl"?: as they were there,
+//	 "previous"?: the "_mayfly" that the document had there, by an earlier move,
+//	 "document"?: see below}
+//
+// Its ttl is only kept in there, since it would end the document's life here, too: the archive's own default decides about that.
+// Its partition key is what the archive's definition finds in it; where there is nothing at the path, it is the one of documents
+// without. Where that key would be too long for Cosmos DB, the whole document goes into "_mayfly.document" and has no properties beside it.
+//
+// Nothing that is in the archive is replaced. Where the id is taken in its partition, the document gets the id "<id>~<n>", with n the LSN of
+// its last version, and if that should be taken as well, "<id>~<n>~2" and so on; the id is shortened where that is too long. An archive
+// has no unique keys, so it cannot refuse. What can still happen is that removing and creating a document of very many index
+// entries is more than one transaction can hold. It then stays where it is: nobody sees it, the others pass it by, each round tries again
+// and says so in the log, and a write that needs its id fails with CodeTooLarge.
+//
+// A purge that a write needs, since the id or a unique key is held by a document that has expired, moves it as well. The write knows the
+// scope of its own range alone, so it is given up, the document is moved, and the write is done again.
+//
+// Locks: who moves holds the gates of both containers, shared, and takes them in the order of creation, as those do who take
+// several exclusively. An archive cannot be deleted as long as it is one, but with the whole database.
+
+const (
+	archiveProperty = "_mayfly"
+	// What arrives may be larger and deeper than a document that is sent, by this much for each move.
+	archiveBytes = 16 << 10
+	archiveDepth = 2
+)
+
+// storedLimits are those of a document that is in the store.
+var storedLimits = doc.Limits{MaxBytes: doc.DefaultMaxBytes + MaxMoves*archiveBytes, MaxDepth: doc.DefaultMaxDepth + MaxMoves*archiveDepth}
+
+func (st *containerState) moveTo() string { return st.rec.Settings.moveTo() }
+
+// moves tells whether a ghost is to be moved to the archive, and not just purged.
+func (st *containerState) moves(ghost *stored) bool {
+	if st.moveTo() == "" || st.fenced(ghost.head, func() []byte { return ghost.pk }) {
+		return false
+	}
+	at, ok := st.policy().ExpiresAt(ghost.head.life)
+	return ok && at >= st.rec.MovesSince
+}
+
+// both is a container and its archive while their gates are held.
+type both struct {
+	st      *containerState
+	archive *Container // nil: there is none
+	to      *containerState
+}
+
+// enterBoth takes the container's gate and, where it has an archive, that one's, shared. Without an error leave gives them back.
+func (c *Container) enterBoth() (b both, leave func(), err error) {
+	for {
+		name := c.state.Load().moveTo()
+		if name == "" {
+			b.st, _, err = c.enter()
+			if err != nil || b.st.moveTo() == "" {
+				return b, c.gate.RUnlock, err
+			}
+			c.gate.RUnlock()
+			continue
+		}
+		a, err := c.d.Container(name)
+		if err != nil {
+			if st := c.state.Load(); st.dropped {
+				err = c.gone()
+			}
+			return b, nil, err
+		}
+		first, second := c, a
+		if a.cid < c.cid {
+			first, second = a, c
+		}
+		if _, _, err := first.enter(); err != nil {
+			return b, nil, err
+		}
+		if _, _, err := second.enter(); err != nil {
+			first.gate.RUnlock()
+			return b, nil, err
+		}
+		leave = func() {
+			second.gate.RUnlock()
+			first.gate.RUnlock()
+		}
+		b = both{st: c.state.Load(), archive: a, to: a.state.Load()}
+		if b.st.moveTo() == name {
+			return b, leave, nil
+		}
+		leave()
+	}
+}
+
+// arrival is a ghost as it comes to the archive.
+type arrival struct {
+	prepared
+	s *slot
+}
+
+// arrive makes of a ghost of c what the archive gets. It looks for an id that is free.
+func (b *both) arrive(r engine.Reader, c *Container, ghost *stored) (*arrival, error) {
+	a := &arrival{prepared: prepared{kind: OperationCreate}}
+	for n := 0; ; n++ {
+		id := archiveID(ghost, n)
+		body := archiveBody(c, b.st.policy(), ghost, id, false)
+		pk, err := b.archive.def.keyOf(PartitionKey{}, body)
+		if err != nil {
+			body = archiveBody(c, b.st.policy(), ghost, id, true)
+			pk = b.archive.def.Extract(body)
+		}
+		a.place = b.archive.place(pk, id)
+		a.s = b.to.rangeOf(a.epk)
+		a.item = stored{head: header{epk: a.epk}, body: body, id: id, pk: a.pk}
+		free, err := b.isFree(r, a)
+		if err != nil || free {
+			return a, err
+		}
+	}
+}
+
+// isFree tells whether nobody has the id of an arrival: a ghost of the archive has not.
+func (b *both) isFree(r engine.Reader, a *arrival) (bool, error) {
+	v, err := r.Get(a.point)
+	if isAbsent(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	rid, ok := ridOf(v)
+	if !ok {
+		return false, engine.ErrCorrupt
+	}
+	v, err = r.Get(appendSlotKey(nil, a.s.scope, famItem, rid))
+	if err != nil {
+		return false, err
+	}
+	head, _, err := decodeItem(v)
+	if err != nil {
+		return false, err
+	}
+	return b.to.policy().Expired(head.life, b.archive.moment()) || b.to.fenced(head, func() []byte { return a.pk }), nil
+}
+
+// archiveID is the n-th id that a ghost may have in the archive.
+func archiveID(ghost *stored, n int) string {
+	if n == 0 {
+		return ghost.id
+	}
+	suffix := "~" + strconv.FormatUint(ghost.head.lsn, 10)
+	if n > 1 {
+		suffix += "~" + strconv.Itoa(n)
+	}
+	end := min(len(ghost.id), maxItemIDBytes-len(suffix))
+	for end > 0 && end < len(ghost.id) && !utf8.RuneStart(ghost.id[end]) {
+		end--
+	}
+	return ghost.id[:end] + suffix
+}
+
+// archiveBody is the document that a ghost becomes. wrapped puts all that it was into a property.
+func archiveBody(c *Container, p *ttl.Policy, ghost *stored, id string, wrapped bool) []byte {
+	b := make([]byte, 0, len(ghost.body)+len(id)+1024)
+	b = doc.AppendString(append(b, `{"id":`...), id)
+	var own, previous doc.Value
+	doc.Of(ghost.body).Each(func(name string, v doc.Value) bool {
+		switch name {
+		case "id":
+		case "ttl":
+			own = v
+		case archiveProperty:
+			previous = v
+		default:
+			if !wrapped {
+				b = append(doc.AppendString(append(b, ','), name), ':')
+				b = append(b, v.Raw()...)
+			}
+		}
+		return true
+	})
+	it := Item{c: c, rid: ghost.rid, head: ghost.head}
+	at, _ := p.ExpiresAt(ghost.head.life)
+	text := func(name, value string) {
+		b = doc.AppendString(append(append(append(b, `,"`...), name...), `":`...), value)
+	}
+	b = append(b, `,"_mayfly":{"deadLetterReason":"TTLExpiredException"`...)
+	text("deadLetterErrorDescription", "The document expired and was moved here.")
+	text("source", c.name)
+	b = strconv.AppendInt(append(b, `,"expiredAt":`...), at, 10)
+	text("id", ghost.id)
+	text("_rid", it.RID())
+	text("_etag", it.ETag())
+	b = strconv.AppendInt(append(b, `,"_ts":`...), ghost.head.life.TS, 10)
+	for _, more := range []struct {
+		name  string
+		value []byte
+		here  bool
+	}{
+		{"ttl", own.Raw(), own.Kind() != doc.Undefined},
+		{"previous", previous.Raw(), previous.Kind() != doc.Undefined && !wrapped},
+		{"document", ghost.body, wrapped},
+	} {
+		if more.here {
+			b = append(append(append(b, `,"`...), more.name...), `":`...)
+			b = append(b, more.value...)
+		}
+	}
+	return append(b, "}}"...)
+}
+
+// errBlocked ends a transaction that needs something out of its way which it cannot remove: see tx.blocked.
+var errBlocked = errors.New("a document that has expired must be moved first")
+
+// blocker is a ghost that must be moved, for which a transaction has not the scopes.
+type blocker struct {
+	c   *Container
+	s   *slot
+	rid uint64
+}
+
+// clear moves the ghost.
+func (b *blocker) clear(ctx context.Context) error {
+	_, left, err := b.c.purge(ctx, b.s, []candidate{{rid: b.rid}})
+	if err == nil && len(left) > 0 {
+		err = &Error{
+			Code:    CodeTooLarge,
+			Message: "A document that has expired is in the way and cannot be moved to the archive of the container '" + b.c.name + "'.",
+			Hint:    "clear onExpire in the container's settings: the document is purged then",
+		}
+	}
+	return err
+}
+
+// archiver is the part of a purging transaction that moves ghosts to the archive.
+type archiver struct {
+	both
+	t     *tx   // of the container
+	there []*tx // of the archive's ranges
+}
+
+// begin begins in the ranges whose scopes the transaction has.
+func (a *archiver) begin(ranges []*slot) {
+	a.there = a.there[:0]
+	for _, s := range ranges {
+		t := new(tx)
+		t.begin(a.t.Txn, a.archive, a.to, s)
+		a.there = append(a.there, t)
+	}
+}
+
+// take creates in the archive what a ghost becomes, if it is one that is moved. It does not where that would go to a range whose scope the
+// transaction does not have: that was not to be expected when it began.
+func (a *archiver) take(ghost *stored) (taken bool, err error) {
+	if !a.st.moves(ghost) {
+		return true, nil
+	}
+	to, err := a.arrive(a.t, a.t.c, ghost)
+	if err != nil {
+		return false, err
+	}
+	for _, t := range a.there {
+		if t.s != to.s {
+			continue
+		}
+		if err := t.create(to.point, &to.item); err != nil {
+			a.t.blocked = t.blocked
+			return false, err
+		}
+		t.written = append(t.written, &to.prepared)
+		return true, nil
+	}
+	return false, nil
+}
+
+func (a *archiver) finish() {
+	for _, t := range a.there {
+		t.finish()
+	}
+}
+
+func (a *archiver) committed() {
+	for _, t := range a.there {
+		t.committed()
+	}
+}
+
+// scopes are those of a transaction that moves the dead among the candidates: their range's, and the ranges' that they go to.
+func (b *both) scopes(ctx context.Context, c *Container, s *slot, batch []candidate) (ranges []*slot, scopes [][]byte, err error) {
+	scopes = [][]byte{s.scope}
+	if b.archive == nil {
+		return nil, scopes, nil
+	}
+	seen := make(map[*slot]bool)
+	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+		for _, cand := range batch {
+			v, err := r.Get(appendSlotKey(nil, s.scope, famItem, cand.rid))
+			if isAbsent(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			item, err := c.decode(cand.rid, v)
+			if err != nil {
+				return err
+			}
+			if !b.st.policy().Expired(item.head.life, c.moment()) || !b.st.moves(item) {
+				continue
+			}
+			to, err := b.arrive(r, c, item)
+			if err != nil {
+				return err
+			}
+			if !seen[to.s] {
+				seen[to.s] = true
+				ranges = append(ranges, to.s)
+				scopes = append(scopes, to.s.scope)
+			}
+		}
+		return nil
+	})
+	return ranges, scopes, err
+}

@@ -1,0 +1,338 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// mortals is a container with an archive, which has one itself, beside a simulation of it that goes second by second and has never heard of
+// policies, floors, generations and headers.
+type mortals struct {
+	t     *testing.T
+	ctx   context.Context
+	r     *rand.Rand
+	fs    *vfs.MemFS
+	clock *ttl.Virtual
+	db    *store.DB
+	d     *store.Database
+	c     *store.Container
+	n     int // versions written
+
+	def     int64 // the default: 0 off, -1 on
+	ceiling bool
+	live    map[string]*mortal // by partition key and id
+	dead    []string           // versions that have expired, in any order
+}
+
+// mortal is what the simulation knows of an item.
+type mortal struct {
+	version     string
+	ts, own     int64
+	lease       int64
+	doomed      bool // its time was over in some second, perhaps while it was leased
+	pk, id, tag string
+}
+
+// Leases, the ceiling and the moves to an archive, whatever the pace of the reaper: what lives, what is counted and what has been moved
+// is what the simulation says.
+func TestMortals(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for _, reaper := range []string{"off", "each step", "random"} {
+		for seed := range uint64(6) {
+			t.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(reaper, " ", "-"), seed), func(t *testing.T) {
+				m := newMortals(t, seed)
+				for range 250 {
+					m.step()
+					if reaper == "each step" || reaper == "random" && m.r.IntN(6) == 0 {
+						m.sweep()
+					}
+					if t.Failed() {
+						break
+					}
+				}
+				m.end()
+			})
+		}
+	}
+}
+
+func newMortals(t *testing.T, seed uint64) *mortals {
+	m := &mortals{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, 7)), fs: vfs.NewMem(), live: map[string]*mortal{}, def: -1,
+		clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	m.open()
+	var err error
+	if m.d, err = m.db.CreateDatabase(m.ctx, "db", store.Throughput{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range []string{`"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`,
+		`"defaultTtl":9`, ``} {
+		spec := specOf(t, more)
+		switch len(m.d.Containers()) {
+		case 1:
+			spec.ID, spec.PartitionKey.Paths = "archive", []string{"/" + []string{"pk", "id", "_mayfly/source", "none"}[seed%4]}
+		case 2:
+			spec.ID = "attic"
+		}
+		if _, err := m.d.CreateContainer(m.ctx, spec, store.Throughput{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.find()
+	m.archive("archive", "attic")
+	m.archive("c", "archive")
+	return m
+}
+
+func (m *mortals) open() {
+	var err error
+	if m.db, err = openAt(m.ctx, m.fs, m.clock); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *mortals) find() {
+	var err error
+	if m.d, err = m.db.Database("db"); err == nil {
+		m.c, err = m.d.Container("c")
+	}
+	m.check(err)
+}
+
+func (m *mortals) archive(from, to string) {
+	c, err := m.d.Container(from)
+	if err == nil {
+		_, err = c.ChangeSettings(m.ctx, func(s *store.ContainerSettings) error {
+			s.OnExpire = &store.OnExpire{MoveTo: to}
+			return nil
+		})
+	}
+	m.check(err)
+}
+
+func (m *mortals) check(err error) {
+	m.t.Helper()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *mortals) sweep() {
+	m.t.Helper()
+	_, err := m.db.SweepNow(m.ctx)
+	m.check(err)
+}
+
+func (m *mortals) now() int64 { return m.clock.Now().Unix() }
+
+// judge lets those die whose time is over.
+func (m *mortals) judge() {
+	for key, it := range m.live {
+		limit := it.own
+		if limit == 0 {
+			limit = m.def
+		}
+		it.doomed = it.doomed || m.def != 0 && limit > 0 && it.ts+limit <= m.now()
+		if it.doomed && m.now() >= it.lease {
+			m.dead = append(m.dead, it.version)
+			delete(m.live, key)
+		}
+	}
+}
+
+// step does one thing to both.
+func (m *mortals) step() {
+	switch m.r.IntN(20) {
+	case 0, 1, 2, 3, 4, 5:
+		m.clock.Advance(time.Second)
+	case 6, 7, 8, 9, 10:
+		m.write()
+	case 11, 12, 13:
+		m.lease()
+	case 14:
+		m.remove()
+	case 15:
+		m.setDefault()
+	case 16:
+		m.setCeiling()
+	case 17:
+		m.split()
+	case 18:
+		m.check(m.db.Close())
+		m.open()
+		m.find()
+	default:
+		m.clock.Advance(time.Duration(m.r.IntN(8)) * time.Second)
+	}
+	m.judge()
+	m.compare()
+}
+
+func (m *mortals) draw() (pk, id string) {
+	return fmt.Sprint("p", m.r.IntN(2)), fmt.Sprint("i", m.r.IntN(3))
+}
+
+func (m *mortals) write() {
+	p, id := m.draw()
+	m.n++
+	it := &mortal{version: fmt.Sprint("v", m.n), ts: m.now(), pk: p, id: id, tag: fmt.Sprint("u", m.r.IntN(4))}
+	more := ""
+	if m.r.IntN(2) == 0 {
+		it.own = []int64{-1, 1, 2, 5, 30}[m.r.IntN(5)]
+		more = fmt.Sprintf(`,"ttl":%d`, it.own)
+	}
+	body := fmt.Sprintf(`{"id":%q%s,"pk":%q,"u":%q,"v":%q}`, id, more, p, it.tag, it.version)
+	old := m.live[p+id]
+	taken := false
+	for _, other := range m.live {
+		taken = taken || other != old && other.pk == p && other.tag == it.tag
+	}
+	_, _, err := m.c.Upsert(m.ctx, pk(p), []byte(body), store.WriteOptions{})
+	if is(err, store.CodeConflict) && taken {
+		return
+	}
+	if m.check(err); taken {
+		m.t.Errorf("%s was written beside another with its unique key", body)
+	}
+	if m.ceiling && m.def > 0 && it.own != 0 && (it.own < 0 || it.own > m.def) {
+		it.own = m.def
+	}
+	if old != nil {
+		it.lease = old.lease
+	}
+	m.live[p+id] = it
+}
+
+func (m *mortals) lease() {
+	p, id := m.draw()
+	it := m.live[p+id]
+	var err error
+	if m.r.IntN(4) == 0 {
+		if err = m.c.ReleaseLease(m.ctx, pk(p), id); it != nil {
+			it.lease = 0
+		}
+	} else {
+		seconds := 1 + m.r.IntN(12)
+		var l store.Lease
+		if l, err = m.c.Lease(m.ctx, pk(p), id, seconds); it != nil {
+			if it.lease = m.now() + int64(seconds); l.Until != it.lease {
+				m.t.Errorf("a lease of %d seconds at %d ends at %d", seconds, m.now(), l.Until)
+			}
+		}
+	}
+	if it == nil && !is(err, store.CodeNotFound) || it != nil && err != nil {
+		m.t.Errorf("lease of %s %s: %v, alive %v", p, id, err, it != nil)
+	}
+}
+
+func (m *mortals) remove() {
+	p, id := m.draw()
+	_, err := m.c.Delete(m.ctx, pk(p), id, store.WriteOptions{})
+	if alive := m.live[p+id] != nil; alive != (err == nil) || err != nil && !is(err, store.CodeNotFound) {
+		m.t.Errorf("delete of %s %s: %v, alive %v", p, id, err, alive)
+	}
+	delete(m.live, p+id)
+}
+
+func (m *mortals) setDefault() {
+	m.def = []int64{0, -1, 3, 10}[m.r.IntN(4)]
+	spec := m.c.Info().Spec
+	spec.DefaultTTL = ttl.Seconds(m.def)
+	_, err := m.d.ReplaceContainer(m.ctx, "c", spec, store.WriteOptions{})
+	m.check(err)
+}
+
+func (m *mortals) setCeiling() {
+	m.ceiling = !m.ceiling
+	_, err := m.c.ChangeSettings(m.ctx, func(s *store.ContainerSettings) error {
+		s.TTLCeiling = m.ceiling
+		return nil
+	})
+	m.check(err)
+}
+
+func (m *mortals) split() {
+	all := m.d.Containers()
+	c := all[m.r.IntN(len(all))]
+	if ranges := c.Ranges().Ranges; len(ranges) < 5 {
+		if _, err := c.Split(m.ctx, ranges[m.r.IntN(len(ranges))].ID, ""); err != nil && !is(err, store.CodeConflict) {
+			m.t.Fatal(err)
+		}
+	}
+}
+
+// compare asks the container for all that lives, and how many that are, by the ways in which that is found out.
+func (m *mortals) compare() {
+	m.t.Helper()
+	for _, p := range []string{"p0", "p1"} {
+		for _, id := range []string{"i0", "i1", "i2"} {
+			want := m.live[p+id]
+			it, _, err := m.c.Read(m.ctx, pk(p), id, store.ReadOptions{})
+			switch {
+			case want == nil && is(err, store.CodeNotFound):
+			case err != nil || want == nil:
+				m.t.Fatalf("%s %s at %d: %v %s, want %+v", p, id, m.now(), err, it.Body(), want)
+			default:
+				body := doc.Of(it.Body())
+				if body.Member("v").Str() != want.version || int64(body.Member("ttl").Num()) != want.own || it.Timestamp() != want.ts {
+					m.t.Fatalf("%s %s: %s of %d, want %+v", p, id, it.Body(), it.Timestamp(), want)
+				}
+			}
+		}
+	}
+	for _, text := range []string{"SELECT VALUE COUNT(1) FROM c", "SELECT VALUE COUNT(1) FROM c WHERE c.pk != 'x'"} {
+		page, _, err := m.c.Query(m.ctx, store.QueryRequest{Text: text})
+		if m.check(err); len(page.Rows) != 1 || string(page.Rows[0]) != fmt.Sprint(len(m.live)) {
+			m.t.Fatalf("%s: %s, want %d", text, page.Rows, len(m.live))
+		}
+	}
+}
+
+// end lets everything settle and looks for the dead: each is in one of the archives, once.
+func (m *mortals) end() {
+	if !m.t.Failed() {
+		m.sweep()
+		m.compare()
+		var found []string
+		for _, name := range []string{"archive", "attic"} {
+			found = append(found, m.versions(name)...)
+		}
+		slices.Sort(found)
+		if slices.Sort(m.dead); !slices.Equal(found, m.dead) {
+			m.t.Errorf("archived %v\nexpired %v", found, m.dead)
+		}
+		for range 2 { // what expires here meanwhile has a life in the archive, too
+			m.clock.Advance(time.Minute)
+			m.sweep()
+		}
+		if left := m.versions("archive"); len(left) > 0 {
+			m.t.Errorf("not moved on: %v", left)
+		}
+		checkClean(m.t, m.db)
+	}
+	m.check(m.db.Close())
+}
+
+func (m *mortals) versions(name string) (list []string) {
+	c, err := m.d.Container(name)
+	m.check(err)
+	for row, err := range c.Rows(m.ctx, store.QueryRequest{Text: "SELECT * FROM c"}) {
+		m.check(err)
+		list = append(list, doc.Of(row).Member("v").Str())
+		if body := string(row); strings.Contains(strings.SplitN(body, `"_mayfly"`, 2)[0], `"ttl"`) {
+			m.t.Errorf("it has a ttl still: %s", body)
+		}
+	}
+	return list
+}

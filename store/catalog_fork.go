@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// siblings are the members of a family in order of creation. The caller holds mu or ddl, or is alone.
+func (cat *catalog) siblings(f family) []*resourceRecord {
+	if s := cat.resources[f]; s != nil {
+		return s.list
+	}
+	return nil
+}
+
+// removeDatabase takes a database with its containers out of the catalog. The caller holds mu.
+func (cat *catalog) removeDatabase(d *Database, containers []*Container, families []family) {
+	for _, c := range containers {
+		cat.remove(c)
+	}
+	cat.forgetFamilies(families)
+	delete(cat.names, d.rec.ID)
+	cat.databases = without(cat.databases, d)
+	cat.dropOffers(func(o offerRecord) bool { return o.Database == d.rec.Num })
+}
+
+// announce leaves the drop records of containers that are about to be copied. The caller holds ddl.
+func (b *bringing) announce(ctx context.Context, next meta) error {
+	return b.db.changeCatalog(ctx, func(t engine.Txn) error {
+		for _, c := range b.containers {
+			t.Set(dropKey(c.cid), []byte("{}"))
+		}
+		return setRecord(t, metaKey(), next)
+	})
+}
+
+// commit writes the records of the database in one transaction, and drops the containers and the database that it replaces.
+// The caller holds ddl.
+func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, err error) {
+	err = b.db.changeCatalog(ctx, func(t engine.Txn) (err error) {
+		for _, c := range replaced {
+			dropContainerRecords(t, c, b.db.cat.offers)
+		}
+		if b.old != nil {
+			dropDatabaseRecords(t, b.old, b.db.cat.offers)
+		}
+		if m, err = b.db.noteHighest(t, replaced); err != nil {
+			return err
+		}
+		now := b.db.stamp()
+		b.d.rec.TS, b.d.rec.LSN = now, t.NextLSN(catalogScope())
+		if err := setRecord(t, databaseKey(b.as), b.d.rec); err != nil {
+			return err
+		}
+		if b.d.ownClock.Load() {
+			if err := setRecord(t, clockKey(b.d.rec.Num), b.d.virtual().State()); err != nil {
+				return err
+			}
+		}
+		for _, c := range b.containers {
+			if err := b.commitContainer(t, c); err != nil {
+				return err
+			}
+		}
+		for _, o := range b.offers {
+			if err := putOffer(t, o, now); err != nil {
+				return err
+			}
+		}
+		for _, f := range b.families {
+			for _, rec := range f.records {
+				rec.TS, rec.LSN = now, t.NextLSN(catalogScope())
+				putResource(t, f.family, nil, rec)
+			}
+		}
+		return nil
+	})
+	return m, err
+}
+
+// commitContainer writes a container's record. Its ranges are all as old as it is: those that it had come from are not here.
+func (b *bringing) commitContainer(t engine.Txn, c *Container) error {
+	st := *c.state.Load()
+	st.rec.LSN = t.NextLSN(catalogScope())
+	st.rec.RangeLSN = st.rec.LSN
+	st.rec.Ranges = slices.Clone(st.rec.Ranges)
+	for i := range st.rec.Ranges {
+		st.rec.Ranges[i].LSN = 0
+	}
+	c.state.Store(&st)
+	t.Delete(dropKey(c.cid))
+	return setRecord(t, containerKey(b.d.rec.Num, c.name), st.rec)
+}

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// saveClock stores the state of the server's virtual clock; those of databases are stored when they are changed. The
+// caller holds ddl.
+func (db *DB) saveClock(ctx context.Context) error {
+	v := db.virtual()
+	if v == nil {
+		return nil
+	}
+	return db.changeCatalog(ctx, func(t engine.Txn) error { return setRecord(t, clockKey(0), v.State()) })
+}
+
+// newIncarnation draws an incarnation.
+func newIncarnation() (uint32, error) {
+	var b [4]byte
+	_, err := rand.Read(b[:])
+	return binary.BigEndian.Uint32(b[:]), err
+}
+
+// adopt makes the data of an engine that nothing has opened yet a new incarnation, whose catalog hands out no number below next
+// and whose ranges issue no LSN up to highest.
+func adopt(ctx context.Context, e engine.Engine, next uint32, highest uint64) error {
+	incarnation, err := newIncarnation()
+	if err != nil {
+		return err
+	}
+	_, err = e.Update(ctx, [][]byte{catalogScope()}, func(t engine.Txn) error {
+		raw, err := t.Get(metaKey())
+		if err != nil {
+			return err
+		}
+		var m meta
+		if err := decodeRecord(raw, &m); err != nil {
+			return err
+		}
+		m.Incarnation = incarnation
+		m.Next = max(m.Next, next)
+		m.Highest = max(m.Highest, highest)
+		if err := setRecord(t, metaKey(), m); err != nil {
+			return err
+		}
+		scopes := [][]byte{catalogScope()}
+		err = scanRecords(t, kindContainer, func(_ []byte, rec containerRecord) error {
+			for _, r := range rec.Ranges {
+				scopes = append(scopes, slotScope(rec.CID, r.Slot))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, scope := range scopes {
+			if err := raiseCeiling(t, scope, highest+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// raiseCeiling makes a scope that is not in use yet begin at first or above.
+func raiseCeiling(t engine.Txn, scope []byte, first uint64) error {
+	key := engine.CeilingKey(scope)
+	raw, err := t.Get(key)
+	if err != nil && !isAbsent(err) {
+		return err
+	}
+	if have, ok := ridOf(raw); ok && have >= first {
+		return nil
+	}
+	t.Set(key, binary.BigEndian.AppendUint64(nil, first))
+	return nil
+}
+
+// noteHighest records, in the transaction that drops containers, the highest LSN that they have issued: a snapshot may
+// still hold them. It returns the record that holds once the transaction is durable. The caller holds ddl.
+func (db *DB) noteHighest(t engine.Txn, dropped []*Container) (meta, error) {
+	m := db.meta
+	m.Highest = max(m.Highest, highest(dropped))
+	return m, setRecord(t, metaKey(), m)
+}

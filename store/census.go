@@ -1,0 +1,191 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A census goes over the lives of all items of a container: what a dry run and a forecast judge. In a small container it reads
+// every item. In a large one it reads the keys of the families w and x, which hold write times and own deadlines: that is all
+// a default is applied to. What they do not tell are leases and the policy generations of back-dated items. Both matter most
+// for what lies below the cutoffs, so there it looks at the items, up to a number; beyond that it takes them for dead. So the
+// answer about a large container is an estimate as far as it has leases.
+
+const (
+	// lookBudget is how long a census may take, in real time.
+	lookBudget = time.Second
+	// exactItems is the size up to which a container is small.
+	exactItems = 100_000
+)
+
+// stopwatch ends a census when its time is up or nobody waits for it any more.
+type stopwatch struct {
+	ctx   context.Context
+	clock ttl.Clock
+	end   time.Time
+	n     int64 // entries looked at
+	over  bool
+}
+
+func (db *DB) startWatch(ctx context.Context) *stopwatch {
+	return &stopwatch{ctx: ctx, clock: db.opts.Wall, end: db.opts.Wall.Now().Add(lookBudget)}
+}
+
+// more counts an entry and tells whether there is time for it. It asks the clock once in 256 times.
+func (w *stopwatch) more() bool {
+	if w.n++; w.n&0xFF == 0 && !w.over {
+		w.over = w.ctx.Err() != nil || !w.clock.Now().Before(w.end)
+	}
+	return !w.over
+}
+
+type census struct {
+	c     *Container
+	watch *stopwatch
+	limit int64 // items up to which each is looked at
+
+	// each is told the life of an item. key reads which one that is.
+	each func(l ttl.Life, key func() (Key, error)) error
+	// immortal is told how many items there are besides; nil where they do not matter.
+	immortal func(n int64)
+
+	st    *containerState
+	now   int64
+	r     engine.Reader
+	exact bool
+}
+
+// run takes the census of one state of the container. begin comes first. What was seen is durable when run returns.
+func (n *census) run(ctx context.Context, begin func(st *containerState, now int64) error) error {
+	var ranges []*slot
+	err := n.c.view(ctx, func(st *containerState, now int64, r engine.Reader) error {
+		n.st, n.now, n.r, ranges = st, now, r, st.ranges
+		if err := begin(st, now); err != nil {
+			return err
+		}
+		var items int64
+		for _, s := range ranges {
+			more, err := countKeys(r, slotFamily(s.scope, famFeed), n.limit+1-items)
+			if err != nil {
+				return err
+			}
+			items += more
+		}
+		walk := n.bodies
+		if n.exact = items <= n.limit; !n.exact {
+			walk = n.keys
+		}
+		for _, s := range ranges {
+			if err := walk(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, s := range ranges {
+		if err == nil {
+			err = n.c.db.settle(ctx, s.scope)
+		}
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return wrap(err)
+}
+
+// scan goes over a range of keys for as long as there is time.
+func (n *census) scan(rg engine.Range, fn func(it engine.Iterator) error) (err error) {
+	it := n.r.Scan(rg, false)
+	for err == nil && it.Next() && n.watch.more() {
+		err = fn(it)
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// bodies looks at every item of a slot.
+func (n *census) bodies(s *slot) error {
+	return n.scan(slotFamily(s.scope, famItem), func(it engine.Iterator) error {
+		h, body, err := decodeItem(it.Value())
+		if err != nil || n.st.fenced(h, func() []byte { return n.c.def.Extract(body).appendOrdered(nil) }) {
+			return err
+		}
+		return n.each(h.life, func() (Key, error) { return n.c.keyOf(body), nil })
+	})
+}
+
+// keys looks at the keys of a slot's families w and x, and takes all that the feed has more for items that never expire.
+func (n *census) keys(s *slot) error {
+	inherit, due := n.st.policy().Cutoffs(n.now)
+	var mortal int64
+	for _, f := range []struct {
+		family byte
+		cutoff int64
+	}{{famWritten, inherit}, {famDeadline, due}} {
+		looks := maxGhosts
+		err := n.scan(slotFamily(s.scope, f.family), func(it engine.Iterator) error {
+			second, rid, ok := timeKeyParts(it.Key())
+			if !ok {
+				return engine.ErrCorrupt
+			}
+			mortal++
+			l := keyLife(f.family, second)
+			if second <= f.cutoff && looks > 0 {
+				looks--
+				h, _, err := n.read(s, rid)
+				if err != nil {
+					return err
+				}
+				l = h.life
+			}
+			return n.each(l, func() (Key, error) {
+				_, body, err := n.read(s, rid)
+				return n.c.keyOf(body), err
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if n.immortal == nil {
+		return nil
+	}
+	left := -mortal
+	err := n.scan(slotFamily(s.scope, famFeed), func(engine.Iterator) error {
+		left++
+		return nil
+	})
+	n.immortal(max(left, 0))
+	return err
+}
+
+// keyLife is a life that a policy judges as it does that of the item whose key in family w or x holds second. An item's own ttl
+// is not in its key, but only the sum counts. Of the first policy's generation, it is dead by every floor at or above it.
+func keyLife(family byte, second int64) ttl.Life {
+	if family == famDeadline {
+		return ttl.Life{TS: second - 1, Own: 1}
+	}
+	return ttl.Life{TS: second}
+}
+
+// read reads an item by its rid.
+func (n *census) read(s *slot, rid uint64) (header, []byte, error) {
+	v, err := n.r.Get(appendSlotKey(nil, s.scope, famItem, rid))
+	if err != nil {
+		return header{}, nil, err
+	}
+	return decodeItem(v)
+}
+
+// keyOf is the key of a stored document. It does not share memory with it.
+func (c *Container) keyOf(body []byte) Key {
+	body = bytes.Clone(body)
+	return Key{Partition: c.def.Extract(body), ID: doc.Get(body, idPath).Str()}
+}

@@ -1,0 +1,206 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A dry run says what the change does: the effects on the items of a random history are counted before a change and found
+// again after it.
+func TestDryRunIsWhatHappens(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 7))
+			b := newBench(t, "", 1+int(seed%3))
+			defer b.close()
+			plain := seed%2 == 0 // nothing that an estimate does not see
+			age(b, r, plain)
+			next := []ttl.Seconds{ttl.Absent, ttl.Never, 1, 20, 90, 4000, 40 * 86400}[r.IntN(7)]
+			if since := b.seconds() - b.expiry(strconv.Itoa(r.IntN(dryItems))).Timestamp; since < 1000 && r.IntN(2) == 0 {
+				next = ttl.Seconds(max(since, 1)) // so that one item is on the edge
+			}
+			exact, err := b.c.DryRunTTL(b.ctx, next, store.DryRunOptions{Examples: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			estimate, err := b.c.DryRunTTL(b.ctx, next, store.DryRunOptions{Examples: -1, Exact: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !exact.Exact || estimate.Exact || !exact.Complete || !estimate.Complete {
+				t.Errorf("exact %t and %t, complete %t and %t", exact.Exact, estimate.Exact, exact.Complete, estimate.Complete)
+			}
+
+			before := lives(b)
+			b.setDefault(token(next))
+			checkDryRun(t, exact, before, lives(b))
+			if !plain {
+				return
+			}
+			for e := range exact.Effects {
+				if exact.Effects[e].Count != estimate.Effects[e].Count {
+					t.Errorf("%v: %d, estimated %d", store.TTLEffect(e), exact.Effects[e].Count, estimate.Effects[e].Count)
+				}
+			}
+			if exact.After != estimate.After || exact.Expired != estimate.Expired {
+				t.Errorf("after %v, %d expired; estimated %v, %d", exact.After, exact.Expired, estimate.After, estimate.Expired)
+			}
+		})
+	}
+}
+
+const dryItems = 40
+
+// age gives a container a random past.
+func age(b *bench, r *rand.Rand, plain bool) {
+	b.t.Helper()
+	for range 120 {
+		id := strconv.Itoa(r.IntN(dryItems))
+		switch r.IntN(12) {
+		case 0:
+			b.setDefault([]string{"null", "-1", "30", "100", "5000"}[r.IntN(5)])
+		case 1, 2:
+			b.pass(r.IntN(30))
+		case 3:
+			if r.IntN(4) == 0 {
+				b.purgeDue()
+			}
+		case 4:
+			if b.expiry(id).State == store.StateLive && !plain {
+				b.leaseFor(id, 1+r.IntN(200))
+			}
+		default:
+			b.mortal(id, []ttl.Seconds{ttl.Absent, ttl.Absent, ttl.Never, 5, 60, 3000, 90 * 86400}[r.IntN(7)])
+		}
+	}
+}
+
+func token(s ttl.Seconds) string {
+	if s == ttl.Absent {
+		return "null"
+	}
+	return fmt.Sprint(s)
+}
+
+func lives(b *bench) map[string]store.Expiry {
+	b.t.Helper()
+	out := make(map[string]store.Expiry)
+	for i := range dryItems {
+		out[strconv.Itoa(i)] = b.expiry(strconv.Itoa(i))
+	}
+	return out
+}
+
+// checkDryRun compares a dry run with the lives of all items before the change and after it.
+func checkDryRun(t *testing.T, d store.DryRun, before, after map[string]store.Expiry) {
+	t.Helper()
+	var want [store.TTLEffects]int64
+	var classes [len(d.After)]int64
+	var expired int64
+	effects := make(map[string]store.TTLEffect)
+	for id, was := range before {
+		is := after[id]
+		switch was.State {
+		case store.StateGhost:
+			expired++
+			fallthrough
+		case store.StateUnknown:
+			if is.State != was.State {
+				t.Errorf("%s: %v, and %v after the change", id, was.State, is.State)
+			}
+			continue
+		}
+		effect := store.EffectNone
+		switch {
+		case is.State == store.StateGhost:
+			effect = store.EffectDies
+		case is.Mortal && !was.Mortal:
+			effect = store.EffectMortal
+		case was.Mortal && !is.Mortal:
+			effect = store.EffectImmortal
+		case is.Mortal && is.ExpiresAt < was.ExpiresAt:
+			effect = store.EffectSooner
+		case is.Mortal && is.ExpiresAt > was.ExpiresAt:
+			effect = store.EffectLater
+		}
+		want[effect]++
+		effects[id] = effect
+		class := len(classes) - 1
+		if is.Mortal {
+			for class = 0; class < len(store.DeadlineLimits) && is.Remaining() > store.DeadlineLimits[class]; {
+				class++
+			}
+		}
+		classes[class]++
+	}
+	if d.Expired != expired || d.After != classes {
+		t.Errorf("%d expired, deadlines %v; found %d, %v", d.Expired, d.After, expired, classes)
+	}
+	for e := range store.TTLEffects {
+		if d.Effects[e].Count != want[e] {
+			t.Errorf("%v: %d, found %d", e, d.Effects[e].Count, want[e])
+		}
+		if n := len(d.Effects[e].Examples); e != store.EffectNone && n != int(want[e]) {
+			t.Errorf("%v: %d examples of %d", e, n, want[e])
+		}
+		for _, x := range d.Effects[e].Examples {
+			if x.Key.Partition.String() != `["p"]` || effects[x.Key.ID] != e || x.Before != before[x.Key.ID].ExpiresAt || x.After != after[x.Key.ID].ExpiresAt && e != store.EffectDies {
+				t.Errorf("%v: the example %+v", e, x)
+			}
+		}
+	}
+}
+
+func TestDryRunRefuses(t *testing.T) {
+	b := newBench(t, `"indexingPolicy":{"indexingMode":"none","automatic":false}`, 1)
+	defer b.close()
+	for _, next := range []ttl.Seconds{-2, 5, ttl.Never} {
+		if _, err := b.c.DryRunTTL(b.ctx, next, store.DryRunOptions{}); !is(err, store.CodeBadRequest) {
+			t.Errorf("%d: %v", next, err)
+		}
+	}
+}
+
+// A tickingClock moves by a step each time that it is asked.
+type tickingClock struct {
+	*ttl.Virtual
+	step time.Duration
+}
+
+func (c tickingClock) Now() time.Time {
+	c.Advance(c.step)
+	return c.Virtual.Now()
+}
+
+// A look over a whole container ends when its time is up, and says so.
+func TestLooksAreCutShort(t *testing.T) {
+	wall := tickingClock{ttl.NewManual(time.Unix(0, 0)), 0}
+	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":50`, store.Options{Wall: &wall, Ranges: 1, ManualReaper: true})
+	defer b.close()
+	for i := range 700 {
+		b.mortal(strconv.Itoa(i), 0)
+	}
+	d, err := b.c.DryRunTTL(b.ctx, 10, store.DryRunOptions{})
+	if n := d.Effects[store.EffectSooner].Count; err != nil || !d.Complete || n != 700 {
+		t.Errorf("%d of 700, complete %t: %v", n, d.Complete, err)
+	}
+	wall.step = time.Second
+	for _, exact := range []int64{0, -1} {
+		d, err = b.c.DryRunTTL(b.ctx, 10, store.DryRunOptions{Exact: exact})
+		if n := d.Effects[store.EffectSooner].Count; err != nil || d.Complete || n != 255 {
+			t.Errorf("%d of 700, complete %t: %v", n, d.Complete, err)
+		}
+	}
+	f, err := b.c.Forecast(b.ctx)
+	if err != nil || f.Complete || f.Coming != 255 {
+		t.Errorf("%d of 700, complete %t: %v", f.Coming, f.Complete, err)
+	}
+}

@@ -1,0 +1,238 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A container whose settings ask for expiry events keeps a log of its expiries: the family e, an entry for each item that
+// has died, with the item as it was.
+//
+// There is exactly one entry a death. Two transactions can write it: the one that purges the item, or, where the reaper is held
+// back, an earlier one that announces the death and marks the item's header. The mark is what keeps the purge from writing a second
+// entry; it is no new version, so neither the etag nor the feeds know of it. Expired is final, so a marked item stays dead: a
+// write of its id makes a new item, without the mark. Either transaction records the moment as a purge does, so that the clock
+// cannot be set back behind it. Neither waits for the disk, for whoever reads the log does: an entry that a crash takes back has
+// been read by nobody, and its item is announced again.
+//
+// What was dead when the log began has no entry, whether or not it had been purged by then. A fence is a delete: what
+// lies below one and has not been announced before has no entry either.
+//
+// Entries are kept for the log's retention. The newest one of those that have been trimmed stays as a floor without content, so
+// that a reader who has not seen it can be told that something is missing.
+
+// logRecord is the part of a container's record that is there while it keeps a log of expiries.
+type logRecord struct {
+	Since  int64      `json:"since"`  // the second in which the log began
+	Policy ttl.Policy `json:"policy"` // the expiry policy then
+}
+
+// expiry is one entry of the family e. Its key holds the LSN of the transaction's step.
+//
+//	 0             8
+//	+-------------+------------------------------------------+
+//	| expired at  | the item: as a version of ChangeExpire   |
+//	+-------------+------------------------------------------+
+//
+// A floor is a version of changeFloor.
+type expiry struct {
+	at int64 // the second from which on the item was expired
+	version
+}
+
+const expiryFixed = 8
+
+func (e *expiry) append(dst []byte) []byte {
+	return e.version.append(binary.BigEndian.AppendUint64(dst, uint64(e.at)))
+}
+
+// decodeExpiry takes an entry apart. All slices are slices of value.
+func decodeExpiry(value []byte) (e expiry, err error) {
+	if len(value) < expiryFixed {
+		return e, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))
+	}
+	e.at = int64(binary.BigEndian.Uint64(value))
+	e.version, err = decodeVersion(value[expiryFixed:])
+	return e, err
+}
+
+// expiryEPK is the effective partition key of an entry of the family e; nil for a floor.
+func expiryEPK(value []byte) ([]byte, error) {
+	if len(value) < expiryFixed {
+		return nil, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))
+	}
+	return versionEPK(value[expiryFixed:])
+}
+
+// eventRetention is for how many seconds the log of expiries keeps an entry; 0 where there is no log.
+func (st *containerState) eventRetention() int64 {
+	e := st.rec.Settings.ExpiryEvents
+	switch {
+	case e == nil:
+		return 0
+	case e.Retention == 0:
+		return DefaultEventRetention
+	}
+	return int64(e.Retention)
+}
+
+// mourned tells whether the death of an item belongs into the log and is not there yet. The item is dead, and below no fence.
+func (st *containerState) mourned(h header) bool {
+	return st.rec.Log != nil && !h.announced && !st.rec.Log.Policy.Expired(h.life, st.rec.Log.Since)
+}
+
+// storeSettings makes changed settings durable, in next.rec, and begins or ends the log of expiries where they ask for it. The
+// caller holds ddl and the container's gate.
+func (c *Container) storeSettings(ctx context.Context, old *containerState, next *containerState, now int64) error {
+	was, on := old.rec.Log != nil, next.rec.Settings.ExpiryEvents != nil
+	scopes := [][]byte{catalogScope()}
+	if was != on {
+		for _, s := range next.ranges {
+			scopes = append(scopes, s.scope)
+		}
+	}
+	switch {
+	case on && !was:
+		next.rec.Log = &logRecord{Since: now, Policy: *next.policy()}
+	case !on:
+		next.rec.Log = nil
+	}
+	kept := make(map[string]bool)
+	for _, w := range next.webhooks() {
+		kept[w.URL] = true
+	}
+	_, err := c.db.eng.Update(ctx, scopes, func(t engine.Txn) error {
+		for _, s := range next.ranges {
+			switch {
+			case on && !was:
+				setExpiryFloor(t, s.scope, t.NextLSN(s.scope), now)
+			case was && !on:
+				dropExpiries(t, slotFamily(s.scope, famExpired))
+			}
+		}
+		for _, w := range old.webhooks() {
+			if !kept[w.URL] {
+				dropConfirmed(t, c.cid, w.URL)
+			}
+		}
+		return setRecord(t, containerKey(c.d.rec.Num, c.name), next.rec)
+	})
+	if err == nil && was != on {
+		for _, s := range next.ranges {
+			s.rescan.Store(true)
+		}
+	}
+	return err
+}
+
+func (st *containerState) webhooks() []Webhook {
+	if st.rec.Settings.ExpiryEvents == nil {
+		return nil
+	}
+	return st.rec.Settings.ExpiryEvents.Webhooks
+}
+
+// trimExpiries frees entries of a slot's log that lie outside of its retention. next is the second at which there will be more.
+func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slot, now int64) (more bool, next int64, err error) {
+	window := st.eventRetention()
+	var freed uint64
+	var freedAt int64
+	next = never
+	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+		it := r.Scan(slotFamily(s.scope, famExpired), false)
+		for n, size := 0, 0; !more && it.Next(); n++ {
+			e, err := decodeExpiry(it.Value())
+			if err != nil {
+				it.Close()
+				return err
+			}
+			if e.kind == changeFloor {
+				continue
+			}
+			if next == never {
+				next = e.ts + window + window/trimSlack
+			}
+			if e.ts > now-window || next > now {
+				break
+			}
+			freed, _ = slotKeyNumber(it.Key())
+			freedAt = e.ts
+			size += len(it.Value())
+			more = n >= trimBatch || size >= trimBytes
+		}
+		return it.Close()
+	})
+	if err != nil || freed == 0 {
+		return false, next, err
+	}
+	st, _, err = c.enter()
+	if err != nil {
+		return false, next, err
+	}
+	defer c.gate.RUnlock()
+	if st.rec.Log == nil || st.eventRetention() > window {
+		return false, now + 1, nil // the settings have changed: look again
+	}
+	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
+		below := slotFamily(s.scope, famExpired)
+		below.End = appendSlotKey(nil, s.scope, famExpired, freed)
+		dropExpiries(t, below)
+		setExpiryFloor(t, s.scope, freed, freedAt)
+		t.Relax()
+		return nil
+	})
+	return more, now + 1, err
+}
+
+// checkExpiries proves of a slot's log of expiries that its entries are in order, whole and of items that are dead or gone, and
+// that no item is in it twice.
+func (k *checker) checkExpiries(s *slot, ceiling uint64) error {
+	seen := make(map[uint64]bool)
+	var ts int64
+	it := k.r.Scan(slotFamily(s.scope, famExpired), false)
+	for first := true; !k.stopped && it.Next(); first = false {
+		lsn, ok := slotKeyNumber(it.Key())
+		e, err := decodeExpiry(it.Value())
+		switch {
+		case k.st.rec.Log == nil:
+			k.fault("range %s: there are expiries, but the container keeps no log of them", s.id)
+			return it.Close()
+		case !ok || err != nil:
+			k.fault("range %s: a malformed expiry %x: %v", s.id, it.Key(), err)
+			continue
+		case lsn >= ceiling || e.last < lsn || e.last >= ceiling || e.ts < ts || e.at > e.ts:
+			k.fault("range %s: the expiry at LSN %d is out of order", s.id, lsn)
+		case e.kind == changeFloor && !first:
+			k.fault("range %s: the floor at LSN %d is not the first expiry", s.id, lsn)
+		}
+		ts = e.ts
+		if e.kind == changeFloor {
+			continue
+		}
+		if seen[e.rid] {
+			k.fault("range %s: the item %x has expired twice", s.id, e.rid)
+		}
+		seen[e.rid] = true
+		if e.kind != ChangeExpire || len(e.previous.body) == 0 || !k.wholeVersion(s, &e.version) ||
+			doc.Get(e.previous.body, idPath).Str() != e.id {
+			k.fault("range %s: the expiry at LSN %d is malformed", s.id, lsn)
+		}
+		value, err := k.r.Get(appendSlotKey(nil, s.scope, famItem, e.rid))
+		if isAbsent(err) {
+			continue
+		}
+		if err != nil {
+			it.Close()
+			return err
+		}
+		if h, _, err := decodeItem(value); err == nil && !h.announced {
+			k.fault("range %s: the item %x is in the log of expiries and not marked", s.id, e.rid)
+		}
+	}
+	return it.Close()
+}

@@ -1,0 +1,234 @@
+package store
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Expiration is one entry of a container's log of expiries.
+type Expiration struct {
+	Key       Key
+	ExpiredAt int64  // the second from which on the item was expired, since 1970
+	LSN       uint64 // of the entry, in its range
+	Range     string // id of the partition range
+	Item      Item   // as its last write left it
+	Position  string // behind this entry: for the next call of Expirations
+}
+
+// AppendJSON appends the expiration as {"id", "partitionKey": [...], "expiredAt", "lsn", "range", "document"}.
+func (e *Expiration) AppendJSON(dst []byte) []byte {
+	dst = doc.AppendString(append(dst, `{"id":`...), e.Key.ID)
+	dst = append(dst, `,"partitionKey":[`...)
+	for i, v := range e.Key.Partition.Values() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if v.Kind() == doc.Undefined {
+			dst = append(dst, "{}"...) // as in the header that clients send for a key that has no value
+		} else {
+			dst = append(dst, v.Raw()...)
+		}
+	}
+	dst = strconv.AppendInt(append(dst, `],"expiredAt":`...), e.ExpiredAt, 10)
+	dst = strconv.AppendUint(append(dst, `,"lsn":`...), e.LSN, 10)
+	dst = doc.AppendString(append(dst, `,"range":`...), e.Range)
+	return append(e.Item.AppendJSON(append(dst, `,"document":`...)), '}')
+}
+
+// ExpirationsPage is a part of the log of expiries: entries in the order of their LSNs inside a partition range.
+type ExpirationsPage struct {
+	Expirations []Expiration // none: nothing has expired behind the position
+	Position    string       // where the next page begins
+	// Lost tells that entries behind the position which was asked for are not kept any more: it was older than the log's
+	// retention, or than the log.
+	Lost bool
+}
+
+// Expirations returns up to limit entries (0: 100) of the container's log of expiries that come after a position; "" is the
+// beginning of what is kept. What is answered is durable and will be answered again for the same position for as long as it is
+// kept. Each death is in the log once; whether the item has been purged by then makes no difference. Positions survive
+// splits of ranges. CodeBadRequest: the container keeps no log, or the position is malformed or ahead of the store.
+func (c *Container) Expirations(ctx context.Context, after string, limit int) (ExpirationsPage, error) {
+	c.db.enter()
+	defer c.db.leave()
+	from, err := parsePositions(after)
+	if err != nil {
+		return ExpirationsPage{}, err
+	}
+	var r logReader
+	err = c.withSources(ctx, Scope{}, func(sp span, sources []*source) error {
+		r = logReader{c: c, ranges: sp.ranges, at: make([]uint64, len(sources)), share: max(1, pageLimit(limit)/len(sources))}
+		for i, src := range sources {
+			r.at[i] = from.of(src.s)
+		}
+		for i, src := range sources {
+			if err := r.fill(src, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return ExpirationsPage{}, err
+	}
+	r.page.Position = formatPositions(r.ranges, r.at)
+	return r.page, nil
+}
+
+// ExpirationsEnd is the position behind all that is in the log.
+func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
+	c.db.enter()
+	defer c.db.leave()
+	var ranges []*slot
+	err := c.withSources(ctx, Scope{}, func(sp span, sources []*source) error {
+		ranges = sp.ranges
+		return keepsLog(sources[0].st)
+	})
+	if err != nil {
+		return "", err
+	}
+	at := make([]uint64, len(ranges))
+	for i, s := range ranges {
+		at[i] = c.position(s)
+	}
+	return formatPositions(ranges, at), nil
+}
+
+// ExpirationsChanged returns a channel that is closed when the log of expiries has grown, or the container has changed or gone.
+// Who follows the log takes the channel, calls Expirations and waits where there are none.
+func (c *Container) ExpirationsChanged() <-chan struct{} { return c.mourners.changed() }
+
+func keepsLog(st *containerState) error {
+	if st.rec.Log == nil {
+		return fail(CodeBadRequest, "The container keeps no log of expiries: its settings have no 'expiryEvents'.")
+	}
+	return nil
+}
+
+// logReader fills one page.
+type logReader struct {
+	c      *Container
+	ranges []*slot
+	at     []uint64
+	share  int // entries a range: none shall keep the others from being read
+	bytes  int
+	page   ExpirationsPage
+}
+
+// fill goes on in the i-th range.
+func (r *logReader) fill(src *source, i int) error {
+	if err := keepsLog(src.st); err != nil {
+		return err
+	}
+	if r.at[i] > r.c.db.eng.Horizon(src.s.scope) {
+		return fail(CodeBadRequest, "The position in the log of expiries is ahead of this store: it was given by another one, or before it was restored.")
+	}
+	asked := r.at[i]
+	oldest := src.now - src.st.eventRetention()
+	it := src.r.Scan(behind(src.s.scope, famExpired, asked), false)
+	var err error
+	for n := 0; err == nil && n < r.share && r.bytes < maxPageSize && it.Next(); {
+		lsn, _ := slotKeyNumber(it.Key())
+		var e expiry
+		if e, err = decodeExpiry(it.Value()); err != nil {
+			break
+		}
+		r.at[i] = lsn
+		if e.kind == changeFloor || e.ts <= oldest {
+			r.page.Lost = r.page.Lost || asked > 0
+			continue
+		}
+		n++
+		err = r.add(src, lsn, &e)
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// add appends an entry. Its slices outlive the page's snapshot.
+func (r *logReader) add(src *source, lsn uint64, e *expiry) error {
+	key, err := decodeKey(e.pk)
+	if err != nil {
+		return err
+	}
+	item := r.c.imageItem(&e.version, e.previous)
+	r.bytes += len(item.body)
+	r.page.Expirations = append(r.page.Expirations, Expiration{
+		Key: Key{Partition: key, ID: e.id}, ExpiredAt: e.at, LSN: lsn, Range: src.s.id, Item: item,
+		Position: formatPositions(r.ranges, r.at),
+	})
+	return nil
+}
+
+// Subscription is a webhook of a container.
+type Subscription struct {
+	Container *Container
+	Webhook
+}
+
+// Subscriptions are the webhooks of all containers.
+func (db *DB) Subscriptions() (list []Subscription) {
+	db = db.live()
+	db = db.live()
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	for _, c := range db.cat.containers {
+		if st := c.state.Load(); !st.dropped {
+			for _, w := range st.webhooks() {
+				list = append(list, Subscription{c, w})
+			}
+		}
+	}
+	return list
+}
+
+// SubscriptionsChanged returns a channel that is closed when Subscriptions may have others to return.
+func (db *DB) SubscriptionsChanged() <-chan struct{} { return db.line.subscribers.changed() }
+
+// Confirmed is the position up to which a webhook's endpoint has confirmed the log of expiries; "" before its first
+// confirmation, for which the log is sent from its beginning. CodeNotFound: there is no such webhook (any more).
+func (c *Container) Confirmed(ctx context.Context, webhook string) (string, error) {
+	if err := c.hasWebhook(c.state.Load(), webhook); err != nil {
+		return "", err
+	}
+	v, err := c.db.get(ctx, confirmedKey(c.cid, webhook))
+	if isAbsent(err) {
+		return "", nil
+	}
+	return string(v), wrap(err)
+}
+
+// Confirm makes it durable that an endpoint has confirmed all before a position. CodeNotFound: there is no such webhook (any
+// more).
+func (c *Container) Confirm(ctx context.Context, webhook, position string) error {
+	if _, err := parsePositions(position); err != nil {
+		return err
+	}
+	st, _, err := c.enter()
+	if err != nil {
+		return err
+	}
+	defer c.gate.RUnlock()
+	if err := c.hasWebhook(st, webhook); err != nil {
+		return err
+	}
+	_, err = c.db.eng.Update(ctx, [][]byte{st.ranges[0].scope}, func(t engine.Txn) error {
+		setConfirmed(t, c.cid, webhook, position)
+		return nil
+	})
+	return wrap(err)
+}
+
+func (c *Container) hasWebhook(st *containerState, webhook string) error {
+	for _, w := range st.webhooks() {
+		if w.URL == webhook {
+			return nil
+		}
+	}
+	return fail(CodeNotFound, "The container '"+c.name+"' has no webhook '"+webhook+"'.")
+}

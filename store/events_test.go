@@ -1,0 +1,496 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/tidwall/gjson"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// settings changes the container's settings.
+func (b *bench) settings(fn func(*store.ContainerSettings)) {
+	b.t.Helper()
+	_, err := b.c.ChangeSettings(b.ctx, func(s *store.ContainerSettings) error {
+		fn(s)
+		return nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func withEvents(retention int) func(*store.ContainerSettings) {
+	return func(s *store.ContainerSettings) { s.ExpiryEvents = &store.ExpiryEvents{Retention: retention} }
+}
+
+func withReaper(r store.ReaperSettings) func(*store.ContainerSettings) {
+	return func(s *store.ContainerSettings) { s.Reaper = &r }
+}
+
+func (b *bench) purgeDue() int {
+	b.t.Helper()
+	n, err := b.db.SweepNow(b.ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return n
+}
+
+// expired reads the log behind a position, a few entries at a time, and returns ids and where it ends.
+func (b *bench) expired(after string) (ids []string, end string, lost bool) {
+	b.t.Helper()
+	for {
+		page, err := b.c.Expirations(b.ctx, after, 3)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		lost = lost || page.Lost
+		for _, e := range page.Expirations {
+			ids = append(ids, e.Key.ID)
+		}
+		if after = page.Position; len(page.Expirations) == 0 {
+			slices.Sort(ids)
+			return ids, after, lost
+		}
+	}
+}
+
+func (b *bench) wantExpired(what, after string, want ...string) (end string) {
+	b.t.Helper()
+	got, end, lost := b.expired(after)
+	if !slices.Equal(got, want) || lost {
+		b.t.Errorf("%s: expired %v (lost: %t), want %v", what, got, lost, want)
+	}
+	return end
+}
+
+func (b *bench) backlog() int64 {
+	b.t.Helper()
+	s, err := b.c.Reaper(b.ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return s.Backlog.Items
+}
+
+// doc stores an item of partition "p" that lives for so many seconds; 0: as its container says.
+func (b *bench) doc(id string, life int) store.Item {
+	b.t.Helper()
+	body := fmt.Appendf(nil, `{"id":%q,"pk":"p"}`, id)
+	if life > 0 {
+		body = fmt.Appendf(nil, `{"id":%q,"pk":"p","ttl":%d}`, id, life)
+	}
+	it, _, err := b.c.Upsert(b.ctx, pk("p"), body, store.WriteOptions{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return it
+}
+
+// An expiry has the item as its last write left it, with its system properties, and the second in which it died.
+func TestExpirationHasTheLastImage(t *testing.T) {
+	b := newBench(t, `"defaultTtl":10`, 1)
+	defer b.close()
+	if _, err := b.c.Expirations(b.ctx, "", 0); !is(err, store.CodeBadRequest) {
+		t.Errorf("without a log: %v", err)
+	}
+	b.settings(withEvents(0))
+	b.doc("a", 0)
+	b.clock.Advance(3 * time.Second)
+	it := b.doc("a", 4)
+	b.clock.Advance(9 * time.Second)
+	b.purgeDue()
+	page, err := b.c.Expirations(b.ctx, "", 0)
+	if err != nil || len(page.Expirations) != 1 {
+		t.Fatal(page, err)
+	}
+	e := page.Expirations[0]
+	want := fmt.Sprintf(`{"id":"a","partitionKey":["p"],"expiredAt":%d,"lsn":%d,"range":"0","document":%s}`, it.Timestamp()+4, e.LSN, it.AppendJSON(nil))
+	if got := string(e.AppendJSON(nil)); got != want || e.LSN <= it.LSN() || e.Position != page.Position {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// What holds purges back delays no event, and makes none twice.
+func TestExpiryEventsComeBeforeDelayedPurges(t *testing.T) {
+	for name, hold := range map[string]func(b *bench){
+		"nothing": func(*bench) {},
+		"paused":  func(b *bench) { b.pause(true) },
+		"delay":   func(b *bench) { b.settings(withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Seconds: 30}})) },
+		"random": func(b *bench) {
+			b.settings(withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Min: 5, Max: 60, Seed: 7}}))
+		},
+		"starved": func(b *bench) {
+			b.settings(withReaper(store.ReaperSettings{Starved: &store.Starvation{PerSecond: 2}}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, `"defaultTtl":-1`, 2)
+			defer b.close()
+			b.settings(withEvents(3600))
+			hold(b)
+			var want []string
+			for i := range 100 {
+				id := fmt.Sprintf("i%02d", i)
+				b.doc(id, 1+i%2)
+				want = append(want, id)
+			}
+			b.clock.Advance(2 * time.Second)
+			purged := b.purgeDue()
+			end := b.wantExpired("at once", "", want...)
+			if left := b.backlog(); left != int64(100-purged) || name != "nothing" && left < 90 {
+				t.Errorf("%d items are not purged, %d are", left, purged)
+			}
+			b.doc("i00", 0) // over a ghost, where it is one yet
+			for range 70 {
+				b.clock.Advance(time.Second)
+				b.purgeDue()
+			}
+			b.pause(false)
+			b.purgeDue()
+			if left := b.backlog(); left != 0 {
+				t.Errorf("%d items are left", left)
+			}
+			b.wantExpired("after the purges", end)
+			checkClean(t, b.db)
+			b.doc("i00", 1)
+			b.clock.Advance(time.Second)
+			b.purgeDue()
+			b.wantExpired("a new life and death", end, "i00")
+		})
+	}
+}
+
+func (b *bench) pause(paused bool) {
+	b.t.Helper()
+	if err := b.c.PauseReaper(b.ctx, paused); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// A write that meets a ghost puts its death into the log, unless it is there; a fence is a delete.
+func TestExpiryEventsOfGhostsThatAreInTheWay(t *testing.T) {
+	b := newBench(t, `"defaultTtl":-1`, 1)
+	defer b.close()
+	b.settings(withEvents(3600))
+	for _, id := range []string{"a", "b", "c"} {
+		b.doc(id, 1)
+	}
+	b.clock.Advance(time.Second)
+	b.doc("a", 0)
+	end := b.wantExpired("a create", "", "a")
+	b.pause(true)
+	b.purgeDue()
+	end = b.wantExpired("announced", end, "b", "c")
+	b.doc("b", 5)
+	if _, err := b.c.DeletePartition(b.ctx, pk("p")); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Advance(9 * time.Second)
+	b.pause(false)
+	b.purgeDue()
+	b.wantExpired("a fence", end)
+	if left := b.backlog(); left != 0 {
+		t.Errorf("%d left", left)
+	}
+}
+
+// A log begins when it is asked for, ends when it is not, and says so to those who read over the gap.
+func TestLogOfExpiriesBeginsAndEnds(t *testing.T) {
+	b := newBench(t, `"defaultTtl":-1`, 1)
+	defer b.close()
+	b.doc("before", 1)
+	b.clock.Advance(time.Second)
+	b.settings(withEvents(100))
+	b.setDefault("5") // a floor, and another policy
+	b.purgeDue()
+	b.doc("a", 1)
+	b.clock.Advance(time.Second)
+	b.purgeDue()
+	first := b.wantExpired("on", "", "a")
+
+	b.settings(func(s *store.ContainerSettings) { s.ExpiryEvents = nil })
+	b.doc("unseen", 1)
+	b.clock.Advance(time.Second)
+	if _, err := b.c.Expirations(b.ctx, "", 0); !is(err, store.CodeBadRequest) {
+		t.Errorf("off: %v", err)
+	}
+	b.settings(withEvents(100))
+	b.doc("b", 1)
+	b.clock.Advance(time.Second)
+	b.purgeDue()
+	if got, _, lost := b.expired(first); !slices.Equal(got, []string{"b"}) || !lost {
+		t.Errorf("over the gap: %v, lost: %t", got, lost)
+	}
+	second := b.wantExpired("from the beginning", "", "b")
+
+	b.clock.Advance(50 * time.Second)
+	b.doc("c", 1)
+	b.clock.Advance(time.Second)
+	b.purgeDue()
+	b.clock.Advance(70 * time.Second) // b has left, c has not
+	for _, trimmed := range []bool{false, true} {
+		if trimmed {
+			b.purgeDue()
+		}
+		b.wantExpired("from the beginning", "", "c")
+		b.wantExpired("behind what has left", second, "c")
+		if got, _, lost := b.expired(first); !slices.Equal(got, []string{"c"}) || !lost {
+			t.Errorf("before what has left, trimmed %t: %v, lost: %t", trimmed, got, lost)
+		}
+		checkClean(t, b.db)
+	}
+	if _, err := b.c.Expirations(b.ctx, "999999", 0); !is(err, store.CodeBadRequest) {
+		t.Errorf("ahead of the store: %v", err)
+	}
+}
+
+// Steps purge as many as they say, whatever holds purges back; a run purges all.
+func TestReaperSteps(t *testing.T) {
+	b := newBench(t, `"defaultTtl":-1`, 4)
+	defer b.close()
+	b.settings(withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Seconds: 1000}}))
+	for i := range 40 {
+		if _, _, err := b.c.Create(b.ctx, pk(fmt.Sprint(i)), fmt.Appendf(nil, `{"id":"x","pk":"%d","ttl":1}`, i), store.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.clock.Advance(time.Second)
+	if n := b.purgeDue(); n != 0 {
+		t.Errorf("%d purged in spite of the delay", n)
+	}
+	for _, step := range []struct{ ask, want int }{{1, 1}, {7, 7}, {0, 32}, {3, 0}} {
+		if n, err := b.c.Reap(b.ctx, step.ask); n != step.want || err != nil {
+			t.Errorf("a step of %d: %d purged, want %d, %v", step.ask, n, step.want, err)
+		}
+	}
+}
+
+// The delay of each item is the same whenever it is looked at, and none is purged early or late.
+func TestPurgeDelay(t *testing.T) {
+	purges := func(seed uint64) (at []int64) {
+		b := newBench(t, `"defaultTtl":20`, 1)
+		defer b.close()
+		b.settings(withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Min: 3, Max: 40, Seed: seed}}))
+		for i := range 60 {
+			b.doc(fmt.Sprint(i), i%3*10)
+		}
+		for range 80 {
+			b.clock.Advance(time.Second)
+			at = append(at, int64(b.purgeDue()))
+		}
+		if left := b.backlog(); left != 0 {
+			t.Errorf("%d left", left)
+		}
+		return at
+	}
+	one := purges(1)
+	if !slices.Equal(one, purges(1)) || slices.Equal(one, purges(2)) {
+		t.Error("the delays do not depend on the seed alone")
+	}
+	first := slices.IndexFunc(one, func(n int64) bool { return n > 0 })
+	if first < 12 || first > 30 { // ttl 10 and at least 3 seconds
+		t.Errorf("the first purge comes after %d seconds", first+1)
+	}
+}
+
+// crashLog is the log of a store as a follower knows it: by rid and etag, so that nothing can be taken for something else.
+type crashLog map[string]int
+
+// TestExpiryEventsSurviveCrashes lets items be born and die while purges are held back in ever other ways, ranges are split and
+// the store crashes. A follower who keeps its position over the crashes is told of each death once.
+func TestExpiryEventsSurviveCrashes(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		fs, now := vfs.NewCrashableMem(), int64(1_700_000_000)
+		told, position := crashLog{}, ""
+		born := map[string]int64{} // by rid and etag: when it dies
+		var b *bench
+		for life := range 5 {
+			b = &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(now, 0))}
+			var err error
+			if b.db, err = openAt(b.ctx, slowly(fs), b.clock); err != nil {
+				t.Fatal(err)
+			}
+			if life == 0 {
+				d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b.c, err = d.CreateContainer(b.ctx, specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`), store.Throughput{}); err != nil {
+					t.Fatal(err)
+				}
+				b.settings(withEvents(100_000))
+			} else {
+				d, err := b.db.Database("db")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b.c, err = d.Container("c"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			checkClean(t, b.db)
+			for range 60 {
+				b.crashStep(r, born, told, &position)
+			}
+			now = b.seconds()
+			wreck := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[r.IntN(3)], RNG: r})
+			if life < 4 {
+				if err := b.db.Close(); err != nil {
+					t.Error(err)
+				}
+				fs = wreck
+			}
+		}
+		b.settings(func(s *store.ContainerSettings) { s.Reaper = nil })
+		b.clock.Advance(100 * time.Second)
+		b.purgeDue()
+		b.follow(told, &position)
+		for version, n := range told {
+			if at, ok := born[version]; !ok || n != 1 || at > b.seconds() {
+				t.Errorf("seed %d: %s has expired %d times; it was to do so at %d", seed, version, n, at)
+			}
+		}
+		for version := range born {
+			if told[version] == 0 {
+				t.Errorf("seed %d: the death of %s is in no log", seed, version)
+			}
+		}
+		if len(told) < 40 {
+			t.Errorf("seed %d: only %d deaths", seed, len(told))
+		}
+		b.close()
+	}
+}
+
+// follow reads the log from a position and moves it.
+func (b *bench) follow(told crashLog, position *string) {
+	b.t.Helper()
+	for {
+		page, err := b.c.Expirations(b.ctx, *position, 4)
+		if err != nil || page.Lost {
+			b.t.Fatal(page.Lost, err)
+		}
+		for _, e := range page.Expirations {
+			told[versionOf(e.Item)]++
+			if e.ExpiredAt != gjson.GetBytes(e.Item.Body(), "ttl").Int()+e.Item.Timestamp() {
+				b.t.Errorf("%s expired at %d", e.Item.Body(), e.ExpiredAt)
+			}
+		}
+		if *position = page.Position; len(page.Expirations) == 0 {
+			return
+		}
+	}
+}
+
+func versionOf(it store.Item) string { return it.ID() + " " + it.RID() + " " + it.ETag() }
+
+// crashStep does one thing. born has the versions that are going to die, if nobody replaces or deletes them.
+func (b *bench) crashStep(r *rand.Rand, born map[string]int64, told crashLog, position *string) {
+	b.t.Helper()
+	p := fmt.Sprint("p", r.IntN(6))
+	id := p + fmt.Sprint("-", r.IntN(4))
+	old, _, err := b.c.Read(b.ctx, pk(p), id, store.ReadOptions{})
+	there := err == nil
+	switch r.IntN(12) {
+	case 0, 1, 2, 3:
+		life := 1 + r.IntN(8)
+		it, _, err := b.c.Upsert(b.ctx, pk(p), fmt.Appendf(nil, `{"id":%q,"pk":%q,"ttl":%d}`, id, p, life), store.WriteOptions{})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if there {
+			delete(born, versionOf(old))
+		}
+		born[versionOf(it)] = it.Timestamp() + int64(life)
+	case 4:
+		if _, err := b.c.Delete(b.ctx, pk(p), id, store.WriteOptions{}); err == nil {
+			delete(born, versionOf(old))
+		}
+	case 5, 6, 7:
+		b.clock.Advance(time.Duration(r.IntN(3000)) * time.Millisecond)
+	case 8:
+		b.settings([]func(*store.ContainerSettings){
+			func(s *store.ContainerSettings) { s.Reaper = nil },
+			withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Min: 1, Max: 20, Seed: r.Uint64()}}),
+			withReaper(store.ReaperSettings{Starved: &store.Starvation{PerSecond: 1}}),
+		}[r.IntN(3)])
+	case 9:
+		b.follow(told, position)
+	case 10:
+		if ids := b.rangeIDs(); len(ids) < 6 {
+			b.split(ids[r.IntN(len(ids))], "")
+		}
+	default:
+		b.purgeDue()
+	}
+}
+
+// Whatever holds the reaper back, no reader can tell.
+func TestAnswersDoNotDependOnReaperSettings(t *testing.T) {
+	holds := []store.ReaperSettings{{}, {Delay: &store.PurgeDelay{Seconds: 6}}, {Delay: &store.PurgeDelay{Max: 9, Seed: 3}},
+		{Starved: &store.Starvation{PerSecond: 1}}}
+	for seed := range uint64(3) {
+		var want []string
+		for i, hold := range holds {
+			b := newBench(t, `"defaultTtl":4,"changeFeedPolicy":{"retentionDuration":10}`, 2)
+			b.settings(withEvents(1000))
+			b.settings(withReaper(hold))
+			got := b.watched(rand.New(rand.NewPCG(seed, 1)))
+			if want == nil {
+				want = got
+			} else if !slices.Equal(got, want) {
+				t.Errorf("seed %d: answers with %+v differ", seed, holds[i])
+			}
+			b.close()
+		}
+	}
+}
+
+// watched plays a random history and returns what readers see of it.
+func (b *bench) watched(r *rand.Rand) (seen []string) {
+	b.t.Helper()
+	deaths := map[string]bool{}
+	position := ""
+	for range 80 {
+		id := fmt.Sprint(r.IntN(12))
+		switch r.IntN(6) {
+		case 0, 1:
+			b.doc(id, r.IntN(5))
+		case 2:
+			_, err := b.c.Delete(b.ctx, pk("p"), id, store.WriteOptions{})
+			seen = append(seen, fmt.Sprint("delete ", id, " ", store.ErrorCode(err)))
+		case 3:
+			b.setDefault([]string{"4", "2", "-1"}[r.IntN(3)])
+		default:
+			b.clock.Advance(time.Second)
+		}
+		b.purgeDue()
+		count, err := b.rows(store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c"})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		page, err := b.c.Expirations(b.ctx, position, 1000)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		position = page.Position
+		for _, e := range page.Expirations {
+			deaths[fmt.Sprint(e.Key.ID, " of ", e.Item.Timestamp(), " at ", e.ExpiredAt)] = true
+		}
+		seen = append(seen, fmt.Sprint(count, slices.Sorted(maps.Keys(b.items(store.Scope{}))), slices.Sorted(maps.Keys(deaths))))
+	}
+	return seen
+}

@@ -1,0 +1,95 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// A forecast of a random history is what its items say of themselves.
+func TestForecast(t *testing.T) {
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 9))
+			b := newBench(t, "", 1+int(seed%3))
+			defer b.close()
+			age(b, r, false)
+			want := store.Forecast{Now: b.seconds(), Exact: true, Complete: true}
+			for i, s := range store.ForecastScales {
+				want.Ahead[i] = make([]int64, s.Steps)
+			}
+			for _, e := range lives(b) {
+				switch {
+				case e.State == store.StateGhost:
+					want.Overdue++
+					want.Lag = max(want.Lag, e.Now-e.ExpiresAt)
+				case e.State == store.StateLive && e.Mortal:
+					want.Coming++
+					in := e.Remaining()
+					if want.Next == 0 || in < want.Next {
+						want.Next = in
+					}
+					for i, s := range store.ForecastScales {
+						if n := (in - 1) / s.Step; n < int64(s.Steps) {
+							want.Ahead[i][n]++
+						}
+					}
+				}
+			}
+			got, err := b.c.Forecast(b.ctx)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+			all, err := b.db.Forecast(b.ctx)
+			if diff := cmp.Diff(want, all); err != nil || diff != "" {
+				t.Errorf("all: %v (-want +got):\n%s", err, diff)
+			}
+			m, err := b.db.Metrics(b.ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Backlog.Items != want.Overdue || m.Backlog.Oldest != want.Lag || len(m.Containers) != 1 || m.Containers[0].Backlog != m.Backlog {
+				t.Errorf("metrics %+v, %+v, want %d overdue for %d s", m.Backlog, m.Containers, want.Overdue, want.Lag)
+			}
+		})
+	}
+}
+
+// What is purged is counted, and the next expiry is named.
+func TestContainerMetrics(t *testing.T) {
+	b := newBench(t, `"defaultTtl":10`, 2)
+	defer b.close()
+	b.mortal("a", 0)
+	b.mortal("b", 5)
+	b.mortal("c", -1)
+	check := func(purged uint64, backlog store.Backlog, next int64) {
+		t.Helper()
+		m, err := b.db.Metrics(b.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := m.Containers[0]
+		if next > 0 {
+			next += epoch
+		}
+		if c.Database != "db" || c.Container != "c" || c.Purged != purged || m.Purged != purged || c.Backlog != backlog || c.NextExpiry != next || c.Now != b.seconds() {
+			t.Errorf("%+v, %d purged in all, want %d purged, %+v, next %d", c, m.Purged, purged, backlog, next)
+		}
+	}
+	check(0, store.Backlog{}, 5)
+	b.pass(7)
+	check(0, store.Backlog{Items: 1, Oldest: 2}, 10)
+	b.leaseFor("a", 10)
+	b.pass(5)
+	check(0, store.Backlog{Items: 1, Oldest: 7}, 0) // a is held by its lease
+	b.purgeDue()
+	check(1, store.Backlog{}, 0)
+	b.pass(5)
+	check(1, store.Backlog{Items: 1, Oldest: 0}, 0)
+	b.purgeDue()
+	check(2, store.Backlog{}, 0)
+}

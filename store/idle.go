@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Containers that delete themselves when nobody uses them.
+//
+// A use is remembered in memory, in seconds of the data clock, and only where the settings ask for it. What is stored of it is a
+// promise ahead: "used until this second, at the latest". It is renewed when a use lies behind it, so that a container that
+// is used all the time writes one small record a minute, without waiting for the disk. After a crash the promise stands for the use; it
+// may keep a container a minute longer, never delete one early, but for reads of the last round, which were nowhere yet. A write is
+// known by the _ts that it left. Close stores the very second.
+//
+// The reaper's rounds look for containers whose time has come. One that is the archive of another is never idle.
+
+// usePromise is how far ahead of a use its record says that the container is in use, in seconds.
+const usePromise = 60
+
+// begin and end go around a request to the container: for the reaper, which gives way to it, and for AutoDeleteOnIdle.
+func (c *Container) begin() {
+	c.db.enter()
+	if c.state.Load().rec.Settings.AutoDeleteOnIdle > 0 {
+		raise(&c.used, c.moment())
+	}
+}
+
+func (c *Container) end() { c.db.leave() }
+
+// errInUse is why an idle container is not dropped after all.
+var errInUse = errors.New("the container was used meanwhile")
+
+// idle tells whether the container's time without use is over.
+func (c *Container) idle() bool {
+	limit := int64(c.state.Load().rec.Settings.AutoDeleteOnIdle)
+	return limit > 0 && c.moment()-c.used.Load() >= limit
+}
+
+// tendIdle deletes the containers that have been idle for too long, and stores when the others were used. It is called in a turn
+// of the reaper; while the catalog is being changed it does nothing, since the next turn is soon.
+func (db *DB) tendIdle(ctx context.Context) error {
+	var timed []*Container
+	db.mu.RLock()
+	for _, c := range db.cat.containers {
+		if c.state.Load().rec.Settings.AutoDeleteOnIdle > 0 {
+			timed = append(timed, c)
+		}
+	}
+	db.mu.RUnlock()
+	if len(timed) == 0 || !db.ddl.TryLock() {
+		return nil
+	}
+	defer db.ddl.Unlock()
+	for _, c := range timed {
+		if err := c.tendIdle(ctx); err != nil && ErrorCode(err) != CodeOwnerNotFound {
+			return err
+		}
+	}
+	return nil
+}
+
+// tendIdle is DB.tendIdle for one container. The caller holds ddl.
+func (c *Container) tendIdle(ctx context.Context) error {
+	switch used := c.used.Load(); {
+	case !c.idle():
+		if used <= c.usedKept {
+			return nil
+		}
+		return c.keepUse(ctx, used+usePromise, true)
+	case len(c.archiveOf()) > 0:
+		return nil
+	}
+	limit := c.Settings().AutoDeleteOnIdle
+	err := c.d.drop(ctx, c, func() error {
+		if !c.idle() {
+			return errInUse
+		}
+		return nil
+	})
+	if errors.Is(err, errInUse) {
+		return nil
+	}
+	if err == nil {
+		c.db.opts.Logger.Info("a container that nobody has used was deleted", "database", c.d.ID(), "container", c.name, "seconds", limit)
+	}
+	return err
+}
+
+// keepUse stores a second until which the container counts as used.
+func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) error {
+	err := c.db.changeCatalog(ctx, func(t engine.Txn) error {
+		setUsed(t, c.cid, until)
+		if relaxed {
+			t.Relax()
+		}
+		return nil
+	})
+	if err == nil {
+		c.usedKept = until
+	}
+	return err
+}
+
+// keepUses stores when containers were last used, where their settings ask for it. The store is at rest.
+func (db *DB) keepUses(ctx context.Context) error {
+	var errs []error
+	for _, c := range db.cat.containers {
+		st := c.state.Load()
+		if used := c.used.Load(); st.rec.Settings.AutoDeleteOnIdle > 0 && !st.dropped && used != c.usedKept {
+			errs = append(errs, c.keepUse(ctx, used, false))
+		}
+	}
+	return errors.Join(errs...)
+}

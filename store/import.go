@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// An import is a write whose _ts lies in the past. Only the _ts does: the change has its place in the feeds, and its time there,
+// as every write has, so that no reader of a feed misses it. The item belongs to the policy generation of its import: it lives or
+// dies by the policy in force, never by one that it has not met.
+//
+// What has expired on arrival is stored all the same, over a live item of its id, too, and is at once what an item is that
+// has expired and is not purged yet: no read sees it, and its purge, with all that comes of it, is the reaper's. So data that was
+// taken from elsewhere may come in as it is, and a test has a ghost without waiting for one.
+
+// ImportOptions say how old an imported item is. One member at most may be set; with none the item is as old as a written one.
+type ImportOptions struct {
+	// Timestamp is the _ts, in seconds since 1970.
+	Timestamp int64
+	// Age is how long ago the item was written, in whole seconds: a fraction is dropped.
+	Age time.Duration
+	// ExpiresIn is how long the item has still to live by the policy in force, in whole seconds: a fraction counts as one.
+	ExpiresIn time.Duration
+}
+
+// Import stores a document as if it had been written in the past of its database's clock: an upsert whose item has a _ts as o
+// says. It fails with CodeBadRequest for a _ts in the future or before 1970, and for an ExpiresIn that the item cannot have,
+// because it never expires or does so earlier; else as Upsert does. An item that has expired on arrival is stored, as a ghost.
+func (c *Container) Import(ctx context.Context, pk PartitionKey, body []byte, o ImportOptions) (Item, Receipt, error) {
+	return c.Upsert(ctx, pk, body, WriteOptions{Import: &o})
+}
+
+// check refuses options that make no sense whatever the item.
+func (o *ImportOptions) check() error {
+	given := 0
+	for _, set := range []bool{o.Timestamp != 0, o.Age != 0, o.ExpiresIn != 0} {
+		if set {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return fail(CodeBadRequest, "An import takes one of a timestamp, an age and a remaining time to live, not several.")
+	case o.Timestamp < 0:
+		return fail(CodeBadRequest, "The timestamp of an import must not lie before 1970.")
+	case o.Age < 0:
+		return fail(CodeBadRequest, "The age of an import must not be negative: its _ts would lie in the future.")
+	case o.ExpiresIn < 0:
+		return fail(CodeBadRequest, "The remaining time to live of an import must be positive. For an item that has expired, give its age.")
+	}
+	return nil
+}
+
+// timestamp works out the _ts of an item that is imported at second now under a policy.
+func (o *ImportOptions) timestamp(p *ttl.Policy, own ttl.Seconds, now int64) (int64, error) {
+	ts := now
+	switch {
+	case o.Timestamp != 0:
+		ts = o.Timestamp
+	case o.Age != 0:
+		ts = now - int64(o.Age/time.Second)
+	case o.ExpiresIn != 0:
+		at, mortal := p.ExpiresAt(ttl.Life{TS: now, Own: own, Generation: p.Generation})
+		if !mortal {
+			return 0, fail(CodeBadRequest, "The import has a remaining time to live, but the item never expires.")
+		}
+		left := int64((o.ExpiresIn + time.Second - 1) / time.Second)
+		if left > at-now {
+			return 0, fail(CodeBadRequest, "The import's remaining time to live is longer than the item's whole time to live.")
+		}
+		ts = now + left - (at - now)
+	}
+	switch {
+	case ts > now:
+		return 0, fail(CodeBadRequest, "The _ts of an import must not lie in the future of the database's clock, which shows "+clockText(now)+".")
+	case ts < 1:
+		return 0, fail(CodeBadRequest, "The _ts of an import must not lie before 1970.")
+	}
+	return ts, nil
+}
+
+// date gives an item that is imported its _ts; others get theirs by put.
+func (t *tx) date(p *prepared) (err error) {
+	if o := p.options.Import; o != nil {
+		p.item.dated = true
+		p.item.head.life.TS, err = o.timestamp(t.st.policy(), p.item.head.life.Own, t.now)
+	}
+	return err
+}
+
+// ParseImport takes a document apart that says itself how old it is, by a _ts as exported documents have one, or by a
+// member _mayfly, which goes before the _ts and is not stored: {"timestamp": seconds since 1970}, {"age": "29d"} or
+// {"expiresIn": "5m"}. It fails with CodeBadRequest for what is no document and for a malformed _ts or _mayfly.
+func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
+	if _, err := doc.Parse(body, doc.Limits{}); err != nil {
+		return nil, o, documentError(err)
+	}
+	var ts, own doc.Value
+	document = make([]byte, 0, len(body))
+	doc.Of(body).Each(func(name string, v doc.Value) bool {
+		switch name {
+		case "_ts":
+			ts = v
+		case "_mayfly":
+			own = v
+		default:
+			document = doc.AppendString(append(document, ','), name)
+			document = append(append(document, ':'), v.Raw()...)
+		}
+		return true
+	})
+	if len(document) == 0 {
+		document = append(document, ',')
+	}
+	document[0] = '{'
+	document = append(document, '}')
+	if own.Kind() != doc.Undefined {
+		o, err = parseAge(own)
+	} else if ts.Kind() != doc.Undefined {
+		o.Timestamp, err = parseTimestamp("_ts", ts)
+	}
+	return document, o, err
+}
+
+// parseAge reads the member _mayfly of a document.
+func parseAge(v doc.Value) (o ImportOptions, err error) {
+	if v.Kind() != doc.Object || v.Len() != 1 {
+		return o, fail(CodeBadRequest, "'_mayfly' must be an object with one of 'timestamp', 'age' and 'expiresIn'.")
+	}
+	v.Each(func(name string, v doc.Value) bool {
+		switch name {
+		case "timestamp":
+			o.Timestamp, err = parseTimestamp(name, v)
+		case "age":
+			o.Age, err = parseDuration(name, v)
+		case "expiresIn":
+			o.ExpiresIn, err = parseDuration(name, v)
+		default:
+			err = fail(CodeBadRequest, "'"+name+"' is not known: '_mayfly' takes 'timestamp', 'age' or 'expiresIn'.")
+		}
+		return false
+	})
+	return o, err
+}
+
+// parseTimestamp reads seconds since 1970, at least one.
+func parseTimestamp(name string, v doc.Value) (int64, error) {
+	n := v.Num()
+	if v.Kind() != doc.Number || n < 1 || n > 1e12 || n != float64(int64(n)) {
+		return 0, fail(CodeBadRequest, "'"+name+"' must be whole seconds since 1970.")
+	}
+	return int64(n), nil
+}
+
+func parseDuration(name string, v doc.Value) (time.Duration, error) {
+	d, err := ttl.ParseDuration(v.Str())
+	if v.Kind() != doc.String || err != nil {
+		return 0, &Error{Code: CodeBadRequest, Message: "'" + name + "' must be a duration such as \"90s\", \"12h\" or \"29d\".", Err: err}
+	}
+	return d, nil
+}

@@ -1,0 +1,151 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+const clockStart = 1_700_000_000
+
+// lab is a store with a virtual clock over a system's clock that the test moves.
+type lab struct {
+	t      *testing.T
+	ctx    context.Context
+	fs     vfs.FS
+	system *ttl.Virtual
+	opts   store.Options
+	db     *store.DB
+}
+
+func newLab(t *testing.T, o store.Options) *lab {
+	t.Helper()
+	others := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, others) })
+	l := openLab(t, o)
+	t.Cleanup(l.close)
+	return l
+}
+
+// openLab is newLab for who closes it.
+func openLab(t *testing.T, o store.Options) *lab {
+	t.Helper()
+	l := &lab{t: t, ctx: context.Background(), fs: vfs.NewMem(), system: ttl.NewManual(time.Unix(clockStart, 0)), opts: o}
+	l.open()
+	return l
+}
+
+func (l *lab) open() {
+	l.t.Helper()
+	e, err := pebble.Open(l.ctx, pebble.Options{Memory: true, FS: l.fs})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.opts.Clock = ttl.NewVirtual(l.system)
+	if l.db, err = store.Open(l.ctx, e, l.opts); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *lab) close() {
+	l.t.Helper()
+	checkClean(l.t, l.db)
+	if err := l.db.Close(); err != nil {
+		l.t.Error(err)
+	}
+}
+
+func (l *lab) reopen() {
+	l.t.Helper()
+	l.close()
+	l.open()
+}
+
+// database makes a database with a container "c" whose default TTL is 10.
+func (l *lab) database(id string) (*store.Database, *store.Container) {
+	l.t.Helper()
+	d, err := l.db.CreateDatabase(l.ctx, id, store.Throughput{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	c, err := d.CreateContainer(l.ctx, specOf(l.t, `"defaultTtl":10`), store.Throughput{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return d, c
+}
+
+func (l *lab) find(id string) (*store.Database, *store.Container) {
+	l.t.Helper()
+	d, err := l.db.Database(id)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	c, err := d.Container("c")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return d, c
+}
+
+// put writes an item and returns its _ts, counted from clockStart.
+func (l *lab) put(c *store.Container, id string) int64 {
+	l.t.Helper()
+	it, _, err := c.Upsert(l.ctx, pk("x"), []byte(`{"id":"`+id+`","pk":"x"}`), store.WriteOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return it.Timestamp() - clockStart
+}
+
+func (l *lab) alive(c *store.Container, id string) bool {
+	l.t.Helper()
+	_, _, err := c.Read(l.ctx, pk("x"), id, store.ReadOptions{})
+	if err != nil && !is(err, store.CodeNotFound) {
+		l.t.Fatal(err)
+	}
+	return err == nil
+}
+
+// A change of a clock in the short form that tests write: "set 5", "advance 5", "rate 2", "freeze", "resume", "real", of which
+// several are separated by commas; seconds count from clockStart.
+func clockChange(t *testing.T, text string) (c store.ClockChange) {
+	t.Helper()
+	yes, no := true, false
+	for _, part := range strings.Split(text, ", ") {
+		verb, arg, _ := strings.Cut(part, " ")
+		var n float64
+		if arg != "" {
+			if _, err := fmt.Sscan(arg, &n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at, by := time.Unix(clockStart+int64(n), 0), time.Duration(n*float64(time.Second))
+		switch verb {
+		case "set":
+			c.Set = &at
+		case "advance":
+			c.Advance = &by
+		case "rate":
+			c.Rate = &n
+		case "freeze":
+			c.Freeze = &yes
+		case "resume":
+			c.Freeze = &no
+		case "real":
+			c.Real = true
+		default:
+			t.Fatalf("unknown change %q", part)
+		}
+	}
+	return c
+}

@@ -1,0 +1,88 @@
+package store_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+func TestLint(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Logger: logger, Ranges: 1, ManualReaper: true})
+	defer b.close()
+	n := 0
+	write := func(own string) string {
+		t.Helper()
+		n++
+		_, r, err := b.c.Create(b.ctx, pk("p"), fmt.Appendf(nil, `{"id":"%d","pk":"p"%s}`, n, own), store.WriteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Lint.String()
+	}
+	check := func(def string, want map[string]string) {
+		t.Helper()
+		b.setDefault(def)
+		for own, rules := range want {
+			if got := write(own); got != rules {
+				t.Errorf("default %s, item%s: %q, want %q", def, own, got, rules)
+			}
+		}
+	}
+	check("null", map[string]string{``: "", `,"ttl":-1`: "", `,"ttl":60`: "ttl-off", `,"ttl":86400000`: "ttl-off,ttl-milliseconds"})
+	check("-1", map[string]string{``: "", `,"ttl":-1`: "", `,"ttl":60`: "", `,"ttl":86399000`: "", `,"ttl":86400000`: "ttl-milliseconds", `,"ttl":86400001`: "",
+		`,"ttl":315360000`: "ttl-milliseconds", `,"ttl":315360001`: "ttl-over-ten-years", `,"ttl":604800000`: "ttl-milliseconds,ttl-over-ten-years"})
+
+	counts := b.c.LintCounts()
+	for i, want := range []struct {
+		rule  store.Lint
+		count uint64
+	}{{store.LintOff, 2}, {store.LintMilliseconds, 4}, {store.LintLong, 2}} {
+		c := counts[i]
+		if c.Rule != want.rule || c.Count != want.count || c.Last == nil || c.Last.At != epoch || c.Last.Key.Partition.String() != `["p"]` {
+			t.Errorf("%+v, want %v %d times", c, want.rule, want.count)
+		}
+	}
+	// Patches and batches are writes like others.
+	it, r, err := b.c.Patch(b.ctx, pk("p"), "1", *patchOf(t, `{"op":"set","path":"/ttl","value":86400000}`), store.WriteOptions{})
+	if err != nil || r.Lint != store.LintMilliseconds {
+		t.Errorf("patch of %s: %v, %v", it.ID(), r.Lint, err)
+	}
+	_, r, err = b.c.Batch(b.ctx, pk("p"), []store.Operation{
+		{Kind: store.OperationCreate, Body: []byte(`{"id":"x","pk":"p","ttl":86400000}`)},
+		{Kind: store.OperationCreate, Body: []byte(`{"id":"y","pk":"p","ttl":315360001}`)},
+	}, store.BatchOptions{})
+	if err != nil || r.Lint != store.LintMilliseconds|store.LintLong {
+		t.Errorf("batch: %v, %v", r.Lint, err)
+	}
+	// The log has a line for the 1st, the 10th ... time of each rule, and one for each change of the default that is odd.
+	for range 20 {
+		write(`,"ttl":604800000`)
+	}
+	b.setDefault("604800000")
+	for _, want := range []string{"rule=ttl-off times=1 ", "rule=ttl-milliseconds times=10 ", "rule=ttl-over-ten-years times=10 ", "defaultTtl=604800000"} {
+		if strings.Count(log.String(), want) != 1 {
+			t.Errorf("not one line with %q in\n%s", want, &log)
+		}
+	}
+	if lines := strings.Count(log.String(), "\n"); lines != 6 {
+		t.Errorf("%d lines in the log:\n%s", lines, &log)
+	}
+}
+
+func TestLintOfContainers(t *testing.T) {
+	for def, want := range map[ttl.Seconds]string{ttl.Absent: "", ttl.Never: "", 60: "", 86_400_000: "ttl-milliseconds", ttl.Max: "ttl-over-ten-years"} {
+		spec := store.ContainerSpec{DefaultTTL: def}
+		if got := spec.Lint(); got.String() != want || (got.Text() == "") != (want == "") {
+			t.Errorf("%d: %v: %s", def, got, got.Text())
+		}
+	}
+}

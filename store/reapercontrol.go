@@ -1,0 +1,166 @@
+package store
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Whoever tests what depends on purges wants to hold them back: altogether (pause), one by one (Reap with a limit), some time
+// behind the expiry (PurgeDelay), or far behind (Starvation). Delay and starvation are settings and stay over a restart; a
+// pause does not. What has expired is gone for every reader all the same, and its expiry is in the log of expiries as if
+// nothing were held back.
+
+// reaping is what a container's reaper remembers. It belongs to whoever has the reaper's turn, but for paused.
+type reaping struct {
+	paused atomic.Bool
+	second int64 // in which used have been purged, where the reaper is starved
+	used   int
+}
+
+// ReaperState is how the reaper of a container stands.
+type ReaperState struct {
+	Paused    bool // of this container
+	AllPaused bool // of all containers
+	Settings  ReaperSettings
+	Purged    uint64 // items of this container since Open, by the reaper or by a write that met a ghost
+	Backlog   Backlog
+}
+
+// Reaper tells how the container's reaper stands. It counts what has expired and is not purged.
+func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
+	s := ReaperState{Paused: c.reaping.paused.Load(), AllPaused: c.db.reapingHeld.Load(), Purged: c.purged.Load()}
+	if r := c.Settings().Reaper; r != nil {
+		s.Settings = *r
+	}
+	m, err := c.metrics(ctx)
+	s.Backlog = m.Backlog
+	return s, err
+}
+
+// PauseReaper stops purges of the container, or lets them go on. When it returns with true none is running. A pause ends with
+// Close.
+func (c *Container) PauseReaper(ctx context.Context, paused bool) error {
+	c.reaping.paused.Store(paused)
+	return c.db.settleReaper(ctx)
+}
+
+// PauseReaper stops purges of all containers, or lets those go on that are not paused themselves.
+func (db *DB) PauseReaper(ctx context.Context, paused bool) error {
+	db = db.live()
+	db.reapingHeld.Store(paused)
+	return db.settleReaper(ctx)
+}
+
+// ReaperPaused tells whether purges of all containers are stopped.
+func (db *DB) ReaperPaused() bool { return db.live().reapingHeld.Load() }
+
+// settleReaper waits for the purge that is under way and makes the reaper look at everything anew.
+func (db *DB) settleReaper(ctx context.Context) error {
+	err := db.reaper.Do(ctx, func(context.Context) error { return nil })
+	db.wakeReaper()
+	return wrap(err)
+}
+
+// Reap purges up to limit items of the container that have expired, or all of them where limit is 0, whatever holds its reaper
+// back. CodeOwnerNotFound: the container has been dropped.
+func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error) {
+	if limit <= 0 {
+		limit = math.MaxInt
+	}
+	if st, _, err := c.enter(); err != nil {
+		return 0, err
+	} else {
+		c.gate.RUnlock()
+		for _, s := range st.ranges {
+			s.rescan.Store(true) // the pass may have left behind what was held back
+		}
+	}
+	for _, s := range c.state.Load().ranges {
+		for more := true; more && purged < limit; {
+			err := c.db.reaper.Do(ctx, func(ctx context.Context) error {
+				sw, err := c.sweep(ctx, s, min(purgeBatch, limit-purged), true)
+				purged, more = purged+sw.Purged, sw.More
+				return err
+			})
+			if err != nil {
+				return purged, wrap(err)
+			}
+		}
+	}
+	return purged, nil
+}
+
+// Reap purges everything that has expired, in all containers, whatever holds their reapers back.
+func (db *DB) Reap(ctx context.Context) (purged int, err error) {
+	db = db.live()
+	db.mu.RLock()
+	containers := db.cat.containers
+	db.mu.RUnlock()
+	for _, c := range containers {
+		n, err := c.Reap(ctx, 0)
+		purged += n
+		if err != nil && ErrorCode(err) != CodeOwnerNotFound {
+			return purged, err
+		}
+	}
+	return purged, nil
+}
+
+// hold is what keeps one step of the reaper from purging.
+type hold struct {
+	any   bool        // something does, or may: deaths are announced ahead of purges
+	room  int         // how many items may be purged
+	again int64       // without room: the second at which there may be some; never: somebody will wake the reaper
+	delay *PurgeDelay // nil: none
+	now   int64
+}
+
+// holdFor decides what one step may do. force overrides what holds the reaper back.
+func (c *Container) holdFor(st *containerState, now int64, limit int, force bool) hold {
+	h := hold{room: limit, again: never, now: now}
+	if force {
+		return h
+	}
+	r := st.rec.Settings.Reaper
+	paused := c.reaping.paused.Load() || c.db.reapingHeld.Load()
+	h.any = paused || r != nil
+	if r != nil {
+		h.delay = r.Delay
+		if r.Starved != nil {
+			h.again = now + 1
+			h.room = c.starve(r.Starved, now, limit)
+		}
+	}
+	if paused {
+		h.room, h.again = 0, never
+	}
+	return h
+}
+
+// starve is how many items a starved reaper may purge in a second.
+func (c *Container) starve(s *Starvation, now int64, limit int) int {
+	if s.PerSecond == 0 {
+		if c.db.working.Load() > 0 {
+			return 0
+		}
+		return limit
+	}
+	if c.reaping.second != now {
+		c.reaping.second, c.reaping.used = now, 0
+	}
+	return min(limit, max(0, s.PerSecond-c.reaping.used))
+}
+
+// diedAt is the second in which the item of an entry in w or x expired, as its key tells: it can have been later, by a lease or
+// by a floor that holds for older items. It never falls from one entry to the next.
+func diedAt(p *ttl.Policy, family byte, second int64) int64 {
+	life := ttl.Life{TS: second}
+	if family == famDeadline {
+		life = ttl.Life{TS: second - 1, Own: 1}
+	}
+	at, _ := p.ExpiresAt(life)
+	return at
+}

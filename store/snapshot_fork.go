@@ -1,0 +1,266 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A database alone is brought back by copying its keys out of the snapshot, under container numbers that are new: all that a
+// container has begins with its number and names it nowhere else. Each of the copies has a drop record from before its first key
+// until the one transaction that puts the database into the catalog; so whatever ends the work in between leaves nothing but
+// keys that nobody can reach, which are erased at once or by the next Open.
+
+// ForkDatabase makes a database of the one that was called source when the snapshot was made, under a name that is free. Its
+// containers come with their items, settings, scripts and throughputs, its virtual clock and its encryption keys come too;
+// users and permissions stay behind, since they name the source. It copies all keys, so it takes as long as the
+// database is large, and reads and writes of other databases go on meanwhile. It fails with CodeNotFound where there is no
+// such snapshot or it holds no such database, and CodeConflict where the name is taken.
+func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*Database, error) {
+	if err := ValidateID("database", as); err != nil {
+		return nil, err
+	}
+	return db.bring(ctx, snapshot, source, func(b *bringing) error {
+		if _, err := b.db.Database(as); err == nil {
+			return fail(CodeConflict, "Resource with specified id or name already exists: database '"+as+"'.")
+		}
+		b.as = as
+		return nil
+	})
+}
+
+// RestoreDatabase puts one database back to what a snapshot has of it, users and permissions included; the others stay as
+// they are. It is a fork that takes the old one's place in one step, and costs as much. It fails with CodeNotFound where
+// there is no such snapshot or it holds no such database; whether the database exists now does not matter.
+func (db *DB) RestoreDatabase(ctx context.Context, snapshot, id string) (*Database, error) {
+	return db.bring(ctx, snapshot, id, func(b *bringing) error {
+		b.as = id
+		b.users = true
+		b.old, _ = b.db.Database(id) // nil where there is none: then there is nothing to replace
+		return nil
+	})
+}
+
+// bringing is one database on its way out of a snapshot.
+type bringing struct {
+	db    *DB
+	from  *Database // in the snapshot
+	as    string
+	users bool      // bring users and permissions
+	old   *Database // to be replaced, or nil
+
+	d          *Database
+	containers []*Container
+	offers     []*offerRecord
+	families   []broughtFamily
+}
+
+// broughtFamily is a family of small resources under its new owner.
+type broughtFamily struct {
+	family
+	records []*resourceRecord
+}
+
+// bring opens the snapshot and copies a database of it. settle fills in what is asked for; it is called under ddl, once
+// before the copying and once after it.
+func (db *DB) bring(ctx context.Context, snapshot, source string, settle func(*bringing) error) (*Database, error) {
+	db.line.work.Lock()
+	defer db.line.work.Unlock()
+	db = db.live()
+	keeper, err := db.snapshotter()
+	if err != nil {
+		return nil, err
+	}
+	eng, err := keeper.OpenSnapshot(ctx, snapshot)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	defer eng.Close() // a copy that is thrown away
+	then := &DB{eng: eng, line: new(lineage), opts: Options{Clock: ttl.NewVirtual(ttl.Real{})}.withDefaults()}
+	then.line.live.Store(then)
+	if err := then.load(ctx); err != nil {
+		return nil, wrap(err)
+	}
+	from, err := then.Database(source)
+	if err != nil {
+		return nil, err
+	}
+	b := &bringing{db: db, from: from}
+	if err := b.allot(ctx, settle); err != nil {
+		return nil, err
+	}
+	err = b.copy(ctx)
+	if err == nil {
+		err = b.finish(ctx, settle)
+	}
+	if err != nil {
+		db.eraseAll(ctx, b.containers)
+		return nil, err
+	}
+	return b.d, nil
+}
+
+// allot hands out the new numbers and leaves the drop records.
+func (b *bringing) allot(ctx context.Context, settle func(*bringing) error) error {
+	db := b.db
+	db.ddl.Lock()
+	defer db.ddl.Unlock()
+	if err := settle(b); err != nil {
+		return err
+	}
+	next := db.meta
+	b.number(&next)
+	if err := b.makeContainers(&next); err != nil {
+		return wrap(err)
+	}
+	if err := b.announce(ctx, next); err != nil {
+		return err
+	}
+	db.meta = next
+	return nil
+}
+
+// number makes the database, its resources and its throughput.
+func (b *bringing) number(next *meta) {
+	db, from := b.db, b.from
+	b.d = &Database{db: db, rec: databaseRecord{ID: b.as, Num: next.take()}, byName: make(map[string]*Container)}
+	b.d.startClock()
+	b.addFamily(next, family{KindEncryptionKey, from.rec.Num}, b.d.rec.Num)
+	if b.users {
+		users := b.addFamily(next, family{KindUser, from.rec.Num}, b.d.rec.Num)
+		for i, u := range from.db.cat.siblings(family{KindUser, from.rec.Num}) {
+			b.addFamily(next, family{KindPermission, u.Num}, users[i].Num)
+		}
+	}
+	b.addOffer(next, 0, 0)
+}
+
+// addFamily takes a family over, under another owner and with new numbers.
+func (b *bringing) addFamily(next *meta, f family, owner uint32) (records []*resourceRecord) {
+	for _, rec := range b.from.db.cat.siblings(f) {
+		fresh := *rec
+		fresh.Num = next.take()
+		records = append(records, &fresh)
+	}
+	if len(records) > 0 {
+		b.families = append(b.families, broughtFamily{family{f.kind, owner}, records})
+	}
+	return records
+}
+
+// addOffer takes the throughput of a container over; with number 0 that of the database.
+func (b *bringing) addOffer(next *meta, was, is uint32) {
+	for _, o := range b.from.db.cat.offers {
+		if o.Database == b.from.rec.Num && o.CID == was {
+			b.offers = append(b.offers, &offerRecord{Num: next.take(), Database: b.d.rec.Num, CID: is, Asked: o.Asked})
+		}
+	}
+}
+
+func (b *bringing) makeContainers(next *meta) error {
+	for _, was := range b.from.containers {
+		st := was.state.Load()
+		rec := st.rec
+		rec.CID = next.take() | cidBit
+		rec.Ranges = slices.Clone(rec.Ranges)
+		c, err := newContainer(b.d, rec, st.spec)
+		if err != nil {
+			return err
+		}
+		b.containers = append(b.containers, c)
+		b.addOffer(next, was.cid, c.cid)
+		for _, f := range was.families() {
+			b.addFamily(next, f, c.cid)
+		}
+	}
+	return nil
+}
+
+// finish puts the database into the catalog, on disk and in memory, in the place of the old one where there is one.
+func (b *bringing) finish(ctx context.Context, settle func(*bringing) error) error {
+	db := b.db
+	db.ddl.Lock()
+	defer db.ddl.Unlock()
+	if err := settle(b); err != nil {
+		return err
+	}
+	if err := b.load(ctx); err != nil {
+		return wrap(err)
+	}
+	var replaced []*Container
+	if b.old != nil {
+		replaced = b.old.Containers()
+	}
+	var m meta
+	err := closeAll(replaced, func() (err error) {
+		m, err = b.commit(ctx, replaced)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	db.meta = m
+	var families []family
+	if b.old != nil {
+		families = b.old.families()
+	}
+	db.mu.Lock()
+	if b.old != nil {
+		db.cat.removeDatabase(b.old, replaced, families)
+	}
+	b.publish()
+	db.mu.Unlock()
+	db.eraseAll(ctx, replaced)
+	db.reindexer.wake()
+	db.wakeReaper()
+	db.line.subscribers.notify()
+	return nil
+}
+
+// load reads what was copied, as Open would, and refuses what Open would refuse.
+func (b *bringing) load(ctx context.Context) error {
+	if err := b.d.takeClock(b.from); err != nil {
+		return err
+	}
+	err := b.db.eng.View(ctx, func(r engine.Reader) error {
+		for _, c := range b.containers {
+			if err := c.load(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return errors.Join(err, b.d.clock.checkStepBack(" of the database "+b.from.ID()+" in the snapshot"))
+}
+
+// takeClock gives the database the clock of another, where that has one of its own.
+func (d *Database) takeClock(from *Database) error {
+	s, own := from.Clock()
+	v := d.virtual()
+	if !own || v == nil {
+		return nil
+	}
+	d.ownClock.Store(true)
+	return v.Rebase(d.db.virtual().Base(), s)
+}
+
+// publish adds everything to the catalog in memory. The caller holds mu.
+func (b *bringing) publish() {
+	cat := &b.db.cat
+	cat.names[b.as] = b.d
+	cat.databases = append(slices.Clip(cat.databases), b.d)
+	for _, c := range b.containers {
+		cat.add(c)
+	}
+	for _, o := range b.offers {
+		cat.addOffer(o)
+	}
+	for _, f := range b.families {
+		for _, rec := range f.records {
+			cat.family(f.family).set(nil, rec)
+		}
+	}
+}

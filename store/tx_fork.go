@@ -1,0 +1,62 @@
+package store
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// copy copies the keys of all containers.
+func (b *bringing) copy(ctx context.Context) error {
+	for i, was := range b.from.containers {
+		if err := b.copyKeys(ctx, was.cid, b.containers[i].cid); err != nil {
+			return wrap(err)
+		}
+	}
+	return nil
+}
+
+// copyKeys copies all that begins with one container's number to another's, piece by piece and without waiting for the disk:
+// the transaction that makes it reachable is durable only with all before it.
+func (b *bringing) copyKeys(ctx context.Context, was, is uint32) error {
+	rg := containerRange(was)
+	scope := slotScope(is, 0) // nobody else knows of it yet
+	head := appendCID(nil, is)
+	for rg.Start != nil {
+		var batch []entry
+		var err error
+		if batch, rg.Start, err = b.readPiece(ctx, rg); err != nil {
+			return err
+		}
+		_, err = b.db.eng.Update(ctx, [][]byte{scope}, func(t engine.Txn) error {
+			for _, e := range batch {
+				copy(e.key, head)
+				t.Set(e.key, e.value)
+			}
+			t.Relax()
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readPiece reads the next keys of a range in the snapshot, and where to go on; nil: that was all.
+func (b *bringing) readPiece(ctx context.Context, rg engine.Range) (batch []entry, next []byte, err error) {
+	err = b.from.db.eng.View(ctx, func(r engine.Reader) error {
+		it := r.Scan(rg, false)
+		for size := 0; it.Next(); {
+			if size >= moveBytes {
+				next = bytes.Clone(it.Key())
+				break
+			}
+			batch = append(batch, entry{bytes.Clone(it.Key()), bytes.Clone(it.Value())})
+			size += len(it.Key()) + len(it.Value())
+		}
+		return it.Close()
+	})
+	return batch, next, err
+}

@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// WaitFor says what to wait for.
+type WaitFor uint8
+
+// What can be waited for.
+const (
+	// WaitExpired: the item is not visible any more.
+	WaitExpired WaitFor = iota
+	// WaitPurged: the item's space is free.
+	WaitPurged
+	// WaitFeed: the change feed shows a change of the item behind WaitRequest.After: the latest version, and where the container
+	// keeps all versions, its deletes and its expiry as well.
+	WaitFeed
+	// WaitQuiet: nothing in the container waits for the background: what has expired is purged, deleted partition keys are freed,
+	// and documents are indexed by the policy in force.
+	WaitQuiet
+)
+
+// WaitRequest says what to wait for.
+type WaitRequest struct {
+	For   WaitFor
+	Key   Key    // of the item; not for WaitQuiet
+	After uint64 // an LSN, for WaitFeed
+}
+
+// WaitResult is how things were when the wait ended.
+type WaitResult struct {
+	Expiry Expiry     // of the item; for WaitQuiet only Now
+	LSN    uint64     // of the change, for WaitFeed
+	Change ChangeKind // the same; ChangeLatest where the feed has only latest versions
+}
+
+// Wait waits until what is asked for has come about. It sleeps until the container changes or its clock has come to the moment at
+// which the item expires, so that it costs nothing meanwhile. When ctx ends first the error is CodeCanceled and the result tells how
+// things stand; when the store is closed it is CodeUnavailable.
+func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, error) {
+	w := waiter{c: c, req: req}
+	if req.For != WaitQuiet {
+		var err error
+		if w.place, err = c.keyPlace(req.Key.Partition, req.Key.ID); err != nil {
+			return WaitResult{}, err
+		}
+	}
+	for {
+		change := c.watch.changed()
+		done, wake, err := w.look(context.WithoutCancel(ctx)) // once at least: the result tells how things stand
+		if done || err != nil {
+			return w.out, wrap(err)
+		}
+		if err := c.sleep(ctx, change, wake); err != nil {
+			return w.out, err
+		}
+	}
+}
+
+// sleep waits for a change, or until the container's clock has come to a second; never is not waited for.
+func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int64) error {
+	var alarm <-chan time.Time
+	if wake != never {
+		clock := c.d.clock.base
+		fires, stop := clock.After(time.Unix(wake, 0).Sub(clock.Now()))
+		defer stop()
+		alarm = fires
+	}
+	select {
+	case <-change:
+	case <-alarm:
+	case <-ctx.Done():
+		return wrap(ctx.Err())
+	}
+	return nil
+}
+
+// waiter is one Wait under way.
+type waiter struct {
+	c     *Container
+	req   WaitRequest
+	place place
+	out   WaitResult
+}
+
+// look tells whether the wait is over, and if not at which second to look again, without a change.
+func (w *waiter) look(ctx context.Context) (done bool, wake int64, err error) {
+	if w.req.For == WaitQuiet {
+		done, err = w.lookQuiet(ctx)
+		return done, never, err
+	}
+	wake = never
+	err = w.c.lookAt(ctx, w.place, func(st *containerState, s *slot, now int64, r engine.Reader) error {
+		e, lsn, err := w.c.explain(st, s, w.place, now, r)
+		if err != nil {
+			return err
+		}
+		w.out.Expiry = e
+		if e.State == StateLive && e.Mortal {
+			wake = e.ExpiresAt
+		}
+		switch w.req.For {
+		case WaitExpired:
+			done = e.State != StateLive
+		case WaitPurged:
+			done = e.State != StateLive && e.State != StateGhost
+		default:
+			done, err = w.lookFeed(st, s, r, lsn)
+		}
+		return err
+	})
+	return done, wake, err
+}
+
+// lookFeed tells whether the feed has a change of the item behind the LSN that was asked for. lsn is that of the item's present
+// version, where it has one.
+func (w *waiter) lookFeed(st *containerState, s *slot, r engine.Reader, lsn uint64) (bool, error) {
+	if st.retention() > 0 {
+		v, lsn, found, err := lastEntry(r, s, famVersions, w.place, w.req.After)
+		if found {
+			w.out.LSN, w.out.Change = lsn, v.kind
+		}
+		return found, err
+	}
+	if w.out.Expiry.State != StateLive || lsn <= w.req.After {
+		return false, nil
+	}
+	w.out.LSN, w.out.Change = lsn, ChangeLatest
+	return true, nil
+}
+
+func (w *waiter) lookQuiet(ctx context.Context) (quiet bool, err error) {
+	err = w.c.view(ctx, func(st *containerState, now int64, r engine.Reader) error {
+		w.out.Expiry.Now = now
+		quiet = len(st.fences) == 0 && len(st.olders) == 0
+		for _, s := range st.ranges {
+			if !quiet {
+				return nil
+			}
+			left, err := st.ghosts(r, s, now, 1)
+			if err != nil {
+				return err
+			}
+			quiet = left.Items == 0
+		}
+		return nil
+	})
+	return quiet, err
+}
+
+// wakeWaiters lets all that wait for a container see that the store is closed.
+func (db *DB) wakeWaiters() {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	for _, c := range db.cat.containers {
+		c.watch.notify()
+	}
+}

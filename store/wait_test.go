@@ -1,0 +1,202 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// A waiting is a Wait under way.
+type waiting struct {
+	t    *testing.T
+	end  context.CancelFunc
+	done chan struct{}
+	out  store.WaitResult
+	err  error
+}
+
+func (b *bench) wait(req store.WaitRequest) *waiting {
+	ctx, cancel := context.WithCancel(b.ctx)
+	w := &waiting{t: b.t, end: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		w.out, w.err = b.c.Wait(ctx, req)
+	}()
+	return w
+}
+
+func (b *bench) waitFor(what store.WaitFor, id string) *waiting {
+	return b.wait(store.WaitRequest{For: what, Key: store.Key{Partition: pk("p"), ID: id}})
+}
+
+// over waits for the end: it comes, or the test hangs.
+func (w *waiting) over() store.WaitResult {
+	w.t.Helper()
+	<-w.done
+	w.end()
+	if w.err != nil {
+		w.t.Errorf("the wait failed: %v", w.err)
+	}
+	return w.out
+}
+
+// notYet ends a wait that must not be over.
+func (w *waiting) notYet(state store.ItemState) {
+	w.t.Helper()
+	w.end()
+	<-w.done
+	if !is(w.err, store.CodeCanceled) || w.out.Expiry.State != state {
+		w.t.Errorf("the wait is over: %+v, %v", w.out, w.err)
+	}
+}
+
+// Waits end by what they wait for: a clock that moves, a write, a purge, a change of the policy.
+func TestWait(t *testing.T) {
+	b := newBench(t, `"defaultTtl":10`, 2)
+	defer b.close()
+	b.mortal("a", 0)
+	expired, purged, quiet := b.waitFor(store.WaitExpired, "a"), b.waitFor(store.WaitPurged, "a"), b.waitFor(store.WaitQuiet, "")
+	quiet.over() // nothing has expired
+	b.pass(9)
+	b.waitFor(store.WaitExpired, "a").notYet(store.StateLive)
+	b.pass(1)
+	if out := expired.over(); out.Expiry.State != store.StateGhost || out.Expiry.ExpiresAt != epoch+10 {
+		t.Errorf("%+v", out)
+	}
+	b.waitFor(store.WaitPurged, "a").notYet(store.StateGhost)
+	b.waitFor(store.WaitQuiet, "").notYet(store.StateUnknown)
+	quiet = b.waitFor(store.WaitQuiet, "")
+	b.purgeDue()
+	quiet.over()
+	if out := purged.over(); out.Expiry.State != store.StateUnknown {
+		t.Errorf("%+v", out)
+	}
+
+	// A write that prolongs the life prolongs the wait; a delete and a policy end it.
+	b.mortal("a", 0)
+	w := b.waitFor(store.WaitExpired, "a")
+	b.pass(5)
+	b.mortal("a", 100)
+	b.pass(50)
+	b.waitFor(store.WaitExpired, "a").notYet(store.StateLive)
+	b.pass(50)
+	w.over()
+	b.mortal("a", 0)
+	w = b.waitFor(store.WaitExpired, "a")
+	if _, err := b.c.Delete(b.ctx, pk("p"), "a", store.WriteOptions{}); err != nil {
+		t.Error(err)
+	}
+	w.over()
+	b.mortal("a", 0)
+	b.pass(5)
+	w = b.waitFor(store.WaitExpired, "a")
+	b.setDefault("3")
+	w.over()
+	b.mortal("a", -1)
+	b.leaseFor("a", 5)
+	b.waitFor(store.WaitExpired, "a").notYet(store.StateLive)
+}
+
+func TestWaitForFeed(t *testing.T) {
+	for name, keeps := range map[string]bool{"latest versions": false, "all versions": true} {
+		t.Run(name, func(t *testing.T) {
+			spec := `"defaultTtl":10`
+			if keeps {
+				spec += `,"changeFeedPolicy":{"retentionDuration":10}`
+			}
+			b := newBench(t, spec, 1)
+			defer b.close()
+			first := b.waitFor(store.WaitFeed, "a")
+			b.mortal("b", 0)
+			b.mortal("a", 0)
+			out := first.over()
+			if out.LSN == 0 || keeps != (out.Change == store.ChangeCreate) {
+				t.Errorf("%+v", out)
+			}
+			next := store.WaitRequest{For: store.WaitFeed, Key: store.Key{Partition: pk("p"), ID: "a"}, After: out.LSN}
+			second := b.wait(next)
+			b.wait(next).notYet(store.StateLive)
+			b.mortal("a", 0)
+			out = second.over()
+			if out.LSN <= next.After || keeps != (out.Change == store.ChangeReplace) {
+				t.Errorf("%+v", out)
+			}
+			next.After = out.LSN
+			b.pass(10)
+			b.wait(next).notYet(store.StateGhost)
+			third := b.wait(next)
+			b.purgeDue()
+			if !keeps {
+				third.notYet(store.StateUnknown) // deletes do not show in this feed
+				return
+			}
+			if out = third.over(); out.Change != store.ChangeExpire || out.Expiry.State != store.StatePurged {
+				t.Errorf("%+v", out)
+			}
+		})
+	}
+}
+
+// A wait goes by the clock of its database, which may leave the server's at any time.
+func TestWaitByTheDatabasesClock(t *testing.T) {
+	b := newBench(t, `"defaultTtl":10`, 1)
+	defer b.close()
+	d, err := b.db.Database("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.mortal("a", 0)
+	w := b.waitFor(store.WaitExpired, "a")
+	ahead := 10 * time.Second
+	if _, err := d.SetClock(b.ctx, store.ClockChange{Advance: &ahead}); err != nil {
+		t.Fatal(err)
+	}
+	if out := w.over(); out.Expiry.Now != epoch+10 || b.seconds() != epoch {
+		t.Errorf("expired at %d, the server's clock shows %d", out.Expiry.Now, b.seconds())
+	}
+}
+
+// The background's purge ends a wait: the reaper runs by the same clock.
+func TestWaitForTheReaper(t *testing.T) {
+	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":10`, store.Options{Ranges: 1})
+	defer b.close()
+	b.mortal("a", 0)
+	purged := b.waitFor(store.WaitPurged, "a")
+	b.pass(10)
+	b.waitFor(store.WaitExpired, "a").over()
+	b.pass(1)
+	purged.over()
+	b.waitFor(store.WaitQuiet, "").over()
+}
+
+// What can never come about ends when there is nothing left to wait in.
+func TestWaitEndsWithTheContainer(t *testing.T) {
+	b := newBench(t, "", 1)
+	b.mortal("a", 0)
+	w := b.waitFor(store.WaitExpired, "a")
+	d, err := b.db.Database("db")
+	if err == nil {
+		err = d.DeleteContainer(b.ctx, "c", store.WriteOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if <-w.done; !is(w.err, store.CodeOwnerNotFound) {
+		t.Errorf("dropped: %v", w.err)
+	}
+	w.end()
+	if b.c, err = d.CreateContainer(b.ctx, specOf(t, ""), store.Throughput{}); err != nil {
+		t.Fatal(err)
+	}
+	b.mortal("a", 0)
+	w = b.waitFor(store.WaitExpired, "a")
+	b.close()
+	if <-w.done; !is(w.err, store.CodeUnavailable) {
+		t.Errorf("closed: %v", w.err)
+	}
+	w.end()
+}

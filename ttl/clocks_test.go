@@ -1,0 +1,108 @@
+package ttl_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// TestReaperRangeClocks: a range that has a clock of its own is swept when that has come to its time, whatever the reaper's
+// clock does, and the others are not swept by it.
+func TestReaperRangeClocks(t *testing.T) {
+	own := ttl.NewManual(noon)
+	g := newRig(t, ttl.ReaperOptions{}, func(y *yard) {
+		y.clocks = map[ttl.Range]ttl.Clock{slot(2): own}
+		y.put(slot(1), 1, 3*time.Second)
+		y.put(slot(2), 1, 3*time.Second)
+	})
+	g.settle()
+	g.check(t, 2, "1 2")
+	for range 2 {
+		own.Advance(time.Second)
+		g.settle()
+		g.check(t, 2, "")
+	}
+	own.Advance(time.Second)
+	g.settle()
+	g.check(t, 1, "2")
+	g.clock.Advance(3 * time.Second)
+	g.settle()
+	g.check(t, 0, "1")
+}
+
+// TestRebase: a clock keeps its timers when it gets another base, and follows that.
+func TestRebase(t *testing.T) {
+	server, system := ttl.NewManual(noon), ttl.NewManual(noon)
+	v := ttl.NewVirtual(server)
+	fires, stop := v.After(10 * time.Second)
+	defer stop()
+	fired := func(want bool) {
+		t.Helper()
+		select {
+		case <-fires:
+			if !want {
+				t.Error("fired too early")
+			}
+		default:
+			if want {
+				t.Error("did not fire")
+			}
+		}
+	}
+	shows := func(seconds int) {
+		t.Helper()
+		if got := v.Now().Sub(noon); got != time.Duration(seconds)*time.Second {
+			t.Errorf("shows %v, not %d s", got, seconds)
+		}
+	}
+	server.Advance(4 * time.Second)
+	shows(4)
+	if err := v.Rebase(system, v.State()); err != nil { // its mark is 4 seconds ahead of the system's time
+		t.Fatal(err)
+	}
+	shows(0)
+	server.Advance(time.Hour)
+	shows(0)
+	fired(false)
+	system.Advance(9 * time.Second)
+	shows(9)
+	fired(false)
+	system.Advance(time.Second)
+	fired(true)
+	if err := v.Rebase(server, ttl.In(server)); err != nil {
+		t.Fatal(err)
+	}
+	shows(3604)
+	server.Set(noon)
+	shows(0)
+	if v.Base() != ttl.Clock(server) {
+		t.Error("another base")
+	}
+	if err := v.Rebase(server, ttl.State{Rate: math.NaN()}); !errors.As(err, new(*ttl.RateError)) {
+		t.Error(err)
+	}
+}
+
+func TestParseDuration(t *testing.T) {
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "29d": 29 * day, "1d12h": 36 * time.Hour, "0d": 0, "0s": 0, "1d0s": day,
+		"-1d": -day, "-1d12h": -36 * time.Hour, "-5m": -5 * time.Minute, "106751d": 106751 * day, "1d1.5h": 25*time.Hour + 30*time.Minute,
+	} {
+		if d, err := ttl.ParseDuration(text); d != want || err != nil {
+			t.Errorf("%s: %v %v", text, d, err)
+		}
+	}
+	for _, text := range []string{"", "d", "5", "d5h", "1.5d", "1d-5h", "1d+5h", "1dd", "1d5", "5h1d", "106752d", "106751d24h", "99999999999d", "1 d", "-"} {
+		if d, err := ttl.ParseDuration(text); !errors.As(err, new(*ttl.DurationError)) {
+			t.Errorf("%s: %v %v", text, d, err)
+		}
+	}
+	if got := fmt.Sprint((&ttl.DurationError{Text: "x"}).Error()); got != `"x" is not a duration such as 90s, 5m, 1h30m or 29d` {
+		t.Error(got)
+	}
+}
