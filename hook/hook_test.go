@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -240,6 +241,7 @@ func TestFailingEndpoint(t *testing.T) {
 			t.Errorf("%v is sent again as %v", first, again)
 		}
 	}
+	bad.take(2 - len(first))
 	g.confirmed(bad.URL)
 	g.die(2, 3)
 	g.wantAll("afterwards", bad.take(3), 2, 3)
@@ -260,6 +262,9 @@ func TestWebhookThatComesBack(t *testing.T) {
 	g.wantAll("first", e.take(2), 0, 2)
 	g.confirmed(e.URL)
 	g.webhooks()
+	for len(g.d.Status()) > 0 {
+		runtime.Gosched()
+	}
 	g.die(2, 2)
 	if _, err := g.c.Confirmed(g.ctx, e.URL); store.ErrorCode(err) != store.CodeNotFound {
 		t.Errorf("%v", err)
@@ -269,6 +274,29 @@ func TestWebhookThatComesBack(t *testing.T) {
 	d, err := g.db.Database("db")
 	g.must(err)
 	g.must(d.DeleteContainer(g.ctx, "c", store.WriteOptions{}))
+}
+
+// An endpoint that was away for longer than events are kept is told that some are lost.
+func TestLostEvents(t *testing.T) {
+	g := newRig(t)
+	e := newEndpoint(t, "")
+	g.webhooks(store.Webhook{URL: e.URL})
+	g.die(0, 4)
+	e.take(4)
+	g.confirmed(e.URL)
+	g.d.Close()
+	g.die(4, 4)
+	g.clock.Advance(2 * time.Hour)
+	g.die(8, 1)
+	g.d = hook.Open(hook.Options{DB: g.db, Wall: g.wall})
+	g.wantAll("what is kept", e.take(1), 8, 1)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, body := range e.bodies {
+		if lost := doc.Of([]byte(body)).Member("lost").Bool(); lost != (i == len(e.bodies)-1) {
+			t.Errorf("request %d of %d: lost is %t", i, len(e.bodies), lost)
+		}
+	}
 }
 
 // A dead endpoint does not keep Close waiting.

@@ -133,7 +133,7 @@ func scheme(r *http.Request) string {
 }
 
 // corsHeaders are the response headers that a script in a browser may read.
-const corsHeaders = "etag, lsn, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, " +
+const corsHeaders = "etag, lsn, x-mayfly-expires-at, x-mayfly-lint, x-mayfly-ttl-source, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, " +
 	"x-ms-cosmos-correlated-activityid, x-ms-cosmos-index-utilization, x-ms-cosmos-min-throughput, x-ms-cosmos-query-execution-info, " +
 	"x-ms-documentdb-collection-index-transformation-progress, x-ms-documentdb-partitionkeyrangeid, x-ms-documentdb-query-metrics, x-ms-documentdb-script-log-results, " +
 	"x-ms-gatewayversion, x-ms-item-count, x-ms-offer-replace-pending, x-ms-request-charge, x-ms-resource-quota, x-ms-resource-usage, " +

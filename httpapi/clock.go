@@ -32,7 +32,8 @@ func (s *Server) appendClock(b []byte, now time.Time, state ttl.State) []byte {
 //	"rate": 60               to that many times the speed of the system's clock
 //	"freeze": true or false  to a stop, or on from where it stands
 //
-// which apply in this order. It answers as getClock does; with ?settle=true when all that has expired by then is purged.
+// which apply in this order. It answers as getClock does; with ?settle=true when all that has
+// expired by then is purged and its expiry can be read from the container's events. Webhooks are delivered in their own time.
 func (s *Server) setClock(c *call) error {
 	change, err := decodeClockChange(c.body)
 	if err != nil {

@@ -34,6 +34,16 @@
 // A batch comes as JSON or, from .NET, as a stream of HybridRow rows (hybridrow.go). Both are read into the same operations, and
 // the answer has the form of the question. The status is 207 as soon as one operation is no success.
 //
+// # Mayfly's own surface
+//
+// What lies under /_mayfly is one table in dispatch.go. A row says of itself what it does and takes, and the OpenAPI document and
+// the page at /_mayfly/ are made of that (laboratory_openapi.go).
+//
+// # Events
+//
+// GET /_mayfly/dbs/{db}/colls/{coll}/events follows a container's log of expiries, as server-sent events or by long polls
+// (events.go). Both end when the client goes or Shutdown begins. Webhooks are delivered by package hook.
+//
 // # Queries
 //
 // Items are queried by the store. Databases, containers and offers are few and lie in memory: a query over them runs on the

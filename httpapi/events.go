@@ -89,18 +89,17 @@ func (s *Server) events(c *call) error {
 		}
 	}
 	f := follower{srv: s, coll: coll, after: q.after, limit: q.limit}
-	if strings.Contains(c.Request().Header.Get("Accept"), "text/event-stream") {
+	if c.Request().Method == http.MethodGet && strings.Contains(c.Request().Header.Get("Accept"), "text/event-stream") {
 		return s.streamEvents(c, &f)
 	}
-	expired := make(<-chan time.Time) // never, where there is nothing to wait for
 	var page store.ExpirationsPage
 	if q.wait == 0 {
 		page, err = coll.Expirations(c.ctx(), f.after, f.limit)
 	} else {
 		ctx, end := s.patience(c, q.wait)
 		defer end()
-		page, _, err = f.next(ctx, expired)
-		if err != nil && ctx.Err() != nil && c.ctx().Err() == nil { // nothing has come
+		page, _, err = f.next(ctx, nil)
+		if err != nil && ctx.Err() != nil && c.ctx().Err() == nil { // nothing has come, or the server shuts down
 			page, err = store.ExpirationsPage{Position: f.after}, nil
 		}
 	}
@@ -132,7 +131,8 @@ type follower struct {
 }
 
 // next returns the entries behind the follower's position and moves it. Where there are none yet it waits: until there are some, until
-// ctx ends or the server shuts down (its error tells), or until tick, which it reports as idle.
+// ctx ends or the server shuts down (its error tells), or until tick, which it
+// reports as idle and which may be nil.
 func (f *follower) next(ctx context.Context, tick <-chan time.Time) (page store.ExpirationsPage, idle bool, err error) {
 	for {
 		grown, replaced := f.coll.ExpirationsChanged(), f.srv.db.SubscriptionsChanged()
@@ -241,4 +241,11 @@ func jsonText(message string) []byte {
 		return []byte("{}")
 	}
 	return b
+}
+
+// WebhookMetrics is how a webhook stands.
+type WebhookMetrics struct {
+	Database, Container, URL string
+	Delivered                uint64 // events that its endpoint has confirmed since the start
+	Failures                 int    // of its endpoint, in a row
 }

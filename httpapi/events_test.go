@@ -161,6 +161,7 @@ func TestEventStream(t *testing.T) {
 func TestEventStreamEnds(t *testing.T) {
 	w := newWorld(t, loop)
 	w.mortals()
+	w.do("PUT", own+"reaper", `{"delay":{"seconds":100}}`).want(200) // nobody waits for purges
 	base, _ := w.listen()
 	w.mortal("a", 1)
 	w.clock.Advance(time.Second)

@@ -220,22 +220,9 @@ func (s *Server) wait(c *call) error {
 	if err != nil {
 		return err
 	}
-	b, err := decodeLaboratory(c.body, "until", "id", "partitionKey", "after", "timeout")
+	req, b, err := decodeWait(c.body)
 	if err != nil {
 		return err
-	}
-	req := store.WaitRequest{After: b.after}
-	known := false
-	if req.For, known = waits[b.until]; !known {
-		return badRequest("'until' must be 'expired', 'purged', 'feed' or 'quiet'.")
-	}
-	if req.For != store.WaitQuiet {
-		if req.Key, err = b.item(); err != nil {
-			return err
-		}
-	}
-	if b.timeout == 0 {
-		b.timeout = defaultWait * time.Second
 	}
 	ctx, end := s.patience(c, b.timeout)
 	defer end()
@@ -244,10 +231,12 @@ func (s *Server) wait(c *call) error {
 	case err == nil:
 	case s.draining.Err() != nil:
 		return wireErr(http.StatusServiceUnavailable, 0, "The server is shutting down.")
-	case store.ErrorCode(err) == store.CodeCanceled && req.For != store.WaitQuiet:
-		return wireErr(http.StatusRequestTimeout, 0, "It has not come about in "+b.timeout.String()+". "+out.Expiry.Sentence())
 	case store.ErrorCode(err) == store.CodeCanceled:
-		return wireErr(http.StatusRequestTimeout, 0, "It has not come about in "+b.timeout.String()+".")
+		text := "It has not come about in " + b.timeout.String() + "."
+		if req.For != store.WaitQuiet {
+			text += " " + out.Expiry.Sentence()
+		}
+		return wireErr(http.StatusRequestTimeout, 0, text)
 	default:
 		return err
 	}
@@ -260,6 +249,23 @@ func (s *Server) wait(c *call) error {
 		answer.Kind = out.Change.String()
 	}
 	return c.sendJSON(answer)
+}
+
+func decodeWait(body []byte) (req store.WaitRequest, b laboratoryBody, err error) {
+	if b, err = decodeLaboratory(body, "until", "id", "partitionKey", "after", "timeout"); err != nil {
+		return req, b, err
+	}
+	known := false
+	if req.For, known = waits[b.until]; !known {
+		return req, b, badRequest("'until' must be 'expired', 'purged', 'feed' or 'quiet'.")
+	}
+	if req.After = b.after; req.For != store.WaitQuiet {
+		req.Key, err = b.item()
+	}
+	if b.timeout == 0 {
+		b.timeout = defaultWait * time.Second
+	}
+	return req, b, err
 }
 
 // patience is the context of a request that waits: it ends after so long in real time, or when the server shuts down. The

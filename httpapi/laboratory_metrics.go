@@ -34,6 +34,10 @@ var (
 	metricContainerLag     = desc("container_expiry_lag_seconds", "For how long the oldest of the backlog has been expired.", perContainer...)
 	metricContainerNext    = desc("container_next_expiry_timestamp_seconds", "When the next item may expire, by the container's clock. Absent where none will.", perContainer...)
 
+	metricWebhookDelivered = desc("webhook_delivered_events_total", "Expiry events that the endpoint has confirmed since the start.", perWebhook...)
+	metricWebhookFailures  = desc("webhook_failures", "How often in a row the endpoint has failed.", perWebhook...)
+
+	perWebhook   = []string{"database", "container", "url"}
 	perContainer = []string{"database", "container"}
 )
 
@@ -43,9 +47,10 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 // collector turns one look at the store into metrics.
 type collector struct {
-	ctx     context.Context
-	db      *store.DB
-	details bool // of single containers, too
+	ctx      context.Context
+	db       *store.DB
+	details  bool                    // of single containers, too
+	webhooks func() []WebhookMetrics // nil: there are none
 }
 
 // Describe is empty: which metrics there are depends on the containers.
@@ -87,6 +92,12 @@ func (k collector) Collect(out chan<- prometheus.Metric) {
 	if !k.details {
 		return
 	}
+	if k.webhooks != nil {
+		for _, w := range k.webhooks() {
+			counter(metricWebhookDelivered, float64(w.Delivered), w.Database, w.Container, w.URL)
+			gauge(metricWebhookFailures, float64(w.Failures), w.Database, w.Container, w.URL)
+		}
+	}
 	for _, c := range m.Containers {
 		counter(metricContainerExpired, float64(c.Purged)+float64(c.Backlog.Items), c.Database, c.Container)
 		counter(metricContainerPurged, float64(c.Purged), c.Database, c.Container)
@@ -107,9 +118,9 @@ func flag(on bool) float64 {
 
 // metrics is GET /_mayfly/metrics, in the text format of Prometheus.
 func (s *Server) metrics(c *call) error {
-	details := s.opt.NoAuth || s.authorise(c) == nil
+	details := s.authorise(c) == nil
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(collector{c.ctx(), s.db, details}); err != nil {
+	if err := registry.Register(collector{c.ctx(), s.db, details, s.opt.Webhooks}); err != nil {
 		return err
 	}
 	var page pageWriter

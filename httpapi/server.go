@@ -47,6 +47,8 @@ type Options struct {
 	Wall ttl.Clock
 	// Ready says whether the store works (GET /_mayfly/readyz). Default: always.
 	Ready func(context.Context) error
+	// Webhooks tells how the webhooks stand, for the metrics; nil where nobody delivers to any.
+	Webhooks func() []WebhookMetrics
 	// Logger gets defects (error), trouble with the disk (warn) and every request (debug). Default: none.
 	Logger *slog.Logger
 }

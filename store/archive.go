@@ -87,9 +87,10 @@ func (c *Container) enterBoth() (b both, leave func(), err error) {
 		a, err := c.d.Container(name)
 		if err != nil {
 			if st := c.state.Load(); st.dropped {
-				err = c.gone()
+				return b, nil, c.gone()
 			}
-			return b, nil, err
+			return b, nil, &Error{Code: CodeUnavailable, Message: "The archive '" + name + "' of the container '" + c.name + "' is missing.",
+				Hint: "clear onExpire in the container's settings", Err: err}
 		}
 		first, second := c, a
 		if a.cid < c.cid {

@@ -205,6 +205,7 @@ func (c *Container) load(r engine.Reader) error {
 	rec := &c.state.Load().rec
 	c.note(markSettings, rec.TS)
 	c.note(markSettings, rec.Policy.ChangedAt)
+	c.note(markSettings, rec.MovesSince)
 	return c.loadSlots(r)
 }
 

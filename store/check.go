@@ -191,6 +191,9 @@ func (k *checker) checkItem(s *slot, key, value []byte, bounds feedBounds) error
 	if item.head.life.Own != ttl.Never {
 		k.deadlines++
 	}
+	if item.head.announced && !k.st.policy().Expired(item.head.life, k.c.moment()) {
+		k.fault("item %q: it is in the log of expiries and alive", item.id)
+	}
 	if err := k.checkTerms(s, item); err != nil {
 		return err
 	}

@@ -240,8 +240,8 @@ func (c *storeClock) checkStepBack(of string) error {
 
 func clockText(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
 
-// CatchUp purges all that has expired by now, in every database by its own clock, and returns when that is done: what a
-// moved clock has brought about has then happened.
+// CatchUp purges all that has expired by now, in every database by its own clock, but for what somebody holds the reaper back
+// from, and returns when that is done: what a moved clock has brought about has then happened, and is in the logs of expiries.
 func (db *DB) CatchUp(ctx context.Context) (purged int, err error) { return db.SweepNow(ctx) }
 
 // Clock shows the reaper by which clock a slot expires.

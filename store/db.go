@@ -142,7 +142,8 @@ func (db *DB) wakeReaper() {
 	}
 }
 
-// SweepNow purges everything that has expired by now and tells how many items that were. Nothing that a
+// SweepNow purges everything that has expired by now, but for what somebody holds the reaper back from (see Reap), and tells how
+// many items that were. Nothing that a
 // caller can see depends on it but space and Metrics.
 func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 	db = db.live()

@@ -212,7 +212,7 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 
 // DeleteContainer drops a container with all that is in it, at once: what it held is freed by one deletion of
 // its key range. It fails with CodeNotFound where there is none and CodePreconditionFailed where o.IfMatch names
-// another etag.
+// another etag, and CodeConflict while it is the archive of another container of the database.
 func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOptions) error {
 	db := d.db
 	db.ddl.Lock()

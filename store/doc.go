@@ -26,12 +26,31 @@
 // nobody's concern. Which is why there is a gate in each container: writes and purges hold it shared, a change of the
 // policy holds it exclusively, and the moment "now" is fixed inside it. Policy and moment are one.
 //
+// # Settings of Mayfly's own
+//
+// Beside its ContainerSpec, which is Cosmos DB's, a container has ContainerSettings: what expires can be moved to an archive instead of being
+// forgotten (archive.go), the default can be the ceiling of the items' own ttl (settings.go), and a container that nobody uses can
+// delete itself (idle.go). A lease keeps one item from expiring for a time (lease.go). Nobody who does not ask for them notices.
+//
 // # Change feeds
 //
 // Changes reads what has changed behind a position, in the order of the writes in each partition range: the latest version of each
 // item, or every version and delete where the container's policy keeps them for a while (feed.go). A page ends where a transaction
 // ends and is durable when it is answered, so a reader that stores the page's position misses nothing, through crashes, restarts
 // and splits of ranges.
+//
+// # Expiry events
+//
+// A container whose settings ask for it keeps a log of its expiries, which Expirations reads: each death once, with the item as it
+// was, in the order in which the reaper met the dead (events.go). The reaper itself can be paused, delayed and starved per
+// container (reapercontrol.go): purges wait then, events do not, and no other reader can tell.
+//
+// # Looking ahead
+//
+// ExplainItem tells of one item when it dies and why (explain.go), DryRunTTL what a change of the default would do (dryrun.go), and
+// Forecast what is going to expire (forecast.go); the latter two take a census of the container (census.go). Wait sleeps until an item
+// is expired, purged or in the feed (wait.go). A ttl that is valid but odd is written all the same, and told of in the receipt
+// and by LintCounts (lint.go).
 //
 // # Scripts
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // Code says what kind of failure an Error is. One table at each wire turns it into that protocol's status.
@@ -106,6 +107,7 @@ var leafErrors = []struct {
 	{context.Canceled, CodeCanceled, "The request was cancelled.", ""},
 	{context.DeadlineExceeded, CodeCanceled, "The request ran out of time.", ""},
 	{engine.ErrClosed, CodeUnavailable, "The store is closed.", ""},
+	{ttl.ErrReaperClosed, CodeUnavailable, "The store is closed.", ""},
 	{engine.ErrTooLarge, CodeTooLarge, "Request size is too large: one transaction may write at most 16 MB.", ""},
 	{engine.ErrDiskFull, CodeDiskFull, "The disk is full; nothing was written.", "free some space: writes resume by themselves"},
 	{engine.ErrRead, CodeUnavailable, "The data could not be read from disk.", "check the disk"},

@@ -10,8 +10,10 @@ import (
 
 // Expiration is one entry of a container's log of expiries.
 type Expiration struct {
-	Key       Key
-	ExpiredAt int64  // the second from which on the item was expired, since 1970
+	Key Key
+	// ExpiredAt is the second from which on the item was expired, since 1970. Where the container's default was changed between its
+	// death and the look of the reaper that found it, it may be the second of that change.
+	ExpiredAt int64
 	LSN       uint64 // of the entry, in its range
 	Range     string // id of the partition range
 	Item      Item   // as its last write left it

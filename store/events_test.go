@@ -276,6 +276,44 @@ func TestReaperSteps(t *testing.T) {
 	}
 }
 
+// A reaper that starves purges nothing while a request is being served, and so many in a second as it may.
+func TestStarvedReaper(t *testing.T) {
+	others := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, others) })
+	b, engine := newSplitBench(t, vfs.NewMem())
+	defer b.close()
+	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.c, err = d.CreateContainer(b.ctx, specOf(t, `"defaultTtl":1`), store.Throughput{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		b.doc(fmt.Sprint(i), 0)
+	}
+	b.settings(withReaper(store.ReaperSettings{Starved: &store.Starvation{PerSecond: 0}}))
+	b.clock.Advance(time.Second)
+	happened := engine.at(0, func() {
+		if n := b.purgeDue(); n != 0 {
+			t.Errorf("%d purged while a request is served", n)
+		}
+	})
+	if _, _, err := b.c.Read(b.ctx, pk("p"), "1", store.ReadOptions{}); !is(err, store.CodeNotFound) || !happened() {
+		t.Error(err)
+	}
+	b.settings(withReaper(store.ReaperSettings{Starved: &store.Starvation{PerSecond: 40}}))
+	for _, step := range []struct {
+		wait time.Duration
+		want int
+	}{{0, 40}, {0, 0}, {time.Second, 40}, {0, 0}, {time.Second, 20}} {
+		b.clock.Advance(step.wait)
+		if n := b.purgeDue(); n != step.want {
+			t.Errorf("%d purged after %v, want %d", n, step.wait, step.want)
+		}
+	}
+}
+
 // The delay of each item is the same whenever it is looked at, and none is purged early or late.
 func TestPurgeDelay(t *testing.T) {
 	purges := func(seed uint64) (at []int64) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
@@ -65,7 +64,7 @@ type Expiry struct {
 
 	Timestamp  int64       // _ts: when its time to live began
 	Own        ttl.Seconds // its own ttl
-	TTL        ttl.Seconds // what applies: seconds, ttl.Never, or ttl.Absent where TTL is off or by SourceFloor
+	TTL        ttl.Seconds // what applies: seconds, ttl.Never, or ttl.Absent where TTL is off, and for SourceFloor
 	Source     TTLSource
 	Mortal     bool  // it expires, or has, at ExpiresAt, unless something changes
 	ExpiresAt  int64 // of one that an earlier default ended (SourceFloor) it is the latest moment at which it died
@@ -91,9 +90,9 @@ func (e *Expiry) Sentence() string {
 		return "There is no such item, and nothing is left that would tell whether there was one."
 	case StatePurged:
 		if e.Mortal {
-			return "It expired at " + moment(e.ExpiresAt) + " and is purged."
+			return "It expired at " + clockText(e.ExpiresAt) + " and is purged."
 		}
-		return "It expired and was purged at " + moment(e.PurgedAt) + "."
+		return "It expired and was purged at " + clockText(e.PurgedAt) + "."
 	}
 	return e.verdict() + ": " + e.reason() + "."
 }
@@ -101,18 +100,18 @@ func (e *Expiry) Sentence() string {
 func (e *Expiry) verdict() string {
 	switch {
 	case e.State == StateGhost && e.Source == SourceFloor:
-		return "It expired at " + moment(e.ExpiresAt) + " or before, and is not purged yet"
+		return "It expired at " + clockText(e.ExpiresAt) + " or before, and is not purged yet"
 	case e.State == StateGhost:
-		return "It expired at " + moment(e.ExpiresAt) + ", and is not purged yet"
+		return "It expired at " + clockText(e.ExpiresAt) + ", and is not purged yet"
 	case e.Mortal:
-		return fmt.Sprintf("It expires in %d s, at %s", e.Remaining(), moment(e.ExpiresAt))
+		return fmt.Sprintf("It expires in %d s, at %s", e.Remaining(), clockText(e.ExpiresAt))
 	default:
 		return "It does not expire"
 	}
 }
 
 func (e *Expiry) reason() string {
-	since := " s from its last write at " + moment(e.Timestamp)
+	since := " s from its last write at " + clockText(e.Timestamp)
 	switch e.Source {
 	case SourceItem:
 		if e.TTL == ttl.Never {
@@ -125,17 +124,18 @@ func (e *Expiry) reason() string {
 		}
 		return fmt.Sprint("it has no ttl of its own, and the container's default is ", e.TTL, since)
 	case SourceFloor:
-		return "it had expired when the container's default was changed at " + moment(e.DefaultChangedAt) + " or earlier, and expiry is final"
+		return "it had expired when the container's default was changed at " + clockText(e.DefaultChangedAt) + " or earlier, and expiry is final"
 	case SourceLease:
-		return fmt.Sprint("its ttl of ", e.TTL, since, " is suspended by a lease until ", moment(e.LeaseUntil))
+		if e.State == StateGhost {
+			return "a lease suspended its expiry until " + clockText(e.LeaseUntil)
+		}
+		return "a lease suspends its expiry until " + clockText(e.LeaseUntil)
 	}
 	if e.Own > 0 {
 		return fmt.Sprint("its own ttl of ", e.Own, " has no effect, since the container's time to live is off")
 	}
 	return "the container's time to live is off"
 }
-
-func moment(second int64) string { return time.Unix(second, 0).UTC().Format(time.RFC3339) }
 
 // explainLife tells when an item expires under a policy. The state is StateLive or StateGhost.
 func explainLife(p *ttl.Policy, l ttl.Life, now int64) Expiry {
@@ -160,10 +160,10 @@ func explainLife(p *ttl.Policy, l ttl.Life, now int64) Expiry {
 	at, mortal := p.ExpiresAt(free)
 	switch {
 	case !mortal:
-	case e.TTL <= 0 || at < l.TS+int64(e.TTL): // the policy in force would have let it live
-		e.Source, e.TTL = SourceFloor, ttl.Absent
 	case l.LeaseUntil > at:
 		e.Source = SourceLease
+	case e.TTL <= 0 || at < l.TS+int64(e.TTL): // the policy in force would have let it live
+		e.Source, e.TTL = SourceFloor, ttl.Absent
 	}
 	return e
 }

@@ -54,9 +54,10 @@ func TestExplainItem(t *testing.T) {
 			"It expired at 2023-11-14T22:13:30Z or before, and is not purged yet: it had expired when the container's default was changed at 2023-11-14T22:13:30Z or earlier"},
 		"ghost, then off":   {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 5); b.pass(10); b.setDefault("null") }, "ghost floor 0 10 0", ""},
 		"lowered":           {`"defaultTtl":900`, func(b *bench) { b.mortal("a", 0); b.pass(10); b.setDefault("4") }, "ghost container 4 4 0", ""},
-		"lease":             {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30); b.pass(10) }, "live lease 9 30 20", "is suspended by a lease until 2023-11-14T22:13:50Z"},
+		"lease":             {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30); b.pass(10) }, "live lease 9 30 20", "It expires in 20 s, at 2023-11-14T22:13:50Z: a lease suspends its expiry until 2023-11-14T22:13:50Z."},
 		"lease too short":   {`"defaultTtl":90`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30) }, "live container 90 90 90", ""},
-		"lease over":        {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30); b.pass(30) }, "ghost lease 9 30 0", ""},
+		"lease over":        {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30); b.pass(30) }, "ghost lease 9 30 0", "a lease suspended its expiry until"},
+		"lease over floor":  {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30); b.pass(10); b.setDefault("null") }, "live lease 0 30 20", ""},
 		"purged, forgotten": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.pass(9); b.purgeDue() }, "unknown off 0 never", "There is no such item"},
 		"purged, known":     {`"defaultTtl":9` + keeps, func(b *bench) { b.mortal("b", 0); b.mortal("a", 0); b.pass(9); b.purgeDue(); b.mortal("b", 0) }, "purged off 0 never", "It expired and was purged at 2023-11-14T22:13:29Z."},
 		"purged, in the log": {`"defaultTtl":9`, func(b *bench) {

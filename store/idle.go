@@ -89,6 +89,21 @@ func (c *Container) tendIdle(ctx context.Context) error {
 	return err
 }
 
+// loadUse reads when the container was last used, as far as that is known. wrote is the second of its last write.
+func (c *Container) loadUse(r engine.Reader, wrote int64) error {
+	v, err := r.Get(usedKey(c.cid))
+	if err != nil && !isAbsent(err) {
+		return err
+	}
+	at := max(wrote, c.state.Load().rec.TS)
+	if n, ok := ridOf(v); ok {
+		at = max(at, int64(n))
+		c.usedKept = int64(n)
+	}
+	c.used.Store(at)
+	return nil
+}
+
 // keepUse stores a second until which the container counts as used.
 func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) error {
 	err := c.db.changeCatalog(ctx, func(t engine.Txn) error {

@@ -93,7 +93,7 @@ func (t *tx) date(p *prepared) (err error) {
 
 // ParseImport takes a document apart that says itself how old it is, by a _ts as exported documents have one, or by a
 // member _mayfly, which goes before the _ts and is not stored: {"timestamp": seconds since 1970}, {"age": "29d"} or
-// {"expiresIn": "5m"}. It fails with CodeBadRequest for what is no document and for a malformed _ts or _mayfly.
+// {"expiresIn": "5m"}. The _mayfly of a document that an archive has taken in is a part of the document. It fails with CodeBadRequest for what is no document and for a malformed _ts or _mayfly.
 func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 	if _, err := doc.Parse(body, doc.Limits{}); err != nil {
 		return nil, o, documentError(err)
@@ -101,10 +101,10 @@ func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 	var ts, own doc.Value
 	document = make([]byte, 0, len(body))
 	doc.Of(body).Each(func(name string, v doc.Value) bool {
-		switch name {
-		case "_ts":
+		switch {
+		case name == "_ts":
 			ts = v
-		case "_mayfly":
+		case name == archiveProperty && v.Member("deadLetterReason").Kind() == doc.Undefined:
 			own = v
 		default:
 			document = doc.AppendString(append(document, ','), name)

@@ -165,18 +165,26 @@ func TestImportInFeeds(t *testing.T) {
 	}
 	l.reopen()
 	_, c = l.find("db")
-	for name, req := range map[string]store.ChangesRequest{
-		"by time":            {Start: store.ChangesStart{Since: time.Unix(clockStart+50, 0)}},
-		"by position":        {Start: store.ChangesStart{After: start.Position}},
-		"of all, by time":    {Mode: store.AllVersions, Start: store.ChangesStart{Since: time.Unix(clockStart+50, 0)}},
-		"of all, from a pos": {Mode: store.AllVersions, Start: store.ChangesStart{After: start.Position}},
-	} {
-		page, _, err := c.Changes(l.ctx, req)
-		if err != nil || len(page.Changes) != 1 || page.Changes[0].Timestamp != clockStart+100 ||
-			page.Changes[0].Item.Timestamp() != clockStart+100-24*3600 {
-			t.Errorf("%s: %+v %v", name, page.Changes, err)
+	look := func(when string) {
+		t.Helper()
+		for name, req := range map[string]store.ChangesRequest{
+			"by time":            {Start: store.ChangesStart{Since: time.Unix(clockStart+50, 0)}},
+			"by position":        {Start: store.ChangesStart{After: start.Position}},
+			"of all, by time":    {Mode: store.AllVersions, Start: store.ChangesStart{Since: time.Unix(clockStart+50, 0)}},
+			"of all, from a pos": {Mode: store.AllVersions, Start: store.ChangesStart{After: start.Position}},
+		} {
+			page, _, err := c.Changes(l.ctx, req)
+			if err != nil || len(page.Changes) != 1 || page.Changes[0].Timestamp != clockStart+100 ||
+				page.Changes[0].Item.Timestamp() != clockStart+100-24*3600 {
+				t.Errorf("%s, %s: %+v %v", when, name, page.Changes, err)
+			}
 		}
 	}
+	look("in one range")
+	if _, err := c.Split(l.ctx, "0", "1F"); err != nil {
+		t.Fatal(err)
+	}
+	look("after a split")
 	if at := l.put(c, "after"); at != 100 {
 		t.Errorf("_ts %d", at)
 	}
@@ -252,6 +260,7 @@ func TestParseImport(t *testing.T) {
 		{`{"id":"a","_mayfly":{"age":"29d"},"_ts":5,"b":{"_ts":1}}`, `{"id":"a","b":{"_ts":1}}`, "{0 696h0m0s 0s}"},
 		{`{"_mayfly":{"timestamp":7}}`, `{}`, "{7 0s 0s}"},
 		{`{"_mayfly":{"expiresIn":"1d12h"}}`, `{}`, "{0 0s 36h0m0s}"},
+		{`{"_ts":9,"_mayfly":{"deadLetterReason":"TTLExpiredException"}}`, `{"_mayfly":{"deadLetterReason":"TTLExpiredException"}}`, "{9 0s 0s}"},
 		{`{"_ts":"x"}`, "", ""}, {`{"_ts":0}`, "", ""}, {`{"_ts":1.5}`, "", ""}, {`{"_ts":-1}`, "", ""}, {`{"_ts":null}`, "", ""},
 		{`{"_mayfly":5}`, "", ""}, {`{"_mayfly":{}}`, "", ""}, {`{"_mayfly":{"age":"1d","expiresIn":"1d"}}`, "", ""}, {`{"_mayfly":{"old":"1d"}}`, "", ""},
 		{`{"_mayfly":{"age":5}}`, "", ""}, {`{"_mayfly":{"age":"5"}}`, "", ""}, {`[]`, "", ""}, {`{`, "", ""}, {``, "", ""},

@@ -222,7 +222,7 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 		return nil
 	}
 	known, full := t.s.shapes.look(name)
-	if known {
+	if known || slices.Contains(t.listed, name) {
 		return nil
 	}
 	listed, err := isListed(t, t.s.scope, name[:])
@@ -241,6 +241,7 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 		}
 	}
 	if listed {
+		t.listed = append(t.listed, name)
 		if !deleted { // who deletes may learn of it too late, when the whole index has been wiped
 			t.shapes = append(t.shapes, name)
 		}

@@ -74,6 +74,14 @@ func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, 
 	case "delete":
 		body := []byte(rest)
 		_, err = c.Delete(t.Context(), c.def.Extract(body), doc.Get(body, idPath).Str(), WriteOptions{})
+	case "lease": // for a minute
+		body := []byte(rest)
+		_, err = c.Lease(t.Context(), c.def.Extract(body), doc.Get(body, idPath).Str(), 60)
+	case "idle": // the container is deleted when it has been for so long
+		_, err = c.ChangeSettings(t.Context(), func(s *ContainerSettings) error {
+			s.AutoDeleteOnIdle = MinIdle
+			return nil
+		})
 	case "drop":
 		_, err = c.DeletePartition(t.Context(), c.def.Extract([]byte(rest)))
 	default:

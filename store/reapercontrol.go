@@ -70,15 +70,13 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 	if limit <= 0 {
 		limit = math.MaxInt
 	}
-	if st, _, err := c.enter(); err != nil {
+	st, _, err := c.enter()
+	if err != nil {
 		return 0, err
-	} else {
-		c.gate.RUnlock()
-		for _, s := range st.ranges {
-			s.rescan.Store(true) // the pass may have left behind what was held back
-		}
 	}
-	for _, s := range c.state.Load().ranges {
+	c.gate.RUnlock()
+	for _, s := range st.ranges {
+		s.rescan.Store(true) // the pass may have left behind what was held back
 		for more := true; more && purged < limit; {
 			err := c.db.reaper.Do(ctx, func(ctx context.Context) error {
 				sw, err := c.sweep(ctx, s, min(purgeBatch, limit-purged), true)
@@ -115,12 +113,11 @@ type hold struct {
 	room  int         // how many items may be purged
 	again int64       // without room: the second at which there may be some; never: somebody will wake the reaper
 	delay *PurgeDelay // nil: none
-	now   int64
 }
 
 // holdFor decides what one step may do. force overrides what holds the reaper back.
 func (c *Container) holdFor(st *containerState, now int64, limit int, force bool) hold {
-	h := hold{room: limit, again: never, now: now}
+	h := hold{room: limit, again: never}
 	if force {
 		return h
 	}

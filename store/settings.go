@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -81,6 +80,7 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 		err := c.storeSettings(ctx, &old, &st, now)
 		if err == nil {
 			raise(&c.used, now)
+			c.note(markSettings, st.rec.MovesSince)
 		}
 		return st, err
 	})
@@ -186,21 +186,6 @@ func (k *checker) checkSettings() {
 			k.fault("its archive %q does not exist", name)
 		}
 	}
-}
-
-// loadUse reads when the container was last used, as far as that is known: see idle.go.
-func (c *Container) loadUse(r engine.Reader, wrote int64) error {
-	v, err := r.Get(usedKey(c.cid))
-	if err != nil && !isAbsent(err) {
-		return err
-	}
-	at := max(wrote, c.state.Load().rec.TS)
-	if n, ok := ridOf(v); ok {
-		at = max(at, int64(n))
-		c.usedKept = int64(n)
-	}
-	c.used.Store(at)
-	return nil
 }
 
 // lowerTTL makes the ttl of an item that is about to be written no longer than the container's default, where the settings make

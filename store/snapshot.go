@@ -40,6 +40,9 @@ func (db *DB) live() *DB { return db.line.live.Load() }
 // restore is under way. A call that failed with CodeUnavailable, where this has changed since before the call, has
 // met a restore: nothing that it did is left, and it may be made again.
 func (db *DB) Incarnation() uint32 {
+	if db.line == nil { // it was never opened
+		return 0
+	}
 	db.line.turn.RLock()
 	defer db.line.turn.RUnlock()
 	return db.live().incarnation

@@ -254,6 +254,7 @@ func (b *bringing) publish() {
 	cat.databases = append(slices.Clip(cat.databases), b.d)
 	for _, c := range b.containers {
 		cat.add(c)
+		raise(&c.used, c.moment()) // it does not come back to be deleted at once for idleness
 	}
 	for _, o := range b.offers {
 		cat.addOffer(o)

@@ -27,6 +27,7 @@ type tx struct {
 	terms    int            // index entries of the versions that were written and removed, ghosts apart: what they cost
 	keeps    bool           // the container keeps all versions
 	shapes   []shapeName    // found to have a record, or given one
+	listed   []shapeName    // shapes that have a record, as this transaction has seen
 	full     bool           // there is no room for more shapes
 	wiped    bool           // there are no index entries any more
 	feed     []feedWrite    // written by finish, when the last LSN is known
@@ -57,7 +58,7 @@ type entry struct{ key, value []byte }
 
 func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) {
 	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.moment(), keeps: st.retention() > 0,
-		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], mem: t.mem[:0]}
+		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], listed: t.listed[:0], mem: t.mem[:0]}
 	t.written = t.one[:0]
 }
 
@@ -338,30 +339,16 @@ func (t *tx) bury(ghost *stored, keys []entry) {
 	t.remove(ghost, keys)
 }
 
-// owned appends the keys that go with an item. A key that names a rid is only among them where it names this one: the id or
-// the unique key may belong to a younger item.
+// owned appends the keys that go with an item. They are all its own, those that name a rid too, and need not be looked up: an id or a
+// unique key that a ghost holds is given to another item only when the ghost has been purged, in the same transaction.
 func (t *tx) owned(dst []entry, item *stored) ([]entry, error) {
-	n := len(dst)
 	dst = t.entries(dst, item)
-	kept := dst[:n]
-	for _, e := range dst[n:] {
-		if e.value != nil {
-			v, err := t.Get(e.key)
-			if err != nil && !isAbsent(err) {
-				return nil, err
-			}
-			if !bytes.Equal(v, e.value) {
-				continue
-			}
-		}
-		kept = append(kept, e)
-	}
 	terms, err := t.termsToDelete(item)
 	t.terms += len(terms)
 	for _, e := range terms {
-		kept = append(kept, entry{e.Key, nil})
+		dst = append(dst, entry{e.Key, nil})
 	}
-	return kept, err
+	return dst, err
 }
 
 // remove deletes an item and its keys. Whoever removes several items asks for the keys of all first: a read after a
@@ -391,7 +378,7 @@ func (t *tx) setShape(name, record []byte) {
 func (t *tx) wipeTerms() {
 	t.DeleteRange(slotFamily(t.s.scope, famTerms))
 	t.DeleteRange(slotFamily(t.s.scope, famComposite))
-	t.wiped = true
+	t.wiped, t.listed = true, t.listed[:0]
 }
 
 // setReindexed records how far documents have been indexed anew.

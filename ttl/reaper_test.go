@@ -406,3 +406,38 @@ func TestReaperInManyHands(t *testing.T) {
 		t.Errorf("%d items left and %d purged, want 0 and 2000", left, purged)
 	}
 }
+
+// Do never runs beside a batch, and Close ends it.
+func TestReaperDo(t *testing.T) {
+	g := newRig(t, ttl.ReaperOptions{Batch: 1}, func(y *yard) { y.put(slot(1), 500, 0) })
+	for range 100 {
+		err := g.Do(t.Context(), func(context.Context) error {
+			leave := g.yard.enter() // panics where a method of the yard runs
+			runtime.Gosched()
+			leave()
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.Do(t.Context(), func(context.Context) error { return errDisk }); !errors.Is(err, errDisk) {
+		t.Errorf("Do returned %v", err)
+	}
+	inside, got := make(chan bool), make(chan error, 1)
+	go func() {
+		got <- g.Do(context.Background(), func(ctx context.Context) error {
+			close(inside)
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+	}()
+	<-inside
+	g.Close()
+	if err := <-got; !errors.Is(err, ttl.ErrReaperClosed) {
+		t.Errorf("Do during Close: %v", err)
+	}
+	if err := g.Do(t.Context(), func(context.Context) error { return nil }); !errors.Is(err, ttl.ErrReaperClosed) {
+		t.Errorf("Do after Close: %v", err)
+	}
+}

@@ -105,6 +105,9 @@ func ask[T any](req *http.Request) (answer T, err error) {
 	if res.StatusCode/100 != 2 {
 		return answer, &refusal{url: req.URL, status: res.Status, reasons: reasons(body)}
 	}
+	if res.StatusCode == http.StatusNoContent {
+		return answer, nil
+	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return answer, fmt.Errorf("%s answers with something else than a Mayfly server: %w", req.URL, err)
 	}

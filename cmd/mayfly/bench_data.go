@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// dataset is a closed, compacted store of --docs documents, which several sections use in turn. It was written in
-// epochs, each some time after the other, so that a fitting time to live lets one epoch after the other expire.
+// dataset is a closed, compacted store of --docs documents, which several sections use in turn. It was written in a
+// minute, an epoch each second, so that a fitting time to live lets one epoch after the other expire within a minute.
 type dataset struct {
 	dir       string
 	epochs    []epoch
@@ -27,8 +27,9 @@ type epoch struct {
 }
 
 const (
-	epochGap = 100 * time.Second
-	// purgeSlices epochs are purged one by one; the one behind them is purged at once; the last one lives on.
+	epochGap  = time.Second
+	allEpochs = 60
+	// purgeSlices epochs are larger than the others: they are what is purged one by one.
 	purgeSlices = benchSlices + 1
 	// maxPurgeSlice bounds the documents of one of them.
 	maxPurgeSlice = 20_000
@@ -71,18 +72,15 @@ func (b *bench) data(ctx context.Context) (*dataset, error) {
 
 // epochs divides the documents. All epochs lie in the past, so that the data can be served by the system's clock.
 func (b *bench) epochs() []epoch {
-	const count = purgeSlices + 2
-	at := b.clock.Now().Add(-(count + 1) * epochGap).Truncate(time.Second)
-	size, living := min(b.docs/20, maxPurgeSlice), b.docs/10
+	at := b.clock.Now().Add(-(allEpochs + 1) * epochGap).Truncate(time.Second)
+	size := min(b.docs/40, maxPurgeSlice)
+	sliced := purgeSlices * size
 	var all []epoch
 	from := 0
-	for i := range count {
+	for i := range allEpochs {
 		to := from + size
-		switch i {
-		case purgeSlices:
-			to = b.docs - living
-		case purgeSlices + 1:
-			to = b.docs
+		if i >= purgeSlices {
+			to = sliced + (b.docs-sliced)*(i-purgeSlices+1)/(allEpochs-purgeSlices)
 		}
 		all = append(all, epoch{from, to, at.Add(time.Duration(i) * epochGap)})
 		from = to

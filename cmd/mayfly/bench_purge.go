@@ -18,14 +18,13 @@ import (
 const purgeTTL = 10_000 * time.Second
 
 // measurePurge compares purging with raw deletes of the same keys, epoch by epoch on copies of the same folder, and then
-// lets the reaper purge the largest epoch in the background and looks at what readers and writers feel of it.
-func (b *bench) measurePurge(ctx context.Context) (err error) {
+// lets all documents expire within a minute.
+func (b *bench) measurePurge(ctx context.Context) error {
 	d, err := b.data(ctx)
 	if err != nil {
 		return err
 	}
 	dir, bareDir := b.path("purge"), b.path("purge-raw")
-	defer drop(dir, bareDir)
 	purges, err := b.recordPurges(ctx, d)
 	if err != nil {
 		return err
@@ -36,11 +35,12 @@ func (b *bench) measurePurge(ctx context.Context) (err error) {
 		}
 	}
 	b.report.begin("purge", fmt.Sprintf("purging expired documents, %s at a time, by SweepNow; against raw deletes of the same keys, batches of as many documents, no sync", thousands(int64(d.epochs[0].to))), "raw deletes")
-	if err := b.comparePurges(ctx, d, dir, bareDir, purges); err != nil {
+	err = b.comparePurges(ctx, d, dir, bareDir, purges)
+	drop(dir, bareDir)
+	if err != nil {
 		return err
 	}
-	drop(bareDir)
-	return b.feelPurge(ctx, d, dir)
+	return b.measureWave(ctx, d)
 }
 
 // openMortal opens a copy of the data set with a clock that stands at the given time, and gives it the default TTL by which
@@ -141,106 +141,4 @@ func (b *bench) comparePurges(ctx context.Context, d *dataset, dir, bareDir stri
 	b.report.add(f.rate("documents purged", ratioAtLeast(0.7)))
 	b.report.note("a purge deletes %.1f keys a document", float64(keysOf(purges[0]))/float64(d.epochs[0].to))
 	return nil
-}
-
-// feelPurge measures one reader and one durable writer before and while the reaper purges the largest epoch.
-func (b *bench) feelPurge(ctx context.Context, d *dataset, dir string) (err error) {
-	db, c, clock, err := b.openMortal(ctx, d.epochs[purgeSlices-1].at.Add(purgeTTL), opening{engine: pebble.Options{Dir: dir}})
-	if err != nil {
-		return err
-	}
-	defer closing(db, &err)
-	f := &foreground{b: b, c: c, living: d.epochs[len(d.epochs)-1], next: b.docs}
-	windows := func(what string, more func() (bool, error)) (reads, writes latencies, err error) {
-		b.progress.start(what, benchSlices)
-		for range benchSlices {
-			if err := f.window(ctx, &reads, &writes); err != nil {
-				return nil, nil, err
-			}
-			b.progress.step(1)
-			if on, err := more(); err != nil || !on {
-				return reads.sorted(), writes.sorted(), err
-			}
-		}
-		return reads.sorted(), writes.sorted(), nil
-	}
-	if err := f.window(ctx, new(latencies), new(latencies)); err != nil { // to warm up
-		return err
-	}
-	quietReads, quietWrites, err := windows("reading and writing", func() (bool, error) { return true, nil })
-	if err != nil {
-		return err
-	}
-	before, err := db.Metrics(ctx)
-	if err != nil {
-		return err
-	}
-	big := d.epochs[purgeSlices]
-	clock.Set(big.at.Add(purgeTTL))
-	var after store.Metrics
-	reads, writes, err := windows("reading and writing while purging", func() (bool, error) {
-		after, err = db.Metrics(ctx)
-		return after.Backlog.Items > 0, err
-	})
-	if err != nil {
-		return err
-	}
-	b.progress.stop()
-	b.report.row("", "purging", "quiet", "ratio", "budget", "")
-	b.addFeel("read", reads, quietReads)
-	b.addFeel("durable create", writes, quietWrites)
-	b.report.note("the reaper purged %s of %s expired documents meanwhile", thousands(int64(after.Purged-before.Purged)), thousands(int64(big.to-big.from)))
-	return nil
-}
-
-func (b *bench) addFeel(what string, busy, quiet latencies) {
-	for _, q := range []struct {
-		name  string
-		at    float64
-		limit *budget
-	}{{"p50", 0.5, nil}, {"p99", 0.99, ratioAtMost(1.5)}} {
-		value, against := busy.quantile(q.at).Seconds(), quiet.quantile(q.at).Seconds()
-		ratio := value / max(against, 1e-9)
-		b.report.add(figure{Name: fmt.Sprintf("%s, %s", what, q.name), Value: value, Unit: seconds, Against: &against, Ratio: &ratio, Budget: q.limit})
-	}
-}
-
-// foreground is one reader of documents that live on, and one writer of new ones.
-type foreground struct {
-	b      *bench
-	c      *store.Container
-	living epoch
-	next   int // the first document that is not there yet
-	at     int // the reader's place
-}
-
-// window lets both work for a slice, each at least once, and notes what each operation took.
-func (f *foreground) window(ctx context.Context, reads, writes *latencies) error {
-	ends := f.b.clock.Now().Add(2 * f.b.sliceTime())
-	work := []func() error{
-		func() error {
-			i := newDocument(f.living.from + f.at*7%min(f.living.to-f.living.from, 10*hotDocs))
-			f.at++
-			return f.b.timed(reads, func() error {
-				_, _, err := f.c.Read(ctx, i.key(), i.id, store.ReadOptions{})
-				return err
-			})
-		},
-		func() error {
-			i := newDocument(f.next)
-			body := i.json()
-			f.next++
-			return f.b.timed(writes, func() error {
-				_, _, err := f.c.Create(ctx, i.key(), body, store.WriteOptions{})
-				return err
-			})
-		},
-	}
-	return workers(ctx, len(work), 0, len(work), func(i int) error {
-		for {
-			if err := work[i](); err != nil || !f.b.clock.Now().Before(ends) {
-				return err
-			}
-		}
-	})
 }

@@ -11,6 +11,8 @@
 //	mayfly dry-run     ask a running server what a change of a default time to live would do
 //	mayfly wait        wait until an item is expired, purged or in the change feed
 //	mayfly lint        ask a running server which times to live are probably not what was meant
+//	mayfly reaper      show or control how a running server purges what has expired
+//	mayfly events      print what has expired in a container of a running server
 //	mayfly split       ask a running server to split a partition key range
 //	mayfly bench       measure against the raw engine and an empty server
 //	mayfly health      ask a running server whether it is ready

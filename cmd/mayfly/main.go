@@ -40,7 +40,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(serveCommand(), clockCommand(), importCommand(), checkCommand(), explainCommand(), expiryCommand(), forecastCommand(), dryRunCommand(), waitCommand(), lintCommand(), splitCommand(), settingsCommand(), leaseCommand(), reaperCommand(), eventsCommand(), benchCommand(), healthCommand(), versionCommand())
+	root.AddCommand(serveCommand(), clockCommand(), importCommand(), checkCommand(), explainCommand(), expiryCommand(), forecastCommand(), dryRunCommand(), waitCommand(), lintCommand(), splitCommand(), settingsCommand(), leaseCommand(), snapshotCommand(), reaperCommand(), eventsCommand(), benchCommand(), healthCommand(), versionCommand())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -101,6 +101,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		Throttle:            s.flags.throttle,
 		CertPEM:             pem,
 		Ready:               s.ready,
+		Webhooks:            s.webhooks,
 		Logger:              s.log,
 	})
 	return err
@@ -116,6 +117,15 @@ func (s *serve) plantSeed(ctx context.Context) error {
 		return err
 	}
 	return seed(ctx, s.db, list, s.log)
+}
+
+// webhooks tells how the webhooks stand.
+func (s *serve) webhooks() []httpapi.WebhookMetrics {
+	var list []httpapi.WebhookMetrics
+	for _, w := range s.hooks.Status() {
+		list = append(list, httpapi.WebhookMetrics{Database: w.Database, Container: w.Container, URL: w.URL, Delivered: w.Delivered, Failures: w.Failures})
+	}
+	return list
 }
 
 // ready tells whether the store can be written and read, all the way down to the disk.

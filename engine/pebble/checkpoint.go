@@ -215,28 +215,28 @@ func (h *home) describe(name string) (s engine.Snapshot, err error) {
 }
 
 // copyData makes a folder that can be opened out of one that must stay as it is: tables are linked, the rest is copied.
-func copyData(from, to vfs.FS, source, target string) error {
-	names, err := from.List(source)
+func copyData(f vfs.FS, source, target string) error {
+	names, err := f.List(source)
 	if err != nil {
 		return err
 	}
-	if err := to.MkdirAll(target, 0o755); err != nil {
+	if err := f.MkdirAll(target, 0o755); err != nil {
 		return err
 	}
 	for _, name := range names {
-		old, fresh := from.PathJoin(source, name), to.PathJoin(target, name)
+		old, fresh := f.PathJoin(source, name), f.PathJoin(target, name)
 		switch {
 		case name == noteFile, name == "LOCK":
-		case from == to && isTable(name):
-			err = vfs.LinkOrCopy(from, old, fresh)
+		case isTable(name):
+			err = vfs.LinkOrCopy(f, old, fresh)
 		default:
-			err = vfs.CopyAcrossFS(from, old, to, fresh)
+			err = vfs.Copy(f, old, fresh)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return syncDir(to, target)
+	return syncDir(f, target)
 }
 
 func isTable(name string) bool {
@@ -281,4 +281,29 @@ func fileError(err error) error {
 	default:
 		return fmt.Errorf("%w: %w", engine.ErrRead, err)
 	}
+}
+
+// CopySnapshot makes a new data folder, which must not exist, of a snapshot that the data folder o.Dir has: tables are linked
+// where the file system can, else copied. The data folder may be open, in this process or another. Nothing else is done to
+// what is copied: see store.Adopt. It fails with engine.ErrNoSnapshot and engine.ErrSnapshotName, and with fs.ErrExist where
+// the folder exists; a failure leaves nothing of it.
+func CopySnapshot(o Options, name, to string) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	if !engine.ValidSnapshotName(name) {
+		return fmt.Errorf("%w: %q", engine.ErrSnapshotName, name)
+	}
+	if _, err := o.FS.Stat(to); err == nil {
+		return &fs.PathError{Op: "copy a snapshot to", Path: to, Err: fs.ErrExist}
+	}
+	h := &home{o: o, fs: o.FS, root: o.Dir}
+	if err := h.mustHave(name); err != nil {
+		return err
+	}
+	if err := copyData(o.FS, h.snapshot(name), to); err != nil {
+		return errors.Join(fileError(err), o.FS.RemoveAll(to))
+	}
+	return nil
 }

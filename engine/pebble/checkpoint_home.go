@@ -153,7 +153,7 @@ func (h *home) openCopy(name, prefix string) (*Engine, error) {
 	dir := h.fs.PathJoin(h.root, prefix+strconv.FormatUint(h.last, 10))
 	err := h.fs.RemoveAll(dir)
 	if err == nil {
-		err = copyData(h.fs, h.fs, h.snapshot(name), dir)
+		err = copyData(h.fs, h.snapshot(name), dir)
 	}
 	if err != nil {
 		h.remove(dir)
@@ -177,7 +177,7 @@ var errUnknown = errors.New("moving to the restored data failed half-way")
 func (h *home) move(dir string) (err error) {
 	m, before, err := atomicfs.LocateMarker(h.fs, h.root, dataMarker)
 	if err != nil {
-		return err
+		return fileError(err)
 	}
 	defer func() {
 		// Where the folder cannot be synced the library panics.
@@ -190,13 +190,13 @@ func (h *home) move(dir string) (err error) {
 	}()
 	// The folder itself must be there for good before it is named.
 	if err := syncDir(h.fs, h.root); err != nil {
-		return err
+		return fileError(err)
 	}
 	if err := m.Move(h.fs.PathBase(dir)); err != nil {
 		if now, readErr := atomicfs.ReadMarker(h.fs, h.root, dataMarker); readErr != nil || now != before {
 			return fmt.Errorf("%w: %w", errUnknown, err)
 		}
-		return err
+		return fileError(err)
 	}
 	return nil
 }

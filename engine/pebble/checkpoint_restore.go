@@ -27,6 +27,9 @@ func (e *Engine) Restore(ctx context.Context, name string, adopt func(next engin
 	return next, nil
 }
 
+// errReplaced is why the disk is cut off from an engine whose data does not count any more.
+var errReplaced = errors.New("its data was replaced by a snapshot's")
+
 // succeed stops e and lets next take its place, or lets e go on.
 func (e *Engine) succeed(next *Engine, adopt func(engine.Engine) error) error {
 	e.stop()
@@ -52,7 +55,7 @@ func (e *Engine) succeed(next *Engine, adopt func(engine.Engine) error) error {
 		return errors.Join(e.fence.err(), next.Close())
 	}
 	if err != nil {
-		return errors.Join(fileError(err), next.Close())
+		return errors.Join(err, next.Close())
 	}
 	moved = true
 	old := e.dir

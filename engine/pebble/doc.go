@@ -37,4 +37,9 @@
 //
 // A disk that fills up is noticed before that: below Options.DiskReserve an Update that would write gets
 // engine.ErrDiskFull, and goes through again when there is room. See disk.go.
+//
+// # Snapshots
+//
+// A snapshot is a checkpoint in a folder below the data folder. Restoring one opens a linked copy of it as a second engine and
+// moves a marker from the data of the one to that of the other. See checkpoint.go, checkpoint_home.go and checkpoint_restore.go.
 package pebble

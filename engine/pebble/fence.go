@@ -48,11 +48,19 @@ func newFence(fs vfs.FS, log *slog.Logger, s *space) *fence {
 
 // trip cuts the disk off. The first cause stays.
 func (f *fence) trip(cause error) {
-	err := fmt.Errorf("%w: %w", engine.ErrFailed, cause)
-	if f.cause.CompareAndSwap(nil, &err) {
+	if f.cut(cause) {
 		f.log.Error("a write to disk failed; no more is written until the process is restarted", "error", cause)
+	}
+}
+
+// cut is trip where nothing has gone wrong. It tells whether the disk was not cut off before.
+func (f *fence) cut(cause error) bool {
+	err := fmt.Errorf("%w: %w", engine.ErrFailed, cause)
+	first := f.cause.CompareAndSwap(nil, &err)
+	if first {
 		f.space.release()
 	}
+	return first
 }
 
 // err is nil while the fence is whole, and engine.ErrFailed with the cause after.

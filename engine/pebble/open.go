@@ -211,10 +211,16 @@ func (e *Engine) Close() error {
 		return engine.ErrClosed
 	}
 	e.stop()
+	if e.home == nil {
+		// What it holds is thrown away: nothing is worth being written out, nor a compaction waited for.
+		e.fence.cut(errReplaced)
+		_ = e.db.Close()
+		return e.after()
+	}
 	err := e.settle()
 	// All is in the log. A table that a full disk holds back may now fail for good.
 	e.space.release()
-	if err == nil && !e.memory && e.home != nil {
+	if err == nil && !e.memory {
 		// So that the next start has no log to replay. Should this fail, it replays it.
 		_ = e.db.Flush()
 	}

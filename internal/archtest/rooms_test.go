@@ -36,6 +36,7 @@ var rooms = map[string]room{
 		tests: []string{"engine/pebble"},
 	},
 	"hook": {own: []string{"store", "doc", "ttl"}, tests: []string{"engine/pebble"}},
+	"mayflytest": {own: []string{"httpapi", "store", "ttl", "engine/pebble"}, tests: []string{"doc"}},
 	"cmd/mayfly": {
 		own: []string{"httpapi/...", "hook", "store", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/schollz/progressbar/v3", "github.com/prometheus/client_golang/",

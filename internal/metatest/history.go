@@ -153,15 +153,19 @@ func happens(when string, r *rand.Rand) bool {
 
 // Shrink takes steps out of a history as long as fails still says that it fails, large pieces first.
 func Shrink(h History, fails func(History) bool) History {
-	for size := len(h.Steps) / 2; size > 0; size /= 2 {
-		for i := 0; i+size <= len(h.Steps); {
-			less := History{h.Config, slices.Delete(slices.Clone(h.Steps), i, i+size)}
-			if fails(less) {
-				h = less
+	return History{h.Config, ShrinkList(h.Steps, func(steps []Step) bool { return fails(History{h.Config, steps}) })}
+}
+
+// ShrinkList is Shrink for any list.
+func ShrinkList[E any](list []E, fails func([]E) bool) []E {
+	for size := len(list) / 2; size > 0; size /= 2 {
+		for i := 0; i+size <= len(list); {
+			if less := slices.Delete(slices.Clone(list), i, i+size); fails(less) {
+				list = less
 			} else {
 				i += size
 			}
 		}
 	}
-	return h
+	return list
 }

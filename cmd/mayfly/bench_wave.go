@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	raw "github.com/cockroachdb/pebble/v2"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// The wave: all documents of the data set expire within one minute of virtual time, while the reaper runs and one reader and
+// one durable writer go on.
+
+// measureWave measures what the two feel before, in and after the minute, the memory that it takes, and the disk that is free
+// again when all is purged.
+func (b *bench) measureWave(ctx context.Context, d *dataset) error {
+	dir, bareDir := b.path("wave"), b.path("wave-raw")
+	defer drop(dir, bareDir)
+	for _, name := range []string{"wave", "wave-raw"} {
+		if _, err := b.copyOf(d, name); err != nil {
+			return err
+		}
+	}
+	b.report.note("%s documents expire within a minute of virtual time, a second of it every %s", thousands(int64(b.docs)), seconds.text((2 * b.sliceTime()).Seconds()))
+	if err := b.rideWave(ctx, d, dir); err != nil {
+		return err
+	}
+	return b.compareDisk(ctx, d, dir, bareDir)
+}
+
+// rideWave is measureWave on an open store. When it returns the store is empty and closed.
+func (b *bench) rideWave(ctx context.Context, d *dataset, dir string) (err error) {
+	first := d.epochs[0].at.Add(purgeTTL)
+	db, c, clock, err := b.openMortal(ctx, first.Add(-epochGap), opening{engine: pebble.Options{Dir: dir}})
+	if err != nil {
+		return err
+	}
+	defer closing(db, &err)
+	f := &foreground{b: b, c: c, from: b.docs, next: b.docs + min(b.docs, 10*hotDocs)}
+	f.to = f.next
+	b.progress.start("storing what lives on", f.to-f.from)
+	if err := b.load(ctx, c, f.from, f.to); err != nil {
+		return err
+	}
+	if _, err := f.windows(ctx, 1, func() {}); err != nil { // to warm up
+		return err
+	}
+	debug.FreeOSMemory() // what earlier sections have left
+	b.progress.start("reading and writing", benchSlices)
+	before, err := f.windows(ctx, benchSlices, func() {})
+	if err != nil {
+		return err
+	}
+	b.progress.start("reading and writing while all expires", allEpochs)
+	second := 0
+	during, err := f.windows(ctx, allEpochs, func() {
+		clock.Set(first.Add(time.Duration(second) * epochGap))
+		second++
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.drain(ctx, db); err != nil {
+		return err
+	}
+	b.progress.start("reading and writing afterwards", benchSlices)
+	after, err := f.windows(ctx, benchSlices, func() {})
+	if err != nil {
+		return err
+	}
+	b.progress.stop()
+	b.report.row("", "then", "before", "ratio", "budget", "")
+	b.addFeel("in it", &during, &before, ratioAtMost(1.5))
+	b.addFeel("after it", &after, &before, nil)
+	b.addMemory(&during, &before)
+
+	clock.Set(first.Add(2 * purgeTTL)) // the foreground's documents expire as well
+	_, err = db.SweepNow(ctx)
+	return err
+}
+
+// drain purges what the reaper has not come to.
+func (b *bench) drain(ctx context.Context, db *store.DB) error {
+	b.progress.start("purging the rest", 1)
+	began := b.clock.Now()
+	n, err := db.SweepNow(ctx)
+	if err != nil {
+		return err
+	}
+	took := b.clock.Now().Sub(began)
+	m, err := db.Metrics(ctx)
+	if err != nil {
+		return err
+	}
+	if m.Purged != uint64(b.docs) {
+		return fmt.Errorf("%d documents were purged, %d had expired", m.Purged, b.docs)
+	}
+	b.report.note("the reaper purged %s of them in that time; then SweepNow the other %s, at %s", thousands(int64(b.docs-n)), thousands(int64(n)),
+		perSecond.text(float64(n)/max(took.Seconds(), 1e-9)))
+	return nil
+}
+
+// compareDisk compares what is free again on disk with what raw deletes of the same keys give back, both compacted.
+func (b *bench) compareDisk(ctx context.Context, d *dataset, dir, bareDir string) error {
+	b.progress.start("deleting the same keys raw, and compacting", 3)
+	if err := deleteMissing(bareDir, dir); err != nil {
+		return err
+	}
+	b.progress.step(1)
+	var freed []float64
+	for _, dir := range []string{dir, bareDir} {
+		if err := compactFolder(ctx, dir); err != nil {
+			return err
+		}
+		left, err := folderBytes(dir)
+		if err != nil {
+			return err
+		}
+		freed = append(freed, float64(d.compacted-left))
+		b.progress.step(1)
+	}
+	b.progress.stop()
+	ratio := freed[0] / freed[1]
+	b.report.row("", "mayfly", "raw deletes", "ratio", "budget", "")
+	b.report.add(figure{Name: "disk given back, compacted", Value: freed[0], Unit: byteCount, Against: &freed[1], Ratio: &ratio, Budget: ratioAtLeast(0.95)})
+	b.report.note("of %s that the documents took", byteCount.text(float64(d.compacted)))
+	return nil
+}
+
+// deleteMissing deletes in one folder, with the bare library, each key that another one does not have.
+func deleteMissing(dir, from string) (err error) {
+	bare, err := openRaw(dir, 0)
+	if err != nil {
+		return err
+	}
+	defer closing(bare, &err)
+	other, err := openRaw(from, 0)
+	if err != nil {
+		return err
+	}
+	defer closing(other, &err)
+	here, err := bare.NewIter(nil)
+	if err != nil {
+		return err
+	}
+	defer closing(here, &err)
+	there, err := other.NewIter(nil)
+	if err != nil {
+		return err
+	}
+	defer closing(there, &err)
+	const perBatch = 1000
+	batch := bare.NewBatch()
+	there.First()
+	for here.First(); here.Valid(); here.Next() {
+		for there.Valid() && bytes.Compare(there.Key(), here.Key()) < 0 {
+			there.Next()
+		}
+		if there.Valid() && bytes.Equal(there.Key(), here.Key()) {
+			continue
+		}
+		if err := batch.Delete(here.Key(), nil); err != nil {
+			return err
+		}
+		if batch.Count() >= perBatch {
+			if err := batch.Commit(raw.NoSync); err != nil {
+				return err
+			}
+			batch = bare.NewBatch()
+		}
+	}
+	return errors.Join(here.Error(), there.Error(), batch.Commit(raw.NoSync))
+}
+
+// foreground is one reader of documents that live on, and one writer of new ones.
+type foreground struct {
+	b        *bench
+	c        *store.Container
+	from, to int // what is read
+	next     int // the first document that is not there yet
+	at       int // the reader's place
+}
+
+// felt is what operations took in a number of windows, and the most memory that was in use at the end of one.
+type felt struct {
+	reads, writes  latencies
+	heap, resident int64 // bytes; resident is 0 where the system does not tell
+}
+
+// windows lets both work for a number of slices, each begun by a step.
+func (f *foreground) windows(ctx context.Context, n int, step func()) (all felt, err error) {
+	for range n {
+		step()
+		if err := f.window(ctx, &all); err != nil {
+			return all, err
+		}
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		all.heap = max(all.heap, int64(m.HeapInuse))
+		all.resident = max(all.resident, residentBytes(os.Getpid()))
+		f.b.progress.step(1)
+	}
+	all.reads.sorted()
+	all.writes.sorted()
+	return all, nil
+}
+
+// window lets both work for a slice, each at least once, and notes what each operation took.
+func (f *foreground) window(ctx context.Context, to *felt) error {
+	ends := f.b.clock.Now().Add(2 * f.b.sliceTime())
+	work := []func() error{
+		func() error {
+			i := newDocument(f.from + f.at*7%(f.to-f.from))
+			f.at++
+			return f.b.timed(&to.reads, func() error {
+				_, _, err := f.c.Read(ctx, i.key(), i.id, store.ReadOptions{})
+				return err
+			})
+		},
+		func() error {
+			i := newDocument(f.next)
+			body := i.json()
+			f.next++
+			return f.b.timed(&to.writes, func() error {
+				_, _, err := f.c.Create(ctx, i.key(), body, store.WriteOptions{})
+				return err
+			})
+		},
+	}
+	return workers(ctx, len(work), 0, len(work), func(i int) error {
+		for {
+			if err := work[i](); err != nil || !f.b.clock.Now().Before(ends) {
+				return err
+			}
+		}
+	})
+}
+
+func (b *bench) addFeel(when string, then, before *felt, limit *budget) {
+	for _, op := range []struct {
+		name         string
+		then, before latencies
+	}{{"read", then.reads, before.reads}, {"durable create", then.writes, before.writes}} {
+		for _, q := range []struct {
+			name  string
+			at    float64
+			limit *budget
+		}{{"p50", 0.5, nil}, {"p99", 0.99, limit}} {
+			name := fmt.Sprintf("%s, %s %s", op.name, q.name, when)
+			b.addRatio(name, seconds, op.then.quantile(q.at).Seconds(), op.before.quantile(q.at).Seconds(), q.limit)
+		}
+	}
+}
+
+func (b *bench) addMemory(then, before *felt) {
+	b.addRatio("heap in it, the most", byteCount, float64(then.heap), float64(before.heap), nil)
+	if then.resident > 0 {
+		b.addRatio("resident memory in it, the most", byteCount, float64(then.resident), float64(before.resident), nil)
+	}
+}
+
+// addRatio adds a figure that is compared with an earlier one of the same kind.
+func (b *bench) addRatio(name string, u unit, value, against float64, limit *budget) {
+	ratio := value / max(against, 1e-9)
+	b.report.add(figure{Name: name, Value: value, Unit: u, Against: &against, Ratio: &ratio, Budget: limit})
+}

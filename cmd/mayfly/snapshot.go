@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// snapshotCall is a question about the snapshots of a running server.
+type snapshotCall struct{ serverCall }
+
+// snapshotAnswer is a snapshot as a server tells of it.
+type snapshotAnswer struct {
+	Name      string    `json:"name"`
+	Time      time.Time `json:"time"`
+	Bytes     int64     `json:"bytes"`
+	Databases []string  `json:"databases"`
+}
+
+func snapshotCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "snapshot",
+		Short: "Keep states of a running server, and go back to them",
+		Long: "Keep states of a running server, and go back to them.\n\n" +
+			"Taking a snapshot of the whole store and restoring it take milliseconds, whatever its size, and share their files with\n" +
+			"the data. One database alone is restored or forked by copying it.",
+	}
+	cmd.AddCommand(snapshotCreateCommand(), snapshotListCommand(), snapshotRestoreCommand(), snapshotForkCommand(), snapshotDeleteCommand())
+	return cmd
+}
+
+// snapshotVerb finishes a command that asks a server; ask is given the command's arguments.
+func snapshotVerb(cmd *cobra.Command, c *snapshotCall, ask func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	cmd.Flags().SortFlags = false
+	c.registerServer(cmd.Flags())
+	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		if len(args) > 0 && !engine.ValidSnapshotName(args[0]) {
+			return &usageError{fmt.Sprintf("%q cannot be a snapshot's name: it is of lower-case letters, digits, '-', '_' and '.'", args[0])}
+		}
+		return ask(cmd, args)
+	})
+	return cmd
+}
+
+// askSnapshot asks one question. path is below _mayfly/snapshots; a nil question is no body.
+func askSnapshot[T any](ctx context.Context, c *snapshotCall, method, path string, question any) (answer T, err error) {
+	req, err := c.call(ctx, method, "_mayfly/snapshots"+path, question)
+	if err != nil {
+		return answer, err
+	}
+	return ask[T](req)
+}
+
+func snapshotCreateCommand() *cobra.Command {
+	var c snapshotCall
+	return snapshotVerb(&cobra.Command{
+		Use:   "create NAME",
+		Short: "Keep the present state of the whole store",
+		Args:  cobra.ExactArgs(1),
+	}, &c, func(cmd *cobra.Command, args []string) error {
+		s, err := askSnapshot[snapshotAnswer](cmd.Context(), &c, http.MethodPost, "", map[string]string{"name": args[0]})
+		if err != nil {
+			return err
+		}
+		return printSnapshots(cmd, []snapshotAnswer{s})
+	})
+}
+
+func snapshotListCommand() *cobra.Command {
+	var c snapshotCall
+	return snapshotVerb(&cobra.Command{
+		Use:   "list",
+		Short: "List the snapshots: name, time of the data clock, bytes, databases",
+		Args:  cobra.NoArgs,
+	}, &c, func(cmd *cobra.Command, _ []string) error {
+		list, err := askSnapshot[struct{ Snapshots []snapshotAnswer }](cmd.Context(), &c, http.MethodGet, "", nil)
+		if err != nil {
+			return err
+		}
+		return printSnapshots(cmd, list.Snapshots)
+	})
+}
+
+func printSnapshots(cmd *cobra.Command, list []snapshotAnswer) error {
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, s := range list {
+		fmt.Fprintf(w, "%s\t%s\t%d bytes\t%s\n", s.Name, s.Time.Format(time.RFC3339), s.Bytes, strings.Join(s.Databases, ", "))
+	}
+	return w.Flush()
+}
+
+func snapshotRestoreCommand() *cobra.Command {
+	var c snapshotCall
+	cmd := snapshotVerb(&cobra.Command{
+		Use:   "restore NAME",
+		Short: "Put the whole store, or with --db one database, back to a snapshot",
+		Args:  cobra.ExactArgs(1),
+	}, &c, func(cmd *cobra.Command, args []string) error {
+		question := map[string]string{}
+		if c.database != "" {
+			question["database"] = c.database
+		}
+		answer, err := askSnapshot[struct{ Databases []string }](cmd.Context(), &c, http.MethodPost, "/"+args[0]+"/restore", question)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "databases: %s\n", strings.Join(answer.Databases, ", "))
+		return err
+	})
+	cmd.Flags().StringVar(&c.database, "db", "", "only this database; the others stay as they are")
+	return cmd
+}
+
+func snapshotDeleteCommand() *cobra.Command {
+	var c snapshotCall
+	return snapshotVerb(&cobra.Command{
+		Use:   "delete NAME",
+		Short: "Free a snapshot",
+		Args:  cobra.ExactArgs(1),
+	}, &c, func(cmd *cobra.Command, args []string) error {
+		_, err := askSnapshot[struct{}](cmd.Context(), &c, http.MethodDelete, "/"+args[0], nil)
+		return err
+	})
+}
+
+func snapshotForkCommand() *cobra.Command {
+	var c snapshotCall
+	var as, data, to string
+	cmd := snapshotVerb(&cobra.Command{
+		Use:   "fork NAME",
+		Short: "Make a database, or a whole data folder, of a snapshot",
+		Args:  cobra.ExactArgs(1),
+		Long: "Make a database of a snapshot's: --db X --as Y copies X into the running server as Y.\n\n" +
+			"Or make a whole data folder of its own: --data DIR --to NEW. That works whether or not a server has DIR open.",
+	}, &c, func(cmd *cobra.Command, args []string) error {
+		switch {
+		case to != "" && data != "" && as == "" && c.database == "":
+			return forkFolder(cmd.Context(), data, args[0], to)
+		case to != "" || data != "" || as == "" || c.database == "":
+			return &usageError{"give --db and --as, or --data and --to"}
+		}
+		question := map[string]string{"database": c.database, "as": as}
+		answer, err := askSnapshot[struct{ ID string }](cmd.Context(), &c, http.MethodPost, "/"+args[0]+"/fork", question)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "database %s\n", answer.ID)
+		return err
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&c.database, "db", "", "database of the snapshot")
+	flags.StringVar(&as, "as", "", "name of the new database")
+	flags.StringVar(&data, "data", "", "data folder that has the snapshot")
+	flags.StringVar(&to, "to", "", "data folder to be made")
+	return cmd
+}
+
+// forkFolder makes a data folder of a snapshot. It gets its name when it is whole.
+func forkFolder(ctx context.Context, data, name, to string) (err error) {
+	if _, err := os.Stat(to); err == nil {
+		return fmt.Errorf("%s exists already", to)
+	}
+	draft := strings.TrimRight(to, `/\`) + ".new"
+	if err := pebble.CopySnapshot(pebble.Options{Dir: data}, name, draft); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(draft))
+		}
+	}()
+	e, err := pebble.Open(ctx, pebble.Options{Dir: draft})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(store.Adopt(ctx, e), e.Close()); err != nil {
+		return err
+	}
+	return os.Rename(draft, to)
+}

@@ -1,0 +1,186 @@
+package pebble
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+func adoptNothing(engine.Engine) error { return nil }
+
+func valueOf(t *testing.T, e engine.Engine, key string) string {
+	t.Helper()
+	var value string
+	err := e.View(ctx, func(r engine.Reader) error {
+		v, err := r.Get([]byte(key))
+		value = string(v)
+		if errors.Is(err, engine.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// Whatever is done to the data, to copies and to other snapshots, a snapshot stays what it was; and the folder holds no more
+// than it must.
+func TestSnapshots(t *testing.T) {
+	mem := vfs.NewMem()
+	e := mustOpen(t, Options{Dir: "d", FS: mem})
+	mustPut(t, e, "k", []byte("1"))
+	for _, name := range []string{"b", "a"} {
+		if err := e.Snapshot(ctx, name, []byte("note "+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustPut(t, e, "k", []byte("2"))
+	list, err := e.Snapshots(ctx)
+	if err != nil || len(list) != 2 || list[0].Name != "a" || string(list[1].Note) != "note b" || list[0].Bytes == 0 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+
+	copied, err := e.OpenSnapshot(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := valueOf(t, copied, "k"); v != "1" {
+		t.Errorf("the copy has %q", v)
+	}
+	if err := put(copied.(*Engine), "k", []byte("3")); err != nil {
+		t.Error(err)
+	}
+	if err := copied.Close(); err != nil {
+		t.Error(err)
+	}
+
+	for range 2 {
+		next, err := e.Restore(ctx, "a", adoptNothing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Get(ctx, []byte("k")); !errors.Is(err, engine.ErrClosed) {
+			t.Errorf("the engine that was replaced answers: %v", err)
+		}
+		mustClose(t, e)
+		if err := e.Close(); !errors.Is(err, engine.ErrClosed) {
+			t.Errorf("closed twice: %v", err)
+		}
+		e = next.(*Engine)
+		if v := valueOf(t, e, "k"); v != "1" {
+			t.Errorf("restored: %q", v)
+		}
+		mustPut(t, e, "k", []byte("4"))
+	}
+	if err := e.DropSnapshot(ctx, "a"); err != nil {
+		t.Error(err)
+	}
+	mustClose(t, e)
+
+	e = mustOpen(t, Options{Dir: "d", FS: mem})
+	defer mustClose(t, e)
+	if v := valueOf(t, e, "k"); v != "4" {
+		t.Errorf("opened again: %q", v)
+	}
+	names, err := mem.List("d")
+	slices.Sort(names)
+	if got := strings.Join(names, " "); err != nil || got != "LOCK live-3 marker.data.000002.live-3 snapshots" {
+		t.Errorf("the folder holds %s, %v", got, err)
+	}
+	if names, err := mem.List("d/snapshots"); err != nil || !slices.Equal(names, []string{"b"}) {
+		t.Errorf("the snapshots are %v, %v", names, err)
+	}
+}
+
+// Where what adopts the new data fails, the engine goes on, and nothing is left of the new.
+func TestRestoreRefused(t *testing.T) {
+	mem := vfs.NewMem()
+	e := mustOpen(t, Options{Dir: "d", FS: mem})
+	defer mustClose(t, e)
+	mustPut(t, e, "k", []byte("1"))
+	if err := e.Snapshot(ctx, "s", nil); err != nil {
+		t.Fatal(err)
+	}
+	mustPut(t, e, "k", []byte("2"))
+	_, err := e.Restore(ctx, "s", func(next engine.Engine) error {
+		if err := put(next.(*Engine), "k", []byte("3")); err != nil {
+			t.Error(err)
+		}
+		if _, err := e.Get(ctx, []byte("k")); !errors.Is(err, engine.ErrClosed) {
+			t.Errorf("the old engine answers while the new one is adopted: %v", err)
+		}
+		return errTest
+	})
+	if !errors.Is(err, errTest) {
+		t.Errorf("%v", err)
+	}
+	if v := valueOf(t, e, "k"); v != "2" {
+		t.Errorf("it goes on with %q", v)
+	}
+	mustPut(t, e, "k", []byte("5"))
+	names, err := mem.List("d")
+	if err != nil || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, livePrefix) }) {
+		t.Errorf("the folder holds %v, %v", names, err)
+	}
+}
+
+// A marker that leads nowhere is not taken for a new database.
+func TestLostData(t *testing.T) {
+	for _, lose := range []func(fs vfs.FS) error{
+		func(fs vfs.FS) error { return fs.RemoveAll("d/live-1") },
+		func(fs vfs.FS) error { return fs.Rename("d/marker.data.000001.live-1", "d/marker.data.000001.LOCK") },
+	} {
+		mem := vfs.NewMem()
+		e := mustOpen(t, Options{Dir: "d", FS: mem})
+		if err := e.Snapshot(ctx, "s", nil); err != nil {
+			t.Fatal(err)
+		}
+		next, err := e.Restore(ctx, "s", adoptNothing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, e)
+		mustClose(t, next.(*Engine))
+		if err := lose(mem); err != nil {
+			t.Fatal(err)
+		}
+		if e, err := Open(ctx, Options{Dir: "d", FS: mem}); !errors.Is(err, engine.ErrCorrupt) {
+			t.Errorf("opened: %v, %v", e, err)
+		}
+	}
+}
+
+func TestCopySnapshot(t *testing.T) {
+	mem := vfs.NewMem()
+	o := Options{Dir: "d", FS: mem}
+	e := mustOpen(t, o)
+	defer mustClose(t, e)
+	mustPut(t, e, "k", []byte("1"))
+	if err := e.Snapshot(ctx, "s", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := CopySnapshot(o, "s", "new"); err != nil {
+		t.Fatal(err)
+	}
+	copied := mustOpen(t, Options{Dir: "new", FS: mem})
+	if v := valueOf(t, copied, "k"); v != "1" {
+		t.Errorf("the copy has %q", v)
+	}
+	mustClose(t, copied)
+	for _, tc := range []struct {
+		name, to string
+		want     error
+	}{{"s", "new", fs.ErrExist}, {"t", "other", engine.ErrNoSnapshot}, {"", "other", engine.ErrSnapshotName}} {
+		if err := CopySnapshot(o, tc.name, tc.to); !errors.Is(err, tc.want) {
+			t.Errorf("%s to %s: %v", tc.name, tc.to, err)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package metatest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// A World is one container whose partitions each live through a timeline of their own, all under the same default, ceiling and clock.
+// Histories are about everything that a store does, a few at a time; a World is about nothing but who is alive in which
+// second, and cheap enough for a hundred thousand timelines.
+type World struct {
+	Default int64 // that the container begins with: 0 is off, -1 on without a default
+	Events  []Event
+}
+
+// Partitions is how many timelines a random World has.
+const Partitions = 25
+
+// The verbs of an Event that a Step does not have.
+const (
+	Import  = "import"  // upsert with a _ts of Seconds ago
+	Hold    = "lease"   // for Seconds
+	Release = "release" // a lease
+	Ceiling = "ceiling" // Seconds is 1 or 0: the default bounds the items' own ttl, or not
+	Pass    = "pass"    // Seconds of the clock
+)
+
+// An Event is one thing that happens in a World: to an item, or, without a partition, to all of it.
+type Event struct {
+	Verb      string
+	Partition string
+	ID        string
+	TTL       int64 // of what is written, 0 for none; with Default the next default
+	Seconds   int64
+	V         int     // what is written says: a number that no other event has
+	Batch     []Event // of one partition, all or nothing
+}
+
+// String writes the event for people.
+func (e Event) String() string {
+	if e.Verb == Batch {
+		parts := make([]string, len(e.Batch))
+		for i, b := range e.Batch {
+			parts[i] = b.String()
+		}
+		return "batch " + strings.Join(parts, " + ")
+	}
+	s := e.Verb
+	if e.Partition != "" {
+		s += fmt.Sprintf(" %s@%s", e.ID, e.Partition)
+	}
+	if e.TTL != 0 || e.Verb == Default {
+		s += fmt.Sprintf(" ttl=%d", e.TTL)
+	}
+	if e.Seconds != 0 || e.Verb == Ceiling {
+		s += fmt.Sprintf(" seconds=%d", e.Seconds)
+	}
+	return s
+}
+
+// String writes the world an event a line.
+func (w World) String() string {
+	lines := []string{fmt.Sprintf("world default=%d", w.Default)}
+	for _, e := range w.Events {
+		lines = append(lines, e.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// A Simulation is what a container should be after the events of a World. It knows one rule, that of a single second, lets
+// every second pass by itself, and remembers of each item whether its time was over in one of them: what is over stays over.
+type Simulation struct {
+	now     int64 // seconds since the world began
+	def     int64
+	ceiling bool
+	items   map[Key]*SimItem
+}
+
+// A SimItem is an item of a Simulation.
+type SimItem struct {
+	V        int   // of the event that wrote it last
+	TS, TTL  int64 // TTL is its own: 0 none
+	lease    int64
+	timeOver bool
+}
+
+// NewSimulation returns that of an empty container.
+func NewSimulation(def int64) *Simulation {
+	return &Simulation{def: def, items: map[Key]*SimItem{}}
+}
+
+// Now is the second, counted from the beginning.
+func (s *Simulation) Now() int64 { return s.now }
+
+// Alive is the live item of a key, or nil.
+func (s *Simulation) Alive(k Key) *SimItem {
+	it := s.items[k]
+	if it == nil || it.timeOver && s.now >= it.lease {
+		return nil
+	}
+	return it
+}
+
+// All are the live items.
+func (s *Simulation) All() map[Key]SimItem {
+	all := make(map[Key]SimItem, len(s.items))
+	for k := range s.items {
+		if it := s.Alive(k); it != nil {
+			all[k] = *it
+		}
+	}
+	return all
+}
+
+// judge looks at all items in the present second, under the default in force. One that is dead is forgotten, so that nothing can
+// bring it back.
+func (s *Simulation) judge() {
+	for k, it := range s.items {
+		life := it.TTL
+		if life == 0 {
+			life = s.def
+		}
+		if s.def != 0 && life > 0 && it.TS+life <= s.now {
+			it.timeOver = true
+		}
+		if s.Alive(k) == nil {
+			delete(s.items, k)
+		}
+	}
+}
+
+// Do lets an event happen and returns how a store answers it.
+func (s *Simulation) Do(e Event) string {
+	switch e.Verb {
+	case Pass:
+		for range e.Seconds {
+			s.now++
+			s.judge()
+		}
+		return "ok"
+	case Default:
+		s.def = e.TTL
+	case Ceiling:
+		s.ceiling = e.Seconds == 1
+	case Batch:
+		return s.batch(e)
+	default:
+		return s.one(e)
+	}
+	s.judge()
+	return "ok"
+}
+
+func (s *Simulation) one(e Event) string {
+	k := Key{e.ID, e.Partition}
+	it := s.Alive(k)
+	switch {
+	case e.Verb == Create && it != nil:
+		return store.CodeConflict.String()
+	case it == nil && e.Verb != Create && e.Verb != Upsert && e.Verb != Import:
+		return store.CodeNotFound.String()
+	}
+	switch e.Verb {
+	case Delete:
+		delete(s.items, k)
+	case Hold:
+		it.lease = s.now + e.Seconds
+	case Release:
+		it.lease = 0
+	case Read:
+	default:
+		s.write(k, it, e)
+	}
+	s.judge()
+	return "ok"
+}
+
+func (s *Simulation) write(k Key, old *SimItem, e Event) {
+	it := SimItem{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL}
+	if old != nil {
+		it.lease = old.lease
+		if e.Verb == Patch && e.TTL == 0 {
+			it.TTL = old.TTL
+		}
+	}
+	if s.ceiling && s.def > 0 && (it.TTL < 0 || it.TTL > s.def) {
+		it.TTL = s.def
+	}
+	s.items[k] = &it
+}
+
+// batch does all or nothing. The answers are those of the operations, up to the one that fails.
+func (s *Simulation) batch(e Event) string {
+	before := map[Key]SimItem{}
+	for k, it := range s.items {
+		before[k] = *it
+	}
+	var answers []string
+	for _, op := range e.Batch {
+		answer := s.one(op)
+		answers = append(answers, answer)
+		if answer != "ok" {
+			s.items = map[Key]*SimItem{}
+			for k, it := range before {
+				s.items[k] = &it
+			}
+			break
+		}
+	}
+	return strings.Join(answers, " ")
+}
+
+// Keys are all keys that occur in the events, in order.
+func (w World) Keys() []Key {
+	seen := map[Key]bool{}
+	note := func(e Event) {
+		if e.Partition != "" {
+			seen[Key{e.ID, e.Partition}] = true
+		}
+	}
+	for _, e := range w.Events {
+		note(e)
+		for _, b := range e.Batch {
+			note(b)
+		}
+	}
+	keys := make([]Key, 0, len(seen))
+	for k := range seen {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b Key) int { return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.ID, b.ID)) })
+	return keys
+}

@@ -1,0 +1,71 @@
+package metatest
+
+import (
+	"math/rand/v2"
+	"strconv"
+)
+
+// RandomWorld draws a World of Partitions timelines and about so many rounds. In a round each partition does one thing or none,
+// the default or the ceiling changes now and then, and some seconds pass: mostly one, so that times to live of a few seconds
+// end before, in and behind the second of a change.
+func RandomWorld(r *rand.Rand, rounds int) World {
+	w := World{Default: anyDefault(r)}
+	v := 0
+	for range rounds {
+		changes := -1
+		if r.IntN(3) == 0 {
+			changes = r.IntN(Partitions) // behind this partition's event
+		}
+		for p := range Partitions {
+			if r.IntN(2) == 0 {
+				v += 10
+				w.Events = append(w.Events, randomEvent(r, "t"+strconv.Itoa(p), v))
+			}
+			if p == changes {
+				w.Events = append(w.Events, randomChange(r))
+			}
+		}
+		w.Events = append(w.Events, Event{Verb: Pass, Seconds: pick[int64](r, 1, 1, 1, 1, 0, 2, 3, 7, 1, 15)})
+	}
+	return w
+}
+
+func anyDefault(r *rand.Rand) int64 {
+	return pick[int64](r, 0, -1, 1, 2, 3, 5, 8, 30, 2147483647)
+}
+
+// anyLife draws a ttl: mostly none, and mostly short.
+func anyLife(r *rand.Rand) int64 {
+	return pick[int64](r, 0, 0, 0, 0, -1, 1, 2, 3, 4, 6, 9, 2147483647)
+}
+
+func randomChange(r *rand.Rand) Event {
+	if r.IntN(5) == 0 {
+		return Event{Verb: Ceiling, Seconds: r.Int64N(2)}
+	}
+	return Event{Verb: Default, TTL: anyDefault(r)}
+}
+
+func randomEvent(r *rand.Rand, partition string, v int) Event {
+	e := Event{Partition: partition, ID: pick(r, "a", "a", "b"), V: v,
+		Verb: pick(r, Create, Create, Create, Upsert, Upsert, Replace, Patch, Import, Delete, Hold, Hold, Release, Batch)}
+	switch e.Verb {
+	case Create, Upsert, Replace, Patch, Import:
+		e.TTL = anyLife(r)
+	case Hold:
+		e.Seconds = 1 + r.Int64N(9)
+	case Batch:
+		e.ID = ""
+		for i := range 1 + r.IntN(3) {
+			b := Event{Partition: partition, ID: pick(r, "a", "b"), V: v + i, Verb: pick(r, Create, Upsert, Replace, Patch, Delete, Read)}
+			if b.Verb != Delete && b.Verb != Read {
+				b.TTL = anyLife(r)
+			}
+			e.Batch = append(e.Batch, b)
+		}
+	}
+	if e.Verb == Import {
+		e.Seconds = pick[int64](r, 0, 1, 2, 4, 9, 40)
+	}
+	return e
+}

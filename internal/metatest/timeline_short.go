@@ -1,0 +1,9 @@
+//go:build !long && !race
+
+package metatest
+
+// How many random timelines a test of them plays, and how many answers a test of the boundary judges.
+const (
+	Timelines = 4_000
+	Judgments = 160_000
+)

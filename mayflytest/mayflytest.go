@@ -1,0 +1,275 @@
+package mayflytest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Mayfly is a server for one test. Its methods may be called from the test and from goroutines of it; those that cannot do
+// what they are asked for end the test, so they belong into its own goroutine.
+type Mayfly struct {
+	t         testing.TB
+	db        *store.DB
+	clock     *ttl.Virtual
+	http      *httpapi.Server
+	listener  net.Listener
+	served    chan error
+	client    *http.Client
+	tracker   tracker
+	snapshots atomic.Int64
+}
+
+// Option changes how New makes a server.
+type Option func(*options)
+
+type options struct {
+	at     time.Time
+	store  store.Options
+	http   httpapi.Options
+	logger *slog.Logger
+}
+
+// At sets the moment at which the clock stands. Default: the first of January 2026, 00:00 UTC.
+func At(t time.Time) Option { return func(o *options) { o.at = t } }
+
+// WithRanges gives new containers n partition ranges. Default: by their throughput, which is one up to 10,000 RU/s.
+func WithRanges(n int) Option { return func(o *options) { o.store.Ranges = n } }
+
+// WithStore changes how the store is opened. Its clock is always the test's.
+func WithStore(change func(*store.Options)) Option { return func(o *options) { change(&o.store) } }
+
+// WithHTTP changes how the endpoint answers: Throttle, Consistency, NoAuth and so on. Its store is always the test's.
+func WithHTTP(change func(*httpapi.Options)) Option { return func(o *options) { change(&o.http) } }
+
+// WithLogger tells where the server logs to. Default: nowhere.
+func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
+
+// cacheBytes is the block cache of a store, which lies in memory as it is.
+const cacheBytes = 8 << 20
+
+// New starts a server, which ends with the test. Where it cannot be started the test ends.
+func New(t testing.TB, opts ...Option) *Mayfly {
+	t.Helper()
+	o := options{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), logger: slog.New(slog.DiscardHandler)}
+	o.store.ManualReaper = true // Advance purges: what is purged when does not depend on the machine
+	for _, option := range opts {
+		option(&o)
+	}
+	m := &Mayfly{t: t, clock: ttl.NewManual(o.at), served: make(chan error, 1)}
+	m.tracker.begin()
+	var err error
+	m.tracker.run(func() { err = m.open(o) })
+	t.Cleanup(m.close)
+	if err != nil {
+		t.Fatalf("mayflytest: %v", err)
+	}
+	return m
+}
+
+func (m *Mayfly) open(o options) error {
+	ctx := context.Background()
+	e, err := pebble.Open(ctx, pebble.Options{Memory: true, CacheBytes: cacheBytes, Strict: true, Logger: o.logger})
+	if err != nil {
+		return err
+	}
+	o.store.Clock, o.store.Logger = m.clock, o.logger
+	if m.db, err = store.Open(ctx, e, o.store); err != nil {
+		return err
+	}
+	o.http.DB, o.http.Logger = m.db, o.logger
+	if m.http, err = httpapi.New(o.http); err != nil {
+		return err
+	}
+	if m.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return err
+	}
+	go func() { m.served <- m.http.Serve(m.listener, nil) }()
+	m.client = &http.Client{Transport: &signer{key: o.http.Key, base: &http.Transport{}}}
+	return nil
+}
+
+// close ends what open started and fails the test for what is left over.
+func (m *Mayfly) close() {
+	var errs []error
+	if m.client != nil {
+		m.client.CloseIdleConnections()
+	}
+	if m.listener != nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel() // a request that outlives its test is a mistake of the test
+		if err := m.http.Shutdown(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			errs = append(errs, err)
+		}
+		errs = append(errs, <-m.served)
+	}
+	if m.db != nil {
+		errs = append(errs, m.db.Close())
+	}
+	errs = append(errs, m.tracker.end())
+	if err := errors.Join(errs...); err != nil {
+		m.t.Errorf("mayflytest: closing: %v", err)
+	}
+}
+
+// Store is the store itself, for what is easier done in Go than over the wire.
+func (m *Mayfly) Store() *store.DB { return m.db }
+
+// URL is the endpoint, "http://127.0.0.1:PORT", without a slash at its end.
+func (m *Mayfly) URL() string { return "http://" + m.listener.Addr().String() }
+
+// Key is the master key in base64: that of the emulators, unless WithHTTP has set another.
+func (m *Mayfly) Key() string { return m.client.Transport.(*signer).masterKey() }
+
+// HTTPClient is a client whose requests to the endpoint are authorised with the master key. It closes with the test.
+func (m *Mayfly) HTTPClient() *http.Client { return m.client }
+
+// Clock is the clock of the data, for code under test that asks for the time. To move it use Advance.
+func (m *Mayfly) Clock() ttl.Clock { return m.clock }
+
+// Now is the moment of the clock.
+func (m *Mayfly) Now() time.Time { return m.db.Now() }
+
+// Advance moves the clock on by d, which must not be negative, and returns when all that this brings about has happened.
+func (m *Mayfly) Advance(d time.Duration) {
+	m.t.Helper()
+	ctx := context.Background()
+	if _, err := m.db.SetClock(ctx, store.ClockChange{Advance: &d}); err != nil {
+		m.t.Fatalf("mayflytest: moving the clock by %s: %v", d, err)
+	}
+	if _, err := m.db.CatchUp(ctx); err != nil {
+		m.t.Fatalf("mayflytest: purging what has expired: %v", err)
+	}
+}
+
+// Container finds the container "database/container", or makes it, with the database where that is missing. Where it is made
+// its partition key lies at the path and its TTL is on without a default, so that documents expire by their own ttl.
+func (m *Mayfly) Container(name, partitionKeyPath string) *store.Container {
+	m.t.Helper()
+	c, err := m.lookUp(name)
+	if store.ErrorCode(err) == store.CodeNotFound {
+		c, err = m.create(name, partitionKeyPath)
+	}
+	if err != nil {
+		m.t.Fatalf("mayflytest: the container %s: %v", name, err)
+	}
+	return c
+}
+
+var errName = errors.New("a container is named database/container")
+
+func (m *Mayfly) lookUp(name string) (*store.Container, error) {
+	database, container, ok := strings.Cut(name, "/")
+	if !ok {
+		return nil, errName
+	}
+	d, err := m.db.Database(database)
+	if err != nil {
+		return nil, err
+	}
+	return d.Container(container)
+}
+
+func (m *Mayfly) create(name, partitionKeyPath string) (*store.Container, error) {
+	ctx := context.Background()
+	database, container, _ := strings.Cut(name, "/")
+	d, err := m.db.Database(database)
+	if err != nil {
+		d, err = m.db.CreateDatabase(ctx, database, store.Throughput{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	spec := store.ContainerSpec{ID: container, DefaultTTL: ttl.Never}
+	spec.PartitionKey.Paths = []string{partitionKeyPath}
+	return d.CreateContainer(ctx, spec, store.Throughput{})
+}
+
+// WaitExpired moves the clock on to the moment at which an item expires, and returns when it is gone; for one that
+// has expired and is not purged yet the clock stays. partitionKey is a string, a number, a bool or nil, or a []any of them for
+// a hierarchical key. The test ends where there is no such item (any more), or where it never expires as things stand.
+func (m *Mayfly) WaitExpired(container string, partitionKey any, id string) {
+	m.t.Helper()
+	c, err := m.lookUp(container)
+	if err != nil {
+		m.t.Fatalf("mayflytest: the container %s: %v", container, err)
+	}
+	e, err := m.explain(c, partitionKey, id)
+	switch {
+	case err != nil:
+		m.t.Fatalf("mayflytest: the item %s: %v", id, err)
+	case e.State == store.StateUnknown:
+		m.t.Fatalf("mayflytest: there is no item %s in %s", id, container)
+	case e.State == store.StateLive && !e.Mortal:
+		m.t.Fatalf("mayflytest: the item %s in %s never expires: its ttl is %s by %s", id, container, ttlText(e.TTL), e.Source)
+	case e.State == store.StateLive:
+		m.Advance(time.Unix(e.ExpiresAt, 0).Sub(m.Now()))
+	}
+}
+
+func ttlText(n ttl.Seconds) string {
+	switch n {
+	case ttl.Absent:
+		return "off"
+	case ttl.Never:
+		return "-1"
+	}
+	return strconv.Itoa(int(n))
+}
+
+func (m *Mayfly) explain(c *store.Container, partitionKey any, id string) (store.Expiry, error) {
+	if _, hierarchical := partitionKey.([]any); !hierarchical {
+		partitionKey = []any{partitionKey}
+	}
+	raw, err := json.Marshal(partitionKey)
+	if err != nil {
+		return store.Expiry{}, err
+	}
+	pk, err := store.ParsePartitionKey(raw)
+	if err != nil {
+		return store.Expiry{}, err
+	}
+	return c.ExplainItem(context.Background(), pk, id)
+}
+
+// A Snapshot is a state of a server, for its Restore.
+type Snapshot struct {
+	of   *Mayfly
+	name string
+}
+
+// Snapshot keeps the present state of the store, the clock included.
+func (m *Mayfly) Snapshot() Snapshot {
+	m.t.Helper()
+	s := Snapshot{m, "mayflytest-" + strconv.FormatInt(m.snapshots.Add(1), 10)}
+	if _, err := m.db.Snapshot(context.Background(), s.name); err != nil {
+		m.t.Fatalf("mayflytest: taking a snapshot: %v", err)
+	}
+	return s
+}
+
+// Restore goes back to a snapshot of this server, as often as one likes.
+func (m *Mayfly) Restore(s Snapshot) {
+	m.t.Helper()
+	if s.of != m {
+		m.t.Fatalf("mayflytest: a snapshot can only be restored by the server that has taken it")
+	}
+	var err error
+	m.tracker.run(func() { err = m.db.Restore(context.Background(), s.name) })
+	if err != nil {
+		m.t.Fatalf("mayflytest: restoring a snapshot: %v", err)
+	}
+}

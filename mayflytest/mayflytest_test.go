@@ -1,0 +1,243 @@
+package mayflytest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/store"
+)
+
+var ctx = context.Background()
+
+func key(s string) store.PartitionKey { return store.NewPartitionKey(doc.StringValue(s)) }
+
+func put(t testing.TB, c *store.Container, id, more string) {
+	t.Helper()
+	if _, _, err := c.Upsert(ctx, key("p"), []byte(`{"id":"`+id+`","pk":"p"`+more+`}`), store.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// has tells whether a document can be read, and whether it still takes room.
+func has(t testing.TB, m *Mayfly, id string) (live bool, documents int64) {
+	t.Helper()
+	c := m.Container("db/c", "/pk")
+	_, _, err := c.Read(ctx, key("p"), id, store.ReadOptions{})
+	if err != nil && store.ErrorCode(err) != store.CodeNotFound {
+		t.Fatal(err)
+	}
+	u, uerr := c.Usage(ctx)
+	if uerr != nil {
+		t.Fatal(uerr)
+	}
+	return err == nil, u.Documents
+}
+
+func TestAdvanceSettles(t *testing.T) {
+	t.Parallel()
+	m := New(t, At(time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)))
+	put(t, m.Container("db/c", "/pk"), "a", `,"ttl":10`)
+	m.Advance(9 * time.Second)
+	if live, n := has(t, m, "a"); !live || n != 1 {
+		t.Errorf("before its end: live %v, %d documents", live, n)
+	}
+	m.Advance(time.Second)
+	if live, n := has(t, m, "a"); live || n != 0 {
+		t.Errorf("at its end: live %v, %d documents", live, n)
+	}
+	want := time.Date(2031, 5, 6, 7, 8, 19, 0, time.UTC)
+	if now, clock := m.Now(), m.Clock().Now(); !now.Equal(want) || !clock.Equal(want) {
+		t.Errorf("the store says %s, the clock %s", now, clock)
+	}
+}
+
+func TestWaitExpired(t *testing.T) {
+	t.Parallel()
+	m := New(t)
+	put(t, m.Container("db/c", "/pk"), "a", `,"ttl":86400`)
+	before := m.Now()
+	m.WaitExpired("db/c", "p", "a")
+	if passed := m.Now().Sub(before); passed != 24*time.Hour {
+		t.Errorf("the clock was moved by %s", passed)
+	}
+	if live, _ := has(t, m, "a"); live {
+		t.Error("it is still there")
+	}
+	put(t, m.Container("db/c", "/pk"), "ghost", `,"ttl":60`)
+	day := 24 * time.Hour
+	if _, err := m.Store().SetClock(ctx, store.ClockChange{Advance: &day}); err != nil { // which purges nothing
+		t.Fatal(err)
+	}
+	m.WaitExpired("db/c", "p", "ghost")
+	if passed := m.Now().Sub(before); passed != 2*day {
+		t.Errorf("waiting for what has expired moved the clock to %s", passed)
+	}
+}
+
+func TestSnapshotAndRestore(t *testing.T) {
+	t.Parallel()
+	m := New(t, WithRanges(2))
+	put(t, m.Container("db/c", "/pk"), "a", `,"ttl":10`)
+	s := m.Snapshot()
+	for range 3 {
+		m.Advance(time.Minute)
+		put(t, m.Container("db/c", "/pk"), "b", "")
+		if _, err := m.Store().CreateDatabase(ctx, "more", store.Throughput{}); err != nil {
+			t.Fatal(err)
+		}
+		m.Restore(s)
+		live, n := has(t, m, "a")
+		if !live || n != 1 || len(m.Store().Databases()) != 1 {
+			t.Errorf("after the restore: live %v, %d documents, %d databases", live, n, len(m.Store().Databases()))
+		}
+	}
+	m.Advance(10 * time.Second)
+	if live, n := has(t, m, "a"); live || n != 0 {
+		t.Errorf("at its end: live %v, %d documents", live, n)
+	}
+}
+
+// An endpoint stays where it is when the store behind it is put back.
+func TestHTTP(t *testing.T) {
+	t.Parallel()
+	const other = "b3RoZXI=" // another key
+	for _, m := range []*Mayfly{New(t), New(t, WithHTTP(func(o *httpapi.Options) { o.Key = other }))} {
+		put(t, m.Container("db/c", "/pk"), "a", "")
+		s := m.Snapshot()
+		m.Restore(s)
+		res, err := m.HTTPClient().Get(m.URL() + "/dbs/db/colls/c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(body), `"/pk"`) {
+			t.Errorf("with the key %s: %d %s, %v", m.Key(), res.StatusCode, body, err)
+		}
+		res, err = http.Get(m.URL() + "/dbs/db")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusUnauthorized {
+			t.Errorf("without a key: %d", res.StatusCode)
+		}
+	}
+}
+
+// recorder is a test that only remembers whether it has failed.
+type recorder struct {
+	testing.TB
+	said     []string
+	fatal    bool
+	cleanups []func()
+}
+
+func (r *recorder) Helper()          {}
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.said = append(r.said, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.fatal = true
+	r.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+// run runs a test and its cleanups.
+func (r *recorder) run(test func(t testing.TB)) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			for i := len(r.cleanups) - 1; i >= 0; i-- {
+				r.cleanups[i]()
+			}
+		}()
+		test(r)
+	}()
+	<-done
+}
+
+func TestMistakesFailTheTest(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		mistake string
+		test    func(m *Mayfly, t testing.TB)
+		want    string
+	}{
+		{"time runs backwards", func(m *Mayfly, _ testing.TB) { m.Advance(-time.Second) }, "negative"},
+		{"a name without a slash", func(m *Mayfly, _ testing.TB) { m.Container("db", "/pk") }, "database/container"},
+		{"a bad path", func(m *Mayfly, _ testing.TB) { m.Container("db/c", "pk") }, "db/c"},
+		{"no such container", func(m *Mayfly, _ testing.TB) { m.WaitExpired("db/c", "p", "a") }, "db/c"},
+		{"no such item", func(m *Mayfly, _ testing.TB) {
+			m.Container("db/c", "/pk")
+			m.WaitExpired("db/c", "p", "a")
+		}, "no item a"},
+		{"an item that lives for ever", func(m *Mayfly, t testing.TB) {
+			put(t, m.Container("db/c", "/pk"), "a", "")
+			m.WaitExpired("db/c", "p", "a")
+		}, "never expires"},
+		{"another server's snapshot", func(m *Mayfly, t testing.TB) { m.Restore(New(t).Snapshot()) }, "taken it"},
+		{"options that cannot be", func(m *Mayfly, t testing.TB) { New(t, WithRanges(-1)) }, "ranges"},
+	} {
+		r := &recorder{TB: t}
+		r.run(func(t testing.TB) { tc.test(New(t), t) })
+		if said := strings.Join(r.said, "; "); !r.fatal || !strings.Contains(said, tc.want) {
+			t.Errorf("%s: the test said %q", tc.mistake, said)
+		}
+	}
+}
+
+func TestLeaksAreFound(t *testing.T) {
+	t.Parallel()
+	stop := make(chan struct{})
+	r := &recorder{TB: t}
+	r.run(func(t testing.TB) {
+		New(t).tracker.run(func() { go func() { <-stop }() })
+	})
+	close(stop)
+	if len(r.said) != 1 || !strings.Contains(r.said[0], "goroutines are left") || !strings.Contains(r.said[0], "TestLeaksAreFound") {
+		t.Errorf("a goroutine was left, and the test said %q", r.said)
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	for b.Loop() {
+		r := &recorder{TB: b}
+		New(r)
+		for _, f := range r.cleanups {
+			f()
+		}
+		if len(r.said) > 0 {
+			b.Fatal(r.said)
+		}
+	}
+}
+
+// BenchmarkRestore measures going back to a snapshot, by the documents in it.
+func BenchmarkRestore(b *testing.B) {
+	for _, n := range []int{10, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			m := New(b)
+			c := m.Container("db/c", "/pk")
+			for i := range n {
+				put(b, c, fmt.Sprint(i), "")
+			}
+			s := m.Snapshot()
+			for b.Loop() {
+				put(b, m.Container("db/c", "/pk"), "new", "")
+				m.Restore(s)
+			}
+		})
+	}
+}

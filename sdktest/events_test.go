@@ -1,0 +1,418 @@
+package sdktest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+)
+
+const (
+	eventKills   = 5
+	eventWriters = 8 // a container
+	longestTTL   = 5 // seconds
+)
+
+// fate is what a writer knows about the end of one version of a document.
+type fate int
+
+const (
+	open     fate = iota // an answer never came: it may expire, or not
+	expires              // it has an event, or will have one when its time comes
+	survives             // it has none: it never expires, was replaced or deleted in time, or is gone with its whole document
+)
+
+// life is one version of a document.
+type life struct {
+	id, pk string
+	value  int // its number, which nothing else has
+	ttl    int // seconds; -1: for ever
+	ts     int64
+	fate   fate
+}
+
+func (l *life) body() []byte {
+	return fmt.Appendf(nil, `{"id":%q,"pk":%q,"value":%d,"ttl":%d,"filler":"%0100d"}`, l.id, l.pk, l.value, l.ttl, l.value)
+}
+
+// expiredBy tells whether the version was expired at a second.
+func (l *life) expiredBy(second int64) bool { return l.ttl > 0 && l.ts+int64(l.ttl) <= second }
+
+// ledger is every version that was ever sent to a container. It is read when nobody writes.
+type ledger struct {
+	mu   sync.Mutex
+	made map[int]*life
+}
+
+func (g *ledger) add(l *life) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.made[l.value] = l
+}
+
+// due are the versions whose events must be there.
+func (g *ledger) due() (list []int) {
+	for value, l := range g.made {
+		if l.fate == expires {
+			list = append(list, value)
+		}
+	}
+	return list
+}
+
+// check compares an event with the version that it tells of.
+func (g *ledger) check(e event) error {
+	g.mu.Lock()
+	l := g.made[e.Document.Value]
+	g.mu.Unlock()
+	switch {
+	case l == nil:
+		return fmt.Errorf("nobody wrote the document of %+v", e)
+	case l.ttl < 0 || e.Document.TTL != l.ttl || e.ID != l.id || e.Document.ID != l.id || e.Document.PK != l.pk ||
+		len(e.PartitionKey) != 1 || e.PartitionKey[0] != l.pk || e.Document.Filler != fmt.Sprintf("%0100d", l.value):
+		return fmt.Errorf("the event %+v is not of %+v", e, l)
+	case e.ExpiredAt != e.Document.TS+int64(l.ttl):
+		return fmt.Errorf("the document of %+v expired at another moment", e)
+	}
+	return nil
+}
+
+// event is an expiry as it is told.
+type event struct {
+	ID           string   `json:"id"`
+	PartitionKey []string `json:"partitionKey"`
+	ExpiredAt    int64    `json:"expiredAt"`
+	LSN          uint64   `json:"lsn"`
+	Range        string   `json:"range"`
+	Document     struct {
+		ID     string `json:"id"`
+		PK     string `json:"pk"`
+		Value  int    `json:"value"`
+		TTL    int    `json:"ttl"`
+		Filler string `json:"filler"`
+		TS     int64  `json:"_ts"`
+	} `json:"document"`
+}
+
+// trail is what one reader of a container's events has been told.
+type trail struct {
+	t      *testing.T
+	name   string
+	ledger *ledger
+	once   bool // it is told nothing twice
+
+	mu      sync.Mutex
+	seen    map[int]event     // by the document's value
+	last    map[string]uint64 // the highest LSN of each range
+	repeats int
+	grown   chan struct{}
+}
+
+// follow takes events up, in the order in which they came. One that is new comes behind all that were seen of its range.
+func (r *trail) follow(events ...event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range events {
+		if err := r.ledger.check(e); err != nil {
+			r.t.Errorf("%s: %v", r.name, err)
+			continue
+		}
+		was, again := r.seen[e.Document.Value]
+		switch {
+		case again && (was.Range != e.Range || was.LSN != e.LSN):
+			r.t.Errorf("%s: %+v died twice, at first as %+v", r.name, e, was)
+		case again && r.once:
+			r.t.Errorf("%s: told twice of %+v", r.name, e)
+		case again:
+			r.repeats++
+		case e.LSN <= r.last[e.Range]:
+			r.t.Errorf("%s: %+v comes behind LSN %d", r.name, e, r.last[e.Range])
+		}
+		if !again {
+			r.seen[e.Document.Value], r.last[e.Range] = e, e.LSN
+		}
+	}
+	close(r.grown)
+	r.grown = make(chan struct{})
+}
+
+// await waits until there are events of all these versions.
+func (r *trail) await(ctx context.Context, due []int) {
+	r.t.Helper()
+	for {
+		r.mu.Lock()
+		grown, missing := r.grown, []int(nil)
+		for _, value := range due {
+			if _, ok := r.seen[value]; !ok {
+				missing = append(missing, value)
+			}
+		}
+		r.mu.Unlock()
+		if len(missing) == 0 {
+			return
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			r.t.Fatalf("%s: no event of %d of %d versions: %v", r.name, len(missing), len(due), missing[:min(len(missing), 20)])
+		}
+	}
+}
+
+// settled compares what was told at the end with what had to be.
+func (r *trail) settled() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for value, e := range r.seen {
+		if l := r.ledger.made[value]; l.fate == survives || l.ts > 0 && l.ts != e.Document.TS {
+			r.t.Errorf("%s: %+v is told of %+v", r.name, e, l)
+		}
+	}
+}
+
+// mourner writes short-lived documents, one after the other, so that it knows what becomes of each version.
+type mourner struct {
+	name   string
+	c      *azcosmos.ContainerClient
+	pk     azcosmos.PartitionKey
+	ledger *ledger
+	count  *atomic.Int64 // of all versions
+	rng    *rand.Rand
+	docs   []*life // the last version of each document
+	names  int
+}
+
+// step writes or deletes one document. An error leaves the fates of its versions open, and the document alone.
+func (m *mourner) step(ctx context.Context) error {
+	i := m.rng.IntN(len(m.docs) + 2)
+	if i >= len(m.docs) {
+		m.names++
+		i = len(m.docs)
+		m.docs = append(m.docs, &life{id: fmt.Sprintf("%s-%d", m.name, m.names), fate: survives})
+	}
+	old := m.docs[i]
+	if old.value == 0 || m.rng.IntN(4) > 0 {
+		return m.renew(ctx, i, old)
+	}
+	m.forget(i)
+	return m.end(ctx, old)
+}
+
+func (m *mourner) forget(i int) {
+	m.docs[i] = m.docs[len(m.docs)-1]
+	m.docs = m.docs[:len(m.docs)-1]
+}
+
+// renew replaces a version, or what comes after it when it has expired.
+func (m *mourner) renew(ctx context.Context, i int, old *life) error {
+	next := &life{id: old.id, pk: m.name, value: int(m.count.Add(1)), ttl: 1 + m.rng.IntN(longestTTL)}
+	if m.rng.IntN(8) == 0 {
+		next.ttl = -1
+	}
+	m.ledger.add(next)
+	res, err := m.c.UpsertItem(ctx, m.pk, next.body(), &azcosmos.ItemOptions{EnableContentResponseOnWrite: true})
+	if err != nil {
+		old.fate = old.ifMortal(open)
+		m.forget(i)
+		return err
+	}
+	var stored struct {
+		TS int64 `json:"_ts"`
+	}
+	if err := json.Unmarshal(res.Value, &stored); err != nil {
+		return err
+	}
+	next.ts, next.fate = stored.TS, next.ifMortal(expires)
+	old.fate = survives
+	if old.expiredBy(next.ts) {
+		old.fate = expires
+	}
+	m.docs[i] = next
+	return nil
+}
+
+// end deletes a version, if it has not expired.
+func (m *mourner) end(ctx context.Context, old *life) error {
+	_, err := m.c.DeleteItem(ctx, m.pk, old.id, nil)
+	switch code := status(err); {
+	case err == nil:
+		old.fate = survives
+	case code == http.StatusNotFound && old.ttl > 0:
+		old.fate = expires
+	default:
+		old.fate = old.ifMortal(open)
+		return err
+	}
+	return nil
+}
+
+// ifMortal is the fate of a version, if it is one that can expire.
+func (l *life) ifMortal(f fate) fate {
+	if l.ttl > 0 {
+		return f
+	}
+	return survives
+}
+
+// graveyard is a container, all that was written to it and who is told of its expiries.
+type graveyard struct {
+	name     string
+	ledger   *ledger
+	stream   *trail
+	posts    *trail
+	position string // of the stream: the id of its last event
+}
+
+func newGraveyard(t *testing.T, name string) *graveyard {
+	g := &graveyard{name: name, ledger: &ledger{made: map[int]*life{}}}
+	g.stream, g.posts = g.newTrail(t, "stream", true), g.newTrail(t, "webhook", false)
+	return g
+}
+
+func (g *graveyard) newTrail(t *testing.T, how string, once bool) *trail {
+	return &trail{t: t, name: how + " of " + g.name, ledger: g.ledger, once: once, seen: map[int]event{}, last: map[string]uint64{}, grown: make(chan struct{})}
+}
+
+func (g *graveyard) path() string { return "_mayfly/dbs/db/colls/" + g.name }
+
+// TestEventsAfterKill9 kills the server while documents expire. A follower of the stream, who goes on from the last id it saw, and a
+// webhook are told of each death that was to happen, in the order of each range, and of nothing that did not happen; where purges
+// are late, too.
+func TestEventsAfterKill9(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, "--data", dir, "--virtual-clock", "--ranges", "2")
+	moveClock(t, s, `{"freeze": true, "set": "2030-01-01T00:00:00Z"}`)
+	db := newDatabase(t, connect(t, s, "http"), "db")
+	yards := []*graveyard{newGraveyard(t, "prompt"), newGraveyard(t, "late")}
+	office := httptest.NewServer(newPostOffice(t, yards))
+	defer office.Close()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	var count atomic.Int64
+	var writers []*mourner
+	for _, g := range yards {
+		c := newContainer(t, db, azcosmos.ContainerProperties{ID: g.name, DefaultTimeToLive: ptr(int32(-1))})
+		settings := fmt.Sprintf(`"expiryEvents": {"webhooks": [{"url": "%s/%s", "secret": %q}]}`, office.URL, g.name, hookSecret)
+		if g.name == "late" {
+			settings += `, "reaper": {"delay": {"min": 1, "max": 60, "seed": 7}}`
+		}
+		laboratory(t, s, http.MethodPatch, g.path()+"/settings", "{"+settings+"}")
+		for range eventWriters {
+			name := fmt.Sprintf("w%02d", len(writers))
+			writers = append(writers, &mourner{name: name, c: c, pk: azcosmos.NewPartitionKeyString(name), ledger: g.ledger,
+				count: &count, rng: rand.New(rand.NewPCG(seed, uint64(len(writers))))})
+		}
+	}
+	for range eventKills {
+		killWhileExpiring(t, s, yards, writers, int64(400+rand.N(800)))
+		must(t, s.Start(t.Context()))
+	}
+	finish(t, s, yards)
+	must(t, s.Stop())
+	check(t, dir)
+}
+
+// killWhileExpiring lets the writers work and the clock go on until so many writes have been acknowledged, then kills the server.
+func killWhileExpiring(t *testing.T, s *Server, yards []*graveyard, writers []*mourner, after int64) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var all sync.WaitGroup
+	for _, g := range yards {
+		all.Go(func() { g.listen(ctx, t, s) })
+	}
+	const second = 40 // writes
+	var acks atomic.Int64
+	var killErr error
+	for _, w := range writers {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				if err := w.step(ctx); err != nil {
+					if status(err) > 0 {
+						t.Errorf("%s: %v", w.name, err) // the server answered: that is not the crash
+					}
+					return
+				}
+				switch n := acks.Add(1); {
+				case n == after:
+					killErr = s.Kill()
+					cancel()
+				case n < after && n%second == 0:
+					// It may be the kill that breaks it off; the next step will tell.
+					_, _ = request(ctx, s, http.MethodPut, "_mayfly/clock", `{"advance": "1s"}`)
+				}
+			}
+		})
+	}
+	all.Wait()
+	must(t, killErr)
+	if s.Running() {
+		t.Fatal("the writers ended before the server did")
+	}
+}
+
+// finish lets all that is mortal expire and looks at what was told.
+func finish(t *testing.T, s *Server, yards []*graveyard) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, g := range yards {
+		all.Go(func() { g.listen(ctx, t, s) })
+	}
+	advance(t, s, (longestTTL+1)*time.Second)
+	for _, g := range yards {
+		due := g.ledger.due()
+		g.stream.await(ctx, due)
+		g.posts.await(ctx, due)
+		t.Logf("%s: %d of %d versions had to expire, the webhook was told of %d twice", g.name, len(due), len(g.ledger.made), g.posts.repeats)
+	}
+	// The late purges come now. They tell nobody anything new.
+	laboratory(t, s, http.MethodPut, "_mayfly/clock?settle=true", `{"advance": "2m"}`)
+	cancel()
+	all.Wait()
+	for _, g := range yards {
+		whole := g.readLog(t, s)
+		if len(whole.seen) != len(g.stream.seen) {
+			t.Errorf("%s: the log has %d events, the stream had %d", g.name, len(whole.seen), len(g.stream.seen))
+		}
+		for _, r := range []*trail{g.stream, g.posts, whole} {
+			r.settled()
+		}
+		if state := string(laboratory(t, s, http.MethodGet, g.path()+"/reaper", "")); !strings.Contains(state, `"backlog":0`) {
+			t.Errorf("%s: not all is purged: %s", g.name, state)
+		}
+	}
+}
+
+// readLog reads the log of expiries from its beginning, page by page.
+func (g *graveyard) readLog(t *testing.T, s *Server) *trail {
+	t.Helper()
+	r := g.newTrail(t, "log", true)
+	for position := ""; ; {
+		var page struct {
+			Events   []event
+			Position string
+			Lost     bool
+		}
+		must(t, json.Unmarshal(laboratory(t, s, http.MethodGet, g.path()+"/events?limit=1000&after="+url.QueryEscape(position), ""), &page))
+		if page.Lost {
+			t.Errorf("%s: events are lost behind %q", r.name, position)
+		}
+		if len(page.Events) == 0 {
+			return r
+		}
+		r.follow(page.Events...)
+		position = page.Position
+	}
+}

@@ -1,0 +1,305 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// A glance is one call of a reader: what was known before it, and which items it showed.
+type glance struct {
+	y      *churchyard
+	how    string
+	before int64
+	known  [plots]epitaph
+	shown  [plots]bool
+}
+
+// epitaph is what was known of a plot before a call.
+type epitaph struct{ writes, until, dead int64 }
+
+func (g *glance) begin() {
+	for i := range g.known {
+		p := &g.y.plots[i]
+		g.known[i] = epitaph{p.writes.Load(), p.until.Load(), p.dead.Load()}
+		g.shown[i] = false
+	}
+	g.before = g.y.now()
+}
+
+// settled tells whether a plot was not written from before the call until now: then dead is that of what lay there.
+func (g *glance) settled(i int) bool {
+	return g.known[i].writes%2 == 0 && g.known[i].writes == g.y.plots[i].writes.Load()
+}
+
+// show takes an item that was shown. It says itself when it expires, but for a lease.
+func (g *glance) show(body doc.Value, ts int64) {
+	i, err := strconv.Atoi(body.Member("id").Str())
+	if err != nil || g.shown[i] {
+		g.y.t.Errorf("%s: shown twice, or wrong: %s (%v)", g.how, body.Raw(), err)
+		return
+	}
+	g.shown[i] = true
+	due := ts + g.y.long
+	if own := body.Member("ttl"); own.Kind() == doc.Number {
+		due = ts + int64(own.Num())
+	}
+	if g.y.plots[i].kind == leased {
+		if !g.settled(i) {
+			return
+		}
+		due = g.known[i].dead
+	}
+	if due <= g.before {
+		g.y.t.Errorf("%s: %s expired at %d; a call that began at %d returned it", g.how, body.Raw(), due, g.before)
+	}
+}
+
+// end judges all plots that the call was to show: those of a partition, or all.
+func (g *glance) end(partition int) {
+	after := g.y.now()
+	var judged, shown int64
+	for i := range g.known {
+		if partition >= 0 && i%partitions != partition {
+			continue
+		}
+		judged++
+		if g.shown[i] {
+			shown++
+		} else if after < g.known[i].until {
+			g.y.t.Errorf("%s: %d expires at %d; a call from %d to %d missed it", g.how, i, g.known[i].until, g.before, after)
+		}
+	}
+	g.count(judged, shown, after)
+}
+
+func (g *glance) count(judged, shown, after int64) {
+	g.y.judged.Add(judged)
+	g.y.shown.Add(shown)
+	g.y.gone.Add(judged - shown)
+	if g.before < after {
+		g.y.crossed.Add(judged)
+	}
+}
+
+// read asks in one way after the other.
+func (y *churchyard) read(seed uint64) {
+	g := &glance{y: y}
+	r := rand.New(rand.NewPCG(seed, 6))
+	latest, versions := store.ChangesStart{}, store.ChangesStart{Now: true}
+	ways := []struct {
+		name string
+		ask  func(partition int) error
+	}{
+		{"point read", func(int) error { return g.point(&y.plots[r.IntN(plots)]) }},
+		{"read of many", g.many},
+		{"list", g.list},
+		{"query", func(p int) error { return g.query("SELECT * FROM c", p) }},
+		{"query by key", func(p int) error {
+			return g.query("SELECT * FROM c WHERE c.pk = '"+strconv.Itoa(max(p, 0))+"'", max(p, 0))
+		}},
+		{"query in order", func(p int) error { return g.query("SELECT * FROM c ORDER BY c.id", p) }},
+		{"query by index", func(p int) error { return g.query("SELECT c.id, c.ttl, c._ts FROM c WHERE c.id >= '0'", p) }},
+		{"count", g.total},
+		{"feed", g.feed},
+		{"new in the feed", func(int) error { return g.follow(&latest, store.LatestVersions) }},
+		{"all versions", func(int) error { return g.follow(&versions, store.AllVersions) }},
+		{"batch read", func(p int) error { return g.batch(max(p, 0), true) }},
+		{"bulk read", func(p int) error { return g.batch(p, false) }},
+	}
+	for !y.over() {
+		way := ways[r.IntN(len(ways))]
+		g.how = way.name
+		if err := way.ask(r.IntN(partitions+1) - 1); err != nil {
+			y.t.Errorf("%s: %v", g.how, err)
+		}
+	}
+}
+
+// scope is a partition, or everything.
+func scope(partition int) store.Scope {
+	if partition < 0 {
+		return store.Scope{}
+	}
+	return store.Scope{Partition: pk(strconv.Itoa(partition))}
+}
+
+func (g *glance) point(p *plot) error {
+	dead, writes, until, before := p.dead.Load(), p.writes.Load(), p.until.Load(), g.y.now()
+	it, _, err := g.y.c.Read(g.y.ctx, pk(p.partition), p.id, store.ReadOptions{})
+	after := g.y.now()
+	switch {
+	case err == nil && (p.kind != leased || writes%2 != 0 || writes != p.writes.Load()):
+		g.before, g.shown = before, [plots]bool{}
+		g.known = [plots]epitaph{}
+		g.show(doc.Of(it.Body()), it.Timestamp())
+		g.count(1, 1, after)
+		return nil
+	case err != nil && !is(err, store.CodeNotFound):
+		return err
+	}
+	g.y.judge(g.how, p, err == nil, dead, until, before, after)
+	return nil
+}
+
+func (g *glance) many(partition int) error {
+	var keys []store.Key
+	for i := range g.y.plots {
+		if p := &g.y.plots[i]; partition < 0 || i%partitions == partition {
+			keys = append(keys, store.Key{Partition: pk(p.partition), ID: p.id})
+		}
+	}
+	g.begin()
+	items, _, err := g.y.c.ReadMany(g.y.ctx, keys, store.ReadOptions{})
+	return g.items(items, partition, err)
+}
+
+func (g *glance) list(partition int) error {
+	g.begin()
+	page, _, err := g.y.c.List(g.y.ctx, store.ListOptions{Scope: scope(partition), MaxItems: -1})
+	return g.items(page.Items, partition, err)
+}
+
+func (g *glance) items(items []store.Item, partition int, err error) error {
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		g.show(doc.Of(it.Body()), it.Timestamp())
+	}
+	g.end(partition)
+	return nil
+}
+
+func (g *glance) query(text string, partition int) error {
+	g.begin()
+	page, _, err := g.y.c.Query(g.y.ctx, store.QueryRequest{Text: text, ListOptions: store.ListOptions{Scope: scope(partition), MaxItems: -1}})
+	if err == nil && page.Continuation != "" {
+		err = errors.New("an answer of 64 rows goes on")
+	}
+	if err != nil {
+		return err
+	}
+	for _, row := range page.Rows {
+		body := doc.Of(row)
+		g.show(body, int64(body.Member("_ts").Num()))
+	}
+	g.end(partition)
+	return nil
+}
+
+// total counts: at least those who were alive all the time, at most those who were not dead all the time.
+func (g *glance) total(partition int) error {
+	g.begin()
+	page, _, err := g.y.c.Query(g.y.ctx, store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c", ListOptions: store.ListOptions{Scope: scope(partition)}})
+	if err != nil {
+		return err
+	}
+	after := g.y.now()
+	least, most := 0, 0
+	for i, k := range g.known {
+		if partition >= 0 && i%partitions != partition {
+			continue
+		}
+		if after < k.until {
+			least++
+		}
+		if !g.settled(i) || k.dead > g.before {
+			most++
+		}
+	}
+	if n, err := strconv.Atoi(string(page.Rows[0])); err != nil || n < least || n > most {
+		return fmt.Errorf("%s from %d to %d: at least %d are alive, at most %d (%v)", page.Rows[0], g.before, after, least, most, err)
+	}
+	g.count(1, 1, after)
+	return nil
+}
+
+func (g *glance) feed(partition int) error {
+	g.begin()
+	page, _, err := g.y.c.Changes(g.y.ctx, store.ChangesRequest{Scope: scope(partition), MaxItems: -1})
+	if err != nil {
+		return err
+	}
+	for _, ch := range page.Changes {
+		g.show(doc.Of(ch.Item.Body()), ch.Item.Timestamp())
+	}
+	g.end(partition)
+	return nil
+}
+
+// follow reads on in a feed. The latest versions are alive; in the feed of all versions no item has expired before its time.
+func (g *glance) follow(at *store.ChangesStart, mode store.ChangeMode) error {
+	g.begin()
+	page, _, err := g.y.c.Changes(g.y.ctx, store.ChangesRequest{Mode: mode, Start: *at, MaxItems: -1})
+	if mode == store.AllVersions && is(err, store.CodeBadRequest) { // it fell behind the retention
+		*at = store.ChangesStart{Now: true}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	after := g.y.now()
+	*at = store.ChangesStart{After: page.Position}
+	n := int64(0)
+	for _, ch := range page.Changes {
+		switch {
+		case ch.Kind == store.ChangeLatest:
+			g.show(doc.Of(ch.Item.Body()), ch.Item.Timestamp())
+		case ch.Kind != store.ChangeExpire:
+			continue
+		case ch.Previous == nil:
+			return fmt.Errorf("%v has expired, as nobody knows what", ch.Key)
+		default:
+			due := ch.Previous.Timestamp() + g.y.short
+			if own := doc.Of(ch.Previous.Body()).Member("ttl"); own.Kind() == doc.Number {
+				due = ch.Previous.Timestamp() + int64(own.Num())
+			}
+			if due > ch.Timestamp || due > after {
+				return fmt.Errorf("%s expires at %d, and was purged at %d", ch.Previous.Body(), due, ch.Timestamp)
+			}
+		}
+		n++
+	}
+	g.count(n, n, after)
+	return nil
+}
+
+// batch reads a partition in a transaction, or items of any one by one.
+func (g *glance) batch(partition int, atomic bool) error {
+	var ops []store.Operation
+	for i := range g.y.plots {
+		if p := &g.y.plots[i]; partition < 0 || i%partitions == partition {
+			ops = append(ops, store.Operation{Kind: store.OperationRead, ID: p.id, Partition: pk(p.partition)})
+		}
+	}
+	if atomic { // one that is missing ends it
+		ops = ops[:1]
+	}
+	g.begin()
+	out, _, err := g.y.c.Batch(g.y.ctx, ops[0].Partition, ops, store.BatchOptions{Atomic: atomic, ContinueOnError: !atomic})
+	if err != nil {
+		return err
+	}
+	for _, r := range out.Results {
+		if r.Err == nil {
+			g.show(doc.Of(r.Item.Body()), r.Item.Timestamp())
+		} else if !is(r.Err, store.CodeNotFound) {
+			return r.Err
+		}
+	}
+	if !atomic {
+		g.end(partition)
+		return nil
+	}
+	after := g.y.now()
+	if i, _ := strconv.Atoi(ops[0].ID); !g.shown[i] && after < g.known[i].until {
+		return fmt.Errorf("%d expires at %d; a call from %d to %d missed it", i, g.known[i].until, g.before, after)
+	}
+	g.count(1, 1, after)
+	return nil
+}

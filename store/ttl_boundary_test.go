@@ -1,0 +1,260 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// The race at the boundary. The clock runs, and everybody is at work: writers give items a few seconds to live, again and again, the
+// default is changed, the reaper comes by. Each answer is judged against the clock as it read before the call and after it: an
+// item in it was not dead before, one that is missing was not alive afterwards, and a count lies between the two.
+
+const (
+	plots      = 64 // keys
+	partitions = 4
+)
+
+// plot is a key, of which item after item makes use, and what its writer has told of the last of them. A write never shortens the life
+// of an item that is alive, so that until also holds while the next write is under way.
+type plot struct {
+	id, partition string
+	kind          int
+
+	writes atomic.Int64 // begun and ended ones: odd while one is under way
+	until  atomic.Int64 // it is alive before this second
+	dead   atomic.Int64 // and dead from this one on
+}
+
+// The kinds of plots.
+const (
+	ownLife = iota // a ttl of its own
+	inherits
+	leased
+	kinds
+)
+
+// churchyard is a container with its plots.
+type churchyard struct {
+	t           *testing.T
+	ctx         context.Context
+	clock       *ttl.Virtual
+	db          *store.DB
+	d           *store.Database
+	c           *store.Container
+	short, long int64 // the defaults, between which it goes to and fro
+	plots       [plots]plot
+
+	judged, shown, gone, crossed atomic.Int64 // judgments, items shown and rightly missing, and judgments in which the clock moved
+	enough                       int64
+	visits                       atomic.Int64 // of writers to plots
+}
+
+// TestNothingExpiredIsReturned: with a clock that a goroutine advances, and with one that runs by itself.
+func TestNothingExpiredIsReturned(t *testing.T) {
+	t.Run("advanced", func(t *testing.T) {
+		clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
+		y := newChurchyard(t, clock, 2, 4)
+		y.run(func() {
+			for !y.over() { // half a second while the writers go past four plots
+				clock.Advance(500 * time.Millisecond)
+				for next := y.visits.Load() + 4; y.visits.Load() < next && !y.over(); {
+					runtime.Gosched()
+				}
+			}
+		})
+	})
+	t.Run("running", func(t *testing.T) {
+		clock := ttl.NewVirtual(ttl.Real{})
+		clock.Set(time.Unix(1_700_000_000, 0))
+		y := newChurchyard(t, clock, 30, 60)
+		if err := clock.SetRate(5000); err != nil {
+			t.Fatal(err)
+		}
+		y.run()
+	})
+}
+
+func newChurchyard(t *testing.T, clock *ttl.Virtual, short, long int64) *churchyard {
+	t.Helper()
+	others := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, others) })
+	y := &churchyard{t: t, ctx: context.Background(), clock: clock, short: short, long: long, enough: metatest.Judgments / 2}
+	e, err := pebble.Open(y.ctx, pebble.Options{Memory: true, FS: vfs.NewMem(), Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y.db, err = store.Open(y.ctx, e, store.Options{Clock: clock, Ranges: 2, TTLPreviousImage: true}); err != nil {
+		t.Fatal(err)
+	}
+	if y.d, err = y.db.CreateDatabase(y.ctx, "db", store.Throughput{}); err == nil {
+		spec := specOf(t, `"changeFeedPolicy":{"retentionDuration":1000}`)
+		spec.DefaultTTL = ttl.Seconds(short)
+		y.c, err = y.d.CreateContainer(y.ctx, spec, store.Throughput{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range y.plots {
+		y.plots[i].id, y.plots[i].partition, y.plots[i].kind = strconv.Itoa(i), strconv.Itoa(i%partitions), i/partitions%kinds
+	}
+	return y
+}
+
+func (y *churchyard) run(more ...func()) {
+	jobs := []func(){
+		func() { y.write(0) },
+		func() { y.write(1) },
+		func() { y.read(1) },
+		func() { y.read(2) },
+		func() { y.read(3) },
+		y.tend,
+	}
+	jobs = append(jobs, more...)
+	all(len(jobs), func(i int) { jobs[i]() })
+	y.t.Logf("%d judgments: %d shown, %d gone; in %d of them a second passed during the call",
+		y.judged.Load(), y.shown.Load(), y.gone.Load(), y.crossed.Load())
+	if y.shown.Load() == 0 || y.gone.Load() == 0 || y.crossed.Load() == 0 {
+		y.t.Error("this was no test")
+	}
+	checkClean(y.t, y.db)
+	if err := y.db.Close(); err != nil {
+		y.t.Error(err)
+	}
+}
+
+func (y *churchyard) over() bool { return y.judged.Load() >= y.enough || y.t.Failed() }
+
+func (y *churchyard) now() int64 { return y.d.Now().Unix() }
+
+// tend changes the default and sweeps.
+func (y *churchyard) tend() {
+	for n := 0; !y.over(); n++ {
+		spec := y.c.Info().Spec
+		spec.DefaultTTL = ttl.Seconds([]int64{y.short, y.long}[n%2])
+		if _, err := y.d.ReplaceContainer(y.ctx, "c", spec, store.WriteOptions{}); err != nil {
+			y.t.Error(err)
+		}
+		for range 100 {
+			runtime.Gosched()
+		}
+		if n%4 == 0 {
+			if _, err := y.db.SweepNow(y.ctx); err != nil {
+				y.t.Error(err)
+			}
+		}
+	}
+}
+
+// write uses half of the plots.
+func (y *churchyard) write(half int) {
+	r := rand.New(rand.NewPCG(uint64(half), 5))
+	for i := half; !y.over(); i = (i + 2) % plots {
+		y.use(r, &y.plots[i])
+		y.visits.Add(1)
+	}
+}
+
+// use writes one plot in one way or another. Whether that succeeds tells whether there was an item.
+func (y *churchyard) use(r *rand.Rand, p *plot) {
+	until, dead, before := p.until.Load(), p.dead.Load(), y.now()
+	if before+1 < dead && r.IntN(3) > 0 {
+		runtime.Gosched()
+		return // mostly wait for the death
+	}
+	p.writes.Add(1)
+	defer p.writes.Add(1)
+	life := max(1+r.Int64N(y.long), until-before)
+	body := fmt.Appendf(nil, `{"id":%q,"pk":%q,"ttl":%d}`, p.id, p.partition, life)
+	if p.kind == inherits {
+		body = fmt.Appendf(nil, `{"id":%q,"pk":%q}`, p.id, p.partition)
+	}
+	var it store.Item
+	var err error
+	found := true // as far as the operation tells
+	verb := []string{metatest.Create, metatest.Create, metatest.Upsert, metatest.Replace, metatest.Batch}[r.IntN(5)]
+	switch verb {
+	case metatest.Create:
+		it, _, err = y.c.Create(y.ctx, pk(p.partition), body, store.WriteOptions{})
+		found = is(err, store.CodeConflict)
+	case metatest.Upsert:
+		var receipt store.Receipt
+		it, receipt, err = y.c.Upsert(y.ctx, pk(p.partition), body, store.WriteOptions{})
+		found = !receipt.Inserted
+	case metatest.Replace:
+		it, _, err = y.c.Replace(y.ctx, pk(p.partition), p.id, body, store.WriteOptions{})
+		found = err == nil
+	case metatest.Batch:
+		var out store.BatchResult
+		op := store.Operation{Kind: store.OperationUpsert, ID: p.id, Body: body}
+		if out, _, err = y.c.Batch(y.ctx, pk(p.partition), []store.Operation{op}, store.BatchOptions{Atomic: true}); err == nil {
+			it, err, found = out.Results[0].Item, out.Results[0].Err, !out.Results[0].Inserted
+		}
+	}
+	if after := y.now(); err == nil || is(err, store.CodeConflict) || is(err, store.CodeNotFound) {
+		y.judge(verb, p, found, dead, until, before, after)
+	} else {
+		y.t.Error(err)
+	}
+	if err == nil {
+		y.publish(r, p, it, life)
+	}
+}
+
+// publish tells how long a new item lives, and lengthens that of some by a lease.
+func (y *churchyard) publish(r *rand.Rand, p *plot, it store.Item, life int64) {
+	until, dead := it.Timestamp()+life, it.Timestamp()+life
+	switch p.kind {
+	case inherits:
+		until, dead = it.Timestamp()+y.short, it.Timestamp()+y.long
+	case leased:
+		until, dead = max(until, p.until.Load()), max(dead, p.dead.Load()) // an older lease stays
+		seconds := max(1+r.Int64N(y.long), until-y.now())
+		l, err := y.c.Lease(y.ctx, pk(p.partition), p.id, int(seconds))
+		if err == nil {
+			until, dead = max(it.Timestamp()+life, l.Until), max(it.Timestamp()+life, l.Until)
+		} else if !is(err, store.CodeNotFound) {
+			y.t.Error(err)
+		}
+	}
+	p.dead.Store(dead)
+	raiseTo(&p.until, until)
+}
+
+// raiseTo stores n where it is higher.
+func raiseTo(at *atomic.Int64, n int64) {
+	if n > at.Load() {
+		at.Store(n)
+	}
+}
+
+// judge judges whether an item was found in a call that began at before and ended at after.
+func (y *churchyard) judge(how string, p *plot, found bool, dead, until, before, after int64) {
+	switch {
+	case found && dead <= before:
+		y.t.Errorf("%s: %s had expired at %d; a call from %d to %d found it", how, p.id, dead, before, after)
+	case !found && after < until:
+		y.t.Errorf("%s: %s expires at %d; a call from %d to %d missed it", how, p.id, until, before, after)
+	case found:
+		y.shown.Add(1)
+	default:
+		y.gone.Add(1)
+	}
+	y.judged.Add(1)
+	if before < after {
+		y.crossed.Add(1)
+	}
+}

@@ -1,0 +1,137 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// seen is what a live item must show: its _ts and what its document says, "v" and "ttl", of which 0 is none.
+type seen struct{ ts, ttl, v int64 }
+
+// look is one look at a container in every way that shows items. Each must show want and nothing else; keys are those that are also
+// asked for one by one.
+type look struct {
+	ctx  context.Context
+	c    *store.Container
+	keys []metatest.Key
+	want map[metatest.Key]seen
+	got  map[metatest.Key]bool // by the way that is under way
+}
+
+func lookAt(ctx context.Context, c *store.Container, keys []metatest.Key, want map[metatest.Key]seen) error {
+	l := look{ctx: ctx, c: c, keys: keys, want: want}
+	for _, way := range []struct {
+		name string
+		look func() error
+	}{{"point reads", l.points}, {"list", l.list}, {"query", l.query}, {"count", l.count}, {"latest feed", l.feed}} {
+		l.got = make(map[metatest.Key]bool, len(want))
+		if err := way.look(); err != nil {
+			return fmt.Errorf("%s: %w", way.name, err)
+		}
+	}
+	return nil
+}
+
+// see notes an item.
+func (l *look) see(body doc.Value, ts int64) error {
+	k := metatest.Key{ID: body.Member("id").Str(), Partition: body.Member("pk").Str()}
+	want, alive := l.want[k]
+	switch got := (seen{ts, int64(body.Member("ttl").Num()), int64(body.Member("v").Num())}); {
+	case !alive:
+		return fmt.Errorf("%s is dead, and shows as %+v", k, got)
+	case got != want:
+		return fmt.Errorf("%s shows as %+v, not %+v", k, got, want)
+	case l.got[k]:
+		return fmt.Errorf("%s shows twice", k)
+	}
+	l.got[k] = true
+	return nil
+}
+
+// all tells which live item has not shown.
+func (l *look) all() error {
+	for k, it := range l.want {
+		if !l.got[k] {
+			return fmt.Errorf("%s is alive as %+v, and does not show", k, it)
+		}
+	}
+	return nil
+}
+
+func (l *look) points() error {
+	for _, k := range l.keys {
+		it, _, err := l.c.Read(l.ctx, pk(k.Partition), k.ID, store.ReadOptions{})
+		if err == nil {
+			err = l.see(doc.Of(it.Body()), it.Timestamp())
+		} else if is(err, store.CodeNotFound) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return l.all()
+}
+
+func (l *look) list() error {
+	o := store.ListOptions{MaxItems: -1}
+	for {
+		page, _, err := l.c.List(l.ctx, o)
+		if err != nil {
+			return err
+		}
+		for _, it := range page.Items {
+			if err := l.see(doc.Of(it.Body()), it.Timestamp()); err != nil {
+				return err
+			}
+		}
+		if o.Continuation = page.Continuation; o.Continuation == "" {
+			return l.all()
+		}
+	}
+}
+
+func (l *look) query() error {
+	for row, err := range l.c.Rows(l.ctx, store.QueryRequest{Text: `SELECT * FROM c WHERE c.v >= 0`}) {
+		if err == nil {
+			body := doc.Of(row)
+			err = l.see(body, int64(body.Member("_ts").Num()))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return l.all()
+}
+
+func (l *look) count() error {
+	page, _, err := l.c.Query(l.ctx, store.QueryRequest{Text: `SELECT VALUE COUNT(1) FROM c`})
+	if want := strconv.Itoa(len(l.want)); err == nil && (len(page.Rows) != 1 || string(page.Rows[0]) != want) {
+		err = fmt.Errorf("%s, not %s", page.Rows, want)
+	}
+	return err
+}
+
+func (l *look) feed() error {
+	req := store.ChangesRequest{MaxItems: -1}
+	for {
+		page, _, err := l.c.Changes(l.ctx, req)
+		if err != nil {
+			return err
+		}
+		if len(page.Changes) == 0 {
+			return l.all()
+		}
+		for _, ch := range page.Changes {
+			if err := l.see(doc.Of(ch.Item.Body()), ch.Item.Timestamp()); err != nil {
+				return err
+			}
+		}
+		req.Start.After = page.Position
+	}
+}

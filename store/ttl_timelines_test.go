@@ -1,0 +1,293 @@
+package store_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+var worldSeed = flag.Uint64("worlds.seed", 0, "run the world of this seed alone, under every reaper")
+
+// The reapers of a world: it has none, one that comes after each event, now and then, or some time after each expiry.
+var reapers = []string{"off", "each step", "random", "delayed"}
+
+// roundsEach is how many rounds of events a random world has, each followed by some seconds.
+const roundsEach = 14
+
+// Whatever happens to an item, its container and the clock, and whenever the reaper comes by or the store is opened anew: in
+// every second reads, lists, queries, counts and the feed show those who are alive by a simulation that goes second by second.
+func TestRandomTimelines(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	if *worldSeed != 0 {
+		for i := range reapers {
+			runWorlds(t, *worldSeed, 1, i)
+		}
+		return
+	}
+	// A store has a hundred worlds, one after the other.
+	const stock = 100
+	first, worlds := metatest.FirstSeed(), uint64(metatest.Timelines/metatest.Partitions)
+	for from := uint64(0); from < worlds && !t.Failed(); from += stock {
+		runWorlds(t, first+from, min(stock, worlds-from), int(from/stock))
+	}
+	t.Logf("%d timelines in %d worlds, from seed %d on", worlds*metatest.Partitions, worlds, first)
+}
+
+// runWorlds runs the worlds of some seeds in one store, the i-th of the test.
+func runWorlds(t *testing.T, first, n uint64, i int) {
+	t.Helper()
+	s := newStage(t, i%2 == 1)
+	defer s.close()
+	for seed := first; seed < first+n; seed++ {
+		world := metatest.RandomWorld(rand.New(rand.NewPCG(seed, 3)), roundsEach)
+		reaper := reapers[(int(seed)+i)%len(reapers)]
+		err := s.play(world, seed, reaper)
+		if err == nil {
+			continue
+		}
+		again := func(events []metatest.Event) error {
+			s := newStage(t, i%2 == 1)
+			defer s.close()
+			return s.play(metatest.World{Default: world.Default, Events: events}, seed, reaper)
+		}
+		world.Events = metatest.ShrinkList(world.Events, func(less []metatest.Event) bool { return again(less) != nil })
+		t.Errorf("a world went wrong (-worlds.seed=%d, reaper %s, manual: %v): %v\nfirst seen as: %v\n\ncut down:\n%s",
+			seed, reaper, s.manual, again(world.Events), err, world)
+		return
+	}
+}
+
+// A stage is a store on which worlds are played one after the other.
+type stage struct {
+	t      *testing.T
+	ctx    context.Context
+	fs     vfs.FS
+	clock  *ttl.Virtual
+	manual bool // no reaper of its own
+	db     *store.DB
+	d      *store.Database
+	c      *store.Container
+
+	began int64 // the present world
+	def   int64
+	sim   *metatest.Simulation
+	keys  []metatest.Key
+}
+
+func newStage(t *testing.T, manual bool) *stage {
+	t.Helper()
+	s := &stage{t: t, ctx: context.Background(), fs: vfs.NewMem(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), manual: manual}
+	err := s.open()
+	if err == nil {
+		s.d, err = s.db.CreateDatabase(s.ctx, "db", store.Throughput{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *stage) open() error {
+	e, err := pebble.Open(s.ctx, pebble.Options{Dir: "data", FS: s.fs, Strict: true})
+	if err == nil {
+		s.db, err = store.Open(s.ctx, e, store.Options{Clock: s.clock, ManualReaper: s.manual})
+	}
+	return err
+}
+
+func (s *stage) reopen() error {
+	if err := s.db.Close(); err != nil {
+		return err
+	}
+	err := s.open()
+	if err == nil {
+		s.d, err = s.db.Database("db")
+	}
+	if err == nil {
+		s.c, err = s.d.Container("c")
+	}
+	return err
+}
+
+func (s *stage) close() {
+	s.t.Helper()
+	checkClean(s.t, s.db)
+	if err := s.db.Close(); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// play lets a world pass in a new container, which it deletes afterwards, and returns where it parts from its simulation.
+func (s *stage) play(w metatest.World, seed uint64, reaper string) error {
+	r := rand.New(rand.NewPCG(seed, 4))
+	spec := specOf(s.t, "")
+	spec.DefaultTTL = ttl.Seconds(w.Default)
+	var err error
+	if s.c, err = s.d.CreateContainer(s.ctx, spec, store.Throughput{}); err != nil {
+		return err
+	}
+	if reaper == "delayed" {
+		if err := s.set(func(c *store.ContainerSettings) {
+			c.Reaper = &store.ReaperSettings{Delay: &store.PurgeDelay{Min: 1, Max: 6, Seed: seed}}
+		}); err != nil {
+			return err
+		}
+	}
+	s.began, s.sim, s.keys = s.clock.Now().Unix(), metatest.NewSimulation(w.Default), w.Keys()
+	reopen := 1 + r.IntN(4*len(w.Events)+4)
+	for i, e := range w.Events {
+		if err := s.step(e); err != nil {
+			return fmt.Errorf("event %d, %s, at %d: %w", i+1, e, s.sim.Now(), err)
+		}
+		if i == reopen {
+			if err := s.reopen(); err != nil {
+				return err
+			}
+		}
+		if reaper == "each step" || reaper == "delayed" && e.Verb == metatest.Pass || reaper == "random" && r.IntN(12) == 0 {
+			if _, err := s.db.SweepNow(s.ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return s.d.DeleteContainer(s.ctx, "c", store.WriteOptions{})
+}
+
+// step lets one event happen in both, and looks where seconds pass: before and after.
+func (s *stage) step(e metatest.Event) error {
+	if e.Verb == metatest.Pass {
+		if err := s.look(); err != nil {
+			return fmt.Errorf("before: %w", err)
+		}
+	}
+	want := s.sim.Do(e)
+	got, err := s.do(e)
+	if err == nil && got != want {
+		err = fmt.Errorf("%s, not %s", got, want)
+	}
+	if err == nil && e.Verb == metatest.Pass {
+		err = s.look()
+	}
+	return err
+}
+
+func (s *stage) look() error {
+	want := map[metatest.Key]seen{}
+	for k, it := range s.sim.All() {
+		want[k] = seen{s.began + it.TS, it.TTL, int64(it.V)}
+	}
+	return lookAt(s.ctx, s.c, s.keys, want)
+}
+
+// do lets an event happen in the store. Its answer is that of the simulation's Do.
+func (s *stage) do(e metatest.Event) (answer string, err error) {
+	p, id := pk(e.Partition), e.ID
+	switch e.Verb {
+	case metatest.Pass:
+		s.clock.Advance(time.Duration(e.Seconds) * time.Second)
+	case metatest.Default:
+		spec := s.c.Info().Spec
+		spec.DefaultTTL = ttl.Seconds(e.TTL)
+		_, err = s.d.ReplaceContainer(s.ctx, "c", spec, store.WriteOptions{})
+	case metatest.Ceiling:
+		err = s.set(func(c *store.ContainerSettings) { c.TTLCeiling = e.Seconds == 1 })
+	case metatest.Create:
+		_, _, err = s.c.Create(s.ctx, p, document(e), store.WriteOptions{})
+	case metatest.Upsert:
+		_, _, err = s.c.Upsert(s.ctx, p, document(e), store.WriteOptions{})
+	case metatest.Import:
+		_, _, err = s.c.Import(s.ctx, p, document(e), store.ImportOptions{Age: time.Duration(e.Seconds) * time.Second})
+	case metatest.Replace:
+		_, _, err = s.c.Replace(s.ctx, p, id, document(e), store.WriteOptions{})
+	case metatest.Patch:
+		_, _, err = s.c.Patch(s.ctx, p, id, patchTo(s.t, e), store.WriteOptions{})
+	case metatest.Delete:
+		_, err = s.c.Delete(s.ctx, p, id, store.WriteOptions{})
+	case metatest.Hold:
+		_, err = s.c.Lease(s.ctx, p, id, int(e.Seconds))
+	case metatest.Release:
+		err = s.c.ReleaseLease(s.ctx, p, id)
+	case metatest.Batch:
+		return s.batch(e)
+	}
+	return outcome(err)
+}
+
+// outcome is the word for a refusal that histories know; others are errors.
+func outcome(err error) (string, error) {
+	switch {
+	case err == nil:
+		return "ok", nil
+	case slices.Contains([]store.Code{store.CodeNotFound, store.CodeConflict}, store.ErrorCode(err)):
+		return store.ErrorCode(err).String(), nil
+	}
+	return "", err
+}
+
+func (s *stage) batch(e metatest.Event) (string, error) {
+	ops := make([]store.Operation, len(e.Batch))
+	kinds := map[string]store.OperationKind{metatest.Create: store.OperationCreate, metatest.Upsert: store.OperationUpsert,
+		metatest.Replace: store.OperationReplace, metatest.Patch: store.OperationPatch, metatest.Delete: store.OperationDelete, metatest.Read: store.OperationRead}
+	for i, b := range e.Batch {
+		ops[i] = store.Operation{Kind: kinds[b.Verb], ID: b.ID, Partition: pk(b.Partition), Body: document(b)}
+		if b.Verb == metatest.Patch {
+			p := patchTo(s.t, b)
+			ops[i].Patch = &p
+		}
+	}
+	out, _, err := s.c.Batch(s.ctx, pk(e.Partition), ops, store.BatchOptions{Atomic: true})
+	if err != nil {
+		return "", err
+	}
+	failed := slices.IndexFunc(out.Results, func(r store.OperationResult) bool {
+		return r.Err != nil && !is(r.Err, store.CodeFailedDependency)
+	})
+	if failed < 0 {
+		return strings.TrimSpace(strings.Repeat("ok ", len(ops))), nil
+	}
+	answer, err := outcome(out.Results[failed].Err)
+	return strings.Repeat("ok ", failed) + answer, err
+}
+
+func (s *stage) set(fn func(*store.ContainerSettings)) error {
+	_, err := s.c.ChangeSettings(s.ctx, func(c *store.ContainerSettings) error {
+		fn(c)
+		return nil
+	})
+	return err
+}
+
+// document is what an event writes.
+func document(e metatest.Event) []byte {
+	if e.TTL == 0 {
+		return fmt.Appendf(nil, `{"id":%q,"pk":%q,"v":%d}`, e.ID, e.Partition, e.V)
+	}
+	return fmt.Appendf(nil, `{"id":%q,"pk":%q,"ttl":%d,"v":%d}`, e.ID, e.Partition, e.TTL, e.V)
+}
+
+// patchTo sets what an event writes.
+func patchTo(t *testing.T, e metatest.Event) store.Patch {
+	text := fmt.Sprintf(`[{"op":"set","path":"/v","value":%d}]`, e.V)
+	if e.TTL != 0 {
+		text = fmt.Sprintf(`[{"op":"set","path":"/v","value":%d},{"op":"set","path":"/ttl","value":%d}]`, e.V, e.TTL)
+	}
+	ops, err := doc.ParsePatch([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.Patch{Operations: ops}
+}
