@@ -11,7 +11,9 @@ import (
 // after it. Definitions cost nothing. Without the option nothing is refused.
 func TestThrottle(t *testing.T) {
 	key := pk(`["a"]`)
-	item := func(i int) string { return `{"id":"` + strconv.Itoa(i) + `","pk":"a","pad":"` + strings.Repeat("x", 1000) + `"}` }
+	item := func(i int) string {
+		return `{"id":"` + strconv.Itoa(i) + `","pk":"a","pad":"` + strings.Repeat("x", 1000) + `"}`
+	}
 	free := newWorld(t)
 	free.container("")
 	for i := range 200 {

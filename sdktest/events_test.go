@@ -364,7 +364,7 @@ func killWhileExpiring(t *testing.T, s *Server, yards []*graveyard, writers []*m
 // finish lets all that is mortal expire and looks at what was told.
 func finish(t *testing.T, s *Server, yards []*graveyard) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, g := range yards {

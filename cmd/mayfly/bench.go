@@ -34,7 +34,7 @@ func benchSections() []benchSection {
 		{"http", "point reads over HTTP, against an empty handler", (*bench).measureHTTP},
 		{"start", "start-up, memory when idle and bytes on disk", (*bench).measureStart},
 		{"ttl", "changes of a default TTL", (*bench).measureChanges},
-		{"purge", "purging, against raw deletes, and what reads and writes feel of it", (*bench).measurePurge},
+		{"purge", "purging, against raw deletes, and a minute in which everything expires", (*bench).measurePurge},
 	}
 }
 

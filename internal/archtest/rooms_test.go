@@ -35,7 +35,7 @@ var rooms = map[string]room{
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/tidwall/gjson"},
 		tests: []string{"engine/pebble"},
 	},
-	"hook": {own: []string{"store", "doc", "ttl"}, tests: []string{"engine/pebble"}},
+	"hook":       {own: []string{"store", "doc", "ttl"}, tests: []string{"engine/pebble"}},
 	"mayflytest": {own: []string{"httpapi", "store", "ttl", "engine/pebble"}, tests: []string{"doc"}},
 	"cmd/mayfly": {
 		own: []string{"httpapi/...", "hook", "store", "query/...", "index", "doc", "ttl", "script", "engine/..."},
