@@ -83,7 +83,6 @@ type stage struct {
 	c      *store.Container
 
 	began int64 // the present world
-	def   int64
 	sim   *metatest.Simulation
 	keys  []metatest.Key
 }
