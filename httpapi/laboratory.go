@@ -17,9 +17,9 @@ import (
 
 // ItemExpiry is the answer of POST explain-item: when an item expires, and why.
 type ItemExpiry struct {
-	State      string `json:"state"`  // live, ghost (expired, not purged) or purged
-	Source     string `json:"source"` // item, container, floor (an earlier default), lease, or off
-	TTL        int64  `json:"ttl"`    // seconds that apply; -1: never; 0: none does
+	State      string `json:"state"`            // live, ghost (expired, not purged) or purged
+	Source     string `json:"source,omitempty"` // item, container, floor (an earlier default), lease, or off; of one that is there
+	TTL        *int64 `json:"ttl,omitempty"`    // seconds that apply; -1: never; 0: none does; of one that is there
 	ExpiresAt  string `json:"expiresAt,omitempty"`
 	ExpiresIn  int64  `json:"expiresIn,omitempty"`        // seconds
 	Expires    int64  `json:"expiresAtSeconds,omitempty"` // since 1970
@@ -36,8 +36,11 @@ type ItemExpiry struct {
 }
 
 func itemExpiry(e store.Expiry) ItemExpiry {
-	out := ItemExpiry{State: e.State.String(), Source: e.Source.String(), TTL: int64(e.TTL), Timestamp: e.Timestamp, OwnTTL: int64(e.Own),
-		Now: second(e.Now), Explain: e.Sentence()}
+	out := ItemExpiry{State: e.State.String(), Timestamp: e.Timestamp, OwnTTL: int64(e.Own), Now: second(e.Now), Explain: e.Sentence()}
+	if e.State == store.StateLive || e.State == store.StateGhost {
+		life := int64(e.TTL)
+		out.Source, out.TTL = e.Source.String(), &life
+	}
 	if e.Mortal {
 		out.ExpiresAt, out.Expires, out.ExpiresIn = second(e.ExpiresAt), e.ExpiresAt, e.Remaining()
 	}

@@ -68,7 +68,9 @@ func expiryCommand() *cobra.Command {
 			fmt.Fprintf(w, "expires at\t%s\n", e.ExpiresAt)
 			fmt.Fprintf(w, "remaining\t%d s\n", e.ExpiresIn)
 		}
-		fmt.Fprintf(w, "decided by\t%s\n", e.Source)
+		if e.Source != "" {
+			fmt.Fprintf(w, "decided by\t%s\n", e.Source)
+		}
 		fmt.Fprintf(w, "now\t%s\n", e.Now)
 		if err := w.Flush(); err != nil {
 			return err
