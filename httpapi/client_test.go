@@ -48,7 +48,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 	t.Helper()
 	w := &world{t: t, clock: ttl.NewManual(start), wall: ttl.NewManual(start), seen: make(map[string]bool)}
 	w.setup = setup{
-		store:  store.Options{Clock: w.clock, ManualReaper: true},
+		store:  store.Options{Clock: w.clock, Wall: w.wall, ManualReaper: true},
 		server: Options{Wall: w.wall, Logger: slog.New(slog.DiscardHandler)},
 		engine: pebble.Options{Memory: true, Strict: true},
 	}

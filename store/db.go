@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/script"
@@ -165,6 +166,12 @@ func (db *DB) Ping(ctx context.Context) error {
 	}
 	_, err := db.get(ctx, metaKey())
 	return wrap(err)
+}
+
+// elapsed is a watch that has just been started: what it tells is real time, whatever the data clock does.
+func (db *DB) elapsed() func() time.Duration {
+	began := db.opts.Wall.Now()
+	return func() time.Duration { return db.opts.Wall.Now().Sub(began) }
 }
 
 func isAbsent(err error) bool { return errors.Is(err, engine.ErrNotFound) }

@@ -11,7 +11,8 @@ type Options struct {
 	// Clock is the data clock: it drives _ts, expiry and the reaper. Nil is the system's clock. With a
 	// *ttl.Virtual the clock can be moved by SetClock, and its state is kept with the data.
 	Clock ttl.Clock
-	// Wall tells real time, which bounds how long a look over a whole container may take. Nil is the system's clock.
+	// Wall tells real time, which bounds how long a page of a query, a script or a look over a whole container may take. Nil is the
+	// system's clock.
 	Wall ttl.Clock
 	// Logger takes warnings and errors of background work; nil discards them.
 	Logger *slog.Logger

@@ -8,11 +8,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // QueryRequest is a query over the items of a container.
@@ -195,8 +193,7 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 		if len(list) == 0 {
 			return nil // bounds with nothing between them
 		}
-		began := ttl.Real{}.Now()
-		env := query.Env{Now: sources[0].Now(), Random: rand.Float64, Elapsed: func() time.Duration { return ttl.Real{}.Now().Sub(began) }}
+		env := query.Env{Now: sources[0].Now(), Random: rand.Float64, Elapsed: c.db.elapsed()}
 		udfs := functions{c: c, ctx: ctx}
 		defer udfs.close()
 		env.UDF = udfs.call

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"time"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
@@ -14,11 +13,7 @@ import (
 
 // scriptWorld is what scripts see of the world: the data clock, and time limits by a clock that nobody sets.
 func (c *Container) scriptWorld() script.Env {
-	began := ttl.Real{}.Now()
-	return script.Env{
-		Now: c.d.Now, Random: rand.Float64, After: ttl.Real{}.After,
-		Elapsed: func() time.Duration { return ttl.Real{}.Now().Sub(began) },
-	}
+	return script.Env{Now: c.d.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: c.db.elapsed()}
 }
 
 // scriptText is the JavaScript of a script's resource.
