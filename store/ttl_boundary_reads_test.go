@@ -17,12 +17,14 @@ type glance struct {
 	before int64
 	known  [plots]epitaph
 	shown  [plots]bool
+	open   int64 // shown items that nothing can be said of: leased ones that were just being written
 }
 
 // epitaph is what was known of a plot before a call.
 type epitaph struct{ writes, until, dead int64 }
 
 func (g *glance) begin() {
+	g.open = 0
 	for i := range g.known {
 		p := &g.y.plots[i]
 		g.known[i] = epitaph{p.writes.Load(), p.until.Load(), p.dead.Load()}
@@ -50,6 +52,7 @@ func (g *glance) show(body doc.Value, ts int64) {
 	}
 	if g.y.plots[i].kind == leased {
 		if !g.settled(i) {
+			g.open++
 			return
 		}
 		due = g.known[i].dead
@@ -77,7 +80,9 @@ func (g *glance) end(partition int) {
 	g.count(judged, shown, after)
 }
 
+// count counts judgments, of which shown were about items that were there.
 func (g *glance) count(judged, shown, after int64) {
+	judged, shown = judged-g.open, shown-g.open
 	g.y.judged.Add(judged)
 	g.y.shown.Add(shown)
 	g.y.gone.Add(judged - shown)
@@ -134,8 +139,7 @@ func (g *glance) point(p *plot) error {
 	after := g.y.now()
 	switch {
 	case err == nil && (p.kind != leased || writes%2 != 0 || writes != p.writes.Load()):
-		g.before, g.shown = before, [plots]bool{}
-		g.known = [plots]epitaph{}
+		g.before, g.shown, g.known, g.open = before, [plots]bool{}, [plots]epitaph{}, 0
 		g.show(doc.Of(it.Body()), it.Timestamp())
 		g.count(1, 1, after)
 		return nil

@@ -13,7 +13,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
@@ -75,7 +74,7 @@ func runWorlds(t *testing.T, first, n uint64, i int) {
 type stage struct {
 	t      *testing.T
 	ctx    context.Context
-	fs     vfs.FS
+	engine pebble.Options
 	clock  *ttl.Virtual
 	manual bool // no reaper of its own
 	db     *store.DB
@@ -89,7 +88,13 @@ type stage struct {
 
 func newStage(t *testing.T, manual bool) *stage {
 	t.Helper()
-	s := &stage{t: t, ctx: context.Background(), fs: vfs.NewMem(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), manual: manual}
+	return newStageOn(t, pebble.Options{Dir: "data", FS: vfs.NewMem()}, manual)
+}
+
+func newStageOn(t *testing.T, o pebble.Options, manual bool) *stage {
+	t.Helper()
+	o.Strict = true
+	s := &stage{t: t, ctx: context.Background(), engine: o, clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), manual: manual}
 	err := s.open()
 	if err == nil {
 		s.d, err = s.db.CreateDatabase(s.ctx, "db", store.Throughput{})
@@ -101,7 +106,7 @@ func newStage(t *testing.T, manual bool) *stage {
 }
 
 func (s *stage) open() error {
-	e, err := pebble.Open(s.ctx, pebble.Options{Dir: "data", FS: s.fs, Strict: true})
+	e, err := pebble.Open(s.ctx, s.engine)
 	if err == nil {
 		s.db, err = store.Open(s.ctx, e, store.Options{Clock: s.clock, ManualReaper: s.manual})
 	}
@@ -280,13 +285,9 @@ func document(e metatest.Event) []byte {
 
 // patchTo sets what an event writes.
 func patchTo(t *testing.T, e metatest.Event) store.Patch {
-	text := fmt.Sprintf(`[{"op":"set","path":"/v","value":%d}]`, e.V)
+	text := fmt.Sprintf(`{"op":"set","path":"/v","value":%d}`, e.V)
 	if e.TTL != 0 {
-		text = fmt.Sprintf(`[{"op":"set","path":"/v","value":%d},{"op":"set","path":"/ttl","value":%d}]`, e.V, e.TTL)
+		text += fmt.Sprintf(`,{"op":"set","path":"/ttl","value":%d}`, e.TTL)
 	}
-	ops, err := doc.ParsePatch([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store.Patch{Operations: ops}
+	return *patchOf(t, text)
 }

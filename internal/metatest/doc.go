@@ -31,6 +31,11 @@
 // numbers instead, gives the same answers is the point of the exercise. Queries it leaves to package naive, over the items
 // that are alive; of the indexing policy it knows only which ORDER BY is refused under it (Refused).
 //
+// # Worlds
+//
+// A World is a smaller kind of history, of times to live alone: leases, ceilings and imports beside the writes, and 25 partitions that
+// share a container, a default and a clock. Its Simulation goes second by second, too, and shares nothing with the Twin.
+//
 // # Queries
 //
 // RandomFields and RandomQuery draw documents and queries from the same few words, so that the one finds the other. They serve

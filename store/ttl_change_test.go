@@ -1,0 +1,100 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A change of a container's default, and back: from the second "at" on it is "to", from four seconds later on it is "from"
+// again.
+type change struct {
+	from, to, at int64
+	c            *store.Container
+}
+
+func (ch *change) String() string {
+	return fmt.Sprintf("default %d to %d at %d", ch.from, ch.to, ch.at)
+}
+
+// defaults are those that have been in force by a second, the last one last, with the seconds of that.
+func (ch *change) defaults(second int64, changed bool) (spans [][3]int64) {
+	end := func(at int64) int64 { return min(at, second) }
+	spans = append(spans, [3]int64{ch.from, 0, end(ch.at)})
+	if second > ch.at || second == ch.at && changed {
+		spans = append(spans, [3]int64{ch.to, ch.at, end(ch.at + 4)})
+	}
+	if second > ch.at+4 || second == ch.at+4 && changed {
+		spans = append(spans, [3]int64{ch.from, ch.at + 4, second})
+	}
+	return spans
+}
+
+// dead tells whether an item written in second 0 with a ttl has died: it has if its time was over in any second so far, under a
+// default of that second.
+func (ch *change) dead(own, second int64, changed bool) bool {
+	return slices.ContainsFunc(ch.defaults(second, changed), func(span [3]int64) bool {
+		life := own
+		if own == 0 {
+			life = span[0]
+		}
+		return span[0] != 0 && life > 0 && life <= span[2]
+	})
+}
+
+// Each change of the default by each kind of item, the second before, in and after the change and each deadline: the present
+// default counts from the last write on, backwards in time, and who was dead before stays so.
+func TestTTLChangeOfDefault(t *testing.T) {
+	kinds := []int64{0, -1, 1, 5, 9, 25, maxLife}
+	var ids []string
+	for _, own := range kinds {
+		ids = append(ids, fmt.Sprint("ttl=", own))
+	}
+	defaults := []int64{0, -1, 1, 5, 10}
+	onGrounds(t, func(g *ground) {
+		var changes []*change
+		for _, from := range defaults {
+			for _, to := range defaults {
+				for at := int64(4); at <= 6 && from != to; at++ {
+					ch := &change{from: from, to: to, at: at}
+					ch.c = g.container(fmt.Sprintf("from%d-to%d-at%d", from, to, at), ttl.Seconds(from), "")
+					for i, own := range kinds {
+						g.put(ch.c, ids[i], own)
+					}
+					changes = append(changes, ch)
+				}
+			}
+		}
+		look := func(ch *change, second int64, changed bool) {
+			want := map[string]seen{}
+			for i, own := range kinds {
+				if !ch.dead(own, second, changed) {
+					want[ids[i]] = seen{ttl: own}
+				}
+			}
+			g.alive(ch.String(), ch.c, ids, want)
+		}
+		for _, second := range []int64{1, 4, 5, 6, 8, 9, 10, 11, 24, 25, 26, maxLife} {
+			g.until(second)
+			for _, ch := range changes {
+				var err error
+				ch.c, err = g.d.Container(ch.c.ID()) // the store may have been opened anew
+				g.must(err)
+				look(ch, second, false)
+				if second != ch.at && second != ch.at+4 {
+					continue
+				}
+				spec := ch.c.Info().Spec
+				if spec.DefaultTTL = ttl.Seconds(ch.to); second == ch.at+4 {
+					spec.DefaultTTL = ttl.Seconds(ch.from)
+				}
+				_, err = g.d.ReplaceContainer(g.ctx, spec.ID, spec, store.WriteOptions{})
+				g.must(err)
+				look(ch, second, true)
+			}
+		}
+	})
+}

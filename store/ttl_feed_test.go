@@ -1,0 +1,148 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// changes reads a feed from a position to its end, in words, and returns where that is.
+func (b *bench) changes(mode store.ChangeMode, from string) (words []string, end string) {
+	b.t.Helper()
+	req := store.ChangesRequest{Mode: mode, Start: store.ChangesStart{After: from}, MaxItems: -1}
+	for {
+		page, _, err := b.c.Changes(b.ctx, req)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if req.Start.After = page.Position; len(page.Changes) == 0 {
+			return words, page.Position
+		}
+		for _, ch := range page.Changes {
+			id := ch.Key.ID
+			if ch.Kind != store.ChangeDelete && ch.Kind != store.ChangeExpire {
+				id = ch.Item.ID()
+			}
+			word := ch.Kind.String() + " " + id
+			meta := doc.Of(ch.AppendSeparately(nil)).Member("metadata")
+			if meta.Member("timeToLiveExpired").Kind() != doc.Undefined {
+				word += " expired"
+			}
+			words = append(words, word)
+		}
+	}
+}
+
+func (b *bench) showed(row string, got []string, want ...string) {
+	b.t.Helper()
+	if !slices.Equal(got, want) {
+		b.t.Errorf("%s: %q, want %q", row, got, want)
+	}
+}
+
+// The feed of latest versions has no deletes: what expires is passed over from that very second on, purged or not.
+func TestTTLLatestFeed(t *testing.T) {
+	b := newBench(t, `"defaultTtl":5`, 1)
+	defer b.close()
+	b.put(`{"id":"a","pk":"x"}`, `{"id":"b","pk":"x","ttl":-1}`, `{"id":"c","pk":"x","ttl":3}`)
+	b.clock.Advance(2 * time.Second)
+	got, end := b.changes(store.LatestVersions, "")
+	b.showed("before", got, "latest a", "latest b", "latest c")
+	b.clock.Advance(time.Second)
+	got, _ = b.changes(store.LatestVersions, "")
+	b.showed("the ttl of c", got, "latest a", "latest b")
+	b.clock.Advance(2 * time.Second)
+	for _, row := range []string{"the default of a", "after the purge"} {
+		got, _ = b.changes(store.LatestVersions, "")
+		b.showed(row, got, "latest b")
+		got, _ = b.changes(store.LatestVersions, end)
+		b.showed(row+", from then on", got)
+		if _, err := b.db.SweepNow(b.ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The documented way to hear of a death: a write that says so, and a ttl.
+	b.put(`{"id":"b","pk":"x","deleted":true,"ttl":4}`)
+	got, _ = b.changes(store.LatestVersions, end)
+	b.showed("a soft delete", got, "latest b")
+	b.clock.Advance(4 * time.Second)
+	got, _ = b.changes(store.LatestVersions, "")
+	b.showed("after a soft delete", got)
+}
+
+// The feed of all versions shows an expiry as a delete with a mark of its own, once, when the item is purged and not before; a create
+// over a ghost purges it first. Other deletes have no such mark.
+func TestTTLAllVersionsFeed(t *testing.T) {
+	b := newBench(t, `"defaultTtl":5,"changeFeedPolicy":{"retentionDuration":10}`, 1)
+	defer b.close()
+	b.put(`{"id":"a","pk":"x"}`, `{"id":"b","pk":"x"}`, `{"id":"c","pk":"x","ttl":-1}`)
+	got, at := b.changes(store.AllVersions, "0")
+	b.showed("creates", got, "create a", "create b", "create c")
+	b.clock.Advance(4 * time.Second)
+	b.put(`{"id":"b","pk":"x","ttl":2}`)
+	got, at = b.changes(store.AllVersions, at)
+	b.showed("a replace", got, "replace b")
+	b.clock.Advance(2 * time.Second)
+	got, at = b.changes(store.AllVersions, at)
+	b.showed("expired, not purged", got)
+	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x"}`), store.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions, Start: store.ChangesStart{After: at}, MaxItems: 1})
+	if err != nil || len(page.Changes) != 2 {
+		t.Errorf("an expiry and the create in its place are not one transaction: %d changes, %v", len(page.Changes), err)
+	}
+	got, at = b.changes(store.AllVersions, at)
+	b.showed("a create over a ghost", got, "delete a expired", "create a")
+	for _, row := range [][]string{{"delete b expired"}, nil} {
+		if _, err := b.db.SweepNow(b.ctx); err != nil {
+			t.Fatal(err)
+		}
+		got, at = b.changes(store.AllVersions, at)
+		b.showed("a purge", got, row...)
+	}
+	if _, err := b.c.Delete(b.ctx, pk("x"), "c", store.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got, _ = b.changes(store.AllVersions, at)
+	b.showed("a delete", got, "delete c")
+}
+
+// What an expiry tells: the key, the LSN of the version that expired, and, where the store is asked to, that version.
+func TestTTLExpiryMetadata(t *testing.T) {
+	for _, keeps := range []bool{false, true} {
+		b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":5,"changeFeedPolicy":{"retentionDuration":10}`,
+			store.Options{Ranges: 1, ManualReaper: true, TTLPreviousImage: keeps})
+		it, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","n":1}`), store.WriteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.clock.Advance(9 * time.Second)
+		if _, err := b.db.SweepNow(b.ctx); err != nil {
+			t.Fatal(err)
+		}
+		page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions, Start: store.ChangesStart{After: "0"}})
+		if err != nil || len(page.Changes) != 2 {
+			t.Fatal(page.Changes, err)
+		}
+		v := doc.Of(page.Changes[1].AppendSeparately(nil))
+		meta := v.Member("metadata")
+		for name, want := range map[string]string{"operationType": `"delete"`, "timeToLiveExpired": "true", "id": `"a"`, "partitionKey": `{"pk":"x"}`, "crts": "1700000009"} {
+			if got := string(meta.Member(name).Raw()); got != want {
+				t.Errorf("%s: %s, want %s", name, got, want)
+			}
+		}
+		if uint64(meta.Member("previousImageLSN").Num()) != it.LSN() || uint64(meta.Member("lsn").Num()) <= it.LSN() {
+			t.Errorf("LSNs: %s, the item had %d", meta.Raw(), it.LSN())
+		}
+		if string(v.Member("current").Raw()) != "{}" || (v.Member("previous").Member("n").Kind() == doc.Number) != keeps {
+			t.Errorf("previous images %v: %s", keeps, v.Raw())
+		}
+		b.close()
+	}
+}

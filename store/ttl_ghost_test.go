@@ -1,0 +1,355 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// A haunt is a partition with one ghost: an item that has expired and may not have been purged yet.
+type haunt struct {
+	*ground
+	pk        store.PartitionKey
+	name      string
+	etag, rid string
+}
+
+func (h *haunt) body(id, unique string) []byte {
+	return fmt.Appendf(nil, `{"id":%q,"pk":%q,"u":%q}`, id, h.name, unique)
+}
+
+func (h *haunt) read(match string) error {
+	_, _, err := h.c.Read(h.ctx, h.pk, "ghost", store.ReadOptions{IfNoneMatch: match})
+	return err
+}
+
+func (h *haunt) replace(match string) error {
+	_, _, err := h.c.Replace(h.ctx, h.pk, "ghost", h.body("ghost", "taken"), store.WriteOptions{IfMatch: match})
+	return err
+}
+
+func (h *haunt) patch(match string) error {
+	_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"set","path":"/v","value":2}`), store.WriteOptions{IfMatch: match})
+	return err
+}
+
+func (h *haunt) remove(match string) error {
+	_, err := h.c.Delete(h.ctx, h.pk, "ghost", store.WriteOptions{IfMatch: match})
+	return err
+}
+
+var errOldItem = errors.New("it is the old item still")
+
+// fresh refuses what is not a new item.
+func (h *haunt) fresh(it store.Item, err error) error {
+	if err == nil && (it.RID() == h.rid || it.ETag() == h.etag) {
+		return errOldItem
+	}
+	return err
+}
+
+func (h *haunt) create(id, unique string) error {
+	it, _, err := h.c.Create(h.ctx, h.pk, h.body(id, unique), store.WriteOptions{})
+	return h.fresh(it, err)
+}
+
+func (h *haunt) upsert(o store.WriteOptions) error {
+	it, receipt, err := h.c.Upsert(h.ctx, h.pk, h.body("ghost", "taken"), o)
+	if err == nil && !receipt.Inserted {
+		return errOldItem
+	}
+	return h.fresh(it, err)
+}
+
+// none refuses rows of a query, but for a count of 0.
+func (h *haunt) none(text string) error {
+	page, _, err := h.c.Query(h.ctx, store.QueryRequest{Text: text, ListOptions: store.ListOptions{Scope: store.Scope{Partition: h.pk}}})
+	if err == nil && len(page.Rows) > 0 && string(page.Rows[0]) != "0" {
+		return fmt.Errorf("%s: %s", text, page.Rows)
+	}
+	return err
+}
+
+// batch is a create and an operation on the ghost, of which nothing may be applied.
+func (h *haunt) batch(kind store.OperationKind) error {
+	ops := []store.Operation{{Kind: store.OperationCreate, ID: "other", Body: h.body("other", "else")}, {Kind: kind, ID: "ghost", Body: h.body("ghost", "taken")},
+		{Kind: store.OperationRead, ID: "other"}}
+	if kind == store.OperationPatch {
+		ops[1].Patch = patchOf(h.t, `{"op":"set","path":"/v","value":2}`)
+	}
+	out, _, err := h.c.Batch(h.ctx, h.pk, ops, store.BatchOptions{Atomic: true})
+	if err != nil {
+		return err
+	}
+	for _, i := range []int{0, 2} {
+		if !is(out.Results[i].Err, store.CodeFailedDependency) {
+			return fmt.Errorf("operation %d: %w", i, out.Results[i].Err)
+		}
+	}
+	if err := h.none("SELECT * FROM c"); err != nil {
+		return err
+	}
+	return out.Results[1].Err
+}
+
+// ghostRows are the operations on a ghost, and how they are answered: with a code, or with success (0).
+var ghostRows = []struct {
+	name string
+	code store.Code
+	do   func(h *haunt) error
+}{
+	{"point read", store.CodeNotFound, func(h *haunt) error { return h.read("") }},
+	{"read If-None-Match its etag", store.CodeNotFound, func(h *haunt) error { return h.read(h.etag) }},
+	{"read If-None-Match anything", store.CodeNotFound, func(h *haunt) error { return h.read("*") }},
+	{"read of many", 0, func(h *haunt) error {
+		items, _, err := h.c.ReadMany(h.ctx, []store.Key{{Partition: h.pk, ID: "ghost"}}, store.ReadOptions{})
+		if len(items) > 0 {
+			return errOldItem
+		}
+		return err
+	}},
+	{"read by resource id", store.CodeNotFound, func(h *haunt) error { _, err := h.c.ResolveRID(h.ctx, h.rid); return err }},
+	{"list", 0, func(h *haunt) error {
+		page, _, err := h.c.List(h.ctx, store.ListOptions{Scope: store.Scope{Partition: h.pk}})
+		if len(page.Items) > 0 {
+			return errOldItem
+		}
+		return err
+	}},
+	{"latest feed", 0, func(h *haunt) error {
+		page, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.Scope{Partition: h.pk}})
+		if len(page.Changes) > 0 {
+			return errOldItem
+		}
+		return err
+	}},
+	{"query of all", 0, func(h *haunt) error { return h.none("SELECT * FROM c") }},
+	{"query by id", 0, func(h *haunt) error { return h.none("SELECT * FROM c WHERE c.id = 'ghost'") }},
+	{"query by index", 0, func(h *haunt) error { return h.none("SELECT VALUE c.u FROM c WHERE c.u = 'taken'") }},
+	{"query in order", 0, func(h *haunt) error { return h.none("SELECT TOP 1 * FROM c ORDER BY c.u") }},
+	{"COUNT", 0, func(h *haunt) error { return h.none("SELECT VALUE COUNT(1) FROM c") }},
+	{"COUNT by index", 0, func(h *haunt) error { return h.none("SELECT VALUE COUNT(1) FROM c WHERE c.u = 'taken'") }},
+	{"MAX", 0, func(h *haunt) error { return h.none("SELECT VALUE MAX(c.u) FROM c") }},
+	{"DISTINCT", 0, func(h *haunt) error { return h.none("SELECT DISTINCT VALUE c.u FROM c") }},
+	{"GROUP BY", 0, func(h *haunt) error { return h.none("SELECT c.u, COUNT(1) AS n FROM c GROUP BY c.u") }},
+	{"replace", store.CodeNotFound, func(h *haunt) error { return h.replace("") }},
+	{"replace If-Match its etag", store.CodeNotFound, func(h *haunt) error { return h.replace(h.etag) }},
+	{"replace If-Match another", store.CodeNotFound, func(h *haunt) error { return h.replace(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"patch", store.CodeNotFound, func(h *haunt) error { return h.patch("") }},
+	{"patch If-Match another", store.CodeNotFound, func(h *haunt) error { return h.patch(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"delete", store.CodeNotFound, func(h *haunt) error { return h.remove("") }},
+	{"delete If-Match another", store.CodeNotFound, func(h *haunt) error { return h.remove(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"lease", store.CodeNotFound, func(h *haunt) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 5); return err }},
+	{"release of a lease", store.CodeNotFound, func(h *haunt) error { return h.c.ReleaseLease(h.ctx, h.pk, "ghost") }},
+	{"create with its id", 0, func(h *haunt) error { return h.create("ghost", "taken") }},
+	{"create with its unique key", 0, func(h *haunt) error { return h.create("heir", "taken") }},
+	{"create beside it", 0, func(h *haunt) error { return h.create("heir", "free") }},
+	{"upsert", 0, func(h *haunt) error { return h.upsert(store.WriteOptions{}) }},
+	{"upsert If-Match its etag", 0, func(h *haunt) error { return h.upsert(store.WriteOptions{IfMatch: h.etag}) }},
+	{"upsert If-Match another", 0, func(h *haunt) error {
+		return h.upsert(store.WriteOptions{IfMatch: `"00000000-0000-0000-0000-000000000000"`})
+	}},
+	{"upsert If-None-Match anything", 0, func(h *haunt) error { return h.upsert(store.WriteOptions{IfNoneMatch: "*"}) }},
+	{"batch with a read", store.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationRead) }},
+	{"batch with a replace", store.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationReplace) }},
+	{"batch with a patch", store.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationPatch) }},
+	{"batch with a delete", store.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationDelete) }},
+	{"delete of its partition", 0, func(h *haunt) error { _, err := h.c.DeletePartition(h.ctx, h.pk); return err }},
+}
+
+// Each operation on an item that has expired, in the very second and much later, whether it expired by its own ttl or by the
+// default: it is answered as if the item had never been.
+func TestTTLGhost(t *testing.T) {
+	for _, later := range []int64{0, 1, 3600} {
+		for _, own := range []string{"", `,"ttl":5`} {
+			by := map[bool]string{true: "its own ttl", false: "the default"}[own != ""]
+			t.Run(fmt.Sprintf("%d seconds later by %s", later, by), func(t *testing.T) {
+				onGrounds(t, func(g *ground) {
+					g.container("c", 5, `"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
+					haunts := make([]haunt, len(ghostRows))
+					for i, row := range ghostRows {
+						h := haunt{ground: g, name: row.name, pk: pk(row.name)}
+						it, _, err := g.c.Create(g.ctx, h.pk, fmt.Appendf(nil, `{"id":"ghost","pk":%q,"u":"taken"%s}`, row.name, own), store.WriteOptions{})
+						g.must(err)
+						h.etag, h.rid = it.ETag(), it.RID()
+						haunts[i] = h
+					}
+					g.until(4)
+					if err := haunts[0].read(""); err != nil {
+						t.Fatal(err)
+					}
+					g.until(5 + later)
+					for i, row := range ghostRows {
+						if err := row.do(&haunts[i]); row.code == 0 && err != nil || row.code != 0 && !is(err, row.code) {
+							g.t.Errorf("%s: %v, want %v", row.name, err, row.code)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// A ghost takes up space, and is counted as such, until it is purged.
+func TestTTLGhostTakesSpace(t *testing.T) {
+	b := newBench(t, `"defaultTtl":5`, 1)
+	defer b.close()
+	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"ghost","pk":"x"}`), store.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Advance(5 * time.Second)
+	for _, want := range []int64{1, 0} {
+		if u, err := b.c.Usage(b.ctx); err != nil || u.Documents != want {
+			t.Errorf("%+v %v, want %d documents", u, err, want)
+		}
+		if _, err := b.db.SweepNow(b.ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// refreshes are the operations after which an item is as old as if it were new, and (false) those after which it is not.
+var refreshes = []struct {
+	name  string
+	fresh bool
+	do    func(h *haunt) error
+}{
+	{"replace", true, func(h *haunt) error { return h.replace("") }},
+	{"upsert", true, func(h *haunt) error {
+		_, _, err := h.c.Upsert(h.ctx, h.pk, h.body("ghost", "taken"), store.WriteOptions{})
+		return err
+	}},
+	{"patch", true, func(h *haunt) error { return h.patch("") }},
+	{"patch to the ttl that it has", true, func(h *haunt) error {
+		_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"set","path":"/ttl","value":8}`), store.WriteOptions{})
+		return err
+	}},
+	{"patch that takes the ttl away", true, func(h *haunt) error {
+		_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"remove","path":"/ttl"}`), store.WriteOptions{})
+		return err
+	}},
+	{"batch", true, func(h *haunt) error { return h.within(true) }},
+	{"bulk", true, func(h *haunt) error { return h.within(false) }},
+	{"delete and create", true, func(h *haunt) error { return errors.Join(h.remove(""), h.create("ghost", "taken")) }},
+	{"point read", false, func(h *haunt) error { return h.read("") }},
+	{"query", false, func(h *haunt) error { _, err := h.query(); return err }},
+	{"feed", false, func(h *haunt) error {
+		_, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.Scope{Partition: h.pk}})
+		return err
+	}},
+	{"batch with a read", false, func(h *haunt) error {
+		_, _, err := h.c.Batch(h.ctx, h.pk, []store.Operation{{Kind: store.OperationRead, ID: "ghost"}}, store.BatchOptions{Atomic: true})
+		return err
+	}},
+	{"refused replace", false, func(h *haunt) error {
+		if err := h.replace(`"00000000-0000-0000-0000-000000000000"`); !is(err, store.CodePreconditionFailed) {
+			return fmt.Errorf("not refused: %w", err)
+		}
+		return nil
+	}},
+	{"lease that is over in time", false, func(h *haunt) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 2); return err }},
+	{"another indexing policy", false, func(h *haunt) error {
+		_, err := h.d.ReplaceContainer(h.ctx, "c", specOf(h.t, `"defaultTtl":8,"indexingPolicy":{"excludedPaths":[{"path":"/*"}]}`), store.WriteOptions{})
+		return err
+	}},
+}
+
+func (h *haunt) query() ([][]byte, error) {
+	page, _, err := h.c.Query(h.ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.id = 'ghost'", ListOptions: store.ListOptions{Scope: store.Scope{Partition: h.pk}}})
+	rows := make([][]byte, len(page.Rows))
+	for i, r := range page.Rows {
+		rows[i] = r
+	}
+	return rows, err
+}
+
+func (h *haunt) within(atomic bool) error {
+	ops := []store.Operation{{Kind: store.OperationReplace, ID: "ghost", Partition: h.pk, Body: h.body("ghost", "taken")}}
+	out, _, err := h.c.Batch(h.ctx, h.pk, ops, store.BatchOptions{Atomic: atomic})
+	if err == nil {
+		err = out.Results[0].Err
+	}
+	return err
+}
+
+// An item written in second 0 that lives 8 seconds, and what is done to it in second 3: a write of any kind gives it its time anew, to
+// second 10 and no further, all else leaves it as it is, to second 7.
+func TestTTLRefresh(t *testing.T) {
+	onGrounds(t, func(g *ground) {
+		g.container("c", 8, "")
+		haunts := make([]haunt, len(refreshes))
+		for i, row := range refreshes {
+			h := haunt{ground: g, name: row.name, pk: pk(row.name)}
+			_, _, err := g.c.Create(g.ctx, h.pk, fmt.Appendf(nil, `{"id":"ghost","pk":%q,"ttl":8}`, row.name), store.WriteOptions{})
+			g.must(err)
+			haunts[i] = h
+		}
+		g.until(3)
+		for i, row := range refreshes {
+			if err := row.do(&haunts[i]); err != nil {
+				g.t.Errorf("%s: %v", row.name, err)
+			}
+		}
+		for _, second := range []int64{3, 7, 8, 10, 11} {
+			g.until(second)
+			for i, row := range refreshes {
+				want, h := second < 8 || row.fresh && second < 11, &haunts[i]
+				rows, err := h.query()
+				g.must(err)
+				if err := h.read(""); want != (err == nil) || err != nil && !is(err, store.CodeNotFound) || want != (len(rows) == 1) {
+					g.t.Errorf("%s, second %d: %v, %d rows", row.name, second, err, len(rows))
+				} else if want {
+					wrote := map[bool]int64{true: 3}[row.fresh]
+					if ts := int64(doc.Of(rows[0]).Member("_ts").Num()) - 1_700_000_000; ts != wrote {
+						g.t.Errorf("%s: its _ts is %d, not %d", row.name, ts, wrote)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Seconds are whole: an item that was written late in a second has less of its last one.
+func TestTTLWholeSeconds(t *testing.T) {
+	onGrounds(t, func(g *ground) {
+		g.container("c", -1, "")
+		g.clock.Advance(900 * time.Millisecond)
+		g.put(g.c, "late", 1)
+		g.clock.Advance(99 * time.Millisecond)
+		g.settle()
+		g.alive("0.999", g.c, []string{"late"}, map[string]seen{"late": {ttl: 1}})
+		g.clock.Advance(time.Millisecond)
+		g.settle()
+		g.alive("1.000", g.c, []string{"late"}, nil)
+	})
+}
+
+// A write by a stored procedure counts like any other.
+func TestTTLRefreshByProcedure(t *testing.T) {
+	b := newBench(t, `"defaultTtl":8`, 1)
+	defer b.close()
+	b.procedure("touch", `function () {
+		__.replaceDocument(__.getAltLink() + "/docs/i", { id: "i", pk: "a" }, err => { if (err) throw err; });
+	}`)
+	b.put(`{"id":"i","pk":"a"}`)
+	b.clock.Advance(3 * time.Second)
+	if _, err := b.execute("touch"); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		after time.Duration
+		code  store.Code
+	}{{7 * time.Second, 0}, {time.Second, store.CodeNotFound}} {
+		b.clock.Advance(row.after)
+		if _, _, err := b.c.Read(b.ctx, pk("a"), "i", store.ReadOptions{}); row.code == 0 && err != nil || row.code != 0 && !is(err, row.code) {
+			t.Errorf("second %d: %v", b.seconds()-1_700_000_000, err)
+		}
+	}
+	if _, err := b.execute("touch"); err == nil {
+		t.Error("a procedure replaced an item that has expired")
+	}
+}
