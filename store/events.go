@@ -140,39 +140,16 @@ func (st *containerState) webhooks() []Webhook {
 // trimExpiries frees entries of a slot's log that lie outside of its retention. next is the second at which there will be more.
 func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slot, now int64) (more bool, next int64, err error) {
 	window := st.eventRetention()
-	var freed uint64
-	var freedAt int64
-	next = never
-	err = c.db.eng.View(ctx, func(r engine.Reader) error {
-		it := r.Scan(slotFamily(s.scope, famExpired), false)
-		for n, size := 0, 0; !more && it.Next(); n++ {
-			e, err := decodeExpiry(it.Value())
-			if err != nil {
-				it.Close()
-				return err
-			}
-			if e.kind == changeFloor {
-				continue
-			}
-			if next == never {
-				next = e.ts + window + window/trimSlack
-			}
-			if e.ts > now-window || next > now {
-				break
-			}
-			freed, _ = slotKeyNumber(it.Key())
-			freedAt = e.ts
-			size += len(it.Value())
-			more = n >= trimBatch || size >= trimBytes
-		}
-		return it.Close()
+	old, err := c.outgrown(ctx, s, famExpired, window, now, func(value []byte) (version, error) {
+		e, err := decodeExpiry(value)
+		return e.version, err
 	})
-	if err != nil || freed == 0 {
-		return false, next, err
+	if err != nil || old.last == 0 {
+		return false, old.next, err
 	}
 	st, _, err = c.enter()
 	if err != nil {
-		return false, next, err
+		return false, old.next, err
 	}
 	defer c.gate.RUnlock()
 	if st.rec.Log == nil || st.eventRetention() > window {
@@ -180,13 +157,13 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 	}
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
 		below := slotFamily(s.scope, famExpired)
-		below.End = appendSlotKey(nil, s.scope, famExpired, freed)
+		below.End = appendSlotKey(nil, s.scope, famExpired, old.last)
 		dropExpiries(t, below)
-		setExpiryFloor(t, s.scope, freed, freedAt)
+		setExpiryFloor(t, s.scope, old.last, old.ts)
 		t.Relax()
 		return nil
 	})
-	return more, now + 1, err
+	return old.more, now + 1, err
 }
 
 // checkExpiries proves of a slot's log of expiries that its entries are in order, whole and of items that are dead or gone, and

@@ -181,59 +181,24 @@ func switchVersions(old, next *containerState, now int64) (scopes [][]byte, writ
 	}
 }
 
-// trimSlack is the part of a retention that may go by before what has left the window is freed: one deletion of a key range shall
-// free many entries.
-const trimSlack = 8
-
-// trimBatch and trimBytes bound what one step looks at: entries, and bytes of them.
-const (
-	trimBatch = 1024
-	trimBytes = 4 << 20
-)
-
 // trimVersions frees entries of a slot that lie outside of the window. next is the second at which there will be more.
 func (c *Container) trimVersions(ctx context.Context, st *containerState, s *slot, now int64) (more bool, next int64, err error) {
-	window := st.retention()
-	oldest, freed := now-window, uint64(0)
-	next = never
-	err = c.db.eng.View(ctx, func(r engine.Reader) error {
-		it := r.Scan(slotFamily(s.scope, famVersions), false)
-		for n, size := 0, 0; !more && it.Next(); n++ {
-			v, err := decodeVersion(it.Value())
-			if err != nil {
-				it.Close()
-				return err
-			}
-			if v.kind == changeFloor {
-				continue
-			}
-			if next == never {
-				next = v.ts + window + window/trimSlack
-			}
-			if v.ts > oldest || next > now {
-				break
-			}
-			freed, _ = slotKeyNumber(it.Key())
-			size += len(it.Value())
-			more = n >= trimBatch || size >= trimBytes
-		}
-		return it.Close()
-	})
-	if err != nil || freed == 0 {
-		return false, next, err
+	old, err := c.outgrown(ctx, s, famVersions, st.retention(), now, decodeVersion)
+	if err != nil || old.last == 0 {
+		return false, old.next, err
 	}
 	st, _, err = c.enter()
 	if err != nil {
-		return false, next, err
+		return false, old.next, err
 	}
 	defer c.gate.RUnlock()
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
 		var t tx
 		t.begin(txn, c, st, s)
 		t.Relax()
-		return t.raiseFloor(freed)
+		return t.raiseFloor(old.last)
 	})
-	return more, now + 1, err
+	return old.more, now + 1, err
 }
 
 // raiseFloor makes the entry of an LSN the floor, unless the policy has changed and it is inside of the window now.
