@@ -14,6 +14,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // The wave: all documents of the data set expire within one minute of virtual time, while the reaper runs and one reader and
@@ -30,14 +31,14 @@ func (b *bench) measureWave(ctx context.Context, d *dataset) error {
 		}
 	}
 	b.report.note("%s documents expire within a minute of virtual time, a second of it every %s", thousands(int64(b.docs)), seconds.text((2 * b.sliceTime()).Seconds()))
-	if err := b.rideWave(ctx, d, dir); err != nil {
+	if err := b.feelWave(ctx, d, dir); err != nil {
 		return err
 	}
 	return b.compareDisk(ctx, d, dir, bareDir)
 }
 
-// rideWave is measureWave on an open store. When it returns the store is empty and closed.
-func (b *bench) rideWave(ctx context.Context, d *dataset, dir string) (err error) {
+// feelWave is measureWave on an open store. When it returns the store is empty and closed.
+func (b *bench) feelWave(ctx context.Context, d *dataset, dir string) (err error) {
 	first := d.epochs[0].at.Add(purgeTTL)
 	db, c, clock, err := b.openMortal(ctx, first.Add(-epochGap), opening{engine: pebble.Options{Dir: dir}})
 	if err != nil {
@@ -50,29 +51,21 @@ func (b *bench) rideWave(ctx context.Context, d *dataset, dir string) (err error
 	if err := b.load(ctx, c, f.from, f.to); err != nil {
 		return err
 	}
-	if _, err := f.windows(ctx, 1, func() {}); err != nil { // to warm up
+	if _, err := f.windows(ctx, 1); err != nil { // to warm up
 		return err
 	}
 	debug.FreeOSMemory() // what earlier sections have left
 	b.progress.start("reading and writing", benchSlices)
-	before, err := f.windows(ctx, benchSlices, func() {})
+	before, err := f.windows(ctx, benchSlices)
 	if err != nil {
 		return err
 	}
-	b.progress.start("reading and writing while all expires", allEpochs)
-	second := 0
-	during, err := f.windows(ctx, allEpochs, func() {
-		clock.Set(first.Add(time.Duration(second) * epochGap))
-		second++
-	})
+	during, err := b.passMinute(ctx, db, clock, f, first)
 	if err != nil {
-		return err
-	}
-	if err := b.drain(ctx, db); err != nil {
 		return err
 	}
 	b.progress.start("reading and writing afterwards", benchSlices)
-	after, err := f.windows(ctx, benchSlices, func() {})
+	after, err := f.windows(ctx, benchSlices)
 	if err != nil {
 		return err
 	}
@@ -87,25 +80,36 @@ func (b *bench) rideWave(ctx context.Context, d *dataset, dir string) (err error
 	return err
 }
 
-// drain purges what the reaper has not come to.
-func (b *bench) drain(ctx context.Context, db *store.DB) error {
-	b.progress.start("purging the rest", 1)
-	began := b.clock.Now()
-	n, err := db.SweepNow(ctx)
-	if err != nil {
-		return err
+// passMinute lets the foreground work while the clock passes the minute, and on until the reaper has purged all.
+func (b *bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foreground, first time.Time) (all felt, err error) {
+	b.progress.start("reading and writing while all expires", b.docs)
+	began, known, inMinute := b.clock.Now(), 0, 0
+	for second := 0; second < allEpochs || known < b.docs; second++ {
+		if second < allEpochs {
+			clock.Set(first.Add(time.Duration(second) * epochGap))
+		}
+		if err := f.window(ctx, &all); err != nil {
+			return all, err
+		}
+		m, err := db.Metrics(ctx)
+		if err != nil {
+			return all, err
+		}
+		n := int(m.Purged)
+		b.progress.step(n - known)
+		if known = n; second < allEpochs {
+			inMinute = n
+		}
+	}
+	b.progress.stop()
+	if known != b.docs {
+		return all, fmt.Errorf("%d documents were purged, %d had expired", known, b.docs)
 	}
 	took := b.clock.Now().Sub(began)
-	m, err := db.Metrics(ctx)
-	if err != nil {
-		return err
-	}
-	if m.Purged != uint64(b.docs) {
-		return fmt.Errorf("%d documents were purged, %d had expired", m.Purged, b.docs)
-	}
-	b.report.note("the reaper purged %s of them in that time; then SweepNow the other %s, at %s", thousands(int64(b.docs-n)), thousands(int64(n)),
-		perSecond.text(float64(n)/max(took.Seconds(), 1e-9)))
-	return nil
+	b.report.note("the reaper purged %s of them in the minute and all in %s, which is %s", thousands(int64(inMinute)), seconds.text(took.Seconds()),
+		perSecond.text(float64(b.docs)/max(took.Seconds(), 1e-9)))
+	all.sort()
+	return all, nil
 }
 
 // compareDisk compares what is free again on disk with what raw deletes of the same keys give back, both compacted.
@@ -195,25 +199,24 @@ type felt struct {
 	heap, resident int64 // bytes; resident is 0 where the system does not tell
 }
 
-// windows lets both work for a number of slices, each begun by a step.
-func (f *foreground) windows(ctx context.Context, n int, step func()) (all felt, err error) {
+func (all *felt) sort() {
+	all.reads.sorted()
+	all.writes.sorted()
+}
+
+// windows lets both work for a number of slices.
+func (f *foreground) windows(ctx context.Context, n int) (all felt, err error) {
 	for range n {
-		step()
 		if err := f.window(ctx, &all); err != nil {
 			return all, err
 		}
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		all.heap = max(all.heap, int64(m.HeapInuse))
-		all.resident = max(all.resident, residentBytes(os.Getpid()))
 		f.b.progress.step(1)
 	}
-	all.reads.sorted()
-	all.writes.sorted()
+	all.sort()
 	return all, nil
 }
 
-// window lets both work for a slice, each at least once, and notes what each operation took.
+// window lets both work for a slice, each at least once, and notes what each operation took and the memory afterwards.
 func (f *foreground) window(ctx context.Context, to *felt) error {
 	ends := f.b.clock.Now().Add(2 * f.b.sliceTime())
 	work := []func() error{
@@ -235,13 +238,18 @@ func (f *foreground) window(ctx context.Context, to *felt) error {
 			})
 		},
 	}
-	return workers(ctx, len(work), 0, len(work), func(i int) error {
+	err := workers(ctx, len(work), 0, len(work), func(i int) error {
 		for {
 			if err := work[i](); err != nil || !f.b.clock.Now().Before(ends) {
 				return err
 			}
 		}
 	})
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	to.heap = max(to.heap, int64(m.HeapInuse))
+	to.resident = max(to.resident, residentBytes(os.Getpid()))
+	return err
 }
 
 func (b *bench) addFeel(when string, then, before *felt, limit *budget) {
