@@ -260,11 +260,7 @@ var refreshes = []struct {
 
 func (h *haunt) query() ([][]byte, error) {
 	page, _, err := h.c.Query(h.ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.id = 'ghost'", ListOptions: store.ListOptions{Scope: store.Scope{Partition: h.pk}}})
-	rows := make([][]byte, len(page.Rows))
-	for i, r := range page.Rows {
-		rows[i] = r
-	}
-	return rows, err
+	return page.Rows, err
 }
 
 func (h *haunt) within(atomic bool) error {
