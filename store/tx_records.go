@@ -1,0 +1,50 @@
+package store
+
+import "github.com/mayflydb/mayfly/engine"
+
+// Records beside the items: what a slot or a container remembers of itself.
+
+// setShape writes the record of a shape.
+func (t *tx) setShape(name, record []byte) {
+	t.Set(shapeRecordKey(t.s.scope, name), record)
+}
+
+// wipeTerms takes all index entries of the slot away.
+func (t *tx) wipeTerms() {
+	t.DeleteRange(slotFamily(t.s.scope, famTerms))
+	t.DeleteRange(slotFamily(t.s.scope, famComposite))
+	t.wiped, t.listed = true, t.listed[:0]
+}
+
+// setReindexed records how far documents have been indexed anew.
+func (t *tx) setReindexed(rid uint64) {
+	t.Set(indexedKey(t.s.scope), formatReindexed(t.st.rec.IndexRound, rid))
+}
+
+// setSwept records how far a purge has come: the store's time is never behind it.
+func (t *tx) setSwept() {
+	t.c.note(markPurge, t.now)
+	t.Set(sweptKey(t.s.scope), ridValue(uint64(t.now)))
+}
+
+// setLease makes a lease on an item end in a second; 0 is none. It is no new version: nothing but the header changes.
+func (t *tx) setLease(item *stored, until int64) {
+	item.head.life.LeaseUntil = until
+	t.setItem(item)
+	t.c.note(markLease, t.now)
+	t.Set(leasedKey(t.s.scope), ridValue(uint64(t.now)))
+}
+
+// setItem writes an item's own key.
+func (t *tx) setItem(item *stored) {
+	value := item.head.append(make([]byte, 0, headerFixed+len(item.head.epk)+len(item.body)))
+	t.Set(t.itemKey(item.rid), append(value, item.body...))
+}
+
+func setUsed(t engine.Txn, cid uint32, second int64) { t.Set(usedKey(cid), ridValue(uint64(second))) }
+
+func setFence(t engine.Txn, cid uint32, name string, lsn uint64) {
+	t.Set(fenceKey(cid, name), ridValue(lsn))
+}
+
+func dropFence(t engine.Txn, cid uint32, name string) { t.Delete(fenceKey(cid, name)) }
