@@ -62,10 +62,7 @@ func benchCommand() *cobra.Command {
 	flags.StringVar(&b.dir, "dir", "", "folder to work in; it must be empty, and its content stays (default a temporary folder)")
 	flags.Float64Var(&b.seconds, "seconds", 5, "seconds for each measurement")
 	flags.StringVar(&b.jsonPath, "json", "", "also write the figures to this file, as JSON")
-	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
-		if _, err := applyVariables(flags, os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		b.progress = newProgress(cmd.ErrOrStderr())
 		b.report = newReport(cmd.OutOrStdout())
 		return b.run(cmd.Context())

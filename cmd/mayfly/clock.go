@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"time"
 
@@ -40,10 +39,7 @@ func clockCommand() *cobra.Command {
 			"not behind anything stored. Flags apply in the order of this list.",
 	}
 	c.register(cmd.Flags())
-	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		method, question, err := c.question(cmd.Flags())
 		if err != nil {
 			return err

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"text/tabwriter"
 
@@ -26,10 +25,7 @@ func dryRunCommand() *cobra.Command {
 	flags.SortFlags = false
 	c.register(flags)
 	flags.IntVar(&examples, "examples", 5, "items to name for each effect")
-	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{"defaultTtl": nil, "examples": examples}
 		switch args[0] {
 		case "off":

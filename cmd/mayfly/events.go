@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 
 	"github.com/spf13/cobra"
 )
@@ -38,10 +37,7 @@ func eventsCommand() *cobra.Command {
 	c.register(flags)
 	flags.StringVar(&after, "after", "", `position to go on from: of an earlier run, or "now"; without it from the beginning`)
 	flags.BoolVar(&follow, "follow", false, "go on with what expires, until interrupted")
-	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		for {
 			page, err := c.events(cmd.Context(), after, follow)
 			if err != nil && follow && errors.Is(err, context.Canceled) {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"runtime"
 	"syscall"
 
@@ -55,6 +56,16 @@ func run(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, [
 		}
 		return nil
 	}
+}
+
+// runWithVariables is run for a command whose flags may be given as variables, too.
+func runWithVariables(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return run(func(cmd *cobra.Command, args []string) error {
+		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		return f(cmd, args)
+	})
 }
 
 // usageError is a value that a flag, a variable or an argument must not have.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -25,10 +24,7 @@ func forecastCommand() *cobra.Command {
 	flags.SortFlags = false
 	c.register(flags)
 	flags.StringVar(&by, "by", "minute", "what to count by: second, minute, hour, day or month")
-	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		path := "_mayfly/forecast"
 		if c.database != "" || c.container != "" {
 			path = "_mayfly/dbs/{db}/colls/{coll}/forecast"

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -28,10 +27,7 @@ func healthCommand() *cobra.Command {
 	cmd.Flags().StringVar(&url, "url", "", "base URL of the server; else it is made from the host and port")
 	cmd.Flags().StringVar(&host, "host", defaultHost, "host that the server listens on")
 	cmd.Flags().IntVar(&port, "port", defaultPort, "port that the server listens on")
-	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		if url == "" {
 			url = "http://" + net.JoinHostPort(reachable(host), strconv.Itoa(port))
 		}

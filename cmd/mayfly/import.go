@@ -78,10 +78,7 @@ func importCommand() *cobra.Command {
 	flags.SortFlags = false
 	i.register(flags)
 	flags.BoolVar(&i.create, "create", false, "refuse a document whose id exists instead of replacing that")
-	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
-		if _, err := applyVariables(flags, os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		i.name, i.out, i.errs = args[0], cmd.OutOrStdout(), cmd.ErrOrStderr()
 		if i.name == "-" {
 			i.name = "standard input"

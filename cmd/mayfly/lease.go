@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,10 +27,7 @@ func leaseCommand() *cobra.Command {
 	flags.StringVar(&partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
 	flags.IntVar(&seconds, "seconds", 60, "how long from now, by the server's data clock")
 	flags.BoolVar(&release, "release", false, "end the item's lease")
-	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{"id": args[0]}
 		if partitionKey != "" {
 			if !json.Valid([]byte(partitionKey)) {

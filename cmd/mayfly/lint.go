@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,10 +21,7 @@ func lintCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
-	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		req, err := c.call(cmd.Context(), http.MethodGet, "_mayfly/dbs/{db}/colls/{coll}/lint", nil)
 		if err != nil {
 			return err

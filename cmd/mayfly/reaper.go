@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"text/tabwriter"
 
@@ -36,10 +35,7 @@ func reaperCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
-	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		o, err := reaperOrder(args, c.database == "" && c.container == "")
 		if err != nil {
 			return err

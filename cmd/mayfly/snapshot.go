@@ -33,8 +33,8 @@ func snapshotCommand() *cobra.Command {
 		Use:   "snapshot",
 		Short: "Keep states of a running server, and go back to them",
 		Long: "Keep states of a running server, and go back to them.\n\n" +
-			"Taking a snapshot of the whole store and restoring it take milliseconds, whatever its size, and share their files with\n" +
-			"the data. One database alone is restored or forked by copying it.",
+			"Taking a snapshot of the whole store and restoring it copy no data: they share their files with it. One database alone is\n" +
+			"restored or forked by copying it.",
 	}
 	cmd.AddCommand(snapshotCreateCommand(), snapshotListCommand(), snapshotRestoreCommand(), snapshotForkCommand(), snapshotDeleteCommand())
 	return cmd
@@ -44,10 +44,7 @@ func snapshotCommand() *cobra.Command {
 func snapshotVerb(cmd *cobra.Command, c *snapshotCall, ask func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd.Flags().SortFlags = false
 	c.registerServer(cmd.Flags())
-	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && !engine.ValidSnapshotName(args[0]) {
 			return &usageError{fmt.Sprintf("%q cannot be a snapshot's name: it is of lower-case letters, digits, '-', '_' and '.'", args[0])}
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -32,10 +31,7 @@ func splitCommand() *cobra.Command {
 	flags.SortFlags = false
 	c.register(flags)
 	flags.StringVar(&at, "at", "", "effective partition key at which the upper half begins, in hexadecimal")
-	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]string{"range": args[0]}
 		if at != "" {
 			question["at"] = at

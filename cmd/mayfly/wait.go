@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,10 +27,7 @@ func waitCommand() *cobra.Command {
 	c.register(flags)
 	flags.Int64Var(&after, "after", 0, "with feed: only a change behind this LSN")
 	flags.DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait, in real time; 10m at most")
-	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return err
-		}
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{}
 		if len(args) > 1 {
 			var err error
