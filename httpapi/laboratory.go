@@ -98,6 +98,7 @@ type laboratoryBody struct {
 	timeout      time.Duration
 	next         ttl.Seconds
 	examples     int
+	seconds      int
 	given        map[string]bool
 }
 
@@ -142,6 +143,8 @@ func (b *laboratoryBody) member(name string, v doc.Value) (err error) {
 		if b.examples = int(n); n == 0 {
 			b.examples = -1
 		}
+	case "seconds":
+		b.seconds, err = decodeLength(v)
 	case "defaultTtl":
 		if b.next, err = ttl.ParseDefault(v.Raw()); err != nil {
 			err = badRequest(err.Error())

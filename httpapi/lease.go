@@ -1,12 +1,6 @@
 package httpapi
 
-import (
-	"encoding/json"
-	"net/http"
-
-	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/store"
-)
+import "github.com/mayflydb/mayfly/doc"
 
 // leaseBody answers for a lease.
 type leaseBody struct {
@@ -20,23 +14,22 @@ func (s *Server) takeLease(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := decodeLease(c.body, true)
+	b, err := decodeLaboratory(c.body, "id", "partitionKey", "seconds")
 	if err != nil {
 		return err
 	}
-	l, err := coll.Lease(c.ctx(), r.key, r.id, r.seconds)
+	key, err := b.item()
 	if err != nil {
 		return err
 	}
-	return c.sendLease(r.id, l)
-}
-
-func (c *call) sendLease(id string, l store.Lease) error {
-	body, err := json.Marshal(leaseBody{id, l.Until})
+	if !b.given["seconds"] {
+		return badRequest(leaseLengthText)
+	}
+	l, err := coll.Lease(c.ctx(), key.Partition, key.ID, b.seconds)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, body)
+	return c.sendJSON(leaseBody{key.ID, l.Until})
 }
 
 // releaseLease is DELETE on the same path: it ends the lease of an item, {"id", "partitionKey"?: [...]}.
@@ -45,54 +38,26 @@ func (s *Server) releaseLease(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := decodeLease(c.body, false)
+	b, err := decodeLaboratory(c.body, "id", "partitionKey")
 	if err != nil {
 		return err
 	}
-	if err := coll.ReleaseLease(c.ctx(), r.key, r.id); err != nil {
+	key, err := b.item()
+	if err != nil {
 		return err
 	}
-	return c.sendLease(r.id, store.Lease{})
+	if err := coll.ReleaseLease(c.ctx(), key.Partition, key.ID); err != nil {
+		return err
+	}
+	return c.sendJSON(leaseBody{ID: key.ID})
 }
 
-// leaseRequest is what a lease is asked for.
-type leaseRequest struct {
-	id      string
-	key     store.PartitionKey
-	seconds int
-}
-
-// decodeLease reads a request; timed says that it needs 'seconds', else it must not have any.
-func decodeLease(body []byte, timed bool) (r leaseRequest, err error) {
-	v, err := decodeObject(body)
-	if err != nil {
-		return r, err
-	}
-	if r.id, err = decodeText(v, "id"); err != nil {
-		return r, err
-	}
-	if timed {
-		if r.seconds, err = decodeLength(v.Member("seconds")); err != nil {
-			return r, err
-		}
-	}
-	v.Each(func(name string, elem doc.Value) bool {
-		switch {
-		case name == "id", name == "seconds" && timed:
-		case name == "partitionKey":
-			r.key, err = store.ParsePartitionKey(elem.Raw())
-		default:
-			err = badRequest("'" + name + "' is not known here: a lease is given by 'id', 'partitionKey' and 'seconds', and ended by the first two.")
-		}
-		return err == nil
-	})
-	return r, err
-}
+const leaseLengthText = "'seconds' must be a whole number: how long the lease is to be."
 
 func decodeLength(v doc.Value) (seconds int, err error) {
 	n := v.Num()
 	if v.Kind() != doc.Number || n != float64(int32(n)) {
-		return 0, badRequest("'seconds' must be a whole number: how long the lease is to be.")
+		return 0, badRequest(leaseLengthText)
 	}
 	return int(n), nil
 }
