@@ -47,11 +47,11 @@ func (s *Server) readAccount(c *call) error {
 	b = doc.AppendString(b, queryEngine)
 	b = append(b, '}')
 
-	c.set("X-Ms-Max-Media-Storage-Usage-Mb", "10240")
-	c.set("X-Ms-Media-Storage-Usage-Mb", "0")
-	c.set("X-Ms-Databaseaccount-Consumed-Mb", "0")
-	c.set("X-Ms-Databaseaccount-Reserved-Mb", "0")
-	c.set("X-Ms-Databaseaccount-Provisioned-Mb", "0")
+	c.set("x-ms-max-media-storage-usage-mb", "10240")
+	c.set("x-ms-media-storage-usage-mb", "0")
+	c.set("x-ms-databaseaccount-consumed-mb", "0")
+	c.set("x-ms-databaseaccount-reserved-mb", "0")
+	c.set("x-ms-databaseaccount-provisioned-mb", "0")
 	return c.json(http.StatusOK, b)
 }
 
@@ -145,17 +145,17 @@ func (s *Server) cors(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		c, r := ec.(*call), ec.Request()
 		if r.Method == http.MethodOptions {
-			c.set("Access-Control-Allow-Origin", "*")
-			c.set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+			c.set("access-control-allow-origin", "*")
+			c.set("access-control-allow-methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 			if asked := first(r.Header, "Access-Control-Request-Headers"); asked != "" {
-				c.set("Access-Control-Allow-Headers", asked)
+				c.set("access-control-allow-headers", asked)
 			}
-			c.set("Access-Control-Max-Age", "3600")
+			c.set("access-control-max-age", "3600")
 			return c.noContent(http.StatusNoContent)
 		}
 		if first(r.Header, "Origin") != "" {
-			c.set("Access-Control-Allow-Origin", "*")
-			c.set("Access-Control-Expose-Headers", corsHeaders)
+			c.set("access-control-allow-origin", "*")
+			c.set("access-control-expose-headers", corsHeaders)
 		}
 		return next(ec)
 	}

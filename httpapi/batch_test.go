@@ -175,8 +175,8 @@ func (w *world) rowAnswer(body []byte, headers ...string) (code int, rows []stri
 	w.sign(r)
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
-	if rec.Header().Get("Content-Type") != "application/octet-stream" || rec.Header().Get("X-Ms-Session-Token") == "" {
-		w.t.Errorf("headers %v", rec.Header())
+	if headerOf(w.t, rec).Get("Content-Type") != "application/octet-stream" || headerOf(w.t, rec).Get("X-Ms-Session-Token") == "" {
+		w.t.Errorf("headers %v", headerOf(w.t, rec))
 	}
 	rest, ok := bytes.CutPrefix(rec.Body.Bytes(), appendRowSegment(nil))
 	if !ok {

@@ -35,7 +35,8 @@ type call struct {
 // ctx is the context of the request: it ends when the client goes away or the server is shut down by force.
 func (c *call) ctx() context.Context { return c.Request().Context() }
 
-// set sets a response header. name must be in Go's canonical form (X-Ms-Item-Count).
+// set sets a response header. name is written as it is: in lower case, as the service does, because clients look names up by
+// their bytes. Content-Length and Content-Type alone are in Go's canonical form, by which net/http finds them.
 func (c *call) set(name, value string) {
 	if c.used == len(c.values) {
 		c.Response().Header()[name] = []string{value}
@@ -53,7 +54,7 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
 		c.pay(charge)
 		var text [24]byte
-		c.set("X-Ms-Request-Charge", string(strconv.AppendFloat(text[:0], charge, 'f', -1, 64)))
+		c.set("x-ms-request-charge", string(strconv.AppendFloat(text[:0], charge, 'f', -1, 64)))
 		c.charged = true
 	}
 	if rangeID == "" {
@@ -64,39 +65,39 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	position := len(token)
 	token = strconv.AppendUint(token, lsn, 10)
 	value := string(token)
-	c.set("X-Ms-Session-Token", value)
-	c.set("Lsn", value[position:])
-	c.set("X-Ms-Documentdb-Partitionkeyrangeid", rangeID)
+	c.set("x-ms-session-token", value)
+	c.set("lsn", value[position:])
+	c.set("x-ms-documentdb-partitionkeyrangeid", rangeID)
 }
 
 // setETag sets the etag, which carries its quotes.
 func (c *call) setETag(etag string) {
 	if etag != "" {
-		c.set("Etag", etag)
+		c.set("etag", etag)
 	}
 }
 
 // setItemCount says how many entries a feed's body has.
-func (c *call) setItemCount(n int) { c.set("X-Ms-Item-Count", strconv.Itoa(n)) }
+func (c *call) setItemCount(n int) { c.set("x-ms-item-count", strconv.Itoa(n)) }
 
 // setContinuation says that more pages exist. The header is left out on the last page: a client that is
 // sent an empty one asks for ever.
 func (c *call) setContinuation(token string) {
 	if token != "" {
-		c.set("X-Ms-Continuation", token)
+		c.set("x-ms-continuation", token)
 	}
 }
 
 // setContainerPaths names the owner of an item: by rid (clients file session tokens under it) and by name.
 func (c *call) setContainerPaths(collRID, dbID, collID string) {
-	c.set("X-Ms-Content-Path", collRID)
-	c.set("X-Ms-Alt-Content-Path", "dbs/"+url.PathEscape(dbID)+"/colls/"+url.PathEscape(collID))
+	c.set("x-ms-content-path", collRID)
+	c.set("x-ms-alt-content-path", "dbs/"+url.PathEscape(dbID)+"/colls/"+url.PathEscape(collID))
 }
 
 // setDatabasePaths names the owner of a container.
 func (c *call) setDatabasePaths(dbRID, dbID string) {
-	c.set("X-Ms-Content-Path", dbRID)
-	c.set("X-Ms-Alt-Content-Path", "dbs/"+url.PathEscape(dbID))
+	c.set("x-ms-content-path", dbRID)
+	c.set("x-ms-alt-content-path", "dbs/"+url.PathEscape(dbID))
 }
 
 // json answers with a body of JSON text. The body may be reused when it has returned.
@@ -116,7 +117,7 @@ var jsonContentType = []string{echo.MIMEApplicationJSON}
 // deliver writes the head and the body. Every body has its length: some clients drop an error's text without.
 func (c *call) deliver(status int, body []byte) {
 	if !c.charged {
-		c.set("X-Ms-Request-Charge", "1")
+		c.set("x-ms-request-charge", "1")
 	}
 	w := c.Response()
 	if body == nil {

@@ -170,7 +170,7 @@ func (w *world) send(r *http.Request) *answer {
 	w.t.Helper()
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
-	a := &answer{t: w.t, what: r.Method + " " + r.RequestURI, code: rec.Code, header: rec.Header(), body: rec.Body.Bytes()}
+	a := &answer{t: w.t, what: r.Method + " " + r.RequestURI, code: rec.Code, header: headerOf(w.t, rec), body: rec.Body.Bytes()}
 	a.everyAnswer(r.Method)
 	id := a.header.Get("X-Ms-Activity-Id")
 	if w.seen[id] && r.Header.Get("X-Ms-Activity-Id") == "" {
@@ -178,6 +178,20 @@ func (w *world) send(r *http.Request) *answer {
 	}
 	w.seen[id] = true
 	return a
+}
+
+// headerOf are the headers of an answer under Go's canonical names, so that Get finds them. What is on the wire must be in lower
+// case, as the service writes it: clients compare names by their bytes. The two that net/http looks for itself are not.
+func headerOf(t testing.TB, rec *httptest.ResponseRecorder) http.Header {
+	t.Helper()
+	out := make(http.Header)
+	for name, values := range rec.Header() {
+		if name != "Content-Type" && name != "Content-Length" && name != strings.ToLower(name) {
+			t.Errorf("the header %s is not in lower case", name)
+		}
+		out[http.CanonicalHeaderKey(name)] = values
+	}
+	return out
 }
 
 // tokenLetters are what continuations consist of: clients put them into JSON of their own.

@@ -170,7 +170,7 @@ func (c *call) sendContainer(status int, coll *store.Container) error {
 	info := coll.Info()
 	c.setPosition(coll)
 	c.setETag(info.ETag)
-	c.set("X-Ms-Documentdb-Collection-Index-Transformation-Progress", strconv.Itoa(coll.IndexProgress()))
+	c.set("x-ms-documentdb-collection-index-transformation-progress", strconv.Itoa(coll.IndexProgress()))
 	return c.json(status, appendContainer(nil, info))
 }
 
@@ -189,9 +189,9 @@ func (c *call) setQuota(coll *store.Container) error {
 	}
 	kb := strconv.FormatInt((u.Bytes+1023)/1024, 10)
 	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
-	c.set("X-Ms-Resource-Quota", "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;"+
+	c.set("x-ms-resource-quota", "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;"+
 		"functions=25;storedProcedures=100;triggers=25;")
-	c.set("X-Ms-Resource-Usage", "documentSize=0;documentsSize="+kb+";documentsCount="+strconv.FormatInt(u.Documents, 10)+
+	c.set("x-ms-resource-usage", "documentSize=0;documentsSize="+kb+";documentsCount="+strconv.FormatInt(u.Documents, 10)+
 		";collectionSize="+kb+";functions="+count(store.KindFunction)+";storedProcedures="+count(store.KindStoredProcedure)+
 		";triggers="+count(store.KindTrigger)+";")
 	return nil

@@ -175,10 +175,10 @@ func (c *call) fail(err error) {
 		return // the head is out already: there is nothing left to say
 	}
 	if w.substatus != 0 {
-		c.set("X-Ms-Substatus", strconv.Itoa(w.substatus))
+		c.set("x-ms-substatus", strconv.Itoa(w.substatus))
 	}
 	if w.status == http.StatusNotModified {
-		if _, ok := c.Response().Header()["Etag"]; !ok && c.in.ifNoneMatch != "*" {
+		if _, ok := c.Response().Header()["etag"]; !ok && c.in.ifNoneMatch != "*" {
 			c.setETag(c.in.ifNoneMatch)
 		}
 		c.deliver(w.status, nil)
@@ -186,7 +186,7 @@ func (c *call) fail(err error) {
 	}
 	c.setRetryAfter(err)
 	if w.status == http.StatusNotFound {
-		delete(c.Response().Header(), "X-Ms-Content-Path")
+		delete(c.Response().Header(), "x-ms-content-path")
 	}
 	c.deliver(w.status, appendErrorBody(make([]byte, 0, 512), w, c.activity, c.Request().RequestURI))
 }

@@ -193,11 +193,11 @@ type eventWriter struct {
 
 func newEventWriter(c *call) *eventWriter {
 	if !c.charged {
-		c.set("X-Ms-Request-Charge", "1")
+		c.set("x-ms-request-charge", "1")
 	}
 	h := c.Response().Header()
 	h["Content-Type"] = []string{"text/event-stream"}
-	h["X-Accel-Buffering"] = []string{"no"} // proxies pass each event on at once
+	h["x-accel-buffering"] = []string{"no"} // proxies pass each event on at once
 	w := &eventWriter{out: c.Response(), control: http.NewResponseController(c.Response().Writer)}
 	_ = w.control.SetReadDeadline(time.Time{}) // a connection without limits (a test's) cannot lift them
 	c.Response().WriteHeader(http.StatusOK)

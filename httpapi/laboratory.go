@@ -67,16 +67,16 @@ func second(s int64) string { return time.Unix(s, 0).UTC().Format(time.RFC3339) 
 
 // setExpiry says in headers when an item expires: only where it does.
 func (c *call) setExpiry(e store.Expiry) {
-	c.set("X-Mayfly-Ttl-Source", e.Source.String())
+	c.set("x-mayfly-ttl-source", e.Source.String())
 	if e.Mortal {
-		c.set("X-Mayfly-Expires-At", second(e.ExpiresAt))
+		c.set("x-mayfly-expires-at", second(e.ExpiresAt))
 	}
 }
 
 // setLint names the rules that a time to live breaks which was written.
 func (c *call) setLint(found store.Lint) {
 	if found != 0 {
-		c.set("X-Mayfly-Lint", found.String())
+		c.set("x-mayfly-lint", found.String())
 	}
 }
 

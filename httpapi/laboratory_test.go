@@ -144,7 +144,7 @@ func TestWaitOverTheWire(t *testing.T) {
 		<-armed
 		return func() *answer {
 			rec := <-answers
-			return &answer{t: t, what: "wait " + body, code: rec.Code, header: rec.Header(), body: rec.Body.Bytes()}
+			return &answer{t: t, what: "wait " + body, code: rec.Code, header: headerOf(t, rec), body: rec.Body.Bytes()}
 		}
 	}
 	of := func(until, more string) string {
@@ -193,7 +193,7 @@ func (w *world) raw(path string) *answer {
 	w.sign(r)
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
-	return &answer{t: w.t, what: "GET " + path, code: rec.Code, header: rec.Header(), body: rec.Body.Bytes()}
+	return &answer{t: w.t, what: "GET " + path, code: rec.Code, header: headerOf(w.t, rec), body: rec.Body.Bytes()}
 }
 
 func TestMetrics(t *testing.T) {

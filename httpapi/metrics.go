@@ -15,7 +15,7 @@ import (
 // setExecutionInfo tells of an ORDER BY in which direction equal rows come: clients that resume one skip rows by it.
 func (c *call) setExecutionInfo(p store.QueryPage) {
 	if p.Ordered {
-		c.set("X-Ms-Cosmos-Query-Execution-Info", fmt.Sprintf(`{"reverseRidEnabled":false,"reverseIndexScan":%t}`, p.Descending))
+		c.set("x-ms-cosmos-query-execution-info", fmt.Sprintf(`{"reverseRidEnabled":false,"reverseIndexScan":%t}`, p.Descending))
 	}
 }
 
@@ -39,7 +39,7 @@ func (c *call) setQueryMetrics(s query.Stats, took time.Duration) {
 	fmt.Fprintf(&b, ";retrievedDocumentCount=%d;retrievedDocumentSize=%d", s.Loaded, s.LoadedBytes)
 	fmt.Fprintf(&b, ";outputDocumentCount=%d;outputDocumentSize=%d", s.Output, s.OutputBytes)
 	fmt.Fprintf(&b, ";writeOutputTimeInMs=0.00;indexUtilizationRatio=%.2f", ratio)
-	c.set("X-Ms-Documentdb-Query-Metrics", b.String())
+	c.set("x-ms-documentdb-query-metrics", b.String())
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
@@ -60,7 +60,7 @@ func (c *call) setIndexUse(use query.IndexUse) {
 		return
 	}
 	if err == nil { // strings and booleans always have a JSON text
-		c.set("X-Ms-Cosmos-Index-Utilization", string(text))
+		c.set("x-ms-cosmos-index-utilization", string(text))
 	}
 }
 

@@ -100,12 +100,12 @@ func migrated(old, asked store.Throughput, toAutoscale bool) store.Throughput {
 
 func (c *call) sendOffer(o store.Offer) error {
 	c.setETag(o.ETag)
-	c.set("X-Ms-Offer-Replace-Pending", "false")
+	c.set("x-ms-offer-replace-pending", "false")
 	least := "400"
 	if o.Throughput.Autoscale > 0 {
 		least = "1000"
 	}
-	c.set("X-Ms-Cosmos-Min-Throughput", least)
+	c.set("x-ms-cosmos-min-throughput", least)
 	return c.json(http.StatusOK, appendOffer(nil, o))
 }
 

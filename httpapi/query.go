@@ -35,7 +35,7 @@ func (s *Server) queryItems(c *call) error {
 		return err
 	}
 	if c.in.direct { // else the client throws the page away and asks for a plan
-		c.set("X-Ms-Cosmos-Query-Requiresdistribution", "False")
+		c.set("x-ms-cosmos-query-requiresdistribution", "False")
 	}
 	return c.sendResult(info.RID, "Documents", result, s.opt.Wall.Now().Sub(began))
 }

@@ -34,7 +34,7 @@ func (s *Server) executeProcedure(c *call) error {
 		return err
 	}
 	if c.in.scriptLog {
-		c.set("X-Ms-Documentdb-Script-Log-Results", escapeLog(done.Log))
+		c.set("x-ms-documentdb-script-log-results", escapeLog(done.Log))
 	}
 	if done.Body == nil {
 		done.Body = []byte(`""`)

@@ -214,11 +214,11 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 			c.activity = newActivity()
 		}
 		h := ec.Response().Header()
-		h["Cache-Control"], h["Pragma"] = noStore, noCache
-		h["X-Ms-Gatewayversion"], h["X-Ms-Serviceversion"], h["X-Ms-Schemaversion"] = gatewayVersion, serviceVersion, schemaVersion
-		c.set("X-Ms-Activity-Id", c.activity)
+		h["cache-control"], h["pragma"] = noStore, noCache
+		h["x-ms-gatewayversion"], h["x-ms-serviceversion"], h["x-ms-schemaversion"] = gatewayVersion, serviceVersion, schemaVersion
+		c.set("x-ms-activity-id", c.activity)
 		if c.in.correlated != "" {
-			c.set("X-Ms-Cosmos-Correlated-Activityid", c.in.correlated)
+			c.set("x-ms-cosmos-correlated-activityid", c.in.correlated)
 		}
 		if s.closed {
 			c.fail(wireErr(http.StatusServiceUnavailable, 0, "The server is shutting down."))

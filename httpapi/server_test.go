@@ -111,7 +111,7 @@ func TestWithoutAuthorization(t *testing.T) {
 		{"OPTIONS", "/dbs", 204, ""},
 	} {
 		status, w := answerOf(s, tc.method, tc.path)
-		if status != tc.status || !strings.Contains(w.Body.String(), tc.text) || w.Header().Get("x-ms-activity-id") == "" {
+		if status != tc.status || !strings.Contains(w.Body.String(), tc.text) || headerOf(t, w).Get("x-ms-activity-id") == "" {
 			t.Errorf("%s %s: %d %s", tc.method, tc.path, status, w.Body)
 		}
 	}
@@ -170,7 +170,7 @@ func TestClockWantsTheMasterKey(t *testing.T) {
 	if status, w := answerOf(s, "GET", "/", "authorization", token); status != 200 {
 		t.Fatalf("account: %d %s", status, w.Body)
 	}
-	if status, w := answerOf(s, "PUT", "/_mayfly/clock", "authorization", token); status != 403 || w.Header().Get("x-ms-substatus") != "" {
+	if status, w := answerOf(s, "PUT", "/_mayfly/clock", "authorization", token); status != 403 || headerOf(t, w).Get("x-ms-substatus") != "" {
 		t.Errorf("clock: %d %s", status, w.Body)
 	}
 }
@@ -186,15 +186,15 @@ func TestSignedRequest(t *testing.T) {
 func TestCORS(t *testing.T) {
 	s := bare(t, Options{})
 	status, w := answerOf(s, "OPTIONS", "/dbs/a", "origin", "https://page.example", "access-control-request-method", "PUT", "access-control-request-headers", "authorization,x-ms-date")
-	h := w.Header()
+	h := headerOf(t, w)
 	if status != 204 || h.Get("access-control-allow-origin") != "*" || !strings.Contains(h.Get("access-control-allow-methods"), "PUT") || h.Get("access-control-allow-headers") != "authorization,x-ms-date" {
 		t.Errorf("%d %v", status, h)
 	}
 	status, w = answerOf(s, "GET", "/", "origin", "https://page.example")
-	if h := w.Header(); status != 401 || h.Get("access-control-allow-origin") != "*" || !strings.Contains(h.Get("access-control-expose-headers"), "x-ms-session-token") {
+	if h := headerOf(t, w); status != 401 || h.Get("access-control-allow-origin") != "*" || !strings.Contains(h.Get("access-control-expose-headers"), "x-ms-session-token") {
 		t.Errorf("%d %v", status, h)
 	}
-	if _, w = answerOf(s, "GET", "/"); w.Header().Get("access-control-allow-origin") != "" {
+	if _, w = answerOf(s, "GET", "/"); headerOf(t, w).Get("access-control-allow-origin") != "" {
 		t.Error("CORS headers without an origin")
 	}
 }
@@ -202,7 +202,7 @@ func TestCORS(t *testing.T) {
 func TestCommonHeaders(t *testing.T) {
 	s := bare(t, Options{NoAuth: true})
 	_, w := answerOf(s, "GET", "/nothing", "x-ms-activity-id", testActivity, "x-ms-cosmos-correlated-activityid", testActivity)
-	h := w.Header()
+	h := headerOf(t, w)
 	for name, want := range map[string]string{
 		"x-ms-activity-id": testActivity, "x-ms-cosmos-correlated-activityid": testActivity, "x-ms-request-charge": "1", "content-type": "application/json",
 		"content-length": fmt.Sprint(w.Body.Len()), "cache-control": "no-store, no-cache", "pragma": "no-cache", "x-ms-schemaversion": "1.19",
@@ -213,7 +213,7 @@ func TestCommonHeaders(t *testing.T) {
 	}
 	_, first := answerOf(s, "GET", "/nothing")
 	_, second := answerOf(s, "GET", "/nothing")
-	if a, b := first.Header().Get("x-ms-activity-id"), second.Header().Get("x-ms-activity-id"); a == b || !isGUID(a) {
+	if a, b := headerOf(t, first).Get("x-ms-activity-id"), headerOf(t, second).Get("x-ms-activity-id"); a == b || !isGUID(a) {
 		t.Errorf("activity ids %q and %q", a, b)
 	}
 }

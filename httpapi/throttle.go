@@ -35,6 +35,6 @@ func (c *call) pay(charge float64) {
 func (c *call) setRetryAfter(err error) {
 	var throttled *store.ThrottledError
 	if errors.As(err, &throttled) {
-		c.set("X-Ms-Retry-After-Ms", strconv.FormatInt(int64(throttled.RetryAfter/time.Millisecond), 10))
+		c.set("x-ms-retry-after-ms", strconv.FormatInt(int64(throttled.RetryAfter/time.Millisecond), 10))
 	}
 }
