@@ -35,6 +35,7 @@ type world struct {
 	h     http.Handler
 	key   []byte
 	seen  map[string]bool // activity ids
+	http2 bool            // streams go over HTTP/2
 }
 
 // setup is what tests vary.

@@ -117,6 +117,7 @@ const (
 	writeTimeout  = 2 * time.Minute  // to the end of the answer
 	idleTimeout   = 5 * time.Minute  // between requests
 	maxHeader     = 64 << 10         // bytes
+	maxStreams    = 250              // requests under way on one connection of HTTP/2, those counted that the client has reset
 )
 
 // New makes a server. It has no goroutine until Serve is called. Its errors name the option that is wrong.
@@ -141,11 +142,22 @@ func New(o Options) (*Server, error) {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		Protocols:         protocols(),
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: writeTimeout},
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
 	return s, nil
+}
+
+// protocols are HTTP/1.1 and HTTP/2. To net/http every connection is plain, since a sniffConn decrypts by itself: HTTP/2 is
+// recognised by its preface, over TLS too.
+func protocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
 }
 
 // routes builds the chain that every request goes through. Echo gives context, response and middleware; its
@@ -163,12 +175,13 @@ func (s *Server) routes() http.Handler {
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Serve answers on ln until Shutdown, which makes it return nil. A connection whose first byte starts a TLS
-// handshake is served as HTTPS, any other as HTTP; with a nil conf only HTTP is. It may be called for several
-// listeners at once, and closes ln.
+// handshake is served as HTTPS, any other as HTTP; with a nil conf only HTTP is. Both speak HTTP/1.1 and HTTP/2: over TLS
+// the client chooses by ALPN, without it by beginning as HTTP/2 does (prior knowledge). It may be called for
+// several listeners at once, and closes ln.
 func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 	if conf != nil {
 		conf = conf.Clone()
-		conf.NextProtos = []string{"http/1.1"}
+		conf.NextProtos = []string{"h2", "http/1.1"}
 		conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
 	}
 	err := s.http.Serve(&sniffListener{Listener: ln, conf: conf, silent: &s.silent})
