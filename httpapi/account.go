@@ -121,7 +121,9 @@ func (s *Server) certificate(c *call) error {
 	if len(s.opt.CertPEM) == 0 {
 		return notFound("This server has no certificate: it runs without TLS.")
 	}
-	return c.Blob(http.StatusOK, "application/x-pem-file", s.opt.CertPEM)
+	c.set("Content-Type", "application/x-pem-file")
+	c.deliver(http.StatusOK, s.opt.CertPEM)
+	return nil
 }
 
 // scheme tells by which of the two protocols of the port a request came.

@@ -84,9 +84,9 @@ type raw2 struct {
 }
 
 // dial2 opens a connection without TLS and exchanges settings. The first ones that the server sends are returned.
-func (s *serving) dial2(t *testing.T, settings ...http2.Setting) (*raw2, *http2.SettingsFrame) {
+func dial2(t *testing.T, addr string, settings ...http2.Setting) (*raw2, *http2.SettingsFrame) {
 	t.Helper()
-	conn, err := net.Dial("tcp", s.addr)
+	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func parked(t *testing.T) (s *serving, running, most *atomic.Int64, release func
 // A client that resets its streams at once makes no more work than one that waits, and is sent away.
 func TestRapidResets(t *testing.T) {
 	s, _, most, release := parked(t)
-	r, _ := s.dial2(t)
+	r, _ := dial2(t, s.addr)
 	calm := make(chan error, 1)
 	go func() {
 		calm <- r.until(func(f http2.Frame) bool {
@@ -195,7 +195,7 @@ func TestRapidResets(t *testing.T) {
 
 func TestConcurrentStreams(t *testing.T) {
 	s, _, most, release := parked(t)
-	r, settings := s.dial2(t)
+	r, settings := dial2(t, s.addr)
 	if n, ok := settings.Value(http2.SettingMaxConcurrentStreams); !ok || n != maxStreams {
 		t.Errorf("the limit told is %d", n)
 	}
@@ -243,7 +243,7 @@ func TestHeadersOfHTTP2(t *testing.T) {
 			t.Errorf("a head of %d bytes: %s", size, r.Status)
 		}
 	}
-	r, _ := s.dial2(t) // a client that does not care
+	r, _ := dial2(t, s.addr) // a client that does not care
 	stream, err := r.request("GET", "/", true, "x-long", strings.Repeat("x", 2*maxHeader))
 	if err != nil {
 		t.Fatal(err)
@@ -308,7 +308,7 @@ func TestSlowClientsOfHTTP2(t *testing.T) {
 // A body that does not come ends with an answer, an answer that nobody takes with a reset; others on the connection go on.
 func TestDeadlinesOfHTTP2(t *testing.T) {
 	s := serveWith(t, false, Options{NoAuth: true}, func(s *serving) { s.brief(300 * time.Millisecond) })
-	r, _ := s.dial2(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
+	r, _ := dial2(t, s.addr, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
 	waiting, err := r.request("POST", "/dbs", false, "content-length", "20")
 	if err != nil {
 		t.Fatal(err)
