@@ -24,6 +24,7 @@ type call struct {
 
 	headerErr error            // what was wrong with the headers; it waits until the request is known to be authentic
 	charged   bool             // a charge was set
+	reading   bool             // of the body: the client has leave to send it
 	reply     []byte           // what a post-trigger has put in place of the item in the answer; nil: nothing
 	payer     *store.Container // whose throughput the charge is taken from; nil where none is enforced
 
@@ -141,7 +142,8 @@ func (c *call) deliver(status int, body []byte) {
 const (
 	maxBody     = 2 << 20
 	maxItemBody = 2 * maxBody
-	maxDrain    = 16 << 20 // what is read of a body that is too large, so that the client gets to read the answer
+	maxDrain    = 16 << 20  // what is read of a body that is refused, before the answer
+	maxLinger   = 256 << 20 // what is read of it after the answer
 )
 
 // readBody reads the body of a request that may have one.
@@ -155,9 +157,11 @@ func (c *call) readBody() error {
 	if c.target.kind == kindItem || c.target.kind == kindOwn { // an import brings items
 		limit = maxItemBody
 	}
+	tooLarge := wireErr(http.StatusRequestEntityTooLarge, 0, tooLargeText)
 	if r.ContentLength > limit {
-		return c.refuseBody()
+		return tooLarge
 	}
+	c.reading = true
 	if r.ContentLength > 0 {
 		c.body = make([]byte, r.ContentLength)
 		if _, err := io.ReadFull(r.Body, c.body); err != nil {
@@ -170,7 +174,7 @@ func (c *call) readBody() error {
 		return badRequest("The request's body ended early.")
 	}
 	if int64(len(body)) > limit {
-		return c.refuseBody()
+		return tooLarge
 	}
 	if len(body) > 0 {
 		c.body = body
@@ -178,14 +182,36 @@ func (c *call) readBody() error {
 	return nil
 }
 
-// refuseBody takes in what the client is sending, within reason, and refuses it. A client that waits for leave to
-// send (Expect: 100-continue) is refused at once.
-func (c *call) refuseBody() error {
-	if c.Request().Header.Get("Expect") == "" {
-		// How much arrives, and whether, changes nothing in the answer.
-		_, _ = io.CopyN(io.Discard, c.Request().Body, maxDrain)
+// takeBody reads what the client is still sending of a request that is refused: most clients look for the answer when they have sent
+// all, and take a connection that is closed before for a fault that passes. more says that there is more than that:
+// then the answer goes out first, and linger reads on. Time limits are those of any body. A client that waits
+// for leave to send (Expect: 100-continue) is answered at once.
+func (c *call) takeBody() (more bool) {
+	r := c.Request()
+	if r.Body == nil || r.ContentLength == 0 || !c.reading && r.Header.Get("Expect") != "" {
+		return false
 	}
-	return wireErr(http.StatusRequestEntityTooLarge, 0, tooLargeText)
+	if r.ContentLength <= maxDrain {
+		if _, err := io.CopyN(io.Discard, r.Body, maxDrain); err != nil {
+			return false // it is at its end, or the client is gone
+		}
+	}
+	if r.ProtoMajor != 1 { // HTTP/2 can end a request's body without the connection
+		return false
+	}
+	if err := http.NewResponseController(c.Response().Writer).EnableFullDuplex(); err != nil {
+		return false // there is no connection: a test's
+	}
+	c.set("Connection", "close") // in the form by which net/http finds it
+	return true
+}
+
+// linger sends the answer and goes on reading, so that it reaches a client that is still sending.
+func (c *call) linger() {
+	if err := http.NewResponseController(c.Response().Writer).Flush(); err == nil {
+		// How much arrives, and whether, changes nothing.
+		_, _ = io.CopyN(io.Discard, c.Request().Body, maxLinger)
+	}
 }
 
 // newActivity makes a random GUID (version 4).

@@ -188,5 +188,9 @@ func (c *call) fail(err error) {
 	if w.status == http.StatusNotFound {
 		delete(c.Response().Header(), "x-ms-content-path")
 	}
+	more := c.takeBody()
 	c.deliver(w.status, appendErrorBody(make([]byte, 0, 512), w, c.activity, c.Request().RequestURI))
+	if more {
+		c.linger()
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -268,16 +270,101 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
+// Most clients look for the answer when they have sent all: it must have waited for them, whatever refused the request.
 func TestLargeBodyGetsItsAnswer(t *testing.T) {
-	s := serve(t, false, Options{NoAuth: true})
-	r, err := s.client().Post("http://"+s.addr+"/dbs/a/colls/b/docs", "application/json", bytes.NewReader(make([]byte, 12<<20)))
+	for name, o := range map[string]Options{"413": {NoAuth: true}, "401": {}} {
+		s := serve(t, true, o)
+		for _, size := range []int64{maxDrain - 1<<20, maxDrain + 1<<20, 3 * maxDrain} {
+			for _, scheme := range []string{"http", "https"} {
+				for _, chunked := range []bool{false, true} {
+					what := fmt.Sprintf("%s, %s, %d MB, chunked %v", name, scheme, size>>20, chunked)
+					if status := strconv.Itoa(s.sendAll(t, scheme, size, chunked)); status != name {
+						t.Errorf("%s: %s", what, status)
+					}
+				}
+			}
+		}
+		q, err := http.NewRequest("POST", "https://"+s.addr+"/dbs/a/colls/b/docs", io.LimitReader(zeros{}, 3*maxDrain))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.client2(t).Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		if strconv.Itoa(r.StatusCode) != name {
+			t.Errorf("%s: %s over HTTP/2", name, r.Status)
+		}
+		s.stop()
+	}
+}
+
+// zeros is a body of any size.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// sendAll sends a body whole before it reads the answer's status.
+func (s *serving) sendAll(t *testing.T, scheme string, size int64, chunked bool) int {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Body.Close()
+	if scheme == "https" {
+		conn = tls.Client(conn, s.conf)
+	}
+	defer conn.Close()
+	out := bufio.NewWriter(conn)
+	head := "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: x\r\n"
+	if chunked {
+		fmt.Fprintf(out, "%sTransfer-Encoding: chunked\r\n\r\n%x\r\n", head, size)
+	} else {
+		fmt.Fprintf(out, "%sContent-Length: %d\r\n\r\n", head, size)
+	}
+	_, err = io.CopyN(out, zeros{}, size)
+	if chunked && err == nil {
+		_, err = out.WriteString("\r\n0\r\n\r\n")
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		t.Errorf("%s, %d MB, chunked %v: broken off while sending: %v", scheme, size>>20, chunked, err)
+		return 0
+	}
+	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
 	body, err := io.ReadAll(r.Body)
-	if err != nil || r.StatusCode != 413 || !strings.HasPrefix(gjson.GetBytes(body, "message").Str, `Message: {"Errors":["Request size is too large"]}`+"\r\n") {
-		t.Errorf("%d %s %v", r.StatusCode, body, err)
+	if err != nil || len(body) == 0 {
+		t.Errorf("%s, %d MB, chunked %v: the body %q, %v", scheme, size>>20, chunked, body, err)
+	}
+	return r.StatusCode
+}
+
+// Who says at once that far too much will come is answered at once.
+func TestHugeBodyIsRefusedAtOnce(t *testing.T) {
+	s := serve(t, false, Options{NoAuth: true})
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", int64(1)<<40)
+	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(r.Body); err != nil || r.StatusCode != 413 || !r.Close ||
+		!strings.HasPrefix(gjson.GetBytes(body, "message").Str, `Message: {"Errors":["Request size is too large"]}`+"\r\n") {
+		t.Errorf("%s, close %v: %s %v", r.Status, r.Close, body, err)
 	}
 }
 
