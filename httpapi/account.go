@@ -22,10 +22,7 @@ const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,"
 // readAccount answers GET /, the first request of every client. Its locations are where the client goes from then
 // on, so they repeat the scheme and the host by which it came, unless an address is advertised.
 func (s *Server) readAccount(c *call) error {
-	endpoint := s.opt.Advertise
-	if endpoint == "" {
-		endpoint = scheme(c.Request()) + "://" + c.Request().Host + "/"
-	}
+	endpoint := s.endpoint(c.Request())
 	location := append([]byte(`[{"name":"`+region+`","databaseAccountEndpoint":`), doc.StringValue(strings.ToValidUTF8(endpoint, "")).Raw()...)
 	location = append(location, `}]`...)
 
@@ -53,6 +50,14 @@ func (s *Server) readAccount(c *call) error {
 	c.set("x-ms-databaseaccount-reserved-mb", "0")
 	c.set("x-ms-databaseaccount-provisioned-mb", "0")
 	return c.json(http.StatusOK, b)
+}
+
+// endpoint is the address of the server, with a slash at its end, as a client is told: that by which its request came, or the one advertised.
+func (s *Server) endpoint(r *http.Request) string {
+	if s.opt.Advertise != "" {
+		return s.opt.Advertise
+	}
+	return scheme(r) + "://" + r.Host + "/"
 }
 
 // refuseAddresses answers clients in direct mode, which ask where the replicas are.
@@ -135,11 +140,12 @@ func scheme(r *http.Request) string {
 }
 
 // corsHeaders are the response headers that a script in a browser may read.
-const corsHeaders = "etag, lsn, x-mayfly-expires-at, x-mayfly-lint, x-mayfly-ttl-source, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, " +
-	"x-ms-cosmos-correlated-activityid, x-ms-cosmos-index-utilization, x-ms-cosmos-min-throughput, x-ms-cosmos-query-execution-info, " +
+const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-lint, x-mayfly-ttl-source, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, " +
+	"x-ms-cosmos-correlated-activityid, x-ms-cosmos-index-utilization, x-ms-cosmos-item-llsn, x-ms-cosmos-llsn, x-ms-cosmos-min-throughput, x-ms-cosmos-query-execution-info, " +
 	"x-ms-documentdb-collection-index-transformation-progress, x-ms-documentdb-partitionkeyrangeid, x-ms-documentdb-query-metrics, x-ms-documentdb-script-log-results, " +
-	"x-ms-gatewayversion, x-ms-item-count, x-ms-offer-replace-pending, x-ms-request-charge, x-ms-resource-quota, x-ms-resource-usage, " +
-	"x-ms-retry-after-ms, x-ms-schemaversion, x-ms-serviceversion, x-ms-session-token, x-ms-substatus"
+	"x-ms-gatewayversion, x-ms-global-committed-lsn, x-ms-item-count, x-ms-item-lsn, x-ms-last-state-change-utc, x-ms-offer-replace-pending, " +
+	"x-ms-quorum-acked-lsn, x-ms-request-charge, x-ms-request-duration-ms, x-ms-resource-quota, x-ms-resource-usage, x-ms-retry-after-ms, " +
+	"x-ms-schemaversion, x-ms-serviceversion, x-ms-session-token, x-ms-share-throughput, x-ms-substatus"
 
 // cors lets scripts of any origin in: who may do what is decided by the key, never by a cookie. It answers
 // the browser's question before a request (OPTIONS) by itself.

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -22,6 +24,7 @@ type call struct {
 	activity string // GUID of this request, in every answer and in the log
 	body     []byte // the request's body, whole; nil where there is none
 
+	began     time.Time        // by the wall's clock
 	headerErr error            // what was wrong with the headers; it waits until the request is known to be authentic
 	charged   bool             // a charge was set
 	reading   bool             // of the body: the client has leave to send it
@@ -29,7 +32,7 @@ type call struct {
 	payer     *store.Container // whose throughput the charge is taken from; nil where none is enforced
 
 	// One-element slices of values are the header values set below: one allocation for all of them.
-	values [16]string
+	values [20]string
 	used   int
 }
 
@@ -39,13 +42,17 @@ func (c *call) ctx() context.Context { return c.Request().Context() }
 // set sets a response header. name is written as it is: in lower case, as the service does, because clients look names up by
 // their bytes. Content-Length and Content-Type alone are in Go's canonical form, by which net/http finds them.
 func (c *call) set(name, value string) {
+	c.Response().Header()[name] = c.one(value)
+}
+
+// one is a header's value as maps of headers hold it.
+func (c *call) one(value string) []string {
 	if c.used == len(c.values) {
-		c.Response().Header()[name] = []string{value}
-		return
+		return []string{value}
 	}
 	c.values[c.used] = value
-	c.Response().Header()[name] = c.values[c.used : c.used+1 : c.used+1]
 	c.used++
+	return c.values[c.used-1 : c.used : c.used]
 }
 
 // setReceipt says which partition range served, how far it is, and what that cost. The session token has the form
@@ -67,8 +74,31 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	token = strconv.AppendUint(token, lsn, 10)
 	value := string(token)
 	c.set("x-ms-session-token", value)
-	c.set("lsn", value[position:])
 	c.set("x-ms-documentdb-partitionkeyrangeid", rangeID)
+	// There is one replica: what it has, all have.
+	h, reached := c.Response().Header(), c.one(value[position:])
+	h["lsn"], h["x-ms-cosmos-llsn"], h["x-ms-global-committed-lsn"], h["x-ms-quorum-acked-lsn"] = reached, reached, reached, reached
+	h["x-ms-last-state-change-utc"] = c.srv.since
+}
+
+// setItemLSN says at which position of its range an item that was read was written.
+func (c *call) setItemLSN(lsn uint64) {
+	h, written := c.Response().Header(), c.one(strconv.FormatUint(lsn, 10))
+	h["x-ms-item-lsn"], h["x-ms-cosmos-item-llsn"] = written, written
+}
+
+// setDuration says how long the request has taken, in milliseconds: never 0, which clients take for unknown.
+func (c *call) setDuration() {
+	took := max(c.srv.opt.Wall.Now().Sub(c.began), time.Microsecond)
+	var text [24]byte
+	c.set("x-ms-request-duration-ms", string(strconv.AppendFloat(text[:0], float64(took)/float64(time.Millisecond), 'f', 3, 64)))
+}
+
+// setLocation repeats the address of what was read.
+func (c *call) setLocation() {
+	r := c.Request()
+	path, _ := requestPath(r)
+	c.set("content-location", c.srv.endpoint(r)+strings.TrimLeft(path, "/"))
 }
 
 // setETag sets the etag, which carries its quotes.
@@ -119,6 +149,10 @@ var jsonContentType = []string{echo.MIMEApplicationJSON}
 func (c *call) deliver(status int, body []byte) {
 	if !c.charged {
 		c.set("x-ms-request-charge", "1")
+	}
+	c.setDuration()
+	if status == http.StatusOK && c.Request().Method == http.MethodGet && c.target.kind != kindOwn {
+		c.setLocation()
 	}
 	w := c.Response()
 	if body == nil {

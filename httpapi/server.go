@@ -96,6 +96,7 @@ type Server struct {
 	auth        *authority
 	consistency consistency
 	own         []ownHandler // ownHandlers: some tell of all
+	since       []string     // when the server was made: the value of x-ms-last-state-change-utc
 
 	handler http.Handler
 	http    *http.Server
@@ -133,6 +134,7 @@ func New(o Options) (*Server, error) {
 	level, _, _ := parseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
 	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, consistency: level, cancel: cancel, own: ownHandlers}
+	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)
 	s.handler = s.routes()
 	s.http = &http.Server{
@@ -221,7 +223,7 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		s.gate.RLock()
 		defer s.gate.RUnlock()
-		c := &call{Context: ec, srv: s}
+		c := &call{Context: ec, srv: s, began: s.opt.Wall.Now()}
 		c.headerErr = c.in.parse(ec.Request().Header, s.consistency)
 		if c.activity = c.in.activity; c.activity == "" {
 			c.activity = newActivity()
@@ -302,13 +304,14 @@ func (s *Server) serve(ec echo.Context) error {
 	if err := c.readBody(); err != nil {
 		return err
 	}
-	before := s.db.Incarnation()
-	err = run(s, c)
-	if store.ErrorCode(err) == store.CodeUnavailable && !c.Response().Committed && s.db.Incarnation() != before {
+	for {
+		before := s.db.Incarnation()
+		err := run(s, c)
+		if store.ErrorCode(err) != store.CodeUnavailable || c.Response().Committed || s.db.Incarnation() == before {
+			return err
+		}
 		// The data was replaced by a snapshot's under the request: nothing that it did is left.
-		return run(s, c)
 	}
-	return err
 }
 
 // authorise lets a request in. Mayfly's own surface wants the master key; a resource token opens what it was issued for.

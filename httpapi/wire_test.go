@@ -110,7 +110,7 @@ func TestHeaderNamesOnTheWire(t *testing.T) {
 
 func checkNames(t *testing.T, what, version string, names []string) {
 	t.Helper()
-	for _, name := range []string{"x-ms-activity-id", "x-ms-request-charge"} {
+	for _, name := range []string{"x-ms-activity-id", "x-ms-request-charge", "x-ms-request-duration-ms"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("%s: no %s among %q", what, name, names)
 		}
