@@ -146,8 +146,7 @@ func (h *reqHeaders) parseOne(name, value string, account consistency) (err erro
 	case "X-Ms-Continuation":
 		h.continuation = value
 	case "X-Ms-Documentdb-Responsecontinuationtokenlimitinkb":
-		_, err = parseCount(name, value, 1) // every token here is shorter than the least limit
-
+		err = checkTokenLimit(name, value)
 	case "Content-Type":
 		media, _, _ := strings.Cut(value, ";")
 		h.contentType = strings.ToLower(strings.TrimSpace(media))
@@ -314,6 +313,15 @@ func parseCount(name, value string, least int) (int, error) {
 		return 0, badHeader(name, value)
 	}
 	return int(n), nil
+}
+
+// checkTokenLimit reads a limit in KB, which no token here comes near.
+func checkTokenLimit(name, value string) error {
+	if value == "0" {
+		return badRequest("The continuation token limit specified is not large enough.")
+	}
+	_, err := parseCount(name, value, 1)
+	return err
 }
 
 // parseEPK reads a bound of the effective partition key: whole bytes in hexadecimal.
