@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -131,12 +132,25 @@ func (s *Server) certificate(c *call) error {
 	return nil
 }
 
-// scheme tells by which of the two protocols of the port a request came.
+// scheme tells by which of the two protocols of the port a request came. A proxy on the same machine that ends TLS in front of the
+// server says what its client spoke; from elsewhere X-Forwarded-Proto is anybody's word.
 func scheme(r *http.Request) string {
+	if said := first(r.Header, "X-Forwarded-Proto"); said != "" && fromLoopback(r) {
+		said, _, _ = strings.Cut(said, ",") // the proxy nearest to the client comes first
+		if said = strings.ToLower(strings.TrimSpace(said)); said == "http" || said == "https" {
+			return said
+		}
+	}
 	if conn, ok := r.Context().Value(connKey{}).(*sniffConn); ok && conn.secure() || r.TLS != nil {
 		return "https"
 	}
 	return "http"
+}
+
+// fromLoopback tells whether a request comes from the server's own machine.
+func fromLoopback(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && from.Addr().Unmap().IsLoopback()
 }
 
 // corsHeaders are the response headers that a script in a browser may read.

@@ -75,6 +75,28 @@ func TestAccount(t *testing.T) {
 	}
 }
 
+// A proxy that ends TLS on the same machine says what its client spoke; nobody else is believed.
+func TestForwardedProto(t *testing.T) {
+	s := bare(t, Options{NoAuth: true})
+	for _, tc := range []struct{ from, said, want string }{
+		{"127.0.0.1:1", "https", "https"}, {"[::1]:1", "HTTPS, http", "https"}, {"[::ffff:127.0.0.1]:1", "https", "https"},
+		{"127.0.0.1:1", "http", "http"}, {"127.0.0.1:1", "ftp", "http"}, {"127.0.0.1:1", "", "http"},
+		{"192.0.2.1:1", "https", "http"}, {"somewhere", "https", "http"},
+	} {
+		r := httptest.NewRequest("GET", "http://db.example:8081/", nil)
+		r.RemoteAddr = tc.from
+		if tc.said != "" {
+			r.Header.Set("X-Forwarded-Proto", tc.said)
+		}
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, r)
+		want := tc.want + "://db.example:8081/"
+		if got := gjson.GetBytes(w.Body.Bytes(), "writableLocations.0.databaseAccountEndpoint").Str; got != want {
+			t.Errorf("%s says %q: the account sends clients to %s, want %s", tc.from, tc.said, got, want)
+		}
+	}
+}
+
 func TestOptions(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no store":         {},
