@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -22,10 +23,7 @@ const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,"
 // readAccount answers GET /, the first request of every client. Its locations are where the client goes from then
 // on, so they repeat the scheme and the host by which it came, unless an address is advertised.
 func (s *Server) readAccount(c *call) error {
-	endpoint := s.opt.Advertise
-	if endpoint == "" {
-		endpoint = scheme(c.Request()) + "://" + c.Request().Host + "/"
-	}
+	endpoint := s.endpoint(c.Request())
 	location := append([]byte(`[{"name":"`+region+`","databaseAccountEndpoint":`), doc.StringValue(strings.ToValidUTF8(endpoint, "")).Raw()...)
 	location = append(location, `}]`...)
 
@@ -53,6 +51,14 @@ func (s *Server) readAccount(c *call) error {
 	c.set("x-ms-databaseaccount-reserved-mb", "0")
 	c.set("x-ms-databaseaccount-provisioned-mb", "0")
 	return c.json(http.StatusOK, b)
+}
+
+// endpoint is the address of the server, with a slash at its end, as a client is told: that by which its request came, or the one advertised.
+func (s *Server) endpoint(r *http.Request) string {
+	if s.opt.Advertise != "" {
+		return s.opt.Advertise
+	}
+	return scheme(r) + "://" + r.Host + "/"
 }
 
 // refuseAddresses answers clients in direct mode, which ask where the replicas are.
@@ -121,23 +127,39 @@ func (s *Server) certificate(c *call) error {
 	if len(s.opt.CertPEM) == 0 {
 		return notFound("This server has no certificate: it runs without TLS.")
 	}
-	return c.Blob(http.StatusOK, "application/x-pem-file", s.opt.CertPEM)
+	c.set("Content-Type", "application/x-pem-file")
+	c.deliver(http.StatusOK, s.opt.CertPEM)
+	return nil
 }
 
-// scheme tells by which of the two protocols of the port a request came.
+// scheme tells by which of the two protocols of the port a request came. A proxy on the same machine that ends TLS in front of the
+// server says what its client spoke; from elsewhere X-Forwarded-Proto is anybody's word.
 func scheme(r *http.Request) string {
+	if said := first(r.Header, "X-Forwarded-Proto"); said != "" && fromLoopback(r) {
+		said, _, _ = strings.Cut(said, ",") // the proxy nearest to the client comes first
+		if said = strings.ToLower(strings.TrimSpace(said)); said == "http" || said == "https" {
+			return said
+		}
+	}
 	if conn, ok := r.Context().Value(connKey{}).(*sniffConn); ok && conn.secure() || r.TLS != nil {
 		return "https"
 	}
 	return "http"
 }
 
+// fromLoopback tells whether a request comes from the server's own machine.
+func fromLoopback(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && from.Addr().Unmap().IsLoopback()
+}
+
 // corsHeaders are the response headers that a script in a browser may read.
-const corsHeaders = "etag, lsn, x-mayfly-expires-at, x-mayfly-lint, x-mayfly-ttl-source, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, " +
-	"x-ms-cosmos-correlated-activityid, x-ms-cosmos-index-utilization, x-ms-cosmos-min-throughput, x-ms-cosmos-query-execution-info, " +
+const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-lint, x-mayfly-ttl-source, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, " +
+	"x-ms-cosmos-correlated-activityid, x-ms-cosmos-index-utilization, x-ms-cosmos-item-llsn, x-ms-cosmos-llsn, x-ms-cosmos-min-throughput, x-ms-cosmos-query-execution-info, " +
 	"x-ms-documentdb-collection-index-transformation-progress, x-ms-documentdb-partitionkeyrangeid, x-ms-documentdb-query-metrics, x-ms-documentdb-script-log-results, " +
-	"x-ms-gatewayversion, x-ms-item-count, x-ms-offer-replace-pending, x-ms-request-charge, x-ms-resource-quota, x-ms-resource-usage, " +
-	"x-ms-retry-after-ms, x-ms-schemaversion, x-ms-serviceversion, x-ms-session-token, x-ms-substatus"
+	"x-ms-gatewayversion, x-ms-global-committed-lsn, x-ms-item-count, x-ms-item-lsn, x-ms-last-state-change-utc, x-ms-offer-replace-pending, " +
+	"x-ms-quorum-acked-lsn, x-ms-request-charge, x-ms-request-duration-ms, x-ms-resource-quota, x-ms-resource-usage, x-ms-retry-after-ms, " +
+	"x-ms-schemaversion, x-ms-serviceversion, x-ms-session-token, x-ms-share-throughput, x-ms-substatus"
 
 // cors lets scripts of any origin in: who may do what is decided by the key, never by a cookie. It answers
 // the browser's question before a request (OPTIONS) by itself.

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -22,13 +24,15 @@ type call struct {
 	activity string // GUID of this request, in every answer and in the log
 	body     []byte // the request's body, whole; nil where there is none
 
+	began     time.Time        // by the wall's clock
 	headerErr error            // what was wrong with the headers; it waits until the request is known to be authentic
 	charged   bool             // a charge was set
+	reading   bool             // of the body: the client has leave to send it
 	reply     []byte           // what a post-trigger has put in place of the item in the answer; nil: nothing
 	payer     *store.Container // whose throughput the charge is taken from; nil where none is enforced
 
 	// One-element slices of values are the header values set below: one allocation for all of them.
-	values [16]string
+	values [20]string
 	used   int
 }
 
@@ -38,13 +42,17 @@ func (c *call) ctx() context.Context { return c.Request().Context() }
 // set sets a response header. name is written as it is: in lower case, as the service does, because clients look names up by
 // their bytes. Content-Length and Content-Type alone are in Go's canonical form, by which net/http finds them.
 func (c *call) set(name, value string) {
+	c.Response().Header()[name] = c.one(value)
+}
+
+// one is a header's value as maps of headers hold it.
+func (c *call) one(value string) []string {
 	if c.used == len(c.values) {
-		c.Response().Header()[name] = []string{value}
-		return
+		return []string{value}
 	}
 	c.values[c.used] = value
-	c.Response().Header()[name] = c.values[c.used : c.used+1 : c.used+1]
 	c.used++
+	return c.values[c.used-1 : c.used : c.used]
 }
 
 // setReceipt says which partition range served, how far it is, and what that cost. The session token has the form
@@ -66,8 +74,31 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	token = strconv.AppendUint(token, lsn, 10)
 	value := string(token)
 	c.set("x-ms-session-token", value)
-	c.set("lsn", value[position:])
 	c.set("x-ms-documentdb-partitionkeyrangeid", rangeID)
+	// There is one replica: what it has, all have.
+	h, reached := c.Response().Header(), c.one(value[position:])
+	h["lsn"], h["x-ms-cosmos-llsn"], h["x-ms-global-committed-lsn"], h["x-ms-quorum-acked-lsn"] = reached, reached, reached, reached
+	h["x-ms-last-state-change-utc"] = c.srv.since
+}
+
+// setItemLSN says at which position of its range an item that was read was written.
+func (c *call) setItemLSN(lsn uint64) {
+	h, written := c.Response().Header(), c.one(strconv.FormatUint(lsn, 10))
+	h["x-ms-item-lsn"], h["x-ms-cosmos-item-llsn"] = written, written
+}
+
+// setDuration says how long the request has taken, in milliseconds: never 0, which clients take for unknown.
+func (c *call) setDuration() {
+	took := max(c.srv.opt.Wall.Now().Sub(c.began), time.Microsecond)
+	var text [24]byte
+	c.set("x-ms-request-duration-ms", string(strconv.AppendFloat(text[:0], float64(took)/float64(time.Millisecond), 'f', 3, 64)))
+}
+
+// setLocation repeats the address of what was read.
+func (c *call) setLocation() {
+	r := c.Request()
+	path, _ := requestPath(r)
+	c.set("content-location", c.srv.endpoint(r)+strings.TrimLeft(path, "/"))
 }
 
 // setETag sets the etag, which carries its quotes.
@@ -119,6 +150,10 @@ func (c *call) deliver(status int, body []byte) {
 	if !c.charged {
 		c.set("x-ms-request-charge", "1")
 	}
+	c.setDuration()
+	if status == http.StatusOK && c.Request().Method == http.MethodGet && c.target.kind != kindOwn {
+		c.setLocation()
+	}
 	w := c.Response()
 	if body == nil {
 		if status != http.StatusNoContent && status != http.StatusNotModified {
@@ -141,7 +176,8 @@ func (c *call) deliver(status int, body []byte) {
 const (
 	maxBody     = 2 << 20
 	maxItemBody = 2 * maxBody
-	maxDrain    = 16 << 20 // what is read of a body that is too large, so that the client gets to read the answer
+	maxDrain    = 16 << 20  // what is read of a body that is refused, before the answer
+	maxLinger   = 256 << 20 // what is read of it after the answer
 )
 
 // readBody reads the body of a request that may have one.
@@ -155,9 +191,11 @@ func (c *call) readBody() error {
 	if c.target.kind == kindItem || c.target.kind == kindOwn { // an import brings items
 		limit = maxItemBody
 	}
+	tooLarge := wireErr(http.StatusRequestEntityTooLarge, 0, tooLargeText)
 	if r.ContentLength > limit {
-		return c.refuseBody()
+		return tooLarge
 	}
+	c.reading = true
 	if r.ContentLength > 0 {
 		c.body = make([]byte, r.ContentLength)
 		if _, err := io.ReadFull(r.Body, c.body); err != nil {
@@ -170,7 +208,7 @@ func (c *call) readBody() error {
 		return badRequest("The request's body ended early.")
 	}
 	if int64(len(body)) > limit {
-		return c.refuseBody()
+		return tooLarge
 	}
 	if len(body) > 0 {
 		c.body = body
@@ -178,14 +216,36 @@ func (c *call) readBody() error {
 	return nil
 }
 
-// refuseBody takes in what the client is sending, within reason, and refuses it. A client that waits for leave to
-// send (Expect: 100-continue) is refused at once.
-func (c *call) refuseBody() error {
-	if c.Request().Header.Get("Expect") == "" {
-		// How much arrives, and whether, changes nothing in the answer.
-		_, _ = io.CopyN(io.Discard, c.Request().Body, maxDrain)
+// takeBody reads what the client is still sending of a request that is refused: most clients look for the answer when they have sent
+// all, and take a connection that is closed before for a fault that passes. more says that there is more than that:
+// then the answer goes out first, and linger reads on. Time limits are those of any body. A client that waits
+// for leave to send (Expect: 100-continue) is answered at once.
+func (c *call) takeBody() (more bool) {
+	r := c.Request()
+	if r.Body == nil || r.ContentLength == 0 || !c.reading && r.Header.Get("Expect") != "" {
+		return false
 	}
-	return wireErr(http.StatusRequestEntityTooLarge, 0, tooLargeText)
+	if r.ContentLength <= maxDrain {
+		if _, err := io.CopyN(io.Discard, r.Body, maxDrain); err != nil {
+			return false // it is at its end, or the client is gone
+		}
+	}
+	if r.ProtoMajor != 1 { // HTTP/2 can end a request's body without the connection
+		return false
+	}
+	if err := http.NewResponseController(c.Response().Writer).EnableFullDuplex(); err != nil {
+		return false // there is no connection: a test's
+	}
+	c.set("Connection", "close") // in the form by which net/http finds it
+	return true
+}
+
+// linger sends the answer and goes on reading, so that it reaches a client that is still sending.
+func (c *call) linger() {
+	if err := http.NewResponseController(c.Response().Writer).Flush(); err == nil {
+		// How much arrives, and whether, changes nothing.
+		_, _ = io.CopyN(io.Discard, c.Request().Body, maxLinger)
+	}
 }
 
 // newActivity makes a random GUID (version 4).

@@ -7,7 +7,8 @@ import (
 )
 
 // changeFeed answers with a page of changes, or with 304 where there are none: that is how every client sees that it has come
-// to the end. Both carry the etag from which the client goes on; there is never a continuation.
+// to the end. Both carry the etag from which the client goes on, and the count of items, which the SDK for .NET reads on either;
+// there is never a continuation.
 func (s *Server) changeFeed(c *call) error {
 	p, info, err := s.within(c)
 	if err != nil {
@@ -24,6 +25,7 @@ func (s *Server) changeFeed(c *call) error {
 	}
 	c.setETag(`"` + changes.Position + `"`)
 	if len(changes.Changes) == 0 {
+		c.setItemCount(0)
 		return c.noContent(http.StatusNotModified)
 	}
 	out := newPage(info.RID, "Documents")

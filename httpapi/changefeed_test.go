@@ -51,6 +51,7 @@ func (w *world) drain(path string, headers ...string) (pages []string, etag stri
 			if len(a.body) > 0 {
 				w.t.Errorf("%s: 304 with a body", a.what)
 			}
+			a.head("x-ms-item-count", "0")
 			return pages, etag
 		}
 		n := strconv.Itoa(len(a.want(200).at("Documents").Array()))

@@ -35,6 +35,7 @@ type world struct {
 	h     http.Handler
 	key   []byte
 	seen  map[string]bool // activity ids
+	http2 bool            // streams go over HTTP/2
 }
 
 // setup is what tests vary.
@@ -205,6 +206,9 @@ func (a *answer) everyAnswer(method string) {
 	}
 	if charge, err := strconv.ParseFloat(a.header.Get("X-Ms-Request-Charge"), 64); err != nil || charge <= 0 {
 		a.t.Errorf("%s: request charge %q", a.what, a.header.Get("X-Ms-Request-Charge"))
+	}
+	if took, err := strconv.ParseFloat(a.header.Get("X-Ms-Request-Duration-Ms"), 64); err != nil || took <= 0 {
+		a.t.Errorf("%s: duration %q", a.what, a.header.Get("X-Ms-Request-Duration-Ms"))
 	}
 	if v, ok := a.header["X-Ms-Continuation"]; ok && (v[0] == "" || len(v[0]) > 1024 || strings.Trim(v[0], tokenLetters) != "") {
 		a.t.Errorf("%s: continuation %q", a.what, v[0])

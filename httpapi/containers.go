@@ -165,12 +165,18 @@ func (s *Server) deleteContainer(c *call) error {
 	return c.noContent(http.StatusNoContent)
 }
 
-// sendContainer answers with a container, and with how far its items are indexed by its present policy, in percent.
+// sendContainer answers with a container, and where the client asks for figures with how far its items are indexed by its present
+// policy, in percent.
 func (c *call) sendContainer(status int, coll *store.Container) error {
 	info := coll.Info()
 	c.setPosition(coll)
 	c.setETag(info.ETag)
-	c.set("x-ms-documentdb-collection-index-transformation-progress", strconv.Itoa(coll.IndexProgress()))
+	if c.in.populateQuota {
+		c.set("x-ms-documentdb-collection-index-transformation-progress", strconv.Itoa(coll.IndexProgress()))
+	}
+	if coll.SharesThroughput() {
+		c.set("x-ms-share-throughput", "true")
+	}
 	return c.json(status, appendContainer(nil, info))
 }
 

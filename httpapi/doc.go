@@ -1,7 +1,7 @@
 // Package httpapi speaks Azure Cosmos DB's REST protocol (gateway mode) over a store, so that the official SDKs work
 // against it unchanged. A request goes one way:
 //
-//	listener.go   HTTP or HTTPS, told apart by the first byte of the connection
+//	listener.go   HTTP or HTTPS, told apart by the first byte of the connection; each is HTTP/1.1 or HTTP/2
 //	server.go     the chain: call, log, recover, CORS; then serve
 //	route.go      raw path  -> target: what is addressed, and the links that a client may have signed for it
 //	auth.go       authorization header -> let in or 401, 403

@@ -49,10 +49,10 @@ var statuses = [...]struct {
 	{code: store.CodeForbidden, status: http.StatusForbidden},
 	{code: store.CodeNotFound, status: http.StatusNotFound, text: notFoundText},
 	{code: store.CodeOwnerNotFound, status: http.StatusNotFound, substatus: 1003, text: notFoundText},
-	{code: store.CodeSessionNotAvailable, status: http.StatusNotFound, substatus: 1002, text: "The read session is not available for the input session token."},
+	{code: store.CodeSessionNotAvailable, status: http.StatusNotFound, substatus: 1002, text: sessionText},
 	{code: store.CodeConflict, status: http.StatusConflict},
 	{code: store.CodeRangeGone, status: http.StatusGone, substatus: 1002},
-	{code: store.CodePreconditionFailed, status: http.StatusPreconditionFailed, text: "One of the specified pre-condition is not met", alone: true},
+	{code: store.CodePreconditionFailed, status: http.StatusPreconditionFailed, text: preconditionText, alone: true},
 	{code: store.CodeTooLarge, status: http.StatusRequestEntityTooLarge, text: tooLargeText, alone: true},
 	{code: store.CodeCanceled, status: http.StatusRequestTimeout},
 	// 507 and not 503: clients retry a 503 for minutes, which frees no disk.
@@ -66,6 +66,10 @@ var statuses = [...]struct {
 // Texts that clients and their tests look for in the messages.
 const (
 	notFoundText = "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"
+	// The store's own message follows, with the words that older clients look for.
+	sessionText      = "The read/write session is not available for the input session token."
+	preconditionText = "One of the specified pre-condition is not met. Learn more: https://aka.ms/CosmosDB/sql/errors/precondition-failed"
+
 	tooLargeText = "Request size is too large"
 	internalText = "An internal error occurred. The server's log tells more under this activity id."
 )
@@ -131,8 +135,8 @@ func queryError(err error) error {
 }
 
 // appendErrorBody renders the body of an error as Cosmos DB's back end does: a JSON object whose message holds a
-// second JSON object, a line break and the activity id. Clients take it apart.
-func appendErrorBody(dst []byte, w wireError, activity, requestURI string) []byte {
+// second JSON object, a line break and the activity id. Clients take it apart. stats is what requestStats says.
+func appendErrorBody(dst []byte, w wireError, activity, requestURI, stats string) []byte {
 	message := append(append(make([]byte, 0, 256), w.prefix...), "Message: "...)
 	if w.inner != "" {
 		message = append(message, w.inner...)
@@ -149,7 +153,9 @@ func appendErrorBody(dst []byte, w wireError, activity, requestURI string) []byt
 	message = append(message, activity...)
 	message = append(message, ", Request URI: "...)
 	message = append(message, strings.ToValidUTF8(requestURI, "\uFFFD")...)
-	message = append(message, ", RequestStats: , SDK: mayfly"...)
+	message = append(message, ", RequestStats: "...)
+	message = append(message, stats...)
+	message = append(message, ", SDK: mayfly"...)
 
 	dst = append(dst, `{"code":"`...)
 	dst = append(dst, strings.ReplaceAll(http.StatusText(w.status), " ", "")...)
@@ -188,5 +194,55 @@ func (c *call) fail(err error) {
 	if w.status == http.StatusNotFound {
 		delete(c.Response().Header(), "x-ms-content-path")
 	}
-	c.deliver(w.status, appendErrorBody(make([]byte, 0, 512), w, c.activity, c.Request().RequestURI))
+	more := c.takeBody()
+	c.deliver(w.status, appendErrorBody(make([]byte, 0, 512), w, c.activity, c.Request().RequestURI, c.requestStats(err)))
+	if more {
+		c.linger()
+	}
+}
+
+// typeNames are the kinds of paths as the service's texts call them.
+var typeNames = [kindCount]string{
+	kindAccount: "DatabaseAccount", kindDatabase: "Database", kindContainer: "Collection", kindItem: "Document", kindAttachment: "Attachment",
+	kindSproc: "StoredProcedure", kindTrigger: "Trigger", kindUDF: "UserDefinedFunction", kindConflict: "Conflict", kindRange: "PartitionKeyRange",
+	kindPartitionDelete: "PartitionKey", kindUser: "User", kindPermission: "Permission", kindEncryptionKey: "ClientEncryptionKey",
+	kindOffer: "Offer", kindAddresses: "Address",
+}
+
+// verbNames are the operations as the service's texts call them. A read of a feed and the call of a procedure have their own names.
+var verbNames = [opCount]string{
+	opRead: "Read", opCreate: "Create", opUpsert: "Upsert", opReplace: "Replace", opDelete: "Delete", opQuery: "Query", opQueryPlan: "QueryPlan",
+	opBatch: "Batch", opPatch: "Patch", opChangeFeed: "ReadFeed", opOther: "Invalid",
+}
+
+// requestStats says what the request was after, in the words by which clients tell what it is that is missing: of something in a
+// container or a database that does not exist, that is the owner, which was to be read.
+func (c *call) requestStats(err error) string {
+	t := &c.target
+	if t.kind == kindOwn {
+		return ""
+	}
+	what, op := t.kind, c.operation()
+	verb := verbNames[op]
+	switch {
+	case op == opRead && t.feed:
+		verb = "ReadFeed"
+	case op == opCreate && t.kind == kindSproc && !t.feed:
+		verb = "ExecuteJavaScript"
+	}
+	if store.ErrorCode(err) == store.CodeOwnerNotFound {
+		what, verb = ownerOf(t), verbNames[opRead]
+	}
+	return "\r\n ResourceType: " + typeNames[what] + ", OperationType: " + verb + "\r\n"
+}
+
+// ownerOf is the kind of what is missing where the owner of a path is.
+func ownerOf(t *target) kind {
+	switch t.kind {
+	case kindContainer, kindUser, kindEncryptionKey:
+		return kindDatabase
+	case kindPermission:
+		return kindUser
+	}
+	return kindContainer
 }

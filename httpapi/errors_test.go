@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 const testActivity = "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e"
@@ -21,7 +22,7 @@ const testActivity = "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e"
 // answerTo runs one handler on one request and returns the answer and the log.
 func answerTo(r *http.Request, run func(c *call) error) (*httptest.ResponseRecorder, string) {
 	var log bytes.Buffer
-	s := &Server{log: slog.New(slog.NewTextHandler(&log, nil))}
+	s := &Server{log: slog.New(slog.NewTextHandler(&log, nil)), opt: Options{Wall: ttl.NewManual(start)}}
 	w := httptest.NewRecorder()
 	r.Header.Set("x-ms-activity-id", testActivity)
 	_ = s.begin(s.recovered(func(ec echo.Context) error { return run(ec.(*call)) }))(echo.New().NewContext(r, w))
@@ -40,10 +41,10 @@ func TestEveryCode(t *testing.T) {
 		store.CodeForbidden:            {403, "", "Forbidden", "why"},
 		store.CodeNotFound:             {404, "", "NotFound", "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"},
 		store.CodeOwnerNotFound:        {404, "1003", "NotFound", "https://aka.ms/cosmosdb-tsg-not-found"},
-		store.CodeSessionNotAvailable:  {404, "1002", "NotFound", "The read session is not available"},
+		store.CodeSessionNotAvailable:  {404, "1002", "NotFound", `{"Errors":["The read/write session is not available for the input session token.","why"]}`},
 		store.CodeConflict:             {409, "", "Conflict", "why"},
 		store.CodeRangeGone:            {410, "1002", "Gone", "why"},
-		store.CodePreconditionFailed:   {412, "", "PreconditionFailed", "One of the specified pre-condition is not met"},
+		store.CodePreconditionFailed:   {412, "", "PreconditionFailed", `{"Errors":["` + preconditionText + `"]}`},
 		store.CodeTooLarge:             {413, "", "RequestEntityTooLarge", `Message: {"Errors":["Request size is too large"]}` + "\r\n"},
 		store.CodeCanceled:             {408, "", "RequestTimeout", "why"},
 		store.CodeDiskFull:             {507, "", "InsufficientStorage", "why"},
@@ -129,7 +130,7 @@ func TestPanicInsideAnAnswer(t *testing.T) {
 
 func TestErrorBodyIsAlwaysJSON(t *testing.T) {
 	for _, text := range []string{`"quotes" and \`, "bad \xff utf-8", "line\r\nbreaks\x00", "\u2028"} {
-		body := appendErrorBody(nil, wireError{status: 400, message: text, detail: text}, testActivity, text)
+		body := appendErrorBody(nil, wireError{status: 400, message: text, detail: text}, testActivity, text, text)
 		if !json.Valid(body) {
 			t.Errorf("%q: %s", text, body)
 		}
@@ -172,5 +173,42 @@ func TestActivityIDs(t *testing.T) {
 			t.Fatalf("activity id %q", id)
 		}
 		seen[id] = true
+	}
+}
+
+// Clients read out of the text what it is that is missing.
+func TestResourceTypeInErrors(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	query := append(queryHeaders(), pk(`["a"]`)...)
+	for _, q := range []struct{ method, path, body, want string }{
+		{"GET", docs + "/none", "", "Document, OperationType: Read"},
+		{"PUT", docs + "/none", `{"id":"none","pk":"a"}`, "Document, OperationType: Replace"},
+		{"DELETE", docs + "/none", "", "Document, OperationType: Delete"},
+		{"POST", docs, "{", "Document, OperationType: Create"},
+		{"GET", "/dbs/d/colls/none", "", "Collection, OperationType: Read"},
+		{"GET", "/dbs/d/colls/none/docs/1", "", "Collection, OperationType: Read"},
+		{"POST", "/dbs/d/colls/none/docs", `{"id":"1"}`, "Collection, OperationType: Read"},
+		{"GET", "/dbs/d/colls/none/docs", "", "Collection, OperationType: Read"},
+		{"POST", "/dbs/none/colls", `{"id":"x"}`, "Database, OperationType: Read"},
+		{"GET", "/dbs/none", "", "Database, OperationType: Read"},
+		{"POST", "/dbs", "{", "Database, OperationType: Create"},
+		{"GET", coll + "/sprocs/none", "", "StoredProcedure, OperationType: Read"},
+		{"POST", coll + "/sprocs/none", "[]", "StoredProcedure, OperationType: ExecuteJavaScript"},
+		{"GET", "/dbs/d/users/none", "", "User, OperationType: Read"},
+		{"GET", "/dbs/d/users/none/permissions", "", "User, OperationType: Read"},
+	} {
+		a := w.do(q.method, q.path, q.body, pk(`["a"]`)...)
+		if text := a.at("message").Str; a.code < 400 || !strings.Contains(text, ", RequestStats: \r\n ResourceType: "+q.want+"\r\n, SDK: ") {
+			t.Errorf("%s: %d %s", a.what, a.code, text)
+		}
+	}
+	w.do("POST", docs, `{"query":"SELECT"}`, query...).fails(400, 0, "ResourceType: Document, OperationType: Query")
+	w.do("GET", docs, "", "x-ms-max-item-count", "x").fails(400, 0, "ResourceType: Document, OperationType: ReadFeed")
+	w.do("GET", docs, "", "x-ms-session-token", "no").fails(400, 0, "The session token provided 'no' is invalid.")
+	w.do("GET", docs, "", "x-ms-documentdb-responsecontinuationtokenlimitinkb", "0").
+		fails(400, 0, "continuation token limit specified is not large enough")
+	if text := w.do("GET", "/_mayfly/nothing", "").want(404).at("message").Str; !strings.Contains(text, "RequestStats: , SDK") {
+		t.Error(text)
 	}
 }

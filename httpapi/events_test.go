@@ -14,6 +14,8 @@ import (
 
 	"github.com/tidwall/gjson"
 	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // loop lets the reaper run by itself.
@@ -69,10 +71,16 @@ func (w *world) stream(ctx context.Context, base, query string, headers ...strin
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	p := new(http.Protocols)
+	p.SetHTTP1(!w.http2)
+	p.SetUnencryptedHTTP2(w.http2)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, Protocols: p}}
 	res, err := client.Do(r)
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	if (res.ProtoMajor == 2) != w.http2 {
+		w.t.Fatal(res.Proto)
 	}
 	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
 		w.t.Fatal(res.Status, res.Header)
@@ -108,9 +116,15 @@ func event(t *testing.T, lines <-chan string) (name, id, data string) {
 }
 
 func TestEventStream(t *testing.T) {
+	t.Run("HTTP1", func(t *testing.T) { eventStream(t, false) })
+	t.Run("HTTP2", func(t *testing.T) { eventStream(t, true) })
+}
+
+func eventStream(t *testing.T, http2 bool) {
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	w := newWorld(t, loop, ranges(2))
+	w.http2 = http2
 	w.mortals()
 	base, stop := w.listen()
 	ctx, leave := context.WithCancel(t.Context())
@@ -155,6 +169,27 @@ func TestEventStream(t *testing.T) {
 	}()
 	stop()
 	<-ended
+}
+
+// A stream outlives the limits of other answers.
+func TestEventStreamLasts(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		w := newWorld(t, loop)
+		w.http2 = http2
+		w.mortals()
+		const limit = 100 * time.Millisecond
+		w.srv.http.ReadTimeout, w.srv.http.WriteTimeout = limit, limit
+		base, _ := w.listen()
+		lines := w.stream(t.Context(), base, "")
+		tick, stop := ttl.Real{}.After(4 * limit)
+		defer stop()
+		<-tick
+		w.mortal("a", 1)
+		w.clock.Advance(time.Second)
+		if name, _, data := event(t, lines); name != "expired" || gjson.Get(data, "id").Str != "a" {
+			t.Errorf("HTTP/2 is %v: %s %s", http2, name, data)
+		}
+	}
 }
 
 // A log that ends says so, and a position that is too old is told from one that is not.

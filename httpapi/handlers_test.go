@@ -64,6 +64,8 @@ func TestContainers(t *testing.T) {
 		has("geospatialConfig", `{"type":"Geography"}`).has("_docs", `"docs/"`).has("_conflicts", `"conflicts/"`).
 		has("_self", `"dbs/`+dbRID+`/colls/`+rid+`/"`).head("etag", made.at("_etag").Str).
 		head("x-ms-content-path", dbRID).head("x-ms-alt-content-path", "dbs/d").
+		head("x-ms-documentdb-collection-index-transformation-progress", "").head("x-ms-share-throughput", "")
+	w.do("GET", coll, "", "x-ms-documentdb-populatequotainfo", "True").want(200).
 		head("x-ms-documentdb-collection-index-transformation-progress", "100")
 	if token := made.header.Get("X-Ms-Session-Token"); !strings.HasPrefix(token, "0:-1#") {
 		t.Errorf("session token %q", token)

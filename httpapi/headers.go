@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,6 +48,7 @@ type reqHeaders struct {
 	scriptLog                 bool     // x-ms-documentdb-script-enable-logging
 
 	explainTTL bool // x-mayfly-explain-ttl
+	plain      bool // x-ms-exclude-system-properties: items as they were written
 
 	tokenLife int // seconds that a permission's token shall live; 0: not given
 
@@ -144,8 +146,7 @@ func (h *reqHeaders) parseOne(name, value string, account consistency) (err erro
 	case "X-Ms-Continuation":
 		h.continuation = value
 	case "X-Ms-Documentdb-Responsecontinuationtokenlimitinkb":
-		_, err = parseCount(name, value, 1) // every token here is shorter than the least limit
-
+		err = checkTokenLimit(name, value)
 	case "Content-Type":
 		media, _, _ := strings.Cut(value, ";")
 		h.contentType = strings.ToLower(strings.TrimSpace(media))
@@ -196,6 +197,8 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		err = h.parseImport(name, value)
 	case "X-Mayfly-Explain-Ttl":
 		h.explainTTL, err = parseBool(name, value)
+	case "X-Ms-Exclude-System-Properties":
+		h.plain, err = parseBool(name, value)
 	case "X-Mayfly-Serve-Cross-Partition":
 		h.serveCross, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Populatepartitionstatistics",
@@ -275,12 +278,18 @@ func parseAutoscale(value string) (int, error) {
 	return *settings.MaxThroughput, nil
 }
 
-// The x-ms-version accepted: from the oldest that the SDKs ever sent. There is no upper bound, since a new client
-// should not fail on a date alone.
-const oldestVersion = "2014-08-21"
+// versions are the values of x-ms-version up to 2020. A later one only has to be a date: a new client should not fail on it alone.
+var versions = [...]string{
+	"2014-08-21", "2015-04-08", "2015-06-03", "2015-08-06", "2015-12-16", "2016-05-30", "2016-07-11", "2016-11-14", "2017-01-19", "2017-02-22",
+	"2017-05-03", "2017-11-15", "2018-06-18", "2018-08-31", "2018-09-17", "2018-12-31", "2019-10-14", "2020-07-15",
+}
 
 func checkVersion(v string) error {
-	if len(v) != len(oldestVersion) || v[4] != '-' || v[7] != '-' || !isDigits(v[:4]) || !isDigits(v[5:7]) || !isDigits(v[8:]) || v < oldestVersion {
+	newest := versions[len(versions)-1]
+	if slices.Contains(versions[:], v) {
+		return nil
+	}
+	if v < newest || len(v) != len(newest) || v[4] != '-' || v[7] != '-' || !isDigits(v[:4]) || !isDigits(v[5:7]) || !isDigits(v[8:]) {
 		return badHeader("x-ms-version", v)
 	}
 	return nil
@@ -304,6 +313,15 @@ func parseCount(name, value string, least int) (int, error) {
 		return 0, badHeader(name, value)
 	}
 	return int(n), nil
+}
+
+// checkTokenLimit reads a limit in KB, which no token here comes near.
+func checkTokenLimit(name, value string) error {
+	if value == "0" {
+		return badRequest("The continuation token limit specified is not large enough.")
+	}
+	_, err := parseCount(name, value, 1)
+	return err
 }
 
 // parseEPK reads a bound of the effective partition key: whole bytes in hexadecimal.

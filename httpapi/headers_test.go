@@ -70,7 +70,7 @@ func TestHeadersAbsent(t *testing.T) {
 
 func TestBadHeaders(t *testing.T) {
 	for header, values := range map[string][]string{
-		"x-ms-version":                                       {"latest", "2013-01-01", "2020-7-15", "2020/07/15", "20200715"},
+		"x-ms-version":                                       {"latest", "2013-01-01", "2015-01-01", "2020-01-01", "2020-7-15", "2020/07/15", "20200715"},
 		"x-ms-consistency-level":                             {"Linearizable", "Strong", "BoundedStaleness", "Bounded"},
 		"x-ms-session-token":                                 {"x", "0", "0:", ":1", "0:a#1", "0:1#", "0:-1#x", "0:-1#5#a=1", "0:-1#5#1=b", "0:-1#99999999999999999999"},
 		"x-ms-documentdb-partitionkey":                       {"a", `"a"`, `{}`, `[`, `["a"`, `[["a"]]`, `[{"a":1}]`, `["\q"]`, `["\x1"]`, `["\UFFFFFFFF"]`, `["\U00000022"]`, `["\`, `["a"] x`},

@@ -71,6 +71,7 @@ func (s *Server) readItem(c *call) error {
 		}
 		return err
 	}
+	c.setItemLSN(it.LSN())
 	return c.sendItem(http.StatusOK, it, false)
 }
 
@@ -132,7 +133,7 @@ func (c *call) itemsPage(owner string, items store.Page) *page {
 	out := newPage(owner, "Documents")
 	for _, it := range items.Items {
 		out.row()
-		out.b = it.AppendJSON(out.b)
+		out.b = c.appendItem(out.b, it)
 	}
 	c.setContinuation(items.Continuation)
 	return out

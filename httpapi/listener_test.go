@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +30,12 @@ type serving struct {
 // serve starts a server whose store is never reached by the requests of these tests.
 func serve(t *testing.T, withTLS bool, o Options) *serving {
 	t.Helper()
+	return serveWith(t, withTLS, o, func(*serving) {})
+}
+
+// serveWith is serve with a change to the server before it serves.
+func serveWith(t *testing.T, withTLS bool, o Options, change func(*serving)) *serving {
+	t.Helper()
 	cert, text, _, err := Certificate("", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -46,11 +53,12 @@ func serve(t *testing.T, withTLS bool, o Options) *serving {
 	if withTLS {
 		conf = &tls.Config{Certificates: []tls.Certificate{cert}}
 	}
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(ln, conf) }()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(text)
 	s := &serving{srv: srv, addr: ln.Addr().String(), conf: &tls.Config{RootCAs: pool, ServerName: "localhost"}}
+	change(s)
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(ln, conf) }()
 	s.stop = sync.OnceFunc(func() {
 		if err := srv.Shutdown(context.Background()); err != nil {
 			t.Errorf("shutdown: %v", err)
@@ -206,20 +214,28 @@ func TestShutdownBreaksOff(t *testing.T) {
 func TestTLSVersions(t *testing.T) {
 	s := serve(t, true, Options{NoAuth: true})
 	for version, ok := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
-		conf := s.conf.Clone()
-		conf.MinVersion, conf.MaxVersion, conf.NextProtos = version, version, []string{"h2", "http/1.1"}
-		conn, err := tls.Dial("tcp", s.addr, conf)
-		if (err == nil) != ok {
-			t.Errorf("version %x: %v", version, err)
-		}
-		if err != nil {
-			continue
-		}
-		if got := conn.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
-			t.Errorf("version %x: protocol %q", version, got)
-		}
-		if err := conn.Close(); err != nil && !strings.Contains(err.Error(), "closed") {
-			t.Error(err)
+		for _, offered := range [][]string{{"h2"}, {"h2", "http/1.1"}, {"http/1.1", "h2"}, {"http/1.1"}, nil} {
+			conf := s.conf.Clone()
+			conf.MinVersion, conf.MaxVersion, conf.NextProtos = version, version, offered
+			conn, err := tls.Dial("tcp", s.addr, conf)
+			if (err == nil) != ok {
+				t.Errorf("version %x: %v", version, err)
+			}
+			if err != nil {
+				continue
+			}
+			want := ""
+			if slices.Contains(offered, "h2") {
+				want = "h2"
+			} else if offered != nil {
+				want = "http/1.1"
+			}
+			if got := conn.ConnectionState().NegotiatedProtocol; got != want {
+				t.Errorf("version %x, offered %q: protocol %q, want %q", version, offered, got, want)
+			}
+			if err := conn.Close(); err != nil && !strings.Contains(err.Error(), "closed") {
+				t.Error(err)
+			}
 		}
 	}
 }

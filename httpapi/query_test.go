@@ -316,13 +316,14 @@ func TestReach(t *testing.T) {
 func TestIndexProgress(t *testing.T) {
 	const name = "X-Ms-Documentdb-Collection-Index-Transformation-Progress"
 	w := newWorld(t)
-	w.container(keyedByPK+`,"indexingPolicy":{"includedPaths":[],"excludedPaths":[{"path":"/*"}]}`).head(name, "100")
+	asked := []string{"x-ms-documentdb-populatequotainfo", "True"}
+	w.container(keyedByPK+`,"indexingPolicy":{"includedPaths":[],"excludedPaths":[{"path":"/*"}]}`, asked...).head(name, "100")
 	w.fill(1000, 1)
 	d, err := w.db.Database("d")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := w.do("PUT", coll, `{"id":"c",`+keyedByPK+`}`).want(200)
+	a := w.do("PUT", coll, `{"id":"c",`+keyedByPK+`}`, asked...).want(200)
 	for before := 0; ; {
 		told, err := strconv.Atoi(a.header.Get(name))
 		if err != nil {
@@ -340,6 +341,6 @@ func TestIndexProgress(t *testing.T) {
 			return
 		}
 		before = after
-		a = w.do("GET", coll, "").want(200)
+		a = w.do("GET", coll, "", asked...).want(200)
 	}
 }

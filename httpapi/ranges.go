@@ -21,6 +21,7 @@ func (s *Server) listRanges(c *call) error {
 	c.setPosition(p.container)
 	c.setETag(set.ETag)
 	if c.in.incremental && bareETag(c.in.ifNoneMatch) == bareETag(set.ETag) {
+		c.setItemCount(0)
 		return c.noContent(http.StatusNotModified)
 	}
 	rows := set.Ranges

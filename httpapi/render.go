@@ -44,8 +44,16 @@ func (c *call) sendItem(status int, it store.Item, minimal bool) error {
 	}
 	buf := borrow()
 	defer buf.release()
-	buf.b = it.AppendJSON(buf.b)
+	buf.b = c.appendItem(buf.b, it)
 	return c.json(status, buf.b)
+}
+
+// appendItem renders an item with its system properties, unless the client wants none.
+func (c *call) appendItem(dst []byte, it store.Item) []byte {
+	if c.in.plain {
+		return append(dst, it.Body()...)
+	}
+	return it.AppendJSON(dst)
 }
 
 // appendSystem appends the system properties that all resources have in common. A self link ends in a slash.

@@ -74,7 +74,6 @@ type target struct {
 	n   int
 
 	path     string // the resource link, unescaped: "dbs/x/colls/y"; of a feed the parent's
-	rawPath  string // the same as it was sent
 	query    string // the query string unescaped: a '?' of an item's id that the client forgot to escape
 	rawQuery string
 }
@@ -151,7 +150,7 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 
 // finish works out the resource link and the way of addressing.
 func (t *target) finish(rawLink string) error {
-	t.rawPath, t.path = rawLink, rawLink
+	t.path = rawLink
 	if strings.Contains(rawLink, "%") || strings.Contains(rawLink, "//") {
 		t.path = unescapeLink(rawLink, t)
 	}
@@ -172,7 +171,7 @@ func (t *target) parseOwn(rawPath string) error {
 	if err != nil {
 		return badRequest("The path holds a malformed escape.")
 	}
-	t.own, t.path, t.rawPath = plain, plain, plain
+	t.own, t.path = plain, plain
 	t.resourceType, t.feed = "", false
 	parts := strings.Split(strings.TrimRight(rawPath, "/"), "/")
 	for i, keyword := range []string{"dbs", "colls"} {
@@ -209,8 +208,9 @@ func (t *target) absorbQuery() {
 }
 
 // link returns the i-th resource link that a client may have signed for this target, the likeliest first;
-// ok is false past the last. Clients disagree about escaping, about a trailing slash, and about the case of
-// rids. query says that this link takes the query string as a part of the id.
+// ok is false past the last. It is unescaped: a client that signs the path as it sends it, with %20 in it, means another item.
+// Clients disagree about a trailing slash and about the case of rids. query says that this
+// link takes the query string as a part of the id.
 func (t *target) link(i int) (link string, query, ok bool) {
 	if t.byRID {
 		switch i {
@@ -225,15 +225,9 @@ func (t *target) link(i int) (link string, query, ok bool) {
 	case i == 0:
 		return t.path, false, true
 	case i == 1:
-		return t.rawPath, false, true
-	case i == 2:
 		return t.path + "/", false, true
-	case i == 3 && t.query != "":
+	case i == 2 && t.query != "":
 		return t.path + "?" + t.query, true, true
-	case i == 4 && t.query != "":
-		return t.path + "?" + t.rawQuery, true, true
-	case i == 5 && t.query != "":
-		return t.rawPath + "?" + t.rawQuery, true, true
 	}
 	return "", false, false
 }

@@ -96,6 +96,7 @@ type Server struct {
 	auth        *authority
 	consistency consistency
 	own         []ownHandler // ownHandlers: some tell of all
+	since       []string     // when the server was made: the value of x-ms-last-state-change-utc
 
 	handler http.Handler
 	http    *http.Server
@@ -117,6 +118,7 @@ const (
 	writeTimeout  = 2 * time.Minute  // to the end of the answer
 	idleTimeout   = 5 * time.Minute  // between requests
 	maxHeader     = 64 << 10         // bytes
+	maxStreams    = 250              // requests under way on one connection of HTTP/2, those counted that the client has reset
 )
 
 // New makes a server. It has no goroutine until Serve is called. Its errors name the option that is wrong.
@@ -132,6 +134,7 @@ func New(o Options) (*Server, error) {
 	level, _, _ := parseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
 	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, consistency: level, cancel: cancel, own: ownHandlers}
+	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)
 	s.handler = s.routes()
 	s.http = &http.Server{
@@ -141,11 +144,22 @@ func New(o Options) (*Server, error) {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		Protocols:         protocols(),
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: writeTimeout},
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
 	return s, nil
+}
+
+// protocols are HTTP/1.1 and HTTP/2. To net/http every connection is plain, since a sniffConn decrypts by itself: HTTP/2 is
+// recognised by its preface, over TLS too.
+func protocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
 }
 
 // routes builds the chain that every request goes through. Echo gives context, response and middleware; its
@@ -163,12 +177,13 @@ func (s *Server) routes() http.Handler {
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Serve answers on ln until Shutdown, which makes it return nil. A connection whose first byte starts a TLS
-// handshake is served as HTTPS, any other as HTTP; with a nil conf only HTTP is. It may be called for several
-// listeners at once, and closes ln.
+// handshake is served as HTTPS, any other as HTTP; with a nil conf only HTTP is. Both speak HTTP/1.1 and HTTP/2: over TLS
+// the client chooses by ALPN, without it by beginning as HTTP/2 does (prior knowledge). It may be called for
+// several listeners at once, and closes ln.
 func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 	if conf != nil {
 		conf = conf.Clone()
-		conf.NextProtos = []string{"http/1.1"}
+		conf.NextProtos = []string{"h2", "http/1.1"}
 		conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
 	}
 	err := s.http.Serve(&sniffListener{Listener: ln, conf: conf, silent: &s.silent})
@@ -208,7 +223,7 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		s.gate.RLock()
 		defer s.gate.RUnlock()
-		c := &call{Context: ec, srv: s}
+		c := &call{Context: ec, srv: s, began: s.opt.Wall.Now()}
 		c.headerErr = c.in.parse(ec.Request().Header, s.consistency)
 		if c.activity = c.in.activity; c.activity == "" {
 			c.activity = newActivity()
@@ -289,13 +304,14 @@ func (s *Server) serve(ec echo.Context) error {
 	if err := c.readBody(); err != nil {
 		return err
 	}
-	before := s.db.Incarnation()
-	err = run(s, c)
-	if store.ErrorCode(err) == store.CodeUnavailable && !c.Response().Committed && s.db.Incarnation() != before {
+	for {
+		before := s.db.Incarnation()
+		err := run(s, c)
+		if store.ErrorCode(err) != store.CodeUnavailable || c.Response().Committed || s.db.Incarnation() == before {
+			return err
+		}
 		// The data was replaced by a snapshot's under the request: nothing that it did is left.
-		return run(s, c)
 	}
-	return err
 }
 
 // authorise lets a request in. Mayfly's own surface wants the master key; a resource token opens what it was issued for.

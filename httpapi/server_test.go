@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -9,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -69,6 +67,28 @@ func TestAccount(t *testing.T) {
 	for path, want := range map[string]string{"id": `local"host`, "writableLocations.0.databaseAccountEndpoint": "https://elsewhere:1/", "userConsistencyPolicy.defaultConsistencyLevel": "BoundedStaleness"} {
 		if got := gjson.GetBytes(w.Body.Bytes(), path).String(); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+}
+
+// A proxy that ends TLS on the same machine says what its client spoke; nobody else is believed.
+func TestForwardedProto(t *testing.T) {
+	s := bare(t, Options{NoAuth: true})
+	for _, tc := range []struct{ from, said, want string }{
+		{"127.0.0.1:1", "https", "https"}, {"[::1]:1", "HTTPS, http", "https"}, {"[::ffff:127.0.0.1]:1", "https", "https"},
+		{"127.0.0.1:1", "http", "http"}, {"127.0.0.1:1", "ftp", "http"}, {"127.0.0.1:1", "", "http"},
+		{"192.0.2.1:1", "https", "http"}, {"somewhere", "https", "http"},
+	} {
+		r := httptest.NewRequest("GET", "http://db.example:8081/", nil)
+		r.RemoteAddr = tc.from
+		if tc.said != "" {
+			r.Header.Set("X-Forwarded-Proto", tc.said)
+		}
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, r)
+		want := tc.want + "://db.example:8081/"
+		if got := gjson.GetBytes(w.Body.Bytes(), "writableLocations.0.databaseAccountEndpoint").Str; got != want {
+			t.Errorf("%s says %q: the account sends clients to %s, want %s", tc.from, tc.said, got, want)
 		}
 	}
 }
@@ -224,78 +244,6 @@ func TestAccessLog(t *testing.T) {
 	answerOf(s, "GET", "/dbs/a%2Fb/nothing")
 	if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, "status=404") || !strings.Contains(line, "uri=/dbs/a%2Fb/nothing") {
 		t.Errorf("log %q", line)
-	}
-}
-
-// echoBody runs readBody on a request and answers with what it read.
-func echoBody(r *http.Request, k kind) (int, int) {
-	read := -1
-	w, _ := answerTo(r, func(c *call) error {
-		c.target.kind = k
-		if err := c.readBody(); err != nil {
-			return err
-		}
-		read = len(c.body)
-		return c.noContent(200)
-	})
-	return w.Code, read
-}
-
-func TestBodyLimits(t *testing.T) {
-	for _, chunked := range []bool{false, true} {
-		for _, tc := range []struct {
-			kind   kind
-			size   int
-			status int
-		}{
-			{kindDatabase, 0, 200}, {kindDatabase, 1, 200}, {kindDatabase, maxBody, 200}, {kindDatabase, maxBody + 1, 413},
-			{kindItem, maxBody + 1, 200}, {kindItem, maxItemBody, 200}, {kindItem, maxItemBody + 1, 413},
-		} {
-			r := httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, tc.size)))
-			if chunked {
-				r.ContentLength = -1
-			}
-			status, read := echoBody(r, tc.kind)
-			if status != tc.status || status == 200 && read != tc.size {
-				t.Errorf("chunked %v, %d bytes: %d, %d read", chunked, tc.size, status, read)
-			}
-		}
-	}
-	short := httptest.NewRequest("POST", "/", strings.NewReader("ab"))
-	short.ContentLength = 3
-	if status, _ := echoBody(short, kindItem); status != 400 {
-		t.Errorf("a body that ended early: %d", status)
-	}
-}
-
-func TestLargeBodyGetsItsAnswer(t *testing.T) {
-	s := serve(t, false, Options{NoAuth: true})
-	r, err := s.client().Post("http://"+s.addr+"/dbs/a/colls/b/docs", "application/json", bytes.NewReader(make([]byte, 12<<20)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	body, err := io.ReadAll(r.Body)
-	if err != nil || r.StatusCode != 413 || !strings.HasPrefix(gjson.GetBytes(body, "message").Str, `Message: {"Errors":["Request size is too large"]}`+"\r\n") {
-		t.Errorf("%d %s %v", r.StatusCode, body, err)
-	}
-}
-
-func TestExpectContinue(t *testing.T) {
-	s := serve(t, false, Options{NoAuth: true})
-	conn, err := net.Dial("tcp", s.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	fmt.Fprintf(conn, "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", 100<<20)
-	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	if r.StatusCode != 413 {
-		t.Errorf("status %d, want 413 without a 100 before it", r.StatusCode)
 	}
 }
 

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -66,7 +65,7 @@ func parseSessionToken(token string) ([]store.SessionPosition, error) {
 		}
 		lsn, ok := globalLSN(vector)
 		if !found || id == "" || !ok {
-			return nil, wireErr(http.StatusBadRequest, 0, "The session token '"+token+"' is malformed.")
+			return nil, badRequest("The session token provided '" + token + "' is invalid.")
 		}
 		positions = append(positions, store.SessionPosition{Range: id, LSN: lsn})
 	}

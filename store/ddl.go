@@ -127,7 +127,7 @@ func (d *Database) checkEncryptionKeys(p *ClientEncryptionPolicy) error {
 	keys := d.Resources(KindEncryptionKey)
 	for _, path := range p.IncludedPaths {
 		if keys.find(path.KeyID) == nil {
-			return fail(CodeBadRequest, "The client encryption key '"+path.KeyID+"' of the client encryption policy does not exist in the database '"+d.ID()+"'.")
+			return fail(CodeBadRequest, "ClientEncryptionKey with id '["+path.KeyID+"]' does not exist.")
 		}
 	}
 	return nil

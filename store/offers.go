@@ -41,6 +41,21 @@ func (db *DB) hasOwnOffer(d *Database) bool {
 	return slices.ContainsFunc(db.cat.offers, func(o offerRecord) bool { return o.Database == d.rec.Num && o.CID == 0 })
 }
 
+// SharesThroughput tells whether the container has no throughput of its own and lives off its database's.
+func (c *Container) SharesThroughput() bool {
+	db := c.db
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	shared := false
+	for _, o := range db.cat.offers {
+		if o.CID != 0 && o.CID == c.cid {
+			return false
+		}
+		shared = shared || o.CID == 0 && o.Database == c.d.rec.Num
+	}
+	return shared
+}
+
 // Offers are all offers in order of creation.
 func (db *DB) Offers() []Offer {
 	db = db.live()

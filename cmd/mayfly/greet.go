@@ -46,7 +46,9 @@ func (s *serve) greet(w io.Writer) {
 	for _, p := range ports[1:] {
 		row("", "https://"+s.authority(p)+"/")
 	}
-	row("connection", "AccountEndpoint=https://"+main+"/;AccountKey="+key+";")
+	// Those who know the last setting (.NET) do not look at the certificate; the others pass over it.
+	row("connection", "AccountEndpoint=https://"+main+"/;AccountKey="+key+";DisableServerCertificateValidation=true;")
+	row("", "with gateway mode: ConnectionMode.Gateway (.NET), gatewayMode() (Java); the others have no other")
 	row("certificate", certificate)
 	row("data", data)
 	row("stop", "Ctrl+C")

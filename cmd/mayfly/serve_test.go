@@ -16,7 +16,8 @@ func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	b := boot(t, "--data", dir)
 	for _, want := range []string{"https://" + b.host + "/\n", "http://" + b.host + "/\n", dir,
-		"AccountEndpoint=https://" + b.host + "/;AccountKey=" + httpapi.EmulatorKey + ";\n", filepath.Join(dir, "tls", "cert.pem")} {
+		"AccountEndpoint=https://" + b.host + "/;AccountKey=" + httpapi.EmulatorKey + ";DisableServerCertificateValidation=true;\n",
+		"ConnectionMode.Gateway (.NET), gatewayMode() (Java)", filepath.Join(dir, "tls", "cert.pem")} {
 		if !strings.Contains(b.greet, want) {
 			t.Errorf("the greeting does not say %q:\n%s", want, b.greet)
 		}

@@ -45,7 +45,8 @@ var rooms = map[string]room{
 }
 
 // testLibraries may be imported by every test file and by the packages that exist for tests.
-var testLibraries = []string{"pgregory.net/rapid", "go.uber.org/goleak", "github.com/google/go-cmp/", "github.com/cockroachdb/pebble/v2"}
+var testLibraries = []string{"pgregory.net/rapid", "go.uber.org/goleak", "github.com/google/go-cmp/", "github.com/cockroachdb/pebble/v2",
+	"golang.org/x/net/http2"}
 
 // arrows reports imports that the table of rooms does not allow.
 func arrows(_ *house, p *pkg) (bad []violation) {

@@ -1,0 +1,174 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+)
+
+// echoBody runs readBody on a request and answers with what it read.
+func echoBody(r *http.Request, k kind) (int, int) {
+	read := -1
+	w, _ := answerTo(r, func(c *call) error {
+		c.target.kind = k
+		if err := c.readBody(); err != nil {
+			return err
+		}
+		read = len(c.body)
+		return c.noContent(200)
+	})
+	return w.Code, read
+}
+
+func TestBodyLimits(t *testing.T) {
+	for _, chunked := range []bool{false, true} {
+		for _, tc := range []struct {
+			kind   kind
+			size   int
+			status int
+		}{
+			{kindDatabase, 0, 200}, {kindDatabase, 1, 200}, {kindDatabase, maxBody, 200}, {kindDatabase, maxBody + 1, 413},
+			{kindItem, maxBody + 1, 200}, {kindItem, maxItemBody, 200}, {kindItem, maxItemBody + 1, 413},
+		} {
+			r := httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, tc.size)))
+			if chunked {
+				r.ContentLength = -1
+			}
+			status, read := echoBody(r, tc.kind)
+			if status != tc.status || status == 200 && read != tc.size {
+				t.Errorf("chunked %v, %d bytes: %d, %d read", chunked, tc.size, status, read)
+			}
+		}
+	}
+	short := httptest.NewRequest("POST", "/", strings.NewReader("ab"))
+	short.ContentLength = 3
+	if status, _ := echoBody(short, kindItem); status != 400 {
+		t.Errorf("a body that ended early: %d", status)
+	}
+}
+
+// Most clients look for the answer when they have sent all: it must have waited for them, whatever refused the request.
+func TestLargeBodyGetsItsAnswer(t *testing.T) {
+	for name, o := range map[string]Options{"413": {NoAuth: true}, "401": {}} {
+		s := serve(t, true, o)
+		for _, size := range []int64{maxDrain - 1<<20, maxDrain + 1<<20, 3 * maxDrain} {
+			for _, scheme := range []string{"http", "https"} {
+				for _, chunked := range []bool{false, true} {
+					what := fmt.Sprintf("%s, %s, %d MB, chunked %v", name, scheme, size>>20, chunked)
+					if status := strconv.Itoa(s.sendAll(t, scheme, size, chunked)); status != name {
+						t.Errorf("%s: %s", what, status)
+					}
+				}
+			}
+		}
+		q, err := http.NewRequest("POST", "https://"+s.addr+"/dbs/a/colls/b/docs", io.LimitReader(zeros{}, 3*maxDrain))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.client2(t).Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		if strconv.Itoa(r.StatusCode) != name {
+			t.Errorf("%s: %s over HTTP/2", name, r.Status)
+		}
+		s.stop()
+	}
+}
+
+// zeros is a body of any size.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// sendAll sends a body whole before it reads the answer's status.
+func (s *serving) sendAll(t *testing.T, scheme string, size int64, chunked bool) int {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if scheme == "https" {
+		conn = tls.Client(conn, s.conf)
+	}
+	defer conn.Close()
+	out := bufio.NewWriter(conn)
+	head := "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: x\r\n"
+	if chunked {
+		fmt.Fprintf(out, "%sTransfer-Encoding: chunked\r\n\r\n%x\r\n", head, size)
+	} else {
+		fmt.Fprintf(out, "%sContent-Length: %d\r\n\r\n", head, size)
+	}
+	_, err = io.CopyN(out, zeros{}, size)
+	if chunked && err == nil {
+		_, err = out.WriteString("\r\n0\r\n\r\n")
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		t.Errorf("%s, %d MB, chunked %v: broken off while sending: %v", scheme, size>>20, chunked, err)
+		return 0
+	}
+	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil || len(body) == 0 {
+		t.Errorf("%s, %d MB, chunked %v: the body %q, %v", scheme, size>>20, chunked, body, err)
+	}
+	return r.StatusCode
+}
+
+// Who says at once that far too much will come is answered at once.
+func TestHugeBodyIsRefusedAtOnce(t *testing.T) {
+	s := serve(t, false, Options{NoAuth: true})
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", int64(1)<<40)
+	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(r.Body); err != nil || r.StatusCode != 413 || !r.Close ||
+		!strings.HasPrefix(gjson.GetBytes(body, "message").Str, `Message: {"Errors":["Request size is too large"]}`+"\r\n") {
+		t.Errorf("%s, close %v: %s %v", r.Status, r.Close, body, err)
+	}
+}
+
+func TestExpectContinue(t *testing.T) {
+	s := serve(t, false, Options{NoAuth: true})
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", 100<<20)
+	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if r.StatusCode != 413 {
+		t.Errorf("status %d, want 413 without a 100 before it", r.StatusCode)
+	}
+}
