@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/mayflydb/mayfly/doc/jsonbinary"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -144,17 +145,31 @@ const (
 	maxDrain    = 16 << 20 // what is read of a body that is too large, so that the client gets to read the answer
 )
 
-// readBody reads the body of a request that may have one.
+// readBody reads the body of a request that may have one. What comes as binary JSON is text from here on.
 func (c *call) readBody() error {
+	if err := c.receiveBody(); err != nil || !jsonbinary.Is(c.body) {
+		return err
+	}
+	var err error
+	c.body, err = textOf(c.body, c.bodyLimit())
+	return err
+}
+
+// bodyLimit is how many bytes the body may have.
+func (c *call) bodyLimit() int {
+	if c.target.kind == kindItem || c.target.kind == kindOwn { // an import brings items
+		return maxItemBody
+	}
+	return maxBody
+}
+
+func (c *call) receiveBody() error {
 	r := c.Request()
 	if r.Body == nil || r.ContentLength == 0 || r.Method == http.MethodGet ||
 		r.Method == http.MethodDelete && c.target.kind != kindOwn {
 		return nil
 	}
-	limit := int64(maxBody)
-	if c.target.kind == kindItem || c.target.kind == kindOwn { // an import brings items
-		limit = maxItemBody
-	}
+	limit := int64(c.bodyLimit())
 	if r.ContentLength > limit {
 		return c.refuseBody()
 	}

@@ -40,12 +40,12 @@ func (c *call) sendItem(status int, it store.Item, minimal bool) error {
 		return c.noContent(status)
 	}
 	if c.reply != nil {
-		return c.json(status, c.reply)
+		return c.sendFormat(status, c.reply)
 	}
 	buf := borrow()
 	defer buf.release()
 	buf.b = it.AppendJSON(buf.b)
-	return c.json(status, buf.b)
+	return c.sendFormat(status, buf.b)
 }
 
 // appendSystem appends the system properties that all resources have in common. A self link ends in a slash.
