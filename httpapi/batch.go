@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/doc/jsonbinary"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -70,6 +71,13 @@ func (w *wireOperation) operation() store.Operation {
 			return op
 		}
 	}
+	if jsonbinary.Is(w.body) {
+		var err error
+		if w.body, err = textOf(w.body, maxItemBody); err != nil {
+			op.Err = malformed(err)
+			return op
+		}
+	}
 	switch w.kind {
 	case store.OperationCreate, store.OperationUpsert:
 		op.Body = w.body
@@ -92,7 +100,11 @@ func (w *wireOperation) operation() store.Operation {
 
 // malformed is what an operation can carry: an error of the store's own.
 func malformed(err error) error {
-	return &store.Error{Code: store.CodeBadRequest, Message: err.Error(), Err: err}
+	failed := &store.Error{Code: store.CodeBadRequest, Message: err.Error(), Err: err}
+	if w, _ := classify(err); w.status == http.StatusRequestEntityTooLarge {
+		failed.Code = store.CodeTooLarge
+	}
+	return failed
 }
 
 // wireResult is the result of an operation as a client gets it.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/mayflydb/mayfly/doc/jsonbinary"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -180,17 +181,31 @@ const (
 	maxLinger   = 256 << 20 // what is read of it after the answer
 )
 
-// readBody reads the body of a request that may have one.
+// readBody reads the body of a request that may have one. What comes as binary JSON is text from here on.
 func (c *call) readBody() error {
+	if err := c.receiveBody(); err != nil || !jsonbinary.Is(c.body) {
+		return err
+	}
+	var err error
+	c.body, err = textOf(c.body, c.bodyLimit())
+	return err
+}
+
+// bodyLimit is how many bytes the body may have.
+func (c *call) bodyLimit() int {
+	if c.target.kind == kindItem || c.target.kind == kindOwn { // an import brings items
+		return maxItemBody
+	}
+	return maxBody
+}
+
+func (c *call) receiveBody() error {
 	r := c.Request()
 	if r.Body == nil || r.ContentLength == 0 || r.Method == http.MethodGet ||
 		r.Method == http.MethodDelete && c.target.kind != kindOwn {
 		return nil
 	}
-	limit := int64(maxBody)
-	if c.target.kind == kindItem || c.target.kind == kindOwn { // an import brings items
-		limit = maxItemBody
-	}
+	limit := int64(c.bodyLimit())
 	tooLarge := wireErr(http.StatusRequestEntityTooLarge, 0, tooLargeText)
 	if r.ContentLength > limit {
 		return tooLarge

@@ -15,6 +15,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/doc/jsonbinary"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -111,7 +113,8 @@ type answer struct {
 	what   string
 	code   int
 	header http.Header
-	body   []byte
+	body   []byte // JSON text, in whatever form it came
+	binary bool   // it came as binary JSON
 }
 
 // do sends a signed request; headers are pairs of names and values. Whatever the answer is, it must have what
@@ -213,8 +216,15 @@ func (a *answer) everyAnswer(method string) {
 	if v, ok := a.header["X-Ms-Continuation"]; ok && (v[0] == "" || len(v[0]) > 1024 || strings.Trim(v[0], tokenLetters) != "") {
 		a.t.Errorf("%s: continuation %q", a.what, v[0])
 	}
+	length := strconv.Itoa(len(a.body))
+	if a.binary = jsonbinary.Is(a.body); a.binary {
+		var err error
+		if a.body, err = jsonbinary.AppendText(nil, a.body, doc.Limits{MaxBytes: maxPageSize}); err != nil {
+			a.t.Fatalf("%s: %v", a.what, err)
+		}
+	}
 	if len(a.body) > 0 {
-		if !json.Valid(a.body) || a.header.Get("Content-Type") != "application/json" || a.header.Get("Content-Length") != strconv.Itoa(len(a.body)) {
+		if !json.Valid(a.body) || a.header.Get("Content-Type") != "application/json" || a.header.Get("Content-Length") != length {
 			a.t.Errorf("%s: body of %d bytes with headers %v\n%s", a.what, len(a.body), a.header, a.body)
 		}
 	}

@@ -129,7 +129,7 @@ func (c *call) sendPage(p *page) error {
 	p.b = append(p.b, `],"_count":`...)
 	p.b = append(strconv.AppendInt(p.b, int64(p.n), 10), '}')
 	c.setItemCount(p.n)
-	return c.json(http.StatusOK, p.b)
+	return c.sendFormat(http.StatusOK, p.b)
 }
 
 // decodeObject checks that a request's body is a JSON object.

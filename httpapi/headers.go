@@ -59,7 +59,8 @@ type reqHeaders struct {
 
 	imported *store.ImportOptions // of a create or an upsert; nil: it is written now
 
-	contentType string // media type alone, lower case
+	contentType       string  // media type alone, lower case
+	supported, wanted formats // of the answer's body: those that the client takes, and the one that it wants
 }
 
 // scope is the part of a container that the headers name.
@@ -221,9 +222,9 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 			err = badHeader(name, value)
 		}
 	case "X-Ms-Documentdb-Content-Serialization-Format":
-		if !strings.EqualFold(value, "JsonText") {
-			err = badRequest("The serialization format '" + value + "' is not supported by this server: only JsonText is.")
-		}
+		h.wanted, err = parseContentFormat(value)
+	case "X-Ms-Cosmos-Supported-Serialization-Formats":
+		h.supported = parseSupportedFormats(value)
 	case "X-Ms-Cosmos-Changefeed-Wire-Format-Version":
 		if value != "2021-09-15" { // the one in which metadata stands beside the images
 			err = badHeader(name, value)

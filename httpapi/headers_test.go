@@ -85,7 +85,7 @@ func TestBadHeaders(t *testing.T) {
 		"x-ms-cosmos-offer-autopilot-settings":               {"4000", "{}", `{"maxThroughput":"4000"}`, `{"maxThroughput":0}`, `{"maxThroughput":-1}`, "{"},
 		"x-ms-offer-type":                                    {"S9"},
 		"x-ms-indexing-directive":                            {"Sometimes"},
-		"x-ms-documentdb-content-serialization-format":       {"CosmosBinary"},
+		"x-ms-documentdb-content-serialization-format":       {"HybridRow", "text", "JsonText,CosmosBinary"},
 		"x-ms-documentdb-responsecontinuationtokenlimitinkb": {"0", "-1", "x"},
 	} {
 		for _, value := range values {

@@ -40,12 +40,12 @@ func (c *call) sendItem(status int, it store.Item, minimal bool) error {
 		return c.noContent(status)
 	}
 	if c.reply != nil {
-		return c.json(status, c.reply)
+		return c.sendFormat(status, c.reply)
 	}
 	buf := borrow()
 	defer buf.release()
 	buf.b = c.appendItem(buf.b, it)
-	return c.json(status, buf.b)
+	return c.sendFormat(status, buf.b)
 }
 
 // appendItem renders an item with its system properties, unless the client wants none.
