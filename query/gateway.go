@@ -81,7 +81,7 @@ func newQueryInfo() *queryInfo {
 }
 
 // Gateway makes the plan of a query. What is wrong with the query is found as by Prepare, except that no index is missed: that
-// is told by the range that lacks it. The error is an *Error.
+// is told by the range that lacks it. The error is an *Error or, where the client lacks a feature, an *UnsupportedError.
 func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*GatewayPlan, error) {
 	info.Index, info.Lenient = nil, true
 	plan, err := Prepare(text, params, info)
@@ -139,17 +139,16 @@ func (g *GatewayPlan) JSON(ranges []KeyRange) ([]byte, error) {
 
 // The features of a query that the client must be able to merge, as Cosmos DB names them.
 const (
-	featureAggregate          = "Aggregate"
-	featureComposite          = "CompositeAggregate" // an aggregate that ranges report as several values
-	featureMultipleAggregates = "MultipleAggregates"
-	featureNonValue           = "NonValueAggregate"
+	featureAggregate          = "Aggregate"          // SELECT VALUE with one aggregate, whichever it is
+	featureNonValue           = "NonValueAggregate"  // aggregates in a select list
+	featureMultipleAggregates = "MultipleAggregates" // several of them
 	featureListAndSet         = "ListAndSetAggregate"
 	featureCountIf            = "CountIf"
 	featureDistinct           = "Distinct"
 	featureDCount             = "DCount"
 	featureGroupBy            = "GroupBy"
-	featureOrderBy            = "OrderBy"
-	featureMultipleOrderBy    = "MultipleOrderBy"
+	featureOrderBy            = "OrderBy"         // by one value
+	featureMultipleOrderBy    = "MultipleOrderBy" // by several
 	featureNonStreaming       = "NonStreamingOrderBy"
 	featureOffsetLimit        = "OffsetAndLimit"
 	featureTop                = "Top"
@@ -157,6 +156,28 @@ const (
 	featureWeighted           = "WeightedRankFusion"
 	featureSkipOrderBy        = "HybridSearchSkipOrderByRewrite" // never needed: see rankPlan
 )
+
+// featureOrder is the order in which Cosmos DB tells of features that are missing: that of its numbers for them.
+var featureOrder = []string{
+	featureAggregate, featureDistinct, featureGroupBy, featureMultipleAggregates, featureMultipleOrderBy, featureOffsetLimit, featureOrderBy,
+	featureTop, featureNonValue, featureDCount, featureNonStreaming, featureListAndSet, featureCountIf, featureHybrid, featureWeighted,
+}
+
+// UnsupportedError tells that a client cannot merge what a query makes of several partition ranges. In Cosmos DB such an
+// answer has the status 400 and the substatus 1004.
+type UnsupportedError struct {
+	Features []string // by Cosmos DB's names, in the order of its numbers; at least one
+}
+
+// Error is in the words of Cosmos DB.
+func (e *UnsupportedError) Error() string {
+	var b strings.Builder
+	b.WriteString("Query contains 1 or more unsupported features. Upgrade your SDK to a version that does support the requested features:")
+	for _, f := range e.Features {
+		b.WriteString("\nQuery contained " + f + ", which the calling client does not support.")
+	}
+	return b.String()
+}
 
 // gateway is a query on its way to a plan. The blocks of its binder are those of the query as it was written: nothing has been
 // folded.
@@ -186,15 +207,15 @@ func (g *gateway) supported() error {
 		return nil
 	}
 	var missing []string
-	for _, need := range g.needs {
-		if !g.listed(need) {
-			missing = append(missing, need)
+	for _, f := range featureOrder {
+		if slices.Contains(g.needs, f) && !g.listed(f) {
+			missing = append(missing, f)
 		}
 	}
 	if missing == nil {
 		return nil
 	}
-	return plain("Query contains the following features, which the calling client does not support: " + strings.Join(missing, ", "))
+	return &UnsupportedError{missing}
 }
 
 // listed tells whether the client has named a feature.

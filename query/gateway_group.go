@@ -65,7 +65,6 @@ func (g *gateway) groups(s *syntax.Select) error {
 
 // aggregates makes the select list of aggregates without GROUP BY.
 func (g *gateway) aggregates(s *syntax.Select) error {
-	g.need(featureAggregate)
 	payload, err := g.partialPayload()
 	if err != nil {
 		return err
@@ -74,7 +73,6 @@ func (g *gateway) aggregates(s *syntax.Select) error {
 		s.Value = payload
 		return nil
 	}
-	g.need(featureNonValue)
 	s.Items = []*syntax.SelectItem{as(payload, "payload")}
 	return nil
 }
@@ -94,8 +92,13 @@ func (g *gateway) distinctGroups() (bool, error) {
 
 // partialPayload returns what a group's row is, with the parts of aggregates in the place of their values.
 func (g *gateway) partialPayload() (syntax.Expr, error) {
-	if len(g.top.aggs) > 1 {
-		g.need(featureMultipleAggregates)
+	switch n := len(g.top.aggs); {
+	case n > 1:
+		g.need(featureNonValue, featureMultipleAggregates)
+	case n == 1 && g.top.value != nil:
+		g.need(featureAggregate)
+	case n == 1:
+		g.need(featureNonValue)
 	}
 	if v := g.top.value; v != nil {
 		if !g.aggregated(v) {
@@ -146,13 +149,10 @@ func (g *gateway) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err er
 	f, _ := lookupBuiltin(c.Name)
 	switch f.name {
 	case "AVG":
-		g.need(featureComposite)
 		return "Average", item(object(outItem{"sum", callOf("SUM", arg)}, outItem{"count", counted})), nil
 	case "MIN":
-		g.need(featureComposite)
 		return "Min", twoItems(c, object(outItem{"min", c}, outItem{"count", counted})), nil
 	case "MAX":
-		g.need(featureComposite)
 		return "Max", twoItems(c, object(outItem{"max", c}, outItem{"count", counted})), nil
 	case "SUM":
 		name = "Sum"

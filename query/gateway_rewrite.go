@@ -77,7 +77,11 @@ func (g *gateway) orderPlan() {
 	if s.Distinct {
 		top = nil // not every row of a range counts
 	}
-	g.need(featureOrderBy)
+	if len(g.top.order) == 1 {
+		g.need(featureOrderBy)
+	} else {
+		g.need(featureMultipleOrderBy)
+	}
 	var items []syntax.Expr
 	for i, key := range g.q.OrderBy.Items {
 		direction := "Ascending"
@@ -87,9 +91,6 @@ func (g *gateway) orderPlan() {
 		if g.top.order[i].distance {
 			g.need(featureNonStreaming)
 			g.info.HasNonStreamingOrderBy = true
-		}
-		if i == 1 {
-			g.need(featureMultipleOrderBy)
 		}
 		g.info.OrderBy = append(g.info.OrderBy, direction)
 		g.info.OrderByExpressions = append(g.info.OrderByExpressions, syntax.PrintExpr(key.X))
