@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
@@ -43,6 +44,8 @@ type block struct {
 	firstKey  int // the number of its first key of GROUP BY among those of the whole query
 	grouped   bool
 	aggs      []aggCall
+	carries   bool        // a select list may name the _rid of each group's first item: GROUP BY with ORDER BY
+	carried   syntax.Expr // that name, where it is in the list
 	star      bool
 	value     syntax.Expr // SELECT VALUE
 	items     []outItem
@@ -51,6 +54,7 @@ type block struct {
 	offset    int64
 	limit     int64 // -1: none
 	order     []*orderKey
+	sorted    []*orderKey // ORDER BY of groups, once the form is chosen
 	rank      []*rankPart // ORDER BY RANK
 }
 
@@ -105,6 +109,7 @@ type orderKey struct {
 type scope struct {
 	outer   *scope
 	aliases []*alias
+	inner   bool // of an expression: a subquery in it has sources out of what is bound outside alone
 }
 
 func (s *scope) find(name string) *alias {
@@ -118,10 +123,10 @@ func (s *scope) find(name string) *alias {
 	return nil
 }
 
-// empty tells that nothing has been bound yet, here or outside: that a name in FROM must be the container's.
+// empty tells that nothing has been bound yet, here or outside, and nothing need be: that a name in FROM must be the container's.
 func (s *scope) empty() bool {
 	for ; s != nil; s = s.outer {
-		if len(s.aliases) > 0 {
+		if len(s.aliases) > 0 || s.inner {
 			return false
 		}
 	}
@@ -214,6 +219,9 @@ func (b *binder) block(q *syntax.Query, outer *block, outside *scope, sub bool) 
 	}
 	bl.groupBy, bl.grouped, bl.firstKey = q.GroupBy, len(q.GroupBy) > 0, b.groups
 	b.groups += len(q.GroupBy)
+	if bl.carries = bl.grouped && q.OrderBy != nil; bl.carries {
+		b.groups++
+	}
 	b.selection(bl, s, q)
 	if sub {
 		b.refuseInSubquery(q)
@@ -243,6 +251,7 @@ func (b *binder) source(bl *block, s *scope, src *syntax.Source, i int) {
 	if src.Sub != nil {
 		outermost := s.empty()
 		sub := b.block(src.Sub, bl, s, true)
+		b.uniqueAlias(s, src)
 		kind := stepRows
 		if src.In {
 			kind = stepFlatten
@@ -252,6 +261,9 @@ func (b *binder) source(bl *block, s *scope, src *syntax.Source, i int) {
 		return
 	}
 	root, steps, _ := syntax.PathOf(src.Path)
+	if again := !src.In && src.Alias == "" && len(steps) == 0; !again {
+		b.uniqueAlias(s, src)
+	}
 	from := s.find(root.Name)
 	if from == nil {
 		if i > 0 || !s.empty() {
@@ -264,13 +276,7 @@ func (b *binder) source(bl *block, s *scope, src *syntax.Source, i int) {
 		}
 	}
 	b.idents[root] = from
-	name := src.Alias
-	if name == "" {
-		name = root.Name
-		if n := len(steps); n > 0 {
-			name = steps[n-1].Name
-		}
-	}
+	name, _ := sourceName(src)
 	if len(steps) == 0 && !src.In {
 		again := *from // FROM c, where c is the container or an alias outside: another name for it
 		again.name, again.block = name, bl
@@ -298,6 +304,32 @@ func (b *binder) source(bl *block, s *scope, src *syntax.Source, i int) {
 		a.route, a.entered, a.single = append(a.route, index.Segment{Element: true}), true, false
 	}
 	b.bind(bl, s, &step{kind: kind, x: src.Path}, a)
+}
+
+// sourceName is the name that a source binds, and where it is written.
+func sourceName(src *syntax.Source) (name string, at syntax.Span) {
+	name, at = src.Alias, src.Span
+	if name == "" && src.Path != nil {
+		root, steps, _ := syntax.PathOf(src.Path)
+		if name = root.Name; len(steps) > 0 {
+			name = steps[len(steps)-1].Name
+		}
+	}
+	if n := utf8.RuneCountInString(name); src.In {
+		at.End = at.Start + n
+	} else {
+		at.Start = at.End - n
+	}
+	return name, at
+}
+
+// uniqueAlias refuses a source whose name is bound already, here or outside.
+func (b *binder) uniqueAlias(s *scope, src *syntax.Source) {
+	name, at := sourceName(src)
+	if name != "" && s.find(name) != nil {
+		b.fail(at, &Error{Code: CodeSameAlias,
+			Message: fmt.Sprintf("The input set name or alias '%s' is specified more than once in the FROM clause.", name)})
+	}
 }
 
 // bind appends a step whose values get a slot of their own.

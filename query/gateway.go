@@ -20,12 +20,12 @@ import (
 //	ORDER BY c.a      {"_rid", "orderByItems": [{"item": c.a}], "payload": row}
 //	SUM(c.a)          [{"item": SUM(c.a)}]  or, as one of several columns, {"payload": {"column": {"item": SUM(c.a)}}}
 //	AVG(c.a)          the same with {"sum", "count"}, and MIN and MAX with an item2 that counts, for ranges that have no value
-//	GROUP BY c.g      {"groupByItems": [{"item": c.g}], "payload": row}
+//	GROUP BY c.g      {"groupByItems": [{"item": c.g}], "payload": row}, which is the payload of ORDER BY where that comes with it
 //	ORDER BY RANK     a query for the statistics of all texts, and one for each score, ordered by it
 //
 // The query is bound as any other, so what a plan is refused for is what the query is refused for, and then its tree is
 // rewritten and printed. What cannot be merged in this way is refused, unless the query reads one partition key: then it is
-// sent as it is.
+// sent as it is. A subquery in FROM that groups or drops duplicates does so within each range, as in Cosmos DB.
 
 // GatewayOptions say what a plan is for.
 type GatewayOptions struct {
@@ -88,7 +88,7 @@ func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*Gat
 	if err != nil {
 		return nil, err
 	}
-	q, err := syntax.Parse(text) // once more: planning has changed the tree
+	q, err := info.parse(text) // once more: planning has changed the tree
 	if err != nil {
 		return nil, syntaxError(err)
 	}
@@ -102,14 +102,20 @@ func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*Gat
 	}
 	levels := len(info.PartitionPaths)
 	keys := plan.pins.keys
-	g.one = o.OnePartition || levels > 0 && len(keys) == 1 && len(keys[0]) == levels
+	pinned := levels > 0 && len(keys) == 1 && len(keys[0]) == levels
+	g.one = o.OnePartition || pinned
 	g.info.HasSelectValue = q.Select.Value != nil
-	if wrong := g.rewrite(); wrong != nil {
-		if !g.one {
+	// Where a query reads one partition key, by its own conditions, the range answers it as it stands.
+	bare := pinned && !q.Select.Distinct && len(g.top.rank) == 0
+	if !bare {
+		wrong := g.rewrite()
+		if wrong != nil && !g.one {
 			return nil, wrong
 		}
-		g.needs, g.info = nil, newQueryInfo()
-		g.info.HasSelectValue = q.Select.Value != nil
+		if wrong != nil {
+			g.needs, g.info = nil, newQueryInfo()
+			g.info.HasSelectValue = q.Select.Value != nil
+		}
 	}
 	if err := g.supported(); err != nil {
 		return nil, err
@@ -229,8 +235,8 @@ func (g *gateway) rewrite() error {
 	case len(g.top.rank) > 0:
 		g.rankPlan()
 		return nil
-	case g.top.derived() != nil:
-		return g.countDistinct()
+	case g.countDistinct():
+		return nil
 	case g.top.grouped:
 		return g.groupPlan()
 	case len(g.top.order) > 0:

@@ -77,12 +77,18 @@ func (g *gateway) orderPlan() {
 	if s.Distinct {
 		top = nil // not every row of a range counts
 	}
+	s = syntax.Select{Top: top, Items: g.ordered(g.orderItems(), payload)}
+	q.Where = g.resumable(q.Where, defined)
+	g.rewritten(&q)
+}
+
+// orderItems notes the keys of ORDER BY and returns them as ranges report them.
+func (g *gateway) orderItems() (items []syntax.Expr) {
 	if len(g.top.order) == 1 {
 		g.need(featureOrderBy)
 	} else {
 		g.need(featureMultipleOrderBy)
 	}
-	var items []syntax.Expr
 	for i, key := range g.q.OrderBy.Items {
 		direction := "Ascending"
 		if g.top.order[i].desc {
@@ -96,9 +102,7 @@ func (g *gateway) orderPlan() {
 		g.info.OrderByExpressions = append(g.info.OrderByExpressions, syntax.PrintExpr(key.X))
 		items = append(items, item(key.X))
 	}
-	s = syntax.Select{Top: top, Items: g.ordered(items, payload)}
-	q.Where = g.resumable(q.Where, defined)
-	g.rewritten(&q)
+	return items
 }
 
 // ordered is the select list of a query whose rows are merged by items.

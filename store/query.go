@@ -256,7 +256,7 @@ func (c *Container) plan(st *containerState, q QueryRequest) (*query.Plan, error
 func (c *Container) queryInfo(st *containerState) query.Info {
 	info := query.Info{
 		Index: st.terms, PartitionPaths: c.def.paths(), Lenient: c.db.opts.Lenient,
-		Geometry: st.spec.Geospatial == Geometry, Functions: c.hasFunction,
+		Geometry: st.spec.Geospatial == Geometry, Superset: c.db.opts.Lenient,
 	}
 	for _, p := range st.spec.ComputedProperties {
 		info.Computed = append(info.Computed, query.Computed{Name: p.Name, Query: p.Query})
