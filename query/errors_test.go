@@ -87,7 +87,7 @@ func TestRefusals(t *testing.T) {
 		{"SELECT t FROM c JOIN t IN c.a WHERE EXISTS(SELECT 1 FROM t IN c.b)", "SC2021", "t", "'t' is"},
 		{"SELECT s FROM (SELECT c.id FROM c) s JOIN (SELECT VALUE 1) AS s", "SC2021", "s", "'s' is"},
 		{"SELECT * FROM c ORDER BY RANK FullTextScore(c.t, c.u)", "SC2241", "c.u", "The second through last arguments of the 'FullTextScore' function"},
-		{"SELECT * FROM c ORDER BY RANK FullTextScore(c.t, 'a', LOWER('B'))", "SC2241", "LOWER('B')", "must be literals"},
+		{"SELECT * FROM c ORDER BY RANK FullTextScore(c.t, 'a', LOWER('B'))", "SC2241", "'a'", "must be literals"},
 		{"SELECT * FROM c ORDER BY RANK FullTextScore(c.t, 'a' || 'b')", "SC2241", "'a' || 'b'", "must be literals"},
 		{"SELECT * FROM c ORDER BY RANK FullTextScore(c.t, ['a', 1])", "SC2241", "['a', 1]", "must be literals"},
 		{"SELECT * FROM c ORDER BY RANK RRF(FullTextScore(c.t,'a'), RRF(FullTextScore(c.t,'a'),FullTextScore(c.u,'a')))", "SC2005", "RRF", "'RRF' is not"},

@@ -105,8 +105,9 @@ func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*Gat
 	pinned := levels > 0 && len(keys) == 1 && len(keys[0]) == levels
 	g.one = o.OnePartition || pinned
 	g.info.HasSelectValue = q.Select.Value != nil
-	// Where a query reads one partition key, by its own conditions, the range answers it as it stands.
-	bare := pinned && !q.Select.Distinct && len(g.top.rank) == 0
+	// Where a query reads one partition key, by its own conditions, or no item at all, one range answers it as it stands.
+	none := plan.pins.known && len(keys) == 0
+	bare := (pinned || none) && !q.Select.Distinct && len(g.top.rank) == 0
 	if !bare {
 		wrong := g.rewrite()
 		if wrong != nil && !g.one {

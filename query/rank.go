@@ -198,9 +198,10 @@ func (b *binder) scoreTerms(c *syntax.Call) {
 			list = array.Elems
 		}
 		if slices.ContainsFunc(list, func(e syntax.Expr) bool { return !b.isTerm(e) }) {
-			b.failCode(term, CodeScoreTerms, "The second through last arguments of the 'FullTextScore' function must be literals of type string or "+
+			b.failCode(c.Args[1], CodeScoreTerms, "The second through last arguments of the 'FullTextScore' function must be literals of type string or "+
 				"object specifying the fuzzy search argument containing a 'term' property which is a string and a 'distance' property which is a "+
 				"number between 0 and 2 (inclusive).")
+			return
 		}
 	}
 }
