@@ -37,17 +37,65 @@ func checkPlanRequests(t *testing.T) {
 	w := checked(t, ranges(4))
 	body := queryBody("SELECT * FROM c WHERE c.id != @x ORDER BY c.id", `[{"name":"@x","value":"1"}]`)
 	for client, headers := range map[string][]string{
-		"Java":   {"Content-Type", "application/query+json", "x-ms-cosmos-query-version", "1.0", "x-ms-cosmos-supported-query-features", "Aggregate, CompositeAggregate, MultipleOrderBy, MultipleAggregates, OrderBy, OffsetAndLimit, Distinct, GroupBy, Top, DCount, NonValueAggregate"},
-		"JS":     {"Content-Type", "application/query+json", "x-ms-cosmos-query-version", "1.4", "x-ms-cosmos-supported-query-features", "NonValueAggregate,Aggregate,Distinct,MultipleOrderBy,OffsetAndLimit,OrderBy,Top", "x-ms-documentdb-isquery", "true"},
-		"Python": {"Content-Type", "application/json", "x-ms-documentdb-isquery", "true", "x-ms-cosmos-supported-query-features", "Aggregate,CompositeAggregate,Distinct,MultipleOrderBy,OffsetAndLimit,OrderBy,Top"},
-		".NET":   {"Content-Type", "application/query+json", "x-ms-cosmos-supported-query-features", "Aggregate, CompositeAggregate, Distinct, OrderBy", "x-ms-documentdb-query-enablecrosspartition", "True"},
+		"Java":   {"Content-Type", "application/query+json", "x-ms-cosmos-query-version", "1.0"},
+		"JS":     {"Content-Type", "application/query+json", "x-ms-cosmos-query-version", "1.4", "x-ms-documentdb-isquery", "true"},
+		"Python": {"Content-Type", "application/json", "x-ms-documentdb-isquery", "true"},
+		"Rust":   {"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "True"},
+		".NET":   {"Content-Type", "application/query+json", "x-ms-documentdb-query-enablecrosspartition", "True"},
 	} {
-		a := w.do("POST", docs, body, append(headers, "x-ms-cosmos-is-query-plan-request", "True")...).want(200)
+		headers = append(headers, "x-ms-cosmos-supported-query-features", clientFeatures[client], "x-ms-cosmos-is-query-plan-request", "True")
+		a := w.do("POST", docs, body, headers...).want(200)
 		if !strings.Contains(a.at("queryInfo.rewrittenQuery").Str, "orderByItems") || a.at("Documents").Exists() {
 			t.Errorf("%s: %s", client, a.body)
 		}
 	}
-	w.askPlan("SELECT c.pk FROM c GROUP BY c.pk", "OrderBy").fails(400, 0, "GroupBy")
+	w.askPlan("SELECT c.pk FROM c GROUP BY c.pk", "OrderBy").fails(400, 1004, "GroupBy")
+}
+
+// clientFeatures are what the newest of each official client lists, as its source has it.
+var clientFeatures = map[string]string{
+	".NET": "Aggregate, Distinct, GroupBy, MultipleAggregates, MultipleOrderBy, OffsetAndLimit, OrderBy, Top, NonValueAggregate, DCount, " +
+		"NonStreamingOrderBy, CountIf, HybridSearch, WeightedRankFusion, HybridSearchSkipOrderByRewrite",
+	"Java": "Aggregate, CompositeAggregate, MultipleOrderBy, MultipleAggregates, OrderBy, OffsetAndLimit, Distinct, GroupBy, Top, DCount, " +
+		"NonValueAggregate, NonStreamingOrderBy, HybridSearch, WeightedRankFusion",
+	"JS": "NonValueAggregate,Aggregate,Distinct,MultipleOrderBy,OffsetAndLimit,OrderBy,Top,CompositeAggregate,GroupBy,MultipleAggregates," +
+		"NonStreamingOrderBy,ListAndSetAggregate,CountIf,HybridSearch,WeightedRankFusion,HybridSearchSkipOrderByRewrite",
+	"Python": "Aggregate,CompositeAggregate,Distinct,MultipleOrderBy,OffsetAndLimit,OrderBy,Top,NonStreamingOrderBy,HybridSearch,CountIf," +
+		"ListAndSetAggregate,WeightedRankFusion",
+	"Rust": "Distinct,MultipleOrderBy,NonStreamingOrderBy,OffsetAndLimit,OrderBy,Top",
+}
+
+// TestFeaturesOfClients: each client is given the plans that it can follow, and told which features of the others it lacks.
+func TestFeaturesOfClients(t *testing.T) {
+	w := newWorld(t, ranges(4))
+	w.container("")
+	const valueless = "JS .NET Java" // the clients that merge groups and aggregates in select lists
+	for text, want := range map[string]struct{ clients, feature string }{
+		"SELECT VALUE AVG(c.n) FROM c":                                  {"JS .NET Java Python", "Aggregate"},
+		"SELECT VALUE MIN(c.n) FROM c":                                  {"JS .NET Java Python", "Aggregate"},
+		"SELECT VALUE MAX(c.n) FROM c":                                  {"JS .NET Java Python", "Aggregate"},
+		"SELECT VALUE COUNT(1) FROM c":                                  {"JS .NET Java Python", "Aggregate"},
+		"SELECT VALUE COUNTIF(c.n > 1) FROM c":                          {"JS .NET Python", "CountIf"},
+		"SELECT VALUE MAKESET(c.n) FROM c":                              {"JS Python", "ListAndSetAggregate"},
+		"SELECT AVG(c.n) AS a FROM c":                                   {valueless, "NonValueAggregate"},
+		"SELECT AVG(c.n), MAX(c.n) FROM c":                              {valueless, "MultipleAggregates"},
+		"SELECT c.n, MIN(c.m) FROM c GROUP BY c.n":                      {valueless, "GroupBy"},
+		"SELECT VALUE COUNT(1) FROM c GROUP BY c.n":                     {valueless, "GroupBy"},
+		"SELECT * FROM c ORDER BY c.n":                                  {"JS .NET Java Python Rust", ""},
+		"SELECT * FROM c ORDER BY c.n, c.m":                             {"JS .NET Java Python Rust", ""},
+		"SELECT TOP 1 * FROM c ORDER BY VectorDistance(c.v, [1])":       {"JS .NET Java Python Rust", ""},
+		"SELECT DISTINCT VALUE c.n FROM c OFFSET 1 LIMIT 1":             {"JS .NET Java Python Rust", ""},
+		"SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.t, 'a')":   {"JS .NET Java Python", "HybridSearch"},
+		"SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.n FROM c)": {".NET Java", "DCount"},
+	} {
+		for client, features := range clientFeatures {
+			if slices.Contains(strings.Fields(want.clients), client) {
+				w.askPlan(text, features).want(200)
+			} else {
+				w.askPlan(text, features).fails(400, 1004, "Query contained "+want.feature+", which the calling client does not support.")
+			}
+		}
+	}
 }
 
 // rewrites are queries with a row that each range must give for the rewritten one, where {} stands for anything.

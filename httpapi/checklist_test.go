@@ -124,6 +124,12 @@ func checkQueryEngine(t *testing.T) {
 	if conf.Type != gjson.String || !gjson.Valid(conf.Str) || gjson.Get(conf.Str, "maxSqlQueryInputLength").Int() != 524288 {
 		t.Errorf("%s", conf.Raw)
 	}
+	// Without these the planner that .NET brings along refuses full-text functions.
+	for _, flag := range []string{"queryEnableFullText", "queryEnableFullTextPreviewFeatures"} {
+		if !gjson.Get(conf.Str, flag).Bool() {
+			t.Errorf("%s is not set: %s", flag, conf.Raw)
+		}
+	}
 }
 
 func checkConsistencyPolicy(t *testing.T) {

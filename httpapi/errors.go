@@ -21,6 +21,7 @@ type wireError struct {
 	detail    string // a second sentence for people, may be empty
 	inner     string // the JSON that the message embeds, where it is not the list of message and detail
 	prefix    string // of the message, may be empty
+	bare      bool   // the message begins with the text itself, outside of any JSON
 	plan      string // additionalErrorInfo: how the client can run the query itself; may be empty
 }
 
@@ -106,6 +107,8 @@ func classify(err error) (w wireError, internal bool) {
 			if errors.As(err, &thrown) {
 				w.substatus = thrown.Number
 			}
+			var unsupported *query.UnsupportedError
+			w.bare = errors.As(err, &unsupported)
 			var cross *store.CrossPartitionError
 			if errors.As(err, &cross) {
 				w.plan = string(cross.Plan)
@@ -137,10 +140,16 @@ func queryError(err error) error {
 // appendErrorBody renders the body of an error as Cosmos DB's back end does: a JSON object whose message holds a
 // second JSON object, a line break and the activity id. Clients take it apart. stats is what requestStats says.
 func appendErrorBody(dst []byte, w wireError, activity, requestURI, stats string) []byte {
-	message := append(append(make([]byte, 0, 256), w.prefix...), "Message: "...)
-	if w.inner != "" {
+	message := append(make([]byte, 0, 256), w.prefix...)
+	if !w.bare {
+		message = append(message, "Message: "...)
+	}
+	switch {
+	case w.bare:
+		message = append(message, w.message...)
+	case w.inner != "":
 		message = append(message, w.inner...)
-	} else {
+	default:
 		message = append(message, `{"Errors":[`...)
 		message = doc.AppendString(message, strings.ToValidUTF8(w.message, "\uFFFD"))
 		if w.detail != "" {

@@ -27,7 +27,7 @@ func (s *Server) queryPlan(c *call) error {
 	c.setReceiptOf(r)
 	if err != nil {
 		w, internal := classify(err)
-		if internal || w.status != http.StatusBadRequest {
+		if internal || w.status != http.StatusBadRequest || w.bare {
 			return err
 		}
 		w.prefix = planPrefix

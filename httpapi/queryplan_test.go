@@ -262,7 +262,8 @@ func TestQueryPlan(t *testing.T) {
 		has("queryInfo", "").has("hybridSearchQueryInfo.take", "1").has("hybridSearchQueryInfo.componentWeights", "[]")
 
 	w.askPlan("SELECT c.a, COUNT(1) FROM c GROUP BY c.a", "Aggregate,CompositeAggregate, Distinct,Nonsense").
-		fails(400, 0, "Query contains the following features, which the calling client does not support: GroupBy")
+		fails(400, 1004, "Query contains 1 or more unsupported features. Upgrade your SDK to a version that does support the requested features:\n"+
+			"Query contained GroupBy, which the calling client does not support.\nQuery contained NonValueAggregate, which the calling client does not support.\r\n")
 	w.do("POST", docs, `{"query":"SELECT c.a FROM c GROUP BY c.a"}`, queryHeaders("x-ms-cosmos-is-query-plan-request", "True")...).want(200)
 	w.askPlan("SELECT FLOOR(AVG(c.x)) FROM c", allFeatures).
 		fails(400, 0, "Gateway Failed to Retrieve Query Plan: Message: {\"Errors\":[\"Compositions of aggregates and other expressions are not allowed.\"]}")

@@ -43,6 +43,8 @@ type block struct {
 	firstKey  int // the number of its first key of GROUP BY among those of the whole query
 	grouped   bool
 	aggs      []aggCall
+	carries   bool        // a select list may name the _rid of each group's first item: GROUP BY with ORDER BY
+	carried   syntax.Expr // that name, where it is in the list
 	star      bool
 	value     syntax.Expr // SELECT VALUE
 	items     []outItem
@@ -51,6 +53,7 @@ type block struct {
 	offset    int64
 	limit     int64 // -1: none
 	order     []*orderKey
+	sorted    []*orderKey // ORDER BY of groups, once the form is chosen
 	rank      []*rankPart // ORDER BY RANK
 }
 
@@ -105,6 +108,7 @@ type orderKey struct {
 type scope struct {
 	outer   *scope
 	aliases []*alias
+	inner   bool // of an expression: a subquery in it has sources out of what is bound outside alone
 }
 
 func (s *scope) find(name string) *alias {
@@ -118,10 +122,10 @@ func (s *scope) find(name string) *alias {
 	return nil
 }
 
-// empty tells that nothing has been bound yet, here or outside: that a name in FROM must be the container's.
+// empty tells that nothing has been bound yet, here or outside, and nothing need be: that a name in FROM must be the container's.
 func (s *scope) empty() bool {
 	for ; s != nil; s = s.outer {
-		if len(s.aliases) > 0 {
+		if len(s.aliases) > 0 || s.inner {
 			return false
 		}
 	}
@@ -214,6 +218,9 @@ func (b *binder) block(q *syntax.Query, outer *block, outside *scope, sub bool) 
 	}
 	bl.groupBy, bl.grouped, bl.firstKey = q.GroupBy, len(q.GroupBy) > 0, b.groups
 	b.groups += len(q.GroupBy)
+	if bl.carries = bl.grouped && q.OrderBy != nil; bl.carries {
+		b.groups++
+	}
 	b.selection(bl, s, q)
 	if sub {
 		b.refuseInSubquery(q)
@@ -235,79 +242,6 @@ func (b *binder) refuseInSubquery(q *syntax.Query) {
 	}
 	if q.Offset != nil {
 		b.failCode(q.Offset, CodeSubqueryLimit, "'OFFSET LIMIT' clause is not supported in subqueries.")
-	}
-}
-
-// source binds one source of a FROM clause. A first source that names nothing in scope is the container.
-func (b *binder) source(bl *block, s *scope, src *syntax.Source, i int) {
-	if src.Sub != nil {
-		outermost := s.empty()
-		sub := b.block(src.Sub, bl, s, true)
-		kind := stepRows
-		if src.In {
-			kind = stepFlatten
-		}
-		bl.container = bl.container || outermost && sub.container
-		b.bind(bl, s, &step{kind: kind, sub: sub}, &alias{name: src.Alias})
-		return
-	}
-	root, steps, _ := syntax.PathOf(src.Path)
-	from := s.find(root.Name)
-	if from == nil {
-		if i > 0 || !s.empty() {
-			b.failCode(root, CodeUnresolved, "Identifier '%s' could not be resolved.", root.Name)
-			from = &alias{block: bl}
-		} else {
-			bl.container = true
-			from = &alias{item: true, known: true, single: true, block: bl}
-			bl.steps = append(bl.steps, &step{kind: stepItem, alias: from})
-		}
-	}
-	b.idents[root] = from
-	name := src.Alias
-	if name == "" {
-		name = root.Name
-		if n := len(steps); n > 0 {
-			name = steps[n-1].Name
-		}
-	}
-	if len(steps) == 0 && !src.In {
-		again := *from // FROM c, where c is the container or an alias outside: another name for it
-		again.name, again.block = name, bl
-		if from.block == bl && len(bl.steps) > 0 {
-			again.level = len(bl.steps) - 1
-			bl.steps[again.level].alias = &again
-		} else if from.item {
-			again.level = len(bl.steps)
-			bl.steps = append(bl.steps, &step{kind: stepItem, alias: &again})
-		} else {
-			b.bind(bl, s, &step{kind: stepBind, x: src.Path}, &again)
-			return
-		}
-		s.aliases = append(s.aliases, &again)
-		return
-	}
-	a := &alias{name: name, known: from.known, entered: from.entered, single: from.single, route: slices.Clone(from.route)}
-	for _, st := range steps {
-		a.route = append(a.route, index.Segment{Name: st.Name})
-		a.known = a.known && !st.IsIndex
-	}
-	kind := stepBind
-	if src.In {
-		kind = stepElements
-		a.route, a.entered, a.single = append(a.route, index.Segment{Element: true}), true, false
-	}
-	b.bind(bl, s, &step{kind: kind, x: src.Path}, a)
-}
-
-// bind appends a step whose values get a slot of their own.
-func (b *binder) bind(bl *block, s *scope, st *step, a *alias) {
-	a.block, a.level, a.slot, a.item = bl, len(bl.steps), b.slots, false
-	b.slots++
-	st.alias = a
-	bl.steps = append(bl.steps, st)
-	if a.name != "" {
-		s.aliases = append(s.aliases, a)
 	}
 }
 

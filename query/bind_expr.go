@@ -2,9 +2,8 @@ package query
 
 import (
 	"fmt"
-	"reflect"
 	"strconv"
-	"strings"
+	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -16,6 +15,7 @@ type place struct {
 	scope  *scope
 	clause string       // WHERE, GROUP BY, SELECT, ORDER BY, RANK
 	agg    *syntax.Call // the aggregate that it is the argument of
+	rank   *syntax.Call // the call that ORDER BY RANK consists of
 }
 
 // expr resolves the names in an expression, checks its calls and binds its subqueries.
@@ -26,17 +26,52 @@ func (b *binder) expr(e syntax.Expr, at *place) {
 			b.ident(n, at)
 		case *syntax.Call:
 			return b.call(n, at)
+		case *syntax.Index:
+			b.memberIndex(n)
+		case *syntax.ObjectLit:
+			b.uniqueKeys(n)
 		case *syntax.Query:
-			if at.agg != nil {
-				b.nested(at.agg)
-			} else if at.clause == "GROUP BY" {
+			if at.agg == nil && at.clause == "GROUP BY" {
 				b.failPlain(n, "Subqueries are not allowed in the GROUP BY clause.")
 			}
-			b.block(n, at.block, at.scope, true)
+			b.block(n, at.block, &scope{outer: at.scope, inner: true}, true)
 			return false
 		}
 		return true
 	})
+}
+
+// memberIndex refuses x[i] unless i is written out as a number or a string, or is a parameter that is one.
+func (b *binder) memberIndex(x *syntax.Index) {
+	i := x.I
+	if minus, ok := i.(*syntax.Unary); ok && minus.Op == syntax.Neg {
+		i = minus.X
+	}
+	var v doc.Value
+	switch i := i.(type) {
+	case *syntax.Literal:
+		v = i.Value
+	case *syntax.Parameter:
+		v = b.params[i.Name]
+	}
+	if k := v.Kind(); k != doc.Number && k != doc.String {
+		b.failCode(x, CodeMemberIndex, "The specified query includes 'member indexer' which is currently not supported.")
+	}
+}
+
+// uniqueKeys refuses an object that has two properties of one name.
+func (b *binder) uniqueKeys(o *syntax.ObjectLit) {
+	seen := make(map[string]bool, len(o.Keys))
+	for i, key := range o.Keys {
+		if seen[key] {
+			b.sameName(o.KeySpans[i], key)
+		}
+		seen[key] = true
+	}
+}
+
+func (b *binder) sameName(at syntax.Span, name string) {
+	b.fail(at, &Error{Code: CodeSameName, Message: fmt.Sprintf("Object creation error, property name '%s' specified more than once.", name)})
 }
 
 func (b *binder) ident(id *syntax.Ident, at *place) {
@@ -64,13 +99,10 @@ func (b *binder) call(c *syntax.Call, at *place) bool {
 		if b.calls = append(b.calls, c); len(b.calls) == maxUDFs+1 {
 			b.failCode(c, CodeTooManyUDFs, "The query exceeds the maximum number of %d calls of user defined functions.", maxUDFs)
 		}
-		if b.info.Functions != nil && !b.info.Functions(c.Name) {
-			b.fail(c.NameSpan, &Error{Message: fmt.Sprintf("The user defined function '%s' does not exist.", c.Name)})
-		}
 		return true
 	}
 	f, ok := lookupBuiltin(c.Name)
-	if !ok || f.name == "RRF" && at.clause != "RANK" {
+	if !ok || f.name == rankFusion && (at.clause != "RANK" || c != at.rank) {
 		b.fail(c.NameSpan, &Error{Code: CodeUnknownFunction,
 			Message: fmt.Sprintf("'%s' is not a recognized built-in function name.", c.Name)})
 		return true
@@ -85,6 +117,8 @@ func (b *binder) call(c *syntax.Call, at *place) bool {
 		return false
 	case f.class == classRank && at.clause != "RANK":
 		b.failCode(c, CodeScoreOutsideRank, "The FullTextScore function is only allowed in the ORDER BY RANK clause.")
+	case f.class == classRank && f.name == fullTextScore:
+		b.scoreTerms(c)
 	case f.name == vectorDistance:
 		b.vector(c)
 	}
@@ -166,22 +200,13 @@ func (b *binder) selection(bl *block, s *scope, q *syntax.Query) {
 		bl.value = sel.Value
 		b.expr(sel.Value, at)
 	default:
-		unnamed := 0
-		for _, item := range sel.Items {
-			b.expr(item.X, at)
-			bl.items = append(bl.items, outItem{itemName(item, b.idents, &unnamed), item.X})
-		}
-		bl.items = lastOfEach(bl.items)
+		b.selectList(bl, sel.Items, at)
 	}
 	bl.grouped = bl.grouped || len(bl.aggs) > 0
 	if !bl.grouped {
 		return
 	}
-	keys := groupKeys{types: map[reflect.Type]bool{}, numbers: map[string]int{}}
-	for i, key := range bl.groupBy {
-		keys.types[reflect.TypeOf(key)] = true
-		keys.numbers[syntax.PrintExpr(key)] = i
-	}
+	keys := keysOf(bl)
 	if sel.Value != nil {
 		b.ofGroup(bl, sel.Value, keys)
 	}
@@ -201,19 +226,31 @@ func (b *binder) starAllowed(bl *block, q *syntax.Query) {
 	}
 }
 
-// lastOfEach drops all items but the last one of each name.
-func lastOfEach(items []outItem) []outItem {
-	last := make(map[string]int, len(items))
-	for i, item := range items {
-		last[item.name] = i
-	}
-	var left []outItem
-	for i, item := range items {
-		if last[item.name] == i {
-			left = append(left, item)
+// selectList binds the items of a select list.
+func (b *binder) selectList(bl *block, items []*syntax.SelectItem, at *place) {
+	unnamed := 0
+	seen := make(map[string]bool, len(items))
+	for _, item := range items {
+		b.expr(item.X, at)
+		name := itemName(item, b.idents, &unnamed)
+		if seen[name] {
+			b.sameName(nameSpan(item, name), name)
 		}
+		seen[name] = true
+		bl.items = append(bl.items, outItem{name, item.X})
 	}
-	return left
+}
+
+// nameSpan is where an item of a select list has its name.
+func nameSpan(item *syntax.SelectItem, name string) syntax.Span {
+	if item.HasAlias {
+		return item.AliasSpan
+	}
+	at := item.Span
+	if _, ok := item.X.(*syntax.Member); ok {
+		at.Start = at.End - utf8.RuneCountInString(name)
+	}
+	return at
 }
 
 // itemName names a column as Cosmos DB does: by its alias, by the last property of its path, by the name that it consists
@@ -230,153 +267,4 @@ func itemName(item *syntax.SelectItem, idents map[*syntax.Ident]*alias, unnamed 
 	}
 	*unnamed++
 	return "$" + strconv.Itoa(*unnamed)
-}
-
-// ofGroup checks that an expression of a select list is made of keys of the groups, aggregates and constants, and notes which
-// parts of it are keys.
-func (b *binder) ofGroup(bl *block, e syntax.Expr, keys groupKeys) {
-	syntax.Walk(e, func(n syntax.Node) bool {
-		x, ok := n.(syntax.Expr)
-		if !ok {
-			return true
-		}
-		if i := keys.find(x); i >= 0 && !b.bindsBelow(bl, x) {
-			b.keys[x] = bl.firstKey + i
-			return false
-		}
-		if c, ok := x.(*syntax.Call); ok && b.aggs[c].block == bl {
-			return false
-		}
-		if root, _, ok := syntax.PathOf(x); ok {
-			if a := b.idents[root]; a != nil && a.block == bl && !keys.leadTo(x) {
-				b.failCode(x, CodeNotGrouped, "Property reference '%s' is invalid in the select list because it is not contained in "+
-					"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(x))
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// bindsBelow tells whether an expression uses a name that a subquery of the block binds.
-func (b *binder) bindsBelow(bl *block, e syntax.Expr) (below bool) {
-	syntax.Walk(e, func(n syntax.Node) bool {
-		if id, ok := n.(*syntax.Ident); ok && b.idents[id] != nil {
-			for at := b.idents[id].block; at != nil && at != bl; at = at.outer {
-				below = below || at.outer == bl
-			}
-		}
-		return !below
-	})
-	return below
-}
-
-// groupKeys finds the keys of GROUP BY by what they look like.
-type groupKeys struct {
-	types   map[reflect.Type]bool // of nodes: what is of none of these need not be printed
-	numbers map[string]int        // by the text of the key
-}
-
-// find tells which key an expression is, or -1.
-func (k groupKeys) find(e syntax.Expr) int {
-	if k.types[reflect.TypeOf(e)] {
-		if i, ok := k.numbers[syntax.PrintExpr(e)]; ok {
-			return i
-		}
-	}
-	return -1
-}
-
-// leadTo tells whether a path goes on from a key: c.a.b where c.a is one.
-func (k groupKeys) leadTo(e syntax.Expr) bool {
-	for {
-		switch x := e.(type) {
-		case *syntax.Member:
-			e = x.X
-		case *syntax.Index:
-			e = x.X
-		default:
-			return false
-		}
-		if k.find(e) >= 0 {
-			return true
-		}
-	}
-}
-
-// orderBy binds ORDER BY. Whether an index serves it is asked later.
-func (b *binder) orderBy(bl *block, s *scope, q *syntax.Query) {
-	switch {
-	case q.OrderBy == nil:
-		return
-	case q.OrderBy.Rank != nil:
-		b.orderByRank(bl, s, q)
-		return
-	case len(q.GroupBy) > 0:
-		b.failPlain(q.OrderBy, "The ORDER BY clause is not allowed in a query with GROUP BY.")
-	}
-	for _, item := range q.OrderBy.Items {
-		b.expr(item.X, &place{block: bl, scope: s, clause: "ORDER BY"})
-		if key := b.orderKey(item); key != nil {
-			bl.order = append(bl.order, key)
-		}
-	}
-}
-
-func (b *binder) orderKey(item *syntax.SortItem) *orderKey {
-	key := &orderKey{x: item.X, desc: item.Desc}
-	if c, ok := item.X.(*syntax.Call); ok && !c.UDF {
-		switch f, _ := lookupBuiltin(c.Name); {
-		case f == nil:
-			return nil
-		case f.name == vectorDistance && isVectorScore(c):
-			key.distance, key.desc = true, item.Desc || !item.Asc && !b.euclidean(c)
-			return key
-		case f.name == vectorDistance && item.Desc:
-			b.failPlain(item, "The ORDER BY of a VectorDistance takes no direction: the nearest come first.")
-			return nil
-		case f.name == vectorDistance:
-			key.distance, key.desc = true, !b.euclidean(c)
-			return key
-		case f.name == textScore:
-			key.distance = true
-			return key
-		}
-	}
-	root, steps, ok := syntax.PathOf(item.X)
-	if !ok {
-		b.unsortable(item.X)
-		return nil
-	}
-	a := b.idents[root]
-	switch {
-	case a == nil: // NaN, or an error that is noted already
-		if root.Name == "NaN" || root.Name == "Infinity" {
-			b.unsortable(item.X)
-		}
-	case !a.single:
-		b.failPlain(item.X, "Order-by over correlated collections is not supported.")
-	case a.item && len(steps) == 0:
-		b.unsortable(item.X)
-	default:
-		if route, _, ok := b.itemRoute(item.X); ok {
-			key.route = route
-		}
-		return key
-	}
-	return nil
-}
-
-// textScore and vectorScore are the forms that scores have in query plans. By both, ORDER BY may run in either direction.
-const (
-	textScore   = "_FULLTEXTSCORE"
-	vectorScore = "_VECTORSCORE"
-)
-
-// isVectorScore tells of a VectorDistance that it is written as _VectorScore.
-func isVectorScore(c *syntax.Call) bool { return strings.EqualFold(c.Name, vectorScore) }
-
-func (b *binder) unsortable(at syntax.Node) {
-	b.fail(at.Extent(), &Error{Number: NumberUnsupportedSort,
-		Message: "Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path."})
 }

@@ -14,7 +14,7 @@ func (c *compiler) write(e syntax.Expr) writer {
 			for i, key := range e.Keys {
 				items[i] = outItem{key, e.Values[i]}
 			}
-			return c.writeObject(lastOfEach(items))
+			return c.writeObject(items)
 		case *syntax.ArrayLit:
 			return c.writeArray(e)
 		}

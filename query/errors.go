@@ -13,6 +13,8 @@ import (
 const (
 	CodeUnresolved        = "SC2001" // an identifier that no FROM clause binds
 	CodeUnknownFunction   = "SC2005"
+	CodeSameAlias         = "SC2021" // two sources of one name
+	CodeSameName          = "SC2022" // two properties of one name in an object or a select list
 	CodeStarWithGroupBy   = "SC2041"
 	CodeArguments         = "SC2050" // a wrong number of arguments
 	CodeTop               = "SC2060" // the count of TOP
@@ -20,17 +22,22 @@ const (
 	CodeOffset            = "SC2062"
 	CodeNestedAggregate   = "SC2101"
 	CodeNotGrouped        = "SC2102"
+	CodeOrderNotGrouped   = "SC2103" // ORDER BY of something that is no key of GROUP BY
 	CodeSubqueryOrderBy   = "SC2202"
 	CodeSubqueryTop       = "SC2203"
 	CodeSubqueryLimit     = "SC2204"
+	CodeVectorDirection   = "SC2210" // ASC or DESC behind a VectorDistance
 	CodeSearchList        = "SC2213" // a multiplier of VectorDistance out of its range
 	CodeRankFunction      = "SC2221"
+	CodeRankDirection     = "SC2222" // ASC or DESC behind ORDER BY RANK
 	CodeRankIn            = "SC2223"
 	CodeRankJoin          = "SC2224"
 	CodeRankSubquery      = "SC2225"
 	CodeRankInSubquery    = "SC2228"
 	CodeRankWeights       = "SC2229"
 	CodeScoreOutsideRank  = "SC2240"
+	CodeScoreTerms        = "SC2241" // a term of FullTextScore that is no constant
+	CodeMemberIndex       = "SC2990" // an index that is not written out: c.list[c.i]
 	CodeTooManyUDFs       = "SC3005"
 	NumberUnsupportedSort = 2206 // ORDER BY over something that is no path of the document
 )

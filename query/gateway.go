@@ -20,12 +20,12 @@ import (
 //	ORDER BY c.a      {"_rid", "orderByItems": [{"item": c.a}], "payload": row}
 //	SUM(c.a)          [{"item": SUM(c.a)}]  or, as one of several columns, {"payload": {"column": {"item": SUM(c.a)}}}
 //	AVG(c.a)          the same with {"sum", "count"}, and MIN and MAX with an item2 that counts, for ranges that have no value
-//	GROUP BY c.g      {"groupByItems": [{"item": c.g}], "payload": row}
+//	GROUP BY c.g      {"groupByItems": [{"item": c.g}], "payload": row}, which is the payload of ORDER BY where that comes with it
 //	ORDER BY RANK     a query for the statistics of all texts, and one for each score, ordered by it
 //
 // The query is bound as any other, so what a plan is refused for is what the query is refused for, and then its tree is
 // rewritten and printed. What cannot be merged in this way is refused, unless the query reads one partition key: then it is
-// sent as it is.
+// sent as it is. A subquery in FROM that groups or drops duplicates does so within each range, as in Cosmos DB.
 
 // GatewayOptions say what a plan is for.
 type GatewayOptions struct {
@@ -81,14 +81,14 @@ func newQueryInfo() *queryInfo {
 }
 
 // Gateway makes the plan of a query. What is wrong with the query is found as by Prepare, except that no index is missed: that
-// is told by the range that lacks it. The error is an *Error.
+// is told by the range that lacks it. The error is an *Error or, where the client lacks a feature, an *UnsupportedError.
 func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*GatewayPlan, error) {
 	info.Index, info.Lenient = nil, true
 	plan, err := Prepare(text, params, info)
 	if err != nil {
 		return nil, err
 	}
-	q, err := syntax.Parse(text) // once more: planning has changed the tree
+	q, err := info.parse(text) // once more: planning has changed the tree
 	if err != nil {
 		return nil, syntaxError(err)
 	}
@@ -102,14 +102,21 @@ func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*Gat
 	}
 	levels := len(info.PartitionPaths)
 	keys := plan.pins.keys
-	g.one = o.OnePartition || levels > 0 && len(keys) == 1 && len(keys[0]) == levels
+	pinned := levels > 0 && len(keys) == 1 && len(keys[0]) == levels
+	g.one = o.OnePartition || pinned
 	g.info.HasSelectValue = q.Select.Value != nil
-	if wrong := g.rewrite(); wrong != nil {
-		if !g.one {
+	// Where a query reads one partition key, by its own conditions, or no item at all, one range answers it as it stands.
+	none := plan.pins.known && len(keys) == 0
+	bare := (pinned || none) && !q.Select.Distinct && len(g.top.rank) == 0
+	if !bare {
+		wrong := g.rewrite()
+		if wrong != nil && !g.one {
 			return nil, wrong
 		}
-		g.needs, g.info = nil, newQueryInfo()
-		g.info.HasSelectValue = q.Select.Value != nil
+		if wrong != nil {
+			g.needs, g.info = nil, newQueryInfo()
+			g.info.HasSelectValue = q.Select.Value != nil
+		}
 	}
 	if err := g.supported(); err != nil {
 		return nil, err
@@ -139,17 +146,16 @@ func (g *GatewayPlan) JSON(ranges []KeyRange) ([]byte, error) {
 
 // The features of a query that the client must be able to merge, as Cosmos DB names them.
 const (
-	featureAggregate          = "Aggregate"
-	featureComposite          = "CompositeAggregate" // an aggregate that ranges report as several values
-	featureMultipleAggregates = "MultipleAggregates"
-	featureNonValue           = "NonValueAggregate"
+	featureAggregate          = "Aggregate"          // SELECT VALUE with one aggregate, whichever it is
+	featureNonValue           = "NonValueAggregate"  // aggregates in a select list
+	featureMultipleAggregates = "MultipleAggregates" // several of them
 	featureListAndSet         = "ListAndSetAggregate"
 	featureCountIf            = "CountIf"
 	featureDistinct           = "Distinct"
 	featureDCount             = "DCount"
 	featureGroupBy            = "GroupBy"
-	featureOrderBy            = "OrderBy"
-	featureMultipleOrderBy    = "MultipleOrderBy"
+	featureOrderBy            = "OrderBy"         // by one value
+	featureMultipleOrderBy    = "MultipleOrderBy" // by several
 	featureNonStreaming       = "NonStreamingOrderBy"
 	featureOffsetLimit        = "OffsetAndLimit"
 	featureTop                = "Top"
@@ -157,6 +163,28 @@ const (
 	featureWeighted           = "WeightedRankFusion"
 	featureSkipOrderBy        = "HybridSearchSkipOrderByRewrite" // never needed: see rankPlan
 )
+
+// featureOrder is the order in which Cosmos DB tells of features that are missing: that of its numbers for them.
+var featureOrder = []string{
+	featureAggregate, featureDistinct, featureGroupBy, featureMultipleAggregates, featureMultipleOrderBy, featureOffsetLimit, featureOrderBy,
+	featureTop, featureNonValue, featureDCount, featureNonStreaming, featureListAndSet, featureCountIf, featureHybrid, featureWeighted,
+}
+
+// UnsupportedError tells that a client cannot merge what a query makes of several partition ranges. In Cosmos DB such an
+// answer has the status 400 and the substatus 1004.
+type UnsupportedError struct {
+	Features []string // by Cosmos DB's names, in the order of its numbers; at least one
+}
+
+// Error is in the words of Cosmos DB.
+func (e *UnsupportedError) Error() string {
+	var b strings.Builder
+	b.WriteString("Query contains 1 or more unsupported features. Upgrade your SDK to a version that does support the requested features:")
+	for _, f := range e.Features {
+		b.WriteString("\nQuery contained " + f + ", which the calling client does not support.")
+	}
+	return b.String()
+}
 
 // gateway is a query on its way to a plan. The blocks of its binder are those of the query as it was written: nothing has been
 // folded.
@@ -186,15 +214,15 @@ func (g *gateway) supported() error {
 		return nil
 	}
 	var missing []string
-	for _, need := range g.needs {
-		if !g.listed(need) {
-			missing = append(missing, need)
+	for _, f := range featureOrder {
+		if slices.Contains(g.needs, f) && !g.listed(f) {
+			missing = append(missing, f)
 		}
 	}
 	if missing == nil {
 		return nil
 	}
-	return plain("Query contains the following features, which the calling client does not support: " + strings.Join(missing, ", "))
+	return &UnsupportedError{missing}
 }
 
 // listed tells whether the client has named a feature.
@@ -208,8 +236,8 @@ func (g *gateway) rewrite() error {
 	case len(g.top.rank) > 0:
 		g.rankPlan()
 		return nil
-	case g.top.derived() != nil:
-		return g.countDistinct()
+	case g.countDistinct():
+		return nil
 	case g.top.grouped:
 		return g.groupPlan()
 	case len(g.top.order) > 0:

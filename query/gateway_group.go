@@ -5,20 +5,12 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// What queries are refused for whose rows a client cannot merge.
-const (
-	refusedComposition = "Compositions of aggregates and other expressions are not allowed."
-	refusedDistinct    = "DISTINCT in a subquery of the FROM clause is not supported across partitions, unless the query does nothing but count its rows."
-	refusedGroups      = "DISTINCT over groups is not supported across partitions, unless the select list has all keys of GROUP BY."
-)
+// refusedComposition is what a query is refused for whose aggregates a client cannot merge.
+const refusedComposition = "Compositions of aggregates and other expressions are not allowed."
 
 // groupPlan is for aggregates and GROUP BY: each range reports parts of the result, and all of them, since the client cannot tell
 // which of them make a row of the result before it has merged them.
 func (g *gateway) groupPlan() error {
-	distinct, err := g.distinctGroups()
-	if err != nil {
-		return err
-	}
 	q := *g.q
 	q.Offset, q.Limit = nil, nil
 	switch {
@@ -27,75 +19,63 @@ func (g *gateway) groupPlan() error {
 	case g.top.top >= 0:
 		g.takeTop()
 	}
-	s := &syntax.Select{}
-	switch {
-	case distinct:
-		*s = *q.Select
-		s.Top, q.GroupBy = nil, nil
+	if g.q.Select.Distinct {
 		g.need(featureDistinct)
 		g.info.DistinctType = "Unordered"
-	case len(q.GroupBy) > 0:
-		err = g.groups(s)
-	default:
-		err = g.aggregates(s)
 	}
+	payload, err := g.partialPayload()
 	if err != nil {
 		return err
+	}
+	s := &syntax.Select{Distinct: g.q.Select.Distinct}
+	switch {
+	case len(q.GroupBy) > 0 && q.OrderBy != nil && len(g.top.aggs) == 0:
+		g.orderedGroups(s, &q, payload)
+	case len(q.GroupBy) > 0:
+		s.Items = []*syntax.SelectItem{as(g.groupByItems(), "groupByItems"), as(payload, "payload")}
+	case g.info.HasSelectValue:
+		s.Value = payload
+	default:
+		s.Items = []*syntax.SelectItem{as(payload, "payload")}
 	}
 	q.Select = s
 	g.rewritten(&q)
 	return nil
 }
 
-// groups makes the select list of GROUP BY.
-func (g *gateway) groups(s *syntax.Select) error {
+// groupByItems are the keys of GROUP BY as ranges report them.
+func (g *gateway) groupByItems() syntax.Expr {
 	g.need(featureGroupBy)
-	payload, err := g.partialPayload()
-	if err != nil {
-		return err
-	}
 	var keys []syntax.Expr
 	for _, key := range g.q.GroupBy {
 		g.info.GroupByExpressions = append(g.info.GroupByExpressions, syntax.PrintExpr(key))
 		keys = append(keys, item(key))
 	}
-	s.Items = []*syntax.SelectItem{as(&syntax.ArrayLit{Elems: keys}, "groupByItems"), as(payload, "payload")}
-	return nil
+	return &syntax.ArrayLit{Elems: keys}
 }
 
-// aggregates makes the select list of aggregates without GROUP BY.
-func (g *gateway) aggregates(s *syntax.Select) error {
-	g.need(featureAggregate)
-	payload, err := g.partialPayload()
-	if err != nil {
-		return err
+// orderedGroups is for groups without aggregates that come in order: they are merged as the rows of any ORDER BY. The groups of a
+// query with aggregates come in order from each range and are gathered in the order in which they turn up.
+func (g *gateway) orderedGroups(s *syntax.Select, q *syntax.Query, payload syntax.Expr) {
+	s.Distinct = false
+	holder := &syntax.SelectItem{X: payload}
+	var defined []syntax.Expr
+	if path := g.enterItem(holder); path != nil {
+		defined = append(defined, callOf("IS_DEFINED", path))
 	}
-	if g.info.HasSelectValue {
-		s.Value = payload
-		return nil
-	}
-	g.need(featureNonValue)
-	s.Items = []*syntax.SelectItem{as(payload, "payload")}
-	return nil
-}
-
-// distinctGroups tells whether the groups are those of SELECT DISTINCT alone, which then drops duplicates as well. Where each
-// group makes a row of its own, DISTINCT means nothing.
-func (g *gateway) distinctGroups() (bool, error) {
-	g.simplify(g.top)
-	switch {
-	case !g.top.distinct:
-		return false, nil
-	case len(g.top.aggs) == 0:
-		return true, nil
-	}
-	return false, plain(refusedGroups)
+	*q = syntax.Query{From: g.q.From, Where: g.resumable(g.q.Where, defined), GroupBy: g.q.GroupBy, OrderBy: g.q.OrderBy}
+	s.Items = g.ordered(g.orderItems(), object(outItem{"groupByItems", g.groupByItems()}, outItem{"payload", holder.X}))
 }
 
 // partialPayload returns what a group's row is, with the parts of aggregates in the place of their values.
 func (g *gateway) partialPayload() (syntax.Expr, error) {
-	if len(g.top.aggs) > 1 {
-		g.need(featureMultipleAggregates)
+	switch n := len(g.top.aggs); {
+	case n > 1:
+		g.need(featureNonValue, featureMultipleAggregates)
+	case n == 1 && g.top.value != nil:
+		g.need(featureAggregate)
+	case n == 1:
+		g.need(featureNonValue)
 	}
 	if v := g.top.value; v != nil {
 		if !g.aggregated(v) {
@@ -146,13 +126,10 @@ func (g *gateway) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err er
 	f, _ := lookupBuiltin(c.Name)
 	switch f.name {
 	case "AVG":
-		g.need(featureComposite)
 		return "Average", item(object(outItem{"sum", callOf("SUM", arg)}, outItem{"count", counted})), nil
 	case "MIN":
-		g.need(featureComposite)
 		return "Min", twoItems(c, object(outItem{"min", c}, outItem{"count", counted})), nil
 	case "MAX":
-		g.need(featureComposite)
 		return "Max", twoItems(c, object(outItem{"max", c}, outItem{"count", counted})), nil
 	case "SUM":
 		name = "Sum"
@@ -173,23 +150,22 @@ func (g *gateway) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err er
 
 func twoItems(x, y syntax.Expr) syntax.Expr { return object(outItem{"item", x}, outItem{"item2", y}) }
 
-// countDistinct is for a query over the rows that a subquery makes of all items together. Of these clients can count distinct
-// ones: SELECT COUNT(1) FROM (SELECT DISTINCT ...).
-func (g *gateway) countDistinct() error {
-	sub := g.q.From[0].Sub
+// countDistinct is for SELECT COUNT(1) FROM (SELECT DISTINCT ...): clients count distinct rows themselves. It is false for all
+// other queries.
+func (g *gateway) countDistinct() bool {
 	inner := g.top.derived()
-	if sub == nil || !inner.distinct || inner.grouped || inner.derived() != nil {
-		return plain(refusedComposition)
+	if inner == nil || !inner.distinct || inner.grouped || inner.derived() != nil || g.q.Select.Distinct {
+		return false
 	}
 	alias, ok := g.countsAll()
 	if !ok {
-		return plain(refusedDistinct)
+		return false
 	}
 	g.need(featureDistinct, featureDCount)
 	g.info.DistinctType = "Unordered"
 	g.info.DCountInfo = &dcountInfo{Alias: alias}
-	g.rewritten(sub)
-	return nil
+	g.rewritten(g.q.From[0].Sub)
+	return true
 }
 
 // countsAll tells whether the query does nothing but count the rows of its only source, and how it names the count.

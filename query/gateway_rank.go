@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -138,7 +139,7 @@ func (g *gateway) rankLimit() (skip, take, most *int64) {
 	if taken < 0 {
 		return nil, nil, nil
 	}
-	n := min(max(leastRanked, 2*(skipped+taken)), maxCount)
+	n := min(max(leastRanked, 2*(skipped+taken)), math.MaxInt32) // clients keep it in 32 bits
 	return skip, &taken, &n
 }
 

@@ -77,8 +77,18 @@ func (g *gateway) orderPlan() {
 	if s.Distinct {
 		top = nil // not every row of a range counts
 	}
-	g.need(featureOrderBy)
-	var items []syntax.Expr
+	s = syntax.Select{Top: top, Items: g.ordered(g.orderItems(), payload)}
+	q.Where = g.resumable(q.Where, defined)
+	g.rewritten(&q)
+}
+
+// orderItems notes the keys of ORDER BY and returns them as ranges report them.
+func (g *gateway) orderItems() (items []syntax.Expr) {
+	if len(g.top.order) == 1 {
+		g.need(featureOrderBy)
+	} else {
+		g.need(featureMultipleOrderBy)
+	}
 	for i, key := range g.q.OrderBy.Items {
 		direction := "Ascending"
 		if g.top.order[i].desc {
@@ -88,16 +98,11 @@ func (g *gateway) orderPlan() {
 			g.need(featureNonStreaming)
 			g.info.HasNonStreamingOrderBy = true
 		}
-		if i == 1 {
-			g.need(featureMultipleOrderBy)
-		}
 		g.info.OrderBy = append(g.info.OrderBy, direction)
 		g.info.OrderByExpressions = append(g.info.OrderByExpressions, syntax.PrintExpr(key.X))
 		items = append(items, item(key.X))
 	}
-	s = syntax.Select{Top: top, Items: g.ordered(items, payload)}
-	q.Where = g.resumable(q.Where, defined)
-	g.rewritten(&q)
+	return items
 }
 
 // ordered is the select list of a query whose rows are merged by items.

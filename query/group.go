@@ -1,8 +1,13 @@
 package query
 
-import "github.com/mayflydb/mayfly/doc"
+import (
+	"bytes"
+	"slices"
 
-// grouper gathers rows into groups, in the order in which the groups turn up. Without keys there is one group from the
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// grouper gathers rows into groups, in the order in which the groups turn up, or in that of ORDER BY. Without keys there is one group from the
 // beginning, so that COUNT over nothing is 0.
 type grouper struct {
 	rs     *rowset
@@ -60,9 +65,12 @@ func (g *grouper) groupOf() *bucket {
 	if one, ok := g.byKey[string(g.key)]; ok {
 		return one
 	}
-	keys := make([]doc.Value, len(g.rs.groupBy))
+	keys := make([]doc.Value, len(g.rs.groupBy), len(g.rs.groupBy)+1)
 	for i, x := range g.rs.groupBy {
 		keys[i] = x(g.f).Clone()
+	}
+	if g.rs.carried != nil {
+		keys = append(keys, g.rs.carried(g.f).Clone())
 	}
 	one := g.start(keys)
 	g.f.run.hold(g.held, 2*len(g.key)+2*setEntry*(1+len(one.state)), "GROUP BY")
@@ -72,6 +80,7 @@ func (g *grouper) groupOf() *bucket {
 
 // each puts the results of each group into the frame and calls fn, until that returns false.
 func (g *grouper) each(fn func() bool) bool {
+	g.sort()
 	for _, one := range g.groups {
 		copy(g.f.keys[g.rs.firstKey:], one.keys)
 		for i, a := range g.rs.aggs {
@@ -82,4 +91,22 @@ func (g *grouper) each(fn func() bool) bool {
 		}
 	}
 	return true
+}
+
+// sort puts the groups in the order of the query. Equal ones stay as they turned up.
+func (g *grouper) sort() {
+	if len(g.rs.order) == 0 {
+		return
+	}
+	keys := make(map[*bucket][]byte, len(g.groups))
+	for _, one := range g.groups {
+		copy(g.f.keys[g.rs.firstKey:], one.keys)
+		var key []byte
+		for i, x := range g.rs.order {
+			key = g.rs.orderBy[i].append(key, x(g.f))
+		}
+		keys[one] = key
+		g.f.run.hold(g.held, len(key)+setEntry, "ORDER BY")
+	}
+	slices.SortStableFunc(g.groups, func(a, b *bucket) int { return bytes.Compare(keys[a], keys[b]) })
 }

@@ -74,7 +74,7 @@ func randomCondition(r *rand.Rand, depth int) string {
 	case n == 13:
 		return "ARRAY_CONTAINS(c.t, " + value() + ")"
 	case n == 14:
-		return "EXISTS(SELECT VALUE t FROM t IN c.t WHERE t = " + value() + ")"
+		return "EXISTS(SELECT VALUE u FROM u IN c.t WHERE u = " + value() + ")"
 	}
 	return path + ` LIKE "` + []string{"a%", "%", "a_", "ab"}[r.IntN(4)] + `"`
 }

@@ -26,10 +26,17 @@ type Info struct {
 	PartitionPaths []doc.Path     // of the partition key, one for each level
 	Computed       []Computed
 	Lenient        bool              // an ORDER BY that no index serves sorts; else it is refused, as in Cosmos DB
+	Superset       bool              // texts are read by syntax.ParseLenient
 	Geometry       bool              // geometries lie in a plane, not on the globe
 	Vectors        map[string]string // the distance function of each path of the vector policy, as doc.Path prints it
-	// Functions tells whether a user defined function exists. Nil: a call of one that does not exist fails when it runs.
-	Functions func(name string) bool
+}
+
+// parse reads a text by the syntax that the container takes.
+func (i *Info) parse(text string) (*syntax.Query, error) {
+	if i.Superset {
+		return syntax.ParseLenient(text)
+	}
+	return syntax.Parse(text)
 }
 
 // Plan is a query that was prepared for one container. It is immutable: it may be kept and run by many goroutines at once.
@@ -65,7 +72,7 @@ const (
 // Prepare parses, binds and plans a query. All that is wrong with it by itself is found here, before any document is read.
 // The error is an *Error.
 func Prepare(text string, params []Parameter, info Info) (*Plan, error) {
-	q, err := syntax.Parse(text)
+	q, err := info.parse(text)
 	if err != nil {
 		return nil, syntaxError(err)
 	}

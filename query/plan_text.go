@@ -138,11 +138,17 @@ func groupNodes(t *block) []node {
 	for i, e := range t.groupBy {
 		keys[i] = syntax.PrintExpr(e)
 	}
-	if text := "group by " + strings.Join(keys, ", "); aggregates == "" {
-		return []node{{text: text}}
-	} else {
-		return []node{{text: text + " with " + aggregates}}
+	text := "group by " + strings.Join(keys, ", ")
+	if aggregates != "" {
+		text += " with " + aggregates
 	}
+	for i, k := range t.sorted {
+		text += []string{", sorted by ", ", "}[min(i, 1)] + syntax.PrintExpr(k.x)
+		if k.desc {
+			text += " DESC"
+		}
+	}
+	return []node{{text: text}}
 }
 
 func (p *Plan) orderNodes() []node {

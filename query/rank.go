@@ -37,6 +37,9 @@ func (b *binder) orderByRank(bl *block, s *scope, q *syntax.Query) {
 	if bl.grouped {
 		b.failPlain(q.OrderBy, "The ORDER BY RANK clause is not allowed in a query with GROUP BY or aggregates.")
 	}
+	if q.OrderBy.Directed {
+		b.failCode(q.OrderBy, CodeRankDirection, "Specifying a sort order (ASC or DESC) in the ORDER BY RANK clause is not allowed.")
+	}
 	call := q.OrderBy.Rank
 	fn := b.rankFunction(call)
 	if fn == "" {
@@ -45,7 +48,7 @@ func (b *binder) orderByRank(bl *block, s *scope, q *syntax.Query) {
 		return
 	}
 	before := len(b.errs)
-	b.expr(call, &place{block: bl, scope: s, clause: "RANK"})
+	b.expr(call, &place{block: bl, scope: s, clause: "RANK", rank: call})
 	if len(b.errs) > before {
 		return
 	}
@@ -184,6 +187,36 @@ func (b *binder) distanceOf(c *syntax.Call) string {
 		}
 	}
 	return ""
+}
+
+// scoreTerms refuses a FullTextScore whose terms are not written out as strings or objects, or parameters that are such. An array
+// of such terms, the older form, is taken as well.
+func (b *binder) scoreTerms(c *syntax.Call) {
+	for _, term := range c.Args[1:] {
+		list := []syntax.Expr{term}
+		if array, ok := term.(*syntax.ArrayLit); ok {
+			list = array.Elems
+		}
+		if slices.ContainsFunc(list, func(e syntax.Expr) bool { return !b.isTerm(e) }) {
+			b.failCode(c.Args[1], CodeScoreTerms, "The second through last arguments of the 'FullTextScore' function must be literals of type string or "+
+				"object specifying the fuzzy search argument containing a 'term' property which is a string and a 'distance' property which is a "+
+				"number between 0 and 2 (inclusive).")
+			return
+		}
+	}
+}
+
+func (b *binder) isTerm(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Literal:
+		return e.Value.Kind() == doc.String
+	case *syntax.Parameter:
+		k := b.params[e.Name].Kind()
+		return k == doc.String || k == doc.Object || k == doc.Array
+	case *syntax.ObjectLit:
+		return true
+	}
+	return false
 }
 
 // textTerms are the constant terms of a score. It is false where one is no term: then there is no score. An array of terms, the

@@ -14,7 +14,10 @@ type rowset struct {
 	value    valuer // the same as a value
 	keepsAll bool   // a row whose value is undefined does not exist with SELECT VALUE and SELECT *; the others are objects
 	groupBy  []valuer
-	firstKey int // number of the first of them
+	firstKey int    // number of the first of them
+	carried  valuer // of a group's first row, behind the keys; may be nil
+	order    []valuer
+	orderBy  []*orderKey // of groups
 	aggs     []aggregator
 	grouped  bool
 	distinct bool
@@ -65,6 +68,13 @@ func (c *compiler) rowset(bl *block) *rowset {
 	for _, a := range bl.aggs {
 		rs.aggs = append(rs.aggs, aggregator{a.id, a.name, c.value(a.arg)})
 	}
+	if bl.carried != nil {
+		rs.carried = c.path(bl.carried)
+	}
+	for _, key := range bl.sorted {
+		rs.order = append(rs.order, c.value(key.x))
+	}
+	rs.orderBy = bl.sorted
 	c.projection(rs, bl)
 	return rs
 }

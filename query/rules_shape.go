@@ -7,7 +7,10 @@ func chooseForm(p *planner) {
 	t := p.plan.top
 	switch {
 	case t.grouped:
-		t.order = nil // of one row, or refused
+		if len(t.groupBy) > 0 {
+			t.sorted = t.order
+		}
+		t.order = nil // what is ordered are groups, or one row
 		p.plan.form = blocking
 	case len(t.rank) > 0, t.derived() != nil, !t.container:
 		p.plan.form = blocking

@@ -19,7 +19,8 @@ type Options struct {
 	// Ranges is the number of partition ranges of a new container. 0 derives it from the throughput asked
 	// for: one up to 10,000 RU/s, ceil(RU / 6,000) above.
 	Ranges int
-	// Lenient sorts for an ORDER BY over several paths that no composite index serves; else it is refused, as Cosmos DB does.
+	// Lenient sorts for an ORDER BY over several paths that no composite index serves, and takes the texts of queries that
+	// syntax.ParseLenient does; else both are refused, as Cosmos DB does.
 	Lenient bool
 	// TTLPreviousImage keeps the last version of an item that has expired in the entry that its purge leaves in the feed of all
 	// versions; else such an entry has the item's key alone, as Cosmos DB's has.

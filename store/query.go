@@ -111,7 +111,8 @@ func (*CrossPartitionError) Error() string {
 // QueryPlan tells how a client runs a query over several partition ranges: the document that Cosmos DB calls
 // PartitionedQueryExecutionInfo, in JSON, with the query that each range is to be asked and what becomes of the answers.
 // features are those that the client can merge, by Cosmos DB's names; nil: all. Of the request only the text, the parameters and
-// the partition key matter. CodeBadRequest: the query is wrong, or needs a feature that is not among those.
+// the partition key matter. CodeBadRequest: the query is wrong. CodeCrossPartition: it needs a feature that is not among those;
+// the cause is a *query.UnsupportedError.
 func (c *Container) QueryPlan(_ context.Context, q QueryRequest, features []string) ([]byte, Receipt, error) {
 	c.begin()
 	defer c.end()
@@ -255,7 +256,7 @@ func (c *Container) plan(st *containerState, q QueryRequest) (*query.Plan, error
 func (c *Container) queryInfo(st *containerState) query.Info {
 	info := query.Info{
 		Index: st.terms, PartitionPaths: c.def.paths(), Lenient: c.db.opts.Lenient,
-		Geometry: st.spec.Geospatial == Geometry, Functions: c.hasFunction,
+		Geometry: st.spec.Geospatial == Geometry, Superset: c.db.opts.Lenient,
 	}
 	for _, p := range st.spec.ComputedProperties {
 		info.Computed = append(info.Computed, query.Computed{Name: p.Name, Query: p.Query})
@@ -302,11 +303,14 @@ func (c *Container) mustMerge(st *containerState, q QueryRequest) error {
 // queryError finds the Code of what package query reports.
 func queryError(err error) *Error {
 	var wrong *query.Error
+	var unsupported *query.UnsupportedError
 	var cursor *query.CursorError
 	var memory *query.MemoryError
 	switch {
 	case errors.As(err, &cursor):
 		return &Error{Code: CodeBadRequest, Message: "Invalid Continuation Token", Err: err}
+	case errors.As(err, &unsupported):
+		return &Error{Code: CodeCrossPartition, Message: err.Error(), Err: err}
 	case errors.As(err, &wrong), errors.As(err, &memory):
 		return &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
 	}

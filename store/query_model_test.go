@@ -423,7 +423,7 @@ func TestQueriesOnManyDocuments(t *testing.T) {
 		"SELECT c.id, t FROM c JOIN t IN c.tags WHERE t = 4",
 		`SELECT VALUE c.id FROM c WHERE STARTSWITH(c.s, "longlong") AND c.m < 9000 ORDER BY c.m DESC`,
 		"SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(c.tags, 4) AND c.n = 2",
-		`SELECT VALUE c.id FROM c WHERE c.pk = "p1" AND c.m BETWEEN 10 AND 9000`,
+		`SELECT VALUE c.id FROM c WHERE c.pk = "p1" AND (c.m BETWEEN 10 AND 9000)`,
 	} {
 		q := g.one(metatest.Query{Text: text}, store.Scope{}, docs)
 		for policy := range g.c {

@@ -19,12 +19,6 @@ func (c *Container) scriptWorld() script.Env {
 // scriptText is the JavaScript of a script's resource.
 func scriptText(r Resource) string { return doc.Of(r.Body).Member("body").Str() }
 
-// hasFunction tells whether the container has a user defined function.
-func (c *Container) hasFunction(name string) bool {
-	_, err := c.Resources(KindFunction).Read(name)
-	return err == nil
-}
-
 // functions are the user defined functions of one run of a query. They share one runtime, which is made when the first is
 // called, and one limit of time.
 type functions struct {
@@ -48,8 +42,8 @@ func (f *functions) call(name string, args []doc.Value) (doc.Value, error) {
 
 func (f *functions) make(name string) (*script.Function, error) {
 	res, err := f.c.Resources(KindFunction).Read(name)
-	if err != nil { // it was dropped after the query was planned
-		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.", Style: query.Unplaced, Err: err}
+	if err != nil {
+		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.", Style: query.Unplaced}
 	}
 	if f.runtime == nil {
 		if f.runtime, err = f.c.db.programs.Open(f.ctx, f.c.scriptWorld(), script.Limits{}); err != nil {

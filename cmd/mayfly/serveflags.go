@@ -52,7 +52,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.accountID, "account-id", "mayfly", "name of the account")
 	flags.StringVar(&f.consistency, "consistency", "Session", "consistency level told to clients: "+strings.Join(consistencyLevels, ", "))
 	flags.IntVar(&f.ranges, "ranges", 0, "partition ranges of a new container (default by its throughput: one up to 10,000 RU/s)")
-	flags.BoolVar(&f.lenient, "lenient", false, "sort for an ORDER BY over several paths that has no composite index instead of refusing it")
+	flags.BoolVar(&f.lenient, "lenient", false, "take queries that Cosmos DB refuses: ORDER BY over several paths without a composite index, BETWEEN beside AND, /* comments */")
 	flags.BoolVar(&f.serveCrossPartition, "serve-cross-partition", false, "answer cross-partition queries that a gateway leaves the client to merge")
 	flags.BoolVar(&f.throttle, "throttle", false, "refuse requests beyond a container's throughput with 429")
 	flags.BoolVar(&f.ttlPreviousImage, "ttl-previous-image", false, "keep the last version of an expired item in the feed of all versions and deletes")

@@ -179,7 +179,7 @@ func (g *queryGen) about(path string) string {
 	case 7:
 		return path + " " + g.pick("!=", "<>") + " " + value()
 	case 8:
-		return path + g.pick("", "", " NOT") + " BETWEEN " + value() + " AND " + value()
+		return "(" + path + g.pick("", "", " NOT") + " BETWEEN " + value() + " AND " + value() + ")"
 	case 9:
 		return path + g.pick("", "", " NOT") + " IN (" + value() + ", " + value() + ", " + value() + ")"
 	case 10:
@@ -205,34 +205,34 @@ func (g *queryGen) arrayPredicate() string {
 	case 0, 1:
 		return "ARRAY_CONTAINS(c.tags, " + tag() + ")"
 	case 8:
-		return "EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t " + g.pick("=", "!=", ">") + " c.n)"
+		return "EXISTS(SELECT VALUE in1 FROM in1 IN c.tags WHERE in1 " + g.pick("=", "!=", ">") + " c.n)"
 	case 9:
-		return "(SELECT VALUE " + g.pick("MAX(t)", "MIN(t)", "SUM(t)", "AVG(t)") + " FROM t IN c.tags) " + g.pick("=", ">", "<=") + " " + tag()
+		return "(SELECT VALUE " + g.pick("MAX(in1)", "MIN(in1)", "SUM(in1)", "AVG(in1)") + " FROM in1 IN c.tags) " + g.pick("=", ">", "<=") + " " + tag()
 	case 10:
-		return "EXISTS(SELECT VALUE l FROM l IN c.list WHERE EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = l.k AND " + g.element("t") + "))"
+		return "EXISTS(SELECT VALUE in2 FROM in2 IN c.list WHERE EXISTS(SELECT VALUE in1 FROM in1 IN c.tags WHERE in1 = in2.k AND " + g.element("in1") + "))"
 	case 11:
-		return "ARRAY_LENGTH(ARRAY(SELECT DISTINCT VALUE t FROM t IN c.tags)) " + g.pick("= 1", "> 1", "< ARRAY_LENGTH(c.tags)")
+		return "ARRAY_LENGTH(ARRAY(SELECT DISTINCT VALUE in1 FROM in1 IN c.tags)) " + g.pick("= 1", "> 1", "< ARRAY_LENGTH(c.tags)")
 	case 12:
-		return "ARRAY(SELECT t AS k, COUNT(1) AS n FROM t IN c.tags GROUP BY t)[0].n = 1"
+		return "ARRAY(SELECT in1 AS k, COUNT(1) AS n FROM in1 IN c.tags GROUP BY in1)[0].n = 1"
 	case 2:
 		return "ARRAY_CONTAINS(c.list, " + g.constant(g.pick(`{"k":1}`, `{"k":"a"}`, `{"k":2,"v":1}`)) + g.pick("", ", true") + ")"
 	case 3:
 		return "ARRAY_CONTAINS([" + tag() + ", " + tag() + "], " + g.path() + ")"
 	case 4:
-		return g.pick("", "NOT ") + "EXISTS(SELECT VALUE t FROM t IN c.tags WHERE " + g.element("t") + ")"
+		return g.pick("", "NOT ") + "EXISTS(SELECT VALUE in1 FROM in1 IN c.tags WHERE " + g.element("in1") + ")"
 	case 5:
-		return "EXISTS(SELECT VALUE 1 FROM l IN c.list WHERE " + g.element("l.k") + " AND " + g.element("l.v") + ")"
+		return "EXISTS(SELECT VALUE 1 FROM in2 IN c.list WHERE " + g.element("in2.k") + " AND " + g.element("in2.v") + ")"
 	case 6:
-		return "(SELECT VALUE COUNT(1) FROM t IN c.tags WHERE " + g.element("t") + ") > " + g.pick("0", "1")
+		return "(SELECT VALUE COUNT(1) FROM in1 IN c.tags WHERE " + g.element("in1") + ") > " + g.pick("0", "1")
 	case 7:
 		return g.pick("ARRAY_CONTAINS_ANY", "ARRAY_CONTAINS_ALL") + "(c.tags, " + tag() + ", " + tag() + ")"
 	}
-	return "EXISTS(SELECT t FROM t IN c.tags JOIN l IN c.list WHERE t = l.v)"
+	return "EXISTS(SELECT in1 FROM in1 IN c.tags JOIN in2 IN c.list WHERE in1 = in2.v)"
 }
 
 // element draws a predicate about an element that has a name.
 func (g *queryGen) element(name string) string {
 	v := g.constant(scalar(g.r))
 	return g.pick(name+" = "+v, name+" = "+v, name+" > "+v, name+" != "+v, "IS_STRING("+name+")", "IS_DEFINED("+name+")",
-		name+" BETWEEN 1 AND 3", name+` LIKE "a%"`, name+" IN (1, "+v+`, "a")`, "STARTSWITH("+name+`, "a")`)
+		"("+name+" BETWEEN 1 AND 3)", name+` LIKE "a%"`, name+" IN (1, "+v+`, "a")`, "STARTSWITH("+name+`, "a")`)
 }

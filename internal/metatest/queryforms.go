@@ -10,7 +10,7 @@ import (
 // list draws a select list.
 func (g *queryGen) list() string {
 	p, q := g.path(), g.path()
-	return g.pick("*", "*", "VALUE c", "VALUE c.id", "c.id", "VALUE "+p, p+", "+q, "c.id, "+p, "c", p+" AS a, "+q+" AS b",
+	return g.pick("*", "*", "VALUE c", "VALUE c.id", "c.id", "VALUE "+p, p+", "+q+" AS second", "c.id, "+p+" AS second", "c", p+" AS a, "+q+" AS b",
 		`VALUE {"i": c.id, "v": `+p+"}", "VALUE ["+p+", "+q+"]", "VALUE "+p+" = "+g.constantFor(p), "VALUE "+g.about(p),
 		"c.id, ARRAY(SELECT VALUE t FROM t IN c.tags WHERE "+g.element("t")+") AS ts",
 		"c.id, (SELECT MAX(t) AS hi, COUNT(t) AS n FROM t IN c.tags) AS s",

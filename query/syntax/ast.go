@@ -46,9 +46,10 @@ type Star struct {
 // SelectItem is one entry of a select list.
 type SelectItem struct {
 	Span
-	X        Expr
-	Alias    string // what the text gives; names for items without an alias are not made up here
-	HasAlias bool   // since an alias can be empty: AS ""
+	X         Expr
+	AliasSpan Span   // of the alias
+	Alias     string // what the text gives; names for items without an alias are not made up here
+	HasAlias  bool   // since an alias can be empty: AS ""
 }
 
 // Count is what follows TOP, OFFSET or LIMIT: a number without a sign, or a parameter. The number of OFFSET and LIMIT is
@@ -76,6 +77,8 @@ type OrderBy struct {
 	Span
 	Items []*SortItem
 	Rank  *Call // ORDER BY RANK f(...)
+	// Directed tells that ASC or DESC stands behind Rank, which means nothing.
+	Directed bool
 }
 
 // SortItem is one key of ORDER BY.
@@ -199,11 +202,13 @@ type ArrayLit struct {
 	Elems []Expr
 }
 
-// ObjectLit is {"k": v}. Keys[i] belongs to Values[i]; a key may occur more than once.
+// ObjectLit is {"k": v}. Keys[i] belongs to Values[i]; a key may occur more than once. KeySpans is empty in a tree that was not
+// parsed.
 type ObjectLit struct {
 	Span
-	Keys   []string
-	Values []Expr
+	Keys     []string
+	KeySpans []Span
+	Values   []Expr
 }
 
 // Subquery is a query in parentheses that stands as an expression.

@@ -66,7 +66,7 @@ func wantError(t *testing.T, id, text string, err error) {
 func roundTrip(t *testing.T, q *Query) {
 	t.Helper()
 	text := Print(q)
-	again, err := parse(text, q.Select == nil)
+	again, err := reparse(text, q.Select == nil)
 	if err != nil {
 		t.Errorf("printed as\n%s\n%v", text, err)
 		return
@@ -77,4 +77,11 @@ func roundTrip(t *testing.T, q *Query) {
 	if want, got := tree(q), tree(again); got != want {
 		t.Errorf("printed as\n%s\nthe tree was\n%s\nand is\n%s", text, want, got)
 	}
+}
+
+func reparse(text string, condition bool) (*Query, error) {
+	if condition {
+		return ParseCondition(text)
+	}
+	return Parse(text)
 }

@@ -59,7 +59,8 @@ func (p *parser) selectClause() *Select {
 func (p *parser) selectItem() *SelectItem {
 	start := p.tok.Start
 	item := &SelectItem{X: p.expr(lowest)}
-	switch as := p.accept("AS"); {
+	as := p.accept("AS")
+	switch item.AliasSpan = p.tok.Span; {
 	case as && p.tok.kind == quoted:
 		item.Alias, item.HasAlias = p.take(quoted).value.Str(), true
 	case as || p.tok.kind == word:
@@ -165,6 +166,7 @@ func (p *parser) orderBy() *OrderBy {
 			p.unexpected() // what is in the place of its parenthesis
 		}
 		o.Rank = call
+		o.Directed = p.accept("ASC") || p.accept("DESC")
 	} else {
 		o.Items = append(o.Items, p.sortItem())
 		for p.accept(",") {

@@ -7,14 +7,14 @@ import "github.com/mayflydb/mayfly/doc"
 //
 // Cosmos DB's order is its own. Comparisons and shifts share one level, and so do additions and the operations on bits, each
 // evaluated from left to right: 1 < 2 = true is true and 1 | 2 + 3 is 6. IN, LIKE and BETWEEN take comparisons as operands but
-// are none: after x IN (1, 2) there is no place for an =. Cosmos DB has BETWEEN as loose as OR, so that it refuses
-// x BETWEEN 1 AND 2 AND y; here it is as tight as IN, and the first AND is its own.
+// are none: after x IN (1, 2) there is no place for an =. BETWEEN is as loose as OR and does not mix with it or with AND: both
+// x BETWEEN 1 AND 2 AND y and y OR x BETWEEN 1 AND 2 are refused. ParseLenient has it as tight as IN, and the first AND is its own.
 const (
 	condLevel       = 1 + iota // ? :     right to left
 	coalesceLevel              // ??      right to left
 	orLevel                    // OR
 	andLevel                   // AND
-	predicateLevel             // [NOT] IN, LIKE, BETWEEN    no chains
+	predicateLevel             // [NOT] IN, LIKE    no chains
 	comparisonLevel            // = != <> < <= > >= << >> >>>
 	concatLevel                // ||
 	additiveLevel              // + - & | ^
@@ -54,6 +54,14 @@ func (p *parser) expr(level int) Expr {
 	// or of a looser one, but never of a tighter one.
 	for tightest := productLevel; ; {
 		op := infix[p.tok.sym]
+		between := !p.lenient && op.level == predicateLevel && p.atBetween()
+		if between && level > orLevel {
+			break
+		}
+		if between && tightest <= predicateLevel {
+			p.accept("NOT")
+			p.unexpected()
+		}
 		if op.level < level || op.level > tightest {
 			break
 		}
@@ -73,7 +81,9 @@ func (p *parser) expr(level int) Expr {
 			x = p.logical(x, start, And, op.level)
 		case predicateLevel:
 			x = p.predicate(x, start)
-			tightest--
+			if tightest--; between {
+				tightest = orLevel - 1
+			}
 		default:
 			p.next()
 			y := p.expr(op.level + 1)
@@ -114,6 +124,11 @@ func (p *parser) logical(x Expr, start int, op LogicalOp, level int) Expr {
 	}
 	chain.Span = p.since(start)
 	return chain
+}
+
+// atBetween tells whether the token is a BETWEEN or the NOT before it.
+func (p *parser) atBetween() bool {
+	return p.is("BETWEEN") || p.is("NOT") && p.ahead().sym == "BETWEEN"
 }
 
 // predicate reads the rest of x [NOT] IN, LIKE or BETWEEN.
@@ -291,13 +306,13 @@ func (p *parser) object() Expr {
 
 // member reads name: expr or "name": expr.
 func (o *ObjectLit) member(p *parser) {
-	key := ""
+	key, span := "", p.tok.Span
 	if p.tok.kind == quoted {
 		key = p.take(quoted).value.Str()
 	} else {
 		key = p.take(word).text
 	}
 	p.expect(":")
-	o.Keys = append(o.Keys, key)
+	o.Keys, o.KeySpans = append(o.Keys, key), append(o.KeySpans, span)
 	o.Values = append(o.Values, p.expr(lowest))
 }

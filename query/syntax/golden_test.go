@@ -16,13 +16,15 @@ import (
 //	errors   the error of each line
 //	error    the error of the whole input
 //	spans    each node with the part of the text that it was read from
+//
+// With the flag lenient they are read by ParseLenient, with the flag condition by ParseCondition.
 func TestGolden(t *testing.T) {
 	datatest.Walk(t, "testdata", func(t *testing.T, c *datatest.Case) string {
 		text := strings.TrimSuffix(c.Input, "\n")
 		var out strings.Builder
 		switch c.Cmd {
 		case "print":
-			q, err := parse(text, c.Flag("condition"))
+			q, err := parse(c, text)
 			if err != nil {
 				c.Fatalf("%v", err)
 			}
@@ -30,7 +32,7 @@ func TestGolden(t *testing.T) {
 			return Print(q)
 		case "each":
 			for _, line := range c.Lines() {
-				q, err := Parse("SELECT VALUE " + line)
+				q, err := parse(c, "SELECT VALUE "+line)
 				if err != nil {
 					c.Fatalf("%s: %v", line, err)
 				}
@@ -44,7 +46,7 @@ func TestGolden(t *testing.T) {
 		case "error":
 			return describe(t, c, text)
 		case "spans":
-			q, err := Parse(text)
+			q, err := parse(c, text)
 			if err != nil {
 				c.Fatalf("%v", err)
 			}
@@ -56,15 +58,18 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-func parse(text string, condition bool) (*Query, error) {
-	if condition {
+func parse(c *datatest.Case, text string) (*Query, error) {
+	switch {
+	case c.Flag("condition"):
 		return ParseCondition(text)
+	case c.Flag("lenient"):
+		return ParseLenient(text)
 	}
 	return Parse(text)
 }
 
 func describe(t *testing.T, c *datatest.Case, text string) string {
-	_, err := parse(text, c.Flag("condition"))
+	_, err := parse(c, text)
 	wantError(t, c.Pos, text, err)
 	var e *Error
 	if !errors.As(err, &e) {

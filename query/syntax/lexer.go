@@ -35,9 +35,10 @@ type token struct {
 
 // lexer cuts a text, which is valid UTF-8, into tokens. A copy of it reads on by itself.
 type lexer struct {
-	text  string
-	at    int // bytes read
-	chars int // characters read
+	text    string
+	at      int  // bytes read
+	chars   int  // characters read
+	lenient bool // see ParseLenient
 }
 
 // next returns the next token.
@@ -59,7 +60,7 @@ func (l *lexer) next() token {
 		}
 		return l.take(bad, 1)
 	}
-	if strings.HasPrefix(rest, "/*") { // skip would have moved over a comment that is closed
+	if l.lenient && strings.HasPrefix(rest, "/*") { // skip would have moved over a comment that is closed
 		return l.take(bad, len(rest))
 	}
 	if n := placeholderLen(rest); n > 0 {
@@ -103,7 +104,7 @@ func (l *lexer) skip() bool {
 			if i := strings.IndexByte(rest, '\n'); i >= 0 {
 				n = i
 			}
-		case strings.HasPrefix(rest, "/*"):
+		case l.lenient && strings.HasPrefix(rest, "/*"):
 			i := strings.Index(rest[2:], "*/")
 			if i < 0 {
 				return true
@@ -156,7 +157,8 @@ func (l *lexer) number() token {
 	return t
 }
 
-// quoted reads a string. One that is not closed, holds a control character or an unknown escape is a bad token up to there.
+// quoted reads a string, which may hold control characters as they are. One that is not closed or holds an unknown escape is a bad
+// token up to there.
 func (l *lexer) quoted() token {
 	rest := l.text[l.at:]
 	escapes := false
@@ -178,8 +180,6 @@ func (l *lexer) quoted() token {
 			}
 			escapes = true
 			i += n - 1
-		case c < ' ':
-			return l.take(bad, i+1)
 		}
 	}
 	return l.take(bad, len(rest))

@@ -18,8 +18,19 @@ const (
 
 // Parse reads a query. The error is an *Error or a *LimitError.
 func Parse(text string) (*Query, error) {
-	p := newParser(text)
+	p := newParser(text, false)
 	return p.finish(p.query())
+}
+
+// ParseLenient reads what Parse does and texts that Cosmos DB refuses though it is plain what they mean: BETWEEN beside AND and
+// OR without parentheses, comments in /* */, and a semicolon at the end. The errors are those of Parse.
+func ParseLenient(text string) (*Query, error) {
+	p := newParser(text, true)
+	q := p.query()
+	if p.tok.text == ";" {
+		p.next()
+	}
+	return p.finish(q)
 }
 
 // ParseCondition reads the form of a query in which conditional patches state their condition,
@@ -28,7 +39,7 @@ func Parse(text string) (*Query, error) {
 //
 // and returns a Query that has no Select. The errors are those of Parse.
 func ParseCondition(text string) (*Query, error) {
-	p := newParser(text)
+	p := newParser(text, false)
 	start := p.tok.Start
 	p.expect("FROM")
 	name := p.ident()
@@ -52,10 +63,12 @@ type parser struct {
 	tokens int   // read so far
 	depth  int   // of recursion
 	err    error
+
+	lenient bool // see ParseLenient
 }
 
-func newParser(text string) *parser {
-	p := &parser{lex: lexer{text: text}}
+func newParser(text string, lenient bool) *parser {
+	p := &parser{lex: lexer{text: text, lenient: lenient}, lenient: lenient}
 	if len(text) > MaxText {
 		p.fail(&LimitError{TextLimit, MaxText})
 		return p

@@ -6,7 +6,7 @@ import "testing"
 func TestReplace(t *testing.T) {
 	q, err := Parse(`SELECT x, {a: x, b: [x, -x]}.a, f(x ? x : x ?? 1) AS f, x.y[x.z]
 		FROM c JOIN d IN x.list JOIN (SELECT VALUE x) e
-		WHERE x = 1 AND NOT x AND x BETWEEN x AND x AND x IN (x, 2) AND x LIKE x ESCAPE "x"
+		WHERE x = 1 AND NOT x AND (x BETWEEN x AND x) AND x IN (x, 2) AND x LIKE x ESCAPE "x"
 			AND EXISTS(SELECT VALUE ARRAY(SELECT VALUE x) FROM z IN x WHERE x)
 		GROUP BY x, x.k ORDER BY x DESC, g(x) ASC`)
 	if err != nil {

@@ -1,0 +1,104 @@
+package query
+
+import (
+	"reflect"
+
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// ofGroup checks that an expression of a select list is made of keys of the groups, aggregates and constants, and notes which
+// parts of it are keys.
+func (b *binder) ofGroup(bl *block, e syntax.Expr, keys groupKeys) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		x, ok := n.(syntax.Expr)
+		if !ok {
+			return true
+		}
+		if i := keys.find(x); i >= 0 && !b.bindsBelow(bl, x) {
+			b.keys[x] = bl.firstKey + i
+			return false
+		}
+		if c, ok := x.(*syntax.Call); ok && b.aggs[c].block == bl {
+			return false
+		}
+		if root, steps, ok := syntax.PathOf(x); ok {
+			a := b.idents[root]
+			if bl.carries && a != nil && a.block == bl && len(steps) == 1 && steps[0].Name == "_rid" {
+				b.keys[x], bl.carried = bl.firstKey+len(bl.groupBy), x
+				return false
+			}
+			if a != nil && a.block == bl && !keys.leadTo(x) {
+				b.failCode(x, CodeNotGrouped, "Property reference '%s' is invalid in the select list because it is not contained in "+
+					"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(x))
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// bindsBelow tells whether an expression uses a name that a subquery of the block binds.
+func (b *binder) bindsBelow(bl *block, e syntax.Expr) (below bool) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		if id, ok := n.(*syntax.Ident); ok && b.idents[id] != nil {
+			for at := b.idents[id].block; at != nil && at != bl; at = at.outer {
+				below = below || at.outer == bl
+			}
+		}
+		return !below
+	})
+	return below
+}
+
+// groupKeys finds the keys of GROUP BY by what they look like.
+type groupKeys struct {
+	types   map[reflect.Type]bool // of nodes: what is of none of these need not be printed
+	numbers map[string]int        // by the text of the key
+}
+
+func keysOf(bl *block) groupKeys {
+	keys := groupKeys{types: map[reflect.Type]bool{}, numbers: map[string]int{}}
+	for i, key := range bl.groupBy {
+		keys.types[reflect.TypeOf(key)] = true
+		keys.numbers[syntax.PrintExpr(key)] = i
+	}
+	return keys
+}
+
+// find tells which key an expression is, or -1.
+func (k groupKeys) find(e syntax.Expr) int {
+	if k.types[reflect.TypeOf(e)] {
+		if i, ok := k.numbers[syntax.PrintExpr(e)]; ok {
+			return i
+		}
+	}
+	return -1
+}
+
+// leadTo tells whether a path goes on from a key: c.a.b where c.a is one.
+func (k groupKeys) leadTo(e syntax.Expr) bool {
+	for {
+		switch x := e.(type) {
+		case *syntax.Member:
+			e = x.X
+		case *syntax.Index:
+			e = x.X
+		default:
+			return false
+		}
+		if k.find(e) >= 0 {
+			return true
+		}
+	}
+}
+
+// orderOfGroups checks that what groups are ordered by is a key of theirs or a part of one, and notes which.
+func (b *binder) orderOfGroups(bl *block, e syntax.Expr) {
+	keys := keysOf(bl)
+	if keys.find(e) < 0 && !keys.leadTo(e) {
+		b.failCode(e, CodeOrderNotGrouped, "Property reference '%s' is invalid in the ORDER BY clause because it is not contained in "+
+			"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))
+		return
+	}
+	b.ofGroup(bl, e, keys)
+}

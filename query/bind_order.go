@@ -1,0 +1,191 @@
+package query
+
+import (
+	"strings"
+
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// orderBy binds ORDER BY. Whether an index serves it is asked later.
+func (b *binder) orderBy(bl *block, s *scope, q *syntax.Query) {
+	switch {
+	case q.OrderBy == nil:
+		return
+	case q.OrderBy.Rank != nil:
+		b.orderByRank(bl, s, q)
+		return
+	}
+	for _, item := range q.OrderBy.Items {
+		b.expr(item.X, &place{block: bl, scope: s, clause: "ORDER BY"})
+		key := b.orderKey(bl, item)
+		if key == nil {
+			continue
+		}
+		if bl.order = append(bl.order, key); len(q.GroupBy) > 0 {
+			b.orderOfGroups(bl, key.x)
+		}
+	}
+}
+
+func (b *binder) orderKey(bl *block, item *syntax.SortItem) *orderKey {
+	key := &orderKey{x: item.X, desc: item.Desc}
+	if c, ok := item.X.(*syntax.Call); ok && !c.UDF {
+		switch f, _ := lookupBuiltin(c.Name); {
+		case f == nil:
+			return nil
+		case f.name == vectorDistance && isVectorScore(c):
+			key.distance, key.desc = true, item.Desc || !item.Asc && !b.euclidean(c)
+			return key
+		case f.name == vectorDistance && (item.Desc || item.Asc):
+			b.failCode(item, CodeVectorDirection, "Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported. "+
+				"VectorDistance will always sort in the order of most similar (first) to least similar (last).")
+			return nil
+		case f.name == vectorDistance:
+			key.distance, key.desc = true, !b.euclidean(c)
+			return key
+		case f.name == textScore:
+			key.distance = true
+			return key
+		}
+	}
+	root, steps, ok := syntax.PathOf(item.X)
+	if !ok {
+		b.unsortable(item.X)
+		return nil
+	}
+	a := b.idents[root]
+	if len(bl.groupBy) > 0 { // the key is one of the groups
+		return key
+	}
+	if sub := a.derived(); sub != nil {
+		return b.derivedKey(key, sub, steps)
+	}
+	switch {
+	case a == nil: // NaN, or an error that is noted already
+		if root.Name == "NaN" || root.Name == "Infinity" {
+			b.unsortable(item.X)
+		}
+	case !a.single:
+		b.failPlain(item.X, "Order-by over correlated collections is not supported.")
+	case a.item && len(steps) == 0:
+		b.unsortable(item.X)
+	default:
+		if route, _, ok := b.itemRoute(item.X); ok {
+			key.route = route
+		}
+		return key
+	}
+	return nil
+}
+
+// textScore and vectorScore are the forms that scores have in query plans. By both, ORDER BY may run in either direction.
+const (
+	textScore   = "_FULLTEXTSCORE"
+	vectorScore = "_VECTORSCORE"
+)
+
+// isVectorScore tells of a VectorDistance that it is written as _VectorScore.
+func isVectorScore(c *syntax.Call) bool { return strings.EqualFold(c.Name, vectorScore) }
+
+func (b *binder) unsortable(at syntax.Node) {
+	b.fail(at.Extent(), &Error{Number: NumberUnsupportedSort,
+		Message: "Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path."})
+}
+
+// derived returns the subquery in FROM whose rows a name stands for; nil where it stands for anything else.
+func (a *alias) derived() *block {
+	if a == nil || a.block == nil || a.level >= len(a.block.steps) {
+		return nil
+	}
+	if st := a.block.steps[a.level]; st.kind == stepRows && st.alias == a {
+		return st.sub
+	}
+	return nil
+}
+
+// derivedKey makes a key of ORDER BY out of a path into the rows of a subquery in FROM: what the path is in the item.
+func (b *binder) derivedKey(key *orderKey, sub *block, steps []syntax.Step) *orderKey {
+	x := b.inItem(sub, steps)
+	if x == nil || !sub.container || sub.grouped || sub.distinct {
+		b.unsortable(key.x)
+		return nil
+	}
+	key.x = x
+	if route, _, ok := b.itemRoute(x); ok {
+		key.route = route
+	}
+	return key
+}
+
+// inItem follows a path into the rows of a block down to the item, and returns it as one from there; nil where the value is no
+// part of the item, or one of several.
+func (b *binder) inItem(bl *block, steps []syntax.Step) syntax.Expr {
+	var x syntax.Expr
+	switch {
+	case bl.star:
+		return b.inItemFrom(bl.steps[len(bl.steps)-1].alias, steps)
+	case bl.value != nil:
+		x = bl.value
+	case len(steps) == 0:
+		return nil
+	default:
+		for _, item := range bl.items {
+			if item.name == steps[0].Name && !steps[0].IsIndex {
+				x = item.x
+			}
+		}
+		steps = steps[1:]
+	}
+	for len(steps) > 0 {
+		o, ok := x.(*syntax.ObjectLit)
+		if !ok {
+			break
+		}
+		x = nil
+		for i, name := range o.Keys {
+			if name == steps[0].Name && !steps[0].IsIndex {
+				x = o.Values[i]
+			}
+		}
+		steps = steps[1:]
+	}
+	if x == nil {
+		return nil
+	}
+	root, before, ok := syntax.PathOf(x)
+	if !ok {
+		return nil
+	}
+	return b.inItemFrom(b.idents[root], append(before, steps...))
+}
+
+// inItemFrom is inItem for a path from a name.
+func (b *binder) inItemFrom(a *alias, steps []syntax.Step) syntax.Expr {
+	if sub := a.derived(); sub != nil {
+		return b.inItem(sub, steps)
+	}
+	if a == nil || !a.single || !a.known {
+		return nil
+	}
+	if !a.item {
+		way := make([]syntax.Step, len(a.route), len(a.route)+len(steps))
+		for i, segment := range a.route {
+			way[i].Name = segment.Name
+		}
+		a, steps = a.block.steps[0].alias, append(way, steps...)
+	}
+	if !a.item || len(steps) == 0 {
+		return nil
+	}
+	root := &syntax.Ident{Name: a.name}
+	b.idents[root] = a
+	var x syntax.Expr = root
+	for _, st := range steps {
+		if st.IsIndex {
+			x = &syntax.Index{X: x, I: number(int64(st.Index))}
+		} else {
+			x = &syntax.Member{X: x, Name: st.Name}
+		}
+	}
+	return x
+}

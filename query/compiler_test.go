@@ -1,0 +1,243 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/datatest"
+)
+
+// compilerFolder is the environment variable that names a folder with queryplan.py, which asks Cosmos DB's own query compiler.
+const compilerFolder = "MAYFLY_QUERYPLAN"
+
+// TestCompilerAnswers holds plans and refusals against what Cosmos DB's query compiler answered to the same queries: the verdict, and
+// of a plan all that clients go by.
+func TestCompilerAnswers(t *testing.T) {
+	datatest.Run(t, "testdata/compiler.txt", func(t *testing.T, c *datatest.Case) string {
+		var out strings.Builder
+		for _, text := range c.Lines() {
+			out.WriteString(ourAnswer(t, text) + "\n")
+		}
+		return out.String()
+	})
+}
+
+// TestCompiler asks the compiler itself: whether it still says what testdata/compiler.txt has, and what it makes of the queries of
+// the shared cases and of random ones.
+func TestCompiler(t *testing.T) {
+	folder := os.Getenv(compilerFolder)
+	if folder == "" {
+		t.Skip(compilerFolder + " names no folder with queryplan.py: Cosmos DB's query compiler is not asked")
+	}
+	t.Run("answers", func(t *testing.T) {
+		datatest.Run(t, "testdata/compiler.txt", func(t *testing.T, c *datatest.Case) string {
+			return strings.Join(askCompiler(t, folder, c.Lines()), "\n") + "\n"
+		})
+	})
+	t.Run("queries", func(t *testing.T) {
+		known := knownDifferences(t)
+		var texts []string
+		var cases []queryCase
+		readJSON(t, "testdata/query-cases.json", &cases)
+		for _, c := range cases {
+			if len(c.Parameters) == 0 && !strings.ContainsAny(c.Query, "{\n") {
+				texts = append(texts, c.Query)
+			}
+		}
+		for seed := range uint64(1000) {
+			texts = append(texts, randomQuery(rand.New(rand.NewPCG(seed, 21))))
+		}
+		for _, d := range known {
+			if strings.HasPrefix(d.query, "SELECT ") {
+				texts = append(texts, d.query)
+			}
+		}
+		met := map[string]bool{}
+		for i, want := range askCompiler(t, folder, texts) {
+			got := ourAnswer(t, texts[i])
+			if got == want {
+				continue
+			}
+			j := slices.IndexFunc(known, func(d difference) bool { return d.explains(texts[i], want) })
+			if j < 0 {
+				t.Errorf("%s\ngot  %s\nwant %s", texts[i], got, want)
+				continue
+			}
+			met[known[j].reason] = true
+		}
+		for _, d := range known {
+			if !met[d.reason] {
+				t.Errorf("no query differs by %q any more", d.reason)
+			}
+		}
+	})
+}
+
+// difference is one way in which answers are known to differ: by a part of the query, and a part of what the compiler says of it.
+type difference struct{ query, answer, reason string }
+
+func (d *difference) explains(query, answer string) bool {
+	whole, equal := strings.CutPrefix(d.answer, "=")
+	return strings.Contains(strings.ToLower(query), strings.ToLower(d.query)) &&
+		(equal && answer == whole || !equal && strings.Contains(answer, d.answer))
+}
+
+func knownDifferences(t *testing.T) (list []difference) {
+	raw, err := os.ReadFile("testdata/compiler-differences.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		if line = strings.TrimSuffix(line, "\n"); line == "" || line[0] == '#' {
+			continue
+		}
+		part := strings.Split(line, " | ")
+		if len(part) != 3 {
+			t.Fatalf("%q is not: part of the query | part of the answer | reason", line)
+		}
+		list = append(list, difference{strings.Trim(part[0], " "), strings.Trim(part[1], " "), part[2]})
+	}
+	return list
+}
+
+// askCompiler returns what the compiler says of queries over a container with the partition key /key.
+func askCompiler(t *testing.T, folder string, texts []string) []string {
+	t.Helper()
+	var in bytes.Buffer
+	enc := json.NewEncoder(&in)
+	for _, text := range texts {
+		if err := enc.Encode(map[string]any{"query": text, "pk": []string{"/key"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("python3", filepath.Join(folder, "queryplan.py"), "plan")
+	cmd.Stdin = &in
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the compiler cannot be asked: %v", err)
+	}
+	var answers []string
+	for line := range bytes.Lines(out) {
+		answer := doc.Of(bytes.TrimSpace(line))
+		if wrong := answer.Member("error"); wrong.Kind() != doc.Undefined {
+			answers = append(answers, verdict(wrong.Raw()))
+		} else {
+			answers = append(answers, planAnswer(t, answer.Member("plan")))
+		}
+	}
+	if len(answers) != len(texts) {
+		t.Fatalf("%d answers to %d queries", len(answers), len(texts))
+	}
+	return answers
+}
+
+// ourAnswer is what this package says.
+func ourAnswer(t *testing.T, text string) string {
+	t.Helper()
+	p, err := Gateway(text, nil, Info{PartitionPaths: []doc.Path{doc.PathOf("key")}}, GatewayOptions{})
+	var wrong *Error
+	switch {
+	case errors.As(err, &wrong):
+		return verdict([]byte(wrong.JSON()))
+	case err != nil:
+		t.Fatalf("%s: %v", text, err)
+	}
+	raw, err := p.JSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return planAnswer(t, doc.Of(raw))
+}
+
+// verdict is the first error of a refusal: its code and place, or its text where it has neither.
+func verdict(body []byte) string {
+	var said struct {
+		Upper []string `json:"Errors"`
+		Lower []struct {
+			Code     any
+			Location *struct{ Start, End int }
+		} `json:"errors"`
+	}
+	d := doc.Of(body)
+	if list := d.Member("Errors"); list.Kind() == doc.Array {
+		return "refused: " + string(list.Raw())
+	}
+	if err := json.Unmarshal(body, &said); err != nil || len(said.Lower) == 0 {
+		return "refused: " + string(body)
+	}
+	slices.SortStableFunc(said.Lower, func(a, b struct {
+		Code     any
+		Location *struct{ Start, End int }
+	}) int {
+		if a.Location == nil || b.Location == nil {
+			return 0
+		}
+		return a.Location.Start - b.Location.Start
+	})
+	first := said.Lower[0]
+	if first.Location == nil || fmt.Sprint(first.Code) == "2206" { // the compiler tells no place
+		return fmt.Sprint("refused: ", first.Code)
+	}
+	return fmt.Sprint("refused: ", first.Code, " ", first.Location.Start, "..", first.Location.End)
+}
+
+// planAnswer is what clients go by, in one form for both.
+func planAnswer(t *testing.T, plan doc.Value) string {
+	t.Helper()
+	info := plan.Member("queryInfo")
+	if hybrid := plan.Member("hybridSearchQueryInfo"); hybrid.Kind() == doc.Object {
+		return "ranked: " + hybrid.Member("globalStatisticsQuery").Str()
+	}
+	text := "plan"
+	for _, name := range []string{"rewrittenQuery", "distinctType", "top", "offset", "limit", "orderBy", "orderByExpressions", "groupByExpressions",
+		"groupByAliases", "aggregates", "groupByAliasToAggregateType", "hasSelectValue", "dCountInfo", "hasNonStreamingOrderBy"} {
+		var v any
+		if raw := info.Member(name).Raw(); len(raw) > 0 {
+			if err := json.Unmarshal(raw, &v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch v := v.(type) {
+		case map[string]any:
+			for key, value := range v {
+				if value == nil {
+					v[key] = "" // the service tells null, its compiler an empty string
+				}
+			}
+		case float64:
+			if strings.HasPrefix(name, "has") {
+				if v != 0 {
+					text += " " + name
+				}
+				continue
+			}
+		case bool:
+			if v {
+				text += " " + name
+			}
+			continue
+		}
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil {
+			t.Fatal(err)
+		}
+		switch said := strings.TrimSpace(b.String()); said {
+		case "null", "[]", "{}", `""`, `"None"`:
+		default:
+			text += " " + name + "=" + said
+		}
+	}
+	return text
+}
