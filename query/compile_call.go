@@ -22,8 +22,8 @@ func (c *compiler) call(e *syntax.Call) valuer {
 		return func(*frame) doc.Value { return undefined }
 	case fn.name == "IIF":
 		return c.conditional(e.Args[0], e.Args[1], e.Args[2])
-	case fn.name == "DOCUMENTID":
-		return c.documentID(e.Args[0])
+	case fn.name == "DOCUMENTID" && c.isItem(e.Args[0]):
+		return documentID
 	case isTypeTest(fn.name):
 		return nil
 	case fn.fn == nil:
@@ -107,17 +107,12 @@ func (c *compiler) udf(e *syntax.Call) valuer {
 	}
 }
 
-// documentID compiles DOCUMENTID(alias), the number in the document's part of its _rid.
-func (c *compiler) documentID(arg syntax.Expr) valuer {
-	if id, ok := arg.(*syntax.Ident); ok && c.idents[id] != nil && c.idents[id].item {
-		return func(f *frame) doc.Value {
-			if f.item == nil {
-				return undefined
-			}
-			return integerValue(int64(f.item.RID()))
-		}
+// documentID is DOCUMENTID(alias), the number in the document's part of its _rid.
+func documentID(f *frame) doc.Value {
+	if f.item == nil {
+		return undefined
 	}
-	return func(*frame) doc.Value { return undefined }
+	return integerValue(int64(f.item.RID()))
 }
 
 // isTypeTest tells of the functions that look at the type of their argument alone.

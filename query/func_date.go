@@ -3,7 +3,6 @@ package query
 import (
 	"math"
 	"math/big"
-	"strings"
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -110,11 +109,17 @@ func fnDateBin(_ *call, args []doc.Value) doc.Value {
 		origin, valid = asTicks(args[3])
 		ok = ok && valid
 	}
-	if !ok || part < partDay || size < 1 || origin < minOrigin {
+	if !ok || part < partDay || size < 1 {
 		return undefined
 	}
-	// In nanoseconds the range is beyond 64 bits.
+	// In nanoseconds the range is beyond 64 bits. A width wraps around, as the service's does.
 	width := new(big.Int).Mul(big.NewInt(part.unit()), big.NewInt(size))
+	if part.unit() >= 100 {
+		width = new(big.Int).Mul(big.NewInt(100), big.NewInt(part.unit()/100*size))
+	}
+	if width.Sign() == 0 {
+		return undefined
+	}
 	gap := new(big.Int).Mul(big.NewInt(int64(t-origin)), big.NewInt(100))
 	rest := new(big.Int).Mod(gap, width) // never below zero
 	gap.Sub(gap, rest).Div(gap, big.NewInt(100))
@@ -140,7 +145,7 @@ func fnDateDiff(_ *call, args []doc.Value) doc.Value {
 	case partMonth:
 		return doc.NumberValue(float64(12*years + months))
 	case partNanosecond:
-		return doc.NumberValue(float64(to-from) * 100) // may be beyond 64 bits
+		return integerValue(int64(to-from) * 100) // wraps around as the service does
 	}
 	unit := ticks(part.unit() / 100)
 	return integerValue(int64(floorDiv(to, unit) - floorDiv(from, unit)))
@@ -199,6 +204,9 @@ func fnDateFromParts(_ *call, args []doc.Value) doc.Value {
 		}
 		*fields[i] = n
 	}
+	for c.fraction >= int(second) { // digits behind the seventh
+		c.fraction /= 10
+	}
 	t, ok := c.ticks()
 	if !ok {
 		return undefined
@@ -227,50 +235,4 @@ func toDate(unit ticks) func(*call, []doc.Value) doc.Value {
 		}
 		return (ticks(n) * unit).value()
 	}
-}
-
-// fnDateFormat writes a moment in the way of .NET's format strings: yyyy MM dd HH mm ss stand for the parts, f to fffffff for as
-// many digits of the second's fraction, F to FFFFFFF for them without the zeroes at their end. A backslash takes the next
-// character for itself; all else stands for itself anyway.
-func fnDateFormat(_ *call, args []doc.Value) doc.Value {
-	t, ok := asTicks(args[0])
-	if !ok || args[1].Kind() != doc.String {
-		return undefined
-	}
-	at := t.time()
-	fraction := at.Format(".0000000")[1:]
-	parts := []struct{ piece, text string }{
-		{"yyyy", at.Format("2006")}, {"MM", at.Format("01")}, {"dd", at.Format("02")},
-		{"HH", at.Format("15")}, {"mm", at.Format("04")}, {"ss", at.Format("05")},
-	}
-	format := args[1].Str()
-	var text []byte
-next:
-	for format != "" {
-		for _, p := range parts {
-			if strings.HasPrefix(format, p.piece) {
-				text, format = append(text, p.text...), format[len(p.piece):]
-				continue next
-			}
-		}
-		switch letter := format[0]; letter {
-		case 'f', 'F':
-			n := 1
-			for n < len(format) && n < len(fraction) && format[n] == letter {
-				n++
-			}
-			shown := fraction[:n]
-			if letter == 'F' {
-				shown = strings.TrimRight(shown, "0")
-			}
-			text, format = append(text, shown...), format[n:]
-			continue
-		case '\\':
-			if format = format[1:]; format == "" {
-				continue
-			}
-		}
-		text, format = append(text, format[0]), format[1:]
-	}
-	return textValue(string(text))
 }
