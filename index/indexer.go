@@ -12,8 +12,10 @@ import (
 type Definition struct {
 	Policy   Policy
 	Computed []Computed
-	Geometry bool           // geometries lie in a plane, not on the globe
-	Vectors  map[string]int // paths of the vector embedding policy, as doc.Path prints them, with their dimensions
+	Geometry bool // geometries lie in a plane, not on the globe
+	// Undirected tells that the polygons of spatial indexes are the smaller region of two, as was the rule before rings had a direction.
+	Undirected bool
+	Vectors    map[string]int // paths of the vector embedding policy, as doc.Path prints them, with their dimensions
 }
 
 // Computed is a computed property. It hides a property of its name that documents hold. An index holds its values only
@@ -23,7 +25,7 @@ type Computed struct{ Name, Query string }
 // Equal tells whether two definitions give every document the same entries.
 func (d Definition) Equal(e Definition) bool {
 	return d.Policy.Equal(e.Policy) && slices.Equal(d.Computed, e.Computed) && d.Geometry == e.Geometry &&
-		maps.Equal(d.Vectors, e.Vectors)
+		d.Undirected == e.Undirected && maps.Equal(d.Vectors, e.Vectors)
 }
 
 // Evaluate returns the value of a computed property of a document; undefined where it has none. It depends on the document's

@@ -58,7 +58,7 @@ func agrees(t *testing.T, expression, value string) (ok bool, got string) {
 	if strings.HasPrefix(expression, "ST_AREA") {
 		tolerance = 1e-7
 	} else if strings.HasPrefix(expression, "ST_") {
-		tolerance = 1e-12
+		tolerance = 1e-11
 	}
 	if v.Kind() == doc.Undefined {
 		return value == "-", "-"

@@ -2,7 +2,6 @@ package query
 
 import (
 	"math"
-	"math/big"
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -64,7 +63,7 @@ func fnAgo(c *call, args []doc.Value) doc.Value {
 func addParts(t ticks, part datePart, n int64) doc.Value {
 	const months = 12 * 10_000
 	switch {
-	case part == noPart:
+	case part == noPart || part == partWeekday:
 		return undefined
 	case part <= partMonth:
 		if n < -months || n > months {
@@ -75,7 +74,13 @@ func addParts(t ticks, part datePart, n int64) doc.Value {
 		}
 		return addMonths(t, int(n)).value()
 	case part == partNanosecond:
-		return (t + ticks(n/100)).value()
+		rounded := n / 100
+		if rest := n % 100; rest >= 50 {
+			rounded++
+		} else if rest <= -50 {
+			rounded--
+		}
+		return (t + ticks(rounded)).value()
 	}
 	unit := ticks(part.unit() / 100)
 	if limit := int64((endTicks - minTicks) / unit); n < -limit || n > limit {
@@ -98,35 +103,47 @@ func addMonths(t ticks, n int) ticks {
 // fnDateBin rounds a moment down to a multiple of size parts from an origin.
 func fnDateBin(_ *call, args []doc.Value) doc.Value {
 	t, ok := asTicks(args[0])
-	part, size, origin := asPart(args[1]), int64(1), ticks(0)
-	if len(args) > 2 {
-		var whole bool
-		size, whole = asInteger(args[2])
-		ok = ok && whole
+	part, width, origin := asPart(args[1]), ticks(0), ticks(0)
+	if part >= partDay && part <= partNanosecond {
+		width = binWidth(part, doc.NumberValue(1))
+		if len(args) > 2 {
+			width = binWidth(part, args[2])
+		}
 	}
 	if len(args) > 3 {
 		var valid bool
 		origin, valid = asTicks(args[3])
 		ok = ok && valid
 	}
-	if !ok || part < partDay || size < 1 {
+	if !ok || width == 0 {
 		return undefined
 	}
-	// In nanoseconds the range is beyond 64 bits. A width wraps around, as the service's does.
-	width := new(big.Int).Mul(big.NewInt(part.unit()), big.NewInt(size))
-	if part.unit() >= 100 {
-		width = new(big.Int).Mul(big.NewInt(100), big.NewInt(part.unit()/100*size))
+	rest := (t - origin) % width
+	if rest < 0 {
+		rest += max(width, -width)
 	}
-	if width.Sign() == 0 {
-		return undefined
+	return (t - rest).value()
+}
+
+// binWidth is how long size parts are, in ticks; what is less than one is cut off. It wraps around as the service's does, and is 0 where
+// size is no number above 0 or there are too many ticks.
+func binWidth(part datePart, size doc.Value) ticks {
+	f := size.Num()
+	if size.Kind() != doc.Number || !(f > 0) {
+		return 0
 	}
-	gap := new(big.Int).Mul(big.NewInt(int64(t-origin)), big.NewInt(100))
-	rest := new(big.Int).Mod(gap, width) // never below zero
-	gap.Sub(gap, rest).Div(gap, big.NewInt(100))
-	if !gap.IsInt64() || gap.Int64() < int64(minTicks-endTicks) {
-		return undefined
+	n, whole := asInteger(size)
+	switch {
+	case whole && part == partNanosecond:
+		return ticks(n / 100)
+	case whole:
+		return ticks(part.unit() / 100 * n)
 	}
-	return (origin + ticks(gap.Int64())).value()
+	f *= float64(part.unit()) / 100
+	if f >= 1<<63 {
+		return 0
+	}
+	return ticks(f)
 }
 
 // fnDateDiff counts the beginnings of parts between two moments.
@@ -134,7 +151,7 @@ func fnDateDiff(_ *call, args []doc.Value) doc.Value {
 	part := asPart(args[0])
 	from, ok := asTicks(args[1])
 	to, ok2 := asTicks(args[2])
-	if part == noPart || !ok || !ok2 {
+	if part == noPart || part == partWeekday || !ok || !ok2 {
 		return undefined
 	}
 	a, b := from.time(), to.time()
@@ -170,6 +187,8 @@ func (t ticks) part(p datePart) doc.Value {
 		n = at.Minute()
 	case partSecond:
 		n = at.Second()
+	case partWeekday:
+		n = int(at.Weekday())
 	default:
 		n = at.Nanosecond() / int(p.unit())
 	}

@@ -41,9 +41,9 @@ func (t ticks) value() doc.Value {
 	return doc.StringValue(t.time().Format(dateLayout))
 }
 
-// ticksIn makes a function that returns a moment as a number of units.
+// ticksIn makes a function that returns a moment as a number of units, cut off towards 1970.
 func ticksIn(unit ticks) func(ticks) doc.Value {
-	return func(t ticks) doc.Value { return integerValue(int64(floorDiv(t, unit))) }
+	return func(t ticks) doc.Value { return integerValue(int64(t / unit)) }
 }
 
 // floorDiv divides and rounds down; b is above zero.
@@ -172,6 +172,7 @@ const (
 	partMillisecond
 	partMicrosecond
 	partNanosecond
+	partWeekday // from 0 for Sunday; only DateTimePart knows it
 )
 
 // unit is the length of the parts from day on, in nanoseconds.
@@ -204,6 +205,8 @@ func asPart(v doc.Value) datePart {
 		return partMicrosecond
 	case "nanosecond", "ns":
 		return partNanosecond
+	case "weekday", "dw":
+		return partWeekday
 	}
 	return noPart
 }

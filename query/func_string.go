@@ -31,8 +31,8 @@ func stringBuiltins() []builtin {
 		{name: "RIGHT", min: 2, max: 2, fn: fnRight},
 		{name: "SUBSTRING", min: 3, max: 3, fn: fnSubstring},
 		{name: "LENGTH", min: 1, max: 1, fn: fnLength},
-		{name: "LOWER", min: 1, max: 1, fn: mapString(strings.ToLower)},
-		{name: "UPPER", min: 1, max: 1, fn: mapString(strings.ToUpper)},
+		{name: "LOWER", min: 1, max: 1, fn: mapString(lower)},
+		{name: "UPPER", min: 1, max: 1, fn: mapString(upper)},
 		{name: "REVERSE", min: 1, max: 1, fn: mapString(reverse)},
 		{name: "LTRIM", min: 1, max: 2, fn: trim(strings.TrimLeftFunc)},
 		{name: "RTRIM", min: 1, max: 2, fn: trim(strings.TrimRightFunc)},
@@ -65,11 +65,29 @@ func fnConcat(_ *call, args []doc.Value) doc.Value {
 	return doc.StringValue(string(text))
 }
 
+// lowerRune and upperRune change the case of a letter. Those that would not come back, such as ß and ı, stay as they are.
+func lowerRune(r rune) rune {
+	if low := unicode.ToLower(r); unicode.ToUpper(low) == r {
+		return low
+	}
+	return r
+}
+
+func upperRune(r rune) rune {
+	if up := unicode.ToUpper(r); unicode.ToLower(up) == r {
+		return up
+	}
+	return r
+}
+
+func lower(s string) string { return strings.Map(lowerRune, s) }
+func upper(s string) string { return strings.Map(upperRune, s) }
+
 // foldCase brings letters that differ in case alone together, character by character and in no language's way.
 func foldCase(s []byte) []byte {
 	for i, b := range s {
 		if b >= utf8.RuneSelf {
-			return bytes.Map(unicode.ToLower, s)
+			return bytes.Map(lowerRune, s)
 		}
 		if 'A' <= b && b <= 'Z' {
 			s[i] = b - 'A' + 'a'
