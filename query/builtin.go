@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
 )
 
 // funcClass tells how a function takes part in a query.
@@ -38,6 +39,9 @@ type call struct {
 	static time.Time      // their Static forms: one moment for the whole run
 	random func() float64 // RAND: in [0, 1)
 	planar bool           // the container's geospatialConfig is Geometry
+
+	// language is what the full text function that is being called reads its text in.
+	language index.Language
 
 	regex   regexCache
 	shapes  [2]shapeCache

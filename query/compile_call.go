@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -29,7 +30,42 @@ func (c *compiler) call(e *syntax.Call) valuer {
 	case fn.fn == nil:
 		return func(*frame) doc.Value { return undefined }
 	}
-	return c.builtin(fn, c.arguments(fn, e))
+	x := c.builtin(fn, c.arguments(fn, e))
+	if language := c.languageOf(e); isFullText(fn.name) && language != index.English {
+		return func(f *frame) doc.Value {
+			before := f.run.call.language
+			f.run.call.language = language
+			v := x(f)
+			f.run.call.language = before
+			return v
+		}
+	}
+	return x
+}
+
+// isFullText tells of the functions whose first argument is a text in a language.
+func isFullText(name string) bool {
+	switch name {
+	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "_FULLTEXTWORDCOUNT", textScore:
+		return true
+	}
+	return false
+}
+
+// languageOf returns the language that the full text policy has for the path that is the first argument of a call.
+func (b *binder) languageOf(e *syntax.Call) index.Language {
+	if len(e.Args) == 0 {
+		return index.English
+	}
+	return b.spokenAt(e.Args[0])
+}
+
+func (b *binder) spokenAt(text syntax.Expr) index.Language {
+	if text == nil {
+		return index.English
+	}
+	route, _, _ := b.itemRoute(text)
+	return b.info.Index.Language(route)
 }
 
 // arguments are those of the call, and what the container's vector policy says where VectorDistance is not told.
