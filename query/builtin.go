@@ -33,9 +33,11 @@ type builtin struct {
 func (b *builtin) accepts(n int) bool { return n >= b.min && (b.max < 0 || n <= b.max) }
 
 // call is what functions may need besides their arguments. One serves one run of one query; it is not for use by
-// several goroutines. The executor moves now on from row to row.
+// several goroutines.
 type call struct {
-	now    time.Time      // GetCurrentDateTime and its kin
+	now    time.Time // GetCurrentDateTime and its kin; see moment
+	clock  func() time.Time
+	stale  bool           // the clock is to be asked: there is another row
 	static time.Time      // their Static forms: one moment for the whole run
 	random func() float64 // RAND: in [0, 1)
 	planar bool           // the container's geospatialConfig is Geometry
@@ -48,6 +50,15 @@ type call struct {
 	terms   termsCache
 	scratch [2][]byte
 	numbers [2][]float64
+}
+
+// moment is the present time of the row.
+func (c *call) moment() time.Time {
+	if c.stale && c.clock != nil {
+		c.now = c.clock()
+	}
+	c.stale = false
+	return c.now
 }
 
 // str returns the bytes of a string argument. They stay good until the next str of the same slot, 0 or 1.

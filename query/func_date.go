@@ -8,7 +8,7 @@ import (
 )
 
 func dateBuiltins() []builtin {
-	now := func(c *call) time.Time { return c.now }
+	now := (*call).moment
 	static := func(c *call) time.Time { return c.static }
 	return []builtin{
 		{name: "DATETIMEADD", min: 3, max: 3, fn: fnDateAdd},
@@ -56,7 +56,7 @@ func fnAgo(c *call, args []doc.Value) doc.Value {
 	if !whole || n == math.MinInt64 {
 		return undefined
 	}
-	return addParts(ticksOf(c.now), asPart(args[0]), -n)
+	return addParts(ticksOf(c.moment()), asPart(args[0]), -n)
 }
 
 // addParts adds n parts to a moment. A month that has no such day gives its last one.
