@@ -48,7 +48,7 @@
 // # Text and geometry
 //
 // What the analysis of text and the reading of GeoJSON are is said here, too, since a query without an index must come to
-// the same results as one with it: AppendTokens, ParseGeometry and the relations of geometries.
+// the same results as one with it: Language.AppendTokens, ParseGeometry and the relations of geometries.
 //
 // All failures of policies are a *PolicyError that names the place in the JSON text, those of geometries a *GeometryError.
 package index

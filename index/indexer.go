@@ -12,8 +12,12 @@ import (
 type Definition struct {
 	Policy   Policy
 	Computed []Computed
-	Geometry bool           // geometries lie in a plane, not on the globe
-	Vectors  map[string]int // paths of the vector embedding policy, as doc.Path prints them, with their dimensions
+	Geometry bool // geometries lie in a plane, not on the globe
+	// Undirected tells that the polygons of spatial indexes are the smaller region of two, as was the rule before rings had a direction.
+	Undirected bool
+	Languages  map[string]Language // of the texts at paths, as doc.Path prints these
+	Language   Language            // of the texts at all other paths
+	Vectors    map[string]int      // paths of the vector embedding policy, as doc.Path prints them, with their dimensions
 }
 
 // Computed is a computed property. It hides a property of its name that documents hold. An index holds its values only
@@ -23,7 +27,15 @@ type Computed struct{ Name, Query string }
 // Equal tells whether two definitions give every document the same entries.
 func (d Definition) Equal(e Definition) bool {
 	return d.Policy.Equal(e.Policy) && slices.Equal(d.Computed, e.Computed) && d.Geometry == e.Geometry &&
-		maps.Equal(d.Vectors, e.Vectors)
+		d.Undirected == e.Undirected && maps.Equal(d.Vectors, e.Vectors) && d.sameLanguages(e)
+}
+
+// sameLanguages tells whether all texts that are indexed are analysed in the same languages.
+func (d Definition) sameLanguages(e Definition) bool {
+	return !slices.ContainsFunc(d.Policy.FullText, func(f FullTextPath) bool {
+		p, err := doc.ParsePath(f.Path)
+		return err == nil && d.language(p.String()) != e.language(p.String())
+	})
 }
 
 // Evaluate returns the value of a computed property of a document; undefined where it has none. It depends on the document's
@@ -216,6 +228,7 @@ type special struct {
 	composite []int    // what the value here is, among the paths of all composite indexes
 	vector    int      // 1 + the number in vectors; 0: none
 	text      bool     // words of a text
+	language  Language // of the text
 	spatial   *space   // geometries here
 	below     *space   // and deeper down
 }

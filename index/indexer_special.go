@@ -39,7 +39,8 @@ func (x *Indexer) addTexts(list []FullTextPath) error {
 		if x.hidden[p.Segments()[0]] {
 			continue
 		}
-		x.special.grow(PathTo(p)).text = true
+		node := x.special.grow(PathTo(p))
+		node.text, node.language = true, x.def.language(p.String())
 	}
 	return nil
 }
@@ -94,11 +95,11 @@ func DecodeVector(dst []float32, value []byte) []float32 {
 
 // words makes the entries of a text: one for each word in it, and one for the empty word, which has all documents with a
 // text. The value is how often the word occurs and how many words the text has.
-func (w *walk) words(v doc.Value) {
+func (w *walk) words(language Language, v doc.Value) {
 	if v.Kind() != doc.String {
 		return
 	}
-	tokens := AppendTokens(nil, v.Str())
+	tokens := language.AppendTokens(nil, v.Str())
 	total := uint64(len(tokens))
 	slices.SortFunc(tokens, func(a, b Token) int { return strings.Compare(a.Term, b.Term) })
 	w.word("", total, total)
@@ -121,10 +122,27 @@ func (w *walk) word(term string, count, total uint64) {
 
 // TextIndexed tells whether the words of the text at path are indexed.
 func (x *Indexer) TextIndexed(p Path) bool {
-	return x.everywhere(p, func(x *Indexer) bool { return !x.hidden[p[0].Name] && x.at(p) != nil && x.at(p).text })
+	return x.everywhere(p, func(y *Indexer) bool {
+		return !y.hidden[p[0].Name] && y.at(p) != nil && y.at(p).text && y.at(p).language == x.Language(p)
+	})
 }
 
-// TextKey returns the key of the documents in whose text at path a word occurs, which AppendTokens has made; for the empty
+// Language returns the language that the texts at a path are analysed in, whether their words are indexed or not.
+func (x *Indexer) Language(p Path) Language {
+	if x == nil {
+		return English
+	}
+	return x.def.language(p.String())
+}
+
+func (d *Definition) language(path string) Language {
+	if l, ok := d.Languages[path]; ok {
+		return l
+	}
+	return d.Language
+}
+
+// TextKey returns the key of the documents in whose text at path a word occurs, which Language.AppendTokens has made; for the empty
 // word, of all documents that have a text there.
 func (x *Indexer) TextKey(p Path, word string) []byte {
 	return doc.AppendEscaped(p.appendKey(nil, kindText), []byte(word))
@@ -159,7 +177,11 @@ func (w *walk) geometry(box *Box, v doc.Value) {
 	if v.Kind() != doc.Object || v.Member("type").Kind() != doc.String {
 		return
 	}
-	g, err := ParseGeometry(v, w.x.def.Geometry)
+	parse := ParseGeometry
+	if w.x.def.Undirected {
+		parse = parseUndirected
+	}
+	g, err := parse(v, w.x.def.Geometry)
 	if err != nil {
 		return
 	}
@@ -174,7 +196,7 @@ func (w *walk) geometry(box *Box, v doc.Value) {
 func (x *Indexer) Spatial(p Path) (box *Box, ok bool) {
 	same := func(y *Indexer) bool {
 		at := y.at(p)
-		if at == nil || at.spatial == nil || y.hidden[p[0].Name] || y.def.Geometry != x.def.Geometry {
+		if at == nil || at.spatial == nil || y.hidden[p[0].Name] || y.def.Geometry != x.def.Geometry || y.def.Undirected {
 			return false
 		}
 		own := x.at(p).spatial.box

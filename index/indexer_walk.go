@@ -174,7 +174,7 @@ func (w *walk) pick(p *special, v doc.Value) {
 		w.vector(w.x.vectors[p.vector-1], v)
 	}
 	if p.text {
-		w.words(v)
+		w.words(p.language, v)
 	}
 	if p.spatial != nil {
 		w.geometry(p.spatial.box, v)

@@ -3,6 +3,7 @@ package index
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/golang/geo/s2"
 
@@ -13,7 +14,8 @@ import (
 //
 // On the globe coordinates are longitude and latitude in degrees. A line from one position to the next is the piece of a great
 // circle, and positions are the points of a sphere that have these coordinates; only lengths and areas are taken on the ellipsoid of
-// WGS-84. A polygon is the smaller of the two regions that its ring divides the globe into, whichever way round the ring goes.
+// WGS-84. A polygon is what lies to the left of all its rings: of the two regions that a ring divides the globe into, the one that a
+// ring which runs clockwise goes around is not in it. So a hole runs the other way round than the ring that it is in.
 //
 // In the plane coordinates are x and y in any unit, and everything is Euclid's.
 //
@@ -56,35 +58,55 @@ func invalid(format string, args ...any) error { return &GeometryError{fmt.Sprin
 func (g *Geometry) IsPolygon() bool { return len(g.polygons) > 0 }
 
 // ParseGeometry reads a geometry of the globe or of the plane. Polygons must have closed rings; on the globe latitudes are between
-// -90 and 90 degrees and longitudes between -180 and 180. The error is a *GeometryError.
+// -90 and 90 degrees and longitudes between -180 and 180, and rings neither cross themselves nor each other. The error is a
+// *GeometryError.
 func ParseGeometry(v doc.Value, planar bool) (*Geometry, error) {
-	if v.Kind() != doc.Object {
-		return nil, invalid("The input is not a GeoJSON object.")
+	return geoParser{planar: planar}.geometry(v)
+}
+
+// parseUndirected is ParseGeometry as it was when rings of the globe had no direction: the region inside of each was the smaller
+// one, and it might cross itself. Documents may still be indexed by that.
+func parseUndirected(v doc.Value, planar bool) (*Geometry, error) {
+	return geoParser{planar: planar, undirected: true}.geometry(v)
+}
+
+// geoParser reads coordinates.
+type geoParser struct {
+	planar     bool
+	undirected bool
+	count      int // positions so far, repeated ones too
+}
+
+func (p geoParser) geometry(v doc.Value) (*Geometry, error) {
+	coordinates := v.Member("coordinates")
+	if v.Kind() != doc.Object || coordinates.Kind() != doc.Array {
+		return nil, unreadable()
 	}
-	p := geoParser{planar: planar}
-	g, coordinates := &Geometry{planar: planar}, v.Member("coordinates")
+	g := &Geometry{planar: p.planar}
 	var err error
 	switch name := v.Member("type").Str(); name {
 	case "Point":
 		var at s2.Point
 		at, err = p.position(coordinates)
-		g.paths = []*path{newPath([]s2.Point{at}, planar)}
+		g.paths = []*path{newPath([]s2.Point{at}, p.planar)}
 	case "LineString":
 		var points []s2.Point
-		points, err = p.positions(coordinates)
-		if err == nil && p.count < 2 {
-			err = invalid("The LineString input is not valid because it has fewer than 2 points.")
+		if points, err = p.positions(coordinates); err == nil {
+			err = p.line(points)
 		}
-		g.paths = []*path{newPath(points, planar)}
+		g.paths = []*path{newPath(points, p.planar)}
 	case "Polygon":
 		err = g.addPolygon(&p, coordinates)
 	case "MultiPolygon":
-		err = p.each(coordinates, func(_ int, polygon doc.Value) error { return g.addPolygon(&p, polygon) })
-		if err == nil && len(g.polygons) == 0 {
-			err = invalid("The MultiPolygon input is not valid because it has no polygon.")
+		if coordinates.Len() == 0 {
+			return nil, invalid("Empty geometries are not supported.")
 		}
+		err = p.each(coordinates, noPositions, func(_ int, polygon doc.Value) error { return g.addPolygon(&p, polygon) })
 	default:
-		err = invalid("The input is not a Point, LineString, Polygon or MultiPolygon.")
+		err = unreadable()
+	}
+	if err == nil && !p.planar && !p.undirected {
+		err = g.checkRings()
 	}
 	if err != nil {
 		return nil, err
@@ -92,9 +114,36 @@ func ParseGeometry(v doc.Value, planar bool) (*Geometry, error) {
 	return g, nil
 }
 
+// The service's words for what has not the form of GeoJSON.
+const (
+	noPositions = "Position array cannot be empty."
+	noRings     = "A polygon must have array of rings with at least one ring. A ring must be represented as an array of GeoJSON positions."
+	noPosition  = "Invalid position. A position must be represented by an array of numbers. There must be at least two elements in the array."
+)
+
+func unreadable() error { return invalid("Unable to process the geometry.") }
+
+// line checks the positions of a LineString.
+func (p *geoParser) line(points []s2.Point) error {
+	if p.count < 2 {
+		return invalid("The LineString input is not valid because it does not have enough points. A LineString must have at least two points.")
+	}
+	if len(points) < 2 && !p.planar && !p.undirected {
+		return degenerate(1)
+	}
+	return nil
+}
+
+func degenerate(ring int) error {
+	return invalid("Not valid because ring (%d) of a polygon degenerates to a point.", ring)
+}
+
 func (g *Geometry) addPolygon(p *geoParser, coordinates doc.Value) error {
+	if coordinates.Kind() != doc.Array || coordinates.Len() == 0 {
+		return invalid(noRings)
+	}
 	var polygon polygon
-	err := p.each(coordinates, func(i int, v doc.Value) error {
+	err := p.each(coordinates, noRings, func(i int, v doc.Value) error {
 		r, err := p.ring(i+1, v)
 		if err != nil {
 			return err
@@ -102,28 +151,22 @@ func (g *Geometry) addPolygon(p *geoParser, coordinates doc.Value) error {
 		g.paths = append(g.paths, r.path)
 		if i == 0 {
 			polygon.outer = r
-		} else {
-			polygon.holes = append(polygon.holes, r)
+			return nil
 		}
+		if r.loop != nil && !p.undirected {
+			r.loop.Invert() // what is to the right of it is the hole
+		}
+		polygon.holes = append(polygon.holes, r)
 		return nil
 	})
-	if err == nil && polygon.outer == nil {
-		err = invalid("The Polygon input is not valid because it has no ring.")
-	}
 	g.polygons = append(g.polygons, polygon)
 	return err
 }
 
-// geoParser reads coordinates.
-type geoParser struct {
-	planar bool
-	count  int // positions so far, repeated ones too
-}
-
-// each calls fn for each element of an array, until an error.
-func (p *geoParser) each(array doc.Value, fn func(i int, v doc.Value) error) error {
+// each calls fn for each element of an array, until an error; otherwise says what is wrong where it is none.
+func (p *geoParser) each(array doc.Value, otherwise string, fn func(i int, v doc.Value) error) error {
 	if array.Kind() != doc.Array {
-		return invalid("The coordinates are not arrays of numbers in the depth that the type of the geometry needs.")
+		return invalid("%s", otherwise)
 	}
 	var err error
 	i := 0
@@ -139,9 +182,9 @@ func (p *geoParser) each(array doc.Value, fn func(i int, v doc.Value) error) err
 func (p *geoParser) position(v doc.Value) (at s2.Point, err error) {
 	var xy [2]float64
 	n := 0
-	err = p.each(v, func(i int, number doc.Value) error {
+	err = p.each(v, noPosition, func(i int, number doc.Value) error {
 		if number.Kind() != doc.Number {
-			return invalid("The coordinates of a point must be numbers.")
+			return invalid(noPosition)
 		}
 		if n = i + 1; i < len(xy) {
 			xy[i] = number.Num()
@@ -152,7 +195,7 @@ func (p *geoParser) position(v doc.Value) (at s2.Point, err error) {
 	case err != nil:
 		return at, err
 	case n < 2:
-		return at, invalid("A point must have at least 2 coordinates.")
+		return at, invalid(noPosition)
 	}
 	if p.count++; p.count > maxPositions {
 		return at, invalid("A geometry must not have more than %d points.", maxPositions)
@@ -188,8 +231,11 @@ func globePoint(longitude, latitude float64) (s2.Point, error) {
 
 // positions reads an array of positions. One that repeats the one before it is left out.
 func (p *geoParser) positions(v doc.Value) ([]s2.Point, error) {
+	if v.Kind() == doc.Array && v.Len() == 0 {
+		return nil, invalid(noPositions)
+	}
 	var points []s2.Point
-	err := p.each(v, func(_ int, position doc.Value) error {
+	err := p.each(v, noRings, func(_ int, position doc.Value) error {
 		at, err := p.position(position)
 		if err != nil {
 			return err
@@ -199,7 +245,7 @@ func (p *geoParser) positions(v doc.Value) ([]s2.Point, error) {
 				return nil
 			}
 			if !p.planar && points[n-1].Add(at.Vector).Norm() < 1e-12 {
-				return invalid("Two points that follow each other are on opposite sides of the globe.")
+				return invalid("Not valid because an edge of polygon ring (1) with antipodal endpoints is invalid.")
 			}
 		}
 		points = append(points, at)
@@ -216,24 +262,30 @@ func (p *geoParser) ring(number int, v doc.Value) (*ring, error) {
 		return nil, err
 	}
 	switch n := len(points); {
-	case n > 0 && points[0] != points[n-1]:
-		return nil, invalid("The Polygon input is not valid because the start and end points of the ring number %d are not the same. "+
-			"Each ring of a Polygon must have the same start and end points.", number)
 	case p.count-before < 4:
-		return nil, invalid("The Polygon input is not valid because the ring number %d has fewer than 4 points.", number)
+		return nil, invalid("The Polygon input is not valid because the ring number %d does not have enough points. "+
+			"Each ring of a polygon must contain at least four points.", number)
+	case points[0] != points[n-1]:
+		return nil, invalid("The Polygon input is not valid because the start and end points of the ring number %d are not the same. "+
+			"Each ring of a polygon must have the same start and end points.", number)
+	case n < 2:
+		return nil, degenerate(number)
 	case n < 4:
-		return nil, invalid("The Polygon input is not valid because the ring number %d has fewer than 3 different points.", number)
+		return nil, invalid("Not valid because of two overlapping edges in ring (%d) of a polygon.", number)
 	}
 	r := &ring{path: newPath(points, p.planar)}
-	if !p.planar {
-		r.loop = newLoop(points[:len(points)-1])
+	switch {
+	case p.undirected && !p.planar:
+		r.loop = undirectedLoop(points[:len(points)-1])
+	case !p.planar:
+		r.loop = s2.LoopFromPoints(slices.Clone(points[:len(points)-1]))
 	}
 	return r, nil
 }
 
-// newLoop returns the smaller of the two regions inside and outside of a ring.
-func newLoop(points []s2.Point) *s2.Loop {
-	loop := s2.LoopFromPoints(append([]s2.Point(nil), points...)) // it may turn them round
+// undirectedLoop returns the smaller of the two regions inside and outside of a ring.
+func undirectedLoop(points []s2.Point) *s2.Loop {
+	loop := s2.LoopFromPoints(slices.Clone(points)) // it may turn them round
 	var center s2.Point
 	for _, p := range points {
 		center.Vector = center.Add(p.Vector)

@@ -72,8 +72,9 @@ func (g *Geometry) QueryCells(box *Box, distance float64) []CellRange {
 	if g.planar {
 		c.reach += distance
 	} else {
-		// No line on the ellipsoid is shorter than the radius of curvature along the equator's meridians says.
-		c.reach += distance / (polar * polar / equatorial)
+		// No line on the ellipsoid is shorter than the radius of curvature along the equator's meridians says; lengths are summed up
+		// to eight digits.
+		c.reach += distance / (polar * polar / equatorial) * (1 + 1e-7)
 	}
 	ancestors := map[s2.CellID]bool{}
 	var ranges []CellRange

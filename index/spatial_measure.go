@@ -114,18 +114,24 @@ func geodesicToEdge(p, a, b s2.Point, enough float64) float64 {
 func (g *Geometry) Area() float64 {
 	total := 0.0
 	for _, p := range g.polygons {
-		total += g.ringArea(p.outer)
+		outside := 0.0 // of the polygon
 		for _, h := range p.holes {
-			total -= g.ringArea(h)
+			if g.planar {
+				outside += planarArea(h)
+			} else { // the polygon is to its left
+				outside += 4*math.Pi*authalicRadius2 - globeArea(h.path)
+			}
+		}
+		if g.planar {
+			total += planarArea(p.outer) - outside
+		} else {
+			total += globeArea(p.outer.path) - outside
 		}
 	}
 	return max(total, 0)
 }
 
-func (g *Geometry) ringArea(r *ring) float64 {
-	if !g.planar {
-		return globeArea(r.path)
-	}
+func planarArea(r *ring) float64 {
 	twice, first := 0.0, r.points[0]
 	for i := range r.edges() {
 		a, b := r.edge(i)

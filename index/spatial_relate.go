@@ -37,15 +37,15 @@ func (g *Geometry) covers(p s2.Point) bool {
 	return slices.ContainsFunc(g.polygons, func(polygon polygon) bool { return polygon.covers(g.planar, p) })
 }
 
-// Within tells whether all of g lies in o, its edge included. Of a MultiPolygon one polygon must hold each part of g. Where o is a
-// point or a line, g must be one that lies on it.
+// Within tells whether all of g lies in o and not all of it on the edge of o. Of a MultiPolygon one polygon must hold each part of g.
+// Where o is a point or a line, g must be one that lies on it, and a point must not be an end of the line.
 func (g *Geometry) Within(o *Geometry) bool {
 	if !o.IsPolygon() {
-		return !g.IsPolygon() && g.liesOn(o)
+		return !g.IsPolygon() && g.liesOn(o) && !g.isEndOf(o)
 	}
 	in := func(holds func(polygon) bool) bool { return slices.ContainsFunc(o.polygons, holds) }
 	if !g.IsPolygon() {
-		return in(func(p polygon) bool { return p.coversPath(g.planar, g.paths[0]) })
+		return in(func(p polygon) bool { return p.coversPath(g.planar, g.paths[0]) && p.hasPartOf(g.planar, g.paths[0]) })
 	}
 	for _, part := range g.polygons {
 		if !in(func(p polygon) bool { return p.coversPolygon(g.planar, part) }) {
@@ -60,9 +60,12 @@ func (g *polygon) coversPolygon(planar bool, part polygon) bool {
 	if !g.coversPath(planar, part.outer.path) {
 		return false
 	}
-	// What is left is a hole in g that part fills: its outer ring does not go through it.
-	for _, h := range g.holes {
-		if middle, ok := h.somewhere(planar); ok && part.inside(planar, middle) {
+	// What is left is a region outside of g that part fills: its outer ring does not go through it.
+	if middle, ok := part.outer.somewhere(planar); ok && part.inside(planar, middle) && !g.covers(planar, middle) {
+		return false
+	}
+	for _, h := range append([]*ring{g.outer}, g.holes...) {
+		if middle, ok := h.somewhere(planar); h != g.outer && ok && part.inside(planar, middle) {
 			return false
 		}
 		for i := range h.edges() {
@@ -74,6 +77,21 @@ func (g *polygon) coversPolygon(planar bool, part polygon) bool {
 	return true
 }
 
+// hasPartOf tells whether some of a path that the polygon covers is not on its edge.
+func (g *polygon) hasPartOf(planar bool, p *path) bool {
+	rings := []*path{g.outer.path}
+	for _, h := range g.holes {
+		rings = append(rings, h.path)
+	}
+	return !p.eachPiece(planar, rings, func(middle s2.Point) bool { return !g.inside(planar, middle) })
+}
+
+// isEndOf tells whether g is a point that a line begins or ends with; a closed line has no ends.
+func (g *Geometry) isEndOf(o *Geometry) bool {
+	p, line := g.paths[0].points, o.paths[0].points
+	return len(p) == 1 && len(line) > 1 && line[0] != line[len(line)-1] && (p[0] == line[0] || p[0] == line[len(line)-1])
+}
+
 // somewhere returns a point inside the ring. There is a corner whose triangle with its neighbours is inside, unless the ring crosses
 // itself or has nothing inside; then ok may be false.
 func (r *ring) somewhere(planar bool) (p s2.Point, ok bool) {
@@ -83,6 +101,19 @@ func (r *ring) somewhere(planar bool) (p s2.Point, ok bool) {
 		p = between(planar, between(planar, u, w, 0.5), v, 1.0/3)
 		if r.contains(p) && !r.touches(planar, p) {
 			return p, true
+		}
+	}
+	if planar {
+		return p, false
+	}
+	for i := range r.edges() { // a region larger than half the globe may have no such corner
+		u, v := r.edge(i)
+		aside := u.Cross(v.Vector).Normalize().Mul(1e-3 * u.Sub(v.Vector).Norm())
+		for _, side := range [2]float64{1, -1} {
+			p = s2.Point{Vector: between(planar, u, v, 0.5).Add(aside.Mul(side)).Normalize()}
+			if r.contains(p) && !r.touches(planar, p) {
+				return p, true
+			}
 		}
 	}
 	return p, false

@@ -3,20 +3,17 @@ package index
 import (
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/kljensen/snowball/english"
 )
 
 // Text is analysed in the same way when it is indexed, when it is searched without an index, and for the terms that are looked for:
 //
 //   - words are runs of letters, digits and marks; an apostrophe between letters belongs to its word; each Chinese character and
 //     each hiragana is a word
-//   - words are in lower case
-//   - the most frequent words of English are left out; they keep their place, so that a phrase counts them
-//   - words are reduced to their stems ("bikes" and "biking" to "bike") by the Snowball stemmer for English
+//   - words are in lower case; in French and Italian what an apostrophe joins to them is taken off
+//   - the most frequent words of the language are left out; they keep their place, so that a phrase counts them
+//   - words are reduced to their stems ("bikes" and "biking" to "bike") by the Snowball stemmer for the language
 //
-// One analyser serves all languages. The stemmer may cut endings off the words of others as well; since it does so on both sides, they
-// are found all the same.
+// The full text policy says of each path which language its texts are in (see Language).
 
 // Token is one word of a text after analysis.
 type Token struct {
@@ -28,7 +25,7 @@ type Token struct {
 const maxWord = 100
 
 // AppendTokens appends the tokens of a text to dst, in their order.
-func AppendTokens(dst []Token, text string) []Token {
+func (l Language) AppendTokens(dst []Token, text string) []Token {
 	var buf [maxWord + utf8.UTFMax]byte
 	for position := 0; ; position++ {
 		word, rest := nextWord(buf[:0], text)
@@ -36,20 +33,10 @@ func AppendTokens(dst []Token, text string) []Token {
 			return dst
 		}
 		text = rest
-		if !isStopWord(word) {
-			dst = append(dst, Token{Term: english.Stem(string(word), true), Position: position})
+		if word = l.elide(word); !l.isStopWord(word) {
+			dst = append(dst, Token{Term: l.stem(string(word)), Position: position})
 		}
 	}
-}
-
-// isStopWord tells of the words that are too frequent to be looked for.
-func isStopWord(word []byte) bool {
-	switch string(word) {
-	case "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on", "or",
-		"such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with":
-		return true
-	}
-	return false
 }
 
 // nextWord appends the first word of a text in lower case, and returns what comes behind it.

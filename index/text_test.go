@@ -9,7 +9,7 @@ import (
 
 func tokens(text string) string {
 	var b strings.Builder
-	for _, t := range AppendTokens(nil, text) {
+	for _, t := range English.AppendTokens(nil, text) {
 		fmt.Fprintf(&b, "%s@%d ", t.Term, t.Position)
 	}
 	return strings.TrimSuffix(b.String(), " ")
@@ -39,7 +39,7 @@ func FuzzTokens(f *testing.F) {
 	f.Add("Red mountain bikes don't 日本 語 ''’y")
 	f.Fuzz(func(t *testing.T, text string) {
 		last := -1
-		for _, token := range AppendTokens(nil, text) {
+		for _, token := range English.AppendTokens(nil, text) {
 			if token.Term == "" || !utf8.ValidString(token.Term) || len(token.Term) > maxWord+8 || token.Position <= last {
 				t.Fatalf("%q gives %+v behind position %d", text, token, last)
 			}

@@ -2,13 +2,13 @@ package query
 
 import (
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
 )
 
 // funcClass tells how a function takes part in a query.
@@ -33,18 +33,32 @@ type builtin struct {
 func (b *builtin) accepts(n int) bool { return n >= b.min && (b.max < 0 || n <= b.max) }
 
 // call is what functions may need besides their arguments. One serves one run of one query; it is not for use by
-// several goroutines. The executor moves now on from row to row.
+// several goroutines.
 type call struct {
-	now    time.Time      // GetCurrentDateTime and its kin
+	now    time.Time // GetCurrentDateTime and its kin; see moment
+	clock  func() time.Time
+	stale  bool           // the clock is to be asked: there is another row
 	static time.Time      // their Static forms: one moment for the whole run
 	random func() float64 // RAND: in [0, 1)
 	planar bool           // the container's geospatialConfig is Geometry
+
+	// language is what the full text function that is being called reads its text in.
+	language index.Language
 
 	regex   regexCache
 	shapes  [2]shapeCache
 	terms   termsCache
 	scratch [2][]byte
 	numbers [2][]float64
+}
+
+// moment is the present time of the row.
+func (c *call) moment() time.Time {
+	if c.stale && c.clock != nil {
+		c.now = c.clock()
+	}
+	c.stale = false
+	return c.now
 }
 
 // str returns the bytes of a string argument. They stay good until the next str of the same slot, 0 or 1.
@@ -100,8 +114,8 @@ var aliases = map[string]string{
 // maxExact is the end of the integers that a double tells from their neighbours.
 const maxExact = 1 << 53
 
-// asInteger reads a number as an integer of 64 bits, exactly where its text says it exactly. It is false for what is no
-// number, has a fraction or does not fit.
+// asInteger reads a number as an integer of 64 bits. A number that is written as one is exact; another one, such as 1.0 or
+// 1e15, is an integer up to 2^53, beyond which a double cannot tell. It is false for what is no number or has a fraction.
 func asInteger(v doc.Value) (int64, bool) {
 	if v.Kind() != doc.Number {
 		return 0, false
@@ -113,16 +127,8 @@ func asInteger(v doc.Value) (int64, bool) {
 	case !(math.Abs(f) <= 1<<63): // NaN too
 		return 0, false
 	}
-	text := string(v.Raw())
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n, true
-	}
-	// A text such as 9007199254740993.0 or 1e18, or an integer just beyond the ends of int64.
-	r, ok := new(big.Rat).SetString(text)
-	if !ok || !r.IsInt() || !r.Num().IsInt64() {
-		return 0, false
-	}
-	return r.Num().Int64(), true
+	n, err := strconv.ParseInt(string(v.Raw()), 10, 64)
+	return n, err == nil
 }
 
 // integerValue returns n as a number that says it exactly.
@@ -133,15 +139,11 @@ func integerValue(n int64) doc.Value {
 	return doc.Of(strconv.AppendInt(nil, n, 10))
 }
 
-// position reads a position, a count or a length: a number without a fraction. What is far out is brought near, where it
-// means the same.
+// position reads a position, a count or a length: an integer. What is far out is brought near, where it means the same.
 func position(v doc.Value) (int, bool) {
 	const far = 1 << 40
-	f := v.Num()
-	if v.Kind() != doc.Number || f != math.Trunc(f) { // of NaN too; infinities are far out
-		return 0, false
-	}
-	return int(min(max(f, -far), far)), true
+	n, ok := asInteger(v)
+	return int(min(max(n, -far), far)), ok
 }
 
 // allOf tells whether all values are of kind k.
@@ -158,15 +160,6 @@ func allOf(k doc.Kind, values ...doc.Value) bool {
 func isPrimitive(v doc.Value) bool {
 	k := v.Kind()
 	return k >= doc.Null && k <= doc.String
-}
-
-// arrayValue returns the array of those values that are defined.
-func arrayValue(values []doc.Value) doc.Value {
-	dst := []byte{'['}
-	for _, v := range values {
-		dst = appendElement(dst, v)
-	}
-	return doc.Of(append(dst, ']'))
 }
 
 // appendElement adds a value to the text of an array that is being written, unless it is undefined.

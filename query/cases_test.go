@@ -226,7 +226,7 @@ func (c *queryCase) compare(got []doc.Value) error {
 	if slices.EqualFunc(got, want, func(a, b doc.Value) bool { return alike(a, b, max(c.Compare.RelTol, 1e-12)) }) {
 		return nil
 	}
-	return fmt.Errorf("got  %s\nwant %s", arrayValue(got).Raw(), arrayValue(want).Raw())
+	return fmt.Errorf("got  %s\nwant %s", arrayOf(got).Raw(), arrayOf(want).Raw())
 }
 
 // clean takes the system properties off a result and puts arrays in order where their order does not matter.
@@ -251,7 +251,7 @@ func (c *queryCase) clean(v doc.Value) doc.Value {
 		if c.Compare.UnorderedArrays {
 			slices.SortFunc(values, doc.Compare)
 		}
-		return arrayValue(values)
+		return arrayOf(values)
 	}
 	return v
 }

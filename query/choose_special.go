@@ -80,7 +80,7 @@ func (p *planner) words(c *syntax.Call, any bool) access {
 	for _, arg := range c.Args[1:] {
 		var found access
 		if l, ok := arg.(*syntax.Literal); ok {
-			if term, ok := compileTerm(l.Value); ok {
+			if term, ok := compileTerm(l.Value, p.info.Index.Language(path)); ok {
 				found = p.term(path, &term)
 			}
 		}

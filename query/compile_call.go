@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -22,14 +23,49 @@ func (c *compiler) call(e *syntax.Call) valuer {
 		return func(*frame) doc.Value { return undefined }
 	case fn.name == "IIF":
 		return c.conditional(e.Args[0], e.Args[1], e.Args[2])
-	case fn.name == "DOCUMENTID":
-		return c.documentID(e.Args[0])
+	case fn.name == "DOCUMENTID" && c.isItem(e.Args[0]):
+		return documentID
 	case isTypeTest(fn.name):
 		return nil
 	case fn.fn == nil:
 		return func(*frame) doc.Value { return undefined }
 	}
-	return c.builtin(fn, c.arguments(fn, e))
+	x := c.builtin(fn, c.arguments(fn, e))
+	if language := c.languageOf(e); isFullText(fn.name) && language != index.English {
+		return func(f *frame) doc.Value {
+			before := f.run.call.language
+			f.run.call.language = language
+			v := x(f)
+			f.run.call.language = before
+			return v
+		}
+	}
+	return x
+}
+
+// isFullText tells of the functions whose first argument is a text in a language.
+func isFullText(name string) bool {
+	switch name {
+	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "_FULLTEXTWORDCOUNT", textScore:
+		return true
+	}
+	return false
+}
+
+// languageOf returns the language that the full text policy has for the path that is the first argument of a call.
+func (b *binder) languageOf(e *syntax.Call) index.Language {
+	if len(e.Args) == 0 {
+		return index.English
+	}
+	return b.spokenAt(e.Args[0])
+}
+
+func (b *binder) spokenAt(text syntax.Expr) index.Language {
+	if text == nil {
+		return index.English
+	}
+	route, _, _ := b.itemRoute(text)
+	return b.info.Index.Language(route)
 }
 
 // arguments are those of the call, and what the container's vector policy says where VectorDistance is not told.
@@ -107,17 +143,12 @@ func (c *compiler) udf(e *syntax.Call) valuer {
 	}
 }
 
-// documentID compiles DOCUMENTID(alias), the number in the document's part of its _rid.
-func (c *compiler) documentID(arg syntax.Expr) valuer {
-	if id, ok := arg.(*syntax.Ident); ok && c.idents[id] != nil && c.idents[id].item {
-		return func(f *frame) doc.Value {
-			if f.item == nil {
-				return undefined
-			}
-			return integerValue(int64(f.item.RID()))
-		}
+// documentID is DOCUMENTID(alias), the number in the document's part of its _rid.
+func documentID(f *frame) doc.Value {
+	if f.item == nil {
+		return undefined
 	}
-	return func(*frame) doc.Value { return undefined }
+	return integerValue(int64(f.item.RID()))
 }
 
 // isTypeTest tells of the functions that look at the type of their argument alone.

@@ -157,7 +157,7 @@ func (c *compiler) in(e *syntax.In) decider {
 	}
 }
 
-// membership compiles a list to what tells whether a value is in it.
+// membership compiles a list to what tells whether a value is in it. What is undefined in it counts for nothing.
 func (c *compiler) membership(list []syntax.Expr) func(f *frame, v doc.Value) truth {
 	if len(list) < manyIn || !allConstant(list) {
 		values := c.values(list)
@@ -165,25 +165,19 @@ func (c *compiler) membership(list []syntax.Expr) func(f *frame, v doc.Value) tr
 			if v.Kind() == doc.Undefined {
 				return unknown
 			}
-			result := no
 			for _, x := range values {
-				switch t := same(v, x(f)); t {
-				case yes:
+				if same(v, x(f)) == yes {
 					return yes
-				case unknown:
-					result = unknown
 				}
 			}
-			return result
+			return no
 		}
 	}
 	// Equal values have equal encodings, NaN aside, which equals nothing and is left out.
-	miss, set := no, make(map[string]struct{}, len(list))
+	set := make(map[string]struct{}, len(list))
 	for _, e := range list {
 		v := e.(*syntax.Literal).Value
-		if v.Kind() == doc.Undefined {
-			miss = unknown
-		} else if equal(v, v) {
+		if v.Kind() != doc.Undefined && equal(v, v) {
 			set[string(doc.AppendOrdered(nil, v))] = struct{}{}
 		}
 	}
@@ -192,10 +186,8 @@ func (c *compiler) membership(list []syntax.Expr) func(f *frame, v doc.Value) tr
 			return unknown
 		}
 		f.key = doc.AppendOrdered(f.key[:0], v)
-		if _, ok := set[string(f.key)]; ok {
-			return yes
-		}
-		return miss
+		_, ok := set[string(f.key)]
+		return truthOf(ok)
 	}
 }
 

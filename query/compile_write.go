@@ -1,6 +1,8 @@
 package query
 
 import (
+	"strconv"
+
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -17,6 +19,9 @@ func (c *compiler) write(e syntax.Expr) writer {
 			return c.writeObject(items)
 		case *syntax.ArrayLit:
 			return c.writeArray(e)
+		case *syntax.Literal:
+			v := canonicalNumber(e.Value)
+			return func(_ *frame, dst []byte) ([]byte, bool) { return v.AppendJSON(dst), v.Kind() != doc.Undefined }
 		}
 	}
 	if c.isItem(e) {
@@ -97,4 +102,16 @@ func (c *compiler) writeArray(e *syntax.ArrayLit) writer {
 		}
 		return append(dst, ']'), true
 	}
+}
+
+// canonicalNumber gives a number of the query the form that a calculated one has: 1.0 is put out as 1. Integers of 64
+// bits keep their digits.
+func canonicalNumber(v doc.Value) doc.Value {
+	if v.Kind() != doc.Number {
+		return v
+	}
+	if _, err := strconv.ParseInt(string(v.Raw()), 10, 64); err == nil {
+		return v
+	}
+	return doc.NumberValue(v.Num())
 }

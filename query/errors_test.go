@@ -164,7 +164,7 @@ func TestPins(t *testing.T) {
 		if keys, ok := p.PinnedKeys(); ok {
 			var texts []string
 			for _, key := range keys {
-				texts = append(texts, string(arrayValue(key).Raw()))
+				texts = append(texts, string(arrayOf(key).Raw()))
 			}
 			got = strings.Join(texts, " ")
 		}

@@ -9,7 +9,10 @@ import (
 
 // Env is what queries need besides documents.
 type Env struct {
-	Now    time.Time      // what GetCurrentDateTime and its kin say
+	// Now is what GetCurrentDateTime and its kin say where there is no Clock.
+	Now time.Time
+	// Clock is asked by them once for each document: so they differ from row to row, as far as the clock goes on meanwhile.
+	Clock  func() time.Time
 	Static time.Time      // what their Static forms say: the same on all pages; Now where it is zero
 	Random func() float64 // what RAND says: in [0, 1); always 0 where it is nil
 	// UDF calls a function that the container holds. Its error ends the query; where it is nil, no function exists.
@@ -37,7 +40,7 @@ func newRun(ctx context.Context, p *Plan, env Env) *run {
 	if env.Random == nil {
 		env.Random = func() float64 { return 0 }
 	}
-	return &run{ctx: ctx, env: env, call: call{now: env.Now, static: env.Static, random: env.Random, planar: p.info.Geometry}}
+	return &run{ctx: ctx, env: env, call: call{now: env.Now, clock: env.Clock, stale: true, static: env.Static, random: env.Random, planar: p.info.Geometry}}
 }
 
 func (r *run) fail(err error) {
@@ -87,6 +90,7 @@ func newFrame(r *run, p *Plan) *frame {
 // enter makes an item the one that expressions see.
 func (f *frame) enter(d Document) {
 	f.item, f.body, f.whole = d, d.Body(), doc.Value{}
+	f.run.call.stale = true
 }
 
 // document returns the item as SELECT * shows it.

@@ -10,15 +10,17 @@ import (
 // textTerm is what a full-text search looks for: one word or, with several, a phrase. Its words are analysed like the text.
 type textTerm struct {
 	words    []index.Token // positions count from the first one
-	distance int           // how many letters a word may differ by: 0 to 2
+	language index.Language
+	distance int // how many letters a word may differ by: 0 to 2
 }
 
 // maxFuzz is how far a fuzzy term may be from what it finds.
 const maxFuzz = 2
 
 // compileTerm reads a term: a string, or an object {"term": "blue", "distance": 1} for one that may be misspelled. ok is false where it
-// is neither.
-func compileTerm(v doc.Value) (t textTerm, ok bool) {
+// is neither. language is that of the texts.
+func compileTerm(v doc.Value, language index.Language) (t textTerm, ok bool) {
+	t.language = language
 	text := v
 	if v.Kind() == doc.Object {
 		text = v.Member("term")
@@ -31,7 +33,7 @@ func compileTerm(v doc.Value) (t textTerm, ok bool) {
 	if text.Kind() != doc.String {
 		return t, false
 	}
-	t.words = index.AppendTokens(nil, text.Str())
+	t.words = language.AppendTokens(nil, text.Str())
 	for i := len(t.words) - 1; i >= 0; i-- {
 		t.words[i].Position -= t.words[0].Position
 	}

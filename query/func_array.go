@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
 )
@@ -15,7 +16,7 @@ func arrayBuiltins() []builtin {
 		{name: "ARRAY_LENGTH", min: 1, max: 1, fn: fnArrayLength},
 		{name: "ARRAY_SLICE", min: 2, max: 3, fn: fnArraySlice},
 		{name: "ARRAY_AVG", min: 1, max: 1, fn: overNumbers(mean)},
-		{name: "ARRAY_SUM", min: 1, max: 1, fn: overNumbers(sum)},
+		{name: "ARRAY_SUM", min: 1, max: 1, fn: overNumbers(total)},
 		{name: "ARRAY_MEDIAN", min: 1, max: 1, fn: overNumbers(median)},
 		{name: "ARRAY_MAX", min: 1, max: 1, fn: extremeElement(1)},
 		{name: "ARRAY_MIN", min: 1, max: 1, fn: extremeElement(-1)},
@@ -45,32 +46,48 @@ func fnArrayConcat(_ *call, args []doc.Value) doc.Value {
 	return doc.Of(append(dst, ']'))
 }
 
-// contains tells whether an array has an element that equals v or, where partial is set and v is an object, one that has at
-// least v's members.
+// contains tells whether an array has an element that equals v or, where partial is set, one that includes it.
 func contains(array, v doc.Value, partial bool) doc.Value {
 	if array.Kind() != doc.Array || v.Kind() == doc.Undefined {
 		return undefined
 	}
 	found := false
 	array.Each(func(_ string, elem doc.Value) bool {
-		if partial && allOf(doc.Object, v, elem) {
-			found = hasMembers(elem, v)
-		} else {
-			found = equal(elem, v)
-		}
+		found = partial && includes(elem, v) || !partial && equal(elem, v)
 		return !found
 	})
 	return doc.BoolValue(found)
 }
 
-// hasMembers tells whether object has all members of some other, each with an equal value.
-func hasMembers(object, of doc.Value) bool {
-	has := true
-	of.Each(func(name string, v doc.Value) bool {
-		has = doc.Equal(object.Member(name), v)
+// includes tells whether a value has at least what some other has: an object its members, each including the other's, an array as
+// many elements, each including the other's at its place. All else must be equal.
+func includes(v, of doc.Value) bool {
+	switch {
+	case allOf(doc.Object, v, of):
+		has := true
+		of.Each(func(name string, member doc.Value) bool {
+			has = includes(v.Member(strings.Clone(name)), member)
+			return has
+		})
 		return has
-	})
-	return has
+	case allOf(doc.Array, v, of):
+		if v.Len() != of.Len() {
+			return false
+		}
+		var elems []doc.Value
+		v.Each(func(_ string, elem doc.Value) bool {
+			elems = append(elems, elem)
+			return true
+		})
+		i, has := 0, true
+		of.Each(func(_ string, elem doc.Value) bool {
+			has = includes(elems[i], elem)
+			i++
+			return has
+		})
+		return has
+	}
+	return v.Kind() == of.Kind() && equal(v, of)
 }
 
 func fnArrayContains(_ *call, args []doc.Value) doc.Value {
@@ -146,11 +163,19 @@ func appendNumbers(dst []float64, v doc.Value) (numbers []float64, ok bool) {
 }
 
 func sum(numbers []float64) doc.Value {
-	total := 0.0
+	all := 0.0
 	for _, f := range numbers {
-		total += f
+		all += f
 	}
-	return doc.NumberValue(total)
+	return doc.NumberValue(all)
+}
+
+// total is the sum of an array that is not empty.
+func total(numbers []float64) doc.Value {
+	if len(numbers) == 0 {
+		return undefined
+	}
+	return sum(numbers)
 }
 
 func mean(numbers []float64) doc.Value {

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 
@@ -75,8 +76,8 @@ func appendNestedText(dst []byte, v doc.Value) []byte {
 	return append(dst, end)
 }
 
-// appendNumberText writes a double. From 1e17 on it has an exponent of at least three digits, as the service's run-time
-// library writes it.
+// appendNumberText writes a number: an integer of 64 bits with all its digits; a double with 15 digits, or 17 where it takes these to
+// tell it, and from 1e17 on or below 1e-4 with an exponent of at least two digits. So the service's run-time library does.
 func appendNumberText(dst []byte, v doc.Value) []byte {
 	f := v.Num()
 	switch {
@@ -87,12 +88,22 @@ func appendNumberText(dst []byte, v doc.Value) []byte {
 			dst = append(dst, '-')
 		}
 		return append(dst, "Infinity"...)
-	case math.Abs(f) < 1e17:
-		return doc.NumberValue(f).AppendJSON(dst)
+	case f == 0 && math.Signbit(f):
+		return append(dst, "-0"...)
 	}
-	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
-	if at := len(dst) - 2; dst[at-1] == '+' {
-		dst = append(dst[:at], '0', dst[at], dst[at+1])
+	if n, ok := asInteger(v); ok {
+		return strconv.AppendInt(dst, n, 10)
 	}
-	return dst
+	digits := 15
+	var buf [32]byte
+	if back, err := strconv.ParseFloat(string(strconv.AppendFloat(buf[:0], f, 'e', digits-1, 64)), 64); err != nil || back != f {
+		digits = 17
+	}
+	mantissa, exponent, _ := bytes.Cut(strconv.AppendFloat(buf[:0], f, 'e', digits-1, 64), []byte("e"))
+	mantissa = bytes.TrimRight(bytes.TrimRight(mantissa, "0"), ".")
+	if e, err := strconv.Atoi(string(exponent)); err == nil && -4 <= e && e < 17 {
+		decimals := max(len(bytes.Trim(mantissa, "-"))-2, 0) - e // of the mantissa without the point
+		return strconv.AppendFloat(dst, f, 'f', max(decimals, 0), 64)
+	}
+	return append(append(append(dst, mantissa...), 'e'), exponent...)
 }

@@ -2,15 +2,13 @@ package query
 
 import (
 	"math"
-	"math/big"
-	"strings"
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
 )
 
 func dateBuiltins() []builtin {
-	now := func(c *call) time.Time { return c.now }
+	now := (*call).moment
 	static := func(c *call) time.Time { return c.static }
 	return []builtin{
 		{name: "DATETIMEADD", min: 3, max: 3, fn: fnDateAdd},
@@ -58,14 +56,14 @@ func fnAgo(c *call, args []doc.Value) doc.Value {
 	if !whole || n == math.MinInt64 {
 		return undefined
 	}
-	return addParts(ticksOf(c.now), asPart(args[0]), -n)
+	return addParts(ticksOf(c.moment()), asPart(args[0]), -n)
 }
 
 // addParts adds n parts to a moment. A month that has no such day gives its last one.
 func addParts(t ticks, part datePart, n int64) doc.Value {
 	const months = 12 * 10_000
 	switch {
-	case part == noPart:
+	case part == noPart || part == partWeekday:
 		return undefined
 	case part <= partMonth:
 		if n < -months || n > months {
@@ -76,7 +74,13 @@ func addParts(t ticks, part datePart, n int64) doc.Value {
 		}
 		return addMonths(t, int(n)).value()
 	case part == partNanosecond:
-		return (t + ticks(n/100)).value()
+		rounded := n / 100
+		if rest := n % 100; rest >= 50 {
+			rounded++
+		} else if rest <= -50 {
+			rounded--
+		}
+		return (t + ticks(rounded)).value()
 	}
 	unit := ticks(part.unit() / 100)
 	if limit := int64((endTicks - minTicks) / unit); n < -limit || n > limit {
@@ -99,29 +103,47 @@ func addMonths(t ticks, n int) ticks {
 // fnDateBin rounds a moment down to a multiple of size parts from an origin.
 func fnDateBin(_ *call, args []doc.Value) doc.Value {
 	t, ok := asTicks(args[0])
-	part, size, origin := asPart(args[1]), int64(1), ticks(0)
-	if len(args) > 2 {
-		var whole bool
-		size, whole = asInteger(args[2])
-		ok = ok && whole
+	part, width, origin := asPart(args[1]), ticks(0), ticks(0)
+	if part >= partDay && part <= partNanosecond {
+		width = binWidth(part, doc.NumberValue(1))
+		if len(args) > 2 {
+			width = binWidth(part, args[2])
+		}
 	}
 	if len(args) > 3 {
 		var valid bool
 		origin, valid = asTicks(args[3])
 		ok = ok && valid
 	}
-	if !ok || part < partDay || size < 1 || origin < minOrigin {
+	if !ok || width == 0 {
 		return undefined
 	}
-	// In nanoseconds the range is beyond 64 bits.
-	width := new(big.Int).Mul(big.NewInt(part.unit()), big.NewInt(size))
-	gap := new(big.Int).Mul(big.NewInt(int64(t-origin)), big.NewInt(100))
-	rest := new(big.Int).Mod(gap, width) // never below zero
-	gap.Sub(gap, rest).Div(gap, big.NewInt(100))
-	if !gap.IsInt64() || gap.Int64() < int64(minTicks-endTicks) {
-		return undefined
+	rest := (t - origin) % width
+	if rest < 0 {
+		rest += max(width, -width)
 	}
-	return (origin + ticks(gap.Int64())).value()
+	return (t - rest).value()
+}
+
+// binWidth is how long size parts are, in ticks; what is less than one is cut off. It wraps around as the service's does, and is 0 where
+// size is no number above 0 or there are too many ticks.
+func binWidth(part datePart, size doc.Value) ticks {
+	f := size.Num()
+	if size.Kind() != doc.Number || !(f > 0) {
+		return 0
+	}
+	n, whole := asInteger(size)
+	switch {
+	case whole && part == partNanosecond:
+		return ticks(n / 100)
+	case whole:
+		return ticks(part.unit() / 100 * n)
+	}
+	f *= float64(part.unit()) / 100
+	if f >= 1<<63 {
+		return 0
+	}
+	return ticks(f)
 }
 
 // fnDateDiff counts the beginnings of parts between two moments.
@@ -129,7 +151,7 @@ func fnDateDiff(_ *call, args []doc.Value) doc.Value {
 	part := asPart(args[0])
 	from, ok := asTicks(args[1])
 	to, ok2 := asTicks(args[2])
-	if part == noPart || !ok || !ok2 {
+	if part == noPart || part == partWeekday || !ok || !ok2 {
 		return undefined
 	}
 	a, b := from.time(), to.time()
@@ -140,7 +162,7 @@ func fnDateDiff(_ *call, args []doc.Value) doc.Value {
 	case partMonth:
 		return doc.NumberValue(float64(12*years + months))
 	case partNanosecond:
-		return doc.NumberValue(float64(to-from) * 100) // may be beyond 64 bits
+		return integerValue(int64(to-from) * 100) // wraps around as the service does
 	}
 	unit := ticks(part.unit() / 100)
 	return integerValue(int64(floorDiv(to, unit) - floorDiv(from, unit)))
@@ -165,6 +187,8 @@ func (t ticks) part(p datePart) doc.Value {
 		n = at.Minute()
 	case partSecond:
 		n = at.Second()
+	case partWeekday:
+		n = int(at.Weekday())
 	default:
 		n = at.Nanosecond() / int(p.unit())
 	}
@@ -199,6 +223,9 @@ func fnDateFromParts(_ *call, args []doc.Value) doc.Value {
 		}
 		*fields[i] = n
 	}
+	for c.fraction >= int(second) { // digits behind the seventh
+		c.fraction /= 10
+	}
 	t, ok := c.ticks()
 	if !ok {
 		return undefined
@@ -227,50 +254,4 @@ func toDate(unit ticks) func(*call, []doc.Value) doc.Value {
 		}
 		return (ticks(n) * unit).value()
 	}
-}
-
-// fnDateFormat writes a moment in the way of .NET's format strings: yyyy MM dd HH mm ss stand for the parts, f to fffffff for as
-// many digits of the second's fraction, F to FFFFFFF for them without the zeroes at their end. A backslash takes the next
-// character for itself; all else stands for itself anyway.
-func fnDateFormat(_ *call, args []doc.Value) doc.Value {
-	t, ok := asTicks(args[0])
-	if !ok || args[1].Kind() != doc.String {
-		return undefined
-	}
-	at := t.time()
-	fraction := at.Format(".0000000")[1:]
-	parts := []struct{ piece, text string }{
-		{"yyyy", at.Format("2006")}, {"MM", at.Format("01")}, {"dd", at.Format("02")},
-		{"HH", at.Format("15")}, {"mm", at.Format("04")}, {"ss", at.Format("05")},
-	}
-	format := args[1].Str()
-	var text []byte
-next:
-	for format != "" {
-		for _, p := range parts {
-			if strings.HasPrefix(format, p.piece) {
-				text, format = append(text, p.text...), format[len(p.piece):]
-				continue next
-			}
-		}
-		switch letter := format[0]; letter {
-		case 'f', 'F':
-			n := 1
-			for n < len(format) && n < len(fraction) && format[n] == letter {
-				n++
-			}
-			shown := fraction[:n]
-			if letter == 'F' {
-				shown = strings.TrimRight(shown, "0")
-			}
-			text, format = append(text, shown...), format[n:]
-			continue
-		case '\\':
-			if format = format[1:]; format == "" {
-				continue
-			}
-		}
-		text, format = append(text, format[0]), format[1:]
-	}
-	return textValue(string(text))
 }

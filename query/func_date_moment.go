@@ -1,13 +1,14 @@
 package query
 
 import (
+	"bytes"
 	"strings"
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// A moment is a number of ticks, of 100 ns each, since 1970. Cosmos DB knows those from the year 1 to the year 9999.
+// A moment is a number of ticks, of 100 ns each, since 1970. Cosmos DB knows those from the year 1601 to the year 9999.
 type ticks int64
 
 const (
@@ -20,9 +21,8 @@ const (
 )
 
 const (
-	minTicks   ticks = -719_162 * day                 // 0001-01-01
+	minTicks   ticks = -134_774 * day                 // 1601-01-01
 	endTicks   ticks = 2_932_897 * day                // 10000-01-01
-	minOrigin  ticks = -134_774 * day                 // 1601-01-01, the earliest origin of DateTimeBin
 	dateLayout       = "2006-01-02T15:04:05.0000000Z" // how moments are written
 )
 
@@ -41,9 +41,9 @@ func (t ticks) value() doc.Value {
 	return doc.StringValue(t.time().Format(dateLayout))
 }
 
-// ticksIn makes a function that returns a moment as a number of units.
+// ticksIn makes a function that returns a moment as a number of units, cut off towards 1970.
 func ticksIn(unit ticks) func(ticks) doc.Value {
-	return func(t ticks) doc.Value { return integerValue(int64(floorDiv(t, unit))) }
+	return func(t ticks) doc.Value { return integerValue(int64(t / unit)) }
 }
 
 // floorDiv divides and rounds down; b is above zero.
@@ -55,18 +55,15 @@ func floorDiv(a, b ticks) ticks {
 	return q
 }
 
-// asTicks reads a date, or a date with a time, both in UTC: YYYY-MM-DD[Z] or YYYY-MM-DD(T or blank)hh:mm:ss[.f][Z] with up to
-// seven digits of a second's fraction. Other offsets than Z are not known.
+// asTicks reads a date, or a date with a time: YYYY-MM-DD or YYYY-MM-DD(T or blank)hh:mm:ss[.f] with up to seven digits of a second's
+// fraction. Either may be followed by Z or an offset from UTC; without one it is in UTC.
 func asTicks(v doc.Value) (ticks, bool) {
 	if v.Kind() != doc.String {
 		return 0, false
 	}
 	var buf [40]byte
-	s := v.AppendStr(buf[:0])
-	if n := len(s); n > 0 && s[n-1] == 'Z' {
-		s = s[:n-1]
-	}
-	if len(s) < 10 || !fits(s[:10], "0000-00-00") {
+	s, zone, ok := cutOffset(v.AppendStr(buf[:0]))
+	if !ok || len(s) < 10 || !fits(s[:10], "0000-00-00") {
 		return 0, false
 	}
 	f := civil{year: digits(s[:4]), month: digits(s[5:7]), day: digits(s[8:10])}
@@ -85,7 +82,41 @@ func asTicks(v doc.Value) (ticks, bool) {
 			}
 		}
 	}
-	return f.ticks()
+	t, ok := f.ticks()
+	t -= zone
+	return t, ok && minTicks <= t && t < endTicks
+}
+
+// cutOffset takes what tells the time zone off the end of a date: Z, or a sign and hh, hhmm or hh:mm of at most 14 hours, before which
+// there may be a blank. It is false where there is a sign and no such offset.
+func cutOffset(s []byte) (rest []byte, zone ticks, ok bool) {
+	if n := len(s); n > 0 && s[n-1] == 'Z' {
+		return s[:n-1], 0, true
+	}
+	const date = len("0000-00-00")
+	at := bytes.LastIndexAny(s, "+-")
+	if at < date {
+		return s, 0, true
+	}
+	offset := s[at+1:]
+	if !fits(offset, "00") && !fits(offset, "0000") && !fits(offset, "00:00") {
+		return s, 0, false
+	}
+	zone = ticks(digits(offset[:2])) * hour
+	if n := len(offset); n > 2 {
+		minutes := digits(offset[n-2:])
+		if minutes > 59 {
+			return s, 0, false
+		}
+		zone += ticks(minutes) * minute
+	}
+	if s[at] == '-' {
+		zone = -zone
+	}
+	if rest = s[:at]; rest[at-1] == ' ' {
+		rest = rest[:at-1]
+	}
+	return rest, zone, -14*hour <= zone && zone <= 14*hour
 }
 
 // fits tells whether s has digits where the pattern has zeroes and else the same bytes.
@@ -141,6 +172,7 @@ const (
 	partMillisecond
 	partMicrosecond
 	partNanosecond
+	partWeekday // from 0 for Sunday; only DateTimePart knows it
 )
 
 // unit is the length of the parts from day on, in nanoseconds.
@@ -173,6 +205,8 @@ func asPart(v doc.Value) datePart {
 		return partMicrosecond
 	case "nanosecond", "ns":
 		return partNanosecond
+	case "weekday", "dw":
+		return partWeekday
 	}
 	return noPart
 }

@@ -25,25 +25,26 @@ type termsCache struct {
 	terms  []textTerm
 	valid  []bool
 	tokens []index.Token
+	spoken index.Language // of the terms
 	counts []int
 }
 
 // get compiles terms, unless they are those of the last time.
-func (t *termsCache) get(values []doc.Value) (terms []textTerm, valid []bool) {
-	if t.terms != nil && slices.EqualFunc(values, t.values, doc.Equal) {
+func (t *termsCache) get(values []doc.Value, language index.Language) (terms []textTerm, valid []bool) {
+	if t.terms != nil && t.spoken == language && slices.EqualFunc(values, t.values, doc.Equal) {
 		return t.terms, t.valid
 	}
-	t.values, t.terms, t.valid = nil, []textTerm{}, nil
+	t.values, t.terms, t.valid, t.spoken = nil, []textTerm{}, nil, language
 	for _, v := range values {
-		term, ok := compileTerm(v)
+		term, ok := compileTerm(v, language)
 		t.values, t.terms, t.valid = append(t.values, v.Clone()), append(t.terms, term), append(t.valid, ok)
 	}
 	return t.terms, t.valid
 }
 
 // words analyses a text. What it returns is good until the next call.
-func (c *call) words(text doc.Value) []index.Token {
-	c.terms.tokens = index.AppendTokens(c.terms.tokens[:0], text.Str())
+func (c *call) words(text doc.Value, language index.Language) []index.Token {
+	c.terms.tokens = language.AppendTokens(c.terms.tokens[:0], text.Str())
 	return c.terms.tokens
 }
 
@@ -53,11 +54,11 @@ func fullTextContains(combine func(int, func(int) doc.Value) doc.Value) func(*ca
 		if args[0].Kind() != doc.String {
 			return undefined
 		}
-		terms, valid := c.terms.get(args[1:])
+		terms, valid := c.terms.get(args[1:], c.language)
 		if slices.Contains(valid, false) {
 			return undefined
 		}
-		tokens := c.words(args[0])
+		tokens := c.words(args[0], c.language)
 		return combine(len(terms), func(i int) doc.Value { return doc.BoolValue(terms[i].count(tokens) > 0) })
 	}
 }
@@ -66,7 +67,7 @@ func fnWordCount(c *call, args []doc.Value) doc.Value {
 	if args[0].Kind() != doc.String {
 		return undefined
 	}
-	return doc.NumberValue(float64(len(c.words(args[0]))))
+	return doc.NumberValue(float64(len(c.words(args[0], c.language))))
 }
 
 // fnFullTextScore scores a text for an array of terms, given how many documents and words there are and an array of how many documents
@@ -80,13 +81,13 @@ func fnFullTextScore(c *call, args []doc.Value) doc.Value {
 		values = append(values, v)
 		return true
 	})
-	terms, valid := c.terms.get(values)
+	terms, valid := c.terms.get(values, c.language)
 	hits, ok := appendNumbers(c.numbers[0][:0], args[4])
 	c.numbers[0] = hits
 	if !ok || len(hits) != len(terms) || slices.Contains(valid, false) {
 		return undefined
 	}
-	tokens := c.words(args[0])
+	tokens := c.words(args[0], c.language)
 	counts := c.terms.counts[:0]
 	for i := range terms {
 		counts = append(counts, terms[i].count(tokens))

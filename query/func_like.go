@@ -37,8 +37,8 @@ const (
 type likeSpan struct{ low, high rune }
 
 // compileLike compiles a pattern of LIKE: % stands for any run of characters, _ for one character, [abc] and [a-f] for one of
-// a set and [^a-f] for one outside of it; all else, and whatever follows the escape character, for itself. A bracket that is not
-// closed stands for itself too.
+// a set and [^a-f] for one outside of it; all else, and whatever follows the escape character, for itself. Nothing
+// matches an empty set, nor one that is not closed.
 func compileLike(pattern string, escape rune, escaping bool) *likePattern {
 	p := &likePattern{runs: [][]likeToken{nil}}
 	add := func(t likeToken) { p.runs[len(p.runs)-1] = append(p.runs[len(p.runs)-1], t) }
@@ -56,9 +56,6 @@ func compileLike(pattern string, escape rune, escaping bool) *likePattern {
 			add(likeToken{kind: likeAny})
 		case r == '[':
 			set, size := compileSet(pattern)
-			if size == 0 {
-				set = likeToken{char: '['}
-			}
 			add(set)
 			pattern = pattern[size:]
 		default:
@@ -69,20 +66,20 @@ func compileLike(pattern string, escape rune, escaping bool) *likePattern {
 	return p
 }
 
-// compileSet reads a set up to its closing bracket and returns how many bytes it takes, or 0 where it is none. A bracket right
-// at the beginning belongs to the set, as does a minus at either end.
+// compileSet reads a set up to its closing bracket and returns how many bytes it takes, or all of s and an empty set where it is not
+// closed. A minus at either end belongs to the set.
 func compileSet(s string) (t likeToken, size int) {
 	t.kind = likeSet
 	rest := s
 	if strings.HasPrefix(rest, "^") {
 		t.kind, rest = likeNotSet, rest[1:]
 	}
-	for first := true; ; first = false {
+	for {
 		r, n := utf8.DecodeRuneInString(rest)
 		switch {
 		case n == 0:
-			return likeToken{}, 0
-		case r == ']' && !first:
+			return likeToken{kind: likeSet}, len(s)
+		case r == ']':
 			return t, len(s) - len(rest) + 1
 		}
 		rest = rest[n:]

@@ -8,8 +8,8 @@ import (
 
 func mathBuiltins() []builtin {
 	return []builtin{
-		of1("ABS", math.Abs), of1("CEILING", math.Ceil), of1("FLOOR", math.Floor), of1("SIGN", sign), of1("TRUNC", math.Trunc),
-		of1("ROUND", math.Round), of1("SQRT", math.Sqrt), of1("EXP", math.Exp), of1("LOG10", math.Log10),
+		ofInteger("ABS", math.Abs), ofInteger("CEILING", math.Ceil), ofInteger("FLOOR", math.Floor), of1("SIGN", sign),
+		ofInteger("TRUNC", math.Trunc), {name: "ROUND", min: 1, max: 2, fn: fnRound}, of1("SQRT", math.Sqrt), of1("EXP", math.Exp), of1("LOG10", math.Log10),
 		of1("SQUARE", func(x float64) float64 { return x * x }),
 		of1("SIN", math.Sin), of1("COS", math.Cos), of1("TAN", math.Tan), of1("ASIN", math.Asin), of1("ACOS", math.Acos),
 		of1("ATAN", math.Atan), of1("COT", func(x float64) float64 { return 1 / math.Tan(x) }),
@@ -36,6 +36,47 @@ func of1(name string, f func(float64) float64) builtin {
 		}
 		return doc.NumberValue(f(args[0].Num()))
 	}}
+}
+
+// ofInteger is of1 for a function that leaves integers as they are, up to their sign: those of 64 bits stay exact.
+func ofInteger(name string, f func(float64) float64) builtin {
+	b := of1(name, f)
+	double := b.fn
+	b.fn = func(c *call, args []doc.Value) doc.Value {
+		if x := args[0].Num(); math.Abs(x) >= maxExact {
+			if n, ok := asInteger(args[0]); ok && f(x) != x {
+				return integerValue(-n)
+			} else if ok {
+				return integerValue(n)
+			}
+		}
+		return double(c, args)
+	}
+	return b
+}
+
+// fnRound rounds to a whole number, halves away from zero, or to as many decimal places as the second argument tells; below zero it
+// counts places before the point.
+func fnRound(_ *call, args []doc.Value) doc.Value {
+	places := 0
+	if len(args) > 1 {
+		var ok bool
+		if places, ok = position(args[1]); !ok {
+			return undefined
+		}
+	}
+	x := args[0].Num()
+	switch _, whole := asInteger(args[0]); {
+	case args[0].Kind() != doc.Number:
+		return undefined
+	case whole && places >= 0:
+		return args[0]
+	}
+	power := math.Pow(10, float64(places))
+	if math.IsInf(power, 1) {
+		return doc.NumberValue(x) // has no digit that far out
+	}
+	return doc.NumberValue(math.Round(x*power) / power)
 }
 
 // of2 makes a function of two numbers.
@@ -124,12 +165,14 @@ func int2(name string, f func(x, y int64) int64) builtin {
 	}}
 }
 
-// intQuotient is int2 for what cannot be divided by zero.
+// intQuotient is int2 for a division, whose result may not exist.
 func intQuotient(name string, f func(x, y int64) int64) builtin {
 	b := int2(name, f)
 	divide := b.fn
 	b.fn = func(c *call, args []doc.Value) doc.Value {
-		if args[1].Kind() == doc.Number && args[1].Num() == 0 {
+		if n, _ := asInteger(args[1]); n == 0 {
+			return undefined
+		} else if m, _ := asInteger(args[0]); n == -1 && m == math.MinInt64 { // the result does not fit
 			return undefined
 		}
 		return divide(c, args)

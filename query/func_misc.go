@@ -32,21 +32,23 @@ func fnDocumentID(_ *call, args []doc.Value) doc.Value {
 	return integerValue(int64(binary.LittleEndian.Uint64(rid[8:16])))
 }
 
-// fnHash returns a hash of a value, of 32 bits: equal values have equal ones. With a second argument it is one of that many
-// numbers from 0. The service does not say which hash it uses.
+// fnHash returns a hash of a value, an integer of 64 bits: equal values have equal ones, and undefined has 0. With a second argument it
+// is the rest of a division by that, with the sign of the hash. The service does not say which hash it uses.
 func fnHash(_ *call, args []doc.Value) doc.Value {
-	if args[0].Kind() == doc.Undefined {
-		return undefined
+	n := int64(0)
+	if args[0].Kind() != doc.Undefined {
+		h := fnv.New64a()
+		_, _ = h.Write(doc.AppendOrdered(nil, args[0])) // a hash does not fail
+		n = int64(h.Sum64())
 	}
-	h := fnv.New32a()
-	_, _ = h.Write(doc.AppendOrdered(nil, args[0])) // a hash does not fail
-	n := int64(h.Sum32())
 	if len(args) > 1 {
 		mod, ok := asInteger(args[1])
-		if !ok || mod < 1 {
+		if !ok || mod == 0 {
 			return undefined
 		}
-		n %= mod
+		if n %= mod; mod == -1 {
+			n = 0
+		}
 	}
 	return integerValue(n)
 }

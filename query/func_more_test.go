@@ -48,7 +48,7 @@ func TestLookup(t *testing.T) {
 
 func TestLikePrefix(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"": " exact", "abc": "abc exact", "abc%": "abc", "%abc": "", "a_c": "a", "a[b]c": "a", "a^%b%": "a%b", "a[b": "a[b exact",
+		"": " exact", "abc": "abc exact", "abc%": "abc", "%abc": "", "a_c": "a", "a[b]c": "a", "a^%b%": "a%b", "a[b": "a",
 	} {
 		text, exact := compileLike(pattern, '^', true).prefix()
 		if exact {
@@ -76,7 +76,7 @@ func TestGrowth(t *testing.T) {
 		b, _ := lookupBuiltin(name)
 		return b.fn(c, args)
 	}
-	array := arrayValue([]doc.Value{megabyte, megabyte, megabyte, megabyte, megabyte})
+	array := arrayOf([]doc.Value{megabyte, megabyte, megabyte, megabyte, megabyte})
 	for name, v := range map[string]doc.Value{
 		"CONCAT":          call("CONCAT", megabyte, megabyte, megabyte, megabyte, megabyte),
 		"||":              opConcat(doc.StringValue(strings.Repeat("x", maxText)), doc.StringValue("x")),
@@ -190,8 +190,7 @@ func TestFunctionAllocations(t *testing.T) {
 	for what, f := range map[string]func(){
 		"CONTAINS": func() { contains(c, three) }, "STARTSWITH": func() { starts(c, two) }, "LENGTH": func() { length(c, one) },
 		"ARRAY_CONTAINS": func() { array(c, needle) }, "ABS": func() { abs(c, number) }, "YEAR": func() { part(c, date) },
-		"LIKE": func() { opLike(c, name, like) }, "=": func() { opEqual(name, text) }, "<": func() { opLess(n, n) }, "+": func() { opAdd(n, n) },
-		"AND": func() { opAnd(doc.BoolValue(true), n) },
+		"LIKE": func() { opLike(c, name, like) }, "=": func() { same(name, text) }, "<": func() { ordered(n, n, -1, -1) }, "+": func() { opAdd(n, n) },
 	} {
 		if got := testing.AllocsPerRun(100, f); got > 0 {
 			t.Errorf("%s allocates %v times", what, got)

@@ -3,30 +3,13 @@ package query
 import (
 	"cmp"
 	"math"
+	"math/big"
 
 	"github.com/mayflydb/mayfly/doc"
 )
 
 // The operators. Each returns undefined where an operand is undefined or of a type that the operator does not take,
 // except where its comment says otherwise. There is no conversion between types and no truthiness.
-
-// opNot negates a boolean.
-func opNot(a doc.Value) doc.Value {
-	if a.Kind() != doc.Bool {
-		return undefined
-	}
-	return doc.BoolValue(!a.Bool())
-}
-
-// opAnd is false where either operand is, whatever the other one.
-func opAnd(a, b doc.Value) doc.Value {
-	return allTrue(2, func(i int) doc.Value { return pick(i == 0, a, b) })
-}
-
-// opOr is true where either operand is, whatever the other one.
-func opOr(a, b doc.Value) doc.Value {
-	return anyOf(2, func(i int) doc.Value { return pick(i == 0, a, b) })
-}
 
 func pick(first bool, a, b doc.Value) doc.Value {
 	if first {
@@ -37,18 +20,6 @@ func pick(first bool, a, b doc.Value) doc.Value {
 
 // isTrue tells whether a value is true itself; WHERE keeps a row for nothing else.
 func isTrue(v doc.Value) bool { return v.Kind() == doc.Bool && v.Bool() }
-
-// opEqual compares values of any types: those of different types are not equal, arrays and objects are compared by
-// content. Only undefined equals nothing and differs from nothing.
-func opEqual(a, b doc.Value) doc.Value {
-	if a.Kind() == doc.Undefined || b.Kind() == doc.Undefined {
-		return undefined
-	}
-	return doc.BoolValue(equal(a, b))
-}
-
-// opNotEqual is the negation of opEqual.
-func opNotEqual(a, b doc.Value) doc.Value { return opNot(opEqual(a, b)) }
 
 // equal is equality as operators and functions have it: that of doc, except that NaN is not even itself.
 func equal(a, b doc.Value) bool {
@@ -61,35 +32,21 @@ func equal(a, b doc.Value) bool {
 // orderable tells whether one of < <= > >= says anything about two values: both are of the same primitive type.
 func orderable(a, b doc.Value) bool { return a.Kind() == b.Kind() && isPrimitive(a) }
 
-// opLess is a < b.
-func opLess(a, b doc.Value) doc.Value { return opOrder(a, b, -1, -1) }
-
-// opLessEqual is a <= b.
-func opLessEqual(a, b doc.Value) doc.Value { return opOrder(a, b, -1, 0) }
-
-// opGreater is a > b.
-func opGreater(a, b doc.Value) doc.Value { return opOrder(a, b, 1, 1) }
-
-// opGreaterEqual is a >= b.
-func opGreaterEqual(a, b doc.Value) doc.Value { return opOrder(a, b, 0, 1) }
-
-// opOrder tells whether the order of a and b is between low and high. NaN has no order: all four operators are false.
+// opOrder tells whether the order of a and b is between low and high. It is undefined where they have no order, as with NaN.
 func opOrder(a, b doc.Value, low, high int) doc.Value {
 	if !orderable(a, b) {
 		return undefined
 	}
 	if a.Kind() == doc.Number {
 		x, y := a.Num(), b.Num()
+		if x != x || y != y {
+			return undefined
+		}
 		c := cmp.Compare(x, y)
-		return doc.BoolValue(x == x && y == y && low <= c && c <= high)
+		return doc.BoolValue(low <= c && c <= high)
 	}
 	c := doc.Compare(a, b)
 	return doc.BoolValue(low <= c && c <= high)
-}
-
-// opBetween is a >= low AND a <= high, so it can be false although one of the bounds is of another type.
-func opBetween(a, low, high doc.Value) doc.Value {
-	return opAnd(opGreaterEqual(a, low), opLessEqual(a, high))
 }
 
 // opConcat joins two strings.
@@ -113,58 +70,88 @@ func opPlus(a doc.Value) doc.Value {
 }
 
 // opNegate is the unary minus. Integers of 64 bits stay exact, since a literal such as -9007199254740993 is a minus and a
-// number.
+// number, and wrap around. A zero that is written as no integer has a sign.
 func opNegate(a doc.Value) doc.Value {
 	if a.Kind() != doc.Number {
 		return undefined
 	}
-	if math.Abs(a.Num()) >= maxExact {
-		n, ok := asInteger(a)
-		switch {
-		case ok && n != math.MinInt64:
+	switch f := a.Num(); {
+	case f == 0 && string(a.Raw()) != "0":
+		return negativeZero(!math.Signbit(f))
+	case math.Abs(f) >= maxExact:
+		if n, ok := asInteger(a); ok {
 			return integerValue(-n)
-		case !ok && string(a.Raw()) == "9223372036854775808": // fits with the minus
+		} else if string(a.Raw()) == "9223372036854775808" { // fits with the minus
 			return integerValue(math.MinInt64)
 		}
 	}
 	return doc.NumberValue(-a.Num())
 }
 
-// opAdd, opSubtract, opMultiply and opDivide calculate with doubles: a division by zero is infinite or NaN.
-func opAdd(a, b doc.Value) doc.Value {
-	if !allOf(doc.Number, a, b) {
-		return undefined
+// negativeZero is a zero with the sign or without it. Only a division tells them apart.
+func negativeZero(negative bool) doc.Value {
+	if negative {
+		return doc.Of([]byte("-0.0"))
 	}
-	return doc.NumberValue(a.Num() + b.Num())
+	return doc.NumberValue(0)
+}
+
+// opAdd, opSubtract, opMultiply and opDivide calculate with doubles, and exactly where operands and result are integers of 64
+// bits. A division by zero is infinite or NaN.
+func opAdd(a, b doc.Value) doc.Value {
+	return calculate(a, b, func(x, y float64) float64 { return x + y }, (*big.Int).Add)
 }
 
 func opSubtract(a, b doc.Value) doc.Value {
-	if !allOf(doc.Number, a, b) {
-		return undefined
-	}
-	return doc.NumberValue(a.Num() - b.Num())
+	return calculate(a, b, func(x, y float64) float64 { return x - y }, (*big.Int).Sub)
 }
 
 func opMultiply(a, b doc.Value) doc.Value {
-	if !allOf(doc.Number, a, b) {
-		return undefined
-	}
-	return doc.NumberValue(a.Num() * b.Num())
+	return calculate(a, b, func(x, y float64) float64 { return x * y }, (*big.Int).Mul)
 }
 
 func opDivide(a, b doc.Value) doc.Value {
-	if !allOf(doc.Number, a, b) {
-		return undefined
-	}
-	return doc.NumberValue(a.Num() / b.Num())
+	return calculate(a, b, func(x, y float64) float64 { return x / y }, quotient)
 }
 
 // opModulo is the remainder of a division that was cut off; it has the sign of the dividend.
 func opModulo(a, b doc.Value) doc.Value {
+	return calculate(a, b, math.Mod, func(z, x, y *big.Int) *big.Int {
+		if y.Sign() == 0 {
+			return nil
+		}
+		return z.Rem(x, y)
+	})
+}
+
+// quotient is nil where the division leaves a rest.
+func quotient(z, x, y *big.Int) *big.Int {
+	if y.Sign() == 0 {
+		return nil
+	}
+	if _, rest := z.QuoRem(x, y, new(big.Int)); rest.Sign() != 0 {
+		return nil
+	}
+	return z
+}
+
+// calculate applies an operator to two numbers. Doubles are as good as integers for what is below 2^53.
+func calculate(a, b doc.Value, double func(x, y float64) float64, exact func(z, x, y *big.Int) *big.Int) doc.Value {
 	if !allOf(doc.Number, a, b) {
 		return undefined
 	}
-	return doc.NumberValue(math.Mod(a.Num(), b.Num()))
+	x, y := a.Num(), b.Num()
+	result := double(x, y)
+	if large := max(math.Abs(x), math.Abs(y), math.Abs(result)); large >= maxExact && large <= 1<<64 {
+		m, ok := asInteger(a)
+		n, ok2 := asInteger(b)
+		if ok && ok2 {
+			if z := exact(new(big.Int), big.NewInt(m), big.NewInt(n)); z != nil && z.IsInt64() {
+				return integerValue(z.Int64())
+			}
+		}
+	}
+	return doc.NumberValue(result)
 }
 
 // toInt32 converts as JavaScript does: without the fraction, modulo 2^32; what is not finite is 0.
@@ -208,9 +195,9 @@ func opShiftRight(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x >> (y & 31)) })
 }
 
-// opShiftRightZero is >>>, which fills with zeroes.
+// opShiftRightZero is >>>, which fills with zeroes; the result is an integer of 32 bits with a sign.
 func opShiftRightZero(a, b doc.Value) doc.Value {
-	return bitwise(a, b, func(x, y int32) float64 { return float64(uint32(x) >> (y & 31)) })
+	return bitwise(a, b, func(x, y int32) float64 { return float64(int32(uint32(x) >> (y & 31))) })
 }
 
 func opBitNot(a doc.Value) doc.Value {
@@ -220,25 +207,17 @@ func opBitNot(a doc.Value) doc.Value {
 // opConditional is a ? b : c, and IIF: c for every condition but true.
 func opConditional(condition, a, b doc.Value) doc.Value { return pick(isTrue(condition), a, b) }
 
-// opCoalesce is a ?? b: b where a is undefined; null is a value.
-func opCoalesce(a, b doc.Value) doc.Value { return pick(a.Kind() != doc.Undefined, a, b) }
-
-// opIn tells whether a equals one of the values, as a = x OR a = y OR ... does.
-func opIn(a doc.Value, values []doc.Value) doc.Value {
-	return anyOf(len(values), func(i int) doc.Value { return opEqual(a, values[i]) })
-}
-
-// opIndex is a[i]: an element of an array by a number from 0, a member of an object by its name.
+// opIndex is a[i]: an element of an array by a number from 0, whose fraction does not count, a member of an object by its name.
 func opIndex(a, i doc.Value) doc.Value {
 	switch {
 	case a.Kind() == doc.Object && i.Kind() == doc.String:
 		return a.Member(i.Str())
 	case a.Kind() == doc.Array:
-		n, ok := position(i)
-		if !ok || n < 0 {
+		n := math.Trunc(i.Num())
+		if i.Kind() != doc.Number || !(n >= 0 && n < maxExact) {
 			return undefined
 		}
-		return element(a, n)
+		return element(a, int(n))
 	}
 	return undefined
 }

@@ -56,7 +56,7 @@ func relate(f func(a, b *index.Geometry) doc.Value) func(*call, []doc.Value) doc
 
 func fnArea(c *call, args []doc.Value) doc.Value {
 	g := c.geometry(0, args[0])
-	if g == nil || !g.IsPolygon() {
+	if g == nil {
 		return undefined
 	}
 	return doc.NumberValue(g.Area())
@@ -64,17 +64,11 @@ func fnArea(c *call, args []doc.Value) doc.Value {
 
 // fnIsValid is false, too, for what is not meant to be a geometry.
 func fnIsValid(c *call, args []doc.Value) doc.Value {
-	if args[0].Kind() == doc.Undefined {
-		return undefined
-	}
 	return doc.BoolValue(c.geometry(0, args[0]) != nil)
 }
 
 // fnIsValidDetailed tells the reason as well.
 func fnIsValidDetailed(c *call, args []doc.Value) doc.Value {
-	if args[0].Kind() == doc.Undefined {
-		return undefined
-	}
 	_, err := index.ParseGeometry(args[0], c.planar)
 	var invalid *index.GeometryError
 	if !errors.As(err, &invalid) {

@@ -31,8 +31,8 @@ func stringBuiltins() []builtin {
 		{name: "RIGHT", min: 2, max: 2, fn: fnRight},
 		{name: "SUBSTRING", min: 3, max: 3, fn: fnSubstring},
 		{name: "LENGTH", min: 1, max: 1, fn: fnLength},
-		{name: "LOWER", min: 1, max: 1, fn: mapString(strings.ToLower)},
-		{name: "UPPER", min: 1, max: 1, fn: mapString(strings.ToUpper)},
+		{name: "LOWER", min: 1, max: 1, fn: mapString(lower)},
+		{name: "UPPER", min: 1, max: 1, fn: mapString(upper)},
 		{name: "REVERSE", min: 1, max: 1, fn: mapString(reverse)},
 		{name: "LTRIM", min: 1, max: 2, fn: trim(strings.TrimLeftFunc)},
 		{name: "RTRIM", min: 1, max: 2, fn: trim(strings.TrimRightFunc)},
@@ -65,14 +65,32 @@ func fnConcat(_ *call, args []doc.Value) doc.Value {
 	return doc.StringValue(string(text))
 }
 
+// lowerRune and upperRune change the case of a letter. Those that would not come back, such as ß and ı, stay as they are.
+func lowerRune(r rune) rune {
+	if low := unicode.ToLower(r); unicode.ToUpper(low) == r {
+		return low
+	}
+	return r
+}
+
+func upperRune(r rune) rune {
+	if up := unicode.ToUpper(r); unicode.ToLower(up) == r {
+		return up
+	}
+	return r
+}
+
+func lower(s string) string { return strings.Map(lowerRune, s) }
+func upper(s string) string { return strings.Map(upperRune, s) }
+
 // foldCase brings letters that differ in case alone together, character by character and in no language's way.
 func foldCase(s []byte) []byte {
 	for i, b := range s {
 		if b >= utf8.RuneSelf {
-			return bytes.Map(unicode.ToUpper, s)
+			return bytes.Map(lowerRune, s)
 		}
-		if 'a' <= b && b <= 'z' {
-			s[i] = b - 'a' + 'A'
+		if 'A' <= b && b <= 'Z' {
+			s[i] = b - 'A' + 'a'
 		}
 	}
 	return s
@@ -109,26 +127,11 @@ func containsEach(combine func(int, func(int) doc.Value) doc.Value, ignoreCase b
 	}
 }
 
-// Positions and lengths count UTF-16 units, as the clients' languages do: a character beyond U+FFFF is two.
+// Positions and lengths count characters, that is code points.
 
-// units returns the length of s in UTF-16 units.
-func units[T string | []byte](s T) (n int) {
-	for i := range len(s) {
-		if b := s[i]; b&0xC0 != 0x80 { // not inside a character
-			n++
-			if b >= 0xF0 {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// offset returns the index of the first byte of s that is at or behind the UTF-16 position, and by how many units it is
-// behind it: one where the position is inside a pair.
-func offset[T string | []byte](s T, position int) (at, behind int) {
-	position = max(position, 0)
-	for at < len(s) && position > 0 {
+// offset returns the index of the first byte of the character at a position, or the length of s where it is shorter.
+func offset[T string | []byte](s T, position int) (at int) {
+	for position = max(position, 0); at < len(s) && position > 0; position-- {
 		switch b := s[at]; {
 		case b < utf8.RuneSelf:
 			at++
@@ -138,28 +141,18 @@ func offset[T string | []byte](s T, position int) (at, behind int) {
 			at += 3
 		default:
 			at += 4
-			position--
 		}
-		position--
 	}
-	return min(at, len(s)), max(-position, 0)
+	return min(at, len(s))
 }
 
-// cutUnits returns the UTF-16 units from one position up to another. Half of a pair becomes U+FFFD.
-func cutUnits(s string, from, to int) string {
+// cutText returns the characters from one position up to another.
+func cutText(s string, from, to int) string {
 	if from >= to {
 		return ""
 	}
-	start, half := offset(s, from)
-	end, over := offset(s[start:], to-from-half)
-	text := s[start : start+end]
-	if over > 0 { // the last character is beyond the end, up to its first half
-		text = text[:len(text)-4] + "\uFFFD"
-	}
-	if half > 0 {
-		text = "\uFFFD" + text
-	}
-	return text
+	start := offset(s, from)
+	return s[start : start+offset(s[start:], to-from)]
 }
 
 func fnIndexOf(c *call, args []doc.Value) doc.Value {
@@ -174,40 +167,45 @@ func fnIndexOf(c *call, args []doc.Value) doc.Value {
 		}
 	}
 	s, sub := c.str(0, args[0]), c.str(1, args[1])
-	from, _ := offset(s, start)
+	from := offset(s, start)
 	i := bytes.Index(s[from:], sub)
-	if i < 0 || start > units(s) {
+	if i < 0 || start < 0 || start > utf8.RuneCount(s) {
 		return doc.NumberValue(-1)
 	}
-	return doc.NumberValue(float64(units(s[:from+i])))
+	return doc.NumberValue(float64(utf8.RuneCount(s[:from+i])))
 }
 
-// fnLastIndexOf finds the last occurrence that ends at or before the character of the third argument.
+// fnLastIndexOf finds the last occurrence that ends at or before the character of the third argument, which may be one behind
+// the last. Nothing is found at the last character at the latest.
 func fnLastIndexOf(c *call, args []doc.Value) doc.Value {
 	if !allOf(doc.String, args[:2]...) {
 		return undefined
 	}
 	s, sub := c.str(0, args[0]), c.str(1, args[1])
+	length := utf8.RuneCount(s)
+	last := max(length-1, 0)
 	if len(args) > 2 {
-		last, ok := position(args[2])
+		n, ok := position(args[2])
 		if !ok {
 			return undefined
 		}
-		end, behind := offset(s, last+1)
-		if behind > 0 {
-			end -= 4
+		if n < 0 || n > length {
+			return doc.NumberValue(-1)
 		}
-		s = s[:end]
+		last = min(n, last)
 	}
+	if len(sub) == 0 {
+		return doc.NumberValue(float64(last))
+	}
+	s = s[:offset(s, last+1)]
 	i := bytes.LastIndex(s, sub)
 	if i < 0 {
 		return doc.NumberValue(-1)
 	}
-	return doc.NumberValue(float64(units(s[:i])))
+	return doc.NumberValue(float64(utf8.RuneCount(s[:i])))
 }
 
-// split makes a function that returns a part of a string beside a separator. Where there is no separator, nothing is after
-// it and everything before.
+// split makes a function that returns a part of a string beside a separator. Where there is no separator it is undefined.
 func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*call, []doc.Value) doc.Value {
 	return func(_ *call, args []doc.Value) doc.Value {
 		if !allOf(doc.String, args...) {
@@ -216,21 +214,21 @@ func split(find func(s, sep string) int, part func(s string, at, size int) strin
 		s, sep := args[0].Str(), args[1].Str()
 		at := find(s, sep)
 		if at < 0 {
-			at = len(s)
+			return undefined
 		}
 		return doc.StringValue(part(s, at, len(sep)))
 	}
 }
 
 func before(s string, at, _ int) string   { return s[:at] }
-func after(s string, at, size int) string { return s[min(at+size, len(s)):] }
+func after(s string, at, size int) string { return s[at+size:] }
 
 func fnLeft(_ *call, args []doc.Value) doc.Value {
 	n, ok := position(args[1])
 	if !ok || args[0].Kind() != doc.String {
 		return undefined
 	}
-	return doc.StringValue(cutUnits(args[0].Str(), 0, n))
+	return doc.StringValue(cutText(args[0].Str(), 0, n))
 }
 
 func fnRight(_ *call, args []doc.Value) doc.Value {
@@ -239,8 +237,8 @@ func fnRight(_ *call, args []doc.Value) doc.Value {
 		return undefined
 	}
 	s := args[0].Str()
-	length := units(s)
-	return doc.StringValue(cutUnits(s, max(length-max(n, 0), 0), length))
+	length := utf8.RuneCountInString(s)
+	return doc.StringValue(cutText(s, max(length-max(n, 0), 0), length))
 }
 
 func fnSubstring(_ *call, args []doc.Value) doc.Value {
@@ -252,14 +250,14 @@ func fnSubstring(_ *call, args []doc.Value) doc.Value {
 	if start < 0 {
 		return doc.StringValue("")
 	}
-	return doc.StringValue(cutUnits(args[0].Str(), start, start+length))
+	return doc.StringValue(cutText(args[0].Str(), start, start+length))
 }
 
 func fnLength(c *call, args []doc.Value) doc.Value {
 	if args[0].Kind() != doc.String {
 		return undefined
 	}
-	return doc.NumberValue(float64(units(c.str(0, args[0]))))
+	return doc.NumberValue(float64(utf8.RuneCount(c.str(0, args[0]))))
 }
 
 func mapString(f func(string) string) func(*call, []doc.Value) doc.Value {
@@ -277,15 +275,14 @@ func reverse(s string) string {
 	return string(runes)
 }
 
-// trim makes a function that takes white space off a string, or the characters of a second one.
+// trim makes a function that takes white space off a string, or the characters of a second one that is not empty.
 func trim(cut func(string, func(rune) bool) string) func(*call, []doc.Value) doc.Value {
 	return func(_ *call, args []doc.Value) doc.Value {
 		if !allOf(doc.String, args...) {
 			return undefined
 		}
 		member := unicode.IsSpace
-		if len(args) > 1 {
-			set := args[1].Str()
+		if set := args[len(args)-1].Str(); len(args) > 1 && set != "" {
 			member = func(r rune) bool { return strings.ContainsRune(set, r) }
 		}
 		return doc.StringValue(cut(args[0].Str(), member))
@@ -298,7 +295,7 @@ func fnReplace(_ *call, args []doc.Value) doc.Value {
 	}
 	s, find, with := args[0].Str(), args[1].Str(), args[2].Str()
 	if find == "" {
-		return args[0]
+		return undefined
 	}
 	if grow := len(with) - len(find); grow > 0 && len(s)+strings.Count(s, find)*grow > maxText {
 		return undefined
@@ -310,19 +307,18 @@ func fnReplace(_ *call, args []doc.Value) doc.Value {
 const maxReplicate = 10_000
 
 func fnReplicate(_ *call, args []doc.Value) doc.Value {
-	n := args[1].Num()
-	if args[0].Kind() != doc.String || args[1].Kind() != doc.Number || !(n > -1) {
+	n, ok := position(args[1])
+	if args[0].Kind() != doc.String || !ok || n < 0 {
 		return undefined
 	}
 	s := args[0].Str()
 	if s == "" {
 		return args[0]
 	}
-	n = float64(int64(min(n, maxReplicate+1)))
-	if float64(units(s))*n > maxReplicate {
+	if n > maxReplicate || utf8.RuneCountInString(s)*n > maxReplicate {
 		return undefined
 	}
-	return doc.StringValue(strings.Repeat(s, int(n)))
+	return doc.StringValue(strings.Repeat(s, n))
 }
 
 func fnStringJoin(c *call, args []doc.Value) doc.Value {

@@ -64,27 +64,29 @@ func fnVectorDistance(c *call, args []doc.Value) doc.Value {
 	return metric.compare(c.numbers[0], c.numbers[1])
 }
 
-// compare returns the similarity or distance of two vectors. It is undefined where they differ in length or have none, and so is
-// the cosine of a vector of zeroes.
+// compare returns the similarity or distance of two vectors. Their elements count as floats of 32 bits; it is undefined where one is
+// too large for that, and where the vectors differ in length or have none. The cosine of a vector of zeroes is 0.
 func (m vectorMetric) compare(a, b []float64) doc.Value {
 	if len(a) != len(b) || len(a) == 0 {
 		return undefined
 	}
 	var dot, aa, bb, gap float64
-	for i, x := range a {
-		y := b[i]
+	for i := range a {
+		x, y := float64(float32(a[i])), float64(float32(b[i]))
 		dot += x * y
 		aa += x * x
 		bb += y * y
 		gap += (x - y) * (x - y)
 	}
 	switch {
+	case !(aa <= math.MaxFloat64 && bb <= math.MaxFloat64):
+		return undefined
 	case m == metricDot:
 		return doc.NumberValue(dot)
 	case m == metricEuclidean:
 		return doc.NumberValue(math.Sqrt(gap))
 	case aa == 0 || bb == 0:
-		return undefined
+		return doc.NumberValue(0)
 	}
 	return doc.NumberValue(min(max(dot/(math.Sqrt(aa)*math.Sqrt(bb)), -1), 1))
 }

@@ -66,7 +66,7 @@ func describe(t *testing.T, p *GatewayPlan) string {
 	if ok {
 		out.WriteString("keys:")
 		for _, key := range keys {
-			out.WriteString(" " + string(arrayValue(key).Raw()))
+			out.WriteString(" " + string(arrayOf(key).Raw()))
 		}
 		out.WriteString("\n")
 	}

@@ -143,7 +143,7 @@ func TestIndexesChangeNothing(t *testing.T) {
 				if err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)
 				}
-				if a, b := arrayValue(got).Raw(), arrayValue(want).Raw(); string(a) != string(b) {
+				if a, b := arrayOf(got).Raw(), arrayOf(want).Raw(); string(a) != string(b) {
 					p, _ := Prepare(text, nil, Info{Index: x, Lenient: true})
 					t.Fatalf("seed %d, %d sources, pages of %d: %s\ngot  %s\nwant %s\n%s", seed, n, page, text, a, b, p)
 				}

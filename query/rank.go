@@ -221,10 +221,10 @@ func (b *binder) isTerm(e syntax.Expr) bool {
 
 // textTerms are the constant terms of a score. It is false where one is no term: then there is no score. An array of terms, the
 // older form, is taken as well.
-func (part *rankPart) textTerms() (terms []textTerm, ok bool) {
+func (part *rankPart) textTerms(language index.Language) (terms []textTerm, ok bool) {
 	ok = true
 	add := func(v doc.Value) {
-		term, good := compileTerm(v)
+		term, good := compileTerm(v, language)
 		terms, ok = append(terms, term), ok && good
 	}
 	for _, e := range part.terms {

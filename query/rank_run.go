@@ -26,6 +26,7 @@ const (
 // ranker is a compiled part of ORDER BY RANK.
 type ranker struct {
 	text   valuer // nil for a VectorDistance
+	spoken index.Language
 	terms  []textTerm
 	valid  bool
 	path   index.Path // of a text whose words are indexed; nil where they are not
@@ -53,7 +54,8 @@ func (c *compiler) rankers(p *planner, parts []*rankPart) []ranker {
 			continue
 		}
 		r.text = c.value(part.text)
-		r.terms, r.valid = part.textTerms()
+		r.spoken = c.spokenAt(part.text)
+		r.terms, r.valid = part.textTerms(r.spoken)
 		if path, ok := p.textPath(part.text); ok {
 			r.path = path
 		}
@@ -183,7 +185,7 @@ func (x *execution) measure(d *ranked, r *ranker, gather bool) {
 	}
 	length, counts := -1, []int(nil)
 	if v := r.text(x.f); v.Kind() == doc.String {
-		tokens := x.run.call.words(v)
+		tokens := x.run.call.words(v, r.spoken)
 		length = len(tokens)
 		for i := range r.terms {
 			counts = append(counts, r.terms[i].count(tokens))
@@ -347,7 +349,7 @@ func (x *execution) countHits(src Source, r *ranker, t int) (err error) {
 		if live {
 			x.f.enter(d)
 			x.plan.rows.bindPaths(x.f)
-			if alone || term.count(x.run.call.words(r.text(x.f))) > 0 {
+			if alone || term.count(x.run.call.words(r.text(x.f), r.spoken)) > 0 {
 				r.corpus.hits[t]++
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -67,7 +66,7 @@ func (p *planner) fold(e syntax.Expr) syntax.Expr {
 	}
 	switch e := e.(type) {
 	case *syntax.Literal:
-		return &syntax.Literal{Span: e.Span, Value: canonicalNumber(e.Value)}
+		return e
 	case *syntax.Parameter:
 		return &syntax.Literal{Span: e.Span, Value: p.params[e.Name]}
 	case *syntax.Placeholder:
@@ -219,16 +218,4 @@ func (p *planner) pure(c *syntax.Call) bool {
 func (p *planner) constant(e syntax.Expr) syntax.Expr {
 	f := newFrame(newRun(context.Background(), &Plan{info: *p.info}, Env{}), &Plan{})
 	return &syntax.Literal{Span: e.Extent(), Value: p.compiler().value(e)(f).Clone()}
-}
-
-// canonicalNumber gives a number of the query the form that a calculated one has: 1.0 is put out as 1. Integers of 64
-// bits keep their digits.
-func canonicalNumber(v doc.Value) doc.Value {
-	if v.Kind() != doc.Number {
-		return v
-	}
-	if _, err := strconv.ParseInt(string(v.Raw()), 10, 64); err == nil {
-		return v
-	}
-	return doc.NumberValue(v.Num())
 }

@@ -87,8 +87,8 @@ func TestBlockingPages(t *testing.T) {
 	sources := newMemory(t, nil, numbered(10, `{"id":"%","n":%}`), 3)
 	want := `[{"n":2},{"n":3},{"n":4},{"n":5},{"n":6}]`
 	got, err := runAll("SELECT DISTINCT c.n FROM c OFFSET 2 LIMIT 5", nil, Info{}, sources, RunOptions{MaxBytes: 16})
-	if err != nil || string(arrayValue(got).Raw()) != want {
-		t.Errorf("%s, %v", arrayValue(got).Raw(), err)
+	if err != nil || string(arrayOf(got).Raw()) != want {
+		t.Errorf("%s, %v", arrayOf(got).Raw(), err)
 	}
 }
 
@@ -279,8 +279,8 @@ func TestGroupsInGroups(t *testing.T) {
 		"SELECT VALUE COUNT(1) FROM (SELECT x, COUNT(1) AS n FROM x IN c.g GROUP BY x) s WHERE s.n > 2": `[2]`,
 	} {
 		got, err := runAll(text, nil, Info{}, sources, RunOptions{})
-		if err != nil || string(arrayValue(got).Raw()) != want {
-			t.Errorf("%s gives %s (%v), want %s", text, arrayValue(got).Raw(), err, want)
+		if err != nil || string(arrayOf(got).Raw()) != want {
+			t.Errorf("%s gives %s (%v), want %s", text, arrayOf(got).Raw(), err, want)
 		}
 	}
 }
@@ -299,13 +299,13 @@ func TestSystemProperties(t *testing.T) {
 		"SELECT VALUE c._ts FROM c ORDER BY c._ts DESC":        `[1700000002,1700000001]`,
 	} {
 		got, err := runAll(text, nil, info, sources, RunOptions{})
-		if err != nil || string(arrayValue(got).Raw()) != want {
-			t.Errorf("%s gives %s, %v", text, arrayValue(got).Raw(), err)
+		if err != nil || string(arrayOf(got).Raw()) != want {
+			t.Errorf("%s gives %s, %v", text, arrayOf(got).Raw(), err)
 		}
 	}
 	got, err := runAll("SELECT * FROM c WHERE c.id = '1'", nil, info, sources, RunOptions{})
 	if err != nil || len(got) != 1 || got[0].Member("_ts").Num() != 1700000002 {
-		t.Errorf("%s, %v", arrayValue(got).Raw(), err)
+		t.Errorf("%s, %v", arrayOf(got).Raw(), err)
 	}
 }
 
@@ -338,8 +338,8 @@ func TestComputedProperties(t *testing.T) {
 		} {
 			want = strings.Replace(want, `{"n":[]}`, `{}`, 1)
 			got, err := runAll(text, nil, info, sources, RunOptions{})
-			if err != nil || string(arrayValue(got).Raw()) != want {
-				t.Errorf("%s gives %s (%v), want %s", text, arrayValue(got).Raw(), err, want)
+			if err != nil || string(arrayOf(got).Raw()) != want {
+				t.Errorf("%s gives %s (%v), want %s", text, arrayOf(got).Raw(), err, want)
 			}
 		}
 	}

@@ -91,7 +91,7 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 					if err != nil {
 						t.Fatalf("%s: %v", text, err)
 					}
-					if a, b := arrayValue(got).Raw(), arrayValue(want).Raw(); string(a) != string(b) {
+					if a, b := arrayOf(got).Raw(), arrayOf(want).Raw(); string(a) != string(b) {
 						t.Fatalf("seed %d, %d sources, pages of %d: %s\ngot  %s\nwant %s", seed, n, page, text, a, b)
 					}
 				}
@@ -152,8 +152,8 @@ func TestRankFusion(t *testing.T) {
 		`SELECT TOP 2 VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.x, "bike"), VectorDistance(c.v, [1,0]), [5, 1])`: `["a","b"]`,
 	} {
 		got, err := runAll(text, nil, Info{}, sources, RunOptions{})
-		if err != nil || string(arrayValue(got).Raw()) != want {
-			t.Errorf("%s gives %s (%v), want %s", text, arrayValue(got).Raw(), err, want)
+		if err != nil || string(arrayOf(got).Raw()) != want {
+			t.Errorf("%s gives %s (%v), want %s", text, arrayOf(got).Raw(), err, want)
 		}
 	}
 }

@@ -47,6 +47,7 @@ type containerRecord struct {
 	// counts the changes that made it so.
 	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
 	IndexRound uint32            `json:"indexRound,omitempty"`
+	IndexRules int               `json:"indexRules,omitempty"` // by which all documents are indexed; see indexRules
 
 	Settings ContainerSettings `json:"settings,omitzero"`
 	// MovesSince is the second in which the settings got an archive: what had expired before is not moved. 0: there is none.

@@ -86,7 +86,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, 
 		next = db.meta
 		rec = containerRecord{
 			CID: next.take() | cidBit, TS: now, LSN: txn.NextLSN(catalogScope()), Spec: spec.AppendJSON(nil),
-			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
+			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now}, IndexRules: indexRules,
 			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
 		}
 		rec.RangeLSN = rec.LSN

@@ -24,33 +24,82 @@ func indexDefinition(spec *ContainerSpec) index.Definition {
 			d.Vectors[pathKey(e.Path)] = e.Dimensions
 		}
 	}
+	if spec.FullText != nil {
+		d.Language, _ = index.LanguageOf(spec.FullText.DefaultLanguage)
+		d.Languages = map[string]index.Language{}
+		for _, p := range spec.FullText.Paths {
+			if p.Language != "" {
+				d.Languages[pathKey(p.Path)], _ = index.LanguageOf(p.Language)
+			}
+		}
+	}
 	return d
 }
 
-func newIndexer(spec *ContainerSpec) (*index.Indexer, error) {
+// indexRules counts the rules by which index entries are made of a document. They have changed once: texts were English all, and rings
+// of polygons had no direction.
+const indexRules = 1
+
+// formerDefinition is what indexDefinition was by the first rules.
+func formerDefinition(spec *ContainerSpec) index.Definition {
 	d := indexDefinition(spec)
+	d.Language, d.Languages = index.English, nil
+	d.Undirected = len(d.Policy.Spatial) > 0 && !d.Geometry
+	return d
+}
+
+func newIndexer(d index.Definition) (*index.Indexer, error) {
 	return index.NewIndexer(d, evaluators(d.Computed))
 }
 
 // compile makes the indexers of the state's record.
 func (st *containerState) compile() error {
-	x, err := newIndexer(&st.spec)
+	x, err := newIndexer(indexDefinition(&st.spec))
 	if err != nil {
 		return fmt.Errorf("%w: an indexing policy: %v", engine.ErrCorrupt, err)
 	}
 	st.olders = nil
+	var olds []ContainerSpec
 	for _, raw := range st.rec.IndexedBy {
 		spec, _, err := ParseContainerSpec(raw, false)
 		if err != nil {
 			return fmt.Errorf("%w: an older container record: %v", engine.ErrCorrupt, err)
 		}
-		old, err := newIndexer(&spec)
+		old, err := newIndexer(indexDefinition(&spec))
 		if err != nil {
 			return fmt.Errorf("%w: an older indexing policy: %v", engine.ErrCorrupt, err)
 		}
 		st.olders = append(st.olders, old)
+		olds = append(olds, spec)
+	}
+	if err := st.compileFormer(append(olds, st.spec)); err != nil {
+		return err
 	}
 	st.terms = x.Beside(st.olders...)
+	return nil
+}
+
+// formerRound is set in the round of a container whose documents are indexed anew because of the rules: no earlier round has it.
+const formerRound = 1 << 31
+
+// compileFormer adds the indexers of the first rules, by which documents of an old container may still be indexed, where they differ from
+// the present ones.
+func (st *containerState) compileFormer(specs []ContainerSpec) error {
+	if st.rec.IndexRules >= indexRules {
+		return nil
+	}
+	for i := range specs {
+		d := formerDefinition(&specs[i])
+		if d.Equal(indexDefinition(&specs[i])) {
+			continue
+		}
+		old, err := newIndexer(d)
+		if err != nil {
+			return fmt.Errorf("%w: an indexing policy of the first rules: %v", engine.ErrCorrupt, err)
+		}
+		st.olders = append(st.olders, old)
+		st.rec.IndexRound |= formerRound
+	}
 	return nil
 }
 
@@ -66,7 +115,9 @@ func (c *Container) changeIndex(ctx context.Context, next, st *containerState) e
 	if err != nil {
 		return wrap(err)
 	}
-	if !empty {
+	if empty {
+		next.rec.IndexRules = indexRules
+	} else {
 		next.rec.IndexedBy = append(st.stillIndexedBy(next), st.rec.Spec)
 	}
 	return wrap(next.compile())
@@ -74,7 +125,7 @@ func (c *Container) changeIndex(ctx context.Context, next, st *containerState) e
 
 // stillIndexedBy are those of the older specs that must still be known beside the present one and the next.
 func (st *containerState) stillIndexedBy(next *containerState) (list []json.RawMessage) {
-	for i, old := range st.olders {
+	for i, old := range st.olders[:len(st.rec.IndexedBy)] {
 		d := old.Definition()
 		if !d.Equal(indexDefinition(&st.spec)) && !d.Equal(indexDefinition(&next.spec)) {
 			list = append(list, st.rec.IndexedBy[i])

@@ -194,7 +194,7 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 		if len(list) == 0 {
 			return nil // bounds with nothing between them
 		}
-		env := query.Env{Now: sources[0].Now(), Random: rand.Float64, Elapsed: c.db.elapsed()}
+		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: c.db.elapsed()}
 		udfs := functions{c: c, ctx: ctx}
 		defer udfs.close()
 		env.UDF = udfs.call

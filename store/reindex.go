@@ -224,7 +224,7 @@ func (c *Container) endReindex(ctx context.Context, st *containerState) (more bo
 		if more = now.terms != st.terms; more {
 			return now, nil
 		}
-		now.rec.IndexedBy = nil
+		now.rec.IndexedBy, now.rec.IndexRules = nil, indexRules
 		if err := now.compile(); err != nil {
 			return now, err
 		}

@@ -165,7 +165,7 @@ func (h *scriptHost) query(op script.Operation) (script.Answer, error) {
 	udfs := functions{c: c, ctx: h.ctx}
 	world := c.scriptWorld()
 	page, err := plan.Run(h.ctx, []query.Source{src},
-		query.Env{Now: src.Now(), Random: world.Random, Elapsed: world.Elapsed, UDF: udfs.call},
+		query.Env{Now: src.c.queryTime(), Clock: src.c.queryTime, Random: world.Random, Elapsed: world.Elapsed, UDF: udfs.call},
 		query.RunOptions{MaxItems: pageLimit(op.PageSize), MaxBytes: maxPageSize, Cursor: op.Continuation, Scope: sp.name()})
 	udfs.close()
 	if cerr := src.close(); err == nil {

@@ -104,8 +104,9 @@ func (s *source) close() error {
 // Index is what the documents are indexed by.
 func (s *source) Index() *index.Indexer { return s.st.terms }
 
-// Now is the moment at which the query sees the container.
-func (s *source) Now() time.Time { return time.Unix(s.now, 0).UTC() }
+// queryTime is the moment of the container's clock, to the fraction of a second that the clock has. Which items are alive is a
+// question of whole seconds, which a query asks once.
+func (c *Container) queryTime() time.Time { return c.d.clock.time().UTC() }
 
 // Computed are the container's computed properties.
 func (s *source) Computed() []ComputedProperty { return s.st.spec.ComputedProperties }

@@ -198,7 +198,7 @@ func (s *ContainerSpec) validateFullText() error {
 			return err
 		}
 	}
-	return nil
+	return s.validateLanguages()
 }
 
 func (s *ContainerSpec) validateComputed() error {

@@ -20,7 +20,7 @@ var rooms = map[string]room{
 	"doc/jsonbinary": {own: []string{"doc"}},
 	"ttl":            {},
 	"engine":         {},
-	"index":          {own: []string{"doc"}, third: []string{"github.com/golang/geo/", "github.com/kljensen/snowball/"}},
+	"index":          {own: []string{"doc"}, third: []string{"github.com/golang/geo/", "github.com/blevesearch/snowballstem"}},
 	"query":          {own: []string{"query/...", "index", "doc"}, third: []string{"github.com/dlclark/regexp2"}},
 	"query/syntax":   {own: []string{"doc"}},
 	"script":         {own: []string{"doc"}, third: []string{"github.com/dop251/goja"}, tests: []string{"ttl"}},

@@ -1,0 +1,152 @@
+package index
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
+	"github.com/blevesearch/snowballstem/french"
+	"github.com/blevesearch/snowballstem/german"
+	"github.com/blevesearch/snowballstem/italian"
+	"github.com/blevesearch/snowballstem/portuguese"
+	"github.com/blevesearch/snowballstem/spanish"
+)
+
+// Language is a language that texts are analysed in. The zero value is English.
+type Language uint8
+
+// The languages of Cosmos DB's full text search.
+const (
+	English Language = iota
+	French
+	German
+	Italian
+	Portuguese // of Portugal and of Brazil
+	Spanish
+)
+
+// LanguageOf returns the language that a full text policy names, such as fr-FR, in any case; no name means English. It is false for one
+// that is not known.
+func LanguageOf(name string) (Language, bool) {
+	switch strings.ToLower(name) {
+	case "", "en-us":
+		return English, true
+	case "fr-fr":
+		return French, true
+	case "de-de":
+		return German, true
+	case "it-it":
+		return Italian, true
+	case "pt-pt", "pt-br":
+		return Portuguese, true
+	case "es-es":
+		return Spanish, true
+	}
+	return English, false
+}
+
+// KnownLanguage tells whether a full text policy may name a language so.
+func KnownLanguage(name string) bool {
+	_, ok := LanguageOf(name)
+	return ok
+}
+
+// stem reduces a word in lower case to its stem, by the Snowball stemmer of the language.
+func (l Language) stem(word string) string {
+	env := snowballstem.NewEnv(word)
+	switch l {
+	case French:
+		french.Stem(env)
+	case German:
+		german.Stem(env)
+	case Italian:
+		italian.Stem(env)
+	case Portuguese:
+		portuguese.Stem(env)
+	case Spanish:
+		spanish.Stem(env)
+	default:
+		english.Stem(env)
+	}
+	return env.Current()
+}
+
+// elide takes an article or pronoun off a word that it is joined to by an apostrophe: l'avion, dell'arte.
+func (l Language) elide(word []byte) []byte {
+	if l != French && l != Italian {
+		return word
+	}
+	before, after, found := strings.Cut(string(word), "'")
+	if found && after != "" && (l == French && frenchElisions().has(before) || l == Italian && italianElisions().has(before)) {
+		return word[len(before)+1:]
+	}
+	return word
+}
+
+// isStopWord tells of the words that are too frequent to be looked for.
+func (l Language) isStopWord(word []byte) bool {
+	switch l {
+	case French:
+		return frenchStops().has(string(word))
+	case German:
+		return germanStops().has(string(word))
+	case Italian:
+		return italianStops().has(string(word))
+	case Portuguese:
+		return portugueseStops().has(string(word))
+	case Spanish:
+		return spanishStops().has(string(word))
+	}
+	switch string(word) {
+	case "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on", "or",
+		"such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with":
+		return true
+	}
+	return false
+}
+
+// wordSet is a set of words.
+type wordSet map[string]struct{}
+
+func (s wordSet) has(word string) bool {
+	_, ok := s[word]
+	return ok
+}
+
+// words makes a set of a list, when it is first needed.
+func words(list string) func() wordSet {
+	return sync.OnceValue(func() wordSet {
+		set := wordSet{}
+		for _, word := range strings.Fields(list) {
+			set[word] = struct{}{}
+		}
+		return set
+	})
+}
+
+// The articles, pronouns, prepositions, conjunctions and auxiliary verbs of the languages.
+var (
+	frenchElisions  = words("l d c j m n s t qu jusqu lorsqu puisqu quoiqu")
+	italianElisions = words("l un c d m t s v n all dall dell nell sull coll pell gl agl dagl degl negl sugl quest quell")
+
+	frenchStops = words(`au aux avec ce ces cet cette dans de des du elle elles en et eux il ils je la le les leur leurs lui ma mais me
+		même mes moi mon ne nos notre nous on ou où par pas pour qu que qui sa se ses son sur ta te tes toi ton tu un une vos votre vous
+		y à est es suis sommes êtes sont été était étaient sera seront soit ai as a avons avez ont avait avaient aura auront eu`)
+	germanStops = words(`aber als am an auch auf aus bei bin bis bist da das dass dem den der des die dies diese diesem diesen dieser
+		dieses doch du durch ein eine einem einen einer eines er es für hab habe haben hat hatte hatten ich ihm ihn ihnen ihr ihre ihrem
+		ihren ihrer im in ist ja kann kein keine mein meine mich mir mit nach nicht noch nun nur ob oder ohne sein seine sich sie sind so
+		über um und uns unser unter vom von vor war waren was wenn wer wie wir wird wo zu zum zur`)
+	italianStops = words(`a ad agli ai al alla alle allo anche che chi ci come con cui da dagli dai dal dalla dalle dallo degli dei del
+		della delle dello di dov dove e ed era erano è gli ha hai hanno ho i il in io la le lei li lo loro lui ma mi mia mie miei mio ne
+		negli nei nel nella nelle nello noi non nostra nostro o per perché più quale quella quelle quelli quello questa queste questi
+		questo se sei si siamo siete sono su sua sue sugli sui sul sulla sulle sullo suo suoi ti tra tu tua tuo un una uno vi voi`)
+	portugueseStops = words(`a ao aos aquela aquelas aquele aqueles aquilo as até com como da das de dela delas dele deles depois do dos e
+		ela elas ele eles em entre era eram essa essas esse esses esta estas este estes está estão eu foi foram há isso isto já lhe lhes
+		mais mas me mesmo meu meus minha minhas muito na nas nem no nos nossa nosso não nós num numa o os ou para pela pelas pelo pelos
+		por qual quando que quem se seja sem ser seu seus só sua suas são também te tem têm teu tua tu um uma você vocês vos à às é`)
+	spanishStops = words(`a al algo ante antes como con contra cual cuando de del desde donde durante e el ella ellas ellos en entre era
+		eran es esa esas ese eso esos esta estas este esto estos está están fue fueron ha han hasta hay la las le les lo los me mi mis mucho
+		muy más ni no nos nosotros nuestra nuestro o os otra otro para pero poco por porque que qué quien se sea ser si sin sobre son su sus
+		sí también te tiene tienen todo todos tu tus un una uno unos y ya yo él`)
+)

@@ -1,0 +1,208 @@
+package query
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// asked is an expression and the value that Cosmos DB's own query compiler gives it.
+type asked struct {
+	text    string
+	value   string // JSON, or - where it is undefined
+	differs bool   // it is known that this package answers something else
+}
+
+// readAsked reads testdata/asked.txt.
+func readAsked(t *testing.T) (list []asked) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/asked.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	differs := false
+	for line := range strings.Lines(string(raw)) {
+		line = strings.TrimSuffix(line, "\n")
+		at := strings.LastIndex(line, " => ")
+		switch {
+		case strings.HasPrefix(line, "# Known differences"):
+			differs = true
+		case line == "" || line[0] == '#':
+		case at < 0:
+			t.Fatalf("%s has no value", line)
+		default:
+			list = append(list, asked{line[:at], line[at+len(" => "):], differs})
+		}
+	}
+	return list
+}
+
+// agrees compares an answer with what the compiler says. Numbers beyond 2^53 are told as doubles; of a double the last digits depend on
+// the library of the C language, of a length or an area on the way it is summed up.
+func agrees(t *testing.T, expression, value string) (ok bool, got string) {
+	t.Helper()
+	v, err := answerTo("SELECT VALUE " + expression)
+	if err != nil {
+		return false, err.Error()
+	}
+	tolerance := 1e-14
+	if strings.HasPrefix(expression, "ST_AREA") {
+		tolerance = 1e-7
+	} else if strings.HasPrefix(expression, "ST_") {
+		tolerance = 1e-11
+	}
+	if v.Kind() == doc.Undefined {
+		return value == "-", "-"
+	}
+	return value != "-" && alike(v, doc.Of([]byte(value)), tolerance), string(v.Raw())
+}
+
+func TestAsked(t *testing.T) {
+	list := readAsked(t)
+	if len(list) < 300 {
+		t.Fatalf("%d values are too few", len(list))
+	}
+	for _, a := range list {
+		ok, got := agrees(t, a.text, a.value)
+		if !ok && !a.differs {
+			t.Errorf("%s gives %s, want %s", a.text, got, a.value)
+		} else if ok && a.differs {
+			t.Errorf("%s gives %s, as it should: it is no known difference", a.text, got)
+		}
+	}
+}
+
+// generator makes constant expressions.
+type generator struct{ *rand.Rand }
+
+func (g generator) pick(list ...string) string { return list[g.IntN(len(list))] }
+
+func (g generator) number() string {
+	return g.pick("0", "1", "-1", "2", "3", "0.5", "-2.5", "10", "1.0", "1e15", "2147483648", "9007199254740993", "-9223372036854775808",
+		"123.456", "-0.0", "1e300", "0.1", "7", fmt.Sprint(g.IntN(100)-50), fmt.Sprint(g.Float64()*200-100))
+}
+
+func (g generator) text() string {
+	return g.pick(`""`, `"a"`, `"abcabc"`, `"ABC"`, `"b"`, `"a😀b"`, `" x "`, `"é"`, `"2020-02-29"`, `"1"`, `"[1,2]"`, `"{\"a\":1}"`)
+}
+
+func (g generator) date() string {
+	zone := g.pick("", "Z", "Z", "Z", "+01:00", "-0730", " +05", "+15:00")
+	if g.IntN(4) == 0 {
+		return fmt.Sprintf(`"%04d-%02d-%02d%s"`, 1500+g.IntN(600), 1+g.IntN(12), 1+g.IntN(29), zone)
+	}
+	return fmt.Sprintf(`"%04d-%02d-%02dT%02d:%02d:%02d.%07d%s"`, 1590+g.IntN(500), 1+g.IntN(12), 1+g.IntN(28), g.IntN(25), g.IntN(60), g.IntN(60),
+		g.IntN(1e7), zone)
+}
+
+func (g generator) array() string {
+	return g.pick("[]", "[1,2,3]", `["a","b","a"]`, "[0.5,-1,2]", "[1,1.0,null]", `[{"a":1,"b":[2]}]`, "[[1],[2]]", "[3,4]", "[0,0]")
+}
+
+func (g generator) position() string {
+	return fmt.Sprintf(`{"type":"Point","coordinates":[%.3f,%.3f]}`, g.Float64()*20-5, g.Float64()*20-5)
+}
+
+func (g generator) value() string {
+	switch g.IntN(6) {
+	case 0, 1:
+		return g.number()
+	case 2, 3:
+		return g.text()
+	case 4:
+		return g.array()
+	}
+	return g.pick("null", "true", "false", "undefined", `{"a":1}`, "NaN", "Infinity")
+}
+
+// expression returns a random call or operation.
+func (g generator) expression() string {
+	f := func(name string, args ...string) string { return name + "(" + strings.Join(args, ", ") + ")" }
+	part := g.pick(`"yyyy"`, `"mm"`, `"dd"`, `"hh"`, `"mi"`, `"ss"`, `"ms"`, `"mcs"`, `"ns"`)
+	switch g.IntN(12) {
+	case 0:
+		return g.number() + g.pick(" + ", " - ", " * ", " / ", " % ", " & ", " | ", " ^ ", " << ", " >> ", " >>> ") + g.number()
+	case 1:
+		return g.value() + g.pick(" = ", " != ", " < ", " <= ", " > ", " >= ") + g.value()
+	case 2:
+		return g.value() + g.pick(" IN ", " NOT IN ") + "(" + g.value() + ", " + g.value() + ")"
+	case 3:
+		return f(g.pick("ABS", "FLOOR", "CEILING", "ROUND", "SIGN", "TRUNC", "SQRT", "SQUARE", "DEGREES", "RADIANS", "IS_INTEGER",
+			"IS_FINITE_NUMBER", "IntBitNot", "ToString"), g.number())
+	case 4:
+		return f(g.pick("ROUND", "POWER", "NumberBin", "IntAdd", "IntSub", "IntMul", "IntDiv", "IntMod", "IntBitAnd", "IntBitLeftShift"),
+			g.number(), g.number())
+	case 5:
+		return f(g.pick("LENGTH", "LOWER", "UPPER", "REVERSE", "TRIM", "LTRIM", "RTRIM", "StringToNumber", "StringToArray", "IS_DATETIME"), g.text())
+	case 6:
+		return f(g.pick("CONTAINS", "STARTSWITH", "ENDSWITH", "STRINGEQUALS", "INDEX_OF", "LastIndexOf"), g.text(), g.text(), g.pick("true", "1", "2"))
+	case 7:
+		return f(g.pick("LEFT", "RIGHT", "REPLICATE", "INDEX_OF", "SubstringAfter", "LastSubstringBefore", "TRIM", "StringSplit"), g.text(),
+			g.pick(g.number(), g.text()))
+	case 8:
+		return f(g.pick("DateTimeToTicks", "DateTimeToTimestamp", "Year", "Month", "Day", "IS_DATETIME"), g.date())
+	case 9:
+		return g.pick(f("DateTimePart", part, g.date()), f("DateTimeAdd", part, g.number(), g.date()), f("DateTimeDiff", part, g.date(), g.date()),
+			f("DateTimeBin", g.date(), part, g.number()))
+	case 10:
+		return g.pick(f("ARRAY_SLICE", g.array(), g.number()), f("ARRAY_CONTAINS", g.array(), g.value(), "true"), f("SetUnion", g.array(), g.array()),
+			f("SetEqual", g.array(), g.array()), f("ARRAY_SUM", g.array()), f("ARRAY_MAX", g.array()), f("VectorDistance", g.array(), g.array()),
+			f("SUBSTRING", g.text(), g.number(), g.number()), f("REPLACE", g.text(), g.text(), g.text()))
+	}
+	return g.pick(f("ST_DISTANCE", g.position(), g.position()),
+		f("ST_WITHIN", g.position(), `{"type":"Polygon","coordinates":[[[0,0],[10,0],[10,10],[0,10],[0,0]]]}`),
+		f("ST_INTERSECTS", g.position(), `{"type":"Polygon","coordinates":[[[0,0],[0,10],[10,10],[10,0],[0,0]]]}`))
+}
+
+// TestAskCompiler compares random expressions with what Cosmos DB's query compiler answers. MAYFLY_QUERYPLAN names a folder with
+// queryplan.py, which reads expressions and writes their values, a line each. What differs is put out.
+func TestAskCompiler(t *testing.T) {
+	folder := os.Getenv("MAYFLY_QUERYPLAN")
+	if folder == "" {
+		t.Skip("MAYFLY_QUERYPLAN does not name the folder of Cosmos DB's query compiler")
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	g, expressions := generator{rand.New(rand.NewPCG(seed, 1))}, make([]string, 3000)
+	for i := range expressions {
+		expressions[i] = g.expression()
+	}
+	ask := exec.Command("python3", filepath.Join(folder, "queryplan.py"), "value")
+	ask.Stdin = strings.NewReader(strings.Join(expressions, "\n") + "\n")
+	out, err := ask.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, differ := bufio.NewReader(strings.NewReader(string(out))), 0
+	for _, e := range expressions {
+		line, err := lines.ReadString('\n')
+		if err != nil && err != io.EOF {
+			t.Fatal(err)
+		}
+		value := strings.TrimSpace(line)
+		if value == "undefined" {
+			value = "-"
+		}
+		if value == "unknown" || strings.HasPrefix(value, "error:") || knownDifference(e) {
+			continue
+		}
+		if ok, got := agrees(t, e, value); !ok {
+			differ++
+			t.Errorf("%s gives %s, the compiler says %s", e, got, cmp.Or(value, "nothing"))
+		}
+	}
+	t.Logf("%d of %d differ", differ, len(expressions))
+}
+
+// knownDifference tells of an expression that may be answered in another way: the expressions of the file's last part show which and
+// how.
+func knownDifference(string) bool { return false }

@@ -1,0 +1,33 @@
+package query
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// The functions of the present time count in 100 ns and differ from row to row, but not within one; their static forms are the same
+// for all rows.
+func TestPresentTime(t *testing.T) {
+	info := defaultInfo(t)
+	sources := newMemory(t, info.Index, numbered(3, `{"id":"%"}`), 1)
+	for text, want := range map[string]string{
+		"SELECT VALUE NOW() FROM c": `"2026-03-04T05:06:07.1234567Z" "2026-03-04T05:06:07.1234577Z" "2026-03-04T05:06:07.1234587Z"`,
+		"SELECT VALUE [GetCurrentTicks(), GetCurrentTicks()] FROM c": "[17726007671234567,17726007671234567] " +
+			"[17726007671234577,17726007671234577] [17726007671234587,17726007671234587]",
+		`SELECT VALUE AGO("ss", 7) FROM c`: `"2026-03-04T05:06:00.1234567Z" "2026-03-04T05:06:00.1234577Z" "2026-03-04T05:06:00.1234587Z"`,
+		"SELECT VALUE GetCurrentDateTimeStatic() FROM c": `"2026-03-04T05:06:07.1230000Z" "2026-03-04T05:06:07.1230000Z" ` +
+			`"2026-03-04T05:06:07.1230000Z"`,
+		"SELECT VALUE GetCurrentTimestamp() FROM c": "1772600767123 1772600767123 1772600767123",
+	} {
+		at := time.Date(2026, 3, 4, 5, 6, 7, 123455799, time.UTC)
+		env := Env{Now: time.Date(2026, 3, 4, 5, 6, 7, 123000000, time.UTC), Clock: func() time.Time {
+			at = at.Add(time.Microsecond)
+			return at
+		}}
+		page, err := mustPrepare(t, text, info).Run(context.Background(), sources, env, RunOptions{})
+		if got := rowsText(page); err != nil || got != want {
+			t.Errorf("%s gives %s (%v), want %s", text, got, err, want)
+		}
+	}
+}
