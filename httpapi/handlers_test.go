@@ -286,6 +286,28 @@ func TestOffers(t *testing.T) {
 	w.do("GET", "/offers", "").want(200).has("_count", "0")
 }
 
+// A raised throughput asks for more ranges, and tells so until they are there.
+func TestOfferPending(t *testing.T) {
+	w := newWorld(t)
+	rid := w.container("").at("_rid").Str
+	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
+	id := w.do("POST", "/offers", `{"query":"SELECT * FROM c WHERE c.offerResourceId = '`+rid+`'"}`, queryHeaders()...).at("Offers.0.id").Str
+	etag := w.do("GET", coll+"/pkranges", "").want(200).header.Get("Etag")
+	raised := w.do("PUT", "/offers/"+id, `{"id":"`+id+`","content":{"offerThroughput":11000}}`).want(200).
+		has("content.isOfferReplacePending", "true").head("x-ms-offer-replace-pending", "true")
+	if err := w.db.FinishSplits(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.do("GET", "/offers/"+id, "").want(200).has("content.isOfferReplacePending", "").has("content.offerThroughput", "11000").
+		head("x-ms-offer-replace-pending", "false").head("etag", raised.header.Get("Etag"))
+	w.do("GET", coll+"/pkranges", "", "A-IM", "Incremental feed", "If-None-Match", etag).want(200).has("_count", "2").
+		has("PartitionKeyRanges.0.parents", `["0"]`).has("PartitionKeyRanges.1.status", `"online"`)
+	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
+	w.do("PUT", "/offers/"+id, `{"id":"`+id+`","content":{"offerThroughput":400,"isOfferReplacePending":false}}`).want(200).
+		head("x-ms-offer-replace-pending", "false")
+	w.do("GET", coll+"/pkranges", "").want(200).has("_count", "2")
+}
+
 func TestThroughputAsked(t *testing.T) {
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"shared"}`, "x-ms-offer-throughput", "1000").want(201)

@@ -100,7 +100,7 @@ func migrated(old, asked store.Throughput, toAutoscale bool) store.Throughput {
 
 func (c *call) sendOffer(o store.Offer) error {
 	c.setETag(o.ETag)
-	c.set("x-ms-offer-replace-pending", "false")
+	c.set("x-ms-offer-replace-pending", strconv.FormatBool(o.Pending))
 	least := "400"
 	if o.Throughput.Autoscale > 0 {
 		least = "1000"
@@ -119,6 +119,9 @@ func appendOffer(dst []byte, o store.Offer) []byte {
 	dst = strconv.AppendInt(dst, ru, 10)
 	dst = append(dst, `,"offerIsRUPerMinuteThroughputEnabled":false,"offerMinimumThroughputParameters":{"maxThroughputEverProvisioned":`...)
 	dst = append(strconv.AppendInt(dst, ru, 10), `,"maxConsumedStorageEverInKB":0}`...)
+	if o.Pending {
+		dst = append(dst, `,"isOfferReplacePending":true`...)
+	}
 	if o.Throughput.Autoscale > 0 {
 		dst = strconv.AppendInt(append(dst, `,"offerAutopilotSettings":{"maxThroughput":`...), ru, 10)
 		dst = strconv.AppendInt(append(dst, `,"tier":0,"maximumTierThroughput":`...), ru, 10)

@@ -96,6 +96,9 @@ type Range struct {
 	LSN           uint64  // the range's position
 	Timestamp     int64   // seconds since 1970
 
+	// Splitting tells that the range is being split, or is a half whose split still moves items.
+	Splitting bool
+
 	made uint64 // the catalog's LSN then
 }
 
@@ -247,6 +250,7 @@ func (c *Container) Ranges() RangeSet {
 			Fraction:  1 / float64(len(st.ranges)),
 			LSN:       c.db.eng.Horizon(s.scope),
 			Timestamp: s.rec.TS,
+			Splitting: st.rec.Split != nil && (s.number == st.rec.Split.From || s.number == st.rec.Split.To),
 			made:      st.madeAt(i),
 		}
 		set.Ranges = append(set.Ranges, r)

@@ -14,6 +14,9 @@ const (
 	maxThroughput = 1_000_000
 )
 
+// rangeThroughput is what one partition range carries at most, in RU/s.
+const rangeThroughput = 10_000
+
 // Throughput is what a container or a database was given, in RU/s. At most one of the two is set; the zero Throughput
 // asks for nothing.
 type Throughput struct {
@@ -30,6 +33,9 @@ type ContainerOptions struct {
 
 // IsZero tells whether nothing was asked for.
 func (t Throughput) IsZero() bool { return t == Throughput{} }
+
+// most is the throughput, of autoscale the highest that there can be.
+func (t Throughput) most() int { return max(t.Manual, t.Autoscale) }
 
 // Validate checks the throughput against what Cosmos DB accepts. The error has CodeBadRequest.
 func (t Throughput) Validate() error {
@@ -53,9 +59,9 @@ func fits(ru, least, step int) bool { return ru >= least && ru <= maxThroughput 
 // ranges is how many partition ranges a new container of this throughput gets: one up to 10,000 RU/s, above that enough
 // for none to carry more than 6,000.
 func (t Throughput) ranges() int {
-	const one, each = 10_000, 6_000
-	ru := max(t.Manual, t.Autoscale)
-	if ru <= one {
+	const each = 6_000
+	ru := t.most()
+	if ru <= rangeThroughput {
 		return 1
 	}
 	return (ru + each - 1) / each
