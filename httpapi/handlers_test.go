@@ -265,7 +265,7 @@ func TestOffers(t *testing.T) {
 	w.do("PUT", "/offers/"+id, body(`{"offerThroughput":500}`), "If-Match", offer.at("Offers.0._etag").Str).want(200).has("content.offerThroughput", "500").
 		head("x-ms-offer-replace-pending", "false")
 	for _, bad := range []string{`{"offerThroughput":399}`, `{"offerThroughput":450}`, `{"offerThroughput":"500"}`, `{"offerThroughput":1e12}`,
-		`{"offerThroughput":-400}`, `{"offerThroughput":500.5}`, `{}`, `null`, `{"offerAutopilotSettings":{}}`, `{"offerAutopilotSettings":{"maxThroughput":4000}}`} {
+		`{"offerThroughput":-400}`, `{"offerThroughput":0}`, `{"offerThroughput":500.5}`, `{}`, `null`, `{"offerAutopilotSettings":{}}`, `{"offerAutopilotSettings":{"maxThroughput":4000}}`} {
 		w.do("PUT", "/offers/"+id, body(bad)).fails(400, 0, "")
 	}
 	w.do("PUT", "/offers/"+id, `{"id":"other","content":{"offerThroughput":600}}`).fails(400, 0, "id")
@@ -278,6 +278,38 @@ func TestOffers(t *testing.T) {
 	w.do("PUT", "/offers/"+id, body(`{"offerThroughput":700}`)).fails(400, 0, "")
 	w.do("PUT", "/offers/"+id, body(`{"offerThroughput":700}`), "x-ms-cosmos-migrate-offer-to-manual-throughput", "True").want(200).
 		has("content.offerThroughput", "700").has("content.offerAutopilotSettings", "")
+
+	// The number of the kind that is left is none.
+	for _, left := range []string{`{"offerThroughput":-1}`, `{"offerThroughput":0}`, `{}`} {
+		w.do("PUT", "/offers/"+id, body(left), "x-ms-cosmos-migrate-offer-to-autopilot", "true").want(200).
+			has("content.offerAutopilotSettings.maxThroughput", "1000").has("content.offerThroughput", "100")
+		off := strings.Replace(left, `"offerThroughput"`, `"maxThroughput"`, 1)
+		w.do("PUT", "/offers/"+id, body(`{"offerAutopilotSettings":`+off+`}`), "x-ms-cosmos-migrate-offer-to-manual-throughput", "true").want(200).
+			has("content.offerThroughput", "1000").has("content.offerAutopilotSettings", "")
+	}
+	w.do("PUT", "/offers/"+id, body(`{"offerThroughput":600,"offerAutopilotSettings":{"maxThroughput":-1}}`),
+		"x-ms-cosmos-migrate-offer-to-manual-throughput", "true").want(200).has("content.offerThroughput", "600")
+	for _, bad := range []string{`null`, `7`, `{"offerAutopilotSettings":{"maxThroughput":-200}}`, `{"offerAutopilotSettings":{"maxThroughput":"1000"}}`,
+		`{"offerAutopilotSettings":{"maxThroughput":1000,"autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":-1}}}}`} {
+		w.do("PUT", "/offers/"+id, body(bad), "x-ms-cosmos-migrate-offer-to-autopilot", "true").fails(400, 0, "")
+	}
+	for _, percent := range []string{"0", "25", ""} {
+		policy := `,"autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":` + percent + `}}`
+		if percent == "" {
+			policy = ""
+		}
+		w.do("PUT", "/offers/"+id, body(`{"offerAutopilotSettings":{"maxThroughput":5000`+policy+`}}`), "x-ms-cosmos-migrate-offer-to-autopilot", "true").
+			want(200).has("content.offerAutopilotSettings.autoUpgradePolicy.throughputPolicy.incrementPercent", percent).has("content.offerThroughput", "500")
+	}
+
+	for _, bad := range []string{`{"content":{"offerThroughput":600}}`, `{"id":"` + id + `","_rid":"NotIt","content":{"offerThroughput":600}}`,
+		`{"id":null,"_rid":null,"content":{"offerThroughput":600}}`} {
+		w.do("PUT", "/offers/"+id, bad).fails(400, 0, "id")
+		w.do("PUT", "/offers/offers/"+id+"/", bad).fails(400, 0, "id") // a self link below the feed's path
+	}
+	w.do("GET", "/offers/offers/"+id+"/", "").want(200).has("id", `"`+id+`"`)
+	w.do("PUT", "/offers/AAAA", `{"id":"NotIt","content":{"offerThroughput":600}}`).fails(400, 0, "id")
+	w.do("PUT", "/offers/AAAA", `{"id":"AAAA","content":{"offerThroughput":600}}`).fails(404, 0, "Resource Not Found")
 
 	w.do("GET", "/offers/no+rid", "").fails(400, 0, "resource id")
 	w.do("GET", "/offers/____", "").fails(400, 0, "resource id")
@@ -317,7 +349,16 @@ func TestThroughputAsked(t *testing.T) {
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	auto := w.do("POST", colls, `{"id":"auto","partitionKey":{"paths":["/pk"]}}`, "x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":5000}`).want(201)
 	w.do("POST", "/offers", `{"query":"SELECT * FROM c WHERE c.offerResourceId = '`+auto.at("_rid").Str+`'"}`, queryHeaders()...).want(200).
-		has("Offers.0.content.offerAutopilotSettings.maxThroughput", "5000").has("Offers.0.content.offerThroughput", "5000")
+		has("Offers.0.content.offerAutopilotSettings.maxThroughput", "5000").has("Offers.0.content.offerThroughput", "500")
+	least := `Requested throughput -200 is less than required minimum throughput 1000`
+	w.do("POST", colls, `{"id":"bad","partitionKey":{"paths":["/pk"]}}`, "x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":-200}`).fails(400, 0, least)
+	level := w.do("POST", colls, `{"id":"level","partitionKey":{"paths":["/pk"]}}`, "x-ms-offer-type", "S2").want(201)
+	found := w.do("POST", "/offers", `{"query":"SELECT * FROM c WHERE c.offerResourceId = '`+level.at("_rid").Str+`'"}`, queryHeaders()...).want(200).
+		has("Offers.0.offerType", `"S2"`).has("Offers.0.offerVersion", `"V1"`).has("Offers.0.content.offerThroughput", "1000")
+	self := found.at("Offers.0._self").Str
+	w.do("PUT", "/"+self, `{"id":"`+found.at("Offers.0.id").Str+`","offerType":"S1"}`).want(200).has("content.offerThroughput", "250")
+	w.do("PUT", "/"+self, `{"id":"`+found.at("Offers.0.id").Str+`","offerType":"Invalid","content":{"offerThroughput":400}}`).want(200).
+		has("offerVersion", `"V2"`).has("offerType", `"Invalid"`)
 	for _, bad := range [][]string{
 		{"x-ms-offer-throughput", "399"}, {"x-ms-offer-throughput", "450"}, {"x-ms-offer-throughput", "x"},
 		{"x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":1500}`}, {"x-ms-cosmos-offer-autopilot-settings", `{}`},
