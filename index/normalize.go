@@ -62,13 +62,14 @@ func (p *Policy) normalizeSpecial() {
 	}
 }
 
-// normalPaths returns a copy of the list, never nil, in which a lone slash is spelled /*.
+// normalPaths returns a copy of the list, never nil, in which a lone slash is spelled /* and what old clients say of a path is gone.
 func normalPaths(list []PathSpec) []PathSpec {
 	list = append([]PathSpec{}, list...)
 	for i := range list {
 		if list[i].Path == "/" {
 			list[i].Path = rootPath
 		}
+		list[i].Indexes = nil
 	}
 	return list
 }

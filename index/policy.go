@@ -37,7 +37,7 @@ type Policy struct {
 // PathSpec is an included or excluded path, a Pattern as text.
 type PathSpec struct {
 	Path    string       `json:"path"`
-	Indexes []LegacyKind `json:"indexes,omitempty"` // kept for clients that sent it; no meaning
+	Indexes []LegacyKind `json:"indexes,omitempty"` // of old clients: Parse checks it, Normalize forgets it
 }
 
 // LegacyKind is what old clients say about an included path. Today all paths have range indexes of full precision.
@@ -120,6 +120,9 @@ func (p *Policy) UnmarshalJSON(raw []byte) error {
 	var w policyJSON
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return decodeError(err)
+	}
+	if err := errors.Join(validateLegacy(w.Included, "includedPaths"), validateLegacy(w.Excluded, "excludedPaths")); err != nil {
+		return err
 	}
 	*p = Policy{w.Mode, w.Automatic != nil && !*w.Automatic, w.Included, w.Excluded, w.Composite, w.Spatial, w.Vector, w.FullText}
 	p.Normalize()

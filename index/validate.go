@@ -39,12 +39,6 @@ func (p Policy) Validate(s Surroundings) error {
 		return refuse(`The special mandatory indexing path "/" is not provided in any of the path type sets: `+
 			`list "/*" among the included or the excluded paths.`, "includedPaths")
 	}
-	if err := validateLegacy(p.Included, "includedPaths"); err != nil {
-		return err
-	}
-	if err := validateLegacy(p.Excluded, "excludedPaths"); err != nil {
-		return err
-	}
 	for i, keys := range p.Composite {
 		if err := validateComposite(keys); err != nil {
 			return at(err, "compositeIndexes[%d]", i)

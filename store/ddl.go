@@ -173,7 +173,7 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 	}
 	spec.PartitionKey, spec.UniqueKeys = old.PartitionKey, old.UniqueKeys
 	spec.EnsureDefaults()
-	if err := spec.Validate(); err != nil {
+	if err := spec.validateRest(); err != nil {
 		return nil, err
 	}
 	err = c.change(func(st containerState, now int64) (containerState, error) {

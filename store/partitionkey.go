@@ -2,9 +2,11 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/doc"
 )
@@ -31,14 +33,15 @@ type PartitionKeyDefinition struct {
 	// SystemKey marks a container that was made without a partition key: clients need not send one.
 	SystemKey bool
 
-	parsed []doc.Path
+	firstGiven bool // JSON gives version 1 by its number, and gets it back then
+	parsed     []doc.Path
 }
 
 // partitionKeyJSON is the form of a definition in JSON.
 type partitionKeyJSON struct {
 	Paths     []string     `json:"paths"`
 	Kind      string       `json:"kind"`
-	Version   *hashVersion `json:"version,omitempty"` // left out where it is 1
+	Version   *hashVersion `json:"version,omitempty"` // left out where it is 1 and was not given
 	SystemKey bool         `json:"systemKey,omitempty"`
 }
 
@@ -120,15 +123,16 @@ func (d *PartitionKeyDefinition) validate() error {
 	if d.Version != 1 && d.Version != 2 {
 		return fail(CodeBadRequest, fmt.Sprintf("The partition key version '%d' is invalid. Choose 1 or 2.", d.Version))
 	}
-	if n := len(d.Paths); n < 1 || n > most {
+	if n := len(d.Paths); n > maxPartitionPaths {
+		return fail(CodeBadRequest, fmt.Sprintf("Too many partition key paths specified: there can be at most %d, not %d.", maxPartitionPaths, n))
+	} else if n < 1 || n > most {
 		return fail(CodeBadRequest, fmt.Sprintf("A partition key of kind '%s' must have at least 1 path and at most %d; this one has %d.", d.Kind, most, n))
 	}
 	seen := make([]string, 0, maxPartitionPaths)
 	for _, text := range d.Paths {
-		p, err := doc.ParsePath(text)
+		p, err := parseKeyPath(text)
 		if err != nil {
-			return &Error{Code: CodeBadRequest, Err: err, Message: fmt.Sprintf(
-				"The partition key path '%s' is invalid: it must begin with '/' and have neither wildcards nor array indexes.", text)}
+			return err
 		}
 		if first := p.Segments()[0]; isItemSystemProperty(first) {
 			return fail(CodeBadRequest, fmt.Sprintf("The partition key path '%s' is invalid: '%s' is a system property.", text, first))
@@ -139,6 +143,48 @@ func (d *PartitionKeyDefinition) validate() error {
 		seen = append(seen, p.String())
 	}
 	return nil
+}
+
+// parseKeyPath is doc.ParsePath for a path of a new partition key. It refuses more: names without quotes are made of letters, digits,
+// '_' and '-'. The error says where it fails, counted in characters from 0.
+func parseKeyPath(text string) (doc.Path, error) {
+	p, err := doc.ParsePath(text)
+	at := 0
+	var wrong *doc.PathError
+	switch {
+	case err == nil:
+		if at = unquotedFault(text); at < 0 {
+			return p, nil
+		}
+	case errors.As(err, &wrong):
+		if at = unquotedFault(text[:wrong.Offset]); at < 0 {
+			at = wrong.Offset
+		}
+	}
+	return p, &Error{Code: CodeBadRequest, Err: err, Message: fmt.Sprintf("The partition key component definition path '%s' could not be "+
+		"accepted, failed near position '%d'. Partition key paths must contain only valid characters and not contain a trailing slash "+
+		"or wildcard character.", text, utf8.RuneCountInString(text[:at]))}
+}
+
+// unquotedFault finds the first character outside quotes that needs them. -1: there is none.
+func unquotedFault(path string) int {
+	var quote byte
+	for i := 0; i < len(path); i++ {
+		c := path[i]
+		switch {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case i > 0 && path[i-1] == '/' && (c == '"' || c == '\''):
+			quote = c
+		case c != '/' && c != '_' && c != '-' && c < utf8.RuneSelf && !isWordByte(c):
+			return i
+		}
+	}
+	return -1
 }
 
 func isItemSystemProperty(name string) bool {

@@ -200,6 +200,7 @@ func (w *partitionKeyJSON) definition() (PartitionKeyDefinition, error) {
 		return d, fail(CodeBadRequest, "A partition key must have paths.")
 	}
 	if w.Version != nil {
+		d.firstGiven = *w.Version == 1
 		if d.Version = int(*w.Version); d.Version == 0 {
 			return d, fail(CodeBadRequest, "The partition key version '0' is invalid. Choose 1 or 2.")
 		}
@@ -214,7 +215,7 @@ func (s ContainerSpec) AppendJSON(dst []byte) []byte {
 	w := specJSON{ID: s.ID, Geospatial: &geospatialJSON{s.Geospatial}, ConflictResolution: &s.ConflictResolution,
 		ChangeFeed: s.ChangeFeed, VectorEmbedding: s.VectorEmbedding, FullText: s.FullText, ClientEncryption: s.ClientEncryption}
 	w.PartitionKey = &partitionKeyJSON{Paths: s.PartitionKey.Paths, Kind: s.PartitionKey.Kind, SystemKey: s.PartitionKey.SystemKey}
-	if v := hashVersion(s.PartitionKey.Version); v != 1 {
+	if v := hashVersion(s.PartitionKey.Version); v != 1 || s.PartitionKey.firstGiven {
 		w.PartitionKey.Version = &v
 	}
 	var err error

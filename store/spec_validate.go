@@ -88,7 +88,15 @@ func (s *ContainerSpec) Validate() error {
 	if err := ValidateID("container", s.ID); err != nil {
 		return err
 	}
-	for _, check := range []func() error{s.PartitionKey.validate, s.validateTTL, s.validateConflicts, s.validateVectors, s.validateFullText,
+	if err := s.PartitionKey.validate(); err != nil {
+		return err
+	}
+	return s.validateRest()
+}
+
+// validateRest is Validate without what can never change in a container: it may be older than a rule.
+func (s *ContainerSpec) validateRest() error {
+	for _, check := range []func() error{s.validateTTL, s.validateConflicts, s.validateVectors, s.validateFullText,
 		s.validateIndexing, s.validateComputed, s.validateEncryption} {
 		if err := check(); err != nil {
 			return err
