@@ -38,6 +38,7 @@ type reqHeaders struct {
 	upsert, query, plan, batch   bool
 	atomic, continueOnError      bool // of a batch
 	queryMetrics, populateQuota  bool
+	statistics                   bool // x-ms-documentdb-populatepartitionstatistics
 	indexMetrics, indexMetricsV2 bool // x-ms-cosmos-populateindexmetrics, and its second form
 	serveCross                   bool // x-mayfly-serve-cross-partition
 	direct                       bool // x-ms-cosmos-query-optimisticdirectexecute
@@ -201,8 +202,9 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		h.plain, err = parseBool(name, value)
 	case "X-Mayfly-Serve-Cross-Partition":
 		h.serveCross, err = parseBool(name, value)
-	case "X-Ms-Documentdb-Populatepartitionstatistics",
-		"X-Ms-Documentdb-Query-Enable-Scan", "X-Ms-Documentdb-Query-Enable-Low-Precision-Order-By", "X-Ms-Documentdb-Query-Emit-Traces":
+	case "X-Ms-Documentdb-Populatepartitionstatistics":
+		h.statistics, err = parseBool(name, value)
+	case "X-Ms-Documentdb-Query-Enable-Scan", "X-Ms-Documentdb-Query-Enable-Low-Precision-Order-By", "X-Ms-Documentdb-Query-Emit-Traces":
 		_, err = parseBool(name, value)
 	case "X-Ms-Offer-Throughput":
 		h.throughput.Manual, err = parseCount(name, value, 1)
