@@ -57,7 +57,7 @@ func specMembers() members {
 			"indexingMode": nil, "automatic": nil, "includedPaths": indexed, "excludedPaths": indexed,
 			"compositeIndexes": {"path": nil, "order": nil},
 			"spatialIndexes":   {"path": nil, "types": nil, "boundingBox": {"xmin": nil, "ymin": nil, "xmax": nil, "ymax": nil}},
-			"vectorIndexes": {"path": nil, "type": nil, "quantizationByteSize": nil, "indexingSearchListSize": nil,
+			"vectorIndexes": {"path": nil, "type": nil, "quantizerType": nil, "quantizationByteSize": nil, "indexingSearchListSize": nil,
 				"vectorIndexShardKey": nil},
 			"fullTextIndexes": path,
 		},
@@ -186,7 +186,7 @@ func (w *specJSON) spec() (s ContainerSpec, err error) {
 	}
 	for _, c := range w.ComputedProperties {
 		if c.Name == nil || c.Query == nil {
-			return s, fail(CodeBadRequest, "One of the specified inputs is invalid: a computed property has a 'name' and a 'query'.")
+			return s, fail(CodeBadRequest, "One of the specified inputs is invalid")
 		}
 		s.ComputedProperties = append(s.ComputedProperties, ComputedProperty{*c.Name, *c.Query})
 	}
