@@ -49,6 +49,7 @@ type containerState struct {
 	terms   *index.Indexer   // of spec, beside olders
 	olders  []*index.Indexer // of rec.IndexedBy
 	ranges  []*slot          // by EPK
+	vectors []vectorAt       // of spec
 	fences  map[string]uint64
 	dropped bool
 }
@@ -123,7 +124,7 @@ func rangesETag(incarnation uint32, lsn uint64) string { return etagText(incarna
 
 func newContainer(d *Database, rec containerRecord, spec ContainerSpec) (*Container, error) {
 	c := &Container{db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len()}
-	st := &containerState{rec: rec, spec: spec}
+	st := &containerState{rec: rec, spec: spec, vectors: spec.vectors()}
 	if err := st.compile(); err != nil {
 		return nil, err
 	}

@@ -178,7 +178,7 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 	}
 	err = c.change(func(st containerState, now int64) (containerState, error) {
 		next := st
-		next.spec = spec
+		next.spec, next.vectors = spec, spec.vectors()
 		next.rec.TS = now
 		next.rec.Spec = spec.AppendJSON(nil)
 		next.rec.Policy = st.policy().With(spec.DefaultTTL, now)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
 )
 
 // The rules of the policies for vectors and for full text. Clients look for the texts, which are the service's.
@@ -72,4 +74,29 @@ func checkLanguage(tag string) error {
 	}
 	return fail(CodeBadRequest, fmt.Sprintf("The language specified in the full-text policy, '%s', is invalid. Supported languages are: %s.",
 		tag, strings.Join(fullTextLanguages(), ", ")))
+}
+
+// vectorAt is where documents have a vector, and how long it is to be.
+type vectorAt struct {
+	path       doc.Path
+	dimensions int
+}
+
+// vectors are the places of the vector policy.
+func (s *ContainerSpec) vectors() (list []vectorAt) {
+	if s.VectorEmbedding == nil {
+		return nil
+	}
+	for _, e := range s.VectorEmbedding.Embeddings {
+		if p, err := doc.ParsePath(e.Path); err == nil {
+			list = append(list, vectorAt{p, e.Dimensions})
+		}
+	}
+	return list
+}
+
+// misfit tells whether a document has an array of another length there. What is no array is not meant as a vector.
+func (v vectorAt) misfit(body []byte) bool {
+	found := doc.Get(body, v.path)
+	return found.Kind() == doc.Array && found.Len() != v.dimensions
 }
