@@ -15,11 +15,10 @@ type Path struct {
 	plain    string // the same for gjson, where gjson reads it as we mean it
 }
 
-// ParsePath parses a path as Cosmos DB's policies write it: /a/b, /"a-b"/c, /'a"b'. Names stand between slashes. A name in
-// quotes, double or single, may hold anything, with a backslash before such a quote and before a backslash; a bare name may
-// hold anything but / " * ? [ ] and does not begin with '. Wildcards and array steps are the business of indexing policies and
-// refused here.
-// The error is a *PathError.
+// ParsePath parses a path as Cosmos DB's policies write it: /a/b, /"a-b"/c, /'a"b'. Names stand between
+// slashes. A name in quotes, double or single, may hold anything, with a backslash before such a quote and
+// before a backslash; a bare name may hold anything but / " * ? [ ] and does not begin with '. Wildcards and
+// array steps are the business of indexing policies and refused here. The error is a *PathError.
 func ParsePath(s string) (Path, error) {
 	if !utf8.ValidString(s) {
 		return Path{}, &PathError{s, 0, "it is not UTF-8"}

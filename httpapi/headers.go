@@ -272,7 +272,8 @@ func (h *reqHeaders) checkOffer() error {
 	return nil
 }
 
-// parseAutoscale reads {"maxThroughput":4000} in RU/s, and the increment with which the service would raise that by itself.
+// parseAutoscale reads {"maxThroughput":4000} in RU/s, and the increment with which the service would raise
+// that by itself.
 func (h *reqHeaders) parseAutoscale(value string) error {
 	var settings struct {
 		MaxThroughput int `json:"maxThroughput"` // how little there may be is the store's to say, but for none

@@ -34,7 +34,8 @@ func (s *Server) readOffer(c *call) error {
 	return c.sendOffer(o)
 }
 
-// replaceOffer changes a throughput. The body is the whole offer, changed; what it says of itself is looked at first.
+// replaceOffer changes a throughput. The body is the whole offer, changed; what it says of itself is looked
+// at first.
 func (s *Server) replaceOffer(c *call) error {
 	body, err := decodeObject(c.body)
 	if err != nil {
@@ -66,7 +67,8 @@ func (s *Server) replaceOffer(c *call) error {
 	return c.sendOffer(o)
 }
 
-// checkOfferID checks that an offer in a body is the one that is addressed. It must name itself, by one of its two names at least.
+// checkOfferID checks that an offer in a body is the one that is addressed. It must name itself, by one of
+// its two names at least.
 func checkOfferID(body doc.Value, id string) error {
 	named := false
 	for _, name := range []string{"id", "_rid"} {
@@ -120,9 +122,10 @@ func decodeRU(v doc.Value, name string) (int, error) {
 	return int(ru), nil
 }
 
-// migrated is the throughput after a migration between manual and autoscale. Clients write the new kind into the content, or leave
-// the old one there, or a number of its that is not positive, and let the service derive it: the autoscale maximum is then the manual
-// throughput, rounded up to a thousand, and the other way round.
+// migrated is the throughput after a migration between manual and autoscale. Clients write the new kind into
+// the content, or leave the old one there, or a number of its that is not positive, and let the service
+// derive it: the autoscale maximum is then the manual throughput, rounded up to a thousand, and the other way
+// round.
 func migrated(old store.Throughput, content doc.Value, toAutoscale bool) (store.Throughput, error) {
 	most := max(old.Manual, old.Autoscale)
 	auto := content.Member("offerAutopilotSettings")

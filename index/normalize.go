@@ -64,7 +64,8 @@ func (p *Policy) normalizeSpecial() {
 	}
 }
 
-// normalPaths returns a copy of the list, never nil, in which a lone slash is spelled /* and what old clients say of a path is gone.
+// normalPaths returns a copy of the list, never nil, in which a lone slash is spelled /* and what old clients
+// say of a path is gone.
 func normalPaths(list []PathSpec) []PathSpec {
 	list = append([]PathSpec{}, list...)
 	for i := range list {

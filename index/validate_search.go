@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// The rules of the indexes that searches by nearness and by words use. Clients look for the texts, which are the service's.
+// The rules of the indexes that searches by nearness and by words use. Clients look for the texts, which are
+// the service's.
 
 func (v VectorPath) validate(embeddings map[string]int) error {
 	path, err := plainPath(v.Path)

@@ -87,8 +87,8 @@ func (db *DB) start() {
 	db.splitter.open(db)
 }
 
-// Close stops the reaper, the reindexer and the splitter, waits for them, and closes the engine. Calls that come later fail with
-// CodeUnavailable.
+// Close stops the reaper, the reindexer and the splitter, waits for them, and closes the engine. Calls that
+// come later fail with CodeUnavailable.
 func (db *DB) Close() error {
 	db.line.work.Lock()
 	defer db.line.work.Unlock()

@@ -60,8 +60,9 @@
 //
 // # Throughput and ranges
 //
-// A container is made with the partition ranges that its throughput needs, and a throughput that is raised splits them until there
-// are as many as it needs then (splitter.go). How many those are is on disk with the throughput, so that the next process goes on.
+// A container is made with the partition ranges that its throughput needs, and a throughput that is raised
+// splits them until there are as many as it needs then (splitter.go). How many those are is on disk with the
+// throughput, so that the next process goes on.
 //
 // # How it is laid out
 //

@@ -180,8 +180,9 @@ func appendBinaryNumber(dst []byte, f float64) []byte {
 	}
 }
 
-// splitRanges returns the n+1 bounds of n equal ranges of the EPK space, first "", last "FF". Clients order them as text. As the
-// service lays them out, each bound of version 2 is a multiple of the whole share of a range, and the last range has the rest.
+// splitRanges returns the n+1 bounds of n equal ranges of the EPK space, first "", last "FF". Clients order
+// them as text. As the service lays them out, each bound of version 2 is a multiple of the whole share of a
+// range, and the last range has the rest.
 func splitRanges(d *PartitionKeyDefinition, n int) []string {
 	bounds := []string{""}
 	for i := 1; i < n; i++ {

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// parseKeyPath is doc.ParsePath for a path of a new partition key. It refuses more: names without quotes are made of letters, digits,
-// '_' and '-'. The error says where it fails, counted in characters from 0.
+// parseKeyPath is doc.ParsePath for a path of a new partition key. It refuses more: names without quotes are
+// made of letters, digits, '_' and '-'. The error says where it fails, counted in characters from 0.
 func parseKeyPath(text string) (doc.Path, error) {
 	p, err := doc.ParsePath(text)
 	at := 0

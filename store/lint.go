@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Lint is a set of rules that something breaks which is valid and probably not what was meant: a time to live, or a vector. Nothing
-// is refused for it: Cosmos DB takes them all in silence.
+// Lint is a set of rules that something breaks which is valid and probably not what was meant: a time to
+// live, or a vector. Nothing is refused for it: Cosmos DB takes them all in silence.
 type Lint uint8
 
 // The rules.
@@ -19,7 +19,8 @@ const (
 	LintMilliseconds
 	// LintLong: the time to live is over ten years.
 	LintLong
-	// LintVector: where the container's policy names a vector an item has an array of another length than its dimensions.
+	// LintVector: where the container's policy names a vector an item has an array of another length than its
+	// dimensions.
 	LintVector
 
 	lintRules = 4
@@ -92,8 +93,8 @@ type lintBook [lintRules]struct {
 	last  atomic.Pointer[LintCase]
 }
 
-// lintItem looks at an item that has been written. What is in order costs it a few comparisons, and a look at each vector that the
-// container's policy names.
+// lintItem looks at an item that has been written. What is in order costs it a few comparisons, and a look at
+// each vector that the container's policy names.
 func (c *Container) lintItem(st *containerState, p *prepared) (found Lint) {
 	def, own := st.policy().Default, p.item.head.life.Own
 	if own > 0 && (def == ttl.Absent || own >= MillisecondsFrom) {

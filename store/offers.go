@@ -114,8 +114,9 @@ func (db *DB) findOffer(id string) (offerRecord, error) {
 // ReplaceOffer changes a throughput. A change between manual and autoscale is refused unless migrate is set,
 // as Cosmos DB does: CodeBadRequest. o.IfMatch is the offer's etag.
 //
-// Where a container's throughput is raised, its partition ranges become as many as carry 10,000 RU/s each, in the background: see
-// Offer.Pending. It does not matter how many it was made with, or who had asked for those. Lowered, they stay.
+// Where a container's throughput is raised, its partition ranges become as many as carry 10,000 RU/s each, in
+// the background: see Offer.Pending. It does not matter how many it was made with, or who had asked for
+// those. Lowered, they stay.
 func (db *DB) ReplaceOffer(ctx context.Context, id string, t Throughput, migrate bool, o WriteOptions) (Offer, error) {
 	db = db.live()
 	if err := t.Validate(); err != nil {
@@ -148,7 +149,8 @@ func (db *DB) ReplaceOffer(ctx context.Context, id string, t Throughput, migrate
 	return db.offer(rec), nil
 }
 
-// changeOffer runs one transaction that writes an offer's record, and then puts that into the catalog. The caller holds ddl.
+// changeOffer runs one transaction that writes an offer's record, and then puts that into the catalog. The
+// caller holds ddl.
 func (db *DB) changeOffer(ctx context.Context, rec *offerRecord, put func(engine.Txn) error) error {
 	if err := db.changeCatalog(ctx, put); err != nil {
 		return err

@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// The rules of the policies for vectors and for full text. Clients look for the texts, which are the service's.
+// The rules of the policies for vectors and for full text. Clients look for the texts, which are the
+// service's.
 
 // fullTextLanguages are the languages that Cosmos DB has analysers for.
 func fullTextLanguages() []string {
@@ -67,7 +68,8 @@ func (s *ContainerSpec) validateFullText() error {
 	return nil
 }
 
-// checkLanguage checks a language of the full text policy; the empty one leaves it to the policy or to English.
+// checkLanguage checks a language of the full text policy; the empty one leaves it to the policy or to
+// English.
 func checkLanguage(tag string) error {
 	if tag == "" || slices.ContainsFunc(fullTextLanguages(), func(known string) bool { return strings.EqualFold(known, tag) }) {
 		return nil
@@ -95,7 +97,8 @@ func (s *ContainerSpec) vectors() (list []vectorAt) {
 	return list
 }
 
-// misfit tells whether a document has an array of another length there. What is no array is not meant as a vector.
+// misfit tells whether a document has an array of another length there. What is no array is not meant as a
+// vector.
 func (v vectorAt) misfit(body []byte) bool {
 	found := doc.Get(body, v.path)
 	return found.Kind() == doc.Array && found.Len() != v.dimensions

@@ -10,13 +10,14 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Ranges follow a throughput that is raised. How many partition ranges a container is to come to is a part of its offer, on disk
-// before the raise is answered; one goroutine splits ranges, one after the other, until there are as many. Whatever ends a process
-// on the way, the next one goes on, and a split itself is whole or not at all. A throughput that is lowered takes back what has not
-// been split yet, and never merges ranges.
+// Ranges follow a throughput that is raised. How many partition ranges a container is to come to is a part of
+// its offer, on disk before the raise is answered; one goroutine splits ranges, one after the other, until
+// there are as many. Whatever ends a process on the way, the next one goes on, and a split itself is whole or
+// not at all. A throughput that is lowered takes back what has not been split yet, and never merges ranges.
 //
-// Each split is a Split as anybody can ask for: requests to the container wait for that long and notice nothing else. What is split
-// next is the range with the fewest ancestors, the lowest of those, so that the halves stay alike.
+// Each split is a Split as anybody can ask for: requests to the container wait for that long and notice
+// nothing else. What is split next is the range with the fewest ancestors, the lowest of those, so that the
+// halves stay alike.
 
 const (
 	minSplitRetry = time.Second // after a failure
@@ -75,8 +76,9 @@ func (x *splitter) loop() {
 	}
 }
 
-// FinishSplits splits the partition ranges for which raised throughputs have asked, and returns when there are as many as they
-// need. It happens by itself as well, in the background. It fails with CodeUnavailable where the store is being closed.
+// FinishSplits splits the partition ranges for which raised throughputs have asked, and returns when there
+// are as many as they need. It happens by itself as well, in the background. It fails with CodeUnavailable
+// where the store is being closed.
 func (db *DB) FinishSplits(ctx context.Context) error {
 	db = db.live()
 	ctx, cancel := context.WithCancel(ctx)
@@ -89,7 +91,8 @@ func (db *DB) FinishSplits(ctx context.Context) error {
 	return wrap(err)
 }
 
-// pass splits until each container has the ranges that its offer needs. A container that fails does not hold the others up.
+// pass splits until each container has the ranges that its offer needs. A container that fails does not hold
+// the others up.
 func (x *splitter) pass(ctx context.Context) error {
 	x.turn.Lock()
 	defer x.turn.Unlock()
@@ -153,15 +156,16 @@ func (c *Container) splitNext(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// pending tells whether the ranges of an offer's container are still to become more. The caller holds mu or ddl.
+// pending tells whether the ranges of an offer's container are still to become more. The caller holds mu or
+// ddl.
 func (db *DB) pending(o offerRecord) bool {
 	c := db.cat.cids[o.CID]
 	return c != nil && len(c.state.Load().ranges) < o.Ranges
 }
 
-// target is how many ranges an offer's container is to come to when its throughput becomes t: as many as carry 10,000 RU/s each
-// where that is more than before. What is not split yet is not split any more where it is less. Containers that share a database's
-// throughput have one range whatever that is, as they are made.
+// target is how many ranges an offer's container is to come to when its throughput becomes t: as many as
+// carry 10,000 RU/s each where that is more than before. What is not split yet is not split any more where it
+// is less. Containers that share a database's throughput have one range whatever that is, as they are made.
 func (o *offerRecord) target(t Throughput) int {
 	was, is := o.Asked.most(), t.most()
 	switch {

@@ -37,7 +37,8 @@ func (b *bench) offer() store.Offer {
 	return store.Offer{}
 }
 
-// A container whose throughput is raised gets a range for each 10,000 RU/s, in the background, and keeps them.
+// A container whose throughput is raised gets a range for each 10,000 RU/s, in the background, and keeps
+// them.
 func TestRangesFollowThroughput(t *testing.T) {
 	manual := func(ru int) store.Throughput { return store.Throughput{Manual: ru} }
 	auto := func(ru int) store.Throughput { return store.Throughput{Autoscale: ru} }
@@ -154,7 +155,8 @@ func TestSharedThroughputSplitsNothing(t *testing.T) {
 	}
 }
 
-// A raise that is taken back before its ranges are split is not carried out, and one that is on its way shows.
+// A raise that is taken back before its ranges are split is not carried out, and one that is on its way
+// shows.
 func TestThroughputLoweredMeanwhile(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	b, s := newSplitBench(t, vfs.NewMem())
@@ -207,7 +209,8 @@ func TestThroughputLoweredMeanwhile(t *testing.T) {
 	}
 }
 
-// A crash after whichever step of a raise leaves the old throughput, or the new one and, soon, all of its ranges.
+// A crash after whichever step of a raise leaves the old throughput, or the new one and, soon, all of its
+// ranges.
 func TestCrashWhileRangesFollow(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	disk := vfs.NewCrashableMem()

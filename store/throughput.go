@@ -22,15 +22,15 @@ const rangeThroughput = 10_000
 type Throughput struct {
 	Manual    int `json:"manual,omitempty"`
 	Autoscale int `json:"autoscale,omitempty"` // the most; it scales between a tenth and this
-	// Increment is by how many percent the service would raise an autoscale maximum by itself. It is kept for clients and changes
-	// nothing here; nil: not given.
+	// Increment is by how many percent the service would raise an autoscale maximum by itself. It is kept for
+	// clients and changes nothing here; nil: not given.
 	Increment *int `json:"increment,omitempty"`
 	// Level is the name of a level of performance of old, with which Manual goes; see PerformanceLevel.
 	Level string `json:"level,omitempty"`
 }
 
-// PerformanceLevel is the throughput of one of Cosmos DB's first levels of performance: S1, S2 or S3. ok tells whether there is one
-// of that name.
+// PerformanceLevel is the throughput of one of Cosmos DB's first levels of performance: S1, S2 or S3. ok
+// tells whether there is one of that name.
 func PerformanceLevel(name string) (t Throughput, ok bool) {
 	ru := map[string]int{"S1": 250, "S2": 1000, "S3": 2500}[name]
 	return Throughput{Manual: ru, Level: name}, ru > 0

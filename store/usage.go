@@ -51,12 +51,14 @@ func (c *Container) Usage(ctx context.Context) (Usage, error) {
 	return u, wrap(err)
 }
 
-// RangeStatistics tells how much a partition range holds, as Usage does, and which partition keys are the largest in it.
+// RangeStatistics tells how much a partition range holds, as Usage does, and which partition keys are the
+// largest in it.
 type RangeStatistics struct {
 	Range string // its id
 	Usage
 	Keys int // different partition keys among the documents that were measured
-	// Largest are the partition keys of at least a hundredth of the bytes that were measured, the largest first.
+	// Largest are the partition keys of at least a hundredth of the bytes that were measured, the largest
+	// first.
 	Largest []KeyStatistics
 }
 
@@ -83,7 +85,8 @@ func (c *Container) Statistics(ctx context.Context) (list []RangeStatistics, err
 	return list, wrap(err)
 }
 
-// largest lists the keys of a sample, with their bytes, that are worth naming, as large as they are in the whole.
+// largest lists the keys of a sample, with their bytes, that are worth naming, as large as they are in the
+// whole.
 func largest(sample map[string]int64, whole Usage) (list []KeyStatistics) {
 	var measured int64
 	for _, n := range sample {
