@@ -15,10 +15,10 @@ type Path struct {
 	plain    string // the same for gjson, where gjson reads it as we mean it
 }
 
-// ParsePath parses a path as Cosmos DB's policies write it: /a/b, /"a-b"/c. Names stand between slashes. A name in
-// double quotes may hold anything, with \" and \\ for the two characters that need it; a bare name may hold
-// anything but / " * ? [ ]. Wildcards and array steps are the business of indexing policies and refused here.
-// The error is a *PathError.
+// ParsePath parses a path as Cosmos DB's policies write it: /a/b, /"a-b"/c, /'a"b'. Names stand between
+// slashes. A name in quotes, double or single, may hold anything, with a backslash before such a quote and
+// before a backslash; a bare name may hold anything but / " * ? [ ] and does not begin with '. Wildcards and
+// array steps are the business of indexing policies and refused here. The error is a *PathError.
 func ParsePath(s string) (Path, error) {
 	if !utf8.ValidString(s) {
 		return Path{}, &PathError{s, 0, "it is not UTF-8"}
@@ -31,7 +31,7 @@ func ParsePath(s string) (Path, error) {
 		i++ // the slash
 		var name string
 		end := i
-		if i < len(s) && s[i] == '"' {
+		if i < len(s) && (s[i] == '"' || s[i] == '\'') {
 			var reason string
 			if name, end, reason = quotedName(s, i); reason != "" {
 				return Path{}, &PathError{s, end, reason}
@@ -57,13 +57,14 @@ func ParsePath(s string) (Path, error) {
 // what is wrong and the reason.
 func quotedName(s string, i int) (name string, end int, reason string) {
 	var b strings.Builder
+	quote := s[i]
 	for j := i + 1; j < len(s); j++ {
 		switch s[j] {
 		case '\\':
-			if j++; j == len(s) || s[j] != '"' && s[j] != '\\' {
-				return "", j - 1, `only \" and \\ can be escaped`
+			if j++; j == len(s) || s[j] != quote && s[j] != '\\' {
+				return "", j - 1, `only \` + string(rune(quote)) + ` and \\ can be escaped`
 			}
-		case '"':
+		case quote:
 			if j++; j < len(s) && s[j] != '/' {
 				return "", j, "a slash must follow the name in quotes"
 			}

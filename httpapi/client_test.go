@@ -149,6 +149,9 @@ func signed(path string) (resource, link string) {
 		}
 		parts = append(parts, plain)
 	}
+	if len(parts) == 3 && parts[0] == "offers" {
+		parts = parts[1:] // clients sign what the self link names
+	}
 	switch n := len(parts); {
 	case n == 0 || strings.HasPrefix(parts[0], "_"):
 		return "", strings.Join(parts, "/")

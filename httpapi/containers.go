@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -134,7 +135,39 @@ func (s *Server) readContainer(c *call) error {
 			return err
 		}
 	}
-	return c.sendContainer(http.StatusOK, p.container)
+	if !c.in.statistics {
+		return c.sendContainer(http.StatusOK, p.container)
+	}
+	list, err := p.container.Statistics(c.ctx())
+	if err != nil {
+		return err
+	}
+	return c.sendContainerWith(http.StatusOK, p.container, appendStatistics(nil, list))
+}
+
+// appendStatistics appends the member "statistics" of a container.
+func appendStatistics(dst []byte, list []store.RangeStatistics) []byte {
+	kb := func(dst []byte, n int64) []byte { return strconv.AppendInt(dst, (n+1023)/1024, 10) }
+	dst = append(dst, `"statistics":[`...)
+	for i, r := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = doc.AppendString(append(dst, `{"id":`...), r.Range)
+		dst = kb(append(dst, `,"sizeInKB":`...), r.Bytes)
+		dst = strconv.AppendInt(append(dst, `,"documentCount":`...), r.Documents, 10)
+		dst = strconv.AppendInt(append(dst, `,"sampledDistinctPartitionKeyCount":`...), int64(r.Keys), 10)
+		dst = append(dst, `,"partitionKeys":[`...)
+		for j, k := range r.Largest {
+			if j > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(append(dst, `{"partitionKey":`...), k.Key...)
+			dst = append(kb(append(dst, `,"sizeInKB":`...), k.Bytes), '}')
+		}
+		dst = append(dst, "]}"...)
+	}
+	return append(dst, ']')
 }
 
 func (s *Server) replaceContainer(c *call) error {
@@ -168,6 +201,11 @@ func (s *Server) deleteContainer(c *call) error {
 // sendContainer answers with a container, and where the client asks for figures with how far its items are indexed by its present
 // policy, in percent.
 func (c *call) sendContainer(status int, coll *store.Container) error {
+	return c.sendContainerWith(status, coll, nil)
+}
+
+// sendContainerWith is sendContainer with one more member.
+func (c *call) sendContainerWith(status int, coll *store.Container, member []byte) error {
 	info := coll.Info()
 	c.setPosition(coll)
 	c.setETag(info.ETag)
@@ -177,7 +215,11 @@ func (c *call) sendContainer(status int, coll *store.Container) error {
 	if coll.SharesThroughput() {
 		c.set("x-ms-share-throughput", "true")
 	}
-	return c.json(status, appendContainer(nil, info))
+	body := appendContainer(nil, info)
+	if member != nil {
+		body = append(append(append(body[:len(body)-1], ','), member...), '}')
+	}
+	return c.json(status, body)
 }
 
 // setPosition makes the session token of an answer about a container as a whole: its first range's.

@@ -147,6 +147,9 @@ func (w *world) try(f fuzzed, before string) (a *answer, after string) {
 	if a = w.exchange(f); a == nil {
 		return nil, before
 	}
+	if err := w.db.FinishSplits(w.t.Context()); err != nil { // what an offer has asked for does not come amid later requests
+		w.t.Fatal(err)
+	}
 	if after = w.dump(); after != before && !f.applied(a) {
 		w.t.Fatalf("%q: %d %s\n%s", f, a.code, a.body, cmp.Diff(strings.Split(before, "\n"), strings.Split(after, "\n")))
 	}
@@ -165,7 +168,8 @@ func (w *world) readBack(f fuzzed, a *answer) {
 	if b.at("_token").Exists() {
 		return // it is a new one each time
 	}
-	if string(b.body) != string(a.body) || b.header.Get("Etag") != a.header.Get("Etag") {
+	wrote := strings.Replace(string(a.body), `,"isOfferReplacePending":true`, "", 1)
+	if string(b.body) != wrote || b.header.Get("Etag") != a.header.Get("Etag") {
 		w.t.Fatalf("%q: %d %s\nread back: %d %s", f, a.code, a.body, b.code, b.body)
 	}
 }

@@ -38,6 +38,7 @@ type reqHeaders struct {
 	upsert, query, plan, batch   bool
 	atomic, continueOnError      bool // of a batch
 	queryMetrics, populateQuota  bool
+	statistics                   bool // x-ms-documentdb-populatepartitionstatistics
 	indexMetrics, indexMetricsV2 bool // x-ms-cosmos-populateindexmetrics, and its second form
 	serveCross                   bool // x-mayfly-serve-cross-partition
 	direct                       bool // x-ms-cosmos-query-optimisticdirectexecute
@@ -202,13 +203,14 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		h.plain, err = parseBool(name, value)
 	case "X-Mayfly-Serve-Cross-Partition":
 		h.serveCross, err = parseBool(name, value)
-	case "X-Ms-Documentdb-Populatepartitionstatistics",
-		"X-Ms-Documentdb-Query-Enable-Scan", "X-Ms-Documentdb-Query-Enable-Low-Precision-Order-By", "X-Ms-Documentdb-Query-Emit-Traces":
+	case "X-Ms-Documentdb-Populatepartitionstatistics":
+		h.statistics, err = parseBool(name, value)
+	case "X-Ms-Documentdb-Query-Enable-Scan", "X-Ms-Documentdb-Query-Enable-Low-Precision-Order-By", "X-Ms-Documentdb-Query-Emit-Traces":
 		_, err = parseBool(name, value)
 	case "X-Ms-Offer-Throughput":
 		h.throughput.Manual, err = parseCount(name, value, 1)
 	case "X-Ms-Cosmos-Offer-Autopilot-Settings":
-		h.throughput.Autoscale, err = parseAutoscale(value)
+		err = h.parseAutoscale(value)
 	case "X-Ms-Offer-Type":
 		h.offerType = value
 	case "X-Ms-Cosmos-Migrate-Offer-To-Autopilot":
@@ -265,18 +267,28 @@ func (h *reqHeaders) checkOffer() error {
 	case h.throughput != store.Throughput{}:
 		return badRequest("Cannot specify both x-ms-offer-type and a throughput.")
 	}
+	if level, ok := store.PerformanceLevel(h.offerType); ok {
+		h.throughput = level
+	}
 	return nil
 }
 
-// parseAutoscale reads {"maxThroughput":4000} in RU/s.
-func parseAutoscale(value string) (int, error) {
+// parseAutoscale reads {"maxThroughput":4000} in RU/s, and the increment with which the service would raise
+// that by itself.
+func (h *reqHeaders) parseAutoscale(value string) error {
 	var settings struct {
-		MaxThroughput *int `json:"maxThroughput"`
+		MaxThroughput int `json:"maxThroughput"` // how little there may be is the store's to say, but for none
+		Upgrade       struct {
+			Throughput struct {
+				Increment *int `json:"incrementPercent"`
+			} `json:"throughputPolicy"`
+		} `json:"autoUpgradePolicy"`
 	}
-	if err := json.Unmarshal([]byte(value), &settings); err != nil || settings.MaxThroughput == nil || *settings.MaxThroughput <= 0 {
-		return 0, badHeader("x-ms-cosmos-offer-autopilot-settings", value)
+	if err := json.Unmarshal([]byte(value), &settings); err != nil || settings.MaxThroughput == 0 {
+		return badHeader("x-ms-cosmos-offer-autopilot-settings", value)
 	}
-	return *settings.MaxThroughput, nil
+	h.throughput.Autoscale, h.throughput.Increment = settings.MaxThroughput, settings.Upgrade.Throughput.Increment
+	return nil
 }
 
 // versions are the values of x-ms-version up to 2020. A later one only has to be a date: a new client should not fail on it alone.

@@ -45,11 +45,12 @@ func TestHeaders(t *testing.T) {
 		t.Errorf("session %v", in.session)
 	}
 	in.partitionKey, in.session = store.PartitionKey{}, nil
+	ten := 10
 	want := reqHeaders{
 		activity: "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e", correlated: "AAAAAAAA-2f2e-4a5e-8f60-3a0f1f2f3d4e",
 		rangeID: "3", minEPK: "05C1", maxEPK: "FF", intendedRID: "HpxDAIt3MtQ=", ifMatch: `"e"`, ifNoneMatch: "*", minimal: true, incremental: true,
 		maxItems: -1, continuation: "t", crossPartition: true, upsert: true, query: true, batch: true, queryMetrics: true, indexMetricsV2: true,
-		populateQuota: true, throughput: store.Throughput{Autoscale: 4000}, toAutoscale: true, contentType: "application/query+json",
+		populateQuota: true, statistics: true, throughput: store.Throughput{Autoscale: 4000, Increment: &ten}, toAutoscale: true, contentType: "application/query+json",
 	}
 	if !reflect.DeepEqual(in, want) {
 		t.Errorf("got  %+v\nwant %+v", in, want)
@@ -82,7 +83,7 @@ func TestBadHeaders(t *testing.T) {
 		"x-ms-documentdb-isquery":                            {"maybe"},
 		"x-ms-documentdb-query-enable-scan":                  {"x"},
 		"x-ms-offer-throughput":                              {"0", "-400", "many", "400.5"},
-		"x-ms-cosmos-offer-autopilot-settings":               {"4000", "{}", `{"maxThroughput":"4000"}`, `{"maxThroughput":0}`, `{"maxThroughput":-1}`, "{"},
+		"x-ms-cosmos-offer-autopilot-settings":               {"4000", "{}", `{"maxThroughput":"4000"}`, `{"maxThroughput":0}`, "{"},
 		"x-ms-offer-type":                                    {"S9"},
 		"x-ms-indexing-directive":                            {"Sometimes"},
 		"x-ms-documentdb-content-serialization-format":       {"HybridRow", "text", "JsonText,CosmosBinary"},

@@ -175,7 +175,7 @@ type LintFinding struct {
 // LintItem is the last write that broke a rule.
 type LintItem struct {
 	itemKey
-	TTL int64  `json:"ttl"`
+	TTL int64  `json:"ttl,omitempty"` // its own
 	At  string `json:"at"`
 }
 

@@ -34,73 +34,120 @@ func (s *Server) readOffer(c *call) error {
 	return c.sendOffer(o)
 }
 
-// replaceOffer changes a throughput. The body is the whole offer, changed.
+// replaceOffer changes a throughput. The body is the whole offer, changed; what it says of itself is looked
+// at first.
 func (s *Server) replaceOffer(c *call) error {
 	body, err := decodeObject(c.body)
 	if err != nil {
 		return err
 	}
 	id := c.target.leaf()
+	if err := checkOfferID(body, id); err != nil {
+		return err
+	}
 	old, err := s.db.Offer(id)
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"id", "_rid"} {
-		if v := body.Member(name); v.Kind() != doc.Undefined && v.Str() != id {
-			return badRequest("The '" + name + "' in the body is not that of the offer that is addressed.")
-		}
+	t, level := store.PerformanceLevel(body.Member("offerType").Str())
+	switch {
+	case level:
+	case c.in.toAutoscale || c.in.toManual:
+		t, err = migrated(old.Throughput, body.Member("content"), c.in.toAutoscale)
+	default:
+		t, err = decodeThroughput(body.Member("content"))
 	}
-	t, err := decodeThroughput(body.Member("content"))
 	if err != nil {
 		return err
 	}
-	migrate := c.in.toAutoscale || c.in.toManual
-	if migrate {
-		t = migrated(old.Throughput, t, c.in.toAutoscale)
-	}
-	o, err := s.db.ReplaceOffer(c.ctx(), id, t, migrate, c.in.writeOptions())
+	o, err := s.db.ReplaceOffer(c.ctx(), id, t, c.in.toAutoscale || c.in.toManual, c.in.writeOptions())
 	if err != nil {
 		return err
 	}
 	return c.sendOffer(o)
 }
 
+// checkOfferID checks that an offer in a body is the one that is addressed. It must name itself, by one of
+// its two names at least.
+func checkOfferID(body doc.Value, id string) error {
+	named := false
+	for _, name := range []string{"id", "_rid"} {
+		switch v := body.Member(name); {
+		case v.Kind() == doc.Undefined || v.Kind() == doc.Null:
+		case v.Str() != id:
+			return badRequest("The '" + name + "' in the body is not that of the offer that is addressed.")
+		default:
+			named = true
+		}
+	}
+	if !named {
+		return badRequest("The input content is invalid because the required properties - 'id; _rid; ' - are missing")
+	}
+	return nil
+}
+
 // decodeThroughput reads an offer's content. An offer that is autoscaled tells its present throughput, too: that is
 // not an input.
 func decodeThroughput(content doc.Value) (t store.Throughput, err error) {
 	if auto := content.Member("offerAutopilotSettings"); auto.Kind() != doc.Undefined && auto.Kind() != doc.Null {
-		t.Autoscale, err = decodeRU(auto.Member("maxThroughput"), "content.offerAutopilotSettings.maxThroughput")
-		return t, err
+		return decodeAutoscale(auto)
 	}
 	t.Manual, err = decodeRU(content.Member("offerThroughput"), "content.offerThroughput")
 	return t, err
 }
 
+// decodeAutoscale reads the autoscale settings of an offer's content.
+func decodeAutoscale(auto doc.Value) (t store.Throughput, err error) {
+	if t.Autoscale, err = decodeRU(auto.Member("maxThroughput"), "content.offerAutopilotSettings.maxThroughput"); err != nil {
+		return t, err
+	}
+	v := auto.Member("autoUpgradePolicy").Member("throughputPolicy").Member("incrementPercent")
+	if v.Kind() == doc.Undefined || v.Kind() == doc.Null {
+		return t, nil
+	}
+	percent := int(v.Num())
+	if v.Kind() != doc.Number || v.Num() != float64(int32(v.Num())) {
+		return t, badRequest("The offer's 'incrementPercent' must be an integer.")
+	}
+	t.Increment = &percent
+	return t, nil
+}
+
 // decodeRU reads a number of RU/s. Whether there may be as many is the store's to say.
 func decodeRU(v doc.Value, name string) (int, error) {
 	ru := v.Num()
-	if v.Kind() != doc.Number || ru != float64(int32(ru)) || ru <= 0 {
+	if v.Kind() != doc.Number || ru != float64(int32(ru)) || ru == 0 {
 		return 0, badRequest("The offer's '" + name + "' must be a positive integer.")
 	}
 	return int(ru), nil
 }
 
-// migrated is the throughput after a migration between manual and autoscale. Clients either write the new kind
-// into the body or leave the old one there and let the service derive it: the autoscale maximum is then the
-// manual throughput, rounded up to a thousand, and the other way round.
-func migrated(old, asked store.Throughput, toAutoscale bool) store.Throughput {
+// migrated is the throughput after a migration between manual and autoscale. Clients write the new kind into
+// the content, or leave the old one there, or a number of its that is not positive, and let the service
+// derive it: the autoscale maximum is then the manual throughput, rounded up to a thousand, and the other way
+// round.
+func migrated(old store.Throughput, content doc.Value, toAutoscale bool) (store.Throughput, error) {
+	most := max(old.Manual, old.Autoscale)
+	auto := content.Member("offerAutopilotSettings")
+	manual := content.Member("offerThroughput")
+	scaled := auto.Kind() == doc.Object && auto.Member("maxThroughput").Num() > 0
 	switch {
-	case toAutoscale && asked.Autoscale == 0:
-		return store.Throughput{Autoscale: (max(old.Manual, old.Autoscale) + 999) / 1000 * 1000}
-	case !toAutoscale && asked.Manual == 0:
-		return store.Throughput{Manual: max(old.Manual, old.Autoscale)}
+	case content.Kind() != doc.Object:
+		return store.Throughput{}, badRequest("The offer's 'content' must be an object.")
+	case toAutoscale && auto.Kind() == doc.Object:
+		return decodeAutoscale(auto)
+	case toAutoscale:
+		return store.Throughput{Autoscale: (most + 999) / 1000 * 1000}, nil
+	case scaled || manual.Kind() == doc.Undefined || manual.Kind() == doc.Number && manual.Num() <= 0:
+		return store.Throughput{Manual: most}, nil
 	}
-	return asked
+	ru, err := decodeRU(manual, "content.offerThroughput")
+	return store.Throughput{Manual: ru}, err
 }
 
 func (c *call) sendOffer(o store.Offer) error {
 	c.setETag(o.ETag)
-	c.set("x-ms-offer-replace-pending", "false")
+	c.set("x-ms-offer-replace-pending", strconv.FormatBool(o.Pending))
 	least := "400"
 	if o.Throughput.Autoscale > 0 {
 		least = "1000"
@@ -110,19 +157,37 @@ func (c *call) sendOffer(o store.Offer) error {
 }
 
 func appendOffer(dst []byte, o store.Offer) []byte {
-	ru := int64(max(o.Throughput.Manual, o.Throughput.Autoscale))
+	most := int64(max(o.Throughput.Manual, o.Throughput.Autoscale))
+	ru := most
+	if o.Throughput.Autoscale > 0 {
+		ru = most / 10 // what it is scaled to while nobody needs more
+	}
+	version, level := "V2", "Invalid"
+	if o.Throughput.Level != "" {
+		version, level = "V1", o.Throughput.Level
+	}
 	dst = doc.AppendString(append(dst, `{"id":`...), o.ID)
 	dst = appendSystem(append(dst, ','), o.ID, "offers/"+o.ID+"/", o.ETag, o.Timestamp)
 	dst = doc.AppendString(append(dst, `,"resource":`...), o.Resource)
 	dst = doc.AppendString(append(dst, `,"offerResourceId":`...), o.ResourceRID)
-	dst = append(dst, `,"offerVersion":"V2","offerType":"Invalid","content":{"offerThroughput":`...)
+	dst = append(append(dst, `,"offerVersion":"`...), version...)
+	dst = append(append(dst, `","offerType":"`...), level...)
+	dst = append(dst, `","content":{"offerThroughput":`...)
 	dst = strconv.AppendInt(dst, ru, 10)
 	dst = append(dst, `,"offerIsRUPerMinuteThroughputEnabled":false,"offerMinimumThroughputParameters":{"maxThroughputEverProvisioned":`...)
-	dst = append(strconv.AppendInt(dst, ru, 10), `,"maxConsumedStorageEverInKB":0}`...)
+	dst = append(strconv.AppendInt(dst, most, 10), `,"maxConsumedStorageEverInKB":0}`...)
+	if o.Pending {
+		dst = append(dst, `,"isOfferReplacePending":true`...)
+	}
 	if o.Throughput.Autoscale > 0 {
-		dst = strconv.AppendInt(append(dst, `,"offerAutopilotSettings":{"maxThroughput":`...), ru, 10)
-		dst = strconv.AppendInt(append(dst, `,"tier":0,"maximumTierThroughput":`...), ru, 10)
-		dst = append(dst, `,"autoUpgrade":false}`...)
+		dst = strconv.AppendInt(append(dst, `,"offerAutopilotSettings":{"maxThroughput":`...), most, 10)
+		dst = strconv.AppendInt(append(dst, `,"tier":0,"maximumTierThroughput":`...), most, 10)
+		dst = append(dst, `,"autoUpgrade":false`...)
+		if by := o.Throughput.Increment; by != nil {
+			dst = strconv.AppendInt(append(dst, `,"autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":`...), int64(*by), 10)
+			dst = append(dst, `}}`...)
+		}
+		dst = append(dst, '}')
 	}
 	return append(dst, `}}`...)
 }

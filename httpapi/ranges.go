@@ -59,7 +59,11 @@ func appendRange(dst []byte, r store.Range, in store.ContainerInfo) []byte {
 		dst = append(dst, "null"...)
 	}
 	dst = strconv.AppendFloat(append(dst, `,"throughputFraction":`...), r.Fraction, 'f', -1, 64)
-	dst = append(dst, `,"status":"online","parents":[`...)
+	status := "online"
+	if r.Splitting {
+		status = "splitting"
+	}
+	dst = append(append(append(dst, `,"status":"`...), status...), `","parents":[`...)
 	for i, p := range r.Parents {
 		if i > 0 {
 			dst = append(dst, ',')

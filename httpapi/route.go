@@ -138,6 +138,10 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 			t.feed, t.resourceType = false, "colls"
 			break
 		}
+		if k == kindOffer && strings.EqualFold(id, "offers") { // an offer's self link below the path of all offers
+			t.kind, start, pos = kindAccount, idAt, idAt
+			continue
+		}
 		plain, err := url.PathUnescape(id)
 		if err != nil {
 			return t, badRequest("The path holds a malformed escape.")

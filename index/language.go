@@ -26,30 +26,36 @@ const (
 	Spanish
 )
 
-// LanguageOf returns the language that a full text policy names, such as fr-FR, in any case; no name means English. It is false for one
-// that is not known.
-func LanguageOf(name string) (Language, bool) {
-	switch strings.ToLower(name) {
-	case "", "en-us":
-		return English, true
-	case "fr-fr":
-		return French, true
-	case "de-de":
-		return German, true
-	case "it-it":
-		return Italian, true
-	case "pt-pt", "pt-br":
-		return Portuguese, true
-	case "es-es":
-		return Spanish, true
-	}
-	return English, false
+// languageTag is a language as a full text policy names it.
+type languageTag struct {
+	tag string
+	is  Language
 }
 
-// KnownLanguage tells whether a full text policy may name a language so.
-func KnownLanguage(name string) bool {
-	_, ok := LanguageOf(name)
-	return ok
+func languageTags() []languageTag {
+	return []languageTag{
+		{"en-US", English}, {"de-DE", German}, {"es-ES", Spanish}, {"fr-FR", French}, {"it-IT", Italian},
+		{"pt-BR", Portuguese}, {"pt-PT", Portuguese},
+	}
+}
+
+// LanguageOf returns the language that a full text policy names, such as fr-FR, in any case; no name means English. It is
+// false for one that is not known.
+func LanguageOf(name string) (Language, bool) {
+	for _, t := range languageTags() {
+		if strings.EqualFold(t.tag, name) {
+			return t.is, true
+		}
+	}
+	return English, name == ""
+}
+
+// LanguageTags are the names that a full text policy may have for languages.
+func LanguageTags() (tags []string) {
+	for _, t := range languageTags() {
+		tags = append(tags, t.tag)
+	}
+	return tags
 }
 
 // stem reduces a word in lower case to its stem, by the Snowball stemmer of the language.

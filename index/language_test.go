@@ -34,7 +34,7 @@ func TestLanguages(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"xx-YY", "en", "english", "fr"} {
-		if KnownLanguage(name) {
+		if _, known := LanguageOf(name); known {
 			t.Errorf("%s is known", name)
 		}
 	}

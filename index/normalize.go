@@ -13,6 +13,7 @@ const (
 func spatialTypes() []string    { return []string{"Point", "LineString", "Polygon", "MultiPolygon"} }
 func compositeOrders() []string { return []string{"ascending", "descending"} }
 func vectorTypes() []string     { return []string{"flat", "quantizedFlat", "diskANN"} }
+func quantizerTypes() []string  { return []string{"product", "spherical"} }
 
 // Normalize brings the policy into the form in which Cosmos DB gives it back: words in their usual case; /* included
 // where no path was given at all; /"_etag"/? appended to the excluded paths; all four types for each spatial path. A
@@ -59,16 +60,19 @@ func (p *Policy) normalizeSpecial() {
 	p.Vector = slices.Clone(p.Vector)
 	for i, v := range p.Vector {
 		p.Vector[i].Type = canonical(v.Type, vectorTypes())
+		p.Vector[i].QuantizerType = canonical(v.QuantizerType, quantizerTypes())
 	}
 }
 
-// normalPaths returns a copy of the list, never nil, in which a lone slash is spelled /*.
+// normalPaths returns a copy of the list, never nil, in which a lone slash is spelled /* and what old clients
+// say of a path is gone.
 func normalPaths(list []PathSpec) []PathSpec {
 	list = append([]PathSpec{}, list...)
 	for i := range list {
 		if list[i].Path == "/" {
 			list[i].Path = rootPath
 		}
+		list[i].Indexes = nil
 	}
 	return list
 }

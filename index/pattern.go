@@ -58,10 +58,13 @@ func ParsePattern(s string) (Pattern, error) {
 
 // labelEnd returns where the label that begins with the slash at s[at] ends: at the next slash outside quotes.
 func labelEnd(s string, at int) int {
-	quoted := false
+	quoted, quote := false, byte('"')
+	if at+1 < len(s) && s[at+1] == '\'' {
+		quote = '\''
+	}
 	for i := at + 1; i < len(s); i++ {
 		switch {
-		case s[i] == '"':
+		case s[i] == quote:
 			quoted = !quoted
 		case s[i] == '\\' && quoted:
 			i++

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -25,7 +26,7 @@ const (
 // The zero Policy stands for one that was not given and normalises to Default.
 type Policy struct {
 	Mode      Mode
-	Manual    bool // "automatic": false in JSON: documents are indexed only on request
+	Manual    bool // "automatic": false in JSON; kept for clients, documents are indexed all the same
 	Included  []PathSpec
 	Excluded  []PathSpec
 	Composite [][]CompositePath
@@ -37,7 +38,7 @@ type Policy struct {
 // PathSpec is an included or excluded path, a Pattern as text.
 type PathSpec struct {
 	Path    string       `json:"path"`
-	Indexes []LegacyKind `json:"indexes,omitempty"` // kept for clients that sent it; no meaning
+	Indexes []LegacyKind `json:"indexes,omitempty"` // of old clients: Parse checks it, Normalize forgets it
 }
 
 // LegacyKind is what old clients say about an included path. Today all paths have range indexes of full precision.
@@ -70,11 +71,19 @@ type Box struct {
 
 // VectorPath is a path whose values are indexed as vectors.
 type VectorPath struct {
-	Path                   string   `json:"path"` // a plain path
-	Type                   string   `json:"type"` // flat, quantizedFlat or diskANN
-	QuantizationByteSize   int      `json:"quantizationByteSize,omitempty"`
-	IndexingSearchListSize int      `json:"indexingSearchListSize,omitempty"`
+	Path                   string   `json:"path"`                             // a plain path
+	Type                   string   `json:"type"`                             // flat, quantizedFlat or diskANN
+	QuantizerType          string   `json:"quantizerType,omitempty"`          // product or spherical; kept for clients
+	QuantizationByteSize   *int     `json:"quantizationByteSize,omitempty"`   // nil: not given
+	IndexingSearchListSize *int     `json:"indexingSearchListSize,omitempty"` // nil: not given
 	ShardKey               []string `json:"vectorIndexShardKey,omitempty"`
+}
+
+// Equal tells whether two paths ask for the same index.
+func (v VectorPath) Equal(w VectorPath) bool {
+	same := func(a, b *int) bool { return a == b || a != nil && b != nil && *a == *b }
+	return v.Path == w.Path && v.Type == w.Type && v.QuantizerType == w.QuantizerType && same(v.QuantizationByteSize, w.QuantizationByteSize) &&
+		same(v.IndexingSearchListSize, w.IndexingSearchListSize) && slices.Equal(v.ShardKey, w.ShardKey)
 }
 
 // FullTextPath is a path whose strings are indexed by words.
@@ -120,6 +129,9 @@ func (p *Policy) UnmarshalJSON(raw []byte) error {
 	var w policyJSON
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return decodeError(err)
+	}
+	if err := errors.Join(validateLegacy(w.Included, "includedPaths"), validateLegacy(w.Excluded, "excludedPaths")); err != nil {
+		return err
 	}
 	*p = Policy{w.Mode, w.Automatic != nil && !*w.Automatic, w.Included, w.Excluded, w.Composite, w.Spatial, w.Vector, w.FullText}
 	p.Normalize()
@@ -185,7 +197,7 @@ func decodeError(err error) error {
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return &PolicyError{Path: wrong.Field, Reason: fmt.Sprintf("A value of the wrong type: %s.", wrong.Value)}
+		return &PolicyError{Path: wrong.Field, Reason: fmt.Sprintf("One of the specified inputs is invalid: a value of the wrong type: %s.", wrong.Value)}
 	}
 	return &PolicyError{Reason: err.Error()}
 }

@@ -21,6 +21,10 @@ const (
 	maxCompositePaths  = 8
 	maxFlatDimensions  = 505
 	maxIndexDimensions = 4096
+	maxQuantizedBytes  = 512 // and no more than there are dimensions
+	minSearchList      = 25
+	maxSearchList      = 500
+	maxShardKeys       = 1
 )
 
 // Validate checks a policy that has been normalised against Cosmos DB's rules. The error is a *PolicyError.
@@ -39,12 +43,6 @@ func (p Policy) Validate(s Surroundings) error {
 		return refuse(`The special mandatory indexing path "/" is not provided in any of the path type sets: `+
 			`list "/*" among the included or the excluded paths.`, "includedPaths")
 	}
-	if err := validateLegacy(p.Included, "includedPaths"); err != nil {
-		return err
-	}
-	if err := validateLegacy(p.Excluded, "excludedPaths"); err != nil {
-		return err
-	}
 	for i, keys := range p.Composite {
 		if err := validateComposite(keys); err != nil {
 			return at(err, "compositeIndexes[%d]", i)
@@ -61,11 +59,7 @@ func (p Policy) Validate(s Surroundings) error {
 		}
 	}
 	for i, f := range p.FullText {
-		path, err := plainPath(f.Path)
-		if err == nil && !slices.Contains(s.FullText, path) {
-			err = &PolicyError{Reason: fmt.Sprintf("The full text index path '%s' is not a path of the full text policy.", f.Path)}
-		}
-		if err != nil {
+		if err := f.validate(i, s.FullText); err != nil {
 			return at(err, "fullTextIndexes[%d].path", i)
 		}
 	}
@@ -118,7 +112,8 @@ func (p SpatialPath) validate(geometry bool) error {
 		return err
 	}
 	if len(p.Types) == 0 {
-		return &PolicyError{Reason: "The spatial data types array cannot be empty."}
+		return &PolicyError{Reason: fmt.Sprintf("The spatial data types array cannot be empty. "+
+			"Assign at least one spatial type for the 'types' array for the path %s.", p.Path)}
 	}
 	if unknown := unknownTypes(p.Types); len(unknown) > 0 {
 		return &PolicyError{Reason: fmt.Sprintf("The spatial data type '%s' is invalid. Choose among %s.",
@@ -138,40 +133,6 @@ func (p SpatialPath) validate(geometry bool) error {
 // spans tells whether the box has an area, and one that JSON can write.
 func (b *Box) spans() bool {
 	return b.XMin < b.XMax && b.YMin < b.YMax && !math.IsInf(b.XMax-b.XMin, 0) && !math.IsInf(b.YMax-b.YMin, 0)
-}
-
-func (v VectorPath) validate(embeddings map[string]int) error {
-	path, err := plainPath(v.Path)
-	if err != nil {
-		return err
-	}
-	dimensions, ok := embeddings[path]
-	limit := maxIndexDimensions
-	if v.Type == "flat" {
-		limit = maxFlatDimensions
-	}
-	switch {
-	case !ok:
-		return &PolicyError{Reason: fmt.Sprintf("The vector index path %s not matching in Embedding's path.", v.Path)}
-	case !slices.Contains(vectorTypes(), v.Type):
-		return &PolicyError{Reason: fmt.Sprintf("The vector index type '%s' is invalid. Choose among %s.",
-			v.Type, strings.Join(vectorTypes(), ", "))}
-	case dimensions > limit:
-		return &PolicyError{Reason: fmt.Sprintf("A vector index of type %s takes at most %d dimensions; the embedding of %s has %d.",
-			v.Type, limit, v.Path, dimensions)}
-	case v.QuantizationByteSize != 0 && (v.Type == "flat" || v.QuantizationByteSize < 1 || v.QuantizationByteSize > 512):
-		return &PolicyError{Reason: "The quantizationByteSize must be between 1 and 512; flat indexes have none."}
-	case v.IndexingSearchListSize != 0 && (v.Type != "diskANN" || v.IndexingSearchListSize < 10 || v.IndexingSearchListSize > 500):
-		return &PolicyError{Reason: "The indexingSearchListSize must be between 10 and 500; only diskANN indexes have one."}
-	case len(v.ShardKey) > 0 && v.Type == "flat":
-		return &PolicyError{Reason: "The vectorIndexShardKey cannot be used with flat indexes."}
-	}
-	for _, k := range v.ShardKey {
-		if _, err := plainPath(k); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // plainPath checks a path that may have no wildcard and returns it in the one spelling that can be compared.

@@ -73,6 +73,8 @@ type offerRecord struct {
 	TS       int64      `json:"ts"`
 	LSN      uint64     `json:"lsn"`
 	Asked    Throughput `json:"throughput"`
+	// Ranges is how many partition ranges a raise asks for, be they there already or not; 0: none has.
+	Ranges int `json:"ranges,omitempty"`
 }
 
 // catalog is guarded by DB.mu.

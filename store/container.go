@@ -49,6 +49,7 @@ type containerState struct {
 	terms   *index.Indexer   // of spec, beside olders
 	olders  []*index.Indexer // of rec.IndexedBy
 	ranges  []*slot          // by EPK
+	vectors []vectorAt       // of spec
 	fences  map[string]uint64
 	dropped bool
 }
@@ -96,6 +97,9 @@ type Range struct {
 	LSN           uint64  // the range's position
 	Timestamp     int64   // seconds since 1970
 
+	// Splitting tells that the range is being split, or is a half whose split still moves items.
+	Splitting bool
+
 	made uint64 // the catalog's LSN then
 }
 
@@ -120,7 +124,7 @@ func rangesETag(incarnation uint32, lsn uint64) string { return etagText(incarna
 
 func newContainer(d *Database, rec containerRecord, spec ContainerSpec) (*Container, error) {
 	c := &Container{db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len()}
-	st := &containerState{rec: rec, spec: spec}
+	st := &containerState{rec: rec, spec: spec, vectors: spec.vectors()}
 	if err := st.compile(); err != nil {
 		return nil, err
 	}
@@ -247,6 +251,7 @@ func (c *Container) Ranges() RangeSet {
 			Fraction:  1 / float64(len(st.ranges)),
 			LSN:       c.db.eng.Horizon(s.scope),
 			Timestamp: s.rec.TS,
+			Splitting: st.rec.Split != nil && (s.number == st.rec.Split.From || s.number == st.rec.Split.To),
 			made:      st.madeAt(i),
 		}
 		set.Ranges = append(set.Ranges, r)

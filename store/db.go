@@ -26,6 +26,7 @@ type DB struct {
 	reaper      *ttl.Reaper // nil with ManualReaper before the first SweepNow
 
 	reindexer reindexer
+	splitter  splitter
 	programs  script.Programs // compiled scripts
 
 	ddl sync.Mutex   // one change of the catalog at a time; taken before any gate and before mu
@@ -83,10 +84,11 @@ func (db *DB) load(ctx context.Context) error {
 func (db *DB) start() {
 	db.openReaper()
 	db.reindexer.open(db)
+	db.splitter.open(db)
 }
 
-// Close stops the reaper and the reindexer, waits for them, and closes the engine. Calls that come later fail with
-// CodeUnavailable.
+// Close stops the reaper, the reindexer and the splitter, waits for them, and closes the engine. Calls that
+// come later fail with CodeUnavailable.
 func (db *DB) Close() error {
 	db.line.work.Lock()
 	defer db.line.work.Unlock()
@@ -98,6 +100,7 @@ func (db *DB) end() error {
 	if db.closed.Swap(true) {
 		return nil
 	}
+	db.splitter.close()
 	db.reindexer.close()
 	db.reaper.Close()
 	kept := db.keepUses(context.Background())

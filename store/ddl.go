@@ -173,12 +173,12 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 	}
 	spec.PartitionKey, spec.UniqueKeys = old.PartitionKey, old.UniqueKeys
 	spec.EnsureDefaults()
-	if err := spec.Validate(); err != nil {
+	if err := spec.validateRest(); err != nil {
 		return nil, err
 	}
 	err = c.change(func(st containerState, now int64) (containerState, error) {
 		next := st
-		next.spec = spec
+		next.spec, next.vectors = spec, spec.vectors()
 		next.rec.TS = now
 		next.rec.Spec = spec.AppendJSON(nil)
 		next.rec.Policy = st.policy().With(spec.DefaultTTL, now)

@@ -58,6 +58,12 @@
 // transaction on one logical partition: it sees what it has written, queries included, and leaves all of it or nothing. Triggers,
 // which a write has to name in its options, run in the write's transaction. A function runs where a query calls it.
 //
+// # Throughput and ranges
+//
+// A container is made with the partition ranges that its throughput needs, and a throughput that is raised
+// splits them until there are as many as it needs then (splitter.go). How many those are is on disk with the
+// throughput, so that the next process goes on.
+//
 // # How it is laid out
 //
 // operation.go is what a write is: checked by prepare before any lock is taken, carried out by apply in a transaction. A single

@@ -180,13 +180,15 @@ func appendBinaryNumber(dst []byte, f float64) []byte {
 	}
 }
 
-// splitRanges returns the n+1 bounds of n equal ranges of the EPK space, first "", last "FF". Clients order them as text.
+// splitRanges returns the n+1 bounds of n equal ranges of the EPK space, first "", last "FF". Clients order
+// them as text. As the service lays them out, each bound of version 2 is a multiple of the whole share of a
+// range, and the last range has the rest.
 func splitRanges(d *PartitionKeyDefinition, n int) []string {
 	bounds := []string{""}
 	for i := 1; i < n; i++ {
 		if d.Version == 2 {
 			top := new(big.Int).Lsh(big.NewInt(1), 126)
-			b := top.Sub(top, big.NewInt(1)).Mul(top, big.NewInt(int64(i))).Div(top, big.NewInt(int64(n)))
+			b := top.Sub(top, big.NewInt(1)).Div(top, big.NewInt(int64(n))).Mul(top, big.NewInt(int64(i)))
 			bounds = append(bounds, epkHex(b.FillBytes(make([]byte, epkHashLen))))
 		} else {
 			hash := uint64(i) * math.MaxUint32 / uint64(n)

@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Lint is a set of rules that a time to live breaks which is valid and probably not what was meant. Nothing is refused for it:
-// Cosmos DB takes them all in silence.
+// Lint is a set of rules that something breaks which is valid and probably not what was meant: a time to
+// live, or a vector. Nothing is refused for it: Cosmos DB takes them all in silence.
 type Lint uint8
 
 // The rules.
@@ -19,8 +19,11 @@ const (
 	LintMilliseconds
 	// LintLong: the time to live is over ten years.
 	LintLong
+	// LintVector: where the container's policy names a vector an item has an array of another length than its
+	// dimensions.
+	LintVector
 
-	lintRules = 3
+	lintRules = 4
 )
 
 const (
@@ -32,12 +35,13 @@ const (
 	LongLife ttl.Seconds = 10 * 365 * 24 * 60 * 60
 )
 
-var lintNames = [lintRules]string{"ttl-off", "ttl-milliseconds", "ttl-over-ten-years"}
+var lintNames = [lintRules]string{"ttl-off", "ttl-milliseconds", "ttl-over-ten-years", "vector-length"}
 
 var lintTexts = [lintRules]string{
 	"The item has a 'ttl', but the container's time to live is off (no 'defaultTtl'): it will not expire.",
 	"The time to live is in seconds; this one looks like milliseconds.",
 	"The time to live is over ten years.",
+	"The item has a vector of another length than the container's policy says in 'dimensions': searches by nearness do not find it.",
 }
 
 // String is the names of the rules, separated by commas.
@@ -72,7 +76,7 @@ func (s *ContainerSpec) Lint() Lint { return lintLife(s.DefaultTTL) }
 // LintCase is the last thing that broke a rule.
 type LintCase struct {
 	Key Key         // of the item
-	TTL ttl.Seconds // its own
+	TTL ttl.Seconds // its own; ttl.Absent: it has none
 	At  int64       // its _ts
 }
 
@@ -89,14 +93,19 @@ type lintBook [lintRules]struct {
 	last  atomic.Pointer[LintCase]
 }
 
-// lintItem looks at an item that has been written, under a default time to live. What is in order costs it two comparisons.
-func (c *Container) lintItem(def ttl.Seconds, p *prepared) (found Lint) {
-	own := p.item.head.life.Own
-	if own <= 0 || def != ttl.Absent && own < MillisecondsFrom {
-		return 0
+// lintItem looks at an item that has been written. What is in order costs it a few comparisons, and a look at
+// each vector that the container's policy names.
+func (c *Container) lintItem(st *containerState, p *prepared) (found Lint) {
+	def, own := st.policy().Default, p.item.head.life.Own
+	if own > 0 && (def == ttl.Absent || own >= MillisecondsFrom) {
+		if found = lintLife(own); def == ttl.Absent {
+			found |= LintOff
+		}
 	}
-	if found = lintLife(own); def == ttl.Absent {
-		found |= LintOff
+	for _, v := range st.vectors {
+		if found&LintVector == 0 && v.misfit(p.item.body) {
+			found |= LintVector
+		}
 	}
 	if found == 0 {
 		return 0

@@ -86,3 +86,35 @@ func TestLintOfContainers(t *testing.T) {
 		}
 	}
 }
+
+// A vector of another length than the policy says is stored, and told of.
+func TestLintOfVectors(t *testing.T) {
+	b := newBench(t, `"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32","distanceFunction":"cosine","dimensions":3}]}`, 1)
+	defer b.close()
+	for member, want := range map[string]string{
+		``: "", `,"v":[1,2,3]`: "", `,"v":[1,2]`: "vector-length", `,"v":[]`: "vector-length", `,"v":[1,2,3,4]`: "vector-length",
+		`,"v":null`: "", `,"v":"text"`: "", `,"w":[1]`: "", `,"v":[1],"ttl":60`: "ttl-off,vector-length",
+	} {
+		_, r, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"1","pk":"p"`+member+`}`), store.WriteOptions{})
+		if err != nil || r.Lint.String() != want {
+			t.Errorf("%s: %q, not %q (%v)", member, r.Lint, want, err)
+		}
+	}
+	if n := b.c.LintCounts()[3]; n.Rule != store.LintVector || n.Count != 4 || n.Last == nil {
+		t.Errorf("%+v", n)
+	}
+	// The policy that counts is the present one.
+	d, err := b.db.Database("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := b.c.Info().Spec
+	spec.VectorEmbedding = &store.VectorEmbeddingPolicy{Embeddings: append(spec.VectorEmbedding.Embeddings[:1:1],
+		store.VectorEmbedding{Path: "/w", DataType: "int8", DistanceFunction: "euclidean", Dimensions: 2})}
+	if _, err := d.ReplaceContainer(b.ctx, "c", spec, store.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, r, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"1","pk":"p","w":[1]}`), store.WriteOptions{}); err != nil || r.Lint != store.LintVector {
+		t.Errorf("%v, %v", r.Lint, err)
+	}
+}

@@ -15,6 +15,8 @@ type Offer struct {
 	ETag        string
 	Timestamp   int64 // seconds since 1970
 	Throughput  Throughput
+	// Pending tells that the throughput has been raised and partition ranges are still being split for it.
+	Pending bool
 }
 
 func (cat *catalog) addOffer(o *offerRecord) {
@@ -70,7 +72,8 @@ func (db *DB) Offers() []Offer {
 
 // offer renders a record. The caller holds mu.
 func (db *DB) offer(o offerRecord) Offer {
-	out := Offer{ID: offerRIDText(o.Num), ETag: etagText(db.incarnation, 3, o.LSN), Timestamp: o.TS, Throughput: o.Asked}
+	out := Offer{ID: offerRIDText(o.Num), ETag: etagText(db.incarnation, 3, o.LSN), Timestamp: o.TS, Throughput: o.Asked,
+		Pending: db.pending(o)}
 	for _, c := range db.cat.containers {
 		if o.CID != 0 && c.cid == o.CID {
 			out.Resource, out.ResourceRID = c.self(), c.rid()
@@ -109,7 +112,11 @@ func (db *DB) findOffer(id string) (offerRecord, error) {
 }
 
 // ReplaceOffer changes a throughput. A change between manual and autoscale is refused unless migrate is set,
-// as Cosmos DB does: CodeBadRequest. o.IfMatch is the offer's etag. The number of partition ranges stays as it was made.
+// as Cosmos DB does: CodeBadRequest. o.IfMatch is the offer's etag.
+//
+// Where a container's throughput is raised, its partition ranges become as many as carry 10,000 RU/s each, in
+// the background: see Offer.Pending. It does not matter how many it was made with, or who had asked for
+// those. Lowered, they stay.
 func (db *DB) ReplaceOffer(ctx context.Context, id string, t Throughput, migrate bool, o WriteOptions) (Offer, error) {
 	db = db.live()
 	if err := t.Validate(); err != nil {
@@ -130,18 +137,31 @@ func (db *DB) ReplaceOffer(ctx context.Context, id string, t Throughput, migrate
 	if (t.Autoscale > 0) != (rec.Asked.Autoscale > 0) && !migrate {
 		return Offer{}, fail(CodeBadRequest, "An offer cannot change between manual and autoscale throughput without a migration.")
 	}
+	rec.Ranges = rec.target(t)
 	rec.Asked = t
-	err = db.changeCatalog(ctx, func(txn engine.Txn) error { return putOffer(txn, &rec, db.stamp()) })
+	err = db.changeOffer(ctx, &rec, func(txn engine.Txn) error { return putOffer(txn, &rec, db.stamp()) })
 	if err != nil {
 		return Offer{}, err
+	}
+	db.splitter.wake()
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	return db.offer(rec), nil
+}
+
+// changeOffer runs one transaction that writes an offer's record, and then puts that into the catalog. The
+// caller holds ddl.
+func (db *DB) changeOffer(ctx context.Context, rec *offerRecord, put func(engine.Txn) error) error {
+	if err := db.changeCatalog(ctx, put); err != nil {
+		return err
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.cat.offers = slices.Clone(db.cat.offers)
 	for i := range db.cat.offers {
 		if db.cat.offers[i].Num == rec.Num {
-			db.cat.offers[i] = rec
+			db.cat.offers[i] = *rec
 		}
 	}
-	return db.offer(rec), nil
+	return nil
 }

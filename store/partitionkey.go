@@ -31,14 +31,15 @@ type PartitionKeyDefinition struct {
 	// SystemKey marks a container that was made without a partition key: clients need not send one.
 	SystemKey bool
 
-	parsed []doc.Path
+	firstGiven bool // JSON gives version 1 by its number, and gets it back then
+	parsed     []doc.Path
 }
 
 // partitionKeyJSON is the form of a definition in JSON.
 type partitionKeyJSON struct {
 	Paths     []string     `json:"paths"`
 	Kind      string       `json:"kind"`
-	Version   *hashVersion `json:"version,omitempty"` // left out where it is 1
+	Version   *hashVersion `json:"version,omitempty"` // left out where it is 1 and was not given
 	SystemKey bool         `json:"systemKey,omitempty"`
 }
 
@@ -120,15 +121,16 @@ func (d *PartitionKeyDefinition) validate() error {
 	if d.Version != 1 && d.Version != 2 {
 		return fail(CodeBadRequest, fmt.Sprintf("The partition key version '%d' is invalid. Choose 1 or 2.", d.Version))
 	}
-	if n := len(d.Paths); n < 1 || n > most {
+	if n := len(d.Paths); n > maxPartitionPaths {
+		return fail(CodeBadRequest, fmt.Sprintf("Too many partition key paths specified: there can be at most %d, not %d.", maxPartitionPaths, n))
+	} else if n < 1 || n > most {
 		return fail(CodeBadRequest, fmt.Sprintf("A partition key of kind '%s' must have at least 1 path and at most %d; this one has %d.", d.Kind, most, n))
 	}
 	seen := make([]string, 0, maxPartitionPaths)
 	for _, text := range d.Paths {
-		p, err := doc.ParsePath(text)
+		p, err := parseKeyPath(text)
 		if err != nil {
-			return &Error{Code: CodeBadRequest, Err: err, Message: fmt.Sprintf(
-				"The partition key path '%s' is invalid: it must begin with '/' and have neither wildcards nor array indexes.", text)}
+			return err
 		}
 		if first := p.Segments()[0]; isItemSystemProperty(first) {
 			return fail(CodeBadRequest, fmt.Sprintf("The partition key path '%s' is invalid: '%s' is a system property.", text, first))

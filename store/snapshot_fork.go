@@ -155,7 +155,7 @@ func (b *bringing) addFamily(next *meta, f family, owner uint32) (records []*res
 func (b *bringing) addOffer(next *meta, was, is uint32) {
 	for _, o := range b.from.db.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {
-			b.offers = append(b.offers, &offerRecord{Num: next.take(), Database: b.d.rec.Num, CID: is, Asked: o.Asked})
+			b.offers = append(b.offers, &offerRecord{Num: next.take(), Database: b.d.rec.Num, CID: is, Asked: o.Asked, Ranges: o.Ranges})
 		}
 	}
 }
@@ -216,6 +216,7 @@ func (b *bringing) finish(ctx context.Context, settle func(*bringing) error) err
 	db.eraseAll(ctx, replaced)
 	db.reindexer.wake()
 	db.wakeReaper()
+	db.splitter.wake()
 	db.line.subscribers.notify()
 	return nil
 }

@@ -157,19 +157,22 @@ func (p *ClientEncryptionPolicy) equal(q *ClientEncryptionPolicy) bool {
 // index of a path can be dropped but not changed.
 func (s ContainerSpec) checkVectors(old ContainerSpec) error {
 	s.EnsureDefaults()
+	if err := s.validateIndexing(); err != nil { // an index whose embedding is gone is told as that
+		return err
+	}
 	if old.VectorEmbedding != nil {
 		for _, e := range old.VectorEmbedding.Embeddings {
 			if s.VectorEmbedding == nil || !slices.Contains(s.VectorEmbedding.Embeddings, e) {
-				return fail(CodeBadRequest, "'vectorEmbeddingPolicy' cannot be changed as part of collection replace operation: "+
+				return fail(CodeBadRequest, "Paths in existing embedding policy cannot be modified in Collection Replace: "+
 					"the embedding of '"+e.Path+"' is not the same.")
 			}
 		}
 	}
 	for _, was := range old.Indexing.Vector {
 		for _, is := range s.Indexing.Vector {
-			if is.Path == was.Path && (is.Type != was.Type || is.QuantizationByteSize != was.QuantizationByteSize ||
-				is.IndexingSearchListSize != was.IndexingSearchListSize || !slices.Equal(is.ShardKey, was.ShardKey)) {
-				return fail(CodeBadRequest, "The vector index of '"+is.Path+"' cannot be changed as part of collection replace operation.")
+			if is.Path == was.Path && !is.Equal(was) {
+				return fail(CodeBadRequest, "Paths in existing vector indexing policy cannot be modified in Collection Replace: "+
+					"the index of '"+is.Path+"' is not the same.")
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func specMembers() members {
 			"indexingMode": nil, "automatic": nil, "includedPaths": indexed, "excludedPaths": indexed,
 			"compositeIndexes": {"path": nil, "order": nil},
 			"spatialIndexes":   {"path": nil, "types": nil, "boundingBox": {"xmin": nil, "ymin": nil, "xmax": nil, "ymax": nil}},
-			"vectorIndexes": {"path": nil, "type": nil, "quantizationByteSize": nil, "indexingSearchListSize": nil,
+			"vectorIndexes": {"path": nil, "type": nil, "quantizerType": nil, "quantizationByteSize": nil, "indexingSearchListSize": nil,
 				"vectorIndexShardKey": nil},
 			"fullTextIndexes": path,
 		},
@@ -186,7 +186,7 @@ func (w *specJSON) spec() (s ContainerSpec, err error) {
 	}
 	for _, c := range w.ComputedProperties {
 		if c.Name == nil || c.Query == nil {
-			return s, fail(CodeBadRequest, "One of the specified inputs is invalid: a computed property has a 'name' and a 'query'.")
+			return s, fail(CodeBadRequest, "One of the specified inputs is invalid")
 		}
 		s.ComputedProperties = append(s.ComputedProperties, ComputedProperty{*c.Name, *c.Query})
 	}
@@ -200,6 +200,7 @@ func (w *partitionKeyJSON) definition() (PartitionKeyDefinition, error) {
 		return d, fail(CodeBadRequest, "A partition key must have paths.")
 	}
 	if w.Version != nil {
+		d.firstGiven = *w.Version == 1
 		if d.Version = int(*w.Version); d.Version == 0 {
 			return d, fail(CodeBadRequest, "The partition key version '0' is invalid. Choose 1 or 2.")
 		}
@@ -214,7 +215,7 @@ func (s ContainerSpec) AppendJSON(dst []byte) []byte {
 	w := specJSON{ID: s.ID, Geospatial: &geospatialJSON{s.Geospatial}, ConflictResolution: &s.ConflictResolution,
 		ChangeFeed: s.ChangeFeed, VectorEmbedding: s.VectorEmbedding, FullText: s.FullText, ClientEncryption: s.ClientEncryption}
 	w.PartitionKey = &partitionKeyJSON{Paths: s.PartitionKey.Paths, Kind: s.PartitionKey.Kind, SystemKey: s.PartitionKey.SystemKey}
-	if v := hashVersion(s.PartitionKey.Version); v != 1 {
+	if v := hashVersion(s.PartitionKey.Version); v != 1 || s.PartitionKey.firstGiven {
 		w.PartitionKey.Version = &v
 	}
 	var err error

@@ -48,7 +48,7 @@ func ValidateID(kind, id string) error {
 	switch n := utf8.RuneCountInString(id); {
 	case n < 1 || n > maxIDLength:
 		return fail(CodeBadRequest, fmt.Sprintf("The input name '%.80s' is invalid. "+
-			"Ensure to provide a unique non-empty string of at most '%d' characters: the id of a %s has %d.", id, maxIDLength, kind, n))
+			"Ensure to provide a unique non-empty string less than '%d' characters.", id, maxIDLength))
 	case !utf8.ValidString(id):
 		reason = "it is not valid UTF-8"
 	case strings.ContainsAny(id, "/\\#?\t\r\n\x00"):
@@ -88,7 +88,15 @@ func (s *ContainerSpec) Validate() error {
 	if err := ValidateID("container", s.ID); err != nil {
 		return err
 	}
-	for _, check := range []func() error{s.PartitionKey.validate, s.validateTTL, s.validateConflicts, s.validateVectors, s.validateFullText,
+	if err := s.PartitionKey.validate(); err != nil {
+		return err
+	}
+	return s.validateRest()
+}
+
+// validateRest is Validate without what can never change in a container: it may be older than a rule.
+func (s *ContainerSpec) validateRest() error {
+	for _, check := range []func() error{s.validateTTL, s.validateConflicts, s.validateVectors, s.validateFullText,
 		s.validateIndexing, s.validateComputed, s.validateEncryption} {
 		if err := check(); err != nil {
 			return err
@@ -159,46 +167,6 @@ func (s *ContainerSpec) validateIndexing() error {
 		return policyError(err, "indexingPolicy")
 	}
 	return nil
-}
-
-func (s *ContainerSpec) validateVectors() error {
-	if s.VectorEmbedding == nil {
-		return nil
-	}
-	seen := map[string]bool{}
-	for _, e := range s.VectorEmbedding.Embeddings {
-		if err := checkNew(seen, "vectorEmbeddingPolicy", e.Path); err != nil {
-			return err
-		}
-		reason := ""
-		switch {
-		case e.Dimensions < 1:
-			reason = fmt.Sprintf("Vector Embedding Policy has invalid Dimensions:%d, it should be positive integer", e.Dimensions)
-		case e.Dimensions > maxVectorDimensions:
-			reason = fmt.Sprintf("Vector Embedding Policy has Dimensions:%d which is more than max:%d", e.Dimensions, maxVectorDimensions)
-		case !slices.Contains(vectorDataTypes(), e.DataType):
-			reason = fmt.Sprintf("The vector data type '%s' is invalid. Choose among %s", e.DataType, strings.Join(vectorDataTypes(), ", "))
-		case !slices.Contains(distanceFunctions(), e.DistanceFunction):
-			reason = fmt.Sprintf("The vector distance function '%s' is invalid. Choose among %s", e.DistanceFunction, strings.Join(distanceFunctions(), ", "))
-		default:
-			continue
-		}
-		return fail(CodeBadRequest, reason+".")
-	}
-	return nil
-}
-
-func (s *ContainerSpec) validateFullText() error {
-	if s.FullText == nil {
-		return nil
-	}
-	seen := map[string]bool{}
-	for _, p := range s.FullText.Paths {
-		if err := checkNew(seen, "fullTextPolicy", p.Path); err != nil {
-			return err
-		}
-	}
-	return s.validateLanguages()
 }
 
 func (s *ContainerSpec) validateComputed() error {

@@ -14,11 +14,26 @@ const (
 	maxThroughput = 1_000_000
 )
 
+// rangeThroughput is what one partition range carries at most, in RU/s.
+const rangeThroughput = 10_000
+
 // Throughput is what a container or a database was given, in RU/s. At most one of the two is set; the zero Throughput
 // asks for nothing.
 type Throughput struct {
 	Manual    int `json:"manual,omitempty"`
 	Autoscale int `json:"autoscale,omitempty"` // the most; it scales between a tenth and this
+	// Increment is by how many percent the service would raise an autoscale maximum by itself. It is kept for
+	// clients and changes nothing here; nil: not given.
+	Increment *int `json:"increment,omitempty"`
+	// Level is the name of a level of performance of old, with which Manual goes; see PerformanceLevel.
+	Level string `json:"level,omitempty"`
+}
+
+// PerformanceLevel is the throughput of one of Cosmos DB's first levels of performance: S1, S2 or S3. ok
+// tells whether there is one of that name.
+func PerformanceLevel(name string) (t Throughput, ok bool) {
+	ru := map[string]int{"S1": 250, "S2": 1000, "S3": 2500}[name]
+	return Throughput{Manual: ru, Level: name}, ru > 0
 }
 
 // ContainerOptions are what can be chosen of a new container beside its settings.
@@ -31,15 +46,28 @@ type ContainerOptions struct {
 // IsZero tells whether nothing was asked for.
 func (t Throughput) IsZero() bool { return t == Throughput{} }
 
+// most is the throughput, of autoscale the highest that there can be.
+func (t Throughput) most() int { return max(t.Manual, t.Autoscale) }
+
 // Validate checks the throughput against what Cosmos DB accepts. The error has CodeBadRequest.
 func (t Throughput) Validate() error {
+	level, known := PerformanceLevel(t.Level)
 	switch {
+	case t.Level != "" && (!known || level.Manual != t.Manual || t.Autoscale != 0):
+		return fail(CodeBadRequest, fmt.Sprintf("The performance level '%s' is not one, or another throughput is given with it.", t.Level))
+	case t.Level != "":
+		return nil
+	case t.Increment != nil && (t.Autoscale == 0 || *t.Increment < 0):
+		return fail(CodeBadRequest, "An increment of autoscale throughput goes with a maximum, and cannot be negative.")
 	case t.Manual != 0 && t.Autoscale != 0:
 		return fail(CodeBadRequest, "Manual and autoscale throughput cannot be given together.")
 	case t.Manual != 0 && !fits(t.Manual, minManual, manualStep):
 		return fail(CodeBadRequest, fmt.Sprintf(
 			"The offer should have valid throughput values between %d and %d inclusive in increments of %d; %d is not one.",
 			minManual, maxThroughput, manualStep, t.Manual))
+	case t.Autoscale != 0 && t.Autoscale < minAutoscale:
+		return fail(CodeBadRequest, fmt.Sprintf(
+			"Requested throughput %d is less than required minimum throughput %d.", t.Autoscale, minAutoscale))
 	case t.Autoscale != 0 && !fits(t.Autoscale, minAutoscale, autoscaleStep):
 		return fail(CodeBadRequest, fmt.Sprintf(
 			"The offer should have valid autoscale max throughput values between %d and %d inclusive in increments of %d; %d is not one.",
@@ -53,9 +81,9 @@ func fits(ru, least, step int) bool { return ru >= least && ru <= maxThroughput 
 // ranges is how many partition ranges a new container of this throughput gets: one up to 10,000 RU/s, above that enough
 // for none to carry more than 6,000.
 func (t Throughput) ranges() int {
-	const one, each = 10_000, 6_000
-	ru := max(t.Manual, t.Autoscale)
-	if ru <= one {
+	const each = 6_000
+	ru := t.most()
+	if ru <= rangeThroughput {
 		return 1
 	}
 	return (ru + each - 1) / each

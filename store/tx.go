@@ -97,7 +97,7 @@ func (t *tx) committed() {
 		if t.c.diesSoon(p.item.head.life, t.now) {
 			t.c.db.wakeReaper()
 		}
-		t.lint |= t.c.lintItem(t.st.policy().Default, p)
+		t.lint |= t.c.lintItem(t.st, p)
 	}
 	t.c.watch.notify()
 	if len(t.expiries) > 0 {

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -36,7 +38,7 @@ func (c *Container) Usage(ctx context.Context) (Usage, error) {
 	var u Usage
 	err := c.view(ctx, func(st *containerState, _ int64, r engine.Reader) error {
 		for _, s := range st.ranges {
-			part, err := slotUsage(r, s.scope)
+			part, err := slotUsage(r, s.scope, nil)
 			if err != nil {
 				return err
 			}
@@ -49,10 +51,63 @@ func (c *Container) Usage(ctx context.Context) (Usage, error) {
 	return u, wrap(err)
 }
 
+// RangeStatistics tells how much a partition range holds, as Usage does, and which partition keys are the
+// largest in it.
+type RangeStatistics struct {
+	Range string // its id
+	Usage
+	Keys int // different partition keys among the documents that were measured
+	// Largest are the partition keys of at least a hundredth of the bytes that were measured, the largest
+	// first.
+	Largest []KeyStatistics
+}
+
+// KeyStatistics is the share of one partition key in its range.
+type KeyStatistics struct {
+	Key   string // in JSON, as PartitionKey.String writes it
+	Bytes int64  // an estimate, as Usage has it
+}
+
+// Statistics measures the partition ranges one by one.
+func (c *Container) Statistics(ctx context.Context) (list []RangeStatistics, err error) {
+	err = c.view(ctx, func(st *containerState, _ int64, r engine.Reader) error {
+		list = make([]RangeStatistics, 0, len(st.ranges))
+		for _, s := range st.ranges {
+			keys := map[string]int64{}
+			u, err := slotUsage(r, s.scope, func(body []byte) { keys[c.def.Extract(body).String()] += int64(len(body)) })
+			if err != nil {
+				return err
+			}
+			list = append(list, RangeStatistics{Range: s.id, Usage: u, Keys: len(keys), Largest: largest(keys, u)})
+		}
+		return nil
+	})
+	return list, wrap(err)
+}
+
+// largest lists the keys of a sample, with their bytes, that are worth naming, as large as they are in the
+// whole.
+func largest(sample map[string]int64, whole Usage) (list []KeyStatistics) {
+	var measured int64
+	for _, n := range sample {
+		measured += n
+	}
+	for key, n := range sample {
+		if 100*n >= measured {
+			list = append(list, KeyStatistics{key, int64(float64(n) / float64(max(measured, 1)) * float64(whole.Bytes))})
+		}
+	}
+	slices.SortFunc(list, func(a, b KeyStatistics) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Key, b.Key))
+	})
+	return list
+}
+
 // usageSample is how many documents of a slot are measured; the rest are taken to be as large on average.
 const usageSample = 1000
 
-func slotUsage(r engine.Reader, scope []byte) (u Usage, err error) {
+// slotUsage measures a slot; each, which may be nil, gets the text of every document that is measured.
+func slotUsage(r engine.Reader, scope []byte, each func(body []byte)) (u Usage, err error) {
 	if u.Documents, err = countKeys(r, slotFamily(scope, famFeed), math.MaxInt64); err != nil || u.Documents == 0 {
 		return u, err
 	}
@@ -65,6 +120,9 @@ func slotUsage(r engine.Reader, scope []byte) (u Usage, err error) {
 		}
 		seen++
 		u.Bytes += int64(len(body))
+		if each != nil {
+			each(body)
+		}
 	}
 	u.Bytes = u.Bytes * u.Documents / max(seen, 1)
 	return u, it.Close()

@@ -1,0 +1,51 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// parseKeyPath is doc.ParsePath for a path of a new partition key. It refuses more: names without quotes are
+// made of letters, digits, '_' and '-'. The error says where it fails, counted in characters from 0.
+func parseKeyPath(text string) (doc.Path, error) {
+	p, err := doc.ParsePath(text)
+	at := 0
+	var wrong *doc.PathError
+	switch {
+	case err == nil:
+		if at = unquotedFault(text); at < 0 {
+			return p, nil
+		}
+	case errors.As(err, &wrong):
+		if at = unquotedFault(text[:wrong.Offset]); at < 0 {
+			at = wrong.Offset
+		}
+	}
+	return p, &Error{Code: CodeBadRequest, Err: err, Message: fmt.Sprintf("The partition key component definition path '%s' could not be "+
+		"accepted, failed near position '%d'. Partition key paths must contain only valid characters and not contain a trailing slash "+
+		"or wildcard character.", text, utf8.RuneCountInString(text[:at]))}
+}
+
+// unquotedFault finds the first character outside quotes that needs them. -1: there is none.
+func unquotedFault(path string) int {
+	var quote byte
+	for i := 0; i < len(path); i++ {
+		c := path[i]
+		switch {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case i > 0 && path[i-1] == '/' && (c == '"' || c == '\''):
+			quote = c
+		case c != '/' && c != '_' && c != '-' && c < utf8.RuneSelf && !isWordByte(c):
+			return i
+		}
+	}
+	return -1
+}

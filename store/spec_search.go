@@ -1,0 +1,101 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+)
+
+// The rules of the policies for vectors and for full text. Clients look for the texts, which are the
+// service's.
+
+func (s *ContainerSpec) validateVectors() error {
+	if s.VectorEmbedding == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, e := range s.VectorEmbedding.Embeddings {
+		if pathKey(e.Path) == "" {
+			return fail(CodeBadRequest, "The Vector Embedding Policy has an invalid Path: "+e.Path+".")
+		}
+		if err := checkNew(seen, "vectorEmbeddingPolicy", e.Path); err != nil {
+			return err
+		}
+		reason := ""
+		switch {
+		case e.Dimensions < 1:
+			reason = fmt.Sprintf("Dimensions:%d which is less than the minimum supported value::1", e.Dimensions)
+		case e.Dimensions > maxVectorDimensions:
+			reason = fmt.Sprintf("Dimensions:%d which is more than the maximum supported value::%d", e.Dimensions, maxVectorDimensions)
+		case !slices.Contains(vectorDataTypes(), e.DataType):
+			reason = fmt.Sprintf("an invalid DataType:%s. Choose among %s", e.DataType, strings.Join(vectorDataTypes(), ", "))
+		case !slices.Contains(distanceFunctions(), e.DistanceFunction):
+			reason = fmt.Sprintf("an invalid DistanceFunction:%s. Choose among %s", e.DistanceFunction, strings.Join(distanceFunctions(), ", "))
+		default:
+			continue
+		}
+		return fail(CodeBadRequest, "The Vector Embedding Policy has "+reason+".")
+	}
+	return nil
+}
+
+func (s *ContainerSpec) validateFullText() error {
+	if s.FullText == nil {
+		return nil
+	}
+	if err := checkLanguage(s.FullText.DefaultLanguage); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, p := range s.FullText.Paths {
+		if pathKey(p.Path) == "" {
+			return fail(CodeBadRequest, "The full text policy contains an invalid path: "+p.Path+".")
+		}
+		if err := checkNew(seen, "fullTextPolicy", p.Path); err != nil {
+			return err
+		}
+		if err := checkLanguage(p.Language); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLanguage checks a language of the full text policy; the empty one leaves it to the policy or to
+// English.
+func checkLanguage(tag string) error {
+	if _, known := index.LanguageOf(tag); known {
+		return nil
+	}
+	return fail(CodeBadRequest, fmt.Sprintf("The language specified in the full-text policy, '%s', is invalid. Supported languages are: %s.",
+		tag, strings.Join(index.LanguageTags(), ", ")))
+}
+
+// vectorAt is where documents have a vector, and how long it is to be.
+type vectorAt struct {
+	path       doc.Path
+	dimensions int
+}
+
+// vectors are the places of the vector policy.
+func (s *ContainerSpec) vectors() (list []vectorAt) {
+	if s.VectorEmbedding == nil {
+		return nil
+	}
+	for _, e := range s.VectorEmbedding.Embeddings {
+		if p, err := doc.ParsePath(e.Path); err == nil {
+			list = append(list, vectorAt{p, e.Dimensions})
+		}
+	}
+	return list
+}
+
+// misfit tells whether a document has an array of another length there. What is no array is not meant as a
+// vector.
+func (v vectorAt) misfit(body []byte) bool {
+	found := doc.Get(body, v.path)
+	return found.Kind() == doc.Array && found.Len() != v.dimensions
+}

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Ranges follow a throughput that is raised. How many partition ranges a container is to come to is a part of
+// its offer, on disk before the raise is answered; one goroutine splits ranges, one after the other, until
+// there are as many. Whatever ends a process on the way, the next one goes on, and a split itself is whole or
+// not at all. A throughput that is lowered takes back what has not been split yet, and never merges ranges.
+//
+// Each split is a Split as anybody can ask for: requests to the container wait for that long and notice
+// nothing else. What is split next is the range with the fewest ancestors, the lowest of those, so that the
+// halves stay alike.
+
+const (
+	minSplitRetry = time.Second // after a failure
+	maxSplitRetry = time.Minute
+)
+
+// splitter is the goroutine that splits ranges.
+type splitter struct {
+	db      *DB
+	life    context.Context
+	end     context.CancelFunc
+	running sync.WaitGroup
+	nudge   chan struct{} // one slot
+	turn    sync.Mutex    // one pass at a time
+}
+
+func (x *splitter) open(db *DB) {
+	x.db, x.nudge = db, make(chan struct{}, 1)
+	x.life, x.end = context.WithCancel(context.Background())
+	x.running.Go(x.loop)
+	x.wake()
+}
+
+// close stops the loop and every FinishSplits, and waits for them.
+func (x *splitter) close() {
+	x.end()
+	x.running.Wait()
+	x.turn.Lock() // a FinishSplits that is under way
+	defer x.turn.Unlock()
+}
+
+func (x *splitter) wake() {
+	select {
+	case x.nudge <- struct{}{}:
+	default:
+	}
+}
+
+func (x *splitter) loop() {
+	for {
+		select {
+		case <-x.nudge:
+		case <-x.life.Done():
+			return
+		}
+		for retry := minSplitRetry; ; retry = min(2*retry, maxSplitRetry) {
+			err := x.pass(x.life)
+			if err == nil || x.life.Err() != nil {
+				break
+			}
+			if ErrorCode(wrap(err)) != CodeUnavailable {
+				x.db.opts.Logger.Error("splitting partition ranges for a raised throughput failed; it will be tried again", "error", err)
+			}
+			wait(x.life, retry)
+		}
+	}
+}
+
+// FinishSplits splits the partition ranges for which raised throughputs have asked, and returns when there
+// are as many as they need. It happens by itself as well, in the background. It fails with CodeUnavailable
+// where the store is being closed.
+func (db *DB) FinishSplits(ctx context.Context) error {
+	db = db.live()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(db.splitter.life, cancel)()
+	err := db.splitter.pass(ctx)
+	if db.splitter.life.Err() != nil {
+		return wrap(engine.ErrClosed)
+	}
+	return wrap(err)
+}
+
+// pass splits until each container has the ranges that its offer needs. A container that fails does not hold
+// the others up.
+func (x *splitter) pass(ctx context.Context) error {
+	x.turn.Lock()
+	defer x.turn.Unlock()
+	x.db.mu.RLock()
+	offers := x.db.cat.offers
+	x.db.mu.RUnlock()
+	var failed []error
+	for _, o := range offers {
+		for more := o.Ranges > 0; more; {
+			var err error
+			more, err = x.step(ctx, o.Num)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				failed = append(failed, err)
+				break
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// step splits one range, if an offer still needs more than there are; more tells that it did.
+func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error) {
+	db := x.db
+	db.ddl.Lock()
+	defer db.ddl.Unlock()
+	i := slices.IndexFunc(db.cat.offers, func(o offerRecord) bool { return o.Num == offer })
+	if i < 0 || !db.pending(db.cat.offers[i]) {
+		return false, nil
+	}
+	c := db.cat.cids[db.cat.offers[i].CID]
+	done, err := c.splitNext(ctx)
+	if err != nil || done {
+		return done, err
+	}
+	// None of the ranges has room for another bound.
+	rec := db.cat.offers[i]
+	rec.Ranges = 0
+	return false, db.changeOffer(ctx, &rec, func(t engine.Txn) error { return setRecord(t, offerKey(rec.Num), rec) })
+}
+
+// splitNext splits the range whose turn it is; done is false where none can be split. The caller holds ddl.
+func (c *Container) splitNext(ctx context.Context) (done bool, err error) {
+	c.gate.Lock()
+	defer c.gate.Unlock()
+	ranges := slices.Clone(c.state.Load().ranges)
+	slices.SortStableFunc(ranges, func(a, b *slot) int { return len(a.parents) - len(b.parents) })
+	for _, s := range ranges {
+		_, err := c.split(ctx, s.id, "")
+		if ErrorCode(err) == CodeConflict {
+			continue
+		}
+		if err == nil {
+			c.db.wakeReaper()
+			c.db.reindexer.wake()
+		}
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// pending tells whether the ranges of an offer's container are still to become more. The caller holds mu or
+// ddl.
+func (db *DB) pending(o offerRecord) bool {
+	c := db.cat.cids[o.CID]
+	return c != nil && len(c.state.Load().ranges) < o.Ranges
+}
+
+// target is how many ranges an offer's container is to come to when its throughput becomes t: as many as
+// carry 10,000 RU/s each where that is more than before. What is not split yet is not split any more where it
+// is less. Containers that share a database's throughput have one range whatever that is, as they are made.
+func (o *offerRecord) target(t Throughput) int {
+	was, is := o.Asked.most(), t.most()
+	switch {
+	case is < was || o.CID == 0:
+		return 0
+	case is == was:
+		return o.Ranges
+	}
+	return max(o.Ranges, min((is+rangeThroughput-1)/rangeThroughput, maxSlots))
+}

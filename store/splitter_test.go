@@ -1,0 +1,300 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// raise changes the throughput of the container and returns its offer.
+func (b *bench) raise(t store.Throughput, migrate bool) store.Offer {
+	b.t.Helper()
+	o, err := b.db.ReplaceOffer(b.ctx, b.offer().ID, t, migrate, store.WriteOptions{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return o
+}
+
+// offer is the container's own.
+func (b *bench) offer() store.Offer {
+	b.t.Helper()
+	rid := b.c.Info().RID
+	for _, o := range b.db.Offers() {
+		if o.ResourceRID == rid {
+			return o
+		}
+	}
+	b.t.Fatal("the container has no offer")
+	return store.Offer{}
+}
+
+// A container whose throughput is raised gets a range for each 10,000 RU/s, in the background, and keeps
+// them.
+func TestRangesFollowThroughput(t *testing.T) {
+	manual := func(ru int) store.Throughput { return store.Throughput{Manual: ru} }
+	auto := func(ru int) store.Throughput { return store.Throughput{Autoscale: ru} }
+	type step struct {
+		throughput store.Throughput
+		ranges     int
+	}
+	for name, c := range map[string]struct {
+		made  store.ContainerOptions
+		first int
+		steps []step
+	}{
+		"one by one":     {store.ContainerOptions{}, 1, []step{{manual(10_000), 1}, {manual(11_000), 2}, {manual(25_000), 3}, {manual(400), 3}, {manual(30_000), 3}, {manual(30_100), 4}}},
+		"at once":        {store.ContainerOptions{}, 1, []step{{manual(95_000), 10}, {manual(95_000), 10}}},
+		"made with it":   {store.ContainerOptions{Throughput: manual(21_000)}, 4, []step{{manual(40_000), 4}, {manual(50_000), 5}}},
+		"autoscale":      {store.ContainerOptions{Throughput: auto(1000)}, 1, []step{{auto(20_000), 2}, {auto(1000), 2}, {auto(21_000), 3}}},
+		"migrated":       {store.ContainerOptions{}, 1, []step{{auto(11_000), 2}, {manual(11_000), 2}, {manual(20_100), 3}}},
+		"asked for five": {store.ContainerOptions{Ranges: 5}, 5, []step{{manual(40_000), 5}, {manual(60_000), 6}}},
+		"asked for one":  {store.ContainerOptions{Ranges: 1, Throughput: manual(25_000)}, 1, []step{{manual(25_000), 1}, {manual(25_100), 3}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, "", 0)
+			defer b.close()
+			d, err := b.db.Database("db")
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec := specOf(t, "")
+			spec.ID = "other"
+			if b.c, err = d.CreateContainerWith(b.ctx, spec, c.made); err != nil {
+				t.Fatal(err)
+			}
+			b.fill(60, 20)
+			want := b.items(store.Scope{})
+			if n := len(b.rangeIDs()); n != c.first {
+				t.Fatalf("%d ranges to begin with, not %d", n, c.first)
+			}
+			for _, s := range c.steps {
+				before := len(b.rangeIDs())
+				was := b.offer().Throughput
+				o := b.raise(s.throughput, (was.Autoscale > 0) != (s.throughput.Autoscale > 0))
+				if o.Throughput != s.throughput {
+					t.Errorf("the throughput became %v, not %v", o.Throughput, s.throughput)
+				}
+				if want := s.ranges > before; o.Pending != want { // the answer is older than the first split
+					t.Errorf("the answer to %v is pending: %v, not %v", s.throughput, o.Pending, want)
+				}
+				if err := b.db.FinishSplits(b.ctx); err != nil {
+					t.Fatal(err)
+				}
+				if n := len(b.rangeIDs()); n != s.ranges {
+					t.Errorf("at %v there are %d ranges, not %d", s.throughput, n, s.ranges)
+				}
+				if now := b.offer(); now.Pending || now.ETag != o.ETag {
+					t.Errorf("when all is done the offer is %+v, was %+v", now, o)
+				}
+			}
+			checkRanges(t, b.c.Ranges())
+			if got := b.items(store.Scope{}); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%d items, not %d, or others", len(got), len(want))
+			}
+		})
+	}
+}
+
+// Ranges are split in turn, so that the halves stay alike; of three the first two have come of one.
+func TestSplitsInTurn(t *testing.T) {
+	b := newBench(t, "", 1)
+	defer b.close()
+	b.raise(store.Throughput{Manual: 11_000}, false)
+	for _, c := range []struct {
+		ru      int
+		parents string
+	}{{11_000, "[[0] [0]]"}, {25_000, "[[0 1] [0 1] [0]]"}, {40_000, "[[0 1] [0 1] [0 2] [0 2]]"}} {
+		b.raise(store.Throughput{Manual: c.ru}, false)
+		if err := b.db.FinishSplits(b.ctx); err != nil {
+			t.Fatal(err)
+		}
+		parents := [][]string{}
+		for _, r := range b.c.Ranges().Ranges {
+			parents = append(parents, r.Parents)
+		}
+		if got := fmt.Sprint(parents); got != c.parents {
+			t.Errorf("at %d RU/s the ranges have come from %s, not %s", c.ru, got, c.parents)
+		}
+	}
+}
+
+// Containers that live off their database's throughput keep the one range that they are made with.
+func TestSharedThroughputSplitsNothing(t *testing.T) {
+	b := newBench(t, "", 1)
+	defer b.close()
+	d, err := b.db.CreateDatabase(b.ctx, "shared", store.Throughput{Manual: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.c, err = d.CreateContainer(b.ctx, specOf(t, ""), store.Throughput{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range b.db.Offers() {
+		if o.ResourceRID != d.RID() {
+			continue
+		}
+		got, err := b.db.ReplaceOffer(b.ctx, o.ID, store.Throughput{Manual: 50_000}, false, store.WriteOptions{})
+		if err != nil || got.Pending {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	if err := b.db.FinishSplits(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.rangeIDs()); n != 1 {
+		t.Errorf("%d ranges", n)
+	}
+}
+
+// A raise that is taken back before its ranges are split is not carried out, and one that is on its way
+// shows.
+func TestThroughputLoweredMeanwhile(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	b, s := newSplitBench(t, vfs.NewMem())
+	b.make(12)
+	var held atomic.Bool
+	reached, release := make(chan struct{}), make(chan struct{})
+	calls := 0
+	s.before = func() error {
+		if calls++; calls == 3 { // the first of the splitter's own, behind the offer and the begin of a split
+			held.Store(true)
+			close(reached)
+			<-release
+		}
+		return nil
+	}
+	if o := b.raise(store.Throughput{Manual: 45_000}, false); !o.Pending {
+		t.Error("the answer to the raise is not pending")
+	}
+	<-reached
+	if r := b.c.Ranges().Ranges; len(r) != 1 || !r[0].Splitting || !b.offer().Pending {
+		t.Errorf("in a split there are %+v, and the offer is %+v", r, b.offer())
+	}
+	lowered := make(chan store.Offer)
+	go func() {
+		o, err := b.db.ReplaceOffer(b.ctx, b.offer().ID, store.Throughput{Manual: 400}, false, store.WriteOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+		lowered <- o
+	}()
+	close(release)
+	if o := <-lowered; o.Pending {
+		t.Errorf("%+v", o)
+	}
+	if err := b.db.FinishSplits(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	r := b.c.Ranges()
+	if n := len(r.Ranges); n < 2 || n > 5 {
+		t.Errorf("%d ranges", n)
+	}
+	for _, one := range r.Ranges {
+		if one.Splitting {
+			t.Errorf("%+v is still being split", one)
+		}
+	}
+	checkRanges(t, r)
+	if err := b.db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A crash after whichever step of a raise leaves the old throughput, or the new one and, soon, all of its
+// ranges.
+func TestCrashWhileRangesFollow(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	disk := vfs.NewCrashableMem()
+	b, s := newSplitBench(t, disk)
+	b.make(300)
+	want := b.items(store.Scope{})
+	var wrecks []*vfs.MemFS
+	s.after = func() { wrecks = append(wrecks, disk.CrashClone(vfs.CrashCloneCfg{})) }
+	b.raise(store.Throughput{Manual: 25_000}, false)
+	if err := b.db.FinishSplits(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.db.Close(); err != nil {
+		t.Error(err)
+	}
+	for i, wreck := range wrecks {
+		b, _ := newSplitBench(t, wreck)
+		b.clock.Advance(5 * time.Second)
+		what := fmt.Sprint("step ", i)
+		if got := b.offer().Throughput.Manual; got != 25_000 {
+			t.Errorf("%s: the throughput is %d", what, got)
+		}
+		if err := b.db.FinishSplits(b.ctx); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if n := len(b.rangeIDs()); n != 3 || b.offer().Pending {
+			t.Errorf("%s: %d ranges, offer %+v", what, n, b.offer())
+		}
+		b.sound(what, want)
+		if err := b.db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(wrecks) < 10 {
+		t.Errorf("%d steps are not all", len(wrecks))
+	}
+}
+
+// A step that fails is tried again; Close does not wait for it.
+func TestFailureWhileRangesFollow(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for n := range 8 {
+		b, s := newSplitBench(t, vfs.NewMem())
+		b.make(60)
+		want := b.items(store.Scope{})
+		var step atomic.Int64
+		s.before = func() error {
+			if step.Add(1) == int64(n+2) { // behind the offer
+				return engine.ErrDiskFull
+			}
+			return nil
+		}
+		b.raise(store.Throughput{Manual: 25_000}, false)
+		var err error
+		for range 2 {
+			if err = b.db.FinishSplits(b.ctx); err == nil && len(b.rangeIDs()) == 3 {
+				break
+			}
+		}
+		if stopped := is(err, store.CodeUnavailable); !stopped {
+			if got := len(b.rangeIDs()); err != nil || got != 3 {
+				t.Errorf("step %d: %d ranges, %v", n, got, err)
+			}
+			b.sound(fmt.Sprint("step ", n), want)
+		}
+		if err := b.db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	b, s := newSplitBench(t, vfs.NewMem())
+	b.make(60)
+	begun := make(chan struct{})
+	var once atomic.Bool
+	s.look = func() {
+		if !once.Swap(true) {
+			close(begun)
+		}
+	}
+	b.raise(store.Throughput{Manual: 900_000}, false)
+	<-begun
+	if err := b.db.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := b.db.FinishSplits(context.Background()); !is(err, store.CodeUnavailable) {
+		t.Errorf("after Close: %v", err)
+	}
+}
