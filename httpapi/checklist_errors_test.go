@@ -244,7 +244,7 @@ func checkAltContentPath(t *testing.T) {
 		if self != c.at("_self").Str+"docs/"+a.at("_rid").Str+"/" {
 			t.Errorf("_self is %q in %s", self, c.at("_self").Str)
 		}
-		w.do("GET", "/"+self, "").want(200).has("id", `"1`+upsert+`"`)
+		w.do("GET", "/"+self, "", pk(`["a"]`)...).want(200).has("id", `"1`+upsert+`"`)
 	}
 }
 

@@ -148,15 +148,63 @@ func TestRIDAddressing(t *testing.T) {
 		self := w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"key%d"}`, i, i)).want(201).at("_self").Str
 		selves = append(selves, "/"+self)
 	}
+	key := func(i int) []string { return pk(fmt.Sprintf(`["key%d"]`, i)) }
 	for i, self := range selves {
-		w.do("GET", self, "").want(200).has("id", fmt.Sprintf(`"%d"`, i)).head("x-ms-content-path", c.at("_rid").Str)
-		w.do("PUT", self, fmt.Sprintf(`{"id":"%d","pk":"key%d","v":2}`, i, i)).want(200).has("v", "2")
+		w.do("GET", self, "", key(i)...).want(200).has("id", fmt.Sprintf(`"%d"`, i)).head("x-ms-content-path", c.at("_rid").Str)
+		w.do("PUT", self, fmt.Sprintf(`{"id":"%d","pk":"key%d","v":2}`, i, i), key(i)...).want(200).has("v", "2")
 	}
 	w.do("GET", "/"+c.at("_self").Str+"docs", "").want(200).has("_count", "8")
-	w.do("DELETE", selves[3], "").want(204)
-	w.do("GET", selves[3], "").fails(404, 0, "Resource Not Found")
+	w.do("DELETE", selves[3], "", key(3)...).want(204)
+	w.do("GET", selves[3], "", key(3)...).fails(404, 0, "Resource Not Found")
 	for _, bad := range []string{"x", "AAAA", url.PathEscape(c.at("_rid").Str)} {
-		w.do("GET", "/"+c.at("_self").Str+"docs/"+bad, "").fails(400, 0, "resource id")
+		w.do("GET", "/"+c.at("_self").Str+"docs/"+bad, "", key(0)...).fails(400, 0, "resource id")
+	}
+}
+
+// TestPartitionKeyByRID: a rid names an item alone, and the partition key of the request must be its own all the same. Each
+// wrong one is answered as where the item is addressed by its id, and nothing happens.
+func TestPartitionKeyByRID(t *testing.T) {
+	w := newWorld(t)
+	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
+	w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"version":2}}`).want(201)
+	w.do("POST", colls, `{"id":"h","partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}}`).want(201)
+	w.do("POST", colls, `{"id":"i","partitionKey":{"paths":["/id"],"version":2}}`).want(201)
+	body := `{"id":"1","pk":"x","a":"x","b":"y"}`
+	patch := `{"operations":[{"op":"add","path":"/v","value":1}]}`
+	for _, tt := range []struct {
+		coll string
+		key  string // empty: none is sent
+		code int
+		sub  int
+	}{
+		{"c", `["y"]`, 404, 0}, {"c", `["2"]`, 404, 0}, {"c", `[]`, 400, 1001}, {"c", `["x","y"]`, 400, 1001}, {"c", "", 400, 0},
+		{"h", `["x"]`, 400, 1001}, {"h", `["x","z"]`, 404, 0}, {"h", `["x","y","z"]`, 400, 1001}, {"h", "", 400, 0},
+		{"i", `["x"]`, 404, 0},
+	} {
+		at := colls + "/" + tt.coll + "/docs"
+		made := w.do("POST", at, body).want(201)
+		self := "/" + made.at("_self").Str
+		var key []string
+		if tt.key != "" {
+			key = pk(tt.key)
+		}
+		for _, path := range []string{self, at + "/1"} {
+			w.do("GET", path, "", key...).fails(tt.code, tt.sub, "")
+			w.do("PATCH", path, patch, key...).fails(tt.code, tt.sub, "")
+			w.do("DELETE", path, "", key...).fails(tt.code, tt.sub, "")
+			if put := w.do("PUT", path, body, key...); put.code < 400 && tt.key != "" {
+				t.Errorf("%s: PUT %s with the key %s: %d", tt.coll, path, tt.key, put.code)
+			}
+		}
+		right := map[string][]string{"c": pk(`["x"]`), "h": pk(`["x","y"]`), "i": nil}[tt.coll]
+		if now := w.do("GET", self, "", right...).want(200); tt.key != "" && now.at("_etag").Raw != made.at("_etag").Raw {
+			t.Errorf("%s: the key %s has changed the item: %s", tt.coll, tt.key, now.body)
+		}
+		if tt.coll != "i" { // nor can a document take the item along to another partition
+			w.do("PUT", self, `{"id":"1","pk":"other","a":"x","b":"other"}`).fails(400, 1001, "Partition key provided")
+		}
+		w.do("DELETE", self, "", right...).want(204)
+		w.do("GET", self, "", key...).fails(map[bool]int{true: 400, false: 404}[tt.code == 400], tt.sub, "")
 	}
 }
 

@@ -239,6 +239,26 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 	}
 }
 
+// ResolveRIDIn is ResolveRID for a client that says which partition the item lies in. The key is looked at as where an item is
+// addressed by its id: CodeBadRequest where there must be one and is none, CodePartitionKeyMismatch for one that is
+// incomplete or too long, CodeNotFound for that of another partition.
+func (c *Container) ResolveRIDIn(ctx context.Context, pk PartitionKey, rid string) (Key, error) {
+	key, err := c.ResolveRID(ctx, rid)
+	if err != nil && ErrorCode(err) != CodeNotFound {
+		return Key{}, err
+	}
+	sent, bad := c.def.fullKey(pk, key.ID)
+	switch {
+	case bad != nil:
+		return Key{}, bad
+	case err != nil:
+		return Key{}, err
+	case !c.def.Matches(sent, key.Partition):
+		return Key{}, itemNotFound()
+	}
+	return key, nil
+}
+
 func (c *Container) resolve(ctx context.Context, st *containerState, now int64, n uint64) (Key, error) {
 	for _, s := range st.ranges {
 		v, err := c.db.get(ctx, appendSlotKey(nil, s.scope, famItem, n))
