@@ -39,7 +39,14 @@ func TestItemLifecycle(t *testing.T) {
 		t.Error("a replace kept the etag")
 	}
 	w.do("PUT", docs+"/2", `{"id":"2","pk":"a"}`, key...).fails(404, 0, "Resource Not Found")
-	w.do("PUT", docs+"/1", `{"id":"2","pk":"a"}`, key...).fails(400, 0, "id")
+	renamed := w.do("PUT", docs+"/1", `{"id":"3","pk":"a"}`, key...).want(200).has("id", `"3"`).has("_rid", `"`+rid+`"`)
+	w.do("GET", docs+"/1", "", key...).fails(404, 0, "Resource Not Found")
+	w.do("GET", "/"+renamed.at("_self").Str, "", key...).want(200).has("id", `"3"`)
+	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201)
+	w.do("PUT", docs+"/3", `{"id":"1","pk":"a"}`, key...).fails(409, 0, "Resource with specified id or name already exists.")
+	w.do("PUT", docs+"/none", `{"id":"4","pk":"a"}`, key...).fails(404, 0, "Resource Not Found")
+	w.do("DELETE", docs+"/1", "", key...).want(204)
+	w.do("PUT", docs+"/3", `{"id":"1","pk":"a"}`, key...).want(200)
 	w.do("PUT", docs+"/1", `{"id":"1","pk":"b"}`, key...).fails(400, 1001, "")
 
 	up := append(key, "x-ms-documentdb-is-upsert", "True")

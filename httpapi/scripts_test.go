@@ -296,7 +296,9 @@ func TestTriggers(t *testing.T) {
 	w.do("PUT", docs+"/1", `{"id":"1","pk":"a"}`, with("stamp", "answer")...).want(200).has("stamped", `"Replace"`).has("more", "1")
 	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200).has("more", "")
 	w.do("PUT", docs+"/1", `{"id":"1","pk":"a"}`, with("updated", "")...).want(200)
-	w.do("PUT", docs+"/1", `{"id":"1","pk":"a","rename":"4"}`, with("stamp", "")...).fails(400, 0, "id")
+	w.do("PUT", docs+"/1", `{"id":"1","pk":"a","rename":"4"}`, with("stamp", "")...).want(200).has("id", `"4"`)
+	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(404)
+	w.do("PUT", docs+"/4", `{"id":"4","pk":"a","rename":"1"}`, with("stamp", "")...).want(200).has("id", `"1"`)
 
 	w.do("POST", docs, `{"id":"5","pk":"a"}`, with("deleted", "")...).fails(400, 0, "Trigger 'deleted' was defined with operation type 'Delete', and therefore is invalid for 'Create'.")
 	w.do("POST", docs, `{"id":"5","pk":"a"}`, append(with("replaced", ""), "x-ms-documentdb-is-upsert", "True")...).fails(400, 0, "operation type 'Replace', and therefore is invalid for 'Upsert'")

@@ -101,7 +101,7 @@ func (c *Container) lintItem(def ttl.Seconds, p *prepared) (found Lint) {
 	if found == 0 {
 		return 0
 	}
-	last := &LintCase{Key: Key{Partition: c.def.Extract(p.item.body), ID: p.id}, TTL: own, At: p.item.head.life.TS}
+	last := &LintCase{Key: Key{Partition: c.def.Extract(p.item.body), ID: p.item.id}, TTL: own, At: p.item.head.life.TS}
 	for i := range c.lints {
 		rule := Lint(1 << i)
 		if found&rule == 0 {
@@ -110,7 +110,7 @@ func (c *Container) lintItem(def ttl.Seconds, p *prepared) (found Lint) {
 		n := c.lints[i].count.Add(1)
 		c.lints[i].last.Store(last)
 		if isPowerOfTen(n) { // a line for the 1st, the 10th, the 100th ...: a loop of writes does not flood the log
-			c.db.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", n, "database", c.d.ID(), "container", c.name, "id", p.id, "ttl", int64(own))
+			c.db.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", n, "database", c.d.ID(), "container", c.name, "id", p.item.id, "ttl", int64(own))
 		}
 	}
 	return found

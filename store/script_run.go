@@ -150,6 +150,9 @@ func (c *Container) triggerKey(pk PartitionKey, op Operation) (PartitionKey, err
 	if err := doc.Valid(op.Body, doc.Limits{}); err != nil {
 		return PartitionKey{}, documentError(err)
 	}
+	if op.Kind == OperationReplace {
+		pk = c.def.keyOfReplace(pk, op.ID)
+	}
 	if !pk.IsZero() {
 		return c.def.fullKey(pk, doc.Of(op.Body).Member("id").Str())
 	}
