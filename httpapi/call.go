@@ -94,6 +94,9 @@ func (c *call) setContainerPaths(collRID, dbID, collID string) {
 	c.set("x-ms-alt-content-path", "dbs/"+url.PathEscape(dbID)+"/colls/"+url.PathEscape(collID))
 }
 
+// forgetOwner takes the owner's rid out of an answer that the item is absent: clients would file a session token under it.
+func (c *call) forgetOwner() { delete(c.Response().Header(), "x-ms-content-path") }
+
 // setDatabasePaths names the owner of a container.
 func (c *call) setDatabasePaths(dbRID, dbID string) {
 	c.set("x-ms-content-path", dbRID)
