@@ -187,7 +187,7 @@ func TestBadBatches(t *testing.T) {
 	w.do("POST", docs, `[`+big+`,`+big+`]`, atomicBatch(`["a"]`)...).fails(413, 0, "too large")
 	w.do("POST", docs, `[`+create+`]`, "x-ms-cosmos-is-batch-request", "True", "x-ms-cosmos-batch-atomic", "True").fails(400, 0, "PartitionKey value must be supplied")
 	w.do("POST", docs, `[`+create+`]`, append(pk(`["a"]`), "x-ms-cosmos-is-batch-request", "True", "x-ms-cosmos-batch-atomic", "perhaps")...).fails(400, 0, "x-ms-cosmos-batch-atomic")
-	w.do("POST", docs, `[`+create+`]`, append(atomicBatch(`["a"]`), "x-ms-session-token", "0:-1#1000000")...).fails(404, 1002, "")
+	w.do("POST", docs, `[{"operationType":"Read","id":"0"}]`, append(atomicBatch(`["a"]`), "x-ms-session-token", "0:-1#1000000")...).fails(404, 1002, "")
 	if after := string(w.do("GET", docs, "").want(200).body); after != before {
 		t.Errorf("before %s\nafter  %s", before, after)
 	}
