@@ -48,7 +48,7 @@ func (c *call) set(name, value string) {
 }
 
 // setReceipt says which partition range served, how far it is, and what that cost. The session token has the form
-// {range}:-1#{lsn}, with no region part. An empty rangeID sets the charge alone; a charge of 0 is the
+// {range}:{version}#{lsn}, with no region part; the version is -1 or Options.SessionVersion. An empty rangeID sets the charge alone; a charge of 0 is the
 // default of 1 RU, since clients' tests want one on every answer.
 func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
@@ -61,7 +61,11 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 		return
 	}
 	var text [64]byte
-	token := append(append(text[:0], rangeID...), ":-1#"...)
+	version := int64(-1)
+	if c.srv.opt.SessionVersion > 0 {
+		version = c.srv.opt.SessionVersion
+	}
+	token := append(strconv.AppendInt(append(append(text[:0], rangeID...), ':'), version, 10), '#')
 	position := len(token)
 	token = strconv.AppendUint(token, lsn, 10)
 	value := string(token)
