@@ -116,7 +116,7 @@ func TestItemIDs(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
 	key := pk(`["a"]`)
-	for _, id := range []string{"plain", "in side", " leading", "trailing ", "tab\tinside", "cr\rlf\n", "?", "a?b=c", "%20", "%", "100%", "a/b", "/", "//", `a\b`,
+	for _, id := range []string{"plain", "in side", " leading", "trailing ", "tab\tinside", "cr\rlf\n", "?", "a?b=c", "%20", "%", "100%", "a/b", "/", "//",
 		"#", "a#b", "a+b", "Päth", "名前", "😀", ";:@&=$,!*'()", `"quoted"`, "..", ".", "a/../b", "docs", "attachments", "Abc", "abc", strings.Repeat("x", 1023)} {
 		quoted := jsonString(id)
 		path := docs + "/" + url.PathEscape(id)
@@ -129,6 +129,23 @@ func TestItemIDs(t *testing.T) {
 		w.do("DELETE", path, "", key...).want(204)
 		w.do("GET", path, "", key...).fails(404, 0, "")
 	}
+}
+
+// TestBadItemIDs: ids that no item can have, and what is said of them.
+func TestBadItemIDs(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	for id, text := range map[string]string{
+		"":                        "Ensure to provide a unique non-empty string less than '1024' characters.",
+		strings.Repeat("x", 1024): "Ensure to provide a unique non-empty string less than '1024' characters.",
+		`a\b`:                     "Id contains illegal chars.",
+		"a\x00b":                  "U+0000",
+	} {
+		w.do("POST", docs, `{"id":`+jsonString(id)+`,"pk":"a"}`, pk(`["a"]`)...).fails(400, 0, text)
+	}
+	w.do("POST", "/dbs", `{"id":"`+strings.Repeat("x", 256)+`"}`).fails(400, 0, "Ensure to provide a unique non-empty string less than '255' characters.")
+	w.do("POST", "/dbs", `{"id":"`+strings.Repeat("x", 255)+`"}`).want(201)
+	w.do("POST", colls, `{"id":"","partitionKey":{"paths":["/pk"]}}`).fails(400, 0, "Ensure to provide a unique non-empty string less than '255' characters.")
 }
 
 // TestUnescapedIDs: some clients escape as JavaScript's encodeURI does, and leave '?' and '/' in an id as they are.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -95,7 +96,7 @@ func (c *Container) lintItem(def ttl.Seconds, p *prepared) (found Lint) {
 	if own <= 0 || def != ttl.Absent && own < MillisecondsFrom {
 		return 0
 	}
-	if found = lintLife(own); def == ttl.Absent {
+	if found = lintLife(own); def == ttl.Absent && !isLeaseLock(p.item.id, p.item.body) {
 		found |= LintOff
 	}
 	if found == 0 {
@@ -114,6 +115,20 @@ func (c *Container) lintItem(def ttl.Seconds, p *prepared) (found Lint) {
 		}
 	}
 	return found
+}
+
+// isLeaseLock tells whether an item is the lock that a change feed processor of the SDKs for .NET and Java takes for a moment in its
+// container of leases, and deletes itself. Its ttl is a net for a crash, and the processors want the container as it is.
+func isLeaseLock(id string, body []byte) bool {
+	if !strings.HasSuffix(id, ".lock") {
+		return false
+	}
+	only := true
+	doc.Of(body).Each(func(name string, _ doc.Value) bool {
+		only = name == "id" || name == "ttl" || name == "partitionKey"
+		return only
+	})
+	return only
 }
 
 // lintDefault writes a line about a default time to live that is odd.

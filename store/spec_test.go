@@ -140,7 +140,7 @@ func TestValidateItemID(t *testing.T) {
 		json string
 		want string
 	}{
-		{`"a"`, "a"}, {`" a\tb\r\n/\\?#% "`, " a\tb\r\n/\\?#% "}, {`"\u0041😀"`, "A😀"},
+		{`"a"`, "a"}, {`" a\tb\r\n/?#% "`, " a\tb\r\n/?#% "}, {`"a\\b"`, ""}, {`"\u0041😀"`, "A😀"},
 		{`"` + strings.Repeat("x", 1023) + `"`, strings.Repeat("x", 1023)},
 		{`"` + strings.Repeat("é", 512) + `"`, ""}, {`"` + strings.Repeat("x", 1024) + `"`, ""},
 		{`""`, ""}, {`"a\u0000"`, ""}, {`5`, ""}, {`null`, ""}, {`["a"]`, ""}, {`{}`, ""}, {``, ""},
