@@ -47,9 +47,10 @@ func (c *call) set(name, value string) {
 	c.used++
 }
 
-// setReceipt says which partition range served, how far it is, and what that cost. The session token has the form
-// {range}:{version}#{lsn}, with no region part; the version is -1 or Options.SessionVersion. An empty rangeID sets the charge alone; a charge of 0 is the
-// default of 1 RU, since clients' tests want one on every answer.
+// setReceipt says which partition range served, how far it is, and what that cost. The session token has the
+// form {range}:{version}#{lsn}, with no region part; the version is -1 or Options.SessionVersion. An empty
+// rangeID sets the charge alone; a charge of 0 is the default of 1 RU, since clients' tests want one on every
+// answer.
 func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
 		c.pay(charge)
@@ -98,7 +99,8 @@ func (c *call) setContainerPaths(collRID, dbID, collID string) {
 	c.set("x-ms-alt-content-path", "dbs/"+url.PathEscape(dbID)+"/colls/"+url.PathEscape(collID))
 }
 
-// forgetOwner takes the owner's rid out of an answer that the item is absent: clients would file a session token under it.
+// forgetOwner takes the owner's rid out of an answer that the item is absent: clients would file a session
+// token under it.
 func (c *call) forgetOwner() { delete(c.Response().Header(), "x-ms-content-path") }
 
 // setDatabasePaths names the owner of a container.

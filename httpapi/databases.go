@@ -8,13 +8,14 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// database finds the database that the path names, by id or by rid. byRID tells which it was, and how the rest of the path
-// is to be read.
+// database finds the database that the path names, by id or by rid. byRID tells which it was, and how the
+// rest of the path is to be read.
 //
-// A path tells the two apart by the form of its first id alone, and so do clients when they sign, but a database may have
-// a name of that form. So a name that exists goes before a rid: what is asked of a database by its name never reaches another
-// one. A path is read as rids where the names lead nowhere: there is no database of that name, or it has nothing of
-// the name that comes next while the database of that rid has something of that rid.
+// A path tells the two apart by the form of its first id alone, and so do clients when they sign, but a
+// database may have a name of that form. So a name that exists goes before a rid: what is asked of a database
+// by its name never reaches another one. A path is read as rids where the names lead nowhere: there is no
+// database of that name, or it has nothing of the name that comes next while the database of that rid has
+// something of that rid.
 func (s *Server) database(c *call) (d *store.Database, byRID bool, err error) {
 	id := c.target.db()
 	d, err = s.db.Database(id)
@@ -28,7 +29,8 @@ func (s *Server) database(c *call) (d *store.Database, byRID bool, err error) {
 	return other, true, ridErr
 }
 
-// leadsOn tells whether a database has what the path names next, by rid or by name. A path that ends there leads on.
+// leadsOn tells whether a database has what the path names next, by rid or by name. A path that ends there
+// leads on.
 func (c *call) leadsOn(d *store.Database, byRID bool) bool {
 	if c.target.n < 2 {
 		return true

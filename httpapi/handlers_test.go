@@ -39,8 +39,8 @@ func TestDatabases(t *testing.T) {
 	w.do("GET", "/dbs", "").want(200).has("_count", "1")
 }
 
-// TestNameBeforeRID: a database may have the rid of another one for a name. What is asked of it by that name never reaches the
-// other one, whose own links are good all the same.
+// TestNameBeforeRID: a database may have the rid of another one for a name. What is asked of it by that name
+// never reaches the other one, whose own links are good all the same.
 func TestNameBeforeRID(t *testing.T) {
 	w := newWorld(t)
 	precious := w.do("POST", "/dbs", `{"id":"precious"}`).want(201)

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// item finds the item that the path names: by its id or by its rid, and in both cases with the partition key of the header,
-// which must be the item's own. The document of a replace tells the key where no header does.
+// item finds the item that the path names: by its id or by its rid, and in both cases with the partition key
+// of the header, which must be the item's own. The document of a replace tells the key where no header does.
 func (s *Server) item(c *call) (*store.Container, store.Key, error) {
 	p, _, err := s.within(c)
 	if err != nil {

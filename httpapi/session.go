@@ -50,9 +50,10 @@ func (account consistency) allows(name string) error {
 	return nil
 }
 
-// parseSessionToken reads a session token: entries {range}:{version}#{lsn}[#{region}={lsn}]* joined by commas. An
-// entry may be preceded by its container's rid and a comma; the oldest clients write {range}:{lsn}. Entries of a version below
-// that of this server, but above 0, are left out: see Options.SessionVersion.
+// parseSessionToken reads a session token: entries {range}:{version}#{lsn}[#{region}={lsn}]* joined by
+// commas. An entry may be preceded by its container's rid and a comma; the oldest clients write
+// {range}:{lsn}. Entries of a version below that of this server, but above 0, are left out: see
+// Options.SessionVersion.
 func parseSessionToken(token string, version int64) ([]store.SessionPosition, error) {
 	var positions []store.SessionPosition
 	for rest := token; rest != ""; {
@@ -77,8 +78,8 @@ func parseSessionToken(token string, version int64) ([]store.SessionPosition, er
 	return positions, nil
 }
 
-// globalLSN reads the LSN and the version of {version}#{lsn}[#{region}={lsn}]* or of a bare {lsn}, whose version is 0. A negative
-// LSN says that nothing was seen yet.
+// globalLSN reads the LSN and the version of {version}#{lsn}[#{region}={lsn}]* or of a bare {lsn}, whose
+// version is 0. A negative LSN says that nothing was seen yet.
 func globalLSN(vector string) (lsn uint64, version int64, ok bool) {
 	text, rest, isVector := strings.Cut(vector, "#")
 	if isVector {

@@ -99,8 +99,8 @@ func (p *Programs) Prepare(id, source string) error {
 	return err
 }
 
-// compile compiles a text that is a function expression, as nearly all are, with semicolons behind it or none, or statements
-// that declare functions, of which the first is called, or whose value is a function.
+// compile compiles a text that is a function expression, as nearly all are, with semicolons behind it or
+// none, or statements that declare functions, of which the first is called, or whose value is a function.
 func compile(file, source string) (made *program, err error) {
 	if len(source) > maxSource {
 		return nil, &TooLargeError{What: "source", Limit: maxSource}

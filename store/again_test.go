@@ -10,8 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// TestMadeAgain: the LSNs of a container begin small, and those of one that is made again under its old name above all that the old
-// one has issued, whether the container or its database was dropped, through a restart, and after a crash between the two.
+// TestMadeAgain: the LSNs of a container begin small, and those of one that is made again under its old name
+// above all that the old one has issued, whether the container or its database was dropped, through a
+// restart, and after a crash between the two.
 func TestMadeAgain(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	b := newBenchOn(t, fs, `"changeFeedPolicy":{"retentionDuration":10}`, 3)

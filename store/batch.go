@@ -13,7 +13,8 @@ const (
 	maxBatchAnswer     = 4 << 20 // of the documents that go out
 )
 
-// ErrTooManyOperations is behind the error of a batch that has more than MaxBatchOperations, whatever their size.
+// ErrTooManyOperations is behind the error of a batch that has more than MaxBatchOperations, whatever their
+// size.
 var ErrTooManyOperations = errors.New("Batch request has more operations than what is supported.")
 
 // BatchOptions say how the operations of a batch hang together.
@@ -26,8 +27,8 @@ type BatchOptions struct {
 	// Range is the id of the partition range that all items lie in; empty: any. Unknown: CodeRangeGone for the batch. An
 	// operation on an item that lies elsewhere fails with CodeRangeGone.
 	Range string
-	// Session asks that what is read is at least as new as these positions; else CodeSessionNotAvailable. As for single writes, it
-	// means nothing to a batch that writes.
+	// Session asks that what is read is at least as new as these positions; else CodeSessionNotAvailable. As
+	// for single writes, it means nothing to a batch that writes.
 	Session []SessionPosition
 }
 
@@ -40,13 +41,14 @@ type BatchResult struct {
 	Mixed bool
 }
 
-// Batch carries out up to 100 operations. An operation's failure is told in its result; the error is for a batch that is
-// refused as a whole: CodeBadRequest for one without operations, CodePartitionKeyMismatch for an atomic one whose
-// key is incomplete, CodeTooLarge for too many operations or documents of more than 2 MB. A batch's results hold documents of 4 MB at
-// most. An atomic one that would exceed that fails as a whole, and its last operation says so with CodeTooLarge, as Cosmos DB has it;
-// else a read that would exceed it fails with CodeTooLarge, and a write comes with an Item whose Body is nil.
-// pk is the partition key of operations that have none. The receipt sums the charges; its position is that of the last range
-// that was written or read.
+// Batch carries out up to 100 operations. An operation's failure is told in its result; the error is for a
+// batch that is refused as a whole: CodeBadRequest for one without operations, CodePartitionKeyMismatch for
+// an atomic one whose key is incomplete, CodeTooLarge for too many operations or documents of more than 2 MB.
+// A batch's results hold documents of 4 MB at most. An atomic one that would exceed that fails as a whole,
+// and its last operation says so with CodeTooLarge, as Cosmos DB has it; else a read that would exceed it
+// fails with CodeTooLarge, and a write comes with an Item whose Body is nil. pk is the partition key of
+// operations that have none. The receipt sums the charges; its position is that of the last range that was
+// written or read.
 func (c *Container) Batch(ctx context.Context, pk PartitionKey, ops []Operation, o BatchOptions) (BatchResult, Receipt, error) {
 	if err := c.checkBatch(pk, ops, o); err != nil {
 		return BatchResult{}, c.refused(), err

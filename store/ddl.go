@@ -121,9 +121,10 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, 
 	return c, nil
 }
 
-// beginAbove makes the ranges of a new container begin above every LSN that a container which is gone has issued. A client knows a
-// container by its name and learns late that there is a new one of that name: what it has seen of the old one, by a session token
-// or as a position in the change feed, is then no future of the new one's.
+// beginAbove makes the ranges of a new container begin above every LSN that a container which is gone has
+// issued. A client knows a container by its name and learns late that there is a new one of that name: what
+// it has seen of the old one, by a session token or as a position in the change feed, is then no future of
+// the new one's.
 func (db *DB) beginAbove(t engine.Txn, rec containerRecord) error {
 	if db.meta.Highest == 0 {
 		return nil

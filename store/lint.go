@@ -117,8 +117,9 @@ func (c *Container) lintItem(def ttl.Seconds, p *prepared) (found Lint) {
 	return found
 }
 
-// isLeaseLock tells whether an item is the lock that a change feed processor of the SDKs for .NET and Java takes for a moment in its
-// container of leases, and deletes itself. Its ttl is a net for a crash, and the processors want the container as it is.
+// isLeaseLock tells whether an item is the lock that a change feed processor of the SDKs for .NET and Java
+// takes for a moment in its container of leases, and deletes itself. Its ttl is a net for a crash, and the
+// processors want the container as it is.
 func isLeaseLock(id string, body []byte) bool {
 	if !strings.HasSuffix(id, ".lock") {
 		return false

@@ -250,8 +250,8 @@ func (t *tx) erase(p *prepared) OperationResult {
 	return OperationResult{Charge: round2(charge + chargeTerms(t.terms-terms))}
 }
 
-// rename replaces a live item by a document that may have another id. The new one must be free, as for a create; the old one
-// is free afterwards. The item stays the same one: it keeps its rid and its lease.
+// rename replaces a live item by a document that may have another id. The new one must be free, as for a
+// create; the old one is free afterwards. The item stays the same one: it keeps its rid and its lease.
 func (t *tx) rename(p *prepared, old *stored) error {
 	p.item.head.renamed = p.renamed != nil
 	if p.renamed != nil {

@@ -158,8 +158,8 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.id)
 }
 
-// named tells whether a stored value that was found by the key of a place is the item of that id now. Only one that
-// has been renamed need be looked at.
+// named tells whether a stored value that was found by the key of a place is the item of that id now. Only
+// one that has been renamed need be looked at.
 func (p *place) named(value []byte) bool {
 	h, body, err := decodeItem(value)
 	return err != nil || !h.renamed || doc.Get(body, idPath).Str() == p.id
@@ -246,9 +246,10 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 	}
 }
 
-// ResolveRIDIn is ResolveRID for a client that says which partition the item lies in. The key is looked at as where an item is
-// addressed by its id: CodeBadRequest where there must be one and is none, CodePartitionKeyMismatch for one that is
-// incomplete or too long, CodeNotFound for that of another partition.
+// ResolveRIDIn is ResolveRID for a client that says which partition the item lies in. The key is looked at as
+// where an item is addressed by its id: CodeBadRequest where there must be one and is none,
+// CodePartitionKeyMismatch for one that is incomplete or too long, CodeNotFound for that of another
+// partition.
 func (c *Container) ResolveRIDIn(ctx context.Context, pk PartitionKey, rid string) (Key, error) {
 	key, err := c.ResolveRID(ctx, rid)
 	if err != nil && ErrorCode(err) != CodeNotFound {

@@ -102,7 +102,8 @@ func TestRenameOntoGhost(t *testing.T) {
 	checkClean(t, b.db)
 }
 
-// TestRenameInBatch: later operations of a batch know the item by its new id, and a batch that fails has renamed nothing.
+// TestRenameInBatch: later operations of a batch know the item by its new id, and a batch that fails has
+// renamed nothing.
 func TestRenameInBatch(t *testing.T) {
 	for _, atomic := range []bool{true, false} {
 		b := newBench(t, "", 2)

@@ -7,14 +7,15 @@ import (
 	"github.com/mayflydb/mayfly/script"
 )
 
-// A script that overruns its limits of time or memory several times, one run after the other, is blocked, as it is in Cosmos
-// DB: while it runs nobody else writes to its partition range. To replace it, or to delete and create it anew, is to unblock it. Of
-// blocks nothing is stored.
+// A script that overruns its limits of time or memory several times, one run after the other, is blocked, as
+// it is in Cosmos DB: while it runs nobody else writes to its partition range. To replace it, or to delete
+// and create it anew, is to unblock it. Of blocks nothing is stored.
 
 // maxOverruns is how many runs in a row may overrun before a script is blocked.
 const maxOverruns = 3
 
-// maxOverran is how many scripts that have overrun are remembered. Past it all are forgotten: it is a bound, not a rule.
+// maxOverran is how many scripts that have overrun are remembered. Past it all are forgotten: it is a bound,
+// not a rule.
 const maxOverran = 1000
 
 // overruns counts the overruns of the scripts of a container.

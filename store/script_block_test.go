@@ -26,7 +26,8 @@ func (h *hasty) Now() time.Time {
 	return time.Unix(1_700_000_000+10*h.looks.Load(), 0)
 }
 
-// TestScriptIsBlocked: a script that overruns several times in a row is not run any more, until it is replaced.
+// TestScriptIsBlocked: a script that overruns several times in a row is not run any more, until it is
+// replaced.
 func TestScriptIsBlocked(t *testing.T) {
 	wall := &hasty{Clock: ttl.Real{}}
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})

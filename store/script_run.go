@@ -26,8 +26,8 @@ const chargeScript = 1.0
 // Execute runs a stored procedure on one logical partition. All that it does is one transaction: a procedure that throws, runs
 // for more than 5 seconds or answers with more than 4 MB has done nothing. While it runs, other writes of its partition range wait.
 //
-// CodeNotFound: there is no such procedure. CodeForbidden: it has overrun its limits several times, and is blocked until it is
-// replaced. CodeBadRequest: there is no partition key, or the procedure threw, which a
+// CodeNotFound: there is no such procedure. CodeForbidden: it has overrun its limits several times, and is
+// blocked until it is replaced. CodeBadRequest: there is no partition key, or the procedure threw, which a
 // *script.Error tells more about. CodeCanceled: its time was up. CodeTooLarge: its answer or its memory was.
 func (c *Container) Execute(ctx context.Context, pk PartitionKey, id string, args []doc.Value, o ExecuteOptions) (Execution, Receipt, error) {
 	res, err := c.procedure(id)
@@ -71,8 +71,8 @@ func (c *Container) procedure(id string) (Resource, error) {
 	return c.Resources(KindStoredProcedure).Read(id)
 }
 
-// IsSystemProcedure tells whether every container has a stored procedure of that id, which is no resource: it can be executed,
-// and neither read nor changed.
+// IsSystemProcedure tells whether every container has a stored procedure of that id, which is no resource: it
+// can be executed, and neither read nor changed.
 func IsSystemProcedure(id string) bool {
 	_, ok := script.SystemProcedure(id)
 	return ok

@@ -61,11 +61,13 @@ func ValidateID(kind, id string) error {
 	return fail(CodeBadRequest, fmt.Sprintf("The input name '%s' is invalid as the id of a %s: %s.", id, kind, reason))
 }
 
-// idLengthText is what clients look for where an id is empty or too long. Cosmos DB says "less than" and takes as many.
+// idLengthText is what clients look for where an id is empty or too long. Cosmos DB says "less than" and
+// takes as many.
 const idLengthText = "Ensure to provide a unique non-empty string less than '%d' characters."
 
-// ValidateItemID checks the id of an item, the value of its property "id", and returns it: a string of 1 to 1,023 bytes
-// of UTF-8 without U+0000 and backslashes. All other characters can be stored and addressed. The error has CodeBadRequest.
+// ValidateItemID checks the id of an item, the value of its property "id", and returns it: a string of 1 to
+// 1,023 bytes of UTF-8 without U+0000 and backslashes. All other characters can be stored and addressed. The
+// error has CodeBadRequest.
 func ValidateItemID(v doc.Value) (string, error) {
 	switch v.Kind() {
 	case doc.String:

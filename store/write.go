@@ -101,8 +101,9 @@ func (c *Container) Upsert(ctx context.Context, pk PartitionKey, body []byte, o 
 }
 
 // Replace stores a new version of a live item: CodeNotFound where there is none, CodePreconditionFailed where
-// o.IfMatch names another version. The document may have another id, which the item has from then on: CodeConflict where a live
-// item has that already. The partition key of an item cannot change: CodePartitionKeyMismatch.
+// o.IfMatch names another version. The document may have another id, which the item has from then on:
+// CodeConflict where a live item has that already. The partition key of an item cannot change:
+// CodePartitionKeyMismatch.
 func (c *Container) Replace(ctx context.Context, pk PartitionKey, id string, body []byte, o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationReplace, ID: id, Body: body, WriteOptions: o})
 }

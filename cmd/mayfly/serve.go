@@ -159,8 +159,9 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 		TTLPreviousImage: s.flags.ttlPreviousImage})
 }
 
-// sessionVersion is the version of a server's session tokens: the moment of a start in memory, in milliseconds, so that it grows
-// from one start to the next. Data on disk goes on where they were, and so do their tokens.
+// sessionVersion is the version of a server's session tokens: the moment of a start in memory, in
+// milliseconds, so that it grows from one start to the next. Data on disk goes on where they were, and so do
+// their tokens.
 func (s *serve) sessionVersion() int64 {
 	if !s.flags.memory {
 		return 0

@@ -11,8 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// A batch is one step, so that a history stays a list: its first argument says how its operations hang together, the others
-// are operations as verb:key, or replace:key:id for one that gives the item another id. All documents in it are made of the step's own ttl, u and v.
+// A batch is one step, so that a history stays a list: its first argument says how its operations hang
+// together, the others are operations as verb:key, or replace:key:id for one that gives the item another id.
+// All documents in it are made of the step's own ttl, u and v.
 //
 //	at 7 batch atomic create:a@x patch:b@x delete:c@x ttl=5 v=3
 const (
