@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -79,6 +80,9 @@ func (w *wireOperation) operation() store.Operation {
 		}
 	}
 	switch w.kind {
+	case store.OperationRead:
+		// Cosmos DB has one field for both conditions: what it means is settled by the operation.
+		op.IfNoneMatch = cmp.Or(w.ifNoneMatch, w.ifMatch)
 	case store.OperationCreate, store.OperationUpsert:
 		op.Body = w.body
 		return op
@@ -159,6 +163,9 @@ func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool
 	status := http.StatusOK
 	if out.Mixed {
 		status = http.StatusMultiStatus
+	}
+	if len(ops) == 1 && ops[0].Kind == store.OperationRead && store.ErrorCode(out.Results[0].Err) == store.CodeNotFound {
+		c.forgetOwner() // as where the read comes alone
 	}
 	answer, scratch := borrow(), borrow()
 	defer answer.release()

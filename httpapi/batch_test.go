@@ -88,6 +88,34 @@ func TestAtomicBatchRequest(t *testing.T) {
 	w.do("POST", docs, `[{"operationType":"Read","id":"1"},{"operationType":"Patch","id":"1","resourceBody":[{"op":"incr","path":"n"}]}]`, atomicBatch(`["a"]`)...).results(207, "424 400")
 }
 
+// TestBatchDetails: what clients look at besides the results of operations that went well.
+func TestBatchDetails(t *testing.T) {
+	w := newWorld(t)
+	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
+	c := w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`).want(201)
+	w.do("POST", colls, `{"id":"h","partitionKey":{"paths":["/pk","/b"],"kind":"MultiHash","version":2}}`).want(201)
+	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
+	read := func(more string) string { return `{"operationType":"Read","id":"1"` + more + `}` }
+
+	etag := made.at("_etag").Raw
+	w.do("POST", docs, "["+read(`,"ifMatch":`+etag)+"]", atomicBatch(`["a"]`)...).results(207, "304").head("x-ms-content-path", c.at("_rid").Str)
+	w.do("POST", docs, "["+read(`,"ifMatch":"\"other\""`)+"]", atomicBatch(`["a"]`)...).results(200, "200")
+	absent := w.do("POST", docs, "["+read("")+"]", atomicBatch(`["b"]`)...).results(207, "404")
+	absent.head("x-ms-content-path", "")
+	w.do("POST", docs, "["+read("")+","+read("")+"]", atomicBatch(`["b"]`)...).results(207, "404 424").head("x-ms-content-path", c.at("_rid").Str)
+
+	future := append(atomicBatch(`["a"]`), "x-ms-session-token", "0:-1#1000000")
+	w.do("POST", docs, "["+read("")+"]", future...).fails(404, 1002, "")
+	w.do("POST", docs, `[{"operationType":"Upsert","resourceBody":{"id":"1","pk":"a"}},`+read("")+"]", future...).results(200, "200 200")
+
+	w.do("POST", colls+"/h/docs", `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a","b":"b"}}]`, atomicBatch(`["a"]`)...).fails(400, 1001, "Partition key provided")
+	w.do("POST", docs, "[]", atomicBatch(`["a"]`)...).fails(400, 0, "Batch request has no operations.")
+	many := "[" + strings.Repeat(read("")+",", 100) + read("") + "]"
+	w.do("POST", docs, many, atomicBatch(`["a"]`)...).fails(413, 0, "Batch request has more operations than what is supported.")
+
+	w.do("DELETE", coll, "").want(204).head("x-ms-content-path", c.at("_rid").Str)
+}
+
 func TestMinimalBatch(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
@@ -146,7 +174,7 @@ func TestBadBatches(t *testing.T) {
 		`[` + create + `,{"operationType":1}]`, `[` + create + `,{"operationType":"create"}]`, `[` + create + `,{"operationType":"Query"}]`, `[` + create + `,{"operationType":"Read","id":1}]`,
 		`[` + create + `,{"operationType":"Read","id":"1","ifMatch":1}]`, `[` + create + `,{"operationType":"Read","id":"1","ifNoneMatch":[]}]`, `[` + create + `,{"operationType":"Read","id":"1","partitionKey":{}}]`,
 		`[` + create + `,{"operationType":"Read","id":"1","partitionKey":5}]`, `[` + create + `,{"operationType":"Read","id":"1","minimalReturnPreference":"x"}]`,
-		`[` + create + `,{"operationType":"Create","resourceBody":{"id":"3","id":"3","pk":"a"}}]`, "[" + strings.Repeat(create+",", 100) + create + "]",
+		`[` + create + `,{"operationType":"Create","resourceBody":{"id":"3","id":"3","pk":"a"}}]`,
 		"\x81", "\x81\xf0\xd8\xff\x7f\x01\x0a\x00\x00\x00", "\x81\xf0\xd8\xff\x7f\x01\x0a\x00\x00\x00\x81",
 	} {
 		w.do("POST", docs, body, atomicBatch(`["a"]`)...).fails(400, 0, "")
@@ -159,7 +187,7 @@ func TestBadBatches(t *testing.T) {
 	w.do("POST", docs, `[`+big+`,`+big+`]`, atomicBatch(`["a"]`)...).fails(413, 0, "too large")
 	w.do("POST", docs, `[`+create+`]`, "x-ms-cosmos-is-batch-request", "True", "x-ms-cosmos-batch-atomic", "True").fails(400, 0, "PartitionKey value must be supplied")
 	w.do("POST", docs, `[`+create+`]`, append(pk(`["a"]`), "x-ms-cosmos-is-batch-request", "True", "x-ms-cosmos-batch-atomic", "perhaps")...).fails(400, 0, "x-ms-cosmos-batch-atomic")
-	w.do("POST", docs, `[`+create+`]`, append(atomicBatch(`["a"]`), "x-ms-session-token", "0:-1#1000000")...).fails(404, 1002, "")
+	w.do("POST", docs, `[{"operationType":"Read","id":"0"}]`, append(atomicBatch(`["a"]`), "x-ms-session-token", "0:-1#1000000")...).fails(404, 1002, "")
 	if after := string(w.do("GET", docs, "").want(200).body); after != before {
 		t.Errorf("before %s\nafter  %s", before, after)
 	}

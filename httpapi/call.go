@@ -56,9 +56,10 @@ func (c *call) one(value string) []string {
 	return c.values[c.used-1 : c.used : c.used]
 }
 
-// setReceipt says which partition range served, how far it is, and what that cost. The session token has the form
-// {range}:-1#{lsn}, with no region part. An empty rangeID sets the charge alone; a charge of 0 is the
-// default of 1 RU, since clients' tests want one on every answer.
+// setReceipt says which partition range served, how far it is, and what that cost. The session token has the
+// form {range}:{version}#{lsn}, with no region part; the version is -1 or Options.SessionVersion. An empty
+// rangeID sets the charge alone; a charge of 0 is the default of 1 RU, since clients' tests want one on every
+// answer.
 func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
 		c.pay(charge)
@@ -70,7 +71,11 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 		return
 	}
 	var text [64]byte
-	token := append(append(text[:0], rangeID...), ":-1#"...)
+	version := int64(-1)
+	if c.srv.opt.SessionVersion > 0 {
+		version = c.srv.opt.SessionVersion
+	}
+	token := append(strconv.AppendInt(append(append(text[:0], rangeID...), ':'), version, 10), '#')
 	position := len(token)
 	token = strconv.AppendUint(token, lsn, 10)
 	value := string(token)
@@ -125,6 +130,10 @@ func (c *call) setContainerPaths(collRID, dbID, collID string) {
 	c.set("x-ms-content-path", collRID)
 	c.set("x-ms-alt-content-path", "dbs/"+url.PathEscape(dbID)+"/colls/"+url.PathEscape(collID))
 }
+
+// forgetOwner takes the owner's rid out of an answer that the item is absent: clients would file a session
+// token under it.
+func (c *call) forgetOwner() { delete(c.Response().Header(), "x-ms-content-path") }
 
 // setDatabasePaths names the owner of a container.
 func (c *call) setDatabasePaths(dbRID, dbID string) {

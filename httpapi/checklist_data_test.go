@@ -190,7 +190,7 @@ func checkSlashes(t *testing.T) {
 
 func checkEscapes(t *testing.T) {
 	w := checked(t)
-	ids := []string{"a/b", "a+b", "a b", "a%20b", "100%", "a?b", "a#b", `a\b`, "ü😀", ";:@&=$,!*'()", `"q"`, " lead", "trail ", "Abc", "abc", "%2F"}
+	ids := []string{"a/b", "a+b", "a b", "a%20b", "100%", "a?b", "a#b", "ü😀", ";:@&=$,!*'()", `"q"`, " lead", "trail ", "Abc", "abc", "%2F"}
 	for i, id := range ids {
 		w.do("POST", docs, fmt.Sprintf(`{"id":%s,"pk":"e","n":%d}`, jsonString(id), i), pk(`["e"]`)...).want(201)
 	}

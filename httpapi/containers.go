@@ -195,6 +195,8 @@ func (s *Server) deleteContainer(c *call) error {
 	if err := p.database.DeleteContainer(c.ctx(), p.container.ID(), c.in.writeOptions()); err != nil {
 		return err
 	}
+	// Clients forget the session tokens of the rid that they are told here.
+	c.set("x-ms-content-path", p.container.Info().RID)
 	return c.noContent(http.StatusNoContent)
 }
 

@@ -8,18 +8,52 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// database finds the database that the path names, by id or by rid. byRID tells which it was, since a database
-// whose name looks like a rid may be meant by that name: then the rest of the path is names, too.
+// database finds the database that the path names, by id or by rid. byRID tells which it was, and how the
+// rest of the path is to be read.
+//
+// A path tells the two apart by the form of its first id alone, and so do clients when they sign, but a
+// database may have a name of that form. So a name that exists goes before a rid: what is asked of a database
+// by its name never reaches another one. A path is read as rids where the names lead nowhere: there is no
+// database of that name, or it has nothing of the name that comes next while the database of that rid has
+// something of that rid.
 func (s *Server) database(c *call) (d *store.Database, byRID bool, err error) {
 	id := c.target.db()
-	if c.target.byRID {
-		d, err = s.db.DatabaseByRID(id)
-		if err == nil || store.ErrorCode(err) != store.CodeNotFound {
-			return d, true, err
+	d, err = s.db.Database(id)
+	if !c.target.byRID || err == nil && c.leadsOn(d, false) {
+		return d, false, err
+	}
+	other, ridErr := s.db.DatabaseByRID(id)
+	if err == nil && (ridErr != nil || !c.leadsOn(other, true)) {
+		return d, false, nil
+	}
+	return other, true, ridErr
+}
+
+// leadsOn tells whether a database has what the path names next, by rid or by name. A path that ends there
+// leads on.
+func (c *call) leadsOn(d *store.Database, byRID bool) bool {
+	if c.target.n < 2 {
+		return true
+	}
+	next := c.target.id(1)
+	of := func(k store.ResourceKind) error {
+		_, err := smallPlace{Resources: d.Resources(k), byRID: byRID}.named(next)
+		return err
+	}
+	var err error
+	switch c.target.kind {
+	case kindUser, kindPermission:
+		err = of(store.KindUser)
+	case kindEncryptionKey:
+		err = of(store.KindEncryptionKey)
+	default:
+		if byRID {
+			_, err = d.ContainerByRID(next)
+		} else {
+			_, err = d.Container(next)
 		}
 	}
-	d, err = s.db.Database(id)
-	return d, false, err
+	return err == nil
 }
 
 // owner says of a resource that is absent that it is where something else would lie in: Cosmos DB tells clients

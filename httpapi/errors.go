@@ -99,6 +99,9 @@ func classify(err error) (w wireError, internal bool) {
 			if s.alone {
 				w.detail = ""
 			}
+			if errors.Is(err, store.ErrTooManyOperations) {
+				w.message = failed.Message
+			}
 			var wrong *query.Error
 			if errors.As(err, &wrong) {
 				w.inner = wrong.JSON()
@@ -201,7 +204,7 @@ func (c *call) fail(err error) {
 	}
 	c.setRetryAfter(err)
 	if w.status == http.StatusNotFound {
-		delete(c.Response().Header(), "x-ms-content-path")
+		c.forgetOwner()
 	}
 	more := c.takeBody()
 	c.deliver(w.status, appendErrorBody(make([]byte, 0, 512), w, c.activity, c.Request().RequestURI, c.requestStats(err)))

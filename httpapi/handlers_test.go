@@ -39,7 +39,38 @@ func TestDatabases(t *testing.T) {
 	w.do("GET", "/dbs", "").want(200).has("_count", "1")
 }
 
-// TestDatabaseNamedLikeRID: a name that has the form of a rid is tried as one first, then as the name that it is.
+// TestNameBeforeRID: a database may have the rid of another one for a name. What is asked of it by that name
+// never reaches the other one, whose own links are good all the same.
+func TestNameBeforeRID(t *testing.T) {
+	w := newWorld(t)
+	precious := w.do("POST", "/dbs", `{"id":"precious"}`).want(201)
+	rid := precious.at("_rid").Str
+	kept := w.do("POST", "/dbs/precious/colls", `{"id":"c","partitionKey":{"paths":["/pk"]}}`).want(201)
+	item := w.do("POST", "/dbs/precious/colls/c/docs", `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
+	user := w.do("POST", "/dbs/precious/users", `{"id":"u"}`).want(201)
+
+	w.do("POST", "/dbs", `{"id":"`+rid+`"}`).want(201)
+	w.do("GET", "/dbs/"+rid, "").want(200).has("id", `"`+rid+`"`)
+	w.do("POST", "/dbs/"+rid+"/colls", `{"id":"mine","partitionKey":{"paths":["/pk"]}}`).want(201)
+	w.do("GET", "/dbs/"+rid+"/colls", "").want(200).has("_count", "1").has("DocumentCollections.0.id", `"mine"`)
+	w.do("GET", "/dbs/"+rid+"/colls/mine", "").want(200)
+	w.do("GET", "/dbs/"+rid+"/colls/none", "").fails(404, 0, "Resource Not Found")
+	for _, self := range []string{kept.at("_self").Str, user.at("_self").Str} {
+		w.do("GET", "/"+self, "").want(200).has("_self", jsonString(self))
+	}
+	w.do("GET", "/"+item.at("_self").Str, "", pk(`["a"]`)...).want(200).has("id", `"1"`)
+	// A container may have the other one's rid for a name, too.
+	w.do("POST", "/dbs/"+rid+"/colls", `{"id":"`+kept.at("_rid").Str+`","partitionKey":{"paths":["/pk"]}}`).want(201)
+	w.do("DELETE", "/"+kept.at("_self").Str, "").want(204)
+	w.do("GET", "/dbs/precious/colls/c", "").want(200)
+	w.do("GET", "/"+kept.at("_self").Str, "").want(200).has("id", `"c"`)
+
+	w.do("DELETE", "/dbs/"+rid, "").want(204)
+	w.do("GET", "/dbs/precious", "").want(200)
+	w.do("GET", "/dbs/"+rid, "").want(200).has("id", `"precious"`)
+}
+
+// TestDatabaseNamedLikeRID: a name that has the form of a rid, which no database has.
 func TestDatabaseNamedLikeRID(t *testing.T) {
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"AAAAAA=="}`).want(201)

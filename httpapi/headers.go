@@ -17,12 +17,13 @@ type reqHeaders struct {
 	activity   string // x-ms-activity-id where it is a GUID
 	correlated string // x-ms-cosmos-correlated-activityid where it is a GUID
 
-	partitionKey store.PartitionKey // zero: not given
-	rangeID      string             // x-ms-documentdb-partitionkeyrangeid without its "{container rid}," part
-	minEPK       string             // x-ms-start-epk, upper-case hexadecimal
-	maxEPK       string             // x-ms-end-epk, the same
-	intendedRID  string             // rid of the container that the client believes to be talking to
-	session      []store.SessionPosition
+	partitionKey   store.PartitionKey // zero: not given
+	rangeID        string             // x-ms-documentdb-partitionkeyrangeid without its "{container rid}," part
+	minEPK         string             // x-ms-start-epk, upper-case hexadecimal
+	maxEPK         string             // x-ms-end-epk, the same
+	intendedRID    string             // rid of the container that the client believes to be talking to
+	sessionVersion int64              // of the server's own tokens; not a header
+	session        []store.SessionPosition
 
 	ifMatch, ifNoneMatch string
 	modifiedSince        string // If-Modified-Since, as it came
@@ -122,7 +123,7 @@ func (h *reqHeaders) parseOne(name, value string, account consistency) (err erro
 	case "X-Ms-Consistency-Level":
 		return account.allows(value)
 	case "X-Ms-Session-Token":
-		h.session, err = parseSessionToken(value)
+		h.session, err = parseSessionToken(value, h.sessionVersion)
 	case "X-Ms-Documentdb-Partitionkey":
 		h.partitionKey, err = parsePartitionKey(value)
 	case "X-Ms-Documentdb-Partitionkeyrangeid":

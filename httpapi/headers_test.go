@@ -141,7 +141,7 @@ func TestSessionTokens(t *testing.T) {
 		"0:-1#-1":                  {{Range: "0"}},
 		"0:-1#9223372036854775807": {{Range: "0", LSN: 1<<63 - 1}},
 	} {
-		if got, err := parseSessionToken(token); err != nil || !slices.Equal(got, want) {
+		if got, err := parseSessionToken(token, 0); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %v, %v", token, got, err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestSessionTokens(t *testing.T) {
 func FuzzSessionToken(f *testing.F) {
 	f.Add("0:-1#12#3=9,1:5")
 	f.Fuzz(func(t *testing.T, token string) {
-		positions, err := parseSessionToken(token)
+		positions, err := parseSessionToken(token, 0)
 		if w, defect := classify(err); err != nil && (defect || w.status != 400) {
 			t.Fatalf("%q: %v", token, err)
 		}

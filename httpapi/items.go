@@ -6,15 +6,19 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// item finds the item that the path names: by its id, with the partition key of the header, or by its rid,
-// which tells both.
+// item finds the item that the path names: by its id or by its rid, and in both cases with the partition key
+// of the header, which must be the item's own. The document of a replace tells the key where no header does.
 func (s *Server) item(c *call) (*store.Container, store.Key, error) {
 	p, _, err := s.within(c)
 	if err != nil {
 		return nil, store.Key{}, err
 	}
 	if p.byRID {
-		key, err := p.container.ResolveRID(c.ctx(), c.target.leaf())
+		if c.in.partitionKey.IsZero() && c.operation() == opReplace {
+			key, err := p.container.ResolveRID(c.ctx(), c.target.leaf())
+			return p.container, key, err
+		}
+		key, err := p.container.ResolveRIDIn(c.ctx(), c.in.partitionKey, c.target.leaf())
 		return p.container, key, err
 	}
 	return p.container, store.Key{Partition: c.in.partitionKey, ID: c.target.leaf()}, nil

@@ -39,7 +39,14 @@ func TestItemLifecycle(t *testing.T) {
 		t.Error("a replace kept the etag")
 	}
 	w.do("PUT", docs+"/2", `{"id":"2","pk":"a"}`, key...).fails(404, 0, "Resource Not Found")
-	w.do("PUT", docs+"/1", `{"id":"2","pk":"a"}`, key...).fails(400, 0, "id")
+	renamed := w.do("PUT", docs+"/1", `{"id":"3","pk":"a"}`, key...).want(200).has("id", `"3"`).has("_rid", `"`+rid+`"`)
+	w.do("GET", docs+"/1", "", key...).fails(404, 0, "Resource Not Found")
+	w.do("GET", "/"+renamed.at("_self").Str, "", key...).want(200).has("id", `"3"`)
+	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201)
+	w.do("PUT", docs+"/3", `{"id":"1","pk":"a"}`, key...).fails(409, 0, "Resource with specified id or name already exists.")
+	w.do("PUT", docs+"/none", `{"id":"4","pk":"a"}`, key...).fails(404, 0, "Resource Not Found")
+	w.do("DELETE", docs+"/1", "", key...).want(204)
+	w.do("PUT", docs+"/3", `{"id":"1","pk":"a"}`, key...).want(200)
 	w.do("PUT", docs+"/1", `{"id":"1","pk":"b"}`, key...).fails(400, 1001, "")
 
 	up := append(key, "x-ms-documentdb-is-upsert", "True")
@@ -109,7 +116,7 @@ func TestItemIDs(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
 	key := pk(`["a"]`)
-	for _, id := range []string{"plain", "in side", " leading", "trailing ", "tab\tinside", "cr\rlf\n", "?", "a?b=c", "%20", "%", "100%", "a/b", "/", "//", `a\b`,
+	for _, id := range []string{"plain", "in side", " leading", "trailing ", "tab\tinside", "cr\rlf\n", "?", "a?b=c", "%20", "%", "100%", "a/b", "/", "//",
 		"#", "a#b", "a+b", "Päth", "名前", "😀", ";:@&=$,!*'()", `"quoted"`, "..", ".", "a/../b", "docs", "attachments", "Abc", "abc", strings.Repeat("x", 1023)} {
 		quoted := jsonString(id)
 		path := docs + "/" + url.PathEscape(id)
@@ -122,6 +129,22 @@ func TestItemIDs(t *testing.T) {
 		w.do("DELETE", path, "", key...).want(204)
 		w.do("GET", path, "", key...).fails(404, 0, "")
 	}
+}
+
+// TestBadItemIDs: ids that no item can have, and what is said of them.
+func TestBadItemIDs(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	for id, text := range map[string]string{
+		"":                        "Ensure to provide a unique non-empty string less than '1024' characters.",
+		strings.Repeat("x", 1024): "Ensure to provide a unique non-empty string less than '1024' characters.",
+		"a\x00b":                  "U+0000",
+	} {
+		w.do("POST", docs, `{"id":`+jsonString(id)+`,"pk":"a"}`, pk(`["a"]`)...).fails(400, 0, text)
+	}
+	w.do("POST", "/dbs", `{"id":"`+strings.Repeat("x", 256)+`"}`).fails(400, 0, "Ensure to provide a unique non-empty string less than '255' characters.")
+	w.do("POST", "/dbs", `{"id":"`+strings.Repeat("x", 255)+`"}`).want(201)
+	w.do("POST", colls, `{"id":"","partitionKey":{"paths":["/pk"]}}`).fails(400, 0, "Ensure to provide a unique non-empty string less than '255' characters.")
 }
 
 // TestUnescapedIDs: some clients escape as JavaScript's encodeURI does, and leave '?' and '/' in an id as they are.
@@ -148,15 +171,63 @@ func TestRIDAddressing(t *testing.T) {
 		self := w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"key%d"}`, i, i)).want(201).at("_self").Str
 		selves = append(selves, "/"+self)
 	}
+	key := func(i int) []string { return pk(fmt.Sprintf(`["key%d"]`, i)) }
 	for i, self := range selves {
-		w.do("GET", self, "").want(200).has("id", fmt.Sprintf(`"%d"`, i)).head("x-ms-content-path", c.at("_rid").Str)
-		w.do("PUT", self, fmt.Sprintf(`{"id":"%d","pk":"key%d","v":2}`, i, i)).want(200).has("v", "2")
+		w.do("GET", self, "", key(i)...).want(200).has("id", fmt.Sprintf(`"%d"`, i)).head("x-ms-content-path", c.at("_rid").Str)
+		w.do("PUT", self, fmt.Sprintf(`{"id":"%d","pk":"key%d","v":2}`, i, i), key(i)...).want(200).has("v", "2")
 	}
 	w.do("GET", "/"+c.at("_self").Str+"docs", "").want(200).has("_count", "8")
-	w.do("DELETE", selves[3], "").want(204)
-	w.do("GET", selves[3], "").fails(404, 0, "Resource Not Found")
+	w.do("DELETE", selves[3], "", key(3)...).want(204)
+	w.do("GET", selves[3], "", key(3)...).fails(404, 0, "Resource Not Found")
 	for _, bad := range []string{"x", "AAAA", url.PathEscape(c.at("_rid").Str)} {
-		w.do("GET", "/"+c.at("_self").Str+"docs/"+bad, "").fails(400, 0, "resource id")
+		w.do("GET", "/"+c.at("_self").Str+"docs/"+bad, "", key(0)...).fails(400, 0, "resource id")
+	}
+}
+
+// TestPartitionKeyByRID: a rid names an item alone, and the partition key of the request must be its own all
+// the same. Each wrong one is answered as where the item is addressed by its id, and nothing happens.
+func TestPartitionKeyByRID(t *testing.T) {
+	w := newWorld(t)
+	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
+	w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"version":2}}`).want(201)
+	w.do("POST", colls, `{"id":"h","partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}}`).want(201)
+	w.do("POST", colls, `{"id":"i","partitionKey":{"paths":["/id"],"version":2}}`).want(201)
+	body := `{"id":"1","pk":"x","a":"x","b":"y"}`
+	patch := `{"operations":[{"op":"add","path":"/v","value":1}]}`
+	for _, tt := range []struct {
+		coll string
+		key  string // empty: none is sent
+		code int
+		sub  int
+	}{
+		{"c", `["y"]`, 404, 0}, {"c", `["2"]`, 404, 0}, {"c", `[]`, 400, 1001}, {"c", `["x","y"]`, 400, 1001}, {"c", "", 400, 0},
+		{"h", `["x"]`, 400, 1001}, {"h", `["x","z"]`, 404, 0}, {"h", `["x","y","z"]`, 400, 1001}, {"h", "", 400, 0},
+		{"i", `["x"]`, 404, 0},
+	} {
+		at := colls + "/" + tt.coll + "/docs"
+		made := w.do("POST", at, body).want(201)
+		self := "/" + made.at("_self").Str
+		var key []string
+		if tt.key != "" {
+			key = pk(tt.key)
+		}
+		for _, path := range []string{self, at + "/1"} {
+			w.do("GET", path, "", key...).fails(tt.code, tt.sub, "")
+			w.do("PATCH", path, patch, key...).fails(tt.code, tt.sub, "")
+			w.do("DELETE", path, "", key...).fails(tt.code, tt.sub, "")
+			if put := w.do("PUT", path, body, key...); put.code < 400 && tt.key != "" {
+				t.Errorf("%s: PUT %s with the key %s: %d", tt.coll, path, tt.key, put.code)
+			}
+		}
+		right := map[string][]string{"c": pk(`["x"]`), "h": pk(`["x","y"]`), "i": nil}[tt.coll]
+		if now := w.do("GET", self, "", right...).want(200); tt.key != "" && now.at("_etag").Raw != made.at("_etag").Raw {
+			t.Errorf("%s: the key %s has changed the item: %s", tt.coll, tt.key, now.body)
+		}
+		if tt.coll != "i" { // nor can a document take the item along to another partition
+			w.do("PUT", self, `{"id":"1","pk":"other","a":"x","b":"other"}`).fails(400, 1001, "Partition key provided")
+		}
+		w.do("DELETE", self, "", right...).want(204)
+		w.do("GET", self, "", key...).fails(map[bool]int{true: 400, false: 404}[tt.code == 400], tt.sub, "")
 	}
 }
 

@@ -31,7 +31,7 @@ func TestPatchRequests(t *testing.T) {
 	w.do("PATCH", docs+"/1", `[{"op":"add","path":"/nonExistentParent/Child","value":"bar"}]`, key...).
 		fails(400, 0, "For Operation(1): Add Operation can only create a child object of an existing node(array or object) and cannot create path recursively, no path found beyond: 'nonExistentParent'")
 	self := strings.TrimSuffix(first.at("_self").Str, "/")
-	w.do("PATCH", "/"+self, `[{"op":"set","path":"/v","value":5}]`).want(200).has("v", "5") // by rid
+	w.do("PATCH", "/"+self, `[{"op":"set","path":"/v","value":5}]`, key...).want(200).has("v", "5") // by rid
 
 	minimal := w.do("PATCH", docs+"/1", `[{"op":"remove","path":"/v"}]`, append(key, "Prefer", "return=minimal")...).want(200)
 	if len(minimal.body) > 0 || minimal.header.Get("Etag") == "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -198,6 +199,8 @@ func (c *call) appendResource(dst []byte, r store.Resource) []byte {
 	switch c.target.kind {
 	case kindUser:
 		dst = append(dst, `,"_permissions":"permissions/"`...)
+	case kindEncryptionKey:
+		dst = strconv.AppendInt(append(dst, `,"_cts":`...), r.Created, 10)
 	case kindPermission:
 		dst = doc.AppendString(append(dst, `,"_token":`...), c.issueToken(r))
 	}

@@ -160,7 +160,15 @@ func TestEncryptionPolicy(t *testing.T) {
 		return `{"path":"` + path + `","clientEncryptionKeyId":"k","encryptionType":"` + kind + `","encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256"}`
 	}
 	create("c", "1", path("/a", "Randomized")).fails(400, 0, "does not exist")
-	w.do("POST", keys, `{"id":"k",`+aKey+`}`).want(201)
+	key := w.do("POST", keys, `{"id":"k",`+aKey+`}`).want(201)
+	key.has("_cts", key.at("_ts").Raw)
+	w.clock.Advance(5e9)
+	changed := w.do("PUT", keys+"/k", `{"id":"k",`+aKey+`,"_cts":1}`).want(200).has("_cts", key.at("_cts").Raw)
+	if changed.at("_ts").Int() != key.at("_ts").Int()+5 || strings.Count(string(changed.body), "_cts") != 1 {
+		t.Errorf("%s", changed.body)
+	}
+	w.do("PUT", keys+"/k", `{"id":"k",`+aKey+`}`).want(200).has("_cts", key.at("_cts").Raw)
+	w.do("GET", keys+"/k", "").want(200).has("_cts", key.at("_cts").Raw)
 	create("c", "1", path("/a", "Randomized")+","+path("/a", "Deterministic")).fails(400, 0, "more than once")
 	create("c", "1", path("a", "Randomized")).fails(400, 0, "path")
 	create("c", "1", path("/a/b", "Randomized")).fails(400, 0, "top")

@@ -62,7 +62,7 @@ const maxIDs = 4
 type target struct {
 	kind  kind
 	feed  bool // the path ends in a keyword (/dbs/x/colls); kind is then the kind of the children
-	byRID bool // the ids are rids, or a database's name looks like one
+	byRID bool // the ids are rids, or a database's name looks like one: see Server.database
 
 	// resourceType is the second field of what a client signs: the keyword, lower case; empty for the account and for kindOwn.
 	resourceType string

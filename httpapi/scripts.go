@@ -15,9 +15,13 @@ func (s *Server) executeProcedure(c *call) error {
 	if err != nil {
 		return err
 	}
-	res, err := p.named(c.target.leaf())
-	if err != nil {
-		return err
+	id := c.target.leaf()
+	if !store.IsSystemProcedure(id) {
+		res, err := p.named(id)
+		if err != nil {
+			return err
+		}
+		id = res.ID
 	}
 	args, err := decodeArguments(c.body)
 	if err != nil {
@@ -27,7 +31,7 @@ func (s *Server) executeProcedure(c *call) error {
 	if err != nil {
 		return err
 	}
-	done, r, err := coll.Execute(c.ctx(), c.in.partitionKey, res.ID, args,
+	done, r, err := coll.Execute(c.ctx(), c.in.partitionKey, id, args,
 		store.ExecuteOptions{Logging: c.in.scriptLog, Session: c.in.session})
 	c.setReceiptOf(r)
 	if err != nil {

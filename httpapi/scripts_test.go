@@ -99,6 +99,47 @@ func TestProcedureRequests(t *testing.T) {
 	}
 }
 
+// TestSystemProcedures are there without anybody having made them.
+func TestSystemProcedures(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	run := func(id, args string) *answer { return w.do("POST", coll+"/sprocs/__.sys."+id, args, pk(`["a"]`)...) }
+	run("echo", `["hello"]`).body200(`"hello"`)
+	run("echo", `[{"x":[1]}]`).body200(`{"x":[1]}`)
+	run("commonBulkInsert", `[[{"id":"1","pk":"a"},{"id":"2","pk":"a"},{"pk":"a"}]]`).body200(`{"count":3,"errorCode":0}`)
+	w.do("GET", docs, "").want(200).has("_count", "3")
+	run("commonBulkInsert", `["x"]`).fails(400, 400, "array of documents")
+	run("commonBulkInsert", `[[{"id":"3","pk":"a"},{"id":"2","pk":"a"}]]`).fails(400, 409, "already exists")
+	w.do("GET", docs+"/3", "", pk(`["a"]`)...).fails(404, 0, "")
+	run("commonBulkInsert", `[[{"id":"3","pk":"a"},{"id":"2","pk":"a"},{"id":"4","pk":"a"}],{"softStopOnConflict":true}]`).body200(`{"count":1,"errorCode":409}`)
+	run("commonBulkInsert", `[[{"id":"3","pk":"a","v":1},{"id":"4","pk":"a"}],{"enableUpsert":true}]`).body200(`{"count":2,"errorCode":0}`)
+	w.do("GET", docs+"/3", "", pk(`["a"]`)...).want(200).has("v", "1")
+	w.do("GET", coll+"/sprocs", "").want(200).has("_count", "0")
+	w.do("GET", coll+"/sprocs/__.sys.echo", "").fails(404, 0, "")
+	run("none", `[]`).fails(404, 0, "")
+}
+
+// TestScriptOptions: an option of the wrong kind fails the call.
+func TestScriptOptions(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	for _, bad := range []string{
+		`readDocuments(__.getSelfLink(), {pageSize: "bad"})`, `queryDocuments(__.getSelfLink(), "SELECT * FROM c", {pageSize: 1.5})`,
+		`readDocuments(__.getSelfLink(), {pageSize: -2})`, `readDocuments(__.getSelfLink(), {continuation: 7})`, `filter(d => d, {pageSize: true})`,
+		`createDocument(__.getSelfLink(), {id: "1", pk: "a"}, {indexAction: "bad"})`, `upsertDocument(__.getSelfLink(), {id: "1", pk: "a"}, {indexAction: 1})`,
+		`createDocument(__.getSelfLink(), {id: "1", pk: "a"}, {disableAutomaticIdGeneration: "no"})`,
+		`replaceDocument(__.getAltLink() + "/docs/1", {id: "1", pk: "a"}, {etag: 1})`,
+	} {
+		w.procedure(`function () { __.`+bad+`; }`, "[]").fails(400, 400, "has an invalid value")
+	}
+	for _, good := range []string{
+		`readDocuments(__.getSelfLink(), {pageSize: -1, continuation: ""})`, `readDocuments(__.getSelfLink(), {pageSize: null, continuation: undefined})`,
+		`upsertDocument(__.getSelfLink(), {id: "1", pk: "a"}, {indexAction: "Exclude", disableAutomaticIdGeneration: true, other: {}})`,
+	} {
+		w.procedure(`function () { __.`+good+`; };`, "[]").want(200)
+	}
+}
+
 func TestProcedureErrors(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
@@ -296,7 +337,9 @@ func TestTriggers(t *testing.T) {
 	w.do("PUT", docs+"/1", `{"id":"1","pk":"a"}`, with("stamp", "answer")...).want(200).has("stamped", `"Replace"`).has("more", "1")
 	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200).has("more", "")
 	w.do("PUT", docs+"/1", `{"id":"1","pk":"a"}`, with("updated", "")...).want(200)
-	w.do("PUT", docs+"/1", `{"id":"1","pk":"a","rename":"4"}`, with("stamp", "")...).fails(400, 0, "id")
+	w.do("PUT", docs+"/1", `{"id":"1","pk":"a","rename":"4"}`, with("stamp", "")...).want(200).has("id", `"4"`)
+	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(404)
+	w.do("PUT", docs+"/4", `{"id":"4","pk":"a","rename":"1"}`, with("stamp", "")...).want(200).has("id", `"1"`)
 
 	w.do("POST", docs, `{"id":"5","pk":"a"}`, with("deleted", "")...).fails(400, 0, "Trigger 'deleted' was defined with operation type 'Delete', and therefore is invalid for 'Create'.")
 	w.do("POST", docs, `{"id":"5","pk":"a"}`, append(with("replaced", ""), "x-ms-documentdb-is-upsert", "True")...).fails(400, 0, "operation type 'Replace', and therefore is invalid for 'Upsert'")

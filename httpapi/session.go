@@ -49,9 +49,11 @@ func (account consistency) allows(name string) error {
 	return nil
 }
 
-// parseSessionToken reads a session token: entries {range}:{version}#{lsn}[#{region}={lsn}]* joined by commas. An
-// entry may be preceded by its container's rid and a comma; the oldest clients write {range}:{lsn}.
-func parseSessionToken(token string) ([]store.SessionPosition, error) {
+// parseSessionToken reads a session token: entries {range}:{version}#{lsn}[#{region}={lsn}]* joined by
+// commas. An entry may be preceded by its container's rid and a comma; the oldest clients write
+// {range}:{lsn}. Entries of a version below that of this server, but above 0, are left out: see
+// Options.SessionVersion.
+func parseSessionToken(token string, version int64) ([]store.SessionPosition, error) {
 	var positions []store.SessionPosition
 	for rest := token; rest != ""; {
 		var entry string
@@ -63,35 +65,39 @@ func parseSessionToken(token string) ([]store.SessionPosition, error) {
 		if !found && looksLikeContainerRID(entry) {
 			continue
 		}
-		lsn, ok := globalLSN(vector)
+		lsn, of, ok := globalLSN(vector)
 		if !found || id == "" || !ok {
 			return nil, badRequest("The session token provided '" + token + "' is invalid.")
+		}
+		if of > 0 && of < version {
+			continue
 		}
 		positions = append(positions, store.SessionPosition{Range: id, LSN: lsn})
 	}
 	return positions, nil
 }
 
-// globalLSN reads the LSN of {version}#{lsn}[#{region}={lsn}]* or of a bare {lsn}. A negative one says that nothing
-// was seen yet.
-func globalLSN(vector string) (uint64, bool) {
+// globalLSN reads the LSN and the version of {version}#{lsn}[#{region}={lsn}]* or of a bare {lsn}, whose
+// version is 0. A negative LSN says that nothing was seen yet.
+func globalLSN(vector string) (lsn uint64, version int64, ok bool) {
 	text, rest, isVector := strings.Cut(vector, "#")
 	if isVector {
-		if _, err := strconv.ParseInt(text, 10, 64); err != nil {
-			return 0, false
+		var err error
+		if version, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return 0, 0, false
 		}
 		text, rest, _ = strings.Cut(rest, "#")
 	}
 	for rest != "" {
 		var region string
 		region, rest, _ = strings.Cut(rest, "#")
-		name, lsn, _ := strings.Cut(region, "=")
-		if _, err := strconv.ParseInt(lsn, 10, 64); err != nil || !isDigits(name) {
-			return 0, false
+		name, seen, _ := strings.Cut(region, "=")
+		if _, err := strconv.ParseInt(seen, 10, 64); err != nil || !isDigits(name) {
+			return 0, 0, false
 		}
 	}
-	lsn, err := strconv.ParseInt(text, 10, 64)
-	return uint64(max(lsn, 0)), err == nil
+	seen, err := strconv.ParseInt(text, 10, 64)
+	return uint64(max(seen, 0)), version, err == nil
 }
 
 // looksLikeContainerRID reports whether s has the form of a container's rid: eight bytes in base64.

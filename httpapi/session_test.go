@@ -42,3 +42,44 @@ func TestSessionRule(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionVersions: a store that begins anew at each start has small LSNs, and a token of an earlier
+// start, which has seen more, does not keep a client from reading. Of the present start it is still taken
+// seriously.
+func TestSessionVersions(t *testing.T) {
+	start := func(version int64) *world {
+		w := newWorld(t, func(s *setup) { s.server.SessionVersion = version })
+		w.container("")
+		return w
+	}
+	read := func(w *world, token string) *answer {
+		return w.do("GET", docs+"/1", "", append(pk(`["a"]`), "x-ms-session-token", token)...)
+	}
+	write := func(w *world) string {
+		return w.do("POST", docs, `{"id":"1","pk":"a"}`, append(pk(`["a"]`), "x-ms-documentdb-is-upsert", "true")...).header.Get("X-Ms-Session-Token")
+	}
+	first := start(1700000000000)
+	var old string
+	for range 20 {
+		old = write(first)
+	}
+	if old != "0:1700000000000#20" {
+		t.Errorf("token %q", old)
+	}
+	read(first, old).want(200)
+	second := start(1700000000001)
+	read(second, old).fails(404, 0, "Resource Not Found")
+	if token := write(second); token != "0:1700000000001#1" {
+		t.Errorf("token %q", token)
+	}
+	read(second, old).want(200)
+	read(second, "0:1700000000001#1").want(200)
+	read(second, "0:1700000000001#2").fails(404, 1002, "")
+	read(second, old+",0:1700000000001#2").fails(404, 1002, "")
+	read(second, "0:-1#2").fails(404, 1002, "")
+	disk := start(0)
+	if token := write(disk); token != "0:-1#1" {
+		t.Errorf("token %q", token)
+	}
+	read(disk, "0:5#2").fails(404, 1002, "")
+}

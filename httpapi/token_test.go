@@ -232,15 +232,15 @@ func TestTokenByRID(t *testing.T) {
 	narrow := w.permission("k", "All", ridPath, `["a"]`)
 	for name, token := range map[string]string{"name": byName, "rid": byRID, "whole": whole, "narrow": narrow} {
 		w.as(token, "GET", docs+"/i", "", pk(`["a"]`)...).want(200)
-		w.as(token, "GET", "/"+item.at("_self").Str, "").want(200)
+		w.as(token, "GET", "/"+item.at("_self").Str, "", pk(`["a"]`)...).want(200)
 		w.as(token, "GET", "/"+ridPath+"/pkranges", "").want(200)
 		if name != "whole" {
 			w.as(token, "GET", docs+"/j", "", pk(`["b"]`)...).fails(403, 0, "Insufficient permissions")
-			w.as(token, "GET", "/"+other.at("_self").Str, "").fails(403, 0, "Insufficient permissions")
+			w.as(token, "GET", "/"+other.at("_self").Str, "", pk(`["b"]`)...).fails(403, 0, "Insufficient permissions")
 		}
 	}
 	w.as(byRID, "GET", docs+"/i", "", pk(`["b"]`)...).fails(403, 0, "")
-	w.as(byName, "DELETE", "/"+item.at("_self").Str, "").want(204)
+	w.as(byName, "DELETE", "/"+item.at("_self").Str, "", pk(`["a"]`)...).want(204)
 	// Made anew, the item is another one to its rid, the same one to its name.
 	w.do("POST", docs, `{"id":"i","pk":"a"}`, pk(`["a"]`)...).want(201)
 	w.as(byName, "GET", docs+"/i", "", pk(`["a"]`)...).want(200)

@@ -203,10 +203,10 @@ func TestGhostByRID(t *testing.T) {
 	w := newWorld(t)
 	w.expiring("10")
 	self := "/" + w.put("1", "").want(201).at("_self").Str
-	w.do("GET", self, "").want(200)
+	w.do("GET", self, "", pk(`["a"]`)...).want(200)
 	w.pass(10)
-	w.do("GET", self, "").fails(404, 0, "Resource Not Found")
-	w.do("DELETE", self, "").fails(404, 0, "Resource Not Found")
+	w.do("GET", self, "", pk(`["a"]`)...).fails(404, 0, "Resource Not Found")
+	w.do("DELETE", self, "", pk(`["a"]`)...).fails(404, 0, "Resource Not Found")
 }
 
 // TestWritesRestartTheClock: replace and upsert do, reads do not.

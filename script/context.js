@@ -25,7 +25,27 @@
     if (callback !== undefined && typeof callback !== 'function') {
       bad('The "callback" parameter must be of type "function". Actual type is: "' + typeof callback + '".');
     }
+    checkOptions(options);
     return { options: options, callback: callback };
+  }
+
+  // What the options of an operation may hold; undefined and null stand for options that are not given.
+  var known = {
+    pageSize: function (v) { return typeof v === 'number' && v >= -1 && v % 1 === 0; },
+    continuation: isText,
+    etag: isText,
+    ifNoneMatch: isText,
+    indexAction: function (v) { return typeof v === 'string' && /^(default|include|exclude)$/i.test(v); },
+    disableAutomaticIdGeneration: function (v) { return typeof v === 'boolean'; }
+  };
+
+  function isText(v) { return typeof v === 'string'; }
+
+  function checkOptions(options) {
+    Object.keys(known).forEach(function (name) {
+      var v = options[name];
+      if (v !== undefined && v !== null && !known[name](v)) bad('The option "' + name + '" has an invalid value: ' + show(v) + '.');
+    });
   }
 
   var selfLink = native.selfLink, altLink = native.altLink;

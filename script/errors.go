@@ -40,9 +40,12 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("The script was stopped: it ran for more than %v. Split its work and call it again with what is left.", e.Limit)
 }
 
+// TooLargeMemory is what is too large where a script was stopped for what it held.
+const TooLargeMemory = "memory"
+
 // TooLargeError tells that a script was stopped because it held too much, or that what it gave out is too large.
 type TooLargeError struct {
-	What  string // "memory", "result", "source"
+	What  string // TooLargeMemory, "result", "source"
 	Limit int64  // bytes
 }
 

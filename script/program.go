@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -98,8 +99,8 @@ func (p *Programs) Prepare(id, source string) error {
 	return err
 }
 
-// compile compiles a text that is a function expression, as nearly all are, or statements that declare functions, of which
-// the first is called, or whose value is a function.
+// compile compiles a text that is a function expression, as nearly all are, with semicolons behind it or
+// none, or statements that declare functions, of which the first is called, or whose value is a function.
 func compile(file, source string) (made *program, err error) {
 	if len(source) > maxSource {
 		return nil, &TooLargeError{What: "source", Limit: maxSource}
@@ -112,14 +113,9 @@ func compile(file, source string) (made *program, err error) {
 			made, err = nil, &Error{Exception: fmt.Sprint("SyntaxError: ", x), Number: CompileNumber}
 		}
 	}()
-	tree, wrong := parse(file, "("+source+"\n)")
-	main := ""
-	if wrong != nil {
-		statements, err := parse(file, source)
-		if err != nil {
-			return nil, syntaxError(err)
-		}
-		tree, main = statements, firstFunction(statements)
+	tree, main, err := parseScript(file, source)
+	if err != nil {
+		return nil, syntaxError(err)
 	}
 	if refused := inspect(reflect.ValueOf(tree.Body), 0); refused != "" {
 		return nil, &Error{Exception: "SyntaxError: " + refused, Number: CompileNumber}
@@ -129,6 +125,29 @@ func compile(file, source string) (made *program, err error) {
 		return nil, syntaxError(err)
 	}
 	return &program{code: code, main: main}, nil
+}
+
+// parseScript parses a text and names the function to call, where it is not the text's value.
+func parseScript(file, source string) (tree *ast.Program, main string, err error) {
+	if tree, err = parse(file, "("+source+"\n)"); err == nil {
+		return tree, "", nil
+	}
+	if tree, err = parse(file, source); err == nil {
+		return tree, firstFunction(tree), nil
+	}
+	// A function without a name cannot begin a statement: behind a comma it is a part of an expression.
+	if ended, wrong := parse(file, "0,"+source); wrong == nil && onlyEnds(ended.Body[1:]) {
+		return ended, "", nil
+	}
+	return nil, "", err
+}
+
+// onlyEnds tells whether statements are nothing but semicolons.
+func onlyEnds(list []ast.Statement) bool {
+	return !slices.ContainsFunc(list, func(s ast.Statement) bool {
+		_, empty := s.(*ast.EmptyStatement)
+		return !empty
+	})
 }
 
 // parse reads a text without following a source map that it names, which would be a file of this machine.

@@ -248,7 +248,7 @@ func (r *Runtime) overdue() error {
 	case r.taken() > r.limits.Time:
 		return &TimeoutError{r.limits.Time}
 	case r.since.Load() != idle && r.heap.over(r.limits.Memory):
-		return &TooLargeError{What: "memory", Limit: r.limits.Memory}
+		return &TooLargeError{What: TooLargeMemory, Limit: r.limits.Memory}
 	}
 	return nil
 }

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 )
 
 // Limits of a batch, which are Cosmos DB's.
@@ -12,6 +12,10 @@ const (
 	maxBatchBytes      = 2 << 20 // of the documents that come in
 	maxBatchAnswer     = 4 << 20 // of the documents that go out
 )
+
+// ErrTooManyOperations is behind the error of a batch that has more than MaxBatchOperations, whatever their
+// size.
+var ErrTooManyOperations = errors.New("Batch request has more operations than what is supported.")
 
 // BatchOptions say how the operations of a batch hang together.
 type BatchOptions struct {
@@ -23,7 +27,8 @@ type BatchOptions struct {
 	// Range is the id of the partition range that all items lie in; empty: any. Unknown: CodeRangeGone for the batch. An
 	// operation on an item that lies elsewhere fails with CodeRangeGone.
 	Range string
-	// Session asks that what is read is at least as new as these positions; else CodeSessionNotAvailable.
+	// Session asks that what is read is at least as new as these positions; else CodeSessionNotAvailable. As
+	// for single writes, it means nothing to a batch that writes.
 	Session []SessionPosition
 }
 
@@ -36,12 +41,14 @@ type BatchResult struct {
 	Mixed bool
 }
 
-// Batch carries out up to 100 operations. An operation's failure is told in its result; the error is for a batch that is
-// refused as a whole: CodeBadRequest for one without operations or with too many, CodeTooLarge for documents of
-// more than 2 MB. A batch's results hold documents of 4 MB at most: an operation that would exceed that fails with
-// CodeTooLarge where it can still fail; a write that has taken effect, which Atomic rules out, comes with an Item whose Body is nil.
-// pk is the partition key of operations that have none. The receipt sums the charges; its position is that of the last range
-// that was written or read.
+// Batch carries out up to 100 operations. An operation's failure is told in its result; the error is for a
+// batch that is refused as a whole: CodeBadRequest for one without operations, CodePartitionKeyMismatch for
+// an atomic one whose key is incomplete, CodeTooLarge for too many operations or documents of more than 2 MB.
+// A batch's results hold documents of 4 MB at most. An atomic one that would exceed that fails as a whole,
+// and its last operation says so with CodeTooLarge, as Cosmos DB has it; else a read that would exceed it
+// fails with CodeTooLarge, and a write comes with an Item whose Body is nil. pk is the partition key of
+// operations that have none. The receipt sums the charges; its position is that of the last range that was
+// written or read.
 func (c *Container) Batch(ctx context.Context, pk PartitionKey, ops []Operation, o BatchOptions) (BatchResult, Receipt, error) {
 	if err := c.checkBatch(pk, ops, o); err != nil {
 		return BatchResult{}, c.refused(), err
@@ -65,11 +72,10 @@ func (c *Container) Batch(ctx context.Context, pk PartitionKey, ops []Operation,
 // checkBatch checks what no single operation answers for.
 func (c *Container) checkBatch(pk PartitionKey, ops []Operation, o BatchOptions) error {
 	if len(ops) == 0 {
-		return fail(CodeBadRequest, "Batch request must have at least one operation.")
+		return fail(CodeBadRequest, "Batch request has no operations.")
 	}
 	if len(ops) > MaxBatchOperations {
-		return fail(CodeBadRequest, fmt.Sprintf("Batch request has more operations than what is supported: %d are more than %d.",
-			len(ops), MaxBatchOperations))
+		return &Error{Code: CodeTooLarge, Message: ErrTooManyOperations.Error(), Err: ErrTooManyOperations}
 	}
 	size := 0
 	for i := range ops {
@@ -80,6 +86,11 @@ func (c *Container) checkBatch(pk PartitionKey, ops []Operation, o BatchOptions)
 	}
 	if o.Atomic && pk.IsZero() && !c.def.SystemKey {
 		return fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
+	}
+	if o.Atomic {
+		if _, err := c.def.fullKey(pk, ""); err != nil {
+			return err
+		}
 	}
 	if o.Range != "" && c.state.Load().rangeByID(o.Range) == nil {
 		return rangeGone(o.Range)
@@ -115,6 +126,8 @@ type batch struct {
 
 // errUndone ends the transaction of an atomic batch in which an operation failed.
 var errUndone = errors.New("an operation of the batch failed")
+
+var errAnswerTooLarge = fail(CodeTooLarge, "Response size is too large")
 
 var errFailedDependency = fail(CodeFailedDependency, "The operation was not carried out because another one of its batch failed.")
 
@@ -164,7 +177,7 @@ func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 		return r
 	}
 	if op.Kind == OperationRead || b.o.Atomic {
-		return failed(fail(CodeTooLarge, "Response size is too large"))
+		return failed(errAnswerTooLarge)
 	}
 	r.Item.body = nil
 	return r
@@ -172,7 +185,8 @@ func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 
 // checkSession asks each range that the batch is about to reach for the positions of the session.
 func (b *batch) checkSession() error {
-	if len(b.o.Session) == 0 {
+	writes := func(op Operation) bool { return op.Kind != OperationRead }
+	if len(b.o.Session) == 0 || slices.ContainsFunc(b.ops, writes) {
 		return nil
 	}
 	st := b.c.state.Load()
@@ -210,10 +224,14 @@ func (b *batch) runAtomic(ctx context.Context) error {
 			if b.results[i].fatal() {
 				return b.results[i].Err
 			}
-			if b.results[i].refused() {
-				culprit = i
-				return errUndone
+			if !b.results[i].refused() {
+				continue
 			}
+			if culprit = i; errors.Is(b.results[i].Err, errAnswerTooLarge) {
+				culprit = len(b.list) - 1
+				b.results[culprit] = failed(errAnswerTooLarge)
+			}
+			return errUndone
 		}
 		return nil
 	})

@@ -112,7 +112,9 @@ func TestAtomicBatchRollsBack(t *testing.T) {
 		{withPartition(op(store.OperationRead, "old", ""), "other"), store.CodePartitionKeyMismatch},
 		{op(store.OperationCreate, "", `{"id":"x","pk":"p","ttl":0}`), store.CodeBadRequest},
 		{op(store.OperationCreate, "", `{"id":`), store.CodeBadRequest},
-		{op(store.OperationReplace, "old", `{"id":"young","pk":"p"}`), store.CodeBadRequest},
+		{op(store.OperationReplace, "old", `{"id":"holder","pk":"p"}`), store.CodeConflict},
+		{op(store.OperationReplace, "nobody", `{"id":"young","pk":"p"}`), store.CodeNotFound},
+		{op(store.OperationReplace, "old", `{"id":"","pk":"p"}`), store.CodeBadRequest},
 		{store.Operation{Kind: store.OperationPatch, ID: "old"}, store.CodeBadRequest},
 		{store.Operation{Kind: 99}, store.CodeBadRequest},
 		{withPatch(t, "old", `{"op":"remove","path":"/nothing"}`), store.CodeBadRequest},
@@ -259,15 +261,20 @@ func TestBatchIsRefused(t *testing.T) {
 		code store.Code
 	}{
 		"empty":         {pk("p"), nil, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
-		"too many":      {pk("p"), many, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
+		"too many":      {pk("p"), many, store.BatchOptions{Atomic: true}, store.CodeTooLarge},
 		"too large":     {pk("p"), []store.Operation{big, big}, store.BatchOptions{Atomic: true}, store.CodeTooLarge},
 		"no key":        {store.PartitionKey{}, []store.Operation{one}, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
+		"another key":   {store.NewPartitionKey(doc.StringValue("p"), doc.StringValue("q")), []store.Operation{one}, store.BatchOptions{Atomic: true}, store.CodePartitionKeyMismatch},
 		"unknown range": {pk("p"), []store.Operation{one}, store.BatchOptions{Range: "77"}, store.CodeRangeGone},
 		"ahead":         {pk("p"), []store.Operation{one}, store.BatchOptions{Atomic: true, Session: ahead}, store.CodeSessionNotAvailable},
 	} {
 		if _, _, err := b.c.Batch(b.ctx, c.key, c.ops, c.o); !is(err, c.code) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	write := op(store.OperationUpsert, "", `{"id":"x","pk":"p"}`)
+	if _, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{write, one}, store.BatchOptions{Atomic: true, Session: ahead}); err != nil {
+		t.Errorf("a batch that writes looks at the session: %v", err)
 	}
 	if out := b.batch(pk("p"), store.BatchOptions{Atomic: true}, many[1:]...); len(out.Results) != 100 {
 		t.Errorf("%d results", len(out.Results))
@@ -333,8 +340,11 @@ func TestBatchAnswerIsBounded(t *testing.T) {
 	before := b.dump()
 	read, incr := op(store.OperationRead, "big", ""), withPatch(t, "big", `{"op":"incr","path":"/n","value":1}`)
 	atomic, bulk := store.BatchOptions{Atomic: true}, store.BatchOptions{ContinueOnError: true}
-	if got := codes(b.batch(pk("p"), atomic, read, incr, read)); got != "failed dependency, failed dependency, too large" {
-		t.Error(got)
+	for _, ops := range [][]store.Operation{{read, incr, read}, {read, read, read, incr, incr}, {incr, incr, incr}} {
+		want := strings.Repeat("failed dependency, ", len(ops)-1) + "too large"
+		if got := codes(b.batch(pk("p"), atomic, ops...)); got != want {
+			t.Error(got)
+		}
 	}
 	if b.dump() != before {
 		t.Error("the batch that was too large took effect")

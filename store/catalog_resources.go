@@ -21,6 +21,7 @@ type resourceRecord struct {
 	id   string
 	Num  uint32          `json:"num"` // never reused; its order is that of creation
 	TS   int64           `json:"ts"`
+	Made int64           `json:"made,omitempty"` // the second of its creation, where that is not ts
 	LSN  uint64          `json:"lsn"`
 	Body json.RawMessage `json:"body"`
 }
@@ -33,7 +34,19 @@ type siblings struct {
 
 // encode is the record as the catalog keeps it. encoding/json would rewrite characters of the body.
 func (rec *resourceRecord) encode() []byte {
-	return fmt.Appendf(nil, `{"num":%d,"ts":%d,"lsn":%d,"body":%s}`, rec.Num, rec.TS, rec.LSN, rec.Body)
+	made := ""
+	if rec.Made != 0 {
+		made = fmt.Sprintf(`,"made":%d`, rec.Made)
+	}
+	return fmt.Appendf(nil, `{"num":%d,"ts":%d%s,"lsn":%d,"body":%s}`, rec.Num, rec.TS, made, rec.LSN, rec.Body)
+}
+
+// made is the second of its creation.
+func (rec *resourceRecord) made() int64 {
+	if rec.Made != 0 {
+		return rec.Made
+	}
+	return rec.TS
 }
 
 // putResource writes a record in the place of old, which is nil for a new one and may have another id.

@@ -85,8 +85,9 @@ func raiseCeiling(t engine.Txn, scope []byte, first uint64) error {
 	return nil
 }
 
-// noteHighest records, in the transaction that drops containers, the highest LSN that they have issued: a snapshot may
-// still hold them. It returns the record that holds once the transaction is durable. The caller holds ddl.
+// noteHighest records, in the transaction that drops containers, the highest LSN that they have issued: new
+// containers begin above it, and a snapshot may still hold them. It returns the record that holds once the
+// transaction is durable. The caller holds ddl.
 func (db *DB) noteHighest(t engine.Txn, dropped []*Container) (meta, error) {
 	m := db.meta
 	m.Highest = max(m.Highest, highest(dropped))

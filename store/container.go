@@ -39,6 +39,7 @@ type Container struct {
 	used     atomic.Int64 // the last second in which the container was used, where its settings ask: see idle.go
 	usedKept int64        // what is stored of it; the reaper's and, with it at rest, Close's
 	lints    lintBook
+	overruns overruns      // of its scripts
 	purged   atomic.Uint64 // items, since Open
 }
 

@@ -15,9 +15,9 @@ func kilobytes(bytes int) float64 { return float64(max(1, (bytes+1023)/1024)) }
 
 func chargeRead(bytes int) float64 { return 0.9 + 0.1*kilobytes(bytes) }
 
-// chargeVersion is the charge of writing a version of an item, or of taking one away, without its index entries. Cosmos DB
-// tells about 5 RU a KB; a replace does both.
-func chargeVersion(bytes int) float64 { return 4.95 * max(1, float64(bytes)/1024) }
+// chargeVersion is the charge of writing a version of an item, or of taking one away, without its index
+// entries. Cosmos DB's documentation has 5 RU for 1 KB and 50 RU for 100 KB; a replace does both.
+func chargeVersion(bytes int) float64 { return 4.95 + 0.45*max(0, float64(bytes)/1024-1) }
 
 // chargeTerms is the charge of writing or removing index entries.
 func chargeTerms(n int) float64 { return 0.05 * float64(n) }

@@ -42,8 +42,12 @@ func TestCharges(t *testing.T) {
 	if plain := create("plain", 0, 1024); plain >= small {
 		t.Errorf("ten properties fewer cost %v, not less than %v", plain, small)
 	}
-	if large := create("large", 10, 10*1024); large < 8*small || large > 10*small {
-		t.Errorf("a create of 10 KB costs %v", large)
+	medium, large := create("medium", 10, 10*1024), create("large", 10, 100*1024)
+	if medium < small+4 || medium > small+4.2 {
+		t.Errorf("a create of 10 KB costs %v", medium)
+	}
+	if large < 48 || large > 52 {
+		t.Errorf("a create of 100 KB costs %v", large)
 	}
 	_, r, err := b.c.Read(b.ctx, pk, "small", store.ReadOptions{})
 	if err != nil || r.Charge != 1 {

@@ -150,6 +150,8 @@ func (w *feedWorld) step(n int) {
 		}
 	case 4, 5, 6:
 		w.delete(k)
+	case 7, 8:
+		w.rename(k, w.key().ID, n)
 	default:
 		w.put(k, n)
 	}
@@ -193,6 +195,25 @@ func (w *feedWorld) put(k metatest.Key, n int) {
 	}
 	w.items[k] = it
 	w.history[k] = append(w.history[k], event)
+}
+
+// rename gives an item another id, where that is free.
+func (w *feedWorld) rename(k metatest.Key, id string, n int) {
+	to := metatest.Key{Partition: k.Partition, ID: id}
+	old, there := w.items[k]
+	_, taken := w.items[to]
+	taken = taken && to != k
+	it := feedItem{body: fmt.Sprintf(`{"id":%q,"pk":%q,"n":%d}`, id, k.Partition, n), ts: w.now()}
+	got, _, err := w.c.Replace(w.ctx, pk(k.Partition), k.ID, []byte(it.body), store.WriteOptions{})
+	switch {
+	case !there && !is(err, store.CodeNotFound), there && taken && !is(err, store.CodeConflict), there && !taken && err != nil:
+		w.t.Errorf("rename %s to %s: %v, but there: %v, taken: %v", k, id, err, there, taken)
+	case err == nil:
+		it.lsn = got.LSN()
+		delete(w.items, k)
+		w.items[to] = it
+		w.history[to] = append(w.history[to], fmt.Sprintf("replace %s at %d <- %s at %d", it.body, it.lsn, old.body, old.lsn))
+	}
 }
 
 func (w *feedWorld) delete(k metatest.Key) {

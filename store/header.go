@@ -25,18 +25,25 @@ type header struct {
 	epk  []byte
 
 	announced bool // its expiry is in the log of expiries: see events.go
+	renamed   bool // it has had another id: who came to it by an id must look whether it is this one
 }
 
 const (
-	itemVersion   = 1
-	headerFixed   = 37
-	itemAnnounced = 1 // flag
+	itemVersion = 1
+	headerFixed = 37
+
+	// Flags.
+	itemAnnounced = 1
+	itemRenamed   = 2
 )
 
 func (h header) append(dst []byte) []byte {
 	flags := byte(0)
 	if h.announced {
-		flags = itemAnnounced
+		flags |= itemAnnounced
+	}
+	if h.renamed {
+		flags |= itemRenamed
 	}
 	dst = append(dst, itemVersion, flags)
 	dst = binary.BigEndian.AppendUint16(dst, h.slot)
@@ -69,6 +76,7 @@ func decodeItem(value []byte) (header, []byte, error) {
 		},
 		epk:       value[headerFixed:n:n],
 		announced: value[1]&itemAnnounced != 0,
+		renamed:   value[1]&itemRenamed != 0,
 	}, value[n:], nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -98,7 +99,7 @@ type lintBook [lintRules]struct {
 func (c *Container) lintItem(st *containerState, p *prepared) (found Lint) {
 	def, own := st.policy().Default, p.item.head.life.Own
 	if own > 0 && (def == ttl.Absent || own >= MillisecondsFrom) {
-		if found = lintLife(own); def == ttl.Absent {
+		if found = lintLife(own); def == ttl.Absent && !isLeaseLock(p.item.id, p.item.body) {
 			found |= LintOff
 		}
 	}
@@ -110,7 +111,7 @@ func (c *Container) lintItem(st *containerState, p *prepared) (found Lint) {
 	if found == 0 {
 		return 0
 	}
-	last := &LintCase{Key: Key{Partition: c.def.Extract(p.item.body), ID: p.id}, TTL: own, At: p.item.head.life.TS}
+	last := &LintCase{Key: Key{Partition: c.def.Extract(p.item.body), ID: p.item.id}, TTL: own, At: p.item.head.life.TS}
 	for i := range c.lints {
 		rule := Lint(1 << i)
 		if found&rule == 0 {
@@ -119,10 +120,25 @@ func (c *Container) lintItem(st *containerState, p *prepared) (found Lint) {
 		n := c.lints[i].count.Add(1)
 		c.lints[i].last.Store(last)
 		if isPowerOfTen(n) { // a line for the 1st, the 10th, the 100th ...: a loop of writes does not flood the log
-			c.db.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", n, "database", c.d.ID(), "container", c.name, "id", p.id, "ttl", int64(own))
+			c.db.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", n, "database", c.d.ID(), "container", c.name, "id", p.item.id, "ttl", int64(own))
 		}
 	}
 	return found
+}
+
+// isLeaseLock tells whether an item is the lock that a change feed processor of the SDKs for .NET and Java
+// takes for a moment in its container of leases, and deletes itself. Its ttl is a net for a crash, and the
+// processors want the container as it is.
+func isLeaseLock(id string, body []byte) bool {
+	if !strings.HasSuffix(id, ".lock") {
+		return false
+	}
+	only := true
+	doc.Of(body).Each(func(name string, _ doc.Value) bool {
+		only = name == "id" || name == "ttl" || name == "partitionKey"
+		return only
+	})
+	return only
 }
 
 // lintDefault writes a line about a default time to live that is odd.

@@ -75,6 +75,7 @@ type prepared struct {
 	place
 	options WriteOptions
 	item    stored // what is written; a patch makes it when it is applied
+	renamed []byte // the point key of a replace's document where it has another id than the item; else nil
 	patch   *preparedPatch
 }
 
@@ -90,12 +91,9 @@ func (c *Container) prepare(pk PartitionKey, op Operation) (*prepared, error) {
 	var err error
 	switch op.Kind {
 	case OperationCreate, OperationUpsert:
-		p, err = c.draft(pk, "", op.Body)
+		p, err = c.draft(pk, op.Body)
 	case OperationReplace:
-		if op.ID == "" {
-			return nil, itemNotFound()
-		}
-		p, err = c.draft(pk, op.ID, op.Body)
+		p, err = c.replacement(pk, op)
 	case OperationRead, OperationDelete, OperationPatch:
 		p, err = c.address(pk, op)
 	default:
@@ -134,8 +132,22 @@ func (c *Container) address(pk PartitionKey, op Operation) (*prepared, error) {
 	return p, err
 }
 
-// draft checks a document that is to be written. wantID is the id that it must have, or empty.
-func (c *Container) draft(given PartitionKey, wantID string, body []byte) (*prepared, error) {
+// replacement prepares a replace. Its document may give the item another id, but it stays in its partition.
+func (c *Container) replacement(pk PartitionKey, op Operation) (*prepared, error) {
+	if op.ID == "" {
+		return nil, itemNotFound()
+	}
+	p, err := c.draft(c.def.keyOfReplace(pk, op.ID), op.Body)
+	if err != nil || p.id == op.ID {
+		return p, err
+	}
+	p.renamed = p.point
+	p.id, p.point = op.ID, appendPointKey(nil, c.cid, p.epk, p.pk, op.ID)
+	return p, nil
+}
+
+// draft checks a document that is to be written.
+func (c *Container) draft(given PartitionKey, body []byte) (*prepared, error) {
 	parsed, err := doc.Parse(body, doc.Limits{})
 	if err != nil {
 		return nil, documentError(err)
@@ -143,9 +155,6 @@ func (c *Container) draft(given PartitionKey, wantID string, body []byte) (*prep
 	id, err := ValidateItemID(parsed.ID)
 	if err != nil {
 		return nil, err
-	}
-	if wantID != "" && id != wantID {
-		return nil, fail(CodeBadRequest, "The 'id' in the body does not match the id of the item that is addressed.")
 	}
 	own := ttl.Absent
 	if parsed.TTL != nil {
@@ -182,7 +191,7 @@ func (t *tx) apply(p *prepared) OperationResult {
 		old, err = t.upsert(p)
 	case OperationReplace:
 		if old, err = t.target(p); err == nil {
-			err = t.replace(old, &p.item)
+			err = t.rename(p, old)
 		}
 	case OperationPatch:
 		old, err = t.patch(p)
@@ -239,6 +248,18 @@ func (t *tx) erase(p *prepared) OperationResult {
 		return failed(err)
 	}
 	return OperationResult{Charge: round2(charge + chargeTerms(t.terms-terms))}
+}
+
+// rename replaces a live item by a document that may have another id. The new one must be free, as for a
+// create; the old one is free afterwards. The item stays the same one: it keeps its rid and its lease.
+func (t *tx) rename(p *prepared, old *stored) error {
+	p.item.head.renamed = p.renamed != nil
+	if p.renamed != nil {
+		if err := t.vacate(p.renamed); err != nil {
+			return err
+		}
+	}
+	return t.replace(old, &p.item)
 }
 
 // upsert replaces a live item, which it returns, or creates it.

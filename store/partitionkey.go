@@ -208,6 +208,15 @@ func (d *PartitionKeyDefinition) fullKey(k PartitionKey, id string) (PartitionKe
 	return k, k.checkSize()
 }
 
+// keyOfReplace is the key that was given for a replace of the item of an id. Where the id is the partition
+// key, that is given by the address.
+func (d *PartitionKeyDefinition) keyOfReplace(given PartitionKey, id string) PartitionKey {
+	if given.given || !d.isID() {
+		return given
+	}
+	return NewPartitionKey(doc.StringValue(id))
+}
+
 // keyOf returns the key under which a document is stored. One that was given must be the document's own:
 // CodePartitionKeyMismatch.
 func (d *PartitionKeyDefinition) keyOf(given PartitionKey, body []byte) (PartitionKey, error) {

@@ -86,7 +86,7 @@ func (t *tx) patch(p *prepared) (old *stored, err error) {
 	if err != nil {
 		return nil, patchError(err)
 	}
-	next, err := t.c.draft(p.patch.pk, p.id, body)
+	next, err := t.c.draft(p.patch.pk, body)
 	if err != nil {
 		return nil, err
 	}

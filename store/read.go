@@ -123,10 +123,10 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 	var key [scopeLen + 1 + ridLen]byte
 	if rid := c.db.rids.get(p.point); rid != 0 {
 		v, err := c.db.get(ctx, appendSlotKey(key[:0], s.scope, famItem, rid))
-		if err == nil {
+		if err == nil && p.named(v) {
 			return c.answer(ctx, st, s, p, rid, v, now)
 		}
-		if !isAbsent(err) {
+		if err != nil && !isAbsent(err) {
 			return Item{}, 0, err
 		}
 	}
@@ -146,8 +146,8 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 		if isAbsent(err) && c.moved(p, s) {
 			return Item{}, 0, itemNotFound()
 		}
-		if isAbsent(err) {
-			continue // it was deleted between the two look-ups
+		if isAbsent(err) || err == nil && !p.named(v) {
+			continue // it was deleted, or given another id, between the two look-ups
 		}
 		if err != nil {
 			return Item{}, 0, err
@@ -156,6 +156,13 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 		return c.answer(ctx, st, s, p, rid, v, now)
 	}
 	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.id)
+}
+
+// named tells whether a stored value that was found by the key of a place is the item of that id now. Only
+// one that has been renamed need be looked at.
+func (p *place) named(value []byte) bool {
+	h, body, err := decodeItem(value)
+	return err != nil || !h.renamed || doc.Get(body, idPath).Str() == p.id
 }
 
 // maxLookups is how often a point read may lose the race against a delete and a create of the same id, before it is
@@ -237,6 +244,27 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 			return k, err
 		}
 	}
+}
+
+// ResolveRIDIn is ResolveRID for a client that says which partition the item lies in. The key is looked at as
+// where an item is addressed by its id: CodeBadRequest where there must be one and is none,
+// CodePartitionKeyMismatch for one that is incomplete or too long, CodeNotFound for that of another
+// partition.
+func (c *Container) ResolveRIDIn(ctx context.Context, pk PartitionKey, rid string) (Key, error) {
+	key, err := c.ResolveRID(ctx, rid)
+	if err != nil && ErrorCode(err) != CodeNotFound {
+		return Key{}, err
+	}
+	sent, bad := c.def.fullKey(pk, key.ID)
+	switch {
+	case bad != nil:
+		return Key{}, bad
+	case err != nil:
+		return Key{}, err
+	case !c.def.Matches(sent, key.Partition):
+		return Key{}, itemNotFound()
+	}
+	return key, nil
 }
 
 func (c *Container) resolve(ctx context.Context, st *containerState, now int64, n uint64) (Key, error) {

@@ -276,7 +276,7 @@ func TestDraftGoesStale(t *testing.T) {
 		},
 	} {
 		body := fmt.Appendf(nil, `{"id":"%d","pk":"p","a":1,"b":2}`, i)
-		d, err := g.c.draft(PartitionKey{}, "", body)
+		d, err := g.c.draft(PartitionKey{}, body)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ var resourceKinds = [...]struct {
 }{
 	KindUser:            {path: "users", word: "user", record: 'u', renames: true, system: "_permissions"},
 	KindPermission:      {path: "permissions", word: "permission", record: 'p', renames: true, system: "_token"},
-	KindEncryptionKey:   {path: "clientencryptionkeys", word: "client encryption key", record: 'e'},
+	KindEncryptionKey:   {path: "clientencryptionkeys", word: "client encryption key", record: 'e', system: "_cts"},
 	KindStoredProcedure: {path: "sprocs", word: "stored procedure", record: 'r', ridType: 8},
 	KindTrigger:         {path: "triggers", word: "trigger", record: 't', ridType: 7},
 	KindFunction:        {path: "udfs", word: "user defined function", record: 'f', ridType: 6},
@@ -49,6 +49,7 @@ type Resource struct {
 	Self      string // the rid path, with its trailing slash
 	ETag      string // with its literal quotes
 	Timestamp int64  // seconds since 1970 of the last change
+	Created   int64  // the same of its creation
 	// Body is the JSON object as it was sent, without the properties that the server adds. It must not be changed.
 	Body []byte
 }
@@ -148,7 +149,7 @@ func (r Resources) absent(id string) error { return notFound(resourceKinds[r.fam
 
 func (r Resources) render(rec *resourceRecord) Resource {
 	return Resource{ID: rec.id, RID: ridText(r.ridBytes(rec.Num)), Self: r.selfOf(rec.Num),
-		ETag: etagText(r.db.incarnation, 4, rec.LSN), Timestamp: rec.TS, Body: rec.Body}
+		ETag: etagText(r.db.incarnation, 4, rec.LSN), Timestamp: rec.TS, Created: rec.made(), Body: rec.Body}
 }
 
 func (r Resources) selfOf(num uint32) string {
@@ -267,7 +268,7 @@ func (r Resources) put(ctx context.Context, old *resourceRecord, d resourceDraft
 		next = db.meta
 		rec.TS, rec.LSN = db.stamp(), t.NextLSN(catalogScope())
 		if old != nil {
-			rec.Num = old.Num
+			rec.Num, rec.Made = old.Num, old.made()
 		} else {
 			rec.Num = next.take()
 			if err := setRecord(t, metaKey(), next); err != nil {

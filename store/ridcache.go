@@ -8,9 +8,10 @@ import (
 // ridCache remembers the rids of point keys, so that a repeated point read is one look-up in the engine instead of
 // two. It is a table without chains: a key has one place, and whoever comes last has it.
 //
-// A wrong answer is impossible by what a rid is: the item that a rid names has one id and one partition key for ever,
-// so an entry that has gone stale names an item that is gone, and the reader goes the long way. Keys are
-// compared by 128 bits of two seeded hashes.
+// A wrong answer is impossible by what a rid is: the item that a rid names has one partition key for ever,
+// and an item that has ever had another id says so in its header. So an entry that has gone stale names an
+// item that is gone, or one whose id the reader looks at, and then goes the long way. Keys are compared by
+// 128 bits of two seeded hashes.
 type ridCache struct {
 	seeds   [2]maphash.Seed
 	stripes [ridStripes]ridStripe

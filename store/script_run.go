@@ -26,10 +26,11 @@ const chargeScript = 1.0
 // Execute runs a stored procedure on one logical partition. All that it does is one transaction: a procedure that throws, runs
 // for more than 5 seconds or answers with more than 4 MB has done nothing. While it runs, other writes of its partition range wait.
 //
-// CodeNotFound: there is no such procedure. CodeBadRequest: there is no partition key, or the procedure threw, which a
+// CodeNotFound: there is no such procedure. CodeForbidden: it has overrun its limits several times, and is
+// blocked until it is replaced. CodeBadRequest: there is no partition key, or the procedure threw, which a
 // *script.Error tells more about. CodeCanceled: its time was up. CodeTooLarge: its answer or its memory was.
 func (c *Container) Execute(ctx context.Context, pk PartitionKey, id string, args []doc.Value, o ExecuteOptions) (Execution, Receipt, error) {
-	res, err := c.Resources(KindStoredProcedure).Read(id)
+	res, err := c.procedure(id)
 	if err != nil {
 		return Execution{}, c.refused(), err
 	}
@@ -39,8 +40,8 @@ func (c *Container) Execute(ctx context.Context, pk PartitionKey, id string, arg
 	if pk, err = c.def.fullKey(pk, ""); err != nil {
 		return Execution{}, c.refused(), err
 	}
-	if err := c.db.programs.Prepare(id, scriptText(res)); err != nil {
-		return Execution{}, c.refused(), wrap(err)
+	if err := c.ready(&res); err != nil {
+		return Execution{}, c.refused(), err
 	}
 	var out script.Outcome
 	var charge float64
@@ -50,7 +51,7 @@ func (c *Container) Execute(ctx context.Context, pk PartitionKey, id string, arg
 		}
 		h := &scriptHost{ctx: ctx, t: t, key: pk}
 		var err error
-		out, err = h.run(script.Procedure{ID: id, Source: scriptText(res), Args: args, Logging: o.Logging})
+		out, err = h.run(&res, script.Procedure{Args: args, Logging: o.Logging})
 		charge = h.charge
 		return err
 	})
@@ -61,9 +62,35 @@ func (c *Container) Execute(ctx context.Context, pk PartitionKey, id string, arg
 	return Execution{Body: out.Body, Log: out.Log}, r, nil
 }
 
-// run runs one script in a world of its own.
-func (h *scriptHost) run(p script.Procedure) (script.Outcome, error) {
+// procedure finds a stored procedure by its id: one that every container has, or one of its own.
+func (c *Container) procedure(id string) (Resource, error) {
+	if source, ok := script.SystemProcedure(id); ok {
+		body := doc.StringValue(source).AppendJSON([]byte(`{"body":`))
+		return Resource{ID: id, RID: id, Body: append(body, '}')}, nil
+	}
+	return c.Resources(KindStoredProcedure).Read(id)
+}
+
+// IsSystemProcedure tells whether every container has a stored procedure of that id, which is no resource: it
+// can be executed, and neither read nor changed.
+func IsSystemProcedure(id string) bool {
+	_, ok := script.SystemProcedure(id)
+	return ok
+}
+
+// ready compiles a script, and refuses one that is blocked.
+func (c *Container) ready(res *Resource) error {
+	if err := c.overruns.admit(res); err != nil {
+		return err
+	}
+	return wrap(c.db.programs.Prepare(res.ID, scriptText(*res)))
+}
+
+// run runs one script in a world of its own. p says how: its id and its text are those of res.
+func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome, err error) {
+	p.ID, p.Source = res.ID, scriptText(*res)
 	db := h.t.c.db
+	defer func() { h.t.c.overruns.note(res, err) }()
 	runtime, err := db.programs.Open(h.ctx, h.t.c.scriptWorld(), script.Limits{})
 	if err != nil {
 		return script.Outcome{}, err
@@ -104,7 +131,7 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 	if !is("All") && !is(asked) && (!is("Update") || op.Kind != OperationReplace) {
 		return nil, fail(CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+defined+"', and therefore is invalid for '"+asked+"'.")
 	}
-	return &res, wrap(c.db.programs.Prepare(res.ID, scriptText(res)))
+	return &res, c.ready(&res)
 }
 
 // triggerOperations names operations as triggers know them. An upsert is none of the others, whatever it turns out to do:
@@ -150,6 +177,9 @@ func (c *Container) triggerKey(pk PartitionKey, op Operation) (PartitionKey, err
 	if err := doc.Valid(op.Body, doc.Limits{}); err != nil {
 		return PartitionKey{}, documentError(err)
 	}
+	if op.Kind == OperationReplace {
+		pk = c.def.keyOfReplace(pk, op.ID)
+	}
 	if !pk.IsZero() {
 		return c.def.fullKey(pk, doc.Of(op.Body).Member("id").Str())
 	}
@@ -164,8 +194,8 @@ func (c *Container) triggerKey(pk PartitionKey, op Operation) (PartitionKey, err
 func (h *scriptHost) write(op Operation, with triggers) (done OperationResult, reply []byte, err error) {
 	name := triggerOperations[op.Kind]
 	if with.pre != nil {
-		out, err := h.run(script.Procedure{
-			ID: with.pre.ID, Source: scriptText(*with.pre), Trigger: script.PreTrigger, Request: doc.Of(op.Body), Operation: name,
+		out, err := h.run(with.pre, script.Procedure{
+			Trigger: script.PreTrigger, Request: doc.Of(op.Body), Operation: name,
 		})
 		if err != nil {
 			return done, nil, err
@@ -190,8 +220,8 @@ func (h *scriptHost) write(op Operation, with triggers) (done OperationResult, r
 	if op.Kind != OperationDelete {
 		response = doc.Of(done.Item.AppendJSON(nil))
 	}
-	out, err := h.run(script.Procedure{
-		ID: with.post.ID, Source: scriptText(*with.post), Trigger: script.PostTrigger, Request: doc.Of(op.Body), Operation: name,
+	out, err := h.run(with.post, script.Procedure{
+		Trigger: script.PostTrigger, Request: doc.Of(op.Body), Operation: name,
 		Response: response,
 	})
 	h.charge += chargeScript

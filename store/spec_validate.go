@@ -47,8 +47,7 @@ func ValidateID(kind, id string) error {
 	reason := ""
 	switch n := utf8.RuneCountInString(id); {
 	case n < 1 || n > maxIDLength:
-		return fail(CodeBadRequest, fmt.Sprintf("The input name '%.80s' is invalid. "+
-			"Ensure to provide a unique non-empty string less than '%d' characters.", id, maxIDLength))
+		return fail(CodeBadRequest, fmt.Sprintf("The input name '%.80s' is invalid. "+idLengthText, id, maxIDLength))
 	case !utf8.ValidString(id):
 		reason = "it is not valid UTF-8"
 	case strings.ContainsAny(id, "/\\#?\t\r\n\x00"):
@@ -61,8 +60,13 @@ func ValidateID(kind, id string) error {
 	return fail(CodeBadRequest, fmt.Sprintf("The input name '%s' is invalid as the id of a %s: %s.", id, kind, reason))
 }
 
-// ValidateItemID checks the id of an item, the value of its property "id", and returns it: a string of 1 to 1,023 bytes
-// of UTF-8 without U+0000. All other characters can be stored and addressed. The error has CodeBadRequest.
+// idLengthText is what clients look for where an id is empty or too long. Cosmos DB says "less than" and
+// takes as many.
+const idLengthText = "Ensure to provide a unique non-empty string less than '%d' characters."
+
+// ValidateItemID checks the id of an item, the value of its property "id", and returns it: a string of 1 to
+// 1,023 bytes of UTF-8 without U+0000. All other characters can be stored and addressed, a backslash too, as at the
+// service's compute gateway. The error has CodeBadRequest.
 func ValidateItemID(v doc.Value) (string, error) {
 	switch v.Kind() {
 	case doc.String:
@@ -74,8 +78,8 @@ func ValidateItemID(v doc.Value) (string, error) {
 	id := v.Str()
 	switch {
 	case id == "" || len(id) > maxItemIDBytes:
-		return "", fail(CodeBadRequest, fmt.Sprintf(
-			"The input content is invalid: the property 'id' must have 1 to %d bytes, not %d.", maxItemIDBytes, len(id)))
+		return "", fail(CodeBadRequest, fmt.Sprintf("The input name '%.80s' is invalid. "+idLengthText+
+			" The property 'id' has %d bytes.", id, maxItemIDBytes+1, len(id)))
 	case strings.IndexByte(id, 0) >= 0:
 		return "", fail(CodeBadRequest, "The input content is invalid: the property 'id' contains the character U+0000.")
 	}

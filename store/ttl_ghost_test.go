@@ -120,6 +120,10 @@ var ghostRows = []struct {
 		}
 		return err
 	}},
+	{"replace under another id", store.CodeNotFound, func(h *haunt) error {
+		_, _, err := h.c.Replace(h.ctx, h.pk, "ghost", h.body("other", "else"), store.WriteOptions{})
+		return err
+	}},
 	{"latest feed", 0, func(h *haunt) error {
 		page, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.Scope{Partition: h.pk}})
 		if len(page.Changes) > 0 {

@@ -93,7 +93,11 @@ func (t *tx) committed() {
 	}
 	t.s.shapes.learn(t.shapes, t.full)
 	for _, p := range t.written {
-		t.c.db.rids.put(p.point, p.item.rid)
+		point := p.point
+		if p.renamed != nil {
+			point = p.renamed
+		}
+		t.c.db.rids.put(point, p.item.rid)
 		if t.c.diesSoon(p.item.head.life, t.now) {
 			t.c.db.wakeReaper()
 		}

@@ -101,7 +101,9 @@ func (c *Container) Upsert(ctx context.Context, pk PartitionKey, body []byte, o 
 }
 
 // Replace stores a new version of a live item: CodeNotFound where there is none, CodePreconditionFailed where
-// o.IfMatch names another version. The id and the partition key of an item cannot change.
+// o.IfMatch names another version. The document may have another id, which the item has from then on:
+// CodeConflict where a live item has that already. The partition key of an item cannot change:
+// CodePartitionKeyMismatch.
 func (c *Container) Replace(ctx context.Context, pk PartitionKey, id string, body []byte, o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationReplace, ID: id, Body: body, WriteOptions: o})
 }
@@ -147,17 +149,8 @@ func itemNotFound() error {
 // create puts a new item. A ghost that is in the way, by its id or by a unique key, is purged in the same
 // transaction.
 func (t *tx) create(point []byte, item *stored) error {
-	old, ghost, err := t.find(point)
-	if err != nil {
+	if err := t.vacate(point); err != nil {
 		return err
-	}
-	if old != nil && !ghost {
-		return fail(CodeConflict, "Resource with specified id or name already exists.")
-	}
-	if old != nil {
-		if err := t.purge(old); err != nil {
-			return err
-		}
 	}
 	item.head.life.LeaseUntil = 0
 	t.lowerTTL(item)
@@ -167,9 +160,22 @@ func (t *tx) create(point []byte, item *stored) error {
 	return t.put(nil, item)
 }
 
+// vacate makes sure that no item has an id: CodeConflict where a live one has it; a ghost is purged.
+func (t *tx) vacate(point []byte) error {
+	holder, ghost, err := t.find(point)
+	if err != nil || holder == nil {
+		return err
+	}
+	if !ghost {
+		return fail(CodeConflict, "Resource with specified id or name already exists.")
+	}
+	return t.purge(holder)
+}
+
 // replace puts a new version of a live item.
 func (t *tx) replace(old, item *stored) error {
 	item.rid = old.rid
+	item.head.renamed = item.head.renamed || old.head.renamed
 	t.lowerTTL(item)
 	if err := t.claimUnique(item, old); err != nil {
 		return err

@@ -97,6 +97,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		Consistency:  s.flags.consistency,
 		Strict:       s.flags.strict,
 
+		SessionVersion:      s.sessionVersion(),
 		ServeCrossPartition: s.flags.serveCrossPartition,
 		Throttle:            s.flags.throttle,
 		CertPEM:             pem,
@@ -147,9 +148,6 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 		Logger:      s.log,
 		Now:         clock.Now,
 	}
-	if o.Memory {
-		o.FirstLSN = memoryLSN(clock.Now())
-	}
 	if s.flags.virtualClock {
 		clock = ttl.NewVirtual(clock)
 	}
@@ -161,11 +159,14 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 		TTLPreviousImage: s.flags.ttlPreviousImage})
 }
 
-// memoryLSN is where the LSNs of a memory start: above those of every earlier start that wrote fewer than 65,536
-// items a second on average. A client that outlives the server then never holds a session token from the future.
-func memoryLSN(now time.Time) uint64 {
-	const year2024 = 1704067200
-	return uint64(max(1, now.Unix()-year2024)) << 16
+// sessionVersion is the version of a server's session tokens: the moment of a start in memory, in
+// milliseconds, so that it grows from one start to the next. Data on disk goes on where they were, and so do
+// their tokens.
+func (s *serve) sessionVersion() int64 {
+	if !s.flags.memory {
+		return 0
+	}
+	return max(1, ttl.Real{}.Now().UnixMilli())
 }
 
 // openCertificate reads or makes the certificate. It lives beside the data, so that a client that trusts it once

@@ -31,8 +31,7 @@ type Options struct {
 	// FS is the file system; nil is the operating system's, or a fresh one in memory mode. With an FS, Dir is
 	// used in memory mode too, so that tests can reopen what they wrote.
 	FS vfs.FS
-	// FirstLSN is the first LSN that a scope without a stored ceiling issues; 0 is 1. In memory mode a start
-	// value that grows from one process to the next keeps LSNs from running backwards across restarts.
+	// FirstLSN is the first LSN that a scope without a stored ceiling issues; 0 is 1.
 	FirstLSN uint64
 	// CacheBytes is the size of the block cache; 0 is 64 MB. It fills up as data is read.
 	CacheBytes int64

@@ -11,8 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// A batch is one step, so that a history stays a list: its first argument says how its operations hang together, the others
-// are operations as verb:key. All documents in it are made of the step's own ttl, u and v.
+// A batch is one step, so that a history stays a list: its first argument says how its operations hang
+// together, the others are operations as verb:key, or replace:key:id for one that gives the item another id.
+// All documents in it are made of the step's own ttl, u and v.
 //
 //	at 7 batch atomic create:a@x patch:b@x delete:c@x ttl=5 v=3
 const (
@@ -26,7 +27,8 @@ func (s Step) operations() []Step {
 	list := make([]Step, 0, len(s.Args)-1)
 	for _, a := range s.Args[1:] {
 		verb, key, _ := strings.Cut(a, ":")
-		list = append(list, Step{At: s.At, Verb: verb, Args: []string{key}, TTL: s.TTL, U: s.U, V: s.V})
+		key, as, _ := strings.Cut(key, ":")
+		list = append(list, Step{At: s.At, Verb: verb, Args: []string{key}, As: as, TTL: s.TTL, U: s.U, V: s.V})
 	}
 	return list
 }
@@ -143,16 +145,24 @@ func (s *subject) patch(step Step) (string, error) {
 	if err != nil {
 		return answer("", err), s.failed(err)
 	}
-	return s.wrote("patched", k, it, receipt)
+	return s.wrote("patched", step, it, receipt)
 }
 
 // wrote takes up the outcome of a write whose document is not known ahead.
-func (s *subject) wrote(done string, k Key, it store.Item, receipt store.Receipt) (string, error) {
-	if err := s.learn(k, it, receipt, string(it.Body())); err != nil {
+func (s *subject) wrote(done string, step Step, it store.Item, receipt store.Receipt) (string, error) {
+	if err := s.learn(step.Document(), it, receipt, string(it.Body())); err != nil {
 		return "", err
 	}
-	s.last[k] = [2]string{it.ETag(), s.last[k][0]}
+	s.note(step, it)
 	return fmt.Sprintf("%s e%d r%d ts=%d", done, s.etags[it.ETag()].n, s.rids[it.RID()], it.Timestamp()-began), nil
+}
+
+// note keeps the etag of what a step has written. Of an id that was given up nothing is known.
+func (s *subject) note(step Step, it store.Item) {
+	if step.Document() != step.Key() {
+		delete(s.last, step.Key())
+	}
+	s.last[step.Document()] = [2]string{it.ETag(), s.last[step.Document()][0]}
 }
 
 var operationKinds = map[string]store.OperationKind{Create: store.OperationCreate, Upsert: store.OperationUpsert, Replace: store.OperationReplace,
@@ -204,9 +214,9 @@ func (s *subject) result(sub Step, r store.OperationResult, receipt store.Receip
 		}
 		return fmt.Sprintf("e%d r%d ts=%d %s", v.n, s.rids[r.Item.RID()], r.Item.Timestamp()-began, r.Item.Body()), nil
 	case sub.Verb == Patch:
-		return s.wrote("patched", sub.Key(), r.Item, receipt)
+		return s.wrote("patched", sub, r.Item, receipt)
 	case sub.Verb == Create || r.Inserted:
-		return s.wrote("created", sub.Key(), r.Item, receipt)
+		return s.wrote("created", sub, r.Item, receipt)
 	}
-	return s.wrote("replaced", sub.Key(), r.Item, receipt)
+	return s.wrote("replaced", sub, r.Item, receipt)
 }

@@ -126,7 +126,11 @@ func (g *generator) batch(s *Step, i int) {
 			partition = pick(g.r, g.partitions...)
 		}
 		verb := pick(g.r, Create, Upsert, Upsert, Upsert, Replace, Delete, Patch, Patch, Read)
-		s.Args = append(s.Args, verb+":"+pick(g.r, "a", "b", "c", "d", "e")+"@"+partition)
+		op := verb + ":" + pick(g.r, "a", "b", "c", "d", "e") + "@" + partition
+		if verb == Replace && g.chance(2) {
+			op += ":" + pick(g.r, "a", "b", "c", "d", "e")
+		}
+		s.Args = append(s.Args, op)
 	}
 }
 
@@ -139,6 +143,9 @@ func (g *generator) document(s *Step, i int) {
 	}
 	if s.Verb != Create {
 		g.preconditions(s)
+	}
+	if s.Verb == Replace && g.chance(3) {
+		s.As = pick(g.r, "a", "b", "c", "d")
 	}
 	if s.Verb == Upsert && g.chance(8) {
 		s.IfNoneMatch = "*"

@@ -39,7 +39,7 @@ func TestBadSteps(t *testing.T) {
 // Random histories must do everything: each verb, each outcome.
 func TestHistoriesReachEverything(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range uint64(100) {
+	for seed := range uint64(250) {
 		h := Generate(rand.New(rand.NewPCG(seed, 0)), stepsEach)
 		twin := NewTwin(h.Config, func(string) int { return 0 })
 		for _, s := range h.Steps {
@@ -58,12 +58,15 @@ func TestHistoriesReachEverything(t *testing.T) {
 			case strings.HasPrefix(answer, "created"), strings.HasPrefix(answer, "replaced"), strings.HasPrefix(answer, "patched"):
 				answer, _, _ = strings.Cut(answer, " ")
 			}
+			if s.As != "" && s.As != s.Key().ID {
+				seen["rename: "+answer]++
+			}
 			seen[s.Verb+": "+answer]++
 		}
 	}
 	for _, want := range []string{"create: created", "create: conflict", "create: bad request", "upsert: created", "upsert: replaced",
 		"upsert: conflict", "upsert: precondition failed", "upsert: bad request", "replace: replaced", "replace: not found",
-		"replace: precondition failed", "replace: conflict", "delete: deleted", "delete: not found", "delete: precondition failed",
+		"replace: precondition failed", "replace: conflict", "rename: replaced", "rename: not found", "rename: conflict", "delete: deleted", "delete: not found", "delete: precondition failed",
 		"patch: patched", "patch: not found", "patch: precondition failed", "patch: conflict", "patch: bad request", "batch: atomic succeeds",
 		"batch: atomic fails", "batch: bulk succeeds", "batch: bulk fails", "batch: stop succeeds", "batch: stop fails",
 		"read: an item", "read: not found", "read: not modified", "readmany: items", "readmany: []", "list: items", "list: []",

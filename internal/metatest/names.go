@@ -32,7 +32,7 @@ func (w names) learn(k Key, it store.Item, receipt store.Receipt, body string) e
 		w.rids[it.RID()] = len(w.rids) + 1
 	}
 	for _, old := range w.etags {
-		if old.rid == it.RID() && (old.key != k || old.lsn >= it.LSN()) {
+		if old.rid == it.RID() && (old.key.Partition != k.Partition || old.lsn >= it.LSN()) {
 			return fmt.Errorf("the rid %s is of %s, LSN %d; now of %s, LSN %d", it.RID(), old.key, old.lsn, k, it.LSN())
 		}
 	}

@@ -33,7 +33,7 @@ func parseKey(s string) Key {
 const (
 	Create   = "create"   // key
 	Upsert   = "upsert"   // key
-	Replace  = "replace"  // key
+	Replace  = "replace"  // key; as: the id that the item gets
 	Delete   = "delete"   // key
 	Patch    = "patch"    // key: set ttl, u and v, those that are given
 	Batch    = "batch"    // atomic, bulk or stop, and operations as verb:key
@@ -63,6 +63,7 @@ type Step struct {
 	Fields    string // more of them: a JSON object
 	Sys       bool   // system properties are sent along, with nonsense in them
 	NoKey     bool   // the partition key is not given
+	As        string // the id in the document of a replace, where it is another one
 
 	// Preconditions: cur (the etag that the last write of this key returned), cur-bare (without its quotes), cur-weak,
 	// old (the one before), bogus, *, or empty.
@@ -79,12 +80,21 @@ type Step struct {
 // Key is the first argument of a step about one item.
 func (s Step) Key() Key { return parseKey(s.Args[0]) }
 
+// Document is the key of the document that a step writes.
+func (s Step) Document() Key {
+	k := s.Key()
+	if s.As != "" {
+		k.ID = s.As
+	}
+	return k
+}
+
 var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}, Delete: {1, 1}, Patch: {1, 1}, Batch: {2, 100}, Read: {1, 1}, ReadMany: {1, 100},
 	List: {0, 0}, Open: {1, 1}, Next: {1, 1}, Ask: {0, 0}, Clear: {1, 1}, Default: {1, 1}, Reindex: {0, 1}, Sweep: {0, 0}, Reopen: {0, 0}, Split: {1, 1}}
 
 // options are the fields of a step that are written name=value.
 func (s *Step) options() []option {
-	return []option{{"ttl", &s.TTL}, {"u", &s.U}, {"v", &s.V}, {"extra", &s.Extra}, {"fields", &s.Fields}, {"if-match", &s.IfMatch},
+	return []option{{"ttl", &s.TTL}, {"u", &s.U}, {"v", &s.V}, {"as", &s.As}, {"extra", &s.Extra}, {"fields", &s.Fields}, {"if-match", &s.IfMatch},
 		{"if-none-match", &s.IfNoneMatch}, {"in", &s.In}, {"range", &s.Range}, {"epk", &s.EPK}}
 }
 
@@ -219,7 +229,7 @@ func token(name string) string {
 
 // body is the document of a step as the store gives it back: compact, without system properties.
 func (c Config) body(s Step) string {
-	b := []byte(`{"id":` + strconv.Quote(s.Key().ID))
+	b := []byte(`{"id":` + strconv.Quote(s.Document().ID))
 	member := func(name, token string) {
 		if token != "" {
 			b = append(b, ',')

@@ -122,10 +122,10 @@ func (s *subject) write(step Step) (string, error) {
 	if err != nil {
 		return answer("", err), s.failed(err)
 	}
-	if err := s.learn(k, it, receipt, body); err != nil {
+	if err := s.learn(step.Document(), it, receipt, body); err != nil {
 		return "", err
 	}
-	s.last[k] = [2]string{it.ETag(), s.last[k][0]}
+	s.note(step, it)
 	return fmt.Sprintf("%s e%d r%d ts=%d", done, s.etags[it.ETag()].n, s.rids[it.RID()], it.Timestamp()-began), nil
 }
 

@@ -156,7 +156,7 @@ func (w *Twin) write(s Step) string {
 	case s.Verb == Upsert && it != nil && s.IfNoneMatch == "*",
 		s.Verb != Create && it != nil && s.IfMatch != "" && !holds(s.IfMatch):
 		return store.CodePreconditionFailed.String()
-	case w.taken(s):
+	case s.Document() != s.Key() && w.find(s.Document()) != nil, w.taken(s):
 		return store.CodeConflict.String()
 	}
 	done := "replaced"
@@ -167,6 +167,7 @@ func (w *Twin) write(s Step) string {
 		w.items = append(w.items, it)
 	}
 	w.etags++
+	it.key = s.Document()
 	it.etag, it.ts, it.own, it.u, it.body = w.etags, w.now, own, s.U, w.config.body(s)
 	return fmt.Sprintf("%s e%d r%d ts=%d", done, it.etag, it.rid, it.ts)
 }

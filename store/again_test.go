@@ -1,0 +1,105 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// TestMadeAgain: the LSNs of a container begin small, and those of one that is made again under its old name
+// above all that the old one has issued, whether the container or its database was dropped, through a
+// restart, and after a crash between the two.
+func TestMadeAgain(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	b := newBenchOn(t, fs, `"changeFeedPolicy":{"retentionDuration":10}`, 3)
+	etags := map[string]bool{}
+	spec := b.c.Info().Spec
+	var last map[string]uint64
+	fill := func(n int) {
+		t.Helper()
+		token := map[string]uint64{}
+		for _, r := range b.c.Ranges().Ranges {
+			_, token[r.ID] = b.c.Position(r.ID)
+			if token[r.ID] < last[r.ID] {
+				t.Errorf("range %s begins at %d, the old one was at %d", r.ID, token[r.ID], last[r.ID])
+			}
+		}
+		for i := range n {
+			it, r, err := b.c.Upsert(b.ctx, pk(fmt.Sprint(i%7)), fmt.Appendf(nil, `{"id":"%d","pk":"%d"}`, i%7, i%7), store.WriteOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if etags[it.ETag()] || it.LSN() <= last[r.Range] || it.LSN() > 100_000 {
+				t.Fatalf("etag %s, LSN %d after %d", it.ETag(), it.LSN(), last[r.Range])
+			}
+			etags[it.ETag()] = true
+			token[r.Range] = it.LSN()
+		}
+		last = token
+	}
+	again := func(drop func(d *store.Database) error) {
+		t.Helper()
+		d, err := b.db.Database("db")
+		if err == nil {
+			err = drop(d)
+		}
+		if err == nil {
+			d, err = b.db.Database("db")
+		}
+		if err == nil {
+			b.c, err = d.CreateContainer(b.ctx, spec, store.Throughput{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	reopen := func(fs vfs.FS) {
+		t.Helper()
+		checkClean(t, b.db)
+		b.close()
+		e, err := pebble.Open(b.ctx, pebble.Options{Memory: true, FS: fs, Strict: true})
+		if err == nil {
+			b.db, err = store.Open(b.ctx, e, store.Options{Clock: b.clock, Ranges: 3, ManualReaper: true})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, lsn := b.c.Position(""); lsn > 1 {
+		t.Errorf("a new container begins at %d", lsn)
+	}
+	fill(50)
+	dropContainer := func(d *store.Database) error { return d.DeleteContainer(b.ctx, "c", store.WriteOptions{}) }
+	again(dropContainer)
+	fill(20)
+	again(func(*store.Database) error {
+		if err := b.db.DeleteDatabase(b.ctx, "db", store.WriteOptions{}); err != nil {
+			return err
+		}
+		_, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+		return err
+	})
+	fill(20)
+	again(func(d *store.Database) error {
+		if err := dropContainer(d); err != nil {
+			return err
+		}
+		reopen(fs)
+		return nil
+	})
+	fill(20)
+	again(func(d *store.Database) error {
+		if err := dropContainer(d); err != nil {
+			return err
+		}
+		reopen(fs.CrashClone(vfs.CrashCloneCfg{}))
+		return nil
+	})
+	fill(20)
+	checkClean(t, b.db)
+	b.close()
+}

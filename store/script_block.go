@@ -1,0 +1,67 @@
+package store
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/mayflydb/mayfly/script"
+)
+
+// A script that overruns its limits of time or memory several times, one run after the other, is blocked, as
+// it is in Cosmos DB: while it runs nobody else writes to its partition range. To replace it, or to delete
+// and create it anew, is to unblock it. Of blocks nothing is stored.
+
+// maxOverruns is how many runs in a row may overrun before a script is blocked.
+const maxOverruns = 3
+
+// maxOverran is how many scripts that have overrun are remembered. Past it all are forgotten: it is a bound,
+// not a rule.
+const maxOverran = 1000
+
+// overruns counts the overruns of the scripts of a container.
+type overruns struct {
+	mu sync.Mutex
+	of map[string]overrun // by rid
+}
+
+// overrun is how often the version of a script with that etag has overrun, since it last did not.
+type overrun struct {
+	etag  string
+	times int
+}
+
+// admit refuses a script that is blocked: CodeForbidden.
+func (o *overruns) admit(res *Resource) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now := o.of[res.RID]; now.etag == res.ETag && now.times >= maxOverruns {
+		return fail(CodeForbidden, "The script with id '"+res.ID+
+			"' is blocked for execution because it has violated its allowed resource limit several times.")
+	}
+	return nil
+}
+
+// note takes up how a run has ended.
+func (o *overruns) note(res *Resource, err error) {
+	var late *script.TimeoutError
+	var large *script.TooLargeError
+	overran := errors.As(err, &late) || errors.As(err, &large) && large.What == script.TooLargeMemory
+	if res.ETag == "" {
+		return // nobody could replace one that every container has
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := o.of[res.RID]
+	switch {
+	case !overran:
+		delete(o.of, res.RID)
+		return
+	case now.etag != res.ETag:
+		now = overrun{etag: res.ETag}
+	}
+	if o.of == nil || len(o.of) >= maxOverran {
+		o.of = make(map[string]overrun)
+	}
+	now.times++
+	o.of[res.RID] = now
+}
