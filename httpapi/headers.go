@@ -70,7 +70,7 @@ func (h *reqHeaders) scope() store.Scope {
 
 // listOptions are scope, page and session of a feed or query of items.
 func (h *reqHeaders) listOptions() store.ListOptions {
-	return store.ListOptions{Scope: h.scope(), MaxItems: h.maxItems, Continuation: h.continuation, Session: h.session}
+	return store.ListOptions{Scope: h.scope(), MaxItems: h.maxItems, Continuation: h.continuation, Session: h.session, ByRange: true}
 }
 
 // writeOptions are the preconditions and the triggers of a write.

@@ -57,6 +57,15 @@ func (p bookmark) progress(spans []Span) Progress {
 	return one
 }
 
+// Beginning is the cursor of the first page over sources that cover the spans, in a scope.
+func (p *Plan) Beginning(scope string, spans []Span) string {
+	first := bookmark{form: p.form, at: Begin(spans), source: -1, offset: p.top.offset, limit: p.top.limit}
+	return first.encode(p.hashIn(scope), spans)
+}
+
+// hashIn stands for the query in a scope.
+func (p *Plan) hashIn(scope string) uint64 { return p.hash ^ keySum([]byte(scope)) }
+
 // layout stands for the spans and their order.
 func layout(spans []Span) uint64 {
 	var b []byte

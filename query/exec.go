@@ -18,6 +18,9 @@ type RunOptions struct {
 	Scope    string        // names what the sources are: a cursor is good for one scope
 	Spans    []Span        // what each source covers, so that a cursor outlives the division of a source; nil: sources are numbered
 	Trace    bool          // measure the time of each part, for Explain
+	// Certain looks whether a row follows a full page, where the form of the query does not do so anyway: then a page has a cursor
+	// only if there is another.
+	Certain bool
 }
 
 // The defaults of RunOptions, which are those of Cosmos DB.
@@ -117,7 +120,7 @@ func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions)
 	return x.page, nil
 }
 
-func (x *execution) hash() uint64 { return x.plan.hash ^ keySum([]byte(x.opts.Scope)) }
+func (x *execution) hash() uint64 { return x.plan.hashIn(x.opts.Scope) }
 
 // begin reads the cursor.
 func (x *execution) begin() (err error) {
@@ -340,7 +343,7 @@ func (x *execution) put(row []byte) bool {
 			return false
 		}
 	}
-	if n+1 == x.opts.MaxItems && x.plan.form == streaming {
+	if n+1 == x.opts.MaxItems && x.plan.form == streaming && !x.opts.Certain {
 		x.more = true // even if nothing follows: nobody has looked
 		return false
 	}
