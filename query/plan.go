@@ -38,6 +38,7 @@ type Plan struct {
 	top      *block
 	rows     *rowset
 	form     form
+	distinct bool // as it was written: equal rows of several ranges are to be merged
 	never    bool // no row can fulfil the conditions
 	order    *ordering
 	rank     []ranker
@@ -183,7 +184,7 @@ func hashQuery(text string, params []Parameter) uint64 {
 // partition ranges are those of one range after the other. Any other query over several ranges needs merging.
 func (p *Plan) Streamable() bool {
 	t := p.top
-	return p.form == streaming && t.top < 0 && t.limit < 0 && t.container
+	return p.form == streaming && t.top < 0 && t.limit < 0 && t.container && !p.distinct
 }
 
 // IndexUse tells which indexes a query uses and which ones would help it, as index metrics name them: /a/? for a range

@@ -21,8 +21,6 @@ func chooseForm(p *planner) {
 				p.plan.form = blocking
 			}
 		}
-	case t.distinct:
-		p.plan.form = blocking
 	}
 }
 

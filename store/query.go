@@ -238,7 +238,7 @@ func (c *Container) runIn(
 		udfs := functions{c: c, ctx: ctx}
 		defer udfs.close()
 		env.UDF = udfs.call
-		o.Scope, o.Spans = sp.name(), sp.spans()
+		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), &c.db.given
 		var err error
 		page, err = plan.Run(ctx, list, env, o)
 		return err
