@@ -30,6 +30,7 @@ type reqHeaders struct {
 	incremental          bool   // A-IM: Incremental feed
 	fullFidelity         bool   // A-IM: Full-Fidelity Feed
 	metadataApart        bool   // x-ms-cosmos-changefeed-wire-format-version
+	previousImages       bool   // x-mayfly-previous-images: of replaced items, too
 
 	maxItems       int    // 0: not given; -1: as many as fit
 	continuation   string // empty: the first page
@@ -202,6 +203,8 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		h.plain, err = parseBool(name, value)
 	case "X-Mayfly-Serve-Cross-Partition":
 		h.serveCross, err = parseBool(name, value)
+	case "X-Mayfly-Previous-Images":
+		h.previousImages, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Populatepartitionstatistics",
 		"X-Ms-Documentdb-Query-Enable-Scan", "X-Ms-Documentdb-Query-Enable-Low-Precision-Order-By", "X-Ms-Documentdb-Query-Emit-Traces":
 		_, err = parseBool(name, value)

@@ -65,6 +65,14 @@ type Stats struct {
 	Load, Filter time.Duration // of reading documents and of conditions, with Trace
 }
 
+// Add adds the figures of another page.
+func (s *Stats) Add(o Stats) {
+	s.Loaded, s.LoadedBytes, s.Matched = s.Loaded+o.Loaded, s.LoadedBytes+o.LoadedBytes, s.Matched+o.Matched
+	s.Joined, s.Output, s.OutputBytes = s.Joined+o.Joined, s.Output+o.Output, s.OutputBytes+o.OutputBytes
+	s.IndexEntries, s.UDFCalls = s.IndexEntries+o.IndexEntries, s.UDFCalls+o.UDFCalls
+	s.Elapsed, s.Load, s.Filter = s.Elapsed+o.Elapsed, s.Load+o.Load, s.Filter+o.Filter
+}
+
 // execution is one run of a plan.
 type execution struct {
 	plan    *Plan
