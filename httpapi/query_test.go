@@ -237,12 +237,18 @@ func TestQueryMetrics(t *testing.T) {
 	}{
 		{"SELECT * FROM c WHERE c.n = 3", "1", "1", "1.00"},                    // by the index
 		{"SELECT VALUE c.id FROM c WHERE c.free = 1", "10", "5", "0.50"},       // a scan
-		{"SELECT VALUE 1 FROM c WHERE c.free = 1 AND false", "0", "0", "0.00"}, // nothing to look at
+		{"SELECT VALUE 1 FROM c WHERE c.free = 1 AND false", "0", "0", "1.00"}, // nothing to look at
+		{"SELECT VALUE COUNT(1) FROM c", "0", "1", "1.00"},                     // counted by the index
 	} {
 		a := w.ask(docs, c.text, append(pk(`["a"]`), asked, "True")...).want(200)
 		m := a.metrics()
 		if m["retrievedDocumentCount"] != c.retrieved || m["outputDocumentCount"] != c.output || m["indexUtilizationRatio"] != c.ratio {
 			t.Errorf("%s: %v", c.text, m)
+		}
+		for name, value := range m {
+			if strings.HasSuffix(name, "InMs") && (value == "0.00" || value == "0") {
+				t.Errorf("%s: %s is %s", c.text, name, value)
+			}
 		}
 		if size := fmt.Sprint(len(strings.Join(a.rows("Documents"), ""))); m["outputDocumentSize"] != size {
 			t.Errorf("%s: output of %s bytes, the rows have %s", c.text, m["outputDocumentSize"], size)
@@ -280,13 +286,32 @@ func TestIndexMetrics(t *testing.T) {
 	header = w.ask(docs, text, append(served, v1, "true", v2, "true")...).want(200).header.Get(name)
 	for decoder, decode := range map[string]func(string) (string, error){"path": url.PathUnescape, "form": url.QueryUnescape} {
 		got, err := decode(header)
-		if want := `{"Utilized":{"SingleIndexes":[{"IndexSpec":"/id/?","IndexImpactScore":"High"}],"CompositeIndexes":[{"IndexSpecs":["/n ASC","/\"a b+c\" DESC"],"IndexImpactScore":"High"}]},` +
-			`"Potential":{"SingleIndexes":[{"IndexSpec":"/free/?","IndexImpactScore":"High"}],"CompositeIndexes":[]}}`; err != nil || got != want {
+		if want := `{"UtilizedIndexes":{"SingleIndexes":[{"IndexSpec":"/id/?"}],"CompositeIndexes":[{"IndexSpecs":["/n ASC","/\"a b+c\" DESC"]}]},` +
+			`"PotentialIndexes":{"SingleIndexes":[{"IndexSpec":"/free/?","IndexImpactScore":"High"}],"CompositeIndexes":[]}}`; err != nil || got != want {
 			t.Errorf("%s: got  %s, %v\nwant %s", decoder, got, err, want)
 		}
 	}
+	for text, want := range map[string]string{ // what is used, and what is suggested
+		"SELECT * FROM c": "/pk/? | ", "SELECT * FROM c WHERE c.n = 1 AND c.even = true": "/n/? /even/? | ",
+		"SELECT * FROM c WHERE c.n = 1 AND c.m > 2": "/n/? /m/? | /n ASC,/m ASC", "SELECT * FROM c WHERE c.n > 1 ORDER BY c.n": "/n/? | ",
+		"SELECT * FROM c WHERE STARTSWITH(c.s, 'a', false)": "/s/? | ", "SELECT UPPER(c.s) FROM c WHERE c.n = 1": "/n/? /s/? | ",
+		"SELECT VALUE SUM(c.m) FROM c": "/m/? | ", "SELECT c.s FROM c WHERE c.n = 1": "/n/? | ",
+	} {
+		header := w.ask(docs, text, append(pk(`["key0"]`), v2, "true")...).want(200).header.Get(name)
+		plain, err := url.PathUnescape(header)
+		var used, suggested []string
+		for _, r := range gjson.Get(plain, "UtilizedIndexes.SingleIndexes.#.IndexSpec").Array() {
+			used = append(used, r.Str)
+		}
+		for _, r := range gjson.Get(plain, "PotentialIndexes.CompositeIndexes.0.IndexSpecs").Array() {
+			suggested = append(suggested, r.Str)
+		}
+		if got := strings.Join(used, " ") + " | " + strings.Join(suggested, ","); err != nil || got != want {
+			t.Errorf("%s: got %q, want %q, %v", text, got, want, err)
+		}
+	}
 	header = w.ask("/dbs", "SELECT * FROM c WHERE c.id = 'd'", v2, "true").want(200).header.Get(name)
-	if got, err := url.PathUnescape(header); err != nil || !strings.HasPrefix(got, `{"Utilized":{"SingleIndexes":[],"CompositeIndexes":[]}`) {
+	if got, err := url.PathUnescape(header); err != nil || !strings.HasPrefix(got, `{"UtilizedIndexes":{"SingleIndexes":[],"CompositeIndexes":[]}`) {
 		t.Errorf("of databases: %s, %v", got, err)
 	}
 }

@@ -207,6 +207,11 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 	}
 	r.Charge = chargeRows(page.Stats)
 	out := QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats, Indexes: plan.IndexUse()}
+	if use := &out.Indexes; len(use.Single)+len(use.Composite) == 0 { // the posting of the partition key leads to its items
+		for _, path := range c.def.paths()[:c.def.plain(q.Scope.Partition).Len()] {
+			use.Single = append(use.Single, path.String()+"/?")
+		}
+	}
 	out.Descending, out.Ordered = plan.Ordered()
 	if q.Explain {
 		out.Plan = plan.Explain(page.Stats)
