@@ -84,7 +84,7 @@ func TestPageCounts(t *testing.T) {
 		{"SELECT * FROM c OFFSET 5 LIMIT 10", 5, 2},
 		{"SELECT VALUE COUNT(1) FROM c", 1, 1},
 		{"SELECT c.even, COUNT(1) AS n FROM c GROUP BY c.even", 1, 1},
-		{"SELECT DISTINCT c.even FROM c", 1, 1},
+		{"SELECT DISTINCT c.even FROM c", 1, 2},
 		{"SELECT TOP 0 * FROM c", 1, 1},
 		{"SELECT * FROM c WHERE false", 1, 1},
 	} {

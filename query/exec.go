@@ -161,6 +161,8 @@ func (x *execution) execute() error {
 		return x.stream()
 	case x.plan.form == sorting:
 		return x.sorted()
+	case x.plan.form == grouping:
+		return x.grouped()
 	}
 	return x.block()
 }

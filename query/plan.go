@@ -61,6 +61,7 @@ const (
 	streaming form = iota // rows in rid order; the cursor is a rid
 	sorting               // rows by ORDER BY; the cursor is a key and a rid
 	blocking              // all rows are made before the first is given out; the cursor is a count
+	grouping              // rows are groups by the order of their keys; the cursor is a key
 )
 
 // Prepare parses, binds and plans a query. All that is wrong with it by itself is found here, before any document is read.

@@ -9,6 +9,9 @@ func chooseForm(p *planner) {
 	case t.grouped:
 		t.order = nil // of one row, or refused
 		p.plan.form = blocking
+		if len(t.groupBy) > 0 && !t.distinct && t.derived() == nil {
+			p.plan.form = grouping
+		}
 	case len(t.rank) > 0, t.derived() != nil, !t.container:
 		p.plan.form = blocking
 	case len(t.order) > 0:

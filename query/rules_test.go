@@ -103,7 +103,8 @@ func TestChooseForm(t *testing.T) {
 		"SELECT DISTINCT c.a FROM c": streaming, "SELECT DISTINCT c.a FROM c ORDER BY c.a": sorting, "SELECT DISTINCT c.b FROM c ORDER BY c.a": blocking,
 		"SELECT DISTINCT c.b, c.a FROM c ORDER BY c.a, c.b, c.d": sorting, "SELECT DISTINCT VALUE c.b FROM c ORDER BY c.a, c.b": blocking,
 		"SELECT * FROM (SELECT c.a FROM c) s": streaming, "SELECT * FROM (SELECT DISTINCT c.a FROM c) s": blocking,
-		"SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x')": blocking, "SELECT c.a FROM c GROUP BY c.a": blocking,
+		"SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x')": blocking, "SELECT c.a FROM c GROUP BY c.a": grouping,
+		"SELECT DISTINCT c.a FROM c GROUP BY c.a, c.b": blocking,
 	} {
 		if got := planned(t, text, "shape").plan.form; got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)

@@ -337,7 +337,7 @@ func TestComputedProperties(t *testing.T) {
 			"SELECT VALUE c.id FROM c ORDER BY c.low":                 `["3","2","1"]`,
 			"SELECT VALUE c.id FROM c WHERE c.low = 'b'":              `["1"]`,
 			"SELECT VALUE c.hidden FROM c":                            `[]`,
-			"SELECT c.low, COUNT(1) AS k FROM c GROUP BY c.low":       `[{"low":"b","k":1},{"low":"a","k":1},{"k":1}]`,
+			"SELECT c.low, COUNT(1) AS k FROM c GROUP BY c.low":       `[{"k":1},{"low":"a","k":1},{"low":"b","k":1}]`,
 			"SELECT VALUE IS_DEFINED(x.low) FROM (SELECT * FROM c) x": `[false,false,false]`,
 		} {
 			want = strings.Replace(want, `{"n":[]}`, `{}`, 1)
