@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
 )
 
 // region is the one region of the account, named as in the emulators.
@@ -76,11 +78,14 @@ func (s *Server) listNothing(c *call) error {
 	return sendFeed(c, f)
 }
 
-// queryNothing is the same for a query, which must be one all the same.
+// queryNothing is the same for a query, which must be one all the same. As one of items it needs leave to go over all partitions.
 func (s *Server) queryNothing(c *call) error {
 	f, err := s.emptyFeed(c)
 	if err != nil {
 		return err
+	}
+	if c.in.partitionKey.IsZero() && c.in.rangeID == "" && s.reach(c) == store.CrossRefuse {
+		return store.CrossPartitionDisabled()
 	}
 	return queryFeed(c, f)
 }

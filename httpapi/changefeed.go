@@ -18,6 +18,9 @@ func (s *Server) changeFeed(c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.Request().Method == http.MethodPost {
+		return s.queryChanges(c, p.container, info.RID, req)
+	}
 	changes, r, err := p.container.Changes(c.ctx(), req)
 	c.setReceiptOf(r)
 	if err != nil {
@@ -31,6 +34,9 @@ func (s *Server) changeFeed(c *call) error {
 	out := newPage(info.RID, "Documents")
 	for i := range changes.Changes {
 		out.row()
+		if changes.Changes[i].Kind == store.ChangeReplace && !c.in.previousImages {
+			changes.Changes[i].Previous = nil
+		}
 		if c.in.metadataApart { // the SDK for Java reads the latest versions so as well, in its processor
 			out.b = changes.Changes[i].AppendSeparately(out.b)
 		} else {
@@ -40,7 +46,27 @@ func (s *Server) changeFeed(c *call) error {
 	return c.sendPage(out)
 }
 
-// changes is what the headers ask of a change feed.
+// queryChanges answers with what a query makes of a page of changes.
+func (s *Server) queryChanges(c *call, container *store.Container, owner string, req store.ChangesRequest) error {
+	text, params, err := decodeQuery(c)
+	if err != nil {
+		return err
+	}
+	began := s.opt.Wall.Now()
+	page, r, err := container.QueryChanges(c.ctx(), req, store.QueryRequest{Text: text, Parameters: params})
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	c.setETag(`"` + page.Position + `"`)
+	if len(page.Rows) == 0 {
+		return c.noContent(http.StatusNotModified)
+	}
+	return c.sendResult(owner, "Documents", store.QueryPage{Rows: page.Rows, Stats: page.Stats}, s.opt.Wall.Now().Sub(began))
+}
+
+// changes is what the headers ask of a change feed. That of all versions begins now or at a position, not at a point in time; beside
+// a position a time only leaves out what was written before it.
 func (h *reqHeaders) changes() (store.ChangesRequest, error) {
 	req := store.ChangesRequest{Scope: h.scope(), Session: h.session, MaxItems: h.maxItems}
 	if h.fullFidelity {
@@ -55,6 +81,9 @@ func (h *reqHeaders) changes() (store.ChangesRequest, error) {
 		since, err := parseDate(h.modifiedSince)
 		if err != nil {
 			return req, badHeader("if-modified-since", h.modifiedSince)
+		}
+		if h.fullFidelity && h.ifNoneMatch == "" && since.Unix() > 0 {
+			return req, badRequest("The change feed of all versions and deletes cannot begin at a point in time: it begins now or at a continuation.")
 		}
 		req.Start.Since = since
 	}

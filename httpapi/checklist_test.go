@@ -181,14 +181,15 @@ func (w *world) eachFeed(fn func(a *answer, key string, rows int), headers ...st
 }
 
 func checkNoEmptyContinuation(t *testing.T) {
-	w := checked(t, ranges(4))
+	w := checked(t, ranges(1)) // of several each has a page of its own
 	w.eachFeed(func(a *answer, key string, rows int) {
-		if n := len(a.at(key).Array()); n != rows {
+		if n := len(a.at(key).Array()); n != rows && key != "PartitionKeyRanges" {
 			t.Errorf("%s: %d rows, want %d: %s", a.what, n, rows, a.body)
 		}
 		a.head("x-ms-continuation", "")
 	}, "x-ms-continuation", "") // some clients send an empty one, too
 	more := 0
+	w = checked(t, ranges(4))
 	w.eachFeed(func(a *answer, key string, rows int) {
 		if n := len(a.at(key).Array()); n < rows {
 			if more++; a.header.Get("X-Ms-Continuation") == "" {

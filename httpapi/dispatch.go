@@ -164,6 +164,8 @@ func (c *call) operation() operation {
 		switch {
 		case c.in.plan:
 			return opQueryPlan
+		case c.in.query && c.target.kind == kindItem && c.target.feed && (c.in.incremental || c.in.fullFidelity):
+			return opChangeFeed
 		case c.in.query || c.in.contentType == "application/query+json" || c.in.contentType == "application/sql":
 			return opQuery
 		case c.in.batch:

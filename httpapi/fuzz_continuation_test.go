@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,6 +136,9 @@ var pagedQueries = []struct{ text, all string }{
 	{"SELECT c.pk, COUNT(1) AS k FROM c GROUP BY c.pk", ""},
 }
 
+// innerToken finds the first continuation of a range in one of the gateway.
+var innerToken = regexp.MustCompile(`"token":"([^"]*)"`)
+
 // forge makes a continuation for a reader out of those of all.
 func (g *maker) forge(list []*paged, p *paged) (token string, from *paged, end pageEnd) {
 	from = p
@@ -146,7 +150,11 @@ func (g *maker) forge(list []*paged, p *paged) (token string, from *paged, end p
 	}
 	end = from.tokens[g.n(len(from.tokens))]
 	token = end.token
-	raw, err := base64.RawURLEncoding.DecodeString(token)
+	inner := token
+	if found := innerToken.FindStringSubmatch(token); found != nil { // of the gateway: what it wraps is a continuation as well
+		inner = found[1]
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(inner)
 	if err != nil {
 		raw = nil
 	}
@@ -155,7 +163,7 @@ func (g *maker) forge(list []*paged, p *paged) (token string, from *paged, end p
 		case 0:
 			token = token[:at]
 		case 1:
-			token = token[:at] + g.of("A", "_", "0", "F", ":", ",", "=", " ", "\"", "9999999999") + token[at:]
+			token = token[:at] + g.of("A", "_", "0", "F", ":", ",", "=", " ", "\"", "{", "]", "9999999999") + token[at:]
 		case 2:
 			other := g.known("token", token)
 			token = token[:at] + other[min(at, len(other)):]
@@ -174,7 +182,8 @@ func (g *maker) forge(list []*paged, p *paged) (token string, from *paged, end p
 			default:
 				raw = slices.Insert(raw, b, byte(g.n(256)))
 			}
-			token = base64.RawURLEncoding.EncodeToString(raw)
+			changed := base64.RawURLEncoding.EncodeToString(raw)
+			token, inner = strings.Replace(token, inner, changed, 1), changed
 		}
 	}
 	return token, from, end

@@ -31,6 +31,7 @@ type reqHeaders struct {
 	incremental          bool   // A-IM: Incremental feed
 	fullFidelity         bool   // A-IM: Full-Fidelity Feed
 	metadataApart        bool   // x-ms-cosmos-changefeed-wire-format-version
+	previousImages       bool   // x-mayfly-previous-images: of replaced items, too
 
 	maxItems       int    // 0: not given; -1: as many as fit
 	continuation   string // empty: the first page
@@ -72,7 +73,7 @@ func (h *reqHeaders) scope() store.Scope {
 
 // listOptions are scope, page and session of a feed or query of items.
 func (h *reqHeaders) listOptions() store.ListOptions {
-	return store.ListOptions{Scope: h.scope(), MaxItems: h.maxItems, Continuation: h.continuation, Session: h.session}
+	return store.ListOptions{Scope: h.scope(), MaxItems: h.maxItems, Continuation: h.continuation, Session: h.session, ByRange: true}
 }
 
 // writeOptions are the preconditions and the triggers of a write.
@@ -204,6 +205,8 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		h.plain, err = parseBool(name, value)
 	case "X-Mayfly-Serve-Cross-Partition":
 		h.serveCross, err = parseBool(name, value)
+	case "X-Mayfly-Previous-Images":
+		h.previousImages, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Populatepartitionstatistics":
 		h.statistics, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Query-Enable-Scan", "X-Ms-Documentdb-Query-Enable-Low-Precision-Order-By", "X-Ms-Documentdb-Query-Emit-Traces":

@@ -176,7 +176,9 @@ func TestRIDAddressing(t *testing.T) {
 		w.do("GET", self, "", key(i)...).want(200).has("id", fmt.Sprintf(`"%d"`, i)).head("x-ms-content-path", c.at("_rid").Str)
 		w.do("PUT", self, fmt.Sprintf(`{"id":"%d","pk":"key%d","v":2}`, i, i), key(i)...).want(200).has("v", "2")
 	}
-	w.do("GET", "/"+c.at("_self").Str+"docs", "").want(200).has("_count", "8")
+	if n := len(strings.Fields(strings.Join(w.pages("Documents", "GET", "/"+c.at("_self").Str+"docs", ""), " "))); n != 8 {
+		t.Errorf("%d items", n)
+	}
 	w.do("DELETE", selves[3], "", key(3)...).want(204)
 	w.do("GET", selves[3], "", key(3)...).fails(404, 0, "Resource Not Found")
 	for _, bad := range []string{"x", "AAAA", url.PathEscape(c.at("_rid").Str)} {

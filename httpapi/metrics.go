@@ -20,29 +20,31 @@ func (c *call) setExecutionInfo(p store.QueryPage) {
 }
 
 // setQueryMetrics adds the header that tells what a page of a query took, for clients that ask for it: names and values,
-// which clients split at ';' and '='. All of Cosmos DB's names are there; a time that is not measured apart from the others is 0.
+// which clients split at ';' and '='. All of Cosmos DB's names are there. A time is never 0, as what was done has taken some: one that is
+// too short to be told, or is not measured apart from the others, is 0.01.
 func (c *call) setQueryMetrics(s query.Stats, took time.Duration) {
 	if !c.in.queryMetrics {
 		return
 	}
-	ratio := 0.0 // of the documents read, how many were wanted
+	ratio := 1.0 // of the documents read, how many were wanted: all, where none had to be read
 	if s.Loaded > 0 {
 		ratio = float64(s.Matched) / float64(s.Loaded)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "totalExecutionTimeInMs=%.2f", milliseconds(took))
-	b.WriteString(";queryCompileTimeInMs=0.00;queryLogicalPlanBuildTimeInMs=0.00;queryPhysicalPlanBuildTimeInMs=0.00;queryOptimizationTimeInMs=0.00")
+	b.WriteString(";queryCompileTimeInMs=0.01;queryLogicalPlanBuildTimeInMs=0.01;queryPhysicalPlanBuildTimeInMs=0.01;queryOptimizationTimeInMs=0.01")
 	fmt.Fprintf(&b, ";VMExecutionTimeInMs=%.2f", milliseconds(s.Elapsed))
-	b.WriteString(";indexLookupTimeInMs=0.00;instructionCount=0")
+	b.WriteString(";indexLookupTimeInMs=0.01;instructionCount=0")
 	fmt.Fprintf(&b, ";documentLoadTimeInMs=%.2f", milliseconds(s.Load))
-	b.WriteString(";systemFunctionExecuteTimeInMs=0.00;userFunctionExecuteTimeInMs=0.00")
+	b.WriteString(";systemFunctionExecuteTimeInMs=0.01;userFunctionExecuteTimeInMs=0.01")
 	fmt.Fprintf(&b, ";retrievedDocumentCount=%d;retrievedDocumentSize=%d", s.Loaded, s.LoadedBytes)
 	fmt.Fprintf(&b, ";outputDocumentCount=%d;outputDocumentSize=%d", s.Output, s.OutputBytes)
-	fmt.Fprintf(&b, ";writeOutputTimeInMs=0.00;indexUtilizationRatio=%.2f", ratio)
+	fmt.Fprintf(&b, ";writeOutputTimeInMs=0.01;indexUtilizationRatio=%.2f", ratio)
 	c.set("x-ms-documentdb-query-metrics", b.String())
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+// milliseconds are those of a time that was taken: 0.01 at least.
+func milliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.Millisecond), 0.01) }
 
 // setIndexUse adds the header that tells which indexes a query used and which would help, for clients that ask for it. The
 // second form is URL-encoded and the first one base64; where both are asked for the second one is sent.
@@ -90,25 +92,28 @@ func indexUseV1(use query.IndexUse) ([]byte, error) {
 	})
 }
 
-// indexUseV2 is the second form.
+// indexUseV2 is the second form. It scores the potential indexes alone.
 func indexUseV2(use query.IndexUse) ([]byte, error) {
-	type single struct{ IndexSpec, IndexImpactScore string }
+	type single struct {
+		IndexSpec        string
+		IndexImpactScore string `json:",omitempty"`
+	}
 	type composite struct {
 		IndexSpecs       []string
-		IndexImpactScore string
+		IndexImpactScore string `json:",omitempty"`
 	}
 	type indexes struct {
 		SingleIndexes    []single
 		CompositeIndexes []composite
 	}
-	of := func(specs []string, lists [][]string) indexes {
+	of := func(specs []string, lists [][]string, score string) indexes {
 		return indexes{
-			each(specs, func(spec string) single { return single{spec, impact} }),
-			each(lists, func(specs []string) composite { return composite{specs, impact} }),
+			each(specs, func(spec string) single { return single{spec, score} }),
+			each(lists, func(specs []string) composite { return composite{specs, score} }),
 		}
 	}
-	return json.Marshal(struct{ Utilized, Potential indexes }{
-		of(use.Single, use.Composite), of(use.PotentialSingle, use.PotentialComposite),
+	return json.Marshal(struct{ UtilizedIndexes, PotentialIndexes indexes }{
+		of(use.Single, use.Composite, ""), of(use.PotentialSingle, use.PotentialComposite, impact),
 	})
 }
 

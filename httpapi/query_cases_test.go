@@ -130,17 +130,23 @@ func (c *queryCase) run(w *world, set *dataset) error {
 	if c.Error != nil {
 		return c.refused(a)
 	}
-	if a.code != 200 || a.header.Get("X-Ms-Continuation") != "" {
-		return fmt.Errorf("%d %s", a.code, a.body)
+	var rows []any
+	for { // a page for each range at least, where nothing has to be merged
+		var got struct{ Documents []any }
+		d := json.NewDecoder(bytes.NewReader(a.body))
+		d.UseNumber()
+		if err := d.Decode(&got); err != nil || a.code != 200 {
+			return fmt.Errorf("%d %s: %v", a.code, a.body, err)
+		}
+		rows = append(rows, got.Documents...)
+		token := a.header.Get("X-Ms-Continuation")
+		if token == "" {
+			break
+		}
+		a = w.do("POST", set.path, body+"}", append(headers[:len(headers):len(headers)], "x-ms-continuation", token)...)
 	}
-	var got struct{ Documents []any }
-	d := json.NewDecoder(bytes.NewReader(a.body))
-	d.UseNumber()
-	if err := d.Decode(&got); err != nil {
-		return err
-	}
-	if strip(got.Documents, set.pk != ""); !c.same(c.Expected, got.Documents, !c.Ordered) {
-		return fmt.Errorf("got  %v\nwant %v", got.Documents, c.Expected)
+	if strip(rows, set.pk != ""); !c.same(c.Expected, rows, !c.Ordered) {
+		return fmt.Errorf("got  %v\nwant %v", rows, c.Expected)
 	}
 	return nil
 }

@@ -186,6 +186,8 @@ func TestConflicts(t *testing.T) {
 	w := smallWorld(t)
 	w.do("GET", coll+"/conflicts", "").want(200).has("Conflicts", "[]").has("_count", "0")
 	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM c"}`, queryHeaders()...).want(200).has("Conflicts", "[]")
+	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM c"}`, queryHeaders(crossing, "false")...).fails(400, 0, "Cross partition query is required but disabled.")
+	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM c"}`, queryHeaders(append(pk(`["a"]`), crossing, "false")...)...).want(200)
 	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM"}`, queryHeaders()...).fails(400, 0, "")
 	w.do("GET", coll+"/conflicts/x", "", pk(`["a"]`)...).fails(404, 0, "")
 	w.do("DELETE", coll+"/conflicts/x", "", pk(`["a"]`)...).fails(404, 0, "")

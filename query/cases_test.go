@@ -176,7 +176,7 @@ func runAll(text string, params []Parameter, info Info, sources []Source, o RunO
 		if err != nil {
 			return nil, err
 		}
-		if o.MaxItems > 0 && p.form != blocking && len(page.Rows) > o.MaxItems {
+		if o.MaxItems > 0 && p.form != blocking && p.form != grouping && len(page.Rows) > o.MaxItems {
 			return nil, fmt.Errorf("a page of %d rows, %d were asked for", len(page.Rows), o.MaxItems)
 		}
 		for _, row := range page.Rows {

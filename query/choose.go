@@ -302,7 +302,44 @@ func (p *planner) noteUse(leaves []*leaf) {
 			ranges = append(ranges, l.name+" ASC")
 		}
 	}
-	if len(equals) > 0 && len(equals)+len(ranges) > 1 && len(use.Composite) == 0 {
-		use.PotentialComposite = append(use.PotentialComposite, append(equals, ranges[:min(1, len(ranges))]...))
+	if len(equals) > 0 && len(ranges) > 0 && len(use.Composite) == 0 { // posting lists of equal values are intersected as they are
+		use.PotentialComposite = append(use.PotentialComposite, append(equals, ranges[0]))
+	}
+	p.noteShown()
+}
+
+// noteShown adds the indexed paths that the select list computes with, by functions and by aggregates.
+func (p *planner) noteShown() {
+	t := p.plan.top
+	shown := []syntax.Expr{t.value}
+	for _, item := range t.items {
+		shown = append(shown, item.x)
+	}
+	for _, a := range t.aggs {
+		p.noteArgument(a.arg)
+	}
+	for _, e := range shown {
+		if e == nil {
+			continue
+		}
+		syntax.Walk(e, func(n syntax.Node) bool {
+			if call, ok := n.(*syntax.Call); ok && !call.UDF {
+				for _, arg := range call.Args {
+					p.noteArgument(arg)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// noteArgument adds the path that an expression is, if it is one and indexed.
+func (p *planner) noteArgument(e syntax.Expr) {
+	route, entered, ok := p.itemRoute(e)
+	if !ok || entered || !p.info.Index.RangeIndexed(route) {
+		return
+	}
+	if spec := route.String() + "/?"; !slices.Contains(p.plan.use.Single, spec) {
+		p.plan.use.Single = append(p.plan.use.Single, spec)
 	}
 }

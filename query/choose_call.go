@@ -57,13 +57,23 @@ func (p *planner) called(e *syntax.Call) *leaf {
 		}
 		return undefined
 	}
+	exact := func() doc.Value { // the second, of a function whose third says that case matters
+		if n := len(e.Args); n == 3 {
+			l, ok := e.Args[2].(*syntax.Literal)
+			s, constant := e.Args[1].(*syntax.Literal)
+			if ok && constant && doc.Equal(l.Value, doc.BoolValue(false)) {
+				return s.Value
+			}
+		}
+		return second()
+	}
 	switch fn.name {
 	case "STARTSWITH":
-		if v := second(); v.Kind() == doc.String {
+		if v := exact(); v.Kind() == doc.String {
 			return p.begins(e.Args[0], v.Str())
 		}
 	case "STRINGEQUALS":
-		if v := second(); v.Kind() == doc.String {
+		if v := exact(); v.Kind() == doc.String {
 			return p.compared(e.Args[0], syntax.Eq, v)
 		}
 	case "ARRAY_CONTAINS":

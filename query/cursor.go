@@ -17,7 +17,7 @@ import (
 // Progress). With ORDER BY equal rows come in the order of their rids, whatever source they are in: the progress has one mark, with
 // the rid of the last row, and that says it for any part of a source. In the blocking form the progress counts rows of the result, and
 // holds a hash of the spans in place of the rid: when a source has been divided, the rows may come in another order, so the cursor is
-// refused.
+// refused. A cursor of groups holds the beginning of the last one's key, and how many groups were given out whose keys begin so.
 //
 // A key that was cut is found again in the document; where that is gone or has changed the page begins with the first row whose key
 // begins like it: rows may repeat, none is missed.
@@ -47,7 +47,7 @@ func (p bookmark) progress(spans []Span) Progress {
 	switch {
 	case p.form == blocking:
 		one.marks = []mark{{one.within.To, layout(spans), p.rows}}
-	case p.form == sorting:
+	case p.form == sorting, p.form == grouping:
 		one.marks = []mark{{one.within.To, p.rid, p.rows}}
 	case p.source >= 0:
 		return p.at.Reach(spans, p.source, p.rid, p.rows)
@@ -56,6 +56,15 @@ func (p bookmark) progress(spans []Span) Progress {
 	}
 	return one
 }
+
+// Beginning is the cursor of the first page over sources that cover the spans, in a scope.
+func (p *Plan) Beginning(scope string, spans []Span) string {
+	first := bookmark{form: p.form, at: Begin(spans), source: -1, offset: p.top.offset, limit: p.top.limit}
+	return first.encode(p.hashIn(scope), spans)
+}
+
+// hashIn stands for the query in a scope.
+func (p *Plan) hashIn(scope string) uint64 { return p.hash ^ keySum([]byte(scope)) }
 
 // layout stands for the spans and their order.
 func layout(spans []Span) uint64 {
@@ -72,7 +81,7 @@ func (p bookmark) encode(hash uint64, spans []Span) string {
 	b = p.progress(spans).Append(b)
 	b = binary.AppendUvarint(b, uint64(p.offset))
 	b = binary.AppendUvarint(b, uint64(p.limit+1))
-	if p.form == sorting {
+	if p.form == sorting || p.form == grouping {
 		b = append(b, p.key[:min(len(p.key), maxCursorKey)]...)
 		b = binary.BigEndian.AppendUint64(b, keySum(p.key))
 	}
@@ -117,7 +126,7 @@ func decodeCursor(text string, hash uint64, f form, spans []Span) (bookmark, err
 	if p.offset < 0 || p.offset > maxCount || p.limit > maxCount || !r.ok {
 		return bad("it is malformed.")
 	}
-	if f == sorting {
+	if f == sorting || f == grouping {
 		if len(r.rest) < 8 || len(r.rest) > maxCursorKey+8 {
 			return bad("it is malformed.")
 		}

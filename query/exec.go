@@ -18,6 +18,10 @@ type RunOptions struct {
 	Scope    string        // names what the sources are: a cursor is good for one scope
 	Spans    []Span        // what each source covers, so that a cursor outlives the division of a source; nil: sources are numbered
 	Trace    bool          // measure the time of each part, for Explain
+	// Certain looks whether a row follows a full page, where the form of the query does not do so anyway: then a page has a cursor
+	// only if there is another.
+	Certain bool
+	Memory  Memory // of DISTINCT; nil: nothing is kept from page to page
 }
 
 // The defaults of RunOptions, which are those of Cosmos DB.
@@ -61,6 +65,14 @@ type Stats struct {
 	Load, Filter time.Duration // of reading documents and of conditions, with Trace
 }
 
+// Add adds the figures of another page.
+func (s *Stats) Add(o Stats) {
+	s.Loaded, s.LoadedBytes, s.Matched = s.Loaded+o.Loaded, s.LoadedBytes+o.LoadedBytes, s.Matched+o.Matched
+	s.Joined, s.Output, s.OutputBytes = s.Joined+o.Joined, s.Output+o.Output, s.OutputBytes+o.OutputBytes
+	s.IndexEntries, s.UDFCalls = s.IndexEntries+o.IndexEntries, s.UDFCalls+o.UDFCalls
+	s.Elapsed, s.Load, s.Filter = s.Elapsed+o.Elapsed, s.Load+o.Load, s.Filter+o.Filter
+}
+
 // execution is one run of a plan.
 type execution struct {
 	plan    *Plan
@@ -80,6 +92,9 @@ type execution struct {
 	resume   mark     // streaming: where the page begins in the current source
 	more     bool     // there is another page
 	last     []byte   // DISTINCT in order: the row before
+	past     *Given   // DISTINCT in the order of rids: all rows before
+	replay   bool     // past is to be made of what earlier pages have passed
+	caughtUp bool     // that is done
 	scratch  []byte
 	arena    []byte
 	ticks    int
@@ -113,11 +128,14 @@ func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions)
 	}
 	if x.more && x.done.limit != 0 {
 		x.page.Cursor = x.done.encode(x.hash(), x.spans)
+		if x.past != nil && x.opts.Memory != nil {
+			x.opts.Memory.Keep(x.page.Cursor, x.past)
+		}
 	}
 	return x.page, nil
 }
 
-func (x *execution) hash() uint64 { return x.plan.hash ^ keySum([]byte(x.opts.Scope)) }
+func (x *execution) hash() uint64 { return x.plan.hashIn(x.opts.Scope) }
 
 // begin reads the cursor.
 func (x *execution) begin() (err error) {
@@ -143,6 +161,8 @@ func (x *execution) execute() error {
 		return x.stream()
 	case x.plan.form == sorting:
 		return x.sorted()
+	case x.plan.form == grouping:
+		return x.grouped()
 	}
 	return x.block()
 }
@@ -224,14 +244,20 @@ func (x *execution) stream() error {
 	if x.plan.never {
 		return nil
 	}
+	if x.plan.top.distinct {
+		x.recall()
+	}
 	for i, src := range x.sources {
 		rid, rows, left := x.from.at.At(x.spans[i])
-		if !left {
+		if !left && !x.replay {
 			continue
 		}
 		x.current, x.resume = entry{source: i}, mark{rid: rid, rows: rows}
 		after := rid
-		if rows > 0 && after > 0 {
+		switch {
+		case x.replay:
+			after = 0
+		case rows > 0 && after > 0:
 			after-- // its document has more rows
 		}
 		more, err := x.streamSource(src, after)
@@ -259,9 +285,11 @@ func (x *execution) streamSource(src Source, after uint64) (more bool, err error
 		if x.enter(d, x.plan.rows) && !x.rows(x.plan.rows, x.row) {
 			return false, nil
 		}
-		x.passed()
-		late, err := x.stop()
-		if late || err != nil {
+		old := x.isOld()
+		if !old {
+			x.passed()
+		}
+		if late, err := x.stop(); late && !old || err != nil {
 			x.more = late
 			return false, err
 		}
@@ -292,7 +320,12 @@ func (x *execution) row() bool {
 	if !defined {
 		return true
 	}
-	if x.rowInDoc++; x.rowInDoc <= x.resumed() {
+	x.rowInDoc++
+	old := x.rowInDoc <= x.resumed()
+	switch {
+	case x.past != nil && (x.replay || !old):
+		return x.putNew(out, old || x.isOld())
+	case old:
 		return true
 	}
 	if x.plan.order != nil && x.plan.order.distinct > 0 && x.repeats(out) {
@@ -340,7 +373,7 @@ func (x *execution) put(row []byte) bool {
 			return false
 		}
 	}
-	if n+1 == x.opts.MaxItems && x.plan.form == streaming {
+	if n+1 == x.opts.MaxItems && x.plan.form == streaming && !x.opts.Certain && x.past == nil {
 		x.more = true // even if nothing follows: nobody has looked
 		return false
 	}

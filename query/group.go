@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// grouper gathers rows into groups, in the order in which the groups turn up, or in that of ORDER BY. Without keys there is one group from the
+// grouper gathers rows into groups, in the order in which the groups turn up, or in that of ORDER BY, or, where they are a
+// page's, in that of their keys, as an index has them. Without keys there is one group from the
 // beginning, so that COUNT over nothing is 0.
 type grouper struct {
 	rs     *rowset
@@ -16,9 +17,16 @@ type grouper struct {
 	groups []*bucket
 	byKey  map[string]*bucket
 	key    []byte
+
+	paged   bool   // groups of a page: behind from, and below bound if that is set
+	from    []byte // as a cursor holds it
+	bound   string
+	current string // key of the group in the frame
 }
 
 type bucket struct {
+	key   string
+	size  int // bytes
 	keys  []doc.Value
 	state []aggregate
 }
@@ -45,15 +53,21 @@ func (g *grouper) start(keys []doc.Value) *bucket {
 // add adds the row that the frame is at.
 func (g *grouper) add() bool {
 	one := g.groupOf()
+	if one == nil {
+		return true
+	}
 	for i, a := range g.rs.aggs {
 		before := one.state[i].size()
 		one.state[i].add(a.arg(g.f))
-		g.f.run.hold(g.held, one.state[i].size()-before, a.name)
+		grown := one.state[i].size() - before
+		one.size += grown
+		g.f.run.hold(g.held, grown, a.name)
 	}
+	g.shed()
 	return g.f.run.err == nil
 }
 
-// groupOf returns the group of the row.
+// groupOf returns the group of the row; nil where another page makes it.
 func (g *grouper) groupOf() *bucket {
 	if g.byKey == nil {
 		return g.groups[0]
@@ -65,6 +79,9 @@ func (g *grouper) groupOf() *bucket {
 	if one, ok := g.byKey[string(g.key)]; ok {
 		return one
 	}
+	if !g.takes(g.key) {
+		return nil
+	}
 	keys := make([]doc.Value, len(g.rs.groupBy), len(g.rs.groupBy)+1)
 	for i, x := range g.rs.groupBy {
 		keys[i] = x(g.f).Clone()
@@ -73,15 +90,21 @@ func (g *grouper) groupOf() *bucket {
 		keys = append(keys, g.rs.carried(g.f).Clone())
 	}
 	one := g.start(keys)
-	g.f.run.hold(g.held, 2*len(g.key)+2*setEntry*(1+len(one.state)), "GROUP BY")
-	g.byKey[string(g.key)] = one
+	one.key, one.size = string(g.key), 2*len(g.key)+2*setEntry*(1+len(one.state))
+	g.f.run.hold(g.held, one.size, "GROUP BY")
+	g.byKey[one.key] = one
 	return one
 }
 
 // each puts the results of each group into the frame and calls fn, until that returns false.
 func (g *grouper) each(fn func() bool) bool {
-	g.sort()
+	if g.paged {
+		g.sortByKey()
+	} else {
+		g.sort()
+	}
 	for _, one := range g.groups {
+		g.current = one.key
 		copy(g.f.keys[g.rs.firstKey:], one.keys)
 		for i, a := range g.rs.aggs {
 			g.f.aggs[a.id] = one.state[i].result()

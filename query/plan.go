@@ -45,6 +45,7 @@ type Plan struct {
 	top      *block
 	rows     *rowset
 	form     form
+	distinct bool // as it was written: equal rows of several ranges are to be merged
 	never    bool // no row can fulfil the conditions
 	order    *ordering
 	rank     []ranker
@@ -67,6 +68,7 @@ const (
 	streaming form = iota // rows in rid order; the cursor is a rid
 	sorting               // rows by ORDER BY; the cursor is a key and a rid
 	blocking              // all rows are made before the first is given out; the cursor is a count
+	grouping              // rows are groups by the order of their keys; the cursor is a key
 )
 
 // Prepare parses, binds and plans a query. All that is wrong with it by itself is found here, before any document is read.
@@ -190,7 +192,7 @@ func hashQuery(text string, params []Parameter) uint64 {
 // partition ranges are those of one range after the other. Any other query over several ranges needs merging.
 func (p *Plan) Streamable() bool {
 	t := p.top
-	return p.form == streaming && t.top < 0 && t.limit < 0 && t.container
+	return p.form == streaming && t.top < 0 && t.limit < 0 && t.container && !p.distinct
 }
 
 // IndexUse tells which indexes a query uses and which ones would help it, as index metrics name them: /a/? for a range

@@ -12,6 +12,9 @@ func chooseForm(p *planner) {
 		}
 		t.order = nil // what is ordered are groups, or one row
 		p.plan.form = blocking
+		if len(t.groupBy) > 0 && len(t.sorted) == 0 && !t.distinct && t.derived() == nil {
+			p.plan.form = grouping
+		}
 	case len(t.rank) > 0, t.derived() != nil, !t.container:
 		p.plan.form = blocking
 	case len(t.order) > 0:
@@ -24,8 +27,6 @@ func chooseForm(p *planner) {
 				p.plan.form = blocking
 			}
 		}
-	case t.distinct:
-		p.plan.form = blocking
 	}
 }
 

@@ -88,6 +88,8 @@ func TestSimplifyDistinct(t *testing.T) {
 	for text, want := range map[string]bool{
 		"SELECT DISTINCT c.a FROM c": true, "SELECT DISTINCT COUNT(1) FROM c": false, "SELECT DISTINCT c.a, c.b FROM c GROUP BY c.a, c.b": false,
 		"SELECT DISTINCT c.a FROM c GROUP BY c.a, c.b": true, "SELECT DISTINCT VALUE c.a FROM c GROUP BY c.a": false,
+		"SELECT DISTINCT * FROM c": false, "SELECT DISTINCT VALUE c FROM c WHERE c.a > 1": false, "SELECT DISTINCT c._rid, c.a FROM c": false,
+		"SELECT DISTINCT c FROM c JOIN t IN c.t": true, "SELECT DISTINCT c.id FROM c": true, "SELECT DISTINCT * FROM c.a": true,
 	} {
 		if got := planned(t, text, "distinct").plan.top.distinct; got != want {
 			t.Errorf("%s: %t", text, got)
@@ -98,10 +100,11 @@ func TestSimplifyDistinct(t *testing.T) {
 func TestChooseForm(t *testing.T) {
 	for text, want := range map[string]form{
 		"SELECT * FROM c": streaming, "SELECT 1": blocking, "SELECT * FROM c ORDER BY c.a": sorting, "SELECT COUNT(1) FROM c ORDER BY c.a": blocking,
-		"SELECT DISTINCT c.a FROM c": blocking, "SELECT DISTINCT c.a FROM c ORDER BY c.a": sorting, "SELECT DISTINCT c.b FROM c ORDER BY c.a": blocking,
+		"SELECT DISTINCT c.a FROM c": streaming, "SELECT DISTINCT c.a FROM c ORDER BY c.a": sorting, "SELECT DISTINCT c.b FROM c ORDER BY c.a": blocking,
 		"SELECT DISTINCT c.b, c.a FROM c ORDER BY c.a, c.b, c.d": sorting, "SELECT DISTINCT VALUE c.b FROM c ORDER BY c.a, c.b": blocking,
 		"SELECT * FROM (SELECT c.a FROM c) s": streaming, "SELECT * FROM (SELECT DISTINCT c.a FROM c) s": blocking,
-		"SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x')": blocking, "SELECT c.a FROM c GROUP BY c.a": blocking,
+		"SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x')": blocking, "SELECT c.a FROM c GROUP BY c.a": grouping,
+		"SELECT DISTINCT c.a FROM c GROUP BY c.a, c.b": blocking,
 	} {
 		if got := planned(t, text, "shape").plan.form; got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)

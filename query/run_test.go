@@ -56,7 +56,11 @@ func TestPages(t *testing.T) {
 		{"SELECT VALUE c.n FROM c OFFSET 2 LIMIT 40", 4, "4 4 0"},
 		{"SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 2 LIMIT 40", 4, "4 4"},
 		{"SELECT VALUE l FROM c JOIN l IN c.l", 7, "7 7 7 7 2"},
-		{"SELECT DISTINCT VALUE c.n % 3 FROM c", 1, "3"},
+		{"SELECT DISTINCT VALUE c.n % 3 FROM c", 1, "1 1 1"},
+		{"SELECT DISTINCT VALUE c.n % 3 FROM c", 2, "2 1"},
+		{"SELECT DISTINCT VALUE c.n % 3 FROM c", 3, "3"},
+		{"SELECT DISTINCT VALUE c.n % 5 FROM c OFFSET 1 LIMIT 3", 2, "2 1"},
+		{"SELECT DISTINCT * FROM c", 4, "4 4 2"},
 		{"SELECT DISTINCT VALUE c.n FROM c ORDER BY c.n", 4, "4 4 2"},
 		{"SELECT c.n % 2 FROM c GROUP BY c.n % 2", 1, "2"},
 		{"SELECT VALUE COUNT(1) FROM c", 1, "1"},
@@ -333,7 +337,7 @@ func TestComputedProperties(t *testing.T) {
 			"SELECT VALUE c.id FROM c ORDER BY c.low":                 `["3","2","1"]`,
 			"SELECT VALUE c.id FROM c WHERE c.low = 'b'":              `["1"]`,
 			"SELECT VALUE c.hidden FROM c":                            `[]`,
-			"SELECT c.low, COUNT(1) AS k FROM c GROUP BY c.low":       `[{"low":"b","k":1},{"low":"a","k":1},{"k":1}]`,
+			"SELECT c.low, COUNT(1) AS k FROM c GROUP BY c.low":       `[{"k":1},{"low":"a","k":1},{"low":"b","k":1}]`,
 			"SELECT VALUE IS_DEFINED(x.low) FROM (SELECT * FROM c) x": `[false,false,false]`,
 		} {
 			want = strings.Replace(want, `{"n":[]}`, `{}`, 1)

@@ -22,6 +22,7 @@ type DB struct {
 	clock       storeClock // of the server
 	marks       marks      // of the catalog
 	rids        ridCache
+	given       givenRows   // to readers of DISTINCT
 	reapingHeld atomic.Bool // of all containers: see PauseReaper
 	reaper      *ttl.Reaper // nil with ManualReaper before the first SweepNow
 

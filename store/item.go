@@ -64,6 +64,9 @@ type ListOptions struct {
 	MaxItems     int    // items a page: 0 is 100; -1 as many as fit (at most 1,000, and 4 MB)
 	Continuation string // of the page before; empty for the first
 	Session      []SessionPosition
+	// ByRange has pages as Cosmos DB's gateway makes them: where the scope spans several partition ranges each page is of one of
+	// them, and may be empty, and continuations are those of the gateway. What must be merged is not paged so.
+	ByRange bool
 }
 
 // Page is one page of items in insertion order.

@@ -20,13 +20,53 @@ const (
 )
 
 // List returns one page of the items in a scope, in insertion order inside a partition range, ranges one after
-// the other. A page that is full carries a continuation, even if nothing follows; one that is not carries none.
+// the other. In one logical partition a page has a continuation if an item follows it; elsewhere a page that is full has one, even
+// if nothing follows. A page that is not full has none, but see ListOptions.ByRange.
 // A continuation stays valid through writes, restarts and splits; one that was made for a range goes on in each of its children.
 // CodeBadRequest: a malformed continuation or scope.
 func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	c.begin()
 	defer c.end()
-	p := pager{c: c, limit: pageLimit(o.MaxItems)}
+	if !o.ByRange {
+		return c.list(ctx, o)
+	}
+	for {
+		page, r, err := c.listByRange(ctx, o)
+		if o.Scope.Range != "" || ErrorCode(err) != CodeRangeGone { // else it was split meanwhile
+			return page, r, err
+		}
+	}
+}
+
+// listByRange is List by ranges.
+func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Receipt, error) {
+	st := c.state.Load()
+	over, err := c.spansOf(st, o.Scope)
+	if err != nil {
+		return Page{}, c.refused(), wrap(err)
+	}
+	if over == nil {
+		return c.list(ctx, o)
+	}
+	l, err := st.stage(over, o.Continuation)
+	if err != nil {
+		return Page{}, c.refused(), err
+	}
+	o.Scope.Range, o.Continuation = l.s.id, l.token
+	page, r, err := c.list(ctx, o)
+	if err != nil {
+		return Page{}, r, err
+	}
+	page.Continuation, err = st.onward(l, page.Continuation, func(next *slot) (string, error) {
+		o.Scope.Range = next.id
+		sp, err := c.scope(st, o.Scope)
+		return formatContinuation(&sp, query.Begin(sp.spans())), err
+	})
+	return page, r, wrap(err)
+}
+
+func (c *Container) list(ctx context.Context, o ListOptions) (Page, Receipt, error) {
+	p := pager{c: c, limit: pageLimit(o.MaxItems), certain: c.isFull(o.Scope.Partition)}
 	err := c.withSources(ctx, o.Scope, func(sp span, sources []*source) error {
 		spans := sp.spans()
 		from, err := parseContinuation(o.Continuation, &sp, spans)
@@ -39,7 +79,7 @@ func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, err
 			if err = c.checkSession(p.served, o.Session); err == nil {
 				err = p.fill(src, after)
 			}
-			if p.full {
+			if p.more {
 				p.page.Continuation = formatContinuation(&sp, from.Reach(spans, i, p.last, 0))
 				break
 			}
@@ -59,29 +99,36 @@ func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, err
 
 // pager fills one page of a list.
 type pager struct {
-	c      *Container
-	limit  int
-	page   Page
-	bytes  int
-	last   uint64 // rid of the last item
-	full   bool
-	served *slot
+	c       *Container
+	limit   int
+	certain bool // look whether an item follows a full page
+	page    Page
+	bytes   int
+	last    uint64 // rid of the last item
+	more    bool   // another page follows
+	served  *slot
 }
 
 // fill goes on behind a rid in one range.
 func (p *pager) fill(src *source, after uint64) error {
 	docs := src.Scan(after)
-	for !p.full && docs.Next() {
+	for !p.more && docs.Next() {
+		if p.full() {
+			p.more = true
+			break
+		}
 		r := docs.Document().(*row)
 		head := r.head
 		head.epk = bytes.Clone(head.epk)
 		p.page.Items = append(p.page.Items, Item{c: p.c, rid: r.rid, head: head, body: bytes.Clone(r.body)})
 		p.bytes += len(r.body)
 		p.last = r.rid
-		p.full = len(p.page.Items) >= p.limit || p.bytes >= maxPageSize
+		p.more = p.full() && !p.certain
 	}
 	return docs.Close()
 }
+
+func (p *pager) full() bool { return len(p.page.Items) >= p.limit || p.bytes >= maxPageSize }
 
 func pageLimit(asked int) int {
 	switch {

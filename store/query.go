@@ -79,7 +79,8 @@ type QueryPage struct {
 }
 
 // Query returns one page of a query's result. Without ORDER BY the rows come in the order of insertion, range after range.
-// A continuation stays valid through writes and restarts, for the same query and scope. A query that cannot be answered
+// A continuation stays valid through writes and restarts, for the same query and scope. A page of one logical partition tells
+// whether a row follows it; elsewhere a page without ORDER BY that is full has a continuation. A query that cannot be answered
 // fails with CodeBadRequest, and a *query.Error tells where and why; CodeCrossPartition: see CrossStream. Its cause is a
 // *CrossPartitionError, or a *query.Error where clients cannot merge the rows either.
 func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Receipt, error) {
@@ -92,7 +93,7 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 			return QueryPage{}, c.refused(), wrap(err)
 		}
 		page, r, err := c.run(ctx, st, plan, q)
-		if err != errStale {
+		if err != errStale && !(q.ByRange && q.Scope.Range == "" && ErrorCode(err) == CodeRangeGone) { // it was split meanwhile
 			return page, r, wrap(err)
 		}
 	}
@@ -169,16 +170,61 @@ var errStale = errors.New("the plan is stale")
 
 // run makes one page by a plan that was made for a state.
 func (c *Container) run(ctx context.Context, st *containerState, plan *query.Plan, q QueryRequest) (QueryPage, Receipt, error) {
-	scope, err := c.reach(st, plan, q)
+	scope, over, err := c.reach(st, plan, q)
 	if err != nil {
 		return QueryPage{}, c.refused(), err
 	}
-	resume, err := c.resumePlace(q.Resume)
-	if err != nil {
+	o := query.RunOptions{
+		MaxItems: pageLimit(q.MaxItems), MaxBytes: maxPageSize, Cursor: q.Continuation, Trace: q.Explain,
+		Certain: c.isFull(q.Scope.Partition),
+	}
+	var l stage
+	if over != nil {
+		if l, err = st.stage(over, q.Continuation); err != nil {
+			return QueryPage{}, c.refused(), err
+		}
+		scope.Range, o.Cursor = l.s.id, l.token
+	}
+	if o.Resume, err = c.resumePlace(q.Resume); err != nil {
 		return QueryPage{}, c.refused(), err
 	}
-	var page query.Page
-	var served *slot
+	page, served, err := c.runIn(ctx, st, plan, scope, q.Session, o)
+	if err == errStale {
+		return QueryPage{}, Receipt{}, err
+	}
+	r := c.refused()
+	if served != nil {
+		r = c.receipt(served, chargeFailure)
+	}
+	if err == nil && over != nil {
+		page.Cursor, err = st.onward(l, page.Cursor, func(next *slot) (string, error) {
+			scope.Range = next.id
+			sp, err := c.scope(st, scope)
+			return plan.Beginning(sp.name(), sp.spans()), err
+		})
+	}
+	if err != nil {
+		return QueryPage{}, r, err
+	}
+	r.Charge = chargeRows(page.Stats)
+	out := QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats, Indexes: plan.IndexUse()}
+	if use := &out.Indexes; len(use.Single)+len(use.Composite) == 0 { // the posting of the partition key leads to its items
+		for _, path := range c.def.paths()[:c.def.plain(q.Scope.Partition).Len()] {
+			use.Single = append(use.Single, path.String()+"/?")
+		}
+	}
+	out.Descending, out.Ordered = plan.Ordered()
+	if q.Explain {
+		out.Plan = plan.Explain(page.Stats)
+	}
+	return out, r, nil
+}
+
+// runIn makes one page of the rows in a scope. It tells the last range that it was made of; nil: there is none. The error is
+// errStale where the plan is.
+func (c *Container) runIn(
+	ctx context.Context, st *containerState, plan *query.Plan, scope Scope, session []SessionPosition, o query.RunOptions,
+) (page query.Page, served *slot, err error) {
 	stale := false
 	err = c.withSources(ctx, scope, func(sp span, sources []*source) error {
 		list := make([]query.Source, len(sources))
@@ -186,7 +232,7 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 			if stale = src.st.terms != st.terms; stale {
 				return nil
 			}
-			if err := c.checkSession(src.s, q.Session); err != nil {
+			if err := c.checkSession(src.s, session); err != nil {
 				return err
 			}
 			list[i], served = src, src.s
@@ -198,30 +244,15 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 		udfs := functions{c: c, ctx: ctx}
 		defer udfs.close()
 		env.UDF = udfs.call
+		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), &c.db.given
 		var err error
-		page, err = plan.Run(ctx, list, env, query.RunOptions{
-			MaxItems: pageLimit(q.MaxItems), MaxBytes: maxPageSize, Cursor: q.Continuation, Resume: resume,
-			Scope: sp.name(), Spans: sp.spans(), Trace: q.Explain,
-		})
+		page, err = plan.Run(ctx, list, env, o)
 		return err
 	})
 	if stale {
-		return QueryPage{}, Receipt{}, errStale
+		err = errStale
 	}
-	r := c.refused()
-	if served != nil {
-		r = c.receipt(served, chargeFailure)
-	}
-	if err != nil {
-		return QueryPage{}, r, err
-	}
-	r.Charge = chargeRows(page.Stats)
-	out := QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats, Indexes: plan.IndexUse()}
-	out.Descending, out.Ordered = plan.Ordered()
-	if q.Explain {
-		out.Plan = plan.Explain(page.Stats)
-	}
-	return out, r, nil
+	return page, served, err
 }
 
 // Rows runs a query from its first page to its last and yields each row, a JSON value that is the caller's to keep. An
@@ -270,24 +301,51 @@ func (c *Container) queryInfo(st *containerState) query.Info {
 	return info
 }
 
-// reach finds the scope of a query. One that names none may pin its partition key, or the beginning of it, in its conditions.
-func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) (Scope, error) {
+// reach finds the scope of a query, and the spans that its pages go over range by range; none: they do not. A query that names no
+// scope may pin its partition key, or the beginning of it, in its conditions.
+func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) (Scope, []query.Span, error) {
+	byRange := q.ByRange && plan.Streamable()
 	if s := q.Scope; !s.Partition.IsZero() || s.Range != "" || s.MinEPK != "" || s.MaxEPK != "" {
-		return s, nil
+		if !byRange {
+			return s, nil, nil
+		}
+		over, err := c.spansOf(st, s)
+		return s, over, err
 	}
-	keys, pinned := plan.PinnedKeys()
+	var keys []PartitionKey
+	values, pinned := plan.PinnedKeys()
+	for _, v := range values {
+		keys = append(keys, c.def.plain(NewPartitionKey(v...)))
+	}
 	switch {
 	case pinned && len(keys) == 0:
-		return q.Scope, nil // there is nothing to read
-	case pinned && len(keys) == 1:
-		return Scope{Partition: NewPartitionKey(keys[0]...)}, nil // one partition, or those below the beginning of a key
+		return q.Scope, nil, nil // there is nothing to read
+	case pinned && len(keys) == 1: // one partition, or those below the beginning of a key
+		if byRange || q.ByRange && c.isFull(keys[0]) {
+			return Scope{Partition: keys[0]}, c.spansOfKeys(keys), nil
+		}
+		return Scope{Partition: keys[0]}, nil, nil
 	case q.Cross == CrossRefuse:
-		return Scope{}, fail(CodeBadRequest, "Cross partition query is required but disabled. Please set "+
-			"x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.")
+		return Scope{}, nil, CrossPartitionDisabled()
 	case q.Cross == CrossStream && !plan.Streamable():
-		return Scope{}, c.mustMerge(st, q)
+		return Scope{}, nil, c.mustMerge(st, q)
+	case byRange && pinned:
+		return q.Scope, c.spansOfKeys(keys), nil
+	case byRange:
+		return q.Scope, []query.Span{{}}, nil
 	}
-	return q.Scope, nil
+	return q.Scope, nil, nil
+}
+
+// CrossPartitionDisabled is the refusal of a query that would have to go over all partitions and may not: see CrossRefuse.
+func CrossPartitionDisabled() error {
+	return fail(CodeBadRequest, "Cross partition query is required but disabled. Please set "+
+		"x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.")
+}
+
+// isFull tells whether a key is that of one logical partition.
+func (c *Container) isFull(k PartitionKey) bool {
+	return !k.IsZero() && c.def.plain(k).Len() == c.def.levels()
 }
 
 // mustMerge is the refusal of a query that the client is to merge. Where that cannot be done either, the refusal says why.

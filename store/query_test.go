@@ -439,7 +439,7 @@ func TestQueryMemory(t *testing.T) {
 	}
 	b.put(`{"id":"a","pk":"x","s":"` + strings.Repeat("s", 100_000) + `","l":[` + strings.Join(numbers, ",") + `]}`)
 	for _, text := range []string{
-		`SELECT DISTINCT VALUE {"s": c.s, "t": t, "u": u} FROM c JOIN t IN c.l JOIN u IN c.l`,
+		`SELECT DISTINCT VALUE [c.s, COUNT(1)] FROM c JOIN t IN c.l JOIN u IN c.l GROUP BY c.s, [c.s, t, u]`,
 		`SELECT VALUE MAKELIST(c.s) FROM c JOIN t IN c.l JOIN u IN c.l`,
 		`SELECT COUNT(1) AS n FROM c JOIN t IN c.l JOIN u IN c.l GROUP BY [c.s, t, u]`,
 		`SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE [c.s, t, u] FROM c JOIN t IN c.l JOIN u IN c.l)`,

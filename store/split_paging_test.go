@@ -32,6 +32,9 @@ var pagedQueries = []struct {
 	{"SELECT c.id, c.tie AS n FROM c ORDER BY c.tie, c.n DESC", "n", false},
 	{"SELECT c.id, c.tie + 0 AS n FROM c WHERE c.n < 70 ORDER BY c.tie", "n", false},
 	{"SELECT DISTINCT c.some AS n FROM c ORDER BY c.some", "n", false},
+	{"SELECT DISTINCT c.n % 30 AS n FROM c", "", false},
+	{"SELECT DISTINCT l, c.tie FROM c JOIN l IN c.l OFFSET 2 LIMIT 9", "", false},
+	{"SELECT DISTINCT * FROM c", "", false},
 	{"SELECT TOP 60 c.id FROM c", "", false},
 	{"SELECT c.id, c.n FROM c ORDER BY c.n OFFSET 5 LIMIT 70", "n", false},
 }

@@ -21,7 +21,7 @@ var rooms = map[string]room{
 	"ttl":            {},
 	"engine":         {},
 	"index":          {own: []string{"doc"}, third: []string{"github.com/golang/geo/", "github.com/blevesearch/snowballstem"}},
-	"query":          {own: []string{"query/...", "index", "doc"}, third: []string{"github.com/dlclark/regexp2"}},
+	"query":          {own: []string{"query/...", "index", "doc"}, third: []string{"github.com/dlclark/regexp2"}, tests: []string{"github.com/tidwall/gjson"}},
 	"query/syntax":   {own: []string{"doc"}},
 	"script":         {own: []string{"doc"}, third: []string{"github.com/dop251/goja"}, tests: []string{"ttl"}},
 	"store": {

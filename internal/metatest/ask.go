@@ -107,7 +107,7 @@ func (s *subject) ask(step Step) (string, error) {
 		return store.CodeBadRequest.String(), nil
 	}
 	request := store.QueryRequest{Text: step.Text, Parameters: step.Parameters(),
-		ListOptions: store.ListOptions{Scope: s.scope(step), MaxItems: step.Page}}
+		ListOptions: store.ListOptions{Scope: s.scope(step), MaxItems: step.Page, ByRange: step.Page%2 == 1}}
 	var rows []any
 	for pages := 0; ; pages++ {
 		page, receipt, err := s.c.Query(s.ctx, request)

@@ -198,6 +198,9 @@ func (s *subject) scope(step Step) store.Scope {
 	return scope
 }
 
+// inPartition tells whether the scope is one logical partition.
+func (s Step) inPartition() bool { return s.In != "" && !strings.HasSuffix(s.In, "*") }
+
 func (s *subject) list(step Step) (string, error) {
 	if step.EPK != "" {
 		return s.listHalves(step)
@@ -236,8 +239,8 @@ func (s *subject) page(p *position, from string) (string, error) {
 }
 
 // drain fetches pages of at most step.Page items until there are want items (0: all there are). It checks the rules
-// of pages: none is longer than asked for, one that is full carries a continuation, and a shorter one without
-// a continuation is the last.
+// of pages: none is longer than asked for, one that is full carries a continuation, except in one logical partition, and a shorter
+// one without a continuation is the last.
 func (s *subject) drain(step Step, scope store.Scope, want int, from string) (items []store.Item, next string, err error) {
 	fetch := s.c.List
 	if step.U != "" {
@@ -252,7 +255,7 @@ func (s *subject) drain(step Step, scope store.Scope, want int, from string) (it
 		}
 	}
 	for next = from; ; {
-		o := store.ListOptions{Scope: scope, MaxItems: step.Page, Continuation: next}
+		o := store.ListOptions{Scope: scope, MaxItems: step.Page, Continuation: next, ByRange: step.Page%2 == 1}
 		if want > 0 {
 			o.MaxItems = want - len(items)
 		}
@@ -263,7 +266,7 @@ func (s *subject) drain(step Step, scope store.Scope, want int, from string) (it
 		if err := s.moved(receipt, false); err != nil {
 			return nil, "", err
 		}
-		if n := len(page.Items); o.MaxItems > 0 && (n > o.MaxItems || n == o.MaxItems && page.Continuation == "") {
+		if n := len(page.Items); o.MaxItems > 0 && (n > o.MaxItems || n == o.MaxItems && !step.inPartition() && page.Continuation == "") {
 			return nil, "", fmt.Errorf("a page of at most %d items holds %d, continuation %q", o.MaxItems, n, page.Continuation)
 		}
 		if page.Continuation != "" && page.Continuation == next {

@@ -242,7 +242,8 @@ func (w *Twin) inScope(s Step) []*twinItem {
 	return in
 }
 
-// next returns the next page of a cursor: as many items as it asks for, and " more" if it is full.
+// next returns the next page of a cursor: as many items as it asks for, and " more" if it is full; in one logical partition, if an
+// item follows it.
 func (w *Twin) next(name string) string {
 	c := w.cursors[name]
 	if c == nil || c.done {
@@ -253,7 +254,7 @@ func (w *Twin) next(name string) string {
 		rest = slices.DeleteFunc(rest, func(it *twinItem) bool { return it.rid <= c.after.rid })
 	}
 	full := len(rest) >= c.scope.Page
-	if !full {
+	if !full || len(rest) == c.scope.Page && c.scope.inPartition() {
 		c.done = true
 		return labels(rest)
 	}

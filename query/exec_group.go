@@ -1,0 +1,96 @@
+package query
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// maxGroups is how many bytes the groups of one page may take. Where there are more, those with the lowest keys are made first, and
+// the others by later pages.
+const maxGroups = 32 << 20
+
+// grouped runs the form in which rows are groups, which come in the order of their keys. A page goes through all documents and makes
+// the groups behind those of the page before, as many as fit.
+func (x *execution) grouped() error {
+	rs := x.plan.rows
+	held := 0
+	g := newGrouper(rs, x.f, &held)
+	g.from, g.paged = x.from.key, true
+	var failed error
+	if feed := x.feed(x.plan.top, rs, &failed); !feed(g.add) || failed != nil {
+		return failed
+	}
+	x.done = bookmark{form: grouping, offset: x.from.offset, limit: x.from.limit, key: x.from.key}
+	skip := 0
+	more := g.each(func() bool {
+		key := cutKey([]byte(g.current))
+		switch same := bytes.Equal(key, x.done.key); {
+		case same && skip < x.from.rows && x.done.rows < x.from.rows: // an earlier page has given it out
+			skip++
+			x.done.rows++
+			return true
+		case same:
+			return x.putGroup(key, x.done.rows+1)
+		}
+		return x.putGroup(key, 1)
+	})
+	if x.more = x.more || more && g.bound != ""; x.more && x.from.begun && x.done.rows == x.from.rows && bytes.Equal(x.done.key, x.from.key) {
+		return &MemoryError{Clause: "GROUP BY", Max: maxGroups} // keys that begin alike for longer than a cursor tells them apart
+	}
+	return failed
+}
+
+// putGroup gives out the row of a group, the rows-th whose key begins so. It is false where the page has ended.
+func (x *execution) putGroup(key []byte, rows int) bool {
+	row, defined := x.plan.rows.project(x.f, x.scratch[:0])
+	x.scratch = row[:0]
+	switch {
+	case x.run.err != nil:
+		return false
+	case !defined:
+	case x.done.offset > 0:
+		x.done.offset--
+	case len(x.page.Rows) > 0 && int(x.page.Stats.OutputBytes)+len(row) > x.opts.MaxBytes:
+		x.more = true
+		return false
+	default:
+		x.page.Rows = append(x.page.Rows, x.keep(row))
+		x.page.Stats.Output++
+		x.page.Stats.OutputBytes += int64(len(row))
+		if x.done.limit > 0 {
+			x.done.limit--
+		}
+	}
+	x.done.key, x.done.rows = key, rows
+	return x.done.limit != 0
+}
+
+// cutKey is what a cursor holds of the key of a group.
+func cutKey(key []byte) []byte { return key[:min(len(key), maxCursorKey)] }
+
+// takes tells whether the page makes the group of a key.
+func (g *grouper) takes(key []byte) bool {
+	return !g.paged || bytes.Compare(cutKey(key), g.from) >= 0 && (g.bound == "" || string(key) < g.bound)
+}
+
+// shed leaves the upper half of the groups to a later page, where they take too much.
+func (g *grouper) shed() {
+	if !g.paged || *g.held <= maxGroups || len(g.groups) < 2 {
+		return
+	}
+	g.sortByKey()
+	half := len(g.groups) / 2
+	g.bound = g.groups[half].key
+	for _, one := range g.groups[half:] {
+		*g.held -= one.size
+		g.f.run.used -= one.size
+		delete(g.byKey, one.key)
+	}
+	clear(g.groups[half:])
+	g.groups = g.groups[:half]
+}
+
+func (g *grouper) sortByKey() {
+	slices.SortFunc(g.groups, func(a, b *bucket) int { return strings.Compare(a.key, b.key) })
+}

@@ -1,0 +1,77 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+)
+
+// TestGroupPages: groups come in the order of their keys, each once and whole, whatever a page can hold.
+func TestGroupPages(t *testing.T) {
+	const n = 300
+	bodies := make([][]byte, n)
+	for i := range bodies {
+		bodies[i] = fmt.Appendf(nil, `{"id":"%d","a":%d,"s":"%s%03d"}`, i, i*7%50, strings.Repeat("s", 400), i*11%100)
+	}
+	for _, c := range []struct {
+		text   string
+		groups int
+	}{
+		{"SELECT VALUE {k: c.a, n: COUNT(1)} FROM c GROUP BY c.a", 50},
+		{"SELECT VALUE {k: c.s, n: COUNT(1)} FROM c GROUP BY c.s", 100},
+		{"SELECT VALUE {k: c.s, n: COUNT(1)} FROM c GROUP BY c.s OFFSET 7 LIMIT 60", 60},
+	} {
+		p := mustPrepare(t, c.text, Info{})
+		for _, size := range []int{1, 1000, 1 << 20} {
+			var keys []string
+			for o := (RunOptions{MaxBytes: size}); ; {
+				page, err := p.Run(context.Background(), newMemory(t, nil, bodies, 3), Env{}, o)
+				if err != nil {
+					t.Fatal(c.text, err)
+				}
+				for _, row := range page.Rows {
+					k := gjson.GetBytes(row, "k")
+					if keys = append(keys, fmt.Sprintf("%9s", k.String())); gjson.GetBytes(row, "n").Int() != int64(n/map[bool]int{true: 50, false: 100}[k.Type == gjson.Number]) {
+						t.Errorf("%s: %s", c.text, row)
+					}
+				}
+				if o.Cursor = page.Cursor; o.Cursor == "" {
+					break
+				}
+			}
+			if len(keys) != c.groups || !slices.IsSorted(keys) || len(slices.Compact(slices.Clone(keys))) != c.groups {
+				t.Errorf("%s by %d: %d groups", c.text, size, len(keys))
+			}
+		}
+	}
+}
+
+// TestManyGroups: more groups than a page may hold are made by several.
+func TestManyGroups(t *testing.T) {
+	const n = 150_000
+	bodies := make([][]byte, n)
+	for i := range bodies {
+		bodies[i] = fmt.Appendf(nil, `{"id":"%d"}`, i)
+	}
+	sources := newMemory(t, nil, bodies, 2)
+	p := mustPrepare(t, "SELECT c.id, COUNT(1) AS n FROM c GROUP BY c.id", Info{})
+	seen := map[string]bool{}
+	pages := 0
+	for o := (RunOptions{MaxBytes: 64 << 20}); pages == 0 || o.Cursor != ""; pages++ {
+		page, err := p.Run(context.Background(), sources, Env{}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range page.Rows {
+			seen[string(row)] = true
+		}
+		o.Cursor = page.Cursor
+	}
+	if len(seen) != n || pages < 2 {
+		t.Errorf("%d groups in %d pages", len(seen), pages)
+	}
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/mayflydb/mayfly/query"
+)
+
+// ChangesQueryPage is one page of a change feed through a query.
+type ChangesQueryPage struct {
+	Rows     [][]byte // JSON values; none: nothing that the query takes has changed behind the start
+	Position string   // as in ChangesPage
+	Stats    query.Stats
+}
+
+// QueryChanges returns the rows that a query makes of the changes behind a start, each of which is an item to it: with _lsn, or in
+// the form that AllVersions has. It consists of SELECT, FROM, JOIN and WHERE. A page whose changes make no row is passed over, so a
+// page without rows is at the end. q's scope, session and size of pages are those of req. CodeBadRequest: a query that cannot be
+// answered, or is of another form; the other errors are those of Changes.
+func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q QueryRequest) (ChangesQueryPage, Receipt, error) {
+	info := c.queryInfo(c.state.Load())
+	info.Index, info.Lenient = nil, true
+	plan, err := query.Prepare(q.Text, q.Parameters, info)
+	if err == nil && !plan.Streamable() {
+		err = fail(CodeBadRequest, "A query of a change feed consists of SELECT, FROM, JOIN and WHERE.")
+	}
+	if err != nil {
+		return ChangesQueryPage{}, c.refused(), wrap(err)
+	}
+	udfs := functions{c: c, ctx: ctx}
+	defer udfs.close()
+	env := query.Env{Now: c.d.Now(), Random: rand.Float64, Elapsed: c.db.elapsed(), UDF: udfs.call}
+	var out ChangesQueryPage
+	var total Receipt
+	for {
+		page, r, err := c.Changes(ctx, req)
+		r.Charge = round2(r.Charge + total.Charge)
+		if total = r; err != nil {
+			return ChangesQueryPage{}, total, err
+		}
+		out.Position = page.Position
+		if err := out.add(ctx, plan, env, page.Changes); err != nil {
+			return ChangesQueryPage{}, total, wrap(err)
+		}
+		if len(page.Changes) == 0 || len(out.Rows) > 0 || req.Start.Now {
+			return out, total, nil
+		}
+		req.Start.After = page.Position
+	}
+}
+
+// add adds the rows of some changes.
+func (p *ChangesQueryPage) add(ctx context.Context, plan *query.Plan, env query.Env, changes []Change) error {
+	list := make([]query.Value, len(changes))
+	for i := range changes {
+		list[i] = query.Value{Position: uint64(i + 1), Text: changes[i].AppendJSON(nil)}
+	}
+	for cursor := ""; len(list) > 0; {
+		page, err := plan.RunValues(ctx, list, env, query.RunOptions{MaxItems: maxPage, Cursor: cursor})
+		if err != nil {
+			return err
+		}
+		p.Rows = append(p.Rows, page.Rows...)
+		p.Stats.Add(page.Stats)
+		if cursor = page.Cursor; cursor == "" {
+			break
+		}
+	}
+	return nil
+}

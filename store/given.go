@@ -1,0 +1,60 @@
+package store
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/mayflydb/mayfly/query"
+)
+
+// givenRows keeps what the pages of queries with DISTINCT have given out, until their next page is asked for. What was kept first is
+// forgotten first: then that page makes it again.
+type givenRows struct {
+	mu   sync.Mutex
+	kept []givenPage // the latest last
+	size int         // of all, in bytes
+}
+
+type givenPage struct {
+	cursor string
+	rows   *query.Given
+	size   int
+}
+
+// The most that is kept, of all queries.
+const (
+	maxGivenSize  = 32 << 20
+	maxGivenPages = 64
+)
+
+// Take implements query.Memory.
+func (g *givenRows) Take(cursor string) *query.Given {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.IndexFunc(g.kept, func(p givenPage) bool { return p.cursor == cursor })
+	if i < 0 {
+		return nil
+	}
+	rows := g.kept[i].rows
+	g.forget(i)
+	return rows
+}
+
+// Keep implements query.Memory.
+func (g *givenRows) Keep(cursor string, rows *query.Given) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if i := slices.IndexFunc(g.kept, func(p givenPage) bool { return p.cursor == cursor }); i >= 0 {
+		g.forget(i)
+	}
+	g.kept = append(g.kept, givenPage{cursor, rows, rows.Size()})
+	g.size += rows.Size()
+	for len(g.kept) > maxGivenPages || g.size > maxGivenSize {
+		g.forget(0)
+	}
+}
+
+func (g *givenRows) forget(i int) {
+	g.size -= g.kept[i].size
+	g.kept = slices.Delete(g.kept, i, i+1)
+}
