@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 pub fn all() -> Vec<Scenario> {
     list![
-        split_items, split_while_paging, split_while_ordering, split_partition_paging, split_feed, split_aggregates, split_batch,
+        split_items, split_while_paging, split_while_ordering, split_partition_paging, split_feed,
+        split_aggregates: crate::queries::AGGREGATES,
+        split_batch,
         session_other_client, session_restart, session_kill, restart_paging, restart_feed,
     ]
 }
@@ -76,14 +78,6 @@ async fn split_feed(t: &T) -> Outcome {
     c.create(json!({"id": "new", "pk": "p0"})).await?;
     c.replace("p1", twentieth(1), None).await?;
     same(names(&f.drain().await?), ["new", "i01"])
-}
-
-async fn split_aggregates(t: &T) -> Outcome {
-    let c = t.twenty().await?;
-    let counted = async || c.rows("SELECT VALUE SUM(c.n) FROM c", across()).await;
-    equal(counted().await?, json!([190]))?;
-    c.split().await?;
-    equal(counted().await?, json!([190]))
 }
 
 async fn split_batch(t: &T) -> Outcome {

@@ -76,12 +76,23 @@ macro_rules! failures {
         impl From<$from> for Failure {
             #[track_caller]
             fn from(e: $from) -> Self {
-                Failure(format!("{}: {e}", here()))
+                Failure(format!("{}: {}", here(), causes(&e)))
             }
         }
     )*};
 }
 failures!(CosmosError, serde_json::Error, reqwest::Error);
+
+/// causes tells an error and what it came from.
+fn causes(e: &dyn std::error::Error) -> String {
+    let mut text = e.to_string();
+    let mut next = e.source();
+    while let Some(cause) = next {
+        text = format!("{text}: {cause}");
+        next = cause.source();
+    }
+    text
+}
 
 #[track_caller]
 fn here() -> String {
