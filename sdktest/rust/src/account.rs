@@ -1,12 +1,12 @@
 //! The account, databases and containers.
 
 use crate::scenario::*;
+use azure_data_cosmos::Query;
 use azure_data_cosmos::models::{
     CompositeIndex, CompositeIndexOrder, CompositeIndexProperty, IndexingMode, IndexingPolicy, ResponseHeaders, SpatialIndex, SpatialType,
     ThroughputProperties, TimeToLive, UniqueKey, UniqueKeyPolicy,
 };
 use azure_data_cosmos::options::{CreateDatabaseOptions, ItemReadOptions, QueryOptions, ReadConsistencyStrategy};
-use azure_data_cosmos::Query;
 use futures::{StreamExt, TryStreamExt};
 use serde_json::json;
 use std::collections::HashSet;

@@ -7,8 +7,20 @@ use serde_json::{Value, json};
 
 pub fn all() -> Vec<Scenario> {
     list![
-        item_create, item_create_again, item_read_absent, item_read_unchanged, item_replace, item_replace_stale, item_upsert, item_delete,
-        item_no_content, item_ids, item_values, item_too_large, item_wrong_partition, item_same_id,
+        item_create,
+        item_create_again,
+        item_read_absent,
+        item_read_unchanged,
+        item_replace,
+        item_replace_stale,
+        item_upsert,
+        item_delete,
+        item_no_content,
+        item_ids,
+        item_values,
+        item_too_large,
+        item_wrong_partition,
+        item_same_id,
     ]
 }
 
@@ -116,7 +128,21 @@ async fn item_ids(t: &T) -> Outcome {
     let c = t.container().await?;
     let long = "a".repeat(255);
     let names = [
-        "a b", " leading", "trailing ", "a?b", "100%", "a%20b", "a+b", "\"quoted\"", ";:@&=$,!*'()", "äöüß", "文档", "😀", "a.b", "[0]", &long,
+        "a b",
+        " leading",
+        "trailing ",
+        "a?b",
+        "100%",
+        "a%20b",
+        "a+b",
+        "\"quoted\"",
+        ";:@&=$,!*'()",
+        "äöüß",
+        "文档",
+        "😀",
+        "a.b",
+        "[0]",
+        &long,
     ];
     for id in names {
         equal(c.create(json!({"id": id, "pk": "a"})).await?["id"].clone(), id)?;

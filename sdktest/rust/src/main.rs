@@ -1,6 +1,7 @@
 //! Runs the scenarios of ../scenarios.md with the official SDK for Rust.
 
 mod account;
+mod container;
 mod feed;
 mod items;
 mod keys;
@@ -53,9 +54,7 @@ async fn run(flags: &Flags, only: &[String]) -> bool {
         eprintln!("{e}");
         return false;
     }
-    let parts = [
-        account::all(), items::all(), keys::all(), queries::all(), writes::all(), feed::all(), others(), ttl::all(), moves::all(),
-    ];
+    let parts = [account::all(), items::all(), keys::all(), queries::all(), writes::all(), feed::all(), others(), ttl::all(), moves::all()];
     let (mut passed, mut failed, mut absent) = (0, 0, 0);
     for s in parts.into_iter().flatten() {
         if !only.is_empty() && !only.contains(&s.name) {

@@ -3,8 +3,8 @@
 use crate::account::{composite, index_all};
 use crate::scenario::*;
 use azure_data_cosmos::models::{
-    FullTextPath, FullTextPolicy, SpatialIndex, SpatialType, VectorDataType, VectorDistanceFunction, VectorEmbedding, VectorEmbeddingPolicy,
-    VectorIndex, VectorIndexType,
+    FullTextPath, FullTextPolicy, SpatialIndex, SpatialType, VectorDataType, VectorDistanceFunction, VectorEmbedding,
+    VectorEmbeddingPolicy, VectorIndex, VectorIndexType,
 };
 use azure_data_cosmos::options::QueryOptions;
 use azure_data_cosmos::{FeedScope, Query};
@@ -213,8 +213,13 @@ async fn values(c: &C<'_>, scope: FeedScope, wanted: &[(&str, Value)]) -> Outcom
 async fn query_aggregates_partition(t: &T) -> Outcome {
     let c = t.twenty().await?;
     let wanted = [
-        ("COUNT(1)", json!(4)), ("SUM(c.n)", json!(34)), ("AVG(c.n)", json!(8.5)), ("MIN(c.n)", json!(1)), ("MAX(c.n)", json!(16)),
-        ("MIN(c.id)", json!("i01")), ("COUNT(c.none)", json!(0)),
+        ("COUNT(1)", json!(4)),
+        ("SUM(c.n)", json!(34)),
+        ("AVG(c.n)", json!(8.5)),
+        ("MIN(c.n)", json!(1)),
+        ("MAX(c.n)", json!(16)),
+        ("MIN(c.id)", json!("i01")),
+        ("COUNT(c.none)", json!(0)),
     ];
     values(&c, within("p1"), &wanted).await?;
     equal(c.rows("SELECT COUNT(1) AS k, SUM(c.n) AS s FROM c WHERE c.n > 1", within("p1")).await?, json!([{"k": 3, "s": 33}]))

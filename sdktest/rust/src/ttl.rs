@@ -8,8 +8,18 @@ use serde_json::{Value, json};
 
 pub fn all() -> Vec<Scenario> {
     list![
-        ttl_default, ttl_item, ttl_on, ttl_off, ttl_invalid, ttl_write_restarts, ttl_again, ttl_patch, ttl_batch, ttl_default_changes,
-        ttl_counts, ttl_unique_key,
+        ttl_default,
+        ttl_item,
+        ttl_on,
+        ttl_off,
+        ttl_invalid,
+        ttl_write_restarts,
+        ttl_again,
+        ttl_patch,
+        ttl_batch,
+        ttl_default_changes,
+        ttl_counts,
+        ttl_unique_key,
     ]
 }
 

@@ -188,9 +188,11 @@ async fn batch_etag(t: &T) -> Outcome {
     let right = etag(&c.replace("a", json!({"id": "1", "pk": "a", "v": 2}), None).await?);
     let replacing = async |etag: &str| -> Outcome<Vec<u16>> {
         let o = BatchReplaceOptions::default().with_precondition(if_match(etag));
-        let batch = TransactionalBatch::new("a")
-            .create_item(json!({"id": "2", "pk": "a"}))?
-            .replace_item("1", json!({"id": "1", "pk": "a", "v": 3}), Some(o))?;
+        let batch = TransactionalBatch::new("a").create_item(json!({"id": "2", "pk": "a"}))?.replace_item(
+            "1",
+            json!({"id": "1", "pk": "a", "v": 3}),
+            Some(o),
+        )?;
         Ok(statuses(&c.batch(batch).await?.1))
     };
     equal(replacing(&stale).await?, vec![424, 412])?;
