@@ -29,44 +29,57 @@ const (
 	keyFile     = "key.pem"
 )
 
-// Certificate returns the server's self-signed certificate: ECDSA P-256, valid for localhost, 127.0.0.1, ::1, the
-// machine's name and hosts (names or IP addresses). It is made once and kept in dir as cert.pem and key.pem, so
-// that clients may trust it; it is made again when it is about to expire, does not cover a host asked for, or
-// cannot be read. It may sign itself (CA:true), which Java's keytool and Node want of a certificate to
-// trust. An empty dir keeps it in memory only, and path is empty.
+// Certificate returns the server's certificate, and as PEM text the one that clients are to trust, which has signed
+// it. Both are ECDSA P-256. They are two because OpenSSL, Java's keytool and Node want a certificate to trust that may
+// sign (CA:true), while rustls takes none that may sign for a server's own.
+//
+// The one to trust is made once and kept in dir as cert.pem and key.pem; it is made again when it is about to expire
+// or cannot be read. The server's is made at each start: valid for localhost, 127.0.0.1, ::1, the machine's name and
+// hosts (names or IP addresses), for as long as the other. An empty dir keeps both in memory only, and path is empty.
 func Certificate(dir string, hosts []string) (cert tls.Certificate, pemText []byte, path string, err error) {
 	return certificateAt(dir, hosts, ttl.Real{}.Now())
 }
 
 func certificateAt(dir string, hosts []string, now time.Time) (cert tls.Certificate, pemText []byte, path string, err error) {
-	hosts = allHosts(hosts)
-	if dir != "" {
-		path = filepath.Join(dir, certFile)
-		if cert, pemText, ok := loadCertificate(dir, hosts, now); ok {
-			return cert, pemText, path, nil
-		}
-	}
-	pemText, keyText, err := makeCertificate(hosts, now)
+	authority, pemText, path, err := authorityAt(dir, now)
 	if err != nil {
 		return cert, nil, "", err
 	}
-	if cert, err = tls.X509KeyPair(pemText, keyText); err != nil {
-		return cert, nil, "", fmt.Errorf("httpapi: the new certificate does not fit its key: %w", err)
-	}
-	if dir == "" {
-		return cert, pemText, "", nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return cert, nil, "", fmt.Errorf("httpapi: cannot make the folder of the certificate: %w", err)
-	}
-	// The key first: a new key beside an old certificate does not fit, and the pair is made again.
-	if err := replaceFile(filepath.Join(dir, keyFile), keyText, 0o600); err != nil {
-		return cert, nil, "", err
-	}
-	if err := replaceFile(path, pemText, 0o644); err != nil {
+	if cert, err = serverCertificate(authority, allHosts(hosts), now); err != nil {
 		return cert, nil, "", err
 	}
 	return cert, pemText, path, nil
+}
+
+// authorityAt returns the certificate to trust: that of dir, else a new one, kept there unless dir is empty.
+func authorityAt(dir string, now time.Time) (authority tls.Certificate, pemText []byte, path string, err error) {
+	if dir != "" {
+		path = filepath.Join(dir, certFile)
+		if authority, pemText, ok := loadAuthority(dir, now); ok {
+			return authority, pemText, path, nil
+		}
+	}
+	pemText, keyText, err := makeAuthority(now)
+	if err != nil {
+		return authority, nil, "", err
+	}
+	if authority, err = tls.X509KeyPair(pemText, keyText); err != nil {
+		return authority, nil, "", fmt.Errorf("httpapi: the new certificate does not fit its key: %w", err)
+	}
+	if dir == "" {
+		return authority, pemText, "", nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return authority, nil, "", fmt.Errorf("httpapi: cannot make the folder of the certificate: %w", err)
+	}
+	// The key first: a new key beside an old certificate does not fit, and the pair is made again.
+	if err := replaceFile(filepath.Join(dir, keyFile), keyText, 0o600); err != nil {
+		return authority, nil, "", err
+	}
+	if err := replaceFile(path, pemText, 0o644); err != nil {
+		return authority, nil, "", err
+	}
+	return authority, pemText, path, nil
 }
 
 // allHosts are the names that every certificate has and those asked for, each once.
@@ -84,49 +97,56 @@ func allHosts(hosts []string) []string {
 	return out
 }
 
-// loadCertificate reads the pair of dir; ok is false where it must be made again.
-func loadCertificate(dir string, hosts []string, now time.Time) (cert tls.Certificate, pemText []byte, ok bool) {
+// loadAuthority reads the pair of dir; ok is false where it must be made again.
+func loadAuthority(dir string, now time.Time) (authority tls.Certificate, pemText []byte, ok bool) {
 	pemText, err := os.ReadFile(filepath.Join(dir, certFile))
 	if err != nil {
-		return cert, nil, false
+		return authority, nil, false
 	}
 	keyText, err := os.ReadFile(filepath.Join(dir, keyFile))
 	if err != nil {
-		return cert, nil, false
+		return authority, nil, false
 	}
-	if cert, err = tls.X509KeyPair(pemText, keyText); err != nil {
-		return cert, nil, false
+	if authority, err = tls.X509KeyPair(pemText, keyText); err != nil {
+		return authority, nil, false
 	}
-	leaf := cert.Leaf
-	if now.Before(leaf.NotBefore) || now.Add(certRenewal).After(leaf.NotAfter) {
-		return cert, nil, false
+	c := authority.Leaf
+	if !c.IsCA || now.Before(c.NotBefore) || now.Add(certRenewal).After(c.NotAfter) {
+		return authority, nil, false
 	}
-	for _, h := range hosts {
-		if leaf.VerifyHostname(h) != nil {
-			return cert, nil, false
-		}
-	}
-	return cert, pemText, true
+	return authority, pemText, true
 }
 
-// makeCertificate makes a certificate and its key as PEM text.
-func makeCertificate(hosts []string, now time.Time) (certText, keyText []byte, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, fmt.Errorf("httpapi: cannot make a key: %w", err)
-	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return nil, nil, fmt.Errorf("httpapi: cannot make a serial number: %w", err)
-	}
+// makeAuthority makes a certificate to trust and its key as PEM text.
+func makeAuthority(now time.Time) (certText, keyText []byte, err error) {
 	template := &x509.Certificate{
-		SerialNumber:          serial,
-		Subject:               pkix.Name{CommonName: "localhost", Organization: []string{"Mayfly"}},
+		Subject:               pkix.Name{CommonName: "Mayfly", Organization: []string{"Mayfly"}},
 		NotBefore:             now.Add(-time.Hour), // clients' clocks may be a little behind
 		NotAfter:              now.Add(certLife),
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	raw, key, err := sign(template, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	keyRaw, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("httpapi: cannot encode the key: %w", err)
+	}
+	return pemBlock("CERTIFICATE", raw), pemBlock("PRIVATE KEY", keyRaw), nil
+}
+
+// serverCertificate makes a certificate for hosts that authority signs, with that one after it.
+func serverCertificate(authority tls.Certificate, hosts []string, now time.Time) (cert tls.Certificate, err error) {
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: hosts[0], Organization: []string{"Mayfly server"}}, // not the authority's
+		NotBefore:             now.Add(-time.Hour),
+		NotAfter:              authority.Leaf.NotAfter,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, h := range hosts {
@@ -136,15 +156,33 @@ func makeCertificate(hosts []string, now time.Time) (certText, keyText []byte, e
 			template.DNSNames = append(template.DNSNames, h)
 		}
 	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	raw, key, err := sign(template, &authority)
 	if err != nil {
-		return nil, nil, fmt.Errorf("httpapi: cannot make a certificate for %s: %w", strings.Join(hosts, ", "), err)
+		return cert, err
 	}
-	keyRaw, err := x509.MarshalPKCS8PrivateKey(key)
+	leaf, err := x509.ParseCertificate(raw)
 	if err != nil {
-		return nil, nil, fmt.Errorf("httpapi: cannot encode the key: %w", err)
+		return cert, fmt.Errorf("httpapi: the new certificate for %s cannot be read: %w", strings.Join(hosts, ", "), err)
 	}
-	return pemBlock("CERTIFICATE", raw), pemBlock("PRIVATE KEY", keyRaw), nil
+	return tls.Certificate{Certificate: [][]byte{raw, authority.Certificate[0]}, PrivateKey: key, Leaf: leaf}, nil
+}
+
+// sign makes a key and a certificate for it, signed by authority, or by itself where that is nil.
+func sign(template *x509.Certificate, authority *tls.Certificate) (raw []byte, key *ecdsa.PrivateKey, err error) {
+	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, nil, fmt.Errorf("httpapi: cannot make a key: %w", err)
+	}
+	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
+		return nil, nil, fmt.Errorf("httpapi: cannot make a serial number: %w", err)
+	}
+	parent, by := template, any(key)
+	if authority != nil {
+		parent, by = authority.Leaf, authority.PrivateKey
+	}
+	if raw, err = x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by); err != nil {
+		return nil, nil, fmt.Errorf("httpapi: cannot make a certificate: %w", err)
+	}
+	return raw, key, nil
 }
 
 func pemBlock(kind string, raw []byte) []byte {

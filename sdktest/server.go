@@ -7,8 +7,9 @@
 //	go test -v -run TestScenarios the scenarios of scenarios.md in each language, with the counts
 //	go test -run TestScenarios/JavaScript/http-5
 //
-// The scenarios are programs of their own, in the folders go, js, python and java. A language whose tools are missing is skipped,
-// and says so. The folder emulator runs the SDK's own emulator tests; it is a module of its own again.
+// The scenarios are programs of their own, in the folders go, js, python, java and rust; that for .NET is the file that
+// MAYFLY_DOTNET_SCENARIOS names. A language whose tools are missing is skipped, and says so; with CI=true it fails, but
+// for .NET where that variable is not set. The folder emulator runs the SDK's own emulator tests; it is a module of its own again.
 package sdktest
 
 import (
