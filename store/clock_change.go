@@ -175,7 +175,7 @@ func (m *clockMove) run(to time.Time, move func() error) error {
 	}
 	for _, d := range m.databases {
 		if back {
-			d.clock.last.Store(to.Unix())
+			d.clock.setBack(to.Unix())
 		}
 		for _, c := range d.Containers() {
 			for _, s := range c.state.Load().ranges {
@@ -185,7 +185,7 @@ func (m *clockMove) run(to time.Time, move func() error) error {
 		}
 	}
 	if back && m.server {
-		m.db.clock.last.Store(to.Unix())
+		m.db.clock.setBack(to.Unix())
 	}
 	m.db.wakeReaper()
 	return nil
