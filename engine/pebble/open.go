@@ -86,6 +86,9 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		empty:  make(chan struct{}, 1),
 	}
 	db, err := e.openTwice(o)
+	if err != nil {
+		e.fence.logs.close()
+	}
 	// Where the disk failed the fence let Open go on: what is open then is good for nothing but to be closed.
 	if failed := e.fence.err(); failed != nil {
 		if err == nil {
@@ -211,6 +214,7 @@ func (e *Engine) Close() error {
 		return engine.ErrClosed
 	}
 	e.stop()
+	defer e.fence.logs.close()
 	if e.home == nil {
 		// What it holds is thrown away: nothing is worth being written out, nor a compaction waited for.
 		e.fence.cut(errReplaced)

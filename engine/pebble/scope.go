@@ -123,7 +123,9 @@ func (s *scope) mark() mark {
 }
 
 // reached is how far a scope has come for somebody who does not hold it. Each of the two numbers is right by itself.
-func (s *scope) reached() mark { return mark{scope: s, last: s.issued.Load(), applied: s.applied.Load()} }
+func (s *scope) reached() mark {
+	return mark{scope: s, last: s.issued.Load(), applied: s.applied.Load()}
+}
 
 // settle records that all before the mark is durable. Marks may arrive in any order. Who finds the commits durable
 // finds the horizon there too.
