@@ -38,6 +38,7 @@ type fence struct {
 	log     *slog.Logger
 	space   *space
 	logs    *logBook
+	spares  spares
 	scratch *vfs.MemFS
 	cause   atomic.Pointer[error]
 }
@@ -72,6 +73,12 @@ func (f *fence) err() error {
 		return *p
 	}
 	return nil
+}
+
+// release lets go of what the fence holds open.
+func (f *fence) release() {
+	f.logs.close()
+	f.spares.close()
 }
 
 func (f *fence) tripped() bool { return f.cause.Load() != nil }
@@ -112,7 +119,7 @@ func (f *fence) Create(name string, category vfs.DiskWriteCategory) (vfs.File, e
 	if f.tripped() {
 		return f.createInScratch(name, k)
 	}
-	file, err := f.FS.Create(name, category)
+	file, err := f.open(k, func() (vfs.File, error) { return f.FS.Create(name, category) })
 	return f.created(file, err, "", name, k)
 }
 
@@ -122,8 +129,17 @@ func (f *fence) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCat
 	if f.tripped() {
 		return f.createInScratch(newname, k)
 	}
-	file, err := f.FS.ReuseForWrite(oldname, newname, category)
+	file, err := f.open(k, func() (vfs.File, error) { return f.FS.ReuseForWrite(oldname, newname, category) })
 	return f.created(file, err, oldname, newname, k)
+}
+
+// open makes a file, by a spare descriptor where there is no other and the file is one that writing depends on.
+func (f *fence) open(k kind, open func() (vfs.File, error)) (file vfs.File, err error) {
+	if k != critical && k != flushed {
+		return open()
+	}
+	err = f.spares.opened(func() error { file, err = open(); return err })
+	return file, err
 }
 
 // created wraps a new file, or deals with the error of making it. of is the file that it was made of, if any.

@@ -143,8 +143,7 @@ func (o Options) library() *pebble.Options {
 		L0StopWritesThreshold: 1000,
 		LBaseMaxBytes:         64 << 20,
 
-		// Enough for 100 GB at the sizes of the lower levels, and below the usual limit of 1,024 descriptors.
-		MaxOpenFiles: 512,
+		MaxOpenFiles: openTables(),
 		// A short manifest is quick to read at start.
 		MaxManifestFileSize: 4 << 20,
 
