@@ -21,15 +21,25 @@ type Engine interface {
 	// before it is durable. ctx is honoured until fn starts; a commit is never abandoned half-way.
 	Update(ctx context.Context, scopes [][]byte, fn func(Txn) error) (Stamps, error)
 
-	// Horizon tells the highest LSN of the scope that is durable with no hole below it. A scope that has
-	// issued nothing since Open answers with the last LSN that it can have issued before.
-	Horizon(scope []byte) uint64
+	Durability
 
 	// Metrics is a snapshot of the engine's counters.
 	Metrics() Metrics
 
 	// Close waits for running transactions, makes everything durable and releases the resources.
 	Close() error
+}
+
+// Durability tells what a crash cannot take back.
+type Durability interface {
+	// Horizon tells the highest LSN of the scope that is durable with no hole below it. A scope that has
+	// issued nothing since Open answers with the last LSN that it can have issued before.
+	Horizon(scope []byte) uint64
+
+	// Settle returns when all that a View or Get has shown of the scope before is durable. It waits for the disk at most,
+	// never for a transaction that runs. seen is the highest LSN that was shown, 0 for none: the horizon is not
+	// behind it afterwards.
+	Settle(ctx context.Context, scope []byte, seen uint64) error
 }
 
 // Getter is the optional fast path of an engine: one key read outside any snapshot.

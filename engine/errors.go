@@ -1,6 +1,9 @@
 package engine
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Sentinels that every engine returns (possibly wrapped; use errors.Is).
 var (
@@ -23,6 +26,9 @@ var (
 	ErrNewerFormat = errors.New("engine: the data folder has a newer format")
 	// ErrCorrupt is returned where stored bytes do not hold what they must.
 	ErrCorrupt = errors.New("engine: the data folder is corrupt")
+	// ErrDamagedLog is returned by Open where a log of writes is damaged or missing, so that acknowledged writes would be
+	// lost. Options of the engine may accept that.
+	ErrDamagedLog = fmt.Errorf("%w: a log of writes", ErrCorrupt)
 	// ErrDiskFull is returned by Update where the disk has no room left. Nothing was written; reads go on.
 	ErrDiskFull = errors.New("engine: the disk is full")
 	// ErrRead is returned where stored bytes could not be read from disk. The next try may succeed.

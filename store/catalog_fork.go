@@ -36,6 +36,24 @@ func (b *bringing) announce(ctx context.Context, next meta) error {
 	})
 }
 
+// rise lets every range that was copied go on above the LSNs that clients can have seen of what it takes the place of, and of what
+// was dropped before: a reader of a feed goes on behind such a number. Nothing has used the ranges yet.
+func (b *bringing) rise(ctx context.Context, replaced []*Container) error {
+	first := max(b.db.meta.Highest, highest(replaced)) + 1
+	for _, c := range b.containers {
+		for _, s := range c.state.Load().ranges {
+			_, err := b.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
+				t.Relax() // durable before the transaction that makes it reachable
+				return raiseCeiling(t, s.scope, first)
+			})
+			if err != nil {
+				return wrap(err)
+			}
+		}
+	}
+	return nil
+}
+
 // commit writes the records of the database in one transaction, and drops the containers and the database that it replaces.
 // The caller holds ddl.
 func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, err error) {

@@ -89,7 +89,7 @@ func (n *census) run(ctx context.Context, begin func(st *containerState, now int
 	})
 	for _, s := range ranges {
 		if err == nil {
-			err = n.c.db.settle(ctx, s.scope)
+			err = n.c.db.settle(ctx, s.scope, 0)
 		}
 	}
 	if err == nil {

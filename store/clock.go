@@ -23,25 +23,45 @@ const maxStepBack = 5 * time.Minute
 // its owner sets it back. After a small step back of the clock below, it stands still until that has caught up. Therefore
 // what was seen to be expired stays so.
 type storeClock struct {
-	base ttl.Clock
-	last atomic.Int64
+	base  ttl.Clock
+	floor atomic.Pointer[int64] // the last second that it has said; nil: none. Each change is a new pointer: see now
 }
 
+// now is the present second. The floor is loaded before the clock below is asked, and replaced only where it is still that
+// very pointer: so an answer that was on its way while the clock was set back does not raise the new floor to the old time.
 func (c *storeClock) now() int64 {
-	t := c.base.Now().Unix()
 	for {
-		last := c.last.Load()
-		if t <= last {
-			return last
+		floor := c.floor.Load()
+		t := c.base.Now().Unix()
+		if floor != nil && t <= *floor {
+			return *floor
 		}
-		if c.last.CompareAndSwap(last, t) {
+		if c.floor.CompareAndSwap(floor, &t) {
 			return t
 		}
 	}
 }
 
-// raise moves the floor.
-func (c *storeClock) raise(t int64) { raise(&c.last, t) }
+// last is the floor: 0 where nothing has been said.
+func (c *storeClock) last() int64 {
+	if floor := c.floor.Load(); floor != nil {
+		return *floor
+	}
+	return 0
+}
+
+// raise moves the floor up to t.
+func (c *storeClock) raise(t int64) {
+	for {
+		floor := c.floor.Load()
+		if floor != nil && t <= *floor || c.floor.CompareAndSwap(floor, &t) {
+			return
+		}
+	}
+}
+
+// setBack puts the floor to t, behind what it was. The clock below shows t already.
+func (c *storeClock) setBack(t int64) { c.floor.Store(&t) }
 
 // time is the clock's moment, to the fraction of a second where the clock below is not behind.
 func (c *storeClock) time() time.Time {
@@ -227,7 +247,7 @@ func (db *DB) checkStepBack() error {
 }
 
 func (c *storeClock) checkStepBack(of string) error {
-	floor, now := c.last.Load(), c.base.Now()
+	floor, now := c.last(), c.base.Now()
 	if ahead := time.Unix(floor, 0).Sub(now); ahead > maxStepBack {
 		return &Error{
 			Code:    CodeUnavailable,

@@ -22,9 +22,9 @@ type ClockChange struct {
 // SetClock moves the server's virtual clock, with all databases that have none of their own, and makes its new state
 // durable.
 //
-// It may be set back, to a moment that is not behind anything stored: an item that had expired by then, and that nothing has
-// purged, lives again. It fails with CodeForbidden where the clock is the system's, and with CodeBadRequest for a change
-// that makes no sense and for a moment behind what is stored; the error says behind what.
+// It may be set back, to a moment that is not behind anything stored, nor behind the expiry of an item, purged or not:
+// what has expired stays expired. It fails with CodeForbidden where the clock is the system's, and with CodeBadRequest
+// for a change that makes no sense and for a moment that is too far back; the error says behind what.
 func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
 	db = db.live()
 	v := db.virtual()
@@ -44,7 +44,7 @@ func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
 		}
 	}
 	m := clockMove{db: db, databases: follow, server: true, back: c.Set != nil || c.Real}
-	err = m.run(next.At, func() error {
+	err = m.run(ctx, next.At, func() error {
 		before := v.State()
 		if err := v.Rebase(v.Base(), next); err != nil {
 			return err
@@ -77,7 +77,7 @@ func (d *Database) SetClock(ctx context.Context, c ClockChange) (ttl.State, erro
 		return ttl.State{}, err
 	}
 	m := clockMove{db: d.db, databases: []*Database{d}, back: c.Set != nil || c.Real}
-	if err := m.run(next.At, func() error { return d.changeClock(ctx, v, base, &next) }); err != nil {
+	if err := m.run(ctx, next.At, func() error { return d.changeClock(ctx, v, base, &next) }); err != nil {
 		return ttl.State{}, err
 	}
 	return v.State(), nil
@@ -94,7 +94,7 @@ func (d *Database) FollowClock(ctx context.Context) error {
 	defer d.db.ddl.Unlock()
 	server := d.db.virtual()
 	m := clockMove{db: d.db, databases: []*Database{d}, back: true}
-	return m.run(server.Now(), func() error { return d.changeClock(ctx, v, server, nil) })
+	return m.run(ctx, server.Now(), func() error { return d.changeClock(ctx, v, server, nil) })
 }
 
 // changeClock puts the database's clock on a base and makes that durable. A nil state is that of the base, which the clock
@@ -162,11 +162,11 @@ type clockMove struct {
 
 // run makes move, which puts the clock to the given time. A way back is made while nothing is under way in the containers: what
 // is written is dated either before it, and forbids it, or after it.
-func (m *clockMove) run(to time.Time, move func() error) error {
+func (m *clockMove) run(ctx context.Context, to time.Time, move func() error) error {
 	back := m.back && m.behind(to)
 	if back {
 		defer m.hold()()
-		if err := m.check(to.Unix()); err != nil {
+		if err := m.check(ctx, to.Unix()); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (m *clockMove) run(to time.Time, move func() error) error {
 	}
 	for _, d := range m.databases {
 		if back {
-			d.clock.last.Store(to.Unix())
+			d.clock.setBack(to.Unix())
 		}
 		for _, c := range d.Containers() {
 			for _, s := range c.state.Load().ranges {
@@ -185,7 +185,7 @@ func (m *clockMove) run(to time.Time, move func() error) error {
 		}
 	}
 	if back && m.server {
-		m.db.clock.last.Store(to.Unix())
+		m.db.clock.setBack(to.Unix())
 	}
 	m.db.wakeReaper()
 	return nil
@@ -215,8 +215,8 @@ func (m *clockMove) hold() (release func()) {
 	}
 }
 
-// check refuses a second that is behind what is stored.
-func (m *clockMove) check(to int64) error {
+// check refuses a second that is behind what is stored, and one at which something that is dead now would be alive.
+func (m *clockMove) check(ctx context.Context, to int64) error {
 	what, floor, where := markCatalog, int64(0), ""
 	if m.server {
 		what, floor = m.db.marks.latest()
@@ -228,9 +228,27 @@ func (m *clockMove) check(to int64) error {
 			}
 		}
 	}
-	if to >= floor {
-		return nil
+	if to < floor {
+		return tooFarBack(to, markTexts[what]+where, floor)
 	}
-	return fail(CodeBadRequest, fmt.Sprintf("The clock cannot be set to %s: %s%s at %s (%d).",
-		clockText(to), markTexts[what], where, clockText(floor), floor))
+	for _, d := range m.databases {
+		for _, c := range d.Containers() {
+			died, err := c.diedSince(ctx, to)
+			if err != nil {
+				return err
+			}
+			if died > to {
+				return tooFarBack(to, "an item expired in "+d.ID()+"/"+c.name, died)
+			}
+		}
+	}
+	return nil
+}
+
+func tooFarBack(to int64, what string, at int64) error {
+	return &Error{
+		Code:    CodeBadRequest,
+		Message: fmt.Sprintf("The clock cannot be set to %s: %s at %s (%d).", clockText(to), what, clockText(at), at),
+		Hint:    "restore a snapshot to go further back",
+	}
 }

@@ -125,16 +125,22 @@ func TestClockBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.put(c, "a")
+	if err := set("set 105"); err != nil {
+		t.Fatal(err)
+	}
+	if err := set("set 99"); !is(err, store.CodeBadRequest) || !strings.Contains(err.Error(), "an item was written in db/c") {
+		t.Error("behind a write:", err)
+	}
+	if err := set("set 100"); err != nil || !l.alive(c, "a") {
+		t.Error("not alive before its time", err)
+	}
 	if err := set("set 150"); err != nil {
 		t.Fatal(err)
 	}
 	if l.alive(c, "a") {
 		t.Error("alive after its time")
 	}
-	forbids(100, "an item was written in db/c")
-	if err := set("set 109"); err != nil || !l.alive(c, "a") {
-		t.Error("not alive before its time", err)
-	}
+	forbids(110, "an item expired in db/c")
 	if err := set("set 200"); err != nil {
 		t.Fatal(err)
 	}

@@ -119,11 +119,11 @@ func (db *DB) viewGet(ctx context.Context, key []byte) (value []byte, err error)
 	return value, err
 }
 
-// settle waits until all that this scope shows is durable. What a caller has seen before it calls settle,
-// present or absent, cannot be taken back by a crash after it has returned.
-func (db *DB) settle(ctx context.Context, scope []byte) error {
-	_, err := db.eng.Update(ctx, [][]byte{scope}, func(engine.Txn) error { return nil })
-	return wrap(err)
+// settle waits until all that this scope has shown is durable. What a caller has seen before it calls settle,
+// present or absent, cannot be taken back by a crash after it has returned. seen is the highest LSN among that, 0
+// where none is known. It waits for the disk alone, not for writers.
+func (db *DB) settle(ctx context.Context, scope []byte, seen uint64) error {
+	return wrap(db.eng.Settle(ctx, scope, seen))
 }
 
 func (db *DB) openReaper() {

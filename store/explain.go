@@ -210,7 +210,7 @@ func (c *Container) lookAt(ctx context.Context, p place, fn func(st *containerSt
 		return fn(st, s, now, r)
 	})
 	if err == nil {
-		err = c.db.settle(ctx, s.scope)
+		err = c.db.settle(ctx, s.scope, 0)
 	}
 	return wrap(err)
 }

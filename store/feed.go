@@ -100,6 +100,7 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 			if err := f.fill(src, &at[i]); err != nil {
 				return err
 			}
+			src.seen = at[i]
 		}
 		return nil
 	})

@@ -54,12 +54,13 @@ func (db *DB) tendIdle(ctx context.Context) error {
 		return nil
 	}
 	defer db.ddl.Unlock()
+	var errs []error
 	for _, c := range timed {
 		if err := c.tendIdle(ctx); err != nil && ErrorCode(err) != CodeOwnerNotFound {
-			return err
+			errs = append(errs, err)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // tendIdle is DB.tendIdle for one container. The caller holds ddl.

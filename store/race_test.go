@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -43,6 +44,12 @@ func newBenchOn(t *testing.T, fs vfs.FS, spec string, ranges int) *bench {
 // newBenchWith is a bench whose store has these options, besides its clock.
 func newBenchWith(t *testing.T, fs vfs.FS, spec string, o store.Options) *bench {
 	t.Helper()
+	return newBenchOver(t, fs, spec, o, func(e *pebble.Engine) engine.Engine { return e })
+}
+
+// newBenchOver is newBenchWith over an engine that somebody watches.
+func newBenchOver(t *testing.T, fs vfs.FS, spec string, o store.Options, watch func(*pebble.Engine) engine.Engine) *bench {
+	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
@@ -51,7 +58,7 @@ func newBenchWith(t *testing.T, fs vfs.FS, spec string, o store.Options) *bench 
 		t.Fatal(err)
 	}
 	o.Clock = b.clock
-	if b.db, err = store.Open(b.ctx, e, o); err != nil {
+	if b.db, err = store.Open(b.ctx, watch(e), o); err != nil {
 		t.Fatal(err)
 	}
 	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
@@ -400,6 +407,35 @@ func TestIfMatchLosesNoUpdate(t *testing.T) {
 	}
 }
 
+// waits is an engine that tells when somebody is about to wait for the disk.
+type waits struct {
+	*pebble.Engine
+	come atomic.Pointer[chan struct{}]
+}
+
+// expect returns a channel that is closed by the next call of tell.
+func (w *waits) expect() <-chan struct{} {
+	c := make(chan struct{})
+	w.come.Store(&c)
+	return c
+}
+
+func (w *waits) tell() {
+	if c := w.come.Swap(nil); c != nil {
+		close(*c)
+	}
+}
+
+func (w *waits) Settle(ctx context.Context, scope []byte, seen uint64) error {
+	w.tell()
+	return w.Engine.Settle(ctx, scope, seen)
+}
+
+func (w *waits) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+	w.tell()
+	return w.Engine.Update(ctx, scopes, fn)
+}
+
 // A sluice holds back the syncs of a file system while it is shut.
 type sluice struct {
 	shut    atomic.Pointer[chan struct{}] // closed when the sluice opens; nil while it is open
@@ -438,7 +474,9 @@ func (s *sluice) fs() vfs.FS {
 // else asks, and what it has done may not be told before the sync is over.
 func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 	s := &sluice{reached: make(chan struct{}, 1)}
-	b := newBenchOn(t, s.fs(), `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
+	var w *waits
+	b := newBenchOver(t, s.fs(), `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, store.Options{Ranges: 1, ManualReaper: true},
+		func(e *pebble.Engine) engine.Engine { w = &waits{Engine: e}; return w })
 	defer b.close()
 
 	body := func(id string, n int) []byte { return fmt.Appendf(nil, `{"id":%q,"pk":"x","u":%q,"n":%d}`, id, id, n) }
@@ -487,6 +525,27 @@ func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 			return "", err
 		}
 	}
+	feed := func() (string, error) {
+		page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{})
+		text := ""
+		for _, ch := range page.Changes {
+			text += string(ch.Item.Body())
+		}
+		return text, err
+	}
+	leased := `{"id":"a","pk":"x","u":"a","ttl":5}`
+	mortal := func() error {
+		_, _, err := b.c.Upsert(b.ctx, pk("x"), []byte(leased), store.WriteOptions{})
+		return err
+	}
+	lease := func() error {
+		_, err := b.c.Lease(b.ctx, pk("x"), "a", 100)
+		return err
+	}
+	later := func() (string, error) { // alive by the lease alone
+		b.clock.Advance(6 * time.Second)
+		return read()
+	}
 	old, fresh := string(body("a", 1)), string(body("a", 2))
 
 	for _, c := range []struct {
@@ -496,27 +555,30 @@ func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 		ask    func() (string, error)
 		told   string // an answer, or
 		code   store.Code
+		gated  bool // who asks waits at the container's gate
 	}{
-		{"read of an insert", nil, upsert(2), read, fresh, 0},
-		{"read of a replace", upsert(1), upsert(2), read, fresh, 0},
-		{"read of a delete", upsert(1), remove, read, "", store.CodeNotFound},
-		{"readmany of a replace", upsert(1), upsert(2), readMany, fresh, 0},
-		{"readmany of a delete", upsert(1), remove, readMany, "", 0},
-		{"list of an insert", nil, upsert(2), list(store.Scope{}), fresh, 0},
-		{"list of a replace", upsert(1), upsert(2), list(store.Scope{}), fresh, 0},
-		{"list of a delete", upsert(1), remove, list(store.Scope{}), "", 0},
-		{"list of a replace in a partition", upsert(1), upsert(2), list(store.Scope{Partition: pk("x")}), fresh, 0},
-		{"list of a delete in a partition", upsert(1), remove, list(store.Scope{Partition: pk("x")}), "", 0},
-		{"query of a replace", upsert(1), upsert(2), query, fresh, 0},
-		{"query of a delete", upsert(1), remove, query, "", 0},
-		{"create against an insert", nil, upsert(2), create("a", "other"), "", store.CodeConflict},
-		{"unique key against an insert", nil, upsert(2), create("b", "a"), "", store.CodeConflict},
-		{"delete of a delete", upsert(1), remove, func() (string, error) { return "", remove() }, "", store.CodeNotFound},
+		{"read of an insert", nil, upsert(2), read, fresh, 0, false},
+		{"read of a replace", upsert(1), upsert(2), read, fresh, 0, false},
+		{"read of a delete", upsert(1), remove, read, "", store.CodeNotFound, false},
+		{"readmany of a replace", upsert(1), upsert(2), readMany, fresh, 0, false},
+		{"readmany of a delete", upsert(1), remove, readMany, "", 0, false},
+		{"list of an insert", nil, upsert(2), list(store.Scope{}), fresh, 0, false},
+		{"list of a replace", upsert(1), upsert(2), list(store.Scope{}), fresh, 0, false},
+		{"list of a delete", upsert(1), remove, list(store.Scope{}), "", 0, false},
+		{"list of a replace in a partition", upsert(1), upsert(2), list(store.Scope{Partition: pk("x")}), fresh, 0, false},
+		{"list of a delete in a partition", upsert(1), remove, list(store.Scope{Partition: pk("x")}), "", 0, false},
+		{"query of a replace", upsert(1), upsert(2), query, fresh, 0, false},
+		{"query of a delete", upsert(1), remove, query, "", 0, false},
+		{"create against an insert", nil, upsert(2), create("a", "other"), "", store.CodeConflict, false},
+		{"unique key against an insert", nil, upsert(2), create("b", "a"), "", store.CodeConflict, false},
+		{"delete of a delete", upsert(1), remove, func() (string, error) { return "", remove() }, "", store.CodeNotFound, false},
 		{"If-None-Match", upsert(1), upsert(2), func() (string, error) {
 			_, _, err := b.c.Read(b.ctx, pk("x"), "a", store.ReadOptions{IfNoneMatch: "*"})
 			return "", err
-		}, "", store.CodeNotModified},
-		{"partition delete", upsert(1), func() error { _, err := b.c.DeletePartition(b.ctx, pk("x")); return err }, read, "", store.CodeNotFound},
+		}, "", store.CodeNotModified, false},
+		{"feed of a replace", upsert(1), upsert(2), feed, fresh, 0, false},
+		{"lease", mortal, lease, later, leased, 0, false},
+		{"partition delete", upsert(1), func() error { _, err := b.c.DeletePartition(b.ctx, pk("x")); return err }, read, "", store.CodeNotFound, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := b.c.DeletePartition(b.ctx, pk("x")); err != nil {
@@ -535,14 +597,19 @@ func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 				}
 			})
 			<-s.reached
+			came := w.expect()
 			asked.Go(func() {
+				defer w.tell() // also where it did not wait at all
 				got, err := c.ask()
 				early := s.shut.Load() != nil
 				if fits := got == c.told && got != old && (err == nil && c.code == 0 || is(err, c.code)); early && fits {
 					t.Errorf("told before the sync was over: %s %v", got, err)
 				}
 			})
-			for range 3000 {
+			if !c.gated {
+				<-came
+			}
+			for range 3000 { // so that one who only passed by comes out
 				runtime.Gosched()
 			}
 			s.open()

@@ -178,8 +178,12 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p p
 		return Item{}, 0, c.absent(ctx, s)
 	}
 	position = c.position(s)
-	if h.lsn > position && h.slot == s.number {
-		if err := c.db.settle(ctx, s.scope); err != nil {
+	var seen uint64
+	if h.slot == s.number {
+		seen = h.lsn
+	}
+	if seen > position || h.life.LeaseUntil > now { // a lease has no LSN
+		if err := c.db.settle(ctx, s.scope, seen); err != nil {
 			return Item{}, 0, err
 		}
 		position = c.position(s)
@@ -189,7 +193,7 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p p
 
 // absent answers that there is no item, once that is durable.
 func (c *Container) absent(ctx context.Context, s *slot) error {
-	if err := c.db.settle(ctx, s.scope); err != nil {
+	if err := c.db.settle(ctx, s.scope, 0); err != nil {
 		return err
 	}
 	return itemNotFound()
@@ -273,7 +277,7 @@ func (c *Container) resolve(ctx context.Context, st *containerState, now int64, 
 		if err != nil && !isAbsent(err) {
 			return Key{}, wrap(err)
 		}
-		if serr := c.db.settle(ctx, s.scope); serr != nil {
+		if serr := c.db.settle(ctx, s.scope, 0); serr != nil {
 			return Key{}, serr
 		}
 		if err != nil {

@@ -16,26 +16,36 @@ func (p *pass) restart() {
 	p.deadline.restart(0)
 }
 
-// isPast tells whether a pass of the reaper is behind a second of a family already.
+// isPast tells whether a pass of the reaper may have left a second of a family behind already. A writer asks when its commit
+// can be seen: a look whose view came before that has announced by then how far it goes, and one whose view comes later
+// meets what was written.
 func (s *slot) isPast(family byte, second int64) bool {
 	if family == famWritten {
-		return second < s.written.second.Load() || second < s.announcing.written.second.Load()
+		return s.written.isPast(second) || s.announcing.written.isPast(second)
 	}
-	return second < s.deadline.second.Load() || second < s.announcing.deadline.second.Load()
+	return s.deadline.isPast(second) || s.announcing.deadline.isPast(second)
 }
 
 // cursor is where a pass over one family stands. A pass goes from the lowest entry that can matter to the cutoff, over
 // as many steps as it takes, and leaves what survives behind; the next pass begins at the lowest survivor. So a
 // crowd of leased items never keeps the reaper from what lies behind them.
 type cursor struct {
-	second atomic.Int64 // writers compare with it
+	second atomic.Int64 // what is below it has been left behind; writers compare with it
+	reach  atomic.Int64 // how far the look under way can come, or the last one could: set before its view; writers too
 	rid    uint64
 	low    int64 // lowest survivor of the pass; 0: none
 	again  int64 // the second from which on one that the pass left behind may be purged; 0: none was
 }
 
+func (c *cursor) isPast(second int64) bool {
+	return second <= c.reach.Load() || second < c.second.Load()
+}
+
+// restart lets the pass go on at a second. No look is under way: what was announced for the last one is over, since it
+// has moved the cursor already.
 func (c *cursor) restart(second int64) {
 	c.second.Store(second)
+	c.reach.Store(-1)
 	c.rid, c.low, c.again = 0, 0, 0
 }
 
@@ -97,6 +107,11 @@ func newLook(p *ttl.Policy, s *slot, at *pass, now int64, limit int) look {
 
 // take collects the candidates, and finds out when there will be more.
 func (l *look) take(ctx context.Context, eng engine.Engine) error {
+	for i := range l.legs {
+		if g := &l.legs[i]; l.limit > 0 {
+			g.at.reach.Store(g.cutoff)
+		}
+	}
 	return eng.View(ctx, func(r engine.Reader) (err error) {
 		for i := range l.legs {
 			if l.limit > 0 && err == nil {

@@ -209,7 +209,7 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 			}
 			rest(ttl.Real{}.Now().Sub(began))
 		}
-		if err := c.db.settle(ctx, s.scope); err != nil {
+		if err := c.db.settle(ctx, s.scope, 0); err != nil {
 			return false, err
 		}
 	}

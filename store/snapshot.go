@@ -158,9 +158,9 @@ func (db *DB) Restore(ctx context.Context, name string) error {
 		return wrap(err)
 	}
 	next.reapingHeld.Store(old.reapingHeld.Load())
+	next.start() // before anybody can ask it for its reaper
 	line.live.Store(next)
 	line.subscribers.notify()
-	next.start()
 	// Nobody waits for what the old one has to say: its data is gone.
 	if err := old.end(); err != nil && ErrorCode(err) != CodeUnavailable {
 		old.opts.Logger.Warn("closing the data that a restore has replaced", "error", err)

@@ -196,7 +196,9 @@ func (b *bringing) finish(ctx context.Context, settle func(*bringing) error) err
 	}
 	var m meta
 	err := closeAll(replaced, func() (err error) {
-		m, err = b.commit(ctx, replaced)
+		if err = b.rise(ctx, replaced); err == nil {
+			m, err = b.commit(ctx, replaced)
+		}
 		return err
 	})
 	if err != nil {

@@ -47,6 +47,7 @@ type source struct {
 	r   engine.Reader
 	now int64
 
+	seen    uint64          // the highest LSN that it has told of, where that matters; see DB.settle
 	items   engine.Iterator // of Fetch; nil before the first
 	fetched row
 	key     []byte // scratch
@@ -64,12 +65,13 @@ var (
 // withSources runs fn with the sources of a scope, one for each partition range in their order, over one snapshot. What fn
 // has seen is durable when withSources returns.
 func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, []*source) error) error {
-	var sp span
+	var sources []*source
 	err := c.view(ctx, func(st *containerState, now int64, r engine.Reader) (err error) {
+		var sp span
 		if sp, err = c.scope(st, scope); err != nil {
 			return err
 		}
-		sources := make([]*source, len(sp.ranges))
+		sources = make([]*source, len(sp.ranges))
 		for i, s := range sp.ranges {
 			sources[i] = &source{c: c, st: st, s: s, sp: &sp, r: r, now: now}
 		}
@@ -81,9 +83,9 @@ func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, 
 		}
 		return err
 	})
-	for _, s := range sp.ranges {
+	for _, src := range sources {
 		if err == nil {
-			err = c.db.settle(ctx, s.scope)
+			err = c.db.settle(ctx, src.s.scope, src.seen)
 		}
 	}
 	return wrap(err)

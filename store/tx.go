@@ -39,6 +39,7 @@ type tx struct {
 	one      [1]*prepared   // room for the usual transaction's
 	lint     Lint           // what is odd about what was written
 	expiries []expiryWrite  // written by finish
+	dues     dues
 }
 
 // stored is an item as it lies in the store, or as it is about to.
@@ -60,6 +61,7 @@ func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) {
 	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.moment(), keeps: st.retention() > 0,
 		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], listed: t.listed[:0], mem: t.mem[:0]}
 	t.written = t.one[:0]
+	t.dues = dues{never, never}
 }
 
 // free is room for a key or a small value. What has been appended to it is kept by keep, before the next call of free.
@@ -92,6 +94,7 @@ func (t *tx) committed() {
 		t.s.shapes.forget()
 	}
 	t.s.shapes.learn(t.shapes, t.full)
+	t.lookAgain()
 	for _, p := range t.written {
 		point := p.point
 		if p.renamed != nil {
@@ -365,10 +368,26 @@ func (t *tx) remove(item *stored, keys []entry) {
 	t.Delete(t.itemKey(item.rid))
 }
 
-// noteDeadline makes the reaper look again where a key was written below its cursors.
+// noteDeadline remembers the earliest key that was written in each of the reaper's families.
 func (t *tx) noteDeadline(item *stored) {
-	l := item.head.life
-	if l.Own == ttl.Absent && t.s.isPast(famWritten, l.TS) || l.Own > 0 && t.s.isPast(famDeadline, l.TS+int64(l.Own)) {
+	switch l := item.head.life; l.Own {
+	case ttl.Never:
+	case ttl.Absent:
+		t.dues.written = min(t.dues.written, l.TS)
+	default:
+		t.dues.deadline = min(t.dues.deadline, l.TS+int64(l.Own))
+	}
+}
+
+// dues are the earliest keys that a transaction has written in the reaper's families, in seconds; never: none.
+type dues struct{ written, deadline int64 }
+
+// lookAgain makes the reaper look again from the start where it may have left behind what was written. It is called when the
+// commit can be seen: see slot.isPast.
+func (t *tx) lookAgain() {
+	if t.dues.written != never && t.s.isPast(famWritten, t.dues.written) ||
+		t.dues.deadline != never && t.s.isPast(famDeadline, t.dues.deadline) {
 		t.s.rescan.Store(true)
+		t.c.db.wakeReaper()
 	}
 }

@@ -141,7 +141,7 @@ func (h *home) remove(path string) {
 func isData(name string) bool {
 	return isTable(name) || strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "MANIFEST-") ||
 		strings.HasPrefix(name, "OPTIONS-") || strings.HasPrefix(name, "marker.manifest.") ||
-		strings.HasPrefix(name, "marker.format-version.")
+		strings.HasPrefix(name, "marker.format-version.") || strings.HasPrefix(name, "marker."+logMarker+".")
 }
 
 // openCopy copies a snapshot into a new folder and opens that.

@@ -96,7 +96,7 @@ func (s *space) check() {
 // the reserve.
 func (s *space) admit(n int64, frees bool) error {
 	if s.starved.Load() {
-		return fmt.Errorf("%w: the last flush found no room", engine.ErrDiskFull)
+		return fmt.Errorf("%w: the last flush found no room, or no file descriptor", engine.ErrDiskFull)
 	}
 	if s.reserve < 0 {
 		return nil
@@ -114,9 +114,12 @@ func (s *space) admit(n int64, frees bool) error {
 	return nil
 }
 
+// noRoom tells whether an error passes once there is room on the disk, or a file descriptor, again.
+func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || scarce(err) }
+
 // failed is told of each error on a file that Pebble survives.
 func (s *space) failed(k kind, err error) {
-	if k == plain || !vfs.IsNoSpaceError(err) {
+	if k == plain || !noRoom(err) {
 		return
 	}
 	if k == flushed {
@@ -165,7 +168,7 @@ func (s *space) stall(on bool) {
 func (s *space) paces(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.pacedLocked() && vfs.IsNoSpaceError(err)
+	return s.pacedLocked() && noRoom(err)
 }
 
 func (s *space) pacedLocked() bool { return s.mode == holding && !s.stalled }

@@ -18,6 +18,7 @@
 // Each scope counts its commits twice: those applied (and so visible) and those durable. A barrier remembers the first
 // count before it starts and raises the second to it when it succeeds, so barriers may complete in any order.
 // An Update that read what is not durable yet waits too, even where it wrote nothing or failed, since its answer tells of it.
+// A reader who has seen such a thing asks Settle, which syncs the log by itself: it waits for nobody who holds the scope.
 //
 // # LSNs
 //

@@ -122,6 +122,33 @@ func (e *Engine) Horizon(key []byte) uint64 {
 	return s.horizon.Load()
 }
 
+// Settle implements engine.Engine. What somebody has seen was in the log before he saw it, so that one sync of the log
+// makes it durable; what is being applied meanwhile he has not seen. A scope that is not in use shows what Open found.
+func (e *Engine) Settle(ctx context.Context, key []byte, seen uint64) error {
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	s := e.scopes.find(key)
+	if s == nil {
+		return nil
+	}
+	if s.shows() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m := s.reached()
+		if err := e.sync(); err != nil {
+			return err
+		}
+		m.settle()
+	}
+	if s.known.Load() {
+		raise(&s.horizon, seen)
+	}
+	return nil
+}
+
 // Metrics implements engine.Engine; after Close all is zero.
 func (e *Engine) Metrics() engine.Metrics {
 	if e.enter() != nil {

@@ -37,13 +37,17 @@ type fence struct {
 	dir     string // of the files that matter
 	log     *slog.Logger
 	space   *space
+	logs    *logBook
+	spares  spares
 	scratch *vfs.MemFS
 	cause   atomic.Pointer[error]
 }
 
 func newFence(fs vfs.FS, log *slog.Logger, s *space) *fence {
 	dir := fs.PathDir(fs.PathJoin(s.dir, "x")) // as Pebble spells it
-	return &fence{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
+	f := &fence{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
+	f.logs = &logBook{fs: f, dir: s.dir, log: log}
+	return f
 }
 
 // trip cuts the disk off. The first cause stays.
@@ -69,6 +73,12 @@ func (f *fence) err() error {
 		return *p
 	}
 	return nil
+}
+
+// release lets go of what the fence holds open.
+func (f *fence) release() {
+	f.logs.close()
+	f.spares.close()
 }
 
 func (f *fence) tripped() bool { return f.cause.Load() != nil }
@@ -109,8 +119,8 @@ func (f *fence) Create(name string, category vfs.DiskWriteCategory) (vfs.File, e
 	if f.tripped() {
 		return f.createInScratch(name, k)
 	}
-	file, err := f.FS.Create(name, category)
-	return f.created(file, err, name, k)
+	file, err := f.open(k, func() (vfs.File, error) { return f.FS.Create(name, category) })
+	return f.created(file, err, "", name, k)
 }
 
 // ReuseForWrite is how Pebble makes a log out of an old one.
@@ -119,12 +129,27 @@ func (f *fence) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCat
 	if f.tripped() {
 		return f.createInScratch(newname, k)
 	}
-	file, err := f.FS.ReuseForWrite(oldname, newname, category)
-	return f.created(file, err, newname, k)
+	file, err := f.open(k, func() (vfs.File, error) { return f.FS.ReuseForWrite(oldname, newname, category) })
+	return f.created(file, err, oldname, newname, k)
 }
 
-// created wraps a new file, or deals with the error of making it.
-func (f *fence) created(file vfs.File, err error, name string, k kind) (vfs.File, error) {
+// open makes a file, by a spare descriptor where there is no other and the file is one that writing depends on.
+func (f *fence) open(k kind, open func() (vfs.File, error)) (file vfs.File, err error) {
+	if k != critical && k != flushed {
+		return open()
+	}
+	err = f.spares.opened(func() error { file, err = open(); return err })
+	return file, err
+}
+
+// created wraps a new file, or deals with the error of making it. of is the file that it was made of, if any.
+func (f *fence) created(file vfs.File, err error, of, name string, k kind) (vfs.File, error) {
+	if n, log := f.logNumber(name); log && err == nil {
+		was, _ := f.logNumber(of)
+		if err = f.logs.made(n, was); err != nil {
+			_ = file.Close() // it is of no use
+		}
+	}
 	switch {
 	case err == nil:
 		return &fencedFile{File: file, fence: f, kind: k}, nil
@@ -174,9 +199,22 @@ func (f *fence) OpenDir(name string) (vfs.File, error) {
 	return &fencedFile{File: dir, fence: f, kind: k}, nil
 }
 
+// logNumber is the number of the log of this name; log is false where it is none of the data's.
+func (f *fence) logNumber(name string) (n uint64, log bool) {
+	if f.PathDir(name) != f.dir {
+		return 0, false
+	}
+	return logNumber(f.PathBase(name))
+}
+
 func (f *fence) Remove(name string) error {
 	if f.tripped() {
 		return nil
+	}
+	if n, log := f.logNumber(name); log {
+		if err := f.logs.removed(n); err != nil {
+			return err // Pebble tries again some time
+		}
 	}
 	return f.FS.Remove(name)
 }

@@ -2,10 +2,8 @@ package pebble
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -96,7 +94,10 @@ func inspect(o Options) error {
 	if manifest == "" {
 		return nil
 	}
-	return checkManifest(o, manifest)
+	if err := checkManifest(o, manifest); err != nil {
+		return err
+	}
+	return checkLogs(o, names)
 }
 
 // marker reads one of the values that Pebble keeps in the names of files.
@@ -153,39 +154,11 @@ func checkManifest(o Options, name string) error {
 		}
 		good = r.Offset()
 	}
-	if at := nextRecord(data, int(good)+1); at >= 0 {
+	if at := nextChunk(data, int(good)+1, beginsRecord); at >= 0 {
 		return fmt.Errorf("%w: %s is damaged between bytes %d and %d", engine.ErrCorrupt, name, good, at)
 	}
 	return nil
 }
 
-// A record of a manifest lies in one or more chunks, none of which crosses a block of 32 KB:
-//
-//	checksum 4 · length 2 · type 1 · payload      (little-endian; the checksum is of type and payload)
-const (
-	manifestBlock = 32 << 10
-	chunkHeader   = 7
-	chunkFull     = 1 // a whole record
-	chunkFirst    = 2 // the beginning of one
-)
-
-// nextRecord finds where the next record begins, at or behind an offset that need not be the start of anything; -1 for nowhere.
-func nextRecord(data []byte, from int) int {
-	castagnoli := crc32.MakeTable(crc32.Castagnoli)
-	for at := from; at+chunkHeader < len(data); at++ {
-		kind := data[at+6]
-		if kind != chunkFull && kind != chunkFirst {
-			continue
-		}
-		n := int(binary.LittleEndian.Uint16(data[at+4:]))
-		end := at + chunkHeader + n
-		if n == 0 || end > len(data) || end > (at/manifestBlock+1)*manifestBlock {
-			continue
-		}
-		c := crc32.Checksum(data[at+6:end], castagnoli)
-		if (c>>15|c<<17)+0xa282ead8 == binary.LittleEndian.Uint32(data[at:]) {
-			return at
-		}
-	}
-	return -1
-}
+// beginsRecord tells whether a chunk of a manifest is a whole record, or the beginning of one.
+func beginsRecord(c chunk) bool { return c.kind == chunkFull || c.kind == chunkFirst }

@@ -85,6 +85,9 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		scopes: scopes{m: map[string]*scope{}},
 		empty:  make(chan struct{}, 1),
 	}
+	if !o.Memory {
+		e.fence.spares.fill()
+	}
 	db, err := e.openTwice(o)
 	// Where the disk failed the fence let Open go on: what is open then is good for nothing but to be closed.
 	if failed := e.fence.err(); failed != nil {
@@ -94,6 +97,7 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		err = failed
 	}
 	if err != nil {
+		e.fence.release()
 		return nil, openError(err)
 	}
 	e.db = db
@@ -211,6 +215,7 @@ func (e *Engine) Close() error {
 		return engine.ErrClosed
 	}
 	e.stop()
+	defer e.fence.release()
 	if e.home == nil {
 		// What it holds is thrown away: nothing is worth being written out, nor a compaction waited for.
 		e.fence.cut(errReplaced)

@@ -41,6 +41,10 @@ type Options struct {
 	// engine.ErrDiskFull. A transaction that deletes more keys than it sets may go down to half of it, so that
 	// a full database can be emptied. 0 is 64 MB, negative switches the check off.
 	DiskReserve int64
+	// AcceptDamagedLog opens a folder whose logs of writes are damaged or missing, without what lies behind the damage:
+	// acknowledged writes are lost. The files are kept beside, and the logger is told. Without it Open fails with
+	// engine.ErrDamagedLog.
+	AcceptDamagedLog bool
 	// Strict makes an iterator that is still open when its function returns an error of View or Update.
 	// Without it the iterator is closed and the mistake is logged.
 	Strict bool
@@ -138,8 +142,7 @@ func (o Options) library() *pebble.Options {
 		L0StopWritesThreshold: 1000,
 		LBaseMaxBytes:         64 << 20,
 
-		// Enough for 100 GB at the sizes of the lower levels, and below the usual limit of 1,024 descriptors.
-		MaxOpenFiles: 512,
+		MaxOpenFiles: openTables(),
 		// A short manifest is quick to read at start.
 		MaxManifestFileSize: 4 << 20,
 

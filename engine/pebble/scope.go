@@ -24,9 +24,11 @@ type scope struct {
 	ceiling  uint64 // durable: the first LSN that must not be issued yet
 	promised uint64 // a higher ceiling that is committed, not yet known to be durable; 0 for none
 	due      uint64 // the commit that promised it
-	applied  uint64 // commits so far
 
-	durable atomic.Uint64 // commits so far that are durable
+	// Commits so far: begun, before anybody can see them; applied; durable. The holder counts the first two.
+	begun, applied, durable atomic.Uint64
+
+	issued  atomic.Uint64 // the last LSN of the commits that are applied
 	horizon atomic.Uint64 // highest durable LSN
 	known   atomic.Bool   // horizon has been set from the ceiling
 }
@@ -99,8 +101,11 @@ func (s *scope) unlink(r *request) {
 	r.queued, r.prev, r.next = false, nil, nil
 }
 
-// dirty reports whether the scope shows commits that may not be durable.
-func (s *scope) dirty() bool { return s.applied > s.durable.Load() }
+// dirty reports whether the scope shows commits that may not be durable. Only the holder may ask.
+func (s *scope) dirty() bool { return s.applied.Load() > s.durable.Load() }
+
+// shows reports whether the scope may show commits that are not durable. Anybody may ask.
+func (s *scope) shows() bool { return s.begun.Load() > s.durable.Load() }
 
 // mark is how far a scope had come when its holder left.
 type mark struct {
@@ -110,17 +115,23 @@ type mark struct {
 }
 
 func (s *scope) mark() mark {
-	m := mark{scope: s, applied: s.applied}
+	m := mark{scope: s, applied: s.applied.Load()}
 	if s.next > 0 {
 		m.last = s.next - 1
 	}
 	return m
 }
 
-// settle records that all before the mark is durable. Marks may arrive in any order.
+// reached is how far a scope has come for somebody who does not hold it. Each of the two numbers is right by itself.
+func (s *scope) reached() mark {
+	return mark{scope: s, last: s.issued.Load(), applied: s.applied.Load()}
+}
+
+// settle records that all before the mark is durable. Marks may arrive in any order. Who finds the commits durable
+// finds the horizon there too.
 func (m mark) settle() {
-	raise(&m.scope.durable, m.applied)
 	raise(&m.scope.horizon, m.last)
+	raise(&m.scope.durable, m.applied)
 }
 
 func raise(a *atomic.Uint64, v uint64) {

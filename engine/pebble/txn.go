@@ -66,16 +66,20 @@ func (t *txn) commit() error {
 	}
 	t.moveCeilings()
 	t.committing = true
+	for _, s := range t.scopes {
+		s.begun.Add(1)
+	}
 	// The log is the fence's business; what Apply itself reports would be a malformed batch.
 	if err := t.e.db.Apply(t.batch, pebble.NoSync); err != nil {
 		t.e.fence.trip(err)
 	}
 	t.committing = false
 	for i, s := range t.scopes {
-		s.applied++
 		if s.next > t.starts[i] {
 			t.lasts[i] = s.next - 1
+			s.issued.Store(s.next - 1)
 		}
+		s.applied.Add(1)
 	}
 	t.e.commits.Add(1)
 	t.drop()
@@ -89,7 +93,7 @@ func (t *txn) moveCeilings() {
 			continue
 		}
 		if s.promised == 0 && s.ceiling-s.next < t.e.block/2 {
-			s.promised, s.due = min(s.ceiling+t.e.block, maxLSN), s.applied+1
+			s.promised, s.due = min(s.ceiling+t.e.block, maxLSN), s.applied.Load()+1
 			t.set(engine.CeilingKey(s.key), ceilingValue(s.promised))
 		} else if t.forced[i] || t.ranges > 0 {
 			// The transaction itself may have set or deleted the key: the ceiling that holds must win.
@@ -239,7 +243,7 @@ func (t *txn) force(i int) bool {
 		t.fail(fmt.Errorf("%w: scope %x has used up its LSNs", engine.ErrCorrupt, s.key))
 		return false
 	}
-	m := mark{scope: s, applied: s.applied, last: t.starts[i] - 1}
+	m := mark{scope: s, applied: s.applied.Load(), last: t.starts[i] - 1}
 	ceiling, err := s.promised, error(nil)
 	if ceiling == 0 {
 		ceiling = min(s.ceiling+t.e.block, maxLSN)

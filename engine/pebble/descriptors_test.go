@@ -1,0 +1,64 @@
+package pebble
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// crowded is a file system on which others have used up the descriptors: a file can be made only with one that was given back.
+type crowded struct {
+	vfs.FS
+	spares atomic.Pointer[spares] // others have used up the rest; nil: there are plenty
+	failed atomic.Int32
+}
+
+func (c *crowded) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if s := c.spares.Load(); s != nil {
+		s.mu.Lock()
+		free := spareFiles - len(s.files)
+		s.mu.Unlock()
+		if free == 0 {
+			c.failed.Add(1)
+			return nil, &vfsError{name}
+		}
+	}
+	return c.FS.Create(name, category)
+}
+
+func (c *crowded) Unwrap() vfs.FS { return c.FS }
+
+type vfsError struct{ name string }
+
+func (e *vfsError) Error() string { return "open " + e.name + ": " + syscall.EMFILE.Error() }
+func (e *vfsError) Unwrap() error { return syscall.EMFILE }
+
+// A process without a descriptor left goes on writing, through logs and tables that are new.
+func TestNoDescriptorLeft(t *testing.T) {
+	fs := &crowded{FS: vfs.NewMem()}
+	e := mustOpen(t, Options{Dir: "data", FS: fs, memTable: 64 << 10})
+	fs.spares.Store(&e.fence.spares)
+	for i := range 3000 {
+		mustPut(t, e, fmt.Sprintf("a/%06d", i), []byte(strings.Repeat("x", 100)))
+	}
+	if fs.failed.Load() == 0 {
+		t.Error("nothing was made that needs a descriptor")
+	}
+	if err := e.View(ctx, func(engine.Reader) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	fs.spares.Store(nil)
+	if n := countKeys(t, e); n != 3000 {
+		t.Errorf("%d keys", n)
+	}
+	mustClose(t, e)
+	if len(e.fence.spares.files) != 0 {
+		t.Error("spare files are open after Close")
+	}
+}

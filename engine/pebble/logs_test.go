@@ -1,0 +1,173 @@
+package pebble
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// logged is a folder as kill -9 leaves it: acknowledged keys, most of them in logs alone.
+func logged(t *testing.T, memTable uint64, keys int) *vfs.MemFS {
+	t.Helper()
+	mem := vfs.NewCrashableMem()
+	e := mustOpen(t, Options{Dir: "data", FS: mem, memTable: memTable})
+	for i := range keys {
+		mustPut(t, e, fmt.Sprintf("a/%06d", i), []byte(strings.Repeat("x", 100)))
+	}
+	crashed := mem.CrashClone(vfs.CrashCloneCfg{})
+	mustClose(t, e)
+	return crashed
+}
+
+func countKeys(t *testing.T, e *Engine) (n int) {
+	t.Helper()
+	err := e.View(ctx, func(r engine.Reader) error {
+		it := r.Scan(engine.Prefix([]byte("a/0")), false)
+		for it.Next() {
+			n++
+		}
+		return it.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// What was acknowledged is there or its loss is told: wherever a byte of the newest log is damaged.
+func TestDamagedLog(t *testing.T) {
+	const keys = 2000
+	refused := 0
+	for percent := range 100 {
+		mem := logged(t, 0, keys)
+		logs := find(t, mem, logSuffix)
+		name := "data/" + logs[len(logs)-1]
+		data, err := readFile(mem, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _ := logNumber(logs[len(logs)-1])
+		end := logEnd(data, uint32(n))
+		at := end * percent / 100
+		data[at] ^= 0x10
+		if err := writeFile(mem, name, data); err != nil {
+			t.Fatal(err)
+		}
+		e, err := Open(ctx, Options{Dir: "data", FS: mem})
+		if err == nil {
+			if found := countKeys(t, e); found < keys {
+				t.Errorf("byte %d of %d: %d of %d keys, and nothing was said", at, end, found, keys)
+			}
+			mustClose(t, e)
+			continue
+		}
+		refused++
+		if !errors.Is(err, engine.ErrDamagedLog) || !errors.Is(err, engine.ErrCorrupt) || !strings.Contains(err.Error(), logs[len(logs)-1]) {
+			t.Fatalf("byte %d of %d: %v", at, end, err)
+		}
+		// A second try says the same, and one that accepts it goes on with what lies before.
+		if _, again := Open(ctx, Options{Dir: "data", FS: mem}); again == nil || again.Error() != err.Error() {
+			t.Fatalf("opened again: %v", again)
+		}
+		e, err = Open(ctx, Options{Dir: "data", FS: mem, AcceptDamagedLog: true})
+		if err != nil {
+			t.Fatalf("accepting the damage: %v", err)
+		}
+		if found := countKeys(t, e); found >= keys || found < keys*percent/100-20 {
+			t.Errorf("byte %d of %d: %d keys are left", at, end, found)
+		}
+		mustPut(t, e, "a/1", []byte("new"))
+		mustClose(t, e)
+		mustClose(t, mustOpen(t, Options{Dir: "data", FS: mem}))
+		find(t, mem, setAside)
+	}
+	if refused < 95 {
+		t.Errorf("%d of 100 were refused", refused)
+	}
+}
+
+// A log that is not there is missed.
+func TestMissingLog(t *testing.T) {
+	for _, which := range []string{"newest", "older"} {
+		t.Run(which, func(t *testing.T) {
+			mem := vfs.NewCrashableMem()
+			held := &heldTables{FS: mem} // so that logs gather
+			e := mustOpen(t, Options{Dir: "data", FS: held, memTable: 64 << 10})
+			goOn := make(chan bool)
+			held.wait.Store(&goOn)
+			for i := range 1500 {
+				mustPut(t, e, fmt.Sprintf("a/%06d", i), []byte(strings.Repeat("x", 100)))
+			}
+			crashed := mem.CrashClone(vfs.CrashCloneCfg{})
+			held.wait.Store(nil)
+			close(goOn)
+			mustClose(t, e)
+
+			logs := find(t, crashed, logSuffix)
+			if len(logs) < 3 {
+				t.Fatalf("the logs are %v", logs)
+			}
+			gone := logs[len(logs)-1]
+			if which == "older" {
+				gone = logs[len(logs)-2]
+			}
+			if err := crashed.Remove("data/" + gone); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(ctx, Options{Dir: "data", FS: crashed}); !errors.Is(err, engine.ErrDamagedLog) || !strings.Contains(err.Error(), gone) {
+				t.Fatalf("without %s: %v", gone, err)
+			}
+			e, err := Open(ctx, Options{Dir: "data", FS: crashed, AcceptDamagedLog: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := countKeys(t, e); n == 0 || n >= 1500 {
+				t.Errorf("%d keys are left", n)
+			}
+			mustClose(t, e)
+			mustClose(t, mustOpen(t, Options{Dir: "data", FS: crashed}))
+		})
+	}
+}
+
+// heldTables makes no tables while it is told to wait.
+type heldTables struct {
+	vfs.FS
+	wait atomic.Pointer[chan bool]
+}
+
+func (h *heldTables) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if wait := h.wait.Load(); wait != nil && strings.HasSuffix(name, ".sst") {
+		<-*wait
+	}
+	return h.FS.Create(name, category)
+}
+
+func (h *heldTables) Unwrap() vfs.FS { return h.FS }
+
+// The marker names the logs that are there, through flushes and reopens.
+func TestLogMarker(t *testing.T) {
+	mem := vfs.NewMem()
+	for range 3 {
+		e := mustOpen(t, Options{Dir: "data", FS: mem, memTable: 64 << 10})
+		for i := range 3000 {
+			mustPut(t, e, fmt.Sprintf("a/%06d", i), []byte(strings.Repeat("x", 100)))
+		}
+		mustClose(t, e)
+		names, err := mem.List("data")
+		if err != nil {
+			t.Fatal(err)
+		}
+		noted, err := marker(Options{Dir: "data", FS: mem}, names, logMarker)
+		if got := parseLogs(noted); err != nil || !slices.Equal(got, logNumbers(names)) {
+			t.Errorf("the marker has %v, the folder %v, %v", got, logNumbers(names), err)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// A clock that is set back would bring back what has died since, where the reaper has not been there yet. So it goes no
+// further back than the last death, purged (see marks) or not: the answer does not depend on the reaper's pace.
+
+// diedSince is the latest second in which an item died that was alive in second to and is not purged; 0 where there is
+// none. The caller holds the container's gate.
+func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err error) {
+	w := deaths{st: c.state.Load(), to: to, now: c.moment()}
+	inherit, due := w.st.policy().Cutoffs(w.now)
+	err = c.db.eng.View(ctx, func(r engine.Reader) (err error) {
+		for _, s := range w.st.ranges {
+			w.items = r.Scan(slotFamily(s.scope, famItem), false)
+			if err = w.walk(ctx, r, s, famWritten, inherit); err == nil {
+				err = w.walk(ctx, r, s, famDeadline, due)
+			}
+			if cerr := w.items.Close(); err == nil {
+				err = cerr
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return w.died, wrap(err)
+}
+
+// deaths looks for the last death between two seconds.
+type deaths struct {
+	st      *containerState
+	to, now int64
+	items   engine.Iterator // of the slot
+	died    int64
+}
+
+// walk looks at the items whose entries in one family lie at or below the cutoff. An old entry may be of a late death: a
+// lease keeps an item.
+func (w *deaths) walk(ctx context.Context, r engine.Reader, s *slot, family byte, cutoff int64) (err error) {
+	rg := slotFamily(s.scope, family)
+	rg.End = appendTimeKey(nil, s.scope, family, max(cutoff, -1)+1, 0)
+	it := r.Scan(rg, false)
+	for err == nil && it.Next() {
+		if err = ctx.Err(); err == nil {
+			err = w.judge(s, keyRID(it.Key()))
+		}
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func (w *deaths) judge(s *slot, rid uint64) error {
+	key := appendSlotKey(nil, s.scope, famItem, rid)
+	if !w.items.SeekGE(key) || !bytes.Equal(w.items.Key(), key) {
+		return engine.ErrCorrupt
+	}
+	h, _, err := decodeItem(w.items.Value())
+	if p := w.st.policy(); err == nil && p.Expired(h.life, w.now) && !p.Expired(h.life, w.to) {
+		at, _ := p.ExpiresAt(h.life)
+		w.died = max(w.died, min(at, w.now))
+	}
+	return err
+}

@@ -1,0 +1,210 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// between is an engine that lets something happen once in the middle of the next transaction: its closure has run, its
+// commit is still to come.
+type between struct {
+	*pebble.Engine
+	happens atomic.Pointer[func()]
+}
+
+func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+	return b.Engine.Update(ctx, scopes, func(t engine.Txn) error {
+		err := fn(t)
+		if happens := b.happens.Swap(nil); happens != nil {
+			(*happens)()
+		}
+		return err
+	})
+}
+
+// Where the deadline of an item passes while it is being written, and the reaper looks in between, the item is purged all the
+// same by one of the next sweeps, and its death is told once.
+func TestReaperMeetsWhatIsWrittenBehindIt(t *testing.T) {
+	var e *between
+	b := newBenchOver(t, vfs.NewMem(), `"defaultTtl":-1`, store.Options{Ranges: 1, ManualReaper: true},
+		func(p *pebble.Engine) engine.Engine { e = &between{Engine: p}; return e })
+	defer b.close()
+	if _, err := b.c.ChangeSettings(b.ctx, func(s *store.ContainerSettings) error { s.ExpiryEvents = &store.ExpiryEvents{}; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	happens := func() {
+		b.clock.Advance(time.Second)
+		if n, err := b.db.SweepNow(b.ctx); n != 0 || err != nil {
+			t.Error(n, err)
+		}
+	}
+	e.happens.Store(&happens)
+	if _, _, err := b.c.Upsert(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","ttl":1}`), store.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.db.SweepNow(b.ctx); n != 1 || err != nil {
+		t.Errorf("the sweep after it purged %d %v", n, err)
+	}
+	page, err := b.c.Expirations(b.ctx, "", 0)
+	if err != nil || len(page.Expirations) != 1 {
+		t.Errorf("%d deaths were told, %v", len(page.Expirations), err)
+	}
+}
+
+// smallDisk is a file system that tells how much room there is.
+type smallDisk struct {
+	vfs.FS
+	avail *atomic.Uint64
+}
+
+func (d smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: d.avail.Load(), TotalBytes: 1 << 40}, nil
+}
+
+// What frees room on a full disk does not wait for what needs some: the record of a container's last use.
+func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
+	var avail atomic.Uint64
+	avail.Store(1 << 40)
+	b := newBenchWith(t, smallDisk{vfs.NewMem(), &avail}, `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true})
+	defer b.close()
+	if _, err := b.c.ChangeSettings(b.ctx, func(s *store.ContainerSettings) error { s.AutoDeleteOnIdle = 300; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	pad := fmt.Sprintf("%040000d", 0)
+	write := func(id int) error {
+		_, _, err := b.c.Create(b.ctx, pk("x"), fmt.Appendf(nil, `{"id":"%d","pk":"x","pad":"%s"}`, id, pad), store.WriteOptions{})
+		return err
+	}
+	for i := range 20 {
+		if err := write(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	avail.Store(48 << 20) // less than what is kept in reserve, more than half of it
+	full := false
+	for i := 100; i < 200 && !full; i++ {
+		err := write(i)
+		if full = is(err, store.CodeDiskFull); err != nil && !full {
+			t.Fatal(err)
+		}
+	}
+	if !full {
+		t.Fatal("no write was refused: the disk is not full")
+	}
+	b.clock.Advance(100 * time.Second)
+	if _, _, err := b.c.Read(b.ctx, pk("x"), "0", store.ReadOptions{}); !is(err, store.CodeNotFound) { // a use of the container
+		t.Error(err)
+	}
+	if n, err := b.db.SweepNow(b.ctx); n < 20 || err != nil {
+		t.Errorf("purged %d, %v", n, err)
+	}
+	avail.Store(1 << 40)
+}
+
+// A look at the clock that is under way while it is set back does not put it forward again.
+func TestClockThatIsSetBackStaysThere(t *testing.T) {
+	ctx := context.Background()
+	b := &bench{t: t, ctx: ctx}
+	e, err := pebble.Open(ctx, pebble.Options{Memory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.db, err = store.Open(ctx, e, store.Options{Clock: ttl.NewVirtual(ttl.NewManual(time.Unix(clockStart, 0))), ManualReaper: true}); err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	var askers sync.WaitGroup
+	var stop atomic.Bool
+	for range 6 {
+		askers.Go(func() {
+			for !stop.Load() {
+				b.db.Now()
+			}
+		})
+	}
+	up, down := time.Unix(clockStart+1000, 0), time.Unix(clockStart+10, 0)
+	for round := range 2000 {
+		for _, at := range []time.Time{up, down} {
+			if _, err := b.db.SetClock(ctx, store.ClockChange{Set: &at}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := b.db.Now(); !got.Equal(down) {
+			t.Errorf("round %d: set to %v, the store's clock shows %v", round, down, got)
+			break
+		}
+	}
+	stop.Store(true)
+	askers.Wait()
+}
+
+// Whoever asks for figures while a store is restored gets those of the one or of the other.
+func TestMetricsWhileAStoreIsRestored(t *testing.T) {
+	b := newBench(t, `"defaultTtl":-1`, 1)
+	defer b.close()
+	b.mustSnapshot("one")
+	var askers sync.WaitGroup
+	var stop atomic.Bool
+	for range 2 {
+		askers.Go(func() {
+			for !stop.Load() {
+				if _, err := b.db.Metrics(b.ctx); err != nil && !is(err, store.CodeUnavailable) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 20 {
+		if err := b.db.Restore(b.ctx, "one"); err != nil {
+			t.Error(err)
+		}
+	}
+	stop.Store(true)
+	askers.Wait()
+}
+
+// A reader of the feed misses nothing that is written after a database was restored, though the numbers of what was lost have
+// been told to him.
+func TestFeedGoesOnBehindARestoredDatabase(t *testing.T) {
+	b := newBench(t, `"defaultTtl":-1`, 1)
+	defer b.close()
+	put := func(id string) {
+		t.Helper()
+		if _, _, err := b.c.Upsert(b.ctx, pk("x"), fmt.Appendf(nil, `{"id":%q,"pk":"x"}`, id), store.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 10 {
+		put(fmt.Sprint(i))
+	}
+	b.mustSnapshot("one")
+	for i := range 5 {
+		put(fmt.Sprint("lost", i))
+	}
+	before, _, err := b.c.Changes(b.ctx, store.ChangesRequest{MaxItems: -1})
+	if err != nil || len(before.Changes) != 15 {
+		t.Fatal(len(before.Changes), err)
+	}
+	if _, err := b.db.RestoreDatabase(b.ctx, "one", "db"); err != nil {
+		t.Fatal(err)
+	}
+	b.lookUp()
+	for i := range 8 {
+		put(fmt.Sprint("new", i))
+	}
+	after, _, err := b.c.Changes(b.ctx, store.ChangesRequest{MaxItems: -1, Start: store.ChangesStart{After: before.Position}})
+	if err != nil || len(after.Changes) != 8 {
+		t.Errorf("%d of 8 changes behind the position %s, %v", len(after.Changes), before.Position, err)
+	}
+}
