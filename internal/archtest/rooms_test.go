@@ -21,7 +21,7 @@ var rooms = map[string]room{
 	"ttl":            {},
 	"engine":         {},
 	"index":          {own: []string{"doc"}, third: []string{"github.com/golang/geo/", "github.com/blevesearch/snowballstem"}},
-	"query":          {own: []string{"query/...", "index", "doc"}, third: []string{"github.com/dlclark/regexp2"}, tests: []string{"github.com/tidwall/gjson"}},
+	"query":          {own: []string{"query/...", "index", "doc"}, third: []string{"github.com/dlclark/regexp2"}},
 	"query/syntax":   {own: []string{"doc"}},
 	"script":         {own: []string{"doc"}, third: []string{"github.com/dop251/goja"}, tests: []string{"ttl"}},
 	"store": {
@@ -46,7 +46,7 @@ var rooms = map[string]room{
 }
 
 // testLibraries may be imported by every test file and by the packages that exist for tests.
-var testLibraries = []string{"pgregory.net/rapid", "go.uber.org/goleak", "github.com/google/go-cmp/", "github.com/cockroachdb/pebble/v2",
+var testLibraries = []string{"github.com/tidwall/gjson", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/google/go-cmp/", "github.com/cockroachdb/pebble/v2",
 	"golang.org/x/net/http2"}
 
 // arrows reports imports that the table of rooms does not allow.
