@@ -149,7 +149,8 @@ func (l *lexer) number() token {
 		}
 		raw = strconv.AppendUint(nil, u, 10)
 	}
-	if doc.Valid(raw, doc.Limits{}) != nil {
+	raw, err := doc.Compact(raw, doc.Limits{})
+	if err != nil {
 		t.kind = bad
 		return t
 	}
