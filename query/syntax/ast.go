@@ -96,8 +96,9 @@ type Expr interface {
 	expr()
 }
 
-// Literal is a constant: undefined, null, true, false, a number or a string. A number is in its shortest spelling, as in a document;
-// integers of 64 bits keep all their digits, and hexadecimal ones become decimal. It has no sign, unless a program made the node. Such a node may also hold an array or an object.
+// Literal is a constant: undefined, null, true, false, a number or a string. A number keeps the digits that it was written
+// with, so that integers beyond 2^53 survive, except that hexadecimal ones become decimal; it has no sign, unless a program
+// made the node. Such a node may also hold an array or an object.
 type Literal struct {
 	Span
 	Value doc.Value

@@ -149,8 +149,7 @@ func (l *lexer) number() token {
 		}
 		raw = strconv.AppendUint(nil, u, 10)
 	}
-	raw, err := doc.Compact(raw, doc.Limits{})
-	if err != nil {
+	if doc.Valid(raw, doc.Limits{}) != nil {
 		t.kind = bad
 		return t
 	}
