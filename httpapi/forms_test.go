@@ -29,6 +29,6 @@ func TestOneForm(t *testing.T) {
 		`SELECT VALUE c.f FROM c WHERE c.f = 1.0 AND c.o.x = 3`: "1", `SELECT VALUE c.s FROM c`: `"a\tb\r\n"`, `SELECT VALUE [1.0, 10.50, 1e2, 0.0] FROM c`: "[1,10.5,100,0]",
 		`SELECT VALUE @p FROM c`: `[1,{"x":2.5}]`,
 	} {
-		w.do("POST", docs, queryBody(text, `{"name":"@p","value":[1.0,{"x":1,"x":2.50}]}`), queryHeaders(key...)...).want(200).has("Documents", "["+want+"]")
+		w.do("POST", docs, queryBody(text, `[{"name":"@p","value":[1.0,{"x":1,"x":2.50}]}]`), queryHeaders(key...)...).want(200).has("Documents", "["+want+"]")
 	}
 }

@@ -20,7 +20,7 @@ func TestSettingsOverTheWire(t *testing.T) {
 	kept := string(w.do("GET", settingsPath, "").want(200).body)
 	for _, bad := range []string{``, `[]`, `{"onexpire":null}`, `{"onExpire":"archive"}`, `{"onExpire":{}}`, `{"onExpire":{"moveTo":"c"}}`,
 		`{"onExpire":{"moveTo":"nowhere"}}`, `{"onExpire":{"moveTo":"archive","more":1}}`, `{"ttlCeiling":1}`, `{"autoDeleteOnIdle":299}`,
-		`{"autoDeleteOnIdle":300.5}`, `{"autoDeleteOnIdle":"600"}`, `{"ttlCeiling":false,"unknown":1}`} {
+		`{"autoDeleteOnIdle":300.5}`, `{"autoDeleteOnIdle":"600"}`, `{"ttlCeiling":false,"unknown":1}`, `{"ttlCeiling":false,"ttlCeiling":true}`} {
 		w.do("PATCH", settingsPath, bad).want(400)
 	}
 	w.do("GET", settingsPath, "").want(200).has("@this", kept)
