@@ -2,7 +2,7 @@ package doc
 
 import "fmt"
 
-// SyntaxError tells where text stops being JSON as RFC 8259 defines it, encoded in UTF-8.
+// SyntaxError tells where text stops being JSON, encoded in UTF-8.
 type SyntaxError struct {
 	Offset int    // in bytes, from 0
 	Line   int    // from 1
@@ -15,7 +15,7 @@ func (e *SyntaxError) Error() string {
 }
 
 // DuplicateError tells of an object in which one name occurs twice. Names are compared by what they mean: "a" and
-// "\u0061" are the same name. Readers of such an object would not agree on its value.
+// "\u0061" are the same name. Readers of such an object would not agree on its value. Only Valid refuses it.
 type DuplicateError struct {
 	Name   string // unescaped
 	Offset int    // in bytes from 0, of the second occurrence

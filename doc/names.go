@@ -19,6 +19,7 @@ const fewNames = 32
 // name is one name on the stack.
 type name struct {
 	at      int // offset of its opening quote in src
+	to      int // offset of the same in dst, where names may occur twice
 	from    int // where it is, in src or, if it had escapes, in arena
 	len     int
 	hash    uint32
@@ -78,7 +79,7 @@ func (p *parser) nameBytes(n *name) []byte {
 // name reads the name of a member and its colon, up to the value, and pushes it. base is where the names of this
 // object begin on the stack.
 func (p *parser) name(base int) (name, error) {
-	n := name{at: p.pos, from: p.pos + 1}
+	n := name{at: p.pos, to: len(p.dst), from: p.pos + 1}
 	if p.peek() != '"' {
 		return n, p.expected("a name in quotes")
 	}
@@ -95,7 +96,7 @@ func (p *parser) name(base int) (name, error) {
 	}
 	text := p.nameBytes(&n)
 	n.hash = hashName(text)
-	if own := p.names.above(base); len(own) < fewNames {
+	if own := p.names.above(base); len(own) < fewNames && !p.unique {
 		for i := range own {
 			if own[i].hash == n.hash && bytes.Equal(p.nameBytes(&own[i]), text) {
 				return n, p.duplicate(&n)
@@ -116,6 +117,10 @@ func (p *parser) name(base int) (name, error) {
 func (p *parser) closeNames(base int) error {
 	own := p.names.above(base)
 	p.names.cut(base)
+	if p.unique {
+		p.cutRepeated(own)
+		return nil
+	}
 	if len(own) <= fewNames {
 		return nil
 	}
@@ -135,6 +140,36 @@ func (p *parser) closeNames(base int) error {
 		return nil
 	}
 	return p.duplicate(again)
+}
+
+// cutRepeated takes those of an object's members out of dst that another one of the same name follows. The last member of all is never
+// among them, so each ends where the next begins, and takes its comma with it.
+func (p *parser) cutRepeated(own []name) {
+	order := make([]int, len(own))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if c := p.compareNames(&own[a], &own[b]); c != 0 {
+			return c
+		}
+		return cmp.Compare(a, b)
+	})
+	repeated := make([]bool, len(own))
+	for i := 1; i < len(order); i++ {
+		repeated[order[i-1]] = p.compareNames(&own[order[i-1]], &own[order[i]]) == 0
+	}
+	end := own[0].to
+	for i := range own {
+		stop := len(p.dst)
+		if i+1 < len(own) {
+			stop = own[i+1].to
+		}
+		if !repeated[i] {
+			end += copy(p.dst[end:], p.dst[own[i].to:stop])
+		}
+	}
+	p.dst = p.dst[:end]
 }
 
 // compareNames puts equal names side by side; the order of others means nothing.

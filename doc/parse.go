@@ -1,6 +1,10 @@
 package doc
 
-import "bytes"
+import (
+	"bytes"
+	"errors"
+	"math"
+)
 
 // The limits of Cosmos DB, which hold where no others are given.
 const (
@@ -28,7 +32,8 @@ func (l Limits) withDefaults() Limits {
 // its fields share memory with each other.
 type Parsed struct {
 	// Body is the text of the object without blanks and without the system properties at its top level. Members
-	// keep their order, names, strings and numbers their spelling.
+	// keep their order, names and strings their spelling but for control characters, which are escaped; numbers are in
+	// their shortest spelling, and no name is there twice.
 	Body []byte
 	// ID is the value of the top-level "id", of whatever kind, or undefined.
 	ID Value
@@ -39,11 +44,48 @@ type Parsed struct {
 // Parse checks that raw is one JSON object that can be stored and returns it in the form in which it is. System
 // properties (_rid, _self, _etag, _ts, _attachments, _lsn) at the top level are dropped, since clients send back the
 // documents that they have read; Cosmos DB ignores them too. Checked are the grammar of RFC 8259, UTF-8 without a
-// byte order mark, that no name occurs twice in an object, that numbers are finite as doubles, and the limits.
+// byte order mark, that numbers are finite as doubles, and the limits.
 //
-// Errors are a *SyntaxError, *DuplicateError, *DepthError, *SizeError or, for another JSON value, *NotObjectError.
+// Two things are taken that the RFC does not have or does not want, because Cosmos DB takes them: control characters in
+// strings, and a name that occurs twice in an object, of which the last member stays, in its place.
+//
+// Errors are a *SyntaxError, *DepthError, *SizeError or, for another JSON value, *NotObjectError.
 // Input of more than twice the size limit is refused unread.
 func Parse(raw []byte, lim Limits) (Parsed, error) {
+	out, err := parse(raw, lim)
+	if !isDuplicate(err) {
+		return out, err
+	}
+	if raw, err = unique(raw, lim); err != nil {
+		return Parsed{}, err
+	}
+	return parse(raw, lim)
+}
+
+// Compact checks that raw is one JSON value that could be stored, of whatever kind, and returns its text as Parse would keep it:
+// without blanks and control characters, numbers in their shortest spelling, of members with the same name the last. Nothing else is
+// dropped. Errors are those of Parse, but for *NotObjectError. The text shares no memory with raw.
+func Compact(raw []byte, lim Limits) ([]byte, error) {
+	out, err := compact(raw, lim)
+	if !isDuplicate(err) {
+		return out, err
+	}
+	if raw, err = unique(raw, lim); err != nil {
+		return nil, err
+	}
+	return compact(raw, lim)
+}
+
+func isDuplicate(err error) bool {
+	if err == nil {
+		return false // without an allocation
+	}
+	var twice *DuplicateError
+	return errors.As(err, &twice)
+}
+
+// parse is Parse for a text in which no name occurs twice.
+func parse(raw []byte, lim Limits) (Parsed, error) {
 	p := parser{src: raw, lim: lim.withDefaults()}
 	if err := p.start(); err != nil {
 		return Parsed{}, err
@@ -66,8 +108,35 @@ func Parse(raw []byte, lim Limits) (Parsed, error) {
 	return out, p.end()
 }
 
-// Valid checks that raw is one JSON value by the rules of Parse, whatever its kind. Its size is that of the compact
-// text; nothing is dropped, so names that Parse takes for system properties count.
+// compact is Compact for a text in which no name occurs twice.
+func compact(raw []byte, lim Limits) ([]byte, error) {
+	p := parser{src: raw, lim: lim.withDefaults()}
+	return p.compact()
+}
+
+// unique is compact for a text in which names occur twice. Size is no matter: what is left of it is looked at again.
+func unique(raw []byte, lim Limits) ([]byte, error) {
+	lim = lim.withDefaults()
+	lim.MaxBytes = math.MaxInt / 2
+	p := parser{src: raw, lim: lim, unique: true}
+	return p.compact()
+}
+
+func (p *parser) compact() ([]byte, error) {
+	if err := p.start(); err != nil {
+		return nil, err
+	}
+	p.dst, p.keep, p.mark = make([]byte, 0, len(p.src)-p.pos), true, p.pos
+	if err := p.value(); err != nil {
+		return nil, err
+	}
+	p.flush()
+	return p.dst, p.end()
+}
+
+// Valid checks that raw is one JSON value to the letter of RFC 8259, that its numbers are finite as doubles, and that no name occurs
+// twice in an object; that is a *DuplicateError. Other errors are those of Parse, but for *NotObjectError. Its size is that of the
+// compact text; nothing is dropped, so names that Parse takes for system properties count.
 func Valid(raw []byte, lim Limits) error {
 	p := parser{src: raw, lim: lim.withDefaults()}
 	if err := p.start(); err != nil {
@@ -91,6 +160,10 @@ type parser struct {
 	keep bool
 	dst  []byte
 	mark int
+
+	// unique is set, with keep, where names may occur twice: each member is copied when the next one begins, so that its place
+	// in dst is known and it can be cut out.
+	unique bool
 
 	depth  int
 	blanks int // bytes
@@ -227,6 +300,9 @@ func (p *parser) object() error {
 	}
 	base := p.names.len()
 	for {
+		if p.unique {
+			p.flush()
+		}
 		if _, err := p.name(base); err != nil {
 			return err
 		}

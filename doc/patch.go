@@ -93,7 +93,7 @@ const MaxPatchOperations = 10
 //
 // A value that is left out is null, as Go's client means it; incr needs a number. The error is a *PatchError.
 func ParsePatch(raw []byte) (Patch, error) {
-	text, err := compact(raw, Limits{MaxDepth: DefaultMaxDepth + 2}) // a value may be as deep as a document
+	text, err := Compact(raw, Limits{MaxDepth: DefaultMaxDepth + 2}) // a value may be as deep as a document
 	if err != nil {
 		return Patch{}, badPatch(err.Error(), err)
 	}
@@ -218,18 +218,4 @@ func unescapePointer(name string) (string, bool) {
 		}
 		name = after[1:]
 	}
-}
-
-// compact checks that raw is one JSON value, as Valid does, and returns its text without blanks.
-func compact(raw []byte, lim Limits) ([]byte, error) {
-	p := parser{src: raw, lim: lim.withDefaults(), keep: true, dst: make([]byte, 0, min(len(raw), 2*DefaultMaxBytes))}
-	if err := p.start(); err != nil {
-		return nil, err
-	}
-	p.mark = p.pos
-	if err := p.value(); err != nil {
-		return nil, err
-	}
-	p.flush()
-	return p.dst, p.end()
 }

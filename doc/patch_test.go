@@ -143,8 +143,6 @@ func TestPatchFails(t *testing.T) {
 		{`{"op":"incr","path":"/a"}`, 0, "incr needs a number"},
 		{`{"op":"incr","path":"/a","value":"1"}`, 0, "incr needs a number"},
 		{`{"op":"move","path":"/a"}`, 0, "its from must be a string"},
-		{`{"op":"add","path":"/a","path":"/b","value":1}`, 0, "occurs twice"},
-		{`{"op":"add","path":"/a","value":{"x":1,"x":2}}`, 0, "occurs twice"},
 		{`{"op":"add","path":"/a","value":}`, 0, "check syntax of patch specification"},
 		{`{"op":"add","path":"/a","value":1e999}`, 0, "too large"},
 	} {

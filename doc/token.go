@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// str reads the string whose opening quote is at pos and tells whether it has escapes.
+// str reads the string whose opening quote is at pos and tells whether it has escapes. Clients send control characters
+// as they are, and Cosmos DB takes them; what is kept has them escaped.
 func (p *parser) str() (escaped bool, err error) {
 	src := p.src
 	for i := p.pos + 1; i < len(src); {
@@ -24,6 +25,10 @@ func (p *parser) str() (escaped bool, err error) {
 				return false, p.fail(i, "an escape that JSON does not have")
 			}
 			i += n
+		case c < ' ' && p.keep:
+			p.dst = appendControl(append(p.dst, src[p.mark:i]...), c)
+			i++
+			p.mark = i
 		case c < ' ':
 			return false, p.fail(i, fmt.Sprintf("the control character U+%04X must be escaped in a string", c))
 		case c < utf8.RuneSelf:
@@ -51,7 +56,7 @@ func escapeLen(s []byte) int {
 	return 0
 }
 
-// number reads a number by the grammar and checks that a double can hold it.
+// number reads a number by the grammar and checks that a double can hold it. What is kept is spelled as appendNumber does it.
 func (p *parser) number() error {
 	start := p.pos
 	if p.src[p.pos] == '-' {
@@ -62,6 +67,7 @@ func (p *parser) number() error {
 	} else if !p.digits() {
 		return p.expected("a digit")
 	}
+	point := p.pos
 	if p.peek() == '.' {
 		p.pos++
 		if !p.digits() {
@@ -78,12 +84,52 @@ func (p *parser) number() error {
 			return p.expected("a digit of the exponent")
 		}
 	}
+	if p.keep && (exponent || !p.isShortest(start, point)) {
+		return p.respell(start, point)
+	}
 	// Without an exponent, 308 characters are below the greatest double.
 	if exponent || p.pos-start > 308 {
 		if f, _ := strconv.ParseFloat(string(p.src[start:p.pos]), 64); math.IsInf(f, 0) {
 			return p.fail(start, "a number that is too large for a double")
 		}
 	}
+	return nil
+}
+
+// isShortest tells of most numbers without an exponent that are spelled in the shortest way that they are; for the others it
+// is false. The number reaches from start to pos, and point is where its integer part ends.
+func (p *parser) isShortest(start, point int) bool {
+	text, negative := p.src[start:p.pos], p.src[start] == '-'
+	if negative {
+		text = text[1:]
+	}
+	if point == p.pos {
+		return len(text) <= 18 && (text[0] != '0' || !negative) // 18 digits fit into 64 bits
+	}
+	// No two decimals of 15 digits are the same double. From 1e-6 down an exponent is shorter.
+	fraction := p.src[point+1 : p.pos]
+	return len(text) <= 16 && text[len(text)-1] != '0' &&
+		(text[0] != '0' || len(bytes.TrimLeft(fraction[:min(6, len(fraction))], "0")) > 0)
+}
+
+// respell keeps a number in its shortest spelling. Integers of 64 bits stay exact: a double cannot tell them from their neighbours
+// from 2^53 on.
+func (p *parser) respell(start, point int) error {
+	text := viewOf(p.src[start:p.pos])
+	if point == p.pos {
+		if _, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
+			return nil
+		}
+		if _, err := strconv.ParseUint(text, 10, 64); err == nil {
+			return nil
+		}
+	}
+	f, _ := strconv.ParseFloat(text, 64)
+	if math.IsInf(f, 0) {
+		return p.fail(start, "a number that is too large for a double")
+	}
+	p.dst = appendNumber(append(p.dst, p.src[p.mark:start]...), f+0) // -0 is 0
+	p.mark = p.pos
 	return nil
 }
 

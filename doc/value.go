@@ -296,23 +296,29 @@ func AppendString(dst []byte, s string) []byte {
 		}
 		dst = append(dst, s[from:i]...)
 		from = i + 1
-		switch c {
-		case '"', '\\':
+		if c < ' ' {
+			dst = appendControl(dst, c)
+		} else {
 			dst = append(dst, '\\', c)
-		case '\b':
-			dst = append(dst, `\b`...)
-		case '\f':
-			dst = append(dst, `\f`...)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
 	}
 	dst = append(dst, s[from:]...)
 	return append(dst, '"')
+}
+
+// appendControl appends the escape of a control character.
+func appendControl(dst []byte, c byte) []byte {
+	switch c {
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }

@@ -226,15 +226,15 @@ const batchDepth = 2
 
 // parseJSONBatch reads a JSON array of operations.
 func parseJSONBatch(body []byte) ([]wireOperation, error) {
-	if err := doc.Valid(body, doc.Limits{MaxDepth: doc.DefaultMaxDepth + patchDepth + batchDepth}); err != nil {
+	text, err := doc.Compact(body, doc.Limits{MaxDepth: doc.DefaultMaxDepth + patchDepth + batchDepth})
+	if err != nil {
 		return nil, badRequest("The batch is invalid: " + err.Error())
 	}
-	array := doc.Of(body)
+	array := doc.Of(text)
 	if array.Kind() != doc.Array {
 		return nil, badRequest("A batch must be a JSON array of operations, not " + array.Kind().String() + ".")
 	}
 	var list []wireOperation
-	var err error
 	array.Each(func(_ string, v doc.Value) bool {
 		var w wireOperation
 		if w, err = parseJSONOperation(v); err != nil {

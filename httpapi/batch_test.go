@@ -174,7 +174,6 @@ func TestBadBatches(t *testing.T) {
 		`[` + create + `,{"operationType":1}]`, `[` + create + `,{"operationType":"create"}]`, `[` + create + `,{"operationType":"Query"}]`, `[` + create + `,{"operationType":"Read","id":1}]`,
 		`[` + create + `,{"operationType":"Read","id":"1","ifMatch":1}]`, `[` + create + `,{"operationType":"Read","id":"1","ifNoneMatch":[]}]`, `[` + create + `,{"operationType":"Read","id":"1","partitionKey":{}}]`,
 		`[` + create + `,{"operationType":"Read","id":"1","partitionKey":5}]`, `[` + create + `,{"operationType":"Read","id":"1","minimalReturnPreference":"x"}]`,
-		`[` + create + `,{"operationType":"Create","resourceBody":{"id":"3","id":"3","pk":"a"}}]`,
 		"\x81", "\x81\xf0\xd8\xff\x7f\x01\x0a\x00\x00\x00", "\x81\xf0\xd8\xff\x7f\x01\x0a\x00\x00\x00\x81",
 	} {
 		w.do("POST", docs, body, atomicBatch(`["a"]`)...).fails(400, 0, "")

@@ -132,6 +132,16 @@ func (c *call) sendPage(p *page) error {
 	return c.sendFormat(http.StatusOK, p.b)
 }
 
+// decodeKept is decodeObject for what holds documents or values of theirs: it returns the object as it would be kept (see
+// doc.Compact).
+func decodeKept(body []byte) (doc.Value, error) {
+	text, err := doc.Compact(body, doc.Limits{})
+	if err != nil {
+		return doc.Value{}, badRequest("The input content is invalid: " + err.Error())
+	}
+	return decodeObject(text)
+}
+
 // decodeObject checks that a request's body is a JSON object.
 func decodeObject(body []byte) (doc.Value, error) {
 	if err := doc.Valid(body, doc.Limits{}); err != nil {

@@ -60,7 +60,7 @@ func (s *Server) importItems(c *call) error {
 }
 
 func decodeImport(body []byte) (ops []store.Operation, err error) {
-	v, err := decodeObject(body)
+	v, err := decodeKept(body)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ func TestItemLifecycle(t *testing.T) {
 	key := pk(`["a"]`)
 	made := w.do("POST", docs, `{"id":"1","pk":"a","n":1,"f":1.0,"z":[1,{"b":null}],"a":"é😀","_ts":5,"_etag":"x","_lsn":3}`, key...).want(201)
 	rid := made.at("_rid").Str
-	want := fmt.Sprintf(`{"id":"1","pk":"a","n":1,"f":1.0,"z":[1,{"b":null}],"a":"é😀","_rid":"%s","_self":"%sdocs/%s/","_etag":%s,"_attachments":"attachments/","_ts":%d}`,
+	want := fmt.Sprintf(`{"id":"1","pk":"a","n":1,"f":1,"z":[1,{"b":null}],"a":"é😀","_rid":"%s","_self":"%sdocs/%s/","_etag":%s,"_attachments":"attachments/","_ts":%d}`,
 		rid, c.at("_self").Str, rid, made.at("_etag").Raw, start.Unix())
 	if string(made.body) != want {
 		t.Errorf("created %s\nwant    %s", made.body, want)

@@ -32,7 +32,8 @@ const patchDepth = 3
 // parsePatch reads what clients send as a patch: {"condition":"FROM c WHERE ...","operations":[...]}, the condition being
 // optional, or the operations alone.
 func parsePatch(body []byte) (store.Patch, error) {
-	if err := doc.Valid(body, doc.Limits{MaxDepth: doc.DefaultMaxDepth + patchDepth}); err != nil {
+	text, err := doc.Compact(body, doc.Limits{MaxDepth: doc.DefaultMaxDepth + patchDepth})
+	if err != nil {
 		var size *doc.SizeError
 		if errors.As(err, &size) {
 			return store.Patch{}, wireErr(http.StatusRequestEntityTooLarge, 0, tooLargeText)
@@ -40,7 +41,7 @@ func parsePatch(body []byte) (store.Patch, error) {
 		return store.Patch{}, malformed(err)
 	}
 	var p store.Patch
-	operations := doc.Of(body)
+	operations := doc.Of(text)
 	if operations.Kind() == doc.Object {
 		switch condition := operations.Member("condition"); condition.Kind() {
 		case doc.Undefined, doc.Null:
@@ -51,7 +52,6 @@ func parsePatch(body []byte) (store.Patch, error) {
 		}
 		operations = operations.Member("operations")
 	}
-	var err error
 	if p.Operations, err = doc.ParsePatch(operations.Raw()); err != nil {
 		return store.Patch{}, malformed(err)
 	}

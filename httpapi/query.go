@@ -107,7 +107,7 @@ func decodeQuery(c *call) (text string, params []store.Parameter, err error) {
 		}
 		return string(c.body), nil, nil
 	}
-	body, err := decodeObject(c.body)
+	body, err := decodeKept(c.body)
 	if err != nil {
 		return "", nil, err
 	}

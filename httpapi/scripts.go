@@ -51,10 +51,11 @@ func decodeArguments(body []byte) (args []doc.Value, err error) {
 	if len(body) == 0 {
 		return nil, nil
 	}
-	if err := doc.Valid(body, doc.Limits{}); err != nil {
+	text, err := doc.Compact(body, doc.Limits{})
+	if err != nil {
 		return nil, badRequest("The input content is invalid: " + err.Error())
 	}
-	list := doc.Of(body)
+	list := doc.Of(text)
 	if list.Kind() != doc.Array {
 		return nil, badRequest("The arguments of a stored procedure must be a JSON array.")
 	}

@@ -159,9 +159,22 @@ func newBinder(text string, params []Parameter, info *Info) (*binder, error) {
 		if _, twice := b.params[p.Name]; twice {
 			return nil, plain("Invalid query. Specified duplicate parameter name '" + p.Name + "'.")
 		}
-		b.params[p.Name] = p.Value.Clone()
+		b.params[p.Name] = asKept(p.Value)
 	}
 	return b, nil
+}
+
+// asKept returns a value in the form in which a document would have it: the numbers in it in their shortest spelling. It shares no
+// memory with v.
+func asKept(v doc.Value) doc.Value {
+	switch v.Kind() {
+	case doc.Number, doc.Array, doc.Object:
+		text, err := doc.Compact(v.AppendJSON(nil), doc.Limits{})
+		if kept := doc.Of(text); err == nil && kept.Kind() == v.Kind() { // what is not finite is a string in JSON
+			return kept
+		}
+	}
+	return v.Clone()
 }
 
 // maxErrors is how many errors of a query are reported.

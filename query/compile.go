@@ -3,6 +3,7 @@ package query
 import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/syntax"
+	"math"
 )
 
 // Expressions are compiled to closures over a frame. There are three forms of them, so that the usual filter and the usual
@@ -71,6 +72,9 @@ func (c *compiler) value(e syntax.Expr) valuer {
 	switch e := e.(type) {
 	case *syntax.Literal:
 		v := e.Value
+		if math.Abs(v.Num()) < 1<<53 { // from there on the spelling tells integers from others, which no double does
+			v = asKept(v)
+		}
 		return func(*frame) doc.Value { return v }
 	case *syntax.Member:
 		x, name := c.value(e.X), e.Name

@@ -108,15 +108,14 @@ func TestBadDocuments(t *testing.T) {
 		body string
 		want int
 	}{
-		"not JSON":       {`{"id":"1","pk":"a"`, 400},
-		"an array":       {`[{"id":"1","pk":"a"}]`, 400},
-		"duplicate name": {`{"id":"1","pk":"a","x":1,"x":2}`, 400},
-		"no id":          {`{"pk":"a"}`, 400},
-		"empty id":       {`{"id":"","pk":"a"}`, 400},
-		"id a number":    {`{"id":1,"pk":"a"}`, 400},
-		"other key":      {`{"id":"1","pk":"b"}`, 400},
-		"too deep":       {`{"id":"1","pk":"a","x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, 400},
-		"too large":      {`{"id":"1","pk":"a","x":"` + strings.Repeat("x", 2<<20) + `"}`, 413},
+		"not JSON":    {`{"id":"1","pk":"a"`, 400},
+		"an array":    {`[{"id":"1","pk":"a"}]`, 400},
+		"no id":       {`{"pk":"a"}`, 400},
+		"empty id":    {`{"id":"","pk":"a"}`, 400},
+		"id a number": {`{"id":1,"pk":"a"}`, 400},
+		"other key":   {`{"id":"1","pk":"b"}`, 400},
+		"too deep":    {`{"id":"1","pk":"a","x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, 400},
+		"too large":   {`{"id":"1","pk":"a","x":"` + strings.Repeat("x", 2<<20) + `"}`, 413},
 	} {
 		_, err := c.CreateItem(t.Context(), pkA, []byte(bad.body), nil)
 		if status(err) != bad.want {

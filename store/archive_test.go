@@ -102,9 +102,9 @@ func TestArchivedDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf(`{"id":"a","pk":"p","kind":"x","text":"\u00e4\"","list":[1,2.50],"_mayfly":{"deadLetterReason":"TTLExpiredException",`+
+	want := fmt.Sprintf(`{"id":"a","pk":"p","kind":"x","text":"\u00e4\"","list":[1,2.5],"_mayfly":{"deadLetterReason":"TTLExpiredException",`+
 		`"deadLetterErrorDescription":"The document expired and was moved here.","source":"c","expiredAt":%d,"id":"a","_rid":%s,"_etag":%s,"_ts":%d,`+
-		`"ttl":5.0,"previous":{"mine":true}}}`,
+		`"ttl":5,"previous":{"mine":true}}}`,
 		born+5, doc.StringValue(before.RID()).Raw(), doc.StringValue(before.ETag()).Raw(), born)
 	if string(it.Body()) != want || it.Timestamp() != born+7 {
 		t.Errorf("at %d\n got %s\nwant %s", it.Timestamp(), it.Body(), want)

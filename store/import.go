@@ -95,8 +95,12 @@ func (t *tx) date(p *prepared) (err error) {
 // member _mayfly, which goes before the _ts and is not stored: {"timestamp": seconds since 1970}, {"age": "29d"} or
 // {"expiresIn": "5m"}. The _mayfly of a document that an archive has taken in is a part of the document. It fails with CodeBadRequest for what is no document and for a malformed _ts or _mayfly.
 func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
-	if _, err := doc.Parse(body, doc.Limits{}); err != nil {
+	// Whoever stores it measures what is left of it.
+	if body, err = doc.Compact(body, doc.Limits{MaxBytes: 2 * doc.DefaultMaxBytes}); err != nil {
 		return nil, o, documentError(err)
+	}
+	if kind := doc.Of(body).Kind(); kind != doc.Object {
+		return nil, o, documentError(&doc.NotObjectError{Kind: kind})
 	}
 	var ts, own doc.Value
 	document = make([]byte, 0, len(body))

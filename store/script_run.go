@@ -174,18 +174,15 @@ func (c *Container) triggerKey(pk PartitionKey, op Operation) (PartitionKey, err
 	if len(op.Body) == 0 {
 		return c.def.fullKey(pk, op.ID)
 	}
-	if err := doc.Valid(op.Body, doc.Limits{}); err != nil {
+	parsed, err := doc.Parse(op.Body, doc.Limits{})
+	if err != nil {
 		return PartitionKey{}, documentError(err)
 	}
 	if op.Kind == OperationReplace {
 		pk = c.def.keyOfReplace(pk, op.ID)
 	}
 	if !pk.IsZero() {
-		return c.def.fullKey(pk, doc.Of(op.Body).Member("id").Str())
-	}
-	parsed, err := doc.Parse(op.Body, doc.Limits{})
-	if err != nil {
-		return PartitionKey{}, documentError(err)
+		return c.def.fullKey(pk, parsed.ID.Str())
 	}
 	return c.def.keyOf(pk, parsed.Body)
 }

@@ -43,7 +43,7 @@ func TestCeiling(t *testing.T) {
 		t.Fatal(err, codes(out))
 	}
 	for i, want := range []string{`{"id":"batch","pk":"p","ttl":50,"a":{"ttl":99}}`, "", `{"id":"patch","pk":"p","ttl":50}`, `{"ttl":50,"id":"first","pk":"p"}`,
-		`{"ttl":50.0,"id":"equal","pk":"p"}`} {
+		`{"ttl":50,"id":"equal","pk":"p"}`} {
 		if got := string(out.Results[i].Item.Body()); want != "" && got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}

@@ -98,7 +98,7 @@ func (w *Twin) patch(s Step) string {
 	it.etag, it.ts, it.own, it.u = w.etags, w.now, own, s.U
 	for _, m := range s.patched() {
 		if m.name != "u" || s.U != "" {
-			it.body = withMember(it.body, m.name, m.token)
+			it.body = kept(withMember(it.body, m.name, m.token))
 		}
 	}
 	return fmt.Sprintf("patched e%d r%d ts=%d", it.etag, it.rid, it.ts)

@@ -227,7 +227,7 @@ func token(name string) string {
 	return strconv.Quote(name)
 }
 
-// body is the document of a step as the store gives it back: compact, without system properties.
+// body is the document of a step as it is sent: compact, without system properties.
 func (c Config) body(s Step) string {
 	b := []byte(`{"id":` + strconv.Quote(s.Document().ID))
 	member := func(name, token string) {

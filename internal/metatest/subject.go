@@ -122,7 +122,7 @@ func (s *subject) write(step Step) (string, error) {
 	if err != nil {
 		return answer("", err), s.failed(err)
 	}
-	if err := s.learn(step.Document(), it, receipt, body); err != nil {
+	if err := s.learn(step.Document(), it, receipt, kept(body)); err != nil {
 		return "", err
 	}
 	s.note(step, it)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -168,7 +169,7 @@ func (w *Twin) write(s Step) string {
 	}
 	w.etags++
 	it.key = s.Document()
-	it.etag, it.ts, it.own, it.u, it.body = w.etags, w.now, own, s.U, w.config.body(s)
+	it.etag, it.ts, it.own, it.u, it.body = w.etags, w.now, own, s.U, kept(w.config.body(s))
 	return fmt.Sprintf("%s e%d r%d ts=%d", done, it.etag, it.rid, it.ts)
 }
 
@@ -296,4 +297,13 @@ func parseDefault(token string) (int64, bool) {
 	}
 	n, err := strconv.ParseInt(token, 10, 64)
 	return n, err == nil && n >= -1 && n != 0 && n <= 2147483647
+}
+
+// kept is a document as the store tells it: its numbers are in their shortest spelling.
+func kept(body string) string {
+	text, err := doc.Compact([]byte(body), doc.Limits{})
+	if err != nil {
+		return body // it is refused, and the histories tell
+	}
+	return string(text)
 }
