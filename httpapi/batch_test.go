@@ -111,7 +111,7 @@ func TestBatchDetails(t *testing.T) {
 	w.do("POST", colls+"/h/docs", `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a","b":"b"}}]`, atomicBatch(`["a"]`)...).fails(400, 1001, "Partition key provided")
 	w.do("POST", docs, "[]", atomicBatch(`["a"]`)...).fails(400, 0, "Batch request has no operations.")
 	many := "[" + strings.Repeat(read("")+",", 100) + read("") + "]"
-	w.do("POST", docs, many, atomicBatch(`["a"]`)...).fails(413, 0, "Batch request has more operations than what is supported.")
+	w.do("POST", docs, many, atomicBatch(`["a"]`)...).fails(400, 0, "Batch request has more operations than what is supported.")
 
 	w.do("DELETE", coll, "").want(204).head("x-ms-content-path", c.at("_rid").Str)
 }

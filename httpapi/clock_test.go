@@ -115,6 +115,6 @@ func TestImportRoute(t *testing.T) {
 	for _, bad := range []string{``, `{}`, `[]`, `{"documents":{}}`, `{"documents":[]}`, `{"documents":[],"upsert":true}`, `{"documents":[],"create":1}`} {
 		w.do("POST", path, bad).fails(400, 0, "")
 	}
-	w.do("POST", path, `{"documents":[`+strings.Repeat("{},", 100)+`{}]}`).fails(413, 0, "more operations than what is supported")
+	w.do("POST", path, `{"documents":[`+strings.Repeat("{},", 100)+`{}]}`).fails(400, 0, "more operations than what is supported")
 	w.do("POST", "/_mayfly/dbs/d/colls/none/import", `{"documents":[{"id":"1"}]}`).fails(404, 1003, "")
 }

@@ -99,9 +99,6 @@ func classify(err error) (w wireError, internal bool) {
 			if s.alone {
 				w.detail = ""
 			}
-			if errors.Is(err, store.ErrTooManyOperations) {
-				w.message = failed.Message
-			}
 			var wrong *query.Error
 			if errors.As(err, &wrong) {
 				w.inner = wrong.JSON()

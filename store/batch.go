@@ -75,7 +75,7 @@ func (c *Container) checkBatch(pk PartitionKey, ops []Operation, o BatchOptions)
 		return fail(CodeBadRequest, "Batch request has no operations.")
 	}
 	if len(ops) > MaxBatchOperations {
-		return &Error{Code: CodeTooLarge, Message: ErrTooManyOperations.Error(), Err: ErrTooManyOperations}
+		return &Error{Code: CodeBadRequest, Message: ErrTooManyOperations.Error(), Err: ErrTooManyOperations}
 	}
 	size := 0
 	for i := range ops {

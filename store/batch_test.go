@@ -261,7 +261,7 @@ func TestBatchIsRefused(t *testing.T) {
 		code store.Code
 	}{
 		"empty":         {pk("p"), nil, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
-		"too many":      {pk("p"), many, store.BatchOptions{Atomic: true}, store.CodeTooLarge},
+		"too many":      {pk("p"), many, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
 		"too large":     {pk("p"), []store.Operation{big, big}, store.BatchOptions{Atomic: true}, store.CodeTooLarge},
 		"no key":        {store.PartitionKey{}, []store.Operation{one}, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
 		"another key":   {store.NewPartitionKey(doc.StringValue("p"), doc.StringValue("q")), []store.Operation{one}, store.BatchOptions{Atomic: true}, store.CodePartitionKeyMismatch},
