@@ -20,12 +20,13 @@ func TestDatabaseClock(t *testing.T) {
 	w.do("GET", "/_mayfly/clock", "").want(200).has("now", `"2027-03-01T12:00:00Z"`).has("own", "")
 	w.do("GET", "/_mayfly/dbs/e/clock", "").want(200).has("now", `"2027-03-01T12:00:00Z"`).has("own", "false")
 	w.do("GET", docs+"/a", "", pk(`["x"]`)...).fails(404, 0, "")
-	w.do("PUT", dbClock, `{"set":"2027-03-01T12:00:05Z"}`).want(200)
-	w.do("GET", docs+"/a", "", pk(`["x"]`)...).want(200)
+	w.do("PUT", dbClock, `{"set":"2027-03-01T12:00:05Z"}`).fails(400, 0, "an item expired in d/c at 2027-03-01T12:00:10Z")
 	w.do("PUT", dbClock, `{"set":"2027-03-01T11:00:00Z"}`).fails(400, 0, "an item was written in d/c at 2027-03-01T12:00:00Z")
 	w.do("PUT", dbClock, fmt.Sprintf(`{"set":%d,"rate":60}`, start.Unix()+3600)).want(200).has("rate", "60").has("frozen", "false")
 	w.do("PUT", dbClock, `{"rate":0}`).want(200).has("frozen", "true")
-	w.do("DELETE", dbClock, "").want(200).has("now", `"2027-03-01T12:00:00Z"`).has("own", "false")
+	w.do("DELETE", dbClock, "").fails(400, 0, "an item expired in d/c")
+	w.do("PUT", "/_mayfly/clock", `{"advance":"2d"}`).want(200)
+	w.do("DELETE", dbClock, "").want(200).has("now", `"2027-03-03T12:00:00Z"`).has("own", "false")
 	for _, bad := range []string{``, `{}`, `{"set":1.5}`, `{"set":"now"}`, `{"rate":"fast"}`, `{"rate":-1}`, `{"rate":1e7}`, `{"real":false}`, `{"rate":0,"freeze":false}`, `{"follow":true}`} {
 		w.do("PUT", dbClock, bad).fails(400, 0, "")
 	}

@@ -225,13 +225,17 @@ func (e *Engine) Close() error {
 	err := e.settle()
 	// All is in the log. A table that a full disk holds back may now fail for good.
 	e.space.release()
+	flushed := false
 	if err == nil && !e.memory {
 		// So that the next start has no log to replay. Should this fail, it replays it.
-		_ = e.db.Flush()
+		flushed = e.db.Flush() == nil
 	}
 	if e.fence.err() == nil {
 		if closed := e.db.Close(); err == nil {
 			err = closed
+		}
+		if err == nil && flushed {
+			err = e.fence.logs.rest()
 		}
 	} else {
 		_ = e.db.Close() // what it says is about files in memory
