@@ -24,7 +24,7 @@ func (p *Policy) Normalize() {
 		p.Mode = Consistent
 	}
 	if p.Mode == None {
-		*p = Policy{Mode: None, Manual: true, Included: []PathSpec{}, Excluded: []PathSpec{}}
+		*p = Policy{Mode: None, Included: []PathSpec{}, Excluded: []PathSpec{}}
 		return
 	}
 	given := p.Included != nil

@@ -26,7 +26,6 @@ const (
 // The zero Policy stands for one that was not given and normalises to Default.
 type Policy struct {
 	Mode      Mode
-	Manual    bool // "automatic": false in JSON; kept for clients, documents are indexed all the same
 	Included  []PathSpec
 	Excluded  []PathSpec
 	Composite [][]CompositePath
@@ -112,7 +111,7 @@ func Parse(raw []byte) (Policy, error) {
 // policyJSON is the form of a policy in JSON.
 type policyJSON struct {
 	Mode      Mode              `json:"indexingMode"`
-	Automatic *bool             `json:"automatic"`
+	Automatic *bool             `json:"automatic"` // told by the mode: true unless that is none, whatever a client sends
 	Included  []PathSpec        `json:"includedPaths"`
 	Excluded  []PathSpec        `json:"excludedPaths"`
 	Composite [][]CompositePath `json:"compositeIndexes,omitempty"`
@@ -133,7 +132,7 @@ func (p *Policy) UnmarshalJSON(raw []byte) error {
 	if err := errors.Join(validateLegacy(w.Included, "includedPaths"), validateLegacy(w.Excluded, "excludedPaths")); err != nil {
 		return err
 	}
-	*p = Policy{w.Mode, w.Automatic != nil && !*w.Automatic, w.Included, w.Excluded, w.Composite, w.Spatial, w.Vector, w.FullText}
+	*p = Policy{w.Mode, w.Included, w.Excluded, w.Composite, w.Spatial, w.Vector, w.FullText}
 	p.Normalize()
 	return nil
 }
@@ -141,13 +140,13 @@ func (p *Policy) UnmarshalJSON(raw []byte) error {
 // MarshalJSON returns what a client reads back.
 func (p Policy) MarshalJSON() ([]byte, error) {
 	p.Normalize()
-	automatic := !p.Manual
+	automatic := p.Mode != None
 	return marshal(policyJSON{p.Mode, &automatic, p.Included, p.Excluded, p.Composite, p.Spatial, p.Vector, p.FullText})
 }
 
 // IsZero tells whether p stands for a policy that was not given.
 func (p Policy) IsZero() bool {
-	return p.Mode == "" && !p.Manual && p.Included == nil && p.Excluded == nil && p.Composite == nil &&
+	return p.Mode == "" && p.Included == nil && p.Excluded == nil && p.Composite == nil &&
 		p.Spatial == nil && p.Vector == nil && p.FullText == nil
 }
 

@@ -161,7 +161,7 @@ func TestZeroPolicyIsTheDefault(t *testing.T) {
 	if !(Policy{}).IsZero() || Default().IsZero() {
 		t.Error("IsZero is wrong")
 	}
-	if !(Policy{}).Equal(Default()) || Default().Equal(Policy{Manual: true}) {
+	if !(Policy{}).Equal(Default()) || Default().Equal(Policy{Mode: None}) {
 		t.Error("Equal is wrong")
 	}
 	if err := Default().Validate(Surroundings{}); err != nil {
