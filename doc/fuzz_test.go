@@ -150,7 +150,7 @@ func escapeControls(raw []byte) (out []byte) {
 		case inside && c < ' ':
 			out = appendControl(out, c)
 			continue
-		case inside && c == '\\' && i+1 < len(raw) && raw[i+1] >= ' ':
+		case inside && c == '\\' && i+1 < len(raw):
 			out = append(out, c)
 			i++
 		case c == '"':
