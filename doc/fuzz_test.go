@@ -103,7 +103,7 @@ func FuzzParse(f *testing.F) {
 		`{"a":"\ud800","b":"\ud83d\ude00\ud800\u0041"}`, `{"a":[1,-0,1.5e-7,1e999]}`, `[[[[[[]]]]]]`, `{"a":{"a":{"a":{"a":{}}}}}`,
 		"{\"a\":\"\xff\"}", "\uFEFF{}", `{"a":1}x`, `{"a":tru}`, `{"a":1,}`, `[1,]`, `"`, `"\u12"`, `-`, `01`, `{"":{"":[]}}`,
 		`{"a\u0000":"\u0000","b\n":"\/"}`, "{\"a\":\"\x01\"}", `[true,false,null]`, `{"_rid":{"a":1,"a":2}}`, `[1E400,"` + "\xed\xa0\x80" + `"]`,
-		manyMembers(40), strings.TrimSuffix(manyMembers(40), "}") + `,"k5":1}`,
+		"\"\x00\"", "[1.50,\"\t\"]", "{\"a\t\":1e2,\"a\\t\":-0}", manyMembers(40), strings.TrimSuffix(manyMembers(40), "}") + `,"k5":1}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -150,7 +150,7 @@ func escapeControls(raw []byte) (out []byte) {
 		case inside && c < ' ':
 			out = appendControl(out, c)
 			continue
-		case inside && c == '\\' && i+1 < len(raw) && raw[i+1] >= ' ':
+		case inside && c == '\\' && i+1 < len(raw):
 			out = append(out, c)
 			i++
 		case c == '"':

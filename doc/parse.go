@@ -91,6 +91,7 @@ func parse(raw []byte, lim Limits) (Parsed, error) {
 		return Parsed{}, err
 	}
 	if k := kindAt[p.peek()]; k != Object {
+		p.keep, p.mark = true, p.pos // to take what may be kept
 		err := p.value()
 		if err == nil {
 			err = p.end()

@@ -72,7 +72,8 @@ func (c *compiler) value(e syntax.Expr) valuer {
 	switch e := e.(type) {
 	case *syntax.Literal:
 		v := e.Value
-		if math.Abs(v.Num()) < 1<<53 { // from there on the spelling tells integers from others, which no double does
+		// From 2^53 on the spelling tells integers from others, which no double does; and a -0 stays one.
+		if f := v.Num(); math.Abs(f) < 1<<53 && (f != 0 || !math.Signbit(f)) {
 			v = asKept(v)
 		}
 		return func(*frame) doc.Value { return v }
@@ -137,6 +138,10 @@ func (c *compiler) unary(e *syntax.Unary) valuer {
 	x := c.value(e.X)
 	switch e.Op {
 	case syntax.Neg:
+		if l, ok := e.X.(*syntax.Literal); ok { // as it is spelled: -0.0 is not 0, and -0 is
+			v := opNegate(l.Value)
+			return func(*frame) doc.Value { return v }
+		}
 		return func(f *frame) doc.Value { return opNegate(x(f)) }
 	case syntax.Plus:
 		return func(f *frame) doc.Value { return opPlus(x(f)) }

@@ -59,8 +59,8 @@ func (d document) json() []byte {
 	b := make([]byte, 0, benchDocBytes)
 	b = fmt.Appendf(b, idStart+`%s","pk":"%s","type":"order","status":"%s","name":"%s","email":"%s@example.com",`,
 		d.id, d.pk, []string{"open", "paid", "sent", "done"}[r.IntN(4)], letters(r, 12), letters(r, 10))
-	b = fmt.Appendf(b, `"age":%d,"score":%.2f,"active":%t,"created":"2027-%02d-%02dT12:00:00Z","address":{"city":"%s"},"note":"`,
-		18+r.IntN(80), 100*r.Float64(), r.IntN(2) == 0, 1+r.IntN(12), 1+r.IntN(28), letters(r, 8))
+	b = fmt.Appendf(b, `"age":%d,"score":%v,"active":%t,"created":"2027-%02d-%02dT12:00:00Z","address":{"city":"%s"},"note":"`,
+		18+r.IntN(80), float64(r.IntN(10_000))/100, r.IntN(2) == 0, 1+r.IntN(12), 1+r.IntN(28), letters(r, 8))
 	b = append(b, letters(r, benchDocBytes-len(b)-len(`"}`))...)
 	return append(b, `"}`...)
 }
