@@ -120,7 +120,7 @@ func (f *fence) Create(name string, category vfs.DiskWriteCategory) (vfs.File, e
 		return f.createInScratch(name, k)
 	}
 	file, err := f.open(k, func() (vfs.File, error) { return f.FS.Create(name, category) })
-	return f.created(file, err, "", name, k)
+	return f.created(file, err, name, k)
 }
 
 // ReuseForWrite is how Pebble makes a log out of an old one.
@@ -129,8 +129,14 @@ func (f *fence) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCat
 	if f.tripped() {
 		return f.createInScratch(newname, k)
 	}
+	if err := f.forget(oldname); err != nil {
+		f.trip(err)
+	}
+	if f.tripped() {
+		return f.createInScratch(newname, k)
+	}
 	file, err := f.open(k, func() (vfs.File, error) { return f.FS.ReuseForWrite(oldname, newname, category) })
-	return f.created(file, err, oldname, newname, k)
+	return f.created(file, err, newname, k)
 }
 
 // open makes a file, by a spare descriptor where there is no other and the file is one that writing depends on.
@@ -142,11 +148,10 @@ func (f *fence) open(k kind, open func() (vfs.File, error)) (file vfs.File, err 
 	return file, err
 }
 
-// created wraps a new file, or deals with the error of making it. of is the file that it was made of, if any.
-func (f *fence) created(file vfs.File, err error, of, name string, k kind) (vfs.File, error) {
+// created wraps a new file, or deals with the error of making it.
+func (f *fence) created(file vfs.File, err error, name string, k kind) (vfs.File, error) {
 	if n, log := f.logNumber(name); log && err == nil {
-		was, _ := f.logNumber(of)
-		if err = f.logs.made(n, was); err != nil {
+		if err = f.logs.made(n); err != nil {
 			_ = file.Close() // it is of no use
 		}
 	}
@@ -207,14 +212,20 @@ func (f *fence) logNumber(name string) (n uint64, log bool) {
 	return logNumber(f.PathBase(name))
 }
 
+// forget notes that a log is about to go. Where it could not be noted the log has to stay.
+func (f *fence) forget(name string) error {
+	if n, log := f.logNumber(name); log {
+		return f.logs.removed(n)
+	}
+	return nil
+}
+
 func (f *fence) Remove(name string) error {
 	if f.tripped() {
 		return nil
 	}
-	if n, log := f.logNumber(name); log {
-		if err := f.logs.removed(n); err != nil {
-			return err // Pebble tries again some time
-		}
+	if err := f.forget(name); err != nil || f.tripped() {
+		return err // Pebble tries again some time
 	}
 	return f.FS.Remove(name)
 }

@@ -184,10 +184,10 @@ type logBook struct {
 	live   []uint64
 }
 
-// made notes a log that is there now, before anything is written to it, and one that it was made of, if that is not 0.
-func (b *logBook) made(n, of uint64) error {
+// made notes a log that is there now, before anything is written to it.
+func (b *logBook) made(n uint64) error {
 	return b.change(func(live []uint64) []uint64 {
-		return append(slices.DeleteFunc(live, func(l uint64) bool { return l == of || l == n }), n)
+		return append(slices.DeleteFunc(live, func(l uint64) bool { return l == n }), n)
 	})
 }
 
