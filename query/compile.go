@@ -1,9 +1,10 @@
 package query
 
 import (
+	"math"
+
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/syntax"
-	"math"
 )
 
 // Expressions are compiled to closures over a frame. There are three forms of them, so that the usual filter and the usual

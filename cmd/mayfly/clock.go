@@ -36,7 +36,7 @@ func clockCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		Long: "Show or move the clock of a running server, or with --db that of one of its databases, which then has a clock of its own.\n\n" +
 			"A server lets its clock be moved where it was started with --virtual-clock. A clock can be set back to a moment that is\n" +
-			"not behind anything stored. Flags apply in the order of this list.",
+			"not behind anything stored, nor behind an expiry. Flags apply in the order of this list.",
 	}
 	c.register(cmd.Flags())
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
