@@ -24,6 +24,7 @@ func dryRunCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSON(flags)
 	flags.IntVar(&examples, "examples", 5, "items to name for each effect")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{"defaultTtl": nil, "examples": examples}
@@ -42,11 +43,7 @@ func dryRunCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		answer, err := ask[httpapi.DryRunAnswer](req)
-		if err != nil {
-			return err
-		}
-		return printDryRun(cmd.OutOrStdout(), answer)
+		return show(cmd, &c, req, printDryRun)
 	})
 	return cmd
 }

@@ -32,17 +32,14 @@ func explainCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	e.register(flags)
+	e.registerJSON(flags)
 	flags.StringVar(&e.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]`)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		req, err := e.request(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		answer, err := ask[httpapi.Explanation](req)
-		if err != nil {
-			return err
-		}
-		return printExplanation(cmd.OutOrStdout(), answer)
+		return show(cmd, &e.serverCall, req, printExplanation)
 	})
 	return cmd
 }
