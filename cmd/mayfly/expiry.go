@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -26,14 +25,11 @@ func (c *itemCall) register(flags *pflag.FlagSet) {
 // question names the item.
 func (c *itemCall) question(id string) (map[string]any, error) {
 	q := map[string]any{"id": id}
-	if c.partitionKey == "" {
-		return q, nil
+	key, err := parsePartitionKey(c.partitionKey)
+	if key != nil {
+		q["partitionKey"] = key
 	}
-	if !json.Valid([]byte(c.partitionKey)) {
-		return nil, &usageError{"--partition-key is not JSON: " + c.partitionKey}
-	}
-	q["partitionKey"] = json.RawMessage(c.partitionKey)
-	return q, nil
+	return q, err
 }
 
 func expiryCommand() *cobra.Command {

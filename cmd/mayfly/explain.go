@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -47,11 +46,12 @@ func explainCommand() *cobra.Command {
 // request is the signed request for the explanation of a query.
 func (e *explainCall) request(ctx context.Context, text string) (*http.Request, error) {
 	question := map[string]any{"database": e.database, "container": e.container, "query": text}
-	if e.partitionKey != "" {
-		if !json.Valid([]byte(e.partitionKey)) {
-			return nil, &usageError{"--partition-key is not JSON: " + e.partitionKey}
-		}
-		question["partitionKey"] = json.RawMessage(e.partitionKey)
+	key, err := parsePartitionKey(e.partitionKey)
+	if err != nil {
+		return nil, err
+	}
+	if key != nil {
+		question["partitionKey"] = key
 	}
 	return e.serverCall.request(ctx, "_mayfly/explain", question)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,11 +30,12 @@ func leaseCommand() *cobra.Command {
 	flags.BoolVar(&release, "release", false, "end the item's lease")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{"id": args[0]}
-		if partitionKey != "" {
-			if !json.Valid([]byte(partitionKey)) {
-				return &usageError{"--partition-key is not JSON: " + partitionKey}
-			}
-			question["partitionKey"] = json.RawMessage(partitionKey)
+		key, err := parsePartitionKey(partitionKey)
+		if err != nil {
+			return err
+		}
+		if key != nil {
+			question["partitionKey"] = key
 		}
 		method := http.MethodDelete
 		if !release {

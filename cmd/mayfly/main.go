@@ -42,7 +42,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	},
 		serveCommand(), checkCommand(), clockCommand(),
-		importCommand(), explainCommand(),
+		databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(), importCommand(), exportCommand(), explainCommand(),
 		expiryCommand(), forecastCommand(), dryRunCommand(), waitCommand(), lintCommand(), splitCommand(), settingsCommand(), leaseCommand(),
 		snapshotCommand(), reaperCommand(), eventsCommand(), benchCommand(), healthCommand(), versionCommand())
 	root.SetVersionTemplate(versionLine())
