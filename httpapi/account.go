@@ -23,6 +23,19 @@ const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,"
 	`"sqlDisableFilterPlanOptimization":false,"sqlAllowTop":true,"enableSpatialIndexing":true,"queryEnableFullText":true,` +
 	`"queryEnableFullTextPreviewFeatures":true}`
 
+// fromBrowser tells whether a person's browser asks: it wants a page before all else, and has no key to show. No client library does
+// either.
+func (c *call) fromBrowser() bool {
+	h := c.Request().Header
+	return first(h, "Authorization") == "" && strings.HasPrefix(first(h, "Accept"), "text/html")
+}
+
+// leadToPage answers GET / for a browser: the page for people is elsewhere.
+func (s *Server) leadToPage(c *call) error {
+	c.set("location", "/_mayfly/")
+	return c.noContent(http.StatusSeeOther)
+}
+
 // readAccount answers GET /, the first request of every client. Its locations are where the client goes from then
 // on, so they repeat the scheme and the host by which it came, unless an address is advertised.
 func (s *Server) readAccount(c *call) error {

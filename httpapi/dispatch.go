@@ -190,6 +190,9 @@ func (c *call) route() (run handler, open bool) {
 		return c.routeOwn()
 	}
 	op := c.operation()
+	if c.target.kind == kindAccount && op == opRead && c.fromBrowser() {
+		return (*Server).leadToPage, true
+	}
 	table := &handlers[c.target.kind]
 	if c.target.feed {
 		run = table.feed[op]

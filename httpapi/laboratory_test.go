@@ -234,6 +234,41 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// A browser that opens the endpoint is led to the page for people; a client that has a key, or wants JSON, gets what it asks for.
+func TestBrowserIsLedToPage(t *testing.T) {
+	w := newWorld(t)
+	const page = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	for _, c := range []struct {
+		method, path, accept, key string
+		status                    int
+	}{
+		{"GET", "/", page, "", 303},
+		{"HEAD", "/", page, "", 303},
+		{"GET", "/", page, "Bearer " + EmulatorKey, 200},
+		{"GET", "/", "application/json", "", 401},
+		{"GET", "/", "*/*", "", 401},
+		{"GET", "/", "", "", 401},
+		{"GET", "/dbs", page, "", 401},
+		{"POST", "/", page, "", 401},
+	} {
+		r := httptest.NewRequest(c.method, c.path, nil)
+		for name, value := range map[string]string{"Accept": c.accept, "Authorization": c.key} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		rec := httptest.NewRecorder()
+		w.h.ServeHTTP(rec, r)
+		want := ""
+		if c.status == 303 {
+			want = "/_mayfly/"
+		}
+		if got := headerOf(t, rec).Get("Location"); rec.Code != c.status || got != want {
+			t.Errorf("%+v: %d, to %q", c, rec.Code, got)
+		}
+	}
+}
+
 // Every handler of Mayfly's own surface is in the OpenAPI document, with what people and programs need to know of it.
 func TestOpenAPI(t *testing.T) {
 	w := newWorld(t)

@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -25,6 +28,8 @@ const askTimeout = 10 * time.Minute
 type serverCall struct {
 	url, key            string
 	database, container string
+	item                string // id of the item that a path names as {id}
+	json                bool   // print what the server answers
 }
 
 // register adds the flags that say which server and which container.
@@ -50,7 +55,8 @@ func (c *serverCall) request(ctx context.Context, path string, question any) (*h
 
 var errNoContainer = &usageError{"--db and --container must name the container"}
 
-// call is request with any method; a nil question is no body. Only what the path has places for must be named.
+// call is request with any method, and any path: the protocol's own, too. A nil question is no body. Only what the path has
+// places for must be named.
 func (c *serverCall) call(ctx context.Context, method, path string, question any) (*http.Request, error) {
 	if c.container == "" && strings.Contains(path, "{coll}") || c.database == "" && strings.Contains(path, "{db}") {
 		return nil, errNoContainer
@@ -68,7 +74,7 @@ func (c *serverCall) call(ctx context.Context, method, path string, question any
 	path, query, _ := strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
-		parts[i] = url.PathEscape(strings.NewReplacer("{db}", c.database, "{coll}", c.container).Replace(p))
+		parts[i] = url.PathEscape(strings.NewReplacer("{db}", c.database, "{coll}", c.container, "{id}", c.item).Replace(p))
 	}
 	escaped := strings.Join(parts, "/")
 	address := strings.TrimSuffix(c.url, "/") + "/" + escaped
@@ -83,40 +89,87 @@ func (c *serverCall) call(ctx context.Context, method, path string, question any
 	if err != nil {
 		return nil, err
 	}
+	kind, link := resource(plain)
 	date := ttl.Real{}.Now().UTC().Format(http.TimeFormat)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Ms-Date", date)
-	req.Header.Set("Authorization", httpapi.AuthorizationHeader(httpapi.Sign(key, req.Method, "", plain, date)))
+	req.Header.Set("Authorization", httpapi.AuthorizationHeader(httpapi.Sign(key, req.Method, kind, link, date)))
 	return req, nil
+}
+
+// resource is what a signature says of a path: of dbs/D/colls/C/docs the type docs in dbs/D/colls/C, of dbs/D the type dbs and the
+// whole path. What lies below _mayfly has no type.
+func resource(path string) (kind, link string) {
+	if strings.HasPrefix(path, "_mayfly") {
+		return "", path
+	}
+	parts := strings.SplitN(path, "/", 6) // an id may hold anything
+	if len(parts)%2 == 1 {
+		return parts[len(parts)-1], strings.Join(parts[:len(parts)-1], "/")
+	}
+	return parts[len(parts)-2], path
+}
+
+// exchange sends a request and returns an answer that is no failure. Its body must be closed.
+func exchange(req *http.Request) (*http.Response, error) {
+	client := http.Client{Timeout: askTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, unreachable(req.URL, err)
+	}
+	if res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	return nil, &refusal{url: req.URL, code: res.StatusCode, status: res.Status, reasons: reasons(body)}
+}
+
+// unreachable says what to do about a server that does not take the connection; any other error stays what it is.
+func unreachable(at *url.URL, err error) error {
+	const wsaeConnRefused = syscall.Errno(10061)
+	if errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, wsaeConnRefused) {
+		return fmt.Errorf("nothing answers at %s://%s: is `mayfly serve` running? (--url or MAYFLY_URL names another server)", at.Scheme, at.Host)
+	}
+	return err
 }
 
 // ask sends a request and reads the answer.
 func ask[T any](req *http.Request) (answer T, err error) {
-	client := http.Client{Timeout: askTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
-	res, err := client.Do(req)
+	res, err := exchange(req)
 	if err != nil {
 		return answer, err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	if err != nil {
+	if err != nil || res.StatusCode == http.StatusNoContent {
 		return answer, err
 	}
-	if res.StatusCode/100 != 2 {
-		return answer, &refusal{url: req.URL, status: res.Status, reasons: reasons(body)}
-	}
-	if res.StatusCode == http.StatusNoContent {
-		return answer, nil
-	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return answer, fmt.Errorf("%s answers with something else than a Mayfly server: %w", req.URL, err)
+		return answer, &strangeAnswer{req.URL, err}
 	}
 	return answer, nil
 }
 
+// strangeAnswer is a success that does not hold what it must.
+type strangeAnswer struct {
+	url *url.URL
+	err error
+}
+
+func (e *strangeAnswer) Error() string {
+	return fmt.Sprintf("%s answers with something else than a Mayfly server: %v", e.url, e.err)
+}
+
+func (e *strangeAnswer) Unwrap() error { return e.err }
+
 // refusal is a server's answer that is a failure.
 type refusal struct {
 	url     *url.URL
+	code    int
 	status  string
 	reasons []string
 }

@@ -5,13 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -21,24 +17,28 @@ import (
 const maxPrinted = 100
 
 func checkCommand() *cobra.Command {
-	return &cobra.Command{
+	var accept bool
+	cmd := &cobra.Command{
 		Use:   "check DIR",
 		Short: "Prove that the data folder of a stopped server is consistent",
 		Long: "Prove that the data folder of a stopped server is consistent: that every item can be found through every key\n" +
-			"that leads to it, and that every such key leads to an item. Prints what is wrong; exit code 1 where anything is.",
+			"that leads to it, and that every such key leads to an item. Prints what is wrong; exit code 1 where anything is.\n\n" +
+			"The folder is only read: nothing in it changes, whatever is found.",
 		Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			log := newLogger(cmd.ErrOrStderr(), "warn", "text")
-			return checkFolder(cmd.Context(), args[0], cmd.OutOrStdout(), log)
-		}),
 	}
+	cmd.Flags().BoolVar(&accept, acceptDamagedLog, false, "check what would be left if a damaged log of writes were accepted")
+	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+		log := newLogger(cmd.ErrOrStderr(), "warn", "text")
+		return checkFolder(cmd.Context(), pebble.Options{Dir: args[0], AcceptDamagedLog: accept, Logger: log}, cmd.OutOrStdout())
+	})
+	return cmd
 }
 
 // checkFolder opens the folder without the reaper and prints what Check finds, then a summary.
-func checkFolder(ctx context.Context, dir string, out io.Writer, log *slog.Logger) (err error) {
-	db, err := openExisting(ctx, dir, log)
+func checkFolder(ctx context.Context, o pebble.Options, out io.Writer) (err error) {
+	db, err := openExisting(ctx, o)
 	if err != nil {
-		return err
+		return wayOn(err, o.Dir)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	found := 0
@@ -60,36 +60,20 @@ func checkFolder(ctx context.Context, dir string, out io.Writer, log *slog.Logge
 	}
 	fmt.Fprintf(out, "%d databases, %d containers, %d documents: %d violations\n", len(db.Databases()), containers, documents, found)
 	if found > 0 {
-		return fmt.Errorf("%s is inconsistent", dir)
+		return fmt.Errorf("%s is inconsistent", o.Dir)
 	}
 	return nil
 }
 
-// openExisting opens a folder that has been Mayfly's before. The clock is a virtual one, so that a folder is
-// checked as of its own time where it was served with one.
-func openExisting(ctx context.Context, dir string, log *slog.Logger) (*store.DB, error) {
-	if err := mustHoldData(dir); err != nil {
-		return nil, err
-	}
-	e, err := pebble.Open(ctx, pebble.Options{Dir: dir, Logger: log})
+// openExisting opens a folder that has been Mayfly's before, to be read: what a kill has left half-done is finished in memory alone.
+// The clock is a virtual one, so that a folder is checked as of its own time where it was served with one.
+func openExisting(ctx context.Context, o pebble.Options) (*store.DB, error) {
+	o.ReadOnly = true
+	e, err := pebble.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(ctx, e, store.Options{Clock: ttl.NewVirtual(ttl.Real{}), Logger: log, ManualReaper: true})
-}
-
-// mustHoldData refuses a folder in which opening the engine would make a new database.
-func mustHoldData(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "MANIFEST-") || strings.HasPrefix(e.Name(), "marker.") {
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: %s holds no data", engine.ErrNotDatabase, dir)
+	return store.Open(ctx, e, store.Options{Clock: ttl.NewVirtual(ttl.Real{}), Logger: o.Logger, ManualReaper: true})
 }
 
 // count tells how much there is, for the summary. Items that have expired and are not purged yet count.

@@ -55,11 +55,7 @@ func clockCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		answer, err := ask[clockAnswer](req)
-		if err != nil {
-			return err
-		}
-		return answer.print(cmd.OutOrStdout())
+		return show(cmd, &c.serverCall, req, printClock)
 	})
 	return cmd
 }
@@ -67,6 +63,7 @@ func clockCommand() *cobra.Command {
 func (c *clockCall) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	c.registerServer(flags)
+	c.registerJSON(flags)
 	flags.StringVar(&c.database, "db", "", "database whose clock is meant (default the server's)")
 	flags.BoolVar(&c.follow, "follow", false, "let the database follow the server's clock again")
 	flags.BoolVar(&c.real, "real", false, "go back to the system's time")
@@ -115,7 +112,7 @@ func (c *clockCall) question(flags *pflag.FlagSet) (method string, body any, err
 	return http.MethodGet, nil, nil
 }
 
-func (a *clockAnswer) print(w io.Writer) error {
+func printClock(w io.Writer, a clockAnswer) error {
 	how := fmt.Sprintf("rate %g", a.Rate)
 	if a.Frozen {
 		how = "frozen"

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -40,7 +39,7 @@ func applyVariables(flags *pflag.FlagSet, lookup func(string) (string, bool)) (m
 		}
 		if err := f.Value.Set(value); err != nil {
 			if first == nil {
-				first = &usageError{fmt.Sprintf("invalid value %q of %s: %v", value, name, err)}
+				first = badValue(f, name, value, err)
 			}
 			return
 		}

@@ -2,9 +2,15 @@
 // DB for NoSQL.
 //
 //	mayfly serve       answer on http(s)://localhost:8081/
-//	mayfly check DIR   prove that a data folder is consistent
-//	mayfly clock       show or move the clock of a running server, or of one of its databases
+//	mayfly check DIR   prove that a data folder is consistent, without changing it
+//	mayfly databases   list, create and delete the databases of a running server
+//	mayfly containers  list, create and delete the containers of one
+//	mayfly query       ask a running server a query and print its rows
+//	mayfly get         print an item of a running server
+//	mayfly put         store an item in a running server
 //	mayfly import      store the documents of a file in a running server, with their age
+//	mayfly export      write the items of a running server as JSON lines
+//	mayfly clock       show or move the clock of a running server, or of one of its databases
 //	mayfly explain     ask a running server how it answers a query
 //	mayfly expiry      ask a running server when an item expires, and why
 //	mayfly forecast    ask a running server what is going to expire
@@ -13,6 +19,9 @@
 //	mayfly lint        ask a running server which times to live are probably not what was meant
 //	mayfly reaper      show or control how a running server purges what has expired
 //	mayfly events      print what has expired in a container of a running server
+//	mayfly settings    show or change Mayfly's own settings of a container
+//	mayfly lease       keep an item from expiring for a time
+//	mayfly snapshot    keep states of a running server, and go back to them
 //	mayfly split       ask a running server to split a partition key range
 //	mayfly bench       measure against the raw engine and an empty server
 //	mayfly health      ask a running server whether it is ready
@@ -28,7 +37,7 @@
 //	2  it was called wrongly: an unknown flag, a bad value, flags that exclude each other
 //	3  the port cannot be listened on, most often because it is in use
 //	4  another process has the data folder open
-//	5  the data folder is corrupt, has a newer format, or is not one of Mayfly's
+//	5  the data folder is corrupt, a log in it damaged, has a newer format, or is not one of Mayfly's
 //	6  the folder cannot be written to, or the disk is full or failing
 //
 // An error is one line on stderr. What a user needs to connect goes to stdout, the log to stderr.

@@ -24,29 +24,19 @@ func dryRunCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSON(flags)
 	flags.IntVar(&examples, "examples", 5, "items to name for each effect")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
-		question := map[string]any{"defaultTtl": nil, "examples": examples}
-		switch args[0] {
-		case "off":
-		case "never":
-			question["defaultTtl"] = -1
-		default:
-			n, err := strconv.ParseInt(args[0], 10, 32)
-			if err != nil {
-				return &usageError{"the TTL must be a number of seconds, never or off, not " + args[0]}
-			}
-			question["defaultTtl"] = n
+		ttl, err := parseTTL(args[0])
+		if err != nil {
+			return err
 		}
+		question := map[string]any{"defaultTtl": ttl, "examples": examples}
 		req, err := c.request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/ttl-dry-run", question)
 		if err != nil {
 			return err
 		}
-		answer, err := ask[httpapi.DryRunAnswer](req)
-		if err != nil {
-			return err
-		}
-		return printDryRun(cmd.OutOrStdout(), answer)
+		return show(cmd, &c, req, printDryRun)
 	})
 	return cmd
 }

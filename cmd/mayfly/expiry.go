@@ -1,8 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"io"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -25,14 +25,11 @@ func (c *itemCall) register(flags *pflag.FlagSet) {
 // question names the item.
 func (c *itemCall) question(id string) (map[string]any, error) {
 	q := map[string]any{"id": id}
-	if c.partitionKey == "" {
-		return q, nil
+	key, err := parsePartitionKey(c.partitionKey)
+	if key != nil {
+		q["partitionKey"] = key
 	}
-	if !json.Valid([]byte(c.partitionKey)) {
-		return nil, &usageError{"--partition-key is not JSON: " + c.partitionKey}
-	}
-	q["partitionKey"] = json.RawMessage(c.partitionKey)
-	return q, nil
+	return q, err
 }
 
 func expiryCommand() *cobra.Command {
@@ -45,6 +42,7 @@ func expiryCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSON(flags)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		question, err := c.question(args[0])
 		if err != nil {
@@ -54,25 +52,25 @@ func expiryCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		e, err := ask[httpapi.ItemExpiry](req)
-		if err != nil {
-			return err
-		}
-		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		fmt.Fprintf(w, "state\t%s\n", e.State)
-		if e.ExpiresAt != "" {
-			fmt.Fprintf(w, "expires at\t%s\n", e.ExpiresAt)
-			fmt.Fprintf(w, "remaining\t%d s\n", e.ExpiresIn)
-		}
-		if e.Source != "" {
-			fmt.Fprintf(w, "decided by\t%s\n", e.Source)
-		}
-		fmt.Fprintf(w, "now\t%s\n", e.Now)
-		if err := w.Flush(); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", e.Explain)
-		return err
+		return show(cmd, &c.serverCall, req, printExpiry)
 	})
 	return cmd
+}
+
+func printExpiry(out io.Writer, e httpapi.ItemExpiry) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "state\t%s\n", e.State)
+	if e.ExpiresAt != "" {
+		fmt.Fprintf(w, "expires at\t%s\n", e.ExpiresAt)
+		fmt.Fprintf(w, "remaining\t%d s\n", e.ExpiresIn)
+	}
+	if e.Source != "" {
+		fmt.Fprintf(w, "decided by\t%s\n", e.Source)
+	}
+	fmt.Fprintf(w, "now\t%s\n", e.Now)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%s\n", e.Explain)
+	return err
 }

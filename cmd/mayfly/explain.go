@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,17 +31,14 @@ func explainCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	e.register(flags)
+	e.registerJSON(flags)
 	flags.StringVar(&e.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]`)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		req, err := e.request(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		answer, err := ask[httpapi.Explanation](req)
-		if err != nil {
-			return err
-		}
-		return printExplanation(cmd.OutOrStdout(), answer)
+		return show(cmd, &e.serverCall, req, printExplanation)
 	})
 	return cmd
 }
@@ -50,11 +46,12 @@ func explainCommand() *cobra.Command {
 // request is the signed request for the explanation of a query.
 func (e *explainCall) request(ctx context.Context, text string) (*http.Request, error) {
 	question := map[string]any{"database": e.database, "container": e.container, "query": text}
-	if e.partitionKey != "" {
-		if !json.Valid([]byte(e.partitionKey)) {
-			return nil, &usageError{"--partition-key is not JSON: " + e.partitionKey}
-		}
-		question["partitionKey"] = json.RawMessage(e.partitionKey)
+	key, err := parsePartitionKey(e.partitionKey)
+	if err != nil {
+		return nil, err
+	}
+	if key != nil {
+		question["partitionKey"] = key
 	}
 	return e.serverCall.request(ctx, "_mayfly/explain", question)
 }

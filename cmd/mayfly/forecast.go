@@ -23,6 +23,7 @@ func forecastCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSON(flags)
 	flags.StringVar(&by, "by", "minute", "what to count by: second, minute, hour, day or month")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		path := "_mayfly/forecast"
@@ -33,15 +34,13 @@ func forecastCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		f, err := ask[httpapi.ForecastAnswer](req)
-		if err != nil {
-			return err
-		}
-		steps, ok := f.By[by]
-		if !ok {
-			return &usageError{"--by must be second, minute, hour, day or month, not " + by}
-		}
-		return printForecast(cmd.OutOrStdout(), f, steps)
+		return show(cmd, &c, req, func(out io.Writer, f httpapi.ForecastAnswer) error {
+			steps, ok := f.By[by]
+			if !ok {
+				return &usageError{"--by must be second, minute, hour, day or month, not " + by}
+			}
+			return printForecast(out, f, steps)
+		})
 	})
 	return cmd
 }

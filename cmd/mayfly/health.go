@@ -60,7 +60,7 @@ func askReady(ctx context.Context, url string) error {
 	client := http.Client{Timeout: healthTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("not ready: %w", err)
+		return fmt.Errorf("not ready: %w", unreachable(req.URL, err))
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {

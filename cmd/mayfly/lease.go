@@ -1,8 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -24,16 +24,18 @@ func leaseCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSON(flags)
 	flags.StringVar(&partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
 	flags.IntVar(&seconds, "seconds", 60, "how long from now, by the server's data clock")
 	flags.BoolVar(&release, "release", false, "end the item's lease")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{"id": args[0]}
-		if partitionKey != "" {
-			if !json.Valid([]byte(partitionKey)) {
-				return &usageError{"--partition-key is not JSON: " + partitionKey}
-			}
-			question["partitionKey"] = json.RawMessage(partitionKey)
+		key, err := parsePartitionKey(partitionKey)
+		if err != nil {
+			return err
+		}
+		if key != nil {
+			question["partitionKey"] = key
 		}
 		method := http.MethodDelete
 		if !release {
@@ -43,16 +45,14 @@ func leaseCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		answer, err := ask[struct{ LeaseUntil int64 }](req)
-		if err != nil {
+		return show(cmd, &c, req, func(out io.Writer, answer struct{ LeaseUntil int64 }) error {
+			text := "the item has no lease any more"
+			if !release {
+				text = "leased until " + time.Unix(answer.LeaseUntil, 0).UTC().Format(time.RFC3339)
+			}
+			_, err := fmt.Fprintln(out, text)
 			return err
-		}
-		text := "the item has no lease any more"
-		if !release {
-			text = "leased until " + time.Unix(answer.LeaseUntil, 0).UTC().Format(time.RFC3339)
-		}
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
-		return err
+		})
 	})
 	return cmd
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -21,23 +22,27 @@ func lintCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSON(flags)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		req, err := c.call(cmd.Context(), http.MethodGet, "_mayfly/dbs/{db}/colls/{coll}/lint", nil)
 		if err != nil {
 			return err
 		}
-		answer, err := ask[httpapi.LintAnswer](req)
-		if err != nil {
-			return err
-		}
-		out := cmd.OutOrStdout()
-		for _, f := range answer.Container {
-			fmt.Fprintf(out, "%s: the container's default: %s\n", f.Rule, f.Explain)
-		}
-		for _, f := range answer.Items {
-			fmt.Fprintf(out, "%s: %d writes, the last of %q with ttl %d: %s\n", f.Rule, f.Count, f.Last.ID, f.Last.TTL, f.Explain)
-		}
-		return nil
+		return show(cmd, &c, req, printLint)
 	})
 	return cmd
+}
+
+func printLint(out io.Writer, answer httpapi.LintAnswer) error {
+	if len(answer.Container) == 0 && len(answer.Items) == 0 {
+		_, err := fmt.Fprintln(out, "nothing found: no time to live looks like a mistake")
+		return err
+	}
+	for _, f := range answer.Container {
+		fmt.Fprintf(out, "%s: the container's default: %s\n", f.Rule, f.Explain)
+	}
+	for _, f := range answer.Items {
+		fmt.Fprintf(out, "%s: %d writes, the last of %q with ttl %d: %s\n", f.Rule, f.Count, f.Last.ID, f.Last.TTL, f.Explain)
+	}
+	return nil
 }

@@ -32,15 +32,31 @@ func signalled() context.Context {
 	return ctx
 }
 
-// execute runs one command and returns the exit code.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := &cobra.Command{
+// rootCommand is the program with all of its commands.
+func rootCommand() *cobra.Command {
+	root := family(&cobra.Command{
 		Use:           "mayfly",
 		Short:         "A document store whose documents can be mortal, on the wire of Azure Cosmos DB",
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
+	},
+		serveCommand(), checkCommand(), clockCommand(),
+		databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(), importCommand(), exportCommand(), explainCommand(),
+		expiryCommand(), forecastCommand(), dryRunCommand(), waitCommand(), lintCommand(), splitCommand(), settingsCommand(), leaseCommand(),
+		snapshotCommand(), reaperCommand(), eventsCommand(), benchCommand(), healthCommand(), versionCommand())
+	root.SetVersionTemplate(versionLine())
+	root.SetFlagErrorFunc(flagError)
+	return root
+}
+
+// execute runs one command and returns the exit code.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := rootCommand()
+	if err := addCompletions(root); err != nil {
+		fmt.Fprintln(stderr, "mayfly:", err)
+		return exitFailed
 	}
-	root.AddCommand(serveCommand(), clockCommand(), importCommand(), checkCommand(), explainCommand(), expiryCommand(), forecastCommand(), dryRunCommand(), waitCommand(), lintCommand(), splitCommand(), settingsCommand(), leaseCommand(), snapshotCommand(), reaperCommand(), eventsCommand(), benchCommand(), healthCommand(), versionCommand())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

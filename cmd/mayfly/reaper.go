@@ -35,6 +35,7 @@ func reaperCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSON(flags)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		o, err := reaperOrder(args, c.database == "" && c.container == "")
 		if err != nil {
@@ -44,11 +45,7 @@ func reaperCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		answer, err := ask[json.RawMessage](req)
-		if err != nil {
-			return err
-		}
-		return printReaper(cmd.OutOrStdout(), o, answer)
+		return show(cmd, &c, req, func(out io.Writer, answer json.RawMessage) error { return printReaper(out, o, answer) })
 	})
 	return cmd
 }

@@ -147,13 +147,15 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 		Compression: s.flags.tableCompression(),
 		Logger:      s.log,
 		Now:         clock.Now,
+
+		AcceptDamagedLog: s.flags.acceptDamagedLog,
 	}
 	if s.flags.virtualClock {
 		clock = ttl.NewVirtual(clock)
 	}
 	e, err := pebble.Open(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, wayOn(err, s.flags.data)
 	}
 	return store.Open(ctx, e, store.Options{Clock: clock, Logger: s.log, Ranges: s.flags.ranges, Lenient: s.flags.lenient,
 		TTLPreviousImage: s.flags.ttlPreviousImage})

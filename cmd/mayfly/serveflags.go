@@ -33,7 +33,7 @@ type serveFlags struct {
 	port, ranges                                                    int
 	memory, noAuth, noClockCheck, strict, virtualClock              bool
 	lenient, serveCrossPartition, throttle                          bool
-	ttlPreviousImage                                                bool
+	ttlPreviousImage, acceptDamagedLog                              bool
 }
 
 // register declares the flags and their defaults.
@@ -43,6 +43,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.port, "port", defaultPort, "port for HTTP and HTTPS alike; 0 is any free one")
 	flags.StringVar(&f.computePort, "compute-port", "", `a second port that answers alike; "off" is none (default 8903 where --port is 8081, else none)`)
 	flags.StringVar(&f.data, "data", "", "data folder (default Mayfly's folder in the user's data directory)")
+	flags.BoolVar(&f.acceptDamagedLog, acceptDamagedLog, false, "start without the writes that a damaged or missing log held: acknowledged writes are lost")
 	flags.BoolVar(&f.memory, "memory", false, "keep everything in memory: nothing is written, nothing survives")
 	flags.StringVar(&f.key, "key", "", "master key in base64 (default the well-known key of the Cosmos DB emulators)")
 	flags.BoolVar(&f.noAuth, "no-auth", false, "ask for no key; allowed on a loopback --host only")

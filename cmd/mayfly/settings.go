@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 
@@ -42,13 +41,7 @@ func settingsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var out bytes.Buffer
-		if err := json.Indent(&out, answer, "", "  "); err != nil {
-			return err
-		}
-		out.WriteByte('\n')
-		_, err = cmd.OutOrStdout().Write(out.Bytes())
-		return err
+		return printJSON(cmd.OutOrStdout(), answer)
 	})
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -36,14 +37,18 @@ func snapshotCommand() *cobra.Command {
 			"Taking a snapshot of the whole store and restoring it copy no data: they share their files with it. One database alone is\n" +
 			"restored or forked by copying it.",
 	}
-	cmd.AddCommand(snapshotCreateCommand(), snapshotListCommand(), snapshotRestoreCommand(), snapshotForkCommand(), snapshotDeleteCommand())
-	return cmd
+	return family(cmd, snapshotCreateCommand(), snapshotListCommand(), snapshotRestoreCommand(), snapshotForkCommand(), snapshotDeleteCommand())
 }
 
 // snapshotVerb finishes a command that asks a server; ask is given the command's arguments.
 func snapshotVerb(cmd *cobra.Command, c *snapshotCall, ask func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd.Flags().SortFlags = false
 	c.registerServer(cmd.Flags())
+	c.registerJSON(cmd.Flags())
+	switch cmd.Name() {
+	case "restore", "fork", "delete":
+		cmd.ValidArgsFunction = firstArgument(completeNames("_mayfly/snapshots", "snapshots"))
+	}
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && !engine.ValidSnapshotName(args[0]) {
 			return &usageError{fmt.Sprintf("%q cannot be a snapshot's name: it is of lower-case letters, digits, '-', '_' and '.'", args[0])}
@@ -53,13 +58,13 @@ func snapshotVerb(cmd *cobra.Command, c *snapshotCall, ask func(cmd *cobra.Comma
 	return cmd
 }
 
-// askSnapshot asks one question. path is below _mayfly/snapshots; a nil question is no body.
-func askSnapshot[T any](ctx context.Context, c *snapshotCall, method, path string, question any) (answer T, err error) {
-	req, err := c.call(ctx, method, "_mayfly/snapshots"+path, question)
+// showSnapshot asks one question and prints the answer. path is below _mayfly/snapshots; a nil question is no body.
+func showSnapshot[T any](cmd *cobra.Command, c *snapshotCall, method, path string, question any, print func(out io.Writer, answer T) error) error {
+	req, err := c.call(cmd.Context(), method, "_mayfly/snapshots"+path, question)
 	if err != nil {
-		return answer, err
+		return err
 	}
-	return ask[T](req)
+	return show(cmd, &c.serverCall, req, print)
 }
 
 func snapshotCreateCommand() *cobra.Command {
@@ -69,11 +74,9 @@ func snapshotCreateCommand() *cobra.Command {
 		Short: "Keep the present state of the whole store",
 		Args:  cobra.ExactArgs(1),
 	}, &c, func(cmd *cobra.Command, args []string) error {
-		s, err := askSnapshot[snapshotAnswer](cmd.Context(), &c, http.MethodPost, "", map[string]string{"name": args[0]})
-		if err != nil {
-			return err
-		}
-		return printSnapshots(cmd, []snapshotAnswer{s})
+		return showSnapshot(cmd, &c, http.MethodPost, "", map[string]string{"name": args[0]}, func(out io.Writer, s snapshotAnswer) error {
+			return printSnapshots(out, []snapshotAnswer{s})
+		})
 	})
 }
 
@@ -84,16 +87,15 @@ func snapshotListCommand() *cobra.Command {
 		Short: "List the snapshots: name, time of the data clock, bytes, databases",
 		Args:  cobra.NoArgs,
 	}, &c, func(cmd *cobra.Command, _ []string) error {
-		list, err := askSnapshot[struct{ Snapshots []snapshotAnswer }](cmd.Context(), &c, http.MethodGet, "", nil)
-		if err != nil {
-			return err
-		}
-		return printSnapshots(cmd, list.Snapshots)
+		return showSnapshot(cmd, &c, http.MethodGet, "", nil, func(out io.Writer, list struct{ Snapshots []snapshotAnswer }) error {
+			return printSnapshots(out, list.Snapshots)
+		})
 	})
 }
 
-func printSnapshots(cmd *cobra.Command, list []snapshotAnswer) error {
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+func printSnapshots(out io.Writer, list []snapshotAnswer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tTIME\tSIZE\tDATABASES")
 	for _, s := range list {
 		fmt.Fprintf(w, "%s\t%s\t%d bytes\t%s\n", s.Name, s.Time.Format(time.RFC3339), s.Bytes, strings.Join(s.Databases, ", "))
 	}
@@ -111,12 +113,10 @@ func snapshotRestoreCommand() *cobra.Command {
 		if c.database != "" {
 			question["database"] = c.database
 		}
-		answer, err := askSnapshot[struct{ Databases []string }](cmd.Context(), &c, http.MethodPost, "/"+args[0]+"/restore", question)
-		if err != nil {
+		return showSnapshot(cmd, &c, http.MethodPost, "/"+args[0]+"/restore", question, func(out io.Writer, answer struct{ Databases []string }) error {
+			_, err := fmt.Fprintf(out, "databases: %s\n", strings.Join(answer.Databases, ", "))
 			return err
-		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "databases: %s\n", strings.Join(answer.Databases, ", "))
-		return err
+		})
 	})
 	cmd.Flags().StringVar(&c.database, "db", "", "only this database; the others stay as they are")
 	return cmd
@@ -129,7 +129,11 @@ func snapshotDeleteCommand() *cobra.Command {
 		Short: "Free a snapshot",
 		Args:  cobra.ExactArgs(1),
 	}, &c, func(cmd *cobra.Command, args []string) error {
-		_, err := askSnapshot[struct{}](cmd.Context(), &c, http.MethodDelete, "/"+args[0], nil)
+		req, err := c.call(cmd.Context(), http.MethodDelete, "_mayfly/snapshots/"+args[0], nil)
+		if err != nil {
+			return err
+		}
+		_, err = ask[struct{}](req)
 		return err
 	})
 }
@@ -151,12 +155,10 @@ func snapshotForkCommand() *cobra.Command {
 			return &usageError{"give --db and --as, or --data and --to"}
 		}
 		question := map[string]string{"database": c.database, "as": as}
-		answer, err := askSnapshot[struct{ ID string }](cmd.Context(), &c, http.MethodPost, "/"+args[0]+"/fork", question)
-		if err != nil {
+		return showSnapshot(cmd, &c, http.MethodPost, "/"+args[0]+"/fork", question, func(out io.Writer, answer struct{ ID string }) error {
+			_, err := fmt.Fprintf(out, "database %s\n", answer.ID)
 			return err
-		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "database %s\n", answer.ID)
-		return err
+		})
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&c.database, "db", "", "database of the snapshot")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,7 @@ func splitCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSON(flags)
 	flags.StringVar(&at, "at", "", "effective partition key at which the upper half begins, in hexadecimal")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]string{"range": args[0]}
@@ -40,15 +42,13 @@ func splitCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		answer, err := ask[splitAnswer](req)
-		if err != nil {
-			return err
-		}
-		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		for _, r := range answer.Halves {
-			fmt.Fprintf(w, "range %s\tfrom %q\tto %q\n", r.ID, r.Min, r.Max)
-		}
-		return w.Flush()
+		return show(cmd, &c, req, func(out io.Writer, answer splitAnswer) error {
+			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+			for _, r := range answer.Halves {
+				fmt.Fprintf(w, "range %s\tfrom %q\tto %q\n", r.ID, r.Min, r.Max)
+			}
+			return w.Flush()
+		})
 	})
 	return cmd
 }

@@ -14,10 +14,14 @@ func versionCommand() *cobra.Command {
 		Short: "Tell what this binary is",
 		Args:  cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "mayfly %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprint(cmd.OutOrStdout(), versionLine())
 			return err
 		}),
 	}
+}
+
+func versionLine() string {
+	return fmt.Sprintf("mayfly %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // version is the module's version where the binary was installed as one, else the commit it was built from.

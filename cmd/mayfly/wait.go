@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"time"
 
@@ -25,6 +26,7 @@ func waitCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSON(flags)
 	flags.Int64Var(&after, "after", 0, "with feed: only a change behind this LSN")
 	flags.DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait, in real time; 10m at most")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
@@ -43,16 +45,14 @@ func waitCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		answer, err := ask[httpapi.WaitAnswer](req)
-		if err != nil {
+		return show(cmd, &c.serverCall, req, func(out io.Writer, answer httpapi.WaitAnswer) error {
+			text := answer.Until
+			if answer.Item != nil {
+				text = answer.Item.Explain
+			}
+			_, err := fmt.Fprintln(out, text)
 			return err
-		}
-		text := answer.Until
-		if answer.Item != nil {
-			text = answer.Item.Explain
-		}
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
-		return err
+		})
 	})
 	return cmd
 }

@@ -39,6 +39,11 @@
 // A disk that fills up is noticed before that: below Options.DiskReserve an Update that would write gets
 // engine.ErrDiskFull, and goes through again when there is room. See disk.go.
 //
+// # Reading only
+//
+// With Options.ReadOnly Pebble works on an overlay of the folder (overlay.go): it reads the disk and writes to memory. So its logs can be
+// replayed, and the store above can finish what a kill has left half-done, while the folder and the evidence in it stay.
+//
 // # Snapshots
 //
 // A snapshot is a checkpoint in a folder below the data folder. Restoring one opens a linked copy of it as a second engine and

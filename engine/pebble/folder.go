@@ -19,7 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// prepare makes the folder, unless something else is in its place.
+// prepare makes the folder, unless something else is in its place. Where it is only to be read, it must hold a database.
 func prepare(o *Options) error {
 	names, err := o.FS.List(o.Dir)
 	switch {
@@ -27,6 +27,11 @@ func prepare(o *Options) error {
 		if name := foreign(names); name != "" {
 			return fmt.Errorf("%w: %s holds %s", engine.ErrNotDatabase, o.Dir, name)
 		}
+		if o.ReadOnly && !slices.ContainsFunc(names, isOurs) {
+			return fmt.Errorf("%w: %s holds no data", engine.ErrNotDatabase, o.Dir)
+		}
+	case errors.Is(err, fs.ErrNotExist) && o.ReadOnly:
+		return fmt.Errorf("reading the data folder: %w", err)
 	case errors.Is(err, fs.ErrNotExist):
 		if err := o.FS.MkdirAll(o.Dir, 0o755); err != nil {
 			return fmt.Errorf("making the data folder: %w", err)
@@ -56,8 +61,8 @@ func foreign(names []string) string {
 	found := ""
 	for _, name := range names {
 		switch {
-		case name == "CURRENT", strings.HasPrefix(name, "MANIFEST-"), strings.HasPrefix(name, "marker."):
-			return "" // a database, whole or not
+		case isOurs(name):
+			return ""
 		case name == "LOCK", name == "lost+found", strings.HasPrefix(name, "."):
 			// Left by an Open that got no further, by the file system, by a file manager.
 		default:
@@ -65,6 +70,11 @@ func foreign(names []string) string {
 		}
 	}
 	return found
+}
+
+// isOurs tells whether a file shows that its folder is a database, whole or not.
+func isOurs(name string) bool {
+	return name == "CURRENT" || strings.HasPrefix(name, "MANIFEST-") || strings.HasPrefix(name, "marker.")
 }
 
 // inspect looks at a folder before Pebble does, for what Pebble would report without saying what it is, or not report

@@ -18,7 +18,7 @@ import (
 //
 //   - ErrOptions where the options cannot be;
 //   - engine.ErrLocked where the folder is open already, in this process or another;
-//   - engine.ErrNotDatabase where Dir is a file, or a folder that holds something else;
+//   - engine.ErrNotDatabase where Dir is a file, or a folder that holds something else, or, with ReadOnly, nothing;
 //   - engine.ErrNewerFormat where a newer release has written the folder;
 //   - engine.ErrCorrupt where the files do not hold what they must;
 //   - engine.ErrDiskFull or engine.ErrFailed where the disk could not be written;
@@ -35,6 +35,9 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	}
 	if err := prepare(&o); err != nil {
 		return nil, err
+	}
+	if o.ReadOnly {
+		o.FS = newOverlay(o.FS)
 	}
 	lock, err := pebble.LockDirectory(o.Dir, o.FS)
 	if err != nil {
@@ -81,11 +84,11 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		first:  o.FirstLSN,
 		block:  o.lsnBlock,
 		strict: o.Strict,
-		memory: o.Memory,
+		memory: o.Memory || o.ReadOnly,
 		scopes: scopes{m: map[string]*scope{}},
 		empty:  make(chan struct{}, 1),
 	}
-	if !o.Memory {
+	if !e.memory {
 		e.fence.spares.fill()
 	}
 	db, err := e.openTwice(o)
@@ -101,7 +104,9 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		return nil, openError(err)
 	}
 	e.db = db
-	e.compactions.open()
+	if !o.ReadOnly { // what compactions write would fill the memory
+		e.compactions.open()
+	}
 	s.probe()
 	s.arm()
 	return e, nil

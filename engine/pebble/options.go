@@ -45,6 +45,10 @@ type Options struct {
 	// acknowledged writes are lost. The files are kept beside, and the logger is told. Without it Open fails with
 	// engine.ErrDamagedLog.
 	AcceptDamagedLog bool
+	// ReadOnly changes nothing in the folder, which must hold a database already: what the opening and the user write goes to memory,
+	// is seen by this Engine alone and lost by Close. The folder is locked all the same, so that nobody else writes to it.
+	// Nothing is compacted. It goes together with AcceptDamagedLog, to see what that would leave.
+	ReadOnly bool
 	// Strict makes an iterator that is still open when its function returns an error of View or Update.
 	// Without it the iterator is closed and the mistake is logged.
 	Strict bool

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// acceptDamagedLog is the flag that goes on without what a damaged log of writes has held.
+const acceptDamagedLog = "accept-damaged-log"
+
+// wayOn adds to the error of a damaged log what can be done about it, and what that costs.
+func wayOn(err error, dir string) error {
+	if !errors.Is(err, engine.ErrDamagedLog) {
+		return err
+	}
+	return fmt.Errorf("%w. Nothing was changed. Bring the folder back from a backup, or go on without the acknowledged writes that lie behind "+
+		"the damage: `mayfly check --%s %s` tells what is left, `mayfly serve --%[2]s` gives up the rest, and keeps the damaged files beside",
+		err, acceptDamagedLog, dir)
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// family makes cmd a command that does nothing without one of its subcommands: it says which there are, and which was
+// probably meant.
+func family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(members...)
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		hint := "`" + cmd.CommandPath() + " --help` lists them all"
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = "did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return &usageError{fmt.Sprintf("there is no command %q in %s: %s", args[0], cmd.CommandPath(), hint)}
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+// flagError says what is wrong with a flag in the words of who uses it.
+func flagError(_ *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if errors.As(err, &bad) {
+		return badValue(bad.GetFlag(), "--"+bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
+	}
+	return err
+}
+
+// badValue is the error for a value that a flag cannot have; name is how it was given.
+func badValue(f *pflag.Flag, name, value string, cause error) error {
+	want := ""
+	switch kind := f.Value.Type(); {
+	case f.Name == "port":
+		want = "a port is a number from 0 to 65535"
+	case strings.HasPrefix(kind, "int"):
+		want = "it must be a whole number"
+	case strings.HasPrefix(kind, "float"):
+		want = "it must be a number"
+	case kind == "bool":
+		want = "it must be true or false"
+	case kind == "duration":
+		want = "it must be a duration such as 90s or 5m"
+	default:
+		want = cause.Error()
+	}
+	return &usageError{fmt.Sprintf("%s %q: %s", name, value, want)}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"net"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPlainErrors: what a person has got wrong is told on one line, in a person's words.
+func TestPlainErrors(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "http://" + free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"serv", exitUsage, `there is no command "serv" in mayfly: did you mean serve?`},
+		{"zzz", exitUsage, `"zzz" in mayfly: ` + "`mayfly --help` lists them all"},
+		{"snapshot lst", exitUsage, `there is no command "lst" in mayfly snapshot: did you mean list?`},
+		{"serve --port abc", exitUsage, `--port "abc": a port is a number from 0 to 65535`},
+		{"health --port 99999999999999999999", exitUsage, "a port is a number from 0 to 65535"},
+		{"serve --ranges two", exitUsage, `--ranges "two": it must be a whole number`},
+		{"serve --memory=perhaps", exitUsage, `--memory "perhaps": it must be true or false`},
+		{"clock --rate fast", exitUsage, `--rate "fast": it must be a number`},
+		{"wait quiet --timeout long", exitUsage, `--timeout "long": it must be a duration`},
+		{"clock --url " + nobody, exitFailed, "nothing answers at " + nobody + ": is `mayfly serve` running?"},
+		{"lint --db d --container c --url " + nobody, exitFailed, "is `mayfly serve` running?"},
+		{"health --url " + nobody, exitFailed, "not ready: nothing answers at " + nobody},
+	} {
+		code, out, errs := mayfly(t, strings.Fields(c.args)...)
+		if code != c.code || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 || strings.Contains(errs, "strconv") {
+			t.Errorf("%s: %d %s%s", c.args, code, out, errs)
+		}
+	}
+	t.Setenv("MAYFLY_PORT", "abc")
+	if code, _, errs := mayfly(t, "serve"); code != exitUsage || !strings.Contains(errs, `MAYFLY_PORT "abc": a port is a number`) {
+		t.Errorf("%d %s", code, errs)
+	}
+}
+
+func TestVersionFlag(t *testing.T) {
+	_, want, _ := mayfly(t, "version")
+	if code, out, errs := mayfly(t, "--version"); code != 0 || out != want {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+}
+
+// TestCompletion: shells are told what a running server has.
+func TestCompletion(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	b.must(t, 201, "POST", "/dbs", `{"id":"other"}`)
+	b.must(t, 201, "POST", "/_mayfly/snapshots", `{"name":"clean"}`)
+	for _, c := range []struct{ args, want string }{
+		{"lint --db ", "db\nother\n"},
+		{"lint --db o", "other\n"},
+		{"lint --db db --container ", "c\n"},
+		{"snapshot restore ", "clean\n"},
+		{"snapshot restore clean ", ""},
+		{"serve --log-level w", "debug\ninfo\nwarn\nerror\n"}, // the shell itself sifts these
+		{"lint --db none --container ", ""},
+	} {
+		args, words := strings.Split(c.args, " "), 1
+		if args[0] == "snapshot" {
+			words = 2
+		}
+		if args[0] != "serve" {
+			args = slices.Insert(args, words, "--url", "http://"+b.host)
+		}
+		code, out, _ := mayfly(t, append([]string{"__complete"}, args...)...)
+		if got, _, _ := strings.Cut(out, ":"); code != 0 || got != c.want {
+			t.Errorf("%s: %d %q, want %q", c.args, code, out, c.want)
+		}
+	}
+}
+
+// TestJSON: what people read as a table, programs read as JSON.
+func TestJSON(t *testing.T) {
+	b := boot(t, "--memory", "--virtual-clock")
+	b.makeContainer(t)
+	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"a","pk":"p","ttl":60}`)
+	at := []string{"--url", "http://" + b.host}
+	in := append([]string{"--db", "db", "--container", "c"}, at...)
+	key := []string{"--partition-key", `["p"]`}
+	for _, c := range []struct {
+		args []string
+		want string // of the answer
+	}{
+		{append([]string{"clock"}, at...), `"virtual": true`},
+		{append([]string{"lint"}, in...), `"items"`},
+		{append([]string{"forecast"}, in...), `"by"`},
+		{append([]string{"dry-run", "30"}, in...), `"effects"`},
+		{append([]string{"reaper"}, in...), `"backlog"`},
+		{append([]string{"explain", "SELECT * FROM c"}, in...), `"plan"`},
+		{append(append([]string{"expiry", "a"}, in...), key...), `"state": "`},
+		{append(append([]string{"wait", "feed", "a"}, in...), key...), `"until": "feed"`},
+		{append(append([]string{"lease", "a"}, in...), key...), `"leaseUntil"`},
+		{append([]string{"split", "0"}, in...), `"PartitionKeyRanges"`},
+		{append([]string{"snapshot", "create", "one"}, at...), `"name": "one"`},
+		{append([]string{"snapshot", "list"}, at...), `"snapshots": [`},
+		{append([]string{"snapshot", "restore", "one"}, at...), `"databases": [`},
+	} {
+		code, out, errs := mayfly(t, append(c.args, "--json")...)
+		if code != 0 || !strings.HasPrefix(out, "{\n") || !strings.Contains(out, c.want) {
+			t.Errorf("%v: %d %s%s", c.args, code, out, errs)
+		}
+	}
+	if code, out, _ := mayfly(t, append([]string{"snapshot", "list"}, at...)...); code != 0 || !strings.HasPrefix(out, "NAME ") || strings.Count(out, "\n") != 2 {
+		t.Errorf("%d %s", code, out)
+	}
+	if code, out, _ := mayfly(t, append([]string{"lint"}, in...)...); code != 0 || !strings.Contains(out, "nothing found") {
+		t.Errorf("%d %s", code, out)
+	}
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// putCall is one document to be stored.
+type putCall struct {
+	serverCall
+	create, replace bool
+	ifMatch, file   string
+}
+
+func putCommand() *cobra.Command {
+	var c putCall
+	cmd := &cobra.Command{
+		Use:   "put [DOCUMENT]",
+		Short: "Store an item in a running server",
+		Args:  cobra.MaximumNArgs(1),
+		Long: "Store an item in a running server, and print it as it is stored. DOCUMENT is JSON; for - it is read from the standard input.\n\n" +
+			"An item that exists is replaced. Many documents are better brought by import.",
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.register(flags)
+	flags.StringVar(&c.file, "file", "", "read the document from this file")
+	flags.BoolVar(&c.create, "create", false, "only where no item with that id exists")
+	flags.BoolVar(&c.replace, "replace", false, "only where an item with that id exists")
+	flags.StringVar(&c.ifMatch, "if-match", "", "with --replace: only where the item has this etag")
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+		if c.create && c.replace {
+			return &usageError{"--create and --replace contradict each other"}
+		}
+		if c.ifMatch != "" && !c.replace {
+			return &usageError{"--if-match goes with --replace"}
+		}
+		document, err := c.document(cmd.InOrStdin(), args)
+		if err != nil {
+			return err
+		}
+		req, err := c.request(cmd.Context(), document)
+		if err != nil {
+			return err
+		}
+		answer, err := ask[json.RawMessage](req)
+		if err != nil {
+			return err
+		}
+		return printJSON(cmd.OutOrStdout(), answer)
+	})
+	return cmd
+}
+
+// document is what is to be stored, from wherever it comes.
+func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMessage, err error) {
+	if (len(args) > 0) == (c.file != "") {
+		return nil, &usageError{"give the document, - for the standard input, or --file"}
+	}
+	where := "the document"
+	switch {
+	case c.file != "":
+		f, err := os.Open(c.file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		stdin, where = f, c.file
+	case args[0] != "-":
+		document, stdin = json.RawMessage(args[0]), nil
+	default:
+		where = "the standard input"
+	}
+	if stdin != nil {
+		if document, err = io.ReadAll(io.LimitReader(stdin, maxDocument+1)); err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+		if len(document) > maxDocument {
+			return nil, fmt.Errorf("%s is longer than %d bytes", where, maxDocument)
+		}
+	}
+	if !json.Valid(document) {
+		return nil, &usageError{where + " is not one JSON value"}
+	}
+	return document, nil
+}
+
+// request is the write. A create or upsert finds its partition by the document, a replace must name it.
+func (c *putCall) request(ctx context.Context, document json.RawMessage) (*http.Request, error) {
+	if !c.replace {
+		req, err := c.call(ctx, http.MethodPost, itemsPath, document)
+		if err == nil && !c.create {
+			req.Header.Set("X-Ms-Documentdb-Is-Upsert", "true")
+		}
+		return req, err
+	}
+	var named struct{ ID string }
+	if err := json.Unmarshal(document, &named); err != nil || named.ID == "" {
+		return nil, &usageError{"the document has no id"}
+	}
+	c.item = named.ID
+	req, err := c.call(ctx, http.MethodPut, itemPath, document)
+	if err != nil {
+		return nil, err
+	}
+	container, err := c.definition(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key, err := container.partitionKeyOf(document)
+	if err != nil {
+		return nil, err
+	}
+	setPartitionKey(req, key)
+	if c.ifMatch != "" {
+		req.Header.Set("If-Match", c.ifMatch)
+	}
+	return req, nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// queryCall is one query and how its rows are printed.
+type queryCall struct {
+	serverCall
+	partitionKey string
+	params       []string
+	lines        bool
+}
+
+func queryCommand() *cobra.Command {
+	var c queryCall
+	cmd := &cobra.Command{
+		Use:   "query QUERY",
+		Short: "Ask a running server a query and print its rows",
+		Args:  cobra.ExactArgs(1),
+		Long: "Ask a running server a query and print all of its rows, page after page: as a table, with --json as a JSON array, with --ndjson\n" +
+			"as a JSON value a line. The table leaves out what the server adds to items (_rid, _self, _etag, _attachments) and shortens long values.\n\n" +
+			"Without --partition-key the query goes over the whole container, and the server merges what the ranges answer.",
+		Example: `  mayfly query --db shop --container carts "SELECT * FROM c WHERE c.user = @user" --param user=ada`,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.register(flags)
+	flags.StringVar(&c.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]`)
+	flags.StringArrayVar(&c.params, "param", nil, "a parameter of the query, name=value; the value is JSON, or else text; repeat as needed")
+	flags.BoolVar(&c.json, "json", false, "print a JSON array")
+	flags.BoolVar(&c.lines, "ndjson", false, "print a JSON value a line")
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+		if c.json && c.lines {
+			return &usageError{"--json and --ndjson are two forms: give one of them"}
+		}
+		return c.run(cmd.Context(), args[0], cmd.OutOrStdout())
+	})
+	return cmd
+}
+
+// rowWriter prints the rows of a query, page by page.
+type rowWriter interface {
+	page(rows []json.RawMessage, charge float64) error
+	end() error
+}
+
+func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
+	question := map[string]any{"query": text, "parameters": c.parameters()}
+	key, err := parsePartitionKey(c.partitionKey)
+	if err != nil {
+		return err
+	}
+	var w rowWriter = &tableWriter{out: out}
+	switch {
+	case c.lines:
+		w = &lineWriter{out: out}
+	case c.json:
+		w = &arrayWriter{out: out}
+	}
+	err = eachPage(func() (*http.Request, error) {
+		req, err := c.request(ctx, itemsPath, question)
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Content-Type", "application/query+json")
+		req.Header.Set("X-Ms-Documentdb-Isquery", "true")
+		if key != nil {
+			setPartitionKey(req, key)
+			return req, nil
+		}
+		req.Header.Set("X-Ms-Documentdb-Query-Enablecrosspartition", "true")
+		req.Header.Set("X-Mayfly-Serve-Cross-Partition", "true")
+		return req, nil
+	}, "Documents", w.page)
+	if err != nil {
+		return err
+	}
+	return w.end()
+}
+
+// parameters are what --param gives. The @ before a name may be left out.
+func (c *queryCall) parameters() []map[string]any {
+	list := []map[string]any{}
+	for _, p := range c.params {
+		name, text, _ := strings.Cut(p, "=")
+		value := any(text)
+		if json.Valid([]byte(text)) {
+			value = json.RawMessage(text)
+		}
+		list = append(list, map[string]any{"name": "@" + strings.TrimPrefix(name, "@"), "value": value})
+	}
+	return list
+}
+
+// lineWriter prints a row a line.
+type lineWriter struct {
+	out  io.Writer
+	line bytes.Buffer
+}
+
+func (w *lineWriter) page(rows []json.RawMessage, _ float64) error {
+	for _, row := range rows {
+		w.line.Reset()
+		if err := json.Compact(&w.line, row); err != nil {
+			return err
+		}
+		w.line.WriteByte('\n')
+		if _, err := w.out.Write(w.line.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *lineWriter) end() error { return nil }
+
+// arrayWriter prints one JSON array.
+type arrayWriter struct {
+	out   io.Writer
+	count int
+}
+
+func (w *arrayWriter) page(rows []json.RawMessage, _ float64) error {
+	for _, row := range rows {
+		between := ",\n  "
+		if w.count == 0 {
+			between = "[\n  "
+		}
+		w.count++
+		if _, err := fmt.Fprintf(w.out, "%s%s", between, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *arrayWriter) end() error {
+	text := "\n]\n"
+	if w.count == 0 {
+		text = "[]\n"
+	}
+	_, err := io.WriteString(w.out, text)
+	return err
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// maxCell is how many characters of a value a table shows.
+const maxCell = 60
+
+// systemColumns are members of items that a table leaves out: they tell a person nothing.
+var systemColumns = []string{"_rid", "_self", "_etag", "_attachments"}
+
+// tableWriter prints rows as a table for people. Each page is aligned by itself, so that no more than a page is in memory; where it has
+// other columns than the one before, they are named anew.
+type tableWriter struct {
+	out     io.Writer
+	columns []string // of the page before
+	rows    int
+	charge  float64
+}
+
+// valueColumn names the only column of rows that are no objects.
+const valueColumn = "VALUE"
+
+func (t *tableWriter) page(rows []json.RawMessage, charge float64) error {
+	t.rows += len(rows)
+	t.charge += charge
+	if len(rows) == 0 {
+		return nil
+	}
+	columns := columnsOf(rows)
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	if !slices.Equal(columns, t.columns) {
+		fmt.Fprintln(w, strings.Join(columns, "\t"))
+		t.columns = columns
+	}
+	for _, row := range rows {
+		value := doc.Of(row)
+		cells := make([]string, len(columns))
+		for i, name := range columns {
+			switch {
+			case value.Kind() == doc.Object:
+				cells[i] = cell(value.Member(name))
+			case name == valueColumn:
+				cells[i] = cell(value)
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+	}
+	return w.Flush()
+}
+
+func (t *tableWriter) end() error {
+	_, err := fmt.Fprintf(t.out, "\n%d rows, %.2f RU\n", t.rows, t.charge)
+	return err
+}
+
+// columnsOf are the members of all rows, in the order in which they are met.
+func columnsOf(rows []json.RawMessage) (columns []string) {
+	seen := map[string]bool{}
+	for _, name := range systemColumns {
+		seen[name] = true
+	}
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			columns = append(columns, name)
+		}
+	}
+	for _, row := range rows {
+		value := doc.Of(row)
+		if value.Kind() != doc.Object {
+			add(valueColumn)
+			continue
+		}
+		value.Each(func(name string, _ doc.Value) bool {
+			add(strings.Clone(name))
+			return true
+		})
+	}
+	return columns
+}
+
+// cell shows a value on one line, with nothing in it that a terminal would obey.
+func cell(v doc.Value) string {
+	text := string(v.Raw())
+	if v.Kind() == doc.String {
+		text = v.Str()
+		if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			text = strconv.Quote(text)
+		}
+	}
+	if runes := []rune(text); len(runes) > maxCell {
+		text = string(runes[:maxCell-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// registerJSON adds the flag that prints an answer as the server gives it.
+func (c *serverCall) registerJSON(flags *pflag.FlagSet) {
+	flags.BoolVar(&c.json, "json", false, "print the server's answer as JSON, for programs")
+}
+
+// show asks, and prints the answer: for people by print, or with --json as it is.
+func show[T any](cmd *cobra.Command, c *serverCall, req *http.Request, print func(out io.Writer, answer T) error) error {
+	raw, err := ask[json.RawMessage](req)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return printJSON(cmd.OutOrStdout(), raw)
+	}
+	var answer T
+	if len(raw) == 0 {
+		return print(cmd.OutOrStdout(), answer)
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return &strangeAnswer{req.URL, err}
+	}
+	return print(cmd.OutOrStdout(), answer)
+}
+
+// printJSON prints a JSON value over several lines; nothing for no value.
+func printJSON(out io.Writer, raw []byte) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := json.Indent(&text, raw, "", "  "); err != nil {
+		return err
+	}
+	text.WriteByte('\n')
+	_, err := out.Write(text.Bytes())
+	return err
+}

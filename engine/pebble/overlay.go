@@ -1,0 +1,286 @@
+package pebble
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// overlay is a file system that changes nothing on disk: it reads from there, and what is written, renamed, linked or removed
+// lies in memory, or is only remembered. To whoever uses it, it is a file system like any other: so a folder can be opened, its
+// logs replayed and what was left half-done be finished, while the folder stays as it is, byte for byte.
+//
+// The lock alone is a real one: nobody may write to the files that are being read.
+type overlay struct {
+	disk vfs.FS
+
+	mu  sync.Mutex
+	mem *vfs.MemFS // goes before the disk
+	// at says where on disk a file is that has been renamed or linked, by its name as it is in mem; "" says that what the disk has
+	// under the name, and below it, is gone.
+	at map[string]string
+}
+
+func newOverlay(disk vfs.FS) *overlay {
+	return &overlay{disk: disk, mem: vfs.NewMem(), at: map[string]string{}}
+}
+
+// inMem is a name as memory has it: with slashes on every system.
+func inMem(name string) string { return path.Clean("/" + filepath.ToSlash(name)) }
+
+func missing(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist} }
+
+// onDisk is where the disk has a file; false where that is gone.
+func (o *overlay) onDisk(name string) (string, bool) {
+	if at, ok := o.at[inMem(name)]; ok {
+		return at, at != ""
+	}
+	for dir := name; ; {
+		up := o.disk.PathDir(dir)
+		if up == dir {
+			return name, true
+		}
+		if at, ok := o.at[inMem(up)]; ok && at == "" {
+			return "", false
+		}
+		dir = up
+	}
+}
+
+// statMem and statDisk tell of a file; fs.ErrNotExist where there is none.
+func (o *overlay) statMem(name string) (vfs.FileInfo, error) { return o.mem.Stat(inMem(name)) }
+
+func (o *overlay) statDisk(name string) (vfs.FileInfo, error) {
+	at, ok := o.onDisk(name)
+	if !ok {
+		return nil, missing("stat", name)
+	}
+	return o.disk.Stat(at)
+}
+
+func (o *overlay) stat(name string) (vfs.FileInfo, error) {
+	if info, err := o.statMem(name); err == nil {
+		return info, nil
+	}
+	return o.statDisk(name)
+}
+
+// makeRoom makes the folder of a new file in memory. It must be there already, in memory or on disk.
+func (o *overlay) makeRoom(name string) error {
+	dir := o.disk.PathDir(name)
+	if _, err := o.stat(dir); err != nil {
+		return err
+	}
+	return o.mem.MkdirAll(inMem(dir), 0o755)
+}
+
+func (o *overlay) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.create(name, category)
+}
+
+func (o *overlay) create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := o.makeRoom(name); err != nil {
+		return nil, err
+	}
+	return o.mem.Create(inMem(name), category)
+}
+
+func (o *overlay) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, err := o.statMem(name); err == nil {
+		return o.mem.Open(inMem(name), opts...)
+	}
+	at, ok := o.onDisk(name)
+	if !ok {
+		return nil, missing("open", name)
+	}
+	return o.disk.Open(at, opts...)
+}
+
+// OpenReadWrite copies what the disk has into memory.
+func (o *overlay) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.makeRoom(name); err != nil {
+		return nil, err
+	}
+	if _, err := o.statMem(name); err != nil {
+		if _, err := o.statDisk(name); err == nil {
+			at, _ := o.onDisk(name)
+			data, err := readFile(o.disk, at)
+			if err == nil {
+				err = writeFile(o.mem, inMem(name), data)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return o.mem.OpenReadWrite(inMem(name), category, opts...)
+}
+
+// OpenDir opens a folder to be synced. There is nothing to be synced.
+func (o *overlay) OpenDir(name string) (vfs.File, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.makeRoom(o.disk.PathJoin(name, "x")); err != nil {
+		return nil, err
+	}
+	return o.mem.OpenDir(inMem(name))
+}
+
+func (o *overlay) Remove(name string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, err := o.stat(name); err != nil {
+		return err
+	}
+	if _, err := o.statMem(name); err == nil {
+		if err := o.mem.Remove(inMem(name)); err != nil {
+			return err
+		}
+	}
+	o.at[inMem(name)] = ""
+	return nil
+}
+
+func (o *overlay) RemoveAll(name string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.mem.RemoveAll(inMem(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	o.at[inMem(name)] = ""
+	return nil
+}
+
+func (o *overlay) Rename(oldname, newname string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.place(oldname, newname, o.mem.Rename, func() { o.at[inMem(oldname)] = "" })
+}
+
+func (o *overlay) Link(oldname, newname string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, err := o.stat(newname); err == nil {
+		return &os.LinkError{Op: "link", Old: oldname, New: newname, Err: fs.ErrExist}
+	}
+	return o.place(oldname, newname, o.mem.Link, func() {})
+}
+
+// place makes newname what oldname is: by inMemory where that lies there, else by a note; then calls done. A folder that the
+// disk has cannot be placed elsewhere: nobody who only reads has a reason to.
+func (o *overlay) place(oldname, newname string, inMemory func(oldname, newname string) error, done func()) error {
+	if err := o.makeRoom(newname); err != nil {
+		return err
+	}
+	info, err := o.statDisk(oldname)
+	if err == nil && info.IsDir() {
+		return &os.LinkError{Op: "rename", Old: oldname, New: newname, Err: errors.ErrUnsupported}
+	}
+	at, _ := o.onDisk(oldname)
+	if _, memErr := o.statMem(oldname); memErr == nil {
+		err = inMemory(inMem(oldname), inMem(newname))
+		at = ""
+	} else if err == nil {
+		if _, shadow := o.statMem(newname); shadow == nil {
+			err = o.mem.Remove(inMem(newname))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	o.at[inMem(newname)] = at
+	done()
+	return nil
+}
+
+// ReuseForWrite makes a new file: what would be overwritten is on disk.
+func (o *overlay) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := o.Remove(oldname); err != nil {
+		return nil, err
+	}
+	return o.Create(newname, category)
+}
+
+func (o *overlay) MkdirAll(dir string, perm os.FileMode) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if info, err := o.stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	return o.mem.MkdirAll(inMem(dir), perm)
+}
+
+func (o *overlay) List(dir string) ([]string, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	inMemory, memErr := o.mem.List(inMem(dir))
+	var names []string
+	diskErr := missing("open", dir)
+	if at, ok := o.onDisk(dir); ok {
+		names, diskErr = o.disk.List(at)
+	}
+	if memErr != nil && diskErr != nil {
+		return nil, diskErr
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		_, ok := o.onDisk(o.disk.PathJoin(dir, name))
+		return !ok
+	})
+	for key, at := range o.at { // what has its name by a note alone
+		if at != "" && path.Dir(key) == inMem(dir) {
+			names = append(names, path.Base(key))
+		}
+	}
+	names = append(names, inMemory...)
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+func (o *overlay) Stat(name string) (vfs.FileInfo, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.stat(name)
+}
+
+// Lock takes the lock on disk. A file that has to be made for that is removed again while the lock is held, where the system
+// allows that.
+func (o *overlay) Lock(name string) (io.Closer, error) {
+	_, err := o.disk.Stat(name)
+	lock, lockErr := o.disk.Lock(name)
+	if lockErr != nil || !errors.Is(err, fs.ErrNotExist) {
+		return lock, lockErr
+	}
+	return closerFunc(func() error {
+		_ = o.disk.Remove(name)
+		return lock.Close()
+	}), nil
+}
+
+type closerFunc func() error
+
+func (f closerFunc) Close() error { return f() }
+
+func (o *overlay) PathBase(name string) string    { return o.disk.PathBase(name) }
+func (o *overlay) PathJoin(elem ...string) string { return o.disk.PathJoin(elem...) }
+func (o *overlay) PathDir(name string) string     { return o.disk.PathDir(name) }
+
+// GetDiskUsage tells nothing: no byte of the disk is used.
+func (o *overlay) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{}, vfs.ErrUnsupported
+}
+
+// Unwrap hides the disk: nobody may go past the overlay.
+func (o *overlay) Unwrap() vfs.FS { return nil }
