@@ -107,17 +107,18 @@ func TestNothingIsEndless(t *testing.T) {
 // TestAddition: what bounds additions changes nothing about what they are.
 func TestAddition(t *testing.T) {
 	for source, want := range map[string]string{
-		`function (a, b) { return a + b; }`:                                                                                                                                              `3`,
-		`function (a, b) { var s = "x"; s += a; s += s; return s + b + s; }`:                                                                                                             `"x1x12x1x1"`,
-		"function (a, b) { return `<${a}|${b}>` + `${a}` + `${a}${b}${[a, b]}!`; }":                                                                                                      `"<1|2>1121,2!"`,
-		`function (a, b) { var n = { v: a }; function f() { n.v = 40; return b; } n.v += f(); return n; }`:                                                                               `{"v":3}`,
-		`function (a, b) { var i = 0, l = [a, b]; l[i++] += b; return [i, l]; }`:                                                                                                         `[1,[3,2]]`,
-		`function (a, b) { return Math.max(...[a, b], ...new Set([7])) + [...[a], ...[b]].length; }`:                                                                                     `9`,
-		`function (a, b) { return { ...{ a: a }, ...[b], ..."y" }; }`:                                                                                                                    `{"0":"y","a":1}`,
-		`function (a, b) { return (x => x + b)(a) + ((...r) => r.length + a)(...[1, 2, 3]); }`:                                                                                           `7`,
-		"function (a, b) { function tag(s, ...v) { return s.raw.join('-') + v; } return tag`x${a}y${b}z`; }":                                                                             `"x-y-z1,2"`,
+		`function (a, b) { return a + b; }`:                                                                                                                                         `3`,
+		`function (a, b) { var s = "x"; s += a; s += s; return s + b + s; }`:                                                                                                        `"x1x12x1x1"`,
+		"function (a, b) { return `<${a}|${b}>` + `${a}` + `${a}${b}${[a, b]}!`; }":                                                                                                 `"<1|2>1121,2!"`,
+		`function (a, b) { var n = { v: a }; function f() { n.v = 40; return b; } n.v += f(); return n; }`:                                                                          `{"v":3}`,
+		`function (a, b) { var i = 0, l = [a, b]; l[i++] += b; return [i, l]; }`:                                                                                                    `[1,[3,2]]`,
+		`function (a, b) { return Math.max(...[a, b], ...new Set([7])) + [...[a], ...[b]].length; }`:                                                                                `9`,
+		`function (a, b) { return { ...{ a: a }, ...[b], ..."y" }; }`:                                                                                                               `{"0":"y","a":1}`,
+		`function (a, b) { return (x => x + b)(a) + ((...r) => r.length + a)(...[1, 2, 3]); }`:                                                                                      `7`,
+		"function (a, b) { function tag(s, ...v) { return s.raw.join('-') + v; } return tag`x${a}y${b}z`; }":                                                                        `"x-y-z1,2"`,
 		`function (a, b) { return [/a|b/ instanceof RegExp, new RegExp("a+", "g").flags, RegExp(/x/i).ignoreCase, /x/.constructor === RegExp, "aXbX".split(RegExp("X")).length]; }`: `[true,"g",true,true,3]`,
-		`function (a, b) { return [[3, 1, undefined, 2, , 10].sort().length, [3, 1, 2].sort((x, y) => y - x), ["b", "a"].indexOf("a"), ["a".repeat(2000)].indexOf("a".repeat(2000)), ["a".repeat(2000)].includes("b".repeat(2000)), ["x", "a".repeat(2000), "y"].lastIndexOf("a".repeat(2000))]; }`: `[6,[3,2,1],1,0,false,1]`,
+		`function () { var s = "x1 😀 y22", re = /(?<=[a-z])(?<n>\d)(\d)?/g, out = [], m; while (m = re.exec(s)) out.push(m.index, m[0], m[2], m.groups.n, re.lastIndex); return out.concat(/(?=😀)./u.exec(s).index, /(?=😀)./u.exec(s)[0].length, /(?=😀)./.exec(s)[0].length, /(.)\1/y.test("aab"), "aabb".replace(/(.)\1/g, "<$1>"), s.split(/(?= )/).length, s.match(/(?!x)\w/g)); }`: `[1,"1",null,"1",2,7,"22","2","2",9,3,2,1,true,"<a><b>",3,"1","y","2","2"]`,
+		`function (a, b) { return [[3, 1, undefined, 2, , 10].sort().length, [3, 1, 2].sort((x, y) => y - x), ["b", "a"].indexOf("a"), ["a".repeat(2000)].indexOf("a".repeat(2000)), ["a".repeat(2000)].includes("b".repeat(2000)), ["x", "a".repeat(2000), "y"].lastIndexOf("a".repeat(2000))]; }`:                                                                                    `[6,[3,2,1],1,0,false,1]`,
 	} {
 		if got, err := evaluate(t, still(), Limits{}, source, "1", "2"); err != nil || got != want {
 			t.Errorf("%s: %s, %v; want %s", source, got, err, want)

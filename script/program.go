@@ -118,7 +118,6 @@ func compile(file, source string) (made *program, err error) {
 	if nesting(source) > maxNesting || strings.Count(source, "=>") > maxArrows {
 		return nil, &Error{Exception: "SyntaxError: the script is nested too deep", Number: CompileNumber}
 	}
-	limitMatches()
 	defer func() {
 		if x := recover(); x != nil { // the text is foreign, and so is the compiler
 			made, err = nil, &Error{Exception: fmt.Sprint("SyntaxError: ", x), Number: CompileNumber}

@@ -2,10 +2,7 @@ package script
 
 import (
 	"reflect"
-	"sync"
-	"time"
 
-	"github.com/dlclark/regexp2/v2"
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/token"
 	"github.com/dop251/goja/unistring"
@@ -118,10 +115,3 @@ func call(name unistring.String, of ast.Expression) ast.Expression {
 		Callee: &ast.Identifier{Name: name, Idx: at}, LeftParenthesis: at, RightParenthesis: at, ArgumentList: []ast.Expression{of},
 	}
 }
-
-// matchTime is how long one regular expression may look for a match by trying. The interpreter takes it for no match
-// when its library gives up then; sandbox.js knows better.
-const matchTime = 500 * time.Millisecond
-
-// limitMatches sets it, once. The library is the interpreter's, which has no option for it.
-var limitMatches = sync.OnceFunc(func() { regexp2.DefaultMatchTimeout = matchTime })

@@ -74,6 +74,8 @@ type Runtime struct {
 	spent   atomic.Int64 // in calls before
 	stopped atomic.Bool
 
+	matchers map[string]*matcher // by flags and source
+
 	// Of the caller.
 	heap      heapMeter
 	tick      <-chan time.Time // the next look at the script, whichever call that falls into
@@ -94,7 +96,6 @@ func (p *Programs) Open(ctx context.Context, env Env, limits Limits) (*Runtime, 
 	if n := p.Stuck(); n >= maxStuck {
 		return nil, &BusyError{n}
 	}
-	limitMatches()
 	r := &Runtime{programs: p, js: goja.New(), env: env, limits: limits.withDefaults(), ctx: ctx, room: openRoom()}
 	r.since.Store(idle)
 	r.js.SetTimeSource(env.Now)
@@ -122,8 +123,8 @@ func (r *Runtime) fence(code *goja.Program) error {
 	native := r.js.NewObject()
 	for name, value := range map[string]any{
 		"maxElements": maxElements, "maxSpread": maxSpread, "maxText": maxText, "maxHard": maxHard, "maxPattern": maxPattern,
-		"maxWork": maxWork, "matchTime": matchTime.Milliseconds(), "bounded": boundedName, "few": fewName, "fits": fitsName,
-		"elapsed":   func() int64 { return r.env.Elapsed().Milliseconds() },
+		"maxWork": maxWork, "bounded": boundedName, "few": fewName, "fits": fitsName,
+		"match":     r.match,
 		"bound":     r.bound,
 		"parse":     func(call goja.FunctionCall) goja.Value { return r.parse(call.Argument(0).String()) },
 		"stringify": r.stringifyCall,

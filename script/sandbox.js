@@ -232,7 +232,7 @@
 
   // Two engines match regular expressions. One takes time in proportion to the text and to the pattern, but knows no lookaround,
   // no back references and none of some rare things, and can only begin at the beginning. The other tries, which may take time
-  // without end; its library gives up after a while, which the interpreter takes for no match.
+  // without end, and gives up after a while.
   //
   // So a pattern without those is always matched by the first: where a search goes on in the middle of a text, it is for any
   // character followed by the pattern, from the character before. The others have their time.
@@ -287,10 +287,13 @@
     if (s.length > native.maxPattern) throw new SyntaxError('Invalid regular expression: it is too long');
   }
 
-  // timed tries to match.
-  function timed(pattern, s) {
-    var began = native.elapsed(), m = apply(NativeExec, pattern, [s]);
-    if (m === null && native.elapsed() - began >= native.matchTime) tooCostly();
+  // tried matches by trying.
+  function tried(re, s) {
+    var flags = apply(flagsOf, re, []), sticky = has(flags, 'y'), goesOn = sticky || has(flags, 'g');
+    var from = goesOn ? floor(+re.lastIndex) || 0 : 0, m = null;
+    if (from >= 0 && from <= s.length) m = native.match(apply(source, re, []), flags, s, from);
+    if (m !== null && sticky && m.index !== from) m = null;
+    if (goesOn) re.lastIndex = m === null ? 0 : m.index + m[0].length;
     return m;
   }
 
@@ -312,7 +315,7 @@
   put(pattern, 'exec', function (subject) {
     var s = '' + subject;
     affordable(this, s);
-    if (!(this instanceof NativeRegExp) || backtracks(this)) return timed(this, s);
+    if (backtracks(this)) return tried(this, s);
     var flags = apply(flagsOf, this, []), sticky = has(flags, 'y');
     if (!sticky && !has(flags, 'g')) return apply(NativeExec, this, [s]);
     var from = floor(+this.lastIndex) || 0, m = null;
