@@ -21,9 +21,9 @@ func BenchmarkOpen(b *testing.B) {
 // nothing is a Host without documents.
 type nothing struct{}
 
-func (nothing) Links() (self, alt string)    { return "dbs/a/colls/b/", "dbs/d/colls/c" }
-func (nothing) Do(Operation) (Answer, error) { return Answer{Status: 404}, nil }
-func (nothing) Full() bool                   { return false }
+func (nothing) Links() (self, alt string)                     { return "dbs/a/colls/b/", "dbs/d/colls/c" }
+func (nothing) Do(context.Context, Operation) (Answer, error) { return Answer{Status: 404}, nil }
+func (nothing) Full() bool                                    { return false }
 
 func BenchmarkProcedure(b *testing.B) {
 	var p Programs

@@ -15,17 +15,23 @@
 //
 // # Limits
 //
-// The interpreter can be stopped between two instructions, from outside. A goroutine of each Runtime, the watch, looks every few
-// milliseconds how long the script has run and how much memory the process has come to hold, and stops it. The depth of calls
-// is bounded by the interpreter. What is left are built-in functions that could run or grow without bound inside one
-// instruction: sandbox.js, which every Runtime starts with, bounds the length of what they work on and make, refuses costly
-// regular expressions, and takes away what cannot be bounded: Proxy, typed arrays, BigInt, and making code of text.
+// The interpreter runs in a goroutine of the Runtime, its room. Who calls a script attends: it does what the script asks its Host
+// for, looks every few milliseconds how long the script has run and how much memory the process has come to hold, and
+// stops it. The interpreter can be stopped between two instructions; the depth of calls is bounded by itself. While the Host
+// works the room looks at the time, and ends the context that the Host was given.
 //
-// So a script may overdraw its time by what one built-in function takes for a few million elements, and its memory by what
-// is allocated in a few milliseconds.
+// What is left are instructions and built-in functions that could run or grow without bound by themselves. rewrite.go puts a
+// call around additions of texts, templates and what is spread into arguments. sandbox.js, which every Runtime starts with,
+// bounds the length of what built-in functions work on and make, and takes away what cannot be bounded: Proxy, typed arrays,
+// BigInt, and making code of text. Regular expressions that have to try are matched by regexp.go, which gives up after a while.
+//
+// So a script may overdraw its time by what one built-in function takes for a million elements, and its memory by what is
+// allocated in a few milliseconds. Where that should not hold, the last defence does: a script that does not end within
+// Limits.Grace of being stopped is left behind. Its caller goes on without it, and it cannot reach the Host any more. How many
+// there are is counted until they end, and where there are too many no other is begun.
 //
 // # Errors
 //
 // *Error: the script threw, or is no JavaScript. *TimeoutError, *TooLargeError: it was stopped. *FaultError: the interpreter
-// is to blame.
+// is to blame. *BusyError: it was not begun.
 package script

@@ -53,6 +53,13 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("The %s of the script is larger than the %d bytes that it may have.", e.What, e.Limit)
 }
 
+// BusyError tells that a script was not begun, because so many others did not come back when they were stopped.
+type BusyError struct{ Stuck int }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("No script is begun: %d scripts were stopped and have not ended yet. Try again later.", e.Stuck)
+}
+
 // FaultError tells of a defect: the interpreter itself has failed on a script.
 type FaultError struct{ Panic any }
 

@@ -19,10 +19,13 @@ func (r *Runtime) Function(id, source string) (*Function, error) {
 		return nil, err
 	}
 	f := &Function{r: r}
-	return f, r.guard(func() error {
+	if err := r.guard(func() (err error) {
 		f.call, err = r.load(id, p)
 		return err
-	})
+	}); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // load runs a program and finds its function.
@@ -44,6 +47,7 @@ func (r *Runtime) load(id string, p *program) (goja.Callable, error) {
 // Call calls the function. The result is undefined where it is not JSON. The error is an *Error, a *TimeoutError, a
 // *TooLargeError, or the end of the context; after the latter three the Runtime is of no more use.
 func (f *Function) Call(args []doc.Value) (result doc.Value, err error) {
+	out := new(doc.Value) // not result: a script that is left behind may still write to it
 	err = f.r.guard(func() error {
 		list := make([]goja.Value, len(args))
 		for i, a := range args {
@@ -53,10 +57,13 @@ func (f *Function) Call(args []doc.Value) (result doc.Value, err error) {
 		if err != nil {
 			return err
 		}
-		result = doc.Of(f.r.give(v))
+		*out = doc.Of(f.r.give(v))
 		return nil
 	})
-	return result, err
+	if err != nil {
+		return doc.Value{}, err
+	}
+	return *out, nil
 }
 
 // give takes a value out of the script: JSON text, or nil where it has none: undefined, a function, a symbol. It panics

@@ -1,14 +1,19 @@
 package script
 
-import "github.com/mayflydb/mayfly/doc"
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/doc"
+)
 
 // Host carries out what a stored procedure or a trigger does with its container: all of it in one partition and in one
-// transaction. It is called by the goroutine that runs the script.
+// transaction. It is called by the goroutine that called Run, and never after Run has returned.
 type Host interface {
 	// Links are the collection's links, by rid (with a slash at its end) and by name.
 	Links() (self, alt string)
-	// Do carries out one operation. An error ends the script: it is none of the operation's own.
-	Do(Operation) (Answer, error)
+	// Do carries out one operation. An error ends the script: it is none of the operation's own. ctx ends with the time that the
+	// script has.
+	Do(context.Context, Operation) (Answer, error)
 	// Full tells that the transaction has no room for more work: operations are not accepted any more.
 	Full() bool
 }

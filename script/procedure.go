@@ -27,12 +27,13 @@ const (
 // session is one run of a procedure.
 type session struct {
 	*Runtime
-	host    Host
-	p       Procedure
-	pending []request
-	waiting int // bytes in pending
-	body    goja.Callable
-	log     strings.Builder
+	host      Host
+	p         Procedure
+	pending   []request
+	waiting   int // bytes in pending
+	body      goja.Callable
+	self, alt string // links
+	log       strings.Builder
 }
 
 // request is an operation that was accepted.
@@ -45,11 +46,14 @@ type request struct {
 // *TooLargeError, the end of the context, or what the host returned; then nothing that the host has done may stay.
 func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
 	s := &session{Runtime: r, host: host, p: p}
+	s.self, s.alt = host.Links()
+	r.hosted = true
 	code, err := r.programs.compile(p.ID, p.Source)
 	if err != nil {
 		return Outcome{}, err
 	}
-	var out Outcome
+	// What the script leaves is taken up where it has ended: one that is left behind may still write to it.
+	left := new(Outcome)
 	err = r.guard(func() error {
 		if err := s.setup(); err != nil {
 			return err
@@ -61,10 +65,13 @@ func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
 		if err := s.run(main); err != nil {
 			return err
 		}
-		out, err = s.outcome()
+		*left, err = s.outcome()
 		return err
 	})
-	return out, err
+	if err != nil {
+		return Outcome{}, err
+	}
+	return *left, nil
 }
 
 // run calls the function, and then the callbacks of what it asked for, and of what they ask for.
@@ -80,7 +87,7 @@ func (s *session) run(main goja.Callable) error {
 		next := s.pending[0]
 		s.pending = s.pending[1:]
 		s.waiting -= len(next.Body)
-		answer, err := s.host.Do(next.Operation)
+		answer, err := s.do(s.host, next.Operation)
 		if err != nil {
 			return err
 		}
@@ -126,11 +133,10 @@ func (s *session) setup() error {
 		return err
 	}
 	make, _ := goja.AssertFunction(v)
-	self, alt := s.host.Links()
 	native := s.js.NewObject()
 	request, response := s.messages()
 	for name, value := range map[string]any{
-		"selfLink": self, "altLink": alt, "request": request, "response": response, "operation": s.p.Operation,
+		"selfLink": s.self, "altLink": s.alt, "request": request, "response": response, "operation": s.p.Operation,
 		"start": s.start, "abort": s.abort, "log": s.print,
 	} {
 		if err := native.Set(name, value); err != nil {
@@ -178,7 +184,7 @@ func (s *session) start(call goja.FunctionCall) goja.Value {
 	if v := o.Get("pageSize"); v != nil {
 		op.PageSize = int(max(-1, min(v.ToInteger(), 1000)))
 	}
-	if s.waiting+len(op.Body) > maxPending || s.taken() > s.limits.Time*4/5 || s.host.Full() {
+	if s.waiting+len(op.Body) > maxPending || s.taken() > s.limits.Time*4/5 || s.full() {
 		return s.js.ToValue(false)
 	}
 	s.waiting += len(op.Body)
@@ -186,10 +192,15 @@ func (s *session) start(call goja.FunctionCall) goja.Value {
 	return s.js.ToValue(true)
 }
 
+func (s *session) full() (full bool) {
+	s.ask(func() { full = s.host.Full() })
+	return full
+}
+
 // abort ends the script whatever catches what it throws: abort(error).
 func (s *session) abort(call goja.FunctionCall) goja.Value {
 	why := s.thrown(call.Argument(0), s.js.CaptureCallStack(0, nil))
-	s.stop(why)
+	s.interrupt(why)
 	s.check()
 	return goja.Undefined()
 }

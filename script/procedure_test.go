@@ -17,7 +17,7 @@ type echo struct {
 
 func (*echo) Links() (self, alt string) { return "dbs/a/colls/b/", "dbs/d/colls/c" }
 
-func (e *echo) Do(op Operation) (Answer, error) {
+func (e *echo) Do(_ context.Context, op Operation) (Answer, error) {
 	e.asked = append(e.asked, op)
 	return Answer{Status: 200, Body: op.Body}, e.fail
 }

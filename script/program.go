@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
@@ -23,7 +24,16 @@ type Programs struct {
 	byHash map[[sha256.Size]byte]*list.Element
 
 	sandbox, context lazyProgram
+
+	stuck atomic.Int64
 }
+
+// Stuck is how many scripts had to be left behind and have not ended yet: they were stopped, and the interpreter does not
+// come back from a built-in function.
+func (p *Programs) Stuck() int { return int(p.stuck.Load()) }
+
+// maxStuck is how many scripts may be left behind before no other is begun: each takes a processor and memory.
+const maxStuck = 8
 
 // maxPrograms is how many compiled scripts are kept.
 const maxPrograms = 256
@@ -120,6 +130,7 @@ func compile(file, source string) (made *program, err error) {
 	if refused := inspect(reflect.ValueOf(tree.Body), 0); refused != "" {
 		return nil, &Error{Exception: "SyntaxError: " + refused, Number: CompileNumber}
 	}
+	rewrite(reflect.ValueOf(tree.Body))
 	code, err := goja.CompileAST(tree, false)
 	if err != nil {
 		return nil, syntaxError(err)
@@ -205,7 +216,7 @@ func inspect(v reflect.Value, depth int) string {
 		return inspectPointer(v, depth)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if !v.Type().Field(i).IsExported() {
+			if !v.Type().Field(i).IsExported() || v.Type().Field(i).Name == again {
 				continue
 			}
 			if refused := inspect(v.Field(i), depth); refused != "" {
@@ -242,5 +253,8 @@ func inspectPointer(v reflect.Value, depth int) string {
 	}
 	return inspect(v.Elem(), depth+1)
 }
+
+// again is the field of functions that holds what their bodies hold as well.
+const again = "DeclarationList"
 
 const astPath = "github.com/dop251/goja/ast"

@@ -3,16 +3,14 @@ package script
 import (
 	"context"
 	_ "embed" // the scripts of this package
-	"runtime"
-	"runtime/metrics"
 	"sync/atomic"
 	"time"
 
 	"github.com/dop251/goja"
 )
 
-// Env is the world of a script: it has no other. All are called by one goroutine at a time but Elapsed and After, which
-// are also called by the one that watches.
+// Env is the world of a script: it has no other. Its functions are called by the goroutine of the Runtime and by the one that
+// waits for it; by a script that had to be left behind even after Close.
 type Env struct {
 	Now     func() time.Time     // what dates say
 	Random  func() float64       // what Math.random says: in [0, 1)
@@ -26,7 +24,9 @@ type Limits struct {
 	Time   time.Duration // in the script, over all calls; 5 s
 	Memory int64         // bytes that the heap may grow by; 256 MB
 	Calls  int           // depth of the call stack; 2,000
-	Result int           // bytes of JSON that a call may give out; 4 MB
+	// Grace is how long a script may take to notice that it was stopped, before it is left behind; 1 s.
+	Grace  time.Duration
+	Result int // bytes of JSON that a call may give out; 4 MB
 }
 
 func (l Limits) withDefaults() Limits {
@@ -35,6 +35,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Memory <= 0 {
 		l.Memory = 256 << 20
+	}
+	if l.Grace <= 0 {
+		l.Grace = time.Second
 	}
 	if l.Calls <= 0 {
 		l.Calls = 2000
@@ -47,24 +50,38 @@ func (l Limits) withDefaults() Limits {
 
 // Bounds of single values inside a script.
 const (
-	maxElements = 4 << 20  // of an array that a built-in function works on
-	maxText     = 16 << 20 // UTF-16 units of a string that a built-in function makes
+	maxElements = 1 << 20  // of an array that a built-in function works on
+	maxSpread   = 64 << 10 // of an array whose elements become arguments
+	maxText     = 16 << 20 // UTF-16 units of a string
+	maxHard     = 64 << 10 // UTF-16 units of a string, for work that is long for each of them
+	maxPattern  = 16 << 10 // UTF-16 units of a regular expression
+	maxWork     = 100e6    // steps of one call of a built-in function, where texts meet patterns or other texts
 )
 
 // Runtime runs scripts in one world of their own: what one changes in it, the built-in objects included, the next one in the
-// same Runtime sees, and nobody else. It belongs to one goroutine and must be closed.
+// same Runtime sees, and nobody else. It is used by one goroutine at a time and must be closed.
 type Runtime struct {
 	programs *Programs
 	js       *goja.Runtime
 	env      Env
 	limits   Limits
+	ctx      context.Context // the Runtime ends with it
+	room     *room
+	hosted   bool            // it has a host
+	hostCtx  context.Context // of what the host does in the present call
 
-	// The watch is a goroutine that stops the script when its time or its memory is used up: it alone can, while a call runs.
-	quit, done chan struct{}
-	since      atomic.Int64 // Elapsed when the present call began, or idle
-	spent      atomic.Int64 // in calls before
-	stopped    atomic.Bool
-	heap       heapMeter
+	since   atomic.Int64 // Elapsed when the present call began, or idle
+	spent   atomic.Int64 // in calls before
+	stopped atomic.Bool
+
+	matchers map[string]*matcher // by flags and source
+
+	// Of the caller.
+	heap      heapMeter
+	tick      <-chan time.Time // the next look at the script, whichever call that falls into
+	release   func()           // releases tick
+	why       error            // why the script was stopped
+	stoppedAt time.Duration    // Elapsed then
 }
 
 const idle = -1
@@ -74,10 +91,12 @@ var sandboxText string
 
 const sandboxFile = "sandbox"
 
-// Open makes a Runtime. It is stopped when ctx ends.
+// Open makes a Runtime. It is stopped when ctx ends. The error is a *BusyError where too many scripts had to be left behind.
 func (p *Programs) Open(ctx context.Context, env Env, limits Limits) (*Runtime, error) {
-	r := &Runtime{programs: p, js: goja.New(), env: env, limits: limits.withDefaults(),
-		quit: make(chan struct{}), done: make(chan struct{})}
+	if n := p.Stuck(); n >= maxStuck {
+		return nil, &BusyError{n}
+	}
+	r := &Runtime{programs: p, js: goja.New(), env: env, limits: limits.withDefaults(), ctx: ctx, room: openRoom()}
 	r.since.Store(idle)
 	r.js.SetTimeSource(env.Now)
 	r.js.SetRandSource(env.Random)
@@ -89,15 +108,9 @@ func (p *Programs) Open(ctx context.Context, env Env, limits Limits) (*Runtime, 
 	if err := r.fence(code); err != nil {
 		return nil, err
 	}
-	r.heap.start()
-	go r.watch(ctx)
+	r.heap.start(r.limits.Memory)
+	go r.work()
 	return r, nil
-}
-
-// Close ends the watch and waits for it.
-func (r *Runtime) Close() {
-	close(r.quit)
-	<-r.done
 }
 
 // fence runs the sandbox script.
@@ -109,7 +122,10 @@ func (r *Runtime) fence(code *goja.Program) error {
 	setup, _ := goja.AssertFunction(v)
 	native := r.js.NewObject()
 	for name, value := range map[string]any{
-		"maxElements": maxElements, "maxText": maxText,
+		"maxElements": maxElements, "maxSpread": maxSpread, "maxText": maxText, "maxHard": maxHard, "maxPattern": maxPattern,
+		"maxWork": maxWork, "bounded": boundedName, "few": fewName, "fits": fitsName,
+		"match":     r.match,
+		"bound":     r.bound,
 		"parse":     func(call goja.FunctionCall) goja.Value { return r.parse(call.Argument(0).String()) },
 		"stringify": r.stringifyCall,
 	} {
@@ -159,6 +175,16 @@ func (r *Runtime) check() {
 	}
 }
 
+// bound passes on what an addition of texts has made, where it is not too long: that is the end of the script.
+func (r *Runtime) bound(call goja.FunctionCall) goja.Value {
+	v := call.Argument(0)
+	if s, ok := v.(goja.String); ok && s.Length() > maxText {
+		r.interrupt(&TooLargeError{What: TooLargeMemory, Limit: r.limits.Memory})
+		r.check()
+	}
+	return v
+}
+
 func (r *Runtime) rangeError(text string) goja.Value { return r.newError("RangeError", text) }
 
 func (r *Runtime) syntaxError(text string) goja.Value { return r.newError("SyntaxError", text) }
@@ -170,22 +196,6 @@ func (r *Runtime) newError(kind, text string) goja.Value {
 		return r.js.ToValue(kind + ": " + text)
 	}
 	return o
-}
-
-// guard runs fn as one call of the script, under the watch. Whatever goes wrong inside is an error: what the script threw, why
-// it was stopped, or a fault of the interpreter.
-func (r *Runtime) guard(fn func() error) (err error) {
-	r.since.Store(int64(r.env.Elapsed()))
-	defer func() {
-		if x := recover(); x != nil {
-			err = r.failure(asError(x))
-		}
-		r.spent.Add(int64(r.env.Elapsed()) - r.since.Swap(idle))
-	}()
-	if err := fn(); err != nil {
-		return r.failure(err)
-	}
-	return nil
 }
 
 // asError turns what a panic carried into an error: the interpreter's own errors, or a fault of it.
@@ -200,101 +210,3 @@ func asError(x any) error {
 	}
 	return &FaultError{x}
 }
-
-// taken is how long the script has run, over all calls.
-func (r *Runtime) taken() time.Duration {
-	taken := r.spent.Load()
-	if since := r.since.Load(); since != idle {
-		taken += int64(r.env.Elapsed()) - since
-	}
-	return time.Duration(taken)
-}
-
-// watchEvery is how often the watch looks.
-const watchEvery = 5 * time.Millisecond
-
-// watch stops the script when it must end. It ends with Close.
-func (r *Runtime) watch(ctx context.Context) {
-	defer close(r.done)
-	for {
-		tick, release := r.env.After(watchEvery)
-		select {
-		case <-r.quit:
-			release()
-			return
-		case <-ctx.Done():
-			release()
-			r.stop(ctx.Err())
-			<-r.quit
-			return
-		case <-tick:
-		}
-		if err := r.overdue(); err != nil {
-			r.stop(err)
-			<-r.quit
-			return
-		}
-	}
-}
-
-func (r *Runtime) stop(why error) {
-	r.stopped.Store(true)
-	r.js.Interrupt(interruption{why})
-}
-
-// overdue tells why the script must end, or nil.
-func (r *Runtime) overdue() error {
-	switch {
-	case r.taken() > r.limits.Time:
-		return &TimeoutError{r.limits.Time}
-	case r.since.Load() != idle && r.heap.over(r.limits.Memory):
-		return &TooLargeError{What: TooLargeMemory, Limit: r.limits.Memory}
-	}
-	return nil
-}
-
-// heapMeter tells how much the process has come to hold since a script began. There is no meter for one goroutine, so what
-// others come to hold in these moments counts, too; what matters is that the process is not brought down. Garbage does not
-// count: when the heap looks too large it is collected first, and what is left decides.
-type heapMeter struct {
-	samples [3]metrics.Sample
-	base    int64
-}
-
-const (
-	heapObjects = "/memory/classes/heap/objects:bytes"
-	heapStacks  = "/memory/classes/heap/stacks:bytes"
-	heapLive    = "/gc/heap/live:bytes"
-)
-
-func (m *heapMeter) start() {
-	for i, name := range []string{heapObjects, heapStacks, heapLive} {
-		m.samples[i].Name = name
-	}
-	used, _ := m.read()
-	m.base = used
-}
-
-// read returns the bytes in use, garbage included, and those that the last collection left.
-func (m *heapMeter) read() (used, live int64) {
-	metrics.Read(m.samples[:])
-	stacks := int64(m.samples[1].Value.Uint64())
-	return int64(m.samples[0].Value.Uint64()) + stacks, int64(m.samples[2].Value.Uint64()) + stacks
-}
-
-// over tells whether more bytes than the limit are held beyond what was held at the start.
-func (m *heapMeter) over(limit int64) bool {
-	used, _ := m.read()
-	switch grown := used - m.base; {
-	case grown <= limit:
-		return false
-	case grown > hopeless*limit:
-		return true // there is no time left to find out how much of it is garbage
-	}
-	runtime.GC()
-	_, live := m.read()
-	return live-m.base > limit
-}
-
-// hopeless is how many times the limit may be in use, garbage included.
-const hopeless = 4

@@ -2,7 +2,7 @@
 // stop it inside one. So whatever a single call of a built-in function could make unboundedly long or large is bounded here,
 // or taken away. The wrappers are JavaScript on purpose: to call one is to pass an instruction.
 (function (native) {
-  var global = this, MaxElements = native.maxElements, MaxText = native.maxText;
+  var global = this, MaxElements = native.maxElements, MaxText = native.maxText, MaxHard = native.maxHard;
   var apply = Reflect.apply, construct = Reflect.construct, isArray = Array.isArray;
   var describe = Object.getOwnPropertyDescriptor, prototypeOf = Object.getPrototypeOf;
   var own = Object.getOwnPropertyNames, keysOf = Object.keys, define = Object.defineProperty;
@@ -30,6 +30,30 @@
 
   function fits(v) { if (lengthOf(v) > MaxElements) tooLong(); }
 
+  // few makes an array of what is spread into arguments.
+  function few(v) {
+    if (isArray(v) && v.length > native.maxSpread) tooLong();
+    var out = [];
+    for (var e of v) if (out.push(e) > native.maxSpread) tooLong();
+    return out;
+  }
+
+  // fitsArguments bounds the arguments of a call of a function.
+  function fitsArguments(v) { if (lengthOf(v) > native.maxSpread) tooLong(); }
+
+  // hard bounds a text that much is done with for each of its characters.
+  function hard(v) { if (typeof v === 'string' && v.length > MaxHard) tooLarge(); }
+
+  // search bounds the search of a text in another: that may compare each place of the one with all of the other.
+  function search(subject, part) {
+    if (subject.length * ('' + part).length > native.maxWork) tooLarge();
+  }
+
+  // What the compiler puts around some expressions.
+  define(global, native.bounded, { value: native.bound });
+  define(global, native.few, { value: few });
+  define(global, native.fits, { value: function (v) { fits(v); return v; } });
+
   // wrap runs check, with the this and the arguments of the call, before a built-in function.
   function wrap(o, name, check) {
     var f = o[name];
@@ -55,6 +79,31 @@
     if (name !== 'constructor' && name !== 'toString' && name !== 'push' && name !== 'pop') wrap(array, name, ofThis);
   });
   put(array, Symbol.iterator, array.values);
+
+  // A comparison of two long texts takes long, so each is an instruction.
+  var sort = array.sort;
+  function order(a, b) {
+    a = '' + a;
+    b = '' + b;
+    return a < b ? -1 : a > b ? 1 : 0;
+  }
+  put(array, 'sort', function (compare) { return apply(sort, this, [compare === undefined ? order : compare]); });
+  if (array.toSorted) {
+    var toSorted = array.toSorted;
+    put(array, 'toSorted', function (compare) { return apply(toSorted, this, [compare === undefined ? order : compare]); });
+  }
+  ['indexOf', 'lastIndexOf', 'includes'].forEach(function (name) {
+    var f = array[name];
+    put(array, name, function (what) {
+      if (typeof what !== 'string' || what.length < 1000) return apply(f, this, arguments);
+      var at = [this.length];
+      for (var i = 0; i < this.length; i++) at[i] = i in this && this[i] === what;
+      at.length = this.length;
+      arguments[0] = true;
+      return apply(f, at, arguments);
+    });
+  });
+  put(array, 'toLocaleString', function () { return this.join(); });
   wrap(Array, 'from', ofFirst);
 
   put(array, 'join', function (separator) {
@@ -96,11 +145,11 @@
 
   put(Function.prototype, 'apply', function (self, args) {
     if (args === null || args === undefined) return apply(this, self, []);
-    fits(args);
+    fitsArguments(args);
     return apply(this, self, args);
   });
-  wrap(Reflect, 'apply', function (self, args) { fits(args[2]); });
-  wrap(Reflect, 'construct', function (self, args) { fits(args[1]); });
+  wrap(Reflect, 'apply', function (self, args) { fitsArguments(args[2]); });
+  wrap(Reflect, 'construct', function (self, args) { fitsArguments(args[1]); });
   wrapAll(Object, ['keys', 'values', 'entries', 'getOwnPropertyNames', 'getOwnPropertyDescriptors', 'assign', 'freeze', 'seal'],
     function (self, args) {
       for (var i = 0; i < args.length; i++) if (typeof args[i] === 'string' || isArray(args[i])) fits(args[i]);
@@ -111,21 +160,58 @@
   var text = String.prototype;
   wrap(text, 'repeat', function (self, args) { if (lengthOf('' + self) * args[0] > MaxText) tooLarge(); });
   wrapAll(text, ['padStart', 'padEnd'], function (self, args) { if (args[0] > MaxText) tooLarge(); });
-  wrap(text, 'split', function (self) { fits('' + self); });
+  wrap(text, 'split', function (self, args) {
+    fits('' + self);
+    if (typeof args[0] === 'string') search('' + self, args[0]);
+  });
+  wrapAll(text, ['indexOf', 'lastIndexOf', 'includes'], function (self, args) { search('' + self, args[0]); });
+  wrapAll(text, ['normalize', 'localeCompare'], function (self, args) {
+    hard('' + self);
+    hard(args[0]);
+  });
+  wrapAll(text, ['match', 'matchAll', 'search'], function (self, args) {
+    fits('' + self);
+    if (!(args[0] instanceof RegExp)) simple('' + args[0]);
+  });
+  wrapAll(global, ['encodeURI', 'encodeURIComponent', 'decodeURI', 'decodeURIComponent', 'escape', 'unescape', 'parseInt', 'parseFloat'],
+    function (self, args) { fits('' + args[0]); });
   wrap(text, Symbol.iterator, function (self) { fits('' + self); });
   wrap(text, 'concat', function (self, args) {
     var size = ('' + self).length;
-    for (var i = 0; i < args.length; i++) if (typeof args[i] === 'string') size += args[i].length;
-    if (size > MaxText) tooLarge();
+    for (var i = 0; i < args.length; i++) {
+      args[i] = '' + args[i];
+      size += args[i].length;
+      if (size > MaxText) tooLarge();
+    }
   });
   wrap(text, 'replace', function (self, args) {
+    if (typeof args[1] === 'function') args[1] = counted(args[1]);
+    if (typeof args[0] === 'string') search('' + self, args[0]);
     bound('' + self, args[1], args[0] instanceof RegExp && args[0].flags.indexOf('g') >= 0, args[0]);
   });
-  wrap(text, 'replaceAll', function (self, args) { bound('' + self, args[1], true, args[0]); });
+  wrap(text, 'replaceAll', function (self, args) {
+    if (typeof args[1] === 'function') args[1] = counted(args[1]);
+    if (typeof args[0] === 'string') search('' + self, args[0]);
+    bound('' + self, args[1], true, args[0]);
+  });
+
+  // counted makes a function that gives replacements one that gives no more of them than there is room for.
+  function counted(f) {
+    var size = 0;
+    return function () {
+      var by = '' + apply(f, undefined, arguments);
+      size += by.length;
+      if (size > MaxText) tooLarge();
+      return by;
+    };
+  }
   put(String, 'raw', function (strings) {
     var out = '', raw = strings.raw;
     fits(raw);
-    for (var i = 0; i < raw.length; i++) out += raw[i] + (i + 1 < raw.length && i + 1 < arguments.length ? arguments[i + 1] : '');
+    for (var i = 0; i < raw.length; i++) {
+      out += raw[i] + (i + 1 < raw.length && i + 1 < arguments.length ? arguments[i + 1] : '');
+      if (out.length > MaxText) tooLarge();
+    }
     return out;
   });
 
@@ -144,12 +230,12 @@
     if (matches * by.length + subject.length * (parts + contexts * matches) > MaxText) tooLarge();
   }
 
-  // Two engines match regular expressions. One takes time in proportion to the text, but knows no lookaround, no back
-  // references and none of some rare things, and can only begin at the beginning. The other tries, which may take time without end and cannot be stopped.
+  // Two engines match regular expressions. One takes time in proportion to the text and to the pattern, but knows no lookaround,
+  // no back references and none of some rare things, and can only begin at the beginning. The other tries, which may take time
+  // without end, and gives up after a while.
   //
   // So a pattern without those is always matched by the first: where a search goes on in the middle of a text, it is for any
-  // character followed by the pattern, from the character before. The others are let through where even a bad case ends: the
-  // length of the text to the power of the number of unbounded repetitions, and no repetition inside another.
+  // character followed by the pattern, from the character before. The others have their time.
 
   var NativeRegExp = RegExp, NativeExec = RegExp.prototype.exec, source = describe(RegExp.prototype, 'source').get;
 
@@ -170,41 +256,48 @@
     return apply(NativeExec, /\(\?<[^>]*[^A-Za-z0-9_>]/, [s]) !== null;
   }
 
-  // repetitions counts the unbounded ones of a pattern: Infinity where one holds another, or alternatives.
-  function repetitions(s) {
-    var count = 0, open = [], inClass = false, last = false;
-    for (var i = 0; i < s.length; i++) {
-      var c = s[i], unbounded = c === '*' || c === '+' || c === '{';
-      if (c === '\\') { i++; last = false; continue; }
-      if (inClass) { inClass = c !== ']'; last = false; continue; }
-      if (c === '[') inClass = true;
-      else if (c === '(') open[open.length] = false;
-      else if (c === '|' && open.length > 0) open[open.length - 1] = true;
-      else if (unbounded) {
-        if (last) return Infinity;
-        count++;
-        if (open.length > 0) open[open.length - 1] = true;
-      }
-      last = false;
-      if (c === ')' && open.length > 0) {
-        last = open[open.length - 1];
-        open.length--;
-        if (last && open.length > 0) open[open.length - 1] = true;
+  function tooCostly() { throw new RangeError('The regular expression is too costly for a text of this length'); }
+
+  // weight is how many states the first engine has for a pattern, by a rough estimate: it repeats what is in front of {n,m}, and
+  // takes no pattern that has more than 1,000 of anything.
+  function weight(s) {
+    var times = 1, m;
+    if (has(s, '{')) {
+      for (var i = 0; i < s.length; i++) {
+        if (s[i] !== '{') continue;
+        m = apply(NativeExec, /^\{(\d{1,4})(?:,(\d{0,4}))?\}/, [apply(slice, s, [i, i + 12])]);
+        if (m !== null) times *= +(m[2] || m[1]) || 1;
+        if (times > 1000) return s.length * 1000;
       }
     }
-    return count;
+    return s.length * times;
   }
 
   function affordable(pattern, subject) {
     var s = '' + subject;
     fits(s);
-    if (!(pattern instanceof RegExp) || !backtracks(pattern)) return;
-    if (pow(s.length, repetitions(apply(source, pattern, []))) > 1e9) {
-      throw new RangeError('The regular expression is too costly for a text of this length');
-    }
+    if (!(pattern instanceof NativeRegExp) || s.length < 100) return;
+    var w = apply(get, weights, [pattern]);
+    if (w === undefined) apply(set, weights, [pattern, w = weight(apply(source, pattern, []))]);
+    if (s.length * w > native.maxWork) tooCostly();
   }
 
-  var pattern = RegExp.prototype, flagsOf = describe(pattern, 'flags').get, inMiddle = new WeakMap(), atStart = new WeakMap();
+  // simple bounds the text of a pattern: what compiles it calls itself for what is nested in it.
+  function simple(s) {
+    if (s.length > native.maxPattern) throw new SyntaxError('Invalid regular expression: it is too long');
+  }
+
+  // tried matches by trying.
+  function tried(re, s) {
+    var flags = apply(flagsOf, re, []), sticky = has(flags, 'y'), goesOn = sticky || has(flags, 'g');
+    var from = goesOn ? floor(+re.lastIndex) || 0 : 0, m = null;
+    if (from >= 0 && from <= s.length) m = native.match(apply(source, re, []), flags, s, from);
+    if (m !== null && sticky && m.index !== from) m = null;
+    if (goesOn) re.lastIndex = m === null ? 0 : m.index + m[0].length;
+    return m;
+  }
+
+  var pattern = RegExp.prototype, flagsOf = describe(pattern, 'flags').get, inMiddle = new WeakMap(), atStart = new WeakMap(), weights = new WeakMap();
   var get = WeakMap.prototype.get, set = WeakMap.prototype.set, slice = text.slice, charCodeAt = text.charCodeAt;
 
   // without returns a pattern that begins at the beginning: itself, or any character and itself.
@@ -222,7 +315,7 @@
   put(pattern, 'exec', function (subject) {
     var s = '' + subject;
     affordable(this, s);
-    if (!(this instanceof NativeRegExp) || backtracks(this)) return apply(NativeExec, this, [s]);
+    if (backtracks(this)) return tried(this, s);
     var flags = apply(flagsOf, this, []), sticky = has(flags, 'y');
     if (!sticky && !has(flags, 'g')) return apply(NativeExec, this, [s]);
     var from = floor(+this.lastIndex) || 0, m = null;
@@ -264,6 +357,17 @@
     out.push(apply(slice, s, [last]));
     return out;
   });
+  function LimitedRegExp(first, flags) {
+    if (!new.target && first instanceof NativeRegExp && flags === undefined) return first;
+    if (!(first instanceof NativeRegExp) && first !== undefined) simple(first = '' + first);
+    return construct(NativeRegExp, flags === undefined ? [first] : [first, flags], new.target || LimitedRegExp);
+  }
+  LimitedRegExp.prototype = pattern;
+  define(LimitedRegExp, 'name', { value: 'RegExp' });
+  define(LimitedRegExp, Symbol.species, { get: function () { return this; }, configurable: true });
+  put(pattern, 'constructor', LimitedRegExp);
+  put(global, 'RegExp', LimitedRegExp);
+  delete pattern.compile;
   put(pattern, 'test', function (subject) { return this.exec(subject) !== null; });
   wrapAll(pattern, [Symbol.match, Symbol.matchAll, Symbol.replace, Symbol.search], function (self, args) { fits('' + args[0]); });
 

@@ -178,6 +178,7 @@ func TestStopped(t *testing.T) {
 	} {
 		env := still()
 		env.After = ttl.Real{}.After
+		env.Elapsed = passed()
 		if want == any(&timeout) {
 			env.Elapsed = new(steps).next
 		}
@@ -186,6 +187,12 @@ func TestStopped(t *testing.T) {
 			t.Errorf("%s: %v; want a %T", source, err, want)
 		}
 	}
+}
+
+// passed is a watch that has just been started.
+func passed() func() time.Duration {
+	began := ttl.Real{}.Now()
+	return func() time.Duration { return ttl.Real{}.Now().Sub(began) }
 }
 
 // steps is a clock that goes on by a quarter of a second whenever it is looked at.

@@ -214,7 +214,7 @@ func (b *batch) runAtomic(ctx context.Context) error {
 		return nil
 	}
 	culprit := -1
-	r, err := b.c.update(ctx, b.list[0].place, func(t *tx) error {
+	r, err := b.c.updateJudged(ctx, b.list[0].place, b.list, func(t *tx) error {
 		culprit = -1
 		answer := 0
 		for i, p := range b.list {
@@ -306,7 +306,11 @@ func (b *batch) runRanges(ctx context.Context, list []int) {
 // are left.
 func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error) {
 	answer := b.answer
-	r, err := b.c.update(ctx, b.list[list[0]].place, func(t *tx) error {
+	patches := make([]*prepared, 0, len(list))
+	for _, i := range list {
+		patches = append(patches, b.list[i])
+	}
+	r, err := b.c.updateJudged(ctx, b.list[list[0]].place, patches, func(t *tx) error {
 		left, answer = left[:0], b.answer
 		for _, i := range list {
 			if !t.s.holds(b.list[i].epk) {

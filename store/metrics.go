@@ -17,6 +17,8 @@ type Metrics struct {
 	Backlog    Backlog            // of all containers
 	Reaper     ttl.ReaperMetrics
 	Engine     engine.Metrics
+
+	StuckScripts int // that were stopped and left behind, and have not ended yet
 }
 
 // ContainerMetrics is the part of one container.
@@ -46,6 +48,7 @@ func (db *DB) Metrics(ctx context.Context) (Metrics, error) {
 	m.Purged = db.purged.Load()
 	m.Reaper = db.reaper.Metrics()
 	m.Engine = db.eng.Metrics()
+	m.StuckScripts = db.programs.Stuck()
 	for _, c := range containers {
 		one, err := c.metrics(ctx)
 		if ErrorCode(err) == CodeOwnerNotFound {

@@ -32,6 +32,8 @@ type preparedPatch struct {
 	ops  doc.Patch
 	only *query.Condition // nil: none
 	pk   PartitionKey     // of the item
+
+	judged judgement
 }
 
 func (c *Container) preparePatch(pk PartitionKey, p Patch) (*preparedPatch, error) {
@@ -79,7 +81,7 @@ func (t *tx) patch(p *prepared) (old *stored, err error) {
 	if old, err = t.target(p); err != nil {
 		return nil, err
 	}
-	if err := t.checkCondition(p.patch.only, old); err != nil {
+	if err := t.checkCondition(p.patch, old); err != nil {
 		return nil, err
 	}
 	body, err := p.patch.ops.Apply(old.body)
@@ -94,25 +96,98 @@ func (t *tx) patch(p *prepared) (old *stored, err error) {
 	return old, t.replace(old, &p.item)
 }
 
-// maxCondition is how long a condition may take to evaluate: other writers of the range wait meanwhile.
-const maxCondition = 5 * time.Second
+// judgement is what a condition has said about a version of an item.
+type judgement struct {
+	rid, lsn uint64 // 0: about none
+	err      error  // nil: it holds
+}
 
-// checkCondition fails with CodePreconditionFailed where a condition does not hold; nil always does.
-func (t *tx) checkCondition(condition *query.Condition, item *stored) error {
-	if condition == nil {
+// A condition is evaluated before the transaction begins, for the version that there is then: others write to the range
+// meanwhile. Where the transaction finds another version it evaluates it again, in a little time, for then they wait.
+const (
+	maxCondition = 5 * time.Second        // outside of a transaction
+	maxHolding   = 250 * time.Millisecond // inside, for all conditions of a transaction
+)
+
+// judge evaluates the condition of a patch on the item as it is now. What is wrong with the item is for the transaction to find.
+func (c *Container) judge(ctx context.Context, p *prepared) error {
+	if p == nil || p.patch == nil || p.patch.only == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(t.ctx, maxCondition)
+	st, now, err := c.enter()
+	if err != nil {
+		return err
+	}
+	c.gate.RUnlock()
+	item, _, err := c.get(ctx, st, st.rangeOf(p.epk), p.place, now)
+	if err != nil {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, maxCondition)
 	defer cancel()
-	env := query.Env{Now: time.Unix(t.now, 0).UTC(), Random: rand.Float64}
-	holds, err := condition.Match(ctx, &row{c: t.c, rid: item.rid, head: item.head, body: item.body}, env)
+	err = c.evaluate(limited, p.patch.only, &row{c: c, rid: item.rid, head: item.head, body: item.body}, now)
+	if limited.Err() != nil && err != nil {
+		if ctx.Err() != nil {
+			return wrap(ctx.Err())
+		}
+		err = &Error{Code: CodeBadRequest, Message: "The condition of the patch takes too long to evaluate.", Err: err}
+	}
+	p.patch.judged = judgement{rid: item.rid, lsn: item.head.lsn, err: err}
+	return nil
+}
+
+// evaluate fails with CodePreconditionFailed where a condition does not hold.
+func (c *Container) evaluate(ctx context.Context, condition *query.Condition, on *row, now int64) error {
+	holds, err := condition.Match(ctx, on, query.Env{Now: time.Unix(now, 0).UTC(), Random: rand.Float64})
 	switch {
-	case errors.Is(err, context.DeadlineExceeded) && t.ctx.Err() == nil:
-		return &Error{Code: CodeBadRequest, Message: "The condition of the patch takes too long to evaluate.", Err: err}
 	case err != nil:
 		return wrap(err)
 	case !holds:
 		return preconditionFailed()
 	}
 	return nil
+}
+
+// errJudgeAgain ends a transaction that has met another version than the one that the condition of a patch was evaluated for, and
+// has no time for that.
+var errJudgeAgain = fail(CodeUnavailable, "The item of a conditional patch changes faster than its condition can be evaluated.")
+
+// maxJudged is how often conditions are evaluated anew, because others have written to the item in between.
+const maxJudged = 10
+
+// updateJudged is update with the conditions of patches evaluated beforehand.
+func (c *Container) updateJudged(ctx context.Context, at place, list []*prepared, fn func(t *tx) error) (r Receipt, err error) {
+	for range maxJudged {
+		for _, p := range list {
+			if err := c.judge(ctx, p); err != nil {
+				return c.refused(), err
+			}
+		}
+		if r, err = c.update(ctx, at, fn); !errors.Is(err, errJudgeAgain) {
+			break
+		}
+	}
+	return r, err
+}
+
+// checkCondition fails with CodePreconditionFailed where the condition of a patch does not hold; none always does.
+func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
+	if p.only == nil {
+		return nil
+	}
+	if p.judged.lsn == item.head.lsn && p.judged.rid == item.rid {
+		return p.judged.err
+	}
+	if t.judging >= maxHolding {
+		return errJudgeAgain
+	}
+	took := t.c.db.elapsed()
+	ctx, cancel := context.WithTimeout(t.ctx, maxHolding-t.judging)
+	defer cancel()
+	err := t.c.evaluate(ctx, p.only, &row{c: t.c, rid: item.rid, head: item.head, body: item.body}, t.now)
+	t.judging += took()
+	if err != nil && ctx.Err() != nil && t.ctx.Err() == nil {
+		return errJudgeAgain
+	}
+	return err
 }

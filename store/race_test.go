@@ -57,7 +57,9 @@ func newBenchOver(t *testing.T, fs vfs.FS, spec string, o store.Options, watch f
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Clock = b.clock
+	if o.Clock == nil {
+		o.Clock = b.clock
+	}
 	if b.db, err = store.Open(b.ctx, watch(e), o); err != nil {
 		t.Fatal(err)
 	}

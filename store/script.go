@@ -70,6 +70,7 @@ func scriptError(err error) *Error {
 	var failed *script.Error
 	var timeout *script.TimeoutError
 	var large *script.TooLargeError
+	var busy *script.BusyError
 	switch {
 	case errors.As(err, &failed):
 		return &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
@@ -77,6 +78,8 @@ func scriptError(err error) *Error {
 		return &Error{Code: CodeCanceled, Message: err.Error(), Err: err}
 	case errors.As(err, &large):
 		return &Error{Code: CodeTooLarge, Message: err.Error(), Err: err}
+	case errors.As(err, &busy):
+		return &Error{Code: CodeUnavailable, Message: err.Error(), Err: err}
 	}
 	return nil
 }

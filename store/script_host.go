@@ -34,13 +34,13 @@ const maxScriptWork = 6 << 20
 func (h *scriptHost) Full() bool { return h.used > maxScriptWork }
 
 // Do implements script.Host.
-func (h *scriptHost) Do(op script.Operation) (script.Answer, error) {
+func (h *scriptHost) Do(ctx context.Context, op script.Operation) (script.Answer, error) {
 	switch op.Kind {
 	case script.Query:
-		return h.query(op)
+		return h.query(ctx, op)
 	case script.List:
 		op.Body = []byte(`{"query":"SELECT * FROM c"}`)
-		return h.query(op)
+		return h.query(ctx, op)
 	}
 	r := h.apply(op)
 	h.charge += r.Charge
@@ -145,7 +145,7 @@ func scriptFailure(err error) (script.Answer, error) {
 }
 
 // query answers one page of a query. It sees what the transaction has written.
-func (h *scriptHost) query(op script.Operation) (script.Answer, error) {
+func (h *scriptHost) query(ctx context.Context, op script.Operation) (script.Answer, error) {
 	q, err := scriptQuery(op)
 	if err != nil {
 		h.charge += chargeFailure
@@ -162,9 +162,9 @@ func (h *scriptHost) query(op script.Operation) (script.Answer, error) {
 		return script.Answer{}, err
 	}
 	src := &source{c: c, st: t.st, s: t.s, sp: &sp, r: t.Txn, now: t.now}
-	udfs := functions{c: c, ctx: h.ctx}
+	udfs := functions{c: c, ctx: ctx}
 	world := c.scriptWorld()
-	page, err := plan.Run(h.ctx, []query.Source{src},
+	page, err := plan.Run(ctx, []query.Source{src},
 		query.Env{Now: src.c.queryTime(), Clock: src.c.queryTime, Random: world.Random, Elapsed: world.Elapsed, UDF: udfs.call},
 		query.RunOptions{MaxItems: pageLimit(op.PageSize), MaxBytes: maxPageSize, Cursor: op.Continuation, Scope: sp.name()})
 	udfs.close()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"time"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
@@ -40,6 +41,7 @@ type tx struct {
 	lint     Lint           // what is odd about what was written
 	expiries []expiryWrite  // written by finish
 	dues     dues
+	judging  time.Duration // spent on conditions of patches
 }
 
 // stored is an item as it lies in the store, or as it is about to.

@@ -77,7 +77,7 @@ func (c *Container) write(ctx context.Context, pk PartitionKey, op Operation) (I
 		return Item{}, c.refused(), err
 	}
 	var out OperationResult
-	r, err := c.update(ctx, p.place, func(t *tx) error {
+	r, err := c.updateJudged(ctx, p.place, []*prepared{p}, func(t *tx) error {
 		out = t.apply(p)
 		return out.Err
 	})

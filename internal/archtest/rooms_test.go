@@ -23,7 +23,7 @@ var rooms = map[string]room{
 	"index":          {own: []string{"doc"}, third: []string{"github.com/golang/geo/", "github.com/blevesearch/snowballstem"}},
 	"query":          {own: []string{"query/...", "index", "doc"}, third: []string{"github.com/dlclark/regexp2"}},
 	"query/syntax":   {own: []string{"doc"}},
-	"script":         {own: []string{"doc"}, third: []string{"github.com/dop251/goja"}, tests: []string{"ttl"}},
+	"script":         {own: []string{"doc"}, third: []string{"github.com/dop251/goja", "github.com/dlclark/regexp2/v2"}, tests: []string{"ttl"}},
 	"store": {
 		own:   []string{"query/...", "index", "doc", "ttl", "script", "engine"},
 		third: []string{"github.com/tidwall/gjson"},

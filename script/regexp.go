@@ -1,0 +1,175 @@
+package script
+
+import (
+	"sort"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/dlclark/regexp2/v2"
+	"github.com/dop251/goja"
+)
+
+// Regular expressions that look around or back are matched by trying, as the interpreter does it, by the same library; but
+// not for longer than matchTime, which the interpreter cannot say.
+
+// matchTime is how long one of them may look for a match.
+const matchTime = 500 * time.Millisecond
+
+// maxTrack is how much one of them may remember of what it has tried: 32 MB.
+const maxTrack = 4 << 20
+
+// maxMatchers is how many compiled ones a Runtime keeps.
+const maxMatchers = 100
+
+// matcher matches by trying. It keeps the text that it was used on last, since a search goes on in it.
+type matcher struct {
+	re    *regexp2.Regexp
+	whole bool // characters are code points
+	text  goja.String
+	runes []rune
+	at    []int // where each of the runes begins in the text, in UTF-16 units; nil where each is one
+}
+
+// match is match(source, flags, text, from), for sandbox.js: what exec gives, or null.
+func (r *Runtime) match(call goja.FunctionCall) goja.Value {
+	m, err := r.matcher(call.Argument(0).String(), call.Argument(1).String())
+	if err != nil {
+		panic(r.syntaxError("Invalid regular expression: " + err.Error()))
+	}
+	text, ok := call.Argument(2).ToString().(goja.String)
+	if !ok {
+		return goja.Null()
+	}
+	m.read(text)
+	found, err := m.re.FindRunesMatchStartingAt(m.runes, m.rune(int(call.Argument(3).ToInteger())))
+	if err != nil { // of time or of room
+		panic(r.rangeError("The regular expression is too costly for a text of this length"))
+	}
+	if found == nil {
+		return goja.Null()
+	}
+	return r.matched(m, found)
+}
+
+// matcher finds or makes one.
+func (r *Runtime) matcher(source, flags string) (*matcher, error) {
+	key := flags + "/" + source
+	if m := r.matchers[key]; m != nil {
+		return m, nil
+	}
+	options := regexp2.ECMAScript
+	for _, f := range flags {
+		switch f {
+		case 'i':
+			options |= regexp2.IgnoreCase
+		case 'm':
+			options |= regexp2.Multiline
+		case 's':
+			options |= regexp2.Singleline
+		case 'u':
+			options |= regexp2.Unicode
+		}
+	}
+	whole := options&regexp2.Unicode != 0
+	if !whole {
+		source = units(source)
+	}
+	re, err := regexp2.Compile(source, options, regexp2.OptionMaxBacktrackingStackSize(maxTrack))
+	if err != nil {
+		return nil, err
+	}
+	re.MatchTimeout = matchTime
+	if r.matchers == nil || len(r.matchers) == maxMatchers {
+		r.matchers = make(map[string]*matcher)
+	}
+	m := &matcher{re: re, whole: whole}
+	r.matchers[key] = m
+	return m, nil
+}
+
+// units writes a pattern with two escapes for each character that has two UTF-16 units.
+func units(source string) string {
+	var b strings.Builder
+	for _, c := range source {
+		if c <= 0xFFFF {
+			b.WriteRune(c)
+			continue
+		}
+		const digits = "0123456789ABCDEF"
+		high, low := utf16.EncodeRune(c)
+		for _, u := range []rune{high, low} {
+			b.Write([]byte{'\\', 'u', digits[u>>12&15], digits[u>>8&15], digits[u>>4&15], digits[u&15]})
+		}
+	}
+	return b.String()
+}
+
+// read takes a text up.
+func (m *matcher) read(text goja.String) {
+	if m.text != nil && m.text.SameAs(text) {
+		return
+	}
+	n := text.Length()
+	m.text, m.runes, m.at = text, make([]rune, 0, n), nil
+	for i := 0; i < n; i++ {
+		c := rune(text.CharAt(i))
+		if m.whole {
+			m.at = append(m.at, i)
+			if i+1 < n && utf16.IsSurrogate(c) {
+				if pair := utf16.DecodeRune(c, rune(text.CharAt(i+1))); pair != 0xFFFD {
+					c = pair
+					i++
+				}
+			}
+		}
+		m.runes = append(m.runes, c)
+	}
+	if m.whole {
+		m.at = append(m.at, n)
+	}
+}
+
+// rune is the number of the rune at a place in the text.
+func (m *matcher) rune(at int) int {
+	if m.whole {
+		return sort.SearchInts(m.at, at)
+	}
+	return at
+}
+
+// place is where a rune begins.
+func (m *matcher) place(n int) int {
+	if m.whole {
+		return m.at[n]
+	}
+	return n
+}
+
+// matched is a match as scripts see it.
+func (r *Runtime) matched(m *matcher, found *regexp2.Match) goja.Value {
+	var named *goja.Object
+	list := found.Groups()
+	values := make([]any, len(list))
+	for i, g := range list {
+		v := goja.Undefined()
+		if len(g.Captures) > 0 {
+			v = m.text.Substring(m.place(g.RuneIndex), m.place(g.RuneIndex+g.RuneLength))
+		}
+		values[i] = v
+		if i > 0 && g.Name != "" && (g.Name[0] < '0' || g.Name[0] > '9') {
+			if named == nil {
+				named = r.js.NewObject()
+			}
+			r.must(named.Set(g.Name, v))
+		}
+	}
+	out := r.js.NewArray(values...)
+	r.must(out.Set("index", m.place(found.RuneIndex)))
+	r.must(out.Set("input", m.text))
+	r.must(out.Set("groups", goja.Undefined()))
+	if named != nil {
+		r.must(out.Set("groups", named))
+	}
+	return out
+}

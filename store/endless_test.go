@@ -1,0 +1,262 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// stuckClock is a clock that does not answer a script before it is released.
+type stuckClock struct {
+	*ttl.Virtual
+	wall    *hasty // hurries from then on
+	release chan struct{}
+	asked   atomic.Int64
+}
+
+func (s *stuckClock) Now() time.Time {
+	if within("goja.") {
+		s.asked.Add(1)
+		s.wall.hurry.Store(true)
+		<-s.release
+	}
+	return s.Virtual.Now()
+}
+
+// within tells whether the caller is called by a function of that name or package.
+func within(name string) bool {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for {
+		f, more := frames.Next()
+		if strings.Contains(f.Function, name) {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// beside makes sure that the container answers: to a read of an item and to a write, of another partition key in the same
+// range.
+func (b *bench) beside(n int) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	defer cancel()
+	for i := range n {
+		key := store.NewPartitionKey(doc.StringValue("beside"))
+		if _, _, err := b.c.Upsert(ctx, key, []byte(fmt.Sprintf(`{"id":"b","pk":"beside","n":%d}`, i)), store.WriteOptions{}); err != nil {
+			b.t.Fatalf("a write beside: %v", err)
+		}
+		if it, _, err := b.c.Read(ctx, key, "b", store.ReadOptions{}); err != nil || doc.Of(it.Body()).Member("n").Num() != float64(i) {
+			b.t.Fatalf("a read beside: %s, %v", it.Body(), err)
+		}
+		if _, _, err := b.c.Read(ctx, key, "nothing", store.ReadOptions{}); !is(err, store.CodeNotFound) {
+			b.t.Fatalf("a read of nothing beside: %v", err)
+		}
+	}
+}
+
+// stuckScripts is how many scripts are left behind.
+func (b *bench) stuckScripts() int {
+	m, err := b.db.Metrics(b.ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return m.StuckScripts
+}
+
+// TestStuckScriptIsLeftBehind: a procedure whose interpreter does not come back holds neither its caller nor its range nor Close,
+// and nothing that it has done stays, then or when it comes back after all.
+func TestStuckScriptIsLeftBehind(t *testing.T) {
+	wall := &hasty{Clock: ttl.Real{}}
+	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), release: make(chan struct{})}
+	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall, Clock: clock})
+	b.put(`{"id":"1","pk":"a"}`)
+	b.procedure("p", `function () {
+		var self = __.getSelfLink();
+		__.createDocument(self, { id: "2", pk: "a" }, function () {
+			Date.now();
+			__.createDocument(self, { id: "3", pk: "a" }, function () {});
+		});
+	}`)
+	before := b.dump()
+	for range 3 {
+		out, err := b.execute("p")
+		wall.hurry.Store(false)
+		if !is(err, store.CodeCanceled) {
+			t.Fatalf("%s, %v", out, err)
+		}
+	}
+	if after := b.dump(); after != before {
+		t.Errorf("it left\n%s\nof\n%s", after, before)
+	}
+	if n := b.stuckScripts(); n != 3 || clock.asked.Load() != 3 {
+		t.Errorf("%d are stuck of %d", n, clock.asked.Load())
+	}
+	b.beside(5)
+	close(clock.release)
+	for b.stuckScripts() > 0 {
+		runtime.Gosched()
+	}
+	b.beside(5)
+	b.close()
+}
+
+// TestCloseDoesNotWaitForStuckScript lets one be stuck until the store is closed.
+func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
+	wall := &hasty{Clock: ttl.Real{}}
+	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), release: make(chan struct{})}
+	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall, Clock: clock})
+	for i := range 9 {
+		b.procedure(fmt.Sprint("p", i), `function () { Date.now(); }`)
+	}
+	for i := range 9 {
+		want := store.CodeCanceled
+		if i == 8 {
+			want = store.CodeUnavailable // so many processors there are not
+		}
+		out, err := b.execute(fmt.Sprint("p", i))
+		wall.hurry.Store(false)
+		if !is(err, want) {
+			t.Fatalf("%d: %s, %v", i, out, err)
+		}
+	}
+	b.beside(1)
+	b.close()
+	close(clock.release)
+}
+
+// many is a document with a list that takes for ever to join with itself.
+func many() string {
+	return `{"id":"many","pk":"a","l":[` + strings.Repeat("1,", 999) + `1]}`
+}
+
+const endlessJoin = "FROM c JOIN x1 IN c.l JOIN x2 IN c.l JOIN x3 IN c.l JOIN x4 IN c.l JOIN x5 IN c.l JOIN x6 IN c.l WHERE x1 + x6 = 3"
+
+// TestQueryOfScriptEnds: a query inside a procedure ends with the time of the procedure, whatever the request has.
+func TestQueryOfScriptEnds(t *testing.T) {
+	wall := &hasty{Clock: ttl.Real{}}
+	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), release: make(chan struct{})}
+	close(clock.release)
+	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall, Clock: clock})
+	defer b.close()
+	b.put(many())
+	b.procedure("p", `function () {
+		__.queryDocuments(__.getSelfLink(), "SELECT VALUE COUNT(1) `+endlessJoin+`", function () {});
+		Date.now();
+	}`)
+	out, err := b.execute("p")
+	wall.hurry.Store(false)
+	if !is(err, store.CodeCanceled) || b.ctx.Err() != nil {
+		t.Errorf("%s, %v", out, err)
+	}
+	b.beside(5)
+}
+
+// TestScriptEndsWithItsRequest: who hangs up ends a procedure, in its own text and in a query.
+func TestScriptEndsWithItsRequest(t *testing.T) {
+	b := newBench(t, "", 1)
+	defer b.close()
+	b.put(many())
+	b.procedure("loop", `function () { for (;;) ; }`)
+	b.procedure("query", `function () { __.queryDocuments(__.getSelfLink(), "SELECT VALUE COUNT(1) `+endlessJoin+`", function () {}); }`)
+	for _, id := range []string{"loop", "query"} {
+		ctx, cancel := context.WithCancel(b.ctx)
+		begun := &firstValue{Context: ctx, do: cancel}
+		_, _, err := b.c.Execute(begun, store.NewPartitionKey(doc.StringValue("a")), id, nil, store.ExecuteOptions{})
+		if !is(err, store.CodeCanceled) {
+			t.Errorf("%s: %v", id, err)
+		}
+		cancel()
+		b.beside(2)
+	}
+}
+
+// firstValue is a context that does something when somebody derives another from it for the first time: a script for what its host
+// does, a patch for the time that its condition has.
+type firstValue struct {
+	context.Context
+	once sync.Once
+	do   func()
+}
+
+func (f *firstValue) Value(key any) any {
+	if within("context.With") {
+		f.once.Do(f.do)
+	}
+	return f.Context.Value(key)
+}
+
+// TestConditionHoldsNobody: while the condition of a patch is evaluated, others write to the range.
+func TestConditionHoldsNobody(t *testing.T) {
+	b := newBench(t, "", 1)
+	defer b.close()
+	b.put(many())
+	set := store.Operation{Kind: store.OperationPatch, ID: "many", Patch: patchOf(t, `{"op":"set","path":"/v","value":1}`)}
+	set.Patch.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 " + endlessJoin + ")"
+	key := store.NewPartitionKey(doc.StringValue("a"))
+	for name, patch := range map[string]func(ctx context.Context) error{
+		"patch": func(ctx context.Context) error {
+			_, _, err := b.c.Patch(ctx, key, "many", *set.Patch, store.WriteOptions{})
+			return err
+		},
+		"atomic": func(ctx context.Context) error {
+			_, _, err := b.c.Batch(ctx, key, []store.Operation{set}, store.BatchOptions{Atomic: true})
+			return err
+		},
+		"bulk": func(ctx context.Context) error {
+			done, _, err := b.c.Batch(ctx, key, []store.Operation{set}, store.BatchOptions{ContinueOnError: true})
+			if err == nil {
+				err = done.Results[0].Err
+			}
+			return err
+		},
+	} {
+		ctx, cancel := context.WithCancel(b.ctx)
+		begun, ended := make(chan struct{}), make(chan error, 1)
+		go func() { ended <- patch(&firstValue{Context: ctx, do: func() { close(begun) }}) }()
+		<-begun
+		b.beside(5)
+		if len(ended) > 0 {
+			t.Errorf("%s: it has ended: %v", name, <-ended)
+		}
+		cancel()
+		if err := <-ended; !is(err, store.CodeCanceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestConditionOfAnotherVersion changes an item while a condition on it is evaluated.
+func TestConditionOfAnotherVersion(t *testing.T) {
+	b := newBench(t, "", 1)
+	defer b.close()
+	for _, c := range []struct {
+		condition string
+		want      store.Code
+	}{{"FROM c WHERE c.n = 1", store.CodePreconditionFailed}, {"FROM c WHERE c.n = 2", fine}} {
+		b.put(`{"id":"1","pk":"a","n":1}`)
+		cancelable, cancel := context.WithCancel(b.ctx)
+		ctx := &firstValue{Context: cancelable, do: func() { b.put(`{"id":"1","pk":"a","n":2}`) }}
+		p := patchOf(t, `{"op":"incr","path":"/n","value":1}`)
+		p.Condition = c.condition
+		it, _, err := b.c.Patch(ctx, store.NewPartitionKey(doc.StringValue("a")), "1", *p, store.WriteOptions{})
+		cancel()
+		if c.want != fine && !is(err, c.want) || c.want == fine && (err != nil || string(it.Body()) != `{"id":"1","pk":"a","n":3}`) {
+			t.Errorf("%s: %s, %v", c.condition, it.Body(), err)
+		}
+	}
+}
