@@ -124,11 +124,14 @@ func queryError(err error) error {
 	var wrong *query.Error
 	var memory *query.MemoryError
 	var cursor *query.CursorError
+	var late *query.TimeError
 	failed := &store.Error{Code: store.CodeBadRequest, Message: err.Error(), Err: err}
 	switch {
 	case errors.As(err, &wrong), errors.As(err, &memory):
 	case errors.As(err, &cursor):
 		failed.Message = "Invalid Continuation Token"
+	case errors.As(err, &late):
+		failed.Code = store.CodeCanceled
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		failed.Code, failed.Message = store.CodeCanceled, "The request was cancelled."
 	default:

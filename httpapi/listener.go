@@ -3,7 +3,7 @@ package httpapi
 import (
 	"crypto/tls"
 	"net"
-	"sync"
+	"net/http"
 	"sync/atomic"
 )
 
@@ -16,19 +16,20 @@ const recordHandshake = 0x16
 // sniffListener hands out connections that find out by their first byte whether they are HTTP or HTTPS.
 type sniffListener struct {
 	net.Listener
-	conf   *tls.Config // nil: HTTP only
-	silent *silentConns
+	conf  *tls.Config // nil: HTTP only
+	conns *conns
 }
 
-// Accept never waits for a client to speak: the first Read does, in the goroutine that serves the connection
+// Accept waits for room where there are as many connections as there may be. It never waits for a client to speak: the first Read does, in the goroutine that serves the connection
 // and under the deadline that it has set.
 func (l *sniffListener) Accept() (net.Conn, error) {
 	raw, err := l.Listener.Accept()
 	if err != nil {
+		l.conns.crowded(err)
 		return nil, err
 	}
-	c := &sniffConn{Conn: raw, conf: l.conf, silent: l.silent}
-	l.silent.add(c)
+	c := &sniffConn{Conn: raw, conf: l.conf, conns: l.conns}
+	l.conns.add(c)
 	return c, nil
 }
 
@@ -36,7 +37,13 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 type sniffConn struct {
 	net.Conn
 	conf   *tls.Config
-	silent *silentConns
+	conns  *conns
+	spoke  atomic.Bool  // the first byte has arrived
+	busy   atomic.Int32 // requests under way
+	since  atomic.Int64 // the turn at which it began or was last idle
+	closed atomic.Bool
+	// request is one that is under way, for who wants to know what does not end.
+	request atomic.Pointer[http.Request]
 
 	source *peekedConn // nil until the first byte has arrived; used by Read alone
 	tls    atomic.Pointer[tls.Conn]
@@ -53,7 +60,7 @@ func (c *sniffConn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		c.source = source
-		c.silent.remove(c)
+		c.spoke.Store(true)
 		if source.first == recordHandshake && c.conf != nil {
 			c.tls.Store(tls.Server(source, c.conf))
 		}
@@ -74,7 +81,7 @@ func (c *sniffConn) Write(p []byte) (int, error) {
 
 // Close closes the connection; a TLS one says goodbye first.
 func (c *sniffConn) Close() error {
-	c.silent.remove(c)
+	c.conns.remove(c)
 	if t := c.tls.Load(); t != nil {
 		return t.Close()
 	}
@@ -116,41 +123,4 @@ func (c *peekedConn) Read(p []byte) (int, error) {
 		return 1, nil
 	}
 	return c.Conn.Read(p)
-}
-
-// silentConns are the connections that have not said anything yet. net/http gives such a connection five seconds at
-// shutdown; nothing is lost by closing it at once, and pools of SDKs open many.
-type silentConns struct {
-	mu     sync.Mutex
-	conns  map[*sniffConn]struct{}
-	closed bool
-}
-
-func (s *silentConns) add(c *sniffConn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		_ = c.Conn.Close()
-		return
-	}
-	if s.conns == nil {
-		s.conns = map[*sniffConn]struct{}{}
-	}
-	s.conns[c] = struct{}{}
-}
-
-func (s *silentConns) remove(c *sniffConn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.conns, c)
-}
-
-func (s *silentConns) closeAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	for c := range s.conns {
-		_ = c.Conn.Close()
-	}
-	clear(s.conns)
 }

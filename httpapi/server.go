@@ -55,6 +55,9 @@ type Options struct {
 	Ready func(context.Context) error
 	// Webhooks tells how the webhooks stand, for the metrics; nil where nobody delivers to any.
 	Webhooks func() []WebhookMetrics
+	// MaxConnections is how many connections may be open at once; 0: any number. Where there are more, those that have been idle for
+	// longest are closed for new ones, and new ones wait where none is idle.
+	MaxConnections int
 	// Logger gets defects (error), trouble with the disk (warn) and every request (debug). Default: none.
 	Logger *slog.Logger
 }
@@ -106,7 +109,7 @@ type Server struct {
 
 	handler http.Handler
 	http    *http.Server
-	silent  silentConns
+	conns   *conns
 	cancel  context.CancelFunc // ends every request's context
 	// draining ends when Shutdown begins: requests that wait for something look at it.
 	draining context.Context
@@ -139,7 +142,7 @@ func New(o Options) (*Server, error) {
 	}
 	level, _, _ := parseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
-	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, consistency: level, cancel: cancel, own: ownHandlers}
+	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, consistency: level, cancel: cancel, own: ownHandlers, conns: newConns(o.MaxConnections)}
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)
 	s.handler = s.routes()
@@ -192,27 +195,58 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 		conf.NextProtos = []string{"h2", "http/1.1"}
 		conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
 	}
-	err := s.http.Serve(&sniffListener{Listener: ln, conf: conf, silent: &s.silent})
+	err := s.http.Serve(&sniffListener{Listener: ln, conf: conf, conns: s.conns})
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err
 }
 
+// StuckError tells of requests that did not end although they were broken off.
+type StuckError struct {
+	Requests []string // methods and paths
+}
+
+func (e *StuckError) Error() string {
+	return "requests that were broken off do not end: " + strings.Join(e.Requests, ", ")
+}
+
+// breakOff is how long requests have to end once they are broken off.
+const breakOff = 2 * time.Second
+
 // Shutdown takes no more requests and waits for those under way; when ctx ends first it breaks them off. When it
-// returns no request is running, so that the store may be closed.
+// returns no request is running, so that the store may be closed, but for a *StuckError: then some go on all the same.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.silent.closeAll()
+	s.conns.closeSilent()
 	s.drain()
 	err := s.http.Shutdown(ctx)
 	s.cancel()
 	if err != nil {
 		err = errors.Join(err, s.http.Close())
 	}
-	s.gate.Lock()
-	defer s.gate.Unlock()
-	s.closed = true
+	if !s.shut() {
+		err = errors.Join(err, &StuckError{s.conns.underWay()})
+	}
 	return err
+}
+
+// shut closes the gate behind the last request; false where one does not end in time. Then what waits for it here ends with it.
+func (s *Server) shut() bool {
+	wait, cancel := context.WithTimeout(context.Background(), breakOff)
+	defer cancel()
+	shut := make(chan struct{})
+	go func() {
+		s.gate.Lock()
+		defer s.gate.Unlock()
+		s.closed = true
+		close(shut)
+	}()
+	select {
+	case <-shut:
+		return true
+	case <-wait.Done():
+		return false
+	}
 }
 
 // Headers that every answer has. Their values are shared and never written to.
@@ -229,6 +263,8 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		s.gate.RLock()
 		defer s.gate.RUnlock()
+		conn := s.conns.begin(ec.Request())
+		defer s.conns.end(conn)
 		c := &call{Context: ec, srv: s, began: s.opt.Wall.Now()}
 		c.in.sessionVersion = s.opt.SessionVersion
 		c.headerErr = c.in.parse(ec.Request().Header, s.consistency)

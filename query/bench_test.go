@@ -88,7 +88,7 @@ func BenchmarkLeapfrog(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		x := &intersection{list: []Postings{&gathered{rids: every2}, &gathered{rids: every13}}, entries: &entries}
+		x := &intersection{list: []Postings{&gathered{rids: every2}, &gathered{rids: every13}}, pass: func() error { entries++; return nil }}
 		for x.Next() {
 		}
 	}

@@ -35,6 +35,7 @@ func (b *builtin) accepts(n int) bool { return n >= b.min && (b.max < 0 || n <= 
 // call is what functions may need besides their arguments. One serves one run of one query; it is not for use by
 // several goroutines.
 type call struct {
+	meter            // functions whose work is more than to go through their arguments spend themselves
 	now    time.Time // GetCurrentDateTime and its kin; see moment
 	clock  func() time.Time
 	stale  bool           // the clock is to be asked: there is another row

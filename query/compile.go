@@ -80,7 +80,11 @@ func (c *compiler) value(e syntax.Expr) valuer {
 		return func(*frame) doc.Value { return v }
 	case *syntax.Member:
 		x, name := c.value(e.X), e.Name
-		return func(f *frame) doc.Value { return x(f).Member(name) }
+		return func(f *frame) doc.Value {
+			v := x(f)
+			f.run.spend(work(v))
+			return v.Member(name)
+		}
 	case *syntax.Index:
 		return c.binary(e.X, e.I, opIndex)
 	case *syntax.Unary:
@@ -154,7 +158,13 @@ func (c *compiler) unary(e *syntax.Unary) valuer {
 
 func (c *compiler) binary(a, b syntax.Expr, op func(a, b doc.Value) doc.Value) valuer {
 	x, y := c.value(a), c.value(b)
-	return func(f *frame) doc.Value { return op(x(f), y(f)) }
+	return func(f *frame) doc.Value {
+		v, w := operands(f, x, y)
+		if !f.run.spend(work(v) + work(w)) {
+			return undefined
+		}
+		return op(v, w)
+	}
 }
 
 func (c *compiler) conditional(condition, then, otherwise syntax.Expr) valuer {
@@ -192,7 +202,13 @@ func (c *compiler) path(e syntax.Expr) valuer {
 		return func(f *frame) doc.Value { return f.slots[slot] }
 	}
 	rest := follow(steps)
-	return func(f *frame) doc.Value { return rest(f.slots[slot]) }
+	return func(f *frame) doc.Value {
+		v := f.slots[slot]
+		if !f.run.spend(v.TextLen() / 4) {
+			return undefined
+		}
+		return rest(v)
+	}
 }
 
 func (c *compiler) itemPath(steps []syntax.Step) valuer {
@@ -214,14 +230,23 @@ func (c *compiler) itemPath(steps []syntax.Step) valuer {
 			n++
 		}
 		path := stepsPath(steps[:n])
-		first = func(f *frame) doc.Value { return doc.Get(f.body, path) }
+		first = func(f *frame) doc.Value {
+			if !f.run.spend(len(f.body) / 4) {
+				return undefined
+			}
+			return doc.Get(f.body, path)
+		}
 		steps = steps[n-1:]
 	}
 	if len(steps) == 1 {
 		return first
 	}
 	rest := follow(steps[1:])
-	return func(f *frame) doc.Value { return rest(first(f)) }
+	return func(f *frame) doc.Value {
+		v := first(f)
+		f.run.spend(v.TextLen() / 4)
+		return rest(v)
+	}
 }
 
 func stepsPath(steps []syntax.Step) doc.Path {

@@ -93,16 +93,41 @@ func (c *compiler) builtin(fn *builtin, list []syntax.Expr) valuer {
 		x := args[0]
 		return func(f *frame) doc.Value {
 			v := [1]doc.Value{x(f)}
+			if !f.run.spend(work(v[0])) {
+				return undefined
+			}
 			return fn.fn(&f.run.call, v[:])
 		}
 	case 2:
 		x, y := args[0], args[1]
 		return func(f *frame) doc.Value {
-			v := [2]doc.Value{x(f), y(f)}
+			v := [2]doc.Value{}
+			if v[0], v[1] = operands(f, x, y); !f.run.spend(work(v[0]) + work(v[1])) {
+				return undefined
+			}
 			return fn.fn(&f.run.call, v[:])
 		}
 	}
-	return func(f *frame) doc.Value { return fn.fn(&f.run.call, evaluate(f, args)) }
+	return func(f *frame) doc.Value {
+		held := 0
+		v := evaluate(f, args, &held)
+		defer func() { f.run.retained -= held }()
+		if !f.run.spend(work(v...)) {
+			return undefined
+		}
+		return fn.fn(&f.run.call, v)
+	}
+}
+
+// operands evaluates two expressions.
+func operands(f *frame, x, y valuer) (a, b doc.Value) {
+	a = x(f)
+	held := f.run.retain(a)
+	if f.run.err == nil {
+		b = y(f)
+	}
+	f.run.retained -= held
+	return a, b
 }
 
 func (c *compiler) values(list []syntax.Expr) []valuer {
@@ -113,10 +138,16 @@ func (c *compiler) values(list []syntax.Expr) []valuer {
 	return values
 }
 
-func evaluate(f *frame, list []valuer) []doc.Value {
+// evaluate evaluates expressions as far as the run does not end. What the values hold is added to held: the caller takes it off what is
+// retained.
+func evaluate(f *frame, list []valuer, held *int) []doc.Value {
 	values := make([]doc.Value, len(list))
 	for i, x := range list {
+		if f.run.err != nil {
+			break
+		}
 		values[i] = x(f)
+		*held += f.run.retain(values[i])
 	}
 	return values
 }
@@ -133,8 +164,14 @@ func (c *compiler) udf(e *syntax.Call) valuer {
 			r.fail(plain(fmt.Sprintf("The user defined function '%s' does not exist.", name)))
 			return undefined
 		}
+		held := 0
+		values := evaluate(f, args, &held)
+		r.retained -= held
+		if r.err != nil {
+			return undefined
+		}
 		r.udfs++
-		v, err := r.env.UDF(name, evaluate(f, args))
+		v, err := r.env.UDF(name, values)
 		if err != nil {
 			r.fail(err)
 			return undefined

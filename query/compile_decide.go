@@ -84,12 +84,23 @@ func (c *compiler) comparison(e *syntax.Binary) decider {
 	}
 	switch e.Op {
 	case syntax.Eq:
-		return func(f *frame) truth { return same(x(f), y(f)) }
+		return func(f *frame) truth { return same(compared(f, x, y)) }
 	case syntax.Ne:
-		return func(f *frame) truth { return same(x(f), y(f)).not() }
+		return func(f *frame) truth { return same(compared(f, x, y)).not() }
 	}
 	low, high := orderBounds(e.Op)
-	return func(f *frame) truth { return ordered(x(f), y(f), low, high) }
+	return func(f *frame) truth {
+		a, b := compared(f, x, y)
+		return ordered(a, b, low, high)
+	}
+}
+
+// compared evaluates the operands of a comparison. They are undefined where the run has ended.
+func compared(f *frame, x, y valuer) (a, b doc.Value) {
+	if a, b = operands(f, x, y); !f.run.spend(min(work(a), work(b))) {
+		return undefined, undefined
+	}
+	return a, b
 }
 
 // same is the operator =.
@@ -166,7 +177,11 @@ func (c *compiler) membership(list []syntax.Expr) func(f *frame, v doc.Value) tr
 				return unknown
 			}
 			for _, x := range values {
-				if same(v, x(f)) == yes {
+				w := x(f)
+				if !f.run.spend(min(work(v), work(w))) {
+					return unknown
+				}
+				if same(v, w) == yes {
 					return yes
 				}
 			}

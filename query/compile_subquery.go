@@ -12,10 +12,8 @@ func (c *compiler) subquery(e *syntax.Subquery) valuer {
 		return func(f *frame) doc.Value {
 			dst := []byte{'['}
 			rs.values(f, func(v doc.Value) bool {
-				if dst = appendElement(dst, v); len(dst) > maxHeld {
-					f.run.fail(&MemoryError{Clause: "ARRAY", Max: maxHeld})
-				}
-				return f.run.err == nil
+				dst = appendElement(dst, v)
+				return f.run.spend(v.TextLen()) && f.run.fits(dst)
 			})
 			return doc.Of(append(dst, ']'))
 		}

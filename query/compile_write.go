@@ -71,8 +71,8 @@ func (c *compiler) writeObject(items []outItem) writer {
 			var defined bool
 			if dst, defined = m.x(f, append(dst, m.name...)); !defined {
 				dst = dst[:before]
-			} else {
-				first = false
+			} else if first = false; !f.run.spend(len(dst)-before) || !f.run.fits(dst) {
+				return dst[:before], false
 			}
 		}
 		return append(dst, '}'), true
@@ -96,8 +96,8 @@ func (c *compiler) writeArray(e *syntax.ArrayLit) writer {
 			var defined bool
 			if dst, defined = x(f, dst); !defined {
 				dst = dst[:before]
-			} else {
-				first = false
+			} else if first = false; !f.run.spend(len(dst)-before) || !f.run.fits(dst) {
+				return dst[:before], false
 			}
 		}
 		return append(dst, ']'), true

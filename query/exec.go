@@ -76,7 +76,6 @@ func (s *Stats) Add(o Stats) {
 // execution is one run of a plan.
 type execution struct {
 	plan    *Plan
-	ctx     context.Context
 	sources []Source
 	opts    RunOptions
 	run     *run
@@ -106,9 +105,9 @@ type execution struct {
 
 // Run makes one page. There is one source for each partition range, in the order of the ranges. What a source has handed out
 // is not in use any more when Run returns. The error is a *CursorError, an *Error for what a query can only do wrong while it
-// runs, a *MemoryError, or what a source, a UDF or the context returned; the page is then as far as it got, without rows.
+// runs, a *MemoryError, a *TimeError, or what a source, a UDF or the context returned; the page is then as far as it got, without rows.
 func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions) (Page, error) {
-	x := &execution{plan: p, ctx: ctx, sources: sources, opts: o.withDefaults()}
+	x := &execution{plan: p, sources: sources, opts: o.withDefaults()}
 	x.run = newRun(ctx, p, env)
 	x.f = newFrame(x.run, p)
 	x.single = len(p.rows.clauses) <= 1
@@ -170,17 +169,31 @@ func (x *execution) execute() error {
 // stop tells whether the page must end: by an error, or, where late may be set, by the time it has taken. It looks now and then.
 // Documents that have been sorted are given out first, since to find them again takes as long as it took to find them.
 func (x *execution) stop() (late bool, err error) {
-	if x.run.err != nil {
-		return false, x.run.err
+	if err := x.pass(rowWork); err != nil {
+		return false, err
 	}
 	if x.ticks++; x.ticks%32 == 0 {
-		if err := x.ctx.Err(); err != nil {
-			return false, err
+		if !x.run.look() {
+			return false, x.run.err
 		}
 		elapsed := x.run.env.Elapsed
 		x.late = x.late || elapsed != nil && elapsed() > x.opts.Budget
 	}
 	return x.late && x.sortedRows == 0, nil
+}
+
+// pass notes work that is done between documents, and returns what ends the run.
+func (x *execution) pass(work int) error {
+	if !x.run.spend(work) {
+		return x.run.err
+	}
+	return nil
+}
+
+// passEntry notes an entry of an index that was looked at, and returns what ends the run.
+func (x *execution) passEntry() error {
+	x.page.Stats.IndexEntries++
+	return x.pass(entryWork)
 }
 
 // next goes to the next document.

@@ -17,20 +17,19 @@ type Env struct {
 	Random func() float64 // what RAND says: in [0, 1); always 0 where it is nil
 	// UDF calls a function that the container holds. Its error ends the query; where it is nil, no function exists.
 	UDF func(name string, args []doc.Value) (doc.Value, error)
-	// Elapsed tells how long the run has taken, by a clock that nobody sets. Without it a page does not end by time and no
-	// times are measured.
+	// Elapsed tells how long the request has taken, by a clock that nobody sets. Without it a page does not end by time, no
+	// times are measured, and the context alone ends a run that takes too long.
 	Elapsed func() time.Duration
+	// Limit is of Elapsed: beyond it the run is given up with a *TimeError; 0 stands for DefaultLimit. Like the end of the context
+	// it is looked at inside of rows and functions too.
+	Limit time.Duration
 }
 
-// run is what one run of a query shares: the first error ends it, at the next row.
+// run is what one run of a query shares: the first error ends it, wherever its meter is looked at next.
 type run struct {
-	ctx  context.Context
-	call call
+	call
 	env  Env
-	err  error
 	udfs int
-	rows int // of sources, counted to look at ctx now and then
-	used int // bytes that DISTINCT, GROUP BY and lists hold
 }
 
 func newRun(ctx context.Context, p *Plan, env Env) *run {
@@ -40,32 +39,17 @@ func newRun(ctx context.Context, p *Plan, env Env) *run {
 	if env.Random == nil {
 		env.Random = func() float64 { return 0 }
 	}
-	return &run{ctx: ctx, env: env, call: call{now: env.Now, clock: env.Clock, stale: true, static: env.Static, random: env.Random, planar: p.info.Geometry}}
-}
-
-func (r *run) fail(err error) {
-	if r.err == nil {
-		r.err = err
+	if env.Limit <= 0 {
+		env.Limit = DefaultLimit
 	}
+	return &run{env: env, call: call{
+		meter: meter{ctx: ctx, elapsed: env.Elapsed, limit: env.Limit, left: lookEvery},
+		now:   env.Now, clock: env.Clock, stale: true, static: env.Static, random: env.Random, planar: p.info.Geometry,
+	}}
 }
 
 // row counts a row of a source: one document can have any number of them. It is false where the run has ended.
-func (r *run) row() bool {
-	if r.rows++; r.rows%1024 == 0 {
-		if err := r.ctx.Err(); err != nil {
-			r.fail(err)
-		}
-	}
-	return r.err == nil
-}
-
-// hold notes bytes that are kept, in held as well, and fails beyond the limit.
-func (r *run) hold(held *int, n int, clause string) {
-	*held += n
-	if r.used += n; r.used > maxHeld {
-		r.fail(&MemoryError{Clause: clause, Max: maxHeld})
-	}
-}
+func (r *run) row() bool { return r.spend(rowWork) }
 
 // maxHeld is how many bytes the intermediate results of a query may have.
 const maxHeld = 64 << 20

@@ -47,26 +47,30 @@ func fnArrayConcat(_ *call, args []doc.Value) doc.Value {
 }
 
 // contains tells whether an array has an element that equals v or, where partial is set, one that includes it.
-func contains(array, v doc.Value, partial bool) doc.Value {
+func contains(c *call, array, v doc.Value, partial bool) doc.Value {
 	if array.Kind() != doc.Array || v.Kind() == doc.Undefined {
 		return undefined
 	}
 	found := false
 	array.Each(func(_ string, elem doc.Value) bool {
-		found = partial && includes(elem, v) || !partial && equal(elem, v)
-		return !found
+		found = partial && includes(c, elem, v) || !partial && equal(elem, v)
+		return !found && c.err == nil
 	})
 	return doc.BoolValue(found)
 }
 
 // includes tells whether a value has at least what some other has: an object its members, each including the other's, an array as
 // many elements, each including the other's at its place. All else must be equal.
-func includes(v, of doc.Value) bool {
+func includes(c *call, v, of doc.Value) bool {
+	if !c.spend(work(v)) {
+		return false
+	}
 	switch {
 	case allOf(doc.Object, v, of):
 		has := true
 		of.Each(func(name string, member doc.Value) bool {
-			has = includes(v.Member(strings.Clone(name)), member)
+			c.spend(work(v))
+			has = includes(c, v.Member(strings.Clone(name)), member)
 			return has
 		})
 		return has
@@ -81,7 +85,7 @@ func includes(v, of doc.Value) bool {
 		})
 		i, has := 0, true
 		of.Each(func(_ string, elem doc.Value) bool {
-			has = includes(elems[i], elem)
+			has = includes(c, elems[i], elem)
 			i++
 			return has
 		})
@@ -90,16 +94,21 @@ func includes(v, of doc.Value) bool {
 	return v.Kind() == of.Kind() && equal(v, of)
 }
 
-func fnArrayContains(_ *call, args []doc.Value) doc.Value {
+func fnArrayContains(c *call, args []doc.Value) doc.Value {
 	if len(args) > 2 && args[2].Kind() != doc.Bool {
 		return undefined
 	}
-	return contains(args[0], args[1], len(args) > 2 && args[2].Bool())
+	return contains(c, args[0], args[1], len(args) > 2 && args[2].Bool())
 }
 
 func arrayContainsEach(combine func(int, func(int) doc.Value) doc.Value) func(*call, []doc.Value) doc.Value {
-	return func(_ *call, args []doc.Value) doc.Value {
-		return combine(len(args)-1, func(i int) doc.Value { return contains(args[0], args[i+1], false) })
+	return func(c *call, args []doc.Value) doc.Value {
+		return combine(len(args)-1, func(i int) doc.Value {
+			if !c.spend(work(args[0])) {
+				return undefined
+			}
+			return contains(c, args[0], args[i+1], false)
+		})
 	}
 }
 

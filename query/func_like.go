@@ -105,7 +105,10 @@ func (p *likePattern) prefix() (text string, exact bool) {
 }
 
 // match tells whether the whole text fits the pattern.
-func (p *likePattern) match(text []byte) bool {
+func (p *likePattern) match(m *meter, text []byte) bool {
+	if !m.spend(len(text)) {
+		return false
+	}
 	if p.exact {
 		return string(text) == p.plain
 	}
@@ -117,7 +120,7 @@ func (p *likePattern) match(text []byte) bool {
 	text = text[at:]
 	for _, run := range p.runs[1 : len(p.runs)-1] {
 		for at, ok = fit(run, text); !ok; at, ok = fit(run, text) {
-			if len(text) == 0 {
+			if len(text) == 0 || !m.spend(len(run)) {
 				return false
 			}
 			_, n := utf8.DecodeRune(text)
@@ -187,5 +190,5 @@ func opLike(c *call, v doc.Value, p *likePattern) doc.Value {
 	if p == nil || v.Kind() != doc.String {
 		return undefined
 	}
-	return doc.BoolValue(p.match(c.str(0, v)))
+	return doc.BoolValue(p.match(&c.meter, c.str(0, v)))
 }

@@ -11,8 +11,31 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// matchTime bounds one match of a regular expression, since some take exponential time. Past it the result is undefined.
-const matchTime = 100 * time.Millisecond
+// A match of a regular expression may take exponential time. Past matchTime its result is undefined; foldTime is the
+// time where the query is still being prepared.
+const (
+	matchTime = 100 * time.Millisecond
+	foldTime  = 5 * time.Millisecond
+)
+
+// outOfTime is the result of a match that took too long. While a query is being prepared there is none, so that a run does it again.
+func (c *call) outOfTime() doc.Value {
+	if c.look(); c.folding() {
+		c.fail(errCostly)
+	}
+	return undefined
+}
+
+// matchTime is how long the next match may take: no longer than what is left of the run.
+func (c *call) matchTime() time.Duration {
+	switch {
+	case c.folding():
+		return foldTime
+	case c.elapsed == nil || c.limit <= 0:
+		return matchTime
+	}
+	return max(time.Millisecond, min(matchTime, c.limit-c.elapsed()))
+}
 
 func regexBuiltins() []builtin {
 	return []builtin{
@@ -69,7 +92,6 @@ func compileRegex(key regexKey) *regexp2.Regexp {
 	if err != nil {
 		return nil
 	}
-	re.MatchTimeout = matchTime
 	return re
 }
 
@@ -82,9 +104,10 @@ func (c *call) expression(text, pattern doc.Value, more []doc.Value) (s string, 
 	if len(more) > 0 {
 		key.modifiers = more[0].Str()
 	}
-	if re = c.regex.get(key); re == nil {
+	if re = c.regex.get(key); re == nil || !c.look() {
 		return "", nil
 	}
+	re.MatchTimeout = c.matchTime()
 	return text.Str(), re
 }
 
@@ -95,7 +118,7 @@ func fnRegexMatch(c *call, args []doc.Value) doc.Value {
 	}
 	ok, err := re.MatchString(s)
 	if err != nil {
-		return undefined
+		return c.outOfTime()
 	}
 	return doc.BoolValue(ok)
 }
@@ -127,7 +150,10 @@ func fnRegexExtract(c *call, args []doc.Value) doc.Value {
 		return undefined
 	}
 	m, err := re.FindStringMatch(s)
-	if err != nil || m == nil {
+	if err != nil {
+		return c.outOfTime()
+	}
+	if m == nil {
 		return undefined
 	}
 	v, _ := group(m, args[2:])
@@ -141,7 +167,7 @@ func fnRegexExtractAll(c *call, args []doc.Value) doc.Value {
 	}
 	dst := []byte{'['}
 	m, err := re.FindStringMatch(s)
-	for ; err == nil && m != nil; m, err = re.FindNextMatch(m) {
+	for ; err == nil && m != nil && c.look(); m, err = re.FindNextMatch(m) {
 		if v, ok := group(m, args[2:]); ok {
 			dst = appendElement(dst, v)
 		}
@@ -150,7 +176,7 @@ func fnRegexExtractAll(c *call, args []doc.Value) doc.Value {
 		}
 	}
 	if err != nil {
-		return undefined
+		return c.outOfTime()
 	}
 	return doc.Of(append(dst, ']'))
 }
@@ -168,7 +194,7 @@ func fnRegexReplaceAll(c *call, args []doc.Value) doc.Value {
 	}
 	with, runes, done := args[2].Str(), []rune(s), 0 // the match counts characters
 	var text []byte
-	for ; err == nil && m != nil; m, err = re.FindNextMatch(m) {
+	for ; err == nil && m != nil && c.look(); m, err = re.FindNextMatch(m) {
 		text = append(text, string(runes[done:m.Index])...)
 		if text = expand(text, with, m); len(text) > maxText {
 			return undefined
@@ -176,7 +202,7 @@ func fnRegexReplaceAll(c *call, args []doc.Value) doc.Value {
 		done = m.Index + m.Length
 	}
 	if err != nil {
-		return undefined
+		return c.outOfTime()
 	}
 	return textValue(string(text) + string(runes[done:]))
 }

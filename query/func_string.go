@@ -123,7 +123,12 @@ func seekIn(c *call, text, sub doc.Value, ignoreCase bool, test func(s, sub []by
 
 func containsEach(combine func(int, func(int) doc.Value) doc.Value, ignoreCase bool) func(*call, []doc.Value) doc.Value {
 	return func(c *call, args []doc.Value) doc.Value {
-		return combine(len(args)-1, func(i int) doc.Value { return seekIn(c, args[0], args[i+1], ignoreCase, bytes.Contains) })
+		return combine(len(args)-1, func(i int) doc.Value {
+			if !c.spend(work(args[0])) {
+				return undefined
+			}
+			return seekIn(c, args[0], args[i+1], ignoreCase, bytes.Contains)
+		})
 	}
 }
 
@@ -283,7 +288,11 @@ func trim(cut func(string, func(rune) bool) string) func(*call, []doc.Value) doc
 		}
 		member := unicode.IsSpace
 		if set := args[len(args)-1].Str(); len(args) > 1 && set != "" {
-			member = func(r rune) bool { return strings.ContainsRune(set, r) }
+			runes := make(map[rune]bool)
+			for _, r := range set {
+				runes[r] = true
+			}
+			member = func(r rune) bool { return runes[r] }
 		}
 		return doc.StringValue(cut(args[0].Str(), member))
 	}

@@ -13,7 +13,9 @@ type fetched struct {
 
 func (d *fetched) Next() bool {
 	for d.err == nil {
-		d.x.page.Stats.IndexEntries++
+		if d.err = d.x.passEntry(); d.err != nil {
+			return false
+		}
 		if begun := d.begun; begun && !d.rids.Next() || !begun && !d.rids.SeekGE(d.after+1) {
 			return false
 		}
@@ -82,7 +84,9 @@ type termDocuments struct {
 
 func (d *termDocuments) Next() bool {
 	for d.err == nil && d.terms.Next() {
-		d.x.page.Stats.IndexEntries++
+		if d.err = d.x.passEntry(); d.err != nil {
+			return false
+		}
 		var live bool
 		if d.doc, live, d.err = d.src.Fetch(d.terms.RID()); live && d.err == nil {
 			return true

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"slices"
 )
 
@@ -41,9 +42,10 @@ func closeAll(list []Postings) (err error) {
 
 // intersection has the rids that all of a list have: it leaps from one to the next candidate of any list.
 type intersection struct {
-	list    []Postings
-	begun   bool
-	entries *int64
+	list  []Postings
+	begun bool
+	pass  func() error // notes an entry
+	err   error        // that it returned
 }
 
 func (x *intersection) Next() bool {
@@ -75,7 +77,9 @@ func (x *intersection) align() bool {
 	target := x.list[0].RID()
 	for at, agree := 1, 1; agree < len(x.list); at++ {
 		p := x.list[at%len(x.list)]
-		*x.entries++
+		if x.err = x.pass(); x.err != nil {
+			return false
+		}
 		if !advance(p, target) {
 			return false
 		}
@@ -88,8 +92,14 @@ func (x *intersection) align() bool {
 	return true
 }
 
-func (x *intersection) RID() uint64  { return x.list[0].RID() }
-func (x *intersection) Close() error { return closeAll(x.list) }
+func (x *intersection) RID() uint64 { return x.list[0].RID() }
+
+func (x *intersection) Close() error {
+	if err := closeAll(x.list); x.err == nil {
+		x.err = err
+	}
+	return x.err
+}
 
 // unionOf has the rids that one of a list has.
 type unionOf struct {
@@ -223,7 +233,7 @@ func (x *execution) ridsOf(src Source, list []access) ([]Postings, bool, error) 
 }
 
 func (x *execution) intersect(list []Postings) Postings {
-	return &intersection{list: list, entries: &x.page.Stats.IndexEntries}
+	return &intersection{list: list, pass: x.passEntry}
 }
 
 func (x *execution) keyRids(src Source, a *keysAccess) (Postings, bool, error) {
@@ -278,7 +288,9 @@ func (x *execution) gather(collect func(*gathered) (bool, error)) (Postings, boo
 func (x *execution) gatherTerms(g *gathered, t Terms) (bool, error) {
 	for len(g.rids) <= maxGathered && t.Next() {
 		g.rids = append(g.rids, t.RID())
-		x.page.Stats.IndexEntries++
+		if err := x.passEntry(); err != nil {
+			return false, errors.Join(err, t.Close())
+		}
 	}
 	return len(g.rids) <= maxGathered, t.Close()
 }
@@ -286,7 +298,9 @@ func (x *execution) gatherTerms(g *gathered, t Terms) (bool, error) {
 func (x *execution) gatherPostings(g *gathered, p Postings) (bool, error) {
 	for len(g.rids) <= maxGathered && p.Next() {
 		g.rids = append(g.rids, p.RID())
-		x.page.Stats.IndexEntries++
+		if err := x.passEntry(); err != nil {
+			return false, errors.Join(err, p.Close())
+		}
 	}
 	return len(g.rids) <= maxGathered, p.Close()
 }

@@ -1,6 +1,9 @@
 package query
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // batch iterates over the documents of a source in order by looking at all of them and keeping the first ones, as many as a
 // page can need. When those run out it looks again for the ones after them, so its memory is bounded by the page.
@@ -170,7 +173,9 @@ func (x *execution) fewProposed(src Source) (rids []uint64, few bool, err error)
 	}
 	for len(rids) <= maxSorted && p.Next() {
 		rids = append(rids, p.RID())
-		x.page.Stats.IndexEntries++
+		if err := x.passEntry(); err != nil {
+			return nil, false, errors.Join(err, p.Close())
+		}
 	}
 	return rids, len(rids) <= maxSorted, p.Close()
 }

@@ -86,7 +86,7 @@ func (x *execution) newNearest(src Source, source int, v *vectors) (*nearest, er
 	usable := true
 	var buf []float32
 	var vector []float64
-	for usable && terms.Next() {
+	for usable && x.pass(len(v.query)) == nil && terms.Next() {
 		x.page.Stats.IndexEntries++
 		buf = index.DecodeVector(buf[:0], terms.Value())
 		vector = vector[:0]
@@ -101,7 +101,11 @@ func (x *execution) newNearest(src Source, source int, v *vectors) (*nearest, er
 			n.margin = max(n.margin, math.Sqrt(scale))
 		}
 	}
-	if err := terms.Close(); err != nil || !usable {
+	err := terms.Close()
+	if err == nil {
+		err = x.run.err
+	}
+	if err != nil || !usable {
 		return nil, err
 	}
 	n.margin *= rounding

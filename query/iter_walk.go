@@ -199,6 +199,9 @@ func (wk *walker) next() (bool, error) {
 // step goes to the next entry of the part and the document behind it. It is false where there is none, or where a run begins.
 func (wk *walker) step() (bool, error) {
 	for wk.advance() {
+		if err := wk.x.pass(entryWork); err != nil {
+			return false, err
+		}
 		if !bytes.Equal(wk.found, wk.key) {
 			if !wk.exact(wk.found) {
 				return false, wk.run(bytes.Clone(wk.found))
@@ -243,8 +246,7 @@ func (wk *walker) advance() bool {
 }
 
 func (wk *walker) read() bool {
-	wk.x.page.Stats.IndexEntries++
-	return wk.terms.Next()
+	return wk.x.passEntry() == nil && wk.terms.Next()
 }
 
 // flips tells whether the index has equal rows in the opposite order.
@@ -337,6 +339,9 @@ type asFound struct {
 
 func (o *asFound) next() (bool, error) {
 	for o.docs.Next() {
+		if err := o.wk.x.pass(rowWork); err != nil {
+			return false, err
+		}
 		if o.wk.reach(o.docs.Document()) {
 			return true, nil
 		}
@@ -354,7 +359,7 @@ type undefinedDocuments struct {
 }
 
 func (d *undefinedDocuments) Next() bool {
-	for d.Documents.Next() {
+	for d.x.pass(rowWork) == nil && d.Documents.Next() {
 		d.x.f.enter(d.Document())
 		d.x.plan.rows.bindPaths(d.x.f)
 		if d.x.plan.order.keys[0](d.x.f).Kind() == doc.Undefined {

@@ -184,7 +184,7 @@ func TestSortedRowsFillThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow := Env{Elapsed: func() time.Duration { return time.Hour }}
+	slow := Env{Elapsed: func() time.Duration { return 2 * DefaultBudget }}
 	for _, n := range []int{1, 3} {
 		page, err := p.Run(t.Context(), newMemory(t, nil, bodies, n), slow, RunOptions{MaxItems: 90})
 		if err != nil || len(page.Rows) != 90 || page.Cursor == "" || string(page.Rows[89]) != "89" {

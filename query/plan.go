@@ -118,7 +118,8 @@ func prepare(q *syntax.Query, text string, params []Parameter, info Info) (*Plan
 // planner is a query on its way through the rules.
 type planner struct {
 	*binder
-	plan *Plan
+	plan    *Plan
+	folding meter // what constants have cost so far
 }
 
 // rule is one step of planning. Each has a file and a test of its own.

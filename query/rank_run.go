@@ -298,8 +298,10 @@ func (x *execution) readCorpus(src Source, parts []ranker) error {
 		r.corpus.documents += float64(n)
 		key := x.plan.info.Index.TextKey(r.path, "")
 		terms := src.Terms(key, append(key, 0xFF), false)
-		for terms.Next() {
-			x.page.Stats.IndexEntries++
+		for err == nil && terms.Next() {
+			if err = x.passEntry(); err != nil {
+				break
+			}
 			if _, live, ferr := src.Fetch(terms.RID()); live && ferr == nil {
 				_, words := index.DecodeText(terms.Value())
 				r.corpus.words += float64(words)
@@ -341,7 +343,9 @@ func (x *execution) countHits(src Source, r *ranker, t int) (err error) {
 	}()
 	alone := len(term.words) == 1 && term.distance == 0
 	for p.Next() {
-		x.page.Stats.IndexEntries++
+		if err := x.passEntry(); err != nil {
+			return err
+		}
 		d, live, err := src.Fetch(p.RID())
 		if err != nil {
 			return err
@@ -365,8 +369,12 @@ func (x *execution) countDocuments(src Source) (n int64, err error) {
 		}
 	}
 	docs := src.Scan(0)
-	for docs.Next() {
+	for err == nil && docs.Next() {
 		n++
+		err = x.pass(rowWork)
 	}
-	return n, docs.Close()
+	if e := docs.Close(); err == nil {
+		err = e
+	}
+	return n, err
 }

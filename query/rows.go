@@ -176,7 +176,7 @@ func (rs *rowset) elements(f *frame, i int, array doc.Value, fn func() bool) boo
 	more := true
 	array.Each(func(_ string, elem doc.Value) bool {
 		f.slots[rs.clauses[i].slot] = elem
-		more = rs.admit(f, i, fn)
+		more = f.run.spend(elem.TextLen()/4) && rs.admit(f, i, fn)
 		return more
 	})
 	return more

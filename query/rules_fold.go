@@ -214,8 +214,18 @@ func (p *planner) pure(c *syntax.Call) bool {
 	return !c.UDF && ok && !f.volatile && f.class == classScalar && f.fn != nil
 }
 
-// constant evaluates an expression without names.
+// constant evaluates an expression without names. One that is too costly to be calculated before the query runs stays as it is: a
+// run has a limit.
 func (p *planner) constant(e syntax.Expr) syntax.Expr {
 	f := newFrame(newRun(context.Background(), &Plan{info: *p.info}, Env{}), &Plan{})
-	return &syntax.Literal{Span: e.Extent(), Value: p.compiler().value(e)(f).Clone()}
+	if p.folding.looks == 0 {
+		p.folding = meter{looks: maxFolding, left: lookEvery}
+	}
+	f.run.meter = p.folding
+	v := p.compiler().value(e)(f).Clone()
+	if p.folding = f.run.meter; p.folding.err != nil {
+		p.folding.looks, p.folding.retained = 1, 0
+		return e
+	}
+	return &syntax.Literal{Span: e.Extent(), Value: v}
 }

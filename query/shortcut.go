@@ -102,7 +102,7 @@ func (x *execution) takeEnds(g *grouper) error {
 		key, w := *x.plan.ends.key, *x.plan.ends.walk
 		key.desc, w.reverse = desc, desc
 		y := &execution{plan: &Plan{top: &block{order: []*orderKey{&key}, limit: 1}, rows: &rowset{}, info: x.plan.info,
-			order: &ordering{walk: &w, keys: []valuer{x.plan.ends.value}}}, ctx: x.ctx, sources: x.sources, opts: x.opts, run: x.run, f: x.f}
+			order: &ordering{walk: &w, keys: []valuer{x.plan.ends.value}}}, sources: x.sources, opts: x.opts, run: x.run, f: x.f}
 		y.done.limit = 1
 		for i, src := range x.sources {
 			end := y.newWalk(src, i, &w)

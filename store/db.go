@@ -91,9 +91,21 @@ func (db *DB) start() {
 // Close stops the reaper, the reindexer and the splitter, waits for them, and closes the engine. Calls that
 // come later fail with CodeUnavailable.
 func (db *DB) Close() error {
+	db.closing("a snapshot, a restore or a fork that is under way")
 	db.line.work.Lock()
 	defer db.line.work.Unlock()
 	return db.live().end()
+}
+
+// closing notes what Close waits for.
+func (db *DB) closing(what string) { db.line.closing.Store(&what) }
+
+// Closing tells what Close is waiting for, in words; empty where it has not begun.
+func (db *DB) Closing() string {
+	if what := db.line.closing.Load(); what != nil {
+		return *what
+	}
+	return ""
 }
 
 // end stops what runs in the background and closes the engine.
@@ -101,9 +113,13 @@ func (db *DB) end() error {
 	if db.closed.Swap(true) {
 		return nil
 	}
+	db.closing("the splitting of ranges")
 	db.splitter.close()
+	db.closing("the building of an index")
 	db.reindexer.close()
+	db.closing("the reaper")
 	db.reaper.Close()
+	db.closing("the engine: a transaction that does not end, or the disk")
 	kept := db.keepUses(context.Background())
 	defer db.wakeWaiters()
 	return errors.Join(kept, wrap(db.eng.Close()))

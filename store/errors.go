@@ -25,7 +25,7 @@ const (
 	CodeRangeGone                        // no such partition key range (any more)
 	CodePreconditionFailed               // If-Match or If-None-Match does not hold
 	CodeTooLarge                         // a document or request is over its limit
-	CodeCanceled                         // the caller's context ended first
+	CodeCanceled                         // the caller's context ended first, or the time that a request may take
 	CodeDiskFull                         // no room on disk; reads go on
 	CodeUnavailable                      // the store is closed or can no longer write
 	CodeCrossPartition                   // the query's ranges must be merged by the client

@@ -364,7 +364,10 @@ func queryError(err error) *Error {
 	var unsupported *query.UnsupportedError
 	var cursor *query.CursorError
 	var memory *query.MemoryError
+	var late *query.TimeError
 	switch {
+	case errors.As(err, &late):
+		return &Error{Code: CodeCanceled, Message: err.Error(), Err: err}
 	case errors.As(err, &cursor):
 		return &Error{Code: CodeBadRequest, Message: "Invalid Continuation Token", Err: err}
 	case errors.As(err, &unsupported):

@@ -30,7 +30,8 @@ type lineage struct {
 	work sync.Mutex   // one snapshot, restore or Close at a time
 	turn sync.RWMutex // held exclusively while a restore is under way; taken after work and before ddl
 
-	subscribers notifier // who ask for webhooks: see Subscriptions
+	closing     atomic.Pointer[string] // what Close waits for; nil: it has not begun
+	subscribers notifier               // who ask for webhooks: see Subscriptions
 }
 
 // live is the store that db's methods act on.

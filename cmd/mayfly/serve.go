@@ -21,8 +21,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// drainTime is how long requests that are under way may take to end once the server has been told to stop.
-const drainTime = 10 * time.Second
+// drainTime is how long requests that are under way may take to end once the server has been told to stop, and closeTime how long the
+// store may then take to close. With what it takes to break requests off a server is gone in less than 15 seconds, whatever is stuck.
+const (
+	drainTime = 9 * time.Second
+	closeTime = 3 * time.Second
+)
+
+// ownDescriptors is how many file descriptors are kept for what is neither data nor a client's connection: ports, logs,
+// certificates, webhooks.
+const ownDescriptors = 32
+
+// minConnections is how many clients are let in where there are hardly any descriptors.
+const minConnections = 8
 
 func serveCommand() *cobra.Command {
 	s := &serve{}
@@ -99,6 +110,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 
 		SessionVersion:      s.sessionVersion(),
 		ServeCrossPartition: s.flags.serveCrossPartition,
+		MaxConnections:      s.maxConnections(),
 		Throttle:            s.flags.throttle,
 		CertPEM:             pem,
 		Ready:               s.ready,
@@ -129,9 +141,9 @@ func (s *serve) webhooks() []httpapi.WebhookMetrics {
 	return list
 }
 
-// ready tells whether the store can be written and read, all the way down to the disk.
+// ready tells whether the store can be written and read, all the way down to the disk, and each range of it answers.
 func (s *serve) ready(ctx context.Context) error {
-	return s.db.Ping(ctx)
+	return s.db.Ready(ctx)
 }
 
 func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
@@ -230,13 +242,53 @@ func (s *serve) Close() error {
 			errs = append(errs, err)
 		}
 	}
-	if s.hooks != nil {
-		s.hooks.Close()
+	var stuck *httpapi.StuckError
+	if errors.As(errors.Join(errs...), &stuck) {
+		return errors.Join(errs...) // the store is in use: the next start recovers it, as after a crash
 	}
-	if s.db != nil {
-		errs = append(errs, s.db.Close())
+	return errors.Join(append(errs, s.closeStore())...)
+}
+
+// closeStore closes the webhooks and the store. Where that does not end, the error names what it waits for: the process must end all the
+// same, and takes with it what is left here.
+func (s *serve) closeStore() error {
+	wait, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	closed := make(chan error, 1)
+	go func() {
+		if s.hooks != nil {
+			s.hooks.Close()
+		}
+		if s.db == nil {
+			closed <- nil
+			return
+		}
+		closed <- s.db.Close()
+	}()
+	select {
+	case err := <-closed:
+		return err
+	case <-wait.Done():
 	}
-	return errors.Join(errs...)
+	what := "the webhooks"
+	if s.db != nil && s.db.Closing() != "" {
+		what = s.db.Closing()
+	}
+	return &stuckError{what}
+}
+
+// stuckError tells that the store did not close in time. Nothing that was acknowledged is lost by that.
+type stuckError struct{ what string }
+
+func (e *stuckError) Error() string { return "the store does not close: it waits for " + e.what }
+
+// maxConnections is how many clients may be connected: what is left of the file descriptors when the engine has its share.
+func (s *serve) maxConnections() int {
+	left := pebble.DescriptorLimit() - ownDescriptors
+	if !s.flags.memory {
+		left -= pebble.DescriptorShare()
+	}
+	return max(left, minConnections)
 }
 
 func newLogger(w io.Writer, level, format string) *slog.Logger {

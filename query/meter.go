@@ -1,0 +1,125 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// DefaultLimit is how long a run may take where Env.Limit does not say.
+const DefaultLimit = 30 * time.Second
+
+const (
+	// lookEvery is how much work is done between two looks at the time. The unit is about a byte that is gone through.
+	lookEvery = 256 << 10
+	// rowWork and entryWork are the work of a row of a source and of an entry of an index, besides what is done with them.
+	rowWork   = 256
+	entryWork = 64
+	// heldArgument is the size from which a value counts as memory while the other operands are evaluated.
+	heldArgument = 4 << 10
+	// maxMade is how many bytes one value or one row may have that a query makes.
+	maxMade = 16 << 20
+	// maxFolding is how often the work of folding constants may be looked at.
+	maxFolding = 32
+)
+
+// errCostly ends the folding of a constant.
+var errCostly = errors.New("query: too costly to be calculated in advance")
+
+// TimeError tells of a query that took too long: it is given up wherever it is, inside a row or a function as well.
+type TimeError struct {
+	Limit time.Duration // what it may take
+}
+
+func (e *TimeError) Error() string {
+	return fmt.Sprintf("The query has taken more than %v and was given up. Narrow it by a filter.", e.Limit)
+}
+
+// meter bounds what a run may cost. Loops tell it of their work by spend and end where that is false. Now and then it looks at the
+// context and at the watch. The zero meter bounds nothing.
+type meter struct {
+	ctx     context.Context
+	elapsed func() time.Duration
+	limit   time.Duration // of elapsed; 0: none
+	left    int           // work before the next look
+	looks   int           // that may follow before the run is given up, for what has no watch; 0: any number
+	err     error         // what ends the run: the first error
+
+	used     int // bytes that DISTINCT, GROUP BY and lists hold
+	retained int // bytes of values that wait for other operands
+}
+
+// spend notes n units of work. It is false where the run has ended: what is calculated from there on counts for nothing.
+func (m *meter) spend(n int) bool {
+	if m.left -= n; m.left < 0 {
+		m.look()
+	}
+	return m.err == nil
+}
+
+// look asks the context and the watch whether the run has to end.
+func (m *meter) look() bool {
+	m.left = lookEvery
+	if m.looks > 0 {
+		if m.looks--; m.looks == 0 {
+			m.fail(errCostly)
+		}
+	}
+	if m.ctx == nil {
+		return m.err == nil
+	}
+	if err := m.ctx.Err(); err != nil {
+		m.fail(err)
+	} else if m.limit > 0 && m.elapsed != nil && m.elapsed() > m.limit {
+		m.fail(&TimeError{m.limit})
+	}
+	return m.err == nil
+}
+
+// folding tells that the work is done before the query runs.
+func (m *meter) folding() bool { return m.looks > 0 }
+
+func (m *meter) fail(err error) {
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+// hold notes bytes that are kept, in held as well, and fails beyond the limit.
+func (m *meter) hold(held *int, n int, clause string) {
+	*held += n
+	if m.used += n; m.used > maxHeld {
+		m.fail(&MemoryError{Clause: clause, Max: maxHeld})
+	}
+}
+
+// retain notes a value that is kept while others are evaluated, and returns what is to be taken off retained then.
+func (m *meter) retain(v doc.Value) int {
+	n := v.TextLen()
+	if n <= heldArgument {
+		return 0
+	}
+	if m.retained += n; m.retained > maxHeld {
+		m.fail(&MemoryError{Clause: "an expression", Max: maxHeld})
+	}
+	return n
+}
+
+// fits tells whether a text that a query makes is not too long, and fails where it is.
+func (m *meter) fits(text []byte) bool {
+	if len(text) > maxMade {
+		m.fail(&MemoryError{Clause: "one value", Max: maxMade})
+	}
+	return m.err == nil
+}
+
+// work is what it takes to go through values.
+func work(values ...doc.Value) (n int) {
+	for i := range values {
+		n += 16 + values[i].TextLen()
+	}
+	return n
+}

@@ -1,0 +1,146 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// costly are queries that take hours over one document, by one loop each: rows, joins, subqueries, functions of arrays and strings,
+// regular expressions, paths, literals.
+func costly() map[string]string {
+	return map[string]string{
+		"joins":         "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n",
+		"streamed":      "SELECT VALUE 1 FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n WHERE x + y + z + w < 0",
+		"sorted":        "SELECT VALUE x FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n WHERE x + y + z + w < 0 ORDER BY c.id",
+		"exists":        "SELECT VALUE 1 FROM c WHERE EXISTS(SELECT VALUE 1 FROM x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n WHERE x + w < 0)",
+		"array":         "SELECT VALUE ARRAY(SELECT VALUE x FROM x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n WHERE x + w < 0) FROM c",
+		"grouped":       "SELECT x FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n GROUP BY x",
+		"distinct":      "SELECT DISTINCT VALUE x FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n",
+		"concatenated":  "SELECT VALUE " + doubled("ARRAY_CONCAT(%[1]s, %[1]s)", "c.n", 11) + " FROM c",
+		"joined":        "SELECT VALUE " + doubled("CONCAT(%[1]s, %[1]s)", "c.s", 11) + " FROM c",
+		"united":        "SELECT VALUE " + doubled("SetUnion(%[1]s, %[1]s)", "c.n", 11) + " FROM c",
+		"replaced":      "SELECT VALUE " + doubled("REPLACE(%[1]s, %[1]s, c.s)", "c.s", 11) + " FROM c",
+		"replicated":    "SELECT VALUE " + doubled("(LENGTH(REPLICATE('ab', 5000)) + %[1]s + %[1]s)", "c.n[0]", 11) + " FROM c",
+		"regex":         `SELECT VALUE COUNT(1) FROM c JOIN x IN c.e WHERE RegexMatch(x, "^(a+)+$")`,
+		"regex of each": `SELECT VALUE REGEXREPLACEALL(c.long, "a|b", "") FROM c JOIN x IN c.n JOIN y IN c.n`,
+		"paths":         "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n WHERE " + strings.Repeat("c.missing = x OR ", 200) + "false",
+		"contains":      "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n WHERE ARRAY_CONTAINS(c.n, -1 - x)",
+		"included":      "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n WHERE ARRAY_CONTAINS([c], c, true)",
+		"like":          "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n WHERE (c.long || ToString(x)) LIKE '%a%a%a%_____________x%'",
+		"one like":      "SELECT VALUE c.long || c.long LIKE '%" + strings.Repeat("_", 60_000) + "x%' FROM c",
+		"no container":  "SELECT VALUE 1 FROM x IN (SELECT VALUE y FROM c JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n JOIN v IN c.n WHERE y + v < 0)",
+	}
+}
+
+// doubled puts an expression into a form that has it twice, n times.
+func doubled(form, x string, n int) string {
+	for range n {
+		x = fmt.Sprintf(form, x)
+	}
+	return x
+}
+
+// heavy is a document over which nearly every query can be made to take hours.
+func heavy() []byte {
+	var b strings.Builder
+	b.WriteString(`{"id":"1","s":"aaaaaaaaaaaaaaaa","n":[0`)
+	for i := range 3000 {
+		fmt.Fprintf(&b, ",%d", i)
+	}
+	b.WriteString(`],"e":["` + strings.Repeat("a", 40) + `!"`)
+	for range 1500 {
+		b.WriteString(`,"` + strings.Repeat("a", 40) + `!"`)
+	}
+	b.WriteString(`],"long":"` + strings.Repeat("ab", 20_000) + `"}`)
+	return []byte(b.String())
+}
+
+// TestLimit: a run is given up once its time is over, and once its context has ended, inside a row too. The watch goes on by a
+// second each time that it is looked at, so that a run ends after so many looks.
+func TestLimit(t *testing.T) {
+	sources := newMemory(t, nil, [][]byte{heavy()}, 1)
+	for name, text := range costly() {
+		t.Run(name, func(t *testing.T) {
+			p := mustPrepare(t, text, Info{Lenient: true})
+			watch := time.Duration(0)
+			env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 3 * time.Second}
+			var late *TimeError
+			if _, err := p.Run(t.Context(), sources, env, RunOptions{}); !errors.As(err, &late) || late.Limit != env.Limit {
+				t.Errorf("%v", err)
+			}
+			ctx := &endsSoon{Context: t.Context(), left: 3}
+			if _, err := p.Run(ctx, sources, Env{}, RunOptions{}); !errors.Is(err, context.Canceled) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// endsSoon is a context that ends when it has been looked at so many times.
+type endsSoon struct {
+	context.Context
+	left int
+}
+
+func (c *endsSoon) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestConditionLimit: the condition of a patch has a limit too.
+func TestConditionLimit(t *testing.T) {
+	c, err := PrepareCondition(`FROM c WHERE EXISTS(SELECT VALUE 1 FROM x IN c.e WHERE RegexMatch(x, "^(a+)+$"))`, Info{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch := time.Duration(0)
+	env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 5 * time.Second}
+	var late *TimeError
+	if _, err := c.Match(t.Context(), &memoryDocument{1, heavy()}, env); !errors.As(err, &late) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestMadeText: what one query makes for one row is bounded.
+func TestMadeText(t *testing.T) {
+	body := []byte(`{"id":"1","s":"` + strings.Repeat("x", 1_000_000) + `"}`)
+	sources := newMemory(t, nil, [][]byte{body}, 1)
+	for name, text := range map[string]string{
+		"array":     "SELECT VALUE [" + strings.Repeat("c.s,", 40) + "c.s] FROM c",
+		"object":    "SELECT " + strings.Repeat("[c.s, c.s, c.s, c.s, c.s, c.s], ", 10) + "c.s FROM c",
+		"arguments": "SELECT VALUE CONCAT(" + strings.Repeat("UPPER(c.s),", 90) + "c.s) FROM c",
+		"operands":  "SELECT VALUE " + strings.Repeat("UPPER(c.s) || (", 90) + "c.s" + strings.Repeat(")", 90) + " FROM c",
+	} {
+		var much *MemoryError
+		if _, err := mustPrepare(t, text, Info{Lenient: true}).Run(t.Context(), sources, Env{}, RunOptions{}); !errors.As(err, &much) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCostlyConstants: what would take too long to be folded is left to a run, which has a limit. What is cheap is folded.
+func TestCostlyConstants(t *testing.T) {
+	regexes := make([]string, 2000)
+	for i := range regexes {
+		regexes[i] = fmt.Sprintf(`RegexMatch("%s!", "^(a+)+%d$")`, strings.Repeat("a", 60), i)
+	}
+	p := mustPrepare(t, "SELECT VALUE 1 FROM c WHERE "+strings.Join(regexes, " OR "), Info{})
+	watch := time.Duration(0)
+	env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 3 * time.Second}
+	var late *TimeError
+	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"1"}`)}, 1)
+	if _, err := p.Run(t.Context(), sources, env, RunOptions{}); !errors.As(err, &late) {
+		t.Errorf("%v", err)
+	}
+	if v, err := answerTo("SELECT VALUE 1 + 2 * 3"); err != nil || !doc.Equal(v, doc.NumberValue(7)) {
+		t.Errorf("%s, %v", v.Raw(), err)
+	}
+}

@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// answerTime is how long a range may let others wait before the store does not count as ready any more.
+const answerTime = 10 * time.Second
+
+// Ready tells whether the store works: the catalog can be written and read, all the way down to the disk, and each range of each container
+// answers a writer within 10 seconds. CodeUnavailable: something does not, and the message says what. It asks when it is called,
+// and nothing runs between two calls.
+func (db *DB) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if err := notReady(ctx, "The catalog", db.Ping(ctx)); err != nil {
+		return err
+	}
+	for _, d := range db.Databases() {
+		for _, c := range d.Containers() {
+			for _, s := range c.state.Load().ranges {
+				what := fmt.Sprintf("The range %s of the container %s in the database %s", s.id, c.name, d.rec.ID)
+				if err := notReady(ctx, what, c.db.awaitTurn(ctx, s.scope)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// awaitTurn returns once a writer has had its turn in a scope.
+func (db *DB) awaitTurn(ctx context.Context, scope []byte) error {
+	_, err := db.eng.Update(ctx, [][]byte{scope}, func(engine.Txn) error { return nil })
+	return err
+}
+
+// notReady says of an error what has not answered.
+func notReady(ctx context.Context, what string, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &Error{Code: CodeUnavailable, Message: what + " does not answer.", Err: err,
+			Hint: "something holds it: look at the requests that are under way"}
+	}
+	return wrap(err)
+}
