@@ -29,12 +29,15 @@ type QueryRequest struct {
 // Parameter is a named value of a query, its name with the '@'.
 type Parameter = query.Parameter
 
+// OrderValue is what a row of a query with ORDER BY is ordered by.
+type OrderValue = query.OrderValue
+
 // Resume is a place among the rows of a query with ORDER BY. A client that merges partition ranges goes on by it in those that it
 // has no continuation for.
 type Resume struct {
-	Values  []doc.Value // what the last row given out is ordered by, one for each key of ORDER BY
-	RID     string      // the _rid of that row's item, to begin with it among equal rows; empty: before or behind all of them
-	Exclude bool        // begin behind that item, or behind all equal rows
+	Values  []OrderValue // what the last row given out is ordered by, one for each key of ORDER BY
+	RID     string       // the _rid of that row's item, to begin with it among equal rows; empty: before or behind all of them
+	Exclude bool         // begin behind that item, or behind all equal rows
 }
 
 // resumePlace turns a resource id into the number that it stands for.
