@@ -64,7 +64,7 @@ type CrossPartition uint8
 const (
 	// CrossServe answers every query; partial results of the ranges are merged here.
 	CrossServe CrossPartition = iota
-	// CrossStream answers what needs no merging, and the rest with CodeCrossPartition: the client is to merge.
+	// CrossStream answers what needs no merging and lists no aggregates, and the rest with CodeCrossPartition: the client is to merge.
 	CrossStream
 	// CrossRefuse answers with CodeBadRequest.
 	CrossRefuse
@@ -323,6 +323,8 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 	switch {
 	case pinned && len(keys) == 0:
 		return q.Scope, nil, nil // there is nothing to read
+	case q.Cross == CrossStream && plan.ListsAggregates():
+		return Scope{}, nil, c.mustMerge(st, q)
 	case pinned && len(keys) == 1: // one partition, or those below the beginning of a key
 		if byRange || q.ByRange && c.isFull(keys[0]) {
 			return Scope{Partition: keys[0]}, c.spansOfKeys(keys), nil
