@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/binary"
@@ -155,6 +156,9 @@ func (info *planInfo) compare(a, b doc.Value) int {
 	for i, direction := range info.OrderBy {
 		v, w := x[i].Member("item"), y[i].Member("item")
 		c := doc.Compare(v, w)
+		if k := v.Kind(); k >= doc.Array && k == w.Kind() { // as the client for .NET has it
+			c = bytes.Compare(doc.HashOf(v).AppendTo(nil), doc.HashOf(w).AppendTo(nil))
+		}
 		if missing := v.Kind() == doc.Undefined; info.HasNonStreamingOrderBy && missing != (w.Kind() == doc.Undefined) {
 			if missing {
 				return 1

@@ -316,6 +316,20 @@ func TestIndexMetrics(t *testing.T) {
 	}
 }
 
+// TestListedAggregates: the gateway serves no aggregates in a select list to a client that does not say that it merges them, not even
+// where the conditions name one partition. Whoever names the partition is answered.
+func TestListedAggregates(t *testing.T) {
+	w := newWorld(t, ranges(2))
+	w.container("")
+	w.fill(8, 4)
+	const list = "SELECT COUNT(1), AVG(c.n) FROM c WHERE c.pk = 'key1'"
+	w.ask(docs, list).fails(400, 1004, "The provided cross partition query can not be directly served by the gateway.")
+	w.ask(docs, list, served...).want(200)
+	w.ask(docs, list, pk(`["key1"]`)...).want(200)
+	w.ask(docs, "SELECT VALUE COUNT(1) FROM c WHERE c.pk = 'key1'").want(200)
+	w.ask(docs, "SELECT COUNT(1) AS n FROM c WHERE c.pk = 'key1' GROUP BY c.pk").want(200)
+}
+
 // TestReach: who merges the partial results of a query that names no partition key.
 func TestReach(t *testing.T) {
 	for _, n := range []int{1, 4} {

@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -47,10 +49,9 @@ func parseFeatures(value string) []string {
 
 // decodeResume reads the place at which a query with ORDER BY goes on, in the form of the .NET client:
 //
-//	"resumeFilter": {"value": [1, "a", []], "rid": "...", "exclude": true}
+//	"resumeFilter": {"value": [1, "a", [], {"type": "array", "low": -1, "high": 2}], "rid": "...", "exclude": true}
 //
-// An empty array stands for undefined. An array or an object that rows were ordered by comes as a hash of itself, {"type": "array",
-// "low": n, "high": n}, by which nothing can be found.
+// An empty array stands for undefined, and an object for an array or an object that rows were ordered by: it has its hash.
 func decodeResume(filter doc.Value) (*store.Resume, error) {
 	switch filter.Kind() {
 	case doc.Undefined, doc.Null:
@@ -69,17 +70,32 @@ func decodeResume(filter doc.Value) (*store.Resume, error) {
 	if values.Kind() != doc.Array {
 		return nil, badRequest("A 'resumeFilter' needs a 'value', an array of what the rows are ordered by.")
 	}
-	supported := true
+	known := true
 	values.Each(func(_ string, v doc.Value) bool {
-		if v.Kind() == doc.Array && v.Len() == 0 {
-			v = doc.Value{}
-		}
-		r.Values = append(r.Values, v)
-		supported = v.Kind() < doc.Array
-		return supported
+		var at query.OrderValue
+		at, known = decodeOrderValue(v)
+		r.Values = append(r.Values, at)
+		return known
 	})
-	if !supported {
-		return nil, badRequest("A 'resumeFilter' cannot name an array or an object.")
+	if !known {
+		return nil, badRequest("A 'resumeFilter' names an array or an object by its 'type', 'low' and 'high'.")
 	}
 	return r, nil
+}
+
+// decodeOrderValue reads one value of a resume filter. The halves of a hash come as signed integers.
+func decodeOrderValue(v doc.Value) (at query.OrderValue, known bool) {
+	switch {
+	case v.Kind() < doc.Array:
+		return query.OrderedBy(v), true
+	case v.Kind() == doc.Array:
+		return at, v.Len() == 0
+	}
+	low, err := strconv.ParseInt(string(v.Member("low").Raw()), 10, 64)
+	high, err2 := strconv.ParseInt(string(v.Member("high").Raw()), 10, 64)
+	if err != nil || err2 != nil {
+		return at, false
+	}
+	kind, known := map[string]doc.Kind{"array": doc.Array, "object": doc.Object}[v.Member("type").Str()]
+	return query.OrderedByHash(kind, doc.Hash{Low: uint64(low), High: uint64(high)}), known
 }

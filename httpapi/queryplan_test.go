@@ -95,7 +95,7 @@ func (w *world) fillMixed(path string, n int) {
 	for i := range n {
 		b := fmt.Sprintf(`{"id":"%02d","pk":"key%d","n":%d,"s":"%s","even":%t`, i, i%13, i*7%5, words[i*5%8], i%2 == 0)
 		if i%6 > 0 {
-			b += fmt.Sprintf(`,"m":%s`, []string{"null", "true", "1", "2.5", `"a"`, `[1]`, `{"a":1}`}[i%7])
+			b += fmt.Sprintf(`,"m":%s`, []string{"null", "true", "1", "2.5", `"a"`, fmt.Sprintf("[%d]", i/7%5), fmt.Sprintf(`{"a":%d}`, i/7%4)}[i%7])
 		}
 		if i%9 > 0 {
 			b += fmt.Sprintf(`,"text":"%s %s %s%s","v":[%d,%d.5,%d]`, words[i%8], words[i*3%8], words[i/3%8], strings.Repeat(" filler", i), i%7, i*i%11, 1+i%3)

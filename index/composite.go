@@ -123,8 +123,9 @@ func (c *Composite) Range(equal []doc.Value, op Op, v doc.Value) (lo, hi []byte,
 	return lo, hi, exact && whole
 }
 
-// Values returns the values of a key's paths, in order, and the number of them, from the first, that are exact. The
-// values behind that are cut: the documents must tell, and their order as well.
+// Values returns the values of a key's paths, in order, and the number of them, from the first, that are exact and in the order of a
+// query. The value behind those was cut, or it is an array or an object, which queries order in another way: the documents must
+// tell, and their order as well.
 func (c *Composite) Values(key []byte) (values []doc.Value, exact int) {
 	rest := key[min(len(key), 1+compositeIDSize):]
 	cut := false
@@ -137,11 +138,11 @@ func (c *Composite) Values(key []byte) (values []doc.Value, exact int) {
 		v, err := doc.Value{}, error(nil)
 		if w {
 			v, _, err = doc.DecodeOrdered(term)
-		} else if low, _ := doc.KindBounds(doc.String); term[0] == low {
-			v = decodeCut(term)
+		} else {
+			v, _ = decodeTerm(term)
 		}
 		values = append(values, v)
-		if cut = cut || !w || err != nil; !cut {
+		if cut = cut || !w || err != nil || v.Kind() >= doc.Array; !cut {
 			exact++
 		}
 	}

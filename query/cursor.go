@@ -22,7 +22,7 @@ import (
 // A key that was cut is found again in the document; where that is gone or has changed the page begins with the first row whose key
 // begins like it: rows may repeat, none is missed.
 const (
-	cursorVersion = 2
+	cursorVersion = 3
 	maxCursorKey  = 256
 )
 

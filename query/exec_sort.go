@@ -34,22 +34,22 @@ func (x *execution) backwards() bool { return x.plan.top.order[0].desc }
 // lastKey is what stands for a value that comes after all others. No ordered encoding begins with it.
 const lastKey = 0xFE
 
-// orderKey appends the key of the current document: the ordered encodings of the values, complemented for DESC.
+// orderKey appends the key of the current document: the encodings of the values, complemented for DESC.
 func (x *execution) orderKey(dst []byte) []byte {
 	x.plan.rows.bindPaths(x.f)
 	for i, k := range x.plan.top.order {
-		dst = k.append(dst, x.plan.order.keys[i](x.f))
+		dst = k.append(dst, OrderedBy(x.plan.order.keys[i](x.f)))
 	}
 	return dst
 }
 
 // append appends the part of a key that stands for the value of one expression.
-func (k *orderKey) append(dst []byte, v doc.Value) []byte {
-	if k.distance && !k.desc && v.Kind() == doc.Undefined {
+func (k *orderKey) append(dst []byte, v OrderValue) []byte {
+	if k.distance && !k.desc && v.kind == doc.Undefined {
 		return append(dst, lastKey)
 	}
 	n := len(dst)
-	dst = doc.AppendOrdered(dst, v)
+	dst = v.append(dst)
 	if k.desc {
 		for j := n; j < len(dst); j++ {
 			dst[j] = ^dst[j]
@@ -58,7 +58,8 @@ func (k *orderKey) append(dst []byte, v doc.Value) []byte {
 	return dst
 }
 
-// orderValues reads the values that a key was made of. It is false where the key is not one, or was cut.
+// orderValues reads the values that a key was made of, an array or an object as an empty one. It is false where the key is not
+// one, or was cut.
 func (x *execution) orderValues(key []byte) ([]doc.Value, bool) {
 	var values []doc.Value
 	for _, k := range x.plan.top.order {
@@ -68,8 +69,8 @@ func (x *execution) orderValues(key []byte) ([]doc.Value, bool) {
 				b[j] = ^b[j]
 			}
 		}
-		v, rest, err := doc.DecodeOrdered(b)
-		if err != nil {
+		v, rest, ok := decodeOrderValue(b)
+		if !ok {
 			return nil, false
 		}
 		values = append(values, v)
@@ -171,8 +172,8 @@ func (x *execution) leading(key []byte, n int) []byte {
 				b[j] = ^b[j]
 			}
 		}
-		_, after, err := doc.DecodeOrdered(b)
-		if err != nil {
+		_, after, ok := decodeOrderValue(b)
+		if !ok {
 			return key
 		}
 		rest = rest[len(rest)-len(after):]

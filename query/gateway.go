@@ -108,6 +108,9 @@ func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*Gat
 	// Where a query reads one partition key, by its own conditions, or no item at all, one range answers it as it stands.
 	none := plan.pins.known && len(keys) == 0
 	bare := (pinned || none) && !q.Select.Distinct && len(g.top.rank) == 0
+	if bare && listsAggregates(g.top) {
+		g.need(featureNonValue)
+	}
 	if !bare {
 		wrong := g.rewrite()
 		if wrong != nil && !g.one {

@@ -126,7 +126,7 @@ func (g *grouper) sort() {
 		copy(g.f.keys[g.rs.firstKey:], one.keys)
 		var key []byte
 		for i, x := range g.rs.order {
-			key = g.rs.orderBy[i].append(key, x(g.f))
+			key = g.rs.orderBy[i].append(key, OrderedBy(x(g.f)))
 		}
 		keys[one] = key
 		g.f.run.hold(g.held, len(key)+setEntry, "ORDER BY")

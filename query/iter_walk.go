@@ -265,14 +265,18 @@ func (wk *walker) reach(d Document) bool {
 
 // runOf returns the keys of the run that a key without an exact value belongs to. In a range index they are that key. In a
 // composite index the paths behind the one that was cut tell nothing any more, so they are all keys that agree with it in the paths
-// before.
+// before; if it has an array or an object in its place, those that have one, too.
 func (wk *walker) runOf(key []byte) (lo, hi []byte) {
 	c := wk.w.composite
 	if c == nil {
 		return key, append(bytes.Clone(key), 0xFF)
 	}
 	values, n := c.Values(key)
-	lo, hi, _ = c.Interval(values[:n]...)
+	if n < len(values) && values[n].Kind() >= doc.Array {
+		lo, hi, _ = c.Range(values[:n], index.Less, values[n])
+	} else {
+		lo, hi, _ = c.Interval(values[:n]...)
+	}
 	return lo, hi
 }
 

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -152,7 +153,7 @@ func TestIndexesChangeNothing(t *testing.T) {
 	}
 }
 
-// TestOrderIsTotal keeps the reference honest: without an index, ORDER BY is doc's order.
+// TestOrderIsTotal keeps the reference honest: without an index, ORDER BY is doc's order, but of arrays and objects by their hashes.
 func TestOrderIsTotal(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	bodies := randomDocuments(r, 300)
@@ -167,7 +168,7 @@ func TestOrderIsTotal(t *testing.T) {
 		}
 	}
 	for i := missing + 1; i < len(rows); i++ {
-		if a, b := element(rows[i-1], 0), element(rows[i], 0); doc.Compare(a, b) > 0 {
+		if a, b := element(rows[i-1], 0), element(rows[i], 0); doc.Compare(a, b) > 0 && a.Kind() < doc.Array || bytes.Compare(OrderedBy(a).append(nil), OrderedBy(b).append(nil)) > 0 {
 			t.Fatalf("%s comes before %s", a.Raw(), b.Raw())
 		}
 	}

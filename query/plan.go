@@ -196,6 +196,15 @@ func (p *Plan) Streamable() bool {
 	return p.form == streaming && t.top < 0 && t.limit < 0 && t.container && !p.distinct
 }
 
+// ListsAggregates tells whether a select list has aggregates, over all rows rather than groups. A gateway hands no such query out to
+// a client that does not say that it merges them, not even where the conditions name one partition: so the tests of the SDK for
+// Python have it.
+func (p *Plan) ListsAggregates() bool { return listsAggregates(p.top) }
+
+func listsAggregates(t *block) bool {
+	return len(t.aggs) > 0 && len(t.groupBy) == 0 && t.value == nil
+}
+
 // IndexUse tells which indexes a query uses and which ones would help it, as index metrics name them: /a/? for a range
 // index, /a ASC for the paths of a composite one.
 type IndexUse struct {

@@ -70,9 +70,9 @@ func appendHashV2(dst []byte, values []doc.Value) []byte {
 			dst = append(dst, epkEndV2)
 		}
 	}
-	h1, h2 := murmur128(dst[start:])
-	dst = binary.BigEndian.AppendUint64(dst[:start], h2)
-	dst = binary.BigEndian.AppendUint64(dst, h1)
+	hash := doc.Murmur128(dst[start:], doc.Hash{})
+	dst = binary.BigEndian.AppendUint64(dst[:start], hash.High)
+	dst = binary.BigEndian.AppendUint64(dst, hash.Low)
 	dst[start] &= 0x3F
 	return dst
 }
@@ -215,30 +215,4 @@ func murmur32(data []byte) uint32 {
 	h = (h ^ h>>16) * 0x85ebca6b
 	h = (h ^ h>>13) * 0xc2b2ae35
 	return h ^ h>>16
-}
-
-// murmur128 is MurmurHash3 x64-128 with seed 0.
-func murmur128(data []byte) (h1, h2 uint64) {
-	const c1, c2 = 0x87c37b91114253d5, 0x4cf5ad432745937f
-	mix1 := func(k uint64) uint64 { return bits.RotateLeft64(k*c1, 31) * c2 }
-	mix2 := func(k uint64) uint64 { return bits.RotateLeft64(k*c2, 33) * c1 }
-	final := func(k uint64) uint64 {
-		k = (k ^ k>>33) * 0xff51afd7ed558ccd
-		k = (k ^ k>>33) * 0xc4ceb9fe1a85ec53
-		return k ^ k>>33
-	}
-	p := data
-	for ; len(p) >= 16; p = p[16:] {
-		h1 = (bits.RotateLeft64(h1^mix1(binary.LittleEndian.Uint64(p)), 27)+h2)*5 + 0x52dce729
-		h2 = (bits.RotateLeft64(h2^mix2(binary.LittleEndian.Uint64(p[8:])), 31)+h1)*5 + 0x38495ab5
-	}
-	var tail [16]byte
-	copy(tail[:], p)
-	h1 ^= mix1(binary.LittleEndian.Uint64(tail[:])) ^ uint64(len(data))
-	h2 ^= mix2(binary.LittleEndian.Uint64(tail[8:])) ^ uint64(len(data))
-	h1 += h2
-	h2 += h1
-	h1, h2 = final(h1), final(h2)
-	h1 += h2
-	return h1, h2 + h1
 }

@@ -74,7 +74,7 @@ func TestEPKVectors(t *testing.T) {
 	}
 }
 
-// TestMurmur checks the hashes against published values.
+// TestMurmur checks the hash of version 1 against published values.
 func TestMurmur(t *testing.T) {
 	for _, c := range []struct {
 		in  string
@@ -85,18 +85,6 @@ func TestMurmur(t *testing.T) {
 	} {
 		if got := murmur32([]byte(c.in)); got != c.h32 {
 			t.Errorf("murmur32(%q) = %08x, want %08x", c.in, got, c.h32)
-		}
-	}
-	for _, c := range []struct {
-		in     string
-		h1, h2 uint64
-	}{
-		{"", 0, 0}, {"hello", 0xcbd8a7b341bd9b02, 0x5b1e906a48ae1d19}, {"hello, world", 0x342fac623a5ebc8e, 0x4cdcbc079642414d},
-		{"19 Jan 2038 at 3:14:07 AM", 0xb89e5988b737affc, 0x664fc2950231b2cb},
-		{"The quick brown fox jumps over the lazy dog.", 0xcd99481f9ee902c9, 0x695da1a38987b6e7},
-	} {
-		if h1, h2 := murmur128([]byte(c.in)); h1 != c.h1 || h2 != c.h2 {
-			t.Errorf("murmur128(%q) = %016x %016x, want %016x %016x", c.in, h1, h2, c.h1, c.h2)
 		}
 	}
 }

@@ -29,12 +29,15 @@ type QueryRequest struct {
 // Parameter is a named value of a query, its name with the '@'.
 type Parameter = query.Parameter
 
+// OrderValue is what a row of a query with ORDER BY is ordered by.
+type OrderValue = query.OrderValue
+
 // Resume is a place among the rows of a query with ORDER BY. A client that merges partition ranges goes on by it in those that it
 // has no continuation for.
 type Resume struct {
-	Values  []doc.Value // what the last row given out is ordered by, one for each key of ORDER BY
-	RID     string      // the _rid of that row's item, to begin with it among equal rows; empty: before or behind all of them
-	Exclude bool        // begin behind that item, or behind all equal rows
+	Values  []OrderValue // what the last row given out is ordered by, one for each key of ORDER BY
+	RID     string       // the _rid of that row's item, to begin with it among equal rows; empty: before or behind all of them
+	Exclude bool         // begin behind that item, or behind all equal rows
 }
 
 // resumePlace turns a resource id into the number that it stands for.
@@ -61,7 +64,7 @@ type CrossPartition uint8
 const (
 	// CrossServe answers every query; partial results of the ranges are merged here.
 	CrossServe CrossPartition = iota
-	// CrossStream answers what needs no merging, and the rest with CodeCrossPartition: the client is to merge.
+	// CrossStream answers what needs no merging and lists no aggregates, and the rest with CodeCrossPartition: the client is to merge.
 	CrossStream
 	// CrossRefuse answers with CodeBadRequest.
 	CrossRefuse
@@ -320,6 +323,8 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 	switch {
 	case pinned && len(keys) == 0:
 		return q.Scope, nil, nil // there is nothing to read
+	case q.Cross == CrossStream && plan.ListsAggregates():
+		return Scope{}, nil, c.mustMerge(st, q)
 	case pinned && len(keys) == 1: // one partition, or those below the beginning of a key
 		if byRange || q.ByRange && c.isFull(keys[0]) {
 			return Scope{Partition: keys[0]}, c.spansOfKeys(keys), nil
