@@ -1,0 +1,377 @@
+package sdktest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// What strangers, clients that hang up and damaged disks do to a server. Each attack is answered or refused within a bound,
+// while a neighbour goes on: it reads an item of another container and writes to another partition key of the attacked range
+// all the time, and is never left without an answer.
+
+const (
+	attackTime    = 60 * time.Second // for one answer to an attack: twice the longest limit of the server
+	neighbourTime = 10 * time.Second // for one answer to the neighbour
+)
+
+// target is a server that is attacked.
+type target struct {
+	t      *testing.T
+	s      *Server
+	client http.Client
+}
+
+// attacked starts a server with a container "v" of one range to attack and one "quiet" beside it.
+func attacked(t *testing.T, args ...string) *target {
+	t.Helper()
+	a := &target{t: t, s: start(t, append([]string{"--memory", "--virtual-clock"}, args...)...)}
+	a.client.Transport = &http.Transport{MaxIdleConnsPerHost: 16}
+	t.Cleanup(a.client.CloseIdleConnections)
+	a.want(201, "POST", "dbs", `{"id":"d"}`)
+	for _, id := range []string{"v", "quiet"} {
+		a.want(201, "POST", "dbs/d/colls", `{"id":"`+id+`","partitionKey":{"paths":["/pk"],"version":2},"defaultTtl":-1}`)
+	}
+	a.want(201, "POST", "dbs/d/colls/quiet/docs", `{"id":"1","pk":"a"}`)
+	return a
+}
+
+// ask sends a request with the key; headers are pairs. An answer that does not come in time is an error.
+func (a *target) ask(ctx context.Context, method, path, body string, headers ...string) (status int, answer []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, a.s.URL("http")+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+EmulatorKey)
+	for i := 0; i < len(headers); i += 2 {
+		if strings.EqualFold(headers[i], "Host") {
+			req.Host = headers[i+1]
+		} else {
+			req.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	res, err := a.client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	answer, err = io.ReadAll(res.Body)
+	return res.StatusCode, answer, err
+}
+
+// does sends a request and returns its answer, which must come in time.
+func (a *target) does(method, path, body string, headers ...string) (int, string) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(a.t.Context(), attackTime)
+	defer cancel()
+	status, answer, err := a.ask(ctx, method, path, body, headers...)
+	if err != nil {
+		a.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return status, string(answer)
+}
+
+func (a *target) want(status int, method, path, body string, headers ...string) string {
+	a.t.Helper()
+	got, answer := a.does(method, path, body, headers...)
+	if got != status {
+		a.t.Fatalf("%s %s: %d, want %d\n%.300s", method, path, got, status, answer)
+	}
+	return answer
+}
+
+// refused wants a failure that is the client's and no defect.
+func (a *target) refused(method, path, body string, headers ...string) {
+	a.t.Helper()
+	if got, answer := a.does(method, path, body, headers...); got < 400 || got >= 500 && got != http.StatusServiceUnavailable {
+		a.t.Errorf("%s %s: %d\n%.300s", method, path, got, answer)
+	}
+}
+
+func key(pk string) []string { return []string{"x-ms-documentdb-partitionkey", `["` + pk + `"]`} }
+
+// hangsUp sends a request and goes after a while.
+func (a *target) hangsUp(after time.Duration, method, path, body string, headers ...string) {
+	ctx, cancel := context.WithTimeout(a.t.Context(), after)
+	defer cancel()
+	_, _, _ = a.ask(ctx, method, path, body, headers...)
+}
+
+func (a *target) procedure(id, body string) {
+	a.t.Helper()
+	text, err := json.Marshal(map[string]string{"id": id, "body": body})
+	must(a.t, err)
+	a.want(201, "POST", "dbs/d/colls/v/sprocs", string(text))
+}
+
+// neighbour works beside an attack until the function that it returns is called, which tells how long the slowest answer took.
+func (a *target) neighbour() (end func()) {
+	var stop atomic.Bool
+	var work sync.WaitGroup
+	var mu sync.Mutex
+	took := map[string][]time.Duration{}
+	for name, do := range map[string]func(ctx context.Context, n int) (int, []byte, error){
+		"read of another container": func(ctx context.Context, _ int) (int, []byte, error) {
+			return a.ask(ctx, "GET", "dbs/d/colls/quiet/docs/1", "", key("a")...)
+		},
+		"write to another key": func(ctx context.Context, n int) (int, []byte, error) {
+			return a.ask(ctx, "POST", "dbs/d/colls/v/docs", fmt.Sprintf(`{"id":"n%d","pk":"neighbour","ttl":60}`, n), key("neighbour")...)
+		},
+	} {
+		work.Go(func() {
+			for n := 0; !stop.Load(); n++ {
+				ctx, cancel := context.WithTimeout(a.t.Context(), neighbourTime)
+				began := time.Now()
+				status, answer, err := do(ctx, n)
+				cancel()
+				mu.Lock()
+				took[name] = append(took[name], time.Since(began))
+				mu.Unlock()
+				if err != nil || status >= 300 && status != http.StatusTooManyRequests && status != http.StatusConflict {
+					a.t.Errorf("the neighbour's %s: %d %v %.200s", name, status, err, answer)
+					return
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		})
+	}
+	return func() {
+		stop.Store(true)
+		work.Wait()
+		for name, all := range took {
+			slices.Sort(all)
+			a.t.Logf("%s: %d, median %v, 99 of 100 within %v, the slowest %v", name, len(all), all[len(all)/2], all[len(all)*99/100], all[len(all)-1])
+		}
+	}
+}
+
+// Scripts that never end are ended.
+func TestAttackByScripts(t *testing.T) {
+	a := attacked(t)
+	defer a.neighbour()()
+	for name, body := range map[string]string{
+		"backtrack": `function(){return new RegExp("(?=)^"+"(a|aa)".repeat(45)+"$").test("a".repeat(89)+"!")}`,
+		"optional":  `function(){return new RegExp("(?=)^"+"(a?)".repeat(60)+"b").test("a".repeat(60))}`,
+		"spread":    `function(){return Math.max(...new Array(4e6))}`,
+		"apply":     `function(){return Math.max.apply(null, new Array(4e6))}`,
+		"sort":      `function(){for(;;){var a=[];for(var i=0;i<4e6;i++)a.push(-i);a.sort()}}`,
+		"normalize": `function(){return "\ufdfa".repeat(4e6).normalize("NFKD").length}`,
+		"plus":      `function(){var s="x";while(true)s+=s}`,
+		"doublings": `function(){var s="x";for(var i=0;i<40;i++)s=s+s;return s.length}`,
+		"loop":      `function(){while(true);}`,
+		"queries":   `function(){function q(){__.queryDocuments(__.getSelfLink(),"SELECT VALUE COUNT(1) FROM c JOIN a IN c.arr JOIN b IN c.arr JOIN d IN c.arr",function(){q()})}q()}`,
+	} {
+		a.procedure(name, body)
+		a.refused("POST", "dbs/d/colls/v/sprocs/"+name, `[]`, key("x")...)
+	}
+	a.want(201, "POST", "dbs/d/colls/v/docs", `{"id":"after","pk":"x"}`, key("x")...)
+	a.want(204, "DELETE", "dbs/d/colls/v", "")
+}
+
+// A condition of a patch that never ends does not keep others from writing.
+func TestAttackByPatch(t *testing.T) {
+	a := attacked(t)
+	var list []string
+	for range 1500 {
+		list = append(list, strings.Repeat("a", 40)+"!")
+	}
+	e, err := json.Marshal(list)
+	must(t, err)
+	a.want(201, "POST", "dbs/d/colls/v/docs", `{"id":"p","pk":"x","e":`+string(e)+`}`, key("x")...)
+	patch := `{"condition":"from c where exists(select value 1 from x in c.e where RegexMatch(x,\"^(a+)+$\"))","operations":[{"op":"set","path":"/n","value":1}]}`
+	defer a.neighbour()()
+	a.hangsUp(time.Second, "PATCH", "dbs/d/colls/v/docs/p", patch, key("x")...)
+	a.refused("PATCH", "dbs/d/colls/v/docs/p", patch, key("x")...)
+	a.want(201, "POST", "dbs/d/colls/v/docs", `{"id":"after","pk":"x"}`, key("x")...)
+}
+
+var query = []string{"x-ms-documentdb-isquery", "true", "x-ms-documentdb-query-enablecrosspartition", "true", "Content-Type", "application/query+json"}
+
+// Queries that never end are ended, and what their clients have left goes on no longer than they would have.
+func TestAttackByQueries(t *testing.T) {
+	a := attacked(t)
+	numbers := strings.Trim(strings.Repeat("1,", 1000), ",")
+	a.want(201, "POST", "dbs/d/colls/v/docs", `{"id":"q","pk":"x","arr":[`+numbers+`]}`, key("x")...)
+	defer a.neighbour()()
+	joins := `{"query":"SELECT VALUE COUNT(1) FROM c JOIN x IN c.arr JOIN y IN c.arr JOIN z IN c.arr JOIN w IN c.arr"}`
+	array := "c.arr"
+	for range 12 {
+		array = "ARRAY_CONCAT(" + array + "," + array + ")"
+	}
+	doubled := `{"query":"SELECT VALUE ARRAY_LENGTH(` + array + `) FROM c"}`
+	var both sync.WaitGroup
+	for _, q := range []string{joins, joins, doubled} {
+		both.Go(func() { a.refused("POST", "dbs/d/colls/v/docs", q, query...) })
+	}
+	both.Wait()
+	a.hangsUp(time.Second, "POST", "dbs/d/colls/v/docs", doubled, query...)
+	a.hangsUp(time.Second, "POST", "dbs/d/colls/v/docs", joins, query...)
+}
+
+// Clients that ask for large answers and do not read them cost a bounded part of the memory.
+func TestAttackBySilentReaders(t *testing.T) {
+	a := attacked(t)
+	for i := range 8 {
+		a.want(201, "POST", "dbs/d/colls/v/docs", fmt.Sprintf(`{"id":"%d","pk":"x","pad":%q}`, i, strings.Repeat("x", 1<<20)), key("x")...)
+	}
+	defer a.neighbour()()
+	var open []net.Conn
+	defer func() {
+		for _, c := range open {
+			c.Close()
+		}
+	}()
+	for range 150 {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", a.s.Port))
+		must(t, err)
+		open = append(open, c)
+		_, err = fmt.Fprintf(c, "GET /dbs/d/colls/v/docs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nx-ms-max-item-count: -1\r\n\r\n", EmulatorKey)
+		must(t, err)
+	}
+	time.Sleep(3 * time.Second)
+	if kb := residentKB(t, a.s); kb > 1200<<10 {
+		t.Errorf("the server takes %d MB", kb>>10)
+	}
+}
+
+// residentKB is the memory of the process, in KB; 0 where the system does not tell.
+func residentKB(t *testing.T, s *Server) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	must(t, err)
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	kb, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, err := strconv.Atoi(kb)
+	must(t, err)
+	t.Logf("resident: %d MB", n>>10)
+	return n
+}
+
+// A server with few file descriptors, most of them taken by idle connections, goes on writing.
+func TestAttackByIdleConnections(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "few")
+	must(t, os.WriteFile(script, []byte("#!/bin/sh\nulimit -n 128\nexec '"+binary+"' \"$@\"\n"), 0o755))
+	s := &Server{Bin: script, Args: []string{"--log-level", "warn", "--data", t.TempDir(), "--virtual-clock"}}
+	must(t, s.Start(t.Context()))
+	t.Cleanup(func() { must(t, s.Stop()) })
+	a := &target{t: t, s: s}
+	a.want(201, "POST", "dbs", `{"id":"d"}`)
+	a.want(201, "POST", "dbs/d/colls", `{"id":"v","partitionKey":{"paths":["/pk"],"version":2}}`)
+	for range 200 {
+		c, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", s.Port), time.Second)
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() { c.Close() })
+		_, _ = io.WriteString(c, "GET /_mayfly/livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	}
+	for i := range 200 {
+		a.want(201, "POST", "dbs/d/colls/v/docs", fmt.Sprintf(`{"id":"%d","pk":"x","pad":%q}`, i, strings.Repeat("x", 100<<10)), key("x")...)
+	}
+}
+
+// A web page of somebody else can neither read nor change anything.
+func TestAttackByAPage(t *testing.T) {
+	a := attacked(t)
+	const evil = "https://evil.example"
+	for _, path := range []string{"dbs", "dbs/d/colls/v/docs", "_mayfly/clock"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, a.s.URL("http")+path, nil)
+		must(t, err)
+		req.Header.Set("Origin", evil)
+		req.Header.Set("Access-Control-Request-Method", "POST")
+		req.Header.Set("Access-Control-Request-Headers", "authorization, x-ms-date")
+		res, err := a.client.Do(req)
+		must(t, err)
+		res.Body.Close()
+		if got := res.Header.Get("Access-Control-Allow-Origin"); got != "" {
+			t.Errorf("OPTIONS %s lets %s in: %q", path, evil, got)
+		}
+	}
+	a.want(403, "POST", "dbs", `{"id":"evil"}`, "Origin", evil)
+	a.want(403, "PUT", "_mayfly/clock", `{"advance":"1h"}`, "Origin", evil)
+	a.want(404, "GET", "dbs/evil", "")
+	a.refused("GET", "", "", "Host", "evil.example")
+	a.refused("GET", "dbs", "", "Host", "evil.example:8081")
+	a.refused("PATCH", "_mayfly/dbs/d/colls/v/settings", `{"expiryEvents":{"webhooks":[{"url":"http://169.254.169.254/latest"}]}}`)
+}
+
+// The name of a database that looks like the rid of another names itself.
+func TestAttackByNames(t *testing.T) {
+	a := attacked(t)
+	var precious struct {
+		RID string `json:"_rid"`
+	}
+	must(t, json.Unmarshal([]byte(a.want(201, "POST", "dbs", `{"id":"precious"}`)), &precious))
+	name := strings.ReplaceAll(precious.RID, "/", "-")
+	a.want(201, "POST", "dbs", `{"id":"`+name+`"}`)
+	a.want(204, "DELETE", "dbs/"+name, "")
+	a.want(200, "GET", "dbs/precious", "")
+}
+
+// A clock that is set back brings nothing back, whatever the reaper has done.
+func TestAttackByTheClock(t *testing.T) {
+	a := attacked(t)
+	a.want(201, "POST", "dbs/d/colls/v/docs", `{"id":"m","pk":"x","ttl":1000}`, key("x")...)
+	var clock struct {
+		Now string `json:"now"`
+	}
+	must(t, json.Unmarshal([]byte(a.want(200, "PUT", "_mayfly/clock", `{"freeze":true}`)), &clock))
+	a.want(200, "PUT", "_mayfly/reaper", `{"paused":true}`)
+	a.want(200, "PUT", "_mayfly/clock", `{"advance":"2000s"}`)
+	a.want(404, "GET", "dbs/d/colls/v/docs/m", "", key("x")...)
+	a.want(400, "PUT", "_mayfly/clock", `{"set":"`+clock.Now+`"}`)
+	a.want(404, "GET", "dbs/d/colls/v/docs/m", "", key("x")...)
+}
+
+// Damage in the log of writes is told, wherever it is, and costs nothing that was not told.
+func TestAttackOnTheLog(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, "--data", dir)
+	a := &target{t: t, s: s}
+	a.want(201, "POST", "dbs", `{"id":"d"}`)
+	a.want(201, "POST", "dbs/d/colls", `{"id":"v","partitionKey":{"paths":["/pk"],"version":2}}`)
+	for i := range 300 {
+		a.want(201, "POST", "dbs/d/colls/v/docs", fmt.Sprintf(`{"id":"%d","pk":"x"}`, i), key("x")...)
+	}
+	must(t, s.Kill())
+	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	must(t, err)
+	newest := slices.Max(logs)
+	whole, err := os.ReadFile(newest)
+	must(t, err)
+	used := len(bytes.TrimRight(whole, "\x00"))
+	for _, percent := range []int{20, 40, 60, 90} {
+		spoiled := bytes.Clone(whole)
+		spoiled[used*percent/100] ^= 1
+		must(t, os.WriteFile(newest, spoiled, 0o600))
+		for _, args := range [][]string{{"serve", "--data", dir, "--port", "0"}, {"check", dir}} {
+			out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), filepath.Base(newest)) {
+				t.Errorf("%s with a byte flipped at %d of 100: %v\n%s", args[0], percent, err, out)
+			}
+		}
+	}
+	must(t, os.WriteFile(newest, whole, 0o600))
+	must(t, s.Start(t.Context()))
+	if got := a.want(200, "GET", "dbs/d/colls/v/docs/299", "", key("x")...); !strings.Contains(got, "299") {
+		t.Error(got)
+	}
+}
