@@ -79,11 +79,14 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 		s.restart()
 		s.announcing.restart()
 	}
-	st, now, err := c.enter()
+	st, now, _, err := c.look(ctx)
+	if ctx.Err() != nil {
+		s.rescan.Store(true) // what it asked for has not been done
+		return ttl.Swept{}, wrap(ctx.Err())
+	}
 	if err != nil {
 		return ttl.Swept{Next: never}, nil // dropped meanwhile
 	}
-	c.gate.RUnlock()
 	h := c.holdFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
 	if err == nil && !out.More && h.room > out.Purged && len(st.fences) > 0 {
@@ -171,7 +174,7 @@ func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) 
 
 // tryPurge is purgeBatch as far as one transaction goes.
 func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (judged, purged int, alive []candidate, blocked *blocker, err error) {
-	b, leave, err := c.enterBoth()
+	b, leave, err := c.enterBoth(ctx)
 	if err != nil {
 		return 0, 0, nil, nil, err
 	}
