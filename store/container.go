@@ -69,6 +69,7 @@ type slot struct {
 	pass
 	announcing pass // the same for the log of expiries, where purges are held back
 	rescan     atomic.Bool
+	begun      int64 // the second in which the pass last began at the head; the reaper's
 
 	shapes    shapeBook
 	reindexed atomic.Uint64 // how far documents have been indexed anew: a rid, or allReindexed

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -168,17 +167,10 @@ func (db *DB) leave() { db.working.Add(-1) }
 // change the catalog, but for the disk.
 func (db *DB) Ping(ctx context.Context) error {
 	db = db.live()
-	_, err := db.eng.Update(ctx, [][]byte{catalogScope()}, func(t engine.Txn) error {
-		v, err := t.Get(metaKey())
-		if err == nil {
-			t.Set(metaKey(), bytes.Clone(v))
-		}
-		return err
-	})
-	if err != nil {
+	if _, err := db.eng.Update(ctx, [][]byte{catalogScope()}, rewriteMeta); err != nil {
 		return wrap(err)
 	}
-	_, err = db.get(ctx, metaKey())
+	_, err := db.get(ctx, metaKey())
 	return wrap(err)
 }
 
