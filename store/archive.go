@@ -73,15 +73,15 @@ type both struct {
 }
 
 // enterBoth takes the container's gate and, where it has an archive, that one's, shared. Without an error leave gives them back.
-func (c *Container) enterBoth() (b both, leave func(), err error) {
+func (c *Container) enterBoth(ctx context.Context) (b both, leave func(), err error) {
 	for {
 		name := c.state.Load().moveTo()
 		if name == "" {
-			b.st, _, err = c.enter()
+			b.st, _, err = c.enter(ctx)
 			if err != nil || b.st.moveTo() == "" {
-				return b, c.gate.RUnlock, err
+				return b, c.leave, err
 			}
-			c.gate.RUnlock()
+			c.leave()
 			continue
 		}
 		a, err := c.d.Container(name)
@@ -96,16 +96,16 @@ func (c *Container) enterBoth() (b both, leave func(), err error) {
 		if a.cid < c.cid {
 			first, second = a, c
 		}
-		if _, _, err := first.enter(); err != nil {
+		if _, _, err := first.enter(ctx); err != nil {
 			return b, nil, err
 		}
-		if _, _, err := second.enter(); err != nil {
-			first.gate.RUnlock()
+		if _, _, err := second.enter(ctx); err != nil {
+			first.leave()
 			return b, nil, err
 		}
 		leave = func() {
-			second.gate.RUnlock()
-			first.gate.RUnlock()
+			second.leave()
+			first.leave()
 		}
 		b = both{st: c.state.Load(), archive: a, to: a.state.Load()}
 		if b.st.moveTo() == name {

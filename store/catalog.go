@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -145,6 +146,15 @@ func (db *DB) loadOffers(r engine.Reader) error {
 		return nil
 	})
 	sortBy(db.cat.offers, func(o offerRecord) uint32 { return o.Num })
+	return err
+}
+
+// rewriteMeta writes the catalog's first record as it is.
+func rewriteMeta(t engine.Txn) error {
+	v, err := t.Get(metaKey())
+	if err == nil {
+		t.Set(metaKey(), bytes.Clone(v))
+	}
 	return err
 }
 

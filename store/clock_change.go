@@ -31,8 +31,10 @@ func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
 	if v == nil {
 		return ttl.State{}, clockIsSystems()
 	}
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return ttl.State{}, err
+	}
+	defer db.ddl.release()
 	next, err := c.apply(v.State(), ttl.In(v.Base()))
 	if err != nil {
 		return ttl.State{}, err
@@ -68,8 +70,10 @@ func (d *Database) SetClock(ctx context.Context, c ClockChange) (ttl.State, erro
 	if v == nil {
 		return ttl.State{}, clockIsSystems()
 	}
-	d.db.ddl.Lock()
-	defer d.db.ddl.Unlock()
+	if err := d.db.ddl.take(ctx); err != nil {
+		return ttl.State{}, err
+	}
+	defer d.db.ddl.release()
 	at, _ := d.Clock()
 	base := d.db.virtual().Base()
 	next, err := c.apply(at, ttl.In(base))
@@ -90,8 +94,10 @@ func (d *Database) FollowClock(ctx context.Context) error {
 	if v == nil {
 		return clockIsSystems()
 	}
-	d.db.ddl.Lock()
-	defer d.db.ddl.Unlock()
+	if err := d.db.ddl.take(ctx); err != nil {
+		return err
+	}
+	defer d.db.ddl.release()
 	server := d.db.virtual()
 	m := clockMove{db: d.db, databases: []*Database{d}, back: true}
 	return m.run(ctx, server.Now(), func() error { return d.changeClock(ctx, v, server, nil) })
@@ -165,7 +171,11 @@ type clockMove struct {
 func (m *clockMove) run(ctx context.Context, to time.Time, move func() error) error {
 	back := m.back && m.behind(to)
 	if back {
-		defer m.hold()()
+		release, err := m.hold(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
 		if err := m.check(ctx, to.Unix()); err != nil {
 			return err
 		}
@@ -198,21 +208,27 @@ func (m *clockMove) behind(to time.Time) bool {
 }
 
 // hold keeps everybody out of the containers until release is called. Containers are taken in the order of their making, as
-// by everybody who takes several.
-func (m *clockMove) hold() (release func()) {
+// by everybody who takes several. CodeCanceled: ctx has ended before all have left them.
+func (m *clockMove) hold(ctx context.Context) (release func(), err error) {
 	var held []*Container
 	for _, d := range m.databases {
 		held = append(held, d.Containers()...)
 	}
 	sortBy(held, func(c *Container) uint32 { return c.cid })
-	for _, c := range held {
-		c.gate.Lock()
-	}
-	return func() {
-		for _, c := range held {
-			c.gate.Unlock()
+	taken := 0
+	release = func() {
+		for _, c := range held[:taken] {
+			c.gate.open()
 		}
 	}
+	for _, c := range held {
+		if err := c.gate.shut(ctx); err != nil {
+			release()
+			return nil, err
+		}
+		taken++
+	}
+	return release, nil
 }
 
 // check refuses a second that is behind what is stored, and one at which something that is dead now would be alive.

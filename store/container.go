@@ -2,11 +2,11 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -27,7 +27,7 @@ type Container struct {
 
 	// gate makes the policy and the moment one: writes, purges and readers of the policy hold it shared, a
 	// change of state holds it exclusively. state is replaced whole, under the gate.
-	gate  sync.RWMutex
+	gate  gate
 	state atomic.Pointer[containerState]
 
 	count    itemCount
@@ -69,6 +69,7 @@ type slot struct {
 	pass
 	announcing pass // the same for the log of expiries, where purges are held back
 	rescan     atomic.Bool
+	begun      int64 // the second in which the pass last began at the head; the reaper's
 
 	shapes    shapeBook
 	reindexed atomic.Uint64 // how far documents have been indexed anew: a rid, or allReindexed
@@ -124,7 +125,10 @@ func (set RangeSet) Since(etag string) []Range {
 func rangesETag(incarnation uint32, lsn uint64) string { return etagText(incarnation, 1, lsn) }
 
 func newContainer(d *Database, rec containerRecord, spec ContainerSpec) (*Container, error) {
-	c := &Container{db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len()}
+	c := &Container{
+		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len(),
+		gate: newGate(),
+	}
 	st := &containerState{rec: rec, spec: spec, vectors: spec.vectors()}
 	if err := st.compile(); err != nil {
 		return nil, err
@@ -316,15 +320,34 @@ func (st *containerState) fenced(h header, pk func() []byte) bool {
 	return ok && h.lsn <= lsn
 }
 
-// enter takes the gate shared and returns the state and the moment that hold while it is held.
-func (c *Container) enter() (*containerState, int64, error) {
-	c.gate.RLock()
+// enter takes the gate shared and returns the state and the moment that hold until leave. CodeCanceled: ctx has ended before.
+func (c *Container) enter(ctx context.Context) (*containerState, int64, error) {
+	if err := c.gate.share(ctx); err != nil {
+		return nil, 0, err
+	}
 	st := c.state.Load()
 	if err := c.usable(st); err != nil {
-		c.gate.RUnlock()
+		c.gate.leave()
 		return nil, 0, err
 	}
 	return st, c.moment(), nil
+}
+
+// leave ends enter.
+func (c *Container) leave() { c.gate.leave() }
+
+// look returns a state and a moment that belong together. It holds nothing: that the state is still the container's is to be
+// asked of the gate, by at. Changes that wait for those who are in the container do not hold it up.
+func (c *Container) look(ctx context.Context) (st *containerState, now int64, at uint64, err error) {
+	for {
+		if at, err = c.gate.look(ctx); err != nil {
+			return nil, 0, 0, err
+		}
+		st, now = c.state.Load(), c.moment()
+		if c.gate.still(at) {
+			return st, now, at, c.usable(st)
+		}
+	}
 }
 
 // usable refuses a container that is gone, or in which a split has stopped half-way.
@@ -343,10 +366,12 @@ func (c *Container) gone() error {
 }
 
 // change replaces the state while nobody else uses it. fn returns the next state; what it makes durable must
-// be so when it returns.
-func (c *Container) change(fn func(st containerState, now int64) (containerState, error)) error {
-	c.gate.Lock()
-	defer c.gate.Unlock()
+// be so when it returns. CodeCanceled: ctx has ended before those who use it have left.
+func (c *Container) change(ctx context.Context, fn func(st containerState, now int64) (containerState, error)) error {
+	if err := c.gate.shut(ctx); err != nil {
+		return err
+	}
+	defer c.gate.open()
 	st := c.state.Load()
 	if err := c.usable(st); err != nil {
 		return err

@@ -87,8 +87,10 @@ func (db *DB) CreateDatabase(ctx context.Context, id string, t Throughput) (*Dat
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return nil, err
+	}
+	defer db.ddl.release()
 	if _, err := db.Database(id); err == nil {
 		return nil, fail(CodeConflict, "Resource with specified id or name already exists: database '"+id+"'.")
 	}
@@ -139,8 +141,10 @@ func (db *DB) changeCatalog(ctx context.Context, fn func(engine.Txn) error) erro
 // CodePreconditionFailed where o.IfMatch names another etag.
 func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) error {
 	db = db.live()
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return err
+	}
+	defer db.ddl.release()
 	d, err := db.Database(id)
 	if err != nil {
 		return err
@@ -150,7 +154,7 @@ func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) err
 	}
 	containers := d.Containers()
 	var m meta
-	err = closeAll(containers, func() error {
+	err = closeAll(ctx, containers, func() error {
 		return db.changeCatalog(ctx, func(t engine.Txn) (err error) {
 			for _, c := range containers {
 				dropContainerRecords(t, c, db.cat.offers)
@@ -181,12 +185,12 @@ func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) err
 
 // closeAll takes the gates of containers in order, so that nothing is in flight in any of them, runs fn, and
 // where that succeeds marks them all as dropped.
-func closeAll(containers []*Container, fn func() error) error {
+func closeAll(ctx context.Context, containers []*Container, fn func() error) error {
 	if len(containers) == 0 {
 		return fn()
 	}
-	return containers[0].change(func(st containerState, _ int64) (containerState, error) {
-		err := closeAll(containers[1:], fn)
+	return containers[0].change(ctx, func(st containerState, _ int64) (containerState, error) {
+		err := closeAll(ctx, containers[1:], fn)
 		st.dropped = true
 		return st, err
 	})

@@ -30,7 +30,7 @@ type DB struct {
 	splitter  splitter
 	programs  script.Programs // compiled scripts
 
-	ddl sync.Mutex   // one change of the catalog at a time; taken before any gate and before mu
+	ddl turn         // one change of the catalog at a time; taken before any gate and before mu
 	mu  sync.RWMutex // guards cat
 	cat catalog
 
@@ -47,7 +47,7 @@ type DB struct {
 // It fails with engine.ErrNewerFormat (wrapped) for data of a newer format, engine.ErrCorrupt for a catalog that
 // cannot be read, and CodeUnavailable where the clock runs more than five minutes behind the data.
 func Open(ctx context.Context, e engine.Engine, o Options) (*DB, error) {
-	db := &DB{eng: e, opts: o.withDefaults(), line: new(lineage)}
+	db := &DB{eng: e, opts: o.withDefaults(), line: newLineage(), ddl: newTurn()}
 	db.line.live.Store(db)
 	err := db.opts.validate()
 	if err == nil {
@@ -88,12 +88,15 @@ func (db *DB) start() {
 	db.splitter.open(db)
 }
 
-// Close stops the reaper, the reindexer and the splitter, waits for them, and closes the engine. Calls that
-// come later fail with CodeUnavailable.
+// Close stops the reaper, the reindexer, the splitter and a database that is being copied out of a snapshot, waits for them, and
+// closes the engine. Calls that come later fail with CodeUnavailable.
 func (db *DB) Close() error {
 	db.closing("a snapshot, a restore or a fork that is under way")
-	db.line.work.Lock()
-	defer db.line.work.Unlock()
+	db.line.end()
+	if err := db.line.work.take(context.Background()); err != nil {
+		return err
+	}
+	defer db.line.work.release()
 	return db.live().end()
 }
 
@@ -176,13 +179,12 @@ func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 func (db *DB) enter() { db.working.Add(1) }
 func (db *DB) leave() { db.working.Add(-1) }
 
-// Ping writes a record, durably, and reads it: it fails where the store could not take a write now.
+// Ping writes a record, durably, and reads it: it fails where the store could not take a write now. It does not wait for those who
+// change the catalog, but for the disk.
 func (db *DB) Ping(ctx context.Context) error {
 	db = db.live()
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
-	if err := db.changeCatalog(ctx, func(t engine.Txn) error { return setRecord(t, metaKey(), db.meta) }); err != nil {
-		return err
+	if _, err := db.eng.Update(ctx, [][]byte{catalogScope()}, rewriteMeta); err != nil {
+		return wrap(err)
 	}
 	_, err := db.get(ctx, metaKey())
 	return wrap(err)

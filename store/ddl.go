@@ -63,8 +63,10 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, 
 		return nil, err
 	}
 	db := d.db
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return nil, err
+	}
+	defer db.ddl.release()
 	if live, err := db.Database(d.ID()); err != nil || live != d {
 		return nil, fail(CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")
 	}
@@ -177,8 +179,10 @@ func (db *DB) newRanges(def *PartitionKeyDefinition, n int, t Throughput, shared
 // client encryption policy cannot change: CodeBadRequest. o.IfMatch is the container's etag.
 func (d *Database) ReplaceContainer(ctx context.Context, id string, spec ContainerSpec, o WriteOptions) (*Container, error) {
 	db := d.db
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return nil, err
+	}
+	defer db.ddl.release()
 	c, err := d.Container(id)
 	if err != nil {
 		return nil, err
@@ -195,7 +199,7 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 	if err := spec.validateRest(); err != nil {
 		return nil, err
 	}
-	err = c.change(func(st containerState, now int64) (containerState, error) {
+	err = c.change(ctx, func(st containerState, now int64) (containerState, error) {
 		next := st
 		next.spec, next.vectors = spec, spec.vectors()
 		next.rec.TS = now
@@ -234,8 +238,10 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 // another etag, and CodeConflict while it is the archive of another container of the database.
 func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOptions) error {
 	db := d.db
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return err
+	}
+	defer db.ddl.release()
 	c, err := d.Container(id)
 	if err != nil {
 		return err
@@ -250,7 +256,7 @@ func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOption
 func (d *Database) drop(ctx context.Context, c *Container, check func() error) error {
 	db := d.db
 	var m meta
-	err := closeAll([]*Container{c}, func() error {
+	err := closeAll(ctx, []*Container{c}, func() error {
 		if err := check(); err != nil {
 			return err
 		}

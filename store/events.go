@@ -147,11 +147,11 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 	if err != nil || old.last == 0 {
 		return false, old.next, err
 	}
-	st, _, err = c.enter()
+	st, _, err = c.enter(ctx)
 	if err != nil {
 		return false, old.next, err
 	}
-	defer c.gate.RUnlock()
+	defer c.leave()
 	if st.rec.Log == nil || st.eventRetention() > window {
 		return false, now + 1, nil // the settings have changed: look again
 	}

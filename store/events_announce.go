@@ -25,11 +25,11 @@ func (c *Container) announceExpired(ctx context.Context, st *containerState, s *
 // announceBatch is announceExpired in one transaction. judged is how many candidates it came to; those that are alive are
 // appended to survivors.
 func (c *Container) announceBatch(ctx context.Context, s *slot, batch, survivors []candidate) (judged int, alive []candidate, err error) {
-	st, _, err := c.enter()
+	st, _, err := c.enter(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
-	defer c.gate.RUnlock()
+	defer c.leave()
 	var t tx
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
 		t.begin(txn, c, st, s)

@@ -211,11 +211,11 @@ func (c *Container) Confirm(ctx context.Context, webhook, position string) error
 	if _, err := parsePositions(position); err != nil {
 		return err
 	}
-	st, _, err := c.enter()
+	st, _, err := c.enter(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.gate.RUnlock()
+	defer c.leave()
 	if err := c.hasWebhook(st, webhook); err != nil {
 		return err
 	}

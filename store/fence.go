@@ -58,7 +58,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) (Recei
 	}
 	p := c.place(pk, "")
 	var s *slot
-	err = c.change(func(st containerState, _ int64) (containerState, error) {
+	err = c.change(ctx, func(st containerState, _ int64) (containerState, error) {
 		s = st.rangeOf(p.epk)
 		name := fenceName(p.epk, p.pk)
 		var lsn uint64
@@ -131,7 +131,7 @@ func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, lim
 }
 
 func (c *Container) removeFence(ctx context.Context, s *slot, name string, epk []byte, lsn uint64) error {
-	return c.change(func(st containerState, _ int64) (containerState, error) {
+	return c.change(ctx, func(st containerState, _ int64) (containerState, error) {
 		if st.fences[name] != lsn {
 			return st, nil // a younger one has taken its place
 		}

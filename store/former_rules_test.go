@@ -11,7 +11,7 @@ import (
 // former makes the container one that an earlier program has made and written: its entries follow the first rules.
 func (g *indexRig) former() {
 	g.t.Helper()
-	err := g.c.change(func(now containerState, _ int64) (containerState, error) {
+	err := g.c.change(g.t.Context(), func(now containerState, _ int64) (containerState, error) {
 		x, err := newIndexer(formerDefinition(&now.spec))
 		if err != nil {
 			return now, err

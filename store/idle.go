@@ -50,10 +50,10 @@ func (db *DB) tendIdle(ctx context.Context) error {
 		}
 	}
 	db.mu.RUnlock()
-	if len(timed) == 0 || !db.ddl.TryLock() {
+	if len(timed) == 0 || !db.ddl.tryTake() {
 		return nil
 	}
-	defer db.ddl.Unlock()
+	defer db.ddl.release()
 	var errs []error
 	for _, c := range timed {
 		if err := c.tendIdle(ctx); err != nil && ErrorCode(err) != CodeOwnerNotFound {
@@ -105,9 +105,20 @@ func (c *Container) loadUse(r engine.Reader, wrote int64) error {
 	return nil
 }
 
-// keepUse stores a second until which the container counts as used.
+// keepUse stores a second until which the container counts as used, unless it has been dropped.
 func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) error {
 	err := c.db.changeCatalog(ctx, func(t engine.Txn) error {
+		v, err := t.Get(containerKey(c.d.rec.Num, c.name))
+		if isAbsent(err) {
+			return nil
+		}
+		var rec containerRecord
+		if err == nil {
+			err = decodeRecord(v, &rec)
+		}
+		if err != nil || rec.CID != c.cid {
+			return err
+		}
 		setUsed(t, c.cid, until)
 		if relaxed {
 			t.Relax()
@@ -122,8 +133,11 @@ func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) erro
 
 // keepUses stores when containers were last used, where their settings ask for it. The store is at rest.
 func (db *DB) keepUses(ctx context.Context) error {
+	db.mu.RLock()
+	containers := db.cat.containers
+	db.mu.RUnlock()
 	var errs []error
-	for _, c := range db.cat.containers {
+	for _, c := range containers {
 		st := c.state.Load()
 		if used := c.used.Load(); st.rec.Settings.AutoDeleteOnIdle > 0 && !st.dropped && used != c.usedKept {
 			errs = append(errs, c.keepUse(ctx, used, false))

@@ -141,6 +141,7 @@ func TestRIDs(t *testing.T) {
 		{child(ridTypeRange<<60 | 1), "HpxDAIt3MtQBAAAAAAAAUA=="},
 		{etagText(0x1234abcd, 0x0fff, 0x28095c1a01da), `"1234abcd-0000-0000-0fff-28095c1a01da"`},
 		{offerRIDText(3), "AwAA"},
+		{offerRIDText(1<<24 | 3), "AwAAAQ=="},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s, want %s", c.got, c.want)

@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Metrics is a snapshot of the store's counters and of what waits to be purged.
+// Metrics is a snapshot of the store's counters and of what waits to be purged. It tells of this moment, durable or not, so that it
+// can be had while the disk makes everybody wait.
 type Metrics struct {
 	Databases  int
 	Containers []ContainerMetrics // in order of creation

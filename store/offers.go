@@ -122,8 +122,10 @@ func (db *DB) ReplaceOffer(ctx context.Context, id string, t Throughput, migrate
 	if err := t.Validate(); err != nil {
 		return Offer{}, err
 	}
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return Offer{}, err
+	}
+	defer db.ddl.release()
 	rec, err := db.findOffer(id)
 	if err != nil {
 		return Offer{}, err

@@ -74,7 +74,8 @@ type prepared struct {
 	kind OperationKind
 	place
 	options WriteOptions
-	item    stored // what is written; a patch makes it when it is applied
+	given   stored // what is to be written, as prepare made it
+	item    stored // what is written: made anew of given, or by a patch, each time that it is applied
 	renamed []byte // the point key of a replace's document where it has another id than the item; else nil
 	patch   *preparedPatch
 }
@@ -102,7 +103,7 @@ func (c *Container) prepare(pk PartitionKey, op Operation) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.kind, p.options = op.Kind, op.WriteOptions
+	p.kind, p.options, p.given = op.Kind, op.WriteOptions, p.item
 	if op.Import == nil {
 		return p, nil
 	}
@@ -181,6 +182,7 @@ func (t *tx) apply(p *prepared) OperationResult {
 	var old *stored
 	var err error
 	terms := t.terms
+	p.item = p.given // a transaction that was given up may have left its mark on it
 	if err := t.date(p); err != nil {
 		return failed(err)
 	}

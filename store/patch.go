@@ -114,11 +114,10 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 	if p == nil || p.patch == nil || p.patch.only == nil {
 		return nil
 	}
-	st, now, err := c.enter()
+	st, now, _, err := c.look(ctx)
 	if err != nil {
 		return err
 	}
-	c.gate.RUnlock()
 	item, _, err := c.get(ctx, st, st.rangeOf(p.epk), p.place, now)
 	if err != nil {
 		return nil

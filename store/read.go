@@ -72,11 +72,10 @@ func (c *Container) Read(ctx context.Context, pk PartitionKey, id string, o Read
 	var position uint64
 	var s *slot
 	for again := true; again; again = err != nil && c.moved(p, s) {
-		st, now, gone := c.enter()
+		st, now, _, gone := c.look(ctx)
 		if gone != nil {
 			return Item{}, Receipt{}, gone
 		}
-		c.gate.RUnlock()
 		s = st.rangeOf(p.epk)
 		if err := c.checkSession(s, o.Session); err != nil {
 			return Item{}, c.receipt(s, chargeNotFound), err
@@ -238,11 +237,10 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 		return Key{}, badRID(rid)
 	}
 	for {
-		st, now, err := c.enter()
+		st, now, _, err := c.look(ctx)
 		if err != nil {
 			return Key{}, err
 		}
-		c.gate.RUnlock()
 		k, err := c.resolve(ctx, st, now, binary.LittleEndian.Uint64(b[8:]))
 		if err == nil || slices.Equal(st.ranges, c.state.Load().ranges) { // else a range was split meanwhile
 			return k, err

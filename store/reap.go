@@ -17,6 +17,10 @@ import (
 // slot never waits for long.
 const purgeBatch = 32
 
+// rescanEvery is after how many seconds of the data clock a pass begins at the head of the families again, whatever it has been
+// told: an entry that it should ever have passed by stays behind no longer. Where nothing is there that costs two seeks.
+const rescanEvery = 60
+
 // candidate is an item that may have expired.
 type candidate struct {
 	rid    uint64
@@ -75,15 +79,22 @@ func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, 
 
 // sweep is Sweep; force overrides what holds the reaper back.
 func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (ttl.Swept, error) {
-	if s.rescan.Swap(false) {
-		s.restart()
-		s.announcing.restart()
+	rescan := s.rescan.Swap(false)
+	st, now, _, err := c.look(ctx)
+	if ctx.Err() != nil {
+		s.rescan.Store(true)
+		return ttl.Swept{}, wrap(ctx.Err())
 	}
-	st, now, err := c.enter()
 	if err != nil {
 		return ttl.Swept{Next: never}, nil // dropped meanwhile
 	}
-	c.gate.RUnlock()
+	if rescan {
+		s.announcing.restart()
+	}
+	if rescan || now-s.begun >= rescanEvery || now < s.begun {
+		s.restart()
+		s.begun = now
+	}
 	h := c.holdFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
 	if err == nil && !out.More && h.room > out.Purged && len(st.fences) > 0 {
@@ -171,7 +182,7 @@ func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) 
 
 // tryPurge is purgeBatch as far as one transaction goes.
 func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (judged, purged int, alive []candidate, blocked *blocker, err error) {
-	b, leave, err := c.enterBoth()
+	b, leave, err := c.enterBoth(ctx)
 	if err != nil {
 		return 0, 0, nil, nil, err
 	}

@@ -70,11 +70,10 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 	if limit <= 0 {
 		limit = math.MaxInt
 	}
-	st, _, err := c.enter()
+	st, _, _, err := c.look(ctx)
 	if err != nil {
 		return 0, err
 	}
-	c.gate.RUnlock()
 	for _, s := range st.ranges {
 		s.rescan.Store(true) // the pass may have left behind what was held back
 		for more := true; more && purged < limit; {

@@ -218,9 +218,11 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 
 // endReindex drops the older specs of a container that has been indexed by the present one.
 func (c *Container) endReindex(ctx context.Context, st *containerState) (more bool, err error) {
-	c.db.ddl.Lock()
-	defer c.db.ddl.Unlock()
-	err = c.change(func(now containerState, _ int64) (containerState, error) {
+	if err := c.db.ddl.take(ctx); err != nil {
+		return more, err
+	}
+	defer c.db.ddl.release()
+	err = c.change(ctx, func(now containerState, _ int64) (containerState, error) {
 		if more = now.terms != st.terms; more {
 			return now, nil
 		}
@@ -322,11 +324,11 @@ func (st *containerState) remakeOne(s *slot, key, value []byte) (reindexed, erro
 
 // reindexTxn runs fn as a transaction of the reindexer and notes that all up to next has been done.
 func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *slot, next uint64, fn func(*tx) error) (same bool, err error) {
-	now, _, err := c.enter()
+	now, _, err := c.enter(ctx)
 	if err != nil {
 		return true, err
 	}
-	defer c.gate.RUnlock()
+	defer c.leave()
 	if now.terms != st.terms {
 		return false, nil
 	}

@@ -177,8 +177,10 @@ func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
 	if err != nil {
 		return Resource{}, err
 	}
-	r.db.ddl.Lock()
-	defer r.db.ddl.Unlock()
+	if err := r.db.ddl.take(ctx); err != nil {
+		return Resource{}, err
+	}
+	defer r.db.ddl.release()
 	return r.put(ctx, nil, d)
 }
 
@@ -188,8 +190,10 @@ func (r Resources) Upsert(ctx context.Context, body []byte, o WriteOptions) (res
 	if err != nil {
 		return Resource{}, false, err
 	}
-	r.db.ddl.Lock()
-	defer r.db.ddl.Unlock()
+	if err := r.db.ddl.take(ctx); err != nil {
+		return res, inserted, err
+	}
+	defer r.db.ddl.release()
 	old := r.find(d.id)
 	if old != nil {
 		if err := checkIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
@@ -207,8 +211,10 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte, o WriteO
 	if err != nil {
 		return Resource{}, err
 	}
-	r.db.ddl.Lock()
-	defer r.db.ddl.Unlock()
+	if err := r.db.ddl.take(ctx); err != nil {
+		return Resource{}, err
+	}
+	defer r.db.ddl.release()
 	old := r.find(id)
 	if old == nil {
 		return Resource{}, r.absent(id)
@@ -226,8 +232,10 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte, o WriteO
 // Delete removes one, with all that belongs to it: CodeNotFound where there is none, CodePreconditionFailed where
 // o.IfMatch names another etag.
 func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error {
-	r.db.ddl.Lock()
-	defer r.db.ddl.Unlock()
+	if err := r.db.ddl.take(ctx); err != nil {
+		return err
+	}
+	defer r.db.ddl.release()
 	old := r.find(id)
 	if old == nil {
 		return r.absent(id)

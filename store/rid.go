@@ -15,7 +15,7 @@ import (
 //	permission 16 bytes: the user's, then a number of 64 bits, little-endian
 //	key        16 bytes: the database's, then 4 zeros, the key's number and a type of 32 bits each, little-endian
 //	child      16 bytes: the container's, then 64 bits, little-endian; the top 4 bits are the type
-//	offer       3 bytes
+//	offer       3 bytes of its number, little-endian; all 4 where it needs them
 //
 // An item's 64 bits are its storage rid: type 0, the slot it was born in (12 bits), the LSN it was born with
 // (48 bits). It never changes, and its numeric order in a slot is the order of creation.
@@ -64,7 +64,11 @@ func encryptionKeyRIDBytes(dbid, key uint32) []byte {
 }
 
 func offerRIDText(n uint32) string {
-	return ridText([]byte{byte(n), byte(n >> 8), byte(n >> 16)})
+	b := binary.LittleEndian.AppendUint32(nil, n)
+	if b[3] == 0 {
+		b = b[:3]
+	}
+	return ridText(b)
 }
 
 // etagText makes an etag out of what never names two contents: the container's incarnation, the slot and the

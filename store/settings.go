@@ -60,8 +60,10 @@ func (c *Container) Settings() ContainerSettings { return c.state.Load().rec.Set
 // that cannot be one; CodeOwnerNotFound: the container has been dropped.
 func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettings) error) (ContainerSettings, error) {
 	db := c.db
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return ContainerSettings{}, err
+	}
+	defer db.ddl.release()
 	next := c.Settings().clone()
 	if err := fn(&next); err != nil {
 		return ContainerSettings{}, wrap(err)
@@ -69,7 +71,7 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 	if err := c.checkSettings(&next); err != nil {
 		return ContainerSettings{}, err
 	}
-	err := c.change(func(st containerState, now int64) (containerState, error) {
+	err := c.change(ctx, func(st containerState, now int64) (containerState, error) {
 		if moves := next.moveTo() != ""; !moves {
 			st.rec.MovesSince = 0
 		} else if st.rec.Settings.moveTo() == "" {

@@ -27,11 +27,21 @@ import (
 // lineage is what the stores that follow each other share.
 type lineage struct {
 	live atomic.Pointer[DB]
-	work sync.Mutex   // one snapshot, restore or Close at a time
+	work turn         // one snapshot, restore or Close at a time
 	turn sync.RWMutex // held exclusively while a restore is under way; taken after work and before ddl
 
-	closing     atomic.Pointer[string] // what Close waits for; nil: it has not begun
-	subscribers notifier               // who ask for webhooks: see Subscriptions
+	closing atomic.Pointer[string] // what Close waits for; nil: it has not begun
+
+	life context.Context // ends when Close is called, and with it what takes long under work
+	end  context.CancelFunc
+
+	subscribers notifier // who ask for webhooks: see Subscriptions
+}
+
+func newLineage() *lineage {
+	l := &lineage{work: newTurn()}
+	l.life, l.end = context.WithCancel(context.Background())
+	return l
 }
 
 // live is the store that db's methods act on.
@@ -69,15 +79,19 @@ type snapshotNote struct {
 // taken, CodeBadRequest for a name that is not 1 to 64 lower-case letters, digits, '-', '_' and '.', CodeDiskFull, and
 // CodeForbidden where the engine keeps no snapshots.
 func (db *DB) Snapshot(ctx context.Context, name string) (Snapshot, error) {
-	db.line.work.Lock()
-	defer db.line.work.Unlock()
+	if err := db.line.work.take(ctx); err != nil {
+		return Snapshot{}, err
+	}
+	defer db.line.work.release()
 	db = db.live()
 	keeper, err := db.snapshotter()
 	if err != nil {
 		return Snapshot{}, err
 	}
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return Snapshot{}, err
+	}
+	defer db.ddl.release()
 	if err := db.saveClock(ctx); err != nil {
 		return Snapshot{}, err
 	}
@@ -103,8 +117,10 @@ func (db *DB) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 
 // Snapshots are all snapshots by name.
 func (db *DB) Snapshots(ctx context.Context) ([]Snapshot, error) {
-	db.line.work.Lock()
-	defer db.line.work.Unlock()
+	if err := db.line.work.take(ctx); err != nil {
+		return nil, err
+	}
+	defer db.line.work.release()
 	keeper, err := db.live().snapshotter()
 	if err != nil {
 		return nil, err
@@ -130,8 +146,10 @@ func snapshots(ctx context.Context, keeper engine.Snapshotter) ([]Snapshot, erro
 
 // DeleteSnapshot frees a snapshot: CodeNotFound where there is none. What was restored from it stays.
 func (db *DB) DeleteSnapshot(ctx context.Context, name string) error {
-	db.line.work.Lock()
-	defer db.line.work.Unlock()
+	if err := db.line.work.take(ctx); err != nil {
+		return err
+	}
+	defer db.line.work.release()
 	keeper, err := db.live().snapshotter()
 	if err != nil {
 		return err
@@ -145,8 +163,10 @@ func (db *DB) DeleteSnapshot(ctx context.Context, name string) error {
 // there is no such snapshot and CodeDiskFull; where it fails the store goes on as it was.
 func (db *DB) Restore(ctx context.Context, name string) error {
 	line := db.line
-	line.work.Lock()
-	defer line.work.Unlock()
+	if err := line.work.take(ctx); err != nil {
+		return err
+	}
+	defer line.work.release()
 	line.turn.Lock()
 	defer line.turn.Unlock()
 	old := line.live.Load()
@@ -154,7 +174,7 @@ func (db *DB) Restore(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	next := &DB{opts: old.opts, line: line}
+	next := &DB{opts: old.opts, line: line, ddl: newTurn()}
 	if next.eng, err = old.replace(ctx, keeper, name, next); err != nil {
 		return wrap(err)
 	}
@@ -171,8 +191,10 @@ func (db *DB) Restore(ctx context.Context, name string) error {
 
 // replace makes next of a snapshot while the catalog stands still.
 func (db *DB) replace(ctx context.Context, keeper engine.Snapshotter, name string, next *DB) (engine.Engine, error) {
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return nil, err
+	}
+	defer db.ddl.release()
 	db.highest() // so that each range knows its position when the engine has stopped
 	virtual := db.virtual()
 	clock := db.Clock()

@@ -67,9 +67,22 @@ type broughtFamily struct {
 // bring opens the snapshot and copies a database of it. settle fills in what is asked for; it is called under ddl, once
 // before the copying and once after it.
 func (db *DB) bring(ctx context.Context, snapshot, source string, settle func(*bringing) error) (*Database, error) {
-	db.line.work.Lock()
-	defer db.line.work.Unlock()
-	db = db.live()
+	if err := db.line.work.take(ctx); err != nil {
+		return nil, err
+	}
+	defer db.line.work.release()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(db.line.life, cancel)()
+	d, err := db.live().bringFrom(ctx, snapshot, source, settle)
+	if err != nil && db.line.life.Err() != nil {
+		return nil, wrap(engine.ErrClosed)
+	}
+	return d, err
+}
+
+// bringFrom is bring. The caller holds work.
+func (db *DB) bringFrom(ctx context.Context, snapshot, source string, settle func(*bringing) error) (*Database, error) {
 	keeper, err := db.snapshotter()
 	if err != nil {
 		return nil, err
@@ -79,7 +92,7 @@ func (db *DB) bring(ctx context.Context, snapshot, source string, settle func(*b
 		return nil, wrap(err)
 	}
 	defer eng.Close() // a copy that is thrown away
-	then := &DB{eng: eng, line: new(lineage), opts: Options{Clock: ttl.NewVirtual(ttl.Real{})}.withDefaults()}
+	then := &DB{eng: eng, line: newLineage(), ddl: newTurn(), opts: Options{Clock: ttl.NewVirtual(ttl.Real{})}.withDefaults()}
 	then.line.live.Store(then)
 	if err := then.load(ctx); err != nil {
 		return nil, wrap(err)
@@ -106,8 +119,10 @@ func (db *DB) bring(ctx context.Context, snapshot, source string, settle func(*b
 // allot hands out the new numbers and leaves the drop records.
 func (b *bringing) allot(ctx context.Context, settle func(*bringing) error) error {
 	db := b.db
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return err
+	}
+	defer db.ddl.release()
 	if err := settle(b); err != nil {
 		return err
 	}
@@ -182,8 +197,10 @@ func (b *bringing) makeContainers(next *meta) error {
 // finish puts the database into the catalog, on disk and in memory, in the place of the old one where there is one.
 func (b *bringing) finish(ctx context.Context, settle func(*bringing) error) error {
 	db := b.db
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return err
+	}
+	defer db.ddl.release()
 	if err := settle(b); err != nil {
 		return err
 	}
@@ -195,7 +212,7 @@ func (b *bringing) finish(ctx context.Context, settle func(*bringing) error) err
 		replaced = b.old.Containers()
 	}
 	var m meta
-	err := closeAll(replaced, func() (err error) {
+	err := closeAll(ctx, replaced, func() (err error) {
 		if err = b.rise(ctx, replaced); err == nil {
 			m, err = b.commit(ctx, replaced)
 		}

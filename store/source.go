@@ -12,30 +12,30 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// view runs fn over one snapshot of the container, with the state that it was made under and its moment. The gate is held
-// until the snapshot exists: a state that lets a query rely on an index, and documents that are not in that index yet, or
-// not any more, must not meet.
+// view runs fn over one snapshot of the container, with the state that it was made under and its moment. Where the state has
+// changed until the snapshot exists it begins anew: a state that lets a query rely on an index, and documents that are not in that
+// index yet, or not any more, must not meet.
 func (c *Container) view(ctx context.Context, fn func(st *containerState, now int64, r engine.Reader) error) error {
-	st, now, err := c.enter()
-	if err != nil {
-		return err
-	}
-	held := true
-	release := func() {
-		if held {
-			held = false
-			c.gate.RUnlock()
-		}
-	}
-	defer release()
-	return c.db.eng.View(ctx, func(r engine.Reader) error {
-		// The first read makes the snapshot.
-		if _, err := r.Get(sweptKey(st.ranges[0].scope)); err != nil && !isAbsent(err) {
+	for {
+		st, now, at, err := c.look(ctx)
+		if err != nil {
 			return err
 		}
-		release()
-		return fn(st, now, r)
-	})
+		same := true
+		err = c.db.eng.View(ctx, func(r engine.Reader) error {
+			// The first read makes the snapshot.
+			if _, err := r.Get(sweptKey(st.ranges[0].scope)); err != nil && !isAbsent(err) {
+				return err
+			}
+			if same = c.gate.still(at); !same {
+				return nil
+			}
+			return fn(st, now, r)
+		})
+		if same {
+			return err
+		}
+	}
 }
 
 // source shows a query what lies in one slot, as far as it is in the query's scope.

@@ -40,10 +40,14 @@ import (
 func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, error) {
 	c.db.enter()
 	defer c.db.leave()
-	c.db.ddl.Lock()
-	defer c.db.ddl.Unlock()
-	c.gate.Lock()
-	defer c.gate.Unlock()
+	if err := c.db.ddl.take(ctx); err != nil {
+		return nil, err
+	}
+	defer c.db.ddl.release()
+	if err := c.gate.shut(ctx); err != nil {
+		return nil, err
+	}
+	defer c.gate.open()
 	ids, err := c.split(ctx, rangeID, at)
 	if err != nil {
 		return nil, wrap(err)

@@ -119,8 +119,10 @@ func (x *splitter) pass(ctx context.Context) error {
 // step splits one range, if an offer still needs more than there are; more tells that it did.
 func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error) {
 	db := x.db
-	db.ddl.Lock()
-	defer db.ddl.Unlock()
+	if err := db.ddl.take(ctx); err != nil {
+		return more, err
+	}
+	defer db.ddl.release()
 	i := slices.IndexFunc(db.cat.offers, func(o offerRecord) bool { return o.Num == offer })
 	if i < 0 || !db.pending(db.cat.offers[i]) {
 		return false, nil
@@ -138,8 +140,10 @@ func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error
 
 // splitNext splits the range whose turn it is; done is false where none can be split. The caller holds ddl.
 func (c *Container) splitNext(ctx context.Context) (done bool, err error) {
-	c.gate.Lock()
-	defer c.gate.Unlock()
+	if err := c.gate.shut(ctx); err != nil {
+		return false, err
+	}
+	defer c.gate.open()
 	ranges := slices.Clone(c.state.Load().ranges)
 	slices.SortStableFunc(ranges, func(a, b *slot) int { return len(a.parents) - len(b.parents) })
 	for _, s := range ranges {

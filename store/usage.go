@@ -24,7 +24,8 @@ type itemCount struct {
 	usage Usage
 }
 
-// Usage counts the container's documents. The first call after a write reads the container's feed keys.
+// Usage counts the container's documents. The first call after a write reads the container's feed keys. What it tells of is
+// durable.
 func (c *Container) Usage(ctx context.Context) (Usage, error) {
 	c.count.Lock()
 	defer c.count.Unlock()
@@ -36,7 +37,9 @@ func (c *Container) Usage(ctx context.Context) (Usage, error) {
 		return c.count.usage, nil
 	}
 	var u Usage
+	var seen *containerState
 	err := c.view(ctx, func(st *containerState, _ int64, r engine.Reader) error {
+		seen, u = st, Usage{}
 		for _, s := range st.ranges {
 			part, err := slotUsage(r, s.scope, nil)
 			if err != nil {
@@ -47,6 +50,9 @@ func (c *Container) Usage(ctx context.Context) (Usage, error) {
 		}
 		return nil
 	})
+	if err == nil {
+		err = c.settleAll(ctx, seen)
+	}
 	c.count.at, c.count.valid, c.count.usage = at, err == nil, u
 	return u, wrap(err)
 }
@@ -68,9 +74,21 @@ type KeyStatistics struct {
 	Bytes int64  // an estimate, as Usage has it
 }
 
-// Statistics measures the partition ranges one by one.
+// settleAll waits until all that a snapshot of the container can have shown is durable.
+func (c *Container) settleAll(ctx context.Context, st *containerState) error {
+	for _, s := range st.ranges {
+		if err := c.db.settle(ctx, s.scope, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Statistics measures the partition ranges one by one. What it tells of is durable.
 func (c *Container) Statistics(ctx context.Context) (list []RangeStatistics, err error) {
+	var seen *containerState
 	err = c.view(ctx, func(st *containerState, _ int64, r engine.Reader) error {
+		seen = st
 		list = make([]RangeStatistics, 0, len(st.ranges))
 		for _, s := range st.ranges {
 			keys := map[string]int64{}
@@ -82,6 +100,9 @@ func (c *Container) Statistics(ctx context.Context) (list []RangeStatistics, err
 		}
 		return nil
 	})
+	if err == nil {
+		err = c.settleAll(ctx, seen)
+	}
 	return list, wrap(err)
 }
 
@@ -116,7 +137,8 @@ func slotUsage(r engine.Reader, scope []byte, each func(body []byte)) (u Usage, 
 	for seen < usageSample && it.Next() {
 		_, body, err := decodeItem(it.Value())
 		if err != nil {
-			break
+			it.Close()
+			return u, err
 		}
 		seen++
 		u.Bytes += int64(len(body))

@@ -187,11 +187,11 @@ func (c *Container) trimVersions(ctx context.Context, st *containerState, s *slo
 	if err != nil || old.last == 0 {
 		return false, old.next, err
 	}
-	st, _, err = c.enter()
+	st, _, err = c.enter(ctx)
 	if err != nil {
 		return false, old.next, err
 	}
-	defer c.gate.RUnlock()
+	defer c.leave()
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
 		var t tx
 		t.begin(txn, c, st, s)

@@ -42,11 +42,11 @@ func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (
 }
 
 func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error) (Receipt, *blocker, error) {
-	st, _, err := c.enter()
+	st, _, err := c.enter(ctx)
 	if err != nil {
 		return Receipt{}, nil, err
 	}
-	defer c.gate.RUnlock()
+	defer c.leave()
 	s := st.rangeOf(p.epk)
 	var t tx
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {

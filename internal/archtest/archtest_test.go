@@ -152,6 +152,10 @@ import "github.com/mayflydb/mayfly/engine"
 type w struct { txn engine.Txn }
 func a(tx engine.Txn) { tx.Set(nil, nil) } // bad
 func b(x w) { x.txn.Delete(nil) } // bad
+type tx struct { engine.Txn; n int }
+func (t *tx) d() { t.Set(nil, nil) } // bad
+func (t *tx) e() { t.Txn.DeleteRange(engine.Range{}) } // bad
+func f(t *tx) { h := t.Delete; h(nil) } // bad
 func c(r engine.Reader) ([]byte, error) { return r.Get(nil) }
 `},
 	{"comments", "store/x.go", `package store // bad

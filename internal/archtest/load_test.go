@@ -173,7 +173,10 @@ func (h *house) check(p *pkg) (broken []string) {
 			files = append(files, f.ast)
 		}
 	}
-	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
+	p.info = &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
+	}
 	conf := types.Config{
 		Importer: importer.ForCompiler(h.fset, "gc", h.export),
 		Error:    func(err error) { broken = append(broken, err.Error()) },

@@ -58,13 +58,27 @@ func keys(_ *house, p *pkg) (bad []violation) {
 			if !ok || sel.Sel.Name != "Set" && sel.Sel.Name != "Delete" && sel.Sel.Name != "DeleteRange" {
 				return true
 			}
-			if named, ok := p.info.Types[sel.X].Type.(*types.Named); ok && named.Obj().Name() == "Txn" && fromEngine(named.Obj()) {
+			if writesKeys(p.info, sel) {
 				bad = append(bad, violation{sel.Pos(), "Txn." + sel.Sel.Name + ": only store/tx*.go and store/catalog*.go write keys"})
 			}
 			return true
 		})
 	}
 	return bad
+}
+
+// writesKeys tells whether a selector's method is a transaction's, be it called on one or on what has one embedded.
+func writesKeys(info *types.Info, sel *ast.SelectorExpr) bool {
+	m, ok := info.Selections[sel]
+	if !ok || m.Kind() == types.FieldVal {
+		return false
+	}
+	recv := m.Obj().(*types.Func).Signature().Recv().Type()
+	if p, ok := recv.(*types.Pointer); ok {
+		recv = p.Elem()
+	}
+	named, ok := recv.(*types.Named)
+	return ok && named.Obj().Name() == "Txn" && fromEngine(named.Obj())
 }
 
 func fromEngine(o types.Object) bool { return o.Pkg() != nil && o.Pkg().Path() == module+"/engine" }

@@ -64,7 +64,7 @@ func run(h History, sub Subject) error {
 }
 
 // Check runs random histories, each in a few of the modes, which go around, so that all modes and all kinds of
-// container meet. On a failure it prints the seed and the history, cut down.
+// container meet, and the kept ones in all of them. On a failure it prints the seed and the history, cut down.
 func Check(t *testing.T, modes []Mode, open Opener) {
 	t.Helper()
 	if *seedFlag != 0 {
@@ -72,6 +72,13 @@ func Check(t *testing.T, modes []Mode, open Opener) {
 			checkSeed(t, *seedFlag, m, open)
 		}
 		return
+	}
+	for _, seed := range keptSeeds() {
+		for _, m := range modes {
+			if checkSeed(t, seed, m, open); t.Failed() {
+				return
+			}
+		}
 	}
 	first := FirstSeed()
 	for i := range uint64(histories) {

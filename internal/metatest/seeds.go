@@ -1,0 +1,24 @@
+package metatest
+
+import (
+	"os"
+	"strconv"
+)
+
+// SeedVariable is the environment variable that names the seed where random tests begin. CI draws a new one for each run and prints
+// it; the same number plays the same histories again.
+const SeedVariable = "MAYFLY_SEED"
+
+// FirstSeed is where random tests begin: where the environment says, else where the build does. A variable that is no
+// number is 0.
+func FirstSeed() uint64 {
+	text, ok := os.LookupEnv(SeedVariable)
+	if !ok || text == "" {
+		return defaultSeed()
+	}
+	n, _ := strconv.ParseUint(text, 10, 63)
+	return n
+}
+
+// keptSeeds are those of histories that every run plays: whoever meets a seed that fails adds it here.
+func keptSeeds() []uint64 { return []uint64{1} }

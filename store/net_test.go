@@ -1,0 +1,79 @@
+package store
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// An entry that the reaper has passed by, for whatever reason, stays behind for a minute at most.
+func TestReaperComesBack(t *testing.T) {
+	g := newIndexRig(t, 1, 1, false, `{}`)
+	defer g.db.Close()
+	sweep := func() int {
+		n, err := g.db.SweepNow(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	sweep()
+	p := NewPartitionKey(doc.StringValue("a"))
+	if _, _, err := g.c.Create(t.Context(), p, []byte(`{"id":"1","pk":"a","ttl":5}`), WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	sweep()
+	g.c.state.Load().ranges[0].deadline.restart(g.c.moment() + 1000)
+	g.clock.Advance(10 * time.Second)
+	if n := sweep(); n != 0 {
+		t.Fatalf("%d purged, where the reaper was to have passed the item by", n)
+	}
+	g.clock.Advance(rescanEvery * time.Second)
+	if n := sweep(); n != 1 {
+		t.Errorf("%d purged a minute later", n)
+	}
+}
+
+// A transaction that is made again writes what was given, not what the policy of the first time has made of it.
+func TestCeilingOfASecondTry(t *testing.T) {
+	g := newIndexRig(t, 1, 1, false, `{}`)
+	defer g.db.Close()
+	limit := func(n int) {
+		spec := g.c.Info().Spec
+		spec.DefaultTTL = ttl.Seconds(n)
+		if _, err := g.d.ReplaceContainer(t.Context(), "c", spec, WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(100)
+	_, err := g.c.ChangeSettings(t.Context(), func(s *ContainerSettings) error { s.TTLCeiling = true; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	pk := NewPartitionKey(doc.StringValue("a"))
+	p, err := g.c.prepare(pk, Operation{Kind: OperationUpsert, Body: []byte(`{"id":"1","pk":"a","ttl":500}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	givenUp := errors.New("given up")
+	for _, try := range []error{givenUp, nil} {
+		_, err := g.c.update(t.Context(), p.place, func(t *tx) error {
+			if out := t.apply(p); out.Err != nil {
+				return out.Err
+			}
+			return try
+		})
+		if (err == nil) != (try == nil) {
+			t.Fatal(err)
+		}
+		limit(1000)
+	}
+	it, _, err := g.c.Read(t.Context(), pk, "1", ReadOptions{})
+	if err != nil || !strings.Contains(string(it.Body()), `"ttl":500`) {
+		t.Errorf("%s %v", it.Body(), err)
+	}
+}

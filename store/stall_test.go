@@ -1,0 +1,231 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// holding is an engine that keeps one transaction open until it is told to go on, as a stored procedure does that takes long.
+type holding struct {
+	*pebble.Engine
+	next    atomic.Bool // the next transaction is kept open
+	open    chan struct{}
+	release chan struct{}
+}
+
+func (h *holding) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+	if !h.next.Swap(false) {
+		return h.Engine.Update(ctx, scopes, fn)
+	}
+	return h.Engine.Update(ctx, scopes, func(t engine.Txn) error {
+		err := fn(t)
+		close(h.open)
+		<-h.release
+		return err
+	})
+}
+
+// While a transaction is under way in one partition range, and a change of the policy waits for it, everybody else goes on or
+// gives up in time.
+func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
+	ctx := t.Context()
+	e, err := pebble.Open(ctx, pebble.Options{Dir: "data", FS: vfs.NewMem(), Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &holding{Engine: e, open: make(chan struct{}), release: make(chan struct{})}
+	db, err := Open(ctx, h, Options{Clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), ManualReaper: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := db.CreateDatabase(ctx, "db", Throughput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := ContainerSpec{ID: "c", PartitionKey: PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: "Hash", Version: 2}, DefaultTTL: ttl.Never}
+	c, err := d.CreateContainerWith(ctx, spec, ContainerOptions{Ranges: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := func(ctx context.Context, p string) error {
+		_, _, err := c.Create(ctx, NewPartitionKey(doc.StringValue(p)), []byte(`{"id":"1","pk":"`+p+`"}`), WriteOptions{})
+		return err
+	}
+	read := func(ctx context.Context, p string) error {
+		_, _, err := c.Read(ctx, NewPartitionKey(doc.StringValue(p)), "1", ReadOptions{})
+		return err
+	}
+	if err := errors.Join(create(ctx, "kept"), read(ctx, "kept")); err != nil {
+		t.Fatal(err)
+	}
+	h.next.Store(true)
+	var under sync.WaitGroup
+	under.Go(func() {
+		if err := create(ctx, "long"); err != nil {
+			t.Error("the long transaction:", err)
+		}
+	})
+	<-h.open
+	under.Go(func() {
+		spec := c.Info().Spec
+		spec.DefaultTTL = 100
+		if _, err := d.ReplaceContainer(ctx, "c", spec, WriteOptions{}); err != nil {
+			t.Error("the change of the policy:", err)
+		}
+	})
+	for c.gate.inside.Load() > 0 {
+		runtime.Gosched()
+	}
+	for _, one := range []struct {
+		name string
+		late bool // it cannot be answered before the change of the policy is
+		ask  func(context.Context) error
+	}{
+		{"a point read", false, func(ctx context.Context) error { return read(ctx, "kept") }},
+		{"a list", false, func(ctx context.Context) error { _, _, err := c.List(ctx, ListOptions{}); return err }},
+		{"a ping", false, db.Ping},
+		{"a create in another partition", true, func(ctx context.Context) error { return create(ctx, "fresh") }},
+		{"a create of a database", true, func(ctx context.Context) error {
+			_, err := db.CreateDatabase(ctx, "other", Throughput{})
+			return err
+		}},
+		{"a change of the policy", true, func(ctx context.Context) error {
+			_, err := d.ReplaceContainer(ctx, "c", spec, WriteOptions{})
+			return err
+		}},
+		{"a split", true, func(ctx context.Context) error { _, err := c.Split(ctx, "0", ""); return err }},
+		{"a deletion of the container", true, func(ctx context.Context) error { return d.DeleteContainer(ctx, "c", WriteOptions{}) }},
+	} {
+		within := 30 * time.Second
+		if one.late {
+			within = 20 * time.Millisecond
+		}
+		asking, cancel := context.WithTimeout(ctx, within)
+		err := one.ask(asking)
+		cancel()
+		if late := ErrorCode(err) == CodeCanceled; late != one.late || err != nil && !late {
+			t.Errorf("%s: %v", one.name, err)
+		}
+	}
+	close(h.release)
+	under.Wait()
+	for _, p := range []string{"fresh", "later"} {
+		if err := create(ctx, p); err != nil {
+			t.Errorf("a create of %q afterwards: %v", p, err)
+		}
+	}
+	if got := c.Info().Spec.DefaultTTL; got != 100 {
+		t.Errorf("the default is %d afterwards", got)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A change that gives up before the gate is free lets those in who wait behind it.
+func TestGateOpensWhereTheChangeGivesUp(t *testing.T) {
+	g := newGate()
+	ctx := t.Context()
+	if err := g.share(ctx); err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(ctx)
+	gaveUp := make(chan error)
+	go func() { gaveUp <- g.shut(ended) }()
+	for g.inside.Load() > 0 {
+		runtime.Gosched()
+	}
+	in := make(chan error)
+	go func() { in <- g.share(ctx) }()
+	if at, err := g.look(ctx); err != nil || !g.still(at) {
+		t.Error("who looks is held up by who waits:", err)
+	}
+	end()
+	if err := <-gaveUp; ErrorCode(err) != CodeCanceled {
+		t.Error("the change:", err)
+	}
+	if err := <-in; err != nil {
+		t.Error("who waited behind it:", err)
+	}
+	g.leave()
+	g.leave()
+	if err := g.shut(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if at := g.turns.Load(); at%2 == 0 {
+		t.Error("nobody is inside alone")
+	}
+	if _, err := g.look(ended); ErrorCode(err) != CodeCanceled {
+		t.Error("a look while one is inside alone:", err)
+	}
+	if err := g.share(ended); ErrorCode(err) != CodeCanceled {
+		t.Error("an entry while one is inside alone:", err)
+	}
+	g.open()
+	if n := g.inside.Load(); n != 0 {
+		t.Errorf("%d are inside, and nobody should be", n)
+	}
+}
+
+// Sharers and changes by turns: a change never meets anybody, no sharer waits for ever behind a row of changes, and what a look
+// has found between two counts is one state.
+func TestGateUnderTraffic(t *testing.T) {
+	g := newGate()
+	ctx := t.Context()
+	var a, b, sharing atomic.Int64
+	var stop atomic.Bool
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for !stop.Load() {
+				if err := g.shut(ctx); err != nil {
+					t.Error(err)
+					return
+				}
+				if n := sharing.Load(); n != 0 {
+					t.Errorf("%d share the gate with a change", n)
+				}
+				a.Add(1)
+				b.Add(1)
+				g.open()
+			}
+		})
+	}
+	var work sync.WaitGroup
+	for i := range 4 {
+		work.Go(func() {
+			for n := range 2000 {
+				asking, cancel := context.WithCancel(ctx)
+				if (n+i)%5 == 0 {
+					cancel()
+				}
+				if g.share(asking) == nil {
+					sharing.Add(1)
+					sharing.Add(-1)
+					g.leave()
+				}
+				cancel()
+				if at, err := g.look(ctx); err != nil {
+					t.Error(err)
+				} else if x, y := a.Load(), b.Load(); g.still(at) && x != y {
+					t.Errorf("a look has met a change: %d and %d", x, y)
+				}
+			}
+		})
+	}
+	work.Wait()
+	stop.Store(true)
+	all.Wait()
+}
