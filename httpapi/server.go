@@ -61,6 +61,8 @@ type Options struct {
 	Ready func(context.Context) error
 	// Webhooks tells how the webhooks stand, for the metrics; nil where nobody delivers to any.
 	Webhooks func() []WebhookMetrics
+	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may be.
+	CheckWebhook func(ctx context.Context, url string) error
 	// Logger gets defects (error), trouble with the disk (warn) and every request (debug). Default: none.
 	Logger *slog.Logger
 }
