@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"runtime"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -27,6 +28,7 @@ var (
 	metricReaperPaused = desc("reaper_paused", "1 while the reaper is paused.")
 	metricCommits      = desc("engine_commits_total", "Transactions committed.")
 	metricBarriers     = desc("engine_barriers_total", "Waits for durability that they shared.")
+	metricGoroutines   = desc("goroutines", "Goroutines of the process.")
 
 	metricContainerPurged  = desc("container_purged_items_total", "Items whose space was freed since the start.", perContainer...)
 	metricContainerExpired = desc("container_expired_items_total", "Items that have expired since the start, or had before and were not purged then.", perContainer...)
@@ -36,6 +38,7 @@ var (
 
 	metricWebhookDelivered = desc("webhook_delivered_events_total", "Expiry events that the endpoint has confirmed since the start.", perWebhook...)
 	metricWebhookFailures  = desc("webhook_failures", "How often in a row the endpoint has failed.", perWebhook...)
+	metricWebhookRefused   = desc("webhook_refused", "1 while the webhook leads to an address that is not allowed.", perWebhook...)
 
 	perWebhook   = []string{"database", "container", "url"}
 	perContainer = []string{"database", "container"}
@@ -80,6 +83,7 @@ func (k collector) Collect(out chan<- prometheus.Metric) {
 	gauge(metricReaperPaused, flag(m.Reaper.Paused))
 	counter(metricCommits, float64(m.Engine.Commits))
 	counter(metricBarriers, float64(m.Engine.Barriers))
+	gauge(metricGoroutines, float64(runtime.NumGoroutine()))
 	next := int64(math.MaxInt64)
 	for _, c := range m.Containers {
 		if c.NextExpiry > 0 {
@@ -96,6 +100,7 @@ func (k collector) Collect(out chan<- prometheus.Metric) {
 		for _, w := range k.webhooks() {
 			counter(metricWebhookDelivered, float64(w.Delivered), w.Database, w.Container, w.URL)
 			gauge(metricWebhookFailures, float64(w.Failures), w.Database, w.Container, w.URL)
+			gauge(metricWebhookRefused, flag(w.Refused), w.Database, w.Container, w.URL)
 		}
 	}
 	for _, c := range m.Containers {
