@@ -202,7 +202,8 @@ func TestCompositeOrder(t *testing.T) {
 			t.Fatalf("%x is the beginning of %x", x, y)
 		}
 		back, exact := c.Values(x)
-		if len(back) != 3 || (exact == 3) != exactX {
+		nested := slices.ContainsFunc(rows[0], func(v doc.Value) bool { return v.Kind() >= doc.Array })
+		if len(back) != 3 || (exact == 3) != (exactX && !nested) {
 			t.Fatalf("%d values came back, %d exact, all: %v", len(back), exact, exactX)
 		}
 		for i := range exact {

@@ -157,3 +157,20 @@ func FuzzGateway(f *testing.F) {
 func tooMuch(text string) bool {
 	return strings.Count(strings.ToLower(text), "udf") > maxUDFs/2 || strings.Count(text, "(")+strings.Count(text, "[")+strings.Count(text, "-") > syntax.MaxDepth/4
 }
+
+// TestRankLimit: what a range is asked for fits into 32 bits with a sign, as clients keep it, however much the client asks for.
+func TestRankLimit(t *testing.T) {
+	for tail, most := range map[string]string{
+		"OFFSET 1 LIMIT 2147483647": "2147483647", "OFFSET 0 LIMIT 1073741823": "2147483646", "OFFSET 1 LIMIT 1073741823": "2147483647",
+		"OFFSET 1 LIMIT 200": "402",
+	} {
+		p, err := Gateway(`SELECT * FROM c ORDER BY RANK FullTextScore(c.t, "a") `+tail, nil, Info{}, GatewayOptions{})
+		if err != nil {
+			t.Fatal(tail, err)
+		}
+		plan, err := p.JSON(nil)
+		if err != nil || !strings.Contains(string(plan), "LIMIT "+most+`"`) && !strings.Contains(string(plan), "TOP "+most+" ") {
+			t.Errorf("%s asks for other than %s rows: %s, %v", tail, most, plan, err)
+		}
+	}
+}

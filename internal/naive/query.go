@@ -1,7 +1,9 @@
 package naive
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
@@ -186,6 +188,26 @@ next:
 	return groups
 }
 
+// compareRows is the order of rows by one key: arrays and objects among themselves are ordered by their hashes.
+func compareRows(a, b any) int {
+	if c := rank(a) - rank(b); c != 0 {
+		return c
+	}
+	switch a.(type) {
+	case []any, map[string]any:
+		return bytes.Compare(hashOf(a), hashOf(b))
+	}
+	return Compare(a, b)
+}
+
+func hashOf(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		failf("no JSON: %v", err)
+	}
+	return doc.HashOf(doc.Of(text)).AppendTo(nil)
+}
+
 // sort puts rows in order. Equal ones stay in the order of their documents, or come in the opposite one where the first
 // key is DESC; the rows of one document stay as they are.
 func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
@@ -194,7 +216,7 @@ func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
 	}
 	slices.SortStableFunc(tuples, func(a, b tuple) int {
 		for _, key := range by.Items {
-			c := Compare(e.eval(key.X, place{scope: a.scope}), e.eval(key.X, place{scope: b.scope}))
+			c := compareRows(e.eval(key.X, place{scope: a.scope}), e.eval(key.X, place{scope: b.scope}))
 			if key.Desc {
 				c = -c
 			}
