@@ -83,7 +83,7 @@ func (b *bench) importLife(body string, o store.ImportOptions, now int64) string
 		}
 	}
 	if !read() {
-		checkClean(b.t, b.db)
+		checkSound(b.t, b.db)
 		sweep(1)
 		return fmt.Sprintf("%d gone", ts)
 	}

@@ -58,7 +58,7 @@ func (l *lab) open() {
 
 func (l *lab) close() {
 	l.t.Helper()
-	checkClean(l.t, l.db)
+	checkSound(l.t, l.db)
 	if err := l.db.Close(); err != nil {
 		l.t.Error(err)
 	}

@@ -44,6 +44,16 @@ func TestRandomHistoriesWithSplits(t *testing.T) {
 	metatest.Check(t, modes, onDisk)
 }
 
+// Nor does what comes between any two steps of an operation.
+func TestRandomHistoriesInterleaved(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	modes := slices.DeleteFunc(metatest.Modes(), func(m metatest.Mode) bool { return m.Reopen != metatest.Never || m.Sweep == metatest.Always })
+	for i := range modes {
+		modes[i].Between = true
+	}
+	metatest.Check(t, modes, inMemory)
+}
+
 func TestRandomHistoriesInMemory(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	modes := slices.DeleteFunc(metatest.Modes(), func(m metatest.Mode) bool { return m.Reopen != metatest.Never })

@@ -22,6 +22,8 @@ type Config struct {
 	Policy  string // the indexing policy that it begins with; empty is DefaultPolicy
 	Lenient bool   // ORDER BY is answered without an index
 	Default string // the default time to live that it begins with: a JSON token, or off
+	// Between lets the reaper, and changes of the container to what it is, come between any two steps of an operation.
+	Between bool
 }
 
 func (c Config) paths() []string {
@@ -42,6 +44,9 @@ func (c Config) String() string {
 	}
 	if c.Lenient {
 		s += " lenient"
+	}
+	if c.Between {
+		s += " between"
 	}
 	return s
 }
@@ -95,6 +100,7 @@ type Mode struct {
 	Split         string // the same; empty is Never
 	Ranges        int
 	Policy        string // what the history begins with; empty leaves it as it is
+	Between       bool   // see Config
 }
 
 // Modes are all points on the axes that random histories run at.
@@ -116,7 +122,7 @@ func Modes() (all []Mode) {
 // queries with ORDER BY over several ranges: equal rows come in the order of slots, which is that of ranges only as long as none is split.
 func (m Mode) Apply(h History, r *rand.Rand) History {
 	out := History{Config: h.Config}
-	out.Config.Ranges = m.Ranges
+	out.Config.Ranges, out.Config.Between = m.Ranges, m.Between
 	if m.Policy != "" {
 		out.Config.Policy = m.Policy
 	}

@@ -38,6 +38,7 @@ type subject struct {
 	ctx        context.Context
 	clock      *ttl.Virtual
 	db         *store.DB
+	between    *between // nil: nothing comes between
 	c          *store.Container
 
 	names
@@ -58,6 +59,14 @@ func (s *subject) open() error {
 	e, err := s.openEngine()
 	if err != nil {
 		return err
+	}
+	if s.config.Between {
+		getter, ok := e.(engine.Getter)
+		if !ok {
+			return errors.Join(errors.New("the engine reads no single keys"), e.Close())
+		}
+		s.between = &between{Engine: e, Getter: getter}
+		e = s.between
 	}
 	s.db, err = store.Open(s.ctx, e, store.Options{Clock: s.clock, Ranges: s.config.Ranges, Lenient: s.config.Lenient, ManualReaper: true})
 	return err

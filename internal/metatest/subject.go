@@ -19,6 +19,29 @@ import (
 func (s *subject) Do(step Step) (string, error) {
 	s.clock.Set(time.Unix(began, 0).Add(time.Duration(step.At) * time.Millisecond))
 	switch step.Verb {
+	case Default, Reindex, Sweep, Reopen, Split:
+	default:
+		if s.between != nil {
+			return s.between.during(s.happen, func() (string, error) { return s.do(step) })
+		}
+	}
+	return s.do(step)
+}
+
+// happen is what may happen at any moment and changes no answer: the reaper comes, and the container is replaced by what it is.
+func (s *subject) happen(ctx context.Context) error {
+	if _, err := s.db.SweepNow(ctx); err != nil {
+		return err
+	}
+	d, err := s.db.Database("db")
+	if err == nil {
+		_, err = d.ReplaceContainer(ctx, "c", s.c.Info().Spec, store.WriteOptions{})
+	}
+	return err
+}
+
+func (s *subject) do(step Step) (string, error) {
+	switch step.Verb {
 	case Create, Upsert, Replace:
 		return s.write(step)
 	case Delete:
