@@ -19,6 +19,7 @@ const maxDepth = 500
 
 // toJS makes a value of the script of a JSON value. Numbers are doubles, as in JavaScript: integers beyond 2^53 are rounded.
 func (r *Runtime) toJS(v doc.Value) goja.Value {
+	r.check()
 	switch v.Kind() {
 	case doc.Undefined:
 		return goja.Undefined()

@@ -15,7 +15,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The library for regular expressions has a clock that ends by itself, a second after the last match could have.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
+}
 
 // never is a clock by which no time passes: the watch does not look.
 func never(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }

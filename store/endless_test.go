@@ -260,3 +260,33 @@ func TestConditionOfAnotherVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestAttacksOfProcedures runs procedures that took minutes or gigabytes, and whatever they do the range answers.
+func TestAttacksOfProcedures(t *testing.T) {
+	b := newBench(t, "", 1)
+	defer b.close()
+	for i, body := range []string{
+		`return new RegExp("(?=)^" + "(a|aa)".repeat(45) + "$").test("a".repeat(89) + "!")`,
+		`return new RegExp("(?=)^" + "(a?)".repeat(60) + "b").test("a".repeat(60))`,
+		`return Math.max(...new Array(4e6))`,
+		`return "\ufdfa".repeat(4e6).normalize("NFKD")`,
+		`var s = "x"; while (true) s += s`,
+		`var s = "x"; for (var i = 0; i < 40; i++) s = s + s`,
+	} {
+		id := fmt.Sprint("p", i)
+		b.procedure(id, "function () { "+body+" }")
+		ended := make(chan error, 1)
+		go func() {
+			_, err := b.execute(id)
+			ended <- err
+		}()
+		b.beside(3)
+		if err := <-ended; !is(err, store.CodeBadRequest) && !is(err, store.CodeTooLarge) {
+			t.Errorf("%s: %v", body, err)
+		}
+		b.beside(1)
+	}
+	if n := b.stuckScripts(); n > 0 {
+		t.Errorf("%d were left behind", n)
+	}
+}

@@ -47,11 +47,16 @@ func newBenchWith(t *testing.T, fs vfs.FS, spec string, o store.Options) *bench 
 	return newBenchOver(t, fs, spec, o, func(e *pebble.Engine) engine.Engine { return e })
 }
 
+// clockOfMatches is the goroutine of the library for regular expressions, which ends by itself.
+func clockOfMatches() goleak.Option {
+	return goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock")
+}
+
 // newBenchOver is newBenchWith over an engine that somebody watches.
 func newBenchOver(t *testing.T, fs vfs.FS, spec string, o store.Options, watch func(*pebble.Engine) engine.Engine) *bench {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, others) })
+	t.Cleanup(func() { goleak.VerifyNone(t, others, clockOfMatches()) })
 	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	e, err := pebble.Open(b.ctx, pebble.Options{Memory: true, FS: fs, Strict: true})
 	if err != nil {
