@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 // Snapshotter is the optional ability of an engine to keep named states of all that it holds, and to go back to one. A
@@ -52,8 +53,8 @@ var (
 const maxSnapshotName = 64
 
 // ValidSnapshotName tells whether a snapshot can have this name: 1 to 64 lower-case letters, digits, '-', '_' and '.', the
-// first a letter or a digit and the last no dot. Such a name is a file name on every system, and two of them
-// never become one where case does not count.
+// first a letter or a digit and the last no dot. Two such names never become one where case does not count. A new
+// snapshot needs one that is a file name on every system, too: see NewSnapshotName.
 func ValidSnapshotName(name string) bool {
 	if name == "" || len(name) > maxSnapshotName || name[len(name)-1] == '.' {
 		return false
@@ -67,4 +68,16 @@ func ValidSnapshotName(name string) bool {
 		}
 	}
 	return true
+}
+
+// NewSnapshotName tells whether a snapshot can be given this name: a valid one that names no device of Windows. Those are
+// reserved whatever follows a dot: "con", "nul.1", "com3".
+func NewSnapshotName(name string) bool {
+	stem, _, _ := strings.Cut(name, ".")
+	switch stem {
+	case "con", "prn", "aux", "nul":
+		return false
+	}
+	port := len(stem) == 4 && (stem[:3] == "com" || stem[:3] == "lpt") && stem[3] >= '0' && stem[3] <= '9'
+	return !port && ValidSnapshotName(name)
 }

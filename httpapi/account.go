@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 )
@@ -74,7 +72,11 @@ func (s *Server) endpoint(r *http.Request) string {
 	if s.opt.Advertise != "" {
 		return s.opt.Advertise
 	}
-	return scheme(r) + "://" + r.Host + "/"
+	host := r.Host
+	if host == "" {
+		host = localAddress(r)
+	}
+	return scheme(r) + "://" + host + "/"
 }
 
 // refuseAddresses answers clients in direct mode, which ask where the replicas are.
@@ -170,34 +172,4 @@ func scheme(r *http.Request) string {
 func fromLoopback(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && from.Addr().Unmap().IsLoopback()
-}
-
-// corsHeaders are the response headers that a script in a browser may read.
-const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-lint, x-mayfly-ttl-source, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, " +
-	"x-ms-cosmos-correlated-activityid, x-ms-cosmos-index-utilization, x-ms-cosmos-item-llsn, x-ms-cosmos-llsn, x-ms-cosmos-min-throughput, x-ms-cosmos-query-execution-info, " +
-	"x-ms-documentdb-collection-index-transformation-progress, x-ms-documentdb-partitionkeyrangeid, x-ms-documentdb-query-metrics, x-ms-documentdb-script-log-results, " +
-	"x-ms-gatewayversion, x-ms-global-committed-lsn, x-ms-item-count, x-ms-item-lsn, x-ms-last-state-change-utc, x-ms-offer-replace-pending, " +
-	"x-ms-quorum-acked-lsn, x-ms-request-charge, x-ms-request-duration-ms, x-ms-resource-quota, x-ms-resource-usage, x-ms-retry-after-ms, " +
-	"x-ms-schemaversion, x-ms-serviceversion, x-ms-session-token, x-ms-share-throughput, x-ms-substatus"
-
-// cors lets scripts of any origin in: who may do what is decided by the key, never by a cookie. It answers
-// the browser's question before a request (OPTIONS) by itself.
-func (s *Server) cors(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(ec echo.Context) error {
-		c, r := ec.(*call), ec.Request()
-		if r.Method == http.MethodOptions {
-			c.set("access-control-allow-origin", "*")
-			c.set("access-control-allow-methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-			if asked := first(r.Header, "Access-Control-Request-Headers"); asked != "" {
-				c.set("access-control-allow-headers", asked)
-			}
-			c.set("access-control-max-age", "3600")
-			return c.noContent(http.StatusNoContent)
-		}
-		if first(r.Header, "Origin") != "" {
-			c.set("access-control-allow-origin", "*")
-			c.set("access-control-expose-headers", corsHeaders)
-		}
-		return next(ec)
-	}
 }

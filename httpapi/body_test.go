@@ -107,7 +107,7 @@ func (s *serving) sendAll(t *testing.T, scheme string, size int64, chunked bool)
 	}
 	defer conn.Close()
 	out := bufio.NewWriter(conn)
-	head := "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: x\r\n"
+	head := "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: localhost\r\n"
 	if chunked {
 		fmt.Fprintf(out, "%sTransfer-Encoding: chunked\r\n\r\n%x\r\n", head, size)
 	} else {
@@ -144,7 +144,7 @@ func TestHugeBodyIsRefusedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", int64(1)<<40)
+	fmt.Fprintf(conn, "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", int64(1)<<40)
 	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestExpectContinue(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", 100<<20)
+	fmt.Fprintf(conn, "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", 100<<20)
 	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -93,14 +93,14 @@ func (w *world) locations(url string) (endpoints []string) {
 }
 
 func checkLocations(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, func(s *setup) { s.server.Hosts = []string{"db.example"} })
 	for _, url := range []string{"http://db.example:9443/", "https://db.example:9443/", "http://127.0.0.1/", "https://[::1]:8081/"} {
 		if got := w.locations(url); got[0] != url || got[1] != url {
 			t.Errorf("a client of %s is sent to %q", url, got)
 		}
 	}
 	fixed := newWorld(t, func(s *setup) { s.server.Advertise = "https://public.example:444" })
-	if got := fixed.locations("http://10.0.0.1:8081/"); got[0] != "https://public.example:444/" || got[1] != got[0] {
+	if got := fixed.locations("http://127.0.0.1:8081/"); got[0] != "https://public.example:444/" || got[1] != got[0] {
 		t.Errorf("advertised is %q", got)
 	}
 }

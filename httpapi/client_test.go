@@ -53,7 +53,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 	w := &world{t: t, clock: ttl.NewManual(start), wall: ttl.NewManual(start), seen: make(map[string]bool)}
 	w.setup = setup{
 		store:  store.Options{Clock: w.clock, Wall: w.wall, ManualReaper: true},
-		server: Options{Wall: w.wall, Logger: slog.New(slog.DiscardHandler)},
+		server: Options{Wall: w.wall, Hosts: []string{"example.com"}, Logger: slog.New(slog.DiscardHandler)},
 		engine: pebble.Options{Memory: true, Strict: true},
 	}
 	for _, f := range change {

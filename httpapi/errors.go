@@ -84,7 +84,9 @@ func notFound(detail string) error {
 func classify(err error) (w wireError, internal bool) {
 	var wire *wireError
 	if errors.As(err, &wire) {
-		return *wire, false
+		w = *wire
+		w.message, w.detail = excerpt(w.message, maxSentence), excerpt(w.detail, maxSentence)
+		return w, false
 	}
 	var failed *store.Error
 	if errors.As(err, &failed) {
@@ -106,6 +108,8 @@ func classify(err error) (w wireError, internal bool) {
 			var thrown *script.Error
 			if errors.As(err, &thrown) {
 				w.substatus = thrown.Number
+			} else {
+				w.message, w.detail = excerpt(w.message, maxSentence), excerpt(w.detail, maxSentence)
 			}
 			var unsupported *query.UnsupportedError
 			w.bare = errors.As(err, &unsupported)
@@ -140,6 +144,20 @@ func queryError(err error) error {
 	return failed
 }
 
+// Bounds of an error's parts, in bytes. What a client has sent may be much longer, and texts quote it.
+const (
+	maxExcerpt  = 1024 // of an address
+	maxSentence = 4096 // of the message and of the detail, but for what a script has thrown
+)
+
+// excerpt is the beginning of a text that is longer than most bytes, and valid UTF-8 in any case.
+func excerpt(text string, most int) string {
+	if len(text) <= most {
+		return strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return strings.ToValidUTF8(text[:most], "\uFFFD") + "..."
+}
+
 // appendErrorBody renders the body of an error as Cosmos DB's back end does: a JSON object whose message holds a
 // second JSON object, a line break and the activity id. Clients take it apart. stats is what requestStats says.
 func appendErrorBody(dst []byte, w wireError, activity, requestURI, stats string) []byte {
@@ -164,7 +182,7 @@ func appendErrorBody(dst []byte, w wireError, activity, requestURI, stats string
 	message = append(message, "\r\nActivityId: "...)
 	message = append(message, activity...)
 	message = append(message, ", Request URI: "...)
-	message = append(message, strings.ToValidUTF8(requestURI, "\uFFFD")...)
+	message = append(message, excerpt(requestURI, maxExcerpt)...)
 	message = append(message, ", RequestStats: "...)
 	message = append(message, stats...)
 	message = append(message, ", SDK: mayfly"...)

@@ -400,5 +400,5 @@ func (g *maker) open() fuzzed {
 
 func (g *maker) other() fuzzed {
 	return with(g.of("GET", "OPTIONS", "HEAD", "POST"), g.of("/", coll+"/pkranges", coll+"/conflicts", coll+"/conflicts/x", docs+"/i0/attachments", "//addresses/?x=1", "/dbs//d/", docs+"/i0?x=%zz"), "",
-		"Origin", "http://page.example")
+		"Origin", "http://localhost:3000")
 }

@@ -115,8 +115,12 @@ func dial2(t *testing.T, addr string, settings ...http2.Setting) (*raw2, *http2.
 
 // request opens a stream for a request, without a body where end is set. The error is the connection's.
 func (r *raw2) request(method, path string, end bool, headers ...string) (stream uint32, err error) {
+	return r.send(end, append([]string{":method", method, ":scheme", "http", ":authority", "localhost", ":path", path}, headers...)...)
+}
+
+// send is request with all header fields.
+func (r *raw2) send(end bool, fields ...string) (stream uint32, err error) {
 	r.head.Reset()
-	fields := append([]string{":method", method, ":scheme", "http", ":authority", "localhost", ":path", path}, headers...)
 	for i := 0; i < len(fields); i += 2 {
 		if err := r.encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]}); err != nil {
 			r.t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"runtime"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -27,6 +28,7 @@ var (
 	metricReaperPaused = desc("reaper_paused", "1 while the reaper is paused.")
 	metricCommits      = desc("engine_commits_total", "Transactions committed.")
 	metricBarriers     = desc("engine_barriers_total", "Waits for durability that they shared.")
+	metricGoroutines   = desc("goroutines", "Goroutines of the process.")
 
 	metricContainerPurged  = desc("container_purged_items_total", "Items whose space was freed since the start.", perContainer...)
 	metricContainerExpired = desc("container_expired_items_total", "Items that have expired since the start, or had before and were not purged then.", perContainer...)
@@ -80,6 +82,7 @@ func (k collector) Collect(out chan<- prometheus.Metric) {
 	gauge(metricReaperPaused, flag(m.Reaper.Paused))
 	counter(metricCommits, float64(m.Engine.Commits))
 	counter(metricBarriers, float64(m.Engine.Barriers))
+	gauge(metricGoroutines, float64(runtime.NumGoroutine()))
 	next := int64(math.MaxInt64)
 	for _, c := range m.Containers {
 		if c.NextExpiry > 0 {

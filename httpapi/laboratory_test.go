@@ -229,7 +229,8 @@ func TestMetrics(t *testing.T) {
 	r := httptest.NewRequest("GET", "/_mayfly/metrics", nil)
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
-	if text := rec.Body.String(); rec.Code != 200 || !strings.Contains(text, "mayfly_purged_items_total 1\n") || strings.Contains(text, "database=") {
+	if text := rec.Body.String(); rec.Code != 200 || !strings.Contains(text, "mayfly_purged_items_total 1\n") ||
+		!regexp.MustCompile(`(?m)^mayfly_goroutines [1-9]\d*$`).MatchString(text) || strings.Contains(text, "database=") {
 		t.Errorf("%d\n%s", rec.Code, text)
 	}
 }

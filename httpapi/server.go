@@ -30,6 +30,12 @@ type Options struct {
 	NoClockCheck bool
 	// Advertise is the URL that GET / tells clients to use. Default: the scheme and host of the request.
 	Advertise string
+	// Hosts are names and addresses, beside those of its own machine and Advertise's, that the server answers to: a request for
+	// another Host is refused with 403. *.example.com is every name one level below; 0.0.0.0 or :: every address, but no name.
+	Hosts []string
+	// CORSOrigins are origins (https://page.example) whose pages may use the server from a browser, beside its own and those
+	// of the loopback addresses; * is every one. The writes of pages from elsewhere are refused with 403.
+	CORSOrigins []string
 	// AccountID is the account's id. Default: "mayfly".
 	AccountID string
 	// Consistency is the account's default consistency level. Default: "Session".
@@ -103,6 +109,7 @@ type Server struct {
 	db          *store.DB
 	log         *slog.Logger
 	auth        *authority
+	near        neighbours
 	consistency consistency
 	own         []ownHandler // ownHandlers: some tell of all
 	since       []string     // when the server was made: the value of x-ms-last-state-change-utc
@@ -140,9 +147,14 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	near, err := newNeighbours(&o)
+	if err != nil {
+		return nil, err
+	}
 	level, _, _ := parseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
-	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, consistency: level, cancel: cancel, own: ownHandlers, conns: newConns(o.MaxConnections)}
+	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, near: near, consistency: level, cancel: cancel, own: ownHandlers,
+		conns: newConns(o.MaxConnections)}
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)
 	s.handler = s.routes()
@@ -176,7 +188,7 @@ func protocols() *http.Protocols {
 func (s *Server) routes() http.Handler {
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
-	chain := s.begin(s.logged(s.recovered(s.cors(s.serve))))
+	chain := s.begin(s.logged(s.recovered(s.guarded(s.serve))))
 	e.RouteNotFound("/*", chain)
 	e.HTTPErrorHandler = func(_ error, ec echo.Context) { _ = chain(ec) } // what even that does not match: an empty path
 	return e

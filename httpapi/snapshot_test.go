@@ -44,6 +44,9 @@ func TestSnapshotsOverTheWire(t *testing.T) {
 	}
 	w.do("DELETE", "/_mayfly/snapshots/one", "").want(204)
 	w.do("DELETE", "/_mayfly/snapshots/one", "").fails(404, 0, "")
+	for _, good := range []string{"console", "com", "com10", "x.con"} {
+		w.do("POST", "/_mayfly/snapshots", `{"name":"`+good+`"}`).want(201)
+	}
 	for _, bad := range []struct {
 		method, path, body string
 		status             int
@@ -53,6 +56,10 @@ func TestSnapshotsOverTheWire(t *testing.T) {
 		{"POST", "/_mayfly/snapshots", `{"name":1}`, 400},
 		{"POST", "/_mayfly/snapshots", `{"name":"x","more":1}`, 400},
 		{"POST", "/_mayfly/snapshots", `{"name":"../x"}`, 400},
+		{"POST", "/_mayfly/snapshots", `{"name":"con"}`, 400}, // a device of Windows
+		{"POST", "/_mayfly/snapshots", `{"name":"nul.tar.gz"}`, 400},
+		{"POST", "/_mayfly/snapshots", `{"name":"lpt1"}`, 400},
+		{"POST", "/_mayfly/snapshots/con/restore", ``, 404},
 		{"POST", "/_mayfly/snapshots/x/restore", ``, 404},
 		{"POST", "/_mayfly/snapshots/%2e%2e/restore", ``, 400},
 		{"POST", "/_mayfly/snapshots/x/restore", `{"db":"d"}`, 400},

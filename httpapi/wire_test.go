@@ -31,8 +31,8 @@ func kindsOfAnswers(etag string) []asked {
 	cross := `{"query":"SELECT VALUE COUNT(1) FROM c"}`
 	return []asked{
 		{"GET", "/", "", nil, 200},
-		{"OPTIONS", docs, "", []string{"Origin", "http://x", "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "x"}, 204},
-		{"GET", "/dbs/d", "", []string{"Origin", "http://x"}, 200},
+		{"OPTIONS", docs, "", []string{"Origin", "http://localhost", "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "x"}, 204},
+		{"GET", "/dbs/d", "", []string{"Origin", "http://localhost"}, 200},
 		{"GET", "/dbs", "", []string{"x-ms-max-item-count", "1"}, 200},
 		{"GET", coll, "", []string{"x-ms-documentdb-populatequotainfo", "True"}, 200},
 		{"GET", coll + "/pkranges", "", nil, 200},

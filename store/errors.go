@@ -114,6 +114,6 @@ var leafErrors = []struct {
 	{engine.ErrFailed, CodeUnavailable, "A write to disk failed; the store takes no more writes.", "check the disk and restart"},
 	{engine.ErrNoSnapshot, CodeNotFound, "Resource Not Found: there is no such snapshot.", ""},
 	{engine.ErrSnapshotExists, CodeConflict, "A snapshot of that name exists already.", ""},
-	{engine.ErrSnapshotName, CodeBadRequest, "The name of a snapshot is 1 to 64 lower-case letters, digits, '-', '_' and '.', and begins with a letter or a digit.", ""},
+	{engine.ErrSnapshotName, CodeBadRequest, "The name of a snapshot is 1 to 64 lower-case letters, digits, '-', '_' and '.', begins with a letter or a digit, and is no device of Windows (con, nul ...).", ""},
 	{engine.ErrCorrupt, CodeInternal, "The data folder is corrupt.", "run mayfly check on the folder and restore it from a copy"},
 }

@@ -108,6 +108,12 @@ func (b *booted) stop(t *testing.T) int {
 // do sends a request with the emulator's key and returns status and body.
 func (b *booted) do(t *testing.T, method, path, body string, headers ...string) (int, string) {
 	t.Helper()
+	return b.ask(t, method, path, body, func(*http.Request) {}, headers...)
+}
+
+// ask is do with a change to the request.
+func (b *booted) ask(t *testing.T, method, path, body string, change func(*http.Request), headers ...string) (int, string) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+b.host+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -116,6 +122,7 @@ func (b *booted) do(t *testing.T, method, path, body string, headers ...string) 
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
+	change(req)
 	return send(t, client(nil), req)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/httpapi"
 )
 
 // parse makes settings from flags and variables, as serve does.
@@ -85,6 +86,13 @@ func TestBadValues(t *testing.T) {
 		{"serve", "--key", "not base64!"},
 		{"serve", "--no-auth", "--host", "0.0.0.0"},
 		{"serve", "--no-auth", "--host", "192.0.2.1"},
+		{"serve", "--host", "0.0.0.0"},
+		{"serve", "--host", "::"},
+		{"serve", "--host", "mayfly.example"},
+		{"serve", "--host", "192.0.2.1", "--key", httpapi.EmulatorKey},
+		{"serve", "--host", "192.0.2.1", "--key", httpapi.EmulatorKey + "\n"},
+		{"serve", "--cors-origin", "page.example"},
+		{"serve", "--cors-origin", "http://localhost:3000,https://page.example/path"},
 		{"serve", "--consistency", "Perfect"},
 		{"serve", "--advertise", "localhost"},
 		{"serve", "--ranges", "-1"},
@@ -101,6 +109,9 @@ func TestBadValues(t *testing.T) {
 		if code != exitUsage || out != "" || !strings.HasPrefix(errs, "mayfly: ") || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%v: exit code %d, want %d; stdout %q; stderr %q", args, code, exitUsage, out, errs)
 		}
+	}
+	if _, _, errs := mayfly(t, "serve", "--host", "0.0.0.0"); !strings.Contains(errs, "--key of your own") || !strings.Contains(errs, "--allow-well-known-key") {
+		t.Errorf("the refusal does not tell both ways out: %s", errs)
 	}
 	t.Setenv("MAYFLY_PORT", "many")
 	if code, _, errs := mayfly(t, "serve"); code != exitUsage || !strings.Contains(errs, "MAYFLY_PORT") {

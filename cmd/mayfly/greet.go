@@ -6,8 +6,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-
-	"github.com/mayflydb/mayfly/httpapi"
 )
 
 // authority is host:port as a client on this machine writes it.
@@ -29,7 +27,7 @@ func (s *serve) greet(w io.Writer) {
 	}
 	main := s.authority(ports[0])
 	key := "<the key given>" // a secret does not belong into a log
-	if s.flags.key == httpapi.EmulatorKey {
+	if s.flags.wellKnownKey() {
 		key = s.flags.key
 	}
 	data, certificate := s.flags.data, s.certPath
@@ -57,7 +55,7 @@ func (s *serve) greet(w io.Writer) {
 	switch {
 	case s.flags.noAuth:
 		s.log.Warn("no key is asked for: every process on this machine has full access")
-	case s.flags.key == httpapi.EmulatorKey && !loopback(s.flags.host):
+	case s.flags.wellKnownKey() && !loopback(s.flags.host):
 		s.log.Warn("the well-known key is in use on an address that other machines can reach: give a --key of your own")
 	}
 }

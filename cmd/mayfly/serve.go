@@ -104,6 +104,8 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		NoAuth:       s.flags.noAuth,
 		NoClockCheck: s.flags.noClockCheck,
 		Advertise:    s.flags.advertise,
+		Hosts:        append([]string{s.flags.host}, s.flags.san...),
+		CORSOrigins:  s.flags.corsOrigins,
 		AccountID:    s.flags.accountID,
 		Consistency:  s.flags.consistency,
 		Strict:       s.flags.strict,

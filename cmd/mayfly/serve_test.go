@@ -93,6 +93,33 @@ func TestNoAuth(t *testing.T) {
 	b.must(t, 200, "GET", "/", "", "Authorization", "")
 }
 
+// TestEveryAddress: a server that others can reach answers to every address of its machine, to the names that it was given, and to
+// no other. Pages of the origins that it was given may use it.
+func TestEveryAddress(t *testing.T) {
+	for name, way := range map[string][]string{"flag": {"--allow-well-known-key"}, "key": {"--key", "c2VjcmV0IGtleQ=="}, "variable": nil} {
+		t.Run(name, func(t *testing.T) {
+			if name == "variable" {
+				t.Setenv("MAYFLY_ALLOW_WELL_KNOWN_KEY", "true")
+			}
+			t.Setenv("MAYFLY_CORS_ORIGIN", "https://page.example,https://other.example")
+			b := boot(t, append(way, "--memory", "--host", "0.0.0.0", "--san", "mayfly.test", "--advertise", "https://proxy.test/")...)
+			for host, want := range map[string]int{"": 200, "10.1.2.3:8081": 200, "mayfly.test": 200, "proxy.test:443": 200, "evil.example": 403} {
+				if status, text := b.ask(t, "GET", "/_mayfly/livez", "", func(r *http.Request) { r.Host = host }); status != want {
+					t.Errorf("%q: %d %s", host, status, text)
+				}
+			}
+			for origin, want := range map[string]int{"https://page.example": 204, "https://other.example": 204, "http://localhost:1": 204, "https://evil.example": 403} {
+				if status, text := b.do(t, "OPTIONS", "/dbs", "", "Origin", origin); status != want {
+					t.Errorf("%q: %d %s", origin, status, text)
+				}
+			}
+			if warned := strings.Contains(b.stderr.String(), "level=WARN"); warned == (name == "key") {
+				t.Errorf("a warning: %v\n%s", warned, b.stderr)
+			}
+		})
+	}
+}
+
 func TestVirtualClock(t *testing.T) {
 	set := `{"freeze": true, "set": "2040-01-01T00:00:00Z"}`
 	b := boot(t, "--memory")
@@ -168,7 +195,7 @@ func TestRefusals(t *testing.T) {
 		args       []string
 	}{
 		{"port in use", "port in use", exitPort, []string{"serve", "--data", fresh, "--port", fmt.Sprint(portOf(busy))}},
-		{"no such address", "cannot listen", exitPort, []string{"serve", "--data", fresh, "--host", "192.0.2.1", "--port", "0"}},
+		{"no such address", "cannot listen", exitPort, []string{"serve", "--data", fresh, "--host", "192.0.2.1", "--key", "c2VjcmV0IGtleQ==", "--port", "0"}},
 		{"folder in use", "in use by another process", exitLocked, []string{"serve", "--port", "0", "--data", open}},
 		{"check of a folder in use", "in use by another process", exitLocked, []string{"check", open}},
 		{"corrupt folder", "corrupt", exitData, []string{"serve", "--port", "0", "--data", corrupt}},

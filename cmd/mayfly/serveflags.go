@@ -29,11 +29,11 @@ var consistencyLevels = []string{"Strong", "BoundedStaleness", "Session", "Consi
 type serveFlags struct {
 	host, computePort, data, key, advertise, accountID, consistency string
 	logLevel, logFormat, compression, seed                          string
-	san                                                             []string
+	san, corsOrigins                                                []string
 	port, ranges                                                    int
 	memory, noAuth, noClockCheck, strict, virtualClock              bool
 	lenient, serveCrossPartition, throttle                          bool
-	ttlPreviousImage, acceptDamagedLog                              bool
+	ttlPreviousImage, acceptDamagedLog, allowWellKnownKey           bool
 }
 
 // register declares the flags and their defaults.
@@ -46,9 +46,11 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.acceptDamagedLog, acceptDamagedLog, false, "start without the writes that a damaged or missing log held: acknowledged writes are lost")
 	flags.BoolVar(&f.memory, "memory", false, "keep everything in memory: nothing is written, nothing survives")
 	flags.StringVar(&f.key, "key", "", "master key in base64 (default the well-known key of the Cosmos DB emulators)")
+	flags.BoolVar(&f.allowWellKnownKey, "allow-well-known-key", false, "take the emulators' key, which everybody knows, on a --host that other machines can reach")
 	flags.BoolVar(&f.noAuth, "no-auth", false, "ask for no key; allowed on a loopback --host only")
 	flags.BoolVar(&f.noClockCheck, "no-clock-check", false, "take signed requests whose date is off by more than 15 minutes")
-	flags.StringSliceVar(&f.san, "san", nil, "one more name or address for the certificate; repeat as needed")
+	flags.StringSliceVar(&f.san, "san", nil, "one more name or address that clients call the server by, for the certificate, too; repeat as needed")
+	flags.StringSliceVar(&f.corsOrigins, "cors-origin", nil, "origin (https://page.example) whose pages may use the server, beside those of loopback addresses; * is every one; repeat as needed")
 	flags.StringVar(&f.advertise, "advertise", "", "endpoint told to clients (default the one that they used)")
 	flags.StringVar(&f.accountID, "account-id", "mayfly", "name of the account")
 	flags.StringVar(&f.consistency, "consistency", "Session", "consistency level told to clients: "+strings.Join(consistencyLevels, ", "))
@@ -99,14 +101,17 @@ func (f *serveFlags) validate() error {
 	if _, err := f.compute(); err != nil {
 		return err
 	}
-	if key, err := base64.StdEncoding.DecodeString(f.key); err != nil || len(key) == 0 {
-		return &usageError{"--key: the key must be base64, for example the output of: openssl rand -base64 64"}
+	if err := f.validateKey(); err != nil {
+		return err
 	}
 	if f.noAuth && !loopback(f.host) {
 		return &usageError{"--no-auth would open the data to the network: it needs a loopback --host, not " + strconv.Quote(f.host)}
 	}
 	if u, err := url.Parse(f.advertise); f.advertise != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return &usageError{"--advertise must be a URL such as https://mayfly.example:8081/, not " + strconv.Quote(f.advertise)}
+	}
+	if err := httpapi.CheckOrigins(f.corsOrigins); err != nil {
+		return &usageError{"--cors-origin: " + err.Error()}
 	}
 	if f.ranges < 0 {
 		return &usageError{fmt.Sprintf("--ranges %d: must not be negative", f.ranges)}
@@ -125,6 +130,25 @@ func (f *serveFlags) validate() error {
 		}
 	}
 	return nil
+}
+
+// validateKey refuses what is no key, and the one that everybody knows where everybody may come.
+func (f *serveFlags) validateKey() error {
+	key, err := base64.StdEncoding.DecodeString(f.key)
+	if err != nil || len(key) == 0 {
+		return &usageError{"--key: the key must be base64, for example the output of: openssl rand -base64 64"}
+	}
+	if !f.wellKnownKey() || f.allowWellKnownKey || f.noAuth || loopback(f.host) {
+		return nil
+	}
+	return &usageError{"--host " + f.host + " can be reached from other machines, and the key is the emulators', which everybody knows: " +
+		"give a --key of your own (openssl rand -base64 64), or --allow-well-known-key where only friends can reach it"}
+}
+
+// wellKnownKey tells whether the key is the emulators', however it is written.
+func (f *serveFlags) wellKnownKey() bool {
+	key, err := base64.StdEncoding.DecodeString(f.key)
+	return err == nil && base64.StdEncoding.EncodeToString(key) == httpapi.EmulatorKey
 }
 
 // compute is the second port, 0 for none.
@@ -155,5 +179,5 @@ func (f *serveFlags) tableCompression() pebble.Compression {
 // loopback tells whether host can be reached from its own machine only.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }

@@ -32,6 +32,9 @@ var _ engine.Snapshotter = (*Engine)(nil)
 
 // Snapshot implements engine.Snapshotter.
 func (e *Engine) Snapshot(ctx context.Context, name string, note []byte) error {
+	if !engine.NewSnapshotName(name) {
+		return fmt.Errorf("%w: %q", engine.ErrSnapshotName, name)
+	}
 	return e.withSnapshot(ctx, name, func(h *home) error {
 		if err := e.fence.err(); err != nil {
 			return err
