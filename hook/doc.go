@@ -20,6 +20,13 @@
 //
 // An endpoint that is away for longer than the log's retention misses events: the next batch then says "lost": true.
 //
+// # Where webhooks may lead
+//
+// A webhook leads to public addresses and to those that Allow names, so that nobody who may change a container's settings
+// reaches through the server what only the server can reach. The address counts to which a connection is made, at each attempt:
+// a name that leads elsewhere later is no way around it, and redirects are not followed. A webhook that is not allowed fails, with
+// *AddressError, like one that does not answer.
+//
 // # How it works
 //
 // A Deliverer has one goroutine that follows the settings and one for each webhook, so that an endpoint that is slow or

@@ -22,6 +22,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Timeout bounds one request. Default: 10 seconds.
 	Timeout time.Duration
+	// Allow says which addresses, beside public ones, webhooks may lead to. Default: none.
+	Allow Allow
 	// Batch is how many events one request has at most. Default: 100.
 	Batch int
 }
@@ -62,7 +64,7 @@ func Open(o Options) *Deliverer {
 	ctx, end := context.WithCancel(context.Background())
 	d := &Deliverer{o: o, end: end, workers: make(map[store.Subscription]*worker), client: &http.Client{
 		Timeout:       o.Timeout,
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute},
+		Transport:     newTransport(o.Allow),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	d.done.Go(func() { d.run(ctx) })

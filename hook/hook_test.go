@@ -47,14 +47,21 @@ type rig struct {
 	db    *store.DB
 	c     *store.Container
 	d     *hook.Deliverer
+	allow hook.Allow
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T, allow ...string) *rig {
 	t.Helper()
+	if allow == nil {
+		allow = []string{"localhost"}
+	}
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	g := &rig{t: t, ctx: context.Background(), fs: vfs.NewMem(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		wall: tapped{ttl.NewManual(time.Unix(1_700_000_000, 0)), make(chan time.Duration, 1000)}}
+	var err error
+	g.allow, err = hook.ParseAllow(allow)
+	g.must(err)
 	g.open()
 	d, err := g.db.CreateDatabase(g.ctx, "db", store.Throughput{})
 	g.must(err)
@@ -79,7 +86,7 @@ func (g *rig) open() {
 	g.must(err)
 	g.db, err = store.Open(g.ctx, e, store.Options{Clock: g.clock, Ranges: 2, ManualReaper: true})
 	g.must(err)
-	g.d = hook.Open(hook.Options{DB: g.db, Wall: g.wall, Batch: 3})
+	g.d = hook.Open(hook.Options{DB: g.db, Wall: g.wall, Batch: 3, Allow: g.allow})
 }
 
 func (g *rig) close() {
@@ -288,7 +295,7 @@ func TestLostEvents(t *testing.T) {
 	g.die(4, 4)
 	g.clock.Advance(2 * time.Hour)
 	g.die(8, 1)
-	g.d = hook.Open(hook.Options{DB: g.db, Wall: g.wall})
+	g.d = hook.Open(hook.Options{DB: g.db, Wall: g.wall, Allow: g.allow})
 	g.wantAll("what is kept", e.take(1), 8, 1)
 	e.mu.Lock()
 	defer e.mu.Unlock()

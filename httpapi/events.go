@@ -249,4 +249,5 @@ type WebhookMetrics struct {
 	Database, Container, URL string
 	Delivered                uint64 // events that its endpoint has confirmed since the start
 	Failures                 int    // of its endpoint, in a row
+	Refused                  bool   // it leads to an address that is not allowed
 }

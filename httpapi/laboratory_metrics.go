@@ -38,6 +38,7 @@ var (
 
 	metricWebhookDelivered = desc("webhook_delivered_events_total", "Expiry events that the endpoint has confirmed since the start.", perWebhook...)
 	metricWebhookFailures  = desc("webhook_failures", "How often in a row the endpoint has failed.", perWebhook...)
+	metricWebhookRefused   = desc("webhook_refused", "1 while the webhook leads to an address that is not allowed.", perWebhook...)
 
 	perWebhook   = []string{"database", "container", "url"}
 	perContainer = []string{"database", "container"}
@@ -99,6 +100,7 @@ func (k collector) Collect(out chan<- prometheus.Metric) {
 		for _, w := range k.webhooks() {
 			counter(metricWebhookDelivered, float64(w.Delivered), w.Database, w.Container, w.URL)
 			gauge(metricWebhookFailures, float64(w.Failures), w.Database, w.Container, w.URL)
+			gauge(metricWebhookRefused, flag(w.Refused), w.Database, w.Container, w.URL)
 		}
 	}
 	for _, c := range m.Containers {

@@ -64,6 +64,8 @@ type Options struct {
 	// MaxConnections is how many connections may be open at once; 0: any number. Where there are more, those that have been idle for
 	// longest are closed for new ones, and new ones wait where none is idle.
 	MaxConnections int
+	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may be.
+	CheckWebhook func(ctx context.Context, url string) error
 	// Logger gets defects (error), trouble with the disk (warn) and every request (debug). Default: none.
 	Logger *slog.Logger
 }

@@ -38,6 +38,9 @@ func (s *Server) patchSettings(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkWebhooks(c, v); err != nil {
+		return err
+	}
 	now, err := coll.ChangeSettings(c.ctx(), func(settings *store.ContainerSettings) error {
 		return patchSettings(settings, v)
 	})
@@ -45,6 +48,23 @@ func (s *Server) patchSettings(c *call) error {
 		return err
 	}
 	return c.sendSettings(now)
+}
+
+// checkWebhooks refuses a patch that names a webhook which must not be: 403.
+func (s *Server) checkWebhooks(c *call, patch doc.Value) error {
+	var asked store.ContainerSettings
+	if err := patchSettings(&asked, patch); err != nil || asked.ExpiryEvents == nil || s.opt.CheckWebhook == nil {
+		return err
+	}
+	if len(asked.ExpiryEvents.Webhooks) > store.MaxWebhooks {
+		return nil // which the store refuses
+	}
+	for _, w := range asked.ExpiryEvents.Webhooks {
+		if err := s.opt.CheckWebhook(c.ctx(), w.URL); err != nil {
+			return wireErr(http.StatusForbidden, 0, "The webhook '"+excerpt(w.URL, maxExcerpt)+"' cannot be set: "+err.Error()+".")
+		}
+	}
+	return nil
 }
 
 func (c *call) sendSettings(s store.ContainerSettings) error {

@@ -296,7 +296,7 @@ func (g *graveyard) path() string { return "_mayfly/dbs/db/colls/" + g.name }
 // are late, too.
 func TestEventsAfterKill9(t *testing.T) {
 	dir := t.TempDir()
-	s := start(t, "--data", dir, "--virtual-clock", "--ranges", "2")
+	s := start(t, "--data", dir, "--virtual-clock", "--ranges", "2", "--webhook-allow", "localhost")
 	moveClock(t, s, `{"freeze": true, "set": "2030-01-01T00:00:00Z"}`)
 	db := newDatabase(t, connect(t, s, "http"), "db")
 	yards := []*graveyard{newGraveyard(t, "prompt"), newGraveyard(t, "late")}

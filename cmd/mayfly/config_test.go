@@ -93,6 +93,8 @@ func TestBadValues(t *testing.T) {
 		{"serve", "--host", "192.0.2.1", "--key", httpapi.EmulatorKey + "\n"},
 		{"serve", "--cors-origin", "page.example"},
 		{"serve", "--cors-origin", "http://localhost:3000,https://page.example/path"},
+		{"serve", "--webhook-allow", "10.0.0.0/33"},
+		{"serve", "--webhook-allow", "http://localhost:9000"},
 		{"serve", "--consistency", "Perfect"},
 		{"serve", "--advertise", "localhost"},
 		{"serve", "--ranges", "-1"},

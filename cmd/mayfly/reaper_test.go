@@ -13,7 +13,7 @@ import (
 // mortals boots a server with a virtual clock and a container with a log of expiries, in which n items live for a second.
 func mortals(t *testing.T, n int) (b *booted, run func(verb string, args ...string) (int, string, string)) {
 	t.Helper()
-	b = boot(t, "--memory", "--virtual-clock")
+	b = boot(t, "--memory", "--virtual-clock", "--webhook-allow", "127.0.0.1")
 	b.must(t, 200, "PUT", "/_mayfly/clock", `{"freeze":true}`)
 	b.makeContainer(t)
 	b.must(t, 200, "PUT", "/dbs/db/colls/c", `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1}`)
@@ -85,6 +85,13 @@ func TestEventsCommand(t *testing.T) {
 	confirmed := `mayfly_webhook_delivered_events_total{container="c",database="db",url="` + endpoint.URL + `"} 3`
 	for !strings.Contains(b.must(t, 200, "GET", "/_mayfly/metrics", ""), confirmed) { // it is stored first
 		runtime.Gosched()
+	}
+	text := b.must(t, 403, "PATCH", "/_mayfly/dbs/db/colls/c/settings", `{"expiryEvents":{"webhooks":[{"url":"http://169.254.169.254/latest"}]}}`)
+	if !strings.Contains(text, "--webhook-allow") || !strings.Contains(b.must(t, 200, "GET", "/_mayfly/dbs/db/colls/c/settings", ""), endpoint.URL) {
+		t.Errorf("a webhook that is not allowed: %s", text)
+	}
+	if refused := b.must(t, 200, "GET", "/_mayfly/metrics", ""); !strings.Contains(refused, `mayfly_webhook_refused{container="c",database="db",url="`+endpoint.URL+`"} 0`) {
+		t.Errorf("metrics:\n%s", refused)
 	}
 	code, out, errs := run("events")
 	if code != 0 || strings.Count(out, "\n") != 3 || len(got) != 3 || !strings.HasPrefix(out, `{"id":"i`) {

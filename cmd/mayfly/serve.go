@@ -93,7 +93,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 	if err := s.plantSeed(ctx); err != nil {
 		return err
 	}
-	s.hooks = hook.Open(hook.Options{DB: s.db, Logger: s.log})
+	s.hooks = hook.Open(hook.Options{DB: s.db, Logger: s.log, Allow: s.flags.webhooks})
 	pem, err := s.openCertificate()
 	if err != nil {
 		return err
@@ -117,6 +117,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		CertPEM:             pem,
 		Ready:               s.ready,
 		Webhooks:            s.webhooks,
+		CheckWebhook:        s.flags.webhooks.Check,
 		Logger:              s.log,
 	})
 	return err
@@ -138,7 +139,9 @@ func (s *serve) plantSeed(ctx context.Context) error {
 func (s *serve) webhooks() []httpapi.WebhookMetrics {
 	var list []httpapi.WebhookMetrics
 	for _, w := range s.hooks.Status() {
-		list = append(list, httpapi.WebhookMetrics{Database: w.Database, Container: w.Container, URL: w.URL, Delivered: w.Delivered, Failures: w.Failures})
+		var address *hook.AddressError
+		list = append(list, httpapi.WebhookMetrics{Database: w.Database, Container: w.Container, URL: w.URL, Delivered: w.Delivered,
+			Failures: w.Failures, Refused: errors.As(w.Err, &address)})
 	}
 	return list
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
@@ -29,7 +30,8 @@ var consistencyLevels = []string{"Strong", "BoundedStaleness", "Session", "Consi
 type serveFlags struct {
 	host, computePort, data, key, advertise, accountID, consistency string
 	logLevel, logFormat, compression, seed                          string
-	san, corsOrigins                                                []string
+	san, corsOrigins, webhookAllow                                  []string
+	webhooks                                                        hook.Allow // webhookAllow, read
 	port, ranges                                                    int
 	memory, noAuth, noClockCheck, strict, virtualClock              bool
 	lenient, serveCrossPartition, throttle                          bool
@@ -51,6 +53,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noClockCheck, "no-clock-check", false, "take signed requests whose date is off by more than 15 minutes")
 	flags.StringSliceVar(&f.san, "san", nil, "one more name or address that clients call the server by, for the certificate, too; repeat as needed")
 	flags.StringSliceVar(&f.corsOrigins, "cors-origin", nil, "origin (https://page.example) whose pages may use the server, beside those of loopback addresses; * is every one; repeat as needed")
+	flags.StringSliceVar(&f.webhookAllow, "webhook-allow", nil, "network (10.0.0.0/8), address or host name, beside public addresses, that webhooks may lead to; localhost is every loopback address; repeat as needed")
 	flags.StringVar(&f.advertise, "advertise", "", "endpoint told to clients (default the one that they used)")
 	flags.StringVar(&f.accountID, "account-id", "mayfly", "name of the account")
 	flags.StringVar(&f.consistency, "consistency", "Session", "consistency level told to clients: "+strings.Join(consistencyLevels, ", "))
@@ -113,6 +116,11 @@ func (f *serveFlags) validate() error {
 	if err := httpapi.CheckOrigins(f.corsOrigins); err != nil {
 		return &usageError{"--cors-origin: " + err.Error()}
 	}
+	allow, err := hook.ParseAllow(f.webhookAllow)
+	if err != nil {
+		return &usageError{"--webhook-allow: " + err.Error()}
+	}
+	f.webhooks = allow
 	if f.ranges < 0 {
 		return &usageError{fmt.Sprintf("--ranges %d: must not be negative", f.ranges)}
 	}

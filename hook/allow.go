@@ -1,0 +1,182 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Allow says where webhooks may lead: to public addresses, and to those that the operator names. A server is often let in
+// where those who may change its settings are not: its own machine, its network, the metadata service of a cloud. The zero
+// value allows public addresses alone.
+type Allow struct {
+	prefixes []netip.Prefix
+	names    []string // in lower case: whatever address they stand for
+}
+
+// loopbacks are what "localhost" in an Allow stands for.
+var loopbacks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+// ParseAllow reads a list of networks (10.0.0.0/8), addresses and host names. localhost is every loopback address. The error
+// names the entry that is none of these.
+func ParseAllow(list []string) (a Allow, err error) {
+	for _, text := range list {
+		text = strings.ToLower(strings.TrimSpace(text))
+		if p, err := netip.ParsePrefix(text); err == nil {
+			a.prefixes = append(a.prefixes, p.Masked())
+			continue
+		}
+		if ip, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+			ip = ip.Unmap().WithZone("")
+			a.prefixes = append(a.prefixes, netip.PrefixFrom(ip, ip.BitLen()))
+			continue
+		}
+		if text == "" || strings.ContainsAny(text, "/:@*?# ") {
+			return a, fmt.Errorf("'%s' is no network (10.0.0.0/8), address or host name", text)
+		}
+		if text == "localhost" {
+			a.prefixes = append(a.prefixes, loopbacks...)
+		}
+		a.names = append(a.names, strings.TrimSuffix(text, "."))
+	}
+	return a, nil
+}
+
+// An AddressError is a webhook that leads where it may not.
+type AddressError struct {
+	Host    string // as the webhook's URL has it
+	Address netip.Addr
+}
+
+func (e *AddressError) Error() string {
+	return "the webhook's host '" + e.Host + "' is the address " + e.Address.String() + ", which is not public and not allowed: see --webhook-allow"
+}
+
+// resolveTime bounds how long Check waits for the addresses of a name.
+const resolveTime = 2 * time.Second
+
+// Check tells where a webhook's URL leads now, and fails with *AddressError where that is not allowed. A name that has no address
+// now is fine: what counts is the address at each delivery, which is looked at again.
+func (a Allow) Check(ctx context.Context, rawURL string) error {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return fmt.Errorf("the webhook's address: %w", err)
+	}
+	if a.named(u.Hostname()) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, resolveTime)
+	defer cancel()
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	if err != nil {
+		return nil
+	}
+	for _, ip := range found {
+		if !a.address(ip) {
+			return &AddressError{u.Hostname(), ip.Unmap()}
+		}
+	}
+	return nil
+}
+
+// named tells whether a host is allowed by its name.
+func (a Allow) named(host string) bool {
+	return slices.Contains(a.names, strings.TrimSuffix(strings.ToLower(host), "."))
+}
+
+// address tells whether a connection to an address is allowed.
+func (a Allow) address(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	return public(ip) || slices.ContainsFunc(a.prefixes, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// Networks of IPv4 that are nobody's, somebody's own or for more than one machine: IANA's registry of special-purpose addresses.
+// Those of RFC 1918, loopback and link-local ones are known to net/netip.
+var special4 = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
+}
+
+// Of IPv6 only global has public addresses, and not in special6: tunnels to addresses of IPv4 (2001::/32, 2002::/16) among them.
+var (
+	global6  = netip.MustParsePrefix("2000::/3")
+	special6 = []netip.Prefix{netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20")}
+	nat64    = netip.MustParsePrefix("64:ff9b::/96") // the last 4 bytes are an address of IPv4
+)
+
+// public tells whether an address is one of the internet's.
+func public(ip netip.Addr) bool {
+	in := func(p netip.Prefix) bool { return p.Contains(ip) }
+	switch {
+	case nat64.Contains(ip):
+		b := ip.As16()
+		return public(netip.AddrFrom4([4]byte(b[12:])))
+	case ip.Is4():
+		return ip.IsGlobalUnicast() && !ip.IsPrivate() && !slices.ContainsFunc(special4, in)
+	}
+	return global6.Contains(ip) && !slices.ContainsFunc(special6, in)
+}
+
+// transport connects to allowed addresses alone. An address is looked at when the connection to it is made, so that a name
+// cannot lead elsewhere than when it was looked at. Where the environment names a proxy (HTTPS_PROXY), that one connects, and
+// what Check knows of the target is all there is to know.
+type transport struct {
+	allow           Allow
+	direct, proxied *http.Transport
+}
+
+func newTransport(allow Allow) *transport {
+	plain := &net.Dialer{}
+	guarded := func(host string) *net.Dialer {
+		return &net.Dialer{ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return fmt.Errorf("the webhook's address: %w", err)
+			}
+			if !allow.address(to.Addr()) {
+				return &AddressError{host, to.Addr().Unmap()}
+			}
+			return nil
+		}}
+	}
+	t := &transport{allow: allow, direct: &http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute}}
+	t.proxied = t.direct.Clone()
+	t.proxied.Proxy = http.ProxyFromEnvironment
+	t.direct.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, fmt.Errorf("the webhook's address: %w", err)
+		}
+		if allow.named(host) {
+			return plain.DialContext(ctx, network, address)
+		}
+		return guarded(host).DialContext(ctx, network, address)
+	}
+	return t
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	proxy, err := http.ProxyFromEnvironment(r)
+	if err != nil || proxy == nil {
+		return t.direct.RoundTrip(r)
+	}
+	if err := t.allow.Check(r.Context(), r.URL.String()); err != nil {
+		return nil, err
+	}
+	return t.proxied.RoundTrip(r)
+}
+
+// CloseIdleConnections is called by http.Client's.
+func (t *transport) CloseIdleConnections() {
+	t.direct.CloseIdleConnections()
+	t.proxied.CloseIdleConnections()
+}
