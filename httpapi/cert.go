@@ -9,13 +9,16 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mayflydb/mayfly/ttl"
@@ -33,33 +36,45 @@ const (
 // it. Both are ECDSA P-256. They are two because OpenSSL, Java's keytool and Node want a certificate to trust that may
 // sign (CA:true), while rustls takes none that may sign for a server's own.
 //
-// The one to trust is made once and kept in dir as cert.pem and key.pem; it is made again when it is about to expire
-// or cannot be read. The server's is made at each start: valid for localhost, 127.0.0.1, ::1, the machine's name and
-// hosts (names or IP addresses), for as long as the other. An empty dir keeps both in memory only, and path is empty.
+// The server's is made at each start: valid for localhost, 127.0.0.1, ::1, the machine's name and hosts (names or IP
+// addresses), for as long as the other. That one is made once and kept in dir as cert.pem and key.pem, which only their
+// owner can read. Name constraints let it sign for the names and addresses of the server and for what is below those
+// names, so that whoever gets hold of the key is nobody else to those who trust it. It is made again, and clients have to trust
+// it anew, when it is about to expire, cannot be read, has no constraints, or does not cover one of hosts; the new one covers what the
+// old one did, too. A machine's new name is no reason: the server's certificate is then without it. An empty dir keeps both in
+// memory only, and path is empty.
 func Certificate(dir string, hosts []string) (cert tls.Certificate, pemText []byte, path string, err error) {
 	return certificateAt(dir, hosts, ttl.Real{}.Now())
 }
 
 func certificateAt(dir string, hosts []string, now time.Time) (cert tls.Certificate, pemText []byte, path string, err error) {
-	authority, pemText, path, err := authorityAt(dir, now)
+	authority, pemText, path, err := authorityAt(dir, hosts, now)
 	if err != nil {
 		return cert, nil, "", err
 	}
-	if cert, err = serverCertificate(authority, allHosts(hosts), now); err != nil {
+	covered := slices.DeleteFunc(allHosts(hosts), func(h string) bool { return !permits(authority.Leaf, h) })
+	if cert, err = serverCertificate(authority, covered, now); err != nil {
 		return cert, nil, "", err
 	}
 	return cert, pemText, path, nil
 }
 
 // authorityAt returns the certificate to trust: that of dir, else a new one, kept there unless dir is empty.
-func authorityAt(dir string, now time.Time) (authority tls.Certificate, pemText []byte, path string, err error) {
+func authorityAt(dir string, hosts []string, now time.Time) (authority tls.Certificate, pemText []byte, path string, err error) {
+	names := allHosts(hosts)
 	if dir != "" {
 		path = filepath.Join(dir, certFile)
+		if err := keepPrivate(dir); err != nil {
+			return authority, nil, "", err
+		}
 		if authority, pemText, ok := loadAuthority(dir, now); ok {
-			return authority, pemText, path, nil
+			if !slices.ContainsFunc(ownHosts(hosts), func(h string) bool { return !permits(authority.Leaf, h) }) {
+				return authority, pemText, path, nil
+			}
+			names = allHosts(append(permitted(authority.Leaf), names...))
 		}
 	}
-	pemText, keyText, err := makeAuthority(now)
+	pemText, keyText, err := makeAuthority(names, now)
 	if err != nil {
 		return authority, nil, "", err
 	}
@@ -69,32 +84,69 @@ func authorityAt(dir string, now time.Time) (authority tls.Certificate, pemText 
 	if dir == "" {
 		return authority, pemText, "", nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return authority, nil, "", fmt.Errorf("httpapi: cannot make the folder of the certificate: %w", err)
 	}
 	// The key first: a new key beside an old certificate does not fit, and the pair is made again.
-	if err := replaceFile(filepath.Join(dir, keyFile), keyText, 0o600); err != nil {
+	if err := replaceFile(filepath.Join(dir, keyFile), keyText); err != nil {
 		return authority, nil, "", err
 	}
-	if err := replaceFile(path, pemText, 0o644); err != nil {
+	if err := replaceFile(path, pemText); err != nil {
 		return authority, nil, "", err
 	}
 	return authority, pemText, path, nil
 }
 
-// allHosts are the names that every certificate has and those asked for, each once.
-func allHosts(hosts []string) []string {
-	all := []string{"localhost", "127.0.0.1", "::1"}
-	if name, err := os.Hostname(); err == nil { // a machine without a name is fine
-		all = append(all, name)
-	}
-	var out []string
-	for _, h := range append(all, hosts...) {
-		if h = strings.ToLower(strings.TrimSpace(h)); h != "" && !slices.Contains(out, h) {
-			out = append(out, h)
+// keepPrivate takes from others what they may do with a folder of certificates that exists, and its files. Where those are
+// somebody else's, as on a mounted volume, they stay as they are.
+func keepPrivate(dir string) error {
+	for path, mode := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, keyFile): 0o600, filepath.Join(dir, certFile): 0o600} {
+		info, err := os.Stat(path)
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			err = os.Chmod(path, mode)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {
+			return fmt.Errorf("httpapi: cannot keep the certificate's key from others: %w", err)
 		}
 	}
-	return out
+	return nil
+}
+
+// ownHosts are the names that every certificate has and those asked for, each once.
+func ownHosts(hosts []string) (all []string) {
+	for _, h := range append([]string{"localhost", "127.0.0.1", "::1"}, hosts...) {
+		if h = strings.ToLower(strings.TrimSpace(h)); h != "" && !slices.Contains(all, h) {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// allHosts are ownHosts and the machine's name.
+func allHosts(hosts []string) []string {
+	name, err := os.Hostname()
+	if err != nil { // a machine without a name is fine
+		return ownHosts(hosts)
+	}
+	return ownHosts(append(slices.Clone(hosts), name))
+}
+
+// permits tells whether a certificate's name constraints let it sign for a host.
+func permits(authority *x509.Certificate, host string) bool {
+	if ip := net.ParseIP(host); ip != nil {
+		return slices.ContainsFunc(authority.PermittedIPRanges, func(n *net.IPNet) bool { return n.Contains(ip) })
+	}
+	host = strings.TrimPrefix(host, "*.")
+	return slices.ContainsFunc(authority.PermittedDNSDomains, func(d string) bool { return host == d || strings.HasSuffix(host, "."+d) })
+}
+
+// permitted are the hosts of a certificate's name constraints.
+func permitted(authority *x509.Certificate) (hosts []string) {
+	hosts = slices.Clone(authority.PermittedDNSDomains)
+	for _, n := range authority.PermittedIPRanges {
+		hosts = append(hosts, n.IP.String())
+	}
+	return hosts
 }
 
 // loadAuthority reads the pair of dir; ok is false where it must be made again.
@@ -111,14 +163,17 @@ func loadAuthority(dir string, now time.Time) (authority tls.Certificate, pemTex
 		return authority, nil, false
 	}
 	c := authority.Leaf
-	if !c.IsCA || now.Before(c.NotBefore) || now.Add(certRenewal).After(c.NotAfter) {
+	if !c.IsCA || len(c.PermittedDNSDomains) == 0 || len(c.PermittedIPRanges) == 0 {
+		return authority, nil, false
+	}
+	if now.Before(c.NotBefore) || now.Add(certRenewal).After(c.NotAfter) {
 		return authority, nil, false
 	}
 	return authority, pemText, true
 }
 
-// makeAuthority makes a certificate to trust and its key as PEM text.
-func makeAuthority(now time.Time) (certText, keyText []byte, err error) {
+// makeAuthority makes a certificate to trust, which may sign for hosts, and its key as PEM text.
+func makeAuthority(hosts []string, now time.Time) (certText, keyText []byte, err error) {
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: "Mayfly", Organization: []string{"Mayfly"}},
 		NotBefore:             now.Add(-time.Hour), // clients' clocks may be a little behind
@@ -127,6 +182,16 @@ func makeAuthority(now time.Time) (certText, keyText []byte, err error) {
 		BasicConstraintsValid: true,
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		MaxPathLenZero:        true,
+
+		PermittedDNSDomainsCritical: true,
+	}
+	for _, h := range hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			template.PermittedIPRanges = append(template.PermittedIPRanges, justOne(ip))
+		} else if h = strings.TrimPrefix(h, "*."); !slices.Contains(template.PermittedDNSDomains, h) {
+			template.PermittedDNSDomains = append(template.PermittedDNSDomains, h)
+		}
 	}
 	raw, key, err := sign(template, nil)
 	if err != nil {
@@ -137,6 +202,14 @@ func makeAuthority(now time.Time) (certText, keyText []byte, err error) {
 		return nil, nil, fmt.Errorf("httpapi: cannot encode the key: %w", err)
 	}
 	return pemBlock("CERTIFICATE", raw), pemBlock("PRIVATE KEY", keyRaw), nil
+}
+
+// justOne is the network of one address.
+func justOne(ip net.IP) *net.IPNet {
+	if four := ip.To4(); four != nil {
+		ip = four
+	}
+	return &net.IPNet{IP: ip, Mask: net.CIDRMask(8*len(ip), 8*len(ip))}
 }
 
 // serverCertificate makes a certificate for hosts that authority signs, with that one after it.
@@ -191,15 +264,15 @@ func pemBlock(kind string, raw []byte) []byte {
 	return b.Bytes()
 }
 
-// replaceFile writes a file whole or not at all.
-func replaceFile(path string, text []byte, mode os.FileMode) error {
+// replaceFile writes a file that only its owner can read, whole or not at all.
+func replaceFile(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("httpapi: cannot write the certificate: %w", err)
 	}
 	_, err = f.Write(text)
 	if err == nil {
-		err = f.Chmod(mode)
+		err = f.Chmod(0o600)
 	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr

@@ -54,21 +54,19 @@ func TestCertificate(t *testing.T) {
 func TestCertificateIsKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tls")
 	original, _ := makeCert(t, dir, certNow, "db.example")
-	if runtime.GOOS != "windows" {
-		info, err := os.Stat(filepath.Join(dir, "key.pem"))
-		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("key file: %v, %v", info.Mode(), err)
-		}
-	}
 	if again, _ := makeCert(t, dir, certNow.AddDate(2, 0, 0)); !bytes.Equal(again, original) {
 		t.Error("the certificate was made again though it is good and covers what is asked for")
 	}
-	broader, leaf := makeCert(t, dir, certNow, "other.example")
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(original)
-	_, err := leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: "other.example", CurrentTime: certNow})
-	if err != nil || !bytes.Equal(broader, original) {
-		t.Errorf("a client that trusts the certificate does not trust the server with one more host: %v", err)
+	if again, leaf := makeCert(t, dir, certNow, "DB.example", "sub.db.example"); !bytes.Equal(again, original) || !verifies(original, leaf, "sub.db.example") {
+		t.Error("the certificate was made again though it covers what is asked for")
+	}
+	// Another host needs another one, which goes on covering the first.
+	broader, leaf := makeCert(t, dir, certNow, "other.example", "10.0.0.7")
+	if bytes.Equal(broader, original) || !verifies(broader, leaf, "other.example") || !verifies(broader, leaf, "10.0.0.7") {
+		t.Error("a host that the certificate does not cover")
+	}
+	if again, leaf := makeCert(t, dir, certNow, "db.example"); !bytes.Equal(again, broader) || !verifies(broader, leaf, "db.example") {
+		t.Error("two starts in turn with one host each do not keep the certificate")
 	}
 	for name, now := range map[string]time.Time{"expired": certNow.AddDate(3, 0, 0), "about to expire": certNow.Add(certLife - certRenewal + time.Hour), "not valid yet": certNow.AddDate(-1, 0, 0)} {
 		before, _ := makeCert(t, dir, certNow)
@@ -79,6 +77,73 @@ func TestCertificateIsKept(t *testing.T) {
 			if err := os.Remove(filepath.Join(dir, f)); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// verifies tells whether a client that trusts a certificate takes the server's for a host.
+func verifies(trusted []byte, leaf *x509.Certificate, host string) bool {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(trusted)
+	_, err := leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: host, CurrentTime: certNow})
+	return err == nil
+}
+
+// Whoever has the key of the certificate to trust can sign for the server's own names and addresses alone.
+func TestNameConstraints(t *testing.T) {
+	authority, text, _, err := authorityAt("", []string{"db.example", "*.dev.example", "10.0.0.7", "2001:db8::1"}, certNow)
+	if err != nil || !authority.Leaf.PermittedDNSDomainsCritical || !authority.Leaf.MaxPathLenZero {
+		t.Fatalf("%v: %+v", err, authority.Leaf)
+	}
+	for host, want := range map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true, "db.example": true, "a.db.example": true, "a.dev.example": true,
+		"10.0.0.7": true, "2001:db8::1": true, "evil.example": false, "xdb.example": false, "example": false, "10.0.0.8": false, "127.0.0.2": false, "2001:db8::2": false} {
+		forged, err := serverCertificate(authority, []string{host}, certNow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := verifies(text, forged.Leaf, host); got != want || permits(authority.Leaf, host) != want {
+			t.Errorf("%s: a client takes it: %v", host, got)
+		}
+	}
+}
+
+// A certificate to trust without constraints, as former versions have made, is made again.
+func TestUnboundCertificateIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	unbound, key, err := makeAuthority(nil, certNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"cert.pem": unbound, "key.pem": key} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, leaf := makeCert(t, dir, certNow); bytes.Equal(text, unbound) || !verifies(text, leaf, "localhost") {
+		t.Error("not replaced")
+	}
+}
+
+// Files and folder are their owner's alone, those that existed with more rights as well.
+func TestPrivateFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	dir := filepath.Join(t.TempDir(), "tls")
+	want := map[string]os.FileMode{".": 0o700, "key.pem": 0o600, "cert.pem": 0o600}
+	original, _ := makeCert(t, dir, certNow)
+	for range 2 {
+		for name, mode := range want {
+			info, err := os.Stat(filepath.Join(dir, name))
+			if err != nil || info.Mode().Perm() != mode {
+				t.Errorf("%s: %v, %v", name, info.Mode(), err)
+			}
+			if err := os.Chmod(filepath.Join(dir, name), mode|0o055); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if again, _ := makeCert(t, dir, certNow); !bytes.Equal(again, original) {
+			t.Error("the certificate was made again")
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -153,7 +154,7 @@ func (s *serve) ready(ctx context.Context) error {
 
 func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 	if !s.flags.memory {
-		if err := os.MkdirAll(s.flags.data, 0o700); err != nil {
+		if err := s.openFolder(); err != nil {
 			return nil, fmt.Errorf("cannot make the data folder: %w", err)
 		}
 	}
@@ -176,6 +177,20 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 	}
 	return store.Open(ctx, e, store.Options{Clock: clock, Logger: s.log, Ranges: s.flags.ranges, Lenient: s.flags.lenient,
 		TTLPreviousImage: s.flags.ttlPreviousImage})
+}
+
+// openFolder makes the data folder, which is its owner's alone. Where it exists the rights are the user's choice; what is made in
+// it belongs to the owner in any case.
+func (s *serve) openFolder() error {
+	keepFilesPrivate()
+	if err := os.MkdirAll(s.flags.data, 0o700); err != nil {
+		return err
+	}
+	if info, err := os.Stat(s.flags.data); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		s.log.Warn("other users of this machine can look into the data folder: chmod 700 keeps them out", "folder", s.flags.data,
+			"mode", info.Mode().Perm().String())
+	}
+	return nil
 }
 
 // sessionVersion is the version of a server's session tokens: the moment of a start in memory, in

@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -61,6 +63,37 @@ func TestRestartKeepsData(t *testing.T) {
 	b.stop(t)
 	if code, out, errs := mayfly(t, "check", dir); code != 0 || out != "1 databases, 1 containers, 1 documents: 0 violations\n" {
 		t.Errorf("check: %d %s%s", code, out, errs)
+	}
+}
+
+// TestPrivateFolder: what the server makes is its owner's alone, and it says so where the folder is not.
+func TestPrivateFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	open, fresh := t.TempDir(), filepath.Join(t.TempDir(), "fresh")
+	if err := os.Chmod(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{open, fresh} {
+		b := boot(t, "--data", dir)
+		b.makeContainer(t)
+		b.stop(t)
+		if warned := strings.Contains(b.stderr.String(), "chmod 700"); warned != (dir == open) {
+			t.Errorf("%s: a warning: %v\n%s", dir, warned, b.stderr)
+		}
+		if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err == nil && info.Mode().Perm()&0o077 != 0 && path != open {
+				t.Errorf("%s: %v", path, info.Mode())
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

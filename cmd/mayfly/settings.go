@@ -20,7 +20,7 @@ func settingsCommand() *cobra.Command {
 			"  \"onExpire\": {\"moveTo\": \"archive\"}   what expires is moved to that container of the same database\n" +
 			"  \"ttlCeiling\": true                  the default ttl is the upper bound of the items' own as well\n" +
 			"  \"autoDeleteOnIdle\": 3600            the container is deleted when nobody has used it for that many seconds\n" +
-			"  \"expiryEvents\": {\"retention\": 3600, \"webhooks\": [{\"url\": \"http://localhost:9000\"}]}",
+			"  \"expiryEvents\": {\"retention\": 3600, \"webhooks\": [{\"url\": \"https://app.example/expired\"}]}",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
