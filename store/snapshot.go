@@ -30,6 +30,7 @@ type lineage struct {
 	work sync.Mutex   // one snapshot, restore or Close at a time
 	turn sync.RWMutex // held exclusively while a restore is under way; taken after work and before ddl
 
+	heavy       heavyQueries
 	closing     atomic.Pointer[string] // what Close waits for; nil: it has not begun
 	subscribers notifier               // who ask for webhooks: see Subscriptions
 }
