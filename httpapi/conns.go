@@ -17,7 +17,7 @@ type conns struct {
 	room   *sync.Cond // signalled when a connection ends
 	open   map[*sniffConn]struct{}
 	gone   map[*sniffConn]struct{} // closed, while a request was under way
-	most   int // 0: any number
+	most   int                     // 0: any number
 	closed bool
 	turn   atomic.Int64 // grows with each request that ends
 	// waiting is how many new connections wait for room.

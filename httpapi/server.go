@@ -146,7 +146,8 @@ func New(o Options) (*Server, error) {
 	}
 	level, _, _ := parseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
-	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, consistency: level, cancel: cancel, own: ownHandlers, conns: newConns(o.MaxConnections), answers: newAnswers(answerMemory(o.AnswerMemory))}
+	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, consistency: level, cancel: cancel, own: ownHandlers,
+		conns: newConns(o.MaxConnections), answers: newAnswers(answerMemory(o.AnswerMemory))}
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)
 	s.handler = s.routes()

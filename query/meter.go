@@ -45,9 +45,9 @@ type meter struct {
 	elapsed func() time.Duration
 	limit   time.Duration // of elapsed; 0: none
 	turn    func(context.Context) error
-	left    int           // work before the next look
-	looks   int           // that may follow before the run is given up, for what has no watch; 0: any number
-	err     error         // what ends the run: the first error
+	left    int   // work before the next look
+	looks   int   // that may follow before the run is given up, for what has no watch; 0: any number
+	err     error // what ends the run: the first error
 
 	used     int // bytes that DISTINCT, GROUP BY and lists hold
 	retained int // bytes of values that wait for other operands

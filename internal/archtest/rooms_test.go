@@ -32,7 +32,7 @@ var rooms = map[string]room{
 	"engine/pebble":     {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"}, tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
 	"httpapi": {
-		own:   []string{"store", "query/...", "index", "doc/...", "ttl", "script"},
+		own: []string{"store", "query/...", "index", "doc/...", "ttl", "script"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/tidwall/gjson",
 			"golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
