@@ -30,6 +30,7 @@ type call struct {
 	charged   bool             // a charge was set
 	reading   bool             // of the body: the client has leave to send it
 	reply     []byte           // what a post-trigger has put in place of the item in the answer; nil: nothing
+	held      int64            // bytes of the memory of answers
 	payer     *store.Container // whose throughput the charge is taken from; nil where none is enforced
 
 	// One-element slices of values are the header values set below: one allocation for all of them.
@@ -157,6 +158,12 @@ var jsonContentType = []string{echo.MIMEApplicationJSON}
 
 // deliver writes the head and the body. Every body has its length: some clients drop an error's text without.
 func (c *call) deliver(status int, body []byte) {
+	if status < http.StatusBadRequest && (len(body) > smallAnswer || c.held > 0) {
+		if err := c.holdAnswer(int64(len(body))); err != nil {
+			c.fail(err)
+			return
+		}
+	}
 	if !c.charged {
 		c.set("x-ms-request-charge", "1")
 	}
@@ -177,8 +184,7 @@ func (c *call) deliver(status int, body []byte) {
 	}
 	c.set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	// A failure here means that the client is gone: there is nobody left to tell.
-	_, _ = w.Write(body)
+	c.write(body)
 }
 
 // Limits of a request's body in bytes. An item may take twice its limit on the wire, because blanks and the system

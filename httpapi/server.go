@@ -66,6 +66,9 @@ type Options struct {
 	MaxConnections int
 	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may be.
 	CheckWebhook func(ctx context.Context, url string) error
+	// AnswerMemory is how many bytes all answers that are being made or written may have; a page that is being made counts with a tenth at
+	// most. Requests wait for room, and are refused with 429 after a while. Default: 256 MB, and never more than a quarter of GOMEMLIMIT.
+	AnswerMemory int64
 	// Logger gets defects (error), trouble with the disk (warn) and every request (debug). Default: none.
 	Logger *slog.Logger
 }
@@ -119,6 +122,7 @@ type Server struct {
 	handler http.Handler
 	http    *http.Server
 	conns   *conns
+	answers *answers
 	cancel  context.CancelFunc // ends every request's context
 	// draining ends when Shutdown begins: requests that wait for something look at it.
 	draining context.Context
@@ -156,7 +160,7 @@ func New(o Options) (*Server, error) {
 	level, _, _ := parseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
 	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, near: near, consistency: level, cancel: cancel, own: ownHandlers,
-		conns: newConns(o.MaxConnections)}
+		conns: newConns(o.MaxConnections), answers: newAnswers(answerMemory(o.AnswerMemory))}
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)
 	s.handler = s.routes()
@@ -296,6 +300,7 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 			c.fail(wireErr(http.StatusServiceUnavailable, 0, "The server is shutting down."))
 			return nil
 		}
+		defer c.letGo()
 		if err := next(c); err != nil {
 			c.fail(err)
 		}
@@ -359,6 +364,9 @@ func (s *Server) serve(ec echo.Context) error {
 		}
 	}
 	if err := c.readBody(); err != nil {
+		return err
+	}
+	if err := c.reserve(); err != nil {
 		return err
 	}
 	for {

@@ -23,6 +23,8 @@ type Env struct {
 	// Limit is of Elapsed: beyond it the run is given up with a *TimeError; 0 stands for DefaultLimit. Like the end of the context
 	// it is looked at inside of rows and functions too.
 	Limit time.Duration
+	// Turn is called now and then: it may make the run wait until others have had their turn. Its error ends the run; where it is nil, nobody waits.
+	Turn func(context.Context) error
 }
 
 // run is what one run of a query shares: the first error ends it, wherever its meter is looked at next.
@@ -43,7 +45,7 @@ func newRun(ctx context.Context, p *Plan, env Env) *run {
 		env.Limit = DefaultLimit
 	}
 	return &run{env: env, call: call{
-		meter: meter{ctx: ctx, elapsed: env.Elapsed, limit: env.Limit, left: lookEvery},
+		meter: meter{ctx: ctx, elapsed: env.Elapsed, limit: env.Limit, left: lookEvery, turn: env.Turn},
 		now:   env.Now, clock: env.Clock, stale: true, static: env.Static, random: env.Random, planar: p.info.Geometry,
 	}}
 }

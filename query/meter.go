@@ -44,9 +44,10 @@ type meter struct {
 	ctx     context.Context
 	elapsed func() time.Duration
 	limit   time.Duration // of elapsed; 0: none
-	left    int           // work before the next look
-	looks   int           // that may follow before the run is given up, for what has no watch; 0: any number
-	err     error         // what ends the run: the first error
+	turn    func(context.Context) error
+	left    int   // work before the next look
+	looks   int   // that may follow before the run is given up, for what has no watch; 0: any number
+	err     error // what ends the run: the first error
 
 	used     int // bytes that DISTINCT, GROUP BY and lists hold
 	retained int // bytes of values that wait for other operands
@@ -75,6 +76,10 @@ func (m *meter) look() bool {
 		m.fail(err)
 	} else if m.limit > 0 && m.elapsed != nil && m.elapsed() > m.limit {
 		m.fail(&TimeError{m.limit})
+	} else if m.turn != nil {
+		if err := m.turn(m.ctx); err != nil {
+			m.fail(err)
+		}
 	}
 	return m.err == nil
 }

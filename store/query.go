@@ -244,6 +244,9 @@ func (c *Container) runIn(
 			return nil // bounds with nothing between them
 		}
 		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: c.db.elapsed()}
+		heavy := heavyQuery{all: &c.db.line.heavy, elapsed: env.Elapsed}
+		defer heavy.leave()
+		env.Turn = heavy.turn
 		udfs := functions{c: c, ctx: ctx}
 		defer udfs.close()
 		env.UDF = udfs.call

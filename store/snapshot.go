@@ -30,6 +30,7 @@ type lineage struct {
 	work turn         // one snapshot, restore or Close at a time
 	turn sync.RWMutex // held exclusively while a restore is under way; taken after work and before ddl
 
+	heavy   heavyQueries
 	closing atomic.Pointer[string] // what Close waits for; nil: it has not begun
 
 	life context.Context // ends when Close is called, and with it what takes long under work

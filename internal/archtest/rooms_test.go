@@ -26,14 +26,15 @@ var rooms = map[string]room{
 	"script":         {own: []string{"doc"}, third: []string{"github.com/dop251/goja", "github.com/dlclark/regexp2/v2"}, tests: []string{"ttl"}},
 	"store": {
 		own:   []string{"query/...", "index", "doc", "ttl", "script", "engine"},
-		third: []string{"github.com/tidwall/gjson"},
+		third: []string{"github.com/tidwall/gjson", "golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},
 	"engine/pebble":     {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"}, tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
 	"httpapi": {
-		own:   []string{"store", "query/...", "index", "doc/...", "ttl", "script"},
-		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/tidwall/gjson"},
+		own: []string{"store", "query/...", "index", "doc/...", "ttl", "script"},
+		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/tidwall/gjson",
+			"golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},
 	"hook":       {own: []string{"store", "doc", "ttl"}, tests: []string{"engine/pebble"}},

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/query"
+)
+
+// TestHeavyQueries: a quick query waits for nobody; of heavy ones few have a place, and one more waits until one of them leaves, or its
+// context or its time ends.
+func TestHeavyQueries(t *testing.T) {
+	all := &heavyQueries{}
+	all.once.Do(all.open)
+	watch := time.Duration(0)
+	elapsed := func() time.Duration { return watch }
+	fast := &heavyQuery{all: all, elapsed: elapsed}
+	if err := fast.turn(t.Context()); err != nil || fast.placed || fast.runs {
+		t.Fatalf("%v, %+v", err, fast)
+	}
+	watch = time.Second
+	first := &heavyQuery{all: all, elapsed: elapsed}
+	if err := first.turn(t.Context()); err != nil || !first.placed || !first.runs {
+		t.Fatalf("%v, %+v", err, first)
+	}
+	for range maxHeavy - 1 { // the others' places
+		if !all.places.TryAcquire(1) {
+			t.Fatal("there is no place")
+		}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	more := &heavyQuery{all: all, elapsed: elapsed}
+	if err := more.turn(gone); !errors.Is(err, context.Canceled) || more.placed {
+		t.Errorf("%v", err)
+	}
+	watch = query.DefaultLimit
+	var late *query.TimeError
+	if err := more.turn(t.Context()); !errors.As(err, &late) {
+		t.Errorf("%v", err)
+	}
+	watch = time.Second
+	waits := make(chan error, 1)
+	go func() { waits <- more.turn(t.Context()) }()
+	first.leave()
+	if err := <-waits; err != nil || !more.runs {
+		t.Errorf("%v", err)
+	}
+	more.leave()
+	all.places.Release(maxHeavy - 1)
+	if !all.places.TryAcquire(maxHeavy) {
+		t.Error("a place is not given back")
+	}
+}
