@@ -57,6 +57,12 @@ func (c *call) one(value string) []string {
 	return c.values[c.used-1 : c.used : c.used]
 }
 
+// has tells whether a response header is set; name is spelled as for set.
+func (c *call) has(name string) bool {
+	_, ok := c.Response().Header()[name]
+	return ok
+}
+
 // setReceipt says which partition range served, how far it is, and what that cost. The session token has the
 // form {range}:{version}#{lsn}, with no region part; the version is -1 or Options.SessionVersion. An empty
 // rangeID sets the charge alone; a charge of 0 is the default of 1 RU, since clients' tests want one on every

@@ -214,7 +214,7 @@ func (c *call) fail(err error) {
 		c.set("x-ms-substatus", strconv.Itoa(w.substatus))
 	}
 	if w.status == http.StatusNotModified {
-		if _, ok := c.Response().Header()["etag"]; !ok && c.in.ifNoneMatch != "*" {
+		if !c.has("etag") && c.in.ifNoneMatch != "*" {
 			c.setETag(c.in.ifNoneMatch)
 		}
 		c.deliver(w.status, nil)

@@ -15,7 +15,7 @@ const (
 
 // ErrTooManyOperations is behind the error of a batch that has more than MaxBatchOperations, whatever their
 // size.
-var ErrTooManyOperations = errors.New("Batch request has more operations than what is supported.")
+var ErrTooManyOperations = errors.New("more operations than a batch may have")
 
 // BatchOptions say how the operations of a batch hang together.
 type BatchOptions struct {
@@ -75,7 +75,7 @@ func (c *Container) checkBatch(pk PartitionKey, ops []Operation, o BatchOptions)
 		return fail(CodeBadRequest, "Batch request has no operations.")
 	}
 	if len(ops) > MaxBatchOperations {
-		return &Error{Code: CodeBadRequest, Message: ErrTooManyOperations.Error(), Err: ErrTooManyOperations}
+		return &Error{Code: CodeBadRequest, Message: "Batch request has more operations than what is supported.", Err: ErrTooManyOperations}
 	}
 	size := 0
 	for i := range ops {
