@@ -1,0 +1,101 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"strings"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Options say how a Server answers. DB is required; everything else has a default.
+type Options struct {
+	DB *store.DB
+	// Key is the master key in base64. Default: EmulatorKey.
+	Key string
+	// NoAuth lets every request in.
+	NoAuth bool
+	// NoClockCheck accepts signatures (and tokens) of any date.
+	NoClockCheck bool
+	// Advertise is the URL that GET / tells clients to use. Default: the scheme and host of the request.
+	Advertise string
+	// Hosts are names and addresses, beside those of its own machine and Advertise's, that the server answers to: a request for
+	// another Host is refused with 403. *.example.com is every name one level below; 0.0.0.0 or :: every address, but no name.
+	Hosts []string
+	// CORSOrigins are origins (https://page.example) whose pages may use the server from a browser, beside its own and those
+	// of the loopback addresses; * is every one. The writes of pages from elsewhere are refused with 403.
+	CORSOrigins []string
+	// AccountID is the account's id. Default: "mayfly".
+	AccountID string
+	// Consistency is the account's default consistency level. Default: "Session".
+	Consistency string
+	// SessionVersion is the version in the session tokens that the server gives out, above 0; 0 stands for
+	// none, which is written as -1. What a token says that has an earlier version is no concern of this
+	// server: a store that begins anew at each start, with LSNs that begin small, has a version that grows
+	// from one start to the next, so that a client which outlives the server never asks for what only the one
+	// before had seen.
+	SessionVersion int64
+	// ServeCrossPartition answers queries over all partition keys whose results must be merged, which a gateway of Cosmos DB
+	// leaves to the client. The header x-mayfly-serve-cross-partition does so for one request.
+	ServeCrossPartition bool
+	// Throttle refuses requests beyond a container's throughput with 429.
+	Throttle bool
+	// Strict refuses unknown properties of a container with 400 instead of ignoring them.
+	Strict bool
+	// CertPEM is the certificate to hand out, as PEM text.
+	CertPEM []byte
+	// Wall tells the real time, against which the dates of signatures are checked; never the data's clock. Default: ttl.Real{}.
+	Wall ttl.Clock
+	// Ready says whether the store works (GET /_mayfly/readyz). Default: always.
+	Ready func(context.Context) error
+	// Webhooks tells how the webhooks stand, for the metrics; nil where nobody delivers to any.
+	Webhooks func() []WebhookMetrics
+	// MaxConnections is how many connections may be open at once; 0: any number. Where there are more, those that have been idle for
+	// longest are closed for new ones, and new ones wait where none is idle.
+	MaxConnections int
+	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may be.
+	CheckWebhook func(ctx context.Context, url string) error
+	// AnswerMemory is how many bytes all answers that are being made or written may have; a page that is being made counts with a tenth at
+	// most. Requests wait for room, and are refused with 429 after a while. Default: 256 MB, and never more than a quarter of GOMEMLIMIT.
+	AnswerMemory int64
+	// Logger gets defects (error), trouble with the disk (warn) and every request (debug). Default: none.
+	Logger *slog.Logger
+}
+
+// withDefaults returns the options with every default filled in, or what is wrong with them.
+func (o Options) withDefaults() (Options, error) {
+	if o.DB == nil {
+		return o, errors.New("httpapi: Options.DB is missing")
+	}
+	if o.Key == "" {
+		o.Key = EmulatorKey
+	}
+	if o.AccountID == "" {
+		o.AccountID = "mayfly"
+	}
+	if o.Wall == nil {
+		o.Wall = ttl.Real{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Consistency == "" {
+		o.Consistency = "Session"
+	}
+	_, canonical, ok := parseConsistency(o.Consistency)
+	if !ok {
+		return o, errors.New("httpapi: the consistency level '" + o.Consistency + "' is not one of Strong, BoundedStaleness, Session, ConsistentPrefix, Eventual")
+	}
+	o.Consistency = canonical
+	if o.Advertise != "" {
+		u, err := url.Parse(o.Advertise)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return o, errors.New("httpapi: the advertised address '" + o.Advertise + "' is not an http or https URL")
+		}
+		o.Advertise = strings.TrimRight(o.Advertise, "/") + "/"
+	}
+	return o, nil
+}

@@ -1,0 +1,59 @@
+package query
+
+// stream runs the form in which rows come in rid order, source after source.
+func (x *execution) stream() error {
+	if x.plan.never {
+		return nil
+	}
+	if x.plan.top.distinct {
+		x.recall()
+	}
+	for i, src := range x.sources {
+		rid, rows, left := x.from.at.At(x.spans[i])
+		if !left && !x.replay {
+			continue
+		}
+		x.current, x.resume = entry{source: i}, mark{rid: rid, rows: rows}
+		after := rid
+		switch {
+		case x.replay:
+			after = 0
+		case rows > 0 && after > 0:
+			after-- // its document has more rows
+		}
+		more, err := x.streamSource(src, after)
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// streamSource gives out rows of one source, behind a rid. It is false where the page has ended.
+func (x *execution) streamSource(src Source, after uint64) (more bool, err error) {
+	docs, err := x.candidates(src, after)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if e := docs.Close(); err == nil {
+			err = e
+		}
+	}()
+	for x.next(docs) {
+		d := docs.Document()
+		x.current.rid = d.RID()
+		if x.enter(d, x.plan.rows) && !x.rows(x.plan.rows, x.row) {
+			return false, nil
+		}
+		old := x.isOld()
+		if !old {
+			x.passed()
+		}
+		if late, err := x.stop(); late && !old || err != nil {
+			x.more = late
+			return false, err
+		}
+	}
+	return true, docs.Err()
+}
