@@ -164,9 +164,12 @@ def pages(paged):
 
 
 def first_page(paged, continuation=None):
-    """Reads one page and tells the continuation after it."""
+    """Reads one page and tells the continuation after it. The SDK ends at a last page without items, and keeps the token."""
     iterator = paged.by_page(continuation)
-    return list(next(iterator, [])), iterator.continuation_token
+    try:
+        return list(next(iterator)), iterator.continuation_token
+    except StopIteration:
+        return [], None
 
 
 def ids(items):
