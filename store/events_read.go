@@ -146,6 +146,7 @@ func (r *logReader) fill(src *source, i int) error {
 		n++
 		err = r.add(src, lsn, &e)
 	}
+	src.seen = r.at[i] // so that the next page does not begin ahead of the horizon
 	if cerr := it.Close(); err == nil {
 		err = cerr
 	}

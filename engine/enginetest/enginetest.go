@@ -52,6 +52,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"ScopeDropped", testScopeDropped},
 		{"Horizon", testHorizon},
 		{"HorizonNeverAhead", testHorizonNeverAhead},
+		{"Settle", testSettle},
 		{"Relax", testRelax},
 		{"Metrics", testMetrics},
 	} {
