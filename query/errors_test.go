@@ -118,7 +118,7 @@ func TestRefusals(t *testing.T) {
 func TestErrorJSON(t *testing.T) {
 	_, err := Prepare("SELECT c.é, x,\n  y FROM c", nil, Info{})
 	var e *Error
-	if !errors.As(err, &e) || e.Code != "SC1001" {
+	if !errors.As(err, &e) || e.Code != "SC1010" {
 		t.Fatal(err)
 	}
 	_, err = Prepare("SELECT 'é', x,\n  y FROM c", nil, Info{})

@@ -6,11 +6,14 @@ import "fmt"
 const (
 	CodeSyntax    = "SC1001" // a token that does not belong where it stands, or no token at all
 	CodeEndOfFile = "SC1002" // the text ends too early
+	CodeToken     = "SC1010" // characters that begin no token
+	CodeNumber    = "SC1011" // a number that is none or is too large
+	CodeString    = "SC1012" // a string that is not closed or has a bad escape
 )
 
 // Error tells of a text that is not a query. Cosmos DB answers such a text with the code, the place and the message.
 type Error struct {
-	Code       string // CodeSyntax or CodeEndOfFile
+	Code       string // one of the codes above
 	Start, End int    // of the offending token, in characters from 0, End exclusive; equal where the text ends too early
 	Line, Col  int    // of Start, from 1; Col is in characters
 	Token      string // the offending token as it is written, empty where the text ends too early

@@ -20,6 +20,8 @@ const (
 	parameter                    // @name
 	placeholder                  // {documentdb-...}
 	bad                          // what cannot be a token; the parser has no place for it and reports it
+	badNumber                    // one that begins like a number
+	badString                    // one that begins like a string
 )
 
 // token is one token. sym is what the parser asks for: a reserved word in upper case or a punctuation mark, and empty for
@@ -61,7 +63,7 @@ func (l *lexer) next() token {
 		return l.take(bad, 1)
 	}
 	if l.lenient && strings.HasPrefix(rest, "/*") { // skip would have moved over a comment that is closed
-		return l.take(bad, len(rest))
+		return l.take(symbol, len(rest))
 	}
 	if n := placeholderLen(rest); n > 0 {
 		return l.take(placeholder, n)
@@ -144,13 +146,13 @@ func (l *lexer) number() token {
 		// ParseUint would let underscores through if it were asked to find the base out.
 		u, err := strconv.ParseUint(t.text[2:], 16, 64)
 		if err != nil {
-			t.kind = bad
+			t.kind = badNumber
 			return t
 		}
 		raw = strconv.AppendUint(nil, u, 10)
 	}
 	if doc.Valid(raw, doc.Limits{}) != nil {
-		t.kind = bad
+		t.kind = badNumber
 		return t
 	}
 	t.value = doc.Of(raw)
@@ -175,14 +177,13 @@ func (l *lexer) quoted() token {
 		case c == '\\':
 			n := escapeLen(rest[i:])
 			if n == 0 {
-				_, size := utf8.DecodeRuneInString(rest[i+1:])
-				return l.take(bad, i+1+size)
+				return l.take(badString, i+badEscapeLen(rest[i:]))
 			}
 			escapes = true
 			i += n - 1
 		}
 	}
-	return l.take(bad, len(rest))
+	return l.take(badString, len(rest))
 }
 
 const (
@@ -207,6 +208,17 @@ func escapeLen(s string) int {
 		return 0
 	}
 	return 6
+}
+
+// badEscapeLen is how much of s, which begins with an escape that escapeLen refuses, there is up to the character that spoils it.
+func badEscapeLen(s string) int {
+	n := 1
+	if len(s) > 1 && s[1] == 'u' {
+		for n = 2; n < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[n]) >= 0; n++ {
+		}
+	}
+	_, size := utf8.DecodeRuneInString(s[n:])
+	return n + size
 }
 
 // unescaped resolves the escapes of s, all of which escapeLen accepts. Half of a surrogate pair becomes U+FFFD.

@@ -210,7 +210,16 @@ func (l *lexer) unexpected(t token) *Error {
 		if len(near) > maxNear {
 			near = strings.ToValidUTF8(near[:maxNear], "")
 		}
-		e.Code, e.Message = CodeSyntax, "Syntax error, incorrect syntax near '"+near+"'."
+		switch t.kind {
+		case bad:
+			e.Code, e.Message = CodeToken, "Syntax error, invalid token '"+near+"'."
+		case badNumber:
+			e.Code, e.Message = CodeNumber, "Syntax error, invalid numeric value token '"+near+"'."
+		case badString:
+			e.Code, e.Message = CodeString, "Syntax error, invalid string literal token '"+near+"'."
+		default:
+			e.Code, e.Message = CodeSyntax, "Syntax error, incorrect syntax near '"+near+"'."
+		}
 	}
 	return e
 }
@@ -226,7 +235,7 @@ func (l *lexer) notUTF8() *Error {
 		n += size
 	}
 	l.advance(n)
-	t := l.take(bad, 1)
+	t := l.take(symbol, 1)
 	t.text = string(utf8.RuneError)
 	return l.unexpected(t)
 }
