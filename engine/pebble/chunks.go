@@ -32,6 +32,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type chunk struct {
 	kind byte
 	log  uint32 // 0 in a manifest
+	sync int64  // how far the log was synced when it was written; 0: it does not tell
 	end  int    // where the next one may begin
 	n    int    // of the payload
 }
@@ -58,6 +59,9 @@ func chunkAt(data []byte, at int) (c chunk, ok bool) {
 	}
 	if header > chunkHeader {
 		c.log = binary.LittleEndian.Uint32(data[at+chunkHeader:])
+	}
+	if header == logHeader {
+		c.sync = int64(binary.LittleEndian.Uint64(data[at+chunkHeader+4:]))
 	}
 	sum := crc32.Checksum(data[at+6:c.end], castagnoli)
 	return c, (sum>>15|sum<<17)+0xa282ead8 == binary.LittleEndian.Uint32(data[at:])

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,10 @@ import (
 //     a disk may write what has not been synced in any order; no program can tell that from damage, so a person decides.
 //   - A log that is missing leaves no trace in its folder. Therefore the folder says which there are, in a marker that is
 //     moved after a log was made and before one is removed: see logBook.
+
+// unsyncedTail is how many bytes at the end of a log may be in pieces and be taken for what a power cut leaves of a group of
+// writes that was not synced, unless a chunk says that they were. Nobody was told of those writes.
+const unsyncedTail = 16 << 10
 
 // logSuffix ends the names of logs: 000123.log.
 const logSuffix = ".log"
@@ -86,8 +91,15 @@ func checkLog(o Options, number uint64, present bool) (*logDamage, error) {
 		return nil, err
 	}
 	end := logEnd(data, uint32(number))
-	at := nextChunk(data, end+1, func(c chunk) bool { return c.kind >= logChunk && c.log == uint32(number) })
+	own := func(c chunk) bool { return c.kind >= logChunk && c.log == uint32(number) }
+	at := nextChunk(data, end+1, own)
 	if at < 0 {
+		return nil, nil
+	}
+	behind := len(bytes.TrimRight(data[end:], "\x00"))
+	if behind <= unsyncedTail && nextChunk(data, at, func(c chunk) bool { return own(c) && c.sync > int64(end) }) < 0 {
+		o.Logger.Warn("a log of writes ends in pieces, as a power cut leaves it; what lies behind was not known to be synced and is not read",
+			"log", logName(number), "read", end, "bytes", len(data))
 		return nil, nil
 	}
 	return &logDamage{number: number, from: end, to: at, data: data}, nil
