@@ -364,12 +364,14 @@ func TestAttackOnTheLog(t *testing.T) {
 	whole, err := os.ReadFile(newest)
 	must(t, err)
 	used := len(bytes.TrimRight(whole, "\x00"))
-	for _, percent := range []int{20, 40, 60, 90} {
+	for _, percent := range []int{5, 20, 40, 60} { // behind that the end is short enough to be what a power cut leaves
 		spoiled := bytes.Clone(whole)
 		spoiled[used*percent/100] ^= 1
 		must(t, os.WriteFile(newest, spoiled, 0o600))
 		for _, args := range [][]string{{"serve", "--data", dir, "--port", "0"}, {"check", dir}} {
-			out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput()
+			ctx, cancel := context.WithTimeout(t.Context(), startTime)
+			out, err := exec.CommandContext(ctx, binary, args...).CombinedOutput()
+			cancel()
 			if err == nil || !strings.Contains(string(out), filepath.Base(newest)) {
 				t.Errorf("%s with a byte flipped at %d of 100: %v\n%s", args[0], percent, err, out)
 			}
