@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -38,61 +37,13 @@ const (
 	// served: they keep most of the machine.
 	reindexRest    = 4
 	maxReindexRest = 50 * time.Millisecond
-
-	minReindexRetry = time.Second // after a failure
-	maxReindexRetry = time.Minute
 )
 
 // reindexer is the goroutine that indexes documents anew.
-type reindexer struct {
-	db      *DB
-	life    context.Context
-	end     context.CancelFunc
-	running sync.WaitGroup
-	nudge   chan struct{} // one slot
-	turn    sync.Mutex    // one pass at a time
-}
+type reindexer struct{ background }
 
 func (x *reindexer) open(db *DB) {
-	x.db, x.nudge = db, make(chan struct{}, 1)
-	x.life, x.end = context.WithCancel(context.Background())
-	x.running.Go(x.loop)
-	x.wake()
-}
-
-// close stops the loop and every IndexNow, and waits for them.
-func (x *reindexer) close() {
-	x.end()
-	x.running.Wait()
-	x.turn.Lock() // an IndexNow that is under way
-	defer x.turn.Unlock()
-}
-
-func (x *reindexer) wake() {
-	select {
-	case x.nudge <- struct{}{}:
-	default:
-	}
-}
-
-func (x *reindexer) loop() {
-	for {
-		select {
-		case <-x.nudge:
-		case <-x.life.Done():
-			return
-		}
-		for retry := minReindexRetry; ; retry = min(2*retry, maxReindexRetry) {
-			err := x.pass(x.life, x.rest)
-			if err == nil || x.life.Err() != nil {
-				break
-			}
-			if ErrorCode(wrap(err)) != CodeUnavailable {
-				x.db.opts.Logger.Error("indexing documents anew failed; it will be tried again", "error", err)
-			}
-			wait(x.life, retry)
-		}
-	}
+	x.start(db, "indexing documents anew", func(ctx context.Context) error { return x.pass(ctx, x.rest) })
 }
 
 // rest makes way for requests after a batch.

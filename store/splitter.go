@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/mayflydb/mayfly/engine"
 )
@@ -19,61 +17,11 @@ import (
 // nothing else. What is split next is the range with the fewest ancestors, the lowest of those, so that the
 // halves stay alike.
 
-const (
-	minSplitRetry = time.Second // after a failure
-	maxSplitRetry = time.Minute
-)
-
 // splitter is the goroutine that splits ranges.
-type splitter struct {
-	db      *DB
-	life    context.Context
-	end     context.CancelFunc
-	running sync.WaitGroup
-	nudge   chan struct{} // one slot
-	turn    sync.Mutex    // one pass at a time
-}
+type splitter struct{ background }
 
 func (x *splitter) open(db *DB) {
-	x.db, x.nudge = db, make(chan struct{}, 1)
-	x.life, x.end = context.WithCancel(context.Background())
-	x.running.Go(x.loop)
-	x.wake()
-}
-
-// close stops the loop and every FinishSplits, and waits for them.
-func (x *splitter) close() {
-	x.end()
-	x.running.Wait()
-	x.turn.Lock() // a FinishSplits that is under way
-	defer x.turn.Unlock()
-}
-
-func (x *splitter) wake() {
-	select {
-	case x.nudge <- struct{}{}:
-	default:
-	}
-}
-
-func (x *splitter) loop() {
-	for {
-		select {
-		case <-x.nudge:
-		case <-x.life.Done():
-			return
-		}
-		for retry := minSplitRetry; ; retry = min(2*retry, maxSplitRetry) {
-			err := x.pass(x.life)
-			if err == nil || x.life.Err() != nil {
-				break
-			}
-			if ErrorCode(wrap(err)) != CodeUnavailable {
-				x.db.opts.Logger.Error("splitting partition ranges for a raised throughput failed; it will be tried again", "error", err)
-			}
-			wait(x.life, retry)
-		}
-	}
+	x.start(db, "splitting partition ranges for a raised throughput", x.pass)
 }
 
 // FinishSplits splits the partition ranges for which raised throughputs have asked, and returns when there
