@@ -97,10 +97,12 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 	}
 	h := c.holdFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
-	if err == nil && !out.More && h.room > out.Purged && len(st.fences) > 0 {
-		var n int
-		n, out.More, err = c.sweepFences(ctx, st, s, h.room-out.Purged)
-		out.Purged += n
+	if err == nil && !out.More && len(st.fences) > 0 {
+		n, more := 0, true // the expired may have filled the step to the brim: then the fences are for the next one
+		if h.room > out.Purged {
+			n, more, err = c.sweepFences(ctx, st, s, h.room-out.Purged)
+		}
+		out.Purged, out.More = out.Purged+n, more
 	}
 	if c.reaping.used += out.Purged; h.room < limit && out.Purged == h.room { // no more in this second, or for now
 		out.More, out.Next = false, min(out.Next, h.again)
