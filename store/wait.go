@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // WaitFor says what to wait for.
@@ -65,8 +66,7 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int64) error {
 	var alarm <-chan time.Time
 	if wake != never {
-		clock := c.d.clock.base
-		fires, stop := clock.After(time.Unix(wake, 0).Sub(clock.Now()))
+		fires, stop := ttl.At(c.d.clock.base, time.Unix(wake, 0))
 		defer stop()
 		alarm = fires
 	}

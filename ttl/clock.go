@@ -55,3 +55,12 @@ func afterFunc(c Clock, d time.Duration, f func()) (stop func()) {
 		close(quit)
 	}
 }
+
+// At returns a channel on which the time is sent once, when c has reached t; where that is past, at once. Whoever waits
+// for a moment asks for it so: a clock that is moved between a reading of Now and a call of After makes After late.
+func At(c Clock, t time.Time) (fires <-chan time.Time, stop func()) {
+	if v, ok := c.(*Virtual); ok {
+		return v.At(t)
+	}
+	return c.After(t.Sub(c.Now()))
+}

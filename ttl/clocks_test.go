@@ -106,3 +106,23 @@ func TestParseDuration(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestTimersBesideMoves: whoever waits for a moment is woken, wherever between its steps the clock below is moved.
+func TestTimersBesideMoves(t *testing.T) {
+	for range 2000 {
+		server := ttl.NewManual(noon)
+		v := ttl.NewVirtual(server)
+		armed := make(chan (<-chan time.Time))
+		go func() {
+			fires, _ := ttl.At(v, noon.Add(10*time.Second))
+			armed <- fires
+		}()
+		server.Advance(4 * time.Second)
+		server.Advance(6 * time.Second)
+		select {
+		case <-<-armed:
+		default:
+			t.Fatal("nobody was woken at the moment that was waited for")
+		}
+	}
+}

@@ -64,7 +64,7 @@ func (r *Reaper) sleep(began time.Time) (woken bool) {
 			defer afterFunc(c, r.opts.Interval, otherTick.ring)()
 		}
 		// Counted from the beginning: a clock that was set on during the round must not be waited for.
-		c, stop := r.opts.Clock.After(began.Add(r.opts.Interval).Sub(r.opts.Clock.Now()))
+		c, stop := At(r.opts.Clock, began.Add(r.opts.Interval))
 		defer stop()
 		tick = c
 	}

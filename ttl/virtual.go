@@ -21,10 +21,12 @@ const MaxRate = 1e6
 //
 // Its time stays between the years 1 and 9999, which is what RFC 3339 can write. How far back it may be set is for its
 // owner to say; it obeys.
+//
+// Its base may be a Virtual clock, too. Whatever v does under its lock it does under the base's as well (see lock): were the
+// base moved between "not due yet" and the timer that is set for then, a base that is frozen afterwards would never call.
 type Virtual struct {
-	base Clock
-
 	mu      sync.Mutex
+	base    Clock
 	state   State
 	waiters []*waiter // by deadline
 	disarm  func()    // releases the timer of the base, or nil
@@ -69,19 +71,47 @@ func NewManual(at time.Time) *Virtual {
 
 // Now returns the clock's time, in UTC and without a monotonic reading.
 func (v *Virtual) Now() time.Time {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.lock()
+	defer v.unlock()
 	return v.now()
+}
+
+// lock takes v.mu, and that of the base, and of its base. The order is always this one.
+func (v *Virtual) lock() {
+	v.mu.Lock()
+	if base, ok := v.base.(*Virtual); ok {
+		base.lock()
+	}
+}
+
+func (v *Virtual) unlock() {
+	if base, ok := v.base.(*Virtual); ok {
+		base.unlock()
+	}
+	v.mu.Unlock()
 }
 
 // After implements Clock.
 func (v *Virtual) After(d time.Duration) (c <-chan time.Time, stop func()) {
+	v.lock()
+	return v.send(v.now().Add(d))
+}
+
+// At is After, up to a moment.
+func (v *Virtual) At(t time.Time) (c <-chan time.Time, stop func()) {
+	v.lock()
+	return v.send(t)
+}
+
+// send sends the time once it is t. The caller holds the lock, which send releases.
+func (v *Virtual) send(t time.Time) (c <-chan time.Time, stop func()) {
 	ch := make(chan time.Time, 1)
-	return ch, v.add(d, func(now time.Time) { ch <- now })
+	return ch, v.add(t, func(now time.Time) { ch <- now })
 }
 
 func (v *Virtual) afterFunc(d time.Duration, f func()) (stop func()) {
-	return v.add(d, func(time.Time) { f() })
+	v.lock()
+	return v.add(v.now().Add(d), func(time.Time) { f() })
 }
 
 // Freeze stops the clock at its present time.
@@ -120,8 +150,8 @@ func (v *Virtual) SetRate(rate float64) error {
 
 // State returns what Restore needs to let a clock run on, counted from the present moment.
 func (v *Virtual) State() State {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.lock()
+	defer v.unlock()
 	return v.rebased()
 }
 
@@ -148,9 +178,16 @@ func (v *Virtual) Rebase(base Clock, s State) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
 	}
-	v.mu.Lock()
+	v.lock()
+	v.release()
+	if old, ok := v.base.(*Virtual); ok {
+		old.unlock()
+	}
 	v.base = base
-	now := base.Now().Round(0)
+	if base, ok := base.(*Virtual); ok {
+		base.lock()
+	}
+	now := v.baseNow().Round(0)
 	v.state = State{At: clamp(s.at(now)), Mark: now, Rate: s.Rate}
 	v.fireDue()
 	return nil
@@ -169,18 +206,26 @@ func checkRate(rate float64) error {
 	return &RateError{rate} // NaN, too
 }
 
-// now returns the clock's time. The caller holds v.mu.
-func (v *Virtual) now() time.Time { return v.state.at(v.base.Now()) }
+// now returns the clock's time. The caller holds the lock.
+func (v *Virtual) now() time.Time { return v.state.at(v.baseNow()) }
 
-// rebased returns the state counted from the present moment. The caller holds v.mu.
+// baseNow returns the base's time. The caller holds the lock.
+func (v *Virtual) baseNow() time.Time {
+	if base, ok := v.base.(*Virtual); ok {
+		return base.now()
+	}
+	return v.base.Now()
+}
+
+// rebased returns the state counted from the present moment. The caller holds the lock.
 func (v *Virtual) rebased() State {
-	now := v.base.Now().Round(0)
+	now := v.baseNow().Round(0)
 	return State{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
 }
 
 // change applies f to the state, counted from the present moment, and fires what is due then.
 func (v *Virtual) change(f func(*State)) {
-	v.mu.Lock()
+	v.lock()
 	v.state = v.rebased()
 	f(&v.state)
 	v.fireDue()
@@ -188,47 +233,54 @@ func (v *Virtual) change(f func(*State)) {
 
 // wake is what the timer of the base calls.
 func (v *Virtual) wake() {
-	v.mu.Lock()
+	v.lock()
 	v.fireDue()
 }
 
-// fireDue takes out the waiters that are due, arms the timer for the next one, releases v.mu, which the caller holds, and only
-// then fires: a waiter may belong to a clock that has this one as its base and asks it for the time.
+// fireDue takes out the waiters that are due, arms the timer for the next one, releases the lock, which the caller holds,
+// and only then fires: a waiter may belong to a clock that has this one as its base and asks it for the time.
 func (v *Virtual) fireDue() {
 	now := v.now()
 	n := sort.Search(len(v.waiters), func(i int) bool { return v.waiters[i].deadline.After(now) })
 	due := slices.Clone(v.waiters[:n])
 	v.waiters = slices.Delete(v.waiters, 0, n)
 	v.arm()
-	v.mu.Unlock()
+	v.unlock()
 	for _, w := range due {
 		w.fire(now)
 	}
 }
 
-// add keeps a waiter until the clock has reached its time, or until stop. It fires no other waiter, even one that has become
-// due: a clock that has this one as its base calls it under its own lock, and that other may be its own.
-func (v *Virtual) add(d time.Duration, fire func(time.Time)) (stop func()) {
-	v.mu.Lock()
-	now := v.now()
-	if d <= 0 {
-		v.mu.Unlock()
+// add keeps a waiter until the clock has reached its time, or until stop. It fires no other waiter, even one that has
+// become due: that one's timer does. The caller holds the lock, which add releases.
+func (v *Virtual) add(deadline time.Time, fire func(time.Time)) (stop func()) {
+	if now := v.now(); !deadline.After(now) {
+		v.unlock()
 		fire(now)
 		return func() {}
 	}
-	defer v.mu.Unlock()
-	w := &waiter{now.Add(d), fire}
+	defer v.unlock()
+	w := v.insert(deadline, fire)
+	return func() {
+		v.lock()
+		defer v.unlock()
+		v.remove(w)
+	}
+}
+
+// insert is add without a look at whether the time has come. The caller holds the lock.
+func (v *Virtual) insert(deadline time.Time, fire func(time.Time)) *waiter {
+	w := &waiter{deadline, fire}
 	i := sort.Search(len(v.waiters), func(i int) bool { return v.waiters[i].deadline.After(w.deadline) })
 	v.waiters = slices.Insert(v.waiters, i, w)
 	if i == 0 {
 		v.arm()
 	}
-	return func() { v.remove(w) }
+	return w
 }
 
+// remove takes a waiter out, where it is still there. The caller holds the lock.
 func (v *Virtual) remove(w *waiter) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	i := slices.Index(v.waiters, w)
 	if i < 0 {
 		return
@@ -239,20 +291,31 @@ func (v *Virtual) remove(w *waiter) {
 	}
 }
 
-// arm replaces the timer of the base by one for the first waiter. The caller holds v.mu.
+// arm replaces the timer of the base by one for the first waiter. The caller holds the lock.
 func (v *Virtual) arm() {
+	v.release()
+	if len(v.waiters) == 0 || v.state.Rate == 0 {
+		return
+	}
+	now := v.baseNow()
+	left := math.Ceil(float64(v.waiters[0].deadline.Sub(v.state.at(now))) / v.state.Rate)
+	// At least a nanosecond: the base must not call back from inside this call. At most an hour: a far deadline costs a rare
+	// wake-up, and is not missed for long when the machine has slept or the base was set.
+	d := time.Duration(min(max(left, 1), float64(time.Hour)))
+	if base, ok := v.base.(*Virtual); ok {
+		w := base.insert(now.Add(d), func(time.Time) { v.wake() })
+		v.disarm = func() { base.remove(w) }
+		return
+	}
+	v.disarm = afterFunc(v.base, d, v.wake)
+}
+
+// release takes the timer of the base back. The caller holds the lock.
+func (v *Virtual) release() {
 	if v.disarm != nil {
 		v.disarm()
 		v.disarm = nil
 	}
-	if len(v.waiters) == 0 || v.state.Rate == 0 {
-		return
-	}
-	left := math.Ceil(float64(v.waiters[0].deadline.Sub(v.now())) / v.state.Rate)
-	// At least a nanosecond: the base must not call back from inside this call. At most an hour: a far deadline costs a rare
-	// wake-up, and is not missed for long when the machine has slept or the base was set.
-	d := time.Duration(min(max(left, 1), float64(time.Hour)))
-	v.disarm = afterFunc(v.base, d, v.wake)
 }
 
 // at returns what a clock in state s reads when its base reads base. It goes by the base's calendar time, not by its
