@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/script"
 )
 
@@ -151,26 +150,9 @@ func (h *scriptHost) query(ctx context.Context, op script.Operation) (script.Ans
 		h.charge += chargeFailure
 		return scriptFailure(err)
 	}
-	c, t := h.t.c, h.t
-	plan, err := query.Prepare(q.Text, q.Parameters, c.queryInfo(t.st))
-	if err != nil {
-		h.charge += chargeFailure
-		return scriptFailure(err)
-	}
-	sp, err := c.scope(t.st, Scope{Partition: h.key})
-	if err != nil {
-		return script.Answer{}, err
-	}
-	src := &source{c: c, st: t.st, s: t.s, sp: &sp, r: t.Txn, now: t.now}
-	udfs := functions{c: c, ctx: ctx}
-	world := c.scriptWorld()
-	page, err := plan.Run(ctx, []query.Source{src},
-		query.Env{Now: src.c.queryTime(), Clock: src.c.queryTime, Random: world.Random, Elapsed: world.Elapsed, UDF: udfs.call},
-		query.RunOptions{MaxItems: pageLimit(op.PageSize), MaxBytes: maxPageSize, Cursor: op.Continuation, Scope: sp.name()})
-	udfs.close()
-	if cerr := src.close(); err == nil {
-		err = cerr
-	}
+	q.Scope = Scope{Partition: h.key}
+	q.MaxItems, q.Continuation = pageLimit(op.PageSize), op.Continuation
+	page, err := h.t.query(ctx, q)
 	h.charge += chargeRows(page.Stats)
 	if err != nil {
 		return scriptFailure(err)

@@ -1,0 +1,211 @@
+package mayfly
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// Document is one version of a document.
+type Document struct {
+	ID        string
+	ETag      string    // changes with every write: see IfMatch
+	Timestamp time.Time // of the last write, in whole seconds
+	ExpiresAt time.Time // zero: it does not expire as things stand
+	JSON      []byte    // its text, with the system properties _etag, _ts, _rid and _self
+}
+
+// Decode reads the document into a value, as json.Unmarshal does.
+func (d Document) Decode(into any) error { return json.Unmarshal(d.JSON, into) }
+
+func document(it store.Item) Document {
+	d := Document{ID: it.ID(), ETag: it.ETag(), Timestamp: time.Unix(it.Timestamp(), 0).UTC(), JSON: it.AppendJSON(nil)}
+	if e := it.Expiry(); e.Mortal {
+		d.ExpiresAt = time.Unix(e.ExpiresAt, 0).UTC()
+	}
+	return d
+}
+
+// WriteOption is a condition of a write, or changes what is written.
+type WriteOption func(*writing) error
+
+type writing struct {
+	store.WriteOptions
+	ttl *int32
+}
+
+// IfMatch lets the write happen only where the document still has this etag; else it is
+// ErrPreconditionFailed.
+func IfMatch(etag string) WriteOption {
+	return func(w *writing) error {
+		w.IfMatch = etag
+		return nil
+	}
+}
+
+// TTL is the document's own time to live, in whole seconds or Forever: its property "ttl". The container must
+// have a DefaultTTL for it to count.
+func TTL(d time.Duration) WriteOption {
+	return func(w *writing) error {
+		s, err := seconds(d)
+		own := int32(s)
+		w.ttl = &own
+		return err
+	}
+}
+
+func writeOptions(opts []WriteOption) (w writing, err error) {
+	for _, opt := range opts {
+		if err := opt(&w); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+// text is a document as it is written: a Document, text in a []byte or json.RawMessage, or what encoding/json
+// makes of a value.
+func (w *writing) text(document any) (text []byte, err error) {
+	switch d := document.(type) {
+	case Document:
+		text = d.JSON
+	case []byte:
+		text = d
+	case json.RawMessage:
+		text = d
+	default:
+		if text, err = json.Marshal(document); err != nil {
+			return nil, badRequest("the document cannot be written as JSON: "+err.Error(), err)
+		}
+	}
+	if w.ttl == nil {
+		return text, nil
+	}
+	operations := `[{"op":"set","path":"/ttl","value":` + strconv.Itoa(int(*w.ttl)) + `}]`
+	patch, err := doc.ParsePatch([]byte(operations))
+	if err == nil {
+		text, err = patch.Apply(text)
+	}
+	return text, refused(err)
+}
+
+// Create writes a new document: anything that encoding/json makes an object of, or its text as []byte or
+// json.RawMessage. ErrConflict: there is one of its id in its partition key, or one that has the same values
+// of a unique key. ErrTooLarge: it is over 2 MB.
+func (c *Container) Create(ctx context.Context, document any, opts ...WriteOption) (Document, error) {
+	return c.write(ctx, store.OperationCreate, document, opts)
+}
+
+// Upsert writes a document, new or in the place of the one of its id. ErrPreconditionFailed: see IfMatch.
+func (c *Container) Upsert(ctx context.Context, document any, opts ...WriteOption) (Document, error) {
+	return c.write(ctx, store.OperationUpsert, document, opts)
+}
+
+// Replace writes a document in the place of the one of its id. ErrNotFound: there is none.
+// ErrPreconditionFailed: see IfMatch.
+func (c *Container) Replace(ctx context.Context, document any, opts ...WriteOption) (Document, error) {
+	return c.write(ctx, store.OperationReplace, document, opts)
+}
+
+func (c *Container) write(ctx context.Context, kind store.OperationKind, document any, opts []WriteOption) (d Document, err error) {
+	op, err := operation(kind, document, opts)
+	if err != nil {
+		return Document{}, err
+	}
+	err = c.do(func(c *store.Container) error {
+		var it store.Item
+		var err error
+		switch kind {
+		case store.OperationCreate:
+			it, _, err = c.Create(ctx, store.PartitionKey{}, op.Body, op.WriteOptions)
+		case store.OperationUpsert:
+			it, _, err = c.Upsert(ctx, store.PartitionKey{}, op.Body, op.WriteOptions)
+		default:
+			it, _, err = c.Replace(ctx, c.PartitionKeyOf(op.Body), op.ID, op.Body, op.WriteOptions)
+		}
+		d = result(it, err)
+		return err
+	})
+	return d, err
+}
+
+// result is the document that an operation has left, where it was done.
+func result(it store.Item, err error) Document {
+	if err != nil {
+		return Document{}
+	}
+	return document(it)
+}
+
+// operation is a write of a whole document as the store knows it.
+func operation(kind store.OperationKind, document any, opts []WriteOption) (op store.Operation, err error) {
+	w, err := writeOptions(opts)
+	if err != nil {
+		return op, err
+	}
+	op = store.Operation{Kind: kind, WriteOptions: w.WriteOptions}
+	if op.Body, err = w.text(document); err != nil || kind != store.OperationReplace {
+		return op, err
+	}
+	if err := doc.Valid(op.Body, doc.Limits{}); err != nil {
+		return op, refused(err)
+	}
+	op.ID = doc.Of(op.Body).Member("id").Str()
+	return op, nil
+}
+
+// Read finds a document. ErrNotFound: there is none, or it has expired.
+func (c *Container) Read(ctx context.Context, pk PartitionKey, id string) (d Document, err error) {
+	key, err := partitionKey(pk)
+	if err != nil {
+		return Document{}, err
+	}
+	err = c.do(func(c *store.Container) error {
+		it, _, err := c.Read(ctx, key, id, store.ReadOptions{})
+		d = result(it, err)
+		return err
+	})
+	return d, err
+}
+
+// Delete deletes a document. ErrNotFound: there is none, or it has expired. ErrPreconditionFailed: see
+// IfMatch.
+func (c *Container) Delete(ctx context.Context, pk PartitionKey, id string, opts ...WriteOption) error {
+	key, err := partitionKey(pk)
+	if err != nil {
+		return err
+	}
+	w, err := writeOptions(opts)
+	if err != nil {
+		return err
+	}
+	return c.do(func(c *store.Container) error {
+		_, err := c.Delete(ctx, key, id, w.WriteOptions)
+		return err
+	})
+}
+
+// DeletePartition deletes all documents of a partition key, at once; their space is freed in the background.
+func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) error {
+	key, err := partitionKey(pk)
+	if err != nil {
+		return err
+	}
+	return c.do(func(c *store.Container) error {
+		_, err := c.DeletePartition(ctx, key)
+		return err
+	})
+}
+
+// Read finds a document and decodes it. ErrNotFound: there is none, or it has expired.
+func Read[T any](ctx context.Context, c *Container, pk PartitionKey, id string) (v T, err error) {
+	d, err := c.Read(ctx, pk, id)
+	if err == nil {
+		err = d.Decode(&v)
+	}
+	return v, err
+}

@@ -1,0 +1,232 @@
+package mayfly
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// Position is a place in a change feed or in a log of expirations. It is text that can be kept: a reader that
+// goes on from it misses nothing and sees nothing twice. The empty one is the beginning.
+type Position string
+
+// ChangeKind says what has happened to a document.
+type ChangeKind uint8
+
+// The kinds of changes. Without AllVersions all are Written.
+const (
+	Written ChangeKind = iota // created or replaced
+	Created
+	Replaced
+	Deleted
+	Expired
+)
+
+// Change is one entry of a change feed.
+type Change struct {
+	Kind      ChangeKind
+	Document  Document // as the change left it; of a Deleted or Expired one the ID alone
+	Timestamp time.Time
+	// Previous is the version that was replaced or deleted, with AllVersions, where it is kept; nil: it is
+	// not.
+	Previous *Document
+	// Position is where a reader that has dealt with this change goes on. It misses nothing; after a stop in
+	// the middle of a transaction, or of a page, it sees some changes again.
+	Position Position
+}
+
+// FeedOption says what a feed shows.
+type FeedOption func(*feedRequest) error
+
+type feedRequest struct {
+	store.ChangesRequest
+	follow bool
+}
+
+// AllVersions shows every version, delete and expiry, as far back as the container keeps them: see
+// KeepVersions. Without it a feed shows the latest version of each document that is there.
+func AllVersions() FeedOption {
+	return func(r *feedRequest) error {
+		r.Mode = store.AllVersions
+		return nil
+	}
+}
+
+// Follow lets a loop wait for further changes where it would end. It ends with ctx then, or when the store is
+// closed.
+func Follow() FeedOption {
+	return func(r *feedRequest) error {
+		r.follow = true
+		return nil
+	}
+}
+
+// Of narrows a feed to the documents of a partition key, or of all keys that begin with some Levels.
+func Of(pk PartitionKey) FeedOption {
+	return func(r *feedRequest) (err error) {
+		r.Scope.Partition, err = partitionKey(pk)
+		return err
+	}
+}
+
+func feed(opts []FeedOption) (r feedRequest, err error) {
+	for _, opt := range opts {
+		if err := opt(&r); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// End is the position behind all changes that there are now: for a reader of what comes. The options are
+// those of the reader.
+func (c *Container) End(ctx context.Context, opts ...FeedOption) (end Position, err error) {
+	req, err := feed(opts)
+	if err != nil {
+		return "", err
+	}
+	req.Start.Now = true
+	err = c.do(func(c *store.Container) error {
+		page, _, err := c.Changes(ctx, req.ChangesRequest)
+		end = Position(page.Position)
+		return err
+	})
+	return end, err
+}
+
+// Changes yields what has changed behind a position, in the order of the writes in each partition. It ends
+// where nothing more has, unless it is to Follow. The empty position is the beginning.
+func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOption) iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		req, err := feed(opts)
+		if err != nil {
+			yield(Change{}, err)
+			return
+		}
+		req.Start.After = string(after)
+		for {
+			page, more, err := c.changes(ctx, req)
+			if err != nil {
+				yield(Change{}, err)
+				return
+			}
+			for i, ch := range page.Changes {
+				at := req.Start.After
+				if i == len(page.Changes)-1 {
+					at = page.Position
+				}
+				if !yield(change(ch, Position(at)), nil) {
+					return
+				}
+			}
+			req.Start.After = page.Position
+			if len(page.Changes) > 0 {
+				continue
+			}
+			if !req.follow {
+				return
+			}
+			if err := await(ctx, more); err != nil {
+				yield(Change{}, err)
+				return
+			}
+		}
+	}
+}
+
+// changes is a page of the feed. more is closed when something has happened since.
+func (c *Container) changes(ctx context.Context, req feedRequest) (page store.ChangesPage, more <-chan struct{}, err error) {
+	err = c.do(func(c *store.Container) (err error) {
+		more = c.Changed()
+		page, _, err = c.Changes(ctx, req.ChangesRequest)
+		return err
+	})
+	return page, more, err
+}
+
+// kinds are the store's kinds of changes in this package's words.
+var kinds = map[store.ChangeKind]ChangeKind{
+	store.ChangeLatest: Written, store.ChangeCreate: Created, store.ChangeReplace: Replaced,
+	store.ChangeDelete: Deleted, store.ChangeExpire: Expired,
+}
+
+func change(ch store.Change, at Position) Change {
+	out := Change{Kind: kinds[ch.Kind], Timestamp: time.Unix(ch.Timestamp, 0).UTC(), Position: at}
+	if out.Kind == Deleted || out.Kind == Expired {
+		out.Document = Document{ID: ch.Key.ID}
+	} else {
+		out.Document = document(ch.Item)
+	}
+	if ch.Previous != nil {
+		previous := document(*ch.Previous)
+		out.Previous = &previous
+	}
+	return out
+}
+
+// Expiration is one entry of the log of what has expired.
+type Expiration struct {
+	Document  Document // as its last write left it
+	ExpiredAt time.Time
+	Lost      bool     // entries between the position before and this one are not kept any more
+	Position  Position // behind this entry
+}
+
+// Expirations yields what has expired behind a position, each death once, in the order in which the reaper
+// met the dead of each partition range. It ends where there is no more, unless it is to Follow. The container
+// must keep a log: see LogExpirations.
+func (c *Container) Expirations(ctx context.Context, after Position, opts ...FeedOption) iter.Seq2[Expiration, error] {
+	return func(yield func(Expiration, error) bool) {
+		req, err := feed(opts)
+		if err == nil && (req.Mode != store.LatestVersions || !req.Scope.Partition.IsZero()) {
+			err = badRequest("a log of expirations knows no option but Follow", nil)
+		}
+		for {
+			var page store.ExpirationsPage
+			var more <-chan struct{}
+			if err == nil {
+				err = c.do(func(c *store.Container) (err error) {
+					more = c.ExpirationsChanged()
+					page, err = c.Expirations(ctx, string(after), 0)
+					return err
+				})
+			}
+			if err != nil {
+				yield(Expiration{}, err)
+				return
+			}
+			for i, e := range page.Expirations {
+				entry := Expiration{
+					Document: document(e.Item), ExpiredAt: time.Unix(e.ExpiredAt, 0).UTC(),
+					Lost: page.Lost && i == 0, Position: Position(e.Position),
+				}
+				if !yield(entry, nil) {
+					return
+				}
+			}
+			after = Position(page.Position)
+			if len(page.Expirations) > 0 {
+				continue
+			}
+			if !req.follow {
+				return
+			}
+			if err := await(ctx, more); err != nil {
+				yield(Expiration{}, err)
+				return
+			}
+		}
+	}
+}
+
+// await waits until something has happened.
+func await(ctx context.Context, happened <-chan struct{}) error {
+	select {
+	case <-happened:
+		return nil
+	case <-ctx.Done():
+		return canceled(ctx)
+	}
+}

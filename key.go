@@ -1,0 +1,51 @@
+package mayfly
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// PartitionKey is the partition key of a document: what it has at the paths that the container is partitioned
+// by. A string, a bool, any number and nil (JSON's null) stand for themselves. A container with several paths
+// takes a Levels.
+type PartitionKey = any
+
+// Levels is a partition key of several levels, the outermost first: Levels{"contoso", "ada"}. With fewer
+// levels than the container has it names all partitions below, where a query or a list takes it.
+type Levels []any
+
+// Missing is the partition key of documents that have nothing at the container's path.
+type Missing struct{}
+
+// partitionKey turns a key into the store's.
+func partitionKey(k PartitionKey) (store.PartitionKey, error) {
+	levels, several := k.(Levels)
+	if !several {
+		levels = Levels{k}
+	}
+	values := make([]doc.Value, len(levels))
+	for i, level := range levels {
+		switch v := level.(type) {
+		case string:
+			values[i] = doc.StringValue(v)
+		case Missing:
+			values[i] = doc.Value{}
+		case bool:
+			values[i] = doc.BoolValue(v)
+		case nil:
+			values[i] = doc.NullValue()
+		case doc.Value:
+			values[i] = v
+		default:
+			text, err := json.Marshal(level)
+			if err != nil || text[0] == '{' || text[0] == '[' {
+				return store.PartitionKey{}, badRequest(fmt.Sprintf("a %T cannot be a partition key", level), err)
+			}
+			values[i] = doc.Of(text)
+		}
+	}
+	return store.NewPartitionKey(values...), nil
+}

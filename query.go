@@ -1,0 +1,152 @@
+package mayfly
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// Args are the parameters of a query by their names, without the @: each is what encoding/json makes of it.
+type Args map[string]any
+
+// QueryOption narrows a query or a list, or says how it is run.
+type QueryOption func(*store.QueryRequest) error
+
+// With gives a query its parameters.
+func With(args Args) QueryOption {
+	return func(q *store.QueryRequest) error {
+		for name, value := range args {
+			text, err := json.Marshal(value)
+			if err != nil {
+				return badRequest("the parameter '"+name+"' cannot be written as JSON: "+err.Error(), err)
+			}
+			p := store.Parameter{Name: "@" + strings.TrimPrefix(name, "@"), Value: doc.Of(text)}
+			q.Parameters = append(q.Parameters, p)
+		}
+		return nil
+	}
+}
+
+// In narrows to the documents of a partition key, or of all keys that begin with some Levels.
+func In(pk PartitionKey) QueryOption {
+	return func(q *store.QueryRequest) (err error) {
+		q.Scope.Partition, err = partitionKey(pk)
+		return err
+	}
+}
+
+// PageSize is how many rows are read at a time; it bounds what a loop that is left early has read in vain.
+// Default: 100.
+func PageSize(n int) QueryOption {
+	return func(q *store.QueryRequest) error {
+		q.MaxItems = n
+		return nil
+	}
+}
+
+func queryRequest(text string, opts []QueryOption) (q store.QueryRequest, err error) {
+	q.Text = text
+	for _, opt := range opts {
+		if err := opt(&q); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+// Query runs a query in Cosmos DB's SQL and yields its rows one by one, decoded: whole documents with SELECT
+// *, else what is selected. Without In it goes over all partitions. Rows are read in pages as the loop goes
+// on; each page is of one moment. An error is the last that a loop gets.
+//
+//	for s, err := range mayfly.Query[Session](ctx, sessions, "SELECT * FROM c WHERE c.user = @user", mayfly.With(mayfly.Args{"user": "ada"})) {
+func Query[T any](ctx context.Context, c *Container, text string, opts ...QueryOption) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		q, err := queryRequest(text, opts)
+		if err != nil {
+			yield(*new(T), err)
+			return
+		}
+		for {
+			var page store.QueryPage
+			err := c.do(func(c *store.Container) (err error) {
+				page, _, err = c.Query(ctx, q)
+				return err
+			})
+			if err != nil {
+				yield(*new(T), err)
+				return
+			}
+			for _, row := range page.Rows {
+				if v, err := decode[T](row); !yield(v, err) || err != nil {
+					return
+				}
+			}
+			if q.Continuation = page.Continuation; q.Continuation == "" {
+				return
+			}
+		}
+	}
+}
+
+func decode[T any](text []byte) (v T, err error) {
+	err = json.Unmarshal(text, &v)
+	return v, err
+}
+
+// One is the only row of a query. ErrNotFound: it has none.
+func One[T any](ctx context.Context, c *Container, text string, opts ...QueryOption) (T, error) {
+	for v, err := range Query[T](ctx, c, text, opts...) {
+		return v, err
+	}
+	return *new(T), &store.Error{Code: store.CodeNotFound, Message: "The query has no row."}
+}
+
+// Documents yields all documents of the container, or of a partition key with In, in the order in which they
+// were made in each partition.
+func (c *Container) Documents(ctx context.Context, opts ...QueryOption) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		q, err := queryRequest("", opts)
+		if err != nil {
+			yield(Document{}, err)
+			return
+		}
+		for o := q.ListOptions; ; {
+			var page store.Page
+			err := c.do(func(c *store.Container) (err error) {
+				page, _, err = c.List(ctx, o)
+				return err
+			})
+			if err != nil {
+				yield(Document{}, err)
+				return
+			}
+			for _, it := range page.Items {
+				if !yield(document(it), nil) {
+					return
+				}
+			}
+			if o.Continuation = page.Continuation; o.Continuation == "" {
+				return
+			}
+		}
+	}
+}
+
+// Items is Documents, decoded.
+func Items[T any](ctx context.Context, c *Container, opts ...QueryOption) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for d, err := range c.Documents(ctx, opts...) {
+			var v T
+			if err == nil {
+				err = d.Decode(&v)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}

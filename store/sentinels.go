@@ -1,0 +1,37 @@
+package store
+
+// sentinel is an error that stands for a code: see ErrNotFound.
+type sentinel Code
+
+func (s sentinel) Error() string { return Code(s).String() }
+
+// The errors of this package by what they mean, for errors.Is. Each stands for all of its Code; what Error
+// adds to that, the message and the hint, differs from case to case.
+var (
+	ErrNotFound           error = sentinel(CodeNotFound)           // it does not exist, or has expired
+	ErrConflict           error = sentinel(CodeConflict)           // the id or a unique key is taken
+	ErrPreconditionFailed error = sentinel(CodePreconditionFailed) // If-Match or If-None-Match does not hold
+	ErrNotModified        error = sentinel(CodeNotModified)        // If-None-Match holds: what the caller has is right
+	ErrBadRequest         error = sentinel(CodeBadRequest)         // malformed or refused input
+	ErrTooLarge           error = sentinel(CodeTooLarge)           // a document or a request is over its limit
+	ErrCanceled           error = sentinel(CodeCanceled)           // the context ended first, or the time was up
+	ErrThrottled          error = sentinel(CodeThrottled)          // the throughput is used up: retry later
+	ErrDiskFull           error = sentinel(CodeDiskFull)           // no room on disk; reads go on
+	ErrUnavailable        error = sentinel(CodeUnavailable)        // closed, restored meanwhile, or no more writes
+)
+
+// Is tells errors.Is that an error stands for its code. What lies in something that does not exist does not
+// exist either, and a partition key that does not fit is a bad request.
+func (e *Error) Is(target error) bool {
+	s, ok := target.(sentinel)
+	if !ok {
+		return false
+	}
+	switch e.Code {
+	case CodeOwnerNotFound:
+		return Code(s) == CodeNotFound
+	case CodePartitionKeyMismatch:
+		return Code(s) == CodeBadRequest
+	}
+	return Code(s) == e.Code
+}

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/query"
+)
+
+// maxTransacting is how long a transaction of Transact may take: as long as a script.
+const maxTransacting = 5 * time.Second
+
+// Transaction is what a function of Transact works with: one logical partition, as it is in the middle of the
+// transaction. It is for one goroutine, until the function returns.
+type Transaction struct {
+	ctx context.Context
+	t   *tx
+	key PartitionKey // full
+
+	mu     sync.Mutex // held by each operation, so that the transaction does not end in the middle of one
+	over   error      // why nothing can be done any more; nil: it goes on
+	charge float64    // RU so far
+}
+
+// Transact runs fn as one transaction on one logical partition: what fn does is done whole, or not at all
+// where fn returns an error, which Transact returns as it is. fn sees what it has written. An operation that
+// fails has written nothing, and fn may go on after it.
+//
+// Other writes of the partition range wait for fn, reads do not. So fn has 5 seconds: after that, or when ctx
+// ends, the transaction is given up (CodeCanceled) while fn, which cannot be stopped, finds every further
+// operation refused. fn may run more than once, when something is in its way that had to be moved first. It
+// must not write to the container but through the transaction: such a write would wait for fn. A panic of fn
+// comes up in the caller.
+//
+// CodeTooLarge: it writes more than 16 MB.
+func (c *Container) Transact(ctx context.Context, pk PartitionKey, fn func(*Transaction) error) (Receipt, error) {
+	key, err := c.def.fullKey(pk, "")
+	if err != nil {
+		return c.refused(), err
+	}
+	var charge float64
+	var given error // by fn
+	r, err := c.update(ctx, c.place(key, ""), func(t *tx) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		x := &Transaction{ctx: ctx, t: t, key: key}
+		given = x.run(cancel, fn)
+		charge = x.charge
+		return given
+	})
+	r.Charge = round2(chargeFailure + charge)
+	if given != nil {
+		return r, given
+	}
+	return r, err
+}
+
+// escaped is a panic of fn, or its end by runtime.Goexit, on its way to the caller.
+type escaped struct{ cause any }
+
+func (e *escaped) Error() string {
+	return fmt.Sprintf("the function of a transaction panicked: %v", e.cause)
+}
+
+var errExited = &escaped{"it ended its goroutine"}
+
+// run runs fn until it returns or its time is up. fn has a goroutine of its own so that it can be left
+// behind; nobody can join one that never returns, but no operation of it reaches the transaction any more.
+func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error) error {
+	done := make(chan error, 1)
+	go func() {
+		err := error(errExited)
+		defer func() {
+			if cause := recover(); cause != nil {
+				err = &escaped{cause}
+			}
+			done <- err
+		}()
+		err = fn(x)
+	}()
+	fires, stop := x.t.c.db.opts.Wall.After(maxTransacting)
+	defer stop()
+	var err error
+	select {
+	case err = <-done:
+	case <-x.ctx.Done():
+		err = wrap(x.ctx.Err())
+	case <-fires:
+		err = fail(CodeCanceled, "The transaction took longer than 5 seconds and was given up.")
+	}
+	cancel() // an operation under way ends soon
+	x.mu.Lock()
+	x.over = fail(CodeUnavailable, "The transaction is over.")
+	x.mu.Unlock()
+	if e, ok := err.(*escaped); ok && e != errExited {
+		panic(e.cause)
+	}
+	return err
+}
+
+// Do carries out one operation. Triggers are not run.
+func (x *Transaction) Do(op Operation) OperationResult {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := x.halted(); err != nil {
+		return failed(err)
+	}
+	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
+		return failed(fail(CodeBadRequest, "A transaction runs no triggers."))
+	}
+	p, err := x.t.c.prepare(x.key, op)
+	if err != nil {
+		return failed(err)
+	}
+	if string(p.pk) != string(x.key.appendOrdered(nil)) {
+		return failed(fail(CodeBadRequest, "A transaction is on one partition key; the document has another one."))
+	}
+	r := x.t.apply(p)
+	x.charge += r.Charge
+	if r.fatal() {
+		x.over = r.Err
+	}
+	return r
+}
+
+// Query answers one page of a query over the partition. It sees what the transaction has written.
+func (x *Transaction) Query(q QueryRequest) (QueryPage, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := x.halted(); err != nil {
+		return QueryPage{}, err
+	}
+	q.Scope = Scope{Partition: x.key}
+	page, err := x.t.query(x.ctx, q)
+	x.charge += chargeRows(page.Stats)
+	return QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats}, wrap(err)
+}
+
+// halted tells why nothing can be done any more.
+func (x *Transaction) halted() error {
+	if x.over == nil && x.ctx.Err() != nil {
+		x.over = wrap(x.ctx.Err())
+	}
+	return x.over
+}
+
+// Changed returns a channel that is closed when something in the container has changed, or the store is
+// closed. Who follows a feed takes the channel, reads the feed and waits where it shows nothing.
+func (c *Container) Changed() <-chan struct{} { return c.watch.changed() }
+
+// PartitionKeyOf is the partition key of a document of this container, which is valid JSON.
+func (c *Container) PartitionKeyOf(document []byte) PartitionKey { return c.def.Extract(document) }
+
+// query answers one page of a query of a logical partition, which sees what the transaction has written.
+func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err error) {
+	c := t.c
+	plan, err := query.Prepare(q.Text, q.Parameters, c.queryInfo(t.st))
+	if err != nil {
+		return page, err
+	}
+	sp, err := c.scope(t.st, q.Scope)
+	if err != nil {
+		return page, err
+	}
+	src := &source{c: c, st: t.st, s: t.s, sp: &sp, r: t.Txn, now: t.now}
+	udfs := functions{c: c, ctx: ctx}
+	world := c.scriptWorld()
+	page, err = plan.Run(ctx, []query.Source{src},
+		query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: world.Random, Elapsed: world.Elapsed, UDF: udfs.call},
+		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: maxPageSize, Cursor: q.Continuation, Scope: sp.name()})
+	udfs.close()
+	if cerr := src.close(); err == nil {
+		err = cerr
+	}
+	return page, err
+}

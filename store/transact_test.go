@@ -1,0 +1,202 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+var errMine = errors.New("the function's own error")
+
+func create(x *store.Transaction, id string) error {
+	body := fmt.Sprintf(`{"id": %q, "pk": "p"}`, id)
+	return x.Do(store.Operation{Kind: store.OperationCreate, Body: []byte(body)}).Err
+}
+
+func (b *bench) transact(fn func(*store.Transaction) error) error {
+	_, err := b.c.Transact(b.ctx, pk("p"), fn)
+	return err
+}
+
+func (b *bench) count() string {
+	b.t.Helper()
+	for row, err := range b.c.Rows(b.ctx, store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c"}) {
+		if err != nil {
+			b.t.Error(err)
+		}
+		return string(row)
+	}
+	return ""
+}
+
+// TestTransact: all of it or nothing, it sees itself, and an operation that fails spoils nothing.
+func TestTransact(t *testing.T) {
+	b := newBench(t, `"defaultTtl":10`, 3)
+	defer b.close()
+	err := b.transact(func(x *store.Transaction) error {
+		for i := range 150 { // more than a batch may have
+			if err := create(x, fmt.Sprint(i)); err != nil {
+				return err
+			}
+		}
+		if err := create(x, "7"); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("the same id again: %v", err)
+		}
+		q := store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c"}
+		if page, err := x.Query(q); err != nil || string(page.Rows[0]) != "150" {
+			t.Errorf("it sees %s of its own, %v", page.Rows, err)
+		}
+		return x.Do(store.Operation{Kind: store.OperationDelete, ID: "0"}).Err
+	})
+	if err != nil || b.count() != "149" {
+		t.Errorf("%s documents, %v", b.count(), err)
+	}
+	err = b.transact(func(x *store.Transaction) error {
+		if err := create(x, "more"); err != nil {
+			t.Error(err)
+		}
+		return errMine
+	})
+	if err != errMine || b.count() != "149" {
+		t.Errorf("after an error there are %s documents, %v", b.count(), err)
+	}
+	b.pass(10)
+	if err := b.transact(func(x *store.Transaction) error { return create(x, "7") }); err != nil || b.count() != "1" {
+		t.Errorf("the id of one that has expired: %v, %s documents", err, b.count())
+	}
+}
+
+// TestTransactRefuses what is not for a transaction.
+func TestTransactRefuses(t *testing.T) {
+	b := newBench(t, `"defaultTtl":10`, 1)
+	defer b.close()
+	var kept *store.Transaction
+	err := b.transact(func(x *store.Transaction) error {
+		kept = x
+		for _, op := range []store.Operation{
+			{Kind: store.OperationCreate, Body: []byte(`{"id": "a", "pk": "q"}`)},
+			{Kind: store.OperationRead, ID: "a", Partition: pk("q")},
+			{Kind: store.OperationCreate, Body: []byte(`{"id": `)},
+			{Kind: store.OperationCreate, Body: []byte(`{"id": "a"}`), WriteOptions: store.WriteOptions{PreTriggers: []string{"t"}}},
+		} {
+			if r := x.Do(op); !errors.Is(r.Err, store.ErrBadRequest) {
+				t.Errorf("%s of %s: %v", op.Kind, op.Body, r.Err)
+			}
+		}
+		if _, err := x.Query(store.QueryRequest{Text: "SELECT"}); !errors.Is(err, store.ErrBadRequest) {
+			t.Errorf("a query that is none: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := create(kept, "late"); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("an operation after the end: %v", err)
+	}
+	if err := b.transact(func(x *store.Transaction) error {
+		large := strings.Repeat("x", 1<<20)
+		for i := range 40 {
+			text := fmt.Sprintf(`{"id": "%d", "pk": "p", "s": "%s"}`, i, large)
+			if err := x.Do(store.Operation{Kind: store.OperationCreate, Body: []byte(text)}).Err; err != nil {
+				return err
+			}
+		}
+		return nil
+	}); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("40 MB in one transaction: %v", err)
+	}
+	if b.count() != "0" {
+		t.Errorf("%s documents are left", b.count())
+	}
+}
+
+// TestTransactIsLeftBehind: a function that does not return holds its range until its time is up, and then
+// nothing.
+func TestTransactIsLeftBehind(t *testing.T) {
+	wall := ttl.NewManual(time.Unix(0, 0))
+	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
+	defer b.close()
+	entered, free := make(chan *store.Transaction), make(chan struct{})
+	stuck := func(x *store.Transaction) error {
+		if err := create(x, "half"); err != nil {
+			t.Error(err)
+		}
+		entered <- x
+		<-free
+		return nil
+	}
+	result := make(chan error)
+	go func() { result <- b.transact(stuck) }()
+	x := <-entered
+	if b.count() != "0" { // readers do not wait, and do not see it
+		t.Error("a reader sees a transaction that goes on")
+	}
+	for { // its timer may not be set yet
+		wall.Advance(5 * time.Second)
+		select {
+		case err := <-result:
+			if !errors.Is(err, store.ErrCanceled) {
+				t.Errorf("a transaction that took too long: %v", err)
+			}
+		default:
+			runtime.Gosched()
+			continue
+		}
+		break
+	}
+	if err := b.transact(func(x *store.Transaction) error { return create(x, "next") }); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+	if err := create(x, "late"); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("the one that was left behind writes: %v", err)
+	}
+	free <- struct{}{}
+
+	ctx, cancel := context.WithCancel(b.ctx)
+	go func() {
+		_, err := b.c.Transact(ctx, pk("p"), stuck)
+		result <- err
+	}()
+	<-entered
+	cancel()
+	if err := <-result; !errors.Is(err, store.ErrCanceled) {
+		t.Errorf("its context ended: %v", err)
+	}
+	free <- struct{}{}
+	if b.count() != "1" {
+		t.Errorf("%s documents, want the next one alone", b.count())
+	}
+}
+
+// TestTransactPanics: a panic comes up where the transaction was asked for, and the range goes on.
+func TestTransactPanics(t *testing.T) {
+	b := newBench(t, `"defaultTtl":10`, 1)
+	defer b.close()
+	func() {
+		defer func() {
+			if cause := recover(); cause != "mine" {
+				t.Errorf("recovered %v", cause)
+			}
+		}()
+		_ = b.transact(func(x *store.Transaction) error {
+			_ = create(x, "a")
+			panic("mine")
+		})
+	}()
+	if err := b.transact(func(*store.Transaction) error { runtime.Goexit(); return nil }); err == nil {
+		t.Error("a function that ended its goroutine has committed")
+	}
+	if err := b.transact(func(x *store.Transaction) error { return create(x, "b") }); err != nil || b.count() != "1" {
+		t.Errorf("the next one: %v, %s documents", err, b.count())
+	}
+}

@@ -1,0 +1,118 @@
+package mayfly
+
+import (
+	"context"
+	"iter"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// Tx is a transaction on the documents of one partition key: see Container.Transact. It is for one goroutine,
+// until the function that has it returns.
+type Tx struct {
+	x *store.Transaction
+	c *store.Container
+}
+
+// Transact runs fn as one transaction on the documents of one partition key: all that fn writes is written,
+// and durable when Transact returns, or nothing is where fn returns an error, which Transact returns as it
+// is. fn sees what it has written; others see it afterwards.
+//
+// Other writes of the container's range wait for fn, reads do not. fn has 5 seconds: then, or when ctx ends,
+// the transaction is given up with ErrCanceled. fn may be run more than once and must write to the container
+// through tx alone.
+//
+//	err := accounts.Transact(ctx, "ada", func(tx *mayfly.Tx) error {
+//		a, err := mayfly.ReadIn[Account](tx, "checking")
+//		if err != nil {
+//			return err
+//		}
+//		a.Balance -= 10
+//		_, err = tx.Replace(a)
+//		return err
+//	})
+func (c *Container) Transact(ctx context.Context, pk PartitionKey, fn func(tx *Tx) error) error {
+	key, err := partitionKey(pk)
+	if err != nil {
+		return err
+	}
+	return c.do(func(c *store.Container) error {
+		_, err := c.Transact(ctx, key, func(x *store.Transaction) error { return fn(&Tx{x, c}) })
+		return err
+	})
+}
+
+// Create is Container.Create. An operation that fails has written nothing, and the transaction may go on
+// after it.
+func (tx *Tx) Create(document any, opts ...WriteOption) (Document, error) {
+	return tx.write(store.OperationCreate, document, opts)
+}
+
+// Upsert is Container.Upsert.
+func (tx *Tx) Upsert(document any, opts ...WriteOption) (Document, error) {
+	return tx.write(store.OperationUpsert, document, opts)
+}
+
+// Replace is Container.Replace.
+func (tx *Tx) Replace(document any, opts ...WriteOption) (Document, error) {
+	return tx.write(store.OperationReplace, document, opts)
+}
+
+func (tx *Tx) write(kind store.OperationKind, document any, opts []WriteOption) (Document, error) {
+	op, err := operation(kind, document, opts)
+	if err != nil {
+		return Document{}, err
+	}
+	r := tx.x.Do(op)
+	return result(r.Item, r.Err), r.Err
+}
+
+// Read is Container.Read.
+func (tx *Tx) Read(id string) (Document, error) {
+	r := tx.x.Do(store.Operation{Kind: store.OperationRead, ID: id})
+	return result(r.Item, r.Err), r.Err
+}
+
+// Delete is Container.Delete.
+func (tx *Tx) Delete(id string, opts ...WriteOption) error {
+	w, err := writeOptions(opts)
+	if err != nil {
+		return err
+	}
+	return tx.x.Do(store.Operation{Kind: store.OperationDelete, ID: id, WriteOptions: w.WriteOptions}).Err
+}
+
+// ReadIn is Read inside of a transaction.
+func ReadIn[T any](tx *Tx, id string) (v T, err error) {
+	d, err := tx.Read(id)
+	if err == nil {
+		err = d.Decode(&v)
+	}
+	return v, err
+}
+
+// QueryIn is Query inside of a transaction: over the documents of its partition key, with what the
+// transaction has written.
+func QueryIn[T any](tx *Tx, text string, opts ...QueryOption) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		q, err := queryRequest(text, opts)
+		if err == nil && !q.Scope.Partition.IsZero() {
+			err = badRequest("a transaction is on one partition key; In has no place in it", nil)
+		}
+		for err == nil {
+			var page store.QueryPage
+			if page, err = tx.x.Query(q); err != nil {
+				break
+			}
+			for _, row := range page.Rows {
+				if v, err := decode[T](row); !yield(v, err) || err != nil {
+					return
+				}
+			}
+			if q.Continuation = page.Continuation; q.Continuation == "" {
+				return
+			}
+		}
+		yield(*new(T), err)
+	}
+}
