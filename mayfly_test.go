@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly"
+	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -295,4 +297,99 @@ func TestFollow(t *testing.T) {
 	cancel()
 	hear(told, "true true")
 	<-died
+}
+
+// TestLives is what can be asked and changed about how long a document lives.
+func TestLives(t *testing.T) {
+	db, c, clock := open(t)
+	must(c.Create(t.Context(), Session{ID: "s", User: "ada"}))
+	until := must(c.Lease(t.Context(), "ada", "s", time.Hour))
+	if until.Sub(db.Now()) != time.Hour {
+		t.Errorf("a lease of an hour ends at %v", until)
+	}
+	if _, err := c.Lease(t.Context(), "ada", "s", mayfly.Forever); !errors.Is(err, mayfly.ErrBadRequest) {
+		t.Errorf("a lease for ever: %v", err)
+	}
+	clock.Advance(time.Hour - time.Second)
+	must(c.Read(t.Context(), "ada", "s"))
+	clock.Advance(time.Second)
+	if err := c.WaitExpired(t.Context(), "ada", "s"); err != nil {
+		t.Error(err)
+	}
+	if must(c.Store()).ID() != "sessions" {
+		t.Error("the container behind the door is another one")
+	}
+}
+
+// TestOptions tries each option where it can be seen.
+func TestOptions(t *testing.T) {
+	var logged strings.Builder
+	clock := mayfly.NewClock(newYear)
+	db := must(mayfly.OpenMemory(mayfly.WithClock(clock), mayfly.WithLogger(slog.New(slog.NewTextHandler(&logged, nil))),
+		mayfly.WithOptions(func(o *store.Options) { o.Ranges = 3 })))
+	defer db.Close()
+	composite := func(s *store.ContainerSpec) {
+		s.Indexing.Composite = [][]index.CompositePath{{{Path: "/a"}, {Path: "/b"}}}
+	}
+	c := must(db.Container(t.Context(), "app/c", mayfly.PartitionBy("/k"), mayfly.Spec(composite)))
+	if n := len(must(c.Store()).Ranges().Ranges); n != 3 {
+		t.Errorf("%d ranges", n)
+	}
+	for i := range 10 {
+		must(c.Create(t.Context(), map[string]any{"id": fmt.Sprint(i), "k": i % 2, "a": 1, "b": i}))
+	}
+	n := 0
+	for b, err := range mayfly.Query[int](t.Context(), c, "SELECT VALUE c.b FROM c ORDER BY c.a, c.b", mayfly.PageSize(3)) {
+		if err != nil || b != n {
+			t.Fatalf("%d, %v; want %d", b, err, n)
+		}
+		n++
+	}
+	seen := 0
+	for ch, err := range c.Changes(t.Context(), "", mayfly.Of(1)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d struct{ K int }
+		if err := ch.Document.Decode(&d); err != nil || d.K != 1 {
+			t.Errorf("of another partition: %+v, %v", d, err)
+		}
+		seen++
+	}
+	if seen != 5 {
+		t.Errorf("%d changes", seen)
+	}
+	if err := db.Snapshot(t.Context(), "s"); err != nil {
+		t.Error(err)
+	}
+	if err := db.DeleteSnapshot(t.Context(), "s"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTransact is what a transaction does beyond Create and Delete.
+func TestTransact(t *testing.T) {
+	_, c, _ := open(t)
+	err := c.Transact(t.Context(), "ada", func(tx *mayfly.Tx) error {
+		must(tx.Upsert(Session{ID: "a", User: "ada"}))
+		d := must(tx.Replace(Session{ID: "a", User: "ada", Page: "/"}))
+		if _, err := tx.Replace(Session{ID: "a", User: "ada"}, mayfly.IfMatch("\"other\"")); !errors.Is(err, mayfly.ErrPreconditionFailed) {
+			t.Errorf("another etag: %v", err)
+		}
+		for s, err := range mayfly.QueryIn[Session](tx, "SELECT * FROM c") {
+			if err != nil || s.Page != "/" {
+				t.Errorf("%+v, %v", s, err)
+			}
+		}
+		if err := lastOf(mayfly.QueryIn[Session](tx, "SELECT * FROM c", mayfly.In("bob"))); !errors.Is(err, mayfly.ErrBadRequest) {
+			t.Errorf("a query elsewhere: %v", err)
+		}
+		if _, err := tx.Create(Session{ID: "b", User: "bob"}); !errors.Is(err, mayfly.ErrBadRequest) {
+			t.Errorf("a document elsewhere: %v", err)
+		}
+		return tx.Delete("a", mayfly.IfMatch(d.ETag))
+	})
+	if err != nil || ids(t, c) != "" {
+		t.Errorf("%q are left, %v", ids(t, c), err)
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+
+	"github.com/twmb/murmur3"
 )
 
 // Hash is a hash of 128 bits: MurmurHash3 x64-128, in its two halves.
@@ -102,27 +104,6 @@ func wideNumber(v Value) []byte {
 
 // Murmur128 is MurmurHash3 x64-128 with a seed of 128 bits. With a seed of zero it is the published function.
 func Murmur128(data []byte, seed Hash) Hash {
-	const c1, c2 = 0x87c37b91114253d5, 0x4cf5ad432745937f
-	mix1 := func(k uint64) uint64 { return bits.RotateLeft64(k*c1, 31) * c2 }
-	mix2 := func(k uint64) uint64 { return bits.RotateLeft64(k*c2, 33) * c1 }
-	final := func(k uint64) uint64 {
-		k = (k ^ k>>33) * 0xff51afd7ed558ccd
-		k = (k ^ k>>33) * 0xc4ceb9fe1a85ec53
-		return k ^ k>>33
-	}
-	h1, h2 := seed.Low, seed.High
-	p := data
-	for ; len(p) >= 16; p = p[16:] {
-		h1 = (bits.RotateLeft64(h1^mix1(binary.LittleEndian.Uint64(p)), 27)+h2)*5 + 0x52dce729
-		h2 = (bits.RotateLeft64(h2^mix2(binary.LittleEndian.Uint64(p[8:])), 31)+h1)*5 + 0x38495ab5
-	}
-	var tail [16]byte
-	copy(tail[:], p)
-	h1 ^= mix1(binary.LittleEndian.Uint64(tail[:])) ^ uint64(len(data))
-	h2 ^= mix2(binary.LittleEndian.Uint64(tail[8:])) ^ uint64(len(data))
-	h1 += h2
-	h2 += h1
-	h1, h2 = final(h1), final(h2)
-	h1 += h2
-	return Hash{h1, h2 + h1}
+	low, high := murmur3.SeedSum128(seed.Low, seed.High, data)
+	return Hash{low, high}
 }

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -282,25 +281,4 @@ func (c *call) linger() {
 		// How much arrives, and whether, changes nothing.
 		_, _ = io.CopyN(io.Discard, c.Request().Body, maxLinger)
 	}
-}
-
-// newActivity makes a random GUID (version 4).
-func newActivity() string {
-	const digits = "0123456789abcdef"
-	hi, lo := rand.Uint64(), rand.Uint64()
-	hi = hi&^0xF000 | 0x4000
-	lo = lo&^(3<<62) | 2<<62
-	var text [36]byte
-	for i, at := 0, 0; i < 32; i, at = i+1, at+1 {
-		if at == 8 || at == 13 || at == 18 || at == 23 {
-			text[at] = '-'
-			at++
-		}
-		word, shift := hi, 60-4*i
-		if i >= 16 {
-			word, shift = lo, 60-4*(i-16)
-		}
-		text[at] = digits[word>>shift&15]
-	}
-	return string(text[:])
 }

@@ -220,7 +220,7 @@ func badToken(token string) bool {
 // everyAnswer checks what holds for all answers, failures included.
 func (a *answer) everyAnswer(method string) {
 	a.t.Helper()
-	if len(a.header.Get("X-Ms-Activity-Id")) != 36 {
+	if !isGUID(a.header.Get("X-Ms-Activity-Id")) {
 		a.t.Errorf("%s: activity id %q", a.what, a.header.Get("X-Ms-Activity-Id"))
 	}
 	if charge, err := strconv.ParseFloat(a.header.Get("X-Ms-Request-Charge"), 64); err != nil || charge <= 0 {

@@ -165,17 +165,6 @@ func TestHeaderValuesStayApart(t *testing.T) {
 	}
 }
 
-func TestActivityIDs(t *testing.T) {
-	seen := map[string]bool{}
-	for range 1000 {
-		id := newActivity()
-		if !isGUID(id) || id[14] != '4' || !strings.Contains("89ab", id[19:20]) || seen[id] {
-			t.Fatalf("activity id %q", id)
-		}
-		seen[id] = true
-	}
-}
-
 // Clients read out of the text what it is that is missing.
 func TestResourceTypeInErrors(t *testing.T) {
 	w := newWorld(t)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 	"github.com/mayflydb/mayfly/store"
 )
@@ -196,7 +197,7 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 		c.in.sessionVersion = s.opt.SessionVersion
 		c.headerErr = c.in.parse(ec.Request().Header, s.consistency)
 		if c.activity = c.in.activity; c.activity == "" {
-			c.activity = newActivity()
+			c.activity = uuid.NewString()
 		}
 		h := ec.Response().Header()
 		h["cache-control"], h["pragma"] = noStore, noCache

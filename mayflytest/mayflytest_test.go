@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,6 +81,32 @@ func TestWaitExpired(t *testing.T) {
 	m.WaitExpired("db/c", "p", "ghost")
 	if passed := m.Now().Sub(before); passed != 2*day {
 		t.Errorf("waiting for what has expired moved the clock to %s", passed)
+	}
+}
+
+// counted is a log of which only the number of lines matters.
+type counted struct{ lines atomic.Int32 }
+
+func (c *counted) Write(p []byte) (int, error) {
+	c.lines.Add(1)
+	return len(p), nil
+}
+
+func TestStoreAndLogger(t *testing.T) {
+	t.Parallel()
+	var log counted
+	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	m := New(t, WithLogger(logger), WithStore(func(o *store.Options) { o.Ranges = 3 }))
+	if n := len(m.Container("db/c", "/pk").Ranges().Ranges); n != 3 {
+		t.Errorf("%d ranges", n)
+	}
+	answer, err := m.HTTPClient().Get(m.URL() + "/dbs/none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if log.lines.Load() == 0 {
+		t.Error("a request has left nothing in the log")
 	}
 }
 

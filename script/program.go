@@ -1,7 +1,6 @@
 package script
 
 import (
-	"container/list"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,13 +14,13 @@ import (
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/parser"
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // Programs compiles scripts and keeps the latest ones compiled. It is safe for concurrent use; the zero value is ready.
 type Programs struct {
-	mu     sync.Mutex
-	recent list.List // of *program, the latest used first
-	byHash map[[sha256.Size]byte]*list.Element
+	once   sync.Once
+	recent *lru.Cache[[sha256.Size]byte, *program] // made at the first use
 
 	sandbox, context lazyProgram
 
@@ -40,7 +39,6 @@ const maxPrograms = 256
 
 // program is the text of one script, compiled.
 type program struct {
-	hash [sha256.Size]byte
 	code *goja.Program
 	main string // the name of the function to call; empty: it is the value of the code
 }
@@ -63,43 +61,16 @@ func (p *Programs) compile(id, source string) (*program, error) {
 	fmt.Fprintf(h, "%d %s%s", len(id), id, source)
 	var hash [sha256.Size]byte
 	h.Sum(hash[:0])
-	if found := p.find(hash); found != nil {
+	p.once.Do(func() { p.recent, _ = lru.New[[sha256.Size]byte, *program](maxPrograms) }) // the size alone could be wrong
+	if found, ok := p.recent.Get(hash); ok {
 		return found, nil
 	}
 	made, err := compile(id+".js", source)
 	if err != nil {
 		return nil, err
 	}
-	made.hash = hash
-	p.keep(made)
+	p.recent.Add(hash, made)
 	return made, nil
-}
-
-func (p *Programs) find(hash [sha256.Size]byte) *program {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	e := p.byHash[hash]
-	if e == nil {
-		return nil
-	}
-	p.recent.MoveToFront(e)
-	return e.Value.(*program)
-}
-
-func (p *Programs) keep(made *program) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.byHash == nil {
-		p.byHash = make(map[[sha256.Size]byte]*list.Element)
-	}
-	if p.byHash[made.hash] != nil {
-		return // somebody was faster
-	}
-	p.byHash[made.hash] = p.recent.PushFront(made)
-	if p.recent.Len() > maxPrograms {
-		last := p.recent.Remove(p.recent.Back()).(*program)
-		delete(p.byHash, last.hash)
-	}
 }
 
 // Prepare compiles a script, or finds it compiled, so that to run it later takes no time for that. The error is an *Error

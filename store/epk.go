@@ -5,9 +5,10 @@ import (
 	"encoding/hex"
 	"math"
 	"math/big"
-	"math/bits"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/twmb/murmur3"
 
 	"github.com/mayflydb/mayfly/doc"
 )
@@ -86,7 +87,7 @@ func appendHashV1(dst []byte, values []doc.Value) []byte {
 			dst = append(truncateUTF16(dst, at), epkEndV1)
 		}
 	}
-	hash := murmur32(dst[start:])
+	hash := murmur3.Sum32(dst[start:])
 	dst = appendBinaryNumber(dst[:start], float64(hash))
 	for _, v := range values {
 		switch v.Kind() {
@@ -196,23 +197,4 @@ func splitRanges(d *PartitionKeyDefinition, n int) []string {
 		}
 	}
 	return append(bounds, maxEPK)
-}
-
-// murmur32 is MurmurHash3 x86-32 with seed 0.
-func murmur32(data []byte) uint32 {
-	const c1, c2 = 0xcc9e2d51, 0x1b873593
-	mix := func(k uint32) uint32 { return bits.RotateLeft32(k*c1, 15) * c2 }
-	var h uint32
-	p := data
-	for ; len(p) >= 4; p = p[4:] {
-		h = bits.RotateLeft32(h^mix(binary.LittleEndian.Uint32(p)), 13)*5 + 0xe6546b64
-	}
-	var k uint32
-	for i := len(p) - 1; i >= 0; i-- {
-		k = k<<8 | uint32(p[i])
-	}
-	h ^= mix(k) ^ uint32(len(data))
-	h = (h ^ h>>16) * 0x85ebca6b
-	h = (h ^ h>>13) * 0xc2b2ae35
-	return h ^ h>>16
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twmb/murmur3"
 	"pgregory.net/rapid"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -83,8 +84,8 @@ func TestMurmur(t *testing.T) {
 		{"", 0}, {"hello", 0x248bfa47}, {"hello, world", 0x149bbb7f}, {"19 Jan 2038 at 3:14:07 AM", 0xe31e8a70},
 		{"The quick brown fox jumps over the lazy dog.", 0xd5c48bfc},
 	} {
-		if got := murmur32([]byte(c.in)); got != c.h32 {
-			t.Errorf("murmur32(%q) = %08x, want %08x", c.in, got, c.h32)
+		if got := murmur3.Sum32([]byte(c.in)); got != c.h32 {
+			t.Errorf("Sum32(%q) = %08x, want %08x", c.in, got, c.h32)
 		}
 	}
 }

@@ -149,15 +149,6 @@ func (c *Case) Lines() []string {
 	return strings.Split(strings.TrimSuffix(c.Input, "\n"), "\n")
 }
 
-// Arg returns the positional argument i, counted from 0. A missing one ends the test.
-func (c *Case) Arg(i int) string {
-	c.t.Helper()
-	if i >= len(c.Args) {
-		c.Fatalf("the positional argument %d is missing", i)
-	}
-	return c.Args[i]
-}
-
 // Flag reports whether name stands among the positional arguments.
 func (c *Case) Flag(name string) bool {
 	return slices.Contains(c.Args, name)
