@@ -11,9 +11,10 @@ import (
 )
 
 // TestNothingIsEndless runs, by the real clock, single calls of built-in functions and single instructions that took minutes
-// or gigabytes by themselves. Each must end of its own accord, or be noticed soon after it was stopped.
+// or gigabytes by themselves. Each must end of its own accord, or be noticed soon after it was stopped: well within a second
+// where the machine has nothing else to do, and in any case in a time that none of them took.
 func TestNothingIsEndless(t *testing.T) {
-	const limit, slack = 300 * time.Millisecond, 4 * time.Second
+	const limit, slack = 300 * time.Millisecond, 30 * time.Second
 	for _, body := range []string{
 		// regular expressions that try
 		`return new RegExp("(?=)^" + "(a|aa)".repeat(45) + "$").test("a".repeat(89) + "!")`,
