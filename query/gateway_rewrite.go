@@ -70,7 +70,7 @@ func (g *gateway) orderPlan() {
 		}
 	}
 	switch {
-	case g.top.limit >= 0:
+	case g.top.limit >= 0 && (!g.one || s.Distinct):
 		g.limit(&q)
 	case g.top.top >= 0:
 		g.takeTop()
