@@ -111,7 +111,7 @@ func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*Gat
 	// Where a query reads one partition key, by its own conditions, or no item at all, one range answers it as it stands. Cosmos DB
 	// does so for one partition key only where the client expects a continuation.
 	none := plan.pins.known && len(keys) == 0
-	bare := (pinned && o.Continued || none) && !q.Select.Distinct && len(g.top.rank) == 0
+	bare := (pinned && o.Continued || none) && (!q.Select.Distinct || q.From == nil) && len(g.top.rank) == 0
 	if bare && listsAggregates(g.top) {
 		g.need(featureNonValue)
 	}
