@@ -281,7 +281,8 @@ func TestQueryPlan(t *testing.T) {
 	w.askPlan("SELECT * FROM c", allFeatures, pk(`["a","b"]`)...).fails(400, 1001, "")
 	w.askPlan("SELECT FLOOR(AVG(c.x)) FROM c", allFeatures, pk(`["a"]`)...).want(200).has("queryInfo.rewrittenQuery", `""`)
 
-	// Who wants more than one page of one partition key gets them from its range as they are; who does not say so does its part.
+	// Who wants more than one page of one partition key gets them from its range as they are; who does not say so
+	// does its part.
 	const expected = "x-ms-documentdb-query-iscontinuationexpected"
 	for value, top := range map[string]string{"": "5", "False": "5", "True": "null"} {
 		var headers []string

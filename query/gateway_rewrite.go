@@ -64,7 +64,8 @@ func (g *gateway) orderPlan() {
 	if s.Distinct {
 		g.need(featureDistinct)
 		g.info.DistinctType = "Unordered"
-		// Cosmos DB lets a client forget all rows but the last one only where the one value that is selected is the one key.
+		// Cosmos DB lets a client forget all rows but the last one only where the one value that is selected is the
+		// one key.
 		if q.Select.Value != nil && len(g.top.order) == 1 && g.top.leadingKeys() == 1 {
 			g.info.DistinctType = "Ordered"
 		}

@@ -205,8 +205,8 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 	return sp.withHash(h.Sum32()), nil
 }
 
-// partOfContainer is in the name of every scope that is not the whole container: a continuation of a range of EPKs is good for a
-// partition key in it.
+// partOfContainer is in the name of every scope that is not the whole container: a continuation of a range of EPKs is
+// good for a partition key in it.
 const partOfContainer = "a part"
 
 // behindPrefix is an EPK above all that begin with epk, which is that of the beginning of a hierarchical key.
