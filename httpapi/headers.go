@@ -45,7 +45,8 @@ type reqHeaders struct {
 	serveCross                   bool // x-mayfly-serve-cross-partition
 	direct                       bool // x-ms-cosmos-query-optimisticdirectexecute
 
-	features []string // x-ms-cosmos-supported-query-features; nil: not given
+	features  []string // x-ms-cosmos-supported-query-features; nil: not given
+	continued bool     // x-ms-documentdb-query-iscontinuationexpected
 
 	preTriggers, postTriggers []string // x-ms-documentdb-pre-trigger-include and its like
 	scriptLog                 bool     // x-ms-documentdb-script-enable-logging
@@ -193,6 +194,8 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		h.indexMetricsV2, err = parseBool(name, value)
 	case "X-Ms-Cosmos-Supported-Query-Features":
 		h.features = parseFeatures(value)
+	case "X-Ms-Documentdb-Query-Iscontinuationexpected":
+		h.continued, err = parseBool(name, value)
 	case "X-Ms-Cosmos-Query-Optimisticdirectexecute":
 		h.direct, err = parseBool(name, value)
 	case "X-Mayfly-Ranges":

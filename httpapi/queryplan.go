@@ -24,7 +24,7 @@ func (s *Server) queryPlan(c *call) error {
 		return err
 	}
 	plan, r, err := p.container.QueryPlan(c.ctx(), store.QueryRequest{
-		Text: text, Parameters: params, ListOptions: c.in.listOptions(),
+		Text: text, Parameters: params, ListOptions: c.in.listOptions(), Continued: c.in.continued,
 	}, c.in.features)
 	c.setReceiptOf(r)
 	if err != nil {

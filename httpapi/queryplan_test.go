@@ -280,6 +280,17 @@ func TestQueryPlan(t *testing.T) {
 	w.askPlan("SELECT * FORM c", allFeatures).fails(400, 0, `"code":"SC1001"`)
 	w.askPlan("SELECT * FROM c", allFeatures, pk(`["a","b"]`)...).fails(400, 1001, "")
 	w.askPlan("SELECT FLOOR(AVG(c.x)) FROM c", allFeatures, pk(`["a"]`)...).want(200).has("queryInfo.rewrittenQuery", `""`)
+
+	// Who wants more than one page of one partition key gets them from its range as they are; who does not say so
+	// does its part.
+	const expected = "x-ms-documentdb-query-iscontinuationexpected"
+	for value, top := range map[string]string{"": "5", "False": "5", "True": "null"} {
+		var headers []string
+		if value != "" {
+			headers = []string{expected, value}
+		}
+		w.askPlan("SELECT TOP 5 * FROM c WHERE c.pk = 'a'", allFeatures, headers...).want(200).has("queryInfo.top", top)
+	}
 }
 
 // TestPlanRanges: what the conditions say of the partition key becomes ranges of its hash.

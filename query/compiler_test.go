@@ -144,7 +144,7 @@ func askCompiler(t *testing.T, folder string, texts []string) []string {
 // ourAnswer is what this package says.
 func ourAnswer(t *testing.T, text string) string {
 	t.Helper()
-	p, err := Gateway(text, nil, Info{PartitionPaths: []doc.Path{doc.PathOf("key")}}, GatewayOptions{})
+	p, err := Gateway(text, nil, Info{PartitionPaths: []doc.Path{doc.PathOf("key")}}, GatewayOptions{Continued: true})
 	var wrong *Error
 	switch {
 	case errors.As(err, &wrong):

@@ -33,6 +33,10 @@ type GatewayOptions struct {
 	Features []string
 	// OnePartition tells that a full partition key was given beside the query.
 	OnePartition bool
+	// Continued tells that the client is going to ask for more than one page. Then a query whose conditions name one
+	// partition key is answered by its range as it stands; else the client does its part of it, but for OFFSET and
+	// LIMIT.
+	Continued bool
 }
 
 // KeyRange is a range of effective partition keys, in hexadecimal. A point has equal ends, both inclusive.
@@ -105,9 +109,10 @@ func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*Gat
 	pinned := levels > 0 && len(keys) == 1 && len(keys[0]) == levels
 	g.one = o.OnePartition || pinned
 	g.info.HasSelectValue = q.Select.Value != nil
-	// Where a query reads one partition key, by its own conditions, or no item at all, one range answers it as it stands.
+	// Where a query reads one partition key, by its own conditions, or no item at all, one range answers it as it
+	// stands. Cosmos DB does so for one partition key only where the client expects a continuation.
 	none := plan.pins.known && len(keys) == 0
-	bare := (pinned || none) && !q.Select.Distinct && len(g.top.rank) == 0
+	bare := (pinned && o.Continued || none) && (!q.Select.Distinct || q.From == nil) && len(g.top.rank) == 0
 	if bare && listsAggregates(g.top) {
 		g.need(featureNonValue)
 	}

@@ -63,12 +63,15 @@ func (g *gateway) orderPlan() {
 	q.Select = &s
 	if s.Distinct {
 		g.need(featureDistinct)
-		if g.info.DistinctType = "Unordered"; g.top.leadingKeys() > 0 {
+		g.info.DistinctType = "Unordered"
+		// Cosmos DB lets a client forget all rows but the last one only where the one value that is selected is the
+		// one key.
+		if q.Select.Value != nil && len(g.top.order) == 1 && g.top.leadingKeys() == 1 {
 			g.info.DistinctType = "Ordered"
 		}
 	}
 	switch {
-	case g.top.limit >= 0:
+	case g.top.limit >= 0 && (!g.one || s.Distinct):
 		g.limit(&q)
 	case g.top.top >= 0:
 		g.takeTop()

@@ -14,7 +14,7 @@ import (
 // TestGatewayPlans pins the plans of queries: first the rewritten query, then what of the plan is not as in that of SELECT *.
 func TestGatewayPlans(t *testing.T) {
 	datatest.Run(t, "testdata/gateway.txt", func(t *testing.T, c *datatest.Case) string {
-		o := GatewayOptions{OnePartition: c.KV["scope"] == "one"}
+		o := GatewayOptions{OnePartition: c.KV["scope"] == "one", Continued: c.KV["continued"] != "false"}
 		if f, ok := c.KV["features"]; ok {
 			o.Features = strings.Split(f, ",")
 		}

@@ -166,7 +166,7 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 		epk := appendEPK(nil, &c.def, pk)
 		sp.epk, sp.pk, sp.levels = epk, pk.appendOrdered(nil), pk.Len()
 		sp.prefix = appendPartitionPrefix(nil, c.cid, famPartition, epk, sp.pk)
-		h.Write(sp.prefix)
+		h.Write([]byte(partOfContainer)) // which one, its bounds tell
 		if sp.ranges = []*slot{st.rangeOf(epk)}; pk.Len() < c.def.levels() {
 			sp.ranges = st.rangesOver(epk, behindPrefix(epk))
 		}
@@ -200,10 +200,14 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 		sp.ranges = st.rangesOver(sp.min, sp.max)
 	}
 	if s.Range != "" || len(sp.min) > 0 || len(sp.max) > 0 {
-		h.Write([]byte("a part"))
+		h.Write([]byte(partOfContainer))
 	}
 	return sp.withHash(h.Sum32()), nil
 }
+
+// partOfContainer is in the name of every scope that is not the whole container: a continuation of a range of EPKs is
+// good for a partition key in it.
+const partOfContainer = "a part"
 
 // behindPrefix is an EPK above all that begin with epk, which is that of the beginning of a hierarchical key.
 func behindPrefix(epk []byte) []byte { return append(bytes.Clone(epk), 0xFF) }

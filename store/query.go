@@ -22,6 +22,8 @@ type QueryRequest struct {
 	Cross CrossPartition
 	// Resume says where the rows of a query with ORDER BY begin; nil: at the beginning. A Continuation goes before it.
 	Resume *Resume
+	// Continued tells QueryPlan that the client is going to ask for more than one page.
+	Continued bool
 	// Explain asks for the plan, with what each part of it did and how long it took.
 	Explain bool
 }
@@ -114,8 +116,8 @@ func (*CrossPartitionError) Error() string {
 
 // QueryPlan tells how a client runs a query over several partition ranges: the document that Cosmos DB calls
 // PartitionedQueryExecutionInfo, in JSON, with the query that each range is to be asked and what becomes of the answers.
-// features are those that the client can merge, by Cosmos DB's names; nil: all. Of the request only the text, the parameters and
-// the partition key matter. CodeBadRequest: the query is wrong. CodeCrossPartition: it needs a feature that is not among those;
+// features are those that the client can merge, by Cosmos DB's names; nil: all. Of the request only the text, the parameters, the
+// partition key and Continued matter. CodeBadRequest: the query is wrong. CodeCrossPartition: it needs a feature that is not among those;
 // the cause is a *query.UnsupportedError.
 func (c *Container) QueryPlan(_ context.Context, q QueryRequest, features []string) ([]byte, Receipt, error) {
 	c.begin()
@@ -133,7 +135,7 @@ func (c *Container) gatewayPlan(st *containerState, q QueryRequest, features []s
 		}
 	}
 	plan, err := query.Gateway(q.Text, q.Parameters, c.queryInfo(st), query.GatewayOptions{
-		Features: features, OnePartition: key.Len() == c.def.levels(),
+		Features: features, OnePartition: key.Len() == c.def.levels(), Continued: q.Continued,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,50 @@
+package store_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// A page of a range of effective partition keys can be followed by one of a partition key in that range: clients that
+// hold a feed range go on by the key that it stands for.
+func TestContinuationOfRangeForKey(t *testing.T) {
+	b := newQueryBench(t, store.Options{Ranges: 2}, false, "")
+	defer b.close()
+	for i := range 10 {
+		b.put(fmt.Sprintf(`{"id":"%d","pk":"p%d"}`, i, i%2))
+	}
+	d := store.PartitionKeyDefinition{Paths: []string{"/pk"}, Version: 2}
+	low := store.EPK(&d, pk("p1"))
+	high := new(big.Int).Add(new(big.Int).SetBytes(low), big.NewInt(1)).FillBytes(make([]byte, len(low)))
+	part := store.Scope{MinEPK: hex.EncodeToString(low), MaxEPK: hex.EncodeToString(high)}
+	for _, text := range []string{"SELECT VALUE c.id FROM c", "SELECT VALUE c.id FROM c ORDER BY c.id DESC"} {
+		ask := func(scope store.Scope, token string) (rows string, next string, err error) {
+			q := store.QueryRequest{Text: text}
+			q.Scope, q.MaxItems, q.Continuation = scope, 2, token
+			page, _, err := b.c.Query(b.ctx, q)
+			for _, row := range page.Rows {
+				rows += strings.Trim(string(row), `"`)
+			}
+			return rows, page.Continuation, err
+		}
+		first, token, err := ask(part, "")
+		if err != nil || token == "" {
+			t.Fatal(first, err)
+		}
+		same, _, err := ask(part, token)
+		if err != nil || len(same) != 2 {
+			t.Fatal(same, err)
+		}
+		if key, _, err := ask(store.Scope{Partition: pk("p1")}, token); err != nil || key != same {
+			t.Errorf("%s: %q follows by the range, %q by its key: %v", text, same, key, err)
+		}
+		if _, _, err := ask(store.Scope{Partition: pk("p0")}, token); !is(err, store.CodeBadRequest) {
+			t.Errorf("%s: a key outside of the range: %v", text, err)
+		}
+	}
+}
