@@ -17,6 +17,7 @@ func getCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSONAnyway(flags)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		c.item = args[0]
 		req, err := c.call(cmd.Context(), http.MethodGet, itemPath, nil)

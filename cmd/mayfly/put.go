@@ -30,6 +30,7 @@ func putCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSONAnyway(flags)
 	flags.StringVar(&c.file, "file", "", "read the document from this file")
 	flags.BoolVar(&c.create, "create", false, "only where no item with that id exists")
 	flags.BoolVar(&c.replace, "replace", false, "only where an item with that id exists")

@@ -25,6 +25,7 @@ func settingsCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSONAnyway(flags)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		method, patch := http.MethodGet, any(nil)
 		if len(args) > 0 {
