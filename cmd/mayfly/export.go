@@ -47,6 +47,7 @@ func exportCommand() *cobra.Command {
 			"What is there from the beginning to the end is written once. What is written or deleted meanwhile may be there or not.\n\n" +
 			"A file gets its name when it is whole; until then it is FILE.part, and FILE.state tells how far that is. An export that has stopped,\n" +
 			"or was killed, goes on there with --continue; what is promised of the items holds from its first beginning.",
+		Example: "  mayfly export --db shop --container carts --to carts.ndjson\n  mayfly export --db shop --to backup",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -10,9 +10,10 @@ import (
 func getCommand() *cobra.Command {
 	var c itemCall
 	cmd := &cobra.Command{
-		Use:   "get ID",
-		Short: "Print an item of a running server",
-		Args:  cobra.ExactArgs(1),
+		Use:     "get ID",
+		Short:   "Print an item of a running server",
+		Args:    cobra.ExactArgs(1),
+		Example: `  mayfly get 1 --db shop --container carts --partition-key '["ada"]'`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

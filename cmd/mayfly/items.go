@@ -32,7 +32,7 @@ func parsePartitionKey(text string) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if !json.Valid([]byte(text)) {
-		return nil, &usageError{"--partition-key is not JSON: " + text}
+		return nil, &usageError{fmt.Sprintf("--partition-key is not JSON: %s; the key of one text is '[%q]'", text, text)}
 	}
 	return json.RawMessage(text), nil
 }

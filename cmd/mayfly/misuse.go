@@ -29,12 +29,37 @@ func family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 }
 
 // flagError says what is wrong with a flag in the words of who uses it.
-func flagError(_ *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) {
 		return badValue(bad.GetFlag(), "--"+bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
 	}
-	return err
+	return &usageError{fmt.Sprintf("%v (`%s --help` lists them all)", err, cmd.CommandPath())}
+}
+
+// tellArguments lets cmd and all below it say in plain words which argument is missing or too much.
+func tellArguments(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		tellArguments(sub)
+	}
+	fits := cmd.Args
+	if fits == nil || cmd.HasSubCommands() && cmd.Name() != "bench" {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if fits(cmd, args) == nil {
+			return nil
+		}
+		what := "an argument"
+		name, places, _ := strings.Cut(cmd.Use, " ")
+		if needed := strings.Fields(places); len(args) > 0 && (len(needed) == 0 || len(args) > len(needed) || needed[0][0] == '[') {
+			what = fmt.Sprintf("%q is too much", args[len(args)-1])
+		} else if len(args) < len(needed) {
+			what = needed[len(args)] + " is missing"
+		}
+		called := strings.TrimSpace(strings.TrimSuffix(cmd.CommandPath(), name) + cmd.Use)
+		return &usageError{what + ": it is called as `" + called + "`"}
+	}
 }
 
 // badValue is the error for a value that a flag cannot have; name is how it was given.

@@ -34,6 +34,14 @@ func TestPlainErrors(t *testing.T) {
 		{"serve --memory=perhaps", exitUsage, `--memory "perhaps": it must be true or false`},
 		{"clock --rate fast", exitUsage, `--rate "fast": it must be a number`},
 		{"wait quiet --timeout long", exitUsage, `--timeout "long": it must be a duration`},
+		{"query", exitUsage, "QUERY is missing: it is called as `mayfly query QUERY`"},
+		{"wait", exitUsage, "expired|purged|feed is missing: it is called as `mayfly wait expired|purged|feed ID | wait quiet`"},
+		{"snapshot restore", exitUsage, "NAME is missing: it is called as `mayfly snapshot restore NAME`"},
+		{"check a b", exitUsage, "\"b\" is too much: it is called as `mayfly check DIR`"},
+		{"health now", exitUsage, "\"now\" is too much: it is called as `mayfly health`"},
+		{"put a b", exitUsage, "\"b\" is too much: it is called as `mayfly put [DOCUMENT]`"},
+		{"lint --dbs d", exitUsage, "unknown flag: --dbs (`mayfly lint --help` lists them all)"},
+		{"get a --db d --container c --partition-key ada", exitUsage, `--partition-key is not JSON: ada; the key of one text is '["ada"]'`},
 		{"clock --url " + nobody, exitFailed, "nothing answers at " + nobody + ": is `mayfly serve` running?"},
 		{"lint --db d --container c --url " + nobody, exitFailed, "is `mayfly serve` running?"},
 		{"health --url " + nobody, exitFailed, "not ready: nothing answers at " + nobody},
@@ -46,6 +54,19 @@ func TestPlainErrors(t *testing.T) {
 	t.Setenv("MAYFLY_PORT", "abc")
 	if code, _, errs := mayfly(t, "serve"); code != exitUsage || !strings.Contains(errs, `MAYFLY_PORT "abc": a port is a number`) {
 		t.Errorf("%d %s", code, errs)
+	}
+}
+
+// TestHelp: the list of commands says what belongs together, and none is left out.
+func TestHelp(t *testing.T) {
+	code, out, errs := mayfly(t)
+	if code != 0 || errs != "" || strings.Contains(out, "Additional Commands") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	for _, want := range []string{"The server\n  ", "Data\n  ", "Time to live\n  "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing:\n%s", want, out)
+		}
 	}
 }
 
