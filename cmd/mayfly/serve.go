@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -208,6 +210,9 @@ func (s *serve) openCertificate() (pem []byte, err error) {
 	hosts := s.flags.san
 	if ip := net.ParseIP(s.flags.host); ip == nil || !ip.IsUnspecified() {
 		hosts = append([]string{s.flags.host}, hosts...)
+	}
+	if u, err := url.Parse(s.flags.advertise); err == nil && u.Scheme == "https" {
+		hosts = append(slices.Clone(hosts), u.Hostname())
 	}
 	dir := ""
 	if !s.flags.memory {

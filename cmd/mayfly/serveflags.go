@@ -113,6 +113,9 @@ func (f *serveFlags) validate() error {
 	if u, err := url.Parse(f.advertise); f.advertise != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return &usageError{"--advertise must be a URL such as https://mayfly.example:8081/, not " + strconv.Quote(f.advertise)}
 	}
+	if err := httpapi.CheckHosts(f.san); err != nil {
+		return &usageError{"--san: " + err.Error()}
+	}
 	if err := httpapi.CheckOrigins(f.corsOrigins); err != nil {
 		return &usageError{"--cors-origin: " + err.Error()}
 	}
