@@ -39,10 +39,12 @@ func BenchmarkPointRead(b *testing.B) {
 	}
 }
 
-// TestPointReadAllocations: what a point read takes of the heap does not grow unseen. net/http's own part is not in it.
+// TestPointReadAllocations: what a point read takes of the heap does not grow unseen. net/http's own part is not in
+// it.
 func TestPointReadAllocations(t *testing.T) {
 	const most = 30
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	race := debug.BuildSetting{Key: "-race", Value: "true"}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, race) {
 		t.Skip("the race detector has allocations of its own")
 	}
 	w := newWorld(t)
@@ -51,8 +53,9 @@ func TestPointReadAllocations(t *testing.T) {
 	date := w.wall.Now().UTC().Format(http.TimeFormat)
 	r := httptest.NewRequest("GET", docs+"/1", nil)
 	r.Host = "localhost:8081"
+	signature := Sign(w.key, "GET", "docs", strings.TrimPrefix(docs, "/")+"/1", date)
 	for name, value := range map[string]string{
-		"Authorization": AuthorizationHeader(Sign(w.key, "GET", "docs", strings.TrimPrefix(docs, "/")+"/1", date)), "X-Ms-Date": date,
+		"Authorization": AuthorizationHeader(signature), "X-Ms-Date": date,
 		"X-Ms-Version": "2020-11-05", "X-Ms-Documentdb-Partitionkey": `["a"]`, "X-Ms-Session-Token": "0:-1#1",
 	} {
 		r.Header.Set(name, value)

@@ -123,7 +123,8 @@ func (c *call) setDuration() {
 	took := max(c.srv.opt.Wall.Now().Sub(c.began).Microseconds(), 1)
 	var text [24]byte
 	micros := took % 1000
-	value := append(strconv.AppendInt(text[:0], took/1000, 10), '.', byte('0'+micros/100), byte('0'+micros/10%10), byte('0'+micros%10))
+	value := append(strconv.AppendInt(text[:0], took/1000, 10), '.')
+	value = append(value, byte('0'+micros/100), byte('0'+micros/10%10), byte('0'+micros%10))
 	c.set("x-ms-request-duration-ms", c.texts.keep(value))
 }
 
@@ -132,7 +133,8 @@ func (c *call) setLocation() {
 	r := c.Request()
 	path, _ := requestPath(r)
 	var text [256]byte
-	c.set("content-location", c.texts.keep(append(c.srv.appendEndpoint(text[:0], r), strings.TrimLeft(path, "/")...)))
+	address := append(c.srv.appendEndpoint(text[:0], r), strings.TrimLeft(path, "/")...)
+	c.set("content-location", c.texts.keep(address))
 }
 
 // setETag sets the etag, which carries its quotes.

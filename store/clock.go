@@ -36,7 +36,7 @@ func (c *storeClock) now() int64 {
 		if floor != nil && t <= *floor {
 			return *floor
 		}
-		if next := t; c.floor.CompareAndSwap(floor, &next) { // a variable of its own: most calls need none on the heap
+		if next := t; c.floor.CompareAndSwap(floor, &next) { // its own variable: most calls need none on the heap
 			return t
 		}
 	}

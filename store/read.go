@@ -47,7 +47,8 @@ func (it Item) AppendJSON(dst []byte) []byte {
 	return it.system().Append(dst, it.body)
 }
 
-// system makes one string of all, since it is made for every item that is sent: the rid ends the self link, the etag follows.
+// system makes one string of all, since it is made for every item that is sent: the rid ends the self link, the
+// etag follows.
 func (it Item) system() doc.System {
 	var buf [128]byte
 	b := append(it.c.appendSelf(buf[:0]), "docs/"...)

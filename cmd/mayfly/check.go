@@ -30,7 +30,8 @@ func checkCommand() *cobra.Command {
 	registerResultJSON(cmd.Flags(), &asJSON)
 	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
 		log := newLogger(cmd.ErrOrStderr(), "warn", "text")
-		return checkFolder(cmd.Context(), pebble.Options{Dir: args[0], AcceptDamagedLog: accept, Logger: log}, cmd.OutOrStdout(), asJSON)
+		folder := pebble.Options{Dir: args[0], AcceptDamagedLog: accept, Logger: log}
+		return checkFolder(cmd.Context(), folder, cmd.OutOrStdout(), asJSON)
 	})
 	return cmd
 }
@@ -71,7 +72,8 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bo
 	if r.Containers, r.Documents, err = count(ctx, db); err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("%d databases, %d containers, %d documents: %d violations", r.Databases, r.Containers, r.Documents, r.Found)
+	summary := fmt.Sprintf("%d databases, %d containers, %d documents: %d violations",
+		r.Databases, r.Containers, r.Documents, r.Found)
 	if err := printResult(out, asJSON, summary, r); err != nil {
 		return err
 	}

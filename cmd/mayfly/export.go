@@ -40,21 +40,26 @@ func exportCommand() *cobra.Command {
 		Use:   "export",
 		Short: "Write the items of a container or database of a running server as JSON lines",
 		Args:  cobra.NoArgs,
-		Long: "Write the items of a container of a running server as JSON lines, to the standard output or the file --to. Without --container all\n" +
-			"containers of the database are written, each to a file CONTAINER.ndjson in the folder --to.\n\n" +
-			"Items are as they were written, with their _ts, so that import gives them the age that they have; what else the server adds (_rid,\n" +
-			"_self, _etag) holds nowhere else and is left out. An export of what was imported is the same, byte for byte, where the ranges are.\n\n" +
-			"What is there from the beginning to the end is written once. What is written or deleted meanwhile may be there or not.\n\n" +
-			"A file gets its name when it is whole; until then it is FILE.part, and FILE.state tells how far that is. An export that has stopped,\n" +
-			"or was killed, goes on there with --continue; what is promised of the items holds from its first beginning.",
-		Example: "  mayfly export --db shop --container carts --to carts.ndjson\n  mayfly export --db shop --to backup",
+		Long: "Write the items of a container of a running server as JSON lines, to the standard output or the file\n" +
+			"--to. Without --container all containers of the database are written, each to a file CONTAINER.ndjson\n" +
+			"in the folder --to.\n\n" +
+			"Items are as they were written, with their _ts, so that import gives them the age that they have. What\n" +
+			"else the server adds (_rid, _self, _etag) holds nowhere else and is left out. An export of what was\n" +
+			"imported is the same, byte for byte, where the partition ranges are the same.\n\n" +
+			"What is there from the beginning to the end is written once. What is written or deleted meanwhile may\n" +
+			"be there or not.\n\n" +
+			"A file gets its name when it is whole; until then it is FILE.part, and FILE.state tells how far that\n" +
+			"is. An export that has stopped, or was killed, goes on there with --continue: then the beginning that\n" +
+			"counts for what is written once is the first one.",
+		Example: "  mayfly export --db shop --container carts --to carts.ndjson\n" +
+			"  mayfly export --db shop --to backup",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	e.register(flags)
 	flags.StringVar(&e.to, "to", "", "file, or folder for a database")
 	flags.BoolVar(&e.resume, "continue", false, "go on with an export to the same --to that has not come to its end")
-	flags.BoolVar(&e.json, "json", false, "with --to: tell of the files as JSON on the standard output, for programs")
+	flags.BoolVar(&e.json, "json", false, "with --to: print what the files hold as JSON, for programs")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		if e.to != "" {
 			return e.files(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -125,7 +130,8 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 
 // containers are the names of the database's.
 func (e *exporter) containers(ctx context.Context) (names []string, err error) {
-	err = eachPage("", func() (*http.Request, error) { return e.call(ctx, http.MethodGet, containersPath, nil) }, "DocumentCollections",
+	page := func() (*http.Request, error) { return e.call(ctx, http.MethodGet, containersPath, nil) }
+	err = eachPage("", page, "DocumentCollections",
 		func(rows []json.RawMessage, _ answered) error {
 			for _, row := range rows {
 				var a containerAnswer
@@ -139,7 +145,8 @@ func (e *exporter) containers(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// items writes what of the container lies behind the state, and moves that on. After each page it calls paged.
+// items writes what of the container lies behind the state, and moves that on. After each page it calls
+// paged.
 func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState, paged func() error) error {
 	var line []byte
 	return eachPage(state.Continuation, func() (*http.Request, error) {

@@ -12,9 +12,9 @@ import (
 	"os"
 )
 
-// An export to a file writes FILE.part, and after each page notes in FILE.state how far that is. Only what is whole gets the
-// file's own name, and the note goes with it. So an export that was killed anywhere can go on: what lies in FILE.part behind the
-// note is cut off, and the page after the noted one is asked for.
+// An export to a file writes FILE.part, and after each page notes in FILE.state how far that is. Only what is
+// whole gets the file's own name; then the note is removed. So an export that was killed anywhere can go on:
+// what lies in FILE.part behind the note is cut off, and the page after the noted one is asked for.
 
 // exportState is what is noted of an export to a file.
 type exportState struct {
@@ -100,7 +100,8 @@ func (e *exporter) file(ctx context.Context, path string) (state exportState, er
 	case err != nil:
 		return state, err
 	case state.Container != "" && state.Container != container.RID:
-		return state, fmt.Errorf("the container %s is another one than that of which %s is a part: begin anew without --continue", e.container, partOf(path))
+		return state, fmt.Errorf("%s is a part of another container than %s is now: begin anew without --continue",
+			partOf(path), e.container)
 	}
 	state.Container = container.RID
 	f, err := openPart(path, state.Bytes)
@@ -119,10 +120,11 @@ func (e *exporter) file(ctx context.Context, path string) (state exportState, er
 
 // name gives the file of which all is noted to be done its own name, if it has not got that yet.
 func name(path string) error {
-	if err := os.Rename(partOf(path), path); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err := os.Rename(partOf(path), path)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(path)
 	}
-	return nil
+	return err
 }
 
 // openPart opens the part of a file that an export has got to, to go on behind so many bytes.
@@ -133,7 +135,8 @@ func openPart(path string, behind int64) (f *os.File, err error) {
 	}
 	info, err := f.Stat()
 	if err == nil && info.Size() < behind {
-		err = fmt.Errorf("%s is shorter than the %d bytes that %s tells of: begin anew without --continue", f.Name(), behind, stateOf(path))
+		err = fmt.Errorf("%s is shorter than the %d bytes that %s tells of: begin anew without --continue",
+			f.Name(), behind, stateOf(path))
 	}
 	if err == nil {
 		err = f.Truncate(behind)

@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// door stands before a server and lets so many requests for pages of items pass. Those behind wait until it is closed.
+// door stands before a server and lets so many requests for pages of items pass. Those behind wait until it is
+// closed.
 type door struct {
 	*httptest.Server
 	left    atomic.Int64
@@ -78,7 +79,8 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// TestKilledExport: an export that is killed goes on where it was, and what it writes is what one writes that was not.
+// TestKilledExport: an export that is killed goes on where it was, and what it writes is what one writes that
+// was not.
 func TestKilledExport(t *testing.T) {
 	b := boot(t, "--memory", "--ranges", "2")
 	b.makeContainer(t)
@@ -146,7 +148,7 @@ func TestContinuedExport(t *testing.T) {
 	b.must(t, 204, "DELETE", "/dbs/db/colls/c", "")
 	b.must(t, 201, "POST", "/dbs/db/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
 	runCases(t, b, []commandCase{
-		{append(at, "--continue"), exitFailed, "is another one"},
+		{append(at, "--continue"), exitFailed, "of another container"},
 		{at, 0, ""},
 	})
 	if data := read(t, to); len(data) != 0 {

@@ -56,7 +56,8 @@ func (s *serve) greet(w io.Writer) {
 	row("stop", "Ctrl+C")
 	fmt.Fprintln(w)
 	if slices.Contains(s.flags.corsOrigins, "*") && (s.flags.noAuth || s.flags.wellKnownKey()) {
-		s.log.Warn("every web page that a browser shows which reaches this server has full access: give a --key of your own, or name the origins")
+		s.log.Warn("every web page in a browser that reaches this server has full access: " +
+			"give a --key of your own, or name the origins")
 	}
 	switch {
 	case s.flags.noAuth:

@@ -39,7 +39,8 @@ func healthCommand() *cobra.Command {
 			return printResult(cmd.OutOrStdout(), asJSON, "ready", map[string]bool{"ready": true})
 		}
 		if asJSON {
-			err = errors.Join(err, printResult(cmd.OutOrStdout(), true, "", map[string]any{"ready": false, "reason": err.Error()}))
+			result := map[string]any{"ready": false, "reason": err.Error()}
+			err = errors.Join(err, printResult(cmd.OutOrStdout(), true, "", result))
 		}
 		return err
 	})

@@ -139,7 +139,8 @@ func (i *importer) run(ctx context.Context, in io.Reader, size int64) error {
 	i.progress.stop()
 	if i.refused == 0 || i.json {
 		line := fmt.Sprintf("%d documents imported", i.imported)
-		if err := printResult(i.out, i.json, line, map[string]int{"imported": i.imported, "refused": i.refused}); err != nil {
+		result := map[string]int{"imported": i.imported, "refused": i.refused}
+		if err := printResult(i.out, i.json, line, result); err != nil {
 			return err
 		}
 	}

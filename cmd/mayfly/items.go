@@ -32,7 +32,8 @@ func parsePartitionKey(text string) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if !json.Valid([]byte(text)) {
-		return nil, &usageError{fmt.Sprintf("--partition-key is not JSON: %s; the key of one text is '[%q]'", text, text)}
+		return nil, &usageError{
+			fmt.Sprintf("--partition-key is not JSON: %s; the key of one text is '[%q]'", text, text)}
 	}
 	return json.RawMessage(text), nil
 }
@@ -114,9 +115,10 @@ type answered struct {
 	continuation string  // of the next page; empty at the end
 }
 
-// eachPage sends the request of a list again and again, page after page, until it ends; the first one is that of the continuation.
-// page makes the request without; list names the rows in the answer.
-func eachPage(continuation string, page func() (*http.Request, error), list string, fn func([]json.RawMessage, answered) error) error {
+// eachPage sends the request of a list again and again, page after page, until it ends; the first one is that of
+// the continuation. page makes the request without; list names the rows in the answer.
+func eachPage(continuation string, page func() (*http.Request, error), list string,
+	fn func(rows []json.RawMessage, a answered) error) error {
 	for {
 		req, err := page()
 		if err != nil {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestDebugLogIsBounded: so many lines a second, whatever comes; the rest is counted, and nothing of it is lost that is no debugging.
+// TestDebugLogIsBounded: so many lines a second, whatever comes; the rest is counted. What is no debugging is never
+// left out.
 func TestDebugLogIsBounded(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		var out strings.Builder
@@ -26,7 +27,9 @@ func TestDebugLogIsBounded(t *testing.T) {
 		at(8, slog.LevelDebug, "later")
 		at(9, slog.LevelDebug, "later")
 		text := out.String()
-		for part, want := range map[string]int{"often": maxDebugLines, "trouble": 1, "left out": 1, "500": 1, "later": 2} {
+		for part, want := range map[string]int{
+			"often": maxDebugLines, "trouble": 1, "left out": 1, "500": 1, "later": 2,
+		} {
 			if got := strings.Count(text, part); got != want {
 				t.Errorf("%s: %q is there %d times, want %d", format, part, got, want)
 			}

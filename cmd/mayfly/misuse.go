@@ -52,9 +52,10 @@ func tellArguments(cmd *cobra.Command) {
 		}
 		what := "an argument"
 		name, places, _ := strings.Cut(cmd.Use, " ")
-		if needed := strings.Fields(places); len(args) > 0 && (len(needed) == 0 || len(args) > len(needed) || needed[0][0] == '[') {
+		switch needed := strings.Fields(places); {
+		case len(args) > len(needed) || len(args) > 0 && needed[0][0] == '[':
 			what = fmt.Sprintf("%q is too much", args[len(args)-1])
-		} else if len(args) < len(needed) {
+		case len(args) < len(needed):
 			what = needed[len(args)] + " is missing"
 		}
 		called := strings.TrimSpace(strings.TrimSuffix(cmd.CommandPath(), name) + cmd.Use)

@@ -16,7 +16,8 @@ func (c *serverCall) registerJSON(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.json, "json", false, "print the server's answer as JSON, for programs")
 }
 
-// registerJSONAnyway adds the flag to a command that prints JSON without it: a program may give it to every command.
+// registerJSONAnyway adds the flag to a command that prints JSON without it: a program may give it to every
+// command.
 func (c *serverCall) registerJSONAnyway(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.json, "json", false, "print JSON, as without it")
 }
