@@ -80,12 +80,12 @@ func read(t *testing.T, path string) []byte {
 }
 
 // TestKilledExport: an export that is killed goes on where it was, and what it writes is what one writes that
-// was not.
+// was not. The server may have been started anew meanwhile.
 func TestKilledExport(t *testing.T) {
-	b := boot(t, "--memory", "--ranges", "2")
+	dir, data := t.TempDir(), t.TempDir()
+	b := boot(t, "--data", data, "--ranges", "2")
 	b.makeContainer(t)
 	many(t, b, "c", 4300)
-	dir := t.TempDir()
 	whole, to := filepath.Join(dir, "whole"), filepath.Join(dir, "killed")
 	at := []string{"--db", "db", "--container", "c", "--to"}
 	runCases(t, b, []commandCase{{append([]string{"export"}, append(at, whole)...), 0, ""}})
@@ -104,6 +104,8 @@ func TestKilledExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	killedExport(t, b, 1, append(at, to, "--continue")...)
+	b.stop(t)
+	b = boot(t, "--data", data)
 	killedExport(t, b, 0, append(at, to, "--continue")...)
 	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"meanwhile","pk":"p1"}`)
 	b.must(t, 204, "DELETE", "/dbs/db/colls/c/docs/meanwhile", "", "x-ms-documentdb-partitionkey", `["p1"]`)
