@@ -68,15 +68,18 @@ func (s *Server) readAccount(c *call) error {
 }
 
 // endpoint is the address of the server, with a slash at its end, as a client is told: that by which its request came, or the one advertised.
-func (s *Server) endpoint(r *http.Request) string {
+func (s *Server) endpoint(r *http.Request) string { return string(s.appendEndpoint(nil, r)) }
+
+func (s *Server) appendEndpoint(dst []byte, r *http.Request) []byte {
 	if s.opt.Advertise != "" {
-		return s.opt.Advertise
+		return append(dst, s.opt.Advertise...)
 	}
 	host := r.Host
 	if host == "" {
 		host = localAddress(r)
 	}
-	return scheme(r) + "://" + host + "/"
+	dst = append(append(dst, scheme(r)...), "://"...)
+	return append(append(dst, host...), '/')
 }
 
 // refuseAddresses answers clients in direct mode, which ask where the replicas are.

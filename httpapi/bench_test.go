@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,6 +36,38 @@ func BenchmarkPointRead(b *testing.B) {
 	})
 	for name, h := range map[string]http.Handler{"mayfly": w.h, "echo": e} {
 		b.Run(name, func(b *testing.B) { roundTrips(b, h, request, same.body) })
+	}
+}
+
+// TestPointReadAllocations: what a point read takes of the heap does not grow unseen. net/http's own part is not in
+// it.
+func TestPointReadAllocations(t *testing.T) {
+	const most = 30
+	race := debug.BuildSetting{Key: "-race", Value: "true"}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, race) {
+		t.Skip("the race detector has allocations of its own")
+	}
+	w := newWorld(t)
+	w.container("")
+	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
+	date := w.wall.Now().UTC().Format(http.TimeFormat)
+	r := httptest.NewRequest("GET", docs+"/1", nil)
+	r.Host = "localhost:8081"
+	signature := Sign(w.key, "GET", "docs", strings.TrimPrefix(docs, "/")+"/1", date)
+	for name, value := range map[string]string{
+		"Authorization": AuthorizationHeader(signature), "X-Ms-Date": date,
+		"X-Ms-Version": "2020-11-05", "X-Ms-Documentdb-Partitionkey": `["a"]`, "X-Ms-Session-Token": "0:-1#1",
+	} {
+		r.Header.Set(name, value)
+	}
+	status := 0
+	got := testing.AllocsPerRun(100, func() {
+		answer := httptest.NewRecorder()
+		w.h.ServeHTTP(answer, r)
+		status = answer.Code
+	})
+	if status != http.StatusOK || got > most {
+		t.Errorf("status %d, %.0f allocations, want at most %d", status, got, most)
 	}
 }
 

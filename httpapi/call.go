@@ -35,6 +35,24 @@ type call struct {
 	// One-element slices of values are the header values set below: one allocation for all of them.
 	values [20]string
 	used   int
+	texts  texts
+}
+
+// texts keeps the header values that are made for a request: one allocation for all of them, too.
+type texts struct{ b strings.Builder }
+
+// textRoom is how many bytes the values of most answers take.
+const textRoom = 256
+
+// keep is string(value).
+func (t *texts) keep(value []byte) string {
+	if t.b.Cap()-t.b.Len() < len(value) { // what was kept so far goes on in the memory that it has
+		t.b = strings.Builder{}
+		t.b.Grow(max(textRoom, len(value)))
+	}
+	at := t.b.Len()
+	t.b.Write(value)
+	return t.b.String()[at:]
 }
 
 // ctx is the context of the request: it ends when the client goes away or the server is shut down by force.
@@ -70,7 +88,7 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
 		c.pay(charge)
 		var text [24]byte
-		c.set("x-ms-request-charge", string(strconv.AppendFloat(text[:0], charge, 'f', -1, 64)))
+		c.set("x-ms-request-charge", c.texts.keep(strconv.AppendFloat(text[:0], charge, 'f', -1, 64)))
 		c.charged = true
 	}
 	if rangeID == "" {
@@ -84,7 +102,7 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	token := append(strconv.AppendInt(append(append(text[:0], rangeID...), ':'), version, 10), '#')
 	position := len(token)
 	token = strconv.AppendUint(token, lsn, 10)
-	value := string(token)
+	value := c.texts.keep(token)
 	c.set("x-ms-session-token", value)
 	c.set("x-ms-documentdb-partitionkeyrangeid", rangeID)
 	// There is one replica: what it has, all have.
@@ -95,22 +113,28 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 
 // setItemLSN says at which position of its range an item that was read was written.
 func (c *call) setItemLSN(lsn uint64) {
-	h, written := c.Response().Header(), c.one(strconv.FormatUint(lsn, 10))
+	var text [20]byte
+	h, written := c.Response().Header(), c.one(c.texts.keep(strconv.AppendUint(text[:0], lsn, 10)))
 	h["x-ms-item-lsn"], h["x-ms-cosmos-item-llsn"] = written, written
 }
 
 // setDuration says how long the request has taken, in milliseconds: never 0, which clients take for unknown.
 func (c *call) setDuration() {
-	took := max(c.srv.opt.Wall.Now().Sub(c.began), time.Microsecond)
+	took := max(c.srv.opt.Wall.Now().Sub(c.began).Microseconds(), 1)
 	var text [24]byte
-	c.set("x-ms-request-duration-ms", string(strconv.AppendFloat(text[:0], float64(took)/float64(time.Millisecond), 'f', 3, 64)))
+	micros := took % 1000
+	value := append(strconv.AppendInt(text[:0], took/1000, 10), '.')
+	value = append(value, byte('0'+micros/100), byte('0'+micros/10%10), byte('0'+micros%10))
+	c.set("x-ms-request-duration-ms", c.texts.keep(value))
 }
 
 // setLocation repeats the address of what was read.
 func (c *call) setLocation() {
 	r := c.Request()
 	path, _ := requestPath(r)
-	c.set("content-location", c.srv.endpoint(r)+strings.TrimLeft(path, "/"))
+	var text [256]byte
+	address := append(c.srv.appendEndpoint(text[:0], r), strings.TrimLeft(path, "/")...)
+	c.set("content-location", c.texts.keep(address))
 }
 
 // setETag sets the etag, which carries its quotes.
@@ -134,7 +158,10 @@ func (c *call) setContinuation(token string) {
 // setContainerPaths names the owner of an item: by rid (clients file session tokens under it) and by name.
 func (c *call) setContainerPaths(collRID, dbID, collID string) {
 	c.set("x-ms-content-path", collRID)
-	c.set("x-ms-alt-content-path", "dbs/"+url.PathEscape(dbID)+"/colls/"+url.PathEscape(collID))
+	var text [128]byte
+	path := append(append(text[:0], "dbs/"...), url.PathEscape(dbID)...)
+	path = append(append(path, "/colls/"...), url.PathEscape(collID)...)
+	c.set("x-ms-alt-content-path", c.texts.keep(path))
 }
 
 // forgetOwner takes the owner's rid out of an answer that the item is absent: clients would file a session
@@ -187,7 +214,8 @@ func (c *call) deliver(status int, body []byte) {
 	if _, other := w.Header()["Content-Type"]; !other {
 		w.Header()["Content-Type"] = jsonContentType
 	}
-	c.set("Content-Length", strconv.Itoa(len(body)))
+	var length [20]byte
+	c.set("Content-Length", c.texts.keep(strconv.AppendInt(length[:0], int64(len(body)), 10)))
 	w.WriteHeader(status)
 	c.write(body)
 }

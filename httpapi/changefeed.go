@@ -10,7 +10,7 @@ import (
 // to the end. Both carry the etag from which the client goes on, and the count of items, which the SDK for .NET reads on either;
 // there is never a continuation.
 func (s *Server) changeFeed(c *call) error {
-	p, info, err := s.within(c)
+	p, rid, err := s.within(c)
 	if err != nil {
 		return err
 	}
@@ -19,7 +19,7 @@ func (s *Server) changeFeed(c *call) error {
 		return err
 	}
 	if c.Request().Method == http.MethodPost {
-		return s.queryChanges(c, p.container, info.RID, req)
+		return s.queryChanges(c, p.container, rid, req)
 	}
 	changes, r, err := p.container.Changes(c.ctx(), req)
 	c.setReceiptOf(r)
@@ -31,7 +31,7 @@ func (s *Server) changeFeed(c *call) error {
 		c.setItemCount(0)
 		return c.noContent(http.StatusNotModified)
 	}
-	out := newPage(info.RID, "Documents")
+	out := newPage(rid, "Documents")
 	for i := range changes.Changes {
 		out.row()
 		if changes.Changes[i].Kind == store.ChangeReplace && !c.in.previousImages {

@@ -43,18 +43,17 @@ const substatusWrongContainer = 1024
 
 // within finds the container that a request for something inside it names, and checks that it is the one that
 // the client has in mind.
-func (s *Server) within(c *call) (place, store.ContainerInfo, error) {
-	p, err := s.locate(c)
-	if err != nil {
-		return p, store.ContainerInfo{}, owner(err)
+func (s *Server) within(c *call) (p place, rid string, err error) {
+	if p, err = s.locate(c); err != nil {
+		return p, "", owner(err)
 	}
-	info := p.container.Info()
-	c.setContainerPaths(info.RID, info.DatabaseID, info.ID)
-	if want := c.in.intendedRID; want != "" && want != info.RID {
-		return p, info, wireErr(http.StatusBadRequest, substatusWrongContainer,
-			"The container '"+info.ID+"' has the resource id "+info.RID+", the request intends "+want+".")
+	rid = p.container.RID()
+	c.setContainerPaths(rid, p.database.ID(), p.container.ID())
+	if want := c.in.intendedRID; want != "" && want != rid {
+		return p, rid, wireErr(http.StatusBadRequest, substatusWrongContainer,
+			"The container '"+p.container.ID()+"' has the resource id "+rid+", the request intends "+want+".")
 	}
-	return p, info, c.admit(p.container)
+	return p, rid, c.admit(p.container)
 }
 
 // container finds the container that a request for something inside it names.

@@ -120,7 +120,7 @@ func (s *Server) deletePartition(c *call) error {
 }
 
 func (s *Server) listItems(c *call) error {
-	p, info, err := s.within(c)
+	p, rid, err := s.within(c)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (s *Server) listItems(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.sendPage(c.itemsPage(info.RID, items))
+	return c.sendPage(c.itemsPage(rid, items))
 }
 
 // itemsPage renders a page of items.

@@ -181,11 +181,12 @@ type LintItem struct {
 
 // lint is GET .../lint of a container.
 func (s *Server) lint(c *call) error {
-	p, info, err := s.within(c)
+	p, _, err := s.within(c)
 	if err != nil {
 		return err
 	}
 	out := LintAnswer{Container: []LintFinding{}, Items: []LintFinding{}}
+	info := p.container.Info()
 	found := info.Spec.Lint()
 	for _, n := range p.container.LintCounts() {
 		if found&n.Rule != 0 {

@@ -69,6 +69,21 @@ func CheckOrigins(origins []string) error {
 	return nil
 }
 
+// CheckHosts tells which of Options.Hosts cannot be one: a host is a name, an address, or *. and a name.
+func CheckHosts(hosts []string) error {
+	for _, host := range hosts {
+		if _, err := netip.ParseAddr(host); err == nil {
+			continue
+		}
+		for label := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(host, "*."), "."), ".") {
+			if label == "" || strings.Trim(strings.ToLower(label), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+				return errors.New("'" + host + "' is not of the form mayfly.example, *.mayfly.example or 192.0.2.7")
+			}
+		}
+	}
+	return nil
+}
+
 // answersTo tells whether a Host (or :authority) is this server's. A request without one comes from no browser.
 func (n *neighbours) answersTo(authority string) bool {
 	host, ok := hostOf(authority)

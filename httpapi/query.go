@@ -12,7 +12,7 @@ import (
 )
 
 func (s *Server) queryItems(c *call) error {
-	p, info, err := s.within(c)
+	p, rid, err := s.within(c)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *Server) queryItems(c *call) error {
 	if c.in.direct { // else the client throws the page away and asks for a plan
 		c.set("x-ms-cosmos-query-requiresdistribution", "False")
 	}
-	return c.sendResult(info.RID, "Documents", result, s.opt.Wall.Now().Sub(began))
+	return c.sendResult(rid, "Documents", result, s.opt.Wall.Now().Sub(began))
 }
 
 // reach is how far a query may reach over partitions without a key: as far as the client's headers and the operator say.

@@ -13,7 +13,7 @@ import (
 // last answer get 304 while nothing has changed, which some of them ask until, and else the ranges that have come since: the
 // children of those that were split.
 func (s *Server) listRanges(c *call) error {
-	p, info, err := s.within(c)
+	p, _, err := s.within(c)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (s *Server) listRanges(c *call) error {
 	if c.in.maxItems <= 0 {
 		c.in.maxItems = len(rows) // some clients read one page and take it for all
 	}
-	return sendFeed(c, rangeFeed(rows, info))
+	return sendFeed(c, rangeFeed(rows, p.container.Info()))
 }
 
 func rangeFeed(rows []store.Range, in store.ContainerInfo) feed[store.Range] {

@@ -37,12 +37,12 @@ func (s *Server) resources(c *call) (p smallPlace, err error) {
 	k := smallKinds[c.target.kind].kind
 	switch c.target.kind {
 	case kindSproc, kindTrigger, kindUDF:
-		in, info, err := s.within(c)
+		in, rid, err := s.within(c)
 		if err != nil {
 			return p, err
 		}
 		c.setPosition(in.container)
-		return smallPlace{in.container.Resources(k), info.RID, in.byRID}, nil
+		return smallPlace{in.container.Resources(k), rid, in.byRID}, nil
 	}
 	d, byRID, err := s.database(c)
 	if err != nil {

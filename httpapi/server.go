@@ -218,7 +218,8 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// logged writes a line for each request, at debug level.
+// logged writes a line for each request, at debug level. What a client has written is cut in it, and its body is
+// not there.
 func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		r := ec.Request()
@@ -229,8 +230,10 @@ func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := next(ec); err != nil {
 			c.fail(err)
 		}
-		s.log.Debug("request", "activity", c.activity, "method", r.Method, "uri", r.RequestURI, "status", c.Response().Status,
-			"bytes", c.Response().Size, "took", s.opt.Wall.Now().Sub(start), "agent", r.UserAgent(), "remote", r.RemoteAddr)
+		s.log.Debug("request", "activity", c.activity,
+			"method", excerpt(r.Method, 32), "uri", excerpt(r.RequestURI, maxExcerpt), "status", c.Response().Status,
+			"bytes", c.Response().Size, "took", s.opt.Wall.Now().Sub(start),
+			"agent", excerpt(r.UserAgent(), maxExcerpt), "remote", r.RemoteAddr)
 		return nil
 	}
 }

@@ -229,6 +229,11 @@ func TestAccessLog(t *testing.T) {
 	if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, "status=404") || !strings.Contains(line, "uri=/dbs/a%2Fb/nothing") {
 		t.Errorf("log %q", line)
 	}
+	log.Reset()
+	answerOf(s, "GET", "/"+strings.Repeat("x", 60000)+"/nothing")
+	if line := log.String(); len(line) > 2*maxExcerpt || !strings.Contains(line, "xxx...") {
+		t.Errorf("a long address makes a line of %d bytes", len(line))
+	}
 }
 
 func TestEmptyPath(t *testing.T) {

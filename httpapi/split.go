@@ -8,7 +8,7 @@ import (
 // and answers with the two ranges that it has become, as a list of partition key ranges does. Without "at", which is an
 // effective partition key, half of the documents go either way.
 func (s *Server) splitRange(c *call) error {
-	p, info, err := s.within(c)
+	p, _, err := s.within(c)
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (s *Server) splitRange(c *call) error {
 	}
 	c.setPosition(p.container)
 	c.in.maxItems, c.in.continuation = len(halves), ""
-	return sendFeed(c, rangeFeed(halves, info))
+	return sendFeed(c, rangeFeed(halves, p.container.Info()))
 }
 
 func decodeSplit(body []byte) (id, at string, err error) {

@@ -36,7 +36,7 @@ func (c *storeClock) now() int64 {
 		if floor != nil && t <= *floor {
 			return *floor
 		}
-		if c.floor.CompareAndSwap(floor, &t) {
+		if next := t; c.floor.CompareAndSwap(floor, &next) { // its own variable: most calls need none on the heap
 			return t
 		}
 	}

@@ -230,16 +230,23 @@ func (c *Container) ID() string { return c.name }
 func (c *Container) Info() ContainerInfo {
 	st := c.state.Load()
 	return ContainerInfo{
-		ID: c.name, RID: c.rid(), ETag: etagText(c.db.incarnation, 0, st.rec.LSN),
+		ID: c.name, RID: c.RID(), ETag: etagText(c.db.incarnation, 0, st.rec.LSN),
 		DatabaseID: c.d.ID(), DatabaseRID: c.d.RID(),
 		Timestamp: st.rec.TS, Spec: st.spec,
 	}
 }
 
-func (c *Container) rid() string { return ridText(containerRIDBytes(c.d.rec.Num, c.cid)) }
+// RID is the container's resource id.
+func (c *Container) RID() string { return ridText(containerRIDBytes(c.d.rec.Num, c.cid)) }
 
 // self is the container's rid path, with its trailing slash.
-func (c *Container) self() string { return "dbs/" + c.d.RID() + "/colls/" + c.rid() + "/" }
+func (c *Container) self() string { return string(c.appendSelf(nil)) }
+
+func (c *Container) appendSelf(dst []byte) []byte {
+	dst = appendRID(append(dst, "dbs/"...), databaseRIDBytes(c.d.rec.Num))
+	dst = appendRID(append(dst, "/colls/"...), containerRIDBytes(c.d.rec.Num, c.cid))
+	return append(dst, '/')
+}
 
 // incarnation distinguishes the etags of this container from those of any other, here and in other stores.
 func (c *Container) incarnation() uint32 { return c.db.incarnation ^ (c.cid &^ cidBit) }

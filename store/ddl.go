@@ -35,7 +35,7 @@ func (d *Database) ContainerByRID(rid string) (*Container, error) {
 	d.db.mu.RLock()
 	defer d.db.mu.RUnlock()
 	for _, c := range d.containers {
-		if c.rid() == rid {
+		if c.RID() == rid {
 			return c, nil
 		}
 	}

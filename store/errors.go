@@ -66,6 +66,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // ErrorCode tells the Code of err; CodeInternal for an error that is not this package's.
 func ErrorCode(err error) Code {
+	if err == nil {
+		return CodeInternal
+	}
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Code

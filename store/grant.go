@@ -115,7 +115,7 @@ func (db *DB) grantByName(ctx context.Context, g *Grant, parts []string) error {
 	if err != nil {
 		return err
 	}
-	g.Container = c.rid()
+	g.Container = c.RID()
 	if !g.Partition.IsZero() {
 		if _, err := c.def.scopeKey(g.Partition); err != nil {
 			return err

@@ -76,7 +76,7 @@ func (db *DB) offer(o offerRecord) Offer {
 		Pending: db.pending(o)}
 	for _, c := range db.cat.containers {
 		if o.CID != 0 && c.cid == o.CID {
-			out.Resource, out.ResourceRID = c.self(), c.rid()
+			out.Resource, out.ResourceRID = c.self(), c.RID()
 		}
 	}
 	for _, d := range db.cat.databases {

@@ -47,9 +47,18 @@ func (it Item) AppendJSON(dst []byte) []byte {
 	return it.system().Append(dst, it.body)
 }
 
+// system makes one string of all, since it is made for every item that is sent: the rid ends the self link, the
+// etag follows.
 func (it Item) system() doc.System {
-	rid := it.RID()
-	return doc.System{RID: rid, Self: it.c.self() + "docs/" + rid + "/", ETag: it.ETag(), TS: it.head.life.TS}
+	var buf [128]byte
+	b := append(it.c.appendSelf(buf[:0]), "docs/"...)
+	rid := len(b)
+	b = appendRID(b, childRIDBytes(it.c.d.rec.Num, it.c.cid, it.rid))
+	end := len(b)
+	b = append(b, '/')
+	etag := etagBytes(it.c.incarnation(), it.head.slot, it.head.lsn)
+	text := string(append(b, etag[:]...))
+	return doc.System{RID: text[rid:end], Self: text[:end+1], ETag: text[end+1:], TS: it.head.life.TS}
 }
 
 func (c *Container) etag(h header) string { return etagText(c.incarnation(), h.slot, h.lsn) }

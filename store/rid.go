@@ -32,7 +32,21 @@ func itemRID(slot uint16, lsn uint64) uint64 { return uint64(slot)<<ridLSNBits |
 
 func ridSlot(rid uint64) uint16 { return uint16(rid >> ridLSNBits) }
 
-func ridText(b []byte) string { return strings.ReplaceAll(ridEncoding.EncodeToString(b), "/", "-") }
+func ridText(b []byte) string {
+	var buf [32]byte
+	return string(appendRID(buf[:0], b))
+}
+
+func appendRID(dst, b []byte) []byte {
+	at := len(dst)
+	dst = ridEncoding.AppendEncode(dst, b)
+	for i := at; i < len(dst); i++ {
+		if dst[i] == '/' {
+			dst[i] = '-'
+		}
+	}
+	return dst
+}
 
 // parseRID decodes rid text; ok is false where it is no rid of n bytes.
 func parseRID(s string, n int) (b []byte, ok bool) {
@@ -74,7 +88,11 @@ func offerRIDText(n uint32) string {
 // etagText makes an etag out of what never names two contents: the container's incarnation, the slot and the
 // LSN. It has the GUID shape that Cosmos DB's etags have, and its literal quotes.
 func etagText(incarnation uint32, slot uint16, lsn uint64) string {
-	var b [38]byte
+	b := etagBytes(incarnation, slot, lsn)
+	return string(b[:])
+}
+
+func etagBytes(incarnation uint32, slot uint16, lsn uint64) (b [38]byte) {
 	var raw [8]byte
 	b[0], b[37] = '"', '"'
 	binary.BigEndian.PutUint32(raw[:], incarnation)
@@ -85,7 +103,7 @@ func etagText(incarnation uint32, slot uint16, lsn uint64) string {
 	b[24] = '-'
 	binary.BigEndian.PutUint64(raw[:], lsn)
 	hex.Encode(b[25:37], raw[2:])
-	return string(b[:])
+	return b
 }
 
 // etagMatches compares an etag with a condition as clients send it: quoted or not, weak or not.

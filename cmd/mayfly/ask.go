@@ -41,8 +41,9 @@ func (c *serverCall) register(flags *pflag.FlagSet) {
 
 // registerServer adds the flags that say which server.
 func (c *serverCall) registerServer(flags *pflag.FlagSet) {
-	flags.StringVar(&c.url, "url", fmt.Sprintf("http://localhost:%d", defaultPort), "base URL of the server")
-	flags.StringVar(&c.key, "key", httpapi.EmulatorKey, "master key in base64")
+	flags.StringVar(&c.url, "url", fmt.Sprintf("http://localhost:%d", defaultPort), "base URL of the server, or MAYFLY_URL")
+	flags.StringVar(&c.key, "key", httpapi.EmulatorKey, "master key in base64, or MAYFLY_KEY")
+	flags.Lookup("key").DefValue = "the well-known key of the Cosmos DB emulators" // which is long, and would be shown
 }
 
 // request is the signed request that asks question, as JSON, at a path of Mayfly's own surface. The path is not escaped.

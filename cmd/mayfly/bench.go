@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -61,11 +60,19 @@ func benchCommand() *cobra.Command {
 	flags.StringSliceVar(&b.only, "only", nil, "sections to run, separated by commas (default all)")
 	flags.StringVar(&b.dir, "dir", "", "folder to work in; it must be empty, and its content stays (default a temporary folder)")
 	flags.Float64Var(&b.seconds, "seconds", 5, "seconds for each measurement")
-	flags.StringVar(&b.jsonPath, "json", "", "also write the figures to this file, as JSON")
+	flags.BoolVar(&b.json, "json", false, "print the figures as JSON, for programs; the table goes to the standard error output")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		b.progress = newProgress(cmd.ErrOrStderr())
-		b.report = newReport(cmd.OutOrStdout())
-		return b.run(cmd.Context())
+		if b.report = newReport(cmd.OutOrStdout()); b.json {
+			b.report.out = cmd.ErrOrStderr()
+		}
+		if err := b.run(cmd.Context()); err != nil || !b.json {
+			return err
+		}
+		return printResult(cmd.OutOrStdout(), true, "", struct {
+			About   about    `json:"about"`
+			Figures []figure `json:"figures"`
+		}{b.report.about, b.report.figures})
 	})
 	cmd.AddCommand(benchServerCommand())
 	return cmd
@@ -73,12 +80,12 @@ func benchCommand() *cobra.Command {
 
 // bench is one run of the command.
 type bench struct {
-	docs     int
-	sizes    []int // of the sets to query
-	only     []string
-	dir      string
-	seconds  float64
-	jsonPath string
+	docs    int
+	sizes   []int // of the sets to query
+	only    []string
+	dir     string
+	seconds float64
+	json    bool
 
 	clock    ttl.Clock
 	progress *progress
@@ -133,10 +140,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 			return fmt.Errorf("section %s: %w", s.name, err)
 		}
 	}
-	if err := b.report.end(); err != nil {
-		return err
-	}
-	return b.writeJSON()
+	return b.report.end()
 }
 
 // makeFolder makes the folder to work in and returns what removes it.
@@ -198,23 +202,6 @@ func (b *bench) timeSync() (time.Duration, error) {
 
 // path is a new folder's name in the folder to work in.
 func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
-
-func (b *bench) writeJSON() (err error) {
-	if b.jsonPath == "" {
-		return nil
-	}
-	f, err := os.Create(b.jsonPath)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	enc := json.NewEncoder(f)
-	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
-		About   about    `json:"about"`
-		Figures []figure `json:"figures"`
-	}{b.report.about, b.report.figures})
-}
 
 // drop removes a folder that is not needed any more. Failing to is no reason to stop: the whole goes at the end.
 func drop(dirs ...string) {

@@ -17,7 +17,7 @@ import (
 const maxPrinted = 100
 
 func checkCommand() *cobra.Command {
-	var accept bool
+	var accept, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check DIR",
 		Short: "Prove that the data folder of a stopped server is consistent",
@@ -27,23 +27,37 @@ func checkCommand() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().BoolVar(&accept, acceptDamagedLog, false, "check what would be left if a damaged log of writes were accepted")
+	registerResultJSON(cmd.Flags(), &asJSON)
 	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
 		log := newLogger(cmd.ErrOrStderr(), "warn", "text")
-		return checkFolder(cmd.Context(), pebble.Options{Dir: args[0], AcceptDamagedLog: accept, Logger: log}, cmd.OutOrStdout())
+		folder := pebble.Options{Dir: args[0], AcceptDamagedLog: accept, Logger: log}
+		return checkFolder(cmd.Context(), folder, cmd.OutOrStdout(), asJSON)
 	})
 	return cmd
 }
 
+// checkResult is what a check has found.
+type checkResult struct {
+	Databases  int      `json:"databases"`
+	Containers int      `json:"containers"`
+	Documents  int64    `json:"documents"`
+	Found      int      `json:"found"`
+	Violations []string `json:"violations"` // the first maxPrinted
+}
+
 // checkFolder opens the folder without the reaper and prints what Check finds, then a summary.
-func checkFolder(ctx context.Context, o pebble.Options, out io.Writer) (err error) {
+func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bool) (err error) {
 	db, err := openExisting(ctx, o)
 	if err != nil {
 		return wayOn(err, o.Dir)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	found := 0
+	r := checkResult{Violations: []string{}}
 	err = db.Check(ctx, func(violation error) bool {
-		if found++; found <= maxPrinted {
+		if r.Found++; r.Found > maxPrinted {
+			return true
+		}
+		if r.Violations = append(r.Violations, violation.Error()); !asJSON {
 			fmt.Fprintln(out, violation)
 		}
 		return true
@@ -51,15 +65,19 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer) (err erro
 	if err != nil {
 		return fmt.Errorf("the check could not be finished: %w", err)
 	}
-	if found > maxPrinted {
-		fmt.Fprintf(out, "... and %d more\n", found-maxPrinted)
+	if r.Found > maxPrinted && !asJSON {
+		fmt.Fprintf(out, "... and %d more\n", r.Found-maxPrinted)
 	}
-	containers, documents, err := count(ctx, db)
-	if err != nil {
+	r.Databases = len(db.Databases())
+	if r.Containers, r.Documents, err = count(ctx, db); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d databases, %d containers, %d documents: %d violations\n", len(db.Databases()), containers, documents, found)
-	if found > 0 {
+	summary := fmt.Sprintf("%d databases, %d containers, %d documents: %d violations",
+		r.Databases, r.Containers, r.Documents, r.Found)
+	if err := printResult(out, asJSON, summary, r); err != nil {
+		return err
+	}
+	if r.Found > 0 {
 		return fmt.Errorf("%s is inconsistent", o.Dir)
 	}
 	return nil

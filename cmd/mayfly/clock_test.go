@@ -27,7 +27,7 @@ func TestClockCommand(t *testing.T) {
 		{"--follow", exitUsage, "--db"},
 		{"--db db --follow --freeze", exitUsage, "no other change"},
 		{"--settle", exitUsage, "change"},
-		{"now", exitUsage, "unknown command"},
+		{"now", exitUsage, "is too much"},
 	} {
 		code, out, errs := mayfly(t, append([]string{"clock", "--url", "http://" + b.host}, strings.Fields(step.args)...)...)
 		if code != step.code || code == 0 && out != step.out || code != 0 && (out != "" || !strings.Contains(errs, step.out)) {

@@ -108,6 +108,7 @@ func containersDeleteCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a container with all that it holds", Args: cobra.ExactArgs(1)}
 	c.registerDatabase(cmd.Flags())
+	registerResultJSON(cmd.Flags(), &c.json)
 	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
 	cmd.ValidArgsFunction = firstArgument(completeNames(containersPath, "DocumentCollections"))
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {

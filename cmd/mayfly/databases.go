@@ -41,8 +41,8 @@ func databasesListCommand() *cobra.Command {
 // list prints all rows of a short list: with --json as an array.
 func (c *serverCall) list(cmd *cobra.Command, path, list string, print func(out io.Writer, rows []json.RawMessage) error) error {
 	all := []json.RawMessage{}
-	err := eachPage(func() (*http.Request, error) { return c.call(cmd.Context(), http.MethodGet, path, nil) }, list,
-		func(rows []json.RawMessage, _ float64) error {
+	err := eachPage("", func() (*http.Request, error) { return c.call(cmd.Context(), http.MethodGet, path, nil) }, list,
+		func(rows []json.RawMessage, _ answered) error {
 			all = append(all, rows...)
 			return nil
 		})
@@ -95,6 +95,7 @@ func databasesDeleteCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a database with all that it holds", Args: cobra.ExactArgs(1)}
 	c.registerServer(cmd.Flags())
+	registerResultJSON(cmd.Flags(), &c.json)
 	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
 	cmd.ValidArgsFunction = firstArgument(completeNames(databasesPath, "Databases"))
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
@@ -116,6 +117,5 @@ func (c *serverCall) delete(cmd *cobra.Command, path string, yes bool, what stri
 	if _, err = ask[json.RawMessage](req); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), "deleted", what)
-	return err
+	return printResult(cmd.OutOrStdout(), c.json, "deleted "+what, map[string]string{"deleted": what})
 }

@@ -30,6 +30,8 @@
 // Every flag can also be given as an environment variable: --log-level is MAYFLY_LOG_LEVEL. A flag wins over its
 // variable, a variable over the default. An empty variable counts as not given.
 //
+// Every command that prints a result prints it as JSON with --json.
+//
 // # Exit codes
 //
 //	0  all went well

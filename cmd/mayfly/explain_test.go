@@ -44,7 +44,7 @@ func TestExplain(t *testing.T) {
 		"wrong key":         {[]string{"--key", "AAAA", "SELECT 1"}, exitFailed, "401 Unauthorized"},
 		"key not base64":    {[]string{"--key", "?", "SELECT 1"}, exitUsage, "--key"},
 		"no database":       {[]string{"--db", "", "SELECT 1"}, exitUsage, "--db"},
-		"no query":          {nil, exitUsage, "arg"},
+		"no query":          {nil, exitUsage, "is missing"},
 		"bad partition key": {[]string{"--partition-key", "[", "SELECT 1"}, exitUsage, "--partition-key"},
 		"wrong kind of key": {[]string{"--partition-key", `"a"`, "SELECT 1"}, exitFailed, "400 Bad Request"},
 		"bad URL":           {[]string{"--url", "http://%", "SELECT 1"}, exitUsage, "--url"},

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/doc"
 )
 
 // exportPage is how many items an export asks for at once; the server ends a page earlier by its bytes.
@@ -21,7 +23,15 @@ const exportPage = "1000"
 // exporter is one export command.
 type exporter struct {
 	serverCall
-	to string
+	to     string
+	resume bool
+}
+
+// exported tells of one file, or of the standard output.
+type exported struct {
+	Container string `json:"container"`
+	File      string `json:"file"`
+	Items     int    `json:"items"`
 }
 
 func exportCommand() *cobra.Command {
@@ -30,36 +40,99 @@ func exportCommand() *cobra.Command {
 		Use:   "export",
 		Short: "Write the items of a container or database of a running server as JSON lines",
 		Args:  cobra.NoArgs,
-		Long: "Write the items of a container of a running server as JSON lines, to the standard output or the file --to. Without --container all\n" +
-			"containers of the database are written, each to a file CONTAINER.ndjson in the folder --to.\n\n" +
-			"Items have their _ts, so that import gives them the age that they have. What is written meanwhile may be there or not.\n" +
-			"A file gets its name when it is whole.",
+		Long: "Write the items of a container of a running server as JSON lines, to the standard output or the file\n" +
+			"--to. Without --container all containers of the database are written, each to a file CONTAINER.ndjson\n" +
+			"in the folder --to.\n\n" +
+			"Items are as they were written, with their _ts, so that import gives them the age that they have. What\n" +
+			"else the server adds (_rid, _self, _etag) holds nowhere else and is left out. An export of what was\n" +
+			"imported is the same, byte for byte, where the partition ranges are the same.\n\n" +
+			"What is there from the beginning to the end is written once. What is written or deleted meanwhile may\n" +
+			"be there or not.\n\n" +
+			"A file gets its name when it is whole; until then it is FILE.part, and FILE.state tells how far that\n" +
+			"is. An export that has stopped, or was killed, goes on there with --continue: then the beginning that\n" +
+			"counts for what is written once is the first one.",
+		Example: "  mayfly export --db shop --container carts --to carts.ndjson\n" +
+			"  mayfly export --db shop --to backup",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	e.register(flags)
 	flags.StringVar(&e.to, "to", "", "file, or folder for a database")
+	flags.BoolVar(&e.resume, "continue", false, "go on with an export to the same --to that has not come to its end")
+	flags.BoolVar(&e.json, "json", false, "with --to: print what the files hold as JSON, for programs")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
-		switch {
-		case e.container == "":
-			return e.whole(cmd.Context(), cmd.ErrOrStderr())
-		case e.to == "":
-			_, err := e.items(cmd.Context(), cmd.OutOrStdout())
-			return err
+		if e.to != "" {
+			return e.files(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		}
-		return e.file(cmd.Context(), e.to, cmd.ErrOrStderr())
+		switch {
+		case e.resume:
+			return &usageError{"--continue goes with --to: what has gone to the standard output cannot be looked at"}
+		case e.container == "":
+			return errExport
+		}
+		buffered := bufio.NewWriter(cmd.OutOrStdout())
+		err := e.items(cmd.Context(), buffered, new(exportState), func() error { return nil })
+		return errors.Join(err, buffered.Flush())
 	})
 	return cmd
 }
 
-// whole exports each container of the database.
-func (e *exporter) whole(ctx context.Context, told io.Writer) error {
-	if e.database == "" || e.to == "" {
-		return &usageError{"give --db and --container, or --db and a folder --to for all containers"}
+var errExport = &usageError{"give --db and --container, or --db and a folder --to for all containers"}
+
+// files exports the container to the file, or each container of the database to one of its own in the folder.
+func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
+	names, paths := []string{e.container}, []string{e.to}
+	if e.database == "" {
+		return errExport
 	}
-	var names []string
-	err := eachPage(func() (*http.Request, error) { return e.call(ctx, http.MethodGet, containersPath, nil) }, "DocumentCollections",
-		func(rows []json.RawMessage, _ float64) error {
+	if e.container == "" {
+		var err error
+		if names, err = e.containers(ctx); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(e.to, 0o700); err != nil {
+			return err
+		}
+		paths = paths[:0]
+		for _, name := range names {
+			paths = append(paths, filepath.Join(e.to, url.PathEscape(name)+".ndjson"))
+		}
+	}
+	if !e.resume { // what an earlier export has left tells nothing of this one
+		for _, path := range paths {
+			if err := forget(path); err != nil {
+				return err
+			}
+		}
+	}
+	all := []exported{}
+	for i, path := range paths {
+		e.container = names[i]
+		state, err := e.file(ctx, path)
+		if err != nil {
+			return err
+		}
+		all = append(all, exported{e.container, path, state.Items})
+		if !e.json {
+			fmt.Fprintf(told, "%d items of %s in %s\n", state.Items, e.container, path)
+		}
+	}
+	for _, path := range paths {
+		if err := forget(path); err != nil {
+			return err
+		}
+	}
+	if !e.json {
+		return nil
+	}
+	return printResult(out, true, "", map[string]any{"files": all})
+}
+
+// containers are the names of the database's.
+func (e *exporter) containers(ctx context.Context) (names []string, err error) {
+	page := func() (*http.Request, error) { return e.call(ctx, http.MethodGet, containersPath, nil) }
+	err = eachPage("", page, "DocumentCollections",
+		func(rows []json.RawMessage, _ answered) error {
 			for _, row := range rows {
 				var a containerAnswer
 				if err := json.Unmarshal(row, &a); err != nil {
@@ -69,56 +142,47 @@ func (e *exporter) whole(ctx context.Context, told io.Writer) error {
 			}
 			return nil
 		})
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(e.to, 0o700); err != nil {
-		return err
-	}
-	for _, name := range names {
-		e.container = name
-		if err := e.file(ctx, filepath.Join(e.to, url.PathEscape(name)+".ndjson"), told); err != nil {
-			return err
-		}
-	}
-	return nil
+	return names, err
 }
 
-// file exports the container to a file.
-func (e *exporter) file(ctx context.Context, path string, told io.Writer) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	n, err := e.items(ctx, f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(told, "%d items of %s in %s\n", n, e.container, path)
-	return err
-}
-
-// items writes the items of the container and tells how many there were.
-func (e *exporter) items(ctx context.Context, out io.Writer) (n int, err error) {
-	buffered := bufio.NewWriter(out)
-	lines := &lineWriter{out: buffered}
-	err = eachPage(func() (*http.Request, error) {
+// items writes what of the container lies behind the state, and moves that on. After each page it calls
+// paged.
+func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState, paged func() error) error {
+	var line []byte
+	return eachPage(state.Continuation, func() (*http.Request, error) {
 		req, err := e.call(ctx, http.MethodGet, itemsPath, nil)
 		if err == nil {
 			req.Header.Set("X-Ms-Max-Item-Count", exportPage)
 		}
 		return req, err
-	}, "Documents", func(rows []json.RawMessage, charge float64) error {
-		n += len(rows)
-		return lines.page(rows, charge)
+	}, "Documents", func(rows []json.RawMessage, a answered) error {
+		for _, row := range rows {
+			line = appendExported(line[:0], row)
+			if _, err := out.Write(line); err != nil {
+				return err
+			}
+			state.Bytes += int64(len(line))
+		}
+		state.Items += len(rows)
+		state.Continuation = a.continuation
+		return paged()
 	})
-	return n, errors.Join(err, buffered.Flush())
+}
+
+// appendExported appends the line of an item: what the client wrote, and _ts.
+func appendExported(dst []byte, row json.RawMessage) []byte {
+	dst = append(dst, '{')
+	first := true
+	doc.Of(row).Each(func(name string, value doc.Value) bool {
+		if doc.IsSystem(name) && name != "_ts" {
+			return true
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = value.AppendJSON(append(doc.AppendString(dst, name), ':'))
+		return true
+	})
+	return append(dst, "}\n"...)
 }

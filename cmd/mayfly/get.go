@@ -10,13 +10,15 @@ import (
 func getCommand() *cobra.Command {
 	var c itemCall
 	cmd := &cobra.Command{
-		Use:   "get ID",
-		Short: "Print an item of a running server",
-		Args:  cobra.ExactArgs(1),
+		Use:     "get ID",
+		Short:   "Print an item of a running server",
+		Args:    cobra.ExactArgs(1),
+		Example: `  mayfly get 1 --db shop --container carts --partition-key '["ada"]'`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSONAnyway(flags)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		c.item = args[0]
 		req, err := c.call(cmd.Context(), http.MethodGet, itemPath, nil)

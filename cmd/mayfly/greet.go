@@ -44,6 +44,9 @@ func (s *serve) greet(w io.Writer) {
 	for _, p := range ports[1:] {
 		row("", "https://"+s.authority(p)+"/")
 	}
+	if s.flags.advertise != "" {
+		row("advertised", s.flags.advertise)
+	}
 	// Those who know the last setting (.NET) do not look at the certificate; the others pass over it.
 	row("connection", "AccountEndpoint=https://"+main+"/;AccountKey="+key+";DisableServerCertificateValidation=true;")
 	row("", "with gateway mode: ConnectionMode.Gateway (.NET), gatewayMode() (Java); the others have no other")
@@ -52,6 +55,10 @@ func (s *serve) greet(w io.Writer) {
 	row("data", data)
 	row("stop", "Ctrl+C")
 	fmt.Fprintln(w)
+	if slices.Contains(s.flags.corsOrigins, "*") && (s.flags.noAuth || s.flags.wellKnownKey()) {
+		s.log.Warn("every web page in a browser that reaches this server has full access: " +
+			"give a --key of your own, or name the origins")
+	}
 	switch {
 	case s.flags.noAuth:
 		s.log.Warn("no key is asked for: every process on this machine has full access")

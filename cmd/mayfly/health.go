@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -19,6 +20,7 @@ const healthTimeout = 5 * time.Second
 func healthCommand() *cobra.Command {
 	var url, host string
 	var port int
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "Ask a running server whether it is ready: exit code 0 or 1, for container health checks",
@@ -27,14 +29,19 @@ func healthCommand() *cobra.Command {
 	cmd.Flags().StringVar(&url, "url", "", "base URL of the server; else it is made from the host and port")
 	cmd.Flags().StringVar(&host, "host", defaultHost, "host that the server listens on")
 	cmd.Flags().IntVar(&port, "port", defaultPort, "port that the server listens on")
+	registerResultJSON(cmd.Flags(), &asJSON)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		if url == "" {
 			url = "http://" + net.JoinHostPort(reachable(host), strconv.Itoa(port))
 		}
-		if err := askReady(cmd.Context(), strings.TrimSuffix(url, "/")+"/_mayfly/readyz"); err != nil {
-			return err
+		err := askReady(cmd.Context(), strings.TrimSuffix(url, "/")+"/_mayfly/readyz")
+		if err == nil {
+			return printResult(cmd.OutOrStdout(), asJSON, "ready", map[string]bool{"ready": true})
 		}
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), "ready")
+		if asJSON {
+			result := map[string]any{"ready": false, "reason": err.Error()}
+			err = errors.Join(err, printResult(cmd.OutOrStdout(), true, "", result))
+		}
 		return err
 	})
 	return cmd

@@ -77,6 +77,7 @@ func importCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	i.register(flags)
+	registerResultJSON(flags, &i.json)
 	flags.BoolVar(&i.create, "create", false, "refuse a document whose id exists instead of replacing that")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		i.name, i.out, i.errs = args[0], cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -136,11 +137,17 @@ func (i *importer) run(ctx context.Context, in io.Reader, size int64) error {
 		return err
 	}
 	i.progress.stop()
+	if i.refused == 0 || i.json {
+		line := fmt.Sprintf("%d documents imported", i.imported)
+		result := map[string]int{"imported": i.imported, "refused": i.refused}
+		if err := printResult(i.out, i.json, line, result); err != nil {
+			return err
+		}
+	}
 	if i.refused > 0 {
 		return &importFailure{i.refused, i.imported}
 	}
-	_, err := fmt.Fprintf(i.out, "%d documents imported\n", i.imported)
-	return err
+	return nil
 }
 
 // send imports what has been gathered.

@@ -73,7 +73,7 @@ func TestImportCommand(t *testing.T) {
 		"no file":           {[]string{path + "x"}, exitFailed, "docs.jsonlx"},
 		"unknown container": {[]string{"--container", "none", path}, exitFailed, "docs.jsonl:1: "},
 		"no container":      {[]string{"--container", "", path}, exitUsage, "--container"},
-		"no argument":       {nil, exitUsage, "arg"},
+		"no argument":       {nil, exitUsage, "is missing"},
 	} {
 		if code, out, errs := imported(c.args...); code != c.code || !strings.Contains(errs, c.text) || out != "" {
 			t.Errorf("%s: %d %s%s", name, code, out, errs)

@@ -32,7 +32,8 @@ func parsePartitionKey(text string) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if !json.Valid([]byte(text)) {
-		return nil, &usageError{"--partition-key is not JSON: " + text}
+		return nil, &usageError{
+			fmt.Sprintf("--partition-key is not JSON: %s; the key of one text is '[%q]'", text, text)}
 	}
 	return json.RawMessage(text), nil
 }
@@ -108,10 +109,17 @@ func (c *itemCall) itemKey(ctx context.Context) (json.RawMessage, error) {
 	return json.Marshal([]string{c.item})
 }
 
-// eachPage sends the request of a list again and again, page after page, until it ends. page makes the request without its
-// continuation; list names the rows in the answer; charge is in request units.
-func eachPage(page func() (*http.Request, error), list string, fn func(rows []json.RawMessage, charge float64) error) error {
-	for continuation := ""; ; {
+// answered is what the head of a page tells.
+type answered struct {
+	charge       float64 // in request units
+	continuation string  // of the next page; empty at the end
+}
+
+// eachPage sends the request of a list again and again, page after page, until it ends; the first one is that of
+// the continuation. page makes the request without; list names the rows in the answer.
+func eachPage(continuation string, page func() (*http.Request, error), list string,
+	fn func(rows []json.RawMessage, a answered) error) error {
+	for {
 		req, err := page()
 		if err != nil {
 			return err
@@ -137,11 +145,9 @@ func eachPage(page func() (*http.Request, error), list string, fn func(rows []js
 			return &strangeAnswer{req.URL, err}
 		}
 		charge, _ := strconv.ParseFloat(res.Header.Get("X-Ms-Request-Charge"), 64) // told to people only
-		if err := fn(rows, charge); err != nil {
+		continuation = res.Header.Get("X-Ms-Continuation")
+		if err := fn(rows, answered{charge, continuation}); err != nil || continuation == "" {
 			return err
-		}
-		if continuation = res.Header.Get("X-Ms-Continuation"); continuation == "" {
-			return nil
 		}
 	}
 }

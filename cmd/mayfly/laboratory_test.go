@@ -56,7 +56,7 @@ func TestLaboratoryCommands(t *testing.T) {
 		"no such item":      {"expiry", []string{"x", "--partition-key", key}, exitFailed, "404 Not Found"},
 		"no partition key":  {"expiry", []string{"a"}, exitFailed, "400 Bad Request"},
 		"bad partition key": {"expiry", []string{"a", "--partition-key", "["}, exitUsage, "--partition-key"},
-		"no id":             {"expiry", nil, exitUsage, "arg"},
+		"no id":             {"expiry", nil, exitUsage, "is missing"},
 		"no container":      {"expiry", []string{"a", "--container", ""}, exitUsage, "--container"},
 		"bad TTL":           {"dry-run", []string{"soon"}, exitUsage, "soon"},
 		"TTL of 0":          {"dry-run", []string{"0"}, exitFailed, "400 Bad Request"},

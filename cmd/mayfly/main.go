@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -41,13 +42,30 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	},
-		serveCommand(), checkCommand(), clockCommand(),
-		databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(), importCommand(), exportCommand(), explainCommand(),
-		expiryCommand(), forecastCommand(), dryRunCommand(), waitCommand(), lintCommand(), splitCommand(), settingsCommand(), leaseCommand(),
-		snapshotCommand(), reaperCommand(), eventsCommand(), benchCommand(), healthCommand(), versionCommand())
+		slices.Concat(
+			group("The server", serveCommand(), checkCommand(), healthCommand(), benchCommand(), versionCommand()),
+			group("Data", databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
+				importCommand(), exportCommand(), explainCommand(), splitCommand(), snapshotCommand()),
+			group("Time to live", clockCommand(), expiryCommand(), forecastCommand(), dryRunCommand(), waitCommand(), lintCommand(),
+				settingsCommand(), leaseCommand(), reaperCommand(), eventsCommand()),
+		)...)
+	for _, title := range []string{"The server", "Data", "Time to live"} {
+		root.AddGroup(&cobra.Group{ID: title, Title: title})
+	}
+	root.SetHelpCommandGroupID("The server")
+	root.SetCompletionCommandGroupID("The server")
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(flagError)
+	tellArguments(root)
 	return root
+}
+
+// group says under which title the help lists commands.
+func group(title string, cmds ...*cobra.Command) []*cobra.Command {
+	for _, cmd := range cmds {
+		cmd.GroupID = title
+	}
+	return cmds
 }
 
 // execute runs one command and returns the exit code.

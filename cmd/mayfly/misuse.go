@@ -29,12 +29,38 @@ func family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 }
 
 // flagError says what is wrong with a flag in the words of who uses it.
-func flagError(_ *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) {
 		return badValue(bad.GetFlag(), "--"+bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
 	}
-	return err
+	return &usageError{fmt.Sprintf("%v (`%s --help` lists them all)", err, cmd.CommandPath())}
+}
+
+// tellArguments lets cmd and all below it say in plain words which argument is missing or too much.
+func tellArguments(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		tellArguments(sub)
+	}
+	fits := cmd.Args
+	if fits == nil || cmd.HasSubCommands() && cmd.Name() != "bench" {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if fits(cmd, args) == nil {
+			return nil
+		}
+		what := "an argument"
+		name, places, _ := strings.Cut(cmd.Use, " ")
+		switch needed := strings.Fields(places); {
+		case len(args) > len(needed) || len(args) > 0 && needed[0][0] == '[':
+			what = fmt.Sprintf("%q is too much", args[len(args)-1])
+		case len(args) < len(needed):
+			what = needed[len(args)] + " is missing"
+		}
+		called := strings.TrimSpace(strings.TrimSuffix(cmd.CommandPath(), name) + cmd.Use)
+		return &usageError{what + ": it is called as `" + called + "`"}
+	}
 }
 
 // badValue is the error for a value that a flag cannot have; name is how it was given.

@@ -2,9 +2,12 @@ package main
 
 import (
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // TestPlainErrors: what a person has got wrong is told on one line, in a person's words.
@@ -31,6 +34,14 @@ func TestPlainErrors(t *testing.T) {
 		{"serve --memory=perhaps", exitUsage, `--memory "perhaps": it must be true or false`},
 		{"clock --rate fast", exitUsage, `--rate "fast": it must be a number`},
 		{"wait quiet --timeout long", exitUsage, `--timeout "long": it must be a duration`},
+		{"query", exitUsage, "QUERY is missing: it is called as `mayfly query QUERY`"},
+		{"wait", exitUsage, "expired|purged|feed is missing: it is called as `mayfly wait expired|purged|feed ID | wait quiet`"},
+		{"snapshot restore", exitUsage, "NAME is missing: it is called as `mayfly snapshot restore NAME`"},
+		{"check a b", exitUsage, "\"b\" is too much: it is called as `mayfly check DIR`"},
+		{"health now", exitUsage, "\"now\" is too much: it is called as `mayfly health`"},
+		{"put a b", exitUsage, "\"b\" is too much: it is called as `mayfly put [DOCUMENT]`"},
+		{"lint --dbs d", exitUsage, "unknown flag: --dbs (`mayfly lint --help` lists them all)"},
+		{"get a --db d --container c --partition-key ada", exitUsage, `--partition-key is not JSON: ada; the key of one text is '["ada"]'`},
 		{"clock --url " + nobody, exitFailed, "nothing answers at " + nobody + ": is `mayfly serve` running?"},
 		{"lint --db d --container c --url " + nobody, exitFailed, "is `mayfly serve` running?"},
 		{"health --url " + nobody, exitFailed, "not ready: nothing answers at " + nobody},
@@ -43,6 +54,19 @@ func TestPlainErrors(t *testing.T) {
 	t.Setenv("MAYFLY_PORT", "abc")
 	if code, _, errs := mayfly(t, "serve"); code != exitUsage || !strings.Contains(errs, `MAYFLY_PORT "abc": a port is a number`) {
 		t.Errorf("%d %s", code, errs)
+	}
+}
+
+// TestHelp: the list of commands says what belongs together, and none is left out.
+func TestHelp(t *testing.T) {
+	code, out, errs := mayfly(t)
+	if code != 0 || errs != "" || strings.Contains(out, "Additional Commands") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	for _, want := range []string{"The server\n  ", "Data\n  ", "Time to live\n  "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing:\n%s", want, out)
+		}
 	}
 }
 
@@ -82,6 +106,23 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// TestEveryCommandHasJSON: a program may ask any command that prints a result for JSON.
+func TestEveryCommandHasJSON(t *testing.T) {
+	var look func(*cobra.Command)
+	look = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+		if cmd.HasSubCommands() && cmd.Name() != "bench" || cmd.Hidden || cmd.Name() == "serve" {
+			return
+		}
+		if f := cmd.Flags().Lookup("json"); f == nil || f.Value.Type() != "bool" {
+			t.Errorf("%s has no --json", cmd.CommandPath())
+		}
+	}
+	look(rootCommand())
+}
+
 // TestJSON: what people read as a table, programs read as JSON.
 func TestJSON(t *testing.T) {
 	b := boot(t, "--memory", "--virtual-clock")
@@ -107,16 +148,55 @@ func TestJSON(t *testing.T) {
 		{append([]string{"snapshot", "create", "one"}, at...), `"name": "one"`},
 		{append([]string{"snapshot", "list"}, at...), `"snapshots": [`},
 		{append([]string{"snapshot", "restore", "one"}, at...), `"databases": [`},
+		{append([]string{"settings"}, in...), `"ttlCeiling"`},
+		{append(append([]string{"get", "a"}, in...), key...), `"id": "a"`},
+		{append([]string{"put", `{"id":"b","pk":"p"}`}, in...), `"id": "b"`},
+		{append([]string{"import", file(t, "docs.ndjson", `{"id":"i","pk":"p"}`)}, in...), `"imported": 1`},
+		{append([]string{"export", "--to", filepath.Join(t.TempDir(), "c.ndjson")}, in...), `"items": 3`},
+		{append([]string{"health"}, at...), `"ready": true`},
+		{[]string{"version"}, `"go": "go`},
+		{append([]string{"containers", "delete", "c", "--db", "db", "--yes"}, at...), `"deleted": "container c"`},
+		{append([]string{"databases", "delete", "db", "--yes"}, at...), `"deleted": "database db"`},
 	} {
 		code, out, errs := mayfly(t, append(c.args, "--json")...)
 		if code != 0 || !strings.HasPrefix(out, "{\n") || !strings.Contains(out, c.want) {
 			t.Errorf("%v: %d %s%s", c.args, code, out, errs)
 		}
 	}
+	b.makeContainer(t)
 	if code, out, _ := mayfly(t, append([]string{"snapshot", "list"}, at...)...); code != 0 || !strings.HasPrefix(out, "NAME ") || strings.Count(out, "\n") != 2 {
 		t.Errorf("%d %s", code, out)
 	}
 	if code, out, _ := mayfly(t, append([]string{"lint"}, in...)...); code != 0 || !strings.Contains(out, "nothing found") {
 		t.Errorf("%d %s", code, out)
+	}
+}
+
+// TestJSONOfFailures: what a command has found is told as JSON where it fails for that, too.
+func TestJSONOfFailures(t *testing.T) {
+	dir := t.TempDir()
+	b := boot(t, "--data", dir)
+	b.makeContainer(t)
+	in := []string{"--db", "db", "--container", "c", "--url", "http://" + b.host, "--json"}
+	code, out, errs := mayfly(t, append([]string{"import", file(t, "docs.ndjson", "{\"id\":\"i\",\"pk\":\"p\"}\n{")}, in...)...)
+	if code != exitFailed || out != "{\n  \"imported\": 1,\n  \"refused\": 1\n}\n" || !strings.Contains(errs, "docs.ndjson:2: not JSON") {
+		t.Errorf("import: %d %s%s", code, out, errs)
+	}
+	b.stop(t)
+	code, out, errs = mayfly(t, "check", dir, "--json")
+	want := `{
+  "databases": 1,
+  "containers": 1,
+  "documents": 1,
+  "found": 0,
+  "violations": []
+}
+`
+	if code != 0 || out != want {
+		t.Errorf("check: %d %s%s", code, out, errs)
+	}
+	code, out, errs = mayfly(t, "health", "--url", "http://"+b.host, "--json")
+	if code != exitFailed || !strings.Contains(out, `"ready": false`) || !strings.Contains(out, "mayfly serve") || strings.Count(errs, "\n") != 1 {
+		t.Errorf("health: %d %s%s", code, out, errs)
 	}
 }

@@ -66,7 +66,7 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 	case c.json:
 		w = &arrayWriter{out: out}
 	}
-	err = eachPage(func() (*http.Request, error) {
+	err = eachPage("", func() (*http.Request, error) {
 		req, err := c.request(ctx, itemsPath, question)
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 		req.Header.Set("X-Ms-Documentdb-Query-Enablecrosspartition", "true")
 		req.Header.Set("X-Mayfly-Serve-Cross-Partition", "true")
 		return req, nil
-	}, "Documents", w.page)
+	}, "Documents", func(rows []json.RawMessage, a answered) error { return w.page(rows, a.charge) })
 	if err != nil {
 		return err
 	}

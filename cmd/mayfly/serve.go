@@ -5,12 +5,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -210,6 +211,9 @@ func (s *serve) openCertificate() (pem []byte, err error) {
 	if ip := net.ParseIP(s.flags.host); ip == nil || !ip.IsUnspecified() {
 		hosts = append([]string{s.flags.host}, hosts...)
 	}
+	if u, err := url.Parse(s.flags.advertise); err == nil && u.Scheme == "https" {
+		hosts = append(slices.Clone(hosts), u.Hostname())
+	}
 	dir := ""
 	if !s.flags.memory {
 		dir = filepath.Join(s.flags.data, "tls")
@@ -309,16 +313,4 @@ func (s *serve) maxConnections() int {
 		left -= pebble.DescriptorShare()
 	}
 	return max(left, minConnections)
-}
-
-func newLogger(w io.Writer, level, format string) *slog.Logger {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		l = slog.LevelInfo
-	}
-	o := &slog.HandlerOptions{Level: l}
-	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, o))
-	}
-	return slog.New(slog.NewTextHandler(w, o))
 }

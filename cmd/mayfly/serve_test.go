@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io/fs"
 	"net"
@@ -150,6 +151,34 @@ func TestEveryAddress(t *testing.T) {
 				t.Errorf("a warning: %v\n%s", warned, b.stderr)
 			}
 		})
+	}
+}
+
+// TestAdvertisedHost: the endpoint that clients are sent to is told, and answers with a certificate that is good for it.
+func TestAdvertisedHost(t *testing.T) {
+	b := boot(t, "--memory", "--advertise", "https://mayfly.test:444/")
+	if !strings.Contains(b.greet, "advertised   https://mayfly.test:444/\n") {
+		t.Error(b.greet)
+	}
+	conf := trusting(b.must(t, 200, "GET", "/_mayfly/cert.pem", ""))
+	conf.ServerName = "mayfly.test"
+	conn, err := tls.Dial("tcp", b.host, conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+}
+
+// TestEveryPageIsWarnedOf: who lets every page in, and keeps none out by a key, is told.
+func TestEveryPageIsWarnedOf(t *testing.T) {
+	for args, want := range map[string]bool{
+		"--cors-origin *": true, "--cors-origin * --no-auth": true, "--cors-origin * --key c2VjcmV0": false, "--cors-origin https://a.test": false,
+	} {
+		b := boot(t, append(strings.Fields(args), "--memory")...)
+		b.stop(t) // so that all of the log is there
+		if got := strings.Contains(b.stderr.String(), "every web page"); got != want {
+			t.Errorf("%s: a warning: %v\n%s", args, got, b.stderr)
+		}
 	}
 }
 

@@ -66,7 +66,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.virtualClock, "virtual-clock", false, "let PUT /_mayfly/clock stop, set and advance the clock of the data")
 	flags.StringVar(&f.seed, "seed", "", "JSON file, or folder of them, with databases, containers and documents to have from the start")
 	flags.StringVar(&f.compression, "compression", "fastest", "of the data on disk: fastest or balanced (a third smaller)")
-	flags.StringVar(&f.logLevel, "log-level", "info", "debug (a line for every request: it grows without bound), info, warn or error")
+	flags.StringVar(&f.logLevel, "log-level", "info", "debug (a line for each request, 1,000 a second at most), info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
 
@@ -112,6 +112,9 @@ func (f *serveFlags) validate() error {
 	}
 	if u, err := url.Parse(f.advertise); f.advertise != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return &usageError{"--advertise must be a URL such as https://mayfly.example:8081/, not " + strconv.Quote(f.advertise)}
+	}
+	if err := httpapi.CheckHosts(f.san); err != nil {
+		return &usageError{"--san: " + err.Error()}
 	}
 	if err := httpapi.CheckOrigins(f.corsOrigins); err != nil {
 		return &usageError{"--cors-origin: " + err.Error()}

@@ -20,11 +20,13 @@ func settingsCommand() *cobra.Command {
 			"  \"onExpire\": {\"moveTo\": \"archive\"}   what expires is moved to that container of the same database\n" +
 			"  \"ttlCeiling\": true                  the default ttl is the upper bound of the items' own as well\n" +
 			"  \"autoDeleteOnIdle\": 3600            the container is deleted when nobody has used it for that many seconds\n" +
-			"  \"expiryEvents\": {\"retention\": 3600, \"webhooks\": [{\"url\": \"https://app.example/expired\"}]}",
+			"  \"expiryEvents\": {\"retention\": 3600, \"webhooks\": [{\"url\": \"https://app.example/expired\"}]}\n" +
+			"  \"reaper\": {\"delay\": {\"seconds\": 30}}  how it purges: as `mayfly reaper set` takes it",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
+	c.registerJSONAnyway(flags)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		method, patch := http.MethodGet, any(nil)
 		if len(args) > 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -13,6 +14,30 @@ import (
 // registerJSON adds the flag that prints an answer as the server gives it.
 func (c *serverCall) registerJSON(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.json, "json", false, "print the server's answer as JSON, for programs")
+}
+
+// registerJSONAnyway adds the flag to a command that prints JSON without it: a program may give it to every
+// command.
+func (c *serverCall) registerJSONAnyway(flags *pflag.FlagSet) {
+	flags.BoolVar(&c.json, "json", false, "print JSON, as without it")
+}
+
+// registerResultJSON adds the flag that prints what a command has found by itself as JSON.
+func registerResultJSON(flags *pflag.FlagSet, asJSON *bool) {
+	flags.BoolVar(asJSON, "json", false, "print the result as JSON, for programs")
+}
+
+// printResult prints what a command has found by itself: for people as a line, or as JSON.
+func printResult(out io.Writer, asJSON bool, line string, result any) error {
+	if !asJSON {
+		_, err := fmt.Fprintln(out, line)
+		return err
+	}
+	text, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	return printJSON(out, text)
 }
 
 // show asks, and prints the answer: for people by print, or with --json as it is.

@@ -24,7 +24,7 @@ func TestSnapshot(t *testing.T) {
 	}{
 		{"create one", 0, "one ", ""},
 		{"create one", exitFailed, "", "409 Conflict"},
-		{"create", exitUsage, "", "arg"},
+		{"create", exitUsage, "", "is missing"},
 		{"list", 0, " db\n", ""},
 		{"fork one --db db --as copy", 0, "database copy\n", ""},
 		{"fork one --db db", exitUsage, "", "--as"},

@@ -30,7 +30,7 @@ func TestSplit(t *testing.T) {
 		"outside":           {[]string{"2", "--at", "01"}, exitFailed, "400 Bad Request"},
 		"unknown container": {[]string{"--container", "x/y", "0"}, exitFailed, "404 Not Found"},
 		"no container":      {[]string{"--container", "", "0"}, exitUsage, "--container"},
-		"no range":          {nil, exitUsage, "arg"},
+		"no range":          {nil, exitUsage, "is missing"},
 	} {
 		if code, out, errs := split(c.args...); code != c.code || !strings.Contains(errs, c.text) || out != "" {
 			t.Errorf("%s: %d %s%s", name, code, out, errs)

@@ -4,20 +4,24 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Tell what this binary is",
 		Args:  cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprint(cmd.OutOrStdout(), versionLine())
-			return err
-		}),
 	}
+	registerResultJSON(cmd.Flags(), &asJSON)
+	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
+		return printResult(cmd.OutOrStdout(), asJSON, strings.TrimSuffix(versionLine(), "\n"),
+			map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+	})
+	return cmd
 }
 
 func versionLine() string {

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+)
+
+// An export to a file writes FILE.part, and after each page notes in FILE.state how far that is. Only what is
+// whole gets the file's own name; then the note is removed. So an export that was killed anywhere can go on:
+// what lies in FILE.part behind the note is cut off, and the page after the noted one is asked for.
+
+// exportState is what is noted of an export to a file.
+type exportState struct {
+	Container    string `json:"container"` // its rid
+	Continuation string `json:"continuation"`
+	Bytes        int64  `json:"bytes"`
+	Items        int    `json:"items"`
+	Done         bool   `json:"done"` // the file is whole; noted while other files of the same export are not
+}
+
+func partOf(path string) string  { return path + ".part" }
+func stateOf(path string) string { return path + ".state" }
+
+// readState is the note of an export to a file; the zero one where there is none.
+func readState(path string) (state exportState, err error) {
+	text, err := os.ReadFile(stateOf(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return state, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &state)
+	}
+	if err != nil {
+		return state, fmt.Errorf("%s: %w", stateOf(path), err)
+	}
+	return state, nil
+}
+
+// write notes the state. A note is there whole or not at all.
+func (s exportState) write(path string) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	next := stateOf(path) + ".new"
+	if err := os.WriteFile(next, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, stateOf(path))
+}
+
+// forget removes what an export to a file has left.
+func forget(path string) error {
+	for _, name := range []string{partOf(path), stateOf(path), stateOf(path) + ".new"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// unfinished is an export that has stopped, and can go on.
+type unfinished struct {
+	err   error
+	items int
+	path  string
+}
+
+func (u *unfinished) Error() string {
+	return fmt.Sprintf("%v (%d items are in %s; --continue goes on behind them)", u.err, u.items, partOf(u.path))
+}
+
+func (u *unfinished) Unwrap() error { return u.err }
+
+// file exports the container to a file. The note that it is done is left to the caller, who forgets it.
+func (e *exporter) file(ctx context.Context, path string) (state exportState, err error) {
+	if e.resume {
+		if state, err = readState(path); err != nil {
+			return state, err
+		}
+		if state.Done {
+			return state, name(path)
+		}
+	}
+	req, err := e.call(ctx, http.MethodGet, containerPath, nil)
+	if err != nil {
+		return state, err
+	}
+	container, err := ask[struct {
+		RID string `json:"_rid"`
+	}](req)
+	switch {
+	case err != nil:
+		return state, err
+	case state.Container != "" && state.Container != container.RID:
+		return state, fmt.Errorf("%s is a part of another container than %s is now: begin anew without --continue",
+			partOf(path), e.container)
+	}
+	state.Container = container.RID
+	f, err := openPart(path, state.Bytes)
+	if err != nil {
+		return state, err
+	}
+	err = errors.Join(e.pages(ctx, path, f, &state), f.Close())
+	switch {
+	case err != nil && state.Continuation != "":
+		return state, &unfinished{err, state.Items, path}
+	case err != nil:
+		return state, errors.Join(err, forget(path))
+	}
+	return state, name(path)
+}
+
+// name gives the file of which all is noted to be done its own name, if it has not got that yet.
+func name(path string) error {
+	err := os.Rename(partOf(path), path)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(path)
+	}
+	return err
+}
+
+// openPart opens the part of a file that an export has got to, to go on behind so many bytes.
+func openPart(path string, behind int64) (f *os.File, err error) {
+	f, err = os.OpenFile(partOf(path), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() < behind {
+		err = fmt.Errorf("%s is shorter than the %d bytes that %s tells of: begin anew without --continue",
+			f.Name(), behind, stateOf(path))
+	}
+	if err == nil {
+		err = f.Truncate(behind)
+	}
+	if err == nil {
+		_, err = f.Seek(behind, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// isAt tells whether a file still has its name.
+func isAt(f *os.File) bool {
+	own, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(own, named)
+}
+
+// pages writes what is left of the container to f, and notes after each page that it is on disk.
+func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *exportState) error {
+	buffered := bufio.NewWriter(f)
+	return e.items(ctx, buffered, state, func() error {
+		if err := buffered.Flush(); err != nil {
+			return err
+		}
+		if err := f.Sync(); err != nil {
+			return err
+		}
+		if state.Done = state.Continuation == ""; state.Done && !isAt(f) {
+			return fmt.Errorf("another export writes to %s", partOf(path))
+		}
+		return state.write(path)
+	})
+}

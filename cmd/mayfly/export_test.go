@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// door stands before a server and lets so many requests for pages of items pass. Those behind wait until it is
+// closed.
+type door struct {
+	*httptest.Server
+	left    atomic.Int64
+	waiting chan struct{} // a request does
+}
+
+func newDoor(t *testing.T, b *booted, pages int64) *door {
+	t.Helper()
+	d := &door{waiting: make(chan struct{}, 100)}
+	d.left.Store(pages)
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: b.host})
+	transport := &http.Transport{DisableKeepAlives: true}
+	proxy.Transport = transport
+	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/docs") && d.left.Add(-1) < 0 {
+			d.waiting <- struct{}{}
+			<-r.Context().Done()
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(d.Close)
+	return d
+}
+
+// killedExport starts an export as a process and kills it when it asks for the page behind so many.
+func killedExport(t *testing.T, b *booted, pages int64, args ...string) {
+	t.Helper()
+	d := newDoor(t, b, pages)
+	proc := exec.Command(os.Args[0], append([]string{"export", "--url", d.URL}, args...)...)
+	proc.Env = append(os.Environ(), asMain+"=1")
+	if err := proc.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-d.waiting
+	if err := proc.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = proc.Wait() // it was killed
+}
+
+// many fills a container with documents that are old.
+func many(t *testing.T, b *booted, container string, documents int) {
+	t.Helper()
+	var in strings.Builder
+	for i := range documents {
+		fmt.Fprintf(&in, `{"id":"%d","pk":"p%d","text":"%s","_ts":%d}`+"\n", i, i%7, `é\u0001\n`, 1700000000+i)
+	}
+	runCases(t, b, []commandCase{
+		{[]string{"import", file(t, "in.ndjson", in.String()), "--db", "db", "--container", container}, 0, fmt.Sprint(documents)},
+	})
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestKilledExport: an export that is killed goes on where it was, and what it writes is what one writes that
+// was not. The server may have been started anew meanwhile.
+func TestKilledExport(t *testing.T) {
+	dir, data := t.TempDir(), t.TempDir()
+	b := boot(t, "--data", data, "--ranges", "2")
+	b.makeContainer(t)
+	many(t, b, "c", 4300)
+	whole, to := filepath.Join(dir, "whole"), filepath.Join(dir, "killed")
+	at := []string{"--db", "db", "--container", "c", "--to"}
+	runCases(t, b, []commandCase{{append([]string{"export"}, append(at, whole)...), 0, ""}})
+	killedExport(t, b, 2, append(at, to)...)
+	if _, err := os.Stat(to); err == nil {
+		t.Fatal("half a file has the name of a whole one")
+	}
+	f, err := os.OpenFile(partOf(to), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"id":"half a page`); err != nil { // of a page that was being written
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	killedExport(t, b, 1, append(at, to, "--continue")...)
+	b.stop(t)
+	b = boot(t, "--data", data)
+	killedExport(t, b, 0, append(at, to, "--continue")...)
+	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"meanwhile","pk":"p1"}`)
+	b.must(t, 204, "DELETE", "/dbs/db/colls/c/docs/meanwhile", "", "x-ms-documentdb-partitionkey", `["p1"]`)
+	runCases(t, b, []commandCase{{append([]string{"export", "--continue"}, append(at, to)...), 0, ""}})
+	if !bytes.Equal(read(t, to), read(t, whole)) {
+		t.Error("the export that was killed is another")
+	}
+	if left := globbed(t, dir, "*"); len(left) != 2 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestContinuedExport: what cannot go on says so; what has ended is not written again.
+func TestContinuedExport(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	many(t, b, "c", 2100)
+	b.must(t, 201, "POST", "/dbs/db/colls", `{"id":"a","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
+	many(t, b, "a", 10)
+	dir := t.TempDir()
+	to := filepath.Join(dir, "c")
+	at := []string{"export", "--db", "db", "--container", "c", "--to", to}
+	killedExport(t, b, 2, "--db", "db", "--to", dir) // one page of each container, or two of the larger one
+	c := filepath.Join(dir, "c.ndjson")
+	runCases(t, b, []commandCase{
+		{[]string{"export", "--db", "db", "--to", dir, "--continue", "--json"}, 0, `"items": 2100`},
+		{[]string{"export", "--db", "db", "--container", "c", "--continue"}, exitUsage, "--to"},
+	})
+	for name, want := range map[string]int{c: 2100, filepath.Join(dir, "a.ndjson"): 10} {
+		if got := bytes.Count(read(t, name), []byte("\n")); got != want {
+			t.Errorf("%s: %d lines, want %d", name, got, want)
+		}
+	}
+	if left := globbed(t, dir, "*"); len(left) != 2 {
+		t.Errorf("left: %v", left)
+	}
+	killedExport(t, b, 1, at[1:]...)
+	if err := os.Truncate(partOf(to), 5); err != nil {
+		t.Fatal(err)
+	}
+	runCases(t, b, []commandCase{{append(at, "--continue"), exitFailed, "is shorter than"}})
+	b.must(t, 204, "DELETE", "/dbs/db/colls/c", "")
+	b.must(t, 201, "POST", "/dbs/db/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
+	runCases(t, b, []commandCase{
+		{append(at, "--continue"), exitFailed, "of another container"},
+		{at, 0, ""},
+	})
+	if data := read(t, to); len(data) != 0 {
+		t.Errorf("an empty container: %s", data)
+	}
+}
+
+// TestExportAfterImport: import brings back what export has written, to the byte.
+func TestExportAfterImport(t *testing.T) {
+	b := boot(t, "--memory", "--ranges", "3")
+	b.makeContainer(t)
+	many(t, b, "c", 300)
+	at := []string{"--db", "db", "--container", "c"}
+	runCases(t, b, []commandCase{
+		{append([]string{"put", `{"id":"new","pk":"p","n":1.50,"own":{"_etag":1,"_ts":"x"},"_mine":[],"é\u0000":"𝄞"}`}, at...), 0, ""},
+	})
+	dir := t.TempDir()
+	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
+	other := boot(t, "--memory", "--ranges", "3")
+	other.makeContainer(t)
+	runCases(t, b, []commandCase{{append([]string{"export", "--to", first}, at...), 0, ""}})
+	runCases(t, other, []commandCase{
+		{append([]string{"import", first}, at...), 0, "301 documents imported"},
+		{append([]string{"export", "--to", second}, at...), 0, ""},
+	})
+	if a, b := read(t, first), read(t, second); !bytes.Equal(a, b) || !bytes.Contains(a, []byte(`"own":{"_etag":1,"_ts":"x"},"_mine":[]`)) {
+		t.Errorf("imported and exported again:\n%.300s\n%.300s", a, b)
+	}
+}
