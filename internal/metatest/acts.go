@@ -131,14 +131,16 @@ func (s Step) interruptible() bool {
 	return !slices.Contains([]string{Default, Reindex, Reopen, Split}, s.Verb)
 }
 
-// severalRequests tells whether a step is more than one request to the store, or one that does several things one by one.
+// severalRequests tells whether a step may be more than one request to the store, or one that does several things one by one.
+// Items that are found by a query are read one by one as well.
 func (s Step) severalRequests() bool {
-	return s.Verb == ReadMany || s.Verb == Batch && s.Args[0] != Atomic || s.Verb == List && (s.U != "" || s.EPK != "")
+	return s.Verb == ReadMany || s.Verb == Next || s.Verb == Batch && s.Args[0] != Atomic || s.Verb == List && s.EPK != "" ||
+		(s.Verb == List || s.Verb == Open) && s.U != ""
 }
 
 // spans tells whether a step may name ranges, or tell things in their order.
 func (s Step) spans() bool {
-	return s.Verb == Next || (s.Verb == List || s.Verb == Open || s.Verb == Ask) && !s.inPartition()
+	return (s.Verb == List || s.Verb == Open || s.Verb == Ask) && !s.inPartition()
 }
 
 // An interruption is a step while its acts take place.
@@ -240,6 +242,11 @@ func (in *interruption) act(i int) {
 	case v.err != nil:
 		in.failed = errors.Join(in.failed, fmt.Errorf("%s: %w", a, v.err))
 	}
+	where := "gap " + strconv.Itoa(in.gaps)
+	if in.over {
+		where = "at the end"
+	}
+	in.s.trace = append(in.s.trace, strings.TrimSpace(where+" "+a.Verb+" "+answer))
 	if in.done[i] = true; a.changes() {
 		in.answers = append(in.answers, answer)
 		in.indexing = in.indexing || a.Verb == Reindex && answer == "ok"

@@ -49,6 +49,7 @@ type subject struct {
 	ranges  map[string]int // where a partition's range stands
 	def     string         // the default time to live in force
 	policy  string         // the indexing policy in force
+	trace   []string       // where acts have taken place: see Trace
 	cleared bool           // a partition was cleared since the last sweep, so that the next one changes the container
 }
 
