@@ -29,8 +29,8 @@ func inMemory(c metatest.Config) (metatest.Subject, error) {
 	})
 }
 
-// Neither the pace of the reaper, nor the number of ranges, nor reopens, nor splits, nor what comes between any two steps of an
-// operation changes an answer: those are of a map.
+// Neither the pace of the reaper, nor the number of ranges, nor reopens, nor splits, nor what comes between
+// any two steps of an operation changes an answer: those are of a map.
 func TestRandomHistories(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	all := metatest.Modes()
@@ -66,8 +66,8 @@ func interleaved() []metatest.Mode {
 	return modes
 }
 
-// A history with interruptions goes the same way each time: else one that has failed could neither be played again nor be cut down.
-// And whatever can come between two steps of an operation does.
+// A history with interruptions goes the same way each time: else one that has failed could neither be played
+// again nor be cut down. And whatever can come between two steps of an operation does.
 func TestInterruptionsRepeat(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	seen := map[string]int{}

@@ -19,9 +19,10 @@ const (
 	Back    = "back"    // seconds: the clock is set back, if the store allows it
 )
 
-// An Act is what somebody else does in a gap of a step: a Sweep, a List, an Advance, a Back, a Default, a Reindex or a Split. It
-// takes place in the gap of this number, counted from 0, or where it would have to wait there in the first one behind
-// it in which it need not, at the latest when the step is over. An act that changes something waits for those before it.
+// An Act is what somebody else does in a gap of a step: a Sweep, a List, an Advance, a Back, a Default, a
+// Reindex or a Split. It takes place in the gap of this number, counted from 0, or where it would have to
+// wait there in the first one behind it in which it need not, at the latest when the step is over. An act
+// that changes something waits for those before it.
 type Act struct {
 	Gap  int
 	Verb string
@@ -49,7 +50,8 @@ func parseActs(text string) (acts []Act, ok bool) {
 		gap, what, _ := strings.Cut(word, ":")
 		verb, arg, hasArg := strings.Cut(what, ":")
 		n, err := strconv.Atoi(gap)
-		wantsArg, known := map[string]bool{Sweep: false, List: false, Advance: true, Back: true, Default: true, Reindex: true, Split: true}[verb]
+		wantsArg, known := map[string]bool{Sweep: false, List: false,
+			Advance: true, Back: true, Default: true, Reindex: true, Split: true}[verb]
 		if err != nil || !known || hasArg != wantsArg {
 			return nil, false
 		}
@@ -87,8 +89,8 @@ const (
 	mostActs = 4
 )
 
-// drawActs gives a step acts that leave it judgeable: what is made of several requests, each at a moment of its own, meets nothing
-// that changes its answer. It returns by how many seconds the clock goes on.
+// drawActs gives a step acts that leave it judgeable: what is made of several requests, each at a moment of
+// its own, meets nothing that changes its answer. It returns by how many seconds the clock goes on.
 func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 	var acts []Act
 	gap := r.IntN(mostGaps)
@@ -96,9 +98,12 @@ func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 		if r.IntN(2) == 0 {
 			gap = r.IntN(mostGaps)
 		}
-		a := Act{Gap: gap, Verb: pick(r, Sweep, Sweep, Sweep, Advance, Advance, Advance, List, Back, Default, Reindex, Split)}
+		a := Act{Gap: gap, Verb: pick(r,
+			Sweep, Sweep, Sweep, Advance, Advance, Advance, List, Back, Default, Reindex, Split)}
 		switch {
-		case s.Verb == Sweep && !a.changes(), a.Verb == Split && s.spans(), a.changes() && s.severalRequests():
+		case s.Verb == Sweep && !a.changes(),
+			a.Verb == Split && s.spans(),
+			a.changes() && s.severalRequests():
 			continue
 		}
 		switch a.Verb {
@@ -113,7 +118,7 @@ func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 			a.Arg = pick(r, PolicyNames()...)
 		case Split:
 			a.Arg = HomePartition
-			if s.Verb == Create || s.Verb == Upsert || s.Verb == Read || s.Verb == Replace || s.Verb == Patch || s.Verb == Delete {
+			if slices.Contains([]string{Create, Upsert, Read, Replace, Patch, Delete}, s.Verb) {
 				a.Arg = s.Key().Partition
 			}
 		}
@@ -126,15 +131,17 @@ func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 	return seconds
 }
 
-// interruptible tells whether something may happen in the gaps of a step. Changes of the container are made behind its gate.
+// interruptible tells whether something may happen in the gaps of a step. Changes of the container are made
+// behind its gate.
 func (s Step) interruptible() bool {
 	return !slices.Contains([]string{Default, Reindex, Reopen, Split}, s.Verb)
 }
 
-// severalRequests tells whether a step may be more than one request to the store, or one that does several things one by one.
-// Items that are found by a query are read one by one as well.
+// severalRequests tells whether a step may be more than one request to the store, or one that does several
+// things one by one. Items that are found by a query are read one by one as well.
 func (s Step) severalRequests() bool {
-	return s.Verb == ReadMany || s.Verb == Next || s.Verb == Batch && s.Args[0] != Atomic || s.Verb == List && s.EPK != "" ||
+	return s.Verb == ReadMany || s.Verb == Next || s.Verb == Batch && s.Args[0] != Atomic ||
+		s.Verb == List && s.EPK != "" ||
 		(s.Verb == List || s.Verb == Open) && s.U != ""
 }
 
@@ -200,7 +207,8 @@ func (in *interruption) end() {
 			in.act(i)
 		}
 		if !in.done[i] {
-			in.failed = errors.Join(in.failed, fmt.Errorf("%s: it would have to wait, and nobody is there", in.acts[i]))
+			in.failed = errors.Join(in.failed,
+				fmt.Errorf("%s: it would have to wait, and nobody is there", in.acts[i]))
 		}
 	}
 	in.index()
@@ -256,7 +264,8 @@ func (in *interruption) act(i int) {
 // open tells whether the gate of the container is open.
 func (in *interruption) open() bool {
 	v, _ := begin(in.s.ctx, false, func(ctx context.Context) error {
-		_, _, err := in.s.c.Read(ctx, in.s.partitionKey(HomePartition), "an id that nobody uses", store.ReadOptions{})
+		pk := in.s.partitionKey(HomePartition)
+		_, _, err := in.s.c.Read(ctx, pk, "an id that nobody uses", store.ReadOptions{})
 		return err
 	})
 	return store.ErrorCode(v.err) != store.CodeCanceled

@@ -37,11 +37,12 @@
 //
 //	at 9 create a@x ttl=5 v=4 between=2:advance:7,2:sweep
 //
-// Gap 2 of a write lies behind its closure and before its commit. There the clock goes on by seven seconds, and the reaper comes. One
-// goroutine runs at a time (between), and who would have to wait comes later: so such a history goes the same way each
-// time, and is cut down like any other. The step takes effect at one moment, before, between or behind what changes
-// meanwhile; the answer must be that of one of those (outcomes), and the history goes on with the twins that would have given it. Each
-// sweep in such a history tells how much it leaves, which is what is alive and nothing else.
+// Gap 2 of a write lies behind its closure and before its commit. There the clock goes on by seven seconds,
+// and the reaper comes. One goroutine runs at a time (between), and who would have to wait comes later: so
+// such a history goes the same way each time, and is cut down like any other. The step takes effect at one
+// moment, before, between or behind what changes meanwhile; the answer must be that of one of those
+// (outcomes), and the history goes on with the twins that would have given it. Each sweep in such a history
+// tells how much it leaves, which is what is alive and nothing else.
 //
 // # Worlds
 //

@@ -167,8 +167,8 @@ func happens(when string, r *rand.Rand) bool {
 	return when == Always || when == Sometimes && r.IntN(12) == 0
 }
 
-// Shrink takes steps out of a history as long as fails still says that it fails, large pieces first, and then what others do in
-// the gaps of those that are left.
+// Shrink takes steps out of a history as long as fails still says that it fails, large pieces first, and then
+// what others do in the gaps of those that are left.
 func Shrink(h History, fails func(History) bool) History {
 	h.Steps = ShrinkList(h.Steps, func(steps []Step) bool { return fails(History{h.Config, steps}) })
 	for i, s := range h.Steps {
@@ -177,7 +177,9 @@ func Shrink(h History, fails func(History) bool) History {
 			return slices.Replace(slices.Clone(h.Steps), i, i+1, s)
 		}
 		if acts := s.acts(); len(acts) > 0 {
-			h.Steps = with(ShrinkList(acts, func(acts []Act) bool { return fails(History{h.Config, with(acts)}) }))
+			h.Steps = with(ShrinkList(acts, func(acts []Act) bool {
+				return fails(History{h.Config, with(acts)})
+			}))
 		}
 	}
 	return h

@@ -9,11 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// between is an engine that lets something happen between any two steps of an operation. It counts the gaps of the operation
-// that it interrupts: before a Get, a View and a Settle; before an Update, in it before and after its closure, and when it is
-// committed and nobody has been told. In a gap the acts of the plan take place, each in a goroutine of its own, and the
-// operation goes on when the act is over or has come to where it must wait. So one goroutine runs at a time, and a history
-// goes the same way each time.
+// between is an engine that lets something happen between any two steps of an operation. It counts the gaps
+// of the operation that it interrupts: before a Get, a View and a Settle; before an Update, in it before and
+// after its closure, and when it is committed and nobody has been told. In a gap the acts of the plan take
+// place, each in a goroutine of its own, and the operation goes on when the act is over or has come to where
+// it must wait. So one goroutine runs at a time, and a history goes the same way each time.
 //
 // The background loops of the store wait with their next call until the interrupted operation is over.
 type between struct {
@@ -61,7 +61,8 @@ func (b *between) during(gap func(), operation func() (string, error)) (string, 
 	return operation()
 }
 
-// arrive is called before a step of whoever has this context. Its error is that a background loop has been ended.
+// arrive is called before a step of whoever has this context. Its error is that a background loop has been
+// ended.
 func (b *between) arrive(ctx context.Context) error {
 	switch ctx.Value(roleKey{}) {
 	case operating:
@@ -118,7 +119,9 @@ func (b *between) Settle(ctx context.Context, scope []byte, seen uint64) error {
 }
 
 // Update implements engine.Engine.
-func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+func (b *between) Update(
+	ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+) (engine.Stamps, error) {
 	if v, ok := ctx.Value(roleKey{}).(*visit); ok {
 		for b.holds(scopes) {
 			if err := v.wait(ctx); err != nil {
@@ -191,8 +194,9 @@ func (v *visit) wait(ctx context.Context) error {
 	return nil
 }
 
-// unwilling is a context that ends as soon as somebody begins to wait under it, since only who has to wait asks for Done. The
-// store asks for a turn and for its gates in this way: whether an act comes through depends on their state and not on time.
+// unwilling is a context that ends as soon as somebody begins to wait under it, since only who has to wait
+// asks for Done. The store asks for a turn and for its gates in this way: whether an act comes through
+// depends on their state and not on time.
 type unwilling struct {
 	context.Context
 	done chan struct{}

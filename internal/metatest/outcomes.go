@@ -15,8 +15,8 @@ type outcome struct {
 	twin   *Twin
 }
 
-// outcomes are all that a step may lead to: it takes effect at one moment, before, between or behind the changes that
-// somebody else makes meanwhile. Without those there is one.
+// outcomes are all that a step may lead to: it takes effect at one moment, before, between or behind the
+// changes that somebody else makes meanwhile. Without those there is one.
 func (w *Twin) outcomes(s Step) []outcome {
 	changes := s.changes()
 	if len(changes) == 0 {
@@ -56,7 +56,8 @@ func meet(ways []way, a Act) []way {
 	for _, y := range ways {
 		if a.Verb == Back {
 			refused := y
-			refused.twin, refused.acts = y.twin.clone(), append(slices.Clip(y.acts), store.CodeBadRequest.String())
+			refused.twin = y.twin.clone()
+			refused.acts = append(slices.Clip(y.acts), store.CodeBadRequest.String())
 			next = append(next, refused)
 		}
 		answer := "ok"

@@ -67,8 +67,9 @@ func run(h History, sub Subject) error {
 	return nil
 }
 
-// Check runs random histories, each in a few of the modes, which go around, so that all modes and all kinds of
-// container meet, and the kept ones that are of these modes. On a failure it prints the seed and the history, cut down.
+// Check runs random histories, each in a few of the modes, which go around, so that all modes and all kinds
+// of container meet, and the kept ones that are of these modes. On a failure it prints the seed and the
+// history, cut down.
 func Check(t *testing.T, modes []Mode, open Opener) {
 	t.Helper()
 	if *seedFlag != 0 {
@@ -107,8 +108,8 @@ func random(seed uint64, m Mode) History {
 	return m.Apply(Generate(r, stepsEach), r)
 }
 
-// Trace plays the random history of a seed, and tells what has been answered and where the acts of its steps have taken place:
-// "gap 2 sweep", or "at the end default ok".
+// Trace plays the random history of a seed, and tells what has been answered and where the acts of its steps
+// have taken place: "gap 2 sweep", or "at the end default ok".
 func Trace(seed uint64, m Mode, open Opener) (trace []string, err error) {
 	err = Run(random(seed, m), func(c Config) (Subject, error) {
 		opened, err := open(c)

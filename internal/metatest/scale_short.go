@@ -2,8 +2,8 @@
 
 package metatest
 
-// How much Check does: always the same histories, so that a change which passed once passes again. CI draws other ones for each
-// run, so that what one run does not come to another one does.
+// How much Check does: always the same histories, so that a change which passed once passes again. CI draws
+// other ones for each run, so that what one run does not come to another one does.
 const (
 	histories = 160
 	stepsEach = 60

@@ -50,7 +50,7 @@ type subject struct {
 	def     string         // the default time to live in force
 	policy  string         // the indexing policy in force
 	trace   []string       // where acts have taken place: see Trace
-	cleared bool           // a partition was cleared since the last sweep, so that the next one changes the container
+	cleared bool           // a partition was cleared since the last sweep, which has to change the container
 }
 
 type position struct {
@@ -125,7 +125,8 @@ func (s *subject) replaceContainer(ctx context.Context, def, policy string) stri
 	return "ok"
 }
 
-// reindex changes the indexing policy. Where histories are to go the same way each time, the documents are indexed anew at once.
+// reindex changes the indexing policy. Where histories are to go the same way each time, the documents are
+// indexed anew at once.
 func (s *subject) reindex(policy string) (string, error) {
 	got := s.replaceContainer(s.ctx, s.def, policy)
 	if s.between == nil {
@@ -143,7 +144,8 @@ func (s *subject) purge(ctx context.Context) error {
 	return err
 }
 
-// sweep purges what is due. Where something comes between the steps it tells what is left, which is what is alive.
+// sweep purges what is due. Where something comes between the steps it tells what is left, which is what is
+// alive.
 func (s *subject) sweep(step Step) (string, error) {
 	if err := s.purge(s.op); err != nil || s.between == nil || step.Between != "" {
 		return "", err
