@@ -2,10 +2,12 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -27,35 +29,67 @@ func inMemory(c metatest.Config) (metatest.Subject, error) {
 	})
 }
 
-// Whatever the pace of the reaper, the number of ranges and the reopens between: the answers are those of a map.
+// Neither the pace of the reaper, nor the number of ranges, nor reopens, nor splits, nor what comes between
+// any two steps of an operation changes an answer: those are of a map.
 func TestRandomHistories(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	metatest.Check(t, metatest.Modes(), onDisk)
-}
-
-// Nor do splits change an answer, at whatever moment they come.
-func TestRandomHistoriesWithSplits(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	var modes []metatest.Mode
-	for _, m := range metatest.Modes() {
-		m.Split = metatest.Sometimes
-		modes = append(modes, m)
+	all := metatest.Modes()
+	splits := slices.Clone(all)
+	for i := range splits {
+		splits[i].Split = metatest.Sometimes
 	}
-	metatest.Check(t, modes, onDisk)
+	t.Run("side by side", func(t *testing.T) {
+		for _, test := range []struct {
+			name  string
+			modes []metatest.Mode
+			open  metatest.Opener
+		}{
+			{"OnDisk", all, onDisk},
+			{"WithSplits", splits, onDisk},
+			{"Interleaved", interleaved(), inMemory},
+			{"InMemory", slices.DeleteFunc(slices.Clone(all), func(m metatest.Mode) bool { return m.Reopen != metatest.Never }), inMemory},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				t.Parallel()
+				metatest.Check(t, test.modes, test.open)
+			})
+		}
+	})
 }
 
-// Nor does what comes between any two steps of an operation.
-func TestRandomHistoriesInterleaved(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+// interleaved are the modes in which something comes between the steps of operations.
+func interleaved() []metatest.Mode {
 	modes := slices.DeleteFunc(metatest.Modes(), func(m metatest.Mode) bool { return m.Reopen != metatest.Never || m.Sweep == metatest.Always })
 	for i := range modes {
 		modes[i].Between = true
 	}
-	metatest.Check(t, modes, inMemory)
+	return modes
 }
 
-func TestRandomHistoriesInMemory(t *testing.T) {
+// A history with interruptions goes the same way each time: else one that has failed could neither be played
+// again nor be cut down. And whatever can come between two steps of an operation does.
+func TestInterruptionsRepeat(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	modes := slices.DeleteFunc(metatest.Modes(), func(m metatest.Mode) bool { return m.Reopen != metatest.Never })
-	metatest.Check(t, modes, inMemory)
+	seen := map[string]int{}
+	for i, m := range interleaved() {
+		seed := metatest.FirstSeed() + uint64(i)
+		once, err1 := metatest.Trace(seed, m, inMemory)
+		again, err2 := metatest.Trace(seed, m, inMemory)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(once, again); d != "" {
+			t.Fatalf("seed %d, %+v (-once +again):\n%s", seed, m, d)
+		}
+		for _, line := range once {
+			seen[line]++
+		}
+	}
+	for _, want := range []string{"gap 0 split ok", "gap 0 default ok", "gap 0 reindex ok", "gap 0 back ok", "gap 0 list ok", "gap 0 sweep",
+		"gap 1 sweep", "gap 1 advance ok", "gap 2 sweep", "gap 2 advance ok", "gap 3 sweep", "gap 3 advance ok", "gap 3 list ok",
+		"at the end default ok", "at the end split ok"} {
+		if seen[want] == 0 {
+			t.Errorf("it never came to %q", want)
+		}
+	}
 }

@@ -110,7 +110,7 @@ func (s *subject) ask(step Step) (string, error) {
 		ListOptions: store.ListOptions{Scope: s.scope(step), MaxItems: step.Page, ByRange: step.Page%2 == 1}}
 	var rows []any
 	for pages := 0; ; pages++ {
-		page, receipt, err := s.c.Query(s.ctx, request)
+		page, receipt, err := s.c.Query(s.op, request)
 		if err != nil {
 			return answer("", err), s.failed(err)
 		}

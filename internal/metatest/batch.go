@@ -47,7 +47,7 @@ func (w *Twin) batch(s Step) string {
 	for i, op := range ops {
 		answer := store.CodePartitionKeyMismatch.String()
 		if s.Args[0] != Atomic || op.Key().Partition == ops[0].Key().Partition {
-			answer = w.Do(op)
+			answer = w.do(op)
 		}
 		answers[i] = answer
 		if !slices.Contains(refusals, answer) || s.Args[0] == Bulk {
@@ -141,7 +141,7 @@ func (s *subject) patch(step Step) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	it, receipt, err := s.c.Patch(s.ctx, s.partitionKey(k.Partition), k.ID, *p, store.WriteOptions{IfMatch: s.condition(k, step.IfMatch)})
+	it, receipt, err := s.c.Patch(s.op, s.partitionKey(k.Partition), k.ID, *p, store.WriteOptions{IfMatch: s.condition(k, step.IfMatch)})
 	if err != nil {
 		return answer("", err), s.failed(err)
 	}
@@ -182,7 +182,7 @@ func (s *subject) batch(step Step) (string, error) {
 		}
 	}
 	o := store.BatchOptions{Atomic: step.Args[0] == Atomic, ContinueOnError: step.Args[0] == Bulk}
-	out, receipt, err := s.c.Batch(s.ctx, ops[0].Partition, ops, o)
+	out, receipt, err := s.c.Batch(s.op, ops[0].Partition, ops, o)
 	if err != nil {
 		return "", err
 	}

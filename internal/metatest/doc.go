@@ -19,7 +19,7 @@
 //     steps collide; an etag is named by its role (cur, old), so that a history still means something when a
 //     step is taken out of it.
 //   - Mode.Apply puts the axes into the history: sweeps and reopens become steps, the number of ranges and the indexing
-//     policy that it begins with settings.
+//     policy that it begins with settings, and what others do while a step is under way its acts (Act).
 //   - Run gives each step to a Subject and to a Twin and compares the two answers, and Shrink cuts a failing
 //     history down.
 //   - Check does all of this for many seeds and all axes.
@@ -30,6 +30,19 @@
 // second, the items that the plain rule says are dead; the mark never goes away. That the store, which keeps two
 // numbers instead, gives the same answers is the point of the exercise. Queries it leaves to package naive, over the items
 // that are alive; of the indexing policy it knows only which ORDER BY is refused under it (Refused).
+//
+// # What comes between
+//
+// A step can meet others in its gaps, which are the calls that it makes of the engine:
+//
+//	at 9 create a@x ttl=5 v=4 between=2:advance:7,2:sweep
+//
+// Gap 2 of a write lies behind its closure and before its commit. There the clock goes on by seven seconds,
+// and the reaper comes. One goroutine runs at a time (between), and who would have to wait comes later: so
+// such a history goes the same way each time, and is cut down like any other. The step takes effect at one
+// moment, before, between or behind what changes meanwhile; the answer must be that of one of those
+// (outcomes), and the history goes on with the twins that would have given it. Each sweep in such a history
+// tells how much it leaves, which is what is alive and nothing else.
 //
 // # Worlds
 //

@@ -22,7 +22,7 @@ type Config struct {
 	Policy  string // the indexing policy that it begins with; empty is DefaultPolicy
 	Lenient bool   // ORDER BY is answered without an index
 	Default string // the default time to live that it begins with: a JSON token, or off
-	// Between lets the reaper, and changes of the container to what it is, come between any two steps of an operation.
+	// Between lets the acts of steps take place in the gaps of their operations: see Act.
 	Between bool
 }
 
@@ -129,14 +129,24 @@ func (m Mode) Apply(h History, r *rand.Rand) History {
 	if m.Policy == NoIndex {
 		out.Config.Default = "off"
 	}
+	splits := m.Split == Sometimes || m.Split == Always || m.Between
+	later := int64(0) // by how much the steps are put off, since the clock goes on in those before them
 	for _, s := range h.Steps {
-		splits := m.Split == Sometimes || m.Split == Always
+		at := s.At
+		s.At += later
 		several := s.In == "" || strings.HasSuffix(s.In, "*")
 		if several && (s.Verb == Open && (m.Ranges > 1 || splits && s.Range == "") || s.Verb == Ask && splits && strings.Contains(s.Text, "ORDER BY")) {
 			continue
 		}
+		if m.Between && s.interruptible() && r.IntN(2) == 0 {
+			later += 1000 * drawActs(&s, r)
+		}
 		out.Steps = append(out.Steps, s)
-		if splits && happens(m.Split, r) {
+		if s.Between != "" {
+			out.Steps = append(out.Steps, Step{At: at + later, Verb: Sweep})
+		}
+		s.At = at + later
+		if happens(m.Split, r) {
 			partition := HomePartition
 			if s.Verb == Create || s.Verb == Upsert || s.Verb == Read {
 				partition = s.Key().Partition
@@ -157,9 +167,22 @@ func happens(when string, r *rand.Rand) bool {
 	return when == Always || when == Sometimes && r.IntN(12) == 0
 }
 
-// Shrink takes steps out of a history as long as fails still says that it fails, large pieces first.
+// Shrink takes steps out of a history as long as fails still says that it fails, large pieces first, and then
+// what others do in the gaps of those that are left.
 func Shrink(h History, fails func(History) bool) History {
-	return History{h.Config, ShrinkList(h.Steps, func(steps []Step) bool { return fails(History{h.Config, steps}) })}
+	h.Steps = ShrinkList(h.Steps, func(steps []Step) bool { return fails(History{h.Config, steps}) })
+	for i, s := range h.Steps {
+		with := func(acts []Act) []Step {
+			s.Between = actsText(acts)
+			return slices.Replace(slices.Clone(h.Steps), i, i+1, s)
+		}
+		if acts := s.acts(); len(acts) > 0 {
+			h.Steps = with(ShrinkList(acts, func(acts []Act) bool {
+				return fails(History{h.Config, with(acts)})
+			}))
+		}
+	}
+	return h
 }
 
 // ShrinkList is Shrink for any list.

@@ -1,96 +1,221 @@
 package metatest
 
 import (
+	"bytes"
 	"context"
-	"errors"
-	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// between is an engine that lets something happen between any two steps of an operation: before it reads, when its transaction
-// has written all and is not committed, and when it is committed and nobody has been told. What happens then runs beside the
-// operation, as far as it comes, and is over when the operation's step is.
+// between is an engine that lets something happen between any two steps of an operation. It counts the gaps
+// of the operation that it interrupts: before a Get, a View and a Settle; before an Update, in it before and
+// after its closure, and when it is committed and nobody has been told. In a gap the acts of the plan take
+// place, each in a goroutine of its own, and the operation goes on when the act is over or has come to where
+// it must wait. So one goroutine runs at a time, and a history goes the same way each time.
+//
+// The background loops of the store wait with their next call until the interrupted operation is over.
 type between struct {
 	engine.Engine
 	engine.Getter
-	happen func(context.Context) error // nil: nothing happens now
 
-	running sync.WaitGroup
-	mu      sync.Mutex
-	failed  error
-	left    int // how often more something may happen in this step
+	gap  func()   // what happens in the next gap; nil while nothing is interrupted
+	held [][]byte // the scopes of the operation's Update that is under way
+
+	mu   sync.Mutex
+	idle chan struct{} // closed while nothing is interrupted; guarded by mu
 }
 
-// beside marks the context of what the engine lets happen, in which nothing more does.
-type beside struct{}
+func newBetween(e engine.Engine, g engine.Getter) *between {
+	b := &between{Engine: e, Getter: g, idle: make(chan struct{})}
+	close(b.idle)
+	return b
+}
 
-// enough is how often the operation steps aside for what happens: it comes to where it has to wait in that time, or to its end.
-const enough = 20
+// roleKey is the key of the context's value that tells who calls the engine: a role, or the *visit of an act.
+type roleKey struct{}
 
-// most is how often something happens in one step: a reader begins anew where the container changes before its snapshot exists.
-const most = 6
+// A role is who calls the engine. A context without one is that of a background loop.
+type role int
 
-func (b *between) step(ctx context.Context) {
+const (
+	checking  role = iota // the test itself, which nothing interrupts
+	operating             // the operation that is interrupted
+)
+
+func as(ctx context.Context, who any) context.Context { return context.WithValue(ctx, roleKey{}, who) }
+
+// during runs an operation, with gap in each of its gaps.
+func (b *between) during(gap func(), operation func() (string, error)) (string, error) {
 	b.mu.Lock()
-	happen := b.happen
-	mine := happen != nil && b.left > 0 && ctx.Value(beside{}) == nil
-	if mine {
-		b.left--
-	}
+	b.idle = make(chan struct{})
 	b.mu.Unlock()
-	if !mine {
-		return
-	}
-	b.running.Go(func() {
-		if err := happen(context.WithValue(context.WithoutCancel(ctx), beside{}, true)); err != nil {
-			b.mu.Lock()
-			b.failed = errors.Join(b.failed, err)
-			b.mu.Unlock()
+	b.gap = gap
+	defer func() {
+		b.gap = nil
+		b.mu.Lock()
+		close(b.idle)
+		b.mu.Unlock()
+	}()
+	return operation()
+}
+
+// arrive is called before a step of whoever has this context. Its error is that a background loop has been
+// ended.
+func (b *between) arrive(ctx context.Context) error {
+	switch ctx.Value(roleKey{}) {
+	case operating:
+		b.pause()
+	case nil:
+		b.mu.Lock()
+		idle := b.idle
+		b.mu.Unlock()
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-	})
-	for range enough {
-		runtime.Gosched()
+	}
+	return nil
+}
+
+func (b *between) pause() {
+	if b.gap != nil {
+		b.gap()
 	}
 }
 
-// during runs a step while happen happens between its steps.
-func (b *between) during(happen func(context.Context) error, step func() (string, error)) (string, error) {
-	b.mu.Lock()
-	b.happen, b.left = happen, most
-	b.mu.Unlock()
-	got, err := step()
-	b.mu.Lock()
-	b.happen = nil
-	b.mu.Unlock()
-	b.running.Wait()
-	err = errors.Join(err, b.failed)
-	b.failed = nil
-	return got, err
+// inner is the context for the engine below: of an act nobody waits there.
+func inner(ctx context.Context) context.Context {
+	if ctx.Value(roleKey{}) == nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
 }
 
 // Get implements engine.Getter.
 func (b *between) Get(ctx context.Context, key []byte) ([]byte, error) {
-	b.step(ctx)
-	return b.Getter.Get(ctx, key)
+	if err := b.arrive(ctx); err != nil {
+		return nil, err
+	}
+	return b.Getter.Get(inner(ctx), key)
 }
 
 // View implements engine.Engine.
 func (b *between) View(ctx context.Context, fn func(engine.Reader) error) error {
-	b.step(ctx)
-	return b.Engine.View(ctx, fn)
+	if err := b.arrive(ctx); err != nil {
+		return err
+	}
+	return b.Engine.View(inner(ctx), fn)
+}
+
+// Settle implements engine.Durability.
+func (b *between) Settle(ctx context.Context, scope []byte, seen uint64) error {
+	if err := b.arrive(ctx); err != nil {
+		return err
+	}
+	return b.Engine.Settle(inner(ctx), scope, seen)
 }
 
 // Update implements engine.Engine.
-func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
-	stamps, err := b.Engine.Update(ctx, scopes, func(t engine.Txn) error {
-		err := fn(t)
-		if err == nil {
-			b.step(ctx)
+func (b *between) Update(
+	ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+) (engine.Stamps, error) {
+	if v, ok := ctx.Value(roleKey{}).(*visit); ok {
+		for b.holds(scopes) {
+			if err := v.wait(ctx); err != nil {
+				return engine.Stamps{}, err
+			}
 		}
+	}
+	if err := b.arrive(ctx); err != nil {
+		return engine.Stamps{}, err
+	}
+	if ctx.Value(roleKey{}) != operating {
+		return b.Engine.Update(inner(ctx), scopes, fn)
+	}
+	b.held = scopes
+	stamps, err := b.Engine.Update(inner(ctx), scopes, func(t engine.Txn) error {
+		b.pause()
+		err := fn(t)
+		b.pause()
 		return err
 	})
-	b.step(ctx)
+	b.held = nil
+	b.pause()
 	return stamps, err
+}
+
+// holds tells whether the interrupted operation holds one of the scopes.
+func (b *between) holds(scopes [][]byte) bool {
+	return slices.ContainsFunc(scopes, func(s []byte) bool {
+		return slices.ContainsFunc(b.held, func(h []byte) bool { return bytes.Equal(h, s) })
+	})
+}
+
+// A visit is one act on its way. It runs while its caller is in begin or resume, and nobody else does.
+type visit struct {
+	patient bool // it waits for scopes that are held; else its context ends there
+	on      chan struct{}
+	off     chan bool // true: it waits; false: it is over
+	err     error
+}
+
+// begin runs fn until it is over or waits.
+func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v *visit, waits bool) {
+	v = &visit{patient: patient, on: make(chan struct{}), off: make(chan bool)}
+	ctx = as(ctx, v)
+	if !patient {
+		ctx = &unwilling{Context: ctx, done: make(chan struct{})}
+	}
+	go func() {
+		<-v.on
+		v.err = fn(ctx)
+		v.off <- false
+	}()
+	return v, v.resume()
+}
+
+// resume lets it go on, and tells whether it waits again.
+func (v *visit) resume() (waits bool) {
+	v.on <- struct{}{}
+	return <-v.off
+}
+
+// wait steps aside until the visit is resumed.
+func (v *visit) wait(ctx context.Context) error {
+	if !v.patient {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	v.off <- true
+	<-v.on
+	return nil
+}
+
+// unwilling is a context that ends as soon as somebody begins to wait under it, since only who has to wait
+// asks for Done. The store asks for a turn and for its gates in this way: whether an act comes through
+// depends on their state and not on time.
+type unwilling struct {
+	context.Context
+	done chan struct{}
+	over bool
+}
+
+// Done implements context.Context.
+func (u *unwilling) Done() <-chan struct{} {
+	if !u.over {
+		u.over = true
+		close(u.done)
+	}
+	return u.done
+}
+
+// Err implements context.Context.
+func (u *unwilling) Err() error {
+	if u.over {
+		return context.Canceled
+	}
+	return nil
 }

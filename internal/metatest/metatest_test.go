@@ -13,7 +13,7 @@ import (
 func TestStepsRoundTrip(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		h := Mode{Sweep: Sometimes, Reopen: Sometimes, Ranges: 1}.Apply(Generate(r, 40), r)
+		h := Mode{Sweep: Sometimes, Reopen: Sometimes, Ranges: 1, Between: seed%2 == 0}.Apply(Generate(r, 40), r)
 		var text string
 		for _, s := range h.Steps {
 			text += s.String() + "\n"
@@ -29,7 +29,8 @@ func TestStepsRoundTrip(t *testing.T) {
 }
 
 func TestBadSteps(t *testing.T) {
-	for _, line := range []string{"", "at 5", "at noon read a", "query", "read a SELECT 1", "fly a", "read", "read a b", "read a colour=red", "list page=two", "sweep a"} {
+	for _, line := range []string{"", "at 5", "at noon read a", "query", "read a SELECT 1", "fly a", "read", "read a b", "read a colour=red", "list page=two", "sweep a",
+		"read a between=sweep", "read a between=x:sweep", "read a between=1:fly", "read a between=1:advance", "read a between=1:sweep:2"} {
 		if s, err := ParseStep(line, 0); err == nil {
 			t.Errorf("%q was read as %s", line, s)
 		}
@@ -75,6 +76,58 @@ func TestHistoriesReachEverything(t *testing.T) {
 		if seen[want] < 3 {
 			t.Errorf("%q came up %d times", want, seen[want])
 		}
+	}
+}
+
+// What a step meets in its gaps comes before it or behind it, and an answer that fits neither is none.
+func TestAnswersOfInterruptedSteps(t *testing.T) {
+	steps := func(text string) []Step {
+		list, err := ParseSteps(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	for _, test := range []struct{ step, answers string }{
+		{"at 1 read a", "e1 r1 ts=0 A"},
+		{"at 1 read a between=0:advance:4", "e1 r1 ts=0 A {ok}\n    or not found {ok}"},
+		{"at 1 read a between=0:advance:3", "e1 r1 ts=0 A {ok}"},
+		{"at 1 read a between=0:default:1", "e1 r1 ts=0 A {ok}\n    or not found {ok}"},
+		{"at 4 read a between=0:back:2", "e1 r1 ts=0 A {bad request}\n    or e1 r1 ts=0 A {ok}"},
+		{"at 4 upsert b between=1:advance:2", "created e2 r2 ts=4 {ok}\n    or created e2 r2 ts=6 {ok}"},
+		{"at 1 read a between=0:reindex:none,1:split:p,1:sweep", "e1 r1 ts=0 A {bad request, ok}"},
+		{"at 1 read a between=0:default:off,0:advance:9", "e1 r1 ts=0 A {ok, ok}"},
+		{"at 1 read a between=0:advance:9,0:default:off", "e1 r1 ts=0 A {ok, ok}\n    or not found {ok, ok}"},
+	} {
+		w := NewTwin(Config{Default: "5", Kind: V2}, func(string) int { return 0 })
+		list := steps("create a\n" + test.step)
+		w.Do(list[0])
+		if got := strings.ReplaceAll(answers(w.outcomes(list[1])), `{"id":"a","pk":"p"}`, "A"); got != test.answers {
+			t.Errorf("%s:\n  got  %s\n  want %s", test.step, got, test.answers)
+		}
+	}
+	w := NewTwin(Config{Default: "5", Kind: V2}, func(string) int { return 0 })
+	w.Do(steps("create a")[0])
+	for answer, want := range map[string]int{"not found {ok}": 1, `e1 r1 ts=0 {"id":"a","pk":"p"} {ok}`: 1, "e2 {ok}": 0} {
+		if n := len(agreeing(w.outcomes(steps("at 1 read a between=0:advance:4")[0]), answer)); n != want {
+			t.Errorf("%q: %d twins agree, not %d", answer, n, want)
+		}
+	}
+}
+
+// A history is cut down to the acts that matter.
+func TestShrinkTakesActsOut(t *testing.T) {
+	list, err := ParseSteps("read b\nread a between=0:sweep,1:advance:4,2:list,2:sweep\nread c between=1:sweep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	less := Shrink(History{Steps: list}, func(h History) bool {
+		return slices.ContainsFunc(h.Steps, func(s Step) bool {
+			return strings.Contains(s.Between, "advance") && strings.Contains(s.Between, "2:sweep")
+		})
+	})
+	if got := less.Steps; len(got) != 1 || got[0].Between != "1:advance:4,2:sweep" {
+		t.Errorf("cut down to %v", got)
 	}
 }
 

@@ -4,7 +4,7 @@ package metatest
 
 // How much Check does under the race detector, which makes everything some ten times slower: fewer of the same histories.
 const (
-	histories = 64
+	histories = 32
 	stepsEach = 60
 	modesEach = 3
 )

@@ -75,6 +75,8 @@ type Step struct {
 	// Range is the range that holds this partition; EPK cuts the container in two, which are listed one after the other.
 	In, Range, EPK string
 	Page           int // items a page; 0 is the store's own size
+
+	Between string // what others do meanwhile: see Act
 }
 
 // Key is the first argument of a step about one item.
@@ -95,7 +97,7 @@ var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}
 // options are the fields of a step that are written name=value.
 func (s *Step) options() []option {
 	return []option{{"ttl", &s.TTL}, {"u", &s.U}, {"v", &s.V}, {"as", &s.As}, {"extra", &s.Extra}, {"fields", &s.Fields}, {"if-match", &s.IfMatch},
-		{"if-none-match", &s.IfNoneMatch}, {"in", &s.In}, {"range", &s.Range}, {"epk", &s.EPK}}
+		{"if-none-match", &s.IfNoneMatch}, {"in", &s.In}, {"range", &s.Range}, {"epk", &s.EPK}, {"between", &s.Between}}
 }
 
 type option struct {
@@ -161,6 +163,9 @@ func ParseStep(line string, now int64) (Step, error) {
 		if err := s.word(line, w); err != nil {
 			return s, err
 		}
+	}
+	if _, ok := parseActs(s.Between); !ok {
+		return s, &SyntaxError{line, "what happens meanwhile is not gap:verb:argument"}
 	}
 	if n, ok := argCount[s.Verb]; !ok || len(s.Args) < n[0] || len(s.Args) > n[1] || hasText != (s.Verb == Ask) {
 		return s, &SyntaxError{line, "unknown verb or wrong number of arguments"}

@@ -19,7 +19,8 @@ const began = 1_700_000_000
 // OpenStore makes the Subject over package store: a database with one container. openEngine is called once, and again by
 // each Reopen after the store has been closed; then it must find the data there.
 func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, error) {
-	s := &subject{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)), ctx: context.Background(),
+	s := &subject{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
+		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
 		names: names{etags: map[string]*version{}, rids: map[string]int{}, lsns: map[string]uint64{}},
 		last:  map[Key][2]string{}, cursors: map[string]*position{}, ranges: map[string]int{}, def: c.Default, policy: c.Policy}
 	if err := s.open(); err != nil {
@@ -38,7 +39,8 @@ type subject struct {
 	ctx        context.Context
 	clock      *ttl.Virtual
 	db         *store.DB
-	between    *between // nil: nothing comes between
+	op         context.Context // of the operation that a step is; ctx is that of what looks after it
+	between    *between        // nil: nothing comes between
 	c          *store.Container
 
 	names
@@ -47,6 +49,8 @@ type subject struct {
 	ranges  map[string]int // where a partition's range stands
 	def     string         // the default time to live in force
 	policy  string         // the indexing policy in force
+	trace   []string       // where acts have taken place: see Trace
+	cleared bool           // a partition was cleared since the last sweep, which has to change the container
 }
 
 type position struct {
@@ -65,7 +69,7 @@ func (s *subject) open() error {
 		if !ok {
 			return errors.Join(errors.New("the engine reads no single keys"), e.Close())
 		}
-		s.between = &between{Engine: e, Getter: getter}
+		s.between = newBetween(e, getter)
 		e = s.between
 	}
 	s.db, err = store.Open(s.ctx, e, store.Options{Clock: s.clock, Ranges: s.config.Ranges, Lenient: s.config.Lenient, ManualReaper: true})
@@ -104,7 +108,7 @@ func (s *subject) spec(def, policy string) (store.ContainerSpec, error) {
 	return spec, err
 }
 
-func (s *subject) replaceContainer(def, policy string) string {
+func (s *subject) replaceContainer(ctx context.Context, def, policy string) string {
 	spec, err := s.spec(def, policy)
 	if err != nil {
 		return store.ErrorCode(err).String()
@@ -113,12 +117,41 @@ func (s *subject) replaceContainer(def, policy string) string {
 	if err != nil {
 		return err.Error()
 	}
-	c, err := d.ReplaceContainer(s.ctx, "c", spec, store.WriteOptions{})
+	c, err := d.ReplaceContainer(ctx, "c", spec, store.WriteOptions{})
 	if err != nil {
 		return store.ErrorCode(err).String()
 	}
 	s.c, s.def, s.policy = c, def, policy
 	return "ok"
+}
+
+// reindex changes the indexing policy. Where histories are to go the same way each time, the documents are
+// indexed anew at once.
+func (s *subject) reindex(policy string) (string, error) {
+	got := s.replaceContainer(s.ctx, s.def, policy)
+	if s.between == nil {
+		return got, nil
+	}
+	return got, s.db.IndexNow(s.ctx)
+}
+
+// purge lets the reaper do all that is to be done.
+func (s *subject) purge(ctx context.Context) error {
+	_, err := s.db.SweepNow(ctx)
+	if err == nil {
+		s.cleared = false
+	}
+	return err
+}
+
+// sweep purges what is due. Where something comes between the steps it tells what is left, which is what is
+// alive.
+func (s *subject) sweep(step Step) (string, error) {
+	if err := s.purge(s.op); err != nil || s.between == nil || step.Between != "" {
+		return "", err
+	}
+	usage, err := s.c.Usage(s.ctx)
+	return fmt.Sprintf("%d left", usage.Documents), err
 }
 
 func (s *subject) reopen() error {
@@ -200,9 +233,9 @@ func (s *subject) rangeID(partition string) string {
 }
 
 // split splits the range that holds a partition, and reads its id again.
-func (s *subject) split(partition string) error {
+func (s *subject) split(ctx context.Context, partition string) error {
 	id := s.rangeID(partition)
-	if _, err := s.c.Split(s.ctx, id, ""); err != nil {
+	if _, err := s.c.Split(ctx, id, ""); err != nil {
 		return err
 	}
 	s.ranges = map[string]int{}

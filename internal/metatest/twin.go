@@ -85,6 +85,11 @@ func (w *Twin) mark() {
 // Do answers one step.
 func (w *Twin) Do(s Step) string {
 	w.pass(s.At / 1000)
+	return w.do(s)
+}
+
+// do is Do at the moment that the twin's clock shows.
+func (w *Twin) do(s Step) string {
 	switch s.Verb {
 	case Create, Upsert, Replace:
 		return w.write(s)
@@ -125,6 +130,10 @@ func (w *Twin) Do(s Step) string {
 		return "ok"
 	case Ask:
 		return w.ask(s)
+	case Sweep:
+		if w.config.Between && s.Between == "" {
+			return fmt.Sprintf("%d left", len(w.inScope(Step{})))
+		}
 	}
 	return "" // a sweep and a reopen change nothing
 }

@@ -1,0 +1,309 @@
+package metatest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// The verbs of an Act that a Step does not have.
+const (
+	Advance = "advance" // seconds: the clock goes on
+	Back    = "back"    // seconds: the clock is set back, if the store allows it
+)
+
+// An Act is what somebody else does in a gap of a step: a Sweep, a List, an Advance, a Back, a Default, a
+// Reindex or a Split. It takes place in the gap of this number, counted from 0, or where it would have to
+// wait there in the first one behind it in which it need not, at the latest when the step is over. An act
+// that changes something waits for those before it.
+type Act struct {
+	Gap  int
+	Verb string
+	Arg  string
+}
+
+// changes tells whether the act can change an answer, or be refused.
+func (a Act) changes() bool { return a.Verb != Sweep && a.Verb != List }
+
+// String writes the act as parseActs reads it.
+func (a Act) String() string {
+	s := strconv.Itoa(a.Gap) + ":" + a.Verb
+	if a.Arg != "" {
+		s += ":" + a.Arg
+	}
+	return s
+}
+
+// parseActs reads GAP:VERB[:ARG],...
+func parseActs(text string) (acts []Act, ok bool) {
+	if text == "" {
+		return nil, true
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		gap, what, _ := strings.Cut(word, ":")
+		verb, arg, hasArg := strings.Cut(what, ":")
+		n, err := strconv.Atoi(gap)
+		wantsArg, known := map[string]bool{Sweep: false, List: false,
+			Advance: true, Back: true, Default: true, Reindex: true, Split: true}[verb]
+		if err != nil || !known || hasArg != wantsArg {
+			return nil, false
+		}
+		acts = append(acts, Act{n, verb, arg})
+	}
+	return acts, true
+}
+
+func actsText(acts []Act) string {
+	words := make([]string, len(acts))
+	for i, a := range acts {
+		words[i] = a.String()
+	}
+	return strings.Join(words, ",")
+}
+
+// acts are the step's acts, and changes those that change something.
+func (s Step) acts() []Act {
+	acts, _ := parseActs(s.Between) // ParseStep has looked
+	return acts
+}
+
+func (s Step) changes() []Act {
+	return slices.DeleteFunc(s.acts(), func(a Act) bool { return !a.changes() })
+}
+
+func (a Act) seconds() int64 {
+	n, _ := strconv.ParseInt(a.Arg, 10, 64)
+	return n
+}
+
+// mostGaps is about how many gaps a step has, and how many acts it gets.
+const (
+	mostGaps = 6
+	mostActs = 4
+)
+
+// drawActs gives a step acts that leave it judgeable: what is made of several requests, each at a moment of
+// its own, meets nothing that changes its answer. It returns by how many seconds the clock goes on.
+func drawActs(s *Step, r *rand.Rand) (seconds int64) {
+	var acts []Act
+	gap := r.IntN(mostGaps)
+	for range 1 + r.IntN(mostActs) {
+		if r.IntN(2) == 0 {
+			gap = r.IntN(mostGaps)
+		}
+		a := Act{Gap: gap, Verb: pick(r,
+			Sweep, Sweep, Sweep, Advance, Advance, Advance, List, Back, Default, Reindex, Split)}
+		switch {
+		case s.Verb == Sweep && !a.changes(),
+			a.Verb == Split && s.spans(),
+			a.changes() && s.severalRequests():
+			continue
+		}
+		switch a.Verb {
+		case Advance:
+			a.Arg = strconv.Itoa(1 + r.IntN(12))
+			seconds += a.seconds()
+		case Back:
+			a.Arg = strconv.Itoa(1 + r.IntN(5))
+		case Default:
+			a.Arg = pick(r, "off", "-1", "1", "2", "4", "7", "10")
+		case Reindex:
+			a.Arg = pick(r, PolicyNames()...)
+		case Split:
+			a.Arg = HomePartition
+			if slices.Contains([]string{Create, Upsert, Read, Replace, Patch, Delete}, s.Verb) {
+				a.Arg = s.Key().Partition
+			}
+		}
+		acts = append(acts, a)
+	}
+	slices.SortStableFunc(acts, func(a, b Act) int { return a.Gap - b.Gap })
+	if s.Between = actsText(acts); len(s.changes()) > 0 && (s.Verb == List || s.Verb == Ask) {
+		s.Page = 1000 // in one request
+	}
+	return seconds
+}
+
+// interruptible tells whether something may happen in the gaps of a step. Changes of the container are made
+// behind its gate.
+func (s Step) interruptible() bool {
+	return !slices.Contains([]string{Default, Reindex, Reopen, Split}, s.Verb)
+}
+
+// severalRequests tells whether a step may be more than one request to the store, or one that does several
+// things one by one. Items that are found by a query are read one by one as well.
+func (s Step) severalRequests() bool {
+	return s.Verb == ReadMany || s.Verb == Next || s.Verb == Batch && s.Args[0] != Atomic ||
+		s.Verb == List && s.EPK != "" ||
+		(s.Verb == List || s.Verb == Open) && s.U != ""
+}
+
+// spans tells whether a step may name ranges, or tell things in their order.
+func (s Step) spans() bool {
+	return (s.Verb == List || s.Verb == Open || s.Verb == Ask) && !s.inPartition()
+}
+
+// An interruption is a step while its acts take place.
+type interruption struct {
+	s        *subject
+	acts     []Act
+	done     []bool
+	answers  []string // of the changes, in their order
+	waiting  *visit   // a sweep that waits for a scope
+	indexing bool     // a change of the indexing policy has come, and the reindexer is held up
+	gaps     int
+	over     bool // the step is
+	failed   error
+}
+
+// interrupted does a step while its acts take place.
+func (s *subject) interrupted(step Step) (string, error) {
+	in := &interruption{s: s, acts: step.acts()}
+	in.done = make([]bool, len(in.acts))
+	got, err := s.between.during(in.gap, func() (string, error) {
+		got, err := s.do(step)
+		if in.waiting != nil {
+			in.resume() // there is nothing left that it could wait for
+		}
+		return got, err
+	})
+	in.end()
+	if len(in.answers) > 0 {
+		got += " {" + strings.Join(in.answers, ", ") + "}"
+	}
+	return got, errors.Join(err, in.failed)
+}
+
+// gap is one gap of the step.
+func (in *interruption) gap() {
+	if in.waiting != nil {
+		in.resume()
+	}
+	for i, a := range in.acts {
+		if in.done[i] || a.Gap > in.gaps {
+			continue
+		}
+		if a.changes() && (in.indexing || in.changesBefore(i)) || a.Verb == Sweep && in.waiting != nil {
+			continue
+		}
+		in.act(i)
+	}
+	in.gaps++
+}
+
+// end lets take place what could not before.
+func (in *interruption) end() {
+	in.over = true
+	for i := range in.acts {
+		in.index()
+		if !in.done[i] {
+			in.act(i)
+		}
+		if !in.done[i] {
+			in.failed = errors.Join(in.failed,
+				fmt.Errorf("%s: it would have to wait, and nobody is there", in.acts[i]))
+		}
+	}
+	in.index()
+}
+
+// index finishes a change of the indexing policy.
+func (in *interruption) index() {
+	if in.indexing {
+		in.indexing = false
+		in.failed = errors.Join(in.failed, in.s.db.IndexNow(in.s.ctx))
+	}
+}
+
+func (in *interruption) changesBefore(i int) bool {
+	for j, a := range in.acts[:i] {
+		if a.changes() && !in.done[j] {
+			return true
+		}
+	}
+	return false
+}
+
+// act lets an act take place, which it does unless it would have to wait.
+func (in *interruption) act(i int) {
+	a := in.acts[i]
+	if !in.over && a.Verb != Advance && (a.Verb == Sweep && in.s.cleared || !in.open()) {
+		return
+	}
+	var answer string
+	v, waits := begin(in.s.ctx, a.Verb == Sweep, func(ctx context.Context) (err error) {
+		answer, err = in.s.act(ctx, a)
+		return err
+	})
+	switch {
+	case waits:
+		in.waiting = v
+	case answer == store.CodeCanceled.String():
+		return
+	case v.err != nil:
+		in.failed = errors.Join(in.failed, fmt.Errorf("%s: %w", a, v.err))
+	}
+	where := "gap " + strconv.Itoa(in.gaps)
+	if in.over {
+		where = "at the end"
+	}
+	in.s.trace = append(in.s.trace, strings.TrimSpace(where+" "+a.Verb+" "+answer))
+	if in.done[i] = true; a.changes() {
+		in.answers = append(in.answers, answer)
+		in.indexing = in.indexing || a.Verb == Reindex && answer == "ok"
+	}
+}
+
+// open tells whether the gate of the container is open.
+func (in *interruption) open() bool {
+	v, _ := begin(in.s.ctx, false, func(ctx context.Context) error {
+		pk := in.s.partitionKey(HomePartition)
+		_, _, err := in.s.c.Read(ctx, pk, "an id that nobody uses", store.ReadOptions{})
+		return err
+	})
+	return store.ErrorCode(v.err) != store.CodeCanceled
+}
+
+// resume lets a sweep go on that waits.
+func (in *interruption) resume() {
+	v := in.waiting
+	if v.resume() {
+		return
+	}
+	in.waiting = nil
+	if v.err != nil {
+		in.failed = errors.Join(in.failed, fmt.Errorf("a sweep: %w", v.err))
+	}
+}
+
+// act does what an act says. A change that would have to wait is answered with CodeCanceled.
+func (s *subject) act(ctx context.Context, a Act) (string, error) {
+	var err error
+	switch a.Verb {
+	case Sweep:
+		return "", s.purge(ctx)
+	case List:
+		_, _, err = s.c.List(ctx, store.ListOptions{})
+	case Advance:
+		s.clock.Advance(time.Duration(a.seconds()) * time.Second)
+	case Back:
+		to := s.clock.Now().Add(time.Duration(-a.seconds()) * time.Second)
+		_, err = s.db.SetClock(ctx, store.ClockChange{Set: &to})
+	case Default:
+		return s.replaceContainer(ctx, a.Arg, s.policy), nil
+	case Reindex:
+		return s.replaceContainer(ctx, s.def, a.Arg), nil
+	case Split:
+		if err = s.split(ctx, a.Arg); err != nil && store.ErrorCode(err) != store.CodeCanceled {
+			return "", err
+		}
+	}
+	return answer("ok", err), nil
+}
