@@ -7,7 +7,7 @@ import (
 )
 
 // changeFeed answers with a page of changes, or with 304 where there are none: that is how every client sees that it has come
-// to the end. Both carry the etag from which the client goes on, and the count of items, which the SDK for .NET reads on either;
+// to the end. A page that has ended early is a 200, even if it is empty: so the client goes on. Both carry the etag from which the client goes on, and the count of items, which the SDK for .NET reads on either;
 // there is never a continuation.
 func (s *Server) changeFeed(c *call) error {
 	p, info, err := s.within(c)
@@ -27,7 +27,7 @@ func (s *Server) changeFeed(c *call) error {
 		return err
 	}
 	c.setETag(`"` + changes.Position + `"`)
-	if len(changes.Changes) == 0 {
+	if len(changes.Changes) == 0 && !changes.More {
 		c.setItemCount(0)
 		return c.noContent(http.StatusNotModified)
 	}
@@ -59,7 +59,7 @@ func (s *Server) queryChanges(c *call, container *store.Container, owner string,
 		return err
 	}
 	c.setETag(`"` + page.Position + `"`)
-	if len(page.Rows) == 0 {
+	if len(page.Rows) == 0 && !page.More {
 		return c.noContent(http.StatusNotModified)
 	}
 	return c.sendResult(owner, "Documents", store.QueryPage{Rows: page.Rows, Stats: page.Stats}, s.opt.Wall.Now().Sub(began))

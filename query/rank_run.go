@@ -128,7 +128,7 @@ func (x *execution) rankedDocuments(parts []ranker) ([]ranked, error) {
 				return nil, err
 			}
 		}
-		docs := src.Scan(0)
+		docs := x.scan(src, 0)
 		if known {
 			if err := docs.Close(); err != nil {
 				return nil, err
@@ -368,7 +368,7 @@ func (x *execution) countDocuments(src Source) (n int64, err error) {
 			return n, nil
 		}
 	}
-	docs := src.Scan(0)
+	docs := x.scan(src, 0)
 	for err == nil && docs.Next() {
 		n++
 		err = x.pass(rowWork)

@@ -243,13 +243,15 @@ func (c *Container) runIn(
 		if len(list) == 0 {
 			return nil // bounds with nothing between them
 		}
-		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: c.db.elapsed()}
-		heavy := heavyQuery{all: &c.db.line.heavy, elapsed: env.Elapsed}
+		watch := c.db.pageWatch(ctx)
+		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: watch.elapsed, Limit: watch.limit}
+		heavy := heavyQuery{all: &c.db.line.heavy, elapsed: env.Elapsed, limit: env.Limit}
 		defer heavy.leave()
 		env.Turn = heavy.turn
 		udfs := functions{c: c, ctx: ctx}
 		defer udfs.close()
 		env.UDF = udfs.call
+		o.Budget = watch.budget
 		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), &c.db.given
 		var err error
 		page, err = plan.Run(ctx, list, env, o)
