@@ -162,7 +162,7 @@ func (x *execution) rankSource(source int, docs Documents, parts []ranker, gathe
 				x.measure(&d, &parts[i], gather)
 			}
 			if passes {
-				x.run.hold(new(int), setEntry+len(parts)*setEntry, "ORDER BY RANK")
+				x.run.use(setEntry+len(parts)*setEntry, "ORDER BY RANK")
 				list = append(list, d)
 			}
 		}

@@ -33,6 +33,7 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	defer udfs.close()
 	watch := c.db.pageWatch(ctx)
 	env := query.Env{Now: c.d.Now(), Random: rand.Float64, Elapsed: watch.elapsed, Limit: watch.limit, UDF: udfs.call}
+	defer c.db.Memory().lend(&env)()
 	var out ChangesQueryPage
 	var total Receipt
 	for {

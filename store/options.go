@@ -21,6 +21,9 @@ type Options struct {
 	QueryTime time.Duration
 	// ScriptTime is how long a script may run, and all calls of functions that a query makes together. Default: 5 s.
 	ScriptTime time.Duration
+	// Memory is how many bytes all requests may hold while they are under way: see Memory. Default: DefaultMemory, and never more than a
+	// quarter of GOMEMLIMIT.
+	Memory int64
 	// Logger takes warnings and errors of background work; nil discards them.
 	Logger *slog.Logger
 	// Ranges is the number of partition ranges of a new container. 0 derives it from the throughput asked
