@@ -31,7 +31,14 @@ func (s *Server) changeFeed(c *call) error {
 		c.setItemCount(0)
 		return c.noContent(http.StatusNotModified)
 	}
-	out := newPage(info.RID, "Documents")
+	size := 0
+	for i := range changes.Changes {
+		size += len(changes.Changes[i].Item.Body()) + systemRoom
+		if previous := changes.Changes[i].Previous; previous != nil {
+			size += len(previous.Body()) + systemRoom
+		}
+	}
+	out := newPage(info.RID, "Documents", size)
 	for i := range changes.Changes {
 		out.row()
 		if changes.Changes[i].Kind == store.ChangeReplace && !c.in.previousImages {
@@ -43,6 +50,7 @@ func (s *Server) changeFeed(c *call) error {
 			out.b = changes.Changes[i].AppendJSON(out.b)
 		}
 	}
+	changes.Changes = nil
 	return c.sendPage(out)
 }
 
@@ -62,7 +70,9 @@ func (s *Server) queryChanges(c *call, container *store.Container, owner string,
 	if len(page.Rows) == 0 && !page.More {
 		return c.noContent(http.StatusNotModified)
 	}
-	return c.sendResult(owner, "Documents", store.QueryPage{Rows: page.Rows, Stats: page.Stats}, s.opt.Wall.Now().Sub(began))
+	result := &store.QueryPage{Rows: page.Rows, Stats: page.Stats}
+	page.Rows = nil
+	return c.sendResult(owner, "Documents", result, s.opt.Wall.Now().Sub(began))
 }
 
 // changes is what the headers ask of a change feed. That of all versions begins now or at a position, not at a point in time; beside
