@@ -6,9 +6,10 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// changeFeed answers with a page of changes, or with 304 where there are none: that is how every client sees that it has come
-// to the end. A page that has ended early is a 200, even if it is empty: so the client goes on. Both carry the etag from which the client goes on, and the count of items, which the SDK for .NET reads on either;
-// there is never a continuation.
+// changeFeed answers with a page of changes, or with 304 where there are none: that is how every client sees
+// that it has come to the end. A page that has ended early is a 200, even if it is empty: so the client goes
+// on. Both carry the etag from which the client goes on, and the count of items, which the SDK for .NET reads
+// on either; there is never a continuation.
 func (s *Server) changeFeed(c *call) error {
 	p, info, err := s.within(c)
 	if err != nil {

@@ -183,8 +183,8 @@ func (x *execution) stop() (late bool, err error) {
 	return x.late && x.sortedRows == 0, nil
 }
 
-// skip notes that the current source has nothing between the document before and a rid. It is false where the run has to end, or the
-// page, if the next one can go on from there.
+// skip notes that the current source has nothing between the document before and a rid. It is false where the
+// run has to end, or the page, if the next one can go on from there.
 func (x *execution) skip(rid uint64) bool {
 	if x.plan.form != streaming {
 		_, err := x.stop()

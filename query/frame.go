@@ -23,10 +23,11 @@ type Env struct {
 	// Limit is of Elapsed: beyond it the run is given up with a *TimeError; 0 stands for DefaultLimit. Like the end of the context
 	// it is looked at inside of rows and functions too.
 	Limit time.Duration
-	// MaxHeld is how many bytes a run may keep to sort, group and tell rows apart, beyond which it fails with a *MemoryError; 0: 64 MB.
+	// MaxHeld is how many bytes a run may keep to sort, group and tell rows apart, beyond which it fails with
+	// a *MemoryError; 0: 64 MB.
 	MaxHeld int
-	// Hold is asked for bytes before a run keeps more than a little; false ends it with a *BusyError. What it has given is the run's
-	// until Run returns. Where it is nil, MaxHeld alone counts.
+	// Hold is asked for bytes before a run keeps more than a little; false ends it with a *BusyError. What it
+	// has given is the run's until Run returns. Where it is nil, MaxHeld alone counts.
 	Hold func(n int) bool
 	// Turn is called now and then: it may make the run wait until others have had their turn. Its error ends the run; where it is nil, nobody waits.
 	Turn func(context.Context) error

@@ -74,14 +74,16 @@ type ChangesPage struct {
 	// Position is where the next page begins: for ChangesStart.After. It also moves over changes that were passed over,
 	// so that they are not looked at again.
 	Position string
-	// More tells that the page has ended early, since its time was over: there may be changes behind Position, even if it has none.
+	// More tells that the page has ended early, since its time was over: there may be changes behind
+	// Position, even if it has none.
 	More bool
 }
 
-// Changes returns the changes of a scope that come after a start; with none the reader has come to the end, for now, unless the page says that there may be more.
-// CodeBadRequest: a malformed position or scope, a position ahead of the store, or, for AllVersions, a
-// container that does not keep them or a start that lies before what it keeps (its beginning always does). CodeRangeGone: a
-// range that does not exist (any more). CodeSessionNotAvailable: req.Session is ahead of the store.
+// Changes returns the changes of a scope that come after a start; with none the reader has come to the end,
+// for now, unless the page says that there may be more. CodeBadRequest: a malformed position or scope, a
+// position ahead of the store, or, for AllVersions, a container that does not keep them or a start that lies
+// before what it keeps (its beginning always does). CodeRangeGone: a range that does not exist (any more).
+// CodeSessionNotAvailable: req.Session is ahead of the store.
 func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, Receipt, error) {
 	c.begin()
 	defer c.end()
@@ -157,8 +159,8 @@ func (f *feedReader) fill(src *source, at *uint64) (err error) {
 	return f.fillLatest(src, at)
 }
 
-// ended tells whether the page is full, or its time over, and the entry of an LSN begins the next one. at is where the reader has
-// got to, and goes to the end of the page.
+// ended tells whether the page is full, or its time over, and the entry of an LSN begins the next one. at is
+// where the reader has got to, and goes to the end of the page.
 func (f *feedReader) ended(src *source, lsn uint64, at *uint64) bool {
 	switch {
 	case f.full && lsn > f.until:

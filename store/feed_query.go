@@ -15,10 +15,11 @@ type ChangesQueryPage struct {
 	Stats    query.Stats
 }
 
-// QueryChanges returns the rows that a query makes of the changes behind a start, each of which is an item to it: with _lsn, or in
-// the form that AllVersions has. It consists of SELECT, FROM, JOIN and WHERE. A page whose changes make no row is passed over, so a
-// page without rows is at the end, unless it has More. q's scope, session and size of pages are those of req. CodeBadRequest: a query that cannot be
-// answered, or is of another form; the other errors are those of Changes.
+// QueryChanges returns the rows that a query makes of the changes behind a start, each of which is an item to
+// it: with _lsn, or in the form that AllVersions has. It consists of SELECT, FROM, JOIN and WHERE. A page
+// whose changes make no row is passed over, so a page without rows is at the end, unless it has More. q's
+// scope, session and size of pages are those of req. CodeBadRequest: a query that cannot be answered, or is
+// of another form; the other errors are those of Changes.
 func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q QueryRequest) (ChangesQueryPage, Receipt, error) {
 	info := c.queryInfo(c.state.Load())
 	info.Index, info.Lenient = nil, true

@@ -19,12 +19,12 @@ const (
 	maxPageSize = 4 << 20
 )
 
-// List returns one page of the items in a scope, in insertion order inside a partition range, ranges one after
-// the other. In one logical partition a page has a continuation if an item follows it; elsewhere a page that is full has one, even
-// if nothing follows. A page that is not full has none, but see ListOptions.ByRange; and one that has gone through what is dead for so
-// long that its time is over has one, and goes on from there.
-// A continuation stays valid through writes, restarts and splits; one that was made for a range goes on in each of its children.
-// CodeBadRequest: a malformed continuation or scope.
+// List returns one page of the items in a scope, in insertion order inside a partition range, ranges one
+// after the other. In one logical partition a page has a continuation if an item follows it; elsewhere a page
+// that is full has one, even if nothing follows. A page that is not full has none, but see
+// ListOptions.ByRange; and one that has gone through what is dead for so long that its time is over has one,
+// and goes on from there. A continuation stays valid through writes, restarts and splits; one that was made
+// for a range goes on in each of its children. CodeBadRequest: a malformed continuation or scope.
 func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	c.begin()
 	defer c.end()

@@ -20,8 +20,9 @@ const minMemory = 640 << 10
 // memoryRetry is when a query that found no memory is to come back.
 const memoryRetry = time.Second
 
-// Memory is the one budget of what requests hold while they are under way: the rows that queries keep to sort, group and tell them
-// apart, and the answers that are made or written. One request may have a tenth of it. It is used concurrently.
+// Memory is the one budget of what requests hold while they are under way: the rows that queries keep to
+// sort, group and tell them apart, and the answers that are made or written. One request may have a tenth of
+// it. It is used concurrently.
 type Memory struct {
 	room *semaphore.Weighted
 	most int64

@@ -16,13 +16,14 @@ type Options struct {
 	// Wall tells real time, which bounds how long a page of a query, a script or a look over a whole container may take. Nil is the
 	// system's clock.
 	Wall ttl.Clock
-	// QueryTime is how long a page of a query, of a list or of a change feed may take. One that can be resumed ends after 5 seconds, or
-	// half of it, with what it has; what cannot be resumed fails with CodeCanceled. Default: 30 s.
+	// QueryTime is how long a page of a query, of a list or of a change feed may take. One that can be
+	// resumed ends after 5 seconds, or half of it, with what it has; what cannot be resumed fails with
+	// CodeCanceled. Default: 30 s.
 	QueryTime time.Duration
 	// ScriptTime is how long a script may run, and all calls of functions that a query makes together. Default: 5 s.
 	ScriptTime time.Duration
-	// Memory is how many bytes all requests may hold while they are under way: see Memory. Default: DefaultMemory, and never more than a
-	// quarter of GOMEMLIMIT.
+	// Memory is how many bytes all requests may hold while they are under way: see Memory. Default:
+	// DefaultMemory, and never more than a quarter of GOMEMLIMIT.
 	Memory int64
 	// Logger takes warnings and errors of background work; nil discards them.
 	Logger *slog.Logger

@@ -11,8 +11,8 @@ import (
 // watchEvery is how many steps of a walk are made between two looks at the context and at the time.
 const watchEvery = 256
 
-// stopwatch bounds what walks over data: it ends with the context of who waits for it, and with the time that it has. All readers of a
-// view tell it of each step.
+// stopwatch bounds what walks over data: it ends with the context of who waits for it, and with the time that
+// it has. All readers of a view tell it of each step.
 type stopwatch struct {
 	ctx     context.Context
 	elapsed func() time.Duration // real time since the walk began; nil: the context alone ends it

@@ -21,8 +21,8 @@ type limitFlags struct {
 	memoryInFlight        byteSize
 }
 
-// What the limits may be. Less than the least would refuse what every application does; what takes longer than the most is broken off with
-// its connection.
+// What the limits may be. Less than the least would refuse what every application does; what takes longer
+// than the most is broken off with its connection.
 const (
 	minTime   = 100 * time.Millisecond
 	maxTime   = 100 * time.Second
@@ -30,10 +30,13 @@ const (
 )
 
 func (l *limitFlags) register(flags *pflag.FlagSet) {
-	flags.DurationVar(&l.queryTime, "query-time", query.DefaultLimit, "how long a page of a query, of a list or of a change feed may take")
-	flags.DurationVar(&l.scriptTime, "script-time", script.DefaultTime, "how long a stored procedure or a trigger may run, and the functions of a query together")
+	flags.DurationVar(&l.queryTime, "query-time", query.DefaultLimit,
+		"how long a page of a query, of a list or of a change feed may take")
+	flags.DurationVar(&l.scriptTime, "script-time", script.DefaultTime,
+		"how long a stored procedure or a trigger may run, and the functions of a query together")
 	l.memoryInFlight = store.DefaultMemory
-	flags.Var(&l.memoryInFlight, "memory-in-flight", "what all requests may hold together, of answers and of rows to be sorted or grouped; one a tenth; no more than a quarter of GOMEMLIMIT")
+	flags.Var(&l.memoryInFlight, "memory-in-flight", "what all requests may hold together, of answers and of rows to be "+
+		"sorted or grouped; one a tenth; no more than a quarter of GOMEMLIMIT")
 }
 
 func (l *limitFlags) validate() error {
