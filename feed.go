@@ -122,7 +122,7 @@ func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOpt
 				}
 			}
 			req.Start.After = page.Position
-			if len(page.Changes) > 0 {
+			if len(page.Changes) > 0 || page.More {
 				continue
 			}
 			if !req.follow {

@@ -56,6 +56,7 @@ func (c *call) sendFormat(status int, body []byte) error {
 	if !c.in.takesBinary() || c.target.kind != kindItem {
 		return c.json(status, body)
 	}
+	c.beside = cap(body)
 	out := borrow()
 	defer out.release()
 	out.b = jsonbinary.AppendBinary(out.b, doc.Of(body))

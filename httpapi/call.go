@@ -29,7 +29,8 @@ type call struct {
 	charged   bool             // a charge was set
 	reading   bool             // of the body: the client has leave to send it
 	reply     []byte           // what a post-trigger has put in place of the item in the answer; nil: nothing
-	held      int64            // bytes of the memory of answers
+	held      int64            // bytes of the store's memory
+	beside    int              // bytes of the text that the answer's body was made of
 	payer     *store.Container // whose throughput the charge is taken from; nil where none is enforced
 
 	// One-element slices of values are the header values set below: one allocation for all of them.
@@ -191,7 +192,8 @@ var jsonContentType = []string{echo.MIMEApplicationJSON}
 // deliver writes the head and the body. Every body has its length: some clients drop an error's text without.
 func (c *call) deliver(status int, body []byte) {
 	if status < http.StatusBadRequest && (len(body) > smallAnswer || c.held > 0) {
-		if err := c.holdAnswer(int64(len(body))); err != nil {
+		c.body = nil
+		if err := c.holdAnswer(int64(cap(body) + c.beside)); err != nil {
 			c.fail(err)
 			return
 		}

@@ -6,9 +6,10 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// changeFeed answers with a page of changes, or with 304 where there are none: that is how every client sees that it has come
-// to the end. Both carry the etag from which the client goes on, and the count of items, which the SDK for .NET reads on either;
-// there is never a continuation.
+// changeFeed answers with a page of changes, or with 304 where there are none: that is how every client sees
+// that it has come to the end. A page that has ended early is a 200, even if it is empty: so the client goes
+// on. Both carry the etag from which the client goes on, and the count of items, which the SDK for .NET reads
+// on either; there is never a continuation.
 func (s *Server) changeFeed(c *call) error {
 	p, rid, err := s.within(c)
 	if err != nil {
@@ -27,11 +28,18 @@ func (s *Server) changeFeed(c *call) error {
 		return err
 	}
 	c.setETag(`"` + changes.Position + `"`)
-	if len(changes.Changes) == 0 {
+	if len(changes.Changes) == 0 && !changes.More {
 		c.setItemCount(0)
 		return c.noContent(http.StatusNotModified)
 	}
-	out := newPage(rid, "Documents")
+	size := 0
+	for i := range changes.Changes {
+		size += len(changes.Changes[i].Item.Body()) + systemRoom
+		if previous := changes.Changes[i].Previous; previous != nil {
+			size += len(previous.Body()) + systemRoom
+		}
+	}
+	out := newPage(rid, "Documents", size)
 	for i := range changes.Changes {
 		out.row()
 		if changes.Changes[i].Kind == store.ChangeReplace && !c.in.previousImages {
@@ -43,6 +51,7 @@ func (s *Server) changeFeed(c *call) error {
 			out.b = changes.Changes[i].AppendJSON(out.b)
 		}
 	}
+	changes.Changes = nil
 	return c.sendPage(out)
 }
 
@@ -59,10 +68,12 @@ func (s *Server) queryChanges(c *call, container *store.Container, owner string,
 		return err
 	}
 	c.setETag(`"` + page.Position + `"`)
-	if len(page.Rows) == 0 {
+	if len(page.Rows) == 0 && !page.More {
 		return c.noContent(http.StatusNotModified)
 	}
-	return c.sendResult(owner, "Documents", store.QueryPage{Rows: page.Rows, Stats: page.Stats}, s.opt.Wall.Now().Sub(began))
+	result := &store.QueryPage{Rows: page.Rows, Stats: page.Stats}
+	page.Rows = nil
+	return c.sendResult(owner, "Documents", result, s.opt.Wall.Now().Sub(began))
 }
 
 // changes is what the headers ask of a change feed. That of all versions begins now or at a position, not at a point in time; beside

@@ -122,6 +122,11 @@ type answer struct {
 // every answer has.
 func (w *world) do(method, path, body string, headers ...string) *answer {
 	w.t.Helper()
+	return w.send(w.request(method, path, body, headers...))
+}
+
+// request is a signed request.
+func (w *world) request(method, path, body string, headers ...string) *http.Request {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {
@@ -130,7 +135,7 @@ func (w *world) do(method, path, body string, headers ...string) *answer {
 	if r.Header.Get("Authorization") == "" {
 		w.sign(r)
 	}
-	return w.send(r)
+	return r
 }
 
 func (w *world) sign(r *http.Request) {

@@ -22,7 +22,7 @@ const testActivity = "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e"
 // answerTo runs one handler on one request and returns the answer and the log.
 func answerTo(r *http.Request, run func(c *call) error) (*httptest.ResponseRecorder, string) {
 	var log bytes.Buffer
-	s := &Server{answers: newAnswers(defaultAnswerMemory), log: slog.New(slog.NewTextHandler(&log, nil)), opt: Options{Wall: ttl.NewManual(start)}}
+	s := &Server{memory: store.NewMemory(0), log: slog.New(slog.NewTextHandler(&log, nil)), opt: Options{Wall: ttl.NewManual(start)}}
 	w := httptest.NewRecorder()
 	r.Header.Set("x-ms-activity-id", testActivity)
 	_ = s.begin(s.recovered(func(ec echo.Context) error { return run(ec.(*call)) }))(echo.New().NewContext(r, w))

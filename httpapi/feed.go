@@ -39,7 +39,7 @@ func sendFeed[T any](c *call, f feed[T]) error {
 		return err
 	}
 	limit := pageLimit(c.in.maxItems)
-	out := newPage(f.owner, f.key)
+	out := newPage(f.owner, f.key, 0)
 	rest := f.rows[after:]
 	for len(rest) > 0 && out.n < limit && len(out.b) < maxPageSize {
 		out.row()
@@ -100,6 +100,9 @@ func ridPosition(rid string) string {
 	return fmt.Sprintf("%0*X", 2*len(b), b)
 }
 
+// systemRoom is about how many bytes an item's system properties take, or the frame of a page, at most.
+const systemRoom = 400
+
 // page is the body of a list under construction: {"_rid":"...","Documents":[...],"_count":n}. Its memory is
 // borrowed until it is sent.
 type page struct {
@@ -107,8 +110,10 @@ type page struct {
 	n int // rows
 }
 
-func newPage(owner, key string) *page {
+// size is about how long its rows will be: a large body that grows would take a part more than it needs until it is written.
+func newPage(owner, key string, size int) *page {
 	p := &page{buffer: borrow()}
+	p.b = slices.Grow(p.b, size+len(owner)+systemRoom)
 	p.b = append(append(p.b, `{"_rid":"`...), owner...)
 	p.b = append(append(p.b, `","`...), key...)
 	p.b = append(p.b, `":[`...)

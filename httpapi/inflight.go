@@ -2,54 +2,29 @@ package httpapi
 
 import (
 	"context"
-	"math"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"github.com/mayflydb/mayfly/ttl"
 )
 
 const (
-	defaultAnswerMemory = 256 << 20 // bytes of all answers that are being made or written
-	smallAnswer         = 64 << 10  // bytes up to which an answer is not counted
-	answerWait          = 5 * time.Second
-	answerRetry         = time.Second      // when a client that was refused is to come back
-	writeChunk          = 64 << 10         // bytes of a large answer that a client has to take
-	stallTimeout        = 10 * time.Second // in this time
+	smallAnswer  = 64 << 10 // bytes up to which an answer is not counted
+	answerWait   = 5 * time.Second
+	answerRetry  = time.Second      // when a client that was refused is to come back
+	writeChunk   = 64 << 10         // bytes of a large answer that a client has to take
+	stallTimeout = 10 * time.Second // in this time
 )
 
-// answerMemory is how many bytes the answers may have: what was asked for, or the default; and no more than a quarter of GOMEMLIMIT.
-func answerMemory(asked int64) int64 {
-	if asked <= 0 {
-		asked = defaultAnswerMemory
-	}
-	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
-		asked = min(asked, limit/4)
-	}
-	return max(asked, 10*smallAnswer)
-}
-
-// answers bounds the memory of all answers in flight. Who makes a page has a tenth of it at most while it is made, and what the page
-// really takes until it is written.
-type answers struct {
-	room *semaphore.Weighted
-	most int64
-}
-
-func newAnswers(most int64) *answers { return &answers{semaphore.NewWeighted(most), most} }
-
-// share is what one request may have, in bytes: a tenth.
-func (a *answers) share() int64 { return a.most / 10 }
+// Answers are of the store's memory. Who makes a page has a tenth of it at most while it is made, and what the page really takes until it
+// is written: the whole of its buffer, and nothing else, since what it was made of is let go before.
 
 // reserve waits for the memory of a page, before there is one. Requests that answer with a single item need none.
 func (c *call) reserve() error {
 	switch op := c.operation(); {
 	case op == opQuery, op == opChangeFeed, op == opBatch, op == opRead && c.target.feed && c.target.kind == kindItem:
-		return c.hold(min(2*maxPageSize, c.srv.answers.share()))
+		return c.hold(min(2*maxPageSize, c.srv.memory.Share()))
 	}
 	return nil
 }
@@ -57,19 +32,19 @@ func (c *call) reserve() error {
 // hold makes what the request has of the memory n bytes. Where there is not enough it waits with its context, and is refused with 429
 // after a while.
 func (c *call) hold(n int64) error {
-	a := c.srv.answers
-	n = min(n, a.most)
+	m := c.srv.memory
+	n = min(n, m.Size())
 	if n <= smallAnswer {
 		n = 0
 	}
 	if n <= c.held {
-		a.room.Release(c.held - n)
+		m.Give(c.held - n)
 		c.held = n
 		return nil
 	}
 	wait, cancel := context.WithTimeout(c.ctx(), answerWait)
 	defer cancel()
-	if err := a.room.Acquire(wait, n-c.held); err != nil {
+	if err := m.Take(wait, n-c.held); err != nil {
 		c.set("x-ms-retry-after-ms", strconv.FormatInt(int64(answerRetry/time.Millisecond), 10))
 		return wireErr(http.StatusTooManyRequests, substatusThrottled,
 			"The answers of other requests take all the memory that there is for them. Please retry after some time.")
@@ -87,7 +62,7 @@ func (c *call) holdAnswer(n int64) error {
 	if n <= c.held {
 		return c.hold(n)
 	}
-	if c.srv.answers.room.TryAcquire(n - c.held) {
+	if c.srv.memory.TryTake(n - c.held) {
 		c.held = n
 	}
 	return nil
@@ -95,7 +70,7 @@ func (c *call) holdAnswer(n int64) error {
 
 // letGo gives the memory of the answer back.
 func (c *call) letGo() {
-	c.srv.answers.room.Release(c.held)
+	c.srv.memory.Give(c.held)
 	c.held = 0
 }
 

@@ -1,7 +1,12 @@
 package httpapi
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -11,27 +16,106 @@ func TestAnswerMemory(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`, pk(`["a"]`)...).want(201)
-	a := w.srv.answers
-	if !a.room.TryAcquire(a.most) {
+	m := w.db.Memory()
+	if !m.TryTake(m.Size()) {
 		t.Fatal("memory is missing")
 	}
 	r := w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...)
 	r.fails(429, substatusThrottled, "take all the memory").head("x-ms-retry-after-ms", "1000")
 	w.do("GET", "/_mayfly/livez", "").want(200)
-	a.room.Release(a.most)
+	m.Give(m.Size())
 	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...).want(200)
 	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
-	if !a.room.TryAcquire(a.most) {
+	if !m.TryTake(m.Size()) {
 		t.Error("a request has kept memory")
 	}
 }
 
-// TestAnswerMemoryLimits: the share of one request, and the least that there is.
-func TestAnswerMemoryLimits(t *testing.T) {
-	if got := newAnswers(answerMemory(0)); got.most > defaultAnswerMemory || got.share() != got.most/10 {
-		t.Errorf("%d, %d", got.most, got.share())
+// TestQueryMemory: a query for whose groups there is no memory is refused in the same form.
+func TestQueryMemory(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`, pk(`["a"]`)...).want(201)
+	m := w.db.Memory()
+	taken := m.Size() - 2*maxPageSize // there is room for a page
+	if !m.TryTake(taken) {
+		t.Fatal("memory is missing")
 	}
-	if got := answerMemory(1); got != 10*smallAnswer {
-		t.Errorf("%d", got)
+	defer m.Give(taken)
+	r := w.do("POST", docs, `{"query":"SELECT c.text FROM c GROUP BY c.text"}`, queryHeaders(pk(`["a"]`)...)...)
+	r.fails(429, substatusThrottled, "for GROUP BY").head("x-ms-retry-after-ms", "1000")
+}
+
+// silent is a client that does not read.
+type silent struct {
+	*httptest.ResponseRecorder
+	begun chan<- struct{} // gets an element with the first piece of a large body
+	read  <-chan struct{} // closed when the client reads after all
+	once  sync.Once
+}
+
+func (s *silent) Write(b []byte) (int, error) {
+	s.once.Do(func() { s.begun <- struct{}{} })
+	<-s.read
+	return len(b), nil
+}
+
+// TestSilentReaders: what clients hold that ask for large pages and do not read them is within the memory of all answers.
+func TestSilentReaders(t *testing.T) {
+	const most = 64 << 20
+	for name, ask := range map[string]func(w *world) *http.Request{
+		"query": func(w *world) *http.Request {
+			return w.request("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...)
+		},
+		"list": func(w *world) *http.Request {
+			return w.request("GET", docs, "", inPartition("x-ms-max-item-count", "-1")...)
+		},
+		"feed": func(w *world) *http.Request {
+			return w.request("GET", docs, "", inPartition("a-im", "Incremental feed", "x-ms-max-item-count", "-1")...)
+		},
+		"binary": func(w *world) *http.Request {
+			return w.request("GET", docs, "", inPartition("x-ms-max-item-count", "-1",
+				"x-ms-cosmos-supported-serialization-formats", "CosmosBinary")...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(s *setup) { s.store.Memory = most })
+			w.container("")
+			for n := range 60 {
+				w.do("POST", docs, `{"id":"`+strconv.Itoa(n)+`","pk":"a","text":"`+strings.Repeat("x", 100_000)+`"}`, pk(`["a"]`)...).want(201)
+			}
+			before := liveBytes()
+			begun, read := make(chan struct{}), make(chan struct{})
+			var clients sync.WaitGroup
+			m, n := w.db.Memory(), 0
+			for ; m.TryTake(m.Share()); n++ {
+				m.Give(m.Share())
+				clients.Go(func() {
+					w.h.ServeHTTP(&silent{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read}, ask(w))
+				})
+				<-begun
+			}
+			held := liveBytes() - before
+			close(read)
+			clients.Wait()
+			if t.Logf("%d clients hold %d MB", n, held>>20); held > most || n < 5 {
+				t.Errorf("%d clients hold %d MB of %d", n, held>>20, most>>20)
+			}
+			if !m.TryTake(m.Size()) {
+				t.Error("a request has kept memory")
+			}
+		})
 	}
+}
+
+// inPartition are headers beside that of the partition key.
+func inPartition(more ...string) []string { return append(pk(`["a"]`), more...) }
+
+// liveBytes is how many bytes of the heap are in use.
+func liveBytes() int64 {
+	runtime.GC()
+	runtime.GC() // what pools kept
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
 }

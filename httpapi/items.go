@@ -129,16 +129,21 @@ func (s *Server) listItems(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.sendPage(c.itemsPage(rid, items))
+	return c.sendPage(c.itemsPage(rid, &items))
 }
 
-// itemsPage renders a page of items.
-func (c *call) itemsPage(owner string, items store.Page) *page {
-	out := newPage(owner, "Documents")
+// itemsPage renders a page of items, and lets them go.
+func (c *call) itemsPage(owner string, items *store.Page) *page {
+	size := 0
+	for i := range items.Items {
+		size += len(items.Items[i].Body()) + systemRoom
+	}
+	out := newPage(owner, "Documents", size)
 	for _, it := range items.Items {
 		out.row()
 		out.b = c.appendItem(out.b, it)
 	}
+	items.Items = nil
 	c.setContinuation(items.Continuation)
 	return out
 }

@@ -58,9 +58,6 @@ type Options struct {
 	MaxConnections int
 	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may be.
 	CheckWebhook func(ctx context.Context, url string) error
-	// AnswerMemory is how many bytes all answers that are being made or written may have; a page that is being made counts with a tenth at
-	// most. Requests wait for room, and are refused with 429 after a while. Default: 256 MB, and never more than a quarter of GOMEMLIMIT.
-	AnswerMemory int64
 	// Logger gets defects (error), trouble with the disk (warn) and every request (debug). Default: none.
 	Logger *slog.Logger
 }

@@ -37,7 +37,7 @@ func (s *Server) queryItems(c *call) error {
 	if c.in.direct { // else the client throws the page away and asks for a plan
 		c.set("x-ms-cosmos-query-requiresdistribution", "False")
 	}
-	return c.sendResult(rid, "Documents", result, s.opt.Wall.Now().Sub(began))
+	return c.sendResult(rid, "Documents", &result, s.opt.Wall.Now().Sub(began))
 }
 
 // reach is how far a query may reach over partitions without a key: as far as the client's headers and the operator say.
@@ -81,18 +81,23 @@ func queryFeed[T any](c *call, f feed[T]) error {
 	}
 	result := store.QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats, Indexes: plan.IndexUse()}
 	result.Descending, result.Ordered = plan.Ordered()
-	return c.sendResult(f.owner, f.key, result, elapsed())
+	return c.sendResult(f.owner, f.key, &result, elapsed())
 }
 
-// sendResult answers with a page of a query's result, which took so long to make.
-func (c *call) sendResult(owner, key string, p store.QueryPage, took time.Duration) error {
-	out := newPage(owner, key)
+// sendResult answers with a page of a query's result, which took so long to make. It lets the rows go before it writes.
+func (c *call) sendResult(owner, key string, p *store.QueryPage, took time.Duration) error {
+	size := 0
+	for _, row := range p.Rows {
+		size += len(row) + 1
+	}
+	out := newPage(owner, key, size)
 	for _, row := range p.Rows {
 		out.row()
 		out.b = append(out.b, row...)
 	}
+	p.Rows = nil
 	c.setContinuation(p.Continuation)
-	c.setExecutionInfo(p)
+	c.setExecutionInfo(*p)
 	c.setIndexUse(p.Indexes)
 	c.setQueryMetrics(p.Stats, took)
 	return c.sendPage(out)

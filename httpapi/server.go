@@ -32,7 +32,7 @@ type Server struct {
 	handler http.Handler
 	http    *http.Server
 	conns   *conns
-	answers *answers
+	memory  *store.Memory
 	cancel  context.CancelFunc // ends every request's context
 	// draining ends when Shutdown begins: requests that wait for something look at it.
 	draining context.Context
@@ -70,7 +70,7 @@ func New(o Options) (*Server, error) {
 	level, _, _ := parseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
 	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, near: near, consistency: level, cancel: cancel, own: ownHandlers,
-		conns: newConns(o.MaxConnections), answers: newAnswers(answerMemory(o.AnswerMemory))}
+		conns: newConns(o.MaxConnections), memory: o.DB.Memory()}
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)
 	s.handler = s.routes()

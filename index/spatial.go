@@ -64,6 +64,11 @@ func ParseGeometry(v doc.Value, planar bool) (*Geometry, error) {
 	return geoParser{planar: planar}.geometry(v)
 }
 
+// ParseGeometryFor is ParseGeometry for who wants to be told of the work, that of reading and all that is done with the geometry later.
+func ParseGeometryFor(v doc.Value, planar bool, spend Spend) (*Geometry, error) {
+	return geoParser{planar: planar, spend: spend}.geometry(v)
+}
+
 // parseUndirected is ParseGeometry as it was when rings of the globe had no direction: the region inside of each was the smaller
 // one, and it might cross itself. Documents may still be indexed by that.
 func parseUndirected(v doc.Value, planar bool) (*Geometry, error) {
@@ -74,6 +79,7 @@ func parseUndirected(v doc.Value, planar bool) (*Geometry, error) {
 type geoParser struct {
 	planar     bool
 	undirected bool
+	spend      Spend
 	count      int // positions so far, repeated ones too
 }
 
@@ -88,13 +94,13 @@ func (p geoParser) geometry(v doc.Value) (*Geometry, error) {
 	case "Point":
 		var at s2.Point
 		at, err = p.position(coordinates)
-		g.paths = []*path{newPath([]s2.Point{at}, p.planar)}
+		g.paths = []*path{newPath([]s2.Point{at}, p.planar, p.spend)}
 	case "LineString":
 		var points []s2.Point
 		if points, err = p.positions(coordinates); err == nil {
 			err = p.line(points)
 		}
-		g.paths = []*path{newPath(points, p.planar)}
+		g.paths = []*path{newPath(points, p.planar, p.spend)}
 	case "Polygon":
 		err = g.addPolygon(&p, coordinates)
 	case "MultiPolygon":
@@ -273,7 +279,7 @@ func (p *geoParser) ring(number int, v doc.Value) (*ring, error) {
 	case n < 4:
 		return nil, invalid("Not valid because of two overlapping edges in ring (%d) of a polygon.", number)
 	}
-	r := &ring{path: newPath(points, p.planar)}
+	r := &ring{path: newPath(points, p.planar, p.spend)}
 	switch {
 	case p.undirected && !p.planar:
 		r.loop = undirectedLoop(points[:len(points)-1])

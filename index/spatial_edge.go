@@ -97,6 +97,9 @@ func between(planar bool, a, b s2.Point, fraction float64) s2.Point {
 
 // touches tells whether p lies on the path.
 func (r *path) touches(planar bool, p s2.Point) bool {
+	if !r.spend.on(chunk * len(r.boxes)) {
+		return false
+	}
 	for i, b := range r.boxes {
 		if b.gap(box{p.Vector, p.Vector}) > touch*(1+p.Norm()) {
 			continue
@@ -116,6 +119,9 @@ func (r *ring) contains(p s2.Point) bool {
 		return r.loop.ContainsPoint(p)
 	}
 	inside := false
+	if !r.spend.on(chunk * r.edges()) {
+		return false
+	}
 	for i := range r.edges() {
 		a, b := r.edge(i)
 		// A ray to the right of p meets edges that have one end above it and the other not.

@@ -15,7 +15,17 @@ import (
 type path struct {
 	points []s2.Point
 	boxes  []box
+	spend  Spend
 }
+
+// Spend is told of work that is about to be done, about a byte a unit. Where it is false nobody wants the result any more: what is
+// calculated ends soon, with any result. Nil takes any work.
+type Spend func(n int) bool
+
+func (s Spend) on(n int) bool { return s == nil || s(n) }
+
+// pairWork is the work of comparing the edges of two chunks.
+const pairWork = 16 * chunk * chunk
 
 // chunk is how many edges share a box.
 const chunk = 16
@@ -23,8 +33,8 @@ const chunk = 16
 // box is an interval in each dimension.
 type box struct{ low, high r3.Vector }
 
-func newPath(points []s2.Point, planar bool) *path {
-	p := &path{points: points}
+func newPath(points []s2.Point, planar bool, spend Spend) *path {
+	p := &path{points: points, spend: spend}
 	for from := 0; from < p.edges(); from += chunk {
 		b := box{points[from].Vector, points[from].Vector}
 		bulge := 0.0
@@ -78,9 +88,15 @@ func maxVector(a, b r3.Vector) r3.Vector {
 // whether it did not.
 func (p *path) eachNear(q *path, reach func() float64, fn func(a0, a1, b0, b1 s2.Point) bool) bool {
 	for i, b := range p.boxes {
+		if !p.spend.on(chunk * len(q.boxes)) {
+			return false
+		}
 		for j, c := range q.boxes {
 			if b.gap(c) > reach() {
 				continue
+			}
+			if !p.spend.on(pairWork) {
+				return false
 			}
 			for k := i * chunk; k < min((i+1)*chunk, p.edges()); k++ {
 				a0, a1 := p.edge(k)

@@ -143,9 +143,12 @@ func (g *polygon) coversPath(planar bool, p *path) bool {
 // them, until fn returns false.
 func (p *path) eachPiece(planar bool, others []*path, fn func(middle s2.Point) bool) bool {
 	for i := range p.edges() {
+		if !p.spend.on(chunk) {
+			return false
+		}
 		u, v := p.edge(i)
 		cuts := []float64{0, 1}
-		edge := newPath([]s2.Point{u, v}, planar)
+		edge := newPath([]s2.Point{u, v}, planar, p.spend)
 		for _, q := range others {
 			edge.eachNear(q, edge.touching(q), func(_, _, b, _ s2.Point) bool {
 				if u != v && b != u && b != v && onEdge(planar, b, u, v) {

@@ -146,6 +146,15 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("The query needs more than the %d MB of memory that %s may use. Narrow it by a filter.", e.Max>>20, e.Clause)
 }
 
+// BusyError tells of a query for whose intermediate results there is no memory now, since other requests have it. It may be asked again.
+type BusyError struct {
+	Clause string // what needed the memory
+}
+
+func (e *BusyError) Error() string {
+	return "Other requests take all the memory that there is for " + e.Clause + " and the like. Please retry after some time."
+}
+
 // plain returns an error of the style without places.
 func plain(message string) *Error { return &Error{Message: message, Style: Unplaced} }
 

@@ -98,6 +98,7 @@ type execution struct {
 	arena    []byte
 	ticks    int
 	late     bool // the page has taken its time
+	paused   bool // it has ended for that between two documents
 	// sortedRows is how many documents have been sorted and wait to be given out.
 	sortedRows int
 	single     bool // a document has one row
@@ -180,6 +181,32 @@ func (x *execution) stop() (late bool, err error) {
 		x.late = x.late || elapsed != nil && elapsed() > x.opts.Budget
 	}
 	return x.late && x.sortedRows == 0, nil
+}
+
+// skip notes that the current source has nothing between the document before and a rid. It is false where the
+// run has to end, or the page, if the next one can go on from there.
+func (x *execution) skip(rid uint64) bool {
+	if x.plan.form != streaming {
+		_, err := x.stop()
+		return err == nil
+	}
+	x.current.rid = rid
+	old := x.isOld()
+	late, err := x.stop()
+	if x.paused = late && !old && err == nil; x.paused {
+		x.passed()
+		x.more = true
+	}
+	return err == nil && !x.paused
+}
+
+// scan walks the documents of a source behind a rid.
+func (x *execution) scan(src Source, after uint64) Documents {
+	docs := src.Scan(after)
+	if s, ok := docs.(Skipping); ok {
+		s.Skip(x.skip)
+	}
+	return docs
 }
 
 // pass notes work that is done between documents, and returns what ends the run.

@@ -76,7 +76,7 @@ func (g *grouper) takes(key []byte) bool {
 
 // shed leaves the upper half of the groups to a later page, where they take too much.
 func (g *grouper) shed() {
-	if !g.paged || *g.held <= maxGroups || len(g.groups) < 2 {
+	if !g.paged || *g.held <= min(maxGroups, g.f.run.limitHeld()/2) || len(g.groups) < 2 {
 		return
 	}
 	g.sortByKey()
@@ -92,5 +92,10 @@ func (g *grouper) shed() {
 }
 
 func (g *grouper) sortByKey() {
-	slices.SortFunc(g.groups, func(a, b *bucket) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(g.groups, func(a, b *bucket) int {
+		if !g.f.run.spend(16 + min(len(a.key), len(b.key))) {
+			return 0
+		}
+		return strings.Compare(a.key, b.key)
+	})
 }

@@ -18,7 +18,7 @@ type entry struct {
 
 // compare puts entries in order.
 func (x *execution) compare(a, b *entry) int {
-	if c := bytes.Compare(a.key, b.key); c != 0 {
+	if c := x.run.compare(a.key, b.key); c != 0 {
 		return c
 	}
 	c := cmp.Compare(a.rid, b.rid)

@@ -55,5 +55,5 @@ func (x *execution) streamSource(src Source, after uint64) (more bool, err error
 			return false, err
 		}
 	}
-	return true, docs.Err()
+	return !x.paused, docs.Err()
 }

@@ -23,6 +23,12 @@ type Env struct {
 	// Limit is of Elapsed: beyond it the run is given up with a *TimeError; 0 stands for DefaultLimit. Like the end of the context
 	// it is looked at inside of rows and functions too.
 	Limit time.Duration
+	// MaxHeld is how many bytes a run may keep to sort, group and tell rows apart, beyond which it fails with
+	// a *MemoryError; 0: 64 MB.
+	MaxHeld int
+	// Hold is asked for bytes before a run keeps more than a little; false ends it with a *BusyError. What it
+	// has given is the run's until Run returns. Where it is nil, MaxHeld alone counts.
+	Hold func(n int) bool
 	// Turn is called now and then: it may make the run wait until others have had their turn. Its error ends the run; where it is nil, nobody waits.
 	Turn func(context.Context) error
 }
@@ -44,17 +50,26 @@ func newRun(ctx context.Context, p *Plan, env Env) *run {
 	if env.Limit <= 0 {
 		env.Limit = DefaultLimit
 	}
+	if env.MaxHeld <= 0 || env.MaxHeld > maxHeld {
+		env.MaxHeld = maxHeld
+	}
 	return &run{env: env, call: call{
-		meter: meter{ctx: ctx, elapsed: env.Elapsed, limit: env.Limit, left: lookEvery, turn: env.Turn},
-		now:   env.Now, clock: env.Clock, stale: true, static: env.Static, random: env.Random, planar: p.info.Geometry,
+		meter: meter{ctx: ctx, elapsed: env.Elapsed, limit: env.Limit, left: lookEvery, turn: env.Turn, most: env.MaxHeld,
+			ask: env.Hold, asked: heldFree},
+		now: env.Now, clock: env.Clock, stale: true, static: env.Static, random: env.Random, planar: p.info.Geometry,
 	}}
 }
 
 // row counts a row of a source: one document can have any number of them. It is false where the run has ended.
 func (r *run) row() bool { return r.spend(rowWork) }
 
-// maxHeld is how many bytes the intermediate results of a query may have.
-const maxHeld = 64 << 20
+// maxHeld is how many bytes the intermediate results of a query may have, heldFree how many it is not asked for, and heldStep how
+// many it asks for at once.
+const (
+	maxHeld  = 64 << 20
+	heldFree = 64 << 10
+	heldStep = 256 << 10
+)
 
 // frame is where compiled expressions find their values: the item, what the aliases are bound to, and the results of a
 // group. Values are views on the item's text and good for as long as that is.

@@ -53,6 +53,17 @@ func (t *textTerm) count(tokens []index.Token) (n int) {
 	return n
 }
 
+// countFor is count for a run that is told of the work.
+func (t *textTerm) countFor(m *meter, tokens []index.Token) int {
+	if !m.spend(tokenWork * len(tokens) * (1 + t.distance)) {
+		return 0
+	}
+	return t.count(tokens)
+}
+
+// tokenWork is the work of comparing a word with a term, for each letter by which it may differ.
+const tokenWork = 32
+
 // at tells whether the tokens begin with the term.
 func (t *textTerm) at(tokens []index.Token) bool {
 	first := tokens[0].Position

@@ -59,7 +59,7 @@ func fullTextContains(combine func(int, func(int) doc.Value) doc.Value) func(*ca
 			return undefined
 		}
 		tokens := c.words(args[0], c.language)
-		return combine(len(terms), func(i int) doc.Value { return doc.BoolValue(terms[i].count(tokens) > 0) })
+		return combine(len(terms), func(i int) doc.Value { return doc.BoolValue(terms[i].countFor(&c.meter, tokens) > 0) })
 	}
 }
 
@@ -90,7 +90,7 @@ func fnFullTextScore(c *call, args []doc.Value) doc.Value {
 	tokens := c.words(args[0], c.language)
 	counts := c.terms.counts[:0]
 	for i := range terms {
-		counts = append(counts, terms[i].count(tokens))
+		counts = append(counts, terms[i].countFor(&c.meter, tokens))
 	}
 	c.terms.counts = counts
 	return doc.NumberValue(bm25(args[2].Num(), args[3].Num(), hits, len(tokens), counts))

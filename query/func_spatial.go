@@ -33,7 +33,7 @@ func (c *call) geometry(slot int, v doc.Value) *index.Geometry {
 	}
 	last, text := &c.shapes[slot], v.Raw()
 	if last.shape == nil || !bytes.Equal(last.text, text) {
-		last.shape, _ = index.ParseGeometry(v, c.planar)
+		last.shape, _ = index.ParseGeometryFor(v, c.planar, c.spend)
 		last.text = append(last.text[:0], text...)
 	}
 	return last.shape
@@ -69,7 +69,7 @@ func fnIsValid(c *call, args []doc.Value) doc.Value {
 
 // fnIsValidDetailed tells the reason as well.
 func fnIsValidDetailed(c *call, args []doc.Value) doc.Value {
-	_, err := index.ParseGeometry(args[0], c.planar)
+	_, err := index.ParseGeometryFor(args[0], c.planar, c.spend)
 	var invalid *index.GeometryError
 	if !errors.As(err, &invalid) {
 		return doc.Of([]byte(`{"valid":true}`))

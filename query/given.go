@@ -45,7 +45,7 @@ func (x *execution) recall() {
 		x.past = newGiven()
 		x.replay = x.opts.Cursor != ""
 	}
-	x.run.used = x.past.Size()
+	x.run.use(x.past.Size(), "DISTINCT")
 }
 
 // putNew gives out a row of a DISTINCT, unless it has been given before; old ones come from a part that earlier pages have passed,
@@ -63,7 +63,7 @@ func (x *execution) putNew(row []byte, old bool) bool {
 		}
 	}
 	x.past.rows[sum] = struct{}{}
-	x.run.hold(new(int), givenRow, "DISTINCT")
+	x.run.use(givenRow, "DISTINCT")
 	return more && x.run.err == nil
 }
 

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -131,5 +130,5 @@ func (g *grouper) sort() {
 		keys[one] = key
 		g.f.run.hold(g.held, len(key)+setEntry, "ORDER BY")
 	}
-	slices.SortStableFunc(g.groups, func(a, b *bucket) int { return bytes.Compare(keys[a], keys[b]) })
+	slices.SortStableFunc(g.groups, func(a, b *bucket) int { return g.f.run.compare(keys[a], keys[b]) })
 }

@@ -21,8 +21,13 @@ func (d *fetched) Next() bool {
 		}
 		d.begun = true
 		var live bool
-		if d.doc, live, d.err = d.src.Fetch(d.rids.RID()); live && d.err == nil {
+		rid := d.rids.RID()
+		if d.doc, live, d.err = d.src.Fetch(rid); live && d.err == nil {
 			return true
+		}
+		if d.err == nil && !d.x.skip(rid) {
+			d.err = d.x.run.err
+			return false
 		}
 	}
 	return false
@@ -45,7 +50,10 @@ func (x *execution) candidates(src Source, after uint64) (Documents, error) {
 		return nil, err
 	}
 	if !ok {
-		return src.Scan(after), nil
+		return x.scan(src, after), nil
+	}
+	if i, ok := p.(*intersection); ok {
+		i.skip = x.skip
 	}
 	return &fetched{x: x, src: src, rids: p, after: after}, nil
 }

@@ -46,6 +46,8 @@ type intersection struct {
 	begun bool
 	pass  func() error // notes an entry
 	err   error        // that it returned
+	// skip is told of each rid up to which nothing more is in all; nil: of none. Where it is false the walk ends.
+	skip func(rid uint64) bool
 }
 
 func (x *intersection) Next() bool {
@@ -84,7 +86,9 @@ func (x *intersection) align() bool {
 			return false
 		}
 		if r := p.RID(); r > target {
-			target, agree = r, 1
+			if target, agree = r, 1; x.skip != nil && !x.skip(r-1) {
+				return false
+			}
 		} else {
 			agree++
 		}

@@ -13,6 +13,7 @@ type batch struct {
 	source int
 	open   func() (Documents, error) // what to look at
 	room   int
+	held   int     // bytes of heap
 	heap   []entry // while it is filled: the last one on top; then in order
 	given  int
 	full   bool // there may be more
@@ -22,6 +23,9 @@ type batch struct {
 }
 
 const maxRoom = 10_000
+
+// entrySize is about how many bytes an entry takes besides its key.
+const entrySize = 64
 
 // room is how many documents a page can need, and one more, to see whether there is another page.
 func (x *execution) room() int {
@@ -72,7 +76,8 @@ func (b *batch) fill() (err error) {
 			err = e
 		}
 	}()
-	b.heap, b.given, b.full = b.heap[:0], 0, false
+	x.run.used -= b.held
+	b.heap, b.given, b.full, b.held, b.room = b.heap[:0], 0, false, 0, x.room()
 	var key []byte
 	for x.next(docs) {
 		d := docs.Document()
@@ -107,6 +112,7 @@ func (b *batch) wants(e *entry) bool {
 func (b *batch) push(e entry) {
 	if len(b.heap) < b.room {
 		e.key = slices.Clone(e.key)
+		b.x.run.hold(&b.held, entrySize+cap(e.key), "ORDER BY")
 		b.heap = append(b.heap, e)
 		for i := len(b.heap) - 1; i > 0; {
 			up := (i - 1) / 2
@@ -116,11 +122,31 @@ func (b *batch) push(e entry) {
 			b.heap[i], b.heap[up] = b.heap[up], b.heap[i]
 			i = up
 		}
+		b.shed()
 		return
 	}
 	b.full = true
+	before := cap(b.heap[0].key)
 	e.key = append(b.heap[0].key[:0], e.key...)
+	b.x.run.hold(&b.held, cap(e.key)-before, "ORDER BY")
 	b.heap[0] = e
+	b.sink()
+	b.shed()
+}
+
+// shed gives the last entries up where their keys take too much memory: they are looked for again when those before are given out.
+func (b *batch) shed() {
+	for b.held > b.x.run.limitHeld()/2/len(b.x.sources) && len(b.heap) > 1 {
+		n := len(b.heap) - 1
+		b.x.run.hold(&b.held, -entrySize-cap(b.heap[0].key), "ORDER BY")
+		b.heap[0], b.heap[n] = b.heap[n], entry{}
+		b.heap, b.room, b.full = b.heap[:n], n, true
+		b.sink()
+	}
+}
+
+// sink repairs the heap after its top has changed.
+func (b *batch) sink() {
 	for i := 0; ; {
 		high := i
 		for c := 2*i + 1; c <= 2*i+2 && c < len(b.heap); c++ {

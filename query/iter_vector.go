@@ -61,8 +61,16 @@ type estimate struct {
 	rid      uint64
 }
 
-// maxEstimates is how many vectors are put in order in memory.
-const maxEstimates = maxHeld / 16
+// compare puts estimates in order.
+func (e estimate) compare(x *execution, o estimate) int {
+	if !x.run.spend(entryWork) {
+		return 0
+	}
+	return cmp.Compare(e.distance, o.distance)
+}
+
+// estimateSize is how many bytes an estimate takes.
+const estimateSize = 16
 
 // nearest iterates over documents by their distance.
 type nearest struct {
@@ -95,8 +103,9 @@ func (x *execution) newNearest(src Source, source int, v *vectors) (*nearest, er
 			vector = append(vector, float64(f))
 			scale += float64(f) * float64(f)
 		}
-		usable = len(vector) == len(v.query) && len(n.list) < maxEstimates
+		usable = len(vector) == len(v.query) && len(n.list) < x.run.limitHeld()/estimateSize
 		if d := v.metric.compare(vector, v.query); usable && d.Kind() == doc.Number {
+			x.run.use(estimateSize, "ORDER BY")
 			n.list = append(n.list, estimate{n.sign() * d.Num(), terms.RID()})
 			n.margin = max(n.margin, math.Sqrt(scale))
 		}
@@ -119,7 +128,7 @@ func (x *execution) newNearest(src Source, source int, v *vectors) (*nearest, er
 		}
 		n.margin *= math.Sqrt(norm)
 	}
-	slices.SortFunc(n.list, func(a, b estimate) int { return cmp.Compare(b.distance, a.distance) })
+	slices.SortFunc(n.list, func(a, b estimate) int { return b.compare(x, a) })
 	return n, nil
 }
 

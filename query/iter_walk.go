@@ -318,7 +318,7 @@ func (wk *walker) without() inOrder {
 		}
 	}
 	return wk.x.newBatch(wk.src, wk.source, func() (Documents, error) {
-		return &undefinedDocuments{wk.src.Scan(0), wk.x}, nil
+		return &undefinedDocuments{wk.x.scan(wk.src, 0), wk.x}, nil
 	})
 }
 

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +51,10 @@ type meter struct {
 	looks   int   // that may follow before the run is given up, for what has no watch; 0: any number
 	err     error // what ends the run: the first error
 
+	most  int                  // of used and of retained; 0: maxHeld
+	ask   func(bytes int) bool // see Env.Hold; nil: nobody is asked
+	asked int                  // bytes that may be used by now
+
 	used     int // bytes that DISTINCT, GROUP BY and lists hold
 	retained int // bytes of values that wait for other operands
 }
@@ -96,9 +102,39 @@ func (m *meter) fail(err error) {
 // hold notes bytes that are kept, in held as well, and fails beyond the limit.
 func (m *meter) hold(held *int, n int, clause string) {
 	*held += n
-	if m.used += n; m.used > maxHeld {
-		m.fail(&MemoryError{Clause: clause, Max: maxHeld})
+	m.use(n, clause)
+}
+
+// use is hold for what nobody counts apart.
+func (m *meter) use(n int, clause string) {
+	if m.used += n; m.used > m.limitHeld() {
+		m.fail(&MemoryError{Clause: clause, Max: m.limitHeld()})
+		return
 	}
+	m.claim(m.used+m.retained, clause)
+}
+
+// claim asks for memory, if it is more than what has been asked for.
+func (m *meter) claim(n int, clause string) {
+	if m.ask == nil || n <= m.asked || m.err != nil {
+		return
+	}
+	more := max(n-m.asked, heldStep)
+	if !m.ask(more) {
+		m.fail(&BusyError{Clause: clause})
+		return
+	}
+	m.asked += more
+}
+
+func (m *meter) limitHeld() int { return cmp.Or(m.most, maxHeld) }
+
+// compare puts two keys in order. Sorting by it ends soon once the run has ended: then all are alike.
+func (m *meter) compare(a, b []byte) int {
+	if !m.spend(16 + min(len(a), len(b))) {
+		return 0
+	}
+	return bytes.Compare(a, b)
 }
 
 // retain notes a value that is kept while others are evaluated, and returns what is to be taken off retained then.
@@ -107,9 +143,10 @@ func (m *meter) retain(v doc.Value) int {
 	if n <= heldArgument {
 		return 0
 	}
-	if m.retained += n; m.retained > maxHeld {
-		m.fail(&MemoryError{Clause: "an expression", Max: maxHeld})
+	if m.retained += n; m.retained > m.limitHeld() {
+		m.fail(&MemoryError{Clause: "an expression", Max: m.limitHeld()})
 	}
+	m.claim(m.used+m.retained, "an expression")
 	return n
 }
 

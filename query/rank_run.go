@@ -128,7 +128,7 @@ func (x *execution) rankedDocuments(parts []ranker) ([]ranked, error) {
 				return nil, err
 			}
 		}
-		docs := src.Scan(0)
+		docs := x.scan(src, 0)
 		if known {
 			if err := docs.Close(); err != nil {
 				return nil, err
@@ -162,7 +162,7 @@ func (x *execution) rankSource(source int, docs Documents, parts []ranker, gathe
 				x.measure(&d, &parts[i], gather)
 			}
 			if passes {
-				x.run.hold(new(int), setEntry+len(parts)*setEntry, "ORDER BY RANK")
+				x.run.use(setEntry+len(parts)*setEntry, "ORDER BY RANK")
 				list = append(list, d)
 			}
 		}
@@ -188,7 +188,7 @@ func (x *execution) measure(d *ranked, r *ranker, gather bool) {
 		tokens := x.run.call.words(v, r.spoken)
 		length = len(tokens)
 		for i := range r.terms {
-			counts = append(counts, r.terms[i].count(tokens))
+			counts = append(counts, r.terms[i].countFor(&x.run.call.meter, tokens))
 		}
 	}
 	d.scores, d.length, d.counts = append(d.scores, math.NaN()), append(d.length, length), append(d.counts, counts)
@@ -353,7 +353,7 @@ func (x *execution) countHits(src Source, r *ranker, t int) (err error) {
 		if live {
 			x.f.enter(d)
 			x.plan.rows.bindPaths(x.f)
-			if alone || term.count(x.run.call.words(r.text(x.f), r.spoken)) > 0 {
+			if alone || term.countFor(&x.run.call.meter, x.run.call.words(r.text(x.f), r.spoken)) > 0 {
 				r.corpus.hits[t]++
 			}
 		}
@@ -368,7 +368,7 @@ func (x *execution) countDocuments(src Source) (n int64, err error) {
 			return n, nil
 		}
 	}
-	docs := src.Scan(0)
+	docs := x.scan(src, 0)
 	for err == nil && docs.Next() {
 		n++
 		err = x.pass(rowWork)

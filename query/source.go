@@ -35,6 +35,13 @@ type Documents interface {
 	Close() error
 }
 
+// Skipping is a Documents that may pass over much before it comes to a document: what is dead, or outside the scope.
+type Skipping interface {
+	// Skip sets what Next tells of each rid that it passes over: nothing lies between the document before and that rid. Where it
+	// is false Next returns false.
+	Skip(on func(rid uint64) bool)
+}
+
 // Postings iterates over rids in ascending order. SeekGE moves to the first rid that is not less, never backwards;
 // it costs more than a Next, so up to 16 Next before a SeekGE is the caller's habit. Close returns the first error met.
 type Postings interface {

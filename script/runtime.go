@@ -19,6 +19,9 @@ type Env struct {
 	After func(time.Duration) (c <-chan time.Time, stop func())
 }
 
+// DefaultTime is how long a script may run where Limits do not say.
+const DefaultTime = 5 * time.Second
+
 // Limits bound one Runtime. A field that is zero stands for its default.
 type Limits struct {
 	Time   time.Duration // in the script, over all calls; 5 s
@@ -31,7 +34,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	if l.Time <= 0 {
-		l.Time = 5 * time.Second
+		l.Time = DefaultTime
 	}
 	if l.Memory <= 0 {
 		l.Memory = 256 << 20

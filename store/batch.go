@@ -164,6 +164,9 @@ func (b *batch) admit(st *containerState, p *prepared) error {
 // apply is one operation in its transaction, which may run more than once. answer is how much goes out before it.
 func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 	p, op := b.list[i], &b.ops[i]
+	if err := t.ctx.Err(); err != nil {
+		return failed(wrap(err))
+	}
 	if err := b.admit(t.st, p); err != nil {
 		return failed(err)
 	}

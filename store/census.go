@@ -23,27 +23,6 @@ const (
 	exactItems = 100_000
 )
 
-// stopwatch ends a census when its time is up or nobody waits for it any more.
-type stopwatch struct {
-	ctx   context.Context
-	clock ttl.Clock
-	end   time.Time
-	n     int64 // entries looked at
-	over  bool
-}
-
-func (db *DB) startWatch(ctx context.Context) *stopwatch {
-	return &stopwatch{ctx: ctx, clock: db.opts.Wall, end: db.opts.Wall.Now().Add(lookBudget)}
-}
-
-// more counts an entry and tells whether there is time for it. It asks the clock once in 256 times.
-func (w *stopwatch) more() bool {
-	if w.n++; w.n&0xFF == 0 && !w.over {
-		w.over = w.ctx.Err() != nil || !w.clock.Now().Before(w.end)
-	}
-	return !w.over
-}
-
 type census struct {
 	c     *Container
 	watch *stopwatch

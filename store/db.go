@@ -22,7 +22,7 @@ type DB struct {
 	clock       storeClock // of the server
 	marks       marks      // of the catalog
 	rids        ridCache
-	given       givenRows   // to readers of DISTINCT
+	given       *givenRows  // to readers of DISTINCT
 	reapingHeld atomic.Bool // of all containers: see PauseReaper
 	reaper      *ttl.Reaper // nil with ManualReaper before the first SweepNow
 
@@ -47,7 +47,8 @@ type DB struct {
 // It fails with engine.ErrNewerFormat (wrapped) for data of a newer format, engine.ErrCorrupt for a catalog that
 // cannot be read, and CodeUnavailable where the clock runs more than five minutes behind the data.
 func Open(ctx context.Context, e engine.Engine, o Options) (*DB, error) {
-	db := &DB{eng: e, opts: o.withDefaults(), line: newLineage(), ddl: newTurn()}
+	line := newLineage(NewMemory(o.Memory))
+	db := &DB{eng: e, opts: o.withDefaults(), line: line, ddl: newTurn(), given: newGivenRows(line.memory)}
 	db.line.live.Store(db)
 	err := db.opts.validate()
 	if err == nil {

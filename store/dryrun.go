@@ -88,7 +88,7 @@ func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o DryRunOpt
 		d = DryRun{Now: now, From: policies[0].Default, To: next}
 		return changed.validateTTL()
 	})
-	d.Exact, d.Complete = n.exact, !n.watch.over
+	d.Exact, d.Complete = n.exact, !n.watch.late
 	return d, err
 }
 

@@ -74,12 +74,16 @@ type ChangesPage struct {
 	// Position is where the next page begins: for ChangesStart.After. It also moves over changes that were passed over,
 	// so that they are not looked at again.
 	Position string
+	// More tells that the page has ended early, since its time was over: there may be changes behind
+	// Position, even if it has none.
+	More bool
 }
 
-// Changes returns the changes of a scope that come after a start; with none the reader has come to the end, for now.
-// CodeBadRequest: a malformed position or scope, a position ahead of the store, or, for AllVersions, a
-// container that does not keep them or a start that lies before what it keeps (its beginning always does). CodeRangeGone: a
-// range that does not exist (any more). CodeSessionNotAvailable: req.Session is ahead of the store.
+// Changes returns the changes of a scope that come after a start; with none the reader has come to the end,
+// for now, unless the page says that there may be more. CodeBadRequest: a malformed position or scope, a
+// position ahead of the store, or, for AllVersions, a container that does not keep them or a start that lies
+// before what it keeps (its beginning always does). CodeRangeGone: a range that does not exist (any more).
+// CodeSessionNotAvailable: req.Session is ahead of the store.
 func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, Receipt, error) {
 	c.begin()
 	defer c.end()
@@ -132,6 +136,7 @@ type feedReader struct {
 	bytes  int
 	full   bool
 	until  uint64 // where the page is full: the last LSN of the transaction that it must not cut
+	whole  uint64 // the last LSN of the transaction of the latest change
 	served *slot
 	key    []byte // scratch
 }
@@ -154,13 +159,25 @@ func (f *feedReader) fill(src *source, at *uint64) (err error) {
 	return f.fillLatest(src, at)
 }
 
-// ended tells whether the page is full and the entry of an LSN begins the next one.
-func (f *feedReader) ended(lsn uint64) bool { return f.full && lsn > f.until }
+// ended tells whether the page is full, or its time over, and the entry of an LSN begins the next one. at is
+// where the reader has got to, and goes to the end of the page.
+func (f *feedReader) ended(src *source, lsn uint64, at *uint64) bool {
+	switch {
+	case f.full && lsn > f.until:
+		*at = f.until
+		return true
+	case !f.full && src.watch.late && lsn > f.whole:
+		f.full, f.page.More = true, true
+		return true
+	}
+	return false
+}
 
 // add appends a change; last is the last LSN of its transaction.
 func (f *feedReader) add(ch Change, bytes int, last uint64) {
 	f.page.Changes = append(f.page.Changes, ch)
 	f.bytes += bytes
+	f.whole = last
 	if !f.full && (len(f.page.Changes) >= f.limit || f.bytes >= maxPageSize) {
 		f.full, f.until = true, last
 	}
@@ -174,8 +191,7 @@ func (f *feedReader) fillLatest(src *source, at *uint64) (err error) {
 	it := src.r.Scan(behind(src.s.scope, famFeed, *at), false)
 	for err == nil && it.Next() {
 		lsn, _ := slotKeyNumber(it.Key())
-		if f.ended(lsn) {
-			*at = f.until
+		if f.ended(src, lsn, at) {
 			break
 		}
 		*at = lsn

@@ -11,13 +11,15 @@ import (
 type ChangesQueryPage struct {
 	Rows     [][]byte // JSON values; none: nothing that the query takes has changed behind the start
 	Position string   // as in ChangesPage
+	More     bool     // as in ChangesPage
 	Stats    query.Stats
 }
 
-// QueryChanges returns the rows that a query makes of the changes behind a start, each of which is an item to it: with _lsn, or in
-// the form that AllVersions has. It consists of SELECT, FROM, JOIN and WHERE. A page whose changes make no row is passed over, so a
-// page without rows is at the end. q's scope, session and size of pages are those of req. CodeBadRequest: a query that cannot be
-// answered, or is of another form; the other errors are those of Changes.
+// QueryChanges returns the rows that a query makes of the changes behind a start, each of which is an item to
+// it: with _lsn, or in the form that AllVersions has. It consists of SELECT, FROM, JOIN and WHERE. A page
+// whose changes make no row is passed over, so a page without rows is at the end, unless it has More. q's
+// scope, session and size of pages are those of req. CodeBadRequest: a query that cannot be answered, or is
+// of another form; the other errors are those of Changes.
 func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q QueryRequest) (ChangesQueryPage, Receipt, error) {
 	info := c.queryInfo(c.state.Load())
 	info.Index, info.Lenient = nil, true
@@ -30,7 +32,9 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	}
 	udfs := functions{c: c, ctx: ctx}
 	defer udfs.close()
-	env := query.Env{Now: c.d.Now(), Random: rand.Float64, Elapsed: c.db.elapsed(), UDF: udfs.call}
+	watch := c.db.pageWatch(ctx)
+	env := query.Env{Now: c.d.Now(), Random: rand.Float64, Elapsed: watch.elapsed, Limit: watch.limit, UDF: udfs.call}
+	defer c.db.Memory().lend(&env)()
 	var out ChangesQueryPage
 	var total Receipt
 	for {
@@ -39,11 +43,15 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 		if total = r; err != nil {
 			return ChangesQueryPage{}, total, err
 		}
-		out.Position = page.Position
+		out.Position, out.More = page.Position, page.More
 		if err := out.add(ctx, plan, env, page.Changes); err != nil {
 			return ChangesQueryPage{}, total, wrap(err)
 		}
 		if len(page.Changes) == 0 || len(out.Rows) > 0 || req.Start.Now {
+			return out, total, nil
+		}
+		if watch.look(); watch.late {
+			out.More = true
 			return out, total, nil
 		}
 		req.Start.After = page.Position

@@ -115,8 +115,7 @@ func (f *feedReader) fillVersions(src *source, at *uint64) (err error) {
 	it := src.r.Scan(behind(src.s.scope, famVersions, *at), false)
 	for err == nil && it.Next() {
 		lsn, _ := slotKeyNumber(it.Key())
-		if f.ended(lsn) {
-			*at = f.until
+		if f.ended(src, lsn, at) {
 			break
 		}
 		var v version

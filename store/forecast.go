@@ -83,7 +83,7 @@ func (f *Forecast) add(ctx context.Context, c *Container, watch *stopwatch) erro
 		return nil
 	})
 	f.Exact = f.Exact && n.exact
-	f.Complete = f.Complete && !watch.over
+	f.Complete = f.Complete && !watch.late
 	return err
 }
 

@@ -13,6 +13,7 @@ type givenRows struct {
 	mu   sync.Mutex
 	kept []givenPage // the latest last
 	size int         // of all, in bytes
+	most int         // of them
 }
 
 type givenPage struct {
@@ -26,6 +27,10 @@ const (
 	maxGivenSize  = 32 << 20
 	maxGivenPages = 64
 )
+
+func newGivenRows(m *Memory) *givenRows {
+	return &givenRows{most: int(min(maxGivenSize, m.Size()/8))}
+}
 
 // Take implements query.Memory.
 func (g *givenRows) Take(cursor string) *query.Given {
@@ -49,7 +54,7 @@ func (g *givenRows) Keep(cursor string, rows *query.Given) {
 	}
 	g.kept = append(g.kept, givenPage{cursor, rows, rows.Size()})
 	g.size += rows.Size()
-	for len(g.kept) > maxGivenPages || g.size > maxGivenSize {
+	for len(g.kept) > maxGivenPages || g.size > g.most {
 		g.forget(0)
 	}
 }

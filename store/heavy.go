@@ -34,6 +34,7 @@ func (q *heavyQueries) open() {
 type heavyQuery struct {
 	all          *heavyQueries
 	elapsed      func() time.Duration
+	limit        time.Duration // of elapsed
 	placed, runs bool
 	since        time.Duration // of the turn
 }
@@ -46,11 +47,11 @@ func (h *heavyQuery) turn(ctx context.Context) error {
 		return nil
 	}
 	if h.all.once.Do(h.all.open); !h.placed {
-		left, cancel := context.WithTimeout(ctx, query.DefaultLimit-now)
+		left, cancel := context.WithTimeout(ctx, h.limit-now)
 		defer cancel()
 		if err := h.all.places.Acquire(left, 1); err != nil {
 			if ctx.Err() == nil {
-				err = &query.TimeError{Limit: query.DefaultLimit}
+				err = &query.TimeError{Limit: h.limit}
 			}
 			return err
 		}

@@ -16,12 +16,12 @@ func TestHeavyQueries(t *testing.T) {
 	all.once.Do(all.open)
 	watch := time.Duration(0)
 	elapsed := func() time.Duration { return watch }
-	fast := &heavyQuery{all: all, elapsed: elapsed}
+	fast := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit}
 	if err := fast.turn(t.Context()); err != nil || fast.placed || fast.runs {
 		t.Fatalf("%v, %+v", err, fast)
 	}
 	watch = time.Second
-	first := &heavyQuery{all: all, elapsed: elapsed}
+	first := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit}
 	if err := first.turn(t.Context()); err != nil || !first.placed || !first.runs {
 		t.Fatalf("%v, %+v", err, first)
 	}
@@ -32,7 +32,7 @@ func TestHeavyQueries(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	more := &heavyQuery{all: all, elapsed: elapsed}
+	more := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit}
 	if err := more.turn(gone); !errors.Is(err, context.Canceled) || more.placed {
 		t.Errorf("%v", err)
 	}

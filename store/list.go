@@ -19,11 +19,12 @@ const (
 	maxPageSize = 4 << 20
 )
 
-// List returns one page of the items in a scope, in insertion order inside a partition range, ranges one after
-// the other. In one logical partition a page has a continuation if an item follows it; elsewhere a page that is full has one, even
-// if nothing follows. A page that is not full has none, but see ListOptions.ByRange.
-// A continuation stays valid through writes, restarts and splits; one that was made for a range goes on in each of its children.
-// CodeBadRequest: a malformed continuation or scope.
+// List returns one page of the items in a scope, in insertion order inside a partition range, ranges one
+// after the other. In one logical partition a page has a continuation if an item follows it; elsewhere a page
+// that is full has one, even if nothing follows. A page that is not full has none, but see
+// ListOptions.ByRange; and one that has gone through what is dead for so long that its time is over has one,
+// and goes on from there. A continuation stays valid through writes, restarts and splits; one that was made
+// for a range goes on in each of its children. CodeBadRequest: a malformed continuation or scope.
 func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	c.begin()
 	defer c.end()
@@ -111,7 +112,11 @@ type pager struct {
 
 // fill goes on behind a rid in one range.
 func (p *pager) fill(src *source, after uint64) error {
-	docs := src.Scan(after)
+	docs := src.scan(after)
+	docs.skip = func(rid uint64) bool {
+		p.last, p.more = rid, src.watch.late
+		return !p.more
+	}
 	for !p.more && docs.Next() {
 		if p.full() {
 			p.more = true

@@ -2,7 +2,9 @@ package store
 
 import (
 	"log/slog"
+	"time"
 
+	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -14,6 +16,15 @@ type Options struct {
 	// Wall tells real time, which bounds how long a page of a query, a script or a look over a whole container may take. Nil is the
 	// system's clock.
 	Wall ttl.Clock
+	// QueryTime is how long a page of a query, of a list or of a change feed may take. One that can be
+	// resumed ends after 5 seconds, or half of it, with what it has; what cannot be resumed fails with
+	// CodeCanceled. Default: 30 s.
+	QueryTime time.Duration
+	// ScriptTime is how long a script may run, and all calls of functions that a query makes together. Default: 5 s.
+	ScriptTime time.Duration
+	// Memory is how many bytes all requests may hold while they are under way: see Memory. Default:
+	// DefaultMemory, and never more than a quarter of GOMEMLIMIT.
+	Memory int64
 	// Logger takes warnings and errors of background work; nil discards them.
 	Logger *slog.Logger
 	// Ranges is the number of partition ranges of a new container. 0 derives it from the throughput asked
@@ -36,6 +47,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Wall == nil {
 		o.Wall = ttl.Real{}
+	}
+	if o.QueryTime <= 0 {
+		o.QueryTime = query.DefaultLimit
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -137,7 +137,9 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 
 // evaluate fails with CodePreconditionFailed where a condition does not hold.
 func (c *Container) evaluate(ctx context.Context, condition *query.Condition, on *row, now int64) error {
-	holds, err := condition.Match(ctx, on, query.Env{Now: time.Unix(now, 0).UTC(), Random: rand.Float64})
+	env := query.Env{Now: time.Unix(now, 0).UTC(), Random: rand.Float64}
+	defer c.db.Memory().lend(&env)()
+	holds, err := condition.Match(ctx, on, env)
 	switch {
 	case err != nil:
 		return wrap(err)

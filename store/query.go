@@ -245,14 +245,17 @@ func (c *Container) runIn(
 		if len(list) == 0 {
 			return nil // bounds with nothing between them
 		}
-		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: c.db.elapsed()}
-		heavy := heavyQuery{all: &c.db.line.heavy, elapsed: env.Elapsed}
+		watch := c.db.pageWatch(ctx)
+		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: watch.elapsed, Limit: watch.limit}
+		heavy := heavyQuery{all: &c.db.line.heavy, elapsed: env.Elapsed, limit: env.Limit}
 		defer heavy.leave()
+		defer c.db.Memory().lend(&env)()
 		env.Turn = heavy.turn
 		udfs := functions{c: c, ctx: ctx}
 		defer udfs.close()
 		env.UDF = udfs.call
-		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), &c.db.given
+		o.Budget = watch.budget
+		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), c.db.given
 		var err error
 		page, err = plan.Run(ctx, list, env, o)
 		return err
@@ -375,7 +378,10 @@ func queryError(err error) *Error {
 	var cursor *query.CursorError
 	var memory *query.MemoryError
 	var late *query.TimeError
+	var busy *query.BusyError
 	switch {
+	case errors.As(err, &busy):
+		return &Error{Code: CodeThrottled, Message: err.Error(), Err: errors.Join(&ThrottledError{RetryAfter: memoryRetry}, err)}
 	case errors.As(err, &late):
 		return &Error{Code: CodeCanceled, Message: err.Error(), Err: err}
 	case errors.As(err, &cursor):

@@ -46,7 +46,7 @@ func (f *functions) make(name string) (*script.Function, error) {
 		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.", Style: query.Unplaced}
 	}
 	if f.runtime == nil {
-		if f.runtime, err = f.c.db.programs.Open(f.ctx, f.c.scriptWorld(), script.Limits{}); err != nil {
+		if f.runtime, err = f.c.db.programs.Open(f.ctx, f.c.scriptWorld(), script.Limits{Time: f.c.db.opts.ScriptTime}); err != nil {
 			return nil, err
 		}
 		f.made = make(map[string]*script.Function)

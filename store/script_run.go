@@ -91,7 +91,7 @@ func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome,
 	p.ID, p.Source = res.ID, scriptText(*res)
 	db := h.t.c.db
 	defer func() { h.t.c.overruns.note(res, err) }()
-	runtime, err := db.programs.Open(h.ctx, h.t.c.scriptWorld(), script.Limits{})
+	runtime, err := db.programs.Open(h.ctx, h.t.c.scriptWorld(), script.Limits{Time: db.opts.ScriptTime})
 	if err != nil {
 		return script.Outcome{}, err
 	}

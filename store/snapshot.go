@@ -31,6 +31,7 @@ type lineage struct {
 	turn sync.RWMutex // held exclusively while a restore is under way; taken after work and before ddl
 
 	heavy   heavyQueries
+	memory  *Memory
 	closing atomic.Pointer[string] // what Close waits for; nil: it has not begun
 
 	life context.Context // ends when Close is called, and with it what takes long under work
@@ -39,8 +40,8 @@ type lineage struct {
 	subscribers notifier // who ask for webhooks: see Subscriptions
 }
 
-func newLineage() *lineage {
-	l := &lineage{work: newTurn()}
+func newLineage(memory *Memory) *lineage {
+	l := &lineage{work: newTurn(), memory: memory}
 	l.life, l.end = context.WithCancel(context.Background())
 	return l
 }
@@ -175,7 +176,7 @@ func (db *DB) Restore(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	next := &DB{opts: old.opts, line: line, ddl: newTurn()}
+	next := &DB{opts: old.opts, line: line, ddl: newTurn(), given: newGivenRows(line.memory)}
 	if next.eng, err = old.replace(ctx, keeper, name, next); err != nil {
 		return wrap(err)
 	}

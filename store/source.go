@@ -15,7 +15,14 @@ import (
 // view runs fn over one snapshot of the container, with the state that it was made under and its moment. Where the state has
 // changed until the snapshot exists it begins anew: a state that lets a query rely on an index, and documents that are not in that
 // index yet, or not any more, must not meet.
+// Its walks end with ctx.
 func (c *Container) view(ctx context.Context, fn func(st *containerState, now int64, r engine.Reader) error) error {
+	return c.viewFor(&stopwatch{ctx: ctx}, fn)
+}
+
+// viewFor is view for walks that end with a stopwatch.
+func (c *Container) viewFor(w *stopwatch, fn func(st *containerState, now int64, r engine.Reader) error) error {
+	ctx := w.ctx
 	for {
 		st, now, at, err := c.look(ctx)
 		if err != nil {
@@ -30,7 +37,7 @@ func (c *Container) view(ctx context.Context, fn func(st *containerState, now in
 			if same = c.gate.still(at); !same {
 				return nil
 			}
-			return fn(st, now, r)
+			return fn(st, now, watched{r, w})
 		})
 		if same {
 			return err
@@ -46,6 +53,8 @@ type source struct {
 	sp  *span
 	r   engine.Reader
 	now int64
+	// watch bounds what is read through r.
+	watch *stopwatch
 
 	seen    uint64          // the highest LSN that it has told of, where that matters; see DB.settle
 	items   engine.Iterator // of Fetch; nil before the first
@@ -66,14 +75,15 @@ var (
 // has seen is durable when withSources returns.
 func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, []*source) error) error {
 	var sources []*source
-	err := c.view(ctx, func(st *containerState, now int64, r engine.Reader) (err error) {
+	watch := c.db.pageWatch(ctx)
+	err := c.viewFor(watch, func(st *containerState, now int64, r engine.Reader) (err error) {
 		var sp span
 		if sp, err = c.scope(st, scope); err != nil {
 			return err
 		}
 		sources = make([]*source, len(sp.ranges))
 		for i, s := range sp.ranges {
-			sources[i] = &source{c: c, st: st, s: s, sp: &sp, r: r, now: now}
+			sources[i] = &source{c: c, st: st, s: s, sp: &sp, r: r, now: now, watch: watch}
 		}
 		err = fn(sp, sources)
 		for _, src := range sources {
@@ -210,7 +220,9 @@ func (s *source) Find(rid uint64) (query.Document, bool, error) {
 }
 
 // Scan implements query.Source.
-func (s *source) Scan(after uint64) query.Documents {
+func (s *source) Scan(after uint64) query.Documents { return s.scan(after) }
+
+func (s *source) scan(after uint64) *documents {
 	d := &documents{s: s}
 	if after == math.MaxUint64 {
 		return d

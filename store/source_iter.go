@@ -15,7 +15,14 @@ type documents struct {
 	from    uint64         // where the posting is to begin; 0: it has begun
 	row     row
 	err     error
+	skip    func(rid uint64) bool // see Skip; nil: never
 }
+
+// Skip implements query.Skipping.
+func (d *documents) Skip(on func(rid uint64) bool) { d.skip = on }
+
+// passes tells whether to go on behind an item that is no document of the scope.
+func (d *documents) passes(rid uint64) bool { return d.skip == nil || d.skip(rid) }
 
 // Next implements query.Documents.
 func (d *documents) Next() bool {
@@ -34,6 +41,9 @@ func (d *documents) Next() bool {
 		if ok, d.err = d.s.take(&d.row, rid, d.items.Value(), false); ok || d.err != nil {
 			return ok
 		}
+		if !d.passes(rid) {
+			return false
+		}
 	}
 	return false
 }
@@ -50,6 +60,9 @@ func (d *documents) nextPosted() bool {
 		var ok bool
 		if _, ok, d.err = d.s.fetch(d.items, &d.row, d.posting.RID(), true); ok || d.err != nil {
 			return ok
+		}
+		if !d.passes(d.posting.RID()) {
+			return false
 		}
 	}
 	return false

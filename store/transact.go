@@ -167,8 +167,9 @@ func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err er
 	src := &source{c: c, st: t.st, s: t.s, sp: &sp, r: t.Txn, now: t.now}
 	udfs := functions{c: c, ctx: ctx}
 	world := c.scriptWorld()
-	page, err = plan.Run(ctx, []query.Source{src},
-		query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: world.Random, Elapsed: world.Elapsed, UDF: udfs.call},
+	env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: world.Random, Elapsed: world.Elapsed, UDF: udfs.call}
+	defer c.db.Memory().lend(&env)()
+	page, err = plan.Run(ctx, []query.Source{src}, env,
 		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: maxPageSize, Cursor: q.Continuation, Scope: sp.name()})
 	udfs.close()
 	if cerr := src.close(); err == nil {

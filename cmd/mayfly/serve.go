@@ -177,7 +177,8 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 		return nil, wayOn(err, s.flags.data)
 	}
 	return store.Open(ctx, e, store.Options{Clock: clock, Logger: s.log, Ranges: s.flags.ranges, Lenient: s.flags.lenient,
-		TTLPreviousImage: s.flags.ttlPreviousImage})
+		TTLPreviousImage: s.flags.ttlPreviousImage, QueryTime: s.flags.limits.queryTime, ScriptTime: s.flags.limits.scriptTime,
+		Memory: int64(s.flags.limits.memoryInFlight)})
 }
 
 // openFolder makes the data folder, which is its owner's alone. Where it exists the rights are the user's choice; what is made in

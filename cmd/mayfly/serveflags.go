@@ -36,6 +36,7 @@ type serveFlags struct {
 	memory, noAuth, noClockCheck, strict, virtualClock              bool
 	lenient, serveCrossPartition, throttle                          bool
 	ttlPreviousImage, acceptDamagedLog, allowWellKnownKey           bool
+	limits                                                          limitFlags
 }
 
 // register declares the flags and their defaults.
@@ -61,6 +62,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.lenient, "lenient", false, "take queries that Cosmos DB refuses: ORDER BY over several paths without a composite index, BETWEEN beside AND, /* comments */")
 	flags.BoolVar(&f.serveCrossPartition, "serve-cross-partition", false, "answer cross-partition queries that a gateway leaves the client to merge")
 	flags.BoolVar(&f.throttle, "throttle", false, "refuse requests beyond a container's throughput with 429")
+	f.limits.register(flags)
 	flags.BoolVar(&f.ttlPreviousImage, "ttl-previous-image", false, "keep the last version of an expired item in the feed of all versions and deletes")
 	flags.BoolVar(&f.strict, "strict", false, "refuse unknown properties of a container's definition instead of logging them")
 	flags.BoolVar(&f.virtualClock, "virtual-clock", false, "let PUT /_mayfly/clock stop, set and advance the clock of the data")
@@ -124,6 +126,9 @@ func (f *serveFlags) validate() error {
 		return &usageError{"--webhook-allow: " + err.Error()}
 	}
 	f.webhooks = allow
+	if err := f.limits.validate(); err != nil {
+		return err
+	}
 	if f.ranges < 0 {
 		return &usageError{fmt.Sprintf("--ranges %d: must not be negative", f.ranges)}
 	}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// limitFlags bound what requests may cost.
+type limitFlags struct {
+	queryTime, scriptTime time.Duration
+	memoryInFlight        byteSize
+}
+
+// What the limits may be. Less than the least would refuse what every application does; what takes longer
+// than the most is broken off with its connection.
+const (
+	minTime   = 100 * time.Millisecond
+	maxTime   = 100 * time.Second
+	minMemory = 10 << 20
+)
+
+func (l *limitFlags) register(flags *pflag.FlagSet) {
+	flags.DurationVar(&l.queryTime, "query-time", query.DefaultLimit,
+		"how long a page of a query, of a list or of a change feed may take")
+	flags.DurationVar(&l.scriptTime, "script-time", script.DefaultTime,
+		"how long a stored procedure or a trigger may run, and the functions of a query together")
+	l.memoryInFlight = store.DefaultMemory
+	flags.Var(&l.memoryInFlight, "memory-in-flight", "what all requests may hold together, of answers and of rows to be "+
+		"sorted or grouped; one a tenth; no more than a quarter of GOMEMLIMIT")
+}
+
+func (l *limitFlags) validate() error {
+	for _, t := range []struct {
+		flag  string
+		value time.Duration
+	}{{"query-time", l.queryTime}, {"script-time", l.scriptTime}} {
+		if t.value < minTime || t.value > maxTime {
+			return &usageError{fmt.Sprintf("--%s %v: must be between %v and %v", t.flag, t.value, minTime, maxTime)}
+		}
+	}
+	if l.memoryInFlight < minMemory {
+		return &usageError{fmt.Sprintf("--memory-in-flight %s: must be at least %s", l.memoryInFlight, byteSize(minMemory))}
+	}
+	return nil
+}
+
+// byteSize is a number of bytes in a flag: 512MB, 2GB, or bytes alone. The units are powers of 1024.
+type byteSize int64
+
+var sizeUnits = []struct {
+	name  string
+	bytes int64
+}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}}
+
+// Type implements pflag.Value.
+func (*byteSize) Type() string { return "size" }
+
+// String implements pflag.Value.
+func (b byteSize) String() string {
+	for _, u := range sizeUnits {
+		if b != 0 && int64(b)%u.bytes == 0 {
+			return strconv.FormatInt(int64(b)/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(b), 10)
+}
+
+// Set implements pflag.Value.
+func (b *byteSize) Set(text string) error {
+	number, unit := strings.ToUpper(strings.TrimSpace(text)), int64(1)
+	for _, u := range sizeUnits {
+		if rest, ok := strings.CutSuffix(number, u.name); ok {
+			number, unit = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/unit {
+		return errors.New("must be a size such as 256MB or 1GB")
+	}
+	*b = byteSize(n * unit)
+	return nil
+}

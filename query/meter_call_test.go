@@ -1,0 +1,51 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+// spiral is the coordinates of a line with so many turns. Spirals that begin at other angles do not meet, and each turn is near all
+// turns of both.
+func spiral(turns int, begin float64) string {
+	var b strings.Builder
+	for i := range 16 * turns {
+		angle := begin + 2*math.Pi*float64(i)/16
+		r := 1 + 9*float64(i)/float64(16*turns)
+		fmt.Fprintf(&b, ",[%g,%g]", r*math.Cos(angle), r*math.Sin(angle))
+	}
+	return "[" + b.String()[1:] + "]"
+}
+
+// TestFunctionsOfOneCallEnd: a function of geometries, of texts or of sorted values looks at the time within one call.
+func TestFunctionsOfOneCallEnd(t *testing.T) {
+	var words strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&words, "word%d ", i)
+	}
+	line := func(begin float64) string { return `{"type":"LineString","coordinates":` + spiral(250, begin) + `}` }
+	ring := strings.TrimSuffix(spiral(250, 0), "]") + "," + strings.TrimPrefix(spiral(1, 0), "[")
+	ring = strings.TrimSuffix(ring[:strings.LastIndex(ring, ",[")], ",") + ",[1,0]]"
+	body := fmt.Sprintf(`{"id":"1","a":%s,"b":%s,"t":%q,"p":{"type":"Polygon","coordinates":[%s]}}`,
+		line(0), line(math.Pi), words.String(), ring)
+	sources := newMemory(t, nil, [][]byte{[]byte(body)}, 1)
+	terms := strings.Repeat(", {'term': 'zzzzz', 'distance': 2}", 200)
+	for name, text := range map[string]string{
+		"distance":   "SELECT VALUE ST_DISTANCE(c.a, c.b) FROM c",
+		"within":     "SELECT VALUE ST_WITHIN(c.a, c.p) FROM c",
+		"intersects": "SELECT VALUE ST_INTERSECTS(c.a, c.b) FROM c",
+		"words":      "SELECT VALUE FullTextContainsAny(c.t" + terms + ") FROM c",
+	} {
+		p := mustPrepare(t, text, Info{Lenient: true, Geometry: true})
+		watch := time.Duration(0)
+		env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 3 * time.Second}
+		var late *TimeError
+		if _, err := p.Run(t.Context(), sources, env, RunOptions{}); !errors.As(err, &late) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"math"
+	"runtime/debug"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mayflydb/mayfly/query"
+)
+
+// DefaultMemory is how many bytes requests may hold together where Options.Memory does not say.
+const DefaultMemory = 256 << 20
+
+// minMemory is what is left of it by however small a GOMEMLIMIT.
+const minMemory = 640 << 10
+
+// memoryRetry is when a query that found no memory is to come back.
+const memoryRetry = time.Second
+
+// Memory is the one budget of what requests hold while they are under way: the rows that queries keep to
+// sort, group and tell them apart, and the answers that are made or written. One request may have a tenth of
+// it. It is used concurrently.
+type Memory struct {
+	room *semaphore.Weighted
+	most int64
+}
+
+// NewMemory is a budget of so many bytes, 0 for DefaultMemory, and of no more than a quarter of GOMEMLIMIT.
+func NewMemory(most int64) *Memory {
+	if most <= 0 {
+		most = DefaultMemory
+	}
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		most = min(most, limit/4)
+	}
+	most = max(most, minMemory)
+	return &Memory{semaphore.NewWeighted(most), most}
+}
+
+// Size is how many bytes there are for all requests.
+func (m *Memory) Size() int64 { return m.most }
+
+// Share is how many bytes one request may have.
+func (m *Memory) Share() int64 { return m.most / 10 }
+
+// Take waits for n bytes with a context, whose error it returns.
+func (m *Memory) Take(ctx context.Context, n int64) error { return m.room.Acquire(ctx, n) }
+
+// TryTake takes n bytes if they are there.
+func (m *Memory) TryTake(n int64) bool { return m.room.TryAcquire(n) }
+
+// Give gives n bytes back.
+func (m *Memory) Give(n int64) { m.room.Release(n) }
+
+// Memory is the budget that all requests to the store share, those to what a restore puts in its place, too.
+func (db *DB) Memory() *Memory {
+	if db.line == nil { // it was never opened
+		return NewMemory(0)
+	}
+	return db.line.memory
+}
+
+// lend lets a run of a query take what it keeps out of the budget. The caller calls back when the run has ended.
+func (m *Memory) lend(env *query.Env) (back func()) {
+	held := int64(0)
+	env.MaxHeld = int(m.Share())
+	env.Hold = func(n int) bool {
+		if !m.TryTake(int64(n)) {
+			return false
+		}
+		held += int64(n)
+		return true
+	}
+	return func() { m.Give(held) }
+}

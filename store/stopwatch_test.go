@@ -1,0 +1,188 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// stepping is a clock that goes on each time that it is looked at, once it has a step.
+type stepping struct {
+	ttl.Clock
+	step, past atomic.Int64
+}
+
+func (s *stepping) Now() time.Time { return time.Unix(1_700_000_000, s.past.Add(s.step.Load())) }
+
+// endsAfter is a context that ends when it has been looked at so many times.
+type endsAfter struct {
+	context.Context
+	left int
+}
+
+func (c *endsAfter) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// dead is how many expired items a graveyard has.
+const dead = 6000
+
+// graveyard is a container with many items that have expired and are not purged, a living one before them, and one behind.
+func graveyard(t *testing.T) (*bench, *stepping) {
+	wall := &stepping{}
+	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`,
+		store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
+	t.Cleanup(b.close)
+	b.put(`{"id":"first","pk":"a","n":1}`)
+	for n := 0; n < dead; {
+		var ops []store.Operation
+		for range store.MaxBatchOperations {
+			body := fmt.Appendf(nil, `{"id":"%d","pk":"a","n":1,"s":"x","ttl":10}`, n)
+			ops = append(ops, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true})
+			n++
+		}
+		for _, r := range b.batch(pk("a"), store.BatchOptions{Atomic: true}, ops...).Results {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
+	}
+	b.put(`{"id":"last","pk":"a","n":1,"s":"y"}`)
+	b.pass(20)
+	return b, wall
+}
+
+// TestWalksLookAtTheirContext: whatever goes over many items that are dead ends with the context of its caller, while it does so.
+func TestWalksLookAtTheirContext(t *testing.T) {
+	b, _ := graveyard(t)
+	ask := func(text string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, _, err := b.c.Query(ctx, store.QueryRequest{Text: text, ListOptions: store.ListOptions{MaxItems: 1}})
+			return err
+		}
+	}
+	for name, walk := range map[string]func(context.Context) error{
+		"list": func(ctx context.Context) error {
+			_, _, err := b.c.List(ctx, store.ListOptions{})
+			return err
+		},
+		"list of a partition": func(ctx context.Context) error {
+			_, _, err := b.c.List(ctx, store.ListOptions{Scope: store.Scope{Partition: pk("a")}})
+			return err
+		},
+		"feed": func(ctx context.Context) error {
+			_, _, err := b.c.Changes(ctx, store.ChangesRequest{MaxItems: 1000})
+			return err
+		},
+		"feed through a query": func(ctx context.Context) error {
+			_, _, err := b.c.QueryChanges(ctx, store.ChangesRequest{}, store.QueryRequest{Text: "SELECT * FROM c WHERE c.id = 'last'"})
+			return err
+		},
+		"scan":     ask("SELECT * FROM c WHERE c.n + 1 = 3"),
+		"count":    ask("SELECT VALUE COUNT(1) FROM c"),
+		"order":    ask("SELECT * FROM c ORDER BY c.n DESC"),
+		"postings": ask("SELECT * FROM c WHERE c.s = 'x'"),
+		"groups":   ask("SELECT c.n FROM c GROUP BY c.n"),
+		"usage": func(ctx context.Context) error {
+			_, err := b.c.Usage(ctx)
+			return err
+		},
+	} {
+		if err := walk(&endsAfter{b.ctx, 8}); !is(err, store.CodeCanceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := walk(b.ctx); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// pages follows pages to the end, each of which says what it has and how the next is asked for. It wants some without anything.
+func pages(t *testing.T, want string, page func(from string) (ids []string, next string, err error)) {
+	t.Helper()
+	var ids []string
+	empty, from := 0, ""
+	for n := 0; ; n++ {
+		got, next, err := page(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ids = append(ids, got...); len(got) == 0 {
+			empty++
+		}
+		if next == "" {
+			break
+		}
+		if next == from || n > dead {
+			t.Fatalf("no progress behind %q", from)
+		}
+		from = next
+	}
+	if got := strings.Join(ids, " "); got != want || empty == 0 {
+		t.Errorf("%s, %d empty pages; want %s", got, empty, want)
+	}
+}
+
+// TestPagesOverTheDead: a page that walks for long without finding anything ends, and the next one goes on where it has got to.
+func TestPagesOverTheDead(t *testing.T) {
+	b, wall := graveyard(t)
+	wall.step.Store(int64(2 * time.Second))
+	defer wall.step.Store(0)
+	for _, scope := range []store.Scope{{}, {Partition: pk("a")}} {
+		pages(t, "first last", func(from string) (ids []string, next string, err error) {
+			p, _, err := b.c.List(b.ctx, store.ListOptions{Scope: scope, MaxItems: 1, Continuation: from})
+			for _, it := range p.Items {
+				ids = append(ids, it.ID())
+			}
+			return ids, p.Continuation, err
+		})
+		for text, want := range map[string]string{
+			"SELECT VALUE c.id FROM c":                                     `"first" "last"`,
+			"SELECT VALUE c.id FROM c WHERE c.s = 'y' OR c.s = 'x'":        `"last"`,
+			"SELECT VALUE c.id FROM c WHERE c.s IN ('x', 'y') AND c.n = 1": `"last"`,
+			"SELECT DISTINCT VALUE c.id FROM c":                            `"first" "last"`,
+		} {
+			pages(t, want, func(from string) (ids []string, next string, err error) {
+				p, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text,
+					ListOptions: store.ListOptions{Scope: scope, MaxItems: 1, Continuation: from}})
+				for _, row := range p.Rows {
+					ids = append(ids, string(row))
+				}
+				return ids, p.Continuation, err
+			})
+		}
+		pages(t, "first last", func(from string) (ids []string, next string, err error) {
+			p, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Scope: scope, Start: store.ChangesStart{After: from}, MaxItems: 1})
+			for _, ch := range p.Changes {
+				ids = append(ids, ch.Item.ID())
+			}
+			if next = p.Position; len(ids) == 0 && !p.More {
+				next = ""
+			}
+			return ids, next, err
+		})
+	}
+}
+
+// TestAggregateOverItsTime: what cannot go on where it was fails once its time is over.
+func TestAggregateOverItsTime(t *testing.T) {
+	b, wall := graveyard(t)
+	wall.step.Store(int64(2 * time.Second))
+	defer wall.step.Store(0)
+	for _, text := range []string{"SELECT VALUE MAX(c.n) FROM c WHERE c.n + 1 = 2", "SELECT c.n FROM c GROUP BY c.n"} {
+		if _, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text}); !is(err, store.CodeCanceled) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
