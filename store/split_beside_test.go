@@ -23,7 +23,7 @@ type besideSplit struct{}
 
 // during runs Split on the range id, and fn before each of its views and transactions that begins while the gate is open. inside tells
 // that the split itself shares the gate then: no change of the container can come.
-func (b *bench) during(s *stepper, id string, fn func(step int, inside bool)) error {
+func (b *bench) during(s *stepper, id string, fn func(step int, inside bool)) ([]store.Range, error) {
 	b.t.Helper()
 	step, in := 0, false
 	s.beside = func(ctx context.Context) {
@@ -36,9 +36,9 @@ func (b *bench) during(s *stepper, id string, fn func(step int, inside bool)) er
 		in = false
 		step++
 	}
-	_, err := b.c.Split(context.WithValue(b.ctx, besideSplit{}, true), id, "")
+	halves, err := b.c.Split(context.WithValue(b.ctx, besideSplit{}, true), id, "")
 	s.beside = nil
-	return err
+	return halves, err
 }
 
 // While a range is being copied everybody goes on: with the range, with the container, with the catalog.
@@ -51,7 +51,7 @@ func TestEverybodyGoesOnBesideASplit(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := 0
-	err = b.during(s, "0", func(step int, inside bool) {
+	_, err = b.during(s, "0", func(step int, inside bool) {
 		if inside {
 			return
 		}
@@ -195,7 +195,7 @@ func TestCrashInASplitBesideWriters(t *testing.T) {
 		var wrecks []wreck
 		for len(b.rangeIDs()) < 4 {
 			ids := b.rangeIDs()
-			err := b.during(s, ids[w.r.IntN(len(ids))], func(step int, inside bool) {
+			_, err := b.during(s, ids[w.r.IntN(len(ids))], func(step int, inside bool) {
 				w.step(inside)
 				settle(b, s)
 				wrecks = append(wrecks, wreck{disk.CrashClone(vfs.CrashCloneCfg{}), maps.Clone(w.want)})

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,21 +18,33 @@ import (
 )
 
 // counting is an engine that counts what is read and written while a container's gate is shut, and can let something happen at each
-// view that is taken while it is open.
+// view of a split that is taken while it is open and nobody is inside.
 type counting struct {
 	*pebble.Engine
-	c       *Container
-	most    int64 // keys in one turn of the gate
-	turn    uint64
-	keys    int64
-	between func(ctx context.Context)
+	watched atomic.Pointer[watched] // nil: nobody watches
+
+	mu   sync.Mutex
+	most int64 // keys in one turn of the gate
+	turn uint64
+	keys int64
 }
 
+type watched struct {
+	c       *Container
+	between func()
+}
+
+// watch watches a container; the background works beside.
+func (e *counting) watch(c *Container, between func()) { e.watched.Store(&watched{c, between}) }
+
 func (e *counting) touch() {
-	if e.c == nil || e.c.gate.inside.Load() >= 0 {
+	w := e.watched.Load()
+	if w == nil || w.c.gate.inside.Load() >= 0 {
 		return
 	}
-	if turn := e.c.gate.turns.Load(); turn != e.turn {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if turn := w.c.gate.turns.Load(); turn != e.turn {
 		e.turn, e.keys = turn, 0
 	}
 	e.keys++
@@ -39,8 +52,8 @@ func (e *counting) touch() {
 }
 
 func (e *counting) View(ctx context.Context, fn func(engine.Reader) error) error {
-	if e.between != nil && e.c.gate.inside.Load() == 0 {
-		e.between(ctx)
+	if w := e.watched.Load(); w != nil && ctx.Value(besideMark{}) != nil && w.c.gate.inside.Load() == 0 {
+		w.between()
 	}
 	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(countingReader{r, e}) })
 }
@@ -136,24 +149,20 @@ func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
 			putNumber(t, c, i, 0)
 		}
 		round := 0
-		e.c, e.between = c, func(ctx context.Context) {
-			if ctx.Value(besideMark{}) == nil {
-				return
-			}
+		e.watch(c, func() {
 			if round++; round < 30 {
 				for i := range 2 * switchKeys { // more than the gate may be held for
 					putNumber(t, c, (round*31+i)%documents, round)
 				}
 			}
-		}
+		})
 		if _, err := c.Split(context.WithValue(t.Context(), besideMark{}, true), "0", ""); err != nil {
 			t.Fatal(err)
 		}
-		e.between = nil
+		e.watched.Store(nil)
 		if t.Logf("%d documents: at most %d keys, %d rounds", documents, e.most, round); e.most == 0 || e.most > bound {
 			t.Errorf("the gate was held for %d keys", e.most)
 		}
-		e.c = nil
 		soundAfterSplit(t, db, c, int64(documents))
 	}
 }
@@ -164,12 +173,10 @@ func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
 	for i := range 700 {
 		putNumber(t, c, i, i)
 	}
-	changes := 0
-	e.c, e.between = c, func(ctx context.Context) {
-		if ctx.Value(besideMark{}) == nil {
-			return
-		}
-		if changes++; changes%3 == 2 && changes < 12 {
+	views, changes := 0, 0
+	e.watch(c, func() {
+		if views++; views%3 == 2 && changes < 4 {
+			changes++
 			policy, err := index.Parse(fmt.Appendf(nil, `{"includedPaths":[{"path":"/n/?"},{"path":"/x%d/?"}],"excludedPaths":[{"path":"/*"}]}`, changes))
 			if err != nil {
 				t.Error(err)
@@ -180,13 +187,13 @@ func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
 				t.Error(err)
 			}
 		}
-	}
+	})
 	if _, err := c.Split(context.WithValue(t.Context(), besideMark{}, true), "0", ""); err != nil {
 		t.Fatal(err)
 	}
-	e.between, e.c = nil, nil
-	if changes < 12 {
-		t.Errorf("the copy has not begun again: %d views", changes)
+	e.watched.Store(nil)
+	if changes == 0 {
+		t.Errorf("the policy has not changed in %d views", views)
 	}
 	soundAfterSplit(t, db, c, 700)
 	if err := db.IndexNow(t.Context()); err != nil {
@@ -219,19 +226,19 @@ func TestSplitGivesUp(t *testing.T) {
 				putNumber(t, c, i, i)
 			}
 			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), besideMark{}, true))
-			var n atomic.Int64
+			n := 0
 			happened = false
-			e.c, e.between = c, func(ctx context.Context) {
-				if ctx.Value(besideMark{}) == nil || n.Add(1) != int64(step) {
+			e.watch(c, func() {
+				if n++; n != step {
 					return
 				}
 				happened = true
 				if err := one.do(db, c, cancel); err != nil {
 					t.Errorf("%s: %v", one.name, err)
 				}
-			}
+			})
 			_, err := c.Split(ctx, "0", "")
-			e.between, e.c = nil, nil
+			e.watched.Store(nil)
 			cancel()
 			if happened && ErrorCode(err) != one.code || !happened && err != nil {
 				t.Errorf("%s at step %d: %v", one.name, step, err)

@@ -117,15 +117,8 @@ func newSplitBench(t *testing.T, fs vfs.FS) (*bench, *stepper) {
 // makeEmpty makes the container.
 func (b *bench) makeEmpty() {
 	b.t.Helper()
-	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	spec := specOf(b.t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]},
-		"indexingPolicy":{"includedPaths":[{"path":"/n/?"}],"excludedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/tie"}]]}`)
-	if b.c, err = d.CreateContainer(b.ctx, spec, store.Throughput{}); err != nil {
-		b.t.Fatal(err)
-	}
+	b.create(`"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]},
+		"indexingPolicy":{"includedPaths":[{"path":"/n/?"}],"excludedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/tie"}]]}`, 1)
 }
 
 // make makes the container and fills it, with some that are dead already.
