@@ -6,14 +6,14 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// splitRecord is a split that is under way. The record of its container has it from before the first item is copied until the moment of
-// the split; what is in the halves' slots until then are copies that nobody reads.
+// splitRecord is a split that is under way. The record of its container has it from before the first item is
+// copied until the moment of the split; what is in the halves' slots until then are copies that nobody reads.
 type splitRecord struct {
 	From  uint16 `json:"from"`            // the slot of the range that is split
 	Lower uint16 `json:"lower,omitempty"` // the slot of the lower half; 0 in a record of before it had one of its own
 	To    uint16 `json:"to"`              // the slot of the upper half
-	// Switched is set in records of former versions alone, where the lower half kept the slot: the halves are the container's
-	// ranges, and what has moved is left to be removed in From.
+	// Switched is set in records of former versions alone, where the lower half kept the slot: the halves are
+	// the container's ranges, and what has moved is left to be removed in From.
 	Switched bool `json:"switched,omitempty"`
 }
 
@@ -22,14 +22,16 @@ func (r *splitRecord) fills(number uint16) bool {
 	return r != nil && (number == r.To || r.Lower != 0 && number == r.Lower)
 }
 
-// setContainer writes the container's record, in a transaction of the catalog. The caller holds ddl and the gate.
+// setContainer writes the container's record, in a transaction of the catalog. The caller holds ddl and the
+// gate.
 func (c *Container) setContainer(ctx context.Context, rec containerRecord) error {
 	return c.db.changeCatalog(ctx, func(t engine.Txn) error {
 		return setRecord(t, containerKey(c.d.rec.Num, c.name), rec)
 	})
 }
 
-// switchRanges makes the halves that m has prepared the container's ranges, from one moment to the next, and returns its record.
+// switchRanges makes the halves that m has prepared the container's ranges, from one moment to the next, and
+// returns its record.
 func (c *Container) switchRanges(ctx context.Context, m *mover, rec containerRecord) (containerRecord, error) {
 	lower, upper := m.halves[0].slot.number, m.halves[1].slot.number
 	_, err := c.db.eng.Update(ctx, [][]byte{catalogScope(), m.from.scope}, func(t engine.Txn) error {
@@ -48,8 +50,8 @@ func (c *Container) switchRanges(ctx context.Context, m *mover, rec containerRec
 	return rec, err
 }
 
-// undoSplit throws away what a split has copied that has come no further. Its slots are free again: nobody has seen an LSN of
-// theirs. Nobody uses the container meanwhile.
+// undoSplit throws away what a split has copied that has come no further. Its slots are free again: nobody
+// has seen an LSN of theirs. Nobody uses the container meanwhile.
 func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	split := *st.rec.Split
 	st.rec.Split = nil
@@ -70,7 +72,8 @@ func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	return err
 }
 
-// finishSplits undoes the splits that a crash has interrupted, or finishes those of a former version that were past that.
+// finishSplits undoes the splits that a crash has interrupted, or finishes those of a former version that
+// were past that.
 func (db *DB) finishSplits(ctx context.Context) error {
 	for _, c := range db.cat.containers {
 		st := *c.state.Load()

@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// A split divides a partition range in two. The items of each half move to a new slot, with their rids, LSNs and etags. The
-// halves are new ranges with ids of their own, and the range that was split is no more: who names it gets CodeRangeGone and reads
-// the ranges again. What was made under it goes on to work: continuations in each of the halves, session tokens and positions in
-// the change feed too, since both halves take LSNs from above all that it has issued.
+// A split divides a partition range in two. The items of each half move to a new slot, with their rids, LSNs
+// and etags. The halves are new ranges with ids of their own, and the range that was split is no more: who
+// names it gets CodeRangeGone and reads the ranges again. What was made under it goes on to work:
+// continuations in each of the halves, session tokens and positions in the change feed too, since both halves
+// take LSNs from above all that it has issued.
 //
 // In the order of what is durable:
 //
@@ -17,19 +18,22 @@ import (
 //  2. What is in the range's slot is copied to the new ones, in pieces.
 //  3. The container's record has the new ranges, and the old slot is empty: this is the moment of the split.
 //
-// A crash before 3 makes Open delete the copies. A split that gives up deletes them itself; if it cannot, the next split, the
-// background's next pass or Open does.
+// A crash before 3 makes Open delete the copies. A split that gives up deletes them itself; if it cannot, the
+// next split, the background's next pass or Open does.
 //
-// The copying holds neither ddl nor the gate: everybody goes on to work with the range. Meanwhile writers note which items
-// they have written or removed, when they have committed and before they leave the gate. The split copies those again, and
-// what they have written since, until little is left. Only then it takes ddl and the gate, copies the rest, and switches. What it
-// copies then is bounded (switchKeys, stepBytes): if more has come meanwhile it opens the gate and goes on. So the gate is never
-// held for longer than one such piece and two small transactions take, whatever the size of the range.
+// The copying holds neither ddl nor the gate: everybody goes on to work with the range. Meanwhile writers
+// note which items they have written or removed, when they have committed and before they leave the gate. The
+// split copies those again, and what they have written since, until little is left. Only then it takes ddl
+// and the gate, copies the rest, and switches. What it copies then is bounded (switchKeys, stepBytes): if
+// more has come meanwhile it opens the gate and goes on. So the gate is never held for longer than one such
+// piece and two small transactions take, whatever the size of the range.
 //
-// Others who change the container meanwhile do not wait for the copy, but for one piece of it that is being written. A change of the
-// indexing policy makes the copy begin again, since its index entries are of the former policy. A container that is dropped
-// refuses the next piece. A reader that holds a snapshot of before, or has looked up a slot before, sees that by the
-// state and looks again.
+// A container has maxSlots slots in all its life, since rids name them, and a split takes two.
+//
+// Others who change the container meanwhile do not wait for the copy, but for one piece of it that is being
+// written. A change of the indexing policy makes the copy begin again, since its index entries are of the
+// former policy. A container that is dropped refuses the next piece. A reader that holds a snapshot of
+// before, or has looked up a slot before, sees that by the state and looks again.
 
 // errReindexed tells that the copy has index entries of a policy that the container has no more.
 var errReindexed = errors.New("store: the indexing policy has changed while a range was copied")
@@ -37,13 +41,15 @@ var errReindexed = errors.New("store: the indexing policy has changed while a ra
 // errUnwanted tells that a split in the background is not asked for any more.
 var errUnwanted = errors.New("store: a split is not wanted any more")
 
-// Split divides the partition range with the id rangeID in two at the effective partition key at, in hexadecimal: the upper half
-// begins with it. Where at is empty half of the documents go either way, as far as partition keys allow, and a range whose
-// documents have one partition key, or that has none, is split in its middle. It returns the two new ranges.
+// Split divides the partition range with the id rangeID in two at the effective partition key at, in
+// hexadecimal: the upper half begins with it. Where at is empty half of the documents go either way, as far
+// as partition keys allow, and a range whose documents have one partition key, or that has none, is split in
+// its middle. It returns the two new ranges.
 //
-// Requests go on meanwhile; they wait for the moment of the split alone. Splits of one container wait for each other.
-// CodeRangeGone: there is no such range (any more); CodeBadRequest: at does not lie in it; CodeConflict: it cannot be split
-// further; CodeOwnerNotFound: the container was dropped meanwhile. If ctx ends early nothing has changed.
+// Requests go on meanwhile; they wait for the moment of the split alone. Splits of one container wait for
+// each other. CodeRangeGone: there is no such range (any more); CodeBadRequest: at does not lie in it;
+// CodeConflict: it cannot be split further; CodeOwnerNotFound: the container was dropped meanwhile. If ctx
+// ends early nothing has changed.
 func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, error) {
 	c.db.enter()
 	defer c.db.leave()
@@ -51,7 +57,8 @@ func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, err
 	return halves, wrap(err)
 }
 
-// split does the work of Split. wanted, if there is one, is asked under ddl whether it is still to be done: errUnwanted.
+// split does the work of Split. wanted, if there is one, is asked under ddl whether it is still to be done:
+// errUnwanted.
 func (c *Container) split(ctx context.Context, rangeID, at string, wanted func() bool) ([]Range, error) {
 	if err := c.splitting.take(ctx); err != nil {
 		return nil, err
@@ -91,7 +98,8 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 	return slices.DeleteFunc(c.Ranges().Ranges, func(r Range) bool { return !slices.Contains(ids, r.ID) }), nil
 }
 
-// alone runs fn while nobody else changes the catalog and nobody is in the container. What fn does is bounded.
+// alone runs fn while nobody else changes the catalog and nobody is in the container. What fn does is
+// bounded.
 func (c *Container) alone(ctx context.Context, fn func(st containerState) error) error {
 	if err := c.db.ddl.take(ctx); err != nil {
 		return err
@@ -108,7 +116,8 @@ func (c *Container) alone(ctx context.Context, fn func(st containerState) error)
 	return fn(*st)
 }
 
-// beginSplit notes that s is being split, and makes its writers note what they write. The caller holds splitting.
+// beginSplit notes that s is being split, and makes its writers note what they write. The caller holds
+// splitting.
 func (c *Container) beginSplit(ctx context.Context, s *slot, bound []byte, wanted func() bool) (m *mover, err error) {
 	err = c.alone(ctx, func(st containerState) error {
 		if wanted != nil && !wanted() {
@@ -158,7 +167,8 @@ func (c *Container) finishSplit(ctx context.Context, m *mover, wanted func() boo
 	}
 }
 
-// trySwitch copies what is left and switches to the halves, unless more is left than the locks may be held for: nil.
+// trySwitch copies what is left and switches to the halves, unless more is left than the locks may be held
+// for: nil.
 func (c *Container) trySwitch(ctx context.Context, m *mover, wanted func() bool) (ids []string, err error) {
 	err = c.alone(ctx, func(st containerState) error {
 		if wanted != nil && !wanted() {
@@ -218,8 +228,8 @@ func (c *Container) halves(st containerState, m *mover) (next containerState, er
 	next.rec.Ranges = slices.Replace(next.rec.Ranges, i, i+1, recs...)
 	next.ranges = slices.Replace(next.ranges, i, i+1, slots...)
 	next.rec.Split = nil
-	// New indexers, though they are the same: plans, entries that were made ahead and the reindexer's pass go by them, and
-	// must be made for the new slots.
+	// New indexers, though they are the same: plans, entries that were made ahead and the reindexer's pass go
+	// by them, and must be made for the new slots.
 	return next, next.compile()
 }
 

@@ -21,8 +21,8 @@ import (
 // besideSplit marks the context of a split, between whose steps something happens.
 type besideSplit struct{}
 
-// during runs Split on the range id, and fn before each of its views and transactions that begins while the gate is open. inside tells
-// that the split itself shares the gate then: no change of the container can come.
+// during runs Split on the range id, and fn before each of its views and transactions that begins while the
+// gate is open. inside tells that the split itself shares the gate then: no change of the container can come.
 func (b *bench) during(s *stepper, id string, fn func(step int, inside bool)) ([]store.Range, error) {
 	b.t.Helper()
 	step, in := 0, false
@@ -176,7 +176,8 @@ func (w *churn) holds(b *bench, what string, want map[string]string) {
 	checkClean(b.t, b.db)
 }
 
-// Whatever is written, deleted and purged between the steps of a split is there afterwards, and after a crash at any of them.
+// Whatever is written, deleted and purged between the steps of a split is there afterwards, and after a crash
+// at any of them.
 func TestCrashInASplitBesideWriters(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	first := metatest.FirstSeed()

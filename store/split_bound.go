@@ -37,8 +37,8 @@ func unsplittable(rangeID string) error {
 	return fail(CodeConflict, "The partition key range '"+rangeID+"' cannot be split further.")
 }
 
-// middleDocument returns the EPK of the document in the middle of a range, in the order of EPKs, or the next one above it where
-// none would be below. It is nil where all documents have the same.
+// middleDocument returns the EPK of the document in the middle of a range, in the order of EPKs, or the next
+// one above it where none would be below. It is nil where all documents have the same.
 func (c *Container) middleDocument(ctx context.Context, s *slot) (epk []byte, err error) {
 	rg := containerFamily(c.cid, famPoint)
 	prefix := rg.Start
@@ -94,8 +94,8 @@ func countWhile(ctx context.Context, r engine.Reader, rg engine.Range) (n int64,
 	return n, errors.Join(it.Close(), ctx.Err())
 }
 
-// middle is the EPK in the middle of two bounds; an empty max is the end of all. It may be one of the bounds where there is nothing
-// between them.
+// middle is the EPK in the middle of two bounds; an empty max is the end of all. It may be one of the bounds
+// where there is nothing between them.
 func middle(def *PartitionKeyDefinition, min, max []byte) []byte {
 	if def.Version != 2 {
 		hashed := func(hash int) []byte { return appendBinaryNumber(nil, float64(hash)) }

@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// counting is an engine that counts what is read and written while a container's gate is shut, and can let something happen at each
-// view of a split that is taken while it is open and nobody is inside.
+// counting is an engine that counts what is read and written while a container's gate is shut, and can let
+// something happen at each view of a split that is taken while it is open and nobody is inside.
 type counting struct {
 	*pebble.Engine
 	watched atomic.Pointer[watched] // nil: nobody watches
@@ -139,9 +139,11 @@ func soundAfterSplit(t *testing.T, db *DB, c *Container, documents int64) {
 	}
 }
 
-// However large the range is and however much is written while it is copied, the gate is held for a bounded number of keys.
+// However large the range is and however much is written while it is copied, the gate is held for a bounded
+// number of keys.
 func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
-	// An item and an entry of a log have a few keys each here: two versions' terms, their feed entries, deadlines, themselves.
+	// An item and an entry of a log have a few keys each here: two versions' terms, their feed entries,
+	// deadlines, themselves.
 	const bound = switchKeys * 40
 	for _, documents := range []int{200, 2000} {
 		e, db, c := openCounting(t)
@@ -202,8 +204,8 @@ func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
 	soundAfterSplit(t, db, c, 700)
 }
 
-// A split whose container is dropped, whose database is dropped, whose caller goes or whose store is closed gives up with
-// the error that says so, at whichever step that is, and leaves nothing behind.
+// A split whose container is dropped, whose database is dropped, whose caller goes or whose store is closed
+// gives up with the error that says so, at whichever step that is, and leaves nothing behind.
 func TestSplitGivesUp(t *testing.T) {
 	for _, one := range []struct {
 		name string

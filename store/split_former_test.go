@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A split of a former version that a crash has left half removed is finished by Open: the lower half's slot has still what has moved.
+// A split of a former version that a crash has left half removed is finished by Open: the lower half's slot
+// has still what has moved.
 func TestFormerSplitIsFinished(t *testing.T) {
 	disk := vfs.NewMem()
 	open := func() *DB {

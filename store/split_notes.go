@@ -8,7 +8,8 @@ type notes struct {
 	rids map[uint64]struct{}
 }
 
-// add notes items. It is called when their transaction has committed, inside the gate: who shuts the gate finds all of them.
+// add notes items. It is called when their transaction has committed, inside the gate: who shuts the gate
+// finds all of them.
 func (n *notes) add(rids []uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 // there are as many. Whatever ends a process on the way, the next one goes on, and a split itself is whole or
 // not at all. A throughput that is lowered takes back what has not been split yet, and never merges ranges.
 //
-// Each split is a Split as anybody can ask for: requests to the container go on. A raise that is taken back while a range is copied
-// gives the copy up. What is split next is the range with the fewest ancestors, the lowest of those, so that the
-// halves stay alike.
+// Each split is a Split as anybody can ask for: requests to the container go on. A raise that is taken back
+// while a range is copied gives the copy up. What is split next is the range with the fewest ancestors, the
+// lowest of those, so that the halves stay alike.
 
 // splitter is the goroutine that splits ranges.
 type splitter struct{ background }

@@ -9,11 +9,13 @@ import (
 	"github.com/mayflydb/mayfly/index"
 )
 
-// A mover copies what lies in the slot of a partition range that is being split into those of its halves, while the range is
-// read and written: once over all items, and then again what its writers have noted. Nobody reads the copies before the moment
-// of the split. What is in them is always what the range had at some moment; a crash or a failure throws them away whole.
+// A mover copies what lies in the slot of a partition range that is being split into those of its halves,
+// while the range is read and written: once over all items, and then again what its writers have noted.
+// Nobody reads the copies before the moment of the split. What is in them is always what the range had at
+// some moment; a crash or a failure throws them away whole.
 //
-// The keys that are not in a slot (p, k, u and b) stay as they are, and so do the items themselves: rid, LSN, etag, all.
+// The keys that are not in a slot (p, k, u and b) stay as they are, and so do the items themselves: rid, LSN,
+// etag, all.
 type mover struct {
 	c      *Container
 	from   *slot
@@ -46,8 +48,8 @@ type change struct {
 	below   []byte // the end of the range; nil: it is about one key
 }
 
-// What a mover does in one go: between two looks at its context, in one view, in one transaction. switchKeys and stepBytes bound
-// what it does while it holds the gate, too.
+// What a mover does in one go: between two looks at its context, in one view, in one transaction. switchKeys
+// and stepBytes bound what it does while it holds the gate, too.
 const (
 	stepKeys   = 512     // items and entries of logs
 	switchKeys = 256     // the same, with the gate shut
@@ -102,9 +104,9 @@ func (m *mover) removeAll(r engine.Range) {
 	m.batch = append(m.batch, change{entry: entry{r.Start, nil}, deleted: true, below: r.End})
 }
 
-// flush writes the batch in order, in as many transactions as it takes, without waiting for the disk: the moment of the split waits
-// for all of it. It is in the gate, for each transaction anew, so that a container that is being dropped or changed is so before it
-// or after it.
+// flush writes the batch in order, in as many transactions as it takes, without waiting for the disk: the
+// moment of the split waits for all of it. It is in the gate, for each transaction anew, so that a container
+// that is being dropped or changed is so before it or after it.
 func (m *mover) flush(ctx context.Context) error {
 	for rest := m.batch; len(rest) > 0; {
 		n, size := 0, 0
@@ -122,8 +124,8 @@ func (m *mover) flush(ctx context.Context) error {
 	return nil
 }
 
-// write writes a part of the batch. Its scope is one that nobody else uses, so that it keeps no writer waiting, and the halves'
-// own ones begin with the LSNs that they are given in the end.
+// write writes a part of the batch. Its scope is one that nobody else uses, so that it keeps no writer
+// waiting, and the halves' own ones begin with the LSNs that they are given in the end.
 func (m *mover) write(ctx context.Context, part []change) error {
 	if !m.alone {
 		st, _, err := m.c.enter(ctx)
@@ -153,8 +155,9 @@ func (m *mover) write(ctx context.Context, part []change) error {
 	return err
 }
 
-// copy copies all that is in the range, and then what has been written meanwhile, until little of that is left. It gives up to
-// become faster than the writers when it has not come nearer to the end for a while: the gate will hold them up.
+// copy copies all that is in the range, and then what has been written meanwhile, until little of that is
+// left. It gives up to become faster than the writers when it has not come nearer to the end for a while: the
+// gate will hold them up.
 func (m *mover) copy(ctx context.Context) error {
 	for at := slotFamily(m.from.scope, famItem); at.Start != nil; {
 		if err := m.copySome(ctx, &at); err != nil {
@@ -175,7 +178,8 @@ func (m *mover) copy(ctx context.Context) error {
 	return nil
 }
 
-// copySome copies the first items of a range of keys, and takes them off the range; nothing is left of it when its start is nil.
+// copySome copies the first items of a range of keys, and takes them off the range; nothing is left of it
+// when its start is nil.
 func (m *mover) copySome(ctx context.Context, at *engine.Range) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -206,8 +210,8 @@ func (m *mover) copySome(ctx context.Context, at *engine.Range) error {
 	return m.flush(ctx)
 }
 
-// catchUp copies up to most of the items and entries of logs that have been written since they were copied. left is about how many
-// there are besides; 0 is exact where nobody can write.
+// catchUp copies up to most of the items and entries of logs that have been written since they were copied.
+// left is about how many there are besides; 0 is exact where nobody can write.
 func (m *mover) catchUp(ctx context.Context, most int) (left uint64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -239,8 +243,8 @@ func (m *mover) catchUp(ctx context.Context, most int) (left uint64, err error) 
 	return left + uint64(m.noted.left()), err
 }
 
-// bring copies an item, of which nothing has been copied yet, with what goes with it. Its index entries are made by the present
-// policy alone: in the new slots all documents are indexed by it.
+// bring copies an item, of which nothing has been copied yet, with what goes with it. Its index entries are
+// made by the present policy alone: in the new slots all documents are indexed by it.
 func (m *mover) bring(r engine.Reader, rid uint64, value []byte) error {
 	value = bytes.Clone(value)
 	item, err := m.c.decode(rid, value)
@@ -315,7 +319,8 @@ func (m *mover) forget(r engine.Reader, s *slot, rid uint64) error {
 	return nil
 }
 
-// termsOf makes the index entries of an item in a half, and the record of its shape where it is the first that has it.
+// termsOf makes the index entries of an item in a half, and the record of its shape where it is the first
+// that has it.
 func (m *mover) termsOf(h *half, item *stored) []index.Entry {
 	list := makeTerms(m.terms, item.head.life.TS, h.slot, item.body).entries
 	setRID(list, item.rid)

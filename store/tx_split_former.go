@@ -9,11 +9,12 @@ import (
 	"github.com/mayflydb/mayfly/index"
 )
 
-// Former versions let the lower half of a range keep its slot, and removed what had moved to the upper half piece by piece after
-// the moment of the split. A crash on the way left both in the slot, as the container's record says.
+// Former versions let the lower half of a range keep its slot, and removed what had moved to the upper half
+// piece by piece after the moment of the split. A crash on the way left both in the slot, as the container's
+// record says.
 
-// endFormerSplit removes from the slot of a lower half what it does not hold. It is called by Open, before anybody else: the removal of an
-// item takes its own key last, so that all of it can be done again.
+// endFormerSplit removes from the slot of a lower half what it does not hold. It is called by Open, before
+// anybody else: the removal of an item takes its own key last, so that all of it can be done again.
 func (c *Container) endFormerSplit(ctx context.Context, st containerState) error {
 	i := slices.IndexFunc(st.ranges, func(s *slot) bool { return s.number == st.rec.Split.From })
 	if i < 0 {

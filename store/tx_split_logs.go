@@ -6,15 +6,16 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// splitLogs are the families that are ordered by LSN alone and whose entries go with their partition keys. Entries come behind
-// all others, and never change. They are freed from the front: the first one may become a floor.
+// splitLogs are the families that are ordered by LSN alone and whose entries go with their partition keys.
+// Entries come behind all others, and never change. They are freed from the front: the first one may become a
+// floor.
 var splitLogs = [...]struct {
 	family byte
 	epk    func(value []byte) ([]byte, error)
 }{{famVersions, versionEPK}, {famExpired, expiryEPK}}
 
-// bringLog copies the entries of a log that have come since it was copied, as far as there is room, and removes what has been freed.
-// behind is about how many are left.
+// bringLog copies the entries of a log that have come since it was copied, as far as there is room, and
+// removes what has been freed. behind is about how many are left.
 func (m *mover) bringLog(r engine.Reader, i int, room *int) (behind uint64, err error) {
 	family, at := splitLogs[i].family, &m.logs[i]
 	it := r.Scan(slotFamily(m.from.scope, family), false)
@@ -96,8 +97,8 @@ func (m *mover) bringEntry(i int, lsn uint64, value []byte) error {
 	return nil
 }
 
-// inherit gives the halves what the range's slot has recorded of itself. Their LSNs start where those of the range may have come
-// to: what is born later has the higher one.
+// inherit gives the halves what the range's slot has recorded of itself. Their LSNs start where those of the
+// range may have come to: what is born later has the higher one.
 func (m *mover) inherit(t engine.Txn) error {
 	for i := range m.halves {
 		scope := m.halves[i].slot.scope
