@@ -6,50 +6,64 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// splitRecord is a split that is under way. The record of its container has it from before the first item is copied until after the
-// last one is removed where it was.
+// splitRecord is a split that is under way. The record of its container has it from before the first item is
+// copied until the moment of the split; what is in the halves' slots until then are copies that nobody reads.
 type splitRecord struct {
-	From uint16 `json:"from"` // the slot of the range that is split, which its lower half keeps
-	To   uint16 `json:"to"`   // the slot of the upper half
-	// Switched tells that the halves are the container's ranges, and what has moved is left to be removed in From. Before,
-	// what is in To is a copy that nobody reads.
+	From  uint16 `json:"from"`            // the slot of the range that is split
+	Lower uint16 `json:"lower,omitempty"` // the slot of the lower half; 0 in a record of before it had one of its own
+	To    uint16 `json:"to"`              // the slot of the upper half
+	// Switched is set in records of former versions alone, where the lower half kept the slot: the halves are
+	// the container's ranges, and what has moved is left to be removed in From.
 	Switched bool `json:"switched,omitempty"`
 }
 
-// unfinished tells that a split has failed at a point from which it can only be finished: items that have moved are still
-// in both slots.
-func (st *containerState) unfinished() bool { return st.rec.Split != nil && st.rec.Split.Switched }
+// fills tells whether a slot is filled with a copy.
+func (r *splitRecord) fills(number uint16) bool {
+	return r != nil && (number == r.To || r.Lower != 0 && number == r.Lower)
+}
 
-// setContainer writes the container's record, in a transaction of the catalog. The caller holds ddl and the gate.
+// setContainer writes the container's record, in a transaction of the catalog. The caller holds ddl and the
+// gate.
 func (c *Container) setContainer(ctx context.Context, rec containerRecord) error {
 	return c.db.changeCatalog(ctx, func(t engine.Txn) error {
 		return setRecord(t, containerKey(c.d.rec.Num, c.name), rec)
 	})
 }
 
-// switchRanges makes the halves that m has prepared the container's ranges, from one moment to the next, and returns its record.
+// switchRanges makes the halves that m has prepared the container's ranges, from one moment to the next, and
+// returns its record.
 func (c *Container) switchRanges(ctx context.Context, m *mover, rec containerRecord) (containerRecord, error) {
-	_, err := c.db.eng.Update(ctx, [][]byte{catalogScope(), m.lower.scope}, func(t engine.Txn) error {
+	lower, upper := m.halves[0].slot.number, m.halves[1].slot.number
+	_, err := c.db.eng.Update(ctx, [][]byte{catalogScope(), m.from.scope}, func(t engine.Txn) error {
 		rec.RangeLSN = t.NextLSN(catalogScope())
 		for i := range rec.Ranges {
-			if s := rec.Ranges[i].Slot; s == m.lower.number || s == m.upper.number {
+			if s := rec.Ranges[i].Slot; s == lower || s == upper {
 				rec.Ranges[i].LSN = rec.RangeLSN
 			}
 		}
 		if err := m.inherit(t); err != nil {
 			return err
 		}
+		t.DeleteRange(engine.Prefix(m.from.scope))
 		return setRecord(t, containerKey(c.d.rec.Num, c.name), rec)
 	})
 	return rec, err
 }
 
-// undoSplit throws away what a split has copied that has come no further.
+// undoSplit throws away what a split has copied that has come no further. Its slots are free again: nobody
+// has seen an LSN of theirs. Nobody uses the container meanwhile.
 func (c *Container) undoSplit(ctx context.Context, st containerState) error {
-	unused := slotScope(c.cid, st.rec.Split.To)
+	split := *st.rec.Split
 	st.rec.Split = nil
+	if split.Lower != 0 {
+		st.rec.Slots = int(split.Lower)
+	}
 	err := c.db.changeCatalog(ctx, func(t engine.Txn) error {
-		t.DeleteRange(engine.Prefix(unused))
+		for _, number := range []uint16{split.Lower, split.To} {
+			if split.fills(number) {
+				t.DeleteRange(engine.Prefix(slotScope(c.cid, number)))
+			}
+		}
 		return setRecord(t, containerKey(c.d.rec.Num, c.name), st.rec)
 	})
 	if err == nil {
@@ -58,20 +72,19 @@ func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	return err
 }
 
-// finishSplits undoes the splits that a crash has interrupted, or finishes them where they were past that.
+// finishSplits undoes the splits that a crash has interrupted, or finishes those of a former version that
+// were past that.
 func (db *DB) finishSplits(ctx context.Context) error {
 	for _, c := range db.cat.containers {
 		st := *c.state.Load()
 		if st.rec.Split == nil {
 			continue
 		}
-		if !st.unfinished() {
-			if err := c.undoSplit(ctx, st); err != nil {
-				return err
-			}
-			continue
+		end := c.undoSplit
+		if st.rec.Split.Switched {
+			end = c.endFormerSplit
 		}
-		if err := c.endSplit(ctx, st); err != nil {
+		if err := end(ctx, st); err != nil {
 			return err
 		}
 	}

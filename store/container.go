@@ -30,6 +30,8 @@ type Container struct {
 	gate  gate
 	state atomic.Pointer[containerState]
 
+	splitting turn // of the one that splits a range of the container; taken before ddl and the gate
+
 	count    itemCount
 	spending budget // of its own throughput
 	marks    marks
@@ -72,8 +74,9 @@ type slot struct {
 	begun      int64 // the second in which the pass last began at the head; the reaper's
 
 	shapes    shapeBook
-	reindexed atomic.Uint64 // how far documents have been indexed anew: a rid, or allReindexed
-	behind    atomic.Uint64 // the LSN behind the last one of a range that has been split; 0: it has not been
+	reindexed atomic.Uint64         // how far documents have been indexed anew: a rid, or allReindexed
+	behind    atomic.Uint64         // the LSN behind the last one of a range that has been split; 0: it has not been
+	noted     atomic.Pointer[notes] // what is written while a split copies the range; nil: none does. Changes under the gate
 }
 
 // last is the last LSN of a range that has been split.
@@ -99,7 +102,7 @@ type Range struct {
 	LSN           uint64  // the range's position
 	Timestamp     int64   // seconds since 1970
 
-	// Splitting tells that the range is being split, or is a half whose split still moves items.
+	// Splitting tells that the range is being split.
 	Splitting bool
 
 	made uint64 // the catalog's LSN then
@@ -127,7 +130,7 @@ func rangesETag(incarnation uint32, lsn uint64) string { return etagText(incarna
 func newContainer(d *Database, rec containerRecord, spec ContainerSpec) (*Container, error) {
 	c := &Container{
 		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len(),
-		gate: newGate(),
+		gate: newGate(), splitting: newTurn(),
 	}
 	st := &containerState{rec: rec, spec: spec, vectors: spec.vectors()}
 	if err := st.compile(); err != nil {
@@ -263,7 +266,7 @@ func (c *Container) Ranges() RangeSet {
 			Fraction:  1 / float64(len(st.ranges)),
 			LSN:       c.db.eng.Horizon(s.scope),
 			Timestamp: s.rec.TS,
-			Splitting: st.rec.Split != nil && (s.number == st.rec.Split.From || s.number == st.rec.Split.To),
+			Splitting: st.rec.Split != nil && s.number == st.rec.Split.From,
 			made:      st.madeAt(i),
 		}
 		set.Ranges = append(set.Ranges, r)
@@ -357,13 +360,10 @@ func (c *Container) look(ctx context.Context) (st *containerState, now int64, at
 	}
 }
 
-// usable refuses a container that is gone, or in which a split has stopped half-way.
+// usable refuses a container that is gone.
 func (c *Container) usable(st *containerState) error {
-	switch {
-	case st.dropped:
+	if st.dropped {
 		return c.gone()
-	case st.unfinished():
-		return &Error{Code: CodeUnavailable, Message: "A split of the container " + c.name + " has failed.", Hint: "restart: the split is finished then"}
 	}
 	return nil
 }

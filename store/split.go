@@ -1,74 +1,78 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"math"
-	"math/big"
 	"slices"
-	"sort"
-
-	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/engine"
 )
 
-// A split divides a partition range in two. The lower half keeps the slot and its keys; the items of the upper half move to a new
-// slot, with their rids, LSNs and etags. The halves are new ranges with ids of their own, and the range that was split is no more:
-// who names it gets CodeRangeGone and reads the ranges again. What was made under it goes on to work: continuations in each of the
-// halves, session tokens and positions in the change feed too, since both halves take LSNs from above all that it has issued.
+// A split divides a partition range in two. The items of each half move to a new slot, with their rids, LSNs
+// and etags. The halves are new ranges with ids of their own, and the range that was split is no more: who
+// names it gets CodeRangeGone and reads the ranges again. What was made under it goes on to work:
+// continuations in each of the halves, session tokens and positions in the change feed too, since both halves
+// take LSNs from above all that it has issued.
 //
 // In the order of what is durable:
 //
-//  1. The container's record says that a split begins, and which slot it fills.
-//  2. What goes with the moving items is copied to the new slot, in pieces.
-//  3. The container's record has the new ranges: this is the moment of the split.
-//  4. What was copied is removed in the old slot, in pieces.
-//  5. The record says that nothing is left to do.
+//  1. The container's record says that a split begins, and which slots it fills.
+//  2. What is in the range's slot is copied to the new ones, in pieces.
+//  3. The container's record has the new ranges, and the old slot is empty: this is the moment of the split.
 //
-// A crash before 3 makes Open delete the copy, one after 3 makes it do 4 and 5. All of it holds the container's gate exclusively,
-// so whatever comes meanwhile waits and then finds the halves; a reader that holds a snapshot of before, or has looked up a
-// slot before, sees that by the state and looks again.
+// A crash before 3 makes Open delete the copies. A split that gives up deletes them itself; if it cannot, the
+// next split, the background's next pass or Open does.
+//
+// The copying holds neither ddl nor the gate: everybody goes on to work with the range. Meanwhile writers
+// note which items they have written or removed, when they have committed and before they leave the gate. The
+// split copies those again, and what they have written since, until little is left. Only then it takes ddl
+// and the gate, copies the rest, and switches. What it copies then is bounded (switchKeys, stepBytes): if
+// more has come meanwhile it opens the gate and goes on. So the gate is never held for longer than one such
+// piece and two small transactions take, whatever the size of the range.
+//
+// A container has maxSlots slots in all its life, since rids name them, and a split takes two.
+//
+// Others who change the container meanwhile do not wait for the copy, but for one piece of it that is being
+// written. A change of the indexing policy makes the copy begin again, since its index entries are of the
+// former policy. A container that is dropped refuses the next piece. A reader that holds a snapshot of
+// before, or has looked up a slot before, sees that by the state and looks again.
 
-// Split divides the partition range with the id rangeID in two at the effective partition key at, in hexadecimal: the upper half
-// begins with it. Where at is empty half of the documents go either way, as far as partition keys allow, and a range whose
-// documents have one partition key, or that has none, is split in its middle. It returns the two new ranges.
+// errReindexed tells that the copy has index entries of a policy that the container has no more.
+var errReindexed = errors.New("store: the indexing policy has changed while a range was copied")
+
+// errUnwanted tells that a split in the background is not asked for any more.
+var errUnwanted = errors.New("store: a split is not wanted any more")
+
+// Split divides the partition range with the id rangeID in two at the effective partition key at, in
+// hexadecimal: the upper half begins with it. Where at is empty half of the documents go either way, as far
+// as partition keys allow, and a range whose documents have one partition key, or that has none, is split in
+// its middle. It returns the two new ranges.
 //
-// The container's requests wait until it is done, which takes some time for each document that moves. CodeRangeGone: there is no
-// such range (any more); CodeBadRequest: at does not lie in it; CodeConflict: it cannot be split further. If ctx ends early
-// nothing has changed.
+// Requests go on meanwhile; they wait for the moment of the split alone. Splits of one container wait for
+// each other. CodeRangeGone: there is no such range (any more); CodeBadRequest: at does not lie in it;
+// CodeConflict: it cannot be split further; CodeOwnerNotFound: the container was dropped meanwhile. If ctx
+// ends early nothing has changed.
 func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, error) {
 	c.db.enter()
 	defer c.db.leave()
-	if err := c.db.ddl.take(ctx); err != nil {
-		return nil, err
-	}
-	defer c.db.ddl.release()
-	if err := c.gate.shut(ctx); err != nil {
-		return nil, err
-	}
-	defer c.gate.open()
-	ids, err := c.split(ctx, rangeID, at)
-	if err != nil {
-		return nil, wrap(err)
-	}
-	c.db.wakeReaper()
-	c.db.reindexer.wake()
-	halves := slices.DeleteFunc(c.Ranges().Ranges, func(r Range) bool { return !slices.Contains(ids, r.ID) })
-	return halves, nil
+	halves, err := c.split(ctx, rangeID, at, nil)
+	return halves, wrap(err)
 }
 
-// split does the work of Split and returns the ids of the halves. The caller holds ddl and the gate.
-func (c *Container) split(ctx context.Context, rangeID, at string) (ids []string, err error) {
-	st := *c.state.Load()
-	if err := c.usable(&st); err != nil {
+// split does the work of Split. wanted, if there is one, is asked under ddl whether it is still to be done:
+// errUnwanted.
+func (c *Container) split(ctx context.Context, rangeID, at string, wanted func() bool) ([]Range, error) {
+	if err := c.splitting.take(ctx); err != nil {
 		return nil, err
 	}
-	if st.rec.Split != nil { // one that failed, and could not be undone then
-		if err := c.undoSplit(ctx, st); err != nil {
-			return nil, err
+	tidy := true
+	defer func() {
+		c.splitting.release()
+		if !tidy {
+			c.db.splitter.wake()
 		}
-		st = *c.state.Load()
+	}()
+	st := c.state.Load()
+	if err := c.usable(st); err != nil {
+		return nil, err
 	}
 	s := st.rangeByID(rangeID)
 	if s == nil {
@@ -78,36 +82,126 @@ func (c *Container) split(ctx context.Context, rangeID, at string) (ids []string
 	if err != nil {
 		return nil, err
 	}
-	number := st.rec.nextSlot()
-	if number >= maxSlots {
-		return nil, unsplittable(rangeID)
-	}
-	st.rec.Slots, st.rec.Split = number+1, &splitRecord{From: s.number, To: uint16(number)}
-	if err := c.setContainer(ctx, st.rec); err != nil {
+	defer s.noted.Store(nil)
+	m, err := c.beginSplit(ctx, s, bound, wanted)
+	if err != nil {
 		return nil, err
 	}
-	c.state.Store(&st)
-
-	next, m, err := c.halves(ctx, &st, s, bound)
-	if err == nil {
-		err = m.copy()
-	}
-	if err == nil {
-		next.rec, err = c.switchRanges(ctx, m, next.rec)
-	}
+	ids, err := c.finishSplit(ctx, m, wanted)
 	if err != nil {
-		return nil, errors.Join(err, c.undoSplit(context.WithoutCancel(ctx), st))
+		left := c.tidySplit(ctx)
+		tidy = left == nil
+		return nil, errors.Join(err, left)
 	}
-	m.upper.shapes.known = m.shapes
-	s.behind.Store(c.db.eng.Horizon(s.scope) + 1)
-	c.state.Store(&next)
-	return []string{m.lower.id, m.upper.id}, c.endSplit(context.WithoutCancel(ctx), next)
+	c.db.wakeReaper()
+	c.db.reindexer.wake()
+	return slices.DeleteFunc(c.Ranges().Ranges, func(r Range) bool { return !slices.Contains(ids, r.ID) }), nil
 }
 
-// halves prepares the state that the container will have when s has been split.
-func (c *Container) halves(ctx context.Context, st *containerState, s *slot, bound []byte) (next containerState, m *mover, err error) {
-	next = *st
-	i := slices.Index(st.ranges, s)
+// alone runs fn while nobody else changes the catalog and nobody is in the container. What fn does is
+// bounded.
+func (c *Container) alone(ctx context.Context, fn func(st containerState) error) error {
+	if err := c.db.ddl.take(ctx); err != nil {
+		return err
+	}
+	defer c.db.ddl.release()
+	if err := c.gate.shut(ctx); err != nil {
+		return err
+	}
+	defer c.gate.open()
+	st := c.state.Load()
+	if err := c.usable(st); err != nil {
+		return err
+	}
+	return fn(*st)
+}
+
+// beginSplit notes that s is being split, and makes its writers note what they write. The caller holds
+// splitting.
+func (c *Container) beginSplit(ctx context.Context, s *slot, bound []byte, wanted func() bool) (m *mover, err error) {
+	err = c.alone(ctx, func(st containerState) error {
+		if wanted != nil && !wanted() {
+			return errUnwanted
+		}
+		if st.rec.Split != nil { // one that failed, and could not be undone then
+			if err := c.undoSplit(ctx, st); err != nil {
+				return err
+			}
+			st = *c.state.Load()
+		}
+		number := st.rec.nextSlot()
+		if number+1 >= maxSlots {
+			return unsplittable(s.id)
+		}
+		split := splitRecord{From: s.number, Lower: uint16(number), To: uint16(number + 1)}
+		st.rec.Slots, st.rec.Split = number+2, &split
+		if m, err = newMover(c, &st, s, bound); err != nil {
+			return err
+		}
+		if err := c.setContainer(ctx, st.rec); err != nil {
+			return err
+		}
+		s.noted.Store(m.noted)
+		c.state.Store(&st)
+		return nil
+	})
+	return m, err
+}
+
+// finishSplit copies the range, and switches to the halves. It returns their ids.
+func (c *Container) finishSplit(ctx context.Context, m *mover, wanted func() bool) (ids []string, err error) {
+	for {
+		err := m.copy(ctx)
+		for ids == nil && err == nil {
+			ids, err = c.trySwitch(ctx, m, wanted)
+		}
+		if err == nil {
+			return ids, nil
+		}
+		for errors.Is(err, errReindexed) {
+			err = m.restart(ctx, c.state.Load())
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// trySwitch copies what is left and switches to the halves, unless more is left than the locks may be held
+// for: nil.
+func (c *Container) trySwitch(ctx context.Context, m *mover, wanted func() bool) (ids []string, err error) {
+	err = c.alone(ctx, func(st containerState) error {
+		if wanted != nil && !wanted() {
+			return errUnwanted
+		}
+		if st.rec.IndexRound != m.round {
+			return errReindexed
+		}
+		m.alone = true
+		defer func() { m.alone = false }()
+		left, err := m.catchUp(ctx, switchKeys)
+		if err != nil || left > 0 {
+			return err
+		}
+		next, err := c.halves(st, m)
+		if err != nil {
+			return err
+		}
+		if next.rec, err = c.switchRanges(ctx, m, next.rec); err != nil {
+			return err
+		}
+		m.from.behind.Store(c.db.eng.Horizon(m.from.scope) + 1)
+		c.state.Store(&next)
+		ids = []string{m.halves[0].slot.id, m.halves[1].slot.id}
+		return nil
+	})
+	return ids, err
+}
+
+// halves prepares the state that the container will have when the range has been split.
+func (c *Container) halves(st containerState, m *mover) (next containerState, err error) {
+	next = st
+	i := slices.Index(st.ranges, m.from)
 	id := 0
 	next.rec.Ranges = slices.Clone(st.rec.Ranges)
 	for j, r := range next.rec.Ranges {
@@ -116,46 +210,39 @@ func (c *Container) halves(ctx context.Context, st *containerState, s *slot, bou
 			next.rec.Ranges[j].LSN = st.rec.RangeLSN // it is as old as the container
 		}
 	}
-	lower, upper := s.rec, s.rec
-	lower.ID, upper.ID = id+1, id+2
-	lower.Max = epkHex(bound)
-	upper.Min, upper.Slot = lower.Max, st.rec.Split.To
-	lower.TS = c.moment()
-	upper.TS = lower.TS
-	lower.Parents = append(slices.Clip(s.rec.Parents), s.rec.ID)
-	upper.Parents = lower.Parents
-	next.rec.Ranges = slices.Replace(next.rec.Ranges, i, i+1, lower, upper)
-	next.rec.Split = &splitRecord{From: lower.Slot, To: upper.Slot, Switched: true}
-
-	m = &mover{ctx: ctx, c: c, st: &next}
-	if m.lower, err = newSlot(c.cid, lower); err != nil {
-		return next, nil, err
+	next.ranges = slices.Clone(st.ranges)
+	var recs []rangeRecord
+	var slots []*slot
+	for n := range m.halves {
+		h := &m.halves[n]
+		rec := h.slot.rec
+		rec.ID, rec.TS = id+1+n, c.moment()
+		rec.Parents = append(slices.Clip(m.from.rec.Parents), m.from.rec.ID)
+		if h.slot, err = newSlot(c.cid, rec); err != nil {
+			return next, err
+		}
+		h.slot.reindexed.Store(allReindexed)
+		h.slot.shapes.known = h.shapes
+		recs, slots = append(recs, rec), append(slots, h.slot)
 	}
-	if m.upper, err = newSlot(c.cid, upper); err != nil {
-		return next, nil, err
-	}
-	m.lower.reindexed.Store(s.reindexed.Load())
-	m.upper.reindexed.Store(allReindexed)
-	next.ranges = slices.Replace(slices.Clone(st.ranges), i, i+1, m.lower, m.upper)
-	// New indexers, though they are the same: plans, entries that were made ahead and the reindexer's pass go by them, and
-	// must be made for the new slots.
-	return next, m, next.compile()
+	next.rec.Ranges = slices.Replace(next.rec.Ranges, i, i+1, recs...)
+	next.ranges = slices.Replace(next.ranges, i, i+1, slots...)
+	next.rec.Split = nil
+	// New indexers, though they are the same: plans, entries that were made ahead and the reindexer's pass go
+	// by them, and must be made for the new slots.
+	return next, next.compile()
 }
 
-// endSplit does what is left to do of a split whose halves are the container's ranges.
-func (c *Container) endSplit(ctx context.Context, st containerState) error {
-	i := slices.IndexFunc(st.ranges, func(s *slot) bool { return s.number == st.rec.Split.From })
-	if i < 0 {
-		return engine.ErrCorrupt
-	}
-	m := &mover{ctx: ctx, c: c, st: &st, lower: st.ranges[i]}
-	if err := m.removeMoved(); err != nil {
-		return err
-	}
-	st.rec.Split = nil
-	err := c.setContainer(ctx, st.rec)
-	if err == nil {
-		c.state.Store(&st)
+// tidySplit throws away what a split that has given up has left behind. The caller holds splitting.
+func (c *Container) tidySplit(ctx context.Context) error {
+	err := c.alone(ctx, func(st containerState) error {
+		if st.rec.Split == nil {
+			return nil
+		}
+		return c.undoSplit(context.WithoutCancel(ctx), st)
+	})
+	if ErrorCode(err) == CodeOwnerNotFound { // it is gone with all that was in it
+		return nil
 	}
 	return err
 }
@@ -167,93 +254,4 @@ func (rec *containerRecord) nextSlot() int {
 		n = max(n, int(r.Slot)+1)
 	}
 	return n
-}
-
-// splitPoint finds where to split a range.
-func (c *Container) splitPoint(ctx context.Context, s *slot, at string) (bound []byte, err error) {
-	if at == "" {
-		if bound, err = c.middleDocument(ctx, s); bound == nil && err == nil {
-			bound = middle(&c.def, s.min, s.max)
-		}
-		if err == nil && (bytes.Compare(bound, s.min) <= 0 || !s.holds(bound)) {
-			err = unsplittable(s.id)
-		}
-		return bound, err
-	}
-	if bound, err = epkBound(at); err != nil {
-		return nil, err
-	}
-	if bytes.Compare(bound, s.min) <= 0 || !s.holds(bound) || epkHex(bound) >= maxEPK || len(bound) > math.MaxUint8 {
-		return nil, fail(CodeBadRequest, "'"+at+"' does not lie inside of the partition key range '"+s.id+"'.")
-	}
-	return bound, nil
-}
-
-func unsplittable(rangeID string) error {
-	return fail(CodeConflict, "The partition key range '"+rangeID+"' cannot be split further.")
-}
-
-// middleDocument returns the EPK of the document in the middle of a range, in the order of EPKs, or the next one above it where
-// none would be below. It is nil where all documents have the same.
-func (c *Container) middleDocument(ctx context.Context, s *slot) (epk []byte, err error) {
-	rg := containerFamily(c.cid, famPoint)
-	prefix := rg.Start
-	bound := func(epk []byte) []byte {
-		k := doc.AppendEscaped(slices.Clip(prefix), epk)
-		return k[:len(k)-2] // without the end mark
-	}
-	if rg.Start = bound(s.min); len(s.max) > 0 {
-		rg.End = bound(s.max)
-	}
-	err = c.db.eng.View(ctx, func(r engine.Reader) error {
-		n, err := countKeys(r, rg, math.MaxInt64)
-		if err != nil || n == 0 {
-			return err
-		}
-		it := r.Scan(rg, false)
-		var first []byte
-		for i := int64(0); it.Next(); i++ {
-			if i > 0 && i < n/2 {
-				continue
-			}
-			at, _, err := doc.DecodeEscaped(it.Key()[len(prefix):])
-			if err != nil {
-				it.Close()
-				return engine.ErrCorrupt
-			}
-			if i == 0 {
-				first = bytes.Clone(at)
-			} else if !bytes.Equal(first, at) {
-				epk = bytes.Clone(at)
-				break
-			}
-		}
-		return it.Close()
-	})
-	return epk, err
-}
-
-// middle is the EPK in the middle of two bounds; an empty max is the end of all. It may be one of the bounds where there is nothing
-// between them.
-func middle(def *PartitionKeyDefinition, min, max []byte) []byte {
-	if def.Version != 2 {
-		hashed := func(hash int) []byte { return appendBinaryNumber(nil, float64(hash)) }
-		lo := sort.Search(math.MaxUint32, func(h int) bool { return bytes.Compare(hashed(h), min) > 0 })
-		hi := sort.Search(math.MaxUint32, func(h int) bool { return len(max) > 0 && bytes.Compare(hashed(h), max) >= 0 })
-		return hashed((lo + hi) / 2)
-	}
-	width := epkHashLen
-	for _, b := range [][]byte{min, max} {
-		if len(b) > width {
-			width = len(b)
-		}
-	}
-	number := func(epk []byte) *big.Int {
-		return new(big.Int).SetBytes(append(bytes.Clone(epk), make([]byte, width-len(epk))...))
-	}
-	if len(max) == 0 {
-		max = []byte{0x40} // hashes begin with two bits that are clear
-	}
-	sum := number(min)
-	return sum.Add(sum, number(max)).Rsh(sum, 1).FillBytes(make([]byte, width))
 }

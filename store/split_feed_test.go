@@ -7,15 +7,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/mayflydb/mayfly/store"
 )
 
 // Readers of a change feed who follow one range into its halves, and one who reads the whole container, miss nothing of what
-// happens before, between and after splits.
+// happens before, between, after and in the middle of splits, and are told nothing twice.
 func TestFeedsAcrossSplits(t *testing.T) {
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		b := newBench(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":60}`, 1+int(seed%2))
+		b, s := newSplitBench(t, vfs.NewMem())
+		b.create(`"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":60}`, 1+int(seed%2))
 		last := map[string]uint64{}                      // LSN of the last write of an item that is there
 		history := map[string][]store.ChangeKind{}       // of each item
 		seen := [2]map[string][]uint64{{}, {}}           // by the reader of ranges, by that of the whole: latest versions
@@ -64,33 +67,52 @@ func TestFeedsAcrossSplits(t *testing.T) {
 				}
 			}
 		}
-		for range 300 {
+		write := func() {
 			id := fmt.Sprint(r.IntN(40))
 			p := "p" + id
-			switch r.IntN(12) {
-			case 0:
-				ids := b.rangeIDs()
-				if parent := ids[r.IntN(len(ids))]; len(ids) < 9 {
-					lower, upper := b.split(parent, "")
-					parents[lower], parents[upper] = parent, parent
-				}
-			case 1, 2:
-				read(1)
-			case 3:
+			if r.IntN(9) == 0 {
 				if _, err := b.c.Delete(b.ctx, pk(p), id, store.WriteOptions{}); err == nil {
 					history[id] = append(history[id], store.ChangeDelete)
 					delete(last, id)
 				}
-			default:
-				it, receipt, err := b.c.Upsert(b.ctx, pk(p), fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":%d}`, id, p, r.IntN(100)), store.WriteOptions{})
-				if err != nil {
+				return
+			}
+			it, receipt, err := b.c.Upsert(b.ctx, pk(p), fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":%d}`, id, p, r.IntN(100)), store.WriteOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind := store.ChangeReplace
+			if receipt.Inserted {
+				kind = store.ChangeCreate
+			}
+			history[id], last[id] = append(history[id], kind), it.LSN()
+		}
+		for range 300 {
+			switch r.IntN(12) {
+			case 0:
+				ids := b.rangeIDs()
+				if len(ids) == 9 {
+					continue
+				}
+				parent := ids[r.IntN(len(ids))]
+				halves, err := b.during(s, parent, func(int, bool) {
+					for range r.IntN(4) {
+						write()
+					}
+					if r.IntN(3) == 0 {
+						read(1)
+					}
+				})
+				if err != nil && !is(err, store.CodeConflict) {
 					t.Fatal(err)
 				}
-				kind := store.ChangeReplace
-				if receipt.Inserted {
-					kind = store.ChangeCreate
+				for _, h := range halves {
+					parents[h.ID] = parent
 				}
-				history[id], last[id] = append(history[id], kind), it.LSN()
+			case 1, 2:
+				read(1)
+			default:
+				write()
 			}
 			b.clock.Advance(100 * time.Millisecond)
 		}
@@ -107,7 +129,22 @@ func TestFeedsAcrossSplits(t *testing.T) {
 				}
 			}
 		}
-		b.close()
+		checkClean(t, b.db)
+		if err := b.db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// create makes the container of a bench.
+func (b *bench) create(policies string, ranges int) {
+	b.t.Helper()
+	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if b.c, err = d.CreateContainerWith(b.ctx, specOf(b.t, policies), store.ContainerOptions{Ranges: ranges}); err != nil {
+		b.t.Fatal(err)
 	}
 }
 

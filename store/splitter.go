@@ -13,9 +13,9 @@ import (
 // there are as many. Whatever ends a process on the way, the next one goes on, and a split itself is whole or
 // not at all. A throughput that is lowered takes back what has not been split yet, and never merges ranges.
 //
-// Each split is a Split as anybody can ask for: requests to the container wait for that long and notice
-// nothing else. What is split next is the range with the fewest ancestors, the lowest of those, so that the
-// halves stay alike.
+// Each split is a Split as anybody can ask for: requests to the container go on. A raise that is taken back
+// while a range is copied gives the copy up. What is split next is the range with the fewest ancestors, the
+// lowest of those, so that the halves stay alike.
 
 // splitter is the goroutine that splits ranges.
 type splitter struct{ background }
@@ -47,7 +47,7 @@ func (x *splitter) pass(ctx context.Context) error {
 	x.db.mu.RLock()
 	offers := x.db.cat.offers
 	x.db.mu.RUnlock()
-	var failed []error
+	failed := []error{x.tidy(ctx)}
 	for _, o := range offers {
 		for more := o.Ranges > 0; more; {
 			var err error
@@ -67,45 +67,70 @@ func (x *splitter) pass(ctx context.Context) error {
 // step splits one range, if an offer still needs more than there are; more tells that it did.
 func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error) {
 	db := x.db
-	if err := db.ddl.take(ctx); err != nil {
-		return more, err
+	find := func() (rec offerRecord, ok bool) { // the caller holds mu or ddl
+		i := slices.IndexFunc(db.cat.offers, func(o offerRecord) bool { return o.Num == offer })
+		if i < 0 || !db.pending(db.cat.offers[i]) {
+			return rec, false
+		}
+		return db.cat.offers[i], true
 	}
-	defer db.ddl.release()
-	i := slices.IndexFunc(db.cat.offers, func(o offerRecord) bool { return o.Num == offer })
-	if i < 0 || !db.pending(db.cat.offers[i]) {
+	db.mu.RLock()
+	rec, ok := find()
+	c := db.cat.cids[rec.CID]
+	db.mu.RUnlock()
+	if !ok {
 		return false, nil
 	}
-	c := db.cat.cids[db.cat.offers[i].CID]
-	done, err := c.splitNext(ctx)
-	if err != nil || done {
-		return done, err
+	done, err := c.splitNext(ctx, func() bool { _, ok := find(); return ok })
+	if done || errors.Is(err, errUnwanted) || ErrorCode(err) == CodeOwnerNotFound {
+		return done, nil
+	}
+	if err != nil {
+		return false, err
 	}
 	// None of the ranges has room for another bound.
-	rec := db.cat.offers[i]
+	if err := db.ddl.take(ctx); err != nil {
+		return false, err
+	}
+	defer db.ddl.release()
+	if rec, ok = find(); !ok {
+		return false, nil
+	}
 	rec.Ranges = 0
 	return false, db.changeOffer(ctx, &rec, func(t engine.Txn) error { return setRecord(t, offerKey(rec.Num), rec) })
 }
 
-// splitNext splits the range whose turn it is; done is false where none can be split. The caller holds ddl.
-func (c *Container) splitNext(ctx context.Context) (done bool, err error) {
-	if err := c.gate.shut(ctx); err != nil {
-		return false, err
-	}
-	defer c.gate.open()
+// splitNext splits the range whose turn it is; done is false where none can be split. wanted is as in split.
+func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done bool, err error) {
 	ranges := slices.Clone(c.state.Load().ranges)
 	slices.SortStableFunc(ranges, func(a, b *slot) int { return len(a.parents) - len(b.parents) })
 	for _, s := range ranges {
-		_, err := c.split(ctx, s.id, "")
-		if ErrorCode(err) == CodeConflict {
+		_, err := c.split(ctx, s.id, "", wanted)
+		switch ErrorCode(err) {
+		case CodeConflict:
 			continue
-		}
-		if err == nil {
-			c.db.wakeReaper()
-			c.db.reindexer.wake()
+		case CodeRangeGone: // somebody else has split it
+			return true, nil
 		}
 		return err == nil, err
 	}
 	return false, nil
+}
+
+// tidy throws away what splits have left behind that could not do it themselves.
+func (x *splitter) tidy(ctx context.Context) error {
+	x.db.mu.RLock()
+	containers := x.db.cat.containers
+	x.db.mu.RUnlock()
+	var failed []error
+	for _, c := range containers {
+		if c.state.Load().rec.Split == nil || !c.splitting.tryTake() { // somebody is splitting it
+			continue
+		}
+		failed = append(failed, c.tidySplit(ctx))
+		c.splitting.release()
+	}
+	return errors.Join(failed...)
 }
 
 // pending tells whether the ranges of an offer's container are still to become more. The caller holds mu or

@@ -40,6 +40,8 @@ type tx struct {
 	one      [1]*prepared   // room for the usual transaction's
 	lint     Lint           // what is odd about what was written
 	expiries []expiryWrite  // written by finish
+	noted    *notes         // where a split wants to be told of touched; nil: the range is not being split
+	touched  []uint64       // items that were written or removed
 	dues     dues
 	judging  time.Duration // spent on conditions of patches
 }
@@ -61,7 +63,8 @@ type entry struct{ key, value []byte }
 
 func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) {
 	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.moment(), keeps: st.retention() > 0,
-		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], listed: t.listed[:0], mem: t.mem[:0]}
+		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], listed: t.listed[:0],
+		mem: t.mem[:0], noted: s.noted.Load()}
 	t.written = t.one[:0]
 	t.dues = dues{never, never}
 }
@@ -96,6 +99,7 @@ func (t *tx) committed() {
 		t.s.shapes.forget()
 	}
 	t.s.shapes.learn(t.shapes, t.full)
+	t.tellSplit()
 	t.lookAgain()
 	for _, p := range t.written {
 		point := p.point
@@ -368,6 +372,7 @@ func (t *tx) remove(item *stored, keys []entry) {
 	}
 	t.dropFeed(item.head.lsn)
 	t.Delete(t.itemKey(item.rid))
+	t.touch(item)
 }
 
 // noteDeadline remembers the earliest key that was written in each of the reaper's families.

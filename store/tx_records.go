@@ -39,6 +39,7 @@ func (t *tx) setLease(item *stored, until int64) {
 func (t *tx) setItem(item *stored) {
 	value := item.head.append(make([]byte, 0, headerFixed+len(item.head.epk)+len(item.body)))
 	t.Set(t.itemKey(item.rid), append(value, item.body...))
+	t.touch(item)
 }
 
 func setUsed(t engine.Txn, cid uint32, second int64) { t.Set(usedKey(cid), ridValue(uint64(second))) }

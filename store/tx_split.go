@@ -3,69 +3,118 @@ package store
 import (
 	"bytes"
 	"context"
+	"math"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 )
 
-// A mover moves items from the slot of a partition range that is being split into a slot of their own: first it copies what goes
-// with them, then, when the other slot is the one that is read, it removes it here. Nobody reads or writes the container meanwhile,
-// so that neither has to be one transaction. Both are done again after a crash: a copy is thrown away whole, and a removal
-// takes an item's own key last.
+// A mover copies what lies in the slot of a partition range that is being split into those of its halves,
+// while the range is read and written: once over all items, and then again what its writers have noted.
+// Nobody reads the copies before the moment of the split. What is in them is always what the range had at
+// some moment; a crash or a failure throws them away whole.
 //
-// The keys that are not in a slot (p, k, u and b) stay as they are, and so do the items themselves: rid, LSN, etag, all.
+// The keys that are not in a slot (p, k, u and b) stay as they are, and so do the items themselves: rid, LSN,
+// etag, all.
 type mover struct {
-	ctx    context.Context
 	c      *Container
-	st     *containerState
-	lower  *slot // the half that keeps the slot
-	upper  *slot // the half that moves; nil where only the removal is left to do
-	shapes map[shapeName]struct{}
+	from   *slot
+	halves [2]half
+	terms  *index.Indexer // that makes the entries in the halves
+	round  uint32         // of the container's record: entries of another one are of another policy
+	noted  *notes
+	logs   [len(splitLogs)]movedLog
+	alone  bool // the caller has shut the gate
 
 	batch []change
 	bytes int
 }
 
-// change is a key to be set, or to be deleted where deleted says so.
+// half is one of the two ranges that are being made.
+type half struct {
+	slot   *slot
+	shapes map[shapeName]struct{} // that have a record in it
+}
+
+// movedLog is how far a log has been copied.
+type movedLog struct {
+	first, last uint64 // LSNs of the first entry that the range had then, and of the last one; 0: there was none
+}
+
+// change is a key to be set or to be deleted, or a range of keys to be deleted, of which it is the first.
 type change struct {
 	entry
 	deleted bool
+	below   []byte // the end of the range; nil: it is about one key
 }
 
+// What a mover does in one go: between two looks at its context, in one view, in one transaction. switchKeys
+// and stepBytes bound what it does while it holds the gate, too.
 const (
-	moveBytes = 4 << 20 // of keys and values that are written at once
-	moveLook  = 4096    // keys that are looked at in one view
+	stepKeys   = 512     // items and entries of logs
+	switchKeys = 256     // the same, with the gate shut
+	stepBytes  = 1 << 20 // of the keys and values that it writes; the last item may exceed it
 )
 
-func (m *mover) set(key, value []byte) { m.add(change{entry: entry{key, value}}) }
-
-func (m *mover) remove(key []byte) { m.add(change{entry{key, nil}, true}) }
-
-func (m *mover) add(ch change) {
-	m.batch = append(m.batch, ch)
-	m.bytes += len(ch.key) + len(ch.value)
+// newMover prepares the splitting of s, for which the container's record has the numbers of the slots.
+func newMover(c *Container, st *containerState, s *slot, bound []byte) (m *mover, err error) {
+	m = &mover{c: c, from: s, noted: &notes{rids: make(map[uint64]struct{})}}
+	m.begin(st)
+	lower, upper := s.rec, s.rec
+	lower.Max, upper.Min = epkHex(bound), epkHex(bound)
+	lower.Slot, upper.Slot = st.rec.Split.Lower, st.rec.Split.To
+	for i, rec := range []rangeRecord{lower, upper} {
+		if m.halves[i].slot, err = newSlot(c.cid, rec); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
 }
 
-// flush writes the batch in order, in as many transactions as it takes, without waiting for the disk.
-func (m *mover) flush() error {
+// begin makes the mover go by the container's present indexing policy. Nothing is copied yet.
+func (m *mover) begin(st *containerState) {
+	m.terms, m.round = st.terms, st.rec.IndexRound
+	m.logs = [len(splitLogs)]movedLog{}
+	for i := range m.halves {
+		m.halves[i].shapes = make(map[shapeName]struct{})
+	}
+}
+
+// restart throws the copies away, to begin anew by the policy of st.
+func (m *mover) restart(ctx context.Context, st *containerState) error {
+	m.begin(st)
+	m.batch, m.bytes = m.batch[:0], 0
+	for i := range m.halves {
+		m.removeAll(engine.Prefix(m.halves[i].slot.scope))
+	}
+	return m.flush(ctx)
+}
+
+func (m *mover) set(key, value []byte) {
+	m.batch = append(m.batch, change{entry: entry{key, value}})
+	m.bytes += len(key) + len(value)
+}
+
+func (m *mover) remove(key []byte) {
+	m.batch = append(m.batch, change{entry: entry{key, nil}, deleted: true})
+	m.bytes += len(key)
+}
+
+func (m *mover) removeAll(r engine.Range) {
+	m.batch = append(m.batch, change{entry: entry{r.Start, nil}, deleted: true, below: r.End})
+}
+
+// flush writes the batch in order, in as many transactions as it takes, without waiting for the disk: the
+// moment of the split waits for all of it. It is in the gate, for each transaction anew, so that a container
+// that is being dropped or changed is so before it or after it.
+func (m *mover) flush(ctx context.Context) error {
 	for rest := m.batch; len(rest) > 0; {
 		n, size := 0, 0
-		for n < len(rest) && (n == 0 || size < moveBytes) {
+		for n < len(rest) && (n == 0 || size < stepBytes) {
 			size += len(rest[n].key) + len(rest[n].value)
 			n++
 		}
-		_, err := m.c.db.eng.Update(m.ctx, [][]byte{m.lower.scope}, func(t engine.Txn) error {
-			for _, ch := range rest[:n] {
-				if ch.deleted {
-					t.Delete(ch.key)
-				} else {
-					t.Set(ch.key, ch.value)
-				}
-			}
-			t.Relax()
-			return nil
-		})
-		if err != nil {
+		if err := m.write(ctx, rest[:n]); err != nil {
 			return err
 		}
 		rest = rest[n:]
@@ -75,175 +124,220 @@ func (m *mover) flush() error {
 	return nil
 }
 
-// over calls fn for each key of a family in the shared slot. What fn adds to the batch is written now and then.
-func (m *mover) over(family byte, fn func(r engine.Reader, key, value []byte) error) error {
-	rg := slotFamily(m.lower.scope, family)
-	for more := true; more; {
-		more = false
-		err := m.c.db.eng.View(m.ctx, func(r engine.Reader) error {
-			it := r.Scan(rg, false)
-			for n := 0; it.Next(); n++ {
-				if n == moveLook || m.bytes >= moveBytes {
-					rg.Start, more = bytes.Clone(it.Key()), true
-					break
-				}
-				if err := fn(r, it.Key(), it.Value()); err != nil {
-					it.Close()
-					return err
-				}
-			}
-			return it.Close()
-		})
-		if err == nil {
-			err = m.flush()
-		}
+// write writes a part of the batch. Its scope is one that nobody else uses, so that it keeps no writer
+// waiting, and the halves' own ones begin with the LSNs that they are given in the end.
+func (m *mover) write(ctx context.Context, part []change) error {
+	if !m.alone {
+		st, _, err := m.c.enter(ctx)
 		if err != nil {
 			return err
+		}
+		defer m.c.leave()
+		if st.rec.IndexRound != m.round {
+			return errReindexed
+		}
+	}
+	scope := slotFamily(m.halves[1].slot.scope, famItem).Start
+	_, err := m.c.db.eng.Update(ctx, [][]byte{scope}, func(t engine.Txn) error {
+		for _, ch := range part {
+			switch {
+			case ch.below != nil:
+				t.DeleteRange(engine.Range{Start: ch.key, End: ch.below})
+			case ch.deleted:
+				t.Delete(ch.key)
+			default:
+				t.Set(ch.key, ch.value)
+			}
+		}
+		t.Relax()
+		return nil
+	})
+	return err
+}
+
+// copy copies all that is in the range, and then what has been written meanwhile, until little of that is
+// left. It gives up to become faster than the writers when it has not come nearer to the end for a while: the
+// gate will hold them up.
+func (m *mover) copy(ctx context.Context) error {
+	for at := slotFamily(m.from.scope, famItem); at.Start != nil; {
+		if err := m.copySome(ctx, &at); err != nil {
+			return err
+		}
+	}
+	const patience = 8
+	least := uint64(math.MaxUint64)
+	for in := 0; in < patience; in++ {
+		left, err := m.catchUp(ctx, stepKeys)
+		if err != nil || left <= switchKeys {
+			return err
+		}
+		if left < least {
+			least, in = left, 0
 		}
 	}
 	return nil
 }
 
-// items is over for the items that move.
-func (m *mover) items(fn func(r engine.Reader, item *stored, value []byte) error) error {
-	return m.over(famItem, func(r engine.Reader, key, value []byte) error {
-		rid, ok := slotKeyNumber(key)
-		if !ok {
-			return engine.ErrCorrupt
+// copySome copies the first items of a range of keys, and takes them off the range; nothing is left of it
+// when its start is nil.
+func (m *mover) copySome(ctx context.Context, at *engine.Range) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := m.c.db.eng.View(ctx, func(r engine.Reader) error {
+		it := r.Scan(*at, false)
+		at.Start = nil
+		for n := 0; it.Next(); n++ {
+			if n == stepKeys || m.bytes >= stepBytes {
+				at.Start = bytes.Clone(it.Key())
+				break
+			}
+			rid, ok := slotKeyNumber(it.Key())
+			if !ok {
+				it.Close()
+				return engine.ErrCorrupt
+			}
+			if err := m.bring(r, rid, it.Value()); err != nil {
+				it.Close()
+				return err
+			}
 		}
-		head, _, err := decodeItem(value)
-		if err != nil || m.lower.holds(head.epk) {
-			return err
-		}
-		value = bytes.Clone(value)
-		item, err := m.c.decode(rid, value)
-		if err != nil {
-			return err
-		}
-		return fn(r, item, value)
-	})
-}
-
-// copy writes what goes with the moving items into their new slot. Their index entries are made by the present policy alone:
-// in the new slot all documents are indexed by it.
-func (m *mover) copy() error {
-	m.shapes = make(map[shapeName]struct{})
-	err := m.items(func(r engine.Reader, item *stored, value []byte) error {
-		feed, err := r.Get(appendSlotKey(nil, m.lower.scope, famFeed, item.head.lsn))
-		if isAbsent(err) {
-			return engine.ErrCorrupt
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range m.termsOf(item) {
-			m.set(e.Key, e.Value)
-		}
-		if k := timeKey(nil, m.upper.scope, item); k != nil {
-			m.set(k, nil)
-		}
-		m.set(appendSlotKey(nil, m.upper.scope, famFeed, item.head.lsn), bytes.Clone(feed))
-		m.set(appendSlotKey(nil, m.upper.scope, famItem, item.rid), value)
-		return nil
+		return it.Close()
 	})
 	if err != nil {
 		return err
 	}
-	for _, l := range splitLogs {
-		err := m.over(l.family, func(_ engine.Reader, key, value []byte) error {
-			lsn, ok := slotKeyNumber(key)
-			if !ok {
-				return engine.ErrCorrupt
-			}
-			epk, err := l.epk(value)
-			if err == nil && (epk == nil || !m.lower.holds(epk)) { // a floor is one in both
-				m.set(appendSlotKey(nil, m.upper.scope, l.family, lsn), bytes.Clone(value))
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	return m.flush(ctx)
+}
+
+// catchUp copies up to most of the items and entries of logs that have been written since they were copied.
+// left is about how many there are besides; 0 is exact where nobody can write.
+func (m *mover) catchUp(ctx context.Context, most int) (left uint64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
 	}
+	rids := m.noted.take(most)
+	err = m.c.db.eng.View(ctx, func(r engine.Reader) error {
+		room := most - len(rids)
+		for i, rid := range rids {
+			if m.bytes >= stepBytes {
+				m.noted.add(rids[i:])
+				break
+			}
+			if err := m.bringAgain(r, rid); err != nil {
+				return err
+			}
+		}
+		for i := range splitLogs {
+			behind, err := m.bringLog(r, i, &room)
+			if err != nil {
+				return err
+			}
+			left += behind
+		}
+		return nil
+	})
+	if err == nil {
+		err = m.flush(ctx)
+	}
+	return left + uint64(m.noted.left()), err
+}
+
+// bring copies an item, of which nothing has been copied yet, with what goes with it. Its index entries are
+// made by the present policy alone: in the new slots all documents are indexed by it.
+func (m *mover) bring(r engine.Reader, rid uint64, value []byte) error {
+	value = bytes.Clone(value)
+	item, err := m.c.decode(rid, value)
+	if err != nil {
+		return err
+	}
+	feed, err := r.Get(appendSlotKey(nil, m.from.scope, famFeed, item.head.lsn))
+	if isAbsent(err) {
+		return engine.ErrCorrupt
+	}
+	if err != nil {
+		return err
+	}
+	h := &m.halves[0]
+	if !h.slot.holds(item.head.epk) {
+		h = &m.halves[1]
+	}
+	for _, e := range m.termsOf(h, item) {
+		m.set(e.Key, e.Value)
+	}
+	if k := timeKey(nil, h.slot.scope, item); k != nil {
+		m.set(k, nil)
+	}
+	m.set(appendSlotKey(nil, h.slot.scope, famFeed, item.head.lsn), bytes.Clone(feed))
+	m.set(appendSlotKey(nil, h.slot.scope, famItem, item.rid), value)
 	return nil
 }
 
-// splitLogs are the families that are ordered by LSN alone and whose entries go with their partition keys.
-var splitLogs = [...]struct {
-	family byte
-	epk    func(value []byte) ([]byte, error)
-}{{famVersions, versionEPK}, {famExpired, expiryEPK}}
+// bringAgain makes what the halves have of an item what the range has of it, which may be nothing.
+func (m *mover) bringAgain(r engine.Reader, rid uint64) error {
+	for i := range m.halves {
+		if err := m.forget(r, m.halves[i].slot, rid); err != nil {
+			return err
+		}
+	}
+	v, err := r.Get(appendSlotKey(nil, m.from.scope, famItem, rid))
+	if isAbsent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return m.bring(r, rid, v)
+}
 
-// termsOf makes the index entries of an item in the new slot, and the record of its shape where it is the first that has it.
-func (m *mover) termsOf(item *stored) []index.Entry {
-	list := makeTerms(m.st.terms, item.head.life.TS, m.upper, item.body).entries
+// forget removes what has been copied of an item into a slot.
+func (m *mover) forget(r engine.Reader, s *slot, rid uint64) error {
+	key := appendSlotKey(nil, s.scope, famItem, rid)
+	v, err := r.Get(key)
+	if isAbsent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	item, err := m.c.decode(rid, v)
+	if err != nil {
+		return err
+	}
+	list, err := storedTerms(r, m.terms, s, item)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		m.remove(e.Key)
+	}
+	if k := timeKey(nil, s.scope, item); k != nil {
+		m.remove(k)
+	}
+	m.remove(appendSlotKey(nil, s.scope, famFeed, item.head.lsn))
+	m.remove(key)
+	return nil
+}
+
+// termsOf makes the index entries of an item in a half, and the record of its shape where it is the first
+// that has it.
+func (m *mover) termsOf(h *half, item *stored) []index.Entry {
+	list := makeTerms(m.terms, item.head.life.TS, h.slot, item.body).entries
 	setRID(list, item.rid)
 	i := index.ShapeOf(list, scopeLen)
 	if i < 0 {
 		return list
 	}
 	name := shapeName(index.ShapeName(list[i], scopeLen))
-	if _, known := m.shapes[name]; known || name == index.Unlisted() {
+	if _, known := h.shapes[name]; known || name == index.Unlisted() {
 		return list
 	}
-	if len(m.shapes) < maxShapes {
-		m.shapes[name] = struct{}{}
-		m.set(shapeRecordKey(m.upper.scope, name[:]), index.AppendShape(nil, list, scopeLen))
+	if len(h.shapes) < maxShapes {
+		h.shapes[name] = struct{}{}
+		m.set(shapeRecordKey(h.slot.scope, name[:]), index.AppendShape(nil, list, scopeLen))
 		return list
 	}
 	unlisted := index.Unlisted()
 	copy(index.ShapeName(list[i], scopeLen), unlisted[:])
 	return list
-}
-
-// removeMoved removes from the shared slot all that the lower half does not hold.
-func (m *mover) removeMoved() error {
-	err := m.items(func(r engine.Reader, item *stored, _ []byte) error {
-		for _, x := range append([]*index.Indexer{m.st.terms}, m.st.olders...) {
-			terms, err := storedTerms(r, x, m.lower, item)
-			if err != nil {
-				return err
-			}
-			for _, e := range terms {
-				m.remove(e.Key)
-			}
-		}
-		if k := timeKey(nil, m.lower.scope, item); k != nil {
-			m.remove(k)
-		}
-		m.remove(appendSlotKey(nil, m.lower.scope, famFeed, item.head.lsn))
-		m.remove(appendSlotKey(nil, m.lower.scope, famItem, item.rid))
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, l := range splitLogs {
-		err := m.over(l.family, func(_ engine.Reader, key, value []byte) error {
-			epk, err := l.epk(value)
-			if err == nil && epk != nil && !m.lower.holds(epk) {
-				m.remove(bytes.Clone(key))
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// inherit gives the new slot what the shared one has recorded of itself. Its LSNs start where those of the other may have come
-// to: what is born later has the higher one in both.
-func (m *mover) inherit(t engine.Txn) error {
-	for _, key := range []func(scope []byte) []byte{engine.CeilingKey, sweptKey, leasedKey} {
-		v, err := t.Get(key(m.lower.scope))
-		if err == nil {
-			t.Set(key(m.upper.scope), v)
-		} else if !isAbsent(err) {
-			return err
-		}
-	}
-	t.Set(indexedKey(m.upper.scope), formatReindexed(m.st.rec.IndexRound, allReindexed))
-	return nil
 }

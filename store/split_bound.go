@@ -1,0 +1,120 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"math/big"
+	"slices"
+	"sort"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// splitPoint finds where to split a range.
+func (c *Container) splitPoint(ctx context.Context, s *slot, at string) (bound []byte, err error) {
+	if at == "" {
+		if bound, err = c.middleDocument(ctx, s); bound == nil && err == nil {
+			bound = middle(&c.def, s.min, s.max)
+		}
+		if err == nil && (bytes.Compare(bound, s.min) <= 0 || !s.holds(bound)) {
+			err = unsplittable(s.id)
+		}
+		return bound, err
+	}
+	if bound, err = epkBound(at); err != nil {
+		return nil, err
+	}
+	if bytes.Compare(bound, s.min) <= 0 || !s.holds(bound) || epkHex(bound) >= maxEPK || len(bound) > math.MaxUint8 {
+		return nil, fail(CodeBadRequest, "'"+at+"' does not lie inside of the partition key range '"+s.id+"'.")
+	}
+	return bound, nil
+}
+
+func unsplittable(rangeID string) error {
+	return fail(CodeConflict, "The partition key range '"+rangeID+"' cannot be split further.")
+}
+
+// middleDocument returns the EPK of the document in the middle of a range, in the order of EPKs, or the next
+// one above it where none would be below. It is nil where all documents have the same.
+func (c *Container) middleDocument(ctx context.Context, s *slot) (epk []byte, err error) {
+	rg := containerFamily(c.cid, famPoint)
+	prefix := rg.Start
+	bound := func(epk []byte) []byte {
+		k := doc.AppendEscaped(slices.Clip(prefix), epk)
+		return k[:len(k)-2] // without the end mark
+	}
+	if rg.Start = bound(s.min); len(s.max) > 0 {
+		rg.End = bound(s.max)
+	}
+	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+		n, err := countWhile(ctx, r, rg)
+		if err != nil || n == 0 {
+			return err
+		}
+		it := r.Scan(rg, false)
+		var first []byte
+		for i := int64(0); it.Next(); i++ {
+			if i%lookEvery == 0 && ctx.Err() != nil {
+				break
+			}
+			if i > 0 && i < n/2 {
+				continue
+			}
+			at, _, err := doc.DecodeEscaped(it.Key()[len(prefix):])
+			if err != nil {
+				it.Close()
+				return engine.ErrCorrupt
+			}
+			if i == 0 {
+				first = bytes.Clone(at)
+			} else if !bytes.Equal(first, at) {
+				epk = bytes.Clone(at)
+				break
+			}
+		}
+		return errors.Join(it.Close(), ctx.Err())
+	})
+	return epk, err
+}
+
+// lookEvery is after how many keys a long walk looks at its context.
+const lookEvery = 1024
+
+// countWhile counts the keys of a range, as long as ctx lasts.
+func countWhile(ctx context.Context, r engine.Reader, rg engine.Range) (n int64, err error) {
+	it := r.Scan(rg, false)
+	for it.Next() {
+		if n++; n%lookEvery == 0 && ctx.Err() != nil {
+			break
+		}
+	}
+	return n, errors.Join(it.Close(), ctx.Err())
+}
+
+// middle is the EPK in the middle of two bounds; an empty max is the end of all. It may be one of the bounds
+// where there is nothing between them.
+func middle(def *PartitionKeyDefinition, min, max []byte) []byte {
+	if def.Version != 2 {
+		hashed := func(hash int) []byte { return appendBinaryNumber(nil, float64(hash)) }
+		lo := sort.Search(math.MaxUint32, func(h int) bool { return bytes.Compare(hashed(h), min) > 0 })
+		hi := sort.Search(math.MaxUint32, func(h int) bool { return len(max) > 0 && bytes.Compare(hashed(h), max) >= 0 })
+		return hashed((lo + hi) / 2)
+	}
+	width := epkHashLen
+	for _, b := range [][]byte{min, max} {
+		if len(b) > width {
+			width = len(b)
+		}
+	}
+	number := func(epk []byte) *big.Int {
+		return new(big.Int).SetBytes(append(bytes.Clone(epk), make([]byte, width-len(epk))...))
+	}
+	if len(max) == 0 {
+		max = []byte{0x40} // hashes begin with two bits that are clear
+	}
+	sum := number(min)
+	return sum.Add(sum, number(max)).Rsh(sum, 1).FillBytes(make([]byte, width))
+}

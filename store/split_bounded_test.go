@@ -1,0 +1,260 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// counting is an engine that counts what is read and written while a container's gate is shut, and can let
+// something happen at each view of a split that is taken while it is open and nobody is inside.
+type counting struct {
+	*pebble.Engine
+	watched atomic.Pointer[watched] // nil: nobody watches
+
+	mu   sync.Mutex
+	most int64 // keys in one turn of the gate
+	turn uint64
+	keys int64
+}
+
+type watched struct {
+	c       *Container
+	between func()
+}
+
+// watch watches a container; the background works beside.
+func (e *counting) watch(c *Container, between func()) { e.watched.Store(&watched{c, between}) }
+
+func (e *counting) touch() {
+	w := e.watched.Load()
+	if w == nil || w.c.gate.inside.Load() >= 0 {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if turn := w.c.gate.turns.Load(); turn != e.turn {
+		e.turn, e.keys = turn, 0
+	}
+	e.keys++
+	e.most = max(e.most, e.keys)
+}
+
+func (e *counting) View(ctx context.Context, fn func(engine.Reader) error) error {
+	if w := e.watched.Load(); w != nil && ctx.Value(besideMark{}) != nil && w.c.gate.inside.Load() == 0 {
+		w.between()
+	}
+	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(countingReader{r, e}) })
+}
+
+func (e *counting) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+	return e.Engine.Update(ctx, scopes, func(t engine.Txn) error { return fn(countingTxn{t, e}) })
+}
+
+type countingReader struct {
+	engine.Reader
+	e *counting
+}
+
+func (r countingReader) Get(key []byte) ([]byte, error) { r.e.touch(); return r.Reader.Get(key) }
+
+func (r countingReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
+	return countingIterator{r.Reader.Scan(rg, reverse), r.e}
+}
+
+type countingIterator struct {
+	engine.Iterator
+	e *counting
+}
+
+func (i countingIterator) Next() bool { i.e.touch(); return i.Iterator.Next() }
+
+type countingTxn struct {
+	engine.Txn
+	e *counting
+}
+
+func (t countingTxn) Set(key, value []byte)      { t.e.touch(); t.Txn.Set(key, value) }
+func (t countingTxn) Delete(key []byte)          { t.e.touch(); t.Txn.Delete(key) }
+func (t countingTxn) DeleteRange(r engine.Range) { t.e.touch(); t.Txn.DeleteRange(r) }
+
+// beside marks the context of a split in these tests.
+type besideMark struct{}
+
+func openCounting(t *testing.T) (*counting, *DB, *Container) {
+	t.Helper()
+	p, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: vfs.NewMem(), Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &counting{Engine: p}
+	db, err := Open(t.Context(), e, Options{Clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), ManualReaper: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d, err := db.CreateDatabase(t.Context(), "db", Throughput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := ContainerSpec{ID: "c", PartitionKey: PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: "Hash", Version: 2}, DefaultTTL: ttl.Never,
+		ChangeFeed: &ChangeFeedPolicy{RetentionMinutes: 10}}
+	c, err := d.CreateContainer(t.Context(), spec, Throughput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, db, c
+}
+
+func putNumber(t *testing.T, c *Container, i, n int) {
+	t.Helper()
+	p := fmt.Sprint("p", i)
+	if _, _, err := c.Upsert(t.Context(), NewPartitionKey(doc.StringValue(p)), fmt.Appendf(nil, `{"id":"1","pk":%q,"n":%d}`, p, n), WriteOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func soundAfterSplit(t *testing.T, db *DB, c *Container, documents int64) {
+	t.Helper()
+	if err := db.Check(t.Context(), func(err error) bool { t.Error("check:", err); return true }); err != nil {
+		t.Error(err)
+	}
+	if u, err := c.Usage(t.Context()); err != nil || u.Documents != documents {
+		t.Errorf("%d documents, not %d: %v", u.Documents, documents, err)
+	}
+}
+
+// However large the range is and however much is written while it is copied, the gate is held for a bounded
+// number of keys.
+func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
+	// An item and an entry of a log have a few keys each here: two versions' terms, their feed entries,
+	// deadlines, themselves.
+	const bound = switchKeys * 40
+	for _, documents := range []int{200, 2000} {
+		e, db, c := openCounting(t)
+		for i := range documents {
+			putNumber(t, c, i, 0)
+		}
+		round := 0
+		e.watch(c, func() {
+			if round++; round < 30 {
+				for i := range 2 * switchKeys { // more than the gate may be held for
+					putNumber(t, c, (round*31+i)%documents, round)
+				}
+			}
+		})
+		if _, err := c.Split(context.WithValue(t.Context(), besideMark{}, true), "0", ""); err != nil {
+			t.Fatal(err)
+		}
+		e.watched.Store(nil)
+		if t.Logf("%d documents: at most %d keys, %d rounds", documents, e.most, round); e.most == 0 || e.most > bound {
+			t.Errorf("the gate was held for %d keys", e.most)
+		}
+		soundAfterSplit(t, db, c, int64(documents))
+	}
+}
+
+// A change of the indexing policy makes the copy begin again; nothing of the former one's is left.
+func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
+	e, db, c := openCounting(t)
+	for i := range 700 {
+		putNumber(t, c, i, i)
+	}
+	views, changes := 0, 0
+	e.watch(c, func() {
+		if views++; views%3 == 2 && changes < 4 {
+			changes++
+			policy, err := index.Parse(fmt.Appendf(nil, `{"includedPaths":[{"path":"/n/?"},{"path":"/x%d/?"}],"excludedPaths":[{"path":"/*"}]}`, changes))
+			if err != nil {
+				t.Error(err)
+			}
+			spec := c.Info().Spec
+			spec.Indexing = policy
+			if _, err := c.d.ReplaceContainer(t.Context(), "c", spec, WriteOptions{}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if _, err := c.Split(context.WithValue(t.Context(), besideMark{}, true), "0", ""); err != nil {
+		t.Fatal(err)
+	}
+	e.watched.Store(nil)
+	if changes == 0 {
+		t.Errorf("the policy has not changed in %d views", views)
+	}
+	soundAfterSplit(t, db, c, 700)
+	if err := db.IndexNow(t.Context()); err != nil {
+		t.Error(err)
+	}
+	soundAfterSplit(t, db, c, 700)
+}
+
+// A split whose container is dropped, whose database is dropped, whose caller goes or whose store is closed
+// gives up with the error that says so, at whichever step that is, and leaves nothing behind.
+func TestSplitGivesUp(t *testing.T) {
+	for _, one := range []struct {
+		name string
+		do   func(db *DB, c *Container, cancel func()) error
+		code Code
+		left bool // the container is there afterwards
+	}{
+		{"the container is deleted", func(_ *DB, c *Container, _ func()) error {
+			return c.d.DeleteContainer(context.Background(), "c", WriteOptions{})
+		}, CodeOwnerNotFound, false},
+		{"the database is deleted", func(db *DB, _ *Container, _ func()) error {
+			return db.DeleteDatabase(context.Background(), "db", WriteOptions{})
+		}, CodeOwnerNotFound, false},
+		{"the caller goes", func(_ *DB, _ *Container, cancel func()) error { cancel(); return nil }, CodeCanceled, true},
+		{"the store is closed", func(db *DB, _ *Container, _ func()) error { return db.Close() }, CodeUnavailable, false},
+	} {
+		for step, happened := 1, true; happened; step++ {
+			e, db, c := openCounting(t)
+			for i := range 600 {
+				putNumber(t, c, i, i)
+			}
+			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), besideMark{}, true))
+			n := 0
+			happened = false
+			e.watch(c, func() {
+				if n++; n != step {
+					return
+				}
+				happened = true
+				if err := one.do(db, c, cancel); err != nil {
+					t.Errorf("%s: %v", one.name, err)
+				}
+			})
+			_, err := c.Split(ctx, "0", "")
+			e.watched.Store(nil)
+			cancel()
+			if happened && ErrorCode(err) != one.code || !happened && err != nil {
+				t.Errorf("%s at step %d: %v", one.name, step, err)
+			}
+			if one.left {
+				soundAfterSplit(t, db, c, 600)
+				if happened && (c.state.Load().rec.Split != nil || len(c.Ranges().Ranges) != 1) {
+					t.Errorf("%s at step %d: something is left", one.name, step)
+				}
+			} else if one.code == CodeOwnerNotFound {
+				if err := db.Check(t.Context(), func(err error) bool { t.Error(one.name, err); return true }); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
