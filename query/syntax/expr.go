@@ -194,6 +194,9 @@ func (p *parser) primary() Expr {
 	switch t.kind {
 	case number, quoted:
 		p.next()
+		if n := t.value.Raw(); t.kind == number && n[0] == '-' { // a hexadecimal one; its canonical form is decimal
+			return &Unary{t.Span, Neg, &Literal{t.Span, doc.Of(n[1:])}}
+		}
 		return &Literal{t.Span, t.value}
 	case parameter:
 		p.next()
