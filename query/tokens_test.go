@@ -32,8 +32,8 @@ func randomTokens(r *rand.Rand) string {
 	return b.String()
 }
 
-// TestCompilerTokens asks the compiler how it cuts random texts into tokens: whether it takes them, what it refuses and where, and
-// which constants it reads.
+// TestCompilerTokens asks the compiler how it cuts random texts into tokens: whether it takes them, what it
+// refuses and where, and which constants it reads.
 func TestCompilerTokens(t *testing.T) {
 	folder := os.Getenv(compilerFolder)
 	if folder == "" {

@@ -23,8 +23,8 @@ const (
 	badString                    // one that begins like a string
 )
 
-// token is one token. sym is what the parser asks for: a reserved word in upper case or a punctuation mark, and empty for
-// all else.
+// token is one token. sym is what the parser asks for: a reserved word in upper case or a punctuation mark,
+// and empty for all else.
 type token struct {
 	kind  tokenKind
 	sym   string
@@ -90,7 +90,8 @@ func (l *lexer) advance(n int) {
 	l.at += n
 }
 
-// skip moves over blanks and comments, up to a comment that is not closed. It reports false at the end of the text.
+// skip moves over blanks and comments, up to a comment that is not closed. It reports false at the end of
+// the text.
 func (l *lexer) skip() bool {
 	for {
 		n := len(l.text) - l.at - len(strings.TrimLeftFunc(l.text[l.at:], isBlank))
@@ -150,7 +151,8 @@ func (l *lexer) quoted() token {
 	return l.take(badString, len(rest))
 }
 
-// markLen is the length of the punctuation mark or operator that s begins with, 0 where there is none. The longest wins.
+// markLen is the length of the punctuation mark or operator that s begins with, 0 where there is none. The
+// longest wins.
 func markLen(s string) int {
 	for _, m := range [...]string{">>>", "<<", ">>", "<=", ">=", "<>", "!=", "||", "??"} {
 		if strings.HasPrefix(s, m) {
@@ -163,7 +165,8 @@ func markLen(s string) int {
 	return 0
 }
 
-// placeholderLen is the length of the placeholder that s begins with, 0 where there is none. No object begins like one.
+// placeholderLen is the length of the placeholder that s begins with, 0 where there is none. No object
+// begins like one.
 func placeholderLen(s string) int {
 	const prefix = "{documentdb-"
 	if !strings.HasPrefix(s, prefix) {
@@ -190,7 +193,8 @@ var reservedWords = func() map[string]string {
 	return words
 }()
 
-// lowerCase are the reserved words that only count as such in lower case. TRUE is a name, which nothing binds.
+// lowerCase are the reserved words that only count as such in lower case. TRUE is a name, which nothing
+// binds.
 var lowerCase = map[string]bool{"FALSE": true, "NULL": true, "TRUE": true, "UDF": true, "UNDEFINED": true}
 
 // reserved returns the reserved word that s is, in upper case, or "".
@@ -240,8 +244,8 @@ func isBlank(r rune) bool { return unicode.IsSpace(r) || r == '\u180e' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// isLetter tells of what a name may begin with: the letters and the numbers that are written as letters (such as the Roman
-// ones) of the first 65,536 characters.
+// isLetter tells of what a name may begin with: the letters and the numbers that are written as letters
+// (such as the Roman ones) of the first 65,536 characters.
 func isLetter(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || 'a' <= r|0x20 && r|0x20 <= 'z'
@@ -249,7 +253,8 @@ func isLetter(r rune) bool {
 	return r <= maxNameRune && (unicode.IsLetter(r) || unicode.Is(unicode.Nl, r))
 }
 
-// isNameDigit tells of what a name may go on with besides letters: decimal digits of any script, and the raised ones of Latin-1.
+// isNameDigit tells of what a name may go on with besides letters: decimal digits of any script, and the
+// raised ones of Latin-1.
 func isNameDigit(r rune) bool {
 	if r < utf8.RuneSelf {
 		return '0' <= r && r <= '9'

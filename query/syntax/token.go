@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// number reads a number without a sign: a decimal one, which may lack the digits on one side of its point and may begin with zeros,
-// or a hexadecimal one of up to 64 bits, which are an integer with a sign. Letters and digits that it runs into belong to the token
-// and spoil it, so that 1a is not read as 1 AS a.
+// number reads a number without a sign: a decimal one, which may lack the digits on one side of its point
+// and may begin with zeros, or a hexadecimal one of up to 64 bits, which are an integer with a sign. Letters
+// and digits that it runs into belong to the token and spoil it, so that 1a is not read as 1 AS a.
 func (l *lexer) number() token {
 	rest := l.text[l.at:]
 	hex := len(rest) > 1 && rest[0] == '0' && rest[1]|0x20 == 'x'
@@ -39,7 +39,8 @@ func (l *lexer) number() token {
 	return t
 }
 
-// decimalLen is the length of the decimal number that s begins with, with an exponent that may lack its digits.
+// decimalLen is the length of the decimal number that s begins with, with an exponent that may lack its
+// digits.
 func decimalLen(s string) int {
 	n := digitsLen(s)
 	if n < len(s) && s[n] == '.' {
@@ -62,7 +63,8 @@ func digitsLen(s string) int {
 	return n
 }
 
-// decimal writes a decimal number as JSON does: with digits on both sides of a point, and without zeros that say nothing.
+// decimal writes a decimal number as JSON does: with digits on both sides of a point, and without zeros that
+// say nothing.
 func decimal(s string) []byte {
 	whole := digitsLen(s)
 	raw := []byte(strings.TrimLeft(s[:whole], "0"))
@@ -97,7 +99,8 @@ func escapeLen(s string) int {
 	return 6
 }
 
-// badEscapeLen is how much of s, which begins with an escape that escapeLen refuses, there is up to the character that spoils it.
+// badEscapeLen is how much of s, which begins with an escape that escapeLen refuses, there is up to the
+// character that spoils it.
 func badEscapeLen(s string) int {
 	n := 1
 	if len(s) > 1 && s[1] == 'u' {
@@ -108,7 +111,8 @@ func badEscapeLen(s string) int {
 	return n + size
 }
 
-// unescaped resolves the escapes of s, all of which escapeLen accepts. Half of a surrogate pair becomes U+FFFD.
+// unescaped resolves the escapes of s, all of which escapeLen accepts. Half of a surrogate pair becomes
+// U+FFFD.
 func unescaped(s string) string {
 	var b strings.Builder
 	var units []uint16 // of escapes that follow one another: two of them may be one character
