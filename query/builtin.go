@@ -32,8 +32,8 @@ type builtin struct {
 // accepts tells whether n is a number of arguments that the function takes.
 func (b *builtin) accepts(n int) bool { return n >= b.min && (b.max < 0 || n <= b.max) }
 
-// call is what functions may need besides their arguments. One serves one run of one query; it is not for use by
-// several goroutines.
+// call is what functions may need besides their arguments. One serves one run of one query; it is not for
+// use by several goroutines.
 type call struct {
 	meter            // functions whose work is more than to go through their arguments spend themselves
 	now    time.Time // GetCurrentDateTime and its kin; see moment
@@ -80,7 +80,8 @@ func lookupBuiltin(name string) (*builtin, bool) {
 	return b, ok
 }
 
-// builtins is the table of all functions by their names in upper case, with those under which several clients know them.
+// builtins is the table of all functions by their names in upper case, with those under which several
+// clients know them.
 var builtins = sync.OnceValue(func() map[string]*builtin {
 	table := make(map[string]*builtin, 256)
 	for _, group := range [][]builtin{
@@ -101,13 +102,11 @@ var builtins = sync.OnceValue(func() map[string]*builtin {
 var aliases = map[string]string{
 	"STRING_EQUALS": "STRINGEQUALS", "STRING_JOIN": "STRINGJOIN", "STRING_SPLIT": "STRINGSPLIT", "TO_STRING": "TOSTRING",
 	"STRING_TO_ARRAY": "STRINGTOARRAY", "STRING_TO_BOOLEAN": "STRINGTOBOOLEAN", "STRING_TO_NULL": "STRINGTONULL",
-	"STRING_TO_NUMBER": "STRINGTONUMBER", "STRING_TO_OBJECT": "STRINGTOOBJECT", "OBJECT_TO_ARRAY": "OBJECTTOARRAY",
+	"STRING_TO_NUMBER": "STRINGTONUMBER", "STRING_TO_OBJECT": "STRINGTOOBJECT",
 	"SET_UNION": "SETUNION", "SET_INTERSECT": "SETINTERSECT", "SET_DIFFERENCE": "SETDIFFERENCE", "SET_EQUAL": "SETEQUAL",
 	"CONTAINSALLCI": "CONTAINS_ALL_CI", "CONTAINSALLCS": "CONTAINS_ALL_CS",
 	"CONTAINSANYCI": "CONTAINS_ANY_CI", "CONTAINSANYCS": "CONTAINS_ANY_CS",
 	vectorScore: vectorDistance, "REGEXREPLACE": "REGEXREPLACEALL", "IS_BOOLEAN": "IS_BOOL", "INTMULTIPLY": "INTMUL",
-	"INTBITWISEAND": "INTBITAND", "INTBITWISEOR": "INTBITOR", "INTBITWISEXOR": "INTBITXOR", "INTBITWISENOT": "INTBITNOT",
-	"INTBITWISELEFTSHIFT": "INTBITLEFTSHIFT", "INTBITWISERIGHTSHIFT": "INTBITRIGHTSHIFT",
 	"FULLTEXT_CONTAINS": "FULLTEXTCONTAINS", "FULLTEXT_CONTAINS_ALL": "FULLTEXTCONTAINSALL",
 	"FULLTEXT_CONTAINS_ANY": "FULLTEXTCONTAINSANY",
 }
@@ -115,8 +114,9 @@ var aliases = map[string]string{
 // maxExact is the end of the integers that a double tells from their neighbours.
 const maxExact = 1 << 53
 
-// asInteger reads a number as an integer of 64 bits. A number that is written as one is exact; another one, such as 1.0 or
-// 1e15, is an integer up to 2^53, beyond which a double cannot tell. It is false for what is no number or has a fraction.
+// asInteger reads a number as an integer of 64 bits. A number that is written as one is exact; another one,
+// such as 1.0 or 1e15, is an integer up to 2^53, beyond which a double cannot tell. It is false for what is
+// no number or has a fraction.
 func asInteger(v doc.Value) (int64, bool) {
 	if v.Kind() != doc.Number {
 		return 0, false
@@ -140,7 +140,8 @@ func integerValue(n int64) doc.Value {
 	return doc.Of(strconv.AppendInt(nil, n, 10))
 }
 
-// position reads a position, a count or a length: an integer. What is far out is brought near, where it means the same.
+// position reads a position, a count or a length: an integer. What is far out is brought near, where it
+// means the same.
 func position(v doc.Value) (int, bool) {
 	const far = 1 << 40
 	n, ok := asInteger(v)

@@ -116,7 +116,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestErrorJSON(t *testing.T) {
-	_, err := Prepare("SELECT c.é, x,\n  y FROM c", nil, Info{})
+	_, err := Prepare("SELECT c.€, x,\n  y FROM c", nil, Info{})
 	var e *Error
 	if !errors.As(err, &e) || e.Code != "SC1010" {
 		t.Fatal(err)

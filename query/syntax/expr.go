@@ -2,13 +2,14 @@ package syntax
 
 import "github.com/mayflydb/mayfly/doc"
 
-// How tightly the operators between operands bind, the loosest first. Those with one operand bind tighter than all of
-// them, and .name and [i] tighter still.
+// How tightly the operators between operands bind, the loosest first. Those with one operand bind tighter
+// than all of them, and .name and [i] tighter still.
 //
-// Cosmos DB's order is its own. Comparisons and shifts share one level, and so do additions and the operations on bits, each
-// evaluated from left to right: 1 < 2 = true is true and 1 | 2 + 3 is 6. IN, LIKE and BETWEEN take comparisons as operands but
-// are none: after x IN (1, 2) there is no place for an =. BETWEEN is as loose as OR and does not mix with it or with AND: both
-// x BETWEEN 1 AND 2 AND y and y OR x BETWEEN 1 AND 2 are refused. ParseLenient has it as tight as IN, and the first AND is its own.
+// Cosmos DB's order is its own. Comparisons and shifts share one level, and so do additions and the
+// operations on bits, each evaluated from left to right: 1 < 2 = true is true and 1 | 2 + 3 is 6. IN, LIKE
+// and BETWEEN take comparisons as operands but are none: after x IN (1, 2) there is no place for an =.
+// BETWEEN is as loose as OR and does not mix with it or with AND: both x BETWEEN 1 AND 2 AND y and y OR x
+// BETWEEN 1 AND 2 are refused. ParseLenient has it as tight as IN, and the first AND is its own.
 const (
 	condLevel       = 1 + iota // ? :     right to left
 	coalesceLevel              // ??      right to left
@@ -23,8 +24,8 @@ const (
 	lowest = condLevel
 )
 
-// infix tells of what can stand between operands how tightly it binds and, from comparisonLevel on, what it is. A NOT in
-// that place belongs to the IN, LIKE or BETWEEN behind it.
+// infix tells of what can stand between operands how tightly it binds and, from comparisonLevel on, what it
+// is. A NOT in that place belongs to the IN, LIKE or BETWEEN behind it.
 var infix = map[string]struct {
 	level int
 	op    BinaryOp
@@ -50,8 +51,8 @@ func (p *parser) expr(level int) Expr {
 	}
 	start := p.tok.Start
 	x := p.unary()
-	// What has been read can be the left operand of an operator of its own level, if that level goes from left to right,
-	// or of a looser one, but never of a tighter one.
+	// What has been read can be the left operand of an operator of its own level, if that level goes from
+	// left to right, or of a looser one, but never of a tighter one.
 	for tightest := productLevel; ; {
 		op := infix[p.tok.sym]
 		between := !p.lenient && op.level == predicateLevel && p.atBetween()
@@ -112,8 +113,8 @@ func (p *parser) cond(x Expr, start int) Expr {
 	return &Cond{p.since(start), x, a, b}
 }
 
-// logical reads the rest of x AND y AND z, or the same with OR, in a loop, since programs write chains of any length. Where
-// x is such a chain itself, in parentheses, it goes on.
+// logical reads the rest of x AND y AND z, or the same with OR, in a loop, since programs write chains of
+// any length. Where x is such a chain itself, in parentheses, it goes on.
 func (p *parser) logical(x Expr, start int, op LogicalOp, level int) Expr {
 	chain, ok := x.(*Logical)
 	if !ok || chain.Op != op {
@@ -194,6 +195,9 @@ func (p *parser) primary() Expr {
 	switch t.kind {
 	case number, quoted:
 		p.next()
+		if n := t.value.Raw(); t.kind == number && n[0] == '-' { // a hexadecimal one; its canonical form is decimal
+			return &Unary{t.Span, Neg, &Literal{t.Span, doc.Of(n[1:])}}
+		}
 		return &Literal{t.Span, t.value}
 	case parameter:
 		p.next()

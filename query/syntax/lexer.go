@@ -1,9 +1,8 @@
 package syntax
 
 import (
-	"strconv"
 	"strings"
-	"unicode/utf16"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -24,8 +23,8 @@ const (
 	badString                    // one that begins like a string
 )
 
-// token is one token. sym is what the parser asks for: a reserved word in upper case or a punctuation mark, and empty for
-// all else.
+// token is one token. sym is what the parser asks for: a reserved word in upper case or a punctuation mark,
+// and empty for all else.
 type token struct {
 	kind  tokenKind
 	sym   string
@@ -50,9 +49,9 @@ func (l *lexer) next() token {
 	}
 	rest := l.text[l.at:]
 	switch c := rest[0]; {
-	case isLetter(c):
+	case wordLen(rest) > 0:
 		return l.word()
-	case isDigit(c):
+	case isDigit(c), c == '.' && len(rest) > 1 && isDigit(rest[1]):
 		return l.number()
 	case c == '"', c == '\'':
 		return l.quoted()
@@ -91,13 +90,11 @@ func (l *lexer) advance(n int) {
 	l.at += n
 }
 
-// skip moves over blanks and comments, up to a comment that is not closed. It reports false at the end of the text.
+// skip moves over blanks and comments, up to a comment that is not closed. It reports false at the end of
+// the text.
 func (l *lexer) skip() bool {
 	for {
-		n := 0
-		for l.at+n < len(l.text) && isBlank(l.text[l.at+n]) {
-			n++
-		}
+		n := len(l.text) - l.at - len(strings.TrimLeftFunc(l.text[l.at:], isBlank))
 		l.advance(n)
 		rest := l.text[l.at:]
 		switch {
@@ -127,40 +124,8 @@ func (l *lexer) word() token {
 	return t
 }
 
-// number reads a number as JSON writes it, without a sign, or a hexadecimal one of up to 64 bits. Letters and points that
-// it runs into belong to the token and spoil it, so that 1a is not read as 1 AS a.
-func (l *lexer) number() token {
-	rest := l.text[l.at:]
-	hex := len(rest) > 1 && rest[0] == '0' && rest[1]|0x20 == 'x'
-	n := 1
-	for ; n < len(rest); n++ {
-		c := rest[n]
-		exponentSign := !hex && (c == '-' || c == '+') && rest[n-1]|0x20 == 'e'
-		if !isLetter(c) && !isDigit(c) && c != '.' && !exponentSign {
-			break
-		}
-	}
-	t := l.take(number, n)
-	raw := []byte(t.text)
-	if hex {
-		// ParseUint would let underscores through if it were asked to find the base out.
-		u, err := strconv.ParseUint(t.text[2:], 16, 64)
-		if err != nil {
-			t.kind = badNumber
-			return t
-		}
-		raw = strconv.AppendUint(nil, u, 10)
-	}
-	if doc.Valid(raw, doc.Limits{}) != nil {
-		t.kind = badNumber
-		return t
-	}
-	t.value = doc.Of(raw)
-	return t
-}
-
-// quoted reads a string, which may hold control characters as they are. One that is not closed or holds an unknown escape is a bad
-// token up to there.
+// quoted reads a string, which may hold control characters as they are. One that is not closed or holds
+// a \u without four digits is a bad token up to there.
 func (l *lexer) quoted() token {
 	rest := l.text[l.at:]
 	escapes := false
@@ -186,71 +151,8 @@ func (l *lexer) quoted() token {
 	return l.take(badString, len(rest))
 }
 
-const (
-	escapeLetters = `'"\/bfnrt`
-	escapeMeaning = "'\"\\/\b\f\n\r\t"
-)
-
-// escapeLen is how long the escape that s begins with is, or 0 where there is no such escape.
-func escapeLen(s string) int {
-	switch {
-	case len(s) < 2:
-		return 0
-	case s[1] != 'u':
-		if strings.IndexByte(escapeLetters, s[1]) < 0 {
-			return 0
-		}
-		return 2
-	case len(s) < 6:
-		return 0
-	}
-	if _, err := strconv.ParseUint(s[2:6], 16, 16); err != nil {
-		return 0
-	}
-	return 6
-}
-
-// badEscapeLen is how much of s, which begins with an escape that escapeLen refuses, there is up to the character that spoils it.
-func badEscapeLen(s string) int {
-	n := 1
-	if len(s) > 1 && s[1] == 'u' {
-		for n = 2; n < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[n]) >= 0; n++ {
-		}
-	}
-	_, size := utf8.DecodeRuneInString(s[n:])
-	return n + size
-}
-
-// unescaped resolves the escapes of s, all of which escapeLen accepts. Half of a surrogate pair becomes U+FFFD.
-func unescaped(s string) string {
-	var b strings.Builder
-	var units []uint16 // of escapes that follow one another: two of them may be one character
-	for s != "" {
-		if s[0] == '\\' && s[1] == 'u' {
-			unit, _ := strconv.ParseUint(s[2:6], 16, 16)
-			units = append(units, uint16(unit))
-			s = s[6:]
-			continue
-		}
-		b.WriteString(string(utf16.Decode(units)))
-		units = units[:0]
-		if s[0] == '\\' {
-			b.WriteByte(escapeMeaning[strings.IndexByte(escapeLetters, s[1])])
-			s = s[2:]
-			continue
-		}
-		n := strings.IndexByte(s, '\\')
-		if n < 0 {
-			n = len(s)
-		}
-		b.WriteString(s[:n])
-		s = s[n:]
-	}
-	b.WriteString(string(utf16.Decode(units)))
-	return b.String()
-}
-
-// markLen is the length of the punctuation mark or operator that s begins with, 0 where there is none. The longest wins.
+// markLen is the length of the punctuation mark or operator that s begins with, 0 where there is none. The
+// longest wins.
 func markLen(s string) int {
 	for _, m := range [...]string{">>>", "<<", ">>", "<=", ">=", "<>", "!=", "||", "??"} {
 		if strings.HasPrefix(s, m) {
@@ -263,14 +165,15 @@ func markLen(s string) int {
 	return 0
 }
 
-// placeholderLen is the length of the placeholder that s begins with, 0 where there is none. No object begins like one.
+// placeholderLen is the length of the placeholder that s begins with, 0 where there is none. No object
+// begins like one.
 func placeholderLen(s string) int {
 	const prefix = "{documentdb-"
 	if !strings.HasPrefix(s, prefix) {
 		return 0
 	}
 	n := len(prefix)
-	for n < len(s) && (isLetter(s[n]) || isDigit(s[n]) || s[n] == '-') {
+	for n < len(s) && (isLetter(rune(s[n])) || isDigit(s[n]) || s[n] == '-') {
 		n++
 	}
 	if n == len(s) || s[n] != '}' {
@@ -290,6 +193,10 @@ var reservedWords = func() map[string]string {
 	return words
 }()
 
+// lowerCase are the reserved words that only count as such in lower case. TRUE is a name, which nothing
+// binds.
+var lowerCase = map[string]bool{"FALSE": true, "NULL": true, "TRUE": true, "UDF": true, "UNDEFINED": true}
+
 // reserved returns the reserved word that s is, in upper case, or "".
 func reserved(s string) string {
 	var upper [len("UNDEFINED")]byte // the longest
@@ -302,7 +209,11 @@ func reserved(s string) string {
 			upper[i] -= 'a' - 'A'
 		}
 	}
-	return reservedWords[string(upper[:len(s)])]
+	w := reservedWords[string(upper[:len(s)])]
+	if lowerCase[w] && s != strings.ToLower(s) {
+		return ""
+	}
+	return w
 }
 
 // isName tells whether s can be written as a name: an identifier that is not reserved.
@@ -310,13 +221,46 @@ func isName(s string) bool { return s != "" && wordLen(s) == len(s) && reserved(
 
 // wordLen is the length of the identifier or reserved word that s begins with.
 func wordLen(s string) int {
-	n := 0
-	for n < len(s) && (isLetter(s[n]) || n > 0 && isDigit(s[n])) {
-		n++
+	for n, r := range s {
+		if !isLetter(r) && (n == 0 || !isNameDigit(r)) {
+			return n
+		}
 	}
-	return n
+	return len(s)
 }
 
-func isBlank(c byte) bool  { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
-func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
-func isLetter(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
+// wordEnd is the length of what s begins with that could go on a name: a number that runs into it is none.
+func wordEnd(s string) int {
+	for n, r := range s {
+		if !isLetter(r) && !isNameDigit(r) {
+			return n
+		}
+	}
+	return len(s)
+}
+
+// isBlank tells of what separates tokens: Unicode's white space, and U+180E, which was of it once.
+func isBlank(r rune) bool { return unicode.IsSpace(r) || r == '\u180e' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// isLetter tells of what a name may begin with: the letters and the numbers that are written as letters
+// (such as the Roman ones) of the first 65,536 characters.
+func isLetter(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == '_' || 'a' <= r|0x20 && r|0x20 <= 'z'
+	}
+	return r <= maxNameRune && (unicode.IsLetter(r) || unicode.Is(unicode.Nl, r))
+}
+
+// isNameDigit tells of what a name may go on with besides letters: decimal digits of any script, and the
+// raised ones of Latin-1.
+func isNameDigit(r rune) bool {
+	if r < utf8.RuneSelf {
+		return '0' <= r && r <= '9'
+	}
+	return r <= maxNameRune && (unicode.IsDigit(r) || r == '²' || r == '³' || r == '¹')
+}
+
+// maxNameRune is the last character that may be part of a name: the service looks at units of UTF-16.
+const maxNameRune = 0xFFFF
