@@ -80,7 +80,7 @@ func TestFeaturesOfClients(t *testing.T) {
 		"SELECT AVG(c.n) AS a FROM c":                                   {valueless, "NonValueAggregate"},
 		"SELECT AVG(c.n), MAX(c.n) FROM c":                              {valueless, "MultipleAggregates"},
 		"SELECT AVG(c.n) FROM c WHERE c.pk = 'x'":                       {valueless, "NonValueAggregate"},
-		"SELECT VALUE AVG(c.n) FROM c WHERE c.pk = 'x'":                 {"JS .NET Java Python Rust", ""},
+		"SELECT VALUE AVG(c.n) FROM c WHERE c.pk = 'x'":                 {"JS .NET Java Python", "Aggregate"},
 		"SELECT c.n, MIN(c.m) FROM c GROUP BY c.n":                      {valueless, "GroupBy"},
 		"SELECT VALUE COUNT(1) FROM c GROUP BY c.n":                     {valueless, "GroupBy"},
 		"SELECT * FROM c ORDER BY c.n":                                  {"JS .NET Java Python Rust", ""},

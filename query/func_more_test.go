@@ -12,14 +12,14 @@ import (
 func TestLookup(t *testing.T) {
 	for name, registered := range map[string]string{
 		"DateTimeAdd": "DATETIMEADD", "st_within": "ST_WITHIN", "StringEquals": "STRINGEQUALS", "STRING_EQUALS": "STRINGEQUALS",
-		"ContainsAllCi": "CONTAINS_ALL_CI", "IntBitwiseLeftShift": "INTBITLEFTSHIFT", "is_boolean": "IS_BOOL", "_FullTextScore": "_FULLTEXTSCORE",
+		"ContainsAllCi": "CONTAINS_ALL_CI", "is_boolean": "IS_BOOL", "_FullTextScore": "_FULLTEXTSCORE",
 		"Count": "COUNT", "RRF": "RRF", "FullTextScore": "FULLTEXTSCORE", "IntMultiply": "INTMUL",
 	} {
 		if b, ok := lookupBuiltin(name); !ok || b.name != registered {
 			t.Errorf("%s is %v", name, b)
 		}
 	}
-	for _, name := range []string{"", "LEN", "COALESCE", "OBJECT_KEYS", "ArrayToObject", "ANY", "_REGEX_MATCH"} {
+	for _, name := range []string{"", "LEN", "COALESCE", "OBJECT_KEYS", "ArrayToObject", "ANY", "_REGEX_MATCH", "IntBitwiseLeftShift"} {
 		if b, ok := lookupBuiltin(name); ok {
 			t.Errorf("%q is %s", name, b.name)
 		}

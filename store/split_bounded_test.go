@@ -21,7 +21,7 @@ import (
 // something happen at each view of a split that is taken while it is open and nobody is inside.
 type counting struct {
 	*pebble.Engine
-	watched atomic.Pointer[watched] // nil: nobody watches
+	guarded atomic.Pointer[guarded] // nil: nobody watches
 
 	mu   sync.Mutex
 	most int64 // keys in one turn of the gate
@@ -29,16 +29,16 @@ type counting struct {
 	keys int64
 }
 
-type watched struct {
+type guarded struct {
 	c       *Container
 	between func()
 }
 
 // watch watches a container; the background works beside.
-func (e *counting) watch(c *Container, between func()) { e.watched.Store(&watched{c, between}) }
+func (e *counting) watch(c *Container, between func()) { e.guarded.Store(&guarded{c, between}) }
 
 func (e *counting) touch() {
-	w := e.watched.Load()
+	w := e.guarded.Load()
 	if w == nil || w.c.gate.inside.Load() >= 0 {
 		return
 	}
@@ -52,7 +52,7 @@ func (e *counting) touch() {
 }
 
 func (e *counting) View(ctx context.Context, fn func(engine.Reader) error) error {
-	if w := e.watched.Load(); w != nil && ctx.Value(besideMark{}) != nil && w.c.gate.inside.Load() == 0 {
+	if w := e.guarded.Load(); w != nil && ctx.Value(besideMark{}) != nil && w.c.gate.inside.Load() == 0 {
 		w.between()
 	}
 	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(countingReader{r, e}) })
@@ -161,7 +161,7 @@ func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
 		if _, err := c.Split(context.WithValue(t.Context(), besideMark{}, true), "0", ""); err != nil {
 			t.Fatal(err)
 		}
-		e.watched.Store(nil)
+		e.guarded.Store(nil)
 		if t.Logf("%d documents: at most %d keys, %d rounds", documents, e.most, round); e.most == 0 || e.most > bound {
 			t.Errorf("the gate was held for %d keys", e.most)
 		}
@@ -193,7 +193,7 @@ func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
 	if _, err := c.Split(context.WithValue(t.Context(), besideMark{}, true), "0", ""); err != nil {
 		t.Fatal(err)
 	}
-	e.watched.Store(nil)
+	e.guarded.Store(nil)
 	if changes == 0 {
 		t.Errorf("the policy has not changed in %d views", views)
 	}
@@ -240,7 +240,7 @@ func TestSplitGivesUp(t *testing.T) {
 				}
 			})
 			_, err := c.Split(ctx, "0", "")
-			e.watched.Store(nil)
+			e.guarded.Store(nil)
 			cancel()
 			if happened && ErrorCode(err) != one.code || !happened && err != nil {
 				t.Errorf("%s at step %d: %v", one.name, step, err)

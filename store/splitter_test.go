@@ -238,7 +238,7 @@ func TestCrashWhileRangesFollow(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(wrecks) < 10 {
+	if len(wrecks) < 6 {
 		t.Errorf("%d steps are not all", len(wrecks))
 	}
 }
