@@ -53,6 +53,11 @@ type Reader interface {
 	// Get returns the value of key, or ErrNotFound. The slice lives until the enclosing fn returns and must
 	// not be changed.
 	Get(key []byte) ([]byte, error)
+	// GetMany returns the values of keys in the order of the keys, which may repeat; nil stands for a key that is
+	// absent, and no other value is nil. To read together what is known ahead costs an engine far away one round trip.
+	// It fails with the context's error where the one of the View or Update has ended meanwhile. The slices live as
+	// those of Get.
+	GetMany(keys [][]byte) ([][]byte, error)
 	// Scan iterates over [r.Start, r.End) in byte order, or backwards. The iterator must be closed.
 	Scan(r Range, reverse bool) Iterator
 }

@@ -73,7 +73,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) (err er
 		return err
 	}
 	s := snapshots.Get().(*snapshot)
-	s.db = e.db
+	s.ctx, s.db = ctx, e.db
 	defer func() {
 		if leak := s.finish(e); err == nil {
 			err = leak

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"context"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -13,6 +14,7 @@ import (
 // open, and all others are cloned from it.
 type snapshot struct {
 	reads
+	ctx   context.Context
 	db    *pebble.DB
 	point *pebble.Iterator // that Get uses
 }
@@ -28,11 +30,8 @@ func (s *snapshot) iterate(o *pebble.IterOptions) (it *pebble.Iterator, err erro
 	return s.base, err
 }
 
-// Get implements engine.Reader.
-func (s *snapshot) Get(key []byte) ([]byte, error) {
-	if len(key) == 0 {
-		return nil, engine.ErrNotFound // Pebble's iterators do not like it
-	}
+// points is the iterator that single keys are looked up with.
+func (s *snapshot) points() (*pebble.Iterator, error) {
 	if s.point == nil {
 		it, err := s.iterate(&pebble.IterOptions{})
 		if err != nil {
@@ -40,18 +39,29 @@ func (s *snapshot) Get(key []byte) ([]byte, error) {
 		}
 		s.point = it
 	}
-	// In this store a key is its own prefix, so that a seek to the prefix, which may ask the filters, finds this key or none.
-	if !s.point.SeekPrefixGE(key) {
-		if err := s.point.Error(); err != nil {
-			return nil, readError(err)
-		}
-		return nil, engine.ErrNotFound
-	}
-	v, err := s.point.ValueAndErr()
+	return s.point, nil
+}
+
+// Get implements engine.Reader.
+func (s *snapshot) Get(key []byte) ([]byte, error) {
+	it, err := s.points()
 	if err != nil {
-		return nil, readError(err)
+		return nil, err
 	}
-	return s.keep(v), nil
+	v, err := s.find(it, key)
+	if v == nil && err == nil {
+		err = engine.ErrNotFound
+	}
+	return v, err
+}
+
+// GetMany implements engine.Reader.
+func (s *snapshot) GetMany(keys [][]byte) ([][]byte, error) {
+	it, err := s.points()
+	if err != nil {
+		return nil, err
+	}
+	return s.findAll(s.ctx, it, keys)
 }
 
 // Scan implements engine.Reader.
@@ -67,5 +77,5 @@ func (s *snapshot) close() {
 	if s.base != nil {
 		_ = s.base.Close()
 	}
-	s.db, s.base, s.point = nil, nil, nil
+	s.ctx, s.db, s.base, s.point = nil, nil, nil, nil
 }

@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 
@@ -15,6 +16,7 @@ import (
 // and write then, and need none.
 type txn struct {
 	reads
+	ctx     context.Context
 	e       *Engine
 	scopes  []*scope
 	starts  []uint64 // each scope's next LSN before this transaction; 0 while the scope is not loaded
@@ -33,8 +35,8 @@ type txn struct {
 
 var _ engine.Txn = (*txn)(nil)
 
-func (t *txn) begin(e *Engine, scopes []*scope) {
-	t.e, t.scopes = e, scopes
+func (t *txn) begin(ctx context.Context, e *Engine, scopes []*scope) {
+	t.ctx, t.e, t.scopes = ctx, e, scopes
 	for _, s := range scopes {
 		s.promote()
 		t.starts = append(t.starts, s.next)
@@ -163,6 +165,19 @@ func (t *txn) Get(key []byte) ([]byte, error) {
 	}
 	v = t.keep(v)
 	return v, readError(closer.Close())
+}
+
+// GetMany implements engine.Reader.
+func (t *txn) GetMany(keys [][]byte) (values [][]byte, err error) {
+	it, err := t.source().NewIter(&pebble.IterOptions{})
+	if err != nil {
+		return nil, readError(err)
+	}
+	values, err = t.findAll(t.ctx, it, keys)
+	if cerr := readError(it.Close()); err == nil {
+		err = cerr
+	}
+	return values, err
 }
 
 // Scan implements engine.Reader. The iterator sees what was written before it was made.

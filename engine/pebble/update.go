@@ -273,7 +273,7 @@ func (e *Engine) run(r *request) {
 		}
 		r.dirty = !r.txn.relaxed && slices.ContainsFunc(r.scopes, (*scope).dirty)
 	}()
-	r.txn.begin(e, r.scopes)
+	r.txn.begin(r.ctx, e, r.scopes)
 	r.err = r.txn.end(r.fn(&r.txn))
 	done = true
 }

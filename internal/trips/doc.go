@@ -3,7 +3,7 @@
 // An Engine passes all calls on to the engine that it wraps, and counts the round trips that an engine would make
 // which keeps no data on this machine. Its model is plain:
 //
-//   - A Get, a Horizon, a Settle is one trip. So is the begin of an Update, which locks its scopes, and so is its commit,
+//   - A Get, a GetMany, a Horizon, a Settle is one trip. So is the begin of an Update, which locks its scopes, and so is its commit,
 //     which waits for the disk. A View begins with its first read, and an Update that fails is given up without
 //     waiting: both cost nothing.
 //   - What a function of a View or an Update has read or written it knows: to Get it again costs nothing, since it reads one

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -143,6 +144,18 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 		r.known[string(key)] = true
 	}
 	return v, err
+}
+
+// GetMany implements engine.Reader.
+func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
+	if slices.ContainsFunc(keys, func(k []byte) bool { return !r.known[string(k)] }) {
+		r.e.count(Get)
+	}
+	values, err := r.r.GetMany(keys)
+	for _, k := range keys {
+		r.known[string(k)] = err == nil || r.known[string(k)]
+	}
+	return values, err
 }
 
 // Scan implements engine.Reader.
