@@ -145,7 +145,7 @@ func (f *feedReader) fill(src *source, at *uint64) (err error) {
 	if err := f.c.checkSession(src.s, f.req.Session); err != nil {
 		return err
 	}
-	if !f.req.Start.Now && *at > f.c.db.eng.Horizon(src.s.scope) {
+	if !f.req.Start.Now && *at > src.at.LSN {
 		return fail(CodeBadRequest, "The position in the change feed is ahead of this store: it was given by another one, or before it was restored.")
 	}
 	if f.req.Mode == AllVersions {

@@ -16,21 +16,38 @@ import (
 // changed until the snapshot exists it begins anew: a state that lets a query rely on an index, and documents that are not in that
 // index yet, or not any more, must not meet.
 func (c *Container) view(ctx context.Context, fn func(st *containerState, now int64, r engine.Reader) error) error {
+	first := func(st *containerState) ([]*slot, error) { return st.ranges[:1], nil }
+	return c.viewOf(ctx, first, func(st *containerState, now int64, r engine.Reader, _ []engine.Position) error {
+		return fn(st, now, r)
+	})
+}
+
+// viewOf is view of the ranges that pick chooses, with how far each of them has come.
+func (c *Container) viewOf(ctx context.Context, pick func(*containerState) ([]*slot, error),
+	fn func(st *containerState, now int64, r engine.Reader, at []engine.Position) error) error {
 	for {
 		st, now, at, err := c.look(ctx)
 		if err != nil {
 			return err
 		}
+		ranges, err := pick(st)
+		if err != nil {
+			return err
+		}
+		scopes := make([][]byte, len(ranges))
+		for i, s := range ranges {
+			scopes[i] = s.scope
+		}
 		same := true
 		err = c.db.eng.View(ctx, func(r engine.Reader) error {
-			// The first read makes the snapshot.
-			if _, err := r.Get(sweptKey(st.ranges[0].scope)); err != nil && !isAbsent(err) {
+			positions, err := r.Positions(scopes) // it makes the snapshot
+			if err != nil {
 				return err
 			}
 			if same = c.gate.still(at); !same {
 				return nil
 			}
-			return fn(st, now, r)
+			return fn(st, now, r, positions)
 		})
 		if same {
 			return err
@@ -47,6 +64,7 @@ type source struct {
 	r   engine.Reader
 	now int64
 
+	at      engine.Position // how far the slot has come for this snapshot
 	seen    uint64          // the highest LSN that it has told of, where that matters; see DB.settle
 	items   engine.Iterator // of Fetch; nil before the first
 	fetched row
@@ -66,16 +84,17 @@ var (
 // has seen is durable when withSources returns.
 func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, []*source) error) error {
 	var sources []*source
-	err := c.view(ctx, func(st *containerState, now int64, r engine.Reader) (err error) {
-		var sp span
-		if sp, err = c.scope(st, scope); err != nil {
-			return err
-		}
+	var sp span
+	pick := func(st *containerState) (_ []*slot, err error) {
+		sp, err = c.scope(st, scope)
+		return sp.ranges, err
+	}
+	err := c.viewOf(ctx, pick, func(st *containerState, now int64, r engine.Reader, at []engine.Position) error {
 		sources = make([]*source, len(sp.ranges))
 		for i, s := range sp.ranges {
-			sources[i] = &source{c: c, st: st, s: s, sp: &sp, r: r, now: now}
+			sources[i] = &source{c: c, st: st, s: s, sp: &sp, r: r, now: now, at: at[i]}
 		}
-		err = fn(sp, sources)
+		err := fn(sp, sources)
 		for _, src := range sources {
 			if cerr := src.close(); err == nil {
 				err = cerr
@@ -85,7 +104,7 @@ func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, 
 	})
 	for _, src := range sources {
 		if err == nil {
-			err = c.db.settle(ctx, src.s.scope, src.seen)
+			_, err = c.settled(ctx, src.s, src.at, src.seen)
 		}
 	}
 	return wrap(err)

@@ -24,11 +24,11 @@ type stepper struct {
 	look   func()       // before each view and each read of one key
 }
 
-func (s *stepper) Get(ctx context.Context, key []byte) ([]byte, error) {
+func (s *stepper) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
 	if s.look != nil {
 		s.look()
 	}
-	return s.Engine.Get(ctx, key)
+	return s.Engine.Get(ctx, scope, key)
 }
 
 func (s *stepper) View(ctx context.Context, fn func(engine.Reader) error) error {
@@ -54,20 +54,21 @@ func (s *stepper) at(n int, fn func()) (done func() bool) {
 	}
 }
 
-func (s *stepper) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+func (s *stepper) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
 	if s.before != nil {
 		if err := s.before(); err != nil {
-			return engine.Stamps{}, err
+			return nil, err
 		}
 	}
-	stamps, err := s.Engine.Update(ctx, scopes, fn)
+	at, err := s.Engine.Update(ctx, scopes, fn, ahead...)
 	if s.after != nil && err == nil {
 		if _, err := s.Engine.Update(ctx, scopes, func(engine.Txn) error { return nil }); err != nil {
-			return stamps, err
+			return at, err
 		}
 		s.after()
 	}
-	return stamps, err
+	return at, err
 }
 
 func newSplitBench(t *testing.T, fs vfs.FS) (*bench, *stepper) {

@@ -236,7 +236,14 @@ func (m *mover) removeMoved() error {
 // inherit gives the new slot what the shared one has recorded of itself. Its LSNs start where those of the other may have come
 // to: what is born later has the higher one in both.
 func (m *mover) inherit(t engine.Txn) error {
-	for _, key := range []func(scope []byte) []byte{engine.CeilingKey, sweptKey, leasedKey} {
+	first, err := engine.Ceiling(t, m.lower.scope)
+	if err != nil {
+		return err
+	}
+	if first > 0 {
+		t.RaiseLSN(m.upper.scope, first)
+	}
+	for _, key := range []func(scope []byte) []byte{sweptKey, leasedKey} {
 		v, err := t.Get(key(m.lower.scope))
 		if err == nil {
 			t.Set(key(m.upper.scope), v)

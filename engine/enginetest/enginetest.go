@@ -27,6 +27,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"ViewIsOneSnapshot", testViewIsOneSnapshot},
 		{"Getter", testGetter},
 		{"GetMany", testGetMany},
+		{"GetManyOfLargeValues", testGetManyOfLargeValues},
 		{"GetManyOfOwnWrites", testGetManyOfOwnWrites},
 		{"GetManyUntilTheContextEnds", testGetManyUntilTheContextEnds},
 		{"SurvivesReopen", testSurvivesReopen},
@@ -50,12 +51,17 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"LSNsAcrossReopen", testLSNsAcrossReopen},
 		{"LSNsOfManyScopes", testLSNsOfManyScopes},
 		{"LSNsInCommitOrder", testLSNsInCommitOrder},
-		{"ScopeWithAHistory", testScopeWithAHistory},
+		{"RaiseLSN", testRaiseLSN},
+		{"RaiseLSNOfAUsedScope", testRaiseLSNOfAUsedScope},
+		{"CorruptCeiling", testCorruptCeiling},
 		{"ScopeEmptied", testScopeEmptied},
 		{"ScopeDropped", testScopeDropped},
 		{"Horizon", testHorizon},
 		{"HorizonNeverAhead", testHorizonNeverAhead},
 		{"Settle", testSettle},
+		{"Positions", testPositions},
+		{"PositionsOfAFailure", testPositionsOfAFailure},
+		{"PositionsOfAView", testPositionsOfAView},
 		{"Relax", testRelax},
 		{"Metrics", testMetrics},
 	} {
@@ -101,13 +107,13 @@ func (s *subject) reopen() {
 }
 
 // update runs fn in the scopes, which are given as strings.
-func (s *subject) update(scopes []string, fn func(engine.Txn) error) engine.Stamps {
+func (s *subject) update(scopes []string, fn func(engine.Txn) error) []engine.Position {
 	s.t.Helper()
-	st, err := s.Update(ctx, keys(scopes...), fn)
+	at, err := s.Update(ctx, keys(scopes...), fn)
 	if err != nil {
 		s.t.Fatalf("Update: %v", err)
 	}
-	return st
+	return at
 }
 
 // set writes pairs of keys and values.

@@ -64,6 +64,44 @@ func testGetMany(t *testing.T, s *subject) {
 	}
 }
 
+// testGetManyOfLargeValues asks for more than it gets at a time.
+func testGetManyOfLargeValues(t *testing.T, s *subject) {
+	large := string(make([]byte, engine.ManyBytes/2))
+	names := []string{"a/0", "a/1", "a/2", "a/3", "a/4"}
+	for _, name := range names[1:] {
+		s.set("a", name, large)
+	}
+	look := func(r engine.Reader) error {
+		if values, err := r.GetMany(keys(names...)); err != nil || len(values) != 3 {
+			t.Errorf("%d values of half the size each and one that is absent, %v; want 3", len(values), err)
+		}
+		var got []int
+		err := engine.GetEach(r, keys(names...), func(i int, v []byte) (bool, error) {
+			if absent := i == 0; absent != (v == nil) || !absent && len(v) != len(large) {
+				t.Errorf("value %d has %d bytes", i, len(v))
+			}
+			got = append(got, i)
+			return i < 3, nil
+		})
+		if diff := cmp.Diff([]int{0, 1, 2, 3}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		return err
+	}
+	if err := s.View(ctx, look); err != nil {
+		t.Error(err)
+	}
+	s.update([]string{"a"}, func(tx engine.Txn) error { return look(tx) })
+	one := string(make([]byte, engine.ManyBytes+1))
+	s.set("a", "a/1", one)
+	s.update([]string{"a"}, func(tx engine.Txn) error {
+		if got := readMany(t, tx, "a/1", "a/2"); len(got) != 1 || got[0] != one {
+			t.Errorf("%d values where the first is enough", len(got))
+		}
+		return nil
+	})
+}
+
 func testGetManyOfOwnWrites(t *testing.T, s *subject) {
 	s.set("a", "a/1", "old", "a/2", "old", "a/3", "old", "a/4", "old")
 	s.update([]string{"a"}, func(tx engine.Txn) error {

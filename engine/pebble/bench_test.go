@@ -109,7 +109,7 @@ func BenchmarkRead(b *testing.B) {
 			return closer.Close()
 		},
 		"Get": func(key []byte) error {
-			_, err := e.Get(ctx, key)
+			_, _, err := e.Get(ctx, scopeA[0], key)
 			return err
 		},
 		"View": func(key []byte) error {

@@ -54,8 +54,11 @@ const someKeys = 64
 
 // findAll looks keys up in their order: to sort them first is no faster where they lie in memory, and the callers' mostly rise.
 func (r *reads) findAll(ctx context.Context, it *pebble.Iterator, keys [][]byte) ([][]byte, error) {
-	values := make([][]byte, len(keys))
+	values, bytes := make([][]byte, len(keys)), 0
 	for i, key := range keys {
+		if bytes >= engine.ManyBytes {
+			return values[:i], nil
+		}
 		if i%someKeys == 0 {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -65,6 +68,7 @@ func (r *reads) findAll(ctx context.Context, it *pebble.Iterator, keys [][]byte)
 		if values[i], err = r.find(it, key); err != nil {
 			return nil, err
 		}
+		bytes += len(values[i])
 	}
 	return values, nil
 }

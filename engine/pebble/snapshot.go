@@ -15,6 +15,7 @@ import (
 type snapshot struct {
 	reads
 	ctx   context.Context
+	e     *Engine
 	db    *pebble.DB
 	point *pebble.Iterator // that Get uses
 }
@@ -64,6 +65,14 @@ func (s *snapshot) GetMany(keys [][]byte) ([][]byte, error) {
 	return s.findAll(s.ctx, it, keys)
 }
 
+// Positions implements engine.Reader. What the snapshot shows has begun before they are taken.
+func (s *snapshot) Positions(scopes [][]byte) ([]engine.Position, error) {
+	if _, err := s.points(); err != nil {
+		return nil, err
+	}
+	return s.e.positions(scopes)
+}
+
 // Scan implements engine.Reader.
 func (s *snapshot) Scan(r engine.Range, reverse bool) engine.Iterator {
 	return s.scan(s.iterate, r, reverse)
@@ -77,5 +86,5 @@ func (s *snapshot) close() {
 	if s.base != nil {
 		_ = s.base.Close()
 	}
-	s.ctx, s.db, s.base, s.point = nil, nil, nil, nil
+	s.ctx, s.e, s.db, s.base, s.point = nil, nil, nil, nil, nil
 }

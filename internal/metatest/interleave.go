@@ -71,9 +71,9 @@ func (b *between) during(happen func(context.Context) error, step func() (string
 }
 
 // Get implements engine.Getter.
-func (b *between) Get(ctx context.Context, key []byte) ([]byte, error) {
+func (b *between) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
 	b.step(ctx)
-	return b.Getter.Get(ctx, key)
+	return b.Getter.Get(ctx, scope, key)
 }
 
 // View implements engine.Engine.
@@ -83,14 +83,15 @@ func (b *between) View(ctx context.Context, fn func(engine.Reader) error) error 
 }
 
 // Update implements engine.Engine.
-func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
-	stamps, err := b.Engine.Update(ctx, scopes, func(t engine.Txn) error {
+func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
+	at, err := b.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		err := fn(t)
 		if err == nil {
 			b.step(ctx)
 		}
 		return err
-	})
+	}, ahead...)
 	b.step(ctx)
-	return stamps, err
+	return at, err
 }

@@ -2,6 +2,7 @@ package trips
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
 )
@@ -15,15 +16,28 @@ type row struct{ key, value []byte }
 // iterator has its rows come in batches, as they would over a network.
 type iterator struct {
 	e      *Engine
+	r      *reader
 	it     engine.Iterator
 	batch  []row // those that have come
 	at     int   // the present one, counted from 1; 0: before the first
 	ended  bool  // nothing follows the batch
+	expect int   // how many rows will be looked at; 0: nobody has said
 	closed bool
 }
 
+// Expect implements engine.Expecter.
+func (i *iterator) Expect(keys int) { i.expect = keys }
+
+// Bring implements engine.Ahead.
+func (i *iterator) Bring(keys [][]byte) { i.r.Bring(keys) }
+
 // size is how many rows come at a time.
-func (i *iterator) size() int { return usual }
+func (i *iterator) size() int {
+	if i.expect > 0 {
+		return i.expect
+	}
+	return usual
+}
 
 // fetch brings a batch that begins with where the engine's iterator stands, if it stands.
 func (i *iterator) fetch(k Kind, stands bool) bool {
@@ -60,7 +74,32 @@ func (i *iterator) SeekGE(key []byte) bool {
 	if i.closed {
 		return false
 	}
-	return i.fetch(Seek, i.it.SeekGE(key))
+	if i.brought(key) {
+		return i.step()
+	}
+	found := i.it.SeekGE(key)
+	if found && i.r.known[string(key)] && bytes.Equal(i.it.Key(), key) { // it stands on a key that has been brought
+		i.batch = append(i.batch[:0], row{bytes.Clone(key), bytes.Clone(i.it.Value())})
+		i.at, i.ended = 0, false
+		return i.step()
+	}
+	return i.fetch(Seek, found)
+}
+
+// brought tells whether where a key leads is among the rows that have come, and stands before it.
+func (i *iterator) brought(key []byte) bool {
+	if i.expect == 0 || len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
+		return false
+	}
+	n := slices.IndexFunc(i.batch, func(r row) bool { return bytes.Compare(r.key, key) >= 0 })
+	if n < 0 {
+		n = len(i.batch)
+	}
+	if n == len(i.batch) && !i.ended {
+		return false
+	}
+	i.at = n
+	return true
 }
 
 func (i *iterator) stands() bool { return !i.closed && i.at > 0 && i.at <= len(i.batch) }

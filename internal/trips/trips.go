@@ -21,12 +21,13 @@ const (
 	Seek
 	Begin
 	Commit
+	Position
 	Horizon
 	Settle
 	kinds
 )
 
-var names = [kinds]string{"get", "scan", "seek", "begin", "commit", "horizon", "settle"}
+var names = [kinds]string{"get", "scan", "seek", "begin", "commit", "position", "horizon", "settle"}
 
 // Counts are numbers of round trips by what they were made for.
 type Counts [kinds]int
@@ -81,17 +82,22 @@ func (e *Engine) count(k Kind) {
 }
 
 // Get implements engine.Getter, also over an engine that does not.
-func (e *Engine) Get(ctx context.Context, key []byte) (value []byte, err error) {
+func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
 	e.count(Get)
 	if g, ok := e.Engine.(engine.Getter); ok {
-		return g.Get(ctx, key)
+		return g.Get(ctx, scope, key)
 	}
 	err = e.Engine.View(ctx, func(r engine.Reader) error {
+		all, err := r.Positions([][]byte{scope})
+		if err != nil {
+			return err
+		}
+		at = all[0]
 		v, err := r.Get(key)
 		value = append([]byte(nil), v...)
 		return err
 	})
-	return value, err
+	return value, at, err
 }
 
 // View implements engine.Engine.
@@ -100,15 +106,23 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 }
 
 // Update implements engine.Engine.
-func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
-	stamps, err := e.Engine.Update(ctx, scopes, func(t engine.Txn) error {
+func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
+	at, err := e.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		e.count(Begin)
-		return fn(&txn{reader: newReader(e, t), Control: t, to: t})
-	})
+		r := newReader(e, t)
+		for _, key := range ahead {
+			r.known[string(key)] = true
+		}
+		for _, scope := range scopes {
+			r.placed[string(scope)] = true
+		}
+		return fn(&txn{reader: r, Control: t, to: t})
+	}, ahead...)
 	if err == nil {
 		e.count(Commit)
 	}
-	return stamps, err
+	return at, err
 }
 
 // Horizon implements engine.Engine.
@@ -125,13 +139,14 @@ func (e *Engine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 
 // reader is the Reader of a function. It knows what the function has read.
 type reader struct {
-	e     *Engine
-	r     engine.Reader
-	known map[string]bool
+	e      *Engine
+	r      engine.Reader
+	known  map[string]bool // keys
+	placed map[string]bool // scopes whose positions it has
 }
 
 func newReader(e *Engine, r engine.Reader) *reader {
-	return &reader{e: e, r: r, known: map[string]bool{}}
+	return &reader{e: e, r: r, known: map[string]bool{}, placed: map[string]bool{}}
 }
 
 // Get implements engine.Reader.
@@ -152,15 +167,37 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 		r.e.count(Get)
 	}
 	values, err := r.r.GetMany(keys)
-	for _, k := range keys {
-		r.known[string(k)] = err == nil || r.known[string(k)]
+	for _, k := range keys[:len(values)] {
+		r.known[string(k)] = true
 	}
 	return values, err
 }
 
+// Bring implements engine.Ahead.
+func (r *reader) Bring(keys [][]byte) {
+	if slices.ContainsFunc(keys, func(k []byte) bool { return !r.known[string(k)] }) {
+		r.e.count(Get)
+	}
+	for _, k := range keys {
+		r.known[string(k)] = true
+	}
+}
+
+// Positions implements engine.Reader.
+func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) {
+	if slices.ContainsFunc(scopes, func(s []byte) bool { return !r.placed[string(s)] }) {
+		r.e.count(Position)
+	}
+	at, err := r.r.Positions(scopes)
+	for _, s := range scopes {
+		r.placed[string(s)] = err == nil || r.placed[string(s)]
+	}
+	return at, err
+}
+
 // Scan implements engine.Reader.
 func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
-	return &iterator{e: r.e, it: r.r.Scan(rg, reverse)}
+	return &iterator{e: r.e, r: r, it: r.r.Scan(rg, reverse)}
 }
 
 // keyWriter is the part of a transaction that is passed on.
