@@ -8,12 +8,20 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Opener opens the engine over one body of data, which outlives the engine. It is called again only after the engine
-// that it returned before has been closed.
-type Opener func(t *testing.T) engine.Engine
+// Data is one body of data, which outlives the engines that are opened over it.
+type Data struct {
+	// Open opens an engine over the data. It is called again only after the engine that it returned before has been
+	// closed.
+	Open func(t *testing.T) engine.Engine
+
+	// Cut cuts the power under the engine that is open: the next Open finds what is left of the data at this moment. What
+	// the engine does afterwards is lost; it is closed as usual. nil: this data cannot lose its power, so that the
+	// suite proves nothing about crashes with it.
+	Cut func(t *testing.T)
+}
 
 // Run runs the suite. fresh makes a new, empty body of data.
-func Run(t *testing.T, fresh func(t *testing.T) Opener) {
+func Run(t *testing.T, fresh func(t *testing.T) Data) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *subject)
@@ -64,9 +72,11 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"PositionsOfAView", testPositionsOfAView},
 		{"Relax", testRelax},
 		{"Metrics", testMetrics},
+		{"Crash", testCrash},
+		{"CrashAfterEachWrite", testCrashAfterEachWrite},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &subject{t: t, opener: fresh(t)}
+			s := &subject{t: t, data: fresh(t)}
 			s.open()
 			t.Cleanup(s.close)
 			test.run(t, s)
@@ -76,8 +86,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 
 // subject is the engine under test. Its helpers end the test on an error, and belong on the test's own goroutine.
 type subject struct {
-	t      *testing.T
-	opener Opener
+	t    *testing.T
+	data Data
 	engine.Engine
 }
 
@@ -85,7 +95,7 @@ var ctx = context.Background()
 
 func (s *subject) open() {
 	s.t.Helper()
-	s.Engine = s.opener(s.t)
+	s.Engine = s.data.Open(s.t)
 }
 
 func (s *subject) close() {
@@ -104,6 +114,13 @@ func (s *subject) reopen() {
 	s.t.Helper()
 	s.close()
 	s.open()
+}
+
+// crash cuts the power and opens what is left.
+func (s *subject) crash() {
+	s.t.Helper()
+	s.data.Cut(s.t)
+	s.reopen()
 }
 
 // update runs fn in the scopes, which are given as strings.

@@ -13,14 +13,14 @@ import (
 
 // An engine that is counted is the engine that it was.
 func TestConformance(t *testing.T) {
-	enginetest.Run(t, func(t *testing.T) enginetest.Opener {
+	enginetest.Run(t, func(t *testing.T) enginetest.Data {
 		fs := vfs.NewMem()
-		return func(t *testing.T) engine.Engine {
+		return enginetest.Data{Open: func(t *testing.T) engine.Engine {
 			e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, FS: fs, Strict: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return trips.Over(e)
-		}
+		}}
 	})
 }
