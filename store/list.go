@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/query"
 )
 
@@ -112,6 +113,9 @@ type pager struct {
 // fill goes on behind a rid in one range.
 func (p *pager) fill(src *source, after uint64) error {
 	docs := src.Scan(after)
+	if d, ok := docs.(*documents); ok && d.items != nil && d.posting == nil {
+		engine.Expect(d.items, p.limit+1)
+	}
 	for !p.more && docs.Next() {
 		if p.full() {
 			p.more = true

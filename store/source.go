@@ -78,6 +78,8 @@ var (
 	_ query.Counter = (*source)(nil)
 	_ query.Shapes  = (*source)(nil)
 	_ query.Finder  = (*source)(nil)
+
+	_ query.Prefetcher = (*source)(nil)
 )
 
 // withSources runs fn with the sources of a scope, one for each partition range in their order, over one snapshot. What fn
@@ -189,6 +191,28 @@ func (s *source) inPartition(h header, body []byte) bool {
 		s.scratch = doc.AppendOrdered(s.scratch, v)
 	}
 	return bytes.Equal(s.sp.pk, s.scratch)
+}
+
+// maxPrefetch is how many documents are brought ahead at a time.
+const maxPrefetch = 128
+
+// Prefetches implements query.Prefetcher.
+func (s *source) Prefetches() int {
+	if _, far := s.r.(engine.Ahead); far {
+		return maxPrefetch
+	}
+	return 0
+}
+
+// Prefetch implements query.Prefetcher.
+func (s *source) Prefetch(rids []uint64) {
+	if far, ok := s.r.(engine.Ahead); ok {
+		keys := make([][]byte, len(rids))
+		for i, rid := range rids {
+			keys[i] = appendSlotKey(nil, s.s.scope, famItem, rid)
+		}
+		far.Bring(keys)
+	}
 }
 
 // Fetch implements query.Source.

@@ -13,6 +13,8 @@ type place struct {
 	epk   []byte
 	pk    []byte // ordered encoding of the full partition key
 	point []byte // its point key
+
+	others [][]byte // point keys of items that the same transaction looks up
 }
 
 func (c *Container) place(pk PartitionKey, id string) place {
@@ -60,7 +62,7 @@ func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error
 		}
 		t.finish()
 		return nil
-	}, p.point)
+	}, append(p.others, p.point)...)
 	if err == nil {
 		t.committed()
 	}
