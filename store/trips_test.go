@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
@@ -205,4 +206,84 @@ func (tr *tripper) many() {
 			return err
 		})
 	}
+}
+
+// What is brought ahead changes no answer: a store over an engine that wants to be told ahead answers as one over an engine that
+// does not.
+func TestAnswersOverAFarEngine(t *testing.T) {
+	for _, ranges := range []int{1, 3} {
+		tr := newTripper(t, ranges)
+		for i := range 300 {
+			more := ""
+			if i%7 == 0 {
+				more = `,"ttl":1`
+			}
+			if err := tr.create(i, more); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := tr.b
+		for i := 0; i < 300; i += 11 {
+			if _, err := b.c.Delete(b.ctx, tripKey(i), strconv.Itoa(i), store.WriteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.clock.Advance(5 * time.Second)
+		far := tr.answers()
+		b.reopen(tr.fs)
+		b.lookUp()
+		if diff := cmp.Diff(tr.answers(), far); diff != "" {
+			t.Errorf("%d ranges (-at hand +far):\n%s", ranges, diff)
+		}
+		b.close()
+	}
+}
+
+// answers reads the container to the end in all ways, by small pages.
+func (tr *tripper) answers() (all []string) {
+	const page = 7
+	b := tr.b
+	note := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	fatal := func(err error) {
+		tr.t.Helper()
+		if err != nil {
+			tr.t.Fatal(err)
+		}
+	}
+	for _, text := range []string{
+		`SELECT c.id FROM c WHERE c.city = "c3"`,
+		`SELECT c.id FROM c WHERE c.city = "c3" AND c.deep.b = "x"`,
+		`SELECT c.id FROM c WHERE c.n > 20 AND c.n < 250`,
+		`SELECT c.id FROM c WHERE c.city = "c1" OR c.city = "c2"`,
+	} {
+		for _, scope := range []store.Scope{{}, {Partition: tripKey(3)}} {
+			for token, more := "", true; more; more = token != "" {
+				o := store.ListOptions{MaxItems: page, Continuation: token, Scope: scope}
+				p, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text, ListOptions: o})
+				fatal(err)
+				note("%s: %s", text, p.Rows) // what was read ahead is charged, so that pages may cost some hundredths more
+				token = p.Continuation
+			}
+			for token, more := "", true; more; more = token != "" {
+				p, r, err := b.c.List(b.ctx, store.ListOptions{MaxItems: page, Continuation: token, Scope: scope})
+				fatal(err)
+				for _, item := range p.Items {
+					note("list: %s, %v RU", item.AppendJSON(nil), r.Charge)
+				}
+				token = p.Continuation
+			}
+			position := ""
+			for more := true; more; {
+				start := store.ChangesStart{After: position}
+				p, r, err := b.c.Changes(b.ctx, store.ChangesRequest{MaxItems: page, Start: start, Scope: scope})
+				fatal(err)
+				for _, ch := range p.Changes {
+					note("feed: %s, %v RU", ch.AppendJSON(nil), r.Charge)
+				}
+				note("at %s", p.Position)
+				more, position = len(p.Changes) > 0, p.Position
+			}
+		}
+	}
+	return all
 }
