@@ -22,11 +22,11 @@ type Engine interface {
 	// discards the transaction and is returned as it is. fn may run more than once and must not keep state between runs
 	// other than what it assigns; it must not call the engine (View of a snapshot excepted).
 	//
-	// ahead are keys that fn is likely to read. It is a hint: an engine far away reads them in the step that locks the
-	// scopes, another one may forget about them.
+	// ahead are keys that fn is likely to read. It is a hint: an engine far away reads them in the step that
+	// locks the scopes, another one may forget about them.
 	//
-	// It returns the positions of the scopes, in the order in which they were given, after the commit or after fn's
-	// error, which may tell of what fn has read; nil where fn has not run.
+	// It returns the positions of the scopes, in the order in which they were given, after the commit or
+	// after fn's error, which may tell of what fn has read; nil where fn has not run.
 	//
 	// An Update whose fn writes nothing is a barrier: when it returns, everything committed in its scopes
 	// before it is durable. ctx is honoured until fn starts; a commit is never abandoned half-way.
@@ -55,8 +55,8 @@ type Durability interface {
 
 // Getter is the optional fast path of an engine: one key read outside any snapshot.
 type Getter interface {
-	// Get returns a copy of the newest committed value (durable or not), or ErrNotFound, with the position of the
-	// key's scope at the read or after it.
+	// Get returns a copy of the newest committed value (durable or not), or ErrNotFound, with the position of
+	// the key's scope at the read or after it.
 	Get(ctx context.Context, scope, key []byte) ([]byte, Position, error)
 }
 
@@ -64,7 +64,8 @@ type Getter interface {
 type Position struct {
 	// LSN is the horizon: see Durability.
 	LSN uint64
-	// Settled tells that all is durable that was shown of the scope. Where it is false, Settle waits for that.
+	// Settled tells that all is durable that was shown of the scope. Where it is false, Settle waits for
+	// that.
 	Settled bool
 }
 
@@ -73,24 +74,26 @@ type Reader interface {
 	// Get returns the value of key, or ErrNotFound. The slice lives until the enclosing fn returns and must
 	// not be changed.
 	Get(key []byte) ([]byte, error)
-	// GetMany returns the values of keys in the order of the keys, which may repeat; nil stands for a key that is
-	// absent, and no other value is nil. To read together what is known ahead costs an engine far away one round trip.
-	// Where the values have come to ManyBytes it answers for the keys so far alone, but for one key at least: see GetEach.
-	// It fails with the context's error where the one of the View or Update has ended meanwhile. The slices live as
-	// those of Get.
+	// GetMany returns the values of keys in the order of the keys, which may repeat; nil stands for a key
+	// that is absent, and no other value is nil. To read together what is known ahead costs an engine far
+	// away one round trip. Where the values have come to ManyBytes it answers for the keys so far alone, but
+	// for one key at least: see GetEach. It fails with the context's error where the one of the View or
+	// Update has ended meanwhile. The slices live as those of Get.
 	GetMany(keys [][]byte) ([][]byte, error)
 	// Scan iterates over [r.Start, r.End) in byte order, or backwards. The iterator must be closed.
 	Scan(r Range, reverse bool) Iterator
-	// Positions tells how far scopes have come, for all that is read here: who finds a scope settled need not settle
-	// it, and its LSN is no lower than any that is shown. It makes the snapshot of a View if nothing has been read yet. An
-	// engine far away has to read positions, so that it is best asked first and for all scopes at once.
+	// Positions tells how far scopes have come, for all that is read here: who finds a scope settled need not
+	// settle it, and its LSN is no lower than any that is shown. It makes the snapshot of a View if nothing
+	// has been read yet. An engine far away has to read positions, so that it is best asked first and for all
+	// scopes at once.
 	Positions(scopes [][]byte) ([]Position, error)
 }
 
 // ManyBytes is how many bytes of values a GetMany is content with.
 const ManyBytes = 4 << 20
 
-// GetEach calls fn with each key's place in keys and its value, nil for an absent one, until fn returns an error or no more.
+// GetEach calls fn with each key's place in keys and its value, nil for an absent one, until fn returns an
+// error or no more.
 func GetEach(r Reader, keys [][]byte, fn func(i int, value []byte) (more bool, err error)) error {
 	for done := 0; done < len(keys); {
 		values, err := r.GetMany(keys[done:])
@@ -124,9 +127,10 @@ type Control interface {
 	// process and are never issued twice, across crashes too; LSNs taken by a transaction that fails are
 	// handed out again, since nobody has seen them.
 	NextLSN(scope []byte) uint64
-	// RaiseLSN makes a scope issue no LSN below first. It is for a scope with a history that was made elsewhere (the child
-	// of a split, what a snapshot brings back) and that has not been used since Open, other than by a RaiseLSN; this
-	// Update need not name it. A scope that has come further stays where it is.
+	// RaiseLSN makes a scope issue no LSN below first. It is for a scope with a history that was made
+	// elsewhere (the child of a split, what a snapshot brings back) and that has not been used since Open,
+	// other than by a RaiseLSN; this Update need not name it. A scope that has come further stays where it
+	// is.
 	RaiseLSN(scope []byte, first uint64)
 	// Relax lets Update return before the commit is durable. The commit stays atomic and ordered: whatever
 	// is durable later implies it.
@@ -147,8 +151,9 @@ type Iterator interface {
 	Close() error
 }
 
-// Ahead is the optional ability of the Readers and Iterators of an engine that is far away: to bring in one round trip what is
-// going to be read. Who has it at hand need not offer it, and spares the caller the trouble.
+// Ahead is the optional ability of the Readers and Iterators of an engine that is far away: to bring in one
+// round trip what is going to be read. Who has it at hand need not offer it, and spares the caller the
+// trouble.
 type Ahead interface {
 	// Bring reads keys: to Get them, or to seek one of them that is there, costs nothing then.
 	Bring(keys [][]byte)
@@ -156,8 +161,8 @@ type Ahead interface {
 
 // Expecter is the optional ability of an Iterator of such an engine.
 type Expecter interface {
-	// Expect says how many keys from here on are likely to be looked at: so many come at a time, and a SeekGE among
-	// those that have come costs nothing.
+	// Expect says how many keys from here on are likely to be looked at: so many come at a time, and a SeekGE
+	// among those that have come costs nothing.
 	Expect(keys int)
 }
 
@@ -185,14 +190,16 @@ type Metrics struct {
 	MemtableSize uint64
 }
 
-// CeilingKey is where an engine keeps the durable ceiling of the LSNs issued in a scope: the scope's bytes and
-// 's'. The value is the first LSN that must not be issued yet, 8 bytes, big-endian. The engine alone writes it.
+// CeilingKey is where an engine keeps the durable ceiling of the LSNs issued in a scope: the scope's bytes
+// and 's'. The value is the first LSN that must not be issued yet, 8 bytes, big-endian. The engine alone
+// writes it.
 func CeilingKey(scope []byte) []byte {
 	k := make([]byte, 0, len(scope)+1)
 	return append(append(k, scope...), 's')
 }
 
-// Ceiling is the first LSN that a scope must not have issued yet; 0 where it has none. ErrCorrupt: what is stored is no LSN.
+// Ceiling is the first LSN that a scope must not have issued yet; 0 where it has none. ErrCorrupt: what is
+// stored is no LSN.
 func Ceiling(r Reader, scope []byte) (uint64, error) {
 	v, err := r.Get(CeilingKey(scope))
 	if errors.Is(err, ErrNotFound) {

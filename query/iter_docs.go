@@ -33,7 +33,8 @@ func (d *fetched) next() (rid uint64, ok bool) {
 	return rid, true
 }
 
-// firstAhead is how many documents are brought first: about a page of a client that reads by pages. It doubles then.
+// firstAhead is how many documents are brought first: about a page of a client that reads by pages. It
+// doubles then.
 const firstAhead = 32
 
 // look reads rids ahead of their documents.

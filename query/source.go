@@ -26,7 +26,8 @@ type Source interface {
 	Partition() (Postings, bool)
 }
 
-// Prefetcher is what a Source may be whose documents are far away: it profits from knowing which of them will be fetched.
+// Prefetcher is what a Source may be whose documents are far away: it profits from knowing which of them will
+// be fetched.
 type Prefetcher interface {
 	// Prefetches is how many rids it takes at a time; 0: it has its documents at hand.
 	Prefetches() int

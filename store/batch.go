@@ -346,7 +346,8 @@ func together(list []*prepared) place {
 	return at
 }
 
-// bring reads the items of several operations together, where they are far away. What cannot be read is told when it is needed.
+// bring reads the items of several operations together, where they are far away. What cannot be read is told
+// when it is needed.
 func (t *tx) bring(list []*prepared) {
 	far, ok := t.Txn.(engine.Ahead)
 	if !ok {

@@ -179,7 +179,8 @@ type feedRow struct {
 // maxFeedRows is how many entries are read ahead of their items.
 const maxFeedRows = 4096
 
-// fillLatest is fill in the latest-version feed: entries first, then the items of those that are wanted, together.
+// fillLatest is fill in the latest-version feed: entries first, then the items of those that are wanted,
+// together.
 func (f *feedReader) fillLatest(src *source, at *uint64) (err error) {
 	if f.req.Start.Now {
 		return nil
@@ -198,8 +199,8 @@ func (f *feedReader) fillLatest(src *source, at *uint64) (err error) {
 	return err
 }
 
-// gather reads entries, as many as may fill the page; once it is full, those that the transaction of its last change has left. more
-// tells that others may follow.
+// gather reads entries, as many as may fill the page; once it is full, those that the transaction of its last
+// change has left. more tells that others may follow.
 func (f *feedReader) gather(src *source, it engine.Iterator) (more bool, err error) {
 	room := math.MaxInt
 	if !f.full {
@@ -229,8 +230,8 @@ func (f *feedReader) gather(src *source, it engine.Iterator) (more bool, err err
 	return true, nil
 }
 
-// addRows adds the items that the entries name, and moves the position over the entries; ended tells that the page has come to its
-// end.
+// addRows adds the items that the entries name, and moves the position over the entries; ended tells that the
+// page has come to its end.
 func (f *feedReader) addRows(src *source, at *uint64) (ended bool, err error) {
 	rows := f.rows
 	pass := func() { // the entries that are not wanted

@@ -110,8 +110,8 @@ func (c *Container) receipt(s *slot, charge float64) Receipt {
 	return Receipt{Range: s.id, LSN: c.position(s), Charge: charge}
 }
 
-// position is how far a range is, as far as a read or a commit has told. That of one that has been split stays where it was then:
-// its session tokens are also for the half that got a slot of its own.
+// position is how far a range is, as far as a read or a commit has told. That of one that has been split
+// stays where it was then: its session tokens are also for the half that got a slot of its own.
 func (c *Container) position(s *slot) uint64 {
 	lsn := s.told.Load()
 	if lsn == 0 {
@@ -128,8 +128,8 @@ func (s *slot) clamp(lsn uint64) uint64 {
 	return lsn
 }
 
-// settled waits until all is durable that a read has shown of a range, and tells how far the range has come. at is what the
-// read was told, seen the highest LSN that it has shown, 0 where none is known.
+// settled waits until all is durable that a read has shown of a range, and tells how far the range has come.
+// at is what the read was told, seen the highest LSN that it has shown, 0 where none is known.
 func (c *Container) settled(ctx context.Context, s *slot, at engine.Position, seen uint64) (uint64, error) {
 	if !at.Settled {
 		if err := c.db.settle(ctx, s.scope, seen); err != nil {
@@ -204,7 +204,8 @@ type found struct {
 	at    engine.Position
 }
 
-func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p place, f found, now int64) (Item, uint64, error) {
+func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p place, f found,
+	now int64) (Item, uint64, error) {
 	h, body, err := decodeItem(f.value)
 	if err != nil {
 		return Item{}, 0, err

@@ -92,7 +92,7 @@ type leg struct {
 	upto   int64 // how far it came, where it was not stopped by a limit: the cutoff, or what is held back with all behind it
 	walked bool
 	more   bool  // the limit came before the cutoff
-	ahead  int64 // second of the first entry above the cutoff, where the walk came so far; never: there is none
+	ahead  int64 // second of the first entry above the cutoff, if the walk came so far; never: none
 	seen   bool  // ahead is known
 }
 

@@ -49,7 +49,8 @@ func (d *documents) nextPosted() bool {
 	return false
 }
 
-// nextRID is the next rid of the posting. Where the documents are far away those that follow are brought with it.
+// nextRID is the next rid of the posting. Where the documents are far away those that follow are brought with
+// it.
 func (d *documents) nextRID() (rid uint64, more bool) {
 	if len(d.ahead) > 0 {
 		rid, d.ahead = d.ahead[0], d.ahead[1:]

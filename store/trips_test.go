@@ -18,7 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// The table of the round trips that each operation would make on an engine at the far end of a network: see package trips.
+// The table of the round trips that each operation would make on an engine at the far end of a network: see
+// package trips.
 func TestTrips(t *testing.T) {
 	datatest.Run(t, "testdata/trips.txt", func(t *testing.T, c *datatest.Case) string {
 		ranges, err := strconv.Atoi(c.KV["ranges"])
@@ -86,7 +87,8 @@ func (tr *tripper) row(name string, fn func() error) {
 }
 
 func tripBody(i int, more string) []byte {
-	return fmt.Appendf(nil, `{"id":"%d","pk":"p%d","n":%d,"city":"c%d","deep":{"a":%d,"b":"x"}%s}`, i, i%10, i, i%5, i, more)
+	return fmt.Appendf(nil, `{"id":"%d","pk":"p%d","n":%d,"city":"c%d","deep":{"a":%d,"b":"x"}%s}`,
+		i, i%10, i, i%5, i, more)
 }
 
 func tripKey(i int) store.PartitionKey { return pk(fmt.Sprintf("p%d", i%10)) }
@@ -208,8 +210,8 @@ func (tr *tripper) many() {
 	}
 }
 
-// What is brought ahead changes no answer: a store over an engine that wants to be told ahead answers as one over an engine that
-// does not.
+// What is brought ahead changes no answer: a store over an engine that wants to be told ahead answers as one
+// over an engine that does not.
 func TestAnswersOverAFarEngine(t *testing.T) {
 	for _, ranges := range []int{1, 3} {
 		tr := newTripper(t, ranges)
@@ -261,7 +263,7 @@ func (tr *tripper) answers() (all []string) {
 				o := store.ListOptions{MaxItems: page, Continuation: token, Scope: scope}
 				p, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text, ListOptions: o})
 				fatal(err)
-				note("%s: %s", text, p.Rows) // what was read ahead is charged, so that pages may cost some hundredths more
+				note("%s: %s", text, p.Rows) // its charge may be higher, by what was read ahead
 				token = p.Continuation
 			}
 			for token, more := "", true; more; more = token != "" {

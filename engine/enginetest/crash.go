@@ -39,8 +39,9 @@ func testCrash(t *testing.T, s *subject) {
 	s.open()
 }
 
-// testCrashAfterEachWrite cuts the power after each of a few transactions, and after each of their kinds: what was acknowledged is
-// there, what was relaxed is there whole once anything later is, and a barrier makes it last.
+// testCrashAfterEachWrite cuts the power after each of a few transactions, and after each of their kinds:
+// what was acknowledged is there, what was relaxed is there whole once anything later is, and a barrier makes
+// it last.
 func testCrashAfterEachWrite(t *testing.T, s *subject) {
 	if s.data.Cut == nil {
 		return // optional
@@ -89,9 +90,9 @@ func testCrashAfterEachWrite(t *testing.T, s *subject) {
 	}
 }
 
-// Crash cuts the power several times in the middle of what writers and a reader do. It fails with ErrLost, ErrTorn or
-// ErrReissued: a transaction that was acknowledged, or told to be durable, must be there afterwards, another one whole or not
-// at all, and no LSN may be issued twice. The data has no engine open.
+// Crash cuts the power several times in the middle of what writers and a reader do. It fails with ErrLost,
+// ErrTorn or ErrReissued: a transaction that was acknowledged, or told to be durable, must be there
+// afterwards, another one whole or not at all, and no LSN may be issued twice. The data has no engine open.
 func Crash(t *testing.T, d Data, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	l := &ledger{told: map[string]string{}, issued: map[string]uint64{}}
@@ -170,7 +171,8 @@ func (l *ledger) play(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*l
 	return known, l.failed
 }
 
-// write writes, in each scope, a key that bears the LSN. Its value names all keys of the transaction, a line each.
+// write writes, in each scope, a key that bears the LSN. Its value names all keys of the transaction, a line
+// each.
 func (l *ledger) write(e engine.Engine, r *rand.Rand, scopes ...string) error {
 	relaxed, fails := r.IntN(5) == 0, r.IntN(7) == 0
 	pad := make([]byte, r.IntN(300))

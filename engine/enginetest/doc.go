@@ -11,6 +11,7 @@
 //		})
 //	}
 //
-// Each test gets data of its own. It may close the engine and open it again, and then finds what was durable. It may cut the
-// power, and then finds all that was acknowledged. An engine is not proven before it has run on data that can be cut.
+// Each test gets data of its own. It may close the engine and open it again, and then finds what was durable.
+// It may cut the power, and then finds all that was acknowledged. An engine is not proven before it has run
+// on data that can be cut.
 package enginetest

@@ -10,13 +10,13 @@ import (
 
 // Data is one body of data, which outlives the engines that are opened over it.
 type Data struct {
-	// Open opens an engine over the data. It is called again only after the engine that it returned before has been
-	// closed.
+	// Open opens an engine over the data. It is called again only after the engine that it returned before
+	// has been closed.
 	Open func(t *testing.T) engine.Engine
 
-	// Cut cuts the power under the engine that is open: the next Open finds what is left of the data at this moment. What
-	// the engine does afterwards is lost; it is closed as usual. nil: this data cannot lose its power, so that the
-	// suite proves nothing about crashes with it.
+	// Cut cuts the power under the engine that is open: the next Open finds what is left of the data at this
+	// moment. What the engine does afterwards is lost; it is closed as usual. nil: this data cannot lose its
+	// power, so that the suite proves nothing about crashes with it.
 	Cut func(t *testing.T)
 }
 

@@ -157,7 +157,8 @@ func testPositionsOfAFailure(t *testing.T, s *subject) {
 	}
 }
 
-// testPositionsOfAView checks that a view which is told that a scope is settled shows nothing that is not durable.
+// testPositionsOfAView checks that a view which is told that a scope is settled shows nothing that is not
+// durable.
 func testPositionsOfAView(t *testing.T, s *subject) {
 	for range 20 {
 		s.next("a")

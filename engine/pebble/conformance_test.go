@@ -37,7 +37,8 @@ func TestConformance(t *testing.T) {
 
 func asItIs(e *Engine) engine.Engine { return e }
 
-// frail is data whose power can fail: of what was not synced then a part is left. watch stands between the engine and the suite.
+// frail is data whose power can fail: of what was not synced then a part is left. watch stands between the
+// engine and the suite.
 func frail(watch func(*Engine) engine.Engine) enginetest.Data {
 	fs, rng := vfs.NewCrashableMem(), rand.New(rand.NewPCG(1, 2))
 	left := fs // of the last cut

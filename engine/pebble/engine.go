@@ -116,8 +116,8 @@ func (e *Engine) get(key []byte) ([]byte, error) {
 	return v, readError(closer.Close())
 }
 
-// position is how far a scope has come for who has read before. Whether it is settled is asked before the horizon: that is
-// there when commits are durable.
+// position is how far a scope has come for who has read before. Whether it is settled is asked before the
+// horizon: that is there when commits are durable.
 func (e *Engine) position(s *scope) (engine.Position, error) {
 	settled := !s.shows()
 	h, err := e.horizon(s)
@@ -140,7 +140,8 @@ func (e *Engine) horizon(s *scope) (uint64, error) {
 		return s.horizon.Load(), nil
 	}
 	ceiling, err := readCeiling(e.get, s.key, e.first)
-	// The scope's first transaction may have moved the ceiling meanwhile. Before it does, it makes the horizon known.
+	// The scope's first transaction may have moved the ceiling meanwhile. Before it does, it makes the
+	// horizon known.
 	if s.known.Load() {
 		return s.horizon.Load(), nil
 	}

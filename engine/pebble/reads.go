@@ -33,8 +33,9 @@ func (r *reads) keep(v []byte) []byte {
 	return r.arena[n:len(r.arena):len(r.arena)]
 }
 
-// find looks one key up and keeps its value; nil where it is absent, and never nil where it is there. In this store a key is
-// its own prefix, so that a seek to the prefix, which may ask the filters, finds this key or none.
+// find looks one key up and keeps its value; nil where it is absent, and never nil where it is there. In this
+// store a key is its own prefix, so that a seek to the prefix, which may ask the filters, finds this key or
+// none.
 func (r *reads) find(it *pebble.Iterator, key []byte) ([]byte, error) {
 	if len(key) == 0 {
 		return nil, nil // Pebble's iterators do not like it
@@ -52,7 +53,8 @@ func (r *reads) find(it *pebble.Iterator, key []byte) ([]byte, error) {
 // someKeys is how many keys are looked up between two looks at the context.
 const someKeys = 64
 
-// findAll looks keys up in their order: to sort them first is no faster where they lie in memory, and the callers' mostly rise.
+// findAll looks keys up in their order: to sort them first is no faster where they lie in memory, and the
+// callers' mostly rise.
 func (r *reads) findAll(ctx context.Context, it *pebble.Iterator, keys [][]byte) ([][]byte, error) {
 	values, bytes := make([][]byte, len(keys)), 0
 	for i, key := range keys {

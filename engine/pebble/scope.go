@@ -122,7 +122,8 @@ func (s *scope) mark() mark {
 	return m
 }
 
-// reached is how far a scope has come for somebody who does not hold it. The LSN is asked for last: it is not behind the commits.
+// reached is how far a scope has come for somebody who does not hold it. The LSN is asked for last: it is not
+// behind the commits.
 func (s *scope) reached() mark {
 	applied := s.applied.Load()
 	return mark{scope: s, last: s.issued.Load(), applied: applied}

@@ -54,7 +54,8 @@ const (
 var requests = sync.Pool{New: func() any { return &request{ready: make(chan signal, 1)} }}
 
 // Update implements engine.Engine. See the package's introduction for the order of things.
-func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error, _ ...[]byte) ([]engine.Position, error) {
+func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	_ ...[]byte) ([]engine.Position, error) {
 	if err := e.enter(); err != nil {
 		return nil, err
 	}
@@ -98,8 +99,8 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return at, err
 }
 
-// reached is how far the scopes of a request have come that has run. Where a horizon cannot be read it is 0: nothing is known
-// to be durable.
+// reached is how far the scopes of a request have come that has run. Where a horizon cannot be read it is 0:
+// nothing is known to be durable.
 func (e *Engine) reached(r *request, scopes [][]byte) []engine.Position {
 	at := make([]engine.Position, len(scopes))
 	for i, key := range scopes {

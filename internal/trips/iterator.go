@@ -44,7 +44,8 @@ func (i *iterator) fetch(k Kind, stands bool) bool {
 	i.e.count(k)
 	i.batch, i.at, i.ended = i.batch[:0], 0, false
 	for ; stands; stands = i.it.Next() {
-		if i.batch = append(i.batch, row{bytes.Clone(i.it.Key()), bytes.Clone(i.it.Value())}); len(i.batch) == i.size() {
+		i.batch = append(i.batch, row{bytes.Clone(i.it.Key()), bytes.Clone(i.it.Value())})
+		if len(i.batch) == i.size() {
 			break
 		}
 	}
@@ -78,7 +79,7 @@ func (i *iterator) SeekGE(key []byte) bool {
 		return i.step()
 	}
 	found := i.it.SeekGE(key)
-	if found && i.r.known[string(key)] && bytes.Equal(i.it.Key(), key) { // it stands on a key that has been brought
+	if found && i.r.known[string(key)] && bytes.Equal(i.it.Key(), key) { // a key that has been brought
 		i.batch = append(i.batch[:0], row{bytes.Clone(key), bytes.Clone(i.it.Value())})
 		i.at, i.ended = 0, false
 		return i.step()
