@@ -162,8 +162,10 @@ func (l *ledger) play(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*l
 	for range moment {
 		<-ticks
 	}
-	if err := l.read(e); err != nil {
-		l.fail(err)
+	if rng.IntN(2) == 0 { // else nobody settles, which would make durable what was acknowledged too soon
+		if err := l.read(e); err != nil {
+			l.fail(err)
+		}
 	}
 	known := l.copy()
 	d.Cut(t)
