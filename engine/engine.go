@@ -1,6 +1,11 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
 
 // Engine is an ordered key-value store with transactions that are serial inside a scope.
 //
@@ -17,9 +22,15 @@ type Engine interface {
 	// discards the transaction and is returned as it is. fn may run more than once and must not keep state between runs
 	// other than what it assigns; it must not call the engine (View of a snapshot excepted).
 	//
+	// ahead are keys that fn is likely to read. It is a hint: an engine far away reads them in the step that
+	// locks the scopes, another one may forget about them.
+	//
+	// It returns the positions of the scopes, in the order in which they were given, after the commit or
+	// after fn's error, which may tell of what fn has read; nil where fn has not run.
+	//
 	// An Update whose fn writes nothing is a barrier: when it returns, everything committed in its scopes
 	// before it is durable. ctx is honoured until fn starts; a commit is never abandoned half-way.
-	Update(ctx context.Context, scopes [][]byte, fn func(Txn) error) (Stamps, error)
+	Update(ctx context.Context, scopes [][]byte, fn func(Txn) error, ahead ...[]byte) ([]Position, error)
 
 	Durability
 
@@ -44,8 +55,18 @@ type Durability interface {
 
 // Getter is the optional fast path of an engine: one key read outside any snapshot.
 type Getter interface {
-	// Get returns a copy of the newest committed value (durable or not), or ErrNotFound.
-	Get(ctx context.Context, key []byte) ([]byte, error)
+	// Get returns a copy of the newest committed value (durable or not), or ErrNotFound, with the position of
+	// the key's scope at the read or after it.
+	Get(ctx context.Context, scope, key []byte) ([]byte, Position, error)
+}
+
+// Position tells how far a scope has come.
+type Position struct {
+	// LSN is the horizon: see Durability.
+	LSN uint64
+	// Settled tells that all is durable that was shown of the scope. Where it is false, Settle waits for
+	// that.
+	Settled bool
 }
 
 // Reader reads one consistent state.
@@ -53,8 +74,40 @@ type Reader interface {
 	// Get returns the value of key, or ErrNotFound. The slice lives until the enclosing fn returns and must
 	// not be changed.
 	Get(key []byte) ([]byte, error)
+	// GetMany returns the values of keys in the order of the keys, which may repeat; nil stands for a key
+	// that is absent, and no other value is nil. To read together what is known ahead costs an engine far
+	// away one round trip. Where the values have come to ManyBytes it answers for the keys so far alone, but
+	// for one key at least: see GetEach. It fails with the context's error where the one of the View or
+	// Update has ended meanwhile. The slices live as those of Get.
+	GetMany(keys [][]byte) ([][]byte, error)
 	// Scan iterates over [r.Start, r.End) in byte order, or backwards. The iterator must be closed.
 	Scan(r Range, reverse bool) Iterator
+	// Positions tells how far scopes have come, for all that is read here: who finds a scope settled need not
+	// settle it, and its LSN is no lower than any that is shown. It makes the snapshot of a View if nothing
+	// has been read yet. An engine far away has to read positions, so that it is best asked first and for all
+	// scopes at once.
+	Positions(scopes [][]byte) ([]Position, error)
+}
+
+// ManyBytes is how many bytes of values a GetMany is content with.
+const ManyBytes = 4 << 20
+
+// GetEach calls fn with each key's place in keys and its value, nil for an absent one, until fn returns an
+// error or no more.
+func GetEach(r Reader, keys [][]byte, fn func(i int, value []byte) (more bool, err error)) error {
+	for done := 0; done < len(keys); {
+		values, err := r.GetMany(keys[done:])
+		if err != nil {
+			return err
+		}
+		for _, v := range values {
+			if more, err := fn(done, v); err != nil || !more {
+				return err
+			}
+			done++
+		}
+	}
+	return nil
 }
 
 // Txn reads its own writes.
@@ -74,6 +127,11 @@ type Control interface {
 	// process and are never issued twice, across crashes too; LSNs taken by a transaction that fails are
 	// handed out again, since nobody has seen them.
 	NextLSN(scope []byte) uint64
+	// RaiseLSN makes a scope issue no LSN below first. It is for a scope with a history that was made
+	// elsewhere (the child of a split, what a snapshot brings back) and that has not been used since Open,
+	// other than by a RaiseLSN; this Update need not name it. A scope that has come further stays where it
+	// is.
+	RaiseLSN(scope []byte, first uint64)
 	// Relax lets Update return before the commit is durable. The commit stays atomic and ordered: whatever
 	// is durable later implies it.
 	Relax()
@@ -93,15 +151,31 @@ type Iterator interface {
 	Close() error
 }
 
+// Ahead is the optional ability of the Readers and Iterators of an engine that is far away: to bring in one
+// round trip what is going to be read. Who has it at hand need not offer it, and spares the caller the
+// trouble.
+type Ahead interface {
+	// Bring reads keys: to Get them, or to seek one of them that is there, costs nothing then.
+	Bring(keys [][]byte)
+}
+
+// Expecter is the optional ability of an Iterator of such an engine.
+type Expecter interface {
+	// Expect says how many keys from here on are likely to be looked at: so many come at a time, and a SeekGE
+	// among those that have come costs nothing.
+	Expect(keys int)
+}
+
+// Expect tells an iterator how many keys are likely to be looked at, if that is of use to it.
+func Expect(it Iterator, keys int) Iterator {
+	if e, ok := it.(Expecter); ok {
+		e.Expect(keys)
+	}
+	return it
+}
+
 // Range is the half-open key interval [Start, End); a nil End means no upper bound.
 type Range struct{ Start, End []byte }
-
-// Stamps tells what LSNs a committed Update issued.
-type Stamps struct {
-	// Last holds, for each scope in the order in which Update was given them, the highest LSN issued by
-	// this transaction; zero where none was.
-	Last []uint64
-}
 
 // Metrics is a snapshot of an engine's counters since Open.
 type Metrics struct {
@@ -116,13 +190,40 @@ type Metrics struct {
 	MemtableSize uint64
 }
 
-// CeilingKey is where an engine keeps the durable ceiling of the LSNs issued in a scope: the scope's bytes and
-// 's'. The value is the first LSN that must not be issued yet, 8 bytes, big-endian. A caller that creates a
-// scope with a history (the child of a split) sets it before the scope's first use; otherwise the engine
-// alone writes it.
+// CeilingKey is where an engine keeps the durable ceiling of the LSNs issued in a scope: the scope's bytes
+// and 's'. The value is the first LSN that must not be issued yet, 8 bytes, big-endian. The engine alone
+// writes it.
 func CeilingKey(scope []byte) []byte {
 	k := make([]byte, 0, len(scope)+1)
 	return append(append(k, scope...), 's')
+}
+
+// Ceiling is the first LSN that a scope must not have issued yet; 0 where it has none. ErrCorrupt: what is
+// stored is no LSN.
+func Ceiling(r Reader, scope []byte) (uint64, error) {
+	v, err := r.Get(CeilingKey(scope))
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return ParseCeiling(v)
+}
+
+// MaxLSN is the highest that an LSN can be: 48 bits, so that a store can make it part of a number of 64.
+const MaxLSN = 1<<48 - 1
+
+// ParseCeiling reads the value of a CeilingKey: ErrCorrupt where it is none.
+func ParseCeiling(value []byte) (uint64, error) {
+	if len(value) != 8 {
+		return 0, fmt.Errorf("%w: the ceiling of a scope's LSNs has %d bytes", ErrCorrupt, len(value))
+	}
+	c := binary.BigEndian.Uint64(value)
+	if c == 0 || c > MaxLSN+1 {
+		return 0, fmt.Errorf("%w: the ceiling of a scope's LSNs is %d", ErrCorrupt, c)
+	}
+	return c, nil
 }
 
 // PrefixEnd is the smallest key above every key that starts with prefix; nil where there is none.

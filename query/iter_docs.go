@@ -7,8 +7,45 @@ type fetched struct {
 	rids  Postings
 	after uint64 // only what is behind it, unless begun is set
 	begun bool
+	ahead []uint64 // read from rids and not fetched yet
+	room  int      // how many are read ahead at a time; 0: nothing is
 	doc   Document
 	err   error
+}
+
+// next is the rid after the last one; false where there is none.
+func (d *fetched) next() (rid uint64, ok bool) {
+	if len(d.ahead) > 0 {
+		rid, d.ahead = d.ahead[0], d.ahead[1:]
+		return rid, true
+	}
+	if begun := d.begun; begun && !d.rids.Next() || !begun && !d.rids.SeekGE(d.after+1) {
+		return 0, false
+	}
+	rid = d.rids.RID()
+	if p, ok := d.src.(Prefetcher); ok && d.room == 0 && !d.begun {
+		d.room = min(firstAhead, p.Prefetches())
+	}
+	d.begun = true
+	if d.room > 0 {
+		d.look(rid)
+	}
+	return rid, true
+}
+
+// firstAhead is how many documents are brought first: about a page of a client that reads by pages. It
+// doubles then.
+const firstAhead = 32
+
+// look reads rids ahead of their documents.
+func (d *fetched) look(rid uint64) {
+	p := d.src.(Prefetcher)
+	list := append(make([]uint64, 0, d.room), rid)
+	for len(list) < d.room && d.rids.Next() {
+		list = append(list, d.rids.RID())
+	}
+	p.Prefetch(list)
+	d.ahead, d.room = list[1:], min(2*d.room, p.Prefetches())
 }
 
 func (d *fetched) Next() bool {
@@ -16,12 +53,11 @@ func (d *fetched) Next() bool {
 		if d.err = d.x.passEntry(); d.err != nil {
 			return false
 		}
-		if begun := d.begun; begun && !d.rids.Next() || !begun && !d.rids.SeekGE(d.after+1) {
+		rid, ok := d.next()
+		if !ok {
 			return false
 		}
-		d.begun = true
 		var live bool
-		rid := d.rids.RID()
 		if d.doc, live, d.err = d.src.Fetch(rid); live && d.err == nil {
 			return true
 		}

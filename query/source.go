@@ -26,6 +26,15 @@ type Source interface {
 	Partition() (Postings, bool)
 }
 
+// Prefetcher is what a Source may be whose documents are far away: it profits from knowing which of them will
+// be fetched.
+type Prefetcher interface {
+	// Prefetches is how many rids it takes at a time; 0: it has its documents at hand.
+	Prefetches() int
+	// Prefetch tells it what is going to be fetched. Not all of it may be.
+	Prefetch(rids []uint64)
+}
+
 // Documents iterates over documents. For Next, until it returns false; then Err, then Close, which returns the
 // same error.
 type Documents interface {

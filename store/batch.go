@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
 )
 
 // Limits of a batch, which are Cosmos DB's.
@@ -217,7 +219,8 @@ func (b *batch) runAtomic(ctx context.Context) error {
 		return nil
 	}
 	culprit := -1
-	r, err := b.c.updateJudged(ctx, b.list[0].place, b.list, func(t *tx) error {
+	r, err := b.c.updateJudged(ctx, together(b.list), b.list, func(t *tx) error {
+		t.bring(b.list)
 		culprit = -1
 		answer := 0
 		for i, p := range b.list {
@@ -313,7 +316,8 @@ func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error
 	for _, i := range list {
 		patches = append(patches, b.list[i])
 	}
-	r, err := b.c.updateJudged(ctx, b.list[list[0]].place, patches, func(t *tx) error {
+	r, err := b.c.updateJudged(ctx, together(patches), patches, func(t *tx) error {
+		t.bring(patches)
 		left, answer = left[:0], b.answer
 		for _, i := range list {
 			if !t.s.holds(b.list[i].epk) {
@@ -332,4 +336,39 @@ func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error
 		b.answer = answer
 	}
 	return left, err
+}
+
+// together is the place of the first of several operations, with the keys of the others.
+func together(list []*prepared) place {
+	at := list[0].place
+	for _, p := range list[1:] {
+		if p != nil {
+			at.others = append(at.others, p.point)
+		}
+	}
+	return at
+}
+
+// bring reads the items of several operations together, where they are far away. What cannot be read is told
+// when it is needed.
+func (t *tx) bring(list []*prepared) {
+	far, ok := t.Txn.(engine.Ahead)
+	if !ok {
+		return
+	}
+	var points, items [][]byte
+	for _, p := range list {
+		if p != nil {
+			points = append(points, p.point)
+		}
+	}
+	far.Bring(points)
+	for _, point := range points {
+		if v, err := t.Get(point); err == nil {
+			if rid, ok := ridOf(v); ok {
+				items = append(items, t.itemKey(rid))
+			}
+		}
+	}
+	far.Bring(items)
 }

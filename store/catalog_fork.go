@@ -44,7 +44,8 @@ func (b *bringing) rise(ctx context.Context, replaced []*Container) error {
 		for _, s := range c.state.Load().ranges {
 			_, err := b.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
 				t.Relax() // durable before the transaction that makes it reachable
-				return raiseCeiling(t, s.scope, first)
+				t.RaiseLSN(s.scope, first)
+				return nil
 			})
 			if err != nil {
 				return wrap(err)

@@ -62,27 +62,11 @@ func adopt(ctx context.Context, e engine.Engine, next uint32, highest uint64) er
 			return err
 		}
 		for _, scope := range scopes {
-			if err := raiseCeiling(t, scope, highest+1); err != nil {
-				return err
-			}
+			t.RaiseLSN(scope, highest+1)
 		}
 		return nil
 	})
 	return err
-}
-
-// raiseCeiling makes a scope that is not in use yet begin at first or above.
-func raiseCeiling(t engine.Txn, scope []byte, first uint64) error {
-	key := engine.CeilingKey(scope)
-	raw, err := t.Get(key)
-	if err != nil && !isAbsent(err) {
-		return err
-	}
-	if have, ok := ridOf(raw); ok && have >= first {
-		return nil
-	}
-	t.Set(key, binary.BigEndian.AppendUint64(nil, first))
-	return nil
 }
 
 // noteHighest records, in the transaction that drops containers, the highest LSN that they have issued: new

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -148,13 +149,10 @@ func (k *checker) checkSlot(s *slot) error {
 
 // ceiling is the first LSN that the slot has not been allowed to issue.
 func (k *checker) ceiling(s *slot) (uint64, error) {
-	v, err := k.r.Get(engine.CeilingKey(s.scope))
-	if isAbsent(err) {
-		return 0, nil
-	}
-	n, ok := ridOf(v)
-	if err == nil && !ok {
+	n, err := engine.Ceiling(k.r, s.scope)
+	if errors.Is(err, engine.ErrCorrupt) {
 		k.fault("range %s: a malformed LSN ceiling", s.id)
+		return 0, nil
 	}
 	return n, err
 }

@@ -77,6 +77,17 @@ type slot struct {
 	reindexed atomic.Uint64         // how far documents have been indexed anew: a rid, or allReindexed
 	behind    atomic.Uint64         // the LSN behind the last one of a range that has been split; 0: it has not been
 	noted     atomic.Pointer[notes] // what is written while a split copies the range; nil: none does. Changes under the gate
+	told      atomic.Uint64         // the highest LSN that a read or a commit has told to be durable; 0: none has
+}
+
+// tell notes how far the range has come, and returns how far that is.
+func (s *slot) tell(lsn uint64) uint64 {
+	for old := s.told.Load(); old < lsn; old = s.told.Load() {
+		if s.told.CompareAndSwap(old, lsn) {
+			return lsn
+		}
+	}
+	return max(lsn, s.told.Load())
 }
 
 // last is the last LSN of a range that has been split.

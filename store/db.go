@@ -17,7 +17,7 @@ import (
 type DB struct {
 	line        *lineage
 	eng         engine.Engine
-	get         func(ctx context.Context, key []byte) ([]byte, error)
+	get         func(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error)
 	opts        Options
 	clock       storeClock // of the server
 	marks       marks      // of the catalog
@@ -130,13 +130,18 @@ func (db *DB) end() error {
 }
 
 // viewGet is the point read of an engine without a faster one.
-func (db *DB) viewGet(ctx context.Context, key []byte) (value []byte, err error) {
+func (db *DB) viewGet(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
 	err = db.eng.View(ctx, func(r engine.Reader) error {
+		all, err := r.Positions([][]byte{scope})
+		if err != nil {
+			return err
+		}
+		at = all[0]
 		v, err := r.Get(key)
 		value = append([]byte(nil), v...)
 		return err
 	})
-	return value, err
+	return value, at, err
 }
 
 // settle waits until all that this scope has shown is durable. What a caller has seen before it calls settle,
@@ -187,7 +192,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	if _, err := db.eng.Update(ctx, [][]byte{catalogScope()}, rewriteMeta); err != nil {
 		return wrap(err)
 	}
-	_, err := db.get(ctx, metaKey())
+	_, _, err := db.get(ctx, catalogScope(), metaKey())
 	return wrap(err)
 }
 

@@ -92,9 +92,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, 
 			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
 		}
 		rec.RangeLSN = rec.LSN
-		if err := db.beginAbove(txn, rec); err != nil {
-			return err
-		}
+		db.beginAbove(txn, rec)
 		if offer = nil; !shared {
 			offer = &offerRecord{Num: next.take(), Database: d.rec.Num, CID: rec.CID, Asked: t}
 		}
@@ -127,16 +125,13 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, 
 // issued. A client knows a container by its name and learns late that there is a new one of that name: what
 // it has seen of the old one, by a session token or as a position in the change feed, is then no future of
 // the new one's.
-func (db *DB) beginAbove(t engine.Txn, rec containerRecord) error {
+func (db *DB) beginAbove(t engine.Txn, rec containerRecord) {
 	if db.meta.Highest == 0 {
-		return nil
+		return
 	}
 	for _, r := range rec.Ranges {
-		if err := raiseCeiling(t, slotScope(rec.CID, r.Slot), db.meta.Highest+1); err != nil {
-			return err
-		}
+		t.RaiseLSN(slotScope(rec.CID, r.Slot), db.meta.Highest+1)
 	}
-	return nil
 }
 
 // checkEncryptionKeys checks that the database has the keys that a policy names. A policy never changes, and keys

@@ -125,7 +125,7 @@ func (r *logReader) fill(src *source, i int) error {
 	if err := keepsLog(src.st); err != nil {
 		return err
 	}
-	if r.at[i] > r.c.db.eng.Horizon(src.s.scope) {
+	if r.at[i] > src.at.LSN {
 		return fail(CodeBadRequest, "The position in the log of expiries is ahead of this store: it was given by another one, or before it was restored.")
 	}
 	asked := r.at[i]
@@ -199,7 +199,7 @@ func (c *Container) Confirmed(ctx context.Context, webhook string) (string, erro
 	if err := c.hasWebhook(c.state.Load(), webhook); err != nil {
 		return "", err
 	}
-	v, err := c.db.get(ctx, confirmedKey(c.cid, webhook))
+	v, _, err := c.db.get(ctx, catalogScope(), confirmedKey(c.cid, webhook))
 	if isAbsent(err) {
 		return "", nil
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -138,7 +139,9 @@ type feedReader struct {
 	until  uint64 // where the page is full: the last LSN of the transaction that it must not cut
 	whole  uint64 // the last LSN of the transaction of the latest change
 	served *slot
-	key    []byte // scratch
+	rows   []feedRow // scratch, as what follows
+	keys   [][]byte
+	mem    []byte
 }
 
 // fill goes on behind a position in one range, and moves it.
@@ -150,7 +153,7 @@ func (f *feedReader) fill(src *source, at *uint64) (err error) {
 	if err := f.c.checkSession(src.s, f.req.Session); err != nil {
 		return err
 	}
-	if !f.req.Start.Now && *at > f.c.db.eng.Horizon(src.s.scope) {
+	if !f.req.Start.Now && *at > src.at.LSN {
 		return fail(CodeBadRequest, "The position in the change feed is ahead of this store: it was given by another one, or before it was restored.")
 	}
 	if f.req.Mode == AllVersions {
@@ -159,11 +162,14 @@ func (f *feedReader) fill(src *source, at *uint64) (err error) {
 	return f.fillLatest(src, at)
 }
 
+// past tells whether the entry of an LSN begins the next page.
+func (f *feedReader) past(lsn uint64) bool { return f.full && lsn > f.until }
+
 // ended tells whether the page is full, or its time over, and the entry of an LSN begins the next one. at is
 // where the reader has got to, and goes to the end of the page.
 func (f *feedReader) ended(src *source, lsn uint64, at *uint64) bool {
 	switch {
-	case f.full && lsn > f.until:
+	case f.past(lsn):
 		*at = f.until
 		return true
 	case !f.full && src.watch.late && lsn > f.whole:
@@ -183,21 +189,30 @@ func (f *feedReader) add(ch Change, bytes int, last uint64) {
 	}
 }
 
-// fillLatest is fill in the latest-version feed.
+// feedRow is an entry of the latest-version feed, read ahead of its item.
+type feedRow struct {
+	lsn    uint64
+	e      feedEntry
+	wanted bool // by its time and its place
+}
+
+// maxFeedRows is how many entries are read ahead of their items.
+const maxFeedRows = 4096
+
+// fillLatest is fill in the latest-version feed: entries first, then the items of those that are wanted,
+// together.
 func (f *feedReader) fillLatest(src *source, at *uint64) (err error) {
 	if f.req.Start.Now {
 		return nil
 	}
-	it := src.r.Scan(behind(src.s.scope, famFeed, *at), false)
-	for err == nil && it.Next() {
-		lsn, _ := slotKeyNumber(it.Key())
-		if f.ended(src, lsn, at) {
-			break
-		}
-		*at = lsn
-		var e feedEntry
-		if e, err = decodeFeed(it.Value()); err == nil && e.ts > f.since && src.sp.mayWant(e.epk) {
-			err = f.addLatest(src, lsn, e)
+	it := engine.Expect(src.r.Scan(behind(src.s.scope, famFeed, *at), false), f.limit+1)
+	for more := true; more && err == nil; {
+		if more, err = f.gather(src, it); err == nil {
+			var ended bool
+			ended, err = f.addRows(src, at)
+			if more = more && !ended; more && src.watch.late && *at >= f.whole {
+				f.full, f.page.More, more = true, true, false
+			}
 		}
 	}
 	if cerr := it.Close(); err == nil {
@@ -206,15 +221,89 @@ func (f *feedReader) fillLatest(src *source, at *uint64) (err error) {
 	return err
 }
 
-// addLatest adds the item that an entry of the latest-version feed names, if it is alive and in the scope.
-func (f *feedReader) addLatest(src *source, lsn uint64, e feedEntry) error {
-	f.key = appendSlotKey(f.key[:0], src.s.scope, famItem, e.rid)
-	value, err := src.r.Get(f.key)
-	if err != nil {
-		if isAbsent(err) {
-			err = fmt.Errorf("%w: the feed entry at LSN %d names no item", engine.ErrCorrupt, lsn)
+// gather reads entries, as many as may fill the page; once it is full, those that the transaction of its last
+// change has left. more tells that others may follow.
+func (f *feedReader) gather(src *source, it engine.Iterator) (more bool, err error) {
+	room := math.MaxInt
+	if !f.full {
+		room = f.limit - len(f.page.Changes)
+	}
+	f.rows = f.rows[:0]
+	for n := 0; n < room && len(f.rows) < maxFeedRows; {
+		if !it.Next() {
+			return false, nil
 		}
-		return err
+		var r feedRow
+		r.lsn, _ = slotKeyNumber(it.Key())
+		if r.e, err = decodeFeed(it.Value()); err != nil {
+			return false, err
+		}
+		if r.wanted = r.e.ts > f.since && src.sp.mayWant(r.e.epk); r.wanted {
+			n++
+		}
+		r.e.epk = nil // it does not outlive the step
+		if f.past(r.lsn) {
+			r.wanted = false // it ends the page, and begins the next one
+			f.rows = append(f.rows, r)
+			return false, nil
+		}
+		if f.rows = append(f.rows, r); src.watch.late {
+			break // what is here is enough for a step
+		}
+	}
+	return true, nil
+}
+
+// addRows adds the items that the entries name, and moves the position over the entries; ended tells that the
+// page has come to its end.
+func (f *feedReader) addRows(src *source, at *uint64) (ended bool, err error) {
+	rows := f.rows
+	pass := func() { // the entries that are not wanted
+		for ; len(rows) > 0 && !ended && !rows[0].wanted; rows = rows[1:] {
+			ended = f.reach(rows[0].lsn, at)
+		}
+	}
+	err = engine.GetEach(src.r, f.itemKeys(src.s.scope), func(_ int, value []byte) (bool, error) {
+		if pass(); ended || f.reach(rows[0].lsn, at) {
+			ended = true
+			return false, nil
+		}
+		r := rows[0]
+		rows = rows[1:]
+		return true, f.addLatest(src, r.lsn, r.e, value)
+	})
+	pass()
+	return ended, err
+}
+
+// reach moves a position to an entry, or to the end of the page where the entry begins the next one.
+func (f *feedReader) reach(lsn uint64, at *uint64) (ended bool) {
+	if f.past(lsn) {
+		*at = f.until
+		return true
+	}
+	*at = lsn
+	return false
+}
+
+// itemKeys are the keys of the items that are wanted.
+func (f *feedReader) itemKeys(scope []byte) [][]byte {
+	const size = scopeLen + 1 + ridLen
+	f.keys, f.mem = f.keys[:0], slices.Grow(f.mem[:0], size*len(f.rows))
+	for i := range f.rows {
+		if r := &f.rows[i]; r.wanted {
+			n := len(f.mem)
+			f.mem = appendSlotKey(f.mem, scope, famItem, r.e.rid)
+			f.keys = append(f.keys, f.mem[n:len(f.mem):len(f.mem)])
+		}
+	}
+	return f.keys
+}
+
+// addLatest adds the item that an entry of the latest-version feed names, if it is alive and in the scope.
+func (f *feedReader) addLatest(src *source, lsn uint64, e feedEntry, value []byte) error {
+	if value == nil {
+		return fmt.Errorf("%w: the feed entry at LSN %d names no item", engine.ErrCorrupt, lsn)
 	}
 	var r row
 	ok, err := src.take(&r, e.rid, value, false)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/query"
 )
 
@@ -113,6 +114,9 @@ type pager struct {
 // fill goes on behind a rid in one range.
 func (p *pager) fill(src *source, after uint64) error {
 	docs := src.scan(after)
+	if docs.items != nil && docs.posting == nil {
+		engine.Expect(docs.items, p.limit+1)
+	}
 	docs.skip = func(rid uint64) bool {
 		p.last, p.more = rid, src.watch.late
 		return !p.more

@@ -475,9 +475,10 @@ func (w *waits) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	return w.Engine.Settle(ctx, scope, seen)
 }
 
-func (w *waits) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+func (w *waits) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
 	w.tell()
-	return w.Engine.Update(ctx, scopes, fn)
+	return w.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
 // A sluice holds back the syncs of a file system while it is shut.

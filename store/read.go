@@ -110,14 +110,34 @@ func (c *Container) receipt(s *slot, charge float64) Receipt {
 	return Receipt{Range: s.id, LSN: c.position(s), Charge: charge}
 }
 
-// position is how far a range is. That of one that has been split stays where it was then: its session tokens are also for the
-// half that got a slot of its own.
+// position is how far a range is, as far as a read or a commit has told. That of one that has been split
+// stays where it was then: its session tokens are also for the half that got a slot of its own.
 func (c *Container) position(s *slot) uint64 {
-	lsn := c.db.eng.Horizon(s.scope)
+	lsn := s.told.Load()
+	if lsn == 0 {
+		lsn = s.tell(c.db.eng.Horizon(s.scope))
+	}
+	return s.clamp(lsn)
+}
+
+// clamp cuts a position off where the range was split.
+func (s *slot) clamp(lsn uint64) uint64 {
 	if last, split := s.last(); split {
 		return min(lsn, last)
 	}
 	return lsn
+}
+
+// settled waits until all is durable that a read has shown of a range, and tells how far the range has come.
+// at is what the read was told, seen the highest LSN that it has shown, 0 where none is known.
+func (c *Container) settled(ctx context.Context, s *slot, at engine.Position, seen uint64) (uint64, error) {
+	if !at.Settled {
+		if err := c.db.settle(ctx, s.scope, seen); err != nil {
+			return 0, err
+		}
+		at.LSN = c.db.eng.Horizon(s.scope)
+	}
+	return s.tell(at.LSN), nil
 }
 
 // moved tells whether the range has been split that was taken for a place's.
@@ -130,18 +150,18 @@ func (c *Container) moved(p place, s *slot) bool { return c.state.Load().rangeOf
 func (c *Container) get(ctx context.Context, st *containerState, s *slot, p place, now int64) (it Item, position uint64, err error) {
 	var key [scopeLen + 1 + ridLen]byte
 	if rid := c.db.rids.get(p.point); rid != 0 {
-		v, err := c.db.get(ctx, appendSlotKey(key[:0], s.scope, famItem, rid))
+		v, at, err := c.db.get(ctx, s.scope, appendSlotKey(key[:0], s.scope, famItem, rid))
 		if err == nil && p.named(v) {
-			return c.answer(ctx, st, s, p, rid, v, now)
+			return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 		}
 		if err != nil && !isAbsent(err) {
 			return Item{}, 0, err
 		}
 	}
 	for range maxLookups {
-		v, err := c.db.get(ctx, p.point)
+		v, at, err := c.db.get(ctx, s.scope, p.point)
 		if isAbsent(err) {
-			return Item{}, 0, c.absent(ctx, s)
+			return Item{}, 0, c.absent(ctx, s, at)
 		}
 		if err != nil {
 			return Item{}, 0, err
@@ -150,7 +170,7 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 		if !ok {
 			return Item{}, 0, engine.ErrCorrupt
 		}
-		v, err = c.db.get(ctx, appendSlotKey(key[:0], s.scope, famItem, rid))
+		v, at, err = c.db.get(ctx, s.scope, appendSlotKey(key[:0], s.scope, famItem, rid))
 		if isAbsent(err) && c.moved(p, s) {
 			return Item{}, 0, itemNotFound()
 		}
@@ -161,7 +181,7 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 			return Item{}, 0, err
 		}
 		c.db.rids.put(p.point, rid)
-		return c.answer(ctx, st, s, p, rid, v, now)
+		return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 	}
 	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.id)
 }
@@ -177,31 +197,36 @@ func (p *place) named(value []byte) bool {
 // taken for a key that leads nowhere.
 const maxLookups = 1000
 
-func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p place, rid uint64, value []byte, now int64) (it Item, position uint64, err error) {
-	h, body, err := decodeItem(value)
+// found is what a point read has met.
+type found struct {
+	rid   uint64
+	value []byte
+	at    engine.Position
+}
+
+func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p place, f found,
+	now int64) (Item, uint64, error) {
+	h, body, err := decodeItem(f.value)
 	if err != nil {
 		return Item{}, 0, err
 	}
 	if st.policy().Expired(h.life, now) || st.fenced(h, func() []byte { return p.pk }) {
-		return Item{}, 0, c.absent(ctx, s)
+		return Item{}, 0, c.absent(ctx, s, f.at)
 	}
-	position = c.position(s)
 	var seen uint64
 	if h.slot == s.number {
 		seen = h.lsn
 	}
-	if seen > position || h.life.LeaseUntil > now { // a lease has no LSN
-		if err := c.db.settle(ctx, s.scope, seen); err != nil {
-			return Item{}, 0, err
-		}
-		position = c.position(s)
+	if seen <= f.at.LSN && h.life.LeaseUntil <= now { // a lease has no LSN
+		f.at.Settled = true
 	}
-	return Item{c: c, rid: rid, head: h, body: body, id: p.id}, position, nil
+	position, err := c.settled(ctx, s, f.at, seen)
+	return Item{c: c, rid: f.rid, head: h, body: body, id: p.id}, s.clamp(position), err
 }
 
 // absent answers that there is no item, once that is durable.
-func (c *Container) absent(ctx context.Context, s *slot) error {
-	if err := c.db.settle(ctx, s.scope, 0); err != nil {
+func (c *Container) absent(ctx context.Context, s *slot, at engine.Position) error {
+	if _, err := c.settled(ctx, s, at, 0); err != nil {
 		return err
 	}
 	return itemNotFound()
@@ -211,7 +236,7 @@ func (c *Container) absent(ctx context.Context, s *slot) error {
 // store does not have.
 func (c *Container) checkSession(s *slot, session []SessionPosition) error {
 	for _, p := range session {
-		if s.answersFor(p.Range) && p.LSN > c.db.eng.Horizon(s.scope) {
+		if s.answersFor(p.Range) && p.LSN > s.told.Load() && p.LSN > s.tell(c.db.eng.Horizon(s.scope)) {
 			return fail(CodeSessionNotAvailable, "The read session is not available for the input session token.")
 		}
 	}
@@ -280,11 +305,11 @@ func (c *Container) ResolveRIDIn(ctx context.Context, pk PartitionKey, rid strin
 
 func (c *Container) resolve(ctx context.Context, st *containerState, now int64, n uint64) (Key, error) {
 	for _, s := range st.ranges {
-		v, err := c.db.get(ctx, appendSlotKey(nil, s.scope, famItem, n))
+		v, at, err := c.db.get(ctx, s.scope, appendSlotKey(nil, s.scope, famItem, n))
 		if err != nil && !isAbsent(err) {
 			return Key{}, wrap(err)
 		}
-		if serr := c.db.settle(ctx, s.scope, 0); serr != nil {
+		if _, serr := c.settled(ctx, s, at, 0); serr != nil {
 			return Key{}, serr
 		}
 		if err != nil {

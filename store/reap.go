@@ -232,13 +232,25 @@ func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (j
 		a.finish()
 		t.Relax()
 		return nil
-	})
+	}, itemKeys(s, batch)...)
 	if err != nil {
 		return 0, 0, nil, t.blocked, err
 	}
 	t.committed()
 	a.committed()
 	return judged, t.purged, alive, nil, nil
+}
+
+// itemKeys are the keys of the candidates' items.
+func itemKeys(s *slot, batch []candidate) [][]byte {
+	keys := make([][]byte, len(batch))
+	mem := make([]byte, 0, len(batch)*(scopeLen+1+ridLen))
+	for i, cand := range batch {
+		n := len(mem)
+		mem = appendSlotKey(mem, s.scope, famItem, cand.rid)
+		keys[i] = mem[n:len(mem):len(mem)]
+	}
+	return keys
 }
 
 // before cuts a batch off before the candidate of a rid: how many those are, and which of them are alive.

@@ -91,7 +91,9 @@ type leg struct {
 	cutoff int64
 	upto   int64 // how far it came, where it was not stopped by a limit: the cutoff, or what is held back with all behind it
 	walked bool
-	more   bool // the limit came before the cutoff
+	more   bool  // the limit came before the cutoff
+	ahead  int64 // second of the first entry above the cutoff, if the walk came so far; never: none
+	seen   bool  // ahead is known
 }
 
 // maxHeldBack is how many entries that are held back one step passes over in each family.
@@ -159,7 +161,8 @@ func (l *look) walk(r engine.Reader, g *leg) error {
 	rg.Start = appendTimeKey(nil, l.s.scope, g.family, from, g.at.rid)
 	least, _ := l.delay.bounds()
 	held := 0
-	it := r.Scan(rg, false)
+	it := engine.Expect(r.Scan(rg, false), l.limit+1)
+	g.ahead, g.seen = never, true
 	for it.Next() {
 		second, rid, ok := timeKeyParts(it.Key())
 		if !ok {
@@ -167,19 +170,20 @@ func (l *look) walk(r engine.Reader, g *leg) error {
 			return engine.ErrCorrupt
 		}
 		if second > g.cutoff {
+			g.ahead = second
 			break
 		}
 		var died int64
 		if l.delay != nil {
 			if died = diedAt(l.p, g.family, second); died+least > l.now {
-				g.upto = second - 1
+				g.upto, g.seen = second-1, false
 				g.at.holdBack(second, died+least)
 				break
 			}
 		}
 		if len(l.items) == l.limit || held == maxHeldBack {
 			g.at.second.Store(second)
-			g.at.rid, g.more = rid, true
+			g.at.rid, g.more, g.seen = rid, true, false
 			break
 		}
 		if l.delay != nil {
@@ -201,19 +205,31 @@ func (l *look) nextExpiry(r engine.Reader) error {
 		if p.Default == ttl.Absent || p.Default == ttl.Never && g.family == famWritten {
 			continue
 		}
-		rg := slotFamily(l.s.scope, g.family)
-		rg.Start = appendTimeKey(nil, l.s.scope, g.family, max(g.cutoff, -1)+1, 0)
-		it := r.Scan(rg, false)
-		if it.Next() {
-			second, _, _ := timeKeyParts(it.Key())
-			if g.family == famWritten {
-				second += int64(p.Default)
+		if !g.seen {
+			var err error
+			if g.ahead, err = l.firstAbove(r, g.family, g.cutoff); err != nil {
+				return err
 			}
-			l.next = min(l.next, second)
 		}
-		if err := it.Close(); err != nil {
-			return err
+		if g.ahead == never {
+			continue
 		}
+		if g.family == famWritten {
+			g.ahead += int64(p.Default)
+		}
+		l.next = min(l.next, g.ahead)
 	}
 	return nil
+}
+
+// firstAbove is the second of the first entry of a family above a cutoff; never: there is none.
+func (l *look) firstAbove(r engine.Reader, family byte, cutoff int64) (int64, error) {
+	rg := slotFamily(l.s.scope, family)
+	rg.Start = appendTimeKey(nil, l.s.scope, family, max(cutoff, -1)+1, 0)
+	it := engine.Expect(r.Scan(rg, false), 1)
+	first := int64(never)
+	if it.Next() {
+		first, _, _ = timeKeyParts(it.Key())
+	}
+	return first, it.Close()
 }

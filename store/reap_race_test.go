@@ -23,14 +23,15 @@ type between struct {
 	happens atomic.Pointer[func()]
 }
 
-func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
 	return b.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		err := fn(t)
 		if happens := b.happens.Swap(nil); happens != nil {
 			(*happens)()
 		}
 		return err
-	})
+	}, ahead...)
 }
 
 // Where the deadline of an item passes while it is being written, and the reaper looks in between, the item is purged all the

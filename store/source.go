@@ -22,22 +22,39 @@ func (c *Container) view(ctx context.Context, fn func(st *containerState, now in
 
 // viewFor is view for walks that end with a stopwatch.
 func (c *Container) viewFor(w *stopwatch, fn func(st *containerState, now int64, r engine.Reader) error) error {
+	first := func(st *containerState) ([]*slot, error) { return st.ranges[:1], nil }
+	return c.viewOf(w, first, func(st *containerState, now int64, r engine.Reader, _ []engine.Position) error {
+		return fn(st, now, r)
+	})
+}
+
+// viewOf is viewFor of the ranges that pick chooses, with how far each of them has come.
+func (c *Container) viewOf(w *stopwatch, pick func(*containerState) ([]*slot, error),
+	fn func(st *containerState, now int64, r engine.Reader, at []engine.Position) error) error {
 	ctx := w.ctx
 	for {
 		st, now, at, err := c.look(ctx)
 		if err != nil {
 			return err
 		}
+		ranges, err := pick(st)
+		if err != nil {
+			return err
+		}
+		scopes := make([][]byte, len(ranges))
+		for i, s := range ranges {
+			scopes[i] = s.scope
+		}
 		same := true
 		err = c.db.eng.View(ctx, func(r engine.Reader) error {
-			// The first read makes the snapshot.
-			if _, err := r.Get(sweptKey(st.ranges[0].scope)); err != nil && !isAbsent(err) {
+			positions, err := r.Positions(scopes) // it makes the snapshot
+			if err != nil {
 				return err
 			}
 			if same = c.gate.still(at); !same {
 				return nil
 			}
-			return fn(st, now, watched{r, w})
+			return fn(st, now, watched{r, w}, positions)
 		})
 		if same {
 			return err
@@ -56,6 +73,7 @@ type source struct {
 	// watch bounds what is read through r.
 	watch *stopwatch
 
+	at      engine.Position // how far the slot has come for this snapshot
 	seen    uint64          // the highest LSN that it has told of, where that matters; see DB.settle
 	items   engine.Iterator // of Fetch; nil before the first
 	fetched row
@@ -69,6 +87,8 @@ var (
 	_ query.Counter = (*source)(nil)
 	_ query.Shapes  = (*source)(nil)
 	_ query.Finder  = (*source)(nil)
+
+	_ query.Prefetcher = (*source)(nil)
 )
 
 // withSources runs fn with the sources of a scope, one for each partition range in their order, over one snapshot. What fn
@@ -76,16 +96,17 @@ var (
 func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, []*source) error) error {
 	var sources []*source
 	watch := c.db.pageWatch(ctx)
-	err := c.viewFor(watch, func(st *containerState, now int64, r engine.Reader) (err error) {
-		var sp span
-		if sp, err = c.scope(st, scope); err != nil {
-			return err
-		}
+	var sp span
+	pick := func(st *containerState) (_ []*slot, err error) {
+		sp, err = c.scope(st, scope)
+		return sp.ranges, err
+	}
+	err := c.viewOf(watch, pick, func(st *containerState, now int64, r engine.Reader, at []engine.Position) error {
 		sources = make([]*source, len(sp.ranges))
 		for i, s := range sp.ranges {
-			sources[i] = &source{c: c, st: st, s: s, sp: &sp, r: r, now: now, watch: watch}
+			sources[i] = &source{c: c, st: st, s: s, sp: &sp, r: r, now: now, watch: watch, at: at[i]}
 		}
-		err = fn(sp, sources)
+		err := fn(sp, sources)
 		for _, src := range sources {
 			if cerr := src.close(); err == nil {
 				err = cerr
@@ -95,7 +116,7 @@ func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, 
 	})
 	for _, src := range sources {
 		if err == nil {
-			err = c.db.settle(ctx, src.s.scope, src.seen)
+			_, err = c.settled(ctx, src.s, src.at, src.seen)
 		}
 	}
 	return wrap(err)
@@ -180,6 +201,38 @@ func (s *source) inPartition(h header, body []byte) bool {
 		s.scratch = doc.AppendOrdered(s.scratch, v)
 	}
 	return bytes.Equal(s.sp.pk, s.scratch)
+}
+
+// maxPrefetch is how many documents are brought ahead at a time.
+const maxPrefetch = 128
+
+// ahead is what brings keys ahead; nil where the engine is at hand.
+func (s *source) ahead() engine.Ahead {
+	r := s.r
+	if w, ok := r.(watched); ok {
+		r = w.Reader
+	}
+	far, _ := r.(engine.Ahead)
+	return far
+}
+
+// Prefetches implements query.Prefetcher.
+func (s *source) Prefetches() int {
+	if s.ahead() != nil {
+		return maxPrefetch
+	}
+	return 0
+}
+
+// Prefetch implements query.Prefetcher.
+func (s *source) Prefetch(rids []uint64) {
+	if far := s.ahead(); far != nil {
+		keys := make([][]byte, len(rids))
+		for i, rid := range rids {
+			keys[i] = appendSlotKey(nil, s.s.scope, famItem, rid)
+		}
+		far.Bring(keys)
+	}
 }
 
 // Fetch implements query.Source.

@@ -13,6 +13,7 @@ type documents struct {
 	items   engine.Iterator
 	posting query.Postings // nil for a whole slot
 	from    uint64         // where the posting is to begin; 0: it has begun
+	ahead   []uint64       // read from the posting and not fetched yet
 	row     row
 	err     error
 	skip    func(rid uint64) bool // see Skip; nil: never
@@ -49,23 +50,44 @@ func (d *documents) Next() bool {
 }
 
 func (d *documents) nextPosted() bool {
-	more := false
+	for rid, more := d.nextRID(); more; rid, more = d.nextRID() {
+		var ok bool
+		if _, ok, d.err = d.s.fetch(d.items, &d.row, rid, true); ok || d.err != nil {
+			return ok
+		}
+		if !d.passes(rid) {
+			return false
+		}
+	}
+	return false
+}
+
+// nextRID is the next rid of the posting. Where the documents are far away those that follow are brought with
+// it.
+func (d *documents) nextRID() (rid uint64, more bool) {
+	if len(d.ahead) > 0 {
+		rid, d.ahead = d.ahead[0], d.ahead[1:]
+		return rid, true
+	}
 	if d.from > 0 {
 		more = d.posting.SeekGE(d.from)
 		d.from = 0
 	} else {
 		more = d.posting.Next()
 	}
-	for ; more; more = d.posting.Next() {
-		var ok bool
-		if _, ok, d.err = d.s.fetch(d.items, &d.row, d.posting.RID(), true); ok || d.err != nil {
-			return ok
-		}
-		if !d.passes(d.posting.RID()) {
-			return false
-		}
+	if !more {
+		return 0, false
 	}
-	return false
+	rid = d.posting.RID()
+	if room := d.s.Prefetches(); room > 0 {
+		list := append(make([]uint64, 0, room), rid)
+		for len(list) < room && d.posting.Next() {
+			list = append(list, d.posting.RID())
+		}
+		d.s.Prefetch(list)
+		d.ahead = list[1:]
+	}
+	return rid, true
 }
 
 // Document implements query.Documents.

@@ -58,8 +58,9 @@ func (e *counting) View(ctx context.Context, fn func(engine.Reader) error) error
 	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(countingReader{r, e}) })
 }
 
-func (e *counting) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
-	return e.Engine.Update(ctx, scopes, func(t engine.Txn) error { return fn(countingTxn{t, e}) })
+func (e *counting) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
+	return e.Engine.Update(ctx, scopes, func(t engine.Txn) error { return fn(countingTxn{t, e}) }, ahead...)
 }
 
 type countingReader struct {

@@ -28,11 +28,11 @@ type stepper struct {
 	beside func(ctx context.Context) // before each view and each transaction
 }
 
-func (s *stepper) Get(ctx context.Context, key []byte) ([]byte, error) {
+func (s *stepper) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
 	if s.look != nil {
 		s.look()
 	}
-	return s.Engine.Get(ctx, key)
+	return s.Engine.Get(ctx, scope, key)
 }
 
 func (s *stepper) View(ctx context.Context, fn func(engine.Reader) error) error {
@@ -61,21 +61,22 @@ func (s *stepper) at(n int, fn func()) (done func() bool) {
 	}
 }
 
-func (s *stepper) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+func (s *stepper) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
 	if err := s.fails(); err != nil {
-		return engine.Stamps{}, err
+		return nil, err
 	}
 	if s.beside != nil {
 		s.beside(ctx)
 	}
-	stamps, err := s.Engine.Update(ctx, scopes, fn)
+	at, err := s.Engine.Update(ctx, scopes, fn, ahead...)
 	if s.after != nil && err == nil {
 		if _, err := s.Engine.Update(ctx, scopes, func(engine.Txn) error { return nil }); err != nil {
-			return stamps, err
+			return at, err
 		}
 		s.after()
 	}
-	return stamps, err
+	return at, err
 }
 
 func (s *stepper) fails() error {

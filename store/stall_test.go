@@ -25,16 +25,17 @@ type holding struct {
 	release chan struct{}
 }
 
-func (h *holding) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+func (h *holding) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
 	if !h.next.Swap(false) {
-		return h.Engine.Update(ctx, scopes, fn)
+		return h.Engine.Update(ctx, scopes, fn, ahead...)
 	}
 	return h.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		err := fn(t)
 		close(h.open)
 		<-h.release
 		return err
-	})
+	}, ahead...)
 }
 
 // While a transaction is under way in one partition range, and a change of the policy waits for it, everybody else goes on or

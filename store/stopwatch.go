@@ -79,6 +79,9 @@ func (it *watchedIterator) SeekGE(key []byte) bool {
 	return it.watch.step() && it.Iterator.SeekGE(key)
 }
 
+// Expect implements engine.Expecter.
+func (it *watchedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
+
 // Close implements engine.Iterator.
 func (it *watchedIterator) Close() error {
 	err := it.Iterator.Close()

@@ -100,9 +100,16 @@ func (m *mover) bringEntry(i int, lsn uint64, value []byte) error {
 // inherit gives the halves what the range's slot has recorded of itself. Their LSNs start where those of the
 // range may have come to: what is born later has the higher one.
 func (m *mover) inherit(t engine.Txn) error {
+	first, err := engine.Ceiling(t, m.from.scope)
+	if err != nil {
+		return err
+	}
 	for i := range m.halves {
 		scope := m.halves[i].slot.scope
-		for _, key := range []func(scope []byte) []byte{engine.CeilingKey, sweptKey, leasedKey} {
+		if first > 0 {
+			t.RaiseLSN(scope, first)
+		}
+		for _, key := range []func(scope []byte) []byte{sweptKey, leasedKey} {
 			v, err := t.Get(key(m.from.scope))
 			if err == nil {
 				t.Set(key(scope), v)

@@ -13,6 +13,8 @@ type place struct {
 	epk   []byte
 	pk    []byte // ordered encoding of the full partition key
 	point []byte // its point key
+
+	others [][]byte // point keys of items that the same transaction looks up
 }
 
 func (c *Container) place(pk PartitionKey, id string) place {
@@ -49,7 +51,7 @@ func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error
 	defer c.leave()
 	s := st.rangeOf(p.epk)
 	var t tx
-	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
+	at, err := c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
 		t.begin(txn, c, st, s)
 		t.ctx = ctx
 		if err := fn(&t); err != nil {
@@ -60,11 +62,17 @@ func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error
 		}
 		t.finish()
 		return nil
-	})
+	}, append(p.others, p.point)...)
 	if err == nil {
 		t.committed()
 	}
-	return Receipt{Range: s.id, LSN: c.db.eng.Horizon(s.scope), Charge: chargeFailure, Lint: t.lint}, t.blocked, err
+	r := Receipt{Range: s.id, Charge: chargeFailure, Lint: t.lint}
+	if at != nil {
+		r.LSN = s.tell(at[0].LSN)
+	} else {
+		r.LSN = c.position(s)
+	}
+	return r, t.blocked, err
 }
 
 // write carries out one operation as a transaction of its own.

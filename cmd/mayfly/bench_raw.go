@@ -93,18 +93,19 @@ type recorder struct {
 }
 
 // Update implements engine.Engine.
-func (r *recorder) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+func (r *recorder) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
 	var ops *raw.Batch
-	stamps, err := r.Engine.Update(ctx, scopes, func(t engine.Txn) error {
+	at, err := r.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		ops = new(raw.Batch)
 		return fn(&recorded{Txn: t, to: t, ops: ops})
-	})
+	}, ahead...)
 	if err == nil && !ops.Empty() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.txns = append(r.txns, slices.Clone(ops.Repr()))
 	}
-	return stamps, err
+	return at, err
 }
 
 // take returns what has been recorded since the last call.

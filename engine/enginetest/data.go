@@ -188,14 +188,16 @@ func testGetter(t *testing.T, s *subject) {
 		return // optional
 	}
 	s.set("a", "a/1", "one")
-	if v, err := g.Get(ctx, []byte("a/1")); err != nil || string(v) != "one" {
-		t.Errorf("Get: %q, %v", v, err)
+	lsn := s.next("a")
+	want := engine.Position{LSN: lsn, Settled: true}
+	if v, at, err := g.Get(ctx, []byte("a"), []byte("a/1")); err != nil || string(v) != "one" || at != want {
+		t.Errorf("Get: %q at %v, %v; want it at %v", v, at, err, want)
 	}
-	if _, err := g.Get(ctx, []byte("a/2")); !errors.Is(err, engine.ErrNotFound) {
-		t.Errorf("Get of an absent key: %v", err)
+	if _, at, err := g.Get(ctx, []byte("a"), []byte("a/2")); !errors.Is(err, engine.ErrNotFound) || at != want {
+		t.Errorf("Get of an absent key at %v: %v", at, err)
 	}
 	s.close()
-	if _, err := g.Get(ctx, []byte("a/1")); !errors.Is(err, engine.ErrClosed) {
+	if _, _, err := g.Get(ctx, []byte("a"), []byte("a/1")); !errors.Is(err, engine.ErrClosed) {
 		t.Errorf("Get after Close: %v", err)
 	}
 }
@@ -274,14 +276,15 @@ func testScopes(t *testing.T, s *subject) {
 	}
 	s.want("a/1", "-")
 	// The same scope twice is the same scope.
-	st := s.update([]string{"b", "a", "b"}, func(tx engine.Txn) error {
+	var lsn uint64
+	at := s.update([]string{"b", "a", "b"}, func(tx engine.Txn) error {
 		tx.Set([]byte("b/1"), []byte("x"))
 		tx.NextLSN([]byte("b"))
-		tx.NextLSN([]byte("b"))
+		lsn = tx.NextLSN([]byte("b"))
 		return nil
 	})
-	if len(st.Last) != 3 || st.Last[0] == 0 || st.Last[1] != 0 || st.Last[2] != st.Last[0] {
-		t.Errorf("stamps %v", st.Last)
+	if len(at) != 3 || at[0].LSN != lsn || at[1].LSN >= lsn || at[2] != at[0] {
+		t.Errorf("positions %v", at)
 	}
 }
 

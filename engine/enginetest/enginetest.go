@@ -8,12 +8,20 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Opener opens the engine over one body of data, which outlives the engine. It is called again only after the engine
-// that it returned before has been closed.
-type Opener func(t *testing.T) engine.Engine
+// Data is one body of data, which outlives the engines that are opened over it.
+type Data struct {
+	// Open opens an engine over the data. It is called again only after the engine that it returned before
+	// has been closed.
+	Open func(t *testing.T) engine.Engine
+
+	// Cut cuts the power under the engine that is open: the next Open finds what is left of the data at this
+	// moment. What the engine does afterwards is lost; it is closed as usual. nil: this data cannot lose its
+	// power, so that the suite proves nothing about crashes with it.
+	Cut func(t *testing.T)
+}
 
 // Run runs the suite. fresh makes a new, empty body of data.
-func Run(t *testing.T, fresh func(t *testing.T) Opener) {
+func Run(t *testing.T, fresh func(t *testing.T) Data) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *subject)
@@ -26,6 +34,10 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"ErrorDiscards", testErrorDiscards},
 		{"ViewIsOneSnapshot", testViewIsOneSnapshot},
 		{"Getter", testGetter},
+		{"GetMany", testGetMany},
+		{"GetManyOfLargeValues", testGetManyOfLargeValues},
+		{"GetManyOfOwnWrites", testGetManyOfOwnWrites},
+		{"GetManyUntilTheContextEnds", testGetManyUntilTheContextEnds},
 		{"SurvivesReopen", testSurvivesReopen},
 		{"TooLarge", testTooLarge},
 		{"EmptyKey", testEmptyKey},
@@ -47,17 +59,24 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"LSNsAcrossReopen", testLSNsAcrossReopen},
 		{"LSNsOfManyScopes", testLSNsOfManyScopes},
 		{"LSNsInCommitOrder", testLSNsInCommitOrder},
-		{"ScopeWithAHistory", testScopeWithAHistory},
+		{"RaiseLSN", testRaiseLSN},
+		{"RaiseLSNOfAUsedScope", testRaiseLSNOfAUsedScope},
+		{"CorruptCeiling", testCorruptCeiling},
 		{"ScopeEmptied", testScopeEmptied},
 		{"ScopeDropped", testScopeDropped},
 		{"Horizon", testHorizon},
 		{"HorizonNeverAhead", testHorizonNeverAhead},
 		{"Settle", testSettle},
+		{"Positions", testPositions},
+		{"PositionsOfAFailure", testPositionsOfAFailure},
+		{"PositionsOfAView", testPositionsOfAView},
 		{"Relax", testRelax},
 		{"Metrics", testMetrics},
+		{"Crash", testCrash},
+		{"CrashAfterEachWrite", testCrashAfterEachWrite},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &subject{t: t, opener: fresh(t)}
+			s := &subject{t: t, data: fresh(t)}
 			s.open()
 			t.Cleanup(s.close)
 			test.run(t, s)
@@ -67,8 +86,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 
 // subject is the engine under test. Its helpers end the test on an error, and belong on the test's own goroutine.
 type subject struct {
-	t      *testing.T
-	opener Opener
+	t    *testing.T
+	data Data
 	engine.Engine
 }
 
@@ -76,7 +95,7 @@ var ctx = context.Background()
 
 func (s *subject) open() {
 	s.t.Helper()
-	s.Engine = s.opener(s.t)
+	s.Engine = s.data.Open(s.t)
 }
 
 func (s *subject) close() {
@@ -97,14 +116,21 @@ func (s *subject) reopen() {
 	s.open()
 }
 
-// update runs fn in the scopes, which are given as strings.
-func (s *subject) update(scopes []string, fn func(engine.Txn) error) engine.Stamps {
+// crash cuts the power and opens what is left.
+func (s *subject) crash() {
 	s.t.Helper()
-	st, err := s.Update(ctx, keys(scopes...), fn)
+	s.data.Cut(s.t)
+	s.reopen()
+}
+
+// update runs fn in the scopes, which are given as strings.
+func (s *subject) update(scopes []string, fn func(engine.Txn) error) []engine.Position {
+	s.t.Helper()
+	at, err := s.Update(ctx, keys(scopes...), fn)
 	if err != nil {
 		s.t.Fatalf("Update: %v", err)
 	}
-	return st
+	return at
 }
 
 // set writes pairs of keys and values.

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
@@ -16,7 +15,7 @@ func testLSNs(t *testing.T, s *subject) {
 	if a == 0 {
 		t.Error("an LSN is 0")
 	}
-	st := s.update([]string{"b", "a"}, func(tx engine.Txn) error {
+	at := s.update([]string{"b", "a"}, func(tx engine.Txn) error {
 		tx.Set([]byte("a/1"), nil)
 		for i := range uint64(5) {
 			if got := tx.NextLSN([]byte("a")); got != a+1+i {
@@ -25,14 +24,11 @@ func testLSNs(t *testing.T, s *subject) {
 		}
 		return nil
 	})
-	if !slices.Equal(st.Last, []uint64{0, a + 5}) {
-		t.Errorf("stamps %v, want [0 %d]", st.Last, a+5)
+	if len(at) != 2 || at[1] != (engine.Position{LSN: a + 5, Settled: true}) {
+		t.Errorf("positions %v, want the second at %d", at, a+5)
 	}
 	if got := s.next("a"); got != a+6 {
 		t.Errorf("the next transaction got LSN %d, want %d", got, a+6)
-	}
-	if st := s.update([]string{"a"}, func(tx engine.Txn) error { return nil }); !slices.Equal(st.Last, []uint64{0}) {
-		t.Errorf("stamps of a transaction that issued none: %v", st.Last)
 	}
 }
 
@@ -165,48 +161,6 @@ func testLSNsInCommitOrder(t *testing.T, s *subject) {
 	reader.Wait()
 }
 
-func testScopeWithAHistory(t *testing.T, s *subject) {
-	ceiling := binary.BigEndian.AppendUint64(nil, 1<<41)
-	// Set by a transaction of another scope, before the scope's first use.
-	s.update([]string{"parent"}, func(tx engine.Txn) error {
-		tx.Set(engine.CeilingKey([]byte("child 1")), ceiling)
-		return nil
-	})
-	// Set and used by one transaction, as a split does that moves items.
-	s.update([]string{"parent", "child 2"}, func(tx engine.Txn) error {
-		tx.Set(engine.CeilingKey([]byte("child 2")), ceiling)
-		if lsn := tx.NextLSN([]byte("child 2")); lsn != 1<<41 {
-			t.Errorf("child 2 starts at %d", lsn)
-		}
-		return nil
-	})
-	if h := s.Horizon([]byte("child 1")); h != 1<<41-1 {
-		t.Errorf("the horizon of child 1 is %d before its first use", h)
-	}
-	if lsn := s.next("child 1"); lsn != 1<<41 {
-		t.Errorf("child 1 starts at %d", lsn)
-	}
-	if lsn := s.next("child 2"); lsn != 1<<41+1 {
-		t.Errorf("child 2 goes on at %d", lsn)
-	}
-	s.reopen()
-	if a, b := s.next("child 1"), s.next("child 2"); a != 1<<41+1 || b != 1<<41+2 {
-		t.Errorf("after reopening the children go on at %d and %d", a, b)
-	}
-	// What does not parse is refused.
-	s.update([]string{"parent"}, func(tx engine.Txn) error {
-		tx.Set(engine.CeilingKey([]byte("bad 1")), []byte("short"))
-		tx.Set(engine.CeilingKey([]byte("bad 2")), binary.BigEndian.AppendUint64(nil, 1<<48+1))
-		return nil
-	})
-	for _, scope := range []string{"bad 1", "bad 2"} {
-		_, err := s.Update(ctx, keys(scope), func(tx engine.Txn) error { tx.NextLSN([]byte(scope)); return nil })
-		if !errors.Is(err, engine.ErrCorrupt) {
-			t.Errorf("%s: %v, want ErrCorrupt", scope, err)
-		}
-	}
-}
-
 // testScopeEmptied deletes all that a scope holds, its ceiling included, in a transaction that goes on using the scope.
 func testScopeEmptied(t *testing.T, s *subject) {
 	s.next("a/")
@@ -295,10 +249,11 @@ func testHorizonNeverAhead(t *testing.T, s *subject) {
 			if n%4 == 0 {
 				mine = scopes
 			}
-			relaxed := n%3 == 0
-			st, err := s.Update(ctx, mine, func(tx engine.Txn) error {
-				for _, scope := range mine {
+			relaxed, own := n%3 == 0, [2]uint64{}
+			at, err := s.Update(ctx, mine, func(tx engine.Txn) error {
+				for i, scope := range mine {
 					lsn := tx.NextLSN(scope)
+					own[i] = lsn
 					mu.Lock()
 					issued[string(scope)] = max(lsn, issued[string(scope)])
 					mu.Unlock()
@@ -314,8 +269,8 @@ func testHorizonNeverAhead(t *testing.T, s *subject) {
 				continue
 			}
 			for i, scope := range mine {
-				if h := s.Horizon(scope); !relaxed && h < st.Last[i] {
-					t.Errorf("LSN %d of %s was acknowledged, its horizon is %d", st.Last[i], scope, h)
+				if h := s.Horizon(scope); !relaxed && (at[i].LSN < own[i] || h < at[i].LSN) {
+					t.Errorf("LSN %d of %s was acknowledged at %d, its horizon is %d", own[i], scope, at[i].LSN, h)
 				}
 			}
 		}

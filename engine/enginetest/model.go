@@ -55,7 +55,7 @@ func testModel(t *testing.T, s *subject) {
 
 func modelStep(rt *rapid.T, tx engine.Txn, m map[string]string, key *rapid.Generator[string]) {
 	a, b := key.Draw(rt, "a"), key.Draw(rt, "b")
-	switch rapid.IntRange(0, 6).Draw(rt, "step") {
+	switch rapid.IntRange(0, 7).Draw(rt, "step") {
 	case 0, 1:
 		m[a] = b
 		tx.Set([]byte(a), []byte(b))
@@ -74,6 +74,20 @@ func modelStep(rt *rapid.T, tx engine.Txn, m map[string]string, key *rapid.Gener
 		compareScan(rt, tx, m, a, b, rapid.Bool().Draw(rt, "reverse"))
 	case 6:
 		compareSeek(rt, tx, m, a, b)
+	case 7:
+		compareMany(rt, tx, m, rapid.SliceOfN(key, 0, 8).Draw(rt, "keys"))
+	}
+}
+
+func compareMany(rt *rapid.T, r engine.Reader, m map[string]string, names []string) {
+	values, err := r.GetMany(keys(names...))
+	if err != nil || len(values) != len(names) {
+		rt.Fatalf("GetMany %q: %d values, %v", names, len(values), err)
+	}
+	for i, v := range values {
+		if want, ok := m[names[i]]; ok != (v != nil) || string(v) != want {
+			rt.Fatalf("GetMany %q: value %d is %q, want %q, %v", names, i, v, want, ok)
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ func BenchmarkRead(b *testing.B) {
 			return closer.Close()
 		},
 		"Get": func(key []byte) error {
-			_, err := e.Get(ctx, key)
+			_, _, err := e.Get(ctx, scopeA[0], key)
 			return err
 		},
 		"View": func(key []byte) error {
@@ -124,6 +124,55 @@ func BenchmarkRead(b *testing.B) {
 			b.ReportAllocs()
 			for i := range b.N {
 				if err := read(at(i)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkReadMany compares the ways to read a hundred keys in one function.
+func BenchmarkReadMany(b *testing.B) {
+	const n, page = 20_000, 100
+	e := mustOpen(b, Options{Dir: b.TempDir()})
+	defer mustClose(b, e)
+	for id := uint64(0); id < n; id += page {
+		if _, err := e.Update(ctx, scopeA, func(tx engine.Txn) error {
+			for i := range uint64(page) {
+				document(id+i, tx.Set)
+			}
+			return nil
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := e.db.Flush(); err != nil {
+		b.Fatal(err)
+	}
+	keys := make([][]byte, page)
+	for i := range keys {
+		keys[i] = binary.BigEndian.AppendUint64([]byte{'d'}, uint64(i*n/page)*0x9E3779B97F4A7C15)
+	}
+	each := func(r engine.Reader) error {
+		for _, key := range keys {
+			if _, err := r.Get(key); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	many := func(r engine.Reader) error { _, err := r.GetMany(keys); return err }
+	for name, fn := range map[string]func(engine.Reader) error{"Get": each, "GetMany": many} {
+		b.Run("View/"+name, func(b *testing.B) {
+			for range b.N {
+				if err := e.View(ctx, fn); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("Update/"+name, func(b *testing.B) {
+			for range b.N {
+				if _, err := e.Update(ctx, scopeA, func(tx engine.Txn) error { return fn(tx) }); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -67,7 +67,7 @@ func TestSnapshots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Get(ctx, []byte("k")); !errors.Is(err, engine.ErrClosed) {
+		if _, _, err := e.Get(ctx, scopeA[0], []byte("k")); !errors.Is(err, engine.ErrClosed) {
 			t.Errorf("the engine that was replaced answers: %v", err)
 		}
 		mustClose(t, e)
@@ -114,7 +114,7 @@ func TestRestoreRefused(t *testing.T) {
 		if err := put(next.(*Engine), "k", []byte("3")); err != nil {
 			t.Error(err)
 		}
-		if _, err := e.Get(ctx, []byte("k")); !errors.Is(err, engine.ErrClosed) {
+		if _, _, err := e.Get(ctx, scopeA[0], []byte("k")); !errors.Is(err, engine.ErrClosed) {
 			t.Errorf("the old engine answers while the new one is adopted: %v", err)
 		}
 		return errTest

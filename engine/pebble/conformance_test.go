@@ -1,6 +1,10 @@
 package pebble
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -16,17 +20,129 @@ func TestConformance(t *testing.T) {
 	for name, options := range map[string]func(t *testing.T) Options{
 		"disk":   func(t *testing.T) Options { return Options{Dir: t.TempDir()} },
 		"memory": func(*testing.T) Options { return Options{Memory: true, FS: vfs.NewMem()} },
-		// Ceilings move, write buffers turn over and tables are compacted every few writes.
-		"small": func(*testing.T) Options {
-			return Options{Dir: "data", FS: vfs.NewMem(), lsnBlock: 4, memTable: 64 << 10, FirstLSN: 1000}
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			enginetest.Run(t, func(t *testing.T) enginetest.Opener {
+			enginetest.Run(t, func(t *testing.T) enginetest.Data {
 				o := options(t)
 				o.Strict = true
-				return func(t *testing.T) engine.Engine { return mustOpen(t, o) }
+				return enginetest.Data{Open: func(t *testing.T) engine.Engine { return mustOpen(t, o) }}
 			})
+		})
+	}
+	// Ceilings move, write buffers turn over and tables are compacted every few writes, and the power fails.
+	t.Run("small", func(t *testing.T) {
+		enginetest.Run(t, func(t *testing.T) enginetest.Data { return frail(asItIs) })
+	})
+}
+
+func asItIs(e *Engine) engine.Engine { return e }
+
+// frail is data whose power can fail: of what was not synced then a part is left. watch stands between the
+// engine and the suite.
+func frail(watch func(*Engine) engine.Engine) enginetest.Data {
+	fs, rng := vfs.NewCrashableMem(), rand.New(rand.NewPCG(1, 2))
+	left := fs // of the last cut
+	return enginetest.Data{
+		Open: func(t *testing.T) engine.Engine {
+			fs = left
+			o := Options{Dir: "data", FS: fs, Strict: true, lsnBlock: 8, memTable: 64 << 10, FirstLSN: 1000}
+			return watch(mustOpen(t, o))
+		},
+		Cut: func(*testing.T) {
+			percent := []int{0, 30, 70, 100}[rng.IntN(4)]
+			left = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng})
+		},
+	}
+}
+
+// hasty acknowledges what is not durable.
+type hasty struct{ *Engine }
+
+func (h hasty) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
+	return h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
+		tx.Relax()
+		return fn(tx)
+	}, ahead...)
+}
+
+// boastful tells of all that it shows that it is durable.
+type boastful struct{ *Engine }
+
+func (boastful) Settle(context.Context, []byte, uint64) error { return nil }
+
+// torn commits a transaction in two steps.
+type torn struct{ *Engine }
+
+func (h torn) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
+	var later [][2][]byte
+	at, err := h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
+		later = later[:0]
+		return fn(&half{Txn: tx, later: &later})
+	}, ahead...)
+	if err == nil && len(later) > 0 {
+		at, err = h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
+			for _, pair := range later {
+				tx.Set(pair[0], pair[1])
+			}
+			return nil
+		})
+	}
+	return at, err
+}
+
+// half keeps for later what is set after the first key.
+type half struct {
+	engine.Txn
+	sets  int
+	later *[][2][]byte
+}
+
+func (h *half) Set(key, value []byte) {
+	if h.sets++; h.sets == 1 {
+		h.Txn.Set(key, value)
+	} else {
+		*h.later = append(*h.later, [2][]byte{bytes.Clone(key), bytes.Clone(value)})
+	}
+}
+
+// forgetful begins each scope anew when it is opened.
+type forgetful struct{ *Engine }
+
+func newForgetful(t *testing.T) func(e *Engine) engine.Engine {
+	return func(e *Engine) engine.Engine {
+		for _, scope := range []string{"a", "b", "c"} {
+			if err := e.db.Delete(engine.CeilingKey([]byte(scope)), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return forgetful{e}
+	}
+}
+
+// An engine that does not keep its promises through a crash does not pass.
+func TestCrashFindsBrokenEngines(t *testing.T) {
+	for name, c := range map[string]struct {
+		watch func(*Engine) engine.Engine
+		want  error
+	}{
+		"hasty":     {func(e *Engine) engine.Engine { return hasty{e} }, enginetest.ErrLost},
+		"boastful":  {func(e *Engine) engine.Engine { return boastful{e} }, enginetest.ErrLost},
+		"torn":      {func(e *Engine) engine.Engine { return torn{e} }, enginetest.ErrTorn},
+		"forgetful": {newForgetful(t), enginetest.ErrReissued},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := frail(c.watch)
+			for seed := range uint64(20) {
+				if err := enginetest.Crash(t, d, seed); err != nil {
+					if !errors.Is(err, c.want) {
+						t.Errorf("%v; want %v", err, c.want)
+					}
+					return
+				}
+			}
+			t.Error("it passed")
 		})
 	}
 }

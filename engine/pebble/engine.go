@@ -3,6 +3,7 @@ package pebble
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 
@@ -73,7 +74,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) (err er
 		return err
 	}
 	s := snapshots.Get().(*snapshot)
-	s.db = e.db
+	s.ctx, s.e, s.db = ctx, e, e.db
 	defer func() {
 		if leak := s.finish(e); err == nil {
 			err = leak
@@ -86,14 +87,27 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) (err er
 }
 
 // Get implements engine.Getter.
-func (e *Engine) Get(ctx context.Context, key []byte) ([]byte, error) {
+func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
 	if err := e.enter(); err != nil {
-		return nil, err
+		return nil, engine.Position{}, err
 	}
 	defer e.leave()
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, engine.Position{}, err
 	}
+	v, err := e.get(key)
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return nil, engine.Position{}, err
+	}
+	at, failed := e.position(e.scopes.get(scope))
+	if failed != nil {
+		err = failed
+	}
+	return v, at, err
+}
+
+// get reads one key of what is committed.
+func (e *Engine) get(key []byte) ([]byte, error) {
 	v, closer, err := e.db.Get(key)
 	if err != nil {
 		return nil, readError(err)
@@ -102,24 +116,58 @@ func (e *Engine) Get(ctx context.Context, key []byte) ([]byte, error) {
 	return v, readError(closer.Close())
 }
 
+// position is how far a scope has come for who has read before. Whether it is settled is asked before the
+// horizon: that is there when commits are durable.
+func (e *Engine) position(s *scope) (engine.Position, error) {
+	settled := !s.shows()
+	h, err := e.horizon(s)
+	return engine.Position{LSN: h, Settled: settled}, err
+}
+
+func (e *Engine) positions(scopes [][]byte) (list []engine.Position, err error) {
+	list = make([]engine.Position, len(scopes))
+	for i, key := range scopes {
+		if list[i], err = e.position(e.scopes.get(key)); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// horizon is the highest LSN of a scope that is durable.
+func (e *Engine) horizon(s *scope) (uint64, error) {
+	if s.known.Load() {
+		return s.horizon.Load(), nil
+	}
+	ceiling, err := readCeiling(e.get, s.key, e.first)
+	// The scope's first transaction may have moved the ceiling meanwhile. Before it does, it makes the
+	// horizon known.
+	if s.known.Load() {
+		return s.horizon.Load(), nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	raise(&s.horizon, ceiling-1)
+	s.known.Store(true)
+	return s.horizon.Load(), nil
+}
+
 // Horizon implements engine.Engine. Where the stored ceiling cannot be read it is 0: nothing is known to be durable.
 func (e *Engine) Horizon(key []byte) uint64 {
 	s := e.scopes.get(key)
 	if s.known.Load() {
 		return s.horizon.Load()
 	}
-	get := func(k []byte) ([]byte, error) { return e.Get(context.Background(), k) }
-	ceiling, err := readCeiling(get, key, e.first)
-	// The scope's first transaction may have moved the ceiling meanwhile. Before it does, it makes the horizon known.
-	if s.known.Load() {
-		return s.horizon.Load()
+	if e.enter() != nil {
+		return 0
 	}
+	defer e.leave()
+	h, err := e.horizon(s)
 	if err != nil {
 		return 0
 	}
-	raise(&s.horizon, ceiling-1)
-	s.known.Store(true)
-	return s.horizon.Load()
+	return h
 }
 
 // Settle implements engine.Engine. What somebody has seen was in the log before he saw it, so that one sync of the log

@@ -209,7 +209,7 @@ func TestFailedEngine(t *testing.T) {
 	if _, err := e.Update(ctx, [][]byte{[]byte("b")}, func(engine.Txn) error { return nil }); !errors.Is(err, engine.ErrFailed) {
 		t.Errorf("a barrier after the failure: %v, want ErrFailed", err)
 	}
-	if v, err := e.Get(ctx, []byte("a/1")); err != nil || string(v) != "kept" {
+	if v, _, err := e.Get(ctx, scopeA[0], []byte("a/1")); err != nil || string(v) != "kept" {
 		t.Errorf("reads go on: %q, %v", v, err)
 	}
 	if err := e.Close(); !errors.Is(err, engine.ErrFailed) {
@@ -219,10 +219,10 @@ func TestFailedEngine(t *testing.T) {
 	o.FS = mem.CrashClone(vfs.CrashCloneCfg{})
 	e = mustOpen(t, o)
 	defer mustClose(t, e)
-	if v, err := e.Get(ctx, []byte("a/1")); err != nil || string(v) != "kept" {
+	if v, _, err := e.Get(ctx, scopeA[0], []byte("a/1")); err != nil || string(v) != "kept" {
 		t.Errorf("after a restart: %q, %v", v, err)
 	}
-	if _, err := e.Get(ctx, []byte("a/3")); !errors.Is(err, engine.ErrNotFound) {
+	if _, _, err := e.Get(ctx, scopeA[0], []byte("a/3")); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("what was refused is there: %v", err)
 	}
 }
@@ -255,7 +255,7 @@ func fillSlowly(e *Engine, writes int) (acked int, err error) {
 func wantAcked(t *testing.T, e *Engine, acked int) {
 	t.Helper()
 	for i := range acked {
-		if _, err := e.Get(ctx, fmt.Appendf(nil, "a/%04d", i)); err != nil {
+		if _, _, err := e.Get(ctx, scopeA[0], fmt.Appendf(nil, "a/%04d", i)); err != nil {
 			t.Fatalf("write %d of %d that were acknowledged: %v", i, acked, err)
 		}
 	}

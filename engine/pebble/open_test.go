@@ -251,7 +251,7 @@ func TestCorrupt(t *testing.T) {
 	}
 	_ = f.Close()
 	e := mustOpen(t, Options{Dir: "data", FS: mem})
-	if _, err := e.Get(ctx, []byte("a/log 1")); err != nil {
+	if _, _, err := e.Get(ctx, scopeA[0], []byte("a/log 1")); err != nil {
 		t.Errorf("what lies before the torn end of the log: %v", err)
 	}
 	mustClose(t, e)
@@ -279,7 +279,7 @@ func TestDiskReserve(t *testing.T) {
 	if _, err := e.Update(ctx, [][]byte{[]byte("a")}, func(engine.Txn) error { return nil }); err != nil {
 		t.Errorf("an Update that writes nothing: %v", err)
 	}
-	if _, err := e.Get(ctx, []byte("a/1")); err != nil {
+	if _, _, err := e.Get(ctx, scopeA[0], []byte("a/1")); err != nil {
 		t.Errorf("reads go on: %v", err)
 	}
 	remove := func() error {

@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
 )
 
 // Compression chooses between speed and size on disk.
@@ -67,7 +69,7 @@ var ErrOptions = errors.New("engine/pebble: bad options")
 
 const (
 	// maxLSN is the first number that is no LSN: an LSN takes 48 bits of an item's rid.
-	maxLSN = 1 << 48
+	maxLSN = engine.MaxLSN + 1
 
 	// defaultLSNBlock is how many LSNs one move of a ceiling allows. A crash skips at most two blocks, so even
 	// a crash a second uses up 48 bits in 68 years.

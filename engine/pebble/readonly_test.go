@@ -121,7 +121,7 @@ func TestReadOnlyAfterCrash(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		mem := vfs.NewCrashableMem()
 		e := mustOpen(t, Options{Dir: "data", FS: mem, memTable: 64 << 10})
-		crashed, _ := crashDuring(t, e, mem, newLedger(), rng)
+		crashed := crashDuring(t, e, mem, rng)
 		unchanged(t, crashed, "data", func() { readAndWrite(t, Options{Dir: "data", FS: crashed}, -1) })
 	}
 }

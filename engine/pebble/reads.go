@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -22,13 +23,56 @@ const (
 	maxArena = 64 << 10 // what is kept for the next function
 )
 
+// keep copies a value; the copy is not nil.
 func (r *reads) keep(v []byte) []byte {
-	if len(v) > cap(r.arena)-len(r.arena) {
+	if r.arena == nil || len(v) > cap(r.arena)-len(r.arena) {
 		r.arena = make([]byte, 0, max(minArena, min(2*cap(r.arena), maxArena), len(v)))
 	}
 	n := len(r.arena)
 	r.arena = append(r.arena, v...)
 	return r.arena[n:len(r.arena):len(r.arena)]
+}
+
+// find looks one key up and keeps its value; nil where it is absent, and never nil where it is there. In this
+// store a key is its own prefix, so that a seek to the prefix, which may ask the filters, finds this key or
+// none.
+func (r *reads) find(it *pebble.Iterator, key []byte) ([]byte, error) {
+	if len(key) == 0 {
+		return nil, nil // Pebble's iterators do not like it
+	}
+	if !it.SeekPrefixGE(key) {
+		return nil, readError(it.Error())
+	}
+	v, err := it.ValueAndErr()
+	if err != nil {
+		return nil, readError(err)
+	}
+	return r.keep(v), nil
+}
+
+// someKeys is how many keys are looked up between two looks at the context.
+const someKeys = 64
+
+// findAll looks keys up in their order: to sort them first is no faster where they lie in memory, and the
+// callers' mostly rise.
+func (r *reads) findAll(ctx context.Context, it *pebble.Iterator, keys [][]byte) ([][]byte, error) {
+	values, bytes := make([][]byte, len(keys)), 0
+	for i, key := range keys {
+		if bytes >= engine.ManyBytes {
+			return values[:i], nil
+		}
+		if i%someKeys == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		if values[i], err = r.find(it, key); err != nil {
+			return nil, err
+		}
+		bytes += len(values[i])
+	}
+	return values, nil
 }
 
 // scan makes an iterator of what open opens.

@@ -122,9 +122,11 @@ func (s *scope) mark() mark {
 	return m
 }
 
-// reached is how far a scope has come for somebody who does not hold it. Each of the two numbers is right by itself.
+// reached is how far a scope has come for somebody who does not hold it. The LSN is asked for last: it is not
+// behind the commits.
 func (s *scope) reached() mark {
-	return mark{scope: s, last: s.issued.Load(), applied: s.applied.Load()}
+	applied := s.applied.Load()
+	return mark{scope: s, last: s.issued.Load(), applied: applied}
 }
 
 // settle records that all before the mark is durable. Marks may arrive in any order. Who finds the commits durable
@@ -168,12 +170,9 @@ func readCeiling(get func([]byte) ([]byte, error), scope []byte, first uint64) (
 	if err != nil {
 		return 0, err
 	}
-	if len(v) != 8 {
-		return 0, fmt.Errorf("%w: the LSN ceiling of scope %x has %d bytes", engine.ErrCorrupt, scope, len(v))
-	}
-	c := binary.BigEndian.Uint64(v)
-	if c == 0 || c > maxLSN {
-		return 0, fmt.Errorf("%w: the LSN ceiling of scope %x is %d", engine.ErrCorrupt, scope, c)
+	c, err := engine.ParseCeiling(v)
+	if err != nil {
+		return 0, fmt.Errorf("scope %x: %w", scope, err)
 	}
 	return c, nil
 }

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"context"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -13,6 +14,8 @@ import (
 // open, and all others are cloned from it.
 type snapshot struct {
 	reads
+	ctx   context.Context
+	e     *Engine
 	db    *pebble.DB
 	point *pebble.Iterator // that Get uses
 }
@@ -28,11 +31,8 @@ func (s *snapshot) iterate(o *pebble.IterOptions) (it *pebble.Iterator, err erro
 	return s.base, err
 }
 
-// Get implements engine.Reader.
-func (s *snapshot) Get(key []byte) ([]byte, error) {
-	if len(key) == 0 {
-		return nil, engine.ErrNotFound // Pebble's iterators do not like it
-	}
+// points is the iterator that single keys are looked up with.
+func (s *snapshot) points() (*pebble.Iterator, error) {
 	if s.point == nil {
 		it, err := s.iterate(&pebble.IterOptions{})
 		if err != nil {
@@ -40,18 +40,37 @@ func (s *snapshot) Get(key []byte) ([]byte, error) {
 		}
 		s.point = it
 	}
-	// In this store a key is its own prefix, so that a seek to the prefix, which may ask the filters, finds this key or none.
-	if !s.point.SeekPrefixGE(key) {
-		if err := s.point.Error(); err != nil {
-			return nil, readError(err)
-		}
-		return nil, engine.ErrNotFound
-	}
-	v, err := s.point.ValueAndErr()
+	return s.point, nil
+}
+
+// Get implements engine.Reader.
+func (s *snapshot) Get(key []byte) ([]byte, error) {
+	it, err := s.points()
 	if err != nil {
-		return nil, readError(err)
+		return nil, err
 	}
-	return s.keep(v), nil
+	v, err := s.find(it, key)
+	if v == nil && err == nil {
+		err = engine.ErrNotFound
+	}
+	return v, err
+}
+
+// GetMany implements engine.Reader.
+func (s *snapshot) GetMany(keys [][]byte) ([][]byte, error) {
+	it, err := s.points()
+	if err != nil {
+		return nil, err
+	}
+	return s.findAll(s.ctx, it, keys)
+}
+
+// Positions implements engine.Reader. What the snapshot shows has begun before they are taken.
+func (s *snapshot) Positions(scopes [][]byte) ([]engine.Position, error) {
+	if _, err := s.points(); err != nil {
+		return nil, err
+	}
+	return s.e.positions(scopes)
 }
 
 // Scan implements engine.Reader.
@@ -67,5 +86,5 @@ func (s *snapshot) close() {
 	if s.base != nil {
 		_ = s.base.Close()
 	}
-	s.db, s.base, s.point = nil, nil, nil
+	s.ctx, s.e, s.db, s.base, s.point = nil, nil, nil, nil, nil
 }

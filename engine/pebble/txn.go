@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 
@@ -15,10 +16,10 @@ import (
 // and write then, and need none.
 type txn struct {
 	reads
+	ctx     context.Context
 	e       *Engine
 	scopes  []*scope
 	starts  []uint64 // each scope's next LSN before this transaction; 0 while the scope is not loaded
-	lasts   []uint64 // the highest LSN issued in each scope by this transaction; 0 for none
 	forced  []bool   // the scope's ceiling was moved while this transaction ran
 	batch   *pebble.Batch
 	bytes   int // of keys and values
@@ -33,12 +34,11 @@ type txn struct {
 
 var _ engine.Txn = (*txn)(nil)
 
-func (t *txn) begin(e *Engine, scopes []*scope) {
-	t.e, t.scopes = e, scopes
+func (t *txn) begin(ctx context.Context, e *Engine, scopes []*scope) {
+	t.ctx, t.e, t.scopes = ctx, e, scopes
 	for _, s := range scopes {
 		s.promote()
 		t.starts = append(t.starts, s.next)
-		t.lasts = append(t.lasts, 0)
 		t.forced = append(t.forced, false)
 	}
 }
@@ -76,7 +76,6 @@ func (t *txn) commit() error {
 	t.committing = false
 	for i, s := range t.scopes {
 		if s.next > t.starts[i] {
-			t.lasts[i] = s.next - 1
 			s.issued.Store(s.next - 1)
 		}
 		s.applied.Add(1)
@@ -120,18 +119,9 @@ func (t *txn) drop() {
 	}
 }
 
-// stamps tells the highest LSN issued in each scope, in the caller's order.
-func (t *txn) stamps(scopes [][]byte) engine.Stamps {
-	st := engine.Stamps{Last: make([]uint64, len(scopes))}
-	for i, key := range scopes {
-		st.Last[i] = t.lasts[t.index(key)]
-	}
-	return st
-}
-
 func (t *txn) recycle() {
 	t.reads.recycle()
-	*t = txn{reads: t.reads, starts: t.starts[:0], lasts: t.lasts[:0], forced: t.forced[:0]}
+	*t = txn{reads: t.reads, starts: t.starts[:0], forced: t.forced[:0]}
 }
 
 // index finds one of the transaction's scopes; -1 if it is none of them.
@@ -163,6 +153,24 @@ func (t *txn) Get(key []byte) ([]byte, error) {
 	}
 	v = t.keep(v)
 	return v, readError(closer.Close())
+}
+
+// GetMany implements engine.Reader.
+func (t *txn) GetMany(keys [][]byte) (values [][]byte, err error) {
+	it, err := t.source().NewIter(&pebble.IterOptions{})
+	if err != nil {
+		return nil, readError(err)
+	}
+	values, err = t.findAll(t.ctx, it, keys)
+	if cerr := readError(it.Close()); err == nil {
+		err = cerr
+	}
+	return values, err
+}
+
+// Positions implements engine.Reader.
+func (t *txn) Positions(scopes [][]byte) ([]engine.Position, error) {
+	return t.e.positions(scopes)
 }
 
 // Scan implements engine.Reader. The iterator sees what was written before it was made.
@@ -231,6 +239,26 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	}
 	s.next++
 	return s.next - 1
+}
+
+// RaiseLSN implements engine.Control.
+func (t *txn) RaiseLSN(key []byte, first uint64) {
+	if first > maxLSN {
+		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
+		return
+	}
+	if i := t.index(key); i >= 0 && t.scopes[i].next > 0 {
+		if first > t.scopes[i].next {
+			t.fail(fmt.Errorf("%w: %x has issued LSNs already", engine.ErrScope, key))
+		}
+		return
+	}
+	have, err := readCeiling(t.Get, key, t.e.first)
+	if err != nil {
+		t.fail(err)
+	} else if first > have {
+		t.set(engine.CeilingKey(key), ceilingValue(first))
+	}
 }
 
 // force moves a scope's ceiling with a sync of its own, before the LSN is issued that needs it.

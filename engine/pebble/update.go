@@ -54,16 +54,17 @@ const (
 var requests = sync.Pool{New: func() any { return &request{ready: make(chan signal, 1)} }}
 
 // Update implements engine.Engine. See the package's introduction for the order of things.
-func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error) (engine.Stamps, error) {
+func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	_ ...[]byte) ([]engine.Position, error) {
 	if err := e.enter(); err != nil {
-		return engine.Stamps{}, err
+		return nil, err
 	}
 	defer e.leave()
 	if len(scopes) == 0 {
-		return engine.Stamps{}, fmt.Errorf("%w: an Update must name one", engine.ErrScope)
+		return nil, fmt.Errorf("%w: an Update must name one", engine.ErrScope)
 	}
 	if err := e.fence.err(); err != nil {
-		return engine.Stamps{}, err
+		return nil, err
 	}
 	e.space.check()
 	defer e.compactions.nudge()
@@ -90,12 +91,22 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 		runtime.Goexit()
 	}
 	err := r.err
-	var stamps engine.Stamps
-	if err == nil {
-		stamps = r.txn.stamps(scopes)
+	var at []engine.Position
+	if r.txn.e != nil {
+		at = e.reached(r, scopes)
 	}
 	r.recycle()
-	return stamps, err
+	return at, err
+}
+
+// reached is how far the scopes of a request have come that has run. Where a horizon cannot be read it is 0:
+// nothing is known to be durable.
+func (e *Engine) reached(r *request, scopes [][]byte) []engine.Position {
+	at := make([]engine.Position, len(scopes))
+	for i, key := range scopes {
+		at[i], _ = e.position(r.scopes[r.txn.index(key)])
+	}
+	return at
 }
 
 // joins reports whether a scope's holder may run r in its group. Both sides go by it: join, and Update, since only
@@ -273,7 +284,7 @@ func (e *Engine) run(r *request) {
 		}
 		r.dirty = !r.txn.relaxed && slices.ContainsFunc(r.scopes, (*scope).dirty)
 	}()
-	r.txn.begin(e, r.scopes)
+	r.txn.begin(r.ctx, e, r.scopes)
 	r.err = r.txn.end(r.fn(&r.txn))
 	done = true
 }

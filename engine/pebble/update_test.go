@@ -171,7 +171,7 @@ func TestScopesNamedTwice(t *testing.T) {
 				t.Errorf("%v: member %d: %v", test.scopes, i, err)
 			}
 		}
-		if v, err := e.Get(ctx, []byte("a/n")); err != nil || len(v) != 4 {
+		if v, _, err := e.Get(ctx, scopeA[0], []byte("a/n")); err != nil || len(v) != 4 {
 			t.Errorf("%v: 4 transactions have written %q (%v)", test.scopes, v, err)
 		}
 		if m := e.Metrics(); m.Commits != 4 || m.Barriers != test.barriers {
@@ -198,7 +198,7 @@ func TestGoexit(t *testing.T) {
 	wg.Go(func() { _, _ = e.Update(ctx, [][]byte{[]byte("a"), []byte("b")}, exit) })
 	wg.Wait()
 	mustPut(t, e, "a/kept", nil)
-	if _, err := e.Get(ctx, []byte("a/exit")); !errors.Is(err, engine.ErrNotFound) {
+	if _, _, err := e.Get(ctx, scopeA[0], []byte("a/exit")); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("what a closure wrote that did not return: %v", err)
 	}
 	mustClose(t, e)
@@ -241,7 +241,7 @@ func TestCloseIsDurable(t *testing.T) {
 	o.FS = mem.CrashClone(vfs.CrashCloneCfg{})
 	e = mustOpen(t, o)
 	defer mustClose(t, e)
-	if _, err := e.Get(ctx, []byte("a/1")); err != nil {
+	if _, _, err := e.Get(ctx, scopeA[0], []byte("a/1")); err != nil {
 		t.Errorf("what was relaxed before Close: %v", err)
 	}
 	if h := e.Horizon([]byte("a")); h != last {

@@ -95,11 +95,11 @@ func inner(ctx context.Context) context.Context {
 }
 
 // Get implements engine.Getter.
-func (b *between) Get(ctx context.Context, key []byte) ([]byte, error) {
+func (b *between) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
 	if err := b.arrive(ctx); err != nil {
-		return nil, err
+		return nil, engine.Position{}, err
 	}
-	return b.Getter.Get(inner(ctx), key)
+	return b.Getter.Get(inner(ctx), scope, key)
 }
 
 // View implements engine.Engine.
@@ -119,32 +119,31 @@ func (b *between) Settle(ctx context.Context, scope []byte, seen uint64) error {
 }
 
 // Update implements engine.Engine.
-func (b *between) Update(
-	ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-) (engine.Stamps, error) {
+func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
 	if v, ok := ctx.Value(roleKey{}).(*visit); ok {
 		for b.holds(scopes) {
 			if err := v.wait(ctx); err != nil {
-				return engine.Stamps{}, err
+				return nil, err
 			}
 		}
 	}
 	if err := b.arrive(ctx); err != nil {
-		return engine.Stamps{}, err
+		return nil, err
 	}
 	if ctx.Value(roleKey{}) != operating {
-		return b.Engine.Update(inner(ctx), scopes, fn)
+		return b.Engine.Update(inner(ctx), scopes, fn, ahead...)
 	}
 	b.held = scopes
-	stamps, err := b.Engine.Update(inner(ctx), scopes, func(t engine.Txn) error {
+	at, err := b.Engine.Update(inner(ctx), scopes, func(t engine.Txn) error {
 		b.pause()
 		err := fn(t)
 		b.pause()
 		return err
-	})
+	}, ahead...)
 	b.held = nil
 	b.pause()
-	return stamps, err
+	return at, err
 }
 
 // holds tells whether the interrupted operation holds one of the scopes.

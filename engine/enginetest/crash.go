@@ -1,0 +1,327 @@
+package enginetest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// What a cut of the power can do that it must not.
+var (
+	// ErrLost is returned by Crash where a transaction is gone that was told to be durable.
+	ErrLost = errors.New("what was told to be durable is lost")
+	// ErrTorn is returned by Crash where a part of a transaction is there.
+	ErrTorn = errors.New("half a transaction is there")
+	// ErrReissued is returned by Crash where an LSN may come again.
+	ErrReissued = errors.New("LSNs may be issued twice")
+)
+
+// crashSeeds is how many histories of power cuts an engine goes through.
+const crashSeeds = 6
+
+func testCrash(t *testing.T, s *subject) {
+	if s.data.Cut == nil {
+		return // optional
+	}
+	s.close()
+	for seed := range uint64(crashSeeds) {
+		if err := Crash(t, s.data, seed); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+	s.open()
+}
+
+// testCrashAfterEachWrite cuts the power after each of a few transactions, and after each of their kinds:
+// what was acknowledged is there, what was relaxed is there whole once anything later is, and a barrier makes
+// it last.
+func testCrashAfterEachWrite(t *testing.T, s *subject) {
+	if s.data.Cut == nil {
+		return // optional
+	}
+	last := uint64(0)
+	write := func(n int, relax bool) {
+		s.update([]string{"a"}, func(tx engine.Txn) error {
+			if relax {
+				tx.Relax()
+			}
+			if lsn := tx.NextLSN([]byte("a")); lsn <= last {
+				t.Errorf("round %d: LSN %d is issued again, %d had been seen", n, lsn, last)
+			} else {
+				last = lsn
+			}
+			tx.Set(fmt.Appendf(nil, "a/%d", n), []byte("x"))
+			tx.Set([]byte("a/last"), fmt.Append(nil, n))
+			return nil
+		})
+	}
+	for n := 0; n < 40; n += 4 {
+		write(n, false)
+		s.crash()
+		s.want(fmt.Sprint("a/", n), "x")
+		s.want("a/last", fmt.Sprint(n))
+
+		write(n+1, true)
+		write(n+2, false)
+		s.crash()
+		s.want(fmt.Sprint("a/", n+1), "x")
+		s.want("a/last", fmt.Sprint(n+2))
+
+		write(n+3, true)
+		s.update([]string{"a"}, func(engine.Txn) error { return nil })
+		s.crash()
+		s.want("a/last", fmt.Sprint(n+3))
+
+		write(n+3, true)
+		if err := s.Settle(ctx, []byte("a"), last); err != nil {
+			t.Fatal(err)
+		}
+		s.update([]string{"b"}, func(tx engine.Txn) error { tx.Delete([]byte("a/0")); return nil })
+		s.crash()
+		s.want("a/0", "-")
+		s.set("a", "a/0", "x")
+	}
+}
+
+// Crash cuts the power several times in the middle of what writers and a reader do. It fails with ErrLost,
+// ErrTorn or ErrReissued: a transaction that was acknowledged, or told to be durable, must be there
+// afterwards, another one whole or not at all, and no LSN may be issued twice. The data has no engine open.
+func Crash(t *testing.T, d Data, seed uint64) error {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	l := &ledger{told: map[string]string{}, issued: map[string]uint64{}}
+	for range 4 {
+		e := d.Open(t)
+		known, err := l.play(t, d, e, rng)
+		if cerr := e.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return fmt.Errorf("before the cut: %w", err)
+		}
+		l = known
+		e = d.Open(t)
+		err = l.verify(e)
+		if cerr := e.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// crashScopes are the scopes that a history writes in.
+var crashScopes = []string{"a", "b", "c"}
+
+// ledger is what the world outside the engine knows, and what a crash must not take back.
+type ledger struct {
+	mu     sync.Mutex
+	told   map[string]string // keys and values that were acknowledged, or read and settled
+	issued map[string]uint64 // the highest LSN that somebody may have seen, by scope
+	failed error
+}
+
+func (l *ledger) copy() *ledger {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return &ledger{told: maps.Clone(l.told), issued: maps.Clone(l.issued)}
+}
+
+func (l *ledger) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = errors.Join(l.failed, err)
+}
+
+// play lets writers write, cuts the power at a random moment, and returns what was known right before it.
+func (l *ledger) play(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*ledger, error) {
+	const writers, rounds = 6, 40
+	moment := rng.IntN(writers * rounds)
+	ticks := make(chan bool, writers*rounds)
+	var done sync.WaitGroup
+	for w := range writers {
+		mine := rand.New(rand.NewPCG(rng.Uint64(), uint64(w)))
+		done.Go(func() {
+			for range rounds {
+				scopes := [][]string{{"a"}, {"a"}, {"b"}, {"c", "a"}, {"b", "c"}, {"a", "b", "c"}}[mine.IntN(6)]
+				if err := l.write(e, mine, scopes...); err != nil {
+					l.fail(err)
+				}
+				ticks <- true
+			}
+		})
+	}
+	for range moment {
+		<-ticks
+	}
+	if rng.IntN(2) == 0 { // else nobody settles, which would make durable what was acknowledged too soon
+		if err := l.read(e); err != nil {
+			l.fail(err)
+		}
+	}
+	known := l.copy()
+	d.Cut(t)
+	done.Wait()
+	return known, l.failed
+}
+
+// write writes, in each scope, a key that bears the LSN. Its value names all keys of the transaction, a line
+// each.
+func (l *ledger) write(e engine.Engine, r *rand.Rand, scopes ...string) error {
+	relaxed, fails := r.IntN(5) == 0, r.IntN(7) == 0
+	pad := make([]byte, r.IntN(300))
+	written := map[string]string{}
+	_, err := e.Update(ctx, keys(scopes...), func(tx engine.Txn) error {
+		clear(written)
+		all := ""
+		for _, s := range scopes {
+			lsn := tx.NextLSN([]byte(s))
+			all += lsnKey(s, lsn)
+			if !fails {
+				l.issue(s, lsn)
+			}
+		}
+		for key := range keysOf(all) {
+			written[key] = all + string(pad)
+			tx.Set([]byte(key), []byte(written[key]))
+		}
+		if relaxed {
+			tx.Relax()
+		}
+		if fails {
+			return errRefused
+		}
+		return nil
+	})
+	if err == nil && !relaxed {
+		l.tell(written)
+	}
+	if fails && errors.Is(err, errRefused) {
+		return nil
+	}
+	return err
+}
+
+func (l *ledger) issue(scope string, lsn uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.issued[scope] = max(l.issued[scope], lsn)
+}
+
+func (l *ledger) tell(pairs map[string]string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.Copy(l.told, pairs)
+}
+
+// read has a view of all scopes; once they are settled, it has told what it has shown.
+func (l *ledger) read(e engine.Engine) error {
+	var at []engine.Position
+	var found map[string]string
+	err := e.View(ctx, func(r engine.Reader) (err error) {
+		if at, err = r.Positions(keys(crashScopes...)); err == nil {
+			found, err = everything(r)
+		}
+		return err
+	})
+	for i, scope := range crashScopes {
+		if err == nil && !at[i].Settled {
+			err = e.Settle(ctx, []byte(scope), 0)
+		}
+	}
+	if err == nil {
+		l.tell(found)
+	}
+	return err
+}
+
+func everything(r engine.Reader) (map[string]string, error) {
+	found := map[string]string{}
+	it := r.Scan(engine.Range{}, false)
+	for it.Next() {
+		if key := string(it.Key()); len(key) == lsnKeyLen && key[1] == '/' {
+			found[key] = string(it.Value())
+		}
+	}
+	return found, it.Close()
+}
+
+// lsnKeyLen is the length of a key that bears an LSN.
+const lsnKeyLen = len("a/") + 8
+
+func lsnKey(scope string, lsn uint64) string {
+	return string(binary.BigEndian.AppendUint64([]byte(scope+"/"), lsn))
+}
+
+// keysOf splits the keys at the beginning of a value, which may hold any byte.
+func keysOf(all string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for len(all) >= lsnKeyLen && slices.Contains(crashScopes, all[:1]) && yield(all[:lsnKeyLen]) {
+			all = all[lsnKeyLen:]
+		}
+	}
+}
+
+// verify compares what a cut has left with what was known before it, and goes on from there.
+func (l *ledger) verify(e engine.Engine) error {
+	var found map[string]string
+	err := e.View(ctx, func(r engine.Reader) (err error) {
+		found, err = everything(r)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("reading after the cut: %w", err)
+	}
+	for key, value := range l.told {
+		if found[key] != value {
+			return fmt.Errorf("%w: %q", ErrLost, key)
+		}
+	}
+	for key, value := range found {
+		for other := range keysOf(value) {
+			if _, ok := found[other]; !ok {
+				return fmt.Errorf("%w: %q without %q", ErrTorn, key, other)
+			}
+		}
+	}
+	for _, scope := range crashScopes {
+		if err := l.goOn(e, scope, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goOn checks that the LSNs of a scope go on above all that were seen.
+func (l *ledger) goOn(e engine.Engine, scope string, found map[string]string) error {
+	last := l.issued[scope]
+	for key := range found {
+		if key[:1] == scope {
+			last = max(last, binary.BigEndian.Uint64([]byte(key[2:])))
+		}
+	}
+	if h := e.Horizon([]byte(scope)); h < last {
+		return fmt.Errorf("%w: the horizon of %s is %d, %d may have been seen", ErrReissued, scope, h, last)
+	}
+	var next uint64
+	if _, err := e.Update(ctx, keys(scope), func(tx engine.Txn) error {
+		next = tx.NextLSN([]byte(scope))
+		tx.Set([]byte(scope+"!"), nil)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if next <= last {
+		return fmt.Errorf("%w: %s issues %d, %d may have been seen", ErrReissued, scope, next, last)
+	}
+	l.issue(scope, next)
+	return nil
+}

@@ -1,0 +1,128 @@
+package trips
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// usual is how many rows a Scan brings at a time that has not been told how many will be read.
+const usual = 32
+
+// row is one key of a batch.
+type row struct{ key, value []byte }
+
+// iterator has its rows come in batches, as they would over a network.
+type iterator struct {
+	e      *Engine
+	r      *reader
+	it     engine.Iterator
+	batch  []row // those that have come
+	at     int   // the present one, counted from 1; 0: before the first
+	ended  bool  // nothing follows the batch
+	expect int   // how many rows will be looked at; 0: nobody has said
+	closed bool
+}
+
+// Expect implements engine.Expecter.
+func (i *iterator) Expect(keys int) { i.expect = keys }
+
+// Bring implements engine.Ahead.
+func (i *iterator) Bring(keys [][]byte) { i.r.Bring(keys) }
+
+// size is how many rows come at a time.
+func (i *iterator) size() int {
+	if i.expect > 0 {
+		return i.expect
+	}
+	return usual
+}
+
+// fetch brings a batch that begins with where the engine's iterator stands, if it stands.
+func (i *iterator) fetch(k Kind, stands bool) bool {
+	i.e.count(k)
+	i.batch, i.at, i.ended = i.batch[:0], 0, false
+	for ; stands; stands = i.it.Next() {
+		i.batch = append(i.batch, row{bytes.Clone(i.it.Key()), bytes.Clone(i.it.Value())})
+		if len(i.batch) == i.size() {
+			break
+		}
+	}
+	i.ended = !stands
+	return i.step()
+}
+
+func (i *iterator) step() bool {
+	i.at = min(i.at+1, len(i.batch)+1)
+	return i.at <= len(i.batch)
+}
+
+// Next implements engine.Iterator.
+func (i *iterator) Next() bool {
+	if i.closed || i.ended && i.at >= len(i.batch) {
+		i.at = len(i.batch) + 1
+		return false
+	}
+	if i.at < len(i.batch) {
+		return i.step()
+	}
+	return i.fetch(Scan, i.it.Next())
+}
+
+// SeekGE implements engine.Iterator.
+func (i *iterator) SeekGE(key []byte) bool {
+	if i.closed {
+		return false
+	}
+	if i.brought(key) {
+		return i.step()
+	}
+	found := i.it.SeekGE(key)
+	if found && i.r.known[string(key)] && bytes.Equal(i.it.Key(), key) { // a key that has been brought
+		i.batch = append(i.batch[:0], row{bytes.Clone(key), bytes.Clone(i.it.Value())})
+		i.at, i.ended = 0, false
+		return i.step()
+	}
+	return i.fetch(Seek, found)
+}
+
+// brought tells whether where a key leads is among the rows that have come, and stands before it.
+func (i *iterator) brought(key []byte) bool {
+	if i.expect == 0 || len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
+		return false
+	}
+	n := slices.IndexFunc(i.batch, func(r row) bool { return bytes.Compare(r.key, key) >= 0 })
+	if n < 0 {
+		n = len(i.batch)
+	}
+	if n == len(i.batch) && !i.ended {
+		return false
+	}
+	i.at = n
+	return true
+}
+
+func (i *iterator) stands() bool { return !i.closed && i.at > 0 && i.at <= len(i.batch) }
+
+// Key implements engine.Iterator.
+func (i *iterator) Key() []byte {
+	if !i.stands() {
+		return nil
+	}
+	return i.batch[i.at-1].key
+}
+
+// Value implements engine.Iterator.
+func (i *iterator) Value() []byte {
+	if !i.stands() {
+		return nil
+	}
+	return i.batch[i.at-1].value
+}
+
+// Close implements engine.Iterator.
+func (i *iterator) Close() error {
+	i.closed = true
+	return i.it.Close()
+}

@@ -1,0 +1,230 @@
+package trips
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Kind is what a trip was made for.
+type Kind int
+
+// The kinds of trips.
+const (
+	Get Kind = iota
+	Scan
+	Seek
+	Begin
+	Commit
+	Position
+	Horizon
+	Settle
+	kinds
+)
+
+var names = [kinds]string{"get", "scan", "seek", "begin", "commit", "position", "horizon", "settle"}
+
+// Counts are numbers of round trips by what they were made for.
+type Counts [kinds]int
+
+// Total is the number of all round trips.
+func (c Counts) Total() (n int) {
+	for _, k := range c {
+		n += k
+	}
+	return n
+}
+
+// String lists what is not zero: "2 get, 1 commit".
+func (c Counts) String() string {
+	var parts []string
+	for kind, n := range c {
+		if n > 0 {
+			parts = append(parts, fmt.Sprint(n, " ", names[kind]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Engine counts the round trips of its callers. Its methods are safe for concurrent use.
+type Engine struct {
+	engine.Engine
+	mu     sync.Mutex
+	counts Counts
+}
+
+var (
+	_ engine.Engine = (*Engine)(nil)
+	_ engine.Getter = (*Engine)(nil)
+)
+
+// Over counts what goes to an engine, which it closes with itself.
+func Over(e engine.Engine) *Engine { return &Engine{Engine: e} }
+
+// Take returns what has been counted since the last call.
+func (e *Engine) Take() Counts {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.counts
+	e.counts = Counts{}
+	return c
+}
+
+func (e *Engine) count(k Kind) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.counts[k]++
+}
+
+// Get implements engine.Getter, also over an engine that does not.
+func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
+	e.count(Get)
+	if g, ok := e.Engine.(engine.Getter); ok {
+		return g.Get(ctx, scope, key)
+	}
+	err = e.Engine.View(ctx, func(r engine.Reader) error {
+		all, err := r.Positions([][]byte{scope})
+		if err != nil {
+			return err
+		}
+		at = all[0]
+		v, err := r.Get(key)
+		value = append([]byte(nil), v...)
+		return err
+	})
+	return value, at, err
+}
+
+// View implements engine.Engine.
+func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
+	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(newReader(e, r)) })
+}
+
+// Update implements engine.Engine.
+func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
+	at, err := e.Engine.Update(ctx, scopes, func(t engine.Txn) error {
+		e.count(Begin)
+		r := newReader(e, t)
+		for _, key := range ahead {
+			r.known[string(key)] = true
+		}
+		for _, scope := range scopes {
+			r.placed[string(scope)] = true
+		}
+		return fn(&txn{reader: r, Control: t, to: t})
+	}, ahead...)
+	if err == nil {
+		e.count(Commit)
+	}
+	return at, err
+}
+
+// Horizon implements engine.Engine.
+func (e *Engine) Horizon(scope []byte) uint64 {
+	e.count(Horizon)
+	return e.Engine.Horizon(scope)
+}
+
+// Settle implements engine.Engine.
+func (e *Engine) Settle(ctx context.Context, scope []byte, seen uint64) error {
+	e.count(Settle)
+	return e.Engine.Settle(ctx, scope, seen)
+}
+
+// reader is the Reader of a function. It knows what the function has read.
+type reader struct {
+	e      *Engine
+	r      engine.Reader
+	known  map[string]bool // keys
+	placed map[string]bool // scopes whose positions it has
+}
+
+func newReader(e *Engine, r engine.Reader) *reader {
+	return &reader{e: e, r: r, known: map[string]bool{}, placed: map[string]bool{}}
+}
+
+// Get implements engine.Reader.
+func (r *reader) Get(key []byte) ([]byte, error) {
+	if !r.known[string(key)] {
+		r.e.count(Get)
+	}
+	v, err := r.r.Get(key)
+	if err == nil || errors.Is(err, engine.ErrNotFound) {
+		r.known[string(key)] = true
+	}
+	return v, err
+}
+
+// GetMany implements engine.Reader.
+func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
+	if slices.ContainsFunc(keys, func(k []byte) bool { return !r.known[string(k)] }) {
+		r.e.count(Get)
+	}
+	values, err := r.r.GetMany(keys)
+	for _, k := range keys[:len(values)] {
+		r.known[string(k)] = true
+	}
+	return values, err
+}
+
+// Bring implements engine.Ahead.
+func (r *reader) Bring(keys [][]byte) {
+	if slices.ContainsFunc(keys, func(k []byte) bool { return !r.known[string(k)] }) {
+		r.e.count(Get)
+	}
+	for _, k := range keys {
+		r.known[string(k)] = true
+	}
+}
+
+// Positions implements engine.Reader.
+func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) {
+	if slices.ContainsFunc(scopes, func(s []byte) bool { return !r.placed[string(s)] }) {
+		r.e.count(Position)
+	}
+	at, err := r.r.Positions(scopes)
+	for _, s := range scopes {
+		r.placed[string(s)] = err == nil || r.placed[string(s)]
+	}
+	return at, err
+}
+
+// Scan implements engine.Reader.
+func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
+	return &iterator{e: r.e, r: r, it: r.r.Scan(rg, reverse)}
+}
+
+// keyWriter is the part of a transaction that is passed on.
+type keyWriter interface {
+	Set(key, value []byte)
+	Delete(key []byte)
+	DeleteRange(r engine.Range)
+}
+
+// txn knows what it has written, too.
+type txn struct {
+	*reader
+	engine.Control
+	to keyWriter
+}
+
+// Set implements engine.Txn.
+func (t *txn) Set(key, value []byte) {
+	t.known[string(key)] = true
+	t.to.Set(key, value)
+}
+
+// Delete implements engine.Txn.
+func (t *txn) Delete(key []byte) {
+	t.known[string(key)] = true
+	t.to.Delete(key)
+}
+
+// DeleteRange implements engine.Txn.
+func (t *txn) DeleteRange(r engine.Range) { t.to.DeleteRange(r) }

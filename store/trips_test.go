@@ -1,0 +1,291 @@
+package store_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/internal/trips"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// The table of the round trips that each operation would make on an engine at the far end of a network: see
+// package trips.
+func TestTrips(t *testing.T) {
+	datatest.Run(t, "testdata/trips.txt", func(t *testing.T, c *datatest.Case) string {
+		ranges, err := strconv.Atoi(c.KV["ranges"])
+		if err != nil || c.Cmd != "trips" {
+			t.Fatalf("%s: trips ranges=n", c.Pos)
+		}
+		tr := newTripper(t, ranges)
+		defer tr.b.close()
+		tr.writes()
+		tr.forget()
+		tr.reads()
+		tr.queries()
+		tr.many()
+		return tr.table.String()
+	})
+}
+
+// tripper writes a table of trips.
+type tripper struct {
+	t     *testing.T
+	b     *bench
+	fs    vfs.FS
+	e     *trips.Engine
+	table strings.Builder
+}
+
+func newTripper(t *testing.T, ranges int) *tripper {
+	tr := &tripper{t: t, fs: vfs.NewMem()}
+	o := store.Options{Ranges: ranges, ManualReaper: true}
+	tr.b = newBenchOver(t, tr.fs, `"defaultTtl":-1`, o, tr.watch)
+	return tr
+}
+
+func (tr *tripper) watch(p *pebble.Engine) engine.Engine {
+	tr.e = trips.Over(p)
+	return tr.e
+}
+
+// forget opens the store anew: nothing is known of where items lie.
+func (tr *tripper) forget() {
+	tr.t.Helper()
+	b := tr.b
+	if err := b.db.Close(); err != nil {
+		tr.t.Fatal(err)
+	}
+	p, err := pebble.Open(b.ctx, pebble.Options{Memory: true, FS: tr.fs, Strict: true})
+	if err == nil {
+		b.db, err = store.Open(b.ctx, tr.watch(p), store.Options{Clock: b.clock, ManualReaper: true})
+	}
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	b.lookUp()
+}
+
+// row adds what an operation cost.
+func (tr *tripper) row(name string, fn func() error) {
+	tr.t.Helper()
+	tr.e.Take()
+	if err := fn(); err != nil {
+		tr.t.Errorf("%s: %v", name, err)
+	}
+	n := tr.e.Take()
+	fmt.Fprintf(&tr.table, "%-56s %4d  %s\n", name, n.Total(), n)
+}
+
+func tripBody(i int, more string) []byte {
+	return fmt.Appendf(nil, `{"id":"%d","pk":"p%d","n":%d,"city":"c%d","deep":{"a":%d,"b":"x"}%s}`,
+		i, i%10, i, i%5, i, more)
+}
+
+func tripKey(i int) store.PartitionKey { return pk(fmt.Sprintf("p%d", i%10)) }
+
+func (tr *tripper) create(i int, more string) error {
+	_, _, err := tr.b.c.Create(tr.b.ctx, tripKey(i), tripBody(i, more), store.WriteOptions{})
+	return err
+}
+
+func (tr *tripper) writes() {
+	b := tr.b
+	tr.row("create, first of its shape", func() error { return tr.create(0, "") })
+	for i := 1; i < 400; i++ {
+		if err := tr.create(i, ""); err != nil {
+			tr.t.Fatal(err)
+		}
+	}
+	tr.row("create", func() error { return tr.create(400, "") })
+	tr.row("create, its id is taken", func() error {
+		if err := tr.create(400, ""); !is(err, store.CodeConflict) {
+			return fmt.Errorf("it was created: %w", err)
+		}
+		return nil
+	})
+	tr.row("replace", func() error {
+		_, _, err := b.c.Replace(b.ctx, tripKey(7), "7", tripBody(7, `,"v":1`), store.WriteOptions{})
+		return err
+	})
+	tr.row("patch", func() error {
+		ops, err := doc.ParsePatch([]byte(`[{"op":"set","path":"/n","value":1}]`))
+		if err == nil {
+			_, _, err = b.c.Patch(b.ctx, tripKey(7), "7", store.Patch{Operations: ops}, store.WriteOptions{})
+		}
+		return err
+	})
+	tr.row("delete", func() error {
+		_, err := b.c.Delete(b.ctx, tripKey(400), "400", store.WriteOptions{})
+		return err
+	})
+}
+
+func (tr *tripper) read(id string, want store.Code) error {
+	_, _, err := tr.b.c.Read(tr.b.ctx, tripKey(8), id, store.ReadOptions{})
+	if want != 0 && is(err, want) {
+		return nil
+	}
+	return err
+}
+
+func (tr *tripper) reads() {
+	tr.row("read", func() error { return tr.read("8", 0) })
+	tr.row("read, its rid known", func() error { return tr.read("8", 0) })
+	tr.row("read, absent", func() error { return tr.read("none", store.CodeNotFound) })
+	tr.row("list 100", func() error {
+		_, _, err := tr.b.c.List(tr.b.ctx, store.ListOptions{})
+		return err
+	})
+	tr.row("list one partition", func() error {
+		_, _, err := tr.b.c.List(tr.b.ctx, store.ListOptions{Scope: store.Scope{Partition: tripKey(3)}})
+		return err
+	})
+	for _, n := range []int{10, 100} {
+		tr.row(fmt.Sprint("feed page of ", n), func() error {
+			page, _, err := tr.b.c.Changes(tr.b.ctx, store.ChangesRequest{MaxItems: n})
+			if len(page.Changes) != n {
+				return fmt.Errorf("%d changes, %w", len(page.Changes), err)
+			}
+			return err
+		})
+	}
+}
+
+func (tr *tripper) queries() {
+	for _, q := range []string{
+		`SELECT * FROM c WHERE c.city = "c3"`,
+		`SELECT * FROM c WHERE c.city = "c3" AND c.deep.b = "x"`,
+		`SELECT * FROM c ORDER BY c.n`,
+		`SELECT VALUE COUNT(1) FROM c`,
+	} {
+		_, name, _ := strings.Cut(q, "FROM c ")
+		if name == "" {
+			name = "COUNT(1)"
+		}
+		tr.row("query "+name, func() error {
+			req := store.QueryRequest{Text: q, ListOptions: store.ListOptions{MaxItems: 20}}
+			_, _, err := tr.b.c.Query(tr.b.ctx, req)
+			return err
+		})
+	}
+}
+
+func (tr *tripper) many() {
+	b := tr.b
+	for i := range 32 {
+		if err := tr.create(1000+10*i, `,"ttl":1`); err != nil {
+			tr.t.Fatal(err)
+		}
+	}
+	b.clock.Advance(10 * time.Second)
+	for _, want := range []int{32, 0} {
+		tr.row(fmt.Sprint("purge ", want), func() error {
+			n, err := b.db.SweepNow(b.ctx)
+			if n != want {
+				return fmt.Errorf("%d were purged, %w", n, err)
+			}
+			return err
+		})
+	}
+	ops := make([]store.Operation, store.MaxBatchOperations)
+	for _, again := range []string{"new", "old"} {
+		for i := range ops {
+			body := fmt.Appendf(nil, `{"id":"b%d","pk":"p0","n":1,"is":"%s"}`, i, again)
+			ops[i] = store.Operation{Kind: store.OperationUpsert, Body: body}
+		}
+		tr.row("batch of 100, "+again, func() error {
+			_, _, err := b.c.Batch(b.ctx, pk("p0"), ops, store.BatchOptions{Atomic: true})
+			return err
+		})
+	}
+}
+
+// What is brought ahead changes no answer: a store over an engine that wants to be told ahead answers as one
+// over an engine that does not.
+func TestAnswersOverAFarEngine(t *testing.T) {
+	for _, ranges := range []int{1, 3} {
+		tr := newTripper(t, ranges)
+		for i := range 300 {
+			more := ""
+			if i%7 == 0 {
+				more = `,"ttl":1`
+			}
+			if err := tr.create(i, more); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := tr.b
+		for i := 0; i < 300; i += 11 {
+			if _, err := b.c.Delete(b.ctx, tripKey(i), strconv.Itoa(i), store.WriteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.clock.Advance(5 * time.Second)
+		far := tr.answers()
+		b.reopen(tr.fs)
+		b.lookUp()
+		if diff := cmp.Diff(tr.answers(), far); diff != "" {
+			t.Errorf("%d ranges (-at hand +far):\n%s", ranges, diff)
+		}
+		b.close()
+	}
+}
+
+// answers reads the container to the end in all ways, by small pages.
+func (tr *tripper) answers() (all []string) {
+	const page = 7
+	b := tr.b
+	note := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	fatal := func(err error) {
+		tr.t.Helper()
+		if err != nil {
+			tr.t.Fatal(err)
+		}
+	}
+	for _, text := range []string{
+		`SELECT c.id FROM c WHERE c.city = "c3"`,
+		`SELECT c.id FROM c WHERE c.city = "c3" AND c.deep.b = "x"`,
+		`SELECT c.id FROM c WHERE c.n > 20 AND c.n < 250`,
+		`SELECT c.id FROM c WHERE c.city = "c1" OR c.city = "c2"`,
+	} {
+		for _, scope := range []store.Scope{{}, {Partition: tripKey(3)}} {
+			for token, more := "", true; more; more = token != "" {
+				o := store.ListOptions{MaxItems: page, Continuation: token, Scope: scope}
+				p, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text, ListOptions: o})
+				fatal(err)
+				note("%s: %s", text, p.Rows) // its charge may be higher, by what was read ahead
+				token = p.Continuation
+			}
+			for token, more := "", true; more; more = token != "" {
+				p, r, err := b.c.List(b.ctx, store.ListOptions{MaxItems: page, Continuation: token, Scope: scope})
+				fatal(err)
+				for _, item := range p.Items {
+					note("list: %s, %v RU", item.AppendJSON(nil), r.Charge)
+				}
+				token = p.Continuation
+			}
+			position := ""
+			for more := true; more; {
+				start := store.ChangesStart{After: position}
+				p, r, err := b.c.Changes(b.ctx, store.ChangesRequest{MaxItems: page, Start: start, Scope: scope})
+				fatal(err)
+				for _, ch := range p.Changes {
+					note("feed: %s, %v RU", ch.AppendJSON(nil), r.Charge)
+				}
+				note("at %s", p.Position)
+				more, position = len(p.Changes) > 0, p.Position
+			}
+		}
+	}
+	return all
+}
