@@ -62,11 +62,14 @@ func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) (Recei
 		s = st.rangeOf(p.epk)
 		name := fenceName(p.epk, p.pk)
 		var lsn uint64
-		_, err := c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
+		at, err := c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
 			lsn = t.NextLSN(s.scope)
 			setFence(t, c.cid, name, lsn)
 			return nil
 		})
+		if err == nil {
+			s.tell(at[0].LSN)
+		}
 		st.fences = maps.Clone(st.fences)
 		if st.fences == nil {
 			st.fences = make(map[string]uint64)
