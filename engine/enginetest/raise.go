@@ -175,6 +175,9 @@ func testPositionsOfAView(t *testing.T, s *subject) {
 				return err
 			}
 			n, err := number(r, "a/1")
+			if err != nil {
+				return err
+			}
 			if len(at) != 3 || at[0].Settled && at[0].LSN < uint64(n) {
 				t.Errorf("%v is settled, and shows %d", at, n)
 			}
@@ -185,7 +188,7 @@ func testPositionsOfAView(t *testing.T, s *subject) {
 			if at, err = r.Positions(keys("a")); err != nil || at[0].LSN > later {
 				t.Errorf("later: %v, %v", at, err)
 			}
-			return err
+			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
