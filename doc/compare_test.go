@@ -119,8 +119,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// jsonText draws the text of a value, spelled in any of the ways that JSON allows. Values are drawn from few, so that
-// equal ones and beginnings of each other are met often.
+// jsonText draws the text of a value, spelled in any of the ways that JSON allows. Values are drawn from few,
+// so that equal ones and beginnings of each other are met often.
 func jsonText(depth int) *rapid.Generator[string] {
 	blank := rapid.SampledFrom([]string{"", "", "", " ", "\n\t"})
 	str := rapid.Custom(func(t *rapid.T) string {

@@ -14,8 +14,9 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("invalid JSON at line %d, column %d: %s", e.Line, e.Col, e.Reason)
 }
 
-// DuplicateError tells of an object in which one name occurs twice. Names are compared by what they mean: "a" and
-// "\u0061" are the same name. Readers of such an object would not agree on its value. Only Valid refuses it.
+// DuplicateError tells of an object in which one name occurs twice. Names are compared by what they mean: "a"
+// and "\u0061" are the same name. Readers of such an object would not agree on its value. Only Valid refuses
+// it.
 type DuplicateError struct {
 	Name   string // unescaped
 	Offset int    // in bytes from 0, of the second occurrence

@@ -23,8 +23,8 @@ const (
 	tooDeep   verdict = "too deep"
 )
 
-// judge applies the rules of Valid by other means: encoding/json's grammar and tokens, and a map of names. It returns
-// all that is wrong; where that is the grammar, nothing else can be said, and readable is false.
+// judge applies the rules of Valid by other means: encoding/json's grammar and tokens, and a map of names. It
+// returns all that is wrong; where that is the grammar, nothing else can be said, and readable is false.
 func judge(raw []byte, maxDepth int) (wrong map[verdict]bool, readable bool) {
 	wrong = map[verdict]bool{}
 	if !json.Valid(raw) || !utf8.Valid(raw) {

@@ -8,10 +8,11 @@ import (
 
 // Names that occur twice.
 //
-// The names of all objects that are open stand on one stack, those of the innermost on top. As long as an object has
-// few names, each new one is compared with those before it: a hash and seldom a text. From then on names are only
-// pushed, and when the object ends they are sorted and neighbours compared. So no object, however chosen, costs more
-// than n log n. The first names lie in an array inside the parser, which keeps the usual document off the heap.
+// The names of all objects that are open stand on one stack, those of the innermost on top. As long as an
+// object has few names, each new one is compared with those before it: a hash and seldom a text. From then on
+// names are only pushed, and when the object ends they are sorted and neighbours compared. So no object,
+// however chosen, costs more than n log n. The first names lie in an array inside the parser, which keeps the
+// usual document off the heap.
 
 // fewNames is the number of names up to which an object is checked name by name.
 const fewNames = 32
@@ -76,8 +77,8 @@ func (p *parser) nameBytes(n *name) []byte {
 	return p.src[n.from : n.from+n.len]
 }
 
-// name reads the name of a member and its colon, up to the value, and pushes it. base is where the names of this
-// object begin on the stack.
+// name reads the name of a member and its colon, up to the value, and pushes it. base is where the names of
+// this object begin on the stack.
 func (p *parser) name(base int) (name, error) {
 	n := name{at: p.pos, to: len(p.dst), from: p.pos + 1}
 	if p.peek() != '"' {
@@ -142,8 +143,8 @@ func (p *parser) closeNames(base int) error {
 	return p.duplicate(again)
 }
 
-// cutRepeated takes those of an object's members out of dst that another one of the same name follows. The last member of all is never
-// among them, so each ends where the next begins, and takes its comma with it.
+// cutRepeated takes those of an object's members out of dst that another one of the same name follows. The
+// last member of all is never among them, so each ends where the next begins, and takes its comma with it.
 func (p *parser) cutRepeated(own []name) {
 	order := make([]int, len(own))
 	for i := range order {

@@ -18,10 +18,10 @@ import (
 //	array      60 · its elements' encodings · 00
 //	object     70 · its members, sorted by name: the name's encoding as a string, the value's · … · 00
 //
-// Escaped text is the text with 00 FF for 00, so 00 01 can only be its end and sorts before whatever could follow
-// instead. For the same reason an array ends with 00, which is less than all tags: where one array is the beginning
-// of another, the shorter is the lesser. No encoding is the beginning of another value's, so encodings can be strung
-// together, and keys compare value by value.
+// Escaped text is the text with 00 FF for 00, so 00 01 can only be its end and sorts before whatever could
+// follow instead. For the same reason an array ends with 00, which is less than all tags: where one array is
+// the beginning of another, the shorter is the lesser. No encoding is the beginning of another value's, so
+// encodings can be strung together, and keys compare value by value.
 const (
 	tagUndefined = 0x10
 	tagNull      = 0x20
@@ -37,19 +37,19 @@ const (
 
 const signBit = 1 << 63
 
-// maxOrderedDepth is how deep DecodeOrdered follows arrays and objects, for the sake of the stack. It is far beyond
-// what documents can be.
+// maxOrderedDepth is how deep DecodeOrdered follows arrays and objects, for the sake of the stack. It is far
+// beyond what documents can be.
 const maxOrderedDepth = 10_000
 
-// KindBounds returns the interval of first bytes, from low up to but not including high, that the ordered encodings
-// of all values of kind k begin with.
+// KindBounds returns the interval of first bytes, from low up to but not including high, that the ordered
+// encodings of all values of kind k begin with.
 func KindBounds(k Kind) (low, high byte) {
 	low = tagUndefined + 0x10*byte(k)
 	return low, low + 0x10
 }
 
-// AppendOrdered appends an encoding of v whose bytes compare as the values do: bytes.Compare of the encodings of a and
-// b is Compare(a, b). It can be followed by anything; DecodeOrdered finds its end.
+// AppendOrdered appends an encoding of v whose bytes compare as the values do: bytes.Compare of the encodings
+// of a and b is Compare(a, b). It can be followed by anything; DecodeOrdered finds its end.
 func AppendOrdered(dst []byte, v Value) []byte {
 	switch v.kind {
 	case Null:
@@ -100,8 +100,8 @@ func appendOrderedString(dst []byte, s string) []byte {
 	return appendEscaped(append(dst, tagString), s)
 }
 
-// AppendEscaped appends s so that it sorts as before and its end can be found: with 00 FF for each 00, and 00 01 at
-// the end.
+// AppendEscaped appends s so that it sorts as before and its end can be found: with 00 FF for each 00, and 00
+// 01 at the end.
 func AppendEscaped(dst []byte, s []byte) []byte { return appendEscaped(dst, viewOf(s)) }
 
 func appendEscaped(dst []byte, s string) []byte {
@@ -117,8 +117,8 @@ func appendEscaped(dst []byte, s string) []byte {
 	return append(dst, 0x00, 0x01)
 }
 
-// DecodeEscaped reads what AppendEscaped wrote and returns it with the bytes that follow. s may be a part of b. The
-// error is an *EncodingError.
+// DecodeEscaped reads what AppendEscaped wrote and returns it with the bytes that follow. s may be a part of
+// b. The error is an *EncodingError.
 func DecodeEscaped(b []byte) (s, rest []byte, err error) {
 	whole := true
 	for from := 0; ; {
@@ -142,9 +142,10 @@ func DecodeEscaped(b []byte) (s, rest []byte, err error) {
 	}
 }
 
-// DecodeOrdered reads a value that AppendOrdered wrote and returns it with the bytes that follow. The value is equal to
-// the one encoded; the spelling of numbers and strings and the order of members is not kept. It shares no memory with b.
-// The error is an *EncodingError, for bytes that AppendOrdered never writes and for nesting beyond 10,000 levels.
+// DecodeOrdered reads a value that AppendOrdered wrote and returns it with the bytes that follow. The value
+// is equal to the one encoded; the spelling of numbers and strings and the order of members is not kept. It
+// shares no memory with b. The error is an *EncodingError, for bytes that AppendOrdered never writes and for
+// nesting beyond 10,000 levels.
 func DecodeOrdered(b []byte) (v Value, rest []byte, err error) {
 	if len(b) > 0 && (b[0] == tagArray || b[0] == tagObject) {
 		text, rest, err := appendDecoded(nil, b, 0)

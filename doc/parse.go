@@ -28,12 +28,12 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Parsed is a document that was accepted, ready to be stored. It shares no memory with the text it was parsed from;
-// its fields share memory with each other.
+// Parsed is a document that was accepted, ready to be stored. It shares no memory with the text it was parsed
+// from; its fields share memory with each other.
 type Parsed struct {
-	// Body is the text of the object without blanks and without the system properties at its top level. Members
-	// keep their order, names and strings their spelling but for control characters, which are escaped; numbers are in
-	// their shortest spelling, and no name is there twice.
+	// Body is the text of the object without blanks and without the system properties at its top level.
+	// Members keep their order, names and strings their spelling but for control characters, which are
+	// escaped; numbers are in their shortest spelling, and no name is there twice.
 	Body []byte
 	// ID is the value of the top-level "id", of whatever kind, or undefined.
 	ID Value
@@ -41,13 +41,14 @@ type Parsed struct {
 	TTL []byte
 }
 
-// Parse checks that raw is one JSON object that can be stored and returns it in the form in which it is. System
-// properties (_rid, _self, _etag, _ts, _attachments, _lsn) at the top level are dropped, since clients send back the
-// documents that they have read; Cosmos DB ignores them too. Checked are the grammar of RFC 8259, UTF-8 without a
-// byte order mark, that numbers are finite as doubles, and the limits.
+// Parse checks that raw is one JSON object that can be stored and returns it in the form in which it is.
+// System properties (_rid, _self, _etag, _ts, _attachments, _lsn) at the top level are dropped, since clients
+// send back the documents that they have read; Cosmos DB ignores them too. Checked are the grammar of RFC
+// 8259, UTF-8 without a byte order mark, that numbers are finite as doubles, and the limits.
 //
-// Two things are taken that the RFC does not have or does not want, because Cosmos DB takes them: control characters in
-// strings, and a name that occurs twice in an object, of which the last member stays, in its place.
+// Two things are taken that the RFC does not have or does not want, because Cosmos DB takes them: control
+// characters in strings, and a name that occurs twice in an object, of which the last member stays, in its
+// place.
 //
 // Errors are a *SyntaxError, *DepthError, *SizeError or, for another JSON value, *NotObjectError.
 // Input of more than twice the size limit is refused unread.
@@ -62,9 +63,10 @@ func Parse(raw []byte, lim Limits) (Parsed, error) {
 	return parse(raw, lim)
 }
 
-// Compact checks that raw is one JSON value that could be stored, of whatever kind, and returns its text as Parse would keep it:
-// without blanks and control characters, numbers in their shortest spelling, of members with the same name the last. Nothing else is
-// dropped. Errors are those of Parse, but for *NotObjectError. The text shares no memory with raw.
+// Compact checks that raw is one JSON value that could be stored, of whatever kind, and returns its text as
+// Parse would keep it: without blanks and control characters, numbers in their shortest spelling, of members
+// with the same name the last. Nothing else is dropped. Errors are those of Parse, but for *NotObjectError.
+// The text shares no memory with raw.
 func Compact(raw []byte, lim Limits) ([]byte, error) {
 	out, err := compact(raw, lim)
 	if !isDuplicate(err) {
@@ -115,7 +117,8 @@ func compact(raw []byte, lim Limits) ([]byte, error) {
 	return p.compact()
 }
 
-// unique is compact for a text in which names occur twice. Size is no matter: what is left of it is looked at again.
+// unique is compact for a text in which names occur twice. Size is no matter: what is left of it is looked at
+// again.
 func unique(raw []byte, lim Limits) ([]byte, error) {
 	lim = lim.withDefaults()
 	lim.MaxBytes = math.MaxInt / 2
@@ -135,9 +138,10 @@ func (p *parser) compact() ([]byte, error) {
 	return p.dst, p.end()
 }
 
-// Valid checks that raw is one JSON value to the letter of RFC 8259, that its numbers are finite as doubles, and that no name occurs
-// twice in an object; that is a *DuplicateError. Other errors are those of Parse, but for *NotObjectError. Its size is that of the
-// compact text; nothing is dropped, so names that Parse takes for system properties count.
+// Valid checks that raw is one JSON value to the letter of RFC 8259, that its numbers are finite as doubles,
+// and that no name occurs twice in an object; that is a *DuplicateError. Other errors are those of Parse, but
+// for *NotObjectError. Its size is that of the compact text; nothing is dropped, so names that Parse takes
+// for system properties count.
 func Valid(raw []byte, lim Limits) error {
 	p := parser{src: raw, lim: lim.withDefaults()}
 	if err := p.start(); err != nil {
@@ -151,9 +155,9 @@ func Valid(raw []byte, lim Limits) error {
 
 // parser reads src once, from left to right.
 //
-// Where keep is set it also copies what it reads to dst, and it copies late: src[mark:pos] is what has been read and
-// not been copied. Passing over blanks copies what was before them and puts the mark behind them, so that compact
-// text is copied in few large pieces.
+// Where keep is set it also copies what it reads to dst, and it copies late: src[mark:pos] is what has been
+// read and not been copied. Passing over blanks copies what was before them and puts the mark behind them, so
+// that compact text is copied in few large pieces.
 type parser struct {
 	src  []byte
 	pos  int
@@ -162,8 +166,8 @@ type parser struct {
 	dst  []byte
 	mark int
 
-	// unique is set, with keep, where names may occur twice: each member is copied when the next one begins, so that its place
-	// in dst is known and it can be cut out.
+	// unique is set, with keep, where names may occur twice: each member is copied when the next one begins,
+	// so that its place in dst is known and it can be cut out.
 	unique bool
 
 	depth  int
@@ -324,8 +328,8 @@ func (p *parser) object() error {
 	}
 }
 
-// document is object for the top level of a document: it leaves out system properties and notes id and ttl. dst ends
-// without a comma after each round, so that a member can be taken back by cutting it off.
+// document is object for the top level of a document: it leaves out system properties and notes id and ttl.
+// dst ends without a comma after each round, so that a member can be taken back by cutting it off.
 func (p *parser) document() (Parsed, error) {
 	var id, ttl span
 	if err := p.enter(); err != nil {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Patches change parts of a document: the six operations of Cosmos DB's partial document update, which are those of
-// RFC 6902 less test and copy, and with set and incr added. Paths are JSON pointers (RFC 6901).
+// Patches change parts of a document: the six operations of Cosmos DB's partial document update, which are
+// those of RFC 6902 less test and copy, and with set and incr added. Paths are JSON pointers (RFC 6901).
 //
-// A patch is applied to the text of a document. Each operation finds the piece of text that it is about and splices; the
-// rest of the document keeps its spelling and its order, byte for byte.
+// A patch is applied to the text of a document. Each operation finds the piece of text that it is about and
+// splices; the rest of the document keeps its spelling and its order, byte for byte.
 
-// Patch is a list of changes to a document, in the order in which they are made. It is immutable; the zero Patch changes
-// nothing.
+// Patch is a list of changes to a document, in the order in which they are made. It is immutable; the zero
+// Patch changes nothing.
 type Patch struct{ steps []patchStep }
 
 // patchStep is one operation of a patch.
@@ -46,8 +46,9 @@ var patchNames = [...]string{"add", "set", "replace", "remove", "incr", "move"}
 // Len is the number of operations.
 func (p Patch) Len() int { return len(p.steps) }
 
-// Touches returns the number, from 1, of the first operation that may change the value at path: one that is about that
-// value, about something that it lies in, or about something inside it. It is 0 where there is none.
+// Touches returns the number, from 1, of the first operation that may change the value at path: one that is
+// about that value, about something that it lies in, or about something inside it. It is 0 where there is
+// none.
 func (p Patch) Touches(path Path) int {
 	for i, s := range p.steps {
 		if related(s.path.names, path.segments) || s.kind == patchMove && related(s.from.names, path.segments) {

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Apply returns the document with all operations applied. body is the Body of a Parsed and stays as it is; what is
-// returned is compact JSON without duplicate names, but may be larger or deeper than a document can be, and what it
-// says may not be allowed: Parse it. The error is a *PatchError.
+// Apply returns the document with all operations applied. body is the Body of a Parsed and stays as it is;
+// what is returned is compact JSON without duplicate names, but may be larger or deeper than a document can
+// be, and what it says may not be allowed: Parse it. The error is a *PatchError.
 func (p Patch) Apply(body []byte) ([]byte, error) {
 	text := bytes.Clone(body)
 	for i := range p.steps {
@@ -126,8 +126,8 @@ func find(text []byte, p pointer, kind patchKind) (spot, error) {
 	return spot{}, noPath("", kind) // pointers have names
 }
 
-// findChild looks for a member of an object or an element of an array, in its text; ok is false for any other value.
-// An element that is not there has the number of elements as its begin.
+// findChild looks for a member of an object or an element of an array, in its text; ok is false for any other
+// value. An element that is not there has the number of elements as its begin.
 func findChild(text, name string) (at spot, ok bool) {
 	v := Value{text: text, kind: kindAt[text[0]]}
 	if v.kind != Object && v.kind != Array {
@@ -184,7 +184,8 @@ func (at *spot) add(text []byte, value string) []byte {
 	return splice(text, at.end, at.end, string(append(piece, value...)))
 }
 
-// remove takes a member or element away, with the comma that parts it from the next or, for the last, from the one before.
+// remove takes a member or element away, with the comma that parts it from the next or, for the last, from
+// the one before.
 func (at *spot) remove(text []byte) []byte {
 	begin, end := at.begin, at.end
 	if text[end] == ',' {

@@ -8,8 +8,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Path is a parsed property path: names that lead from an object to a value inside it. It is immutable and cheap to
-// copy. The zero Path has no names and leads to the object itself.
+// Path is a parsed property path: names that lead from an object to a value inside it. It is immutable and
+// cheap to copy. The zero Path has no names and leads to the object itself.
 type Path struct {
 	segments []string
 	plain    string // the same for gjson, where gjson reads it as we mean it
@@ -53,8 +53,8 @@ func ParsePath(s string) (Path, error) {
 	return PathOf(segments...), nil
 }
 
-// quotedName reads the name in quotes that begins at s[i] and returns it and the index behind it; or the index of
-// what is wrong and the reason.
+// quotedName reads the name in quotes that begins at s[i] and returns it and the index behind it; or the
+// index of what is wrong and the reason.
 func quotedName(s string, i int) (name string, end int, reason string) {
 	var b strings.Builder
 	quote := s[i]
@@ -87,8 +87,9 @@ func PathOf(segments ...string) Path {
 	return p
 }
 
-// gjsonAgrees tells whether gjson takes name for the name of a member and for nothing else. To gjson a number is
-// also an index of an array and punctuation has meanings; and it resolves a lone surrogate to U+FFFD in a way of its own.
+// gjsonAgrees tells whether gjson takes name for the name of a member and for nothing else. To gjson a number
+// is also an index of an array and punctuation has meanings; and it resolves a lone surrogate to U+FFFD in a
+// way of its own.
 func gjsonAgrees(name string) bool {
 	letters := false
 	for _, r := range name {
@@ -138,13 +139,14 @@ func isBare(name string) bool {
 // Segments returns the names, in order. The slice must not be changed.
 func (p Path) Segments() []string { return p.segments }
 
-// Get returns the value at path p in the text of an object, or undefined where a name is missing or where something
-// other than an object is in the way: a path does not enter arrays.
+// Get returns the value at path p in the text of an object, or undefined where a name is missing or where
+// something other than an object is in the way: a path does not enter arrays.
 func Get(raw []byte, p Path) Value {
 	return Of(raw).Get(p)
 }
 
-// getText is Get on the text of an object. gjson is the faster walker where it can be used, which is nearly always.
+// getText is Get on the text of an object. gjson is the faster walker where it can be used, which is nearly
+// always.
 func getText(text string, p Path) Value {
 	if p.plain == "" {
 		return walkPath(text, p)

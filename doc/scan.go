@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// This file walks text that has been accepted already. It looks for the ends of things and nothing else; where the
-// text is broken all the same it stops early, inside its bounds.
+// This file walks text that has been accepted already. It looks for the ends of things and nothing else;
+// where the text is broken all the same it stops early, inside its bounds.
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
@@ -32,8 +32,8 @@ func skipString(s string, i int) int {
 	return len(s)
 }
 
-// skipValue returns the index behind the value that begins at s[i]. Its time is the length of the value, whatever
-// the value is made of, and its memory is constant.
+// skipValue returns the index behind the value that begins at s[i]. Its time is the length of the value,
+// whatever the value is made of, and its memory is constant.
 func skipValue(s string, i int) int {
 	switch kindAt[s[i]] {
 	case String:
@@ -82,7 +82,8 @@ type walker struct {
 	elem Value
 }
 
-// walk returns a walker that stands before the first element; it finds none where v is neither array nor object.
+// walk returns a walker that stands before the first element; it finds none where v is neither array nor
+// object.
 func (v Value) walk() walker {
 	if v.kind != Array && v.kind != Object {
 		return walker{}
@@ -148,7 +149,8 @@ var unescape = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// appendUnescaped appends the inside of a string with its escapes resolved. Half a surrogate pair becomes U+FFFD.
+// appendUnescaped appends the inside of a string with its escapes resolved. Half a surrogate pair becomes
+// U+FFFD.
 func appendUnescaped(dst []byte, in string) []byte {
 	for {
 		i := strings.IndexByte(in, '\\')

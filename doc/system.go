@@ -2,8 +2,8 @@ package doc
 
 import "strconv"
 
-// IsSystem tells whether name is that of a property which the server provides at the top level of a document, and
-// which Parse therefore drops there. Other names that begin with _ are the client's own.
+// IsSystem tells whether name is that of a property which the server provides at the top level of a document,
+// and which Parse therefore drops there. Other names that begin with _ are the client's own.
 func IsSystem(name string) bool {
 	switch name {
 	case "_rid", "_self", "_etag", "_ts", "_attachments", "_lsn":
@@ -21,7 +21,8 @@ type System struct {
 	LSN  uint64 // rendered as _lsn where it is not 0, which Cosmos DB does in change feeds only
 }
 
-// Append appends body, the Body of a Parsed, with the system properties behind its own, in the service's order.
+// Append appends body, the Body of a Parsed, with the system properties behind its own, in the service's
+// order.
 func (s System) Append(dst, body []byte) []byte {
 	if len(body) <= len("{}") {
 		dst = append(dst, '{')

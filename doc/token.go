@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// str reads the string whose opening quote is at pos and tells whether it has escapes. Clients send control characters
-// as they are, and Cosmos DB takes them; what is kept has them escaped.
+// str reads the string whose opening quote is at pos and tells whether it has escapes. Clients send control
+// characters as they are, and Cosmos DB takes them; what is kept has them escaped.
 func (p *parser) str() (escaped bool, err error) {
 	src := p.src
 	for i := p.pos + 1; i < len(src); {
@@ -56,7 +56,8 @@ func escapeLen(s []byte) int {
 	return 0
 }
 
-// number reads a number by the grammar and checks that a double can hold it. What is kept is spelled as appendNumber does it.
+// number reads a number by the grammar and checks that a double can hold it. What is kept is spelled as
+// appendNumber does it.
 func (p *parser) number() error {
 	start := p.pos
 	if p.src[p.pos] == '-' {
@@ -96,8 +97,8 @@ func (p *parser) number() error {
 	return nil
 }
 
-// isShortest tells of most numbers without an exponent that are spelled in the shortest way that they are; for the others it
-// is false. The number reaches from start to pos, and point is where its integer part ends.
+// isShortest tells of most numbers without an exponent that are spelled in the shortest way that they are;
+// for the others it is false. The number reaches from start to pos, and point is where its integer part ends.
 func (p *parser) isShortest(start, point int) bool {
 	text, negative := p.src[start:p.pos], p.src[start] == '-'
 	if negative {
@@ -112,8 +113,8 @@ func (p *parser) isShortest(start, point int) bool {
 		(text[0] != '0' || len(bytes.TrimLeft(fraction[:min(6, len(fraction))], "0")) > 0)
 }
 
-// respell keeps a number in its shortest spelling. Integers of 64 bits stay exact: a double cannot tell them from their neighbours
-// from 2^53 on.
+// respell keeps a number in its shortest spelling. Integers of 64 bits stay exact: a double cannot tell them
+// from their neighbours from 2^53 on.
 func (p *parser) respell(start, point int) error {
 	text := viewOf(p.src[start:p.pos])
 	if point == p.pos {

@@ -8,7 +8,8 @@ import (
 	"unsafe"
 )
 
-// Kind is the type of a Value. The constants are in the order in which Cosmos DB sorts values of different types.
+// Kind is the type of a Value. The constants are in the order in which Cosmos DB sorts values of different
+// types.
 type Kind uint8
 
 // The kinds of values, lowest first.
@@ -43,19 +44,20 @@ func (k Kind) article() string {
 	return "a " + k.String()
 }
 
-// Value is one JSON value, in most cases a view on its text. It is small and passed by value. The zero Value is
-// undefined. Values cannot be compared with ==, which would tell 1 from 1.0: use Equal.
+// Value is one JSON value, in most cases a view on its text. It is small and passed by value. The zero Value
+// is undefined. Values cannot be compared with ==, which would tell 1 from 1.0: use Equal.
 type Value struct {
 	_ [0]func()
-	// text is the JSON text without blanks around it, or, where made is set and kind is String, the string itself.
+	// text is the JSON text without blanks around it, or, where made is set and kind is String, the string
+	// itself.
 	text string
 	num  float64 // where made is set and kind is Number
 	kind Kind
 	made bool // not read from JSON text; a number or a string
 }
 
-// Of returns a view on raw, the text of one JSON value that Valid accepts; blanks around it are tolerated. Empty
-// text is undefined.
+// Of returns a view on raw, the text of one JSON value that Valid accepts; blanks around it are tolerated.
+// Empty text is undefined.
 func Of(raw []byte) Value {
 	text := viewOf(raw)
 	text = text[skipBlanks(text, 0):]
@@ -89,8 +91,9 @@ func BoolValue(b bool) Value {
 	return Value{text: "false", kind: Bool}
 }
 
-// NumberValue returns a number. NaN and the infinities, which calculations in queries lead to, are numbers like the
-// others, up to their JSON text: since JSON has none for them it is a string, "NaN", "Infinity" or "-Infinity".
+// NumberValue returns a number. NaN and the infinities, which calculations in queries lead to, are numbers
+// like the others, up to their JSON text: since JSON has none for them it is a string, "NaN", "Infinity" or
+// "-Infinity".
 func NumberValue(f float64) Value {
 	return Value{num: f + 0, kind: Number, made: true}
 }
@@ -103,8 +106,8 @@ func StringValue(s string) Value {
 // Kind returns the type of the value.
 func (v Value) Kind() Kind { return v.kind }
 
-// Raw returns the JSON text, as the client spelled it where v is a view; it is nil where v is undefined. The bytes
-// must not be changed.
+// Raw returns the JSON text, as the client spelled it where v is a view; it is nil where v is undefined. The
+// bytes must not be changed.
 func (v Value) Raw() []byte {
 	switch {
 	case v.kind == Undefined:
@@ -115,8 +118,8 @@ func (v Value) Raw() []byte {
 	return unsafe.Slice(unsafe.StringData(v.text), len(v.text))
 }
 
-// TextLen is the length in bytes of the text that the value is a view on, or of the string that it was made of: a string
-// is never longer than that. It costs nothing.
+// TextLen is the length in bytes of the text that the value is a view on, or of the string that it was made
+// of: a string is never longer than that. It costs nothing.
 func (v Value) TextLen() int { return len(v.text) }
 
 // AppendJSON appends the JSON text to dst: what Raw returns. It appends nothing for undefined.
@@ -132,8 +135,8 @@ func (v Value) AppendJSON(dst []byte) []byte {
 	return appendNumber(dst, v.num)
 }
 
-// Str returns a copy of the string with its escapes resolved; a lone surrogate reads as U+FFFD. It returns "" where
-// v is not a string.
+// Str returns a copy of the string with its escapes resolved; a lone surrogate reads as U+FFFD. It returns ""
+// where v is not a string.
 func (v Value) Str() string {
 	if v.kind != String {
 		return ""
@@ -167,8 +170,8 @@ func (v Value) str() string {
 	return unescaped(inside(v.text))
 }
 
-// Num returns the number as a double, rounded to the nearest where the text is more precise. It returns 0 where v is
-// not a number.
+// Num returns the number as a double, rounded to the nearest where the text is more precise. It returns 0
+// where v is not a number.
 func (v Value) Num() float64 {
 	switch {
 	case v.kind != Number:
@@ -179,8 +182,8 @@ func (v Value) Num() float64 {
 	return parseNumber(v.text)
 }
 
-// parseNumber converts the text of a JSON number. Integers of up to 15 digits, which are exact in a double, are by
-// far the most frequent and need no strconv.
+// parseNumber converts the text of a JSON number. Integers of up to 15 digits, which are exact in a double,
+// are by far the most frequent and need no strconv.
 func parseNumber(text string) float64 {
 	if len(text) <= 15 {
 		var n int64
@@ -209,7 +212,8 @@ func parseNumber(text string) float64 {
 // Bool returns the boolean, or false where v is not one.
 func (v Value) Bool() bool { return v.kind == Bool && v.text[0] == 't' }
 
-// Len returns the number of elements of an array or of members of an object, and 0 for all else. It has to count.
+// Len returns the number of elements of an array or of members of an object, and 0 for all else. It has to
+// count.
 func (v Value) Len() int {
 	n := 0
 	for it := v.walk(); it.next(); {
@@ -218,8 +222,8 @@ func (v Value) Len() int {
 	return n
 }
 
-// Each calls fn for each element of an array, with an empty key, or each member of an object, in order, until fn
-// returns false. The key is unescaped; like elem it is a view and must be cloned by who keeps it.
+// Each calls fn for each element of an array, with an empty key, or each member of an object, in order, until
+// fn returns false. The key is unescaped; like elem it is a view and must be cloned by who keeps it.
 func (v Value) Each(fn func(key string, elem Value) bool) {
 	for it := v.walk(); it.next(); {
 		if !fn(unescaped(it.key), it.elem) {
@@ -228,8 +232,8 @@ func (v Value) Each(fn func(key string, elem Value) bool) {
 	}
 }
 
-// Get returns the value at path p, or undefined where a name is missing or where something other than an object is
-// in the way. The empty path leads to v itself.
+// Get returns the value at path p, or undefined where a name is missing or where something other than an
+// object is in the way. The empty path leads to v itself.
 func (v Value) Get(p Path) Value {
 	if len(p.segments) == 0 {
 		return v
@@ -240,7 +244,8 @@ func (v Value) Get(p Path) Value {
 	return getText(v.text, p)
 }
 
-// Member returns the value of the member of that name, or undefined where there is none or v is not an object.
+// Member returns the value of the member of that name, or undefined where there is none or v is not an
+// object.
 func (v Value) Member(name string) Value {
 	if v.kind != Object {
 		return Value{}
@@ -259,8 +264,8 @@ func (v Value) Clone() Value {
 	return v
 }
 
-// appendNumber writes a double in the shortest form that reads back as the same, the way JavaScript does: integers
-// without a point, an exponent only below 1e-6 and from 1e21. What is not finite becomes a string.
+// appendNumber writes a double in the shortest form that reads back as the same, the way JavaScript does:
+// integers without a point, an exponent only below 1e-6 and from 1e21. What is not finite becomes a string.
 func appendNumber(dst []byte, f float64) []byte {
 	abs := math.Abs(f)
 	switch {
@@ -285,7 +290,8 @@ func appendNumber(dst []byte, f float64) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string, in quotes. It escapes only what JSON demands. s must be valid UTF-8.
+// AppendString appends s as a JSON string, in quotes. It escapes only what JSON demands. s must be valid
+// UTF-8.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0

@@ -1,7 +1,7 @@
 // Package engine is the seam between the store and what keeps its bytes.
 //
-// An engine keeps ordered keys. It offers two verbs. View gives a function one consistent snapshot. Update gives
-// a function a transaction that is alone in the scopes that it names, reads its own writes, commits
+// An engine keeps ordered keys. It offers two verbs. View gives a function one consistent snapshot. Update
+// gives a function a transaction that is alone in the scopes that it names, reads its own writes, commits
 // atomically and is durable on return. There is no way to begin or commit by hand: rollback, and the release
 // of what was locked, exist once, in the engine.
 //

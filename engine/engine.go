@@ -13,14 +13,14 @@ import (
 // writes belongs to one of the scopes that it names; what a scope owns is the caller's convention, the
 // engine only serialises.
 type Engine interface {
-	// View runs fn over one snapshot, taken at fn's first read. Slices that the Reader returns live until fn returns.
-	// The snapshot may hold writes that are visible but not durable yet: see Horizon.
+	// View runs fn over one snapshot, taken at fn's first read. Slices that the Reader returns live until fn
+	// returns. The snapshot may hold writes that are visible but not durable yet: see Horizon.
 	View(ctx context.Context, fn func(Reader) error) error
 
 	// Update runs fn alone in each of its scopes (locked in byte order), commits all that it wrote in one
-	// atomic step and returns when that is durable (see Txn.Relax for the exception). An error of fn
-	// discards the transaction and is returned as it is. fn may run more than once and must not keep state between runs
-	// other than what it assigns; it must not call the engine (View of a snapshot excepted).
+	// atomic step and returns when that is durable (see Txn.Relax for the exception). An error of fn discards
+	// the transaction and is returned as it is. fn may run more than once and must not keep state between
+	// runs other than what it assigns; it must not call the engine (View of a snapshot excepted).
 	//
 	// ahead are keys that fn is likely to read. It is a hint: an engine far away reads them in the step that
 	// locks the scopes, another one may forget about them.
@@ -47,9 +47,9 @@ type Durability interface {
 	// issued nothing since Open answers with the last LSN that it can have issued before.
 	Horizon(scope []byte) uint64
 
-	// Settle returns when all that a View or Get has shown of the scope before is durable. It waits for the disk at most,
-	// never for a transaction that runs. seen is the highest LSN that was shown, 0 for none: the horizon is not
-	// behind it afterwards.
+	// Settle returns when all that a View or Get has shown of the scope before is durable. It waits for the
+	// disk at most, never for a transaction that runs. seen is the highest LSN that was shown, 0 for none:
+	// the horizon is not behind it afterwards.
 	Settle(ctx context.Context, scope []byte, seen uint64) error
 }
 

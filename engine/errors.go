@@ -11,23 +11,25 @@ var (
 	ErrNotFound = errors.New("engine: key not found")
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("engine: closed")
-	// ErrScope is returned by Update where it names no scope, or where its transaction asks for an LSN of one that
-	// it does not name. Nothing was written.
+	// ErrScope is returned by Update where it names no scope, or where its transaction asks for an LSN of one
+	// that it does not name. Nothing was written.
 	ErrScope = errors.New("engine: no such scope in this update")
-	// ErrEmptyKey is returned by Update where its transaction sets or deletes the empty key. Nothing was written.
+	// ErrEmptyKey is returned by Update where its transaction sets or deletes the empty key. Nothing was
+	// written.
 	ErrEmptyKey = errors.New("engine: a key is empty")
 	// ErrTooLarge is returned by Update where a transaction exceeds MaxTxnBytes. Nothing was written.
 	ErrTooLarge = errors.New("engine: transaction too large")
 	// ErrLocked is returned by Open where another process has the folder open.
 	ErrLocked = errors.New("engine: the data folder is in use by another process")
-	// ErrNotDatabase is returned by Open where the path is a file, or a folder that holds other files and no database.
+	// ErrNotDatabase is returned by Open where the path is a file, or a folder that holds other files and no
+	// database.
 	ErrNotDatabase = errors.New("engine: the data folder holds something else")
 	// ErrNewerFormat is returned by Open where the folder was written by a newer format.
 	ErrNewerFormat = errors.New("engine: the data folder has a newer format")
 	// ErrCorrupt is returned where stored bytes do not hold what they must.
 	ErrCorrupt = errors.New("engine: the data folder is corrupt")
-	// ErrDamagedLog is returned by Open where a log of writes is damaged or missing, so that acknowledged writes would be
-	// lost. Options of the engine may accept that.
+	// ErrDamagedLog is returned by Open where a log of writes is damaged or missing, so that acknowledged
+	// writes would be lost. Options of the engine may accept that.
 	ErrDamagedLog = fmt.Errorf("%w: a log of writes", ErrCorrupt)
 	// ErrDiskFull is returned by Update where the disk has no room left. Nothing was written; reads go on.
 	ErrDiskFull = errors.New("engine: the disk is full")

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Allow says where webhooks may lead: to public addresses, and to those that the operator names. A server is often let in
-// where those who may change its settings are not: its own machine, its network, the metadata service of a cloud. The zero
-// value allows public addresses alone.
+// Allow says where webhooks may lead: to public addresses, and to those that the operator names. A server is
+// often let in where those who may change its settings are not: its own machine, its network, the metadata
+// service of a cloud. The zero value allows public addresses alone.
 type Allow struct {
 	prefixes []netip.Prefix
 	names    []string // in lower case: whatever address they stand for
@@ -24,8 +24,8 @@ type Allow struct {
 // loopbacks are what "localhost" in an Allow stands for.
 var loopbacks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// ParseAllow reads a list of networks (10.0.0.0/8), addresses and host names. localhost is every loopback address. The error
-// names the entry that is none of these.
+// ParseAllow reads a list of networks (10.0.0.0/8), addresses and host names. localhost is every loopback
+// address. The error names the entry that is none of these.
 func ParseAllow(list []string) (a Allow, err error) {
 	for _, text := range list {
 		text = strings.ToLower(strings.TrimSpace(text))
@@ -62,8 +62,8 @@ func (e *AddressError) Error() string {
 // resolveTime bounds how long Check waits for the addresses of a name.
 const resolveTime = 2 * time.Second
 
-// Check tells where a webhook's URL leads now, and fails with *AddressError where that is not allowed. A name that has no address
-// now is fine: what counts is the address at each delivery, which is looked at again.
+// Check tells where a webhook's URL leads now, and fails with *AddressError where that is not allowed. A name
+// that has no address now is fine: what counts is the address at each delivery, which is looked at again.
 func (a Allow) Check(ctx context.Context, rawURL string) error {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -97,15 +97,16 @@ func (a Allow) address(ip netip.Addr) bool {
 	return public(ip) || slices.ContainsFunc(a.prefixes, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// Networks of IPv4 that are nobody's, somebody's own or for more than one machine: IANA's registry of special-purpose addresses.
-// Those of RFC 1918, loopback and link-local ones are known to net/netip.
+// Networks of IPv4 that are nobody's, somebody's own or for more than one machine: IANA's registry of
+// special-purpose addresses. Those of RFC 1918, loopback and link-local ones are known to net/netip.
 var special4 = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
 }
 
-// Of IPv6 only global has public addresses, and not in special6: tunnels to addresses of IPv4 (2001::/32, 2002::/16) among them.
+// Of IPv6 only global has public addresses, and not in special6: tunnels to addresses of IPv4 (2001::/32,
+// 2002::/16) among them.
 var (
 	global6  = netip.MustParsePrefix("2000::/3")
 	special6 = []netip.Prefix{netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20")}
@@ -125,9 +126,9 @@ func public(ip netip.Addr) bool {
 	return global6.Contains(ip) && !slices.ContainsFunc(special6, in)
 }
 
-// transport connects to allowed addresses alone. An address is looked at when the connection to it is made, so that a name
-// cannot lead elsewhere than when it was looked at. Where the environment names a proxy (HTTPS_PROXY), that one connects, and
-// what Check knows of the target is all there is to know.
+// transport connects to allowed addresses alone. An address is looked at when the connection to it is made,
+// so that a name cannot lead elsewhere than when it was looked at. Where the environment names a proxy
+// (HTTPS_PROXY), that one connects, and what Check knows of the target is all there is to know.
 type transport struct {
 	allow           Allow
 	direct, proxied *http.Transport

@@ -50,8 +50,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// A webhook that is in the settings, however it came there, is not sent to an address that is not allowed: what counts is where its
-// connection leads.
+// A webhook that is in the settings, however it came there, is not sent to an address that is not allowed:
+// what counts is where its connection leads.
 func TestAddressAtDelivery(t *testing.T) {
 	g := newRig(t, "192.0.2.1")
 	called := make(chan string, 10)

@@ -1,7 +1,7 @@
 // Package hook tells webhooks what has expired.
 //
-// A container's settings can name webhooks: http or https addresses that are sent the container's log of expiries, a batch at a
-// time, as it grows:
+// A container's settings can name webhooks: http or https addresses that are sent the container's log of
+// expiries, a batch at a time, as it grows:
 //
 //	POST /the/path HTTP/1.1
 //	Content-Type: application/json
@@ -12,23 +12,25 @@
 //
 // # What is promised
 //
-// Each event is sent at least once, and in the order of the log inside each partition range. A batch is done when the endpoint
-// answers with a status from 200 to 299; how far it has come is then stored with the data, durably, and the next batch is
-// sent. Anything else, a redirect too, is a failure: the same batch is sent again after a second, two, four, up to a minute. An
-// endpoint that has to tell a repetition from a new event goes by range and lsn. A webhook that is new is sent the log from
-// its beginning.
+// Each event is sent at least once, and in the order of the log inside each partition range. A batch is done
+// when the endpoint answers with a status from 200 to 299; how far it has come is then stored with the data,
+// durably, and the next batch is sent. Anything else, a redirect too, is a failure: the same batch is sent
+// again after a second, two, four, up to a minute. An endpoint that has to tell a repetition from a new event
+// goes by range and lsn. A webhook that is new is sent the log from its beginning.
 //
-// An endpoint that is away for longer than the log's retention misses events: the next batch then says "lost": true.
+// An endpoint that is away for longer than the log's retention misses events: the next batch then says
+// "lost": true.
 //
 // # Where webhooks may lead
 //
-// A webhook leads to public addresses and to those that Allow names, so that nobody who may change a container's settings
-// reaches through the server what only the server can reach. The address counts to which a connection is made, at each attempt:
-// a name that leads elsewhere later is no way around it, and redirects are not followed. A webhook that is not allowed fails, with
-// *AddressError, like one that does not answer.
+// A webhook leads to public addresses and to those that Allow names, so that nobody who may change a
+// container's settings reaches through the server what only the server can reach. The address counts to which
+// a connection is made, at each attempt: a name that leads elsewhere later is no way around it, and redirects
+// are not followed. A webhook that is not allowed fails, with *AddressError, like one that does not answer.
 //
 // # How it works
 //
-// A Deliverer has one goroutine that follows the settings and one for each webhook, so that an endpoint that is slow or
-// dead keeps nobody else waiting. It uses nothing of the store but its public methods. Close ends and joins them all.
+// A Deliverer has one goroutine that follows the settings and one for each webhook, so that an endpoint that
+// is slow or dead keeps nobody else waiting. It uses nothing of the store but its public methods. Close ends
+// and joins them all.
 package hook

@@ -71,8 +71,8 @@ func Open(o Options) *Deliverer {
 	return d
 }
 
-// Close breaks off the requests that are under way and waits for the end of all. What was not confirmed is sent again by the
-// next Deliverer.
+// Close breaks off the requests that are under way and waits for the end of all. What was not confirmed is
+// sent again by the next Deliverer.
 func (d *Deliverer) Close() {
 	d.end()
 	d.done.Wait()
@@ -106,8 +106,8 @@ func (d *Deliverer) run(ctx context.Context) {
 	}
 }
 
-// follow ends the workers of webhooks that are no more, and then starts those of the new ones: a webhook whose secret has changed
-// never has two.
+// follow ends the workers of webhooks that are no more, and then starts those of the new ones: a webhook
+// whose secret has changed never has two.
 func (d *Deliverer) follow(ctx context.Context, wanted []store.Subscription) {
 	d.mu.Lock()
 	var gone []*worker

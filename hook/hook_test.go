@@ -225,7 +225,8 @@ func TestDelivery(t *testing.T) {
 	g.wantAll("after a restart", plain.take(5), 20, 5)
 }
 
-// A batch is sent again until it is confirmed, with pauses that grow; nothing comes before it, and nobody else waits for it.
+// A batch is sent again until it is confirmed, with pauses that grow; nothing comes before it, and nobody
+// else waits for it.
 func TestFailingEndpoint(t *testing.T) {
 	g := newRig(t)
 	good, bad := newEndpoint(t, ""), newEndpoint(t, "", 500, 302, 404)

@@ -17,7 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// SignatureHeader carries "sha256=" and the HMAC-SHA256 of the body with the webhook's secret, in hexadecimal.
+// SignatureHeader carries "sha256=" and the HMAC-SHA256 of the body with the webhook's secret, in
+// hexadecimal.
 const SignatureHeader = "X-Mayfly-Signature"
 
 // maxAnswer is how many bytes of an answer are read, so that its connection can be used again.
@@ -120,7 +121,8 @@ func (w *worker) note(failures int, err error) {
 	w.status.Failures, w.status.Err = failures, err
 }
 
-// backoff is how long a webhook is left alone after so many failures in a row: a second, doubling up to a minute.
+// backoff is how long a webhook is left alone after so many failures in a row: a second, doubling up to a
+// minute.
 func backoff(failures int) time.Duration { return min(time.Second<<min(failures-1, 6), time.Minute) }
 
 // body is what is sent of a page.

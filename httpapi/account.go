@@ -12,8 +12,8 @@ import (
 // region is the one region of the account, named as in the emulators.
 const region = "South Central US"
 
-// queryEngine is what the account says about its query engine: JSON text in a JSON string. Clients parse it and fail
-// where they cannot.
+// queryEngine is what the account says about its query engine: JSON text in a JSON string. Clients parse it
+// and fail where they cannot.
 const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,"maxLogicalAndPerSqlQuery":500,"maxLogicalOrPerSqlQuery":500,` +
 	`"maxUdfRefPerSqlQuery":10,"maxInExpressionItemsCount":16000,"queryMaxInMemorySortDocumentCount":500,"maxQueryRequestTimeoutFraction":0.9,` +
 	`"sqlAllowNonFiniteNumbers":false,"sqlAllowAggregateFunctions":true,"sqlAllowSubQuery":true,"sqlAllowScalarSubQuery":true,"allowNewKeywords":true,` +
@@ -21,8 +21,8 @@ const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,"
 	`"sqlDisableFilterPlanOptimization":false,"sqlAllowTop":true,"enableSpatialIndexing":true,"queryEnableFullText":true,` +
 	`"queryEnableFullTextPreviewFeatures":true}`
 
-// fromBrowser tells whether a person's browser asks: it wants a page before all else, and has no key to show. No client library does
-// either.
+// fromBrowser tells whether a person's browser asks: it wants a page before all else, and has no key to show.
+// No client library does either.
 func (c *call) fromBrowser() bool {
 	h := c.Request().Header
 	return first(h, "Authorization") == "" && strings.HasPrefix(first(h, "Accept"), "text/html")
@@ -34,8 +34,8 @@ func (s *Server) leadToPage(c *call) error {
 	return c.noContent(http.StatusSeeOther)
 }
 
-// readAccount answers GET /, the first request of every client. Its locations are where the client goes from then
-// on, so they repeat the scheme and the host by which it came, unless an address is advertised.
+// readAccount answers GET /, the first request of every client. Its locations are where the client goes from
+// then on, so they repeat the scheme and the host by which it came, unless an address is advertised.
 func (s *Server) readAccount(c *call) error {
 	endpoint := s.endpoint(c.Request())
 	location := append([]byte(`[{"name":"`+region+`","databaseAccountEndpoint":`), doc.StringValue(strings.ToValidUTF8(endpoint, "")).Raw()...)
@@ -67,7 +67,8 @@ func (s *Server) readAccount(c *call) error {
 	return c.json(http.StatusOK, b)
 }
 
-// endpoint is the address of the server, with a slash at its end, as a client is told: that by which its request came, or the one advertised.
+// endpoint is the address of the server, with a slash at its end, as a client is told: that by which its
+// request came, or the one advertised.
 func (s *Server) endpoint(r *http.Request) string { return string(s.appendEndpoint(nil, r)) }
 
 func (s *Server) appendEndpoint(dst []byte, r *http.Request) []byte {
@@ -96,7 +97,8 @@ func (s *Server) listNothing(c *call) error {
 	return sendFeed(c, f)
 }
 
-// queryNothing is the same for a query, which must be one all the same. As one of items it needs leave to go over all partitions.
+// queryNothing is the same for a query, which must be one all the same. As one of items it needs leave to go
+// over all partitions.
 func (s *Server) queryNothing(c *call) error {
 	f, err := s.emptyFeed(c)
 	if err != nil {
@@ -156,8 +158,9 @@ func (s *Server) certificate(c *call) error {
 	return nil
 }
 
-// scheme tells by which of the two protocols of the port a request came. A proxy on the same machine that ends TLS in front of the
-// server says what its client spoke; from elsewhere X-Forwarded-Proto is anybody's word.
+// scheme tells by which of the two protocols of the port a request came. A proxy on the same machine that
+// ends TLS in front of the server says what its client spoke; from elsewhere X-Forwarded-Proto is anybody's
+// word.
 func scheme(r *http.Request) string {
 	if said := first(r.Header, "X-Forwarded-Proto"); said != "" && fromLoopback(r) {
 		said, _, _ = strings.Cut(said, ",") // the proxy nearest to the client comes first

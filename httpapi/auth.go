@@ -59,8 +59,9 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, erro
 }
 
 // verify checks the authorization header. It takes four forms: Cosmos DB's type=master with a signature, its
-// type=aad and type=resource with a token, and for people "Bearer KEY" with the master key itself. With a resource
-// token it returns what that grants; whether this is enough for the request is settled by Server.permit.
+// type=aad and type=resource with a token, and for people "Bearer KEY" with the master key itself. With a
+// resource token it returns what that grants; whether this is enough for the request is settled by
+// Server.permit.
 //
 // A signature also settles whether the query string belongs to the item's id (see target.absorbQuery).
 func (a *authority) verify(method string, header http.Header, t *target) (credential, *grant, error) {
@@ -186,10 +187,10 @@ func (a *authority) checkSkew(at time.Time) error {
 	return nil
 }
 
-// verifyDirectoryToken checks a Microsoft Entra ID token (a JWT). There is no directory to ask for its signature. With
-// the public key of the emulators any unexpired token will do, as it does there. With a key of one's own the
-// token's third part must be that key, which is how the emulators' own test tokens are made: otherwise
-// a token that anybody can write would go round the key.
+// verifyDirectoryToken checks a Microsoft Entra ID token (a JWT). There is no directory to ask for its
+// signature. With the public key of the emulators any unexpired token will do, as it does there. With a key
+// of one's own the token's third part must be that key, which is how the emulators' own test tokens are made:
+// otherwise a token that anybody can write would go round the key.
 func (a *authority) verifyDirectoryToken(token string) error {
 	header, rest, _ := strings.Cut(token, ".")
 	payload, signature, found := strings.Cut(rest, ".")
@@ -273,8 +274,8 @@ func (s *signer) matches(signature, method, resourceType, link, xDate, date stri
 	return subtle.ConstantTimeCompare(s.encoded[:], s.text) == 1
 }
 
-// Sign makes the signature of a request as Cosmos DB's clients do: HMAC-SHA256 in base64 over verb, resource type,
-// resource link and x-ms-date (an RFC 1123 date). key is the decoded master key.
+// Sign makes the signature of a request as Cosmos DB's clients do: HMAC-SHA256 in base64 over verb, resource
+// type, resource link and x-ms-date (an RFC 1123 date). key is the decoded master key.
 func Sign(key []byte, verb, resourceType, resourceLink, date string) string {
 	s := newSigner(key)
 	s.payload(verb, resourceType, resourceLink, date, "")

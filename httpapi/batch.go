@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// A batch comes as a JSON array or, from .NET, as a stream of rows; the answer has the form of the question. Both forms say
-// the same things: a wireOperation for each operation, a wireResult for each result.
+// A batch comes as a JSON array or, from .NET, as a stream of rows; the answer has the form of the question.
+// Both forms say the same things: a wireOperation for each operation, a wireResult for each result.
 
 // wireOperation is an operation of a batch as a client has put it.
 type wireOperation struct {

@@ -192,7 +192,8 @@ func TestBadBatches(t *testing.T) {
 	}
 }
 
-// rowAnswer sends a batch in the form of .NET and takes the answer's rows apart: status, substatus, etag, body of each.
+// rowAnswer sends a batch in the form of .NET and takes the answer's rows apart: status, substatus, etag,
+// body of each.
 func (w *world) rowAnswer(body []byte, headers ...string) (code int, rows []string) {
 	w.t.Helper()
 	r := httptest.NewRequest("POST", docs, bytes.NewReader(body))

@@ -15,8 +15,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// BenchmarkPointRead sends the same signed request for an item of 1 KB over a connection to Mayfly and to an echo handler
-// that answers every request with the same head and body.
+// BenchmarkPointRead sends the same signed request for an item of 1 KB over a connection to Mayfly and to an
+// echo handler that answers every request with the same head and body.
 func BenchmarkPointRead(b *testing.B) {
 	w := newWorld(b)
 	w.container("")
@@ -39,8 +39,8 @@ func BenchmarkPointRead(b *testing.B) {
 	}
 }
 
-// TestPointReadAllocations: what a point read takes of the heap does not grow unseen. net/http's own part is not in
-// it.
+// TestPointReadAllocations: what a point read takes of the heap does not grow unseen. net/http's own part is
+// not in it.
 func TestPointReadAllocations(t *testing.T) {
 	const most = 30
 	race := debug.BuildSetting{Key: "-race", Value: "true"}

@@ -57,7 +57,8 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
-// Most clients look for the answer when they have sent all: it must have waited for them, whatever refused the request.
+// Most clients look for the answer when they have sent all: it must have waited for them, whatever refused
+// the request.
 func TestLargeBodyGetsItsAnswer(t *testing.T) {
 	for name, o := range map[string]Options{"413": {NoAuth: true}, "401": {}} {
 		s := serve(t, true, o)

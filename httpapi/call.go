@@ -59,8 +59,9 @@ func (t *texts) keep(value []byte) string {
 // ctx is the context of the request: it ends when the client goes away or the server is shut down by force.
 func (c *call) ctx() context.Context { return c.Request().Context() }
 
-// set sets a response header. name is written as it is: in lower case, as the service does, because clients look names up by
-// their bytes. Content-Length and Content-Type alone are in Go's canonical form, by which net/http finds them.
+// set sets a response header. name is written as it is: in lower case, as the service does, because clients
+// look names up by their bytes. Content-Length and Content-Type alone are in Go's canonical form, by which
+// net/http finds them.
 func (c *call) set(name, value string) {
 	c.Response().Header()[name] = c.one(value)
 }
@@ -222,8 +223,8 @@ func (c *call) deliver(status int, body []byte) {
 	c.write(body)
 }
 
-// Limits of a request's body in bytes. An item may take twice its limit on the wire, because blanks and the system
-// properties that clients send back do not count; the store measures what it would keep.
+// Limits of a request's body in bytes. An item may take twice its limit on the wire, because blanks and the
+// system properties that clients send back do not count; the store measures what it would keep.
 const (
 	maxBody     = 2 << 20
 	maxItemBody = 2 * maxBody
@@ -281,10 +282,10 @@ func (c *call) receiveBody() error {
 	return nil
 }
 
-// takeBody reads what the client is still sending of a request that is refused: most clients look for the answer when they have sent
-// all, and take a connection that is closed before for a fault that passes. more says that there is more than that:
-// then the answer goes out first, and linger reads on. Time limits are those of any body. A client that waits
-// for leave to send (Expect: 100-continue) is answered at once.
+// takeBody reads what the client is still sending of a request that is refused: most clients look for the
+// answer when they have sent all, and take a connection that is closed before for a fault that passes. more
+// says that there is more than that: then the answer goes out first, and linger reads on. Time limits are
+// those of any body. A client that waits for leave to send (Expect: 100-continue) is answered at once.
 func (c *call) takeBody() (more bool) {
 	r := c.Request()
 	if r.Body == nil || r.ContentLength == 0 || !c.reading && r.Header.Get("Expect") != "" {

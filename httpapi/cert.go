@@ -24,7 +24,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A certificate lives for less than the 825 days that Apple's systems accept, and is replaced while it still has a month.
+// A certificate lives for less than the 825 days that Apple's systems accept, and is replaced while it still
+// has a month.
 const (
 	certLife    = 800 * 24 * time.Hour
 	certRenewal = 30 * 24 * time.Hour
@@ -32,16 +33,17 @@ const (
 	keyFile     = "key.pem"
 )
 
-// Certificate returns the server's certificate, and as PEM text the one that clients are to trust, which has signed
-// it. Both are ECDSA P-256. They are two because OpenSSL, Java's keytool and Node want a certificate to trust that may
-// sign (CA:true), while rustls takes none that may sign for a server's own.
+// Certificate returns the server's certificate, and as PEM text the one that clients are to trust, which has
+// signed it. Both are ECDSA P-256. They are two because OpenSSL, Java's keytool and Node want a certificate
+// to trust that may sign (CA:true), while rustls takes none that may sign for a server's own.
 //
-// The server's is made at each start: valid for localhost, 127.0.0.1, ::1, the machine's name and hosts (names or IP
-// addresses), for as long as the other. That one is made once and kept in dir as cert.pem and key.pem, which only their
-// owner can read. Name constraints let it sign for the names and addresses of the server and for what is below those
-// names, so that whoever gets hold of the key is nobody else to those who trust it. It is made again, and clients have to trust
-// it anew, when it is about to expire, cannot be read, has no constraints, or does not cover one of hosts; the new one covers what the
-// old one did, too. A machine's new name is no reason: the server's certificate is then without it. An empty dir keeps both in
+// The server's is made at each start: valid for localhost, 127.0.0.1, ::1, the machine's name and hosts
+// (names or IP addresses), for as long as the other. That one is made once and kept in dir as cert.pem and
+// key.pem, which only their owner can read. Name constraints let it sign for the names and addresses of the
+// server and for what is below those names, so that whoever gets hold of the key is nobody else to those who
+// trust it. It is made again, and clients have to trust it anew, when it is about to expire, cannot be read,
+// has no constraints, or does not cover one of hosts; the new one covers what the old one did, too. A
+// machine's new name is no reason: the server's certificate is then without it. An empty dir keeps both in
 // memory only, and path is empty.
 func Certificate(dir string, hosts []string) (cert tls.Certificate, pemText []byte, path string, err error) {
 	return certificateAt(dir, hosts, ttl.Real{}.Now())
@@ -97,8 +99,8 @@ func authorityAt(dir string, hosts []string, now time.Time) (authority tls.Certi
 	return authority, pemText, path, nil
 }
 
-// keepPrivate takes from others what they may do with a folder of certificates that exists, and its files. Where those are
-// somebody else's, as on a mounted volume, they stay as they are.
+// keepPrivate takes from others what they may do with a folder of certificates that exists, and its files.
+// Where those are somebody else's, as on a mounted volume, they stay as they are.
 func keepPrivate(dir string) error {
 	for path, mode := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, keyFile): 0o600, filepath.Join(dir, certFile): 0o600} {
 		info, err := os.Stat(path)

@@ -76,8 +76,8 @@ func (s *Server) queryChanges(c *call, container *store.Container, owner string,
 	return c.sendResult(owner, "Documents", result, s.opt.Wall.Now().Sub(began))
 }
 
-// changes is what the headers ask of a change feed. That of all versions begins now or at a position, not at a point in time; beside
-// a position a time only leaves out what was written before it.
+// changes is what the headers ask of a change feed. That of all versions begins now or at a position, not at
+// a point in time; beside a position a time only leaves out what was written before it.
 func (h *reqHeaders) changes() (store.ChangesRequest, error) {
 	req := store.ChangesRequest{Scope: h.scope(), Session: h.session, MaxItems: h.maxItems}
 	if h.fullFidelity {

@@ -37,7 +37,8 @@ func (w *world) upsert(id, more string) *answer {
 	return a
 }
 
-// drain follows a change feed to its end and returns the ids of each page, and the etag that the end answered with.
+// drain follows a change feed to its end and returns the ids of each page, and the etag that the end answered
+// with.
 func (w *world) drain(path string, headers ...string) (pages []string, etag string) {
 	w.t.Helper()
 	for {
@@ -225,7 +226,8 @@ func TestChangeFeedOfAllVersions(t *testing.T) {
 	w.do("GET", docs, "", "A-IM", "Full-Fidelity Feed", "x-ms-cosmos-changefeed-wire-format-version", "2020-01-01").
 		fails(400, 0, "x-ms-cosmos-changefeed-wire-format-version")
 
-	// It does not begin at a second, wherever that lies; beside a position a second leaves out what was before.
+	// It does not begin at a second, wherever that lies; beside a position a second leaves out what was
+	// before.
 	for _, at := range []time.Duration{time.Second, -time.Hour} {
 		w.do("GET", docs, "", fidelity("If-Modified-Since", start.Add(at).Format(http.TimeFormat))...).fails(400, 0, "cannot begin at a point in time")
 	}
@@ -249,7 +251,8 @@ func TestLatestVersionsWithMetadataApart(t *testing.T) {
 	}
 }
 
-// TestChangeFeedThroughAQuery: a query with A-IM is over the feed's pages, with its etags and its 304, not over the items.
+// TestChangeFeedThroughAQuery: a query with A-IM is over the feed's pages, with its etags and its 304, not
+// over the items.
 func TestChangeFeedThroughAQuery(t *testing.T) {
 	w := newWorld(t, ranges(2))
 	w.container("")
@@ -302,8 +305,8 @@ func TestPreviousImageOfTheExpired(t *testing.T) {
 	a.has("Documents.1.previous.n", "1").has("Documents.1.metadata.timeToLiveExpired", "true").has("Documents.2.metadata.operationType", `"create"`)
 }
 
-// A change feed processor's leases: created, found by the prefix of their ids, and taken over by whoever replaces the etag
-// that all have seen.
+// A change feed processor's leases: created, found by the prefix of their ids, and taken over by whoever
+// replaces the etag that all have seen.
 func TestLeases(t *testing.T) {
 	w := newWorld(t)
 	w.container(`"partitionKey":{"paths":["/id"],"kind":"Hash","version":2}`)
@@ -359,8 +362,8 @@ type hurried struct {
 
 func (h *hurried) Now() time.Time { return start.Add(time.Duration(h.past.Add(h.step.Load()))) }
 
-// TestChangeFeedOverTheDead: a page that has only passed over what is dead until its time was over is a 200 without items: the client goes
-// on behind its etag, and the 304 comes at the end.
+// TestChangeFeedOverTheDead: a page that has only passed over what is dead until its time was over is a 200
+// without items: the client goes on behind its etag, and the 304 comes at the end.
 func TestChangeFeedOverTheDead(t *testing.T) {
 	wall := &hurried{}
 	w := newWorld(t, func(s *setup) { s.store.Wall = wall })

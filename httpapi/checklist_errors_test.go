@@ -57,7 +57,8 @@ func checkErrorBodies(t *testing.T) {
 	}
 }
 
-// checkErrorLength goes over a socket: net/http chunks what has no length and is long, as an error is that repeats a long path.
+// checkErrorLength goes over a socket: net/http chunks what has no length and is long, as an error is that
+// repeats a long path.
 func checkErrorLength(t *testing.T) {
 	w := checked(t)
 	server := httptest.NewServer(w.h)
@@ -200,7 +201,8 @@ func checkTokenForm(t *testing.T) {
 func checkNoRegions(t *testing.T) {
 	w := checked(t)
 	lsn := w.do("GET", docs+"/i", "", pk(`["a"]`)...).header.Get("Lsn")
-	// A client that has seen a service with regions sends their parts: they are understood, and not sent back.
+	// A client that has seen a service with regions sends their parts: they are understood, and not sent
+	// back.
 	for _, token := range []string{"0:-1#" + lsn, "0:5#" + lsn + "#1=7#2=-1", "0:5#1#1=99999", "0:-1#" + lsn + ",1:-1#3"} {
 		a := w.do("GET", docs+"/i", "", append(pk(`["a"]`), "x-ms-session-token", token)...).want(200)
 		a.head("x-ms-session-token", "0:-1#"+lsn)

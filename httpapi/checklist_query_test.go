@@ -65,7 +65,8 @@ var clientFeatures = map[string]string{
 	"Rust": "Distinct,MultipleOrderBy,NonStreamingOrderBy,OffsetAndLimit,OrderBy,Top",
 }
 
-// TestFeaturesOfClients: each client is given the plans that it can follow, and told which features of the others it lacks.
+// TestFeaturesOfClients: each client is given the plans that it can follow, and told which features of the
+// others it lacks.
 func TestFeaturesOfClients(t *testing.T) {
 	w := newWorld(t, ranges(4))
 	w.container("")
@@ -100,7 +101,8 @@ func TestFeaturesOfClients(t *testing.T) {
 	}
 }
 
-// rewrites are queries with a row that each range must give for the rewritten one, where {} stands for anything.
+// rewrites are queries with a row that each range must give for the rewritten one, where {} stands for
+// anything.
 var rewrites = []struct{ text, row string }{
 	{"SELECT * FROM c ORDER BY c.id", `{"_rid":"","orderByItems":[{"item":""}],"payload":{}}`},
 	{"SELECT c.id FROM c WHERE c.even = true ORDER BY c.id DESC, c.pk", `{"_rid":"","orderByItems":[{"item":""},{"item":""}],"payload":{"id":""}}`},

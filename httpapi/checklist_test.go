@@ -12,8 +12,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestChecklist goes through all that is known to break an SDK: each row sends what the clients that it names send, and
-// asks of the answer what they need. Most rows have longer tests elsewhere; here they are in their short form, in one list.
+// TestChecklist goes through all that is known to break an SDK: each row sends what the clients that it names
+// send, and asks of the answer what they need. Most rows have longer tests elsewhere; here they are in their
+// short form, in one list.
 func TestChecklist(t *testing.T) {
 	rows := []struct {
 		name string

@@ -26,8 +26,8 @@ import (
 // start is the moment at which the clocks of tests stand.
 var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is a server over a store in memory, and a client that signs its requests. Both clocks stand still: the
-// data's and the wall's.
+// world is a server over a store in memory, and a client that signs its requests. Both clocks stand still:
+// the data's and the wall's.
 type world struct {
 	t     testing.TB
 	setup setup
@@ -193,8 +193,9 @@ func (w *world) send(r *http.Request) *answer {
 	return a
 }
 
-// headerOf are the headers of an answer under Go's canonical names, so that Get finds them. What is on the wire must be in lower
-// case, as the service writes it: clients compare names by their bytes. The two that net/http looks for itself are not.
+// headerOf are the headers of an answer under Go's canonical names, so that Get finds them. What is on the
+// wire must be in lower case, as the service writes it: clients compare names by their bytes. The two that
+// net/http looks for itself are not.
 func headerOf(t testing.TB, rec *httptest.ResponseRecorder) http.Header {
 	t.Helper()
 	out := make(http.Header)
@@ -207,8 +208,8 @@ func headerOf(t testing.TB, rec *httptest.ResponseRecorder) http.Header {
 	return out
 }
 
-// tokenLetters are what continuations consist of: clients put them into headers, and into JSON of their own. The last ones are those
-// of the gateway's JSON.
+// tokenLetters are what continuations consist of: clients put them into headers, and into JSON of their own.
+// The last ones are those of the gateway's JSON.
 const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=:.{}[],\""
 
 // tokenShape is the gateway's continuation: one range, or the parts of one that has been split.
@@ -254,7 +255,8 @@ func (a *answer) everyAnswer(method string) {
 	}
 }
 
-// inner are the errors that the message of a failure embeds: texts, or objects where they have a place in a query.
+// inner are the errors that the message of a failure embeds: texts, or objects where they have a place in a
+// query.
 func (a *answer) inner() []gjson.Result {
 	_, text, _ := strings.Cut(a.at("message").Str, "Message: ") // a query plan's has words before it
 	text, _, _ = strings.Cut(text, "\r\n")
@@ -360,8 +362,8 @@ func queryHeaders(more ...string) []string {
 
 const crossing = "x-ms-documentdb-query-enablecrosspartition"
 
-// container makes the database d where it is missing, and in it the container c with the settings given after the
-// id and the partition key.
+// container makes the database d where it is missing, and in it the container c with the settings given after
+// the id and the partition key.
 func (w *world) container(settings string, headers ...string) *answer {
 	w.t.Helper()
 	w.do("POST", "/dbs", `{"id":"d"}`)

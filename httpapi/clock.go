@@ -32,8 +32,8 @@ func (s *Server) appendClock(b []byte, now time.Time, state ttl.State) []byte {
 //	"rate": 60               to that many times the speed of the system's clock
 //	"freeze": true or false  to a stop, or on from where it stands
 //
-// which apply in this order. It answers as getClock does; with ?settle=true when all that has
-// expired by then is purged and its expiry can be read from the container's events. Webhooks are delivered in their own time.
+// which apply in this order. It answers as getClock does; with ?settle=true when all that has expired by then
+// is purged and its expiry can be read from the container's events. Webhooks are delivered in their own time.
 func (s *Server) setClock(c *call) error {
 	change, err := decodeClockChange(c.body)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *Server) settleClock(c *call, settle bool) error {
 	return err
 }
 
-// getDatabaseClock tells the clock of a database as getClock does, and by "own" whether it is the database's own; else the
-// database follows the server's.
+// getDatabaseClock tells the clock of a database as getClock does, and by "own" whether it is the database's
+// own; else the database follows the server's.
 func (s *Server) getDatabaseClock(c *call) error {
 	d, _, err := s.database(c)
 	if err != nil {
@@ -85,8 +85,8 @@ func (s *Server) getDatabaseClock(c *call) error {
 	return c.json(http.StatusOK, append(strconv.AppendBool(append(b, `,"own":`...), own), '}'))
 }
 
-// setDatabaseClock moves the clock of a database as setClock does the server's. The first time gives the database a clock
-// of its own.
+// setDatabaseClock moves the clock of a database as setClock does the server's. The first time gives the
+// database a clock of its own.
 func (s *Server) setDatabaseClock(c *call) error {
 	change, err := decodeClockChange(c.body)
 	if err != nil {

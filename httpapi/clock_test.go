@@ -36,8 +36,8 @@ func TestDatabaseClock(t *testing.T) {
 	w.do("POST", dbClock, `{"freeze":true}`).fails(405, 0, "")
 }
 
-// TestSettle: with ?settle=true a change of a clock is answered when what has expired by then is purged, in that database or in
-// all that follow the server.
+// TestSettle: with ?settle=true a change of a clock is answered when what has expired by then is purged, in
+// that database or in all that follow the server.
 func TestSettle(t *testing.T) {
 	w := newWorld(t)
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":10`)

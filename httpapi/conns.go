@@ -9,9 +9,10 @@ import (
 	"syscall"
 )
 
-// conns are the open connections of a server. There are no more than a limit, which lies below the file descriptors of the process:
-// idle clients must not take those that the data needs. Where there is no room for a new connection, the one that has been idle
-// for longest is closed for it, which costs a client no more than to connect again. Where none is idle, new clients wait.
+// conns are the open connections of a server. There are no more than a limit, which lies below the file
+// descriptors of the process: idle clients must not take those that the data needs. Where there is no room
+// for a new connection, the one that has been idle for longest is closed for it, which costs a client no more
+// than to connect again. Where none is idle, new clients wait.
 type conns struct {
 	mu     sync.Mutex
 	room   *sync.Cond // signalled when a connection ends
@@ -60,7 +61,8 @@ func (s *conns) remove(c *sniffConn) {
 	s.room.Signal()
 }
 
-// crowded makes room after an Accept that has failed because there is no descriptor left. The http.Server tries again by itself.
+// crowded makes room after an Accept that has failed because there is no descriptor left. The http.Server
+// tries again by itself.
 func (s *conns) crowded(err error) {
 	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
 		return
@@ -96,7 +98,8 @@ func (s *conns) begin(r *http.Request) *sniffConn {
 	return c
 }
 
-// end notes that a request of a connection has ended, and tells who waits for room of one that may be closed now.
+// end notes that a request of a connection has ended, and tells who waits for room of one that may be closed
+// now.
 func (s *conns) end(c *sniffConn) {
 	if c == nil {
 		return
@@ -129,8 +132,8 @@ func (s *conns) underWay() (list []string) {
 	return list
 }
 
-// closeSilent ends the connections that have not said anything yet, and those to come. net/http gives such a connection five seconds
-// at shutdown; nothing is lost by closing it at once, and pools of SDKs open many.
+// closeSilent ends the connections that have not said anything yet, and those to come. net/http gives such a
+// connection five seconds at shutdown; nothing is lost by closing it at once, and pools of SDKs open many.
 func (s *conns) closeSilent() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,8 +45,8 @@ func (k *keepAlive) ask(path string) int {
 	return r.StatusCode
 }
 
-// TestMaxConnections: there is always room for a new connection, as long as one is idle: the one that was idle for longest ends. Those on
-// which a request is under way stay.
+// TestMaxConnections: there is always room for a new connection, as long as one is idle: the one that was
+// idle for longest ends. Those on which a request is under way stay.
 func TestMaxConnections(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	entered, release := make(chan struct{}, 8), make(chan struct{})
@@ -115,7 +115,8 @@ func (l *crowdedListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestNoDescriptorForConnection: a listener waits out that there is no descriptor, and idle connections make room.
+// TestNoDescriptorForConnection: a listener waits out that there is no descriptor, and idle connections make
+// room.
 func TestNoDescriptorForConnection(t *testing.T) {
 	s := serve(t, false, Options{NoAuth: true})
 	idle := dialKeepAlive(t, s.addr)

@@ -15,8 +15,8 @@ type place struct {
 	byRID     bool
 }
 
-// locate finds the container that the path names. Where that is missing, the failure is its own absence or that
-// of its owner, as Cosmos DB tells the two apart.
+// locate finds the container that the path names. Where that is missing, the failure is its own absence or
+// that of its owner, as Cosmos DB tells the two apart.
 func (s *Server) locate(c *call) (p place, err error) {
 	if p.database, p.byRID, err = s.database(c); err != nil {
 		return p, owner(err)
@@ -199,8 +199,8 @@ func (s *Server) deleteContainer(c *call) error {
 	return c.noContent(http.StatusNoContent)
 }
 
-// sendContainer answers with a container, and where the client asks for figures with how far its items are indexed by its present
-// policy, in percent.
+// sendContainer answers with a container, and where the client asks for figures with how far its items are
+// indexed by its present policy, in percent.
 func (c *call) sendContainer(status int, coll *store.Container) error {
 	return c.sendContainerWith(status, coll, nil)
 }
@@ -229,8 +229,8 @@ func (c *call) setPosition(coll *store.Container) {
 	c.setReceipt(id, lsn, 0)
 }
 
-// setQuota tells the limits of a container and how far they are used, in KB. Collection sizes are those of Cosmos DB;
-// nothing here enforces them.
+// setQuota tells the limits of a container and how far they are used, in KB. Collection sizes are those of
+// Cosmos DB; nothing here enforces them.
 func (c *call) setQuota(coll *store.Container) error {
 	u, err := coll.Usage(c.ctx())
 	if err != nil {

@@ -56,8 +56,8 @@ func (c *call) leadsOn(d *store.Database, byRID bool) bool {
 	return err == nil
 }
 
-// owner says of a resource that is absent that it is where something else would lie in: Cosmos DB tells clients
-// so by a substatus, on which they drop what they have cached about it.
+// owner says of a resource that is absent that it is where something else would lie in: Cosmos DB tells
+// clients so by a substatus, on which they drop what they have cached about it.
 func owner(err error) error {
 	var e *store.Error
 	if errors.As(err, &e) && e.Code == store.CodeNotFound {

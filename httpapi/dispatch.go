@@ -94,9 +94,10 @@ type ownHandler struct {
 	takes        string
 }
 
-// ownHandlers is the same for Mayfly's own surface. Open ones need no key. A row says of itself what the document at
-// GET /_mayfly/openapi.json and the page at /_mayfly/ tell of it: a line for people, and what it takes, in the notation of
-// parseTakes ("id:string partitionKey?:array ?settle:boolean", noBody for a POST without one).
+// ownHandlers is the same for Mayfly's own surface. Open ones need no key. A row says of itself what the
+// document at GET /_mayfly/openapi.json and the page at /_mayfly/ tell of it: a line for people, and what it
+// takes, in the notation of parseTakes ("id:string partitionKey?:array ?settle:boolean", noBody for a POST
+// without one).
 var ownHandlers = []ownHandler{
 	{http.MethodGet, "_mayfly/livez", true, (*Server).live, "Whether the process answers", ""},
 	{http.MethodGet, "_mayfly/readyz", true, (*Server).ready, "Whether the store can be written and read", ""},

@@ -35,8 +35,9 @@ func wireErr(status, substatus int, message string) error {
 // badRequest is a 400 without a substatus.
 func badRequest(message string) error { return wireErr(http.StatusBadRequest, 0, message) }
 
-// statuses says what each of the store's codes is on the wire: HTTP status, substatus (x-ms-substatus), and the
-// text that clients look for. The text comes first and the store's own message follows; alone leaves that out.
+// statuses says what each of the store's codes is on the wire: HTTP status, substatus (x-ms-substatus), and
+// the text that clients look for. The text comes first and the store's own message follows; alone leaves that
+// out.
 var statuses = [...]struct {
 	code      store.Code
 	status    int
@@ -80,7 +81,8 @@ func notFound(detail string) error {
 	return &wireError{status: http.StatusNotFound, message: notFoundText, detail: detail}
 }
 
-// classify turns any error into what the wire says about it. internal is true for a defect: the caller logs it.
+// classify turns any error into what the wire says about it. internal is true for a defect: the caller logs
+// it.
 func classify(err error) (w wireError, internal bool) {
 	var wire *wireError
 	if errors.As(err, &wire) {
@@ -123,7 +125,8 @@ func classify(err error) (w wireError, internal bool) {
 	return wireError{status: http.StatusInternalServerError, message: internalText}, true
 }
 
-// queryError says of an error of package query what the store would say of it: for queries that do not reach the store.
+// queryError says of an error of package query what the store would say of it: for queries that do not reach
+// the store.
 func queryError(err error) error {
 	var wrong *query.Error
 	var memory *query.MemoryError
@@ -158,8 +161,9 @@ func excerpt(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "\uFFFD") + "..."
 }
 
-// appendErrorBody renders the body of an error as Cosmos DB's back end does: a JSON object whose message holds a
-// second JSON object, a line break and the activity id. Clients take it apart. stats is what requestStats says.
+// appendErrorBody renders the body of an error as Cosmos DB's back end does: a JSON object whose message
+// holds a second JSON object, a line break and the activity id. Clients take it apart. stats is what
+// requestStats says.
 func appendErrorBody(dst []byte, w wireError, activity, requestURI, stats string) []byte {
 	message := append(make([]byte, 0, 256), w.prefix...)
 	if !w.bare {
@@ -239,14 +243,16 @@ var typeNames = [kindCount]string{
 	kindOffer: "Offer", kindAddresses: "Address",
 }
 
-// verbNames are the operations as the service's texts call them. A read of a feed and the call of a procedure have their own names.
+// verbNames are the operations as the service's texts call them. A read of a feed and the call of a procedure
+// have their own names.
 var verbNames = [opCount]string{
 	opRead: "Read", opCreate: "Create", opUpsert: "Upsert", opReplace: "Replace", opDelete: "Delete", opQuery: "Query", opQueryPlan: "QueryPlan",
 	opBatch: "Batch", opPatch: "Patch", opChangeFeed: "ReadFeed", opOther: "Invalid",
 }
 
-// requestStats says what the request was after, in the words by which clients tell what it is that is missing: of something in a
-// container or a database that does not exist, that is the owner, which was to be read.
+// requestStats says what the request was after, in the words by which clients tell what it is that is
+// missing: of something in a container or a database that does not exist, that is the owner, which was to be
+// read.
 func (c *call) requestStats(err error) string {
 	t := &c.target
 	if t.kind == kindOwn {

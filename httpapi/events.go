@@ -67,13 +67,14 @@ func queryNumber(name, text string, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// events is GET /_mayfly/dbs/{db}/colls/{coll}/events: the container's log of expiries behind a position, ?after= or the header
-// Last-Event-ID; without one from its beginning, with "now" from its end.
+// events is GET /_mayfly/dbs/{db}/colls/{coll}/events: the container's log of expiries behind a position,
+// ?after= or the header Last-Event-ID; without one from its beginning, with "now" from its end.
 //
-// A client that accepts text/event-stream gets server-sent events for as long as it listens: "expired" with the JSON of an
-// expiration, whose id is the position behind it; "lost" where entries behind the position are not kept any more; "end" with a
-// message where there is nothing more to come. Another gets {"events", "position", "lost"}: a page of at most ?limit= events,
-// after at most ?wait= seconds of real time where there are none yet.
+// A client that accepts text/event-stream gets server-sent events for as long as it listens: "expired" with
+// the JSON of an expiration, whose id is the position behind it; "lost" where entries behind the position are
+// not kept any more; "end" with a message where there is nothing more to come. Another gets {"events",
+// "position", "lost"}: a page of at most ?limit= events, after at most ?wait= seconds of real time where
+// there are none yet.
 func (s *Server) events(c *call) error {
 	coll, err := s.container(c)
 	if err != nil {
@@ -130,8 +131,8 @@ type follower struct {
 	limit int
 }
 
-// next returns the entries behind the follower's position and moves it. Where there are none yet it waits: until there are some, until
-// ctx ends or the server shuts down (its error tells), or until tick, which it
+// next returns the entries behind the follower's position and moves it. Where there are none yet it waits:
+// until there are some, until ctx ends or the server shuts down (its error tells), or until tick, which it
 // reports as idle and which may be nil.
 func (f *follower) next(ctx context.Context, tick <-chan time.Time) (page store.ExpirationsPage, idle bool, err error) {
 	for {
@@ -205,8 +206,8 @@ func newEventWriter(c *call) *eventWriter {
 	return w
 }
 
-// page writes what a page has. The id of the last event is the page's position, so that a reader who goes on from there does not look
-// again at what was passed over.
+// page writes what a page has. The id of the last event is the page's position, so that a reader who goes on
+// from there does not look again at what was passed over.
 func (w *eventWriter) page(p *store.ExpirationsPage) {
 	if p.Lost {
 		w.b = append(w.b, "event: lost\ndata: {\"message\":\"Expiries behind the position are not kept any more.\"}\n\n"...)

@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Explanation is the answer of POST /_mayfly/explain: the plan of a query and what running it for one page took.
+// Explanation is the answer of POST /_mayfly/explain: the plan of a query and what running it for one page
+// took.
 type Explanation struct {
 	Plan    string         `json:"plan"` // a tree as text, a line a node; the rows of a node come from the one below
 	Metrics ExplainMetrics `json:"metrics"`
@@ -39,14 +40,16 @@ type ExplainIndexes struct {
 	Potential IndexList `json:"potential"`
 }
 
-// IndexList names indexes as an indexing policy does: "/a/?" for a single path, "/a ASC" for one of a composite index.
+// IndexList names indexes as an indexing policy does: "/a/?" for a single path, "/a ASC" for one of a
+// composite index.
 type IndexList struct {
 	Single    []string   `json:"single"`
 	Composite [][]string `json:"composite"`
 }
 
-// explainQuery runs a query for one page and tells how it went: {"database", "container", "query", "parameters"?,
-// "partitionKey"?: [...], "maxItemCount"?}. Without a partition key it goes over the whole container.
+// explainQuery runs a query for one page and tells how it went: {"database", "container", "query",
+// "parameters"?, "partitionKey"?: [...], "maxItemCount"?}. Without a partition key it goes over the whole
+// container.
 func (s *Server) explainQuery(c *call) error {
 	e, err := decodeExplain(c.body)
 	if err != nil {

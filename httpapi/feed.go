@@ -12,10 +12,10 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// Feeds of databases, containers, offers and partition key ranges are short lists in the order of creation. They
-// are paged without any state here: the continuation names the position of the last row that was looked at,
-// and the next page begins with the first row after it, whatever was deleted in between. A position is text
-// whose order is the order of the rows.
+// Feeds of databases, containers, offers and partition key ranges are short lists in the order of creation.
+// They are paged without any state here: the continuation names the position of the last row that was looked
+// at, and the next page begins with the first row after it, whatever was deleted in between. A position is
+// text whose order is the order of the rows.
 
 // feed is such a list.
 type feed[T any] struct {
@@ -87,7 +87,8 @@ func (f *feed[T]) resume(token string) (int, error) {
 }
 
 // ridPosition is the number in the rid of a database, a container or an offer, which grows with every one
-// that is made. A container's lies in its last four bytes, most significant first; the others are the other way round.
+// that is made. A container's lies in its last four bytes, most significant first; the others are the other
+// way round.
 func ridPosition(rid string) string {
 	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/"))
 	if err != nil {
@@ -110,7 +111,8 @@ type page struct {
 	n int // rows
 }
 
-// size is about how long its rows will be: a large body that grows would take a part more than it needs until it is written.
+// size is about how long its rows will be: a large body that grows would take a part more than it needs until
+// it is written.
 func newPage(owner, key string, size int) *page {
 	p := &page{buffer: borrow()}
 	p.b = slices.Grow(p.b, size+len(owner)+systemRoom)
@@ -137,8 +139,8 @@ func (c *call) sendPage(p *page) error {
 	return c.sendFormat(http.StatusOK, p.b)
 }
 
-// decodeKept is decodeObject for what holds documents or values of theirs: it returns the object as it would be kept (see
-// doc.Compact).
+// decodeKept is decodeObject for what holds documents or values of theirs: it returns the object as it would
+// be kept (see doc.Compact).
 func decodeKept(body []byte) (doc.Value, error) {
 	text, err := doc.Compact(body, doc.Limits{})
 	if err != nil {

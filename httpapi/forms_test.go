@@ -2,8 +2,8 @@ package httpapi
 
 import "testing"
 
-// What clients may spell in several ways is told in one, wherever it comes in: numbers, control characters, and names that occur
-// twice, of which the last member stays.
+// What clients may spell in several ways is told in one, wherever it comes in: numbers, control characters,
+// and names that occur twice, of which the last member stays.
 func TestOneForm(t *testing.T) {
 	w := newWorld(t)
 	w.container("")

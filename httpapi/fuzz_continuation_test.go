@@ -29,8 +29,8 @@ type pageEnd struct {
 	rows  int
 }
 
-// read reads on from a token, "" being the beginning, in pages of a size. It is nil where the token is refused; ends, if any,
-// gets each token.
+// read reads on from a token, "" being the beginning, in pages of a size. It is nil where the token is
+// refused; ends, if any, gets each token.
 func (p *paged) read(w *world, token string, size int, ends *[]pageEnd) (rows []string, ok bool) {
 	w.t.Helper()
 	whole := token == ""
@@ -61,7 +61,8 @@ func (p *paged) read(w *world, token string, size int, ends *[]pageEnd) (rows []
 	return rows, true
 }
 
-// pagedWorld is a world in which nothing changes, with all that can be paged in it. One range of a container has been split.
+// pagedWorld is a world in which nothing changes, with all that can be paged in it. One range of a container
+// has been split.
 func pagedWorld(t testing.TB) (*world, []*paged) {
 	t.Helper()
 	w := newWorld(t, func(s *setup) { s.server.ServeCrossPartition = true })
@@ -189,8 +190,9 @@ func (g *maker) forge(list []*paged, p *paged) (token string, from *paged, end p
 	return token, from, end
 }
 
-// FuzzContinuation sends continuations and positions of change feeds that were changed, or given out for something else: they are
-// refused, or what comes are rows that are there, in their order; as they were given out they lead to all rows that are left.
+// FuzzContinuation sends continuations and positions of change feeds that were changed, or given out for
+// something else: they are refused, or what comes are rows that are there, in their order; as they were given
+// out they lead to all rows that are left.
 func FuzzContinuation(f *testing.F) {
 	random := rand.New(rand.NewPCG(fuzzSeed(), 1))
 	for range 10 * fuzzSeries {

@@ -8,8 +8,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// maker makes requests, most of them valid, out of bytes: each one decides something, and where they end so does the
-// series. What earlier answers have given is used again: etags, continuations, session tokens, rids, permissions' tokens.
+// maker makes requests, most of them valid, out of bytes: each one decides something, and where they end so
+// does the series. What earlier answers have given is used again: etags, continuations, session tokens, rids,
+// permissions' tokens.
 type maker struct {
 	rest   []byte
 	secret []byte

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzRequest sends anything to the whole server: no panic, no internal error, each answer in the protocol's shape, a store that
-// is consistent, and unchanged where the request reads or fails.
+// FuzzRequest sends anything to the whole server: no panic, no internal error, each answer in the protocol's
+// shape, a store that is consistent, and unchanged where the request reads or fails.
 func FuzzRequest(f *testing.F) {
 	for _, r := range seedRequests() {
 		f.Add(r.method, r.path, r.body, r.headers)
@@ -41,8 +41,8 @@ func randomBytes(random *rand.Rand, n int) []byte {
 	return b
 }
 
-// FuzzSeries does the same for series of requests, of which later ones use what earlier ones were given. The bytes are the
-// decisions of a grammar; each series has a server of its own.
+// FuzzSeries does the same for series of requests, of which later ones use what earlier ones were given. The
+// bytes are the decisions of a grammar; each series has a server of its own.
 func FuzzSeries(f *testing.F) {
 	random := rand.New(rand.NewPCG(fuzzSeed(), 0))
 	for range fuzzSeries {
@@ -99,8 +99,8 @@ func TestMaker(t *testing.T) {
 	}
 }
 
-// FuzzQuery asks anything of a container, and of the databases: each failure has a status of its own, and pages of any
-// length, one after the other, hold the rows of the whole.
+// FuzzQuery asks anything of a container, and of the databases: each failure has a status of its own, and
+// pages of any length, one after the other, hold the rows of the whole.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []struct {
 		text, params, continuation string

@@ -43,7 +43,8 @@ func (f fuzzed) header(name string) string {
 	return ""
 }
 
-// Containers of a populated world: one range and a feed of all versions; four ranges; a hierarchical key; unique keys.
+// Containers of a populated world: one range and a feed of all versions; four ranges; a hierarchical key;
+// unique keys.
 var fuzzContainers = []struct{ id, key, settings, ranges string }{
 	{"c", `{"paths":["/pk"],"kind":"Hash","version":2}`, `,"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`, "1"},
 	{"four", `{"paths":["/pk"],"kind":"Hash","version":2}`, `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/v/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/id"}]]}`, "4"},
@@ -90,8 +91,8 @@ func fuzzWorld(t testing.TB, change ...func(*setup)) *world {
 	return w
 }
 
-// exchange sends a request that need not be a good one, signed unless it says otherwise. Whatever comes back has the
-// protocol's form, and is no internal error. nil: no server would have got it.
+// exchange sends a request that need not be a good one, signed unless it says otherwise. Whatever comes back
+// has the protocol's form, and is no internal error. nil: no server would have got it.
 func (w *world) exchange(f fuzzed) *answer {
 	w.t.Helper()
 	if !f.sendable() {
@@ -140,8 +141,8 @@ func (f fuzzed) reads() bool {
 		f.method == "POST" && (strings.HasSuffix(f.header("Content-Type"), "/query+json") || strings.HasPrefix(f.path, "/_mayfly/explain"))
 }
 
-// try sends a request and checks that nothing has changed where it reads or fails. before is the dump that the last one has
-// left, and what it returns is the next.
+// try sends a request and checks that nothing has changed where it reads or fails. before is the dump that
+// the last one has left, and what it returns is the next.
 func (w *world) try(f fuzzed, before string) (a *answer, after string) {
 	w.t.Helper()
 	if a = w.exchange(f); a == nil {
@@ -215,7 +216,8 @@ func (f fuzzed) applied(a *answer) bool {
 	return true
 }
 
-// dump is all that clients can see in the store: every resource, every item with its place in the change feed.
+// dump is all that clients can see in the store: every resource, every item with its place in the change
+// feed.
 func (w *world) dump() string {
 	w.t.Helper()
 	var b strings.Builder

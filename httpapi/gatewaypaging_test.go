@@ -50,8 +50,8 @@ func (w *world) inRange(id string) []string {
 	return strings.Fields(strings.Join(w.pages("Documents", "GET", docs, "", "x-ms-documentdb-partitionkeyrangeid", id), " "))
 }
 
-// TestPagesOfOneRange: a page of what goes over several ranges is of one of them, full or not, and its continuation names the range
-// that the next one is of.
+// TestPagesOfOneRange: a page of what goes over several ranges is of one of them, full or not, and its
+// continuation names the range that the next one is of.
 func TestPagesOfOneRange(t *testing.T) {
 	w := newWorld(t, ranges(3))
 	w.container("")
@@ -82,7 +82,8 @@ func TestPagesOfOneRange(t *testing.T) {
 	}
 }
 
-// TestFullPages: a full page of what goes over a range has a continuation, whatever follows; one of a logical partition looks.
+// TestFullPages: a full page of what goes over a range has a continuation, whatever follows; one of a logical
+// partition looks.
 func TestFullPages(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
@@ -144,8 +145,8 @@ func TestPagesOfAnEmptyRange(t *testing.T) {
 	}
 }
 
-// TestGatewayPagesAcrossSplits: what was begun before a range was split, once or again, goes on behind the split: nothing is given
-// twice or left out.
+// TestGatewayPagesAcrossSplits: what was begun before a range was split, once or again, goes on behind the
+// split: nothing is given twice or left out.
 func TestGatewayPagesAcrossSplits(t *testing.T) {
 	for _, text := range []string{"", "SELECT * FROM c", `SELECT * FROM c WHERE c.pk IN ("key1", "key4", "key7", "key9")`} {
 		for _, at := range [][]int{{1}, {2}, {1, 2}, {1, 2, 3}, {1, 3, 5}, {2, 9}} {

@@ -11,8 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// reqHeaders are the request headers that mean something here, parsed once. Headers that Cosmos DB knows and that
-// change nothing in a single linearizable server (priority, dedicated gateway, SDK capabilities ...) are ignored.
+// reqHeaders are the request headers that mean something here, parsed once. Headers that Cosmos DB knows and
+// that change nothing in a single linearizable server (priority, dedicated gateway, SDK capabilities ...) are
+// ignored.
 type reqHeaders struct {
 	activity   string // x-ms-activity-id where it is a GUID
 	correlated string // x-ms-cosmos-correlated-activityid where it is a GUID
@@ -87,8 +88,8 @@ func (h *reqHeaders) readOptions() store.ReadOptions {
 	return store.ReadOptions{IfNoneMatch: h.ifNoneMatch, Session: h.session}
 }
 
-// parse reads all headers. Where several are bad the error is that of the first in the order of their names, so
-// that equal requests get equal answers.
+// parse reads all headers. Where several are bad the error is that of the first in the order of their names,
+// so that equal requests get equal answers.
 func (h *reqHeaders) parse(header http.Header, account consistency) error {
 	var failed string
 	var failure error
@@ -249,7 +250,8 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 	return err
 }
 
-// parseManipulation reads A-IM, the "acceptable instance manipulations" by which a client asks for a change feed.
+// parseManipulation reads A-IM, the "acceptable instance manipulations" by which a client asks for a change
+// feed.
 func (h *reqHeaders) parseManipulation(value string) error {
 	switch {
 	case strings.EqualFold(value, "Incremental feed"):
@@ -262,7 +264,8 @@ func (h *reqHeaders) parseManipulation(value string) error {
 	return nil
 }
 
-// checkOffer refuses combinations of the headers that ask for throughput. How much may be asked for is the store's rule.
+// checkOffer refuses combinations of the headers that ask for throughput. How much may be asked for is the
+// store's rule.
 func (h *reqHeaders) checkOffer() error {
 	switch {
 	case h.throughput.Manual != 0 && h.throughput.Autoscale != 0:
@@ -298,7 +301,8 @@ func (h *reqHeaders) parseAutoscale(value string) error {
 	return nil
 }
 
-// versions are the values of x-ms-version up to 2020. A later one only has to be a date: a new client should not fail on it alone.
+// versions are the values of x-ms-version up to 2020. A later one only has to be a date: a new client should
+// not fail on it alone.
 var versions = [...]string{
 	"2014-08-21", "2015-04-08", "2015-06-03", "2015-08-06", "2015-12-16", "2016-05-30", "2016-07-11", "2016-11-14", "2017-01-19", "2017-02-22",
 	"2017-05-03", "2017-11-15", "2018-06-18", "2018-08-31", "2018-09-17", "2018-12-31", "2019-10-14", "2020-07-15",

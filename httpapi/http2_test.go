@@ -83,7 +83,8 @@ type raw2 struct {
 	next    uint32 // the next stream's id
 }
 
-// dial2 opens a connection without TLS and exchanges settings. The first ones that the server sends are returned.
+// dial2 opens a connection without TLS and exchanges settings. The first ones that the server sends are
+// returned.
 func dial2(t *testing.T, addr string, settings ...http2.Setting) (*raw2, *http2.SettingsFrame) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -309,7 +310,8 @@ func TestSlowClientsOfHTTP2(t *testing.T) {
 	s.stop()
 }
 
-// A body that does not come ends with an answer, an answer that nobody takes with a reset; others on the connection go on.
+// A body that does not come ends with an answer, an answer that nobody takes with a reset; others on the
+// connection go on.
 func TestDeadlinesOfHTTP2(t *testing.T) {
 	s := serveWith(t, false, Options{NoAuth: true}, func(s *serving) { s.brief(300 * time.Millisecond) })
 	r, _ := dial2(t, s.addr, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})

@@ -9,15 +9,17 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// .NET sends a batch, and wants the answer, as a stream of "HybridRow" rows (RecordIO), even through a gateway. All
-// integers are little-endian; varuint is 7 bits a byte, the lowest first, 80 set on all but the last.
+// .NET sends a batch, and wants the answer, as a stream of "HybridRow" rows (RecordIO), even through a
+// gateway. All integers are little-endian; varuint is 7 bits a byte, the lowest first, 80 set on all but the
+// last.
 //
 //	 0    1          5
 //	+----+----------+-----------------------+
 //	| 81 | schema   | columns by the schema |   a row
 //	+----+----------+-----------------------+
 //
-// A stream is a segment row and then, for each operation, a record row and a body row. Several segments may follow each other.
+// A stream is a segment row and then, for each operation, a record row and a body row. Several segments may
+// follow each other.
 //
 //	 0    1             5    6        10
 //	+----+-------------+----+--------+
@@ -32,9 +34,9 @@ import (
 //	| 81 | schema      | presence | int  | int  | variable | sparse |   body row
 //	+----+-------------+----------+------+------+----------+--------+
 //
-// In a body row the presence byte tells, lowest bit first, which of the fixed and variable columns are there. The two fixed
-// ones have their room always; of the variable ones (varuint length, bytes) only those that are there follow. Sparse columns
-// come up to the end, each a type code, a varuint path token, and its value.
+// In a body row the presence byte tells, lowest bit first, which of the fixed and variable columns are there.
+// The two fixed ones have their room always; of the variable ones (varuint length, bytes) only those that are
+// there follow. Sparse columns come up to the end, each a type code, a varuint path token, and its value.
 
 const (
 	rowStart      = 0x81

@@ -50,7 +50,8 @@ func TestReadRows(t *testing.T) {
 		t.Errorf("two segments: %+v, %v", got, err)
 	}
 
-	// Every column: type 5, resource type, partition key, EPK, id, binary id, body; then sparse ones, known and not.
+	// Every column: type 5, resource type, partition key, EPK, id, binary id, body; then sparse ones, known
+	// and not.
 	all := unhex(t, "81 70 54 e1 7f 7f 05 00 00 00 02 00 00 00"+"05 5b 22 61 22 5d"+"02 01 02"+"01 31"+"01 32"+"02 7b 7d"+
 		"14 08 07 49 6e 63 6c 75 64 65"+"14 09 01 65"+"14 0a 01 2a"+"07 0b 0a 00 00 00"+"03 0c"+
 		"10 0f 6e 65 00 00 00 00 00 00 00 00"+"15 0e 78 01 ff"+"02 0e 79"+"01 0e 7a")

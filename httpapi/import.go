@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// parseImport reads the headers by which a create or an upsert has a _ts in the past. They want the master key.
+// parseImport reads the headers by which a create or an upsert has a _ts in the past. They want the master
+// key.
 func (h *reqHeaders) parseImport(name, value string) (err error) {
 	if h.imported == nil {
 		h.imported = new(store.ImportOptions)
@@ -38,10 +39,10 @@ func parseSpan(name, value string) (time.Duration, error) {
 	return d, nil
 }
 
-// importItems is POST /_mayfly/dbs/{db}/colls/{coll}/import: {"documents": [...], "create"?: true} upserts up to 100 documents, or
-// creates them, each with the age that it has by its _ts or its member _mayfly; see store.ParseImport. The partition key is
-// that of the document. It answers with a list of results as a batch does, without documents; 207 says that not all have
-// succeeded.
+// importItems is POST /_mayfly/dbs/{db}/colls/{coll}/import: {"documents": [...], "create"?: true} upserts up
+// to 100 documents, or creates them, each with the age that it has by its _ts or its member _mayfly; see
+// store.ParseImport. The partition key is that of the document. It answers with a list of results as a batch
+// does, without documents; 207 says that not all have succeeded.
 func (s *Server) importItems(c *call) error {
 	coll, err := s.container(c)
 	if err != nil {

@@ -17,10 +17,12 @@ const (
 	stallTimeout = 10 * time.Second // in this time
 )
 
-// Answers are of the store's memory. Who makes a page has a tenth of it at most while it is made, and what the page really takes until it
-// is written: the whole of its buffer, and nothing else, since what it was made of is let go before.
+// Answers are of the store's memory. Who makes a page has a tenth of it at most while it is made, and what
+// the page really takes until it is written: the whole of its buffer, and nothing else, since what it was
+// made of is let go before.
 
-// reserve waits for the memory of a page, before there is one. Requests that answer with a single item need none.
+// reserve waits for the memory of a page, before there is one. Requests that answer with a single item need
+// none.
 func (c *call) reserve() error {
 	switch op := c.operation(); {
 	case op == opQuery, op == opChangeFeed, op == opBatch, op == opRead && c.target.feed && c.target.kind == kindItem:
@@ -29,8 +31,8 @@ func (c *call) reserve() error {
 	return nil
 }
 
-// hold makes what the request has of the memory n bytes. Where there is not enough it waits with its context, and is refused with 429
-// after a while.
+// hold makes what the request has of the memory n bytes. Where there is not enough it waits with its context,
+// and is refused with 429 after a while.
 func (c *call) hold(n int64) error {
 	m := c.srv.memory
 	n = min(n, m.Size())
@@ -53,7 +55,8 @@ func (c *call) hold(n int64) error {
 	return nil
 }
 
-// holdAnswer is hold for an answer that there is. What has been written must be told of, room or not: only what reads is refused.
+// holdAnswer is hold for an answer that there is. What has been written must be told of, room or not: only
+// what reads is refused.
 func (c *call) holdAnswer(n int64) error {
 	switch c.operation() {
 	case opRead, opQuery, opChangeFeed:
@@ -74,8 +77,8 @@ func (c *call) letGo() {
 	c.held = 0
 }
 
-// write writes a body. A client has time for each piece of a large one, so that one that does not read is given up soon, and one that
-// reads slowly is not.
+// write writes a body. A client has time for each piece of a large one, so that one that does not read is
+// given up soon, and one that reads slowly is not.
 func (c *call) write(body []byte) {
 	w := c.Response()
 	if len(body) <= smallAnswer {

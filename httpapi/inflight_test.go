@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestAnswerMemory: where the answers of others take all the memory, a page is refused with 429 and a time to come back, and an item is
-// answered all the same. What a request has taken is given back.
+// TestAnswerMemory: where the answers of others take all the memory, a page is refused with 429 and a time to
+// come back, and an item is answered all the same. What a request has taken is given back.
 func TestAnswerMemory(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
@@ -60,7 +60,8 @@ func (s *silent) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestSilentReaders: what clients hold that ask for large pages and do not read them is within the memory of all answers.
+// TestSilentReaders: what clients hold that ask for large pages and do not read them is within the memory of
+// all answers.
 func TestSilentReaders(t *testing.T) {
 	const most = 64 << 20
 	for name, ask := range map[string]func(w *world) *http.Request{

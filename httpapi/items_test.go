@@ -147,7 +147,8 @@ func TestBadItemIDs(t *testing.T) {
 	w.do("POST", colls, `{"id":"","partitionKey":{"paths":["/pk"]}}`).fails(400, 0, "Ensure to provide a unique non-empty string less than '255' characters.")
 }
 
-// TestUnescapedIDs: some clients escape as JavaScript's encodeURI does, and leave '?' and '/' in an id as they are.
+// TestUnescapedIDs: some clients escape as JavaScript's encodeURI does, and leave '?' and '/' in an id as
+// they are.
 func TestUnescapedIDs(t *testing.T) {
 	w := newWorld(t)
 	w.container("")

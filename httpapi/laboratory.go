@@ -219,8 +219,8 @@ type WaitAnswer struct {
 	Now   string      `json:"now"`
 }
 
-// wait is POST .../wait {"until": "expired", "id", "partitionKey", "after"?, "timeout"?}: it answers when that has come about, or 408
-// after so many seconds of real time.
+// wait is POST .../wait {"until": "expired", "id", "partitionKey", "after"?, "timeout"?}: it answers when
+// that has come about, or 408 after so many seconds of real time.
 func (s *Server) wait(c *call) error {
 	coll, err := s.container(c)
 	if err != nil {
@@ -274,8 +274,8 @@ func decodeWait(body []byte) (req store.WaitRequest, b laboratoryBody, err error
 	return req, b, err
 }
 
-// patience is the context of a request that waits: it ends after so long in real time, or when the server shuts down. The
-// connection's own time limits are lifted for this request.
+// patience is the context of a request that waits: it ends after so long in real time, or when the server
+// shuts down. The connection's own time limits are lifted for this request.
 func (s *Server) patience(c *call, d time.Duration) (ctx context.Context, end func()) {
 	// A connection that has no limits (a test's) cannot lift them.
 	limits := http.NewResponseController(c.Response().Writer)

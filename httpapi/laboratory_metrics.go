@@ -12,8 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// The metrics are pulled: a scrape asks the store. A scraper cannot sign a request, so this path is open; the figures of single
-// containers, which name them, are for those alone who show the key (or where no key is wanted at all).
+// The metrics are pulled: a scrape asks the store. A scraper cannot sign a request, so this path is open; the
+// figures of single containers, which name them, are for those alone who show the key (or where no key is
+// wanted at all).
 
 var (
 	metricExpiredTotal = desc("expired_items_total", "Items that have expired since the start, or had before and were not purged then.")

@@ -18,8 +18,9 @@ type take struct {
 	query    bool
 }
 
-// parseTakes reads the notation of ownHandlers: words separated by blanks, each a name and its kind, "name:kind". A question mark
-// behind the name says that it may be left out, one before it that it is a parameter of the query string.
+// parseTakes reads the notation of ownHandlers: words separated by blanks, each a name and its kind,
+// "name:kind". A question mark behind the name says that it may be left out, one before it that it is a
+// parameter of the query string.
 func parseTakes(text string) (takes []take) {
 	if text == noBody {
 		return nil
@@ -132,7 +133,8 @@ func (own *ownHandler) describe() apiOperation {
 	return op
 }
 
-// schemaOf is the schema of a kind of JSON. Of what is in an array nothing is said but that there is something.
+// schemaOf is the schema of a kind of JSON. Of what is in an array nothing is said but that there is
+// something.
 func schemaOf(kind string) apiSchema {
 	switch kind {
 	case "any":

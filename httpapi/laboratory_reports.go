@@ -158,7 +158,8 @@ func (s *Server) forecastAll(c *call) error {
 	return c.sendJSON(forecastAnswer(f))
 }
 
-// LintAnswer is the answer of GET lint: what is odd about a container's default, and about what was written since the start.
+// LintAnswer is the answer of GET lint: what is odd about a container's default, and about what was written
+// since the start.
 type LintAnswer struct {
 	Container []LintFinding `json:"container"`
 	Items     []LintFinding `json:"items"`

@@ -235,7 +235,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A browser that opens the endpoint is led to the page for people; a client that has a key, or wants JSON, gets what it asks for.
+// A browser that opens the endpoint is led to the page for people; a client that has a key, or wants JSON,
+// gets what it asks for.
 func TestBrowserIsLedToPage(t *testing.T) {
 	w := newWorld(t)
 	const page = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -270,7 +271,8 @@ func TestBrowserIsLedToPage(t *testing.T) {
 	}
 }
 
-// Every handler of Mayfly's own surface is in the OpenAPI document, with what people and programs need to know of it.
+// Every handler of Mayfly's own surface is in the OpenAPI document, with what people and programs need to
+// know of it.
 func TestOpenAPI(t *testing.T) {
 	w := newWorld(t)
 	text := w.do("GET", "/_mayfly/openapi.json", "").want(200)

@@ -8,7 +8,8 @@ type leaseBody struct {
 	LeaseUntil int64  `json:"leaseUntil"` // seconds since 1970; the lease is not held any more in that one. 0: there is none
 }
 
-// takeLease is POST /_mayfly/dbs/{db}/colls/{coll}/lease: it suspends the expiry of an item, {"id", "partitionKey"?: [...], "seconds"}.
+// takeLease is POST /_mayfly/dbs/{db}/colls/{coll}/lease: it suspends the expiry of an item, {"id",
+// "partitionKey"?: [...], "seconds"}.
 func (s *Server) takeLease(c *call) error {
 	coll, err := s.container(c)
 	if err != nil {

@@ -20,8 +20,9 @@ type sniffListener struct {
 	conns *conns
 }
 
-// Accept waits for room where there are as many connections as there may be. It never waits for a client to speak: the first Read does, in the goroutine that serves the connection
-// and under the deadline that it has set.
+// Accept waits for room where there are as many connections as there may be. It never waits for a client to
+// speak: the first Read does, in the goroutine that serves the connection and under the deadline that it has
+// set.
 func (l *sniffListener) Accept() (net.Conn, error) {
 	raw, err := l.Listener.Accept()
 	if err != nil {
@@ -88,8 +89,8 @@ func (c *sniffConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what we send and leaves the other direction open: net/http does so before it drops a client that is
-// still sending, which would otherwise lose the answer.
+// CloseWrite ends what we send and leaves the other direction open: net/http does so before it drops a client
+// that is still sending, which would otherwise lose the answer.
 func (c *sniffConn) CloseWrite() error {
 	if t := c.tls.Load(); t != nil {
 		return t.CloseWrite()

@@ -12,8 +12,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// A browser lends its place in the network to every page that it shows: a page from anywhere can send requests to a
-// server on its user's machine, and a key that everybody knows, or none, keeps nobody out. Three rules do:
+// A browser lends its place in the network to every page that it shows: a page from anywhere can send
+// requests to a server on its user's machine, and a key that everybody knows, or none, keeps nobody out.
+// Three rules do:
 //
 //   - A request's Host is a name or an address of this server. Else a page whose own name is made to lead here (DNS
 //     rebinding) would be of this server's origin to its browser.
@@ -84,7 +85,8 @@ func CheckHosts(hosts []string) error {
 	return nil
 }
 
-// answersTo tells whether a Host (or :authority) is this server's. A request without one comes from no browser.
+// answersTo tells whether a Host (or :authority) is this server's. A request without one comes from no
+// browser.
 func (n *neighbours) answersTo(authority string) bool {
 	host, ok := hostOf(authority)
 	if authority == "" || ok && n.hosts[host] {
@@ -121,7 +123,8 @@ func (n *neighbours) welcomes(origin, host string) bool {
 	return err == nil && plainAddress(ip).IsLoopback() || isLocalName(strings.TrimSuffix(u.Hostname(), "."))
 }
 
-// hostOf is the host of "host", "host:port" or "[address]:port", without brackets; ok is false for anything else.
+// hostOf is the host of "host", "host:port" or "[address]:port", without brackets; ok is false for anything
+// else.
 func hostOf(authority string) (host string, ok bool) {
 	host, port := authority, ""
 	if rest, bracketed := strings.CutPrefix(authority, "["); bracketed {
@@ -163,8 +166,8 @@ const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-
 	"x-ms-quorum-acked-lsn, x-ms-request-charge, x-ms-request-duration-ms, x-ms-resource-quota, x-ms-resource-usage, x-ms-retry-after-ms, " +
 	"x-ms-schemaversion, x-ms-serviceversion, x-ms-session-token, x-ms-share-throughput, x-ms-substatus"
 
-// guarded refuses what a browser brings from where it must not, and tells scripts of the origins that are let in what
-// they may read. It answers the browser's question before a request (OPTIONS) by itself.
+// guarded refuses what a browser brings from where it must not, and tells scripts of the origins that are let
+// in what they may read. It answers the browser's question before a request (OPTIONS) by itself.
 func (s *Server) guarded(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		c, r := ec.(*call), ec.Request()
@@ -209,7 +212,8 @@ func (c *call) allowWhatIsAsked(r *http.Request) {
 	c.set("access-control-max-age", "3600")
 }
 
-// fromAnotherSite tells whether a browser says of a request without an Origin that a page of another origin made it.
+// fromAnotherSite tells whether a browser says of a request without an Origin that a page of another origin
+// made it.
 func fromAnotherSite(r *http.Request) bool {
 	site := first(r.Header, "Sec-Fetch-Site")
 	return site == "cross-site" || site == "same-site"

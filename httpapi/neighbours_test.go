@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// The hosts that servers answer to, by their options. What a host is answered is told to clients as the place to go on.
+// The hosts that servers answer to, by their options. What a host is answered is told to clients as the place
+// to go on.
 func TestHosts(t *testing.T) {
 	everywhere := []string{"localhost", "localhost:8081", "LOCALHOST.:1", "app.localhost:8081", "127.0.0.1:8081", "127.9.9.9", "[::1]:8081", "[::ffff:127.0.0.1]", ""}
 	nowhere := []string{"evil.example", "evil.example:8081", "localhost.evil.example", "127.0.0.1.evil.example:8081", "localhost:80@evil.example",
@@ -203,7 +204,8 @@ func TestFetchSite(t *testing.T) {
 	}
 }
 
-// What a foreign page sends under --no-auth changes nothing, and what a page of this machine sends works as from a program.
+// What a foreign page sends under --no-auth changes nothing, and what a page of this machine sends works as
+// from a program.
 func TestForeignPageWritesNothing(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.server.NoAuth = true })
 	before := w.do("GET", "/dbs", "").want(200).head("x-ms-item-count", "0")

@@ -86,8 +86,8 @@ func checkOfferID(body doc.Value, id string) error {
 	return nil
 }
 
-// decodeThroughput reads an offer's content. An offer that is autoscaled tells its present throughput, too: that is
-// not an input.
+// decodeThroughput reads an offer's content. An offer that is autoscaled tells its present throughput, too:
+// that is not an input.
 func decodeThroughput(content doc.Value) (t store.Throughput, err error) {
 	if auto := content.Member("offerAutopilotSettings"); auto.Kind() != doc.Undefined && auto.Kind() != doc.Null {
 		return decodeAutoscale(auto)

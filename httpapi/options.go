@@ -22,11 +22,13 @@ type Options struct {
 	NoClockCheck bool
 	// Advertise is the URL that GET / tells clients to use. Default: the scheme and host of the request.
 	Advertise string
-	// Hosts are names and addresses, beside those of its own machine and Advertise's, that the server answers to: a request for
-	// another Host is refused with 403. *.example.com is every name one level below; 0.0.0.0 or :: every address, but no name.
+	// Hosts are names and addresses, beside those of its own machine and Advertise's, that the server answers
+	// to: a request for another Host is refused with 403. *.example.com is every name one level below;
+	// 0.0.0.0 or :: every address, but no name.
 	Hosts []string
-	// CORSOrigins are origins (https://page.example) whose pages may use the server from a browser, beside its own and those
-	// of the loopback addresses; * is every one. The writes of pages from elsewhere are refused with 403.
+	// CORSOrigins are origins (https://page.example) whose pages may use the server from a browser, beside
+	// its own and those of the loopback addresses; * is every one. The writes of pages from elsewhere are
+	// refused with 403.
 	CORSOrigins []string
 	// AccountID is the account's id. Default: "mayfly".
 	AccountID string
@@ -38,8 +40,9 @@ type Options struct {
 	// from one start to the next, so that a client which outlives the server never asks for what only the one
 	// before had seen.
 	SessionVersion int64
-	// ServeCrossPartition answers queries over all partition keys whose results must be merged, which a gateway of Cosmos DB
-	// leaves to the client. The header x-mayfly-serve-cross-partition does so for one request.
+	// ServeCrossPartition answers queries over all partition keys whose results must be merged, which a
+	// gateway of Cosmos DB leaves to the client. The header x-mayfly-serve-cross-partition does so for one
+	// request.
 	ServeCrossPartition bool
 	// Throttle refuses requests beyond a container's throughput with 429.
 	Throttle bool
@@ -47,16 +50,18 @@ type Options struct {
 	Strict bool
 	// CertPEM is the certificate to hand out, as PEM text.
 	CertPEM []byte
-	// Wall tells the real time, against which the dates of signatures are checked; never the data's clock. Default: ttl.Real{}.
+	// Wall tells the real time, against which the dates of signatures are checked; never the data's clock.
+	// Default: ttl.Real{}.
 	Wall ttl.Clock
 	// Ready says whether the store works (GET /_mayfly/readyz). Default: always.
 	Ready func(context.Context) error
 	// Webhooks tells how the webhooks stand, for the metrics; nil where nobody delivers to any.
 	Webhooks func() []WebhookMetrics
-	// MaxConnections is how many connections may be open at once; 0: any number. Where there are more, those that have been idle for
-	// longest are closed for new ones, and new ones wait where none is idle.
+	// MaxConnections is how many connections may be open at once; 0: any number. Where there are more, those
+	// that have been idle for longest are closed for new ones, and new ones wait where none is idle.
 	MaxConnections int
-	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may be.
+	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may
+	// be.
 	CheckWebhook func(ctx context.Context, url string) error
 	// Logger gets defects (error), trouble with the disk (warn) and every request (debug). Default: none.
 	Logger *slog.Logger

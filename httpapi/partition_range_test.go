@@ -9,8 +9,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestPartitionInRange: a request that names a partition key and a range gets what the key has in that range. So a client that
-// goes range by range finds each document once, by queries, lists and change feeds.
+// TestPartitionInRange: a request that names a partition key and a range gets what the key has in that range.
+// So a client that goes range by range finds each document once, by queries, lists and change feeds.
 func TestPartitionInRange(t *testing.T) {
 	w := newWorld(t, ranges(4))
 	w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)

@@ -8,11 +8,12 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// parsePartitionKey reads the header x-ms-documentdb-partitionkey, a JSON array with one element for each path of the
-// partition key.
+// parsePartitionKey reads the header x-ms-documentdb-partitionkey, a JSON array with one element for each
+// path of the partition key.
 //
-// Clients do not all write JSON. Go's quotes with Go's escapes (\a, \v, \x07, \U0001f600), and text outside of
-// ASCII may come as raw UTF-8 or as Latin-1. All of this is turned into strict JSON before the store reads it.
+// Clients do not all write JSON. Go's quotes with Go's escapes (\a, \v, \x07, \U0001f600), and text outside
+// of ASCII may come as raw UTF-8 or as Latin-1. All of this is turned into strict JSON before the store reads
+// it.
 func parsePartitionKey(header string) (store.PartitionKey, error) {
 	text := []byte(header)
 	if !plainJSON(header) {
@@ -62,7 +63,8 @@ func normalisePartitionKey(s string) ([]byte, error) {
 	return out, nil
 }
 
-// appendEscape rewrites the escape at the start of s and returns how many bytes of s it was; 0 where it is malformed.
+// appendEscape rewrites the escape at the start of s and returns how many bytes of s it was; 0 where it is
+// malformed.
 func appendEscape(out []byte, s string) ([]byte, int) {
 	if len(s) < 2 {
 		return out, 0

@@ -29,8 +29,8 @@ func (s *Server) patchItem(c *call) error {
 // patchDepth is how many levels a patch may lay around a value.
 const patchDepth = 3
 
-// parsePatch reads what clients send as a patch: {"condition":"FROM c WHERE ...","operations":[...]}, the condition being
-// optional, or the operations alone.
+// parsePatch reads what clients send as a patch: {"condition":"FROM c WHERE ...","operations":[...]}, the
+// condition being optional, or the operations alone.
 func parsePatch(body []byte) (store.Patch, error) {
 	text, err := doc.Compact(body, doc.Limits{MaxDepth: doc.DefaultMaxDepth + patchDepth})
 	if err != nil {

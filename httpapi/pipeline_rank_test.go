@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// hybrid runs ORDER BY RANK: the statistics of all ranges are added up, each component is asked for its best rows, and
-// the ranks of those by all scores are fused.
+// hybrid runs ORDER BY RANK: the statistics of all ranges are added up, each component is asked for its best
+// rows, and the ranks of those by all scores are fused.
 func (p *pipeline) hybrid(plan *queryPlan, params string) ([]doc.Value, error) {
 	h := plan.HybridSearchQueryInfo
 	everywhere := &queryPlan{QueryRanges: plan.QueryRanges}

@@ -149,8 +149,8 @@ func (p *pipeline) drain(text, params string, scope ...string) (rows []doc.Value
 	}
 }
 
-// compare puts rows in the order that orderByItems tell; equal ones in that of their rids, backwards where the first key is
-// descending. By what is not there nothing is near.
+// compare puts rows in the order that orderByItems tell; equal ones in that of their rids, backwards where
+// the first key is descending. By what is not there nothing is near.
 func (info *planInfo) compare(a, b doc.Value) int {
 	x, y := elements(a.Member("orderByItems")), elements(b.Member("orderByItems"))
 	for i, direction := range info.OrderBy {

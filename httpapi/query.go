@@ -40,7 +40,8 @@ func (s *Server) queryItems(c *call) error {
 	return c.sendResult(rid, "Documents", &result, s.opt.Wall.Now().Sub(began))
 }
 
-// reach is how far a query may reach over partitions without a key: as far as the client's headers and the operator say.
+// reach is how far a query may reach over partitions without a key: as far as the client's headers and the
+// operator say.
 func (s *Server) reach(c *call) store.CrossPartition {
 	switch {
 	case s.opt.ServeCrossPartition || c.in.serveCross:
@@ -51,8 +52,9 @@ func (s *Server) reach(c *call) store.CrossPartition {
 	return store.CrossRefuse
 }
 
-// queryFeed answers with one page of a query's result over all rows of a feed. The rows are queried by the text that
-// reading them gives. Paging keeps no state here: a row's position stands for it in the continuation.
+// queryFeed answers with one page of a query's result over all rows of a feed. The rows are queried by the
+// text that reading them gives. Paging keeps no state here: a row's position stands for it in the
+// continuation.
 func queryFeed[T any](c *call, f feed[T]) error {
 	text, params, err := decodeQuery(c)
 	if err != nil {
@@ -84,7 +86,8 @@ func queryFeed[T any](c *call, f feed[T]) error {
 	return c.sendResult(f.owner, f.key, &result, elapsed())
 }
 
-// sendResult answers with a page of a query's result, which took so long to make. It lets the rows go before it writes.
+// sendResult answers with a page of a query's result, which took so long to make. It lets the rows go before
+// it writes.
 func (c *call) sendResult(owner, key string, p *store.QueryPage, took time.Duration) error {
 	size := 0
 	for _, row := range p.Rows {
@@ -103,8 +106,9 @@ func (c *call) sendResult(owner, key string, p *store.QueryPage, took time.Durat
 	return c.sendPage(out)
 }
 
-// decodeQuery reads the body of a query: {"query": "...", "parameters": [{"name": "@p", "value": ...}]}, or the
-// bare text with the content type application/sql. Members that are not known are ignored: clients send some.
+// decodeQuery reads the body of a query: {"query": "...", "parameters": [{"name": "@p", "value": ...}]}, or
+// the bare text with the content type application/sql. Members that are not known are ignored: clients send
+// some.
 func decodeQuery(c *call) (text string, params []store.Parameter, err error) {
 	if c.in.contentType == "application/sql" {
 		if !utf8.Valid(c.body) {

@@ -56,8 +56,8 @@ func readCases(t *testing.T) (cases []queryCase, sets map[string]*dataset) {
 	return cases, sets
 }
 
-// TestQueryCases asks all shared cases over the wire: inside one partition key, and across partition keys that lie in one
-// range or in several.
+// TestQueryCases asks all shared cases over the wire: inside one partition key, and across partition keys
+// that lie in one range or in several.
 func TestQueryCases(t *testing.T) {
 	for _, v := range []struct {
 		name   string
@@ -85,8 +85,8 @@ func TestQueryCases(t *testing.T) {
 	}
 }
 
-// load makes the container of a dataset. Documents without a partition key of their own all get the same one, or are keyed
-// by their ids.
+// load makes the container of a dataset. Documents without a partition key of their own all get the same one,
+// or are keyed by their ids.
 func (d *dataset) load(w *world, name string, onePK bool) {
 	w.t.Helper()
 	key := d.PartitionKey
@@ -165,7 +165,8 @@ func (c *queryCase) refused(a *answer) error {
 	return nil
 }
 
-// strip takes off what a document has that the dataset does not: system properties, and the partition key given to all.
+// strip takes off what a document has that the dataset does not: system properties, and the partition key
+// given to all.
 func strip(x any, pk bool) {
 	switch x := x.(type) {
 	case map[string]any:

@@ -67,7 +67,8 @@ func TestPageCounts(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
 	w.fill(20, 1)
-	// Without ORDER BY a page that is full has a continuation whether or not something follows; with it only if something does.
+	// Without ORDER BY a page that is full has a continuation whether or not something follows; with it only
+	// if something does.
 	for _, c := range []struct {
 		text        string
 		size, pages int
@@ -94,8 +95,8 @@ func TestPageCounts(t *testing.T) {
 	}
 }
 
-// TestContinuationLasts: a continuation is good after writes in between and after a restart, and for its own query and
-// scope alone.
+// TestContinuationLasts: a continuation is good after writes in between and after a restart, and for its own
+// query and scope alone.
 func TestContinuationLasts(t *testing.T) {
 	w := newWorld(t, onDisk(t.TempDir()), ranges(4))
 	w.container("")
@@ -116,7 +117,8 @@ func TestContinuationLasts(t *testing.T) {
 			t.Errorf("%s: %s", text, got)
 		}
 	}
-	// The row that a page ended with and the one that the next would begin with are deleted; a new one comes that sorts last.
+	// The row that a page ended with and the one that the next would begin with are deleted; a new one comes
+	// that sorts last.
 	gone := map[string]bool{}
 	for _, text := range texts {
 		for _, id := range seen[text][first[text]-1 : first[text]+1] {
@@ -144,7 +146,8 @@ func TestContinuationLasts(t *testing.T) {
 			t.Errorf("%s: got %s, want %v", text, got, want)
 		}
 		for _, other := range texts {
-			// By the same order it goes on behind the same row, whatever the filter is: the SDK for JavaScript puts one of its own in.
+			// By the same order it goes on behind the same row, whatever the filter is: the SDK for
+			// JavaScript puts one of its own in.
 			switch same := strings.HasSuffix(text, "ORDER BY c.id") && strings.HasSuffix(other, "ORDER BY c.id"); {
 			case same:
 				next(other, tokens[text], served...).want(200)
@@ -316,8 +319,8 @@ func TestIndexMetrics(t *testing.T) {
 	}
 }
 
-// TestListedAggregates: the gateway serves no aggregates in a select list to a client that does not say that it merges them, not even
-// where the conditions name one partition. Whoever names the partition is answered.
+// TestListedAggregates: the gateway serves no aggregates in a select list to a client that does not say that
+// it merges them, not even where the conditions name one partition. Whoever names the partition is answered.
 func TestListedAggregates(t *testing.T) {
 	w := newWorld(t, ranges(2))
 	w.container("")
@@ -355,7 +358,8 @@ func TestReach(t *testing.T) {
 	w.ask(docs, "SELECT VALUE COUNT(1) FROM c", crossing, "false").want(200).has("Documents", "[8]")
 }
 
-// TestIndexProgress: answers about a container tell how far its items are indexed by a policy that has changed.
+// TestIndexProgress: answers about a container tell how far its items are indexed by a policy that has
+// changed.
 func TestIndexProgress(t *testing.T) {
 	const name = "X-Ms-Documentdb-Collection-Index-Transformation-Progress"
 	w := newWorld(t)

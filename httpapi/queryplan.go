@@ -51,7 +51,8 @@ func parseFeatures(value string) []string {
 //
 //	"resumeFilter": {"value": [1, "a", [], {"type": "array", "low": -1, "high": 2}], "rid": "...", "exclude": true}
 //
-// An empty array stands for undefined, and an object for an array or an object that rows were ordered by: it has its hash.
+// An empty array stands for undefined, and an object for an array or an object that rows were ordered by: it
+// has its hash.
 func decodeResume(filter doc.Value) (*store.Resume, error) {
 	switch filter.Kind() {
 	case doc.Undefined, doc.Null:

@@ -17,8 +17,8 @@ func shapesWorld(t *testing.T, n int) *world {
 	return w
 }
 
-// TestGroupsInOrder: groups come in the order that ORDER BY says, from the server and, where they have no aggregates, from a client
-// that merges.
+// TestGroupsInOrder: groups come in the order that ORDER BY says, from the server and, where they have no
+// aggregates, from a client that merges.
 func TestGroupsInOrder(t *testing.T) {
 	for _, n := range []int{1, 5} {
 		w := shapesWorld(t, n)
@@ -47,8 +47,8 @@ func TestGroupsInOrder(t *testing.T) {
 	}
 }
 
-// TestSubqueriesAcrossRanges: subqueries in FROM that group or drop duplicates do so within each range. Here no group and no
-// duplicates lie in two.
+// TestSubqueriesAcrossRanges: subqueries in FROM that group or drop duplicates do so within each range. Here
+// no group and no duplicates lie in two.
 func TestSubqueriesAcrossRanges(t *testing.T) {
 	for _, n := range []int{1, 5} {
 		w := shapesWorld(t, n)

@@ -14,8 +14,8 @@ import (
 // unmergeable are the refusals of queries whose rows cannot be merged by clients.
 var unmergeable = []string{"Compositions of aggregates and other expressions are not allowed.", "is not supported across partitions"}
 
-// merged runs a query through a pipeline and compares that with the answer that the server merges itself. It is false where the
-// plan was refused.
+// merged runs a query through a pipeline and compares that with the answer that the server merges itself. It
+// is false where the plan was refused.
 func (p *pipeline) merged(c *queryCase) (bool, error) {
 	params := string(c.Parameters)
 	direct := p.w.do("POST", p.path, queryBody(c.Query, params), queryHeaders(append(served, "x-ms-max-item-count", "-1")...)...)
@@ -65,7 +65,8 @@ func decoded(rows []doc.Value) []any {
 	return list
 }
 
-// TestPlansOfQueryCases: for all shared cases a client that goes by the plan makes the same result as the server.
+// TestPlansOfQueryCases: for all shared cases a client that goes by the plan makes the same result as the
+// server.
 func TestPlansOfQueryCases(t *testing.T) {
 	for _, n := range []int{1, 8} {
 		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
@@ -78,7 +79,8 @@ func TestPlansOfQueryCases(t *testing.T) {
 				pipelines[name] = w.pipeline(set.path, 2)
 			}
 			for _, c := range cases {
-				// A query that is the rewritten form of another composes aggregates, and is not to be rewritten again.
+				// A query that is the rewritten form of another composes aggregates, and is not to be
+				// rewritten again.
 				ok, err := pipelines[c.Docs].merged(&c)
 				if err != nil || !ok && !strings.HasPrefix(c.ID, "rewritten-") {
 					t.Errorf("%s, %t: %s\n%v", c.ID, ok, c.Query, err)
@@ -208,7 +210,8 @@ SELECT VALUE c.id FROM c WHERE c.even ORDER BY RANK RRF(FullTextScore(c.text, ["
 	}
 }
 
-// TestPlansOfPrefixes: the beginning of a hierarchical partition key is a part of a range, which a client names by its bounds.
+// TestPlansOfPrefixes: the beginning of a hierarchical partition key is a part of a range, which a client
+// names by its bounds.
 func TestPlansOfPrefixes(t *testing.T) {
 	for _, n := range []int{1, 8} {
 		w := newWorld(t, ranges(n))
@@ -281,8 +284,8 @@ func TestQueryPlan(t *testing.T) {
 	w.askPlan("SELECT * FROM c", allFeatures, pk(`["a","b"]`)...).fails(400, 1001, "")
 	w.askPlan("SELECT FLOOR(AVG(c.x)) FROM c", allFeatures, pk(`["a"]`)...).want(200).has("queryInfo.rewrittenQuery", `""`)
 
-	// Who wants more than one page of one partition key gets them from its range as they are; who does not say so
-	// does its part.
+	// Who wants more than one page of one partition key gets them from its range as they are; who does not
+	// say so does its part.
 	const expected = "x-ms-documentdb-query-iscontinuationexpected"
 	for value, top := range map[string]string{"": "5", "False": "5", "True": "null"} {
 		var headers []string

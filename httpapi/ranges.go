@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// listRanges lists the partition key ranges of a container. Clients that ask for changes (A-IM) with the etag of the
-// last answer get 304 while nothing has changed, which some of them ask until, and else the ranges that have come since: the
-// children of those that were split.
+// listRanges lists the partition key ranges of a container. Clients that ask for changes (A-IM) with the etag
+// of the last answer get 304 while nothing has changed, which some of them ask until, and else the ranges
+// that have come since: the children of those that were split.
 func (s *Server) listRanges(c *call) error {
 	p, _, err := s.within(c)
 	if err != nil {

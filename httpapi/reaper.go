@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// ReaperState is the answer of GET and PUT .../reaper. Delay and Starved are null where nothing of the kind holds purges back.
+// ReaperState is the answer of GET and PUT .../reaper. Delay and Starved are null where nothing of the kind
+// holds purges back.
 type ReaperState struct {
 	Paused    bool              `json:"paused"`
 	AllPaused bool              `json:"allPaused"` // the reapers of all containers are
@@ -48,8 +49,9 @@ type reaperChange struct {
 	delay, starved bool // settings has it
 }
 
-// setReaper is PUT on the same path: {"paused"?: true, "delay"?: {"seconds": 30} | {"min", "max", "seed"?} | null, "starved"?:
-// {"perSecond": 5} | null}. Members that are left out stay as they are. It answers as getReaper does.
+// setReaper is PUT on the same path: {"paused"?: true, "delay"?: {"seconds": 30} | {"min", "max", "seed"?} |
+// null, "starved"?: {"perSecond": 5} | null}. Members that are left out stay as they are. It answers as
+// getReaper does.
 func (s *Server) setReaper(c *call) error {
 	coll, err := s.container(c)
 	if err != nil {
@@ -114,7 +116,8 @@ func decodeReaper(body []byte) (r reaperChange, err error) {
 	return r, err
 }
 
-// runReaper is POST .../reaper/run: everything that has expired in the container is purged now, whatever holds its reaper back.
+// runReaper is POST .../reaper/run: everything that has expired in the container is purged now, whatever
+// holds its reaper back.
 func (s *Server) runReaper(c *call) error {
 	coll, err := s.container(c)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Bodies are made by appending: what a client wrote is passed on byte for byte, and nothing is reflected upon.
+// Bodies are made by appending: what a client wrote is passed on byte for byte, and nothing is reflected
+// upon.
 
 // buffers lends the memory that items are rendered in. It holds no state: only garbage is saved.
 var buffers = sync.Pool{New: func() any { return new(buffer) }}

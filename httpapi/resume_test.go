@@ -56,7 +56,8 @@ func payloads(rows []doc.Value) (list []string) {
 	return list
 }
 
-// TestResumeFilter: a query with ORDER BY goes on at the place that its body tells, be there an index for the order or not.
+// TestResumeFilter: a query with ORDER BY goes on at the place that its body tells, be there an index for the
+// order or not.
 func TestResumeFilter(t *testing.T) {
 	for _, settings := range []string{mixedSettings, keyedByPK + `,"indexingPolicy":{"indexingMode":"none","automatic":false}`} {
 		w := newWorld(t, ranges(2), func(s *setup) { s.store.Lenient = true })
@@ -98,7 +99,8 @@ func resumeValue(v doc.Value) string {
 	return string(v.Raw())
 }
 
-// resumed asks for all pages of a query with a resume filter. It is sent with each page; the continuation goes before it.
+// resumed asks for all pages of a query with a resume filter. It is sent with each page; the continuation
+// goes before it.
 func (w *world) resumed(text, filter string) (rows []string) {
 	w.t.Helper()
 	token := ""
@@ -138,8 +140,8 @@ func TestResumeFilterRefused(t *testing.T) {
 	}
 }
 
-// TestResumeConditions: clients without resume filters say the same by conditions, which they put in the place of the
-// placeholder: comparisons, and tests for the types that come behind in the order.
+// TestResumeConditions: clients without resume filters say the same by conditions, which they put in the
+// place of the placeholder: comparisons, and tests for the types that come behind in the order.
 func TestResumeConditions(t *testing.T) {
 	w := newWorld(t, ranges(2))
 	w.container(mixedSettings)

@@ -64,10 +64,12 @@ type target struct {
 	feed  bool // the path ends in a keyword (/dbs/x/colls); kind is then the kind of the children
 	byRID bool // the ids are rids, or a database's name looks like one: see Server.database
 
-	// resourceType is the second field of what a client signs: the keyword, lower case; empty for the account and for kindOwn.
+	// resourceType is the second field of what a client signs: the keyword, lower case; empty for the account
+	// and for kindOwn.
 	resourceType string
-	// own is the path of kindOwn without slashes at its ends: "_mayfly/clock". The ids of a database and a container in it, or the name
-	// of a snapshot, are in ids, and here is where they stood: "_mayfly/dbs/{db}/colls/{coll}/split", "_mayfly/snapshots/{name}".
+	// own is the path of kindOwn without slashes at its ends: "_mayfly/clock". The ids of a database and a
+	// container in it, or the name of a snapshot, are in ids, and here is where they stood:
+	// "_mayfly/dbs/{db}/colls/{coll}/split", "_mayfly/snapshots/{name}".
 	own string
 
 	ids [maxIDs]string
@@ -211,10 +213,10 @@ func (t *target) absorbQuery() {
 	}
 }
 
-// link returns the i-th resource link that a client may have signed for this target, the likeliest first;
-// ok is false past the last. It is unescaped: a client that signs the path as it sends it, with %20 in it, means another item.
-// Clients disagree about a trailing slash and about the case of rids. query says that this
-// link takes the query string as a part of the id.
+// link returns the i-th resource link that a client may have signed for this target, the likeliest first; ok
+// is false past the last. It is unescaped: a client that signs the path as it sends it, with %20 in it, means
+// another item. Clients disagree about a trailing slash and about the case of rids. query says that this link
+// takes the query string as a part of the id.
 func (t *target) link(i int) (link string, query, ok bool) {
 	if t.byRID {
 		switch i {
@@ -277,7 +279,8 @@ func skipSlashes(path string, pos int) int {
 	return pos
 }
 
-// unescapeLink joins the unescaped segments of a link. The last id is taken as the target has it, since it may hold slashes.
+// unescapeLink joins the unescaped segments of a link. The last id is taken as the target has it, since it
+// may hold slashes.
 func unescapeLink(raw string, t *target) string {
 	var b strings.Builder
 	b.Grow(len(raw))

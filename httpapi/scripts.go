@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// executeProcedure runs a stored procedure on the partition key of the header. The body is an array of its arguments.
+// executeProcedure runs a stored procedure on the partition key of the header. The body is an array of its
+// arguments.
 func (s *Server) executeProcedure(c *call) error {
 	p, err := s.resources(c)
 	if err != nil {
@@ -66,7 +67,8 @@ func decodeArguments(body []byte) (args []doc.Value, err error) {
 	return args, nil
 }
 
-// escapeLog writes what a script logged as JavaScript's encodeURIComponent does, so that it can stand in a header.
+// escapeLog writes what a script logged as JavaScript's encodeURIComponent does, so that it can stand in a
+// header.
 func escapeLog(text string) string {
 	return strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(url.QueryEscape(text))
 }

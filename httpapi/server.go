@@ -90,8 +90,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// protocols are HTTP/1.1 and HTTP/2. To net/http every connection is plain, since a sniffConn decrypts by itself: HTTP/2 is
-// recognised by its preface, over TLS too.
+// protocols are HTTP/1.1 and HTTP/2. To net/http every connection is plain, since a sniffConn decrypts by
+// itself: HTTP/2 is recognised by its preface, over TLS too.
 func protocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
@@ -114,9 +114,9 @@ func (s *Server) routes() http.Handler {
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Serve answers on ln until Shutdown, which makes it return nil. A connection whose first byte starts a TLS
-// handshake is served as HTTPS, any other as HTTP; with a nil conf only HTTP is. Both speak HTTP/1.1 and HTTP/2: over TLS
-// the client chooses by ALPN, without it by beginning as HTTP/2 does (prior knowledge). It may be called for
-// several listeners at once, and closes ln.
+// handshake is served as HTTPS, any other as HTTP; with a nil conf only HTTP is. Both speak HTTP/1.1 and
+// HTTP/2: over TLS the client chooses by ALPN, without it by beginning as HTTP/2 does (prior knowledge). It
+// may be called for several listeners at once, and closes ln.
 func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 	if conf != nil {
 		conf = conf.Clone()
@@ -142,8 +142,9 @@ func (e *StuckError) Error() string {
 // breakOff is how long requests have to end once they are broken off.
 const breakOff = 2 * time.Second
 
-// Shutdown takes no more requests and waits for those under way; when ctx ends first it breaks them off. When it
-// returns no request is running, so that the store may be closed, but for a *StuckError: then some go on all the same.
+// Shutdown takes no more requests and waits for those under way; when ctx ends first it breaks them off. When
+// it returns no request is running, so that the store may be closed, but for a *StuckError: then some go on
+// all the same.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.conns.closeSilent()
 	s.drain()
@@ -158,7 +159,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// shut closes the gate behind the last request; false where one does not end in time. Then what waits for it here ends with it.
+// shut closes the gate behind the last request; false where one does not end in time. Then what waits for it
+// here ends with it.
 func (s *Server) shut() bool {
 	wait, cancel := context.WithTimeout(context.Background(), breakOff)
 	defer cancel()
@@ -218,8 +220,8 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// logged writes a line for each request, at debug level. What a client has written is cut in it, and its body is
-// not there.
+// logged writes a line for each request, at debug level. What a client has written is cut in it, and its body
+// is not there.
 func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		r := ec.Request()
@@ -292,7 +294,8 @@ func (s *Server) serve(ec echo.Context) error {
 	}
 }
 
-// authorise lets a request in. Mayfly's own surface wants the master key; a resource token opens what it was issued for.
+// authorise lets a request in. Mayfly's own surface wants the master key; a resource token opens what it was
+// issued for.
 func (s *Server) authorise(c *call) error {
 	if s.opt.NoAuth {
 		c.target.absorbQuery()
@@ -311,8 +314,8 @@ func (s *Server) authorise(c *call) error {
 	return err
 }
 
-// requestPath is the path and the query string exactly as they were sent. What net/http makes of them will not do:
-// it unescapes, and drops the original where that holds a character that should have been escaped.
+// requestPath is the path and the query string exactly as they were sent. What net/http makes of them will
+// not do: it unescapes, and drops the original where that holds a character that should have been escaped.
 func requestPath(r *http.Request) (path, query string) {
 	if strings.HasPrefix(r.RequestURI, "/") {
 		path, query, _ = strings.Cut(r.RequestURI, "?")

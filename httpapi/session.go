@@ -36,8 +36,8 @@ func parseConsistency(name string) (level consistency, canonical string, ok bool
 	return 0, "", false
 }
 
-// allows checks the level that a request asks for. The store is linearizable, so that every level holds; but as
-// in Cosmos DB a request cannot ask for more than its account has.
+// allows checks the level that a request asks for. The store is linearizable, so that every level holds; but
+// as in Cosmos DB a request cannot ask for more than its account has.
 func (account consistency) allows(name string) error {
 	asked, _, ok := parseConsistency(name)
 	if !ok {

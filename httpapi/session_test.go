@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestSessionRule: a read that brings a position which its range has not reached is refused, at once, since every
-// position that was ever told is durable; positions of ranges that the container does not have do not count.
+// TestSessionRule: a read that brings a position which its range has not reached is refused, at once, since
+// every position that was ever told is durable; positions of ranges that the container does not have do not
+// count.
 func TestSessionRule(t *testing.T) {
 	w := smallWorld(t)
 	at := w.do("GET", docs+"/i", "", pk(`["a"]`)...).want(200).header.Get("lsn")

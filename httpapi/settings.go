@@ -27,8 +27,8 @@ func (s *Server) getSettings(c *call) error {
 	return c.sendSettings(coll.Settings())
 }
 
-// patchSettings is PATCH on the same path. Members that the body does not have stay as they are, null puts one back to what it is in a
-// new container. It answers with all of them.
+// patchSettings is PATCH on the same path. Members that the body does not have stay as they are, null puts
+// one back to what it is in a new container. It answers with all of them.
 func (s *Server) patchSettings(c *call) error {
 	coll, err := s.container(c)
 	if err != nil {
@@ -97,7 +97,8 @@ func patchSettings(s *store.ContainerSettings, patch doc.Value) (err error) {
 	return err
 }
 
-// decodeSetting reads one setting, which is null or of a kind. Members of an object that are not known are refused.
+// decodeSetting reads one setting, which is null or of a kind. Members of an object that are not known are
+// refused.
 func decodeSetting[T any](name string, v doc.Value, kind doc.Kind) (setting T, err error) {
 	if v.Kind() == doc.Null {
 		return setting, nil

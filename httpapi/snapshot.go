@@ -35,7 +35,8 @@ func snapshotJSON(s store.Snapshot) snapshotBody {
 	return snapshotBody{Name: s.Name, Time: s.Time, Bytes: s.Bytes, Databases: s.Databases}
 }
 
-// createSnapshot is POST /_mayfly/snapshots, {"name": "before"}: it keeps the present state of the whole store under a name.
+// createSnapshot is POST /_mayfly/snapshots, {"name": "before"}: it keeps the present state of the whole
+// store under a name.
 func (s *Server) createSnapshot(c *call) error {
 	in, err := decodeTexts(c.body, "name")
 	if err != nil {
@@ -59,8 +60,8 @@ func (s *Server) deleteSnapshot(c *call) error {
 	return c.noContent(http.StatusNoContent)
 }
 
-// restoreSnapshot is POST /_mayfly/snapshots/{name}/restore: it puts the whole store back, or with {"database": "x"} that
-// database alone, and answers with the names of the databases that there are now.
+// restoreSnapshot is POST /_mayfly/snapshots/{name}/restore: it puts the whole store back, or with
+// {"database": "x"} that database alone, and answers with the names of the databases that there are now.
 func (s *Server) restoreSnapshot(c *call) error {
 	in, err := decodeTexts(c.body, "database")
 	if err != nil {
@@ -81,8 +82,8 @@ func (s *Server) restoreSnapshot(c *call) error {
 	return c.sendJSON(map[string]any{"databases": names})
 }
 
-// forkSnapshot is POST /_mayfly/snapshots/{name}/fork, {"database": "x", "as": "y"}: it copies the database x of a snapshot into
-// the store as y, and answers {"id": "y", "_rid": …}.
+// forkSnapshot is POST /_mayfly/snapshots/{name}/fork, {"database": "x", "as": "y"}: it copies the database x
+// of a snapshot into the store as y, and answers {"id": "y", "_rid": …}.
 func (s *Server) forkSnapshot(c *call) error {
 	in, err := decodeTexts(c.body, "database", "as")
 	if err != nil {
@@ -98,7 +99,8 @@ func (s *Server) forkSnapshot(c *call) error {
 	return c.jsonOf(http.StatusCreated, map[string]any{"id": d.ID(), "_rid": d.RID()})
 }
 
-// decodeTexts reads a body whose members are all strings and among those that are known. No body is an empty one.
+// decodeTexts reads a body whose members are all strings and among those that are known. No body is an empty
+// one.
 func decodeTexts(body []byte, known ...string) (map[string]string, error) {
 	in := make(map[string]string, len(known))
 	if len(body) == 0 {

@@ -4,9 +4,9 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// splitRange is POST /_mayfly/dbs/{db}/colls/{coll}/split: it divides a partition range in two, {"range": "0", "at"?: "1FFF..."},
-// and answers with the two ranges that it has become, as a list of partition key ranges does. Without "at", which is an
-// effective partition key, half of the documents go either way.
+// splitRange is POST /_mayfly/dbs/{db}/colls/{coll}/split: it divides a partition range in two, {"range":
+// "0", "at"?: "1FFF..."}, and answers with the two ranges that it has become, as a list of partition key
+// ranges does. Without "at", which is an effective partition key, half of the documents go either way.
 func (s *Server) splitRange(c *call) error {
 	p, _, err := s.within(c)
 	if err != nil {

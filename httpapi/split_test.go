@@ -17,8 +17,8 @@ func rangeHeader(id string, more ...string) []string {
 	return append([]string{"x-ms-documentdb-partitionkeyrangeid", id}, more...)
 }
 
-// How many ranges a container has: what its creation asks for goes before what the operator asks for, and that before its
-// throughput.
+// How many ranges a container has: what its creation asks for goes before what the operator asks for, and
+// that before its throughput.
 func TestRangesOfAContainer(t *testing.T) {
 	for _, c := range []struct {
 		operator int
@@ -43,7 +43,8 @@ func TestRangesOfAContainer(t *testing.T) {
 	}
 }
 
-// What a client goes through when a range that it knows is split: 410, the ranges that have come since, and on with what it had.
+// What a client goes through when a range that it knows is split: 410, the ranges that have come since, and
+// on with what it had.
 func TestSplitOverTheWire(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
@@ -143,8 +144,8 @@ func TestSplitRefusals(t *testing.T) {
 	w.do("POST", "/_mayfly/dbs/a%20b/colls/c+%C3%A9/split", `{"range":"1","at":"2f"}`).want(200).has("PartitionKeyRanges.1.minInclusive", `"2F"`)
 }
 
-// Parts of a container: prefixes of a hierarchical key, intervals of effective partition keys with a range and without, however many
-// ranges there are and wherever they end.
+// Parts of a container: prefixes of a hierarchical key, intervals of effective partition keys with a range
+// and without, however many ranges there are and wherever they end.
 func TestPartsOfAContainer(t *testing.T) {
 	def := store.PartitionKeyDefinition{Kind: store.KindMultiHash, Version: 2, Paths: []string{"/a", "/b", "/c"}}
 	epk := func(values ...string) string {

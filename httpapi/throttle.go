@@ -11,8 +11,8 @@ import (
 // substatusThrottled tells a client that a request was refused for its container's throughput.
 const substatusThrottled = 3200
 
-// admit refuses a request for the contents of a container whose throughput is used up, where the operator wants that, and
-// remembers who pays for one that may run. Reading definitions and ranges costs nothing.
+// admit refuses a request for the contents of a container whose throughput is used up, where the operator
+// wants that, and remembers who pays for one that may run. Reading definitions and ranges costs nothing.
 func (c *call) admit(coll *store.Container) error {
 	if !c.srv.opt.Throttle || c.target.kind != kindItem && c.target.kind != kindPartitionDelete && c.target.kind != kindSproc {
 		return nil

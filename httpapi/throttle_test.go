@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A container of 400 RU/s takes as many writes a second as it pays for, refuses the next with the time to wait, and takes one again
-// after it. Definitions cost nothing. Without the option nothing is refused.
+// A container of 400 RU/s takes as many writes a second as it pays for, refuses the next with the time to
+// wait, and takes one again after it. Definitions cost nothing. Without the option nothing is refused.
 func TestThrottle(t *testing.T) {
 	key := pk(`["a"]`)
 	item := func(i int) string {

@@ -15,8 +15,8 @@ import (
 //
 //	type=resource&ver=1&sig={MAC};{payload};
 //
-// where the payload is JSON in base64 and the MAC is HMAC-SHA256 of it with the master key, in base64. So the server
-// keeps no list of tokens: a token is good until it expires, whatever becomes of its permission.
+// where the payload is JSON in base64 and the MAC is HMAC-SHA256 of it with the master key, in base64. So the
+// server keeps no list of tokens: a token is good until it expires, whatever becomes of its permission.
 
 // Life of a resource token in seconds.
 const (
@@ -25,7 +25,8 @@ const (
 	defaultTokenLife = 3600
 )
 
-// maxResourceToken is the longest authorization header with a resource token that is accepted, in bytes as sent.
+// maxResourceToken is the longest authorization header with a resource token that is accepted, in bytes as
+// sent.
 const maxResourceToken = 8 << 10
 
 // grant is the payload of a resource token.

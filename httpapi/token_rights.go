@@ -6,7 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// need is what a request asks of a resource token. The zero value is out of any token's reach: it wants the master key.
+// need is what a request asks of a resource token. The zero value is out of any token's reach: it wants the
+// master key.
 type need uint8
 
 const (
@@ -19,8 +20,8 @@ const (
 	needWriteAll      // mode All, for the container
 )
 
-// needs is the one place that says what a resource token can do: its shape is that of handlers. What is not here, a
-// replace of the container and its offer among it, is denied, with either mode.
+// needs is the one place that says what a resource token can do: its shape is that of handlers. What is not
+// here, a replace of the container and its offer among it, is denied, with either mode.
 var needs = [kindCount]struct{ feed, single [opCount]need }{
 	kindAccount:   {single: [opCount]need{opRead: needToken}},
 	kindContainer: {single: [opCount]need{opRead: needNear}},
@@ -123,7 +124,8 @@ func (c *call) childType() string {
 	return c.target.resourceType
 }
 
-// permitItems checks partition key and item. A request by rid is checked by the key of the item that it names.
+// permitItems checks partition key and item. A request by rid is checked by the key of the item that it
+// names.
 func (s *Server) permitItems(c *call, p place, g *grant) error {
 	single := c.target.n > 2 && c.target.kind != kindConflict // it names an item
 	if !single || g.Type == "" && !p.byRID {
@@ -157,8 +159,8 @@ func (s *Server) permitItems(c *call, p place, g *grant) error {
 	return nil
 }
 
-// covers tells whether a request for a partition key stays inside the token's. A token for a prefix of a hierarchical key
-// covers all keys below it.
+// covers tells whether a request for a partition key stays inside the token's. A token for a prefix of a
+// hierarchical key covers all keys below it.
 func (g *grant) covers(pk store.PartitionKey) bool {
 	if g.partition.IsZero() {
 		return true

@@ -78,8 +78,8 @@ func kindsOfAnswers(etag string) []asked {
 	}
 }
 
-// Names of headers are compared by their bytes in clients: they are in lower case on every kind of answer. What net/http adds or
-// looks for itself may have its own form over HTTP/1.1.
+// Names of headers are compared by their bytes in clients: they are in lower case on every kind of answer.
+// What net/http adds or looks for itself may have its own form over HTTP/1.1.
 func TestHeaderNamesOnTheWire(t *testing.T) {
 	for version, send := range map[string]func(*testing.T, string, asked) (int, []string){"HTTP1": rawHTTP1, "HTTP2": rawHTTP2} {
 		t.Run(version, func(t *testing.T) {
@@ -178,7 +178,8 @@ func rawHTTP2(t *testing.T, addr string, q asked) (status int, names []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As much as a client may send before the server has read; of a body that is too large the server has then seen enough.
+	// As much as a client may send before the server has read; of a body that is too large the server has
+	// then seen enough.
 	const part, window = 16 << 10, 65535
 	for rest, sent := q.body, 0; rest != "" && sent < window; {
 		n := min(part, len(rest), window-sent)

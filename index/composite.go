@@ -8,20 +8,20 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// A composite index has one entry for each document: the terms of its paths, one after the other. A path that the
-// document lacks has a term, too, so every document is in every composite index exactly once. Arrays and objects have their
-// whole encoding, cut like a long string. The bytes of a descending path are complemented, which turns the order
-// round and leaves no term the beginning of another.
+// A composite index has one entry for each document: the terms of its paths, one after the other. A path that
+// the document lacks has a term, too, so every document is in every composite index exactly once. Arrays and
+// objects have their whole encoding, cut like a long string. The bytes of a descending path are complemented,
+// which turns the order round and leaves no term the beginning of another.
 //
-// An index is known in keys by 8 bytes of the SHA-256 of its definition, not by its number in the policy: a policy that
-// changes around it leaves its entries good.
+// An index is known in keys by 8 bytes of the SHA-256 of its definition, not by its number in the policy: a
+// policy that changes around it leaves its entries good.
 const compositeIDSize = 8
 
 // Composite is one composite index.
 type Composite struct {
 	Keys []CompositeKey
-	// Ready tells that the index holds all documents. While documents are still being indexed anew it may be part of the policy
-	// without being of use.
+	// Ready tells that the index holds all documents. While documents are still being indexed anew it may be
+	// part of the policy without being of use.
 	Ready bool
 
 	id [compositeIDSize]byte
@@ -80,8 +80,8 @@ func complement(b []byte) {
 	}
 }
 
-// Prefix returns what the keys of the documents begin with whose first paths have these values; with none, all keys of
-// the index. Where exact is false there may be others among them: a value was cut.
+// Prefix returns what the keys of the documents begin with whose first paths have these values; with none,
+// all keys of the index. Where exact is false there may be others among them: a value was cut.
 func (c *Composite) Prefix(values ...doc.Value) (key []byte, exact bool) {
 	key, exact = c.appendLead(nil), true
 	for i, v := range values {
@@ -92,15 +92,15 @@ func (c *Composite) Prefix(values ...doc.Value) (key []byte, exact bool) {
 	return key, exact
 }
 
-// Interval returns the interval [lo, hi) of the keys of the documents whose first paths have the values of equal; these
-// must not be more than the index has paths.
+// Interval returns the interval [lo, hi) of the keys of the documents whose first paths have the values of
+// equal; these must not be more than the index has paths.
 func (c *Composite) Interval(equal ...doc.Value) (lo, hi []byte, exact bool) {
 	lo, exact = c.Prefix(equal...)
 	return lo, after(lo), exact
 }
 
-// Range is Interval for documents whose next path compares with v as well, value op v, and is of v's kind. equal must
-// leave a path over.
+// Range is Interval for documents whose next path compares with v as well, value op v, and is of v's kind.
+// equal must leave a path over.
 func (c *Composite) Range(equal []doc.Value, op Op, v doc.Value) (lo, hi []byte, exact bool) {
 	prefix, exact := c.Prefix(equal...)
 	i := len(equal)
@@ -123,9 +123,9 @@ func (c *Composite) Range(equal []doc.Value, op Op, v doc.Value) (lo, hi []byte,
 	return lo, hi, exact && whole
 }
 
-// Values returns the values of a key's paths, in order, and the number of them, from the first, that are exact and in the order of a
-// query. The value behind those was cut, or it is an array or an object, which queries order in another way: the documents must
-// tell, and their order as well.
+// Values returns the values of a key's paths, in order, and the number of them, from the first, that are
+// exact and in the order of a query. The value behind those was cut, or it is an array or an object, which
+// queries order in another way: the documents must tell, and their order as well.
 func (c *Composite) Values(key []byte) (values []doc.Value, exact int) {
 	rest := key[min(len(key), 1+compositeIDSize):]
 	cut := false
@@ -149,7 +149,8 @@ func (c *Composite) Values(key []byte) (values []doc.Value, exact int) {
 	return values, exact
 }
 
-// splitTerm takes the first term of a composite key off, turned back if it is complemented; nil where there is none.
+// splitTerm takes the first term of a composite key off, turned back if it is complemented; nil where there
+// is none.
 func splitTerm(b []byte, complemented bool) (term, rest []byte, whole bool) {
 	if len(b) == 0 {
 		return nil, nil, false

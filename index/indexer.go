@@ -13,15 +13,17 @@ type Definition struct {
 	Policy   Policy
 	Computed []Computed
 	Geometry bool // geometries lie in a plane, not on the globe
-	// Undirected tells that the polygons of spatial indexes are the smaller region of two, as was the rule before rings had a direction.
+	// Undirected tells that the polygons of spatial indexes are the smaller region of two, as was the rule
+	// before rings had a direction.
 	Undirected bool
 	Languages  map[string]Language // of the texts at paths, as doc.Path prints these
 	Language   Language            // of the texts at all other paths
 	Vectors    map[string]int      // paths of the vector embedding policy, as doc.Path prints them, with their dimensions
 }
 
-// Computed is a computed property. It hides a property of its name that documents hold. An index holds its values only
-// where an included path begins with its name, or a composite index has it: /* does not; and only where it can be evaluated.
+// Computed is a computed property. It hides a property of its name that documents hold. An index holds its
+// values only where an included path begins with its name, or a composite index has it: /* does not; and only
+// where it can be evaluated.
 type Computed struct{ Name, Query string }
 
 // Equal tells whether two definitions give every document the same entries.
@@ -38,16 +40,16 @@ func (d Definition) sameLanguages(e Definition) bool {
 	})
 }
 
-// Evaluate returns the value of a computed property of a document; undefined where it has none. It depends on the document's
-// text alone and is safe for concurrent use.
+// Evaluate returns the value of a computed property of a document; undefined where it has none. It depends on
+// the document's text alone and is safe for concurrent use.
 type Evaluate func(body []byte) doc.Value
 
-// Indexer makes the index entries of documents by one definition, and the keys by which they are found. It is immutable and
-// safe for concurrent use. A nil Indexer indexes nothing.
+// Indexer makes the index entries of documents by one definition, and the keys by which they are found. It is
+// immutable and safe for concurrent use. A nil Indexer indexes nothing.
 //
-// Two questions are kept apart. What the definition indexes decides which queries the service accepts (Included); what can
-// be relied on to be in the index decides how they are answered (RangeIndexed and the like). They differ only while documents
-// are being indexed anew: see Beside.
+// Two questions are kept apart. What the definition indexes decides which queries the service accepts
+// (Included); what can be relied on to be in the index decides how they are answered (RangeIndexed and the
+// like). They differ only while documents are being indexed anew: see Beside.
 type Indexer struct {
 	def        Definition
 	none       bool
@@ -71,8 +73,8 @@ type computed struct {
 	included bool // by an included path; else in composite indexes alone
 }
 
-// NewIndexer compiles a definition whose policy has been normalised. evaluate has computed properties by their names; those
-// that it lacks are not indexed. The error is a *PolicyError.
+// NewIndexer compiles a definition whose policy has been normalised. evaluate has computed properties by
+// their names; those that it lacks are not indexed. The error is a *PolicyError.
 func NewIndexer(d Definition, evaluate map[string]Evaluate) (*Indexer, error) {
 	m, err := Compile(d.Policy)
 	if err != nil {
@@ -116,8 +118,8 @@ func (x *Indexer) composes(name string) bool {
 	})
 }
 
-// evaluates tells whether the value of a top-level property is at hand when a document is indexed: not that of a computed
-// property that is not evaluated, or of what the server provides, but the time of the write.
+// evaluates tells whether the value of a top-level property is at hand when a document is indexed: not that
+// of a computed property that is not evaluated, or of what the server provides, but the time of the write.
 func (x *Indexer) evaluates(name string) bool {
 	if x.hidden[name] {
 		return slices.ContainsFunc(x.computed, func(c computed) bool { return c.name == name })
@@ -125,8 +127,8 @@ func (x *Indexer) evaluates(name string) bool {
 	return !doc.IsSystem(name) || name == "_ts"
 }
 
-// Beside returns an Indexer that makes the entries of x, and relies on nothing that one of the older ones does not index
-// as well: documents may still have been indexed by any of them.
+// Beside returns an Indexer that makes the entries of x, and relies on nothing that one of the older ones
+// does not index as well: documents may still have been indexed by any of them.
 func (x *Indexer) Beside(older ...*Indexer) *Indexer {
 	if len(older) == 0 {
 		return x
@@ -147,8 +149,8 @@ func (x *Indexer) Policy() Policy {
 	return x.def.Policy
 }
 
-// Included tells whether the definition indexes scalars at path. Cosmos DB refuses to sort by a single path where it does
-// not.
+// Included tells whether the definition indexes scalars at path. Cosmos DB refuses to sort by a single path
+// where it does not.
 func (x *Indexer) Included(p Path) bool {
 	if x == nil || x.none || !p.sound() {
 		return false
@@ -171,8 +173,8 @@ func (x *Indexer) Included(p Path) bool {
 	return c.Indexed()
 }
 
-// RangeIndexed tells whether the index holds an entry at path for every document that has something there: a Term of each
-// scalar, and of the kind of each array and object.
+// RangeIndexed tells whether the index holds an entry at path for every document that has something there: a
+// Term of each scalar, and of the kind of each array and object.
 func (x *Indexer) RangeIndexed(p Path) bool {
 	return x.everywhere(p, func(x *Indexer) bool { return x.Included(p) && x.evaluates(p[0].Name) })
 }
@@ -185,8 +187,8 @@ func (x *Indexer) everywhere(p Path, indexed func(*Indexer) bool) bool {
 	return !slices.ContainsFunc(x.older, func(old *Indexer) bool { return !indexed(old) || !x.agrees(old, p) })
 }
 
-// agrees tells whether two indexers mean the same value by a path: not where it begins with a computed property that
-// only one of them knows, or that the other computes in another way.
+// agrees tells whether two indexers mean the same value by a path: not where it begins with a computed
+// property that only one of them knows, or that the other computes in another way.
 func (x *Indexer) agrees(old *Indexer, p Path) bool {
 	name := func(c Computed) bool { return c.Name == p[0].Name }
 	i, j := slices.IndexFunc(x.def.Computed, name), slices.IndexFunc(old.def.Computed, name)
@@ -196,8 +198,8 @@ func (x *Indexer) agrees(old *Indexer, p Path) bool {
 	return x.def.Computed[i] == old.def.Computed[j]
 }
 
-// Composites returns the composite indexes in the policy's order; Ready tells which of them can be used. The slice
-// must not be changed.
+// Composites returns the composite indexes in the policy's order; Ready tells which of them can be used. The
+// slice must not be changed.
 func (x *Indexer) Composites() []*Composite {
 	if x == nil {
 		return nil
@@ -220,7 +222,8 @@ func (x *Indexer) shares(old *Indexer, c *Composite) bool {
 		!slices.ContainsFunc(c.Keys, func(k CompositeKey) bool { return !x.agrees(old, PathTo(k.Path)) })
 }
 
-// special is a node of the tree of those paths that have more than a range index, walked together with the document.
+// special is a node of the tree of those paths that have more than a range index, walked together with the
+// document.
 type special struct {
 	names     map[string]*special
 	element   *special
@@ -256,8 +259,8 @@ func (p *special) elements() *special {
 	return p.deep
 }
 
-// spread gives what lies below a place with geometries at any depth its share; where a deeper place says something
-// itself, that holds.
+// spread gives what lies below a place with geometries at any depth its share; where a deeper place says
+// something itself, that holds.
 func (p *special) spread(below *space) {
 	if p.below != nil {
 		below = p.below

@@ -7,17 +7,19 @@ import (
 	"slices"
 )
 
-// A path's terms lead to the documents that have something there. An ORDER BY wants the others, too. An entry for every path
-// that some document lacks would be many; so a document has one entry for the set of paths that it has, its shape, and a
-// record tells for each shape what paths those are. Documents are alike, so shapes are few, and the documents that lack a
-// path are the union of the entries of the shapes without it.
+// A path's terms lead to the documents that have something there. An ORDER BY wants the others, too. An entry
+// for every path that some document lacks would be many; so a document has one entry for the set of paths
+// that it has, its shape, and a record tells for each shape what paths those are. Documents are alike, so
+// shapes are few, and the documents that lack a path are the union of the entries of the shapes without it.
 //
-// A shape is named by the SHA-256 of its record, the first 16 bytes. The name depends on nothing but the paths, so a record
-// never changes, and a policy that comes and goes leaves it right. Paths that enter arrays do not count.
+// A shape is named by the SHA-256 of its record, the first 16 bytes. The name depends on nothing but the
+// paths, so a record never changes, and a policy that comes and goes leaves it right. Paths that enter arrays
+// do not count.
 //
-// Where documents are not alike (their names are data, say) shapes would be as many as documents. Who keeps the records
-// therefore keeps a limited number of them; a document with any other shape has its entry under the name Unlisted, and so has
-// one whose record would be too long. These documents may lack a path or have it: they must be looked at.
+// Where documents are not alike (their names are data, say) shapes would be as many as documents. Who keeps
+// the records therefore keeps a limited number of them; a document with any other shape has its entry under
+// the name Unlisted, and so has one whose record would be too long. These documents may lack a path or have
+// it: they must be looked at.
 
 // ShapeSize is the length of a shape's name, in bytes.
 const ShapeSize = 16
@@ -64,8 +66,8 @@ func appendShapePath(dst, key []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(path))), path...)
 }
 
-// ShapeOf finds the entry for a document's shape among its entries, whose keys begin with so many bytes of lead; -1 where
-// there is none.
+// ShapeOf finds the entry for a document's shape among its entries, whose keys begin with so many bytes of
+// lead; -1 where there is none.
 func ShapeOf(entries []Entry, lead int) int {
 	return slices.IndexFunc(entries, func(e Entry) bool {
 		return e.Key[lead] == FamilyTerms && e.Key[lead+1] == shapePosting
@@ -91,7 +93,8 @@ func ShapeKey(name []byte) []byte {
 	return append([]byte{FamilyTerms, shapePosting}, name...)
 }
 
-// ShapeRecordKey returns the key of a shape's record; without a name, what the keys of all of them begin with.
+// ShapeRecordKey returns the key of a shape's record; without a name, what the keys of all of them begin
+// with.
 func ShapeRecordKey(name []byte) []byte {
 	return append([]byte{FamilyTerms, shapeRecord}, name...)
 }
@@ -102,7 +105,8 @@ func ShapeFits(name, record []byte) bool {
 	return bytes.Equal(name, want[:])
 }
 
-// ShapeHas tells whether documents of the shape with this record have something at path, which does not enter arrays.
+// ShapeHas tells whether documents of the shape with this record have something at path, which does not enter
+// arrays.
 func ShapeHas(record []byte, p Path) bool {
 	key := p.appendKey(nil, kindRange)
 	want := appendShapePath(nil, key)

@@ -45,7 +45,8 @@ func (x *Indexer) addTexts(list []FullTextPath) error {
 	return nil
 }
 
-// vector makes the entry of a vector: an array of as many numbers as the embedding has dimensions. Anything else has none.
+// vector makes the entry of a vector: an array of as many numbers as the embedding has dimensions. Anything
+// else has none.
 func (w *walk) vector(index vectorIndex, v doc.Value) {
 	if v.Kind() != doc.Array {
 		return
@@ -67,8 +68,8 @@ func (w *walk) vector(index vectorIndex, v doc.Value) {
 	w.shut(s)
 }
 
-// VectorPrefix returns the key under which the vectors at path are, one entry a document; false where they are not
-// indexed. A document without an entry holds no vector of the right length there.
+// VectorPrefix returns the key under which the vectors at path are, one entry a document; false where they
+// are not indexed. A document without an entry holds no vector of the right length there.
 func (x *Indexer) VectorPrefix(p Path) (key []byte, ok bool) {
 	ok = x.everywhere(p, func(x *Indexer) bool {
 		return x.vectorDimensions(p) > 0
@@ -85,7 +86,8 @@ func (x *Indexer) vectorDimensions(p Path) int {
 	return 0
 }
 
-// DecodeVector appends the numbers of a vector's entry to dst: as float32, to which those of the document were rounded.
+// DecodeVector appends the numbers of a vector's entry to dst: as float32, to which those of the document
+// were rounded.
 func DecodeVector(dst []float32, value []byte) []float32 {
 	for ; len(value) >= 4; value = value[4:] {
 		dst = append(dst, math.Float32frombits(binary.LittleEndian.Uint32(value)))
@@ -93,8 +95,8 @@ func DecodeVector(dst []float32, value []byte) []float32 {
 	return dst
 }
 
-// words makes the entries of a text: one for each word in it, and one for the empty word, which has all documents with a
-// text. The value is how often the word occurs and how many words the text has.
+// words makes the entries of a text: one for each word in it, and one for the empty word, which has all
+// documents with a text. The value is how often the word occurs and how many words the text has.
 func (w *walk) words(language Language, v doc.Value) {
 	if v.Kind() != doc.String {
 		return
@@ -127,7 +129,8 @@ func (x *Indexer) TextIndexed(p Path) bool {
 	})
 }
 
-// Language returns the language that the texts at a path are analysed in, whether their words are indexed or not.
+// Language returns the language that the texts at a path are analysed in, whether their words are indexed or
+// not.
 func (x *Indexer) Language(p Path) Language {
 	if x == nil {
 		return English
@@ -142,8 +145,8 @@ func (d *Definition) language(path string) Language {
 	return d.Language
 }
 
-// TextKey returns the key of the documents in whose text at path a word occurs, which Language.AppendTokens has made; for the empty
-// word, of all documents that have a text there.
+// TextKey returns the key of the documents in whose text at path a word occurs, which Language.AppendTokens
+// has made; for the empty word, of all documents that have a text there.
 func (x *Indexer) TextKey(p Path, word string) []byte {
 	return doc.AppendEscaped(p.appendKey(nil, kindText), []byte(word))
 }
@@ -164,8 +167,8 @@ func TextWord(key []byte) (word string, ok bool) {
 	return string(b), err == nil
 }
 
-// DecodeText reads the value of a word's entry: how often it occurs in the document's text, and how many words that has,
-// both after analysis.
+// DecodeText reads the value of a word's entry: how often it occurs in the document's text, and how many
+// words that has, both after analysis.
 func DecodeText(value []byte) (count, words uint64) {
 	count, n := binary.Uvarint(value)
 	words, _ = binary.Uvarint(value[max(n, 0):])
@@ -192,7 +195,8 @@ func (w *walk) geometry(box *Box, v doc.Value) {
 	}
 }
 
-// Spatial tells whether geometries at path are indexed; box bounds the plane that they lie in, and is nil on the globe.
+// Spatial tells whether geometries at path are indexed; box bounds the plane that they lie in, and is nil on
+// the globe.
 func (x *Indexer) Spatial(p Path) (box *Box, ok bool) {
 	same := func(y *Indexer) bool {
 		at := y.at(p)
@@ -208,8 +212,8 @@ func (x *Indexer) Spatial(p Path) (box *Box, ok bool) {
 	return x.at(p).spatial.box, true
 }
 
-// SpatialRange returns the interval [lo, hi) of the keys of geometries at path under the cells of a range: one of those
-// that Geometry.QueryCells returns.
+// SpatialRange returns the interval [lo, hi) of the keys of geometries at path under the cells of a range:
+// one of those that Geometry.QueryCells returns.
 func (x *Indexer) SpatialRange(p Path, r CellRange) (lo, hi []byte) {
 	lo = AppendCell(p.appendKey(nil, kindSpatial), r.Low)
 	return lo, after(AppendCell(p.appendKey(nil, kindSpatial), r.High))

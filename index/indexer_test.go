@@ -45,7 +45,8 @@ func formatValue(e Entry) string {
 	return fmt.Sprintf(" -> %x", e.Value)
 }
 
-// compile makes an Indexer of the JSON of a policy. The computed property "lower" is the text of /name in lower case.
+// compile makes an Indexer of the JSON of a policy. The computed property "lower" is the text of /name in
+// lower case.
 func compile(t interface {
 	Helper()
 	Fatal(...any)
@@ -269,8 +270,8 @@ func naive(v doc.Value, p Path) (found []doc.Value) {
 	return found
 }
 
-// The entries of a document under a path that is indexed are the terms of what it has there, no more and no less; its shape
-// has exactly the paths that the document has; and no key is the beginning of another.
+// The entries of a document under a path that is indexed are the terms of what it has there, no more and no
+// less; its shape has exactly the paths that the document has; and no key is the beginning of another.
 func TestEntriesAgree(t *testing.T) {
 	policies := []string{
 		`{}`,

@@ -10,14 +10,15 @@ import (
 // Entry is one index entry of a document.
 type Entry struct{ Key, Value []byte }
 
-// Entries appends the index entries of a document that was written at ts, in seconds since 1970, sorted by their keys,
-// each key once. The entries keep nothing of body, and their keys and values share one piece of memory.
+// Entries appends the index entries of a document that was written at ts, in seconds since 1970, sorted by
+// their keys, each key once. The entries keep nothing of body, and their keys and values share one piece of
+// memory.
 func (x *Indexer) Entries(dst []Entry, body []byte, ts int64) []Entry {
 	return x.EntriesWithin(dst, nil, 0, body, ts)
 }
 
-// EntriesWithin is Entries for keys as they are stored: each begins with lead and has tail bytes of room at its end, which
-// are zero.
+// EntriesWithin is Entries for keys as they are stored: each begins with lead and has tail bytes of room at
+// its end, which are zero.
 func (x *Indexer) EntriesWithin(dst []Entry, lead []byte, tail int, body []byte, ts int64) []Entry {
 	if x == nil || x.none {
 		return dst
@@ -32,8 +33,8 @@ func (x *Indexer) EntriesWithin(dst []Entry, lead []byte, tail int, body []byte,
 	return w.copyOut(dst, lead, tail)
 }
 
-// walk collects the entries of one document. One pass over the document meets the range terms, and picks up on its way what
-// the other indexes are made of.
+// walk collects the entries of one document. One pass over the document meets the range terms, and picks up
+// on its way what the other indexes are made of.
 type walk struct {
 	x      *Indexer
 	keys   []byte
@@ -197,7 +198,8 @@ func (w *walk) composite() {
 
 func (w *walk) key(s span) []byte { return w.keys[s.start:s.end] }
 
-// sort brings the entries into order and drops those that are there twice: elements of an array that are alike.
+// sort brings the entries into order and drops those that are there twice: elements of an array that are
+// alike.
 func (w *walk) sort() {
 	slices.SortFunc(w.spans, func(a, b span) int { return bytes.Compare(w.key(a), w.key(b)) })
 	w.spans = slices.CompactFunc(w.spans, func(a, b span) bool { return bytes.Equal(w.key(a), w.key(b)) })

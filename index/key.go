@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// An index key is what an entry of an index is found by. Whoever stores it puts the place of the index before it and the
-// number of the document behind it.
+// An index key is what an entry of an index is found by. Whoever stores it puts the place of the index before
+// it and the number of the document behind it.
 //
 //	+---+------+---+------+
 //	| i | path | R | term |   range: a scalar, or the kind of an array or object, at a path
@@ -24,13 +24,14 @@ import (
 //	| o | composite | terms | one term for each path of a composite index
 //	+---+------+---+------+
 //
-// A path is the text of its steps: names as they are, FF between a property and what it belongs to, FE for the elements of
-// an array. None of the bytes from F5 on occurs in UTF-8, so nothing in a name needs an escape, R, S, T, V and the others are
-// such bytes, and no path is the beginning of another. Text was chosen over a hash of the path because it is about as
-// short (names rarely exceed the eight bytes that a hash needs), costs a copy instead of a computation for each value, and
-// cannot collide: a document that turned up under a foreign path would be met twice, or at the wrong place, in a walk of
-// that path. Only a path of more than 64 bytes is replaced by FD (FC where it enters arrays) and 16 bytes of its SHA-256.
-// Nothing ever asks for paths in order.
+// A path is the text of its steps: names as they are, FF between a property and what it belongs to, FE for
+// the elements of an array. None of the bytes from F5 on occurs in UTF-8, so nothing in a name needs an
+// escape, R, S, T, V and the others are such bytes, and no path is the beginning of another. Text was chosen
+// over a hash of the path because it is about as short (names rarely exceed the eight bytes that a hash
+// needs), costs a copy instead of a computation for each value, and cannot collide: a document that turned up
+// under a foreign path would be met twice, or at the wrong place, in a walk of that path. Only a path of more
+// than 64 bytes is replaced by FD (FC where it enters arrays) and 16 bytes of its SHA-256. Nothing ever asks
+// for paths in order.
 //
 // No key is the beginning of another, so the entries of one key are exactly those that begin with it.
 const (
@@ -54,7 +55,8 @@ const (
 	pathHashSize = 16
 )
 
-// Path leads to a place that an index knows: through properties and the elements of arrays. It begins with a property.
+// Path leads to a place that an index knows: through properties and the elements of arrays. It begins with a
+// property.
 type Path []Segment
 
 // PathTo returns the path through properties alone.
@@ -145,7 +147,8 @@ func splitPath(key []byte) (end int, enters bool) {
 	return 0, false
 }
 
-// after returns the smallest key above all that begin with prefix. The families' letters see to it that there is one.
+// after returns the smallest key above all that begin with prefix. The families' letters see to it that there
+// is one.
 func after(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xFF {

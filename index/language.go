@@ -39,8 +39,8 @@ func languageTags() []languageTag {
 	}
 }
 
-// LanguageOf returns the language that a full text policy names, such as fr-FR, in any case; no name means English. It is
-// false for one that is not known.
+// LanguageOf returns the language that a full text policy names, such as fr-FR, in any case; no name means
+// English. It is false for one that is not known.
 func LanguageOf(name string) (Language, bool) {
 	for _, t := range languageTags() {
 		if strings.EqualFold(t.tag, name) {

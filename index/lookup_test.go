@@ -11,8 +11,8 @@ import (
 
 func pathTo(s string) Path { return PathTo(mustPath(s)) }
 
-// While documents may still be indexed by an older definition, only what both index alike can be used; what the policy
-// accepts does not depend on it.
+// While documents may still be indexed by an older definition, only what both index alike can be used; what
+// the policy accepts does not depend on it.
 func TestBeside(t *testing.T) {
 	now := compile(t, `{"includedPaths":[{"path":"/*"},{"path":"/lower/?"}],"excludedPaths":[{"path":"/x/*"}],"fullTextIndexes":[{"path":"/text"}],
 		"vectorIndexes":[{"path":"/v","type":"flat"}],"spatialIndexes":[{"path":"/at/*","types":["Point"]}],

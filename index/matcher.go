@@ -1,11 +1,11 @@
 package index
 
-// Matcher answers for places in documents whether the policy that it was compiled from indexes them. It is immutable
-// and safe for concurrent use.
+// Matcher answers for places in documents whether the policy that it was compiled from indexes them. It is
+// immutable and safe for concurrent use.
 //
-// It is the tree of the policy's patterns. A node says what the patterns that end there decide: exact for the scalar
-// at the node (/?), below for all that hangs under it (/*). The most precise pattern for a place is found on the way
-// down: the last "below" that was passed, unless the node itself has an "exact".
+// It is the tree of the policy's patterns. A node says what the patterns that end there decide: exact for the
+// scalar at the node (/?), below for all that hangs under it (/*). The most precise pattern for a place is
+// found on the way down: the last "below" that was passed, unless the node itself has an "exact".
 type Matcher struct {
 	root *node
 }
@@ -25,8 +25,8 @@ type node struct {
 	element      *node
 }
 
-// Compile builds the Matcher of a policy that has been normalised. A policy whose mode is none indexes nothing. The
-// error is a *PolicyError for a path that cannot be understood or that is in both lists.
+// Compile builds the Matcher of a policy that has been normalised. A policy whose mode is none indexes
+// nothing. The error is a *PolicyError for a path that cannot be understood or that is in both lists.
 func Compile(p Policy) (*Matcher, error) {
 	m := &Matcher{root: &node{}}
 	if p.Mode == None {
@@ -86,8 +86,8 @@ func (n *node) grow(s Segment) *node {
 	return child
 }
 
-// Cursor is a place in documents, as the policy sees it. It is a small value; the zero Cursor is a place where
-// nothing is indexed.
+// Cursor is a place in documents, as the policy sees it. It is a small value; the zero Cursor is a place
+// where nothing is indexed.
 type Cursor struct {
 	node      *node // nil where no pattern reaches this far
 	inherited bool  // the verdict of the last /* on the way

@@ -15,10 +15,10 @@ func compositeOrders() []string { return []string{"ascending", "descending"} }
 func vectorTypes() []string     { return []string{"flat", "quantizedFlat", "diskANN"} }
 func quantizerTypes() []string  { return []string{"product", "spherical"} }
 
-// Normalize brings the policy into the form in which Cosmos DB gives it back: words in their usual case; /* included
-// where no path was given at all; /"_etag"/? appended to the excluded paths; all four types for each spatial path. A
-// policy whose mode is none loses its paths and is not automatic. What is wrong stays as it is, for Validate. The
-// slices are copied before they are changed. A second Normalize changes nothing.
+// Normalize brings the policy into the form in which Cosmos DB gives it back: words in their usual case; /*
+// included where no path was given at all; /"_etag"/? appended to the excluded paths; all four types for each
+// spatial path. A policy whose mode is none loses its paths and is not automatic. What is wrong stays as it
+// is, for Validate. The slices are copied before they are changed. A second Normalize changes nothing.
 func (p *Policy) Normalize() {
 	if p.Mode = Mode(strings.ToLower(string(p.Mode))); p.Mode == "" {
 		p.Mode = Consistent

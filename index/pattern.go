@@ -21,9 +21,9 @@ type Pattern struct {
 	subtree  bool // ends in /*, not in /?
 }
 
-// ParsePattern parses a path as indexing policies write it: names between slashes, in double quotes where they hold
-// anything special, [] for the elements of an array, and at the end ? for the value there or * for that value and
-// all below. A lone / is an old spelling of /*. The error is a *PolicyError without a place.
+// ParsePattern parses a path as indexing policies write it: names between slashes, in double quotes where
+// they hold anything special, [] for the elements of an array, and at the end ? for the value there or * for
+// that value and all below. A lone / is an old spelling of /*. The error is a *PolicyError without a place.
 func ParsePattern(s string) (Pattern, error) {
 	if s == "/" {
 		return Pattern{subtree: true}, nil
@@ -56,7 +56,8 @@ func ParsePattern(s string) (Pattern, error) {
 	return p, nil
 }
 
-// labelEnd returns where the label that begins with the slash at s[at] ends: at the next slash outside quotes.
+// labelEnd returns where the label that begins with the slash at s[at] ends: at the next slash outside
+// quotes.
 func labelEnd(s string, at int) int {
 	quoted, quote := false, byte('"')
 	if at+1 < len(s) && s[at+1] == '\'' {
@@ -103,7 +104,8 @@ func (p Pattern) Matches(path ...Segment) bool {
 	return slices.Equal(p.segments, path)
 }
 
-// String returns the pattern in the form that ParsePattern reads. Patterns are the same where their strings are.
+// String returns the pattern in the form that ParsePattern reads. Patterns are the same where their strings
+// are.
 func (p Pattern) String() string {
 	var b strings.Builder
 	for _, s := range p.segments {

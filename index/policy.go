@@ -21,9 +21,9 @@ const (
 	None       Mode = "none" // never: queries scan
 )
 
-// Policy is an indexing policy. It is plain data: Parse and Normalize bring it into the form that clients read back,
-// Validate checks it, Compile prepares it for use. Its JSON form is Cosmos DB's indexingPolicy, members in a fixed order.
-// The zero Policy stands for one that was not given and normalises to Default.
+// Policy is an indexing policy. It is plain data: Parse and Normalize bring it into the form that clients
+// read back, Validate checks it, Compile prepares it for use. Its JSON form is Cosmos DB's indexingPolicy,
+// members in a fixed order. The zero Policy stands for one that was not given and normalises to Default.
 type Policy struct {
 	Mode      Mode
 	Included  []PathSpec
@@ -40,7 +40,8 @@ type PathSpec struct {
 	Indexes []LegacyKind `json:"indexes,omitempty"` // of old clients: Parse checks it, Normalize forgets it
 }
 
-// LegacyKind is what old clients say about an included path. Today all paths have range indexes of full precision.
+// LegacyKind is what old clients say about an included path. Today all paths have range indexes of full
+// precision.
 type LegacyKind struct {
 	Kind      string `json:"kind"`
 	DataType  string `json:"dataType,omitempty"`
@@ -97,8 +98,8 @@ func Default() Policy {
 	return p
 }
 
-// Parse reads a policy from JSON and normalises it. Members that it does not know are ignored. The result has still to
-// be validated. The error is a *PolicyError for text that is not JSON or a member of the wrong type.
+// Parse reads a policy from JSON and normalises it. Members that it does not know are ignored. The result has
+// still to be validated. The error is a *PolicyError for text that is not JSON or a member of the wrong type.
 func Parse(raw []byte) (Policy, error) {
 	var p Policy
 	if err := json.Unmarshal(raw, &p); err != nil {
@@ -157,8 +158,8 @@ func (p Policy) Equal(q Policy) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// Indexed tells whether the policy indexes a scalar at this place of a document. It compiles the policy: use Compile
-// to ask more than once. A policy that is not valid indexes nothing.
+// Indexed tells whether the policy indexes a scalar at this place of a document. It compiles the policy: use
+// Compile to ask more than once. A policy that is not valid indexes nothing.
 func (p *Policy) Indexed(path ...Segment) bool {
 	m, err := Compile(*p)
 	if err != nil {

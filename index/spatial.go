@@ -10,18 +10,21 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// Geometries are GeoJSON: Point, LineString, Polygon and MultiPolygon. A container holds them in one of two spaces.
+// Geometries are GeoJSON: Point, LineString, Polygon and MultiPolygon. A container holds them in one of two
+// spaces.
 //
-// On the globe coordinates are longitude and latitude in degrees. A line from one position to the next is the piece of a great
-// circle, and positions are the points of a sphere that have these coordinates; only lengths and areas are taken on the ellipsoid of
-// WGS-84. A polygon is what lies to the left of all its rings: of the two regions that a ring divides the globe into, the one that a
-// ring which runs clockwise goes around is not in it. So a hole runs the other way round than the ring that it is in.
+// On the globe coordinates are longitude and latitude in degrees. A line from one position to the next is the
+// piece of a great circle, and positions are the points of a sphere that have these coordinates; only lengths
+// and areas are taken on the ellipsoid of WGS-84. A polygon is what lies to the left of all its rings: of the
+// two regions that a ring divides the globe into, the one that a ring which runs clockwise goes around is not
+// in it. So a hole runs the other way round than the ring that it is in.
 //
 // In the plane coordinates are x and y in any unit, and everything is Euclid's.
 //
-// Positions of both are kept as vectors of three numbers, which on the globe have the length 1 and in the plane no Z. So one
-// code finds the pairs of edges that are near each other (spatial_path.go) and puts relations together (spatial_relate.go); only
-// what it asks about single edges and rings has two forms (spatial_edge.go).
+// Positions of both are kept as vectors of three numbers, which on the globe have the length 1 and in the
+// plane no Z. So one code finds the pairs of edges that are near each other (spatial_path.go) and puts
+// relations together (spatial_relate.go); only what it asks about single edges and rings has two forms
+// (spatial_edge.go).
 
 // maxPositions is how many positions Cosmos DB lets a geometry have.
 const maxPositions = 4096
@@ -57,20 +60,21 @@ func invalid(format string, args ...any) error { return &GeometryError{fmt.Sprin
 // IsPolygon tells of a Polygon or a MultiPolygon.
 func (g *Geometry) IsPolygon() bool { return len(g.polygons) > 0 }
 
-// ParseGeometry reads a geometry of the globe or of the plane. Polygons must have closed rings; on the globe latitudes are between
-// -90 and 90 degrees and longitudes between -180 and 180, and rings neither cross themselves nor each other. The error is a
-// *GeometryError.
+// ParseGeometry reads a geometry of the globe or of the plane. Polygons must have closed rings; on the globe
+// latitudes are between -90 and 90 degrees and longitudes between -180 and 180, and rings neither cross
+// themselves nor each other. The error is a *GeometryError.
 func ParseGeometry(v doc.Value, planar bool) (*Geometry, error) {
 	return geoParser{planar: planar}.geometry(v)
 }
 
-// ParseGeometryFor is ParseGeometry for who wants to be told of the work, that of reading and all that is done with the geometry later.
+// ParseGeometryFor is ParseGeometry for who wants to be told of the work, that of reading and all that is
+// done with the geometry later.
 func ParseGeometryFor(v doc.Value, planar bool, spend Spend) (*Geometry, error) {
 	return geoParser{planar: planar, spend: spend}.geometry(v)
 }
 
-// parseUndirected is ParseGeometry as it was when rings of the globe had no direction: the region inside of each was the smaller
-// one, and it might cross itself. Documents may still be indexed by that.
+// parseUndirected is ParseGeometry as it was when rings of the globe had no direction: the region inside of
+// each was the smaller one, and it might cross itself. Documents may still be indexed by that.
 func parseUndirected(v doc.Value, planar bool) (*Geometry, error) {
 	return geoParser{planar: planar, undirected: true}.geometry(v)
 }
@@ -219,8 +223,8 @@ func (p *geoParser) position(v doc.Value) (at s2.Point, err error) {
 // maxPlanar keeps calculations in the plane finite.
 const maxPlanar = 1e100
 
-// globePoint returns the position of a longitude and a latitude, in degrees. Each place has one position, although the
-// meridian opposite of Greenwich has two longitudes and the poles have all.
+// globePoint returns the position of a longitude and a latitude, in degrees. Each place has one position,
+// although the meridian opposite of Greenwich has two longitudes and the poles have all.
 func globePoint(longitude, latitude float64) (s2.Point, error) {
 	switch {
 	case latitude < -90 || latitude > 90:
@@ -303,8 +307,8 @@ func undirectedLoop(points []s2.Point) *s2.Loop {
 			return loop
 		}
 	}
-	// All of the ring is on one half of the globe, so the middle of the other half is outside. This holds for rings that cross
-	// themselves too, whose area does not tell.
+	// All of the ring is on one half of the globe, so the middle of the other half is outside. This holds for
+	// rings that cross themselves too, whose area does not tell.
 	if loop.ContainsPoint(s2.Point{Vector: center.Mul(-1)}) {
 		loop.Invert()
 	}

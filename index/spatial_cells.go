@@ -13,29 +13,31 @@ import (
 
 // How geometries are found.
 //
-// A space is divided into cells. A cell has four children, a quarter of it each, down to level 30. The globe is six cells at level
-// 0, the faces of a cube around it, as in the S2 library, whose numbers are used: a leaf is about a centimetre wide. The plane is one
-// cell at level 0, the bounding box of the index policy, halved in both directions at each level; its cells on the rim reach
-// beyond the box without end, so that what lies outside is found as well.
+// A space is divided into cells. A cell has four children, a quarter of it each, down to level 30. The globe
+// is six cells at level 0, the faces of a cube around it, as in the S2 library, whose numbers are used: a
+// leaf is about a centimetre wide. The plane is one cell at level 0, the bounding box of the index policy,
+// halved in both directions at each level; its cells on the rim reach beyond the box without end, so that
+// what lies outside is found as well.
 //
 //	bits   3      2        2              1    the rest
 //	     +------+--------+--------+ ... +----+-----------+
 //	     | face | child  | child  |     | 1  | 0 ... 0   |     a cell of level n has n children's numbers
 //	     +------+--------+--------+ ... +----+-----------+
 //
-// In that form the numbers of all that is inside a cell c, with c in the middle of them, are the interval from c.RangeMin() to
-// c.RangeMax(), and no other cell's number is in it. Eight bytes, big-endian, keep the order.
+// In that form the numbers of all that is inside a cell c, with c in the middle of them, are the interval
+// from c.RangeMin() to c.RangeMax(), and no other cell's number is in it. Eight bytes, big-endian, keep the
+// order.
 //
-// A geometry is indexed under the cells that cover it: a point under its leaf, all else under at most 8 cells of even levels, as
-// small as they can be. A query covers what it asks for by at most 16 cells. If both have a point in common, some cell of the one and
-// some cell of the other both hold it, and of two cells with a common point one is inside the other. So what is looked up for
-// each cell q of the query is
+// A geometry is indexed under the cells that cover it: a point under its leaf, all else under at most 8 cells
+// of even levels, as small as they can be. A query covers what it asks for by at most 16 cells. If both have
+// a point in common, some cell of the one and some cell of the other both hold it, and of two cells with a
+// common point one is inside the other. So what is looked up for each cell q of the query is
 //
 //	the interval of q           geometries indexed under q or cells inside of it
 //	each ancestor of q          geometries indexed under a cell that q is inside of; only even levels are ever used
 //
-// and every geometry that meets the query is among what is found, with some that do not. Coverings are as wide as touch,
-// twice over, for what is compared with that tolerance to be found in spite of rounding.
+// and every geometry that meets the query is among what is found, with some that do not. Coverings are as
+// wide as touch, twice over, for what is compared with that tolerance to be found in spite of rounding.
 
 const (
 	maxIndexCells = 8
@@ -49,8 +51,8 @@ type CellRange struct{ Low, High uint64 }
 // AppendCell appends the eight bytes of a cell's number, which sort as the numbers do.
 func AppendCell(dst []byte, cell uint64) []byte { return binary.BigEndian.AppendUint64(dst, cell) }
 
-// Cells returns the cells that a geometry is indexed under, in rising order: at most eight. box bounds the plane of planar
-// geometries, and is nil on the globe.
+// Cells returns the cells that a geometry is indexed under, in rising order: at most eight. box bounds the
+// plane of planar geometries, and is nil on the globe.
 func (g *Geometry) Cells(box *Box) []uint64 {
 	c := coverer{g: g, box: box, reach: 2 * touch}
 	if points := g.paths[0].points; len(points) == 1 {
@@ -64,16 +66,17 @@ func (g *Geometry) Cells(box *Box) []uint64 {
 	return numbers
 }
 
-// QueryCells returns what to look up for the geometries that are no further from g than distance, in metres on the globe and in the
-// coordinates' unit in the plane; with distance 0 those that meet it. The ranges are in rising order and do not overlap. Each such
-// geometry has one of its Cells in one of them; it may have several.
+// QueryCells returns what to look up for the geometries that are no further from g than distance, in metres
+// on the globe and in the coordinates' unit in the plane; with distance 0 those that meet it. The ranges are
+// in rising order and do not overlap. Each such geometry has one of its Cells in one of them; it may have
+// several.
 func (g *Geometry) QueryCells(box *Box, distance float64) []CellRange {
 	c := coverer{g: g, box: box, reach: 2 * touch}
 	if g.planar {
 		c.reach += distance
 	} else {
-		// No line on the ellipsoid is shorter than the radius of curvature along the equator's meridians says; lengths are summed up
-		// to eight digits.
+		// No line on the ellipsoid is shorter than the radius of curvature along the equator's meridians
+		// says; lengths are summed up to eight digits.
 		c.reach += distance / (polar * polar / equatorial) * (1 + 1e-7)
 	}
 	ancestors := map[s2.CellID]bool{}
@@ -96,7 +99,8 @@ func (g *Geometry) QueryCells(box *Box, distance float64) []CellRange {
 	return merge(ranges)
 }
 
-// merge joins ranges that overlap or almost do: between two leaves that follow each other there is at most one number.
+// merge joins ranges that overlap or almost do: between two leaves that follow each other there is at most
+// one number.
 func merge(ranges []CellRange) []CellRange {
 	var merged []CellRange
 	for _, r := range ranges {
@@ -116,9 +120,9 @@ type coverer struct {
 	reach float64 // radians, or units of the plane
 }
 
-// cover returns cells that hold all that is within reach, in rising order. It starts with the largest ones and takes the children
-// of one for it, as far as they are within reach, while that leaves at most limit cells; of the levels it uses only the multiples of
-// step.
+// cover returns cells that hold all that is within reach, in rising order. It starts with the largest ones
+// and takes the children of one for it, as far as they are within reach, while that leaves at most limit
+// cells; of the levels it uses only the multiples of step.
 func (c *coverer) cover(limit, step int) []s2.CellID {
 	cells := []s2.CellID{planarRoot}
 	if !c.g.planar {
@@ -202,7 +206,8 @@ func cellDistance(cell s2.Cell, u, v s2.Point) s1.ChordAngle {
 	return cell.DistanceToEdge(u, v)
 }
 
-// planarRoot is the whole plane: a cell with the number of a face, so that the arithmetic of those applies to all below it.
+// planarRoot is the whole plane: a cell with the number of a face, so that the arithmetic of those applies to
+// all below it.
 var planarRoot = s2.CellIDFromFace(0)
 
 // leaf returns the smallest cell that holds a point.
@@ -229,7 +234,8 @@ func (c *coverer) bounds() r2.Rect {
 	return r2.RectFromPoints(r2.Point{X: c.box.XMin, Y: c.box.YMin}, r2.Point{X: c.box.XMax, Y: c.box.YMax})
 }
 
-// quarter returns the part of a rectangle that is its k-th child: bit 0 tells right from left, bit 1 upper from lower.
+// quarter returns the part of a rectangle that is its k-th child: bit 0 tells right from left, bit 1 upper
+// from lower.
 func quarter(rect r2.Rect, k int) r2.Rect {
 	middle := rect.Center()
 	if k&1 == 0 {
@@ -245,7 +251,8 @@ func quarter(rect r2.Rect, k int) r2.Rect {
 	return rect
 }
 
-// rect returns the rectangle of a cell of the plane. Sides on the rim of the bounding box are infinitely far out.
+// rect returns the rectangle of a cell of the plane. Sides on the rim of the bounding box are infinitely far
+// out.
 func (c *coverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 	finite = c.bounds()
 	rim := finite
@@ -268,8 +275,8 @@ func (c *coverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 	return rect, finite
 }
 
-// nearRect tells whether a rectangle is within reach, or almost: its corners are not rounded off. finite is the part of it that is
-// inside the bounding box.
+// nearRect tells whether a rectangle is within reach, or almost: its corners are not rounded off. finite is
+// the part of it that is inside the bounding box.
 func (c *coverer) nearRect(rect, finite r2.Rect) bool {
 	if center := finite.Center(); c.g.covers(s2.Point{Vector: r3.Vector{X: center.X, Y: center.Y}}) {
 		return true

@@ -9,8 +9,8 @@ import (
 
 // This file asks about single edges and rings, on the globe and in the plane. Edges may be points.
 
-// touch is how near counts as meeting: as an angle on the globe, where it is 0.1 micrometres, far more than what coordinates lose when
-// they become vectors. In the plane it is a part of the coordinates' size.
+// touch is how near counts as meeting: as an angle on the globe, where it is 0.1 micrometres, far more than
+// what coordinates lose when they become vectors. In the plane it is a part of the coordinates' size.
 const touch = 1.5e-14
 
 // onEdge tells whether p lies on the edge from a to b.

@@ -7,15 +7,16 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// The ellipsoid of WGS-84: its equatorial and polar radius in metres, as Cosmos DB has them, and the square of its eccentricity.
+// The ellipsoid of WGS-84: its equatorial and polar radius in metres, as Cosmos DB has them, and the square
+// of its eccentricity.
 const (
 	equatorial   = 6378137.0
 	polar        = 6356752.314
 	eccentricity = 1 - polar*polar/(equatorial*equatorial)
 )
 
-// Lines on the ellipsoid are great ellipses: the plane of a line goes through the middle. Where the ellipsoid is pressed into a sphere of
-// radius 1 they are great circles.
+// Lines on the ellipsoid are great ellipses: the plane of a line goes through the middle. Where the ellipsoid
+// is pressed into a sphere of radius 1 they are great circles.
 
 // pressed returns where a position of the ellipsoid is on that sphere. A position is kept as its vertical.
 func pressed(p s2.Point) r3.Vector {
@@ -33,15 +34,17 @@ func geodesic(a, b s2.Point) float64 {
 	return ellipseLength(pressed(a), pressed(b), a.Distance(b).Degrees())
 }
 
-// halfMeridian is the length of a line from pole to pole, by the series in the square of the third flattening.
+// halfMeridian is the length of a line from pole to pole, by the series in the square of the third
+// flattening.
 const (
 	third        = (equatorial - polar) / (equatorial + polar)
 	halfMeridian = math.Pi / 2 * (equatorial + polar) * (1 + third*third/4 + third*third*third*third/64)
 )
 
-// ellipseLength sums up the length of the line between two positions that are some degrees apart: by Gauss and Legendre's rule along the
-// chord, with two nodes up to 3.5 degrees, three up to 10 and else six; what is longer than 45 degrees is halved. So
-// Cosmos DB does, and lengths agree with its own in 12 digits; the true ones differ in the eighth.
+// ellipseLength sums up the length of the line between two positions that are some degrees apart: by Gauss
+// and Legendre's rule along the chord, with two nodes up to 3.5 degrees, three up to 10 and else six; what is
+// longer than 45 degrees is halved. So Cosmos DB does, and lengths agree with its own in 12 digits; the true
+// ones differ in the eighth.
 func ellipseLength(u, v r3.Vector, degrees float64) float64 {
 	if degrees > 45 {
 		middle := u.Add(v).Normalize()
@@ -78,8 +81,9 @@ var (
 
 // globeArea returns the area to the left of a ring in square metres.
 //
-// Each edge, the meridians of its ends and the equator enclose an area; the sum of these with their signs is the area of the ring. On the
-// pressed sphere it has a closed form. What the ellipsoid has more or less than so much of that is small, and summed up.
+// Each edge, the meridians of its ends and the equator enclose an area; the sum of these with their signs is
+// the area of the ring. On the pressed sphere it has a closed form. What the ellipsoid has more or less than
+// so much of that is small, and summed up.
 func globeArea(p *path) float64 {
 	const longest = 0.1 // radians, of a piece that is summed up at once
 	area, turn := 0.0, 0.0
@@ -105,8 +109,8 @@ func globeArea(p *path) float64 {
 	return area
 }
 
-// areaBelow returns the area between the equator and a line on the pressed sphere, with the sign of its way to the east, and that way in
-// radians.
+// areaBelow returns the area between the equator and a line on the pressed sphere, with the sign of its way
+// to the east, and that way in radians.
 func areaBelow(u, v r3.Vector) (area, east float64) {
 	if u.X == 0 && u.Y == 0 || v.X == 0 && v.Y == 0 { // along a meridian
 		return 0, 0
@@ -131,8 +135,8 @@ func areaBelow(u, v r3.Vector) (area, east float64) {
 // authalicRadius2 is the square of the radius of the sphere that has the area of the ellipsoid.
 var authalicRadius2 = zone(r3.Vector{Z: 1})
 
-// zone returns the area of the ellipsoid between the equator and the latitude of a position of the pressed sphere, for each radian to
-// the east.
+// zone returns the area of the ellipsoid between the equator and the latitude of a position of the pressed
+// sphere, for each radian to the east.
 func zone(u r3.Vector) float64 {
 	e := math.Sqrt(eccentricity)
 	sin := equatorial * u.Z / math.Hypot(equatorial*u.Z, polar*math.Hypot(u.X, u.Y))

@@ -7,8 +7,9 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// Distance returns the shortest distance between two geometries of the same space, and 0 where they meet: in metres on the globe, in
-// the coordinates' unit in the plane. On the globe it is measured along the ellipsoid of WGS-84.
+// Distance returns the shortest distance between two geometries of the same space, and 0 where they meet: in
+// metres on the globe, in the coordinates' unit in the plane. On the globe it is measured along the ellipsoid
+// of WGS-84.
 func (g *Geometry) Distance(o *Geometry) float64 {
 	if len(g.paths[0].points) == 1 && len(o.paths[0].points) == 1 {
 		if g.planar {
@@ -23,7 +24,8 @@ func (g *Geometry) Distance(o *Geometry) float64 {
 	if g.planar {
 		return chord
 	}
-	// The sphere tells which edges are candidates: lengths on the ellipsoid differ from those on it by less than 1 %.
+	// The sphere tells which edges are candidates: lengths on the ellipsoid differ from those on it by less
+	// than 1 %.
 	nearest := math.Inf(1)
 	g.eachFoot(o, func() float64 { return 1.02*chord + 1e-15 }, func(p, a, b s2.Point, d float64) {
 		if d <= 1.02*chord+1e-15 {
@@ -49,8 +51,9 @@ func (g *Geometry) chord(o *Geometry) float64 {
 	return best
 }
 
-// eachFoot calls fn with ends of edges of one geometry, edges of the other, and the distance between the vectors of both; at least with
-// all that are within reach. Two edges that do not meet are nearest at an end of one of them.
+// eachFoot calls fn with ends of edges of one geometry, edges of the other, and the distance between the
+// vectors of both; at least with all that are within reach. Two edges that do not meet are nearest at an end
+// of one of them.
 func (g *Geometry) eachFoot(o *Geometry, reach func() float64, fn func(p, a, b s2.Point, d float64)) {
 	visit := func(p, a, b s2.Point) { fn(p, a, b, distanceToEdge(g.planar, p, a, b)) }
 	for _, p := range g.paths {
@@ -79,9 +82,9 @@ func distanceToEdge(planar bool, p, a, b s2.Point) float64 {
 	return math.Sqrt(float64(d))
 }
 
-// geodesicToEdge returns the distance of p from the edge in metres, unless it is more than enough. The nearest point on the sphere is
-// near the one on the ellipsoid; around it the golden section closes in on the latter, which changes the distance by far less
-// than 0.1 %.
+// geodesicToEdge returns the distance of p from the edge in metres, unless it is more than enough. The
+// nearest point on the sphere is near the one on the ellipsoid; around it the golden section closes in on the
+// latter, which changes the distance by far less than 0.1 %.
 func geodesicToEdge(p, a, b s2.Point, enough float64) float64 {
 	near := foot(false, p, a, b)
 	first := geodesic(p, near)
@@ -110,7 +113,8 @@ func geodesicToEdge(p, a, b s2.Point, enough float64) float64 {
 	return min(fx, fy, first)
 }
 
-// Area returns the area of the polygons, in square metres of the ellipsoid on the globe; 0 for points and lines.
+// Area returns the area of the polygons, in square metres of the ellipsoid on the globe; 0 for points and
+// lines.
 func (g *Geometry) Area() float64 {
 	total := 0.0
 	for _, p := range g.polygons {

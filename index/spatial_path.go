@@ -7,19 +7,20 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// path is a point, a line or a ring: one position, or positions that edges join. A ring ends with its first position.
+// path is a point, a line or a ring: one position, or positions that edges join. A ring ends with its first
+// position.
 //
-// Its edges are kept in chunks with a box around each, so that two paths of thousands of edges need not compare each with each:
-// of chunks whose boxes are too far apart no edges are compared. Boxes have three dimensions and hold the arcs of great circles,
-// not only their chords.
+// Its edges are kept in chunks with a box around each, so that two paths of thousands of edges need not
+// compare each with each: of chunks whose boxes are too far apart no edges are compared. Boxes have three
+// dimensions and hold the arcs of great circles, not only their chords.
 type path struct {
 	points []s2.Point
 	boxes  []box
 	spend  Spend
 }
 
-// Spend is told of work that is about to be done, about a byte a unit. Where it is false nobody wants the result any more: what is
-// calculated ends soon, with any result. Nil takes any work.
+// Spend is told of work that is about to be done, about a byte a unit. Where it is false nobody wants the
+// result any more: what is calculated ends soon, with any result. Nil takes any work.
 type Spend func(n int) bool
 
 func (s Spend) on(n int) bool { return s == nil || s(n) }
@@ -83,9 +84,9 @@ func maxVector(a, b r3.Vector) r3.Vector {
 	return r3.Vector{X: max(a.X, b.X), Y: max(a.Y, b.Y), Z: max(a.Z, b.Z)}
 }
 
-// eachNear calls fn for pairs of edges of p and q, at least for those that are not further apart than reach, as the vectors go. reach is
-// asked again for each pair of chunks: it may become less on the way. fn ends it all by returning false; the result tells
-// whether it did not.
+// eachNear calls fn for pairs of edges of p and q, at least for those that are not further apart than reach,
+// as the vectors go. reach is asked again for each pair of chunks: it may become less on the way. fn ends it
+// all by returning false; the result tells whether it did not.
 func (p *path) eachNear(q *path, reach func() float64, fn func(a0, a1, b0, b1 s2.Point) bool) bool {
 	for i, b := range p.boxes {
 		if !p.spend.on(chunk * len(q.boxes)) {

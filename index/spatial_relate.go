@@ -6,8 +6,8 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// Intersects tells whether two geometries of the same space have a point in common. What lies on the edge of a polygon belongs to
-// it, whether that is the edge of a hole or not.
+// Intersects tells whether two geometries of the same space have a point in common. What lies on the edge of
+// a polygon belongs to it, whether that is the edge of a hole or not.
 func (g *Geometry) Intersects(o *Geometry) bool {
 	for _, p := range g.paths {
 		for _, q := range o.paths {
@@ -37,8 +37,9 @@ func (g *Geometry) covers(p s2.Point) bool {
 	return slices.ContainsFunc(g.polygons, func(polygon polygon) bool { return polygon.covers(g.planar, p) })
 }
 
-// Within tells whether all of g lies in o and not all of it on the edge of o. Of a MultiPolygon one polygon must hold each part of g.
-// Where o is a point or a line, g must be one that lies on it, and a point must not be an end of the line.
+// Within tells whether all of g lies in o and not all of it on the edge of o. Of a MultiPolygon one polygon
+// must hold each part of g. Where o is a point or a line, g must be one that lies on it, and a point must not
+// be an end of the line.
 func (g *Geometry) Within(o *Geometry) bool {
 	if !o.IsPolygon() {
 		return !g.IsPolygon() && g.liesOn(o) && !g.isEndOf(o)
@@ -92,8 +93,8 @@ func (g *Geometry) isEndOf(o *Geometry) bool {
 	return len(p) == 1 && len(line) > 1 && line[0] != line[len(line)-1] && (p[0] == line[0] || p[0] == line[len(line)-1])
 }
 
-// somewhere returns a point inside the ring. There is a corner whose triangle with its neighbours is inside, unless the ring crosses
-// itself or has nothing inside; then ok may be false.
+// somewhere returns a point inside the ring. There is a corner whose triangle with its neighbours is inside,
+// unless the ring crosses itself or has nothing inside; then ok may be false.
 func (r *ring) somewhere(planar bool) (p s2.Point, ok bool) {
 	for i := range r.edges() {
 		u, v := r.edge(i)
@@ -134,13 +135,13 @@ func (g *polygon) coversPath(planar bool, p *path) bool {
 			return false
 		}
 	}
-	// No edge crosses another, but the path may leave and come back where it touches the edge of the polygon. Between two such
-	// places it is on one side all along.
+	// No edge crosses another, but the path may leave and come back where it touches the edge of the polygon.
+	// Between two such places it is on one side all along.
 	return p.eachPiece(planar, rings, func(middle s2.Point) bool { return g.covers(planar, middle) })
 }
 
-// eachPiece calls fn with the middle of each piece of the path's edges, as the positions of the other paths that lie on them cut
-// them, until fn returns false.
+// eachPiece calls fn with the middle of each piece of the path's edges, as the positions of the other paths
+// that lie on them cut them, until fn returns false.
 func (p *path) eachPiece(planar bool, others []*path, fn func(middle s2.Point) bool) bool {
 	for i := range p.edges() {
 		if !p.spend.on(chunk) {

@@ -2,10 +2,11 @@ package index
 
 import "github.com/golang/geo/s2"
 
-// This file tells whether rings of the globe make polygons. The service's words name a ring by its number in the polygon.
+// This file tells whether rings of the globe make polygons. The service's words name a ring by its number in
+// the polygon.
 
-// checkRings tells what is wrong with the rings of the polygons: one that crosses or touches itself along an edge, two that do, or
-// one that lies where the polygon is not.
+// checkRings tells what is wrong with the rings of the polygons: one that crosses or touches itself along an
+// edge, two that do, or one that lies where the polygon is not.
 func (g *Geometry) checkRings() error {
 	number := 0
 	var before []*path

@@ -21,8 +21,8 @@ func mustGeometry(t testing.TB, text string, planar bool) *Geometry {
 	return g
 }
 
-// geo writes GeoJSON in short: "P 1 2", "L 1 2,3 4", "A 0 0,1 0,1 1" (a polygon, closed here; holes behind /), and "M ...;..." for
-// several polygons.
+// geo writes GeoJSON in short: "P 1 2", "L 1 2,3 4", "A 0 0,1 0,1 1" (a polygon, closed here; holes behind
+// /), and "M ...;..." for several polygons.
 func geo(short string) string {
 	kind, rest, _ := strings.Cut(short, " ")
 	positions := func(s string, closed bool) string {

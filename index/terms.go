@@ -8,20 +8,21 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// A term is a value in an index key: the ordered encoding of a scalar, whose bytes compare as values do. Of an array or
-// object it is the first byte alone, so that a walk of a path's terms meets every document that has something there, in the
-// order of types; what the order among arrays is, the documents must tell.
+// A term is a value in an index key: the ordered encoding of a scalar, whose bytes compare as values do. Of
+// an array or object it is the first byte alone, so that a walk of a path's terms meets every document that
+// has something there, in the order of types; what the order among arrays is, the documents must tell.
 //
-// A term has at most 128 bytes. A string that needs more is cut: its first 127 bytes, then FF. The encoding of a whole
-// string ends in 01, so the two cannot be taken for each other. A cut keeps the order. Two encodings that differ within 127 bytes
-// compare as before. If a whole term agrees with a cut one in 127 bytes it has one byte more, the 01 of its end, which
-// is below FF; and the value that was cut goes on with FF there (00 01 would be its end), so it is the greater. Values
-// that share a cut term are in no order; whoever walks them sorts each such run by the documents.
+// A term has at most 128 bytes. A string that needs more is cut: its first 127 bytes, then FF. The encoding
+// of a whole string ends in 01, so the two cannot be taken for each other. A cut keeps the order. Two
+// encodings that differ within 127 bytes compare as before. If a whole term agrees with a cut one in 127
+// bytes it has one byte more, the 01 of its end, which is below FF; and the value that was cut goes on with
+// FF there (00 01 would be its end), so it is the greater. Values that share a cut term are in no order;
+// whoever walks them sorts each such run by the documents.
 const (
 	maxTerm   = 128
 	cutMarker = 0xFF
-	// maxRaw is how much JSON text of a string is sure to hold more than maxTerm bytes: six for a character at worst, and
-	// some for an escape or a character that is cut at the end.
+	// maxRaw is how much JSON text of a string is sure to hold more than maxTerm bytes: six for a character
+	// at worst, and some for an escape or a character that is cut at the end.
 	maxRaw = 6*maxTerm + 16
 )
 
@@ -47,8 +48,8 @@ func appendCut(dst []byte, v doc.Value) []byte {
 	return dst
 }
 
-// shorten returns the beginning of a long string, enough of it for a term, so that a text of a megabyte need not be
-// read to its end.
+// shorten returns the beginning of a long string, enough of it for a term, so that a text of a megabyte need
+// not be read to its end.
 func shorten(v doc.Value) doc.Value {
 	raw := v.Raw()
 	if len(raw) <= maxRaw {
@@ -78,9 +79,9 @@ func whole(term []byte) bool {
 	return len(term) < maxTerm || term[len(term)-1] != cutMarker
 }
 
-// TermValue returns the value that a key of a range index stands for. exact is false where the documents must tell: for
-// a long string, of which v is the beginning, and for an array or object, where v is an empty one. For any other key v is
-// undefined.
+// TermValue returns the value that a key of a range index stands for. exact is false where the documents must
+// tell: for a long string, of which v is the beginning, and for an array or object, where v is an empty one.
+// For any other key v is undefined.
 func TermValue(key []byte) (v doc.Value, exact bool) {
 	end, _ := splitPath(key)
 	if end == 0 || key[end-1] != kindRange || end == len(key) {
@@ -124,9 +125,9 @@ const (
 	GreaterEqual
 )
 
-// Term returns the key of the documents that hold v at path. Where exact is false there may be others among them: a long
-// string is found by its beginning, an array or object by its kind. Undefined has no term: see Source for the documents
-// that lack a path.
+// Term returns the key of the documents that hold v at path. Where exact is false there may be others among
+// them: a long string is found by its beginning, an array or object by its kind. Undefined has no term: see
+// Source for the documents that lack a path.
 func (x *Indexer) Term(p Path, v doc.Value) (key []byte, exact bool) {
 	key = p.appendKey(nil, kindRange)
 	n := len(key)
@@ -146,8 +147,9 @@ func (x *Indexer) TypeRange(p Path, k doc.Kind) (lo, hi []byte) {
 	return append(p.appendKey(nil, kindRange), low), append(p.appendKey(nil, kindRange), high)
 }
 
-// Range returns the interval [lo, hi) of the keys of values at path that are of v's kind and compare with it so: value op
-// v. Where exact is false it holds others, too. For an array or object it holds all of the kind; for undefined, nothing.
+// Range returns the interval [lo, hi) of the keys of values at path that are of v's kind and compare with it
+// so: value op v. Where exact is false it holds others, too. For an array or object it holds all of the kind;
+// for undefined, nothing.
 func (x *Indexer) Range(p Path, op Op, v doc.Value) (lo, hi []byte, exact bool) {
 	if lo, hi = x.TypeRange(p, v.Kind()); v.Kind() >= doc.Array {
 		return lo, hi, false
@@ -174,8 +176,8 @@ func cutInterval(lo, hi, key []byte, op Op, exact bool) (from, to []byte) {
 	}
 }
 
-// Prefix returns the interval [lo, hi) of the keys of strings at path that begin with s. Where s is long the interval
-// holds others, too, and exact is false.
+// Prefix returns the interval [lo, hi) of the keys of strings at path that begin with s. Where s is long the
+// interval holds others, too, and exact is false.
 func (x *Indexer) Prefix(p Path, s string) (lo, hi []byte, exact bool) {
 	lo = p.appendKey(nil, kindRange)
 	start := len(lo)

@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text is analysed in the same way when it is indexed, when it is searched without an index, and for the terms that are looked for:
+// Text is analysed in the same way when it is indexed, when it is searched without an index, and for the
+// terms that are looked for:
 //
 //   - words are runs of letters, digits and marks; an apostrophe between letters belongs to its word; each Chinese character and
 //     each hiragana is a word

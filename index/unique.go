@@ -15,8 +15,9 @@ const (
 	maxUniqueKeyPaths = 16
 )
 
-// UniqueKeys are the unique key constraints of a container: inside one logical partition no two documents may agree in
-// all values of a constraint. They are immutable. The zero UniqueKeys are none, and a policy that was not given.
+// UniqueKeys are the unique key constraints of a container: inside one logical partition no two documents may
+// agree in all values of a constraint. They are immutable. The zero UniqueKeys are none, and a policy that
+// was not given.
 type UniqueKeys struct {
 	keys []uniqueKey // nil: not given; empty: given as an empty list, which clients get back
 }
@@ -118,8 +119,8 @@ func (u UniqueKeys) IsZero() bool { return u.keys == nil }
 // Len returns the number of constraints.
 func (u UniqueKeys) Len() int { return len(u.keys) }
 
-// Equal tells whether both hold the same constraints over the same paths, in the same order. Not given is equal to an
-// empty list.
+// Equal tells whether both hold the same constraints over the same paths, in the same order. Not given is
+// equal to an empty list.
 func (u UniqueKeys) Equal(v UniqueKeys) bool {
 	return slices.EqualFunc(u.keys, v.keys, func(a, b uniqueKey) bool {
 		return slices.EqualFunc(a.paths, b.paths, func(p, q doc.Path) bool { return p.String() == q.String() })
@@ -129,11 +130,12 @@ func (u UniqueKeys) Equal(v UniqueKeys) bool {
 // maxUniqueValues is how many bytes of values Values returns as they are.
 const maxUniqueValues = 512
 
-// Values appends what a document holds for one of the constraints, counted from 0, in a form in which equal values, and
-// only they, have equal bytes. A missing value counts as null, as Cosmos DB has it, so one document of a partition may
-// lack it. Arrays and objects are values like others: the same elements, the same members in any order. Values of more than
-// 512 bytes are replaced by their SHA-256, as keys are to stay short and nobody asks for them in order: the result is at
-// most 512 bytes long. Its first byte tells the two forms apart: types of values are far below 0xFF.
+// Values appends what a document holds for one of the constraints, counted from 0, in a form in which equal
+// values, and only they, have equal bytes. A missing value counts as null, as Cosmos DB has it, so one
+// document of a partition may lack it. Arrays and objects are values like others: the same elements, the same
+// members in any order. Values of more than 512 bytes are replaced by their SHA-256, as keys are to stay
+// short and nobody asks for them in order: the result is at most 512 bytes long. Its first byte tells the two
+// forms apart: types of values are far below 0xFF.
 func (u UniqueKeys) Values(dst []byte, constraint int, body []byte) []byte {
 	start := len(dst)
 	for _, p := range u.keys[constraint].paths {

@@ -1,5 +1,5 @@
-// Package mayflytest gives a test a whole Mayfly of its own: a store in memory, an endpoint on a loopback port that the SDKs of
-// Azure Cosmos DB can talk to, and a clock that stands still until the test moves it.
+// Package mayflytest gives a test a whole Mayfly of its own: a store in memory, an endpoint on a loopback
+// port that the SDKs of Azure Cosmos DB can talk to, and a clock that stands still until the test moves it.
 //
 //	func TestSession(t *testing.T) {
 //		m := mayflytest.New(t)
@@ -11,18 +11,19 @@
 //		if app.IsLoggedIn("ada") { ... }
 //	}
 //
-// New takes a few milliseconds, so each test can have its own, in parallel with others. What it starts it ends when the test
-// does, and a goroutine or a request that is left over fails the test.
+// New takes a few milliseconds, so each test can have its own, in parallel with others. What it starts it
+// ends when the test does, and a goroutine or a request that is left over fails the test.
 //
 // # Time
 //
-// The clock is that of the data: it drives _ts, expiry, the change feed's times and GetCurrentTimestamp. It is not the
-// program's: code under test that asks for the time by itself can be given Clock. Advance returns when all that the move has
-// brought about has happened: what has expired by then is not only hidden, it is purged, and feeds and webhooks have been told.
+// The clock is that of the data: it drives _ts, expiry, the change feed's times and GetCurrentTimestamp. It
+// is not the program's: code under test that asks for the time by itself can be given Clock. Advance returns
+// when all that the move has brought about has happened: what has expired by then is not only hidden, it is
+// purged, and feeds and webhooks have been told.
 //
 // # States
 //
-// Snapshot keeps the present state and Restore goes back to it, in milliseconds: fill the store once, and put it back before
-// each case. What was looked up in the store before a Restore (databases, containers) has to be looked up again; over
-// HTTP nothing is to be done.
+// Snapshot keeps the present state and Restore goes back to it, in milliseconds: fill the store once, and put
+// it back before each case. What was looked up in the store before a Restore (databases, containers) has to
+// be looked up again; over HTTP nothing is to be done.
 package mayflytest

@@ -19,8 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Mayfly is a server for one test. Its methods may be called from the test and from goroutines of it; those that cannot do
-// what they are asked for end the test, so they belong into its own goroutine.
+// Mayfly is a server for one test. Its methods may be called from the test and from goroutines of it; those
+// that cannot do what they are asked for end the test, so they belong into its own goroutine.
 type Mayfly struct {
 	t         testing.TB
 	db        *store.DB
@@ -46,13 +46,15 @@ type options struct {
 // At sets the moment at which the clock stands. Default: the first of January 2026, 00:00 UTC.
 func At(t time.Time) Option { return func(o *options) { o.at = t } }
 
-// WithRanges gives new containers n partition ranges. Default: by their throughput, which is one up to 10,000 RU/s.
+// WithRanges gives new containers n partition ranges. Default: by their throughput, which is one up to 10,000
+// RU/s.
 func WithRanges(n int) Option { return func(o *options) { o.store.Ranges = n } }
 
 // WithStore changes how the store is opened. Its clock is always the test's.
 func WithStore(change func(*store.Options)) Option { return func(o *options) { change(&o.store) } }
 
-// WithHTTP changes how the endpoint answers: Throttle, Consistency, NoAuth and so on. Its store is always the test's.
+// WithHTTP changes how the endpoint answers: Throttle, Consistency, NoAuth and so on. Its store is always the
+// test's.
 func WithHTTP(change func(*httpapi.Options)) Option { return func(o *options) { change(&o.http) } }
 
 // WithLogger tells where the server logs to. Default: nowhere.
@@ -134,7 +136,8 @@ func (m *Mayfly) URL() string { return "http://" + m.listener.Addr().String() }
 // Key is the master key in base64: that of the emulators, unless WithHTTP has set another.
 func (m *Mayfly) Key() string { return m.client.Transport.(*signer).masterKey() }
 
-// HTTPClient is a client whose requests to the endpoint are authorised with the master key. It closes with the test.
+// HTTPClient is a client whose requests to the endpoint are authorised with the master key. It closes with
+// the test.
 func (m *Mayfly) HTTPClient() *http.Client { return m.client }
 
 // Clock is the clock of the data, for code under test that asks for the time. To move it use Advance.
@@ -143,7 +146,8 @@ func (m *Mayfly) Clock() ttl.Clock { return m.clock }
 // Now is the moment of the clock.
 func (m *Mayfly) Now() time.Time { return m.db.Now() }
 
-// Advance moves the clock on by d, which must not be negative, and returns when all that this brings about has happened.
+// Advance moves the clock on by d, which must not be negative, and returns when all that this brings about
+// has happened.
 func (m *Mayfly) Advance(d time.Duration) {
 	m.t.Helper()
 	ctx := context.Background()
@@ -155,8 +159,9 @@ func (m *Mayfly) Advance(d time.Duration) {
 	}
 }
 
-// Container finds the container "database/container", or makes it, with the database where that is missing. Where it is made
-// its partition key lies at the path and its TTL is on without a default, so that documents expire by their own ttl.
+// Container finds the container "database/container", or makes it, with the database where that is missing.
+// Where it is made its partition key lies at the path and its TTL is on without a default, so that documents
+// expire by their own ttl.
 func (m *Mayfly) Container(name, partitionKeyPath string) *store.Container {
 	m.t.Helper()
 	c, err := m.lookUp(name)
@@ -198,9 +203,10 @@ func (m *Mayfly) create(name, partitionKeyPath string) (*store.Container, error)
 	return d.CreateContainer(ctx, spec, store.Throughput{})
 }
 
-// WaitExpired moves the clock on to the moment at which an item expires, and returns when it is gone; for one that
-// has expired and is not purged yet the clock stays. partitionKey is a string, a number, a bool or nil, or a []any of them for
-// a hierarchical key. The test ends where there is no such item (any more), or where it never expires as things stand.
+// WaitExpired moves the clock on to the moment at which an item expires, and returns when it is gone; for one
+// that has expired and is not purged yet the clock stays. partitionKey is a string, a number, a bool or nil,
+// or a []any of them for a hierarchical key. The test ends where there is no such item (any more), or where
+// it never expires as things stand.
 func (m *Mayfly) WaitExpired(container string, partitionKey any, id string) {
 	m.t.Helper()
 	c, err := m.lookUp(container)

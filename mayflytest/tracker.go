@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A tracker finds goroutines that a server has left behind, among those of other servers whose tests run in parallel: what
-// run starts carries a label that goroutines hand down to those that they start.
+// A tracker finds goroutines that a server has left behind, among those of other servers whose tests run in
+// parallel: what run starts carries a label that goroutines hand down to those that they start.
 type tracker struct{ id string }
 
 const trackerLabel = "mayflytest"

@@ -45,8 +45,8 @@ func readAsked(t *testing.T) (list []asked) {
 	return list
 }
 
-// agrees compares an answer with what the compiler says. Numbers beyond 2^53 are told as doubles; of a double the last digits depend on
-// the library of the C language, of a length or an area on the way it is summed up.
+// agrees compares an answer with what the compiler says. Numbers beyond 2^53 are told as doubles; of a double
+// the last digits depend on the library of the C language, of a length or an area on the way it is summed up.
 func agrees(t *testing.T, expression, value string) (ok bool, got string) {
 	t.Helper()
 	v, err := answerTo("SELECT VALUE " + expression)
@@ -162,9 +162,10 @@ func (g generator) expression() string {
 		f("ST_INTERSECTS", g.position(), `{"type":"Polygon","coordinates":[[[0,0],[0,10],[10,10],[10,0],[0,0]]]}`))
 }
 
-// TestAskCompiler compares random expressions with what Cosmos DB's query compiler answers. MAYFLY_QUERYPLAN names a folder with
-// queryplan.py, which reads expressions and writes their values, a line each. A few in a thousand differ in ways of which
-// the file's last part has examples: what differs is put out, and more than one in a hundred is a failure.
+// TestAskCompiler compares random expressions with what Cosmos DB's query compiler answers. MAYFLY_QUERYPLAN
+// names a folder with queryplan.py, which reads expressions and writes their values, a line each. A few in a
+// thousand differ in ways of which the file's last part has examples: what differs is put out, and more than
+// one in a hundred is a failure.
 func TestAskCompiler(t *testing.T) {
 	folder := os.Getenv(compilerFolder)
 	if folder == "" {
@@ -197,8 +198,8 @@ func TestAskCompiler(t *testing.T) {
 	}
 }
 
-// askValues asks the compiler for the values of expressions. Some make it crash, such as the remainder of the least integer
-// by -1: their values are unknown.
+// askValues asks the compiler for the values of expressions. Some make it crash, such as the remainder of the
+// least integer by -1: their values are unknown.
 func askValues(t *testing.T, folder string, expressions []string) (values []string) {
 	t.Helper()
 	for len(values) < len(expressions) {

@@ -30,7 +30,8 @@ func benchSource(b *testing.B, n int) ([]Source, *index.Indexer) {
 	return newMemory(b, x, benchBodies(n), 1), x
 }
 
-// BenchmarkScan compares a filter on one field, found in the middle of the document or absent, with reading every byte of it.
+// BenchmarkScan compares a filter on one field, found in the middle of the document or absent, with reading
+// every byte of it.
 func BenchmarkScan(b *testing.B) {
 	sources, _ := benchSource(b, 2000)
 	b.Run("raw", func(b *testing.B) {

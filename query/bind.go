@@ -23,16 +23,16 @@ type alias struct {
 	level int // which step of the block binds it
 	slot  int // of the frame, where item is not set
 	item  bool
-	// route leads from the item to the value, where known is set: where the value is a part of the item and no step picks
-	// one element of an array. entered tells that it goes through all elements of an array.
+	// route leads from the item to the value, where known is set: where the value is a part of the item and
+	// no step picks one element of an array. entered tells that it goes through all elements of an array.
 	known   bool
 	route   index.Path
 	entered bool
 	single  bool // an item has one such value
 }
 
-// block is a SELECT with its clauses: the query itself or a subquery. The nodes of the syntax tree stay in place; what
-// their names mean is in the binder's tables.
+// block is a SELECT with its clauses: the query itself or a subquery. The nodes of the syntax tree stay in
+// place; what their names mean is in the binder's tables.
 type block struct {
 	outer     *block
 	steps     []*step       // FROM and JOIN; the item is the first one where the query reads the container
@@ -122,7 +122,8 @@ func (s *scope) find(name string) *alias {
 	return nil
 }
 
-// empty tells that nothing has been bound yet, here or outside, and nothing need be: that a name in FROM must be the container's.
+// empty tells that nothing has been bound yet, here or outside, and nothing need be: that a name in FROM must
+// be the container's.
 func (s *scope) empty() bool {
 	for ; s != nil; s = s.outer {
 		if len(s.aliases) > 0 || s.inner {
@@ -164,8 +165,8 @@ func newBinder(text string, params []Parameter, info *Info) (*binder, error) {
 	return b, nil
 }
 
-// asKept returns a value in the form in which a document would have it: the numbers in it in their shortest spelling. It shares no
-// memory with v.
+// asKept returns a value in the form in which a document would have it: the numbers in it in their shortest
+// spelling. It shares no memory with v.
 func asKept(v doc.Value) doc.Value {
 	switch v.Kind() {
 	case doc.Number, doc.Array, doc.Object:
@@ -293,7 +294,8 @@ func (b *binder) count(c *syntax.Count, code, message string) int64 {
 	return int64(f)
 }
 
-// documentPath takes apart an expression that is a path of property names from an alias, c.a["b"], or the alias itself.
+// documentPath takes apart an expression that is a path of property names from an alias, c.a["b"], or the
+// alias itself.
 func (b *binder) documentPath(e syntax.Expr) (*alias, []string, bool) {
 	root, steps, ok := syntax.PathOf(e)
 	if !ok {
@@ -313,8 +315,9 @@ func (b *binder) documentPath(e syntax.Expr) (*alias, []string, bool) {
 	return a, names, true
 }
 
-// itemRoute returns the way from the item to the value of an expression that is a path, as an indexing policy has it. It
-// is false where the value is not a part of the item or where a step names one element of an array.
+// itemRoute returns the way from the item to the value of an expression that is a path, as an indexing policy
+// has it. It is false where the value is not a part of the item or where a step names one element of an
+// array.
 func (b *binder) itemRoute(e syntax.Expr) (route index.Path, entered, ok bool) {
 	a, names, ok := b.documentPath(e)
 	if !ok || !a.known || a.item && len(names) == 0 {

@@ -186,8 +186,8 @@ func (b *binder) vector(c *syntax.Call) {
 	}
 }
 
-// selection binds the SELECT clause and, where the query has aggregates or GROUP BY, checks that each of its rows can be
-// made of a group.
+// selection binds the SELECT clause and, where the query has aggregates or GROUP BY, checks that each of its
+// rows can be made of a group.
 func (b *binder) selection(bl *block, s *scope, q *syntax.Query) {
 	sel := q.Select
 	at := &place{block: bl, scope: s, clause: "SELECT"}
@@ -253,8 +253,8 @@ func nameSpan(item *syntax.SelectItem, name string) syntax.Span {
 	return at
 }
 
-// itemName names a column as Cosmos DB does: by its alias, by the last property of its path, by the name that it consists
-// of, or by the dollar sign and a count of those that are neither.
+// itemName names a column as Cosmos DB does: by its alias, by the last property of its path, by the name that
+// it consists of, or by the dollar sign and a count of those that are neither.
 func itemName(item *syntax.SelectItem, idents map[*syntax.Ident]*alias, unnamed *int) string {
 	if item.HasAlias {
 		return item.Alias

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// ofGroup checks that an expression of a select list is made of keys of the groups, aggregates and constants, and notes which
-// parts of it are keys.
+// ofGroup checks that an expression of a select list is made of keys of the groups, aggregates and constants,
+// and notes which parts of it are keys.
 func (b *binder) ofGroup(bl *block, e syntax.Expr, keys groupKeys) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		x, ok := n.(syntax.Expr)

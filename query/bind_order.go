@@ -78,7 +78,8 @@ func (b *binder) orderKey(bl *block, item *syntax.SortItem) *orderKey {
 	return nil
 }
 
-// textScore and vectorScore are the forms that scores have in query plans. By both, ORDER BY may run in either direction.
+// textScore and vectorScore are the forms that scores have in query plans. By both, ORDER BY may run in
+// either direction.
 const (
 	textScore   = "_FULLTEXTSCORE"
 	vectorScore = "_VECTORSCORE"
@@ -103,7 +104,8 @@ func (a *alias) derived() *block {
 	return nil
 }
 
-// derivedKey makes a key of ORDER BY out of a path into the rows of a subquery in FROM: what the path is in the item.
+// derivedKey makes a key of ORDER BY out of a path into the rows of a subquery in FROM: what the path is in
+// the item.
 func (b *binder) derivedKey(key *orderKey, sub *block, steps []syntax.Step) *orderKey {
 	x := b.inItem(sub, steps)
 	if x == nil || !sub.container || sub.grouped || sub.distinct {
@@ -117,8 +119,8 @@ func (b *binder) derivedKey(key *orderKey, sub *block, steps []syntax.Step) *ord
 	return key
 }
 
-// inItem follows a path into the rows of a block down to the item, and returns it as one from there; nil where the value is no
-// part of the item, or one of several.
+// inItem follows a path into the rows of a block down to the item, and returns it as one from there; nil
+// where the value is no part of the item, or one of several.
 func (b *binder) inItem(bl *block, steps []syntax.Step) syntax.Expr {
 	var x syntax.Expr
 	switch {

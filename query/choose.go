@@ -10,12 +10,12 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// access proposes the documents that may fulfil a query's conditions, as rids from an index. It is part of a plan and
-// holds no state: a reader walks it.
+// access proposes the documents that may fulfil a query's conditions, as rids from an index. It is part of a
+// plan and holds no state: a reader walks it.
 type access interface {
 	fmt.Stringer
-	// sorted tells that the rids come in order straight from posting lists. Else they are gathered from a range of keys first,
-	// as long as they are not too many.
+	// sorted tells that the rids come in order straight from posting lists. Else they are gathered from a
+	// range of keys first, as long as they are not too many.
 	sorted() bool
 }
 
@@ -57,8 +57,8 @@ func joined(list []access) string {
 	return strings.Join(texts, "; ")
 }
 
-// required returns conditions that must hold for an item to have a row: those of WHERE, and those of subqueries that
-// must have a row themselves.
+// required returns conditions that must hold for an item to have a row: those of WHERE, and those of
+// subqueries that must have a row themselves.
 func (p *planner) required(dst []syntax.Expr, bl *block) []syntax.Expr {
 	for _, e := range bl.where {
 		if sub, ok := e.(*syntax.Subquery); ok && sub.Kind == syntax.Exists {
@@ -75,7 +75,8 @@ func (p *planner) required(dst []syntax.Expr, bl *block) []syntax.Expr {
 	return dst
 }
 
-// requiredRow returns the conditions for a subquery to have a row: none where it has one in any case, as COUNT has.
+// requiredRow returns the conditions for a subquery to have a row: none where it has one in any case, as
+// COUNT has.
 func (p *planner) requiredRow(dst []syntax.Expr, bl *block) []syntax.Expr {
 	if bl.grouped && len(bl.groupBy) == 0 {
 		return dst
@@ -83,8 +84,8 @@ func (p *planner) requiredRow(dst []syntax.Expr, bl *block) []syntax.Expr {
 	return p.required(dst, bl)
 }
 
-// chooseIndex is the rule "index-choice": it decides how the documents are found and, for ORDER BY, whether an index has them
-// in order, and refuses an ORDER BY as Cosmos DB does.
+// chooseIndex is the rule "index-choice": it decides how the documents are found and, for ORDER BY, whether
+// an index has them in order, and refuses an ORDER BY as Cosmos DB does.
 func chooseIndex(p *planner) {
 	t := p.plan.top
 	if !t.container {
@@ -145,8 +146,8 @@ func (l *leaf) access() access {
 	return a
 }
 
-// accessOf returns what a condition proposes that is not about one path alone: AND and OR of such, and functions with an
-// index of their own kind. It is nil where it proposes nothing.
+// accessOf returns what a condition proposes that is not about one path alone: AND and OR of such, and
+// functions with an index of their own kind. It is nil where it proposes nothing.
 func (p *planner) accessOf(e syntax.Expr) access {
 	if l := p.leafOf(e); l != nil {
 		return l.access()
@@ -190,8 +191,8 @@ func (p *planner) accessOfAny(e *syntax.Logical) access {
 	return any
 }
 
-// chooseAccess combines what the conditions propose. All posting lists are intersected; a range is asked only where there is
-// none, and then the narrowest by its look.
+// chooseAccess combines what the conditions propose. All posting lists are intersected; a range is asked only
+// where there is none, and then the narrowest by its look.
 func (p *planner) chooseAccess(leaves []*leaf, found []access) access {
 	var lists []access
 	var narrowest *leaf
@@ -231,7 +232,8 @@ func (p *planner) chooseAccess(leaves []*leaf, found []access) access {
 	return loose
 }
 
-// equalComposite returns the posting list of a composite index all of whose paths are compared with =, and those paths.
+// equalComposite returns the posting list of a composite index all of whose paths are compared with =, and
+// those paths.
 func (p *planner) equalComposite(leaves []*leaf) (a access, covered []string) {
 	for _, c := range p.info.Index.Composites() {
 		values, n := equalPrefix(c, leaves)
@@ -248,7 +250,8 @@ func (p *planner) equalComposite(leaves []*leaf) (a access, covered []string) {
 	return nil, nil
 }
 
-// equalPrefix returns the values of as many paths of a composite index, from the first, as are compared with =.
+// equalPrefix returns the values of as many paths of a composite index, from the first, as are compared with
+// =.
 func equalPrefix(c *index.Composite, leaves []*leaf) (values []doc.Value, n int) {
 	for _, k := range c.Keys {
 		name := k.Path.String()

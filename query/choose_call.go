@@ -86,7 +86,8 @@ func (p *planner) called(e *syntax.Call) *leaf {
 	return nil
 }
 
-// contains is the leaf of ARRAY_CONTAINS(x, v), which is about the elements of x, and of ARRAY_CONTAINS([...], x).
+// contains is the leaf of ARRAY_CONTAINS(x, v), which is about the elements of x, and of
+// ARRAY_CONTAINS([...], x).
 func (p *planner) contains(e *syntax.Call, v doc.Value) *leaf {
 	if list, ok := e.Args[0].(*syntax.Literal); ok && len(e.Args) == 2 && list.Value.Kind() == doc.Array {
 		var values []syntax.Expr

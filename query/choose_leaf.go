@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// leaf is what a condition says of the value at one path, in terms of the keys of its range index: documents that fulfil
-// it have an entry in one of the spans. There may be others.
+// leaf is what a condition says of the value at one path, in terms of the keys of its range index: documents
+// that fulfil it have an entry in one of the spans. There may be others.
 type leaf struct {
 	path      index.Path
 	name      string // the path as text
@@ -227,8 +227,8 @@ func clip(v doc.Value) string {
 	return text
 }
 
-// intersect returns what both say: nil where they are about different paths, or about elements of arrays, of which two
-// different ones may fulfil one condition each.
+// intersect returns what both say: nil where they are about different paths, or about elements of arrays, of
+// which two different ones may fulfil one condition each.
 func intersect(a, b *leaf) *leaf {
 	if a == nil || b == nil || a.entered || b.entered || a.name != b.name {
 		return nil

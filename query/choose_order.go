@@ -46,8 +46,8 @@ const (
 	refusedExcluded  = "The index path corresponding to the specified order-by item is excluded."
 )
 
-// chooseOrder finds an index for ORDER BY. As Cosmos DB does it refuses a query whose order no index has, unless the
-// container is lenient.
+// chooseOrder finds an index for ORDER BY. As Cosmos DB does it refuses a query whose order no index has,
+// unless the container is lenient.
 func (p *planner) chooseOrder(leaves []*leaf) {
 	keys := p.plan.top.order
 	o := p.plan.order
@@ -82,7 +82,8 @@ func (p *planner) chooseOrder(leaves []*leaf) {
 	}
 }
 
-// nearestFirst tells of a key that it is the distance of vectors in the direction in which an index finds them.
+// nearestFirst tells of a key that it is the distance of vectors in the direction in which an index finds
+// them.
 func (p *planner) nearestFirst(key *orderKey) bool {
 	c, ok := key.x.(*syntax.Call)
 	if !ok || !key.distance {
@@ -102,7 +103,8 @@ func orderSpec(keys []*orderKey) []string {
 	return spec
 }
 
-// servedBy tells whether the policy has a composite index of exactly these keys, all directions the same or all opposite.
+// servedBy tells whether the policy has a composite index of exactly these keys, all directions the same or
+// all opposite.
 func (p *planner) servedBy(keys []*orderKey) bool {
 	return slices.ContainsFunc(p.info.Index.Composites(), func(c *index.Composite) bool {
 		_, ok := matchKeys(c.Keys, keys)
@@ -129,8 +131,8 @@ func matchKeys(have []index.CompositeKey, want []*orderKey) (reverse, ok bool) {
 	return reverse, true
 }
 
-// compositeWalk returns a walk through a composite index that consists of paths compared with = and, behind them, the keys of
-// ORDER BY. Nothing may follow: rows with equal keys come in the order of their rids.
+// compositeWalk returns a walk through a composite index that consists of paths compared with = and, behind
+// them, the keys of ORDER BY. Nothing may follow: rows with equal keys come in the order of their rids.
 func (p *planner) compositeWalk(keys []*orderKey, leaves []*leaf) *walk {
 	var best *walk
 	for _, c := range p.info.Index.Composites() {
@@ -150,7 +152,8 @@ func (p *planner) compositeWalk(keys []*orderKey, leaves []*leaf) *walk {
 	return best
 }
 
-// pathWalk returns a walk through the range index of a path. What the conditions say of the same path narrows it.
+// pathWalk returns a walk through the range index of a path. What the conditions say of the same path narrows
+// it.
 func (p *planner) pathWalk(key *orderKey, leaves []*leaf) *walk {
 	if !p.info.Index.RangeIndexed(key.route) {
 		return nil

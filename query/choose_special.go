@@ -101,8 +101,8 @@ func (p *planner) words(c *syntax.Call, any bool) access {
 	return &allOfAccess{list}
 }
 
-// term returns the documents that have all words of a term, the ones of a phrase wherever they stand; nil where the index cannot
-// tell, as for a term that may be misspelled.
+// term returns the documents that have all words of a term, the ones of a phrase wherever they stand; nil
+// where the index cannot tell, as for a term that may be misspelled.
 func (p *planner) term(path index.Path, term *textTerm) access {
 	if term.distance > 0 || len(term.words) == 0 {
 		return nil

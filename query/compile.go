@@ -7,8 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Expressions are compiled to closures over a frame. There are three forms of them, so that the usual filter and the usual
-// projection build no values: a valuer gives a value, a decider one of the three truth values, a writer JSON text.
+// Expressions are compiled to closures over a frame. There are three forms of them, so that the usual filter
+// and the usual projection build no values: a valuer gives a value, a decider one of the three truth values,
+// a writer JSON text.
 type (
 	valuer  func(f *frame) doc.Value
 	decider func(f *frame) truth
@@ -186,8 +187,8 @@ func operators() map[syntax.BinaryOp]func(a, b doc.Value) doc.Value {
 	}
 }
 
-// path compiles a name with constant steps behind it. What leads from the item to a property is read straight from the
-// document's text.
+// path compiles a name with constant steps behind it. What leads from the item to a property is read straight
+// from the document's text.
 func (c *compiler) path(e syntax.Expr) valuer {
 	root, steps, _ := syntax.PathOf(e)
 	a := c.idents[root]

@@ -52,7 +52,8 @@ func isFullText(name string) bool {
 	return false
 }
 
-// languageOf returns the language that the full text policy has for the path that is the first argument of a call.
+// languageOf returns the language that the full text policy has for the path that is the first argument of a
+// call.
 func (b *binder) languageOf(e *syntax.Call) index.Language {
 	if len(e.Args) == 0 {
 		return index.English
@@ -68,7 +69,8 @@ func (b *binder) spokenAt(text syntax.Expr) index.Language {
 	return b.info.Index.Language(route)
 }
 
-// arguments are those of the call, and what the container's vector policy says where VectorDistance is not told.
+// arguments are those of the call, and what the container's vector policy says where VectorDistance is not
+// told.
 func (c *compiler) arguments(fn *builtin, e *syntax.Call) []syntax.Expr {
 	if fn.name != vectorDistance || len(e.Args) >= 4 {
 		return e.Args
@@ -138,8 +140,8 @@ func (c *compiler) values(list []syntax.Expr) []valuer {
 	return values
 }
 
-// evaluate evaluates expressions as far as the run does not end. What the values hold is added to held: the caller takes it off what is
-// retained.
+// evaluate evaluates expressions as far as the run does not end. What the values hold is added to held: the
+// caller takes it off what is retained.
 func evaluate(f *frame, list []valuer, held *int) []doc.Value {
 	values := make([]doc.Value, len(list))
 	for i, x := range list {

@@ -168,7 +168,8 @@ func (c *compiler) in(e *syntax.In) decider {
 	}
 }
 
-// membership compiles a list to what tells whether a value is in it. What is undefined in it counts for nothing.
+// membership compiles a list to what tells whether a value is in it. What is undefined in it counts for
+// nothing.
 func (c *compiler) membership(list []syntax.Expr) func(f *frame, v doc.Value) truth {
 	if len(list) < manyIn || !allConstant(list) {
 		values := c.values(list)

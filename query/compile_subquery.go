@@ -5,7 +5,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// subquery compiles a subquery that stands for a value: the only row of (SELECT ...), all rows of ARRAY(SELECT ...).
+// subquery compiles a subquery that stands for a value: the only row of (SELECT ...), all rows of
+// ARRAY(SELECT ...).
 func (c *compiler) subquery(e *syntax.Subquery) valuer {
 	rs := c.rowset(c.subs[e.Query])
 	if e.Kind == syntax.Array {

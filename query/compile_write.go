@@ -104,8 +104,8 @@ func (c *compiler) writeArray(e *syntax.ArrayLit) writer {
 	}
 }
 
-// canonicalNumber gives a number of the query the form that a calculated one has: 1.0 is put out as 1. Integers of 64
-// bits keep their digits.
+// canonicalNumber gives a number of the query the form that a calculated one has: 1.0 is put out as 1.
+// Integers of 64 bits keep their digits.
 func canonicalNumber(v doc.Value) doc.Value {
 	if v.Kind() != doc.Number {
 		return v

@@ -17,11 +17,12 @@ import (
 	"github.com/mayflydb/mayfly/internal/datatest"
 )
 
-// compilerFolder is the environment variable that names a folder with queryplan.py, which asks Cosmos DB's own query compiler.
+// compilerFolder is the environment variable that names a folder with queryplan.py, which asks Cosmos DB's
+// own query compiler.
 const compilerFolder = "MAYFLY_QUERYPLAN"
 
-// TestCompilerAnswers holds plans and refusals against what Cosmos DB's query compiler answered to the same queries: the verdict, and
-// of a plan all that clients go by.
+// TestCompilerAnswers holds plans and refusals against what Cosmos DB's query compiler answered to the same
+// queries: the verdict, and of a plan all that clients go by.
 func TestCompilerAnswers(t *testing.T) {
 	datatest.Run(t, "testdata/compiler.txt", func(t *testing.T, c *datatest.Case) string {
 		var out strings.Builder
@@ -32,8 +33,8 @@ func TestCompilerAnswers(t *testing.T) {
 	})
 }
 
-// TestCompiler asks the compiler itself: whether it still says what testdata/compiler.txt has, and what it makes of the queries of
-// the shared cases and of random ones.
+// TestCompiler asks the compiler itself: whether it still says what testdata/compiler.txt has, and what it
+// makes of the queries of the shared cases and of random ones.
 func TestCompiler(t *testing.T) {
 	folder := os.Getenv(compilerFolder)
 	if folder == "" {
@@ -83,7 +84,8 @@ func TestCompiler(t *testing.T) {
 	})
 }
 
-// difference is one way in which answers are known to differ: by a part of the query, and a part of what the compiler says of it.
+// difference is one way in which answers are known to differ: by a part of the query, and a part of what the
+// compiler says of it.
 type difference struct{ query, answer, reason string }
 
 func (d *difference) explains(query, answer string) bool {

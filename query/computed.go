@@ -7,10 +7,11 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// CheckComputed checks the definitions of a container's computed properties. As in Cosmos DB each is SELECT VALUE of an expression
-// over one document, FROM the container alone and without any other clause, and the expression gives the same for the same
-// document at any time: it has no subqueries, aggregates, parameters, user defined or spatial functions, nor functions of chance or of
-// the present, and uses no other computed property. The error is an *Error whose message names the property.
+// CheckComputed checks the definitions of a container's computed properties. As in Cosmos DB each is SELECT
+// VALUE of an expression over one document, FROM the container alone and without any other clause, and the
+// expression gives the same for the same document at any time: it has no subqueries, aggregates, parameters,
+// user defined or spatial functions, nor functions of chance or of the present, and uses no other computed
+// property. The error is an *Error whose message names the property.
 func CheckComputed(list []Computed) error {
 	for _, one := range list {
 		q, err := syntax.Parse(one.Query)

@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Condition is a condition on one document, in the form in which conditional patches have it. It is immutable.
+// Condition is a condition on one document, in the form in which conditional patches have it. It is
+// immutable.
 type Condition struct {
 	plan *Plan
 }
@@ -30,8 +31,8 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 	return &Condition{p}, nil
 }
 
-// Match tells whether the condition holds for a document. The error is what a subquery can do wrong while it runs, that of
-// a UDF, or ctx's: the rows of a subquery can be many.
+// Match tells whether the condition holds for a document. The error is what a subquery can do wrong while it
+// runs, that of a UDF, or ctx's: the rows of a subquery can be many.
 func (c *Condition) Match(ctx context.Context, d Document, env Env) (bool, error) {
 	r := newRun(ctx, c.plan, env)
 	f := newFrame(r, c.plan)

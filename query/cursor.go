@@ -8,19 +8,21 @@ import (
 	"math"
 )
 
-// A cursor says where a page ended, so that the next one goes on there: in another process, after writes, whenever. It holds
-// nothing of the documents but, for ORDER BY, the key of the last row:
+// A cursor says where a page ended, so that the next one goes on there: in another process, after writes,
+// whenever. It holds nothing of the documents but, for ORDER BY, the key of the last row:
 //
 //	version · form · hash of query and scope (8) · progress · offset · limit + 1 · key, cut at 256 · its hash (8)
 //
-// numbers without a size are varints. Where the query goes over one source after the other the progress says where it is (see
-// Progress). With ORDER BY equal rows come in the order of their rids, whatever source they are in: the progress has one mark, with
-// the rid of the last row, and that says it for any part of a source. In the blocking form the progress counts rows of the result, and
-// holds a hash of the spans in place of the rid: when a source has been divided, the rows may come in another order, so the cursor is
-// refused. A cursor of groups holds the beginning of the last one's key, and how many groups were given out whose keys begin so.
+// numbers without a size are varints. Where the query goes over one source after the other the progress says
+// where it is (see Progress). With ORDER BY equal rows come in the order of their rids, whatever source they
+// are in: the progress has one mark, with the rid of the last row, and that says it for any part of a source.
+// In the blocking form the progress counts rows of the result, and holds a hash of the spans in place of the
+// rid: when a source has been divided, the rows may come in another order, so the cursor is refused. A cursor
+// of groups holds the beginning of the last one's key, and how many groups were given out whose keys begin
+// so.
 //
-// A key that was cut is found again in the document; where that is gone or has changed the page begins with the first row whose key
-// begins like it: rows may repeat, none is missed.
+// A key that was cut is found again in the document; where that is gone or has changed the page begins with
+// the first row whose key begins like it: rows may repeat, none is missed.
 const (
 	cursorVersion = 3
 	maxCursorKey  = 256

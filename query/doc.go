@@ -1,42 +1,46 @@
 // Package query answers queries in Cosmos DB's SQL over the documents of a container.
 //
-// Prepare reads a query once: package syntax parses it, names are bound, and all that Cosmos DB refuses without a look at the
-// data is refused, with its codes and places. Then a fixed list of rules (see rules) turns it into a Plan: constants are
-// folded, conditions move to where they can be decided first, partition keys are found in them, and indexes are chosen. What
-// is left of the expressions is compiled to closures over the text of a document: a filter on one field is a walk to that
-// field, without memory.
+// Prepare reads a query once: package syntax parses it, names are bound, and all that Cosmos DB refuses
+// without a look at the data is refused, with its codes and places. Then a fixed list of rules (see rules)
+// turns it into a Plan: constants are folded, conditions move to where they can be decided first, partition
+// keys are found in them, and indexes are chosen. What is left of the expressions is compiled to closures
+// over the text of a document: a filter on one field is a walk to that field, without memory.
 //
 //	text ─ syntax.Parse ─► tree ─ bind ─► blocks ─ rules ─► Plan ─ Run(sources) ─► Page, Page, ...
 //
-// A Plan is immutable. Its String is one line a node, and golden tests pin it; Explain adds what a run has done. A run holds all
-// state. It asks one Source for each partition range, which shows the live documents of the query's scope and the index keys
-// that package index makes; whose they are and how they are kept is not known here.
+// A Plan is immutable. Its String is one line a node, and golden tests pin it; Explain adds what a run has
+// done. A run holds all state. It asks one Source for each partition range, which shows the live documents of
+// the query's scope and the index keys that package index makes; whose they are and how they are kept is not
+// known here.
 //
 // # Finding documents
 //
-// Conditions that an index knows become sets of index keys (leaf). Single keys are posting lists of rids: several are
-// intersected by leaps, alternatives are merged. A range of keys has its rids put in order, as long as they are few; else, as
-// for conditions that no index knows, all documents are looked at. For ORDER BY an index is walked in its own order, a range
-// index or a composite one, unless posting lists leave few documents, which are sorted; without either, the first documents
-// are found by looking at all of them. Index entries only propose: the document decides, all conditions are put to it again, and
-// where an index key is cut the order is the documents'. So results never depend on what is indexed.
+// Conditions that an index knows become sets of index keys (leaf). Single keys are posting lists of rids:
+// several are intersected by leaps, alternatives are merged. A range of keys has its rids put in order, as
+// long as they are few; else, as for conditions that no index knows, all documents are looked at. For ORDER
+// BY an index is walked in its own order, a range index or a composite one, unless posting lists leave few
+// documents, which are sorted; without either, the first documents are found by looking at all of them. Index
+// entries only propose: the document decides, all conditions are put to it again, and where an index key is
+// cut the order is the documents'. So results never depend on what is indexed.
 //
 // # Pages
 //
-// A query has one of three forms. Without ORDER BY rows come in the order of rids, source after source. With ORDER BY they come by
-// key, source and rid, merged from all sources. Both give out pages with cursors that hold the last position, and resume
-// strictly behind it, whatever has been written in between; the memory that they take is bounded by the page. Everything else
-// (aggregates, GROUP BY, DISTINCT, ranks) makes all its rows first; they are one page unless they are too long for one, and what is
-// held meanwhile is limited.
+// A query has one of three forms. Without ORDER BY rows come in the order of rids, source after source. With
+// ORDER BY they come by key, source and rid, merged from all sources. Both give out pages with cursors that
+// hold the last position, and resume strictly behind it, whatever has been written in between; the memory
+// that they take is bounded by the page. Everything else (aggregates, GROUP BY, DISTINCT, ranks) makes all
+// its rows first; they are one page unless they are too long for one, and what is held meanwhile is limited.
 //
 // # Clients that merge
 //
-// Clients of Cosmos DB send a query to each partition range by itself and merge the results. Gateway tells them how: it rewrites
-// the query such that each row comes with what it is merged by. The rewritten queries are run as any other. Such a client resumes an ORDER
-// BY in ranges that it has no cursor for by conditions, or by a Resume.
+// Clients of Cosmos DB send a query to each partition range by itself and merge the results. Gateway tells
+// them how: it rewrites the query such that each row comes with what it is merged by. The rewritten queries
+// are run as any other. Such a client resumes an ORDER BY in ranges that it has no cursor for by conditions,
+// or by a Resume.
 //
 // # Values
 //
-// Expressions follow Cosmos DB's three-valued logic: an operator or function with a missing or wrong operand is undefined, never
-// an error; undefined is left out of objects, arrays and results. See operators and builtins for the language's vocabulary.
+// Expressions follow Cosmos DB's three-valued logic: an operator or function with a missing or wrong operand
+// is undefined, never an error; undefined is left out of objects, arrays and results. See operators and
+// builtins for the language's vocabulary.
 package query

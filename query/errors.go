@@ -51,8 +51,8 @@ const (
 	Unplaced              // {"Errors":["..."]}
 )
 
-// Error tells why a query cannot be answered: it was refused before any document was read, or, where Code and Start are
-// empty, while it ran. In Cosmos DB such an answer has the status 400.
+// Error tells why a query cannot be answered: it was refused before any document was read, or, where Code and
+// Start are empty, while it ran. In Cosmos DB such an answer has the status 400.
 type Error struct {
 	Code       string // SC...; empty where there is none
 	Number     int    // the code where it is a number; 0 where there is none
@@ -135,8 +135,8 @@ type CursorError struct {
 
 func (e *CursorError) Error() string { return "Invalid Continuation Token: " + e.Reason }
 
-// MemoryError tells of a query whose intermediate results are too large to be held: DISTINCT, GROUP BY and lists keep
-// what they have seen.
+// MemoryError tells of a query whose intermediate results are too large to be held: DISTINCT, GROUP BY and
+// lists keep what they have seen.
 type MemoryError struct {
 	Clause string // what needed the memory
 	Max    int    // bytes allowed
@@ -146,7 +146,8 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("The query needs more than the %d MB of memory that %s may use. Narrow it by a filter.", e.Max>>20, e.Clause)
 }
 
-// BusyError tells of a query for whose intermediate results there is no memory now, since other requests have it. It may be asked again.
+// BusyError tells of a query for whose intermediate results there is no memory now, since other requests have
+// it. It may be asked again.
 type BusyError struct {
 	Clause string // what needed the memory
 }

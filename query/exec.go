@@ -18,8 +18,8 @@ type RunOptions struct {
 	Scope    string        // names what the sources are: a cursor is good for one scope
 	Spans    []Span        // what each source covers, so that a cursor outlives the division of a source; nil: sources are numbered
 	Trace    bool          // measure the time of each part, for Explain
-	// Certain looks whether a row follows a full page, where the form of the query does not do so anyway: then a page has a cursor
-	// only if there is another.
+	// Certain looks whether a row follows a full page, where the form of the query does not do so anyway:
+	// then a page has a cursor only if there is another.
 	Certain bool
 	Memory  Memory // of DISTINCT; nil: nothing is kept from page to page
 }
@@ -104,9 +104,10 @@ type execution struct {
 	single     bool // a document has one row
 }
 
-// Run makes one page. There is one source for each partition range, in the order of the ranges. What a source has handed out
-// is not in use any more when Run returns. The error is a *CursorError, an *Error for what a query can only do wrong while it
-// runs, a *MemoryError, a *TimeError, or what a source, a UDF or the context returned; the page is then as far as it got, without rows.
+// Run makes one page. There is one source for each partition range, in the order of the ranges. What a source
+// has handed out is not in use any more when Run returns. The error is a *CursorError, an *Error for what a
+// query can only do wrong while it runs, a *MemoryError, a *TimeError, or what a source, a UDF or the context
+// returned; the page is then as far as it got, without rows.
 func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions) (Page, error) {
 	x := &execution{plan: p, sources: sources, opts: o.withDefaults()}
 	x.run = newRun(ctx, p, env)
@@ -167,8 +168,9 @@ func (x *execution) execute() error {
 	return x.block()
 }
 
-// stop tells whether the page must end: by an error, or, where late may be set, by the time it has taken. It looks now and then.
-// Documents that have been sorted are given out first, since to find them again takes as long as it took to find them.
+// stop tells whether the page must end: by an error, or, where late may be set, by the time it has taken. It
+// looks now and then. Documents that have been sorted are given out first, since to find them again takes as
+// long as it took to find them.
 func (x *execution) stop() (late bool, err error) {
 	if err := x.pass(rowWork); err != nil {
 		return false, err
@@ -234,8 +236,8 @@ func (x *execution) next(docs Documents) bool {
 	return ok
 }
 
-// enter makes a document that was read the current one and tells whether it fulfils the conditions that a block makes on the
-// item alone.
+// enter makes a document that was read the current one and tells whether it fulfils the conditions that a
+// block makes on the item alone.
 func (x *execution) enter(d Document, rs *rowset) bool {
 	x.f.enter(d)
 	x.page.Stats.Loaded++

@@ -2,9 +2,10 @@ package query
 
 import "github.com/mayflydb/mayfly/doc"
 
-// block runs the form that makes all rows before it gives out the first: aggregates, GROUP BY, DISTINCT, subqueries over all
-// items, ranks, and queries without FROM. Their rows are one page, unless they are too long for one; then the next page makes
-// them again and leaves out what was given. OFFSET and LIMIT count from the beginning each time.
+// block runs the form that makes all rows before it gives out the first: aggregates, GROUP BY, DISTINCT,
+// subqueries over all items, ranks, and queries without FROM. Their rows are one page, unless they are too
+// long for one; then the next page makes them again and leaves out what was given. OFFSET and LIMIT count
+// from the beginning each time.
 func (x *execution) block() error {
 	x.done.offset, x.done.limit = x.plan.top.offset, x.plan.top.limit
 	skip := x.from.rows
@@ -54,8 +55,8 @@ func (x *execution) putBlock(row []byte, skip int) bool {
 	return x.done.limit != 0
 }
 
-// feed returns what calls its argument with the frame at each row of a block over all sources. An error ends it and is kept
-// in failed.
+// feed returns what calls its argument with the frame at each row of a block over all sources. An error ends
+// it and is kept in failed.
 func (x *execution) feed(bl *block, rs *rowset, failed *error) func(row func() bool) bool {
 	switch {
 	case bl.derived() != nil:

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// maxGroups is how many bytes the groups of one page may take. Where there are more, those with the lowest keys are made first, and
-// the others by later pages.
+// maxGroups is how many bytes the groups of one page may take. Where there are more, those with the lowest
+// keys are made first, and the others by later pages.
 const maxGroups = 32 << 20
 
-// grouped runs the form in which rows are groups, which come in the order of their keys. A page goes through all documents and makes
-// the groups behind those of the page before, as many as fit.
+// grouped runs the form in which rows are groups, which come in the order of their keys. A page goes through
+// all documents and makes the groups behind those of the page before, as many as fit.
 func (x *execution) grouped() error {
 	rs := x.plan.rows
 	held := 0
@@ -41,7 +41,8 @@ func (x *execution) grouped() error {
 	return failed
 }
 
-// putGroup gives out the row of a group, the rows-th whose key begins so. It is false where the page has ended.
+// putGroup gives out the row of a group, the rows-th whose key begins so. It is false where the page has
+// ended.
 func (x *execution) putGroup(key []byte, rows int) bool {
 	row, defined := x.plan.rows.project(x.f, x.scratch[:0])
 	x.scratch = row[:0]

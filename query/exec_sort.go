@@ -7,8 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// entry is a document in the order of the query: by key, then by rid, which runs backwards where the first key is DESC. No two
-// sources have a rid in common, so that order is the same however the documents are divided among sources.
+// entry is a document in the order of the query: by key, then by rid, which runs backwards where the first
+// key is DESC. No two sources have a rid in common, so that order is the same however the documents are
+// divided among sources.
 type entry struct {
 	key    []byte
 	source int
@@ -58,8 +59,8 @@ func (k *orderKey) append(dst []byte, v OrderValue) []byte {
 	return dst
 }
 
-// orderValues reads the values that a key was made of, an array or an object as an empty one. It is false where the key is not
-// one, or was cut.
+// orderValues reads the values that a key was made of, an array or an object as an empty one. It is false
+// where the key is not one, or was cut.
 func (x *execution) orderValues(key []byte) ([]doc.Value, bool) {
 	var values []doc.Value
 	for _, k := range x.plan.top.order {
@@ -79,7 +80,8 @@ func (x *execution) orderValues(key []byte) ([]doc.Value, bool) {
 	return values, true
 }
 
-// inOrder iterates over the documents of one source in the order of the query. After next, the frame is at the document.
+// inOrder iterates over the documents of one source in the order of the query. After next, the frame is at
+// the document.
 type inOrder interface {
 	next() (bool, error)
 	at() (*entry, Document)
@@ -105,8 +107,8 @@ func (x *execution) sorted() error {
 	})
 }
 
-// completeKey finds the whole of a key that was cut for the cursor in the document that it came from. Where the document is
-// gone or has changed, the page begins where keys begin to be like the cut one.
+// completeKey finds the whole of a key that was cut for the cursor in the document that it came from. Where
+// the document is gone or has changed, the page begins where keys begin to be like the cut one.
 func (x *execution) completeKey() error {
 	x.resume = mark{rid: x.from.rid, rows: x.from.rows}
 	if !x.from.begun || !x.from.cut {
@@ -127,7 +129,8 @@ func (x *execution) completeKey() error {
 	return nil
 }
 
-// find looks for a live document in all sources, and outside the scope as well where the sources can tell; nil: there is none.
+// find looks for a live document in all sources, and outside the scope as well where the sources can tell;
+// nil: there is none.
 func (x *execution) find(rid uint64) (Document, error) {
 	for _, src := range x.sources {
 		if f, ok := src.(Finder); ok {

@@ -11,17 +11,19 @@ import (
 type Env struct {
 	// Now is what GetCurrentDateTime and its kin say where there is no Clock.
 	Now time.Time
-	// Clock is asked by them once for each document: so they differ from row to row, as far as the clock goes on meanwhile.
+	// Clock is asked by them once for each document: so they differ from row to row, as far as the clock goes
+	// on meanwhile.
 	Clock  func() time.Time
 	Static time.Time      // what their Static forms say: the same on all pages; Now where it is zero
 	Random func() float64 // what RAND says: in [0, 1); always 0 where it is nil
-	// UDF calls a function that the container holds. Its error ends the query; where it is nil, no function exists.
+	// UDF calls a function that the container holds. Its error ends the query; where it is nil, no function
+	// exists.
 	UDF func(name string, args []doc.Value) (doc.Value, error)
-	// Elapsed tells how long the request has taken, by a clock that nobody sets. Without it a page does not end by time, no
-	// times are measured, and the context alone ends a run that takes too long.
+	// Elapsed tells how long the request has taken, by a clock that nobody sets. Without it a page does not
+	// end by time, no times are measured, and the context alone ends a run that takes too long.
 	Elapsed func() time.Duration
-	// Limit is of Elapsed: beyond it the run is given up with a *TimeError; 0 stands for DefaultLimit. Like the end of the context
-	// it is looked at inside of rows and functions too.
+	// Limit is of Elapsed: beyond it the run is given up with a *TimeError; 0 stands for DefaultLimit. Like
+	// the end of the context it is looked at inside of rows and functions too.
 	Limit time.Duration
 	// MaxHeld is how many bytes a run may keep to sort, group and tell rows apart, beyond which it fails with
 	// a *MemoryError; 0: 64 MB.
@@ -29,7 +31,8 @@ type Env struct {
 	// Hold is asked for bytes before a run keeps more than a little; false ends it with a *BusyError. What it
 	// has given is the run's until Run returns. Where it is nil, MaxHeld alone counts.
 	Hold func(n int) bool
-	// Turn is called now and then: it may make the run wait until others have had their turn. Its error ends the run; where it is nil, nobody waits.
+	// Turn is called now and then: it may make the run wait until others have had their turn. Its error ends
+	// the run; where it is nil, nobody waits.
 	Turn func(context.Context) error
 }
 
@@ -60,19 +63,20 @@ func newRun(ctx context.Context, p *Plan, env Env) *run {
 	}}
 }
 
-// row counts a row of a source: one document can have any number of them. It is false where the run has ended.
+// row counts a row of a source: one document can have any number of them. It is false where the run has
+// ended.
 func (r *run) row() bool { return r.spend(rowWork) }
 
-// maxHeld is how many bytes the intermediate results of a query may have, heldFree how many it is not asked for, and heldStep how
-// many it asks for at once.
+// maxHeld is how many bytes the intermediate results of a query may have, heldFree how many it is not asked
+// for, and heldStep how many it asks for at once.
 const (
 	maxHeld  = 64 << 20
 	heldFree = 64 << 10
 	heldStep = 256 << 10
 )
 
-// frame is where compiled expressions find their values: the item, what the aliases are bound to, and the results of a
-// group. Values are views on the item's text and good for as long as that is.
+// frame is where compiled expressions find their values: the item, what the aliases are bound to, and the
+// results of a group. Values are views on the item's text and good for as long as that is.
 type frame struct {
 	item  Document
 	body  []byte
@@ -110,7 +114,8 @@ func (f *frame) appendItem(dst []byte) []byte {
 	return f.item.System().Append(dst, f.body)
 }
 
-// timestamped is a Document that knows its _ts without its other system properties, which have to be written out.
+// timestamped is a Document that knows its _ts without its other system properties, which have to be written
+// out.
 type timestamped interface{ TS() int64 }
 
 // system returns a system property of the item.

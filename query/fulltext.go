@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/index"
 )
 
-// textTerm is what a full-text search looks for: one word or, with several, a phrase. Its words are analysed like the text.
+// textTerm is what a full-text search looks for: one word or, with several, a phrase. Its words are analysed
+// like the text.
 type textTerm struct {
 	words    []index.Token // positions count from the first one
 	language index.Language
@@ -17,8 +18,8 @@ type textTerm struct {
 // maxFuzz is how far a fuzzy term may be from what it finds.
 const maxFuzz = 2
 
-// compileTerm reads a term: a string, or an object {"term": "blue", "distance": 1} for one that may be misspelled. ok is false where it
-// is neither. language is that of the texts.
+// compileTerm reads a term: a string, or an object {"term": "blue", "distance": 1} for one that may be
+// misspelled. ok is false where it is neither. language is that of the texts.
 func compileTerm(v doc.Value, language index.Language) (t textTerm, ok bool) {
 	t.language = language
 	text := v
@@ -40,7 +41,8 @@ func compileTerm(v doc.Value, language index.Language) (t textTerm, ok bool) {
 	return t, true
 }
 
-// count returns how often the term occurs in a text. A term of which the analysis leaves nothing does not occur.
+// count returns how often the term occurs in a text. A term of which the analysis leaves nothing does not
+// occur.
 func (t *textTerm) count(tokens []index.Token) (n int) {
 	if len(t.words) == 0 {
 		return 0
@@ -82,8 +84,8 @@ func (t *textTerm) same(a, b string) bool {
 	return editDistance([]rune(a), []rune(b), t.distance) <= t.distance
 }
 
-// editDistance returns how many letters must be put in, taken out or changed to make b of a, or more than limit where it is more than
-// limit.
+// editDistance returns how many letters must be put in, taken out or changed to make b of a, or more than
+// limit where it is more than limit.
 func editDistance(a, b []rune, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
@@ -117,9 +119,9 @@ const (
 	bm25B = 0.75
 )
 
-// bm25 scores one text. documents is how many there are, words how many words all of them have together, hits[i] how many of them
-// have the i-th term; length is how many words this one has and counts[i] how often it has the i-th term. The numbers may come
-// from elsewhere, so nothing is taken for granted about them.
+// bm25 scores one text. documents is how many there are, words how many words all of them have together,
+// hits[i] how many of them have the i-th term; length is how many words this one has and counts[i] how often
+// it has the i-th term. The numbers may come from elsewhere, so nothing is taken for granted about them.
 func bm25(documents, words float64, hits []float64, length int, counts []int) float64 {
 	average := words / documents
 	if !(average > 0) || math.IsInf(average, 0) {

@@ -8,8 +8,8 @@ type aggregate interface {
 	add(v doc.Value)
 	// result is the value for the rows so far.
 	result() doc.Value
-	// size is how many bytes the state keeps of the rows, about. It grows with them for MIN and MAX of strings, MAKELIST and
-	// MAKESET; who adds must watch it, and give up at maxHeld.
+	// size is how many bytes the state keeps of the rows, about. It grows with them for MIN and MAX of
+	// strings, MAKELIST and MAKESET; who adds must watch it, and give up at maxHeld.
 	size() int
 }
 
@@ -21,7 +21,8 @@ func aggregateBuiltins() []builtin {
 	return table
 }
 
-// newAggregate returns the empty state of an aggregate function, by its name in upper case; nil where it is none.
+// newAggregate returns the empty state of an aggregate function, by its name in upper case; nil where it is
+// none.
 func newAggregate(name string) aggregate {
 	switch name {
 	case "COUNT":

@@ -46,7 +46,8 @@ func fnArrayConcat(_ *call, args []doc.Value) doc.Value {
 	return doc.Of(append(dst, ']'))
 }
 
-// contains tells whether an array has an element that equals v or, where partial is set, one that includes it.
+// contains tells whether an array has an element that equals v or, where partial is set, one that includes
+// it.
 func contains(c *call, array, v doc.Value, partial bool) doc.Value {
 	if array.Kind() != doc.Array || v.Kind() == doc.Undefined {
 		return undefined
@@ -59,8 +60,8 @@ func contains(c *call, array, v doc.Value, partial bool) doc.Value {
 	return doc.BoolValue(found)
 }
 
-// includes tells whether a value has at least what some other has: an object its members, each including the other's, an array as
-// many elements, each including the other's at its place. All else must be equal.
+// includes tells whether a value has at least what some other has: an object its members, each including the
+// other's, an array as many elements, each including the other's at its place. All else must be equal.
 func includes(c *call, v, of doc.Value) bool {
 	if !c.spend(work(v)) {
 		return false
@@ -206,8 +207,8 @@ func median(numbers []float64) doc.Value {
 	return doc.NumberValue((numbers[n/2-1] + numbers[n/2]) / 2)
 }
 
-// extremeElement makes a function that returns the least or the greatest element of an array of primitive values, of whatever
-// types.
+// extremeElement makes a function that returns the least or the greatest element of an array of primitive
+// values, of whatever types.
 func extremeElement(sign int) func(*call, []doc.Value) doc.Value {
 	return func(_ *call, args []doc.Value) doc.Value {
 		best, ok := undefined, args[0].Kind() == doc.Array
@@ -233,7 +234,8 @@ func fnChoose(_ *call, args []doc.Value) doc.Value {
 	return args[n]
 }
 
-// fnObjectToArray returns an object for each member, with its name as k and its value as v, or as the arguments call them.
+// fnObjectToArray returns an object for each member, with its name as k and its value as v, or as the
+// arguments call them.
 func fnObjectToArray(_ *call, args []doc.Value) doc.Value {
 	if args[0].Kind() != doc.Object || !allOf(doc.String, args[1:]...) {
 		return undefined

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The functions of the present time count in 100 ns and differ from row to row, but not within one; their static forms are the same
-// for all rows.
+// The functions of the present time count in 100 ns and differ from row to row, but not within one; their
+// static forms are the same for all rows.
 func TestPresentTime(t *testing.T) {
 	info := defaultInfo(t)
 	sources := newMemory(t, info.Index, numbered(3, `{"id":"%"}`), 1)

@@ -76,8 +76,9 @@ func appendNestedText(dst []byte, v doc.Value) []byte {
 	return append(dst, end)
 }
 
-// appendNumberText writes a number: an integer of 64 bits with all its digits; a double with 15 digits, or 17 where it takes these to
-// tell it, and from 1e17 on or below 1e-4 with an exponent of at least two digits. So the service's run-time library does.
+// appendNumberText writes a number: an integer of 64 bits with all its digits; a double with 15 digits, or 17
+// where it takes these to tell it, and from 1e17 on or below 1e-4 with an exponent of at least two digits. So
+// the service's run-time library does.
 func appendNumberText(dst []byte, v doc.Value) []byte {
 	f := v.Num()
 	switch {

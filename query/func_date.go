@@ -35,8 +35,8 @@ func dateBuiltins() []builtin {
 	}
 }
 
-// current makes a function that tells the time. The static ones too are volatile: they are the same all through a run, but a plan
-// may serve several runs.
+// current makes a function that tells the time. The static ones too are volatile: they are the same all
+// through a run, but a plan may serve several runs.
 func current(name string, clock func(*call) time.Time, show func(ticks) doc.Value) builtin {
 	return builtin{name: name, volatile: true, fn: func(c *call, _ []doc.Value) doc.Value { return show(ticksOf(clock(c))) }}
 }
@@ -125,8 +125,8 @@ func fnDateBin(_ *call, args []doc.Value) doc.Value {
 	return (t - rest).value()
 }
 
-// binWidth is how long size parts are, in ticks; what is less than one is cut off. It wraps around as the service's does, and is 0 where
-// size is no number above 0 or there are too many ticks.
+// binWidth is how long size parts are, in ticks; what is less than one is cut off. It wraps around as the
+// service's does, and is 0 where size is no number above 0 or there are too many ticks.
 func binWidth(part datePart, size doc.Value) ticks {
 	f := size.Num()
 	if size.Kind() != doc.Number || !(f > 0) {

@@ -8,8 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// fnDateFormat writes a moment as a format tells. A run of one of the letters y M d H h m s f F, or tt, stands for a part of the moment; a
-// backslash takes the next character for itself, and all else stands for itself.
+// fnDateFormat writes a moment as a format tells. A run of one of the letters y M d H h m s f F, or tt,
+// stands for a part of the moment; a backslash takes the next character for itself, and all else stands for
+// itself.
 func fnDateFormat(_ *call, args []doc.Value) doc.Value {
 	t, ok := asTicks(args[0])
 	if !ok || args[1].Kind() != doc.String || args[1].Str() == "" {
@@ -36,9 +37,10 @@ func fnDateFormat(_ *call, args []doc.Value) doc.Value {
 	return textValue(string(text))
 }
 
-// appendDatePart writes the part of a moment that a run of n letters stands for; known is false where it stands for none. One letter
-// writes a number without zeroes before it, two and more with them. From four letters on the year is whole; of a second's fraction there
-// are as many digits as letters, up to seven; F leaves them out where they are all zeroes.
+// appendDatePart writes the part of a moment that a run of n letters stands for; known is false where it
+// stands for none. One letter writes a number without zeroes before it, two and more with them. From four
+// letters on the year is whole; of a second's fraction there are as many digits as letters, up to seven; F
+// leaves them out where they are all zeroes.
 func appendDatePart(dst []byte, at time.Time, letter byte, n int) (text []byte, known bool) {
 	value := 0
 	switch letter {

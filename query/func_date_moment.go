@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// A moment is a number of ticks, of 100 ns each, since 1970. Cosmos DB knows those from the year 1601 to the year 9999.
+// A moment is a number of ticks, of 100 ns each, since 1970. Cosmos DB knows those from the year 1601 to the
+// year 9999.
 type ticks int64
 
 const (
@@ -55,8 +56,9 @@ func floorDiv(a, b ticks) ticks {
 	return q
 }
 
-// asTicks reads a date, or a date with a time: YYYY-MM-DD or YYYY-MM-DD(T or blank)hh:mm:ss[.f] with up to seven digits of a second's
-// fraction. Either may be followed by Z or an offset from UTC; without one it is in UTC.
+// asTicks reads a date, or a date with a time: YYYY-MM-DD or YYYY-MM-DD(T or blank)hh:mm:ss[.f] with up to
+// seven digits of a second's fraction. Either may be followed by Z or an offset from UTC; without one it is
+// in UTC.
 func asTicks(v doc.Value) (ticks, bool) {
 	if v.Kind() != doc.String {
 		return 0, false
@@ -87,8 +89,8 @@ func asTicks(v doc.Value) (ticks, bool) {
 	return t, ok && minTicks <= t && t < endTicks
 }
 
-// cutOffset takes what tells the time zone off the end of a date: Z, or a sign and hh, hhmm or hh:mm of at most 14 hours, before which
-// there may be a blank. It is false where there is a sign and no such offset.
+// cutOffset takes what tells the time zone off the end of a date: Z, or a sign and hh, hhmm or hh:mm of at
+// most 14 hours, before which there may be a blank. It is false where there is a sign and no such offset.
 func cutOffset(s []byte) (rest []byte, zone ticks, ok bool) {
 	if n := len(s); n > 0 && s[n-1] == 'Z' {
 		return s[:n-1], 0, true

@@ -19,7 +19,8 @@ func fullTextBuiltins() []builtin {
 	}
 }
 
-// termsCache keeps the terms of a query, which are the same for every row in most cases, and the memory for the words of a text.
+// termsCache keeps the terms of a query, which are the same for every row in most cases, and the memory for
+// the words of a text.
 type termsCache struct {
 	values []doc.Value
 	terms  []textTerm
@@ -70,8 +71,8 @@ func fnWordCount(c *call, args []doc.Value) doc.Value {
 	return doc.NumberValue(float64(len(c.words(args[0], c.language))))
 }
 
-// fnFullTextScore scores a text for an array of terms, given how many documents and words there are and an array of how many documents
-// have each term.
+// fnFullTextScore scores a text for an array of terms, given how many documents and words there are and an
+// array of how many documents have each term.
 func fnFullTextScore(c *call, args []doc.Value) doc.Value {
 	if args[0].Kind() != doc.String || args[1].Kind() != doc.Array || !allOf(doc.Number, args[2], args[3]) {
 		return undefined

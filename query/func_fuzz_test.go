@@ -47,8 +47,8 @@ func anyOfTexts(r *rand.Rand, depth int, texts []string) doc.Value {
 	return doc.Of([]byte(raw[r.IntN(len(raw))]))
 }
 
-// No function panics, whatever it is given; what it returns is JSON, or undefined, and does not depend on what was called before; its
-// arguments are as they were.
+// No function panics, whatever it is given; what it returns is JSON, or undefined, and does not depend on
+// what was called before; its arguments are as they were.
 func TestFunctionsTakeAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	used := testCall()

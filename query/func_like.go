@@ -9,9 +9,10 @@ import (
 
 // likePattern is a pattern of LIKE, compiled. It is immutable.
 //
-// It holds what is between the percent signs as runs of tokens. Only a percent sign can take more or less than one character,
-// so a match looks for the runs one after the other and always takes the first place where one fits: what a later place could
-// give, an earlier one gives as well. The time is at most that of the text times the pattern, with no backtracking.
+// It holds what is between the percent signs as runs of tokens. Only a percent sign can take more or less
+// than one character, so a match looks for the runs one after the other and always takes the first place
+// where one fits: what a later place could give, an earlier one gives as well. The time is at most that of
+// the text times the pattern, with no backtracking.
 type likePattern struct {
 	runs  [][]likeToken
 	plain string // the text itself where the pattern has nothing special, and one run
@@ -36,9 +37,9 @@ const (
 
 type likeSpan struct{ low, high rune }
 
-// compileLike compiles a pattern of LIKE: % stands for any run of characters, _ for one character, [abc] and [a-f] for one of
-// a set and [^a-f] for one outside of it; all else, and whatever follows the escape character, for itself. Nothing
-// matches an empty set, nor one that is not closed.
+// compileLike compiles a pattern of LIKE: % stands for any run of characters, _ for one character, [abc] and
+// [a-f] for one of a set and [^a-f] for one outside of it; all else, and whatever follows the escape
+// character, for itself. Nothing matches an empty set, nor one that is not closed.
 func compileLike(pattern string, escape rune, escaping bool) *likePattern {
 	p := &likePattern{runs: [][]likeToken{nil}}
 	add := func(t likeToken) { p.runs[len(p.runs)-1] = append(p.runs[len(p.runs)-1], t) }
@@ -66,8 +67,8 @@ func compileLike(pattern string, escape rune, escaping bool) *likePattern {
 	return p
 }
 
-// compileSet reads a set up to its closing bracket and returns how many bytes it takes, or all of s and an empty set where it is not
-// closed. A minus at either end belongs to the set.
+// compileSet reads a set up to its closing bracket and returns how many bytes it takes, or all of s and an
+// empty set where it is not closed. A minus at either end belongs to the set.
 func compileSet(s string) (t likeToken, size int) {
 	t.kind = likeSet
 	rest := s
@@ -168,8 +169,8 @@ func (t *likeToken) takes(r rune) bool {
 	return t.kind == likeNotSet
 }
 
-// likeOf compiles the operands of LIKE; escape is undefined where there is no ESCAPE. It returns nil where they are none: a
-// pattern that is not a string, an escape that is not one character.
+// likeOf compiles the operands of LIKE; escape is undefined where there is no ESCAPE. It returns nil where
+// they are none: a pattern that is not a string, an escape that is not one character.
 func likeOf(pattern, escape doc.Value) *likePattern {
 	if pattern.Kind() != doc.String {
 		return nil
@@ -185,7 +186,8 @@ func likeOf(pattern, escape doc.Value) *likePattern {
 	return compileLike(pattern.Str(), r, true)
 }
 
-// opLike matches a value against a pattern that likeOf has compiled; nil matches nothing, nor does it differ from anything.
+// opLike matches a value against a pattern that likeOf has compiled; nil matches nothing, nor does it differ
+// from anything.
 func opLike(c *call, v doc.Value, p *likePattern) doc.Value {
 	if p == nil || v.Kind() != doc.String {
 		return undefined

@@ -38,7 +38,8 @@ func of1(name string, f func(float64) float64) builtin {
 	}}
 }
 
-// ofInteger is of1 for a function that leaves integers as they are, up to their sign: those of 64 bits stay exact.
+// ofInteger is of1 for a function that leaves integers as they are, up to their sign: those of 64 bits stay
+// exact.
 func ofInteger(name string, f func(float64) float64) builtin {
 	b := of1(name, f)
 	double := b.fn
@@ -55,8 +56,8 @@ func ofInteger(name string, f func(float64) float64) builtin {
 	return b
 }
 
-// fnRound rounds to a whole number, halves away from zero, or to as many decimal places as the second argument tells; below zero it
-// counts places before the point.
+// fnRound rounds to a whole number, halves away from zero, or to as many decimal places as the second
+// argument tells; below zero it counts places before the point.
 func fnRound(_ *call, args []doc.Value) doc.Value {
 	places := 0
 	if len(args) > 1 {
@@ -130,8 +131,8 @@ func fnNumberBin(_ *call, args []doc.Value) doc.Value {
 	return doc.NumberValue(math.Floor(args[0].Num()/size) * size)
 }
 
-// integerBuiltins calculate with integers of 64 bits, that overflow as two's complement does. A number that is none makes the
-// result undefined.
+// integerBuiltins calculate with integers of 64 bits, that overflow as two's complement does. A number that
+// is none makes the result undefined.
 func integerBuiltins() []builtin {
 	return []builtin{
 		int2("INTADD", func(x, y int64) int64 { return x + y }),

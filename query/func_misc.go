@@ -16,8 +16,8 @@ func miscBuiltins() []builtin {
 	}
 }
 
-// fnDocumentID returns the number of a document that its _rid ends with. The alphabet of _rid is that of Base64 with a minus for
-// the slash.
+// fnDocumentID returns the number of a document that its _rid ends with. The alphabet of _rid is that of
+// Base64 with a minus for the slash.
 func fnDocumentID(_ *call, args []doc.Value) doc.Value {
 	text := args[0].Member("_rid").Str()
 	for i := range len(text) {
@@ -32,8 +32,9 @@ func fnDocumentID(_ *call, args []doc.Value) doc.Value {
 	return integerValue(int64(binary.LittleEndian.Uint64(rid[8:16])))
 }
 
-// fnHash returns a hash of a value, an integer of 64 bits: equal values have equal ones, and undefined has 0. With a second argument it
-// is the rest of a division by that, with the sign of the hash. The service does not say which hash it uses.
+// fnHash returns a hash of a value, an integer of 64 bits: equal values have equal ones, and undefined has 0.
+// With a second argument it is the rest of a division by that, with the sign of the hash. The service does
+// not say which hash it uses.
 func fnHash(_ *call, args []doc.Value) doc.Value {
 	n := int64(0)
 	if args[0].Kind() != doc.Undefined {

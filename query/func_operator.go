@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// The operators. Each returns undefined where an operand is undefined or of a type that the operator does not take,
-// except where its comment says otherwise. There is no conversion between types and no truthiness.
+// The operators. Each returns undefined where an operand is undefined or of a type that the operator does not
+// take, except where its comment says otherwise. There is no conversion between types and no truthiness.
 
 func pick(first bool, a, b doc.Value) doc.Value {
 	if first {
@@ -29,10 +29,12 @@ func equal(a, b doc.Value) bool {
 	return doc.Equal(a, b)
 }
 
-// orderable tells whether one of < <= > >= says anything about two values: both are of the same primitive type.
+// orderable tells whether one of < <= > >= says anything about two values: both are of the same primitive
+// type.
 func orderable(a, b doc.Value) bool { return a.Kind() == b.Kind() && isPrimitive(a) }
 
-// opOrder tells whether the order of a and b is between low and high. It is undefined where they have no order, as with NaN.
+// opOrder tells whether the order of a and b is between low and high. It is undefined where they have no
+// order, as with NaN.
 func opOrder(a, b doc.Value, low, high int) doc.Value {
 	if !orderable(a, b) {
 		return undefined
@@ -69,8 +71,8 @@ func opPlus(a doc.Value) doc.Value {
 	return a
 }
 
-// opNegate is the unary minus. Integers of 64 bits stay exact, since a literal such as -9007199254740993 is a minus and a
-// number, and wrap around. A zero that is written as no integer has a sign.
+// opNegate is the unary minus. Integers of 64 bits stay exact, since a literal such as -9007199254740993 is a
+// minus and a number, and wrap around. A zero that is written as no integer has a sign.
 func opNegate(a doc.Value) doc.Value {
 	if a.Kind() != doc.Number {
 		return undefined
@@ -96,8 +98,8 @@ func negativeZero(negative bool) doc.Value {
 	return doc.NumberValue(0)
 }
 
-// opAdd, opSubtract, opMultiply and opDivide calculate with doubles, and exactly where operands and result are integers of 64
-// bits. A division by zero is infinite or NaN.
+// opAdd, opSubtract, opMultiply and opDivide calculate with doubles, and exactly where operands and result
+// are integers of 64 bits. A division by zero is infinite or NaN.
 func opAdd(a, b doc.Value) doc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x + y }, (*big.Int).Add)
 }
@@ -173,8 +175,8 @@ func bitwise(a, b doc.Value, f func(x, y int32) float64) doc.Value {
 	return doc.NumberValue(f(toInt32(a.Num()), toInt32(b.Num())))
 }
 
-// opBitAnd and the other bitwise operators work on integers of 32 bits, as in JavaScript; a shift takes the five lowest
-// bits of its count.
+// opBitAnd and the other bitwise operators work on integers of 32 bits, as in JavaScript; a shift takes the
+// five lowest bits of its count.
 func opBitAnd(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x & y) })
 }
@@ -207,7 +209,8 @@ func opBitNot(a doc.Value) doc.Value {
 // opConditional is a ? b : c, and IIF: c for every condition but true.
 func opConditional(condition, a, b doc.Value) doc.Value { return pick(isTrue(condition), a, b) }
 
-// opIndex is a[i]: an element of an array by a number from 0, whose fraction does not count, a member of an object by its name.
+// opIndex is a[i]: an element of an array by a number from 0, whose fraction does not count, a member of an
+// object by its name.
 func opIndex(a, i doc.Value) doc.Value {
 	switch {
 	case a.Kind() == doc.Object && i.Kind() == doc.String:

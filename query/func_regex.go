@@ -11,14 +11,15 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// A match of a regular expression may take exponential time. Past matchTime its result is undefined; foldTime is the
-// time where the query is still being prepared.
+// A match of a regular expression may take exponential time. Past matchTime its result is undefined; foldTime
+// is the time where the query is still being prepared.
 const (
 	matchTime = 100 * time.Millisecond
 	foldTime  = 5 * time.Millisecond
 )
 
-// outOfTime is the result of a match that took too long. While a query is being prepared there is none, so that a run does it again.
+// outOfTime is the result of a match that took too long. While a query is being prepared there is none, so
+// that a run does it again.
 func (c *call) outOfTime() doc.Value {
 	if c.look(); c.folding() {
 		c.fail(errCostly)
@@ -46,8 +47,8 @@ func regexBuiltins() []builtin {
 	}
 }
 
-// regexCache keeps the expressions that a query has compiled: in most cases one, used for every row. It forgets all of them
-// when there are too many, as with expressions that come out of documents.
+// regexCache keeps the expressions that a query has compiled: in most cases one, used for every row. It
+// forgets all of them when there are too many, as with expressions that come out of documents.
 type regexCache struct {
 	compiled map[regexKey]*regexp2.Regexp // nil: not an expression
 }
@@ -70,8 +71,8 @@ func (r *regexCache) get(key regexKey) *regexp2.Regexp {
 	return re
 }
 
-// compileRegex compiles in the dialect that is nearest to PCRE: with look-around and back references, ASCII classes, POSIX
-// classes in brackets, and a backslash before any character that has no meaning with one.
+// compileRegex compiles in the dialect that is nearest to PCRE: with look-around and back references, ASCII
+// classes, POSIX classes in brackets, and a backslash before any character that has no meaning with one.
 func compileRegex(key regexKey) *regexp2.Regexp {
 	options := regexp2.RegexOptions(regexp2.RE2)
 	for _, m := range key.modifiers {
@@ -95,7 +96,8 @@ func compileRegex(key regexKey) *regexp2.Regexp {
 	return re
 }
 
-// expression reads a text, a pattern and, where there are more arguments, modifiers; re is nil where one is not good.
+// expression reads a text, a pattern and, where there are more arguments, modifiers; re is nil where one is
+// not good.
 func (c *call) expression(text, pattern doc.Value, more []doc.Value) (s string, re *regexp2.Regexp) {
 	if !allOf(doc.String, text, pattern) || len(more) > 0 && more[0].Kind() != doc.String {
 		return "", nil
@@ -123,8 +125,8 @@ func fnRegexMatch(c *call, args []doc.Value) doc.Value {
 	return doc.BoolValue(ok)
 }
 
-// group returns the text of a match that a fourth argument asks for: the group of that number or name, or all of it. ok is
-// false where there is no such group or it took no part.
+// group returns the text of a match that a fourth argument asks for: the group of that number or name, or all
+// of it. ok is false where there is no such group or it took no part.
 func group(m *regexp2.Match, more []doc.Value) (v doc.Value, ok bool) {
 	g := &m.Group
 	if len(more) > 1 {
@@ -181,8 +183,8 @@ func fnRegexExtractAll(c *call, args []doc.Value) doc.Value {
 	return doc.Of(append(dst, ']'))
 }
 
-// fnRegexReplaceAll replaces what matches. In the replacement $1 and ${name} stand for groups, $0 and $& for the match and
-// $$ for a dollar sign.
+// fnRegexReplaceAll replaces what matches. In the replacement $1 and ${name} stand for groups, $0 and $& for
+// the match and $$ for a dollar sign.
 func fnRegexReplaceAll(c *call, args []doc.Value) doc.Value {
 	s, re := c.expression(args[0], args[1], args[3:])
 	if re == nil || args[2].Kind() != doc.String {
@@ -207,8 +209,8 @@ func fnRegexReplaceAll(c *call, args []doc.Value) doc.Value {
 	return textValue(string(text) + string(runes[done:]))
 }
 
-// expand appends a replacement with its groups filled in, as far as maxText. What follows a dollar sign without meaning anything
-// stands for itself.
+// expand appends a replacement with its groups filled in, as far as maxText. What follows a dollar sign
+// without meaning anything stands for itself.
 func expand(dst []byte, with string, m *regexp2.Match) []byte {
 	for with != "" && len(dst) <= maxText {
 		at := strings.IndexByte(with, '$')

@@ -19,8 +19,8 @@ func spatialBuiltins() []builtin {
 	}
 }
 
-// shapeCache keeps the geometry that an argument had last. In most queries one of two arguments is the same for every row, and a
-// polygon takes longer to read than to compare with a point.
+// shapeCache keeps the geometry that an argument had last. In most queries one of two arguments is the same
+// for every row, and a polygon takes longer to read than to compare with a point.
 type shapeCache struct {
 	text  []byte
 	shape *index.Geometry

@@ -65,7 +65,8 @@ func fnConcat(_ *call, args []doc.Value) doc.Value {
 	return doc.StringValue(string(text))
 }
 
-// lowerRune and upperRune change the case of a letter. Those that would not come back, such as ß and ı, stay as they are.
+// lowerRune and upperRune change the case of a letter. Those that would not come back, such as ß and ı, stay
+// as they are.
 func lowerRune(r rune) rune {
 	if low := unicode.ToLower(r); unicode.ToUpper(low) == r {
 		return low
@@ -83,7 +84,8 @@ func upperRune(r rune) rune {
 func lower(s string) string { return strings.Map(lowerRune, s) }
 func upper(s string) string { return strings.Map(upperRune, s) }
 
-// foldCase brings letters that differ in case alone together, character by character and in no language's way.
+// foldCase brings letters that differ in case alone together, character by character and in no language's
+// way.
 func foldCase(s []byte) []byte {
 	for i, b := range s {
 		if b >= utf8.RuneSelf {
@@ -96,7 +98,8 @@ func foldCase(s []byte) []byte {
 	return s
 }
 
-// seek makes a function of two strings, and a boolean for whether to ignore the case, of a test on their bytes.
+// seek makes a function of two strings, and a boolean for whether to ignore the case, of a test on their
+// bytes.
 func seek(test func(s, sub []byte) bool) func(*call, []doc.Value) doc.Value {
 	return func(c *call, args []doc.Value) doc.Value {
 		ignore := false
@@ -134,7 +137,8 @@ func containsEach(combine func(int, func(int) doc.Value) doc.Value, ignoreCase b
 
 // Positions and lengths count characters, that is code points.
 
-// offset returns the index of the first byte of the character at a position, or the length of s where it is shorter.
+// offset returns the index of the first byte of the character at a position, or the length of s where it is
+// shorter.
 func offset[T string | []byte](s T, position int) (at int) {
 	for position = max(position, 0); at < len(s) && position > 0; position-- {
 		switch b := s[at]; {
@@ -180,8 +184,8 @@ func fnIndexOf(c *call, args []doc.Value) doc.Value {
 	return doc.NumberValue(float64(utf8.RuneCount(s[:from+i])))
 }
 
-// fnLastIndexOf finds the last occurrence that ends at or before the character of the third argument, which may be one behind
-// the last. Nothing is found at the last character at the latest.
+// fnLastIndexOf finds the last occurrence that ends at or before the character of the third argument, which
+// may be one behind the last. Nothing is found at the last character at the latest.
 func fnLastIndexOf(c *call, args []doc.Value) doc.Value {
 	if !allOf(doc.String, args[:2]...) {
 		return undefined
@@ -210,7 +214,8 @@ func fnLastIndexOf(c *call, args []doc.Value) doc.Value {
 	return doc.NumberValue(float64(utf8.RuneCount(s[:i])))
 }
 
-// split makes a function that returns a part of a string beside a separator. Where there is no separator it is undefined.
+// split makes a function that returns a part of a string beside a separator. Where there is no separator it
+// is undefined.
 func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*call, []doc.Value) doc.Value {
 	return func(_ *call, args []doc.Value) doc.Value {
 		if !allOf(doc.String, args...) {
@@ -280,7 +285,8 @@ func reverse(s string) string {
 	return string(runes)
 }
 
-// trim makes a function that takes white space off a string, or the characters of a second one that is not empty.
+// trim makes a function that takes white space off a string, or the characters of a second one that is not
+// empty.
 func trim(cut func(string, func(rune) bool) string) func(*call, []doc.Value) doc.Value {
 	return func(_ *call, args []doc.Value) doc.Value {
 		if !allOf(doc.String, args...) {

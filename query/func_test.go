@@ -20,8 +20,8 @@ func testCall() *call {
 	return &call{now: now.Add(time.Hour), static: now, random: func() float64 { return 0.25 }}
 }
 
-// answerTo runs a query without FROM, as it comes from a client, over no documents. The result is its only row, undefined where
-// it has none.
+// answerTo runs a query without FROM, as it comes from a client, over no documents. The result is its only
+// row, undefined where it has none.
 func answerTo(text string) (doc.Value, error) {
 	p, err := Prepare(text, nil, Info{Lenient: true})
 	if err != nil {

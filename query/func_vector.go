@@ -36,8 +36,9 @@ func vectorBuiltins() []builtin {
 	return []builtin{{name: "VECTORDISTANCE", min: 2, max: 4, fn: fnVectorDistance}}
 }
 
-// fnVectorDistance takes the metric from its options. Where these name none it is the cosine: what the container's vector policy
-// says for a path is known to whoever binds the call, and written into the options then.
+// fnVectorDistance takes the metric from its options. Where these name none it is the cosine: what the
+// container's vector policy says for a path is known to whoever binds the call, and written into the options
+// then.
 func fnVectorDistance(c *call, args []doc.Value) doc.Value {
 	metric := metricCosine
 	if len(args) > 2 && args[2].Kind() != doc.Bool {
@@ -64,8 +65,9 @@ func fnVectorDistance(c *call, args []doc.Value) doc.Value {
 	return metric.compare(c.numbers[0], c.numbers[1])
 }
 
-// compare returns the similarity or distance of two vectors. Their elements count as floats of 32 bits; it is undefined where one is
-// too large for that, and where the vectors differ in length or have none. The cosine of a vector of zeroes is 0.
+// compare returns the similarity or distance of two vectors. Their elements count as floats of 32 bits; it is
+// undefined where one is too large for that, and where the vectors differ in length or have none. The cosine
+// of a vector of zeroes is 0.
 func (m vectorMetric) compare(a, b []float64) doc.Value {
 	if len(a) != len(b) || len(a) == 0 {
 		return undefined
@@ -94,7 +96,8 @@ func (m vectorMetric) compare(a, b []float64) doc.Value {
 // The multipliers among the options of VECTORDISTANCE, and what they may be.
 const minMultiplier, maxMultiplier = 1, 100
 
-// badMultiplier returns the first option of VECTORDISTANCE that is a multiplier outside its range; name is "" where all are good.
+// badMultiplier returns the first option of VECTORDISTANCE that is a multiplier outside its range; name is ""
+// where all are good.
 func badMultiplier(options doc.Value) (name string, value doc.Value) {
 	for _, name := range []string{"searchListSizeMultiplier", "quantizedVectorListMultiplier"} {
 		v := options.Member(name)

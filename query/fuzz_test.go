@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// FuzzQuery prepares and runs any text: every failure is one of the documented types, whatever is indexed, every row is JSON,
-// and the plan can be printed.
+// FuzzQuery prepares and runs any text: every failure is one of the documented types, whatever is indexed,
+// every row is JSON, and the plan can be printed.
 func FuzzQuery(f *testing.F) {
 	var cases []queryCase
 	readJSON(f, "testdata/query-cases.json", &cases)

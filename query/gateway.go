@@ -12,10 +12,10 @@ import (
 
 // The gateway's query plan.
 //
-// A client that merges asks for a plan (Cosmos DB calls it PartitionedQueryExecutionInfo), sends the query that the plan holds
-// to each partition range, and makes the result of what comes back: it merges rows by the values that ORDER BY goes by, adds
-// up aggregates, joins groups, drops duplicates, and counts OFFSET, LIMIT and TOP, in this order. So the rewritten query shows
-// those values beside the rows:
+// A client that merges asks for a plan (Cosmos DB calls it PartitionedQueryExecutionInfo), sends the query
+// that the plan holds to each partition range, and makes the result of what comes back: it merges rows by the
+// values that ORDER BY goes by, adds up aggregates, joins groups, drops duplicates, and counts OFFSET, LIMIT
+// and TOP, in this order. So the rewritten query shows those values beside the rows:
 //
 //	ORDER BY c.a      {"_rid", "orderByItems": [{"item": c.a}], "payload": row}
 //	SUM(c.a)          [{"item": SUM(c.a)}]  or, as one of several columns, {"payload": {"column": {"item": SUM(c.a)}}}
@@ -23,9 +23,10 @@ import (
 //	GROUP BY c.g      {"groupByItems": [{"item": c.g}], "payload": row}, which is the payload of ORDER BY where that comes with it
 //	ORDER BY RANK     a query for the statistics of all texts, and one for each score, ordered by it
 //
-// The query is bound as any other, so what a plan is refused for is what the query is refused for, and then its tree is
-// rewritten and printed. What cannot be merged in this way is refused, unless the query reads one partition key: then it is
-// sent as it is. A subquery in FROM that groups or drops duplicates does so within each range, as in Cosmos DB.
+// The query is bound as any other, so what a plan is refused for is what the query is refused for, and then
+// its tree is rewritten and printed. What cannot be merged in this way is refused, unless the query reads one
+// partition key: then it is sent as it is. A subquery in FROM that groups or drops duplicates does so within
+// each range, as in Cosmos DB.
 
 // GatewayOptions say what a plan is for.
 type GatewayOptions struct {
@@ -33,9 +34,9 @@ type GatewayOptions struct {
 	Features []string
 	// OnePartition tells that a full partition key was given beside the query.
 	OnePartition bool
-	// Continued tells that the client is going to ask for more than one page. Then a query whose conditions name one
-	// partition key is answered by its range as it stands; else the client does its part of it, but for OFFSET and
-	// LIMIT.
+	// Continued tells that the client is going to ask for more than one page. Then a query whose conditions
+	// name one partition key is answered by its range as it stands; else the client does its part of it, but
+	// for OFFSET and LIMIT.
 	Continued bool
 }
 
@@ -84,8 +85,9 @@ func newQueryInfo() *queryInfo {
 	}
 }
 
-// Gateway makes the plan of a query. What is wrong with the query is found as by Prepare, except that no index is missed: that
-// is told by the range that lacks it. The error is an *Error or, where the client lacks a feature, an *UnsupportedError.
+// Gateway makes the plan of a query. What is wrong with the query is found as by Prepare, except that no
+// index is missed: that is told by the range that lacks it. The error is an *Error or, where the client lacks
+// a feature, an *UnsupportedError.
 func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*GatewayPlan, error) {
 	info.Index, info.Lenient = nil, true
 	plan, err := Prepare(text, params, info)
@@ -109,8 +111,8 @@ func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*Gat
 	pinned := levels > 0 && len(keys) == 1 && len(keys[0]) == levels
 	g.one = o.OnePartition || pinned
 	g.info.HasSelectValue = q.Select.Value != nil
-	// Where a query reads one partition key, by its own conditions, or no item at all, one range answers it as it
-	// stands. Cosmos DB does so for one partition key only where the client expects a continuation.
+	// Where a query reads one partition key, by its own conditions, or no item at all, one range answers it
+	// as it stands. Cosmos DB does so for one partition key only where the client expects a continuation.
 	none := plan.pins.known && len(keys) == 0
 	bare := (pinned && o.Continued || none) && (!q.Select.Distinct || q.From == nil) && len(g.top.rank) == 0
 	if bare && listsAggregates(g.top) {
@@ -172,14 +174,15 @@ const (
 	featureSkipOrderBy        = "HybridSearchSkipOrderByRewrite" // never needed: see rankPlan
 )
 
-// featureOrder is the order in which Cosmos DB tells of features that are missing: that of its numbers for them.
+// featureOrder is the order in which Cosmos DB tells of features that are missing: that of its numbers for
+// them.
 var featureOrder = []string{
 	featureAggregate, featureDistinct, featureGroupBy, featureMultipleAggregates, featureMultipleOrderBy, featureOffsetLimit, featureOrderBy,
 	featureTop, featureNonValue, featureDCount, featureNonStreaming, featureListAndSet, featureCountIf, featureHybrid, featureWeighted,
 }
 
-// UnsupportedError tells that a client cannot merge what a query makes of several partition ranges. In Cosmos DB such an
-// answer has the status 400 and the substatus 1004.
+// UnsupportedError tells that a client cannot merge what a query makes of several partition ranges. In Cosmos
+// DB such an answer has the status 400 and the substatus 1004.
 type UnsupportedError struct {
 	Features []string // by Cosmos DB's names, in the order of its numbers; at least one
 }
@@ -194,8 +197,8 @@ func (e *UnsupportedError) Error() string {
 	return b.String()
 }
 
-// gateway is a query on its way to a plan. The blocks of its binder are those of the query as it was written: nothing has been
-// folded.
+// gateway is a query on its way to a plan. The blocks of its binder are those of the query as it was written:
+// nothing has been folded.
 type gateway struct {
 	*binder
 	q    *syntax.Query

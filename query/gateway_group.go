@@ -8,8 +8,8 @@ import (
 // refusedComposition is what a query is refused for whose aggregates a client cannot merge.
 const refusedComposition = "Compositions of aggregates and other expressions are not allowed."
 
-// groupPlan is for aggregates and GROUP BY: each range reports parts of the result, and all of them, since the client cannot tell
-// which of them make a row of the result before it has merged them.
+// groupPlan is for aggregates and GROUP BY: each range reports parts of the result, and all of them, since
+// the client cannot tell which of them make a row of the result before it has merged them.
 func (g *gateway) groupPlan() error {
 	q := *g.q
 	q.Offset, q.Limit = nil, nil
@@ -54,8 +54,9 @@ func (g *gateway) groupByItems() syntax.Expr {
 	return &syntax.ArrayLit{Elems: keys}
 }
 
-// orderedGroups is for groups without aggregates that come in order: they are merged as the rows of any ORDER BY. The groups of a
-// query with aggregates come in order from each range and are gathered in the order in which they turn up.
+// orderedGroups is for groups without aggregates that come in order: they are merged as the rows of any ORDER
+// BY. The groups of a query with aggregates come in order from each range and are gathered in the order in
+// which they turn up.
 func (g *gateway) orderedGroups(s *syntax.Select, q *syntax.Query, payload syntax.Expr) {
 	s.Distinct = false
 	holder := &syntax.SelectItem{X: payload}
@@ -115,7 +116,8 @@ func (g *gateway) aggregated(e syntax.Expr) (found bool) {
 	return found
 }
 
-// partsOf returns what a range reports of an aggregate, by which a client can make the whole, and the name that plans have for it.
+// partsOf returns what a range reports of an aggregate, by which a client can make the whole, and the name
+// that plans have for it.
 func (g *gateway) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err error) {
 	c, ok := e.(*syntax.Call)
 	if !ok || g.aggs[c].block != g.top {
@@ -150,8 +152,8 @@ func (g *gateway) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err er
 
 func twoItems(x, y syntax.Expr) syntax.Expr { return object(outItem{"item", x}, outItem{"item2", y}) }
 
-// countDistinct is for SELECT COUNT(1) FROM (SELECT DISTINCT ...): clients count distinct rows themselves. It is false for all
-// other queries.
+// countDistinct is for SELECT COUNT(1) FROM (SELECT DISTINCT ...): clients count distinct rows themselves. It
+// is false for all other queries.
 func (g *gateway) countDistinct() bool {
 	inner := g.top.derived()
 	if inner == nil || !inner.distinct || inner.grouped || inner.derived() != nil || g.q.Select.Distinct {
@@ -168,7 +170,8 @@ func (g *gateway) countDistinct() bool {
 	return true
 }
 
-// countsAll tells whether the query does nothing but count the rows of its only source, and how it names the count.
+// countsAll tells whether the query does nothing but count the rows of its only source, and how it names the
+// count.
 func (g *gateway) countsAll() (alias string, ok bool) {
 	x := g.top.value
 	if x == nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// hybridInfo is how ORDER BY RANK is merged: the client asks all ranges for the statistics of texts and adds them up, puts
-// them in the place of the placeholders, asks all ranges for the best rows by each component, and ranks the union of those by
-// all scores.
+// hybridInfo is how ORDER BY RANK is merged: the client asks all ranges for the statistics of texts and adds
+// them up, puts them in the place of the placeholders, asks all ranges for the best rows by each component,
+// and ranks the union of those by all scores.
 type hybridInfo struct {
 	GlobalStatisticsQuery    string       `json:"globalStatisticsQuery"`
 	Components               []*queryInfo `json:"componentQueryInfos"`
@@ -34,14 +34,16 @@ func (w weight) MarshalJSON() ([]byte, error) {
 	return b, nil
 }
 
-// The names of the placeholders that a client fills in with the statistics; the last two end with the number of the text.
+// The names of the placeholders that a client fills in with the statistics; the last two end with the number
+// of the text.
 const (
 	placeDocuments = "documentdb-formattablehybridsearchquery-totaldocumentcount"
 	placeWords     = "documentdb-formattablehybridsearchquery-totalwordcount-"
 	placeHits      = "documentdb-formattablehybridsearchquery-hitcountsarray-"
 )
 
-// What the score of a document without one counts as, such that it comes last: texts score at least 0, distances may be anything.
+// What the score of a document without one counts as, such that it comes last: texts score at least 0,
+// distances may be anything.
 const (
 	noTextScore = -1
 	noScore     = 1.79769e+308
@@ -104,8 +106,8 @@ func (g *gateway) orderedComponents(h *hybridInfo, list []component, most *int64
 	}
 }
 
-// plainComponents makes component queries whose rows need no merging, since all that a client makes of them are ranks. To such a
-// client great scores are the best.
+// plainComponents makes component queries whose rows need no merging, since all that a client makes of them
+// are ranks. To such a client great scores are the best.
 func (g *gateway) plainComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr, defined []syntax.Expr) {
 	var scores []syntax.Expr
 	for _, c := range list {

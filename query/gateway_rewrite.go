@@ -31,7 +31,8 @@ func (g *gateway) takeTop() {
 	g.info.Top = &g.top.top
 }
 
-// takeLimit reports OFFSET and LIMIT. A TOP beside them is a lower LIMIT: clients do not agree on which of them goes first.
+// takeLimit reports OFFSET and LIMIT. A TOP beside them is a lower LIMIT: clients do not agree on which of
+// them goes first.
 func (g *gateway) takeLimit() {
 	g.need(featureOffsetLimit)
 	taken := g.top.limit
@@ -41,8 +42,8 @@ func (g *gateway) takeLimit() {
 	g.info.Offset, g.info.Limit = &g.top.offset, &taken
 }
 
-// limit reports OFFSET and LIMIT and makes each range give as many rows as all of them could come from it. Where not every row
-// of a range counts, that cannot be told.
+// limit reports OFFSET and LIMIT and makes each range give as many rows as all of them could come from it.
+// Where not every row of a range counts, that cannot be told.
 func (g *gateway) limit(q *syntax.Query) {
 	g.takeLimit()
 	q.Select.Top = nil
@@ -64,8 +65,8 @@ func (g *gateway) orderPlan() {
 	if s.Distinct {
 		g.need(featureDistinct)
 		g.info.DistinctType = "Unordered"
-		// Cosmos DB lets a client forget all rows but the last one only where the one value that is selected is the
-		// one key.
+		// Cosmos DB lets a client forget all rows but the last one only where the one value that is selected
+		// is the one key.
 		if q.Select.Value != nil && len(g.top.order) == 1 && g.top.leadingKeys() == 1 {
 			g.info.DistinctType = "Ordered"
 		}
@@ -123,7 +124,8 @@ func (g *gateway) itemRID() *syntax.SelectItem {
 	return &syntax.SelectItem{X: &syntax.Member{X: x, Name: "_rid"}}
 }
 
-// resumable adds the place of the filter by which a client resumes to a condition, and the conditions defined behind it.
+// resumable adds the place of the filter by which a client resumes to a condition, and the conditions defined
+// behind it.
 func (g *gateway) resumable(where syntax.Expr, defined []syntax.Expr) syntax.Expr {
 	return conjunction(where, append([]syntax.Expr{&syntax.Placeholder{Name: syntax.OrderByFilter}}, defined...))
 }
@@ -143,8 +145,8 @@ func conjunction(where syntax.Expr, more []syntax.Expr) syntax.Expr {
 	return &syntax.Logical{Op: syntax.And, Terms: terms}
 }
 
-// payload returns what each row is, as one expression, and what must be defined for there to be a row. From here on the first
-// source of the query is the item itself.
+// payload returns what each row is, as one expression, and what must be defined for there to be a row. From
+// here on the first source of the query is the item itself.
 func (g *gateway) payload() (payload syntax.Expr, defined []syntax.Expr) {
 	sel := g.q.Select
 	alias := g.top.steps[len(g.top.steps)-1].alias
@@ -166,9 +168,10 @@ func (g *gateway) payload() (payload syntax.Expr, defined []syntax.Expr) {
 	return holder.X, defined
 }
 
-// enterItem replaces a first source that is a part of the item, FROM c.a x, by the item, since rows are merged by the _rid of the
-// item, which is not to be had from its part. The name of the part becomes the path to it, everywhere in the query and in
-// extra. It returns that path, nil where the first source is the item already.
+// enterItem replaces a first source that is a part of the item, FROM c.a x, by the item, since rows are
+// merged by the _rid of the item, which is not to be had from its part. The name of the part becomes the path
+// to it, everywhere in the query and in extra. It returns that path, nil where the first source is the item
+// already.
 func (g *gateway) enterItem(extra syntax.Node) syntax.Expr {
 	root, steps, _ := syntax.PathOf(g.q.From[0].Path)
 	if len(steps) == 0 {

@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// TestGatewayPlans pins the plans of queries: first the rewritten query, then what of the plan is not as in that of SELECT *.
+// TestGatewayPlans pins the plans of queries: first the rewritten query, then what of the plan is not as in
+// that of SELECT *.
 func TestGatewayPlans(t *testing.T) {
 	datatest.Run(t, "testdata/gateway.txt", func(t *testing.T, c *datatest.Case) string {
 		o := GatewayOptions{OnePartition: c.KV["scope"] == "one", Continued: c.KV["continued"] != "false"}
@@ -102,8 +103,8 @@ func rewrittenQueries(p *GatewayPlan) (list []string) {
 	return list
 }
 
-// FuzzGateway makes plans of any text that is a query: a plan is refused with an *Error, and what it has clients ask for is
-// printed canonically and can be answered.
+// FuzzGateway makes plans of any text that is a query: a plan is refused with an *Error, and what it has
+// clients ask for is printed canonically and can be answered.
 func FuzzGateway(f *testing.F) {
 	var cases []queryCase
 	readJSON(f, "testdata/query-cases.json", &cases)
@@ -158,7 +159,8 @@ func tooMuch(text string) bool {
 	return strings.Count(strings.ToLower(text), "udf") > maxUDFs/2 || strings.Count(text, "(")+strings.Count(text, "[")+strings.Count(text, "-") > syntax.MaxDepth/4
 }
 
-// TestRankLimit: what a range is asked for fits into 32 bits with a sign, as clients keep it, however much the client asks for.
+// TestRankLimit: what a range is asked for fits into 32 bits with a sign, as clients keep it, however much
+// the client asks for.
 func TestRankLimit(t *testing.T) {
 	for tail, most := range map[string]string{
 		"OFFSET 1 LIMIT 2147483647": "2147483647", "OFFSET 0 LIMIT 1073741823": "2147483646", "OFFSET 1 LIMIT 1073741823": "2147483647",

@@ -6,7 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// Given are the rows that a DISTINCT without a fitting ORDER BY has given out, as hashes of 128 bits. It has one owner.
+// Given are the rows that a DISTINCT without a fitting ORDER BY has given out, as hashes of 128 bits. It has
+// one owner.
 type Given struct {
 	seeds [2]maphash.Seed
 	rows  map[[2]uint64]struct{}
@@ -29,8 +30,9 @@ func (g *Given) sum(row []byte) [2]uint64 {
 // Size is about how many bytes it takes.
 func (g *Given) Size() int { return givenRow * (len(g.rows) + 1) }
 
-// Memory keeps what the pages of a DISTINCT have given out for the page after them, which is found by its cursor. It may forget:
-// then that page goes through the rows of all pages before it. It is used concurrently.
+// Memory keeps what the pages of a DISTINCT have given out for the page after them, which is found by its
+// cursor. It may forget: then that page goes through the rows of all pages before it. It is used
+// concurrently.
 type Memory interface {
 	Take(cursor string) *Given // hands over what was kept; nil: it is forgotten
 	Keep(cursor string, g *Given)
@@ -48,8 +50,8 @@ func (x *execution) recall() {
 	x.run.use(x.past.Size(), "DISTINCT")
 }
 
-// putNew gives out a row of a DISTINCT, unless it has been given before; old ones come from a part that earlier pages have passed,
-// and are only noted. It is false where the page has ended.
+// putNew gives out a row of a DISTINCT, unless it has been given before; old ones come from a part that
+// earlier pages have passed, and are only noted. It is false where the page has ended.
 func (x *execution) putNew(row []byte, old bool) bool {
 	sum := x.past.sum(row)
 	if _, given := x.past.rows[sum]; given {

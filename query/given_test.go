@@ -25,8 +25,8 @@ func (k *keeper) Keep(cursor string, g *Given) {
 	}
 }
 
-// TestDistinctPages: the pages of a DISTINCT have each row once, whether what was given out is remembered or made again; where it is
-// remembered, no document is read twice but the one that a page looks ahead to.
+// TestDistinctPages: the pages of a DISTINCT have each row once, whether what was given out is remembered or
+// made again; where it is remembered, no document is read twice but the one that a page looks ahead to.
 func TestDistinctPages(t *testing.T) {
 	const n = 60
 	bodies := make([][]byte, n)

@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// grouper gathers rows into groups, in the order in which the groups turn up, or in that of ORDER BY, or, where they are a
-// page's, in that of their keys, as an index has them. Without keys there is one group from the
-// beginning, so that COUNT over nothing is 0.
+// grouper gathers rows into groups, in the order in which the groups turn up, or in that of ORDER BY, or,
+// where they are a page's, in that of their keys, as an index has them. Without keys there is one group from
+// the beginning, so that COUNT over nothing is 0.
 type grouper struct {
 	rs     *rowset
 	f      *frame

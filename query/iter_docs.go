@@ -79,7 +79,8 @@ func (d *fetched) Close() error {
 	return d.err
 }
 
-// candidates opens the documents of a source that may fulfil the conditions, in the order of their rids, behind one.
+// candidates opens the documents of a source that may fulfil the conditions, in the order of their rids,
+// behind one.
 func (x *execution) candidates(src Source, after uint64) (Documents, error) {
 	p, ok, err := x.proposed(src)
 	if err != nil {
@@ -94,8 +95,8 @@ func (x *execution) candidates(src Source, after uint64) (Documents, error) {
 	return &fetched{x: x, src: src, rids: p, after: after}, nil
 }
 
-// proposed opens the rids that the plan's access proposes inside the source's scope. It is false where looking at all
-// documents of the scope is the better way.
+// proposed opens the rids that the plan's access proposes inside the source's scope. It is false where
+// looking at all documents of the scope is the better way.
 func (x *execution) proposed(src Source) (Postings, bool, error) {
 	if x.plan.access == nil {
 		return nil, false, nil

@@ -12,8 +12,8 @@ const (
 	nexts = 16
 	// maxOpen is how many posting lists are merged as they are read. More are gathered.
 	maxOpen = 16
-	// maxGathered is how many entries are read to put the rids of a range of keys in order. Where there are more the
-	// matches are dense, and looking at every document from the cursor on finds them sooner.
+	// maxGathered is how many entries are read to put the rids of a range of keys in order. Where there are
+	// more the matches are dense, and looking at every document from the cursor on finds them sooner.
 	maxGathered = 10_000
 )
 
@@ -46,7 +46,8 @@ type intersection struct {
 	begun bool
 	pass  func() error // notes an entry
 	err   error        // that it returned
-	// skip is told of each rid up to which nothing more is in all; nil: of none. Where it is false the walk ends.
+	// skip is told of each rid up to which nothing more is in all; nil: of none. Where it is false the walk
+	// ends.
 	skip func(rid uint64) bool
 }
 

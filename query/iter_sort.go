@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// batch iterates over the documents of a source in order by looking at all of them and keeping the first ones, as many as a
-// page can need. When those run out it looks again for the ones after them, so its memory is bounded by the page.
+// batch iterates over the documents of a source in order by looking at all of them and keeping the first
+// ones, as many as a page can need. When those run out it looks again for the ones after them, so its memory
+// is bounded by the page.
 type batch struct {
 	x      *execution
 	src    Source
@@ -134,7 +135,8 @@ func (b *batch) push(e entry) {
 	b.shed()
 }
 
-// shed gives the last entries up where their keys take too much memory: they are looked for again when those before are given out.
+// shed gives the last entries up where their keys take too much memory: they are looked for again when those
+// before are given out.
 func (b *batch) shed() {
 	for b.held > b.x.run.limitHeld()/2/len(b.x.sources) && len(b.heap) > 1 {
 		n := len(b.heap) - 1
@@ -162,11 +164,13 @@ func (b *batch) sink() {
 	}
 }
 
-// maxSorted is how many documents are looked at to sort them before an index that has them in order is walked instead.
+// maxSorted is how many documents are looked at to sort them before an index that has them in order is walked
+// instead.
 const maxSorted = 4000
 
-// openOrder opens the documents of a source in the order of the query. Few documents that posting lists propose are sorted;
-// else an index with the order is walked, and where there is none all candidates are sorted.
+// openOrder opens the documents of a source in the order of the query. Few documents that posting lists
+// propose are sorted; else an index with the order is walked, and where there is none all candidates are
+// sorted.
 func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 	o := x.plan.order
 	if x.plan.access != nil && x.plan.access.sorted() && (o.vectors != nil || o.walk != nil && len(o.walk.fixed) == 0) {

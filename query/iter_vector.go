@@ -13,10 +13,10 @@ import (
 
 // ORDER BY VectorDistance over indexed vectors.
 //
-// The index has the vectors, rounded to single precision, without the documents around them. So all distances are calculated
-// from the index, and only documents that can come next are read: a document is given out once its exact distance is less than
-// any that a document further down the list can have, given how much rounding can matter. Documents without a distance have no
-// entry; they come last, as ORDER BY has them.
+// The index has the vectors, rounded to single precision, without the documents around them. So all distances
+// are calculated from the index, and only documents that can come next are read: a document is given out once
+// its exact distance is less than any that a document further down the list can have, given how much rounding
+// can matter. Documents without a distance have no entry; they come last, as ORDER BY has them.
 
 // vectors is a way to order documents by the vectors of an index.
 type vectors struct {
@@ -87,7 +87,8 @@ type nearest struct {
 	doc    Document
 }
 
-// newNearest calculates all distances of a source. It is nil where the index's vectors are not as long as the query's, or too many.
+// newNearest calculates all distances of a source. It is nil where the index's vectors are not as long as the
+// query's, or too many.
 func (x *execution) newNearest(src Source, source int, v *vectors) (*nearest, error) {
 	n := &nearest{x: x, src: src, source: source, v: v, exact: map[uint64]float64{}}
 	terms := src.Terms(v.key, append(bytes.Clone(v.key), 0xFF), false)

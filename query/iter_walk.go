@@ -10,9 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/index"
 )
 
-// walker iterates over the documents of a source in the order of an index. The keys of an index are cut where values are long, and
-// those of arrays and objects say no more than that: documents that share such a key are a run that is sorted by the
-// documents themselves. Documents without the path have no key in a range index; they are found by their shapes.
+// walker iterates over the documents of a source in the order of an index. The keys of an index are cut where
+// values are long, and those of arrays and objects say no more than that: documents that share such a key are
+// a run that is sorted by the documents themselves. Documents without the path have no key in a range index;
+// they are found by their shapes.
 type walker struct {
 	x      *execution
 	src    Source
@@ -106,8 +107,8 @@ func (wk *walker) resumeUndefined() {
 	}
 }
 
-// from is where a walk forwards goes on that has come to a key. Where the key stands for one value, the documents that were
-// given out are left out: they are those up to a rid.
+// from is where a walk forwards goes on that has come to a key. Where the key stands for one value, the
+// documents that were given out are left out: they are those up to a rid.
 func (wk *walker) from(key []byte) []byte {
 	f := &wk.x.from
 	switch {
@@ -196,7 +197,8 @@ func (wk *walker) next() (bool, error) {
 	}
 }
 
-// step goes to the next entry of the part and the document behind it. It is false where there is none, or where a run begins.
+// step goes to the next entry of the part and the document behind it. It is false where there is none, or
+// where a run begins.
 func (wk *walker) step() (bool, error) {
 	for wk.advance() {
 		if err := wk.x.pass(entryWork); err != nil {
@@ -221,8 +223,9 @@ func (wk *walker) step() (bool, error) {
 	return false, err
 }
 
-// advance goes to the next entry. Where the index has equal rows in the order opposite to the query's, as when it is walked
-// forwards for a first key with DESC, the entries of a key are read together and taken from the last one on.
+// advance goes to the next entry. Where the index has equal rows in the order opposite to the query's, as
+// when it is walked forwards for a first key with DESC, the entries of a key are read together and taken from
+// the last one on.
 func (wk *walker) advance() bool {
 	if n := len(wk.group); n > 0 {
 		wk.rid, wk.group = wk.group[n-1], wk.group[:n-1]
@@ -263,9 +266,10 @@ func (wk *walker) reach(d Document) bool {
 	return x.behind(&wk.entry)
 }
 
-// runOf returns the keys of the run that a key without an exact value belongs to. In a range index they are that key. In a
-// composite index the paths behind the one that was cut tell nothing any more, so they are all keys that agree with it in the paths
-// before; if it has an array or an object in its place, those that have one, too.
+// runOf returns the keys of the run that a key without an exact value belongs to. In a range index they are
+// that key. In a composite index the paths behind the one that was cut tell nothing any more, so they are all
+// keys that agree with it in the paths before; if it has an array or an object in its place, those that have
+// one, too.
 func (wk *walker) runOf(key []byte) (lo, hi []byte) {
 	c := wk.w.composite
 	if c == nil {
@@ -280,7 +284,8 @@ func (wk *walker) runOf(key []byte) (lo, hi []byte) {
 	return lo, hi
 }
 
-// run takes a run off the part, from a key on, and has its documents sorted. What was passed before it belongs before it.
+// run takes a run off the part, from a key on, and has its documents sorted. What was passed before it
+// belongs before it.
 func (wk *walker) run(key []byte) error {
 	p := &wk.parts[0]
 	lo, hi := wk.runOf(key)
@@ -308,8 +313,9 @@ func (wk *walker) run(key []byte) error {
 	return err
 }
 
-// without iterates over the documents that have nothing at the path: in the order of their rids or against it, as the source
-// finds them, since they are equal in the order of the query. A source that cannot find them has all its documents looked at.
+// without iterates over the documents that have nothing at the path: in the order of their rids or against
+// it, as the source finds them, since they are equal in the order of the query. A source that cannot find
+// them has all its documents looked at.
 func (wk *walker) without() inOrder {
 	from := wk.resumedAt()
 	if shapes, ok := wk.src.(Shapes); ok {

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/index"
 )
 
-// memory is a Source over plain slices: documents with the entries that the container's Indexer makes of them.
+// memory is a Source over plain slices: documents with the entries that the container's Indexer makes of
+// them.
 type memory struct {
 	docs    []*memoryDocument // by rid
 	entries []memoryEntry     // by key and rid
@@ -37,8 +38,8 @@ func (d *memoryDocument) System() doc.System {
 	return doc.System{RID: rid, Self: "dbs/" + rid, ETag: `"e` + rid + `"`, TS: 1_700_000_000 + int64(d.rid)}
 }
 
-// newMemory deals documents out to sources in turn. Rids rise with the documents' order; as in a container, those of one
-// source are never those of another.
+// newMemory deals documents out to sources in turn. Rids rise with the documents' order; as in a container,
+// those of one source are never those of another.
 func newMemory(t testing.TB, x *index.Indexer, bodies [][]byte, sources int) []Source {
 	t.Helper()
 	list := make([]*memory, sources)

@@ -15,9 +15,11 @@ import (
 const DefaultLimit = 30 * time.Second
 
 const (
-	// lookEvery is how much work is done between two looks at the time. The unit is about a byte that is gone through.
+	// lookEvery is how much work is done between two looks at the time. The unit is about a byte that is gone
+	// through.
 	lookEvery = 256 << 10
-	// rowWork and entryWork are the work of a row of a source and of an entry of an index, besides what is done with them.
+	// rowWork and entryWork are the work of a row of a source and of an entry of an index, besides what is
+	// done with them.
 	rowWork   = 256
 	entryWork = 64
 	// heldArgument is the size from which a value counts as memory while the other operands are evaluated.
@@ -31,7 +33,8 @@ const (
 // errCostly ends the folding of a constant.
 var errCostly = errors.New("query: too costly to be calculated in advance")
 
-// TimeError tells of a query that took too long: it is given up wherever it is, inside a row or a function as well.
+// TimeError tells of a query that took too long: it is given up wherever it is, inside a row or a function as
+// well.
 type TimeError struct {
 	Limit time.Duration // what it may take
 }
@@ -40,8 +43,8 @@ func (e *TimeError) Error() string {
 	return fmt.Sprintf("The query has taken more than %v and was given up. Narrow it by a filter.", e.Limit)
 }
 
-// meter bounds what a run may cost. Loops tell it of their work by spend and end where that is false. Now and then it looks at the
-// context and at the watch. The zero meter bounds nothing.
+// meter bounds what a run may cost. Loops tell it of their work by spend and end where that is false. Now and
+// then it looks at the context and at the watch. The zero meter bounds nothing.
 type meter struct {
 	ctx     context.Context
 	elapsed func() time.Duration
@@ -59,7 +62,8 @@ type meter struct {
 	retained int // bytes of values that wait for other operands
 }
 
-// spend notes n units of work. It is false where the run has ended: what is calculated from there on counts for nothing.
+// spend notes n units of work. It is false where the run has ended: what is calculated from there on counts
+// for nothing.
 func (m *meter) spend(n int) bool {
 	if m.left -= n; m.left < 0 {
 		m.look()
@@ -137,7 +141,8 @@ func (m *meter) compare(a, b []byte) int {
 	return bytes.Compare(a, b)
 }
 
-// retain notes a value that is kept while others are evaluated, and returns what is to be taken off retained then.
+// retain notes a value that is kept while others are evaluated, and returns what is to be taken off retained
+// then.
 func (m *meter) retain(v doc.Value) int {
 	n := v.TextLen()
 	if n <= heldArgument {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// spiral is the coordinates of a line with so many turns. Spirals that begin at other angles do not meet, and each turn is near all
-// turns of both.
+// spiral is the coordinates of a line with so many turns. Spirals that begin at other angles do not meet, and
+// each turn is near all turns of both.
 func spiral(turns int, begin float64) string {
 	var b strings.Builder
 	for i := range 16 * turns {
@@ -21,7 +21,8 @@ func spiral(turns int, begin float64) string {
 	return "[" + b.String()[1:] + "]"
 }
 
-// TestFunctionsOfOneCallEnd: a function of geometries, of texts or of sorted values looks at the time within one call.
+// TestFunctionsOfOneCallEnd: a function of geometries, of texts or of sorted values looks at the time within
+// one call.
 func TestFunctionsOfOneCallEnd(t *testing.T) {
 	var words strings.Builder
 	for i := range 20_000 {

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// costly are queries that take hours over one document, by one loop each: rows, joins, subqueries, functions of arrays and strings,
-// regular expressions, paths, literals.
+// costly are queries that take hours over one document, by one loop each: rows, joins, subqueries, functions
+// of arrays and strings, regular expressions, paths, literals.
 func costly() map[string]string {
 	return map[string]string{
 		"joins":         "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n",
@@ -61,8 +61,8 @@ func heavy() []byte {
 	return []byte(b.String())
 }
 
-// TestLimit: a run is given up once its time is over, and once its context has ended, inside a row too. The watch goes on by a
-// second each time that it is looked at, so that a run ends after so many looks.
+// TestLimit: a run is given up once its time is over, and once its context has ended, inside a row too. The
+// watch goes on by a second each time that it is looked at, so that a run ends after so many looks.
 func TestLimit(t *testing.T) {
 	sources := newMemory(t, nil, [][]byte{heavy()}, 1)
 	for name, text := range costly() {
@@ -126,7 +126,8 @@ func TestMadeText(t *testing.T) {
 	}
 }
 
-// TestCostlyConstants: what would take too long to be folded is left to a run, which has a limit. What is cheap is folded.
+// TestCostlyConstants: what would take too long to be folded is left to a run, which has a limit. What is
+// cheap is folded.
 func TestCostlyConstants(t *testing.T) {
 	regexes := make([]string, 2000)
 	for i := range regexes {

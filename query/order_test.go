@@ -113,8 +113,9 @@ func randomQuery(r *rand.Rand) string {
 	return "SELECT VALUE c.id FROM c" + where + order + window
 }
 
-// TestIndexesChangeNothing runs random queries over random documents: whatever is indexed, over however many sources they lie
-// and whatever the page, the rows and their order are those of a scan of one source in one page.
+// TestIndexesChangeNothing runs random queries over random documents: whatever is indexed, over however many
+// sources they lie and whatever the page, the rows and their order are those of a scan of one source in one
+// page.
 func TestIndexesChangeNothing(t *testing.T) {
 	policies := []string{
 		`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}]}`,
@@ -153,7 +154,8 @@ func TestIndexesChangeNothing(t *testing.T) {
 	}
 }
 
-// TestOrderIsTotal keeps the reference honest: without an index, ORDER BY is doc's order, but of arrays and objects by their hashes.
+// TestOrderIsTotal keeps the reference honest: without an index, ORDER BY is doc's order, but of arrays and
+// objects by their hashes.
 func TestOrderIsTotal(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	bodies := randomDocuments(r, 300)
@@ -174,8 +176,8 @@ func TestOrderIsTotal(t *testing.T) {
 	}
 }
 
-// TestSortedRowsFillThePage: where no index has the order, all documents are looked at before the first row is known. What has been
-// sorted then fills the page, however long that took.
+// TestSortedRowsFillThePage: where no index has the order, all documents are looked at before the first row
+// is known. What has been sorted then fills the page, however long that took.
 func TestSortedRowsFillThePage(t *testing.T) {
 	var bodies [][]byte
 	for i := range 200 {

@@ -2,9 +2,9 @@ package query
 
 import "github.com/mayflydb/mayfly/doc"
 
-// OrderValue is what a row is ordered by: a value, but of an array or an object no more than a hash. Cosmos DB orders arrays among
-// themselves, and objects, by their hashes, and so does the SDK for .NET when it merges ranges: it knows the last row that it has
-// given out by the hash alone.
+// OrderValue is what a row is ordered by: a value, but of an array or an object no more than a hash. Cosmos
+// DB orders arrays among themselves, and objects, by their hashes, and so does the SDK for .NET when it
+// merges ranges: it knows the last row that it has given out by the hash alone.
 type OrderValue struct {
 	kind  doc.Kind
 	value doc.Value // of all kinds but arrays and objects
@@ -34,7 +34,8 @@ func (v OrderValue) append(dst []byte) []byte {
 	return v.hash.AppendTo(append(dst, first))
 }
 
-// decodeOrderValue reads what append wrote and returns it with the bytes that follow; an array or an object as an empty one.
+// decodeOrderValue reads what append wrote and returns it with the bytes that follow; an array or an object
+// as an empty one.
 func decodeOrderValue(b []byte) (v doc.Value, rest []byte, ok bool) {
 	for kind, empty := range map[doc.Kind]string{doc.Array: "[]", doc.Object: "{}"} {
 		if first, _ := doc.KindBounds(kind); len(b) > 0 && b[0] == first {

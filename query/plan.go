@@ -16,8 +16,8 @@ type Parameter struct {
 	Value doc.Value
 }
 
-// Computed is a computed property of a container: a name and a query of the form SELECT VALUE expression FROM c. In queries
-// it stands beside the properties that documents hold, and hides one of the same name.
+// Computed is a computed property of a container: a name and a query of the form SELECT VALUE expression FROM
+// c. In queries it stands beside the properties that documents hold, and hides one of the same name.
 type Computed = index.Computed
 
 // Info is what planning a query needs to know of the container.
@@ -39,7 +39,8 @@ func (i *Info) parse(text string) (*syntax.Query, error) {
 	return syntax.Parse(text)
 }
 
-// Plan is a query that was prepared for one container. It is immutable: it may be kept and run by many goroutines at once.
+// Plan is a query that was prepared for one container. It is immutable: it may be kept and run by many
+// goroutines at once.
 type Plan struct {
 	hash     uint64 // of the text, but for the WHERE where ORDER BY pages by key, and the parameters
 	top      *block
@@ -71,8 +72,8 @@ const (
 	grouping              // rows are groups by the order of their keys; the cursor is a key
 )
 
-// Prepare parses, binds and plans a query. All that is wrong with it by itself is found here, before any document is read.
-// The error is an *Error.
+// Prepare parses, binds and plans a query. All that is wrong with it by itself is found here, before any
+// document is read. The error is an *Error.
 func Prepare(text string, params []Parameter, info Info) (*Plan, error) {
 	q, err := info.parse(text)
 	if err != nil {
@@ -105,8 +106,9 @@ func prepare(q *syntax.Query, text string, params []Parameter, info Info) (*Plan
 	p.plan.compile(c)
 	p.plan.rank = c.rankers(p, top.rank)
 	if p.plan.form == sorting {
-		// A cursor holds the last row's key, which says where to go on whatever the WHERE is. The SDK for JavaScript relies on it:
-		// it takes up a query with the cursor of the page before and a filter of its own, made of that row.
+		// A cursor holds the last row's key, which says where to go on whatever the WHERE is. The SDK for
+		// JavaScript relies on it: it takes up a query with the cursor of the page before and a filter of its
+		// own, made of that row.
 		unfiltered := *q
 		unfiltered.Where = nil
 		text = syntax.Print(&unfiltered)
@@ -189,24 +191,25 @@ func hashQuery(text string, params []Parameter) uint64 {
 	return h.Sum64()
 }
 
-// Streamable tells whether the query consists of SELECT, VALUE, FROM, JOIN and WHERE alone, so that its rows over several
-// partition ranges are those of one range after the other. Any other query over several ranges needs merging.
+// Streamable tells whether the query consists of SELECT, VALUE, FROM, JOIN and WHERE alone, so that its rows
+// over several partition ranges are those of one range after the other. Any other query over several ranges
+// needs merging.
 func (p *Plan) Streamable() bool {
 	t := p.top
 	return p.form == streaming && t.top < 0 && t.limit < 0 && t.container && !p.distinct
 }
 
-// ListsAggregates tells whether a select list has aggregates, over all rows rather than groups. A gateway hands no such query out to
-// a client that does not say that it merges them, not even where the conditions name one partition: so the tests of the SDK for
-// Python have it.
+// ListsAggregates tells whether a select list has aggregates, over all rows rather than groups. A gateway
+// hands no such query out to a client that does not say that it merges them, not even where the conditions
+// name one partition: so the tests of the SDK for Python have it.
 func (p *Plan) ListsAggregates() bool { return listsAggregates(p.top) }
 
 func listsAggregates(t *block) bool {
 	return len(t.aggs) > 0 && len(t.groupBy) == 0 && t.value == nil
 }
 
-// IndexUse tells which indexes a query uses and which ones would help it, as index metrics name them: /a/? for a range
-// index, /a ASC for the paths of a composite one.
+// IndexUse tells which indexes a query uses and which ones would help it, as index metrics name them: /a/?
+// for a range index, /a ASC for the paths of a composite one.
 type IndexUse struct {
 	Single, PotentialSingle       []string
 	Composite, PotentialComposite [][]string
@@ -215,7 +218,8 @@ type IndexUse struct {
 // IndexUse returns what the query makes of the indexes.
 func (p *Plan) IndexUse() IndexUse { return p.use }
 
-// Ordered tells whether the rows come by an ORDER BY, and whether its first key is DESC: then equal rows come latest first.
+// Ordered tells whether the rows come by an ORDER BY, and whether its first key is DESC: then equal rows come
+// latest first.
 func (p *Plan) Ordered() (descending, ok bool) {
 	if len(p.top.order) == 0 {
 		return false, false
@@ -246,8 +250,8 @@ func compileComputed(one Computed, info *Info) (valuer, error) {
 	return p.compiler().value(bl.value), nil
 }
 
-// NewComputed compiles computed properties to a function that evaluates them on the text of a document, for what indexes
-// them. It is safe for concurrent use. The error is an *Error.
+// NewComputed compiles computed properties to a function that evaluates them on the text of a document, for
+// what indexes them. It is safe for concurrent use. The error is an *Error.
 func NewComputed(list []Computed) (func(name string, body []byte) doc.Value, error) {
 	compiled := make(map[string]valuer, len(list))
 	for _, one := range list {

@@ -26,8 +26,8 @@ const (
 	outputs        // gives out rows
 )
 
-// String returns the plan as text, one line a node, each indented under the one that takes its rows. The last line says how the
-// documents are found.
+// String returns the plan as text, one line a node, each indented under the one that takes its rows. The last
+// line says how the documents are found.
 func (p *Plan) String() string { return p.text(func(n node) string { return n.text }) }
 
 func (p *Plan) text(line func(node) string) string {
@@ -38,8 +38,9 @@ func (p *Plan) text(line func(node) string) string {
 	return b.String()
 }
 
-// Explain returns the plan as text with the figures of a run: how many documents or rows came out of a node and, where the
-// run was traced, how long it took. Last it names the composite index that would help, if there is one.
+// Explain returns the plan as text with the figures of a run: how many documents or rows came out of a node
+// and, where the run was traced, how long it took. Last it names the composite index that would help, if
+// there is one.
 func (p *Plan) Explain(s Stats) string {
 	text := p.text(func(n node) string {
 		switch n.role {

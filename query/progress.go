@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Span is what a source covers: [From, To) of an order in which the sources follow one another without gaps. An empty To is
-// the end of that order.
+// Span is what a source covers: [From, To) of an order in which the sources follow one another without gaps.
+// An empty To is the end of that order.
 type Span struct{ From, To []byte }
 
 // holds tells whether o lies in s. What is empty lies anywhere.
@@ -39,15 +39,17 @@ func numberedSpans(n int) []Span {
 	return spans
 }
 
-// Progress tells how far a walk has come that goes over one source after the other, and over each in the order of rids.
+// Progress tells how far a walk has come that goes over one source after the other, and over each in the
+// order of rids.
 //
-// Between two pages a source may be divided: then some of what lay behind the position is in each part. So the progress does not
-// name sources but sections of the order that they follow one another in, and says of each up to which rid its documents have been
-// given out. A part of a source lies in one section, and its documents have kept their rids: it goes on behind the section's.
-// Thus the progress is also good for a walk over a part of what the first one covered.
+// Between two pages a source may be divided: then some of what lay behind the position is in each part. So
+// the progress does not name sources but sections of the order that they follow one another in, and says of
+// each up to which rid its documents have been given out. A part of a source lies in one section, and its
+// documents have kept their rids: it goes on behind the section's. Thus the progress is also good for a walk
+// over a part of what the first one covered.
 //
-// In bytes: the two ends of what is covered, the number of sections, and for each its end, rid and rows. Ends and numbers follow
-// their length and are varints; a rid has 8 bytes, big-endian.
+// In bytes: the two ends of what is covered, the number of sections, and for each its end, rid and rows. Ends
+// and numbers follow their length and are varints; a rid has 8 bytes, big-endian.
 type Progress struct {
 	within Span
 	marks  []mark // ascending; of what is behind the last one nothing has been given out
@@ -68,8 +70,8 @@ func Begin(spans []Span) Progress { return Progress{within: whole(spans)} }
 // Covers tells whether the progress is one of a walk over these spans, or over more than them.
 func (p Progress) Covers(spans []Span) bool { return p.within.holds(whole(spans)) }
 
-// At returns the last rid that was given out of a span, 0 for none, and how many rows of that document, 0 for all of them. It is
-// false where nothing is left of the span.
+// At returns the last rid that was given out of a span, 0 for none, and how many rows of that document, 0 for
+// all of them. It is false where nothing is left of the span.
 func (p Progress) At(s Span) (rid uint64, rows int, left bool) {
 	for _, m := range p.marks {
 		if endsBy(s.To, m.to) {
@@ -79,8 +81,8 @@ func (p Progress) At(s Span) (rid uint64, rows int, left bool) {
 	return 0, 0, true
 }
 
-// Reach is the progress of a walk that has gone on from p to a document of the i-th of the spans, and has given out so many of the
-// document's rows; 0: all.
+// Reach is the progress of a walk that has gone on from p to a document of the i-th of the spans, and has
+// given out so many of the document's rows; 0: all.
 func (p Progress) Reach(spans []Span, i int, rid uint64, rows int) Progress {
 	next := Begin(spans)
 	if i > 0 {
@@ -121,7 +123,8 @@ func appendSized(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// ParseProgress reads a progress and returns what follows it; false where it is malformed. It holds slices of b.
+// ParseProgress reads a progress and returns what follows it; false where it is malformed. It holds slices of
+// b.
 func ParseProgress(b []byte) (p Progress, rest []byte, ok bool) {
 	r := reader{rest: b, ok: true}
 	p.within = Span{r.sized(), r.sized()}

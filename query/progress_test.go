@@ -28,7 +28,8 @@ func (s Span) contains(p point) bool {
 	return bytes.Compare(s.From, at) <= 0 && (len(s.To) == 0 || bytes.Compare(at, s.To) < 0)
 }
 
-// Whatever sources are divided between the pages of a walk, and wherever it goes on in parts: each document is met once.
+// Whatever sources are divided between the pages of a walk, and wherever it goes on in parts: each document
+// is met once.
 func TestProgress(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -148,7 +148,8 @@ func (b *binder) rankPart(call *syntax.Call, fn string) *rankPart {
 	return &rankPart{call: call, text: call.Args[0], terms: call.Args[1:], weight: 1}
 }
 
-// euclidean tells whether a VectorDistance is one where small values are near: by its options or the vector policy.
+// euclidean tells whether a VectorDistance is one where small values are near: by its options or the vector
+// policy.
 func (b *binder) euclidean(c *syntax.Call) bool {
 	name := ""
 	if len(c.Args) == 4 {
@@ -189,8 +190,8 @@ func (b *binder) distanceOf(c *syntax.Call) string {
 	return ""
 }
 
-// scoreTerms refuses a FullTextScore whose terms are not written out as strings or objects, or parameters that are such. An array
-// of such terms, the older form, is taken as well.
+// scoreTerms refuses a FullTextScore whose terms are not written out as strings or objects, or parameters
+// that are such. An array of such terms, the older form, is taken as well.
 func (b *binder) scoreTerms(c *syntax.Call) {
 	for _, term := range c.Args[1:] {
 		list := []syntax.Expr{term}
@@ -219,8 +220,8 @@ func (b *binder) isTerm(e syntax.Expr) bool {
 	return false
 }
 
-// textTerms are the constant terms of a score. It is false where one is no term: then there is no score. An array of terms, the
-// older form, is taken as well.
+// textTerms are the constant terms of a score. It is false where one is no term: then there is no score. An
+// array of terms, the older form, is taken as well.
 func (part *rankPart) textTerms(language index.Language) (terms []textTerm, ok bool) {
 	ok = true
 	add := func(v doc.Value) {

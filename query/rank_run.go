@@ -11,12 +11,13 @@ import (
 
 // ORDER BY RANK.
 //
-// A FullTextScore is the BM25 of a text among all texts of the container, whatever the conditions of the query are. Where the
-// words are indexed, the index has what BM25 needs to know of the others; else one walk over the documents gathers that
-// beside the figures of each document, and the scores follow.
+// A FullTextScore is the BM25 of a text among all texts of the container, whatever the conditions of the
+// query are. Where the words are indexed, the index has what BM25 needs to know of the others; else one walk
+// over the documents gathers that beside the figures of each document, and the scores follow.
 //
-// With several scores (RRF) the documents that are among the best by one of them are taken, as many of each as a client would
-// ask of a partition; their ranks by each score are fused: the sum of weight / (60 + rank). Equal scores share a rank.
+// With several scores (RRF) the documents that are among the best by one of them are taken, as many of each
+// as a client would ask of a partition; their ranks by each score are fused: the sum of weight / (60 + rank).
+// Equal scores share a rank.
 
 const (
 	rankConstant = 60
@@ -63,7 +64,8 @@ func (c *compiler) rankers(p *planner, parts []*rankPart) []ranker {
 	return list
 }
 
-// ranked is a document with its scores. Of a text the figures come first: how long it is and how often it has each term.
+// ranked is a document with its scores. Of a text the figures come first: how long it is and how often it has
+// each term.
 type ranked struct {
 	source int
 	rid    uint64
@@ -109,8 +111,8 @@ func (x *execution) rankRows(skip int) error {
 	return x.run.err
 }
 
-// rankedDocuments returns the documents that fulfil the conditions, with the figures of their texts, in the order of sources
-// and rids, and fills in what the parts need to know of all.
+// rankedDocuments returns the documents that fulfil the conditions, with the figures of their texts, in the
+// order of sources and rids, and fills in what the parts need to know of all.
 func (x *execution) rankedDocuments(parts []ranker) ([]ranked, error) {
 	if x.plan.never {
 		return nil, nil
@@ -235,8 +237,8 @@ func truthBit(b bool) int {
 	return 0
 }
 
-// fuse gives each document the value that it is sorted by: great is good. Documents that are not among the best by any score
-// stay behind all others.
+// fuse gives each document the value that it is sorted by: great is good. Documents that are not among the
+// best by any score stay behind all others.
 func (x *execution) fuse(list []ranked, parts []ranker) {
 	order := make([]int, len(list))
 	for i := range list {
@@ -324,8 +326,8 @@ func (x *execution) readCorpus(src Source, parts []ranker) error {
 	return nil
 }
 
-// countHits counts the texts that have a term: for a word alone the index knows, for other terms their words lead to
-// the texts that may.
+// countHits counts the texts that have a term: for a word alone the index knows, for other terms their words
+// lead to the texts that may.
 func (x *execution) countHits(src Source, r *ranker, t int) (err error) {
 	term := &r.terms[t]
 	if len(term.words) == 0 {

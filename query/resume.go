@@ -2,8 +2,8 @@ package query
 
 import "math"
 
-// Resume says where the rows of a query with ORDER BY begin. A client that merges goes on by it in ranges that it has no cursor
-// for, knowing only the last row of all that it has given out.
+// Resume says where the rows of a query with ORDER BY begin. A client that merges goes on by it in ranges
+// that it has no cursor for, knowing only the last row of all that it has given out.
 type Resume struct {
 	Values  []OrderValue // what that row is ordered by, one value for each key of ORDER BY
 	RID     uint64       // begin at the row of this document among the rows with these values; 0: at the first or behind the last of them
@@ -23,7 +23,8 @@ func (x *execution) resumeAt(r *Resume) error {
 	for i, v := range r.Values {
 		key = order[i].append(key, v)
 	}
-	// A bookmark is a row that has been given out. Rids begin at 1 and never come near the end of their numbers.
+	// A bookmark is a row that has been given out. Rids begin at 1 and never come near the end of their
+	// numbers.
 	at := r.RID
 	first, last := uint64(0), uint64(math.MaxUint64-1)
 	before := func(rid uint64) uint64 { return rid - 1 }

@@ -5,8 +5,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// rowset is a compiled block: what makes rows of an item, and what makes values of rows. It holds no state; that is in
-// the frame and in a collector.
+// rowset is a compiled block: what makes rows of an item, and what makes values of rows. It holds no state;
+// that is in the frame and in a collector.
 type rowset struct {
 	first    []decider // conditions that need none of the sources
 	clauses  []clause
@@ -107,8 +107,8 @@ func (c *compiler) starOf(bl *block) syntax.Expr {
 // ofItem tells that the first source is the item itself.
 func (rs *rowset) ofItem() bool { return len(rs.clauses) > 0 && rs.clauses[0].kind == stepItem }
 
-// bindPaths binds the sources that are one path of the item, as FROM c.a x is, without making rows of it: what the rows are
-// ordered by is asked before they are made. A path that an item lacks is undefined.
+// bindPaths binds the sources that are one path of the item, as FROM c.a x is, without making rows of it:
+// what the rows are ordered by is asked before they are made. A path that an item lacks is undefined.
 func (rs *rowset) bindPaths(f *frame) {
 	for i := range rs.clauses {
 		if cl := &rs.clauses[i]; cl.kind == stepBind {
@@ -127,8 +127,8 @@ func (rs *rowset) start(f *frame, i int, fn func() bool) bool {
 	return rs.each(f, i, fn)
 }
 
-// each binds the sources from the i-th on in all ways for which the conditions hold, in nested order, and calls fn for each.
-// It stops, and returns false, where fn does or an error has occurred.
+// each binds the sources from the i-th on in all ways for which the conditions hold, in nested order, and
+// calls fn for each. It stops, and returns false, where fn does or an error has occurred.
 func (rs *rowset) each(f *frame, i int, fn func() bool) bool {
 	if i == len(rs.clauses) {
 		return fn()
@@ -198,8 +198,8 @@ func (rs *rowset) values(f *frame, fn func(doc.Value) bool) bool {
 	return more
 }
 
-// collect makes values of the rows that feed calls its argument for: groups them, drops duplicates, projects. It adds the bytes
-// that it needed for that to held.
+// collect makes values of the rows that feed calls its argument for: groups them, drops duplicates, projects.
+// It adds the bytes that it needed for that to held.
 func (rs *rowset) collect(f *frame, held *int, feed func(row func() bool) bool, fn func(doc.Value) bool) bool {
 	emit := func() bool { return emitDefined(rs.value(f), fn) }
 	if rs.distinct {

@@ -2,8 +2,9 @@ package query
 
 import "github.com/mayflydb/mayfly/query/syntax"
 
-// simplifyDistinct is the rule "distinct": it drops DISTINCT where no two rows can be equal: where there is one row, where the rows
-// are groups and show all keys of theirs, and where each shows the whole of an item of its own, or its resource id.
+// simplifyDistinct is the rule "distinct": it drops DISTINCT where no two rows can be equal: where there is
+// one row, where the rows are groups and show all keys of theirs, and where each shows the whole of an item
+// of its own, or its resource id.
 func simplifyDistinct(p *planner) {
 	p.plan.distinct = p.plan.top.distinct
 	for _, bl := range p.subs {

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// foldExprs is the rule "fold": it puts the parameters in place and replaces what is constant by its value. The nodes that
-// stay are changed in place, so that what the binder knows of them holds.
+// foldExprs is the rule "fold": it puts the parameters in place and replaces what is constant by its value.
+// The nodes that stay are changed in place, so that what the binder knows of them holds.
 func foldExprs(p *planner) {
 	for _, bl := range p.subs {
 		for i := range bl.where {
@@ -186,7 +186,8 @@ func (p *planner) foldLogical(e *syntax.Logical) syntax.Expr {
 	return e
 }
 
-// boolean tells of an expression that its value is true, false or undefined, so that AND true changes nothing.
+// boolean tells of an expression that its value is true, false or undefined, so that AND true changes
+// nothing.
 func (p *planner) boolean(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.Logical, *syntax.Between, *syntax.In, *syntax.Like:
@@ -214,8 +215,8 @@ func (p *planner) pure(c *syntax.Call) bool {
 	return !c.UDF && ok && !f.volatile && f.class == classScalar && f.fn != nil
 }
 
-// constant evaluates an expression without names. One that is too costly to be calculated before the query runs stays as it is: a
-// run has a limit.
+// constant evaluates an expression without names. One that is too costly to be calculated before the query
+// runs stays as it is: a run has a limit.
 func (p *planner) constant(e syntax.Expr) syntax.Expr {
 	f := newFrame(newRun(context.Background(), &Plan{info: *p.info}, Env{}), &Plan{})
 	if p.folding.looks == 0 {

@@ -5,8 +5,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// prune is the rule of that name: it drops conditions that always hold, and notes where one never does. A condition holds
-// only where it is true, so in WHERE undefined and null are as good as false.
+// prune is the rule of that name: it drops conditions that always hold, and notes where one never does. A
+// condition holds only where it is true, so in WHERE undefined and null are as good as false.
 func prune(p *planner) {
 	for _, bl := range p.subs {
 		var left []syntax.Expr

@@ -2,8 +2,8 @@ package query
 
 import "github.com/mayflydb/mayfly/query/syntax"
 
-// pushFilters is the rule "push-filter": it moves every condition to the first source behind which all names that it uses
-// are bound, so that a row that cannot live is not multiplied by the sources after it.
+// pushFilters is the rule "push-filter": it moves every condition to the first source behind which all names
+// that it uses are bound, so that a row that cannot live is not multiplied by the sources after it.
 func pushFilters(p *planner) {
 	for _, bl := range p.subs {
 		for _, e := range bl.where {

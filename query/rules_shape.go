@@ -42,8 +42,8 @@ func (bl *block) derived() *block {
 	return nil
 }
 
-// leadingKeys tells how many of the first keys of ORDER BY the select list consists of, in any order; 0 where it is made of
-// anything else. Then equal rows are neighbours, and DISTINCT needs to remember one row only.
+// leadingKeys tells how many of the first keys of ORDER BY the select list consists of, in any order; 0 where
+// it is made of anything else. Then equal rows are neighbours, and DISTINCT needs to remember one row only.
 func (bl *block) leadingKeys() int {
 	if bl.star {
 		return 0

@@ -123,7 +123,8 @@ func TestLimitOnce(t *testing.T) {
 	}
 }
 
-// TestLargeQueries checks that thousands of operands, columns, keys and errors cost neither stack nor much time.
+// TestLargeQueries checks that thousands of operands, columns, keys and errors cost neither stack nor much
+// time.
 func TestLargeQueries(t *testing.T) {
 	many := func(n int, format, between string) string {
 		parts := make([]string, n)

@@ -37,8 +37,8 @@ func rowsText(page Page) string {
 	return strings.Join(texts, " ")
 }
 
-// TestPages checks how many pages there are and how long: a full page has a cursor even if nothing follows, but with ORDER BY
-// only where something does.
+// TestPages checks how many pages there are and how long: a full page has a cursor even if nothing follows,
+// but with ORDER BY only where something does.
 func TestPages(t *testing.T) {
 	info := defaultInfo(t)
 	sources := newMemory(t, info.Index, numbered(10, `{"id":"%","n":%,"l":[%,%,%]}`), 2)
@@ -96,7 +96,8 @@ func TestBlockingPages(t *testing.T) {
 	}
 }
 
-// TestWritesBetweenPages checks that a page goes on strictly behind the last row, whatever has come and gone since.
+// TestWritesBetweenPages checks that a page goes on strictly behind the last row, whatever has come and gone
+// since.
 func TestWritesBetweenPages(t *testing.T) {
 	info := defaultInfo(t)
 	long := strings.Repeat("x", 400)
@@ -313,8 +314,8 @@ func TestSystemProperties(t *testing.T) {
 	}
 }
 
-// TestComputedProperties checks that computed properties are used like stored ones, hide those of the same name, and are not
-// part of the document itself.
+// TestComputedProperties checks that computed properties are used like stored ones, hide those of the same
+// name, and are not part of the document itself.
 func TestComputedProperties(t *testing.T) {
 	list := []Computed{{Name: "low", Query: "SELECT VALUE LOWER(x.name) FROM x"}, {Name: "pair", Query: "SELECT VALUE {a: c.n, b: [c.n]} FROM c"},
 		{Name: "hidden", Query: "SELECT VALUE c.nope FROM c"}}
@@ -375,7 +376,8 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-// TestPlanIsShared runs one plan in several goroutines at once: under the race detector it proves that a plan holds no state.
+// TestPlanIsShared runs one plan in several goroutines at once: under the race detector it proves that a plan
+// holds no state.
 func TestPlanIsShared(t *testing.T) {
 	info := planInfo(t)
 	bodies := numbered(40, `{"id":"%","n":%,"l":[%,1],"x":"red sea %","v":[1,0,%]}`)

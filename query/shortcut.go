@@ -95,8 +95,8 @@ func (x *execution) takeCounts(g *grouper) bool {
 	return true
 }
 
-// takeEnds adds the first and the last value of each source. An array or an object, which spoils both MIN and MAX, is the last
-// wherever there is one.
+// takeEnds adds the first and the last value of each source. An array or an object, which spoils both MIN and
+// MAX, is the last wherever there is one.
 func (x *execution) takeEnds(g *grouper) error {
 	for _, desc := range []bool{false, true} {
 		key, w := *x.plan.ends.key, *x.plan.ends.walk

@@ -5,9 +5,10 @@ import (
 	"github.com/mayflydb/mayfly/index"
 )
 
-// Source is what a query may ask of one partition range: the documents of the query's scope in one snapshot, at one
-// moment. What has expired by that moment, and what was deleted with its partition key, is never handed out as a
-// document; entries of the index only propose and may name such rids, or rids outside the scope.
+// Source is what a query may ask of one partition range: the documents of the query's scope in one snapshot,
+// at one moment. What has expired by that moment, and what was deleted with its partition key, is never
+// handed out as a document; entries of the index only propose and may name such rids, or rids outside the
+// scope.
 //
 // A rid is the number that a document keeps from birth to death. Ascending rids are the order of insertion.
 //
@@ -17,12 +18,14 @@ type Source interface {
 	Scan(after uint64) Documents
 	// Postings walks the rids below one exact index key, ascending; not yet checked for life.
 	Postings(prefix []byte) Postings
-	// Terms walks the index keys in [lo, hi) with their rids, in key order; rids ascend inside a term where the walk goes
-	// forwards and descend in reverse. hi nil is the end of the index.
+	// Terms walks the index keys in [lo, hi) with their rids, in key order; rids ascend inside a term where
+	// the walk goes forwards and descend in reverse. hi nil is the end of the index.
 	Terms(lo, hi []byte, reverse bool) Terms
-	// Fetch returns a live document of the scope; false where there is none. The document is valid until the next Fetch.
+	// Fetch returns a live document of the scope; false where there is none. The document is valid until the
+	// next Fetch.
 	Fetch(rid uint64) (Document, bool, error)
-	// Partition walks the posting of the partition key that the scope names; false: the scope is the whole range.
+	// Partition walks the posting of the partition key that the scope names; false: the scope is the whole
+	// range.
 	Partition() (Postings, bool)
 }
 
@@ -35,8 +38,8 @@ type Prefetcher interface {
 	Prefetch(rids []uint64)
 }
 
-// Documents iterates over documents. For Next, until it returns false; then Err, then Close, which returns the
-// same error.
+// Documents iterates over documents. For Next, until it returns false; then Err, then Close, which returns
+// the same error.
 type Documents interface {
 	Next() bool
 	Document() Document
@@ -44,15 +47,17 @@ type Documents interface {
 	Close() error
 }
 
-// Skipping is a Documents that may pass over much before it comes to a document: what is dead, or outside the scope.
+// Skipping is a Documents that may pass over much before it comes to a document: what is dead, or outside the
+// scope.
 type Skipping interface {
-	// Skip sets what Next tells of each rid that it passes over: nothing lies between the document before and that rid. Where it
-	// is false Next returns false.
+	// Skip sets what Next tells of each rid that it passes over: nothing lies between the document before and
+	// that rid. Where it is false Next returns false.
 	Skip(on func(rid uint64) bool)
 }
 
-// Postings iterates over rids in ascending order. SeekGE moves to the first rid that is not less, never backwards;
-// it costs more than a Next, so up to 16 Next before a SeekGE is the caller's habit. Close returns the first error met.
+// Postings iterates over rids in ascending order. SeekGE moves to the first rid that is not less, never
+// backwards; it costs more than a Next, so up to 16 Next before a SeekGE is the caller's habit. Close returns
+// the first error met.
 type Postings interface {
 	Next() bool
 	SeekGE(rid uint64) bool
@@ -60,8 +65,8 @@ type Postings interface {
 	Close() error
 }
 
-// Terms iterates over index entries. Key and Value are valid until the next call; Key is without the rid. Close returns
-// the first error met.
+// Terms iterates over index entries. Key and Value are valid until the next call; Key is without the rid.
+// Close returns the first error met.
 type Terms interface {
 	Next() bool
 	Key() []byte
@@ -83,8 +88,8 @@ type Counter interface {
 	Count() (n int64, ok bool)
 }
 
-// Finder is a Source that finds a document wherever in the container it is. A page that goes on behind a document may be one over a
-// part of what the page before was over, and the document in another.
+// Finder is a Source that finds a document wherever in the container it is. A page that goes on behind a
+// document may be one over a part of what the page before was over, and the document in another.
 type Finder interface {
 	// Find returns a live document; false where there is none. It is valid until the next Find.
 	Find(rid uint64) (Document, bool, error)
@@ -92,9 +97,9 @@ type Finder interface {
 
 // Shapes is a Source that knows which documents lack a path.
 type Shapes interface {
-	// Lacking walks the documents in which nothing is at path, one that RangeIndexed accepts and that enters no array: those
-	// that a walk of the path's terms does not meet. It begins at the rid from, and goes down from there where reverse is set;
-	// SeekGE is for walks upwards. Like all postings it proposes: a document may have something there all the same, and
-	// is then met among the terms. False: the source cannot tell.
+	// Lacking walks the documents in which nothing is at path, one that RangeIndexed accepts and that enters
+	// no array: those that a walk of the path's terms does not meet. It begins at the rid from, and goes down
+	// from there where reverse is set; SeekGE is for walks upwards. Like all postings it proposes: a document
+	// may have something there all the same, and is then met among the terms. False: the source cannot tell.
 	Lacking(path index.Path, from uint64, reverse bool) (Postings, bool)
 }

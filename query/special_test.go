@@ -46,7 +46,8 @@ func specialDocuments(r *rand.Rand, n int) [][]byte {
 	return bodies
 }
 
-// TestSpecialIndexesChangeNothing compares queries that spatial, vector and full text indexes serve with a scan.
+// TestSpecialIndexesChangeNothing compares queries that spatial, vector and full text indexes serve with a
+// scan.
 func TestSpecialIndexesChangeNothing(t *testing.T) {
 	point := `{"type":"Point","coordinates":[0.4,0.3]}`
 	box := `{"type":"Polygon","coordinates":[[[-3,-3],[4,-3],[4,5],[-3,5],[-3,-3]]]}`
@@ -144,7 +145,8 @@ func TestRankFusion(t *testing.T) {
 		[]byte(`{"id":"d"}`),
 	}
 	sources := newMemory(t, nil, bodies, 2)
-	// By text: a, b, then c without the word, d without a text. By vector: b, c, a, d. So a has 1/61+1/63, b 1/62+1/61, c 1/63+1/62.
+	// By text: a, b, then c without the word, d without a text. By vector: b, c, a, d. So a has 1/61+1/63, b
+	// 1/62+1/61, c 1/63+1/62.
 	for text, want := range map[string]string{
 		`SELECT VALUE c.id FROM c ORDER BY RANK FullTextScore(c.x, "biking")`:                                              `["a","b","c","d"]`,
 		`SELECT VALUE c.id FROM c ORDER BY RANK VectorDistance(c.v, [1,0])`:                                                `["b","c","a","d"]`,

@@ -7,16 +7,16 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// Value is a JSON object of a short list that is queried without lying in a container. Its text is the whole of it: system
-// properties are those that the text has.
+// Value is a JSON object of a short list that is queried without lying in a container. Its text is the whole
+// of it: system properties are those that the text has.
 type Value struct {
 	Position uint64 // above 0, rises from one value of the list to the next, and stays the same when others come and go
 	Text     []byte
 }
 
-// RunValues makes one page of a query over a list, as Run does over partition ranges. There is one difference: a page has a
-// Cursor only where another row follows. The plan is best prepared for an Info that is Lenient and has no Index: all values
-// are looked at, and any ORDER BY sorts. Errors are those of Run.
+// RunValues makes one page of a query over a list, as Run does over partition ranges. There is one
+// difference: a page has a Cursor only where another row follows. The plan is best prepared for an Info that
+// is Lenient and has no Index: all values are looked at, and any ORDER BY sorts. Errors are those of Run.
 func (p *Plan) RunValues(ctx context.Context, list []Value, env Env, o RunOptions) (Page, error) {
 	sources := []Source{&values{list: list}}
 	page, err := p.Run(ctx, sources, env, o)
@@ -109,7 +109,8 @@ func (s *valueScan) Err() error { return nil }
 // Close implements Documents.
 func (s *valueScan) Close() error { return nil }
 
-// complete is a Document whose text holds its system properties already. Nothing is added to it, and they are read off it.
+// complete is a Document whose text holds its system properties already. Nothing is added to it, and they are
+// read off it.
 type complete interface{ complete() }
 
 // value is a Value as a Document.

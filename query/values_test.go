@@ -67,8 +67,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestValuePages: a page has a cursor only where another row follows, and pages go on from a position, whatever has become of
-// the value there.
+// TestValuePages: a page has a cursor only where another row follows, and pages go on from a position,
+// whatever has become of the value there.
 func TestValuePages(t *testing.T) {
 	list := valueList(`{"n":0}`, `{"n":1}`, `{"n":2}`, `{"n":3}`, `{"n":4}`, `{"n":5}`)
 	for text, want := range map[string]int{

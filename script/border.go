@@ -11,13 +11,14 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// What crosses the border is JSON, in both directions. Inwards it becomes plain objects of the script's own; outwards it is
-// what JSON.stringify makes of it, so that dates are strings and functions are nothing.
+// What crosses the border is JSON, in both directions. Inwards it becomes plain objects of the script's own;
+// outwards it is what JSON.stringify makes of it, so that dates are strings and functions are nothing.
 
 // maxDepth is how deep a value may be nested that crosses the border.
 const maxDepth = 500
 
-// toJS makes a value of the script of a JSON value. Numbers are doubles, as in JavaScript: integers beyond 2^53 are rounded.
+// toJS makes a value of the script of a JSON value. Numbers are doubles, as in JavaScript: integers beyond
+// 2^53 are rounded.
 func (r *Runtime) toJS(v doc.Value) goja.Value {
 	r.check()
 	switch v.Kind() {
@@ -98,7 +99,8 @@ func (e *encoder) root(v goja.Value) bool {
 	return e.value(holder, "", v)
 }
 
-// value writes one value, of a key of its holder. It is false, and nothing is written, where the value has no JSON.
+// value writes one value, of a key of its holder. It is false, and nothing is written, where the value has no
+// JSON.
 func (e *encoder) value(holder *goja.Object, key string, v goja.Value) bool {
 	e.r.check()
 	v = e.prepare(holder, key, v)

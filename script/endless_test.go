@@ -10,9 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestNothingIsEndless runs, by the real clock, single calls of built-in functions and single instructions that took minutes
-// or gigabytes by themselves. Each must end of its own accord, or be noticed soon after it was stopped: well within a second
-// where the machine has nothing else to do, and in any case in a time that none of them took.
+// TestNothingIsEndless runs, by the real clock, single calls of built-in functions and single instructions
+// that took minutes or gigabytes by themselves. Each must end of its own accord, or be noticed soon after it
+// was stopped: well within a second where the machine has nothing else to do, and in any case in a time that
+// none of them took.
 func TestNothingIsEndless(t *testing.T) {
 	const limit, slack = 300 * time.Millisecond, 30 * time.Second
 	for _, body := range []string{

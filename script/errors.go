@@ -13,8 +13,9 @@ import (
 type Error struct {
 	Exception string // what was thrown, as JavaScript prints it: "Error: no such order"
 	Stack     string // "   at f (id.js:3:9)" for each call, innermost first, one a line; may be empty
-	// Number is the number that the thrown object carries: scripts give one by new Error(404, "no such order"), and the
-	// errors of collection operations are statuses. 0 where there is none. CompileNumber: it could not be compiled.
+	// Number is the number that the thrown object carries: scripts give one by new Error(404, "no such
+	// order"), and the errors of collection operations are statuses. 0 where there is none. CompileNumber: it
+	// could not be compiled.
 	Number int
 }
 
@@ -43,7 +44,8 @@ func (e *TimeoutError) Error() string {
 // TooLargeMemory is what is too large where a script was stopped for what it held.
 const TooLargeMemory = "memory"
 
-// TooLargeError tells that a script was stopped because it held too much, or that what it gave out is too large.
+// TooLargeError tells that a script was stopped because it held too much, or that what it gave out is too
+// large.
 type TooLargeError struct {
 	What  string // TooLargeMemory, "result", "source"
 	Limit int64  // bytes
@@ -53,7 +55,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("The %s of the script is larger than the %d bytes that it may have.", e.What, e.Limit)
 }
 
-// BusyError tells that a script was not begun, because so many others did not come back when they were stopped.
+// BusyError tells that a script was not begun, because so many others did not come back when they were
+// stopped.
 type BusyError struct{ Stuck int }
 
 func (e *BusyError) Error() string {
@@ -87,7 +90,8 @@ func (r *Runtime) failure(err error) error {
 	return err
 }
 
-// thrown describes a value that a script threw. Looking at it may run code of the script, which may throw in turn.
+// thrown describes a value that a script threw. Looking at it may run code of the script, which may throw in
+// turn.
 func (r *Runtime) thrown(v goja.Value, stack []goja.StackFrame) *Error {
 	e := &Error{Stack: stackText(stack), Exception: "an object that cannot be printed"}
 	r.quietly(func() {
@@ -104,8 +108,8 @@ func (r *Runtime) thrown(v goja.Value, stack []goja.StackFrame) *Error {
 	return e
 }
 
-// quietly runs code of the script whose failures do not matter. To be stopped is one of them: whoever asks for that is met by the
-// next instruction, too.
+// quietly runs code of the script whose failures do not matter. To be stopped is one of them: whoever asks
+// for that is met by the next instruction, too.
 func (r *Runtime) quietly(fn func()) {
 	defer func() {
 		_ = recover() // what was thrown, or an interrupt

@@ -6,13 +6,15 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// Function is a script's function in a Runtime: a user defined function, which sees its arguments and nothing else.
+// Function is a script's function in a Runtime: a user defined function, which sees its arguments and nothing
+// else.
 type Function struct {
 	r    *Runtime
 	call goja.Callable
 }
 
-// Function makes the function that a script is. id names it in stack traces. The error is an *Error or a *TooLargeError.
+// Function makes the function that a script is. id names it in stack traces. The error is an *Error or a
+// *TooLargeError.
 func (r *Runtime) Function(id, source string) (*Function, error) {
 	p, err := r.programs.compile(id, source)
 	if err != nil {
@@ -44,8 +46,9 @@ func (r *Runtime) load(id string, p *program) (goja.Callable, error) {
 	return f, nil
 }
 
-// Call calls the function. The result is undefined where it is not JSON. The error is an *Error, a *TimeoutError, a
-// *TooLargeError, or the end of the context; after the latter three the Runtime is of no more use.
+// Call calls the function. The result is undefined where it is not JSON. The error is an *Error, a
+// *TimeoutError, a *TooLargeError, or the end of the context; after the latter three the Runtime is of no
+// more use.
 func (f *Function) Call(args []doc.Value) (result doc.Value, err error) {
 	out := new(doc.Value) // not result: a script that is left behind may still write to it
 	err = f.r.guard(func() error {
@@ -66,8 +69,8 @@ func (f *Function) Call(args []doc.Value) (result doc.Value, err error) {
 	return *out, nil
 }
 
-// give takes a value out of the script: JSON text, or nil where it has none: undefined, a function, a symbol. It panics
-// with a *TooLargeError.
+// give takes a value out of the script: JSON text, or nil where it has none: undefined, a function, a symbol.
+// It panics with a *TooLargeError.
 func (r *Runtime) give(v goja.Value) []byte {
 	e := &encoder{r: r, limit: r.limits.Result, outward: true}
 	if !e.root(v) {

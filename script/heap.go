@@ -5,10 +5,11 @@ import (
 	"runtime/metrics"
 )
 
-// heapMeter tells how much the process has come to hold since a script began. There is no meter for one goroutine, so what
-// others come to hold in these moments counts, too; what matters is that the process is not brought down. Garbage does not
-// count: when the heap looks too large it is collected first, and what is left decides. Where that is not too much, the
-// rest was somebody's garbage, and the meter does not look again before as much has come to it.
+// heapMeter tells how much the process has come to hold since a script began. There is no meter for one
+// goroutine, so what others come to hold in these moments counts, too; what matters is that the process is
+// not brought down. Garbage does not count: when the heap looks too large it is collected first, and what is
+// left decides. Where that is not too much, the rest was somebody's garbage, and the meter does not look
+// again before as much has come to it.
 type heapMeter struct {
 	samples [3]metrics.Sample
 	base    int64 // bytes in use when the script began
@@ -51,6 +52,6 @@ func (m *heapMeter) over(limit int64) bool {
 	return live-m.base > limit
 }
 
-// hopeless is how many times the limit may be in use, garbage included, beside as much garbage as there was of everything
-// at the start.
+// hopeless is how many times the limit may be in use, garbage included, beside as much garbage as there was
+// of everything at the start.
 const hopeless = 3

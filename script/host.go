@@ -6,13 +6,13 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// Host carries out what a stored procedure or a trigger does with its container: all of it in one partition and in one
-// transaction. It is called by the goroutine that called Run, and never after Run has returned.
+// Host carries out what a stored procedure or a trigger does with its container: all of it in one partition
+// and in one transaction. It is called by the goroutine that called Run, and never after Run has returned.
 type Host interface {
 	// Links are the collection's links, by rid (with a slash at its end) and by name.
 	Links() (self, alt string)
-	// Do carries out one operation. An error ends the script: it is none of the operation's own. ctx ends with the time that the
-	// script has.
+	// Do carries out one operation. An error ends the script: it is none of the operation's own. ctx ends
+	// with the time that the script has.
 	Do(context.Context, Operation) (Answer, error)
 	// Full tells that the transaction has no room for more work: operations are not accepted any more.
 	Full() bool
@@ -75,8 +75,8 @@ type Procedure struct {
 
 // Outcome is what a Procedure leaves behind.
 type Outcome struct {
-	// Body is JSON text that was set: the response of a stored procedure or of a post-trigger, the request of a pre-trigger. It
-	// is nil where the script has set none.
+	// Body is JSON text that was set: the response of a stored procedure or of a post-trigger, the request of
+	// a pre-trigger. It is nil where the script has set none.
 	Body []byte
 	Log  string // what console.log said, a line each
 }

@@ -20,9 +20,10 @@ const (
 	maxLog     = 4 << 10  // bytes of console.log that are kept: it travels in a header
 )
 
-// Cosmos DB's collection operations are asynchronous: a call only asks for one, and its callback runs after the function
-// has returned. That keeps the stack of a script flat that starts the next operation in the callback of the one before. Here
-// the operations that were asked for stand in a queue and are done one by one, in their order.
+// Cosmos DB's collection operations are asynchronous: a call only asks for one, and its callback runs after
+// the function has returned. That keeps the stack of a script flat that starts the next operation in the
+// callback of the one before. Here the operations that were asked for stand in a queue and are done one by
+// one, in their order.
 
 // session is one run of a procedure.
 type session struct {
@@ -42,8 +43,9 @@ type request struct {
 	callback goja.Callable
 }
 
-// Run runs a stored procedure or a trigger to its end. The Runtime must be fresh. The error is an *Error, a *TimeoutError, a
-// *TooLargeError, the end of the context, or what the host returned; then nothing that the host has done may stay.
+// Run runs a stored procedure or a trigger to its end. The Runtime must be fresh. The error is an *Error, a
+// *TimeoutError, a *TooLargeError, the end of the context, or what the host returned; then nothing that the
+// host has done may stay.
 func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
 	s := &session{Runtime: r, host: host, p: p}
 	s.self, s.alt = host.Links()

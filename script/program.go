@@ -17,7 +17,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// Programs compiles scripts and keeps the latest ones compiled. It is safe for concurrent use; the zero value is ready.
+// Programs compiles scripts and keeps the latest ones compiled. It is safe for concurrent use; the zero value
+// is ready.
 type Programs struct {
 	once   sync.Once
 	recent *lru.Cache[[sha256.Size]byte, *program] // made at the first use
@@ -27,11 +28,12 @@ type Programs struct {
 	stuck atomic.Int64
 }
 
-// Stuck is how many scripts had to be left behind and have not ended yet: they were stopped, and the interpreter does not
-// come back from a built-in function.
+// Stuck is how many scripts had to be left behind and have not ended yet: they were stopped, and the
+// interpreter does not come back from a built-in function.
 func (p *Programs) Stuck() int { return int(p.stuck.Load()) }
 
-// maxStuck is how many scripts may be left behind before no other is begun: each takes a processor and memory.
+// maxStuck is how many scripts may be left behind before no other is begun: each takes a processor and
+// memory.
 const maxStuck = 8
 
 // maxPrograms is how many compiled scripts are kept.
@@ -55,7 +57,8 @@ func (l *lazyProgram) get(file, text string) (*goja.Program, error) {
 	return l.code, l.err
 }
 
-// compile returns the compiled form of a script. id names it in stack traces. The error is an *Error or a *TooLargeError.
+// compile returns the compiled form of a script. id names it in stack traces. The error is an *Error or a
+// *TooLargeError.
 func (p *Programs) compile(id, source string) (*program, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %s%s", len(id), id, source)
@@ -73,8 +76,8 @@ func (p *Programs) compile(id, source string) (*program, error) {
 	return made, nil
 }
 
-// Prepare compiles a script, or finds it compiled, so that to run it later takes no time for that. The error is an *Error
-// with CompileNumber or a *TooLargeError.
+// Prepare compiles a script, or finds it compiled, so that to run it later takes no time for that. The error
+// is an *Error with CompileNumber or a *TooLargeError.
 func (p *Programs) Prepare(id, source string) error {
 	_, err := p.compile(id, source)
 	return err
@@ -179,8 +182,8 @@ func nesting(source string) int {
 	return most
 }
 
-// inspect looks through a part of a tree for what must not be compiled, and says what it is, or nothing. depth counts the
-// nodes around it.
+// inspect looks through a part of a tree for what must not be compiled, and says what it is, or nothing.
+// depth counts the nodes around it.
 func inspect(v reflect.Value, depth int) string {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:

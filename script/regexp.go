@@ -10,8 +10,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Regular expressions that look around or back are matched by trying, as the interpreter does it, by the same library; but
-// not for longer than matchTime, which the interpreter cannot say.
+// Regular expressions that look around or back are matched by trying, as the interpreter does it, by the same
+// library; but not for longer than matchTime, which the interpreter cannot say.
 
 // matchTime is how long one of them may look for a match.
 const matchTime = 500 * time.Millisecond

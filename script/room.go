@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// The interpreter of a Runtime runs in a goroutine of its own, its room, and whoever calls the script attends: it carries
-// out what the script asks of its host, and looks at the clock. So a caller can leave a script that does not come back, for
-// the interpreter can be stopped between two instructions alone. What is left behind has no way to the host any more,
-// its result is thrown away, and it is counted until it ends.
+// The interpreter of a Runtime runs in a goroutine of its own, its room, and whoever calls the script
+// attends: it carries out what the script asks of its host, and looks at the clock. So a caller can leave a
+// script that does not come back, for the interpreter can be stopped between two instructions alone. What is
+// left behind has no way to the host any more, its result is thrown away, and it is counted until it ends.
 
 // room is the goroutine of a Runtime and the ways to it.
 type room struct {
@@ -49,7 +49,8 @@ func (r *Runtime) work() {
 	}
 }
 
-// protect makes an error of whatever goes wrong: what the script threw, why it was stopped, or a fault of the interpreter.
+// protect makes an error of whatever goes wrong: what the script threw, why it was stopped, or a fault of the
+// interpreter.
 func (r *Runtime) protect(job func() error) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -106,7 +107,8 @@ func (r *Runtime) attend() error {
 	}
 }
 
-// look stops a script that must end. It is true where the script has been stopped for longer than it may take to notice.
+// look stops a script that must end. It is true where the script has been stopped for longer than it may take
+// to notice.
 func (r *Runtime) look() (lost bool) {
 	if r.why != nil {
 		return r.env.Elapsed()-r.stoppedAt >= r.limits.Grace

@@ -9,8 +9,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Env is the world of a script: it has no other. Its functions are called by the goroutine of the Runtime and by the one that
-// waits for it; by a script that had to be left behind even after Close.
+// Env is the world of a script: it has no other. Its functions are called by the goroutine of the Runtime and
+// by the one that waits for it; by a script that had to be left behind even after Close.
 type Env struct {
 	Now     func() time.Time     // what dates say
 	Random  func() float64       // what Math.random says: in [0, 1)
@@ -61,8 +61,9 @@ const (
 	maxWork     = 100e6    // steps of one call of a built-in function, where texts meet patterns or other texts
 )
 
-// Runtime runs scripts in one world of their own: what one changes in it, the built-in objects included, the next one in the
-// same Runtime sees, and nobody else. It is used by one goroutine at a time and must be closed.
+// Runtime runs scripts in one world of their own: what one changes in it, the built-in objects included, the
+// next one in the same Runtime sees, and nobody else. It is used by one goroutine at a time and must be
+// closed.
 type Runtime struct {
 	programs *Programs
 	js       *goja.Runtime
@@ -94,7 +95,8 @@ var sandboxText string
 
 const sandboxFile = "sandbox"
 
-// Open makes a Runtime. It is stopped when ctx ends. The error is a *BusyError where too many scripts had to be left behind.
+// Open makes a Runtime. It is stopped when ctx ends. The error is a *BusyError where too many scripts had to
+// be left behind.
 func (p *Programs) Open(ctx context.Context, env Env, limits Limits) (*Runtime, error) {
 	if n := p.Stuck(); n >= maxStuck {
 		return nil, &BusyError{n}
@@ -140,7 +142,8 @@ func (r *Runtime) fence(code *goja.Program) error {
 	return err
 }
 
-// stringifyCall is JSON.stringify(value, function, names, indent), with arguments that the sandbox has prepared.
+// stringifyCall is JSON.stringify(value, function, names, indent), with arguments that the sandbox has
+// prepared.
 func (r *Runtime) stringifyCall(call goja.FunctionCall) goja.Value {
 	e := &encoder{r: r, limit: maxText, indent: call.Argument(3).String()}
 	if f, ok := goja.AssertFunction(call.Argument(1)); ok {
@@ -178,7 +181,8 @@ func (r *Runtime) check() {
 	}
 }
 
-// bound passes on what an addition of texts has made, where it is not too long: that is the end of the script.
+// bound passes on what an addition of texts has made, where it is not too long: that is the end of the
+// script.
 func (r *Runtime) bound(call goja.FunctionCall) goja.Value {
 	v := call.Argument(0)
 	if s, ok := v.(goja.String); ok && s.Length() > maxText {

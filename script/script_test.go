@@ -15,7 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The library for regular expressions has a clock that ends by itself, a second after the last match could have.
+// The library for regular expressions has a clock that ends by itself, a second after the last match could
+// have.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }

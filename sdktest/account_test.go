@@ -100,8 +100,8 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// TestFeedRanges: the ranges are made with the container, cover the key space without a gap, and are as many as the
-// throughput asks for.
+// TestFeedRanges: the ranges are made with the container, cover the key space without a gap, and are as many
+// as the throughput asks for.
 func TestFeedRanges(t *testing.T) {
 	client := connect(t, start(t, "--memory"), "http")
 	db := newDatabase(t, client, "db")

@@ -21,9 +21,9 @@ import (
 	"time"
 )
 
-// What strangers, clients that hang up and damaged disks do to a server. Each attack is answered or refused within a bound,
-// while a neighbour goes on: it reads an item of another container and writes to another partition key of the attacked range
-// all the time, and is never left without an answer.
+// What strangers, clients that hang up and damaged disks do to a server. Each attack is answered or refused
+// within a bound, while a neighbour goes on: it reads an item of another container and writes to another
+// partition key of the attacked range all the time, and is never left without an answer.
 
 const (
 	attackTime    = 60 * time.Second // for one answer to an attack: twice the longest limit of the server
@@ -119,7 +119,8 @@ func (a *target) procedure(id, body string) {
 	a.want(201, "POST", "dbs/d/colls/v/sprocs", string(text))
 }
 
-// neighbour works beside an attack until the function that it returns is called, which tells how long the slowest answer took.
+// neighbour works beside an attack until the function that it returns is called, which tells how long the
+// slowest answer took.
 func (a *target) neighbour() (end func()) {
 	var stop atomic.Bool
 	var work sync.WaitGroup

@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// Who listens to expiries: a follower of the stream and a webhook's endpoint. And a client for Mayfly's own surface.
+// Who listens to expiries: a follower of the stream and a webhook's endpoint. And a client for Mayfly's own
+// surface.
 
 // listen follows the stream from its last event on, until it breaks or ctx ends.
 func (g *graveyard) listen(ctx context.Context, t *testing.T, s *Server) {
@@ -82,7 +83,8 @@ func newPostOffice(t *testing.T, yards []*graveyard) *postOffice {
 	return o
 }
 
-// ServeHTTP takes a batch up and confirms it, but for the second one of all: that is taken up and not confirmed.
+// ServeHTTP takes a batch up and confirms it, but for the second one of all: that is taken up and not
+// confirmed.
 func (o *postOffice) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -118,7 +118,8 @@ type trail struct {
 	grown   chan struct{}
 }
 
-// follow takes events up, in the order in which they came. One that is new comes behind all that were seen of its range.
+// follow takes events up, in the order in which they came. One that is new comes behind all that were seen of
+// its range.
 func (r *trail) follow(events ...event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,7 +199,8 @@ type mourner struct {
 	names  int
 }
 
-// step writes or deletes one document. An error leaves the fates of its versions open, and the document alone.
+// step writes or deletes one document. An error leaves the fates of its versions open, and the document
+// alone.
 func (m *mourner) step(ctx context.Context) error {
 	i := m.rng.IntN(len(m.docs) + 2)
 	if i >= len(m.docs) {
@@ -291,9 +293,9 @@ func (g *graveyard) newTrail(t *testing.T, how string, once bool) *trail {
 
 func (g *graveyard) path() string { return "_mayfly/dbs/db/colls/" + g.name }
 
-// TestEventsAfterKill9 kills the server while documents expire. A follower of the stream, who goes on from the last id it saw, and a
-// webhook are told of each death that was to happen, in the order of each range, and of nothing that did not happen; where purges
-// are late, too.
+// TestEventsAfterKill9 kills the server while documents expire. A follower of the stream, who goes on from
+// the last id it saw, and a webhook are told of each death that was to happen, in the order of each range,
+// and of nothing that did not happen; where purges are late, too.
 func TestEventsAfterKill9(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, "--data", dir, "--virtual-clock", "--ranges", "2", "--webhook-allow", "localhost")
@@ -333,7 +335,8 @@ func TestEventsAfterKill9(t *testing.T) {
 	check(t, dir)
 }
 
-// killWhileExpiring lets the writers work and the clock go on until so many writes have been acknowledged, then kills the server.
+// killWhileExpiring lets the writers work and the clock go on until so many writes have been acknowledged,
+// then kills the server.
 func killWhileExpiring(t *testing.T, s *Server, yards []*graveyard, writers []*mourner, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -164,7 +164,8 @@ func status(err error) int {
 	return -1
 }
 
-// wantStatus fails the test unless err is an answer with this status. What an error says is part of the protocol.
+// wantStatus fails the test unless err is an answer with this status. What an error says is part of the
+// protocol.
 func wantStatus(t *testing.T, err error, want int, says ...string) {
 	t.Helper()
 	if got := status(err); got != want {

@@ -247,8 +247,8 @@ func TestHierarchicalKeys(t *testing.T) {
 	wantStatus(t, err, 400)
 }
 
-// TestPages: insertion order across partition keys; a full page always has a continuation, so that 20 by 5 are
-// five pages, the last one empty; and a token works in another client.
+// TestPages: insertion order across partition keys; a full page always has a continuation, so that 20 by 5
+// are five pages, the last one empty; and a token works in another client.
 func TestPages(t *testing.T) {
 	s := start(t, "--memory")
 	client := connect(t, s, "http")

@@ -17,7 +17,8 @@ const (
 	killWriters = 32
 )
 
-// version is a state of one document: absent (value 0), or with a value and, once that was acknowledged, an etag.
+// version is a state of one document: absent (value 0), or with a value and, once that was acknowledged, an
+// etag.
 type version struct {
 	value int
 	etag  azcore.ETag
@@ -96,8 +97,8 @@ func (d *document) settle(has version) error {
 	return fmt.Errorf("%s: the server has %+v, acknowledged was %+v, under way %+v", d.id, has, d.acked, pending)
 }
 
-// TestKill9 kills the server under writers, again and again. What it has acknowledged is there afterwards, with its
-// etag; the folder is consistent; and nothing is there that nobody wrote.
+// TestKill9 kills the server under writers, again and again. What it has acknowledged is there afterwards,
+// with its etag; the folder is consistent; and nothing is there that nobody wrote.
 func TestKill9(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, "--data", dir)
@@ -139,7 +140,8 @@ func TestKill9(t *testing.T) {
 	check(t, dir)
 }
 
-// writeAndKill lets the writers work until so many writes have been acknowledged, then kills the server under them.
+// writeAndKill lets the writers work until so many writes have been acknowledged, then kills the server under
+// them.
 func writeAndKill(t *testing.T, s *Server, c *azcosmos.ContainerClient, writers []*writer, after int64) int64 {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context()) // the SDK would go on trying for seconds

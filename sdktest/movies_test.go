@@ -18,8 +18,8 @@ type movie struct {
 	body []byte
 }
 
-// movies reads the data set. Each document gets an id from its place and a member "genre" from its "Major Genre",
-// which is the partition key and null for every twelfth or so.
+// movies reads the data set. Each document gets an id from its place and a member "genre" from its "Major
+// Genre", which is the partition key and null for every twelfth or so.
 func movies(t *testing.T) []movie {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/movies.json")

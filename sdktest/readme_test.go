@@ -34,8 +34,8 @@ func TestReadmeCurl(t *testing.T) {
 	}
 }
 
-// TestReadmeGo runs the README's program for the Go SDK, with this module's version of it, as it stands and with
-// https.
+// TestReadmeGo runs the README's program for the Go SDK, with this module's version of it, as it stands and
+// with https.
 func TestReadmeGo(t *testing.T) {
 	s := start(t, "--memory")
 	for _, scheme := range []string{"http", "https"} {
@@ -114,8 +114,8 @@ async fn tour(key: String) -> Result<(), Box<dyn std::error::Error>> {
 	},
 }
 
-// TestReadmeSDKs runs the README's programs for other SDKs over HTTPS, with the certificate that the server gives
-// out, but for that in C#: nothing here compiles it.
+// TestReadmeSDKs runs the README's programs for other SDKs over HTTPS, with the certificate that the server
+// gives out, but for that in C#: nothing here compiles it.
 func TestReadmeSDKs(t *testing.T) {
 	s := start(t, "--memory")
 	for _, p := range tours {
@@ -142,8 +142,8 @@ func TestReadmeSDKs(t *testing.T) {
 	}
 }
 
-// buildRust compiles the program in a folder as a package that needs what the scenarios need, so that nothing else is
-// compiled anew.
+// buildRust compiles the program in a folder as a package that needs what the scenarios need, so that nothing
+// else is compiled anew.
 func buildRust(t *testing.T, dir string) []string {
 	t.Helper()
 	for _, file := range []string{"Cargo.toml", "Cargo.lock"} {

@@ -7,8 +7,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// TestRestarts ends the server in good order, then by force. Each time a client that lives on finds everything as it
-// was, and the etags and session tokens that it holds go on working.
+// TestRestarts ends the server in good order, then by force. Each time a client that lives on finds
+// everything as it was, and the etags and session tokens that it holds go on working.
 func TestRestarts(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, "--data", dir)

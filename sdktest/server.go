@@ -1,15 +1,16 @@
-// Package sdktest proves Mayfly from outside: it builds the binary, runs it as a process and drives it with the
-// official, unmodified Azure SDK for Go. It is a module of its own, so that the SDK is no dependency of the
-// product, and it knows nothing of the product but its command line and its wire.
+// Package sdktest proves Mayfly from outside: it builds the binary, runs it as a process and drives it with
+// the official, unmodified Azure SDK for Go. It is a module of its own, so that the SDK is no dependency of
+// the product, and it knows nothing of the product but its command line and its wire.
 //
 //	go test ./...                 everything, a few minutes
 //	MAYFLY_BIN=path go test ./... against a binary that is there already
 //	go test -v -run TestScenarios the scenarios of scenarios.md in each language, with the counts
 //	go test -run TestScenarios/JavaScript/http-5
 //
-// The scenarios are programs of their own, in the folders go, js, python, java and rust; that for .NET is the file that
-// MAYFLY_DOTNET_SCENARIOS names. A language whose tools are missing is skipped, and says so; with CI=true it fails, but
-// for .NET where that variable is not set. The folder emulator runs the SDK's own emulator tests; it is a module of its own again.
+// The scenarios are programs of their own, in the folders go, js, python, java and rust; that for .NET is the
+// file that MAYFLY_DOTNET_SCENARIOS names. A language whose tools are missing is skipped, and says so; with
+// CI=true it fails, but for .NET where that variable is not set. The folder emulator runs the SDK's own
+// emulator tests; it is a module of its own again.
 package sdktest
 
 import (

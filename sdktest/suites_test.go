@@ -97,8 +97,9 @@ var suites = []suite{
 	},
 }
 
-// TestScenarios runs the scenarios of each language against a server of its own, over http and https, with one
-// range and with five. Every name of scenarios.md has to be told of, and "no-api" exactly where its tables say so.
+// TestScenarios runs the scenarios of each language against a server of its own, over http and https, with
+// one range and with five. Every name of scenarios.md has to be told of, and "no-api" exactly where its
+// tables say so.
 func TestScenarios(t *testing.T) {
 	list := scenarioList(t)
 	if len(list) < 64 {
@@ -117,7 +118,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// runnable skips a suite that this machine cannot run. With CI=true only one whose runner nobody has named is skipped.
+// runnable skips a suite that this machine cannot run. With CI=true only one whose runner nobody has named is
+// skipped.
 func runnable(t *testing.T, s suite) {
 	t.Helper()
 	if s.needs != "" && os.Getenv(s.needs) == "" {
@@ -207,7 +209,8 @@ func runSuite(t *testing.T, s suite, argv []string, list map[string][]string, sc
 	check(t, server.Args[slices.Index(server.Args, "--data")+1])
 }
 
-// control lets a runner end the server and start it again: POST stop, POST kill. It returns the URL before these.
+// control lets a runner end the server and start it again: POST stop, POST kill. It returns the URL before
+// these.
 func control(t *testing.T, s *Server) string {
 	t.Helper()
 	again := func(end func() error) http.HandlerFunc {

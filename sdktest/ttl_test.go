@@ -69,8 +69,8 @@ func setDefault(t *testing.T, c *azcosmos.ContainerClient, ttl *int32) {
 	must(t, err)
 }
 
-// TestTTLMatrix proves each cell of default TTL x item TTL to the second: alive one second before its deadline, gone
-// at it, and those that never expire still there after 68 years.
+// TestTTLMatrix proves each cell of default TTL x item TTL to the second: alive one second before its
+// deadline, gone at it, and those that never expire still there after 68 years.
 func TestTTLMatrix(t *testing.T) {
 	s, db := ttlServer(t, "--memory")
 	const never = 0
@@ -111,8 +111,8 @@ func TestTTLMatrix(t *testing.T) {
 	}
 }
 
-// TestTTLInvalid wants every bad ttl refused with the service's own words, whether TTL is on or off, by every kind of
-// write, and nothing changed by it.
+// TestTTLInvalid wants every bad ttl refused with the service's own words, whether TTL is on or off, by every
+// kind of write, and nothing changed by it.
 func TestTTLInvalid(t *testing.T) {
 	_, db := ttlServer(t, "--memory")
 	tokens := []string{"null", "0", "-2", "-10", `"60"`, "1.5", "2147483648", "1e10", "true", "false", "{}", "[]", "[5]"}
@@ -319,7 +319,8 @@ func TestDefaultTTLChanges(t *testing.T) {
 	}
 }
 
-// TestTTLOverRestarts: the clock's state is kept with the data, and what expires while the server is down is gone.
+// TestTTLOverRestarts: the clock's state is kept with the data, and what expires while the server is down is
+// gone.
 func TestTTLOverRestarts(t *testing.T) {
 	dir := t.TempDir()
 	s, db := ttlServer(t, "--data", dir)

@@ -13,12 +13,13 @@ import (
 
 // Archives: what has expired is moved to another container instead of being forgotten.
 //
-// Expiry itself is as ever. From its second on the document is gone for everybody, and its purge is what moves it: one
-// transaction over both ends removes it here, with reason ttl, and creates it there, so that it is in one place at any moment and
-// arrives once, whatever crashes. Until then it is nowhere to be seen; how long that takes is the reaper's pace.
+// Expiry itself is as ever. From its second on the document is gone for everybody, and its purge is what
+// moves it: one transaction over both ends removes it here, with reason ttl, and creates it there, so that it
+// is in one place at any moment and arrives once, whatever crashes. Until then it is nowhere to be seen; how
+// long that takes is the reaper's pace.
 //
-// Moved is what has expired by its ttl since the container has an archive. What was deleted with its whole partition key is not
-// moved, nor what had expired before.
+// Moved is what has expired by its ttl since the container has an archive. What was deleted with its whole
+// partition key is not moved, nor what had expired before.
 //
 // The document arrives as a dead letter does: its properties as they were, and one more, "_mayfly":
 //
@@ -28,21 +29,25 @@ import (
 //	 "previous"?: the "_mayfly" that the document had there, by an earlier move,
 //	 "document"?: see below}
 //
-// Its ttl is only kept in there, since it would end the document's life here, too: the archive's own default decides about that.
-// Its partition key is what the archive's definition finds in it; where there is nothing at the path, it is the one of documents
-// without. Where that key would be too long for Cosmos DB, the whole document goes into "_mayfly.document" and has no properties beside it.
+// Its ttl is only kept in there, since it would end the document's life here, too: the archive's own default
+// decides about that. Its partition key is what the archive's definition finds in it; where there is nothing
+// at the path, it is the one of documents without. Where that key would be too long for Cosmos DB, the whole
+// document goes into "_mayfly.document" and has no properties beside it.
 //
-// Nothing that is in the archive is replaced. Where the id is taken in its partition, the document gets the id "<id>~<n>", with n the LSN of
-// its last version, and if that should be taken as well, "<id>~<n>~2" and so on; the id is shortened where that is too long. An archive
-// has no unique keys, so it cannot refuse. What can still happen is that removing and creating a document of very many index
-// entries is more than one transaction can hold. It then stays where it is: nobody sees it, the others pass it by, each round tries again
-// and says so in the log, and a write that needs its id fails with CodeTooLarge.
+// Nothing that is in the archive is replaced. Where the id is taken in its partition, the document gets the
+// id "<id>~<n>", with n the LSN of its last version, and if that should be taken as well, "<id>~<n>~2" and so
+// on; the id is shortened where that is too long. An archive has no unique keys, so it cannot refuse. What
+// can still happen is that removing and creating a document of very many index entries is more than one
+// transaction can hold. It then stays where it is: nobody sees it, the others pass it by, each round tries
+// again and says so in the log, and a write that needs its id fails with CodeTooLarge.
 //
-// A purge that a write needs, since the id or a unique key is held by a document that has expired, moves it as well. The write knows the
-// scope of its own range alone, so it is given up, the document is moved, and the write is done again.
+// A purge that a write needs, since the id or a unique key is held by a document that has expired, moves it
+// as well. The write knows the scope of its own range alone, so it is given up, the document is moved, and
+// the write is done again.
 //
-// Locks: who moves holds the gates of both containers, shared, and takes them in the order of creation, as those do who take
-// several exclusively. An archive cannot be deleted as long as it is one, but with the whole database.
+// Locks: who moves holds the gates of both containers, shared, and takes them in the order of creation, as
+// those do who take several exclusively. An archive cannot be deleted as long as it is one, but with the
+// whole database.
 
 const (
 	archiveProperty = "_mayfly"
@@ -72,7 +77,8 @@ type both struct {
 	to      *containerState
 }
 
-// enterBoth takes the container's gate and, where it has an archive, that one's, shared. Without an error leave gives them back.
+// enterBoth takes the container's gate and, where it has an archive, that one's, shared. Without an error
+// leave gives them back.
 func (c *Container) enterBoth(ctx context.Context) (b both, leave func(), err error) {
 	for {
 		name := c.state.Load().moveTo()
@@ -272,8 +278,8 @@ func (a *archiver) begin(ranges []*slot) {
 	}
 }
 
-// take creates in the archive what a ghost becomes, if it is one that is moved. It does not where that would go to a range whose scope the
-// transaction does not have: that was not to be expected when it began.
+// take creates in the archive what a ghost becomes, if it is one that is moved. It does not where that would
+// go to a range whose scope the transaction does not have: that was not to be expected when it began.
 func (a *archiver) take(ghost *stored) (taken bool, err error) {
 	if !a.st.moves(ghost) {
 		return true, nil
@@ -308,7 +314,8 @@ func (a *archiver) committed() {
 	}
 }
 
-// scopes are those of a transaction that moves the dead among the candidates: their range's, and the ranges' that they go to.
+// scopes are those of a transaction that moves the dead among the candidates: their range's, and the ranges'
+// that they go to.
 func (b *both) scopes(ctx context.Context, c *Container, s *slot, batch []candidate) (ranges []*slot, scopes [][]byte, err error) {
 	scopes = [][]byte{s.scope}
 	if b.archive == nil {

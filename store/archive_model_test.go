@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// mortals is a container with an archive, which has one itself, beside a simulation of it that goes second by second and has never heard of
-// policies, floors, generations and headers.
+// mortals is a container with an archive, which has one itself, beside a simulation of it that goes second by
+// second and has never heard of policies, floors, generations and headers.
 type mortals struct {
 	t     *testing.T
 	ctx   context.Context
@@ -45,8 +45,8 @@ type mortal struct {
 	pk, id, tag string
 }
 
-// Leases, the ceiling and the moves to an archive, whatever the pace of the reaper: what lives, what is counted and what has been moved
-// is what the simulation says.
+// Leases, the ceiling and the moves to an archive, whatever the pace of the reaper: what lives, what is
+// counted and what has been moved is what the simulation says.
 func TestMortals(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, reaper := range []string{"off", "each step", "random"} {
@@ -272,7 +272,8 @@ func (m *mortals) split() {
 	}
 }
 
-// compare asks the container for all that lives, and how many that are, by the ways in which that is found out.
+// compare asks the container for all that lives, and how many that are, by the ways in which that is found
+// out.
 func (m *mortals) compare() {
 	m.t.Helper()
 	for _, p := range []string{"p0", "p1"} {

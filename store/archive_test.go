@@ -305,7 +305,8 @@ func TestArchiveTakesTheLargest(t *testing.T) {
 	}
 }
 
-// What removing and creating makes too large for a transaction stays, unseen, and keeps nobody else from being moved.
+// What removing and creating makes too large for a transaction stays, unseen, and keeps nobody else from
+// being moved.
 func TestTooLargeToBeMoved(t *testing.T) {
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
@@ -393,7 +394,8 @@ func TestArchiveRules(t *testing.T) {
 	}
 }
 
-// A crash leaves a document in one of the two containers, wherever it comes; what clients were told stays true.
+// A crash leaves a document in one of the two containers, wherever it comes; what clients were told stays
+// true.
 func TestMoveSurvivesACrash(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	ctx, fs := context.Background(), vfs.NewCrashableMem()

@@ -12,7 +12,8 @@ const (
 	maxRetry = time.Minute
 )
 
-// background is a goroutine that goes over its work whenever it is woken, and again after a pause where that failed.
+// background is a goroutine that goes over its work whenever it is woken, and again after a pause where that
+// failed.
 type background struct {
 	db      *DB
 	what    string // it does, for the log

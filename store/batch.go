@@ -21,13 +21,14 @@ var ErrTooManyOperations = errors.New("more operations than a batch may have")
 
 // BatchOptions say how the operations of a batch hang together.
 type BatchOptions struct {
-	// Atomic makes the batch one transaction on items of one partition key: all operations take effect, in order and with
-	// consecutive LSNs, or none does. Else each operation stands alone and may have a partition key of its own.
+	// Atomic makes the batch one transaction on items of one partition key: all operations take effect, in
+	// order and with consecutive LSNs, or none does. Else each operation stands alone and may have a
+	// partition key of its own.
 	Atomic bool
 	// ContinueOnError goes on after an operation that failed. It means nothing where Atomic is set.
 	ContinueOnError bool
-	// Range is the id of the partition range that all items lie in; empty: any. Unknown: CodeRangeGone for the batch. An
-	// operation on an item that lies elsewhere fails with CodeRangeGone.
+	// Range is the id of the partition range that all items lie in; empty: any. Unknown: CodeRangeGone for
+	// the batch. An operation on an item that lies elsewhere fails with CodeRangeGone.
 	Range string
 	// Session asks that what is read is at least as new as these positions; else CodeSessionNotAvailable. As
 	// for single writes, it means nothing to a batch that writes.
@@ -36,8 +37,8 @@ type BatchOptions struct {
 
 // BatchResult is what became of a batch.
 type BatchResult struct {
-	// Results are those of the operations, in their order. Operations that were not tried, or were undone, because another
-	// failed have CodeFailedDependency.
+	// Results are those of the operations, in their order. Operations that were not tried, or were undone,
+	// because another failed have CodeFailedDependency.
 	Results []OperationResult
 	// Mixed tells that some operation failed, or read nothing new (CodeNotModified).
 	Mixed bool
@@ -151,8 +152,8 @@ func (b *batch) prepare(pk PartitionKey) {
 	}
 }
 
-// admit fails an operation on an item that is not where the client believes it to be. It is asked once ahead, to save the way
-// to another range, and once where the state cannot change.
+// admit fails an operation on an item that is not where the client believes it to be. It is asked once ahead,
+// to save the way to another range, and once where the state cannot change.
 func (b *batch) admit(st *containerState, p *prepared) error {
 	if b.o.Range == "" {
 		return nil
@@ -163,7 +164,8 @@ func (b *batch) admit(st *containerState, p *prepared) error {
 	return nil
 }
 
-// apply is one operation in its transaction, which may run more than once. answer is how much goes out before it.
+// apply is one operation in its transaction, which may run more than once. answer is how much goes out before
+// it.
 func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 	p, op := b.list[i], &b.ops[i]
 	if err := t.ctx.Err(); err != nil {
@@ -287,9 +289,10 @@ func (b *batch) runAll(ctx context.Context) {
 	b.runRanges(ctx, list)
 }
 
-// runRanges carries out the operations of a list. Those whose items lie in one range share a transaction, since what takes
-// time is the wait for the disk; operations on one item keep their order. Where a shared transaction fails as such, for its
-// size perhaps, each gets one of its own: none fails because of the others.
+// runRanges carries out the operations of a list. Those whose items lie in one range share a transaction,
+// since what takes time is the wait for the disk; operations on one item keep their order. Where a shared
+// transaction fails as such, for its size perhaps, each gets one of its own: none fails because of the
+// others.
 func (b *batch) runRanges(ctx context.Context, list []int) {
 	for len(list) > 0 {
 		left, err := b.runRange(ctx, list)
@@ -308,8 +311,8 @@ func (b *batch) runRanges(ctx context.Context, list []int) {
 	}
 }
 
-// runRange carries out, in one transaction, those operations of a list whose items lie in the range of the first. The others
-// are left.
+// runRange carries out, in one transaction, those operations of a list whose items lie in the range of the
+// first. The others are left.
 func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error) {
 	answer := b.answer
 	patches := make([]*prepared, 0, len(list))

@@ -2,7 +2,8 @@ package store
 
 import "testing"
 
-// BenchmarkBulk creates documents, 100 a request; what it reports is for one document, to be compared with BenchmarkCreate.
+// BenchmarkBulk creates documents, 100 a request; what it reports is for one document, to be compared with
+// BenchmarkCreate.
 func BenchmarkBulk(b *testing.B) {
 	_, c, _ := benchStore(b, 0)
 	ops := make([]Operation, b.N)

@@ -85,7 +85,8 @@ func crashBatch(ctx context.Context, c *store.Container, w, n int) error {
 	return err
 }
 
-// checkBatchWreck opens what a crash has left, and looks for halves. least are the batches that were answered.
+// checkBatchWreck opens what a crash has left, and looks for halves. least are the batches that were
+// answered.
 func checkBatchWreck(t *testing.T, fs *vfs.MemFS, least []int64) {
 	t.Helper()
 	ctx := context.Background()

@@ -6,8 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// These benchmarks ask queries of a store in memory: planning, the walk through the indexes, reading and checking the
-// documents, and the rows. The command mayfly bench measures the same on sets of different sizes, and scans beside the bare engine.
+// These benchmarks ask queries of a store in memory: planning, the walk through the indexes, reading and
+// checking the documents, and the rows. The command mayfly bench measures the same on sets of different
+// sizes, and scans beside the bare engine.
 
 // benchQueryPolicy leaves out of the index what scans look for.
 const benchQueryPolicy = `{"excludedPaths":[{"path":"/active/?"},{"path":"/nothing/?"},{"path":"/note/?"}],
@@ -15,8 +16,8 @@ const benchQueryPolicy = `{"excludedPaths":[{"path":"/active/?"},{"path":"/nothi
 
 const benchQueryDocs = 20_000
 
-// benchQuery asks a query over and over, once before it counts, to fill the caches; it must have so many rows on its only
-// page.
+// benchQuery asks a query over and over, once before it counts, to fill the caches; it must have so many rows
+// on its only page.
 func benchQuery(b *testing.B, c *Container, rows int, text string, params ...Parameter) {
 	b.Helper()
 	ask := func() {
@@ -48,8 +49,8 @@ func BenchmarkScanFilterFound(b *testing.B) { benchScanFilter(b, "c.active = 'ma
 // BenchmarkScanFilterAbsent looks for a property that no document has.
 func BenchmarkScanFilterAbsent(b *testing.B) { benchScanFilter(b, "c.nothing = 1") }
 
-// BenchmarkOrderByLimit takes the first rows of an order: of a path's index from one end or the other or from a value on, and of a composite
-// index behind an equality.
+// BenchmarkOrderByLimit takes the first rows of an order: of a path's index from one end or the other or from
+// a value on, and of a composite index behind an equality.
 func BenchmarkOrderByLimit(b *testing.B) {
 	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
 	for _, q := range []struct{ name, text string }{
@@ -62,8 +63,8 @@ func BenchmarkOrderByLimit(b *testing.B) {
 	}
 }
 
-// BenchmarkQueryBy finds documents by equality: one; the 250 that have a value; of those, the ones that have a second one as well;
-// and their number alone.
+// BenchmarkQueryBy finds documents by equality: one; the 250 that have a value; of those, the ones that have
+// a second one as well; and their number alone.
 func BenchmarkQueryBy(b *testing.B) {
 	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
 	age := Parameter{Name: "@age", Value: doc.NumberValue(40)}

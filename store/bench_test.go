@@ -11,8 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// These benchmarks measure the store on an engine in memory, where nothing waits for a disk: what the store itself
-// costs, in time and allocations. The command mayfly bench measures the same operations on a disk, beside the bare engine.
+// These benchmarks measure the store on an engine in memory, where nothing waits for a disk: what the store
+// itself costs, in time and allocations. The command mayfly bench measures the same operations on a disk,
+// beside the bare engine.
 
 // benchStart is when the clock of benchmarks stands.
 func benchStart() time.Time { return time.Unix(1_800_000_000, 0) }

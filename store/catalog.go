@@ -22,7 +22,8 @@ type meta struct {
 	Format      int    `json:"format"`
 	Incarnation uint32 `json:"incarnation"` // random; a new one for each store, restore and memory start
 	Next        uint32 `json:"next"`        // the next number for a database, container or offer
-	// Highest is the highest LSN of the ranges that have been dropped, and of all at the last restore; see adopt.
+	// Highest is the highest LSN of the ranges that have been dropped, and of all at the last restore; see
+	// adopt.
 	Highest uint64 `json:"highest,omitempty"`
 }
 
@@ -44,14 +45,15 @@ type containerRecord struct {
 	Slots    int             `json:"slots,omitempty"` // that were ever given to a range, where a split has asked for one
 	Split    *splitRecord    `json:"split,omitempty"`
 
-	// IndexedBy are older specs by which documents may still be indexed; none where all are indexed by Spec. IndexRound
-	// counts the changes that made it so.
+	// IndexedBy are older specs by which documents may still be indexed; none where all are indexed by Spec.
+	// IndexRound counts the changes that made it so.
 	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
 	IndexRound uint32            `json:"indexRound,omitempty"`
 	IndexRules int               `json:"indexRules,omitempty"` // by which all documents are indexed; see indexRules
 
 	Settings ContainerSettings `json:"settings,omitzero"`
-	// MovesSince is the second in which the settings got an archive: what had expired before is not moved. 0: there is none.
+	// MovesSince is the second in which the settings got an archive: what had expired before is not moved. 0:
+	// there is none.
 	MovesSince int64 `json:"movesSince,omitempty"`
 	// Log is there while the container keeps a log of expiries.
 	Log *logRecord `json:"log,omitempty"`
@@ -268,8 +270,8 @@ func (db *DB) eraseContainer(ctx context.Context, cid uint32) error {
 	return err
 }
 
-// dropContainerRecords takes a container out of the catalog and leaves a drop record: from then on nothing can
-// reach its keys, and they are erased, now or by the next Open.
+// dropContainerRecords takes a container out of the catalog and leaves a drop record: from then on nothing
+// can reach its keys, and they are erased, now or by the next Open.
 func dropContainerRecords(t engine.Txn, c *Container, offers []offerRecord) {
 	t.Delete(containerKey(c.d.rec.Num, c.name))
 	for _, o := range offers {
@@ -293,8 +295,8 @@ func dropDatabaseRecords(t engine.Txn, d *Database, offers []offerRecord) {
 	t.Delete(databaseKey(d.rec.ID))
 }
 
-// keepClock writes the state of a virtual clock: the server's for 0, else that of a database, which has none of its own where s
-// is nil.
+// keepClock writes the state of a virtual clock: the server's for 0, else that of a database, which has none
+// of its own where s is nil.
 func keepClock(t engine.Txn, database uint32, s *ttl.State) error {
 	if s == nil {
 		t.Delete(clockKey(database))

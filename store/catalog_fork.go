@@ -36,8 +36,9 @@ func (b *bringing) announce(ctx context.Context, next meta) error {
 	})
 }
 
-// rise lets every range that was copied go on above the LSNs that clients can have seen of what it takes the place of, and of what
-// was dropped before: a reader of a feed goes on behind such a number. Nothing has used the ranges yet.
+// rise lets every range that was copied go on above the LSNs that clients can have seen of what it takes the
+// place of, and of what was dropped before: a reader of a feed goes on behind such a number. Nothing has used
+// the ranges yet.
 func (b *bringing) rise(ctx context.Context, replaced []*Container) error {
 	first := max(b.db.meta.Highest, highest(replaced)) + 1
 	for _, c := range b.containers {
@@ -55,8 +56,8 @@ func (b *bringing) rise(ctx context.Context, replaced []*Container) error {
 	return nil
 }
 
-// commit writes the records of the database in one transaction, and drops the containers and the database that it replaces.
-// The caller holds ddl.
+// commit writes the records of the database in one transaction, and drops the containers and the database
+// that it replaces. The caller holds ddl.
 func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, err error) {
 	err = b.db.changeCatalog(ctx, func(t engine.Txn) (err error) {
 		for _, c := range replaced {
@@ -99,7 +100,8 @@ func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, e
 	return m, err
 }
 
-// commitContainer writes a container's record. Its ranges are all as old as it is: those that it had come from are not here.
+// commitContainer writes a container's record. Its ranges are all as old as it is: those that it had come
+// from are not here.
 func (b *bringing) commitContainer(t engine.Txn, c *Container) error {
 	st := *c.state.Load()
 	st.rec.LSN = t.NextLSN(catalogScope())

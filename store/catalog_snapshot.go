@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// saveClock stores the state of the server's virtual clock; those of databases are stored when they are changed. The
-// caller holds ddl.
+// saveClock stores the state of the server's virtual clock; those of databases are stored when they are
+// changed. The caller holds ddl.
 func (db *DB) saveClock(ctx context.Context) error {
 	v := db.virtual()
 	if v == nil {
@@ -25,12 +25,12 @@ func newIncarnation() (uint32, error) {
 	return binary.BigEndian.Uint32(b[:]), err
 }
 
-// Adopt makes a store of its own of data that were copied, such as a snapshot's: etags of the two differ from then on. The engine
-// must be freshly opened; Open comes after.
+// Adopt makes a store of its own of data that were copied, such as a snapshot's: etags of the two differ from
+// then on. The engine must be freshly opened; Open comes after.
 func Adopt(ctx context.Context, e engine.Engine) error { return wrap(adopt(ctx, e, 0, 0)) }
 
-// adopt makes the data of an engine that nothing has opened yet a new incarnation, whose catalog hands out no number below next
-// and whose ranges issue no LSN up to highest.
+// adopt makes the data of an engine that nothing has opened yet a new incarnation, whose catalog hands out no
+// number below next and whose ranges issue no LSN up to highest.
 func adopt(ctx context.Context, e engine.Engine, next uint32, highest uint64) error {
 	incarnation, err := newIncarnation()
 	if err != nil {

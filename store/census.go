@@ -10,11 +10,12 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A census goes over the lives of all items of a container: what a dry run and a forecast judge. In a small container it reads
-// every item. In a large one it reads the keys of the families w and x, which hold write times and own deadlines: that is all
-// a default is applied to. What they do not tell are leases and the policy generations of back-dated items. Both matter most
-// for what lies below the cutoffs, so there it looks at the items, up to a number; beyond that it takes them for dead. So the
-// answer about a large container is an estimate as far as it has leases.
+// A census goes over the lives of all items of a container: what a dry run and a forecast judge. In a small
+// container it reads every item. In a large one it reads the keys of the families w and x, which hold write
+// times and own deadlines: that is all a default is applied to. What they do not tell are leases and the
+// policy generations of back-dated items. Both matter most for what lies below the cutoffs, so there it looks
+// at the items, up to a number; beyond that it takes them for dead. So the answer about a large container is
+// an estimate as far as it has leases.
 
 const (
 	// lookBudget is how long a census may take, in real time.
@@ -39,7 +40,8 @@ type census struct {
 	exact bool
 }
 
-// run takes the census of one state of the container. begin comes first. What was seen is durable when run returns.
+// run takes the census of one state of the container. begin comes first. What was seen is durable when run
+// returns.
 func (n *census) run(ctx context.Context, begin func(st *containerState, now int64) error) error {
 	var ranges []*slot
 	err := n.c.view(ctx, func(st *containerState, now int64, r engine.Reader) error {
@@ -100,7 +102,8 @@ func (n *census) bodies(s *slot) error {
 	})
 }
 
-// keys looks at the keys of a slot's families w and x, and takes all that the feed has more for items that never expire.
+// keys looks at the keys of a slot's families w and x, and takes all that the feed has more for items that
+// never expire.
 func (n *census) keys(s *slot) error {
 	inherit, due := n.st.policy().Cutoffs(n.now)
 	var mortal int64
@@ -145,8 +148,9 @@ func (n *census) keys(s *slot) error {
 	return err
 }
 
-// keyLife is a life that a policy judges as it does that of the item whose key in family w or x holds second. An item's own ttl
-// is not in its key, but only the sum counts. Of the first policy's generation, it is dead by every floor at or above it.
+// keyLife is a life that a policy judges as it does that of the item whose key in family w or x holds second.
+// An item's own ttl is not in its key, but only the sum counts. Of the first policy's generation, it is dead
+// by every floor at or above it.
 func keyLife(family byte, second int64) ttl.Life {
 	if family == famDeadline {
 		return ttl.Life{TS: second - 1, Own: 1}

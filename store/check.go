@@ -12,19 +12,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Check reads the whole store and calls report for each violation of what must always hold; it stops early where
-// report returns false. It proves, for one snapshot of each container, that items and their keys in every family
-// are one to one:
+// Check reads the whole store and calls report for each violation of what must always hold; it stops early
+// where report returns false. It proves, for one snapshot of each container, that items and their keys in
+// every family are one to one:
 //
 //	item (d) <-> point key (p), partition postings (k), feed entry (f), deadline (w or x, neither for ttl -1), unique keys (u),
 //	             index entries (i, o)
 //
-// While documents are being indexed anew, an item must have the entries that all policies give it by which it may be indexed,
-// and may have those that any of them does. Where a container keeps all versions (v), the item's own is among them, and so is each
-// version that another follows, back to the end of what is kept. Check proves further
-// that every item lies in the slot that its partition key hashes to, is well-formed JSON and younger than its
-// slot's LSN ceiling, and that no key belongs to no container and to no range. The error returned is that of reading; a violation is
-// no error of Check.
+// While documents are being indexed anew, an item must have the entries that all policies give it by which it
+// may be indexed, and may have those that any of them does. Where a container keeps all versions (v), the
+// item's own is among them, and so is each version that another follows, back to the end of what is kept.
+// Check proves further that every item lies in the slot that its partition key hashes to, is well-formed JSON
+// and younger than its slot's LSN ceiling, and that no key belongs to no container and to no range. The error
+// returned is that of reading; a violation is no error of Check.
 func (db *DB) Check(ctx context.Context, report func(error) bool) error {
 	db = db.live()
 	db.mu.RLock()

@@ -63,8 +63,8 @@ func (k *checker) floor(s *slot) (uint64, error) {
 	return floor, it.Close()
 }
 
-// checkVersions proves of the feed of all versions that its entries lie between their bounds and in the order of time, that
-// each is whole, and that the versions that it names are there.
+// checkVersions proves of the feed of all versions that its entries lie between their bounds and in the order
+// of time, that each is whole, and that the versions that it names are there.
 func (k *checker) checkVersions(s *slot, bounds feedBounds) error {
 	var ts int64
 	it := k.r.Scan(slotFamily(s.scope, famVersions), false)
@@ -100,7 +100,8 @@ func (k *checker) checkVersions(s *slot, bounds feedBounds) error {
 	return it.Close()
 }
 
-// wholeVersion tells whether a version has what its kind must have, and lies in the range of its partition key.
+// wholeVersion tells whether a version has what its kind must have, and lies in the range of its partition
+// key.
 func (k *checker) wholeVersion(s *slot, v *version) bool {
 	key, err := decodeKey(v.pk)
 	if err != nil || !bytes.Equal(appendEPK(nil, &k.c.def, key), v.epk) || !s.holds(v.epk) {

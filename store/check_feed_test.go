@@ -15,7 +15,8 @@ func TestCheckFeeds(t *testing.T) {
 		}
 		return append([]byte(nil), v...)
 	}
-	// The container holds a (created at 1, replaced at 2) and b (created at 3); c was created at 4 and deleted at 5.
+	// The container holds a (created at 1, replaced at 2) and b (created at 3); c was created at 4 and
+	// deleted at 5.
 	for name, damage := range map[string]func(txn engine.Txn, scope []byte){
 		"an item without a feed entry": func(txn engine.Txn, scope []byte) { txn.Delete(appendSlotKey(nil, scope, famFeed, 2)) },
 		"a feed entry without an item": func(txn engine.Txn, scope []byte) {

@@ -14,7 +14,8 @@ func (k *checker) policies() []*index.Indexer {
 	return append([]*index.Indexer{k.st.terms}, k.st.olders...)
 }
 
-// storedTerms are the index entries that an item has if it was indexed by x, with their keys as they are stored.
+// storedTerms are the index entries that an item has if it was indexed by x, with their keys as they are
+// stored.
 func storedTerms(r engine.Reader, x *index.Indexer, s *slot, item *stored) ([]index.Entry, error) {
 	list := makeTerms(x, item.head.life.TS, s, item.body).entries
 	setRID(list, item.rid)

@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// checkSlots looks for keys in slots that no range has. What a split that is under way has copied is in two such.
+// checkSlots looks for keys in slots that no range has. What a split that is under way has copied is in two
+// such.
 func (k *checker) checkSlots() error {
 	slots := containerRange(k.c.cid)
 	slots.End = appendCID(nil, k.c.cid)

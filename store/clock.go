@@ -11,24 +11,26 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The server has a clock, and each database has one: a container's moment is that of its database. Without a virtual clock
-// all of them are the system's. With one, a database's clock is a clock of its own whose base is the server's, which it
-// follows until it is moved by itself; see Database.SetClock. What lies in a database's containers, and their settings, is
-// dated by the database's clock; databases, users, permissions, scripts and throughputs are dated by the server's.
+// The server has a clock, and each database has one: a container's moment is that of its database. Without a
+// virtual clock all of them are the system's. With one, a database's clock is a clock of its own whose base
+// is the server's, which it follows until it is moved by itself; see Database.SetClock. What lies in a
+// database's containers, and their settings, is dated by the database's clock; databases, users, permissions,
+// scripts and throughputs are dated by the server's.
 
 // maxStepBack is how far the system's clock may run behind what is stored before Open refuses.
 const maxStepBack = 5 * time.Minute
 
-// storeClock is a data clock in whole seconds, which never runs behind what the store has said or stored by it, unless
-// its owner sets it back. After a small step back of the clock below, it stands still until that has caught up. Therefore
-// what was seen to be expired stays so.
+// storeClock is a data clock in whole seconds, which never runs behind what the store has said or stored by
+// it, unless its owner sets it back. After a small step back of the clock below, it stands still until that
+// has caught up. Therefore what was seen to be expired stays so.
 type storeClock struct {
 	base  ttl.Clock
 	floor atomic.Pointer[int64] // the last second that it has said; nil: none. Each change is a new pointer: see now
 }
 
-// now is the present second. The floor is loaded before the clock below is asked, and replaced only where it is still that
-// very pointer: so an answer that was on its way while the clock was set back does not raise the new floor to the old time.
+// now is the present second. The floor is loaded before the clock below is asked, and replaced only where it
+// is still that very pointer: so an answer that was on its way while the clock was set back does not raise
+// the new floor to the old time.
 func (c *storeClock) now() int64 {
 	for {
 		floor := c.floor.Load()
@@ -82,7 +84,8 @@ func raise(at *atomic.Int64, t int64) {
 	}
 }
 
-// mark names something that records the moment in which it is stored, so that the clock cannot be set behind it.
+// mark names something that records the moment in which it is stored, so that the clock cannot be set behind
+// it.
 type mark uint8
 
 const (
@@ -130,8 +133,8 @@ func (db *DB) loadMark(t int64) {
 // moment is the present second of the container's clock, which is its database's.
 func (c *Container) moment() int64 { return c.d.clock.now() }
 
-// note records that something of the container is stored in second t. It is called inside the gate, and while the store
-// is being opened.
+// note records that something of the container is stored in second t. It is called inside the gate, and while
+// the store is being opened.
 func (c *Container) note(k mark, t int64) {
 	c.marks.note(k, t)
 	c.d.clock.raise(t)
@@ -140,8 +143,8 @@ func (c *Container) note(k mark, t int64) {
 // Now is the moment of the server's clock, not behind anything that is stored by it.
 func (db *DB) Now() time.Time { return db.live().clock.time() }
 
-// Now is the moment of the database's clock, not behind anything that is stored by it. It is the server's, unless the
-// database has a clock of its own.
+// Now is the moment of the database's clock, not behind anything that is stored by it. It is the server's,
+// unless the database has a clock of its own.
 func (d *Database) Now() time.Time { return d.clock.time() }
 
 // VirtualClock tells whether SetClock can move the clock.
@@ -161,7 +164,8 @@ func (db *DB) Clock() ttl.State {
 	return ttl.In(db.opts.Clock)
 }
 
-// Clock is the state of the database's clock. own tells that it is the database's own; else it is the server's.
+// Clock is the state of the database's clock. own tells that it is the database's own; else it is the
+// server's.
 func (d *Database) Clock() (s ttl.State, own bool) {
 	if v := d.virtual(); v != nil && d.ownClock.Load() {
 		return v.State(), true
@@ -185,8 +189,8 @@ func (d *Database) startClock() {
 	}
 }
 
-// clockKey is where the state of a virtual clock is kept: the server's for 0, else that of the database with this number,
-// where it has one of its own.
+// clockKey is where the state of a virtual clock is kept: the server's for 0, else that of the database with
+// this number, where it has one of its own.
 func clockKey(database uint32) []byte { return catalogKey(kindMeta, database, "clock") }
 
 // restoreClock puts the server's virtual clock back to where it was when the store was last open.
@@ -202,8 +206,8 @@ func (db *DB) restoreClock(r engine.Reader) error {
 	return v.Restore(s)
 }
 
-// restoreClock gives a database that had a clock of its own that clock back. Without a virtual clock the database is on the
-// system's.
+// restoreClock gives a database that had a clock of its own that clock back. Without a virtual clock the
+// database is on the system's.
 func (d *Database) restoreClock(r engine.Reader) error {
 	d.startClock()
 	v := d.virtual()
@@ -260,8 +264,9 @@ func (c *storeClock) checkStepBack(of string) error {
 
 func clockText(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
 
-// CatchUp purges all that has expired by now, in every database by its own clock, but for what somebody holds the reaper back
-// from, and returns when that is done: what a moved clock has brought about has then happened, and is in the logs of expiries.
+// CatchUp purges all that has expired by now, in every database by its own clock, but for what somebody holds
+// the reaper back from, and returns when that is done: what a moved clock has brought about has then
+// happened, and is in the logs of expiries.
 func (db *DB) CatchUp(ctx context.Context) (purged int, err error) { return db.SweepNow(ctx) }
 
 // Clock shows the reaper by which clock a slot expires.

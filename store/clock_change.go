@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ClockChange moves a virtual clock. Its members apply in their order here; what is nil or false changes nothing.
+// ClockChange moves a virtual clock. Its members apply in their order here; what is nil or false changes
+// nothing.
 type ClockChange struct {
 	Real    bool           // to the system's time, running with it
 	Set     *time.Time     // to this moment
@@ -19,12 +20,13 @@ type ClockChange struct {
 	Freeze  *bool          // true stops the clock, false lets a stopped one run on from where it is
 }
 
-// SetClock moves the server's virtual clock, with all databases that have none of their own, and makes its new state
-// durable.
+// SetClock moves the server's virtual clock, with all databases that have none of their own, and makes its
+// new state durable.
 //
-// It may be set back, to a moment that is not behind anything stored, nor behind the expiry of an item, purged or not:
-// what has expired stays expired. It fails with CodeForbidden where the clock is the system's, and with CodeBadRequest
-// for a change that makes no sense and for a moment that is too far back; the error says behind what.
+// It may be set back, to a moment that is not behind anything stored, nor behind the expiry of an item,
+// purged or not: what has expired stays expired. It fails with CodeForbidden where the clock is the system's,
+// and with CodeBadRequest for a change that makes no sense and for a moment that is too far back; the error
+// says behind what.
 func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
 	db = db.live()
 	v := db.virtual()
@@ -63,8 +65,8 @@ func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
 	return v.State(), nil
 }
 
-// SetClock moves the database's clock. The first time gives it one of its own, which begins as the server's is, and from then on
-// is independent of it. Errors are as those of DB.SetClock.
+// SetClock moves the database's clock. The first time gives it one of its own, which begins as the server's
+// is, and from then on is independent of it. Errors are as those of DB.SetClock.
 func (d *Database) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
 	v := d.virtual()
 	if v == nil {
@@ -87,8 +89,9 @@ func (d *Database) SetClock(ctx context.Context, c ClockChange) (ttl.State, erro
 	return v.State(), nil
 }
 
-// FollowClock lets the database follow the server's clock again. It fails with CodeBadRequest where the server's clock
-// is behind what is stored in the database, and with CodeForbidden where the clock is the system's.
+// FollowClock lets the database follow the server's clock again. It fails with CodeBadRequest where the
+// server's clock is behind what is stored in the database, and with CodeForbidden where the clock is the
+// system's.
 func (d *Database) FollowClock(ctx context.Context) error {
 	v := d.virtual()
 	if v == nil {
@@ -103,8 +106,8 @@ func (d *Database) FollowClock(ctx context.Context) error {
 	return m.run(ctx, server.Now(), func() error { return d.changeClock(ctx, v, server, nil) })
 }
 
-// changeClock puts the database's clock on a base and makes that durable. A nil state is that of the base, which the clock
-// follows. The caller holds ddl.
+// changeClock puts the database's clock on a base and makes that durable. A nil state is that of the base,
+// which the clock follows. The caller holds ddl.
 func (d *Database) changeClock(ctx context.Context, v *ttl.Virtual, base ttl.Clock, own *ttl.State) error {
 	if live, err := d.db.Database(d.ID()); err != nil || live != d {
 		return fail(CodeNotFound, "The database '"+d.ID()+"' does not exist.")
@@ -166,8 +169,8 @@ type clockMove struct {
 	back      bool // it may go back
 }
 
-// run makes move, which puts the clock to the given time. A way back is made while nothing is under way in the containers: what
-// is written is dated either before it, and forbids it, or after it.
+// run makes move, which puts the clock to the given time. A way back is made while nothing is under way in
+// the containers: what is written is dated either before it, and forbids it, or after it.
 func (m *clockMove) run(ctx context.Context, to time.Time, move func() error) error {
 	back := m.back && m.behind(to)
 	if back {
@@ -207,8 +210,8 @@ func (m *clockMove) behind(to time.Time) bool {
 		slices.ContainsFunc(m.databases, func(d *Database) bool { return to.Unix() < d.clock.now() })
 }
 
-// hold keeps everybody out of the containers until release is called. Containers are taken in the order of their making, as
-// by everybody who takes several. CodeCanceled: ctx has ended before all have left them.
+// hold keeps everybody out of the containers until release is called. Containers are taken in the order of
+// their making, as by everybody who takes several. CodeCanceled: ctx has ended before all have left them.
 func (m *clockMove) hold(ctx context.Context) (release func(), err error) {
 	var held []*Container
 	for _, d := range m.databases {
@@ -231,7 +234,8 @@ func (m *clockMove) hold(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
-// check refuses a second that is behind what is stored, and one at which something that is dead now would be alive.
+// check refuses a second that is behind what is stored, and one at which something that is dead now would be
+// alive.
 func (m *clockMove) check(ctx context.Context, to int64) error {
 	what, floor, where := markCatalog, int64(0), ""
 	if m.server {

@@ -7,11 +7,12 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A clock that is set back would bring back what has died since, where the reaper has not been there yet. So it goes no
-// further back than the last death, purged (see marks) or not: the answer does not depend on the reaper's pace.
+// A clock that is set back would bring back what has died since, where the reaper has not been there yet. So
+// it goes no further back than the last death, purged (see marks) or not: the answer does not depend on the
+// reaper's pace.
 
-// diedSince is the latest second in which an item died that was alive in second to and is not purged; 0 where there is
-// none. The caller holds the container's gate.
+// diedSince is the latest second in which an item died that was alive in second to and is not purged; 0 where
+// there is none. The caller holds the container's gate.
 func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err error) {
 	w := deaths{st: c.state.Load(), to: to, now: c.moment()}
 	inherit, due := w.st.policy().Cutoffs(w.now)
@@ -41,8 +42,8 @@ type deaths struct {
 	died    int64
 }
 
-// walk looks at the items whose entries in one family lie at or below the cutoff. An old entry may be of a late death: a
-// lease keeps an item.
+// walk looks at the items whose entries in one family lie at or below the cutoff. An old entry may be of a
+// late death: a lease keeps an item.
 func (w *deaths) walk(ctx context.Context, r engine.Reader, s *slot, family byte, cutoff int64) (err error) {
 	rg := slotFamily(s.scope, family)
 	rg.End = appendTimeKey(nil, s.scope, family, max(cutoff, -1)+1, 0)

@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// clockTwin is what a clock should be: it reads at + rate × (the system's time − since), all in seconds after clockStart.
+// clockTwin is what a clock should be: it reads at + rate × (the system's time − since), all in seconds after
+// clockStart.
 type clockTwin struct{ at, since, rate int64 }
 
 func (c clockTwin) now(system int64) int64 { return c.at + c.rate*(system-c.since) }
@@ -71,8 +72,9 @@ func (w *worldTwin) allowed(id string, to int64) bool {
 	return to >= w.catalog
 }
 
-// TestClockHistories: whatever is done to the clocks of a server and its databases, each item lives and dies by the clock of its
-// own database, a clock goes back as far as it may and no further, and a restart changes nothing.
+// TestClockHistories: whatever is done to the clocks of a server and its databases, each item lives and dies
+// by the clock of its own database, a clock goes back as far as it may and no further, and a restart changes
+// nothing.
 func TestClockHistories(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		l := openLab(t, store.Options{ManualReaper: true})

@@ -344,8 +344,8 @@ func (l *lab) scriptNow(c *store.Container) int64 {
 	return int64(doc.Of(out.Body).Num()/1000) - clockStart
 }
 
-// TestReaperMeetsEachClock: the loop purges what is due by a database's clock while the server's stands still, and the other way
-// round, by a clock that runs as by one that is set.
+// TestReaperMeetsEachClock: the loop purges what is due by a database's clock while the server's stands
+// still, and the other way round, by a clock that runs as by one that is set.
 func TestReaperMeetsEachClock(t *testing.T) {
 	l := newLab(t, store.Options{})
 	da, a := l.database("a")

@@ -66,8 +66,8 @@ type slot struct {
 	parents  []string
 	min, max []byte // EPK bytes; an empty max has no upper bound
 
-	// Where the reaper's pass over the families w and x has come to. A write below it or a change of policy sets
-	// rescan, and the next step begins anew.
+	// Where the reaper's pass over the families w and x has come to. A write below it or a change of policy
+	// sets rescan, and the next step begins anew.
 	pass
 	announcing pass // the same for the log of expiries, where purges are held back
 	rescan     atomic.Bool
@@ -127,7 +127,8 @@ type RangeSet struct {
 	incarnation uint32 // of the etag
 }
 
-// Since are those of the ranges that have come since the set had an etag; all of them where it is not one that it had.
+// Since are those of the ranges that have come since the set had an etag; all of them where it is not one
+// that it had.
 func (set RangeSet) Since(etag string) []Range {
 	lsn, err := strconv.ParseUint(bareETag(etag)[max(len(bareETag(etag))-12, 0):], 16, 64)
 	if err != nil || !etagMatches(etag, rangesETag(set.incarnation, lsn)) || rangesETag(set.incarnation, lsn) > set.ETag {
@@ -180,8 +181,8 @@ func (s *slot) answersFor(id string) bool { return s.id == id || slices.Contains
 // maxEPK is the exclusive end of the space of effective partition keys.
 const maxEPK = "FF"
 
-// loadSlots reads what a container's slots have recorded: the store's time is not behind the last write and the
-// last purge, and partition keys that are being deleted stay hidden.
+// loadSlots reads what a container's slots have recorded: the store's time is not behind the last write and
+// the last purge, and partition keys that are being deleted stay hidden.
 func (c *Container) loadSlots(r engine.Reader) error {
 	st := *c.state.Load()
 	var wrote int64
@@ -341,7 +342,8 @@ func (st *containerState) fenced(h header, pk func() []byte) bool {
 	return ok && h.lsn <= lsn
 }
 
-// enter takes the gate shared and returns the state and the moment that hold until leave. CodeCanceled: ctx has ended before.
+// enter takes the gate shared and returns the state and the moment that hold until leave. CodeCanceled: ctx
+// has ended before.
 func (c *Container) enter(ctx context.Context) (*containerState, int64, error) {
 	if err := c.gate.share(ctx); err != nil {
 		return nil, 0, err
@@ -357,8 +359,9 @@ func (c *Container) enter(ctx context.Context) (*containerState, int64, error) {
 // leave ends enter.
 func (c *Container) leave() { c.gate.leave() }
 
-// look returns a state and a moment that belong together. It holds nothing: that the state is still the container's is to be
-// asked of the gate, by at. Changes that wait for those who are in the container do not hold it up.
+// look returns a state and a moment that belong together. It holds nothing: that the state is still the
+// container's is to be asked of the gate, by at. Changes that wait for those who are in the container do not
+// hold it up.
 func (c *Container) look(ctx context.Context) (st *containerState, now int64, at uint64, err error) {
 	for {
 		if at, err = c.gate.look(ctx); err != nil {

@@ -2,8 +2,8 @@ package store
 
 import "github.com/mayflydb/mayfly/query"
 
-// Charges in RU. A point read of up to 1 KB costs 1, the unit's definition; a write of as much about five and a
-// half with a dozen index entries. They are computed from the work alone, so equal requests cost the same.
+// Charges in RU. A point read of up to 1 KB costs 1, the unit's definition; a write of as much about five and
+// a half with a dozen index entries. They are computed from the work alone, so equal requests cost the same.
 
 const (
 	chargeFailure  = 1.0

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// What the published figures say of a 1 KB document: a read 1 RU, a create 5 to 7, a replace about twice as much, a delete as a
-// create; more for more bytes and for more index entries; the same for the same.
+// What the published figures say of a 1 KB document: a read 1 RU, a create 5 to 7, a replace about twice as
+// much, a delete as a create; more for more bytes and for more index entries; the same for the same.
 func TestCharges(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()

@@ -25,9 +25,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestCrash lets writers, readers and a sweeper work side by side and takes, after each operation, a copy of the
-// disk as a crash would leave it. The store on the copy must hold all that anybody was told. One copy of each
-// life is where the next life begins.
+// TestCrash lets writers, readers and a sweeper work side by side and takes, after each operation, a copy of
+// the disk as a crash would leave it. The store on the copy must hold all that anybody was told. One copy of
+// each life is where the next life begins.
 func TestCrash(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for seed := range uint64(3) {
@@ -67,7 +67,8 @@ type known struct {
 	n       int     // operations done
 }
 
-// state is one state of a key. An empty body means that the item is not there; what is under way has no LSN yet.
+// state is one state of a key. An empty body means that the item is not there; what is under way has no LSN
+// yet.
 type state struct {
 	body string
 	lsn  uint64
@@ -227,7 +228,8 @@ func (l *life) crash(r *rand.Rand) wreck {
 	return wreck{l.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: r}), l.now, l.ledger.clone()}
 }
 
-// live lets everybody work, and checks a wreck after each operation of a writer. It returns one of the wrecks.
+// live lets everybody work, and checks a wreck after each operation of a writer. It returns one of the
+// wrecks.
 func (l *life) live(seed uint64) (last wreck) {
 	var writers, watchers sync.WaitGroup
 	var done atomic.Bool
@@ -388,8 +390,8 @@ func (l *life) watch(r *rand.Rand) {
 	}
 }
 
-// verify compares the store, just opened on a wreck, with what clients know; then it writes every key anew, so
-// that new names meet the old.
+// verify compares the store, just opened on a wreck, with what clients know; then it writes every key anew,
+// so that new names meet the old.
 func (l *life) verify() {
 	l.t.Helper()
 	checkClean(l.t, l.db)
@@ -445,8 +447,8 @@ func (k *known) contradicts(s state) string {
 	return ""
 }
 
-// TestFailingDisk lets the disk fail at the n-th operation, with n rising until nothing fails any more: once, from then
-// on, and for want of room. Nothing that was acknowledged is lost, and every error says what it is.
+// TestFailingDisk lets the disk fail at the n-th operation, with n rising until nothing fails any more: once,
+// from then on, and for want of room. Nothing that was acknowledged is lost, and every error says what it is.
 func TestFailingDisk(t *testing.T) {
 	// Pebble leaves this goroutine behind where it fails to open.
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
@@ -487,7 +489,8 @@ func TestFailingDisk(t *testing.T) {
 	}
 }
 
-// A script does one of everything on a disk that may fail, and notes in which states each item may be afterwards.
+// A script does one of everything on a disk that may fail, and notes in which states each item may be
+// afterwards.
 type script struct {
 	t        *testing.T
 	what     string
@@ -567,8 +570,8 @@ func (s *script) outcome(id, body string, err error) {
 	s.allowed[id] = append(s.allowed[id], body)
 }
 
-// ok notes an error; it must be of a code that says that the disk is the trouble. Opening and closing may say it
-// in the engine's own words.
+// ok notes an error; it must be of a code that says that the disk is the trouble. Opening and closing may say
+// it in the engine's own words.
 func (s *script) ok(err error, engines bool) bool {
 	if err == nil {
 		return true

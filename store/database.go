@@ -77,8 +77,8 @@ func notFound(what, id string) error {
 
 func badRID(rid string) error { return fail(CodeBadRequest, "'"+rid+"' is not a valid resource id.") }
 
-// CreateDatabase makes a database; with a throughput its containers share it. It fails with CodeConflict where the
-// id is taken and CodeBadRequest for an id or a throughput that the service refuses.
+// CreateDatabase makes a database; with a throughput its containers share it. It fails with CodeConflict
+// where the id is taken and CodeBadRequest for an id or a throughput that the service refuses.
 func (db *DB) CreateDatabase(ctx context.Context, id string, t Throughput) (*Database, error) {
 	db = db.live()
 	if err := ValidateID("database", id); err != nil {
@@ -137,8 +137,8 @@ func (db *DB) changeCatalog(ctx context.Context, fn func(engine.Txn) error) erro
 	return wrap(err)
 }
 
-// DeleteDatabase drops a database with all that is in it. It fails with CodeNotFound where there is none and with
-// CodePreconditionFailed where o.IfMatch names another etag.
+// DeleteDatabase drops a database with all that is in it. It fails with CodeNotFound where there is none and
+// with CodePreconditionFailed where o.IfMatch names another etag.
 func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) error {
 	db = db.live()
 	if err := db.ddl.take(ctx); err != nil {

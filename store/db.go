@@ -44,8 +44,8 @@ type DB struct {
 // Open loads the catalog from the engine, finishes what a crash interrupted, and starts the reaper. It takes
 // the engine over: Close closes it, and a failed Open has closed it.
 //
-// It fails with engine.ErrNewerFormat (wrapped) for data of a newer format, engine.ErrCorrupt for a catalog that
-// cannot be read, and CodeUnavailable where the clock runs more than five minutes behind the data.
+// It fails with engine.ErrNewerFormat (wrapped) for data of a newer format, engine.ErrCorrupt for a catalog
+// that cannot be read, and CodeUnavailable where the clock runs more than five minutes behind the data.
 func Open(ctx context.Context, e engine.Engine, o Options) (*DB, error) {
 	line := newLineage(NewMemory(o.Memory))
 	db := &DB{eng: e, opts: o.withDefaults(), line: line, ddl: newTurn(), given: newGivenRows(line.memory)}
@@ -89,8 +89,8 @@ func (db *DB) start() {
 	db.splitter.open(db)
 }
 
-// Close stops the reaper, the reindexer, the splitter and a database that is being copied out of a snapshot, waits for them, and
-// closes the engine. Calls that come later fail with CodeUnavailable.
+// Close stops the reaper, the reindexer, the splitter and a database that is being copied out of a snapshot,
+// waits for them, and closes the engine. Calls that come later fail with CodeUnavailable.
 func (db *DB) Close() error {
 	db.closing("a snapshot, a restore or a fork that is under way")
 	db.line.end()
@@ -145,8 +145,8 @@ func (db *DB) viewGet(ctx context.Context, scope, key []byte) (value []byte, at 
 }
 
 // settle waits until all that this scope has shown is durable. What a caller has seen before it calls settle,
-// present or absent, cannot be taken back by a crash after it has returned. seen is the highest LSN among that, 0
-// where none is known. It waits for the disk alone, not for writers.
+// present or absent, cannot be taken back by a crash after it has returned. seen is the highest LSN among
+// that, 0 where none is known. It waits for the disk alone, not for writers.
 func (db *DB) settle(ctx context.Context, scope []byte, seen uint64) error {
 	return wrap(db.eng.Settle(ctx, scope, seen))
 }
@@ -172,9 +172,9 @@ func (db *DB) wakeReaper() {
 	}
 }
 
-// SweepNow purges everything that has expired by now, but for what somebody holds the reaper back from (see Reap), and tells how
-// many items that were. Nothing that a
-// caller can see depends on it but space and Metrics.
+// SweepNow purges everything that has expired by now, but for what somebody holds the reaper back from (see
+// Reap), and tells how many items that were. Nothing that a caller can see depends on it but space and
+// Metrics.
 func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 	db = db.live()
 	n, err := db.reaper.SweepNow(ctx)
@@ -185,8 +185,8 @@ func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 func (db *DB) enter() { db.working.Add(1) }
 func (db *DB) leave() { db.working.Add(-1) }
 
-// Ping writes a record, durably, and reads it: it fails where the store could not take a write now. It does not wait for those who
-// change the catalog, but for the disk.
+// Ping writes a record, durably, and reads it: it fails where the store could not take a write now. It does
+// not wait for those who change the catalog, but for the disk.
 func (db *DB) Ping(ctx context.Context) error {
 	db = db.live()
 	if _, err := db.eng.Update(ctx, [][]byte{catalogScope()}, rewriteMeta); err != nil {

@@ -26,8 +26,8 @@ func (d *Database) Container(id string) (*Container, error) {
 	return c, nil
 }
 
-// ContainerByRID finds a container by its resource id: CodeBadRequest where rid is not one, CodeNotFound where
-// this database has no such container.
+// ContainerByRID finds a container by its resource id: CodeBadRequest where rid is not one, CodeNotFound
+// where this database has no such container.
 func (d *Database) ContainerByRID(rid string) (*Container, error) {
 	if _, ok := parseRID(rid, 8); !ok {
 		return nil, badRID(rid)
@@ -42,9 +42,10 @@ func (d *Database) ContainerByRID(rid string) (*Container, error) {
 	return nil, notFound("container", rid)
 }
 
-// CreateContainer makes a container. Fields of spec that are zero get the service's defaults. A container without a
-// throughput of its own gets 400 RU/s, unless its database shares one. It fails with CodeConflict where the id is
-// taken, CodeBadRequest for what the service refuses, and CodeOwnerNotFound where the database is gone.
+// CreateContainer makes a container. Fields of spec that are zero get the service's defaults. A container
+// without a throughput of its own gets 400 RU/s, unless its database shares one. It fails with CodeConflict
+// where the id is taken, CodeBadRequest for what the service refuses, and CodeOwnerNotFound where the
+// database is gone.
 func (d *Database) CreateContainer(ctx context.Context, spec ContainerSpec, t Throughput) (*Container, error) {
 	return d.CreateContainerWith(ctx, spec, ContainerOptions{Throughput: t})
 }
@@ -134,8 +135,8 @@ func (db *DB) beginAbove(t engine.Txn, rec containerRecord) {
 	}
 }
 
-// checkEncryptionKeys checks that the database has the keys that a policy names. A policy never changes, and keys
-// are not deleted by clients. The caller holds ddl.
+// checkEncryptionKeys checks that the database has the keys that a policy names. A policy never changes, and
+// keys are not deleted by clients. The caller holds ddl.
 func (d *Database) checkEncryptionKeys(p *ClientEncryptionPolicy) error {
 	if p == nil {
 		return nil
@@ -149,8 +150,9 @@ func (d *Database) checkEncryptionKeys(p *ClientEncryptionPolicy) error {
 	return nil
 }
 
-// newRanges lays the partition ranges of a new container out: as many as are asked for with it, else as many as the operator
-// asks for, else as many as the throughput needs. A container that shares its database's throughput has one.
+// newRanges lays the partition ranges of a new container out: as many as are asked for with it, else as many
+// as the operator asks for, else as many as the throughput needs. A container that shares its database's
+// throughput has one.
 func (db *DB) newRanges(def *PartitionKeyDefinition, n int, t Throughput, shared bool, now int64) []rangeRecord {
 	if n == 0 {
 		n = db.opts.Ranges
@@ -169,9 +171,9 @@ func (db *DB) newRanges(def *PartitionKeyDefinition, n int, t Throughput, shared
 	return recs
 }
 
-// ReplaceContainer changes a container's settings. A changed DefaultTTL acts at once on all items, whatever their
-// number; an item that had expired under the old one stays expired. The partition key, the unique keys and the
-// client encryption policy cannot change: CodeBadRequest. o.IfMatch is the container's etag.
+// ReplaceContainer changes a container's settings. A changed DefaultTTL acts at once on all items, whatever
+// their number; an item that had expired under the old one stays expired. The partition key, the unique keys
+// and the client encryption policy cannot change: CodeBadRequest. o.IfMatch is the container's etag.
 func (d *Database) ReplaceContainer(ctx context.Context, id string, spec ContainerSpec, o WriteOptions) (*Container, error) {
 	db := d.db
 	if err := db.ddl.take(ctx); err != nil {
@@ -229,8 +231,8 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 }
 
 // DeleteContainer drops a container with all that is in it, at once: what it held is freed by one deletion of
-// its key range. It fails with CodeNotFound where there is none and CodePreconditionFailed where o.IfMatch names
-// another etag, and CodeConflict while it is the archive of another container of the database.
+// its key range. It fails with CodeNotFound where there is none and CodePreconditionFailed where o.IfMatch
+// names another etag, and CodeConflict while it is the archive of another container of the database.
 func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOptions) error {
 	db := d.db
 	if err := db.ddl.take(ctx); err != nil {
@@ -247,7 +249,8 @@ func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOption
 	return d.drop(ctx, c, c.checkDrop)
 }
 
-// drop drops a container, unless check refuses, which is asked when nothing is in flight in it any more. The caller holds ddl.
+// drop drops a container, unless check refuses, which is asked when nothing is in flight in it any more. The
+// caller holds ddl.
 func (d *Database) drop(ctx context.Context, c *Container, check func() error) error {
 	db := d.db
 	var m meta

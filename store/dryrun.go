@@ -27,8 +27,8 @@ var effectNames = [TTLEffects]string{"unchanged", "diesAtOnce", "becomesMortal",
 // String names the effect.
 func (e TTLEffect) String() string { return effectNames[e] }
 
-// DeadlineLimits are the upper bounds of the classes of DryRun.After, in seconds from now: at once, within a minute, an hour, a
-// day, a week, a month of 30 days. Two more classes are later than that, and never.
+// DeadlineLimits are the upper bounds of the classes of DryRun.After, in seconds from now: at once, within a
+// minute, an hour, a day, a week, a month of 30 days. Two more classes are later than that, and never.
 var DeadlineLimits = [...]int64{0, 60, 3600, 86400, 7 * 86400, 30 * 86400}
 
 // DryRunOptions say how much a dry run shall tell. The zero value is a good default.
@@ -60,8 +60,8 @@ type DryRun struct {
 	After    [len(DeadlineLimits) + 2]int64 // living items by when they expire after the change: see DeadlineLimits
 }
 
-// DryRunTTL tells what a change of the container's DefaultTTL would do at this moment. It is refused with what the change
-// itself would be refused with, and takes about a second at most: see DryRun.Complete.
+// DryRunTTL tells what a change of the container's DefaultTTL would do at this moment. It is refused with
+// what the change itself would be refused with, and takes about a second at most: see DryRun.Complete.
 func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o DryRunOptions) (DryRun, error) {
 	c.db.enter()
 	defer c.db.leave()

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A dry run says what the change does: the effects on the items of a random history are counted before a change and found
-// again after it.
+// A dry run says what the change does: the effects on the items of a random history are counted before a
+// change and found again after it.
 func TestDryRunIsWhatHappens(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

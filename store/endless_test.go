@@ -49,8 +49,8 @@ func within(name string) bool {
 	}
 }
 
-// beside makes sure that the container answers: to a read of an item and to a write, of another partition key in the same
-// range.
+// beside makes sure that the container answers: to a read of an item and to a write, of another partition key
+// in the same range.
 func (b *bench) beside(n int) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
@@ -78,8 +78,8 @@ func (b *bench) stuckScripts() int {
 	return m.StuckScripts
 }
 
-// TestStuckScriptIsLeftBehind: a procedure whose interpreter does not come back holds neither its caller nor its range nor Close,
-// and nothing that it has done stays, then or when it comes back after all.
+// TestStuckScriptIsLeftBehind: a procedure whose interpreter does not come back holds neither its caller nor
+// its range nor Close, and nothing that it has done stays, then or when it comes back after all.
 func TestStuckScriptIsLeftBehind(t *testing.T) {
 	wall := &hasty{Clock: ttl.Real{}}
 	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), release: make(chan struct{})}
@@ -146,7 +146,8 @@ func many() string {
 
 const endlessJoin = "FROM c JOIN x1 IN c.l JOIN x2 IN c.l JOIN x3 IN c.l JOIN x4 IN c.l JOIN x5 IN c.l JOIN x6 IN c.l WHERE x1 + x6 = 3"
 
-// TestQueryOfScriptEnds: a query inside a procedure ends with the time of the procedure, whatever the request has.
+// TestQueryOfScriptEnds: a query inside a procedure ends with the time of the procedure, whatever the request
+// has.
 func TestQueryOfScriptEnds(t *testing.T) {
 	wall := &hasty{Clock: ttl.Real{}}
 	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), release: make(chan struct{})}
@@ -185,8 +186,8 @@ func TestScriptEndsWithItsRequest(t *testing.T) {
 	}
 }
 
-// firstValue is a context that does something when somebody derives another from it for the first time: a script for what its host
-// does, a patch for the time that its condition has.
+// firstValue is a context that does something when somebody derives another from it for the first time: a
+// script for what its host does, a patch for the time that its condition has.
 type firstValue struct {
 	context.Context
 	once sync.Once
@@ -261,7 +262,8 @@ func TestConditionOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestAttacksOfProcedures runs procedures that took minutes or gigabytes, and whatever they do the range answers.
+// TestAttacksOfProcedures runs procedures that took minutes or gigabytes, and whatever they do the range
+// answers.
 func TestAttacksOfProcedures(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()

@@ -13,15 +13,16 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// The effective partition key (EPK) is the hash by which documents are dealt out to partition ranges. Clients compute it,
-// too, and order it as upper-case hexadecimal text; here it is the bytes behind that text, which are in the same order.
+// The effective partition key (EPK) is the hash by which documents are dealt out to partition ranges. Clients
+// compute it, too, and order it as upper-case hexadecimal text; here it is the bytes behind that text, which
+// are in the same order.
 //
 //	version 2   MurmurHash3 x64-128 of all components, reversed, top two bits cleared: 16 bytes
 //	MultiHash   the same of each component by itself, one after the other: 16 bytes a component, a prefix is a prefix
 //	version 1   MurmurHash3 x86-32 as a number, then the components, all in a binary encoding that keeps their order
 //
-// What is hashed of a component is a byte for its type, then for a number its double in little-endian order, for a string
-// its UTF-8 bytes and an end mark. Version 1 sees only the first 100 UTF-16 units of a string.
+// What is hashed of a component is a byte for its type, then for a number its double in little-endian order,
+// for a string its UTF-8 bytes and an end mark. Version 1 sees only the first 100 UTF-16 units of a string.
 const (
 	epkHashLen   = 16
 	v1Truncation = 100 // UTF-16 units that are hashed, and bytes that are encoded with an end mark
@@ -40,8 +41,8 @@ const (
 	epkEndV2 = 0xFF
 )
 
-// EPK returns the effective partition key of a full key, or of a prefix of one where the definition is hierarchical. The
-// empty key has the lowest EPK, which is empty.
+// EPK returns the effective partition key of a full key, or of a prefix of one where the definition is
+// hierarchical. The empty key has the lowest EPK, which is empty.
 func EPK(d *PartitionKeyDefinition, k PartitionKey) []byte { return appendEPK(nil, d, k) }
 
 // appendEPK is EPK without an allocation: the hash input is built behind dst, where the result then goes.
@@ -121,8 +122,8 @@ func appendComponent(dst []byte, v doc.Value) []byte {
 	return append(dst, epkUndefined)
 }
 
-// truncateUTF16 cuts the string b[at:] to what its first 100 UTF-16 units are. A character of two units that would be
-// cut in half leaves U+FFFD, as it does in the clients.
+// truncateUTF16 cuts the string b[at:] to what its first 100 UTF-16 units are. A character of two units that
+// would be cut in half leaves U+FFFD, as it does in the clients.
 func truncateUTF16(b []byte, at int) []byte {
 	units := 0
 	for i := at; i < len(b); {
@@ -143,8 +144,8 @@ func truncateUTF16(b []byte, at int) []byte {
 	return b
 }
 
-// binaryString turns the string b[at:] into its binary encoding: each byte one higher, an end mark behind at most 100
-// bytes; 101 bytes and no end mark where there are more.
+// binaryString turns the string b[at:] into its binary encoding: each byte one higher, an end mark behind at
+// most 100 bytes; 101 bytes and no end mark where there are more.
 func binaryString(b []byte, at int) []byte {
 	long := len(b)-at > v1Truncation
 	if long {
@@ -161,8 +162,9 @@ func binaryString(b []byte, at int) []byte {
 	return append(b, 0x00)
 }
 
-// appendBinaryNumber appends the binary encoding of a number: its double with the sign turned so that order is kept, the
-// top byte first, then seven bits a byte while any are left, each byte but the last with its lowest bit set.
+// appendBinaryNumber appends the binary encoding of a number: its double with the sign turned so that order
+// is kept, the top byte first, then seven bits a byte while any are left, each byte but the last with its
+// lowest bit set.
 func appendBinaryNumber(dst []byte, f float64) []byte {
 	u := math.Float64bits(f + 0)
 	if u>>63 == 0 {

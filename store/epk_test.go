@@ -170,8 +170,8 @@ func TestSplitRanges(t *testing.T) {
 	}
 }
 
-// TestSplitIsEven deals keys out to ranges as a client does, by text, and looks for about equal shares. The four keys at
-// the end are ones whose shares of the hash space a client's tests rely on.
+// TestSplitIsEven deals keys out to ranges as a client does, by text, and looks for about equal shares. The
+// four keys at the end are ones whose shares of the hash space a client's tests rely on.
 func TestSplitIsEven(t *testing.T) {
 	for _, kind := range []string{"1", "2", KindMultiHash} {
 		d := definition(t, kind, 1)

@@ -10,21 +10,22 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A container whose settings ask for expiry events keeps a log of its expiries: the family e, an entry for each item that
-// has died, with the item as it was.
+// A container whose settings ask for expiry events keeps a log of its expiries: the family e, an entry for
+// each item that has died, with the item as it was.
 //
-// There is exactly one entry a death. Two transactions can write it: the one that purges the item, or, where the reaper is held
-// back, an earlier one that announces the death and marks the item's header. The mark is what keeps the purge from writing a second
-// entry; it is no new version, so neither the etag nor the feeds know of it. Expired is final, so a marked item stays dead: a
-// write of its id makes a new item, without the mark. Either transaction records the moment as a purge does, so that the clock
-// cannot be set back behind it. Neither waits for the disk, for whoever reads the log does: an entry that a crash takes back has
-// been read by nobody, and its item is announced again.
+// There is exactly one entry a death. Two transactions can write it: the one that purges the item, or, where
+// the reaper is held back, an earlier one that announces the death and marks the item's header. The mark is
+// what keeps the purge from writing a second entry; it is no new version, so neither the etag nor the feeds
+// know of it. Expired is final, so a marked item stays dead: a write of its id makes a new item, without the
+// mark. Either transaction records the moment as a purge does, so that the clock cannot be set back behind
+// it. Neither waits for the disk, for whoever reads the log does: an entry that a crash takes back has been
+// read by nobody, and its item is announced again.
 //
-// What was dead when the log began has no entry, whether or not it had been purged by then. A fence is a delete: what
-// lies below one and has not been announced before has no entry either.
+// What was dead when the log began has no entry, whether or not it had been purged by then. A fence is a
+// delete: what lies below one and has not been announced before has no entry either.
 //
-// Entries are kept for the log's retention. The newest one of those that have been trimmed stays as a floor without content, so
-// that a reader who has not seen it can be told that something is missing.
+// Entries are kept for the log's retention. The newest one of those that have been trimmed stays as a floor
+// without content, so that a reader who has not seen it can be told that something is missing.
 
 // logRecord is the part of a container's record that is there while it keeps a log of expiries.
 type logRecord struct {
@@ -81,13 +82,14 @@ func (st *containerState) eventRetention() int64 {
 	return int64(e.Retention)
 }
 
-// mourned tells whether the death of an item belongs into the log and is not there yet. The item is dead, and below no fence.
+// mourned tells whether the death of an item belongs into the log and is not there yet. The item is dead, and
+// below no fence.
 func (st *containerState) mourned(h header) bool {
 	return st.rec.Log != nil && !h.announced && !st.rec.Log.Policy.Expired(h.life, st.rec.Log.Since)
 }
 
-// storeSettings makes changed settings durable, in next.rec, and begins or ends the log of expiries where they ask for it. The
-// caller holds ddl and the container's gate.
+// storeSettings makes changed settings durable, in next.rec, and begins or ends the log of expiries where
+// they ask for it. The caller holds ddl and the container's gate.
 func (c *Container) storeSettings(ctx context.Context, old *containerState, next *containerState, now int64) error {
 	was, on := old.rec.Log != nil, next.rec.Settings.ExpiryEvents != nil
 	scopes := [][]byte{catalogScope()}
@@ -137,7 +139,8 @@ func (st *containerState) webhooks() []Webhook {
 	return st.rec.Settings.ExpiryEvents.Webhooks
 }
 
-// trimExpiries frees entries of a slot's log that lie outside of its retention. next is the second at which there will be more.
+// trimExpiries frees entries of a slot's log that lie outside of its retention. next is the second at which
+// there will be more.
 func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slot, now int64) (more bool, next int64, err error) {
 	window := st.eventRetention()
 	old, err := c.outgrown(ctx, s, famExpired, window, now, func(value []byte) (version, error) {
@@ -166,8 +169,8 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 	return old.more, now + 1, err
 }
 
-// checkExpiries proves of a slot's log of expiries that its entries are in order, whole and of items that are dead or gone, and
-// that no item is in it twice.
+// checkExpiries proves of a slot's log of expiries that its entries are in order, whole and of items that are
+// dead or gone, and that no item is in it twice.
 func (k *checker) checkExpiries(s *slot, ceiling uint64) error {
 	seen := make(map[uint64]bool)
 	var ts int64

@@ -22,8 +22,8 @@ func (c *Container) announceExpired(ctx context.Context, st *containerState, s *
 	return more, l.next, err
 }
 
-// announceBatch is announceExpired in one transaction. judged is how many candidates it came to; those that are alive are
-// appended to survivors.
+// announceBatch is announceExpired in one transaction. judged is how many candidates it came to; those that
+// are alive are appended to survivors.
 func (c *Container) announceBatch(ctx context.Context, s *slot, batch, survivors []candidate) (judged int, alive []candidate, err error) {
 	st, _, err := c.enter(ctx)
 	if err != nil {

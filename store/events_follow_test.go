@@ -14,8 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// While items are born and die, ranges are split and the reaper is held back and let go, each of two followers is told of each
-// death once, in the order of LSNs inside a range, and nobody has to ask for a sweep.
+// While items are born and die, ranges are split and the reaper is held back and let go, each of two
+// followers is told of each death once, in the order of LSNs inside a range, and nobody has to ask for a
+// sweep.
 func TestFollowersOfABusyLog(t *testing.T) {
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })

@@ -11,8 +11,9 @@ import (
 // Expiration is one entry of a container's log of expiries.
 type Expiration struct {
 	Key Key
-	// ExpiredAt is the second from which on the item was expired, since 1970. Where the container's default was changed between its
-	// death and the look of the reaper that found it, it may be the second of that change.
+	// ExpiredAt is the second from which on the item was expired, since 1970. Where the container's default
+	// was changed between its death and the look of the reaper that found it, it may be the second of that
+	// change.
 	ExpiredAt int64
 	LSN       uint64 // of the entry, in its range
 	Range     string // id of the partition range
@@ -20,7 +21,8 @@ type Expiration struct {
 	Position  string // behind this entry: for the next call of Expirations
 }
 
-// AppendJSON appends the expiration as {"id", "partitionKey": [...], "expiredAt", "lsn", "range", "document"}.
+// AppendJSON appends the expiration as {"id", "partitionKey": [...], "expiredAt", "lsn", "range",
+// "document"}.
 func (e *Expiration) AppendJSON(dst []byte) []byte {
 	dst = doc.AppendString(append(dst, `{"id":`...), e.Key.ID)
 	dst = append(dst, `,"partitionKey":[`...)
@@ -40,19 +42,21 @@ func (e *Expiration) AppendJSON(dst []byte) []byte {
 	return append(e.Item.AppendJSON(append(dst, `,"document":`...)), '}')
 }
 
-// ExpirationsPage is a part of the log of expiries: entries in the order of their LSNs inside a partition range.
+// ExpirationsPage is a part of the log of expiries: entries in the order of their LSNs inside a partition
+// range.
 type ExpirationsPage struct {
 	Expirations []Expiration // none: nothing has expired behind the position
 	Position    string       // where the next page begins
-	// Lost tells that entries behind the position which was asked for are not kept any more: it was older than the log's
-	// retention, or than the log.
+	// Lost tells that entries behind the position which was asked for are not kept any more: it was older
+	// than the log's retention, or than the log.
 	Lost bool
 }
 
-// Expirations returns up to limit entries (0: 100) of the container's log of expiries that come after a position; "" is the
-// beginning of what is kept. What is answered is durable and will be answered again for the same position for as long as it is
-// kept. Each death is in the log once; whether the item has been purged by then makes no difference. Positions survive
-// splits of ranges. CodeBadRequest: the container keeps no log, or the position is malformed or ahead of the store.
+// Expirations returns up to limit entries (0: 100) of the container's log of expiries that come after a
+// position; "" is the beginning of what is kept. What is answered is durable and will be answered again for
+// the same position for as long as it is kept. Each death is in the log once; whether the item has been
+// purged by then makes no difference. Positions survive splits of ranges. CodeBadRequest: the container keeps
+// no log, or the position is malformed or ahead of the store.
 func (c *Container) Expirations(ctx context.Context, after string, limit int) (ExpirationsPage, error) {
 	c.db.enter()
 	defer c.db.leave()
@@ -99,8 +103,9 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 	return formatPositions(ranges, at), nil
 }
 
-// ExpirationsChanged returns a channel that is closed when the log of expiries has grown, or the container has changed or gone.
-// Who follows the log takes the channel, calls Expirations and waits where there are none.
+// ExpirationsChanged returns a channel that is closed when the log of expiries has grown, or the container
+// has changed or gone. Who follows the log takes the channel, calls Expirations and waits where there are
+// none.
 func (c *Container) ExpirationsChanged() <-chan struct{} { return c.mourners.changed() }
 
 func keepsLog(st *containerState) error {
@@ -193,8 +198,9 @@ func (db *DB) Subscriptions() (list []Subscription) {
 // SubscriptionsChanged returns a channel that is closed when Subscriptions may have others to return.
 func (db *DB) SubscriptionsChanged() <-chan struct{} { return db.line.subscribers.changed() }
 
-// Confirmed is the position up to which a webhook's endpoint has confirmed the log of expiries; "" before its first
-// confirmation, for which the log is sent from its beginning. CodeNotFound: there is no such webhook (any more).
+// Confirmed is the position up to which a webhook's endpoint has confirmed the log of expiries; "" before its
+// first confirmation, for which the log is sent from its beginning. CodeNotFound: there is no such webhook
+// (any more).
 func (c *Container) Confirmed(ctx context.Context, webhook string) (string, error) {
 	if err := c.hasWebhook(c.state.Load(), webhook); err != nil {
 		return "", err
@@ -206,8 +212,8 @@ func (c *Container) Confirmed(ctx context.Context, webhook string) (string, erro
 	return string(v), wrap(err)
 }
 
-// Confirm makes it durable that an endpoint has confirmed all before a position. CodeNotFound: there is no such webhook (any
-// more).
+// Confirm makes it durable that an endpoint has confirmed all before a position. CodeNotFound: there is no
+// such webhook (any more).
 func (c *Container) Confirm(ctx context.Context, webhook, position string) error {
 	if _, err := parsePositions(position); err != nil {
 		return err

@@ -63,14 +63,15 @@ func (e *ExpiryEvents) check() error {
 	return nil
 }
 
-// ReaperSettings hold purges of a container back. No answer to a client depends on them, only space and what looks at purges.
+// ReaperSettings hold purges of a container back. No answer to a client depends on them, only space and what
+// looks at purges.
 type ReaperSettings struct {
 	Delay   *PurgeDelay `json:"delay,omitempty"`   // nil: an item may be purged as soon as it has expired
 	Starved *Starvation `json:"starved,omitempty"` // nil: the reaper purges as fast as its backlog asks for
 }
 
-// PurgeDelay is the time between an item's expiry and its purge: Seconds for all of them, or for each a number from Min to Max
-// that depends on Seed and the item's rid alone, so that a run can be repeated.
+// PurgeDelay is the time between an item's expiry and its purge: Seconds for all of them, or for each a
+// number from Min to Max that depends on Seed and the item's rid alone, so that a run can be repeated.
 type PurgeDelay struct {
 	Seconds int64  `json:"seconds,omitempty"`
 	Min     int64  `json:"min,omitempty"` // seconds
@@ -80,8 +81,8 @@ type PurgeDelay struct {
 
 // Starvation lets the reaper fall behind.
 type Starvation struct {
-	// PerSecond is how many items may be purged in each second of the data clock; 0: any number, but none while a request is
-	// being served.
+	// PerSecond is how many items may be purged in each second of the data clock; 0: any number, but none
+	// while a request is being served.
 	PerSecond int `json:"perSecond"`
 }
 
@@ -101,7 +102,8 @@ func (r *ReaperSettings) clone() *ReaperSettings {
 	return &next
 }
 
-// check refuses settings that make no sense: CodeBadRequest. A nil *ReaperSettings is right: nothing is held back.
+// check refuses settings that make no sense: CodeBadRequest. A nil *ReaperSettings is right: nothing is held
+// back.
 func (r *ReaperSettings) check() error {
 	switch {
 	case r == nil:

@@ -97,7 +97,8 @@ func (b *bench) doc(id string, life int) store.Item {
 	return it
 }
 
-// An expiry has the item as its last write left it, with its system properties, and the second in which it died.
+// An expiry has the item as its last write left it, with its system properties, and the second in which it
+// died.
 func TestExpirationHasTheLastImage(t *testing.T) {
 	b := newBench(t, `"defaultTtl":10`, 1)
 	defer b.close()
@@ -342,11 +343,13 @@ func TestPurgeDelay(t *testing.T) {
 	}
 }
 
-// crashLog is the log of a store as a follower knows it: by rid and etag, so that nothing can be taken for something else.
+// crashLog is the log of a store as a follower knows it: by rid and etag, so that nothing can be taken for
+// something else.
 type crashLog map[string]int
 
-// TestExpiryEventsSurviveCrashes lets items be born and die while purges are held back in ever other ways, ranges are split and
-// the store crashes. A follower who keeps its position over the crashes is told of each death once.
+// TestExpiryEventsSurviveCrashes lets items be born and die while purges are held back in ever other ways,
+// ranges are split and the store crashes. A follower who keeps its position over the crashes is told of each
+// death once.
 func TestExpiryEventsSurviveCrashes(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for seed := range uint64(4) {

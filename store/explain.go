@@ -20,10 +20,11 @@ const (
 	StateUnknown ItemState = iota
 	// StateLive: readers see it.
 	StateLive
-	// StateGhost: it has expired. Nobody sees it, and its id is free, but the reaper has not freed its space yet.
+	// StateGhost: it has expired. Nobody sees it, and its id is free, but the reaper has not freed its space
+	// yet.
 	StateGhost
-	// StatePurged: it expired and was purged. Only a container that keeps all versions or a log of expiries knows, for as long as
-	// it keeps them.
+	// StatePurged: it expired and was purged. Only a container that keeps all versions or a log of expiries
+	// knows, for as long as it keeps them.
 	StatePurged
 )
 
@@ -54,13 +55,14 @@ var sourceNames = [...]string{"off", "item", "container", "floor", "lease"}
 // String names the source in lower case.
 func (s TTLSource) String() string { return sourceNames[s] }
 
-// Expiry tells of one item when it expires and why. All moments are seconds since 1970 of the container's clock.
+// Expiry tells of one item when it expires and why. All moments are seconds since 1970 of the container's
+// clock.
 type Expiry struct {
 	State ItemState
 	Now   int64 // the moment at which this holds
 
-	// What follows is zero for an item that is unknown; of one that is purged only Timestamp is known, and PurgedAt or, from the log
-	// of expiries, ExpiresAt.
+	// What follows is zero for an item that is unknown; of one that is purged only Timestamp is known, and
+	// PurgedAt or, from the log of expiries, ExpiresAt.
 
 	Timestamp  int64       // _ts: when its time to live began
 	Own        ttl.Seconds // its own ttl
@@ -173,8 +175,9 @@ func (it Item) Expiry() Expiry {
 	return explainLife(it.c.state.Load().policy(), it.head.life, it.c.moment())
 }
 
-// ExplainItem tells when an item expires and why, of one that has expired as well. An item that is not there is no error but
-// StateUnknown or StatePurged. It fails with CodeBadRequest for a partition key that does not fit.
+// ExplainItem tells when an item expires and why, of one that has expired as well. An item that is not there
+// is no error but StateUnknown or StatePurged. It fails with CodeBadRequest for a partition key that does not
+// fit.
 func (c *Container) ExplainItem(ctx context.Context, pk PartitionKey, id string) (Expiry, error) {
 	c.db.enter()
 	defer c.db.leave()
@@ -202,7 +205,8 @@ func (c *Container) keyPlace(pk PartitionKey, id string) (place, error) {
 	return c.place(pk, id), nil
 }
 
-// lookAt runs fn over a snapshot of the range that a place lies in. What fn has seen is durable when lookAt returns.
+// lookAt runs fn over a snapshot of the range that a place lies in. What fn has seen is durable when lookAt
+// returns.
 func (c *Container) lookAt(ctx context.Context, p place, fn func(st *containerState, s *slot, now int64, r engine.Reader) error) error {
 	var s *slot
 	err := c.view(ctx, func(st *containerState, now int64, r engine.Reader) error {
@@ -244,7 +248,8 @@ func itemHead(r engine.Reader, s *slot, p place) (header, error) {
 	return h, err
 }
 
-// explainGone asks what has become of an item that is not there any more: the feed of all versions, or else the log of expiries.
+// explainGone asks what has become of an item that is not there any more: the feed of all versions, or else
+// the log of expiries.
 func (c *Container) explainGone(st *containerState, s *slot, p place, now int64, r engine.Reader) (e Expiry, lsn uint64, err error) {
 	e = Expiry{Now: now, Default: st.policy().Default, DefaultChangedAt: st.policy().ChangedAt}
 	if st.retention() > 0 {
@@ -267,8 +272,8 @@ func (c *Container) explainGone(st *containerState, s *slot, p place, now int64,
 // maxEntries is how many entries of a feed or a log are looked at for the last of one item.
 const maxEntries = 100_000
 
-// lastEntry finds the last entry of an item behind an LSN, in the feed of all versions or in the log of expiries: its kind and its
-// times.
+// lastEntry finds the last entry of an item behind an LSN, in the feed of all versions or in the log of
+// expiries: its kind and its times.
 func lastEntry(r engine.Reader, s *slot, family byte, p place, after uint64) (last expiry, lsn uint64, found bool, err error) {
 	rg := slotFamily(s.scope, family)
 	rg.Start = appendSlotKey(nil, s.scope, family, min(after, math.MaxUint64-1)+1)

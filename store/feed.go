@@ -13,15 +13,17 @@ import (
 
 // The change feed of a range is a walk over the LSNs of its slot. There are two:
 //
-// The latest-version feed (family f) has one entry an item, at the LSN of its last write. A replace moves the entry to
-// the end, a delete takes it away, and what has expired or lies below a fence is passed over as in every read.
+// The latest-version feed (family f) has one entry an item, at the LSN of its last write. A replace moves the
+// entry to the end, a delete takes it away, and what has expired or lies below a fence is passed over as in
+// every read.
 //
-// The feed of all versions and deletes (family v) has an entry for each change that is still inside of the container's
-// retention; see version.
+// The feed of all versions and deletes (family v) has an entry for each change that is still inside of the
+// container's retention; see version.
 //
-// Nothing is answered that is not durable. A replace that is visible but not durable has already taken its item's old entry
-// away, so it is not enough to leave the new one out: a crash would bring the old one back behind the reader. Therefore a
-// page is read from a snapshot, and the answer waits until all that the snapshot shows is durable.
+// Nothing is answered that is not durable. A replace that is visible but not durable has already taken its
+// item's old entry away, so it is not enough to leave the new one out: a crash would bring the old one back
+// behind the reader. Therefore a page is read from a snapshot, and the answer waits until all that the
+// snapshot shows is durable.
 
 // ChangeMode says what a change feed shows.
 type ChangeMode uint8
@@ -30,16 +32,16 @@ type ChangeMode uint8
 const (
 	// LatestVersions shows each item once, as its last write left it; deletes do not show.
 	LatestVersions ChangeMode = iota
-	// AllVersions shows every change, deletes and expiries among them, as far back as the container's change feed policy
-	// keeps them.
+	// AllVersions shows every change, deletes and expiries among them, as far back as the container's change
+	// feed policy keeps them.
 	AllVersions
 )
 
 // ChangeKind says what happened to an item.
 type ChangeKind uint8
 
-// The kinds of changes. ChangeLatest is that of LatestVersions, the others are those of AllVersions. Their numbers are
-// stored.
+// The kinds of changes. ChangeLatest is that of LatestVersions, the others are those of AllVersions. Their
+// numbers are stored.
 const (
 	ChangeLatest  ChangeKind = iota // created or replaced
 	ChangeCreate                    // created
@@ -51,7 +53,8 @@ const (
 
 // ChangesStart says where a reader of a change feed begins. The zero ChangesStart is the beginning.
 type ChangesStart struct {
-	// Now begins with what changes after the call: the page is empty, its position is what counts. It goes before After.
+	// Now begins with what changes after the call: the page is empty, its position is what counts. It goes
+	// before After.
 	Now bool
 	// After is the position of an earlier page, of the same scope or of one that it has been split from.
 	After string
@@ -68,12 +71,12 @@ type ChangesRequest struct {
 	MaxItems int // changes a page, as in ListOptions; a transaction is never cut, so there may be some more
 }
 
-// ChangesPage is one page of a change feed: changes in the order of their LSNs inside a partition range, ranges one after
-// the other.
+// ChangesPage is one page of a change feed: changes in the order of their LSNs inside a partition range,
+// ranges one after the other.
 type ChangesPage struct {
 	Changes []Change // none: nothing has changed behind the start
-	// Position is where the next page begins: for ChangesStart.After. It also moves over changes that were passed over,
-	// so that they are not looked at again.
+	// Position is where the next page begins: for ChangesStart.After. It also moves over changes that were
+	// passed over, so that they are not looked at again.
 	Position string
 	// More tells that the page has ended early, since its time was over: there may be changes behind
 	// Position, even if it has none.

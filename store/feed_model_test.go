@@ -22,8 +22,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Random histories, played on a store and on a map. Readers of all scopes follow the change feeds with pages of random sizes
-// while items come, change, expire and go, ranges are split, and the store is closed and opened.
+// Random histories, played on a store and on a map. Readers of all scopes follow the change feeds with pages
+// of random sizes while items come, change, expire and go, ranges are split, and the store is closed and
+// opened.
 func TestFeedHistories(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, ranges := range []int{1, 4} {
@@ -241,7 +242,8 @@ func (w *feedWorld) split() {
 	}
 }
 
-// fromTheBeginning reads the whole feed anew, or from a second on: it is the live items in the order of their LSNs, range by range.
+// fromTheBeginning reads the whole feed anew, or from a second on: it is the live items in the order of their
+// LSNs, range by range.
 func (w *feedWorld) fromTheBeginning() {
 	w.t.Helper()
 	start := store.ChangesStart{}

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// A position in a change feed is the LSN behind which a reader goes on: "<lsn>" where its scope is one partition range,
-// "<range>:<lsn>,<range>:<lsn>" where it is several. It is good for the ranges that come out of a split as well: an entry keeps
-// its LSN when it moves, and a range counts its LSNs on from where its parent was.
+// A position in a change feed is the LSN behind which a reader goes on: "<lsn>" where its scope is one
+// partition range, "<range>:<lsn>,<range>:<lsn>" where it is several. It is good for the ranges that come out
+// of a split as well: an entry keeps its LSN when it moves, and a range counts its LSNs on from where its
+// parent was.
 type positions struct {
 	all   uint64
 	named map[string]uint64
@@ -53,8 +54,8 @@ func badPosition(text string) error {
 	return fail(CodeBadRequest, "'"+text+"' is not a position in a change feed.")
 }
 
-// of is the position in a range: its own, or that of a range which it was split from. A range that has neither is read from
-// its beginning.
+// of is the position in a range: its own, or that of a range which it was split from. A range that has
+// neither is read from its beginning.
 func (p positions) of(s *slot) uint64 {
 	if p.named == nil {
 		return p.all

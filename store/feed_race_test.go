@@ -19,9 +19,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Readers follow the feeds while writers, a sweeper, splits and the clock are at work, and the power fails in the middle of it. Whatever
-// a reader was told before the crash is there after it, and what it is told afterwards completes what it knows: who follows
-// the latest versions knows the last one of all that is alive, and who replays all versions has the very items.
+// Readers follow the feeds while writers, a sweeper, splits and the clock are at work, and the power fails in
+// the middle of it. Whatever a reader was told before the crash is there after it, and what it is told
+// afterwards completes what it knows: who follows the latest versions knows the last one of all that is
+// alive, and who replays all versions has the very items.
 func TestFeedSurvivesCrashes(t *testing.T) {
 	for _, ranges := range []int{1, 4} {
 		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// A page ends where a transaction ends: a batch is read whole, and so are an expiry and the create that made it visible.
+// A page ends where a transaction ends: a batch is read whole, and so are an expiry and the create that made
+// it visible.
 func TestFeedPagesEndWithTransactions(t *testing.T) {
 	b := newBench(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`, 1)
 	defer b.close()
@@ -69,8 +70,9 @@ func TestFeedPagesEndWithTransactions(t *testing.T) {
 	}
 }
 
-// The window of all versions: a reader that is let in misses nothing, one that has read all that is outside is let in, and one
-// that has not is refused, whenever the space was freed and however long the window was before.
+// The window of all versions: a reader that is let in misses nothing, one that has read all that is outside
+// is let in, and one that has not is refused, whenever the space was freed and however long the window was
+// before.
 func TestRetention(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 7))

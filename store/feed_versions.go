@@ -16,8 +16,8 @@ type Change struct {
 	Timestamp int64  // second of the change, since 1970
 	Item      Item   // what the change made; zero for a delete or an expiry
 
-	// PreviousLSN is that of the version which was replaced or deleted, Previous the version itself, nil where it is not
-	// kept. Both are of AllVersions alone.
+	// PreviousLSN is that of the version which was replaced or deleted, Previous the version itself, nil
+	// where it is not kept. Both are of AllVersions alone.
 	PreviousLSN uint64
 	Previous    *Item
 	// Key is that of the item which was deleted or has expired.
@@ -39,8 +39,8 @@ func (k ChangeKind) String() string {
 	return "latest"
 }
 
-// AppendJSON appends the change as Cosmos DB's feeds show it: of LatestVersions the document with the system property _lsn,
-// of AllVersions an object of current, previous and metadata.
+// AppendJSON appends the change as Cosmos DB's feeds show it: of LatestVersions the document with the system
+// property _lsn, of AllVersions an object of current, previous and metadata.
 func (ch *Change) AppendJSON(dst []byte) []byte {
 	if ch.Kind == ChangeLatest {
 		sys := ch.Item.system()
@@ -50,8 +50,8 @@ func (ch *Change) AppendJSON(dst []byte) []byte {
 	return ch.AppendSeparately(dst)
 }
 
-// AppendSeparately appends an object of current, previous and metadata in either mode: what clients ask for that read both
-// feeds alike.
+// AppendSeparately appends an object of current, previous and metadata in either mode: what clients ask for
+// that read both feeds alike.
 func (ch *Change) AppendSeparately(dst []byte) []byte {
 	dst = append(dst, `{"current":`...)
 	if ch.gone() {

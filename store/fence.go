@@ -11,12 +11,12 @@ import (
 )
 
 // A fence deletes a whole partition key at once: a record (partition key, LSN), below which all items of that
-// key are gone. Every reader asks it, as it asks the expiry policy, and the reaper frees the space in pieces, as it
-// does for what has expired. When nothing is left below it, the record goes.
+// key are gone. Every reader asks it, as it asks the expiry policy, and the reaper frees the space in pieces,
+// as it does for what has expired. When nothing is left below it, the record goes.
 //
 // Fences are few and short-lived, so a container's state holds them all. They change under the gate: no write
-// of the container is in flight meanwhile, so a create that comes after a fence has been acknowledged has an LSN
-// above it and sees the id free.
+// of the container is in flight meanwhile, so a create that comes after a fence has been acknowledged has an
+// LSN above it and sees the id free.
 
 // fenceName is the name of a partition key in containerState.fences: its fence key without the container.
 func fenceName(epk, pk []byte) string {
@@ -84,7 +84,8 @@ func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) (Recei
 	return c.receipt(s, chargeFence), nil
 }
 
-// sweepFences purges up to limit items below the fences of one slot and removes the fences that have nothing left.
+// sweepFences purges up to limit items below the fences of one slot and removes the fences that have nothing
+// left.
 func (c *Container) sweepFences(ctx context.Context, st *containerState, s *slot, limit int) (purged int, more bool, err error) {
 	for name, lsn := range st.fences {
 		epk, _, err := doc.DecodeEscaped([]byte(name))

@@ -16,8 +16,8 @@ type ForecastScale struct {
 // ForecastScales are the scales of a forecast, from fine to coarse. A month is 30 days.
 var ForecastScales = [...]ForecastScale{{"second", 1, 60}, {"minute", 60, 60}, {"hour", 3600, 48}, {"day", 86400, 31}, {"month", 30 * 86400, 24}}
 
-// Forecast tells when items will expire if nothing changes. All times are in seconds from Now, so that containers whose
-// clocks differ can be taken together.
+// Forecast tells when items will expire if nothing changes. All times are in seconds from Now, so that
+// containers whose clocks differ can be taken together.
 type Forecast struct {
 	Now      int64 // the moment from which it looks ahead, since 1970: of the container's clock, or the store's
 	Exact    bool  // every item was looked at; else leases were not, nor what had expired beyond 10,000 a partition range
@@ -27,8 +27,9 @@ type Forecast struct {
 	Lag     int64 // for how long the oldest of them has been; 0 where there is none
 	Coming  int64 // items that will expire
 	Next    int64 // in how many seconds the first of them will; 0 where there is none
-	// Ahead has, for each of ForecastScales, the items that will expire in each of its steps: the first is up to Step seconds
-	// from now, the second up to twice as much. What comes behind the last step is in Coming alone.
+	// Ahead has, for each of ForecastScales, the items that will expire in each of its steps: the first is up
+	// to Step seconds from now, the second up to twice as much. What comes behind the last step is in Coming
+	// alone.
 	Ahead [len(ForecastScales)][]int64
 }
 

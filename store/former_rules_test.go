@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// former makes the container one that an earlier program has made and written: its entries follow the first rules.
+// former makes the container one that an earlier program has made and written: its entries follow the first
+// rules.
 func (g *indexRig) former() {
 	g.t.Helper()
 	err := g.c.change(g.t.Context(), func(now containerState, _ int64) (containerState, error) {
@@ -40,8 +41,8 @@ func (g *indexRig) expect(text, want string) {
 	}
 }
 
-// A container whose entries were made when texts were English and rings had no direction answers as any other from the first moment, and
-// is indexed anew.
+// A container whose entries were made when texts were English and rings had no direction answers as any other
+// from the first moment, and is indexed anew.
 func TestFormerRules(t *testing.T) {
 	const policy = `{"fullTextIndexes":[{"path":"/s"}],"spatialIndexes":[{"path":"/o/*","types":["Point","Polygon"]}]}`
 	g := newIndexRig(t, 1, 1, false, policy)

@@ -37,11 +37,11 @@ func (t turn) tryTake() bool {
 
 func (t turn) release() { <-t }
 
-// gate lets many pass through, or one alone. There are three ways to use it. Who shares it is inside until it leaves. Who closes
-// it waits for those to leave, lets nobody else in meanwhile, and is inside alone until it opens the gate: then all that have
-// waited are let in before anybody can close it again. Who only looks never holds it, and is held up by nobody but one who is
-// inside alone: it asks for the count of the turns before it reads what the gate guards, and whether that still
-// holds afterwards.
+// gate lets many pass through, or one alone. There are three ways to use it. Who shares it is inside until it
+// leaves. Who closes it waits for those to leave, lets nobody else in meanwhile, and is inside alone until it
+// opens the gate: then all that have waited are let in before anybody can close it again. Who only looks
+// never holds it, and is held up by nobody but one who is inside alone: it asks for the count of the turns
+// before it reads what the gate guards, and whether that still holds afterwards.
 type gate struct {
 	turns   atomic.Uint64 // odd while one is inside alone; each turn adds two
 	inside  atomic.Int64  // how many share it; less gateClosed while one is inside alone or waits to be

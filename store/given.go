@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// givenRows keeps what the pages of queries with DISTINCT have given out, until their next page is asked for. What was kept first is
-// forgotten first: then that page makes it again.
+// givenRows keeps what the pages of queries with DISTINCT have given out, until their next page is asked for.
+// What was kept first is forgotten first: then that page makes it again.
 type givenRows struct {
 	mu   sync.Mutex
 	kept []givenPage // the latest last

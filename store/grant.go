@@ -10,8 +10,8 @@ import (
 
 // Grant is what a permission gives: access to a container, or to one thing in it.
 //
-// A container is known by its resource id and not by its name: whoever was let into one is not let into the next one of
-// that name. An item is known as the permission knows it, by id or by resource id.
+// A container is known by its resource id and not by its name: whoever was let into one is not let into the
+// next one of that name. An item is known as the permission knows it, by id or by resource id.
 type Grant struct {
 	Write     bool         // mode All, not Read
 	Container string       // resource id
@@ -21,7 +21,8 @@ type Grant struct {
 	Partition PartitionKey // where given, only this partition key
 }
 
-// Grant reads what a permission gives. It fails with CodeNotFound where the permission names something that is gone.
+// Grant reads what a permission gives. It fails with CodeNotFound where the permission names something that
+// is gone.
 func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
 	db = db.live()
 	return db.parseGrant(ctx, doc.Of(permission.Body))
@@ -47,7 +48,8 @@ func (db *DB) parseGrant(ctx context.Context, v doc.Value) (g Grant, err error) 
 		if err := g.byRID(parts); err != nil || db.hasRID(parts[1]) {
 			return g, err
 		}
-		// A database may have a name that looks like a rid; and a rid that leads nowhere is accepted, as Cosmos DB does.
+		// A database may have a name that looks like a rid; and a rid that leads nowhere is accepted, as
+		// Cosmos DB does.
 		if _, err := db.Database(parts[1]); err != nil {
 			return g, nil
 		}
@@ -59,7 +61,8 @@ func badResource(link string) error {
 	return fail(CodeBadRequest, "The resource '"+link+"' of the permission is neither a container nor an item or a script in one.")
 }
 
-// splitLink takes dbs/x/colls/y or dbs/x/colls/y/docs/z apart; nil where link is neither. The last id may hold slashes.
+// splitLink takes dbs/x/colls/y or dbs/x/colls/y/docs/z apart; nil where link is neither. The last id may
+// hold slashes.
 func splitLink(link string) []string {
 	parts := strings.SplitN(strings.Trim(link, "/"), "/", 6)
 	if len(parts) != 4 && len(parts) != 6 || !strings.EqualFold(parts[0], "dbs") || !strings.EqualFold(parts[2], "colls") {
@@ -138,8 +141,8 @@ func (db *DB) grantByName(ctx context.Context, g *Grant, parts []string) error {
 	return badResource(strings.Join(parts, "/"))
 }
 
-// exists fails with CodeNotFound where there is no such item. Without its partition key that cannot be said, unless the
-// id is the key.
+// exists fails with CodeNotFound where there is no such item. Without its partition key that cannot be said,
+// unless the id is the key.
 func (c *Container) exists(ctx context.Context, pk PartitionKey, id string) error {
 	if _, err := c.def.fullKey(pk, id); err != nil {
 		return nil

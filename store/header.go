@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// header is what is known of an item without reading its JSON: expiry, etag and membership of a feed range are decided
-// from it.
+// header is what is known of an item without reading its JSON: expiry, etag and membership of a feed range
+// are decided from it.
 //
 //	 0     1      2      4            12            20    24           28             36    37
 //	+-----+------+------+------------+-------------+-----+------------+--------------+-----+-----+------+

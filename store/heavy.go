@@ -11,9 +11,10 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// Queries that take long must not take the processors from all else, nor fill the memory together. Once a query has done so much work
-// that it is no quick one any more (after quick), it needs a place among the heavy ones, of which there are few, and among those a turn: of the
-// processors one is left for other work. Turns are short, so that none waits for the end of another.
+// Queries that take long must not take the processors from all else, nor fill the memory together. Once a
+// query has done so much work that it is no quick one any more (after quick), it needs a place among the
+// heavy ones, of which there are few, and among those a turn: of the processors one is left for other work.
+// Turns are short, so that none waits for the end of another.
 const (
 	quick     = 10 * time.Millisecond
 	maxHeavy  = 4
@@ -39,8 +40,8 @@ type heavyQuery struct {
 	since        time.Duration // of the turn
 }
 
-// turn waits until the query may go on, no longer than the query may take; the run calls it now and then. The error is ctx's or a
-// *query.TimeError.
+// turn waits until the query may go on, no longer than the query may take; the run calls it now and then. The
+// error is ctx's or a *query.TimeError.
 func (h *heavyQuery) turn(ctx context.Context) error {
 	now := h.elapsed()
 	if !h.runs && now < quick || h.runs && now-h.since < heavyTurn {

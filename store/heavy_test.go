@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// TestHeavyQueries: a quick query waits for nobody; of heavy ones few have a place, and one more waits until one of them leaves, or its
-// context or its time ends.
+// TestHeavyQueries: a quick query waits for nobody; of heavy ones few have a place, and one more waits until
+// one of them leaves, or its context or its time ends.
 func TestHeavyQueries(t *testing.T) {
 	all := &heavyQueries{}
 	all.once.Do(all.open)

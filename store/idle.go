@@ -9,18 +9,21 @@ import (
 
 // Containers that delete themselves when nobody uses them.
 //
-// A use is remembered in memory, in seconds of the data clock, and only where the settings ask for it. What is stored of it is a
-// promise ahead: "used until this second, at the latest". It is renewed when a use lies behind it, so that a container that
-// is used all the time writes one small record a minute, without waiting for the disk. After a crash the promise stands for the use; it
-// may keep a container a minute longer, never delete one early, but for reads of the last round, which were nowhere yet. A write is
-// known by the _ts that it left. Close stores the very second.
+// A use is remembered in memory, in seconds of the data clock, and only where the settings ask for it. What
+// is stored of it is a promise ahead: "used until this second, at the latest". It is renewed when a use lies
+// behind it, so that a container that is used all the time writes one small record a minute, without waiting
+// for the disk. After a crash the promise stands for the use; it may keep a container a minute longer, never
+// delete one early, but for reads of the last round, which were nowhere yet. A write is known by the _ts that
+// it left. Close stores the very second.
 //
-// The reaper's rounds look for containers whose time has come. One that is the archive of another is never idle.
+// The reaper's rounds look for containers whose time has come. One that is the archive of another is never
+// idle.
 
 // usePromise is how far ahead of a use its record says that the container is in use, in seconds.
 const usePromise = 60
 
-// begin and end go around a request to the container: for the reaper, which gives way to it, and for AutoDeleteOnIdle.
+// begin and end go around a request to the container: for the reaper, which gives way to it, and for
+// AutoDeleteOnIdle.
 func (c *Container) begin() {
 	c.db.enter()
 	if c.state.Load().rec.Settings.AutoDeleteOnIdle > 0 {
@@ -39,8 +42,9 @@ func (c *Container) idle() bool {
 	return limit > 0 && c.moment()-c.used.Load() >= limit
 }
 
-// tendIdle deletes the containers that have been idle for too long, and stores when the others were used. It is called in a turn
-// of the reaper; while the catalog is being changed it does nothing, since the next turn is soon.
+// tendIdle deletes the containers that have been idle for too long, and stores when the others were used. It
+// is called in a turn of the reaper; while the catalog is being changed it does nothing, since the next turn
+// is soon.
 func (db *DB) tendIdle(ctx context.Context) error {
 	var timed []*Container
 	db.mu.RLock()
@@ -90,7 +94,8 @@ func (c *Container) tendIdle(ctx context.Context) error {
 	return err
 }
 
-// loadUse reads when the container was last used, as far as that is known. wrote is the second of its last write.
+// loadUse reads when the container was last used, as far as that is known. wrote is the second of its last
+// write.
 func (c *Container) loadUse(r engine.Reader, wrote int64) error {
 	v, err := r.Get(usedKey(c.cid))
 	if err != nil && !isAbsent(err) {

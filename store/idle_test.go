@@ -130,7 +130,8 @@ func TestIdleAlthough(t *testing.T) {
 	}
 }
 
-// A restart remembers when the container was used, to the second after Close, and after a crash never too early.
+// A restart remembers when the container was used, to the second after Close, and after a crash never too
+// early.
 func TestIdleThroughRestarts(t *testing.T) {
 	ctx := context.Background()
 	for _, crash := range []bool{false, true} {

@@ -8,27 +8,31 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// An import is a write whose _ts lies in the past. Only the _ts does: the change has its place in the feeds, and its time there,
-// as every write has, so that no reader of a feed misses it. The item belongs to the policy generation of its import: it lives or
-// dies by the policy in force, never by one that it has not met.
+// An import is a write whose _ts lies in the past. Only the _ts does: the change has its place in the feeds,
+// and its time there, as every write has, so that no reader of a feed misses it. The item belongs to the
+// policy generation of its import: it lives or dies by the policy in force, never by one that it has not met.
 //
-// What has expired on arrival is stored all the same, over a live item of its id, too, and is at once what an item is that
-// has expired and is not purged yet: no read sees it, and its purge, with all that comes of it, is the reaper's. So data that was
-// taken from elsewhere may come in as it is, and a test has a ghost without waiting for one.
+// What has expired on arrival is stored all the same, over a live item of its id, too, and is at once what an
+// item is that has expired and is not purged yet: no read sees it, and its purge, with all that comes of it,
+// is the reaper's. So data that was taken from elsewhere may come in as it is, and a test has a ghost without
+// waiting for one.
 
-// ImportOptions say how old an imported item is. One member at most may be set; with none the item is as old as a written one.
+// ImportOptions say how old an imported item is. One member at most may be set; with none the item is as old
+// as a written one.
 type ImportOptions struct {
 	// Timestamp is the _ts, in seconds since 1970.
 	Timestamp int64
 	// Age is how long ago the item was written, in whole seconds: a fraction is dropped.
 	Age time.Duration
-	// ExpiresIn is how long the item has still to live by the policy in force, in whole seconds: a fraction counts as one.
+	// ExpiresIn is how long the item has still to live by the policy in force, in whole seconds: a fraction
+	// counts as one.
 	ExpiresIn time.Duration
 }
 
-// Import stores a document as if it had been written in the past of its database's clock: an upsert whose item has a _ts as o
-// says. It fails with CodeBadRequest for a _ts in the future or before 1970, and for an ExpiresIn that the item cannot have,
-// because it never expires or does so earlier; else as Upsert does. An item that has expired on arrival is stored, as a ghost.
+// Import stores a document as if it had been written in the past of its database's clock: an upsert whose
+// item has a _ts as o says. It fails with CodeBadRequest for a _ts in the future or before 1970, and for an
+// ExpiresIn that the item cannot have, because it never expires or does so earlier; else as Upsert does. An
+// item that has expired on arrival is stored, as a ghost.
 func (c *Container) Import(ctx context.Context, pk PartitionKey, body []byte, o ImportOptions) (Item, Receipt, error) {
 	return c.Upsert(ctx, pk, body, WriteOptions{Import: &o})
 }
@@ -91,9 +95,10 @@ func (t *tx) date(p *prepared) (err error) {
 	return err
 }
 
-// ParseImport takes a document apart that says itself how old it is, by a _ts as exported documents have one, or by a
-// member _mayfly, which goes before the _ts and is not stored: {"timestamp": seconds since 1970}, {"age": "29d"} or
-// {"expiresIn": "5m"}. The _mayfly of a document that an archive has taken in is a part of the document. It fails with CodeBadRequest for what is no document and for a malformed _ts or _mayfly.
+// ParseImport takes a document apart that says itself how old it is, by a _ts as exported documents have one,
+// or by a member _mayfly, which goes before the _ts and is not stored: {"timestamp": seconds since 1970},
+// {"age": "29d"} or {"expiresIn": "5m"}. The _mayfly of a document that an archive has taken in is a part of
+// the document. It fails with CodeBadRequest for what is no document and for a malformed _ts or _mayfly.
 func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 	// Whoever stores it measures what is left of it.
 	if body, err = doc.Compact(body, doc.Limits{MaxBytes: 2 * doc.DefaultMaxBytes}); err != nil {

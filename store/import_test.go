@@ -12,8 +12,8 @@ import (
 
 const ago = time.Second // of ages, for short
 
-// TestImportMatrix: ways to say how old × the container's default × the item's own ttl: the _ts, the second of its death, or
-// the refusal. "in" is what is left of its life, "gone" that it had none when it came.
+// TestImportMatrix: ways to say how old × the container's default × the item's own ttl: the _ts, the second
+// of its death, or the refusal. "in" is what is left of its life, "gone" that it had none when it came.
 func TestImportMatrix(t *testing.T) {
 	const now = 100_000 // after clockStart
 	ages := map[string]store.ImportOptions{
@@ -102,8 +102,8 @@ func (b *bench) importLife(body string, o store.ImportOptions, now int64) string
 	return fmt.Sprintf("%d never", ts)
 }
 
-// TestImportMeetsNoOlderPolicy: floors of policies that an item has not met do not count for it, while they keep those dead that
-// have died by them; a policy that comes later counts.
+// TestImportMeetsNoOlderPolicy: floors of policies that an item has not met do not count for it, while they
+// keep those dead that have died by them; a policy that comes later counts.
 func TestImportMeetsNoOlderPolicy(t *testing.T) {
 	b := newBench(t, `"defaultTtl":10`, 1)
 	defer b.close()
@@ -142,8 +142,8 @@ func TestImportMeetsNoOlderPolicy(t *testing.T) {
 	alive("")
 }
 
-// TestImportInFeeds: an import has its place in the feeds by when it came, whatever its _ts, so that a reader by time and
-// one by position both meet it; the store's clock and its next start are not confused by it.
+// TestImportInFeeds: an import has its place in the feeds by when it came, whatever its _ts, so that a reader
+// by time and one by position both meet it; the store's clock and its next start are not confused by it.
 func TestImportInFeeds(t *testing.T) {
 	l := newLab(t, store.Options{ManualReaper: true})
 	d, err := l.db.CreateDatabase(l.ctx, "db", store.Throughput{})
@@ -194,7 +194,8 @@ func TestImportInFeeds(t *testing.T) {
 	}
 }
 
-// TestImportOverOthers: an import replaces a live item, frees what a dead one holds, and may be refused as a write is.
+// TestImportOverOthers: an import replaces a live item, frees what a dead one holds, and may be refused as a
+// write is.
 func TestImportOverOthers(t *testing.T) {
 	b := newBench(t, `"defaultTtl":60`, 1)
 	defer b.close()

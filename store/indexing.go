@@ -36,8 +36,8 @@ func indexDefinition(spec *ContainerSpec) index.Definition {
 	return d
 }
 
-// indexRules counts the rules by which index entries are made of a document. They have changed once: texts were English all, and rings
-// of polygons had no direction.
+// indexRules counts the rules by which index entries are made of a document. They have changed once: texts
+// were English all, and rings of polygons had no direction.
 const indexRules = 1
 
 // formerDefinition is what indexDefinition was by the first rules.
@@ -79,11 +79,12 @@ func (st *containerState) compile() error {
 	return nil
 }
 
-// formerRound is set in the round of a container whose documents are indexed anew because of the rules: no earlier round has it.
+// formerRound is set in the round of a container whose documents are indexed anew because of the rules: no
+// earlier round has it.
 const formerRound = 1 << 31
 
-// compileFormer adds the indexers of the first rules, by which documents of an old container may still be indexed, where they differ from
-// the present ones.
+// compileFormer adds the indexers of the first rules, by which documents of an old container may still be
+// indexed, where they differ from the present ones.
 func (st *containerState) compileFormer(specs []ContainerSpec) error {
 	if st.rec.IndexRules >= indexRules {
 		return nil
@@ -103,8 +104,8 @@ func (st *containerState) compileFormer(specs []ContainerSpec) error {
 	return nil
 }
 
-// changeIndex makes next, whose spec has been replaced, index by it. Where that differs from what st did, and there are
-// documents, they are to be indexed anew.
+// changeIndex makes next, whose spec has been replaced, index by it. Where that differs from what st did, and
+// there are documents, they are to be indexed anew.
 func (c *Container) changeIndex(ctx context.Context, next, st *containerState) error {
 	if indexDefinition(&next.spec).Equal(indexDefinition(&st.spec)) {
 		return nil
@@ -150,8 +151,8 @@ func (c *Container) isEmpty(ctx context.Context, st *containerState) (empty bool
 	return empty, err
 }
 
-// terms are index entries of an item that were made ahead of the transaction that writes them: of a document, by an
-// indexer, as of a moment and in a slot. Their rid is not set.
+// terms are index entries of an item that were made ahead of the transaction that writes them: of a document,
+// by an indexer, as of a moment and in a slot. Their rid is not set.
 type terms struct {
 	by      *index.Indexer
 	ts      int64
@@ -163,8 +164,9 @@ func makeTerms(by *index.Indexer, ts int64, s *slot, body []byte) *terms {
 	return &terms{by, ts, s, by.EntriesWithin(nil, s.scope, ridLen, body, ts)}
 }
 
-// termsOf returns the index entries of an item that is being written, by the present policy and in the order of their keys.
-// What was made ahead is used, once, where it still fits: the moment is another in one of many writes.
+// termsOf returns the index entries of an item that is being written, by the present policy and in the order
+// of their keys. What was made ahead is used, once, where it still fits: the moment is another in one of many
+// writes.
 func (t *tx) termsOf(item *stored) ([]index.Entry, error) {
 	made := item.terms
 	item.terms = nil
@@ -175,8 +177,8 @@ func (t *tx) termsOf(item *stored) ([]index.Entry, error) {
 	return made.entries, t.listShape(made.entries, false)
 }
 
-// termsToDelete returns all index entries that an item may have, in the order of their keys: by the present policy, and by
-// those by which documents may still be indexed.
+// termsToDelete returns all index entries that an item may have, in the order of their keys: by the present
+// policy, and by those by which documents may still be indexed.
 func (t *tx) termsToDelete(item *stored) ([]index.Entry, error) {
 	all, err := t.termsBy(nil, t.st.terms, item)
 	if len(t.st.olders) == 0 || err != nil {
@@ -213,12 +215,12 @@ func setRID(entries []index.Entry, rid uint64) {
 	}
 }
 
-// maxShapes is how many shapes of documents a slot keeps records of. Documents of any other shape are told to be
-// different and looked at one by one; so many shapes are as much work to merge.
+// maxShapes is how many shapes of documents a slot keeps records of. Documents of any other shape are told to
+// be different and looked at one by one; so many shapes are as much work to merge.
 const maxShapes = 512
 
-// shapeBook remembers which shapes are known to have a record in a slot. A record is never taken away while documents
-// have index entries, so what is in the book stays true; what is not is looked up.
+// shapeBook remembers which shapes are known to have a record in a slot. A record is never taken away while
+// documents have index entries, so what is in the book stays true; what is not is looked up.
 type shapeBook struct {
 	mu    sync.RWMutex
 	known map[shapeName]struct{}
@@ -260,9 +262,9 @@ func shapeRecordKey(scope, name []byte) []byte {
 	return append(slotPrefix(scope, index.ShapeRecordKey(name)), make([]byte, ridLen)...)
 }
 
-// listShape sees to it that the entry for a document's shape leads somewhere: it makes the record of a shape that has none,
-// and where there are too many puts the entry under the name of those without. For entries that are to be deleted it
-// makes no record.
+// listShape sees to it that the entry for a document's shape leads somewhere: it makes the record of a shape
+// that has none, and where there are too many puts the entry under the name of those without. For entries
+// that are to be deleted it makes no record.
 func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 	i := index.ShapeOf(entries, scopeLen)
 	if i < 0 {

@@ -9,10 +9,11 @@ type WriteOptions struct {
 	IfMatch string
 	// IfNoneMatch "*" makes an upsert fail with CodePreconditionFailed where the item exists.
 	IfNoneMatch string
-	// PreTriggers and PostTriggers name the triggers that run in the write's transaction, at most one each. A pre-trigger may
-	// change the document; one that throws prevents the write, CodeBadRequest.
+	// PreTriggers and PostTriggers name the triggers that run in the write's transaction, at most one each. A
+	// pre-trigger may change the document; one that throws prevents the write, CodeBadRequest.
 	PreTriggers, PostTriggers []string
-	// Import gives the item of a create or an upsert a _ts in the past; see Container.Import. Nil: it is written now.
+	// Import gives the item of a create or an upsert a _ts in the past; see Container.Import. Nil: it is
+	// written now.
 	Import *ImportOptions
 }
 
@@ -51,7 +52,8 @@ type Key struct {
 type Scope struct {
 	// Partition is a full partition key, or for a hierarchical container a prefix of one.
 	Partition PartitionKey
-	// Range is the id of a partition range; unknown: CodeRangeGone. With a Partition it is what that has in the range.
+	// Range is the id of a partition range; unknown: CodeRangeGone. With a Partition it is what that has in
+	// the range.
 	Range string
 	// MinEPK and MaxEPK bound the effective partition key, [MinEPK, MaxEPK), in upper-case hexadecimal;
 	// empty MaxEPK and "FF" both mean no upper bound.
@@ -64,8 +66,9 @@ type ListOptions struct {
 	MaxItems     int    // items a page: 0 is 100; -1 as many as fit (at most 1,000, and 4 MB)
 	Continuation string // of the page before; empty for the first
 	Session      []SessionPosition
-	// ByRange has pages as Cosmos DB's gateway makes them: where the scope spans several partition ranges each page is of one of
-	// them, and may be empty, and continuations are those of the gateway. What must be merged is not paged so.
+	// ByRange has pages as Cosmos DB's gateway makes them: where the scope spans several partition ranges
+	// each page is of one of them, and may be empty, and continuations are those of the gateway. What must be
+	// merged is not paged so.
 	ByRange bool
 }
 

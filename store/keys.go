@@ -71,8 +71,8 @@ const (
 // catalogHead is the length of what stands before the name in the key of a catalog record.
 const catalogHead = 6
 
-// Kinds of catalog records; those of small resources are in resourceKinds. The letter 's' is the engine's: the LSN
-// ceiling of the catalog's scope.
+// Kinds of catalog records; those of small resources are in resourceKinds. The letter 's' is the engine's:
+// the LSN ceiling of the catalog's scope.
 const (
 	kindDatabase  = 'd'
 	kindContainer = 'c'

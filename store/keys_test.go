@@ -15,8 +15,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestKeys pins the bytes of every key and value: they are a format on disk. A container is made from its JSON, items
-// are created, replaced and deleted, and all keys of the container are printed as they lie in the store.
+// TestKeys pins the bytes of every key and value: they are a format on disk. A container is made from its
+// JSON, items are created, replaced and deleted, and all keys of the container are printed as they lie in the
+// store.
 func TestKeys(t *testing.T) {
 	datatest.Walk(t, "testdata/keys", func(t *testing.T, d *datatest.Case) string {
 		clock := ttl.NewManual(time.Unix(1_000_000, 0))

@@ -116,8 +116,8 @@ func (l *lab) alive(c *store.Container, id string) bool {
 	return err == nil
 }
 
-// A change of a clock in the short form that tests write: "set 5", "advance 5", "rate 2", "freeze", "resume", "real", of which
-// several are separated by commas; seconds count from clockStart.
+// A change of a clock in the short form that tests write: "set 5", "advance 5", "rate 2", "freeze", "resume",
+// "real", of which several are separated by commas; seconds count from clockStart.
 func clockChange(t *testing.T, text string) (c store.ClockChange) {
 	t.Helper()
 	yes, no := true, false

@@ -28,9 +28,9 @@ const (
 )
 
 const (
-	// MillisecondsFrom is where a time to live begins to look as if it were in milliseconds: a day in those, 1,000 days in
-	// seconds. Lives that are meant to be shorter than a day are not told from long ones, but hardly anybody who means
-	// seconds writes so many, and most who mean milliseconds think in days.
+	// MillisecondsFrom is where a time to live begins to look as if it were in milliseconds: a day in those,
+	// 1,000 days in seconds. Lives that are meant to be shorter than a day are not told from long ones, but
+	// hardly anybody who means seconds writes so many, and most who mean milliseconds think in days.
 	MillisecondsFrom ttl.Seconds = 24 * 60 * 60 * 1000
 	// LongLife is ten years of 365 days, in seconds.
 	LongLife ttl.Seconds = 10 * 365 * 24 * 60 * 60

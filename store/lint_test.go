@@ -83,7 +83,8 @@ func TestLint(t *testing.T) {
 	if err != nil || r.Lint != store.LintMilliseconds|store.LintLong {
 		t.Errorf("batch: %v, %v", r.Lint, err)
 	}
-	// The log has a line for the 1st, the 10th ... time of each rule, and one for each change of the default that is odd.
+	// The log has a line for the 1st, the 10th ... time of each rule, and one for each change of the default
+	// that is odd.
 	for range 20 {
 		write(`,"ttl":604800000`)
 	}

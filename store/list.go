@@ -214,8 +214,8 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 	return sp.withHash(h.Sum32()), nil
 }
 
-// partOfContainer is in the name of every scope that is not the whole container: a continuation of a range of EPKs is
-// good for a partition key in it.
+// partOfContainer is in the name of every scope that is not the whole container: a continuation of a range of
+// EPKs is good for a partition key in it.
 const partOfContainer = "a part"
 
 // behindPrefix is an EPK above all that begin with epk, which is that of the beginning of a hierarchical key.
@@ -257,8 +257,8 @@ func (sp *span) wants(epk []byte) bool {
 	return bytes.Compare(sp.min, epk) <= 0 && (len(sp.max) == 0 || bytes.Compare(epk, sp.max) < 0)
 }
 
-// name names the scope, but not its bounds, which spans tells: a continuation is good for a scope of the same name within the same
-// bounds.
+// name names the scope, but not its bounds, which spans tells: a continuation is good for a scope of the same
+// name within the same bounds.
 func (sp *span) name() string { return strconv.FormatUint(uint64(sp.hash), 36) }
 
 // spans are the bounds of the scope in each of its ranges. They follow one another without gaps.

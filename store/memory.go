@@ -63,7 +63,8 @@ func (db *DB) Memory() *Memory {
 	return db.line.memory
 }
 
-// lend lets a run of a query take what it keeps out of the budget. The caller calls back when the run has ended.
+// lend lets a run of a query take what it keeps out of the budget. The caller calls back when the run has
+// ended.
 func (m *Memory) lend(env *query.Env) (back func()) {
 	held := int64(0)
 	env.MaxHeld = int(m.Share())

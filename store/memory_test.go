@@ -13,8 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// TestQueriesShareOneMemory: what queries keep to group, sort and tell rows apart is of the one budget, and is given back. Where
-// others have all of it they are refused, and may come back; who needs more than a tenth of it alone is refused for good.
+// TestQueriesShareOneMemory: what queries keep to group, sort and tell rows apart is of the one budget, and
+// is given back. Where others have all of it they are refused, and may come back; who needs more than a tenth
+// of it alone is refused for good.
 func TestQueriesShareOneMemory(t *testing.T) {
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Memory: 10 << 20})
 	defer b.close()

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Metrics is a snapshot of the store's counters and of what waits to be purged. It tells of this moment, durable or not, so that it
-// can be had while the disk makes everybody wait.
+// Metrics is a snapshot of the store's counters and of what waits to be purged. It tells of this moment,
+// durable or not, so that it can be had while the disk makes everybody wait.
 type Metrics struct {
 	Databases  int
 	Containers []ContainerMetrics // in order of creation
@@ -39,7 +39,8 @@ type Backlog struct {
 
 const backlogLimit = 100_000
 
-// Metrics measures the store. It reads the heads of the expiry indexes, so it costs more with a larger backlog.
+// Metrics measures the store. It reads the heads of the expiry indexes, so it costs more with a larger
+// backlog.
 func (db *DB) Metrics(ctx context.Context) (Metrics, error) {
 	db = db.live()
 	db.mu.RLock()
@@ -90,8 +91,9 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 	return m, wrap(err)
 }
 
-// ghosts counts what has expired in a slot and is not purged, up to a limit. It looks at the first of what lies below the cutoffs,
-// since some of it may be alive by a lease or a younger policy, and takes the rest for dead.
+// ghosts counts what has expired in a slot and is not purged, up to a limit. It looks at the first of what
+// lies below the cutoffs, since some of it may be alive by a lease or a younger policy, and takes the rest
+// for dead.
 func (st *containerState) ghosts(r engine.Reader, s *slot, now, limit int64) (b Backlog, err error) {
 	g := ghostCount{st: st, s: s, now: now, limit: limit, items: r.Scan(slotFamily(s.scope, famItem), false)}
 	inherit, due := st.policy().Cutoffs(now)

@@ -38,7 +38,8 @@ func TestReaperComesBack(t *testing.T) {
 	}
 }
 
-// A transaction that is made again writes what was given, not what the policy of the first time has made of it.
+// A transaction that is made again writes what was given, not what the policy of the first time has made of
+// it.
 func TestCeilingOfASecondTry(t *testing.T) {
 	g := newIndexRig(t, 1, 1, false, `{}`)
 	defer g.db.Close()

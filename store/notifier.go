@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A notifier wakes those who wait for a container to change. It costs a writer one load where nobody waits. A waiter takes
-// the channel before it looks, so that no change comes between its look and its sleep.
+// A notifier wakes those who wait for a container to change. It costs a writer one load where nobody waits. A
+// waiter takes the channel before it looks, so that no change comes between its look and its sleep.
 type notifier struct {
 	awaited atomic.Bool
 	mu      sync.Mutex

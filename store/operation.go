@@ -7,9 +7,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// An item operation has two halves. prepare does all that needs no look at the store: it parses, validates, hashes the
-// partition key and makes index entries, before any lock is taken. apply does the rest inside a transaction. Every
-// write there is, alone, in a batch, in bulk or in a script, goes through these two, so that no rule exists twice.
+// An item operation has two halves. prepare does all that needs no look at the store: it parses, validates,
+// hashes the partition key and makes index entries, before any lock is taken. apply does the rest inside a
+// transaction. Every write there is, alone, in a batch, in bulk or in a script, goes through these two, so
+// that no rule exists twice.
 
 // OperationKind says what an Operation does.
 type OperationKind uint8
@@ -41,8 +42,8 @@ type Operation struct {
 	Partition PartitionKey // zero: that of the batch
 	Body      []byte       // of Create, Upsert and Replace
 	Patch     *Patch       // of Patch
-	// NoContent says that nobody looks at the document in the result of a write: it does not count for the size of a
-	// batch's answer.
+	// NoContent says that nobody looks at the document in the result of a write: it does not count for the
+	// size of a batch's answer.
 	NoContent bool
 	// Err is for whoever translates operations and finds one malformed: not nil, the operation fails with it.
 	Err error
@@ -58,8 +59,8 @@ type OperationResult struct {
 	Err      error   // an *Error, or nil
 }
 
-// fatal tells whether the operation failed for a reason that is not its own. Its transaction may be half-written and
-// must be given up.
+// fatal tells whether the operation failed for a reason that is not its own. Its transaction may be
+// half-written and must be given up.
 func (r *OperationResult) fatal() bool {
 	switch ErrorCode(r.Err) {
 	case CodeInternal, CodeCanceled, CodeDiskFull, CodeUnavailable:
@@ -68,8 +69,8 @@ func (r *OperationResult) fatal() bool {
 	return false
 }
 
-// prepared is an operation that has passed every check which needs no look at the store. It belongs to one caller; a
-// transaction that runs again applies it again.
+// prepared is an operation that has passed every check which needs no look at the store. It belongs to one
+// caller; a transaction that runs again applies it again.
 type prepared struct {
 	kind OperationKind
 	place
@@ -176,8 +177,8 @@ func (c *Container) draft(given PartitionKey, body []byte) (*prepared, error) {
 	return p, nil
 }
 
-// apply carries out a prepared operation. It sees what the transaction has written before. One that fails has written
-// nothing that shows, so that others of its transaction may go on, unless the failure is fatal.
+// apply carries out a prepared operation. It sees what the transaction has written before. One that fails has
+// written nothing that shows, so that others of its transaction may go on, unless the failure is fatal.
 func (t *tx) apply(p *prepared) OperationResult {
 	var old *stored
 	var err error

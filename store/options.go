@@ -13,14 +13,15 @@ type Options struct {
 	// Clock is the data clock: it drives _ts, expiry and the reaper. Nil is the system's clock. With a
 	// *ttl.Virtual the clock can be moved by SetClock, and its state is kept with the data.
 	Clock ttl.Clock
-	// Wall tells real time, which bounds how long a page of a query, a script or a look over a whole container may take. Nil is the
-	// system's clock.
+	// Wall tells real time, which bounds how long a page of a query, a script or a look over a whole
+	// container may take. Nil is the system's clock.
 	Wall ttl.Clock
 	// QueryTime is how long a page of a query, of a list or of a change feed may take. One that can be
 	// resumed ends after 5 seconds, or half of it, with what it has; what cannot be resumed fails with
 	// CodeCanceled. Default: 30 s.
 	QueryTime time.Duration
-	// ScriptTime is how long a script may run, and all calls of functions that a query makes together. Default: 5 s.
+	// ScriptTime is how long a script may run, and all calls of functions that a query makes together.
+	// Default: 5 s.
 	ScriptTime time.Duration
 	// Memory is how many bytes all requests may hold while they are under way: see Memory. Default:
 	// DefaultMemory, and never more than a quarter of GOMEMLIMIT.
@@ -30,11 +31,11 @@ type Options struct {
 	// Ranges is the number of partition ranges of a new container. 0 derives it from the throughput asked
 	// for: one up to 10,000 RU/s, ceil(RU / 6,000) above.
 	Ranges int
-	// Lenient sorts for an ORDER BY over several paths that no composite index serves, and takes the texts of queries that
-	// syntax.ParseLenient does; else both are refused, as Cosmos DB does.
+	// Lenient sorts for an ORDER BY over several paths that no composite index serves, and takes the texts of
+	// queries that syntax.ParseLenient does; else both are refused, as Cosmos DB does.
 	Lenient bool
-	// TTLPreviousImage keeps the last version of an item that has expired in the entry that its purge leaves in the feed of all
-	// versions; else such an entry has the item's key alone, as Cosmos DB's has.
+	// TTLPreviousImage keeps the last version of an item that has expired in the entry that its purge leaves
+	// in the feed of all versions; else such an entry has the item's key alone, as Cosmos DB's has.
 	TTLPreviousImage bool
 	// ManualReaper runs no background loop: expired items are purged by SweepNow alone. No answer depends
 	// on it.

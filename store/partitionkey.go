@@ -22,8 +22,8 @@ const (
 	systemPartitionPath  = "/_partitionKey"
 )
 
-// PartitionKeyDefinition says where documents carry their partition key and how it is hashed. It is immutable once it
-// is in a container.
+// PartitionKeyDefinition says where documents carry their partition key and how it is hashed. It is immutable
+// once it is in a container.
 type PartitionKeyDefinition struct {
 	Paths   []string // /a or /a/b, as given
 	Kind    string   // KindHash, KindMultiHash or KindRange; empty is KindHash
@@ -160,8 +160,8 @@ func (d *PartitionKeyDefinition) isID() bool {
 	return len(paths) == 1 && paths[0].String() == "/id"
 }
 
-// Extract returns the full partition key of a document. A component is undefined where the document has no value, an
-// array or an object.
+// Extract returns the full partition key of a document. A component is undefined where the document has no
+// value, an array or an object.
 func (d *PartitionKeyDefinition) Extract(body []byte) PartitionKey {
 	paths := d.paths()
 	values := make([]doc.Value, len(paths))
@@ -173,9 +173,9 @@ func (d *PartitionKeyDefinition) Extract(body []byte) PartitionKey {
 	return PartitionKey{values: values, given: true}
 }
 
-// Matches tells whether the key that a client sent is the one of its document: the same number of components, each
-// equal. Undefined, null and "" are three different values. Where the definition is the system key, the empty key
-// and the one that is not given mean undefined.
+// Matches tells whether the key that a client sent is the one of its document: the same number of components,
+// each equal. Undefined, null and "" are three different values. Where the definition is the system key, the
+// empty key and the one that is not given mean undefined.
 func (d *PartitionKeyDefinition) Matches(sent, extracted PartitionKey) bool {
 	return slices.EqualFunc(d.plain(sent).values, d.plain(extracted).values, doc.Equal)
 }
@@ -192,8 +192,9 @@ func (d *PartitionKeyDefinition) plain(k PartitionKey) PartitionKey {
 const mismatchText = "Partition key provided either doesn't correspond to definition in the collection " +
 	"or doesn't match partition key field values specified in the document."
 
-// fullKey returns the key that addresses an item by its id. A key that was not given is the id, where the definition says
-// so, or the system key; else that is CodeBadRequest. A wrong number of components is CodePartitionKeyMismatch.
+// fullKey returns the key that addresses an item by its id. A key that was not given is the id, where the
+// definition says so, or the system key; else that is CodeBadRequest. A wrong number of components is
+// CodePartitionKeyMismatch.
 func (d *PartitionKeyDefinition) fullKey(k PartitionKey, id string) (PartitionKey, error) {
 	switch {
 	case k.given || d.SystemKey:
@@ -227,8 +228,8 @@ func (d *PartitionKeyDefinition) keyOf(given PartitionKey, body []byte) (Partiti
 	return k, k.checkSize()
 }
 
-// scopeKey returns the key of a partition to list or query: a full one or, where the definition is hierarchical, the
-// beginning of one.
+// scopeKey returns the key of a partition to list or query: a full one or, where the definition is
+// hierarchical, the beginning of one.
 func (d *PartitionKeyDefinition) scopeKey(k PartitionKey) (PartitionKey, error) {
 	k = d.plain(k)
 	if n := len(k.values); n < 1 || n > d.levels() {
@@ -237,8 +238,8 @@ func (d *PartitionKeyDefinition) scopeKey(k PartitionKey) (PartitionKey, error) 
 	return k, k.checkSize()
 }
 
-// prefix cuts the EPK and the ordered encoding of a full key down to its first n components. Below the full number
-// only a hierarchical key can be cut: its EPK is one hash after the other.
+// prefix cuts the EPK and the ordered encoding of a full key down to its first n components. Below the full
+// number only a hierarchical key can be cut: its EPK is one hash after the other.
 func (d *PartitionKeyDefinition) prefix(epk, pk []byte, n int) (prefixEPK, prefixPK []byte) {
 	if n >= d.levels() {
 		return epk, pk
@@ -254,16 +255,17 @@ func (d *PartitionKeyDefinition) prefix(epk, pk []byte, n int) (prefixEPK, prefi
 	return epk[:n*epkHashLen], pk[:len(pk)-len(rest)]
 }
 
-// PartitionKey is the value of a partition key, one component for each path of the definition. The zero PartitionKey
-// stands for one that was not given, which is not the empty key. It is immutable and refers to the text that its
-// values are views on, which must not change while it is in use.
+// PartitionKey is the value of a partition key, one component for each path of the definition. The zero
+// PartitionKey stands for one that was not given, which is not the empty key. It is immutable and refers to
+// the text that its values are views on, which must not change while it is in use.
 type PartitionKey struct {
 	values []doc.Value
 	given  bool
 }
 
-// NewPartitionKey returns a key of these components; none make the empty key []. A component that is undefined stands
-// for a property that the document does not have. Arrays and objects count as undefined, as they do in documents.
+// NewPartitionKey returns a key of these components; none make the empty key []. A component that is
+// undefined stands for a property that the document does not have. Arrays and objects count as undefined, as
+// they do in documents.
 func NewPartitionKey(values ...doc.Value) PartitionKey {
 	values = slices.Clone(values)
 	for i, v := range values {
@@ -274,8 +276,8 @@ func NewPartitionKey(values ...doc.Value) PartitionKey {
 	return PartitionKey{values: values, given: true}
 }
 
-// ParsePartitionKey reads a key from JSON: an array of null, booleans, numbers and strings; {} is undefined. Anything
-// else is CodeBadRequest.
+// ParsePartitionKey reads a key from JSON: an array of null, booleans, numbers and strings; {} is undefined.
+// Anything else is CodeBadRequest.
 func ParsePartitionKey(json []byte) (PartitionKey, error) {
 	if err := doc.Valid(json, doc.Limits{}); err != nil {
 		return PartitionKey{}, &Error{Code: CodeBadRequest, Message: "The partition key is not valid JSON: " + err.Error(), Err: err}
@@ -312,8 +314,8 @@ func (k PartitionKey) Len() int { return len(k.values) }
 // Values returns the components; a number reads as its double. The slice must not be changed.
 func (k PartitionKey) Values() []doc.Value { return k.values }
 
-// String returns the JSON form that ParsePartitionKey reads, numbers in their shortest spelling; "" where no key was
-// given. Equal keys have equal strings.
+// String returns the JSON form that ParsePartitionKey reads, numbers in their shortest spelling; "" where no
+// key was given. Equal keys have equal strings.
 func (k PartitionKey) String() string {
 	if !k.given {
 		return ""
@@ -339,8 +341,8 @@ func (k PartitionKey) String() string {
 	return b.String()
 }
 
-// appendOrdered appends the encoding of the key in storage keys: that of its components, one after the other, so that
-// the encoding of a prefix is a prefix.
+// appendOrdered appends the encoding of the key in storage keys: that of its components, one after the other,
+// so that the encoding of a prefix is a prefix.
 func (k PartitionKey) appendOrdered(dst []byte) []byte {
 	for _, v := range k.values {
 		dst = doc.AppendOrdered(dst, v)
@@ -348,8 +350,8 @@ func (k PartitionKey) appendOrdered(dst []byte) []byte {
 	return dst
 }
 
-// checkSize refuses a key whose strings are too long. The text of a string is never shorter than the string, so most
-// keys need no second look.
+// checkSize refuses a key whose strings are too long. The text of a string is never shorter than the string,
+// so most keys need no second look.
 func (k PartitionKey) checkSize() error {
 	text, size := 0, 0
 	for _, v := range k.values {

@@ -176,7 +176,8 @@ func TestKeysThatAddress(t *testing.T) {
 	}
 }
 
-// TestStorageOrder: the encoding of a key in storage keys orders keys as their components compare, one by one.
+// TestStorageOrder: the encoding of a key in storage keys orders keys as their components compare, one by
+// one.
 func TestStorageOrder(t *testing.T) {
 	value := rapid.OneOf(
 		rapid.Just(doc.Value{}), rapid.Just(doc.NullValue()),

@@ -15,14 +15,15 @@ import (
 type Patch struct {
 	// Operations are made in order, all or none.
 	Operations doc.Patch
-	// Condition, "FROM c WHERE ..." with a name of choice for c, must hold for the item as it is before the patch. Empty:
-	// there is none.
+	// Condition, "FROM c WHERE ..." with a name of choice for c, must hold for the item as it is before the
+	// patch. Empty: there is none.
 	Condition string
 }
 
-// Patch changes parts of a live item: CodeNotFound where there is none, CodePreconditionFailed where o.IfMatch names
-// another version or the patch's condition does not hold, and CodeBadRequest where an operation does not fit the document or
-// is about the id, the partition key or a system property, or where what comes out is no document that could be stored.
+// Patch changes parts of a live item: CodeNotFound where there is none, CodePreconditionFailed where
+// o.IfMatch names another version or the patch's condition does not hold, and CodeBadRequest where an
+// operation does not fit the document or is about the id, the partition key or a system property, or where
+// what comes out is no document that could be stored.
 func (c *Container) Patch(ctx context.Context, pk PartitionKey, id string, p Patch, o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationPatch, ID: id, Patch: &p, WriteOptions: o})
 }
@@ -76,7 +77,8 @@ func (c *Container) checkPatched(ops doc.Patch) error {
 	return nil
 }
 
-// patch makes a new version of the live item that is there. That version passes the checks of any other document.
+// patch makes a new version of the live item that is there. That version passes the checks of any other
+// document.
 func (t *tx) patch(p *prepared) (old *stored, err error) {
 	if old, err = t.target(p); err != nil {
 		return nil, err
@@ -102,14 +104,16 @@ type judgement struct {
 	err      error  // nil: it holds
 }
 
-// A condition is evaluated before the transaction begins, for the version that there is then: others write to the range
-// meanwhile. Where the transaction finds another version it evaluates it again, in a little time, for then they wait.
+// A condition is evaluated before the transaction begins, for the version that there is then: others write to
+// the range meanwhile. Where the transaction finds another version it evaluates it again, in a little time,
+// for then they wait.
 const (
 	maxCondition = 5 * time.Second        // outside of a transaction
 	maxHolding   = 250 * time.Millisecond // inside, for all conditions of a transaction
 )
 
-// judge evaluates the condition of a patch on the item as it is now. What is wrong with the item is for the transaction to find.
+// judge evaluates the condition of a patch on the item as it is now. What is wrong with the item is for the
+// transaction to find.
 func (c *Container) judge(ctx context.Context, p *prepared) error {
 	if p == nil || p.patch == nil || p.patch.only == nil {
 		return nil
@@ -149,8 +153,8 @@ func (c *Container) evaluate(ctx context.Context, condition *query.Condition, on
 	return nil
 }
 
-// errJudgeAgain ends a transaction that has met another version than the one that the condition of a patch was evaluated for, and
-// has no time for that.
+// errJudgeAgain ends a transaction that has met another version than the one that the condition of a patch
+// was evaluated for, and has no time for that.
 var errJudgeAgain = fail(CodeUnavailable, "The item of a conditional patch changes faster than its condition can be evaluated.")
 
 // maxJudged is how often conditions are evaluated anew, because others have written to the item in between.
@@ -171,7 +175,8 @@ func (c *Container) updateJudged(ctx context.Context, at place, list []*prepared
 	return r, err
 }
 
-// checkCondition fails with CodePreconditionFailed where the condition of a patch does not hold; none always does.
+// checkCondition fails with CodePreconditionFailed where the condition of a patch does not hold; none always
+// does.
 func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	if p.only == nil {
 		return nil

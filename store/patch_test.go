@@ -108,7 +108,8 @@ func TestPatchCondition(t *testing.T) {
 	}
 }
 
-// A condition can have more to do than anybody waits for. Who gives up leaves the item as it was, and the range to others.
+// A condition can have more to do than anybody waits for. Who gives up leaves the item as it was, and the
+// range to others.
 func TestPatchConditionEnds(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()

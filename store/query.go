@@ -20,7 +20,8 @@ type QueryRequest struct {
 	ListOptions
 	// Cross says what may be done for a query whose scope is the whole container.
 	Cross CrossPartition
-	// Resume says where the rows of a query with ORDER BY begin; nil: at the beginning. A Continuation goes before it.
+	// Resume says where the rows of a query with ORDER BY begin; nil: at the beginning. A Continuation goes
+	// before it.
 	Resume *Resume
 	// Continued tells QueryPlan that the client is going to ask for more than one page.
 	Continued bool
@@ -34,8 +35,8 @@ type Parameter = query.Parameter
 // OrderValue is what a row of a query with ORDER BY is ordered by.
 type OrderValue = query.OrderValue
 
-// Resume is a place among the rows of a query with ORDER BY. A client that merges partition ranges goes on by it in those that it
-// has no continuation for.
+// Resume is a place among the rows of a query with ORDER BY. A client that merges partition ranges goes on by
+// it in those that it has no continuation for.
 type Resume struct {
 	Values  []OrderValue // what the last row given out is ordered by, one for each key of ORDER BY
 	RID     string       // the _rid of that row's item, to begin with it among equal rows; empty: before or behind all of them
@@ -58,15 +59,16 @@ func (c *Container) resumePlace(r *Resume) (*query.Resume, error) {
 	return at, nil
 }
 
-// CrossPartition says how far a query may reach that names no partition key and no range, neither beside its text nor by its
-// conditions.
+// CrossPartition says how far a query may reach that names no partition key and no range, neither beside its
+// text nor by its conditions.
 type CrossPartition uint8
 
 // The reaches. The last two are what a gateway of Cosmos DB does.
 const (
 	// CrossServe answers every query; partial results of the ranges are merged here.
 	CrossServe CrossPartition = iota
-	// CrossStream answers what needs no merging and lists no aggregates, and the rest with CodeCrossPartition: the client is to merge.
+	// CrossStream answers what needs no merging and lists no aggregates, and the rest with
+	// CodeCrossPartition: the client is to merge.
 	CrossStream
 	// CrossRefuse answers with CodeBadRequest.
 	CrossRefuse
@@ -79,15 +81,17 @@ type QueryPage struct {
 	Stats        query.Stats
 	Indexes      query.IndexUse
 	Plan         string // with QueryRequest.Explain
-	// Ordered tells that the rows come by an ORDER BY, Descending that its first key is DESC: equal rows come latest first.
+	// Ordered tells that the rows come by an ORDER BY, Descending that its first key is DESC: equal rows come
+	// latest first.
 	Ordered, Descending bool
 }
 
-// Query returns one page of a query's result. Without ORDER BY the rows come in the order of insertion, range after range.
-// A continuation stays valid through writes and restarts, for the same query and scope. A page of one logical partition tells
-// whether a row follows it; elsewhere a page without ORDER BY that is full has a continuation. A query that cannot be answered
-// fails with CodeBadRequest, and a *query.Error tells where and why; CodeCrossPartition: see CrossStream. Its cause is a
-// *CrossPartitionError, or a *query.Error where clients cannot merge the rows either.
+// Query returns one page of a query's result. Without ORDER BY the rows come in the order of insertion, range
+// after range. A continuation stays valid through writes and restarts, for the same query and scope. A page
+// of one logical partition tells whether a row follows it; elsewhere a page without ORDER BY that is full has
+// a continuation. A query that cannot be answered fails with CodeBadRequest, and a *query.Error tells where
+// and why; CodeCrossPartition: see CrossStream. Its cause is a *CrossPartitionError, or a *query.Error where
+// clients cannot merge the rows either.
 func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Receipt, error) {
 	c.begin()
 	defer c.end()
@@ -104,8 +108,8 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 	}
 }
 
-// CrossPartitionError is the cause of CodeCrossPartition: how the client can make the result out of what each partition range
-// answers.
+// CrossPartitionError is the cause of CodeCrossPartition: how the client can make the result out of what each
+// partition range answers.
 type CrossPartitionError struct {
 	Plan []byte // as QueryPlan returns it
 }
@@ -115,10 +119,10 @@ func (*CrossPartitionError) Error() string {
 }
 
 // QueryPlan tells how a client runs a query over several partition ranges: the document that Cosmos DB calls
-// PartitionedQueryExecutionInfo, in JSON, with the query that each range is to be asked and what becomes of the answers.
-// features are those that the client can merge, by Cosmos DB's names; nil: all. Of the request only the text, the parameters, the
-// partition key and Continued matter. CodeBadRequest: the query is wrong. CodeCrossPartition: it needs a feature that is not among those;
-// the cause is a *query.UnsupportedError.
+// PartitionedQueryExecutionInfo, in JSON, with the query that each range is to be asked and what becomes of
+// the answers. features are those that the client can merge, by Cosmos DB's names; nil: all. Of the request
+// only the text, the parameters, the partition key and Continued matter. CodeBadRequest: the query is wrong.
+// CodeCrossPartition: it needs a feature that is not among those; the cause is a *query.UnsupportedError.
 func (c *Container) QueryPlan(_ context.Context, q QueryRequest, features []string) ([]byte, Receipt, error) {
 	c.begin()
 	defer c.end()
@@ -147,9 +151,9 @@ func (c *Container) gatewayPlan(st *containerState, q QueryRequest, features []s
 	return plan.JSON(c.keyRanges(keys, known))
 }
 
-// keyRanges are the ranges of effective partition keys in which these keys lie, in order: a point for a full key, a range for the
-// beginning of one. No keys are the point of the empty key, so that a client asks one range, which finds nothing; keys that are
-// not known can lie anywhere.
+// keyRanges are the ranges of effective partition keys in which these keys lie, in order: a point for a full
+// key, a range for the beginning of one. No keys are the point of the empty key, so that a client asks one
+// range, which finds nothing; keys that are not known can lie anywhere.
 func (c *Container) keyRanges(keys [][]doc.Value, known bool) []query.KeyRange {
 	switch {
 	case !known:
@@ -170,7 +174,8 @@ func (c *Container) keyRanges(keys [][]doc.Value, known bool) []query.KeyRange {
 	return slices.Compact(ranges)
 }
 
-// errStale tells that the container's settings have changed since the plan was made, which relies on what was indexed then.
+// errStale tells that the container's settings have changed since the plan was made, which relies on what was
+// indexed then.
 var errStale = errors.New("the plan is stale")
 
 // run makes one page by a plan that was made for a state.
@@ -225,8 +230,8 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 	return out, r, nil
 }
 
-// runIn makes one page of the rows in a scope. It tells the last range that it was made of; nil: there is none. The error is
-// errStale where the plan is.
+// runIn makes one page of the rows in a scope. It tells the last range that it was made of; nil: there is
+// none. The error is errStale where the plan is.
 func (c *Container) runIn(
 	ctx context.Context, st *containerState, plan *query.Plan, scope Scope, session []SessionPosition, o query.RunOptions,
 ) (page query.Page, served *slot, err error) {
@@ -266,8 +271,8 @@ func (c *Container) runIn(
 	return page, served, err
 }
 
-// Rows runs a query from its first page to its last and yields each row, a JSON value that is the caller's to keep. An
-// error ends it; so does leaving the loop, or the end of ctx.
+// Rows runs a query from its first page to its last and yields each row, a JSON value that is the caller's to
+// keep. An error ends it; so does leaving the loop, or the end of ctx.
 func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for {
@@ -312,8 +317,8 @@ func (c *Container) queryInfo(st *containerState) query.Info {
 	return info
 }
 
-// reach finds the scope of a query, and the spans that its pages go over range by range; none: they do not. A query that names no
-// scope may pin its partition key, or the beginning of it, in its conditions.
+// reach finds the scope of a query, and the spans that its pages go over range by range; none: they do not. A
+// query that names no scope may pin its partition key, or the beginning of it, in its conditions.
 func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) (Scope, []query.Span, error) {
 	byRange := q.ByRange && plan.Streamable()
 	if s := q.Scope; !s.Partition.IsZero() || s.Range != "" || s.MinEPK != "" || s.MaxEPK != "" {
@@ -350,7 +355,8 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 	return q.Scope, nil, nil
 }
 
-// CrossPartitionDisabled is the refusal of a query that would have to go over all partitions and may not: see CrossRefuse.
+// CrossPartitionDisabled is the refusal of a query that would have to go over all partitions and may not: see
+// CrossRefuse.
 func CrossPartitionDisabled() error {
 	return fail(CodeBadRequest, "Cross partition query is required but disabled. Please set "+
 		"x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.")
@@ -361,7 +367,8 @@ func (c *Container) isFull(k PartitionKey) bool {
 	return !k.IsZero() && c.def.plain(k).Len() == c.def.levels()
 }
 
-// mustMerge is the refusal of a query that the client is to merge. Where that cannot be done either, the refusal says why.
+// mustMerge is the refusal of a query that the client is to merge. Where that cannot be done either, the
+// refusal says why.
 func (c *Container) mustMerge(st *containerState, q QueryRequest) error {
 	plan, err := c.gatewayPlan(st, q, nil)
 	if err != nil {

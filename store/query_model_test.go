@@ -22,7 +22,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A queryRig holds the same documents in one container for each indexing policy. Queries must find the same in all of them.
+// A queryRig holds the same documents in one container for each indexing policy. Queries must find the same
+// in all of them.
 type queryRig struct {
 	t      *testing.T
 	ctx    context.Context
@@ -157,7 +158,8 @@ func (g *queryRig) fill() {
 	g.kill(g.r.IntN(4))
 }
 
-// kill lets so many more documents expire; where nothing can, they are deleted. They stay in the indexes of the others.
+// kill lets so many more documents expire; where nothing can, they are deleted. They stay in the indexes of
+// the others.
 func (g *queryRig) kill(n int) {
 	noIndex := g.c[metatest.NoIndex]
 	delete(g.c, metatest.NoIndex)
@@ -186,8 +188,8 @@ func (g *queryRig) anyContainer() *store.Container {
 	return nil
 }
 
-// documents are the live documents of a scope as a query sees them, but for what differs from container to container. All
-// containers must have the same.
+// documents are the live documents of a scope as a query sees them, but for what differs from container to
+// container. All containers must have the same.
 func (g *queryRig) documents(scope store.Scope) (docs []any) {
 	g.t.Helper()
 	first := ""
@@ -327,8 +329,8 @@ func (g *queryRig) reduce(policy string, q *one, page int) {
 	}
 }
 
-// Whatever the index, the ranges, the scope and the size of pages: a query's answer is the one that looking at every document
-// with the plain rules of the language gives.
+// Whatever the index, the ranges, the scope and the size of pages: a query's answer is the one that looking
+// at every document with the plain rules of the language gives.
 func TestQueriesAgree(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	t.Run("with", func(t *testing.T) {
@@ -378,8 +380,8 @@ func (g *queryRig) agree(queries int) {
 	}
 }
 
-// More documents than a query sorts or gathers at a time, more than one shape record for each, and more rows of one term than a
-// page holds.
+// More documents than a query sorts or gathers at a time, more than one shape record for each, and more rows
+// of one term than a page holds.
 func TestQueriesOnManyDocuments(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	g := newQueryRig(t, 1, 1)
@@ -436,8 +438,8 @@ func TestQueriesOnManyDocuments(t *testing.T) {
 
 func pickOne[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// A query that goes on after writes, after documents have expired and after a change of the indexing policy neither repeats nor
-// loses rows of documents that nothing has happened to.
+// A query that goes on after writes, after documents have expired and after a change of the indexing policy
+// neither repeats nor loses rows of documents that nothing has happened to.
 func TestQueriesResume(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, ranges := range []int{1, 3} {
@@ -461,7 +463,8 @@ func TestQueriesResume(t *testing.T) {
 	}
 }
 
-// resume asks one random query page by page with changes in between, and returns how often it went on after a change.
+// resume asks one random query page by page with changes in between, and returns how often it went on after a
+// change.
 func (g *queryRig) resume() (times int) {
 	g.t.Helper()
 	g.clock.Advance(time.Second) // what an earlier query has left to die
@@ -499,7 +502,8 @@ func (g *queryRig) resume() (times int) {
 	return times
 }
 
-// disturb changes a few documents, or lets a second pass, or has all indexed by another policy. It tells what it has done.
+// disturb changes a few documents, or lets a second pass, or has all indexed by another policy. It tells what
+// it has done.
 func (g *queryRig) disturb(touched map[string]bool) (story string) {
 	g.t.Helper()
 	for range 1 + g.r.IntN(2) {

@@ -80,8 +80,8 @@ func (b *bench) expect(text, want string) {
 	}
 }
 
-// Who leaves a loop over rows, or whose context ends, leaves nothing behind: the store closes, and it would not with an
-// iterator open.
+// Who leaves a loop over rows, or whose context ends, leaves nothing behind: the store closes, and it would
+// not with an iterator open.
 func TestRowsEndEarly(t *testing.T) {
 	b := newQueryBench(t, store.Options{Ranges: 3, Lenient: true}, false, `"indexingPolicy":{"excludedPaths":[{"path":"/s/?"}]}`)
 	defer b.close()
@@ -233,7 +233,8 @@ func TestPinnedPartitionKey(t *testing.T) {
 	b.expect("SELECT VALUE c.id FROM c WHERE NOT IS_DEFINED(c.pk)", `"none"`)
 }
 
-// Scopes of a hierarchical key: all of it, a prefix, a range, a part of a range, and conditions that name levels.
+// Scopes of a hierarchical key: all of it, a prefix, a range, a part of a range, and conditions that name
+// levels.
 func TestQueryScopes(t *testing.T) {
 	b := newQueryBench(t, store.Options{Ranges: 3}, true, "")
 	defer b.close()
@@ -334,7 +335,8 @@ func TestQuerySession(t *testing.T) {
 	}
 }
 
-// What is wrong with a query comes as a *store.Error with the *query.Error, *query.CursorError or *query.MemoryError inside.
+// What is wrong with a query comes as a *store.Error with the *query.Error, *query.CursorError or
+// *query.MemoryError inside.
 func TestQueryErrors(t *testing.T) {
 	b := newQueryBench(t, store.Options{}, false, `"indexingPolicy":{"includedPaths":[{"path":"/n/?"},{"path":"/o/*"}],"excludedPaths":[{"path":"/*"}],
 		"compositeIndexes":[[{"path":"/n"},{"path":"/o/x","order":"descending"}],[{"path":"/a"},{"path":"/b"}]]}`)
@@ -507,7 +509,8 @@ func TestComputedProperties(t *testing.T) {
 	}
 }
 
-// In the second in which an item expires it is gone from every form of query, whether the reaper has been or not.
+// In the second in which an item expires it is gone from every form of query, whether the reaper has been or
+// not.
 func TestQueriesSeeNoGhosts(t *testing.T) {
 	for _, ranges := range []int{1, 3} {
 		b := newQueryBench(t, store.Options{Ranges: ranges}, false, `"defaultTtl":10,"indexingPolicy":{"compositeIndexes":[[{"path":"/n"},{"path":"/id"}]]}`)

@@ -100,8 +100,8 @@ func (b *bench) close() {
 	}
 }
 
-// checkClean proves that the store is sound, and that after a sweep nothing is left that has died, but where the reaper is held
-// back or has told of what it cannot purge.
+// checkClean proves that the store is sound, and that after a sweep nothing is left that has died, but where
+// the reaper is held back or has told of what it cannot purge.
 func checkClean(t *testing.T, db *store.DB) {
 	t.Helper()
 	checkNothingDead(t, db)
@@ -169,8 +169,8 @@ func all(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// Around the second in which an item expires: no read that began in it or later returns the item, and none that ended
-// before it misses it.
+// Around the second in which an item expires: no read that began in it or later returns the item, and none
+// that ended before it misses it.
 func TestNobodySeesTheDead(t *testing.T) {
 	b := newBench(t, `"defaultTtl":-1`, 2)
 	defer b.close()
@@ -515,8 +515,8 @@ func (s *sluice) fs() vfs.FS {
 	}))
 }
 
-// Pebble shows a write before it is on the disk; the store must not. Each write here hangs in its sync while somebody
-// else asks, and what it has done may not be told before the sync is over.
+// Pebble shows a write before it is on the disk; the store must not. Each write here hangs in its sync while
+// somebody else asks, and what it has done may not be told before the sync is over.
 func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 	s := &sluice{reached: make(chan struct{}, 1)}
 	var w *waits

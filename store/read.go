@@ -47,8 +47,8 @@ func (it Item) AppendJSON(dst []byte) []byte {
 	return it.system().Append(dst, it.body)
 }
 
-// system makes one string of all, since it is made for every item that is sent: the rid ends the self link, the
-// etag follows.
+// system makes one string of all, since it is made for every item that is sent: the rid ends the self link,
+// the etag follows.
 func (it Item) system() doc.System {
 	var buf [128]byte
 	b := append(it.c.appendSelf(buf[:0]), "docs/"...)
@@ -64,8 +64,8 @@ func (it Item) system() doc.System {
 func (c *Container) etag(h header) string { return etagText(c.incarnation(), h.slot, h.lsn) }
 
 // Read returns a live item: CodeNotFound where there is none (or it has expired), CodeNotModified where
-// o.IfNoneMatch names this version, CodeSessionNotAvailable where o.Session is ahead of the store. A container
-// whose partition key is /id takes the key from the id where none is given.
+// o.IfNoneMatch names this version, CodeSessionNotAvailable where o.Session is ahead of the store. A
+// container whose partition key is /id takes the key from the id where none is given.
 func (c *Container) Read(ctx context.Context, pk PartitionKey, id string, o ReadOptions) (Item, Receipt, error) {
 	c.begin()
 	defer c.end()
@@ -143,10 +143,10 @@ func (c *Container) settled(ctx context.Context, s *slot, at engine.Position, se
 // moved tells whether the range has been split that was taken for a place's.
 func (c *Container) moved(p place, s *slot) bool { return c.state.Load().rangeOf(p.epk) != s }
 
-// get is the point read: no lock is held and no snapshot taken. A rid is never reused, so an item that was found
-// by its rid is the right one or gone; if it is gone, the key is looked up anew. What is answered, an item or
-// its absence, is durable, and position is how far the range was then. An error means nothing where the range has been split
-// meanwhile.
+// get is the point read: no lock is held and no snapshot taken. A rid is never reused, so an item that was
+// found by its rid is the right one or gone; if it is gone, the key is looked up anew. What is answered, an
+// item or its absence, is durable, and position is how far the range was then. An error means nothing where
+// the range has been split meanwhile.
 func (c *Container) get(ctx context.Context, st *containerState, s *slot, p place, now int64) (it Item, position uint64, err error) {
 	var key [scopeLen + 1 + ridLen]byte
 	if rid := c.db.rids.get(p.point); rid != 0 {
@@ -193,8 +193,8 @@ func (p *place) named(value []byte) bool {
 	return err != nil || !h.renamed || doc.Get(body, idPath).Str() == p.id
 }
 
-// maxLookups is how often a point read may lose the race against a delete and a create of the same id, before it is
-// taken for a key that leads nowhere.
+// maxLookups is how often a point read may lose the race against a delete and a create of the same id, before
+// it is taken for a key that leads nowhere.
 const maxLookups = 1000
 
 // found is what a point read has met.
@@ -232,8 +232,8 @@ func (c *Container) absent(ctx context.Context, s *slot, at engine.Position) err
 	return itemNotFound()
 }
 
-// checkSession refuses a session token that is ahead of the range which serves: the client has seen a state that this
-// store does not have.
+// checkSession refuses a session token that is ahead of the range which serves: the client has seen a state
+// that this store does not have.
 func (c *Container) checkSession(s *slot, session []SessionPosition) error {
 	for _, p := range session {
 		if s.answersFor(p.Range) && p.LSN > s.told.Load() && p.LSN > s.tell(c.db.eng.Horizon(s.scope)) {

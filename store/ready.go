@@ -12,9 +12,9 @@ import (
 // answerTime is how long a range may let others wait before the store does not count as ready any more.
 const answerTime = 10 * time.Second
 
-// Ready tells whether the store works: the catalog can be written and read, all the way down to the disk, and each range of each container
-// answers a writer within 10 seconds. CodeUnavailable: something does not, and the message says what. It asks when it is called,
-// and nothing runs between two calls.
+// Ready tells whether the store works: the catalog can be written and read, all the way down to the disk, and
+// each range of each container answers a writer within 10 seconds. CodeUnavailable: something does not, and
+// the message says what. It asks when it is called, and nothing runs between two calls.
 func (db *DB) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

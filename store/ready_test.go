@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestReady: a store is ready as long as each of its ranges gives a writer its turn, and the error names the one that does not.
+// TestReady: a store is ready as long as each of its ranges gives a writer its turn, and the error names the
+// one that does not.
 func TestReady(t *testing.T) {
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
 	if err != nil {

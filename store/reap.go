@@ -9,16 +9,18 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The reaper frees the space of items that have expired (and of those below a fence, and of versions that no feed shows any
-// more). Its loop and its pace are ttl.Reaper's; here is what one step does: find candidates in the families w and x in a
-// short view, then delete at most purgeBatch of them in a transaction that re-reads each and judges it again.
+// The reaper frees the space of items that have expired (and of those below a fence, and of versions that no
+// feed shows any more). Its loop and its pace are ttl.Reaper's; here is what one step does: find candidates
+// in the families w and x in a short view, then delete at most purgeBatch of them in a transaction that
+// re-reads each and judges it again.
 
 // purgeBatch is how many items one purging transaction deletes: few, so that a foreground write in the same
 // slot never waits for long.
 const purgeBatch = 32
 
-// rescanEvery is after how many seconds of the data clock a pass begins at the head of the families again, whatever it has been
-// told: an entry that it should ever have passed by stays behind no longer. Where nothing is there that costs two seeks.
+// rescanEvery is after how many seconds of the data clock a pass begins at the head of the families again,
+// whatever it has been told: an entry that it should ever have passed by stays behind no longer. Where
+// nothing is there that costs two seeks.
 const rescanEvery = 60
 
 // candidate is an item that may have expired.
@@ -32,8 +34,8 @@ type candidate struct {
 // sweeper shows the store to the reaper.
 type sweeper struct{ db *DB }
 
-// Ranges are the slots in which something can expire. To list them begins a round, which is when idle containers are deleted.
-// That may fail for want of the very room which the round is going to free.
+// Ranges are the slots in which something can expire. To list them begins a round, which is when idle
+// containers are deleted. That may fail for want of the very room which the round is going to free.
 func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 	if err := w.db.tendIdle(ctx); ctx.Err() == nil && err != nil && ErrorCode(err) != CodeUnavailable {
 		w.db.opts.Logger.Warn("tending containers that delete themselves when idle failed", "error", err)
@@ -144,9 +146,9 @@ func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *slo
 	return ttl.Swept{Purged: purged, More: more, Next: l.next}, err
 }
 
-// purge deletes those of the candidates that are dead, by the policy and at the moment of each transaction. It does not
-// wait for the disk: a purge that a crash takes back is only late. Survivors are candidates whose entry is
-// still theirs and that are alive, by a lease or a younger policy.
+// purge deletes those of the candidates that are dead, by the policy and at the moment of each transaction.
+// It does not wait for the disk: a purge that a crash takes back is only late. Survivors are candidates whose
+// entry is still theirs and that are alive, by a lease or a younger policy.
 func (c *Container) purge(ctx context.Context, s *slot, items []candidate) (purged int, survivors []candidate, err error) {
 	for len(items) > 0 && err == nil {
 		var judged, n int
@@ -159,8 +161,8 @@ func (c *Container) purge(ctx context.Context, s *slot, items []candidate) (purg
 	return purged, survivors, err
 }
 
-// purgeBatch is purge in one transaction. judged is how many candidates it came to: a few large ones fill a transaction. What no
-// transaction can move to the archive stays among the survivors.
+// purgeBatch is purge in one transaction. judged is how many candidates it came to: a few large ones fill a
+// transaction. What no transaction can move to the archive stays among the survivors.
 func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) (judged, purged int, alive []candidate, err error) {
 	for {
 		var blocked *blocker
@@ -265,9 +267,9 @@ func before(batch []candidate, rid uint64, alive []candidate) (n int, left []can
 // purgeBytes is how much of ghosts' bodies one purging transaction reads before it is enough.
 const purgeBytes = 4 << 20
 
-// judge reads the candidates, as many as fit, and returns those that are dead; those whose entry is still theirs and that are
-// alive are appended to alive. The rids of a batch mostly rise, so one iterator that moves forward finds them sooner than as
-// many gets.
+// judge reads the candidates, as many as fit, and returns those that are dead; those whose entry is still
+// theirs and that are alive are appended to alive. The rids of a batch mostly rise, so one iterator that
+// moves forward finds them sooner than as many gets.
 func (t *tx) judge(batch []candidate, alive *[]candidate) (judged int, ghosts []*stored, err error) {
 	it := t.Scan(slotFamily(t.s.scope, famItem), false)
 	defer func() {

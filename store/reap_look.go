@@ -16,9 +16,9 @@ func (p *pass) restart() {
 	p.deadline.restart(0)
 }
 
-// isPast tells whether a pass of the reaper may have left a second of a family behind already. A writer asks when its commit
-// can be seen: a look whose view came before that has announced by then how far it goes, and one whose view comes later
-// meets what was written.
+// isPast tells whether a pass of the reaper may have left a second of a family behind already. A writer asks
+// when its commit can be seen: a look whose view came before that has announced by then how far it goes, and
+// one whose view comes later meets what was written.
 func (s *slot) isPast(family byte, second int64) bool {
 	if family == famWritten {
 		return s.written.isPast(second) || s.announcing.written.isPast(second)
@@ -26,9 +26,9 @@ func (s *slot) isPast(family byte, second int64) bool {
 	return s.deadline.isPast(second) || s.announcing.deadline.isPast(second)
 }
 
-// cursor is where a pass over one family stands. A pass goes from the lowest entry that can matter to the cutoff, over
-// as many steps as it takes, and leaves what survives behind; the next pass begins at the lowest survivor. So a
-// crowd of leased items never keeps the reaper from what lies behind them.
+// cursor is where a pass over one family stands. A pass goes from the lowest entry that can matter to the
+// cutoff, over as many steps as it takes, and leaves what survives behind; the next pass begins at the lowest
+// survivor. So a crowd of leased items never keeps the reaper from what lies behind them.
 type cursor struct {
 	second atomic.Int64 // what is below it has been left behind; writers compare with it
 	reach  atomic.Int64 // how far the look under way can come, or the last one could: set before its view; writers too
@@ -41,8 +41,8 @@ func (c *cursor) isPast(second int64) bool {
 	return second <= c.reach.Load() || second < c.second.Load()
 }
 
-// restart lets the pass go on at a second. No look is under way: what was announced for the last one is over, since it
-// has moved the cursor already.
+// restart lets the pass go on at a second. No look is under way: what was announced for the last one is over,
+// since it has moved the cursor already.
 func (c *cursor) restart(second int64) {
 	c.second.Store(second)
 	c.reach.Store(-1)

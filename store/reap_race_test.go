@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// between is an engine that lets something happen once in the middle of the next transaction: its closure has run, its
-// commit is still to come.
+// between is an engine that lets something happen once in the middle of the next transaction: its closure has
+// run, its commit is still to come.
 type between struct {
 	*pebble.Engine
 	happens atomic.Pointer[func()]
@@ -34,8 +34,8 @@ func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Tx
 	}, ahead...)
 }
 
-// Where the deadline of an item passes while it is being written, and the reaper looks in between, the item is purged all the
-// same by one of the next sweeps, and its death is told once.
+// Where the deadline of an item passes while it is being written, and the reaper looks in between, the item
+// is purged all the same by one of the next sweeps, and its death is told once.
 func TestReaperMeetsWhatIsWrittenBehindIt(t *testing.T) {
 	var e *between
 	b := newBenchOver(t, vfs.NewMem(), `"defaultTtl":-1`, store.Options{Ranges: 1, ManualReaper: true},
@@ -175,8 +175,8 @@ func TestMetricsWhileAStoreIsRestored(t *testing.T) {
 	askers.Wait()
 }
 
-// A reader of the feed misses nothing that is written after a database was restored, though the numbers of what was lost have
-// been told to him.
+// A reader of the feed misses nothing that is written after a database was restored, though the numbers of
+// what was lost have been told to him.
 func TestFeedGoesOnBehindARestoredDatabase(t *testing.T) {
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()

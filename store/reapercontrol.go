@@ -8,12 +8,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Whoever tests what depends on purges wants to hold them back: altogether (pause), one by one (Reap with a limit), some time
-// behind the expiry (PurgeDelay), or far behind (Starvation). Delay and starvation are settings and stay over a restart; a
-// pause does not. What has expired is gone for every reader all the same, and its expiry is in the log of expiries as if
-// nothing were held back.
+// Whoever tests what depends on purges wants to hold them back: altogether (pause), one by one (Reap with a
+// limit), some time behind the expiry (PurgeDelay), or far behind (Starvation). Delay and starvation are
+// settings and stay over a restart; a pause does not. What has expired is gone for every reader all the same,
+// and its expiry is in the log of expiries as if nothing were held back.
 
-// reaping is what a container's reaper remembers. It belongs to whoever has the reaper's turn, but for paused.
+// reaping is what a container's reaper remembers. It belongs to whoever has the reaper's turn, but for
+// paused.
 type reaping struct {
 	paused atomic.Bool
 	second int64 // in which used have been purged, where the reaper is starved
@@ -40,8 +41,8 @@ func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
 	return s, err
 }
 
-// PauseReaper stops purges of the container, or lets them go on. When it returns with true none is running. A pause ends with
-// Close.
+// PauseReaper stops purges of the container, or lets them go on. When it returns with true none is running. A
+// pause ends with Close.
 func (c *Container) PauseReaper(ctx context.Context, paused bool) error {
 	c.reaping.paused.Store(paused)
 	return c.db.settleReaper(ctx)
@@ -64,8 +65,8 @@ func (db *DB) settleReaper(ctx context.Context) error {
 	return wrap(err)
 }
 
-// Reap purges up to limit items of the container that have expired, or all of them where limit is 0, whatever holds its reaper
-// back. CodeOwnerNotFound: the container has been dropped.
+// Reap purges up to limit items of the container that have expired, or all of them where limit is 0, whatever
+// holds its reaper back. CodeOwnerNotFound: the container has been dropped.
 func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error) {
 	if limit <= 0 {
 		limit = math.MaxInt
@@ -150,8 +151,8 @@ func (c *Container) starve(s *Starvation, now int64, limit int) int {
 	return min(limit, max(0, s.PerSecond-c.reaping.used))
 }
 
-// diedAt is the second in which the item of an entry in w or x expired, as its key tells: it can have been later, by a lease or
-// by a floor that holds for older items. It never falls from one entry to the next.
+// diedAt is the second in which the item of an entry in w or x expired, as its key tells: it can have been
+// later, by a lease or by a floor that holds for older items. It never falls from one entry to the next.
 func diedAt(p *ttl.Policy, family byte, second int64) int64 {
 	life := ttl.Life{TS: second}
 	if family == famDeadline {

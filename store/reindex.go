@@ -13,28 +13,29 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A change of a container's indexing policy is one record: the new spec, and beside it the older ones by which documents
-// may still be indexed. From then on each write makes the entries of the new policy and takes away those of all of them,
-// and a query uses only what all of them index. In the background the reindexer goes over the documents, slot by slot in
-// the order of their rids, and gives each the entries of the new policy. When it has come to the end the older specs go
-// out of the record. Another change on the way adds one more spec and begins anew.
+// A change of a container's indexing policy is one record: the new spec, and beside it the older ones by
+// which documents may still be indexed. From then on each write makes the entries of the new policy and takes
+// away those of all of them, and a query uses only what all of them index. In the background the reindexer
+// goes over the documents, slot by slot in the order of their rids, and gives each the entries of the new
+// policy. When it has come to the end the older specs go out of the record. Another change on the way adds
+// one more spec and begins anew.
 //
-// It works as the reaper does. It makes the entries of a few documents in a view, outside any lock, and writes them
-// in a short transaction for those documents that have not been written since (same LSN): who was written since has
-// the right entries. It does not wait for the disk; how far it has come is a record of the same transaction, so it is
-// never ahead of the work. What a crash takes back is done again.
+// It works as the reaper does. It makes the entries of a few documents in a view, outside any lock, and
+// writes them in a short transaction for those documents that have not been written since (same LSN): who was
+// written since has the right entries. It does not wait for the disk; how far it has come is a record of the
+// same transaction, so it is never ahead of the work. What a crash takes back is done again.
 
 const (
 	reindexBatch = 32 // documents a transaction
-	// reindexBytes is how many bytes of index entries a transaction may have. If a single document has more, its old
-	// entries are deleted in a transaction of their own. Queries do not miss them: they use only what the present policy has
-	// as well.
+	// reindexBytes is how many bytes of index entries a transaction may have. If a single document has more,
+	// its old entries are deleted in a transaction of their own. Queries do not miss them: they use only what
+	// the present policy has as well.
 	reindexBytes = 4 << 20
 
 	allReindexed = math.MaxUint64
 
-	// After a batch the reindexer stands back for a multiple of the time that the batch took while requests are being
-	// served: they keep most of the machine.
+	// After a batch the reindexer stands back for a multiple of the time that the batch took while requests
+	// are being served: they keep most of the machine.
 	reindexRest    = 4
 	maxReindexRest = 50 * time.Millisecond
 )
@@ -63,8 +64,8 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// IndexNow finishes all changes of indexing policies that are under way, without pauses. No answer depends on it, but
-// how fast queries are.
+// IndexNow finishes all changes of indexing policies that are under way, without pauses. No answer depends on
+// it, but how fast queries are.
 func (db *DB) IndexNow(ctx context.Context) error {
 	db = db.live()
 	ctx, cancel := context.WithCancel(ctx)
@@ -102,8 +103,8 @@ func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 	return errors.Join(failed...)
 }
 
-// IndexProgress tells how far the documents have been indexed by the present policy, from 0 to 100. It is 100 except after
-// a change of the policy.
+// IndexProgress tells how far the documents have been indexed by the present policy, from 0 to 100. It is 100
+// except after a change of the policy.
 func (c *Container) IndexProgress() int {
 	st := c.state.Load()
 	if len(st.olders) == 0 {
@@ -122,7 +123,8 @@ func (c *Container) IndexProgress() int {
 	return min(int(100*done/float64(len(st.ranges))), 99)
 }
 
-// formatReindexed is the record of how far documents have been indexed anew. It counts for one change of the policy.
+// formatReindexed is the record of how far documents have been indexed anew. It counts for one change of the
+// policy.
 //
 //	+-------+-----+
 //	| round | rid |
@@ -144,8 +146,8 @@ func (st *containerState) loadReindexed(r engine.Reader, s *slot) error {
 	return err
 }
 
-// reindex indexes the documents of a container by its policy and takes the older ones out of its record. more tells
-// that the policy has changed meanwhile.
+// reindex indexes the documents of a container by its policy and takes the older ones out of its record. more
+// tells that the policy has changed meanwhile.
 func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more bool, err error) {
 	st := c.state.Load()
 	if len(st.olders) == 0 || st.dropped {
@@ -301,8 +303,8 @@ func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *slot,
 	return true, nil
 }
 
-// reindex gives an item that has not been written since it was looked at the entries of the present policy, and takes
-// away those that only older ones have. Without sets it does the latter only.
+// reindex gives an item that has not been written since it was looked at the entries of the present policy,
+// and takes away those that only older ones have. Without sets it does the latter only.
 func (t *tx) reindex(d reindexed, sets bool) error {
 	v, err := t.Get(t.itemKey(d.rid))
 	if isAbsent(err) {

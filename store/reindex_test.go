@@ -17,8 +17,9 @@ import (
 	"github.com/mayflydb/mayfly/index"
 )
 
-// Policies change while writers write, the reindexer and IndexNow run, and the store is closed or crashes. At every moment
-// a query may rely on what its source says that it can rely on, and in the end all is as if it had always been so.
+// Policies change while writers write, the reindexer and IndexNow run, and the store is closed or crashes. At
+// every moment a query may rely on what its source says that it can rely on, and in the end all is as if it
+// had always been so.
 func TestReindexUnderWrites(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for seed := range uint64(3) {
@@ -134,7 +135,8 @@ func TestIndexProgress(t *testing.T) {
 	g.check()
 }
 
-// A document with so many entries that old and new ones do not fit into one transaction is indexed anew all the same.
+// A document with so many entries that old and new ones do not fit into one transaction is indexed anew all
+// the same.
 func TestReindexLargeDocument(t *testing.T) {
 	g := newIndexRig(t, 1, 1, false, `{"excludedPaths":[{"path":"/other/*"}]}`)
 	defer g.db.Close()
@@ -159,8 +161,8 @@ func TestReindexLargeDocument(t *testing.T) {
 	g.check()
 }
 
-// Documents that are all different use up the records of shapes. Those that come later are told to be different, and
-// nothing is lost; when the index has been taken down and built again there is room again.
+// Documents that are all different use up the records of shapes. Those that come later are told to be
+// different, and nothing is lost; when the index has been taken down and built again there is room again.
 func TestShapesRunOut(t *testing.T) {
 	g := newIndexRig(t, 1, 1, false, `{}`)
 	g.ids = maxShapes + 200
@@ -262,7 +264,8 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 	}
 }
 
-// What was made of a document ahead of its transaction is made again where the second or the policy has become another.
+// What was made of a document ahead of its transaction is made again where the second or the policy has
+// become another.
 func TestDraftGoesStale(t *testing.T) {
 	g := newIndexRig(t, 1, 1, false, `{"compositeIndexes":[[{"path":"/a"},{"path":"/_ts"}]]}`)
 	defer g.db.Close()

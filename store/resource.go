@@ -8,9 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Users, permissions, client encryption keys and scripts are small, few and asked for often (a trigger with every
-// write), so they are part of the catalog: in memory whole, under a name that is unique among its siblings, changed by
-// one durable transaction at a time. They go with what they belong to: a database, a container, a user.
+// Users, permissions, client encryption keys and scripts are small, few and asked for often (a trigger with
+// every write), so they are part of the catalog: in memory whole, under a name that is unique among its
+// siblings, changed by one durable transaction at a time. They go with what they belong to: a database, a
+// container, a user.
 
 // ResourceKind is a kind of small resource.
 type ResourceKind uint8
@@ -25,8 +26,8 @@ const (
 	KindFunction                            // of a container: a user defined function
 )
 
-// resourceKinds says what is special about each kind. path is the keyword of the kind in links; record is the letter of
-// its records in the catalog; ridType is the type in the rid of a container's child.
+// resourceKinds says what is special about each kind. path is the keyword of the kind in links; record is the
+// letter of its records in the catalog; ridType is the type in the rid of a container's child.
 var resourceKinds = [...]struct {
 	path    string
 	word    string // for messages
@@ -50,12 +51,13 @@ type Resource struct {
 	ETag      string // with its literal quotes
 	Timestamp int64  // seconds since 1970 of the last change
 	Created   int64  // the same of its creation
-	// Body is the JSON object as it was sent, without the properties that the server adds. It must not be changed.
+	// Body is the JSON object as it was sent, without the properties that the server adds. It must not be
+	// changed.
 	Body []byte
 }
 
-// Resources are the children of one kind of one database, user or container. The value stays good until that is
-// dropped; then changes fail with CodeOwnerNotFound.
+// Resources are the children of one kind of one database, user or container. The value stays good until that
+// is dropped; then changes fail with CodeOwnerNotFound.
 type Resources struct {
 	db     *DB
 	d      *Database
@@ -64,8 +66,8 @@ type Resources struct {
 	self   string // of the owner
 }
 
-// Resources are the users or the client encryption keys of the database. Any other kind is a defect of the caller: there
-// are none of it here.
+// Resources are the users or the client encryption keys of the database. Any other kind is a defect of the
+// caller: there are none of it here.
 func (d *Database) Resources(k ResourceKind) Resources {
 	return Resources{db: d.db, d: d, family: family{k, d.rec.Num}, self: "dbs/" + d.RID() + "/"}
 }
@@ -121,8 +123,8 @@ func (r Resources) Read(id string) (Resource, error) {
 	return r.render(rec), nil
 }
 
-// ReadByRID finds one by its resource id: CodeBadRequest where rid cannot be one of these, CodeNotFound where there
-// is none.
+// ReadByRID finds one by its resource id: CodeBadRequest where rid cannot be one of these, CodeNotFound where
+// there is none.
 func (r Resources) ReadByRID(rid string) (Resource, error) {
 	b, ok := parseRID(rid, len(r.ridBytes(0)))
 	if !ok {
@@ -169,9 +171,9 @@ func (r Resources) ridBytes(num uint32) []byte {
 	return childRIDBytes(r.d.rec.Num, r.family.owner, resourceKinds[r.family.kind].ridType<<60|uint64(num))
 }
 
-// Create makes a new one. It fails with CodeConflict where the id is taken (or for a permission, where the user has one
-// for the same thing), CodeBadRequest for a body that the service refuses, CodeNotFound where a permission is for
-// something that does not exist, and CodeOwnerNotFound where the owner is gone.
+// Create makes a new one. It fails with CodeConflict where the id is taken (or for a permission, where the
+// user has one for the same thing), CodeBadRequest for a body that the service refuses, CodeNotFound where a
+// permission is for something that does not exist, and CodeOwnerNotFound where the owner is gone.
 func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
 	d, err := r.draft(ctx, body)
 	if err != nil {
@@ -204,8 +206,8 @@ func (r Resources) Upsert(ctx context.Context, body []byte, o WriteOptions) (res
 	return res, old == nil, err
 }
 
-// Replace changes one: CodeNotFound where there is none, CodePreconditionFailed where o.IfMatch names another etag.
-// The body of a user or a permission may give it a new id; CodeConflict where that is taken.
+// Replace changes one: CodeNotFound where there is none, CodePreconditionFailed where o.IfMatch names another
+// etag. The body of a user or a permission may give it a new id; CodeConflict where that is taken.
 func (r Resources) Replace(ctx context.Context, id string, body []byte, o WriteOptions) (Resource, error) {
 	d, err := r.draft(ctx, body)
 	if err != nil {
@@ -229,8 +231,8 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte, o WriteO
 	return r.put(ctx, old, d)
 }
 
-// Delete removes one, with all that belongs to it: CodeNotFound where there is none, CodePreconditionFailed where
-// o.IfMatch names another etag.
+// Delete removes one, with all that belongs to it: CodeNotFound where there is none, CodePreconditionFailed
+// where o.IfMatch names another etag.
 func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error {
 	if err := r.db.ddl.take(ctx); err != nil {
 		return err

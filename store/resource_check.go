@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// checkResources looks at the records of small resources in one snapshot: each belongs to something that exists, has
-// a number of its own that was handed out, and a body that has the id of its key.
+// checkResources looks at the records of small resources in one snapshot: each belongs to something that
+// exists, has a number of its own that was handed out, and a body that has the id of its key.
 func checkResources(r engine.Reader, report func(error) bool) error {
 	owners, next, err := resourceOwners(r)
 	if err != nil {
@@ -54,8 +54,8 @@ func (f family) ownerKind() byte {
 	return kindContainer
 }
 
-// resourceOwners are the numbers of all that can own small resources, by the letter of their records, and the first
-// number that has not been handed out.
+// resourceOwners are the numbers of all that can own small resources, by the letter of their records, and the
+// first number that has not been handed out.
 func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint32, err error) {
 	databases, containers, users := make(map[uint32]bool), make(map[uint32]bool), make(map[uint32]bool)
 	owners = map[byte]map[uint32]bool{kindDatabase: databases, kindContainer: containers, resourceKinds[KindUser].record: users}

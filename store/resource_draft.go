@@ -43,7 +43,8 @@ func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error
 	return d, err
 }
 
-// requiredMembers are the properties that a kind must have, all of them strings but for objects, which are marked by {}.
+// requiredMembers are the properties that a kind must have, all of them strings but for objects, which are
+// marked by {}.
 var requiredMembers = [...][]string{
 	KindUser:            {"id"},
 	KindPermission:      {"id", "permissionMode", "resource"},
@@ -105,8 +106,8 @@ func withoutMember(body []byte, name string) []byte {
 	return append(out, '}')
 }
 
-// checkSiblings refuses a permission for what its user has a permission for already: which of the two modes would count?
-// The caller holds ddl.
+// checkSiblings refuses a permission for what its user has a permission for already: which of the two modes
+// would count? The caller holds ddl.
 func (r Resources) checkSiblings(old *resourceRecord, d resourceDraft) error {
 	s := r.db.cat.resources[r.family]
 	if r.family.kind != KindPermission || s == nil {

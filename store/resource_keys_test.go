@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestResourceKeys pins the keys and the records of small resources, which are a format on disk, and their rids.
+// TestResourceKeys pins the keys and the records of small resources, which are a format on disk, and their
+// rids.
 func TestResourceKeys(t *testing.T) {
 	d := &Database{rec: databaseRecord{Num: 0x00439c1e}}
 	c := &Container{d: d, cid: 0x8b7732d4}

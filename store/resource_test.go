@@ -139,7 +139,8 @@ func TestResourcesReopen(t *testing.T) {
 	}
 }
 
-// TestResourcesCrash takes the machine down behind every change: what was answered is there, and nothing else.
+// TestResourcesCrash takes the machine down behind every change: what was answered is there, and nothing
+// else.
 func TestResourcesCrash(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	w := newSmallWorld(t, disk)
@@ -171,8 +172,8 @@ func TestResourcesCrash(t *testing.T) {
 	}
 }
 
-// TestResourcesGoWithTheirOwners: nothing is left of what belonged to something that was dropped, on disk either, and
-// a handle on it changes nothing any more.
+// TestResourcesGoWithTheirOwners: nothing is left of what belonged to something that was dropped, on disk
+// either, and a handle on it changes nothing any more.
 func TestResourcesGoWithTheirOwners(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -289,7 +290,8 @@ func TestResourceRules(t *testing.T) {
 	}
 }
 
-// TestPermissionsAccepted: a link may be of names or rids, escaped or not, and one that leads nowhere by rid is taken.
+// TestPermissionsAccepted: a link may be of names or rids, escaped or not, and one that leads nowhere by rid
+// is taken.
 func TestPermissionsAccepted(t *testing.T) {
 	w := newSmallWorld(t, vfs.NewMem())
 	defer w.close()
@@ -361,7 +363,8 @@ func TestEncryptionKeysAreThere(t *testing.T) {
 
 func errOf[T any](_ T, err error) error { return err }
 
-// FuzzPermission: whatever a permission says, it is taken or refused with a code, and what is taken can be read again.
+// FuzzPermission: whatever a permission says, it is taken or refused with a code, and what is taken can be
+// read again.
 func FuzzPermission(f *testing.F) {
 	for _, resource := range []string{"dbs/db/colls/c", "dbs/db/colls/c/docs/i", "/dbs/db/colls/c/sprocs/s/", "dbs/AQAAAA==/colls/AQAAAJ0fgTc=",
 		"dbs/AQAAAA==/colls/AQAAAJ0fgTc=/docs/AQAAAJ0fgTcBAAAAAAAAAA==", "dbs//colls/", "dbs/%64b/colls/%zz", "DBS/db/COLLS/c/docs/a/b/c"} {

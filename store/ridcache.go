@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// ridCache remembers the rids of point keys, so that a repeated point read is one look-up in the engine instead of
-// two. It is a table without chains: a key has one place, and whoever comes last has it.
+// ridCache remembers the rids of point keys, so that a repeated point read is one look-up in the engine
+// instead of two. It is a table without chains: a key has one place, and whoever comes last has it.
 //
 // A wrong answer is impossible by what a rid is: the item that a rid names has one partition key for ever,
 // and an item that has ever had another id says so in its header. So an entry that has gone stale names an

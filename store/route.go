@@ -9,14 +9,15 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// Cosmos DB's gateway answers what goes over several partition ranges with one range a page, range after range. Its continuations
-// are JSON and name the range that the next page is of:
+// Cosmos DB's gateway answers what goes over several partition ranges with one range a page, range after
+// range. Its continuations are JSON and name the range that the next page is of:
 //
 //	{"token":"...","range":{"min":"1FFF...","max":"3FFF..."}}
 //
-// where the token is that of a reader of the range alone. If the range has been split since, the page is of its first part, and the
-// continuation becomes a list, as long as something of the range is left: the part that is being read first, then what lies behind
-// it, which has still the token of the whole. A token that is null or empty is the beginning of the range.
+// where the token is that of a reader of the range alone. If the range has been split since, the page is of
+// its first part, and the continuation becomes a list, as long as something of the range is left: the part
+// that is being read first, then what lies behind it, which has still the token of the whole. A token that is
+// null or empty is the beginning of the range.
 
 // rangeToken is a continuation of the gateway, or one of a list.
 type rangeToken struct {
@@ -116,7 +117,8 @@ func (s *slot) overlaps(over []query.Span) bool {
 	return false
 }
 
-// firstOver is the first range behind another one, or of all, that has something of the spans; nil: there is none.
+// firstOver is the first range behind another one, or of all, that has something of the spans; nil: there is
+// none.
 func (st *containerState) firstOver(over []query.Span, behind *slot) *slot {
 	for _, s := range st.ranges {
 		if (behind == nil || bytes.Compare(s.min, behind.min) > 0) && s.overlaps(over) {
@@ -126,8 +128,9 @@ func (st *containerState) firstOver(over []query.Span, behind *slot) *slot {
 	return nil
 }
 
-// onward is the continuation of a page that was made on a stage of the way, where the range itself goes on with token; "" where it is at its end.
-// Start gives the token of the beginning of a range. The last page has none.
+// onward is the continuation of a page that was made on a stage of the way, where the range itself goes on
+// with token; "" where it is at its end. Start gives the token of the beginning of a range. The last page has
+// none.
 func (st *containerState) onward(l stage, token string, start func(*slot) (string, error)) (string, error) {
 	tokens := l.rest
 	switch {
@@ -154,8 +157,8 @@ func (st *containerState) onward(l stage, token string, start func(*slot) (strin
 	return string(text), err
 }
 
-// spansOf are the spans of effective partition keys that a scope leads over range by range; none where it names one range or one
-// partition key, or has no range at all.
+// spansOf are the spans of effective partition keys that a scope leads over range by range; none where it
+// names one range or one partition key, or has no range at all.
 func (c *Container) spansOf(st *containerState, s Scope) ([]query.Span, error) {
 	if s.Range != "" {
 		return nil, nil

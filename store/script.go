@@ -19,8 +19,8 @@ func (c *Container) scriptWorld() script.Env {
 // scriptText is the JavaScript of a script's resource.
 func scriptText(r Resource) string { return doc.Of(r.Body).Member("body").Str() }
 
-// functions are the user defined functions of one run of a query. They share one runtime, which is made when the first is
-// called, and one limit of time.
+// functions are the user defined functions of one run of a query. They share one runtime, which is made when
+// the first is called, and one limit of time.
 type functions struct {
 	c       *Container
 	ctx     context.Context

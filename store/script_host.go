@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/script"
 )
 
-// scriptHost is the container as a stored procedure or a trigger sees it: one logical partition, inside one transaction.
+// scriptHost is the container as a stored procedure or a trigger sees it: one logical partition, inside one
+// transaction.
 type scriptHost struct {
 	ctx    context.Context
 	t      *tx
@@ -25,8 +26,8 @@ func (h *scriptHost) Links() (self, alt string) {
 	return h.t.c.self(), "dbs/" + h.t.c.d.ID() + "/colls/" + h.t.c.name
 }
 
-// maxScriptWork is how much a script may write before its operations are not accepted any more, by a rough estimate: it leaves
-// what it has begun, and index entries, room in the transaction.
+// maxScriptWork is how much a script may write before its operations are not accepted any more, by a rough
+// estimate: it leaves what it has begun, and index entries, room in the transaction.
 const maxScriptWork = 6 << 20
 
 // Full implements script.Host.
@@ -125,7 +126,8 @@ func otherPartition() error {
 	return fail(CodeForbidden, "Requests originating from scripts cannot reference partition keys other than the one for which client request was submitted.")
 }
 
-// scriptStatuses are the numbers that a script's callback finds in an error, as Cosmos DB's ErrorCodes name them.
+// scriptStatuses are the numbers that a script's callback finds in an error, as Cosmos DB's ErrorCodes name
+// them.
 var scriptStatuses = map[Code]int{
 	CodeBadRequest: 400, CodeForbidden: 403, CodeNotFound: 404, CodeConflict: 409, CodePreconditionFailed: 412, CodeTooLarge: 413,
 }

@@ -23,8 +23,9 @@ type ExecuteOptions struct {
 // chargeScript is the charge of running a script, beside that of what it does.
 const chargeScript = 1.0
 
-// Execute runs a stored procedure on one logical partition. All that it does is one transaction: a procedure that throws, runs
-// for more than 5 seconds or answers with more than 4 MB has done nothing. While it runs, other writes of its partition range wait.
+// Execute runs a stored procedure on one logical partition. All that it does is one transaction: a procedure
+// that throws, runs for more than 5 seconds or answers with more than 4 MB has done nothing. While it runs,
+// other writes of its partition range wait.
 //
 // CodeNotFound: there is no such procedure. CodeForbidden: it has overrun its limits several times, and is
 // blocked until it is replaced. CodeBadRequest: there is no partition key, or the procedure threw, which a
@@ -102,8 +103,8 @@ func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome,
 // triggers are the scripts that a write asks for.
 type triggers struct{ pre, post *Resource }
 
-// triggersOf finds the triggers that a write asks for, and refuses those that are not for it. Cosmos DB runs no trigger that
-// a request does not name, and no more than one before and one after a write.
+// triggersOf finds the triggers that a write asks for, and refuses those that are not for it. Cosmos DB runs
+// no trigger that a request does not name, and no more than one before and one after a write.
 func (c *Container) triggersOf(op Operation) (found triggers, err error) {
 	if found.pre, err = c.trigger(op, "Pre", op.PreTriggers); err == nil {
 		found.post, err = c.trigger(op, "Post", op.PostTriggers)
@@ -134,14 +135,14 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 	return &res, c.ready(&res)
 }
 
-// triggerOperations names operations as triggers know them. An upsert is none of the others, whatever it turns out to do:
-// only triggers for All run with it.
+// triggerOperations names operations as triggers know them. An upsert is none of the others, whatever it
+// turns out to do: only triggers for All run with it.
 var triggerOperations = map[OperationKind]string{
 	OperationCreate: "Create", OperationUpsert: "Upsert", OperationReplace: "Replace", OperationDelete: "Delete", OperationPatch: "Patch",
 }
 
-// writeTriggered carries out one operation with its triggers, in one transaction. A pre-trigger may put another document in
-// place of the one that was sent, so that is checked after it has run.
+// writeTriggered carries out one operation with its triggers, in one transaction. A pre-trigger may put
+// another document in place of the one that was sent, so that is checked after it has run.
 func (c *Container) writeTriggered(ctx context.Context, pk PartitionKey, op Operation) (Item, Receipt, error) {
 	found, err := c.triggersOf(op)
 	if err != nil {
@@ -169,7 +170,8 @@ func (c *Container) writeTriggered(ctx context.Context, pk PartitionKey, op Oper
 	return done.Item, r, nil
 }
 
-// triggerKey is the partition key that a write with triggers happens in: the one that was given, or that of the document.
+// triggerKey is the partition key that a write with triggers happens in: the one that was given, or that of
+// the document.
 func (c *Container) triggerKey(pk PartitionKey, op Operation) (PartitionKey, error) {
 	if len(op.Body) == 0 {
 		return c.def.fullKey(pk, op.ID)

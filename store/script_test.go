@@ -90,7 +90,8 @@ func TestScriptRollsBack(t *testing.T) {
 	checkClean(t, b.db)
 }
 
-// TestScriptSeesItsOwnWrites compares what queries answer inside a transaction with what they answer after it.
+// TestScriptSeesItsOwnWrites compares what queries answer inside a transaction with what they answer after
+// it.
 func TestScriptSeesItsOwnWrites(t *testing.T) {
 	queries := []string{
 		"SELECT * FROM c", "SELECT VALUE COUNT(1) FROM c", "SELECT c.id FROM c WHERE c.n > 3", "SELECT c.id FROM c WHERE c.n = 2 AND c.s = 'x'",

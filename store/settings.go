@@ -10,16 +10,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ContainerSettings are Mayfly's own settings of a container, beside the ContainerSpec that Cosmos DB knows. They live in the
-// container's record and go with it; replacing the container leaves them alone. The zero value is what a container begins with.
-// A value that a Container returns must not be changed.
+// ContainerSettings are Mayfly's own settings of a container, beside the ContainerSpec that Cosmos DB knows.
+// They live in the container's record and go with it; replacing the container leaves them alone. The zero
+// value is what a container begins with. A value that a Container returns must not be changed.
 type ContainerSettings struct {
 	OnExpire *OnExpire `json:"onExpire,omitempty"`
-	// TTLCeiling makes the container's default the upper bound of its items' own ttl as well: a write lowers what is longer, -1
-	// included, silently. It means nothing while the default is off or -1.
+	// TTLCeiling makes the container's default the upper bound of its items' own ttl as well: a write lowers
+	// what is longer, -1 included, silently. It means nothing while the default is off or -1.
 	TTLCeiling bool `json:"ttlCeiling,omitempty"`
-	// AutoDeleteOnIdle is after how many seconds of the data clock without use the container is deleted; 0: never. Reads, writes,
-	// queries and feeds are use, and so is a change of the container; expiry is none. At least MinIdle.
+	// AutoDeleteOnIdle is after how many seconds of the data clock without use the container is deleted; 0:
+	// never. Reads, writes, queries and feeds are use, and so is a change of the container; expiry is none.
+	// At least MinIdle.
 	AutoDeleteOnIdle int           `json:"autoDeleteOnIdle,omitempty"`
 	ExpiryEvents     *ExpiryEvents `json:"expiryEvents,omitempty"`
 	// Reaper holds purges back; nil: nothing does.
@@ -28,8 +29,8 @@ type ContainerSettings struct {
 
 // OnExpire says what becomes of documents that expire, beyond that they are gone.
 type OnExpire struct {
-	// MoveTo is the id of another container of the same database, the archive, where they are created anew: see the essay in
-	// archive.go.
+	// MoveTo is the id of another container of the same database, the archive, where they are created anew:
+	// see the essay in archive.go.
 	MoveTo string `json:"moveTo"`
 }
 
@@ -55,9 +56,10 @@ func (s *ContainerSettings) moveTo() string {
 // Settings are the container's present settings.
 func (c *Container) Settings() ContainerSettings { return c.state.Load().rec.Settings }
 
-// ChangeSettings replaces the container's settings by what fn makes of them, durably, and returns them. fn gets a copy, may run
-// under locks of the store and must not call it; with its error nothing changes. CodeBadRequest: the settings are wrong, or name an archive
-// that cannot be one; CodeOwnerNotFound: the container has been dropped.
+// ChangeSettings replaces the container's settings by what fn makes of them, durably, and returns them. fn
+// gets a copy, may run under locks of the store and must not call it; with its error nothing changes.
+// CodeBadRequest: the settings are wrong, or name an archive that cannot be one; CodeOwnerNotFound: the
+// container has been dropped.
 func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettings) error) (ContainerSettings, error) {
 	db := c.db
 	if err := db.ddl.take(ctx); err != nil {
@@ -125,8 +127,9 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 	return c.checkArchive(s.OnExpire.MoveTo)
 }
 
-// checkArchive refuses an archive that cannot take what expires here. An archive has no unique keys, so that it can take whatever
-// comes. Chains may not close, nor be longer than MaxMoves, counted over what leads here, too.
+// checkArchive refuses an archive that cannot take what expires here. An archive has no unique keys, so that
+// it can take whatever comes. Chains may not close, nor be longer than MaxMoves, counted over what leads
+// here, too.
 func (c *Container) checkArchive(name string) error {
 	if name == "" {
 		return fail(CodeBadRequest, "'onExpire' needs 'moveTo', the id of a container of the same database.")
@@ -169,7 +172,8 @@ func (c *Container) archiveOf() []*Container {
 	})
 }
 
-// checkDrop refuses to delete an archive: what others were asked to keep would be lost with nobody told. The caller holds ddl.
+// checkDrop refuses to delete an archive: what others were asked to keep would be lost with nobody told. The
+// caller holds ddl.
 func (c *Container) checkDrop() error {
 	if from := c.archiveOf(); len(from) > 0 {
 		return &Error{
@@ -190,8 +194,8 @@ func (k *checker) checkSettings() {
 	}
 }
 
-// lowerTTL makes the ttl of an item that is about to be written no longer than the container's default, where the settings make
-// that the ceiling. What is stored says so, in the document as in its header.
+// lowerTTL makes the ttl of an item that is about to be written no longer than the container's default, where
+// the settings make that the ceiling. What is stored says so, in the document as in its header.
 func (t *tx) lowerTTL(item *stored) {
 	limit, own := t.st.policy().Default, item.head.life.Own
 	if !t.st.rec.Settings.TTLCeiling || limit <= 0 || own == ttl.Absent || own > 0 && own <= limit {

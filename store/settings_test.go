@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Whoever writes, the ceiling holds, in the document and in what decides about its life; what is there already is left alone.
+// Whoever writes, the ceiling holds, in the document and in what decides about its life; what is there
+// already is left alone.
 func TestCeiling(t *testing.T) {
 	b := newBench(t, `"defaultTtl":50`, 1)
 	defer b.close()
@@ -116,8 +117,8 @@ func TestSettingsAreKept(t *testing.T) {
 	}
 }
 
-// Two containers that are made in either order, one the archive of the other, with everybody at work: nobody waits for
-// ever, and nothing is lost.
+// Two containers that are made in either order, one the archive of the other, with everybody at work: nobody
+// waits for ever, and nothing is lost.
 func TestMovesBesideEverything(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		b := newBench(t, `"defaultTtl":-1`, 2)

@@ -11,18 +11,21 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A snapshot is the whole store at one moment, under a name, kept by the engine. Going back to it does not change the data of
-// the open store: it opens the snapshot as a second store and puts that in the place of the first.
+// A snapshot is the whole store at one moment, under a name, kept by the engine. Going back to it does not
+// change the data of the open store: it opens the snapshot as a second store and puts that in the place of
+// the first.
 //
-// Each of the two is a DB of its own, with its own engine, catalog, caches and loops; a Database or a Container belongs to
-// one of them for ever. So no operation can ever read of both: one that runs while its store is replaced is refused with
-// CodeUnavailable, at its next step into the engine at the latest, and its caller looks the container up again. The *DB that
-// Open returned is the door to whichever is the live one: each of its methods goes to that first.
+// Each of the two is a DB of its own, with its own engine, catalog, caches and loops; a Database or a
+// Container belongs to one of them for ever. So no operation can ever read of both: one that runs while its
+// store is replaced is refused with CodeUnavailable, at its next step into the engine at the latest, and its
+// caller looks the container up again. The *DB that Open returned is the door to whichever is the live one:
+// each of its methods goes to that first.
 //
-// The new store is a new incarnation of the old: etags differ, numbers of databases and containers go on from the higher
-// of the two, and every range goes on above the highest LSN that any range of the old has issued. So nothing that a client still
-// holds names something else than it did: an etag fails its condition, a session token is satisfied, a continuation of
-// a change feed goes on with what is written from now on. (That documents went back is not in the feed.)
+// The new store is a new incarnation of the old: etags differ, numbers of databases and containers go on from
+// the higher of the two, and every range goes on above the highest LSN that any range of the old has issued.
+// So nothing that a client still holds names something else than it did: an etag fails its condition, a
+// session token is satisfied, a continuation of a change feed goes on with what is written from now on. (That
+// documents went back is not in the feed.)
 
 // lineage is what the stores that follow each other share.
 type lineage struct {
@@ -49,9 +52,9 @@ func newLineage(memory *Memory) *lineage {
 // live is the store that db's methods act on.
 func (db *DB) live() *DB { return db.line.live.Load() }
 
-// Incarnation tells the stores that Restore puts in each other's place apart, and stores from each other. It waits while a
-// restore is under way. A call that failed with CodeUnavailable, where this has changed since before the call, has
-// met a restore: nothing that it did is left, and it may be made again.
+// Incarnation tells the stores that Restore puts in each other's place apart, and stores from each other. It
+// waits while a restore is under way. A call that failed with CodeUnavailable, where this has changed since
+// before the call, has met a restore: nothing that it did is left, and it may be made again.
 func (db *DB) Incarnation() uint32 {
 	if db.line == nil { // it was never opened
 		return 0
@@ -76,10 +79,10 @@ type snapshotNote struct {
 	Databases []string  `json:"databases"`
 }
 
-// Snapshot keeps the present state of the whole store under a name: all that has been acknowledged, and the state of
-// virtual clocks. It takes a few milliseconds and little room, whatever the size. It fails with CodeConflict where the name is
-// taken, CodeBadRequest for a name that is not 1 to 64 lower-case letters, digits, '-', '_' and '.', CodeDiskFull, and
-// CodeForbidden where the engine keeps no snapshots.
+// Snapshot keeps the present state of the whole store under a name: all that has been acknowledged, and the
+// state of virtual clocks. It takes a few milliseconds and little room, whatever the size. It fails with
+// CodeConflict where the name is taken, CodeBadRequest for a name that is not 1 to 64 lower-case letters,
+// digits, '-', '_' and '.', CodeDiskFull, and CodeForbidden where the engine keeps no snapshots.
 func (db *DB) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 	if err := db.line.work.take(ctx); err != nil {
 		return Snapshot{}, err
@@ -159,10 +162,11 @@ func (db *DB) DeleteSnapshot(ctx context.Context, name string) error {
 	return wrap(keeper.DropSnapshot(ctx, name))
 }
 
-// Restore puts the whole store back to a snapshot, at once and in one step: a crash leaves the one or the other. What was
-// written since the snapshot is gone; virtual clocks go back too. Operations that run meanwhile, and all that is done
-// with a Database or Container looked up before, fail with CodeUnavailable; see Incarnation. It fails with CodeNotFound where
-// there is no such snapshot and CodeDiskFull; where it fails the store goes on as it was.
+// Restore puts the whole store back to a snapshot, at once and in one step: a crash leaves the one or the
+// other. What was written since the snapshot is gone; virtual clocks go back too. Operations that run
+// meanwhile, and all that is done with a Database or Container looked up before, fail with CodeUnavailable;
+// see Incarnation. It fails with CodeNotFound where there is no such snapshot and CodeDiskFull; where it
+// fails the store goes on as it was.
 func (db *DB) Restore(ctx context.Context, name string) error {
 	line := db.line
 	if err := line.work.take(ctx); err != nil {
@@ -214,8 +218,8 @@ func (db *DB) replace(ctx context.Context, keeper engine.Snapshotter, name strin
 	return eng, err
 }
 
-// highest is the highest LSN that a client can have seen of any range, those of dropped containers included, or of the
-// catalog. The caller holds ddl.
+// highest is the highest LSN that a client can have seen of any range, those of dropped containers included,
+// or of the catalog. The caller holds ddl.
 func (db *DB) highest() uint64 {
 	high := max(db.meta.Highest, db.eng.Horizon(catalogScope()))
 	return max(high, highest(db.cat.containers))

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// BenchmarkSnapshots measures what a snapshot costs: taking it, going back to it after a write, and copying its database. A
-// document of this container has 17 keys, so that the larger store has a million.
+// BenchmarkSnapshots measures what a snapshot costs: taking it, going back to it after a write, and copying
+// its database. A document of this container has 17 keys, so that the larger store has a million.
 func BenchmarkSnapshots(b *testing.B) {
 	for _, where := range []string{"memory", "disk"} {
 		for _, docs := range []int{100, 60_000} {

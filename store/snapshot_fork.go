@@ -9,16 +9,18 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A database alone is brought back by copying its keys out of the snapshot, under container numbers that are new: all that a
-// container has begins with its number and names it nowhere else. Each of the copies has a drop record from before its first key
-// until the one transaction that puts the database into the catalog; so whatever ends the work in between leaves nothing but
-// keys that nobody can reach, which are erased at once or by the next Open.
+// A database alone is brought back by copying its keys out of the snapshot, under container numbers that are
+// new: all that a container has begins with its number and names it nowhere else. Each of the copies has a
+// drop record from before its first key until the one transaction that puts the database into the catalog; so
+// whatever ends the work in between leaves nothing but keys that nobody can reach, which are erased at once
+// or by the next Open.
 
-// ForkDatabase makes a database of the one that was called source when the snapshot was made, under a name that is free. Its
-// containers come with their items, settings, scripts and throughputs, its virtual clock and its encryption keys come too;
-// users and permissions stay behind, since they name the source. It copies all keys, so it takes as long as the
-// database is large, and reads and writes of other databases go on meanwhile. It fails with CodeNotFound where there is no
-// such snapshot or it holds no such database, and CodeConflict where the name is taken.
+// ForkDatabase makes a database of the one that was called source when the snapshot was made, under a name
+// that is free. Its containers come with their items, settings, scripts and throughputs, its virtual clock
+// and its encryption keys come too; users and permissions stay behind, since they name the source. It copies
+// all keys, so it takes as long as the database is large, and reads and writes of other databases go on
+// meanwhile. It fails with CodeNotFound where there is no such snapshot or it holds no such database, and
+// CodeConflict where the name is taken.
 func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*Database, error) {
 	if err := ValidateID("database", as); err != nil {
 		return nil, err
@@ -32,9 +34,10 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 	})
 }
 
-// RestoreDatabase puts one database back to what a snapshot has of it, users and permissions included; the others stay as
-// they are. It is a fork that takes the old one's place in one step, and costs as much. It fails with CodeNotFound where
-// there is no such snapshot or it holds no such database; whether the database exists now does not matter.
+// RestoreDatabase puts one database back to what a snapshot has of it, users and permissions included; the
+// others stay as they are. It is a fork that takes the old one's place in one step, and costs as much. It
+// fails with CodeNotFound where there is no such snapshot or it holds no such database; whether the database
+// exists now does not matter.
 func (db *DB) RestoreDatabase(ctx context.Context, snapshot, id string) (*Database, error) {
 	return db.bring(ctx, snapshot, id, func(b *bringing) error {
 		b.as = id
@@ -64,8 +67,8 @@ type broughtFamily struct {
 	records []*resourceRecord
 }
 
-// bring opens the snapshot and copies a database of it. settle fills in what is asked for; it is called under ddl, once
-// before the copying and once after it.
+// bring opens the snapshot and copies a database of it. settle fills in what is asked for; it is called under
+// ddl, once before the copying and once after it.
 func (db *DB) bring(ctx context.Context, snapshot, source string, settle func(*bringing) error) (*Database, error) {
 	if err := db.line.work.take(ctx); err != nil {
 		return nil, err
@@ -194,7 +197,8 @@ func (b *bringing) makeContainers(next *meta) error {
 	return nil
 }
 
-// finish puts the database into the catalog, on disk and in memory, in the place of the old one where there is one.
+// finish puts the database into the catalog, on disk and in memory, in the place of the old one where there
+// is one.
 func (b *bringing) finish(ctx context.Context, settle func(*bringing) error) error {
 	db := b.db
 	if err := db.ddl.take(ctx); err != nil {

@@ -203,7 +203,8 @@ func TestRestoreIsANewIncarnation(t *testing.T) {
 	}
 }
 
-// The LSNs of a container go on above those that it had come to, even where it had been dropped and the store closed.
+// The LSNs of a container go on above those that it had come to, even where it had been dropped and the store
+// closed.
 func TestRestoreOfADroppedContainer(t *testing.T) {
 	fs := vfs.NewMem()
 	b := newBenchOn(t, fs, "", 1)
@@ -319,8 +320,8 @@ func TestForkAndRestoreOneDatabase(t *testing.T) {
 	b.close()
 }
 
-// Requests that run while the store goes back and forth get an answer of one state or are refused, and none sees a mixture: two
-// documents are always written together.
+// Requests that run while the store goes back and forth get an answer of one state or are refused, and none
+// sees a mixture: two documents are always written together.
 func TestRestoreUnderLoad(t *testing.T) {
 	b := newBench(t, "", 2)
 	b.pair("0")
@@ -397,8 +398,8 @@ func (b *bench) pairOnce(worker, n int) {
 	}
 }
 
-// The n-th operation on the disk fails, n rising until all succeed: the store is as it was or as the snapshot, goes on, and
-// is the same when it is opened again.
+// The n-th operation on the disk fails, n rising until all succeed: the store is as it was or as the
+// snapshot, goes on, and is the same when it is opened again.
 func TestSnapshotAndRestoreOnAFailingDisk(t *testing.T) {
 	for _, op := range []string{"snapshot", "restore", "fork"} {
 		t.Run(op, func(t *testing.T) {
@@ -488,7 +489,8 @@ func (b *bench) prepare(fs vfs.FS) {
 	b.upsert("a", `,"v":"2"`)
 }
 
-// After each operation on the disk while a store is restored, a crash: what is opened then is the one or the other.
+// After each operation on the disk while a store is restored, a crash: what is opened then is the one or the
+// other.
 func TestRestoreCrash(t *testing.T) {
 	for _, op := range []string{"restore", "second restore", "fork", "one database"} {
 		t.Run(op, func(t *testing.T) { crashDuring(t, op) })

@@ -12,10 +12,10 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// view runs fn over one snapshot of the container, with the state that it was made under and its moment. Where the state has
-// changed until the snapshot exists it begins anew: a state that lets a query rely on an index, and documents that are not in that
-// index yet, or not any more, must not meet.
-// Its walks end with ctx.
+// view runs fn over one snapshot of the container, with the state that it was made under and its moment.
+// Where the state has changed until the snapshot exists it begins anew: a state that lets a query rely on an
+// index, and documents that are not in that index yet, or not any more, must not meet. Its walks end with
+// ctx.
 func (c *Container) view(ctx context.Context, fn func(st *containerState, now int64, r engine.Reader) error) error {
 	return c.viewFor(&stopwatch{ctx: ctx}, fn)
 }
@@ -91,8 +91,8 @@ var (
 	_ query.Prefetcher = (*source)(nil)
 )
 
-// withSources runs fn with the sources of a scope, one for each partition range in their order, over one snapshot. What fn
-// has seen is durable when withSources returns.
+// withSources runs fn with the sources of a scope, one for each partition range in their order, over one
+// snapshot. What fn has seen is durable when withSources returns.
 func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, []*source) error) error {
 	var sources []*source
 	watch := c.db.pageWatch(ctx)
@@ -137,8 +137,8 @@ func (s *source) close() error {
 // Index is what the documents are indexed by.
 func (s *source) Index() *index.Indexer { return s.st.terms }
 
-// queryTime is the moment of the container's clock, to the fraction of a second that the clock has. Which items are alive is a
-// question of whole seconds, which a query asks once.
+// queryTime is the moment of the container's clock, to the fraction of a second that the clock has. Which
+// items are alive is a question of whole seconds, which a query asks once.
 func (c *Container) queryTime() time.Time { return c.d.clock.time().UTC() }
 
 // Computed are the container's computed properties.
@@ -166,8 +166,8 @@ func (r *row) System() doc.System {
 	return Item{c: r.c, rid: r.rid, head: r.head}.system()
 }
 
-// take fills a row with an item that is alive and in the scope; false where it is not. listed tells that the posting of the
-// scope's partition key has led to it.
+// take fills a row with an item that is alive and in the scope; false where it is not. listed tells that the
+// posting of the scope's partition key has led to it.
 func (s *source) take(r *row, rid uint64, value []byte, listed bool) (bool, error) {
 	h, body, err := decodeItem(value)
 	if err != nil {
@@ -186,8 +186,8 @@ func (s *source) take(r *row, rid uint64, value []byte, listed bool) (bool, erro
 	return true, nil
 }
 
-// inPartition tells whether an item has the partition key of the scope, or begins with it: the hash first, which is
-// different for nearly all that do not, then the values.
+// inPartition tells whether an item has the partition key of the scope, or begins with it: the hash first,
+// which is different for nearly all that do not, then the values.
 func (s *source) inPartition(h header, body []byte) bool {
 	if !bytes.HasPrefix(h.epk, s.sp.epk) {
 		return false

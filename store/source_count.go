@@ -11,8 +11,9 @@ import (
 // maxGhosts is how many entries that may belong to the dead Count looks at one by one.
 const maxGhosts = 10_000
 
-// Count implements query.Counter: the keys of the scope, less those of the dead. Each document has one change feed entry, one
-// point key and one posting of its partition key; whichever there is for the scope is counted.
+// Count implements query.Counter: the keys of the scope, less those of the dead. Each document has one change
+// feed entry, one point key and one posting of its partition key; whichever there is for the scope is
+// counted.
 func (s *source) Count() (n int64, ok bool) {
 	if len(s.st.fences) > 0 {
 		return 0, false
@@ -56,7 +57,8 @@ func (s *source) pointRange() engine.Range {
 	return rg
 }
 
-// countDead counts the documents of the scope that have expired and are still there; false where they are too many.
+// countDead counts the documents of the scope that have expired and are still there; false where they are too
+// many.
 func (s *source) countDead() (dead int64, ok bool, err error) {
 	inherit, due := s.st.policy().Cutoffs(s.now)
 	looked := 0

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// Lacking implements query.Shapes: it merges the postings of the shapes that do not have the path, and that of the documents
-// whose shape is not listed.
+// Lacking implements query.Shapes: it merges the postings of the shapes that do not have the path, and that
+// of the documents whose shape is not listed.
 func (s *source) Lacking(path index.Path, from uint64, reverse bool) (query.Postings, bool) {
 	names, err := s.shapesWithout(path)
 	if err != nil {
@@ -28,7 +28,8 @@ func (s *source) Lacking(path index.Path, from uint64, reverse bool) (query.Post
 	return u, true
 }
 
-// shapesWithout returns the names of the shapes that do not have a path, and the name of those that are not listed.
+// shapesWithout returns the names of the shapes that do not have a path, and the name of those that are not
+// listed.
 func (s *source) shapesWithout(path index.Path) (names [][]byte, err error) {
 	prefix := slotPrefix(s.s.scope, index.ShapeRecordKey(nil))
 	it := s.r.Scan(engine.Prefix(prefix), false)
@@ -41,8 +42,8 @@ func (s *source) shapesWithout(path index.Path) (names [][]byte, err error) {
 	return append(names, unlisted[:]), it.Close()
 }
 
-// union merges postings in the order of their rids. Each of them is read some rids ahead, so that hundreds cost neither
-// an iterator each nor a seek a rid. The heap holds those that have rids ahead.
+// union merges postings in the order of their rids. Each of them is read some rids ahead, so that hundreds
+// cost neither an iterator each nor a seek a rid. The heap holds those that have rids ahead.
 type union struct {
 	r       engine.Reader
 	heap    []*leaf

@@ -176,7 +176,8 @@ func (g *indexRig) scopes() []Scope {
 	return append(list, Scope{Partition: NewPartitionKey(doc.StringValue("p1"))})
 }
 
-// A query's sources show the documents that point reads show, and what they say of indexes is what the documents say.
+// A query's sources show the documents that point reads show, and what they say of indexes is what the
+// documents say.
 func TestSourcesAgree(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -210,8 +211,8 @@ func TestSourcesAgree(t *testing.T) {
 	}
 }
 
-// inScope reads all documents that there may be by their keys and returns the rids of those in a scope, range after range
-// and in order.
+// inScope reads all documents that there may be by their keys and returns the rids of those in a scope, range
+// after range and in order.
 func (g *indexRig) inScope(scope Scope) (rids []uint64) {
 	g.t.Helper()
 	st := g.c.state.Load()
@@ -268,7 +269,8 @@ func (g *indexRig) compareSources(scope Scope) {
 	}
 }
 
-// verifySource compares all that a source says of indexes with what its documents say, and returns the documents.
+// verifySource compares all that a source says of indexes with what its documents say, and returns the
+// documents.
 func (g *indexRig) verifySource(s *source) (live []row) {
 	g.t.Helper()
 	it := s.Scan(0)
@@ -399,8 +401,8 @@ func (g *indexRig) liveOf(s *source, it postingsIter) (rids []uint64) {
 	return rids
 }
 
-// verifyPostings compares postings with the rids that they must lead to, by steps and by seeks. Postings that are not exact
-// may lead to others.
+// verifyPostings compares postings with the rids that they must lead to, by steps and by seeks. Postings that
+// are not exact may lead to others.
 func (g *indexRig) verifyPostings(s *source, name string, open func() postingsIter, want []uint64, exact bool) {
 	g.t.Helper()
 	all := g.liveOf(s, open())
@@ -423,8 +425,8 @@ func (g *indexRig) verifyPostings(s *source, name string, open func() postingsIt
 	}
 }
 
-// verifyWalk compares the entries of an interval, as far as their documents are alive, with those that must be there,
-// and the walk forwards with the walk backwards.
+// verifyWalk compares the entries of an interval, as far as their documents are alive, with those that must
+// be there, and the walk forwards with the walk backwards.
 func (g *indexRig) verifyWalk(s *source, lo, hi []byte, want []string) {
 	g.t.Helper()
 	var walks [2][]string

@@ -9,17 +9,18 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ContainerSpec is the definition of a container: what Cosmos DB's container JSON holds besides the system properties.
-// Fields that are zero stand for properties that were not given; EnsureDefaults fills in those to which the service gives
-// a value. The JSON form, with Cosmos DB's names, is read by ParseContainerSpec and written by AppendJSON.
+// ContainerSpec is the definition of a container: what Cosmos DB's container JSON holds besides the system
+// properties. Fields that are zero stand for properties that were not given; EnsureDefaults fills in those to
+// which the service gives a value. The JSON form, with Cosmos DB's names, is read by ParseContainerSpec and
+// written by AppendJSON.
 type ContainerSpec struct {
 	ID           string
 	PartitionKey PartitionKeyDefinition
 	Indexing     index.Policy
 	UniqueKeys   index.UniqueKeys
 
-	// DefaultTTL is the time to live of items that have none of their own: ttl.Absent switches TTL off, for items that
-	// have one as well; ttl.Never switches it on without a default.
+	// DefaultTTL is the time to live of items that have none of their own: ttl.Absent switches TTL off, for
+	// items that have one as well; ttl.Never switches it on without a default.
 	DefaultTTL ttl.Seconds
 	// TTLPropertyPath is kept for clients that send it. Expiry counts from the last write all the same.
 	TTLPropertyPath string
@@ -35,7 +36,8 @@ type ContainerSpec struct {
 	ClientEncryption   *ClientEncryptionPolicy
 }
 
-// ConflictResolution is how replicas in several regions would settle a conflict. It is kept for clients; there are none.
+// ConflictResolution is how replicas in several regions would settle a conflict. It is kept for clients;
+// there are none.
 type ConflictResolution struct {
 	Mode      string `json:"mode"` // LastWriterWins or Custom
 	Path      string `json:"conflictResolutionPath"`
@@ -101,8 +103,8 @@ type ClientEncryptionPath struct {
 	Algorithm string `json:"encryptionAlgorithm"`
 }
 
-// EnsureDefaults fills in what Cosmos DB does where nothing was given: the system partition key, an index over everything,
-// the words of the small policies in their usual case.
+// EnsureDefaults fills in what Cosmos DB does where nothing was given: the system partition key, an index
+// over everything, the words of the small policies in their usual case.
 func (s *ContainerSpec) EnsureDefaults() {
 	s.PartitionKey.ensureDefaults()
 	s.Indexing.Normalize()
@@ -128,9 +130,9 @@ func (s *ContainerSpec) EnsureDefaults() {
 	}
 }
 
-// CheckReplace checks that s may take the place of old: the id, the partition key, the unique keys, the client encryption
-// policy and what vectors are cannot change. A partition key that s leaves out is unchanged. The error has
-// CodeBadRequest.
+// CheckReplace checks that s may take the place of old: the id, the partition key, the unique keys, the
+// client encryption policy and what vectors are cannot change. A partition key that s leaves out is
+// unchanged. The error has CodeBadRequest.
 func (s ContainerSpec) CheckReplace(old ContainerSpec) error {
 	switch {
 	case s.ID != old.ID:
@@ -153,8 +155,8 @@ func (p *ClientEncryptionPolicy) equal(q *ClientEncryptionPolicy) bool {
 	return p.FormatVersion == q.FormatVersion && slices.Equal(p.IncludedPaths, q.IncludedPaths)
 }
 
-// checkVectors is CheckReplace for vectors: embeddings can be added but neither changed nor taken away, and the vector
-// index of a path can be dropped but not changed.
+// checkVectors is CheckReplace for vectors: embeddings can be added but neither changed nor taken away, and
+// the vector index of a path can be dropped but not changed.
 func (s ContainerSpec) checkVectors(old ContainerSpec) error {
 	s.EnsureDefaults()
 	if err := s.validateIndexing(); err != nil { // an index whose embedding is gone is told as that
@@ -179,7 +181,8 @@ func (s ContainerSpec) checkVectors(old ContainerSpec) error {
 	return nil
 }
 
-// policyError turns an error of package index into an Error; name is the property of the container that it is about.
+// policyError turns an error of package index into an Error; name is the property of the container that it is
+// about.
 func policyError(err error, name string) error {
 	var p *index.PolicyError
 	if errors.As(err, &p) {

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// specJSON is a container in JSON, without the system properties. The order of the fields is the order in which clients
-// read them.
+// specJSON is a container in JSON, without the system properties. The order of the fields is the order in
+// which clients read them.
 type specJSON struct {
 	ID                 string                  `json:"id"`
 	PartitionKey       *partitionKeyJSON       `json:"partitionKey,omitempty"`
@@ -42,8 +42,8 @@ type computedJSON struct {
 	Query *string `json:"query"`
 }
 
-// members are the names that an object may have, each with the members of its own value: nil where that is not looked
-// into, the elements' where it is an array.
+// members are the names that an object may have, each with the members of its own value: nil where that is
+// not looked into, the elements' where it is an array.
 type members map[string]members
 
 // specMembers are the properties of a container that mean something here.
@@ -78,8 +78,8 @@ func specMembers() members {
 	}
 }
 
-// unknown appends to names those of v's members, at any depth, that m does not have. A name that differs from a known
-// one in case alone is an error: it is a slip, and encoding/json would take it for the other.
+// unknown appends to names those of v's members, at any depth, that m does not have. A name that differs from
+// a known one in case alone is an error: it is a slip, and encoding/json would take it for the other.
 func (m members) unknown(names []string, v doc.Value, at string) ([]string, error) {
 	var err error
 	v.Each(func(name string, elem doc.Value) bool {
@@ -104,10 +104,10 @@ func (m members) unknown(names []string, v doc.Value, at string) ([]string, erro
 	return names, err
 }
 
-// ParseContainerSpec reads a container's definition from JSON. System properties are ignored. A property that means
-// nothing here is refused where strict is set, as Cosmos DB does; else its name is among those returned, with the names
-// that lead to it. What AppendJSON wrote is read back as it was; any other definition has still to be completed and
-// validated. Errors have CodeBadRequest.
+// ParseContainerSpec reads a container's definition from JSON. System properties are ignored. A property that
+// means nothing here is refused where strict is set, as Cosmos DB does; else its name is among those
+// returned, with the names that lead to it. What AppendJSON wrote is read back as it was; any other
+// definition has still to be completed and validated. Errors have CodeBadRequest.
 func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []string, err error) {
 	if err := doc.Valid(raw, doc.Limits{}); err != nil {
 		return ContainerSpec{}, nil, documentError(err)
@@ -209,8 +209,8 @@ func (w *partitionKeyJSON) definition() (PartitionKeyDefinition, error) {
 	return d, nil
 }
 
-// AppendJSON appends the definition as a JSON object to dst: what a client reads back, without the system properties. The
-// definition must have been completed and validated.
+// AppendJSON appends the definition as a JSON object to dst: what a client reads back, without the system
+// properties. The definition must have been completed and validated.
 func (s ContainerSpec) AppendJSON(dst []byte) []byte {
 	w := specJSON{ID: s.ID, Geospatial: &geospatialJSON{s.Geospatial}, ConflictResolution: &s.ConflictResolution,
 		ChangeFeed: s.ChangeFeed, VectorEmbedding: s.VectorEmbedding, FullText: s.FullText, ClientEncryption: s.ClientEncryption}

@@ -57,8 +57,8 @@ func refusal(t *testing.T, c *datatest.Case, err error) string {
 	return "refused: " + err.Error()
 }
 
-// readBack returns what a client reads back, and checks that the catalog, which keeps this text, gives the same definition
-// when it is opened.
+// readBack returns what a client reads back, and checks that the catalog, which keeps this text, gives the
+// same definition when it is opened.
 func readBack(t *testing.T, c *datatest.Case, spec ContainerSpec) string {
 	text := spec.AppendJSON([]byte("before"))[len("before"):]
 	again, ignored, err := ParseContainerSpec(text, true)

@@ -41,8 +41,9 @@ func usualCase(s string, words []string) string {
 	return s
 }
 
-// ValidateID checks the id of a database, container, user, permission or script: 1 to 255 characters, none of / \ # ?,
-// tab, line breaks and NUL, no space at the end. kind names what the id is for. The error has CodeBadRequest.
+// ValidateID checks the id of a database, container, user, permission or script: 1 to 255 characters, none of
+// / \ # ?, tab, line breaks and NUL, no space at the end. kind names what the id is for. The error has
+// CodeBadRequest.
 func ValidateID(kind, id string) error {
 	reason := ""
 	switch n := utf8.RuneCountInString(id); {
@@ -65,8 +66,8 @@ func ValidateID(kind, id string) error {
 const idLengthText = "Ensure to provide a unique non-empty string less than '%d' characters."
 
 // ValidateItemID checks the id of an item, the value of its property "id", and returns it: a string of 1 to
-// 1,023 bytes of UTF-8 without U+0000. All other characters can be stored and addressed, a backslash too, as at the
-// service's compute gateway. The error has CodeBadRequest.
+// 1,023 bytes of UTF-8 without U+0000. All other characters can be stored and addressed, a backslash too, as
+// at the service's compute gateway. The error has CodeBadRequest.
 func ValidateItemID(v doc.Value) (string, error) {
 	switch v.Kind() {
 	case doc.String:
@@ -86,8 +87,8 @@ func ValidateItemID(v doc.Value) (string, error) {
 	return id, nil
 }
 
-// Validate checks a definition that has been completed by EnsureDefaults against Cosmos DB's rules. Errors have
-// CodeBadRequest.
+// Validate checks a definition that has been completed by EnsureDefaults against Cosmos DB's rules. Errors
+// have CodeBadRequest.
 func (s *ContainerSpec) Validate() error {
 	if err := ValidateID("container", s.ID); err != nil {
 		return err
@@ -221,7 +222,8 @@ func (s *ContainerSpec) isSpatial(name string) bool {
 	})
 }
 
-// computedQueryFault looks at the first words of a computed property's query, SELECT VALUE, and returns what is wrong.
+// computedQueryFault looks at the first words of a computed property's query, SELECT VALUE, and returns what
+// is wrong.
 func computedQueryFault(query string) string {
 	word := func(w string) bool {
 		query = strings.TrimLeft(query, " \t\r\n")

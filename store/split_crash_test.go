@@ -139,7 +139,8 @@ func (b *bench) make(documents int) {
 	b.clock.Advance(5 * time.Second)
 }
 
-// sound checks a store that was opened after a crash or a failure: it has all items, unchanged, and can be worked with.
+// sound checks a store that was opened after a crash or a failure: it has all items, unchanged, and can be
+// worked with.
 func (b *bench) sound(what string, want map[string]string) {
 	b.t.Helper()
 	checkClean(b.t, b.db)

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Readers of a change feed who follow one range into its halves, and one who reads the whole container, miss nothing of what
-// happens before, between, after and in the middle of splits, and are told nothing twice.
+// Readers of a change feed who follow one range into its halves, and one who reads the whole container, miss
+// nothing of what happens before, between, after and in the middle of splits, and are told nothing twice.
 func TestFeedsAcrossSplits(t *testing.T) {
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -148,7 +148,8 @@ func (b *bench) create(policies string, ranges int) {
 	}
 }
 
-// feedNow is the present position in the feed of all versions, of a range or, without an id, of the whole container.
+// feedNow is the present position in the feed of all versions, of a range or, without an id, of the whole
+// container.
 func (b *bench) feedNow(t *testing.T, id string) string {
 	t.Helper()
 	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions, Scope: store.Scope{Range: id}, Start: store.ChangesStart{Now: true}})

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// pagedQueries are queries that have pages, with the name of what their rows are in the order of, if they are.
+// pagedQueries are queries that have pages, with the name of what their rows are in the order of, if they
+// are.
 var pagedQueries = []struct {
 	text, by   string
 	descending bool
@@ -77,7 +78,8 @@ func (b *bench) splitRandom(r *rand.Rand) {
 	b.split(ids[r.IntN(len(ids))], "")
 }
 
-// sameRows compares rows with what a query over all would give: the same ones, in the order that was asked for.
+// sameRows compares rows with what a query over all would give: the same ones, in the order that was asked
+// for.
 func sameRows(t *testing.T, what string, got, want []string, by string, descending bool) {
 	t.Helper()
 	for i := 1; i < len(got) && by != ""; i++ {
@@ -143,7 +145,8 @@ func TestPagesAcrossSplits(t *testing.T) {
 	}
 }
 
-// A query over one range, which is split: the client goes on in each of the halves, with the continuation that it has.
+// A query over one range, which is split: the client goes on in each of the halves, with the continuation
+// that it has.
 func TestPagesGoOnInTheHalves(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -162,7 +165,8 @@ func TestPagesGoOnInTheHalves(t *testing.T) {
 	}
 }
 
-// goOn splits a range and goes on in both halves from a token: to the end at depth 1, else for a page before it splits the half.
+// goOn splits a range and goes on in both halves from a token: to the end at depth 1, else for a page before
+// it splits the half.
 func (b *bench) goOn(text, id, token, by string, descending bool, r *rand.Rand, depth int) (given []string) {
 	b.t.Helper()
 	lower, upper := b.split(id, "")

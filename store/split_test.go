@@ -164,7 +164,8 @@ func checkRanges(t *testing.T, set store.RangeSet) {
 	}
 }
 
-// Where a range is split: at what is asked for if it lies inside, or where half of the documents are on either side.
+// Where a range is split: at what is asked for if it lies inside, or where half of the documents are on
+// either side.
 func TestSplitPoint(t *testing.T) {
 	for _, c := range []struct{ kind, key string }{
 		{`"kind":"Hash","version":2`, `"paths":["/pk"]`}, {`"kind":"Hash","version":1`, `"paths":["/pk"]`},
@@ -237,7 +238,8 @@ func TestSplitOfOneKey(t *testing.T) {
 	}
 }
 
-// What is deleted stays deleted: a partition that was deleted whole and is not purged yet, and what has expired.
+// What is deleted stays deleted: a partition that was deleted whole and is not purged yet, and what has
+// expired.
 func TestSplitKeepsTheDeadDead(t *testing.T) {
 	for _, sweepFirst := range []bool{false, true} {
 		b := newBench(t, `"defaultTtl":-1`, 1)

@@ -17,7 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// holding is an engine that keeps one transaction open until it is told to go on, as a stored procedure does that takes long.
+// holding is an engine that keeps one transaction open until it is told to go on, as a stored procedure does
+// that takes long.
 type holding struct {
 	*pebble.Engine
 	next    atomic.Bool // the next transaction is kept open
@@ -38,8 +39,8 @@ func (h *holding) Update(ctx context.Context, scopes [][]byte, fn func(engine.Tx
 	}, ahead...)
 }
 
-// While a transaction is under way in one partition range, and a change of the policy waits for it, everybody else goes on or
-// gives up in time.
+// While a transaction is under way in one partition range, and a change of the policy waits for it, everybody
+// else goes on or gives up in time.
 func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 	ctx := t.Context()
 	e, err := pebble.Open(ctx, pebble.Options{Dir: "data", FS: vfs.NewMem(), Strict: true})
@@ -180,8 +181,8 @@ func TestGateOpensWhereTheChangeGivesUp(t *testing.T) {
 	}
 }
 
-// Sharers and changes by turns: a change never meets anybody, no sharer waits for ever behind a row of changes, and what a look
-// has found between two counts is one state.
+// Sharers and changes by turns: a change never meets anybody, no sharer waits for ever behind a row of
+// changes, and what a look has found between two counts is one state.
 func TestGateUnderTraffic(t *testing.T) {
 	g := newGate()
 	ctx := t.Context()

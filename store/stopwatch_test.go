@@ -38,7 +38,8 @@ func (c *endsAfter) Err() error {
 // dead is how many expired items a graveyard has.
 const dead = 6000
 
-// graveyard is a container with many items that have expired and are not purged, a living one before them, and one behind.
+// graveyard is a container with many items that have expired and are not purged, a living one before them,
+// and one behind.
 func graveyard(t *testing.T) (*bench, *stepping) {
 	wall := &stepping{}
 	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`,
@@ -63,7 +64,8 @@ func graveyard(t *testing.T) (*bench, *stepping) {
 	return b, wall
 }
 
-// TestWalksLookAtTheirContext: whatever goes over many items that are dead ends with the context of its caller, while it does so.
+// TestWalksLookAtTheirContext: whatever goes over many items that are dead ends with the context of its
+// caller, while it does so.
 func TestWalksLookAtTheirContext(t *testing.T) {
 	b, _ := graveyard(t)
 	ask := func(text string) func(context.Context) error {
@@ -108,7 +110,8 @@ func TestWalksLookAtTheirContext(t *testing.T) {
 	}
 }
 
-// pages follows pages to the end, each of which says what it has and how the next is asked for. It wants some without anything.
+// pages follows pages to the end, each of which says what it has and how the next is asked for. It wants some
+// without anything.
 func pages(t *testing.T, want string, page func(from string) (ids []string, next string, err error)) {
 	t.Helper()
 	var ids []string
@@ -134,7 +137,8 @@ func pages(t *testing.T, want string, page func(from string) (ids []string, next
 	}
 }
 
-// TestPagesOverTheDead: a page that walks for long without finding anything ends, and the next one goes on where it has got to.
+// TestPagesOverTheDead: a page that walks for long without finding anything ends, and the next one goes on
+// where it has got to.
 func TestPagesOverTheDead(t *testing.T) {
 	b, wall := graveyard(t)
 	wall.step.Store(int64(2 * time.Second))

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// A throughput is a budget of request units that refills by the second: at most one second's worth is saved up. What a
-// request costs is known only when it has run, so the budget may be overdrawn by one request; until it is balanced again the next ones
-// are refused, as Cosmos DB does. Whoever serves strangers asks Admit before a request and tells Spend after it; a
-// program that embeds the store is not throttled.
+// A throughput is a budget of request units that refills by the second: at most one second's worth is saved
+// up. What a request costs is known only when it has run, so the budget may be overdrawn by one request;
+// until it is balanced again the next ones are refused, as Cosmos DB does. Whoever serves strangers asks
+// Admit before a request and tells Spend after it; a program that embeds the store is not throttled.
 
 // ThrottledError is the cause of a CodeThrottled error.
 type ThrottledError struct {
@@ -54,7 +54,8 @@ func (b *budget) spend(now time.Time, perSecond int, charge float64) {
 	b.spent += charge
 }
 
-// budget finds what the container's requests are paid from: its own throughput in RU/s, or that of its database.
+// budget finds what the container's requests are paid from: its own throughput in RU/s, or that of its
+// database.
 func (c *Container) budget() (b *budget, perSecond int) {
 	c.db.mu.RLock()
 	defer c.db.mu.RUnlock()
@@ -72,8 +73,8 @@ func (c *Container) budget() (b *budget, perSecond int) {
 	return b, perSecond
 }
 
-// Admit tells whether the container's throughput allows one more request at a moment of the caller's wall clock, which must be the
-// clock of Spend, too. It fails with CodeThrottled and a *ThrottledError.
+// Admit tells whether the container's throughput allows one more request at a moment of the caller's wall
+// clock, which must be the clock of Spend, too. It fails with CodeThrottled and a *ThrottledError.
 func (c *Container) Admit(now time.Time) error {
 	b, perSecond := c.budget()
 	if b == nil {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A budget lets one second's worth through at once, is overdrawn by the request that empties it, and refuses until it is balanced.
+// A budget lets one second's worth through at once, is overdrawn by the request that empties it, and refuses
+// until it is balanced.
 func TestBudget(t *testing.T) {
 	const perSecond = 400
 	at := time.Unix(1_000_000, 0)

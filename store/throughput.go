@@ -17,8 +17,8 @@ const (
 // rangeThroughput is what one partition range carries at most, in RU/s.
 const rangeThroughput = 10_000
 
-// Throughput is what a container or a database was given, in RU/s. At most one of the two is set; the zero Throughput
-// asks for nothing.
+// Throughput is what a container or a database was given, in RU/s. At most one of the two is set; the zero
+// Throughput asks for nothing.
 type Throughput struct {
 	Manual    int `json:"manual,omitempty"`
 	Autoscale int `json:"autoscale,omitempty"` // the most; it scales between a tenth and this
@@ -39,7 +39,8 @@ func PerformanceLevel(name string) (t Throughput, ok bool) {
 // ContainerOptions are what can be chosen of a new container beside its settings.
 type ContainerOptions struct {
 	Throughput Throughput
-	// Ranges is the number of its partition ranges, up to 4,096. 0 leaves it to Options.Ranges and the throughput.
+	// Ranges is the number of its partition ranges, up to 4,096. 0 leaves it to Options.Ranges and the
+	// throughput.
 	Ranges int
 }
 
@@ -78,8 +79,8 @@ func (t Throughput) Validate() error {
 
 func fits(ru, least, step int) bool { return ru >= least && ru <= maxThroughput && ru%step == 0 }
 
-// ranges is how many partition ranges a new container of this throughput gets: one up to 10,000 RU/s, above that enough
-// for none to carry more than 6,000.
+// ranges is how many partition ranges a new container of this throughput gets: one up to 10,000 RU/s, above
+// that enough for none to carry more than 6,000.
 func (t Throughput) ranges() int {
 	const each = 6_000
 	ru := t.most()

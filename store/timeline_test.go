@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// TestTimelines plays the golden timelines: what an item does when its second has come, second by second. None
-// of the answers may depend on when the reaper comes by or on a restart.
+// TestTimelines plays the golden timelines: what an item does when its second has come, second by second.
+// None of the answers may depend on when the reaper comes by or on a restart.
 func TestTimelines(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	datatest.Walk(t, "testdata/timelines", timeline)

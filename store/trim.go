@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// trimSlack is the part of a retention that may go by before what has left the window is freed: one deletion of a key range shall
-// free many entries.
+// trimSlack is the part of a retention that may go by before what has left the window is freed: one deletion
+// of a key range shall free many entries.
 const trimSlack = 8
 
 // trimBatch and trimBytes bound what one step looks at: entries, and bytes of them.
@@ -24,8 +24,8 @@ type outgrowth struct {
 	next int64  // the second at which there will be more
 }
 
-// outgrown looks at the oldest entries of a slot's log: of the family of versions, or of expiries. window is the log's retention in
-// seconds.
+// outgrown looks at the oldest entries of a slot's log: of the family of versions, or of expiries. window is
+// the log's retention in seconds.
 func (c *Container) outgrown(ctx context.Context, s *slot, family byte, window, now int64, decode func(value []byte) (version, error)) (outgrowth, error) {
 	out := outgrowth{next: never}
 	err := c.db.eng.View(ctx, func(r engine.Reader) error {

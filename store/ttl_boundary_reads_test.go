@@ -33,7 +33,8 @@ func (g *glance) begin() {
 	g.before = g.y.now()
 }
 
-// settled tells whether a plot was not written from before the call until now: then dead is that of what lay there.
+// settled tells whether a plot was not written from before the call until now: then dead is that of what lay
+// there.
 func (g *glance) settled(i int) bool {
 	return g.known[i].writes%2 == 0 && g.known[i].writes == g.y.plots[i].writes.Load()
 }
@@ -236,7 +237,8 @@ func (g *glance) feed(partition int) error {
 	return nil
 }
 
-// follow reads on in a feed. The latest versions are alive; in the feed of all versions no item has expired before its time.
+// follow reads on in a feed. The latest versions are alive; in the feed of all versions no item has expired
+// before its time.
 func (g *glance) follow(at *store.ChangesStart, mode store.ChangeMode) error {
 	g.begin()
 	page, _, err := g.y.c.Changes(g.y.ctx, store.ChangesRequest{Mode: mode, Start: *at, MaxItems: -1})

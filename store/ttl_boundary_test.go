@@ -19,17 +19,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The race at the boundary. The clock runs, and everybody is at work: writers give items a few seconds to live, again and again, the
-// default is changed, the reaper comes by. Each answer is judged against the clock as it read before the call and after it: an
-// item in it was not dead before, one that is missing was not alive afterwards, and a count lies between the two.
+// The race at the boundary. The clock runs, and everybody is at work: writers give items a few seconds to
+// live, again and again, the default is changed, the reaper comes by. Each answer is judged against the clock
+// as it read before the call and after it: an item in it was not dead before, one that is missing was not
+// alive afterwards, and a count lies between the two.
 
 const (
 	plots      = 64 // keys
 	partitions = 4
 )
 
-// plot is a key, of which item after item makes use, and what its writer has told of the last of them. A write never shortens the life
-// of an item that is alive, so that until also holds while the next write is under way.
+// plot is a key, of which item after item makes use, and what its writer has told of the last of them. A
+// write never shortens the life of an item that is alive, so that until also holds while the next write is
+// under way.
 type plot struct {
 	id, partition string
 	kind          int

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A change of a container's default, and back: from the second "at" on it is "to", from four seconds later on it is "from"
-// again.
+// A change of a container's default, and back: from the second "at" on it is "to", from four seconds later on
+// it is "from" again.
 type change struct {
 	from, to, at int64
 	c            *store.Container
@@ -33,8 +33,8 @@ func (ch *change) defaults(second int64, changed bool) (spans [][3]int64) {
 	return spans
 }
 
-// dead tells whether an item written in second 0 with a ttl has died: it has if its time was over in any second so far, under a
-// default of that second.
+// dead tells whether an item written in second 0 with a ttl has died: it has if its time was over in any
+// second so far, under a default of that second.
 func (ch *change) dead(own, second int64, changed bool) bool {
 	return slices.ContainsFunc(ch.defaults(second, changed), func(span [3]int64) bool {
 		life := own
@@ -45,8 +45,9 @@ func (ch *change) dead(own, second int64, changed bool) bool {
 	})
 }
 
-// Each change of the default by each kind of item, the second before, in and after the change and each deadline: the present
-// default counts from the last write on, backwards in time, and who was dead before stays so.
+// Each change of the default by each kind of item, the second before, in and after the change and each
+// deadline: the present default counts from the last write on, backwards in time, and who was dead before
+// stays so.
 func TestTTLChangeOfDefault(t *testing.T) {
 	kinds := []int64{0, -1, 1, 5, 9, 25, maxLife}
 	var ids []string

@@ -45,7 +45,8 @@ func (b *bench) showed(row string, got []string, want ...string) {
 	}
 }
 
-// The feed of latest versions has no deletes: what expires is passed over from that very second on, purged or not.
+// The feed of latest versions has no deletes: what expires is passed over from that very second on, purged or
+// not.
 func TestTTLLatestFeed(t *testing.T) {
 	b := newBench(t, `"defaultTtl":5`, 1)
 	defer b.close()
@@ -75,8 +76,8 @@ func TestTTLLatestFeed(t *testing.T) {
 	b.showed("after a soft delete", got)
 }
 
-// The feed of all versions shows an expiry as a delete with a mark of its own, once, when the item is purged and not before; a create
-// over a ghost purges it first. Other deletes have no such mark.
+// The feed of all versions shows an expiry as a delete with a mark of its own, once, when the item is purged
+// and not before; a create over a ghost purges it first. Other deletes have no such mark.
 func TestTTLAllVersionsFeed(t *testing.T) {
 	b := newBench(t, `"defaultTtl":5,"changeFeedPolicy":{"retentionDuration":10}`, 1)
 	defer b.close()
@@ -113,7 +114,8 @@ func TestTTLAllVersionsFeed(t *testing.T) {
 	b.showed("a delete", got, "delete c")
 }
 
-// What an expiry tells: the key, the LSN of the version that expired, and, where the store is asked to, that version.
+// What an expiry tells: the key, the LSN of the version that expired, and, where the store is asked to, that
+// version.
 func TestTTLExpiryMetadata(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
 		b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":5,"changeFeedPolicy":{"retentionDuration":10}`,

@@ -165,8 +165,8 @@ var ghostRows = []struct {
 	{"delete of its partition", 0, func(h *haunt) error { _, err := h.c.DeletePartition(h.ctx, h.pk); return err }},
 }
 
-// Each operation on an item that has expired, in the very second and much later, whether it expired by its own ttl or by the
-// default: it is answered as if the item had never been.
+// Each operation on an item that has expired, in the very second and much later, whether it expired by its
+// own ttl or by the default: it is answered as if the item had never been.
 func TestTTLGhost(t *testing.T) {
 	for _, later := range []int64{0, 1, 3600} {
 		for _, own := range []string{"", `,"ttl":5`} {
@@ -216,7 +216,8 @@ func TestTTLGhostTakesSpace(t *testing.T) {
 	}
 }
 
-// refreshes are the operations after which an item is as old as if it were new, and (false) those after which it is not.
+// refreshes are the operations after which an item is as old as if it were new, and (false) those after which
+// it is not.
 var refreshes = []struct {
 	name  string
 	fresh bool
@@ -276,8 +277,8 @@ func (h *haunt) within(atomic bool) error {
 	return err
 }
 
-// An item written in second 0 that lives 8 seconds, and what is done to it in second 3: a write of any kind gives it its time anew, to
-// second 10 and no further, all else leaves it as it is, to second 7.
+// An item written in second 0 that lives 8 seconds, and what is done to it in second 3: a write of any kind
+// gives it its time anew, to second 10 and no further, all else leaves it as it is, to second 7.
 func TestTTLRefresh(t *testing.T) {
 	onGrounds(t, func(g *ground) {
 		g.container("c", 8, "")

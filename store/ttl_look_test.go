@@ -13,8 +13,8 @@ import (
 // seen is what a live item must show: its _ts and what its document says, "v" and "ttl", of which 0 is none.
 type seen struct{ ts, ttl, v int64 }
 
-// look is one look at a container in every way that shows items. Each must show want and nothing else; keys are those that are also
-// asked for one by one.
+// look is one look at a container in every way that shows items. Each must show want and nothing else; keys
+// are those that are also asked for one by one.
 type look struct {
 	ctx  context.Context
 	c    *store.Container

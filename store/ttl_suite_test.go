@@ -15,10 +15,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The TTL suite says the rules of expiry row by row, as tables that were written down by hand: which item lives how long under
-// which default (lives), what resets its time (refreshes), what becomes of an item that has expired (ghost operations), of all
-// when the default changes, and what the feeds show. Each row is played in memory, on a disk that is opened anew now and then,
-// and under each reaper.
+// The TTL suite says the rules of expiry row by row, as tables that were written down by hand: which item
+// lives how long under which default (lives), what resets its time (refreshes), what becomes of an item that
+// has expired (ghost operations), of all when the default changes, and what the feeds show. Each row is
+// played in memory, on a disk that is opened anew now and then, and under each reaper.
 
 // A ground is a stage of the suite.
 type ground struct {
@@ -131,7 +131,8 @@ func (g *ground) alive(row string, c *store.Container, among []string, want map[
 	}
 }
 
-// owns are the kinds of items by their own ttl: none, -1, 1, one that is shorter and one that is longer than the default, the longest.
+// owns are the kinds of items by their own ttl: none, -1, 1, one that is shorter and one that is longer than
+// the default, the longest.
 var owns = []int64{0, -1, 1, 4, 25, maxLife}
 
 const maxLife = int64(ttl.Max)

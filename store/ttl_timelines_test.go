@@ -21,14 +21,16 @@ import (
 
 var worldSeed = flag.Uint64("worlds.seed", 0, "run the world of this seed alone, under every reaper")
 
-// The reapers of a world: it has none, one that comes after each event, now and then, or some time after each expiry.
+// The reapers of a world: it has none, one that comes after each event, now and then, or some time after each
+// expiry.
 var reapers = []string{"off", "each step", "random", "delayed"}
 
 // roundsEach is how many rounds of events a random world has, each followed by some seconds.
 const roundsEach = 14
 
-// Whatever happens to an item, its container and the clock, and whenever the reaper comes by or the store is opened anew: in
-// every second reads, lists, queries, counts and the feed show those who are alive by a simulation that goes second by second.
+// Whatever happens to an item, its container and the clock, and whenever the reaper comes by or the store is
+// opened anew: in every second reads, lists, queries, counts and the feed show those who are alive by a
+// simulation that goes second by second.
 func TestRandomTimelines(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	if *worldSeed != 0 {
@@ -135,7 +137,8 @@ func (s *stage) close() {
 	}
 }
 
-// play lets a world pass in a new container, which it deletes afterwards, and returns where it parts from its simulation.
+// play lets a world pass in a new container, which it deletes afterwards, and returns where it parts from its
+// simulation.
 func (s *stage) play(w metatest.World, seed uint64, reaper string) error {
 	r := rand.New(rand.NewPCG(seed, 4))
 	spec := specOf(s.t, "")

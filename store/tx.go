@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// tx is one transaction on the items of one slot. Its put and del are the only code that writes the keys of items, so
-// that an item, its feed entry, its deadline and its uniqueness always agree: requests, batches and the reaper
-// are all callers of the same two. A split moves what they have written: see mover.
+// tx is one transaction on the items of one slot. Its put and del are the only code that writes the keys of
+// items, so that an item, its feed entry, its deadline and its uniqueness always agree: requests, batches and
+// the reaper are all callers of the same two. A split moves what they have written: see mover.
 type tx struct {
 	engine.Txn
 	ctx context.Context // of the request that it belongs to; nil in background work
@@ -69,7 +69,8 @@ func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) {
 	t.dues = dues{never, never}
 }
 
-// free is room for a key or a small value. What has been appended to it is kept by keep, before the next call of free.
+// free is room for a key or a small value. What has been appended to it is kept by keep, before the next call
+// of free.
 func (t *tx) free() []byte {
 	const room, chunk = 256, 1024
 	if cap(t.mem)-len(t.mem) < room {
@@ -172,7 +173,8 @@ func (t *tx) live(item *stored) bool {
 	return !t.st.policy().Expired(item.head.life, t.now) && !t.st.fenced(item.head, func() []byte { return item.pk })
 }
 
-// entries are all keys of an item but its own (d), its feed entry (f) and its index entries (i, o), in no order.
+// entries are all keys of an item but its own (d), its feed entry (f) and its index entries (i, o), in no
+// order.
 func (t *tx) entries(dst []entry, item *stored) []entry {
 	cid, epk := t.c.cid, item.head.epk
 	rid := t.keep(binary.BigEndian.AppendUint64(t.free(), item.rid))
@@ -239,7 +241,8 @@ func (t *tx) put(old, item *stored) error {
 	return nil
 }
 
-// putTerms writes the index entries that a new version of an item has, and takes away those that only the old one had.
+// putTerms writes the index entries that a new version of an item has, and takes away those that only the old
+// one had.
 func (t *tx) putTerms(old, item *stored) error {
 	after, err := t.termsOf(item)
 	if err != nil {
@@ -256,7 +259,8 @@ func (t *tx) putTerms(old, item *stored) error {
 	return nil
 }
 
-// diffTerms is diff for index entries, both lists in the order of their keys. complete tells that all of before are there.
+// diffTerms is diff for index entries, both lists in the order of their keys. complete tells that all of
+// before are there.
 func (t *tx) diffTerms(before, after []index.Entry, complete bool) {
 	for len(before) > 0 || len(after) > 0 {
 		c := -1
@@ -315,7 +319,8 @@ func (t *tx) del(item *stored) error {
 	return nil
 }
 
-// purge removes a ghost with all its keys. One that is to be moved to an archive ends the transaction with errBlocked.
+// purge removes a ghost with all its keys. One that is to be moved to an archive ends the transaction with
+// errBlocked.
 func (t *tx) purge(ghost *stored) error {
 	if t.st.moves(ghost) {
 		t.blocked = &blocker{t.c, t.s, ghost.rid}
@@ -331,8 +336,8 @@ func (t *tx) purge(ghost *stored) error {
 	return nil
 }
 
-// bury is purge with the ghost's keys at hand. Nobody sees it but a reader of all versions: for them it is a change, which
-// has its own LSN, before that of the item that takes the ghost's place.
+// bury is purge with the ghost's keys at hand. Nobody sees it but a reader of all versions: for them it is a
+// change, which has its own LSN, before that of the item that takes the ghost's place.
 func (t *tx) bury(ghost *stored, keys []entry) {
 	t.purged++
 	mourned := t.st.mourned(ghost.head)
@@ -352,8 +357,9 @@ func (t *tx) bury(ghost *stored, keys []entry) {
 	t.remove(ghost, keys)
 }
 
-// owned appends the keys that go with an item. They are all its own, those that name a rid too, and need not be looked up: an id or a
-// unique key that a ghost holds is given to another item only when the ghost has been purged, in the same transaction.
+// owned appends the keys that go with an item. They are all its own, those that name a rid too, and need not
+// be looked up: an id or a unique key that a ghost holds is given to another item only when the ghost has
+// been purged, in the same transaction.
 func (t *tx) owned(dst []entry, item *stored) ([]entry, error) {
 	dst = t.entries(dst, item)
 	terms, err := t.termsToDelete(item)
@@ -364,8 +370,8 @@ func (t *tx) owned(dst []entry, item *stored) ([]entry, error) {
 	return dst, err
 }
 
-// remove deletes an item and its keys. Whoever removes several items asks for the keys of all first: a read after a
-// write costs the transaction an index over what it has written.
+// remove deletes an item and its keys. Whoever removes several items asks for the keys of all first: a read
+// after a write costs the transaction an index over what it has written.
 func (t *tx) remove(item *stored, keys []entry) {
 	for _, e := range keys {
 		t.Delete(e.key)
@@ -386,11 +392,12 @@ func (t *tx) noteDeadline(item *stored) {
 	}
 }
 
-// dues are the earliest keys that a transaction has written in the reaper's families, in seconds; never: none.
+// dues are the earliest keys that a transaction has written in the reaper's families, in seconds; never:
+// none.
 type dues struct{ written, deadline int64 }
 
-// lookAgain makes the reaper look again from the start where it may have left behind what was written. It is called when the
-// commit can be seen: see slot.isPast.
+// lookAgain makes the reaper look again from the start where it may have left behind what was written. It is
+// called when the commit can be seen: see slot.isPast.
 func (t *tx) lookAgain() {
 	if t.dues.written != never && t.s.isPast(famWritten, t.dues.written) ||
 		t.dues.deadline != never && t.s.isPast(famDeadline, t.dues.deadline) {

@@ -2,8 +2,8 @@ package store
 
 import "github.com/mayflydb/mayfly/engine"
 
-// The entries of both feeds name the last LSN of their transaction, which is known when all else is written. Until then they
-// are kept here.
+// The entries of both feeds name the last LSN of their transaction, which is known when all else is written.
+// Until then they are kept here.
 
 type feedWrite struct {
 	lsn   uint64
@@ -40,7 +40,8 @@ func (t *tx) dropFeed(lsn uint64) {
 	t.Delete(t.keep(appendSlotKey(t.free(), t.s.scope, famFeed, lsn)))
 }
 
-// record notes a change under the last LSN issued, where the container keeps all versions. item is nil for a delete.
+// record notes a change under the last LSN issued, where the container keeps all versions. item is nil for a
+// delete.
 func (t *tx) record(kind ChangeKind, old, item *stored) {
 	if !t.keeps {
 		return

@@ -17,8 +17,8 @@ func (b *bringing) copy(ctx context.Context) error {
 	return nil
 }
 
-// copyKeys copies all that begins with one container's number to another's, piece by piece and without waiting for the disk:
-// the transaction that makes it reachable is durable only with all before it.
+// copyKeys copies all that begins with one container's number to another's, piece by piece and without
+// waiting for the disk: the transaction that makes it reachable is durable only with all before it.
 func (b *bringing) copyKeys(ctx context.Context, was, is uint32) error {
 	rg := containerRange(was)
 	scope := slotScope(is, 0) // nobody else knows of it yet

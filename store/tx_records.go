@@ -27,7 +27,8 @@ func (t *tx) setSwept() {
 	t.Set(sweptKey(t.s.scope), ridValue(uint64(t.now)))
 }
 
-// setLease makes a lease on an item end in a second; 0 is none. It is no new version: nothing but the header changes.
+// setLease makes a lease on an item end in a second; 0 is none. It is no new version: nothing but the header
+// changes.
 func (t *tx) setLease(item *stored, until int64) {
 	item.head.life.LeaseUntil = until
 	t.setItem(item)

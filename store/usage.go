@@ -24,8 +24,8 @@ type itemCount struct {
 	usage Usage
 }
 
-// Usage counts the container's documents. The first call after a write reads the container's feed keys. What it tells of is
-// durable.
+// Usage counts the container's documents. The first call after a write reads the container's feed keys. What
+// it tells of is durable.
 func (c *Container) Usage(ctx context.Context) (Usage, error) {
 	c.count.Lock()
 	defer c.count.Unlock()

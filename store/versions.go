@@ -8,15 +8,16 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A container whose change feed policy has a retention keeps every version of its items, and their deletes, for that
-// long: the family v, one entry for each LSN that a write, a delete or a purge took. Whether an entry is inside of the window is
-// decided when it is read, by its time, as it is for expiry; the reaper only frees the space of what is outside.
+// A container whose change feed policy has a retention keeps every version of its items, and their deletes,
+// for that long: the family v, one entry for each LSN that a write, a delete or a purge took. Whether an
+// entry is inside of the window is decided when it is read, by its time, as it is for expiry; the reaper only
+// frees the space of what is outside.
 //
-// A reader is refused where an entry that it has not seen lies outside of the window, not where its position is merely
-// old: a reader of a quiet range may sleep as long as it likes. To be able to tell, the newest entry outside of the window stays
-// when the older ones are freed, with its content taken out. Such an entry is a floor: what was before it cannot be
-// read, whatever the retention becomes. Turning the policy on sets a floor, too. So a range has one floor at most, and
-// it is the range's first entry.
+// A reader is refused where an entry that it has not seen lies outside of the window, not where its position
+// is merely old: a reader of a quiet range may sleep as long as it likes. To be able to tell, the newest
+// entry outside of the window stays when the older ones are freed, with its content taken out. Such an entry
+// is a floor: what was before it cannot be read, whatever the retention becomes. Turning the policy on sets a
+// floor, too. So a range has one floor at most, and it is the range's first entry.
 
 // version is one entry of the family v. Its key holds the LSN of the change.
 //
@@ -31,8 +32,8 @@ import (
 //
 // An entry of version 2 is that of an import: it has the item's _ts, in 8 bytes, behind the previous one's.
 //
-// What of an image is not in its JSON is made of the rest: its etag of the slot and the LSN, its _rid of the rid. lastLSN is
-// the last LSN of the entry's transaction: a page of the feed never ends before it.
+// What of an image is not in its JSON is made of the rest: its etag of the slot and the LSN, its _rid of the
+// rid. lastLSN is the last LSN of the entry's transaction: a page of the feed never ends before it.
 type version struct {
 	kind     ChangeKind
 	slot     uint16
@@ -128,8 +129,8 @@ func decodeVersion(value []byte) (version, error) {
 	return v, nil
 }
 
-// versionEPK is the effective partition key of an entry of the family v, a slice of value; nil for a floor, which holds for
-// every range that its range becomes.
+// versionEPK is the effective partition key of an entry of the family v, a slice of value; nil for a floor,
+// which holds for every range that its range becomes.
 func versionEPK(value []byte) ([]byte, error) {
 	v, err := decodeVersion(value)
 	if err != nil || v.kind == changeFloor {
@@ -160,8 +161,8 @@ func (st *containerState) retention() int64 {
 	return 60 * int64(st.spec.ChangeFeed.RetentionMinutes)
 }
 
-// switchVersions is the part of a change of the policy that turns the feed of all versions on or off: the scopes that it needs
-// besides, and what it writes there. The caller holds the container's gate exclusively.
+// switchVersions is the part of a change of the policy that turns the feed of all versions on or off: the
+// scopes that it needs besides, and what it writes there. The caller holds the container's gate exclusively.
 func switchVersions(old, next *containerState, now int64) (scopes [][]byte, write func(engine.Txn)) {
 	on := next.retention() > 0
 	if on == (old.retention() > 0) {
@@ -181,7 +182,8 @@ func switchVersions(old, next *containerState, now int64) (scopes [][]byte, writ
 	}
 }
 
-// trimVersions frees entries of a slot that lie outside of the window. next is the second at which there will be more.
+// trimVersions frees entries of a slot that lie outside of the window. next is the second at which there will
+// be more.
 func (c *Container) trimVersions(ctx context.Context, st *containerState, s *slot, now int64) (more bool, next int64, err error) {
 	old, err := c.outgrown(ctx, s, famVersions, st.retention(), now, decodeVersion)
 	if err != nil || old.last == 0 {
@@ -201,7 +203,8 @@ func (c *Container) trimVersions(ctx context.Context, st *containerState, s *slo
 	return old.more, now + 1, err
 }
 
-// raiseFloor makes the entry of an LSN the floor, unless the policy has changed and it is inside of the window now.
+// raiseFloor makes the entry of an LSN the floor, unless the policy has changed and it is inside of the
+// window now.
 func (t *tx) raiseFloor(lsn uint64) error {
 	value, err := t.Get(appendSlotKey(nil, t.s.scope, famVersions, lsn))
 	if isAbsent(err) {

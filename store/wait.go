@@ -17,11 +17,11 @@ const (
 	WaitExpired WaitFor = iota
 	// WaitPurged: the item's space is free.
 	WaitPurged
-	// WaitFeed: the change feed shows a change of the item behind WaitRequest.After: the latest version, and where the container
-	// keeps all versions, its deletes and its expiry as well.
+	// WaitFeed: the change feed shows a change of the item behind WaitRequest.After: the latest version, and
+	// where the container keeps all versions, its deletes and its expiry as well.
 	WaitFeed
-	// WaitQuiet: nothing in the container waits for the background: what has expired is purged, deleted partition keys are freed,
-	// and documents are indexed by the policy in force.
+	// WaitQuiet: nothing in the container waits for the background: what has expired is purged, deleted
+	// partition keys are freed, and documents are indexed by the policy in force.
 	WaitQuiet
 )
 
@@ -39,9 +39,10 @@ type WaitResult struct {
 	Change ChangeKind // the same; ChangeLatest where the feed has only latest versions
 }
 
-// Wait waits until what is asked for has come about. It sleeps until the container changes or its clock has come to the moment at
-// which the item expires, so that it costs nothing meanwhile. When ctx ends first the error is CodeCanceled and the result tells how
-// things stand; when the store is closed it is CodeUnavailable.
+// Wait waits until what is asked for has come about. It sleeps until the container changes or its clock has
+// come to the moment at which the item expires, so that it costs nothing meanwhile. When ctx ends first the
+// error is CodeCanceled and the result tells how things stand; when the store is closed it is
+// CodeUnavailable.
 func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, error) {
 	w := waiter{c: c, req: req}
 	if req.For != WaitQuiet {
@@ -116,8 +117,8 @@ func (w *waiter) look(ctx context.Context) (done bool, wake int64, err error) {
 	return done, wake, err
 }
 
-// lookFeed tells whether the feed has a change of the item behind the LSN that was asked for. lsn is that of the item's present
-// version, where it has one.
+// lookFeed tells whether the feed has a change of the item behind the LSN that was asked for. lsn is that of
+// the item's present version, where it has one.
 func (w *waiter) lookFeed(st *containerState, s *slot, r engine.Reader, lsn uint64) (bool, error) {
 	if st.retention() > 0 {
 		v, lsn, found, err := lastEntry(r, s, famVersions, w.place, w.req.After)

@@ -27,8 +27,8 @@ func (c *Container) place(pk PartitionKey, id string) place {
 	return place{id: id, epk: buf[:e:e], pk: buf[e:p:p], point: buf[p:]}
 }
 
-// update runs fn as one durable transaction in the slot of p. The receipt is filled as far as it went. What is in its way and must be
-// moved to an archive is moved first, which fn does not notice.
+// update runs fn as one durable transaction in the slot of p. The receipt is filled as far as it went. What
+// is in its way and must be moved to an archive is moved first, which fn does not notice.
 func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (Receipt, error) {
 	c.begin()
 	defer c.end()
@@ -96,9 +96,9 @@ func (c *Container) write(ctx context.Context, pk PartitionKey, op Operation) (I
 	return out.Item, r, nil
 }
 
-// Create stores a new document. It fails with CodeConflict where a live item has its id or a unique key of its
-// own partition key, and CodeBadRequest or CodePartitionKeyMismatch for a document or key that the service
-// refuses. What has expired is not there: its id and its unique keys are free.
+// Create stores a new document. It fails with CodeConflict where a live item has its id or a unique key of
+// its own partition key, and CodeBadRequest or CodePartitionKeyMismatch for a document or key that the
+// service refuses. What has expired is not there: its id and its unique keys are free.
 func (c *Container) Create(ctx context.Context, pk PartitionKey, body []byte, o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationCreate, Body: body, WriteOptions: o})
 }
@@ -123,7 +123,8 @@ func (c *Container) Delete(ctx context.Context, pk PartitionKey, id string, o Wr
 	return r, err
 }
 
-// diesSoon tells whether an item expires before the reaper would look at an idle range again of its own accord.
+// diesSoon tells whether an item expires before the reaper would look at an idle range again of its own
+// accord.
 func (c *Container) diesSoon(l ttl.Life, now int64) bool {
 	at, ok := c.state.Load().policy().ExpiresAt(l)
 	return ok && at-now <= reaperPatience

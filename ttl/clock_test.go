@@ -254,8 +254,8 @@ func TestStateRoundTrip(t *testing.T) {
 	checkNow(t, again, c.Now())
 }
 
-// Whatever is done to a clock, it reads as the definition says, and a timer fires once its deadline has been reached and not
-// before.
+// Whatever is done to a clock, it reads as the definition says, and a timer fires once its deadline has been
+// reached and not before.
 func TestClockModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := ttl.NewManual(noon)

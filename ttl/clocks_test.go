@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestReaperRangeClocks: a range that has a clock of its own is swept when that has come to its time, whatever the reaper's
-// clock does, and the others are not swept by it.
+// TestReaperRangeClocks: a range that has a clock of its own is swept when that has come to its time,
+// whatever the reaper's clock does, and the others are not swept by it.
 func TestReaperRangeClocks(t *testing.T) {
 	own := ttl.NewManual(noon)
 	g := newRig(t, ttl.ReaperOptions{}, func(y *yard) {
@@ -107,7 +107,8 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// TestTimersBesideMoves: whoever waits for a moment is woken, wherever between its steps the clock below is moved.
+// TestTimersBesideMoves: whoever waits for a moment is woken, wherever between its steps the clock below is
+// moved.
 func TestTimersBesideMoves(t *testing.T) {
 	for range 2000 {
 		server := ttl.NewManual(noon)

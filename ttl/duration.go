@@ -17,8 +17,8 @@ func (e *DurationError) Error() string {
 // day is what d stands for in a duration.
 const day = 24 * time.Hour
 
-// ParseDuration reads a duration as time.ParseDuration does, and one that begins with a whole number of days, "29d" or
-// "1d12h", of 24 hours each. An error is a *DurationError.
+// ParseDuration reads a duration as time.ParseDuration does, and one that begins with a whole number of days,
+// "29d" or "1d12h", of 24 hours each. An error is a *DurationError.
 func ParseDuration(text string) (time.Duration, error) {
 	days, rest, found := strings.Cut(text, "d")
 	if !found {

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// A Life is what decides an item's expiry. All times are whole seconds since 1970 of the server's clock. A write sets TS, Own
-// and Generation together; taking, renewing or ending a lease sets LeaseUntil alone.
+// A Life is what decides an item's expiry. All times are whole seconds since 1970 of the server's clock. A
+// write sets TS, Own and Generation together; taking, renewing or ending a lease sets LeaseUntil alone.
 type Life struct {
 	TS         int64   // _ts: when the item was last written, or the time an import gave it
 	Own        Seconds // the item's own ttl; a value that no ParseItem returns counts as Absent
@@ -15,9 +15,10 @@ type Life struct {
 	LeaseUntil int64   // a lease is held before this second; 0 is no lease
 }
 
-// A Policy is a container's default time to live with what must be remembered of earlier ones. The zero Policy is the first of
-// a container without TTL; Policy{Default: n} is the first of one with it. Later ones come from With. Policies are
-// values: none is changed after it was made, and any number of goroutines may read one.
+// A Policy is a container's default time to live with what must be remembered of earlier ones. The zero
+// Policy is the first of a container without TTL; Policy{Default: n} is the first of one with it. Later ones
+// come from With. Policies are values: none is changed after it was made, and any number of goroutines may
+// read one.
 type Policy struct {
 	Default    Seconds
 	Generation uint32 // 0 for the first policy, one more with each change of the default
@@ -29,9 +30,9 @@ type Policy struct {
 
 // Expired reports whether the item is expired at second now, which must not lie before p.ChangedAt.
 //
-// A lease that is held suspends the rule. When it ends the rule applies as if it had not been, and that includes the past:
-// an item whose deadline passed during the lease is dead when the lease ends, even if TTL was switched off in between. A
-// lease postpones a death, it does not save from it.
+// A lease that is held suspends the rule. When it ends the rule applies as if it had not been, and that
+// includes the past: an item whose deadline passed during the lease is dead when the lease ends, even if TTL
+// was switched off in between. A lease postpones a death, it does not save from it.
 func (p *Policy) Expired(l Life, now int64) bool {
 	if now < l.LeaseUntil {
 		return false
@@ -47,9 +48,10 @@ func (p *Policy) Expired(l Life, now int64) bool {
 	}
 }
 
-// With returns the policy after the default has been changed to next in second now. The old default still decides in that
-// second: what it calls expired stays expired. Changing to the same default changes nothing, not even the generation. A
-// now before p.ChangedAt counts as p.ChangedAt, since what has died by then must not come back either.
+// With returns the policy after the default has been changed to next in second now. The old default still
+// decides in that second: what it calls expired stays expired. Changing to the same default changes nothing,
+// not even the generation. A now before p.ChangedAt counts as p.ChangedAt, since what has died by then must
+// not come back either.
 func (p *Policy) With(next Seconds, now int64) Policy {
 	if next == p.Default {
 		return *p
@@ -67,11 +69,12 @@ func (p *Policy) With(next Seconds, now int64) Policy {
 	return q
 }
 
-// ExpiresAt returns the second from which on the item is expired if nothing changes, or false where it never will be. For
-// every now that is not before p.ChangedAt, Expired(l, now) is the same as ok && at <= now.
+// ExpiresAt returns the second from which on the item is expired if nothing changes, or false where it never
+// will be. For every now that is not before p.ChangedAt, Expired(l, now) is the same as ok && at <= now.
 //
-// For an item that an earlier policy ended, at is the deadline by the policy in force or, where that has none or a later
-// one, p.ChangedAt: it died then at the latest, and floors do not tell how much earlier. A lease puts at off to its end.
+// For an item that an earlier policy ended, at is the deadline by the policy in force or, where that has none
+// or a later one, p.ChangedAt: it died then at the latest, and floors do not tell how much earlier. A lease
+// puts at off to its end.
 func (p *Policy) ExpiresAt(l Life) (at int64, ok bool) {
 	at = math.MaxInt64
 	switch {
@@ -97,9 +100,10 @@ func (p *Policy) ExpiresAt(l Life) (at int64, ok bool) {
 	return max(at, l.LeaseUntil), true
 }
 
-// Cutoffs returns how far an index of expiry has to be read at second now: an item that inherits the default can be expired
-// only if _ts <= inheritTS, one with a ttl of its own only if _ts + ttl <= due. Both are math.MinInt64 where none can be.
-// They propose, Expired decides: below them there may be items that live, by their generation or by a lease.
+// Cutoffs returns how far an index of expiry has to be read at second now: an item that inherits the default
+// can be expired only if _ts <= inheritTS, one with a ttl of its own only if _ts + ttl <= due. Both are
+// math.MinInt64 where none can be. They propose, Expired decides: below them there may be items that live, by
+// their generation or by a lease.
 func (p *Policy) Cutoffs(now int64) (inheritTS, due int64) {
 	inheritTS, due = math.MinInt64, math.MinInt64
 	if len(p.inherit) > 0 {
@@ -152,8 +156,9 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedPolicy{&p.Default, p.Generation, p.ChangedAt, p.inherit, p.override})
 }
 
-// UnmarshalJSON reads the stored form. It refuses a policy without a default, one that With cannot have made and one with
-// a field that it does not know: half a policy would bring expired items back. The error is an *InvalidPolicyError.
+// UnmarshalJSON reads the stored form. It refuses a policy without a default, one that With cannot have made
+// and one with a field that it does not know: half a policy would bring expired items back. The error is an
+// *InvalidPolicyError.
 func (p *Policy) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

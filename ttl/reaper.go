@@ -25,9 +25,9 @@ type Swept struct {
 type Sweeper interface {
 	// Ranges returns what there is to sweep at the moment.
 	Ranges(ctx context.Context) ([]Range, error)
-	// Sweep removes at most limit expired items of r. While it reports More, each call must get further, even where it
-	// purges nothing because what it looked at lives. Next is a hint: see Reaper.Wake. A range that is gone is no error.
-	// With an error nothing has been removed and Swept is ignored.
+	// Sweep removes at most limit expired items of r. While it reports More, each call must get further, even
+	// where it purges nothing because what it looked at lives. Next is a hint: see Reaper.Wake. A range that
+	// is gone is no error. With an error nothing has been removed and Swept is ignored.
 	Sweep(ctx context.Context, r Range, limit int) (Swept, error)
 	// Clock is the clock that decides in r what has expired; nil is that of the reaper's options.
 	Clock(r Range) Clock
@@ -92,18 +92,21 @@ func (e *RangeError) Error() string {
 func (e *RangeError) Unwrap() error { return e.Err }
 
 const (
-	// minGap lies between two rounds, in real time: a clock that runs an hour in a second would ask for thousands.
+	// minGap lies between two rounds, in real time: a clock that runs an hour in a second would ask for
+	// thousands.
 	minGap = 10 * time.Millisecond
-	// recheck is after how many intervals a range is looked at although it said that nothing would expire before. What has
-	// been written since may expire earlier.
+	// recheck is after how many intervals a range is looked at although it said that nothing would expire
+	// before. What has been written since may expire earlier.
 	recheck = 5
-	// passes are made over the ranges that have more before they are listed anew, so that a long round meets new ranges.
+	// passes are made over the ranges that have more before they are listed anew, so that a long round meets
+	// new ranges.
 	passes = 64
 )
 
-// A Reaper removes expired items in the background, a round after each Interval. A round goes over all ranges in turn, a
-// batch each, until nothing is due; between batches it stands back for foreground work (see pace.go). A range that fails is
-// left alone for a while, the others go on. A panic of the Sweeper is passed on.
+// A Reaper removes expired items in the background, a round after each Interval. A round goes over all ranges
+// in turn, a batch each, until nothing is due; between batches it stands back for foreground work (see
+// pace.go). A range that fails is left alone for a while, the others go on. A panic of the Sweeper is passed
+// on.
 type Reaper struct {
 	opts    ReaperOptions
 	sweeper Sweeper
@@ -122,8 +125,8 @@ type Reaper struct {
 	clocks  []Clock // other than that of opts that ranges have, as of the last list
 }
 
-// OpenReaper starts a reaper with a first round, unless it starts paused. Close must be called before what the sweeper needs
-// is closed.
+// OpenReaper starts a reaper with a first round, unless it starts paused. Close must be called before what
+// the sweeper needs is closed.
 func OpenReaper(o ReaperOptions, s Sweeper) *Reaper {
 	o.ensureDefaults()
 	r := &Reaper{
@@ -148,9 +151,10 @@ func (r *Reaper) Close() {
 	r.running.Wait()
 }
 
-// Wake asks for a round over all ranges soon, whatever they said about when something would expire. It is meant for a
-// change of policy, for a clock that was set, and for whoever wants a short-lived item gone without delay: without it a range
-// that expected nothing is looked at after a few intervals. It never blocks; several wakes may become one round.
+// Wake asks for a round over all ranges soon, whatever they said about when something would expire. It is
+// meant for a change of policy, for a clock that was set, and for whoever wants a short-lived item gone
+// without delay: without it a range that expected nothing is looked at after a few intervals. It never
+// blocks; several wakes may become one round.
 func (r *Reaper) Wake() {
 	select {
 	case r.nudge <- struct{}{}:
@@ -158,8 +162,8 @@ func (r *Reaper) Wake() {
 	}
 }
 
-// Pause stops the loop until Resume. When it returns no batch of the loop is running. SweepNow works all the same. It must not
-// be called from the Sweeper.
+// Pause stops the loop until Resume. When it returns no batch of the loop is running. SweepNow works all the
+// same. It must not be called from the Sweeper.
 func (r *Reaper) Pause() {
 	r.mu.Lock()
 	r.metrics.Paused = true
@@ -189,9 +193,9 @@ func (r *Reaper) Metrics() ReaperMetrics {
 	return r.metrics
 }
 
-// SweepNow purges everything that is due, without pauses, in the caller's goroutine; its batches take turns with those of the
-// loop. A range that fails does not stop the others: the errors of all are joined, each a *RangeError. When ctx ends it returns
-// with what it has purged and the cause.
+// SweepNow purges everything that is due, without pauses, in the caller's goroutine; its batches take turns
+// with those of the loop. A range that fails does not stop the others: the errors of all are joined, each a
+// *RangeError. When ctx ends it returns with what it has purged and the cause.
 func (r *Reaper) SweepNow(ctx context.Context) (purged int, err error) {
 	if !r.enter() {
 		return 0, ErrReaperClosed
@@ -221,8 +225,8 @@ func (r *Reaper) SweepNow(ctx context.Context) (purged int, err error) {
 	return purged, errors.Join(failed...)
 }
 
-// Do runs fn while no batch runs: for whoever wants to sweep by other rules than the loop's, or to know that none is under way.
-// It returns ErrReaperClosed after Close, which ends fn's context and waits for fn.
+// Do runs fn while no batch runs: for whoever wants to sweep by other rules than the loop's, or to know that
+// none is under way. It returns ErrReaperClosed after Close, which ends fn's context and waits for fn.
 func (r *Reaper) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	if !r.enter() {
 		return ErrReaperClosed

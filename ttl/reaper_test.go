@@ -51,7 +51,8 @@ func TestReaperTakesTurns(t *testing.T) {
 	}
 }
 
-// An idle range is not swept at each tick, but not forgotten either: what was written later may expire sooner.
+// An idle range is not swept at each tick, but not forgotten either: what was written later may expire
+// sooner.
 func TestReaperIdleRange(t *testing.T) {
 	g := newRig(t, ttl.ReaperOptions{}, func(y *yard) { y.put(slot(1), 1, time.Hour) })
 	g.settle()
@@ -102,7 +103,8 @@ func TestReaperMeetsNewRangesInALongRound(t *testing.T) {
 	g.check(t, 0, "1*65 2 1*935") // the ranges are listed anew after 64 passes
 }
 
-// A pause is asked of Pace after each batch while foreground operations are in flight; TestPause has the figures.
+// A pause is asked of Pace after each batch while foreground operations are in flight; TestPause has the
+// figures.
 func TestReaperMakesWay(t *testing.T) {
 	g := newRig(t, ttl.ReaperOptions{Load: func() int { return 1 }}, func(y *yard) {
 		y.put(slot(1), 320_000, 0)

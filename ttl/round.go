@@ -54,7 +54,8 @@ func (r *Reaper) loop() {
 	}
 }
 
-// sleep waits for the round after the one that began at the given time. It reports whether that one was asked for.
+// sleep waits for the round after the one that began at the given time. It reports whether that one was asked
+// for.
 func (r *Reaper) sleep(began time.Time) (woken bool) {
 	r.wait(r.life, minGap)
 	var tick <-chan time.Time
@@ -88,7 +89,8 @@ func (r *Reaper) wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// round sweeps until nothing is due: all ranges, or those whose time has come. It reports whether it got to its end.
+// round sweeps until nothing is due: all ranges, or those whose time has come. It reports whether it got to
+// its end.
 func (r *Reaper) round(all bool) (ended bool) {
 	ctx, cancel := r.startRound()
 	if ctx == nil {
@@ -190,8 +192,8 @@ func (r *Reaper) otherClocks() []Clock {
 	return r.clocks
 }
 
-// pass takes a batch from each range in the queue, hands it to digest and returns the ranges that have more. Its error is that
-// ctx has ended.
+// pass takes a batch from each range in the queue, hands it to digest and returns the ranges that have more.
+// Its error is that ctx has ended.
 func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(batch)) (left []Range, err error) {
 	for _, rg := range queue {
 		b, err := r.sweep(ctx, rg)
@@ -209,7 +211,8 @@ func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(batch)) (l
 	return left, nil
 }
 
-// sweep takes one batch from rg, when its turn has come, and notes what it brought. Its error is that ctx has ended.
+// sweep takes one batch from rg, when its turn has come, and notes what it brought. Its error is that ctx has
+// ended.
 func (r *Reaper) sweep(ctx context.Context, rg Range) (b batch, err error) {
 	if err := r.take(ctx); err != nil {
 		return b, err

@@ -13,7 +13,8 @@ type Seconds int32
 const (
 	// Absent is no ttl on an item, or a container whose TTL is off.
 	Absent Seconds = 0
-	// Never is the -1 of the wire: an item that does not expire, or a container whose TTL is on without a default.
+	// Never is the -1 of the wire: an item that does not expire, or a container whose TTL is on without a
+	// default.
 	Never Seconds = -1
 	// Max is the longest time to live, some 68 years.
 	Max Seconds = math.MaxInt32
@@ -22,7 +23,8 @@ const (
 // maxToken is how many bytes of a refused token an error keeps: the message goes back to the client.
 const maxToken = 64
 
-// An InvalidError refuses the ttl of an item. Its text is the one of Cosmos DB, which clients print and match.
+// An InvalidError refuses the ttl of an item. Its text is the one of Cosmos DB, which clients print and
+// match.
 type InvalidError struct {
 	Token string // the JSON token as sent, cut after 64 bytes
 }
@@ -41,9 +43,9 @@ func invalidText(field, token string) string {
 		"'%d', or '-1' which means never expire.", field, token, Max)
 }
 
-// ParseItem reads the JSON token of an item's ttl: -1 or 1 to Max, in any notation of JSON that gives a whole number (60,
-// 60.0, 6e1). An empty token stands for an item without the field. Anything else, null among it, is an *InvalidError:
-// Cosmos DB refuses such items whether or not TTL is on.
+// ParseItem reads the JSON token of an item's ttl: -1 or 1 to Max, in any notation of JSON that gives a whole
+// number (60, 60.0, 6e1). An empty token stands for an item without the field. Anything else, null among it,
+// is an *InvalidError: Cosmos DB refuses such items whether or not TTL is on.
 func ParseItem(token []byte) (Seconds, error) {
 	if len(token) == 0 {
 		return Absent, nil
@@ -54,8 +56,8 @@ func ParseItem(token []byte) (Seconds, error) {
 	return Absent, &InvalidError{clip(token)}
 }
 
-// ParseDefault reads the JSON token of a container's defaultTtl: null and an empty token (no such field) are off, -1 and 1
-// to Max are as in ParseItem. Anything else is an *InvalidDefaultError.
+// ParseDefault reads the JSON token of a container's defaultTtl: null and an empty token (no such field) are
+// off, -1 and 1 to Max are as in ParseItem. Anything else is an *InvalidDefaultError.
 func ParseDefault(token []byte) (Seconds, error) {
 	if len(token) == 0 || string(token) == "null" {
 		return Absent, nil
@@ -86,8 +88,8 @@ func clip(token []byte) string {
 	return string(token[:end]) + "..."
 }
 
-// parseWhole reads a number of JSON whose value is whole and has at most 18 digits. It works on the decimal digits,
-// because a float64 would take 2147483647.0000000001 for a whole number.
+// parseWhole reads a number of JSON whose value is whole and has at most 18 digits. It works on the decimal
+// digits, because a float64 would take 2147483647.0000000001 for a whole number.
 func parseWhole(token []byte) (v int64, ok bool) {
 	s, negative := bytes.CutPrefix(token, []byte{'-'})
 	whole, s := cutDigits(s)
@@ -127,8 +129,8 @@ func parseWhole(token []byte) (v int64, ok bool) {
 	return v, true
 }
 
-// parseExponent reads what follows the digits of a number: nothing, or e, a sign and digits. What is out of all proportion
-// is cut to a value that is so, too, but can be added to a length.
+// parseExponent reads what follows the digits of a number: nothing, or e, a sign and digits. What is out of
+// all proportion is cut to a value that is so, too, but can be added to a length.
 func parseExponent(s []byte) (exponent int, ok bool) {
 	if len(s) == 0 {
 		return 0, true

@@ -11,9 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A simulation is the definition of expiry, second by second and without floors: an item is dead for good as soon as there
-// was a moment, at or after its insertion, at which the default then in force called it expired. A lease hides that
-// for a time. The Policy under test goes along.
+// A simulation is the definition of expiry, second by second and without floors: an item is dead for good as
+// soon as there was a moment, at or after its insertion, at which the default then in force called it
+// expired. A lease hides that for a time. The Policy under test goes along.
 type simulation struct {
 	now    int64
 	rule   ttl.Seconds
@@ -130,8 +130,8 @@ var (
 	backs   = rapid.OneOf(rapid.Just(0), rapid.Just(0), rapid.IntRange(-5, 60))
 )
 
-// TestPolicyIsTheSimulation runs random timelines of ticks, changes of the default, ordinary and back-dated writes and
-// leases on both, and compares every answer of Policy after every event.
+// TestPolicyIsTheSimulation runs random timelines of ticks, changes of the default, ordinary and back-dated
+// writes and leases on both, and compares every answer of Policy after every event.
 func TestPolicyIsTheSimulation(t *testing.T) {
 	const timelines = 100_000
 	setChecks(t, timelines)

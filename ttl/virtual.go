@@ -12,18 +12,20 @@ import (
 // MaxRate is the highest speed of a Virtual clock: more than eleven days in a second.
 const MaxRate = 1e6
 
-// A Virtual clock derives its time from another clock, its base. It can be frozen, set, advanced and run at another speed,
-// and it is safe for any number of goroutines.
+// A Virtual clock derives its time from another clock, its base. It can be frozen, set, advanced and run at
+// another speed, and it is safe for any number of goroutines.
 //
-// Its timers are deadlines in its own time: they fire, in the order of their deadlines and before the call returns, when Set,
-// Advance or Restore takes it past them, and they wait longer when it is set back. A frozen clock keeps them in a list. A
-// running one has one timer of its base for the earliest of them. There is no goroutine to close.
+// Its timers are deadlines in its own time: they fire, in the order of their deadlines and before the call
+// returns, when Set, Advance or Restore takes it past them, and they wait longer when it is set back. A
+// frozen clock keeps them in a list. A running one has one timer of its base for the earliest of them. There
+// is no goroutine to close.
 //
-// Its time stays between the years 1 and 9999, which is what RFC 3339 can write. How far back it may be set is for its
-// owner to say; it obeys.
+// Its time stays between the years 1 and 9999, which is what RFC 3339 can write. How far back it may be set
+// is for its owner to say; it obeys.
 //
-// Its base may be a Virtual clock, too. Whatever v does under its lock it does under the base's as well (see lock): were the
-// base moved between "not due yet" and the timer that is set for then, a base that is frozen afterwards would never call.
+// Its base may be a Virtual clock, too. Whatever v does under its lock it does under the base's as well (see
+// lock): were the base moved between "not due yet" and the timer that is set for then, a base that is frozen
+// afterwards would never call.
 type Virtual struct {
 	mu      sync.Mutex
 	base    Clock
@@ -32,8 +34,8 @@ type Virtual struct {
 	disarm  func()    // releases the timer of the base, or nil
 }
 
-// A State is what a Virtual clock is made of: it reads At + Rate × (the base's time − Mark). It is stored with the data, as
-// JSON, so that the clock runs on from where it was.
+// A State is what a Virtual clock is made of: it reads At + Rate × (the base's time − Mark). It is stored
+// with the data, as JSON, so that the clock runs on from where it was.
 type State struct {
 	At   time.Time `json:"at"`
 	Mark time.Time `json:"mark"`
@@ -138,8 +140,8 @@ func (v *Virtual) Advance(d time.Duration) {
 	v.change(func(s *State) { s.At = clamp(s.At.Add(d)) })
 }
 
-// SetRate lets the clock run at rate times the speed of its base from now on; 0 freezes it. A rate that is negative, above
-// MaxRate or no number is a *RateError, and nothing changes.
+// SetRate lets the clock run at rate times the speed of its base from now on; 0 freezes it. A rate that is
+// negative, above MaxRate or no number is a *RateError, and nothing changes.
 func (v *Virtual) SetRate(rate float64) error {
 	if err := checkRate(rate); err != nil {
 		return err
@@ -155,8 +157,8 @@ func (v *Virtual) State() State {
 	return v.rebased()
 }
 
-// Restore makes the clock the one that s describes. A clock that ran when s was taken has run ever since, in its own speed,
-// for as long as the base tells. A rate that SetRate refuses is refused here as well.
+// Restore makes the clock the one that s describes. A clock that ran when s was taken has run ever since, in
+// its own speed, for as long as the base tells. A rate that SetRate refuses is refused here as well.
 func (v *Virtual) Restore(s State) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
@@ -172,8 +174,8 @@ func (v *Virtual) Base() Clock {
 	return v.base
 }
 
-// Rebase makes the clock the one that s describes over another base, as Restore does over the one that it has. With the
-// state In(base) it shows what base shows. Its timers stay. No clock may become its own base.
+// Rebase makes the clock the one that s describes over another base, as Restore does over the one that it
+// has. With the state In(base) it shows what base shows. Its timers stay. No clock may become its own base.
 func (v *Virtual) Rebase(base Clock, s State) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
@@ -237,8 +239,9 @@ func (v *Virtual) wake() {
 	v.fireDue()
 }
 
-// fireDue takes out the waiters that are due, arms the timer for the next one, releases the lock, which the caller holds,
-// and only then fires: a waiter may belong to a clock that has this one as its base and asks it for the time.
+// fireDue takes out the waiters that are due, arms the timer for the next one, releases the lock, which the
+// caller holds, and only then fires: a waiter may belong to a clock that has this one as its base and asks it
+// for the time.
 func (v *Virtual) fireDue() {
 	now := v.now()
 	n := sort.Search(len(v.waiters), func(i int) bool { return v.waiters[i].deadline.After(now) })
@@ -251,8 +254,8 @@ func (v *Virtual) fireDue() {
 	}
 }
 
-// add keeps a waiter until the clock has reached its time, or until stop. It fires no other waiter, even one that has
-// become due: that one's timer does. The caller holds the lock, which add releases.
+// add keeps a waiter until the clock has reached its time, or until stop. It fires no other waiter, even one
+// that has become due: that one's timer does. The caller holds the lock, which add releases.
 func (v *Virtual) add(deadline time.Time, fire func(time.Time)) (stop func()) {
 	if now := v.now(); !deadline.After(now) {
 		v.unlock()
@@ -299,8 +302,9 @@ func (v *Virtual) arm() {
 	}
 	now := v.baseNow()
 	left := math.Ceil(float64(v.waiters[0].deadline.Sub(v.state.at(now))) / v.state.Rate)
-	// At least a nanosecond: the base must not call back from inside this call. At most an hour: a far deadline costs a rare
-	// wake-up, and is not missed for long when the machine has slept or the base was set.
+	// At least a nanosecond: the base must not call back from inside this call. At most an hour: a far
+	// deadline costs a rare wake-up, and is not missed for long when the machine has slept or the base was
+	// set.
 	d := time.Duration(min(max(left, 1), float64(time.Hour)))
 	if base, ok := v.base.(*Virtual); ok {
 		w := base.insert(now.Add(d), func(time.Time) { v.wake() })
@@ -318,8 +322,9 @@ func (v *Virtual) release() {
 	}
 }
 
-// at returns what a clock in state s reads when its base reads base. It goes by the base's calendar time, not by its
-// monotonic reading: that stands still while the machine sleeps, and means nothing in a state that was stored.
+// at returns what a clock in state s reads when its base reads base. It goes by the base's calendar time, not
+// by its monotonic reading: that stands still while the machine sleeps, and means nothing in a state that was
+// stored.
 func (s State) at(base time.Time) time.Time {
 	elapsed := base.Round(0).Sub(s.Mark.Round(0))
 	switch s.Rate {

@@ -46,7 +46,8 @@ func (c *serverCall) registerServer(flags *pflag.FlagSet) {
 	flags.Lookup("key").DefValue = "the well-known key of the Cosmos DB emulators" // which is long, and would be shown
 }
 
-// request is the signed request that asks question, as JSON, at a path of Mayfly's own surface. The path is not escaped.
+// request is the signed request that asks question, as JSON, at a path of Mayfly's own surface. The path is
+// not escaped.
 func (c *serverCall) request(ctx context.Context, path string, question any) (*http.Request, error) {
 	if c.database == "" || c.container == "" {
 		return nil, errNoContainer
@@ -56,8 +57,8 @@ func (c *serverCall) request(ctx context.Context, path string, question any) (*h
 
 var errNoContainer = &usageError{"--db and --container must name the container"}
 
-// call is request with any method, and any path: the protocol's own, too. A nil question is no body. Only what the path has
-// places for must be named.
+// call is request with any method, and any path: the protocol's own, too. A nil question is no body. Only
+// what the path has places for must be named.
 func (c *serverCall) call(ctx context.Context, method, path string, question any) (*http.Request, error) {
 	if c.container == "" && strings.Contains(path, "{coll}") || c.database == "" && strings.Contains(path, "{db}") {
 		return nil, errNoContainer
@@ -98,8 +99,8 @@ func (c *serverCall) call(ctx context.Context, method, path string, question any
 	return req, nil
 }
 
-// resource is what a signature says of a path: of dbs/D/colls/C/docs the type docs in dbs/D/colls/C, of dbs/D the type dbs and the
-// whole path. What lies below _mayfly has no type.
+// resource is what a signature says of a path: of dbs/D/colls/C/docs the type docs in dbs/D/colls/C, of dbs/D
+// the type dbs and the whole path. What lies below _mayfly has no type.
 func resource(path string) (kind, link string) {
 	if strings.HasPrefix(path, "_mayfly") {
 		return "", path
@@ -129,7 +130,8 @@ func exchange(req *http.Request) (*http.Response, error) {
 	return nil, &refusal{url: req.URL, code: res.StatusCode, status: res.Status, reasons: reasons(body)}
 }
 
-// unreachable says what to do about a server that does not take the connection; any other error stays what it is.
+// unreachable says what to do about a server that does not take the connection; any other error stays what it
+// is.
 func unreachable(at *url.URL, err error) error {
 	const wsaeConnRefused = syscall.Errno(10061)
 	if errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, wsaeConnRefused) {
@@ -179,8 +181,8 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s answers %s: %s", r.url, r.status, strings.Join(r.reasons, " "))
 }
 
-// reasons reads what the body of a failure says. Its message begins with "Message: " and a JSON object with a list of errors,
-// which are texts, or objects where they have a place in the query; a line break ends that.
+// reasons reads what the body of a failure says. Its message begins with "Message: " and a JSON object with a
+// list of errors, which are texts, or objects where they have a place in the query; a line break ends that.
 func reasons(body []byte) (list []string) {
 	var outer struct{ Message string }
 	var inner struct{ Errors []json.RawMessage }

@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// benchSection is one family of figures. Sections run in the order of benchSections, since the later ones use up the
-// data set that they share.
+// benchSection is one family of figures. Sections run in the order of benchSections, since the later ones use
+// up the data set that they share.
 type benchSection struct {
 	name string
 	what string // for the help text
@@ -177,8 +177,8 @@ func (b *bench) describe() error {
 	return b.report.head(b.dir)
 }
 
-// timeSync is the median time of making 4 KB durable in the folder. On a file system in memory it is next to nothing, and
-// all that is said about durable writes means little.
+// timeSync is the median time of making 4 KB durable in the folder. On a file system in memory it is next to
+// nothing, and all that is said about durable writes means little.
 func (b *bench) timeSync() (time.Duration, error) {
 	f, err := os.CreateTemp(b.dir, "sync")
 	if err != nil {
@@ -203,7 +203,8 @@ func (b *bench) timeSync() (time.Duration, error) {
 // path is a new folder's name in the folder to work in.
 func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
 
-// drop removes a folder that is not needed any more. Failing to is no reason to stop: the whole goes at the end.
+// drop removes a folder that is not needed any more. Failing to is no reason to stop: the whole goes at the
+// end.
 func drop(dirs ...string) {
 	for _, dir := range dirs {
 		_ = os.RemoveAll(dir)

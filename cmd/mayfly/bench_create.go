@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// measureCreates compares durable creates with durable batches of the same keys and bytes on the bare library.
+// measureCreates compares durable creates with durable batches of the same keys and bytes on the bare
+// library.
 func (b *bench) measureCreates(ctx context.Context) (err error) {
 	b.report.begin("create", "durable creates; against durable batches of the same keys and bytes by as many goroutines", "raw batches")
 	var keys float64
@@ -50,8 +51,8 @@ func (b *bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 	}
 	defer closing(bare, &err)
 
-	// What a store writes for a document is found out by a twin in memory, so that the one that is measured has
-	// nothing else to do.
+	// What a store writes for a document is found out by a twin in memory, so that the one that is measured
+	// has nothing else to do.
 	var rec *recorder
 	twin, copied, err := b.open(ctx, opening{
 		engine: pebble.Options{Memory: true}, store: so,

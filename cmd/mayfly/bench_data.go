@@ -10,8 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// dataset is a closed, compacted store of --docs documents, which several sections use in turn. It was written in a
-// minute, an epoch each second, so that a fitting time to live lets one epoch after the other expire within a minute.
+// dataset is a closed, compacted store of --docs documents, which several sections use in turn. It was
+// written in a minute, an epoch each second, so that a fitting time to live lets one epoch after the other
+// expire within a minute.
 type dataset struct {
 	dir       string
 	epochs    []epoch
@@ -70,7 +71,8 @@ func (b *bench) data(ctx context.Context) (*dataset, error) {
 	return d, err
 }
 
-// epochs divides the documents. All epochs lie in the past, so that the data can be served by the system's clock.
+// epochs divides the documents. All epochs lie in the past, so that the data can be served by the system's
+// clock.
 func (b *bench) epochs() []epoch {
 	at := b.clock.Now().Add(-(allEpochs + 1) * epochGap).Truncate(time.Second)
 	size := min(b.docs/40, maxPurgeSlice)

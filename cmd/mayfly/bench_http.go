@@ -23,8 +23,9 @@ import (
 // httpConns is how many connections load a server: enough for it never to wait for a request.
 const httpConns = 16
 
-// measureHTTP compares what a point read over HTTP costs a server with what an empty handler costs that answers with the
-// same bytes. Both run in processes of their own and count their own time, so that the client's does not come in.
+// measureHTTP compares what a point read over HTTP costs a server with what an empty handler costs that
+// answers with the same bytes. Both run in processes of their own and count their own time, so that the
+// client's does not come in.
 func (b *bench) measureHTTP(ctx context.Context) (err error) {
 	n := min(hotDocs, b.docs)
 	dir, answer := b.path("http"), b.path("answer.json")
@@ -83,7 +84,8 @@ func (b *bench) measureHTTP(ctx context.Context) (err error) {
 	return nil
 }
 
-// signedRead is the request for a document, as it goes over the wire. Its signature holds for a quarter of an hour.
+// signedRead is the request for a document, as it goes over the wire. Its signature holds for a quarter of an
+// hour.
 func (b *bench) signedRead(d document) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(httpapi.EmulatorKey)
 	if err != nil {
@@ -146,8 +148,8 @@ func (s *benchServer) connect(requests [][]byte) error {
 	return nil
 }
 
-// loaded is a stretch of requests over all connections. It measures the server's own CPU time where the system tells it, else the
-// time that passes; the requests a second go to rates.
+// loaded is a stretch of requests over all connections. It measures the server's own CPU time where the
+// system tells it, else the time that passes; the requests a second go to rates.
 func (s *benchServer) loaded(ctx context.Context, b *bench, rates *[]float64) stretch {
 	return func() (ops int, took time.Duration, err error) {
 		before, err := s.cpu()

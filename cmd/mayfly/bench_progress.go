@@ -7,7 +7,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows on a terminal what bench is at. Elsewhere it shows nothing: the report grows as figures come in.
+// progress shows on a terminal what bench is at. Elsewhere it shows nothing: the report grows as figures come
+// in.
 type progress struct {
 	to  io.Writer // nil: no terminal
 	bar *progressbar.ProgressBar

@@ -14,11 +14,12 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// purgeTTL is longer than all epochs together: each expires that long after it was written, one after the other.
+// purgeTTL is longer than all epochs together: each expires that long after it was written, one after the
+// other.
 const purgeTTL = 10_000 * time.Second
 
-// measurePurge compares purging with raw deletes of the same keys, epoch by epoch on copies of the same folder, and then
-// lets all documents expire within a minute.
+// measurePurge compares purging with raw deletes of the same keys, epoch by epoch on copies of the same
+// folder, and then lets all documents expire within a minute.
 func (b *bench) measurePurge(ctx context.Context) error {
 	d, err := b.data(ctx)
 	if err != nil {
@@ -43,8 +44,8 @@ func (b *bench) measurePurge(ctx context.Context) error {
 	return b.measureWave(ctx, d)
 }
 
-// openMortal opens a copy of the data set with a clock that stands at the given time, and gives it the default TTL by which
-// one epoch after the other expires.
+// openMortal opens a copy of the data set with a clock that stands at the given time, and gives it the
+// default TTL by which one epoch after the other expires.
 func (b *bench) openMortal(ctx context.Context, at time.Time, o opening) (*store.DB, *store.Container, *ttl.Virtual, error) {
 	clock := ttl.NewManual(at)
 	o.store.Clock = clock

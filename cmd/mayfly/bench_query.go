@@ -15,8 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// measureQueries compares queries over sets of different sizes that have the same answer, scans with those of the bare
-// library, and writes under an indexing policy with writes under none.
+// measureQueries compares queries over sets of different sizes that have the same answer, scans with those of
+// the bare library, and writes under an indexing policy with writes under none.
 func (b *bench) measureQueries(ctx context.Context) error {
 	sets, err := b.makeQuerySets(ctx)
 	if err != nil {
@@ -232,7 +232,8 @@ func closeAll(open []io.Closer, err *error) {
 	}
 }
 
-// compareSizes compares each larger set with the smallest one and reports what the largest one has made of the indexes.
+// compareSizes compares each larger set with the smallest one and reports what the largest one has made of
+// the indexes.
 func (b *bench) compareSizes(ctx context.Context, q question, sets []querySet, containers []*store.Container) error {
 	side := func(i int) *asked { return &asked{question: q, layout: sets[i].layout, c: containers[i]} }
 	var a *asked
@@ -287,8 +288,8 @@ func (b *bench) measureSizes(ctx context.Context, sets []querySet) (err error) {
 	return b.measureLeapfrog(ctx, sets, containers)
 }
 
-// measureLeapfrog intersects two posting lists that have nothing in common, and each document in one of them, in no order:
-// what that takes is the cost of going through them.
+// measureLeapfrog intersects two posting lists that have nothing in common, and each document in one of them,
+// in no order: what that takes is the cost of going through them.
 func (b *bench) measureLeapfrog(ctx context.Context, sets []querySet, containers []*store.Container) error {
 	for i, s := range sets {
 		a := &asked{c: containers[i], layout: s.layout, question: question{

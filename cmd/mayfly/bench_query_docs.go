@@ -13,15 +13,17 @@ import (
 )
 
 const (
-	// maxQueryList is how many documents are picked in a set, and perGroup is how many times less a group has.
+	// maxQueryList is how many documents are picked in a set, and perGroup is how many times less a group
+	// has.
 	maxQueryList = 10_000
 	perGroup     = 100
 	// queryCache holds all that the queries over a group touch, and all of the smaller sets.
 	queryCache = readCache
 )
 
-// layout says what the documents of a set have in common. A set of any size has as many picked documents, and as many in
-// a group, as a larger one; they are spread evenly over the whole, and those of some groups are all picked.
+// layout says what the documents of a set have in common. A set of any size has as many picked documents, and
+// as many in a group, as a larger one; they are spread evenly over the whole, and those of some groups are
+// all picked.
 type layout struct {
 	docs int // in the set, a multiple of list
 	list int // how many are picked, a multiple of perGroup
@@ -38,7 +40,8 @@ func (l layout) seq(i int) int {
 	return i * stride % l.docs
 }
 
-// queryTurns is how many values a query is asked with in turn, so that it is not the same documents each time.
+// queryTurns is how many values a query is asked with in turn, so that it is not the same documents each
+// time.
 const queryTurns = 16
 
 // askedGroup is the k-th of the groups that are asked for; all of its documents are picked.
@@ -52,7 +55,8 @@ func (l layout) asked(k int) int { return k % queryTurns * (l.docs / queryTurns)
 // weights is how many values the property has that scans look for.
 const weights = 1000
 
-// json is the text of the i-th document. The weight is in the middle of its properties. A coin is tossed for heads or tails.
+// json is the text of the i-th document. The weight is in the middle of its properties. A coin is tossed for
+// heads or tails.
 func (l layout) json(i int) []byte {
 	d, r := newDocument(i), rand.New(rand.NewPCG(uint64(i), 2))
 	b := make([]byte, 0, benchDocBytes)
@@ -82,7 +86,8 @@ func querySpec() store.ContainerSpec {
 	return spec
 }
 
-// near is where the documents of a group lie on the globe: closer together than nearMetres, and far from all others.
+// near is where the documents of a group lie on the globe: closer together than nearMetres, and far from all
+// others.
 func (l layout) near(group int) (longitude, latitude float64) {
 	side := 1
 	for side*side < l.groups() {

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 )
 
-// scanQuestions look at every document and find none: one at a property in the middle of the documents, one at a property that no
-// document has. Neither path is indexed.
+// scanQuestions look at every document and find none: one at a property in the middle of the documents, one
+// at a property that no document has. Neither path is indexed.
 func scanQuestions() []question {
 	none := func(layout) int { return 0 }
 	return []question{
@@ -22,8 +22,8 @@ func scanQuestions() []question {
 	}
 }
 
-// measureScans compares scans with a filter with an iteration over the same bytes by the bare library. The second set is
-// used: it fits in the cache.
+// measureScans compares scans with a filter with an iteration over the same bytes by the bare library. The
+// second set is used: it fits in the cache.
 func (b *bench) measureScans(ctx context.Context, sets []querySet) (err error) {
 	set := sets[1]
 	copied := b.path("query-raw")
@@ -99,8 +99,8 @@ func newRawScan(bare *raw.DB, docs int) (s *rawScan, err error) {
 	return s, err
 }
 
-// once goes over all documents. With touch it reads all bytes of each, as fast as that can be done; else none: then most of
-// them do not even come into the processor's cache.
+// once goes over all documents. With touch it reads all bytes of each, as fast as that can be done; else
+// none: then most of them do not even come into the processor's cache.
 func (s *rawScan) once(touch bool) (n int, err error) {
 	it, err := s.bare.NewIter(&s.bounds)
 	if err != nil {

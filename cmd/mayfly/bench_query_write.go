@@ -77,7 +77,8 @@ type writing struct {
 	size    int // documents of the next slice
 }
 
-// slice creates documents that were made before, and chooses the size of the next slice by how long that took.
+// slice creates documents that were made before, and chooses the size of the next slice by how long that
+// took.
 func (w *writing) slice(ctx context.Context) (int, time.Duration, error) {
 	n := w.size
 	docs, bodies := make([]document, n), make([][]byte, n)

@@ -17,11 +17,11 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 )
 
-// What a store is compared with: the library under its engine, used directly and with the same options, on a folder with
-// the same bytes or fed with the same transactions.
+// What a store is compared with: the library under its engine, used directly and with the same options, on a
+// folder with the same bytes or fed with the same transactions.
 
-// openRaw opens a data folder with the library alone. The options are those that the engine has used last, which the
-// library notes in the folder, but for the cache's size; 0 leaves it.
+// openRaw opens a data folder with the library alone. The options are those that the engine has used last,
+// which the library notes in the folder, but for the cache's size; 0 leaves it.
 func openRaw(dir string, cache int64) (*raw.DB, error) {
 	o, err := rawOptions(dir)
 	if err != nil {
@@ -85,7 +85,8 @@ func (quiet) Fatalf(format string, args ...any) {
 	panic("the engine's library cannot go on: " + fmt.Sprintf(format, args...))
 }
 
-// recorder is an engine that notes what each transaction writes, so that it can be replayed on the bare library.
+// recorder is an engine that notes what each transaction writes, so that it can be replayed on the bare
+// library.
 type recorder struct {
 	*pebble.Engine
 	mu   sync.Mutex
@@ -133,7 +134,8 @@ type keyWriter interface {
 	Delete(key []byte)
 }
 
-// recorded is a transaction that passes on what it is told and notes it. The library's batch cannot fail here.
+// recorded is a transaction that passes on what it is told and notes it. The library's batch cannot fail
+// here.
 type recorded struct {
 	engine.Txn
 	to  keyWriter

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// coldDocs is a multiple of the keys that a store remembers the places of, so that a key that is read in turn with
-	// all others has to be looked up each time.
+	// coldDocs is a multiple of the keys that a store remembers the places of, so that a key that is read in
+	// turn with all others has to be looked up each time.
 	coldDocs = 200_000
 	// hotDocs fit in all caches.
 	hotDocs = 1000
@@ -106,8 +106,8 @@ func newOrder(n int) order {
 	return o
 }
 
-// reader reads documents. It is told a round of them beforehand, so that making their keys is not measured; and keys for
-// all documents would give the garbage collector more to do than the reads themselves.
+// reader reads documents. It is told a round of them beforehand, so that making their keys is not measured;
+// and keys for all documents would give the garbage collector more to do than the reads themselves.
 type reader struct {
 	prepare func(k, i int)    // the k-th read of the next round will be of the i-th document
 	read    func(k int) error // the k-th read of the round
@@ -166,8 +166,8 @@ func rawReader(bare *raw.DB, stored *rawKeys) reader {
 	}
 }
 
-// rawKeys are the keys under which documents are stored. They lie in one piece of memory, like order for the sake of the
-// garbage collector.
+// rawKeys are the keys under which documents are stored. They lie in one piece of memory, like order for the
+// sake of the garbage collector.
 type rawKeys struct {
 	text []byte
 	at   [][2]uint32 // where the i-th document's key begins and ends

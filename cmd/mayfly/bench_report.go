@@ -15,7 +15,8 @@ type figure struct {
 	Name    string  `json:"name"`
 	Value   float64 `json:"value"`
 	Unit    unit    `json:"unit"`
-	// Against is what the bare engine, the empty server or the quiet store took; nil where there is nothing to compare with.
+	// Against is what the bare engine, the empty server or the quiet store took; nil where there is nothing
+	// to compare with.
 	Against *float64 `json:"against,omitempty"`
 	Ratio   *float64 `json:"ratio,omitempty"`
 	Budget  *budget  `json:"budget,omitempty"`

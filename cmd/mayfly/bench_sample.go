@@ -13,7 +13,8 @@ import (
 // benchSlices is how many slices each side of a comparison gets.
 const benchSlices = 10
 
-// stretch does one side's work of one slice and tells how many operations that was, and the time for all of them.
+// stretch does one side's work of one slice and tells how many operations that was, and the time for all of
+// them.
 type stretch func() (ops int, took time.Duration, err error)
 
 // duel holds the seconds that an operation took on either side, slice by slice.
@@ -54,8 +55,8 @@ func (b *bench) sliceTime() time.Duration {
 // round is how many operations repeat does between two looks at the clock.
 const round = 64
 
-// repeat is the stretch of an operation that is done over and over. Before each round, what its operations work on is
-// prepared; that is not timed.
+// repeat is the stretch of an operation that is done over and over. Before each round, what its operations
+// work on is prepared; that is not timed.
 func (b *bench) repeat(prepare func(), op func(k int) error) stretch {
 	return func() (ops int, took time.Duration, err error) {
 		for took < b.sliceTime() {
@@ -132,7 +133,8 @@ func (b *bench) timed(l *latencies, op func() error) error {
 	return err
 }
 
-// workers runs do for each number of [from, to) once, in n goroutines, and returns the first error, which stops them all.
+// workers runs do for each number of [from, to) once, in n goroutines, and returns the first error, which
+// stops them all.
 func workers(ctx context.Context, n, from, to int, do func(i int) error) error {
 	var next atomic.Int64
 	next.Store(int64(from))

@@ -21,9 +21,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// benchServerCommand is the other end of benchServer: a server that bench runs in a process of its own. It prints its
-// address, then answers each line of its input with the CPU time that it has used so far, in nanoseconds (-1 where
-// the system does not tell), and ends with its input, so that it never outlives bench.
+// benchServerCommand is the other end of benchServer: a server that bench runs in a process of its own. It
+// prints its address, then answers each line of its input with the CPU time that it has used so far, in
+// nanoseconds (-1 where the system does not tell), and ends with its input, so that it never outlives bench.
 func benchServerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "server {mayfly FOLDER | empty FILE}",

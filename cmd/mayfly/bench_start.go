@@ -21,8 +21,8 @@ const (
 	idleTime = 2 * time.Second
 )
 
-// measureStart measures how long it takes until the first answer, in this process and of the server, what the server
-// holds in memory when it is idle, and what the data set takes on disk.
+// measureStart measures how long it takes until the first answer, in this process and of the server, what the
+// server holds in memory when it is idle, and what the data set takes on disk.
 func (b *bench) measureStart(ctx context.Context) error {
 	d, err := b.data(ctx)
 	if err != nil {
@@ -80,8 +80,8 @@ func (b *bench) timeOpen(ctx context.Context, dir string, d document) (took time
 	return b.clock.Now().Sub(began), err
 }
 
-// timeServe runs the server as a user does and reads a document. Then it leaves the server idle for a while and looks at
-// its memory; 0 where the system does not tell.
+// timeServe runs the server as a user does and reads a document. Then it leaves the server idle for a while
+// and looks at its memory; 0 where the system does not tell.
 func (b *bench) timeServe(ctx context.Context, dir string, d document, idle time.Duration) (took time.Duration, resident int64, err error) {
 	request, err := b.signedRead(d)
 	if err != nil {

@@ -104,8 +104,8 @@ func TestBenchDocument(t *testing.T) {
 	}
 }
 
-// What is recorded of a store and replayed on the bare library must leave there what the engine holds, but for what
-// the engine writes for itself.
+// What is recorded of a store and replayed on the bare library must leave there what the engine holds, but
+// for what the engine writes for itself.
 func TestReplay(t *testing.T) {
 	var rec *recorder
 	b := &bench{clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), progress: &progress{}}

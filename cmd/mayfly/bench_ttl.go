@@ -17,7 +17,8 @@ import (
 // benchLoad is how many writers, and how many readers, make the load under which changes are measured.
 const benchLoad = 4
 
-// measureChanges measures changes of the default TTL of the container that holds the data set, idle and under load.
+// measureChanges measures changes of the default TTL of the container that holds the data set, idle and under
+// load.
 func (b *bench) measureChanges(ctx context.Context) (err error) {
 	d, err := b.data(ctx)
 	if err != nil {
@@ -67,7 +68,8 @@ func (b *bench) measureChanges(ctx context.Context) (err error) {
 // leastChanges is how many changes are made at least, however long they take: the 99th percentile needs some.
 const leastChanges = 200
 
-// changeDefaults alternates changes of the default with raw Sets of a few hundred bytes. No change lets a document expire.
+// changeDefaults alternates changes of the default with raw Sets of a few hundred bytes. No change lets a
+// document expire.
 func (b *bench) changeDefaults(ctx context.Context, what string, db *store.DB, bare *raw.DB) (changes, sets latencies, err error) {
 	d, err := db.Database(benchDatabase)
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The wave: all documents of the data set expire within one minute of virtual time, while the reaper runs and one reader and
-// one durable writer go on.
+// The wave: all documents of the data set expire within one minute of virtual time, while the reaper runs and
+// one reader and one durable writer go on.
 
-// measureWave measures what the two feel before, in and after the minute, the memory that it takes, and the disk that is free
-// again when all is purged.
+// measureWave measures what the two feel before, in and after the minute, the memory that it takes, and the
+// disk that is free again when all is purged.
 func (b *bench) measureWave(ctx context.Context, d *dataset) error {
 	dir, bareDir := b.path("wave"), b.path("wave-raw")
 	defer drop(dir, bareDir)
@@ -80,7 +80,8 @@ func (b *bench) feelWave(ctx context.Context, d *dataset, dir string) (err error
 	return err
 }
 
-// passMinute lets the foreground work while the clock passes the minute, and on until the reaper has purged all.
+// passMinute lets the foreground work while the clock passes the minute, and on until the reaper has purged
+// all.
 func (b *bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foreground, first time.Time) (all felt, err error) {
 	b.progress.start("reading and writing while all expires", b.docs)
 	began, known, inMinute := b.clock.Now(), 0, 0
@@ -112,7 +113,8 @@ func (b *bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual
 	return all, nil
 }
 
-// compareDisk compares what is free again on disk with what raw deletes of the same keys give back, both compacted.
+// compareDisk compares what is free again on disk with what raw deletes of the same keys give back, both
+// compacted.
 func (b *bench) compareDisk(ctx context.Context, d *dataset, dir, bareDir string) error {
 	b.progress.start("deleting the same keys raw, and compacting", 3)
 	if err := deleteMissing(bareDir, dir); err != nil {
@@ -216,7 +218,8 @@ func (f *foreground) windows(ctx context.Context, n int) (all felt, err error) {
 	return all, nil
 }
 
-// window lets both work for a slice, each at least once, and notes what each operation took and the memory afterwards.
+// window lets both work for a slice, each at least once, and notes what each operation took and the memory
+// afterwards.
 func (f *foreground) window(ctx context.Context, to *felt) error {
 	ends := f.b.clock.Now().Add(2 * f.b.sliceTime())
 	work := []func() error{

@@ -83,8 +83,9 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bo
 	return nil
 }
 
-// openExisting opens a folder that has been Mayfly's before, to be read: what a kill has left half-done is finished in memory alone.
-// The clock is a virtual one, so that a folder is checked as of its own time where it was served with one.
+// openExisting opens a folder that has been Mayfly's before, to be read: what a kill has left half-done is
+// finished in memory alone. The clock is a virtual one, so that a folder is checked as of its own time where
+// it was served with one.
 func openExisting(ctx context.Context, o pebble.Options) (*store.DB, error) {
 	o.ReadOnly = true
 	e, err := pebble.Open(ctx, o)

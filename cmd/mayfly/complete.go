@@ -22,7 +22,8 @@ var fixedValues = map[string][]string{
 	"by":          {"second", "minute", "hour", "day", "month"},
 }
 
-// addCompletions lets shells complete the values of flags, and names of what a running server has, for cmd and all below it.
+// addCompletions lets shells complete the values of flags, and names of what a running server has, for cmd
+// and all below it.
 func addCompletions(cmd *cobra.Command) error {
 	for name, values := range fixedValues {
 		if err := completeFlag(cmd, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
@@ -52,8 +53,8 @@ func completeFlag(cmd *cobra.Command, name string, values cobra.CompletionFunc) 
 	return cmd.RegisterFlagCompletionFunc(name, values)
 }
 
-// completeNames completes names from a list of the running server: its path, and what the answer calls it. A server that does not
-// answer has no names.
+// completeNames completes names from a list of the running server: its path, and what the answer calls it. A
+// server that does not answer has no names.
 func completeNames(path, list string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		const nothing = cobra.ShellCompDirectiveNoFileComp

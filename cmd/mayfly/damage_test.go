@@ -29,7 +29,8 @@ func folder(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// killed is a folder that kill -9 has left, with so many acknowledged documents, most of them in the log alone.
+// killed is a folder that kill -9 has left, with so many acknowledged documents, most of them in the log
+// alone.
 func killed(t *testing.T, documents int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,7 +79,8 @@ func TestCheckOnlyReads(t *testing.T) {
 	}
 }
 
-// TestDamagedLog: damage in a log ends check and serve with its place and the way on; the flag takes that way.
+// TestDamagedLog: damage in a log ends check and serve with its place and the way on; the flag takes that
+// way.
 func TestDamagedLog(t *testing.T) {
 	const documents = 60
 	for _, how := range []string{"damaged", "missing"} {

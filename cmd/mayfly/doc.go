@@ -1,5 +1,5 @@
-// Command mayfly is a document store whose documents can be mortal. It speaks the wire protocol of Azure Cosmos
-// DB for NoSQL.
+// Command mayfly is a document store whose documents can be mortal. It speaks the wire protocol of Azure
+// Cosmos DB for NoSQL.
 //
 //	mayfly serve       answer on http(s)://localhost:8081/
 //	mayfly check DIR   prove that a data folder is consistent, without changing it
@@ -27,8 +27,8 @@
 //	mayfly health      ask a running server whether it is ready
 //	mayfly version     tell what this binary is
 //
-// Every flag can also be given as an environment variable: --log-level is MAYFLY_LOG_LEVEL. A flag wins over its
-// variable, a variable over the default. An empty variable counts as not given.
+// Every flag can also be given as an environment variable: --log-level is MAYFLY_LOG_LEVEL. A flag wins over
+// its variable, a variable over the default. An empty variable counts as not given.
 //
 // Every command that prints a result prints it as JSON with --json.
 //
@@ -46,8 +46,8 @@
 //
 // # Wiring
 //
-// This package holds wiring alone, one file a command. The struct serve is the whole product: Open takes
-// the ports first, so that a port in use is found before anything is written, then opens the engine, the store
+// This package holds wiring alone, one file a command. The struct serve is the whole product: Open takes the
+// ports first, so that a port in use is found before anything is written, then opens the engine, the store
 // and the wire; Run answers until its context ends; Close drains the requests, then closes the store, and
 // with it the engine. Tests boot the same struct on port 0.
 package main

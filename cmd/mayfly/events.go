@@ -18,7 +18,8 @@ type eventsAnswer struct {
 	Lost     bool              `json:"lost"`
 }
 
-// eventsPoll is how long one request waits for events, in seconds. The server may be told to stop meanwhile, so not for ever.
+// eventsPoll is how long one request waits for events, in seconds. The server may be told to stop meanwhile,
+// so not for ever.
 const eventsPoll = 30
 
 func eventsCommand() *cobra.Command {

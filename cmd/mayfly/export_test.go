@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// door stands before a server and lets so many requests for pages of items pass. Those behind wait until it is
-// closed.
+// door stands before a server and lets so many requests for pages of items pass. Those behind wait until it
+// is closed.
 type door struct {
 	*httptest.Server
 	left    atomic.Int64

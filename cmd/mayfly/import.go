@@ -19,7 +19,8 @@ const (
 	importBytes     = 1 << 20
 )
 
-// maxImportLine is the longest line of an import in bytes: a document may be 2 MB, and have blanks and system properties.
+// maxImportLine is the longest line of an import in bytes: a document may be 2 MB, and have blanks and system
+// properties.
 const maxImportLine = 8 << 20
 
 // maxComplaints is how many refused lines an import tells of one by one.

@@ -93,7 +93,8 @@ func (a *containerAnswer) partitionKeyOf(document json.RawMessage) (json.RawMess
 	return append(key, ']'), nil
 }
 
-// itemKey is the partition key of an item: as given, or by its id alone, where that is the container's partition key.
+// itemKey is the partition key of an item: as given, or by its id alone, where that is the container's
+// partition key.
 func (c *itemCall) itemKey(ctx context.Context) (json.RawMessage, error) {
 	key, err := parsePartitionKey(c.partitionKey)
 	if key != nil || err != nil {
@@ -115,8 +116,8 @@ type answered struct {
 	continuation string  // of the next page; empty at the end
 }
 
-// eachPage sends the request of a list again and again, page after page, until it ends; the first one is that of
-// the continuation. page makes the request without; list names the rows in the answer.
+// eachPage sends the request of a list again and again, page after page, until it ends; the first one is that
+// of the continuation. page makes the request without; list names the rows in the answer.
 func eachPage(continuation string, page func() (*http.Request, error), list string,
 	fn func(rows []json.RawMessage, a answered) error) error {
 	for {

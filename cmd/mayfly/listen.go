@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// listen opens the ports of the server. The first listener is the one that was asked for: without it there is no
-// server. The others are conveniences, and a port that is taken there is only worth a warning.
+// listen opens the ports of the server. The first listener is the one that was asked for: without it there is
+// no server. The others are conveniences, and a port that is taken there is only worth a warning.
 func listen(ctx context.Context, f *serveFlags, log *slog.Logger) ([]net.Listener, error) {
 	first, err := listenOn(ctx, f.host, f.port)
 	if err != nil {

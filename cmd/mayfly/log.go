@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// maxDebugLines is how many lines the debug level may write in a second. Whoever sends requests decides how many
-// there are: a loop that has gone wild must not fill a disk in minutes, nor wait for a slow terminal at every step.
+// maxDebugLines is how many lines the debug level may write in a second. Whoever sends requests decides how
+// many there are: a loop that has gone wild must not fill a disk in minutes, nor wait for a slow terminal at
+// every step.
 const maxDebugLines = 1000
 
 // newLogger writes what has at least a level. What is below info is bounded: see maxDebugLines.
@@ -25,8 +26,8 @@ func newLogger(w io.Writer, level, format string) *slog.Logger {
 	return slog.New(&boundedLog{h, &debugLines{most: maxDebugLines}})
 }
 
-// boundedLog is a handler whose records below info have a budget of lines. What it leaves out it tells of in a
-// line.
+// boundedLog is a handler whose records below info have a budget of lines. What it leaves out it tells of in
+// a line.
 type boundedLog struct {
 	slog.Handler
 	lines *debugLines

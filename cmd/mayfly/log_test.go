@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestDebugLogIsBounded: so many lines a second, whatever comes; the rest is counted. What is no debugging is never
-// left out.
+// TestDebugLogIsBounded: so many lines a second, whatever comes; the rest is counted. What is no debugging is
+// never left out.
 func TestDebugLogIsBounded(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		var out strings.Builder

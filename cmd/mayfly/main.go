@@ -18,8 +18,8 @@ func main() {
 	os.Exit(execute(signalled(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// signalled is a context that the first signal ends, and with it the command in good order. A second signal ends
-// the process at once. The goroutine that waits for them lives as long as the process.
+// signalled is a context that the first signal ends, and with it the command in good order. A second signal
+// ends the process at once. The goroutine that waits for them lives as long as the process.
 func signalled() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// family makes cmd a command that does nothing without one of its subcommands: it says which there are, and which was
-// probably meant.
+// family makes cmd a command that does nothing without one of its subcommands: it says which there are, and
+// which was probably meant.
 func family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(members...)
 	cmd.SuggestionsMinimumDistance = 2

@@ -19,8 +19,8 @@ const maxCell = 60
 // systemColumns are members of items that a table leaves out: they tell a person nothing.
 var systemColumns = []string{"_rid", "_self", "_etag", "_attachments"}
 
-// tableWriter prints rows as a table for people. Each page is aligned by itself, so that no more than a page is in memory; where it has
-// other columns than the one before, they are named anew.
+// tableWriter prints rows as a table for people. Each page is aligned by itself, so that no more than a page
+// is in memory; where it has other columns than the one before, they are named anew.
 type tableWriter struct {
 	out     io.Writer
 	columns []string // of the page before

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// mortals boots a server with a virtual clock and a container with a log of expiries, in which n items live for a second.
+// mortals boots a server with a virtual clock and a container with a log of expiries, in which n items live
+// for a second.
 func mortals(t *testing.T, n int) (b *booted, run func(verb string, args ...string) (int, string, string)) {
 	t.Helper()
 	b = boot(t, "--memory", "--virtual-clock", "--webhook-allow", "127.0.0.1")

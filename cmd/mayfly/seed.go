@@ -12,9 +12,10 @@ import (
 // maxSeedBytes is how much of documents' text goes into the store at once.
 const maxSeedBytes = 1 << 20
 
-// seed brings into a store what a seed says and is not there: databases, containers and documents. What is there stays as it
-// is, whatever became of it, so that a server can be started with the same seed again and again; a document that has
-// expired is not there. A container that is there must have the seed's partition key.
+// seed brings into a store what a seed says and is not there: databases, containers and documents. What is
+// there stays as it is, whatever became of it, so that a server can be started with the same seed again and
+// again; a document that has expired is not there. A container that is there must have the seed's partition
+// key.
 func seed(ctx context.Context, db *store.DB, list []seedDatabase, log *slog.Logger) error {
 	for i := range list {
 		if err := list[i].plant(ctx, db, log); err != nil {

@@ -24,9 +24,10 @@ import (
 //	  ]}
 //	]}
 //
-// A container is its definition, as a client sends it, with "documents" and a "throughput" in RU/s; a database's throughput is
-// shared by its containers. Only the ids and a container's partitionKey must be there. A document is as old as its _ts or its
-// member _mayfly says: see store.ParseImport. A member that is not known is an error.
+// A container is its definition, as a client sends it, with "documents" and a "throughput" in RU/s; a
+// database's throughput is shared by its containers. Only the ids and a container's partitionKey must be
+// there. A document is as old as its _ts or its member _mayfly says: see store.ParseImport. A member that is
+// not known is an error.
 
 // seedError is what is wrong with a seed, and where.
 type seedError struct {
@@ -71,7 +72,8 @@ type seedDocument struct {
 	operation store.Operation
 }
 
-// readSeed reads a seed file, or all *.json of a folder in the order of their names. Nothing is done before all is read.
+// readSeed reads a seed file, or all *.json of a folder in the order of their names. Nothing is done before
+// all is read.
 func readSeed(path string) ([]seedDatabase, error) {
 	info, err := os.Stat(path)
 	if err != nil {

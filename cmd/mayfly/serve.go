@@ -23,15 +23,16 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// drainTime is how long requests that are under way may take to end once the server has been told to stop, and closeTime how long the
-// store may then take to close. With what it takes to break requests off a server is gone in less than 15 seconds, whatever is stuck.
+// drainTime is how long requests that are under way may take to end once the server has been told to stop,
+// and closeTime how long the store may then take to close. With what it takes to break requests off a server
+// is gone in less than 15 seconds, whatever is stuck.
 const (
 	drainTime = 9 * time.Second
 	closeTime = 3 * time.Second
 )
 
-// ownDescriptors is how many file descriptors are kept for what is neither data nor a client's connection: ports, logs,
-// certificates, webhooks.
+// ownDescriptors is how many file descriptors are kept for what is neither data nor a client's connection:
+// ports, logs, certificates, webhooks.
 const ownDescriptors = 32
 
 // minConnections is how many clients are let in where there are hardly any descriptors.
@@ -148,7 +149,8 @@ func (s *serve) webhooks() []httpapi.WebhookMetrics {
 	return list
 }
 
-// ready tells whether the store can be written and read, all the way down to the disk, and each range of it answers.
+// ready tells whether the store can be written and read, all the way down to the disk, and each range of it
+// answers.
 func (s *serve) ready(ctx context.Context) error {
 	return s.db.Ready(ctx)
 }
@@ -181,8 +183,8 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 		Memory: int64(s.flags.limits.memoryInFlight)})
 }
 
-// openFolder makes the data folder, which is its owner's alone. Where it exists the rights are the user's choice; what is made in
-// it belongs to the owner in any case.
+// openFolder makes the data folder, which is its owner's alone. Where it exists the rights are the user's
+// choice; what is made in it belongs to the owner in any case.
 func (s *serve) openFolder() error {
 	keepFilesPrivate()
 	if err := os.MkdirAll(s.flags.data, 0o700); err != nil {
@@ -205,8 +207,8 @@ func (s *serve) sessionVersion() int64 {
 	return max(1, ttl.Real{}.Now().UnixMilli())
 }
 
-// openCertificate reads or makes the certificate. It lives beside the data, so that a client that trusts it once
-// trusts it after a restart.
+// openCertificate reads or makes the certificate. It lives beside the data, so that a client that trusts it
+// once trusts it after a restart.
 func (s *serve) openCertificate() (pem []byte, err error) {
 	hosts := s.flags.san
 	if ip := net.ParseIP(s.flags.host); ip == nil || !ip.IsUnspecified() {
@@ -274,8 +276,8 @@ func (s *serve) Close() error {
 	return errors.Join(append(errs, s.closeStore())...)
 }
 
-// closeStore closes the webhooks and the store. Where that does not end, the error names what it waits for: the process must end all the
-// same, and takes with it what is left here.
+// closeStore closes the webhooks and the store. Where that does not end, the error names what it waits for:
+// the process must end all the same, and takes with it what is left here.
 func (s *serve) closeStore() error {
 	wait, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
@@ -307,7 +309,8 @@ type stuckError struct{ what string }
 
 func (e *stuckError) Error() string { return "the store does not close: it waits for " + e.what }
 
-// maxConnections is how many clients may be connected: what is left of the file descriptors when the engine has its share.
+// maxConnections is how many clients may be connected: what is left of the file descriptors when the engine
+// has its share.
 func (s *serve) maxConnections() int {
 	left := pebble.DescriptorLimit() - ownDescriptors
 	if !s.flags.memory {

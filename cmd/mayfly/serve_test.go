@@ -127,8 +127,8 @@ func TestNoAuth(t *testing.T) {
 	b.must(t, 200, "GET", "/", "", "Authorization", "")
 }
 
-// TestEveryAddress: a server that others can reach answers to every address of its machine, to the names that it was given, and to
-// no other. Pages of the origins that it was given may use it.
+// TestEveryAddress: a server that others can reach answers to every address of its machine, to the names that
+// it was given, and to no other. Pages of the origins that it was given may use it.
 func TestEveryAddress(t *testing.T) {
 	for name, way := range map[string][]string{"flag": {"--allow-well-known-key"}, "key": {"--key", "c2VjcmV0IGtleQ=="}, "variable": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,8 @@ func TestEveryAddress(t *testing.T) {
 	}
 }
 
-// TestAdvertisedHost: the endpoint that clients are sent to is told, and answers with a certificate that is good for it.
+// TestAdvertisedHost: the endpoint that clients are sent to is told, and answers with a certificate that is
+// good for it.
 func TestAdvertisedHost(t *testing.T) {
 	b := boot(t, "--memory", "--advertise", "https://mayfly.test:444/")
 	if !strings.Contains(b.greet, "advertised   https://mayfly.test:444/\n") {

@@ -72,7 +72,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
 
-// settle fills in what depends on other settings and refuses what cannot be. sources tells where each came from.
+// settle fills in what depends on other settings and refuses what cannot be. sources tells where each came
+// from.
 func (f *serveFlags) settle(sources map[string]source) error {
 	switch memory, data := sources["memory"], sources["data"]; {
 	case !f.memory || f.data == "":

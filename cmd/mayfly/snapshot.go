@@ -58,7 +58,8 @@ func snapshotVerb(cmd *cobra.Command, c *snapshotCall, ask func(cmd *cobra.Comma
 	return cmd
 }
 
-// showSnapshot asks one question and prints the answer. path is below _mayfly/snapshots; a nil question is no body.
+// showSnapshot asks one question and prints the answer. path is below _mayfly/snapshots; a nil question is no
+// body.
 func showSnapshot[T any](cmd *cobra.Command, c *snapshotCall, method, path string, question any, print func(out io.Writer, answer T) error) error {
 	req, err := c.call(cmd.Context(), method, "_mayfly/snapshots"+path, question)
 	if err != nil {

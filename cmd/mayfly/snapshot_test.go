@@ -46,7 +46,8 @@ func TestSnapshot(t *testing.T) {
 	}
 	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"b","pk":"p"}`)
 	b.stop(t)
-	// What was restored is found again, by check and by the next start, and the fork is a folder like any other.
+	// What was restored is found again, by check and by the next start, and the fork is a folder like any
+	// other.
 	for folder, want := range map[string]string{dir: "2 documents: 0 violations", fork: "1 documents: 0 violations"} {
 		if code, out, errs := mayfly(t, "check", folder); code != 0 || !strings.Contains(out, want) {
 			t.Errorf("check %s: %d %s%s", folder, code, out, errs)

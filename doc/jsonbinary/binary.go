@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// AppendBinary appends v as binary JSON, the preamble first. v must be valid (see doc.Valid). Names and strings with half a
-// surrogate pair, which UTF-8 cannot spell, have U+FFFD in its place.
+// AppendBinary appends v as binary JSON, the preamble first. v must be valid (see doc.Valid). Names and
+// strings with half a surrogate pair, which UTF-8 cannot spell, have U+FFFD in its place.
 func AppendBinary(dst []byte, v doc.Value) []byte {
 	return appendValue(append(dst, Preamble), v)
 }
@@ -33,7 +33,8 @@ func appendValue(dst []byte, v doc.Value) []byte {
 	return append(dst, null)
 }
 
-// appendContainer appends an array or an object. empty is the marker of an empty one, from which its other markers are counted.
+// appendContainer appends an array or an object. empty is the marker of an empty one, from which its other
+// markers are counted.
 func appendContainer(dst []byte, v doc.Value, empty byte) []byte {
 	const one, counted = 1, 5 // forms
 	start, n := len(dst), 0

@@ -168,8 +168,8 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// What is read is valid JSON of bounded length, and comes back as the same value when it is written; what is valid JSON
-// comes back when it is written and read.
+// What is read is valid JSON of bounded length, and comes back as the same value when it is written; what is
+// valid JSON comes back when it is written and read.
 func FuzzAppendText(f *testing.F) {
 	for _, form := range forms {
 		f.Add(unhex(f, "80"+form.binary))

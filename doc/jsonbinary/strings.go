@@ -99,8 +99,9 @@ func (r *reader) packed(n int, bits uint, base byte) []byte {
 	return out
 }
 
-// base64 reads the bytes that a base64 text stands for. Before them stand the number of groups of four characters, and that of
-// the '=' at its end; where these were left out it is that number with all bits turned over.
+// base64 reads the bytes that a base64 text stands for. Before them stand the number of groups of four
+// characters, and that of the '=' at its end; where these were left out it is that number with all bits
+// turned over.
 func (r *reader) base64(size int, alphabet *base64.Encoding) []byte {
 	at := r.pos
 	groups := r.length(size)

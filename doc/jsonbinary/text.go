@@ -13,11 +13,12 @@ import (
 // Is tells binary JSON from text.
 func Is(b []byte) bool { return len(b) > 0 && b[0] == Preamble }
 
-// AppendText appends the JSON text of src, which is binary JSON from its preamble to its end. The text is compact; numbers are
-// in their shortest spelling. A name that occurs twice in an object does so in the text as well.
+// AppendText appends the JSON text of src, which is binary JSON from its preamble to its end. The text is
+// compact; numbers are in their shortest spelling. A name that occurs twice in an object does so in the text
+// as well.
 //
-// Errors are an *Error where src is malformed, a *doc.DepthError or a *doc.SizeError where it goes beyond lim. lim.MaxBytes
-// counts what is appended. With an error nothing that was appended means anything.
+// Errors are an *Error where src is malformed, a *doc.DepthError or a *doc.SizeError where it goes beyond
+// lim. lim.MaxBytes counts what is appended. With an error nothing that was appended means anything.
 func AppendText(dst, src []byte, lim doc.Limits) ([]byte, error) {
 	r := reader{src: src, dst: dst, start: len(dst), lim: lim}
 	if r.lim.MaxBytes <= 0 {
@@ -37,7 +38,8 @@ func AppendText(dst, src []byte, lim doc.Limits) ([]byte, error) {
 	return r.dst, r.err
 }
 
-// reader reads src once, from left to right, but for references. After the first failure it reads zeros and appends nothing more.
+// reader reads src once, from left to right, but for references. After the first failure it reads zeros and
+// appends nothing more.
 type reader struct {
 	src   []byte
 	pos   int
@@ -145,8 +147,8 @@ func (r *reader) plain(marker byte, at int) {
 	}
 }
 
-// container reads an array or an object. form is what follows the marker: nothing; one element; a length of 1, 2 or 4 bytes; or
-// that and a count of the same size.
+// container reads an array or an object. form is what follows the marker: nothing; one element; a length of
+// 1, 2 or 4 bytes; or that and a count of the same size.
 func (r *reader) container(form byte, open, end byte, element func()) {
 	if r.depth++; r.depth > r.lim.MaxDepth {
 		r.err = &doc.DepthError{Max: r.lim.MaxDepth}

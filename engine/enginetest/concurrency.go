@@ -76,7 +76,8 @@ func testNoLostUpdate(t *testing.T, s *subject) {
 	}
 }
 
-// occupy holds a scope with a transaction that writes nothing until release is called, which returns when it has ended.
+// occupy holds a scope with a transaction that writes nothing until release is called, which returns when it
+// has ended.
 func (s *subject) occupy(scope string) (release func()) {
 	in, out := make(chan bool), make(chan bool)
 	var holder sync.WaitGroup
@@ -176,8 +177,8 @@ func testPanicIsCarried(t *testing.T, s *subject) {
 	s.reopen() // nothing is held that would stop Close
 }
 
-// testPanicOfAWaiter lets some of the transactions that wait for a scope panic: each panic reaches its own caller and the
-// others commit.
+// testPanicOfAWaiter lets some of the transactions that wait for a scope panic: each panic reaches its own
+// caller and the others commit.
 func testPanicOfAWaiter(t *testing.T, s *subject) {
 	const n = 24
 	release := s.occupy("a")
@@ -233,8 +234,8 @@ func testContext(t *testing.T, s *subject) {
 	s.want("a/1", "x")
 }
 
-// testContextWhileWaiting cancels transactions that wait for a scope: they come back before it is free, and those
-// behind them get their turn.
+// testContextWhileWaiting cancels transactions that wait for a scope: they come back before it is free, and
+// those behind them get their turn.
 func testContextWhileWaiting(t *testing.T, s *subject) {
 	release := s.occupy("b")
 	waiting, cancel := context.WithCancel(ctx)

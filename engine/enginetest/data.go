@@ -349,7 +349,8 @@ func testCloseWaits(t *testing.T, s *subject) {
 	s.want("a/1", "x")
 }
 
-// testOpenIterator forgets to close iterators, which must not outlive their function, whatever the engine says to it.
+// testOpenIterator forgets to close iterators, which must not outlive their function, whatever the engine
+// says to it.
 func testOpenIterator(t *testing.T, s *subject) {
 	s.set("a", "a/1", "x")
 	var kept []engine.Iterator

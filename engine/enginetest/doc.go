@@ -1,5 +1,5 @@
-// Package enginetest is the conformance suite of package engine: what the contract promises, as tests that every engine
-// runs.
+// Package enginetest is the conformance suite of package engine: what the contract promises, as tests that
+// every engine runs.
 //
 //	func TestConformance(t *testing.T) {
 //		enginetest.Run(t, func(t *testing.T) enginetest.Data {

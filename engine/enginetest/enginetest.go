@@ -84,7 +84,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Data) {
 	}
 }
 
-// subject is the engine under test. Its helpers end the test on an error, and belong on the test's own goroutine.
+// subject is the engine under test. Its helpers end the test on an error, and belong on the test's own
+// goroutine.
 type subject struct {
 	t    *testing.T
 	data Data

@@ -161,7 +161,8 @@ func testLSNsInCommitOrder(t *testing.T, s *subject) {
 	reader.Wait()
 }
 
-// testScopeEmptied deletes all that a scope holds, its ceiling included, in a transaction that goes on using the scope.
+// testScopeEmptied deletes all that a scope holds, its ceiling included, in a transaction that goes on using
+// the scope.
 func testScopeEmptied(t *testing.T, s *subject) {
 	s.next("a/")
 	var lsn uint64
@@ -212,8 +213,8 @@ func testHorizon(t *testing.T, s *subject) {
 	}
 }
 
-// testHorizonNeverAhead checks, while transactions of one and of two scopes run, that an acknowledged LSN is below the horizon,
-// that the horizon is below what has been issued, and that it never falls.
+// testHorizonNeverAhead checks, while transactions of one and of two scopes run, that an acknowledged LSN is
+// below the horizon, that the horizon is below what has been issued, and that it never falls.
 func testHorizonNeverAhead(t *testing.T, s *subject) {
 	scopes := keys("a", "b")
 	var mu sync.Mutex

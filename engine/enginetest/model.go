@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// testModel compares random transactions with a map: what they read on the way, and what is there after they have
-// committed or failed.
+// testModel compares random transactions with a map: what they read on the way, and what is there after they
+// have committed or failed.
 func testModel(t *testing.T, s *subject) {
 	key := rapid.StringMatching(`a/[a-d]{1,3}`)
 	model := map[string]string{}

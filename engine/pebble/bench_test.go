@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// document calls set for the keys of one small document, as the store would write them: its body and about a dozen of short keys.
+// document calls set for the keys of one small document, as the store would write them: its body and about a
+// dozen of short keys.
 func document(id uint64, set func(key, value []byte)) {
 	var key [32]byte
 	binary.BigEndian.PutUint64(key[1:], id*0x9E3779B97F4A7C15)

@@ -15,12 +15,13 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A snapshot is a checkpoint of Pebble in a folder of its own: hard links to the tables, which never change, and copies of
-// the rest, which is small. So it costs a few file operations whatever the size of the data, and room on the disk only as
-// compactions replace the tables that it shares. Where the file system knows no hard links the tables are copied.
+// A snapshot is a checkpoint of Pebble in a folder of its own: hard links to the tables, which never change,
+// and copies of the rest, which is small. So it costs a few file operations whatever the size of the data,
+// and room on the disk only as compactions replace the tables that it shares. Where the file system knows no
+// hard links the tables are copied.
 //
-// It is made under a name that begins with a dot and renamed when it is whole and durable: a crash leaves all or nothing, and
-// the next Open clears the rest away.
+// It is made under a name that begins with a dot and renamed when it is whole and durable: a crash leaves all
+// or nothing, and the next Open clears the rest away.
 
 const (
 	snapshotFolder = "snapshots"
@@ -66,8 +67,9 @@ func (e *Engine) checkpoint(h *home, dir string, note []byte) error {
 	if err := h.fs.RemoveAll(dir); err != nil {
 		return err
 	}
-	// With the memory tables written out there is no log to replay when the snapshot is opened. What is not written out, because
-	// there is no room now or because it comes meanwhile, is in the log, and what of it has been acknowledged has been synced there.
+	// With the memory tables written out there is no log to replay when the snapshot is opened. What is not
+	// written out, because there is no room now or because it comes meanwhile, is in the log, and what of it
+	// has been acknowledged has been synced there.
 	flushed, err := e.db.AsyncFlush()
 	if err != nil {
 		return err
@@ -89,8 +91,8 @@ func (e *Engine) checkpoint(h *home, dir string, note []byte) error {
 	return syncDir(h.fs, dir)
 }
 
-// libraryCheckpoint turns the library's panic over a folder that it cannot sync into an error: what it holds is given back on
-// the way out, and the folder is none that matters.
+// libraryCheckpoint turns the library's panic over a folder that it cannot sync into an error: what it holds
+// is given back on the way out, and the folder is none that matters.
 func (e *Engine) libraryCheckpoint(dir string) (err error) {
 	defer func() {
 		switch cause := recover().(type) {
@@ -132,8 +134,8 @@ func (e *Engine) Snapshots(ctx context.Context) (list []engine.Snapshot, err err
 	return list, err
 }
 
-// DropSnapshot implements engine.Snapshotter. The name is free at once; a crash leaves at most files that the next Open
-// removes.
+// DropSnapshot implements engine.Snapshotter. The name is free at once; a crash leaves at most files that the
+// next Open removes.
 func (e *Engine) DropSnapshot(ctx context.Context, name string) error {
 	return e.withSnapshot(ctx, name, func(h *home) error {
 		if err := h.mustHave(name); err != nil {
@@ -217,7 +219,8 @@ func (h *home) describe(name string) (s engine.Snapshot, err error) {
 	return s, err
 }
 
-// copyData makes a folder that can be opened out of one that must stay as it is: tables are linked, the rest is copied.
+// copyData makes a folder that can be opened out of one that must stay as it is: tables are linked, the rest
+// is copied.
 func copyData(f vfs.FS, source, target string) error {
 	names, err := f.List(source)
 	if err != nil {
@@ -286,10 +289,10 @@ func fileError(err error) error {
 	}
 }
 
-// CopySnapshot makes a new data folder, which must not exist, of a snapshot that the data folder o.Dir has: tables are linked
-// where the file system can, else copied. The data folder may be open, in this process or another. Nothing else is done to
-// what is copied: see store.Adopt. It fails with engine.ErrNoSnapshot and engine.ErrSnapshotName, and with fs.ErrExist where
-// the folder exists; a failure leaves nothing of it.
+// CopySnapshot makes a new data folder, which must not exist, of a snapshot that the data folder o.Dir has:
+// tables are linked where the file system can, else copied. The data folder may be open, in this process or
+// another. Nothing else is done to what is copied: see store.Adopt. It fails with engine.ErrNoSnapshot and
+// engine.ErrSnapshotName, and with fs.ErrExist where the folder exists; a failure leaves nothing of it.
 func CopySnapshot(o Options, name, to string) error {
 	o, err := o.withDefaults()
 	if err != nil {

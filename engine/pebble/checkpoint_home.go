@@ -24,8 +24,8 @@ import (
 //	snapshots/NAME/           the snapshots
 //	scratch-N/                copies of snapshots that were being looked at
 //
-// The marker is moved by making its next file, so at any moment either the old data or the new is the one that counts, and each
-// of them is whole. What does not count is removed, at once or by the next Open.
+// The marker is moved by making its next file, so at any moment either the old data or the new is the one
+// that counts, and each of them is whole. What does not count is removed, at once or by the next Open.
 //
 // A home passes from engine to engine as snapshots are restored; the last one unlocks it.
 type home struct {
@@ -170,7 +170,8 @@ func (h *home) openCopy(name, prefix string) (*Engine, error) {
 	return e, nil
 }
 
-// errUnknown is the cause of a failure after which nobody knows which data counts until the folder is opened again.
+// errUnknown is the cause of a failure after which nobody knows which data counts until the folder is opened
+// again.
 var errUnknown = errors.New("moving to the restored data failed half-way")
 
 // move makes the folder dir the one that counts. An error that wraps errUnknown leaves open whether it does.

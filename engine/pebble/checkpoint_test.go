@@ -31,8 +31,8 @@ func valueOf(t *testing.T, e engine.Engine, key string) string {
 	return value
 }
 
-// Whatever is done to the data, to copies and to other snapshots, a snapshot stays what it was; and the folder holds no more
-// than it must.
+// Whatever is done to the data, to copies and to other snapshots, a snapshot stays what it was; and the
+// folder holds no more than it must.
 func TestSnapshots(t *testing.T) {
 	mem := vfs.NewMem()
 	e := mustOpen(t, Options{Dir: "d", FS: mem})

@@ -5,15 +5,16 @@ import (
 	"hash/crc32"
 )
 
-// Logs and manifests are sequences of chunks, none of which crosses a block of 32 KB. What is left of a block that has no
-// room for another header is zero. (github.com/cockroachdb/pebble/v2/record, in its own words.)
+// Logs and manifests are sequences of chunks, none of which crosses a block of 32 KB. What is left of a block
+// that has no room for another header is zero. (github.com/cockroachdb/pebble/v2/record, in its own words.)
 //
 //	manifest: checksum 4 · length 2 · type 1 · payload                                     type 1 to 4
 //	log:      checksum 4 · length 2 · type 1 · number of the log 4 · payload               type 5 to 8
 //	          checksum 4 · length 2 · type 1 · number of the log 4 · synced 8 · payload    type 9 to 12
 //
-// All is little-endian; the checksum is of all from the type on. Of each four types the first is a whole record, the others are
-// its beginning, middle and end. A log file that is used again holds chunks of older logs behind its own, which the number tells.
+// All is little-endian; the checksum is of all from the type on. Of each four types the first is a whole
+// record, the others are its beginning, middle and end. A log file that is used again holds chunks of older
+// logs behind its own, which the number tells.
 const (
 	chunkBlock  = 32 << 10
 	chunkHeader = 7  // of a manifest
@@ -37,7 +38,8 @@ type chunk struct {
 	n    int    // of the payload
 }
 
-// chunkAt reads the chunk that begins at an offset; ok tells that there is one, whole and with its checksum right.
+// chunkAt reads the chunk that begins at an offset; ok tells that there is one, whole and with its checksum
+// right.
 func chunkAt(data []byte, at int) (c chunk, ok bool) {
 	if at+chunkHeader > len(data) {
 		return c, false
@@ -67,8 +69,8 @@ func chunkAt(data []byte, at int) (c chunk, ok bool) {
 	return c, (sum>>15|sum<<17)+0xa282ead8 == binary.LittleEndian.Uint32(data[at:])
 }
 
-// nextChunk finds the first chunk with a payload that begins at or behind an offset and that want accepts; -1: none does. The
-// offset need not be the start of anything.
+// nextChunk finds the first chunk with a payload that begins at or behind an offset and that want accepts;
+// -1: none does. The offset need not be the start of anything.
 func nextChunk(data []byte, from int, want func(chunk) bool) int {
 	for at := from; at+chunkHeader < len(data); at++ {
 		if kind := data[at+6]; kind == 0 || kind >= chunkTypes {

@@ -40,7 +40,8 @@ func lsnKey(scope string, lsn uint64) string {
 	return string(binary.BigEndian.AppendUint64([]byte(scope+"/"), lsn))
 }
 
-// record writes, in each scope, one key that bears the LSN; its value names the other keys of the transaction.
+// record writes, in each scope, one key that bears the LSN; its value names the other keys of the
+// transaction.
 func (l *ledger) record(e *Engine, r *rand.Rand, scopes ...string) error {
 	relaxed, fails := r.IntN(5) == 0, r.IntN(7) == 0
 	size := r.IntN(300)
@@ -91,7 +92,8 @@ func linesOf(all string) func(yield func(string) bool) {
 	}
 }
 
-// verify compares an engine that was opened after a crash with the ledger from before it, and goes on from there.
+// verify compares an engine that was opened after a crash with the ledger from before it, and goes on from
+// there.
 func (l *ledger) verify(t *testing.T, e *Engine) {
 	t.Helper()
 	found := map[string]string{}
@@ -141,7 +143,8 @@ func (l *ledger) verify(t *testing.T, e *Engine) {
 	}
 }
 
-// TestCrashForgetsRelaxed shows LSNs that nothing ever made durable, and loses them. They must not come again.
+// TestCrashForgetsRelaxed shows LSNs that nothing ever made durable, and loses them. They must not come
+// again.
 func TestCrashForgetsRelaxed(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	o := Options{Dir: "data", FS: fs, lsnBlock: 4}

@@ -10,9 +10,9 @@ import (
 // spareFiles is how many file descriptors are kept for files that the engine cannot do without.
 const spareFiles = 8
 
-// spares are open files that nobody needs. Where a process has used up its descriptors, one of them makes room for a log, a
-// manifest or a table of a flush, whose failure would end the engine's writing: the others who run out get
-// an error that they survive.
+// spares are open files that nobody needs. Where a process has used up its descriptors, one of them makes
+// room for a log, a manifest or a table of a flush, whose failure would end the engine's writing: the others
+// who run out get an error that they survive.
 type spares struct {
 	mu    sync.Mutex
 	files []*os.File
@@ -82,13 +82,14 @@ func (s *spares) opened(open func() error) error {
 // scarce tells whether an error says that the process or the machine has no file descriptor left.
 func scarce(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
-// mostTables is how many tables an engine keeps open where descriptors are plenty: enough for 100 GB at the sizes of the lower
-// levels, and below the usual limit of 1,024 descriptors.
+// mostTables is how many tables an engine keeps open where descriptors are plenty: enough for 100 GB at the
+// sizes of the lower levels, and below the usual limit of 1,024 descriptors.
 const mostTables = 512
 
-// openTables is how many tables an engine keeps open: at most a third of the descriptors that the process may have.
+// openTables is how many tables an engine keeps open: at most a third of the descriptors that the process may
+// have.
 func openTables() int { return max(16, min(mostTables, DescriptorLimit()/3)) }
 
-// DescriptorShare is how many file descriptors an engine on disk takes at most, some for files that are being written
-// included: what else the process opens should leave that many.
+// DescriptorShare is how many file descriptors an engine on disk takes at most, some for files that are being
+// written included: what else the process opens should leave that many.
 func DescriptorShare() int { return openTables() + spareFiles + 24 }

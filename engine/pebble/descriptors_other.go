@@ -4,5 +4,6 @@ package pebble
 
 import "math"
 
-// DescriptorLimit is how many file descriptors this process may have open: here as many as there is memory for.
+// DescriptorLimit is how many file descriptors this process may have open: here as many as there is memory
+// for.
 func DescriptorLimit() int { return math.MaxInt32 }

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// crowded is a file system on which others have used up the descriptors: a file can be made only with one that was given back.
+// crowded is a file system on which others have used up the descriptors: a file can be made only with one
+// that was given back.
 type crowded struct {
 	vfs.FS
 	spares atomic.Pointer[spares] // others have used up the rest; nil: there are plenty

@@ -14,15 +14,17 @@ import (
 
 // space keeps an eye on the free bytes of the disk.
 //
-// It refuses writes before the disk is full (admit), so that log and manifest, whose failure ends the engine's life, always
-// find room. Where a table could not be written for want of room all the same, because something else filled the disk or the
-// file system does not tell the truth, it holds the next attempt back until an Update has looked again and found room
-// (wait), as Pebble would try again without a pause. After a failed flush it also refuses writes until one succeeds
-// (starved), so that no more gather in memory. Where a writer is stuck behind a flush already, attempts are not held back:
-// either the next ones find room, or the fence trips. Nobody waits for room that may never come.
+// It refuses writes before the disk is full (admit), so that log and manifest, whose failure ends the
+// engine's life, always find room. Where a table could not be written for want of room all the same, because
+// something else filled the disk or the file system does not tell the truth, it holds the next attempt back
+// until an Update has looked again and found room (wait), as Pebble would try again without a pause. After a
+// failed flush it also refuses writes until one succeeds (starved), so that no more gather in memory. Where a
+// writer is stuck behind a flush already, attempts are not held back: either the next ones find room, or the
+// fence trips. Nobody waits for room that may never come.
 //
-// Asking the file system costs about a microsecond on a local disk and may cost much more on another. So it is asked
-// once for each mebibyte written, once a second if there is a clock, and at every Update only while there is little left.
+// Asking the file system costs about a microsecond on a local disk and may cost much more on another. So it
+// is asked once for each mebibyte written, once a second if there is a clock, and at every Update only while
+// there is little left.
 type space struct {
 	fs      vfs.FS
 	dir     string
@@ -43,8 +45,8 @@ type space struct {
 	failure chan struct{} // closed when the next flush fails; nil: nobody waits for that
 }
 
-// mode says whether tables may be held back: not before the end of Open, which waits for its flushes, and not once
-// the fence has tripped or Close has begun.
+// mode says whether tables may be held back: not before the end of Open, which waits for its flushes, and not
+// once the fence has tripped or Close has begun.
 type mode int
 
 const (
@@ -92,8 +94,8 @@ func (s *space) check() {
 	}
 }
 
-// admit decides whether a transaction of n bytes may be written. One that frees more than it takes may use half of
-// the reserve.
+// admit decides whether a transaction of n bytes may be written. One that frees more than it takes may use
+// half of the reserve.
 func (s *space) admit(n int64, frees bool) error {
 	if s.starved.Load() {
 		return fmt.Errorf("%w: the last flush found no room, or no file descriptor", engine.ErrDiskFull)

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Engine implements engine.Engine and engine.Getter over one Pebble store. Its methods are safe for concurrent use.
+// Engine implements engine.Engine and engine.Getter over one Pebble store. Its methods are safe for
+// concurrent use.
 type Engine struct {
 	db     *pebble.DB
 	dir    string       // where its files lie
@@ -33,8 +34,8 @@ type Engine struct {
 	commits  atomic.Uint64
 	barriers atomic.Uint64
 
-	// The door. Calls are counted in and out; Close shuts it and waits until all are out. It is not a RWMutex because
-	// a View inside an Update must not wait behind a Close that waits for the Update.
+	// The door. Calls are counted in and out; Close shuts it and waits until all are out. It is not a RWMutex
+	// because a View inside an Update must not wait behind a Close that waits for the Update.
 	shut   atomic.Bool
 	closed atomic.Bool // Close has been called
 	inside atomic.Int64
@@ -153,7 +154,8 @@ func (e *Engine) horizon(s *scope) (uint64, error) {
 	return s.horizon.Load(), nil
 }
 
-// Horizon implements engine.Engine. Where the stored ceiling cannot be read it is 0: nothing is known to be durable.
+// Horizon implements engine.Engine. Where the stored ceiling cannot be read it is 0: nothing is known to be
+// durable.
 func (e *Engine) Horizon(key []byte) uint64 {
 	s := e.scopes.get(key)
 	if s.known.Load() {
@@ -170,8 +172,9 @@ func (e *Engine) Horizon(key []byte) uint64 {
 	return h
 }
 
-// Settle implements engine.Engine. What somebody has seen was in the log before he saw it, so that one sync of the log
-// makes it durable; what is being applied meanwhile he has not seen. A scope that is not in use shows what Open found.
+// Settle implements engine.Engine. What somebody has seen was in the log before he saw it, so that one sync
+// of the log makes it durable; what is being applied meanwhile he has not seen. A scope that is not in use
+// shows what Open found.
 func (e *Engine) Settle(ctx context.Context, key []byte, seen uint64) error {
 	if err := e.enter(); err != nil {
 		return err

@@ -17,7 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// faults lets operations of a file system fail: those that match, from the n-th on, for as long as it is told to.
+// faults lets operations of a file system fail: those that match, from the n-th on, for as long as it is told
+// to.
 type faults struct {
 	match  func(errorfs.Op) bool
 	from   int32
@@ -45,8 +46,8 @@ var errOpening = errors.New("opening")
 
 var faultOptions = Options{Dir: "data", lsnBlock: 4, memTable: 64 << 10, Strict: true}
 
-// life opens the engine, writes enough for flushes and compactions, deletes, reads and closes. It notes what was
-// acknowledged and returns the first error. Whatever happens, each step comes back.
+// life opens the engine, writes enough for flushes and compactions, deletes, reads and closes. It notes what
+// was acknowledged and returns the first error. Whatever happens, each step comes back.
 func life(fs vfs.FS, l *ledger) error {
 	o := faultOptions
 	o.FS = fs
@@ -107,8 +108,8 @@ func life(fs vfs.FS, l *ledger) error {
 	return first
 }
 
-// TestFaults lets the n-th operation fail, n rising until a life passes untouched, and looks each time at what is left after
-// a crash that keeps nothing but what was synced.
+// TestFaults lets the n-th operation fail, n rising until a life passes untouched, and looks each time at
+// what is left after a crash that keeps nothing but what was synced.
 func TestFaults(t *testing.T) {
 	isWrite := func(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite }
 	isRead := func(op errorfs.Op) bool { return !isWrite(op) }
@@ -126,7 +127,8 @@ func TestFaults(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			errored := 0
-			// Steps that grow keep the number of lives in bounds and still hit each kind of operation many times.
+			// Steps that grow keep the number of lives in bounds and still hit each kind of operation many
+			// times.
 			for n := int32(1); ; n += 1 + n/60 {
 				f := &faults{match: test.match, from: n, sticky: test.sticky, err: test.err}
 				mem, l := vfs.NewCrashableMem(), newLedger()

@@ -12,26 +12,31 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// fence is the file system under Pebble: the real one until a write fails that Pebble cannot survive, and memory after.
+// fence is the file system under Pebble: the real one until a write fails that Pebble cannot survive, and
+// memory after.
 //
-// Pebble takes the failure of a write to its log, its manifest, a marker or a directory as the end of the process. It
-// panics, in places with its commit lock held, or it calls Logger.Fatalf and relies on that not to return. Were it to
-// go on, it might delete files that the manifest on disk still refers to, since it cannot know whether its last edit got
-// there. And left as it is after the panic, it holds its locks for ever: writers hang and so does Close.
+// Pebble takes the failure of a write to its log, its manifest, a marker or a directory as the end of the
+// process. It panics, in places with its commit lock held, or it calls Logger.Fatalf and relies on that not
+// to return. Were it to go on, it might delete files that the manifest on disk still refers to, since it
+// cannot know whether its last edit got there. And left as it is after the panic, it holds its locks for
+// ever: writers hang and so does Close.
 //
-// The fence gives it neither an error nor a disk. At the first such failure it trips: the cause is recorded, and
-// from then on nothing reaches the disk any more. Writes to files on disk are dropped and reported as done, removals
-// are ignored, new files are made in memory. Pebble carries on and can be closed in good order, and the folder stays
-// as it was at the moment of the failure, which is as after a crash: all that was acknowledged is there. Because the fence is
-// tripped before the failed call returns to Pebble, whoever waits for that call finds the cause set: Engine
-// checks it after each barrier, so nothing is acknowledged that a dropped write was needed for.
+// The fence gives it neither an error nor a disk. At the first such failure it trips: the cause is recorded,
+// and from then on nothing reaches the disk any more. Writes to files on disk are dropped and reported as
+// done, removals are ignored, new files are made in memory. Pebble carries on and can be closed in good
+// order, and the folder stays as it was at the moment of the failure, which is as after a crash: all that was
+// acknowledged is there. Because the fence is tripped before the failed call returns to Pebble, whoever waits
+// for that call finds the cause set: Engine checks it after each barrier, so nothing is acknowledged that a
+// dropped write was needed for.
 //
-// Order is what makes this safe. A file made in memory, or a write dropped, means that the fence had tripped before; so
-// what Pebble writes in consequence, such as the manifest's edit that names the file, is dropped as well.
+// Order is what makes this safe. A file made in memory, or a write dropped, means that the fence had tripped
+// before; so what Pebble writes in consequence, such as the manifest's edit that names the file, is dropped
+// as well.
 //
-// Tables are different. Pebble retries a flush or a compaction that fails, so errors on tables are passed on, before
-// and after. After, a flush goes to memory (at most the tables of a few write buffers), which lets writers out that wait
-// for it; a compaction, which could be of any size, fails, and the scheduler admits no other.
+// Tables are different. Pebble retries a flush or a compaction that fails, so errors on tables are passed on,
+// before and after. After, a flush goes to memory (at most the tables of a few write buffers), which lets
+// writers out that wait for it; a compaction, which could be of any size, fails, and the scheduler admits no
+// other.
 type fence struct {
 	vfs.FS
 	dir     string // of the files that matter
@@ -139,7 +144,8 @@ func (f *fence) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCat
 	return f.created(file, err, newname, k)
 }
 
-// open makes a file, by a spare descriptor where there is no other and the file is one that writing depends on.
+// open makes a file, by a spare descriptor where there is no other and the file is one that writing depends
+// on.
 func (f *fence) open(k kind, open func() (vfs.File, error)) (file vfs.File, err error) {
 	if k != critical && k != flushed {
 		return open()

@@ -36,8 +36,8 @@ func onDisk(t *testing.T, fs vfs.FS) (files []string) {
 	return files
 }
 
-// TestFence trips a fence in each way that there is, and then does all that Pebble might: none of it is an error where
-// Pebble could not bear one, and none of it reaches the disk.
+// TestFence trips a fence in each way that there is, and then does all that Pebble might: none of it is an
+// error where Pebble could not bear one, and none of it reaches the disk.
 func TestFence(t *testing.T) {
 	const wal, manifest, table = "data/000004.log", "data/MANIFEST-000001", "data/000005.sst"
 	for name, fail := range map[string]func(f *fence, open vfs.File) error{

@@ -19,7 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// prepare makes the folder, unless something else is in its place. Where it is only to be read, it must hold a database.
+// prepare makes the folder, unless something else is in its place. Where it is only to be read, it must hold
+// a database.
 func prepare(o *Options) error {
 	names, err := o.FS.List(o.Dir)
 	switch {
@@ -56,7 +57,8 @@ func prepare(o *Options) error {
 	return nil
 }
 
-// foreign returns the name of a file that shows that a folder is neither empty nor a database; "" if there is none.
+// foreign returns the name of a file that shows that a folder is neither empty nor a database; "" if there is
+// none.
 func foreign(names []string) string {
 	found := ""
 	for _, name := range names {
@@ -77,9 +79,9 @@ func isOurs(name string) bool {
 	return name == "CURRENT" || strings.HasPrefix(name, "MANIFEST-") || strings.HasPrefix(name, "marker.")
 }
 
-// inspect looks at a folder before Pebble does, for what Pebble would report without saying what it is, or not report
-// at all: where it misses its manifest it starts anew, and where it cannot read on in its manifest it takes that for the
-// end. In both cases it deletes the tables that it no longer knows of.
+// inspect looks at a folder before Pebble does, for what Pebble would report without saying what it is, or
+// not report at all: where it misses its manifest it starts anew, and where it cannot read on in its manifest
+// it takes that for the end. In both cases it deletes the tables that it no longer knows of.
 func inspect(o Options) error {
 	names, err := o.FS.List(o.Dir)
 	if err != nil {
@@ -96,7 +98,8 @@ func inspect(o Options) error {
 	if err := checkFormat(format); err != nil {
 		return err
 	}
-	// The manifest is made first and the format is noted last, so a folder may have the one alone, as long as it is empty.
+	// The manifest is made first and the format is noted last, so a folder may have the one alone, as long as
+	// it is empty.
 	hasTables := slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".sst") })
 	if manifest == "" && (format != "" || hasTables) {
 		return fmt.Errorf("%w: no marker names its manifest", engine.ErrCorrupt)
@@ -137,8 +140,8 @@ func checkFormat(value string) error {
 	return nil
 }
 
-// checkManifest tells a manifest that ends in the middle of a record, as a crash leaves it, from one that is damaged: each
-// record is synced before the next is written, so behind a torn one no other begins.
+// checkManifest tells a manifest that ends in the middle of a record, as a crash leaves it, from one that is
+// damaged: each record is synced before the next is written, so behind a torn one no other begins.
 func checkManifest(o Options, name string) error {
 	f, err := o.FS.Open(o.FS.PathJoin(o.Dir, name))
 	if err != nil {

@@ -25,8 +25,8 @@ func (l *logger) Errorf(format string, args ...any) {
 	l.log.Error(fmt.Sprintf(format, args...))
 }
 
-// Fatalf is called where Pebble expects the process to end. It trips the fence instead and returns: what Pebble does
-// from here on can no longer reach the disk.
+// Fatalf is called where Pebble expects the process to end. It trips the fence instead and returns: what
+// Pebble does from here on can no longer reach the disk.
 func (l *logger) Fatalf(format string, args ...any) {
 	l.fence.trip(fmt.Errorf(format, args...))
 }
@@ -37,8 +37,8 @@ const patience = 16
 
 const stallMessage = "writers wait for background work"
 
-// listen reports on the background work and ends it where it cannot succeed. Pebble calls the functions with its own
-// locks held: they must not call it, nor wait.
+// listen reports on the background work and ends it where it cannot succeed. Pebble calls the functions with
+// its own locks held: they must not call it, nor wait.
 func listen(log *slog.Logger, f *fence) *pebble.EventListener {
 	var failures atomic.Int32
 	return &pebble.EventListener{

@@ -16,16 +16,17 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Where a log of writes is damaged, Pebble takes the place for the log's end, as a crash leaves one, and what was acknowledged
-// behind it is gone without a word. So logs are looked at before Pebble does:
+// Where a log of writes is damaged, Pebble takes the place for the log's end, as a crash leaves one, and what
+// was acknowledged behind it is gone without a word. So logs are looked at before Pebble does:
 //
 //   - A chunk of the same log behind a broken one shows that this is not the end. After a power cut it may be one all the same, since
 //     a disk may write what has not been synced in any order; no program can tell that from damage, so a person decides.
 //   - A log that is missing leaves no trace in its folder. Therefore the folder says which there are, in a marker that is
 //     moved after a log was made and before one is removed: see logBook.
 
-// unsyncedTail is how many bytes at the end of a log may be in pieces and be taken for what a power cut leaves of a group of
-// writes that was not synced, unless a chunk says that they were. Nobody was told of those writes.
+// unsyncedTail is how many bytes at the end of a log may be in pieces and be taken for what a power cut
+// leaves of a group of writes that was not synced, unless a chunk says that they were. Nobody was told of
+// those writes.
 const unsyncedTail = 16 << 10
 
 // logSuffix ends the names of logs: 000123.log.
@@ -34,8 +35,8 @@ const logSuffix = ".log"
 // setAside is added to the name of a log that is not to be read.
 const setAside = ".damaged"
 
-// checkLogs looks for damage in the logs of a folder. Where accepted, logs end where the first damage begins: what lies behind
-// it is set aside, in files that nobody reads, and the log tells how much that is.
+// checkLogs looks for damage in the logs of a folder. Where accepted, logs end where the first damage begins:
+// what lies behind it is set aside, in files that nobody reads, and the log tells how much that is.
 func checkLogs(o Options, names []string) error {
 	present := logNumbers(names)
 	noted, err := marker(o, names, logMarker)
@@ -174,7 +175,8 @@ func formatLogs(numbers []uint64) string {
 	return string(b)
 }
 
-// parseLogs reads the marker's value. A folder of an older release has none, and nothing is known of its logs.
+// parseLogs reads the marker's value. A folder of an older release has none, and nothing is known of its
+// logs.
 func parseLogs(value string) (out []uint64) {
 	for _, text := range strings.Split(value, "-") {
 		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
@@ -184,8 +186,8 @@ func parseLogs(value string) (out []uint64) {
 	return out
 }
 
-// logBook keeps the marker of one folder. Its methods are called by the fence, with files of Pebble's about to change, and it writes
-// through the fence: a marker that cannot be moved is the end of writing.
+// logBook keeps the marker of one folder. Its methods are called by the fence, with files of Pebble's about
+// to change, and it writes through the fence: a marker that cannot be moved is the end of writing.
 type logBook struct {
 	fs  *fence
 	dir string
@@ -210,7 +212,8 @@ func (b *logBook) removed(n uint64) error {
 	})
 }
 
-// rest notes that no log holds anything which is not in a table as well: whoever opens the folder next misses none.
+// rest notes that no log holds anything which is not in a table as well: whoever opens the folder next misses
+// none.
 func (b *logBook) rest() error {
 	return b.change(func([]uint64) []uint64 { return nil })
 }

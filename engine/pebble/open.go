@@ -23,8 +23,8 @@ import (
 //   - engine.ErrCorrupt where the files do not hold what they must;
 //   - engine.ErrDiskFull or engine.ErrFailed where the disk could not be written;
 //
-// each with the detail wrapped. Nothing is written before the folder has been found to be a database or empty.
-// ctx is looked at before the work begins.
+// each with the detail wrapped. Nothing is written before the folder has been found to be a database or
+// empty. ctx is looked at before the work begins.
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -114,10 +114,10 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 
 // openTwice opens the database; where there is a log to replay, it is opened and closed once before.
 //
-// The replay of a log flushes tables, and for each Pebble 2.1.7 starts a goroutine that measures it. If a later step of Open
-// fails then, what that goroutine reads is torn down under it, and it panics where nobody can recover it. The first of two
-// opens measures nothing; the second has nothing to replay, and starts to measure when nothing can fail any more. Neither
-// compacts (see scheduler).
+// The replay of a log flushes tables, and for each Pebble 2.1.7 starts a goroutine that measures it. If a
+// later step of Open fails then, what that goroutine reads is torn down under it, and it panics where nobody
+// can recover it. The first of two opens measures nothing; the second has nothing to replay, and starts to
+// measure when nothing can fail any more. Neither compacts (see scheduler).
 func (e *Engine) openTwice(o Options) (*pebble.DB, error) {
 	replay, err := hasLog(o)
 	if err != nil {
@@ -183,8 +183,8 @@ func openLibrary(dir string, p *pebble.Options) (db *pebble.DB, err error) {
 	return pebble.Open(dir, p)
 }
 
-// lockError tells a folder that is in use from one that cannot be written. A lock file that cannot be made is reported with
-// its path, a lock that is held without.
+// lockError tells a folder that is in use from one that cannot be written. A lock file that cannot be made is
+// reported with its path, a lock that is held without.
 func lockError(dir string, err error) error {
 	var op *fs.PathError
 	if errors.As(err, &op) {
@@ -193,8 +193,9 @@ func lockError(dir string, err error) error {
 	return fmt.Errorf("%w: %s: %w", engine.ErrLocked, dir, err)
 }
 
-// openError finds the engine's word for an error of opening. An error that the operating system reported stays what
-// it is, but for a missing file: Pebble only looks for files that must be there. All others are about content.
+// openError finds the engine's word for an error of opening. An error that the operating system reported
+// stays what it is, but for a missing file: Pebble only looks for files that must be there. All others are
+// about content.
 func openError(err error) error {
 	var op *fs.PathError
 	var errno syscall.Errno

@@ -40,23 +40,25 @@ type Options struct {
 	// Compression of the tables; Fastest by default.
 	Compression Compression
 	// DiskReserve is the number of bytes kept free on the disk: below it Update refuses to write with
-	// engine.ErrDiskFull. A transaction that deletes more keys than it sets may go down to half of it, so that
-	// a full database can be emptied. 0 is 64 MB, negative switches the check off.
+	// engine.ErrDiskFull. A transaction that deletes more keys than it sets may go down to half of it, so
+	// that a full database can be emptied. 0 is 64 MB, negative switches the check off.
 	DiskReserve int64
-	// AcceptDamagedLog opens a folder whose logs of writes are damaged or missing, without what lies behind the damage:
-	// acknowledged writes are lost. The files are kept beside, and the logger is told. Without it Open fails with
-	// engine.ErrDamagedLog.
+	// AcceptDamagedLog opens a folder whose logs of writes are damaged or missing, without what lies behind
+	// the damage: acknowledged writes are lost. The files are kept beside, and the logger is told. Without it
+	// Open fails with engine.ErrDamagedLog.
 	AcceptDamagedLog bool
-	// ReadOnly changes nothing in the folder, which must hold a database already: what the opening and the user write goes to memory,
-	// is seen by this Engine alone and lost by Close. The folder is locked all the same, so that nobody else writes to it.
-	// Nothing is compacted. It goes together with AcceptDamagedLog, to see what that would leave.
+	// ReadOnly changes nothing in the folder, which must hold a database already: what the opening and the
+	// user write goes to memory, is seen by this Engine alone and lost by Close. The folder is locked all the
+	// same, so that nobody else writes to it. Nothing is compacted. It goes together with AcceptDamagedLog,
+	// to see what that would leave.
 	ReadOnly bool
 	// Strict makes an iterator that is still open when its function returns an error of View or Update.
 	// Without it the iterator is closed and the mistake is logged.
 	Strict bool
 	// Logger gets what an operator should know; nil discards it.
 	Logger *slog.Logger
-	// Now is the clock by which the free space is looked at once a second; nil looks at it by bytes written only.
+	// Now is the clock by which the free space is looked at once a second; nil looks at it by bytes written
+	// only.
 	Now func() time.Time
 
 	// lsnBlock and memTable are made small by tests, to reach in a few writes what otherwise takes many.
@@ -71,20 +73,20 @@ const (
 	// maxLSN is the first number that is no LSN: an LSN takes 48 bits of an item's rid.
 	maxLSN = engine.MaxLSN + 1
 
-	// defaultLSNBlock is how many LSNs one move of a ceiling allows. A crash skips at most two blocks, so even
-	// a crash a second uses up 48 bits in 68 years.
+	// defaultLSNBlock is how many LSNs one move of a ceiling allows. A crash skips at most two blocks, so
+	// even a crash a second uses up 48 bits in 68 years.
 	defaultLSNBlock = 1 << 16
 
 	defaultCache       = 64 << 20
 	defaultDiskReserve = 64 << 20
 
 	// defaultMemTable trades write amplification against memory and start-up. Two tables of this size stay
-	// allocated in an idle process that has written (the active one, and one kept for reuse), and a start after a
-	// crash replays about as much log.
+	// allocated in an idle process that has written (the active one, and one kept for reuse), and a start
+	// after a crash replays about as much log.
 	defaultMemTable = 8 << 20
 
-	// formatVersion is the on-disk format that Open creates, and moves older folders to. It is pinned, so that a newer
-	// Pebble in go.mod does not change the format of a user's data by the way.
+	// formatVersion is the on-disk format that Open creates, and moves older folders to. It is pinned, so
+	// that a newer Pebble in go.mod does not change the format of a user's data by the way.
 	formatVersion = pebble.FormatValueSeparation
 )
 
@@ -141,9 +143,9 @@ func (o Options) library() *pebble.Options {
 		// Writers stall at 64 MB of tables that wait to be flushed.
 		MemTableStopWritesThreshold: 8,
 
-		// Compact level 0 early, which keeps point reads short, but never stop writers for it: the writes of this
-		// store are paced by the disk's syncs, and a stall that waits for a compaction could last for ever once
-		// compactions fail. CockroachDB runs with the same limit.
+		// Compact level 0 early, which keeps point reads short, but never stop writers for it: the writes of
+		// this store are paced by the disk's syncs, and a stall that waits for a compaction could last for
+		// ever once compactions fail. CockroachDB runs with the same limit.
 		L0CompactionThreshold: 2,
 		L0StopWritesThreshold: 1000,
 		LBaseMaxBytes:         64 << 20,
@@ -157,14 +159,14 @@ func (o Options) library() *pebble.Options {
 
 		CompactionConcurrencyRange: func() (lower, upper int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
 	}
-	// A table that a range delete covers whole is dropped unread. Cutting one that it covers in part would be possible
-	// as well (EnableDeleteOnlyCompactionExcises), but stays off: where Pebble 2.1 cannot read the block at the
-	// cut, it takes the rest of the table for empty, and keys that nobody deleted are gone.
+	// A table that a range delete covers whole is dropped unread. Cutting one that it covers in part would be
+	// possible as well (EnableDeleteOnlyCompactionExcises), but stays off: where Pebble 2.1 cannot read the
+	// block at the cut, it takes the rest of the table for empty, and keys that nobody deleted are gone.
 	p.Experimental.EnableDeleteOnlyCompactionExcises = func() bool { return false }
 
 	// A Get asks each level from the top for its key, and all but one do not have it: the filters answer that
-	// without reading a block, at 10 bits a key and 1 % wrong guesses. The lowest level gets none: Pebble does not
-	// consult it in a Get, and it holds nine tenths of the keys.
+	// without reading a block, at 10 bits a key and 1 % wrong guesses. The lowest level gets none: Pebble
+	// does not consult it in a Get, and it holds nine tenths of the keys.
 	for i := range p.Levels[:len(p.Levels)-1] {
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}

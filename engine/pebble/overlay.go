@@ -13,9 +13,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// overlay is a file system that changes nothing on disk: it reads from there, and what is written, renamed, linked or removed
-// lies in memory, or is only remembered. To whoever uses it, it is a file system like any other: so a folder can be opened, its
-// logs replayed and what was left half-done be finished, while the folder stays as it is, byte for byte.
+// overlay is a file system that changes nothing on disk: it reads from there, and what is written, renamed,
+// linked or removed lies in memory, or is only remembered. To whoever uses it, it is a file system like any
+// other: so a folder can be opened, its logs replayed and what was left half-done be finished, while the
+// folder stays as it is, byte for byte.
 //
 // The lock alone is a real one: nobody may write to the files that are being read.
 type overlay struct {
@@ -23,8 +24,8 @@ type overlay struct {
 
 	mu  sync.Mutex
 	mem *vfs.MemFS // goes before the disk
-	// at says where on disk a file is that has been renamed or linked, by its name as it is in mem; "" says that what the disk has
-	// under the name, and below it, is gone.
+	// at says where on disk a file is that has been renamed or linked, by its name as it is in mem; "" says
+	// that what the disk has under the name, and below it, is gone.
 	at map[string]string
 }
 
@@ -179,8 +180,8 @@ func (o *overlay) Link(oldname, newname string) error {
 	return o.place(oldname, newname, o.mem.Link, func() {})
 }
 
-// place makes newname what oldname is: by inMemory where that lies there, else by a note; then calls done. A folder that the
-// disk has cannot be placed elsewhere: nobody who only reads has a reason to.
+// place makes newname what oldname is: by inMemory where that lies there, else by a note; then calls done. A
+// folder that the disk has cannot be placed elsewhere: nobody who only reads has a reason to.
 func (o *overlay) place(oldname, newname string, inMemory func(oldname, newname string) error, done func()) error {
 	if err := o.makeRoom(newname); err != nil {
 		return err
@@ -255,8 +256,8 @@ func (o *overlay) Stat(name string) (vfs.FileInfo, error) {
 	return o.stat(name)
 }
 
-// Lock takes the lock on disk. A file that has to be made for that is removed again while the lock is held, where the system
-// allows that.
+// Lock takes the lock on disk. A file that has to be made for that is removed again while the lock is held,
+// where the system allows that.
 func (o *overlay) Lock(name string) (io.Closer, error) {
 	_, err := o.disk.Stat(name)
 	lock, lockErr := o.disk.Lock(name)

@@ -162,8 +162,8 @@ func (i *iterator) Key() []byte {
 	return i.it.Key()
 }
 
-// Value implements engine.Iterator; it is nil where the iterator stands on no key, or cannot read the value: then
-// Close tells why.
+// Value implements engine.Iterator; it is nil where the iterator stands on no key, or cannot read the value:
+// then Close tells why.
 func (i *iterator) Value() []byte {
 	if i.it == nil || !i.it.Valid() {
 		return nil

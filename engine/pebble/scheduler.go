@@ -7,12 +7,12 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// scheduler admits compactions: as many at a time as Pebble itself allows, and none once the fence has tripped, since a
-// compaction could only fail then, be tried again at once, and fail again.
+// scheduler admits compactions: as many at a time as Pebble itself allows, and none once the fence has
+// tripped, since a compaction could only fail then, be tried again at once, and fail again.
 //
-// Pebble's own scheduler does the first with a goroutine that wakes ten times a second, and leaks it where Open fails late.
-// All that this goroutine is needed for is to notice that more compactions are allowed than before. Here that is noted,
-// and the next Update that returns acts on it (nudge).
+// Pebble's own scheduler does the first with a goroutine that wakes ten times a second, and leaks it where
+// Open fails late. All that this goroutine is needed for is to notice that more compactions are allowed than
+// before. Here that is noted, and the next Update that returns acts on it (nudge).
 type scheduler struct {
 	fence *fence
 	db    pebble.DBForCompaction
@@ -94,7 +94,8 @@ func (s *scheduler) Done() {
 	s.grantAndUnlock()
 }
 
-// grantAndUnlock lets waiting compactions begin. The database is called without the lock, which comes after its own.
+// grantAndUnlock lets waiting compactions begin. The database is called without the lock, which comes after
+// its own.
 func (s *scheduler) grantAndUnlock() {
 	defer s.mu.Unlock()
 	for s.granting {

@@ -129,8 +129,8 @@ func (s *scope) reached() mark {
 	return mark{scope: s, last: s.issued.Load(), applied: applied}
 }
 
-// settle records that all before the mark is durable. Marks may arrive in any order. Who finds the commits durable
-// finds the horizon there too.
+// settle records that all before the mark is durable. Marks may arrive in any order. Who finds the commits
+// durable finds the horizon there too.
 func (m mark) settle() {
 	raise(&m.scope.horizon, m.last)
 	raise(&m.scope.durable, m.applied)

@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// snapshot is the Reader of a View. It is not one of Pebble's snapshots: closing those takes the store's main lock and may wait
-// for the manifest to be synced. Instead the first read opens an iterator, which shows one state for as long as it is
-// open, and all others are cloned from it.
+// snapshot is the Reader of a View. It is not one of Pebble's snapshots: closing those takes the store's main
+// lock and may wait for the manifest to be synced. Instead the first read opens an iterator, which shows one
+// state for as long as it is open, and all others are cloned from it.
 type snapshot struct {
 	reads
 	ctx   context.Context
@@ -78,7 +78,8 @@ func (s *snapshot) Scan(r engine.Range, reverse bool) engine.Iterator {
 	return s.scan(s.iterate, r, reverse)
 }
 
-// close ends the snapshot, after its iterators have been closed. What went wrong in them has been told to who used them.
+// close ends the snapshot, after its iterators have been closed. What went wrong in them has been told to who
+// used them.
 func (s *snapshot) close() {
 	if s.point != nil && s.point != s.base {
 		_ = s.point.Close()

@@ -11,9 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// txn is a transaction: a batch that grows beside the committed state. Until something is written it reads the
-// database itself; the first read after a write puts an index over the batch, since most transactions read first
-// and write then, and need none.
+// txn is a transaction: a batch that grows beside the committed state. Until something is written it reads
+// the database itself; the first read after a write puts an index over the batch, since most transactions
+// read first and write then, and need none.
 type txn struct {
 	reads
 	ctx     context.Context

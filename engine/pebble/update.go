@@ -109,8 +109,9 @@ func (e *Engine) reached(r *request, scopes [][]byte) []engine.Position {
 	return at
 }
 
-// joins reports whether a scope's holder may run r in its group. Both sides go by it: join, and Update, since only
-// updateOne knows how to be told that its closure has been run. It holds once each scope is in r.scopes only once.
+// joins reports whether a scope's holder may run r in its group. Both sides go by it: join, and Update, since
+// only updateOne knows how to be told that its closure has been run. It holds once each scope is in r.scopes
+// only once.
 func (r *request) joins() bool { return len(r.scopes) == 1 }
 
 func (r *request) recycle() {
@@ -149,8 +150,9 @@ func (e *Engine) updateOne(r *request, s *scope) {
 	e.hold(r, s)
 }
 
-// hold runs r and whoever has queued up behind it, gives the scope away, and sees to it that the group becomes durable.
-// That happens on the way out, so that a closure that ends the goroutine leaves nothing behind that is held.
+// hold runs r and whoever has queued up behind it, gives the scope away, and sees to it that the group
+// becomes durable. That happens on the way out, so that a closure that ends the goroutine leaves nothing
+// behind that is held.
 func (e *Engine) hold(r *request, s *scope) {
 	last := r
 	defer func() {
@@ -221,8 +223,8 @@ func (e *Engine) updateMany(r *request) {
 	e.run(r)
 }
 
-// barrier makes durable all that is applied so far, for first and its followers, and tells them. self, which calls it,
-// need not be told.
+// barrier makes durable all that is applied so far, for first and its followers, and tells them. self, which
+// calls it, need not be told.
 func (e *Engine) barrier(first, self *request) {
 	err := e.sync()
 	if err == nil {

@@ -26,7 +26,8 @@ func (s *scope) waiting() (n int) {
 	return n
 }
 
-// behind holds the scope "a" with a transaction of its own until waiters have queued up behind it, one after the other.
+// behind holds the scope "a" with a transaction of its own until waiters have queued up behind it, one after
+// the other.
 func behind(t *testing.T, e *Engine, holder func(engine.Txn) error, waiters ...func(engine.Txn) error) []error {
 	t.Helper()
 	return behindIn(t, e, scopeA, holder, waiters...)
@@ -136,8 +137,8 @@ func TestGroupIsBounded(t *testing.T) {
 	}
 }
 
-// TestScopesNamedTwice lets transactions wait that name a scope more than once: each runs once, alone, and those that
-// want one scope only are run by its holder.
+// TestScopesNamedTwice lets transactions wait that name a scope more than once: each runs once, alone, and
+// those that want one scope only are run by its holder.
 func TestScopesNamedTwice(t *testing.T) {
 	for _, test := range []struct {
 		scopes   []string

@@ -1,5 +1,5 @@
-// Package archtest keeps the house in order: its tests read the whole module and fail, with file and line, where
-// the code leaves the layout that was agreed on.
+// Package archtest keeps the house in order: its tests read the whole module and fail, with file and line,
+// where the code leaves the layout that was agreed on.
 //
 // The rules:
 //
@@ -12,9 +12,9 @@
 //   - docs: every package has a doc.go, every exported identifier has a comment.
 //   - README: it names the two commands that a newcomer needs.
 //
-// A rule is a function from a package to its violations. Packages are type-checked against the export data that
-// "go list" reports, so that a rule asks what an expression is, not how it is spelled. TestRulesFire feeds each
-// rule code that breaks it, so that a rule which has gone blind is noticed.
+// A rule is a function from a package to its violations. Packages are type-checked against the export data
+// that "go list" reports, so that a rule asks what an expression is, not how it is spelled. TestRulesFire
+// feeds each rule code that breaks it, so that a rule which has gone blind is noticed.
 //
 // The folder sdktest is a module of its own and is not looked at.
 package archtest

@@ -67,7 +67,8 @@ func keys(_ *house, p *pkg) (bad []violation) {
 	return bad
 }
 
-// writesKeys tells whether a selector's method is a transaction's, be it called on one or on what has one embedded.
+// writesKeys tells whether a selector's method is a transaction's, be it called on one or on what has one
+// embedded.
 func writesKeys(info *types.Info, sel *ast.SelectorExpr) bool {
 	m, ok := info.Selections[sel]
 	if !ok || m.Kind() == types.FieldVal {

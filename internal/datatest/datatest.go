@@ -29,8 +29,8 @@ type Case struct {
 	t        *testing.T
 }
 
-// Run runs the cases of the file at path in order and compares what fn returns for each with the output expected.
-// A missing newline at the end of the output is not a difference.
+// Run runs the cases of the file at path in order and compares what fn returns for each with the output
+// expected. A missing newline at the end of the output is not a difference.
 func Run(t *testing.T, path string, fn func(t *testing.T, c *Case) string) {
 	t.Helper()
 	diffs, err := runFile(path, *rewrite, func(c *Case) string {
@@ -45,8 +45,8 @@ func Run(t *testing.T, path string, fn func(t *testing.T, c *Case) string) {
 	}
 }
 
-// Walk runs every file below dir, each in a subtest named by its path inside dir. Files whose names begin with a
-// dot are left out. A directory without a file is an error: such a test would pass whatever happens.
+// Walk runs every file below dir, each in a subtest named by its path inside dir. Files whose names begin
+// with a dot are left out. A directory without a file is an error: such a test would pass whatever happens.
 func Walk(t *testing.T, dir string, fn func(t *testing.T, c *Case) string) {
 	t.Helper()
 	files, err := filesBelow(dir)
@@ -73,8 +73,8 @@ func filesBelow(dir string) (files []string, err error) {
 	return files, err
 }
 
-// runFile runs the cases of one file and returns a report for each that differs. With update it writes what fn
-// returned into the file instead.
+// runFile runs the cases of one file and returns a report for each that differs. With update it writes what
+// fn returned into the file instead.
 func runFile(path string, update bool, fn func(*Case) string) (diffs []string, err error) {
 	src, err := os.ReadFile(path)
 	if err != nil {
@@ -159,7 +159,8 @@ func (c *Case) String(key, def string) string {
 	return named(c, key, def, func(s string) (string, error) { return s, nil })
 }
 
-// Int returns the argument key as a number of base 10, 0x or 0b, or def where it is not given. A malformed one ends the test.
+// Int returns the argument key as a number of base 10, 0x or 0b, or def where it is not given. A malformed
+// one ends the test.
 func (c *Case) Int(key string, def int64) int64 {
 	c.t.Helper()
 	return named(c, key, def, func(s string) (int64, error) { return strconv.ParseInt(s, 0, 64) })

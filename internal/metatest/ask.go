@@ -57,8 +57,8 @@ func (q Query) Parameters() (list []store.Parameter) {
 	return list
 }
 
-// AnswerText writes the rows of a query, without the system properties that a twin cannot know, so that equal answers have equal
-// texts: in order where the order means something.
+// AnswerText writes the rows of a query, without the system properties that a twin cannot know, so that equal
+// answers have equal texts: in order where the order means something.
 func AnswerText(q *syntax.Query, rows []any) string {
 	texts := make([]string, len(rows))
 	for i, row := range rows {
@@ -70,8 +70,8 @@ func AnswerText(q *syntax.Query, rows []any) string {
 	return "[" + strings.Join(texts, " ") + "]"
 }
 
-// Ordered tells whether the order of a query's rows means something. That of groups and of distinct values does not, unless
-// ORDER BY says otherwise.
+// Ordered tells whether the order of a query's rows means something. That of groups and of distinct values
+// does not, unless ORDER BY says otherwise.
 func Ordered(q *syntax.Query) bool {
 	return q.OrderBy != nil || !q.Select.Distinct && len(q.GroupBy) == 0 && !slices.ContainsFunc(q.From, func(src *syntax.Source) bool {
 		return src.Sub != nil && !Ordered(src.Sub)
@@ -133,8 +133,8 @@ func (s *subject) ask(step Step) (string, error) {
 	}
 }
 
-// paged checks the rules of pages. Only one that is the whole answer, made of all documents at once, may be longer than
-// what was asked for.
+// paged checks the rules of pages. Only one that is the whole answer, made of all documents at once, may be
+// longer than what was asked for.
 func paged(page store.QueryPage, r store.QueryRequest, before int) error {
 	switch n := len(page.Rows); {
 	case r.MaxItems > 0 && n > r.MaxItems && (before > 0 || page.Continuation != ""):

@@ -1,8 +1,8 @@
-// Package metatest writes random histories of a container and compares what a store answers with what a plain map
-// would: the store's rules said a second time, as simply as they can be said.
+// Package metatest writes random histories of a container and compares what a store answers with what a plain
+// map would: the store's rules said a second time, as simply as they can be said.
 //
-// A history is text, one step a line, so that what a failing test prints can be read, cut down by hand and kept as
-// a golden timeline:
+// A history is text, one step a line, so that what a failing test prints can be read, cut down by hand and
+// kept as a golden timeline:
 //
 //	timeline kind=v2 ranges=1 default=10 unique
 //	at 10 create a@x ttl=5 u=1 v=1
@@ -26,10 +26,11 @@
 //
 // # The twin
 //
-// The Twin has no floors, no generations and no index. It lets its clock pass second by second and marks, in every
-// second, the items that the plain rule says are dead; the mark never goes away. That the store, which keeps two
-// numbers instead, gives the same answers is the point of the exercise. Queries it leaves to package naive, over the items
-// that are alive; of the indexing policy it knows only which ORDER BY is refused under it (Refused).
+// The Twin has no floors, no generations and no index. It lets its clock pass second by second and marks, in
+// every second, the items that the plain rule says are dead; the mark never goes away. That the store, which
+// keeps two numbers instead, gives the same answers is the point of the exercise. Queries it leaves to
+// package naive, over the items that are alive; of the indexing policy it knows only which ORDER BY is
+// refused under it (Refused).
 //
 // # What comes between
 //
@@ -46,18 +47,19 @@
 //
 // # Worlds
 //
-// A World is a smaller kind of history, of times to live alone: leases, ceilings and imports beside the writes, and 25 partitions that
-// share a container, a default and a clock. Its Simulation goes second by second, too, and shares nothing with the Twin.
+// A World is a smaller kind of history, of times to live alone: leases, ceilings and imports beside the
+// writes, and 25 partitions that share a container, a default and a clock. Its Simulation goes second by
+// second, too, and shares nothing with the Twin.
 //
 // # Queries
 //
-// RandomFields and RandomQuery draw documents and queries from the same few words, so that the one finds the other. They serve
-// tests of queries without histories as well.
+// RandomFields and RandomQuery draw documents and queries from the same few words, so that the one finds the
+// other. They serve tests of queries without histories as well.
 //
 // # Names instead of values
 //
-// Etags, rids and LSNs differ from run to run. An answer names them by the order in which they came up (e1, e2, r1),
-// and times by the seconds since the history began. OpenStore, the Subject over package store, keeps what each
-// name stood for and fails where an etag, a rid or an LSN comes to name something else. The rows of a query are shown without
-// them.
+// Etags, rids and LSNs differ from run to run. An answer names them by the order in which they came up (e1,
+// e2, r1), and times by the seconds since the history began. OpenStore, the Subject over package store, keeps
+// what each name stood for and fails where an etag, a rid or an LSN comes to name something else. The rows of
+// a query are shown without them.
 package metatest

@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// Generate draws a history of n steps. Everything comes from small sets, so that the steps get in each other's way. One
-// history in sixteen is crowded: it begins with more items than a sweep takes at once, or a page holds by itself.
+// Generate draws a history of n steps. Everything comes from small sets, so that the steps get in each
+// other's way. One history in sixteen is crowded: it begins with more items than a sweep takes at once, or a
+// page holds by itself.
 func Generate(r *rand.Rand, n int) History {
 	g := generator{r: r, config: Config{Ranges: 1,
 		Kind:    pick(r, V2, V2, V1, Hierarchical),

@@ -67,8 +67,8 @@ func (h History) String() string {
 	return b.String()
 }
 
-// ParseSteps reads lines of steps; blank lines and lines that begin with '#' are left out. The first step without
-// a moment happens at second 0, any other at the moment of the one before.
+// ParseSteps reads lines of steps; blank lines and lines that begin with '#' are left out. The first step
+// without a moment happens at second 0, any other at the moment of the one before.
 func ParseSteps(text string) ([]Step, error) {
 	var steps []Step
 	var now int64
@@ -94,7 +94,8 @@ const (
 	Always    = "always" // after every step
 )
 
-// A Mode is one point on the axes that must not change an answer (the ranges change the order of a whole list).
+// A Mode is one point on the axes that must not change an answer (the ranges change the order of a whole
+// list).
 type Mode struct {
 	Sweep, Reopen string // Never, Sometimes or Always
 	Split         string // the same; empty is Never
@@ -118,8 +119,9 @@ func Modes() (all []Mode) {
 }
 
 // Apply puts the mode into the history. Cursors over several ranges are taken out: whether one sees what was
-// inserted behind it into a range that it has left depends on where its pages happened to end. Where ranges are split, so are
-// queries with ORDER BY over several ranges: equal rows come in the order of slots, which is that of ranges only as long as none is split.
+// inserted behind it into a range that it has left depends on where its pages happened to end. Where ranges
+// are split, so are queries with ORDER BY over several ranges: equal rows come in the order of slots, which
+// is that of ranges only as long as none is split.
 func (m Mode) Apply(h History, r *rand.Rand) History {
 	out := History{Config: h.Config}
 	out.Config.Ranges, out.Config.Between = m.Ranges, m.Between

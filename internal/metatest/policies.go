@@ -94,7 +94,8 @@ func sortable(policy, path string) bool {
 	return true
 }
 
-// Refused tells whether a query cannot be answered under a policy: whether its ORDER BY has no index that it needs.
+// Refused tells whether a query cannot be answered under a policy: whether its ORDER BY has no index that it
+// needs.
 func Refused(q *syntax.Query, policy string) bool {
 	if q.OrderBy == nil {
 		return false

@@ -19,8 +19,9 @@ type Param struct {
 	Value string // JSON token
 }
 
-// RandomQuery draws a query about documents with RandomFields. It is one that can be answered, but for an ORDER BY without
-// its index (see Refused), and nothing limits the number of rows whose order means nothing (see Ordered).
+// RandomQuery draws a query about documents with RandomFields. It is one that can be answered, but for an
+// ORDER BY without its index (see Refused), and nothing limits the number of rows whose order means nothing
+// (see Ordered).
 func RandomQuery(r *rand.Rand) Query {
 	g := queryGen{r: r}
 	var text string
@@ -56,8 +57,8 @@ func (g *queryGen) query(text string) Query {
 	return q
 }
 
-// RandomRows draws a query whose rows have the id of their document and come page by page: without TOP, OFFSET and LIMIT, and
-// without anything that is made of several documents.
+// RandomRows draws a query whose rows have the id of their document and come page by page: without TOP,
+// OFFSET and LIMIT, and without anything that is made of several documents.
 func RandomRows(r *rand.Rand) Query {
 	g := queryGen{r: r}
 	p := g.path()

@@ -12,8 +12,8 @@ var seedFlag = flag.Uint64("histories.seed", 0, "run the random history of this 
 
 // A Subject is what a history is tried on.
 type Subject interface {
-	// Do answers a step in the words of Twin.Do. An error says that something is wrong whatever the answer: an etag
-	// that names two contents, a body that is not the one written.
+	// Do answers a step in the words of Twin.Do. An error says that something is wrong whatever the answer:
+	// an etag that names two contents, a body that is not the one written.
 	Do(Step) (string, error)
 	// RangeOf is the position of the partition range that holds a partition.
 	RangeOf(partition string) int
@@ -38,8 +38,8 @@ func (m *Mismatch) Error() string {
 	return fmt.Sprintf("%s\n  got  %s\n  want %s", m.Step, m.Got, m.Want)
 }
 
-// Run tries a history and returns the first step at which the subject and the twin part, or the error of opening
-// or closing.
+// Run tries a history and returns the first step at which the subject and the twin part, or the error of
+// opening or closing.
 func Run(h History, open Opener) error {
 	sub, err := open(h.Config)
 	if err != nil {

@@ -11,7 +11,8 @@ const (
 	modesEach = 4
 )
 
-// How much the test of queries alone does: for each number of ranges so many sets of documents, and so many queries each.
+// How much the test of queries alone does: for each number of ranges so many sets of documents, and so many
+// queries each.
 const (
 	QueryDatasets = 3000
 	QueriesEach   = 100

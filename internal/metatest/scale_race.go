@@ -2,14 +2,16 @@
 
 package metatest
 
-// How much Check does under the race detector, which makes everything some ten times slower: fewer of the same histories.
+// How much Check does under the race detector, which makes everything some ten times slower: fewer of the
+// same histories.
 const (
 	histories = 32
 	stepsEach = 60
 	modesEach = 3
 )
 
-// How much the test of queries alone does: for each number of ranges so many sets of documents, and so many queries each.
+// How much the test of queries alone does: for each number of ranges so many sets of documents, and so many
+// queries each.
 const (
 	QueryDatasets = 20
 	QueriesEach   = 50

@@ -10,7 +10,8 @@ const (
 	modesEach = 3
 )
 
-// How much the test of queries alone does: for each number of ranges so many sets of documents, and so many queries each.
+// How much the test of queries alone does: for each number of ranges so many sets of documents, and so many
+// queries each.
 const (
 	QueryDatasets = 120
 	QueriesEach   = 50

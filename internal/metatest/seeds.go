@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// SeedVariable is the environment variable that names the seed where random tests begin. CI draws a new one for each
-// run and prints it; the same number plays the same histories again.
+// SeedVariable is the environment variable that names the seed where random tests begin. CI draws a new one
+// for each run and prints it; the same number plays the same histories again.
 const SeedVariable = "MAYFLY_TEST_SEED"
 
-// FirstSeed is where random tests begin: where the environment says, else where the build does. A variable that is no
-// number is 0.
+// FirstSeed is where random tests begin: where the environment says, else where the build does. A variable
+// that is no number is 0.
 func FirstSeed() uint64 {
 	text, ok := os.LookupEnv(SeedVariable)
 	if !ok || text == "" {

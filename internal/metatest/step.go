@@ -65,14 +65,15 @@ type Step struct {
 	NoKey     bool   // the partition key is not given
 	As        string // the id in the document of a replace, where it is another one
 
-	// Preconditions: cur (the etag that the last write of this key returned), cur-bare (without its quotes), cur-weak,
-	// old (the one before), bogus, *, or empty.
+	// Preconditions: cur (the etag that the last write of this key returned), cur-bare (without its quotes),
+	// cur-weak, old (the one before), bogus, *, or empty.
 	IfMatch, IfNoneMatch string
 
 	Query // what Ask asks; SELECT is its first word
 
-	// The scope of a list or a query; at most one is set. In is a partition, or a prefix of a hierarchical key ("x/*");
-	// Range is the range that holds this partition; EPK cuts the container in two, which are listed one after the other.
+	// The scope of a list or a query; at most one is set. In is a partition, or a prefix of a hierarchical
+	// key ("x/*"); Range is the range that holds this partition; EPK cuts the container in two, which are
+	// listed one after the other.
 	In, Range, EPK string
 	Page           int // items a page; 0 is the store's own size
 
@@ -140,7 +141,8 @@ type SyntaxError struct{ Line, Reason string }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%q: %s", e.Line, e.Reason) }
 
-// ParseStep reads "[at SECONDS] verb args... [SELECT ...]". Without "at" the step happens at the moment now (milliseconds).
+// ParseStep reads "[at SECONDS] verb args... [SELECT ...]". Without "at" the step happens at the moment now
+// (milliseconds).
 func ParseStep(line string, now int64) (Step, error) {
 	s := Step{At: now}
 	before, text, hasText := strings.Cut(line, " SELECT ")
@@ -201,8 +203,8 @@ func (s *Step) word(line, w string) error {
 	return nil
 }
 
-// components are the JSON tokens of a partition's key: none is undefined (an empty token), null, true, false and
-// numbers are themselves, anything else is a string. In a hierarchical container the name is cut at its
+// components are the JSON tokens of a partition's key: none is undefined (an empty token), null, true, false
+// and numbers are themselves, anything else is a string. In a hierarchical container the name is cut at its
 // slashes and filled up with undefined; a prefix ("x/*") is not.
 func (c Config) components(partition string) []string {
 	parts := []string{partition}

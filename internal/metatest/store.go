@@ -16,8 +16,8 @@ import (
 // began is second 0 of every history.
 const began = 1_700_000_000
 
-// OpenStore makes the Subject over package store: a database with one container. openEngine is called once, and again by
-// each Reopen after the store has been closed; then it must find the data there.
+// OpenStore makes the Subject over package store: a database with one container. openEngine is called once,
+// and again by each Reopen after the store has been closed; then it must find the data there.
 func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, error) {
 	s := &subject{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
@@ -186,7 +186,8 @@ func (s *subject) check() error {
 	return errors.Join(append(found, err)...)
 }
 
-// swept proves that a sweep takes nothing away that could be seen, and leaves nothing for a second sweep to do.
+// swept proves that a sweep takes nothing away that could be seen, and leaves nothing for a second sweep to
+// do.
 func (s *subject) swept() error {
 	before, err := s.list(Step{})
 	if err != nil {

@@ -247,9 +247,9 @@ func (s *subject) page(p *position, from string) (string, error) {
 	return text, err
 }
 
-// drain fetches pages of at most step.Page items until there are want items (0: all there are). It checks the rules
-// of pages: none is longer than asked for, one that is full carries a continuation, except in one logical partition, and a shorter
-// one without a continuation is the last.
+// drain fetches pages of at most step.Page items until there are want items (0: all there are). It checks the
+// rules of pages: none is longer than asked for, one that is full carries a continuation, except in one
+// logical partition, and a shorter one without a continuation is the last.
 func (s *subject) drain(step Step, scope store.Scope, want int, from string) (items []store.Item, next string, err error) {
 	fetch := s.c.List
 	if step.U != "" {

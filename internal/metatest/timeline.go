@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// A World is one container whose partitions each live through a timeline of their own, all under the same default, ceiling and clock.
-// Histories are about everything that a store does, a few at a time; a World is about nothing but who is alive in which
-// second, and cheap enough for a hundred thousand timelines.
+// A World is one container whose partitions each live through a timeline of their own, all under the same
+// default, ceiling and clock. Histories are about everything that a store does, a few at a time; a World is
+// about nothing but who is alive in which second, and cheap enough for a hundred thousand timelines.
 type World struct {
 	Default int64 // that the container begins with: 0 is off, -1 on without a default
 	Events  []Event
@@ -71,8 +71,9 @@ func (w World) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// A Simulation is what a container should be after the events of a World. It knows one rule, that of a single second, lets
-// every second pass by itself, and remembers of each item whether its time was over in one of them: what is over stays over.
+// A Simulation is what a container should be after the events of a World. It knows one rule, that of a single
+// second, lets every second pass by itself, and remembers of each item whether its time was over in one of
+// them: what is over stays over.
 type Simulation struct {
 	now     int64 // seconds since the world began
 	def     int64
@@ -116,8 +117,8 @@ func (s *Simulation) All() map[Key]SimItem {
 	return all
 }
 
-// judge looks at all items in the present second, under the default in force. One that is dead is forgotten, so that nothing can
-// bring it back.
+// judge looks at all items in the present second, under the default in force. One that is dead is forgotten,
+// so that nothing can bring it back.
 func (s *Simulation) judge() {
 	for k, it := range s.items {
 		life := it.TTL

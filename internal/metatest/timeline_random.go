@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// RandomWorld draws a World of Partitions timelines and about so many rounds. In a round each partition does one thing or none,
-// the default or the ceiling changes now and then, and some seconds pass: mostly one, so that times to live of a few seconds
-// end before, in and behind the second of a change.
+// RandomWorld draws a World of Partitions timelines and about so many rounds. In a round each partition does
+// one thing or none, the default or the ceiling changes now and then, and some seconds pass: mostly one, so
+// that times to live of a few seconds end before, in and behind the second of a change.
 func RandomWorld(r *rand.Rand, rounds int) World {
 	w := World{Default: anyDefault(r)}
 	v := 0

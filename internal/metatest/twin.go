@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// A Twin answers the steps of a history as a store must. It states the rules and nothing else: every search is a
-// walk over all items, and time passes a second at a time.
+// A Twin answers the steps of a history as a store must. It states the rules and nothing else: every search
+// is a walk over all items, and time passes a second at a time.
 type Twin struct {
 	config  Config
 	rangeOf func(partition string) int
@@ -44,8 +44,8 @@ type cursor struct {
 	done  bool
 }
 
-// NewTwin returns the twin of an empty container. rangeOf tells the position of the range that holds a partition:
-// lists come range by range.
+// NewTwin returns the twin of an empty container. rangeOf tells the position of the range that holds a
+// partition: lists come range by range.
 func NewTwin(c Config, rangeOf func(partition string) int) *Twin {
 	def, _ := parseDefault(c.Default)
 	return &Twin{config: c, rangeOf: rangeOf, def: def, policy: c.Policy, cursors: map[string]*cursor{}}
@@ -62,8 +62,8 @@ func expired(it *twinItem, def, now int64) bool {
 	return def > 0 && it.ts+def <= now
 }
 
-// pass lets the clock reach second to; it never runs backwards. Of a very long time only the last second is looked
-// at: while the default stays as it is, the rule lets nothing live again by itself.
+// pass lets the clock reach second to; it never runs backwards. Of a very long time only the last second is
+// looked at: while the default stays as it is, the rule lets nothing live again by itself.
 func (w *Twin) pass(to int64) {
 	if to-w.now > 10_000 {
 		w.now = to - 1
@@ -252,8 +252,8 @@ func (w *Twin) inScope(s Step) []*twinItem {
 	return in
 }
 
-// next returns the next page of a cursor: as many items as it asks for, and " more" if it is full; in one logical partition, if an
-// item follows it.
+// next returns the next page of a cursor: as many items as it asks for, and " more" if it is full; in one
+// logical partition, if an item follows it.
 func (w *Twin) next(name string) string {
 	c := w.cursors[name]
 	if c == nil || c.done {
@@ -282,8 +282,8 @@ func labels(items []*twinItem) string {
 	return "[" + strings.Join(s, " ") + "]"
 }
 
-// parseTTL reads an item's time to live: absent, -1, or a whole number of seconds up to 2147483647, however the
-// number is written.
+// parseTTL reads an item's time to live: absent, -1, or a whole number of seconds up to 2147483647, however
+// the number is written.
 func parseTTL(token string) (int64, bool) {
 	if token == "" {
 		return 0, true

@@ -89,8 +89,8 @@ func average(values []any) any {
 	return total / float64(len(values))
 }
 
-// extreme is the first value in the order of all values, or the last one with a positive sign; undefined where one is an
-// array or an object.
+// extreme is the first value in the order of all values, or the last one with a positive sign; undefined
+// where one is an array or an object.
 func extreme(values []any, sign int) any {
 	var best any = Undefined{}
 	for _, v := range values {

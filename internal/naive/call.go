@@ -208,8 +208,8 @@ func arraySlice(args []any) any {
 	return append([]any{}, array[int(start):int(end)]...)
 }
 
-// arrayContains looks for a value in an array; where the third argument is true, for an object that has at least the
-// members of the one sought.
+// arrayContains looks for a value in an array; where the third argument is true, for an object that has at
+// least the members of the one sought.
 func arrayContains(args []any) any {
 	array, ok := args[0].([]any)
 	partial := false

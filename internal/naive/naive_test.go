@@ -43,7 +43,8 @@ func readCases(t *testing.T) (cases []queryCase, sets map[string]struct{ Docs []
 	return cases, sets
 }
 
-// Of the cases whose answers are known from Cosmos DB those that are answered at all are answered rightly, and they are most.
+// Of the cases whose answers are known from Cosmos DB those that are answered at all are answered rightly,
+// and they are most.
 func TestCases(t *testing.T) {
 	cases, sets := readCases(t)
 	answered := 0
@@ -120,7 +121,8 @@ func documents(t *testing.T) (docs []any) {
 	return docs
 }
 
-// What lies beside the cases: the order of rows without ORDER BY and among equal ones, and numbers that JSON has no text for.
+// What lies beside the cases: the order of rows without ORDER BY and among equal ones, and numbers that JSON
+// has no text for.
 func TestOrderOfRows(t *testing.T) {
 	for text, want := range map[string]string{
 		"SELECT VALUE c.id FROM c":                                      `["a","b","c","d","e"]`,

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Run returns the rows of a query over documents, which stand in the order in which they come without ORDER BY (see the
-// package comment). A parameter that is not given is undefined. The error is an *Error.
+// Run returns the rows of a query over documents, which stand in the order in which they come without ORDER
+// BY (see the package comment). A parameter that is not given is undefined. The error is an *Error.
 func Run(q *syntax.Query, params map[string]any, docs []any) (rows []any, err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -56,8 +56,8 @@ type tuple struct {
 	doc   int
 }
 
-// rows answers a query or a subquery: FROM, WHERE, GROUP BY, ORDER BY, SELECT, DISTINCT, OFFSET LIMIT and TOP, in
-// this order.
+// rows answers a query or a subquery: FROM, WHERE, GROUP BY, ORDER BY, SELECT, DISTINCT, OFFSET LIMIT and
+// TOP, in this order.
 func (e *evaluator) rows(q *syntax.Query, outer *scope) []any {
 	tuples := e.from(q.From, outer)
 	if q.Where != nil {
@@ -117,8 +117,8 @@ func (e *evaluator) elements(src *syntax.Source, name string, v any, outer *scop
 	return list
 }
 
-// source returns the values of a source and the name that they are bound to. The first name of a query that stands
-// alone is the container's, whatever it is; then there is one value a document.
+// source returns the values of a source and the name that they are bound to. The first name of a query that
+// stands alone is the container's, whatever it is; then there is one value a document.
 func (e *evaluator) source(src *syntax.Source, outer *scope, alone bool) (name string, values []any) {
 	if src.Sub != nil {
 		return src.Alias, e.rows(src.Sub, outer)
@@ -138,7 +138,8 @@ func (e *evaluator) source(src *syntax.Source, outer *scope, alone bool) (name s
 	return name, values
 }
 
-// place is where an expression is evaluated: among the names of a row, and inside a group where the query makes groups.
+// place is where an expression is evaluated: among the names of a row, and inside a group where the query
+// makes groups.
 type place struct {
 	scope   *scope
 	grouped bool
@@ -166,8 +167,8 @@ func (e *evaluator) places(q *syntax.Query, tuples []tuple, outer *scope) (list 
 	return list
 }
 
-// groups puts rows with the same keys together. What a select list says beside aggregates is the same for all rows of a group, so it
-// is evaluated at the first.
+// groups puts rows with the same keys together. What a select list says beside aggregates is the same for all
+// rows of a group, so it is evaluated at the first.
 func (e *evaluator) groups(keys []syntax.Expr, tuples []tuple) []place {
 	var groups []place
 	var known [][]any
@@ -188,7 +189,8 @@ next:
 	return groups
 }
 
-// compareRows is the order of rows by one key: arrays and objects among themselves are ordered by their hashes.
+// compareRows is the order of rows by one key: arrays and objects among themselves are ordered by their
+// hashes.
 func compareRows(a, b any) int {
 	if c := rank(a) - rank(b); c != 0 {
 		return c
@@ -208,8 +210,8 @@ func hashOf(v any) []byte {
 	return doc.HashOf(doc.Of(text)).AppendTo(nil)
 }
 
-// sort puts rows in order. Equal ones stay in the order of their documents, or come in the opposite one where the first
-// key is DESC; the rows of one document stay as they are.
+// sort puts rows in order. Equal ones stay in the order of their documents, or come in the opposite one where
+// the first key is DESC; the rows of one document stay as they are.
 func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
 	if by.Rank != nil {
 		unknown("ORDER BY RANK")
@@ -260,7 +262,8 @@ func (e *evaluator) project(sel *syntax.Select, at place, sources int) any {
 	return row
 }
 
-// columnName is the name of a column without an alias: the last property of a path, or the name that is the expression.
+// columnName is the name of a column without an alias: the last property of a path, or the name that is the
+// expression.
 func columnName(x syntax.Expr) string {
 	if _, name, ok := syntax.PropertyOf(x); ok {
 		return name

@@ -13,7 +13,8 @@ import (
 // Undefined is the value of what is not there.
 type Undefined struct{}
 
-// Decode reads JSON text into a value. Empty text is Undefined; text that is not JSON is an error of encoding/json.
+// Decode reads JSON text into a value. Empty text is Undefined; text that is not JSON is an error of
+// encoding/json.
 func Decode(text []byte) (any, error) {
 	if len(text) == 0 {
 		return Undefined{}, nil
@@ -32,8 +33,8 @@ func constant(v doc.Value) any {
 	return got
 }
 
-// Text writes a value as JSON with the members of objects in the order of their names and without -0, so that equal values have
-// equal texts. Numbers that JSON has no text for are strings, as Cosmos DB answers them.
+// Text writes a value as JSON with the members of objects in the order of their names and without -0, so that
+// equal values have equal texts. Numbers that JSON has no text for are strings, as Cosmos DB answers them.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -95,9 +96,9 @@ func rank(v any) int {
 	return 0
 }
 
-// Compare is the order of all values: undefined, null, false, true, numbers, strings by code point, arrays, objects. Cosmos DB
-// leaves open how arrays are ordered among themselves, and objects; here arrays are compared element by element, and
-// objects as if they were arrays of their names and values, by name.
+// Compare is the order of all values: undefined, null, false, true, numbers, strings by code point, arrays,
+// objects. Cosmos DB leaves open how arrays are ordered among themselves, and objects; here arrays are
+// compared element by element, and objects as if they were arrays of their names and values, by name.
 func Compare(a, b any) int {
 	if c := rank(a) - rank(b); c != 0 {
 		return c
@@ -143,8 +144,8 @@ func asInt(b bool) int {
 	return 0
 }
 
-// same tells whether two values are one: of one type, with the same content. It decides DISTINCT and GROUP BY, where
-// undefined is a value as well and NaN is itself.
+// same tells whether two values are one: of one type, with the same content. It decides DISTINCT and GROUP
+// BY, where undefined is a value as well and NaN is itself.
 func same(a, b any) bool { return Compare(a, b) == 0 }
 
 func isUndefined(v any) bool { return v == any(Undefined{}) }

@@ -2,8 +2,9 @@ package syntax
 
 import "github.com/mayflydb/mayfly/doc"
 
-// Span is the part of the text that a node was read from, in characters (Unicode code points) from 0; End is the first one
-// after it. Parentheses around an expression are not part of it. Nodes that no text was read for have the zero Span.
+// Span is the part of the text that a node was read from, in characters (Unicode code points) from 0; End is
+// the first one after it. Parentheses around an expression are not part of it. Nodes that no text was read
+// for have the zero Span.
 type Span struct {
 	Start, End int
 }
@@ -11,7 +12,8 @@ type Span struct {
 // Extent returns the span itself. Every node embeds a Span, which makes it a Node.
 func (s Span) Extent() Span { return s }
 
-// Node is a piece of a query: *Query, *Select, *Star, *SelectItem, *Count, *Source, *OrderBy, *SortItem or an Expr.
+// Node is a piece of a query: *Query, *Select, *Star, *SelectItem, *Count, *Source, *OrderBy, *SortItem or an
+// Expr.
 type Node interface {
 	Extent() Span
 }
@@ -52,9 +54,9 @@ type SelectItem struct {
 	HasAlias  bool   // since an alias can be empty: AS ""
 }
 
-// Count is what follows TOP, OFFSET or LIMIT: a number without a sign, or a parameter. The number of OFFSET and LIMIT is
-// written as an integer, that of TOP may have a fraction, which Cosmos DB answers with a code of its own (SC2060). How large
-// it may be is not checked here.
+// Count is what follows TOP, OFFSET or LIMIT: a number without a sign, or a parameter. The number of OFFSET
+// and LIMIT is written as an integer, that of TOP may have a fraction, which Cosmos DB answers with a code of
+// its own (SC2060). How large it may be is not checked here.
 type Count struct {
 	Span
 	Value doc.Value // the number; undefined where Param is set
@@ -64,8 +66,8 @@ type Count struct {
 // Source is one input of the FROM clause. The first one stands behind FROM, each of the others behind a JOIN.
 type Source struct {
 	Span
-	// Path is an Ident with steps behind it, each a Member or an Index with a string or an integer: PathOf takes it
-	// apart. It is nil where Sub is set.
+	// Path is an Ident with steps behind it, each a Member or an Index with a string or an integer: PathOf
+	// takes it apart. It is nil where Sub is set.
 	Path  Expr
 	Sub   *Query // FROM (SELECT ...)
 	Alias string // empty where there is none
@@ -89,16 +91,16 @@ type SortItem struct {
 	Asc  bool // ASC was written, which differs from nothing only behind _VectorScore
 }
 
-// Expr is a scalar expression. Its types are the ones below and no others. An expression that was parsed is at most
-// MaxDepth levels high, so that functions over it may recurse.
+// Expr is a scalar expression. Its types are the ones below and no others. An expression that was parsed is
+// at most MaxDepth levels high, so that functions over it may recurse.
 type Expr interface {
 	Node
 	expr()
 }
 
-// Literal is a constant: undefined, null, true, false, a number or a string. A number keeps the digits that it was written
-// with, so that integers beyond 2^53 survive, except that hexadecimal ones become decimal; it has no sign, unless a program
-// made the node. Such a node may also hold an array or an object.
+// Literal is a constant: undefined, null, true, false, a number or a string. A number keeps the digits that
+// it was written with, so that integers beyond 2^53 survive, except that hexadecimal ones become decimal; it
+// has no sign, unless a program made the node. Such a node may also hold an array or an object.
 type Literal struct {
 	Span
 	Value doc.Value
@@ -143,9 +145,9 @@ type Binary struct {
 	X, Y Expr
 }
 
-// Logical is a chain of operands, two or more, with AND or OR between them. (a OR b) OR c is the same chain as a OR b OR c,
-// while a OR (b OR c) is a chain of two, of which the second is a chain. A program may nest chains at the first place, too,
-// which prints the same.
+// Logical is a chain of operands, two or more, with AND or OR between them. (a OR b) OR c is the same chain
+// as a OR b OR c, while a OR (b OR c) is a chain of two, of which the second is a chain. A program may nest
+// chains at the first place, too, which prints the same.
 type Logical struct {
 	Span
 	Op    LogicalOp
@@ -202,8 +204,8 @@ type ArrayLit struct {
 	Elems []Expr
 }
 
-// ObjectLit is {"k": v}. Keys[i] belongs to Values[i]; a key may occur more than once. KeySpans is empty in a tree that was not
-// parsed.
+// ObjectLit is {"k": v}. Keys[i] belongs to Values[i]; a key may occur more than once. KeySpans is empty in a
+// tree that was not parsed.
 type ObjectLit struct {
 	Span
 	Keys     []string
@@ -218,8 +220,8 @@ type Subquery struct {
 	Query *Query
 }
 
-// Placeholder is {name}, a gap in a rewritten query that the client fills in with text before it sends the query. Where one
-// is left open in ORDER BY's filter, it means true.
+// Placeholder is {name}, a gap in a rewritten query that the client fills in with text before it sends the
+// query. Where one is left open in ORDER BY's filter, it means true.
 type Placeholder struct {
 	Span
 	Name string // without the braces

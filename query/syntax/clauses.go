@@ -54,8 +54,8 @@ func (p *parser) selectClause() *Select {
 	return s
 }
 
-// selectItem reads an expression with or without an alias. AS may be left out before a name but not before a string, which
-// would make a LIKE with a forgotten ESCAPE an item with an alias.
+// selectItem reads an expression with or without an alias. AS may be left out before a name but not before a
+// string, which would make a LIKE with a forgotten ESCAPE an item with an alias.
 func (p *parser) selectItem() *SelectItem {
 	start := p.tok.Start
 	item := &SelectItem{X: p.expr(lowest)}
@@ -177,8 +177,8 @@ func (p *parser) orderBy() *OrderBy {
 	return o
 }
 
-// atRank tells whether the token is the RANK of ORDER BY RANK f(...). The word is not reserved, but where it means
-// something else no function can follow.
+// atRank tells whether the token is the RANK of ORDER BY RANK f(...). The word is not reserved, but where it
+// means something else no function can follow.
 func (p *parser) atRank() bool {
 	if p.tok.kind != word || !strings.EqualFold(p.tok.text, "RANK") {
 		return false

@@ -11,7 +11,8 @@ const (
 	CodeString    = "SC1012" // a string that is not closed or has a bad escape
 )
 
-// Error tells of a text that is not a query. Cosmos DB answers such a text with the code, the place and the message.
+// Error tells of a text that is not a query. Cosmos DB answers such a text with the code, the place and the
+// message.
 type Error struct {
 	Code       string // one of the codes above
 	Start, End int    // of the offending token, in characters from 0, End exclusive; equal where the text ends too early

@@ -53,8 +53,8 @@ func TestLongToken(t *testing.T) {
 	}
 }
 
-// However a text is nested, it is answered by a tree that is not too high or by an error, and what is accepted can be
-// printed and read again.
+// However a text is nested, it is answered by a tree that is not too high or by an error, and what is
+// accepted can be printed and read again.
 func TestDepthLimit(t *testing.T) {
 	for _, test := range []struct {
 		name, open, closing string

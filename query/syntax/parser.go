@@ -10,9 +10,9 @@ const (
 	MaxText = 512 << 10
 	// MaxDepth is how many levels high the tree of a query may be, each node being a level.
 	MaxDepth = 1000
-	// maxNesting bounds the recursion of the parser. Clients write long chains as ((a OR b) OR c) OR d, which is deep in
-	// parentheses and yet no high tree, so there is room for more of those. All that Print writes of a tree which is not
-	// too high stays below it: see nestLimit.
+	// maxNesting bounds the recursion of the parser. Clients write long chains as ((a OR b) OR c) OR d, which
+	// is deep in parentheses and yet no high tree, so there is room for more of those. All that Print writes
+	// of a tree which is not too high stays below it: see nestLimit.
 	maxNesting = 4 * MaxDepth
 )
 
@@ -22,8 +22,9 @@ func Parse(text string) (*Query, error) {
 	return p.finish(p.query())
 }
 
-// ParseLenient reads what Parse does and texts that Cosmos DB refuses though it is plain what they mean: BETWEEN beside AND and
-// OR without parentheses, comments in /* */, and a semicolon at the end. The errors are those of Parse.
+// ParseLenient reads what Parse does and texts that Cosmos DB refuses though it is plain what they mean:
+// BETWEEN beside AND and OR without parentheses, comments in /* */, and a semicolon at the end. The errors
+// are those of Parse.
 func ParseLenient(text string) (*Query, error) {
 	p := newParser(text, true)
 	q := p.query()
@@ -54,8 +55,8 @@ func ParseCondition(text string) (*Query, error) {
 	return p.finish(q)
 }
 
-// parser reads tokens into nodes. The first error ends it: from then on every token is the end of the text, so that all
-// loops and recursions run out, and what they return is dropped.
+// parser reads tokens into nodes. The first error ends it: from then on every token is the end of the text,
+// so that all loops and recursions run out, and what they return is dropped.
 type parser struct {
 	lex    lexer
 	tok    token // the one that is looked at

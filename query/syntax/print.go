@@ -8,14 +8,14 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// nestLimit is how many parentheses Print opens for the sake of the classic form of chains before it leaves them out, so
-// that the parser's bound on recursion is not reached by what Print writes.
+// nestLimit is how many parentheses Print opens for the sake of the classic form of chains before it leaves
+// them out, so that the parser's bound on recursion is not reached by what Print writes.
 const nestLimit = 500
 
-// Print writes a query in the canonical form, which is the one that Cosmos DB's query plans have: each clause and each JOIN on a
-// line of its own, AS before every alias, strings in double quotes, every operation with two operands in parentheses, subqueries
-// indented. Parse reads it as the same query, which prints the same; spans and the spelling of numbers and strings are not
-// kept.
+// Print writes a query in the canonical form, which is the one that Cosmos DB's query plans have: each clause
+// and each JOIN on a line of its own, AS before every alias, strings in double quotes, every operation with
+// two operands in parentheses, subqueries indented. Parse reads it as the same query, which prints the same;
+// spans and the spelling of numbers and strings are not kept.
 func Print(q *Query) string {
 	p := printer{}
 	p.query(q)
@@ -41,7 +41,8 @@ func (p *printer) print(text ...string) {
 	}
 }
 
-// line begins a line. The indentation ends somewhere, since else it would be most of what a deep query prints.
+// line begins a line. The indentation ends somewhere, since else it would be most of what a deep query
+// prints.
 func (p *printer) line() {
 	p.print("\n", strings.Repeat("    ", min(p.indent, 16)))
 }
@@ -269,7 +270,8 @@ func (p *printer) infix(x Expr, op string, y Expr) {
 	p.print(")")
 }
 
-// logical prints a chain as ((a OR b) OR c), the form of Cosmos DB, if that is not too deep, and as (a OR b OR c) else.
+// logical prints a chain as ((a OR b) OR c), the form of Cosmos DB, if that is not too deep, and as (a OR b
+// OR c) else.
 func (p *printer) logical(l *Logical) {
 	op := l.Op.String()
 	pairs := len(l.Terms) - 1
@@ -386,7 +388,8 @@ func (p *printer) composite(v doc.Value) {
 	p.print(brackets[1:])
 }
 
-// appendNumber writes an integer with all its digits and any other number in the shortest form that is the same double.
+// appendNumber writes an integer with all its digits and any other number in the shortest form that is the
+// same double.
 func appendNumber(dst []byte, v doc.Value) []byte {
 	f := v.Num()
 	switch {
@@ -401,7 +404,8 @@ func appendNumber(dst []byte, v doc.Value) []byte {
 	}
 	from := len(dst)
 	dst = doc.NumberValue(f).AppendJSON(dst)
-	// The shortest form of a large one may end in zeros that are made up. They must not be taken for an exact integer.
+	// The shortest form of a large one may end in zeros that are made up. They must not be taken for an exact
+	// integer.
 	if math.Abs(f) >= 1<<53 && isDigits(dst[from:]) {
 		dst = strconv.AppendFloat(dst[:from], f, 'e', -1, 64)
 	}

@@ -1,8 +1,8 @@
 package syntax
 
-// Replace calls fn for every expression in n, the parts of an expression before the expression itself, down into
-// subqueries, and puts what fn returns in its place. The tree is changed. What stays is n itself, even where it is an
-// expression, the call of ORDER BY RANK and the escape character of LIKE.
+// Replace calls fn for every expression in n, the parts of an expression before the expression itself, down
+// into subqueries, and puts what fn returns in its place. The tree is changed. What stays is n itself, even
+// where it is an expression, the call of ORDER BY RANK and the escape character of LIKE.
 func Replace(n Node, fn func(Expr) Expr) {
 	slots(n, func(e *Expr) {
 		Replace(*e, fn)

@@ -24,7 +24,8 @@ func tree(n Node) string {
 	return b.String()
 }
 
-// ownFields writes what a node holds besides other nodes, and which of its children are there where that is not plain.
+// ownFields writes what a node holds besides other nodes, and which of its children are there where that is
+// not plain.
 func ownFields(n Node) string {
 	switch n := n.(type) {
 	case *Query:

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// Walk calls fn for n and then, where fn returns true, for what n consists of, in the order of the text, down into
-// subqueries.
+// Walk calls fn for n and then, where fn returns true, for what n consists of, in the order of the text, down
+// into subqueries.
 func Walk(n Node, fn func(Node) bool) {
 	if !fn(n) {
 		return
@@ -146,8 +146,8 @@ type Step struct {
 	IsIndex bool
 }
 
-// PathOf takes an expression such as c.a["b"][0] apart: a name and steps, each with a constant property name or a constant
-// index. It reports false for all other expressions. For a name alone there are no steps.
+// PathOf takes an expression such as c.a["b"][0] apart: a name and steps, each with a constant property name
+// or a constant index. It reports false for all other expressions. For a name alone there are no steps.
 func PathOf(e Expr) (root *Ident, steps []Step, ok bool) {
 	for {
 		if id, ok := e.(*Ident); ok {

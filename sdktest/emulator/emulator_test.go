@@ -19,7 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/sdktest"
 )
 
-// sdk is the package whose tests are run. They expect an emulator on port 8081 and its second gateway on 8903.
+// sdk is the package whose tests are run. They expect an emulator on port 8081 and its second gateway on
+// 8903.
 const (
 	sdk  = "github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 	port = 8081
@@ -33,7 +34,8 @@ func TestEmulator(t *testing.T) {
 	if there := emulatorTests(t); !slices.Equal(wanted, there) {
 		t.Fatalf("the lists name %d tests, the SDK has %d:\n%v\n%v", len(wanted), len(there), wanted, there)
 	}
-	// As a newcomer runs it, Mayfly passes those that need no flags; by the flags that the others need it passes all.
+	// As a newcomer runs it, Mayfly passes those that need no flags; by the flags that the others need it
+	// passes all.
 	byFlags := map[string][]string{"": nil}
 	for _, flags := range must {
 		byFlags[flags] = nil
@@ -146,8 +148,8 @@ func serve(t *testing.T, flags []string) string {
 	return file
 }
 
-// compile builds the SDK's tests. That is a step of its own because a go command that is told SSL_CERT_FILE can
-// download nothing.
+// compile builds the SDK's tests. That is a step of its own because a go command that is told SSL_CERT_FILE
+// can download nothing.
 func compile(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "azcosmos.test")
@@ -157,8 +159,8 @@ func compile(t *testing.T) string {
 	return bin
 }
 
-// run runs the named tests and returns for each what became of it ("pass", "fail", "skip", or "" where it was not
-// run) and what it printed.
+// run runs the named tests and returns for each what became of it ("pass", "fail", "skip", or "" where it was
+// not run) and what it printed.
 func run(t *testing.T, bin, certificate string, names []string) (results, output map[string]string) {
 	t.Helper()
 	cmd := exec.Command("go", "tool", "test2json", bin, "-test.v=test2json", "-test.timeout=5m", "-test.run=^("+strings.Join(names, "|")+")$")

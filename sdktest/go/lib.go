@@ -48,8 +48,8 @@ func without(name, reason string) scenario {
 	return scenario{name, func(*T) { panic(noAPI(reason)) }}
 }
 
-// T is what one scenario works with: a client, and a database of its own that is made when it is first asked for.
-// Its methods end the scenario where something is not as it should be.
+// T is what one scenario works with: a client, and a database of its own that is made when it is first asked
+// for. Its methods end the scenario where something is not as it should be.
 type T struct {
 	flags
 	name   string

@@ -289,8 +289,8 @@ func (t *T) ten() C {
 	return c
 }
 
-// resume reads a query by pages of 3, each by a new pager, from the continuation on; each is called with every page and
-// the continuation after it.
+// resume reads a query by pages of 3, each by a new pager, from the continuation on; each is called with
+// every page and the continuation after it.
 func (c C) resume(query string, pk azcosmos.PartitionKey, from *string, each func(page [][]byte, continuation string)) {
 	for {
 		o := &azcosmos.QueryOptions{PageSizeHint: 3, ContinuationToken: from}
