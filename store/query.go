@@ -6,10 +6,7 @@ import (
 	"errors"
 	"iter"
 	"math/rand/v2"
-	"slices"
-	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 )
 
@@ -116,62 +113,6 @@ type CrossPartitionError struct {
 
 func (*CrossPartitionError) Error() string {
 	return "the client must merge the results of the partition ranges"
-}
-
-// QueryPlan tells how a client runs a query over several partition ranges: the document that Cosmos DB calls
-// PartitionedQueryExecutionInfo, in JSON, with the query that each range is to be asked and what becomes of
-// the answers. features are those that the client can merge, by Cosmos DB's names; nil: all. Of the request
-// only the text, the parameters, the partition key and Continued matter. CodeBadRequest: the query is wrong.
-// CodeCrossPartition: it needs a feature that is not among those; the cause is a *query.UnsupportedError.
-func (c *Container) QueryPlan(_ context.Context, q QueryRequest, features []string) ([]byte, Receipt, error) {
-	c.begin()
-	defer c.end()
-	plan, err := c.gatewayPlan(c.state.Load(), q, features)
-	return plan, c.refused(), wrap(err)
-}
-
-func (c *Container) gatewayPlan(st *containerState, q QueryRequest, features []string) ([]byte, error) {
-	key := q.Scope.Partition
-	if !key.IsZero() {
-		var err error
-		if key, err = c.def.scopeKey(key); err != nil {
-			return nil, err
-		}
-	}
-	plan, err := query.Gateway(q.Text, q.Parameters, c.queryInfo(st), query.GatewayOptions{
-		Features: features, OnePartition: key.Len() == c.def.levels(), Continued: q.Continued,
-	})
-	if err != nil {
-		return nil, err
-	}
-	keys, known := plan.PinnedKeys()
-	if !key.IsZero() {
-		keys, known = [][]doc.Value{key.Values()}, true
-	}
-	return plan.JSON(c.keyRanges(keys, known))
-}
-
-// keyRanges are the ranges of effective partition keys in which these keys lie, in order: a point for a full
-// key, a range for the beginning of one. No keys are the point of the empty key, so that a client asks one
-// range, which finds nothing; keys that are not known can lie anywhere.
-func (c *Container) keyRanges(keys [][]doc.Value, known bool) []query.KeyRange {
-	switch {
-	case !known:
-		return []query.KeyRange{{Max: maxEPK, MinInclusive: true}}
-	case len(keys) == 0:
-		return []query.KeyRange{{MinInclusive: true, MaxInclusive: true}}
-	}
-	ranges := make([]query.KeyRange, 0, len(keys))
-	for _, values := range keys {
-		epk := epkHex(EPK(&c.def, NewPartitionKey(values...)))
-		if len(values) == c.def.levels() {
-			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk, MinInclusive: true, MaxInclusive: true})
-		} else {
-			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk + maxEPK, MinInclusive: true})
-		}
-	}
-	slices.SortFunc(ranges, func(a, b query.KeyRange) int { return strings.Compare(a.Min, b.Min) })
-	return slices.Compact(ranges)
 }
 
 // errStale tells that the container's settings have changed since the plan was made, which relies on what was

@@ -380,28 +380,3 @@ func (t *tx) remove(item *stored, keys []entry) {
 	t.Delete(t.itemKey(item.rid))
 	t.touch(item)
 }
-
-// noteDeadline remembers the earliest key that was written in each of the reaper's families.
-func (t *tx) noteDeadline(item *stored) {
-	switch l := item.head.life; l.Own {
-	case ttl.Never:
-	case ttl.Absent:
-		t.dues.written = min(t.dues.written, l.TS)
-	default:
-		t.dues.deadline = min(t.dues.deadline, l.TS+int64(l.Own))
-	}
-}
-
-// dues are the earliest keys that a transaction has written in the reaper's families, in seconds; never:
-// none.
-type dues struct{ written, deadline int64 }
-
-// lookAgain makes the reaper look again from the start where it may have left behind what was written. It is
-// called when the commit can be seen: see slot.isPast.
-func (t *tx) lookAgain() {
-	if t.dues.written != never && t.s.isPast(famWritten, t.dues.written) ||
-		t.dues.deadline != never && t.s.isPast(famDeadline, t.dues.deadline) {
-		t.s.rescan.Store(true)
-		t.c.db.wakeReaper()
-	}
-}

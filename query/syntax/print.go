@@ -1,8 +1,6 @@
 package syntax
 
 import (
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -349,68 +347,3 @@ func (p *printer) placeholder(h *Placeholder) {
 		p.print("{", h.Name, "}")
 	}
 }
-
-func (p *printer) value(v doc.Value) {
-	switch v.Kind() {
-	case doc.Undefined:
-		p.print("undefined")
-	case doc.Number:
-		p.buf = appendNumber(p.buf, v)
-	case doc.String:
-		p.buf = doc.AppendString(p.buf, v.Str())
-	case doc.Array, doc.Object:
-		p.composite(v)
-	default:
-		p.buf = v.AppendJSON(p.buf)
-	}
-}
-
-// composite prints an array or an object in the form of an ArrayLit or ObjectLit.
-func (p *printer) composite(v doc.Value) {
-	brackets := "[]"
-	if v.Kind() == doc.Object {
-		brackets = "{}"
-	}
-	p.print(brackets[:1])
-	first := true
-	v.Each(func(key string, elem doc.Value) bool {
-		if !first {
-			p.print(", ")
-		}
-		first = false
-		if v.Kind() == doc.Object {
-			p.buf = doc.AppendString(p.buf, key)
-			p.print(": ")
-		}
-		p.value(elem)
-		return true
-	})
-	p.print(brackets[1:])
-}
-
-// appendNumber writes an integer with all its digits and any other number in the shortest form that is the
-// same double.
-func appendNumber(dst []byte, v doc.Value) []byte {
-	f := v.Num()
-	switch {
-	case math.IsNaN(f):
-		return append(dst, "NaN"...)
-	case math.IsInf(f, 1):
-		return append(dst, "Infinity"...)
-	case math.IsInf(f, -1):
-		return append(dst, "-Infinity"...)
-	case isDigits(v.Raw()):
-		return v.AppendJSON(dst)
-	}
-	from := len(dst)
-	dst = doc.NumberValue(f).AppendJSON(dst)
-	// The shortest form of a large one may end in zeros that are made up. They must not be taken for an exact
-	// integer.
-	if math.Abs(f) >= 1<<53 && isDigits(dst[from:]) {
-		dst = strconv.AppendFloat(dst[:from], f, 'e', -1, 64)
-	}
-	return dst
-}
-
-// isDigits tells whether a number is written as an integer.
-func isDigits(number []byte) bool { return strings.Trim(string(number), "-0123456789") == "" }

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// slot is a partition range and where its items lie. It lives as long as the range, through changes of state.
+type slot struct {
+	rec      rangeRecord
+	id       string
+	number   uint16
+	scope    []byte
+	parents  []string
+	min, max []byte // EPK bytes; an empty max has no upper bound
+
+	// Where the reaper's pass over the families w and x has come to. A write below it or a change of policy
+	// sets rescan, and the next step begins anew.
+	pass
+	announcing pass // the same for the log of expiries, where purges are held back
+	rescan     atomic.Bool
+	begun      int64 // the second in which the pass last began at the head; the reaper's
+
+	shapes    shapeBook
+	reindexed atomic.Uint64         // how far documents have been indexed anew: a rid, or allReindexed
+	behind    atomic.Uint64         // the LSN behind the last one of a range that has been split; 0: it has not been
+	noted     atomic.Pointer[notes] // what is written while a split copies the range; nil: none does. Changes under the gate
+	told      atomic.Uint64         // the highest LSN that a read or a commit has told to be durable; 0: none has
+}
+
+// tell notes how far the range has come, and returns how far that is.
+func (s *slot) tell(lsn uint64) uint64 {
+	for old := s.told.Load(); old < lsn; old = s.told.Load() {
+		if s.told.CompareAndSwap(old, lsn) {
+			return lsn
+		}
+	}
+	return max(lsn, s.told.Load())
+}
+
+// last is the last LSN of a range that has been split.
+func (s *slot) last() (lsn uint64, split bool) {
+	n := s.behind.Load()
+	return n - 1, n > 0
+}
+
+func newSlot(cid uint32, r rangeRecord) (s *slot, err error) {
+	s = &slot{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: slotScope(cid, r.Slot), parents: []string{}}
+	for _, p := range r.Parents {
+		s.parents = append(s.parents, strconv.Itoa(p))
+	}
+	if s.min, err = hex.DecodeString(r.Min); err != nil {
+		return nil, fmt.Errorf("%w: range bound %q", engine.ErrCorrupt, r.Min)
+	}
+	if r.Max != maxEPK {
+		if s.max, err = hex.DecodeString(r.Max); err != nil {
+			return nil, fmt.Errorf("%w: range bound %q", engine.ErrCorrupt, r.Max)
+		}
+	}
+	return s, nil
+}
+
+// answersFor tells whether the range has this id, or came from one that had it.
+func (s *slot) answersFor(id string) bool { return s.id == id || slices.Contains(s.parents, id) }
+
+// loadSlots reads what a container's slots have recorded: the store's time is not behind the last write and
+// the last purge, and partition keys that are being deleted stay hidden.
+func (c *Container) loadSlots(r engine.Reader) error {
+	st := *c.state.Load()
+	var wrote int64
+	for _, s := range st.ranges {
+		last, err := lastFeedEntry(r, s.scope)
+		if err != nil {
+			return err
+		}
+		c.note(markWrite, last.ts)
+		version, err := lastVersionTime(r, s.scope)
+		if err != nil {
+			return err
+		}
+		c.note(markWrite, version)
+		swept, err := r.Get(sweptKey(s.scope))
+		if err != nil && !isAbsent(err) {
+			return err
+		}
+		if n, ok := ridOf(swept); ok {
+			c.note(markPurge, int64(n))
+		}
+		leased, err := r.Get(leasedKey(s.scope))
+		if err != nil && !isAbsent(err) {
+			return err
+		}
+		if n, ok := ridOf(leased); ok {
+			c.note(markLease, int64(n))
+		}
+		if err := st.loadReindexed(r, s); err != nil {
+			return err
+		}
+		wrote = max(wrote, last.ts, version)
+	}
+	if err := c.loadUse(r, wrote); err != nil {
+		return err
+	}
+	var err error
+	if st.fences, err = loadFences(r, c.cid); err != nil {
+		return err
+	}
+	c.state.Store(&st)
+	return nil
+}
+
+func lastFeedEntry(r engine.Reader, scope []byte) (last feedEntry, err error) {
+	it := r.Scan(slotFamily(scope, famFeed), true)
+	if it.Next() {
+		last, err = decodeFeed(it.Value())
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return last, err
+}
