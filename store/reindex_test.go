@@ -22,7 +22,7 @@ import (
 // had always been so.
 func TestReindexUnderWrites(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	for seed := range uint64(3) {
+	for seed := range uint64(longSeeds) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			policies := indexPolicies()
 			g := newIndexRig(t, seed, 2, false, policies[0])
