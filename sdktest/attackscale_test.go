@@ -1,0 +1,12 @@
+//go:build !long
+
+package sdktest
+
+import "time"
+
+const (
+	// attackScale is how many times as much an attack is as it needs to be.
+	attackScale = 1
+	// besideBound is the time below which an answer beside an attack is not judged.
+	besideBound = time.Second
+)
