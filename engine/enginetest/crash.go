@@ -96,9 +96,13 @@ func testCrashAfterEachWrite(t *testing.T, s *subject) {
 func Crash(t *testing.T, d Data, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	l := &ledger{told: map[string]string{}, issued: map[string]uint64{}}
-	for range 4 {
+	for round := range 8 {
+		act := (*ledger).play
+		if round%2 == 1 {
+			act = (*ledger).settle
+		}
 		e := d.Open(t)
-		known, err := l.play(t, d, e, rng)
+		known, err := act(l, t, d, e, rng)
 		if cerr := e.Close(); err == nil {
 			err = cerr
 		}
@@ -116,6 +120,17 @@ func Crash(t *testing.T, d Data, seed uint64) error {
 		}
 	}
 	return nil
+}
+
+// settle writes one transaction that nobody waits for, reads it, and cuts the power as soon as it is settled.
+func (l *ledger) settle(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*ledger, error) {
+	err := l.transact(e, make([]byte, rng.IntN(300)), true, false, "a")
+	if err == nil {
+		err = l.read(e)
+	}
+	known := l.copy()
+	d.Cut(t)
+	return known, err
 }
 
 // crashScopes are the scopes that a history writes in.
@@ -177,7 +192,10 @@ func (l *ledger) play(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*l
 // each.
 func (l *ledger) write(e engine.Engine, r *rand.Rand, scopes ...string) error {
 	relaxed, fails := r.IntN(5) == 0, r.IntN(7) == 0
-	pad := make([]byte, r.IntN(300))
+	return l.transact(e, make([]byte, r.IntN(300)), relaxed, fails, scopes...)
+}
+
+func (l *ledger) transact(e engine.Engine, pad []byte, relaxed, fails bool, scopes ...string) error {
 	written := map[string]string{}
 	_, err := e.Update(ctx, keys(scopes...), func(tx engine.Txn) error {
 		clear(written)
