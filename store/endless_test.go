@@ -135,6 +135,9 @@ func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
 		}
 	}
 	b.beside(1)
+	if err := b.db.Ready(b.ctx); err != nil { // items are read and written
+		t.Errorf("not ready: %v", err)
+	}
 	b.close()
 	close(clock.release)
 }
