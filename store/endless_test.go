@@ -211,6 +211,7 @@ func TestConditionHoldsNobody(t *testing.T) {
 	set := store.Operation{Kind: store.OperationPatch, ID: "many", Patch: patchOf(t, `{"op":"set","path":"/v","value":1}`)}
 	set.Patch.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 " + endlessJoin + ")"
 	key := store.NewPartitionKey(doc.StringValue("a"))
+	b.trigger("t", `function () { }`)
 	for name, patch := range map[string]func(ctx context.Context) error{
 		"patch": func(ctx context.Context) error {
 			_, _, err := b.c.Patch(ctx, key, "many", *set.Patch, store.WriteOptions{})
@@ -218,6 +219,10 @@ func TestConditionHoldsNobody(t *testing.T) {
 		},
 		"atomic": func(ctx context.Context) error {
 			_, _, err := b.c.Batch(ctx, key, []store.Operation{set}, store.BatchOptions{Atomic: true})
+			return err
+		},
+		"triggers": func(ctx context.Context) error {
+			_, _, err := b.c.Patch(ctx, key, "many", *set.Patch, store.WriteOptions{PreTriggers: []string{"t"}})
 			return err
 		},
 		"bulk": func(ctx context.Context) error {
