@@ -137,7 +137,7 @@ func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOptio
 	if err := c.make(ctx, m); err != nil && !errors.Is(err, ErrConflict) { // which is that it is there
 		return nil, err
 	}
-	err = c.do(func(c *store.Container) error {
+	err = c.do(ctx, func(c *store.Container) error {
 		if is := c.Info().Spec.PartitionKey; !asked.IsZero() && !is.Equal(&asked) {
 			return &store.Error{Code: store.CodeConflict, Message: "The container '" + path +
 				"' is partitioned by other paths than those that were asked for."}
@@ -174,8 +174,12 @@ func (c *Container) make(ctx context.Context, m making) error {
 }
 
 // resolve looks the container up.
-func (c *Container) resolve() (*found, error) {
-	f := &found{incarnation: c.db.db.Incarnation()}
+func (c *Container) resolve(ctx context.Context) (*found, error) {
+	incarnation, err := c.db.db.Incarnation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f := &found{incarnation: incarnation}
 	d, err := c.db.db.Database(c.database)
 	if err != nil {
 		return nil, err
@@ -190,23 +194,23 @@ func (c *Container) resolve() (*found, error) {
 // do calls fn with the store's handle, and once more with another one where that has come to its end: by a
 // restore, of which the store says that nothing of the call is left, or because the container was dropped and
 // made again.
-func (c *Container) do(fn func(*store.Container) error) (err error) {
+func (c *Container) do(ctx context.Context, fn func(*store.Container) error) (err error) {
 	f := c.found.Load()
 	for {
 		if f == nil {
-			if f, err = c.resolve(); err != nil {
+			if f, err = c.resolve(ctx); err != nil {
 				return err
 			}
 		}
 		err = fn(f.c)
 		switch store.ErrorCode(err) {
 		case store.CodeUnavailable:
-			if c.db.db.Incarnation() == f.incarnation {
+			if now, unknown := c.db.db.Incarnation(ctx); unknown != nil || now == f.incarnation {
 				return err
 			}
 			f = nil
 		case store.CodeOwnerNotFound:
-			next, missing := c.resolve()
+			next, missing := c.resolve(ctx)
 			if missing != nil || next.c == f.c {
 				return err
 			}
@@ -221,8 +225,8 @@ func (c *Container) do(fn func(*store.Container) error) (err error) {
 func (c *Container) Path() string { return c.database + "/" + c.name }
 
 // Store is the container behind the door. It does not survive a Restore.
-func (c *Container) Store() (found *store.Container, err error) {
-	err = c.do(func(c *store.Container) error {
+func (c *Container) Store(ctx context.Context) (found *store.Container, err error) {
+	err = c.do(ctx, func(c *store.Container) error {
 		found = c
 		return nil
 	})
@@ -239,7 +243,7 @@ func (c *Container) SetDefaultTTL(ctx context.Context, d time.Duration) error {
 			return err
 		}
 	}
-	return c.do(func(found *store.Container) error {
+	return c.do(ctx, func(found *store.Container) error {
 		owner, err := c.db.db.Database(c.database)
 		if err != nil {
 			return err

@@ -116,7 +116,7 @@ func (c *Container) write(ctx context.Context, kind store.OperationKind, documen
 	if err != nil {
 		return Document{}, err
 	}
-	err = c.do(func(c *store.Container) error {
+	err = c.do(ctx, func(c *store.Container) error {
 		var it store.Item
 		var err error
 		switch kind {
@@ -164,7 +164,7 @@ func (c *Container) Read(ctx context.Context, pk PartitionKey, id string) (d Doc
 	if err != nil {
 		return Document{}, err
 	}
-	err = c.do(func(c *store.Container) error {
+	err = c.do(ctx, func(c *store.Container) error {
 		it, _, err := c.Read(ctx, key, id, store.ReadOptions{})
 		d = result(it, err)
 		return err
@@ -183,7 +183,7 @@ func (c *Container) Delete(ctx context.Context, pk PartitionKey, id string, opts
 	if err != nil {
 		return err
 	}
-	return c.do(func(c *store.Container) error {
+	return c.do(ctx, func(c *store.Container) error {
 		_, err := c.Delete(ctx, key, id, w.WriteOptions)
 		return err
 	})
@@ -195,7 +195,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) error 
 	if err != nil {
 		return err
 	}
-	return c.do(func(c *store.Container) error {
+	return c.do(ctx, func(c *store.Container) error {
 		_, err := c.DeletePartition(ctx, key)
 		return err
 	})

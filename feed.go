@@ -88,7 +88,7 @@ func (c *Container) End(ctx context.Context, opts ...FeedOption) (end Position, 
 		return "", err
 	}
 	req.Start.Now = true
-	err = c.do(func(c *store.Container) error {
+	err = c.do(ctx, func(c *store.Container) error {
 		page, _, err := c.Changes(ctx, req.ChangesRequest)
 		end = Position(page.Position)
 		return err
@@ -138,7 +138,7 @@ func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOpt
 
 // changes is a page of the feed. more is closed when something has happened since.
 func (c *Container) changes(ctx context.Context, req feedRequest) (page store.ChangesPage, more <-chan struct{}, err error) {
-	err = c.do(func(c *store.Container) (err error) {
+	err = c.do(ctx, func(c *store.Container) (err error) {
 		more = c.Changed()
 		page, _, err = c.Changes(ctx, req.ChangesRequest)
 		return err
@@ -187,7 +187,7 @@ func (c *Container) Expirations(ctx context.Context, after Position, opts ...Fee
 			var page store.ExpirationsPage
 			var more <-chan struct{}
 			if err == nil {
-				err = c.do(func(c *store.Container) (err error) {
+				err = c.do(ctx, func(c *store.Container) (err error) {
 					more = c.ExpirationsChanged()
 					page, err = c.Expirations(ctx, string(after), 0)
 					return err

@@ -19,7 +19,7 @@ func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string, d tim
 	if err != nil || s < 0 {
 		return time.Time{}, badRequest("a lease is for a whole number of seconds", err)
 	}
-	err = c.do(func(c *store.Container) error {
+	err = c.do(ctx, func(c *store.Container) error {
 		l, err := c.Lease(ctx, key, id, int(s))
 		until = time.Unix(l.Until, 0).UTC()
 		return err
@@ -33,7 +33,7 @@ func (c *Container) WaitExpired(ctx context.Context, pk PartitionKey, id string)
 	if err != nil {
 		return err
 	}
-	return c.do(func(c *store.Container) error {
+	return c.do(ctx, func(c *store.Container) error {
 		_, err := c.Wait(ctx, store.WaitRequest{For: store.WaitExpired, Key: store.Key{Partition: key, ID: id}})
 		return err
 	})
@@ -45,7 +45,7 @@ func (c *Container) Explain(ctx context.Context, pk PartitionKey, id string) (se
 	if err != nil {
 		return "", err
 	}
-	err = c.do(func(c *store.Container) error {
+	err = c.do(ctx, func(c *store.Container) error {
 		e, err := c.ExplainItem(ctx, key, id)
 		sentence = e.Sentence()
 		return err

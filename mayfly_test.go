@@ -316,7 +316,7 @@ func TestLives(t *testing.T) {
 	if err := c.WaitExpired(t.Context(), "ada", "s"); err != nil {
 		t.Error(err)
 	}
-	if must(c.Store()).ID() != "sessions" {
+	if must(c.Store(context.Background())).ID() != "sessions" {
 		t.Error("the container behind the door is another one")
 	}
 }
@@ -332,7 +332,7 @@ func TestOptions(t *testing.T) {
 		s.Indexing.Composite = [][]index.CompositePath{{{Path: "/a"}, {Path: "/b"}}}
 	}
 	c := must(db.Container(t.Context(), "app/c", mayfly.PartitionBy("/k"), mayfly.Spec(composite)))
-	if n := len(must(c.Store()).Ranges().Ranges); n != 3 {
+	if n := len(must(c.Store(context.Background())).Ranges().Ranges); n != 3 {
 		t.Errorf("%d ranges", n)
 	}
 	for i := range 10 {

@@ -72,7 +72,7 @@ func Query[T any](ctx context.Context, c *Container, text string, opts ...QueryO
 		}
 		for {
 			var page store.QueryPage
-			err := c.do(func(c *store.Container) (err error) {
+			err := c.do(ctx, func(c *store.Container) (err error) {
 				page, _, err = c.Query(ctx, q)
 				return err
 			})
@@ -116,7 +116,7 @@ func (c *Container) Documents(ctx context.Context, opts ...QueryOption) iter.Seq
 		}
 		for o := q.ListOptions; ; {
 			var page store.Page
-			err := c.do(func(c *store.Container) (err error) {
+			err := c.do(ctx, func(c *store.Container) (err error) {
 				page, _, err = c.List(ctx, o)
 				return err
 			})

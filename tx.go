@@ -36,7 +36,7 @@ func (c *Container) Transact(ctx context.Context, pk PartitionKey, fn func(tx *T
 	if err != nil {
 		return err
 	}
-	return c.do(func(c *store.Container) error {
+	return c.do(ctx, func(c *store.Container) error {
 		_, err := c.Transact(ctx, key, func(x *store.Transaction) error { return fn(&Tx{x, c}) })
 		return err
 	})

@@ -30,6 +30,7 @@ var (
 	metricCommits      = desc("engine_commits_total", "Transactions committed.")
 	metricBarriers     = desc("engine_barriers_total", "Waits for durability that they shared.")
 	metricGoroutines   = desc("goroutines", "Goroutines of the process.")
+	metricStuckScripts = desc("stuck_scripts", "Scripts that were stopped, had to be left behind and have not ended yet.")
 
 	metricContainerPurged  = desc("container_purged_items_total", "Items whose space was freed since the start.", perContainer...)
 	metricContainerExpired = desc("container_expired_items_total", "Items that have expired since the start, or had before and were not purged then.", perContainer...)
@@ -85,6 +86,7 @@ func (k collector) Collect(out chan<- prometheus.Metric) {
 	counter(metricCommits, float64(m.Engine.Commits))
 	counter(metricBarriers, float64(m.Engine.Barriers))
 	gauge(metricGoroutines, float64(runtime.NumGoroutine()))
+	gauge(metricStuckScripts, float64(m.StuckScripts))
 	next := int64(math.MaxInt64)
 	for _, c := range m.Containers {
 		if c.NextExpiry > 0 {

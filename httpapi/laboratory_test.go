@@ -212,7 +212,7 @@ func TestMetrics(t *testing.T) {
 	}
 	a := w.raw("/_mayfly/metrics").want(200)
 	check(a, "mayfly_expired_items_total 1", "mayfly_purged_items_total 0", "mayfly_expiry_backlog_items 1", "mayfly_expiry_lag_seconds 5",
-		"mayfly_next_expiry_seconds 50", "mayfly_databases 1", "mayfly_containers 1",
+		"mayfly_next_expiry_seconds 50", "mayfly_databases 1", "mayfly_containers 1", "mayfly_stuck_scripts 0",
 		`mayfly_container_expiry_backlog_items{container="c",database="d"} 1`, `mayfly_container_expiry_lag_seconds{container="c",database="d"} 5`,
 		`mayfly_container_next_expiry_timestamp_seconds{container="c",database="d"} 1.80390246e+09`)
 	if kind := a.header.Get("Content-Type"); !strings.HasPrefix(kind, "text/plain") {

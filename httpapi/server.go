@@ -285,9 +285,14 @@ func (s *Server) serve(ec echo.Context) error {
 		return err
 	}
 	for {
-		before := s.db.Incarnation()
-		err := run(s, c)
-		if store.ErrorCode(err) != store.CodeUnavailable || c.Response().Committed || s.db.Incarnation() == before {
+		before, err := s.db.Incarnation(c.ctx())
+		if err != nil {
+			return err
+		}
+		if err = run(s, c); store.ErrorCode(err) != store.CodeUnavailable || c.Response().Committed {
+			return err
+		}
+		if now, unknown := s.db.Incarnation(c.ctx()); unknown != nil || now == before {
 			return err
 		}
 		// The data was replaced by a snapshot's under the request: nothing that it did is left.

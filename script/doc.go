@@ -23,10 +23,10 @@
 // the Host was given.
 //
 // What is left are instructions and built-in functions that could run or grow without bound by themselves.
-// rewrite.go puts a call around additions of texts, templates and what is spread into arguments. sandbox.js,
-// which every Runtime starts with, bounds the length of what built-in functions work on and make, and takes
-// away what cannot be bounded: Proxy, typed arrays, BigInt, and making code of text. Regular expressions that
-// have to try are matched by regexp.go, which gives up after a while.
+// rewrite.go puts a call around additions of texts, templates and what is spread into arguments. The sandbox
+// (sandbox.go), which every Runtime starts with, bounds the length of what built-in functions work on and
+// make, and takes away what cannot be bounded: Proxy, typed arrays, BigInt, and making code of text. Regular
+// expressions that have to try are matched by regexp.go, which gives up after a while.
 //
 // So a script may overdraw its time by what one built-in function takes for a million elements, and its
 // memory by what is allocated in a few milliseconds. Where that should not hold, the last defence does: a

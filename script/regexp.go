@@ -31,7 +31,7 @@ type matcher struct {
 	at    []int // where each of the runes begins in the text, in UTF-16 units; nil where each is one
 }
 
-// match is match(source, flags, text, from), for sandbox.js: what exec gives, or null.
+// match is match(source, flags, text, from), for sandbox_regexp.js: what exec gives, or null.
 func (r *Runtime) match(call goja.FunctionCall) goja.Value {
 	m, err := r.matcher(call.Argument(0).String(), call.Argument(1).String())
 	if err != nil {

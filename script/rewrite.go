@@ -9,8 +9,8 @@ import (
 )
 
 // Some instructions of the interpreter can grow or run without bound by themselves: an addition of texts, a
-// template, and the spreading of a list. rewrite puts a call around each that could, of a function that
-// sandbox.js has put into the world under a name that no script can write.
+// template, and the spreading of a list. rewrite puts a call around each that could, of a function that the
+// sandbox has put into the world under a name that no script can write.
 const (
 	boundedName = "\x00bounded" // of a text that was added up: passes it on unless it is too long
 	fewName     = "\x00few"     // of what is spread into arguments: an array of not too many

@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	_ "embed" // the scripts of this package
 	"sync/atomic"
 	"time"
 
@@ -90,11 +89,6 @@ type Runtime struct {
 
 const idle = -1
 
-//go:embed sandbox.js
-var sandboxText string
-
-const sandboxFile = "sandbox"
-
 // Open makes a Runtime. It is stopped when ctx ends. The error is a *BusyError where too many scripts had to
 // be left behind.
 func (p *Programs) Open(ctx context.Context, env Env, limits Limits) (*Runtime, error) {
@@ -116,30 +110,6 @@ func (p *Programs) Open(ctx context.Context, env Env, limits Limits) (*Runtime, 
 	r.heap.start(r.limits.Memory)
 	go r.work()
 	return r, nil
-}
-
-// fence runs the sandbox script.
-func (r *Runtime) fence(code *goja.Program) error {
-	v, err := r.js.RunProgram(code)
-	if err != nil {
-		return err
-	}
-	setup, _ := goja.AssertFunction(v)
-	native := r.js.NewObject()
-	for name, value := range map[string]any{
-		"maxElements": maxElements, "maxSpread": maxSpread, "maxText": maxText, "maxHard": maxHard, "maxPattern": maxPattern,
-		"maxWork": maxWork, "bounded": boundedName, "few": fewName, "fits": fitsName,
-		"match":     r.match,
-		"bound":     r.bound,
-		"parse":     func(call goja.FunctionCall) goja.Value { return r.parse(call.Argument(0).String()) },
-		"stringify": r.stringifyCall,
-	} {
-		if err := native.Set(name, value); err != nil {
-			return err
-		}
-	}
-	_, err = setup(r.js.GlobalObject(), native)
-	return err
 }
 
 // stringifyCall is JSON.stringify(value, function, names, indent), with arguments that the sandbox has

@@ -128,8 +128,8 @@ func (a *target) quiet() time.Duration {
 }
 
 // judge compares the reads beside an attack with those in quiet: 99 of 100 are to come within three times as
-// long. Figures of so few milliseconds say little on a machine that does other things, or whose processors the
-// attack has to itself; so what is below a bound that only waiting passes is told and not judged.
+// long. Figures of so few milliseconds say little on a machine that does other things, or whose processors
+// the attack has to itself; so what is below a bound that only waiting passes is told and not judged.
 func (a *target) judge(all []time.Duration, quiet time.Duration) {
 	beside := all[len(all)*99/100]
 	a.t.Logf("99 of 100 reads beside it came within %v, %.1f times as long as in quiet (%v)",

@@ -100,7 +100,7 @@ func rangesETag(incarnation uint32, lsn uint64) string { return etagText(incarna
 func newContainer(d *Database, rec containerRecord, spec ContainerSpec) (*Container, error) {
 	c := &Container{
 		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len(),
-		gate: newGate(), splitting: newTurn(),
+		gate: newGate(), splitting: newTurn(), count: itemCount{turn: newTurn()},
 	}
 	st := &containerState{rec: rec, spec: spec, vectors: spec.vectors()}
 	if err := st.compile(); err != nil {

@@ -135,6 +135,9 @@ func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
 		}
 	}
 	b.beside(1)
+	if err := b.db.Ready(b.ctx); err != nil { // items are read and written
+		t.Errorf("not ready: %v", err)
+	}
 	b.close()
 	close(clock.release)
 }
@@ -209,6 +212,7 @@ func TestConditionHoldsNobody(t *testing.T) {
 	set := store.Operation{Kind: store.OperationPatch, ID: "many", Patch: patchOf(t, `{"op":"set","path":"/v","value":1}`)}
 	set.Patch.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 " + endlessJoin + ")"
 	key := store.NewPartitionKey(doc.StringValue("a"))
+	b.trigger("t", `function () { }`)
 	for name, patch := range map[string]func(ctx context.Context) error{
 		"patch": func(ctx context.Context) error {
 			_, _, err := b.c.Patch(ctx, key, "many", *set.Patch, store.WriteOptions{})
@@ -216,6 +220,10 @@ func TestConditionHoldsNobody(t *testing.T) {
 		},
 		"atomic": func(ctx context.Context) error {
 			_, _, err := b.c.Batch(ctx, key, []store.Operation{set}, store.BatchOptions{Atomic: true})
+			return err
+		},
+		"triggers": func(ctx context.Context) error {
+			_, _, err := b.c.Patch(ctx, key, "many", *set.Patch, store.WriteOptions{PreTriggers: []string{"t"}})
 			return err
 		},
 		"bulk": func(ctx context.Context) error {

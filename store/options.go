@@ -18,7 +18,7 @@ type Options struct {
 	Wall ttl.Clock
 	// QueryTime is how long a page of a query, of a list or of a change feed may take. One that can be
 	// resumed ends after 5 seconds, or half of it, with what it has; what cannot be resumed fails with
-	// CodeCanceled. Default: 30 s.
+	// CodeCanceled. So long a write waits for its partition range, too. Default: 30 s.
 	QueryTime time.Duration
 	// ScriptTime is how long a script may run, and all calls of functions that a query makes together.
 	// Default: 5 s.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -35,6 +36,7 @@ type preparedPatch struct {
 	pk   PartitionKey     // of the item
 
 	judged judgement
+	again  bool // it is judged beforehand
 }
 
 func (c *Container) preparePatch(pk PartitionKey, p Patch) (*preparedPatch, error) {
@@ -118,6 +120,7 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 	if p == nil || p.patch == nil || p.patch.only == nil {
 		return nil
 	}
+	p.patch.again = true
 	st, now, _, err := c.look(ctx)
 	if err != nil {
 		return err
@@ -133,10 +136,14 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 		if ctx.Err() != nil {
 			return wrap(ctx.Err())
 		}
-		err = &Error{Code: CodeBadRequest, Message: "The condition of the patch takes too long to evaluate.", Err: err}
+		err = tooSlow(err)
 	}
 	p.patch.judged = judgement{rid: item.rid, lsn: item.head.lsn, err: err}
 	return nil
+}
+
+func tooSlow(cause error) error {
+	return &Error{Code: CodeBadRequest, Message: "The condition of the patch takes too long to evaluate.", Err: cause}
 }
 
 // evaluate fails with CodePreconditionFailed where a condition does not hold.
@@ -184,8 +191,12 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	if p.judged.lsn == item.head.lsn && p.judged.rid == item.rid {
 		return p.judged.err
 	}
+	late := error(errJudgeAgain)
+	if !p.again || t.wrote(item) { // nobody could have judged it before
+		late = tooSlow(nil)
+	}
 	if t.judging >= maxHolding {
-		return errJudgeAgain
+		return late
 	}
 	took := t.c.db.elapsed()
 	ctx, cancel := context.WithTimeout(t.ctx, maxHolding-t.judging)
@@ -193,7 +204,14 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	err := t.c.evaluate(ctx, p.only, &row{c: t.c, rid: item.rid, head: item.head, body: item.body}, t.now)
 	t.judging += took()
 	if err != nil && ctx.Err() != nil && t.ctx.Err() == nil {
-		return errJudgeAgain
+		return late
 	}
 	return err
+}
+
+// wrote tells whether the transaction itself has made this version of an item.
+func (t *tx) wrote(item *stored) bool {
+	return slices.ContainsFunc(t.written, func(p *prepared) bool {
+		return p.item.rid == item.rid && p.item.head.lsn == item.head.lsn
+	})
 }

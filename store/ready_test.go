@@ -11,9 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestReady: a store is ready as long as each of its ranges gives a writer its turn, and the error names the
-// one that does not.
-func TestReady(t *testing.T) {
+// ranges is a store with one container of so many ranges.
+func ranges(t *testing.T, n int) (*DB, *Container) {
+	t.Helper()
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
 	if err != nil {
 		t.Fatal(err)
@@ -22,20 +22,28 @@ func TestReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	d, err := db.CreateDatabase(t.Context(), "shop", Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, err := d.CreateContainerWith(t.Context(), ContainerSpec{ID: "carts", PartitionKey: PartitionKeyDefinition{Paths: []string{"/pk"}}},
-		ContainerOptions{Ranges: 2})
+		ContainerOptions{Ranges: n})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return db, c
+}
+
+// TestReady: a store is ready as long as each of its ranges gives a writer its turn, and the error names the
+// one that does not.
+func TestReady(t *testing.T) {
+	db, c := ranges(t, 2)
+	e := db.eng
 	if err := db.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +67,34 @@ func TestReady(t *testing.T) {
 		t.Error(err)
 	}
 	if err := db.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWaitersHonourTheirContext: who waits for a restore to be over, or for somebody else's count of
+// documents, gives up with its request.
+func TestWaitersHonourTheirContext(t *testing.T) {
+	db, c := ranges(t, 1)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := db.line.turn.shut(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Incarnation(ended); ErrorCode(err) != CodeCanceled {
+		t.Errorf("the incarnation while a restore is under way: %v", err)
+	}
+	db.line.turn.open()
+	if n, err := db.Incarnation(t.Context()); err != nil || n != db.incarnation {
+		t.Errorf("the incarnation is %d: %v", n, err)
+	}
+	if err := c.count.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Usage(ended); ErrorCode(err) != CodeCanceled {
+		t.Errorf("the usage while another counts: %v", err)
+	}
+	c.count.release()
+	if _, err := c.Usage(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -152,13 +152,19 @@ func (c *Container) writeTriggered(ctx context.Context, pk PartitionKey, op Oper
 	if err != nil {
 		return Item{}, c.refused(), err
 	}
+	var patch *prepared
+	if op.Kind == OperationPatch { // no trigger changes it, so that its condition can be evaluated before anybody waits
+		if patch, err = c.prepare(key, op); err != nil {
+			return Item{}, c.refused(), err
+		}
+	}
 	var done OperationResult
 	var reply []byte
 	var charge float64
-	r, err := c.update(ctx, c.place(key, ""), func(t *tx) error {
+	r, err := c.updateJudged(ctx, c.place(key, ""), []*prepared{patch}, func(t *tx) error {
 		h := &scriptHost{ctx: ctx, t: t, key: key}
 		var err error
-		done, reply, err = h.write(op, found)
+		done, reply, err = h.write(op, patch, found)
 		charge = h.charge
 		return err
 	})
@@ -189,8 +195,8 @@ func (c *Container) triggerKey(pk PartitionKey, op Operation) (PartitionKey, err
 	return c.def.keyOf(pk, parsed.Body)
 }
 
-// write is one operation between its triggers.
-func (h *scriptHost) write(op Operation, with triggers) (done OperationResult, reply []byte, err error) {
+// write is one operation between its triggers. p is the operation, where it was prepared before.
+func (h *scriptHost) write(op Operation, p *prepared, with triggers) (done OperationResult, reply []byte, err error) {
 	name := triggerOperations[op.Kind]
 	if with.pre != nil {
 		out, err := h.run(with.pre, script.Procedure{
@@ -204,9 +210,10 @@ func (h *scriptHost) write(op Operation, with triggers) (done OperationResult, r
 			op.Body = out.Body
 		}
 	}
-	p, err := h.t.c.prepare(h.key, op)
-	if err != nil {
-		return done, nil, err
+	if p == nil {
+		if p, err = h.t.c.prepare(h.key, op); err != nil {
+			return done, nil, err
+		}
 	}
 	if done = h.t.apply(p); done.Err != nil {
 		return done, nil, done.Err

@@ -23,6 +23,15 @@ func (b *bench) procedure(id, body string) {
 	}
 }
 
+// trigger makes a pre-trigger for all writes.
+func (b *bench) trigger(id, body string) {
+	b.t.Helper()
+	text := doc.StringValue(body).AppendJSON([]byte(`{"id":"` + id + `","triggerType":"Pre","triggerOperation":"All","body":`))
+	if _, _, err := b.c.Resources(store.KindTrigger).Upsert(b.ctx, append(text, '}'), store.WriteOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // execute runs a stored procedure in the partition "a".
 func (b *bench) execute(id string, args ...doc.Value) (string, error) {
 	done, _, err := b.c.Execute(b.ctx, store.NewPartitionKey(doc.StringValue("a")), id, args, store.ExecuteOptions{})

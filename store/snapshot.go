@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,8 +29,8 @@ import (
 // lineage is what the stores that follow each other share.
 type lineage struct {
 	live atomic.Pointer[DB]
-	work turn         // one snapshot, restore or Close at a time
-	turn sync.RWMutex // held exclusively while a restore is under way; taken after work and before ddl
+	work turn // one snapshot, restore or Close at a time
+	turn gate // shut while a restore is under way; taken after work and before ddl
 
 	heavy   heavyQueries
 	memory  *Memory
@@ -44,7 +43,7 @@ type lineage struct {
 }
 
 func newLineage(memory *Memory) *lineage {
-	l := &lineage{work: newTurn(), memory: memory}
+	l := &lineage{work: newTurn(), turn: newGate(), memory: memory}
 	l.life, l.end = context.WithCancel(context.Background())
 	return l
 }
@@ -53,15 +52,17 @@ func newLineage(memory *Memory) *lineage {
 func (db *DB) live() *DB { return db.line.live.Load() }
 
 // Incarnation tells the stores that Restore puts in each other's place apart, and stores from each other. It
-// waits while a restore is under way. A call that failed with CodeUnavailable, where this has changed since
-// before the call, has met a restore: nothing that it did is left, and it may be made again.
-func (db *DB) Incarnation() uint32 {
+// waits while a restore is under way: CodeCanceled where ctx ends before. A call that failed with
+// CodeUnavailable, where this has changed since before the call, has met a restore: nothing that it did is
+// left, and it may be made again.
+func (db *DB) Incarnation(ctx context.Context) (uint32, error) {
 	if db.line == nil { // it was never opened
-		return 0
+		return 0, nil
 	}
-	db.line.turn.RLock()
-	defer db.line.turn.RUnlock()
-	return db.live().incarnation
+	if _, err := db.line.turn.look(ctx); err != nil {
+		return 0, err
+	}
+	return db.live().incarnation, nil
 }
 
 // Snapshot describes one snapshot.
@@ -173,8 +174,10 @@ func (db *DB) Restore(ctx context.Context, name string) error {
 		return err
 	}
 	defer line.work.release()
-	line.turn.Lock()
-	defer line.turn.Unlock()
+	if err := line.turn.shut(ctx); err != nil {
+		return err
+	}
+	defer line.turn.open()
 	old := line.live.Load()
 	keeper, err := old.snapshotter()
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/mayflydb/mayfly/engine"
 )
@@ -18,7 +17,7 @@ type Usage struct {
 
 // itemCount remembers the last count: it holds until the next write.
 type itemCount struct {
-	sync.Mutex
+	turn         // who counts, or looks at the last count
 	at    uint64 // sum of positions and purges when counted
 	valid bool
 	usage Usage
@@ -27,8 +26,10 @@ type itemCount struct {
 // Usage counts the container's documents. The first call after a write reads the container's feed keys. What
 // it tells of is durable.
 func (c *Container) Usage(ctx context.Context) (Usage, error) {
-	c.count.Lock()
-	defer c.count.Unlock()
+	if err := c.count.take(ctx); err != nil {
+		return Usage{}, err
+	}
+	defer c.count.release()
 	at := c.db.purged.Load()
 	for _, s := range c.state.Load().ranges {
 		at += c.db.eng.Horizon(s.scope)

@@ -28,7 +28,8 @@ func (c *Container) place(pk PartitionKey, id string) place {
 }
 
 // update runs fn as one durable transaction in the slot of p. The receipt is filled as far as it went. What
-// is in its way and must be moved to an archive is moved first, which fn does not notice.
+// is in its way and must be moved to an archive is moved first, which fn does not notice. CodeCanceled: ctx
+// has ended before fn began, or others have held the range for Options.QueryTime.
 func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (Receipt, error) {
 	c.begin()
 	defer c.end()
@@ -44,14 +45,17 @@ func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (
 }
 
 func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error) (Receipt, *blocker, error) {
-	st, _, err := c.enter(ctx)
+	wait := &patience{Context: ctx, limit: c.db.opts.QueryTime}
+	defer wait.end()
+	st, _, err := c.enter(wait)
 	if err != nil {
 		return Receipt{}, nil, err
 	}
 	defer c.leave()
 	s := st.rangeOf(p.epk)
 	var t tx
-	at, err := c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
+	at, err := c.db.eng.Update(wait, [][]byte{s.scope}, func(txn engine.Txn) error {
+		wait.begun.Store(true)
 		t.begin(txn, c, st, s)
 		t.ctx = ctx
 		if err := fn(&t); err != nil {

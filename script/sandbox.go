@@ -1,0 +1,48 @@
+package script
+
+import (
+	_ "embed" // the files of the sandbox
+
+	"github.com/dop251/goja"
+)
+
+// What every Runtime starts with is one script, so that its parts share what they have kept of the language
+// before anybody could change it. Each file has one job, and they follow each other.
+var (
+	//go:embed sandbox.js
+	sandboxBase string // what the others use, arrays, functions and objects
+	//go:embed sandbox_text.js
+	sandboxOfText string
+	//go:embed sandbox_regexp.js
+	sandboxOfRegexp string
+	//go:embed sandbox_values.js
+	sandboxOfValues string
+)
+
+const sandboxFile = "sandbox"
+
+var sandboxText = "(function (native) {\n" + sandboxBase + sandboxOfText + sandboxOfRegexp + sandboxOfValues + "})"
+
+// fence runs the sandbox script.
+func (r *Runtime) fence(code *goja.Program) error {
+	v, err := r.js.RunProgram(code)
+	if err != nil {
+		return err
+	}
+	setup, _ := goja.AssertFunction(v)
+	native := r.js.NewObject()
+	for name, value := range map[string]any{
+		"maxElements": maxElements, "maxSpread": maxSpread, "maxText": maxText, "maxHard": maxHard, "maxPattern": maxPattern,
+		"maxWork": maxWork, "bounded": boundedName, "few": fewName, "fits": fitsName,
+		"match":     r.match,
+		"bound":     r.bound,
+		"parse":     func(call goja.FunctionCall) goja.Value { return r.parse(call.Argument(0).String()) },
+		"stringify": r.stringifyCall,
+	} {
+		if err := native.Set(name, value); err != nil {
+			return err
+		}
+	}
+	_, err = setup(r.js.GlobalObject(), native)
+	return err
+}

@@ -1,0 +1,113 @@
+package store_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// pausing is a clock at which a script stops until it is released.
+type pausing struct {
+	*ttl.Virtual
+	once           sync.Once
+	begun, release chan struct{}
+}
+
+func (p *pausing) Now() time.Time {
+	if within("goja.") {
+		p.once.Do(func() { close(p.begun) })
+		<-p.release
+	}
+	return p.Virtual.Now()
+}
+
+// TestScriptHoldsItsRange: while a procedure has its time, readers of its range go on as if there were none,
+// and writers wait: until their request ends, or as long as a request may.
+func TestScriptHoldsItsRange(t *testing.T) {
+	clock := &pausing{Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), begun: make(chan struct{}), release: make(chan struct{})}
+	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Clock: clock, QueryTime: 100 * time.Millisecond,
+		ScriptTime: time.Hour})
+	defer b.close()
+	b.put(`{"id":"1","pk":"a","n":1}`)
+	b.procedure("p", `function () {
+		__.readDocument(__.getAltLink() + "/docs/1", function (err, d) {
+			d.n++;
+			__.replaceDocument(d._self, d, function () { Date.now(); });
+		});
+	}`)
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.execute("p")
+		done <- err
+	}()
+	<-clock.begun
+	a, other := store.NewPartitionKey(doc.StringValue("a")), store.NewPartitionKey(doc.StringValue("b"))
+	for range 20 { // they see what was there before
+		if it, _, err := b.c.Read(b.ctx, a, "1", store.ReadOptions{}); err != nil || doc.Of(it.Body()).Member("n").Num() != 1 {
+			t.Fatalf("a read: %s, %v", it.Body(), err)
+		}
+		if _, _, err := b.c.Read(b.ctx, other, "1", store.ReadOptions{}); !is(err, store.CodeNotFound) {
+			t.Fatalf("a read of nothing: %v", err)
+		}
+		b.expect("SELECT VALUE c.n FROM c", "1")
+		if page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{}); err != nil || len(page.Changes) != 1 {
+			t.Fatalf("the feed: %v, %v", page, err)
+		}
+		if page, _, err := b.c.List(b.ctx, store.ListOptions{}); err != nil || len(page.Items) != 1 {
+			t.Fatalf("a list: %v, %v", page, err)
+		}
+	}
+	write := func(ctx context.Context) error {
+		_, _, err := b.c.Upsert(ctx, other, []byte(`{"id":"1","pk":"b"}`), store.WriteOptions{})
+		return err
+	}
+	hangsUp, cancel := context.WithCancel(b.ctx)
+	waits := make(chan error, 1)
+	go func() { waits <- write(hangsUp) }()
+	cancel()
+	if err := <-waits; !is(err, store.CodeCanceled) {
+		t.Errorf("a write whose request has ended: %v", err)
+	}
+	if err := write(context.Background()); !is(err, store.CodeCanceled) {
+		t.Errorf("a write that nobody ends: %v", err)
+	}
+	close(clock.release)
+	if err := <-done; err != nil {
+		t.Errorf("the procedure: %v", err)
+	}
+	if err := write(b.ctx); err != nil {
+		t.Errorf("a write afterwards: %v", err)
+	}
+	b.expect("SELECT VALUE c.n FROM c WHERE IS_DEFINED(c.n)", "2")
+}
+
+// TestPatchOfOwnWrite: a trigger writes the item whose condition takes long. Nobody can evaluate that
+// beforehand, so it is told once that it takes too long, and not tried again.
+func TestPatchOfOwnWrite(t *testing.T) {
+	b := newBench(t, "", 1)
+	defer b.close()
+	b.put(`{"id":"many","pk":"a","l":[]}`)
+	b.trigger("t", `function () {
+		var l = [];
+		for (var i = 0; i < 1000; i++) l.push(1);
+		__.upsertDocument(__.getSelfLink(), { id: "many", pk: "a", l: l });
+	}`)
+	p := patchOf(t, `{"op":"set","path":"/v","value":1}`)
+	p.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 " + endlessJoin + ")"
+	key := store.NewPartitionKey(doc.StringValue("a"))
+	if _, _, err := b.c.Patch(b.ctx, key, "many", *p, store.WriteOptions{PreTriggers: []string{"t"}}); !is(err, store.CodeBadRequest) {
+		t.Errorf("%v", err)
+	}
+	p.Condition = "FROM c WHERE ARRAY_LENGTH(c.l) = 1000"
+	if _, _, err := b.c.Patch(b.ctx, key, "many", *p, store.WriteOptions{PreTriggers: []string{"t"}}); err != nil {
+		t.Errorf("%v", err)
+	}
+	b.expect("SELECT VALUE c.v FROM c", "1")
+}
