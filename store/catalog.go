@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -90,15 +91,19 @@ type catalog struct {
 	resources  map[family]*siblings // a family that is not there is empty
 }
 
-func metaKey() []byte { return catalogKey(kindMeta, 0, "store") }
+func metaKey() []byte { return layout.CatalogKey(layout.KindMeta, 0, "store") }
 
-func offerKey(num uint32) []byte { return catalogKey(kindOffer, 0, offerRIDText(num)) }
+func offerKey(num uint32) []byte {
+	return layout.CatalogKey(layout.KindOffer, 0, layout.OfferRIDText(num))
+}
 
-func databaseKey(id string) []byte { return catalogKey(kindDatabase, 0, id) }
+func databaseKey(id string) []byte { return layout.CatalogKey(layout.KindDatabase, 0, id) }
 
-func containerKey(database uint32, id string) []byte { return catalogKey(kindContainer, database, id) }
+func containerKey(database uint32, id string) []byte {
+	return layout.CatalogKey(layout.KindContainer, database, id)
+}
 
-func dropKey(cid uint32) []byte { return catalogKey(kindDrop, cid, "") }
+func dropKey(cid uint32) []byte { return layout.CatalogKey(layout.KindDrop, cid, "") }
 
 // loadCatalog reads the whole catalog, or writes the first record of a new store.
 func (db *DB) loadCatalog(ctx context.Context) error {
@@ -142,7 +147,7 @@ func (db *DB) loadCatalog(ctx context.Context) error {
 }
 
 func (db *DB) loadOffers(r engine.Reader) error {
-	err := scanRecords(r, kindOffer, func(_ []byte, rec offerRecord) error {
+	err := scanRecords(r, layout.KindOffer, func(_ []byte, rec offerRecord) error {
 		db.loadMark(rec.TS)
 		db.cat.offers = append(db.cat.offers, rec)
 		return nil
@@ -166,14 +171,14 @@ func (db *DB) initMeta(ctx context.Context) error {
 		return err
 	}
 	db.meta = meta{Format: formatVersion, Incarnation: incarnation, Next: 1}
-	_, err = db.eng.Update(ctx, [][]byte{catalogScope()}, func(t engine.Txn) error {
+	_, err = db.eng.Update(ctx, [][]byte{layout.CatalogScope()}, func(t engine.Txn) error {
 		return setRecord(t, metaKey(), db.meta)
 	})
 	return err
 }
 
 func (db *DB) loadDatabases(r engine.Reader) error {
-	err := scanRecords(r, kindDatabase, func(_ []byte, rec databaseRecord) error {
+	err := scanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) error {
 		d := &Database{db: db, rec: rec, byName: make(map[string]*Container)}
 		db.cat.names[rec.ID] = d
 		db.cat.databases = append(db.cat.databases, d)
@@ -189,7 +194,7 @@ func (db *DB) loadContainers(r engine.Reader) error {
 	for _, d := range db.cat.databases {
 		owners[d.rec.Num] = d
 	}
-	err := scanRecords(r, kindContainer, func(key []byte, rec containerRecord) error {
+	err := scanRecords(r, layout.KindContainer, func(key []byte, rec containerRecord) error {
 		d := owners[binary.BigEndian.Uint32(key[2:])]
 		if d == nil {
 			return fmt.Errorf("%w: a container without its database", engine.ErrCorrupt)
@@ -244,7 +249,7 @@ func (cat *catalog) remove(c *Container) {
 func (db *DB) finishDrops(ctx context.Context) error {
 	var cids []uint32
 	err := db.eng.View(ctx, func(r engine.Reader) error {
-		return scanRecords(r, kindDrop, func(key []byte, _ struct{}) error {
+		return scanRecords(r, layout.KindDrop, func(key []byte, _ struct{}) error {
 			cids = append(cids, binary.BigEndian.Uint32(key[2:]))
 			return nil
 		})
@@ -262,8 +267,8 @@ func (db *DB) finishDrops(ctx context.Context) error {
 
 // eraseContainer removes every key of a container that nothing can reach any more, and its drop record.
 func (db *DB) eraseContainer(ctx context.Context, cid uint32) error {
-	_, err := db.eng.Update(ctx, [][]byte{catalogScope()}, func(t engine.Txn) error {
-		t.DeleteRange(containerRange(cid))
+	_, err := db.eng.Update(ctx, [][]byte{layout.CatalogScope()}, func(t engine.Txn) error {
+		t.DeleteRange(layout.ContainerRange(cid))
 		t.Delete(dropKey(cid))
 		return nil
 	})
@@ -323,14 +328,14 @@ func decodeRecord(raw []byte, rec any) error {
 
 // scanRecords decodes all records of a kind in key order.
 func scanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) error) (err error) {
-	it := r.Scan(catalogKind(kind), false)
+	it := r.Scan(layout.CatalogKind(kind), false)
 	defer func() {
 		if cerr := it.Close(); err == nil {
 			err = cerr
 		}
 	}()
 	for it.Next() {
-		if len(it.Key()) < catalogHead {
+		if len(it.Key()) < layout.CatalogHead {
 			return fmt.Errorf("%w: catalog key %x", engine.ErrCorrupt, it.Key())
 		}
 		var rec T

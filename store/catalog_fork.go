@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // siblings are the members of a family in order of creation. The caller holds mu or ddl, or is alone.
@@ -70,7 +71,7 @@ func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, e
 			return err
 		}
 		now := b.db.stamp()
-		b.d.rec.TS, b.d.rec.LSN = now, t.NextLSN(catalogScope())
+		b.d.rec.TS, b.d.rec.LSN = now, t.NextLSN(layout.CatalogScope())
 		if err := setRecord(t, databaseKey(b.as), b.d.rec); err != nil {
 			return err
 		}
@@ -91,7 +92,7 @@ func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, e
 		}
 		for _, f := range b.families {
 			for _, rec := range f.records {
-				rec.TS, rec.LSN = now, t.NextLSN(catalogScope())
+				rec.TS, rec.LSN = now, t.NextLSN(layout.CatalogScope())
 				putResource(t, f.family, nil, rec)
 			}
 		}
@@ -104,7 +105,7 @@ func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, e
 // from are not here.
 func (b *bringing) commitContainer(t engine.Txn, c *Container) error {
 	st := *c.state.Load()
-	st.rec.LSN = t.NextLSN(catalogScope())
+	st.rec.LSN = t.NextLSN(layout.CatalogScope())
 	st.rec.RangeLSN = st.rec.LSN
 	st.rec.Ranges = slices.Clone(st.rec.Ranges)
 	for i := range st.rec.Ranges {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // saveClock stores the state of the server's virtual clock; those of databases are stored when they are
@@ -36,7 +37,7 @@ func adopt(ctx context.Context, e engine.Engine, next uint32, highest uint64) er
 	if err != nil {
 		return err
 	}
-	_, err = e.Update(ctx, [][]byte{catalogScope()}, func(t engine.Txn) error {
+	_, err = e.Update(ctx, [][]byte{layout.CatalogScope()}, func(t engine.Txn) error {
 		raw, err := t.Get(metaKey())
 		if err != nil {
 			return err
@@ -51,10 +52,10 @@ func adopt(ctx context.Context, e engine.Engine, next uint32, highest uint64) er
 		if err := setRecord(t, metaKey(), m); err != nil {
 			return err
 		}
-		scopes := [][]byte{catalogScope()}
-		err = scanRecords(t, kindContainer, func(_ []byte, rec containerRecord) error {
+		scopes := [][]byte{layout.CatalogScope()}
+		err = scanRecords(t, layout.KindContainer, func(_ []byte, rec containerRecord) error {
 			for _, r := range rec.Ranges {
-				scopes = append(scopes, slotScope(rec.CID, r.Slot))
+				scopes = append(scopes, layout.SlotScope(rec.CID, r.Slot))
 			}
 			return nil
 		})

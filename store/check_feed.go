@@ -5,27 +5,28 @@ import (
 	"encoding/binary"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // checkFeed proves that an item has its entry in the latest-version feed, and its version where all are kept.
 func (k *checker) checkFeed(s *slot, item *stored, bounds feedBounds) error {
-	v, err := k.r.Get(appendSlotKey(nil, s.scope, famFeed, item.head.lsn))
+	v, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyFeed, item.head.LSN))
 	if isAbsent(err) {
-		k.fault("item %q: no feed entry at LSN %d", item.id, item.head.lsn)
+		k.fault("item %q: no feed entry at LSN %d", item.id, item.head.LSN)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	f, err := decodeFeed(v)
-	if err != nil || f.rid != item.rid || f.ts < item.head.life.TS || f.last < item.head.lsn || f.last >= bounds.ceiling ||
-		!bytes.HasPrefix(item.head.epk, f.epk) {
-		k.fault("item %q: the feed entry at LSN %d does not fit", item.id, item.head.lsn)
+	f, err := layout.DecodeFeed(v)
+	if err != nil || f.RID != item.rid || f.TS < item.head.Life.TS || f.Last < item.head.LSN || f.Last >= bounds.ceiling ||
+		!bytes.HasPrefix(item.head.EPK, f.EPK) {
+		k.fault("item %q: the feed entry at LSN %d does not fit", item.id, item.head.LSN)
 	}
-	if k.st.retention() == 0 || item.head.lsn <= bounds.floor {
+	if k.st.retention() == 0 || item.head.LSN <= bounds.floor {
 		return nil
 	}
-	return k.checkImage(s, item.rid, image{lsn: item.head.lsn, body: item.body})
+	return k.checkImage(s, item.rid, image{lsn: item.head.LSN, body: item.body})
 }
 
 // feedBounds are the LSNs that the entries of a slot's feeds lie between, both exclusive.
@@ -36,7 +37,7 @@ type feedBounds struct {
 
 // checkImage proves that a version is there as somebody else knows it.
 func (k *checker) checkImage(s *slot, rid uint64, i image) error {
-	value, err := k.r.Get(appendSlotKey(nil, s.scope, famVersions, i.lsn))
+	value, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyVersions, i.lsn))
 	if isAbsent(err) {
 		k.fault("range %s: the version at LSN %d is missing", s.id, i.lsn)
 		return nil
@@ -53,11 +54,11 @@ func (k *checker) checkImage(s *slot, rid uint64, i image) error {
 
 // floor is the LSN of a slot's floor, 0 where it has none.
 func (k *checker) floor(s *slot) (uint64, error) {
-	it := k.r.Scan(slotFamily(s.scope, famVersions), false)
+	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyVersions), false)
 	var floor uint64
 	if it.Next() {
 		if v, err := decodeVersion(it.Value()); err == nil && v.kind == changeFloor {
-			floor, _ = slotKeyNumber(it.Key())
+			floor, _ = layout.SlotKeyNumber(it.Key())
 		}
 	}
 	return floor, it.Close()
@@ -67,9 +68,9 @@ func (k *checker) floor(s *slot) (uint64, error) {
 // of time, that each is whole, and that the versions that it names are there.
 func (k *checker) checkVersions(s *slot, bounds feedBounds) error {
 	var ts int64
-	it := k.r.Scan(slotFamily(s.scope, famVersions), false)
+	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyVersions), false)
 	for !k.stopped && it.Next() {
-		lsn, ok := slotKeyNumber(it.Key())
+		lsn, ok := layout.SlotKeyNumber(it.Key())
 		v, err := decodeVersion(it.Value())
 		switch {
 		case k.st.retention() == 0:
@@ -125,19 +126,19 @@ func (k *checker) wholeVersion(s *slot, v *version) bool {
 
 // findStrayFeed names the entries of the latest-version feed that no item has.
 func (k *checker) findStrayFeed(s *slot) error {
-	it := k.r.Scan(slotFamily(s.scope, famFeed), false)
+	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyFeed), false)
 	for !k.stopped && it.Next() {
-		f, err := decodeFeed(it.Value())
+		f, err := layout.DecodeFeed(it.Value())
 		if err != nil {
 			k.fault("range %s: a malformed feed entry %x", s.id, it.Key())
 			continue
 		}
-		value, err := k.r.Get(appendSlotKey(nil, s.scope, famItem, f.rid))
+		value, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, f.RID))
 		if err != nil && !isAbsent(err) {
 			it.Close()
 			return err
 		}
-		if h, _, err := decodeItem(value); err != nil || !bytes.HasSuffix(it.Key(), binary.BigEndian.AppendUint64(nil, h.lsn)) {
+		if h, _, err := layout.DecodeItem(value); err != nil || !bytes.HasSuffix(it.Key(), binary.BigEndian.AppendUint64(nil, h.LSN)) {
 			k.fault("range %s: the feed entry %x belongs to no item", s.id, it.Key())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -84,15 +85,15 @@ func (st *containerState) eventRetention() int64 {
 
 // mourned tells whether the death of an item belongs into the log and is not there yet. The item is dead, and
 // below no fence.
-func (st *containerState) mourned(h header) bool {
-	return st.rec.Log != nil && !h.announced && !st.rec.Log.Policy.Expired(h.life, st.rec.Log.Since)
+func (st *containerState) mourned(h layout.Header) bool {
+	return st.rec.Log != nil && !h.Announced && !st.rec.Log.Policy.Expired(h.Life, st.rec.Log.Since)
 }
 
 // storeSettings makes changed settings durable, in next.rec, and begins or ends the log of expiries where
 // they ask for it. The caller holds ddl and the container's gate.
 func (c *Container) storeSettings(ctx context.Context, old *containerState, next *containerState, now int64) error {
 	was, on := old.rec.Log != nil, next.rec.Settings.ExpiryEvents != nil
-	scopes := [][]byte{catalogScope()}
+	scopes := [][]byte{layout.CatalogScope()}
 	if was != on {
 		for _, s := range next.ranges {
 			scopes = append(scopes, s.scope)
@@ -114,7 +115,7 @@ func (c *Container) storeSettings(ctx context.Context, old *containerState, next
 			case on && !was:
 				setExpiryFloor(t, s.scope, t.NextLSN(s.scope), now)
 			case was && !on:
-				dropExpiries(t, slotFamily(s.scope, famExpired))
+				dropExpiries(t, layout.SlotFamily(s.scope, layout.FamilyExpired))
 			}
 		}
 		for _, w := range old.webhooks() {
@@ -143,7 +144,7 @@ func (st *containerState) webhooks() []Webhook {
 // there will be more.
 func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slot, now int64) (more bool, next int64, err error) {
 	window := st.eventRetention()
-	old, err := c.outgrown(ctx, s, famExpired, window, now, func(value []byte) (version, error) {
+	old, err := c.outgrown(ctx, s, layout.FamilyExpired, window, now, func(value []byte) (version, error) {
 		e, err := decodeExpiry(value)
 		return e.version, err
 	})
@@ -159,8 +160,8 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 		return false, now + 1, nil // the settings have changed: look again
 	}
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
-		below := slotFamily(s.scope, famExpired)
-		below.End = appendSlotKey(nil, s.scope, famExpired, old.last)
+		below := layout.SlotFamily(s.scope, layout.FamilyExpired)
+		below.End = layout.AppendSlotKey(nil, s.scope, layout.FamilyExpired, old.last)
 		dropExpiries(t, below)
 		setExpiryFloor(t, s.scope, old.last, old.ts)
 		t.Relax()
@@ -174,9 +175,9 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 func (k *checker) checkExpiries(s *slot, ceiling uint64) error {
 	seen := make(map[uint64]bool)
 	var ts int64
-	it := k.r.Scan(slotFamily(s.scope, famExpired), false)
+	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyExpired), false)
 	for first := true; !k.stopped && it.Next(); first = false {
-		lsn, ok := slotKeyNumber(it.Key())
+		lsn, ok := layout.SlotKeyNumber(it.Key())
 		e, err := decodeExpiry(it.Value())
 		switch {
 		case k.st.rec.Log == nil:
@@ -199,10 +200,10 @@ func (k *checker) checkExpiries(s *slot, ceiling uint64) error {
 		}
 		seen[e.rid] = true
 		if e.kind != ChangeExpire || len(e.previous.body) == 0 || !k.wholeVersion(s, &e.version) ||
-			doc.Get(e.previous.body, idPath).Str() != e.id {
+			doc.Get(e.previous.body, layout.IDPath).Str() != e.id {
 			k.fault("range %s: the expiry at LSN %d is malformed", s.id, lsn)
 		}
-		value, err := k.r.Get(appendSlotKey(nil, s.scope, famItem, e.rid))
+		value, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, e.rid))
 		if isAbsent(err) {
 			continue
 		}
@@ -210,7 +211,7 @@ func (k *checker) checkExpiries(s *slot, ceiling uint64) error {
 			it.Close()
 			return err
 		}
-		if h, _, err := decodeItem(value); err == nil && !h.announced {
+		if h, _, err := layout.DecodeItem(value); err == nil && !h.Announced {
 			k.fault("range %s: the item %x is in the log of expiries and not marked", s.id, e.rid)
 		}
 	}

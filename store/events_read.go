@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Expiration is one entry of a container's log of expiries.
@@ -135,10 +136,10 @@ func (r *logReader) fill(src *source, i int) error {
 	}
 	asked := r.at[i]
 	oldest := src.now - src.st.eventRetention()
-	it := src.r.Scan(behind(src.s.scope, famExpired, asked), false)
+	it := src.r.Scan(behind(src.s.scope, layout.FamilyExpired, asked), false)
 	var err error
 	for n := 0; err == nil && n < r.share && r.bytes < maxPageSize && it.Next(); {
-		lsn, _ := slotKeyNumber(it.Key())
+		lsn, _ := layout.SlotKeyNumber(it.Key())
 		var e expiry
 		if e, err = decodeExpiry(it.Value()); err != nil {
 			break
@@ -205,7 +206,7 @@ func (c *Container) Confirmed(ctx context.Context, webhook string) (string, erro
 	if err := c.hasWebhook(c.state.Load(), webhook); err != nil {
 		return "", err
 	}
-	v, _, err := c.db.get(ctx, catalogScope(), confirmedKey(c.cid, webhook))
+	v, _, err := c.db.get(ctx, layout.CatalogScope(), layout.ConfirmedKey(c.cid, webhook))
 	if isAbsent(err) {
 		return "", nil
 	}

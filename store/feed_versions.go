@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Change is one entry of a change feed.
@@ -112,9 +113,9 @@ func (f *feedReader) fillVersions(src *source, at *uint64) (err error) {
 	case start.After == "" && f.since < oldest:
 		return outsideRetention()
 	}
-	it := src.r.Scan(behind(src.s.scope, famVersions, *at), false)
+	it := src.r.Scan(behind(src.s.scope, layout.FamilyVersions, *at), false)
 	for err == nil && it.Next() {
-		lsn, _ := slotKeyNumber(it.Key())
+		lsn, _ := layout.SlotKeyNumber(it.Key())
 		if f.ended(src, lsn, at) {
 			break
 		}
@@ -176,8 +177,8 @@ func (v *version) writtenAt() int64 {
 
 // imageItem makes an item of an image of a version.
 func (c *Container) imageItem(v *version, i image) Item {
-	head := header{slot: i.slot, lsn: i.lsn, epk: bytes.Clone(v.epk)}
-	head.life.TS = i.ts
+	head := layout.Header{Slot: i.slot, LSN: i.lsn, EPK: bytes.Clone(v.epk)}
+	head.Life.TS = i.ts
 	return Item{c: c, rid: v.rid, head: head, body: bytes.Clone(i.body)}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Ranges follow a throughput that is raised. How many partition ranges a container is to come to is a part of
@@ -151,5 +152,5 @@ func (o *offerRecord) target(t Throughput) int {
 	case is == was:
 		return o.Ranges
 	}
-	return max(o.Ranges, min((is+rangeThroughput-1)/rangeThroughput, maxSlots))
+	return max(o.Ranges, min((is+rangeThroughput-1)/rangeThroughput, layout.MaxSlots))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // trimSlack is the part of a retention that may go by before what has left the window is freed: one deletion
@@ -29,7 +30,7 @@ type outgrowth struct {
 func (c *Container) outgrown(ctx context.Context, s *slot, family byte, window, now int64, decode func(value []byte) (version, error)) (outgrowth, error) {
 	out := outgrowth{next: never}
 	err := c.db.eng.View(ctx, func(r engine.Reader) error {
-		it := r.Scan(slotFamily(s.scope, family), false)
+		it := r.Scan(layout.SlotFamily(s.scope, family), false)
 		for n, size := 0, 0; !out.more && it.Next(); n++ {
 			v, err := decode(it.Value())
 			if err != nil {
@@ -45,7 +46,7 @@ func (c *Container) outgrown(ctx context.Context, s *slot, family byte, window, 
 			if v.ts > now-window || out.next > now {
 				break
 			}
-			out.last, _ = slotKeyNumber(it.Key())
+			out.last, _ = layout.SlotKeyNumber(it.Key())
 			out.ts = v.ts
 			size += len(it.Value())
 			out.more = n >= trimBatch || size >= trimBytes

@@ -1,6 +1,9 @@
 package store
 
-import "github.com/mayflydb/mayfly/engine"
+import (
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
 
 // The writes of the log of expiries: see events.go.
 
@@ -12,13 +15,13 @@ type expiryWrite struct {
 
 // mourn puts the death of an item into the log, under the last LSN issued.
 func (t *tx) mourn(ghost *stored) {
-	at, ok := t.st.policy().ExpiresAt(ghost.head.life)
+	at, ok := t.st.policy().ExpiresAt(ghost.head.Life)
 	if !ok || at > t.now {
 		at = t.now // it is dead by a floor whose policy has gone
 	}
 	t.expiries = append(t.expiries, expiryWrite{t.last, expiry{at, version{
-		kind: ChangeExpire, slot: t.s.number, rid: ghost.rid, ts: t.now, epk: ghost.head.epk, pk: ghost.pk, id: ghost.id,
-		previous: image{slot: ghost.head.slot, lsn: ghost.head.lsn, ts: ghost.head.life.TS, body: ghost.body},
+		kind: ChangeExpire, slot: t.s.number, rid: ghost.rid, ts: t.now, epk: ghost.head.EPK, pk: ghost.pk, id: ghost.id,
+		previous: image{slot: ghost.head.Slot, lsn: ghost.head.LSN, ts: ghost.head.Life.TS, body: ghost.body},
 	}}})
 }
 
@@ -26,7 +29,7 @@ func (t *tx) mourn(ghost *stored) {
 func (t *tx) announce(ghost *stored) {
 	t.nextLSN()
 	t.mourn(ghost)
-	ghost.head.announced = true
+	ghost.head.Announced = true
 	t.setItem(ghost)
 }
 
@@ -35,20 +38,22 @@ func (t *tx) writeExpiries() {
 	for i := range t.expiries {
 		e := &t.expiries[i]
 		e.entry.last = t.last
-		t.Set(t.keep(appendSlotKey(t.free(), t.s.scope, famExpired, e.lsn)), e.entry.append(make([]byte, 0, expiryFixed+e.entry.size())))
+		t.Set(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyExpired, e.lsn)), e.entry.append(make([]byte, 0, expiryFixed+e.entry.size())))
 	}
 }
 
 // setExpiryFloor says that what was in a slot's log up to an LSN is not there any more.
 func setExpiryFloor(t engine.Txn, scope []byte, lsn uint64, ts int64) {
 	floor := expiry{version: version{kind: changeFloor, last: lsn, ts: ts}}
-	t.Set(appendSlotKey(nil, scope, famExpired, lsn), floor.append(nil))
+	t.Set(layout.AppendSlotKey(nil, scope, layout.FamilyExpired, lsn), floor.append(nil))
 }
 
 func dropExpiries(t engine.Txn, r engine.Range) { t.DeleteRange(r) }
 
 func setConfirmed(t engine.Txn, cid uint32, webhook, position string) {
-	t.Set(confirmedKey(cid, webhook), []byte(position))
+	t.Set(layout.ConfirmedKey(cid, webhook), []byte(position))
 }
 
-func dropConfirmed(t engine.Txn, cid uint32, webhook string) { t.Delete(confirmedKey(cid, webhook)) }
+func dropConfirmed(t engine.Txn, cid uint32, webhook string) {
+	t.Delete(layout.ConfirmedKey(cid, webhook))
+}

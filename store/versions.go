@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // A container whose change feed policy has a retention keeps every version of its items, and their deletes,
@@ -141,7 +142,7 @@ func versionEPK(value []byte) ([]byte, error) {
 
 // lastVersionTime is the time of a slot's newest version; 0 where it has none.
 func lastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
-	it := r.Scan(slotFamily(scope, famVersions), true)
+	it := r.Scan(layout.SlotFamily(scope, layout.FamilyVersions), true)
 	if it.Next() {
 		var v version
 		v, err = decodeVersion(it.Value())
@@ -176,7 +177,7 @@ func switchVersions(old, next *containerState, now int64) (scopes [][]byte, writ
 			if on {
 				setFloor(t, s.scope, t.NextLSN(s.scope), now)
 			} else {
-				dropVersions(t, slotFamily(s.scope, famVersions))
+				dropVersions(t, layout.SlotFamily(s.scope, layout.FamilyVersions))
 			}
 		}
 	}
@@ -185,7 +186,7 @@ func switchVersions(old, next *containerState, now int64) (scopes [][]byte, writ
 // trimVersions frees entries of a slot that lie outside of the window. next is the second at which there will
 // be more.
 func (c *Container) trimVersions(ctx context.Context, st *containerState, s *slot, now int64) (more bool, next int64, err error) {
-	old, err := c.outgrown(ctx, s, famVersions, st.retention(), now, decodeVersion)
+	old, err := c.outgrown(ctx, s, layout.FamilyVersions, st.retention(), now, decodeVersion)
 	if err != nil || old.last == 0 {
 		return false, old.next, err
 	}
@@ -206,7 +207,7 @@ func (c *Container) trimVersions(ctx context.Context, st *containerState, s *slo
 // raiseFloor makes the entry of an LSN the floor, unless the policy has changed and it is inside of the
 // window now.
 func (t *tx) raiseFloor(lsn uint64) error {
-	value, err := t.Get(appendSlotKey(nil, t.s.scope, famVersions, lsn))
+	value, err := t.Get(layout.AppendSlotKey(nil, t.s.scope, layout.FamilyVersions, lsn))
 	if isAbsent(err) {
 		return nil
 	}
@@ -217,8 +218,8 @@ func (t *tx) raiseFloor(lsn uint64) error {
 	if err != nil || v.ts > t.now-t.st.retention() {
 		return err
 	}
-	below := slotFamily(t.s.scope, famVersions)
-	below.End = appendSlotKey(nil, t.s.scope, famVersions, lsn)
+	below := layout.SlotFamily(t.s.scope, layout.FamilyVersions)
+	below.End = layout.AppendSlotKey(nil, t.s.scope, layout.FamilyVersions, lsn)
 	dropVersions(t.Txn, below)
 	setFloor(t.Txn, t.s.scope, lsn, v.ts)
 	return nil

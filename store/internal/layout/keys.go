@@ -1,4 +1,4 @@
-package store
+package layout
 
 import (
 	"encoding/binary"
@@ -47,53 +47,53 @@ import (
 //
 // Slots stay below 0x1000, so the byte after the cid is below 0x10 for a slot and a letter otherwise.
 const (
-	famItem     = 'd'
-	famFeed     = 'f'
-	famVersions = 'v'
-	famExpired  = 'e'
-	famWritten  = 'w'
-	famDeadline = 'x'
-	famSwept    = 'h'
-	famIndexed  = 'g'
-	famLeased   = 'l'
+	FamilyItem     = 'd'
+	FamilyFeed     = 'f'
+	FamilyVersions = 'v'
+	FamilyExpired  = 'e'
+	FamilyWritten  = 'w'
+	FamilyDeadline = 'x'
+	FamilySwept    = 'h'
+	FamilyIndexed  = 'g'
+	FamilyLeased   = 'l'
 
-	famTerms     = index.FamilyTerms
-	famComposite = index.FamilyComposite
+	FamilyTerms     = index.FamilyTerms
+	FamilyComposite = index.FamilyComposite
 
-	famPoint     = 'p'
-	famPartition = 'k'
-	famUnique    = 'u'
-	famFence     = 'b'
-	famConfirmed = 'c'
-	famUsed      = 'a'
+	FamilyPoint     = 'p'
+	FamilyPartition = 'k'
+	FamilyUnique    = 'u'
+	FamilyFence     = 'b'
+	FamilyConfirmed = 'c'
+	FamilyUsed      = 'a'
 )
 
 // catalogHead is the length of what stands before the name in the key of a catalog record.
-const catalogHead = 6
+const CatalogHead = 6
 
 // Kinds of catalog records; those of small resources are in resourceKinds. The letter 's' is the engine's:
 // the LSN ceiling of the catalog's scope.
 const (
-	kindDatabase  = 'd'
-	kindContainer = 'c'
-	kindOffer     = 'o'
-	kindDrop      = 'x'
-	kindMeta      = 'm'
+	KindDatabase  = 'd'
+	KindContainer = 'c'
+	KindOffer     = 'o'
+	KindDrop      = 'x'
+	KindMeta      = 'm'
 )
 
 const (
-	cidLen   = 4
-	scopeLen = cidLen + 2
-	ridLen   = 8
+	CIDLen   = 4
+	ScopeLen = CIDLen + 2
+	RIDLen   = 8
 	// cidBit marks a container id in keys and, by the same bit, a container's rid on the wire.
-	cidBit   = uint32(1) << 31
-	maxSlots = 1 << 12
+	CIDBit   = uint32(1) << 31
+	MaxSlots = 1 << 12
 )
 
 // catalogScope is the scope of every change of the catalog.
-func catalogScope() []byte { return []byte{0} }
+func CatalogScope() []byte { return []byte{0} }
 
-func catalogKey(kind byte, parent uint32, name string) []byte {
+func CatalogKey(kind byte, parent uint32, name string) []byte {
 	k := make([]byte, 0, 8+len(name))
 	k = append(k, 0, kind)
 	k = binary.BigEndian.AppendUint32(k, parent)
@@ -101,96 +101,96 @@ func catalogKey(kind byte, parent uint32, name string) []byte {
 }
 
 // catalogKind is the range of all records of one kind.
-func catalogKind(kind byte) engine.Range { return engine.Prefix([]byte{0, kind}) }
+func CatalogKind(kind byte) engine.Range { return engine.Prefix([]byte{0, kind}) }
 
-func appendCID(dst []byte, cid uint32) []byte { return binary.BigEndian.AppendUint32(dst, cid) }
+func AppendCID(dst []byte, cid uint32) []byte { return binary.BigEndian.AppendUint32(dst, cid) }
 
 // containerRange is every key of a container.
-func containerRange(cid uint32) engine.Range { return engine.Prefix(appendCID(nil, cid)) }
+func ContainerRange(cid uint32) engine.Range { return engine.Prefix(AppendCID(nil, cid)) }
 
-func slotScope(cid uint32, slot uint16) []byte {
-	return binary.BigEndian.AppendUint16(appendCID(make([]byte, 0, scopeLen), cid), slot)
+func SlotScope(cid uint32, slot uint16) []byte {
+	return binary.BigEndian.AppendUint16(AppendCID(make([]byte, 0, ScopeLen), cid), slot)
 }
 
 // appendSlotKey is a key of one of the families d, f, v and e: scope, letter, number.
-func appendSlotKey(dst, scope []byte, family byte, n uint64) []byte {
+func AppendSlotKey(dst, scope []byte, family byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, scope...), family), n)
 }
 
 // appendTimeKey is a key of one of the families w and x: scope, letter, second, rid.
-func appendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []byte {
-	return binary.BigEndian.AppendUint64(appendSlotKey(dst, scope, family, uint64(second)), rid)
+func AppendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []byte {
+	return binary.BigEndian.AppendUint64(AppendSlotKey(dst, scope, family, uint64(second)), rid)
 }
 
 // slotFamily is the range of one family of a slot.
-func slotFamily(scope []byte, family byte) engine.Range {
-	return engine.Prefix(append(append(make([]byte, 0, scopeLen+1), scope...), family))
+func SlotFamily(scope []byte, family byte) engine.Range {
+	return engine.Prefix(append(append(make([]byte, 0, ScopeLen+1), scope...), family))
 }
 
-func sweptKey(scope []byte) []byte {
-	return append(append(make([]byte, 0, scopeLen+1), scope...), famSwept)
+func SweptKey(scope []byte) []byte {
+	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilySwept)
 }
 
-func indexedKey(scope []byte) []byte {
-	return append(append(make([]byte, 0, scopeLen+1), scope...), famIndexed)
+func IndexedKey(scope []byte) []byte {
+	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilyIndexed)
 }
 
-func leasedKey(scope []byte) []byte {
-	return append(append(make([]byte, 0, scopeLen+1), scope...), famLeased)
+func LeasedKey(scope []byte) []byte {
+	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilyLeased)
 }
 
-func usedKey(cid uint32) []byte { return append(appendCID(make([]byte, 0, cidLen+1), cid), famUsed) }
+func UsedKey(cid uint32) []byte { return append(AppendCID(make([]byte, 0, CIDLen+1), cid), FamilyUsed) }
 
 // confirmedKey is where the position of a webhook is kept.
-func confirmedKey(cid uint32, webhook string) []byte {
-	return appendEscapedString(append(appendCID(nil, cid), famConfirmed), webhook)
+func ConfirmedKey(cid uint32, webhook string) []byte {
+	return AppendEscapedString(append(AppendCID(nil, cid), FamilyConfirmed), webhook)
 }
 
 // slotPrefix is what the keys of a slot begin with that continue with prefix. It has room for a rid.
-func slotPrefix(scope, prefix []byte) []byte {
-	return append(append(make([]byte, 0, scopeLen+len(prefix)+ridLen), scope...), prefix...)
+func SlotPrefix(scope, prefix []byte) []byte {
+	return append(append(make([]byte, 0, ScopeLen+len(prefix)+RIDLen), scope...), prefix...)
 }
 
 // keyRID is the rid at the end of an index entry's key.
-func keyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-ridLen:]) }
+func KeyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-RIDLen:]) }
 
 // timeKeyParts takes a key of family w or x apart.
-func timeKeyParts(key []byte) (second int64, rid uint64, ok bool) {
-	if len(key) != scopeLen+1+8+ridLen {
+func TimeKeyParts(key []byte) (second int64, rid uint64, ok bool) {
+	if len(key) != ScopeLen+1+8+RIDLen {
 		return 0, 0, false
 	}
-	return int64(binary.BigEndian.Uint64(key[scopeLen+1:])), binary.BigEndian.Uint64(key[scopeLen+9:]), true
+	return int64(binary.BigEndian.Uint64(key[ScopeLen+1:])), binary.BigEndian.Uint64(key[ScopeLen+9:]), true
 }
 
 // slotKeyNumber is the number at the end of a key of family d, f or v.
-func slotKeyNumber(key []byte) (uint64, bool) {
-	if len(key) != scopeLen+1+8 {
+func SlotKeyNumber(key []byte) (uint64, bool) {
+	if len(key) != ScopeLen+1+8 {
 		return 0, false
 	}
-	return binary.BigEndian.Uint64(key[scopeLen+1:]), true
+	return binary.BigEndian.Uint64(key[ScopeLen+1:]), true
 }
 
 // appendPartitionPrefix is what the keys of one logical partition (or of a prefix of one) begin with in the
 // families p, k and b.
-func appendPartitionPrefix(dst []byte, cid uint32, family byte, epk, pk []byte) []byte {
-	dst = append(appendCID(dst, cid), family)
+func AppendPartitionPrefix(dst []byte, cid uint32, family byte, epk, pk []byte) []byte {
+	dst = append(AppendCID(dst, cid), family)
 	dst = doc.AppendEscaped(dst, epk)
 	return append(dst, pk...)
 }
 
-func appendPointKey(dst []byte, cid uint32, epk, pk []byte, id string) []byte {
-	dst = appendPartitionPrefix(dst, cid, famPoint, epk, pk)
-	return appendEscapedString(dst, id)
+func AppendPointKey(dst []byte, cid uint32, epk, pk []byte, id string) []byte {
+	dst = AppendPartitionPrefix(dst, cid, FamilyPoint, epk, pk)
+	return AppendEscapedString(dst, id)
 }
 
-func appendUniquePrefix(dst []byte, cid uint32, pk []byte, constraint int) []byte {
-	dst = append(appendCID(dst, cid), famUnique)
+func AppendUniquePrefix(dst []byte, cid uint32, pk []byte, constraint int) []byte {
+	dst = append(AppendCID(dst, cid), FamilyUnique)
 	dst = append(dst, pk...)
 	return append(dst, byte(constraint))
 }
 
 // appendEscapedString is doc.AppendEscaped without turning the text into a slice first.
-func appendEscapedString(dst []byte, s string) []byte {
+func AppendEscapedString(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if s[i] == 0 {
 			dst = append(dst, 0, 0xFF)
@@ -201,21 +201,21 @@ func appendEscapedString(dst []byte, s string) []byte {
 	return append(dst, 0, 1)
 }
 
-func containerFamily(cid uint32, family byte) engine.Range {
-	return engine.Prefix(append(appendCID(make([]byte, 0, cidLen+1), cid), family))
+func ContainerFamily(cid uint32, family byte) engine.Range {
+	return engine.Prefix(append(AppendCID(make([]byte, 0, CIDLen+1), cid), family))
 }
 
-func ridValue(rid uint64) []byte { return binary.BigEndian.AppendUint64(nil, rid) }
+func Number(rid uint64) []byte { return binary.BigEndian.AppendUint64(nil, rid) }
 
-func ridOf(value []byte) (uint64, bool) {
-	if len(value) != ridLen {
+func NumberOf(value []byte) (uint64, bool) {
+	if len(value) != RIDLen {
 		return 0, false
 	}
 	return binary.BigEndian.Uint64(value), true
 }
 
 // idPath is where a document has its id.
-var idPath = mustPath("/id")
+var IDPath = mustPath("/id")
 
 func mustPath(s string) doc.Path {
 	p, err := doc.ParsePath(s)
