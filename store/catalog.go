@@ -91,27 +91,13 @@ type catalog struct {
 	resources  map[family]*siblings // a family that is not there is empty
 }
 
-func metaKey() []byte { return layout.CatalogKey(layout.KindMeta, 0, "store") }
-
-func offerKey(num uint32) []byte {
-	return layout.CatalogKey(layout.KindOffer, 0, layout.OfferRIDText(num))
-}
-
-func databaseKey(id string) []byte { return layout.CatalogKey(layout.KindDatabase, 0, id) }
-
-func containerKey(database uint32, id string) []byte {
-	return layout.CatalogKey(layout.KindContainer, database, id)
-}
-
-func dropKey(cid uint32) []byte { return layout.CatalogKey(layout.KindDrop, cid, "") }
-
 // loadCatalog reads the whole catalog, or writes the first record of a new store.
 func (db *DB) loadCatalog(ctx context.Context) error {
 	db.cat = catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
 		resources: make(map[family]*siblings)}
 	fresh := false
 	err := db.eng.View(ctx, func(r engine.Reader) error {
-		raw, err := r.Get(metaKey())
+		raw, err := r.Get(layout.MetaKey())
 		if isAbsent(err) {
 			fresh = true
 			return nil
@@ -158,9 +144,9 @@ func (db *DB) loadOffers(r engine.Reader) error {
 
 // rewriteMeta writes the catalog's first record as it is.
 func rewriteMeta(t engine.Txn) error {
-	v, err := t.Get(metaKey())
+	v, err := t.Get(layout.MetaKey())
 	if err == nil {
-		t.Set(metaKey(), bytes.Clone(v))
+		t.Set(layout.MetaKey(), bytes.Clone(v))
 	}
 	return err
 }
@@ -172,7 +158,7 @@ func (db *DB) initMeta(ctx context.Context) error {
 	}
 	db.meta = meta{Format: formatVersion, Incarnation: incarnation, Next: 1}
 	_, err = db.eng.Update(ctx, [][]byte{layout.CatalogScope()}, func(t engine.Txn) error {
-		return setRecord(t, metaKey(), db.meta)
+		return setRecord(t, layout.MetaKey(), db.meta)
 	})
 	return err
 }
@@ -269,7 +255,7 @@ func (db *DB) finishDrops(ctx context.Context) error {
 func (db *DB) eraseContainer(ctx context.Context, cid uint32) error {
 	_, err := db.eng.Update(ctx, [][]byte{layout.CatalogScope()}, func(t engine.Txn) error {
 		t.DeleteRange(layout.ContainerRange(cid))
-		t.Delete(dropKey(cid))
+		t.Delete(layout.DropKey(cid))
 		return nil
 	})
 	return err
@@ -278,36 +264,36 @@ func (db *DB) eraseContainer(ctx context.Context, cid uint32) error {
 // dropContainerRecords takes a container out of the catalog and leaves a drop record: from then on nothing
 // can reach its keys, and they are erased, now or by the next Open.
 func dropContainerRecords(t engine.Txn, c *Container, offers []offerRecord) {
-	t.Delete(containerKey(c.d.rec.Num, c.name))
+	t.Delete(layout.ContainerKey(c.d.rec.Num, c.name))
 	for _, o := range offers {
 		if o.CID == c.cid {
-			t.Delete(offerKey(o.Num))
+			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
 	dropFamilies(t, c.families())
-	t.Set(dropKey(c.cid), []byte("{}"))
+	t.Set(layout.DropKey(c.cid), []byte("{}"))
 }
 
 // dropDatabaseRecords takes a database out of the catalog. Its containers have gone before.
 func dropDatabaseRecords(t engine.Txn, d *Database, offers []offerRecord) {
 	for _, o := range offers {
 		if o.Database == d.rec.Num && o.CID == 0 {
-			t.Delete(offerKey(o.Num))
+			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
 	dropFamilies(t, d.families())
-	t.Delete(clockKey(d.rec.Num))
-	t.Delete(databaseKey(d.rec.ID))
+	t.Delete(layout.ClockKey(d.rec.Num))
+	t.Delete(layout.DatabaseKey(d.rec.ID))
 }
 
 // keepClock writes the state of a virtual clock: the server's for 0, else that of a database, which has none
 // of its own where s is nil.
 func keepClock(t engine.Txn, database uint32, s *ttl.State) error {
 	if s == nil {
-		t.Delete(clockKey(database))
+		t.Delete(layout.ClockKey(database))
 		return nil
 	}
-	return setRecord(t, clockKey(database), s)
+	return setRecord(t, layout.ClockKey(database), s)
 }
 
 func setRecord(t engine.Txn, key []byte, rec any) error {

@@ -31,9 +31,9 @@ func (cat *catalog) removeDatabase(d *Database, containers []*Container, familie
 func (b *bringing) announce(ctx context.Context, next meta) error {
 	return b.db.changeCatalog(ctx, func(t engine.Txn) error {
 		for _, c := range b.containers {
-			t.Set(dropKey(c.cid), []byte("{}"))
+			t.Set(layout.DropKey(c.cid), []byte("{}"))
 		}
-		return setRecord(t, metaKey(), next)
+		return setRecord(t, layout.MetaKey(), next)
 	})
 }
 
@@ -72,11 +72,11 @@ func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, e
 		}
 		now := b.db.stamp()
 		b.d.rec.TS, b.d.rec.LSN = now, t.NextLSN(layout.CatalogScope())
-		if err := setRecord(t, databaseKey(b.as), b.d.rec); err != nil {
+		if err := setRecord(t, layout.DatabaseKey(b.as), b.d.rec); err != nil {
 			return err
 		}
 		if b.d.ownClock.Load() {
-			if err := setRecord(t, clockKey(b.d.rec.Num), b.d.virtual().State()); err != nil {
+			if err := setRecord(t, layout.ClockKey(b.d.rec.Num), b.d.virtual().State()); err != nil {
 				return err
 			}
 		}
@@ -112,6 +112,6 @@ func (b *bringing) commitContainer(t engine.Txn, c *Container) error {
 		st.rec.Ranges[i].LSN = 0
 	}
 	c.state.Store(&st)
-	t.Delete(dropKey(c.cid))
-	return setRecord(t, containerKey(b.d.rec.Num, c.name), st.rec)
+	t.Delete(layout.DropKey(c.cid))
+	return setRecord(t, layout.ContainerKey(b.d.rec.Num, c.name), st.rec)
 }

@@ -16,7 +16,7 @@ func (db *DB) saveClock(ctx context.Context) error {
 	if v == nil {
 		return nil
 	}
-	return db.changeCatalog(ctx, func(t engine.Txn) error { return setRecord(t, clockKey(0), v.State()) })
+	return db.changeCatalog(ctx, func(t engine.Txn) error { return setRecord(t, layout.ClockKey(0), v.State()) })
 }
 
 // newIncarnation draws an incarnation.
@@ -38,7 +38,7 @@ func adopt(ctx context.Context, e engine.Engine, next uint32, highest uint64) er
 		return err
 	}
 	_, err = e.Update(ctx, [][]byte{layout.CatalogScope()}, func(t engine.Txn) error {
-		raw, err := t.Get(metaKey())
+		raw, err := t.Get(layout.MetaKey())
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func adopt(ctx context.Context, e engine.Engine, next uint32, highest uint64) er
 		m.Incarnation = incarnation
 		m.Next = max(m.Next, next)
 		m.Highest = max(m.Highest, highest)
-		if err := setRecord(t, metaKey(), m); err != nil {
+		if err := setRecord(t, layout.MetaKey(), m); err != nil {
 			return err
 		}
 		scopes := [][]byte{layout.CatalogScope()}
@@ -76,5 +76,5 @@ func adopt(ctx context.Context, e engine.Engine, next uint32, highest uint64) er
 func (db *DB) noteHighest(t engine.Txn, dropped []*Container) (meta, error) {
 	m := db.meta
 	m.Highest = max(m.Highest, highest(dropped))
-	return m, setRecord(t, metaKey(), m)
+	return m, setRecord(t, layout.MetaKey(), m)
 }

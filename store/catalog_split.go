@@ -27,7 +27,7 @@ func (r *splitRecord) fills(number uint16) bool {
 // gate.
 func (c *Container) setContainer(ctx context.Context, rec containerRecord) error {
 	return c.db.changeCatalog(ctx, func(t engine.Txn) error {
-		return setRecord(t, containerKey(c.d.rec.Num, c.name), rec)
+		return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), rec)
 	})
 }
 
@@ -46,7 +46,7 @@ func (c *Container) switchRanges(ctx context.Context, m *mover, rec containerRec
 			return err
 		}
 		t.DeleteRange(engine.Prefix(m.from.scope))
-		return setRecord(t, containerKey(c.d.rec.Num, c.name), rec)
+		return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), rec)
 	})
 	return rec, err
 }
@@ -65,7 +65,7 @@ func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 				t.DeleteRange(engine.Prefix(layout.SlotScope(c.cid, number)))
 			}
 		}
-		return setRecord(t, containerKey(c.d.rec.Num, c.name), st.rec)
+		return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), st.rec)
 	})
 	if err == nil {
 		c.state.Store(&st)

@@ -283,7 +283,7 @@ func checkStrays(r engine.Reader, report func(error) bool) error {
 	for more && len(it.Key()) >= layout.CIDLen {
 		cid := binary.BigEndian.Uint32(it.Key())
 		if !known[cid] {
-			if _, err := r.Get(dropKey(cid)); isAbsent(err) && !report(fmt.Errorf("keys of a container %x that does not exist", cid)) {
+			if _, err := r.Get(layout.DropKey(cid)); isAbsent(err) && !report(fmt.Errorf("keys of a container %x that does not exist", cid)) {
 				break
 			}
 		}

@@ -26,7 +26,7 @@ func (k *checker) checkFeed(s *slot, item *stored, bounds feedBounds) error {
 	if k.st.retention() == 0 || item.head.LSN <= bounds.floor {
 		return nil
 	}
-	return k.checkImage(s, item.rid, image{lsn: item.head.LSN, body: item.body})
+	return k.checkImage(s, item.rid, layout.Image{LSN: item.head.LSN, Body: item.body})
 }
 
 // feedBounds are the LSNs that the entries of a slot's feeds lie between, both exclusive.
@@ -36,18 +36,18 @@ type feedBounds struct {
 }
 
 // checkImage proves that a version is there as somebody else knows it.
-func (k *checker) checkImage(s *slot, rid uint64, i image) error {
-	value, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyVersions, i.lsn))
+func (k *checker) checkImage(s *slot, rid uint64, i layout.Image) error {
+	value, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyVersions, i.LSN))
 	if isAbsent(err) {
-		k.fault("range %s: the version at LSN %d is missing", s.id, i.lsn)
+		k.fault("range %s: the version at LSN %d is missing", s.id, i.LSN)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	v, err := decodeVersion(value)
-	if err != nil || v.rid != rid || v.kind != ChangeCreate && v.kind != ChangeReplace || len(i.body) > 0 && !bytes.Equal(v.body, i.body) {
-		k.fault("range %s: the version at LSN %d does not fit", s.id, i.lsn)
+	v, err := layout.DecodeVersion(value)
+	if err != nil || v.RID != rid || ChangeKind(v.Kind) != ChangeCreate && ChangeKind(v.Kind) != ChangeReplace || len(i.Body) > 0 && !bytes.Equal(v.Body, i.Body) {
+		k.fault("range %s: the version at LSN %d does not fit", s.id, i.LSN)
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func (k *checker) floor(s *slot) (uint64, error) {
 	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyVersions), false)
 	var floor uint64
 	if it.Next() {
-		if v, err := decodeVersion(it.Value()); err == nil && v.kind == changeFloor {
+		if v, err := layout.DecodeVersion(it.Value()); err == nil && v.Kind == layout.Floor {
 			floor, _ = layout.SlotKeyNumber(it.Key())
 		}
 	}
@@ -71,7 +71,7 @@ func (k *checker) checkVersions(s *slot, bounds feedBounds) error {
 	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyVersions), false)
 	for !k.stopped && it.Next() {
 		lsn, ok := layout.SlotKeyNumber(it.Key())
-		v, err := decodeVersion(it.Value())
+		v, err := layout.DecodeVersion(it.Value())
 		switch {
 		case k.st.retention() == 0:
 			k.fault("range %s: there are versions, but the container keeps none", s.id)
@@ -79,20 +79,20 @@ func (k *checker) checkVersions(s *slot, bounds feedBounds) error {
 		case !ok || err != nil:
 			k.fault("range %s: a malformed version %x: %v", s.id, it.Key(), err)
 			continue
-		case lsn < bounds.floor || lsn >= bounds.ceiling || v.last < lsn || v.last >= bounds.ceiling || v.ts < ts:
+		case lsn < bounds.floor || lsn >= bounds.ceiling || v.Last < lsn || v.Last >= bounds.ceiling || v.TS < ts:
 			k.fault("range %s: the version at LSN %d is out of order", s.id, lsn)
-		case v.kind == changeFloor && lsn != bounds.floor:
+		case v.Kind == layout.Floor && lsn != bounds.floor:
 			k.fault("range %s: the floor at LSN %d is not the first version", s.id, lsn)
 		}
-		ts = v.ts
-		if v.kind == changeFloor {
+		ts = v.TS
+		if v.Kind == layout.Floor {
 			continue
 		}
 		if !k.wholeVersion(s, &v) {
 			k.fault("range %s: the version at LSN %d is malformed", s.id, lsn)
 		}
-		if v.previous.lsn > bounds.floor {
-			if err := k.checkImage(s, v.rid, v.previous); err != nil {
+		if v.Previous.LSN > bounds.floor {
+			if err := k.checkImage(s, v.RID, v.Previous); err != nil {
 				it.Close()
 				return err
 			}
@@ -103,23 +103,23 @@ func (k *checker) checkVersions(s *slot, bounds feedBounds) error {
 
 // wholeVersion tells whether a version has what its kind must have, and lies in the range of its partition
 // key.
-func (k *checker) wholeVersion(s *slot, v *version) bool {
-	key, err := decodeKey(v.pk)
-	if err != nil || !bytes.Equal(appendEPK(nil, &k.c.def, key), v.epk) || !s.holds(v.epk) {
+func (k *checker) wholeVersion(s *slot, v *layout.Version) bool {
+	key, err := decodeKey(v.PK)
+	if err != nil || !bytes.Equal(appendEPK(nil, &k.c.def, key), v.EPK) || !s.holds(v.EPK) {
 		return false
 	}
-	for _, body := range [][]byte{v.body, v.previous.body} {
+	for _, body := range [][]byte{v.Body, v.Previous.Body} {
 		if len(body) > 0 && doc.Valid(body, doc.Limits{}) != nil {
 			return false
 		}
 	}
-	switch v.kind {
+	switch ChangeKind(v.Kind) {
 	case ChangeCreate:
-		return len(v.body) > 0 && v.previous.lsn == 0 && v.id == ""
+		return len(v.Body) > 0 && v.Previous.LSN == 0 && v.ID == ""
 	case ChangeReplace:
-		return len(v.body) > 0 && len(v.previous.body) > 0 && v.id == ""
+		return len(v.Body) > 0 && len(v.Previous.Body) > 0 && v.ID == ""
 	case ChangeDelete, ChangeExpire:
-		return len(v.body) == 0 && v.previous.lsn > 0 && v.id != ""
+		return len(v.Body) == 0 && v.Previous.LSN > 0 && v.ID != ""
 	}
 	return false
 }

@@ -107,10 +107,10 @@ func (db *DB) CreateDatabase(ctx context.Context, id string, t Throughput) (*Dat
 		if err := putOffer(txn, offer, d.rec.TS); err != nil {
 			return err
 		}
-		if err := setRecord(txn, metaKey(), next); err != nil {
+		if err := setRecord(txn, layout.MetaKey(), next); err != nil {
 			return err
 		}
-		return setRecord(txn, databaseKey(id), d.rec)
+		return setRecord(txn, layout.DatabaseKey(id), d.rec)
 	})
 	if err != nil {
 		return nil, err

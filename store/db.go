@@ -193,7 +193,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	if _, err := db.eng.Update(ctx, [][]byte{layout.CatalogScope()}, rewriteMeta); err != nil {
 		return wrap(err)
 	}
-	_, _, err := db.get(ctx, layout.CatalogScope(), metaKey())
+	_, _, err := db.get(ctx, layout.CatalogScope(), layout.MetaKey())
 	return wrap(err)
 }
 

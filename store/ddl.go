@@ -101,10 +101,10 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, 
 		if err := putOffer(txn, offer, db.stamp()); err != nil {
 			return err
 		}
-		if err := setRecord(txn, metaKey(), next); err != nil {
+		if err := setRecord(txn, layout.MetaKey(), next); err != nil {
 			return err
 		}
-		return setRecord(txn, containerKey(d.rec.Num, spec.ID), rec)
+		return setRecord(txn, layout.ContainerKey(d.rec.Num, spec.ID), rec)
 	})
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 		_, err := db.eng.Update(ctx, append(scopes, layout.CatalogScope()), func(t engine.Txn) error {
 			next.rec.LSN = t.NextLSN(layout.CatalogScope())
 			switchFeed(t)
-			return setRecord(t, containerKey(d.rec.Num, id), next.rec)
+			return setRecord(t, layout.ContainerKey(d.rec.Num, id), next.rec)
 		})
 		err = wrap(err)
 		for _, s := range st.ranges {

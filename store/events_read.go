@@ -140,12 +140,12 @@ func (r *logReader) fill(src *source, i int) error {
 	var err error
 	for n := 0; err == nil && n < r.share && r.bytes < maxPageSize && it.Next(); {
 		lsn, _ := layout.SlotKeyNumber(it.Key())
-		var e expiry
-		if e, err = decodeExpiry(it.Value()); err != nil {
+		var e layout.Expiry
+		if e, err = layout.DecodeExpiry(it.Value()); err != nil {
 			break
 		}
 		r.at[i] = lsn
-		if e.kind == changeFloor || e.ts <= oldest {
+		if e.Kind == layout.Floor || e.TS <= oldest {
 			r.page.Lost = r.page.Lost || asked > 0
 			continue
 		}
@@ -160,15 +160,15 @@ func (r *logReader) fill(src *source, i int) error {
 }
 
 // add appends an entry. Its slices outlive the page's snapshot.
-func (r *logReader) add(src *source, lsn uint64, e *expiry) error {
-	key, err := decodeKey(e.pk)
+func (r *logReader) add(src *source, lsn uint64, e *layout.Expiry) error {
+	key, err := decodeKey(e.PK)
 	if err != nil {
 		return err
 	}
-	item := r.c.imageItem(&e.version, e.previous)
+	item := r.c.imageItem(&e.Version, e.Previous)
 	r.bytes += len(item.body)
 	r.page.Expirations = append(r.page.Expirations, Expiration{
-		Key: Key{Partition: key, ID: e.id}, ExpiredAt: e.at, LSN: lsn, Range: src.s.id, Item: item,
+		Key: Key{Partition: key, ID: e.ID}, ExpiredAt: e.At, LSN: lsn, Range: src.s.id, Item: item,
 		Position: formatPositions(r.ranges, r.at),
 	})
 	return nil

@@ -255,15 +255,15 @@ func (c *Container) explainGone(st *containerState, s *slot, p place, now int64,
 	e = Expiry{Now: now, Default: st.policy().Default, DefaultChangedAt: st.policy().ChangedAt}
 	if st.retention() > 0 {
 		v, lsn, found, err := lastEntry(r, s, layout.FamilyVersions, p, 0)
-		if found && v.kind == ChangeExpire {
-			e.State, e.Timestamp, e.PurgedAt = StatePurged, v.previous.ts, v.ts
+		if found && ChangeKind(v.Kind) == ChangeExpire {
+			e.State, e.Timestamp, e.PurgedAt = StatePurged, v.Previous.TS, v.TS
 		}
 		return e, lsn, err
 	}
 	if st.eventRetention() > 0 {
 		v, _, found, err := lastEntry(r, s, layout.FamilyExpired, p, 0)
 		if found {
-			e.State, e.Timestamp, e.Mortal, e.ExpiresAt = StatePurged, v.previous.ts, true, v.at
+			e.State, e.Timestamp, e.Mortal, e.ExpiresAt = StatePurged, v.Previous.TS, true, v.At
 		}
 		return e, 0, err
 	}
@@ -275,27 +275,27 @@ const maxEntries = 100_000
 
 // lastEntry finds the last entry of an item behind an LSN, in the feed of all versions or in the log of
 // expiries: its kind and its times.
-func lastEntry(r engine.Reader, s *slot, family byte, p place, after uint64) (last expiry, lsn uint64, found bool, err error) {
+func lastEntry(r engine.Reader, s *slot, family byte, p place, after uint64) (last layout.Expiry, lsn uint64, found bool, err error) {
 	rg := layout.SlotFamily(s.scope, family)
 	rg.Start = layout.AppendSlotKey(nil, s.scope, family, min(after, math.MaxUint64-1)+1)
 	it := r.Scan(rg, true)
 	for n := 0; n < maxEntries && err == nil && !found && it.Next(); n++ {
-		var e expiry
+		var e layout.Expiry
 		if family == layout.FamilyExpired {
-			e, err = decodeExpiry(it.Value())
+			e, err = layout.DecodeExpiry(it.Value())
 		} else {
-			e.version, err = decodeVersion(it.Value())
+			e.Version, err = layout.DecodeVersion(it.Value())
 		}
-		if err != nil || e.kind == changeFloor || !bytes.Equal(e.pk, p.pk) {
+		if err != nil || e.Kind == layout.Floor || !bytes.Equal(e.PK, p.pk) {
 			continue
 		}
-		id := e.id
-		if len(e.body) > 0 {
-			id = doc.Get(e.body, layout.IDPath).Str()
+		id := e.ID
+		if len(e.Body) > 0 {
+			id = doc.Get(e.Body, layout.IDPath).Str()
 		}
 		if found = id == p.id; found {
 			lsn, _ = layout.SlotKeyNumber(it.Key())
-			last = expiry{at: e.at, version: version{kind: e.kind, ts: e.ts, previous: image{ts: e.previous.ts}}}
+			last = layout.Expiry{At: e.At, Version: layout.Version{Kind: e.Kind, TS: e.TS, Previous: layout.Image{TS: e.Previous.TS}}}
 		}
 	}
 	if cerr := it.Close(); err == nil {

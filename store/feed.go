@@ -49,7 +49,6 @@ const (
 	ChangeReplace                   // replaced, by whichever operation
 	ChangeDelete                    // deleted, alone or with its whole partition key
 	ChangeExpire                    // purged after its time to live
-	changeFloor                     // no change: what came before is not kept
 )
 
 // ChangesStart says where a reader of a change feed begins. The zero ChangesStart is the beginning.

@@ -24,10 +24,6 @@ func fenceName(epk, pk []byte) string {
 	return string(append(doc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
 }
 
-func fenceKey(cid uint32, name string) []byte {
-	return append(append(layout.AppendCID(nil, cid), layout.FamilyFence), name...)
-}
-
 // loadFences reads a container's fences.
 func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err error) {
 	it := r.Scan(layout.ContainerFamily(cid, layout.FamilyFence), false)

@@ -114,7 +114,7 @@ func (c *Container) loadUse(r engine.Reader, wrote int64) error {
 // keepUse stores a second until which the container counts as used, unless it has been dropped.
 func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) error {
 	err := c.db.changeCatalog(ctx, func(t engine.Txn) error {
-		v, err := t.Get(containerKey(c.d.rec.Num, c.name))
+		v, err := t.Get(layout.ContainerKey(c.d.rec.Num, c.name))
 		if isAbsent(err) {
 			return nil
 		}

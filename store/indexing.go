@@ -259,10 +259,6 @@ func (b *shapeBook) forget() {
 	b.known, b.full = nil, false
 }
 
-func shapeRecordKey(scope, name []byte) []byte {
-	return append(layout.SlotPrefix(scope, index.ShapeRecordKey(name)), make([]byte, layout.RIDLen)...)
-}
-
 // listShape sees to it that the entry for a document's shape leads somewhere: it makes the record of a shape
 // that has none, and where there are too many puts the entry under the name of those without. For entries
 // that are to be deleted it makes no record.
@@ -308,7 +304,7 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 }
 
 func isListed(r engine.Reader, scope, name []byte) (bool, error) {
-	_, err := r.Get(shapeRecordKey(scope, name))
+	_, err := r.Get(layout.ShapeRecordKey(scope, name))
 	if isAbsent(err) {
 		return false, nil
 	}

@@ -36,7 +36,7 @@ func putOffer(t engine.Txn, o *offerRecord, now int64) error {
 		return nil
 	}
 	o.TS, o.LSN = now, t.NextLSN(layout.CatalogScope())
-	return setRecord(t, offerKey(o.Num), o)
+	return setRecord(t, layout.OfferKey(o.Num), o)
 }
 
 // hasOwnOffer tells whether a database shares a throughput among its containers. The caller holds ddl.

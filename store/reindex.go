@@ -124,17 +124,6 @@ func (c *Container) IndexProgress() int {
 	return min(int(100*done/float64(len(st.ranges))), 99)
 }
 
-// formatReindexed is the record of how far documents have been indexed anew. It counts for one change of the
-// policy.
-//
-//	+-------+-----+
-//	| round | rid |
-//	+-------+-----+
-//	    4      8
-func formatReindexed(round uint32, rid uint64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, round), rid)
-}
-
 // loadReindexed goes on where the last process has stopped.
 func (st *containerState) loadReindexed(r engine.Reader, s *slot) error {
 	v, err := r.Get(layout.IndexedKey(s.scope))
@@ -185,7 +174,7 @@ func (c *Container) endReindex(ctx context.Context, st *containerState) (more bo
 			return now, err
 		}
 		return now, c.db.changeCatalog(ctx, func(t engine.Txn) error {
-			return setRecord(t, containerKey(c.d.rec.Num, c.name), now.rec)
+			return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), now.rec)
 		})
 	})
 	return more, err

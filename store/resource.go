@@ -282,7 +282,7 @@ func (r Resources) put(ctx context.Context, old *resourceRecord, d resourceDraft
 			rec.Num, rec.Made = old.Num, old.made()
 		} else {
 			rec.Num = next.take()
-			if err := setRecord(t, metaKey(), next); err != nil {
+			if err := setRecord(t, layout.MetaKey(), next); err != nil {
 				return err
 			}
 		}

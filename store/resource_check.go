@@ -61,7 +61,7 @@ func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint
 	databases, containers, users := make(map[uint32]bool), make(map[uint32]bool), make(map[uint32]bool)
 	owners = map[byte]map[uint32]bool{layout.KindDatabase: databases, layout.KindContainer: containers, resourceKinds[KindUser].record: users}
 	var m meta
-	raw, err := r.Get(metaKey())
+	raw, err := r.Get(layout.MetaKey())
 	if err == nil {
 		err = decodeRecord(raw, &m)
 	}

@@ -27,7 +27,7 @@ type outgrowth struct {
 
 // outgrown looks at the oldest entries of a slot's log: of the family of versions, or of expiries. window is
 // the log's retention in seconds.
-func (c *Container) outgrown(ctx context.Context, s *slot, family byte, window, now int64, decode func(value []byte) (version, error)) (outgrowth, error) {
+func (c *Container) outgrown(ctx context.Context, s *slot, family byte, window, now int64, decode func(value []byte) (layout.Version, error)) (outgrowth, error) {
 	out := outgrowth{next: never}
 	err := c.db.eng.View(ctx, func(r engine.Reader) error {
 		it := r.Scan(layout.SlotFamily(s.scope, family), false)
@@ -37,17 +37,17 @@ func (c *Container) outgrown(ctx context.Context, s *slot, family byte, window, 
 				it.Close()
 				return err
 			}
-			if v.kind == changeFloor {
+			if v.Kind == layout.Floor {
 				continue
 			}
 			if out.next == never {
-				out.next = v.ts + window + window/trimSlack
+				out.next = v.TS + window + window/trimSlack
 			}
-			if v.ts > now-window || out.next > now {
+			if v.TS > now-window || out.next > now {
 				break
 			}
 			out.last, _ = layout.SlotKeyNumber(it.Key())
-			out.ts = v.ts
+			out.ts = v.TS
 			size += len(it.Value())
 			out.more = n >= trimBatch || size >= trimBytes
 		}

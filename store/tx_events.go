@@ -10,7 +10,7 @@ import (
 // expiryWrite is an entry that finish writes.
 type expiryWrite struct {
 	lsn   uint64
-	entry expiry
+	entry layout.Expiry
 }
 
 // mourn puts the death of an item into the log, under the last LSN issued.
@@ -19,9 +19,9 @@ func (t *tx) mourn(ghost *stored) {
 	if !ok || at > t.now {
 		at = t.now // it is dead by a floor whose policy has gone
 	}
-	t.expiries = append(t.expiries, expiryWrite{t.last, expiry{at, version{
-		kind: ChangeExpire, slot: t.s.number, rid: ghost.rid, ts: t.now, epk: ghost.head.EPK, pk: ghost.pk, id: ghost.id,
-		previous: image{slot: ghost.head.Slot, lsn: ghost.head.LSN, ts: ghost.head.Life.TS, body: ghost.body},
+	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
+		Kind: uint8(ChangeExpire), Slot: t.s.number, RID: ghost.rid, TS: t.now, EPK: ghost.head.EPK, PK: ghost.pk, ID: ghost.id,
+		Previous: layout.Image{Slot: ghost.head.Slot, LSN: ghost.head.LSN, TS: ghost.head.Life.TS, Body: ghost.body},
 	}}})
 }
 
@@ -37,15 +37,15 @@ func (t *tx) announce(ghost *stored) {
 func (t *tx) writeExpiries() {
 	for i := range t.expiries {
 		e := &t.expiries[i]
-		e.entry.last = t.last
-		t.Set(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyExpired, e.lsn)), e.entry.append(make([]byte, 0, expiryFixed+e.entry.size())))
+		e.entry.Last = t.last
+		t.Set(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyExpired, e.lsn)), e.entry.Append(make([]byte, 0, layout.ExpiryFixed+e.entry.Size())))
 	}
 }
 
 // setExpiryFloor says that what was in a slot's log up to an LSN is not there any more.
 func setExpiryFloor(t engine.Txn, scope []byte, lsn uint64, ts int64) {
-	floor := expiry{version: version{kind: changeFloor, last: lsn, ts: ts}}
-	t.Set(layout.AppendSlotKey(nil, scope, layout.FamilyExpired, lsn), floor.append(nil))
+	floor := layout.Expiry{Version: layout.Version{Kind: layout.Floor, Last: lsn, TS: ts}}
+	t.Set(layout.AppendSlotKey(nil, scope, layout.FamilyExpired, lsn), floor.Append(nil))
 }
 
 func dropExpiries(t engine.Txn, r engine.Range) { t.DeleteRange(r) }

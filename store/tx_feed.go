@@ -15,7 +15,7 @@ type feedWrite struct {
 
 type versionWrite struct {
 	lsn   uint64
-	entry version
+	entry layout.Version
 }
 
 // finish writes the entries of the transaction in both feeds and in the log of expiries.
@@ -26,8 +26,8 @@ func (t *tx) finish() {
 	}
 	for i := range t.history {
 		v := &t.history[i]
-		v.entry.last = t.last
-		t.Set(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyVersions, v.lsn)), v.entry.append(make([]byte, 0, v.entry.size())))
+		v.entry.Last = t.last
+		t.Set(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyVersions, v.lsn)), v.entry.Append(make([]byte, 0, v.entry.Size())))
 	}
 	t.writeExpiries()
 }
@@ -50,18 +50,18 @@ func (t *tx) record(kind ChangeKind, old, item *stored) {
 		return
 	}
 	t.c.note(markWrite, t.now)
-	v := version{kind: kind, slot: t.s.number, ts: t.now}
+	v := layout.Version{Kind: uint8(kind), Slot: t.s.number, TS: t.now}
 	if old != nil {
-		v.rid, v.epk, v.pk, v.id = old.rid, old.head.EPK, old.pk, old.id
-		v.previous = image{slot: old.head.Slot, lsn: old.head.LSN, ts: old.head.Life.TS}
+		v.RID, v.EPK, v.PK, v.ID = old.rid, old.head.EPK, old.pk, old.id
+		v.Previous = layout.Image{Slot: old.head.Slot, LSN: old.head.LSN, TS: old.head.Life.TS}
 		if kind != ChangeExpire || t.c.db.opts.TTLPreviousImage {
-			v.previous.body = old.body
+			v.Previous.Body = old.body
 		}
 	}
 	if item != nil {
-		v.rid, v.epk, v.pk, v.id, v.body = item.rid, item.head.EPK, item.pk, "", item.body
+		v.RID, v.EPK, v.PK, v.ID, v.Body = item.rid, item.head.EPK, item.pk, "", item.body
 		if item.dated {
-			v.dated = item.head.Life.TS
+			v.Dated = item.head.Life.TS
 		}
 	}
 	t.history = append(t.history, versionWrite{t.last, v})
@@ -69,8 +69,8 @@ func (t *tx) record(kind ChangeKind, old, item *stored) {
 
 // setFloor says that what was in a slot's feed of all versions up to an LSN is not there any more.
 func setFloor(t engine.Txn, scope []byte, lsn uint64, ts int64) {
-	floor := version{kind: changeFloor, last: lsn, ts: ts}
-	t.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, lsn), floor.append(nil))
+	floor := layout.Version{Kind: layout.Floor, Last: lsn, TS: ts}
+	t.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, lsn), floor.Append(nil))
 }
 
 func dropVersions(t engine.Txn, r engine.Range) { t.DeleteRange(r) }

@@ -10,7 +10,7 @@ import (
 
 // setShape writes the record of a shape.
 func (t *tx) setShape(name, record []byte) {
-	t.Set(shapeRecordKey(t.s.scope, name), record)
+	t.Set(layout.ShapeRecordKey(t.s.scope, name), record)
 }
 
 // wipeTerms takes all index entries of the slot away.
@@ -22,7 +22,7 @@ func (t *tx) wipeTerms() {
 
 // setReindexed records how far documents have been indexed anew.
 func (t *tx) setReindexed(rid uint64) {
-	t.Set(layout.IndexedKey(t.s.scope), formatReindexed(t.st.rec.IndexRound, rid))
+	t.Set(layout.IndexedKey(t.s.scope), layout.ReindexedValue(t.st.rec.IndexRound, rid))
 }
 
 // setSwept records how far a purge has come: the store's time is never behind it.
@@ -52,10 +52,10 @@ func setUsed(t engine.Txn, cid uint32, second int64) {
 }
 
 func setFence(t engine.Txn, cid uint32, name string, lsn uint64) {
-	t.Set(fenceKey(cid, name), layout.Number(lsn))
+	t.Set(layout.FenceKey(cid, name), layout.Number(lsn))
 }
 
-func dropFence(t engine.Txn, cid uint32, name string) { t.Delete(fenceKey(cid, name)) }
+func dropFence(t engine.Txn, cid uint32, name string) { t.Delete(layout.FenceKey(cid, name)) }
 
 // noteDeadline remembers the earliest key that was written in each of the reaper's families.
 func (t *tx) noteDeadline(item *stored) {

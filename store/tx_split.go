@@ -335,7 +335,7 @@ func (m *mover) termsOf(h *half, item *stored) []index.Entry {
 	}
 	if len(h.shapes) < maxShapes {
 		h.shapes[name] = struct{}{}
-		m.set(shapeRecordKey(h.slot.scope, name[:]), index.AppendShape(nil, list, layout.ScopeLen))
+		m.set(layout.ShapeRecordKey(h.slot.scope, name[:]), index.AppendShape(nil, list, layout.ScopeLen))
 		return list
 	}
 	unlisted := index.Unlisted()

@@ -13,7 +13,7 @@ import (
 var splitLogs = [...]struct {
 	family byte
 	epk    func(value []byte) ([]byte, error)
-}{{layout.FamilyVersions, versionEPK}, {layout.FamilyExpired, expiryEPK}}
+}{{layout.FamilyVersions, layout.VersionEPK}, {layout.FamilyExpired, layout.ExpiryEPK}}
 
 // bringLog copies the entries of a log that have come since it was copied, as far as there is room, and
 // removes what has been freed. behind is about how many are left.
@@ -118,7 +118,7 @@ func (m *mover) inherit(t engine.Txn) error {
 				return err
 			}
 		}
-		t.Set(layout.IndexedKey(scope), formatReindexed(m.round, allReindexed))
+		t.Set(layout.IndexedKey(scope), layout.ReindexedValue(m.round, allReindexed))
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func (w *waiter) lookFeed(st *containerState, s *slot, r engine.Reader, lsn uint
 	if st.retention() > 0 {
 		v, lsn, found, err := lastEntry(r, s, layout.FamilyVersions, w.place, w.req.After)
 		if found {
-			w.out.LSN, w.out.Change = lsn, v.kind
+			w.out.LSN, w.out.Change = lsn, ChangeKind(v.Kind)
 		}
 		return found, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// header is what is known of an item without reading its JSON: expiry, etag and membership of a feed range
+// Header is what is known of an item without reading its JSON: expiry, etag and membership of a feed range
 // are decided from it.
 //
 //	 0     1      2      4            12            20    24           28             36    37
@@ -30,6 +30,7 @@ type Header struct {
 
 const (
 	itemVersion = 1
+	// HeaderFixed is the length of a header without the EPK, in bytes.
 	HeaderFixed = 37
 
 	// Flags.
@@ -37,6 +38,7 @@ const (
 	itemRenamed   = 2
 )
 
+// Append appends the header as it stands before an item's body.
 func (h Header) Append(dst []byte) []byte {
 	flags := byte(0)
 	if h.Announced {
@@ -56,7 +58,7 @@ func (h Header) Append(dst []byte) []byte {
 	return append(dst, h.EPK...)
 }
 
-// decodeItem splits a stored value. The header's EPK and the body are slices of value.
+// DecodeItem splits a stored value. The header's EPK and the body are slices of value.
 func DecodeItem(value []byte) (Header, []byte, error) {
 	if len(value) < HeaderFixed || len(value) < HeaderFixed+int(value[HeaderFixed-1]) {
 		return Header{}, nil, fmt.Errorf("%w: an item of %d bytes", engine.ErrCorrupt, len(value))
@@ -80,7 +82,7 @@ func DecodeItem(value []byte) (Header, []byte, error) {
 	}, value[n:], nil
 }
 
-// feedEntry is the value of an entry of the latest-version change feed.
+// FeedEntry is the value of an entry of the latest-version change feed.
 //
 //	 0     8            16    24     25
 //	+-----+------------+-----+------+----------------+
@@ -99,6 +101,7 @@ const (
 	feedEPKBytes = 16
 )
 
+// Append appends the entry's value.
 func (f FeedEntry) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, f.RID)
 	dst = binary.BigEndian.AppendUint64(dst, f.Last)
@@ -107,6 +110,7 @@ func (f FeedEntry) Append(dst []byte) []byte {
 	return append(dst, f.EPK[:min(len(f.EPK), feedEPKBytes)]...)
 }
 
+// DecodeFeed takes the value of a feed entry apart: engine.ErrCorrupt where it is too short.
 func DecodeFeed(value []byte) (FeedEntry, error) {
 	if len(value) < feedFixed {
 		return FeedEntry{}, fmt.Errorf("%w: a feed entry of %d bytes", engine.ErrCorrupt, len(value))
