@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -66,7 +67,7 @@ func (st *containerState) moves(ghost *stored) bool {
 	if st.moveTo() == "" || st.fenced(ghost.head, func() []byte { return ghost.pk }) {
 		return false
 	}
-	at, ok := st.policy().ExpiresAt(ghost.head.life)
+	at, ok := st.policy().ExpiresAt(ghost.head.Life)
 	return ok && at >= st.rec.MovesSince
 }
 
@@ -140,7 +141,7 @@ func (b *both) arrive(r engine.Reader, c *Container, ghost *stored) (*arrival, e
 		}
 		a.place = b.archive.place(pk, id)
 		a.s = b.to.rangeOf(a.epk)
-		a.item = stored{head: header{epk: a.epk}, body: body, id: id, pk: a.pk}
+		a.item = stored{head: layout.Header{EPK: a.epk}, body: body, id: id, pk: a.pk}
 		free, err := b.isFree(r, a)
 		if err != nil || free {
 			return a, err
@@ -157,19 +158,19 @@ func (b *both) isFree(r engine.Reader, a *arrival) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	rid, ok := ridOf(v)
+	rid, ok := layout.NumberOf(v)
 	if !ok {
 		return false, engine.ErrCorrupt
 	}
-	v, err = r.Get(appendSlotKey(nil, a.s.scope, famItem, rid))
+	v, err = r.Get(layout.AppendSlotKey(nil, a.s.scope, layout.FamilyItem, rid))
 	if err != nil {
 		return false, err
 	}
-	head, _, err := decodeItem(v)
+	head, _, err := layout.DecodeItem(v)
 	if err != nil {
 		return false, err
 	}
-	return b.to.policy().Expired(head.life, b.archive.moment()) || b.to.fenced(head, func() []byte { return a.pk }), nil
+	return b.to.policy().Expired(head.Life, b.archive.moment()) || b.to.fenced(head, func() []byte { return a.pk }), nil
 }
 
 // archiveID is the n-th id that a ghost may have in the archive.
@@ -177,7 +178,7 @@ func archiveID(ghost *stored, n int) string {
 	if n == 0 {
 		return ghost.id
 	}
-	suffix := "~" + strconv.FormatUint(ghost.head.lsn, 10)
+	suffix := "~" + strconv.FormatUint(ghost.head.LSN, 10)
 	if n > 1 {
 		suffix += "~" + strconv.Itoa(n)
 	}
@@ -209,7 +210,7 @@ func archiveBody(c *Container, p *ttl.Policy, ghost *stored, id string, wrapped 
 		return true
 	})
 	it := Item{c: c, rid: ghost.rid, head: ghost.head}
-	at, _ := p.ExpiresAt(ghost.head.life)
+	at, _ := p.ExpiresAt(ghost.head.Life)
 	text := func(name, value string) {
 		b = doc.AppendString(append(append(append(b, `,"`...), name...), `":`...), value)
 	}
@@ -220,7 +221,7 @@ func archiveBody(c *Container, p *ttl.Policy, ghost *stored, id string, wrapped 
 	text("id", ghost.id)
 	text("_rid", it.RID())
 	text("_etag", it.ETag())
-	b = strconv.AppendInt(append(b, `,"_ts":`...), ghost.head.life.TS, 10)
+	b = strconv.AppendInt(append(b, `,"_ts":`...), ghost.head.Life.TS, 10)
 	for _, more := range []struct {
 		name  string
 		value []byte
@@ -324,7 +325,7 @@ func (b *both) scopes(ctx context.Context, c *Container, s *slot, batch []candid
 	seen := make(map[*slot]bool)
 	err = c.db.eng.View(ctx, func(r engine.Reader) error {
 		for _, cand := range batch {
-			v, err := r.Get(appendSlotKey(nil, s.scope, famItem, cand.rid))
+			v, err := r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, cand.rid))
 			if isAbsent(err) {
 				continue
 			}
@@ -335,7 +336,7 @@ func (b *both) scopes(ctx context.Context, c *Container, s *slot, batch []candid
 			if err != nil {
 				return err
 			}
-			if !b.st.policy().Expired(item.head.life, c.moment()) || !b.st.moves(item) {
+			if !b.st.policy().Expired(item.head.Life, c.moment()) || !b.st.moves(item) {
 				continue
 			}
 			to, err := b.arrive(r, c, item)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Limits of a batch, which are Cosmos DB's.
@@ -368,7 +369,7 @@ func (t *tx) bring(list []*prepared) {
 	far.Bring(points)
 	for _, point := range points {
 		if v, err := t.Get(point); err == nil {
-			if rid, ok := ridOf(v); ok {
+			if rid, ok := layout.NumberOf(v); ok {
 				items = append(items, t.itemKey(rid))
 			}
 		}

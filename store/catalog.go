@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -90,23 +91,13 @@ type catalog struct {
 	resources  map[family]*siblings // a family that is not there is empty
 }
 
-func metaKey() []byte { return catalogKey(kindMeta, 0, "store") }
-
-func offerKey(num uint32) []byte { return catalogKey(kindOffer, 0, offerRIDText(num)) }
-
-func databaseKey(id string) []byte { return catalogKey(kindDatabase, 0, id) }
-
-func containerKey(database uint32, id string) []byte { return catalogKey(kindContainer, database, id) }
-
-func dropKey(cid uint32) []byte { return catalogKey(kindDrop, cid, "") }
-
 // loadCatalog reads the whole catalog, or writes the first record of a new store.
 func (db *DB) loadCatalog(ctx context.Context) error {
 	db.cat = catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
 		resources: make(map[family]*siblings)}
 	fresh := false
 	err := db.eng.View(ctx, func(r engine.Reader) error {
-		raw, err := r.Get(metaKey())
+		raw, err := r.Get(layout.MetaKey())
 		if isAbsent(err) {
 			fresh = true
 			return nil
@@ -142,7 +133,7 @@ func (db *DB) loadCatalog(ctx context.Context) error {
 }
 
 func (db *DB) loadOffers(r engine.Reader) error {
-	err := scanRecords(r, kindOffer, func(_ []byte, rec offerRecord) error {
+	err := scanRecords(r, layout.KindOffer, func(_ []byte, rec offerRecord) error {
 		db.loadMark(rec.TS)
 		db.cat.offers = append(db.cat.offers, rec)
 		return nil
@@ -153,9 +144,9 @@ func (db *DB) loadOffers(r engine.Reader) error {
 
 // rewriteMeta writes the catalog's first record as it is.
 func rewriteMeta(t engine.Txn) error {
-	v, err := t.Get(metaKey())
+	v, err := t.Get(layout.MetaKey())
 	if err == nil {
-		t.Set(metaKey(), bytes.Clone(v))
+		t.Set(layout.MetaKey(), bytes.Clone(v))
 	}
 	return err
 }
@@ -166,14 +157,14 @@ func (db *DB) initMeta(ctx context.Context) error {
 		return err
 	}
 	db.meta = meta{Format: formatVersion, Incarnation: incarnation, Next: 1}
-	_, err = db.eng.Update(ctx, [][]byte{catalogScope()}, func(t engine.Txn) error {
-		return setRecord(t, metaKey(), db.meta)
+	_, err = db.eng.Update(ctx, [][]byte{layout.CatalogScope()}, func(t engine.Txn) error {
+		return setRecord(t, layout.MetaKey(), db.meta)
 	})
 	return err
 }
 
 func (db *DB) loadDatabases(r engine.Reader) error {
-	err := scanRecords(r, kindDatabase, func(_ []byte, rec databaseRecord) error {
+	err := scanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) error {
 		d := &Database{db: db, rec: rec, byName: make(map[string]*Container)}
 		db.cat.names[rec.ID] = d
 		db.cat.databases = append(db.cat.databases, d)
@@ -189,7 +180,7 @@ func (db *DB) loadContainers(r engine.Reader) error {
 	for _, d := range db.cat.databases {
 		owners[d.rec.Num] = d
 	}
-	err := scanRecords(r, kindContainer, func(key []byte, rec containerRecord) error {
+	err := scanRecords(r, layout.KindContainer, func(key []byte, rec containerRecord) error {
 		d := owners[binary.BigEndian.Uint32(key[2:])]
 		if d == nil {
 			return fmt.Errorf("%w: a container without its database", engine.ErrCorrupt)
@@ -244,7 +235,7 @@ func (cat *catalog) remove(c *Container) {
 func (db *DB) finishDrops(ctx context.Context) error {
 	var cids []uint32
 	err := db.eng.View(ctx, func(r engine.Reader) error {
-		return scanRecords(r, kindDrop, func(key []byte, _ struct{}) error {
+		return scanRecords(r, layout.KindDrop, func(key []byte, _ struct{}) error {
 			cids = append(cids, binary.BigEndian.Uint32(key[2:]))
 			return nil
 		})
@@ -262,9 +253,9 @@ func (db *DB) finishDrops(ctx context.Context) error {
 
 // eraseContainer removes every key of a container that nothing can reach any more, and its drop record.
 func (db *DB) eraseContainer(ctx context.Context, cid uint32) error {
-	_, err := db.eng.Update(ctx, [][]byte{catalogScope()}, func(t engine.Txn) error {
-		t.DeleteRange(containerRange(cid))
-		t.Delete(dropKey(cid))
+	_, err := db.eng.Update(ctx, [][]byte{layout.CatalogScope()}, func(t engine.Txn) error {
+		t.DeleteRange(layout.ContainerRange(cid))
+		t.Delete(layout.DropKey(cid))
 		return nil
 	})
 	return err
@@ -273,36 +264,36 @@ func (db *DB) eraseContainer(ctx context.Context, cid uint32) error {
 // dropContainerRecords takes a container out of the catalog and leaves a drop record: from then on nothing
 // can reach its keys, and they are erased, now or by the next Open.
 func dropContainerRecords(t engine.Txn, c *Container, offers []offerRecord) {
-	t.Delete(containerKey(c.d.rec.Num, c.name))
+	t.Delete(layout.ContainerKey(c.d.rec.Num, c.name))
 	for _, o := range offers {
 		if o.CID == c.cid {
-			t.Delete(offerKey(o.Num))
+			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
 	dropFamilies(t, c.families())
-	t.Set(dropKey(c.cid), []byte("{}"))
+	t.Set(layout.DropKey(c.cid), []byte("{}"))
 }
 
 // dropDatabaseRecords takes a database out of the catalog. Its containers have gone before.
 func dropDatabaseRecords(t engine.Txn, d *Database, offers []offerRecord) {
 	for _, o := range offers {
 		if o.Database == d.rec.Num && o.CID == 0 {
-			t.Delete(offerKey(o.Num))
+			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
 	dropFamilies(t, d.families())
-	t.Delete(clockKey(d.rec.Num))
-	t.Delete(databaseKey(d.rec.ID))
+	t.Delete(layout.ClockKey(d.rec.Num))
+	t.Delete(layout.DatabaseKey(d.rec.ID))
 }
 
 // keepClock writes the state of a virtual clock: the server's for 0, else that of a database, which has none
 // of its own where s is nil.
 func keepClock(t engine.Txn, database uint32, s *ttl.State) error {
 	if s == nil {
-		t.Delete(clockKey(database))
+		t.Delete(layout.ClockKey(database))
 		return nil
 	}
-	return setRecord(t, clockKey(database), s)
+	return setRecord(t, layout.ClockKey(database), s)
 }
 
 func setRecord(t engine.Txn, key []byte, rec any) error {
@@ -323,14 +314,14 @@ func decodeRecord(raw []byte, rec any) error {
 
 // scanRecords decodes all records of a kind in key order.
 func scanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) error) (err error) {
-	it := r.Scan(catalogKind(kind), false)
+	it := r.Scan(layout.CatalogKind(kind), false)
 	defer func() {
 		if cerr := it.Close(); err == nil {
 			err = cerr
 		}
 	}()
 	for it.Next() {
-		if len(it.Key()) < catalogHead {
+		if len(it.Key()) < layout.CatalogHead {
 			return fmt.Errorf("%w: catalog key %x", engine.ErrCorrupt, it.Key())
 		}
 		var rec T

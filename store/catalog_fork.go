@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // siblings are the members of a family in order of creation. The caller holds mu or ddl, or is alone.
@@ -30,9 +31,9 @@ func (cat *catalog) removeDatabase(d *Database, containers []*Container, familie
 func (b *bringing) announce(ctx context.Context, next meta) error {
 	return b.db.changeCatalog(ctx, func(t engine.Txn) error {
 		for _, c := range b.containers {
-			t.Set(dropKey(c.cid), []byte("{}"))
+			t.Set(layout.DropKey(c.cid), []byte("{}"))
 		}
-		return setRecord(t, metaKey(), next)
+		return setRecord(t, layout.MetaKey(), next)
 	})
 }
 
@@ -70,12 +71,12 @@ func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, e
 			return err
 		}
 		now := b.db.stamp()
-		b.d.rec.TS, b.d.rec.LSN = now, t.NextLSN(catalogScope())
-		if err := setRecord(t, databaseKey(b.as), b.d.rec); err != nil {
+		b.d.rec.TS, b.d.rec.LSN = now, t.NextLSN(layout.CatalogScope())
+		if err := setRecord(t, layout.DatabaseKey(b.as), b.d.rec); err != nil {
 			return err
 		}
 		if b.d.ownClock.Load() {
-			if err := setRecord(t, clockKey(b.d.rec.Num), b.d.virtual().State()); err != nil {
+			if err := setRecord(t, layout.ClockKey(b.d.rec.Num), b.d.virtual().State()); err != nil {
 				return err
 			}
 		}
@@ -91,7 +92,7 @@ func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, e
 		}
 		for _, f := range b.families {
 			for _, rec := range f.records {
-				rec.TS, rec.LSN = now, t.NextLSN(catalogScope())
+				rec.TS, rec.LSN = now, t.NextLSN(layout.CatalogScope())
 				putResource(t, f.family, nil, rec)
 			}
 		}
@@ -104,13 +105,13 @@ func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, e
 // from are not here.
 func (b *bringing) commitContainer(t engine.Txn, c *Container) error {
 	st := *c.state.Load()
-	st.rec.LSN = t.NextLSN(catalogScope())
+	st.rec.LSN = t.NextLSN(layout.CatalogScope())
 	st.rec.RangeLSN = st.rec.LSN
 	st.rec.Ranges = slices.Clone(st.rec.Ranges)
 	for i := range st.rec.Ranges {
 		st.rec.Ranges[i].LSN = 0
 	}
 	c.state.Store(&st)
-	t.Delete(dropKey(c.cid))
-	return setRecord(t, containerKey(b.d.rec.Num, c.name), st.rec)
+	t.Delete(layout.DropKey(c.cid))
+	return setRecord(t, layout.ContainerKey(b.d.rec.Num, c.name), st.rec)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // family is a kind and the number of the owner: what names are unique in.
@@ -72,7 +73,9 @@ func (f family) below(rec *resourceRecord) []family {
 }
 
 // key is the catalog key of the member of that name.
-func (f family) key(id string) []byte { return catalogKey(resourceKinds[f.kind].record, f.owner, id) }
+func (f family) key(id string) []byte {
+	return layout.CatalogKey(resourceKinds[f.kind].record, f.owner, id)
+}
 
 // family finds or makes the siblings of a family. The caller holds mu.
 func (cat *catalog) family(f family) *siblings {
@@ -128,7 +131,7 @@ func (db *DB) loadResources(r engine.Reader) error {
 
 // resourceName reads the family and the id that a record's key names.
 func resourceName(k ResourceKind, key []byte) (family, string, error) {
-	id, rest, err := doc.DecodeEscaped(key[catalogHead:])
+	id, rest, err := doc.DecodeEscaped(key[layout.CatalogHead:])
 	if err != nil || len(rest) > 0 {
 		return family{}, "", fmt.Errorf("%w: catalog key %x", engine.ErrCorrupt, key)
 	}
@@ -154,7 +157,7 @@ func (d *Database) families() []family {
 // dropFamilies deletes the records of whole families.
 func dropFamilies(t engine.Txn, families []family) {
 	for _, f := range families {
-		t.DeleteRange(engine.Prefix(f.key("")[:catalogHead]))
+		t.DeleteRange(engine.Prefix(f.key("")[:layout.CatalogHead]))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // saveClock stores the state of the server's virtual clock; those of databases are stored when they are
@@ -15,7 +16,7 @@ func (db *DB) saveClock(ctx context.Context) error {
 	if v == nil {
 		return nil
 	}
-	return db.changeCatalog(ctx, func(t engine.Txn) error { return setRecord(t, clockKey(0), v.State()) })
+	return db.changeCatalog(ctx, func(t engine.Txn) error { return setRecord(t, layout.ClockKey(0), v.State()) })
 }
 
 // newIncarnation draws an incarnation.
@@ -36,8 +37,8 @@ func adopt(ctx context.Context, e engine.Engine, next uint32, highest uint64) er
 	if err != nil {
 		return err
 	}
-	_, err = e.Update(ctx, [][]byte{catalogScope()}, func(t engine.Txn) error {
-		raw, err := t.Get(metaKey())
+	_, err = e.Update(ctx, [][]byte{layout.CatalogScope()}, func(t engine.Txn) error {
+		raw, err := t.Get(layout.MetaKey())
 		if err != nil {
 			return err
 		}
@@ -48,13 +49,13 @@ func adopt(ctx context.Context, e engine.Engine, next uint32, highest uint64) er
 		m.Incarnation = incarnation
 		m.Next = max(m.Next, next)
 		m.Highest = max(m.Highest, highest)
-		if err := setRecord(t, metaKey(), m); err != nil {
+		if err := setRecord(t, layout.MetaKey(), m); err != nil {
 			return err
 		}
-		scopes := [][]byte{catalogScope()}
-		err = scanRecords(t, kindContainer, func(_ []byte, rec containerRecord) error {
+		scopes := [][]byte{layout.CatalogScope()}
+		err = scanRecords(t, layout.KindContainer, func(_ []byte, rec containerRecord) error {
 			for _, r := range rec.Ranges {
-				scopes = append(scopes, slotScope(rec.CID, r.Slot))
+				scopes = append(scopes, layout.SlotScope(rec.CID, r.Slot))
 			}
 			return nil
 		})
@@ -75,5 +76,5 @@ func adopt(ctx context.Context, e engine.Engine, next uint32, highest uint64) er
 func (db *DB) noteHighest(t engine.Txn, dropped []*Container) (meta, error) {
 	m := db.meta
 	m.Highest = max(m.Highest, highest(dropped))
-	return m, setRecord(t, metaKey(), m)
+	return m, setRecord(t, layout.MetaKey(), m)
 }

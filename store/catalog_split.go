@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // splitRecord is a split that is under way. The record of its container has it from before the first item is
@@ -26,7 +27,7 @@ func (r *splitRecord) fills(number uint16) bool {
 // gate.
 func (c *Container) setContainer(ctx context.Context, rec containerRecord) error {
 	return c.db.changeCatalog(ctx, func(t engine.Txn) error {
-		return setRecord(t, containerKey(c.d.rec.Num, c.name), rec)
+		return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), rec)
 	})
 }
 
@@ -34,8 +35,8 @@ func (c *Container) setContainer(ctx context.Context, rec containerRecord) error
 // returns its record.
 func (c *Container) switchRanges(ctx context.Context, m *mover, rec containerRecord) (containerRecord, error) {
 	lower, upper := m.halves[0].slot.number, m.halves[1].slot.number
-	_, err := c.db.eng.Update(ctx, [][]byte{catalogScope(), m.from.scope}, func(t engine.Txn) error {
-		rec.RangeLSN = t.NextLSN(catalogScope())
+	_, err := c.db.eng.Update(ctx, [][]byte{layout.CatalogScope(), m.from.scope}, func(t engine.Txn) error {
+		rec.RangeLSN = t.NextLSN(layout.CatalogScope())
 		for i := range rec.Ranges {
 			if s := rec.Ranges[i].Slot; s == lower || s == upper {
 				rec.Ranges[i].LSN = rec.RangeLSN
@@ -45,7 +46,7 @@ func (c *Container) switchRanges(ctx context.Context, m *mover, rec containerRec
 			return err
 		}
 		t.DeleteRange(engine.Prefix(m.from.scope))
-		return setRecord(t, containerKey(c.d.rec.Num, c.name), rec)
+		return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), rec)
 	})
 	return rec, err
 }
@@ -61,10 +62,10 @@ func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	err := c.db.changeCatalog(ctx, func(t engine.Txn) error {
 		for _, number := range []uint16{split.Lower, split.To} {
 			if split.fills(number) {
-				t.DeleteRange(engine.Prefix(slotScope(c.cid, number)))
+				t.DeleteRange(engine.Prefix(layout.SlotScope(c.cid, number)))
 			}
 		}
-		return setRecord(t, containerKey(c.d.rec.Num, c.name), st.rec)
+		return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), st.rec)
 	})
 	if err == nil {
 		c.state.Store(&st)

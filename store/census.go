@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -51,7 +52,7 @@ func (n *census) run(ctx context.Context, begin func(st *containerState, now int
 		}
 		var items int64
 		for _, s := range ranges {
-			more, err := countKeys(r, slotFamily(s.scope, famFeed), n.limit+1-items)
+			more, err := countKeys(r, layout.SlotFamily(s.scope, layout.FamilyFeed), n.limit+1-items)
 			if err != nil {
 				return err
 			}
@@ -93,12 +94,12 @@ func (n *census) scan(rg engine.Range, fn func(it engine.Iterator) error) (err e
 
 // bodies looks at every item of a slot.
 func (n *census) bodies(s *slot) error {
-	return n.scan(slotFamily(s.scope, famItem), func(it engine.Iterator) error {
-		h, body, err := decodeItem(it.Value())
+	return n.scan(layout.SlotFamily(s.scope, layout.FamilyItem), func(it engine.Iterator) error {
+		h, body, err := layout.DecodeItem(it.Value())
 		if err != nil || n.st.fenced(h, func() []byte { return n.c.def.Extract(body).appendOrdered(nil) }) {
 			return err
 		}
-		return n.each(h.life, func() (Key, error) { return n.c.keyOf(body), nil })
+		return n.each(h.Life, func() (Key, error) { return n.c.keyOf(body), nil })
 	})
 }
 
@@ -110,10 +111,10 @@ func (n *census) keys(s *slot) error {
 	for _, f := range []struct {
 		family byte
 		cutoff int64
-	}{{famWritten, inherit}, {famDeadline, due}} {
+	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
 		looks := maxGhosts
-		err := n.scan(slotFamily(s.scope, f.family), func(it engine.Iterator) error {
-			second, rid, ok := timeKeyParts(it.Key())
+		err := n.scan(layout.SlotFamily(s.scope, f.family), func(it engine.Iterator) error {
+			second, rid, ok := layout.TimeKeyParts(it.Key())
 			if !ok {
 				return engine.ErrCorrupt
 			}
@@ -125,7 +126,7 @@ func (n *census) keys(s *slot) error {
 				if err != nil {
 					return err
 				}
-				l = h.life
+				l = h.Life
 			}
 			return n.each(l, func() (Key, error) {
 				_, body, err := n.read(s, rid)
@@ -140,7 +141,7 @@ func (n *census) keys(s *slot) error {
 		return nil
 	}
 	left := -mortal
-	err := n.scan(slotFamily(s.scope, famFeed), func(engine.Iterator) error {
+	err := n.scan(layout.SlotFamily(s.scope, layout.FamilyFeed), func(engine.Iterator) error {
 		left++
 		return nil
 	})
@@ -152,23 +153,23 @@ func (n *census) keys(s *slot) error {
 // An item's own ttl is not in its key, but only the sum counts. Of the first policy's generation, it is dead
 // by every floor at or above it.
 func keyLife(family byte, second int64) ttl.Life {
-	if family == famDeadline {
+	if family == layout.FamilyDeadline {
 		return ttl.Life{TS: second - 1, Own: 1}
 	}
 	return ttl.Life{TS: second}
 }
 
 // read reads an item by its rid.
-func (n *census) read(s *slot, rid uint64) (header, []byte, error) {
-	v, err := n.r.Get(appendSlotKey(nil, s.scope, famItem, rid))
+func (n *census) read(s *slot, rid uint64) (layout.Header, []byte, error) {
+	v, err := n.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, rid))
 	if err != nil {
-		return header{}, nil, err
+		return layout.Header{}, nil, err
 	}
-	return decodeItem(v)
+	return layout.DecodeItem(v)
 }
 
 // keyOf is the key of a stored document. It does not share memory with it.
 func (c *Container) keyOf(body []byte) Key {
 	body = bytes.Clone(body)
-	return Key{Partition: c.def.Extract(body), ID: doc.Get(body, idPath).Str()}
+	return Key{Partition: c.def.Extract(body), ID: doc.Get(body, layout.IDPath).Str()}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -78,12 +79,12 @@ func (k *checker) run(st *containerState, _ int64, r engine.Reader) error {
 	}
 	// Every key that an item must have is there; where there are no more keys than that, there are no others.
 	want := map[byte]int64{
-		famPoint:     k.items,
-		famPartition: k.items * int64(k.c.def.levels()),
-		famUnique:    k.items * int64(k.c.uniques),
+		layout.FamilyPoint:     k.items,
+		layout.FamilyPartition: k.items * int64(k.c.def.levels()),
+		layout.FamilyUnique:    k.items * int64(k.c.uniques),
 	}
-	for _, family := range []byte{famPoint, famPartition, famUnique} {
-		n, err := countKeys(r, containerFamily(k.c.cid, family), never)
+	for _, family := range []byte{layout.FamilyPoint, layout.FamilyPartition, layout.FamilyUnique} {
+		n, err := countKeys(r, layout.ContainerFamily(k.c.cid, family), never)
 		if err != nil {
 			return err
 		}
@@ -108,7 +109,7 @@ func (k *checker) checkSlot(s *slot) error {
 	if bounds.floor, err = k.floor(s); err != nil {
 		return err
 	}
-	it := k.r.Scan(slotFamily(s.scope, famItem), false)
+	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyItem), false)
 	for !k.stopped && it.Next() {
 		if err := k.checkItem(s, it.Key(), it.Value(), bounds); err != nil {
 			it.Close()
@@ -121,8 +122,8 @@ func (k *checker) checkSlot(s *slot) error {
 	for _, f := range []struct {
 		family byte
 		want   int64
-	}{{famFeed, k.items - before}, {famWritten, -1}, {famDeadline, -1}} {
-		n, err := countKeys(k.r, slotFamily(s.scope, f.family), never)
+	}{{layout.FamilyFeed, k.items - before}, {layout.FamilyWritten, -1}, {layout.FamilyDeadline, -1}} {
+		n, err := countKeys(k.r, layout.SlotFamily(s.scope, f.family), never)
 		if err != nil {
 			return err
 		}
@@ -158,7 +159,7 @@ func (k *checker) ceiling(s *slot) (uint64, error) {
 }
 
 func (k *checker) checkItem(s *slot, key, value []byte, bounds feedBounds) error {
-	rid, ok := slotKeyNumber(key)
+	rid, ok := layout.SlotKeyNumber(key)
 	if !ok {
 		k.fault("range %s: a malformed item key %x", s.id, key)
 		return nil
@@ -174,11 +175,11 @@ func (k *checker) checkItem(s *slot, key, value []byte, bounds feedBounds) error
 		return nil
 	}
 	pk := k.c.def.Extract(item.body)
-	if epk := appendEPK(nil, &k.c.def, pk); !bytes.Equal(epk, item.head.epk) || !s.holds(epk) {
+	if epk := appendEPK(nil, &k.c.def, pk); !bytes.Equal(epk, item.head.EPK) || !s.holds(epk) {
 		k.fault("item %q: its partition key does not hash into range %s", item.id, s.id)
 	}
-	if item.head.lsn >= bounds.ceiling || rid&(1<<ridLSNBits-1) > item.head.lsn && ridSlot(rid) == item.head.slot {
-		k.fault("item %q: LSN %d, born %x, ceiling %d", item.id, item.head.lsn, rid, bounds.ceiling)
+	if item.head.LSN >= bounds.ceiling || rid&(1<<layout.RIDLSNBits-1) > item.head.LSN && layout.RIDSlot(rid) == item.head.Slot {
+		k.fault("item %q: LSN %d, born %x, ceiling %d", item.id, item.head.LSN, rid, bounds.ceiling)
 	}
 	t := tx{c: k.c, st: k.st, s: s}
 	for _, e := range t.entries(nil, item) {
@@ -186,10 +187,10 @@ func (k *checker) checkItem(s *slot, key, value []byte, bounds feedBounds) error
 			return err
 		}
 	}
-	if item.head.life.Own != ttl.Never {
+	if item.head.Life.Own != ttl.Never {
 		k.deadlines++
 	}
-	if item.head.announced && !k.st.policy().Expired(item.head.life, k.c.moment()) {
+	if item.head.Announced && !k.st.policy().Expired(item.head.Life, k.c.moment()) {
 		k.fault("item %q: it is in the log of expiries and alive", item.id)
 	}
 	if err := k.checkTerms(s, item); err != nil {
@@ -200,10 +201,10 @@ func (k *checker) checkItem(s *slot, key, value []byte, bounds feedBounds) error
 
 // bodyStart is where the JSON begins in a stored value.
 func bodyStart(value []byte) int {
-	if len(value) < headerFixed {
+	if len(value) < layout.HeaderFixed {
 		return len(value)
 	}
-	return headerFixed + int(value[headerFixed-1])
+	return layout.HeaderFixed + int(value[layout.HeaderFixed-1])
 }
 
 func (k *checker) expect(item *stored, e entry) error {
@@ -222,11 +223,11 @@ func (k *checker) expect(item *stored, e entry) error {
 
 // findStrangers names the keys of a family that no item has.
 func (k *checker) findStrangers(family byte) error {
-	it := k.r.Scan(containerFamily(k.c.cid, family), false)
+	it := k.r.Scan(layout.ContainerFamily(k.c.cid, family), false)
 	for !k.stopped && it.Next() {
-		rid, ok := ridOf(it.Value())
-		if family == famPartition && len(it.Key()) > ridLen {
-			rid, ok = binary.BigEndian.Uint64(it.Key()[len(it.Key())-ridLen:]), true
+		rid, ok := layout.NumberOf(it.Value())
+		if family == layout.FamilyPartition && len(it.Key()) > layout.RIDLen {
+			rid, ok = binary.BigEndian.Uint64(it.Key()[len(it.Key())-layout.RIDLen:]), true
 		}
 		if !ok {
 			k.fault("a malformed key %x", it.Key())
@@ -246,7 +247,7 @@ func (k *checker) findStrangers(family byte) error {
 
 func (k *checker) hasEntry(rid uint64, key []byte) (bool, error) {
 	for _, s := range k.st.ranges {
-		v, err := k.r.Get(appendSlotKey(nil, s.scope, famItem, rid))
+		v, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, rid))
 		if isAbsent(err) {
 			continue
 		}
@@ -270,23 +271,23 @@ func (k *checker) hasEntry(rid uint64, key []byte) (bool, error) {
 // checkStrays looks for keys of containers that the catalog does not know and that are not being erased.
 func checkStrays(r engine.Reader, report func(error) bool) error {
 	known := make(map[uint32]bool)
-	err := scanRecords(r, kindContainer, func(_ []byte, rec containerRecord) error {
+	err := scanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error {
 		known[rec.CID] = true
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	it := r.Scan(engine.Range{Start: appendCID(nil, cidBit)}, false)
+	it := r.Scan(engine.Range{Start: layout.AppendCID(nil, layout.CIDBit)}, false)
 	more := it.Next()
-	for more && len(it.Key()) >= cidLen {
+	for more && len(it.Key()) >= layout.CIDLen {
 		cid := binary.BigEndian.Uint32(it.Key())
 		if !known[cid] {
-			if _, err := r.Get(dropKey(cid)); isAbsent(err) && !report(fmt.Errorf("keys of a container %x that does not exist", cid)) {
+			if _, err := r.Get(layout.DropKey(cid)); isAbsent(err) && !report(fmt.Errorf("keys of a container %x that does not exist", cid)) {
 				break
 			}
 		}
-		end := containerRange(cid).End
+		end := layout.ContainerRange(cid).End
 		if end == nil {
 			break
 		}

@@ -5,27 +5,28 @@ import (
 	"encoding/binary"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // checkFeed proves that an item has its entry in the latest-version feed, and its version where all are kept.
 func (k *checker) checkFeed(s *slot, item *stored, bounds feedBounds) error {
-	v, err := k.r.Get(appendSlotKey(nil, s.scope, famFeed, item.head.lsn))
+	v, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyFeed, item.head.LSN))
 	if isAbsent(err) {
-		k.fault("item %q: no feed entry at LSN %d", item.id, item.head.lsn)
+		k.fault("item %q: no feed entry at LSN %d", item.id, item.head.LSN)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	f, err := decodeFeed(v)
-	if err != nil || f.rid != item.rid || f.ts < item.head.life.TS || f.last < item.head.lsn || f.last >= bounds.ceiling ||
-		!bytes.HasPrefix(item.head.epk, f.epk) {
-		k.fault("item %q: the feed entry at LSN %d does not fit", item.id, item.head.lsn)
+	f, err := layout.DecodeFeed(v)
+	if err != nil || f.RID != item.rid || f.TS < item.head.Life.TS || f.Last < item.head.LSN || f.Last >= bounds.ceiling ||
+		!bytes.HasPrefix(item.head.EPK, f.EPK) {
+		k.fault("item %q: the feed entry at LSN %d does not fit", item.id, item.head.LSN)
 	}
-	if k.st.retention() == 0 || item.head.lsn <= bounds.floor {
+	if k.st.retention() == 0 || item.head.LSN <= bounds.floor {
 		return nil
 	}
-	return k.checkImage(s, item.rid, image{lsn: item.head.lsn, body: item.body})
+	return k.checkImage(s, item.rid, layout.Image{LSN: item.head.LSN, Body: item.body})
 }
 
 // feedBounds are the LSNs that the entries of a slot's feeds lie between, both exclusive.
@@ -35,29 +36,29 @@ type feedBounds struct {
 }
 
 // checkImage proves that a version is there as somebody else knows it.
-func (k *checker) checkImage(s *slot, rid uint64, i image) error {
-	value, err := k.r.Get(appendSlotKey(nil, s.scope, famVersions, i.lsn))
+func (k *checker) checkImage(s *slot, rid uint64, i layout.Image) error {
+	value, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyVersions, i.LSN))
 	if isAbsent(err) {
-		k.fault("range %s: the version at LSN %d is missing", s.id, i.lsn)
+		k.fault("range %s: the version at LSN %d is missing", s.id, i.LSN)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	v, err := decodeVersion(value)
-	if err != nil || v.rid != rid || v.kind != ChangeCreate && v.kind != ChangeReplace || len(i.body) > 0 && !bytes.Equal(v.body, i.body) {
-		k.fault("range %s: the version at LSN %d does not fit", s.id, i.lsn)
+	v, err := layout.DecodeVersion(value)
+	if err != nil || v.RID != rid || ChangeKind(v.Kind) != ChangeCreate && ChangeKind(v.Kind) != ChangeReplace || len(i.Body) > 0 && !bytes.Equal(v.Body, i.Body) {
+		k.fault("range %s: the version at LSN %d does not fit", s.id, i.LSN)
 	}
 	return nil
 }
 
 // floor is the LSN of a slot's floor, 0 where it has none.
 func (k *checker) floor(s *slot) (uint64, error) {
-	it := k.r.Scan(slotFamily(s.scope, famVersions), false)
+	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyVersions), false)
 	var floor uint64
 	if it.Next() {
-		if v, err := decodeVersion(it.Value()); err == nil && v.kind == changeFloor {
-			floor, _ = slotKeyNumber(it.Key())
+		if v, err := layout.DecodeVersion(it.Value()); err == nil && v.Kind == layout.Floor {
+			floor, _ = layout.SlotKeyNumber(it.Key())
 		}
 	}
 	return floor, it.Close()
@@ -67,10 +68,10 @@ func (k *checker) floor(s *slot) (uint64, error) {
 // of time, that each is whole, and that the versions that it names are there.
 func (k *checker) checkVersions(s *slot, bounds feedBounds) error {
 	var ts int64
-	it := k.r.Scan(slotFamily(s.scope, famVersions), false)
+	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyVersions), false)
 	for !k.stopped && it.Next() {
-		lsn, ok := slotKeyNumber(it.Key())
-		v, err := decodeVersion(it.Value())
+		lsn, ok := layout.SlotKeyNumber(it.Key())
+		v, err := layout.DecodeVersion(it.Value())
 		switch {
 		case k.st.retention() == 0:
 			k.fault("range %s: there are versions, but the container keeps none", s.id)
@@ -78,20 +79,20 @@ func (k *checker) checkVersions(s *slot, bounds feedBounds) error {
 		case !ok || err != nil:
 			k.fault("range %s: a malformed version %x: %v", s.id, it.Key(), err)
 			continue
-		case lsn < bounds.floor || lsn >= bounds.ceiling || v.last < lsn || v.last >= bounds.ceiling || v.ts < ts:
+		case lsn < bounds.floor || lsn >= bounds.ceiling || v.Last < lsn || v.Last >= bounds.ceiling || v.TS < ts:
 			k.fault("range %s: the version at LSN %d is out of order", s.id, lsn)
-		case v.kind == changeFloor && lsn != bounds.floor:
+		case v.Kind == layout.Floor && lsn != bounds.floor:
 			k.fault("range %s: the floor at LSN %d is not the first version", s.id, lsn)
 		}
-		ts = v.ts
-		if v.kind == changeFloor {
+		ts = v.TS
+		if v.Kind == layout.Floor {
 			continue
 		}
 		if !k.wholeVersion(s, &v) {
 			k.fault("range %s: the version at LSN %d is malformed", s.id, lsn)
 		}
-		if v.previous.lsn > bounds.floor {
-			if err := k.checkImage(s, v.rid, v.previous); err != nil {
+		if v.Previous.LSN > bounds.floor {
+			if err := k.checkImage(s, v.RID, v.Previous); err != nil {
 				it.Close()
 				return err
 			}
@@ -102,42 +103,42 @@ func (k *checker) checkVersions(s *slot, bounds feedBounds) error {
 
 // wholeVersion tells whether a version has what its kind must have, and lies in the range of its partition
 // key.
-func (k *checker) wholeVersion(s *slot, v *version) bool {
-	key, err := decodeKey(v.pk)
-	if err != nil || !bytes.Equal(appendEPK(nil, &k.c.def, key), v.epk) || !s.holds(v.epk) {
+func (k *checker) wholeVersion(s *slot, v *layout.Version) bool {
+	key, err := decodeKey(v.PK)
+	if err != nil || !bytes.Equal(appendEPK(nil, &k.c.def, key), v.EPK) || !s.holds(v.EPK) {
 		return false
 	}
-	for _, body := range [][]byte{v.body, v.previous.body} {
+	for _, body := range [][]byte{v.Body, v.Previous.Body} {
 		if len(body) > 0 && doc.Valid(body, doc.Limits{}) != nil {
 			return false
 		}
 	}
-	switch v.kind {
+	switch ChangeKind(v.Kind) {
 	case ChangeCreate:
-		return len(v.body) > 0 && v.previous.lsn == 0 && v.id == ""
+		return len(v.Body) > 0 && v.Previous.LSN == 0 && v.ID == ""
 	case ChangeReplace:
-		return len(v.body) > 0 && len(v.previous.body) > 0 && v.id == ""
+		return len(v.Body) > 0 && len(v.Previous.Body) > 0 && v.ID == ""
 	case ChangeDelete, ChangeExpire:
-		return len(v.body) == 0 && v.previous.lsn > 0 && v.id != ""
+		return len(v.Body) == 0 && v.Previous.LSN > 0 && v.ID != ""
 	}
 	return false
 }
 
 // findStrayFeed names the entries of the latest-version feed that no item has.
 func (k *checker) findStrayFeed(s *slot) error {
-	it := k.r.Scan(slotFamily(s.scope, famFeed), false)
+	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyFeed), false)
 	for !k.stopped && it.Next() {
-		f, err := decodeFeed(it.Value())
+		f, err := layout.DecodeFeed(it.Value())
 		if err != nil {
 			k.fault("range %s: a malformed feed entry %x", s.id, it.Key())
 			continue
 		}
-		value, err := k.r.Get(appendSlotKey(nil, s.scope, famItem, f.rid))
+		value, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, f.RID))
 		if err != nil && !isAbsent(err) {
 			it.Close()
 			return err
 		}
-		if h, _, err := decodeItem(value); err != nil || !bytes.HasSuffix(it.Key(), binary.BigEndian.AppendUint64(nil, h.lsn)) {
+		if h, _, err := layout.DecodeItem(value); err != nil || !bytes.HasSuffix(it.Key(), binary.BigEndian.AppendUint64(nil, h.LSN)) {
 			k.fault("range %s: the feed entry %x belongs to no item", s.id, it.Key())
 		}
 	}

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Check sees each way in which the feeds can be wrong.
 func TestCheckFeeds(t *testing.T) {
 	read := func(txn engine.Txn, scope []byte, family byte, lsn uint64) []byte {
-		v, err := txn.Get(appendSlotKey(nil, scope, family, lsn))
+		v, err := txn.Get(layout.AppendSlotKey(nil, scope, family, lsn))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -18,33 +19,41 @@ func TestCheckFeeds(t *testing.T) {
 	// The container holds a (created at 1, replaced at 2) and b (created at 3); c was created at 4 and
 	// deleted at 5.
 	for name, damage := range map[string]func(txn engine.Txn, scope []byte){
-		"an item without a feed entry": func(txn engine.Txn, scope []byte) { txn.Delete(appendSlotKey(nil, scope, famFeed, 2)) },
+		"an item without a feed entry": func(txn engine.Txn, scope []byte) { txn.Delete(layout.AppendSlotKey(nil, scope, layout.FamilyFeed, 2)) },
 		"a feed entry without an item": func(txn engine.Txn, scope []byte) {
-			txn.Set(appendSlotKey(nil, scope, famFeed, 1), read(txn, scope, famFeed, 2))
+			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyFeed, 1), read(txn, scope, layout.FamilyFeed, 2))
 		},
 		"a feed entry of another item": func(txn engine.Txn, scope []byte) {
-			txn.Set(appendSlotKey(nil, scope, famFeed, 2), read(txn, scope, famFeed, 3))
+			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyFeed, 2), read(txn, scope, layout.FamilyFeed, 3))
 		},
-		"a malformed feed entry":      func(txn engine.Txn, scope []byte) { txn.Set(appendSlotKey(nil, scope, famFeed, 9), []byte("x")) },
-		"an item without its version": func(txn engine.Txn, scope []byte) { txn.Delete(appendSlotKey(nil, scope, famVersions, 3)) },
-		"a version before is missing": func(txn engine.Txn, scope []byte) { txn.Delete(appendSlotKey(nil, scope, famVersions, 1)) },
+		"a malformed feed entry": func(txn engine.Txn, scope []byte) {
+			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyFeed, 9), []byte("x"))
+		},
+		"an item without its version": func(txn engine.Txn, scope []byte) {
+			txn.Delete(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 3))
+		},
+		"a version before is missing": func(txn engine.Txn, scope []byte) {
+			txn.Delete(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 1))
+		},
 		"a version of another item": func(txn engine.Txn, scope []byte) {
-			txn.Set(appendSlotKey(nil, scope, famVersions, 2), read(txn, scope, famVersions, 3))
+			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 2), read(txn, scope, layout.FamilyVersions, 3))
 		},
 		"a version above the ceiling": func(txn engine.Txn, scope []byte) {
-			txn.Set(appendSlotKey(nil, scope, famVersions, 1<<40), read(txn, scope, famVersions, 3))
+			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 1<<40), read(txn, scope, layout.FamilyVersions, 3))
 		},
 		"a version before its time": func(txn engine.Txn, scope []byte) {
-			v := read(txn, scope, famVersions, 4)
+			v := read(txn, scope, layout.FamilyVersions, 4)
 			v[27]++ // the lowest byte of its second
-			txn.Set(appendSlotKey(nil, scope, famVersions, 4), v)
+			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 4), v)
 		},
 		"a floor in the middle": func(txn engine.Txn, scope []byte) { setFloor(txn, scope, 3, 1_800_000_000) },
-		"a malformed version":   func(txn engine.Txn, scope []byte) { txn.Set(appendSlotKey(nil, scope, famVersions, 9), []byte("x")) },
+		"a malformed version": func(txn engine.Txn, scope []byte) {
+			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 9), []byte("x"))
+		},
 		"a version without body": func(txn engine.Txn, scope []byte) {
-			v := read(txn, scope, famVersions, 5)
+			v := read(txn, scope, layout.FamilyVersions, 5)
 			v[1] = byte(ChangeCreate)
-			txn.Set(appendSlotKey(nil, scope, famVersions, 5), v)
+			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 5), v)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

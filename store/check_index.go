@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // policies are all by which an item may be indexed.
@@ -17,13 +18,13 @@ func (k *checker) policies() []*index.Indexer {
 // storedTerms are the index entries that an item has if it was indexed by x, with their keys as they are
 // stored.
 func storedTerms(r engine.Reader, x *index.Indexer, s *slot, item *stored) ([]index.Entry, error) {
-	list := makeTerms(x, item.head.life.TS, s, item.body).entries
+	list := makeTerms(x, item.head.Life.TS, s, item.body).entries
 	setRID(list, item.rid)
-	i := index.ShapeOf(list, scopeLen)
+	i := index.ShapeOf(list, layout.ScopeLen)
 	if i < 0 {
 		return list, nil
 	}
-	name := index.ShapeName(list[i], scopeLen)
+	name := index.ShapeName(list[i], layout.ScopeLen)
 	listed, err := isListed(r, s.scope, name)
 	if err == nil && !listed {
 		unlisted := index.Unlisted()
@@ -70,8 +71,8 @@ func (k *checker) checkIndex(s *slot) error {
 		return err
 	}
 	n := -records
-	for _, family := range []byte{famTerms, famComposite} {
-		part, err := countKeys(k.r, slotFamily(s.scope, family), never)
+	for _, family := range []byte{layout.FamilyTerms, layout.FamilyComposite} {
+		part, err := countKeys(k.r, layout.SlotFamily(s.scope, family), never)
 		if err != nil {
 			return err
 		}
@@ -83,7 +84,7 @@ func (k *checker) checkIndex(s *slot) error {
 	if len(k.st.olders) == 0 {
 		k.fault("range %s: %d index entries, but its items have %d", s.id, n, k.terms)
 	}
-	for _, family := range []byte{famTerms, famComposite} {
+	for _, family := range []byte{layout.FamilyTerms, layout.FamilyComposite} {
 		if err := k.findStrayTerms(s, family); err != nil {
 			return err
 		}
@@ -93,11 +94,11 @@ func (k *checker) checkIndex(s *slot) error {
 
 // checkShapes checks the records of shapes and returns how many there are.
 func (k *checker) checkShapes(s *slot) (n int64, err error) {
-	prefix := slotPrefix(s.scope, index.ShapeRecordKey(nil))
+	prefix := layout.SlotPrefix(s.scope, index.ShapeRecordKey(nil))
 	it := k.r.Scan(engine.Prefix(prefix), false)
 	for !k.stopped && it.Next() {
 		name := it.Key()[len(prefix):]
-		if len(name) != index.ShapeSize+ridLen || !index.ShapeFits(name[:index.ShapeSize], it.Value()) {
+		if len(name) != index.ShapeSize+layout.RIDLen || !index.ShapeFits(name[:index.ShapeSize], it.Value()) {
 			k.fault("range %s: the record of shape %x does not fit its name", s.id, name)
 		}
 		n++
@@ -110,8 +111,8 @@ func (k *checker) checkShapes(s *slot) (n int64, err error) {
 
 // findStrayTerms names the index entries that no policy gives to their item.
 func (k *checker) findStrayTerms(s *slot, family byte) error {
-	it := k.r.Scan(slotFamily(s.scope, family), false)
-	records := slotPrefix(s.scope, index.ShapeRecordKey(nil))
+	it := k.r.Scan(layout.SlotFamily(s.scope, family), false)
+	records := layout.SlotPrefix(s.scope, index.ShapeRecordKey(nil))
 	for !k.stopped && it.Next() {
 		if bytes.HasPrefix(it.Key(), records) {
 			continue
@@ -129,17 +130,17 @@ func (k *checker) findStrayTerms(s *slot, family byte) error {
 }
 
 func (k *checker) hasTerm(s *slot, key []byte) (bool, error) {
-	if len(key) < scopeLen+1+ridLen {
+	if len(key) < layout.ScopeLen+1+layout.RIDLen {
 		return false, nil
 	}
-	v, err := k.r.Get(appendSlotKey(nil, s.scope, famItem, keyRID(key)))
+	v, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, layout.KeyRID(key)))
 	if isAbsent(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	item, err := k.c.decode(keyRID(key), v)
+	item, err := k.c.decode(layout.KeyRID(key), v)
 	if err != nil {
 		return false, nil // a fault of the item, which has been reported
 	}
@@ -157,9 +158,9 @@ func (k *checker) hasTerm(s *slot, key []byte) (bool, error) {
 
 // formatTerm writes the key of an index entry for people.
 func formatTerm(key []byte) string {
-	if len(key) < scopeLen+1+ridLen {
+	if len(key) < layout.ScopeLen+1+layout.RIDLen {
 		return hex.EncodeToString(key)
 	}
-	rest := key[scopeLen:]
-	return index.FormatKey(rest[:len(rest)-ridLen]) + " of " + hex.EncodeToString(rest[len(rest)-ridLen:])
+	rest := key[layout.ScopeLen:]
+	return index.FormatKey(rest[:len(rest)-layout.RIDLen]) + " of " + hex.EncodeToString(rest[len(rest)-layout.RIDLen:])
 }

@@ -5,26 +5,27 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // checkSlots looks for keys in slots that no range has. What a split that is under way has copied is in two
 // such.
 func (k *checker) checkSlots() error {
-	slots := containerRange(k.c.cid)
-	slots.End = appendCID(nil, k.c.cid)
-	slots.End = binary.BigEndian.AppendUint16(slots.End, maxSlots)
+	slots := layout.ContainerRange(k.c.cid)
+	slots.End = layout.AppendCID(nil, k.c.cid)
+	slots.End = binary.BigEndian.AppendUint16(slots.End, layout.MaxSlots)
 	it := k.r.Scan(slots, false)
 	for more := it.Next(); more && !k.stopped; {
-		if len(it.Key()) < scopeLen {
+		if len(it.Key()) < layout.ScopeLen {
 			k.fault("a malformed key %x", it.Key())
 			break
 		}
-		number := binary.BigEndian.Uint16(it.Key()[cidLen:])
+		number := binary.BigEndian.Uint16(it.Key()[layout.CIDLen:])
 		split := k.st.rec.Split
 		if !slices.ContainsFunc(k.st.ranges, func(s *slot) bool { return s.number == number }) && !split.fills(number) {
 			k.fault("keys in slot %d, which no range has", number)
 		}
-		more = it.SeekGE(engine.PrefixEnd(slotScope(k.c.cid, number)))
+		more = it.SeekGE(engine.PrefixEnd(layout.SlotScope(k.c.cid, number)))
 	}
 	return it.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -189,10 +190,6 @@ func (d *Database) startClock() {
 	}
 }
 
-// clockKey is where the state of a virtual clock is kept: the server's for 0, else that of the database with
-// this number, where it has one of its own.
-func clockKey(database uint32) []byte { return catalogKey(kindMeta, database, "clock") }
-
 // restoreClock puts the server's virtual clock back to where it was when the store was last open.
 func (db *DB) restoreClock(r engine.Reader) error {
 	v := db.virtual()
@@ -223,7 +220,7 @@ func (d *Database) restoreClock(r engine.Reader) error {
 }
 
 func readClock(r engine.Reader, database uint32) (s ttl.State, found bool, err error) {
-	raw, err := r.Get(clockKey(database))
+	raw, err := r.Get(layout.ClockKey(database))
 	if isAbsent(err) {
 		return s, false, nil
 	}

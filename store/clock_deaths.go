@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // A clock that is set back would bring back what has died since, where the reaper has not been there yet. So
@@ -18,9 +19,9 @@ func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err er
 	inherit, due := w.st.policy().Cutoffs(w.now)
 	err = c.db.eng.View(ctx, func(r engine.Reader) (err error) {
 		for _, s := range w.st.ranges {
-			w.items = r.Scan(slotFamily(s.scope, famItem), false)
-			if err = w.walk(ctx, r, s, famWritten, inherit); err == nil {
-				err = w.walk(ctx, r, s, famDeadline, due)
+			w.items = r.Scan(layout.SlotFamily(s.scope, layout.FamilyItem), false)
+			if err = w.walk(ctx, r, s, layout.FamilyWritten, inherit); err == nil {
+				err = w.walk(ctx, r, s, layout.FamilyDeadline, due)
 			}
 			if cerr := w.items.Close(); err == nil {
 				err = cerr
@@ -45,12 +46,12 @@ type deaths struct {
 // walk looks at the items whose entries in one family lie at or below the cutoff. An old entry may be of a
 // late death: a lease keeps an item.
 func (w *deaths) walk(ctx context.Context, r engine.Reader, s *slot, family byte, cutoff int64) (err error) {
-	rg := slotFamily(s.scope, family)
-	rg.End = appendTimeKey(nil, s.scope, family, max(cutoff, -1)+1, 0)
+	rg := layout.SlotFamily(s.scope, family)
+	rg.End = layout.AppendTimeKey(nil, s.scope, family, max(cutoff, -1)+1, 0)
 	it := r.Scan(rg, false)
 	for err == nil && it.Next() {
 		if err = ctx.Err(); err == nil {
-			err = w.judge(s, keyRID(it.Key()))
+			err = w.judge(s, layout.KeyRID(it.Key()))
 		}
 	}
 	if cerr := it.Close(); err == nil {
@@ -60,13 +61,13 @@ func (w *deaths) walk(ctx context.Context, r engine.Reader, s *slot, family byte
 }
 
 func (w *deaths) judge(s *slot, rid uint64) error {
-	key := appendSlotKey(nil, s.scope, famItem, rid)
+	key := layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, rid)
 	if !w.items.SeekGE(key) || !bytes.Equal(w.items.Key(), key) {
 		return engine.ErrCorrupt
 	}
-	h, _, err := decodeItem(w.items.Value())
-	if p := w.st.policy(); err == nil && p.Expired(h.life, w.now) && !p.Expired(h.life, w.to) {
-		at, _ := p.ExpiresAt(h.life)
+	h, _, err := layout.DecodeItem(w.items.Value())
+	if p := w.st.policy(); err == nil && p.Expired(h.Life, w.now) && !p.Expired(h.Life, w.to) {
+		at, _ := p.ExpiresAt(h.Life)
 		w.died = max(w.died, min(at, w.now))
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -88,14 +89,14 @@ type RangeSet struct {
 // Since are those of the ranges that have come since the set had an etag; all of them where it is not one
 // that it had.
 func (set RangeSet) Since(etag string) []Range {
-	lsn, err := strconv.ParseUint(bareETag(etag)[max(len(bareETag(etag))-12, 0):], 16, 64)
-	if err != nil || !etagMatches(etag, rangesETag(set.incarnation, lsn)) || rangesETag(set.incarnation, lsn) > set.ETag {
+	lsn, err := strconv.ParseUint(layout.BareETag(etag)[max(len(layout.BareETag(etag))-12, 0):], 16, 64)
+	if err != nil || !layout.ETagMatches(etag, rangesETag(set.incarnation, lsn)) || rangesETag(set.incarnation, lsn) > set.ETag {
 		return set.Ranges
 	}
 	return slices.DeleteFunc(slices.Clone(set.Ranges), func(r Range) bool { return r.made <= lsn })
 }
 
-func rangesETag(incarnation uint32, lsn uint64) string { return etagText(incarnation, 1, lsn) }
+func rangesETag(incarnation uint32, lsn uint64) string { return layout.ETagText(incarnation, 1, lsn) }
 
 func newContainer(d *Database, rec containerRecord, spec ContainerSpec) (*Container, error) {
 	c := &Container{
@@ -127,26 +128,26 @@ func (c *Container) ID() string { return c.name }
 func (c *Container) Info() ContainerInfo {
 	st := c.state.Load()
 	return ContainerInfo{
-		ID: c.name, RID: c.RID(), ETag: etagText(c.db.incarnation, 0, st.rec.LSN),
+		ID: c.name, RID: c.RID(), ETag: layout.ETagText(c.db.incarnation, 0, st.rec.LSN),
 		DatabaseID: c.d.ID(), DatabaseRID: c.d.RID(),
 		Timestamp: st.rec.TS, Spec: st.spec,
 	}
 }
 
 // RID is the container's resource id.
-func (c *Container) RID() string { return ridText(containerRIDBytes(c.d.rec.Num, c.cid)) }
+func (c *Container) RID() string { return layout.RIDText(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) }
 
 // self is the container's rid path, with its trailing slash.
 func (c *Container) self() string { return string(c.appendSelf(nil)) }
 
 func (c *Container) appendSelf(dst []byte) []byte {
-	dst = appendRID(append(dst, "dbs/"...), databaseRIDBytes(c.d.rec.Num))
-	dst = appendRID(append(dst, "/colls/"...), containerRIDBytes(c.d.rec.Num, c.cid))
+	dst = layout.AppendRID(append(dst, "dbs/"...), layout.DatabaseRIDBytes(c.d.rec.Num))
+	dst = layout.AppendRID(append(dst, "/colls/"...), layout.ContainerRIDBytes(c.d.rec.Num, c.cid))
 	return append(dst, '/')
 }
 
 // incarnation distinguishes the etags of this container from those of any other, here and in other stores.
-func (c *Container) incarnation() uint32 { return c.db.incarnation ^ (c.cid &^ cidBit) }
+func (c *Container) incarnation() uint32 { return c.db.incarnation ^ (c.cid &^ layout.CIDBit) }
 
 // Ranges are the container's partition key ranges.
 func (c *Container) Ranges() RangeSet {
@@ -155,8 +156,8 @@ func (c *Container) Ranges() RangeSet {
 	for i, s := range st.ranges {
 		r := Range{
 			ID: s.id, Min: s.rec.Min, Max: s.rec.Max, Parents: slices.Clone(s.parents),
-			RID:       ridText(childRIDBytes(c.d.rec.Num, c.cid, ridTypeRange<<60|uint64(s.rec.ID)+1)),
-			ETag:      etagText(c.db.incarnation, s.number, st.madeAt(i)),
+			RID:       layout.RIDText(layout.ChildRIDBytes(c.d.rec.Num, c.cid, layout.RIDTypeRange<<60|uint64(s.rec.ID)+1)),
+			ETag:      layout.ETagText(c.db.incarnation, s.number, st.madeAt(i)),
 			Fraction:  1 / float64(len(st.ranges)),
 			LSN:       c.db.eng.Horizon(s.scope),
 			Timestamp: s.rec.TS,
@@ -216,12 +217,12 @@ func (st *containerState) policy() *ttl.Policy { return &st.rec.Policy }
 
 // fenced tells whether an item was deleted with its whole partition key. pk is only asked for where a
 // partition key of the same hash was.
-func (st *containerState) fenced(h header, pk func() []byte) bool {
+func (st *containerState) fenced(h layout.Header, pk func() []byte) bool {
 	if len(st.fences) == 0 {
 		return false
 	}
-	lsn, ok := st.fences[fenceName(h.epk, pk())]
-	return ok && h.lsn <= lsn
+	lsn, ok := st.fences[fenceName(h.EPK, pk())]
+	return ok && h.LSN <= lsn
 }
 
 // enter takes the gate shared and returns the state and the moment that hold until leave. CodeCanceled: ctx

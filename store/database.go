@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Database holds containers. A *Database stays valid until it is dropped; then calls that would change it
@@ -25,10 +26,10 @@ type Database struct {
 func (d *Database) ID() string { return d.rec.ID }
 
 // RID is the database's resource id.
-func (d *Database) RID() string { return ridText(databaseRIDBytes(d.rec.Num)) }
+func (d *Database) RID() string { return layout.RIDText(layout.DatabaseRIDBytes(d.rec.Num)) }
 
 // ETag is the database's etag, with its literal quotes.
-func (d *Database) ETag() string { return etagText(d.db.incarnation, 2, d.rec.LSN) }
+func (d *Database) ETag() string { return layout.ETagText(d.db.incarnation, 2, d.rec.LSN) }
 
 // Timestamp is when the database was made, in seconds since 1970.
 func (d *Database) Timestamp() int64 { return d.rec.TS }
@@ -57,14 +58,14 @@ func (db *DB) Database(id string) (*Database, error) {
 // there is no such database.
 func (db *DB) DatabaseByRID(rid string) (*Database, error) {
 	db = db.live()
-	b, ok := parseRID(rid, 4)
+	b, ok := layout.ParseRID(rid, 4)
 	if !ok {
 		return nil, badRID(rid)
 	}
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	for _, d := range db.cat.databases {
-		if string(databaseRIDBytes(d.rec.Num)) == string(b) {
+		if string(layout.DatabaseRIDBytes(d.rec.Num)) == string(b) {
 			return d, nil
 		}
 	}
@@ -99,17 +100,17 @@ func (db *DB) CreateDatabase(ctx context.Context, id string, t Throughput) (*Dat
 	var offer *offerRecord
 	err := db.changeCatalog(ctx, func(txn engine.Txn) error {
 		next = db.meta
-		d.rec = databaseRecord{ID: id, Num: next.take(), TS: db.stamp(), LSN: txn.NextLSN(catalogScope())}
+		d.rec = databaseRecord{ID: id, Num: next.take(), TS: db.stamp(), LSN: txn.NextLSN(layout.CatalogScope())}
 		if offer = nil; !t.IsZero() {
 			offer = &offerRecord{Num: next.take(), Database: d.rec.Num, Asked: t}
 		}
 		if err := putOffer(txn, offer, d.rec.TS); err != nil {
 			return err
 		}
-		if err := setRecord(txn, metaKey(), next); err != nil {
+		if err := setRecord(txn, layout.MetaKey(), next); err != nil {
 			return err
 		}
-		return setRecord(txn, databaseKey(id), d.rec)
+		return setRecord(txn, layout.DatabaseKey(id), d.rec)
 	})
 	if err != nil {
 		return nil, err
@@ -133,7 +134,7 @@ func (m *meta) take() uint32 {
 
 // changeCatalog runs one transaction of the catalog's scope. The caller holds ddl.
 func (db *DB) changeCatalog(ctx context.Context, fn func(engine.Txn) error) error {
-	_, err := db.eng.Update(ctx, [][]byte{catalogScope()}, fn)
+	_, err := db.eng.Update(ctx, [][]byte{layout.CatalogScope()}, fn)
 	return wrap(err)
 }
 
@@ -208,7 +209,7 @@ func (db *DB) eraseAll(ctx context.Context, containers []*Container) {
 
 // checkIfMatch applies an If-Match condition to a resource that exists.
 func checkIfMatch(condition, etag string) error {
-	if condition == "" || condition == "*" || etagMatches(condition, etag) {
+	if condition == "" || condition == "*" || layout.ETagMatches(condition, etag) {
 		return nil
 	}
 	return preconditionFailed()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -189,10 +190,10 @@ func (db *DB) leave() { db.working.Add(-1) }
 // not wait for those who change the catalog, but for the disk.
 func (db *DB) Ping(ctx context.Context) error {
 	db = db.live()
-	if _, err := db.eng.Update(ctx, [][]byte{catalogScope()}, rewriteMeta); err != nil {
+	if _, err := db.eng.Update(ctx, [][]byte{layout.CatalogScope()}, rewriteMeta); err != nil {
 		return wrap(err)
 	}
-	_, _, err := db.get(ctx, catalogScope(), metaKey())
+	_, _, err := db.get(ctx, layout.CatalogScope(), layout.MetaKey())
 	return wrap(err)
 }
 

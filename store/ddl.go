@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -29,7 +30,7 @@ func (d *Database) Container(id string) (*Container, error) {
 // ContainerByRID finds a container by its resource id: CodeBadRequest where rid is not one, CodeNotFound
 // where this database has no such container.
 func (d *Database) ContainerByRID(rid string) (*Container, error) {
-	if _, ok := parseRID(rid, 8); !ok {
+	if _, ok := layout.ParseRID(rid, 8); !ok {
 		return nil, badRID(rid)
 	}
 	d.db.mu.RLock()
@@ -88,7 +89,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, 
 		now := d.clock.now()
 		next = db.meta
 		rec = containerRecord{
-			CID: next.take() | cidBit, TS: now, LSN: txn.NextLSN(catalogScope()), Spec: spec.AppendJSON(nil),
+			CID: next.take() | layout.CIDBit, TS: now, LSN: txn.NextLSN(layout.CatalogScope()), Spec: spec.AppendJSON(nil),
 			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now}, IndexRules: indexRules,
 			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
 		}
@@ -100,10 +101,10 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, 
 		if err := putOffer(txn, offer, db.stamp()); err != nil {
 			return err
 		}
-		if err := setRecord(txn, metaKey(), next); err != nil {
+		if err := setRecord(txn, layout.MetaKey(), next); err != nil {
 			return err
 		}
-		return setRecord(txn, containerKey(d.rec.Num, spec.ID), rec)
+		return setRecord(txn, layout.ContainerKey(d.rec.Num, spec.ID), rec)
 	})
 	if err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ func (db *DB) beginAbove(t engine.Txn, rec containerRecord) {
 		return
 	}
 	for _, r := range rec.Ranges {
-		t.RaiseLSN(slotScope(rec.CID, r.Slot), db.meta.Highest+1)
+		t.RaiseLSN(layout.SlotScope(rec.CID, r.Slot), db.meta.Highest+1)
 	}
 }
 
@@ -160,7 +161,7 @@ func (db *DB) newRanges(def *PartitionKeyDefinition, n int, t Throughput, shared
 	if n == 0 {
 		n = 1
 		if !shared {
-			n = min(t.ranges(), maxSlots)
+			n = min(t.ranges(), layout.MaxSlots)
 		}
 	}
 	bounds := splitRanges(def, n)
@@ -206,10 +207,10 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 			return st, err
 		}
 		scopes, switchFeed := switchVersions(&st, &next, now)
-		_, err := db.eng.Update(ctx, append(scopes, catalogScope()), func(t engine.Txn) error {
-			next.rec.LSN = t.NextLSN(catalogScope())
+		_, err := db.eng.Update(ctx, append(scopes, layout.CatalogScope()), func(t engine.Txn) error {
+			next.rec.LSN = t.NextLSN(layout.CatalogScope())
 			switchFeed(t)
-			return setRecord(t, containerKey(d.rec.Num, id), next.rec)
+			return setRecord(t, layout.ContainerKey(d.rec.Num, id), next.rec)
 		})
 		err = wrap(err)
 		for _, s := range st.ranges {

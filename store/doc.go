@@ -75,9 +75,9 @@
 // operation.go is what a write is: checked by prepare before any lock is taken, carried out by apply in a
 // transaction. A single write, a batch (batch.go), a patch (patch.go) and a script are all made of it.
 //
-// keys.go draws every key. tx.go holds the only two functions that write the keys of items: put and del.
-// Requests, batches and the reaper call the same two, so an item, its feed entry, its deadline and its unique
-// keys cannot part. Check proves that they have not.
+// Package store/internal/layout draws every key. tx.go holds the only two functions that write the keys of
+// items: put and del. Requests, batches and the reaper call the same two, so an item, its feed entry, its
+// deadline and its unique keys cannot part. Check proves that they have not.
 //
 // The catalog is small, lives in memory whole and changes under one lock, on disk first. Users, permissions,
 // client encryption keys and scripts are a part of it (resource.go).

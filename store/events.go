@@ -2,11 +2,10 @@ package store
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -33,43 +32,6 @@ type logRecord struct {
 	Policy ttl.Policy `json:"policy"` // the expiry policy then
 }
 
-// expiry is one entry of the family e. Its key holds the LSN of the transaction's step.
-//
-//	 0             8
-//	+-------------+------------------------------------------+
-//	| expired at  | the item: as a version of ChangeExpire   |
-//	+-------------+------------------------------------------+
-//
-// A floor is a version of changeFloor.
-type expiry struct {
-	at int64 // the second from which on the item was expired
-	version
-}
-
-const expiryFixed = 8
-
-func (e *expiry) append(dst []byte) []byte {
-	return e.version.append(binary.BigEndian.AppendUint64(dst, uint64(e.at)))
-}
-
-// decodeExpiry takes an entry apart. All slices are slices of value.
-func decodeExpiry(value []byte) (e expiry, err error) {
-	if len(value) < expiryFixed {
-		return e, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))
-	}
-	e.at = int64(binary.BigEndian.Uint64(value))
-	e.version, err = decodeVersion(value[expiryFixed:])
-	return e, err
-}
-
-// expiryEPK is the effective partition key of an entry of the family e; nil for a floor.
-func expiryEPK(value []byte) ([]byte, error) {
-	if len(value) < expiryFixed {
-		return nil, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))
-	}
-	return versionEPK(value[expiryFixed:])
-}
-
 // eventRetention is for how many seconds the log of expiries keeps an entry; 0 where there is no log.
 func (st *containerState) eventRetention() int64 {
 	e := st.rec.Settings.ExpiryEvents
@@ -84,15 +46,15 @@ func (st *containerState) eventRetention() int64 {
 
 // mourned tells whether the death of an item belongs into the log and is not there yet. The item is dead, and
 // below no fence.
-func (st *containerState) mourned(h header) bool {
-	return st.rec.Log != nil && !h.announced && !st.rec.Log.Policy.Expired(h.life, st.rec.Log.Since)
+func (st *containerState) mourned(h layout.Header) bool {
+	return st.rec.Log != nil && !h.Announced && !st.rec.Log.Policy.Expired(h.Life, st.rec.Log.Since)
 }
 
 // storeSettings makes changed settings durable, in next.rec, and begins or ends the log of expiries where
 // they ask for it. The caller holds ddl and the container's gate.
 func (c *Container) storeSettings(ctx context.Context, old *containerState, next *containerState, now int64) error {
 	was, on := old.rec.Log != nil, next.rec.Settings.ExpiryEvents != nil
-	scopes := [][]byte{catalogScope()}
+	scopes := [][]byte{layout.CatalogScope()}
 	if was != on {
 		for _, s := range next.ranges {
 			scopes = append(scopes, s.scope)
@@ -114,7 +76,7 @@ func (c *Container) storeSettings(ctx context.Context, old *containerState, next
 			case on && !was:
 				setExpiryFloor(t, s.scope, t.NextLSN(s.scope), now)
 			case was && !on:
-				dropExpiries(t, slotFamily(s.scope, famExpired))
+				dropExpiries(t, layout.SlotFamily(s.scope, layout.FamilyExpired))
 			}
 		}
 		for _, w := range old.webhooks() {
@@ -122,7 +84,7 @@ func (c *Container) storeSettings(ctx context.Context, old *containerState, next
 				dropConfirmed(t, c.cid, w.URL)
 			}
 		}
-		return setRecord(t, containerKey(c.d.rec.Num, c.name), next.rec)
+		return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)
 	})
 	if err == nil && was != on {
 		for _, s := range next.ranges {
@@ -143,9 +105,9 @@ func (st *containerState) webhooks() []Webhook {
 // there will be more.
 func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slot, now int64) (more bool, next int64, err error) {
 	window := st.eventRetention()
-	old, err := c.outgrown(ctx, s, famExpired, window, now, func(value []byte) (version, error) {
-		e, err := decodeExpiry(value)
-		return e.version, err
+	old, err := c.outgrown(ctx, s, layout.FamilyExpired, window, now, func(value []byte) (layout.Version, error) {
+		e, err := layout.DecodeExpiry(value)
+		return e.Version, err
 	})
 	if err != nil || old.last == 0 {
 		return false, old.next, err
@@ -159,8 +121,8 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 		return false, now + 1, nil // the settings have changed: look again
 	}
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
-		below := slotFamily(s.scope, famExpired)
-		below.End = appendSlotKey(nil, s.scope, famExpired, old.last)
+		below := layout.SlotFamily(s.scope, layout.FamilyExpired)
+		below.End = layout.AppendSlotKey(nil, s.scope, layout.FamilyExpired, old.last)
 		dropExpiries(t, below)
 		setExpiryFloor(t, s.scope, old.last, old.ts)
 		t.Relax()
@@ -174,10 +136,10 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 func (k *checker) checkExpiries(s *slot, ceiling uint64) error {
 	seen := make(map[uint64]bool)
 	var ts int64
-	it := k.r.Scan(slotFamily(s.scope, famExpired), false)
+	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyExpired), false)
 	for first := true; !k.stopped && it.Next(); first = false {
-		lsn, ok := slotKeyNumber(it.Key())
-		e, err := decodeExpiry(it.Value())
+		lsn, ok := layout.SlotKeyNumber(it.Key())
+		e, err := layout.DecodeExpiry(it.Value())
 		switch {
 		case k.st.rec.Log == nil:
 			k.fault("range %s: there are expiries, but the container keeps no log of them", s.id)
@@ -185,24 +147,24 @@ func (k *checker) checkExpiries(s *slot, ceiling uint64) error {
 		case !ok || err != nil:
 			k.fault("range %s: a malformed expiry %x: %v", s.id, it.Key(), err)
 			continue
-		case lsn >= ceiling || e.last < lsn || e.last >= ceiling || e.ts < ts || e.at > e.ts:
+		case lsn >= ceiling || e.Last < lsn || e.Last >= ceiling || e.TS < ts || e.At > e.TS:
 			k.fault("range %s: the expiry at LSN %d is out of order", s.id, lsn)
-		case e.kind == changeFloor && !first:
+		case e.Kind == layout.Floor && !first:
 			k.fault("range %s: the floor at LSN %d is not the first expiry", s.id, lsn)
 		}
-		ts = e.ts
-		if e.kind == changeFloor {
+		ts = e.TS
+		if e.Kind == layout.Floor {
 			continue
 		}
-		if seen[e.rid] {
-			k.fault("range %s: the item %x has expired twice", s.id, e.rid)
+		if seen[e.RID] {
+			k.fault("range %s: the item %x has expired twice", s.id, e.RID)
 		}
-		seen[e.rid] = true
-		if e.kind != ChangeExpire || len(e.previous.body) == 0 || !k.wholeVersion(s, &e.version) ||
-			doc.Get(e.previous.body, idPath).Str() != e.id {
+		seen[e.RID] = true
+		if ChangeKind(e.Kind) != ChangeExpire || len(e.Previous.Body) == 0 || !k.wholeVersion(s, &e.Version) ||
+			doc.Get(e.Previous.Body, layout.IDPath).Str() != e.ID {
 			k.fault("range %s: the expiry at LSN %d is malformed", s.id, lsn)
 		}
-		value, err := k.r.Get(appendSlotKey(nil, s.scope, famItem, e.rid))
+		value, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, e.RID))
 		if isAbsent(err) {
 			continue
 		}
@@ -210,8 +172,8 @@ func (k *checker) checkExpiries(s *slot, ceiling uint64) error {
 			it.Close()
 			return err
 		}
-		if h, _, err := decodeItem(value); err == nil && !h.announced {
-			k.fault("range %s: the item %x is in the log of expiries and not marked", s.id, e.rid)
+		if h, _, err := layout.DecodeItem(value); err == nil && !h.Announced {
+			k.fault("range %s: the item %x is in the log of expiries and not marked", s.id, e.RID)
 		}
 	}
 	return it.Close()

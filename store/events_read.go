@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Expiration is one entry of a container's log of expiries.
@@ -135,16 +136,16 @@ func (r *logReader) fill(src *source, i int) error {
 	}
 	asked := r.at[i]
 	oldest := src.now - src.st.eventRetention()
-	it := src.r.Scan(behind(src.s.scope, famExpired, asked), false)
+	it := src.r.Scan(behind(src.s.scope, layout.FamilyExpired, asked), false)
 	var err error
 	for n := 0; err == nil && n < r.share && r.bytes < maxPageSize && it.Next(); {
-		lsn, _ := slotKeyNumber(it.Key())
-		var e expiry
-		if e, err = decodeExpiry(it.Value()); err != nil {
+		lsn, _ := layout.SlotKeyNumber(it.Key())
+		var e layout.Expiry
+		if e, err = layout.DecodeExpiry(it.Value()); err != nil {
 			break
 		}
 		r.at[i] = lsn
-		if e.kind == changeFloor || e.ts <= oldest {
+		if e.Kind == layout.Floor || e.TS <= oldest {
 			r.page.Lost = r.page.Lost || asked > 0
 			continue
 		}
@@ -159,15 +160,15 @@ func (r *logReader) fill(src *source, i int) error {
 }
 
 // add appends an entry. Its slices outlive the page's snapshot.
-func (r *logReader) add(src *source, lsn uint64, e *expiry) error {
-	key, err := decodeKey(e.pk)
+func (r *logReader) add(src *source, lsn uint64, e *layout.Expiry) error {
+	key, err := decodeKey(e.PK)
 	if err != nil {
 		return err
 	}
-	item := r.c.imageItem(&e.version, e.previous)
+	item := r.c.imageItem(&e.Version, e.Previous)
 	r.bytes += len(item.body)
 	r.page.Expirations = append(r.page.Expirations, Expiration{
-		Key: Key{Partition: key, ID: e.id}, ExpiredAt: e.at, LSN: lsn, Range: src.s.id, Item: item,
+		Key: Key{Partition: key, ID: e.ID}, ExpiredAt: e.At, LSN: lsn, Range: src.s.id, Item: item,
 		Position: formatPositions(r.ranges, r.at),
 	})
 	return nil
@@ -205,7 +206,7 @@ func (c *Container) Confirmed(ctx context.Context, webhook string) (string, erro
 	if err := c.hasWebhook(c.state.Load(), webhook); err != nil {
 		return "", err
 	}
-	v, _, err := c.db.get(ctx, catalogScope(), confirmedKey(c.cid, webhook))
+	v, _, err := c.db.get(ctx, layout.CatalogScope(), layout.ConfirmedKey(c.cid, webhook))
 	if isAbsent(err) {
 		return "", nil
 	}

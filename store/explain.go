@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -172,7 +173,7 @@ func explainLife(p *ttl.Policy, l ttl.Life, now int64) Expiry {
 
 // Expiry tells when the item expires if nothing changes, and what decides that, at the present moment.
 func (it Item) Expiry() Expiry {
-	return explainLife(it.c.state.Load().policy(), it.head.life, it.c.moment())
+	return explainLife(it.c.state.Load().policy(), it.head.Life, it.c.moment())
 }
 
 // ExplainItem tells when an item expires and why, of one that has expired as well. An item that is not there
@@ -228,23 +229,23 @@ func (c *Container) explain(st *containerState, s *slot, p place, now int64, r e
 	case err != nil:
 		return Expiry{}, 0, err
 	}
-	return explainLife(st.policy(), h.life, now), h.lsn, nil
+	return explainLife(st.policy(), h.Life, now), h.LSN, nil
 }
 
 // itemHead reads the header of the item that a place names; engine.ErrNotFound where there is none.
-func itemHead(r engine.Reader, s *slot, p place) (header, error) {
+func itemHead(r engine.Reader, s *slot, p place) (layout.Header, error) {
 	v, err := r.Get(p.point)
 	if err != nil {
-		return header{}, err
+		return layout.Header{}, err
 	}
-	rid, ok := ridOf(v)
+	rid, ok := layout.NumberOf(v)
 	if !ok {
-		return header{}, engine.ErrCorrupt
+		return layout.Header{}, engine.ErrCorrupt
 	}
-	if v, err = r.Get(appendSlotKey(nil, s.scope, famItem, rid)); err != nil {
-		return header{}, err
+	if v, err = r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, rid)); err != nil {
+		return layout.Header{}, err
 	}
-	h, _, err := decodeItem(v)
+	h, _, err := layout.DecodeItem(v)
 	return h, err
 }
 
@@ -253,16 +254,16 @@ func itemHead(r engine.Reader, s *slot, p place) (header, error) {
 func (c *Container) explainGone(st *containerState, s *slot, p place, now int64, r engine.Reader) (e Expiry, lsn uint64, err error) {
 	e = Expiry{Now: now, Default: st.policy().Default, DefaultChangedAt: st.policy().ChangedAt}
 	if st.retention() > 0 {
-		v, lsn, found, err := lastEntry(r, s, famVersions, p, 0)
-		if found && v.kind == ChangeExpire {
-			e.State, e.Timestamp, e.PurgedAt = StatePurged, v.previous.ts, v.ts
+		v, lsn, found, err := lastEntry(r, s, layout.FamilyVersions, p, 0)
+		if found && ChangeKind(v.Kind) == ChangeExpire {
+			e.State, e.Timestamp, e.PurgedAt = StatePurged, v.Previous.TS, v.TS
 		}
 		return e, lsn, err
 	}
 	if st.eventRetention() > 0 {
-		v, _, found, err := lastEntry(r, s, famExpired, p, 0)
+		v, _, found, err := lastEntry(r, s, layout.FamilyExpired, p, 0)
 		if found {
-			e.State, e.Timestamp, e.Mortal, e.ExpiresAt = StatePurged, v.previous.ts, true, v.at
+			e.State, e.Timestamp, e.Mortal, e.ExpiresAt = StatePurged, v.Previous.TS, true, v.At
 		}
 		return e, 0, err
 	}
@@ -274,27 +275,27 @@ const maxEntries = 100_000
 
 // lastEntry finds the last entry of an item behind an LSN, in the feed of all versions or in the log of
 // expiries: its kind and its times.
-func lastEntry(r engine.Reader, s *slot, family byte, p place, after uint64) (last expiry, lsn uint64, found bool, err error) {
-	rg := slotFamily(s.scope, family)
-	rg.Start = appendSlotKey(nil, s.scope, family, min(after, math.MaxUint64-1)+1)
+func lastEntry(r engine.Reader, s *slot, family byte, p place, after uint64) (last layout.Expiry, lsn uint64, found bool, err error) {
+	rg := layout.SlotFamily(s.scope, family)
+	rg.Start = layout.AppendSlotKey(nil, s.scope, family, min(after, math.MaxUint64-1)+1)
 	it := r.Scan(rg, true)
 	for n := 0; n < maxEntries && err == nil && !found && it.Next(); n++ {
-		var e expiry
-		if family == famExpired {
-			e, err = decodeExpiry(it.Value())
+		var e layout.Expiry
+		if family == layout.FamilyExpired {
+			e, err = layout.DecodeExpiry(it.Value())
 		} else {
-			e.version, err = decodeVersion(it.Value())
+			e.Version, err = layout.DecodeVersion(it.Value())
 		}
-		if err != nil || e.kind == changeFloor || !bytes.Equal(e.pk, p.pk) {
+		if err != nil || e.Kind == layout.Floor || !bytes.Equal(e.PK, p.pk) {
 			continue
 		}
-		id := e.id
-		if len(e.body) > 0 {
-			id = doc.Get(e.body, idPath).Str()
+		id := e.ID
+		if len(e.Body) > 0 {
+			id = doc.Get(e.Body, layout.IDPath).Str()
 		}
 		if found = id == p.id; found {
-			lsn, _ = slotKeyNumber(it.Key())
-			last = expiry{at: e.at, version: version{kind: e.kind, ts: e.ts, previous: image{ts: e.previous.ts}}}
+			lsn, _ = layout.SlotKeyNumber(it.Key())
+			last = layout.Expiry{At: e.At, Version: layout.Version{Kind: e.Kind, TS: e.TS, Previous: layout.Image{TS: e.Previous.TS}}}
 		}
 	}
 	if cerr := it.Close(); err == nil {

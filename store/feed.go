@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // The change feed of a range is a walk over the LSNs of its slot. There are two:
@@ -48,7 +49,6 @@ const (
 	ChangeReplace                   // replaced, by whichever operation
 	ChangeDelete                    // deleted, alone or with its whole partition key
 	ChangeExpire                    // purged after its time to live
-	changeFloor                     // no change: what came before is not kept
 )
 
 // ChangesStart says where a reader of a change feed begins. The zero ChangesStart is the beginning.
@@ -195,7 +195,7 @@ func (f *feedReader) add(ch Change, bytes int, last uint64) {
 // feedRow is an entry of the latest-version feed, read ahead of its item.
 type feedRow struct {
 	lsn    uint64
-	e      feedEntry
+	e      layout.FeedEntry
 	wanted bool // by its time and its place
 }
 
@@ -208,7 +208,7 @@ func (f *feedReader) fillLatest(src *source, at *uint64) (err error) {
 	if f.req.Start.Now {
 		return nil
 	}
-	it := engine.Expect(src.r.Scan(behind(src.s.scope, famFeed, *at), false), f.limit+1)
+	it := engine.Expect(src.r.Scan(behind(src.s.scope, layout.FamilyFeed, *at), false), f.limit+1)
 	for more := true; more && err == nil; {
 		if more, err = f.gather(src, it); err == nil {
 			var ended bool
@@ -237,14 +237,14 @@ func (f *feedReader) gather(src *source, it engine.Iterator) (more bool, err err
 			return false, nil
 		}
 		var r feedRow
-		r.lsn, _ = slotKeyNumber(it.Key())
-		if r.e, err = decodeFeed(it.Value()); err != nil {
+		r.lsn, _ = layout.SlotKeyNumber(it.Key())
+		if r.e, err = layout.DecodeFeed(it.Value()); err != nil {
 			return false, err
 		}
-		if r.wanted = r.e.ts > f.since && src.sp.mayWant(r.e.epk); r.wanted {
+		if r.wanted = r.e.TS > f.since && src.sp.mayWant(r.e.EPK); r.wanted {
 			n++
 		}
-		r.e.epk = nil // it does not outlive the step
+		r.e.EPK = nil // it does not outlive the step
 		if f.past(r.lsn) {
 			r.wanted = false // it ends the page, and begins the next one
 			f.rows = append(f.rows, r)
@@ -291,12 +291,12 @@ func (f *feedReader) reach(lsn uint64, at *uint64) (ended bool) {
 
 // itemKeys are the keys of the items that are wanted.
 func (f *feedReader) itemKeys(scope []byte) [][]byte {
-	const size = scopeLen + 1 + ridLen
+	const size = layout.ScopeLen + 1 + layout.RIDLen
 	f.keys, f.mem = f.keys[:0], slices.Grow(f.mem[:0], size*len(f.rows))
 	for i := range f.rows {
 		if r := &f.rows[i]; r.wanted {
 			n := len(f.mem)
-			f.mem = appendSlotKey(f.mem, scope, famItem, r.e.rid)
+			f.mem = layout.AppendSlotKey(f.mem, scope, layout.FamilyItem, r.e.RID)
 			f.keys = append(f.keys, f.mem[n:len(f.mem):len(f.mem)])
 		}
 	}
@@ -304,24 +304,24 @@ func (f *feedReader) itemKeys(scope []byte) [][]byte {
 }
 
 // addLatest adds the item that an entry of the latest-version feed names, if it is alive and in the scope.
-func (f *feedReader) addLatest(src *source, lsn uint64, e feedEntry, value []byte) error {
+func (f *feedReader) addLatest(src *source, lsn uint64, e layout.FeedEntry, value []byte) error {
 	if value == nil {
 		return fmt.Errorf("%w: the feed entry at LSN %d names no item", engine.ErrCorrupt, lsn)
 	}
 	var r row
-	ok, err := src.take(&r, e.rid, value, false)
+	ok, err := src.take(&r, e.RID, value, false)
 	if err != nil || !ok {
 		return err
 	}
 	item := Item{c: f.c, rid: r.rid, head: r.head, body: bytes.Clone(r.body)}
-	item.head.epk = bytes.Clone(r.head.epk)
-	f.add(Change{Kind: ChangeLatest, LSN: lsn, Timestamp: e.ts, Item: item}, len(item.body), e.last)
+	item.head.EPK = bytes.Clone(r.head.EPK)
+	f.add(Change{Kind: ChangeLatest, LSN: lsn, Timestamp: e.TS, Item: item}, len(item.body), e.Last)
 	return nil
 }
 
 // behind is the part of a feed's family that comes after an LSN.
 func behind(scope []byte, family byte, lsn uint64) engine.Range {
-	rg := slotFamily(scope, family)
-	rg.Start = appendSlotKey(nil, scope, family, lsn+1)
+	rg := layout.SlotFamily(scope, family)
+	rg.Start = layout.AppendSlotKey(nil, scope, family, lsn+1)
 	return rg
 }

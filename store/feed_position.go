@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // A position in a change feed is the LSN behind which a reader goes on: "<lsn>" where its scope is one
@@ -16,7 +18,7 @@ type positions struct {
 }
 
 // maxLSN bounds the LSNs that a position can name: rids have room for no others.
-const maxLSN = 1<<ridLSNBits - 1
+const maxLSN = 1<<layout.RIDLSNBits - 1
 
 // parsePositions reads a position. The empty one is the beginning.
 func parsePositions(text string) (p positions, err error) {
@@ -43,7 +45,7 @@ func parsePositions(text string) (p positions, err error) {
 }
 
 func parseLSN(text string) (uint64, error) {
-	n, err := strconv.ParseUint(text, 10, ridLSNBits)
+	n, err := strconv.ParseUint(text, 10, layout.RIDLSNBits)
 	if err != nil || n == maxLSN || text[0] == '+' {
 		return 0, badPosition(text)
 	}

@@ -3,11 +3,13 @@ package store
 import (
 	"strings"
 	"testing"
+
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 func TestFeedPositions(t *testing.T) {
 	slotOf := func(id int, parents ...int) *slot {
-		s, err := newSlot(cidBit, rangeRecord{ID: id, Max: maxEPK, Parents: parents})
+		s, err := newSlot(layout.CIDBit, rangeRecord{ID: id, Max: maxEPK, Parents: parents})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Change is one entry of a change feed.
@@ -112,19 +113,19 @@ func (f *feedReader) fillVersions(src *source, at *uint64) (err error) {
 	case start.After == "" && f.since < oldest:
 		return outsideRetention()
 	}
-	it := src.r.Scan(behind(src.s.scope, famVersions, *at), false)
+	it := src.r.Scan(behind(src.s.scope, layout.FamilyVersions, *at), false)
 	for err == nil && it.Next() {
-		lsn, _ := slotKeyNumber(it.Key())
+		lsn, _ := layout.SlotKeyNumber(it.Key())
 		if f.ended(src, lsn, at) {
 			break
 		}
-		var v version
-		if v, err = decodeVersion(it.Value()); err != nil {
+		var v layout.Version
+		if v, err = layout.DecodeVersion(it.Value()); err != nil {
 			break
 		}
 		switch {
-		case v.ts <= f.since:
-		case v.kind == changeFloor || v.ts <= oldest:
+		case v.TS <= f.since:
+		case v.Kind == layout.Floor || v.TS <= oldest:
 			err = outsideRetention()
 		case src.sp.wantsVersion(&v):
 			err = f.addVersion(lsn, &v)
@@ -142,43 +143,35 @@ func outsideRetention() error {
 }
 
 // wantsVersion tells whether a version is in the scope.
-func (sp *span) wantsVersion(v *version) bool {
-	return sp.wants(v.epk) && bytes.HasPrefix(v.epk, sp.epk) && bytes.HasPrefix(v.pk, sp.pk)
+func (sp *span) wantsVersion(v *layout.Version) bool {
+	return sp.wants(v.EPK) && bytes.HasPrefix(v.EPK, sp.epk) && bytes.HasPrefix(v.PK, sp.pk)
 }
 
 // addVersion adds a change with its images. Its slices outlive the page's snapshot.
-func (f *feedReader) addVersion(lsn uint64, v *version) error {
-	ch := Change{Kind: v.kind, LSN: lsn, Timestamp: v.ts, PreviousLSN: v.previous.lsn, c: f.c}
+func (f *feedReader) addVersion(lsn uint64, v *layout.Version) error {
+	ch := Change{Kind: ChangeKind(v.Kind), LSN: lsn, Timestamp: v.TS, PreviousLSN: v.Previous.LSN, c: f.c}
 	if ch.gone() {
-		key, err := decodeKey(v.pk)
+		key, err := decodeKey(v.PK)
 		if err != nil {
 			return err
 		}
-		ch.Key = Key{Partition: key, ID: v.id}
+		ch.Key = Key{Partition: key, ID: v.ID}
 	} else {
-		ch.Item = f.c.imageItem(v, image{slot: v.slot, lsn: lsn, ts: v.writtenAt(), body: v.body})
+		ch.Item = f.c.imageItem(v, layout.Image{Slot: v.Slot, LSN: lsn, TS: v.WrittenAt(), Body: v.Body})
 	}
-	if len(v.previous.body) > 0 {
-		previous := f.c.imageItem(v, v.previous)
+	if len(v.Previous.Body) > 0 {
+		previous := f.c.imageItem(v, v.Previous)
 		ch.Previous = &previous
 	}
-	f.add(ch, len(v.body)+len(v.previous.body), v.last)
+	f.add(ch, len(v.Body)+len(v.Previous.Body), v.Last)
 	return nil
 }
 
-// writtenAt is the _ts of the item that a change has left.
-func (v *version) writtenAt() int64 {
-	if v.dated != 0 {
-		return v.dated
-	}
-	return v.ts
-}
-
 // imageItem makes an item of an image of a version.
-func (c *Container) imageItem(v *version, i image) Item {
-	head := header{slot: i.slot, lsn: i.lsn, epk: bytes.Clone(v.epk)}
-	head.life.TS = i.ts
-	return Item{c: c, rid: v.rid, head: head, body: bytes.Clone(i.body)}
+func (c *Container) imageItem(v *layout.Version, i layout.Image) Item {
+	head := layout.Header{Slot: i.Slot, LSN: i.LSN, EPK: bytes.Clone(v.EPK)}
+	head.Life.TS = i.TS
+	return Item{c: c, rid: v.RID, head: head, body: bytes.Clone(i.Body)}
 }
 
 // decodeKey reads a partition key from its ordered encoding.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // A fence deletes a whole partition key at once: a record (partition key, LSN), below which all items of that
@@ -23,15 +24,11 @@ func fenceName(epk, pk []byte) string {
 	return string(append(doc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
 }
 
-func fenceKey(cid uint32, name string) []byte {
-	return append(append(appendCID(nil, cid), famFence), name...)
-}
-
 // loadFences reads a container's fences.
 func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err error) {
-	it := r.Scan(containerFamily(cid, famFence), false)
+	it := r.Scan(layout.ContainerFamily(cid, layout.FamilyFence), false)
 	for it.Next() {
-		lsn, ok := ridOf(it.Value())
+		lsn, ok := layout.NumberOf(it.Value())
 		if !ok {
 			it.Close()
 			return nil, fmt.Errorf("%w: a fence of %d bytes", engine.ErrCorrupt, len(it.Value()))
@@ -39,7 +36,7 @@ func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err erro
 		if fences == nil {
 			fences = make(map[string]uint64)
 		}
-		fences[string(it.Key()[cidLen+1:])] = lsn
+		fences[string(it.Key()[layout.CIDLen+1:])] = lsn
 	}
 	return fences, it.Close()
 }
@@ -120,12 +117,12 @@ func (c *Container) sweepFences(ctx context.Context, st *containerState, s *slot
 
 // belowFence finds items of a partition key that were born at or below a fence: after it, the key began anew.
 func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, limit int) (found []candidate, err error) {
-	prefix := append(append(appendCID(nil, c.cid), famPartition), name...)
+	prefix := append(append(layout.AppendCID(nil, c.cid), layout.FamilyPartition), name...)
 	err = c.db.eng.View(ctx, func(r engine.Reader) error {
 		it := r.Scan(engine.Prefix(prefix), false)
 		for len(found) < limit && it.Next() {
-			rid, ok := ridOf(bytes.TrimPrefix(it.Key(), prefix))
-			if ok && rid&(1<<ridLSNBits-1) <= lsn {
+			rid, ok := layout.NumberOf(bytes.TrimPrefix(it.Key(), prefix))
+			if ok && rid&(1<<layout.RIDLSNBits-1) <= lsn {
 				found = append(found, candidate{rid: rid})
 			}
 		}

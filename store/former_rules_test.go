@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // former makes the container one that an earlier program has made and written: its entries follow the first
@@ -19,7 +20,7 @@ func (g *indexRig) former() {
 		}
 		now.terms, now.olders, now.rec.IndexRules = x, nil, 0
 		return now, g.db.changeCatalog(context.Background(), func(t engine.Txn) error {
-			return setRecord(t, containerKey(g.c.d.rec.Num, g.c.name), now.rec)
+			return setRecord(t, layout.ContainerKey(g.c.d.rec.Num, g.c.name), now.rec)
 		})
 	})
 	if err != nil {

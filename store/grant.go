@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Grant is what a permission gives: access to a container, or to one thing in it.
@@ -44,7 +45,7 @@ func (db *DB) parseGrant(ctx context.Context, v doc.Value) (g Grant, err error) 
 	if len(parts) == 0 {
 		return g, badResource(link)
 	}
-	if _, ok := parseRID(parts[1], 4); ok {
+	if _, ok := layout.ParseRID(parts[1], 4); ok {
 		if err := g.byRID(parts); err != nil || db.hasRID(parts[1]) {
 			return g, err
 		}
@@ -86,8 +87,8 @@ func splitLink(link string) []string {
 
 // byRID takes over a link that is made of resource ids. They must be well-formed and of one family.
 func (g *Grant) byRID(parts []string) error {
-	coll, ok := parseRID(parts[3], 8)
-	db, _ := parseRID(parts[1], 4)
+	coll, ok := layout.ParseRID(parts[3], 8)
+	db, _ := layout.ParseRID(parts[1], 4)
 	if !ok || string(coll[:4]) != string(db) {
 		return badRID(parts[3])
 	}
@@ -95,7 +96,7 @@ func (g *Grant) byRID(parts []string) error {
 	if len(parts) < 6 {
 		return nil
 	}
-	child, ok := parseRID(parts[5], 16)
+	child, ok := layout.ParseRID(parts[5], 16)
 	if !ok || string(child[:8]) != string(coll) {
 		return badRID(parts[5])
 	}

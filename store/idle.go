@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Containers that delete themselves when nobody uses them.
@@ -97,12 +98,12 @@ func (c *Container) tendIdle(ctx context.Context) error {
 // loadUse reads when the container was last used, as far as that is known. wrote is the second of its last
 // write.
 func (c *Container) loadUse(r engine.Reader, wrote int64) error {
-	v, err := r.Get(usedKey(c.cid))
+	v, err := r.Get(layout.UsedKey(c.cid))
 	if err != nil && !isAbsent(err) {
 		return err
 	}
 	at := max(wrote, c.state.Load().rec.TS)
-	if n, ok := ridOf(v); ok {
+	if n, ok := layout.NumberOf(v); ok {
 		at = max(at, int64(n))
 		c.usedKept = int64(n)
 	}
@@ -113,7 +114,7 @@ func (c *Container) loadUse(r engine.Reader, wrote int64) error {
 // keepUse stores a second until which the container counts as used, unless it has been dropped.
 func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) error {
 	err := c.db.changeCatalog(ctx, func(t engine.Txn) error {
-		v, err := t.Get(containerKey(c.d.rec.Num, c.name))
+		v, err := t.Get(layout.ContainerKey(c.d.rec.Num, c.name))
 		if isAbsent(err) {
 			return nil
 		}

@@ -90,7 +90,7 @@ func (o *ImportOptions) timestamp(p *ttl.Policy, own ttl.Seconds, now int64) (in
 func (t *tx) date(p *prepared) (err error) {
 	if o := p.options.Import; o != nil {
 		p.item.dated = true
-		p.item.head.life.TS, err = o.timestamp(t.st.policy(), p.item.head.life.Own, t.now)
+		p.item.head.Life.TS, err = o.timestamp(t.st.policy(), p.item.head.Life.Own, t.now)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // indexDefinition is what a container's definition says about index entries.
@@ -140,7 +141,7 @@ func (c *Container) isEmpty(ctx context.Context, st *containerState) (empty bool
 	empty = true
 	err = c.db.eng.View(ctx, func(r engine.Reader) error {
 		for _, s := range st.ranges {
-			n, err := countKeys(r, slotFamily(s.scope, famItem), 1)
+			n, err := countKeys(r, layout.SlotFamily(s.scope, layout.FamilyItem), 1)
 			if err != nil {
 				return err
 			}
@@ -161,7 +162,7 @@ type terms struct {
 }
 
 func makeTerms(by *index.Indexer, ts int64, s *slot, body []byte) *terms {
-	return &terms{by, ts, s, by.EntriesWithin(nil, s.scope, ridLen, body, ts)}
+	return &terms{by, ts, s, by.EntriesWithin(nil, s.scope, layout.RIDLen, body, ts)}
 }
 
 // termsOf returns the index entries of an item that is being written, by the present policy and in the order
@@ -170,8 +171,8 @@ func makeTerms(by *index.Indexer, ts int64, s *slot, body []byte) *terms {
 func (t *tx) termsOf(item *stored) ([]index.Entry, error) {
 	made := item.terms
 	item.terms = nil
-	if made == nil || made.by != t.st.terms || made.ts != item.head.life.TS || made.slot != t.s {
-		made = makeTerms(t.st.terms, item.head.life.TS, t.s, item.body)
+	if made == nil || made.by != t.st.terms || made.ts != item.head.Life.TS || made.slot != t.s {
+		made = makeTerms(t.st.terms, item.head.Life.TS, t.s, item.body)
 	}
 	setRID(made.entries, item.rid)
 	return made.entries, t.listShape(made.entries, false)
@@ -195,7 +196,7 @@ func (t *tx) termsToDelete(item *stored) ([]index.Entry, error) {
 // termsBy appends the index entries that an item has if it was indexed by x.
 func (t *tx) termsBy(dst []index.Entry, x *index.Indexer, item *stored) ([]index.Entry, error) {
 	n := len(dst)
-	dst = x.EntriesWithin(dst, t.s.scope, ridLen, item.body, item.head.life.TS)
+	dst = x.EntriesWithin(dst, t.s.scope, layout.RIDLen, item.body, item.head.Life.TS)
 	setRID(dst[n:], item.rid)
 	return dst, t.listShape(dst[n:], true)
 }
@@ -211,7 +212,7 @@ func compareTerms(a, b index.Entry) int { return bytes.Compare(a.Key, b.Key) }
 // setRID puts a rid into the room that keys have for it.
 func setRID(entries []index.Entry, rid uint64) {
 	for _, e := range entries {
-		binary.BigEndian.PutUint64(e.Key[len(e.Key)-ridLen:], rid)
+		binary.BigEndian.PutUint64(e.Key[len(e.Key)-layout.RIDLen:], rid)
 	}
 }
 
@@ -258,19 +259,15 @@ func (b *shapeBook) forget() {
 	b.known, b.full = nil, false
 }
 
-func shapeRecordKey(scope, name []byte) []byte {
-	return append(slotPrefix(scope, index.ShapeRecordKey(name)), make([]byte, ridLen)...)
-}
-
 // listShape sees to it that the entry for a document's shape leads somewhere: it makes the record of a shape
 // that has none, and where there are too many puts the entry under the name of those without. For entries
 // that are to be deleted it makes no record.
 func (t *tx) listShape(entries []index.Entry, deleted bool) error {
-	i := index.ShapeOf(entries, scopeLen)
+	i := index.ShapeOf(entries, layout.ScopeLen)
 	if i < 0 {
 		return nil
 	}
-	name := shapeName(index.ShapeName(entries[i], scopeLen))
+	name := shapeName(index.ShapeName(entries[i], layout.ScopeLen))
 	if name == index.Unlisted() {
 		return nil
 	}
@@ -283,12 +280,12 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 		return err
 	}
 	if !listed && !deleted && !full {
-		n, err := countKeys(t, engine.Prefix(slotPrefix(t.s.scope, index.ShapeRecordKey(nil))), maxShapes)
+		n, err := countKeys(t, engine.Prefix(layout.SlotPrefix(t.s.scope, index.ShapeRecordKey(nil))), maxShapes)
 		if err != nil {
 			return err
 		}
 		if listed = n < maxShapes; listed {
-			t.setShape(name[:], index.AppendShape(nil, entries, scopeLen))
+			t.setShape(name[:], index.AppendShape(nil, entries, layout.ScopeLen))
 		} else {
 			t.full = true
 		}
@@ -302,12 +299,12 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 	}
 	entries[i].Key = bytes.Clone(entries[i].Key) // others may hold the entry as it was
 	unlisted := index.Unlisted()
-	copy(index.ShapeName(entries[i], scopeLen), unlisted[:])
+	copy(index.ShapeName(entries[i], layout.ScopeLen), unlisted[:])
 	return nil
 }
 
 func isListed(r engine.Reader, scope, name []byte) (bool, error) {
-	_, err := r.Get(shapeRecordKey(scope, name))
+	_, err := r.Get(layout.ShapeRecordKey(scope, name))
 	if isAbsent(err) {
 		return false, nil
 	}

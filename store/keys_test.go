@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -74,10 +75,10 @@ func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, 
 		_, _, err = c.Upsert(t.Context(), PartitionKey{}, []byte(rest), WriteOptions{})
 	case "delete":
 		body := []byte(rest)
-		_, err = c.Delete(t.Context(), c.def.Extract(body), doc.Get(body, idPath).Str(), WriteOptions{})
+		_, err = c.Delete(t.Context(), c.def.Extract(body), doc.Get(body, layout.IDPath).Str(), WriteOptions{})
 	case "lease": // for a minute
 		body := []byte(rest)
-		_, err = c.Lease(t.Context(), c.def.Extract(body), doc.Get(body, idPath).Str(), 60)
+		_, err = c.Lease(t.Context(), c.def.Extract(body), doc.Get(body, layout.IDPath).Str(), 60)
 	case "idle": // the container is deleted when it has been for so long
 		_, err = c.ChangeSettings(t.Context(), func(s *ContainerSettings) error {
 			s.AutoDeleteOnIdle = MinIdle
@@ -93,24 +94,24 @@ func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, 
 
 // printKeys prints each key of a container as its parts in hexadecimal, and its value.
 func printKeys(out *strings.Builder, r engine.Reader, c *Container) error {
-	it := r.Scan(containerRange(c.cid), false)
+	it := r.Scan(layout.ContainerRange(c.cid), false)
 	for it.Next() {
 		k := it.Key()
-		fmt.Fprintf(out, "%x", k[:cidLen])
-		k = k[cidLen:]
+		fmt.Fprintf(out, "%x", k[:layout.CIDLen])
+		k = k[layout.CIDLen:]
 		if k[0] < 0x10 {
 			fmt.Fprintf(out, " %x", k[:2])
 			k = k[2:]
 		}
 		fmt.Fprintf(out, " %c", k[0])
 		family := k[0]
-		for k = k[1:]; len(k) > ridLen && (family == famWritten || family == famDeadline); k = k[ridLen:] {
-			fmt.Fprintf(out, " %x", k[:ridLen])
+		for k = k[1:]; len(k) > layout.RIDLen && (family == layout.FamilyWritten || family == layout.FamilyDeadline); k = k[layout.RIDLen:] {
+			fmt.Fprintf(out, " %x", k[:layout.RIDLen])
 		}
 		fmt.Fprintf(out, " %x", k)
 		v := it.Value()
-		if family == famItem {
-			_, body, err := decodeItem(v)
+		if family == layout.FamilyItem {
+			_, body, err := layout.DecodeItem(v)
 			if err != nil {
 				return err
 			}
@@ -125,7 +126,7 @@ func printKeys(out *strings.Builder, r engine.Reader, c *Container) error {
 
 func TestEscapedStringsAgree(t *testing.T) {
 	for _, s := range []string{"", "a", "a\x00b", "\x00", "é\x00\x01"} {
-		if a, b := appendEscapedString(nil, s), doc.AppendEscaped(nil, []byte(s)); !bytes.Equal(a, b) {
+		if a, b := layout.AppendEscapedString(nil, s), doc.AppendEscaped(nil, []byte(s)); !bytes.Equal(a, b) {
 			t.Errorf("%q: %x and %x", s, a, b)
 		}
 	}
@@ -134,21 +135,21 @@ func TestEscapedStringsAgree(t *testing.T) {
 // TestRIDs pins the text of rids: clients take them apart.
 func TestRIDs(t *testing.T) {
 	const dbid, cid = 0x00439c1e, 0x8b7732d4
-	child := func(n uint64) string { return ridText(childRIDBytes(dbid, cid, n)) }
+	child := func(n uint64) string { return layout.RIDText(layout.ChildRIDBytes(dbid, cid, n)) }
 	for _, c := range []struct{ got, want string }{
-		{ridText(databaseRIDBytes(dbid)), "HpxDAA=="},
-		{ridText(containerRIDBytes(dbid, cid)), "HpxDAIt3MtQ="},
-		{child(itemRID(0, 1)), "HpxDAIt3MtQBAAAAAAAAAA=="},
-		{child(ridTypeRange<<60 | 1), "HpxDAIt3MtQBAAAAAAAAUA=="},
-		{etagText(0x1234abcd, 0x0fff, 0x28095c1a01da), `"1234abcd-0000-0000-0fff-28095c1a01da"`},
-		{offerRIDText(3), "AwAA"},
-		{offerRIDText(1<<24 | 3), "AwAAAQ=="},
+		{layout.RIDText(layout.DatabaseRIDBytes(dbid)), "HpxDAA=="},
+		{layout.RIDText(layout.ContainerRIDBytes(dbid, cid)), "HpxDAIt3MtQ="},
+		{child(layout.ItemRID(0, 1)), "HpxDAIt3MtQBAAAAAAAAAA=="},
+		{child(layout.RIDTypeRange<<60 | 1), "HpxDAIt3MtQBAAAAAAAAUA=="},
+		{layout.ETagText(0x1234abcd, 0x0fff, 0x28095c1a01da), `"1234abcd-0000-0000-0fff-28095c1a01da"`},
+		{layout.OfferRIDText(3), "AwAA"},
+		{layout.OfferRIDText(1<<24 | 3), "AwAAAQ=="},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s, want %s", c.got, c.want)
 		}
 	}
-	if n := itemRID(0xabc, 7); ridSlot(n) != 0xabc || binary.BigEndian.Uint64(ridValue(n)) != n {
+	if n := layout.ItemRID(0xabc, 7); layout.RIDSlot(n) != 0xabc || binary.BigEndian.Uint64(layout.Number(n)) != n {
 		t.Errorf("rid %x", n)
 	}
 }

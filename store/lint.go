@@ -97,7 +97,7 @@ type lintBook [lintRules]struct {
 // lintItem looks at an item that has been written. What is in order costs it a few comparisons, and a look at
 // each vector that the container's policy names.
 func (c *Container) lintItem(st *containerState, p *prepared) (found Lint) {
-	def, own := st.policy().Default, p.item.head.life.Own
+	def, own := st.policy().Default, p.item.head.Life.Own
 	if own > 0 && (def == ttl.Absent || own >= MillisecondsFrom) {
 		if found = lintLife(own); def == ttl.Absent && !isLeaseLock(p.item.id, p.item.body) {
 			found |= LintOff
@@ -111,7 +111,7 @@ func (c *Container) lintItem(st *containerState, p *prepared) (found Lint) {
 	if found == 0 {
 		return 0
 	}
-	last := &LintCase{Key: Key{Partition: c.def.Extract(p.item.body), ID: p.item.id}, TTL: own, At: p.item.head.life.TS}
+	last := &LintCase{Key: Key{Partition: c.def.Extract(p.item.body), ID: p.item.id}, TTL: own, At: p.item.head.Life.TS}
 	for i := range c.lints {
 		rule := Lint(1 << i)
 		if found&rule == 0 {

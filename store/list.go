@@ -12,6 +12,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 const (
@@ -128,7 +129,7 @@ func (p *pager) fill(src *source, after uint64) error {
 		}
 		r := docs.Document().(*row)
 		head := r.head
-		head.epk = bytes.Clone(head.epk)
+		head.EPK = bytes.Clone(head.EPK)
 		p.page.Items = append(p.page.Items, Item{c: p.c, rid: r.rid, head: head, body: bytes.Clone(r.body)})
 		p.bytes += len(r.body)
 		p.last = r.rid
@@ -174,7 +175,7 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 		}
 		epk := appendEPK(nil, &c.def, pk)
 		sp.epk, sp.pk, sp.levels = epk, pk.appendOrdered(nil), pk.Len()
-		sp.prefix = appendPartitionPrefix(nil, c.cid, famPartition, epk, sp.pk)
+		sp.prefix = layout.AppendPartitionPrefix(nil, c.cid, layout.FamilyPartition, epk, sp.pk)
 		h.Write([]byte(partOfContainer)) // which one, its bounds tell
 		if sp.ranges = []*slot{st.rangeOf(epk)}; pk.Len() < c.def.levels() {
 			sp.ranges = st.rangesOver(epk, behindPrefix(epk))

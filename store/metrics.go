@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -95,10 +96,10 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 // lies below the cutoffs, since some of it may be alive by a lease or a younger policy, and takes the rest
 // for dead.
 func (st *containerState) ghosts(r engine.Reader, s *slot, now, limit int64) (b Backlog, err error) {
-	g := ghostCount{st: st, s: s, now: now, limit: limit, items: r.Scan(slotFamily(s.scope, famItem), false)}
+	g := ghostCount{st: st, s: s, now: now, limit: limit, items: r.Scan(layout.SlotFamily(s.scope, layout.FamilyItem), false)}
 	inherit, due := st.policy().Cutoffs(now)
-	if err = g.walk(r, famWritten, inherit); err == nil {
-		err = g.walk(r, famDeadline, due)
+	if err = g.walk(r, layout.FamilyWritten, inherit); err == nil {
+		err = g.walk(r, layout.FamilyDeadline, due)
 	}
 	if cerr := g.items.Close(); err == nil {
 		err = cerr
@@ -120,15 +121,15 @@ func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) (err error
 	if cutoff == math.MinInt64 {
 		return nil
 	}
-	rg := slotFamily(g.s.scope, family)
-	rg.End = appendTimeKey(nil, g.s.scope, family, cutoff+1, 0)
+	rg := layout.SlotFamily(g.s.scope, family)
+	rg.End = layout.AppendTimeKey(nil, g.s.scope, family, cutoff+1, 0)
 	it := r.Scan(rg, false)
 	for err == nil && g.out.Items < g.limit && it.Next() {
 		if g.looks++; g.looks > maxGhosts {
 			g.out.Items++
 			continue
 		}
-		err = g.judge(keyRID(it.Key()))
+		err = g.judge(layout.KeyRID(it.Key()))
 	}
 	if cerr := it.Close(); err == nil {
 		err = cerr
@@ -137,16 +138,16 @@ func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) (err error
 }
 
 func (g *ghostCount) judge(rid uint64) error {
-	key := appendSlotKey(nil, g.s.scope, famItem, rid)
+	key := layout.AppendSlotKey(nil, g.s.scope, layout.FamilyItem, rid)
 	if !g.items.SeekGE(key) || !bytes.Equal(g.items.Key(), key) {
 		return engine.ErrCorrupt
 	}
-	h, _, err := decodeItem(g.items.Value())
-	if err != nil || !g.st.policy().Expired(h.life, g.now) {
+	h, _, err := layout.DecodeItem(g.items.Value())
+	if err != nil || !g.st.policy().Expired(h.Life, g.now) {
 		return err
 	}
 	g.out.Items++
-	if at, ok := g.st.policy().ExpiresAt(h.life); ok {
+	if at, ok := g.st.policy().ExpiresAt(h.Life); ok {
 		g.out.Oldest = max(g.out.Oldest, g.now-at)
 	}
 	return nil

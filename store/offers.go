@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Offer is the throughput of a container, or of a database that shares its own among its containers.
@@ -34,8 +35,8 @@ func putOffer(t engine.Txn, o *offerRecord, now int64) error {
 	if o == nil {
 		return nil
 	}
-	o.TS, o.LSN = now, t.NextLSN(catalogScope())
-	return setRecord(t, offerKey(o.Num), o)
+	o.TS, o.LSN = now, t.NextLSN(layout.CatalogScope())
+	return setRecord(t, layout.OfferKey(o.Num), o)
 }
 
 // hasOwnOffer tells whether a database shares a throughput among its containers. The caller holds ddl.
@@ -72,7 +73,7 @@ func (db *DB) Offers() []Offer {
 
 // offer renders a record. The caller holds mu.
 func (db *DB) offer(o offerRecord) Offer {
-	out := Offer{ID: offerRIDText(o.Num), ETag: etagText(db.incarnation, 3, o.LSN), Timestamp: o.TS, Throughput: o.Asked,
+	out := Offer{ID: layout.OfferRIDText(o.Num), ETag: layout.ETagText(db.incarnation, 3, o.LSN), Timestamp: o.TS, Throughput: o.Asked,
 		Pending: db.pending(o)}
 	for _, c := range db.cat.containers {
 		if o.CID != 0 && c.cid == o.CID {
@@ -100,11 +101,11 @@ func (db *DB) Offer(id string) (Offer, error) {
 }
 
 func (db *DB) findOffer(id string) (offerRecord, error) {
-	if _, ok := parseRID(id, 3); !ok {
+	if _, ok := layout.ParseRID(id, 3); !ok {
 		return offerRecord{}, badRID(id)
 	}
 	for _, o := range db.cat.offers {
-		if offerRIDText(o.Num) == id {
+		if layout.OfferRIDText(o.Num) == id {
 			return o, nil
 		}
 	}

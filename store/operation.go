@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -144,7 +145,7 @@ func (c *Container) replacement(pk PartitionKey, op Operation) (*prepared, error
 		return p, err
 	}
 	p.renamed = p.point
-	p.id, p.point = op.ID, appendPointKey(nil, c.cid, p.epk, p.pk, op.ID)
+	p.id, p.point = op.ID, layout.AppendPointKey(nil, c.cid, p.epk, p.pk, op.ID)
 	return p, nil
 }
 
@@ -171,7 +172,7 @@ func (c *Container) draft(given PartitionKey, body []byte) (*prepared, error) {
 	p := &prepared{place: c.place(pk, id)}
 	st := c.state.Load()
 	p.item = stored{
-		head: header{epk: p.epk, life: ttl.Life{Own: own}}, body: parsed.Body, id: id, pk: p.pk,
+		head: layout.Header{EPK: p.epk, Life: ttl.Life{Own: own}}, body: parsed.Body, id: id, pk: p.pk,
 		terms: makeTerms(st.terms, c.moment(), st.rangeOf(p.epk), parsed.Body),
 	}
 	return p, nil
@@ -229,7 +230,7 @@ func (t *tx) read(p *prepared) OperationResult {
 		return failed(err)
 	}
 	head := found.head
-	head.epk = p.epk
+	head.EPK = p.epk
 	r := OperationResult{
 		Item:   Item{c: t.c, rid: found.rid, head: head, body: bytes.Clone(found.body), id: p.id},
 		Charge: chargeRead(len(found.body)),
@@ -256,7 +257,7 @@ func (t *tx) erase(p *prepared) OperationResult {
 // rename replaces a live item by a document that may have another id. The new one must be free, as for a
 // create; the old one is free afterwards. The item stays the same one: it keeps its rid and its lease.
 func (t *tx) rename(p *prepared, old *stored) error {
-	p.item.head.renamed = p.renamed != nil
+	p.item.head.Renamed = p.renamed != nil
 	if p.renamed != nil {
 		if err := t.vacate(p.renamed); err != nil {
 			return err

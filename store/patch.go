@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Patch changes parts of an item where it lies.
@@ -59,7 +60,7 @@ func (c *Container) preparePatch(pk PartitionKey, p Patch) (*preparedPatch, erro
 
 // unpatchable are the properties that no patch may touch, beside the paths of the partition key.
 var unpatchable = []doc.Path{
-	idPath, doc.PathOf("_rid"), doc.PathOf("_ts"), doc.PathOf("_etag"), doc.PathOf("_self"), doc.PathOf("_attachments"), doc.PathOf("_lsn"),
+	layout.IDPath, doc.PathOf("_rid"), doc.PathOf("_ts"), doc.PathOf("_etag"), doc.PathOf("_self"), doc.PathOf("_attachments"), doc.PathOf("_lsn"),
 }
 
 // checkPatched refuses operations on what cannot be patched, on what that lies in, and on what lies in it.
@@ -138,7 +139,7 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 		}
 		err = tooSlow(err)
 	}
-	p.patch.judged = judgement{rid: item.rid, lsn: item.head.lsn, err: err}
+	p.patch.judged = judgement{rid: item.rid, lsn: item.head.LSN, err: err}
 	return nil
 }
 
@@ -188,7 +189,7 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	if p.only == nil {
 		return nil
 	}
-	if p.judged.lsn == item.head.lsn && p.judged.rid == item.rid {
+	if p.judged.lsn == item.head.LSN && p.judged.rid == item.rid {
 		return p.judged.err
 	}
 	late := error(errJudgeAgain)
@@ -212,6 +213,6 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 // wrote tells whether the transaction itself has made this version of an item.
 func (t *tx) wrote(item *stored) bool {
 	return slices.ContainsFunc(t.written, func(p *prepared) bool {
-		return p.item.rid == item.rid && p.item.head.lsn == item.head.lsn
+		return p.item.rid == item.rid && p.item.head.LSN == item.head.LSN
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // QueryRequest is a query over the items of a container.
@@ -47,8 +48,8 @@ func (c *Container) resumePlace(r *Resume) (*query.Resume, error) {
 	}
 	at := &query.Resume{Values: r.Values, Exclude: r.Exclude}
 	if r.RID != "" {
-		b, ok := parseRID(r.RID, 16)
-		if !ok || string(b[:8]) != string(containerRIDBytes(c.d.rec.Num, c.cid)) {
+		b, ok := layout.ParseRID(r.RID, 16)
+		if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) {
 			return nil, badRID(r.RID)
 		}
 		at.RID = binary.LittleEndian.Uint64(b[8:])

@@ -8,13 +8,14 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Item is one version of a stored document.
 type Item struct {
 	c    *Container
 	rid  uint64
-	head header
+	head layout.Header
 	body []byte
 	id   string // empty until asked for where it came from a scan
 }
@@ -24,20 +25,22 @@ func (it Item) ID() string {
 	if it.id != "" {
 		return it.id
 	}
-	return doc.Get(it.body, idPath).Str()
+	return doc.Get(it.body, layout.IDPath).Str()
 }
 
 // RID is the resource id. It stays the same through every replace.
-func (it Item) RID() string { return ridText(childRIDBytes(it.c.d.rec.Num, it.c.cid, it.rid)) }
+func (it Item) RID() string {
+	return layout.RIDText(layout.ChildRIDBytes(it.c.d.rec.Num, it.c.cid, it.rid))
+}
 
 // ETag names this version, with its literal quotes.
 func (it Item) ETag() string { return it.c.etag(it.head) }
 
 // Timestamp is the second of the write, since 1970: _ts.
-func (it Item) Timestamp() int64 { return it.head.life.TS }
+func (it Item) Timestamp() int64 { return it.head.Life.TS }
 
 // LSN is the write's log sequence number in its partition range.
-func (it Item) LSN() uint64 { return it.head.lsn }
+func (it Item) LSN() uint64 { return it.head.LSN }
 
 // Body is the document as compact JSON, without system properties. It must not be changed.
 func (it Item) Body() []byte { return it.body }
@@ -53,15 +56,17 @@ func (it Item) system() doc.System {
 	var buf [128]byte
 	b := append(it.c.appendSelf(buf[:0]), "docs/"...)
 	rid := len(b)
-	b = appendRID(b, childRIDBytes(it.c.d.rec.Num, it.c.cid, it.rid))
+	b = layout.AppendRID(b, layout.ChildRIDBytes(it.c.d.rec.Num, it.c.cid, it.rid))
 	end := len(b)
 	b = append(b, '/')
-	etag := etagBytes(it.c.incarnation(), it.head.slot, it.head.lsn)
+	etag := layout.ETagBytes(it.c.incarnation(), it.head.Slot, it.head.LSN)
 	text := string(append(b, etag[:]...))
-	return doc.System{RID: text[rid:end], Self: text[:end+1], ETag: text[end+1:], TS: it.head.life.TS}
+	return doc.System{RID: text[rid:end], Self: text[:end+1], ETag: text[end+1:], TS: it.head.Life.TS}
 }
 
-func (c *Container) etag(h header) string { return etagText(c.incarnation(), h.slot, h.lsn) }
+func (c *Container) etag(h layout.Header) string {
+	return layout.ETagText(c.incarnation(), h.Slot, h.LSN)
+}
 
 // Read returns a live item: CodeNotFound where there is none (or it has expired), CodeNotModified where
 // o.IfNoneMatch names this version, CodeSessionNotAvailable where o.Session is ahead of the store. A
@@ -100,7 +105,7 @@ func (c *Container) Read(ctx context.Context, pk PartitionKey, id string, o Read
 
 // checkIfNoneMatch refuses a read of the very version that the reader has, or of any for "*".
 func checkIfNoneMatch(condition string, it Item) error {
-	if condition != "" && (condition == "*" || etagMatches(condition, it.ETag())) {
+	if condition != "" && (condition == "*" || layout.ETagMatches(condition, it.ETag())) {
 		return fail(CodeNotModified, "The item has not changed.")
 	}
 	return nil
@@ -148,9 +153,9 @@ func (c *Container) moved(p place, s *slot) bool { return c.state.Load().rangeOf
 // item or its absence, is durable, and position is how far the range was then. An error means nothing where
 // the range has been split meanwhile.
 func (c *Container) get(ctx context.Context, st *containerState, s *slot, p place, now int64) (it Item, position uint64, err error) {
-	var key [scopeLen + 1 + ridLen]byte
+	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
 	if rid := c.db.rids.get(p.point); rid != 0 {
-		v, at, err := c.db.get(ctx, s.scope, appendSlotKey(key[:0], s.scope, famItem, rid))
+		v, at, err := c.db.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
 		if err == nil && p.named(v) {
 			return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 		}
@@ -166,11 +171,11 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 		if err != nil {
 			return Item{}, 0, err
 		}
-		rid, ok := ridOf(v)
+		rid, ok := layout.NumberOf(v)
 		if !ok {
 			return Item{}, 0, engine.ErrCorrupt
 		}
-		v, at, err = c.db.get(ctx, s.scope, appendSlotKey(key[:0], s.scope, famItem, rid))
+		v, at, err = c.db.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
 		if isAbsent(err) && c.moved(p, s) {
 			return Item{}, 0, itemNotFound()
 		}
@@ -189,8 +194,8 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 // named tells whether a stored value that was found by the key of a place is the item of that id now. Only
 // one that has been renamed need be looked at.
 func (p *place) named(value []byte) bool {
-	h, body, err := decodeItem(value)
-	return err != nil || !h.renamed || doc.Get(body, idPath).Str() == p.id
+	h, body, err := layout.DecodeItem(value)
+	return err != nil || !h.Renamed || doc.Get(body, layout.IDPath).Str() == p.id
 }
 
 // maxLookups is how often a point read may lose the race against a delete and a create of the same id, before
@@ -206,18 +211,18 @@ type found struct {
 
 func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p place, f found,
 	now int64) (Item, uint64, error) {
-	h, body, err := decodeItem(f.value)
+	h, body, err := layout.DecodeItem(f.value)
 	if err != nil {
 		return Item{}, 0, err
 	}
-	if st.policy().Expired(h.life, now) || st.fenced(h, func() []byte { return p.pk }) {
+	if st.policy().Expired(h.Life, now) || st.fenced(h, func() []byte { return p.pk }) {
 		return Item{}, 0, c.absent(ctx, s, f.at)
 	}
 	var seen uint64
-	if h.slot == s.number {
-		seen = h.lsn
+	if h.Slot == s.number {
+		seen = h.LSN
 	}
-	if seen <= f.at.LSN && h.life.LeaseUntil <= now { // a lease has no LSN
+	if seen <= f.at.LSN && h.Life.LeaseUntil <= now { // a lease has no LSN
 		f.at.Settled = true
 	}
 	position, err := c.settled(ctx, s, f.at, seen)
@@ -266,8 +271,8 @@ func (c *Container) ReadMany(ctx context.Context, keys []Key, o ReadOptions) ([]
 // ResolveRID finds the key of the item that a resource id names: CodeBadRequest where it is no item of this
 // container, CodeNotFound where there is no such item.
 func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
-	b, ok := parseRID(rid, 16)
-	if !ok || string(b[:8]) != string(containerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
+	b, ok := layout.ParseRID(rid, 16)
+	if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
 		return Key{}, badRID(rid)
 	}
 	for {
@@ -305,7 +310,7 @@ func (c *Container) ResolveRIDIn(ctx context.Context, pk PartitionKey, rid strin
 
 func (c *Container) resolve(ctx context.Context, st *containerState, now int64, n uint64) (Key, error) {
 	for _, s := range st.ranges {
-		v, at, err := c.db.get(ctx, s.scope, appendSlotKey(nil, s.scope, famItem, n))
+		v, at, err := c.db.get(ctx, s.scope, layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, n))
 		if err != nil && !isAbsent(err) {
 			return Key{}, wrap(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -246,10 +247,10 @@ func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (j
 // itemKeys are the keys of the candidates' items.
 func itemKeys(s *slot, batch []candidate) [][]byte {
 	keys := make([][]byte, len(batch))
-	mem := make([]byte, 0, len(batch)*(scopeLen+1+ridLen))
+	mem := make([]byte, 0, len(batch)*(layout.ScopeLen+1+layout.RIDLen))
 	for i, cand := range batch {
 		n := len(mem)
-		mem = appendSlotKey(mem, s.scope, famItem, cand.rid)
+		mem = layout.AppendSlotKey(mem, s.scope, layout.FamilyItem, cand.rid)
 		keys[i] = mem[n:len(mem):len(mem)]
 	}
 	return keys
@@ -271,7 +272,7 @@ const purgeBytes = 4 << 20
 // theirs and that are alive are appended to alive. The rids of a batch mostly rise, so one iterator that
 // moves forward finds them sooner than as many gets.
 func (t *tx) judge(batch []candidate, alive *[]candidate) (judged int, ghosts []*stored, err error) {
-	it := t.Scan(slotFamily(t.s.scope, famItem), false)
+	it := t.Scan(layout.SlotFamily(t.s.scope, layout.FamilyItem), false)
 	defer func() {
 		if cerr := it.Close(); err == nil {
 			err = cerr
@@ -284,7 +285,7 @@ func (t *tx) judge(batch []candidate, alive *[]candidate) (judged int, ghosts []
 			break
 		}
 		judged++
-		key = appendSlotKey(key[:0], t.s.scope, famItem, cand.rid)
+		key = layout.AppendSlotKey(key[:0], t.s.scope, layout.FamilyItem, cand.rid)
 		if !it.SeekGE(key) || !bytes.Equal(it.Key(), key) {
 			continue
 		}
@@ -294,7 +295,7 @@ func (t *tx) judge(batch []candidate, alive *[]candidate) (judged int, ghosts []
 			return judged, nil, err
 		case !cand.names(item):
 		case t.live(item):
-			cand.next, _ = t.st.policy().ExpiresAt(item.head.life)
+			cand.next, _ = t.st.policy().ExpiresAt(item.head.Life)
 			*alive = append(*alive, cand)
 		default:
 			ghosts = append(ghosts, item)
@@ -306,10 +307,10 @@ func (t *tx) judge(batch []candidate, alive *[]candidate) (judged int, ghosts []
 
 // names tells whether the candidate's entry is still the item's: it has not been written since.
 func (cand candidate) names(item *stored) bool {
-	switch l := item.head.life; cand.family {
-	case famWritten:
+	switch l := item.head.Life; cand.family {
+	case layout.FamilyWritten:
 		return l.Own == ttl.Absent && l.TS == cand.second
-	case famDeadline:
+	case layout.FamilyDeadline:
 		return l.Own > 0 && l.TS+int64(l.Own) == cand.second
 	default:
 		return true

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -20,7 +21,7 @@ func (p *pass) restart() {
 // when its commit can be seen: a look whose view came before that has announced by then how far it goes, and
 // one whose view comes later meets what was written.
 func (s *slot) isPast(family byte, second int64) bool {
-	if family == famWritten {
+	if family == layout.FamilyWritten {
 		return s.written.isPast(second) || s.announcing.written.isPast(second)
 	}
 	return s.deadline.isPast(second) || s.announcing.deadline.isPast(second)
@@ -102,8 +103,8 @@ const maxHeldBack = 4096
 func newLook(p *ttl.Policy, s *slot, at *pass, now int64, limit int) look {
 	inherit, due := p.Cutoffs(now)
 	return look{p: p, s: s, now: now, limit: limit, next: never, legs: [2]leg{
-		{family: famWritten, at: &at.written, cutoff: inherit, upto: inherit},
-		{family: famDeadline, at: &at.deadline, cutoff: due, upto: due},
+		{family: layout.FamilyWritten, at: &at.written, cutoff: inherit, upto: inherit},
+		{family: layout.FamilyDeadline, at: &at.deadline, cutoff: due, upto: due},
 	}}
 }
 
@@ -157,14 +158,14 @@ func (l *look) walk(r engine.Reader, g *leg) error {
 		return nil
 	}
 	g.walked = true
-	rg := slotFamily(l.s.scope, g.family)
-	rg.Start = appendTimeKey(nil, l.s.scope, g.family, from, g.at.rid)
+	rg := layout.SlotFamily(l.s.scope, g.family)
+	rg.Start = layout.AppendTimeKey(nil, l.s.scope, g.family, from, g.at.rid)
 	least, _ := l.delay.bounds()
 	held := 0
 	it := engine.Expect(r.Scan(rg, false), l.limit+1)
 	g.ahead, g.seen = never, true
 	for it.Next() {
-		second, rid, ok := timeKeyParts(it.Key())
+		second, rid, ok := layout.TimeKeyParts(it.Key())
 		if !ok {
 			it.Close()
 			return engine.ErrCorrupt
@@ -202,7 +203,7 @@ func (l *look) walk(r engine.Reader, g *leg) error {
 func (l *look) nextExpiry(r engine.Reader) error {
 	p := l.p
 	for _, g := range l.legs {
-		if p.Default == ttl.Absent || p.Default == ttl.Never && g.family == famWritten {
+		if p.Default == ttl.Absent || p.Default == ttl.Never && g.family == layout.FamilyWritten {
 			continue
 		}
 		if !g.seen {
@@ -214,7 +215,7 @@ func (l *look) nextExpiry(r engine.Reader) error {
 		if g.ahead == never {
 			continue
 		}
-		if g.family == famWritten {
+		if g.family == layout.FamilyWritten {
 			g.ahead += int64(p.Default)
 		}
 		l.next = min(l.next, g.ahead)
@@ -224,12 +225,12 @@ func (l *look) nextExpiry(r engine.Reader) error {
 
 // firstAbove is the second of the first entry of a family above a cutoff; never: there is none.
 func (l *look) firstAbove(r engine.Reader, family byte, cutoff int64) (int64, error) {
-	rg := slotFamily(l.s.scope, family)
-	rg.Start = appendTimeKey(nil, l.s.scope, family, max(cutoff, -1)+1, 0)
+	rg := layout.SlotFamily(l.s.scope, family)
+	rg.Start = layout.AppendTimeKey(nil, l.s.scope, family, max(cutoff, -1)+1, 0)
 	it := engine.Expect(r.Scan(rg, false), 1)
 	first := int64(never)
 	if it.Next() {
-		first, _, _ = timeKeyParts(it.Key())
+		first, _, _ = layout.TimeKeyParts(it.Key())
 	}
 	return first, it.Close()
 }

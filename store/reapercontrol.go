@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -155,7 +156,7 @@ func (c *Container) starve(s *Starvation, now int64, limit int) int {
 // later, by a lease or by a floor that holds for older items. It never falls from one entry to the next.
 func diedAt(p *ttl.Policy, family byte, second int64) int64 {
 	life := ttl.Life{TS: second}
-	if family == famDeadline {
+	if family == layout.FamilyDeadline {
 		life = ttl.Life{TS: second - 1, Own: 1}
 	}
 	at, _ := p.ExpiresAt(life)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -118,25 +119,14 @@ func (c *Container) IndexProgress() int {
 			continue
 		}
 		last := float64(c.db.eng.Horizon(s.scope))
-		done += min(float64(at&(1<<ridLSNBits-1))/max(last, 1), 1)
+		done += min(float64(at&(1<<layout.RIDLSNBits-1))/max(last, 1), 1)
 	}
 	return min(int(100*done/float64(len(st.ranges))), 99)
 }
 
-// formatReindexed is the record of how far documents have been indexed anew. It counts for one change of the
-// policy.
-//
-//	+-------+-----+
-//	| round | rid |
-//	+-------+-----+
-//	    4      8
-func formatReindexed(round uint32, rid uint64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, round), rid)
-}
-
 // loadReindexed goes on where the last process has stopped.
 func (st *containerState) loadReindexed(r engine.Reader, s *slot) error {
-	v, err := r.Get(indexedKey(s.scope))
+	v, err := r.Get(layout.IndexedKey(s.scope))
 	if isAbsent(err) {
 		return nil
 	}
@@ -184,7 +174,7 @@ func (c *Container) endReindex(ctx context.Context, st *containerState) (more bo
 			return now, err
 		}
 		return now, c.db.changeCatalog(ctx, func(t engine.Txn) error {
-			return setRecord(t, containerKey(c.d.rec.Num, c.name), now.rec)
+			return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), now.rec)
 		})
 	})
 	return more, err
@@ -232,8 +222,8 @@ func (c *Container) reindexSome(ctx context.Context, st *containerState, s *slot
 func (c *Container) remake(ctx context.Context, st *containerState, s *slot, at uint64) (found []reindexed, next uint64, err error) {
 	next = allReindexed
 	err = c.db.eng.View(ctx, func(r engine.Reader) error {
-		rg := slotFamily(s.scope, famItem)
-		rg.Start = appendSlotKey(nil, s.scope, famItem, at+1)
+		rg := layout.SlotFamily(s.scope, layout.FamilyItem)
+		rg.Start = layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, at+1)
 		it := r.Scan(rg, false)
 		for size := 0; it.Next(); {
 			d, err := st.remakeOne(s, it.Key(), it.Value())
@@ -254,14 +244,14 @@ func (c *Container) remake(ctx context.Context, st *containerState, s *slot, at 
 }
 
 func (st *containerState) remakeOne(s *slot, key, value []byte) (reindexed, error) {
-	rid, ok := slotKeyNumber(key)
-	head, body, err := decodeItem(value)
+	rid, ok := layout.SlotKeyNumber(key)
+	head, body, err := layout.DecodeItem(value)
 	if !ok || err != nil {
 		return reindexed{}, errors.Join(engine.ErrCorrupt, err)
 	}
-	d := reindexed{rid: rid, lsn: head.lsn}
+	d := reindexed{rid: rid, lsn: head.LSN}
 	entries := func(x *index.Indexer) []index.Entry {
-		list := makeTerms(x, head.life.TS, s, body).entries
+		list := makeTerms(x, head.Life.TS, s, body).entries
 		setRID(list, rid)
 		for _, e := range list {
 			d.size += len(e.Key) + len(e.Value)
@@ -313,7 +303,7 @@ func (t *tx) reindex(d reindexed, sets bool) error {
 	if err != nil {
 		return err
 	}
-	if head, _, err := decodeItem(v); err != nil || head.lsn != d.lsn {
+	if head, _, err := layout.DecodeItem(v); err != nil || head.LSN != d.lsn {
 		return err
 	}
 	after := slices.Clone(d.after)

@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Policies change while writers write, the reindexer and IndexNow run, and the store is closed or crashes. At
@@ -236,8 +237,8 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 		{term, 7, false, "the index entry /a 1 of 0000000000000007 belongs to no item"},
 		{index.ShapeRecordKey([]byte("0123456789abcdef")), 0, false, "does not fit its name"},
 	} {
-		key := slotPrefix(s.scope, c.key)
-		key = append(key, ridValue(c.rid)...)
+		key := layout.SlotPrefix(s.scope, c.key)
+		key = append(key, layout.Number(c.rid)...)
 		var old, faults []string
 		change := func(set bool) {
 			_, err := g.db.eng.Update(t.Context(), [][]byte{s.scope}, func(txn engine.Txn) error {

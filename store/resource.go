@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Users, permissions, client encryption keys and scripts are small, few and asked for often (a trigger with
@@ -126,7 +127,7 @@ func (r Resources) Read(id string) (Resource, error) {
 // ReadByRID finds one by its resource id: CodeBadRequest where rid cannot be one of these, CodeNotFound where
 // there is none.
 func (r Resources) ReadByRID(rid string) (Resource, error) {
-	b, ok := parseRID(rid, len(r.ridBytes(0)))
+	b, ok := layout.ParseRID(rid, len(r.ridBytes(0)))
 	if !ok {
 		return Resource{}, badRID(rid)
 	}
@@ -134,7 +135,7 @@ func (r Resources) ReadByRID(rid string) (Resource, error) {
 	if len(b) == 16 {
 		num = binary.LittleEndian.Uint32(b[8:])
 	}
-	if num&cidBit != 0 || ridText(r.ridBytes(num)) != rid { // with that bit it is a container's
+	if num&layout.CIDBit != 0 || layout.RIDText(r.ridBytes(num)) != rid { // with that bit it is a container's
 		return Resource{}, badRID(rid)
 	}
 	r.db.mu.RLock()
@@ -150,25 +151,25 @@ func (r Resources) ReadByRID(rid string) (Resource, error) {
 func (r Resources) absent(id string) error { return notFound(resourceKinds[r.family.kind].word, id) }
 
 func (r Resources) render(rec *resourceRecord) Resource {
-	return Resource{ID: rec.id, RID: ridText(r.ridBytes(rec.Num)), Self: r.selfOf(rec.Num),
-		ETag: etagText(r.db.incarnation, 4, rec.LSN), Timestamp: rec.TS, Created: rec.made(), Body: rec.Body}
+	return Resource{ID: rec.id, RID: layout.RIDText(r.ridBytes(rec.Num)), Self: r.selfOf(rec.Num),
+		ETag: layout.ETagText(r.db.incarnation, 4, rec.LSN), Timestamp: rec.TS, Created: rec.made(), Body: rec.Body}
 }
 
 func (r Resources) selfOf(num uint32) string {
-	return r.self + resourceKinds[r.family.kind].path + "/" + ridText(r.ridBytes(num)) + "/"
+	return r.self + resourceKinds[r.family.kind].path + "/" + layout.RIDText(r.ridBytes(num)) + "/"
 }
 
 // ridBytes is the rid of the member with that number.
 func (r Resources) ridBytes(num uint32) []byte {
 	switch r.family.kind {
 	case KindUser:
-		return userRIDBytes(r.d.rec.Num, num)
+		return layout.UserRIDBytes(r.d.rec.Num, num)
 	case KindPermission:
-		return binary.LittleEndian.AppendUint64(userRIDBytes(r.d.rec.Num, r.family.owner), uint64(num))
+		return binary.LittleEndian.AppendUint64(layout.UserRIDBytes(r.d.rec.Num, r.family.owner), uint64(num))
 	case KindEncryptionKey:
-		return encryptionKeyRIDBytes(r.d.rec.Num, num)
+		return layout.EncryptionKeyRIDBytes(r.d.rec.Num, num)
 	}
-	return childRIDBytes(r.d.rec.Num, r.family.owner, resourceKinds[r.family.kind].ridType<<60|uint64(num))
+	return layout.ChildRIDBytes(r.d.rec.Num, r.family.owner, resourceKinds[r.family.kind].ridType<<60|uint64(num))
 }
 
 // Create makes a new one. It fails with CodeConflict where the id is taken (or for a permission, where the
@@ -276,12 +277,12 @@ func (r Resources) put(ctx context.Context, old *resourceRecord, d resourceDraft
 	rec := &resourceRecord{id: d.id, Body: d.body}
 	err := db.changeCatalog(ctx, func(t engine.Txn) error {
 		next = db.meta
-		rec.TS, rec.LSN = db.stamp(), t.NextLSN(catalogScope())
+		rec.TS, rec.LSN = db.stamp(), t.NextLSN(layout.CatalogScope())
 		if old != nil {
 			rec.Num, rec.Made = old.Num, old.made()
 		} else {
 			rec.Num = next.take()
-			if err := setRecord(t, metaKey(), next); err != nil {
+			if err := setRecord(t, layout.MetaKey(), next); err != nil {
 				return err
 			}
 		}

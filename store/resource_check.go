@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // checkResources looks at the records of small resources in one snapshot: each belongs to something that
@@ -29,7 +30,7 @@ func checkResources(r engine.Reader, report func(error) bool) error {
 				fault = fmt.Sprintf("belongs to %x, which does not exist", f.owner)
 			case rec.Num == 0 || rec.Num >= next || numbers[rec.Num]:
 				fault = fmt.Sprintf("has the number %d, which is not its own", rec.Num)
-			case doc.Valid(rec.Body, doc.Limits{}) != nil || doc.Get(rec.Body, idPath).Str() != id:
+			case doc.Valid(rec.Body, doc.Limits{}) != nil || doc.Get(rec.Body, layout.IDPath).Str() != id:
 				fault = "has a body that does not fit"
 			}
 			numbers[rec.Num] = true
@@ -47,28 +48,28 @@ func checkResources(r engine.Reader, report func(error) bool) error {
 func (f family) ownerKind() byte {
 	switch f.kind {
 	case KindUser, KindEncryptionKey:
-		return kindDatabase
+		return layout.KindDatabase
 	case KindPermission:
 		return resourceKinds[KindUser].record
 	}
-	return kindContainer
+	return layout.KindContainer
 }
 
 // resourceOwners are the numbers of all that can own small resources, by the letter of their records, and the
 // first number that has not been handed out.
 func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint32, err error) {
 	databases, containers, users := make(map[uint32]bool), make(map[uint32]bool), make(map[uint32]bool)
-	owners = map[byte]map[uint32]bool{kindDatabase: databases, kindContainer: containers, resourceKinds[KindUser].record: users}
+	owners = map[byte]map[uint32]bool{layout.KindDatabase: databases, layout.KindContainer: containers, resourceKinds[KindUser].record: users}
 	var m meta
-	raw, err := r.Get(metaKey())
+	raw, err := r.Get(layout.MetaKey())
 	if err == nil {
 		err = decodeRecord(raw, &m)
 	}
 	if err == nil {
-		err = scanRecords(r, kindDatabase, func(_ []byte, rec databaseRecord) error { databases[rec.Num] = true; return nil })
+		err = scanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) error { databases[rec.Num] = true; return nil })
 	}
 	if err == nil {
-		err = scanRecords(r, kindContainer, func(_ []byte, rec containerRecord) error { containers[rec.CID] = true; return nil })
+		err = scanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error { containers[rec.CID] = true; return nil })
 	}
 	if err == nil {
 		err = scanRecords(r, resourceKinds[KindUser].record, func(_ []byte, rec resourceRecord) error { users[rec.Num] = true; return nil })

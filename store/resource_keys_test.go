@@ -3,6 +3,8 @@ package store
 import (
 	"encoding/hex"
 	"testing"
+
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // TestResourceKeys pins the keys and the records of small resources, which are a format on disk, and their
@@ -23,7 +25,7 @@ func TestResourceKeys(t *testing.T) {
 		{c.Resources(KindTrigger), 2, "HpxDAIt3MtQCAAAAAAAAcA==", "0074" + "8b7732d4" + "61" + "0001"},
 		{c.Resources(KindFunction), 2, "HpxDAIt3MtQCAAAAAAAAYA==", "0066" + "8b7732d4" + "61" + "0001"},
 	} {
-		if got := ridText(tc.in.ridBytes(tc.num)); got != tc.rid {
+		if got := layout.RIDText(tc.in.ridBytes(tc.num)); got != tc.rid {
 			t.Errorf("kind %d: rid %s, want %s", tc.in.family.kind, got, tc.rid)
 		}
 		if got := hex.EncodeToString(tc.in.family.key("a")); got != tc.key {

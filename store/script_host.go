@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // scriptHost is the container as a stored procedure or a trigger sees it: one logical partition, inside one
@@ -106,8 +107,8 @@ func (h *scriptHost) operation(op script.Operation) (Operation, error) {
 // find returns the id of the document of a rid.
 func (h *scriptHost) find(rid string) (string, error) {
 	c := h.t.c
-	b, ok := parseRID(rid, 16)
-	if !ok || string(b[:8]) != string(containerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
+	b, ok := layout.ParseRID(rid, 16)
+	if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
 		return "", badRID(rid)
 	}
 	item, ghost, err := h.t.load(binary.LittleEndian.Uint64(b[8:]))

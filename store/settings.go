@@ -197,7 +197,7 @@ func (k *checker) checkSettings() {
 // lowerTTL makes the ttl of an item that is about to be written no longer than the container's default, where
 // the settings make that the ceiling. What is stored says so, in the document as in its header.
 func (t *tx) lowerTTL(item *stored) {
-	limit, own := t.st.policy().Default, item.head.life.Own
+	limit, own := t.st.policy().Default, item.head.Life.Own
 	if !t.st.rec.Settings.TTLCeiling || limit <= 0 || own == ttl.Absent || own > 0 && own <= limit {
 		return
 	}
@@ -213,6 +213,6 @@ func (t *tx) lowerTTL(item *stored) {
 	})
 	b[0] = '{'
 	item.body = append(b, '}')
-	item.head.life.Own = limit
+	item.head.Life.Own = limit
 	item.terms = nil
 }

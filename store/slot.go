@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // slot is a partition range and where its items lie. It lives as long as the range, through changes of state.
@@ -50,7 +51,7 @@ func (s *slot) last() (lsn uint64, split bool) {
 }
 
 func newSlot(cid uint32, r rangeRecord) (s *slot, err error) {
-	s = &slot{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: slotScope(cid, r.Slot), parents: []string{}}
+	s = &slot{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: layout.SlotScope(cid, r.Slot), parents: []string{}}
 	for _, p := range r.Parents {
 		s.parents = append(s.parents, strconv.Itoa(p))
 	}
@@ -78,30 +79,30 @@ func (c *Container) loadSlots(r engine.Reader) error {
 		if err != nil {
 			return err
 		}
-		c.note(markWrite, last.ts)
+		c.note(markWrite, last.TS)
 		version, err := lastVersionTime(r, s.scope)
 		if err != nil {
 			return err
 		}
 		c.note(markWrite, version)
-		swept, err := r.Get(sweptKey(s.scope))
+		swept, err := r.Get(layout.SweptKey(s.scope))
 		if err != nil && !isAbsent(err) {
 			return err
 		}
-		if n, ok := ridOf(swept); ok {
+		if n, ok := layout.NumberOf(swept); ok {
 			c.note(markPurge, int64(n))
 		}
-		leased, err := r.Get(leasedKey(s.scope))
+		leased, err := r.Get(layout.LeasedKey(s.scope))
 		if err != nil && !isAbsent(err) {
 			return err
 		}
-		if n, ok := ridOf(leased); ok {
+		if n, ok := layout.NumberOf(leased); ok {
 			c.note(markLease, int64(n))
 		}
 		if err := st.loadReindexed(r, s); err != nil {
 			return err
 		}
-		wrote = max(wrote, last.ts, version)
+		wrote = max(wrote, last.TS, version)
 	}
 	if err := c.loadUse(r, wrote); err != nil {
 		return err
@@ -114,10 +115,10 @@ func (c *Container) loadSlots(r engine.Reader) error {
 	return nil
 }
 
-func lastFeedEntry(r engine.Reader, scope []byte) (last feedEntry, err error) {
-	it := r.Scan(slotFamily(scope, famFeed), true)
+func lastFeedEntry(r engine.Reader, scope []byte) (last layout.FeedEntry, err error) {
+	it := r.Scan(layout.SlotFamily(scope, layout.FamilyFeed), true)
 	if it.Next() {
-		last, err = decodeFeed(it.Value())
+		last, err = layout.DecodeFeed(it.Value())
 	}
 	if cerr := it.Close(); err == nil {
 		err = cerr

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // A snapshot is the whole store at one moment, under a name, kept by the engine. Going back to it does not
@@ -224,7 +225,7 @@ func (db *DB) replace(ctx context.Context, keeper engine.Snapshotter, name strin
 // highest is the highest LSN that a client can have seen of any range, those of dropped containers included,
 // or of the catalog. The caller holds ddl.
 func (db *DB) highest() uint64 {
-	high := max(db.meta.Highest, db.eng.Horizon(catalogScope()))
+	high := max(db.meta.Highest, db.eng.Horizon(layout.CatalogScope()))
 	return max(high, highest(db.cat.containers))
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -182,7 +183,7 @@ func (b *bringing) makeContainers(next *meta) error {
 	for _, was := range b.from.containers {
 		st := was.state.Load()
 		rec := st.rec
-		rec.CID = next.take() | cidBit
+		rec.CID = next.take() | layout.CIDBit
 		rec.Ranges = slices.Clone(rec.Ranges)
 		c, err := newContainer(b.d, rec, st.spec)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // view runs fn over one snapshot of the container, with the state that it was made under and its moment.
@@ -148,7 +149,7 @@ func (s *source) Computed() []ComputedProperty { return s.st.spec.ComputedProper
 type row struct {
 	c    *Container
 	rid  uint64
-	head header
+	head layout.Header
 	body []byte
 }
 
@@ -159,7 +160,7 @@ func (r *row) RID() uint64 { return r.rid }
 func (r *row) Body() []byte { return r.body }
 
 // TS is _ts alone, for queries that ask for no other system property.
-func (r *row) TS() int64 { return r.head.life.TS }
+func (r *row) TS() int64 { return r.head.Life.TS }
 
 // System implements query.Document.
 func (r *row) System() doc.System {
@@ -169,11 +170,11 @@ func (r *row) System() doc.System {
 // take fills a row with an item that is alive and in the scope; false where it is not. listed tells that the
 // posting of the scope's partition key has led to it.
 func (s *source) take(r *row, rid uint64, value []byte, listed bool) (bool, error) {
-	h, body, err := decodeItem(value)
+	h, body, err := layout.DecodeItem(value)
 	if err != nil {
 		return false, err
 	}
-	if !s.sp.wants(h.epk) || s.st.policy().Expired(h.life, s.now) {
+	if !s.sp.wants(h.EPK) || s.st.policy().Expired(h.Life, s.now) {
 		return false, nil
 	}
 	if s.sp.prefix != nil && !listed && !s.inPartition(h, body) {
@@ -188,8 +189,8 @@ func (s *source) take(r *row, rid uint64, value []byte, listed bool) (bool, erro
 
 // inPartition tells whether an item has the partition key of the scope, or begins with it: the hash first,
 // which is different for nearly all that do not, then the values.
-func (s *source) inPartition(h header, body []byte) bool {
-	if !bytes.HasPrefix(h.epk, s.sp.epk) {
+func (s *source) inPartition(h layout.Header, body []byte) bool {
+	if !bytes.HasPrefix(h.EPK, s.sp.epk) {
 		return false
 	}
 	s.scratch = s.scratch[:0]
@@ -229,7 +230,7 @@ func (s *source) Prefetch(rids []uint64) {
 	if far := s.ahead(); far != nil {
 		keys := make([][]byte, len(rids))
 		for i, rid := range rids {
-			keys[i] = appendSlotKey(nil, s.s.scope, famItem, rid)
+			keys[i] = layout.AppendSlotKey(nil, s.s.scope, layout.FamilyItem, rid)
 		}
 		far.Bring(keys)
 	}
@@ -238,13 +239,13 @@ func (s *source) Prefetch(rids []uint64) {
 // Fetch implements query.Source.
 func (s *source) Fetch(rid uint64) (query.Document, bool, error) {
 	if s.items == nil {
-		s.items = s.r.Scan(slotFamily(s.s.scope, famItem), false)
+		s.items = s.r.Scan(layout.SlotFamily(s.s.scope, layout.FamilyItem), false)
 	}
 	return s.fetch(s.items, &s.fetched, rid, false)
 }
 
 func (s *source) fetch(items engine.Iterator, r *row, rid uint64, listed bool) (query.Document, bool, error) {
-	s.key = appendSlotKey(s.key[:0], s.s.scope, famItem, rid)
+	s.key = layout.AppendSlotKey(s.key[:0], s.s.scope, layout.FamilyItem, rid)
 	if !items.SeekGE(s.key) || !bytes.Equal(items.Key(), s.key) {
 		return nil, false, nil
 	}
@@ -255,7 +256,7 @@ func (s *source) fetch(items engine.Iterator, r *row, rid uint64, listed bool) (
 // Find implements query.Finder.
 func (s *source) Find(rid uint64) (query.Document, bool, error) {
 	for _, other := range s.st.ranges {
-		v, err := s.r.Get(appendSlotKey(nil, other.scope, famItem, rid))
+		v, err := s.r.Get(layout.AppendSlotKey(nil, other.scope, layout.FamilyItem, rid))
 		if isAbsent(err) {
 			continue
 		}
@@ -280,12 +281,12 @@ func (s *source) scan(after uint64) *documents {
 	if after == math.MaxUint64 {
 		return d
 	}
-	rg := slotFamily(s.s.scope, famItem)
+	rg := layout.SlotFamily(s.s.scope, layout.FamilyItem)
 	if s.sp.prefix != nil {
 		d.posting, _ = s.Partition()
 		d.from = after + 1
 	} else {
-		rg.Start = appendSlotKey(nil, s.s.scope, famItem, after+1)
+		rg.Start = layout.AppendSlotKey(nil, s.s.scope, layout.FamilyItem, after+1)
 	}
 	d.items = s.r.Scan(rg, false)
 	return d

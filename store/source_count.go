@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // maxGhosts is how many entries that may belong to the dead Count looks at one by one.
@@ -27,7 +28,7 @@ func (s *source) Count() (n int64, ok bool) {
 	case len(s.sp.min) > 0 || len(s.sp.max) > 0:
 		rg = s.pointRange()
 	default:
-		rg = slotFamily(s.s.scope, famFeed)
+		rg = layout.SlotFamily(s.s.scope, layout.FamilyFeed)
 	}
 	dead, ok, err := s.countDead()
 	if err == nil && ok {
@@ -49,10 +50,10 @@ func (s *source) pointRange() engine.Range {
 	if len(hi) == 0 || len(s.sp.max) > 0 && bytes.Compare(s.sp.max, hi) < 0 {
 		hi = s.sp.max
 	}
-	rg := containerFamily(s.c.cid, famPoint)
+	rg := layout.ContainerFamily(s.c.cid, layout.FamilyPoint)
 	rg.Start = doc.AppendEscaped(rg.Start, lo)
 	if len(hi) > 0 {
-		rg.End = doc.AppendEscaped(containerFamily(s.c.cid, famPoint).Start, hi)
+		rg.End = doc.AppendEscaped(layout.ContainerFamily(s.c.cid, layout.FamilyPoint).Start, hi)
 	}
 	return rg
 }
@@ -65,19 +66,19 @@ func (s *source) countDead() (dead int64, ok bool, err error) {
 	for _, f := range []struct {
 		family byte
 		cutoff int64
-	}{{famWritten, inherit}, {famDeadline, due}} {
+	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
 		if f.cutoff == math.MinInt64 {
 			continue
 		}
-		rg := slotFamily(s.s.scope, f.family)
-		rg.End = appendTimeKey(nil, s.s.scope, f.family, f.cutoff+1, 0)
+		rg := layout.SlotFamily(s.s.scope, f.family)
+		rg.End = layout.AppendTimeKey(nil, s.s.scope, f.family, f.cutoff+1, 0)
 		it := s.r.Scan(rg, false)
 		for it.Next() && err == nil {
 			if looked++; looked > maxGhosts {
 				return 0, false, it.Close()
 			}
 			var gone bool
-			if gone, err = s.dead(keyRID(it.Key())); gone {
+			if gone, err = s.dead(layout.KeyRID(it.Key())); gone {
 				dead++
 			}
 		}
@@ -94,16 +95,16 @@ func (s *source) countDead() (dead int64, ok bool, err error) {
 // dead tells whether an item of the scope has expired.
 func (s *source) dead(rid uint64) (bool, error) {
 	if s.items == nil {
-		s.items = s.r.Scan(slotFamily(s.s.scope, famItem), false)
+		s.items = s.r.Scan(layout.SlotFamily(s.s.scope, layout.FamilyItem), false)
 	}
-	key := appendSlotKey(nil, s.s.scope, famItem, rid)
+	key := layout.AppendSlotKey(nil, s.s.scope, layout.FamilyItem, rid)
 	if !s.items.SeekGE(key) || !bytes.Equal(s.items.Key(), key) {
 		return false, nil
 	}
-	h, body, err := decodeItem(s.items.Value())
+	h, body, err := layout.DecodeItem(s.items.Value())
 	if err != nil {
 		return false, err
 	}
-	in := s.sp.wants(h.epk) && (s.sp.prefix == nil || s.inPartition(h, body))
-	return in && s.st.policy().Expired(h.life, s.now), nil
+	in := s.sp.wants(h.EPK) && (s.sp.prefix == nil || s.inPartition(h, body))
+	return in && s.st.policy().Expired(h.Life, s.now), nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // documents walks the documents of a scope: a slot's, or those that a partition's posting names.
@@ -34,7 +35,7 @@ func (d *documents) Next() bool {
 		return d.nextPosted()
 	}
 	for d.items.Next() {
-		rid, ok := slotKeyNumber(d.items.Key())
+		rid, ok := layout.SlotKeyNumber(d.items.Key())
 		if !ok {
 			d.err = engine.ErrCorrupt
 			return false
@@ -118,12 +119,12 @@ func (s *source) Partition() (query.Postings, bool) {
 	if s.sp.prefix == nil {
 		return nil, false
 	}
-	return newPostings(s.r, append(make([]byte, 0, len(s.sp.prefix)+ridLen), s.sp.prefix...)), true
+	return newPostings(s.r, append(make([]byte, 0, len(s.sp.prefix)+layout.RIDLen), s.sp.prefix...)), true
 }
 
 // Postings implements query.Source.
 func (s *source) Postings(prefix []byte) query.Postings {
-	return newPostings(s.r, slotPrefix(s.s.scope, prefix))
+	return newPostings(s.r, layout.SlotPrefix(s.s.scope, prefix))
 }
 
 // postings walks the rids behind one prefix.
@@ -151,7 +152,7 @@ func (p *postings) SeekGE(rid uint64) bool {
 
 func (p *postings) stand(found bool) bool {
 	if p.on = found; found {
-		p.rid = keyRID(p.it.Key())
+		p.rid = layout.KeyRID(p.it.Key())
 	}
 	return found
 }
@@ -164,11 +165,11 @@ func (p *postings) Close() error { return p.it.Close() }
 
 // Terms implements query.Source.
 func (s *source) Terms(lo, hi []byte, reverse bool) query.Terms {
-	rg := engine.Range{Start: slotPrefix(s.s.scope, lo)}
+	rg := engine.Range{Start: layout.SlotPrefix(s.s.scope, lo)}
 	if hi == nil {
-		rg.End = slotFamily(s.s.scope, famComposite).End
+		rg.End = layout.SlotFamily(s.s.scope, layout.FamilyComposite).End
 	} else {
-		rg.End = slotPrefix(s.s.scope, hi)
+		rg.End = layout.SlotPrefix(s.s.scope, hi)
 	}
 	return &termWalk{s.r.Scan(rg, reverse)}
 }
@@ -182,14 +183,14 @@ func (t *termWalk) Next() bool { return t.it.Next() }
 // Key implements query.Terms.
 func (t *termWalk) Key() []byte {
 	k := t.it.Key()
-	return k[scopeLen : len(k)-ridLen]
+	return k[layout.ScopeLen : len(k)-layout.RIDLen]
 }
 
 // Value implements query.Terms.
 func (t *termWalk) Value() []byte { return t.it.Value() }
 
 // RID implements query.Terms.
-func (t *termWalk) RID() uint64 { return keyRID(t.it.Key()) }
+func (t *termWalk) RID() uint64 { return layout.KeyRID(t.it.Key()) }
 
 // Close implements query.Terms.
 func (t *termWalk) Close() error { return t.it.Close() }

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Lacking implements query.Shapes: it merges the postings of the shapes that do not have the path, and that
@@ -22,7 +23,7 @@ func (s *source) Lacking(path index.Path, from uint64, reverse bool) (query.Post
 	}
 	u := &union{r: s.r, reverse: reverse}
 	for _, name := range names {
-		u.add(&leaf{prefix: slotPrefix(s.s.scope, index.ShapeKey(name)), from: from, chunk: minChunk})
+		u.add(&leaf{prefix: layout.SlotPrefix(s.s.scope, index.ShapeKey(name)), from: from, chunk: minChunk})
 	}
 	heap.Init(u)
 	return u, true
@@ -31,11 +32,11 @@ func (s *source) Lacking(path index.Path, from uint64, reverse bool) (query.Post
 // shapesWithout returns the names of the shapes that do not have a path, and the name of those that are not
 // listed.
 func (s *source) shapesWithout(path index.Path) (names [][]byte, err error) {
-	prefix := slotPrefix(s.s.scope, index.ShapeRecordKey(nil))
+	prefix := layout.SlotPrefix(s.s.scope, index.ShapeRecordKey(nil))
 	it := s.r.Scan(engine.Prefix(prefix), false)
 	for it.Next() {
 		if !index.ShapeHas(it.Value(), path) {
-			names = append(names, slices.Clone(it.Key()[len(prefix):len(it.Key())-ridLen]))
+			names = append(names, slices.Clone(it.Key()[len(prefix):len(it.Key())-layout.RIDLen]))
 		}
 	}
 	unlisted := index.Unlisted()
@@ -83,7 +84,7 @@ func (u *union) fill(l *leaf) bool {
 	it := u.r.Scan(rg, u.reverse)
 	l.ahead = l.ahead[:0]
 	for len(l.ahead) < l.chunk && it.Next() {
-		l.ahead = append(l.ahead, keyRID(it.Key()))
+		l.ahead = append(l.ahead, layout.KeyRID(it.Key()))
 	}
 	u.err = it.Close()
 	l.done = len(l.ahead) < l.chunk

@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -225,7 +226,7 @@ func (g *indexRig) inScope(scope Scope) (rids []uint64) {
 		if err != nil {
 			g.t.Fatal(err)
 		}
-		id, epk := st.rangeOf(it.head.epk).id, fmt.Sprintf("%X", it.head.epk)
+		id, epk := st.rangeOf(it.head.EPK).id, fmt.Sprintf("%X", it.head.EPK)
 		pk := g.c.def.Extract(it.body).Values()
 		wanted := scope.Partition.Values()
 		in := len(wanted) <= len(pk) && slices.EqualFunc(wanted, pk[:len(wanted)], doc.Equal)
@@ -276,7 +277,7 @@ func (g *indexRig) verifySource(s *source) (live []row) {
 	it := s.Scan(0)
 	for it.Next() {
 		d := it.Document()
-		live = append(live, row{rid: d.RID(), body: bytes.Clone(d.Body()), head: header{life: ttl.Life{TS: d.System().TS}}})
+		live = append(live, row{rid: d.RID(), body: bytes.Clone(d.Body()), head: layout.Header{Life: ttl.Life{TS: d.System().TS}}})
 	}
 	if err := it.Close(); err != nil {
 		g.t.Error(err)
@@ -309,7 +310,7 @@ func (g *indexRig) verifySource(s *source) (live []row) {
 				values := make([]doc.Value, len(c.Keys))
 				for i, k := range c.Keys {
 					if values[i] = doc.Get(d.body, k.Path); k.Path.String() == "/_ts" {
-						values[i] = doc.NumberValue(float64(d.head.life.TS))
+						values[i] = doc.NumberValue(float64(d.head.Life.TS))
 					}
 				}
 				key, _ := c.Prefix(values...)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // A split divides a partition range in two. The items of each half move to a new slot, with their rids, LSNs
@@ -130,7 +132,7 @@ func (c *Container) beginSplit(ctx context.Context, s *slot, bound []byte, wante
 			st = *c.state.Load()
 		}
 		number := st.rec.nextSlot()
-		if number+1 >= maxSlots {
+		if number+1 >= layout.MaxSlots {
 			return unsplittable(s.id)
 		}
 		split := splitRecord{From: s.number, Lower: uint16(number), To: uint16(number + 1)}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // splitPoint finds where to split a range.
@@ -40,7 +41,7 @@ func unsplittable(rangeID string) error {
 // middleDocument returns the EPK of the document in the middle of a range, in the order of EPKs, or the next
 // one above it where none would be below. It is nil where all documents have the same.
 func (c *Container) middleDocument(ctx context.Context, s *slot) (epk []byte, err error) {
-	rg := containerFamily(c.cid, famPoint)
+	rg := layout.ContainerFamily(c.cid, layout.FamilyPoint)
 	prefix := rg.Start
 	bound := func(epk []byte) []byte {
 		k := doc.AppendEscaped(slices.Clip(prefix), epk)

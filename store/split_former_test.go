@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -47,9 +48,9 @@ func TestFormerSplitIsFinished(t *testing.T) {
 	st := *c.state.Load()
 	lower, upper := st.ranges[0], st.ranges[1]
 	var copies []entry
-	for _, family := range []byte{famItem, famFeed, famVersions, famWritten, famTerms} {
-		for _, e := range keysOf(t, db, slotFamily(upper.scope, family)) {
-			e.key = append(bytes.Clone(lower.scope), e.key[scopeLen:]...)
+	for _, family := range []byte{layout.FamilyItem, layout.FamilyFeed, layout.FamilyVersions, layout.FamilyWritten, layout.FamilyTerms} {
+		for _, e := range keysOf(t, db, layout.SlotFamily(upper.scope, family)) {
+			e.key = append(bytes.Clone(lower.scope), e.key[layout.ScopeLen:]...)
 			copies = append(copies, e)
 		}
 	}

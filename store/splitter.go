@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Ranges follow a throughput that is raised. How many partition ranges a container is to come to is a part of
@@ -97,7 +98,7 @@ func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error
 		return false, nil
 	}
 	rec.Ranges = 0
-	return false, db.changeOffer(ctx, &rec, func(t engine.Txn) error { return setRecord(t, offerKey(rec.Num), rec) })
+	return false, db.changeOffer(ctx, &rec, func(t engine.Txn) error { return setRecord(t, layout.OfferKey(rec.Num), rec) })
 }
 
 // splitNext splits the range whose turn it is; done is false where none can be split. wanted is as in split.
@@ -151,5 +152,5 @@ func (o *offerRecord) target(t Throughput) int {
 	case is == was:
 		return o.Ranges
 	}
-	return max(o.Ranges, min((is+rangeThroughput-1)/rangeThroughput, maxSlots))
+	return max(o.Ranges, min((is+rangeThroughput-1)/rangeThroughput, layout.MaxSlots))
 }

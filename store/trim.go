@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // trimSlack is the part of a retention that may go by before what has left the window is freed: one deletion
@@ -26,27 +27,27 @@ type outgrowth struct {
 
 // outgrown looks at the oldest entries of a slot's log: of the family of versions, or of expiries. window is
 // the log's retention in seconds.
-func (c *Container) outgrown(ctx context.Context, s *slot, family byte, window, now int64, decode func(value []byte) (version, error)) (outgrowth, error) {
+func (c *Container) outgrown(ctx context.Context, s *slot, family byte, window, now int64, decode func(value []byte) (layout.Version, error)) (outgrowth, error) {
 	out := outgrowth{next: never}
 	err := c.db.eng.View(ctx, func(r engine.Reader) error {
-		it := r.Scan(slotFamily(s.scope, family), false)
+		it := r.Scan(layout.SlotFamily(s.scope, family), false)
 		for n, size := 0, 0; !out.more && it.Next(); n++ {
 			v, err := decode(it.Value())
 			if err != nil {
 				it.Close()
 				return err
 			}
-			if v.kind == changeFloor {
+			if v.Kind == layout.Floor {
 				continue
 			}
 			if out.next == never {
-				out.next = v.ts + window + window/trimSlack
+				out.next = v.TS + window + window/trimSlack
 			}
-			if v.ts > now-window || out.next > now {
+			if v.TS > now-window || out.next > now {
 				break
 			}
-			out.last, _ = slotKeyNumber(it.Key())
-			out.ts = v.ts
+			out.last, _ = layout.SlotKeyNumber(it.Key())
+			out.ts = v.TS
 			size += len(it.Value())
 			out.more = n >= trimBatch || size >= trimBytes
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -49,7 +50,7 @@ type tx struct {
 // stored is an item as it lies in the store, or as it is about to.
 type stored struct {
 	rid  uint64
-	head header
+	head layout.Header
 	body []byte
 	id   string
 	pk   []byte // ordered encoding of the full partition key
@@ -108,7 +109,7 @@ func (t *tx) committed() {
 			point = p.renamed
 		}
 		t.c.db.rids.put(point, p.item.rid)
-		if t.c.diesSoon(p.item.head.life, t.now) {
+		if t.c.diesSoon(p.item.head.Life, t.now) {
 			t.c.db.wakeReaper()
 		}
 		t.lint |= t.c.lintItem(t.st, p)
@@ -129,7 +130,7 @@ func (t *tx) find(point []byte) (item *stored, ghost bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	rid, ok := ridOf(v)
+	rid, ok := layout.NumberOf(v)
 	if !ok {
 		return nil, false, engine.ErrCorrupt
 	}
@@ -137,7 +138,7 @@ func (t *tx) find(point []byte) (item *stored, ghost bool, err error) {
 }
 
 func (t *tx) itemKey(rid uint64) []byte {
-	return t.keep(appendSlotKey(t.free(), t.s.scope, famItem, rid))
+	return t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyItem, rid))
 }
 
 // load reads an item by its rid; nil where there is none.
@@ -158,33 +159,33 @@ func (t *tx) load(rid uint64) (item *stored, ghost bool, err error) {
 
 // decode reads a stored value whole: besides the header, what the keys of other families are made of.
 func (c *Container) decode(rid uint64, value []byte) (*stored, error) {
-	h, body, err := decodeItem(value)
+	h, body, err := layout.DecodeItem(value)
 	if err != nil {
 		return nil, err
 	}
 	return &stored{
 		rid: rid, head: h, body: body,
-		id: doc.Get(body, idPath).Str(),
+		id: doc.Get(body, layout.IDPath).Str(),
 		pk: c.def.Extract(body).appendOrdered(nil),
 	}, nil
 }
 
 func (t *tx) live(item *stored) bool {
-	return !t.st.policy().Expired(item.head.life, t.now) && !t.st.fenced(item.head, func() []byte { return item.pk })
+	return !t.st.policy().Expired(item.head.Life, t.now) && !t.st.fenced(item.head, func() []byte { return item.pk })
 }
 
 // entries are all keys of an item but its own (d), its feed entry (f) and its index entries (i, o), in no
 // order.
 func (t *tx) entries(dst []entry, item *stored) []entry {
-	cid, epk := t.c.cid, item.head.epk
+	cid, epk := t.c.cid, item.head.EPK
 	rid := t.keep(binary.BigEndian.AppendUint64(t.free(), item.rid))
-	dst = append(dst, entry{t.keep(appendPointKey(t.free(), cid, epk, item.pk, item.id)), rid})
+	dst = append(dst, entry{t.keep(layout.AppendPointKey(t.free(), cid, epk, item.pk, item.id)), rid})
 	for n := t.c.def.levels(); n > 0; n-- {
 		e, p := t.c.def.prefix(epk, item.pk, n)
-		dst = append(dst, entry{t.keep(append(appendPartitionPrefix(t.free(), cid, famPartition, e, p), rid...)), nil})
+		dst = append(dst, entry{t.keep(append(layout.AppendPartitionPrefix(t.free(), cid, layout.FamilyPartition, e, p), rid...)), nil})
 	}
 	for i := range t.c.uniques {
-		k := appendUniquePrefix(t.free(), cid, item.pk, i)
+		k := layout.AppendUniquePrefix(t.free(), cid, item.pk, i)
 		dst = append(dst, entry{t.keep(t.st.spec.UniqueKeys.Values(k, i, item.body)), rid})
 	}
 	if k := timeKey(t.free(), t.s.scope, item); k != nil {
@@ -195,26 +196,26 @@ func (t *tx) entries(dst []entry, item *stored) []entry {
 
 // timeKey is the item's key in the index of the reaper; nil for one that never expires.
 func timeKey(dst, scope []byte, item *stored) []byte {
-	switch l := item.head.life; l.Own {
+	switch l := item.head.Life; l.Own {
 	case ttl.Never:
 		return nil
 	case ttl.Absent:
-		return appendTimeKey(dst, scope, famWritten, l.TS, item.rid)
+		return layout.AppendTimeKey(dst, scope, layout.FamilyWritten, l.TS, item.rid)
 	default:
-		return appendTimeKey(dst, scope, famDeadline, l.TS+int64(l.Own), item.rid)
+		return layout.AppendTimeKey(dst, scope, layout.FamilyDeadline, l.TS+int64(l.Own), item.rid)
 	}
 }
 
 // put writes item over old, which is nil for a new item. It gives the item its LSN, and a new one its rid.
 func (t *tx) put(old, item *stored) error {
-	item.head.lsn = t.nextLSN()
-	item.head.slot = t.s.number
+	item.head.LSN = t.nextLSN()
+	item.head.Slot = t.s.number
 	if !item.dated {
-		item.head.life.TS = t.now
+		item.head.Life.TS = t.now
 	}
-	item.head.life.Generation = t.st.policy().Generation
+	item.head.Life.Generation = t.st.policy().Generation
 	t.c.note(markWrite, t.now)
-	item.rid = itemRID(t.s.number, item.head.lsn)
+	item.rid = layout.ItemRID(t.s.number, item.head.LSN)
 	if old != nil {
 		item.rid = old.rid
 	}
@@ -224,14 +225,14 @@ func (t *tx) put(old, item *stored) error {
 	var before []entry
 	if old != nil {
 		before = t.entries(t.changed[:0], old)
-		t.dropFeed(old.head.lsn)
+		t.dropFeed(old.head.LSN)
 	}
 	n := len(before)
 	all := t.entries(before, item)
 	t.changed = all
 	t.diff(all[:n], all[n:])
 	t.setItem(item)
-	t.feed = append(t.feed, feedWrite{item.head.lsn, feedEntry{rid: item.rid, ts: t.now, epk: item.head.epk}})
+	t.feed = append(t.feed, feedWrite{item.head.LSN, layout.FeedEntry{RID: item.rid, TS: t.now, EPK: item.head.EPK}})
 	if old == nil {
 		t.record(ChangeCreate, nil, item)
 	} else {
@@ -376,7 +377,7 @@ func (t *tx) remove(item *stored, keys []entry) {
 	for _, e := range keys {
 		t.Delete(e.key)
 	}
-	t.dropFeed(item.head.lsn)
+	t.dropFeed(item.head.LSN)
 	t.Delete(t.itemKey(item.rid))
 	t.touch(item)
 }

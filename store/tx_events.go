@@ -1,24 +1,27 @@
 package store
 
-import "github.com/mayflydb/mayfly/engine"
+import (
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
 
 // The writes of the log of expiries: see events.go.
 
 // expiryWrite is an entry that finish writes.
 type expiryWrite struct {
 	lsn   uint64
-	entry expiry
+	entry layout.Expiry
 }
 
 // mourn puts the death of an item into the log, under the last LSN issued.
 func (t *tx) mourn(ghost *stored) {
-	at, ok := t.st.policy().ExpiresAt(ghost.head.life)
+	at, ok := t.st.policy().ExpiresAt(ghost.head.Life)
 	if !ok || at > t.now {
 		at = t.now // it is dead by a floor whose policy has gone
 	}
-	t.expiries = append(t.expiries, expiryWrite{t.last, expiry{at, version{
-		kind: ChangeExpire, slot: t.s.number, rid: ghost.rid, ts: t.now, epk: ghost.head.epk, pk: ghost.pk, id: ghost.id,
-		previous: image{slot: ghost.head.slot, lsn: ghost.head.lsn, ts: ghost.head.life.TS, body: ghost.body},
+	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
+		Kind: uint8(ChangeExpire), Slot: t.s.number, RID: ghost.rid, TS: t.now, EPK: ghost.head.EPK, PK: ghost.pk, ID: ghost.id,
+		Previous: layout.Image{Slot: ghost.head.Slot, LSN: ghost.head.LSN, TS: ghost.head.Life.TS, Body: ghost.body},
 	}}})
 }
 
@@ -26,7 +29,7 @@ func (t *tx) mourn(ghost *stored) {
 func (t *tx) announce(ghost *stored) {
 	t.nextLSN()
 	t.mourn(ghost)
-	ghost.head.announced = true
+	ghost.head.Announced = true
 	t.setItem(ghost)
 }
 
@@ -34,21 +37,23 @@ func (t *tx) announce(ghost *stored) {
 func (t *tx) writeExpiries() {
 	for i := range t.expiries {
 		e := &t.expiries[i]
-		e.entry.last = t.last
-		t.Set(t.keep(appendSlotKey(t.free(), t.s.scope, famExpired, e.lsn)), e.entry.append(make([]byte, 0, expiryFixed+e.entry.size())))
+		e.entry.Last = t.last
+		t.Set(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyExpired, e.lsn)), e.entry.Append(make([]byte, 0, layout.ExpiryFixed+e.entry.Size())))
 	}
 }
 
 // setExpiryFloor says that what was in a slot's log up to an LSN is not there any more.
 func setExpiryFloor(t engine.Txn, scope []byte, lsn uint64, ts int64) {
-	floor := expiry{version: version{kind: changeFloor, last: lsn, ts: ts}}
-	t.Set(appendSlotKey(nil, scope, famExpired, lsn), floor.append(nil))
+	floor := layout.Expiry{Version: layout.Version{Kind: layout.Floor, Last: lsn, TS: ts}}
+	t.Set(layout.AppendSlotKey(nil, scope, layout.FamilyExpired, lsn), floor.Append(nil))
 }
 
 func dropExpiries(t engine.Txn, r engine.Range) { t.DeleteRange(r) }
 
 func setConfirmed(t engine.Txn, cid uint32, webhook, position string) {
-	t.Set(confirmedKey(cid, webhook), []byte(position))
+	t.Set(layout.ConfirmedKey(cid, webhook), []byte(position))
 }
 
-func dropConfirmed(t engine.Txn, cid uint32, webhook string) { t.Delete(confirmedKey(cid, webhook)) }
+func dropConfirmed(t engine.Txn, cid uint32, webhook string) {
+	t.Delete(layout.ConfirmedKey(cid, webhook))
+}

@@ -1,30 +1,33 @@
 package store
 
-import "github.com/mayflydb/mayfly/engine"
+import (
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
 
 // The entries of both feeds name the last LSN of their transaction, which is known when all else is written.
 // Until then they are kept here.
 
 type feedWrite struct {
 	lsn   uint64
-	entry feedEntry
+	entry layout.FeedEntry
 }
 
 type versionWrite struct {
 	lsn   uint64
-	entry version
+	entry layout.Version
 }
 
 // finish writes the entries of the transaction in both feeds and in the log of expiries.
 func (t *tx) finish() {
 	for _, f := range t.feed {
-		f.entry.last = t.last
-		t.Set(t.keep(appendSlotKey(t.free(), t.s.scope, famFeed, f.lsn)), t.keep(f.entry.append(t.free())))
+		f.entry.Last = t.last
+		t.Set(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyFeed, f.lsn)), t.keep(f.entry.Append(t.free())))
 	}
 	for i := range t.history {
 		v := &t.history[i]
-		v.entry.last = t.last
-		t.Set(t.keep(appendSlotKey(t.free(), t.s.scope, famVersions, v.lsn)), v.entry.append(make([]byte, 0, v.entry.size())))
+		v.entry.Last = t.last
+		t.Set(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyVersions, v.lsn)), v.entry.Append(make([]byte, 0, v.entry.Size())))
 	}
 	t.writeExpiries()
 }
@@ -37,7 +40,7 @@ func (t *tx) dropFeed(lsn uint64) {
 			return
 		}
 	}
-	t.Delete(t.keep(appendSlotKey(t.free(), t.s.scope, famFeed, lsn)))
+	t.Delete(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyFeed, lsn)))
 }
 
 // record notes a change under the last LSN issued, where the container keeps all versions. item is nil for a
@@ -47,18 +50,18 @@ func (t *tx) record(kind ChangeKind, old, item *stored) {
 		return
 	}
 	t.c.note(markWrite, t.now)
-	v := version{kind: kind, slot: t.s.number, ts: t.now}
+	v := layout.Version{Kind: uint8(kind), Slot: t.s.number, TS: t.now}
 	if old != nil {
-		v.rid, v.epk, v.pk, v.id = old.rid, old.head.epk, old.pk, old.id
-		v.previous = image{slot: old.head.slot, lsn: old.head.lsn, ts: old.head.life.TS}
+		v.RID, v.EPK, v.PK, v.ID = old.rid, old.head.EPK, old.pk, old.id
+		v.Previous = layout.Image{Slot: old.head.Slot, LSN: old.head.LSN, TS: old.head.Life.TS}
 		if kind != ChangeExpire || t.c.db.opts.TTLPreviousImage {
-			v.previous.body = old.body
+			v.Previous.Body = old.body
 		}
 	}
 	if item != nil {
-		v.rid, v.epk, v.pk, v.id, v.body = item.rid, item.head.epk, item.pk, "", item.body
+		v.RID, v.EPK, v.PK, v.ID, v.Body = item.rid, item.head.EPK, item.pk, "", item.body
 		if item.dated {
-			v.dated = item.head.life.TS
+			v.Dated = item.head.Life.TS
 		}
 	}
 	t.history = append(t.history, versionWrite{t.last, v})
@@ -66,8 +69,8 @@ func (t *tx) record(kind ChangeKind, old, item *stored) {
 
 // setFloor says that what was in a slot's feed of all versions up to an LSN is not there any more.
 func setFloor(t engine.Txn, scope []byte, lsn uint64, ts int64) {
-	floor := version{kind: changeFloor, last: lsn, ts: ts}
-	t.Set(appendSlotKey(nil, scope, famVersions, lsn), floor.append(nil))
+	floor := layout.Version{Kind: layout.Floor, Last: lsn, TS: ts}
+	t.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, lsn), floor.Append(nil))
 }
 
 func dropVersions(t engine.Txn, r engine.Range) { t.DeleteRange(r) }

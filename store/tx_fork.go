@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // copy copies the keys of all containers.
@@ -20,9 +21,9 @@ func (b *bringing) copy(ctx context.Context) error {
 // copyKeys copies all that begins with one container's number to another's, piece by piece and without
 // waiting for the disk: the transaction that makes it reachable is durable only with all before it.
 func (b *bringing) copyKeys(ctx context.Context, was, is uint32) error {
-	rg := containerRange(was)
-	scope := slotScope(is, 0) // nobody else knows of it yet
-	head := appendCID(nil, is)
+	rg := layout.ContainerRange(was)
+	scope := layout.SlotScope(is, 0) // nobody else knows of it yet
+	head := layout.AppendCID(nil, is)
 	for rg.Start != nil {
 		var batch []entry
 		var err error

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -9,54 +10,56 @@ import (
 
 // setShape writes the record of a shape.
 func (t *tx) setShape(name, record []byte) {
-	t.Set(shapeRecordKey(t.s.scope, name), record)
+	t.Set(layout.ShapeRecordKey(t.s.scope, name), record)
 }
 
 // wipeTerms takes all index entries of the slot away.
 func (t *tx) wipeTerms() {
-	t.DeleteRange(slotFamily(t.s.scope, famTerms))
-	t.DeleteRange(slotFamily(t.s.scope, famComposite))
+	t.DeleteRange(layout.SlotFamily(t.s.scope, layout.FamilyTerms))
+	t.DeleteRange(layout.SlotFamily(t.s.scope, layout.FamilyComposite))
 	t.wiped, t.listed = true, t.listed[:0]
 }
 
 // setReindexed records how far documents have been indexed anew.
 func (t *tx) setReindexed(rid uint64) {
-	t.Set(indexedKey(t.s.scope), formatReindexed(t.st.rec.IndexRound, rid))
+	t.Set(layout.IndexedKey(t.s.scope), layout.ReindexedValue(t.st.rec.IndexRound, rid))
 }
 
 // setSwept records how far a purge has come: the store's time is never behind it.
 func (t *tx) setSwept() {
 	t.c.note(markPurge, t.now)
-	t.Set(sweptKey(t.s.scope), ridValue(uint64(t.now)))
+	t.Set(layout.SweptKey(t.s.scope), layout.Number(uint64(t.now)))
 }
 
 // setLease makes a lease on an item end in a second; 0 is none. It is no new version: nothing but the header
 // changes.
 func (t *tx) setLease(item *stored, until int64) {
-	item.head.life.LeaseUntil = until
+	item.head.Life.LeaseUntil = until
 	t.setItem(item)
 	t.c.note(markLease, t.now)
-	t.Set(leasedKey(t.s.scope), ridValue(uint64(t.now)))
+	t.Set(layout.LeasedKey(t.s.scope), layout.Number(uint64(t.now)))
 }
 
 // setItem writes an item's own key.
 func (t *tx) setItem(item *stored) {
-	value := item.head.append(make([]byte, 0, headerFixed+len(item.head.epk)+len(item.body)))
+	value := item.head.Append(make([]byte, 0, layout.HeaderFixed+len(item.head.EPK)+len(item.body)))
 	t.Set(t.itemKey(item.rid), append(value, item.body...))
 	t.touch(item)
 }
 
-func setUsed(t engine.Txn, cid uint32, second int64) { t.Set(usedKey(cid), ridValue(uint64(second))) }
-
-func setFence(t engine.Txn, cid uint32, name string, lsn uint64) {
-	t.Set(fenceKey(cid, name), ridValue(lsn))
+func setUsed(t engine.Txn, cid uint32, second int64) {
+	t.Set(layout.UsedKey(cid), layout.Number(uint64(second)))
 }
 
-func dropFence(t engine.Txn, cid uint32, name string) { t.Delete(fenceKey(cid, name)) }
+func setFence(t engine.Txn, cid uint32, name string, lsn uint64) {
+	t.Set(layout.FenceKey(cid, name), layout.Number(lsn))
+}
+
+func dropFence(t engine.Txn, cid uint32, name string) { t.Delete(layout.FenceKey(cid, name)) }
 
 // noteDeadline remembers the earliest key that was written in each of the reaper's families.
 func (t *tx) noteDeadline(item *stored) {
-	switch l := item.head.life; l.Own {
+	switch l := item.head.Life; l.Own {
 	case ttl.Never:
 	case ttl.Absent:
 		t.dues.written = min(t.dues.written, l.TS)
@@ -72,8 +75,8 @@ type dues struct{ written, deadline int64 }
 // lookAgain makes the reaper look again from the start where it may have left behind what was written. It is
 // called when the commit can be seen: see slot.isPast.
 func (t *tx) lookAgain() {
-	if t.dues.written != never && t.s.isPast(famWritten, t.dues.written) ||
-		t.dues.deadline != never && t.s.isPast(famDeadline, t.dues.deadline) {
+	if t.dues.written != never && t.s.isPast(layout.FamilyWritten, t.dues.written) ||
+		t.dues.deadline != never && t.s.isPast(layout.FamilyDeadline, t.dues.deadline) {
 		t.s.rescan.Store(true)
 		t.c.db.wakeReaper()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // A mover copies what lies in the slot of a partition range that is being split into those of its halves,
@@ -137,7 +138,7 @@ func (m *mover) write(ctx context.Context, part []change) error {
 			return errReindexed
 		}
 	}
-	scope := slotFamily(m.halves[1].slot.scope, famItem).Start
+	scope := layout.SlotFamily(m.halves[1].slot.scope, layout.FamilyItem).Start
 	_, err := m.c.db.eng.Update(ctx, [][]byte{scope}, func(t engine.Txn) error {
 		for _, ch := range part {
 			switch {
@@ -159,7 +160,7 @@ func (m *mover) write(ctx context.Context, part []change) error {
 // left. It gives up to become faster than the writers when it has not come nearer to the end for a while: the
 // gate will hold them up.
 func (m *mover) copy(ctx context.Context) error {
-	for at := slotFamily(m.from.scope, famItem); at.Start != nil; {
+	for at := layout.SlotFamily(m.from.scope, layout.FamilyItem); at.Start != nil; {
 		if err := m.copySome(ctx, &at); err != nil {
 			return err
 		}
@@ -192,7 +193,7 @@ func (m *mover) copySome(ctx context.Context, at *engine.Range) error {
 				at.Start = bytes.Clone(it.Key())
 				break
 			}
-			rid, ok := slotKeyNumber(it.Key())
+			rid, ok := layout.SlotKeyNumber(it.Key())
 			if !ok {
 				it.Close()
 				return engine.ErrCorrupt
@@ -251,7 +252,7 @@ func (m *mover) bring(r engine.Reader, rid uint64, value []byte) error {
 	if err != nil {
 		return err
 	}
-	feed, err := r.Get(appendSlotKey(nil, m.from.scope, famFeed, item.head.lsn))
+	feed, err := r.Get(layout.AppendSlotKey(nil, m.from.scope, layout.FamilyFeed, item.head.LSN))
 	if isAbsent(err) {
 		return engine.ErrCorrupt
 	}
@@ -259,7 +260,7 @@ func (m *mover) bring(r engine.Reader, rid uint64, value []byte) error {
 		return err
 	}
 	h := &m.halves[0]
-	if !h.slot.holds(item.head.epk) {
+	if !h.slot.holds(item.head.EPK) {
 		h = &m.halves[1]
 	}
 	for _, e := range m.termsOf(h, item) {
@@ -268,8 +269,8 @@ func (m *mover) bring(r engine.Reader, rid uint64, value []byte) error {
 	if k := timeKey(nil, h.slot.scope, item); k != nil {
 		m.set(k, nil)
 	}
-	m.set(appendSlotKey(nil, h.slot.scope, famFeed, item.head.lsn), bytes.Clone(feed))
-	m.set(appendSlotKey(nil, h.slot.scope, famItem, item.rid), value)
+	m.set(layout.AppendSlotKey(nil, h.slot.scope, layout.FamilyFeed, item.head.LSN), bytes.Clone(feed))
+	m.set(layout.AppendSlotKey(nil, h.slot.scope, layout.FamilyItem, item.rid), value)
 	return nil
 }
 
@@ -280,7 +281,7 @@ func (m *mover) bringAgain(r engine.Reader, rid uint64) error {
 			return err
 		}
 	}
-	v, err := r.Get(appendSlotKey(nil, m.from.scope, famItem, rid))
+	v, err := r.Get(layout.AppendSlotKey(nil, m.from.scope, layout.FamilyItem, rid))
 	if isAbsent(err) {
 		return nil
 	}
@@ -292,7 +293,7 @@ func (m *mover) bringAgain(r engine.Reader, rid uint64) error {
 
 // forget removes what has been copied of an item into a slot.
 func (m *mover) forget(r engine.Reader, s *slot, rid uint64) error {
-	key := appendSlotKey(nil, s.scope, famItem, rid)
+	key := layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, rid)
 	v, err := r.Get(key)
 	if isAbsent(err) {
 		return nil
@@ -314,7 +315,7 @@ func (m *mover) forget(r engine.Reader, s *slot, rid uint64) error {
 	if k := timeKey(nil, s.scope, item); k != nil {
 		m.remove(k)
 	}
-	m.remove(appendSlotKey(nil, s.scope, famFeed, item.head.lsn))
+	m.remove(layout.AppendSlotKey(nil, s.scope, layout.FamilyFeed, item.head.LSN))
 	m.remove(key)
 	return nil
 }
@@ -322,22 +323,22 @@ func (m *mover) forget(r engine.Reader, s *slot, rid uint64) error {
 // termsOf makes the index entries of an item in a half, and the record of its shape where it is the first
 // that has it.
 func (m *mover) termsOf(h *half, item *stored) []index.Entry {
-	list := makeTerms(m.terms, item.head.life.TS, h.slot, item.body).entries
+	list := makeTerms(m.terms, item.head.Life.TS, h.slot, item.body).entries
 	setRID(list, item.rid)
-	i := index.ShapeOf(list, scopeLen)
+	i := index.ShapeOf(list, layout.ScopeLen)
 	if i < 0 {
 		return list
 	}
-	name := shapeName(index.ShapeName(list[i], scopeLen))
+	name := shapeName(index.ShapeName(list[i], layout.ScopeLen))
 	if _, known := h.shapes[name]; known || name == index.Unlisted() {
 		return list
 	}
 	if len(h.shapes) < maxShapes {
 		h.shapes[name] = struct{}{}
-		m.set(shapeRecordKey(h.slot.scope, name[:]), index.AppendShape(nil, list, scopeLen))
+		m.set(layout.ShapeRecordKey(h.slot.scope, name[:]), index.AppendShape(nil, list, layout.ScopeLen))
 		return list
 	}
 	unlisted := index.Unlisted()
-	copy(index.ShapeName(list[i], scopeLen), unlisted[:])
+	copy(index.ShapeName(list[i], layout.ScopeLen), unlisted[:])
 	return list
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Former versions let the lower half of a range keep its slot, and removed what had moved to the upper half
@@ -21,12 +22,12 @@ func (c *Container) endFormerSplit(ctx context.Context, st containerState) error
 		return engine.ErrCorrupt
 	}
 	s := st.ranges[i]
-	families := []byte{famItem}
+	families := []byte{layout.FamilyItem}
 	for _, l := range splitLogs {
 		families = append(families, l.family)
 	}
 	for _, family := range families {
-		for at := slotFamily(s.scope, family); at.Start != nil; {
+		for at := layout.SlotFamily(s.scope, family); at.Start != nil; {
 			if err := c.removeMoved(ctx, &st, s, family, &at); err != nil {
 				return err
 			}
@@ -83,12 +84,12 @@ func (c *Container) movedKeys(r engine.Reader, st *containerState, s *slot, fami
 			return [][]byte{own}, nil
 		}
 	}
-	rid, ok := slotKeyNumber(key)
+	rid, ok := layout.SlotKeyNumber(key)
 	if !ok {
 		return nil, engine.ErrCorrupt
 	}
 	item, err := c.decode(rid, bytes.Clone(value))
-	if err != nil || s.holds(item.head.epk) {
+	if err != nil || s.holds(item.head.EPK) {
 		return nil, err
 	}
 	for _, x := range append([]*index.Indexer{st.terms}, st.olders...) {
@@ -103,5 +104,5 @@ func (c *Container) movedKeys(r engine.Reader, st *containerState, s *slot, fami
 	if k := timeKey(nil, s.scope, item); k != nil {
 		gone = append(gone, k)
 	}
-	return append(gone, appendSlotKey(nil, s.scope, famFeed, item.head.lsn), own), nil
+	return append(gone, layout.AppendSlotKey(nil, s.scope, layout.FamilyFeed, item.head.LSN), own), nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // splitLogs are the families that are ordered by LSN alone and whose entries go with their partition keys.
@@ -12,16 +13,16 @@ import (
 var splitLogs = [...]struct {
 	family byte
 	epk    func(value []byte) ([]byte, error)
-}{{famVersions, versionEPK}, {famExpired, expiryEPK}}
+}{{layout.FamilyVersions, layout.VersionEPK}, {layout.FamilyExpired, layout.ExpiryEPK}}
 
 // bringLog copies the entries of a log that have come since it was copied, as far as there is room, and
 // removes what has been freed. behind is about how many are left.
 func (m *mover) bringLog(r engine.Reader, i int, room *int) (behind uint64, err error) {
 	family, at := splitLogs[i].family, &m.logs[i]
-	it := r.Scan(slotFamily(m.from.scope, family), false)
+	it := r.Scan(layout.SlotFamily(m.from.scope, family), false)
 	first := uint64(0)
 	for more := it.Next(); more; more = it.Next() {
-		lsn, ok := slotKeyNumber(it.Key())
+		lsn, ok := layout.SlotKeyNumber(it.Key())
 		if !ok {
 			err = engine.ErrCorrupt
 			break
@@ -33,10 +34,10 @@ func (m *mover) bringLog(r engine.Reader, i int, room *int) (behind uint64, err 
 				break
 			}
 			// On to the first that has not been copied, which this one may be.
-			if lsn <= at.last && !it.SeekGE(appendSlotKey(nil, m.from.scope, family, at.last+1)) {
+			if lsn <= at.last && !it.SeekGE(layout.AppendSlotKey(nil, m.from.scope, family, at.last+1)) {
 				break
 			}
-			if lsn, ok = slotKeyNumber(it.Key()); !ok {
+			if lsn, ok = layout.SlotKeyNumber(it.Key()); !ok {
 				err = engine.ErrCorrupt
 				break
 			}
@@ -64,9 +65,9 @@ func (m *mover) bringLog(r engine.Reader, i int, room *int) (behind uint64, err 
 func (m *mover) freeLog(at *movedLog, family byte, first uint64) {
 	if at.first != first && at.first != 0 {
 		for i := range m.halves {
-			freed := slotFamily(m.halves[i].slot.scope, family)
+			freed := layout.SlotFamily(m.halves[i].slot.scope, family)
 			if first != 0 {
-				freed.End = appendSlotKey(nil, m.halves[i].slot.scope, family, first)
+				freed.End = layout.AppendSlotKey(nil, m.halves[i].slot.scope, family, first)
 			}
 			m.removeAll(freed)
 		}
@@ -91,7 +92,7 @@ func (m *mover) bringEntry(i int, lsn uint64, value []byte) error {
 	}
 	for n := range m.halves {
 		if s := m.halves[n].slot; epk == nil || s.holds(epk) {
-			m.set(appendSlotKey(nil, s.scope, splitLogs[i].family, lsn), bytes.Clone(value))
+			m.set(layout.AppendSlotKey(nil, s.scope, splitLogs[i].family, lsn), bytes.Clone(value))
 		}
 	}
 	return nil
@@ -109,7 +110,7 @@ func (m *mover) inherit(t engine.Txn) error {
 		if first > 0 {
 			t.RaiseLSN(scope, first)
 		}
-		for _, key := range []func(scope []byte) []byte{sweptKey, leasedKey} {
+		for _, key := range []func(scope []byte) []byte{layout.SweptKey, layout.LeasedKey} {
 			v, err := t.Get(key(m.from.scope))
 			if err == nil {
 				t.Set(key(scope), v)
@@ -117,7 +118,7 @@ func (m *mover) inherit(t engine.Txn) error {
 				return err
 			}
 		}
-		t.Set(indexedKey(scope), formatReindexed(m.round, allReindexed))
+		t.Set(layout.IndexedKey(scope), layout.ReindexedValue(m.round, allReindexed))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Usage tells how much a container holds, items that have expired and are not purged yet included.
@@ -130,13 +131,13 @@ const usageSample = 1000
 
 // slotUsage measures a slot; each, which may be nil, gets the text of every document that is measured.
 func slotUsage(r engine.Reader, scope []byte, each func(body []byte)) (u Usage, err error) {
-	if u.Documents, err = countKeys(r, slotFamily(scope, famFeed), math.MaxInt64); err != nil || u.Documents == 0 {
+	if u.Documents, err = countKeys(r, layout.SlotFamily(scope, layout.FamilyFeed), math.MaxInt64); err != nil || u.Documents == 0 {
 		return u, err
 	}
 	var seen int64
-	it := r.Scan(slotFamily(scope, famItem), false)
+	it := r.Scan(layout.SlotFamily(scope, layout.FamilyItem), false)
 	for seen < usageSample && it.Next() {
-		_, body, err := decodeItem(it.Value())
+		_, body, err := layout.DecodeItem(it.Value())
 		if err != nil {
 			it.Close()
 			return u, err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -121,9 +122,9 @@ func (w *waiter) look(ctx context.Context) (done bool, wake int64, err error) {
 // the item's present version, where it has one.
 func (w *waiter) lookFeed(st *containerState, s *slot, r engine.Reader, lsn uint64) (bool, error) {
 	if st.retention() > 0 {
-		v, lsn, found, err := lastEntry(r, s, famVersions, w.place, w.req.After)
+		v, lsn, found, err := lastEntry(r, s, layout.FamilyVersions, w.place, w.req.After)
 		if found {
-			w.out.LSN, w.out.Change = lsn, v.kind
+			w.out.LSN, w.out.Change = lsn, ChangeKind(v.Kind)
 		}
 		return found, err
 	}

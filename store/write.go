@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -23,7 +24,7 @@ func (c *Container) place(pk PartitionKey, id string) place {
 	e := len(buf)
 	buf = pk.appendOrdered(buf)
 	p := len(buf)
-	buf = appendPointKey(buf, c.cid, buf[:e], buf[e:p], id)
+	buf = layout.AppendPointKey(buf, c.cid, buf[:e], buf[e:p], id)
 	return place{id: id, epk: buf[:e:e], pk: buf[e:p:p], point: buf[p:]}
 }
 
@@ -165,7 +166,7 @@ func (t *tx) create(point []byte, item *stored) error {
 	if err := t.vacate(point); err != nil {
 		return err
 	}
-	item.head.life.LeaseUntil = 0
+	item.head.Life.LeaseUntil = 0
 	t.lowerTTL(item)
 	if err := t.claimUnique(item, nil); err != nil {
 		return err
@@ -188,19 +189,19 @@ func (t *tx) vacate(point []byte) error {
 // replace puts a new version of a live item.
 func (t *tx) replace(old, item *stored) error {
 	item.rid = old.rid
-	item.head.renamed = item.head.renamed || old.head.renamed
+	item.head.Renamed = item.head.Renamed || old.head.Renamed
 	t.lowerTTL(item)
 	if err := t.claimUnique(item, old); err != nil {
 		return err
 	}
-	item.head.life.LeaseUntil = old.head.life.LeaseUntil
+	item.head.Life.LeaseUntil = old.head.Life.LeaseUntil
 	return t.put(old, item)
 }
 
 // claimUnique makes sure that no other live item holds one of item's unique keys.
 func (t *tx) claimUnique(item, old *stored) error {
 	for i := range t.c.uniques {
-		k := t.st.spec.UniqueKeys.Values(appendUniquePrefix(nil, t.c.cid, item.pk, i), i, item.body)
+		k := t.st.spec.UniqueKeys.Values(layout.AppendUniquePrefix(nil, t.c.cid, item.pk, i), i, item.body)
 		holder, ghost, err := t.find(k)
 		if err != nil {
 			return err

@@ -1,0 +1,124 @@
+package layout
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Header is what is known of an item without reading its JSON: expiry, etag and membership of a feed range
+// are decided from it.
+//
+//	 0     1      2      4            12            20    24           28             36    37
+//	+-----+------+------+------------+-------------+-----+------------+--------------+-----+-----+------+
+//	| ver | flag | slot |    lsn     |     _ts     | ttl | generation |  leaseUntil  | len | EPK | body |
+//	+-----+------+------+------------+-------------+-----+------------+--------------+-----+-----+------+
+//
+// slot is the slot that issued the LSN: with the incarnation of the container the two make the etag, which
+// must survive a move of the item to another slot.
+type Header struct {
+	Slot uint16
+	LSN  uint64
+	Life ttl.Life
+	EPK  []byte
+
+	Announced bool // its expiry is in the log of expiries: see events.go
+	Renamed   bool // it has had another id: who came to it by an id must look whether it is this one
+}
+
+const (
+	itemVersion = 1
+	// HeaderFixed is the length of a header without the EPK, in bytes.
+	HeaderFixed = 37
+
+	// Flags.
+	itemAnnounced = 1
+	itemRenamed   = 2
+)
+
+// Append appends the header as it stands before an item's body.
+func (h Header) Append(dst []byte) []byte {
+	flags := byte(0)
+	if h.Announced {
+		flags |= itemAnnounced
+	}
+	if h.Renamed {
+		flags |= itemRenamed
+	}
+	dst = append(dst, itemVersion, flags)
+	dst = binary.BigEndian.AppendUint16(dst, h.Slot)
+	dst = binary.BigEndian.AppendUint64(dst, h.LSN)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(h.Life.TS))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(h.Life.Own))
+	dst = binary.BigEndian.AppendUint32(dst, h.Life.Generation)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(h.Life.LeaseUntil))
+	dst = append(dst, byte(len(h.EPK)))
+	return append(dst, h.EPK...)
+}
+
+// DecodeItem splits a stored value. The header's EPK and the body are slices of value.
+func DecodeItem(value []byte) (Header, []byte, error) {
+	if len(value) < HeaderFixed || len(value) < HeaderFixed+int(value[HeaderFixed-1]) {
+		return Header{}, nil, fmt.Errorf("%w: an item of %d bytes", engine.ErrCorrupt, len(value))
+	}
+	if value[0] != itemVersion {
+		return Header{}, nil, fmt.Errorf("%w: an item of format %d", engine.ErrNewerFormat, value[0])
+	}
+	n := HeaderFixed + int(value[HeaderFixed-1])
+	return Header{
+		Slot: binary.BigEndian.Uint16(value[2:]),
+		LSN:  binary.BigEndian.Uint64(value[4:]),
+		Life: ttl.Life{
+			TS:         int64(binary.BigEndian.Uint64(value[12:])),
+			Own:        ttl.Seconds(binary.BigEndian.Uint32(value[20:])),
+			Generation: binary.BigEndian.Uint32(value[24:]),
+			LeaseUntil: int64(binary.BigEndian.Uint64(value[28:])),
+		},
+		EPK:       value[HeaderFixed:n:n],
+		Announced: value[1]&itemAnnounced != 0,
+		Renamed:   value[1]&itemRenamed != 0,
+	}, value[n:], nil
+}
+
+// FeedEntry is the value of an entry of the latest-version change feed.
+//
+//	 0     8            16    24     25
+//	+-----+------------+-----+------+----------------+
+//	| rid | lastLSN    | _ts | flag | EPK, 16 bytes or less |
+//	+-----+------------+-----+------+----------------+
+//
+// lastLSN is the last LSN of the entry's transaction: a page of the feed never ends before it.
+type FeedEntry struct {
+	RID, Last uint64
+	TS        int64
+	EPK       []byte
+}
+
+const (
+	feedFixed    = 25
+	feedEPKBytes = 16
+)
+
+// Append appends the entry's value.
+func (f FeedEntry) Append(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, f.RID)
+	dst = binary.BigEndian.AppendUint64(dst, f.Last)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(f.TS))
+	dst = append(dst, 0)
+	return append(dst, f.EPK[:min(len(f.EPK), feedEPKBytes)]...)
+}
+
+// DecodeFeed takes the value of a feed entry apart: engine.ErrCorrupt where it is too short.
+func DecodeFeed(value []byte) (FeedEntry, error) {
+	if len(value) < feedFixed {
+		return FeedEntry{}, fmt.Errorf("%w: a feed entry of %d bytes", engine.ErrCorrupt, len(value))
+	}
+	return FeedEntry{
+		RID:  binary.BigEndian.Uint64(value),
+		Last: binary.BigEndian.Uint64(value[8:]),
+		TS:   int64(binary.BigEndian.Uint64(value[16:])),
+		EPK:  value[feedFixed:],
+	}, nil
+}

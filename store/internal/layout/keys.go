@@ -1,0 +1,287 @@
+package layout
+
+import (
+	"encoding/binary"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
+)
+
+// All keys of the store are built here and nowhere else. Numbers are big-endian, so that byte order is
+// numeric order. Text is escaped (00 becomes 00 FF, the end is 00 01), so that no text is a prefix of
+// another's encoding and byte order is the order of the text.
+//
+// The first byte tells the two halves of the key space apart: 00 is the catalog, 80 and above is a container,
+// because the container id has its top bit set.
+//
+//	+----+------+--------+------------+
+//	| 00 | kind | parent |    name    |   catalog record (JSON)
+//	+----+------+--------+------------+
+//	  1     1       4      escaped
+//
+//	+-----+------+---+-----+
+//	| cid | slot | d | rid |             the item: header, then the JSON body
+//	| cid | slot | f | lsn |             latest-version change feed
+//	| cid | slot | v | lsn |             change feed of all versions and deletes, where the container keeps one
+//	| cid | slot | e | lsn |             log of expiries, where the container keeps one
+//	| cid | slot | w | _ts | rid |       items without a ttl, by write time
+//	| cid | slot | x | due | rid |       items with a ttl of their own, by deadline
+//	| cid | slot | i | ...  | rid |      index entries: package index draws what stands before the rid
+//	| cid | slot | o | ...  | rid |      those of composite indexes
+//	| cid | slot | s |                   first LSN not to be issued yet (the engine's)
+//	| cid | slot | h |                   how far a purge has swept
+//	| cid | slot | g |                   how far documents have been indexed anew (a hint)
+//	| cid | slot | l |                   when a lease was last given or ended
+//	+-----+------+---+-----+
+//	   4     2     1    8      8
+//
+//	+-----+---+-----+----+----------------+
+//	| cid | p | epk | pk | id             |   -> rid: what a point read looks up first
+//	| cid | k | epk | pk | rid            |   one logical partition in rid order, and each prefix of a hierarchical key
+//	| cid | u | pk  | constraint | values |   -> rid: unique keys
+//	| cid | b | epk | pk |                    -> LSN: all of this partition key at or below it is deleted
+//	| cid | a |                               -> second: the container was last used then, or before
+//	| cid | c | webhook |                     -> position in the log of expiries that its endpoint has confirmed
+//	+-----+---+-----+----+----------------+
+//
+// Slots stay below 0x1000, so the byte after the cid is below 0x10 for a slot and a letter otherwise.
+const (
+	FamilyItem     = 'd'
+	FamilyFeed     = 'f'
+	FamilyVersions = 'v'
+	FamilyExpired  = 'e'
+	FamilyWritten  = 'w'
+	FamilyDeadline = 'x'
+	FamilySwept    = 'h'
+	FamilyIndexed  = 'g'
+	FamilyLeased   = 'l'
+
+	FamilyTerms     = index.FamilyTerms
+	FamilyComposite = index.FamilyComposite
+
+	FamilyPoint     = 'p'
+	FamilyPartition = 'k'
+	FamilyUnique    = 'u'
+	FamilyFence     = 'b'
+	FamilyConfirmed = 'c'
+	FamilyUsed      = 'a'
+)
+
+// CatalogHead is the length of what stands before the name in the key of a catalog record.
+const CatalogHead = 6
+
+// Kinds of catalog records; those of small resources are in resourceKinds. The letter 's' is the engine's:
+// the LSN ceiling of the catalog's scope.
+const (
+	KindDatabase  = 'd'
+	KindContainer = 'c'
+	KindOffer     = 'o'
+	KindDrop      = 'x'
+	KindMeta      = 'm'
+)
+
+// Lengths of parts of keys, in bytes.
+const (
+	CIDLen   = 4
+	ScopeLen = CIDLen + 2
+	RIDLen   = 8
+)
+
+const (
+	// CIDBit marks a container id in keys and, by the same bit, a container's rid on the wire.
+	CIDBit = uint32(1) << 31
+	// MaxSlots is how many slots a container can have.
+	MaxSlots = 1 << 12
+)
+
+// CatalogScope is the scope of every change of the catalog.
+func CatalogScope() []byte { return []byte{0} }
+
+// CatalogKey is the key of a catalog record.
+func CatalogKey(kind byte, parent uint32, name string) []byte {
+	k := make([]byte, 0, 8+len(name))
+	k = append(k, 0, kind)
+	k = binary.BigEndian.AppendUint32(k, parent)
+	return doc.AppendEscaped(k, []byte(name))
+}
+
+// CatalogKind is the range of all records of one kind.
+func CatalogKind(kind byte) engine.Range { return engine.Prefix([]byte{0, kind}) }
+
+// AppendCID appends the number that all keys of a container begin with.
+func AppendCID(dst []byte, cid uint32) []byte { return binary.BigEndian.AppendUint32(dst, cid) }
+
+// ContainerRange is every key of a container.
+func ContainerRange(cid uint32) engine.Range { return engine.Prefix(AppendCID(nil, cid)) }
+
+// SlotScope is what the keys of a slot begin with: the scope of its transactions.
+func SlotScope(cid uint32, slot uint16) []byte {
+	return binary.BigEndian.AppendUint16(AppendCID(make([]byte, 0, ScopeLen), cid), slot)
+}
+
+// AppendSlotKey is a key of one of the families d, f, v and e: scope, letter, number.
+func AppendSlotKey(dst, scope []byte, family byte, n uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(append(dst, scope...), family), n)
+}
+
+// AppendTimeKey is a key of one of the families w and x: scope, letter, second, rid.
+func AppendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []byte {
+	return binary.BigEndian.AppendUint64(AppendSlotKey(dst, scope, family, uint64(second)), rid)
+}
+
+// SlotFamily is the range of one family of a slot.
+func SlotFamily(scope []byte, family byte) engine.Range {
+	return engine.Prefix(append(append(make([]byte, 0, ScopeLen+1), scope...), family))
+}
+
+// SweptKey is where it is kept how far a purge has swept.
+func SweptKey(scope []byte) []byte {
+	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilySwept)
+}
+
+// IndexedKey is where it is kept how far documents have been indexed anew.
+func IndexedKey(scope []byte) []byte {
+	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilyIndexed)
+}
+
+// LeasedKey is where it is kept when a lease was last given or ended.
+func LeasedKey(scope []byte) []byte {
+	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilyLeased)
+}
+
+// UsedKey is where it is kept when a container was last used.
+func UsedKey(cid uint32) []byte { return append(AppendCID(make([]byte, 0, CIDLen+1), cid), FamilyUsed) }
+
+// ConfirmedKey is where the position of a webhook is kept.
+func ConfirmedKey(cid uint32, webhook string) []byte {
+	return AppendEscapedString(append(AppendCID(nil, cid), FamilyConfirmed), webhook)
+}
+
+// SlotPrefix is what the keys of a slot begin with that continue with prefix. It has room for a rid.
+func SlotPrefix(scope, prefix []byte) []byte {
+	return append(append(make([]byte, 0, ScopeLen+len(prefix)+RIDLen), scope...), prefix...)
+}
+
+// KeyRID is the rid at the end of an index entry's key.
+func KeyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-RIDLen:]) }
+
+// TimeKeyParts takes a key of family w or x apart.
+func TimeKeyParts(key []byte) (second int64, rid uint64, ok bool) {
+	if len(key) != ScopeLen+1+8+RIDLen {
+		return 0, 0, false
+	}
+	return int64(binary.BigEndian.Uint64(key[ScopeLen+1:])), binary.BigEndian.Uint64(key[ScopeLen+9:]), true
+}
+
+// SlotKeyNumber is the number at the end of a key of family d, f or v.
+func SlotKeyNumber(key []byte) (uint64, bool) {
+	if len(key) != ScopeLen+1+8 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(key[ScopeLen+1:]), true
+}
+
+// AppendPartitionPrefix is what the keys of one logical partition (or of a prefix of one) begin with in the
+// families p, k and b.
+func AppendPartitionPrefix(dst []byte, cid uint32, family byte, epk, pk []byte) []byte {
+	dst = append(AppendCID(dst, cid), family)
+	dst = doc.AppendEscaped(dst, epk)
+	return append(dst, pk...)
+}
+
+// AppendPointKey is the key that a point read looks up first; its value is the rid.
+func AppendPointKey(dst []byte, cid uint32, epk, pk []byte, id string) []byte {
+	dst = AppendPartitionPrefix(dst, cid, FamilyPoint, epk, pk)
+	return AppendEscapedString(dst, id)
+}
+
+// AppendUniquePrefix is what the keys of one unique key constraint begin with in a logical partition.
+func AppendUniquePrefix(dst []byte, cid uint32, pk []byte, constraint int) []byte {
+	dst = append(AppendCID(dst, cid), FamilyUnique)
+	dst = append(dst, pk...)
+	return append(dst, byte(constraint))
+}
+
+// AppendEscapedString is doc.AppendEscaped without turning the text into a slice first.
+func AppendEscapedString(dst []byte, s string) []byte {
+	for i := 0; i < len(s); i++ {
+		if s[i] == 0 {
+			dst = append(dst, 0, 0xFF)
+		} else {
+			dst = append(dst, s[i])
+		}
+	}
+	return append(dst, 0, 1)
+}
+
+// ContainerFamily is the range of one family of a container: p, k, u, b or c.
+func ContainerFamily(cid uint32, family byte) engine.Range {
+	return engine.Prefix(append(AppendCID(make([]byte, 0, CIDLen+1), cid), family))
+}
+
+// Number is a value that is one number: a rid, an LSN or a second.
+func Number(rid uint64) []byte { return binary.BigEndian.AppendUint64(nil, rid) }
+
+// NumberOf reads a Number; ok is false where the value is none.
+func NumberOf(value []byte) (uint64, bool) {
+	if len(value) != RIDLen {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(value), true
+}
+
+// IDPath is where a document has its id.
+var IDPath = mustPath("/id")
+
+func mustPath(s string) doc.Path {
+	p, err := doc.ParsePath(s)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// MetaKey is the key of the store's first record.
+func MetaKey() []byte { return CatalogKey(KindMeta, 0, "store") }
+
+// OfferKey is the key of a throughput's record.
+func OfferKey(num uint32) []byte {
+	return CatalogKey(KindOffer, 0, OfferRIDText(num))
+}
+
+// DatabaseKey is the key of a database's record.
+func DatabaseKey(id string) []byte { return CatalogKey(KindDatabase, 0, id) }
+
+// ContainerKey is the key of a container's record.
+func ContainerKey(database uint32, id string) []byte {
+	return CatalogKey(KindContainer, database, id)
+}
+
+// DropKey is the key of the record of a container whose keys are being erased.
+func DropKey(cid uint32) []byte { return CatalogKey(KindDrop, cid, "") }
+
+// ClockKey is where the state of a virtual clock is kept: the server's for 0, else that of the database with
+// this number, where it has one of its own.
+func ClockKey(database uint32) []byte { return CatalogKey(KindMeta, database, "clock") }
+
+// FenceKey is the key of the fence of one logical partition: see store/fence.go.
+func FenceKey(cid uint32, name string) []byte {
+	return append(append(AppendCID(nil, cid), FamilyFence), name...)
+}
+
+// ShapeRecordKey is the key of the record of a shape: the set of paths that a document has.
+func ShapeRecordKey(scope, name []byte) []byte {
+	return append(SlotPrefix(scope, index.ShapeRecordKey(name)), make([]byte, RIDLen)...)
+}
+
+// ReindexedValue is the record of how far documents have been indexed anew. It counts for one change of the
+// policy.
+//
+//	+-------+-----+
+//	| round | rid |
+//	+-------+-----+
+//	    4      8
+func ReindexedValue(round uint32, rid uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, round), rid)
+}

@@ -1,0 +1,129 @@
+package layout
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+)
+
+// A rid is the address that the system gives a resource. On the wire it is base64 with '-' for '/', of
+//
+//	database    4 bytes: number, little-endian, never 0
+//	container   8 bytes: the database's, then the container's 4, whose first byte has its top bit set
+//	user        8 bytes: the database's, then the user's 4, whose first byte has its top bit clear
+//	permission 16 bytes: the user's, then a number of 64 bits, little-endian
+//	key        16 bytes: the database's, then 4 zeros, the key's number and a type of 32 bits each, little-endian
+//	child      16 bytes: the container's, then 64 bits, little-endian; the top 4 bits are the type
+//	offer       3 bytes of its number, little-endian; all 4 where it needs them
+//
+// An item's 64 bits are its storage rid: type 0, the slot it was born in (12 bits), the LSN it was born with
+// (48 bits). It never changes, and its numeric order in a slot is the order of creation.
+
+var ridEncoding = base64.StdEncoding
+
+const (
+	// RIDTypeRange is the type of a partition key range among the children of a container.
+	RIDTypeRange = 5
+	// RIDLSNBits is how many bits of an item's rid are the LSN.
+	RIDLSNBits = 48
+)
+
+// ItemRID is the rid of an item that is born in a slot with an LSN.
+func ItemRID(slot uint16, lsn uint64) uint64 { return uint64(slot)<<RIDLSNBits | lsn }
+
+// RIDSlot is the slot that an item was born in.
+func RIDSlot(rid uint64) uint16 { return uint16(rid >> RIDLSNBits) }
+
+// RIDText is a rid as it is on the wire.
+func RIDText(b []byte) string {
+	var buf [32]byte
+	return string(AppendRID(buf[:0], b))
+}
+
+// AppendRID appends a rid as it is on the wire.
+func AppendRID(dst, b []byte) []byte {
+	at := len(dst)
+	dst = ridEncoding.AppendEncode(dst, b)
+	for i := at; i < len(dst); i++ {
+		if dst[i] == '/' {
+			dst[i] = '-'
+		}
+	}
+	return dst
+}
+
+// ParseRID decodes rid text; ok is false where it is no rid of n bytes.
+func ParseRID(s string, n int) (b []byte, ok bool) {
+	b, err := ridEncoding.DecodeString(strings.ReplaceAll(s, "-", "/"))
+	return b, err == nil && len(b) == n
+}
+
+// DatabaseRIDBytes is the rid of a database.
+func DatabaseRIDBytes(dbid uint32) []byte { return binary.LittleEndian.AppendUint32(nil, dbid) }
+
+// ContainerRIDBytes is the rid of a container.
+func ContainerRIDBytes(dbid, cid uint32) []byte {
+	return binary.BigEndian.AppendUint32(DatabaseRIDBytes(dbid), cid)
+}
+
+// ChildRIDBytes is the rid of what lies in a container: child holds the type in its top 4 bits.
+func ChildRIDBytes(dbid, cid uint32, child uint64) []byte {
+	return binary.LittleEndian.AppendUint64(ContainerRIDBytes(dbid, cid), child)
+}
+
+// UserRIDBytes is the rid of a user.
+func UserRIDBytes(dbid, user uint32) []byte {
+	return binary.BigEndian.AppendUint32(DatabaseRIDBytes(dbid), user)
+}
+
+// RIDTypeEncryptionKey tells a client encryption key from other children of a database.
+const RIDTypeEncryptionKey = 2
+
+// EncryptionKeyRIDBytes is the rid of a client encryption key.
+func EncryptionKeyRIDBytes(dbid, key uint32) []byte {
+	b := append(DatabaseRIDBytes(dbid), 0, 0, 0, 0)
+	b = binary.LittleEndian.AppendUint32(b, key)
+	return binary.LittleEndian.AppendUint32(b, RIDTypeEncryptionKey)
+}
+
+// OfferRIDText is the rid of a throughput, as it is on the wire.
+func OfferRIDText(n uint32) string {
+	b := binary.LittleEndian.AppendUint32(nil, n)
+	if b[3] == 0 {
+		b = b[:3]
+	}
+	return RIDText(b)
+}
+
+// ETagText makes an etag out of what never names two contents: the container's incarnation, the slot and the
+// LSN. It has the GUID shape that Cosmos DB's etags have, and its literal quotes.
+func ETagText(incarnation uint32, slot uint16, lsn uint64) string {
+	b := ETagBytes(incarnation, slot, lsn)
+	return string(b[:])
+}
+
+// ETagBytes is ETagText without a string.
+func ETagBytes(incarnation uint32, slot uint16, lsn uint64) (b [38]byte) {
+	var raw [8]byte
+	b[0], b[37] = '"', '"'
+	binary.BigEndian.PutUint32(raw[:], incarnation)
+	hex.Encode(b[1:9], raw[:4])
+	copy(b[9:], "-0000-0000-")
+	binary.BigEndian.PutUint16(raw[:], slot)
+	hex.Encode(b[20:24], raw[:2])
+	b[24] = '-'
+	binary.BigEndian.PutUint64(raw[:], lsn)
+	hex.Encode(b[25:37], raw[2:])
+	return b
+}
+
+// ETagMatches compares an etag with a condition as clients send it: quoted or not, weak or not.
+func ETagMatches(condition, etag string) bool {
+	return BareETag(condition) == BareETag(etag)
+}
+
+// BareETag is an etag without what clients add or drop.
+func BareETag(etag string) string {
+	return strings.Trim(strings.TrimPrefix(strings.TrimSpace(etag), "W/"), `"`)
+}

@@ -1,0 +1,179 @@
+package layout
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Version is one entry of the family v. Its key holds the LSN of the change.
+//
+//	 0     1      2      4     12           20     28          30             38              46
+//	+-----+------+------+-----+------------+------+-----------+--------------+---------------+
+//	| ver | kind | slot | rid | lastLSN    | crts | prev slot | previous LSN | previous _ts  |
+//	+-----+------+------+-----+------------+------+-----------+--------------+---------------+
+//	+---------------+--------------+--------------+-------------------+----------------+
+//	| len | EPK     | len | key    | len | id     | len | current     | previous       |
+//	+---------------+--------------+--------------+-------------------+----------------+
+//	 uvarint         ordered        deletes only   JSON, header-less   the same, to the end
+//
+// An entry of version 2 is that of an import: it has the item's _ts, in 8 bytes, behind the previous one's.
+//
+// What of an image is not in its JSON is made of the rest: its etag of the slot and the LSN, its _rid of the
+// rid. lastLSN is the last LSN of the entry's transaction: a page of the feed never ends before it.
+type Version struct {
+	Kind     uint8 // what happened, in the numbers of store.ChangeKind; Floor for a floor
+	Slot     uint16
+	RID      uint64
+	Last     uint64
+	TS       int64
+	Dated    int64 // the item's _ts where it is not ts; else 0
+	Previous Image
+	EPK, PK  []byte
+	ID       string // of a delete; else it is in the body
+	Body     []byte // nil for a delete
+}
+
+// Image is the version before a change: LSN is 0 where there was none, Body is empty where it was not kept.
+type Image struct {
+	Slot uint16
+	LSN  uint64
+	TS   int64
+	Body []byte
+}
+
+// Floor is the kind of an entry that is a floor: what came before it is not kept.
+const Floor = 5
+
+const (
+	versionFormat = 1
+	versionDated  = 2
+	versionFixed  = 46
+)
+
+// Append appends the entry's value.
+func (v *Version) Append(dst []byte) []byte {
+	format := byte(versionFormat)
+	if v.Dated != 0 {
+		format = versionDated
+	}
+	dst = append(dst, format, v.Kind)
+	dst = binary.BigEndian.AppendUint16(dst, v.Slot)
+	dst = binary.BigEndian.AppendUint64(dst, v.RID)
+	dst = binary.BigEndian.AppendUint64(dst, v.Last)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(v.TS))
+	dst = binary.BigEndian.AppendUint16(dst, v.Previous.Slot)
+	dst = binary.BigEndian.AppendUint64(dst, v.Previous.LSN)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(v.Previous.TS))
+	if v.Dated != 0 {
+		dst = binary.BigEndian.AppendUint64(dst, uint64(v.Dated))
+	}
+	for _, part := range [...][]byte{v.EPK, v.PK, []byte(v.ID), v.Body} {
+		dst = binary.AppendUvarint(dst, uint64(len(part)))
+		dst = append(dst, part...)
+	}
+	return append(dst, v.Previous.Body...)
+}
+
+// Size is how many bytes append appends, or a few more.
+func (v *Version) Size() int {
+	return versionFixed + 8 + 4*binary.MaxVarintLen32 + len(v.EPK) + len(v.PK) + len(v.ID) + len(v.Body) + len(v.Previous.Body)
+}
+
+// DecodeVersion takes an entry apart. All slices are slices of value.
+func DecodeVersion(value []byte) (Version, error) {
+	if len(value) < versionFixed {
+		return Version{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
+	}
+	if value[0] != versionFormat && value[0] != versionDated {
+		return Version{}, fmt.Errorf("%w: a version of format %d", engine.ErrNewerFormat, value[0])
+	}
+	v := Version{
+		Kind: value[1],
+		Slot: binary.BigEndian.Uint16(value[2:]),
+		RID:  binary.BigEndian.Uint64(value[4:]),
+		Last: binary.BigEndian.Uint64(value[12:]),
+		TS:   int64(binary.BigEndian.Uint64(value[20:])),
+		Previous: Image{
+			Slot: binary.BigEndian.Uint16(value[28:]),
+			LSN:  binary.BigEndian.Uint64(value[30:]),
+			TS:   int64(binary.BigEndian.Uint64(value[38:])),
+		},
+	}
+	rest := value[versionFixed:]
+	if value[0] == versionDated {
+		if len(rest) < 8 {
+			return Version{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
+		}
+		v.Dated, rest = int64(binary.BigEndian.Uint64(rest)), rest[8:]
+	}
+	var id []byte
+	for _, part := range [...]*[]byte{&v.EPK, &v.PK, &id, &v.Body} {
+		n, used := binary.Uvarint(rest)
+		if used <= 0 || n > uint64(len(rest)-used) {
+			return Version{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
+		}
+		end := used + int(n)
+		*part, rest = rest[used:end:end], rest[end:]
+	}
+	v.ID, v.Previous.Body = string(id), rest
+	return v, nil
+}
+
+// VersionEPK is the effective partition key of an entry of the family v, a slice of value; nil for a floor,
+// which holds for every range that its range becomes.
+func VersionEPK(value []byte) ([]byte, error) {
+	v, err := DecodeVersion(value)
+	if err != nil || v.Kind == Floor {
+		return nil, err
+	}
+	return v.EPK, nil
+}
+
+// WrittenAt is the _ts of the item that a change has left.
+func (v *Version) WrittenAt() int64 {
+	if v.Dated != 0 {
+		return v.Dated
+	}
+	return v.TS
+}
+
+// Expiry is one entry of the family e. Its key holds the LSN of the transaction's step.
+//
+//	 0             8
+//	+-------------+------------------------------------------+
+//	| expired at  | the item: as a version of ChangeExpire   |
+//	+-------------+------------------------------------------+
+//
+// A floor is a version of Floor.
+type Expiry struct {
+	At int64 // the second from which on the item was expired
+	Version
+}
+
+// ExpiryFixed is the length of what stands before the version in an Expiry.
+const ExpiryFixed = 8
+
+// Append appends the entry's value.
+func (e *Expiry) Append(dst []byte) []byte {
+	return e.Version.Append(binary.BigEndian.AppendUint64(dst, uint64(e.At)))
+}
+
+// DecodeExpiry takes an entry apart. All slices are slices of value.
+func DecodeExpiry(value []byte) (e Expiry, err error) {
+	if len(value) < ExpiryFixed {
+		return e, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))
+	}
+	e.At = int64(binary.BigEndian.Uint64(value))
+	e.Version, err = DecodeVersion(value[ExpiryFixed:])
+	return e, err
+}
+
+// ExpiryEPK is the effective partition key of an entry of the family e; nil for a floor.
+func ExpiryEPK(value []byte) ([]byte, error) {
+	if len(value) < ExpiryFixed {
+		return nil, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))
+	}
+	return VersionEPK(value[ExpiryFixed:])
+}
