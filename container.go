@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -33,7 +34,7 @@ const Forever time.Duration = -1
 type ContainerOption func(*making) error
 
 type making struct {
-	spec     store.ContainerSpec
+	spec     definition.ContainerSpec
 	unique   [][]string
 	expiries *store.ExpiryEvents
 }
@@ -42,9 +43,9 @@ type making struct {
 // levels from the outermost on: "/tenant", "/user". Default: "/id".
 func PartitionBy(paths ...string) ContainerOption {
 	return func(m *making) error {
-		m.spec.PartitionKey = store.PartitionKeyDefinition{Paths: paths, Version: 2}
+		m.spec.PartitionKey = definition.PartitionKeyDefinition{Paths: paths, Version: 2}
 		if len(paths) > 1 {
-			m.spec.PartitionKey.Kind = store.KindMultiHash
+			m.spec.PartitionKey.Kind = definition.KindMultiHash
 		}
 		return nil
 	}
@@ -77,7 +78,7 @@ func KeepVersions(d time.Duration) ContainerOption {
 		if d < time.Minute || d%time.Minute != 0 {
 			return badRequest("versions are kept for whole minutes", nil)
 		}
-		m.spec.ChangeFeed = &store.ChangeFeedPolicy{RetentionMinutes: int(d / time.Minute)}
+		m.spec.ChangeFeed = &definition.ChangeFeedPolicy{RetentionMinutes: int(d / time.Minute)}
 		return nil
 	}
 }
@@ -96,7 +97,7 @@ func LogExpirations(d time.Duration) ContainerOption {
 
 // Spec changes the container's definition in the store's own terms: indexing, computed properties, vectors,
 // full text.
-func Spec(change func(*store.ContainerSpec)) ContainerOption {
+func Spec(change func(*definition.ContainerSpec)) ContainerOption {
 	return func(m *making) error {
 		change(&m.spec)
 		return nil
@@ -130,7 +131,7 @@ func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOptio
 	}
 	asked := m.spec.PartitionKey
 	if asked.IsZero() {
-		m.spec.PartitionKey = store.PartitionKeyDefinition{Paths: []string{"/id"}, Version: 2}
+		m.spec.PartitionKey = definition.PartitionKeyDefinition{Paths: []string{"/id"}, Version: 2}
 	}
 	m.spec.ID = name
 	c := &Container{db: db, database: database, name: name}
@@ -154,7 +155,7 @@ func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOptio
 func (c *Container) make(ctx context.Context, m making) error {
 	d, err := c.db.db.Database(c.database)
 	if errors.Is(err, ErrNotFound) {
-		d, err = c.db.db.CreateDatabase(ctx, c.database, store.Throughput{})
+		d, err = c.db.db.CreateDatabase(ctx, c.database, definition.Throughput{})
 		if errors.Is(err, ErrConflict) { // somebody else has made it meanwhile
 			d, err = c.db.db.Database(c.database)
 		}
@@ -162,7 +163,7 @@ func (c *Container) make(ctx context.Context, m making) error {
 	if err != nil {
 		return err
 	}
-	made, err := d.CreateContainer(ctx, m.spec, store.Throughput{})
+	made, err := d.CreateContainer(ctx, m.spec, definition.Throughput{})
 	if err != nil || m.expiries == nil {
 		return err
 	}

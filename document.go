@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // Document is one version of a document.
@@ -121,9 +122,9 @@ func (c *Container) write(ctx context.Context, kind store.OperationKind, documen
 		var err error
 		switch kind {
 		case store.OperationCreate:
-			it, _, err = c.Create(ctx, store.PartitionKey{}, op.Body, op.WriteOptions)
+			it, _, err = c.Create(ctx, definition.PartitionKey{}, op.Body, op.WriteOptions)
 		case store.OperationUpsert:
-			it, _, err = c.Upsert(ctx, store.PartitionKey{}, op.Body, op.WriteOptions)
+			it, _, err = c.Upsert(ctx, definition.PartitionKey{}, op.Body, op.WriteOptions)
 		default:
 			it, _, err = c.Replace(ctx, c.PartitionKeyOf(op.Body), op.ID, op.Body, op.WriteOptions)
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // PartitionKey is the partition key of a document: what it has at the paths that the container is partitioned
@@ -21,7 +21,7 @@ type Levels []any
 type Missing struct{}
 
 // partitionKey turns a key into the store's.
-func partitionKey(k PartitionKey) (store.PartitionKey, error) {
+func partitionKey(k PartitionKey) (definition.PartitionKey, error) {
 	levels, several := k.(Levels)
 	if !several {
 		levels = Levels{k}
@@ -42,10 +42,10 @@ func partitionKey(k PartitionKey) (store.PartitionKey, error) {
 		default:
 			text, err := json.Marshal(level)
 			if err != nil || text[0] == '{' || text[0] == '[' {
-				return store.PartitionKey{}, badRequest(fmt.Sprintf("a %T cannot be a partition key", level), err)
+				return definition.PartitionKey{}, badRequest(fmt.Sprintf("a %T cannot be a partition key", level), err)
 			}
 			values[i] = doc.Of(text)
 		}
 	}
-	return store.NewPartitionKey(values...), nil
+	return definition.NewPartitionKey(values...), nil
 }

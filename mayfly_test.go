@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -328,7 +329,7 @@ func TestOptions(t *testing.T) {
 	db := must(mayfly.OpenMemory(mayfly.WithClock(clock), mayfly.WithLogger(slog.New(slog.NewTextHandler(&logged, nil))),
 		mayfly.WithOptions(func(o *store.Options) { o.Ranges = 3 })))
 	defer db.Close()
-	composite := func(s *store.ContainerSpec) {
+	composite := func(s *definition.ContainerSpec) {
 		s.Indexing.Composite = [][]index.CompositePath{{{Path: "/a"}, {Path: "/b"}}}
 	}
 	c := must(db.Container(t.Context(), "app/c", mayfly.PartitionBy("/k"), mayfly.Spec(composite)))

@@ -22,6 +22,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -63,11 +64,11 @@ func newRig(t *testing.T, allow ...string) *rig {
 	g.allow, err = hook.ParseAllow(allow)
 	g.must(err)
 	g.open()
-	d, err := g.db.CreateDatabase(g.ctx, "db", store.Throughput{})
+	d, err := g.db.CreateDatabase(g.ctx, "db", definition.Throughput{})
 	g.must(err)
-	spec, _, err := store.ParseContainerSpec([]byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1}`), true)
+	spec, _, err := definition.ParseContainerSpec([]byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1}`), true)
 	g.must(err)
-	g.c, err = d.CreateContainer(g.ctx, spec, store.Throughput{})
+	g.c, err = d.CreateContainer(g.ctx, spec, definition.Throughput{})
 	g.must(err)
 	t.Cleanup(g.close)
 	return g
@@ -119,7 +120,7 @@ func (g *rig) die(from, n int) {
 	for i := from; i < from+n; i++ {
 		pk := fmt.Sprint("p", i%4)
 		body := fmt.Appendf(nil, `{"id":"i%03d","pk":%q,"ttl":1}`, i, pk)
-		_, _, err := g.c.Create(g.ctx, store.NewPartitionKey(doc.StringValue(pk)), body, store.WriteOptions{})
+		_, _, err := g.c.Create(g.ctx, definition.NewPartitionKey(doc.StringValue(pk)), body, store.WriteOptions{})
 		g.must(err)
 	}
 	g.clock.Advance(time.Second)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // place is where a request's path leads: a container, its database, and whether ids below them are rids.
@@ -116,8 +117,8 @@ func (s *Server) createContainer(c *call) error {
 
 // decodeContainer reads the settings of a container. What they hold that the server does not know is refused
 // in strict mode, as Cosmos DB refuses it, and else logged: a newer client may well send more.
-func (s *Server) decodeContainer(c *call) (store.ContainerSpec, error) {
-	spec, ignored, err := store.ParseContainerSpec(c.body, s.opt.Strict)
+func (s *Server) decodeContainer(c *call) (definition.ContainerSpec, error) {
+	spec, ignored, err := definition.ParseContainerSpec(c.body, s.opt.Strict)
 	if len(ignored) > 0 {
 		s.log.Warn("unknown container properties ignored", "container", spec.ID, "properties", ignored, "activity", c.activity)
 	}

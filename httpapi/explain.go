@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // Explanation is the answer of POST /_mayfly/explain: the plan of a query and what running it for one page
@@ -127,7 +128,7 @@ func (e *explainRequest) option(name string, v doc.Value) (err error) {
 	case "parameters":
 		e.request.Parameters, err = decodeParameters(v)
 	case "partitionKey":
-		e.request.Scope.Partition, err = store.ParsePartitionKey(v.Raw())
+		e.request.Scope.Partition, err = definition.ParsePartitionKey(v.Raw())
 	case "maxItemCount":
 		n := v.Num()
 		if v.Kind() != doc.Number || n != float64(int32(n)) || n == 0 || n < -1 {

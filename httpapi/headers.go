@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // reqHeaders are the request headers that mean something here, parsed once. Headers that Cosmos DB knows and
@@ -18,12 +19,12 @@ type reqHeaders struct {
 	activity   string // x-ms-activity-id where it is a GUID
 	correlated string // x-ms-cosmos-correlated-activityid where it is a GUID
 
-	partitionKey   store.PartitionKey // zero: not given
-	rangeID        string             // x-ms-documentdb-partitionkeyrangeid without its "{container rid}," part
-	minEPK         string             // x-ms-start-epk, upper-case hexadecimal
-	maxEPK         string             // x-ms-end-epk, the same
-	intendedRID    string             // rid of the container that the client believes to be talking to
-	sessionVersion int64              // of the server's own tokens; not a header
+	partitionKey   definition.PartitionKey // zero: not given
+	rangeID        string                  // x-ms-documentdb-partitionkeyrangeid without its "{container rid}," part
+	minEPK         string                  // x-ms-start-epk, upper-case hexadecimal
+	maxEPK         string                  // x-ms-end-epk, the same
+	intendedRID    string                  // rid of the container that the client believes to be talking to
+	sessionVersion int64                   // of the server's own tokens; not a header
 	session        []store.SessionPosition
 
 	ifMatch, ifNoneMatch string
@@ -58,7 +59,7 @@ type reqHeaders struct {
 	tokenLife int // seconds that a permission's token shall live; 0: not given
 
 	ranges                int // x-mayfly-ranges: of a new container; 0: not given
-	throughput            store.Throughput
+	throughput            definition.Throughput
 	offerType             string
 	toAutoscale, toManual bool
 
@@ -274,10 +275,10 @@ func (h *reqHeaders) checkOffer() error {
 		return nil
 	case !isOneOf(h.offerType, "S1", "S2", "S3", "Invalid"):
 		return badHeader("x-ms-offer-type", h.offerType)
-	case h.throughput != store.Throughput{}:
+	case h.throughput != definition.Throughput{}:
 		return badRequest("Cannot specify both x-ms-offer-type and a throughput.")
 	}
-	if level, ok := store.PerformanceLevel(h.offerType); ok {
+	if level, ok := definition.PerformanceLevel(h.offerType); ok {
 		h.throughput = level
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 func parseHeaders(pairs ...string) (reqHeaders, error) {
@@ -44,13 +45,13 @@ func TestHeaders(t *testing.T) {
 	if !slices.Equal(in.session, []store.SessionPosition{{Range: "0", LSN: 7}}) {
 		t.Errorf("session %v", in.session)
 	}
-	in.partitionKey, in.session = store.PartitionKey{}, nil
+	in.partitionKey, in.session = definition.PartitionKey{}, nil
 	ten := 10
 	want := reqHeaders{
 		activity: "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e", correlated: "AAAAAAAA-2f2e-4a5e-8f60-3a0f1f2f3d4e",
 		rangeID: "3", minEPK: "05C1", maxEPK: "FF", intendedRID: "HpxDAIt3MtQ=", ifMatch: `"e"`, ifNoneMatch: "*", minimal: true, incremental: true,
 		maxItems: -1, continuation: "t", crossPartition: true, upsert: true, query: true, batch: true, queryMetrics: true, indexMetricsV2: true,
-		populateQuota: true, statistics: true, throughput: store.Throughput{Autoscale: 4000, Increment: &ten}, toAutoscale: true, contentType: "application/query+json",
+		populateQuota: true, statistics: true, throughput: definition.Throughput{Autoscale: 4000, Increment: &ten}, toAutoscale: true, contentType: "application/query+json",
 	}
 	if !reflect.DeepEqual(in, want) {
 		t.Errorf("got  %+v\nwant %+v", in, want)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -52,7 +53,7 @@ func (s *Server) importItems(c *call) error {
 	if err != nil {
 		return err
 	}
-	out, r, err := coll.Batch(c.ctx(), store.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
+	out, r, err := coll.Batch(c.ctx(), definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
 	c.setReceiptOf(r)
 	if err != nil {
 		return err

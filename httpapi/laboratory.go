@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -74,7 +75,7 @@ func (c *call) setExpiry(e store.Expiry) {
 }
 
 // setLint names the rules that a time to live breaks which was written.
-func (c *call) setLint(found store.Lint) {
+func (c *call) setLint(found definition.Lint) {
 	if found != 0 {
 		c.set("x-mayfly-lint", found.String())
 	}
@@ -92,7 +93,7 @@ func (c *call) sendJSON(v any) error {
 // laboratoryBody is what the requests of the laboratory may have in their bodies; each takes some of it.
 type laboratoryBody struct {
 	id           string
-	partitionKey store.PartitionKey
+	partitionKey definition.PartitionKey
 	until        string
 	after        uint64
 	timeout      time.Duration
@@ -128,7 +129,7 @@ func (b *laboratoryBody) member(name string, v doc.Value) (err error) {
 	case "until":
 		b.until, err = text(name, v)
 	case "partitionKey":
-		b.partitionKey, err = store.ParsePartitionKey(v.Raw())
+		b.partitionKey, err = definition.ParsePartitionKey(v.Raw())
 	case "after":
 		var n int64
 		n, err = whole(name, v, 0, 1<<53)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 func (s *Server) listOffers(c *call) error {
@@ -49,7 +50,7 @@ func (s *Server) replaceOffer(c *call) error {
 	if err != nil {
 		return err
 	}
-	t, level := store.PerformanceLevel(body.Member("offerType").Str())
+	t, level := definition.PerformanceLevel(body.Member("offerType").Str())
 	switch {
 	case level:
 	case c.in.toAutoscale || c.in.toManual:
@@ -88,7 +89,7 @@ func checkOfferID(body doc.Value, id string) error {
 
 // decodeThroughput reads an offer's content. An offer that is autoscaled tells its present throughput, too:
 // that is not an input.
-func decodeThroughput(content doc.Value) (t store.Throughput, err error) {
+func decodeThroughput(content doc.Value) (t definition.Throughput, err error) {
 	if auto := content.Member("offerAutopilotSettings"); auto.Kind() != doc.Undefined && auto.Kind() != doc.Null {
 		return decodeAutoscale(auto)
 	}
@@ -97,7 +98,7 @@ func decodeThroughput(content doc.Value) (t store.Throughput, err error) {
 }
 
 // decodeAutoscale reads the autoscale settings of an offer's content.
-func decodeAutoscale(auto doc.Value) (t store.Throughput, err error) {
+func decodeAutoscale(auto doc.Value) (t definition.Throughput, err error) {
 	if t.Autoscale, err = decodeRU(auto.Member("maxThroughput"), "content.offerAutopilotSettings.maxThroughput"); err != nil {
 		return t, err
 	}
@@ -126,23 +127,23 @@ func decodeRU(v doc.Value, name string) (int, error) {
 // the content, or leave the old one there, or a number of its that is not positive, and let the service
 // derive it: the autoscale maximum is then the manual throughput, rounded up to a thousand, and the other way
 // round.
-func migrated(old store.Throughput, content doc.Value, toAutoscale bool) (store.Throughput, error) {
+func migrated(old definition.Throughput, content doc.Value, toAutoscale bool) (definition.Throughput, error) {
 	most := max(old.Manual, old.Autoscale)
 	auto := content.Member("offerAutopilotSettings")
 	manual := content.Member("offerThroughput")
 	scaled := auto.Kind() == doc.Object && auto.Member("maxThroughput").Num() > 0
 	switch {
 	case content.Kind() != doc.Object:
-		return store.Throughput{}, badRequest("The offer's 'content' must be an object.")
+		return definition.Throughput{}, badRequest("The offer's 'content' must be an object.")
 	case toAutoscale && auto.Kind() == doc.Object:
 		return decodeAutoscale(auto)
 	case toAutoscale:
-		return store.Throughput{Autoscale: (most + 999) / 1000 * 1000}, nil
+		return definition.Throughput{Autoscale: (most + 999) / 1000 * 1000}, nil
 	case scaled || manual.Kind() == doc.Undefined || manual.Kind() == doc.Number && manual.Num() <= 0:
-		return store.Throughput{Manual: most}, nil
+		return definition.Throughput{Manual: most}, nil
 	}
 	ru, err := decodeRU(manual, "content.offerThroughput")
-	return store.Throughput{Manual: ru}, err
+	return definition.Throughput{Manual: ru}, err
 }
 
 func (c *call) sendOffer(o store.Offer) error {

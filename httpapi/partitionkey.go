@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // parsePartitionKey reads the header x-ms-documentdb-partitionkey, a JSON array with one element for each
@@ -14,15 +14,15 @@ import (
 // Clients do not all write JSON. Go's quotes with Go's escapes (\a, \v, \x07, \U0001f600), and text outside
 // of ASCII may come as raw UTF-8 or as Latin-1. All of this is turned into strict JSON before the store reads
 // it.
-func parsePartitionKey(header string) (store.PartitionKey, error) {
+func parsePartitionKey(header string) (definition.PartitionKey, error) {
 	text := []byte(header)
 	if !plainJSON(header) {
 		var err error
 		if text, err = normalisePartitionKey(header); err != nil {
-			return store.PartitionKey{}, err
+			return definition.PartitionKey{}, err
 		}
 	}
-	return store.ParsePartitionKey(text)
+	return definition.ParsePartitionKey(text)
 }
 
 // plainJSON reports whether nothing in a header needs rewriting.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 const splitPath = "/_mayfly/dbs/d/colls/c/split"
@@ -147,13 +147,13 @@ func TestSplitRefusals(t *testing.T) {
 // Parts of a container: prefixes of a hierarchical key, intervals of effective partition keys with a range
 // and without, however many ranges there are and wherever they end.
 func TestPartsOfAContainer(t *testing.T) {
-	def := store.PartitionKeyDefinition{Kind: store.KindMultiHash, Version: 2, Paths: []string{"/a", "/b", "/c"}}
+	def := definition.PartitionKeyDefinition{Kind: definition.KindMultiHash, Version: 2, Paths: []string{"/a", "/b", "/c"}}
 	epk := func(values ...string) string {
 		var list []doc.Value
 		for _, v := range values {
 			list = append(list, doc.StringValue(v))
 		}
-		return strings.ToUpper(fmt.Sprintf("%x", store.EPK(&def, store.NewPartitionKey(list...))))
+		return strings.ToUpper(fmt.Sprintf("%x", definition.EPK(&def, definition.NewPartitionKey(list...))))
 	}
 	for _, n := range []int{1, 5} {
 		w := newWorld(t, ranges(n))

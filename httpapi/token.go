@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // A resource token lets its bearer do what one permission grants, for a while. It is
@@ -41,7 +42,7 @@ type grant struct {
 	Issued     int64           `json:"n"` // seconds since 1970, by the clock of the data
 	Expires    int64           `json:"x"`
 
-	partition store.PartitionKey // of Partition
+	partition definition.PartitionKey // of Partition
 }
 
 // checkTokenLife checks how long the token of a permission is asked to live.
@@ -101,7 +102,7 @@ func (a *authority) openToken(signature string) (*grant, error) {
 		err = json.Unmarshal(raw, g)
 	}
 	if err == nil && g.Partition != nil {
-		g.partition, err = store.ParsePartitionKey(g.Partition)
+		g.partition, err = definition.ParsePartitionKey(g.Partition)
 	}
 	if err != nil {
 		return nil, malformedToken("its payload cannot be read")

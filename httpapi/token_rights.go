@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // need is what a request asks of a resource token. The zero value is out of any token's reach: it wants the
@@ -161,12 +162,12 @@ func (s *Server) permitItems(c *call, p place, g *grant) error {
 
 // covers tells whether a request for a partition key stays inside the token's. A token for a prefix of a
 // hierarchical key covers all keys below it.
-func (g *grant) covers(pk store.PartitionKey) bool {
+func (g *grant) covers(pk definition.PartitionKey) bool {
 	if g.partition.IsZero() {
 		return true
 	}
 	if pk.IsZero() || pk.Len() < g.partition.Len() {
 		return false
 	}
-	return store.NewPartitionKey(pk.Values()[:g.partition.Len()]...).String() == g.partition.String()
+	return definition.NewPartitionKey(pk.Values()[:g.partition.Len()]...).String() == g.partition.String()
 }

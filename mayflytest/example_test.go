@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/mayflytest"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // A session of half an hour, through the embedded API.
@@ -18,7 +19,7 @@ func TestSessionExpires(t *testing.T) {
 	m := mayflytest.New(t)
 	sessions := m.Container("app/sessions", "/user")
 
-	ctx, ada := context.Background(), store.NewPartitionKey(doc.StringValue("ada"))
+	ctx, ada := context.Background(), definition.NewPartitionKey(doc.StringValue("ada"))
 	_, _, err := sessions.Create(ctx, ada, []byte(`{"id": "s1", "user": "ada", "ttl": 1800}`), store.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)

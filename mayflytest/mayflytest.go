@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -193,14 +194,14 @@ func (m *Mayfly) create(name, partitionKeyPath string) (*store.Container, error)
 	database, container, _ := strings.Cut(name, "/")
 	d, err := m.db.Database(database)
 	if err != nil {
-		d, err = m.db.CreateDatabase(ctx, database, store.Throughput{})
+		d, err = m.db.CreateDatabase(ctx, database, definition.Throughput{})
 	}
 	if err != nil {
 		return nil, err
 	}
-	spec := store.ContainerSpec{ID: container, DefaultTTL: ttl.Never}
+	spec := definition.ContainerSpec{ID: container, DefaultTTL: ttl.Never}
 	spec.PartitionKey.Paths = []string{partitionKeyPath}
-	return d.CreateContainer(ctx, spec, store.Throughput{})
+	return d.CreateContainer(ctx, spec, definition.Throughput{})
 }
 
 // WaitExpired moves the clock on to the moment at which an item expires, and returns when it is gone; for one
@@ -244,7 +245,7 @@ func (m *Mayfly) explain(c *store.Container, partitionKey any, id string) (store
 	if err != nil {
 		return store.Expiry{}, err
 	}
-	pk, err := store.ParsePartitionKey(raw)
+	pk, err := definition.ParsePartitionKey(raw)
 	if err != nil {
 		return store.Expiry{}, err
 	}

@@ -15,11 +15,12 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 var ctx = context.Background()
 
-func key(s string) store.PartitionKey { return store.NewPartitionKey(doc.StringValue(s)) }
+func key(s string) definition.PartitionKey { return definition.NewPartitionKey(doc.StringValue(s)) }
 
 func put(t testing.TB, c *store.Container, id, more string) {
 	t.Helper()
@@ -118,7 +119,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 	for range 3 {
 		m.Advance(time.Minute)
 		put(t, m.Container("db/c", "/pk"), "b", "")
-		if _, err := m.Store().CreateDatabase(ctx, "more", store.Throughput{}); err != nil {
+		if _, err := m.Store().CreateDatabase(ctx, "more", definition.Throughput{}); err != nil {
 			t.Fatal(err)
 		}
 		m.Restore(s)

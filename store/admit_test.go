@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // Containers pay from their own throughput, or together from their database's.
@@ -28,9 +29,9 @@ func TestAdmit(t *testing.T) {
 			t.Errorf("after the wait: %v", err)
 		}
 	}
-	overdraw(b.c, b.c, store.DefaultThroughput)
+	overdraw(b.c, b.c, definition.DefaultThroughput)
 
-	d, err := b.db.CreateDatabase(b.ctx, "shared", store.Throughput{Autoscale: 1000})
+	d, err := b.db.CreateDatabase(b.ctx, "shared", definition.Throughput{Autoscale: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,14 +39,14 @@ func TestAdmit(t *testing.T) {
 	for i := range shared {
 		spec := specOf(t, "")
 		spec.ID = []string{"one", "two"}[i]
-		if shared[i], err = d.CreateContainer(b.ctx, spec, store.Throughput{}); err != nil {
+		if shared[i], err = d.CreateContainer(b.ctx, spec, definition.Throughput{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	overdraw(shared[0], shared[1], 1000)
 	spec := specOf(t, "")
 	spec.ID = "own"
-	own, err := d.CreateContainer(b.ctx, spec, store.Throughput{Manual: 500})
+	own, err := d.CreateContainer(b.ctx, spec, definition.Throughput{Manual: 500})
 	if err != nil {
 		t.Fatal(err)
 	}

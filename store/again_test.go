@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // TestMadeAgain: the LSNs of a container begin small, and those of one that is made again under its old name
@@ -51,7 +52,7 @@ func TestMadeAgain(t *testing.T) {
 			d, err = b.db.Database("db")
 		}
 		if err == nil {
-			b.c, err = d.CreateContainer(b.ctx, spec, store.Throughput{})
+			b.c, err = d.CreateContainer(b.ctx, spec, definition.Throughput{})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +81,7 @@ func TestMadeAgain(t *testing.T) {
 		if err := b.db.DeleteDatabase(b.ctx, "db", store.WriteOptions{}); err != nil {
 			return err
 		}
-		_, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+		_, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 		return err
 	})
 	fill(20)

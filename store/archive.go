@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -134,7 +135,7 @@ func (b *both) arrive(r engine.Reader, c *Container, ghost *stored) (*arrival, e
 	for n := 0; ; n++ {
 		id := archiveID(ghost, n)
 		body := archiveBody(c, b.st.policy(), ghost, id, false)
-		pk, err := b.archive.def.keyOf(PartitionKey{}, body)
+		pk, err := b.archive.def.KeyOf(definition.PartitionKey{}, body)
 		if err != nil {
 			body = archiveBody(c, b.st.policy(), ghost, id, true)
 			pk = b.archive.def.Extract(body)
@@ -182,7 +183,7 @@ func archiveID(ghost *stored, n int) string {
 	if n > 1 {
 		suffix += "~" + strconv.Itoa(n)
 	}
-	end := min(len(ghost.id), maxItemIDBytes-len(suffix))
+	end := min(len(ghost.id), definition.MaxItemIDBytes-len(suffix))
 	for end > 0 && end < len(ghost.id) && !utf8.RuneStart(ghost.id[end]) {
 		end--
 	}

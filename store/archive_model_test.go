@@ -14,6 +14,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -73,7 +74,7 @@ func newMortals(t *testing.T, seed uint64) *mortals {
 		clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	m.open()
 	var err error
-	if m.d, err = m.db.CreateDatabase(m.ctx, "db", store.Throughput{}); err != nil {
+	if m.d, err = m.db.CreateDatabase(m.ctx, "db", definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, more := range []string{`"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`,
@@ -85,7 +86,7 @@ func newMortals(t *testing.T, seed uint64) *mortals {
 		case 2:
 			spec.ID = "attic"
 		}
-		if _, err := m.d.CreateContainer(m.ctx, spec, store.Throughput{}); err != nil {
+		if _, err := m.d.CreateContainer(m.ctx, spec, definition.Throughput{}); err != nil {
 			t.Fatal(err)
 		}
 	}

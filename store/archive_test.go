@@ -15,6 +15,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -27,7 +28,7 @@ func (b *bench) container(id, path, more string) *store.Container {
 	}
 	spec := specOf(b.t, more)
 	spec.ID, spec.PartitionKey.Paths = id, []string{path}
-	c, err := d.CreateContainer(b.ctx, spec, store.Throughput{})
+	c, err := d.CreateContainer(b.ctx, spec, definition.Throughput{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -278,7 +279,7 @@ func TestArchiveOfAnotherPartitionKey(t *testing.T) {
 	b.put(`{"id":"none","pk":"p","ttl":1}`, `{"id":"object","pk":"p","ttl":1,"big":{"a":1}}`, `{"id":"big","pk":"p","ttl":1,"big":"`+big+`"}`)
 	b.pass(2)
 	b.sweep()
-	none := store.NewPartitionKey(doc.Value{})
+	none := definition.NewPartitionKey(doc.Value{})
 	for id, want := range map[string]string{"none": `"_mayfly"`, "object": `"big":{"a":1}`, "big": `"document":{"id":"big","pk":"p","ttl":1,"big":"xxx`} {
 		it, _, err := archive.Read(b.ctx, none, id, store.ReadOptions{})
 		if err != nil || !strings.Contains(string(it.Body()), want) {
@@ -404,12 +405,12 @@ func TestMoveSurvivesACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := db.CreateDatabase(ctx, "db", store.Throughput{})
+	d, err := db.CreateDatabase(ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, ctx: ctx, clock: clock, db: db}
-	if b.c, err = d.CreateContainer(ctx, specOf(t, `"defaultTtl":-1`), store.Throughput{}); err != nil {
+	if b.c, err = d.CreateContainer(ctx, specOf(t, `"defaultTtl":-1`), definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	b.container("archive", "/pk", "")

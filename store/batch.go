@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -53,7 +54,7 @@ type BatchResult struct {
 // fails with CodeTooLarge, and a write comes with an Item whose Body is nil. pk is the partition key of
 // operations that have none. The receipt sums the charges; its position is that of the last range that was
 // written or read.
-func (c *Container) Batch(ctx context.Context, pk PartitionKey, ops []Operation, o BatchOptions) (BatchResult, Receipt, error) {
+func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops []Operation, o BatchOptions) (BatchResult, Receipt, error) {
 	if err := c.checkBatch(pk, ops, o); err != nil {
 		return BatchResult{}, c.refused(), err
 	}
@@ -74,7 +75,7 @@ func (c *Container) Batch(ctx context.Context, pk PartitionKey, ops []Operation,
 }
 
 // checkBatch checks what no single operation answers for.
-func (c *Container) checkBatch(pk PartitionKey, ops []Operation, o BatchOptions) error {
+func (c *Container) checkBatch(pk definition.PartitionKey, ops []Operation, o BatchOptions) error {
 	if len(ops) == 0 {
 		return fail(CodeBadRequest, "Batch request has no operations.")
 	}
@@ -92,7 +93,7 @@ func (c *Container) checkBatch(pk PartitionKey, ops []Operation, o BatchOptions)
 		return fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
 	}
 	if o.Atomic {
-		if _, err := c.def.fullKey(pk, ""); err != nil {
+		if _, err := c.def.FullKey(pk, ""); err != nil {
 			return err
 		}
 	}
@@ -135,10 +136,10 @@ var errAnswerTooLarge = fail(CodeTooLarge, "Response size is too large")
 
 var errFailedDependency = fail(CodeFailedDependency, "The operation was not carried out because another one of its batch failed.")
 
-func (b *batch) prepare(pk PartitionKey) {
+func (b *batch) prepare(pk definition.PartitionKey) {
 	for i := range b.ops {
 		if b.o.Atomic && !b.ops[i].Partition.IsZero() && !b.c.def.Matches(b.ops[i].Partition, pk) {
-			b.results[i] = failed(fail(CodePartitionKeyMismatch, mismatchText))
+			b.results[i] = failed(fail(CodePartitionKeyMismatch, definition.MismatchText))
 			continue
 		}
 		p, err := b.c.prepare(pk, b.ops[i])

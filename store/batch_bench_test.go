@@ -1,6 +1,10 @@
 package store
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mayflydb/mayfly/store/definition"
+)
 
 // BenchmarkBulk creates documents, 100 a request; what it reports is for one document, to be compared with
 // BenchmarkCreate.
@@ -14,7 +18,7 @@ func BenchmarkBulk(b *testing.B) {
 	b.ResetTimer()
 	for len(ops) > 0 {
 		n := min(len(ops), MaxBatchOperations)
-		out, _, err := c.Batch(b.Context(), PartitionKey{}, ops[:n], BatchOptions{ContinueOnError: true})
+		out, _, err := c.Batch(b.Context(), definition.PartitionKey{}, ops[:n], BatchOptions{ContinueOnError: true})
 		if err != nil || out.Mixed {
 			b.Fatal(out.Results, err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -26,11 +27,11 @@ func TestAtomicBatchSurvivesACrashWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := db.CreateDatabase(ctx, "db", store.Throughput{})
+	d, err := db.CreateDatabase(ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := d.CreateContainer(ctx, specOf(t, ""), store.Throughput{})
+	c, err := d.CreateContainer(ctx, specOf(t, ""), definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // patchOf is a patch of these operations, the inside of a JSON array.
@@ -38,7 +39,7 @@ func (b *bench) dump() string {
 	return s.String()
 }
 
-func (b *bench) batch(key store.PartitionKey, o store.BatchOptions, ops ...store.Operation) store.BatchResult {
+func (b *bench) batch(key definition.PartitionKey, o store.BatchOptions, ops ...store.Operation) store.BatchResult {
 	b.t.Helper()
 	out, _, err := b.c.Batch(b.ctx, key, ops, o)
 	if err != nil {
@@ -216,7 +217,7 @@ func TestBulk(t *testing.T) {
 		}
 		ops = append(ops, op(store.OperationDelete, "there", ""), withPartition(op(store.OperationRead, "there", ""), "k0"), op(store.OperationUpsert, "", `[]`))
 		want = append(want, "bad request", "ok", "bad request")
-		out := b.batch(store.PartitionKey{}, store.BatchOptions{ContinueOnError: true}, ops...)
+		out := b.batch(definition.PartitionKey{}, store.BatchOptions{ContinueOnError: true}, ops...)
 		if got := codes(out); got != strings.Join(want, ", ") || !out.Mixed {
 			t.Errorf("%d ranges: %s", ranges, got)
 		}
@@ -233,7 +234,7 @@ func TestBulk(t *testing.T) {
 func TestBulkStops(t *testing.T) {
 	b := newBench(t, "", 3)
 	defer b.close()
-	out := b.batch(store.PartitionKey{}, store.BatchOptions{},
+	out := b.batch(definition.PartitionKey{}, store.BatchOptions{},
 		op(store.OperationCreate, "", `{"id":"1","pk":"a"}`), op(store.OperationCreate, "", `{"id":"1","pk":"b"}`),
 		op(store.OperationCreate, "", `{"id":"1","pk":"a"}`), op(store.OperationCreate, "", `{"id":"1","pk":"c"}`))
 	if got := codes(out); got != "ok, ok, conflict, failed dependency" {
@@ -255,7 +256,7 @@ func TestBatchIsRefused(t *testing.T) {
 	big := op(store.OperationCreate, "", `{"id":"big","pk":"p","s":"`+strings.Repeat("x", 1100<<10)+`"}`)
 	ahead := []store.SessionPosition{{Range: "0", LSN: 1 << 40}, {Range: "1", LSN: 1 << 40}}
 	for name, c := range map[string]struct {
-		key  store.PartitionKey
+		key  definition.PartitionKey
 		ops  []store.Operation
 		o    store.BatchOptions
 		code store.Code
@@ -263,8 +264,8 @@ func TestBatchIsRefused(t *testing.T) {
 		"empty":         {pk("p"), nil, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
 		"too many":      {pk("p"), many, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
 		"too large":     {pk("p"), []store.Operation{big, big}, store.BatchOptions{Atomic: true}, store.CodeTooLarge},
-		"no key":        {store.PartitionKey{}, []store.Operation{one}, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
-		"another key":   {store.NewPartitionKey(doc.StringValue("p"), doc.StringValue("q")), []store.Operation{one}, store.BatchOptions{Atomic: true}, store.CodePartitionKeyMismatch},
+		"no key":        {definition.PartitionKey{}, []store.Operation{one}, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
+		"another key":   {definition.NewPartitionKey(doc.StringValue("p"), doc.StringValue("q")), []store.Operation{one}, store.BatchOptions{Atomic: true}, store.CodePartitionKeyMismatch},
 		"unknown range": {pk("p"), []store.Operation{one}, store.BatchOptions{Range: "77"}, store.CodeRangeGone},
 		"ahead":         {pk("p"), []store.Operation{one}, store.BatchOptions{Atomic: true, Session: ahead}, store.CodeSessionNotAvailable},
 	} {
@@ -291,7 +292,7 @@ func TestBulkOutsideOfItsRange(t *testing.T) {
 	}
 	seen := 0
 	for _, r := range b.c.Ranges().Ranges {
-		out := b.batch(store.PartitionKey{}, store.BatchOptions{ContinueOnError: true, Range: r.ID}, ops...)
+		out := b.batch(definition.PartitionKey{}, store.BatchOptions{ContinueOnError: true, Range: r.ID}, ops...)
 		for i, o := range out.Results {
 			if o.Err == nil {
 				seen++
@@ -317,7 +318,7 @@ func TestBulkDuringSplits(t *testing.T) {
 			for i := range 60 {
 				ops = append(ops, op(store.OperationUpsert, "", fmt.Sprintf(`{"id":"%d","pk":"k%d","n":%d}`, i, i, round)))
 			}
-			out, _, err := b.c.Batch(b.ctx, store.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
+			out, _, err := b.c.Batch(b.ctx, definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
 			if err != nil || out.Mixed {
 				t.Errorf("round %d: %s, %v", round, codes(out), err)
 			}

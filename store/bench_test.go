@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -35,15 +36,15 @@ func benchStore(b *testing.B, n int) (*DB, *Container, *ttl.Virtual) {
 			b.Error(err)
 		}
 	})
-	d, err := db.CreateDatabase(b.Context(), "d", Throughput{})
+	d, err := db.CreateDatabase(b.Context(), "d", definition.Throughput{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	c, err := d.CreateContainer(b.Context(), ContainerSpec{
+	c, err := d.CreateContainer(b.Context(), definition.ContainerSpec{
 		ID:           "c",
-		PartitionKey: PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: KindHash, Version: 2},
+		PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: definition.KindHash, Version: 2},
 		DefaultTTL:   60,
-	}, Throughput{})
+	}, definition.Throughput{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func benchStore(b *testing.B, n int) (*DB, *Container, *ttl.Virtual) {
 
 // benchKey is the key of the i-th document.
 func benchKey(i int) Key {
-	return Key{NewPartitionKey(doc.StringValue(fmt.Sprintf("user-%06d", i/10))), fmt.Sprintf("%010d", i)}
+	return Key{definition.NewPartitionKey(doc.StringValue(fmt.Sprintf("user-%06d", i/10))), fmt.Sprintf("%010d", i)}
 }
 
 // benchBody is the i-th document: 12 values, 1,024 bytes.

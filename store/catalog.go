@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -71,12 +72,12 @@ type rangeRecord struct {
 }
 
 type offerRecord struct {
-	Num      uint32     `json:"num"`
-	Database uint32     `json:"database"`
-	CID      uint32     `json:"cid,omitempty"` // 0: the database's own
-	TS       int64      `json:"ts"`
-	LSN      uint64     `json:"lsn"`
-	Asked    Throughput `json:"throughput"`
+	Num      uint32                `json:"num"`
+	Database uint32                `json:"database"`
+	CID      uint32                `json:"cid,omitempty"` // 0: the database's own
+	TS       int64                 `json:"ts"`
+	LSN      uint64                `json:"lsn"`
+	Asked    definition.Throughput `json:"throughput"`
 	// Ranges is how many partition ranges a raise asks for, be they there already or not; 0: none has.
 	Ranges int `json:"ranges,omitempty"`
 }
@@ -185,7 +186,7 @@ func (db *DB) loadContainers(r engine.Reader) error {
 		if d == nil {
 			return fmt.Errorf("%w: a container without its database", engine.ErrCorrupt)
 		}
-		spec, _, err := ParseContainerSpec(rec.Spec, false)
+		spec, _, err := definition.ParseContainerSpec(rec.Spec, false)
 		if err != nil {
 			return fmt.Errorf("%w: container record: %v", engine.ErrCorrupt, err)
 		}

@@ -96,7 +96,7 @@ func (n *census) scan(rg engine.Range, fn func(it engine.Iterator) error) (err e
 func (n *census) bodies(s *slot) error {
 	return n.scan(layout.SlotFamily(s.scope, layout.FamilyItem), func(it engine.Iterator) error {
 		h, body, err := layout.DecodeItem(it.Value())
-		if err != nil || n.st.fenced(h, func() []byte { return n.c.def.Extract(body).appendOrdered(nil) }) {
+		if err != nil || n.st.fenced(h, func() []byte { return n.c.def.Extract(body).AppendOrdered(nil) }) {
 			return err
 		}
 		return n.each(h.Life, func() (Key, error) { return n.c.keyOf(body), nil })

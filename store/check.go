@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -80,7 +81,7 @@ func (k *checker) run(st *containerState, _ int64, r engine.Reader) error {
 	// Every key that an item must have is there; where there are no more keys than that, there are no others.
 	want := map[byte]int64{
 		layout.FamilyPoint:     k.items,
-		layout.FamilyPartition: k.items * int64(k.c.def.levels()),
+		layout.FamilyPartition: k.items * int64(k.c.def.Levels()),
 		layout.FamilyUnique:    k.items * int64(k.c.uniques),
 	}
 	for _, family := range []byte{layout.FamilyPoint, layout.FamilyPartition, layout.FamilyUnique} {
@@ -175,7 +176,7 @@ func (k *checker) checkItem(s *slot, key, value []byte, bounds feedBounds) error
 		return nil
 	}
 	pk := k.c.def.Extract(item.body)
-	if epk := appendEPK(nil, &k.c.def, pk); !bytes.Equal(epk, item.head.EPK) || !s.holds(epk) {
+	if epk := definition.AppendEPK(nil, &k.c.def, pk); !bytes.Equal(epk, item.head.EPK) || !s.holds(epk) {
 		k.fault("item %q: its partition key does not hash into range %s", item.id, s.id)
 	}
 	if item.head.LSN >= bounds.ceiling || rid&(1<<layout.RIDLSNBits-1) > item.head.LSN && layout.RIDSlot(rid) == item.head.Slot {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -105,7 +106,7 @@ func (k *checker) checkVersions(s *slot, bounds feedBounds) error {
 // key.
 func (k *checker) wholeVersion(s *slot, v *layout.Version) bool {
 	key, err := decodeKey(v.PK)
-	if err != nil || !bytes.Equal(appendEPK(nil, &k.c.def, key), v.EPK) || !s.holds(v.EPK) {
+	if err != nil || !bytes.Equal(definition.AppendEPK(nil, &k.c.def, key), v.EPK) || !s.holds(v.EPK) {
 		return false
 	}
 	for _, body := range [][]byte{v.Body, v.Previous.Body} {

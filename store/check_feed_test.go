@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -58,13 +59,13 @@ func TestCheckFeeds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newIndexRig(t, 0, 1, false, `{"indexingMode":"none"}`)
-			g.spec.ID, g.spec.ChangeFeed = "kept", &ChangeFeedPolicy{RetentionMinutes: 10}
-			c, err := g.d.CreateContainer(t.Context(), g.spec, Throughput{})
+			g.spec.ID, g.spec.ChangeFeed = "kept", &definition.ChangeFeedPolicy{RetentionMinutes: 10}
+			c, err := g.d.CreateContainer(t.Context(), g.spec, definition.Throughput{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, id := range []string{"a", "a", "b", "c"} {
-				if _, _, err := c.Upsert(t.Context(), PartitionKey{}, []byte(`{"id":"`+id+`","pk":"p"}`), WriteOptions{}); err != nil {
+				if _, _, err := c.Upsert(t.Context(), definition.PartitionKey{}, []byte(`{"id":"`+id+`","pk":"p"}`), WriteOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			}

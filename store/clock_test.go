@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -20,7 +21,7 @@ func TestClockChanges(t *testing.T) {
 		now func() time.Time
 	}
 	l := newLab(t, store.Options{ManualReaper: true})
-	d, err := l.db.CreateDatabase(l.ctx, "db", store.Throughput{})
+	d, err := l.db.CreateDatabase(l.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestClockOfTheSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	d, err := db.CreateDatabase(t.Context(), "db", store.Throughput{})
+	d, err := db.CreateDatabase(t.Context(), "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func TestClockBack(t *testing.T) {
 	if err := set("set 600"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.db.CreateDatabase(l.ctx, "other", store.Throughput{}); err != nil {
+	if _, err := l.db.CreateDatabase(l.ctx, "other", definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	forbids(600, "a database,")
@@ -273,7 +274,7 @@ func TestDatabaseClocks(t *testing.T) {
 	if n, err := l.db.SweepNow(l.ctx); n != 1 || err != nil {
 		t.Errorf("swept %d, not a's old item alone: %v", n, err)
 	}
-	c2, err := da.CreateContainer(l.ctx, store.ContainerSpec{ID: "c2", PartitionKey: store.PartitionKeyDefinition{Paths: []string{"/pk"}}}, store.Throughput{})
+	c2, err := da.CreateContainer(l.ctx, definition.ContainerSpec{ID: "c2", PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}}}, definition.Throughput{})
 	if err != nil || c2.Info().Timestamp != clockStart+1000 {
 		t.Errorf("a new container: %v", err)
 	}

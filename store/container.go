@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -20,7 +21,7 @@ type Container struct {
 	cid  uint32
 	name string
 	// def and uniques never change; they are copies of what the spec says.
-	def     PartitionKeyDefinition
+	def     definition.PartitionKeyDefinition
 	uniques int
 
 	// gate makes the policy and the moment one: writes, purges and readers of the policy hold it shared, a
@@ -46,11 +47,11 @@ type Container struct {
 // containerState is immutable.
 type containerState struct {
 	rec     containerRecord
-	spec    ContainerSpec
-	terms   *index.Indexer   // of spec, beside olders
-	olders  []*index.Indexer // of rec.IndexedBy
-	ranges  []*slot          // by EPK
-	vectors []vectorAt       // of spec
+	spec    definition.ContainerSpec
+	terms   *index.Indexer        // of spec, beside olders
+	olders  []*index.Indexer      // of rec.IndexedBy
+	ranges  []*slot               // by EPK
+	vectors []definition.VectorAt // of spec
 	fences  map[string]uint64
 	dropped bool
 }
@@ -60,7 +61,7 @@ type ContainerInfo struct {
 	ID, RID, ETag           string // ETag with its literal quotes
 	DatabaseID, DatabaseRID string
 	Timestamp               int64 // seconds since 1970 of the last change
-	Spec                    ContainerSpec
+	Spec                    definition.ContainerSpec
 }
 
 // Range is a partition key range: the items whose effective partition key lies in [Min, Max).
@@ -98,12 +99,12 @@ func (set RangeSet) Since(etag string) []Range {
 
 func rangesETag(incarnation uint32, lsn uint64) string { return layout.ETagText(incarnation, 1, lsn) }
 
-func newContainer(d *Database, rec containerRecord, spec ContainerSpec) (*Container, error) {
+func newContainer(d *Database, rec containerRecord, spec definition.ContainerSpec) (*Container, error) {
 	c := &Container{
 		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len(),
 		gate: newGate(), splitting: newTurn(), count: itemCount{turn: newTurn()},
 	}
-	st := &containerState{rec: rec, spec: spec, vectors: spec.vectors()}
+	st := &containerState{rec: rec, spec: spec, vectors: spec.Vectors()}
 	if err := st.compile(); err != nil {
 		return nil, err
 	}
@@ -117,9 +118,6 @@ func newContainer(d *Database, rec containerRecord, spec ContainerSpec) (*Contai
 	c.state.Store(st)
 	return c, nil
 }
-
-// maxEPK is the exclusive end of the space of effective partition keys.
-const maxEPK = "FF"
 
 // ID is the container's id.
 func (c *Container) ID() string { return c.name }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // A page of a range of effective partition keys can be followed by one of a partition key in that range:
@@ -18,8 +19,8 @@ func TestContinuationOfRangeForKey(t *testing.T) {
 	for i := range 10 {
 		b.put(fmt.Sprintf(`{"id":"%d","pk":"p%d"}`, i, i%2))
 	}
-	d := store.PartitionKeyDefinition{Paths: []string{"/pk"}, Version: 2}
-	low := store.EPK(&d, pk("p1"))
+	d := definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Version: 2}
+	low := definition.EPK(&d, pk("p1"))
 	high := new(big.Int).Add(new(big.Int).SetBytes(low), big.NewInt(1)).FillBytes(make([]byte, len(low)))
 	part := store.Scope{MinEPK: hex.EncodeToString(low), MaxEPK: hex.EncodeToString(high)}
 	for _, text := range []string{"SELECT VALUE c.id FROM c", "SELECT VALUE c.id FROM c ORDER BY c.id DESC"} {

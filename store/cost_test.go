@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // What the published figures say of a 1 KB document: a read 1 RU, a create 5 to 7, a replace about twice as
@@ -14,7 +15,7 @@ import (
 func TestCharges(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()
-	pk := store.NewPartitionKey(doc.StringValue("a"))
+	pk := definition.NewPartitionKey(doc.StringValue("a"))
 	item := func(id string, fields, size int) []byte {
 		var s strings.Builder
 		fmt.Fprintf(&s, `{"id":%q,"pk":"a"`, id)

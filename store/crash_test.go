@@ -22,6 +22,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -172,11 +173,11 @@ func firstLife(t *testing.T) *life {
 	if l.db, err = openAt(l.ctx, slowly(l.fs), clock); err != nil {
 		t.Fatal(err)
 	}
-	d, err := l.db.CreateDatabase(l.ctx, "db", store.Throughput{})
+	d, err := l.db.CreateDatabase(l.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.c, err = d.CreateContainer(l.ctx, specOf(t, `"defaultTtl":-1`), store.Throughput{}); err != nil {
+	if l.c, err = d.CreateContainer(l.ctx, specOf(t, `"defaultTtl":-1`), definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	for w := range crashWriters {
@@ -507,9 +508,9 @@ func (s *script) run(fs vfs.FS) {
 	if !s.ok(err, true) {
 		return
 	}
-	d, err := db.CreateDatabase(ctx, "db", store.Throughput{})
+	d, err := db.CreateDatabase(ctx, "db", definition.Throughput{})
 	if s.ok(err, false) {
-		c, err := d.CreateContainer(ctx, specOf(s.t, `"defaultTtl":-1`), store.Throughput{})
+		c, err := d.CreateContainer(ctx, specOf(s.t, `"defaultTtl":-1`), definition.Throughput{})
 		if s.ok(err, false) {
 			s.made = true
 			s.items(ctx, clock, db, c)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -80,9 +81,9 @@ func badRID(rid string) error { return fail(CodeBadRequest, "'"+rid+"' is not a 
 
 // CreateDatabase makes a database; with a throughput its containers share it. It fails with CodeConflict
 // where the id is taken and CodeBadRequest for an id or a throughput that the service refuses.
-func (db *DB) CreateDatabase(ctx context.Context, id string, t Throughput) (*Database, error) {
+func (db *DB) CreateDatabase(ctx context.Context, id string, t definition.Throughput) (*Database, error) {
 	db = db.live()
-	if err := ValidateID("database", id); err != nil {
+	if err := definition.ValidateID("database", id); err != nil {
 		return nil, err
 	}
 	if err := t.Validate(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -47,12 +48,12 @@ func (d *Database) ContainerByRID(rid string) (*Container, error) {
 // without a throughput of its own gets 400 RU/s, unless its database shares one. It fails with CodeConflict
 // where the id is taken, CodeBadRequest for what the service refuses, and CodeOwnerNotFound where the
 // database is gone.
-func (d *Database) CreateContainer(ctx context.Context, spec ContainerSpec, t Throughput) (*Container, error) {
+func (d *Database) CreateContainer(ctx context.Context, spec definition.ContainerSpec, t definition.Throughput) (*Container, error) {
 	return d.CreateContainerWith(ctx, spec, ContainerOptions{Throughput: t})
 }
 
 // CreateContainerWith is CreateContainer with more to choose.
-func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, o ContainerOptions) (*Container, error) {
+func (d *Database) CreateContainerWith(ctx context.Context, spec definition.ContainerSpec, o ContainerOptions) (*Container, error) {
 	t := o.Throughput
 	if err := checkRanges(o.Ranges); err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec ContainerSpec, 
 	}
 	shared := t.IsZero() && db.hasOwnOffer(d)
 	if t.IsZero() {
-		t = Throughput{Manual: DefaultThroughput}
+		t = definition.Throughput{Manual: definition.DefaultThroughput}
 	}
 	var next meta
 	var offer *offerRecord
@@ -138,7 +139,7 @@ func (db *DB) beginAbove(t engine.Txn, rec containerRecord) {
 
 // checkEncryptionKeys checks that the database has the keys that a policy names. A policy never changes, and
 // keys are not deleted by clients. The caller holds ddl.
-func (d *Database) checkEncryptionKeys(p *ClientEncryptionPolicy) error {
+func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) error {
 	if p == nil {
 		return nil
 	}
@@ -154,17 +155,17 @@ func (d *Database) checkEncryptionKeys(p *ClientEncryptionPolicy) error {
 // newRanges lays the partition ranges of a new container out: as many as are asked for with it, else as many
 // as the operator asks for, else as many as the throughput needs. A container that shares its database's
 // throughput has one.
-func (db *DB) newRanges(def *PartitionKeyDefinition, n int, t Throughput, shared bool, now int64) []rangeRecord {
+func (db *DB) newRanges(def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool, now int64) []rangeRecord {
 	if n == 0 {
 		n = db.opts.Ranges
 	}
 	if n == 0 {
 		n = 1
 		if !shared {
-			n = min(t.ranges(), layout.MaxSlots)
+			n = min(t.Ranges(), layout.MaxSlots)
 		}
 	}
-	bounds := splitRanges(def, n)
+	bounds := definition.SplitRanges(def, n)
 	recs := make([]rangeRecord, n)
 	for i := range recs {
 		recs[i] = rangeRecord{ID: i, Slot: uint16(i), Min: bounds[i], Max: bounds[i+1], TS: now}
@@ -175,7 +176,7 @@ func (db *DB) newRanges(def *PartitionKeyDefinition, n int, t Throughput, shared
 // ReplaceContainer changes a container's settings. A changed DefaultTTL acts at once on all items, whatever
 // their number; an item that had expired under the old one stays expired. The partition key, the unique keys
 // and the client encryption policy cannot change: CodeBadRequest. o.IfMatch is the container's etag.
-func (d *Database) ReplaceContainer(ctx context.Context, id string, spec ContainerSpec, o WriteOptions) (*Container, error) {
+func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definition.ContainerSpec, o WriteOptions) (*Container, error) {
 	db := d.db
 	if err := db.ddl.take(ctx); err != nil {
 		return nil, err
@@ -194,12 +195,12 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec Contain
 	}
 	spec.PartitionKey, spec.UniqueKeys = old.PartitionKey, old.UniqueKeys
 	spec.EnsureDefaults()
-	if err := spec.validateRest(); err != nil {
+	if err := spec.ValidateRest(); err != nil {
 		return nil, err
 	}
 	err = c.change(ctx, func(st containerState, now int64) (containerState, error) {
 		next := st
-		next.spec, next.vectors = spec, spec.vectors()
+		next.spec, next.vectors = spec, spec.Vectors()
 		next.rec.TS = now
 		next.rec.Spec = spec.AppendJSON(nil)
 		next.rec.Policy = st.policy().With(spec.DefaultTTL, now)

@@ -6,9 +6,9 @@
 // exist for anybody: reads, lists and queries do not see it, its id and its unique keys are free.
 //
 //	db, err := store.Open(ctx, engine, store.Options{})
-//	d, err := db.CreateDatabase(ctx, "app", store.Throughput{})
-//	c, err := d.CreateContainer(ctx, store.ContainerSpec{ID: "sessions", DefaultTTL: 1800, ...}, store.Throughput{})
-//	item, receipt, err := c.Create(ctx, store.NewPartitionKey(doc.StringValue("u1")), body, store.WriteOptions{})
+//	d, err := db.CreateDatabase(ctx, "app", definition.Throughput{})
+//	c, err := d.CreateContainer(ctx, definition.ContainerSpec{ID: "sessions", DefaultTTL: 1800, ...}, definition.Throughput{})
+//	item, receipt, err := c.Create(ctx, definition.NewPartitionKey(doc.StringValue("u1")), body, store.WriteOptions{})
 //
 // # What is promised
 //

@@ -86,7 +86,7 @@ func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o DryRunOpt
 		}
 		policies = [2]ttl.Policy{*st.policy(), st.policy().With(next, now)}
 		d = DryRun{Now: now, From: policies[0].Default, To: next}
-		return changed.validateTTL()
+		return changed.ValidateTTL()
 	})
 	d.Exact, d.Complete = n.exact, !n.watch.late
 	return d, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -56,7 +57,7 @@ func (b *bench) beside(n int) {
 	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
 	defer cancel()
 	for i := range n {
-		key := store.NewPartitionKey(doc.StringValue("beside"))
+		key := definition.NewPartitionKey(doc.StringValue("beside"))
 		if _, _, err := b.c.Upsert(ctx, key, []byte(fmt.Sprintf(`{"id":"b","pk":"beside","n":%d}`, i)), store.WriteOptions{}); err != nil {
 			b.t.Fatalf("a write beside: %v", err)
 		}
@@ -180,7 +181,7 @@ func TestScriptEndsWithItsRequest(t *testing.T) {
 	for _, id := range []string{"loop", "query"} {
 		ctx, cancel := context.WithCancel(b.ctx)
 		begun := &firstValue{Context: ctx, do: cancel}
-		_, _, err := b.c.Execute(begun, store.NewPartitionKey(doc.StringValue("a")), id, nil, store.ExecuteOptions{})
+		_, _, err := b.c.Execute(begun, definition.NewPartitionKey(doc.StringValue("a")), id, nil, store.ExecuteOptions{})
 		if !is(err, store.CodeCanceled) {
 			t.Errorf("%s: %v", id, err)
 		}
@@ -211,7 +212,7 @@ func TestConditionHoldsNobody(t *testing.T) {
 	b.put(many())
 	set := store.Operation{Kind: store.OperationPatch, ID: "many", Patch: patchOf(t, `{"op":"set","path":"/v","value":1}`)}
 	set.Patch.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 " + endlessJoin + ")"
-	key := store.NewPartitionKey(doc.StringValue("a"))
+	key := definition.NewPartitionKey(doc.StringValue("a"))
 	b.trigger("t", `function () { }`)
 	for name, patch := range map[string]func(ctx context.Context) error{
 		"patch": func(ctx context.Context) error {
@@ -262,7 +263,7 @@ func TestConditionOfAnotherVersion(t *testing.T) {
 		ctx := &firstValue{Context: cancelable, do: func() { b.put(`{"id":"1","pk":"a","n":2}`) }}
 		p := patchOf(t, `{"op":"incr","path":"/n","value":1}`)
 		p.Condition = c.condition
-		it, _, err := b.c.Patch(ctx, store.NewPartitionKey(doc.StringValue("a")), "1", *p, store.WriteOptions{})
+		it, _, err := b.c.Patch(ctx, definition.NewPartitionKey(doc.StringValue("a")), "1", *p, store.WriteOptions{})
 		cancel()
 		if c.want != fine && !is(err, c.want) || c.want == fine && (err != nil || string(it.Body()) != `{"id":"1","pk":"a","n":3}`) {
 			t.Errorf("%s: %s, %v", c.condition, it.Body(), err)

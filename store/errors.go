@@ -5,78 +5,56 @@ import (
 	"errors"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Code says what kind of failure an Error is. One table at each wire turns it into that protocol's status.
-type Code uint8
+// Error is the one error type that leaves this package.
+type Error = fault.Error
 
-// The codes. A comment names the meaning; the wire decides on numbers.
+// Code says what kind of failure an Error is.
+type Code = fault.Code
+
+// The codes: see package fault.
 const (
-	CodeInternal             Code = iota // a defect in Mayfly or in what it stored
-	CodeBadRequest                       // malformed or refused input
-	CodePartitionKeyMismatch             // the partition key given does not fit the definition or the document
-	CodeNotModified                      // If-None-Match holds: not a failure, but no item either
-	CodeForbidden                        // the operation is not allowed here
-	CodeNotFound                         // the thing addressed does not exist (or has expired)
-	CodeOwnerNotFound                    // what the thing would lie in does not exist
-	CodeSessionNotAvailable              // the session token is ahead of this store
-	CodeConflict                         // the id or a unique key is taken
-	CodeRangeGone                        // no such partition key range (any more)
-	CodePreconditionFailed               // If-Match or If-None-Match does not hold
-	CodeTooLarge                         // a document or request is over its limit
-	CodeCanceled                         // the caller's context ended first, or the time that a request may take
-	CodeDiskFull                         // no room on disk; reads go on
-	CodeUnavailable                      // the store is closed or can no longer write
-	CodeCrossPartition                   // the query's ranges must be merged by the client
-	CodeThrottled                        // the throughput is used up: retry later
-	CodeFailedDependency                 // another operation of the same batch failed
+	CodeInternal             = fault.CodeInternal
+	CodeBadRequest           = fault.CodeBadRequest
+	CodePartitionKeyMismatch = fault.CodePartitionKeyMismatch
+	CodeNotModified          = fault.CodeNotModified
+	CodeForbidden            = fault.CodeForbidden
+	CodeNotFound             = fault.CodeNotFound
+	CodeOwnerNotFound        = fault.CodeOwnerNotFound
+	CodeSessionNotAvailable  = fault.CodeSessionNotAvailable
+	CodeConflict             = fault.CodeConflict
+	CodeRangeGone            = fault.CodeRangeGone
+	CodePreconditionFailed   = fault.CodePreconditionFailed
+	CodeTooLarge             = fault.CodeTooLarge
+	CodeCanceled             = fault.CodeCanceled
+	CodeDiskFull             = fault.CodeDiskFull
+	CodeUnavailable          = fault.CodeUnavailable
+	CodeCrossPartition       = fault.CodeCrossPartition
+	CodeThrottled            = fault.CodeThrottled
+	CodeFailedDependency     = fault.CodeFailedDependency
 )
 
-var codeNames = [...]string{"internal", "bad request", "partition key mismatch", "not modified", "forbidden", "not found",
-	"owner not found", "session not available", "conflict", "range gone", "precondition failed", "too large", "canceled",
-	"disk full", "unavailable", "cross partition", "throttled", "failed dependency"}
+// The errors by what they mean, for errors.Is: see package fault.
+var (
+	ErrNotFound           = fault.ErrNotFound
+	ErrConflict           = fault.ErrConflict
+	ErrPreconditionFailed = fault.ErrPreconditionFailed
+	ErrNotModified        = fault.ErrNotModified
+	ErrBadRequest         = fault.ErrBadRequest
+	ErrTooLarge           = fault.ErrTooLarge
+	ErrCanceled           = fault.ErrCanceled
+	ErrThrottled          = fault.ErrThrottled
+	ErrDiskFull           = fault.ErrDiskFull
+	ErrUnavailable        = fault.ErrUnavailable
+)
 
-// String names the code in words.
-func (c Code) String() string {
-	if int(c) < len(codeNames) {
-		return codeNames[c]
-	}
-	return "unknown"
-}
+// ErrorCode tells the Code of err; CodeInternal for another error.
+func ErrorCode(err error) Code { return fault.ErrorCode(err) }
 
-// Error is the one error type that leaves this package.
-type Error struct {
-	Code    Code
-	Message string // for the caller; the protocol's own text where clients look for it
-	Hint    string // for the operator: what to do about it; may be empty
-	Err     error  // the cause, may be nil
-}
-
-// Error returns the message, and the hint where there is one.
-func (e *Error) Error() string {
-	if e.Hint == "" {
-		return e.Message
-	}
-	return e.Message + " (" + e.Hint + ")"
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-// ErrorCode tells the Code of err; CodeInternal for an error that is not this package's.
-func ErrorCode(err error) Code {
-	if err == nil {
-		return CodeInternal
-	}
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return CodeInternal
-}
-
-func fail(c Code, message string) *Error { return &Error{Code: c, Message: message} }
+func fail(c Code, message string) *Error { return fault.New(c, message) }
 
 // wrap turns whatever a leaf returned into an Error. It is the only place that knows the leaves' errors.
 func wrap(err error) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -28,11 +29,11 @@ func TestFollowersOfABusyLog(t *testing.T) {
 	if b.db, err = store.Open(b.ctx, e, store.Options{Clock: b.clock, Ranges: 2}); err != nil {
 		t.Fatal(err)
 	}
-	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+	d, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.c, err = d.CreateContainer(b.ctx, specOf(t, `"defaultTtl":2`), store.Throughput{}); err != nil {
+	if b.c, err = d.CreateContainer(b.ctx, specOf(t, `"defaultTtl":2`), definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	defer b.close()

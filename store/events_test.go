@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -283,11 +284,11 @@ func TestStarvedReaper(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	b, engine := newSplitBench(t, vfs.NewMem())
 	defer b.close()
-	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+	d, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.c, err = d.CreateContainer(b.ctx, specOf(t, `"defaultTtl":1`), store.Throughput{}); err != nil {
+	if b.c, err = d.CreateContainer(b.ctx, specOf(t, `"defaultTtl":1`), definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 100 {
@@ -365,11 +366,11 @@ func TestExpiryEventsSurviveCrashes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if life == 0 {
-				d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+				d, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if b.c, err = d.CreateContainer(b.ctx, specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`), store.Throughput{}); err != nil {
+				if b.c, err = d.CreateContainer(b.ctx, specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`), definition.Throughput{}); err != nil {
 					t.Fatal(err)
 				}
 				b.settings(withEvents(100_000))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -179,7 +180,7 @@ func (it Item) Expiry() Expiry {
 // ExplainItem tells when an item expires and why, of one that has expired as well. An item that is not there
 // is no error but StateUnknown or StatePurged. It fails with CodeBadRequest for a partition key that does not
 // fit.
-func (c *Container) ExplainItem(ctx context.Context, pk PartitionKey, id string) (Expiry, error) {
+func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey, id string) (Expiry, error) {
 	c.db.enter()
 	defer c.db.leave()
 	p, err := c.keyPlace(pk, id)
@@ -195,8 +196,8 @@ func (c *Container) ExplainItem(ctx context.Context, pk PartitionKey, id string)
 }
 
 // keyPlace is the place of an item that a caller names by its key.
-func (c *Container) keyPlace(pk PartitionKey, id string) (place, error) {
-	pk, err := c.def.fullKey(pk, id)
+func (c *Container) keyPlace(pk definition.PartitionKey, id string) (place, error) {
+	pk, err := c.def.FullKey(pk, id)
 	if err != nil {
 		return place{}, err
 	}

@@ -3,14 +3,16 @@ package store
 import (
 	"fmt"
 	"testing"
+
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // benchKeeps makes a container like that of benchStore, which keeps all versions.
 func benchKeeps(b *testing.B, from *Container, minutes int) *Container {
 	b.Helper()
 	spec := from.Info().Spec
-	spec.ID, spec.ChangeFeed = "kept", &ChangeFeedPolicy{RetentionMinutes: minutes}
-	c, err := from.d.CreateContainer(b.Context(), spec, Throughput{})
+	spec.ID, spec.ChangeFeed = "kept", &definition.ChangeFeedPolicy{RetentionMinutes: minutes}
+	c, err := from.d.CreateContainer(b.Context(), spec, definition.Throughput{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -74,10 +75,10 @@ func newFeedWorld(t *testing.T, ranges int, seed uint64) *feedWorld {
 		clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), items: map[metatest.Key]feedItem{}, history: map[metatest.Key][]string{}}
 	w.open()
 	var err error
-	if w.d, err = w.db.CreateDatabase(w.ctx, "db", store.Throughput{}); err == nil {
+	if w.d, err = w.db.CreateDatabase(w.ctx, "db", definition.Throughput{}); err == nil {
 		spec := specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000}`)
 		spec.PartitionKey.Version = 1 + int(seed%2)
-		w.c, err = w.d.CreateContainer(w.ctx, spec, store.Throughput{})
+		w.c, err = w.d.CreateContainer(w.ctx, spec, definition.Throughput{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -285,7 +286,7 @@ func (w *feedWorld) fromTheBeginning() {
 // epk is the EPK of a key, in upper-case hexadecimal.
 func (w *feedWorld) epk(k metatest.Key) string {
 	def := w.c.Info().Spec.PartitionKey
-	return strings.ToUpper(hex.EncodeToString(store.EPK(&def, store.NewPartitionKey(doc.StringValue(k.Partition)))))
+	return strings.ToUpper(hex.EncodeToString(definition.EPK(&def, definition.NewPartitionKey(doc.StringValue(k.Partition)))))
 }
 
 // settle sweeps and lets all readers come to the end: then they know it all.

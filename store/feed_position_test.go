@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 func TestFeedPositions(t *testing.T) {
 	slotOf := func(id int, parents ...int) *slot {
-		s, err := newSlot(layout.CIDBit, rangeRecord{ID: id, Max: maxEPK, Parents: parents})
+		s, err := newSlot(layout.CIDBit, rangeRecord{ID: id, Max: definition.MaxEPK, Parents: parents})
 		if err != nil {
 			t.Fatal(err)
 		}

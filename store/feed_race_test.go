@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -68,8 +69,8 @@ func openReplicated(t *testing.T, fs *vfs.MemFS, clock *ttl.Virtual, ranges int)
 	}
 	d, err := db.Database("db")
 	if is(err, store.CodeNotFound) {
-		if d, err = db.CreateDatabase(ctx, "db", store.Throughput{}); err == nil {
-			_, err = d.CreateContainer(ctx, specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000}`), store.Throughput{})
+		if d, err = db.CreateDatabase(ctx, "db", definition.Throughput{}); err == nil {
+			_, err = d.CreateContainer(ctx, specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000}`), definition.Throughput{})
 		}
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // A page ends where a transaction ends: a batch is read whole, and so are an expiry and the create that made
@@ -162,22 +163,22 @@ func TestFeedOfPrefix(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec, _, err := store.ParseContainerSpec([]byte(`{"id":"h","partitionKey":{"paths":["/t","/u"],"kind":"MultiHash","version":2},
+		spec, _, err := definition.ParseContainerSpec([]byte(`{"id":"h","partitionKey":{"paths":["/t","/u"],"kind":"MultiHash","version":2},
 			"changeFeedPolicy":{"retentionDuration":10}}`), true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := d.CreateContainer(b.ctx, spec, store.Throughput{})
+		c, err := d.CreateContainer(b.ctx, spec, definition.Throughput{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 40 {
-			if _, _, err := c.Create(b.ctx, store.PartitionKey{}, fmt.Appendf(nil, `{"id":"%d","t":"t%d","u":%d}`, i, i%4, i%8), store.WriteOptions{}); err != nil {
+			if _, _, err := c.Create(b.ctx, definition.PartitionKey{}, fmt.Appendf(nil, `{"id":"%d","t":"t%d","u":%d}`, i, i%4, i%8), store.WriteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, mode := range []store.ChangeMode{store.LatestVersions, store.AllVersions} {
-			for key, want := range map[*store.PartitionKey]int{
+			for key, want := range map[*definition.PartitionKey]int{
 				{}:                  40,
 				keyed("t2"):         10,
 				keyed("t2", 6.0):    5,
@@ -205,7 +206,7 @@ func TestFeedOfPrefix(t *testing.T) {
 	}
 }
 
-func keyed(values ...any) *store.PartitionKey {
+func keyed(values ...any) *definition.PartitionKey {
 	var list []doc.Value
 	for _, v := range values {
 		switch v := v.(type) {
@@ -215,6 +216,6 @@ func keyed(values ...any) *store.PartitionKey {
 			list = append(list, doc.NumberValue(v))
 		}
 	}
-	k := store.NewPartitionKey(list...)
+	k := definition.NewPartitionKey(list...)
 	return &k
 }

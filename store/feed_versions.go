@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -174,15 +175,11 @@ func (c *Container) imageItem(v *layout.Version, i layout.Image) Item {
 	return Item{c: c, rid: v.RID, head: head, body: bytes.Clone(i.Body)}
 }
 
-// decodeKey reads a partition key from its ordered encoding.
-func decodeKey(pk []byte) (PartitionKey, error) {
-	key := PartitionKey{given: true}
-	for len(pk) > 0 {
-		v, rest, err := doc.DecodeOrdered(pk)
-		if err != nil {
-			return PartitionKey{}, fmt.Errorf("%w: a partition key: %v", engine.ErrCorrupt, err)
-		}
-		key.values, pk = append(key.values, v), rest
+// decodeKey reads a partition key as it is stored.
+func decodeKey(pk []byte) (definition.PartitionKey, error) {
+	key, err := definition.DecodeOrdered(pk)
+	if err != nil {
+		return key, fmt.Errorf("%w: a partition key: %v", engine.ErrCorrupt, err)
 	}
 	return key, nil
 }

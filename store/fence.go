@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -43,13 +44,13 @@ func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err erro
 
 // DeletePartition deletes all items of one partition key, which must be complete, in one step, whatever their
 // number. Their space is freed in the background.
-func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) (Receipt, error) {
+func (c *Container) DeletePartition(ctx context.Context, pk definition.PartitionKey) (Receipt, error) {
 	c.begin()
 	defer c.end()
 	if pk.IsZero() {
 		return c.refused(), fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
 	}
-	pk, err := c.def.fullKey(pk, "")
+	pk, err := c.def.FullKey(pk, "")
 	if err != nil {
 		return c.refused(), err
 	}

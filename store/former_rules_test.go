@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -47,7 +48,7 @@ func (g *indexRig) expect(text, want string) {
 func TestFormerRules(t *testing.T) {
 	const policy = `{"fullTextIndexes":[{"path":"/s"}],"spatialIndexes":[{"path":"/o/*","types":["Point","Polygon"]}]}`
 	g := newIndexRig(t, 1, 1, false, policy)
-	g.spec.FullText = &FullTextPolicy{DefaultLanguage: "en-US", Paths: []FullTextPath{{Path: "/s", Language: "fr-FR"}}}
+	g.spec.FullText = &definition.FullTextPolicy{DefaultLanguage: "en-US", Paths: []definition.FullTextPath{{Path: "/s", Language: "fr-FR"}}}
 	g.replace(policy)
 	g.former()
 	for _, body := range []string{
@@ -55,7 +56,7 @@ func TestFormerRules(t *testing.T) {
 		`{"id":"2","s":"the running man","o":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]]]}}`,
 		`{"id":"3","s":"manger","o":{"type":"Polygon","coordinates":[[[0,0],[1,1],[1,0],[0,1],[0,0]]]}}`, // it crosses itself
 	} {
-		if _, _, err := g.c.Upsert(t.Context(), PartitionKey{}, []byte(body), WriteOptions{}); err != nil {
+		if _, _, err := g.c.Upsert(t.Context(), definition.PartitionKey{}, []byte(body), WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,17 +90,17 @@ func TestFormerRules(t *testing.T) {
 }
 
 func TestUnknownLanguage(t *testing.T) {
-	for _, policy := range []FullTextPolicy{
-		{DefaultLanguage: "xx-YY"}, {DefaultLanguage: "en-US", Paths: []FullTextPath{{Path: "/s", Language: "xx-YY"}}},
+	for _, policy := range []definition.FullTextPolicy{
+		{DefaultLanguage: "xx-YY"}, {DefaultLanguage: "en-US", Paths: []definition.FullTextPath{{Path: "/s", Language: "xx-YY"}}},
 	} {
-		s := ContainerSpec{FullText: &policy}
-		err := s.validateFullText()
+		s := definition.ContainerSpec{FullText: &policy}
+		err := s.ValidateFullText()
 		if ErrorCode(err) != CodeBadRequest || !strings.Contains(err.Error(), "The language specified in the full-text policy, 'xx-YY', is invalid.") {
 			t.Errorf("%+v: %v", policy, err)
 		}
 	}
-	s := ContainerSpec{FullText: &FullTextPolicy{DefaultLanguage: "pt-BR", Paths: []FullTextPath{{Path: "/s"}}}}
-	if err := s.validateFullText(); err != nil {
+	s := definition.ContainerSpec{FullText: &definition.FullTextPolicy{DefaultLanguage: "pt-BR", Paths: []definition.FullTextPath{{Path: "/s"}}}}
+	if err := s.ValidateFullText(); err != nil {
 		t.Error(err)
 	}
 }

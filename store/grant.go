@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -14,12 +15,12 @@ import (
 // A container is known by its resource id and not by its name: whoever was let into one is not let into the
 // next one of that name. An item is known as the permission knows it, by id or by resource id.
 type Grant struct {
-	Write     bool         // mode All, not Read
-	Container string       // resource id
-	Type      string       // "docs", "sprocs", "triggers" or "udfs" for a child; empty for the container itself
-	ID        string       // of the child; empty where RID is given
-	RID       string       // of the child
-	Partition PartitionKey // where given, only this partition key
+	Write     bool                    // mode All, not Read
+	Container string                  // resource id
+	Type      string                  // "docs", "sprocs", "triggers" or "udfs" for a child; empty for the container itself
+	ID        string                  // of the child; empty where RID is given
+	RID       string                  // of the child
+	Partition definition.PartitionKey // where given, only this partition key
 }
 
 // Grant reads what a permission gives. It fails with CodeNotFound where the permission names something that
@@ -36,7 +37,7 @@ func (db *DB) parseGrant(ctx context.Context, v doc.Value) (g Grant, err error) 
 	}
 	g.Write = strings.EqualFold(v.Member("permissionMode").Str(), "All")
 	if pk := v.Member("resourcePartitionKey"); pk.Kind() != doc.Undefined && pk.Kind() != doc.Null {
-		if g.Partition, err = ParsePartitionKey(pk.Raw()); err != nil {
+		if g.Partition, err = definition.ParsePartitionKey(pk.Raw()); err != nil {
 			return g, err
 		}
 	}
@@ -121,7 +122,7 @@ func (db *DB) grantByName(ctx context.Context, g *Grant, parts []string) error {
 	}
 	g.Container = c.RID()
 	if !g.Partition.IsZero() {
-		if _, err := c.def.scopeKey(g.Partition); err != nil {
+		if _, err := c.def.ScopeKey(g.Partition); err != nil {
 			return err
 		}
 	}
@@ -144,8 +145,8 @@ func (db *DB) grantByName(ctx context.Context, g *Grant, parts []string) error {
 
 // exists fails with CodeNotFound where there is no such item. Without its partition key that cannot be said,
 // unless the id is the key.
-func (c *Container) exists(ctx context.Context, pk PartitionKey, id string) error {
-	if _, err := c.def.fullKey(pk, id); err != nil {
+func (c *Container) exists(ctx context.Context, pk definition.PartitionKey, id string) error {
+	if _, err := c.def.FullKey(pk, id); err != nil {
 		return nil
 	}
 	_, _, err := c.Read(ctx, pk, id, ReadOptions{})

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -145,9 +146,9 @@ func TestIdleThroughRestarts(t *testing.T) {
 			}
 		}
 		open(fs)
-		d, err := b.db.CreateDatabase(ctx, "db", store.Throughput{})
+		d, err := b.db.CreateDatabase(ctx, "db", definition.Throughput{})
 		if err == nil {
-			b.c, err = d.CreateContainer(ctx, specOf(t, ""), store.Throughput{})
+			b.c, err = d.CreateContainer(ctx, specOf(t, ""), definition.Throughput{})
 		}
 		if err != nil {
 			t.Fatal(err)

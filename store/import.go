@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -33,7 +34,7 @@ type ImportOptions struct {
 // item has a _ts as o says. It fails with CodeBadRequest for a _ts in the future or before 1970, and for an
 // ExpiresIn that the item cannot have, because it never expires or does so earlier; else as Upsert does. An
 // item that has expired on arrival is stored, as a ghost.
-func (c *Container) Import(ctx context.Context, pk PartitionKey, body []byte, o ImportOptions) (Item, Receipt, error) {
+func (c *Container) Import(ctx context.Context, pk definition.PartitionKey, body []byte, o ImportOptions) (Item, Receipt, error) {
 	return c.Upsert(ctx, pk, body, WriteOptions{Import: &o})
 }
 
@@ -102,10 +103,10 @@ func (t *tx) date(p *prepared) (err error) {
 func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 	// Whoever stores it measures what is left of it.
 	if body, err = doc.Compact(body, doc.Limits{MaxBytes: 2 * doc.DefaultMaxBytes}); err != nil {
-		return nil, o, documentError(err)
+		return nil, o, definition.DocumentError(err)
 	}
 	if kind := doc.Of(body).Kind(); kind != doc.Object {
-		return nil, o, documentError(&doc.NotObjectError{Kind: kind})
+		return nil, o, definition.DocumentError(&doc.NotObjectError{Kind: kind})
 	}
 	var ts, own doc.Value
 	document = make([]byte, 0, len(body))

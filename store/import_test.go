@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -146,11 +147,11 @@ func TestImportMeetsNoOlderPolicy(t *testing.T) {
 // by time and one by position both meet it; the store's clock and its next start are not confused by it.
 func TestImportInFeeds(t *testing.T) {
 	l := newLab(t, store.Options{ManualReaper: true})
-	d, err := l.db.CreateDatabase(l.ctx, "db", store.Throughput{})
+	d, err := l.db.CreateDatabase(l.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := d.CreateContainer(l.ctx, specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":60}`), store.Throughput{})
+	c, err := d.CreateContainer(l.ctx, specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":60}`), definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 func benchIndexed(b *testing.B, policy string, fill int) (*Container, *Database) {
@@ -67,12 +68,12 @@ func BenchmarkCreateDurable(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			d, err := db.CreateDatabase(b.Context(), "d", Throughput{})
+			d, err := db.CreateDatabase(b.Context(), "d", definition.Throughput{})
 			if err != nil {
 				b.Fatal(err)
 			}
-			c, err := d.CreateContainer(b.Context(), ContainerSpec{ID: "c", Indexing: policy,
-				PartitionKey: PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: KindHash, Version: 2}}, Throughput{})
+			c, err := d.CreateContainer(b.Context(), definition.ContainerSpec{ID: "c", Indexing: policy,
+				PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: definition.KindHash, Version: 2}}, definition.Throughput{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -129,7 +130,7 @@ func BenchmarkLeapfrog(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range 50_000 {
 		body := fmt.Appendf(nil, `{"id":"%d","pk":"p","x":%d,"y":%d}`, i, r.IntN(2), r.IntN(2))
-		if _, _, err := c.Create(b.Context(), PartitionKey{}, body, WriteOptions{}); err != nil {
+		if _, _, err := c.Create(b.Context(), definition.PartitionKey{}, body, WriteOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

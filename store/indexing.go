@@ -11,18 +11,19 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // indexDefinition is what a container's definition says about index entries.
-func indexDefinition(spec *ContainerSpec) index.Definition {
-	d := index.Definition{Policy: spec.Indexing, Geometry: spec.Geospatial == Geometry, Vectors: map[string]int{}}
+func indexDefinition(spec *definition.ContainerSpec) index.Definition {
+	d := index.Definition{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry, Vectors: map[string]int{}}
 	for _, p := range spec.ComputedProperties {
 		d.Computed = append(d.Computed, index.Computed{Name: p.Name, Query: p.Query})
 	}
 	if spec.VectorEmbedding != nil {
 		for _, e := range spec.VectorEmbedding.Embeddings {
-			d.Vectors[pathKey(e.Path)] = e.Dimensions
+			d.Vectors[definition.PathKey(e.Path)] = e.Dimensions
 		}
 	}
 	if spec.FullText != nil {
@@ -30,7 +31,7 @@ func indexDefinition(spec *ContainerSpec) index.Definition {
 		d.Languages = map[string]index.Language{}
 		for _, p := range spec.FullText.Paths {
 			if p.Language != "" {
-				d.Languages[pathKey(p.Path)], _ = index.LanguageOf(p.Language)
+				d.Languages[definition.PathKey(p.Path)], _ = index.LanguageOf(p.Language)
 			}
 		}
 	}
@@ -42,7 +43,7 @@ func indexDefinition(spec *ContainerSpec) index.Definition {
 const indexRules = 1
 
 // formerDefinition is what indexDefinition was by the first rules.
-func formerDefinition(spec *ContainerSpec) index.Definition {
+func formerDefinition(spec *definition.ContainerSpec) index.Definition {
 	d := indexDefinition(spec)
 	d.Language, d.Languages = index.English, nil
 	d.Undirected = len(d.Policy.Spatial) > 0 && !d.Geometry
@@ -50,7 +51,7 @@ func formerDefinition(spec *ContainerSpec) index.Definition {
 }
 
 func newIndexer(d index.Definition) (*index.Indexer, error) {
-	return index.NewIndexer(d, evaluators(d.Computed))
+	return index.NewIndexer(d, definition.Evaluators(d.Computed))
 }
 
 // compile makes the indexers of the state's record.
@@ -60,9 +61,9 @@ func (st *containerState) compile() error {
 		return fmt.Errorf("%w: an indexing policy: %v", engine.ErrCorrupt, err)
 	}
 	st.olders = nil
-	var olds []ContainerSpec
+	var olds []definition.ContainerSpec
 	for _, raw := range st.rec.IndexedBy {
-		spec, _, err := ParseContainerSpec(raw, false)
+		spec, _, err := definition.ParseContainerSpec(raw, false)
 		if err != nil {
 			return fmt.Errorf("%w: an older container record: %v", engine.ErrCorrupt, err)
 		}
@@ -86,7 +87,7 @@ const formerRound = 1 << 31
 
 // compileFormer adds the indexers of the first rules, by which documents of an old container may still be
 // indexed, where they differ from the present ones.
-func (st *containerState) compileFormer(specs []ContainerSpec) error {
+func (st *containerState) compileFormer(specs []definition.ContainerSpec) error {
 	if st.rec.IndexRules >= indexRules {
 		return nil
 	}

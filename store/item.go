@@ -1,5 +1,7 @@
 package store
 
+import "github.com/mayflydb/mayfly/store/definition"
+
 // WriteOptions are the preconditions of a write. Etags are taken as clients send them: with or without
 // their quotes, with or without W/, or "*".
 type WriteOptions struct {
@@ -34,24 +36,24 @@ type SessionPosition struct {
 
 // Receipt tells what an operation did and cost. It is filled on failures, too, as far as it went.
 type Receipt struct {
-	Range    string  // id of the partition range that served; empty where none was reached
-	LSN      uint64  // the range's position after the operation: what a session token carries
-	Charge   float64 // RU
-	Inserted bool    // an upsert found nothing and inserted
-	Reply    []byte  // JSON that a post-trigger has put in place of the document in the answer, or nil
-	Lint     Lint    // what is odd about the ttl of what was written
+	Range    string          // id of the partition range that served; empty where none was reached
+	LSN      uint64          // the range's position after the operation: what a session token carries
+	Charge   float64         // RU
+	Inserted bool            // an upsert found nothing and inserted
+	Reply    []byte          // JSON that a post-trigger has put in place of the document in the answer, or nil
+	Lint     definition.Lint // what is odd about the ttl of what was written
 }
 
 // Key names one item: its partition key and its id in it.
 type Key struct {
-	Partition PartitionKey
+	Partition definition.PartitionKey
 	ID        string
 }
 
 // Scope narrows a list or a query. The zero Scope is the whole container. Partition decides before the rest.
 type Scope struct {
 	// Partition is a full partition key, or for a hierarchical container a prefix of one.
-	Partition PartitionKey
+	Partition definition.PartitionKey
 	// Range is the id of a partition range; unknown: CodeRangeGone. With a Partition it is what that has in
 	// the range.
 	Range string

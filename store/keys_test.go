@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -31,7 +32,7 @@ func TestKeys(t *testing.T) {
 			d.Fatalf("%v", err)
 		}
 		defer db.Close()
-		database, err := db.CreateDatabase(t.Context(), "d", Throughput{})
+		database, err := db.CreateDatabase(t.Context(), "d", definition.Throughput{})
 		if err != nil {
 			d.Fatalf("%v", err)
 		}
@@ -56,11 +57,11 @@ func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, 
 	var err error
 	switch verb {
 	case "container":
-		spec, _, perr := ParseContainerSpec([]byte(rest), true)
+		spec, _, perr := definition.ParseContainerSpec([]byte(rest), true)
 		if perr != nil {
 			return nil, perr
 		}
-		return d.CreateContainer(t.Context(), spec, Throughput{})
+		return d.CreateContainer(t.Context(), spec, definition.Throughput{})
 	case "wait": // a second, or as long as is said
 		d := time.Second
 		if rest != "" {
@@ -72,7 +73,7 @@ func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, 
 	case "sweep":
 		_, err = c.db.SweepNow(t.Context())
 	case "put":
-		_, _, err = c.Upsert(t.Context(), PartitionKey{}, []byte(rest), WriteOptions{})
+		_, _, err = c.Upsert(t.Context(), definition.PartitionKey{}, []byte(rest), WriteOptions{})
 	case "delete":
 		body := []byte(rest)
 		_, err = c.Delete(t.Context(), c.def.Extract(body), doc.Get(body, layout.IDPath).Str(), WriteOptions{})

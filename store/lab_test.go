@@ -12,6 +12,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -73,11 +74,11 @@ func (l *lab) reopen() {
 // database makes a database with a container "c" whose default TTL is 10.
 func (l *lab) database(id string) (*store.Database, *store.Container) {
 	l.t.Helper()
-	d, err := l.db.CreateDatabase(l.ctx, id, store.Throughput{})
+	d, err := l.db.CreateDatabase(l.ctx, id, definition.Throughput{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	c, err := d.CreateContainer(l.ctx, specOf(l.t, `"defaultTtl":10`), store.Throughput{})
+	c, err := d.CreateContainer(l.ctx, specOf(l.t, `"defaultTtl":10`), definition.Throughput{})
 	if err != nil {
 		l.t.Fatal(err)
 	}

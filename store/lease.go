@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // A lease keeps one item from expiring for a time, without writing it: neither _ts nor the etag changes, and
@@ -23,7 +25,7 @@ type Lease struct {
 // has passed meanwhile, it has expired at once. An item has one lease; giving it anew renews it, to an
 // earlier second as well. CodeNotFound: there is no such item, or it has expired. CodeBadRequest: seconds or
 // the key are wrong.
-func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string, seconds int) (Lease, error) {
+func (c *Container) Lease(ctx context.Context, pk definition.PartitionKey, id string, seconds int) (Lease, error) {
 	if seconds < 1 || seconds > MaxLease {
 		return Lease{}, fail(CodeBadRequest, fmt.Sprintf("A lease must be between 1 and %d seconds long, not %d.", MaxLease, seconds))
 	}
@@ -40,7 +42,7 @@ func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string, secon
 
 // ReleaseLease ends the lease of a live item, if it has one. CodeNotFound: there is no such item, or it has
 // expired.
-func (c *Container) ReleaseLease(ctx context.Context, pk PartitionKey, id string) error {
+func (c *Container) ReleaseLease(ctx context.Context, pk definition.PartitionKey, id string) error {
 	err := c.lease(ctx, pk, id, func(int64) int64 { return 0 })
 	if err == nil {
 		c.db.wakeReaper()
@@ -49,7 +51,7 @@ func (c *Container) ReleaseLease(ctx context.Context, pk PartitionKey, id string
 }
 
 // lease sets the end of an item's lease, as it follows from the present second.
-func (c *Container) lease(ctx context.Context, pk PartitionKey, id string, until func(now int64) int64) error {
+func (c *Container) lease(ctx context.Context, pk definition.PartitionKey, id string, until func(now int64) int64) error {
 	p, err := c.address(pk, Operation{Kind: OperationRead, ID: id})
 	if err != nil {
 		return err

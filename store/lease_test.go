@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -87,7 +88,7 @@ func TestLease(t *testing.T) {
 			t.Errorf("%d seconds: %v", seconds, err)
 		}
 	}
-	if _, err := b.c.Lease(b.ctx, store.PartitionKey{}, "a", 1); !is(err, store.CodeBadRequest) {
+	if _, err := b.c.Lease(b.ctx, definition.PartitionKey{}, "a", 1); !is(err, store.CodeBadRequest) {
 		t.Errorf("no partition key: %v", err)
 	}
 }
@@ -134,12 +135,12 @@ func TestLeaseIsDurable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := db.CreateDatabase(ctx, "db", store.Throughput{})
+	d, err := db.CreateDatabase(ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, ctx: ctx, clock: clock, db: db}
-	if b.c, err = d.CreateContainer(ctx, specOf(t, `"defaultTtl":10`), store.Throughput{}); err != nil {
+	if b.c, err = d.CreateContainer(ctx, specOf(t, `"defaultTtl":10`), definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	b.put(`{"id":"a","pk":"p"}`)

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -45,16 +46,16 @@ func TestLint(t *testing.T) {
 	b.setDefault("null")
 	for _, lock := range []struct {
 		body string
-		want store.Lint
+		want definition.Lint
 	}{
-		{`{"id":"h_AAAAAA==_AAAAAIAAAAA=.lock","pk":"p","ttl":30}`, store.LintOff}, {`{"id":"h.locks","ttl":30}`, store.LintOff},
+		{`{"id":"h_AAAAAA==_AAAAAIAAAAA=.lock","pk":"p","ttl":30}`, definition.LintOff}, {`{"id":"h.locks","ttl":30}`, definition.LintOff},
 		{`{"id":"h_AAAAAA==_AAAAAIAAAAA=.lock","ttl":30}`, 0}, {`{"id":"h.lock","partitionKey":"x","ttl":30}`, 0},
 	} {
 		c := b.c
 		if lock.want == 0 {
 			c = b.container("leases"+fmt.Sprint(len(lock.body)), "/id", "")
 		}
-		_, r, err := c.Create(b.ctx, store.PartitionKey{}, []byte(lock.body), store.WriteOptions{})
+		_, r, err := c.Create(b.ctx, definition.PartitionKey{}, []byte(lock.body), store.WriteOptions{})
 		if err != nil || r.Lint != lock.want {
 			t.Errorf("%s: %v, %v", lock.body, r.Lint, err)
 		}
@@ -63,9 +64,9 @@ func TestLint(t *testing.T) {
 
 	counts := b.c.LintCounts()
 	for i, want := range []struct {
-		rule  store.Lint
+		rule  definition.Lint
 		count uint64
-	}{{store.LintOff, 4}, {store.LintMilliseconds, 4}, {store.LintLong, 2}} {
+	}{{definition.LintOff, 4}, {definition.LintMilliseconds, 4}, {definition.LintLong, 2}} {
 		c := counts[i]
 		if c.Rule != want.rule || c.Count != want.count || c.Last == nil || c.Last.At != epoch || i > 0 && c.Last.Key.Partition.String() != `["p"]` {
 			t.Errorf("%+v, want %v %d times", c, want.rule, want.count)
@@ -73,14 +74,14 @@ func TestLint(t *testing.T) {
 	}
 	// Patches and batches are writes like others.
 	it, r, err := b.c.Patch(b.ctx, pk("p"), "1", *patchOf(t, `{"op":"set","path":"/ttl","value":86400000}`), store.WriteOptions{})
-	if err != nil || r.Lint != store.LintMilliseconds {
+	if err != nil || r.Lint != definition.LintMilliseconds {
 		t.Errorf("patch of %s: %v, %v", it.ID(), r.Lint, err)
 	}
 	_, r, err = b.c.Batch(b.ctx, pk("p"), []store.Operation{
 		{Kind: store.OperationCreate, Body: []byte(`{"id":"x","pk":"p","ttl":86400000}`)},
 		{Kind: store.OperationCreate, Body: []byte(`{"id":"y","pk":"p","ttl":315360001}`)},
 	}, store.BatchOptions{})
-	if err != nil || r.Lint != store.LintMilliseconds|store.LintLong {
+	if err != nil || r.Lint != definition.LintMilliseconds|definition.LintLong {
 		t.Errorf("batch: %v, %v", r.Lint, err)
 	}
 	// The log has a line for the 1st, the 10th ... time of each rule, and one for each change of the default
@@ -101,7 +102,7 @@ func TestLint(t *testing.T) {
 
 func TestLintOfContainers(t *testing.T) {
 	for def, want := range map[ttl.Seconds]string{ttl.Absent: "", ttl.Never: "", 60: "", 86_400_000: "ttl-milliseconds", ttl.Max: "ttl-over-ten-years"} {
-		spec := store.ContainerSpec{DefaultTTL: def}
+		spec := definition.ContainerSpec{DefaultTTL: def}
 		if got := spec.Lint(); got.String() != want || (got.Text() == "") != (want == "") {
 			t.Errorf("%d: %v: %s", def, got, got.Text())
 		}
@@ -121,7 +122,7 @@ func TestLintOfVectors(t *testing.T) {
 			t.Errorf("%s: %q, not %q (%v)", member, r.Lint, want, err)
 		}
 	}
-	if n := b.c.LintCounts()[3]; n.Rule != store.LintVector || n.Count != 4 || n.Last == nil {
+	if n := b.c.LintCounts()[3]; n.Rule != definition.LintVector || n.Count != 4 || n.Last == nil {
 		t.Errorf("%+v", n)
 	}
 	// The policy that counts is the present one.
@@ -130,12 +131,12 @@ func TestLintOfVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := b.c.Info().Spec
-	spec.VectorEmbedding = &store.VectorEmbeddingPolicy{Embeddings: append(spec.VectorEmbedding.Embeddings[:1:1],
-		store.VectorEmbedding{Path: "/w", DataType: "int8", DistanceFunction: "euclidean", Dimensions: 2})}
+	spec.VectorEmbedding = &definition.VectorEmbeddingPolicy{Embeddings: append(spec.VectorEmbedding.Embeddings[:1:1],
+		definition.VectorEmbedding{Path: "/w", DataType: "int8", DistanceFunction: "euclidean", Dimensions: 2})}
 	if _, err := d.ReplaceContainer(b.ctx, "c", spec, store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, r, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"1","pk":"p","w":[1]}`), store.WriteOptions{}); err != nil || r.Lint != store.LintVector {
+	if _, r, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"1","pk":"p","w":[1]}`), store.WriteOptions{}); err != nil || r.Lint != definition.LintVector {
 		t.Errorf("%v, %v", r.Lint, err)
 	}
 }

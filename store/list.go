@@ -12,6 +12,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -169,15 +170,15 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 	h.Write(binary.BigEndian.AppendUint32(nil, c.cid)) // the rids and terms of another container say nothing here
 	switch {
 	case !s.Partition.IsZero():
-		pk, err := c.def.scopeKey(s.Partition)
+		pk, err := c.def.ScopeKey(s.Partition)
 		if err != nil {
 			return span{}, err
 		}
-		epk := appendEPK(nil, &c.def, pk)
-		sp.epk, sp.pk, sp.levels = epk, pk.appendOrdered(nil), pk.Len()
+		epk := definition.AppendEPK(nil, &c.def, pk)
+		sp.epk, sp.pk, sp.levels = epk, pk.AppendOrdered(nil), pk.Len()
 		sp.prefix = layout.AppendPartitionPrefix(nil, c.cid, layout.FamilyPartition, epk, sp.pk)
 		h.Write([]byte(partOfContainer)) // which one, its bounds tell
-		if sp.ranges = []*slot{st.rangeOf(epk)}; pk.Len() < c.def.levels() {
+		if sp.ranges = []*slot{st.rangeOf(epk)}; pk.Len() < c.def.Levels() {
 			sp.ranges = st.rangesOver(epk, behindPrefix(epk))
 		}
 		sp.shared = len(sp.ranges) > 1
@@ -201,7 +202,7 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 	if sp.min, err = epkBound(s.MinEPK); err != nil {
 		return span{}, err
 	}
-	if s.MaxEPK != maxEPK {
+	if s.MaxEPK != definition.MaxEPK {
 		if sp.max, err = epkBound(s.MaxEPK); err != nil {
 			return span{}, err
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -22,7 +23,7 @@ func TestReaperComesBack(t *testing.T) {
 		return n
 	}
 	sweep()
-	p := NewPartitionKey(doc.StringValue("a"))
+	p := definition.NewPartitionKey(doc.StringValue("a"))
 	if _, _, err := g.c.Create(t.Context(), p, []byte(`{"id":"1","pk":"a","ttl":5}`), WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestCeilingOfASecondTry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pk := NewPartitionKey(doc.StringValue("a"))
+	pk := definition.NewPartitionKey(doc.StringValue("a"))
 	p, err := g.c.prepare(pk, Operation{Kind: OperationUpsert, Body: []byte(`{"id":"1","pk":"a","ttl":500}`)})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -15,7 +16,7 @@ type Offer struct {
 	ResourceRID string
 	ETag        string
 	Timestamp   int64 // seconds since 1970
-	Throughput  Throughput
+	Throughput  definition.Throughput
 	// Pending tells that the throughput has been raised and partition ranges are still being split for it.
 	Pending bool
 }
@@ -118,7 +119,7 @@ func (db *DB) findOffer(id string) (offerRecord, error) {
 // Where a container's throughput is raised, its partition ranges become as many as carry 10,000 RU/s each, in
 // the background: see Offer.Pending. It does not matter how many it was made with, or who had asked for
 // those. Lowered, they stay.
-func (db *DB) ReplaceOffer(ctx context.Context, id string, t Throughput, migrate bool, o WriteOptions) (Offer, error) {
+func (db *DB) ReplaceOffer(ctx context.Context, id string, t definition.Throughput, migrate bool, o WriteOptions) (Offer, error) {
 	db = db.live()
 	if err := t.Validate(); err != nil {
 		return Offer{}, err

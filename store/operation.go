@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -39,10 +40,10 @@ func (k OperationKind) String() string {
 // Operation is one thing to do with one item.
 type Operation struct {
 	Kind      OperationKind
-	ID        string       // of Read, Replace, Delete and Patch
-	Partition PartitionKey // zero: that of the batch
-	Body      []byte       // of Create, Upsert and Replace
-	Patch     *Patch       // of Patch
+	ID        string                  // of Read, Replace, Delete and Patch
+	Partition definition.PartitionKey // zero: that of the batch
+	Body      []byte                  // of Create, Upsert and Replace
+	Patch     *Patch                  // of Patch
 	// NoContent says that nobody looks at the document in the result of a write: it does not count for the
 	// size of a batch's answer.
 	NoContent bool
@@ -83,7 +84,7 @@ type prepared struct {
 }
 
 // prepare checks an operation. pk is the partition key of those that have none of their own.
-func (c *Container) prepare(pk PartitionKey, op Operation) (*prepared, error) {
+func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*prepared, error) {
 	if !op.Partition.IsZero() {
 		pk = op.Partition
 	}
@@ -116,8 +117,8 @@ func (c *Container) prepare(pk PartitionKey, op Operation) (*prepared, error) {
 }
 
 // address prepares an operation that names its item.
-func (c *Container) address(pk PartitionKey, op Operation) (*prepared, error) {
-	pk, err := c.def.fullKey(pk, op.ID)
+func (c *Container) address(pk definition.PartitionKey, op Operation) (*prepared, error) {
+	pk, err := c.def.FullKey(pk, op.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -136,11 +137,11 @@ func (c *Container) address(pk PartitionKey, op Operation) (*prepared, error) {
 }
 
 // replacement prepares a replace. Its document may give the item another id, but it stays in its partition.
-func (c *Container) replacement(pk PartitionKey, op Operation) (*prepared, error) {
+func (c *Container) replacement(pk definition.PartitionKey, op Operation) (*prepared, error) {
 	if op.ID == "" {
 		return nil, itemNotFound()
 	}
-	p, err := c.draft(c.def.keyOfReplace(pk, op.ID), op.Body)
+	p, err := c.draft(c.def.KeyOfReplace(pk, op.ID), op.Body)
 	if err != nil || p.id == op.ID {
 		return p, err
 	}
@@ -150,12 +151,12 @@ func (c *Container) replacement(pk PartitionKey, op Operation) (*prepared, error
 }
 
 // draft checks a document that is to be written.
-func (c *Container) draft(given PartitionKey, body []byte) (*prepared, error) {
+func (c *Container) draft(given definition.PartitionKey, body []byte) (*prepared, error) {
 	parsed, err := doc.Parse(body, doc.Limits{})
 	if err != nil {
-		return nil, documentError(err)
+		return nil, definition.DocumentError(err)
 	}
-	id, err := ValidateItemID(parsed.ID)
+	id, err := definition.ValidateItemID(parsed.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (c *Container) draft(given PartitionKey, body []byte) (*prepared, error) {
 			return nil, &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
 		}
 	}
-	pk, err := c.def.keyOf(given, parsed.Body)
+	pk, err := c.def.KeyOf(given, parsed.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -69,4 +70,12 @@ func checkRanges(n int) error {
 		return fail(CodeBadRequest, "The number of partition ranges must be between 1 and 4096.")
 	}
 	return nil
+}
+
+// ContainerOptions are what can be chosen of a new container beside its settings.
+type ContainerOptions struct {
+	Throughput definition.Throughput
+	// Ranges is the number of its partition ranges, up to 4,096. 0 leaves it to Options.Ranges and the
+	// throughput.
+	Ranges int
 }

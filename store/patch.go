@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -26,21 +27,21 @@ type Patch struct {
 // o.IfMatch names another version or the patch's condition does not hold, and CodeBadRequest where an
 // operation does not fit the document or is about the id, the partition key or a system property, or where
 // what comes out is no document that could be stored.
-func (c *Container) Patch(ctx context.Context, pk PartitionKey, id string, p Patch, o WriteOptions) (Item, Receipt, error) {
+func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id string, p Patch, o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationPatch, ID: id, Patch: &p, WriteOptions: o})
 }
 
 // preparedPatch is a patch that leaves alone what no patch may change.
 type preparedPatch struct {
 	ops  doc.Patch
-	only *query.Condition // nil: none
-	pk   PartitionKey     // of the item
+	only *query.Condition        // nil: none
+	pk   definition.PartitionKey // of the item
 
 	judged judgement
 	again  bool // it is judged beforehand
 }
 
-func (c *Container) preparePatch(pk PartitionKey, p Patch) (*preparedPatch, error) {
+func (c *Container) preparePatch(pk definition.PartitionKey, p Patch) (*preparedPatch, error) {
 	if p.Operations.Len() == 0 {
 		return nil, fail(CodeBadRequest, "A patch must have at least one operation.")
 	}
@@ -65,7 +66,7 @@ var unpatchable = []doc.Path{
 
 // checkPatched refuses operations on what cannot be patched, on what that lies in, and on what lies in it.
 func (c *Container) checkPatched(ops doc.Patch) error {
-	for _, p := range c.def.paths() {
+	for _, p := range c.def.ParsedPaths() {
 		if n := ops.Touches(p); n > 0 {
 			return fail(CodeBadRequest, fmt.Sprintf(
 				"Invalid patch request: For Operation(%d): Can't patch the partition key %s.", n, p))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 func (b *bench) patch(id, operations, condition string, o store.WriteOptions) (store.Item, error) {
@@ -67,7 +68,7 @@ func TestPatchItem(t *testing.T) {
 	if _, err := b.patch("2", `{"op":"set","path":"/n","value":3}`, "", store.WriteOptions{}); !is(err, store.CodeNotFound) {
 		t.Errorf("an item that is not there: %v", err)
 	}
-	if _, _, err := b.c.Patch(b.ctx, store.PartitionKey{}, "1", *patchOf(t, `{"op":"set","path":"/n","value":3}`), store.WriteOptions{}); !is(err, store.CodeBadRequest) {
+	if _, _, err := b.c.Patch(b.ctx, definition.PartitionKey{}, "1", *patchOf(t, `{"op":"set","path":"/n","value":3}`), store.WriteOptions{}); !is(err, store.CodeBadRequest) {
 		t.Errorf("without a partition key: %v", err)
 	}
 	if _, _, err := b.c.Patch(b.ctx, pk("p"), "1", store.Patch{}, store.WriteOptions{}); !is(err, store.CodeBadRequest) {
@@ -127,9 +128,9 @@ func TestPatchConditionEnds(t *testing.T) {
 func TestPatchLeavesAlone(t *testing.T) {
 	for _, paths := range []string{`["/address/zip"]`, `["/address/zip","/pk"]`} {
 		t.Run(paths, func(t *testing.T) {
-			kind := store.KindHash
+			kind := definition.KindHash
 			if strings.Contains(paths, ",") {
-				kind = store.KindMultiHash
+				kind = definition.KindMultiHash
 			}
 			b := newBench(t, "", 1)
 			defer b.close()
@@ -137,16 +138,16 @@ func TestPatchLeavesAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			spec, _, err := store.ParseContainerSpec([]byte(`{"id":"deep","partitionKey":{"paths":`+paths+`,"kind":"`+kind+`","version":2}}`), true)
+			spec, _, err := definition.ParseContainerSpec([]byte(`{"id":"deep","partitionKey":{"paths":`+paths+`,"kind":"`+kind+`","version":2}}`), true)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b.c, err = d.CreateContainer(b.ctx, spec, store.Throughput{}); err != nil {
+			if b.c, err = d.CreateContainer(b.ctx, spec, definition.Throughput{}); err != nil {
 				t.Fatal(err)
 			}
-			key := store.NewPartitionKey(doc.StringValue("z"))
-			if kind == store.KindMultiHash {
-				key = store.NewPartitionKey(doc.StringValue("z"), doc.StringValue("p"))
+			key := definition.NewPartitionKey(doc.StringValue("z"))
+			if kind == definition.KindMultiHash {
+				key = definition.NewPartitionKey(doc.StringValue("z"), doc.StringValue("p"))
 			}
 			b.put(`{"id":"1","address":{"zip":"z","city":"c"},"pk":"p","l":[{"id":1}]}`)
 			for _, c := range []struct{ ops, text string }{

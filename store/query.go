@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -161,7 +162,7 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 	r.Charge = chargeRows(page.Stats)
 	out := QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats, Indexes: plan.IndexUse()}
 	if use := &out.Indexes; len(use.Single)+len(use.Composite) == 0 { // the posting of the partition key leads to its items
-		for _, path := range c.def.paths()[:c.def.plain(q.Scope.Partition).Len()] {
+		for _, path := range c.def.ParsedPaths()[:c.def.Plain(q.Scope.Partition).Len()] {
 			use.Single = append(use.Single, path.String()+"/?")
 		}
 	}
@@ -244,8 +245,8 @@ func (c *Container) plan(st *containerState, q QueryRequest) (*query.Plan, error
 // queryInfo is what a query has to know of a state of the container.
 func (c *Container) queryInfo(st *containerState) query.Info {
 	info := query.Info{
-		Index: st.terms, PartitionPaths: c.def.paths(), Lenient: c.db.opts.Lenient,
-		Geometry: st.spec.Geospatial == Geometry, Superset: c.db.opts.Lenient,
+		Index: st.terms, PartitionPaths: c.def.ParsedPaths(), Lenient: c.db.opts.Lenient,
+		Geometry: st.spec.Geospatial == definition.Geometry, Superset: c.db.opts.Lenient,
 	}
 	for _, p := range st.spec.ComputedProperties {
 		info.Computed = append(info.Computed, query.Computed{Name: p.Name, Query: p.Query})
@@ -270,10 +271,10 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 		over, err := c.spansOf(st, s)
 		return s, over, err
 	}
-	var keys []PartitionKey
+	var keys []definition.PartitionKey
 	values, pinned := plan.PinnedKeys()
 	for _, v := range values {
-		keys = append(keys, c.def.plain(NewPartitionKey(v...)))
+		keys = append(keys, c.def.Plain(definition.NewPartitionKey(v...)))
 	}
 	switch {
 	case pinned && len(keys) == 0:
@@ -305,8 +306,8 @@ func CrossPartitionDisabled() error {
 }
 
 // isFull tells whether a key is that of one logical partition.
-func (c *Container) isFull(k PartitionKey) bool {
-	return !k.IsZero() && c.def.plain(k).Len() == c.def.levels()
+func (c *Container) isFull(k definition.PartitionKey) bool {
+	return !k.IsZero() && c.def.Plain(k).Len() == c.def.Levels()
 }
 
 // mustMerge is the refusal of a query that the client is to merge. Where that cannot be done either, the

@@ -19,6 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/naive"
 	"github.com/mayflydb/mayfly/query/syntax"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -46,7 +47,7 @@ func newQueryRig(t *testing.T, seed uint64, ranges int) *queryRig {
 	if g.db, err = store.Open(g.ctx, e, store.Options{Clock: g.clock, Ranges: ranges, Lenient: true, ManualReaper: true}); err != nil {
 		t.Fatal(err)
 	}
-	if g.d, err = g.db.CreateDatabase(g.ctx, "db", store.Throughput{}); err != nil {
+	if g.d, err = g.db.CreateDatabase(g.ctx, "db", definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	return g
@@ -60,7 +61,7 @@ func (g *queryRig) close() {
 	}
 }
 
-func (g *queryRig) spec(policy string) store.ContainerSpec {
+func (g *queryRig) spec(policy string) definition.ContainerSpec {
 	g.t.Helper()
 	key, ttl := `{"paths":["/pk"],"kind":"Hash","version":2}`, `,"defaultTtl":-1`
 	switch g.kind {
@@ -73,7 +74,7 @@ func (g *queryRig) spec(policy string) store.ContainerSpec {
 		ttl = ""
 	}
 	text := `{"id":"` + policy + `","partitionKey":` + key + ttl + `,"indexingPolicy":` + metatest.PolicyJSON(policy) + "}"
-	spec, _, err := store.ParseContainerSpec([]byte(text), true)
+	spec, _, err := definition.ParseContainerSpec([]byte(text), true)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func (g *queryRig) create(policies ...string) {
 	}
 	g.c, g.bodies = map[string]*store.Container{}, map[string]string{}
 	for _, policy := range policies {
-		c, err := g.d.CreateContainer(g.ctx, g.spec(policy), store.Throughput{})
+		c, err := g.d.CreateContainer(g.ctx, g.spec(policy), definition.Throughput{})
 		if err != nil {
 			g.t.Fatal(err)
 		}
@@ -114,7 +115,7 @@ func randomBody(r *rand.Rand, id int) string {
 func (g *queryRig) put(body string) {
 	g.t.Helper()
 	for _, c := range g.c {
-		it, _, err := c.Upsert(g.ctx, store.PartitionKey{}, []byte(body), store.WriteOptions{})
+		it, _, err := c.Upsert(g.ctx, definition.PartitionKey{}, []byte(body), store.WriteOptions{})
 		if err != nil {
 			g.t.Fatal(err)
 		}
@@ -131,12 +132,12 @@ func (g *queryRig) remove(id string) {
 	}
 }
 
-func (g *queryRig) key(body string) store.PartitionKey {
+func (g *queryRig) key(body string) definition.PartitionKey {
 	values := []doc.Value{doc.Get([]byte(body), doc.PathOf("pk"))}
 	if g.kind == metatest.Hierarchical {
 		values = append(values, doc.Get([]byte(body), doc.PathOf("sub")))
 	}
-	return store.NewPartitionKey(values...)
+	return definition.NewPartitionKey(values...)
 }
 
 // fill writes random documents: some are replaced, some deleted, and some have expired when it returns.

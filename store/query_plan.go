@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // QueryPlan tells how a client runs a query over several partition ranges: the document that Cosmos DB calls
@@ -25,12 +26,12 @@ func (c *Container) gatewayPlan(st *containerState, q QueryRequest, features []s
 	key := q.Scope.Partition
 	if !key.IsZero() {
 		var err error
-		if key, err = c.def.scopeKey(key); err != nil {
+		if key, err = c.def.ScopeKey(key); err != nil {
 			return nil, err
 		}
 	}
 	plan, err := query.Gateway(q.Text, q.Parameters, c.queryInfo(st), query.GatewayOptions{
-		Features: features, OnePartition: key.Len() == c.def.levels(), Continued: q.Continued,
+		Features: features, OnePartition: key.Len() == c.def.Levels(), Continued: q.Continued,
 	})
 	if err != nil {
 		return nil, err
@@ -48,17 +49,17 @@ func (c *Container) gatewayPlan(st *containerState, q QueryRequest, features []s
 func (c *Container) keyRanges(keys [][]doc.Value, known bool) []query.KeyRange {
 	switch {
 	case !known:
-		return []query.KeyRange{{Max: maxEPK, MinInclusive: true}}
+		return []query.KeyRange{{Max: definition.MaxEPK, MinInclusive: true}}
 	case len(keys) == 0:
 		return []query.KeyRange{{MinInclusive: true, MaxInclusive: true}}
 	}
 	ranges := make([]query.KeyRange, 0, len(keys))
 	for _, values := range keys {
-		epk := epkHex(EPK(&c.def, NewPartitionKey(values...)))
-		if len(values) == c.def.levels() {
+		epk := definition.EPKHex(definition.EPK(&c.def, definition.NewPartitionKey(values...)))
+		if len(values) == c.def.Levels() {
 			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk, MinInclusive: true, MaxInclusive: true})
 		} else {
-			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk + maxEPK, MinInclusive: true})
+			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk + definition.MaxEPK, MinInclusive: true})
 		}
 	}
 	slices.SortFunc(ranges, func(a, b query.KeyRange) int { return strings.Compare(a.Min, b.Min) })

@@ -18,6 +18,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -35,15 +36,15 @@ func newQueryBench(t *testing.T, o store.Options, hierarchical bool, more string
 	if b.db, err = store.Open(b.ctx, e, o); err != nil {
 		t.Fatal(err)
 	}
-	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+	d, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	spec := specOf(t, more)
 	if hierarchical {
-		spec.PartitionKey = store.PartitionKeyDefinition{Paths: []string{"/pk", "/sub"}, Kind: store.KindMultiHash, Version: 2}
+		spec.PartitionKey = definition.PartitionKeyDefinition{Paths: []string{"/pk", "/sub"}, Kind: definition.KindMultiHash, Version: 2}
 	}
-	if b.c, err = d.CreateContainer(b.ctx, spec, store.Throughput{}); err != nil {
+	if b.c, err = d.CreateContainer(b.ctx, spec, definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -52,7 +53,7 @@ func newQueryBench(t *testing.T, o store.Options, hierarchical bool, more string
 func (b *bench) put(bodies ...string) {
 	b.t.Helper()
 	for _, body := range bodies {
-		if _, _, err := b.c.Upsert(b.ctx, store.PartitionKey{}, []byte(body), store.WriteOptions{}); err != nil {
+		if _, _, err := b.c.Upsert(b.ctx, definition.PartitionKey{}, []byte(body), store.WriteOptions{}); err != nil {
 			b.t.Fatalf("%s: %v", body, err)
 		}
 	}
@@ -209,7 +210,7 @@ func TestPinnedPartitionKey(t *testing.T) {
 	}
 	b.put(`{"id":"none"}`)
 	for i, key := range keys {
-		want, _, err := b.c.Read(b.ctx, store.NewPartitionKey(doc.Of([]byte(key))), strconv.Itoa(i), store.ReadOptions{})
+		want, _, err := b.c.Read(b.ctx, definition.NewPartitionKey(doc.Of([]byte(key))), strconv.Itoa(i), store.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +218,7 @@ func TestPinnedPartitionKey(t *testing.T) {
 		if err != nil || len(page.Rows) != 1 || string(page.Rows[0]) != strconv.Quote(want.RID()) || page.Stats.Loaded != 1 {
 			t.Errorf("pk = %s: %s, %+v, %v", key, page.Rows, page.Stats, err)
 		}
-		if _, at, _ := b.c.Read(b.ctx, store.NewPartitionKey(doc.Of([]byte(key))), strconv.Itoa(i), store.ReadOptions{}); r.Range != at.Range {
+		if _, at, _ := b.c.Read(b.ctx, definition.NewPartitionKey(doc.Of([]byte(key))), strconv.Itoa(i), store.ReadOptions{}); r.Range != at.Range {
 			t.Errorf("pk = %s: range %s answered, the item is in %s", key, r.Range, at.Range)
 		}
 	}
@@ -267,7 +268,7 @@ func TestQueryScopes(t *testing.T) {
 		return strings.Join(list, " ")
 	}
 	for name, c := range map[string]struct{ got, want string }{
-		"a full key":                  {scoped(store.Scope{Partition: store.NewPartitionKey(doc.StringValue("p1"), doc.StringValue("s0"))}, all), of(1, 0)},
+		"a full key":                  {scoped(store.Scope{Partition: definition.NewPartitionKey(doc.StringValue("p1"), doc.StringValue("s0"))}, all), of(1, 0)},
 		"a prefix":                    {scoped(store.Scope{Partition: pk("p1")}, all), of(1, -1)},
 		"a prefix, in order":          {scoped(store.Scope{Partition: pk("p1")}, all+" ORDER BY c.id DESC"), reversed(of(1, -1))},
 		"a full key in WHERE":         {scoped(store.Scope{}, all+" WHERE c.sub = 's0' AND c.pk = 'p1'"), of(1, 0)},

@@ -19,6 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -68,23 +69,23 @@ func newBenchOver(t *testing.T, fs vfs.FS, spec string, o store.Options, watch f
 	if b.db, err = store.Open(b.ctx, watch(e), o); err != nil {
 		t.Fatal(err)
 	}
-	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+	d, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.c, err = d.CreateContainer(b.ctx, specOf(t, spec), store.Throughput{}); err != nil {
+	if b.c, err = d.CreateContainer(b.ctx, specOf(t, spec), definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
 // specOf is a container "c" whose partition key is /pk, with more members.
-func specOf(t *testing.T, more string) store.ContainerSpec {
+func specOf(t *testing.T, more string) definition.ContainerSpec {
 	t.Helper()
 	if more != "" {
 		more = "," + more
 	}
-	spec, _, err := store.ParseContainerSpec([]byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`+more+`}`), true)
+	spec, _, err := definition.ParseContainerSpec([]byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`+more+`}`), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func (b *bench) setDefault(def string) {
 
 func (b *bench) seconds() int64 { return b.db.Now().Unix() }
 
-func pk(s string) store.PartitionKey { return store.NewPartitionKey(doc.StringValue(s)) }
+func pk(s string) definition.PartitionKey { return definition.NewPartitionKey(doc.StringValue(s)) }
 
 func is(err error, code store.Code) bool { return err != nil && store.ErrorCode(err) == code }
 
@@ -180,7 +181,7 @@ func TestNobodySeesTheDead(t *testing.T) {
 	var done atomic.Bool
 	var found, missed atomic.Int64
 
-	partition := func(i int) store.PartitionKey { return pk(strconv.Itoa(i % 3)) }
+	partition := func(i int) definition.PartitionKey { return pk(strconv.Itoa(i % 3)) }
 	seen := func(began int64, it store.Item) {
 		if due := it.Timestamp() + gjson.GetBytes(it.Body(), "ttl").Int(); due <= began {
 			t.Errorf("%s expired at %d; a read that began at %d returned it", it.ID(), due, began)

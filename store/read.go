@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -71,10 +72,10 @@ func (c *Container) etag(h layout.Header) string {
 // Read returns a live item: CodeNotFound where there is none (or it has expired), CodeNotModified where
 // o.IfNoneMatch names this version, CodeSessionNotAvailable where o.Session is ahead of the store. A
 // container whose partition key is /id takes the key from the id where none is given.
-func (c *Container) Read(ctx context.Context, pk PartitionKey, id string, o ReadOptions) (Item, Receipt, error) {
+func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id string, o ReadOptions) (Item, Receipt, error) {
 	c.begin()
 	defer c.end()
-	pk, err := c.def.fullKey(pk, id)
+	pk, err := c.def.FullKey(pk, id)
 	if err == nil && id == "" {
 		err = itemNotFound()
 	}
@@ -291,12 +292,12 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 // where an item is addressed by its id: CodeBadRequest where there must be one and is none,
 // CodePartitionKeyMismatch for one that is incomplete or too long, CodeNotFound for that of another
 // partition.
-func (c *Container) ResolveRIDIn(ctx context.Context, pk PartitionKey, rid string) (Key, error) {
+func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey, rid string) (Key, error) {
 	key, err := c.ResolveRID(ctx, rid)
 	if err != nil && ErrorCode(err) != CodeNotFound {
 		return Key{}, err
 	}
-	sent, bad := c.def.fullKey(pk, key.ID)
+	sent, bad := c.def.FullKey(pk, key.ID)
 	switch {
 	case bad != nil:
 		return Key{}, bad

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -27,11 +28,11 @@ func ranges(t *testing.T, n int) (*DB, *Container) {
 			t.Error(err)
 		}
 	})
-	d, err := db.CreateDatabase(t.Context(), "shop", Throughput{})
+	d, err := db.CreateDatabase(t.Context(), "shop", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := d.CreateContainerWith(t.Context(), ContainerSpec{ID: "carts", PartitionKey: PartitionKeyDefinition{Paths: []string{"/pk"}}},
+	c, err := d.CreateContainerWith(t.Context(), definition.ContainerSpec{ID: "carts", PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}}},
 		ContainerOptions{Ranges: n})
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -99,7 +100,7 @@ func TestIndexProgress(t *testing.T) {
 		t.Errorf("an empty container is at %d %%", n)
 	}
 	for i := range 200 {
-		if _, _, err := g.c.Create(t.Context(), PartitionKey{}, randomDocument(g.r, i), WriteOptions{}); err != nil {
+		if _, _, err := g.c.Create(t.Context(), definition.PartitionKey{}, randomDocument(g.r, i), WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -147,7 +148,7 @@ func TestReindexLargeDocument(t *testing.T) {
 		fmt.Fprintf(&b, ",%d", i)
 	}
 	body := b.String()
-	if _, _, err := g.c.Create(t.Context(), PartitionKey{}, []byte(body+`]}`), WriteOptions{}); err != nil {
+	if _, _, err := g.c.Create(t.Context(), definition.PartitionKey{}, []byte(body+`]}`), WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	g.replace(`{"includedPaths":[{"path":"/other/*"}],"excludedPaths":[{"path":"/*"}]}`)
@@ -173,7 +174,7 @@ func TestShapesRunOut(t *testing.T) {
 		if i%3 == 0 {
 			body = fmt.Appendf(nil, `{"id":"%d","pk":"p%d","only%d":2}`, i, i%4, i)
 		}
-		if _, _, err := g.c.Upsert(t.Context(), PartitionKey{}, body, WriteOptions{}); err != nil {
+		if _, _, err := g.c.Upsert(t.Context(), definition.PartitionKey{}, body, WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -183,13 +184,13 @@ func TestShapesRunOut(t *testing.T) {
 	g.check()
 	g.compareSources(Scope{})
 	for i := 0; i < maxShapes; i += 7 {
-		if _, err := g.c.Delete(t.Context(), NewPartitionKey(doc.StringValue(fmt.Sprint("p", i%4))), fmt.Sprint(i), WriteOptions{}); err != nil {
+		if _, err := g.c.Delete(t.Context(), definition.NewPartitionKey(doc.StringValue(fmt.Sprint("p", i%4))), fmt.Sprint(i), WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	g.reopen(false)
 	book := &g.c.state.Load().ranges[0].shapes
-	if _, err := g.c.Delete(t.Context(), NewPartitionKey(doc.StringValue("p1")), "1", WriteOptions{}); err != nil || len(book.known) > 0 {
+	if _, err := g.c.Delete(t.Context(), definition.NewPartitionKey(doc.StringValue("p1")), "1", WriteOptions{}); err != nil || len(book.known) > 0 {
 		t.Errorf("a delete: %v, shapes learned: %d", err, len(book.known))
 	}
 	for i := range 30 { // some of them anew, in the same shape and, with another number, in one without a record
@@ -217,7 +218,7 @@ func TestShapesRunOut(t *testing.T) {
 func TestCheckFindsIndexFaults(t *testing.T) {
 	g := newIndexRig(t, 1, 1, false, `{"compositeIndexes":[[{"path":"/a"},{"path":"/b"}]]}`)
 	defer g.db.Close()
-	if _, _, err := g.c.Create(t.Context(), PartitionKey{}, []byte(`{"id":"1","pk":"p","a":1}`), WriteOptions{}); err != nil {
+	if _, _, err := g.c.Create(t.Context(), definition.PartitionKey{}, []byte(`{"id":"1","pk":"p","a":1}`), WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	st := g.c.state.Load()
@@ -280,7 +281,7 @@ func TestDraftGoesStale(t *testing.T) {
 		},
 	} {
 		body := fmt.Appendf(nil, `{"id":"%d","pk":"p","a":1,"b":2}`, i)
-		d, err := g.c.draft(PartitionKey{}, body)
+		d, err := g.c.draft(definition.PartitionKey{}, body)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // Renames are replaces by a document with another id.
@@ -151,7 +152,7 @@ func TestRenameInScript(t *testing.T) {
 	if out, err := b.execute("swap"); err != nil || out != `["2",true,404]` {
 		t.Errorf("%s, %v", out, err)
 	}
-	if _, _, err := b.c.Read(b.ctx, store.NewPartitionKey(doc.StringValue("a")), "2", store.ReadOptions{}); err != nil {
+	if _, _, err := b.c.Read(b.ctx, definition.NewPartitionKey(doc.StringValue("a")), "2", store.ReadOptions{}); err != nil {
 		t.Error(err)
 	}
 	checkClean(t, b.db)
@@ -162,10 +163,10 @@ func TestRenameKeepsPartition(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()
 	c := b.container("by-id", "/id", "")
-	if _, _, err := c.Create(b.ctx, store.PartitionKey{}, []byte(`{"id":"a"}`), store.WriteOptions{}); err != nil {
+	if _, _, err := c.Create(b.ctx, definition.PartitionKey{}, []byte(`{"id":"a"}`), store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []store.PartitionKey{{}, pk("a"), pk("b")} {
+	for _, key := range []definition.PartitionKey{{}, pk("a"), pk("b")} {
 		_, _, err := c.Replace(b.ctx, key, "a", []byte(`{"id":"b"}`), store.WriteOptions{})
 		if key.String() != `["b"]` && !is(err, store.CodePartitionKeyMismatch) || err == nil {
 			t.Errorf("%s: %v", key, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // resourceDraft is the body of a small resource that has passed its checks.
@@ -20,7 +21,7 @@ type resourceDraft struct {
 func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error) {
 	parsed, err := doc.Parse(body, doc.Limits{})
 	if err != nil {
-		return resourceDraft{}, documentError(err)
+		return resourceDraft{}, definition.DocumentError(err)
 	}
 	kind := &resourceKinds[r.family.kind]
 	d := resourceDraft{body: withoutMember(parsed.Body, kind.system)}
@@ -29,7 +30,7 @@ func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error
 		return d, err
 	}
 	d.id = strings.Clone(v.Member("id").Str())
-	if err := ValidateID(kind.word, d.id); err != nil {
+	if err := definition.ValidateID(kind.word, d.id); err != nil {
 		return d, err
 	}
 	switch r.family.kind {

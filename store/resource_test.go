@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -36,10 +37,10 @@ func newSmallWorld(t *testing.T, fs vfs.FS) *smallWorld {
 	w := &smallWorld{bench: b}
 	var err error
 	if b.db, err = openAt(b.ctx, fs, b.clock); err == nil {
-		w.d, err = b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+		w.d, err = b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 	}
 	if err == nil {
-		b.c, err = w.d.CreateContainer(b.ctx, specOf(t, ""), store.Throughput{})
+		b.c, err = w.d.CreateContainer(b.ctx, specOf(t, ""), definition.Throughput{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -328,16 +329,16 @@ func TestPermissionsAccepted(t *testing.T) {
 		if err != nil || got.Partition.String() != tc.want.Partition.String() {
 			t.Errorf("%s: %+v %v", tc.body, got, err)
 		}
-		got.Partition, tc.want.Partition = store.PartitionKey{}, store.PartitionKey{}
+		got.Partition, tc.want.Partition = definition.PartitionKey{}, definition.PartitionKey{}
 		if fmt.Sprint(got) != fmt.Sprint(tc.want) {
 			t.Errorf("%s: %+v, want %+v", tc.body, got, tc.want)
 		}
 	}
 }
 
-func parsed(t *testing.T, json string) store.PartitionKey {
+func parsed(t *testing.T, json string) definition.PartitionKey {
 	t.Helper()
-	k, err := store.ParsePartitionKey([]byte(json))
+	k, err := definition.ParsePartitionKey([]byte(json))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,12 +350,12 @@ func TestEncryptionKeysAreThere(t *testing.T) {
 	w := newSmallWorld(t, vfs.NewMem())
 	defer w.close()
 	for key, code := range map[string]store.Code{"k": store.CodeInternal, "other": store.CodeBadRequest} {
-		spec, _, err := store.ParseContainerSpec(fmt.Appendf(nil, `{"id":"e%s","partitionKey":{"paths":["/pk"]},"clientEncryptionPolicy":{"policyFormatVersion":2,"includedPaths":[
+		spec, _, err := definition.ParseContainerSpec(fmt.Appendf(nil, `{"id":"e%s","partitionKey":{"paths":["/pk"]},"clientEncryptionPolicy":{"policyFormatVersion":2,"includedPaths":[
 			{"path":"/secret","clientEncryptionKeyId":"%s","encryptionType":"Randomized","encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256"}]}}`, key, key), true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.d.CreateContainer(w.ctx, spec, store.Throughput{}); (err != nil) != (key == "other") ||
+		if _, err := w.d.CreateContainer(w.ctx, spec, definition.Throughput{}); (err != nil) != (key == "other") ||
 			err != nil && (!is(err, code) || !strings.Contains(err.Error(), "ClientEncryptionKey with id '[other]' does not exist.")) {
 			t.Errorf("key %s: %v", key, err)
 		}
@@ -382,9 +383,9 @@ func FuzzPermission(f *testing.F) {
 		f.Fatal(err)
 	}
 	defer db.Close()
-	d, err := db.CreateDatabase(ctx, "db", store.Throughput{})
+	d, err := db.CreateDatabase(ctx, "db", definition.Throughput{})
 	if err == nil {
-		_, err = d.CreateContainer(ctx, store.ContainerSpec{ID: "c"}, store.Throughput{})
+		_, err = d.CreateContainer(ctx, definition.ContainerSpec{ID: "c"}, definition.Throughput{})
 	}
 	if err == nil {
 		_, err = d.Resources(store.KindUser).Create(ctx, []byte(aUser))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // Cosmos DB's gateway answers what goes over several partition ranges with one range a page, range after
@@ -40,7 +41,7 @@ func (r *tokenRange) bounds() (b query.Span, ok bool) {
 	if err != nil {
 		return b, false
 	}
-	if r.Max == maxEPK {
+	if r.Max == definition.MaxEPK {
 		return query.Span{From: from}, true
 	}
 	to, err := hex.DecodeString(r.Max)
@@ -165,7 +166,7 @@ func (c *Container) spansOf(st *containerState, s Scope) ([]query.Span, error) {
 	}
 	sp, err := c.scope(st, s)
 	switch {
-	case err != nil || len(sp.ranges) == 0 || sp.levels == c.def.levels():
+	case err != nil || len(sp.ranges) == 0 || sp.levels == c.def.Levels():
 		return nil, err
 	case sp.prefix != nil:
 		return []query.Span{{From: sp.epk, To: behindPrefix(sp.epk)}}, nil
@@ -174,10 +175,10 @@ func (c *Container) spansOf(st *containerState, s Scope) ([]query.Span, error) {
 }
 
 // spansOfKeys are the spans of full partition keys, or of what lies below beginnings of them.
-func (c *Container) spansOfKeys(keys []PartitionKey) []query.Span {
+func (c *Container) spansOfKeys(keys []definition.PartitionKey) []query.Span {
 	spans := make([]query.Span, len(keys))
 	for i, key := range keys {
-		epk := appendEPK(nil, &c.def, key)
+		epk := definition.AppendEPK(nil, &c.def, key)
 		spans[i] = query.Span{From: epk, To: behindPrefix(epk)}
 	}
 	return spans

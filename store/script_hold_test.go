@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -48,7 +49,7 @@ func TestScriptHoldsItsRange(t *testing.T) {
 		done <- err
 	}()
 	<-clock.begun
-	a, other := store.NewPartitionKey(doc.StringValue("a")), store.NewPartitionKey(doc.StringValue("b"))
+	a, other := definition.NewPartitionKey(doc.StringValue("a")), definition.NewPartitionKey(doc.StringValue("b"))
 	for range 20 { // they see what was there before
 		if it, _, err := b.c.Read(b.ctx, a, "1", store.ReadOptions{}); err != nil || doc.Of(it.Body()).Member("n").Num() != 1 {
 			t.Fatalf("a read: %s, %v", it.Body(), err)
@@ -101,7 +102,7 @@ func TestPatchOfOwnWrite(t *testing.T) {
 	}`)
 	p := patchOf(t, `{"op":"set","path":"/v","value":1}`)
 	p.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 " + endlessJoin + ")"
-	key := store.NewPartitionKey(doc.StringValue("a"))
+	key := definition.NewPartitionKey(doc.StringValue("a"))
 	if _, _, err := b.c.Patch(b.ctx, key, "many", *p, store.WriteOptions{PreTriggers: []string{"t"}}); !is(err, store.CodeBadRequest) {
 		t.Errorf("%v", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -15,9 +16,9 @@ import (
 type scriptHost struct {
 	ctx    context.Context
 	t      *tx
-	key    PartitionKey // full
-	charge float64      // RU so far
-	used   int          // about how many bytes the transaction holds
+	key    definition.PartitionKey // full
+	charge float64                 // RU so far
+	used   int                     // about how many bytes the transaction holds
 }
 
 var _ script.Host = (*scriptHost)(nil)
@@ -117,7 +118,7 @@ func (h *scriptHost) find(rid string) (string, error) {
 		return "", err
 	case item == nil || ghost:
 		return "", itemNotFound()
-	case string(item.pk) != string(h.key.appendOrdered(nil)):
+	case string(item.pk) != string(h.key.AppendOrdered(nil)):
 		return "", otherPartition()
 	}
 	return item.id, nil
@@ -174,7 +175,7 @@ func (h *scriptHost) query(ctx context.Context, op script.Operation) (script.Ans
 // scriptQuery reads {"query": text, "parameters": [{"name": ..., "value": ...}]}.
 func scriptQuery(op script.Operation) (q QueryRequest, err error) {
 	if err := doc.Valid(op.Body, doc.Limits{}); err != nil {
-		return q, documentError(err)
+		return q, definition.DocumentError(err)
 	}
 	body := doc.Of(op.Body)
 	text := body.Member("query")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // Execution is what a stored procedure has left behind.
@@ -30,7 +31,7 @@ const chargeScript = 1.0
 // CodeNotFound: there is no such procedure. CodeForbidden: it has overrun its limits several times, and is
 // blocked until it is replaced. CodeBadRequest: there is no partition key, or the procedure threw, which a
 // *script.Error tells more about. CodeCanceled: its time was up. CodeTooLarge: its answer or its memory was.
-func (c *Container) Execute(ctx context.Context, pk PartitionKey, id string, args []doc.Value, o ExecuteOptions) (Execution, Receipt, error) {
+func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []doc.Value, o ExecuteOptions) (Execution, Receipt, error) {
 	res, err := c.procedure(id)
 	if err != nil {
 		return Execution{}, c.refused(), err
@@ -38,7 +39,7 @@ func (c *Container) Execute(ctx context.Context, pk PartitionKey, id string, arg
 	if pk.IsZero() && !c.def.SystemKey {
 		return Execution{}, c.refused(), fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
 	}
-	if pk, err = c.def.fullKey(pk, ""); err != nil {
+	if pk, err = c.def.FullKey(pk, ""); err != nil {
 		return Execution{}, c.refused(), err
 	}
 	if err := c.ready(&res); err != nil {
@@ -143,7 +144,7 @@ var triggerOperations = map[OperationKind]string{
 
 // writeTriggered carries out one operation with its triggers, in one transaction. A pre-trigger may put
 // another document in place of the one that was sent, so that is checked after it has run.
-func (c *Container) writeTriggered(ctx context.Context, pk PartitionKey, op Operation) (Item, Receipt, error) {
+func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt, error) {
 	found, err := c.triggersOf(op)
 	if err != nil {
 		return Item{}, c.refused(), err
@@ -178,21 +179,21 @@ func (c *Container) writeTriggered(ctx context.Context, pk PartitionKey, op Oper
 
 // triggerKey is the partition key that a write with triggers happens in: the one that was given, or that of
 // the document.
-func (c *Container) triggerKey(pk PartitionKey, op Operation) (PartitionKey, error) {
+func (c *Container) triggerKey(pk definition.PartitionKey, op Operation) (definition.PartitionKey, error) {
 	if len(op.Body) == 0 {
-		return c.def.fullKey(pk, op.ID)
+		return c.def.FullKey(pk, op.ID)
 	}
 	parsed, err := doc.Parse(op.Body, doc.Limits{})
 	if err != nil {
-		return PartitionKey{}, documentError(err)
+		return definition.PartitionKey{}, definition.DocumentError(err)
 	}
 	if op.Kind == OperationReplace {
-		pk = c.def.keyOfReplace(pk, op.ID)
+		pk = c.def.KeyOfReplace(pk, op.ID)
 	}
 	if !pk.IsZero() {
-		return c.def.fullKey(pk, parsed.ID.Str())
+		return c.def.FullKey(pk, parsed.ID.Str())
 	}
-	return c.def.keyOf(pk, parsed.Body)
+	return c.def.KeyOf(pk, parsed.Body)
 }
 
 // write is one operation between its triggers. p is the operation, where it was prepared before.

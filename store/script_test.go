@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	js "github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // procedure stores a stored procedure.
@@ -34,7 +35,7 @@ func (b *bench) trigger(id, body string) {
 
 // execute runs a stored procedure in the partition "a".
 func (b *bench) execute(id string, args ...doc.Value) (string, error) {
-	done, _, err := b.c.Execute(b.ctx, store.NewPartitionKey(doc.StringValue("a")), id, args, store.ExecuteOptions{})
+	done, _, err := b.c.Execute(b.ctx, definition.NewPartitionKey(doc.StringValue("a")), id, args, store.ExecuteOptions{})
 	return string(done.Body), err
 }
 
@@ -220,7 +221,7 @@ func TestScriptErrorCodes(t *testing.T) {
 	b.procedure("forever", `function () { __.createDocument(__.getSelfLink(), {id: "x", pk: "a"}, function () { for (;;) ; }); }`)
 	done := make(chan error)
 	go func() {
-		_, _, err := b.c.Execute(ctx, store.NewPartitionKey(doc.StringValue("a")), "forever", nil, store.ExecuteOptions{})
+		_, _, err := b.c.Execute(ctx, definition.NewPartitionKey(doc.StringValue("a")), "forever", nil, store.ExecuteOptions{})
 		done <- err
 	}()
 	cancel()

@@ -112,7 +112,7 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
 		return fail(CodeBadRequest, fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", MinIdle, ttl.Max, s.AutoDeleteOnIdle))
 	}
-	if s.TTLCeiling && slices.ContainsFunc(c.def.paths(), func(p doc.Path) bool { return p.String() == "/ttl" }) {
+	if s.TTLCeiling && slices.ContainsFunc(c.def.ParsedPaths(), func(p doc.Path) bool { return p.String() == "/ttl" }) {
 		return fail(CodeBadRequest, "'ttlCeiling' cannot be set where the ttl is in the partition key: lowering it would move the item.")
 	}
 	if err := s.ExpiryEvents.check(); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -74,11 +75,11 @@ func TestSettingsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, ctx: t.Context(), clock: clock, db: db}
-	d, err := db.CreateDatabase(b.ctx, "db", store.Throughput{})
+	d, err := db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.c, err = d.CreateContainer(b.ctx, specOf(t, ""), store.Throughput{}); err != nil {
+	if b.c, err = d.CreateContainer(b.ctx, specOf(t, ""), definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	b.container("archive", "/pk", "")
@@ -112,7 +113,7 @@ func TestSettingsAreKept(t *testing.T) {
 	if err := d.DeleteContainer(b.ctx, "c", store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if b.c, err = d.CreateContainer(b.ctx, specOf(t, ""), store.Throughput{}); err != nil || !b.c.Settings().IsZero() {
+	if b.c, err = d.CreateContainer(b.ctx, specOf(t, ""), definition.Throughput{}); err != nil || !b.c.Settings().IsZero() {
 		t.Errorf("%v: a new container has %+v", err, b.c.Settings())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -58,7 +59,7 @@ func newSlot(cid uint32, r rangeRecord) (s *slot, err error) {
 	if s.min, err = hex.DecodeString(r.Min); err != nil {
 		return nil, fmt.Errorf("%w: range bound %q", engine.ErrCorrupt, r.Min)
 	}
-	if r.Max != maxEPK {
+	if r.Max != definition.MaxEPK {
 		if s.max, err = hex.DecodeString(r.Max); err != nil {
 			return nil, fmt.Errorf("%w: range bound %q", engine.ErrCorrupt, r.Max)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // BenchmarkSnapshots measures what a snapshot costs: taking it, going back to it after a write, and copying
@@ -36,7 +37,7 @@ func BenchmarkSnapshots(b *testing.B) {
 				return db.DeleteSnapshot(ctx, "again")
 			})
 			step("restore", func(n int) error {
-				if _, err := db.CreateDatabase(ctx, "change", store.Throughput{}); err != nil {
+				if _, err := db.CreateDatabase(ctx, "change", definition.Throughput{}); err != nil {
 					return err
 				}
 				return db.Restore(ctx, "base")
@@ -70,13 +71,13 @@ func loaded(b *testing.B, where string, docs int) *store.DB {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := db.CreateDatabase(ctx, "db", store.Throughput{})
+	d, err := db.CreateDatabase(ctx, "db", definition.Throughput{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	spec := store.ContainerSpec{ID: "c"}
+	spec := definition.ContainerSpec{ID: "c"}
 	spec.PartitionKey.Paths = []string{"/pk"}
-	c, err := d.CreateContainer(ctx, spec, store.Throughput{})
+	c, err := d.CreateContainer(ctx, spec, definition.Throughput{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func loaded(b *testing.B, where string, docs int) *store.DB {
 			}
 			ops = append(ops, store.Operation{Kind: store.OperationCreate, Body: []byte(body + "}")})
 		}
-		pk := store.NewPartitionKey(doc.StringValue(fmt.Sprint(done)))
+		pk := definition.NewPartitionKey(doc.StringValue(fmt.Sprint(done)))
 		if _, _, err := c.Batch(ctx, pk, ops, store.BatchOptions{Atomic: true}); err != nil {
 			b.Fatal(err)
 		}

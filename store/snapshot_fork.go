@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -23,7 +24,7 @@ import (
 // meanwhile. It fails with CodeNotFound where there is no such snapshot or it holds no such database, and
 // CodeConflict where the name is taken.
 func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*Database, error) {
-	if err := ValidateID("database", as); err != nil {
+	if err := definition.ValidateID("database", as); err != nil {
 		return nil, err
 	}
 	return db.bring(ctx, snapshot, source, func(b *bringing) error {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -181,7 +182,7 @@ func TestRestoreIsANewIncarnation(t *testing.T) {
 	b.mustSnapshot("s")
 	first, before := b.upsert("a", `,"v":"2"`), b.incarnation()
 	_, position := b.c.Position("")
-	d, err := b.db.CreateDatabase(b.ctx, "gone", store.Throughput{})
+	d, err := b.db.CreateDatabase(b.ctx, "gone", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +196,7 @@ func TestRestoreIsANewIncarnation(t *testing.T) {
 	if _, _, err := old.Upsert(b.ctx, pk("p"), []byte(`{"id":"x","pk":"p"}`), store.WriteOptions{}); !is(err, store.CodeUnavailable) {
 		t.Errorf("a write to the container of before: %v", err)
 	}
-	if _, err := d.CreateContainer(b.ctx, specOf(t, ""), store.Throughput{}); err == nil {
+	if _, err := d.CreateContainer(b.ctx, specOf(t, ""), definition.Throughput{}); err == nil {
 		t.Error("a container was made in a database of before")
 	}
 	_, _, err = b.c.Replace(b.ctx, pk("p"), "a", []byte(`{"id":"a","pk":"p"}`), store.WriteOptions{IfMatch: first.ETag()})
@@ -206,7 +207,7 @@ func TestRestoreIsANewIncarnation(t *testing.T) {
 	if again.ETag() == first.ETag() || again.LSN() <= position {
 		t.Errorf("written anew with etag %s and LSN %d; before it was %s, and the position %d", again.ETag(), again.LSN(), first.ETag(), position)
 	}
-	fresh, err := b.db.CreateDatabase(b.ctx, "other", store.Throughput{})
+	fresh, err := b.db.CreateDatabase(b.ctx, "other", definition.Throughput{})
 	if err != nil || fresh.RID() == d.RID() {
 		t.Errorf("a new database has the rid %s of one that was lost, or: %v", fresh.RID(), err)
 	}
@@ -266,7 +267,7 @@ func TestForkAndRestoreOneDatabase(t *testing.T) {
 	}
 	b.mustSnapshot("s")
 	b.upsert("a", `,"v":"2"`)
-	other, err := b.db.CreateDatabase(b.ctx, "other", store.Throughput{})
+	other, err := b.db.CreateDatabase(b.ctx, "other", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -486,9 +487,9 @@ func (b *bench) prepare(fs vfs.FS) {
 	if b.db, err = openAt(b.ctx, fs, b.clock); err != nil {
 		b.t.Fatal(err)
 	}
-	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+	d, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 	if err == nil {
-		b.c, err = d.CreateContainer(b.ctx, specOf(b.t, ""), store.Throughput{})
+		b.c, err = d.CreateContainer(b.ctx, specOf(b.t, ""), definition.Throughput{})
 	}
 	if err != nil {
 		b.t.Fatal(err)

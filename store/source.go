@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -143,7 +144,7 @@ func (s *source) Index() *index.Indexer { return s.st.terms }
 func (c *Container) queryTime() time.Time { return c.d.clock.time().UTC() }
 
 // Computed are the container's computed properties.
-func (s *source) Computed() []ComputedProperty { return s.st.spec.ComputedProperties }
+func (s *source) Computed() []definition.ComputedProperty { return s.st.spec.ComputedProperties }
 
 // row is a document as a query sees it.
 type row struct {
@@ -180,7 +181,7 @@ func (s *source) take(r *row, rid uint64, value []byte, listed bool) (bool, erro
 	if s.sp.prefix != nil && !listed && !s.inPartition(h, body) {
 		return false, nil
 	}
-	if s.st.fenced(h, func() []byte { return s.c.def.Extract(body).appendOrdered(nil) }) {
+	if s.st.fenced(h, func() []byte { return s.c.def.Extract(body).AppendOrdered(nil) }) {
 		return false, nil
 	}
 	r.c, r.rid, r.head, r.body = s.c, rid, h, body
@@ -194,7 +195,7 @@ func (s *source) inPartition(h layout.Header, body []byte) bool {
 		return false
 	}
 	s.scratch = s.scratch[:0]
-	for _, p := range s.c.def.paths()[:s.sp.levels] {
+	for _, p := range s.c.def.ParsedPaths()[:s.sp.levels] {
 		v := doc.Get(body, p)
 		if v.Kind() >= doc.Array {
 			v = doc.Value{}

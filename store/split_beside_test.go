@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -78,7 +79,7 @@ func TestEverybodyGoesOnBesideASplit(t *testing.T) {
 				_, err := d.ReplaceContainer(ctx, "c", spec, store.WriteOptions{})
 				return err
 			}},
-			{"a create of a database", func() error { _, err := b.db.CreateDatabase(ctx, id, store.Throughput{}); return err }},
+			{"a create of a database", func() error { _, err := b.db.CreateDatabase(ctx, id, definition.Throughput{}); return err }},
 			{"a ping", func() error { return b.db.Ping(ctx) }},
 			{"a probe", func() error { return b.db.Ready(ctx) }},
 		} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -28,7 +29,7 @@ func (c *Container) splitPoint(ctx context.Context, s *slot, at string) (bound [
 	if bound, err = epkBound(at); err != nil {
 		return nil, err
 	}
-	if bytes.Compare(bound, s.min) <= 0 || !s.holds(bound) || epkHex(bound) >= maxEPK || len(bound) > math.MaxUint8 {
+	if bytes.Compare(bound, s.min) <= 0 || !s.holds(bound) || definition.EPKHex(bound) >= definition.MaxEPK || len(bound) > math.MaxUint8 {
 		return nil, fail(CodeBadRequest, "'"+at+"' does not lie inside of the partition key range '"+s.id+"'.")
 	}
 	return bound, nil
@@ -97,14 +98,14 @@ func countWhile(ctx context.Context, r engine.Reader, rg engine.Range) (n int64,
 
 // middle is the EPK in the middle of two bounds; an empty max is the end of all. It may be one of the bounds
 // where there is nothing between them.
-func middle(def *PartitionKeyDefinition, min, max []byte) []byte {
+func middle(def *definition.PartitionKeyDefinition, min, max []byte) []byte {
 	if def.Version != 2 {
-		hashed := func(hash int) []byte { return appendBinaryNumber(nil, float64(hash)) }
+		hashed := func(hash int) []byte { return definition.AppendBinaryNumber(nil, float64(hash)) }
 		lo := sort.Search(math.MaxUint32, func(h int) bool { return bytes.Compare(hashed(h), min) > 0 })
 		hi := sort.Search(math.MaxUint32, func(h int) bool { return len(max) > 0 && bytes.Compare(hashed(h), max) >= 0 })
 		return hashed((lo + hi) / 2)
 	}
-	width := epkHashLen
+	width := definition.EPKHashLen
 	for _, b := range [][]byte{min, max} {
 		if len(b) > width {
 			width = len(b)

@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -109,13 +110,13 @@ func openCounting(t *testing.T) (*counting, *DB, *Container) {
 			t.Error(err)
 		}
 	})
-	d, err := db.CreateDatabase(t.Context(), "db", Throughput{})
+	d, err := db.CreateDatabase(t.Context(), "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := ContainerSpec{ID: "c", PartitionKey: PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: "Hash", Version: 2}, DefaultTTL: ttl.Never,
-		ChangeFeed: &ChangeFeedPolicy{RetentionMinutes: 10}}
-	c, err := d.CreateContainer(t.Context(), spec, Throughput{})
+	spec := definition.ContainerSpec{ID: "c", PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: "Hash", Version: 2}, DefaultTTL: ttl.Never,
+		ChangeFeed: &definition.ChangeFeedPolicy{RetentionMinutes: 10}}
+	c, err := d.CreateContainer(t.Context(), spec, definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func openCounting(t *testing.T) (*counting, *DB, *Container) {
 func putNumber(t *testing.T, c *Container, i, n int) {
 	t.Helper()
 	p := fmt.Sprint("p", i)
-	if _, _, err := c.Upsert(t.Context(), NewPartitionKey(doc.StringValue(p)), fmt.Appendf(nil, `{"id":"1","pk":%q,"n":%d}`, p, n), WriteOptions{}); err != nil {
+	if _, _, err := c.Upsert(t.Context(), definition.NewPartitionKey(doc.StringValue(p)), fmt.Appendf(nil, `{"id":"1","pk":%q,"n":%d}`, p, n), WriteOptions{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // Readers of a change feed who follow one range into its halves, and one who reads the whole container, miss
@@ -139,7 +140,7 @@ func TestFeedsAcrossSplits(t *testing.T) {
 // create makes the container of a bench.
 func (b *bench) create(policies string, ranges int) {
 	b.t.Helper()
-	d, err := b.db.CreateDatabase(b.ctx, "db", store.Throughput{})
+	d, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -29,13 +30,13 @@ func TestFormerSplitIsFinished(t *testing.T) {
 		return db
 	}
 	db := open()
-	d, err := db.CreateDatabase(t.Context(), "db", Throughput{})
+	d, err := db.CreateDatabase(t.Context(), "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := ContainerSpec{ID: "c", PartitionKey: PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: "Hash", Version: 2}, DefaultTTL: 1000,
-		ChangeFeed: &ChangeFeedPolicy{RetentionMinutes: 10}}
-	c, err := d.CreateContainer(t.Context(), spec, Throughput{})
+	spec := definition.ContainerSpec{ID: "c", PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: "Hash", Version: 2}, DefaultTTL: 1000,
+		ChangeFeed: &definition.ChangeFeedPolicy{RetentionMinutes: 10}}
+	c, err := d.CreateContainer(t.Context(), spec, definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}

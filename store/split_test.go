@@ -14,6 +14,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // split splits a range and returns the ids of its halves.
@@ -176,7 +177,7 @@ func TestSplitPoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec, _, err := store.ParseContainerSpec([]byte(`{"id":"other","partitionKey":{`+c.key+`,`+c.kind+`}}`), true)
+		spec, _, err := definition.ParseContainerSpec([]byte(`{"id":"other","partitionKey":{`+c.key+`,`+c.kind+`}}`), true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -144,13 +145,13 @@ func (db *DB) pending(o offerRecord) bool {
 // target is how many ranges an offer's container is to come to when its throughput becomes t: as many as
 // carry 10,000 RU/s each where that is more than before. What is not split yet is not split any more where it
 // is less. Containers that share a database's throughput have one range whatever that is, as they are made.
-func (o *offerRecord) target(t Throughput) int {
-	was, is := o.Asked.most(), t.most()
+func (o *offerRecord) target(t definition.Throughput) int {
+	was, is := o.Asked.Most(), t.Most()
 	switch {
 	case is < was || o.CID == 0:
 		return 0
 	case is == was:
 		return o.Ranges
 	}
-	return max(o.Ranges, min((is+rangeThroughput-1)/rangeThroughput, layout.MaxSlots))
+	return max(o.Ranges, min((is+definition.RangeThroughput-1)/definition.RangeThroughput, layout.MaxSlots))
 }

@@ -12,10 +12,11 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // raise changes the throughput of the container and returns its offer.
-func (b *bench) raise(t store.Throughput, migrate bool) store.Offer {
+func (b *bench) raise(t definition.Throughput, migrate bool) store.Offer {
 	b.t.Helper()
 	o, err := b.db.ReplaceOffer(b.ctx, b.offer().ID, t, migrate, store.WriteOptions{})
 	if err != nil {
@@ -40,10 +41,10 @@ func (b *bench) offer() store.Offer {
 // A container whose throughput is raised gets a range for each 10,000 RU/s, in the background, and keeps
 // them.
 func TestRangesFollowThroughput(t *testing.T) {
-	manual := func(ru int) store.Throughput { return store.Throughput{Manual: ru} }
-	auto := func(ru int) store.Throughput { return store.Throughput{Autoscale: ru} }
+	manual := func(ru int) definition.Throughput { return definition.Throughput{Manual: ru} }
+	auto := func(ru int) definition.Throughput { return definition.Throughput{Autoscale: ru} }
 	type step struct {
-		throughput store.Throughput
+		throughput definition.Throughput
 		ranges     int
 	}
 	for name, c := range map[string]struct {
@@ -108,12 +109,12 @@ func TestRangesFollowThroughput(t *testing.T) {
 func TestSplitsInTurn(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()
-	b.raise(store.Throughput{Manual: 11_000}, false)
+	b.raise(definition.Throughput{Manual: 11_000}, false)
 	for _, c := range []struct {
 		ru      int
 		parents string
 	}{{11_000, "[[0] [0]]"}, {25_000, "[[0 1] [0 1] [0]]"}, {40_000, "[[0 1] [0 1] [0 2] [0 2]]"}} {
-		b.raise(store.Throughput{Manual: c.ru}, false)
+		b.raise(definition.Throughput{Manual: c.ru}, false)
 		if err := b.db.FinishSplits(b.ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -131,18 +132,18 @@ func TestSplitsInTurn(t *testing.T) {
 func TestSharedThroughputSplitsNothing(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()
-	d, err := b.db.CreateDatabase(b.ctx, "shared", store.Throughput{Manual: 1000})
+	d, err := b.db.CreateDatabase(b.ctx, "shared", definition.Throughput{Manual: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.c, err = d.CreateContainer(b.ctx, specOf(t, ""), store.Throughput{}); err != nil {
+	if b.c, err = d.CreateContainer(b.ctx, specOf(t, ""), definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range b.db.Offers() {
 		if o.ResourceRID != d.RID() {
 			continue
 		}
-		got, err := b.db.ReplaceOffer(b.ctx, o.ID, store.Throughput{Manual: 50_000}, false, store.WriteOptions{})
+		got, err := b.db.ReplaceOffer(b.ctx, o.ID, definition.Throughput{Manual: 50_000}, false, store.WriteOptions{})
 		if err != nil || got.Pending {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -172,7 +173,7 @@ func TestThroughputLoweredMeanwhile(t *testing.T) {
 		}
 		return nil
 	})
-	if o := b.raise(store.Throughput{Manual: 45_000}, false); !o.Pending {
+	if o := b.raise(definition.Throughput{Manual: 45_000}, false); !o.Pending {
 		t.Error("the answer to the raise is not pending")
 	}
 	<-reached
@@ -180,7 +181,7 @@ func TestThroughputLoweredMeanwhile(t *testing.T) {
 		t.Errorf("in a split there are %+v, and the offer is %+v", r, b.offer())
 	}
 	// It does not wait for the copy, which gives up.
-	o, err := b.db.ReplaceOffer(b.ctx, b.offer().ID, store.Throughput{Manual: 400}, false, store.WriteOptions{})
+	o, err := b.db.ReplaceOffer(b.ctx, b.offer().ID, definition.Throughput{Manual: 400}, false, store.WriteOptions{})
 	if err != nil || o.Pending {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -213,7 +214,7 @@ func TestCrashWhileRangesFollow(t *testing.T) {
 	want := b.items(store.Scope{})
 	var wrecks []*vfs.MemFS
 	s.after = func() { wrecks = append(wrecks, disk.CrashClone(vfs.CrashCloneCfg{})) }
-	b.raise(store.Throughput{Manual: 25_000}, false)
+	b.raise(definition.Throughput{Manual: 25_000}, false)
 	if err := b.db.FinishSplits(b.ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +258,7 @@ func TestFailureWhileRangesFollow(t *testing.T) {
 			}
 			return nil
 		})
-		b.raise(store.Throughput{Manual: 25_000}, false)
+		b.raise(definition.Throughput{Manual: 25_000}, false)
 		var err error
 		for range 2 {
 			if err = b.db.FinishSplits(b.ctx); err == nil && len(b.rangeIDs()) == 3 {
@@ -283,7 +284,7 @@ func TestFailureWhileRangesFollow(t *testing.T) {
 			close(begun)
 		}
 	}
-	b.raise(store.Throughput{Manual: 900_000}, false)
+	b.raise(definition.Throughput{Manual: 900_000}, false)
 	<-begun
 	if err := b.db.Close(); err != nil {
 		t.Error(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -52,21 +53,21 @@ func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := db.CreateDatabase(ctx, "db", Throughput{})
+	d, err := db.CreateDatabase(ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := ContainerSpec{ID: "c", PartitionKey: PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: "Hash", Version: 2}, DefaultTTL: ttl.Never}
+	spec := definition.ContainerSpec{ID: "c", PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: "Hash", Version: 2}, DefaultTTL: ttl.Never}
 	c, err := d.CreateContainerWith(ctx, spec, ContainerOptions{Ranges: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	create := func(ctx context.Context, p string) error {
-		_, _, err := c.Create(ctx, NewPartitionKey(doc.StringValue(p)), []byte(`{"id":"1","pk":"`+p+`"}`), WriteOptions{})
+		_, _, err := c.Create(ctx, definition.NewPartitionKey(doc.StringValue(p)), []byte(`{"id":"1","pk":"`+p+`"}`), WriteOptions{})
 		return err
 	}
 	read := func(ctx context.Context, p string) error {
-		_, _, err := c.Read(ctx, NewPartitionKey(doc.StringValue(p)), "1", ReadOptions{})
+		_, _, err := c.Read(ctx, definition.NewPartitionKey(doc.StringValue(p)), "1", ReadOptions{})
 		return err
 	}
 	if err := errors.Join(create(ctx, "kept"), read(ctx, "kept")); err != nil {
@@ -100,7 +101,7 @@ func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 		{"a ping", false, db.Ping},
 		{"a create in another partition", true, func(ctx context.Context) error { return create(ctx, "fresh") }},
 		{"a create of a database", true, func(ctx context.Context) error {
-			_, err := db.CreateDatabase(ctx, "other", Throughput{})
+			_, err := db.CreateDatabase(ctx, "other", definition.Throughput{})
 			return err
 		}},
 		{"a change of the policy", true, func(ctx context.Context) error {

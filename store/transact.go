@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // maxTransacting is how long a transaction of Transact may take: as long as a script.
@@ -17,7 +18,7 @@ const maxTransacting = 5 * time.Second
 type Transaction struct {
 	ctx context.Context
 	t   *tx
-	key PartitionKey // full
+	key definition.PartitionKey // full
 
 	mu     sync.Mutex // held by each operation, so that the transaction does not end in the middle of one
 	over   error      // why nothing can be done any more; nil: it goes on
@@ -35,8 +36,8 @@ type Transaction struct {
 // comes up in the caller.
 //
 // CodeTooLarge: it writes more than 16 MB.
-func (c *Container) Transact(ctx context.Context, pk PartitionKey, fn func(*Transaction) error) (Receipt, error) {
-	key, err := c.def.fullKey(pk, "")
+func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey, fn func(*Transaction) error) (Receipt, error) {
+	key, err := c.def.FullKey(pk, "")
 	if err != nil {
 		return c.refused(), err
 	}
@@ -114,7 +115,7 @@ func (x *Transaction) Do(op Operation) OperationResult {
 	if err != nil {
 		return failed(err)
 	}
-	if string(p.pk) != string(x.key.appendOrdered(nil)) {
+	if string(p.pk) != string(x.key.AppendOrdered(nil)) {
 		return failed(fail(CodeBadRequest, "A transaction is on one partition key; the document has another one."))
 	}
 	r := x.t.apply(p)
@@ -151,7 +152,9 @@ func (x *Transaction) halted() error {
 func (c *Container) Changed() <-chan struct{} { return c.watch.changed() }
 
 // PartitionKeyOf is the partition key of a document of this container, which is valid JSON.
-func (c *Container) PartitionKeyOf(document []byte) PartitionKey { return c.def.Extract(document) }
+func (c *Container) PartitionKeyOf(document []byte) definition.PartitionKey {
+	return c.def.Extract(document)
+}
 
 // query answers one page of a query of a logical partition, which sees what the transaction has written.
 func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/datatest"
 	"github.com/mayflydb/mayfly/internal/trips"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // The table of the round trips that each operation would make on an engine at the far end of a network: see
@@ -91,7 +92,7 @@ func tripBody(i int, more string) []byte {
 		i, i%10, i, i%5, i, more)
 }
 
-func tripKey(i int) store.PartitionKey { return pk(fmt.Sprintf("p%d", i%10)) }
+func tripKey(i int) definition.PartitionKey { return pk(fmt.Sprintf("p%d", i%10)) }
 
 func (tr *tripper) create(i int, more string) error {
 	_, _, err := tr.b.c.Create(tr.b.ctx, tripKey(i), tripBody(i, more), store.WriteOptions{})

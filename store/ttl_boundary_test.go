@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -102,10 +103,10 @@ func newChurchyard(t *testing.T, clock *ttl.Virtual, short, long int64) *churchy
 	if y.db, err = store.Open(y.ctx, e, store.Options{Clock: clock, Ranges: 2, TTLPreviousImage: true}); err != nil {
 		t.Fatal(err)
 	}
-	if y.d, err = y.db.CreateDatabase(y.ctx, "db", store.Throughput{}); err == nil {
+	if y.d, err = y.db.CreateDatabase(y.ctx, "db", definition.Throughput{}); err == nil {
 		spec := specOf(t, `"changeFeedPolicy":{"retentionDuration":1000}`)
 		spec.DefaultTTL = ttl.Seconds(short)
-		y.c, err = y.d.CreateContainer(y.ctx, spec, store.Throughput{})
+		y.c, err = y.d.CreateContainer(y.ctx, spec, definition.Throughput{})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -8,12 +8,13 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // A haunt is a partition with one ghost: an item that has expired and may not have been purged yet.
 type haunt struct {
 	*ground
-	pk        store.PartitionKey
+	pk        definition.PartitionKey
 	name      string
 	etag, rid string
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -57,7 +58,7 @@ func (g *ground) container(id string, def ttl.Seconds, more string) *store.Conta
 	g.t.Helper()
 	spec := specOf(g.t, more)
 	spec.ID, spec.DefaultTTL = id, def
-	c, err := g.d.CreateContainer(g.ctx, spec, store.Throughput{})
+	c, err := g.d.CreateContainer(g.ctx, spec, definition.Throughput{})
 	g.must(err)
 	if g.reaper == "delayed" {
 		_, err = c.ChangeSettings(g.ctx, func(s *store.ContainerSettings) error {
@@ -241,12 +242,12 @@ func TestTTLDefaults(t *testing.T) {
 		{none, 0, true}, {`,"defaultTtl":5` + none, 0, false}, {`,"defaultTtl":-1` + none, 0, false},
 	} {
 		for _, id := range []string{"c", "new"} {
-			spec, _, err := store.ParseContainerSpec([]byte(`{"id":"`+id+`","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`+row.more+`}`), true)
+			spec, _, err := definition.ParseContainerSpec([]byte(`{"id":"`+id+`","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`+row.more+`}`), true)
 			c := b.c
 			if err == nil && id == "c" {
 				c, err = d.ReplaceContainer(b.ctx, id, spec, store.WriteOptions{})
 			} else if err == nil {
-				c, err = d.CreateContainer(b.ctx, spec, store.Throughput{})
+				c, err = d.CreateContainer(b.ctx, spec, definition.Throughput{})
 			}
 			switch {
 			case !row.ok && !is(err, store.CodeBadRequest):

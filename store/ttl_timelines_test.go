@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -99,7 +100,7 @@ func newStageOn(t *testing.T, o pebble.Options, manual bool) *stage {
 	s := &stage{t: t, ctx: context.Background(), engine: o, clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), manual: manual}
 	err := s.open()
 	if err == nil {
-		s.d, err = s.db.CreateDatabase(s.ctx, "db", store.Throughput{})
+		s.d, err = s.db.CreateDatabase(s.ctx, "db", definition.Throughput{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +145,7 @@ func (s *stage) play(w metatest.World, seed uint64, reaper string) error {
 	spec := specOf(s.t, "")
 	spec.DefaultTTL = ttl.Seconds(w.Default)
 	var err error
-	if s.c, err = s.d.CreateContainer(s.ctx, spec, store.Throughput{}); err != nil {
+	if s.c, err = s.d.CreateContainer(s.ctx, spec, definition.Throughput{}); err != nil {
 		return err
 	}
 	if reaper == "delayed" {

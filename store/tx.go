@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -24,25 +25,25 @@ type tx struct {
 	s   *slot
 	now int64
 
-	last     uint64         // the last LSN issued
-	purged   int            // ghosts removed
-	terms    int            // index entries of the versions that were written and removed, ghosts apart: what they cost
-	keeps    bool           // the container keeps all versions
-	shapes   []shapeName    // found to have a record, or given one
-	listed   []shapeName    // shapes that have a record, as this transaction has seen
-	full     bool           // there is no room for more shapes
-	wiped    bool           // there are no index entries any more
-	feed     []feedWrite    // written by finish, when the last LSN is known
-	history  []versionWrite // the same
-	changed  []entry        // scratch of put and del
-	mem      []byte         // where keys are made; one that is outgrown lives on in its keys
-	written  []*prepared    // what apply has written
-	blocked  *blocker       // what must be moved before the transaction can be done
-	one      [1]*prepared   // room for the usual transaction's
-	lint     Lint           // what is odd about what was written
-	expiries []expiryWrite  // written by finish
-	noted    *notes         // where a split wants to be told of touched; nil: the range is not being split
-	touched  []uint64       // items that were written or removed
+	last     uint64          // the last LSN issued
+	purged   int             // ghosts removed
+	terms    int             // index entries of the versions that were written and removed, ghosts apart: what they cost
+	keeps    bool            // the container keeps all versions
+	shapes   []shapeName     // found to have a record, or given one
+	listed   []shapeName     // shapes that have a record, as this transaction has seen
+	full     bool            // there is no room for more shapes
+	wiped    bool            // there are no index entries any more
+	feed     []feedWrite     // written by finish, when the last LSN is known
+	history  []versionWrite  // the same
+	changed  []entry         // scratch of put and del
+	mem      []byte          // where keys are made; one that is outgrown lives on in its keys
+	written  []*prepared     // what apply has written
+	blocked  *blocker        // what must be moved before the transaction can be done
+	one      [1]*prepared    // room for the usual transaction's
+	lint     definition.Lint // what is odd about what was written
+	expiries []expiryWrite   // written by finish
+	noted    *notes          // where a split wants to be told of touched; nil: the range is not being split
+	touched  []uint64        // items that were written or removed
 	dues     dues
 	judging  time.Duration // spent on conditions of patches
 }
@@ -166,7 +167,7 @@ func (c *Container) decode(rid uint64, value []byte) (*stored, error) {
 	return &stored{
 		rid: rid, head: h, body: body,
 		id: doc.Get(body, layout.IDPath).Str(),
-		pk: c.def.Extract(body).appendOrdered(nil),
+		pk: c.def.Extract(body).AppendOrdered(nil),
 	}, nil
 }
 
@@ -180,8 +181,8 @@ func (t *tx) entries(dst []entry, item *stored) []entry {
 	cid, epk := t.c.cid, item.head.EPK
 	rid := t.keep(binary.BigEndian.AppendUint64(t.free(), item.rid))
 	dst = append(dst, entry{t.keep(layout.AppendPointKey(t.free(), cid, epk, item.pk, item.id)), rid})
-	for n := t.c.def.levels(); n > 0; n-- {
-		e, p := t.c.def.prefix(epk, item.pk, n)
+	for n := t.c.def.Levels(); n > 0; n-- {
+		e, p := t.c.def.Prefix(epk, item.pk, n)
 		dst = append(dst, entry{t.keep(append(layout.AppendPartitionPrefix(t.free(), cid, layout.FamilyPartition, e, p), rid...)), nil})
 	}
 	for i := range t.c.uniques {

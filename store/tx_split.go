@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -62,7 +63,7 @@ func newMover(c *Container, st *containerState, s *slot, bound []byte) (m *mover
 	m = &mover{c: c, from: s, noted: &notes{rids: make(map[uint64]struct{})}}
 	m.begin(st)
 	lower, upper := s.rec, s.rec
-	lower.Max, upper.Min = epkHex(bound), epkHex(bound)
+	lower.Max, upper.Min = definition.EPKHex(bound), definition.EPKHex(bound)
 	lower.Slot, upper.Slot = st.rec.Split.Lower, st.rec.Split.To
 	for i, rec := range []rangeRecord{lower, upper} {
 		if m.halves[i].slot, err = newSlot(c.cid, rec); err != nil {

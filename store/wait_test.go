@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // A waiting is a Wait under way.
@@ -189,7 +190,7 @@ func TestWaitEndsWithTheContainer(t *testing.T) {
 		t.Errorf("dropped: %v", w.err)
 	}
 	w.end()
-	if b.c, err = d.CreateContainer(b.ctx, specOf(t, ""), store.Throughput{}); err != nil {
+	if b.c, err = d.CreateContainer(b.ctx, specOf(t, ""), definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
 	b.mortal("a", 0)

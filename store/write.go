@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -18,11 +19,11 @@ type place struct {
 	others [][]byte // point keys of items that the same transaction looks up
 }
 
-func (c *Container) place(pk PartitionKey, id string) place {
+func (c *Container) place(pk definition.PartitionKey, id string) place {
 	buf := make([]byte, 0, 192+2*len(id))
-	buf = appendEPK(buf, &c.def, pk)
+	buf = definition.AppendEPK(buf, &c.def, pk)
 	e := len(buf)
-	buf = pk.appendOrdered(buf)
+	buf = pk.AppendOrdered(buf)
 	p := len(buf)
 	buf = layout.AppendPointKey(buf, c.cid, buf[:e], buf[e:p], id)
 	return place{id: id, epk: buf[:e:e], pk: buf[e:p:p], point: buf[p:]}
@@ -81,7 +82,7 @@ func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error
 }
 
 // write carries out one operation as a transaction of its own.
-func (c *Container) write(ctx context.Context, pk PartitionKey, op Operation) (Item, Receipt, error) {
+func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt, error) {
 	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
 		return c.writeTriggered(ctx, pk, op)
 	}
@@ -104,12 +105,12 @@ func (c *Container) write(ctx context.Context, pk PartitionKey, op Operation) (I
 // Create stores a new document. It fails with CodeConflict where a live item has its id or a unique key of
 // its own partition key, and CodeBadRequest or CodePartitionKeyMismatch for a document or key that the
 // service refuses. What has expired is not there: its id and its unique keys are free.
-func (c *Container) Create(ctx context.Context, pk PartitionKey, body []byte, o WriteOptions) (Item, Receipt, error) {
+func (c *Container) Create(ctx context.Context, pk definition.PartitionKey, body []byte, o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationCreate, Body: body, WriteOptions: o})
 }
 
 // Upsert replaces the item of that id and partition key, or creates it; Receipt.Inserted tells which.
-func (c *Container) Upsert(ctx context.Context, pk PartitionKey, body []byte, o WriteOptions) (Item, Receipt, error) {
+func (c *Container) Upsert(ctx context.Context, pk definition.PartitionKey, body []byte, o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationUpsert, Body: body, WriteOptions: o})
 }
 
@@ -117,13 +118,13 @@ func (c *Container) Upsert(ctx context.Context, pk PartitionKey, body []byte, o 
 // o.IfMatch names another version. The document may have another id, which the item has from then on:
 // CodeConflict where a live item has that already. The partition key of an item cannot change:
 // CodePartitionKeyMismatch.
-func (c *Container) Replace(ctx context.Context, pk PartitionKey, id string, body []byte, o WriteOptions) (Item, Receipt, error) {
+func (c *Container) Replace(ctx context.Context, pk definition.PartitionKey, id string, body []byte, o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationReplace, ID: id, Body: body, WriteOptions: o})
 }
 
 // Delete removes a live item: CodeNotFound where there is none, CodePreconditionFailed where o.IfMatch names
 // another version.
-func (c *Container) Delete(ctx context.Context, pk PartitionKey, id string, o WriteOptions) (Receipt, error) {
+func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id string, o WriteOptions) (Receipt, error) {
 	_, r, err := c.write(ctx, pk, Operation{Kind: OperationDelete, ID: id, WriteOptions: o})
 	return r, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // benchDocBytes is the size of each document's JSON.
@@ -38,7 +39,9 @@ func newDocument(i int) document {
 	return document{i, fmt.Sprintf("%010d", i), fmt.Sprintf("user-%06d", spread%benchKeys)}
 }
 
-func (d document) key() store.PartitionKey { return store.NewPartitionKey(doc.StringValue(d.pk)) }
+func (d document) key() definition.PartitionKey {
+	return definition.NewPartitionKey(doc.StringValue(d.pk))
+}
 
 // idStart is what every document begins with.
 const idStart = `{"id":"`
@@ -121,17 +124,17 @@ func benchDocs(ctx context.Context, db *store.DB) (*store.Container, error) {
 	if d, err := db.Database(benchDatabase); err == nil {
 		return d.Container(benchContainer)
 	}
-	d, err := db.CreateDatabase(ctx, benchDatabase, store.Throughput{})
+	d, err := db.CreateDatabase(ctx, benchDatabase, definition.Throughput{})
 	if err != nil {
 		return nil, err
 	}
-	return d.CreateContainer(ctx, benchSpec(), store.Throughput{})
+	return d.CreateContainer(ctx, benchSpec(), definition.Throughput{})
 }
 
-func benchSpec() store.ContainerSpec {
-	return store.ContainerSpec{
+func benchSpec() definition.ContainerSpec {
+	return definition.ContainerSpec{
 		ID:           benchContainer,
-		PartitionKey: store.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: store.KindHash, Version: 2},
+		PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: definition.KindHash, Version: 2},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // measureQueries compares queries over sets of different sizes that have the same answer, scans with those of
@@ -215,7 +216,7 @@ func (a *asked) use() string {
 }
 
 // openSets opens the stores of sets, to be closed by the caller even if there is an error.
-func (b *bench) openSets(ctx context.Context, sets []querySet, spec store.ContainerSpec) (open []io.Closer, containers []*store.Container, err error) {
+func (b *bench) openSets(ctx context.Context, sets []querySet, spec definition.ContainerSpec) (open []io.Closer, containers []*store.Container, err error) {
 	for _, s := range sets {
 		db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: s.dir, CacheBytes: queryCache}}, spec)
 		if err != nil {

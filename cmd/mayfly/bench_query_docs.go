@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 const (
@@ -75,7 +76,7 @@ func pad(b []byte, r *rand.Rand) []byte {
 }
 
 // querySpec indexes everything but what scans look for and the text that pads the documents.
-func querySpec() store.ContainerSpec {
+func querySpec() definition.ContainerSpec {
 	spec := benchSpec()
 	spec.ID = "queries"
 	spec.Indexing = index.Policy{
@@ -122,10 +123,10 @@ func (l layout) placedJSON(i int) []byte {
 }
 
 // placedSpec indexes places and words alone.
-func placedSpec() store.ContainerSpec {
+func placedSpec() definition.ContainerSpec {
 	spec := benchSpec()
 	spec.ID = "places"
-	spec.FullText = &store.FullTextPolicy{DefaultLanguage: "en-US", Paths: []store.FullTextPath{{Path: "/text"}}}
+	spec.FullText = &definition.FullTextPolicy{DefaultLanguage: "en-US", Paths: []definition.FullTextPath{{Path: "/text"}}}
 	spec.Indexing = index.Policy{
 		Excluded: []index.PathSpec{{Path: "/*"}},
 		Spatial:  []index.SpatialPath{{Path: "/at/?", Types: []string{"Point"}}},
@@ -135,7 +136,7 @@ func placedSpec() store.ContainerSpec {
 }
 
 // queryContainer opens a store and the container of a spec in it, and makes both where they are missing.
-func (b *bench) queryContainer(ctx context.Context, o opening, spec store.ContainerSpec) (db *store.DB, c *store.Container, err error) {
+func (b *bench) queryContainer(ctx context.Context, o opening, spec definition.ContainerSpec) (db *store.DB, c *store.Container, err error) {
 	db, _, err = b.open(ctx, o)
 	if err != nil {
 		return nil, nil, err
@@ -143,7 +144,7 @@ func (b *bench) queryContainer(ctx context.Context, o opening, spec store.Contai
 	d, err := db.Database(benchDatabase)
 	if err == nil {
 		if c, err = d.Container(spec.ID); err != nil {
-			c, err = d.CreateContainer(ctx, spec, store.Throughput{})
+			c, err = d.CreateContainer(ctx, spec, definition.Throughput{})
 		}
 	}
 	if err != nil {
@@ -153,7 +154,7 @@ func (b *bench) queryContainer(ctx context.Context, o opening, spec store.Contai
 }
 
 // makeQueryData makes a compacted store of a set of documents.
-func (b *bench) makeQueryData(ctx context.Context, dir string, spec store.ContainerSpec, l layout, text func(i int) []byte) error {
+func (b *bench) makeQueryData(ctx context.Context, dir string, spec definition.ContainerSpec, l layout, text func(i int) []byte) error {
 	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: dir}}, spec)
 	if err != nil {
 		return err

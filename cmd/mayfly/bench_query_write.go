@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // measureIndexing compares durable creates under the default indexing policy with those under none.
@@ -20,7 +21,7 @@ func (b *bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 
 	var sides [2]stretch
 	var keys [2]float64
-	for i, spec := range []store.ContainerSpec{indexed, bare} {
+	for i, spec := range []definition.ContainerSpec{indexed, bare} {
 		dir := b.path("query-" + spec.ID)
 		defer drop(dir)
 		db, c, openErr := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: dir}}, spec)
@@ -45,7 +46,7 @@ func (b *bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 }
 
 // keysOfCreate is how many keys a create writes, on average.
-func (b *bench) keysOfCreate(ctx context.Context, spec store.ContainerSpec) (keys float64, err error) {
+func (b *bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec) (keys float64, err error) {
 	const docs = 100
 	var rec *recorder
 	db, c, err := b.queryContainer(ctx, opening{

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // maxSeedBytes is how much of documents' text goes into the store at once.
@@ -76,7 +77,7 @@ func plantDocuments(ctx context.Context, in *store.Container, list []seedDocumen
 	for i := range list {
 		ops[i] = list[i].operation
 	}
-	out, _, err := in.Batch(ctx, store.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
+	out, _, err := in.Batch(ctx, definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
 	if err != nil {
 		return 0, list[0].wrong(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // A seed file says in JSON what a server has from its start:
@@ -24,7 +25,7 @@ import (
 //	  ]}
 //	]}
 //
-// A container is its definition, as a client sends it, with "documents" and a "throughput" in RU/s; a
+// A container is its members, as a client sends it, with "documents" and a "throughput" in RU/s; a
 // database's throughput is shared by its containers. Only the ids and a container's partitionKey must be
 // there. A document is as old as its _ts or its member _mayfly says: see store.ParseImport. A member that is
 // not known is an error.
@@ -56,14 +57,14 @@ func (p seedPlace) wrong(err error) error { return &seedError{p.file, p.line, er
 type seedDatabase struct {
 	seedPlace
 	id         string
-	throughput store.Throughput
+	throughput definition.Throughput
 	containers []seedContainer
 }
 
 type seedContainer struct {
 	seedPlace
-	spec       store.ContainerSpec
-	throughput store.Throughput
+	spec       definition.ContainerSpec
+	throughput definition.Throughput
 	documents  []seedDocument
 }
 
@@ -262,7 +263,7 @@ func (r *seedReader) text() (text string, err error) {
 }
 
 // throughput reads 400 or {"maxThroughput": 4000}.
-func (r *seedReader) throughput() (t store.Throughput, err error) {
+func (r *seedReader) throughput() (t definition.Throughput, err error) {
 	raw, place, err := r.raw()
 	if err != nil {
 		return t, err
@@ -278,13 +279,13 @@ func (r *seedReader) throughput() (t store.Throughput, err error) {
 	if dec.Decode(&scaled) != nil || scaled.Most <= 0 {
 		return t, place.wrong(errors.New(`a throughput must be a number of RU/s, or {"maxThroughput": RU/s}`))
 	}
-	return store.Throughput{Autoscale: scaled.Most}, nil
+	return definition.Throughput{Autoscale: scaled.Most}, nil
 }
 
 // container gathers the members that are the definition's into a definition.
 func (r *seedReader) container() (c seedContainer, err error) {
 	c.seedPlace = r.here()
-	definition := map[string]json.RawMessage{}
+	members := map[string]json.RawMessage{}
 	err = r.object(func(name string) (err error) {
 		switch name {
 		case "documents":
@@ -296,18 +297,18 @@ func (r *seedReader) container() (c seedContainer, err error) {
 		case "throughput":
 			c.throughput, err = r.throughput()
 		default:
-			definition[name], _, err = r.raw()
+			members[name], _, err = r.raw()
 		}
 		return err
 	})
 	if err != nil {
 		return c, err
 	}
-	raw, err := json.Marshal(definition)
+	raw, err := json.Marshal(members)
 	if err != nil {
 		return c, c.wrong(err)
 	}
-	if c.spec, _, err = store.ParseContainerSpec(raw, true); err != nil {
+	if c.spec, _, err = definition.ParseContainerSpec(raw, true); err != nil {
 		return c, c.wrong(err)
 	}
 	c.spec.EnsureDefaults()

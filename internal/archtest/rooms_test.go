@@ -17,7 +17,7 @@ type room struct {
 // what it may know, then give it a row.
 var rooms = map[string]room{
 	"": { // the module's root: the door for Go programs
-		own: []string{"store", "index", "doc", "ttl", "engine/pebble"},
+		own: []string{"store", "store/definition", "index", "doc", "ttl", "engine/pebble"},
 	},
 	"doc":                   {third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3"}},
 	"doc/jsonbinary":        {own: []string{"doc"}},
@@ -28,23 +28,26 @@ var rooms = map[string]room{
 	"query/syntax":          {own: []string{"doc"}},
 	"script":                {own: []string{"doc"}, third: []string{"github.com/dop251/goja", "github.com/dlclark/regexp2/v2", "github.com/hashicorp/golang-lru/v2"}, tests: []string{"ttl"}},
 	"store/internal/layout": {own: []string{"engine", "index", "doc", "ttl"}},
+	"store/fault":           {},
+	"store/definition": {own: []string{"store/fault", "query/...", "index", "doc", "ttl"},
+		third: []string{"github.com/twmb/murmur3", "github.com/tidwall/gjson"}},
 	"store": {
-		own:   []string{"store/internal/layout", "query/...", "index", "doc", "ttl", "script", "engine"},
+		own:   []string{"store/internal/layout", "store/definition", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine"},
 		third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3", "golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},
 	"engine/pebble":     {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"}, tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
 	"httpapi": {
-		own: []string{"store", "query/...", "index", "doc/...", "ttl", "script"},
+		own: []string{"store", "store/definition", "query/...", "index", "doc/...", "ttl", "script"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/tidwall/gjson",
 			"github.com/google/uuid", "golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},
-	"hook":       {own: []string{"store", "doc", "ttl"}, tests: []string{"engine/pebble"}},
-	"mayflytest": {own: []string{"httpapi", "store", "ttl", "engine/pebble"}, tests: []string{"doc"}},
+	"hook":       {own: []string{"store", "store/definition", "doc", "ttl"}, tests: []string{"engine/pebble"}},
+	"mayflytest": {own: []string{"httpapi", "store", "store/definition", "ttl", "engine/pebble"}, tests: []string{"doc"}},
 	"cmd/mayfly": {
-		own: []string{"httpapi/...", "hook", "store", "query/...", "index", "doc", "ttl", "script", "engine/..."},
+		own: []string{"httpapi/...", "hook", "store", "store/definition", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/schollz/progressbar/v3", "github.com/prometheus/client_golang/",
 			"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4"},
 	},

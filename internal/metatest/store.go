@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -77,7 +78,7 @@ func (s *subject) open() error {
 }
 
 func (s *subject) create() error {
-	d, err := s.db.CreateDatabase(s.ctx, "db", store.Throughput{})
+	d, err := s.db.CreateDatabase(s.ctx, "db", definition.Throughput{})
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (s *subject) create() error {
 	if err != nil {
 		return err
 	}
-	if s.c, err = d.CreateContainer(s.ctx, spec, store.Throughput{}); err != nil {
+	if s.c, err = d.CreateContainer(s.ctx, spec, definition.Throughput{}); err != nil {
 		return err
 	}
 	if n := len(s.c.Ranges().Ranges); n != s.config.Ranges {
@@ -95,7 +96,7 @@ func (s *subject) create() error {
 }
 
 // spec is the container as a client would send it.
-func (s *subject) spec(def, policy string) (store.ContainerSpec, error) {
+func (s *subject) spec(def, policy string) (definition.ContainerSpec, error) {
 	kind := map[string]string{V1: `"kind":"Hash","version":1`, V2: `"kind":"Hash","version":2`, Hierarchical: `"kind":"MultiHash","version":2`}
 	text := `{"id":"c","partitionKey":{"paths":["` + strings.Join(s.config.paths(), `","`) + `"],` + kind[s.config.Kind] + `}`
 	if def != "off" {
@@ -104,7 +105,7 @@ func (s *subject) spec(def, policy string) (store.ContainerSpec, error) {
 	if s.config.Unique {
 		text += `,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`
 	}
-	spec, _, err := store.ParseContainerSpec([]byte(text+`,"indexingPolicy":`+PolicyJSON(policy)+"}"), true)
+	spec, _, err := definition.ParseContainerSpec([]byte(text+`,"indexingPolicy":`+PolicyJSON(policy)+"}"), true)
 	return spec, err
 }
 
@@ -246,10 +247,10 @@ func (s *subject) split(ctx context.Context, partition string) error {
 	return nil
 }
 
-func (s *subject) partitionKey(partition string) store.PartitionKey {
+func (s *subject) partitionKey(partition string) definition.PartitionKey {
 	var values []doc.Value
 	for _, token := range s.config.components(partition) {
 		values = append(values, doc.Of([]byte(token)))
 	}
-	return store.NewPartitionKey(values...)
+	return definition.NewPartitionKey(values...)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // Do answers one step.
@@ -101,7 +102,7 @@ func (s *subject) condition(k Key, role string) string {
 func (s *subject) write(step Step) (string, error) {
 	k := step.Key()
 	o := store.WriteOptions{IfMatch: s.condition(k, step.IfMatch), IfNoneMatch: s.condition(k, step.IfNoneMatch)}
-	var pk store.PartitionKey
+	var pk definition.PartitionKey
 	if !step.NoKey {
 		pk = s.partitionKey(k.Partition)
 	}

@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 func TestParsePartitionKey(t *testing.T) {
@@ -23,7 +24,7 @@ func TestParsePartitionKey(t *testing.T) {
 	} {
 		k, err := ParsePartitionKey([]byte(c.in))
 		if c.out == "" {
-			if ErrorCode(err) != CodeBadRequest || !k.IsZero() {
+			if fault.ErrorCode(err) != fault.CodeBadRequest || !k.IsZero() {
 				t.Errorf("%s: %v, %v", c.in, k, err)
 			}
 			continue
@@ -33,7 +34,7 @@ func TestParsePartitionKey(t *testing.T) {
 			continue
 		}
 		if again := parsedKey(t, k.String()); again.String() != c.out || again.Len() != k.Len() ||
-			!bytes.Equal(again.appendOrdered(nil), k.appendOrdered(nil)) {
+			!bytes.Equal(again.AppendOrdered(nil), k.AppendOrdered(nil)) {
 			t.Errorf("%s is not the same when it is read again: %s", c.in, again)
 		}
 	}
@@ -62,7 +63,7 @@ func TestExtract(t *testing.T) {
 		if got := d.Extract(body); got.String() != c.want {
 			t.Errorf("%s before it is completed: %s, want %s", c.paths, got, c.want)
 		}
-		d.ensureDefaults()
+		d.EnsureDefaults()
 		if got := d.Extract(body); got.String() != c.want {
 			t.Errorf("%s: %s, want %s", c.paths, got, c.want)
 		}
@@ -71,9 +72,9 @@ func TestExtract(t *testing.T) {
 
 func TestKeyOfDocument(t *testing.T) {
 	plain := &PartitionKeyDefinition{Paths: []string{"/pk"}}
-	plain.ensureDefaults()
+	plain.EnsureDefaults()
 	var system PartitionKeyDefinition
-	system.ensureDefaults()
+	system.EnsureDefaults()
 	tree := definition(t, KindMultiHash, 2)
 	for _, c := range []struct {
 		d           *PartitionKeyDefinition
@@ -112,7 +113,7 @@ func TestKeyOfDocument(t *testing.T) {
 		if c.given != "" {
 			given = parsedKey(t, c.given)
 		}
-		k, err := c.d.keyOf(given, []byte(c.body))
+		k, err := c.d.KeyOf(given, []byte(c.body))
 		if got := faultOf(err); got != c.fault || err == nil && k.String() != c.want {
 			t.Errorf("%s for %.60s: %.60s, %v; want %.60s %s", c.given, c.body, k, err, c.want, c.fault)
 		}
@@ -123,11 +124,11 @@ func faultOf(err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case ErrorCode(err) == CodePartitionKeyMismatch:
+	case fault.ErrorCode(err) == fault.CodePartitionKeyMismatch:
 		return "mismatch"
-	case ErrorCode(err) == CodeBadRequest && strings.Contains(err.Error(), "size limit"):
+	case fault.ErrorCode(err) == fault.CodeBadRequest && strings.Contains(err.Error(), "size limit"):
 		return "size"
-	case ErrorCode(err) == CodeBadRequest:
+	case fault.ErrorCode(err) == fault.CodeBadRequest:
 		return "refused"
 	}
 	return err.Error()
@@ -139,7 +140,7 @@ func TestKeysThatAddress(t *testing.T) {
 	var system PartitionKeyDefinition
 	tree := definition(t, KindMultiHash, 3)
 	for _, d := range []*PartitionKeyDefinition{plain, byID, &system} {
-		d.ensureDefaults()
+		d.EnsureDefaults()
 	}
 	for _, c := range []struct {
 		name         string
@@ -165,11 +166,11 @@ func TestKeysThatAddress(t *testing.T) {
 		if c.given != "" {
 			given = parsedKey(t, c.given)
 		}
-		item, err := c.d.fullKey(given, "the id")
+		item, err := c.d.FullKey(given, "the id")
 		if got := item.String() + faultOf(err); !strings.HasSuffix(got, c.item) {
 			t.Errorf("%s, %.20s, an item: %.60s, want %s", c.name, c.given, got, c.item)
 		}
-		scoped, err := c.d.scopeKey(given)
+		scoped, err := c.d.ScopeKey(given)
 		if got := scoped.String() + faultOf(err); !strings.HasSuffix(got, c.scoped) {
 			t.Errorf("%s, %.20s, a partition: %.60s, want %s", c.name, c.given, got, c.scoped)
 		}
@@ -192,7 +193,7 @@ func TestStorageOrder(t *testing.T) {
 		if want == 0 {
 			want = doc.Compare(a.Values()[1], b.Values()[1])
 		}
-		if got := bytes.Compare(a.appendOrdered(nil), b.appendOrdered(nil)); got != want {
+		if got := bytes.Compare(a.AppendOrdered(nil), b.AppendOrdered(nil)); got != want {
 			t.Fatalf("%s and %s compare as %d, want %d", a, b, got, want)
 		}
 		if (a.String() == b.String()) != (want == 0) {
@@ -209,13 +210,13 @@ func FuzzPartitionKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		k, err := ParsePartitionKey(raw)
 		if err != nil {
-			if ErrorCode(err) != CodeBadRequest {
+			if fault.ErrorCode(err) != fault.CodeBadRequest {
 				t.Fatal(err)
 			}
 			return
 		}
 		again, err := ParsePartitionKey([]byte(k.String()))
-		if err != nil || again.String() != k.String() || !bytes.Equal(again.appendOrdered(nil), k.appendOrdered(nil)) ||
+		if err != nil || again.String() != k.String() || !bytes.Equal(again.AppendOrdered(nil), k.AppendOrdered(nil)) ||
 			!bytes.Equal(EPK(v1, again), EPK(v1, k)) {
 			t.Fatalf("%q prints as %q, which reads as %q, %v", raw, k, again, err)
 		}

@@ -1,9 +1,11 @@
-package store
+package definition
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 func TestThroughput(t *testing.T) {
@@ -31,14 +33,14 @@ func TestThroughput(t *testing.T) {
 		asked := Throughput{Manual: c.manual, Autoscale: c.autoscale}
 		err := asked.Validate()
 		if c.ranges == 0 {
-			if ErrorCode(err) != CodeBadRequest {
+			if fault.ErrorCode(err) != fault.CodeBadRequest {
 				t.Errorf("%+v: %v", asked, err)
 			}
 			continue
 		}
 		text, _ := json.Marshal(asked)
-		if err != nil || asked.ranges() != c.ranges || string(text) != c.json || asked.IsZero() != (c.json == "{}") {
-			t.Errorf("%+v: %v, %d ranges, %s", asked, err, asked.ranges(), text)
+		if err != nil || asked.Ranges() != c.ranges || string(text) != c.json || asked.IsZero() != (c.json == "{}") {
+			t.Errorf("%+v: %v, %d ranges, %s", asked, err, asked.Ranges(), text)
 		}
 	}
 	if err := (Throughput{Manual: 50}).Validate(); !strings.Contains(err.Error(), "between 400 and 1000000 inclusive in increments of 100") {

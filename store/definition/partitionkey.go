@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // The kinds of partition key definitions.
@@ -66,14 +67,14 @@ func (d *PartitionKeyDefinition) IsZero() bool {
 // Equal tells whether two definitions put all documents into the same partitions under the same keys.
 func (d *PartitionKeyDefinition) Equal(e *PartitionKeyDefinition) bool {
 	a, b := *d, *e
-	a.ensureDefaults()
-	b.ensureDefaults()
+	a.EnsureDefaults()
+	b.EnsureDefaults()
 	return a.Kind == b.Kind && a.Version == b.Version && a.SystemKey == b.SystemKey &&
 		slices.EqualFunc(a.parsed, b.parsed, func(p, q doc.Path) bool { return p.String() == q.String() })
 }
 
-// ensureDefaults fills in what Cosmos DB does: the system key where nothing was asked for.
-func (d *PartitionKeyDefinition) ensureDefaults() {
+// EnsureDefaults fills in what Cosmos DB does: the system key where nothing was asked for.
+func (d *PartitionKeyDefinition) EnsureDefaults() {
 	if d.IsZero() {
 		*d = PartitionKeyDefinition{Paths: []string{systemPartitionPath}, Kind: KindHash, Version: 2, SystemKey: true}
 	}
@@ -99,32 +100,33 @@ func parsePaths(texts []string) (paths []doc.Path) {
 	return paths
 }
 
-// paths are the parsed Paths. Those of a definition in a container have been parsed once for all.
-func (d *PartitionKeyDefinition) paths() []doc.Path {
+// ParsedPaths are the Paths, parsed. Those of a definition in a container have been parsed once for all.
+func (d *PartitionKeyDefinition) ParsedPaths() []doc.Path {
 	if d.parsed == nil {
 		return parsePaths(d.Paths)
 	}
 	return d.parsed
 }
 
-func (d *PartitionKeyDefinition) validate() error {
+// Validate checks a definition as the service does.
+func (d *PartitionKeyDefinition) Validate() error {
 	most := 1
 	switch d.Kind {
 	case KindHash, KindRange:
 	case KindMultiHash:
 		if most = maxPartitionPaths; d.Version != 2 {
-			return fail(CodeBadRequest, "A partition key of kind 'MultiHash' requires version 2.")
+			return fault.New(fault.CodeBadRequest, "A partition key of kind 'MultiHash' requires version 2.")
 		}
 	default:
-		return fail(CodeBadRequest, fmt.Sprintf("The partition key kind '%s' is invalid. Choose among 'Hash', 'MultiHash' and 'Range'.", d.Kind))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The partition key kind '%s' is invalid. Choose among 'Hash', 'MultiHash' and 'Range'.", d.Kind))
 	}
 	if d.Version != 1 && d.Version != 2 {
-		return fail(CodeBadRequest, fmt.Sprintf("The partition key version '%d' is invalid. Choose 1 or 2.", d.Version))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The partition key version '%d' is invalid. Choose 1 or 2.", d.Version))
 	}
 	if n := len(d.Paths); n > maxPartitionPaths {
-		return fail(CodeBadRequest, fmt.Sprintf("Too many partition key paths specified: there can be at most %d, not %d.", maxPartitionPaths, n))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("Too many partition key paths specified: there can be at most %d, not %d.", maxPartitionPaths, n))
 	} else if n < 1 || n > most {
-		return fail(CodeBadRequest, fmt.Sprintf("A partition key of kind '%s' must have at least 1 path and at most %d; this one has %d.", d.Kind, most, n))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("A partition key of kind '%s' must have at least 1 path and at most %d; this one has %d.", d.Kind, most, n))
 	}
 	seen := make([]string, 0, maxPartitionPaths)
 	for _, text := range d.Paths {
@@ -133,10 +135,10 @@ func (d *PartitionKeyDefinition) validate() error {
 			return err
 		}
 		if first := p.Segments()[0]; isItemSystemProperty(first) {
-			return fail(CodeBadRequest, fmt.Sprintf("The partition key path '%s' is invalid: '%s' is a system property.", text, first))
+			return fault.New(fault.CodeBadRequest, fmt.Sprintf("The partition key path '%s' is invalid: '%s' is a system property.", text, first))
 		}
 		if slices.Contains(seen, p.String()) {
-			return fail(CodeBadRequest, fmt.Sprintf("The partition key path '%s' was specified more than once.", text))
+			return fault.New(fault.CodeBadRequest, fmt.Sprintf("The partition key path '%s' was specified more than once.", text))
 		}
 		seen = append(seen, p.String())
 	}
@@ -151,19 +153,19 @@ func isItemSystemProperty(name string) bool {
 	return false
 }
 
-// levels is the number of components of a full key.
-func (d *PartitionKeyDefinition) levels() int { return len(d.Paths) }
+// Levels is the number of components of a full key.
+func (d *PartitionKeyDefinition) Levels() int { return len(d.Paths) }
 
 // isID tells whether the id of an item is its partition key.
 func (d *PartitionKeyDefinition) isID() bool {
-	paths := d.paths()
+	paths := d.ParsedPaths()
 	return len(paths) == 1 && paths[0].String() == "/id"
 }
 
 // Extract returns the full partition key of a document. A component is undefined where the document has no
 // value, an array or an object.
 func (d *PartitionKeyDefinition) Extract(body []byte) PartitionKey {
-	paths := d.paths()
+	paths := d.ParsedPaths()
 	values := make([]doc.Value, len(paths))
 	for i, p := range paths {
 		if v := doc.Get(body, p); v.Kind() < doc.Array {
@@ -177,71 +179,71 @@ func (d *PartitionKeyDefinition) Extract(body []byte) PartitionKey {
 // each equal. Undefined, null and "" are three different values. Where the definition is the system key, the
 // empty key and the one that is not given mean undefined.
 func (d *PartitionKeyDefinition) Matches(sent, extracted PartitionKey) bool {
-	return slices.EqualFunc(d.plain(sent).values, d.plain(extracted).values, doc.Equal)
+	return slices.EqualFunc(d.Plain(sent).values, d.Plain(extracted).values, doc.Equal)
 }
 
-// plain spells the key of a container with the system key in the one way in which keys are stored: [{}].
-func (d *PartitionKeyDefinition) plain(k PartitionKey) PartitionKey {
+// Plain spells the key of a container with the system key in the one way in which keys are stored: [{}].
+func (d *PartitionKeyDefinition) Plain(k PartitionKey) PartitionKey {
 	if d.SystemKey && len(k.values) == 0 {
 		return NewPartitionKey(doc.Value{})
 	}
 	return k
 }
 
-// mismatchText is what Cosmos DB says, and clients look for, where a key does not fit.
-const mismatchText = "Partition key provided either doesn't correspond to definition in the collection " +
+// MismatchText is what Cosmos DB says, and clients look for, where a key does not fit.
+const MismatchText = "Partition key provided either doesn't correspond to definition in the collection " +
 	"or doesn't match partition key field values specified in the document."
 
-// fullKey returns the key that addresses an item by its id. A key that was not given is the id, where the
+// FullKey returns the key that addresses an item by its id. A key that was not given is the id, where the
 // definition says so, or the system key; else that is CodeBadRequest. A wrong number of components is
 // CodePartitionKeyMismatch.
-func (d *PartitionKeyDefinition) fullKey(k PartitionKey, id string) (PartitionKey, error) {
+func (d *PartitionKeyDefinition) FullKey(k PartitionKey, id string) (PartitionKey, error) {
 	switch {
 	case k.given || d.SystemKey:
 	case d.isID():
 		k = NewPartitionKey(doc.StringValue(id))
 	default:
-		return PartitionKey{}, fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
+		return PartitionKey{}, fault.New(fault.CodeBadRequest, "PartitionKey value must be supplied for this operation.")
 	}
-	if k = d.plain(k); len(k.values) != d.levels() {
-		return PartitionKey{}, fail(CodePartitionKeyMismatch, mismatchText)
+	if k = d.Plain(k); len(k.values) != d.Levels() {
+		return PartitionKey{}, fault.New(fault.CodePartitionKeyMismatch, MismatchText)
 	}
 	return k, k.checkSize()
 }
 
-// keyOfReplace is the key that was given for a replace of the item of an id. Where the id is the partition
+// KeyOfReplace is the key that was given for a replace of the item of an id. Where the id is the partition
 // key, that is given by the address.
-func (d *PartitionKeyDefinition) keyOfReplace(given PartitionKey, id string) PartitionKey {
+func (d *PartitionKeyDefinition) KeyOfReplace(given PartitionKey, id string) PartitionKey {
 	if given.given || !d.isID() {
 		return given
 	}
 	return NewPartitionKey(doc.StringValue(id))
 }
 
-// keyOf returns the key under which a document is stored. One that was given must be the document's own:
+// KeyOf returns the key under which a document is stored. One that was given must be the document's own:
 // CodePartitionKeyMismatch.
-func (d *PartitionKeyDefinition) keyOf(given PartitionKey, body []byte) (PartitionKey, error) {
+func (d *PartitionKeyDefinition) KeyOf(given PartitionKey, body []byte) (PartitionKey, error) {
 	k := d.Extract(body)
 	if given.given && !d.Matches(given, k) {
-		return PartitionKey{}, fail(CodePartitionKeyMismatch, mismatchText)
+		return PartitionKey{}, fault.New(fault.CodePartitionKeyMismatch, MismatchText)
 	}
 	return k, k.checkSize()
 }
 
-// scopeKey returns the key of a partition to list or query: a full one or, where the definition is
+// ScopeKey returns the key of a partition to list or query: a full one or, where the definition is
 // hierarchical, the beginning of one.
-func (d *PartitionKeyDefinition) scopeKey(k PartitionKey) (PartitionKey, error) {
-	k = d.plain(k)
-	if n := len(k.values); n < 1 || n > d.levels() {
-		return PartitionKey{}, fail(CodePartitionKeyMismatch, mismatchText)
+func (d *PartitionKeyDefinition) ScopeKey(k PartitionKey) (PartitionKey, error) {
+	k = d.Plain(k)
+	if n := len(k.values); n < 1 || n > d.Levels() {
+		return PartitionKey{}, fault.New(fault.CodePartitionKeyMismatch, MismatchText)
 	}
 	return k, k.checkSize()
 }
 
-// prefix cuts the EPK and the ordered encoding of a full key down to its first n components. Below the full
+// Prefix cuts the EPK and the ordered encoding of a full key down to its first n components. Below the full
 // number only a hierarchical key can be cut: its EPK is one hash after the other.
-func (d *PartitionKeyDefinition) prefix(epk, pk []byte, n int) (prefixEPK, prefixPK []byte) {
-	if n >= d.levels() {
+func (d *PartitionKeyDefinition) Prefix(epk, pk []byte, n int) (prefixEPK, prefixPK []byte) {
+	if n >= d.Levels() {
 		return epk, pk
 	}
 	rest := pk
@@ -252,7 +254,7 @@ func (d *PartitionKeyDefinition) prefix(epk, pk []byte, n int) (prefixEPK, prefi
 		}
 		rest = tail
 	}
-	return epk[:n*epkHashLen], pk[:len(pk)-len(rest)]
+	return epk[:n*EPKHashLen], pk[:len(pk)-len(rest)]
 }
 
 // PartitionKey is the value of a partition key, one component for each path of the definition. The zero
@@ -280,11 +282,11 @@ func NewPartitionKey(values ...doc.Value) PartitionKey {
 // Anything else is CodeBadRequest.
 func ParsePartitionKey(json []byte) (PartitionKey, error) {
 	if err := doc.Valid(json, doc.Limits{}); err != nil {
-		return PartitionKey{}, &Error{Code: CodeBadRequest, Message: "The partition key is not valid JSON: " + err.Error(), Err: err}
+		return PartitionKey{}, &fault.Error{Code: fault.CodeBadRequest, Message: "The partition key is not valid JSON: " + err.Error(), Err: err}
 	}
 	list := doc.Of(json)
 	if list.Kind() != doc.Array {
-		return PartitionKey{}, fail(CodeBadRequest, "The partition key must be a JSON array, not "+list.Kind().String()+".")
+		return PartitionKey{}, fault.New(fault.CodeBadRequest, "The partition key must be a JSON array, not "+list.Kind().String()+".")
 	}
 	k := PartitionKey{given: true}
 	var err error
@@ -295,7 +297,7 @@ func ParsePartitionKey(json []byte) (PartitionKey, error) {
 		case v.Kind() == doc.Object && v.Len() == 0:
 			k.values = append(k.values, doc.Value{})
 		default:
-			err = fail(CodeBadRequest, "A component of a partition key must be null, a boolean, a number, a string or {}, not "+v.Kind().String()+".")
+			err = fault.New(fault.CodeBadRequest, "A component of a partition key must be null, a boolean, a number, a string or {}, not "+v.Kind().String()+".")
 		}
 		return err == nil
 	})
@@ -341,9 +343,9 @@ func (k PartitionKey) String() string {
 	return b.String()
 }
 
-// appendOrdered appends the encoding of the key in storage keys: that of its components, one after the other,
+// AppendOrdered appends the encoding of the key in storage keys: that of its components, one after the other,
 // so that the encoding of a prefix is a prefix.
-func (k PartitionKey) appendOrdered(dst []byte) []byte {
+func (k PartitionKey) AppendOrdered(dst []byte) []byte {
 	for _, v := range k.values {
 		dst = doc.AppendOrdered(dst, v)
 	}
@@ -366,8 +368,21 @@ func (k PartitionKey) checkSize() error {
 		size += len(v.Str())
 	}
 	if size > maxPartitionKeyBytes {
-		return fail(CodeBadRequest, fmt.Sprintf(
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf(
 			"Partition key value size limit exceeded: %d bytes are more than the %d allowed.", size, maxPartitionKeyBytes))
 	}
 	return nil
+}
+
+// DecodeOrdered reads a key from the bytes that AppendOrdered makes.
+func DecodeOrdered(pk []byte) (PartitionKey, error) {
+	key := PartitionKey{given: true}
+	for len(pk) > 0 {
+		v, rest, err := doc.DecodeOrdered(pk)
+		if err != nil {
+			return PartitionKey{}, err
+		}
+		key.values, pk = append(key.values, v), rest
+	}
+	return key, nil
 }

@@ -1,6 +1,10 @@
-package store
+package definition
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/mayflydb/mayfly/store/fault"
+)
 
 // DefaultThroughput is what a container gets that asks for none and whose database shares none, in RU/s.
 const DefaultThroughput = 400
@@ -14,8 +18,8 @@ const (
 	maxThroughput = 1_000_000
 )
 
-// rangeThroughput is what one partition range carries at most, in RU/s.
-const rangeThroughput = 10_000
+// RangeThroughput is what one partition range carries at most, in RU/s.
+const RangeThroughput = 10_000
 
 // Throughput is what a container or a database was given, in RU/s. At most one of the two is set; the zero
 // Throughput asks for nothing.
@@ -36,41 +40,33 @@ func PerformanceLevel(name string) (t Throughput, ok bool) {
 	return Throughput{Manual: ru, Level: name}, ru > 0
 }
 
-// ContainerOptions are what can be chosen of a new container beside its settings.
-type ContainerOptions struct {
-	Throughput Throughput
-	// Ranges is the number of its partition ranges, up to 4,096. 0 leaves it to Options.Ranges and the
-	// throughput.
-	Ranges int
-}
-
 // IsZero tells whether nothing was asked for.
 func (t Throughput) IsZero() bool { return t == Throughput{} }
 
-// most is the throughput, of autoscale the highest that there can be.
-func (t Throughput) most() int { return max(t.Manual, t.Autoscale) }
+// Most is the throughput, of autoscale the highest that there can be.
+func (t Throughput) Most() int { return max(t.Manual, t.Autoscale) }
 
 // Validate checks the throughput against what Cosmos DB accepts. The error has CodeBadRequest.
 func (t Throughput) Validate() error {
 	level, known := PerformanceLevel(t.Level)
 	switch {
 	case t.Level != "" && (!known || level.Manual != t.Manual || t.Autoscale != 0):
-		return fail(CodeBadRequest, fmt.Sprintf("The performance level '%s' is not one, or another throughput is given with it.", t.Level))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The performance level '%s' is not one, or another throughput is given with it.", t.Level))
 	case t.Level != "":
 		return nil
 	case t.Increment != nil && (t.Autoscale == 0 || *t.Increment < 0):
-		return fail(CodeBadRequest, "An increment of autoscale throughput goes with a maximum, and cannot be negative.")
+		return fault.New(fault.CodeBadRequest, "An increment of autoscale throughput goes with a maximum, and cannot be negative.")
 	case t.Manual != 0 && t.Autoscale != 0:
-		return fail(CodeBadRequest, "Manual and autoscale throughput cannot be given together.")
+		return fault.New(fault.CodeBadRequest, "Manual and autoscale throughput cannot be given together.")
 	case t.Manual != 0 && !fits(t.Manual, minManual, manualStep):
-		return fail(CodeBadRequest, fmt.Sprintf(
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf(
 			"The offer should have valid throughput values between %d and %d inclusive in increments of %d; %d is not one.",
 			minManual, maxThroughput, manualStep, t.Manual))
 	case t.Autoscale != 0 && t.Autoscale < minAutoscale:
-		return fail(CodeBadRequest, fmt.Sprintf(
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf(
 			"Requested throughput %d is less than required minimum throughput %d.", t.Autoscale, minAutoscale))
 	case t.Autoscale != 0 && !fits(t.Autoscale, minAutoscale, autoscaleStep):
-		return fail(CodeBadRequest, fmt.Sprintf(
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf(
 			"The offer should have valid autoscale max throughput values between %d and %d inclusive in increments of %d; %d is not one.",
 			minAutoscale, maxThroughput, autoscaleStep, t.Autoscale))
 	}
@@ -79,12 +75,12 @@ func (t Throughput) Validate() error {
 
 func fits(ru, least, step int) bool { return ru >= least && ru <= maxThroughput && ru%step == 0 }
 
-// ranges is how many partition ranges a new container of this throughput gets: one up to 10,000 RU/s, above
+// Ranges is how many partition ranges a new container of this throughput gets: one up to 10,000 RU/s, above
 // that enough for none to carry more than 6,000.
-func (t Throughput) ranges() int {
+func (t Throughput) Ranges() int {
 	const each = 6_000
-	ru := t.most()
-	if ru <= rangeThroughput {
+	ru := t.Most()
+	if ru <= RangeThroughput {
 		return 1
 	}
 	return (ru + each - 1) / each

@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // The rules of the policies for vectors and for full text. Clients look for the texts, which are the
@@ -18,8 +19,8 @@ func (s *ContainerSpec) validateVectors() error {
 	}
 	seen := map[string]bool{}
 	for _, e := range s.VectorEmbedding.Embeddings {
-		if pathKey(e.Path) == "" {
-			return fail(CodeBadRequest, "The Vector Embedding Policy has an invalid Path: "+e.Path+".")
+		if PathKey(e.Path) == "" {
+			return fault.New(fault.CodeBadRequest, "The Vector Embedding Policy has an invalid Path: "+e.Path+".")
 		}
 		if err := checkNew(seen, "vectorEmbeddingPolicy", e.Path); err != nil {
 			return err
@@ -37,12 +38,13 @@ func (s *ContainerSpec) validateVectors() error {
 		default:
 			continue
 		}
-		return fail(CodeBadRequest, "The Vector Embedding Policy has "+reason+".")
+		return fault.New(fault.CodeBadRequest, "The Vector Embedding Policy has "+reason+".")
 	}
 	return nil
 }
 
-func (s *ContainerSpec) validateFullText() error {
+// ValidateFullText checks the full-text policy.
+func (s *ContainerSpec) ValidateFullText() error {
 	if s.FullText == nil {
 		return nil
 	}
@@ -51,8 +53,8 @@ func (s *ContainerSpec) validateFullText() error {
 	}
 	seen := map[string]bool{}
 	for _, p := range s.FullText.Paths {
-		if pathKey(p.Path) == "" {
-			return fail(CodeBadRequest, "The full text policy contains an invalid path: "+p.Path+".")
+		if PathKey(p.Path) == "" {
+			return fault.New(fault.CodeBadRequest, "The full text policy contains an invalid path: "+p.Path+".")
 		}
 		if err := checkNew(seen, "fullTextPolicy", p.Path); err != nil {
 			return err
@@ -70,32 +72,32 @@ func checkLanguage(tag string) error {
 	if _, known := index.LanguageOf(tag); known {
 		return nil
 	}
-	return fail(CodeBadRequest, fmt.Sprintf("The language specified in the full-text policy, '%s', is invalid. Supported languages are: %s.",
+	return fault.New(fault.CodeBadRequest, fmt.Sprintf("The language specified in the full-text policy, '%s', is invalid. Supported languages are: %s.",
 		tag, strings.Join(index.LanguageTags(), ", ")))
 }
 
-// vectorAt is where documents have a vector, and how long it is to be.
-type vectorAt struct {
+// VectorAt is where documents have a vector, and how long it is to be.
+type VectorAt struct {
 	path       doc.Path
 	dimensions int
 }
 
-// vectors are the places of the vector policy.
-func (s *ContainerSpec) vectors() (list []vectorAt) {
+// Vectors are the places of the vector policy.
+func (s *ContainerSpec) Vectors() (list []VectorAt) {
 	if s.VectorEmbedding == nil {
 		return nil
 	}
 	for _, e := range s.VectorEmbedding.Embeddings {
 		if p, err := doc.ParsePath(e.Path); err == nil {
-			list = append(list, vectorAt{p, e.Dimensions})
+			list = append(list, VectorAt{p, e.Dimensions})
 		}
 	}
 	return list
 }
 
-// misfit tells whether a document has an array of another length there. What is no array is not meant as a
+// Misfit tells whether a document has an array of another length there. What is no array is not meant as a
 // vector.
-func (v vectorAt) misfit(body []byte) bool {
+func (v VectorAt) Misfit(body []byte) bool {
 	found := doc.Get(body, v.path)
 	return found.Kind() == doc.Array && found.Len() != v.dimensions
 }

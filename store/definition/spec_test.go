@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 func TestSpec(t *testing.T) {
@@ -50,8 +51,8 @@ func TestSpec(t *testing.T) {
 }
 
 func refusal(t *testing.T, c *datatest.Case, err error) string {
-	var own *Error
-	if !errors.As(err, &own) || own.Code != CodeBadRequest {
+	var own *fault.Error
+	if !errors.As(err, &own) || own.Code != fault.CodeBadRequest {
 		t.Errorf("%s: not a bad request: %v", c.Pos, err)
 	}
 	return "refused: " + err.Error()
@@ -106,17 +107,17 @@ func TestSpecOfAProgram(t *testing.T) {
 	}
 	var empty ContainerSpec
 	empty.EnsureDefaults()
-	if err := empty.Validate(); ErrorCode(err) != CodeBadRequest || !empty.PartitionKey.SystemKey {
+	if err := empty.Validate(); fault.ErrorCode(err) != fault.CodeBadRequest || !empty.PartitionKey.SystemKey {
 		t.Errorf("%v, %+v", err, empty.PartitionKey)
 	}
 	wrong := before
 	wrong.DefaultTTL = -5
-	if err := wrong.Validate(); ErrorCode(err) != CodeBadRequest {
+	if err := wrong.Validate(); fault.ErrorCode(err) != fault.CodeBadRequest {
 		t.Errorf("a default ttl of -5: %v", err)
 	}
 	wrong = before
 	wrong.ComputedProperties = make([]ComputedProperty, 21)
-	if err := wrong.Validate(); ErrorCode(err) != CodeBadRequest || !strings.Contains(err.Error(), "at most 20") {
+	if err := wrong.Validate(); fault.ErrorCode(err) != fault.CodeBadRequest || !strings.Contains(err.Error(), "at most 20") {
 		t.Errorf("21 computed properties: %v", err)
 	}
 }
@@ -129,7 +130,7 @@ func TestValidateID(t *testing.T) {
 		"a\tb": false, "a\r": false, "a\n": false, "a\x00": false, "a\xff": false,
 	} {
 		err := ValidateID("database", id)
-		if ok != (err == nil) || !ok && ErrorCode(err) != CodeBadRequest {
+		if ok != (err == nil) || !ok && fault.ErrorCode(err) != fault.CodeBadRequest {
 			t.Errorf("%.20q: %v", id, err)
 		}
 	}
@@ -146,7 +147,7 @@ func TestValidateItemID(t *testing.T) {
 		{`""`, ""}, {`"a\u0000"`, ""}, {`5`, ""}, {`null`, ""}, {`["a"]`, ""}, {`{}`, ""}, {``, ""},
 	} {
 		id, err := ValidateItemID(doc.Of([]byte(c.json)))
-		if id != c.want || (err == nil) != (c.want != "") || err != nil && ErrorCode(err) != CodeBadRequest {
+		if id != c.want || (err == nil) != (c.want != "") || err != nil && fault.ErrorCode(err) != fault.CodeBadRequest {
 			t.Errorf("%.30s: %.30q, %v", c.json, id, err)
 		}
 	}
@@ -167,7 +168,7 @@ func FuzzSpec(f *testing.F) {
 			err = spec.Validate()
 		}
 		if err != nil {
-			if code := ErrorCode(err); code != CodeBadRequest && code != CodeTooLarge {
+			if code := fault.ErrorCode(err); code != fault.CodeBadRequest && code != fault.CodeTooLarge {
 				t.Fatalf("%q: %v", raw, err)
 			}
 			return

@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"encoding/binary"
@@ -24,7 +24,7 @@ import (
 // What is hashed of a component is a byte for its type, then for a number its double in little-endian order,
 // for a string its UTF-8 bytes and an end mark. Version 1 sees only the first 100 UTF-16 units of a string.
 const (
-	epkHashLen   = 16
+	EPKHashLen   = 16
 	v1Truncation = 100 // UTF-16 units that are hashed, and bytes that are encoded with an end mark
 )
 
@@ -35,7 +35,7 @@ const (
 	epkFalse     = 0x02
 	epkTrue      = 0x03
 	epkNumber    = 0x05
-	epkString    = 0x08
+	EPKText      = 0x08
 
 	epkEndV1 = 0x00
 	epkEndV2 = 0xFF
@@ -43,10 +43,10 @@ const (
 
 // EPK returns the effective partition key of a full key, or of a prefix of one where the definition is
 // hierarchical. The empty key has the lowest EPK, which is empty.
-func EPK(d *PartitionKeyDefinition, k PartitionKey) []byte { return appendEPK(nil, d, k) }
+func EPK(d *PartitionKeyDefinition, k PartitionKey) []byte { return AppendEPK(nil, d, k) }
 
-// appendEPK is EPK without an allocation: the hash input is built behind dst, where the result then goes.
-func appendEPK(dst []byte, d *PartitionKeyDefinition, k PartitionKey) []byte {
+// AppendEPK is EPK without an allocation: the hash input is built behind dst, where the result then goes.
+func AppendEPK(dst []byte, d *PartitionKeyDefinition, k PartitionKey) []byte {
 	switch {
 	case len(k.values) == 0:
 	case d.Kind == KindMultiHash:
@@ -61,8 +61,8 @@ func appendEPK(dst []byte, d *PartitionKeyDefinition, k PartitionKey) []byte {
 	return dst
 }
 
-// epkHex is the text by which clients know an EPK.
-func epkHex(epk []byte) string { return strings.ToUpper(hex.EncodeToString(epk)) }
+// EPKHex is the text by which clients know an EPK.
+func EPKHex(epk []byte) string { return strings.ToUpper(hex.EncodeToString(epk)) }
 
 func appendHashV2(dst []byte, values []doc.Value) []byte {
 	start := len(dst)
@@ -89,11 +89,11 @@ func appendHashV1(dst []byte, values []doc.Value) []byte {
 		}
 	}
 	hash := murmur3.Sum32(dst[start:])
-	dst = appendBinaryNumber(dst[:start], float64(hash))
+	dst = AppendBinaryNumber(dst[:start], float64(hash))
 	for _, v := range values {
 		switch v.Kind() {
 		case doc.Number:
-			dst = appendBinaryNumber(dst, v.Num())
+			dst = AppendBinaryNumber(dst, v.Num())
 		case doc.String:
 			at := len(dst) + 1
 			dst = binaryString(truncateUTF16(appendComponent(dst, v), at), at)
@@ -117,7 +117,7 @@ func appendComponent(dst []byte, v doc.Value) []byte {
 	case doc.Number:
 		return binary.LittleEndian.AppendUint64(append(dst, epkNumber), math.Float64bits(v.Num()+0))
 	case doc.String:
-		return v.AppendStr(append(dst, epkString))
+		return v.AppendStr(append(dst, EPKText))
 	}
 	return append(dst, epkUndefined)
 }
@@ -162,10 +162,10 @@ func binaryString(b []byte, at int) []byte {
 	return append(b, 0x00)
 }
 
-// appendBinaryNumber appends the binary encoding of a number: its double with the sign turned so that order
+// AppendBinaryNumber appends the binary encoding of a number: its double with the sign turned so that order
 // is kept, the top byte first, then seven bits a byte while any are left, each byte but the last with its
 // lowest bit set.
-func appendBinaryNumber(dst []byte, f float64) []byte {
+func AppendBinaryNumber(dst []byte, f float64) []byte {
 	u := math.Float64bits(f + 0)
 	if u>>63 == 0 {
 		u ^= 1 << 63
@@ -183,20 +183,23 @@ func appendBinaryNumber(dst []byte, f float64) []byte {
 	}
 }
 
-// splitRanges returns the n+1 bounds of n equal ranges of the EPK space, first "", last "FF". Clients order
+// SplitRanges returns the n+1 bounds of n equal ranges of the EPK space, first "", last "FF". Clients order
 // them as text. As the service lays them out, each bound of version 2 is a multiple of the whole share of a
 // range, and the last range has the rest.
-func splitRanges(d *PartitionKeyDefinition, n int) []string {
+func SplitRanges(d *PartitionKeyDefinition, n int) []string {
 	bounds := []string{""}
 	for i := 1; i < n; i++ {
 		if d.Version == 2 {
 			top := new(big.Int).Lsh(big.NewInt(1), 126)
 			b := top.Sub(top, big.NewInt(1)).Div(top, big.NewInt(int64(n))).Mul(top, big.NewInt(int64(i)))
-			bounds = append(bounds, epkHex(b.FillBytes(make([]byte, epkHashLen))))
+			bounds = append(bounds, EPKHex(b.FillBytes(make([]byte, EPKHashLen))))
 		} else {
 			hash := uint64(i) * math.MaxUint32 / uint64(n)
-			bounds = append(bounds, epkHex(appendBinaryNumber(nil, float64(hash))))
+			bounds = append(bounds, EPKHex(AppendBinaryNumber(nil, float64(hash))))
 		}
 	}
-	return append(bounds, maxEPK)
+	return append(bounds, MaxEPK)
 }
+
+// MaxEPK is the exclusive end of the space of effective partition keys.
+const MaxEPK = "FF"

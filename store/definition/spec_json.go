@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -95,7 +96,7 @@ func (m members) unknown(names []string, v doc.Value, at string) ([]string, erro
 			names = append(names, at+strings.Clone(name))
 			for known := range m {
 				if strings.EqualFold(known, name) {
-					err = fail(CodeBadRequest, fmt.Sprintf("'%s' is not a valid property in the current payload: it is spelled '%s'.", at+name, known))
+					err = fault.New(fault.CodeBadRequest, fmt.Sprintf("'%s' is not a valid property in the current payload: it is spelled '%s'.", at+name, known))
 				}
 			}
 		}
@@ -110,20 +111,20 @@ func (m members) unknown(names []string, v doc.Value, at string) ([]string, erro
 // definition has still to be completed and validated. Errors have CodeBadRequest.
 func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []string, err error) {
 	if err := doc.Valid(raw, doc.Limits{}); err != nil {
-		return ContainerSpec{}, nil, documentError(err)
+		return ContainerSpec{}, nil, DocumentError(err)
 	}
 	v := doc.Of(raw)
 	if v.Kind() != doc.Object {
-		return ContainerSpec{}, nil, fail(CodeBadRequest, "A container must be a JSON object, not "+v.Kind().String()+".")
+		return ContainerSpec{}, nil, fault.New(fault.CodeBadRequest, "A container must be a JSON object, not "+v.Kind().String()+".")
 	}
 	if ignored, err = specMembers().unknown(nil, v, ""); err != nil {
 		return ContainerSpec{}, nil, err
 	}
 	if strict && len(ignored) > 0 {
-		return ContainerSpec{}, nil, fail(CodeBadRequest, "'"+ignored[0]+"' is not a valid property in the current payload.")
+		return ContainerSpec{}, nil, fault.New(fault.CodeBadRequest, "'"+ignored[0]+"' is not a valid property in the current payload.")
 	}
 	if v.Member("id").Kind() == doc.Undefined {
-		return ContainerSpec{}, nil, fail(CodeBadRequest, missingIDText)
+		return ContainerSpec{}, nil, fault.New(fault.CodeBadRequest, missingIDText)
 	}
 	var w specJSON
 	if err := json.Unmarshal(raw, &w); err != nil {
@@ -140,7 +141,7 @@ func decodeSpecError(err error) error {
 	if errors.As(err, &wrong) {
 		message = fmt.Sprintf("One of the specified inputs is invalid: the property '%s' has a value of the wrong type (%s).", wrong.Field, wrong.Value)
 	}
-	return &Error{Code: CodeBadRequest, Message: message, Err: err}
+	return &fault.Error{Code: fault.CodeBadRequest, Message: message, Err: err}
 }
 
 // spec is the definition that w holds. What was not given stays zero.
@@ -163,16 +164,16 @@ func (w *specJSON) spec() (s ContainerSpec, err error) {
 		}
 	}
 	if s.DefaultTTL, err = ttl.ParseDefault(w.DefaultTTL); err != nil {
-		return s, &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
+		return s, &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	}
 	if string(w.AnalyticalTTL) != "0" {
 		if s.AnalyticalTTL, err = ttl.ParseDefault(w.AnalyticalTTL); err != nil {
-			return s, &Error{Code: CodeBadRequest, Message: "The 'analyticalStorageTtl' is invalid: it must be -1 or a positive integer.", Err: err}
+			return s, &fault.Error{Code: fault.CodeBadRequest, Message: "The 'analyticalStorageTtl' is invalid: it must be -1 or a positive integer.", Err: err}
 		}
 	}
 	if w.TTLPropertyPath != nil {
 		if s.TTLPropertyPath = *w.TTLPropertyPath; s.TTLPropertyPath == "" {
-			return s, fail(CodeBadRequest, "The 'ttlPropertyPath' cannot be empty.")
+			return s, fault.New(fault.CodeBadRequest, "The 'ttlPropertyPath' cannot be empty.")
 		}
 	}
 	if w.ConflictResolution != nil {
@@ -186,7 +187,7 @@ func (w *specJSON) spec() (s ContainerSpec, err error) {
 	}
 	for _, c := range w.ComputedProperties {
 		if c.Name == nil || c.Query == nil {
-			return s, fail(CodeBadRequest, "One of the specified inputs is invalid")
+			return s, fault.New(fault.CodeBadRequest, "One of the specified inputs is invalid")
 		}
 		s.ComputedProperties = append(s.ComputedProperties, ComputedProperty{*c.Name, *c.Query})
 	}
@@ -197,15 +198,15 @@ func (w *specJSON) spec() (s ContainerSpec, err error) {
 func (w *partitionKeyJSON) definition() (PartitionKeyDefinition, error) {
 	d := PartitionKeyDefinition{Paths: w.Paths, Kind: w.Kind, SystemKey: w.SystemKey}
 	if len(d.Paths) == 0 {
-		return d, fail(CodeBadRequest, "A partition key must have paths.")
+		return d, fault.New(fault.CodeBadRequest, "A partition key must have paths.")
 	}
 	if w.Version != nil {
 		d.firstGiven = *w.Version == 1
 		if d.Version = int(*w.Version); d.Version == 0 {
-			return d, fail(CodeBadRequest, "The partition key version '0' is invalid. Choose 1 or 2.")
+			return d, fault.New(fault.CodeBadRequest, "The partition key version '0' is invalid. Choose 1 or 2.")
 		}
 	}
-	d.ensureDefaults()
+	d.EnsureDefaults()
 	return d, nil
 }
 

@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -106,7 +107,7 @@ type ClientEncryptionPath struct {
 // EnsureDefaults fills in what Cosmos DB does where nothing was given: the system partition key, an index
 // over everything, the words of the small policies in their usual case.
 func (s *ContainerSpec) EnsureDefaults() {
-	s.PartitionKey.ensureDefaults()
+	s.PartitionKey.EnsureDefaults()
 	s.Indexing.Normalize()
 	r := &s.ConflictResolution
 	r.Mode = usualCase(r.Mode, conflictModes())
@@ -136,14 +137,14 @@ func (s *ContainerSpec) EnsureDefaults() {
 func (s ContainerSpec) CheckReplace(old ContainerSpec) error {
 	switch {
 	case s.ID != old.ID:
-		return fail(CodeBadRequest, fmt.Sprintf(
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf(
 			"The 'id' of a collection cannot be changed as part of collection replace operation: '%s' is not '%s'.", s.ID, old.ID))
 	case !s.PartitionKey.IsZero() && !s.PartitionKey.Equal(&old.PartitionKey):
-		return fail(CodeBadRequest, "'partitionKey' cannot be changed as part of collection replace operation.")
+		return fault.New(fault.CodeBadRequest, "'partitionKey' cannot be changed as part of collection replace operation.")
 	case !s.UniqueKeys.Equal(old.UniqueKeys):
-		return fail(CodeBadRequest, "'uniqueKeyPolicy' cannot be changed as part of collection replace operation.")
+		return fault.New(fault.CodeBadRequest, "'uniqueKeyPolicy' cannot be changed as part of collection replace operation.")
 	case !s.ClientEncryption.equal(old.ClientEncryption):
-		return fail(CodeBadRequest, "'clientEncryptionPolicy' cannot be changed as part of collection replace operation.")
+		return fault.New(fault.CodeBadRequest, "'clientEncryptionPolicy' cannot be changed as part of collection replace operation.")
 	}
 	return s.checkVectors(old)
 }
@@ -165,7 +166,7 @@ func (s ContainerSpec) checkVectors(old ContainerSpec) error {
 	if old.VectorEmbedding != nil {
 		for _, e := range old.VectorEmbedding.Embeddings {
 			if s.VectorEmbedding == nil || !slices.Contains(s.VectorEmbedding.Embeddings, e) {
-				return fail(CodeBadRequest, "Paths in existing embedding policy cannot be modified in Collection Replace: "+
+				return fault.New(fault.CodeBadRequest, "Paths in existing embedding policy cannot be modified in Collection Replace: "+
 					"the embedding of '"+e.Path+"' is not the same.")
 			}
 		}
@@ -173,7 +174,7 @@ func (s ContainerSpec) checkVectors(old ContainerSpec) error {
 	for _, was := range old.Indexing.Vector {
 		for _, is := range s.Indexing.Vector {
 			if is.Path == was.Path && !is.Equal(was) {
-				return fail(CodeBadRequest, "Paths in existing vector indexing policy cannot be modified in Collection Replace: "+
+				return fault.New(fault.CodeBadRequest, "Paths in existing vector indexing policy cannot be modified in Collection Replace: "+
 					"the index of '"+is.Path+"' is not the same.")
 			}
 		}
@@ -190,7 +191,7 @@ func policyError(err error, name string) error {
 		if p.Path != "" {
 			place += "." + p.Path
 		}
-		return &Error{Code: CodeBadRequest, Message: p.Reason + " (at " + place + ")", Err: err}
+		return &fault.Error{Code: fault.CodeBadRequest, Message: p.Reason + " (at " + place + ")", Err: err}
 	}
-	return wrap(err)
+	return err
 }

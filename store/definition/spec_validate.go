@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"fmt"
@@ -10,12 +10,13 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
 const (
 	maxIDLength           = 255  // characters of the id of anything but an item
-	maxItemIDBytes        = 1023 // of the id of an item
+	MaxItemIDBytes        = 1023 // of the id of an item
 	maxComputedProperties = 20
 	maxVectorDimensions   = 4096
 
@@ -23,11 +24,15 @@ const (
 )
 
 // Words that Cosmos DB knows, in the case in which it gives them back.
-func conflictModes() []string     { return []string{"LastWriterWins", "Custom"} }
-func geospatialTypes() []string   { return []string{string(Geography), string(Geometry)} }
-func vectorDataTypes() []string   { return []string{"float32", "float16", "uint8", "int8"} }
+func conflictModes() []string { return []string{"LastWriterWins", "Custom"} }
+
+func geospatialTypes() []string { return []string{string(Geography), string(Geometry)} }
+
+func vectorDataTypes() []string { return []string{"float32", "float16", "uint8", "int8"} }
+
 func distanceFunctions() []string { return []string{"cosine", "dotproduct", "euclidean"} }
-func encryptionTypes() []string   { return []string{"Deterministic", "Randomized"} }
+
+func encryptionTypes() []string { return []string{"Deterministic", "Randomized"} }
 
 const encryptionAlgorithm = "AEAD_AES_256_CBC_HMAC_SHA256"
 
@@ -48,7 +53,7 @@ func ValidateID(kind, id string) error {
 	reason := ""
 	switch n := utf8.RuneCountInString(id); {
 	case n < 1 || n > maxIDLength:
-		return fail(CodeBadRequest, fmt.Sprintf("The input name '%.80s' is invalid. "+idLengthText, id, maxIDLength))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The input name '%.80s' is invalid. "+idLengthText, id, maxIDLength))
 	case !utf8.ValidString(id):
 		reason = "it is not valid UTF-8"
 	case strings.ContainsAny(id, "/\\#?\t\r\n\x00"):
@@ -58,7 +63,7 @@ func ValidateID(kind, id string) error {
 	default:
 		return nil
 	}
-	return fail(CodeBadRequest, fmt.Sprintf("The input name '%s' is invalid as the id of a %s: %s.", id, kind, reason))
+	return fault.New(fault.CodeBadRequest, fmt.Sprintf("The input name '%s' is invalid as the id of a %s: %s.", id, kind, reason))
 }
 
 // idLengthText is what clients look for where an id is empty or too long. Cosmos DB says "less than" and
@@ -72,17 +77,17 @@ func ValidateItemID(v doc.Value) (string, error) {
 	switch v.Kind() {
 	case doc.String:
 	case doc.Undefined:
-		return "", fail(CodeBadRequest, missingIDText)
+		return "", fault.New(fault.CodeBadRequest, missingIDText)
 	default:
-		return "", fail(CodeBadRequest, "The input content is invalid because the property 'id' is not a string but "+v.Kind().String()+".")
+		return "", fault.New(fault.CodeBadRequest, "The input content is invalid because the property 'id' is not a string but "+v.Kind().String()+".")
 	}
 	id := v.Str()
 	switch {
-	case id == "" || len(id) > maxItemIDBytes:
-		return "", fail(CodeBadRequest, fmt.Sprintf("The input name '%.80s' is invalid. "+idLengthText+
-			" The property 'id' has %d bytes.", id, maxItemIDBytes+1, len(id)))
+	case id == "" || len(id) > MaxItemIDBytes:
+		return "", fault.New(fault.CodeBadRequest, fmt.Sprintf("The input name '%.80s' is invalid. "+idLengthText+
+			" The property 'id' has %d bytes.", id, MaxItemIDBytes+1, len(id)))
 	case strings.IndexByte(id, 0) >= 0:
-		return "", fail(CodeBadRequest, "The input content is invalid: the property 'id' contains the character U+0000.")
+		return "", fault.New(fault.CodeBadRequest, "The input content is invalid: the property 'id' contains the character U+0000.")
 	}
 	return id, nil
 }
@@ -93,45 +98,46 @@ func (s *ContainerSpec) Validate() error {
 	if err := ValidateID("container", s.ID); err != nil {
 		return err
 	}
-	if err := s.PartitionKey.validate(); err != nil {
+	if err := s.PartitionKey.Validate(); err != nil {
 		return err
 	}
-	return s.validateRest()
+	return s.ValidateRest()
 }
 
-// validateRest is Validate without what can never change in a container: it may be older than a rule.
-func (s *ContainerSpec) validateRest() error {
-	for _, check := range []func() error{s.validateTTL, s.validateConflicts, s.validateVectors, s.validateFullText,
+// ValidateRest is Validate without what can never change in a container: it may be older than a rule.
+func (s *ContainerSpec) ValidateRest() error {
+	for _, check := range []func() error{s.ValidateTTL, s.validateConflicts, s.validateVectors, s.ValidateFullText,
 		s.validateIndexing, s.validateComputed, s.validateEncryption} {
 		if err := check(); err != nil {
 			return err
 		}
 	}
 	if f := s.ChangeFeed; f != nil && f.RetentionMinutes < 0 {
-		return fail(CodeBadRequest, "The 'retentionDuration' of the change feed policy cannot be negative.")
+		return fault.New(fault.CodeBadRequest, "The 'retentionDuration' of the change feed policy cannot be negative.")
 	} else if f != nil && f.RetentionMinutes > math.MaxInt32 {
-		return fail(CodeBadRequest, "The 'retentionDuration' of the change feed policy is too long.")
+		return fault.New(fault.CodeBadRequest, "The 'retentionDuration' of the change feed policy is too long.")
 	}
 	return nil
 }
 
-func (s *ContainerSpec) validateTTL() error {
+// ValidateTTL checks the times to live.
+func (s *ContainerSpec) ValidateTTL() error {
 	for _, t := range []struct {
 		name  string
 		value ttl.Seconds
 	}{{"defaultTtl", s.DefaultTTL}, {"analyticalStorageTtl", s.AnalyticalTTL}} {
 		if t.value < ttl.Never {
-			return fail(CodeBadRequest, fmt.Sprintf("The input %s '%d' is invalid: it must be -1 or a positive integer.", t.name, t.value))
+			return fault.New(fault.CodeBadRequest, fmt.Sprintf("The input %s '%d' is invalid: it must be -1 or a positive integer.", t.name, t.value))
 		}
 	}
 	if s.DefaultTTL != ttl.Absent && s.Indexing.Mode == index.None {
-		return fail(CodeBadRequest, "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection.")
+		return fault.New(fault.CodeBadRequest, "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection.")
 	}
 	if s.TTLPropertyPath == "" {
 		return nil
 	}
 	if s.DefaultTTL == ttl.Absent {
-		return fail(CodeBadRequest, "'ttlPropertyPath' can be specified only together with 'defaultTtl'.")
+		return fault.New(fault.CodeBadRequest, "'ttlPropertyPath' can be specified only together with 'defaultTtl'.")
 	}
 	return checkPath("ttlPropertyPath", s.TTLPropertyPath)
 }
@@ -140,32 +146,32 @@ func (s *ContainerSpec) validateConflicts() error {
 	switch r := s.ConflictResolution; r.Mode {
 	case "LastWriterWins":
 		if r.Procedure != "" {
-			return fail(CodeBadRequest, "A conflict resolution of mode 'LastWriterWins' cannot have a procedure.")
+			return fault.New(fault.CodeBadRequest, "A conflict resolution of mode 'LastWriterWins' cannot have a procedure.")
 		}
 		return checkPath("conflictResolutionPath", r.Path)
 	case "Custom":
 		if r.Path != "" {
-			return fail(CodeBadRequest, "A conflict resolution of mode 'Custom' cannot have a path.")
+			return fault.New(fault.CodeBadRequest, "A conflict resolution of mode 'Custom' cannot have a path.")
 		}
 		return nil
 	default:
-		return fail(CodeBadRequest, fmt.Sprintf("The conflict resolution mode '%s' is invalid. Choose between 'LastWriterWins' and 'Custom'.", r.Mode))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The conflict resolution mode '%s' is invalid. Choose between 'LastWriterWins' and 'Custom'.", r.Mode))
 	}
 }
 
 func (s *ContainerSpec) validateIndexing() error {
 	around := index.Surroundings{Geometry: s.Geospatial == Geometry, Vectors: map[string]int{}}
 	if !slices.Contains(geospatialTypes(), string(s.Geospatial)) {
-		return fail(CodeBadRequest, fmt.Sprintf("The geospatial type '%s' is invalid. Choose between 'Geography' and 'Geometry'.", s.Geospatial))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The geospatial type '%s' is invalid. Choose between 'Geography' and 'Geometry'.", s.Geospatial))
 	}
 	if s.VectorEmbedding != nil {
 		for _, e := range s.VectorEmbedding.Embeddings {
-			around.Vectors[pathKey(e.Path)] = e.Dimensions
+			around.Vectors[PathKey(e.Path)] = e.Dimensions
 		}
 	}
 	if s.FullText != nil {
 		for _, p := range s.FullText.Paths {
-			around.FullText = append(around.FullText, pathKey(p.Path))
+			around.FullText = append(around.FullText, PathKey(p.Path))
 		}
 	}
 	if err := s.Indexing.Validate(around); err != nil {
@@ -176,7 +182,7 @@ func (s *ContainerSpec) validateIndexing() error {
 
 func (s *ContainerSpec) validateComputed() error {
 	if n := len(s.ComputedProperties); n > maxComputedProperties {
-		return fail(CodeBadRequest, fmt.Sprintf("A container may have at most %d computed properties, not %d.", maxComputedProperties, n))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("A container may have at most %d computed properties, not %d.", maxComputedProperties, n))
 	}
 	seen := map[string]bool{}
 	for _, c := range s.ComputedProperties {
@@ -198,7 +204,7 @@ func (s *ContainerSpec) validateComputed() error {
 			reason = computedQueryFault(c.Query)
 		}
 		if reason != "" {
-			return fail(CodeBadRequest, reason)
+			return fault.New(fault.CodeBadRequest, reason)
 		}
 		seen[c.Name] = true
 	}
@@ -206,12 +212,15 @@ func (s *ContainerSpec) validateComputed() error {
 	for i, c := range s.ComputedProperties {
 		list[i] = query.Computed{Name: c.Name, Query: c.Query}
 	}
-	return wrap(query.CheckComputed(list))
+	if err := query.CheckComputed(list); err != nil {
+		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
+	}
+	return nil
 }
 
 // isKeyProperty tells whether a path of the partition key leads through the top-level property of that name.
 func (s *ContainerSpec) isKeyProperty(name string) bool {
-	return slices.ContainsFunc(s.PartitionKey.paths(), func(p doc.Path) bool { return p.Segments()[0] == name })
+	return slices.ContainsFunc(s.PartitionKey.ParsedPaths(), func(p doc.Path) bool { return p.Segments()[0] == name })
 }
 
 // isSpatial tells whether a spatial index is on or below the top-level property of that name.
@@ -254,11 +263,11 @@ func (s *ContainerSpec) validateEncryption() error {
 		return nil
 	}
 	if p.FormatVersion != 1 && p.FormatVersion != 2 {
-		return fail(CodeBadRequest, fmt.Sprintf("The policyFormatVersion '%d' of the client encryption policy is invalid. Choose 1 or 2.", p.FormatVersion))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The policyFormatVersion '%d' of the client encryption policy is invalid. Choose 1 or 2.", p.FormatVersion))
 	}
 	// Values are encrypted whole, so what counts of a partition key is the property at the top that holds it.
 	keys := map[string]bool{"/id": true}
-	for _, path := range s.PartitionKey.paths() {
+	for _, path := range s.PartitionKey.ParsedPaths() {
 		if segments := path.Segments(); len(segments) > 0 {
 			keys[doc.PathOf(segments[0]).String()] = true
 		}
@@ -278,12 +287,12 @@ func (s *ContainerSpec) validateEncryption() error {
 			reason = "its encryptionType must be 'Deterministic' or 'Randomized'"
 		case e.Algorithm != encryptionAlgorithm:
 			reason = "its encryptionAlgorithm must be '" + encryptionAlgorithm + "'"
-		case keys[pathKey(e.Path)] && (p.FormatVersion != 2 || e.Type != "Deterministic"):
+		case keys[PathKey(e.Path)] && (p.FormatVersion != 2 || e.Type != "Deterministic"):
 			reason = "ids and partition keys can be encrypted only with the type 'Deterministic' and policyFormatVersion 2"
 		default:
 			continue
 		}
-		return fail(CodeBadRequest, fmt.Sprintf("The path '%s' of the client encryption policy is invalid: %s.", e.Path, reason))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The path '%s' of the client encryption policy is invalid: %s.", e.Path, reason))
 	}
 	return nil
 }
@@ -300,7 +309,7 @@ func segmentsOf(path string) []string {
 // checkPath checks a path without wildcards; name is the property that holds it.
 func checkPath(name, path string) error {
 	if _, err := doc.ParsePath(path); err != nil {
-		return &Error{Code: CodeBadRequest, Err: err, Message: fmt.Sprintf(
+		return &fault.Error{Code: fault.CodeBadRequest, Err: err, Message: fmt.Sprintf(
 			"The path '%s' of '%s' is invalid. Please ensure that the path is a valid path.", path, name)}
 	}
 	return nil
@@ -311,16 +320,16 @@ func checkNew(seen map[string]bool, name, path string) error {
 	if err := checkPath(name, path); err != nil {
 		return err
 	}
-	key := pathKey(path)
+	key := PathKey(path)
 	if seen[key] {
-		return fail(CodeBadRequest, fmt.Sprintf("The path '%s' was specified more than once in '%s'.", path, name))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The path '%s' was specified more than once in '%s'.", path, name))
 	}
 	seen[key] = true
 	return nil
 }
 
-// pathKey is the one spelling of a path that can be compared; "" for one that is not valid.
-func pathKey(path string) string {
+// PathKey is the one spelling of a path that can be compared; "" for one that is not valid.
+func PathKey(path string) string {
 	p, err := doc.ParsePath(path)
 	if err != nil {
 		return ""

@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"bytes"
@@ -38,11 +38,11 @@ func definition(t testing.TB, kind string, paths int) *PartitionKeyDefinition {
 	for i := range paths {
 		d.Paths = append(d.Paths, fmt.Sprintf("/p%d", i))
 	}
-	d.ensureDefaults()
+	d.EnsureDefaults()
 	if d.Kind == KindHash && paths > 1 {
 		return d // more paths than can be made today, but some vectors have them
 	}
-	if err := d.validate(); err != nil {
+	if err := d.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -60,7 +60,7 @@ func TestEPKVectors(t *testing.T) {
 		}
 		f := strings.Split(strings.TrimSpace(line), "\t")
 		k := parsedKey(t, f[1])
-		if got := epkHex(EPK(definition(t, f[0], k.Len()), k)); got != f[2] {
+		if got := EPKHex(EPK(definition(t, f[0], k.Len()), k)); got != f[2] {
 			t.Errorf("%s %.60s: %s, want %s", f[0], f[1], got, f[2])
 		}
 		n++
@@ -93,7 +93,9 @@ func TestMurmur(t *testing.T) {
 // TestTruncation checks what version 1 sees of a long string: 100 UTF-16 units, at most 101 bytes encoded.
 func TestTruncation(t *testing.T) {
 	v1 := definition(t, "1", 1)
-	epk := func(s string) string { return epkHex(EPK(v1, NewPartitionKey(doc.StringValue(s)))) }
+	epk := func(s string) string {
+		return EPKHex(EPK(v1, NewPartitionKey(doc.StringValue(s))))
+	}
 	x := strings.Repeat("x", 98)
 	for _, c := range []struct {
 		name, a, b string
@@ -112,7 +114,7 @@ func TestTruncation(t *testing.T) {
 	}
 	// Five bytes of hash with their type, the type of the string, 101 bytes and no end mark.
 	long := EPK(v1, NewPartitionKey(doc.StringValue(strings.Repeat("é", 100))))
-	if i := bytes.IndexByte(long, epkString); len(long)-i != 102 || long[len(long)-1] == 0 {
+	if i := bytes.IndexByte(long, EPKText); len(long)-i != 102 || long[len(long)-1] == 0 {
 		t.Errorf("%X", long)
 	}
 }
@@ -130,7 +132,7 @@ func TestBinaryNumbersKeepTheirOrder(t *testing.T) {
 		} else if a > b {
 			want = 1
 		}
-		if got := bytes.Compare(appendBinaryNumber(nil, a), appendBinaryNumber(nil, b)); got != want {
+		if got := bytes.Compare(AppendBinaryNumber(nil, a), AppendBinaryNumber(nil, b)); got != want {
 			t.Fatalf("%v and %v compare as %d", a, b, got)
 		}
 	})
@@ -151,13 +153,13 @@ func TestSplitRanges(t *testing.T) {
 		{"1", 2, " 05C1DFFFFFFFFC FF"},
 		{"1", 4, " 05C1CFFFFFFFF8 05C1DFFFFFFFFC 05C1E7FFFFFFFE FF"},
 	} {
-		if got := strings.Join(splitRanges(definition(t, c.kind, 1), c.n), " "); got != c.want {
+		if got := strings.Join(SplitRanges(definition(t, c.kind, 1), c.n), " "); got != c.want {
 			t.Errorf("%s in %d: %q, want %q", c.kind, c.n, got, c.want)
 		}
 	}
 	for _, kind := range []string{"1", "2", KindMultiHash} {
 		for n := 1; n <= 170; n++ {
-			bounds := splitRanges(definition(t, kind, 1), n)
+			bounds := SplitRanges(definition(t, kind, 1), n)
 			if len(bounds) != n+1 || !slices.IsSorted(bounds) || len(slices.Compact(slices.Clone(bounds))) != n+1 {
 				t.Fatalf("%s in %d: %q", kind, n, bounds)
 			}
@@ -175,9 +177,9 @@ func TestSplitRanges(t *testing.T) {
 func TestSplitIsEven(t *testing.T) {
 	for _, kind := range []string{"1", "2", KindMultiHash} {
 		d := definition(t, kind, 1)
-		bounds := splitRanges(d, 4)
+		bounds := SplitRanges(d, 4)
 		rangeOf := func(k PartitionKey) int {
-			epk := epkHex(EPK(d, k))
+			epk := EPKHex(EPK(d, k))
 			return slices.IndexFunc(bounds[1:], func(max string) bool { return epk < max })
 		}
 		share := make([]int, 4)
@@ -204,11 +206,11 @@ func TestSplitIsEven(t *testing.T) {
 func TestEPKPrefix(t *testing.T) {
 	d := definition(t, KindMultiHash, 3)
 	full := parsedKey(t, `["USA",null,{}]`)
-	epk, pk := EPK(d, full), full.appendOrdered(nil)
+	epk, pk := EPK(d, full), full.AppendOrdered(nil)
 	for n := 1; n <= 3; n++ {
 		part := NewPartitionKey(full.Values()[:n]...)
-		e, p := d.prefix(epk, pk, n)
-		if !bytes.Equal(e, EPK(d, part)) || !bytes.Equal(p, part.appendOrdered(nil)) {
+		e, p := d.Prefix(epk, pk, n)
+		if !bytes.Equal(e, EPK(d, part)) || !bytes.Equal(p, part.AppendOrdered(nil)) {
 			t.Errorf("the first %d components: %X %X", n, e, p)
 		}
 	}
@@ -220,7 +222,7 @@ func TestEPKDoesNotAllocate(t *testing.T) {
 		d := definition(t, kind, 1)
 		for _, json := range []string{`["tenant-\u0031"]`, `[12.5]`, `["` + strings.Repeat("é", 300) + `"]`} {
 			k := parsedKey(t, json)
-			if n := testing.AllocsPerRun(20, func() { appendEPK(buf, d, k) }); n != 0 {
+			if n := testing.AllocsPerRun(20, func() { AppendEPK(buf, d, k) }); n != 0 {
 				t.Errorf("%s %.20s: %v allocations", kind, json, n)
 			}
 		}
@@ -234,7 +236,7 @@ func BenchmarkEPK(b *testing.B) {
 			buf := make([]byte, 0, 256)
 			b.ReportAllocs()
 			for b.Loop() {
-				appendEPK(buf, d, k)
+				AppendEPK(buf, d, k)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"strings"
@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// evaluators are functions for those computed properties that an index can hold: what they say depends on
+// Evaluators are functions for those computed properties that an index can hold: what they say depends on
 // nothing but the document's own text. Queries over the others look at the documents.
-func evaluators(list []index.Computed) map[string]index.Evaluate {
+func Evaluators(list []index.Computed) map[string]index.Evaluate {
 	by := make(map[string]index.Evaluate)
 	for _, p := range list {
 		if !readsOnlyText(p.Query) {

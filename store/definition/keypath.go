@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // parseKeyPath is doc.ParsePath for a path of a new partition key. It refuses more: names without quotes are
@@ -24,7 +25,7 @@ func parseKeyPath(text string) (doc.Path, error) {
 			at = wrong.Offset
 		}
 	}
-	return p, &Error{Code: CodeBadRequest, Err: err, Message: fmt.Sprintf("The partition key component definition path '%s' could not be "+
+	return p, &fault.Error{Code: fault.CodeBadRequest, Err: err, Message: fmt.Sprintf("The partition key component definition path '%s' could not be "+
 		"accepted, failed near position '%d'. Partition key paths must contain only valid characters and not contain a trailing slash "+
 		"or wildcard character.", text, utf8.RuneCountInString(text[:at]))}
 }

@@ -1,11 +1,11 @@
-package store
+package fault
 
 // sentinel is an error that stands for a code: see ErrNotFound.
 type sentinel Code
 
 func (s sentinel) Error() string { return Code(s).String() }
 
-// The errors of this package by what they mean, for errors.Is. Each stands for all of its Code; what Error
+// The errors by what they mean, for errors.Is. Each stands for all of its Code; what Error
 // adds to that, the message and the hint, differs from case to case.
 var (
 	ErrNotFound           error = sentinel(CodeNotFound)           // it does not exist, or has expired
