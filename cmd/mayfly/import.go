@@ -11,6 +11,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/progress"
 )
 
 // Limits of one request of an import. A document that is larger than importBytes goes alone.
@@ -34,7 +36,7 @@ type importer struct {
 	name     string // of the input, for messages
 	out      io.Writer
 	errs     io.Writer
-	progress *progress
+	progress *progress.Bar
 
 	line     int // of the input, the last that was read
 	batch    []importLine
@@ -102,9 +104,9 @@ func importCommand() *cobra.Command {
 
 // run imports a stream of lines; size is how many bytes it has, -1 for nobody knows.
 func (i *importer) run(ctx context.Context, in io.Reader, size int64) error {
-	i.progress = newProgress(i.errs)
-	defer i.progress.stop()
-	i.progress.start("importing", int(size))
+	i.progress = progress.New(i.errs)
+	defer i.progress.Stop()
+	i.progress.Start("importing", int(size))
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxImportLine)
 	for lines.Scan() {
@@ -137,7 +139,7 @@ func (i *importer) run(ctx context.Context, in io.Reader, size int64) error {
 	if err := i.send(ctx); err != nil {
 		return err
 	}
-	i.progress.stop()
+	i.progress.Stop()
 	if i.refused == 0 || i.json {
 		line := fmt.Sprintf("%d documents imported", i.imported)
 		result := map[string]int{"imported": i.imported, "refused": i.refused}
@@ -178,7 +180,7 @@ func (i *importer) send(ctx context.Context) error {
 			i.complain(i.batch[n].number, fmt.Sprintf("%d %s", r.Status, r.Message))
 		}
 	}
-	i.progress.step(i.size + len(i.batch))
+	i.progress.Step(i.size + len(i.batch))
 	i.batch, i.size = i.batch[:0], 0
 	return nil
 }

@@ -46,9 +46,15 @@ var rooms = map[string]room{
 	},
 	"hook":       {own: []string{"store", "store/definition", "doc", "ttl"}, tests: []string{"engine/pebble"}},
 	"mayflytest": {own: []string{"httpapi", "store", "store/definition", "ttl", "engine/pebble"}, tests: []string{"doc"}},
+	"internal/bench": {
+		own: []string{"internal/progress", "httpapi", "store", "store/definition", "query", "index", "doc", "ttl", "engine/..."},
+		third: []string{"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4", "github.com/tidwall/gjson",
+			"golang.org/x/sys"},
+	},
+	"internal/progress": {third: []string{"github.com/schollz/progressbar/v3"}},
 	"cmd/mayfly": {
-		own: []string{"httpapi/...", "hook", "store", "store/definition", "query/...", "index", "doc", "ttl", "script", "engine/..."},
-		third: []string{"github.com/spf13/", "github.com/schollz/progressbar/v3", "github.com/prometheus/client_golang/",
+		own: []string{"internal/bench", "internal/progress", "httpapi/...", "hook", "store", "store/definition", "query/...", "index", "doc", "ttl", "script", "engine/..."},
+		third: []string{"github.com/spf13/", "github.com/prometheus/client_golang/",
 			"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4"},
 	},
 }
@@ -59,7 +65,7 @@ var testLibraries = []string{"github.com/tidwall/gjson", "pgregory.net/rapid", "
 
 // arrows reports imports that the table of rooms does not allow.
 func arrows(_ *house, p *pkg) (bad []violation) {
-	if strings.HasPrefix(p.path, "internal/") {
+	if _, product := rooms[p.path]; !product && strings.HasPrefix(p.path, "internal/") {
 		return nil // shared by tests; who may import it is decided in allowed
 	}
 	r, ok := rooms[p.path]
@@ -85,7 +91,7 @@ func (r room) allows(path, self string, test bool) bool {
 	switch {
 	case own && below == self:
 		return test // an external test package
-	case own && strings.HasPrefix(below, "internal/"):
+	case own && strings.HasPrefix(below, "internal/") && !matches(r.own, below):
 		return test
 	case own:
 		return matches(r.own, below) || test && matches(r.tests, below)

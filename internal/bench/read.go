@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -23,8 +23,8 @@ const (
 )
 
 // measureReads compares point reads with raw Gets of the same stored value, on a copy of the same folder.
-func (b *bench) measureReads(ctx context.Context) (err error) {
-	n := min(coldDocs, 2*b.docs)
+func (b *Bench) measureReads(ctx context.Context) (err error) {
+	n := min(coldDocs, 2*b.Docs)
 	dir, copied := b.path("read"), b.path("read-raw")
 	defer drop(dir, copied)
 	if err := b.makeReadData(ctx, n, dir, copied); err != nil {
@@ -79,16 +79,16 @@ func (b *bench) measureReads(ctx context.Context) (err error) {
 }
 
 // makeReadData makes a compacted store of n documents, and a copy of it.
-func (b *bench) makeReadData(ctx context.Context, n int, dir, copied string) (err error) {
+func (b *Bench) makeReadData(ctx context.Context, n int, dir, copied string) (err error) {
 	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
-	b.progress.start("filling the store to read from", n)
+	b.progress.Start("filling the store to read from", n)
 	if err := errors.Join(b.load(ctx, c, 0, n), db.Close()); err != nil {
 		return err
 	}
-	b.progress.start("compacting", 1)
+	b.progress.Start("compacting", 1)
 	if err := compactFolder(ctx, dir); err != nil {
 		return err
 	}

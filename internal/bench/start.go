@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -23,22 +23,22 @@ const (
 
 // measureStart measures how long it takes until the first answer, in this process and of the server, what the
 // server holds in memory when it is idle, and what the data set takes on disk.
-func (b *bench) measureStart(ctx context.Context) error {
+func (b *Bench) measureStart(ctx context.Context) error {
 	d, err := b.data(ctx)
 	if err != nil {
 		return err
 	}
-	b.report.begin("start", fmt.Sprintf("a closed, compacted store of %s documents; files in the system's cache; medians of %d", thousands(int64(b.docs)), startRounds), "")
-	first := newDocument(b.docs / 2)
+	b.report.begin("start", fmt.Sprintf("a closed, compacted store of %s documents; files in the system's cache; medians of %d", thousands(int64(b.Docs)), startRounds), "")
+	first := newDocument(b.Docs / 2)
 	var within, served []float64
-	b.progress.start("starting", 2*startRounds+2)
+	b.progress.Start("starting", 2*startRounds+2)
 	for range startRounds {
 		took, err := b.timeOpen(ctx, d.dir, first)
 		if err != nil {
 			return err
 		}
 		within = append(within, took.Seconds())
-		b.progress.step(1)
+		b.progress.Step(1)
 	}
 	if _, _, err := b.timeServe(ctx, d.dir, first, 0); err != nil { // makes the certificate
 		return err
@@ -49,27 +49,27 @@ func (b *bench) measureStart(ctx context.Context) error {
 			return err
 		}
 		served = append(served, took.Seconds())
-		b.progress.step(1)
+		b.progress.Step(1)
 	}
 	_, resident, err := b.timeServe(ctx, d.dir, first, idleTime)
 	if err != nil {
 		return err
 	}
-	b.progress.stop()
-	b.report.add(figure{Name: "Open to the first read, in this process", Value: median(within), Unit: seconds, Budget: valueAtMost(0.05)})
-	b.report.add(figure{Name: "exec of serve to its first answer", Value: median(served), Unit: seconds, Budget: valueAtMost(0.05)})
+	b.progress.Stop()
+	b.report.add(Figure{Name: "Open to the first read, in this process", Value: median(within), Unit: seconds, Budget: valueAtMost(0.05)})
+	b.report.add(Figure{Name: "exec of serve to its first answer", Value: median(served), Unit: seconds, Budget: valueAtMost(0.05)})
 	if resident > 0 {
-		b.report.add(figure{Name: "resident memory of serve, idle for 2 s", Value: float64(resident), Unit: byteCount, Budget: valueAtMost(45e6)})
+		b.report.add(Figure{Name: "resident memory of serve, idle for 2 s", Value: float64(resident), Unit: byteCount, Budget: valueAtMost(45e6)})
 	} else {
 		b.report.note("resident memory of serve: not measured on this system")
 	}
-	b.report.add(figure{Name: "disk, a document, as written", Value: float64(d.asWritten) / float64(b.docs), Unit: byteCount, Budget: valueAtMost(1300)})
-	b.report.add(figure{Name: "disk, a document, compacted", Value: float64(d.compacted) / float64(b.docs), Unit: byteCount, Budget: valueAtMost(1300)})
+	b.report.add(Figure{Name: "disk, a document, as written", Value: float64(d.asWritten) / float64(b.Docs), Unit: byteCount, Budget: valueAtMost(1300)})
+	b.report.add(Figure{Name: "disk, a document, compacted", Value: float64(d.compacted) / float64(b.Docs), Unit: byteCount, Budget: valueAtMost(1300)})
 	return nil
 }
 
 // timeOpen opens the store as a program does that embeds it, and reads a document.
-func (b *bench) timeOpen(ctx context.Context, dir string, d document) (took time.Duration, err error) {
+func (b *Bench) timeOpen(ctx context.Context, dir string, d document) (took time.Duration, err error) {
 	began := b.clock.Now()
 	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
 	if err != nil {
@@ -82,13 +82,13 @@ func (b *bench) timeOpen(ctx context.Context, dir string, d document) (took time
 
 // timeServe runs the server as a user does and reads a document. Then it leaves the server idle for a while
 // and looks at its memory; 0 where the system does not tell.
-func (b *bench) timeServe(ctx context.Context, dir string, d document, idle time.Duration) (took time.Duration, resident int64, err error) {
+func (b *Bench) timeServe(ctx context.Context, dir string, d document, idle time.Duration) (took time.Duration, resident int64, err error) {
 	request, err := b.signedRead(d)
 	if err != nil {
 		return 0, 0, err
 	}
 	began := b.clock.Now()
-	c, err := startChild(ctx, "serve", "--host", defaultHost, "--port", "0", "--data", dir)
+	c, err := startChild(ctx, "serve", "--host", loopback, "--port", "0", "--data", dir)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -20,7 +20,7 @@ const purgeTTL = 10_000 * time.Second
 
 // measurePurge compares purging with raw deletes of the same keys, epoch by epoch on copies of the same
 // folder, and then lets all documents expire within a minute.
-func (b *bench) measurePurge(ctx context.Context) error {
+func (b *Bench) measurePurge(ctx context.Context) error {
 	d, err := b.data(ctx)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (b *bench) measurePurge(ctx context.Context) error {
 
 // openMortal opens a copy of the data set with a clock that stands at the given time, and gives it the
 // default TTL by which one epoch after the other expires.
-func (b *bench) openMortal(ctx context.Context, at time.Time, o opening) (*store.DB, *store.Container, *ttl.Virtual, error) {
+func (b *Bench) openMortal(ctx context.Context, at time.Time, o opening) (*store.DB, *store.Container, *ttl.Virtual, error) {
 	clock := ttl.NewManual(at)
 	o.store.Clock = clock
 	db, c, err := b.open(ctx, o)
@@ -66,7 +66,7 @@ func (b *bench) openMortal(ctx context.Context, at time.Time, o opening) (*store
 }
 
 // sweepEpoch lets an epoch expire and purges it.
-func (b *bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual, e epoch) (n int, took time.Duration, err error) {
+func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual, e epoch) (n int, took time.Duration, err error) {
 	clock.Set(e.at.Add(purgeTTL))
 	began := b.clock.Now()
 	n, err = db.SweepNow(ctx)
@@ -78,7 +78,7 @@ func (b *bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual
 }
 
 // recordPurges purges the first epochs of a copy, to find out what a purge writes.
-func (b *bench) recordPurges(ctx context.Context, d *dataset) (purges [][][]byte, err error) {
+func (b *Bench) recordPurges(ctx context.Context, d *dataset) (purges [][][]byte, err error) {
 	dir, err := b.copyOf(d, "purge-twin")
 	if err != nil {
 		return nil, err
@@ -96,19 +96,19 @@ func (b *bench) recordPurges(ctx context.Context, d *dataset) (purges [][][]byte
 		return nil, err
 	}
 	defer closing(db, &err)
-	b.progress.start("purging, to record", purgeSlices)
+	b.progress.Start("purging, to record", purgeSlices)
 	for _, e := range d.epochs[:purgeSlices] {
 		rec.take()
 		if _, _, err := b.sweepEpoch(ctx, db, clock, e); err != nil {
 			return nil, err
 		}
 		purges = append(purges, rec.take())
-		b.progress.step(1)
+		b.progress.Step(1)
 	}
 	return purges, nil
 }
 
-func (b *bench) comparePurges(ctx context.Context, d *dataset, dir, bareDir string, purges [][][]byte) (err error) {
+func (b *Bench) comparePurges(ctx context.Context, d *dataset, dir, bareDir string, purges [][][]byte) (err error) {
 	db, _, clock, err := b.openMortal(ctx, d.end, opening{engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true}})
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // measureQueries compares queries over sets of different sizes that have the same answer, scans with those of
 // the bare library, and writes under an indexing policy with writes under none.
-func (b *bench) measureQueries(ctx context.Context) error {
+func (b *Bench) measureQueries(ctx context.Context) error {
 	sets, err := b.makeQuerySets(ctx)
 	if err != nil {
 		return err
@@ -47,23 +47,23 @@ type querySet struct {
 func (s querySet) String() string { return thousands(int64(s.docs)) + " documents" }
 
 // layouts are the layouts of the sets of --docs-sizes.
-func (b *bench) layouts() []layout {
-	all := make([]layout, len(b.sizes))
-	for i, n := range b.sizes {
-		all[i] = layout{docs: n, list: min(b.sizes[0], maxQueryList)}
+func (b *Bench) layouts() []layout {
+	all := make([]layout, len(b.Sizes))
+	for i, n := range b.Sizes {
+		all[i] = layout{docs: n, list: min(b.Sizes[0], maxQueryList)}
 	}
 	return all
 }
 
 // validateSizes checks --docs-sizes: each set must be divisible as a layout does.
-func (b *bench) validateSizes() error {
+func (b *Bench) validateSizes() error {
 	refuse := func(why string) error {
-		return &usageError{fmt.Sprintf("--docs-sizes %s: %s", strings.Trim(fmt.Sprint(b.sizes), "[]"), why)}
+		return &OptionError{"docs-sizes", fmt.Sprintf(" %s: %s", strings.Trim(fmt.Sprint(b.Sizes), "[]"), why)}
 	}
-	if len(b.sizes) < 2 || !slices.IsSorted(b.sizes) || len(slices.Compact(slices.Clone(b.sizes))) < len(b.sizes) {
+	if len(b.Sizes) < 2 || !slices.IsSorted(b.Sizes) || len(slices.Compact(slices.Clone(b.Sizes))) < len(b.Sizes) {
 		return refuse("two sizes or more are needed, each larger than the one before")
 	}
-	if b.sizes[0] < minQueryDocs || b.sizes[len(b.sizes)-1] > maxQueryDocs {
+	if b.Sizes[0] < minQueryDocs || b.Sizes[len(b.Sizes)-1] > maxQueryDocs {
 		return refuse(fmt.Sprintf("a size must be between %d and %d", minQueryDocs, maxQueryDocs))
 	}
 	for _, l := range b.layouts() {
@@ -79,7 +79,7 @@ const (
 	maxQueryDocs = 100_000_000
 )
 
-func (b *bench) makeQuerySets(ctx context.Context) (sets []querySet, err error) {
+func (b *Bench) makeQuerySets(ctx context.Context) (sets []querySet, err error) {
 	for _, l := range b.layouts() {
 		s := querySet{l, b.path("query-" + strconv.Itoa(l.docs))}
 		if err := b.makeQueryData(ctx, s.dir, querySpec(), l, l.json); err != nil {
@@ -97,7 +97,7 @@ type question struct {
 	params func(l layout, k int) []store.Parameter
 	rows   func(l layout) int           // of the answer
 	first  func(l layout, k int) string // the first row, where it is known
-	whole  bool                         // all documents are looked at: its figure is time for a document
+	whole  bool                         // all documents are looked at: its Figure is time for a document
 	plan   bool                         // the plan is shown
 	limit  *budget
 }
@@ -186,7 +186,7 @@ func (a *asked) ask(ctx context.Context) error {
 }
 
 // stretch asks over and over.
-func (a *asked) stretch(ctx context.Context, b *bench) stretch {
+func (a *asked) stretch(ctx context.Context, b *Bench) stretch {
 	return func() (ops int, took time.Duration, err error) {
 		began := b.clock.Now()
 		for took < b.sliceTime() {
@@ -216,7 +216,7 @@ func (a *asked) use() string {
 }
 
 // openSets opens the stores of sets, to be closed by the caller even if there is an error.
-func (b *bench) openSets(ctx context.Context, sets []querySet, spec definition.ContainerSpec) (open []io.Closer, containers []*store.Container, err error) {
+func (b *Bench) openSets(ctx context.Context, sets []querySet, spec definition.ContainerSpec) (open []io.Closer, containers []*store.Container, err error) {
 	for _, s := range sets {
 		db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: s.dir, CacheBytes: queryCache}}, spec)
 		if err != nil {
@@ -235,7 +235,7 @@ func closeAll(open []io.Closer, err *error) {
 
 // compareSizes compares each larger set with the smallest one and reports what the largest one has made of
 // the indexes.
-func (b *bench) compareSizes(ctx context.Context, q question, sets []querySet, containers []*store.Container) error {
+func (b *Bench) compareSizes(ctx context.Context, q question, sets []querySet, containers []*store.Container) error {
 	side := func(i int) *asked { return &asked{question: q, layout: sets[i].layout, c: containers[i]} }
 	var a *asked
 	for i := 1; i < len(sets); i++ {
@@ -264,15 +264,15 @@ func (b *bench) compareSizes(ctx context.Context, q question, sets []querySet, c
 	return nil
 }
 
-// growth is the figure of a duel of two sizes: the ratio is how many times longer the larger one takes.
-func (d duel) growth(name string, limit *budget) figure {
+// growth is the Figure of a duel of two sizes: the ratio is how many times longer the larger one takes.
+func (d duel) growth(name string, limit *budget) Figure {
 	f := d.speed(name, limit)
 	*f.Ratio = d.ratio(func(ours, theirs float64) float64 { return ours / theirs })
 	return f
 }
 
 // measureSizes compares queries over the sets, and intersects posting lists.
-func (b *bench) measureSizes(ctx context.Context, sets []querySet) (err error) {
+func (b *Bench) measureSizes(ctx context.Context, sets []querySet) (err error) {
 	open, containers, err := b.openSets(ctx, sets, querySpec())
 	defer closeAll(open, &err)
 	if err != nil {
@@ -291,7 +291,7 @@ func (b *bench) measureSizes(ctx context.Context, sets []querySet) (err error) {
 
 // measureLeapfrog intersects two posting lists that have nothing in common, and each document in one of them,
 // in no order: what that takes is the cost of going through them.
-func (b *bench) measureLeapfrog(ctx context.Context, sets []querySet, containers []*store.Container) error {
+func (b *Bench) measureLeapfrog(ctx context.Context, sets []querySet, containers []*store.Container) error {
 	for i, s := range sets {
 		a := &asked{c: containers[i], layout: s.layout, question: question{
 			name: "leapfrog", text: `SELECT VALUE c.id FROM c WHERE c.heads = true AND c.tails = true`, whole: true,
@@ -299,16 +299,16 @@ func (b *bench) measureLeapfrog(ctx context.Context, sets []querySet, containers
 		}}
 		each := a.stretch(ctx, b)
 		var took []float64
-		b.progress.start(fmt.Sprintf("intersecting: %s entries", thousands(int64(s.docs))), benchSlices)
+		b.progress.Start(fmt.Sprintf("intersecting: %s entries", thousands(int64(s.docs))), benchSlices)
 		for range benchSlices + 1 {
 			ops, t, err := each()
 			if err != nil {
 				return err
 			}
 			took = append(took, t.Seconds()/float64(ops))
-			b.progress.step(1)
+			b.progress.Step(1)
 		}
-		b.report.add(figure{Name: fmt.Sprintf("leapfrog, each of %s entries", thousands(int64(s.docs))), Value: median(took[1:]), Unit: seconds,
+		b.report.add(Figure{Name: fmt.Sprintf("leapfrog, each of %s entries", thousands(int64(s.docs))), Value: median(took[1:]), Unit: seconds,
 			Budget: valueAtMost(0.15e-6)})
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // measureCreates compares durable creates with durable batches of the same keys and bytes on the bare
 // library.
-func (b *bench) measureCreates(ctx context.Context) (err error) {
+func (b *Bench) measureCreates(ctx context.Context) (err error) {
 	b.report.begin("create", "durable creates; against durable batches of the same keys and bytes by as many goroutines", "raw batches")
 	var keys float64
 	for _, kind := range []struct {
@@ -36,7 +36,7 @@ func (b *bench) measureCreates(ctx context.Context) (err error) {
 }
 
 // measureCreate also tells how many keys a create writes.
-func (b *bench) measureCreate(ctx context.Context, writers, ranges int, limit *budget) (keys float64, err error) {
+func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *budget) (keys float64, err error) {
 	dir, bareDir := b.path("create"), b.path("create-raw")
 	defer drop(dir, bareDir)
 	so := store.Options{Ranges: ranges}
@@ -87,7 +87,7 @@ func (b *bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 
 // creating is one comparison of creates under way.
 type creating struct {
-	b           *bench
+	b           *Bench
 	writers     int
 	store, twin *store.Container
 	bare        *raw.DB

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -37,7 +37,7 @@ const (
 )
 
 // data makes the data set when it is asked for first.
-func (b *bench) data(ctx context.Context) (*dataset, error) {
+func (b *Bench) data(ctx context.Context) (*dataset, error) {
 	if b.shared != nil {
 		return b.shared, nil
 	}
@@ -48,7 +48,7 @@ func (b *bench) data(ctx context.Context) (*dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.progress.start("filling the data set", b.docs)
+	b.progress.Start("filling the data set", b.Docs)
 	for _, e := range d.epochs {
 		clock.Set(e.at)
 		if err := b.load(ctx, c, e.from, e.to); err != nil {
@@ -61,11 +61,11 @@ func (b *bench) data(ctx context.Context) (*dataset, error) {
 	if d.asWritten, err = folderBytes(d.dir); err != nil {
 		return nil, err
 	}
-	b.progress.start("compacting the data set", 1)
+	b.progress.Start("compacting the data set", 1)
 	if err := compactFolder(ctx, d.dir); err != nil {
 		return nil, err
 	}
-	b.progress.stop()
+	b.progress.Stop()
 	d.compacted, err = folderBytes(d.dir)
 	b.shared = d
 	return d, err
@@ -73,16 +73,16 @@ func (b *bench) data(ctx context.Context) (*dataset, error) {
 
 // epochs divides the documents. All epochs lie in the past, so that the data can be served by the system's
 // clock.
-func (b *bench) epochs() []epoch {
+func (b *Bench) epochs() []epoch {
 	at := b.clock.Now().Add(-(allEpochs + 1) * epochGap).Truncate(time.Second)
-	size := min(b.docs/40, maxPurgeSlice)
+	size := min(b.Docs/40, maxPurgeSlice)
 	sliced := purgeSlices * size
 	var all []epoch
 	from := 0
 	for i := range allEpochs {
 		to := from + size
 		if i >= purgeSlices {
-			to = sliced + (b.docs-sliced)*(i-purgeSlices+1)/(allEpochs-purgeSlices)
+			to = sliced + (b.Docs-sliced)*(i-purgeSlices+1)/(allEpochs-purgeSlices)
 		}
 		all = append(all, epoch{from, to, at.Add(time.Duration(i) * epochGap)})
 		from = to
@@ -91,9 +91,9 @@ func (b *bench) epochs() []epoch {
 }
 
 // copyOf copies the data set, to be used up.
-func (b *bench) copyOf(d *dataset, name string) (dir string, err error) {
-	b.progress.start("copying the data set", 1)
-	defer b.progress.stop()
+func (b *Bench) copyOf(d *dataset, name string) (dir string, err error) {
+	b.progress.Start("copying the data set", 1)
+	defer b.progress.Stop()
 	dir = b.path(name)
 	return dir, copyFolder(dir, d.dir)
 }

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const heapPages = 3
 
 // measureHeap measures how much memory is held while queries page that have to look at all documents: one
 // that sorts without an index, and one that makes many groups.
-func (b *bench) measureHeap(ctx context.Context, sets []querySet) (err error) {
+func (b *Bench) measureHeap(ctx context.Context, sets []querySet) (err error) {
 	set := sets[len(sets)-1]
 	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: set.dir, CacheBytes: heapCache}, store: store.Options{Lenient: true}}, querySpec())
 	if err != nil {
@@ -45,7 +45,7 @@ func (b *bench) measureHeap(ctx context.Context, sets []querySet) (err error) {
 			return err
 		}
 		against := float64(before)
-		b.report.add(figure{Name: q.name, Value: float64(held), Unit: byteCount, Against: &against})
+		b.report.add(Figure{Name: q.name, Value: float64(held), Unit: byteCount, Against: &against})
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func readPages(ctx context.Context, c *store.Container, text string, pages int) 
 // heapWithin does work and tells how many bytes the garbage collector has found in use meanwhile: at most so
 // many for nine tenths of the time; and before. A collection counts as in use what is allocated while it goes
 // on, which on a busy machine is now and then a lot; hence not the highest of all.
-func (b *bench) heapWithin(ctx context.Context, work func() error) (held, before uint64, err error) {
+func (b *Bench) heapWithin(ctx context.Context, work func() error) (held, before uint64, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
 	before = liveHeap()

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bufio"
@@ -26,15 +26,15 @@ const httpConns = 16
 // measureHTTP compares what a point read over HTTP costs a server with what an empty handler costs that
 // answers with the same bytes. Both run in processes of their own and count their own time, so that the
 // client's does not come in.
-func (b *bench) measureHTTP(ctx context.Context) (err error) {
-	n := min(hotDocs, b.docs)
+func (b *Bench) measureHTTP(ctx context.Context) (err error) {
+	n := min(hotDocs, b.Docs)
 	dir, answer := b.path("http"), b.path("answer.json")
 	defer drop(dir, answer)
 	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
-	b.progress.start("filling the store to read from", n)
+	b.progress.Start("filling the store to read from", n)
 	if err := errors.Join(b.load(ctx, c, 0, n), db.Close()); err != nil {
 		return err
 	}
@@ -80,13 +80,13 @@ func (b *bench) measureHTTP(ctx context.Context) (err error) {
 	}
 	against := median(rates[1])
 	ratio := median(rates[0]) / against
-	b.report.add(figure{Name: "requests, client on the same machine", Value: median(rates[0]), Unit: perSecond, Against: &against, Ratio: &ratio})
+	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]), Unit: perSecond, Against: &against, Ratio: &ratio})
 	return nil
 }
 
 // signedRead is the request for a document, as it goes over the wire. Its signature holds for a quarter of an
 // hour.
-func (b *bench) signedRead(d document) ([]byte, error) {
+func (b *Bench) signedRead(d document) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(httpapi.EmulatorKey)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (s *benchServer) connect(requests [][]byte) error {
 
 // loaded is a stretch of requests over all connections. It measures the server's own CPU time where the
 // system tells it, else the time that passes; the requests a second go to rates.
-func (s *benchServer) loaded(ctx context.Context, b *bench, rates *[]float64) stretch {
+func (s *benchServer) loaded(ctx context.Context, b *Bench, rates *[]float64) stretch {
 	return func() (ops int, took time.Duration, err error) {
 		before, err := s.cpu()
 		if err != nil {
@@ -198,7 +198,7 @@ func (w *wire) ask() error {
 }
 
 // run asks for one document after the other until the slice is over.
-func (w *wire) run(b *bench, began time.Time) (n int, err error) {
+func (w *wire) run(b *Bench, began time.Time) (n int, err error) {
 	const between = 16 // looks at the clock
 	for {
 		for range between {

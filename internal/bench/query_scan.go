@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func scanQuestions() []question {
 
 // measureScans compares scans with a filter with an iteration over the same bytes by the bare library. The
 // second set is used: it fits in the cache.
-func (b *bench) measureScans(ctx context.Context, sets []querySet) (err error) {
+func (b *Bench) measureScans(ctx context.Context, sets []querySet) (err error) {
 	set := sets[1]
 	copied := b.path("query-raw")
 	defer drop(copied)
@@ -123,7 +123,7 @@ func (s *rawScan) once(touch bool) (n int, err error) {
 	return n, nil
 }
 
-func (s *rawScan) stretch(b *bench, touch bool) stretch {
+func (s *rawScan) stretch(b *Bench, touch bool) stretch {
 	return func() (ops int, took time.Duration, err error) {
 		began := b.clock.Now()
 		for took < b.sliceTime() {

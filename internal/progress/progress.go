@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"io"
@@ -7,25 +7,25 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows on a terminal what bench is at. Elsewhere it shows nothing: the report grows as figures come
-// in.
-type progress struct {
+// Bar shows on a terminal how far a piece of work is. Elsewhere it shows nothing.
+type Bar struct {
 	to  io.Writer // nil: no terminal
 	bar *progressbar.ProgressBar
 }
 
-func newProgress(w io.Writer) *progress {
+// New is a bar on w, if that is a terminal.
+func New(w io.Writer) *Bar {
 	if f, ok := w.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return &progress{to: f}
+			return &Bar{to: f}
 		}
 	}
-	return &progress{}
+	return &Bar{}
 }
 
-// start shows a bar of the given number of steps in place of the one before.
-func (p *progress) start(what string, steps int) {
-	p.stop()
+// Start shows a bar of the given number of steps in place of the one before.
+func (p *Bar) Start(what string, steps int) {
+	p.Stop()
 	if p.to == nil {
 		return
 	}
@@ -33,14 +33,15 @@ func (p *progress) start(what string, steps int) {
 		progressbar.OptionSetWidth(30), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
 }
 
-// step may be called by many at once. Errors of drawing are of no interest.
-func (p *progress) step(n int) {
+// Step may be called by many at once. Errors of drawing are of no interest.
+func (p *Bar) Step(n int) {
 	if p.bar != nil {
 		_ = p.bar.Add(n)
 	}
 }
 
-func (p *progress) stop() {
+// Stop takes the bar away.
+func (p *Bar) Stop() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 		p.bar = nil

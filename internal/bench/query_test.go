@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func TestValidateSizes(t *testing.T) {
 		{[]int{10_000, 15_000}, false},
 		{[]int{10_000, 1 << 40}, false},
 	} {
-		b := &bench{sizes: c.sizes}
+		b := &Bench{Options: Options{Sizes: c.sizes}}
 		if err := b.validateSizes(); (err == nil) != c.ok {
 			t.Errorf("%v: %v", c.sizes, err)
 		}

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -136,7 +136,7 @@ func placedSpec() definition.ContainerSpec {
 }
 
 // queryContainer opens a store and the container of a spec in it, and makes both where they are missing.
-func (b *bench) queryContainer(ctx context.Context, o opening, spec definition.ContainerSpec) (db *store.DB, c *store.Container, err error) {
+func (b *Bench) queryContainer(ctx context.Context, o opening, spec definition.ContainerSpec) (db *store.DB, c *store.Container, err error) {
 	db, _, err = b.open(ctx, o)
 	if err != nil {
 		return nil, nil, err
@@ -154,21 +154,21 @@ func (b *bench) queryContainer(ctx context.Context, o opening, spec definition.C
 }
 
 // makeQueryData makes a compacted store of a set of documents.
-func (b *bench) makeQueryData(ctx context.Context, dir string, spec definition.ContainerSpec, l layout, text func(i int) []byte) error {
+func (b *Bench) makeQueryData(ctx context.Context, dir string, spec definition.ContainerSpec, l layout, text func(i int) []byte) error {
 	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: dir}}, spec)
 	if err != nil {
 		return err
 	}
-	b.progress.start("filling a store to query: "+thousands(int64(l.docs)), l.docs)
+	b.progress.Start("filling a store to query: "+thousands(int64(l.docs)), l.docs)
 	err = workers(ctx, benchLoaders, 0, l.docs, func(i int) error {
-		b.progress.step(1)
+		b.progress.Step(1)
 		_, _, err := c.Create(ctx, newDocument(i).key(), text(i), store.WriteOptions{})
 		return err
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	b.progress.start("compacting", 1)
+	b.progress.Start("compacting", 1)
 	return compactFolder(ctx, dir)
 }
 

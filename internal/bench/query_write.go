@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // measureIndexing compares durable creates under the default indexing policy with those under none.
-func (b *bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
+func (b *Bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 	const writers = benchLoaders
 	indexed, bare := benchSpec(), benchSpec()
 	indexed.ID, bare.ID = "indexed", "bare"
@@ -46,7 +46,7 @@ func (b *bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 }
 
 // keysOfCreate is how many keys a create writes, on average.
-func (b *bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec) (keys float64, err error) {
+func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec) (keys float64, err error) {
 	const docs = 100
 	var rec *recorder
 	db, c, err := b.queryContainer(ctx, opening{
@@ -71,7 +71,7 @@ func (b *bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec)
 
 // writing creates documents, some more each slice.
 type writing struct {
-	b       *bench
+	b       *Bench
 	c       *store.Container
 	writers int
 	next    int // the first document that is not there yet

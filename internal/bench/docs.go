@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -99,7 +99,7 @@ type opening struct {
 }
 
 // open opens a store and its container, and makes both where they are missing.
-func (b *bench) open(ctx context.Context, o opening) (db *store.DB, c *store.Container, err error) {
+func (b *Bench) open(ctx context.Context, o opening) (db *store.DB, c *store.Container, err error) {
 	if o.store.Clock == nil {
 		o.store.Clock = b.clock
 	}
@@ -139,9 +139,9 @@ func benchSpec() definition.ContainerSpec {
 }
 
 // load stores the documents [from, to).
-func (b *bench) load(ctx context.Context, c *store.Container, from, to int) error {
+func (b *Bench) load(ctx context.Context, c *store.Container, from, to int) error {
 	return workers(ctx, benchLoaders, from, to, func(i int) error {
-		b.progress.step(1)
+		b.progress.Step(1)
 		return newDocument(i).create(ctx, c)
 	})
 }

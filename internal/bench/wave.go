@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ import (
 
 // measureWave measures what the two feel before, in and after the minute, the memory that it takes, and the
 // disk that is free again when all is purged.
-func (b *bench) measureWave(ctx context.Context, d *dataset) error {
+func (b *Bench) measureWave(ctx context.Context, d *dataset) error {
 	dir, bareDir := b.path("wave"), b.path("wave-raw")
 	defer drop(dir, bareDir)
 	for _, name := range []string{"wave", "wave-raw"} {
@@ -30,7 +30,7 @@ func (b *bench) measureWave(ctx context.Context, d *dataset) error {
 			return err
 		}
 	}
-	b.report.note("%s documents expire within a minute of virtual time, a second of it every %s", thousands(int64(b.docs)), seconds.text((2 * b.sliceTime()).Seconds()))
+	b.report.note("%s documents expire within a minute of virtual time, a second of it every %s", thousands(int64(b.Docs)), seconds.text((2 * b.sliceTime()).Seconds()))
 	if err := b.feelWave(ctx, d, dir); err != nil {
 		return err
 	}
@@ -38,16 +38,16 @@ func (b *bench) measureWave(ctx context.Context, d *dataset) error {
 }
 
 // feelWave is measureWave on an open store. When it returns the store is empty and closed.
-func (b *bench) feelWave(ctx context.Context, d *dataset, dir string) (err error) {
+func (b *Bench) feelWave(ctx context.Context, d *dataset, dir string) (err error) {
 	first := d.epochs[0].at.Add(purgeTTL)
 	db, c, clock, err := b.openMortal(ctx, first.Add(-epochGap), opening{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	f := &foreground{b: b, c: c, from: b.docs, next: b.docs + min(b.docs, 10*hotDocs)}
+	f := &foreground{b: b, c: c, from: b.Docs, next: b.Docs + min(b.Docs, 10*hotDocs)}
 	f.to = f.next
-	b.progress.start("storing what lives on", f.to-f.from)
+	b.progress.Start("storing what lives on", f.to-f.from)
 	if err := b.load(ctx, c, f.from, f.to); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (b *bench) feelWave(ctx context.Context, d *dataset, dir string) (err error
 		return err
 	}
 	debug.FreeOSMemory() // what earlier sections have left
-	b.progress.start("reading and writing", benchSlices)
+	b.progress.Start("reading and writing", benchSlices)
 	before, err := f.windows(ctx, benchSlices)
 	if err != nil {
 		return err
@@ -64,12 +64,12 @@ func (b *bench) feelWave(ctx context.Context, d *dataset, dir string) (err error
 	if err != nil {
 		return err
 	}
-	b.progress.start("reading and writing afterwards", benchSlices)
+	b.progress.Start("reading and writing afterwards", benchSlices)
 	after, err := f.windows(ctx, benchSlices)
 	if err != nil {
 		return err
 	}
-	b.progress.stop()
+	b.progress.Stop()
 	b.report.row("", "then", "before", "ratio", "budget", "")
 	b.addFeel("in it", &during, &before, ratioAtMost(1.5))
 	b.addFeel("after it", &after, &before, nil)
@@ -82,10 +82,10 @@ func (b *bench) feelWave(ctx context.Context, d *dataset, dir string) (err error
 
 // passMinute lets the foreground work while the clock passes the minute, and on until the reaper has purged
 // all.
-func (b *bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foreground, first time.Time) (all felt, err error) {
-	b.progress.start("reading and writing while all expires", b.docs)
+func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foreground, first time.Time) (all felt, err error) {
+	b.progress.Start("reading and writing while all expires", b.Docs)
 	began, known, inMinute := b.clock.Now(), 0, 0
-	for second := 0; second < allEpochs || known < b.docs; second++ {
+	for second := 0; second < allEpochs || known < b.Docs; second++ {
 		if second < allEpochs {
 			clock.Set(first.Add(time.Duration(second) * epochGap))
 		}
@@ -97,30 +97,30 @@ func (b *bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual
 			return all, err
 		}
 		n := int(m.Purged)
-		b.progress.step(n - known)
+		b.progress.Step(n - known)
 		if known = n; second < allEpochs {
 			inMinute = n
 		}
 	}
-	b.progress.stop()
-	if known != b.docs {
-		return all, fmt.Errorf("%d documents were purged, %d had expired", known, b.docs)
+	b.progress.Stop()
+	if known != b.Docs {
+		return all, fmt.Errorf("%d documents were purged, %d had expired", known, b.Docs)
 	}
 	took := b.clock.Now().Sub(began)
 	b.report.note("the reaper purged %s of them in the minute and all in %s, which is %s", thousands(int64(inMinute)), seconds.text(took.Seconds()),
-		perSecond.text(float64(b.docs)/max(took.Seconds(), 1e-9)))
+		perSecond.text(float64(b.Docs)/max(took.Seconds(), 1e-9)))
 	all.sort()
 	return all, nil
 }
 
 // compareDisk compares what is free again on disk with what raw deletes of the same keys give back, both
 // compacted.
-func (b *bench) compareDisk(ctx context.Context, d *dataset, dir, bareDir string) error {
-	b.progress.start("deleting the same keys raw, and compacting", 3)
+func (b *Bench) compareDisk(ctx context.Context, d *dataset, dir, bareDir string) error {
+	b.progress.Start("deleting the same keys raw, and compacting", 3)
 	if err := deleteMissing(bareDir, dir); err != nil {
 		return err
 	}
-	b.progress.step(1)
+	b.progress.Step(1)
 	var freed []float64
 	for _, dir := range []string{dir, bareDir} {
 		if err := compactFolder(ctx, dir); err != nil {
@@ -131,12 +131,12 @@ func (b *bench) compareDisk(ctx context.Context, d *dataset, dir, bareDir string
 			return err
 		}
 		freed = append(freed, float64(d.compacted-left))
-		b.progress.step(1)
+		b.progress.Step(1)
 	}
-	b.progress.stop()
+	b.progress.Stop()
 	ratio := freed[0] / freed[1]
 	b.report.row("", "mayfly", "raw deletes", "ratio", "budget", "")
-	b.report.add(figure{Name: "disk given back, compacted", Value: freed[0], Unit: byteCount, Against: &freed[1], Ratio: &ratio, Budget: ratioAtLeast(0.95)})
+	b.report.add(Figure{Name: "disk given back, compacted", Value: freed[0], Unit: byteCount, Against: &freed[1], Ratio: &ratio, Budget: ratioAtLeast(0.95)})
 	b.report.note("of %s that the documents took", byteCount.text(float64(d.compacted)))
 	return nil
 }
@@ -188,7 +188,7 @@ func deleteMissing(dir, from string) (err error) {
 
 // foreground is one reader of documents that live on, and one writer of new ones.
 type foreground struct {
-	b        *bench
+	b        *Bench
 	c        *store.Container
 	from, to int // what is read
 	next     int // the first document that is not there yet
@@ -212,7 +212,7 @@ func (f *foreground) windows(ctx context.Context, n int) (all felt, err error) {
 		if err := f.window(ctx, &all); err != nil {
 			return all, err
 		}
-		f.b.progress.step(1)
+		f.b.progress.Step(1)
 	}
 	all.sort()
 	return all, nil
@@ -255,7 +255,7 @@ func (f *foreground) window(ctx context.Context, to *felt) error {
 	return err
 }
 
-func (b *bench) addFeel(when string, then, before *felt, limit *budget) {
+func (b *Bench) addFeel(when string, then, before *felt, limit *budget) {
 	for _, op := range []struct {
 		name         string
 		then, before latencies
@@ -271,15 +271,15 @@ func (b *bench) addFeel(when string, then, before *felt, limit *budget) {
 	}
 }
 
-func (b *bench) addMemory(then, before *felt) {
+func (b *Bench) addMemory(then, before *felt) {
 	b.addRatio("heap in it, the most", byteCount, float64(then.heap), float64(before.heap), nil)
 	if then.resident > 0 {
 		b.addRatio("resident memory in it, the most", byteCount, float64(then.resident), float64(before.resident), nil)
 	}
 }
 
-// addRatio adds a figure that is compared with an earlier one of the same kind.
-func (b *bench) addRatio(name string, u unit, value, against float64, limit *budget) {
+// addRatio adds a Figure that is compared with an earlier one of the same kind.
+func (b *Bench) addRatio(name string, u unit, value, against float64, limit *budget) {
 	ratio := value / max(against, 1e-9)
-	b.report.add(figure{Name: name, Value: value, Unit: u, Against: &against, Ratio: &ratio, Budget: limit})
+	b.report.add(Figure{Name: name, Value: value, Unit: u, Against: &against, Ratio: &ratio, Budget: limit})
 }

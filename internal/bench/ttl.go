@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -19,7 +19,7 @@ const benchLoad = 4
 
 // measureChanges measures changes of the default TTL of the container that holds the data set, idle and under
 // load.
-func (b *bench) measureChanges(ctx context.Context) (err error) {
+func (b *Bench) measureChanges(ctx context.Context) (err error) {
 	d, err := b.data(ctx)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (b *bench) measureChanges(ctx context.Context) (err error) {
 	}
 	defer closing(bare, &err)
 
-	b.report.begin("ttl", fmt.Sprintf("changes of the default TTL over %s documents, one after the other, with the reaper running; against one durable raw Set each", thousands(int64(b.docs))), "raw Set")
+	b.report.begin("ttl", fmt.Sprintf("changes of the default TTL over %s documents, one after the other, with the reaper running; against one durable raw Set each", thousands(int64(b.Docs))), "raw Set")
 	idle, sets, err := b.changeDefaults(ctx, "changing the default TTL: idle", db, bare)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (b *bench) measureChanges(ctx context.Context) (err error) {
 	b.addChanges("idle", idle, sets, 0.005)
 
 	stop := background(ctx, 2*benchLoad, func(worker int) error {
-		i := newDocument(rand.IntN(b.docs))
+		i := newDocument(rand.IntN(b.Docs))
 		if worker < benchLoad {
 			_, _, err := c.Upsert(ctx, i.key(), i.json(), store.WriteOptions{})
 			return err
@@ -70,15 +70,15 @@ const leastChanges = 200
 
 // changeDefaults alternates changes of the default with raw Sets of a few hundred bytes. No change lets a
 // document expire.
-func (b *bench) changeDefaults(ctx context.Context, what string, db *store.DB, bare *raw.DB) (changes, sets latencies, err error) {
+func (b *Bench) changeDefaults(ctx context.Context, what string, db *store.DB, bare *raw.DB) (changes, sets latencies, err error) {
 	d, err := db.Database(benchDatabase)
 	if err != nil {
 		return nil, nil, err
 	}
-	b.progress.start(what, leastChanges)
+	b.progress.Start(what, leastChanges)
 	value := make([]byte, 500)
 	began := b.clock.Now()
-	for i := 0; i < leastChanges || b.clock.Now().Sub(began).Seconds() < b.seconds; i++ {
+	for i := 0; i < leastChanges || b.clock.Now().Sub(began).Seconds() < b.Seconds; i++ {
 		spec := benchSpec()
 		spec.DefaultTTL = []ttl.Seconds{ttl.Never, 1_000_000, 2_000_000, ttl.Absent}[i%4]
 		err := b.timed(&changes, func() error {
@@ -92,13 +92,13 @@ func (b *bench) changeDefaults(ctx context.Context, what string, db *store.DB, b
 		if err := b.timed(&sets, func() error { return bare.Set(key, value, raw.Sync) }); err != nil {
 			return nil, nil, err
 		}
-		b.progress.step(1)
+		b.progress.Step(1)
 	}
-	b.progress.stop()
+	b.progress.Stop()
 	return changes.sorted(), sets.sorted(), nil
 }
 
-func (b *bench) addChanges(when string, changes, sets latencies, limit float64) {
+func (b *Bench) addChanges(when string, changes, sets latencies, limit float64) {
 	for _, q := range []struct {
 		name  string
 		at    float64
@@ -106,6 +106,6 @@ func (b *bench) addChanges(when string, changes, sets latencies, limit float64) 
 	}{{"p50", 0.5, nil}, {"p99", 0.99, valueAtMost(limit)}, {"max", 1, nil}} {
 		against := sets.quantile(q.at).Seconds()
 		name := fmt.Sprintf("%s, %s of %s", when, q.name, thousands(int64(len(changes))))
-		b.report.add(figure{Name: name, Value: changes.quantile(q.at).Seconds(), Unit: seconds, Against: &against, Budget: q.limit})
+		b.report.add(Figure{Name: name, Value: changes.quantile(q.at).Seconds(), Unit: seconds, Against: &against, Budget: q.limit})
 	}
 }

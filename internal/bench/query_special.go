@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func placeQuestions() []question {
 }
 
 // measurePlaces compares queries by place and by word over sets as large as the two smallest ones.
-func (b *bench) measurePlaces(ctx context.Context, like []querySet) (err error) {
+func (b *Bench) measurePlaces(ctx context.Context, like []querySet) (err error) {
 	var sets []querySet
 	for _, s := range like[:2] {
 		s.dir = b.path("places-" + strconv.Itoa(s.docs))

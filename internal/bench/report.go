@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 )
 
 // figure is one line of the report. Times are in seconds.
-type figure struct {
+type Figure struct {
 	Section string  `json:"section"`
 	Name    string  `json:"name"`
 	Value   float64 `json:"value"`
@@ -35,7 +35,7 @@ func ratioAtLeast(limit float64) *budget { return &budget{"ratio", "least", limi
 func ratioAtMost(limit float64) *budget  { return &budget{"ratio", "most", limit} }
 func valueAtMost(limit float64) *budget  { return &budget{"value", "most", limit} }
 
-func (b *budget) holds(f *figure) bool {
+func (b *budget) holds(f *Figure) bool {
 	v := f.Value
 	if b.On == "ratio" {
 		v = *f.Ratio
@@ -107,7 +107,7 @@ func thousands(n int64) string {
 }
 
 // about says what a report's figures hold for.
-type about struct {
+type About struct {
 	Version       string    `json:"version"`
 	Go            string    `json:"go"`
 	Platform      string    `json:"platform"`
@@ -122,9 +122,9 @@ type about struct {
 // report prints figures as they come in and keeps them.
 type report struct {
 	out     io.Writer
-	about   about
+	about   About
 	section string
-	figures []figure
+	figures []Figure
 	over    int
 	err     error // the first of printing
 }
@@ -159,7 +159,7 @@ func (r *report) row(name, value, against, ratio, limit, mark string) {
 }
 
 // add prints a figure and keeps it.
-func (r *report) add(f figure) {
+func (r *report) add(f Figure) {
 	f.Section = r.section
 	against, ratio, limit, mark := "", "", "", ""
 	if f.Against != nil {

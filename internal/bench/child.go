@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bufio"
@@ -17,43 +17,12 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
-// benchServerCommand is the other end of benchServer: a server that bench runs in a process of its own. It
-// prints its address, then answers each line of its input with the CPU time that it has used so far, in
-// nanoseconds (-1 where the system does not tell), and ends with its input, so that it never outlives bench.
-func benchServerCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    "server {mayfly FOLDER | empty FILE}",
-		Hidden: true,
-		Args:   cobra.ExactArgs(2),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			start := startMayfly
-			switch args[0] {
-			case "mayfly":
-			case "empty":
-				start = startEmpty
-			default:
-				return &usageError{"there is no server " + args[0]}
-			}
-			ctx, stop := context.WithCancel(cmd.Context())
-			defer stop()
-			address, serve, err := start(ctx, args[1], cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			ended := make(chan error, 1)
-			go func() { ended <- serve(ctx) }()
-			err = answerCPU(address, cmd.InOrStdin(), cmd.OutOrStdout())
-			stop()
-			return errors.Join(err, <-ended)
-		}),
-	}
-}
-
-func answerCPU(address net.Addr, in io.Reader, out io.Writer) error {
+// AnswerCPU is the other end of a server that is measured, in the server's process: it prints its address,
+// then answers each line of its input with the CPU time that it has used so far, in nanoseconds (-1 where the
+// system does not tell), and ends with its input, so that it never outlives the bench.
+func AnswerCPU(address net.Addr, in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, address); err != nil {
 		return err
 	}
@@ -70,23 +39,8 @@ func answerCPU(address net.Addr, in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// startMayfly is the product as serve runs it.
-func startMayfly(ctx context.Context, dir string, log io.Writer) (net.Addr, func(context.Context) error, error) {
-	s := &serve{log: newLogger(log, "warn", "text")}
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	s.flags.register(flags)
-	s.flags.port, s.flags.data = 0, dir
-	if err := s.flags.settle(map[string]source{"port": fromFlag, "data": fromFlag}); err != nil {
-		return nil, nil, err
-	}
-	if err := s.Open(ctx); err != nil {
-		return nil, nil, err
-	}
-	return s.listeners[0].Addr(), s.Run, nil
-}
-
-// startEmpty answers every request with what the file holds.
-func startEmpty(ctx context.Context, file string, _ io.Writer) (net.Addr, func(context.Context) error, error) {
+// StartEmpty answers every request with what the file holds.
+func StartEmpty(ctx context.Context, file string) (net.Addr, func(context.Context) error, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, nil, err
@@ -100,7 +54,7 @@ func startEmpty(ctx context.Context, file string, _ io.Writer) (net.Addr, func(c
 		maps.Copy(c.Response().Header(), a.Header)
 		return c.Blob(http.StatusOK, a.Header.Get("Content-Type"), a.Body)
 	})
-	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(defaultHost, "0"))
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(loopback, "0"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,6 +68,9 @@ func startEmpty(ctx context.Context, file string, _ io.Writer) (net.Addr, func(c
 		return nil
 	}, nil
 }
+
+// loopback is the host of all servers here.
+const loopback = "127.0.0.1"
 
 // child is a process of this binary. It ends with the context that it was started with at the latest.
 type child struct {
@@ -130,7 +87,7 @@ func startChild(ctx context.Context, args ...string) (*child, error) {
 		return nil, err
 	}
 	c := &child{cmd: exec.CommandContext(ctx, self, args...)}
-	c.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, variable("")) })
+	c.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAYFLY_") })
 	c.cmd.Stderr = &c.stderr
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -161,7 +118,7 @@ func (c *child) end() error {
 	return nil
 }
 
-// benchServer is a running benchServerCommand.
+// benchServer is a running server that is measured: `mayfly bench server`.
 type benchServer struct {
 	*child
 	address string

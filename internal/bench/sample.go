@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type duel struct{ ours, theirs []float64 }
 
 // fight lets two sides take turns, so that what disturbs one disturbs the other. One slice of each goes ahead
 // uncounted, to warm up.
-func (b *bench) fight(ctx context.Context, what string, ours, theirs stretch) (d duel, err error) {
-	b.progress.start(what, benchSlices)
+func (b *Bench) fight(ctx context.Context, what string, ours, theirs stretch) (d duel, err error) {
+	b.progress.Start(what, benchSlices)
 	for i := range benchSlices + 1 {
 		for _, side := range []struct {
 			run stretch
@@ -41,15 +41,15 @@ func (b *bench) fight(ctx context.Context, what string, ours, theirs stretch) (d
 			}
 		}
 		if i > 0 {
-			b.progress.step(1)
+			b.progress.Step(1)
 		}
 	}
 	return d, nil
 }
 
 // sliceTime is how long one slice of one side should take.
-func (b *bench) sliceTime() time.Duration {
-	return time.Duration(b.seconds / (2 * benchSlices) * float64(time.Second))
+func (b *Bench) sliceTime() time.Duration {
+	return time.Duration(b.Seconds / (2 * benchSlices) * float64(time.Second))
 }
 
 // round is how many operations repeat does between two looks at the clock.
@@ -57,7 +57,7 @@ const round = 64
 
 // repeat is the stretch of an operation that is done over and over. Before each round, what its operations
 // work on is prepared; that is not timed.
-func (b *bench) repeat(prepare func(), op func(k int) error) stretch {
+func (b *Bench) repeat(prepare func(), op func(k int) error) stretch {
 	return func() (ops int, took time.Duration, err error) {
 		for took < b.sliceTime() {
 			prepare()
@@ -74,14 +74,14 @@ func (b *bench) repeat(prepare func(), op func(k int) error) stretch {
 	}
 }
 
-// speed is the figure of a duel as time for an operation: the ratio is how much of the bare speed is reached.
-func (d duel) speed(name string, limit *budget) figure {
+// speed is the Figure of a duel as time for an operation: the ratio is how much of the bare speed is reached.
+func (d duel) speed(name string, limit *budget) Figure {
 	against, ratio := median(d.theirs), d.ratio(func(ours, theirs float64) float64 { return theirs / ours })
-	return figure{Name: name, Value: median(d.ours), Unit: seconds, Against: &against, Ratio: &ratio, Budget: limit}
+	return Figure{Name: name, Value: median(d.ours), Unit: seconds, Against: &against, Ratio: &ratio, Budget: limit}
 }
 
 // rate is the same as operations a second.
-func (d duel) rate(name string, limit *budget) figure {
+func (d duel) rate(name string, limit *budget) Figure {
 	f := d.speed(name, limit)
 	against := 1 / *f.Against
 	f.Value, f.Against, f.Unit = 1/f.Value, &against, perSecond
@@ -126,7 +126,7 @@ func (l latencies) quantile(q float64) time.Duration {
 }
 
 // timed appends what op took.
-func (b *bench) timed(l *latencies, op func() error) error {
+func (b *Bench) timed(l *latencies, op func() error) error {
 	began := b.clock.Now()
 	err := op()
 	*l = append(*l, b.clock.Now().Sub(began))

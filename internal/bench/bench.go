@@ -1,0 +1,199 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/progress"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Section is one family of figures. Sections run in the order of Sections, since the later ones use up the
+// data set that they share.
+type Section struct {
+	Name string
+	What string // for people
+	run  func(*Bench, context.Context) error
+}
+
+// Sections are all of them.
+func Sections() []Section {
+	return []Section{
+		{"read", "embedded point reads, against raw Gets", (*Bench).measureReads},
+		{"create", "durable creates, against raw durable batches", (*Bench).measureCreates},
+		{"query", "queries over sets of different sizes, scans, and what an index costs a write", (*Bench).measureQueries},
+		{"http", "point reads over HTTP, against an empty handler", (*Bench).measureHTTP},
+		{"start", "start-up, memory when idle and bytes on disk", (*Bench).measureStart},
+		{"ttl", "changes of a default TTL", (*Bench).measureChanges},
+		{"purge", "purging, against raw deletes, and a minute in which everything expires", (*Bench).measurePurge},
+	}
+}
+
+// Options say what a run measures. Each is a flag of the command.
+type Options struct {
+	Docs    int      // documents in the data set of the sections start, ttl and purge
+	Sizes   []int    // of the sets to query, rising
+	Only    []string // sections; none: all
+	Dir     string   // to work in, empty or not there yet; "": a temporary folder
+	Seconds float64  // for each measurement
+	Version string   // of the program
+}
+
+// Bench is one run.
+type Bench struct {
+	Options
+	clock    ttl.Clock
+	progress *progress.Bar
+	report   *report
+	shared   *dataset // made when the first section asks for it
+}
+
+// New is a run that writes its table to report, and shows on a terminal what it is at.
+func New(o Options, report io.Writer, terminal io.Writer) *Bench {
+	return &Bench{Options: o, clock: ttl.Real{}, progress: progress.New(terminal), report: newReport(report)}
+}
+
+// Result is what a run has found.
+type Result struct {
+	About   About    `json:"about"`
+	Figures []Figure `json:"figures"`
+}
+
+// Result is what Run has found.
+func (b *Bench) Result() Result { return Result{b.report.about, b.report.figures} }
+
+// OptionError says which flag asks for what cannot be.
+type OptionError struct{ Flag, Reason string }
+
+// Error names the flag.
+func (e *OptionError) Error() string { return "--" + e.Flag + e.Reason }
+
+// minBenchDocs is the smallest data set that can be divided as the sections do.
+const minBenchDocs = 100
+
+func (b *Bench) validate() error {
+	if b.Docs < minBenchDocs {
+		return &OptionError{"docs", fmt.Sprintf(" %d: must be at least %d", b.Docs, minBenchDocs)}
+	}
+	if !(b.Seconds > 0 && b.Seconds <= 3600) {
+		return &OptionError{"seconds", fmt.Sprintf(" %g: must be above 0 and at most 3600", b.Seconds)}
+	}
+	if err := b.validateSizes(); err != nil {
+		return err
+	}
+	var names []string
+	for _, s := range Sections() {
+		names = append(names, s.Name)
+	}
+	for _, name := range b.Only {
+		if !slices.Contains(names, name) {
+			return &OptionError{"only", fmt.Sprintf(" %s: there is no such section; there are %s", name, strings.Join(names, ", "))}
+		}
+	}
+	return nil
+}
+
+// Run measures, section by section. An *OptionError is about what was asked for.
+func (b *Bench) Run(ctx context.Context) (err error) {
+	if err := b.validate(); err != nil {
+		return err
+	}
+	remove, err := b.makeFolder()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	if err := b.describe(); err != nil {
+		return err
+	}
+	for _, s := range Sections() {
+		if len(b.Only) > 0 && !slices.Contains(b.Only, s.Name) {
+			continue
+		}
+		err := s.run(b, ctx)
+		b.progress.Stop()
+		if err != nil {
+			return fmt.Errorf("section %s: %w", s.Name, err)
+		}
+	}
+	return b.report.end()
+}
+
+// makeFolder makes the folder to work in and returns what removes it.
+func (b *Bench) makeFolder() (remove func() error, err error) {
+	if b.Dir == "" {
+		if b.Dir, err = os.MkdirTemp("", "mayfly-bench-"); err != nil {
+			return nil, fmt.Errorf("cannot make a temporary folder: %w", err)
+		}
+		return func() error { return os.RemoveAll(b.Dir) }, nil
+	}
+	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the folder: %w", err)
+	}
+	entries, err := os.ReadDir(b.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) > 0 {
+		return nil, &OptionError{"dir", " " + b.Dir + ": the folder is not empty"}
+	}
+	return func() error { return nil }, nil
+}
+
+// describe says what the figures hold for.
+func (b *Bench) describe() error {
+	sync, err := b.timeSync()
+	if err != nil {
+		return err
+	}
+	b.report.about = About{
+		Version: b.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
+		Documents: b.Docs, DocumentBytes: benchDocBytes, Seconds: b.Seconds, SyncSeconds: sync.Seconds(), At: b.clock.Now().UTC(),
+	}
+	return b.report.head(b.Dir)
+}
+
+// timeSync is the median time of making 4 KB durable in the folder. On a file system in memory it is next to
+// nothing, and all that is said about durable writes means little.
+func (b *Bench) timeSync() (time.Duration, error) {
+	f, err := os.CreateTemp(b.Dir, "sync")
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	var all latencies
+	for range 21 {
+		began := b.clock.Now()
+		if _, err := f.Write(make([]byte, 4096)); err != nil {
+			return 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, err
+		}
+		all = append(all, b.clock.Now().Sub(began))
+	}
+	return all.sorted().quantile(0.5), nil
+}
+
+// path is a new folder's name in the folder to work in.
+func (b *Bench) path(name string) string { return filepath.Join(b.Dir, name) }
+
+// drop removes a folder that is not needed any more. Failing to is no reason to stop: the whole goes at the
+// end.
+func drop(dirs ...string) {
+	for _, dir := range dirs {
+		_ = os.RemoveAll(dir)
+	}
+}
+
+// closing joins the error of closing c to the one that is about to be returned.
+func closing(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }

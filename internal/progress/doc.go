@@ -1,0 +1,2 @@
+// Package progress draws the progress bars of commands.
+package progress
