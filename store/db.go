@@ -132,7 +132,7 @@ func (db *DB) end() error {
 
 // viewGet is the point read of an engine without a faster one.
 func (db *DB) viewGet(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
-	err = db.eng.View(ctx, func(r engine.Reader) error {
+	err = db.view(ctx, func(r engine.Reader) error {
 		all, err := r.Positions([][]byte{scope})
 		if err != nil {
 			return err

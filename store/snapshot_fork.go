@@ -251,7 +251,7 @@ func (b *bringing) load(ctx context.Context) error {
 	if err := b.d.takeClock(b.from); err != nil {
 		return err
 	}
-	err := b.db.eng.View(ctx, func(r engine.Reader) error {
+	err := b.db.view(ctx, func(r engine.Reader) error {
 		for _, c := range b.containers {
 			if err := c.load(r); err != nil {
 				return err
