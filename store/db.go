@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,7 +49,7 @@ type DB struct {
 // It fails with engine.ErrNewerFormat (wrapped) for data of a newer format, engine.ErrCorrupt for a catalog
 // that cannot be read, and CodeUnavailable where the clock runs more than five minutes behind the data.
 func Open(ctx context.Context, e engine.Engine, o Options) (*DB, error) {
-	line := newLineage(NewMemory(o.Memory))
+	line := newLineage(NewMemory(o.Memory), newHeavyWork(runtime.GOMAXPROCS(0)))
 	db := &DB{eng: e, opts: o.withDefaults(), line: line, ddl: newTurn(), given: newGivenRows(line.memory)}
 	db.line.live.Store(db)
 	err := db.opts.validate()

@@ -97,7 +97,7 @@ func (db *DB) bringFrom(ctx context.Context, snapshot, source string, settle fun
 		return nil, wrap(err)
 	}
 	defer eng.Close() // a copy that is thrown away
-	then := &DB{eng: eng, line: newLineage(db.line.memory), ddl: newTurn(), opts: Options{Clock: ttl.NewVirtual(ttl.Real{})}.withDefaults()}
+	then := &DB{eng: eng, line: newLineage(db.line.memory, db.line.heavy), ddl: newTurn(), opts: Options{Clock: ttl.NewVirtual(ttl.Real{})}.withDefaults()}
 	then.line.live.Store(then)
 	if err := then.load(ctx); err != nil {
 		return nil, wrap(err)
