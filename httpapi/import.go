@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -49,7 +50,7 @@ func (s *Server) importItems(c *call) error {
 	if err != nil {
 		return err
 	}
-	ops, err := decodeImport(c.body)
+	ops, err := decodeImport(c.ctx(), c.body)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,8 @@ func (s *Server) importItems(c *call) error {
 	return c.sendBatch(ops, out, false)
 }
 
-func decodeImport(body []byte) (ops []store.Operation, err error) {
+// decodeImport reads the documents of an import, and ends with ctx between any two of them.
+func decodeImport(ctx context.Context, body []byte) (ops []store.Operation, err error) {
 	v, err := decodeKept(body)
 	if err != nil {
 		return nil, err
@@ -89,6 +91,9 @@ func decodeImport(body []byte) (ops []store.Operation, err error) {
 		return nil, badRequest("'documents' must be an array of documents.")
 	}
 	list.Each(func(_ string, v doc.Value) bool {
+		if err = ctx.Err(); err != nil {
+			return false
+		}
 		op := store.Operation{Kind: kind, NoContent: true}
 		var o store.ImportOptions
 		op.Body, o, op.Err = store.ParseImport(v.Raw())
@@ -96,7 +101,7 @@ func decodeImport(body []byte) (ops []store.Operation, err error) {
 		ops = append(ops, op)
 		return true
 	})
-	return ops, nil
+	return ops, err
 }
 
 // refuseImport is the answer to an import by somebody who does not have the master key.

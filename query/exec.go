@@ -12,7 +12,7 @@ import (
 type RunOptions struct {
 	MaxItems int           // rows of a page; default and most 1,000. Forms that must see all rows first ignore it
 	MaxBytes int           // of the rows' text; 4 MB. One row may be longer
-	Budget   time.Duration // after which a page ends early, where the form allows; 5 s
+	Budget   time.Duration // after which a page ends early, where it can be gone on from; 5 s. See Run
 	Cursor   string        // of the page before; empty for the first
 	Resume   *Resume       // where the first page begins; nil: at the beginning
 	Scope    string        // names what the sources are: a cursor is good for one scope
@@ -82,30 +82,39 @@ type execution struct {
 	f       *frame
 	page    Page
 
-	spans    []Span   // of the sources
-	from     bookmark // where this page begins
-	done     bookmark // where it has got to
-	current  entry    // the document that the frame is at
-	rowInDoc int      // rows of the current document so far
-	given    int      // blocking: rows of the result so far
-	resume   mark     // streaming: where the page begins in the current source
-	more     bool     // there is another page
-	last     []byte   // DISTINCT in order: the row before
-	past     *Given   // DISTINCT in the order of rids: all rows before
-	replay   bool     // past is to be made of what earlier pages have passed
-	caughtUp bool     // that is done
-	scratch  []byte
-	arena    []byte
-	ticks    int
-	late     bool // the page has taken its time
-	paused   bool // it has ended for that between two documents
-	// sortedRows is how many documents have been sorted and wait to be given out.
-	sortedRows int
+	spans      []Span   // of the sources
+	from       bookmark // where this page begins
+	done       bookmark // where it has got to
+	current    entry    // the document that the frame is at
+	rowInDoc   int      // rows of the current document so far
+	given      int      // blocking: rows of the result so far
+	resume     mark     // streaming: where the page begins in the current source
+	more       bool     // there is another page
+	last       []byte   // DISTINCT in order: the row before
+	past       *Given   // DISTINCT in the order of rids: all rows before
+	replay     bool     // past is to be made of what earlier pages have passed
+	caughtUp   bool     // that is done
+	scratch    []byte
+	arena      []byte
+	ticks      int
+	late       bool // the page has taken its time
+	paused     bool // it has ended for that between two documents
+	leaps      int  // of intersections
+	trying     bool // documents are looked for that may be few, where they can be found in another way
+	sortedRows int  // documents that have been sorted and wait to be given out
 	single     bool // a document has one row
 }
 
 // Run makes one page. There is one source for each partition range, in the order of the ranges. What a source
-// has handed out is not in use any more when Run returns. The error is a *CursorError, an *Error for what a
+// has handed out is not in use any more when Run returns.
+//
+// A page that has taken its Budget ends between two documents, with or without rows, and its cursor has got on,
+// whatever it has passed over: the dead, the unwanted, entries of an index. Env.Limit alone ends what can only
+// begin again: aggregates, GROUP BY, ranks and other forms that make all rows first; ORDER BY without an index,
+// and by an index among values that it does not have whole (long texts, arrays, objects); what a single document
+// is joined to.
+//
+// The error is a *CursorError, an *Error for what a
 // query can only do wrong while it runs, a *MemoryError, a *TimeError, or what a source, a UDF or the context
 // returned; the page is then as far as it got, without rows.
 func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions) (Page, error) {
@@ -176,13 +185,19 @@ func (x *execution) stop() (late bool, err error) {
 		return false, err
 	}
 	if x.ticks++; x.ticks%32 == 0 {
-		if !x.run.look() {
-			return false, x.run.err
-		}
-		elapsed := x.run.env.Elapsed
-		x.late = x.late || elapsed != nil && elapsed() > x.opts.Budget
+		err = x.look()
 	}
-	return x.late && x.sortedRows == 0, nil
+	return err == nil && x.late && x.sortedRows == 0, err
+}
+
+// look notes whether the page has taken its time, and returns what ends the run.
+func (x *execution) look() error {
+	if !x.run.look() {
+		return x.run.err
+	}
+	elapsed := x.run.env.Elapsed
+	x.late = x.late || elapsed != nil && elapsed() > x.opts.Budget
+	return nil
 }
 
 // skip notes that the current source has nothing between the document before and a rid. It is false where the
@@ -283,15 +298,19 @@ func (x *execution) rows(rs *rowset, fn func() bool) bool {
 
 // passed moves the position behind the current document.
 func (x *execution) passed() {
+	rows := 0
+	if x.distinct() > 0 && !x.repeated() {
+		rows = notGiven
+	}
 	x.consumed()
-	x.done.rows = 0
+	x.done.rows = rows
 }
 
 // consumed moves the position behind the current row.
 func (x *execution) consumed() {
 	x.done.source, x.done.rid = x.current.source, x.current.rid
 	x.done.key = append(x.done.key[:0], x.current.key...)
-	if x.done.rows = x.rowInDoc; x.single {
+	if x.done.rows = x.rowInDoc; x.single || x.distinct() > 0 {
 		x.done.rows = 0
 	}
 }

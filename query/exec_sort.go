@@ -15,6 +15,7 @@ type entry struct {
 	source int
 	rid    uint64
 	holds  bool // it is known to fulfil the conditions
+	passed bool // there is no document: so far the walk has come without finding one
 }
 
 // compare puts entries in order.
@@ -81,7 +82,7 @@ func (x *execution) orderValues(key []byte) ([]doc.Value, bool) {
 }
 
 // inOrder iterates over the documents of one source in the order of the query. After next, the frame is at
-// the document.
+// the document. A walk that finds none for long stops at entries that say so, and goes on from there.
 type inOrder interface {
 	next() (bool, error)
 	at() (*entry, Document)
@@ -155,11 +156,30 @@ func (x *execution) behind(e *entry) bool {
 	if x.from.cut {
 		return bytes.Compare(e.key, x.from.key) >= 0
 	}
-	if n := x.plan.order.distinct; n > 0 {
-		return !bytes.Equal(x.leading(e.key, n), x.leading(x.from.key, n)) && bytes.Compare(e.key, x.from.key) > 0
-	}
 	c := x.compare(e, &entry{key: x.from.key, rid: x.from.rid})
+	if n := x.distinct(); n > 0 {
+		return c > 0 && (x.from.rows == notGiven || !bytes.Equal(x.leading(e.key, n), x.leading(x.from.key, n)))
+	}
 	return c > 0 || c == 0 && x.from.rows > 0
+}
+
+// distinct is how many of the first keys DISTINCT is about; 0: there is none in order.
+func (x *execution) distinct() int {
+	if x.plan.form != sorting {
+		return 0
+	}
+	return x.plan.order.distinct
+}
+
+// notGiven stands, with DISTINCT in order, in the place of the rows of the last document: its values have not
+// been given out, since nothing of what has them was a row so far.
+const notGiven = 1
+
+// repeated tells whether the values of the current document, which DISTINCT is about, have been given out.
+func (x *execution) repeated() bool {
+	n := x.distinct()
+	return (x.done.source >= 0 || x.from.begun) && x.done.rows != notGiven &&
+		bytes.Equal(x.leading(x.current.key, n), x.leading(x.done.key, n))
 }
 
 // leading returns the beginning of a key that stands for the first n values.
@@ -215,13 +235,7 @@ func (x *execution) merge(fn func() (bool, error)) (err error) {
 		first := x.firstOf(open)
 		e, d := open[first].at()
 		x.current = *e
-		if x.f.enter(d); e.holds || x.passes(x.plan.rows) {
-			if more, err := fn(); !more || err != nil {
-				return err
-			}
-		} else if late, err := x.stop(); late || err != nil {
-			x.passed()
-			x.more = x.more || late
+		if more, err := x.meet(d, fn); !more || err != nil {
 			return err
 		}
 		ok, err := open[first].next()
@@ -233,6 +247,24 @@ func (x *execution) merge(fn func() (bool, error)) (err error) {
 		}
 	}
 	return nil
+}
+
+// meet is merge at one entry. It is false where the page ends.
+func (x *execution) meet(d Document, fn func() (bool, error)) (more bool, err error) {
+	late := false
+	if x.current.passed {
+		err = x.look()
+		late = x.late
+	} else if x.f.enter(d); x.current.holds || x.passes(x.plan.rows) {
+		return fn()
+	} else {
+		late, err = x.stop()
+	}
+	if late = late && err == nil && x.plan.form == sorting; late {
+		x.passed()
+		x.more = true
+	}
+	return !late && err == nil, err
 }
 
 // firstOf returns which of the iterators is at the first document.

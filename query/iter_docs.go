@@ -7,8 +7,9 @@ type fetched struct {
 	rids  Postings
 	after uint64 // only what is behind it, unless begun is set
 	begun bool
-	ahead []uint64 // read from rids and not fetched yet
-	room  int      // how many are read ahead at a time; 0: nothing is
+	ahead []uint64              // read from rids and not fetched yet
+	room  int                   // how many are read ahead at a time; 0: nothing is
+	skip  func(rid uint64) bool // is told of each rid that is no live document; where it is false Next is, too
 	doc   Document
 	err   error
 }
@@ -61,7 +62,7 @@ func (d *fetched) Next() bool {
 		if d.doc, live, d.err = d.src.Fetch(rid); live && d.err == nil {
 			return true
 		}
-		if d.err == nil && !d.x.skip(rid) {
+		if d.err == nil && !d.skip(rid) {
 			d.err = d.x.run.err
 			return false
 		}
@@ -89,10 +90,7 @@ func (x *execution) candidates(src Source, after uint64) (Documents, error) {
 	if !ok {
 		return x.scan(src, after), nil
 	}
-	if i, ok := p.(*intersection); ok {
-		i.skip = x.skip
-	}
-	return &fetched{x: x, src: src, rids: p, after: after}, nil
+	return &fetched{x: x, src: src, rids: p, after: after, skip: x.skip}, nil
 }
 
 // proposed opens the rids that the plan's access proposes inside the source's scope. It is false where

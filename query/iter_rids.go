@@ -45,10 +45,8 @@ type intersection struct {
 	list  []Postings
 	begun bool
 	pass  func() error // notes an entry
-	err   error        // that it returned
-	// skip is told of each rid up to which nothing more is in all; nil: of none. Where it is false the walk
-	// ends.
-	skip func(rid uint64) bool
+	tired func() bool  // there is no time left: see align; nil: there always is
+	err   error        // that pass returned
 }
 
 func (x *intersection) Next() bool {
@@ -75,7 +73,8 @@ func (x *intersection) SeekGE(rid uint64) bool {
 	return x.align()
 }
 
-// align moves the lists on until all are at one rid.
+// align moves the lists on until all are at one rid. Where there is no time left it proposes one that may not
+// be in all: the document is no row then, but the page can end behind it.
 func (x *intersection) align() bool {
 	target := x.list[0].RID()
 	for at, agree := 1, 1; agree < len(x.list); at++ {
@@ -87,8 +86,8 @@ func (x *intersection) align() bool {
 			return false
 		}
 		if r := p.RID(); r > target {
-			if target, agree = r, 1; x.skip != nil && !x.skip(r-1) {
-				return false
+			if target, agree = r, 1; x.tired != nil && x.tired() {
+				return true
 			}
 		} else {
 			agree++
@@ -238,7 +237,19 @@ func (x *execution) ridsOf(src Source, list []access) ([]Postings, bool, error) 
 }
 
 func (x *execution) intersect(list []Postings) Postings {
-	return &intersection{list: list, pass: x.passEntry}
+	return &intersection{list: list, pass: x.passEntry, tired: x.isTired}
+}
+
+// isTired is called by intersections that leap from rid to rid, and tells whether the page has taken its time
+// and can be gone on from behind any document, or has a better way to its documents.
+func (x *execution) isTired() bool {
+	if x.plan.form != streaming && !x.trying {
+		return false
+	}
+	if x.leaps++; x.leaps%restEvery == 0 && x.look() != nil {
+		return true
+	}
+	return x.late && !x.isOld()
 }
 
 func (x *execution) keyRids(src Source, a *keysAccess) (Postings, bool, error) {

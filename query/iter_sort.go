@@ -86,7 +86,7 @@ func (b *batch) fill() (err error) {
 		x.page.Stats.Loaded++
 		x.page.Stats.LoadedBytes += int64(len(x.f.body))
 		key = x.orderKey(key[:0])
-		e := entry{key, b.source, d.RID(), true}
+		e := entry{key: key, source: b.source, rid: d.RID(), holds: true}
 		if x.behind(&e) && (!b.begun || x.compare(&e, &b.last) > 0) {
 			if !b.wants(&e) {
 				b.full = true
@@ -180,7 +180,7 @@ func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 		}
 		if few {
 			return x.newBatch(src, source, func() (Documents, error) {
-				return &fetched{x: x, src: src, rids: &gathered{rids: rids}}, nil
+				return &fetched{x: x, src: src, rids: &gathered{rids: rids}, skip: x.skip}, nil
 			}), nil
 		}
 	}
@@ -195,17 +195,19 @@ func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 	return x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0) }), nil
 }
 
-// fewProposed reads the rids that the plan's access proposes, unless they are many.
+// fewProposed reads the rids that the plan's access proposes, unless they are many, or hard to find.
 func (x *execution) fewProposed(src Source) (rids []uint64, few bool, err error) {
 	p, ok, err := x.proposed(src)
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	for len(rids) <= maxSorted && p.Next() {
+	x.trying = true
+	defer func() { x.trying = false }()
+	for len(rids) <= maxSorted && !x.late && p.Next() {
 		rids = append(rids, p.RID())
 		if err := x.passEntry(); err != nil {
 			return nil, false, errors.Join(err, p.Close())
 		}
 	}
-	return rids, len(rids) <= maxSorted, p.Close()
+	return rids, len(rids) <= maxSorted && !x.late, p.Close()
 }

@@ -183,7 +183,7 @@ func (n *nearest) read() error {
 		_, err := x.stop()
 		return err
 	}
-	e := entry{x.orderKey(nil), n.source, best.rid, true}
+	e := entry{key: x.orderKey(nil), source: n.source, rid: best.rid, holds: true}
 	v := x.plan.order.keys[0](x.f)
 	if v.Kind() != doc.Number || !x.behind(&e) {
 		return nil

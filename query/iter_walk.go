@@ -3,7 +3,6 @@ package query
 import (
 	"bytes"
 	"encoding/binary"
-	"math"
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -26,6 +25,7 @@ type walker struct {
 	group  []uint64 // the other rids of its key that are to be taken, the last one first
 	ahead  bool     // terms are one entry further
 	key    []byte   // the last key that was found to be exact
+	vain   int      // entries without a document that is wanted
 	sub    inOrder
 	entry  entry
 	doc    Document
@@ -170,8 +170,9 @@ func (wk *walker) next() (bool, error) {
 			ok, err := wk.sub.next()
 			if ok || err != nil {
 				e, d := wk.sub.at()
-				wk.entry.key = append(wk.entry.key[:0], e.key...)
-				wk.entry.source, wk.entry.rid, wk.entry.holds, wk.doc = e.source, e.rid, e.holds, d
+				key := append(wk.entry.key[:0], e.key...)
+				wk.entry, wk.doc = *e, d
+				wk.entry.key = key
 				return ok, err
 			}
 			err, wk.sub = wk.sub.close(), nil
@@ -214,7 +215,7 @@ func (wk *walker) step() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if live && wk.reach(d) {
+		if live && wk.reach(d) || wk.rests(wk.rid, wk.values) {
 			return true, nil
 		}
 	}
@@ -266,6 +267,40 @@ func (wk *walker) reach(d Document) bool {
 	return x.behind(&wk.entry)
 }
 
+// restEvery is how many entries in a row a walk passes over before it tells how far it has come.
+const restEvery = 64
+
+// rests makes an entry that has no document the current one, now and then, if a page can go on behind it. The
+// values are what the query orders it by.
+func (wk *walker) rests(rid uint64, values func() []doc.Value) bool {
+	x := wk.x
+	if wk.vain++; wk.vain%restEvery != 0 || x.plan.form != sorting {
+		return false
+	}
+	e := entry{source: wk.source, rid: rid, passed: true}
+	for i, v := range values() {
+		e.key = x.plan.top.order[i].append(e.key, OrderedBy(v))
+	}
+	if len(e.key) > maxCursorKey || x.from.cut {
+		return false // a cut key is found again in its document alone
+	}
+	if x.from.begun && x.compare(&e, &entry{key: x.from.key, rid: x.from.rid}) <= 0 {
+		return false
+	}
+	wk.entry, wk.doc = e, nil
+	return true
+}
+
+// values are those of the entry that the walk is at, for the keys of the order. The entry's key is exact.
+func (wk *walker) values() []doc.Value {
+	if c := wk.w.composite; c != nil {
+		values, _ := c.Values(wk.found)
+		return values[len(wk.w.fixed):]
+	}
+	v, _ := index.TermValue(wk.found)
+	return []doc.Value{v}
+}
+
 // runOf returns the keys of the run that a key without an exact value belongs to. In a range index they are
 // that key. In a composite index the paths behind the one that was cut tell nothing any more, so they are all
 // keys that agree with it in the paths before; if it has an array or an object in its place, those that have
@@ -311,70 +346,4 @@ func (wk *walker) run(key []byte) error {
 		return &termDocuments{x: wk.x, src: wk.src, terms: wk.src.Terms(lo, hi, false)}, nil
 	})
 	return err
-}
-
-// without iterates over the documents that have nothing at the path: in the order of their rids or against
-// it, as the source finds them, since they are equal in the order of the query. A source that cannot find
-// them has all its documents looked at.
-func (wk *walker) without() inOrder {
-	from := wk.resumedAt()
-	if shapes, ok := wk.src.(Shapes); ok {
-		if rids, ok := shapes.Lacking(wk.w.path, from, wk.w.reverse); ok {
-			return &asFound{wk: wk, docs: &undefinedDocuments{&fetched{x: wk.x, src: wk.src, rids: rids, begun: true}, wk.x}}
-		}
-	}
-	return wk.x.newBatch(wk.src, wk.source, func() (Documents, error) {
-		return &undefinedDocuments{wk.x.scan(wk.src, 0), wk.x}, nil
-	})
-}
-
-// resumedAt tells at which rid to begin among the documents without the path.
-func (wk *walker) resumedAt() uint64 {
-	if f := &wk.x.from; f.begun && !f.cut {
-		if values, ok := wk.x.orderValues(f.key); ok && values[0].Kind() == doc.Undefined {
-			return f.rid
-		}
-	}
-	if wk.w.reverse {
-		return math.MaxUint64
-	}
-	return 0
-}
-
-// asFound hands documents on in the order in which they come.
-type asFound struct {
-	wk   *walker
-	docs Documents
-}
-
-func (o *asFound) next() (bool, error) {
-	for o.docs.Next() {
-		if err := o.wk.x.pass(rowWork); err != nil {
-			return false, err
-		}
-		if o.wk.reach(o.docs.Document()) {
-			return true, nil
-		}
-	}
-	return false, o.docs.Err()
-}
-
-func (o *asFound) at() (*entry, Document) { return &o.wk.entry, o.wk.doc }
-func (o *asFound) close() error           { return o.docs.Close() }
-
-// undefinedDocuments are those documents whose first key of the order is undefined.
-type undefinedDocuments struct {
-	Documents
-	x *execution
-}
-
-func (d *undefinedDocuments) Next() bool {
-	for d.x.pass(rowWork) == nil && d.Documents.Next() {
-		d.x.f.enter(d.Document())
-		d.x.plan.rows.bindPaths(d.x.f)
-		if d.x.plan.order.keys[0](d.x.f).Kind() == doc.Undefined {
-			return true
-		}
-	}
-	return false
 }

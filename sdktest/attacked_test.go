@@ -112,26 +112,11 @@ func (a *target) procedure(id, body string) {
 	a.want(201, "POST", "dbs/d/colls/v/sprocs", string(text))
 }
 
-// quietReads is how many reads tell how long one takes when nothing else happens.
-const quietReads = 200
-
-// quiet is how long 99 of 100 reads of another container take while nothing else happens.
-func (a *target) quiet() time.Duration {
-	all := make([]time.Duration, quietReads)
-	for i := range all {
-		began := time.Now()
-		a.want(200, "GET", "dbs/d/colls/quiet/docs/1", "", key("a")...)
-		all[i] = time.Since(began)
-	}
-	slices.Sort(all)
-	return all[len(all)*99/100]
-}
-
 // judge compares the reads beside an attack with those in quiet: 99 of 100 are to come within three times as
 // long. Figures of so few milliseconds say little on a machine that does other things, or whose processors
 // the attack has to itself; so what is below a bound that only waiting passes is told and not judged.
-func (a *target) judge(all []time.Duration, quiet time.Duration) {
-	beside := all[len(all)*99/100]
+func (a *target) judge(reads, before []time.Duration) {
+	beside, quiet := reads[len(reads)*99/100], before[len(before)*99/100]
 	a.t.Logf("99 of 100 reads beside it came within %v, %.1f times as long as in quiet (%v)",
 		beside, float64(beside)/float64(quiet), quiet)
 	if beside > 3*quiet && beside > besideBound {
@@ -139,20 +124,48 @@ func (a *target) judge(all []time.Duration, quiet time.Duration) {
 	}
 }
 
-// neighbour works beside an attack until the function that it returns is called, which tells how long the
-// slowest answer took.
+// The work of a neighbour.
+const (
+	reads  = "read of another container"
+	writes = "write to another key"
+)
+
+// took is how long the answers to a neighbour took.
+type took struct {
+	sync.Mutex
+	of map[string][]time.Duration
+}
+
+func (k *took) note(what string, d time.Duration) {
+	k.Lock()
+	defer k.Unlock()
+	k.of[what] = append(k.of[what], d)
+}
+
+// next returns what has been noted, in order, and begins anew.
+func (k *took) next() map[string][]time.Duration {
+	k.Lock()
+	defer k.Unlock()
+	of := k.of
+	k.of = map[string][]time.Duration{}
+	for _, all := range of {
+		slices.Sort(all)
+	}
+	return of
+}
+
+// neighbour works for quietTime while nothing else happens, and on beside an attack until the function that it
+// returns is called, which tells how long the answers took. Both times it does the same: a client that pauses
+// between two requests waits longer for each than one that never does.
 func (a *target) neighbour() (end func()) {
-	quiet := a.quiet()
-	const reads = "read of another container"
 	var stop atomic.Bool
 	var work sync.WaitGroup
-	var mu sync.Mutex
-	took := map[string][]time.Duration{}
+	took := &took{of: map[string][]time.Duration{}}
 	for name, do := range map[string]func(ctx context.Context, n int) (int, []byte, error){
 		reads: func(ctx context.Context, _ int) (int, []byte, error) {
 			return a.ask(ctx, "GET", "dbs/d/colls/quiet/docs/1", "", key("a")...)
 		},
-		"write to another key": func(ctx context.Context, n int) (int, []byte, error) {
+		writes: func(ctx context.Context, n int) (int, []byte, error) {
 			return a.ask(ctx, "POST", "dbs/d/colls/v/docs", fmt.Sprintf(`{"id":"n%d","pk":"neighbour","ttl":60}`, n), key("neighbour")...)
 		},
 	} {
@@ -162,9 +175,7 @@ func (a *target) neighbour() (end func()) {
 				began := time.Now()
 				status, answer, err := do(ctx, n)
 				cancel()
-				mu.Lock()
-				took[name] = append(took[name], time.Since(began))
-				mu.Unlock()
+				took.note(name, time.Since(began))
 				if err != nil || status >= 300 && status != http.StatusTooManyRequests && status != http.StatusConflict {
 					a.t.Errorf("the neighbour's %s: %d %v %.200s", name, status, err, answer)
 					return
@@ -173,14 +184,16 @@ func (a *target) neighbour() (end func()) {
 			}
 		})
 	}
+	time.Sleep(quietTime)
+	quiet := took.next()
 	return func() {
 		stop.Store(true)
 		work.Wait()
-		for name, all := range took {
-			slices.Sort(all)
+		beside := took.next()
+		for name, all := range beside {
 			a.t.Logf("%s: %d, median %v, 99 of 100 within %v, the slowest %v",
 				name, len(all), all[len(all)/2], all[len(all)*99/100], all[len(all)-1])
 		}
-		a.judge(took[reads], quiet)
+		a.judge(beside[reads], quiet[reads])
 	}
 }

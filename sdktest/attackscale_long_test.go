@@ -9,4 +9,6 @@ const (
 	attackScale = 4
 	// besideBound is the time below which an answer beside an attack is not judged.
 	besideBound = 20 * time.Millisecond
+	// quietTime is how long a neighbour works before the attack.
+	quietTime = 5 * time.Second
 )

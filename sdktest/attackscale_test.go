@@ -9,4 +9,6 @@ const (
 	attackScale = 1
 	// besideBound is the time below which an answer beside an attack is not judged.
 	besideBound = time.Second
+	// quietTime is how long a neighbour works before the attack.
+	quietTime = time.Second
 )

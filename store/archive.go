@@ -324,7 +324,7 @@ func (b *both) scopes(ctx context.Context, c *Container, s *slot, batch []candid
 		return nil, scopes, nil
 	}
 	seen := make(map[*slot]bool)
-	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+	err = c.db.view(ctx, func(r engine.Reader) error {
 		for _, cand := range batch {
 			v, err := r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, cand.rid))
 			if isAbsent(err) {

@@ -60,7 +60,7 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 	}
 	b := &batch{c: c, o: o, ops: ops, list: make([]*prepared, len(ops)), results: make([]OperationResult, len(ops))}
 	b.receipt.Range, b.receipt.LSN = c.Position(o.Range)
-	b.prepare(pk)
+	b.prepare(ctx, pk)
 	if err := b.run(ctx); err != nil {
 		return BatchResult{}, b.receipt, err
 	}
@@ -136,8 +136,13 @@ var errAnswerTooLarge = fail(CodeTooLarge, "Response size is too large")
 
 var errFailedDependency = fail(CodeFailedDependency, "The operation was not carried out because another one of its batch failed.")
 
-func (b *batch) prepare(pk definition.PartitionKey) {
+// prepare prepares the operations. It looks at ctx between any two: those behind its end fail with it.
+func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 	for i := range b.ops {
+		if err := ctx.Err(); err != nil {
+			b.results[i] = failed(wrap(err))
+			continue
+		}
 		if b.o.Atomic && !b.ops[i].Partition.IsZero() && !b.c.def.Matches(b.ops[i].Partition, pk) {
 			b.results[i] = failed(fail(CodePartitionKeyMismatch, definition.MismatchText))
 			continue

@@ -97,7 +97,7 @@ func (db *DB) loadCatalog(ctx context.Context) error {
 	db.cat = catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
 		resources: make(map[family]*siblings)}
 	fresh := false
-	err := db.eng.View(ctx, func(r engine.Reader) error {
+	err := db.view(ctx, func(r engine.Reader) error {
 		raw, err := r.Get(layout.MetaKey())
 		if isAbsent(err) {
 			fresh = true
@@ -235,7 +235,7 @@ func (cat *catalog) remove(c *Container) {
 // finishDrops removes the keys of containers whose drop a crash interrupted.
 func (db *DB) finishDrops(ctx context.Context) error {
 	var cids []uint32
-	err := db.eng.View(ctx, func(r engine.Reader) error {
+	err := db.view(ctx, func(r engine.Reader) error {
 		return scanRecords(r, layout.KindDrop, func(key []byte, _ struct{}) error {
 			cids = append(cids, binary.BigEndian.Uint32(key[2:]))
 			return nil

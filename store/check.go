@@ -41,7 +41,7 @@ func (db *DB) Check(ctx context.Context, report func(error) bool) error {
 			return nil
 		}
 	}
-	return wrap(db.eng.View(ctx, func(r engine.Reader) error {
+	return wrap(db.view(ctx, func(r engine.Reader) error {
 		if err := checkStrays(r, report); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err error) {
 	w := deaths{st: c.state.Load(), to: to, now: c.moment()}
 	inherit, due := w.st.policy().Cutoffs(w.now)
-	err = c.db.eng.View(ctx, func(r engine.Reader) (err error) {
+	err = c.db.view(ctx, func(r engine.Reader) (err error) {
 		for _, s := range w.st.ranges {
 			w.items = r.Scan(layout.SlotFamily(s.scope, layout.FamilyItem), false)
 			if err = w.walk(ctx, r, s, layout.FamilyWritten, inherit); err == nil {

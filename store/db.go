@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,7 +49,7 @@ type DB struct {
 // It fails with engine.ErrNewerFormat (wrapped) for data of a newer format, engine.ErrCorrupt for a catalog
 // that cannot be read, and CodeUnavailable where the clock runs more than five minutes behind the data.
 func Open(ctx context.Context, e engine.Engine, o Options) (*DB, error) {
-	line := newLineage(NewMemory(o.Memory))
+	line := newLineage(NewMemory(o.Memory), newHeavyWork(runtime.GOMAXPROCS(0)))
 	db := &DB{eng: e, opts: o.withDefaults(), line: line, ddl: newTurn(), given: newGivenRows(line.memory)}
 	db.line.live.Store(db)
 	err := db.opts.validate()
@@ -132,7 +133,7 @@ func (db *DB) end() error {
 
 // viewGet is the point read of an engine without a faster one.
 func (db *DB) viewGet(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
-	err = db.eng.View(ctx, func(r engine.Reader) error {
+	err = db.view(ctx, func(r engine.Reader) error {
 		all, err := r.Positions([][]byte{scope})
 		if err != nil {
 			return err

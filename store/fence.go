@@ -119,7 +119,7 @@ func (c *Container) sweepFences(ctx context.Context, st *containerState, s *slot
 // belowFence finds items of a partition key that were born at or below a fence: after it, the key began anew.
 func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, limit int) (found []candidate, err error) {
 	prefix := append(append(layout.AppendCID(nil, c.cid), layout.FamilyPartition), name...)
-	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+	err = c.db.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(engine.Prefix(prefix), false)
 		for len(found) < limit && it.Next() {
 			rid, ok := layout.NumberOf(bytes.TrimPrefix(it.Key(), prefix))

@@ -12,8 +12,7 @@ import (
 // TestHeavyQueries: a quick query waits for nobody; of heavy ones few have a place, and one more waits until
 // one of them leaves, or its context or its time ends.
 func TestHeavyQueries(t *testing.T) {
-	all := &heavyQueries{}
-	all.once.Do(all.open)
+	all := newHeavyWork(2)
 	watch := time.Duration(0)
 	elapsed := func() time.Duration { return watch }
 	fast := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit}
@@ -52,5 +51,38 @@ func TestHeavyQueries(t *testing.T) {
 	all.places.Release(maxHeavy - 1)
 	if !all.places.TryAcquire(maxHeavy) {
 		t.Error("a place is not given back")
+	}
+}
+
+// TestHeavyScripts: few scripts run at the same time, and one more waits until one of them has run, or its context
+// or its time ends.
+func TestHeavyScripts(t *testing.T) {
+	all := newHeavyWork(1)
+	var leave [minScripts]func()
+	for i := range leave {
+		var err error
+		if leave[i], err = all.script(t.Context(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := all.script(gone, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if _, err := all.script(t.Context(), 0); ErrorCode(err) != CodeCanceled || errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	waits := make(chan error, 1)
+	go func() {
+		last, err := all.script(t.Context(), time.Hour)
+		if err == nil {
+			last()
+		}
+		waits <- err
+	}()
+	leave[0]()
+	if err := <-waits; err != nil {
+		t.Error(err)
 	}
 }

@@ -140,7 +140,7 @@ func (st *containerState) stillIndexedBy(next *containerState) (list []json.RawM
 // isEmpty tells whether there is no document at all.
 func (c *Container) isEmpty(ctx context.Context, st *containerState) (empty bool, err error) {
 	empty = true
-	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+	err = c.db.view(ctx, func(r engine.Reader) error {
 		for _, s := range st.ranges {
 			n, err := countKeys(r, layout.SlotFamily(s.scope, layout.FamilyItem), 1)
 			if err != nil {

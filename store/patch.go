@@ -133,7 +133,10 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, maxCondition)
 	defer cancel()
-	err = c.evaluate(limited, p.patch.only, &row{c: c, rid: item.rid, head: item.head, body: item.body}, now)
+	heavy := c.db.line.heavy.query(c.db.elapsed(), maxCondition)
+	defer heavy.leave()
+	on := &row{c: c, rid: item.rid, head: item.head, body: item.body}
+	err = c.evaluate(limited, p.patch.only, on, now, heavy.turn)
 	if limited.Err() != nil && err != nil {
 		if ctx.Err() != nil {
 			return wrap(ctx.Err())
@@ -148,9 +151,12 @@ func tooSlow(cause error) error {
 	return &Error{Code: CodeBadRequest, Message: "The condition of the patch takes too long to evaluate.", Err: cause}
 }
 
-// evaluate fails with CodePreconditionFailed where a condition does not hold.
-func (c *Container) evaluate(ctx context.Context, condition *query.Condition, on *row, now int64) error {
-	env := query.Env{Now: time.Unix(now, 0).UTC(), Random: rand.Float64}
+// evaluate fails with CodePreconditionFailed where a condition does not hold. turn is query.Env's; nil where
+// others wait for the end of it.
+func (c *Container) evaluate(
+	ctx context.Context, condition *query.Condition, on *row, now int64, turn func(context.Context) error,
+) error {
+	env := query.Env{Now: time.Unix(now, 0).UTC(), Random: rand.Float64, Turn: turn}
 	defer c.db.Memory().lend(&env)()
 	holds, err := condition.Match(ctx, on, env)
 	switch {
@@ -203,7 +209,7 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	took := t.c.db.elapsed()
 	ctx, cancel := context.WithTimeout(t.ctx, maxHolding-t.judging)
 	defer cancel()
-	err := t.c.evaluate(ctx, p.only, &row{c: t.c, rid: item.rid, head: item.head, body: item.body}, t.now)
+	err := t.c.evaluate(ctx, p.only, &row{c: t.c, rid: item.rid, head: item.head, body: item.body}, t.now, nil)
 	t.judging += took()
 	if err != nil && ctx.Err() != nil && t.ctx.Err() == nil {
 		return late

@@ -195,7 +195,7 @@ func (c *Container) runIn(
 		}
 		watch := c.db.pageWatch(ctx)
 		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: watch.elapsed, Limit: watch.limit}
-		heavy := heavyQuery{all: &c.db.line.heavy, elapsed: env.Elapsed, limit: env.Limit}
+		heavy := c.db.line.heavy.query(env.Elapsed, env.Limit)
 		defer heavy.leave()
 		defer c.db.Memory().lend(&env)()
 		env.Turn = heavy.turn

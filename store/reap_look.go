@@ -115,7 +115,7 @@ func (l *look) take(ctx context.Context, eng engine.Engine) error {
 			g.at.reach.Store(g.cutoff)
 		}
 	}
-	return eng.View(ctx, func(r engine.Reader) (err error) {
+	return viewUnder(&stopwatch{ctx: ctx}, eng, func(r engine.Reader) (err error) {
 		for i := range l.legs {
 			if l.limit > 0 && err == nil {
 				err = l.walk(r, &l.legs[i])

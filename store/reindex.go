@@ -221,7 +221,7 @@ func (c *Container) reindexSome(ctx context.Context, st *containerState, s *slot
 // remake makes the index entries of a few documents behind a rid, and returns the rid to go on from.
 func (c *Container) remake(ctx context.Context, st *containerState, s *slot, at uint64) (found []reindexed, next uint64, err error) {
 	next = allReindexed
-	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+	err = c.db.view(ctx, func(r engine.Reader) error {
 		rg := layout.SlotFamily(s.scope, layout.FamilyItem)
 		rg.Start = layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, at+1)
 		it := r.Scan(rg, false)

@@ -93,6 +93,11 @@ func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome,
 	p.ID, p.Source = res.ID, scriptText(*res)
 	db := h.t.c.db
 	defer func() { h.t.c.overruns.note(res, err) }()
+	leave, err := db.line.heavy.script(h.ctx, db.opts.QueryTime)
+	if err != nil {
+		return script.Outcome{}, err
+	}
+	defer leave()
 	runtime, err := db.programs.Open(h.ctx, h.t.c.scriptWorld(), script.Limits{Time: db.opts.ScriptTime})
 	if err != nil {
 		return script.Outcome{}, err

@@ -33,7 +33,7 @@ type lineage struct {
 	work turn // one snapshot, restore or Close at a time
 	turn gate // shut while a restore is under way; taken after work and before ddl
 
-	heavy   heavyQueries
+	heavy   *heavyWork
 	memory  *Memory
 	closing atomic.Pointer[string] // what Close waits for; nil: it has not begun
 
@@ -43,8 +43,8 @@ type lineage struct {
 	subscribers notifier // who ask for webhooks: see Subscriptions
 }
 
-func newLineage(memory *Memory) *lineage {
-	l := &lineage{work: newTurn(), turn: newGate(), memory: memory}
+func newLineage(memory *Memory, heavy *heavyWork) *lineage {
+	l := &lineage{work: newTurn(), turn: newGate(), memory: memory, heavy: heavy}
 	l.life, l.end = context.WithCancel(context.Background())
 	return l
 }

@@ -97,7 +97,7 @@ func (db *DB) bringFrom(ctx context.Context, snapshot, source string, settle fun
 		return nil, wrap(err)
 	}
 	defer eng.Close() // a copy that is thrown away
-	then := &DB{eng: eng, line: newLineage(db.line.memory), ddl: newTurn(), opts: Options{Clock: ttl.NewVirtual(ttl.Real{})}.withDefaults()}
+	then := &DB{eng: eng, line: newLineage(db.line.memory, db.line.heavy), ddl: newTurn(), opts: Options{Clock: ttl.NewVirtual(ttl.Real{})}.withDefaults()}
 	then.line.live.Store(then)
 	if err := then.load(ctx); err != nil {
 		return nil, wrap(err)
@@ -251,7 +251,7 @@ func (b *bringing) load(ctx context.Context) error {
 	if err := b.d.takeClock(b.from); err != nil {
 		return err
 	}
-	err := b.db.eng.View(ctx, func(r engine.Reader) error {
+	err := b.db.view(ctx, func(r engine.Reader) error {
 		for _, c := range b.containers {
 			if err := c.load(r); err != nil {
 				return err

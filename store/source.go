@@ -48,7 +48,7 @@ func (c *Container) viewOf(w *stopwatch, pick func(*containerState) ([]*slot, er
 			scopes[i] = s.scope
 		}
 		same := true
-		err = c.db.eng.View(ctx, func(r engine.Reader) error {
+		err = viewUnder(w, c.db.eng, func(r engine.Reader) error {
 			positions, err := r.Positions(scopes) // it makes the snapshot
 			if err != nil {
 				return err
@@ -56,7 +56,7 @@ func (c *Container) viewOf(w *stopwatch, pick func(*containerState) ([]*slot, er
 			if same = c.gate.still(at); !same {
 				return nil
 			}
-			return fn(st, now, watched{r, w}, positions)
+			return fn(st, now, r, positions)
 		})
 		if same {
 			return err

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"errors"
 	"math"
 	"math/big"
 	"slices"
@@ -51,17 +50,14 @@ func (c *Container) middleDocument(ctx context.Context, s *slot) (epk []byte, er
 	if rg.Start = bound(s.min); len(s.max) > 0 {
 		rg.End = bound(s.max)
 	}
-	err = c.db.eng.View(ctx, func(r engine.Reader) error {
-		n, err := countWhile(ctx, r, rg)
+	err = c.db.view(ctx, func(r engine.Reader) error {
+		n, err := countKeys(r, rg, math.MaxInt64)
 		if err != nil || n == 0 {
 			return err
 		}
 		it := r.Scan(rg, false)
 		var first []byte
 		for i := int64(0); it.Next(); i++ {
-			if i%lookEvery == 0 && ctx.Err() != nil {
-				break
-			}
 			if i > 0 && i < n/2 {
 				continue
 			}
@@ -77,23 +73,9 @@ func (c *Container) middleDocument(ctx context.Context, s *slot) (epk []byte, er
 				break
 			}
 		}
-		return errors.Join(it.Close(), ctx.Err())
+		return it.Close()
 	})
 	return epk, err
-}
-
-// lookEvery is after how many keys a long walk looks at its context.
-const lookEvery = 1024
-
-// countWhile counts the keys of a range, as long as ctx lasts.
-func countWhile(ctx context.Context, r engine.Reader, rg engine.Range) (n int64, err error) {
-	it := r.Scan(rg, false)
-	for it.Next() {
-		if n++; n%lookEvery == 0 && ctx.Err() != nil {
-			break
-		}
-	}
-	return n, errors.Join(it.Close(), ctx.Err())
 }
 
 // middle is the EPK in the middle of two bounds; an empty max is the end of all. It may be one of the bounds

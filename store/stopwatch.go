@@ -12,7 +12,7 @@ import (
 const watchEvery = 256
 
 // stopwatch bounds what walks over data: it ends with the context of who waits for it, and with the time that
-// it has. All readers of a view tell it of each step.
+// it has. All readers of a view tell it of each step; there is no other way to a view than viewUnder.
 type stopwatch struct {
 	ctx     context.Context
 	elapsed func() time.Duration // real time since the walk began; nil: the context alone ends it
@@ -54,6 +54,16 @@ func (w *stopwatch) look() {
 
 // more counts a step of a walk that may end early, and tells whether there is time for it.
 func (w *stopwatch) more() bool { return w.step() && !w.late }
+
+// viewUnder runs fn over one snapshot of an engine. Its walks end with the stopwatch.
+func viewUnder(w *stopwatch, eng engine.Engine, fn func(engine.Reader) error) error {
+	return eng.View(w.ctx, func(r engine.Reader) error { return fn(watched{r, w}) })
+}
+
+// view is viewUnder of the whole store, for walks that end with ctx alone.
+func (db *DB) view(ctx context.Context, fn func(engine.Reader) error) error {
+	return viewUnder(&stopwatch{ctx: ctx}, db.eng, fn)
+}
 
 // watched is a reader whose walks end with a stopwatch. The error is that of Close, as that of the disk is.
 type watched struct {

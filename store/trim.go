@@ -29,7 +29,7 @@ type outgrowth struct {
 // the log's retention in seconds.
 func (c *Container) outgrown(ctx context.Context, s *slot, family byte, window, now int64, decode func(value []byte) (layout.Version, error)) (outgrowth, error) {
 	out := outgrowth{next: never}
-	err := c.db.eng.View(ctx, func(r engine.Reader) error {
+	err := c.db.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(layout.SlotFamily(s.scope, family), false)
 		for n, size := 0, 0; !out.more && it.Next(); n++ {
 			v, err := decode(it.Value())

@@ -50,7 +50,7 @@ const pieceBytes = 4 << 20
 
 // readPiece reads the next keys of a range in the snapshot, and where to go on; nil: that was all.
 func (b *bringing) readPiece(ctx context.Context, rg engine.Range) (batch []entry, next []byte, err error) {
-	err = b.from.db.eng.View(ctx, func(r engine.Reader) error {
+	err = b.from.db.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(rg, false)
 		for size := 0; it.Next(); {
 			if size >= pieceBytes {

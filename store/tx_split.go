@@ -186,7 +186,7 @@ func (m *mover) copySome(ctx context.Context, at *engine.Range) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := m.c.db.eng.View(ctx, func(r engine.Reader) error {
+	err := m.c.db.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(*at, false)
 		at.Start = nil
 		for n := 0; it.Next(); n++ {
@@ -219,7 +219,7 @@ func (m *mover) catchUp(ctx context.Context, most int) (left uint64, err error) 
 		return 0, err
 	}
 	rids := m.noted.take(most)
-	err = m.c.db.eng.View(ctx, func(r engine.Reader) error {
+	err = m.c.db.view(ctx, func(r engine.Reader) error {
 		room := most - len(rids)
 		for i, rid := range rids {
 			if m.bytes >= stepBytes {

@@ -110,6 +110,9 @@ func (i *importer) run(ctx context.Context, in io.Reader, size int64) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxImportLine)
 	for lines.Scan() {
+		if err := ctx.Err(); err != nil {
+			return i.ended(i.line+1, err)
+		}
 		i.line++
 		body := bytes.TrimSpace(lines.Bytes())
 		if len(body) == 0 {
@@ -171,7 +174,7 @@ func (i *importer) send(ctx context.Context) error {
 		err = fmt.Errorf("%s answers with %d results for %d documents", req.URL, len(results), len(documents))
 	}
 	if err != nil {
-		return fmt.Errorf("%s:%d: %w (%d documents were imported before)", i.name, i.batch[0].number, err, i.imported)
+		return i.ended(i.batch[0].number, err)
 	}
 	for n, r := range results {
 		if r.Status/100 == 2 {
@@ -183,6 +186,11 @@ func (i *importer) send(ctx context.Context) error {
 	i.progress.Step(i.size + len(i.batch))
 	i.batch, i.size = i.batch[:0], 0
 	return nil
+}
+
+// ended tells how far an import has come that ends at a line.
+func (i *importer) ended(line int, why error) error {
+	return fmt.Errorf("%s:%d: %w (%d documents were imported before)", i.name, line, why, i.imported)
 }
 
 // complain tells of a line that was refused. After many it only counts.

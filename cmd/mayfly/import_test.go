@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,5 +171,17 @@ func TestSeedIsStrict(t *testing.T) {
 		if code, _, errs := mayfly(t, "serve", "--memory", "--port", "0", "--seed", path); code != exitFailed || !strings.Contains(errs, path) {
 			t.Errorf("%d %s", code, errs)
 		}
+	}
+}
+
+// TestImportEndsBetweenLines: an import that is broken off says how far it has come, and reads no further.
+func TestImportEndsBetweenLines(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	i := importer{name: "docs", out: io.Discard, errs: io.Discard}
+	err := i.run(ctx, strings.NewReader("no JSON\nno JSON\n"), -1)
+	const told = "docs:1: context canceled (0 documents were imported before)"
+	if !errors.Is(err, context.Canceled) || err.Error() != told {
+		t.Error(err)
 	}
 }

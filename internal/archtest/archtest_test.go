@@ -21,6 +21,7 @@ var rules = []struct {
 	{"init", initFuncs},
 	{"state", state},
 	{"keys", keys},
+	{"views", views},
 	{"comments", comments},
 }
 
@@ -146,6 +147,13 @@ func c() { delete(table, "a") } // bad
 func d() { os.Args = nil } // bad
 func e() int { table := map[string]int{}; table["x"]++; count := 1; count++; return count }
 func f() int { return table["a"] }
+`},
+	{"views", "store/x.go", `package store
+import "context"
+import "github.com/mayflydb/mayfly/engine"
+func walk(ctx context.Context, e engine.Engine) error {
+	return e.View(ctx, nil) // bad
+}
 `},
 	{"keys", "store/x.go", `package store
 import "github.com/mayflydb/mayfly/engine"

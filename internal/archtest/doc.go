@@ -9,6 +9,7 @@
 //   - init: there are no init functions.
 //   - state: no package variable is changed after its declaration, and none holds a lock (sync.Pool excepted).
 //   - keys: outside the engines, only store/tx*.go and store/catalog*.go write keys.
+//   - views: the store takes a snapshot of an engine in store/stopwatch.go alone: each walk looks at its context.
 //   - docs: every package has a doc.go, every exported identifier has a comment.
 //   - README: it names the two commands that a newcomer needs.
 //

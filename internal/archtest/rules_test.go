@@ -43,6 +43,31 @@ func initFuncs(_ *house, p *pkg) (bad []violation) {
 	return bad
 }
 
+// views reports snapshots of an engine that the store takes elsewhere than in store/stopwatch.go: that one
+// watches their walks, which end with the context of who waits for them.
+func views(_ *house, p *pkg) (bad []violation) {
+	if p.path != "store" {
+		return nil
+	}
+	for _, f := range p.files {
+		if !f.typed || f.name == "store/stopwatch.go" {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "View" {
+				return true
+			}
+			m, ok := p.info.Selections[sel]
+			if ok && m.Obj().Pkg() != nil && strings.HasSuffix(m.Obj().Pkg().Path(), "/engine") {
+				bad = append(bad, violation{sel.Pos(), "Engine.View: take DB.view or viewUnder, which watch its walks"})
+			}
+			return true
+		})
+	}
+	return bad
+}
+
 // keys reports transactions that write keys where they must not: in the store only tx*.go write item keys and
 // catalog*.go catalog records; the engines keep their own.
 func keys(_ *house, p *pkg) (bad []violation) {

@@ -1,0 +1,85 @@
+package query
+
+import (
+	"math"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// without iterates over the documents that have nothing at the path: in the order of their rids or against
+// it, as the source finds them, since they are equal in the order of the query. A source that cannot find
+// them has all its documents looked at.
+func (wk *walker) without() inOrder {
+	from := wk.resumedAt()
+	if shapes, ok := wk.src.(Shapes); ok {
+		if rids, ok := shapes.Lacking(wk.w.path, from, wk.w.reverse); ok {
+			found := &asFound{wk: wk}
+			docs := &fetched{x: wk.x, src: wk.src, rids: rids, begun: true, skip: found.skip}
+			found.docs = &undefinedDocuments{docs, wk.x}
+			return found
+		}
+	}
+	return wk.x.newBatch(wk.src, wk.source, func() (Documents, error) {
+		return &undefinedDocuments{wk.x.scan(wk.src, 0), wk.x}, nil
+	})
+}
+
+// resumedAt tells at which rid to begin among the documents without the path.
+func (wk *walker) resumedAt() uint64 {
+	if f := &wk.x.from; f.begun && !f.cut {
+		if values, ok := wk.x.orderValues(f.key); ok && values[0].Kind() == doc.Undefined {
+			return f.rid
+		}
+	}
+	if wk.w.reverse {
+		return math.MaxUint64
+	}
+	return 0
+}
+
+// asFound hands documents on in the order in which they come.
+type asFound struct {
+	wk    *walker
+	docs  Documents
+	rests bool // docs have ended for an entry without a document
+}
+
+// skip is told of what docs pass over.
+func (o *asFound) skip(rid uint64) bool {
+	o.rests = o.wk.rests(rid, func() []doc.Value { return []doc.Value{{}} })
+	return !o.rests && o.wk.x.skip(rid)
+}
+
+func (o *asFound) next() (bool, error) {
+	for o.docs.Next() {
+		if err := o.wk.x.pass(rowWork); err != nil {
+			return false, err
+		}
+		if o.wk.reach(o.docs.Document()) {
+			return true, nil
+		}
+	}
+	rests := o.rests
+	o.rests = false
+	return rests, o.docs.Err()
+}
+
+func (o *asFound) at() (*entry, Document) { return &o.wk.entry, o.wk.doc }
+func (o *asFound) close() error           { return o.docs.Close() }
+
+// undefinedDocuments are those documents whose first key of the order is undefined.
+type undefinedDocuments struct {
+	Documents
+	x *execution
+}
+
+func (d *undefinedDocuments) Next() bool {
+	for d.x.pass(rowWork) == nil && d.Documents.Next() {
+		d.x.f.enter(d.Document())
+		d.x.plan.rows.bindPaths(d.x.f)
+		if d.x.plan.order.keys[0](d.x.f).Kind() == doc.Undefined {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,135 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+)
+
+// graves is a memory in which most documents are dead: its index still has them.
+type graves struct {
+	*memory
+	dead map[uint64]bool
+}
+
+func (g *graves) Fetch(rid uint64) (Document, bool, error) {
+	d, ok, err := g.memory.Fetch(rid)
+	return d, ok && !g.dead[rid], err
+}
+
+func (g *graves) Scan(after uint64) Documents {
+	return &gravesScan{memoryScan: g.memory.Scan(after).(*memoryScan), dead: g.dead}
+}
+
+func (g *graves) Count() (int64, bool) { return 0, false }
+
+type gravesScan struct {
+	*memoryScan
+	dead map[uint64]bool
+	skip func(uint64) bool
+}
+
+func (s *gravesScan) Skip(on func(uint64) bool) { s.skip = on }
+
+func (s *gravesScan) Next() bool {
+	for s.memoryScan.Next() {
+		rid := s.Document().RID()
+		if !s.dead[rid] {
+			return true
+		}
+		if s.skip != nil && !s.skip(rid) {
+			return false
+		}
+	}
+	return false
+}
+
+// ticking is an Elapsed that goes on with each look.
+func ticking(step time.Duration) func() time.Duration {
+	past := time.Duration(0)
+	return func() time.Duration { past += step; return past }
+}
+
+// TestPagesThatHaveNoTime: however often a page ends for want of time, the rows of all pages are those of one
+// page over the living alone; and each page gets on.
+func TestPagesThatHaveNoTime(t *testing.T) {
+	policies := []string{
+		`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}]}`,
+		`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"compositeIndexes":[
+			[{"path":"/a"},{"path":"/b"}],[{"path":"/b"},{"path":"/a","order":"descending"}],
+			[{"path":"/b"},{"path":"/s"}],[{"path":"/s","order":"descending"},{"path":"/a"}]]}`,
+	}
+	paused := 0
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		bodies := randomDocuments(r, 2500)
+		dead := map[uint64]bool{}
+		for rid := range bodies {
+			if r.IntN(20) > 0 {
+				dead[uint64(rid+1)] = true
+			}
+		}
+		for _, policy := range policies {
+			x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(policy)}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources := map[int][]Source{}
+			for _, n := range []int{1, 3} {
+				for _, m := range newMemory(t, x, bodies, n) {
+					sources[n] = append(sources[n], &graves{m.(*memory), dead})
+				}
+			}
+			for range 25 {
+				text, n := randomQuery(r), 1+2*r.IntN(2)
+				want, err := runAll(text, nil, Info{Index: x, Lenient: true}, sources[n], RunOptions{})
+				if err != nil {
+					t.Fatalf("seed %d: %s: %v", seed, text, err)
+				}
+				p := mustPrepare(t, text, Info{Index: x, Lenient: true})
+				o := RunOptions{MaxItems: []int{0, 1, 5}[r.IntN(3)], Budget: 1}
+				got, empty, err := hurried(p, sources[n], o)
+				if err != nil {
+					t.Fatalf("seed %d, %d sources: %s: %v\n%s", seed, n, text, err, p)
+				}
+				if a, b := arrayOf(got).Raw(), arrayOf(want).Raw(); string(a) != string(b) {
+					t.Fatalf("seed %d, %d sources: %s\ngot  %s\nwant %s\n%s", seed, n, text, a, b, p)
+				}
+				if p.form == sorting {
+					paused += empty
+				}
+			}
+		}
+	}
+	if paused == 0 {
+		t.Error("no page of an ordered query has ended without a row")
+	}
+}
+
+// hurried runs all pages of a plan without time for any, and counts those without rows that are not the last.
+func hurried(p *Plan, sources []Source, o RunOptions) (rows []doc.Value, empty int, err error) {
+	for n := 0; ; n++ {
+		env := Env{Now: time.Unix(1_780_000_000, 0).UTC(), Elapsed: ticking(1)}
+		page, err := p.Run(context.Background(), sources, env, o)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, row := range page.Rows {
+			rows = append(rows, doc.Of(row))
+		}
+		if page.Cursor == "" {
+			return rows, empty, nil
+		}
+		if page.Cursor == o.Cursor || n > 5000 {
+			return nil, 0, fmt.Errorf("page %d gets nowhere", n)
+		}
+		if o.Cursor = page.Cursor; len(page.Rows) == 0 {
+			empty++
+		}
+	}
+}

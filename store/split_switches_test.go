@@ -1,0 +1,219 @@
+package store_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+)
+
+// switches turns the logs of a container on and off, at random, and its clock back.
+type switches struct {
+	*churn
+	kept, told bool      // all versions, and expiries, are kept
+	latest     time.Time // that the clock has shown
+}
+
+func (w *switches) turn() {
+	w.b.t.Helper()
+	if now := w.b.clock.Now(); now.After(w.latest) {
+		w.latest = now
+	}
+	switch w.r.IntN(6) {
+	case 0:
+		w.kept = !w.kept
+		d, err := w.b.db.Database("db")
+		if err != nil {
+			w.b.t.Fatal(err)
+		}
+		spec := w.b.c.Info().Spec
+		if spec.ChangeFeed = nil; w.kept {
+			spec.ChangeFeed = &definition.ChangeFeedPolicy{RetentionMinutes: 10}
+		}
+		if _, err := d.ReplaceContainer(w.b.ctx, "c", spec, store.WriteOptions{}); err != nil {
+			w.b.t.Error(err)
+		}
+	case 1:
+		w.told = !w.told
+		w.b.settings(func(s *store.ContainerSettings) {
+			if s.ExpiryEvents = nil; w.told {
+				s.ExpiryEvents = &store.ExpiryEvents{Retention: 3600}
+			}
+		})
+	case 2:
+		w.b.clock.Set(w.b.clock.Now().Add(-20 * time.Second))
+	case 3:
+		w.b.clock.Advance(30 * time.Second) // to where it was, and beyond
+	}
+}
+
+// A range is split while its logs are turned on and off and the clock is set back: what is there afterwards, and
+// after a crash at any step, is what was written.
+func TestSplitBesideSwitches(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	first := metatest.FirstSeed()
+	for seed := first; seed < first+4; seed++ {
+		disk := vfs.NewCrashableMem()
+		b, s := newSplitBench(t, disk)
+		b.makeEmpty()
+		r := rand.New(rand.NewPCG(seed, 11))
+		w := &switches{kept: true, churn: &churn{b: b, r: r, want: map[string]string{}}}
+		for range 30 {
+			w.step(false)
+		}
+		var wrecks []splitWreck
+		for len(b.rangeIDs()) < 4 {
+			ids := b.rangeIDs()
+			_, err := b.during(s, ids[w.r.IntN(len(ids))], func(_ int, inside bool) {
+				if w.step(inside); !inside {
+					w.turn()
+				}
+				settle(b, s)
+				wreck := disk.CrashClone(vfs.CrashCloneCfg{})
+				wrecks = append(wrecks, splitWreck{wreck, maps.Clone(w.want), w.latest})
+			})
+			if err != nil && !is(err, store.CodeConflict) {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			w.step(false)
+			w.turn()
+		}
+		b.clock.Set(w.latest.Add(time.Hour))
+		w.holds(b, fmt.Sprint("seed ", seed), w.want)
+		if err := b.db.Close(); err != nil {
+			t.Error(err)
+		}
+		for i, x := range wrecks {
+			b, _ := newSplitBench(t, x.disk)
+			b.clock.Set(x.now.Add(time.Hour))
+			w.holds(b, fmt.Sprintf("seed %d, wreck %d", seed, i), x.want)
+			if err := b.db.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// splitWreck is what a crash beside a split has left.
+type splitWreck struct {
+	disk *vfs.MemFS
+	want map[string]string
+	now  time.Time
+}
+
+// The logs that a container keeps tell the same in the halves of a range, where they were turned on while it
+// was copied.
+func TestLogsTurnedOnBesideASplit(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for at := 0; ; at++ {
+		b, s := newSplitBench(t, vfs.NewMem())
+		b.create(`"defaultTtl":-1`, 1)
+		for i := range 20 {
+			b.writeN(i, 0)
+		}
+		met := false
+		if _, err := b.during(s, "0", func(step int, inside bool) {
+			if step != at || inside {
+				return
+			}
+			met = true
+			b.settings(withEvents(3600))
+			for i := range 20 {
+				b.writeN(i, 1)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if met {
+			b.clock.Advance(time.Hour)
+			b.purgeDue()
+			if ids, _, lost := b.expired(""); len(ids) != 20 || lost {
+				t.Errorf("step %d: %d expiries of 20 are told, lost %v", at, len(ids), lost)
+			}
+		}
+		checkClean(t, b.db)
+		if err := b.db.Close(); err != nil {
+			t.Error(err)
+		}
+		if !met && at > 8 {
+			return
+		}
+	}
+}
+
+// writeN writes the i-th of some mortal items.
+func (b *bench) writeN(i, n int) {
+	b.t.Helper()
+	p := fmt.Sprint("p", i)
+	body := fmt.Appendf(nil, `{"id":"%d","pk":%q,"n":%d,"ttl":60}`, i, p, n)
+	if _, _, err := b.c.Upsert(b.ctx, pk(p), body, store.WriteOptions{}); err != nil {
+		b.t.Error(err)
+	}
+}
+
+// A restore that comes while a range is copied ends the split; what is restored is whole, whether the snapshot
+// is of before the split or of while it was under way.
+func TestRestoreBesideASplit(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for at := 0; ; at++ {
+		b, s := newSplitBench(t, vfs.NewMem())
+		b.make(60)
+		want := b.items(store.Scope{})
+		if _, err := b.db.Snapshot(b.ctx, "before"); err != nil {
+			t.Fatal(err)
+		}
+		met := false
+		_, err := b.during(s, "0", func(step int, inside bool) {
+			if step != at || inside {
+				return
+			}
+			met = true
+			if _, err := b.db.Snapshot(b.ctx, "meanwhile"); err != nil {
+				t.Error(err)
+			}
+			if err := b.db.Restore(b.ctx, "before"); err != nil {
+				t.Error(err)
+			}
+		})
+		if met && !is(err, store.CodeUnavailable) || !met && err != nil {
+			t.Errorf("step %d: a split that met a restore: %v", at, err)
+		}
+		for _, name := range []string{"", "meanwhile", "before"} {
+			if name == "meanwhile" && !met {
+				continue
+			}
+			if name != "" {
+				if err := b.db.Restore(b.ctx, name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d, err := b.db.Database("db")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.c, err = d.Container("c"); err != nil {
+				t.Fatal(err)
+			}
+			got := b.items(store.Scope{}) // with other etags after a restore
+			if !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))) {
+				t.Errorf("step %d, %q: %d items, not %d, or others", at, name, len(got), len(want))
+			}
+			b.sound(fmt.Sprintf("step %d, %q", at, name), got)
+		}
+		if err := b.db.Close(); err != nil {
+			t.Error(err)
+		}
+		if !met && at > 3 {
+			return
+		}
+	}
+}
