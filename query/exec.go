@@ -108,11 +108,11 @@ type execution struct {
 // Run makes one page. There is one source for each partition range, in the order of the ranges. What a source
 // has handed out is not in use any more when Run returns.
 //
-// A page that has taken its Budget ends between two documents, with or without rows, and its cursor has got on,
-// whatever it has passed over: the dead, the unwanted, entries of an index. Env.Limit alone ends what can only
-// begin again: aggregates, GROUP BY, ranks and other forms that make all rows first; ORDER BY without an index,
-// and by an index among values that it does not have whole (long texts, arrays, objects); what a single document
-// is joined to.
+// A page that has taken its Budget ends between two documents, with or without rows, and its cursor has got
+// on, whatever it has passed over: the dead, the unwanted, entries of an index. Env.Limit alone ends what can
+// only begin again: aggregates, GROUP BY, ranks and other forms that make all rows first; ORDER BY without an
+// index, and by an index among values that it does not have whole (long texts, arrays, objects); what a
+// single document is joined to.
 //
 // The error is a *CursorError, an *Error for what a
 // query can only do wrong while it runs, a *MemoryError, a *TimeError, or what a source, a UDF or the context

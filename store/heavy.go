@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"time"
 
@@ -11,9 +12,9 @@ import (
 )
 
 // Queries that take long must not take the processors from all else, nor fill the memory together. Once a
-// query, or the condition of a patch, has done so much work that it is no quick one any more (after quick), it
-// needs a place among the heavy ones, of which there are few, and among those a turn: of the processors one is
-// left for other work. Turns are short, so that none waits for the end of another.
+// query, or the condition of a patch, has done so much work that it is no quick one any more (after quick),
+// it needs a place among the heavy ones, of which there are few, and among those a turn: of the processors
+// one is left for other work. Turns are short, so that none waits for the end of another.
 //
 // A script cannot be made to wait in its middle, nor a text that is matched by a regular expression. So few
 // scripts run at the same time.
@@ -38,22 +39,39 @@ func newHeavyWork(processors int) *heavyWork {
 	}
 }
 
-// script waits until a script may run, no longer than limit. The caller leaves when it has run.
-func (w *heavyWork) script(ctx context.Context, limit time.Duration) (leave func(), err error) {
-	leave = func() { w.scripts.Release(1) }
-	if w.scripts.TryAcquire(1) {
-		return leave, nil
+// errScripts ends a transaction whose script may not run yet: nobody waits for that while it keeps others
+// from their range.
+var errScripts = errors.New("too many scripts run")
+
+// script begins a script, if one may run now; the caller leaves when it has run. Else it is errScripts.
+func (w *heavyWork) script() (leave func(), err error) {
+	if !w.scripts.TryAcquire(1) {
+		return nil, errScripts
+	}
+	return func() { w.scripts.Release(1) }, nil
+}
+
+// withScripts runs fn, a transaction with scripts, and again when others have ended that keep its own from
+// running, for no longer than limit. It holds nothing while it waits.
+func (w *heavyWork) withScripts(ctx context.Context, limit time.Duration, fn func() (Receipt, error)) (Receipt, error) {
+	r, err := fn()
+	if !errors.Is(err, errScripts) {
+		return r, err
 	}
 	left, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := w.scripts.Acquire(left, 1); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+	for errors.Is(err, errScripts) {
+		if late := w.scripts.Acquire(left, 1); late != nil {
+			if ctx.Err() != nil {
+				return r, wrap(ctx.Err())
+			}
+			return r, &Error{Code: CodeCanceled, Err: late,
+				Message: "The request ran out of time: other scripts kept it waiting."}
 		}
-		return nil, &Error{Code: CodeCanceled, Err: err,
-			Message: "The request ran out of time: other scripts kept it waiting."}
+		w.scripts.Release(1)
+		r, err = fn()
 	}
-	return leave, nil
+	return r, err
 }
 
 // query is one run of a query, or of a condition, that may take so long by the watch elapsed.

@@ -54,35 +54,45 @@ func TestHeavyQueries(t *testing.T) {
 	}
 }
 
-// TestHeavyScripts: few scripts run at the same time, and one more waits until one of them has run, or its context
-// or its time ends.
+// TestHeavyScripts: few scripts run at the same time. One more leaves its transaction and waits until one of
+// them has run, or its context or its time ends; meanwhile it holds nothing.
 func TestHeavyScripts(t *testing.T) {
 	all := newHeavyWork(1)
 	var leave [minScripts]func()
 	for i := range leave {
 		var err error
-		if leave[i], err = all.script(t.Context(), time.Hour); err != nil {
+		if leave[i], err = all.script(); err != nil {
 			t.Fatal(err)
 		}
 	}
+	inside, began := 0, make(chan struct{}, 2)
+	run := func(ctx context.Context, limit time.Duration) error {
+		_, err := all.withScripts(ctx, limit, func() (Receipt, error) {
+			inside++
+			began <- struct{}{}
+			left, err := all.script()
+			if err == nil {
+				left()
+			}
+			return Receipt{}, wrap(err)
+		})
+		return err
+	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := all.script(gone, time.Hour); !errors.Is(err, context.Canceled) {
+	if err := run(gone, time.Hour); ErrorCode(err) != CodeCanceled || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if _, err := all.script(t.Context(), 0); ErrorCode(err) != CodeCanceled || errors.Is(err, context.Canceled) {
+	if err := run(t.Context(), 0); ErrorCode(err) != CodeCanceled || errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
+	<-began
+	<-began
 	waits := make(chan error, 1)
-	go func() {
-		last, err := all.script(t.Context(), time.Hour)
-		if err == nil {
-			last()
-		}
-		waits <- err
-	}()
+	go func() { waits <- run(t.Context(), time.Hour) }()
+	<-began
 	leave[0]()
-	if err := <-waits; err != nil {
-		t.Error(err)
+	if err := <-waits; err != nil || inside != 4 {
+		t.Errorf("%v, after %d transactions", err, inside)
 	}
 }

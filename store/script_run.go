@@ -47,15 +47,17 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	}
 	var out script.Outcome
 	var charge float64
-	r, err := c.update(ctx, c.place(pk, ""), func(t *tx) error {
-		if err := c.checkSession(t.s, o.Session); err != nil {
+	r, err := c.db.line.heavy.withScripts(ctx, c.db.opts.QueryTime, func() (Receipt, error) {
+		return c.update(ctx, c.place(pk, ""), func(t *tx) error {
+			if err := c.checkSession(t.s, o.Session); err != nil {
+				return err
+			}
+			h := &scriptHost{ctx: ctx, t: t, key: pk}
+			var err error
+			out, err = h.run(&res, script.Procedure{Args: args, Logging: o.Logging})
+			charge = h.charge
 			return err
-		}
-		h := &scriptHost{ctx: ctx, t: t, key: pk}
-		var err error
-		out, err = h.run(&res, script.Procedure{Args: args, Logging: o.Logging})
-		charge = h.charge
-		return err
+		})
 	})
 	r.Charge = round2(chargeScript + charge)
 	if err != nil {
@@ -93,7 +95,7 @@ func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome,
 	p.ID, p.Source = res.ID, scriptText(*res)
 	db := h.t.c.db
 	defer func() { h.t.c.overruns.note(res, err) }()
-	leave, err := db.line.heavy.script(h.ctx, db.opts.QueryTime)
+	leave, err := db.line.heavy.script()
 	if err != nil {
 		return script.Outcome{}, err
 	}
@@ -167,12 +169,14 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	var done OperationResult
 	var reply []byte
 	var charge float64
-	r, err := c.updateJudged(ctx, c.place(key, ""), []*prepared{patch}, func(t *tx) error {
-		h := &scriptHost{ctx: ctx, t: t, key: key}
-		var err error
-		done, reply, err = h.write(op, patch, found)
-		charge = h.charge
-		return err
+	r, err := c.db.line.heavy.withScripts(ctx, c.db.opts.QueryTime, func() (Receipt, error) {
+		return c.updateJudged(ctx, c.place(key, ""), []*prepared{patch}, func(t *tx) error {
+			h := &scriptHost{ctx: ctx, t: t, key: key}
+			var err error
+			done, reply, err = h.write(op, patch, found)
+			charge = h.charge
+			return err
+		})
 	})
 	r.Charge = round2(charge + chargeFailure)
 	if err != nil {

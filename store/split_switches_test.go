@@ -56,8 +56,8 @@ func (w *switches) turn() {
 	}
 }
 
-// A range is split while its logs are turned on and off and the clock is set back: what is there afterwards, and
-// after a crash at any step, is what was written.
+// A range is split while its logs are turned on and off and the clock is set back: what is there afterwards,
+// and after a crash at any step, is what was written.
 func TestSplitBesideSwitches(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	first := metatest.FirstSeed()
@@ -160,8 +160,8 @@ func (b *bench) writeN(i, n int) {
 	}
 }
 
-// A restore that comes while a range is copied ends the split; what is restored is whole, whether the snapshot
-// is of before the split or of while it was under way.
+// A restore that comes while a range is copied ends the split; what is restored is whole, whether the
+// snapshot is of before the split or of while it was under way.
 func TestRestoreBesideASplit(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for at := 0; ; at++ {
