@@ -27,33 +27,37 @@ func (b *binder) argumentChecks(name string) func(*syntax.Call) {
 	return nil
 }
 
-// literalOf is the value of a constant as it is written; undefined where an expression is none.
-func literalOf(e syntax.Expr) doc.Value {
-	if l, ok := e.(*syntax.Literal); ok {
-		return l.Value
+// literalOf is the value of a constant as it is written, or of a parameter, which stands for one; undefined
+// where an expression is neither.
+func (b *binder) literalOf(e syntax.Expr) doc.Value {
+	switch e := e.(type) {
+	case *syntax.Literal:
+		return e.Value
+	case *syntax.Parameter:
+		return b.params[e.Name]
 	}
 	return undefined
 }
 
 // integerLiteral reads an integer that is written out without a point or an exponent.
-func integerLiteral(e syntax.Expr) (int64, bool) {
+func (b *binder) integerLiteral(e syntax.Expr) (int64, bool) {
 	sign := ""
 	if minus, ok := e.(*syntax.Unary); ok && minus.Op == syntax.Neg {
 		e, sign = minus.X, "-"
 	}
-	v := literalOf(e)
+	v := b.literalOf(e)
 	n, err := strconv.ParseInt(sign+string(v.Raw()), 10, 64)
 	return n, err == nil && v.Kind() == doc.Number
 }
 
 func (b *binder) hashArguments(c *syntax.Call) {
 	if len(c.Args) > 1 {
-		if n, ok := integerLiteral(c.Args[1]); !ok || n == 0 {
+		if n, ok := b.integerLiteral(c.Args[1]); !ok || n == 0 {
 			b.failCode(c.Args[1], CodeHashModulo, "The modulo value for the 'Hash' function must be a non-zero integer literal.")
 		}
 	}
 	if len(c.Args) > 2 {
-		if _, ok := integerLiteral(c.Args[2]); !ok {
+		if _, ok := b.integerLiteral(c.Args[2]); !ok {
 			b.failCode(c.Args[2], CodeHashSeed, "The seed value for the 'Hash' function must be an integer literal.")
 		}
 	}
@@ -78,14 +82,14 @@ func (b *binder) timespan(c *syntax.Call, n int) {
 	if len(c.Args) != n {
 		return
 	}
-	span := literalOf(c.Args[0])
+	span := b.literalOf(c.Args[0])
 	if _, _, ok := splitSpan(span.Str()); !ok {
 		b.failCode(c, CodeTimespan, "The timespan argument provided to the DateTime function is invalid.")
 	}
 }
 
 func (b *binder) embeddings(c *syntax.Call) {
-	if literalOf(c.Args[0]).Kind() != doc.String {
+	if b.literalOf(c.Args[0]).Kind() != doc.String {
 		b.failCode(c.Args[0], CodeEmbeddings, "The 'GenerateEmbeddings' function requires a single string literal argument.")
 		return
 	}
@@ -100,7 +104,7 @@ var vectorOptions = map[string]doc.Kind{
 
 // vector checks the third and the fourth argument of VectorDistance.
 func (b *binder) vector(c *syntax.Call) {
-	if len(c.Args) > 2 && literalOf(c.Args[2]).Kind() != doc.Bool {
+	if len(c.Args) > 2 && b.literalOf(c.Args[2]).Kind() != doc.Bool {
 		b.failCode(c.Args[2], CodeVectorExact, "The third argument provided in the VectorDistance function is invalid. This value must be a boolean "+
 			"value set to either \"true\" to execute an exact search or \"false\" to execute an efficient search leveraging the index.")
 		return
@@ -109,16 +113,25 @@ func (b *binder) vector(c *syntax.Call) {
 		return
 	}
 	o, ok := c.Args[3].(*syntax.ObjectLit)
-	if !ok {
+	if given := b.literalOf(c.Args[3]); given.Kind() == doc.Object {
+		given.Each(func(key string, _ doc.Value) bool {
+			if _, known := vectorOptions[key]; !known {
+				b.unknownOption(c.Args[3], key)
+			}
+			return true
+		})
+		b.vectorRange(c.Args[3], given)
+		return
+	} else if !ok {
 		b.failCode(c.Args[3], CodeVectorOptions, "Options argument of VectorDistance function must be an object literal expression.")
 		return
 	}
 	values := []byte{'{'}
 	for i, key := range o.Keys {
-		v := literalOf(o.Values[i])
+		v := b.literalOf(o.Values[i])
 		switch kind, known := vectorOptions[key]; {
 		case !known:
-			b.failCode(o, CodeVectorOptions, "'%s' is not a valid option name for VectorDistance function options argument.", key)
+			b.unknownOption(o, key)
 			return
 		case v.Kind() != kind:
 			b.failCode(o, CodeVectorOptions, "VectorDistance function options argument property value of option '%s' must be a %s literal.", key, kind)
@@ -133,10 +146,19 @@ func (b *binder) vector(c *syntax.Call) {
 		}
 		values = v.AppendJSON(append(doc.AppendString(values, key), ':'))
 	}
-	if name, v := badMultiplier(doc.Of(append(values, '}'))); name != "" {
+	b.vectorRange(o, doc.Of(append(values, '}')))
+}
+
+// vectorRange refuses options of VectorDistance with a multiplier out of its range.
+func (b *binder) vectorRange(o syntax.Expr, options doc.Value) {
+	if name, v := badMultiplier(options); name != "" {
 		b.failCode(o, CodeSearchList, "The '%s' value %s specified in the VectorDistance function is outside the supported range. "+
 			"The value must be between %d and %d.", name, v.Raw(), minMultiplier, maxMultiplier)
 	}
+}
+
+func (b *binder) unknownOption(o syntax.Expr, name string) {
+	b.failCode(o, CodeVectorOptions, "'%s' is not a valid option name for VectorDistance function options argument.", name)
 }
 
 // badOption tells of a name of a distance function that is none.

@@ -114,7 +114,7 @@ func AskWholeQueries(t *testing.T, seed uint64) {
 const maxShrunk = 5
 
 // maxDiffering is how many of a hundred random queries may differ.
-const maxDiffering = 100
+const maxDiffering = 15
 
 var wordOrSign = regexp.MustCompile(`\s*("[^"]*"|'[^']*'|[\w@.]+|[^\s\w])`)
 
