@@ -55,6 +55,7 @@ type block struct {
 	order     []*orderKey
 	sorted    []*orderKey // ORDER BY of groups, once the form is chosen
 	rank      []*rankPart // ORDER BY RANK
+	ranked    bool        // there is ORDER BY RANK, be it right or wrong
 }
 
 // outItem is one property that a select list puts out.
@@ -215,6 +216,7 @@ func (b *binder) err() error {
 // block binds a query or a subquery.
 func (b *binder) block(q *syntax.Query, outer *block, outside *scope, sub bool) *block {
 	bl := &block{outer: outer, top: -1, limit: -1, distinct: q.Select != nil && q.Select.Distinct}
+	bl.ranked = q.OrderBy != nil && q.OrderBy.Rank != nil
 	b.subs[q] = bl
 	s := &scope{outer: outside}
 	for i, src := range q.From {
@@ -229,6 +231,7 @@ func (b *binder) block(q *syntax.Query, outer *block, outside *scope, sub bool) 
 	}
 	for _, key := range q.GroupBy {
 		b.expr(key, &place{block: bl, scope: s, clause: "GROUP BY"})
+		b.groupKey(key)
 	}
 	bl.groupBy, bl.grouped, bl.firstKey = q.GroupBy, len(q.GroupBy) > 0, b.groups
 	b.groups += len(q.GroupBy)
@@ -236,6 +239,9 @@ func (b *binder) block(q *syntax.Query, outer *block, outside *scope, sub bool) 
 		b.groups++
 	}
 	b.selection(bl, s, q)
+	if q.Select.Top != nil && q.Offset != nil {
+		b.failCode(q, CodeTopWithOffset, "A TOP cannot be used in the same query or subquery as an OFFSET.")
+	}
 	if sub {
 		b.refuseInSubquery(q)
 	} else {

@@ -30,15 +30,41 @@ func (b *binder) expr(e syntax.Expr, at *place) {
 			b.memberIndex(n)
 		case *syntax.ObjectLit:
 			b.uniqueKeys(n)
-		case *syntax.Query:
-			if at.agg == nil && at.clause == "GROUP BY" {
-				b.failPlain(n, "Subqueries are not allowed in the GROUP BY clause.")
-			}
-			b.block(n, at.block, &scope{outer: at.scope, inner: true}, true)
+		case *syntax.Subquery:
+			b.subquery(n, at)
 			return false
 		}
 		return true
 	})
+}
+
+// keyOfMany is what a key of GROUP BY is refused for that is made of several rows.
+const keyOfMany = "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY clause."
+
+// subquery binds one that is an expression. One whose value is that of its row must have one row at most.
+func (b *binder) subquery(sub *syntax.Subquery, at *place) {
+	var where syntax.Node = sub
+	if sub.Kind == syntax.Scalar {
+		where = sub.Query
+	}
+	if at.agg == nil && at.clause == "GROUP BY" {
+		b.failCode(where, CodeKeyOfMany, keyOfMany)
+	}
+	bl := b.block(sub.Query, at.block, &scope{outer: at.scope, inner: true}, true)
+	if sub.Kind == syntax.Scalar && bl.many() {
+		b.failCode(where, CodeManyRows, "The cardinality of a scalar subquery result set cannot be greater than one.")
+	}
+}
+
+// scoreOutsideRank tells of a FullTextScore that does not stand in ORDER BY RANK. Cosmos DB takes one in the
+// SELECT and WHERE clauses of a query that has such a clause, too.
+func (b *binder) scoreOutsideRank(c *syntax.Call, at *place) {
+	if at.block.outer == nil && at.block.ranked && (at.clause == "SELECT" || at.clause == "WHERE") {
+		b.failCode(c, CodeScoreOutsideRank, "The FullTextScore function is only allowed in the ORDER BY RANK clause.")
+		return
+	}
+	b.failCode(c, CodeScoreWithoutRank, "The FullTextScore function is only allowed in the SELECT, WHERE and ORDER BY RANK clauses of a query that "+
+		"has an ORDER BY RANK.")
 }
 
 // memberIndex refuses x[i] unless i is written out as a number or a string, or is a parameter that is one.
@@ -108,7 +134,7 @@ func (b *binder) call(c *syntax.Call, at *place) bool {
 		return true
 	}
 	if !f.accepts(len(c.Args)) {
-		b.failCode(c, CodeArguments, "The %s function requires %s argument(s).", f.name, arity(f))
+		b.failCode(c, CodeArguments, "The %s function requires %s argument(s).", c.Name, arity(f))
 		return true
 	}
 	switch {
@@ -116,11 +142,12 @@ func (b *binder) call(c *syntax.Call, at *place) bool {
 		b.aggregate(c, f, at)
 		return false
 	case f.class == classRank && at.clause != "RANK":
-		b.failCode(c, CodeScoreOutsideRank, "The FullTextScore function is only allowed in the ORDER BY RANK clause.")
+		b.scoreOutsideRank(c, at)
 	case f.class == classRank && f.name == fullTextScore:
 		b.scoreTerms(c)
-	case f.name == vectorDistance:
-		b.vector(c)
+	}
+	if check := b.argumentChecks(f.name); check != nil {
+		check(c)
 	}
 	return true
 }
@@ -147,8 +174,10 @@ func (b *binder) aggregate(c *syntax.Call, f *builtin, at *place) {
 	case at.clause == "ORDER BY", at.clause == "RANK":
 		b.unsortable(c)
 		return
+	case at.clause == "WHERE":
+		b.failCode(c, CodeAggregateInWhere, "Aggregates are not allowed in the WHERE clause.")
 	default:
-		b.failPlain(c, fmt.Sprintf("The aggregate function %s is not allowed in the %s clause.", f.name, at.clause))
+		b.failCode(c, CodeKeyOfMany, keyOfMany)
 	}
 	inside := *at
 	inside.agg = c
@@ -158,33 +187,6 @@ func (b *binder) aggregate(c *syntax.Call, f *builtin, at *place) {
 }
 
 const vectorDistance = "VECTORDISTANCE"
-
-// vector checks the options of VectorDistance that are constant.
-func (b *binder) vector(c *syntax.Call) {
-	if len(c.Args) < 4 {
-		return
-	}
-	var options doc.Value
-	switch e := c.Args[3].(type) {
-	case *syntax.Parameter:
-		options = b.params[e.Name]
-	case *syntax.ObjectLit:
-		values := []byte{'{'}
-		for i, key := range e.Keys {
-			if l, ok := e.Values[i].(*syntax.Literal); ok && l.Value.Kind() != doc.Undefined {
-				if len(values) > 1 {
-					values = append(values, ',')
-				}
-				values = l.Value.AppendJSON(append(doc.AppendString(values, key), ':'))
-			}
-		}
-		options = doc.Of(append(values, '}'))
-	}
-	if name, v := badMultiplier(options); name != "" {
-		b.failCode(c.Args[3], CodeSearchList, "The '%s' value %s specified in the VectorDistance function is outside the supported range. "+
-			"The value must be between %d and %d.", name, v.Raw(), minMultiplier, maxMultiplier)
-	}
-}
 
 // selection binds the SELECT clause and, where the query has aggregates or GROUP BY, checks that each of its
 // rows can be made of a group.
@@ -203,7 +205,7 @@ func (b *binder) selection(bl *block, s *scope, q *syntax.Query) {
 		b.selectList(bl, sel.Items, at)
 	}
 	bl.grouped = bl.grouped || len(bl.aggs) > 0
-	if !bl.grouped {
+	if !bl.grouped || len(b.errs) > 0 { // what groups show is asked of a query that has no other fault
 		return
 	}
 	keys := keysOf(bl)
@@ -220,9 +222,9 @@ func (b *binder) starAllowed(bl *block, q *syntax.Query) {
 	case len(q.GroupBy) > 0:
 		b.failCode(star, CodeStarWithGroupBy, "'SELECT *' is not allowed with GROUP BY.")
 	case len(q.From) == 0:
-		b.failPlain(star, "'SELECT *' is not valid if FROM clause is omitted.")
+		b.failCode(star, CodeStarWithoutFrom, "Syntax error, 'SELECT *' is not valid if FROM clause is omitted.")
 	case len(q.From) > 1:
-		b.failPlain(star, "'SELECT *' is only valid with a single input set.")
+		b.failCode(star, CodeStarWithJoin, "'SELECT *' is only valid with a single input set.")
 	}
 }
 

@@ -17,7 +17,7 @@ func (b *binder) orderBy(bl *block, s *scope, q *syntax.Query) {
 	}
 	for _, item := range q.OrderBy.Items {
 		b.expr(item.X, &place{block: bl, scope: s, clause: "ORDER BY"})
-		key := b.orderKey(bl, item)
+		key := b.orderKey(bl, item, len(q.OrderBy.Items) == 1)
 		if key == nil {
 			continue
 		}
@@ -27,7 +27,8 @@ func (b *binder) orderBy(bl *block, s *scope, q *syntax.Query) {
 	}
 }
 
-func (b *binder) orderKey(bl *block, item *syntax.SortItem) *orderKey {
+// orderKey makes a key; single tells that it is the only one.
+func (b *binder) orderKey(bl *block, item *syntax.SortItem, single bool) *orderKey {
 	key := &orderKey{x: item.X, desc: item.Desc}
 	if c, ok := item.X.(*syntax.Call); ok && !c.UDF {
 		switch f, _ := lookupBuiltin(c.Name); {
@@ -40,7 +41,7 @@ func (b *binder) orderKey(bl *block, item *syntax.SortItem) *orderKey {
 			b.failCode(item, CodeVectorDirection, "Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported. "+
 				"VectorDistance will always sort in the order of most similar (first) to least similar (last).")
 			return nil
-		case f.name == vectorDistance:
+		case f.name == vectorDistance && single:
 			key.distance, key.desc = true, !b.euclidean(c)
 			return key
 		case f.name == textScore:
@@ -88,7 +89,11 @@ const (
 // isVectorScore tells of a VectorDistance that it is written as _VectorScore.
 func isVectorScore(c *syntax.Call) bool { return strings.EqualFold(c.Name, vectorScore) }
 
+// unsortable refuses a key of ORDER BY of a query that has no other fault.
 func (b *binder) unsortable(at syntax.Node) {
+	if len(b.errs) > 0 {
+		return
+	}
 	b.fail(at.Extent(), &Error{Number: NumberUnsupportedSort,
 		Message: "Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path."})
 }

@@ -118,7 +118,7 @@ func askCompiler(t *testing.T, folder string, texts []string) []string {
 	var in bytes.Buffer
 	enc := json.NewEncoder(&in)
 	for _, text := range texts {
-		if err := enc.Encode(map[string]any{"query": text, "pk": []string{"/key"}}); err != nil {
+		if err := enc.Encode(map[string]any{"query": text, "pk": []string{"/key"}, "parameters": askedParameters}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,10 +143,24 @@ func askCompiler(t *testing.T, folder string, texts []string) []string {
 	return answers
 }
 
+// askedParameters come with every query that is asked about.
+var askedParameters = []map[string]any{
+	{"name": "@p", "value": 1}, {"name": "@s", "value": "a"}, {"name": "@l", "value": []int{1, 2}}, {"name": "@o", "value": map[string]int{"a": 1}},
+	{"name": "@n", "value": nil},
+}
+
 // ourAnswer is what this package says.
 func ourAnswer(t *testing.T, text string) string {
 	t.Helper()
-	p, err := Gateway(text, nil, Info{PartitionPaths: []doc.Path{doc.PathOf("key")}}, GatewayOptions{Continued: true})
+	var params []Parameter
+	for _, p := range askedParameters {
+		raw, err := json.Marshal(p["value"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		params = append(params, Parameter{p["name"].(string), doc.Of(raw)})
+	}
+	p, err := Gateway(text, params, Info{PartitionPaths: []doc.Path{doc.PathOf("key")}}, GatewayOptions{Continued: true})
 	var wrong *Error
 	switch {
 	case errors.As(err, &wrong):

@@ -11,35 +11,53 @@ import (
 
 // The codes of semantic errors, as Cosmos DB has them. The codes of syntax errors are in package syntax.
 const (
-	CodeUnresolved        = "SC2001" // an identifier that no FROM clause binds
-	CodeUnknownFunction   = "SC2005"
-	CodeSameAlias         = "SC2021" // two sources of one name
-	CodeSameName          = "SC2022" // two properties of one name in an object or a select list
-	CodeStarWithGroupBy   = "SC2041"
-	CodeArguments         = "SC2050" // a wrong number of arguments
-	CodeTop               = "SC2060" // the count of TOP
-	CodeLimit             = "SC2061"
-	CodeOffset            = "SC2062"
-	CodeNestedAggregate   = "SC2101"
-	CodeNotGrouped        = "SC2102"
-	CodeOrderNotGrouped   = "SC2103" // ORDER BY of something that is no key of GROUP BY
-	CodeSubqueryOrderBy   = "SC2202"
-	CodeSubqueryTop       = "SC2203"
-	CodeSubqueryLimit     = "SC2204"
-	CodeVectorDirection   = "SC2210" // ASC or DESC behind a VectorDistance
-	CodeSearchList        = "SC2213" // a multiplier of VectorDistance out of its range
-	CodeRankFunction      = "SC2221"
-	CodeRankDirection     = "SC2222" // ASC or DESC behind ORDER BY RANK
-	CodeRankIn            = "SC2223"
-	CodeRankJoin          = "SC2224"
-	CodeRankSubquery      = "SC2225"
-	CodeRankInSubquery    = "SC2228"
-	CodeRankWeights       = "SC2229"
-	CodeScoreOutsideRank  = "SC2240"
-	CodeScoreTerms        = "SC2241" // a term of FullTextScore that is no constant
-	CodeMemberIndex       = "SC2990" // an index that is not written out: c.list[c.i]
-	CodeTooManyUDFs       = "SC3005"
-	NumberUnsupportedSort = 2206 // ORDER BY over something that is no path of the document
+	CodeUnresolved       = "SC2001" // an identifier that no FROM clause binds
+	CodeUnknownFunction  = "SC2005"
+	CodeSameAlias        = "SC2021" // two sources of one name
+	CodeSameName         = "SC2022" // two properties of one name in an object or a select list
+	CodeStarWithoutFrom  = "SC1021"
+	CodeStarWithGroupBy  = "SC2041"
+	CodeStarWithJoin     = "SC2042"
+	CodeArguments        = "SC2050" // a wrong number of arguments
+	CodeHashModulo       = "SC2051"
+	CodeHashSeed         = "SC2052"
+	CodeTimespan         = "SC2053" // an argument that is no time span such as "5mi"
+	CodeTop              = "SC2060" // the count of TOP
+	CodeLimit            = "SC2061"
+	CodeOffset           = "SC2062"
+	CodeNestedAggregate  = "SC2101"
+	CodeNotGrouped       = "SC2102"
+	CodeOrderNotGrouped  = "SC2103" // ORDER BY of something that is no key of GROUP BY
+	CodeAggregateInWhere = "SC2104"
+	// A key of GROUP BY without a property in it, and one with an aggregate or a subquery in it.
+	CodeKeyWithoutProperty = "SC2110"
+	CodeKeyOfMany          = "SC2111"
+	CodeManyRows           = "SC2201" // a scalar subquery that can have several
+	CodeSubqueryOrderBy    = "SC2202"
+	CodeSubqueryTop        = "SC2203"
+	CodeSubqueryLimit      = "SC2204"
+	CodeTopWithOffset      = "SC2205"
+	CodeVectorOptions      = "SC2210" // the fourth argument of VectorDistance
+	CodeVectorExact        = "SC2212" // the third argument of VectorDistance
+	CodeEmbeddings         = "SC2216"
+	CodeRankDistinct       = "SC2220"
+	CodeVectorDirection    = "SC2210" // ASC or DESC behind a VectorDistance
+	CodeSearchList         = "SC2213" // a multiplier of VectorDistance out of its range
+	CodeRankFunction       = "SC2221"
+	CodeRankDirection      = "SC2222" // ASC or DESC behind ORDER BY RANK
+	CodeRankIn             = "SC2223"
+	CodeRankJoin           = "SC2224"
+	CodeRankSubquery       = "SC2225"
+	CodeRankAggregate      = "SC2226"
+	CodeRankGroupBy        = "SC2227"
+	CodeRankInSubquery     = "SC2228"
+	CodeRankWeights        = "SC2229"
+	CodeScoreOutsideRank   = "SC2240"
+	CodeScoreWithoutRank   = "SC2244"
+	CodeScoreTerms         = "SC2241" // a term of FullTextScore that is no constant
+	CodeMemberIndex        = "SC2990" // an index that is not written out: c.list[c.i]
+	CodeTooManyUDFs        = "SC3005"
+	NumberUnsupportedSort  = 2206 // ORDER BY over something that is no path of the document
 )
 
 // Style is one of the two shapes in which Cosmos DB reports what is wrong with a query.

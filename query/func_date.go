@@ -11,7 +11,7 @@ func dateBuiltins() []builtin {
 	now := (*call).moment
 	static := func(c *call) time.Time { return c.static }
 	return []builtin{
-		{name: "DATETIMEADD", min: 3, max: 3, fn: fnDateAdd},
+		{name: "DATETIMEADD", min: 2, max: 3, fn: fnDateAdd},
 		{name: "DATETIMEBIN", min: 2, max: 4, fn: fnDateBin},
 		{name: "DATETIMEDIFF", min: 3, max: 3, fn: fnDateDiff},
 		{name: "DATETIMEFORMAT", min: 2, max: 2, fn: fnDateFormat},
@@ -22,16 +22,16 @@ func dateBuiltins() []builtin {
 		{name: "DAY", min: 1, max: 1, fn: partOf(partDay)},
 		{name: "DATETIMETOTICKS", min: 1, max: 1, fn: fromDate(1)},
 		{name: "DATETIMETOTIMESTAMP", min: 1, max: 1, fn: fromDate(millisecond)},
-		{name: "TICKSTODATETIME", min: 1, max: 1, fn: toDate(1)},
-		{name: "TIMESTAMPTODATETIME", min: 1, max: 1, fn: toDate(millisecond)},
+		{name: "TICKSTODATETIME", min: 1, max: 2, fn: toDate(1)},
+		{name: "TIMESTAMPTODATETIME", min: 1, max: 2, fn: toDate(millisecond)},
 		current("GETCURRENTDATETIME", now, ticks.value),
 		current("GETCURRENTTICKS", now, ticksIn(1)),
 		current("GETCURRENTTIMESTAMP", now, ticksIn(millisecond)),
 		current("GETCURRENTDATETIMESTATIC", static, ticks.value),
 		current("GETCURRENTTICKSSTATIC", static, ticksIn(1)),
 		current("GETCURRENTTIMESTAMPSTATIC", static, ticksIn(millisecond)),
-		current("NOW", now, ticks.value),
-		{name: "AGO", min: 2, max: 2, volatile: true, fn: fnAgo},
+		{name: "NOW", max: 2, volatile: true, fn: fnNow},
+		{name: "AGO", min: 1, max: 2, volatile: true, fn: fnAgo},
 	}
 }
 
@@ -42,21 +42,43 @@ func current(name string, clock func(*call) time.Time, show func(ticks) doc.Valu
 }
 
 func fnDateAdd(_ *call, args []doc.Value) doc.Value {
-	t, ok := asTicks(args[2])
-	n, whole := asInteger(args[1])
+	t, ok := asTicks(args[len(args)-1])
+	part, n, whole := asSpan(args[:len(args)-1])
 	if !ok || !whole {
 		return undefined
 	}
-	return addParts(t, asPart(args[0]), n)
+	return addParts(t, part, n)
+}
+
+// asSpan reads a part of a date and how many of them: two arguments, or one string such as "5mi".
+func asSpan(args []doc.Value) (part datePart, n int64, ok bool) {
+	if len(args) == 1 {
+		name, n, ok := splitSpan(args[0].Str())
+		return asPart(doc.StringValue(name)), n, ok
+	}
+	n, ok = asInteger(args[1])
+	return asPart(args[0]), n, ok
+}
+
+// fnNow is the current time, or that plus a number of parts.
+func fnNow(c *call, args []doc.Value) doc.Value {
+	if len(args) == 0 {
+		return ticksOf(c.moment()).value()
+	}
+	part, n, ok := asSpan(args)
+	if !ok {
+		return undefined
+	}
+	return addParts(ticksOf(c.moment()), part, n)
 }
 
 // fnAgo is the current time less a number of parts.
 func fnAgo(c *call, args []doc.Value) doc.Value {
-	n, whole := asInteger(args[1])
+	part, n, whole := asSpan(args)
 	if !whole || n == math.MinInt64 {
 		return undefined
 	}
-	return addParts(ticksOf(c.moment()), asPart(args[0]), -n)
+	return addParts(ticksOf(c.moment()), part, -n)
 }
 
 // addParts adds n parts to a moment. A month that has no such day gives its last one.
@@ -247,11 +269,15 @@ func fromDate(unit ticks) func(*call, []doc.Value) doc.Value {
 
 // toDate makes a function that returns a number of units as a moment.
 func toDate(unit ticks) func(*call, []doc.Value) doc.Value {
-	return func(_ *call, args []doc.Value) doc.Value {
+	return func(c *call, args []doc.Value) doc.Value {
 		n, ok := asInteger(args[0])
 		if !ok || n < int64(minTicks/unit) || n > int64(endTicks/unit) {
 			return undefined
 		}
-		return (ticks(n) * unit).value()
+		date := (ticks(n) * unit).value()
+		if len(args) > 1 {
+			return fnDateFormat(c, []doc.Value{date, args[1]})
+		}
+		return date
 	}
 }

@@ -88,7 +88,7 @@ func TestFunctionsTakeAnything(t *testing.T) {
 				}
 			}
 		}
-		if defined == 0 && b.min < 5 {
+		if defined == 0 && b.min < 5 && name != "GENERATEEMBEDDINGS" {
 			t.Errorf("%s was undefined for all arguments", name)
 		}
 	}

@@ -12,7 +12,8 @@ func miscBuiltins() []builtin {
 	return []builtin{
 		{name: "IIF", min: 3, max: 3, fn: func(_ *call, args []doc.Value) doc.Value { return opConditional(args[0], args[1], args[2]) }},
 		{name: "DOCUMENTID", min: 1, max: 1, fn: fnDocumentID},
-		{name: "HASH", min: 1, max: 2, fn: fnHash},
+		{name: "HASH", min: 1, max: 3, fn: fnHash},
+		{name: "GENERATEEMBEDDINGS", min: 1, max: 1, fn: func(*call, []doc.Value) doc.Value { return undefined }}, // the binder refuses it
 	}
 }
 
@@ -33,12 +34,15 @@ func fnDocumentID(_ *call, args []doc.Value) doc.Value {
 }
 
 // fnHash returns a hash of a value, an integer of 64 bits: equal values have equal ones, and undefined has 0.
-// With a second argument it is the rest of a division by that, with the sign of the hash. The service does
-// not say which hash it uses.
+// With a second argument it is the rest of a division by that, with the sign of the hash; a third one is a
+// seed. The service does not say which hash it uses.
 func fnHash(_ *call, args []doc.Value) doc.Value {
 	n := int64(0)
 	if args[0].Kind() != doc.Undefined {
 		h := fnv.New64a()
+		if len(args) > 2 {
+			_, _ = h.Write(args[2].Raw())
+		}
 		_, _ = h.Write(doc.AppendOrdered(nil, args[0])) // a hash does not fail
 		n = int64(h.Sum64())
 	}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
@@ -34,9 +35,7 @@ func (b *binder) orderByRank(bl *block, s *scope, q *syntax.Query) {
 			b.failCode(src, CodeRankSubquery, "Subqueries in the FROM clause are not allowed with the ORDER BY RANK clause.")
 		}
 	}
-	if bl.grouped {
-		b.failPlain(q.OrderBy, "The ORDER BY RANK clause is not allowed in a query with GROUP BY or aggregates.")
-	}
+	b.rankedWithout(bl, q)
 	if q.OrderBy.Directed {
 		b.failCode(q.OrderBy, CodeRankDirection, "Specifying a sort order (ASC or DESC) in the ORDER BY RANK clause is not allowed.")
 	}
@@ -57,6 +56,33 @@ func (b *binder) orderByRank(bl *block, s *scope, q *syntax.Query) {
 		return
 	}
 	bl.rank = []*rankPart{b.rankPart(call, fn)}
+}
+
+// rankedWithout refuses what ORDER BY RANK excludes: groups, aggregates and DISTINCT.
+func (b *binder) rankedWithout(bl *block, q *syntax.Query) {
+	if len(q.GroupBy) > 0 {
+		clause := syntax.Span{Start: q.GroupBy[0].Extent().Start, End: q.GroupBy[len(q.GroupBy)-1].Extent().End}
+		clause.Start = max(0, lastWord([]rune(b.text)[:clause.Start], "GROUP"))
+		b.failCode(clause, CodeRankGroupBy, "The GROUP BY clause is not allowed with the ORDER BY RANK clause.")
+	}
+	for c, ref := range b.aggs {
+		if ref.block == bl {
+			b.failCode(c, CodeRankAggregate, "Aggregate functions are not allowed with the ORDER BY RANK clause.")
+		}
+	}
+	if q.Select.Distinct {
+		b.failCode(q.Select, CodeRankDistinct, "The DISTINCT keyword is not allowed with the ORDER BY RANK clause.")
+	}
+}
+
+// lastWord is where a word of ASCII letters is last written in a text, in any case; -1 where it is not.
+func lastWord(text []rune, word string) int {
+	for i := len(text) - len(word); i >= 0; i-- {
+		if strings.EqualFold(string(text[i:i+len(word)]), word) {
+			return i
+		}
+	}
+	return -1
 }
 
 // rankFunction returns the registered name of a function that may stand in ORDER BY RANK, or "".

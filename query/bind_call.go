@@ -1,0 +1,198 @@
+package query
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// argumentChecks tells what the arguments of a function must be as they are written, by the name of the
+// function. Their number is right already.
+func (b *binder) argumentChecks(name string) func(*syntax.Call) {
+	switch name {
+	case vectorDistance:
+		return b.vector
+	case "HASH":
+		return b.hashArguments
+	case "AGO", "NOW":
+		return func(c *syntax.Call) { b.timespan(c, 1) }
+	case "DATETIMEADD":
+		return func(c *syntax.Call) { b.timespan(c, 2) }
+	case "GENERATEEMBEDDINGS":
+		return b.embeddings
+	}
+	return nil
+}
+
+// literalOf is the value of a constant as it is written, or of a parameter, which stands for one; undefined
+// where an expression is neither.
+func (b *binder) literalOf(e syntax.Expr) doc.Value {
+	switch e := e.(type) {
+	case *syntax.Literal:
+		return e.Value
+	case *syntax.Parameter:
+		return b.params[e.Name]
+	}
+	return undefined
+}
+
+// integerLiteral reads an integer that is written out without a point or an exponent.
+func (b *binder) integerLiteral(e syntax.Expr) (int64, bool) {
+	sign := ""
+	if minus, ok := e.(*syntax.Unary); ok && minus.Op == syntax.Neg {
+		e, sign = minus.X, "-"
+	}
+	v := b.literalOf(e)
+	n, err := strconv.ParseInt(sign+string(v.Raw()), 10, 64)
+	return n, err == nil && v.Kind() == doc.Number
+}
+
+func (b *binder) hashArguments(c *syntax.Call) {
+	if len(c.Args) > 1 {
+		if n, ok := b.integerLiteral(c.Args[1]); !ok || n == 0 {
+			b.failCode(c.Args[1], CodeHashModulo, "The modulo value for the 'Hash' function must be a non-zero integer literal.")
+		}
+	}
+	if len(c.Args) > 2 {
+		if _, ok := b.integerLiteral(c.Args[2]); !ok {
+			b.failCode(c.Args[2], CodeHashSeed, "The seed value for the 'Hash' function must be an integer literal.")
+		}
+	}
+}
+
+// spanText is what a time span looks like: a count and the name of a part of a date.
+var spanText = regexp.MustCompile(`^(-?[0-9]+)(.+)$`)
+
+// splitSpan takes a time span apart, as in "5mi" and "-1day".
+func splitSpan(text string) (part string, n int64, ok bool) {
+	m := spanText.FindStringSubmatch(text)
+	if m == nil {
+		return "", 0, false
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	return m[2], n, err == nil
+}
+
+// timespan refuses a call whose only argument in the place of a part and a count is no time span. With
+// another number of arguments there is none.
+func (b *binder) timespan(c *syntax.Call, n int) {
+	if len(c.Args) != n {
+		return
+	}
+	span := b.literalOf(c.Args[0])
+	if _, _, ok := splitSpan(span.Str()); !ok {
+		b.failCode(c, CodeTimespan, "The timespan argument provided to the DateTime function is invalid.")
+	}
+}
+
+func (b *binder) embeddings(c *syntax.Call) {
+	if b.literalOf(c.Args[0]).Kind() != doc.String {
+		b.failCode(c.Args[0], CodeEmbeddings, "The 'GenerateEmbeddings' function requires a single string literal argument.")
+		return
+	}
+	b.failPlain(c, "GenerateEmbeddings needs a model for embeddings, and the account has none.")
+}
+
+// vectorOptions are those of VectorDistance, with the kind of each.
+var vectorOptions = map[string]doc.Kind{
+	"distanceFunction": doc.String, "dataType": doc.String, "searchListSizeMultiplier": doc.Number, "quantizedVectorListMultiplier": doc.Number,
+	"filterPriority": doc.Number,
+}
+
+// vector checks the third and the fourth argument of VectorDistance.
+func (b *binder) vector(c *syntax.Call) {
+	if len(c.Args) > 2 && b.literalOf(c.Args[2]).Kind() != doc.Bool {
+		b.failCode(c.Args[2], CodeVectorExact, "The third argument provided in the VectorDistance function is invalid. This value must be a boolean "+
+			"value set to either \"true\" to execute an exact search or \"false\" to execute an efficient search leveraging the index.")
+		return
+	}
+	if len(c.Args) < 4 {
+		return
+	}
+	o, ok := c.Args[3].(*syntax.ObjectLit)
+	if given := b.literalOf(c.Args[3]); given.Kind() == doc.Object {
+		given.Each(func(key string, _ doc.Value) bool {
+			if _, known := vectorOptions[key]; !known {
+				b.unknownOption(c.Args[3], key)
+			}
+			return true
+		})
+		b.vectorRange(c.Args[3], given)
+		return
+	} else if !ok {
+		b.failCode(c.Args[3], CodeVectorOptions, "Options argument of VectorDistance function must be an object literal expression.")
+		return
+	}
+	values := []byte{'{'}
+	for i, key := range o.Keys {
+		v := b.literalOf(o.Values[i])
+		switch kind, known := vectorOptions[key]; {
+		case !known:
+			b.unknownOption(o, key)
+			return
+		case v.Kind() != kind:
+			b.failCode(o, CodeVectorOptions, "VectorDistance function options argument property value of option '%s' must be a %s literal.", key, kind)
+			return
+		case badOption(key, v):
+			b.failCode(o, CodeVectorOptions,
+				"VectorDistance function options argument property value '%s' is not a valid value for option '%s'.", v.Str(), key)
+			return
+		}
+		if len(values) > 1 {
+			values = append(values, ',')
+		}
+		values = v.AppendJSON(append(doc.AppendString(values, key), ':'))
+	}
+	b.vectorRange(o, doc.Of(append(values, '}')))
+}
+
+// vectorRange refuses options of VectorDistance with a multiplier out of its range.
+func (b *binder) vectorRange(o syntax.Expr, options doc.Value) {
+	if name, v := badMultiplier(options); name != "" {
+		b.failCode(o, CodeSearchList, "The '%s' value %s specified in the VectorDistance function is outside the supported range. "+
+			"The value must be between %d and %d.", name, v.Raw(), minMultiplier, maxMultiplier)
+	}
+}
+
+func (b *binder) unknownOption(o syntax.Expr, name string) {
+	b.failCode(o, CodeVectorOptions, "'%s' is not a valid option name for VectorDistance function options argument.", name)
+}
+
+// badOption tells of a name of a distance function that is none.
+func badOption(key string, v doc.Value) bool {
+	if key != "distanceFunction" {
+		return false
+	}
+	_, ok := metricOf(v.Str())
+	return !ok
+}
+
+// groupKey refuses a key of GROUP BY that no property leads to.
+func (b *binder) groupKey(key syntax.Expr) {
+	found := false
+	syntax.Walk(key, func(n syntax.Node) bool {
+		switch n.(type) {
+		case *syntax.Ident:
+			found = true
+		case *syntax.Subquery:
+			return false
+		}
+		return !found
+	})
+	if !found {
+		b.failCode(key, CodeKeyWithoutProperty, "Each GROUP BY expression must contain at least one property reference.")
+	}
+}
+
+// many tells whether a block can have several rows for one of the block outside.
+func (bl *block) many() bool {
+	if bl.grouped && len(bl.groupBy) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(bl.steps, func(st *step) bool {
+		return st.kind == stepElements || st.kind == stepFlatten || st.kind == stepRows && st.sub.many()
+	})
+}

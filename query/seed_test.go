@@ -1,0 +1,11 @@
+package query_test
+
+import (
+	"testing"
+
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/query"
+)
+
+// TestCompilerWholeQueries stands outside of the package, since the seed's package imports it.
+func TestCompilerWholeQueries(t *testing.T) { query.AskWholeQueries(t, metatest.FirstSeed()) }
