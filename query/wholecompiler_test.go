@@ -49,8 +49,8 @@ func samePrint(answer string) string {
 	return strings.NewReplacer(" ASC", "", "(", "", ")", "", " ", "", `\n`, "").Replace(planField.ReplaceAllString(answer, "\x00$1$2"))
 }
 
-// firstField is the first part of a plan that differs, in the order of planAnswer, but for the rewritten query, which
-// goes last.
+// firstField is the first part of a plan that differs, in the order of planAnswer, but for the rewritten
+// query, which goes last.
 func firstField(got, want string) string {
 	parts := func(answer string) map[string]string {
 		m := map[string]string{}
