@@ -270,7 +270,7 @@ func (db *DB) CatchUp(ctx context.Context) (purged int, err error) { return db.S
 func (w sweeper) Clock(r ttl.Range) ttl.Clock {
 	w.db.mu.RLock()
 	defer w.db.mu.RUnlock()
-	if c := w.db.cat.cids[r.Container]; c != nil && c.d.ownClock.Load() {
+	if c := w.db.cat.cids[r.Owner]; c != nil && c.d.ownClock.Load() {
 		return c.d.clock.base
 	}
 	return nil

@@ -51,7 +51,7 @@ func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 			continue
 		}
 		for _, s := range st.ranges {
-			out = append(out, ttl.Range{Container: c.cid, Slot: s.number})
+			out = append(out, ttl.Range{Owner: c.cid, Part: s.number})
 		}
 	}
 	return out, nil
@@ -59,11 +59,11 @@ func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 
 func (w sweeper) find(r ttl.Range) (*Container, *slot) {
 	w.db.mu.RLock()
-	c := w.db.cat.cids[r.Container]
+	c := w.db.cat.cids[r.Owner]
 	w.db.mu.RUnlock()
 	if c != nil {
 		for _, s := range c.state.Load().ranges {
-			if s.number == r.Slot {
+			if s.number == r.Part {
 				return c, s
 			}
 		}

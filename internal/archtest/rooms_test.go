@@ -23,6 +23,7 @@ var rooms = map[string]room{
 	"doc/jsonbinary":        {own: []string{"doc"}},
 	"ttl":                   {},
 	"engine":                {},
+	"host":                  {own: []string{"engine", "ttl"}, tests: []string{"engine/pebble"}},
 	"index":                 {own: []string{"doc"}, third: []string{"github.com/golang/geo/", "github.com/blevesearch/snowballstem"}},
 	"query":                 {own: []string{"query/...", "index", "doc"}, third: []string{"github.com/dlclark/regexp2"}},
 	"query/syntax":          {own: []string{"doc"}},
