@@ -119,10 +119,21 @@ func (c *Catalog) Change(ctx context.Context, fn func(t *Change) error, scopes .
 		}
 		return SetRecord(txn, headKey(), t.head)
 	})
-	if err == nil {
+	if err == nil && t.changed {
 		c.head = t.head
 	}
 	return err
+}
+
+// NextNumber is the first number that the catalog has not handed out, for who checks the data.
+func NextNumber(r engine.Reader) (uint32, error) {
+	raw, err := r.Get(headKey())
+	if err != nil {
+		return 0, err
+	}
+	var h head
+	err = DecodeRecord(raw, &h)
+	return h.Next, err
 }
 
 // load reads the first record, or makes that of fresh data. It fails with engine.ErrNewerFormat.

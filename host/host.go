@@ -65,7 +65,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*
 	err := claimError(tenants)
 	var in *Instance
 	if err == nil {
-		in, err = moveIn(ctx, e, h.opts, &h.state, h.tenants)
+		in, err = moveIn(ctx, h, e, h.opts, h.tenants)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())

@@ -17,6 +17,7 @@ import (
 // Instance is an engine with its data, and all that is known of that in memory. A host has one at a time;
 // what a tenant has in it, it has for ever: after a restore there is another.
 type Instance struct {
+	host    *Host // nil for the copy of a snapshot
 	eng     engine.Engine
 	get     GetFunc
 	opts    Options
@@ -29,7 +30,6 @@ type Instance struct {
 	reaper      *ttl.Reaper
 	working     atomic.Int64 // foreground operations under way: what the reaper yields to
 	closed      atomic.Bool
-	gone        chan struct{}  // closed when the engine is
 	places      map[string]int // of the tenants, by their names
 	heirs       heirs
 }
@@ -44,8 +44,11 @@ type shared struct {
 }
 
 // moveIn reads the data of an engine. No loop runs yet.
-func moveIn(ctx context.Context, e engine.Engine, o Options, state *shared, ts []Tenant) (*Instance, error) {
-	in := &Instance{eng: e, opts: o, state: state, gone: make(chan struct{})}
+func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenant) (*Instance, error) {
+	in := &Instance{host: h, eng: e, opts: o, state: &shared{}}
+	if h != nil {
+		in.state = &h.state
+	}
 	in.places, in.heirs = make(map[string]int), make(heirs)
 	in.catalog = Catalog{eng: e, turn: NewTurn()}
 	in.clock.in, in.clock.base = in, o.Clock
@@ -123,16 +126,32 @@ func (in *Instance) end() error {
 	in.Closing("the reaper")
 	in.reaper.Close()
 	in.Closing("the engine: a transaction that does not end, or the disk")
+	err := errors.Join(in.leave(context.Background()), in.eng.Close())
+	for _, r := range in.residents {
+		if r.Life != nil {
+			r.Life.Gone()
+		}
+	}
+	return err
+}
+
+// leave lets the residents store what is to be stored at the end.
+func (in *Instance) leave(ctx context.Context) error {
+	if err := in.catalog.Lock(ctx); err != nil {
+		return err
+	}
+	defer in.catalog.Unlock()
 	var errs []error
 	for _, r := range slices.Backward(in.residents) {
 		if r.Life != nil {
-			errs = append(errs, r.Life.Leave(context.Background()))
+			errs = append(errs, r.Life.Leave(ctx))
 		}
 	}
-	errs = append(errs, in.eng.Close())
-	close(in.gone)
 	return errors.Join(errs...)
 }
+
+// Host is whose instance it is, or was; nil for the copy of a snapshot.
+func (in *Instance) Host() *Host { return in.host }
 
 // Engine is where the data lies.
 func (in *Instance) Engine() engine.Engine { return in.eng }
@@ -145,9 +164,6 @@ func (in *Instance) Catalog() *Catalog { return &in.catalog }
 
 // Incarnation tells this instance's data from what a restore has replaced or will, and from other data.
 func (in *Instance) Incarnation() uint32 { return in.incarnation }
-
-// Gone is closed when the instance is closed: who waits for something to happen in it waits for that too.
-func (in *Instance) Gone() <-chan struct{} { return in.gone }
 
 // Closing notes in words what Close waits for.
 func (in *Instance) Closing(what string) { in.state.closing.Store(&what) }

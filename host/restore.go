@@ -74,7 +74,7 @@ func (h *Host) replace(
 		if err := adopt(ctx, e, h.tenants, above); err != nil {
 			return err
 		}
-		next, err = moveIn(ctx, e, h.opts, &h.state, h.tenants)
+		next, err = moveIn(ctx, h, e, h.opts, h.tenants)
 		return err
 	})
 	if err != nil {

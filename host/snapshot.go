@@ -166,7 +166,7 @@ func (h *Host) openSnapshot(ctx context.Context, name string, tenants []Tenant,
 	}
 	defer e.Close() // a copy that is thrown away
 	o := Options{Clock: ttl.NewVirtual(ttl.Real{})}
-	then, err := moveIn(ctx, e, o.withDefaults(), &shared{}, tenants)
+	then, err := moveIn(ctx, nil, e, o.withDefaults(), tenants)
 	if err != nil {
 		return err
 	}

@@ -58,8 +58,11 @@ type Life interface {
 	// Stop stops that and waits for it. The engine is still open, the reaper runs. It tells by
 	// Instance.Closing what it waits for. It is called in the opposite order of Start.
 	Stop()
-	// Leave stores what is to be stored at the end. Neither the reaper nor any loop runs any more.
+	// Leave stores what is to be stored at the end. Neither the reaper nor any loop runs any more, and the
+	// caller holds the catalog's lock.
 	Leave(ctx context.Context) error
+	// Gone wakes whoever waits for something to happen: the engine is closed.
+	Gone()
 }
 
 // Dated is what a resident has dated by clocks: the server's (Instance.Clock) and those that it made itself

@@ -42,14 +42,15 @@ const backlogLimit = 100_000
 
 // Metrics measures the store. It reads the heads of the expiry indexes, so it costs more with a larger
 // backlog.
-func (db *DB) Metrics(ctx context.Context) (Metrics, error) {
-	db = db.live()
+func (db *DB) Metrics(ctx context.Context) (Metrics, error) { return db.live().metrics(ctx) }
+
+func (db *resident) metrics(ctx context.Context) (Metrics, error) {
 	db.mu.RLock()
 	m := Metrics{Databases: len(db.cat.databases)}
 	containers := db.cat.containers
 	db.mu.RUnlock()
 	m.Purged = db.purged.Load()
-	m.Reaper = db.reaper.Metrics()
+	m.Reaper = db.in.ReaperMetrics()
 	m.Engine = db.eng.Metrics()
 	m.StuckScripts = db.programs.Stuck()
 	for _, c := range containers {

@@ -33,7 +33,7 @@ type candidate struct {
 }
 
 // sweeper shows the store to the reaper.
-type sweeper struct{ db *DB }
+type sweeper struct{ db *resident }
 
 // Ranges are the slots in which something can expire. To list them begins a round, which is when idle
 // containers are deleted. That may fail for want of the very room which the round is going to free.

@@ -62,10 +62,10 @@ func (c *Container) Settings() ContainerSettings { return c.state.Load().rec.Set
 // container has been dropped.
 func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettings) error) (ContainerSettings, error) {
 	db := c.db
-	if err := db.ddl.take(ctx); err != nil {
+	if err := db.lockCatalog(ctx); err != nil {
 		return ContainerSettings{}, err
 	}
-	defer db.ddl.release()
+	defer db.in.Catalog().Unlock()
 	next := c.Settings().clone()
 	if err := fn(&next); err != nil {
 		return ContainerSettings{}, wrap(err)
@@ -91,8 +91,8 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 	if err != nil {
 		return ContainerSettings{}, wrap(err)
 	}
-	db.wakeReaper()
-	db.line.subscribers.notify()
+	db.in.WakeReaper()
+	db.door.subscribers.notify()
 	return next, nil
 }
 
@@ -107,7 +107,7 @@ func (s ContainerSettings) clone() ContainerSettings {
 	return s
 }
 
-// checkSettings refuses what the container cannot be set to. The caller holds ddl.
+// checkSettings refuses what the container cannot be set to. The caller holds the catalog's lock.
 func (c *Container) checkSettings(s *ContainerSettings) error {
 	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
 		return fail(CodeBadRequest, fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", MinIdle, ttl.Max, s.AutoDeleteOnIdle))
@@ -173,7 +173,7 @@ func (c *Container) archiveOf() []*Container {
 }
 
 // checkDrop refuses to delete an archive: what others were asked to keep would be lost with nobody told. The
-// caller holds ddl.
+// caller holds the catalog's lock.
 func (c *Container) checkDrop() error {
 	if from := c.archiveOf(); len(from) > 0 {
 		return &Error{

@@ -16,7 +16,7 @@ import (
 // Reminders is a tenant that keeps books of reminders, each with a deadline in milliseconds. A reminder is
 // gone for everybody when its time has come, and purged by the reaper. Its books are heirs, too.
 //
-//	00 · r · 0 · name   a book: its number
+//	00 · n · 0 · name   a book: its number
 //	number · d · id     a reminder: its deadline, then its text
 //	number · x · due · id
 //	number · w          the millisecond of the last write or purge
@@ -59,12 +59,12 @@ func (b *book) item(id uint64) []byte { return binary.BigEndian.AppendUint64(b.k
 
 // Claim implements host.Tenant.
 func (t *Reminders) Claim() host.Claim {
-	return host.Claim{Name: "reminders", Kinds: "r", First: 0x40, Last: 0x7F}
+	return host.Claim{Name: "reminders", Kinds: "n", First: 0x40, Last: 0x7F}
 }
 
 // Scopes implements host.Tenant.
 func (t *Reminders) Scopes(r engine.Reader) (scopes [][]byte, err error) {
-	err = host.ScanRecords(r, 'r', func(_ []byte, rec bookRecord) error {
+	err = host.ScanRecords(r, 'n', func(_ []byte, rec bookRecord) error {
 		scopes = append(scopes, bookScope(rec.Number))
 		return nil
 	})
@@ -75,7 +75,7 @@ func (t *Reminders) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 func (t *Reminders) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, error) {
 	m := &room{tenant: t, in: in, gate: host.NewGate(), books: make(map[string]*book)}
 	err := in.Engine().View(ctx, func(r engine.Reader) error {
-		return host.ScanRecords(r, 'r', func(key []byte, rec bookRecord) error {
+		return host.ScanRecords(r, 'n', func(key []byte, rec bookRecord) error {
 			b := &book{scope: bookScope(rec.Number)}
 			m.books[string(key[host.CatalogHead:len(key)-2])] = b
 			if v, err := r.Get(b.key('w')); err == nil {
@@ -99,6 +99,9 @@ func (m *room) Stop() {}
 
 // Leave implements host.Life.
 func (m *room) Leave(context.Context) error { return nil }
+
+// Gone implements host.Life.
+func (m *room) Gone() {}
 
 func (m *room) note(ms int64) {
 	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {

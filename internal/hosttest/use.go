@@ -20,7 +20,7 @@ func (t *Reminders) Make(ctx context.Context, name string) error {
 	err := m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		rec := bookRecord{Number: t.Number()}
 		b = &book{scope: bookScope(rec.Number)}
-		key := append(host.AppendCatalogHead(nil, 'r', 0), name...)
+		key := append(host.AppendCatalogHead(nil, 'n', 0), name...)
 		return host.SetRecord(t, append(key, 0, 1), rec)
 	})
 	if err == nil {
