@@ -3,9 +3,9 @@ package store
 import (
 	"bytes"
 	"context"
-	"math"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -80,7 +80,7 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 			}
 			m.Backlog.Items += b.Items
 			m.Backlog.Oldest = max(m.Backlog.Oldest, b.Oldest)
-			l := newLook(p, s, &s.pass, now, 0)
+			l := newLook(p, s, &s.passes, now, 0)
 			if err := l.nextExpiry(r); err != nil {
 				return err
 			}
@@ -118,24 +118,18 @@ type ghostCount struct {
 }
 
 // walk counts those of one family that lie at or below the cutoff.
-func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) (err error) {
-	if cutoff == math.MinInt64 {
+func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
+	if g.out.Items >= g.limit {
 		return nil
 	}
-	rg := layout.SlotFamily(g.s.scope, family)
-	rg.End = layout.AppendTimeKey(nil, g.s.scope, family, cutoff+1, 0)
-	it := r.Scan(rg, false)
-	for err == nil && g.out.Items < g.limit && it.Next() {
+	return host.EachDue(r, layout.TimePrefix(g.s.scope, family), cutoff, func(e host.Entry) (more bool, err error) {
 		if g.looks++; g.looks > maxGhosts {
 			g.out.Items++
-			continue
+		} else {
+			err = g.judge(e.ID)
 		}
-		err = g.judge(layout.KeyRID(it.Key()))
-	}
-	if cerr := it.Close(); err == nil {
-		err = cerr
-	}
-	return err
+		return g.out.Items < g.limit, err
+	})
 }
 
 func (g *ghostCount) judge(rid uint64) error {

@@ -137,7 +137,7 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 
 // sweepExpired purges what has expired, as far as a hold has room for it.
 func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *slot, now int64, h hold) (ttl.Swept, error) {
-	l := newLook(st.policy(), s, &s.pass, now, h.room)
+	l := newLook(st.policy(), s, &s.passes, now, h.room)
 	l.delay = h.delay
 	if err := l.take(ctx, c.db.eng); err != nil {
 		return ttl.Swept{}, err

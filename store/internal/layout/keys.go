@@ -116,7 +116,12 @@ func AppendSlotKey(dst, scope []byte, family byte, n uint64) []byte {
 
 // AppendTimeKey is a key of one of the families w and x: scope, letter, second, rid.
 func AppendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []byte {
-	return binary.BigEndian.AppendUint64(AppendSlotKey(dst, scope, family, uint64(second)), rid)
+	return host.AppendEntry(append(append(dst, scope...), family), host.Entry{At: second, ID: rid})
+}
+
+// TimePrefix is what the keys of one of the families w and x begin with.
+func TimePrefix(scope []byte, family byte) []byte {
+	return append(append(make([]byte, 0, ScopeLen+1+8+RIDLen), scope...), family)
 }
 
 // SlotFamily is the range of one family of a slot.
@@ -154,14 +159,6 @@ func SlotPrefix(scope, prefix []byte) []byte {
 
 // KeyRID is the rid at the end of an index entry's key.
 func KeyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-RIDLen:]) }
-
-// TimeKeyParts takes a key of family w or x apart.
-func TimeKeyParts(key []byte) (second int64, rid uint64, ok bool) {
-	if len(key) != ScopeLen+1+8+RIDLen {
-		return 0, 0, false
-	}
-	return int64(binary.BigEndian.Uint64(key[ScopeLen+1:])), binary.BigEndian.Uint64(key[ScopeLen+9:]), true
-}
 
 // SlotKeyNumber is the number at the end of a key of family d, f or v.
 func SlotKeyNumber(key []byte) (uint64, bool) {
