@@ -32,6 +32,8 @@ type OnExpire struct {
 	// MoveTo is the id of another container of the same database, the archive, where they are created anew:
 	// see the essay in archive.go.
 	MoveTo string `json:"moveTo"`
+
+	other heirName // an heir of another tenant of the host, in its place; no setting names one yet
 }
 
 // MinIdle is the shortest AutoDeleteOnIdle in seconds, which is Azure Service Bus's.
@@ -74,9 +76,10 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 		return ContainerSettings{}, err
 	}
 	err := c.change(ctx, func(st containerState, now int64) (containerState, error) {
-		if moves := next.moveTo() != ""; !moves {
+		switch none := (heirName{}); {
+		case next.heir() == none:
 			st.rec.MovesSince = 0
-		} else if st.rec.Settings.moveTo() == "" {
+		case st.rec.Settings.heir() == none:
 			st.rec.MovesSince = now
 		}
 		old := st
@@ -123,6 +126,10 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 	}
 	if s.OnExpire == nil {
 		return nil
+	}
+	if to := s.heir(); to.kind != heirArchive && to.kind != "" {
+		_, err := c.db.in.Heir(tenantName, to.kind, to.name)
+		return wrap(err)
 	}
 	return c.checkArchive(s.OnExpire.MoveTo)
 }
