@@ -84,9 +84,9 @@ func (in *Instance) SweepNow(ctx context.Context) (purged int, err error) {
 	return in.reaper.SweepNow(ctx)
 }
 
-// AloneOfReaper runs fn while the reaper rests: for a tenant that purges by other rules than a sweep's.
+// HoldReaper runs fn while the reaper rests: for a tenant that purges by other rules than a sweep's.
 // ttl.ErrReaperClosed: the instance is closed, or fn met its closing.
-func (in *Instance) AloneOfReaper(ctx context.Context, fn func(ctx context.Context) error) error {
+func (in *Instance) HoldReaper(ctx context.Context, fn func(ctx context.Context) error) error {
 	return in.reaper.Do(ctx, fn)
 }
 

@@ -114,7 +114,8 @@ func (n *census) keys(s *slot) error {
 		cutoff int64
 	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
 		looks := maxGhosts
-		err := host.EachDue(n.r, layout.TimePrefix(s.scope, f.family), never, func(e host.Entry) (more bool, err error) {
+		prefix := layout.TimePrefix(s.scope, f.family)
+		err := host.EachDue(n.r, prefix, never, func(e host.Entry) (more bool, err error) {
 			if !n.watch.more() {
 				return false, nil
 			}

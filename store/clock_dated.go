@@ -73,7 +73,8 @@ func (w dated) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (ho
 			return host.Moment{}, err
 		}
 		if died > to.Unix() {
-			return host.Moment{At: time.Unix(died, 0), What: "an item expired in " + c.d.ID() + "/" + c.name}, nil
+			what := "an item expired in " + c.d.ID() + "/" + c.name
+			return host.Moment{At: time.Unix(died, 0), What: what}, nil
 		}
 	}
 	return host.Moment{}, nil

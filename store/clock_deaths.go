@@ -47,7 +47,8 @@ type deaths struct {
 // walk looks at the items whose entries in one family lie at or below the cutoff. An old entry may be of a
 // late death: a lease keeps an item.
 func (w *deaths) walk(ctx context.Context, r engine.Reader, s *slot, family byte, cutoff int64) error {
-	return host.EachDue(r, layout.TimePrefix(s.scope, family), cutoff, func(e host.Entry) (more bool, err error) {
+	prefix := layout.TimePrefix(s.scope, family)
+	return host.EachDue(r, prefix, cutoff, func(e host.Entry) (more bool, err error) {
 		if err = ctx.Err(); err == nil {
 			err = w.judge(s, e.ID)
 		}

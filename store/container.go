@@ -30,7 +30,7 @@ type Container struct {
 	gate  host.Gate
 	state atomic.Pointer[containerState]
 
-	splitting host.Turn // of the one that splits a range of the container; taken before the catalog's lock and the gate
+	splitting host.Turn // of the one that splits a range; taken before the catalog's lock and the gate
 
 	count    itemCount
 	spending budget // of its own throughput

@@ -89,7 +89,8 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	err := db.changeCatalog(ctx, func(txn *host.Change) error {
 		now := d.clock.Seconds()
 		rec = containerRecord{
-			CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()), Spec: spec.AppendJSON(nil),
+			CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
+			Spec:   spec.AppendJSON(nil),
 			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now}, IndexRules: indexRules,
 			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
 		}
@@ -151,7 +152,9 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 // newRanges lays the partition ranges of a new container out: as many as are asked for with it, else as many
 // as the operator asks for, else as many as the throughput needs. A container that shares its database's
 // throughput has one.
-func (db *resident) newRanges(def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool, now int64) []rangeRecord {
+func (db *resident) newRanges(
+	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool, now int64,
+) []rangeRecord {
 	if n == 0 {
 		n = db.opts.Ranges
 	}

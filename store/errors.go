@@ -90,7 +90,8 @@ func hostError(err error) *Error {
 	case errors.As(err, &change):
 		return &Error{Code: CodeBadRequest, Message: change.Reason, Err: err}
 	case errors.Is(err, host.ErrSystemClock):
-		return &Error{Code: CodeForbidden, Message: "The clock of this server is the system's: it cannot be moved.", Err: err}
+		return &Error{Code: CodeForbidden, Err: err,
+			Message: "The clock of this server is the system's: it cannot be moved."}
 	case errors.As(err, &far):
 		return &Error{
 			Code: CodeBadRequest,
@@ -105,10 +106,11 @@ func hostError(err error) *Error {
 			data += " " + behind.Of
 		}
 		return &Error{
-			Code:    CodeUnavailable,
-			Message: fmt.Sprintf("%s was written up to %s, but the clock says %s.", data, clockText(behind.Data), clockText(behind.Clock)),
-			Hint:    "set the system's clock right, or open the folder with a virtual clock (--virtual-clock)",
-			Err:     err,
+			Code: CodeUnavailable,
+			Message: fmt.Sprintf("%s was written up to %s, but the clock says %s.",
+				data, clockText(behind.Data), clockText(behind.Clock)),
+			Hint: "set the system's clock right, or open the folder with a virtual clock (--virtual-clock)",
+			Err:  err,
 		}
 	}
 	return nil
@@ -122,11 +124,12 @@ var classErrors = map[host.Class]struct {
 	message string
 	hint    string
 }{
-	host.Canceled:   {CodeCanceled, "The request was cancelled.", ""},
-	host.Deadline:   {CodeCanceled, "The request ran out of time.", ""},
-	host.Closed:     {CodeUnavailable, "The store is closed.", ""},
-	host.TooLarge:   {CodeTooLarge, "Request size is too large: one transaction may write at most 16 MB.", ""},
-	host.DiskFull:   {CodeDiskFull, "The disk is full; nothing was written.", "free some space: writes resume by themselves"},
+	host.Canceled: {CodeCanceled, "The request was cancelled.", ""},
+	host.Deadline: {CodeCanceled, "The request ran out of time.", ""},
+	host.Closed:   {CodeUnavailable, "The store is closed.", ""},
+	host.TooLarge: {CodeTooLarge, "Request size is too large: one transaction may write at most 16 MB.", ""},
+	host.DiskFull: {CodeDiskFull, "The disk is full; nothing was written.",
+		"free some space: writes resume by themselves"},
 	host.ReadFailed: {CodeUnavailable, "The data could not be read from disk.", "check the disk"},
 	host.WriteFailed: {CodeUnavailable, "A write to disk failed; the store takes no more writes.",
 		"check the disk and restart"},

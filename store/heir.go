@@ -129,7 +129,7 @@ func (c *Container) enterWithOther(ctx context.Context, to heirName) (*container
 	if err != nil {
 		return nil, nil, &Error{
 			Code:    CodeUnavailable,
-			Message: fmt.Sprintf("The %s '%s', the heir of the container '%s', is missing.", to.kind, to.name, c.name),
+			Message: fmt.Sprintf("The %s '%s', the heir of '%s', is missing.", to.kind, to.name, c.name),
 			Hint:    "clear onExpire in the container's settings", Err: err,
 		}
 	}
@@ -157,7 +157,8 @@ func (c *Container) enterWithOther(ctx context.Context, to heirName) (*container
 // dead is a ghost as the heir gets it.
 func (h *otherHeir) dead(ghost *stored) host.Dead {
 	at, _ := h.st.policy().ExpiresAt(ghost.head.Life)
-	return host.Dead{From: h.c.d.ID() + "/" + h.c.name, ID: ghost.id, Body: ghost.body, Died: time.Unix(at, 0)}
+	from := h.c.d.ID() + "/" + h.c.name
+	return host.Dead{From: from, ID: ghost.id, Body: ghost.body, Died: time.Unix(at, 0)}
 }
 
 func (h *otherHeir) scopes(ctx context.Context, s *slot, batch []candidate) (scopes [][]byte, err error) {

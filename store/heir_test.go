@@ -38,13 +38,15 @@ func newSharedHost(t *testing.T, last bool) *sharedHost {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	w := &sharedHost{t: t, fs: vfs.NewCrashableMem(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), last: last}
+	w := &sharedHost{t: t, fs: vfs.NewCrashableMem(), last: last}
+	w.clock = ttl.NewManual(time.Unix(1_700_000_000, 0))
 	w.open()
 	t.Cleanup(func() { w.must(w.h.Close()) })
 	w.must(w.books.Make(t.Context(), "book"))
 	d, err := w.db.CreateDatabase(t.Context(), "shop", definition.Throughput{})
 	w.must(err)
-	spec := definition.ContainerSpec{ID: "carts", DefaultTTL: 5, PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/id"}}}
+	spec := definition.ContainerSpec{ID: "carts", DefaultTTL: 5,
+		PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/id"}}}
 	w.c, err = d.CreateContainerWith(t.Context(), spec, store.ContainerOptions{Ranges: 2})
 	w.must(err)
 	w.bequeath("book")
@@ -62,7 +64,8 @@ func (w *sharedHost) open() {
 	if w.last {
 		slices.Reverse(tenants)
 	}
-	w.h, err = host.Open(w.t.Context(), e, host.Options{Clock: ttl.NewVirtual(w.clock), ManualReaper: true}, tenants...)
+	o := host.Options{Clock: ttl.NewVirtual(w.clock), ManualReaper: true}
+	w.h, err = host.Open(w.t.Context(), e, o, tenants...)
 	w.must(err)
 }
 
@@ -81,7 +84,8 @@ func (w *sharedHost) bequeath(book string) {
 
 func (w *sharedHost) create(id string) {
 	w.t.Helper()
-	_, _, err := w.c.Create(w.t.Context(), definition.PartitionKey{}, fmt.Appendf(nil, `{"id":%q}`, id), store.WriteOptions{})
+	body := fmt.Appendf(nil, `{"id":%q}`, id)
+	_, _, err := w.c.Create(w.t.Context(), definition.PartitionKey{}, body, store.WriteOptions{})
 	w.must(err)
 }
 
@@ -221,7 +225,8 @@ func TestTenantsShareRestoreAndClock(t *testing.T) {
 		}
 		back := time.Unix(1_699_999_000, 0)
 		var far *host.TooFarBackError
-		if _, err := w.db.SetClock(ctx, store.ClockChange{Set: &back}); !errors.As(err, &far) || store.ErrorCode(err) != store.CodeBadRequest {
+		_, err = w.db.SetClock(ctx, store.ClockChange{Set: &back})
+		if !errors.As(err, &far) || store.ErrorCode(err) != store.CodeBadRequest {
 			w.t.Fatalf("a clock behind a reminder: %v", err)
 		}
 		second := time.Second
@@ -255,7 +260,8 @@ func TestHeirUnderClockMoves(t *testing.T) {
 					return
 				}
 				to := w.db.Now().Add(-time.Second)
-				if _, err := w.db.SetClock(ctx, store.ClockChange{Set: &to}); err != nil && store.ErrorCode(err) != store.CodeBadRequest {
+				_, err := w.db.SetClock(ctx, store.ClockChange{Set: &to})
+				if err != nil && store.ErrorCode(err) != store.CodeBadRequest {
 					done <- err
 					return
 				}

@@ -122,7 +122,8 @@ func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
 	if g.out.Items >= g.limit {
 		return nil
 	}
-	return host.EachDue(r, layout.TimePrefix(g.s.scope, family), cutoff, func(e host.Entry) (more bool, err error) {
+	prefix := layout.TimePrefix(g.s.scope, family)
+	return host.EachDue(r, prefix, cutoff, func(e host.Entry) (more bool, err error) {
 		if g.looks++; g.looks > maxGhosts {
 			g.out.Items++
 		} else {

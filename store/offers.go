@@ -127,7 +127,9 @@ func (db *DB) ReplaceOffer(ctx context.Context, id string, t definition.Throughp
 	return db.live().replaceOffer(ctx, id, t, migrate, o)
 }
 
-func (db *resident) replaceOffer(ctx context.Context, id string, t definition.Throughput, migrate bool, o WriteOptions) (Offer, error) {
+func (db *resident) replaceOffer(
+	ctx context.Context, id string, t definition.Throughput, migrate bool, o WriteOptions,
+) (Offer, error) {
 	if err := t.Validate(); err != nil {
 		return Offer{}, err
 	}

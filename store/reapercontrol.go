@@ -79,7 +79,7 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 	for _, s := range st.ranges {
 		s.rescan.Store(true) // the pass may have left behind what was held back
 		for more := true; more && purged < limit; {
-			err := c.db.in.AloneOfReaper(ctx, func(ctx context.Context) error {
+			err := c.db.in.HoldReaper(ctx, func(ctx context.Context) error {
 				sw, err := c.sweep(ctx, s, min(purgeBatch, limit-purged), true)
 				purged, more = purged+sw.Purged, sw.More
 				return err

@@ -63,13 +63,22 @@ func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint
 	owners = map[byte]map[uint32]bool{layout.KindDatabase: databases, layout.KindContainer: containers, resourceKinds[KindUser].record: users}
 	next, err = host.NextNumber(r)
 	if err == nil {
-		err = host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) error { databases[rec.Num] = true; return nil })
+		err = host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) error {
+			databases[rec.Num] = true
+			return nil
+		})
 	}
 	if err == nil {
-		err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error { containers[rec.CID] = true; return nil })
+		err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error {
+			containers[rec.CID] = true
+			return nil
+		})
 	}
 	if err == nil {
-		err = host.ScanRecords(r, resourceKinds[KindUser].record, func(_ []byte, rec resourceRecord) error { users[rec.Num] = true; return nil })
+		err = host.ScanRecords(r, resourceKinds[KindUser].record, func(_ []byte, rec resourceRecord) error {
+			users[rec.Num] = true
+			return nil
+		})
 	}
 	return owners, next, err
 }

@@ -33,8 +33,8 @@ var rooms = map[string]room{
 	"store/definition": {own: []string{"store/fault", "query/...", "index", "doc", "ttl"},
 		third: []string{"github.com/twmb/murmur3", "github.com/tidwall/gjson"}},
 	"store": {
-		own: []string{"store/internal/layout", "store/definition", "store/fault", "host", "query/...", "index", "doc", "ttl", "script",
-			"engine"},
+		own: []string{"store/internal/layout", "store/definition", "store/fault", "host", "query/...", "index",
+			"doc", "ttl", "script", "engine"},
 		third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3", "golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},

@@ -88,7 +88,8 @@ func keys(_ *house, p *pkg) (bad []violation) {
 				return true
 			}
 			if writesKeys(p.info, sel) {
-				bad = append(bad, violation{sel.Pos(), "Txn." + sel.Sel.Name + ": only tx*.go and catalog*.go write keys"})
+				what := "Txn." + sel.Sel.Name + ": only tx*.go and catalog*.go write keys"
+				bad = append(bad, violation{sel.Pos(), what})
 			}
 			return true
 		})
