@@ -69,7 +69,7 @@ func (s *Server) settleClock(c *call, settle bool) error {
 	if !settle {
 		return nil
 	}
-	_, err := s.db.CatchUp(c.ctx())
+	_, err := s.db.SweepNow(c.ctx())
 	return err
 }
 

@@ -155,7 +155,7 @@ func (m *Mayfly) Advance(d time.Duration) {
 	if _, err := m.db.SetClock(ctx, store.ClockChange{Advance: &d}); err != nil {
 		m.t.Fatalf("mayflytest: moving the clock by %s: %v", d, err)
 	}
-	if _, err := m.db.CatchUp(ctx); err != nil {
+	if _, err := m.db.SweepNow(ctx); err != nil {
 		m.t.Fatalf("mayflytest: purging what has expired: %v", err)
 	}
 }

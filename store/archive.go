@@ -61,66 +61,37 @@ const (
 // storedLimits are those of a document that is in the store.
 var storedLimits = doc.Limits{MaxBytes: doc.DefaultMaxBytes + MaxMoves*archiveBytes, MaxDepth: doc.DefaultMaxDepth + MaxMoves*archiveDepth}
 
-func (st *containerState) moveTo() string { return st.rec.Settings.moveTo() }
-
-// moves tells whether a ghost is to be moved to the archive, and not just purged.
-func (st *containerState) moves(ghost *stored) bool {
-	if st.moveTo() == "" || st.fenced(ghost.head, func() []byte { return ghost.pk }) {
-		return false
-	}
-	at, ok := st.policy().ExpiresAt(ghost.head.Life)
-	return ok && at >= st.rec.MovesSince
-}
-
 // both is a container and its archive while their gates are held.
 type both struct {
 	st      *containerState
-	archive *Container // nil: there is none
+	archive *Container
 	to      *containerState
 }
 
-// enterBoth takes the container's gate and, where it has an archive, that one's, shared. Without an error
-// leave gives them back.
-func (c *Container) enterBoth(ctx context.Context) (b both, leave func(), err error) {
-	for {
-		name := c.state.Load().moveTo()
-		if name == "" {
-			b.st, _, err = c.enter(ctx)
-			if err != nil || b.st.moveTo() == "" {
-				return b, c.leave, err
-			}
-			c.leave()
-			continue
+// enterBoth takes the gates of the container and of its archive, shared, in the order of their making.
+func (c *Container) enterBoth(ctx context.Context, name string) (*containerState, heir, error) {
+	a, err := c.d.Container(name)
+	if err != nil {
+		if st := c.state.Load(); st.dropped {
+			return nil, nil, c.gone()
 		}
-		a, err := c.d.Container(name)
-		if err != nil {
-			if st := c.state.Load(); st.dropped {
-				return b, nil, c.gone()
-			}
-			return b, nil, &Error{Code: CodeUnavailable, Message: "The archive '" + name + "' of the container '" + c.name + "' is missing.",
-				Hint: "clear onExpire in the container's settings", Err: err}
-		}
-		first, second := c, a
-		if a.cid < c.cid {
-			first, second = a, c
-		}
-		if _, _, err := first.enter(ctx); err != nil {
-			return b, nil, err
-		}
-		if _, _, err := second.enter(ctx); err != nil {
-			first.leave()
-			return b, nil, err
-		}
-		leave = func() {
-			second.leave()
-			first.leave()
-		}
-		b = both{st: c.state.Load(), archive: a, to: a.state.Load()}
-		if b.st.moveTo() == name {
-			return b, leave, nil
-		}
-		leave()
+		return nil, nil, &Error{Code: CodeUnavailable,
+			Message: "The archive '" + name + "' of the container '" + c.name + "' is missing.",
+			Hint:    "clear onExpire in the container's settings", Err: err}
 	}
+	first, second := c, a
+	if a.cid < c.cid {
+		first, second = a, c
+	}
+	if _, _, err := first.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	if _, _, err := second.enter(ctx); err != nil {
+		first.leave()
+		return nil, nil, err
+	}
+	b := both{st: c.state.Load(), archive: a, to: a.state.Load()}
+	return b.st, &archiver{both: b, c: c}, nil
 }
 
 // arrival is a ghost as it comes to the archive.
@@ -263,30 +234,47 @@ func (b *blocker) clear(ctx context.Context) error {
 	return err
 }
 
-// archiver is the part of a purging transaction that moves ghosts to the archive.
+// archiver is the heir that moves ghosts to the archive.
 type archiver struct {
 	both
-	t     *tx   // of the container
-	there []*tx // of the archive's ranges
+	c      *Container
+	ranges []*slot // of the archive, whose scopes the transaction has
+	t      *tx     // of the container
+	there  []*tx   // of the archive's ranges
 }
 
-// begin begins in the ranges whose scopes the transaction has.
-func (a *archiver) begin(ranges []*slot) {
-	a.there = a.there[:0]
-	for _, s := range ranges {
-		t := new(tx)
-		t.begin(a.t.Txn, a.archive, a.to, s)
-		a.there = append(a.there, t)
+func (a *archiver) scopes(ctx context.Context, s *slot, batch []candidate) (scopes [][]byte, err error) {
+	seen := make(map[*slot]bool)
+	err = a.c.withMoved(ctx, a.st, s, batch, func(r engine.Reader, items []*stored) error {
+		for _, item := range items {
+			to, err := a.arrive(r, a.c, item)
+			if err != nil {
+				return err
+			}
+			if !seen[to.s] {
+				seen[to.s] = true
+				a.ranges = append(a.ranges, to.s)
+				scopes = append(scopes, to.s.scope)
+			}
+		}
+		return nil
+	})
+	return scopes, err
+}
+
+func (a *archiver) begin(t *tx) {
+	a.t, a.there = t, a.there[:0]
+	for _, s := range a.ranges {
+		there := new(tx)
+		there.begin(t.Txn, a.archive, a.to, s)
+		a.there = append(a.there, there)
 	}
 }
 
-// take creates in the archive what a ghost becomes, if it is one that is moved. It does not where that would
-// go to a range whose scope the transaction does not have: that was not to be expected when it began.
+// take creates in the archive what a ghost becomes. It does not where that would go to a range whose scope
+// the transaction does not have: that was not to be expected when it began.
 func (a *archiver) take(ghost *stored) (taken bool, err error) {
-	if !a.st.moves(ghost) {
-		return true, nil
-	}
-	to, err := a.arrive(a.t, a.t.c, ghost)
+	to, err := a.arrive(a.t, a.c, ghost)
 	if err != nil {
 		return false, err
 	}
@@ -310,47 +298,12 @@ func (a *archiver) finish() {
 	}
 }
 
-func (a *archiver) committed() {
-	for _, t := range a.there {
-		t.committed()
-	}
-}
-
-// scopes are those of a transaction that moves the dead among the candidates: their range's, and the ranges'
-// that they go to.
-func (b *both) scopes(ctx context.Context, c *Container, s *slot, batch []candidate) (ranges []*slot, scopes [][]byte, err error) {
-	scopes = [][]byte{s.scope}
-	if b.archive == nil {
-		return nil, scopes, nil
-	}
-	seen := make(map[*slot]bool)
-	err = c.db.view(ctx, func(r engine.Reader) error {
-		for _, cand := range batch {
-			v, err := r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, cand.rid))
-			if isAbsent(err) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			item, err := c.decode(cand.rid, v)
-			if err != nil {
-				return err
-			}
-			if !b.st.policy().Expired(item.head.Life, c.moment()) || !b.st.moves(item) {
-				continue
-			}
-			to, err := b.arrive(r, c, item)
-			if err != nil {
-				return err
-			}
-			if !seen[to.s] {
-				seen[to.s] = true
-				ranges = append(ranges, to.s)
-				scopes = append(scopes, to.s.scope)
-			}
+func (a *archiver) leave(committed bool) {
+	if committed {
+		for _, t := range a.there {
+			t.committed()
 		}
-		return nil
-	})
-	return ranges, scopes, err
+	}
+	a.archive.leave()
+	a.c.leave()
 }

@@ -15,7 +15,7 @@ const (
 // background is a goroutine that goes over its work whenever it is woken, and again after a pause where that
 // failed.
 type background struct {
-	db      *DB
+	db      *resident
 	what    string // it does, for the log
 	work    func(context.Context) error
 	life    context.Context
@@ -26,7 +26,7 @@ type background struct {
 }
 
 // start starts it with a first pass. Close comes before what work needs is closed.
-func (x *background) start(db *DB, what string, work func(context.Context) error) {
+func (x *background) start(db *resident, what string, work func(context.Context) error) {
 	x.db, x.what, x.work, x.nudge = db, what, work, make(chan struct{}, 1)
 	x.life, x.end = context.WithCancel(context.Background())
 	x.running.Go(x.loop)

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -9,25 +8,14 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
 // The catalog is small and kept in memory whole. A change of it is one transaction in the catalog's scope,
-// made under DB.ddl, and shows in memory only when it is durable.
-
-// formatVersion is the layout of keys and values. Open refuses a newer one.
-const formatVersion = 1
-
-type meta struct {
-	Format      int    `json:"format"`
-	Incarnation uint32 `json:"incarnation"` // random; a new one for each store, restore and memory start
-	Next        uint32 `json:"next"`        // the next number for a database, container or offer
-	// Highest is the highest LSN of the ranges that have been dropped, and of all at the last restore; see
-	// adopt.
-	Highest uint64 `json:"highest,omitempty"`
-}
+// made under its lock, and shows in memory only when it is durable.
 
 type databaseRecord struct {
 	ID  string `json:"id"`
@@ -82,7 +70,7 @@ type offerRecord struct {
 	Ranges int `json:"ranges,omitempty"`
 }
 
-// catalog is guarded by DB.mu.
+// catalog is guarded by resident.mu.
 type catalog struct {
 	names      map[string]*Database
 	databases  []*Database // in order of creation
@@ -92,29 +80,20 @@ type catalog struct {
 	resources  map[family]*siblings // a family that is not there is empty
 }
 
-// loadCatalog reads the whole catalog, or writes the first record of a new store.
-func (db *DB) loadCatalog(ctx context.Context) error {
+// catalogKinds are the letters of the store's records.
+func catalogKinds() string {
+	kinds := []byte{layout.KindDatabase, layout.KindContainer, layout.KindOffer, layout.KindDrop}
+	for _, k := range resourceKinds {
+		kinds = append(kinds, k.record)
+	}
+	return string(kinds)
+}
+
+// loadCatalog reads the whole catalog.
+func (db *resident) loadCatalog(ctx context.Context) error {
 	db.cat = catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
 		resources: make(map[family]*siblings)}
-	fresh := false
-	err := db.view(ctx, func(r engine.Reader) error {
-		raw, err := r.Get(layout.MetaKey())
-		if isAbsent(err) {
-			fresh = true
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := decodeRecord(raw, &db.meta); err != nil {
-			return err
-		}
-		if db.meta.Format > formatVersion {
-			return fmt.Errorf("%w: format %d, this program knows up to %d", engine.ErrNewerFormat, db.meta.Format, formatVersion)
-		}
-		if err := db.restoreClock(r); err != nil {
-			return err
-		}
+	return db.view(ctx, func(r engine.Reader) error {
 		if err := db.loadDatabases(r); err != nil {
 			return err
 		}
@@ -126,15 +105,10 @@ func (db *DB) loadCatalog(ctx context.Context) error {
 		}
 		return db.loadResources(r)
 	})
-	if err == nil && fresh {
-		err = db.initMeta(ctx)
-	}
-	db.incarnation = db.meta.Incarnation
-	return err
 }
 
-func (db *DB) loadOffers(r engine.Reader) error {
-	err := scanRecords(r, layout.KindOffer, func(_ []byte, rec offerRecord) error {
+func (db *resident) loadOffers(r engine.Reader) error {
+	err := host.ScanRecords(r, layout.KindOffer, func(_ []byte, rec offerRecord) error {
 		db.loadMark(rec.TS)
 		db.cat.offers = append(db.cat.offers, rec)
 		return nil
@@ -143,45 +117,26 @@ func (db *DB) loadOffers(r engine.Reader) error {
 	return err
 }
 
-// rewriteMeta writes the catalog's first record as it is.
-func rewriteMeta(t engine.Txn) error {
-	v, err := t.Get(layout.MetaKey())
-	if err == nil {
-		t.Set(layout.MetaKey(), bytes.Clone(v))
-	}
-	return err
-}
-
-func (db *DB) initMeta(ctx context.Context) error {
-	incarnation, err := newIncarnation()
-	if err != nil {
-		return err
-	}
-	db.meta = meta{Format: formatVersion, Incarnation: incarnation, Next: 1}
-	_, err = db.eng.Update(ctx, [][]byte{layout.CatalogScope()}, func(t engine.Txn) error {
-		return setRecord(t, layout.MetaKey(), db.meta)
-	})
-	return err
-}
-
-func (db *DB) loadDatabases(r engine.Reader) error {
-	err := scanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) error {
+func (db *resident) loadDatabases(r engine.Reader) error {
+	err := host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) error {
 		d := &Database{db: db, rec: rec, byName: make(map[string]*Container)}
 		db.cat.names[rec.ID] = d
 		db.cat.databases = append(db.cat.databases, d)
 		db.loadMark(rec.TS)
-		return d.restoreClock(r)
+		var err error
+		d.clock, err = db.in.LoadClock(r, rec.Num, clockOf(rec.ID))
+		return err
 	})
 	sortBy(db.cat.databases, func(d *Database) uint32 { return d.rec.Num })
 	return err
 }
 
-func (db *DB) loadContainers(r engine.Reader) error {
+func (db *resident) loadContainers(r engine.Reader) error {
 	owners := make(map[uint32]*Database, len(db.cat.databases))
 	for _, d := range db.cat.databases {
 		owners[d.rec.Num] = d
 	}
-	err := scanRecords(r, layout.KindContainer, func(key []byte, rec containerRecord) error {
+	err := host.ScanRecords(r, layout.KindContainer, func(key []byte, rec containerRecord) error {
 		d := owners[binary.BigEndian.Uint32(key[2:])]
 		if d == nil {
 			return fmt.Errorf("%w: a container without its database", engine.ErrCorrupt)
@@ -216,7 +171,7 @@ func (c *Container) load(r engine.Reader) error {
 	return c.loadSlots(r)
 }
 
-// add and remove keep the places that know a container alike. The caller holds DB.mu or is alone.
+// add and remove keep the places that know a container alike. The caller holds resident.mu or is alone.
 func (cat *catalog) add(c *Container) {
 	cat.containers = append(slices.Clip(cat.containers), c)
 	cat.cids[c.cid] = c
@@ -233,10 +188,10 @@ func (cat *catalog) remove(c *Container) {
 }
 
 // finishDrops removes the keys of containers whose drop a crash interrupted.
-func (db *DB) finishDrops(ctx context.Context) error {
+func (db *resident) finishDrops(ctx context.Context) error {
 	var cids []uint32
 	err := db.view(ctx, func(r engine.Reader) error {
-		return scanRecords(r, layout.KindDrop, func(key []byte, _ struct{}) error {
+		return host.ScanRecords(r, layout.KindDrop, func(key []byte, _ struct{}) error {
 			cids = append(cids, binary.BigEndian.Uint32(key[2:]))
 			return nil
 		})
@@ -253,8 +208,8 @@ func (db *DB) finishDrops(ctx context.Context) error {
 }
 
 // eraseContainer removes every key of a container that nothing can reach any more, and its drop record.
-func (db *DB) eraseContainer(ctx context.Context, cid uint32) error {
-	_, err := db.eng.Update(ctx, [][]byte{layout.CatalogScope()}, func(t engine.Txn) error {
+func (db *resident) eraseContainer(ctx context.Context, cid uint32) error {
+	_, err := db.eng.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
 		t.DeleteRange(layout.ContainerRange(cid))
 		t.Delete(layout.DropKey(cid))
 		return nil
@@ -276,62 +231,13 @@ func dropContainerRecords(t engine.Txn, c *Container, offers []offerRecord) {
 }
 
 // dropDatabaseRecords takes a database out of the catalog. Its containers have gone before.
-func dropDatabaseRecords(t engine.Txn, d *Database, offers []offerRecord) {
+func dropDatabaseRecords(t *host.Change, d *Database, offers []offerRecord) {
 	for _, o := range offers {
 		if o.Database == d.rec.Num && o.CID == 0 {
 			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
 	dropFamilies(t, d.families())
-	t.Delete(layout.ClockKey(d.rec.Num))
+	d.clock.Forget(t)
 	t.Delete(layout.DatabaseKey(d.rec.ID))
-}
-
-// keepClock writes the state of a virtual clock: the server's for 0, else that of a database, which has none
-// of its own where s is nil.
-func keepClock(t engine.Txn, database uint32, s *ttl.State) error {
-	if s == nil {
-		t.Delete(layout.ClockKey(database))
-		return nil
-	}
-	return setRecord(t, layout.ClockKey(database), s)
-}
-
-func setRecord(t engine.Txn, key []byte, rec any) error {
-	raw, err := json.Marshal(rec)
-	if err != nil {
-		return err
-	}
-	t.Set(key, raw)
-	return nil
-}
-
-func decodeRecord(raw []byte, rec any) error {
-	if err := json.Unmarshal(raw, rec); err != nil {
-		return fmt.Errorf("%w: catalog record: %v", engine.ErrCorrupt, err)
-	}
-	return nil
-}
-
-// scanRecords decodes all records of a kind in key order.
-func scanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) error) (err error) {
-	it := r.Scan(layout.CatalogKind(kind), false)
-	defer func() {
-		if cerr := it.Close(); err == nil {
-			err = cerr
-		}
-	}()
-	for it.Next() {
-		if len(it.Key()) < layout.CatalogHead {
-			return fmt.Errorf("%w: catalog key %x", engine.ErrCorrupt, it.Key())
-		}
-		var rec T
-		if err := decodeRecord(it.Value(), &rec); err != nil {
-			return err
-		}
-		if err := fn(it.Key(), rec); err != nil {
-			return err
-		}
-	}
-	return nil
 }

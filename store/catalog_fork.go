@@ -5,10 +5,12 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// siblings are the members of a family in order of creation. The caller holds mu or ddl, or is alone.
+// siblings are the members of a family in order of creation. The caller holds mu or the catalog's lock, or is
+// alone.
 func (cat *catalog) siblings(f family) []*resourceRecord {
 	if s := cat.resources[f]; s != nil {
 		return s.list
@@ -27,21 +29,18 @@ func (cat *catalog) removeDatabase(d *Database, containers []*Container, familie
 	cat.dropOffers(func(o offerRecord) bool { return o.Database == d.rec.Num })
 }
 
-// announce leaves the drop records of containers that are about to be copied. The caller holds ddl.
-func (b *bringing) announce(ctx context.Context, next meta) error {
-	return b.db.changeCatalog(ctx, func(t engine.Txn) error {
-		for _, c := range b.containers {
-			t.Set(layout.DropKey(c.cid), []byte("{}"))
-		}
-		return setRecord(t, layout.MetaKey(), next)
-	})
+// announce leaves the drop records of containers that are about to be copied.
+func (b *bringing) announce(t *host.Change) {
+	for _, c := range b.containers {
+		t.Set(layout.DropKey(c.cid), []byte("{}"))
+	}
 }
 
 // rise lets every range that was copied go on above the LSNs that clients can have seen of what it takes the
 // place of, and of what was dropped before: a reader of a feed goes on behind such a number. Nothing has used
 // the ranges yet.
 func (b *bringing) rise(ctx context.Context, replaced []*Container) error {
-	first := max(b.db.meta.Highest, highest(replaced)) + 1
+	first := max(b.db.in.Catalog().Highest(), highest(replaced)) + 1
 	for _, c := range b.containers {
 		for _, s := range c.state.Load().ranges {
 			_, err := b.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
@@ -58,27 +57,23 @@ func (b *bringing) rise(ctx context.Context, replaced []*Container) error {
 }
 
 // commit writes the records of the database in one transaction, and drops the containers and the database
-// that it replaces. The caller holds ddl.
-func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, err error) {
-	err = b.db.changeCatalog(ctx, func(t engine.Txn) (err error) {
+// that it replaces. The caller holds the catalog's lock.
+func (b *bringing) commit(ctx context.Context, replaced []*Container) error {
+	return b.db.changeCatalog(ctx, func(t *host.Change) error {
 		for _, c := range replaced {
 			dropContainerRecords(t, c, b.db.cat.offers)
 		}
 		if b.old != nil {
 			dropDatabaseRecords(t, b.old, b.db.cat.offers)
 		}
-		if m, err = b.db.noteHighest(t, replaced); err != nil {
-			return err
-		}
+		t.NoteHighest(highest(replaced))
 		now := b.db.stamp()
-		b.d.rec.TS, b.d.rec.LSN = now, t.NextLSN(layout.CatalogScope())
-		if err := setRecord(t, layout.DatabaseKey(b.as), b.d.rec); err != nil {
+		b.d.rec.TS, b.d.rec.LSN = now, t.NextLSN(host.CatalogScope())
+		if err := host.SetRecord(t, layout.DatabaseKey(b.as), b.d.rec); err != nil {
 			return err
 		}
-		if b.d.ownClock.Load() {
-			if err := setRecord(t, layout.ClockKey(b.d.rec.Num), b.d.virtual().State()); err != nil {
-				return err
-			}
+		if err := b.d.clock.Keep(t); err != nil {
+			return err
 		}
 		for _, c := range b.containers {
 			if err := b.commitContainer(t, c); err != nil {
@@ -92,20 +87,19 @@ func (b *bringing) commit(ctx context.Context, replaced []*Container) (m meta, e
 		}
 		for _, f := range b.families {
 			for _, rec := range f.records {
-				rec.TS, rec.LSN = now, t.NextLSN(layout.CatalogScope())
+				rec.TS, rec.LSN = now, t.NextLSN(host.CatalogScope())
 				putResource(t, f.family, nil, rec)
 			}
 		}
 		return nil
 	})
-	return m, err
 }
 
 // commitContainer writes a container's record. Its ranges are all as old as it is: those that it had come
 // from are not here.
 func (b *bringing) commitContainer(t engine.Txn, c *Container) error {
 	st := *c.state.Load()
-	st.rec.LSN = t.NextLSN(layout.CatalogScope())
+	st.rec.LSN = t.NextLSN(host.CatalogScope())
 	st.rec.RangeLSN = st.rec.LSN
 	st.rec.Ranges = slices.Clone(st.rec.Ranges)
 	for i := range st.rec.Ranges {
@@ -113,5 +107,5 @@ func (b *bringing) commitContainer(t engine.Txn, c *Container) error {
 	}
 	c.state.Store(&st)
 	t.Delete(layout.DropKey(c.cid))
-	return setRecord(t, layout.ContainerKey(b.d.rec.Num, c.name), st.rec)
+	return host.SetRecord(t, layout.ContainerKey(b.d.rec.Num, c.name), st.rec)
 }

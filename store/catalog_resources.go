@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -27,7 +28,7 @@ type resourceRecord struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// siblings are the members of one family; guarded by DB.mu, changed under ddl as well.
+// siblings are the members of one family; guarded by resident.mu, changed under the catalog's lock as well.
 type siblings struct {
 	list  []*resourceRecord // by number
 	names map[string]*resourceRecord
@@ -110,9 +111,9 @@ func (s *siblings) remove(rec *resourceRecord) {
 }
 
 // loadResources reads the records of all kinds. Databases and containers are loaded before.
-func (db *DB) loadResources(r engine.Reader) error {
+func (db *resident) loadResources(r engine.Reader) error {
 	for k := range resourceKinds {
-		err := scanRecords(r, resourceKinds[k].record, func(key []byte, rec resourceRecord) error {
+		err := host.ScanRecords(r, resourceKinds[k].record, func(key []byte, rec resourceRecord) error {
 			f, id, err := resourceName(ResourceKind(k), key)
 			if err != nil {
 				return err
@@ -131,7 +132,7 @@ func (db *DB) loadResources(r engine.Reader) error {
 
 // resourceName reads the family and the id that a record's key names.
 func resourceName(k ResourceKind, key []byte) (family, string, error) {
-	id, rest, err := doc.DecodeEscaped(key[layout.CatalogHead:])
+	id, rest, err := doc.DecodeEscaped(key[host.CatalogHead:])
 	if err != nil || len(rest) > 0 {
 		return family{}, "", fmt.Errorf("%w: catalog key %x", engine.ErrCorrupt, key)
 	}
@@ -143,7 +144,8 @@ func (c *Container) families() []family {
 	return []family{{KindStoredProcedure, c.cid}, {KindTrigger, c.cid}, {KindFunction, c.cid}}
 }
 
-// families are all families that go with a database, its containers' not included. The caller holds ddl.
+// families are all families that go with a database, its containers' not included. The caller holds the
+// catalog's lock.
 func (d *Database) families() []family {
 	all := []family{{KindUser, d.rec.Num}, {KindEncryptionKey, d.rec.Num}}
 	if users := d.db.cat.resources[all[0]]; users != nil {
@@ -157,7 +159,7 @@ func (d *Database) families() []family {
 // dropFamilies deletes the records of whole families.
 func dropFamilies(t engine.Txn, families []family) {
 	for _, f := range families {
-		t.DeleteRange(engine.Prefix(f.key("")[:layout.CatalogHead]))
+		t.DeleteRange(engine.Prefix(f.key("")[:host.CatalogHead]))
 	}
 }
 

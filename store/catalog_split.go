@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -23,11 +24,11 @@ func (r *splitRecord) fills(number uint16) bool {
 	return r != nil && (number == r.To || r.Lower != 0 && number == r.Lower)
 }
 
-// setContainer writes the container's record, in a transaction of the catalog. The caller holds ddl and the
-// gate.
+// setContainer writes the container's record, in a transaction of the catalog. The caller holds the catalog's
+// lock and the gate.
 func (c *Container) setContainer(ctx context.Context, rec containerRecord) error {
-	return c.db.changeCatalog(ctx, func(t engine.Txn) error {
-		return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), rec)
+	return c.db.changeCatalog(ctx, func(t *host.Change) error {
+		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), rec)
 	})
 }
 
@@ -35,8 +36,8 @@ func (c *Container) setContainer(ctx context.Context, rec containerRecord) error
 // returns its record.
 func (c *Container) switchRanges(ctx context.Context, m *mover, rec containerRecord) (containerRecord, error) {
 	lower, upper := m.halves[0].slot.number, m.halves[1].slot.number
-	_, err := c.db.eng.Update(ctx, [][]byte{layout.CatalogScope(), m.from.scope}, func(t engine.Txn) error {
-		rec.RangeLSN = t.NextLSN(layout.CatalogScope())
+	_, err := c.db.eng.Update(ctx, [][]byte{host.CatalogScope(), m.from.scope}, func(t engine.Txn) error {
+		rec.RangeLSN = t.NextLSN(host.CatalogScope())
 		for i := range rec.Ranges {
 			if s := rec.Ranges[i].Slot; s == lower || s == upper {
 				rec.Ranges[i].LSN = rec.RangeLSN
@@ -46,7 +47,7 @@ func (c *Container) switchRanges(ctx context.Context, m *mover, rec containerRec
 			return err
 		}
 		t.DeleteRange(engine.Prefix(m.from.scope))
-		return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), rec)
+		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), rec)
 	})
 	return rec, err
 }
@@ -59,13 +60,13 @@ func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	if split.Lower != 0 {
 		st.rec.Slots = int(split.Lower)
 	}
-	err := c.db.changeCatalog(ctx, func(t engine.Txn) error {
+	err := c.db.changeCatalog(ctx, func(t *host.Change) error {
 		for _, number := range []uint16{split.Lower, split.To} {
 			if split.fills(number) {
 				t.DeleteRange(engine.Prefix(layout.SlotScope(c.cid, number)))
 			}
 		}
-		return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), st.rec)
+		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), st.rec)
 	})
 	if err == nil {
 		c.state.Store(&st)
@@ -73,9 +74,9 @@ func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	return err
 }
 
-// finishSplits undoes the splits that a crash has interrupted, or finishes those of a former version that
+// recoverSplits undoes the splits that a crash has interrupted, or finishes those of a former version that
 // were past that.
-func (db *DB) finishSplits(ctx context.Context) error {
+func (db *resident) recoverSplits(ctx context.Context) error {
 	for _, c := range db.cat.containers {
 		st := *c.state.Load()
 		if st.rec.Split == nil {

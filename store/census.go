@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -113,23 +114,23 @@ func (n *census) keys(s *slot) error {
 		cutoff int64
 	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
 		looks := maxGhosts
-		err := n.scan(layout.SlotFamily(s.scope, f.family), func(it engine.Iterator) error {
-			second, rid, ok := layout.TimeKeyParts(it.Key())
-			if !ok {
-				return engine.ErrCorrupt
+		prefix := layout.TimePrefix(s.scope, f.family)
+		err := host.EachDue(n.r, prefix, never, func(e host.Entry) (more bool, err error) {
+			if !n.watch.more() {
+				return false, nil
 			}
 			mortal++
-			l := keyLife(f.family, second)
-			if second <= f.cutoff && looks > 0 {
+			l := keyLife(f.family, e.At)
+			if e.At <= f.cutoff && looks > 0 {
 				looks--
-				h, _, err := n.read(s, rid)
+				h, _, err := n.read(s, e.ID)
 				if err != nil {
-					return err
+					return false, err
 				}
 				l = h.Life
 			}
-			return n.each(l, func() (Key, error) {
-				_, body, err := n.read(s, rid)
+			return true, n.each(l, func() (Key, error) {
+				_, body, err := n.read(s, e.ID)
 				return n.c.keyOf(body), err
 			})
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
@@ -28,7 +29,10 @@ import (
 // and younger than its slot's LSN ceiling, and that no key belongs to no container and to no range. The error
 // returned is that of reading; a violation is no error of Check.
 func (db *DB) Check(ctx context.Context, report func(error) bool) error {
-	db = db.live()
+	return db.live().check(ctx, report)
+}
+
+func (db *resident) check(ctx context.Context, report func(error) bool) error {
 	db.mu.RLock()
 	containers := db.cat.containers
 	db.mu.RUnlock()
@@ -272,7 +276,7 @@ func (k *checker) hasEntry(rid uint64, key []byte) (bool, error) {
 // checkStrays looks for keys of containers that the catalog does not know and that are not being erased.
 func checkStrays(r engine.Reader, report func(error) bool) error {
 	known := make(map[uint32]bool)
-	err := scanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error {
+	err := host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error {
 		known[rec.CID] = true
 		return nil
 	})

@@ -83,7 +83,7 @@ func TestCheckFeeds(t *testing.T) {
 				t.Fatalf("%d faults before any", n)
 			}
 			scope := c.state.Load().ranges[0].scope
-			if _, err := g.db.eng.Update(t.Context(), [][]byte{scope}, func(txn engine.Txn) error { damage(txn, scope); return nil }); err != nil {
+			if _, err := g.db.live().eng.Update(t.Context(), [][]byte{scope}, func(txn engine.Txn) error { damage(txn, scope); return nil }); err != nil {
 				t.Fatal(err)
 			}
 			if faults() == 0 {

@@ -2,78 +2,17 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"sync/atomic"
 	"time"
 
-	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The server has a clock, and each database has one: a container's moment is that of its database. Without a
-// virtual clock all of them are the system's. With one, a database's clock is a clock of its own whose base
-// is the server's, which it follows until it is moved by itself; see Database.SetClock. What lies in a
-// database's containers, and their settings, is dated by the database's clock; databases, users, permissions,
-// scripts and throughputs are dated by the server's.
-
-// maxStepBack is how far the system's clock may run behind what is stored before Open refuses.
-const maxStepBack = 5 * time.Minute
-
-// storeClock is a data clock in whole seconds, which never runs behind what the store has said or stored by
-// it, unless its owner sets it back. After a small step back of the clock below, it stands still until that
-// has caught up. Therefore what was seen to be expired stays so.
-type storeClock struct {
-	base  ttl.Clock
-	floor atomic.Pointer[int64] // the last second that it has said; nil: none. Each change is a new pointer: see now
-}
-
-// now is the present second. The floor is loaded before the clock below is asked, and replaced only where it
-// is still that very pointer: so an answer that was on its way while the clock was set back does not raise
-// the new floor to the old time.
-func (c *storeClock) now() int64 {
-	for {
-		floor := c.floor.Load()
-		t := c.base.Now().Unix()
-		if floor != nil && t <= *floor {
-			return *floor
-		}
-		if next := t; c.floor.CompareAndSwap(floor, &next) { // its own variable: most calls need none on the heap
-			return t
-		}
-	}
-}
-
-// last is the floor: 0 where nothing has been said.
-func (c *storeClock) last() int64 {
-	if floor := c.floor.Load(); floor != nil {
-		return *floor
-	}
-	return 0
-}
-
-// raise moves the floor up to t.
-func (c *storeClock) raise(t int64) {
-	for {
-		floor := c.floor.Load()
-		if floor != nil && t <= *floor || c.floor.CompareAndSwap(floor, &t) {
-			return
-		}
-	}
-}
-
-// setBack puts the floor to t, behind what it was. The clock below shows t already.
-func (c *storeClock) setBack(t int64) { c.floor.Store(&t) }
-
-// time is the clock's moment, to the fraction of a second where the clock below is not behind.
-func (c *storeClock) time() time.Time {
-	t, now := c.base.Now(), c.now()
-	if t.Unix() >= now {
-		return t
-	}
-	return time.Unix(now, 0).UTC()
-}
+// The server has a clock, and each database has one: a container's moment is that of its database. What lies
+// in a database's containers, and their settings, is dated by the database's clock; databases, users,
+// permissions, scripts and throughputs are dated by the server's. The clocks are the host's; here is what
+// they date.
 
 // raise makes *at at least t.
 func raise(at *atomic.Int64, t int64) {
@@ -108,170 +47,106 @@ type marks [markCount]atomic.Int64
 
 func (m *marks) note(k mark, t int64) { raise(&m[k], t) }
 
-// latest is the last of the moments and what it is that of.
-func (m *marks) latest() (k mark, t int64) {
+// latest is the last of the moments, which happened in a place.
+func (m *marks) latest(where string) (last host.Moment) {
 	for i := range m {
-		if at := m[i].Load(); at > t {
-			k, t = mark(i), at
+		if at := m[i].Load(); at > 0 && time.Unix(at, 0).After(last.At) {
+			last = host.Moment{At: time.Unix(at, 0), What: markTexts[i] + where}
 		}
 	}
-	return k, t
+	return last
 }
 
 // stamp is the present second of the server's clock, for something of the catalog that is about to be stored.
-func (db *DB) stamp() int64 {
-	now := db.clock.now()
+func (db *resident) stamp() int64 {
+	now := db.in.Clock().Seconds()
 	db.marks.note(markCatalog, now)
 	return now
 }
 
-// load notes a moment of the catalog that was found stored.
-func (db *DB) loadMark(t int64) {
+// loadMark notes a moment of the catalog that was found stored.
+func (db *resident) loadMark(t int64) {
 	db.marks.note(markCatalog, t)
-	db.clock.raise(t)
+	db.in.Clock().Raise(t)
 }
 
 // moment is the present second of the container's clock, which is its database's.
-func (c *Container) moment() int64 { return c.d.clock.now() }
+func (c *Container) moment() int64 { return c.d.clock.Seconds() }
 
 // note records that something of the container is stored in second t. It is called inside the gate, and while
 // the store is being opened.
 func (c *Container) note(k mark, t int64) {
 	c.marks.note(k, t)
-	c.d.clock.raise(t)
+	c.d.clock.Raise(t)
 }
 
 // Now is the moment of the server's clock, not behind anything that is stored by it.
-func (db *DB) Now() time.Time { return db.live().clock.time() }
+func (db *DB) Now() time.Time { return db.live().now() }
+
+func (db *resident) now() time.Time { return db.in.Clock().Time() }
 
 // Now is the moment of the database's clock, not behind anything that is stored by it. It is the server's,
 // unless the database has a clock of its own.
-func (d *Database) Now() time.Time { return d.clock.time() }
+func (d *Database) Now() time.Time { return d.clock.Time() }
 
 // VirtualClock tells whether SetClock can move the clock.
-func (db *DB) VirtualClock() bool { return db.live().virtual() != nil }
-
-func (db *DB) virtual() *ttl.Virtual {
-	v, _ := db.opts.Clock.(*ttl.Virtual)
-	return v
-}
+func (db *DB) VirtualClock() bool { return db.live().in.Virtual() }
 
 // Clock is the state of the server's virtual clock; for the system's clock, that moment at rate 1.
 func (db *DB) Clock() ttl.State {
-	db = db.live()
-	if v := db.virtual(); v != nil {
-		return v.State()
-	}
-	return ttl.In(db.opts.Clock)
+	s, _ := db.live().in.Clock().State()
+	return s
 }
 
 // Clock is the state of the database's clock. own tells that it is the database's own; else it is the
 // server's.
-func (d *Database) Clock() (s ttl.State, own bool) {
-	if v := d.virtual(); v != nil && d.ownClock.Load() {
-		return v.State(), true
-	}
-	return d.db.Clock(), false
+func (d *Database) Clock() (s ttl.State, own bool) { return d.clock.State() }
+
+// ClockChange moves a virtual clock.
+type ClockChange = ttl.Change
+
+// SetClock moves the server's virtual clock, with all databases that have none of their own, and makes its
+// new state durable.
+//
+// It may be set back, to a moment that is not behind anything stored, nor behind the expiry of an item,
+// purged or not: what has expired stays expired. It fails with CodeForbidden where the clock is the system's,
+// and with CodeBadRequest for a change that makes no sense and for a moment that is too far back; the error
+// says behind what.
+func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
+	s, err := db.live().in.SetClock(ctx, c)
+	return s, wrap(err)
 }
 
-func (d *Database) virtual() *ttl.Virtual {
-	v, ok := d.clock.base.(*ttl.Virtual)
-	if !ok || v == d.db.virtual() {
-		return nil
-	}
-	return v
+// SetClock moves the database's clock. The first time gives it one of its own, which begins as the server's
+// is, and from then on is independent of it. Errors are as those of DB.SetClock, and CodeNotFound where the
+// database has been dropped.
+func (d *Database) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
+	s, err := d.clock.Set(ctx, c, d.exists)
+	return s, wrap(err)
 }
 
-// startClock gives a new database its clock, which follows the server's.
-func (d *Database) startClock() {
-	d.clock.base = d.db.opts.Clock
-	if v := d.db.virtual(); v != nil {
-		d.clock.base = ttl.NewVirtual(v)
-	}
-}
+// FollowClock lets the database follow the server's clock again. It fails with CodeBadRequest where the
+// server's clock is behind what is stored in the database, with CodeForbidden where the clock is the
+// system's, and with CodeNotFound where the database has been dropped.
+func (d *Database) FollowClock(ctx context.Context) error { return wrap(d.clock.Follow(ctx, d.exists)) }
 
-// restoreClock puts the server's virtual clock back to where it was when the store was last open.
-func (db *DB) restoreClock(r engine.Reader) error {
-	v := db.virtual()
-	if v == nil {
-		return nil
-	}
-	s, found, err := readClock(r, 0)
-	if !found || err != nil {
-		return err
-	}
-	return v.Restore(s)
-}
-
-// restoreClock gives a database that had a clock of its own that clock back. Without a virtual clock the
-// database is on the system's.
-func (d *Database) restoreClock(r engine.Reader) error {
-	d.startClock()
-	v := d.virtual()
-	if v == nil {
-		return nil
-	}
-	s, found, err := readClock(r, d.rec.Num)
-	if !found || err != nil {
-		return err
-	}
-	d.ownClock.Store(true)
-	return v.Rebase(d.db.virtual().Base(), s)
-}
-
-func readClock(r engine.Reader, database uint32) (s ttl.State, found bool, err error) {
-	raw, err := r.Get(layout.ClockKey(database))
-	if isAbsent(err) {
-		return s, false, nil
-	}
-	if err != nil {
-		return s, false, err
-	}
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return s, false, fmt.Errorf("%w: a clock's record: %v", engine.ErrCorrupt, err)
-	}
-	return s, true, nil
-}
-
-// checkStepBack refuses to open a store whose time lies well ahead of the clock: it would stand still for
-// that long, and nothing would expire.
-func (db *DB) checkStepBack() error {
-	if err := db.clock.checkStepBack(""); err != nil {
-		return err
-	}
-	for _, d := range db.cat.databases {
-		if err := d.clock.checkStepBack(" of the database " + d.ID()); err != nil {
-			return err
-		}
+// exists fails where the database has been dropped. The caller holds the catalog's lock.
+func (d *Database) exists() error {
+	if live, err := d.db.database(d.ID()); err != nil || live != d {
+		return fail(CodeNotFound, "The database '"+d.ID()+"' does not exist.")
 	}
 	return nil
 }
 
-func (c *storeClock) checkStepBack(of string) error {
-	floor, now := c.last(), c.base.Now()
-	if ahead := time.Unix(floor, 0).Sub(now); ahead > maxStepBack {
-		return &Error{
-			Code:    CodeUnavailable,
-			Message: fmt.Sprintf("The data%s was written up to %s, but the clock says %s.", of, clockText(floor), clockText(now.Unix())),
-			Hint:    "set the system's clock right, or open the folder with a virtual clock (--virtual-clock)",
-		}
-	}
-	return nil
-}
-
-func clockText(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
-
-// CatchUp purges all that has expired by now, in every database by its own clock, but for what somebody holds
-// the reaper back from, and returns when that is done: what a moved clock has brought about has then
-// happened, and is in the logs of expiries.
-func (db *DB) CatchUp(ctx context.Context) (purged int, err error) { return db.SweepNow(ctx) }
+// clockOf is whose the clock of a database is, for an error.
+func clockOf(database string) string { return "of the database " + database }
 
 // Clock shows the reaper by which clock a slot expires.
 func (w sweeper) Clock(r ttl.Range) ttl.Clock {
 	w.db.mu.RLock()
 	defer w.db.mu.RUnlock()
-	if c := w.db.cat.cids[r.Container]; c != nil && c.d.ownClock.Load() {
-		return c.d.clock.base
+	if c := w.db.cat.cids[r.Owner]; c != nil && c.d.clock.Own() {
+		return c.d.clock.Base()
 	}
 	return nil
 }

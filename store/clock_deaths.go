@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -45,19 +46,14 @@ type deaths struct {
 
 // walk looks at the items whose entries in one family lie at or below the cutoff. An old entry may be of a
 // late death: a lease keeps an item.
-func (w *deaths) walk(ctx context.Context, r engine.Reader, s *slot, family byte, cutoff int64) (err error) {
-	rg := layout.SlotFamily(s.scope, family)
-	rg.End = layout.AppendTimeKey(nil, s.scope, family, max(cutoff, -1)+1, 0)
-	it := r.Scan(rg, false)
-	for err == nil && it.Next() {
+func (w *deaths) walk(ctx context.Context, r engine.Reader, s *slot, family byte, cutoff int64) error {
+	prefix := layout.TimePrefix(s.scope, family)
+	return host.EachDue(r, prefix, cutoff, func(e host.Entry) (more bool, err error) {
 		if err = ctx.Err(); err == nil {
-			err = w.judge(s, layout.KeyRID(it.Key()))
+			err = w.judge(s, e.ID)
 		}
-	}
-	if cerr := it.Close(); err == nil {
-		err = cerr
-	}
-	return err
+		return true, err
+	})
 }
 
 func (w *deaths) judge(s *slot, rid uint64) error {

@@ -154,7 +154,7 @@ func (h clockHistory) lease(r *rapid.T) {
 }
 
 func (h clockHistory) sweep(r *rapid.T) {
-	n, err := h.l.db.CatchUp(h.l.ctx)
+	n, err := h.l.db.SweepNow(h.l.ctx)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -16,7 +17,7 @@ import (
 // Container holds items of one partition key definition under one expiry policy. A *Container stays valid
 // through changes of its settings; once it is dropped every call fails with CodeNotFound.
 type Container struct {
-	db   *DB
+	db   *resident
 	d    *Database
 	cid  uint32
 	name string
@@ -26,10 +27,10 @@ type Container struct {
 
 	// gate makes the policy and the moment one: writes, purges and readers of the policy hold it shared, a
 	// change of state holds it exclusively. state is replaced whole, under the gate.
-	gate  gate
+	gate  host.Gate
 	state atomic.Pointer[containerState]
 
-	splitting turn // of the one that splits a range of the container; taken before ddl and the gate
+	splitting host.Turn // of the one that splits a range; taken before the catalog's lock and the gate
 
 	count    itemCount
 	spending budget // of its own throughput
@@ -102,7 +103,7 @@ func rangesETag(incarnation uint32, lsn uint64) string { return layout.ETagText(
 func newContainer(d *Database, rec containerRecord, spec definition.ContainerSpec) (*Container, error) {
 	c := &Container{
 		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len(),
-		gate: newGate(), splitting: newTurn(), count: itemCount{turn: newTurn()},
+		gate: host.NewGate(), splitting: host.NewTurn(), count: itemCount{Turn: host.NewTurn()},
 	}
 	st := &containerState{rec: rec, spec: spec, vectors: spec.Vectors()}
 	if err := st.compile(); err != nil {
@@ -226,30 +227,30 @@ func (st *containerState) fenced(h layout.Header, pk func() []byte) bool {
 // enter takes the gate shared and returns the state and the moment that hold until leave. CodeCanceled: ctx
 // has ended before.
 func (c *Container) enter(ctx context.Context) (*containerState, int64, error) {
-	if err := c.gate.share(ctx); err != nil {
-		return nil, 0, err
+	if err := c.gate.Share(ctx); err != nil {
+		return nil, 0, wrap(err)
 	}
 	st := c.state.Load()
 	if err := c.usable(st); err != nil {
-		c.gate.leave()
+		c.gate.Leave()
 		return nil, 0, err
 	}
 	return st, c.moment(), nil
 }
 
 // leave ends enter.
-func (c *Container) leave() { c.gate.leave() }
+func (c *Container) leave() { c.gate.Leave() }
 
 // look returns a state and a moment that belong together. It holds nothing: that the state is still the
 // container's is to be asked of the gate, by at. Changes that wait for those who are in the container do not
 // hold it up.
 func (c *Container) look(ctx context.Context) (st *containerState, now int64, at uint64, err error) {
 	for {
-		if at, err = c.gate.look(ctx); err != nil {
-			return nil, 0, 0, err
+		if at, err = c.gate.Look(ctx); err != nil {
+			return nil, 0, 0, wrap(err)
 		}
 		st, now = c.state.Load(), c.moment()
-		if c.gate.still(at) {
+		if c.gate.Still(at) {
 			return st, now, at, c.usable(st)
 		}
 	}
@@ -270,10 +271,10 @@ func (c *Container) gone() error {
 // change replaces the state while nobody else uses it. fn returns the next state; what it makes durable must
 // be so when it returns. CodeCanceled: ctx has ended before those who use it have left.
 func (c *Container) change(ctx context.Context, fn func(st containerState, now int64) (containerState, error)) error {
-	if err := c.gate.shut(ctx); err != nil {
-		return err
+	if err := c.gate.Shut(ctx); err != nil {
+		return wrap(err)
 	}
-	defer c.gate.open()
+	defer c.gate.Open()
 	st := c.state.Load()
 	if err := c.usable(st); err != nil {
 		return err

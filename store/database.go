@@ -3,9 +3,8 @@ package store
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 
-	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
@@ -13,14 +12,13 @@ import (
 // Database holds containers. A *Database stays valid until it is dropped; then calls that would change it
 // fail with CodeNotFound.
 type Database struct {
-	db         *DB
+	db         *resident
 	rec        databaseRecord
-	containers []*Container          // in order of creation; guarded by DB.mu
-	byName     map[string]*Container // guarded by DB.mu
+	containers []*Container          // in order of creation; guarded by resident.mu
+	byName     map[string]*Container // guarded by resident.mu
 	spending   budget                // of the throughput that its containers share
 
-	clock    storeClock
-	ownClock atomic.Bool // the clock is not the server's
+	clock *host.Clock // its own, or one that follows the server's
 }
 
 // ID is the database's id.
@@ -36,16 +34,18 @@ func (d *Database) ETag() string { return layout.ETagText(d.db.incarnation, 2, d
 func (d *Database) Timestamp() int64 { return d.rec.TS }
 
 // Databases are all databases in order of creation.
-func (db *DB) Databases() []*Database {
-	db = db.live()
+func (db *DB) Databases() []*Database { return db.live().databases() }
+
+func (db *resident) databases() []*Database {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	return slices.Clone(db.cat.databases)
 }
 
 // Database finds a database by id: CodeNotFound where there is none.
-func (db *DB) Database(id string) (*Database, error) {
-	db = db.live()
+func (db *DB) Database(id string) (*Database, error) { return db.live().database(id) }
+
+func (db *resident) database(id string) (*Database, error) {
 	db.mu.RLock()
 	d := db.cat.names[id]
 	db.mu.RUnlock()
@@ -57,8 +57,9 @@ func (db *DB) Database(id string) (*Database, error) {
 
 // DatabaseByRID finds a database by its resource id: CodeBadRequest where rid is not one, CodeNotFound where
 // there is no such database.
-func (db *DB) DatabaseByRID(rid string) (*Database, error) {
-	db = db.live()
+func (db *DB) DatabaseByRID(rid string) (*Database, error) { return db.live().databaseByRID(rid) }
+
+func (db *resident) databaseByRID(rid string) (*Database, error) {
 	b, ok := layout.ParseRID(rid, 4)
 	if !ok {
 		return nil, badRID(rid)
@@ -82,42 +83,39 @@ func badRID(rid string) error { return fail(CodeBadRequest, "'"+rid+"' is not a 
 // CreateDatabase makes a database; with a throughput its containers share it. It fails with CodeConflict
 // where the id is taken and CodeBadRequest for an id or a throughput that the service refuses.
 func (db *DB) CreateDatabase(ctx context.Context, id string, t definition.Throughput) (*Database, error) {
-	db = db.live()
+	return db.live().createDatabase(ctx, id, t)
+}
+
+func (db *resident) createDatabase(ctx context.Context, id string, asked definition.Throughput) (*Database, error) {
 	if err := definition.ValidateID("database", id); err != nil {
 		return nil, err
 	}
-	if err := t.Validate(); err != nil {
+	if err := asked.Validate(); err != nil {
 		return nil, err
 	}
-	if err := db.ddl.take(ctx); err != nil {
+	if err := db.lockCatalog(ctx); err != nil {
 		return nil, err
 	}
-	defer db.ddl.release()
-	if _, err := db.Database(id); err == nil {
+	defer db.in.Catalog().Unlock()
+	if _, err := db.database(id); err == nil {
 		return nil, fail(CodeConflict, "Resource with specified id or name already exists: database '"+id+"'.")
 	}
 	d := &Database{db: db, byName: make(map[string]*Container)}
-	next := db.meta
 	var offer *offerRecord
-	err := db.changeCatalog(ctx, func(txn engine.Txn) error {
-		next = db.meta
-		d.rec = databaseRecord{ID: id, Num: next.take(), TS: db.stamp(), LSN: txn.NextLSN(layout.CatalogScope())}
-		if offer = nil; !t.IsZero() {
-			offer = &offerRecord{Num: next.take(), Database: d.rec.Num, Asked: t}
+	err := db.changeCatalog(ctx, func(t *host.Change) error {
+		d.rec = databaseRecord{ID: id, Num: t.Number(), TS: db.stamp(), LSN: t.NextLSN(host.CatalogScope())}
+		if offer = nil; !asked.IsZero() {
+			offer = &offerRecord{Num: t.Number(), Database: d.rec.Num, Asked: asked}
 		}
-		if err := putOffer(txn, offer, d.rec.TS); err != nil {
+		if err := putOffer(t, offer, d.rec.TS); err != nil {
 			return err
 		}
-		if err := setRecord(txn, layout.MetaKey(), next); err != nil {
-			return err
-		}
-		return setRecord(txn, layout.DatabaseKey(id), d.rec)
+		return host.SetRecord(t, layout.DatabaseKey(id), d.rec)
 	})
 	if err != nil {
 		return nil, err
 	}
-	d.startClock()
-	db.meta = next
+	d.clock = db.in.NewClock(d.rec.Num, clockOf(id))
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.cat.names[id] = d
@@ -126,28 +124,18 @@ func (db *DB) CreateDatabase(ctx context.Context, id string, t definition.Throug
 	return d, nil
 }
 
-// take hands out the next number of the catalog.
-func (m *meta) take() uint32 {
-	n := m.Next
-	m.Next++
-	return n
-}
-
-// changeCatalog runs one transaction of the catalog's scope. The caller holds ddl.
-func (db *DB) changeCatalog(ctx context.Context, fn func(engine.Txn) error) error {
-	_, err := db.eng.Update(ctx, [][]byte{layout.CatalogScope()}, fn)
-	return wrap(err)
-}
-
 // DeleteDatabase drops a database with all that is in it. It fails with CodeNotFound where there is none and
 // with CodePreconditionFailed where o.IfMatch names another etag.
 func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) error {
-	db = db.live()
-	if err := db.ddl.take(ctx); err != nil {
+	return db.live().deleteDatabase(ctx, id, o)
+}
+
+func (db *resident) deleteDatabase(ctx context.Context, id string, o WriteOptions) error {
+	if err := db.lockCatalog(ctx); err != nil {
 		return err
 	}
-	defer db.ddl.release()
-	d, err := db.Database(id)
+	defer db.in.Catalog().Unlock()
+	d, err := db.database(id)
 	if err != nil {
 		return err
 	}
@@ -155,21 +143,19 @@ func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) err
 		return err
 	}
 	containers := d.Containers()
-	var m meta
 	err = closeAll(ctx, containers, func() error {
-		return db.changeCatalog(ctx, func(t engine.Txn) (err error) {
+		return db.changeCatalog(ctx, func(t *host.Change) error {
 			for _, c := range containers {
 				dropContainerRecords(t, c, db.cat.offers)
 			}
 			dropDatabaseRecords(t, d, db.cat.offers)
-			m, err = db.noteHighest(t, containers)
-			return err
+			t.NoteHighest(highest(containers))
+			return nil
 		})
 	})
 	if err != nil {
 		return err
 	}
-	db.meta = m
 	families := d.families()
 	db.mu.Lock()
 	for _, c := range containers {
@@ -180,7 +166,7 @@ func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) err
 	db.cat.databases = without(db.cat.databases, d)
 	db.cat.dropOffers(func(o offerRecord) bool { return o.Database == d.rec.Num })
 	db.mu.Unlock()
-	db.line.subscribers.notify()
+	db.door.subscribers.notify()
 	db.eraseAll(ctx, containers)
 	return nil
 }
@@ -200,7 +186,7 @@ func closeAll(ctx context.Context, containers []*Container, fn func() error) err
 
 // eraseAll frees what dropped containers held. They are gone already, whatever happens here: what is left by
 // an error or a crash is finished by the next Open.
-func (db *DB) eraseAll(ctx context.Context, containers []*Container) {
+func (db *resident) eraseAll(ctx context.Context, containers []*Container) {
 	for _, c := range containers {
 		if err := db.eraseContainer(context.WithoutCancel(ctx), c.cid); err != nil {
 			db.opts.Logger.Warn("freeing a dropped container failed; the next start will finish it", "container", c.name, "error", err)

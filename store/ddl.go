@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
@@ -66,11 +67,11 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 		return nil, err
 	}
 	db := d.db
-	if err := db.ddl.take(ctx); err != nil {
+	if err := db.lockCatalog(ctx); err != nil {
 		return nil, err
 	}
-	defer db.ddl.release()
-	if live, err := db.Database(d.ID()); err != nil || live != d {
+	defer db.in.Catalog().Unlock()
+	if live, err := db.database(d.ID()); err != nil || live != d {
 		return nil, fail(CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")
 	}
 	if _, err := d.Container(spec.ID); err == nil {
@@ -83,29 +84,25 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	if t.IsZero() {
 		t = definition.Throughput{Manual: definition.DefaultThroughput}
 	}
-	var next meta
 	var offer *offerRecord
 	var rec containerRecord
-	err := db.changeCatalog(ctx, func(txn engine.Txn) error {
-		now := d.clock.now()
-		next = db.meta
+	err := db.changeCatalog(ctx, func(txn *host.Change) error {
+		now := d.clock.Seconds()
 		rec = containerRecord{
-			CID: next.take() | layout.CIDBit, TS: now, LSN: txn.NextLSN(layout.CatalogScope()), Spec: spec.AppendJSON(nil),
+			CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
+			Spec:   spec.AppendJSON(nil),
 			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now}, IndexRules: indexRules,
 			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
 		}
 		rec.RangeLSN = rec.LSN
 		db.beginAbove(txn, rec)
 		if offer = nil; !shared {
-			offer = &offerRecord{Num: next.take(), Database: d.rec.Num, CID: rec.CID, Asked: t}
+			offer = &offerRecord{Num: txn.Number(), Database: d.rec.Num, CID: rec.CID, Asked: t}
 		}
 		if err := putOffer(txn, offer, db.stamp()); err != nil {
 			return err
 		}
-		if err := setRecord(txn, layout.MetaKey(), next); err != nil {
-			return err
-		}
-		return setRecord(txn, layout.ContainerKey(d.rec.Num, spec.ID), rec)
+		return host.SetRecord(txn, layout.ContainerKey(d.rec.Num, spec.ID), rec)
 	})
 	if err != nil {
 		return nil, err
@@ -115,7 +112,6 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 		return nil, wrap(err)
 	}
 	c.note(markSettings, rec.TS)
-	db.meta = next
 	db.mu.Lock()
 	db.cat.add(c)
 	db.cat.addOffer(offer)
@@ -128,17 +124,18 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 // issued. A client knows a container by its name and learns late that there is a new one of that name: what
 // it has seen of the old one, by a session token or as a position in the change feed, is then no future of
 // the new one's.
-func (db *DB) beginAbove(t engine.Txn, rec containerRecord) {
-	if db.meta.Highest == 0 {
+func (db *resident) beginAbove(t engine.Txn, rec containerRecord) {
+	gone := db.in.Catalog().Highest()
+	if gone == 0 {
 		return
 	}
 	for _, r := range rec.Ranges {
-		t.RaiseLSN(layout.SlotScope(rec.CID, r.Slot), db.meta.Highest+1)
+		t.RaiseLSN(layout.SlotScope(rec.CID, r.Slot), gone+1)
 	}
 }
 
 // checkEncryptionKeys checks that the database has the keys that a policy names. A policy never changes, and
-// keys are not deleted by clients. The caller holds ddl.
+// keys are not deleted by clients. The caller holds the catalog's lock.
 func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) error {
 	if p == nil {
 		return nil
@@ -155,7 +152,9 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 // newRanges lays the partition ranges of a new container out: as many as are asked for with it, else as many
 // as the operator asks for, else as many as the throughput needs. A container that shares its database's
 // throughput has one.
-func (db *DB) newRanges(def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool, now int64) []rangeRecord {
+func (db *resident) newRanges(
+	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool, now int64,
+) []rangeRecord {
 	if n == 0 {
 		n = db.opts.Ranges
 	}
@@ -178,10 +177,10 @@ func (db *DB) newRanges(def *definition.PartitionKeyDefinition, n int, t definit
 // and the client encryption policy cannot change: CodeBadRequest. o.IfMatch is the container's etag.
 func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definition.ContainerSpec, o WriteOptions) (*Container, error) {
 	db := d.db
-	if err := db.ddl.take(ctx); err != nil {
+	if err := db.lockCatalog(ctx); err != nil {
 		return nil, err
 	}
-	defer db.ddl.release()
+	defer db.in.Catalog().Unlock()
 	c, err := d.Container(id)
 	if err != nil {
 		return nil, err
@@ -208,10 +207,10 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 			return st, err
 		}
 		scopes, switchFeed := switchVersions(&st, &next, now)
-		_, err := db.eng.Update(ctx, append(scopes, layout.CatalogScope()), func(t engine.Txn) error {
-			next.rec.LSN = t.NextLSN(layout.CatalogScope())
+		_, err := db.eng.Update(ctx, append(scopes, host.CatalogScope()), func(t engine.Txn) error {
+			next.rec.LSN = t.NextLSN(host.CatalogScope())
 			switchFeed(t)
-			return setRecord(t, layout.ContainerKey(d.rec.Num, id), next.rec)
+			return host.SetRecord(t, layout.ContainerKey(d.rec.Num, id), next.rec)
 		})
 		err = wrap(err)
 		for _, s := range st.ranges {
@@ -226,7 +225,7 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 		return nil, err
 	}
 	raise(&c.used, c.moment())
-	db.wakeReaper()
+	db.in.WakeReaper()
 	db.reindexer.wake()
 	c.lintDefault()
 	return c, nil
@@ -237,10 +236,10 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 // names another etag, and CodeConflict while it is the archive of another container of the database.
 func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOptions) error {
 	db := d.db
-	if err := db.ddl.take(ctx); err != nil {
+	if err := db.lockCatalog(ctx); err != nil {
 		return err
 	}
-	defer db.ddl.release()
+	defer db.in.Catalog().Unlock()
 	c, err := d.Container(id)
 	if err != nil {
 		return err
@@ -252,29 +251,27 @@ func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOption
 }
 
 // drop drops a container, unless check refuses, which is asked when nothing is in flight in it any more. The
-// caller holds ddl.
+// caller holds the catalog's lock.
 func (d *Database) drop(ctx context.Context, c *Container, check func() error) error {
 	db := d.db
-	var m meta
 	err := closeAll(ctx, []*Container{c}, func() error {
 		if err := check(); err != nil {
 			return err
 		}
-		return db.changeCatalog(ctx, func(t engine.Txn) (err error) {
+		return db.changeCatalog(ctx, func(t *host.Change) error {
 			dropContainerRecords(t, c, db.cat.offers)
-			m, err = db.noteHighest(t, []*Container{c})
-			return err
+			t.NoteHighest(highest([]*Container{c}))
+			return nil
 		})
 	})
 	if err != nil {
 		return err
 	}
-	db.meta = m
 	db.mu.Lock()
 	db.cat.remove(c)
 	db.cat.dropOffers(func(o offerRecord) bool { return o.CID == c.cid })
 	db.mu.Unlock()
-	db.line.subscribers.notify()
+	db.door.subscribers.notify()
 	db.eraseAll(ctx, []*Container{c})
 	return nil
 }

@@ -70,6 +70,13 @@
 // splits them until there are as many as it needs then (splitter.go). How many those are is on disk with the
 // throughput, so that the next process goes on.
 //
+// # Where it lives
+//
+// A store is a tenant of a host (package host), which has the engine, the catalog's lock and numbers, the
+// clocks, the reaper, snapshots and restore. Open opens a host for documents alone; New makes a store that
+// shares one with other tenants. A DB is the door; what it has in one instance of its host is a resident
+// (resident.go), which a restore replaces, with its databases and containers.
+//
 // # How it is laid out
 //
 // operation.go is what a write is: checked by prepare before any lock is taken, carried out by apply in a

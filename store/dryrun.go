@@ -63,8 +63,8 @@ type DryRun struct {
 // DryRunTTL tells what a change of the container's DefaultTTL would do at this moment. It is refused with
 // what the change itself would be refused with, and takes about a second at most: see DryRun.Complete.
 func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o DryRunOptions) (DryRun, error) {
-	c.db.enter()
-	defer c.db.leave()
+	c.db.in.Enter()
+	defer c.db.in.Leave()
 	if o.Examples == 0 {
 		o.Examples = 5
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -51,10 +52,10 @@ func (st *containerState) mourned(h layout.Header) bool {
 }
 
 // storeSettings makes changed settings durable, in next.rec, and begins or ends the log of expiries where
-// they ask for it. The caller holds ddl and the container's gate.
+// they ask for it. The caller holds the catalog's lock and the container's gate.
 func (c *Container) storeSettings(ctx context.Context, old *containerState, next *containerState, now int64) error {
 	was, on := old.rec.Log != nil, next.rec.Settings.ExpiryEvents != nil
-	scopes := [][]byte{layout.CatalogScope()}
+	scopes := [][]byte{host.CatalogScope()}
 	if was != on {
 		for _, s := range next.ranges {
 			scopes = append(scopes, s.scope)
@@ -84,7 +85,7 @@ func (c *Container) storeSettings(ctx context.Context, old *containerState, next
 				dropConfirmed(t, c.cid, w.URL)
 			}
 		}
-		return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)
+		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)
 	})
 	if err == nil && was != on {
 		for _, s := range next.ranges {

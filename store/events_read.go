@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -59,8 +60,8 @@ type ExpirationsPage struct {
 // purged by then makes no difference. Positions survive splits of ranges. CodeBadRequest: the container keeps
 // no log, or the position is malformed or ahead of the store.
 func (c *Container) Expirations(ctx context.Context, after string, limit int) (ExpirationsPage, error) {
-	c.db.enter()
-	defer c.db.leave()
+	c.db.in.Enter()
+	defer c.db.in.Leave()
 	from, err := parsePositions(after)
 	if err != nil {
 		return ExpirationsPage{}, err
@@ -87,8 +88,8 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 
 // ExpirationsEnd is the position behind all that is in the log.
 func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
-	c.db.enter()
-	defer c.db.leave()
+	c.db.in.Enter()
+	defer c.db.in.Leave()
 	var ranges []*slot
 	err := c.withSources(ctx, Scope{}, func(sp span, sources []*source) error {
 		ranges = sp.ranges
@@ -181,9 +182,9 @@ type Subscription struct {
 }
 
 // Subscriptions are the webhooks of all containers.
-func (db *DB) Subscriptions() (list []Subscription) {
-	db = db.live()
-	db = db.live()
+func (db *DB) Subscriptions() (list []Subscription) { return db.live().subscriptions() }
+
+func (db *resident) subscriptions() (list []Subscription) {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	for _, c := range db.cat.containers {
@@ -197,7 +198,7 @@ func (db *DB) Subscriptions() (list []Subscription) {
 }
 
 // SubscriptionsChanged returns a channel that is closed when Subscriptions may have others to return.
-func (db *DB) SubscriptionsChanged() <-chan struct{} { return db.line.subscribers.changed() }
+func (db *DB) SubscriptionsChanged() <-chan struct{} { return db.subscribers.changed() }
 
 // Confirmed is the position up to which a webhook's endpoint has confirmed the log of expiries; "" before its
 // first confirmation, for which the log is sent from its beginning. CodeNotFound: there is no such webhook
@@ -206,7 +207,7 @@ func (c *Container) Confirmed(ctx context.Context, webhook string) (string, erro
 	if err := c.hasWebhook(c.state.Load(), webhook); err != nil {
 		return "", err
 	}
-	v, _, err := c.db.get(ctx, layout.CatalogScope(), layout.ConfirmedKey(c.cid, webhook))
+	v, _, err := c.db.get(ctx, host.CatalogScope(), layout.ConfirmedKey(c.cid, webhook))
 	if isAbsent(err) {
 		return "", nil
 	}

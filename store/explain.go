@@ -181,8 +181,8 @@ func (it Item) Expiry() Expiry {
 // is no error but StateUnknown or StatePurged. It fails with CodeBadRequest for a partition key that does not
 // fit.
 func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey, id string) (Expiry, error) {
-	c.db.enter()
-	defer c.db.leave()
+	c.db.in.Enter()
+	defer c.db.in.Leave()
 	p, err := c.keyPlace(pk, id)
 	if err != nil {
 		return Expiry{}, err

@@ -34,10 +34,10 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	defer udfs.close()
 	watch := c.db.pageWatch(ctx)
 	env := query.Env{Now: c.d.Now(), Random: rand.Float64, Elapsed: watch.elapsed, Limit: watch.limit, UDF: udfs.call}
-	heavy := c.db.line.heavy.query(env.Elapsed, env.Limit)
+	heavy := c.db.door.heavy.query(env.Elapsed, env.Limit)
 	defer heavy.leave()
 	env.Turn = heavy.turn
-	defer c.db.Memory().lend(&env)()
+	defer c.db.door.memory.lend(&env)()
 	var out ChangesQueryPage
 	var total Receipt
 	for {

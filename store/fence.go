@@ -78,7 +78,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	if err != nil {
 		return c.refused(), err
 	}
-	c.db.wakeReaper()
+	c.db.in.WakeReaper()
 	return c.receipt(s, chargeFence), nil
 }
 

@@ -49,8 +49,9 @@ func (c *Container) Forecast(ctx context.Context) (Forecast, error) {
 }
 
 // Forecast looks ahead in all containers, each by its own clock. It takes about a second at most.
-func (db *DB) Forecast(ctx context.Context) (Forecast, error) {
-	db = db.live()
+func (db *DB) Forecast(ctx context.Context) (Forecast, error) { return db.live().forecast(ctx) }
+
+func (db *resident) forecast(ctx context.Context) (Forecast, error) {
 	db.mu.RLock()
 	containers := db.cat.containers
 	db.mu.RUnlock()
@@ -61,14 +62,14 @@ func (db *DB) Forecast(ctx context.Context) (Forecast, error) {
 			return f, err
 		}
 	}
-	f.Now = db.Now().Unix()
+	f.Now = db.now().Unix()
 	return f, nil
 }
 
 // add looks ahead in one container more.
 func (f *Forecast) add(ctx context.Context, c *Container, watch *stopwatch) error {
-	c.db.enter()
-	defer c.db.leave()
+	c.db.in.Enter()
+	defer c.db.in.Leave()
 	p := c.state.Load().policy()
 	if !p.Active() {
 		f.Now = c.moment()

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
@@ -20,8 +20,8 @@ func (g *indexRig) former() {
 			return now, err
 		}
 		now.terms, now.olders, now.rec.IndexRules = x, nil, 0
-		return now, g.db.changeCatalog(context.Background(), func(t engine.Txn) error {
-			return setRecord(t, layout.ContainerKey(g.c.d.rec.Num, g.c.name), now.rec)
+		return now, g.db.live().changeCatalog(context.Background(), func(t *host.Change) error {
+			return host.SetRecord(t, layout.ContainerKey(g.c.d.rec.Num, g.c.name), now.rec)
 		})
 	})
 	if err != nil {

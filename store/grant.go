@@ -26,12 +26,15 @@ type Grant struct {
 // Grant reads what a permission gives. It fails with CodeNotFound where the permission names something that
 // is gone.
 func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
-	db = db.live()
+	return db.live().grant(ctx, permission)
+}
+
+func (db *resident) grant(ctx context.Context, permission Resource) (Grant, error) {
 	return db.parseGrant(ctx, doc.Of(permission.Body))
 }
 
 // parseGrant reads a permission: its mode, the link of the resource, and the partition key.
-func (db *DB) parseGrant(ctx context.Context, v doc.Value) (g Grant, err error) {
+func (db *resident) parseGrant(ctx context.Context, v doc.Value) (g Grant, err error) {
 	if err := checkWord(v, "permissionMode", "Read", "All"); err != nil {
 		return g, err
 	}
@@ -52,7 +55,7 @@ func (db *DB) parseGrant(ctx context.Context, v doc.Value) (g Grant, err error) 
 		}
 		// A database may have a name that looks like a rid; and a rid that leads nowhere is accepted, as
 		// Cosmos DB does.
-		if _, err := db.Database(parts[1]); err != nil {
+		if _, err := db.database(parts[1]); err != nil {
 			return g, nil
 		}
 	}
@@ -105,14 +108,14 @@ func (g *Grant) byRID(parts []string) error {
 	return nil
 }
 
-func (db *DB) hasRID(database string) bool {
-	_, err := db.DatabaseByRID(database)
+func (db *resident) hasRID(database string) bool {
+	_, err := db.databaseByRID(database)
 	return err == nil
 }
 
 // grantByName looks up what a link names. Clients write ids into links as they are or escaped.
-func (db *DB) grantByName(ctx context.Context, g *Grant, parts []string) error {
-	d, err := tryEscaped(parts[1], db.Database)
+func (db *resident) grantByName(ctx context.Context, g *Grant, parts []string) error {
+	d, err := tryEscaped(parts[1], db.database)
 	if err != nil {
 		return err
 	}

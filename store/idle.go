@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -26,13 +27,13 @@ const usePromise = 60
 // begin and end go around a request to the container: for the reaper, which gives way to it, and for
 // AutoDeleteOnIdle.
 func (c *Container) begin() {
-	c.db.enter()
+	c.db.in.Enter()
 	if c.state.Load().rec.Settings.AutoDeleteOnIdle > 0 {
 		raise(&c.used, c.moment())
 	}
 }
 
-func (c *Container) end() { c.db.leave() }
+func (c *Container) end() { c.db.in.Leave() }
 
 // errInUse is why an idle container is not dropped after all.
 var errInUse = errors.New("the container was used meanwhile")
@@ -46,7 +47,7 @@ func (c *Container) idle() bool {
 // tendIdle deletes the containers that have been idle for too long, and stores when the others were used. It
 // is called in a turn of the reaper; while the catalog is being changed it does nothing, since the next turn
 // is soon.
-func (db *DB) tendIdle(ctx context.Context) error {
+func (db *resident) tendIdle(ctx context.Context) error {
 	var timed []*Container
 	db.mu.RLock()
 	for _, c := range db.cat.containers {
@@ -55,10 +56,10 @@ func (db *DB) tendIdle(ctx context.Context) error {
 		}
 	}
 	db.mu.RUnlock()
-	if len(timed) == 0 || !db.ddl.tryTake() {
+	if len(timed) == 0 || !db.in.Catalog().TryLock() {
 		return nil
 	}
-	defer db.ddl.release()
+	defer db.in.Catalog().Unlock()
 	var errs []error
 	for _, c := range timed {
 		if err := c.tendIdle(ctx); err != nil && ErrorCode(err) != CodeOwnerNotFound {
@@ -68,7 +69,7 @@ func (db *DB) tendIdle(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tendIdle is DB.tendIdle for one container. The caller holds ddl.
+// tendIdle is DB.tendIdle for one container. The caller holds the catalog's lock.
 func (c *Container) tendIdle(ctx context.Context) error {
 	switch used := c.used.Load(); {
 	case !c.idle():
@@ -113,14 +114,14 @@ func (c *Container) loadUse(r engine.Reader, wrote int64) error {
 
 // keepUse stores a second until which the container counts as used, unless it has been dropped.
 func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) error {
-	err := c.db.changeCatalog(ctx, func(t engine.Txn) error {
+	err := c.db.changeCatalog(ctx, func(t *host.Change) error {
 		v, err := t.Get(layout.ContainerKey(c.d.rec.Num, c.name))
 		if isAbsent(err) {
 			return nil
 		}
 		var rec containerRecord
 		if err == nil {
-			err = decodeRecord(v, &rec)
+			err = host.DecodeRecord(v, &rec)
 		}
 		if err != nil || rec.CID != c.cid {
 			return err
@@ -138,7 +139,7 @@ func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) erro
 }
 
 // keepUses stores when containers were last used, where their settings ask for it. The store is at rest.
-func (db *DB) keepUses(ctx context.Context) error {
+func (db *resident) keepUses(ctx context.Context) error {
 	db.mu.RLock()
 	containers := db.cat.containers
 	db.mu.RUnlock()

@@ -45,7 +45,7 @@ func (c *Container) Lease(ctx context.Context, pk definition.PartitionKey, id st
 func (c *Container) ReleaseLease(ctx context.Context, pk definition.PartitionKey, id string) error {
 	err := c.lease(ctx, pk, id, func(int64) int64 { return 0 })
 	if err == nil {
-		c.db.wakeReaper()
+		c.db.in.WakeReaper()
 	}
 	return err
 }

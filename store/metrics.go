@@ -3,9 +3,9 @@ package store
 import (
 	"bytes"
 	"context"
-	"math"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -42,14 +42,15 @@ const backlogLimit = 100_000
 
 // Metrics measures the store. It reads the heads of the expiry indexes, so it costs more with a larger
 // backlog.
-func (db *DB) Metrics(ctx context.Context) (Metrics, error) {
-	db = db.live()
+func (db *DB) Metrics(ctx context.Context) (Metrics, error) { return db.live().metrics(ctx) }
+
+func (db *resident) metrics(ctx context.Context) (Metrics, error) {
 	db.mu.RLock()
 	m := Metrics{Databases: len(db.cat.databases)}
 	containers := db.cat.containers
 	db.mu.RUnlock()
 	m.Purged = db.purged.Load()
-	m.Reaper = db.reaper.Metrics()
+	m.Reaper = db.in.ReaperMetrics()
 	m.Engine = db.eng.Metrics()
 	m.StuckScripts = db.programs.Stuck()
 	for _, c := range containers {
@@ -79,7 +80,7 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 			}
 			m.Backlog.Items += b.Items
 			m.Backlog.Oldest = max(m.Backlog.Oldest, b.Oldest)
-			l := newLook(p, s, &s.pass, now, 0)
+			l := newLook(p, s, &s.passes, now, 0)
 			if err := l.nextExpiry(r); err != nil {
 				return err
 			}
@@ -117,24 +118,19 @@ type ghostCount struct {
 }
 
 // walk counts those of one family that lie at or below the cutoff.
-func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) (err error) {
-	if cutoff == math.MinInt64 {
+func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
+	if g.out.Items >= g.limit {
 		return nil
 	}
-	rg := layout.SlotFamily(g.s.scope, family)
-	rg.End = layout.AppendTimeKey(nil, g.s.scope, family, cutoff+1, 0)
-	it := r.Scan(rg, false)
-	for err == nil && g.out.Items < g.limit && it.Next() {
+	prefix := layout.TimePrefix(g.s.scope, family)
+	return host.EachDue(r, prefix, cutoff, func(e host.Entry) (more bool, err error) {
 		if g.looks++; g.looks > maxGhosts {
 			g.out.Items++
-			continue
+		} else {
+			err = g.judge(e.ID)
 		}
-		err = g.judge(layout.KeyRID(it.Key()))
-	}
-	if cerr := it.Close(); err == nil {
-		err = cerr
-	}
-	return err
+		return g.out.Items < g.limit, err
+	})
 }
 
 func (g *ghostCount) judge(rid uint64) error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
@@ -36,12 +37,13 @@ func putOffer(t engine.Txn, o *offerRecord, now int64) error {
 	if o == nil {
 		return nil
 	}
-	o.TS, o.LSN = now, t.NextLSN(layout.CatalogScope())
-	return setRecord(t, layout.OfferKey(o.Num), o)
+	o.TS, o.LSN = now, t.NextLSN(host.CatalogScope())
+	return host.SetRecord(t, layout.OfferKey(o.Num), o)
 }
 
-// hasOwnOffer tells whether a database shares a throughput among its containers. The caller holds ddl.
-func (db *DB) hasOwnOffer(d *Database) bool {
+// hasOwnOffer tells whether a database shares a throughput among its containers. The caller holds the
+// catalog's lock.
+func (db *resident) hasOwnOffer(d *Database) bool {
 	return slices.ContainsFunc(db.cat.offers, func(o offerRecord) bool { return o.Database == d.rec.Num && o.CID == 0 })
 }
 
@@ -61,19 +63,20 @@ func (c *Container) SharesThroughput() bool {
 }
 
 // Offers are all offers in order of creation.
-func (db *DB) Offers() []Offer {
-	db = db.live()
+func (db *DB) Offers() []Offer { return db.live().offers() }
+
+func (db *resident) offers() []Offer {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	offers := make([]Offer, 0, len(db.cat.offers))
 	for _, o := range db.cat.offers {
-		offers = append(offers, db.offer(o))
+		offers = append(offers, db.renderOffer(o))
 	}
 	return offers
 }
 
 // offer renders a record. The caller holds mu.
-func (db *DB) offer(o offerRecord) Offer {
+func (db *resident) renderOffer(o offerRecord) Offer {
 	out := Offer{ID: layout.OfferRIDText(o.Num), ETag: layout.ETagText(db.incarnation, 3, o.LSN), Timestamp: o.TS, Throughput: o.Asked,
 		Pending: db.pending(o)}
 	for _, c := range db.cat.containers {
@@ -90,18 +93,19 @@ func (db *DB) offer(o offerRecord) Offer {
 }
 
 // Offer finds an offer by its id: CodeBadRequest where that is not one, CodeNotFound where there is none.
-func (db *DB) Offer(id string) (Offer, error) {
-	db = db.live()
+func (db *DB) Offer(id string) (Offer, error) { return db.live().offerByID(id) }
+
+func (db *resident) offerByID(id string) (Offer, error) {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	rec, err := db.findOffer(id)
 	if err != nil {
 		return Offer{}, err
 	}
-	return db.offer(rec), nil
+	return db.renderOffer(rec), nil
 }
 
-func (db *DB) findOffer(id string) (offerRecord, error) {
+func (db *resident) findOffer(id string) (offerRecord, error) {
 	if _, ok := layout.ParseRID(id, 3); !ok {
 		return offerRecord{}, badRID(id)
 	}
@@ -120,19 +124,24 @@ func (db *DB) findOffer(id string) (offerRecord, error) {
 // the background: see Offer.Pending. It does not matter how many it was made with, or who had asked for
 // those. Lowered, they stay.
 func (db *DB) ReplaceOffer(ctx context.Context, id string, t definition.Throughput, migrate bool, o WriteOptions) (Offer, error) {
-	db = db.live()
+	return db.live().replaceOffer(ctx, id, t, migrate, o)
+}
+
+func (db *resident) replaceOffer(
+	ctx context.Context, id string, t definition.Throughput, migrate bool, o WriteOptions,
+) (Offer, error) {
 	if err := t.Validate(); err != nil {
 		return Offer{}, err
 	}
-	if err := db.ddl.take(ctx); err != nil {
+	if err := db.lockCatalog(ctx); err != nil {
 		return Offer{}, err
 	}
-	defer db.ddl.release()
+	defer db.in.Catalog().Unlock()
 	rec, err := db.findOffer(id)
 	if err != nil {
 		return Offer{}, err
 	}
-	if err := checkIfMatch(o.IfMatch, db.offer(rec).ETag); err != nil {
+	if err := checkIfMatch(o.IfMatch, db.renderOffer(rec).ETag); err != nil {
 		return Offer{}, err
 	}
 	if t.IsZero() {
@@ -143,19 +152,19 @@ func (db *DB) ReplaceOffer(ctx context.Context, id string, t definition.Throughp
 	}
 	rec.Ranges = rec.target(t)
 	rec.Asked = t
-	err = db.changeOffer(ctx, &rec, func(txn engine.Txn) error { return putOffer(txn, &rec, db.stamp()) })
+	err = db.changeOffer(ctx, &rec, func(txn *host.Change) error { return putOffer(txn, &rec, db.stamp()) })
 	if err != nil {
 		return Offer{}, err
 	}
 	db.splitter.wake()
 	db.mu.RLock()
 	defer db.mu.RUnlock()
-	return db.offer(rec), nil
+	return db.renderOffer(rec), nil
 }
 
 // changeOffer runs one transaction that writes an offer's record, and then puts that into the catalog. The
-// caller holds ddl.
-func (db *DB) changeOffer(ctx context.Context, rec *offerRecord, put func(engine.Txn) error) error {
+// caller holds the catalog's lock.
+func (db *resident) changeOffer(ctx context.Context, rec *offerRecord, put func(*host.Change) error) error {
 	if err := db.changeCatalog(ctx, put); err != nil {
 		return err
 	}

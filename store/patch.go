@@ -133,7 +133,7 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, maxCondition)
 	defer cancel()
-	heavy := c.db.line.heavy.query(c.db.elapsed(), maxCondition)
+	heavy := c.db.door.heavy.query(c.db.in.Elapsed(), maxCondition)
 	defer heavy.leave()
 	on := &row{c: c, rid: item.rid, head: item.head, body: item.body}
 	err = c.evaluate(limited, p.patch.only, on, now, heavy.turn)
@@ -157,7 +157,7 @@ func (c *Container) evaluate(
 	ctx context.Context, condition *query.Condition, on *row, now int64, turn func(context.Context) error,
 ) error {
 	env := query.Env{Now: time.Unix(now, 0).UTC(), Random: rand.Float64, Turn: turn}
-	defer c.db.Memory().lend(&env)()
+	defer c.db.door.memory.lend(&env)()
 	holds, err := condition.Match(ctx, on, env)
 	switch {
 	case err != nil:
@@ -206,7 +206,7 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	if t.judging >= maxHolding {
 		return late
 	}
-	took := t.c.db.elapsed()
+	took := t.c.db.in.Elapsed()
 	ctx, cancel := context.WithTimeout(t.ctx, maxHolding-t.judging)
 	defer cancel()
 	err := t.c.evaluate(ctx, p.only, &row{c: t.c, rid: item.rid, head: item.head, body: item.body}, t.now, nil)

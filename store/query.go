@@ -195,9 +195,9 @@ func (c *Container) runIn(
 		}
 		watch := c.db.pageWatch(ctx)
 		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: watch.elapsed, Limit: watch.limit}
-		heavy := c.db.line.heavy.query(env.Elapsed, env.Limit)
+		heavy := c.db.door.heavy.query(env.Elapsed, env.Limit)
 		defer heavy.leave()
-		defer c.db.Memory().lend(&env)()
+		defer c.db.door.memory.lend(&env)()
 		env.Turn = heavy.turn
 		udfs := functions{c: c, ctx: ctx}
 		defer udfs.close()

@@ -17,13 +17,15 @@ const answerTime = 10 * time.Second
 // the message says what. It asks when it is called, and nothing runs between two calls. Scripts that had to
 // be left behind (Metrics.StuckScripts) hold no range, so they do not count, not even where there are so many
 // that no other is begun: items are read and written all the same, and a client that calls a script is told.
-func (db *DB) Ready(ctx context.Context) error {
+func (db *DB) Ready(ctx context.Context) error { return db.live().ready(ctx) }
+
+func (db *resident) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if err := notReady(ctx, "The catalog", db.Ping(ctx)); err != nil {
+	if err := notReady(ctx, "The catalog", db.in.Ping(ctx)); err != nil {
 		return err
 	}
-	for _, d := range db.Databases() {
+	for _, d := range db.databases() {
 		for _, c := range d.Containers() {
 			for _, s := range c.state.Load().ranges {
 				what := fmt.Sprintf("The range %s of the container %s in the database %s", s.id, c.name, d.rec.ID)
@@ -37,7 +39,7 @@ func (db *DB) Ready(ctx context.Context) error {
 }
 
 // awaitTurn returns once a writer has had its turn in a scope.
-func (db *DB) awaitTurn(ctx context.Context, scope []byte) error {
+func (db *resident) awaitTurn(ctx context.Context, scope []byte) error {
 	_, err := db.eng.Update(ctx, [][]byte{scope}, func(engine.Txn) error { return nil })
 	return err
 }

@@ -44,7 +44,7 @@ func ranges(t *testing.T, n int) (*DB, *Container) {
 // one that does not.
 func TestReady(t *testing.T) {
 	db, c := ranges(t, 2)
-	e := db.eng
+	e := db.live().eng
 	if err := db.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -72,29 +72,21 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestWaitersHonourTheirContext: who waits for a restore to be over, or for somebody else's count of
-// documents, gives up with its request.
+// TestWaitersHonourTheirContext: who waits for somebody else's count of documents gives up with its request.
 func TestWaitersHonourTheirContext(t *testing.T) {
 	db, c := ranges(t, 1)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := db.line.turn.shut(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Incarnation(ended); ErrorCode(err) != CodeCanceled {
-		t.Errorf("the incarnation while a restore is under way: %v", err)
-	}
-	db.line.turn.open()
-	if n, err := db.Incarnation(t.Context()); err != nil || n != db.incarnation {
+	if n, err := db.Incarnation(t.Context()); err != nil || n != db.live().incarnation {
 		t.Errorf("the incarnation is %d: %v", n, err)
 	}
-	if err := c.count.take(t.Context()); err != nil {
+	if err := c.count.Take(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Usage(ended); ErrorCode(err) != CodeCanceled {
 		t.Errorf("the usage while another counts: %v", err)
 	}
-	c.count.release()
+	c.count.Release()
 	if _, err := c.Usage(t.Context()); err != nil {
 		t.Error(err)
 	}

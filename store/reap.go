@@ -33,7 +33,7 @@ type candidate struct {
 }
 
 // sweeper shows the store to the reaper.
-type sweeper struct{ db *DB }
+type sweeper struct{ db *resident }
 
 // Ranges are the slots in which something can expire. To list them begins a round, which is when idle
 // containers are deleted. That may fail for want of the very room which the round is going to free.
@@ -51,7 +51,7 @@ func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 			continue
 		}
 		for _, s := range st.ranges {
-			out = append(out, ttl.Range{Container: c.cid, Slot: s.number})
+			out = append(out, ttl.Range{Owner: c.cid, Part: s.number})
 		}
 	}
 	return out, nil
@@ -59,11 +59,11 @@ func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 
 func (w sweeper) find(r ttl.Range) (*Container, *slot) {
 	w.db.mu.RLock()
-	c := w.db.cat.cids[r.Container]
+	c := w.db.cat.cids[r.Owner]
 	w.db.mu.RUnlock()
 	if c != nil {
 		for _, s := range c.state.Load().ranges {
-			if s.number == r.Slot {
+			if s.number == r.Part {
 				return c, s
 			}
 		}
@@ -137,7 +137,7 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 
 // sweepExpired purges what has expired, as far as a hold has room for it.
 func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *slot, now int64, h hold) (ttl.Swept, error) {
-	l := newLook(st.policy(), s, &s.pass, now, h.room)
+	l := newLook(st.policy(), s, &s.passes, now, h.room)
 	l.delay = h.delay
 	if err := l.take(ctx, c.db.eng); err != nil {
 		return ttl.Swept{}, err
@@ -187,52 +187,38 @@ func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) 
 
 // tryPurge is purgeBatch as far as one transaction goes.
 func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (judged, purged int, alive []candidate, blocked *blocker, err error) {
-	b, leave, err := c.enterBoth(ctx)
+	st, h, err := c.enterToPurge(ctx)
 	if err != nil {
 		return 0, 0, nil, nil, err
 	}
-	defer leave()
-	ranges, scopes, err := b.scopes(ctx, c, s, batch)
+	committed := false
+	defer func() { h.leave(committed) }()
+	scopes, err := h.scopes(ctx, s, batch)
 	if err != nil {
 		return 0, 0, nil, nil, err
 	}
 	var t tx
-	a := archiver{both: b, t: &t}
-	_, err = c.db.eng.Update(ctx, scopes, func(txn engine.Txn) error {
-		t.begin(txn, c, b.st, s)
-		a.begin(ranges)
+	_, err = c.db.eng.Update(ctx, append([][]byte{s.scope}, scopes...), func(txn engine.Txn) error {
+		t.begin(txn, c, st, s)
+		h.begin(&t)
 		alive = alive[:0]
-		var ghosts []*stored
-		var err error
-		if judged, ghosts, err = t.judge(batch, &alive); err != nil {
+		n, ghosts, err := t.judge(batch, &alive)
+		if err != nil {
 			return err
 		}
-		var keys []entry
-		ends := make([]int, len(ghosts))
-		for i, g := range ghosts {
-			if keys, err = t.owned(keys, g); err != nil {
-				return err
-			}
-			ends[i] = len(keys)
+		judged = n
+		late, err := t.buryAll(ghosts, h)
+		if err != nil {
+			return err
 		}
-		from := 0
-		for i, g := range ghosts {
-			taken, err := a.take(g)
-			if err != nil {
-				return err
-			}
-			if !taken { // the rest of the batch is for the next transaction
-				judged, alive = before(batch, g.rid, alive)
-				break
-			}
-			t.bury(g, keys[from:ends[i]])
-			from = ends[i]
+		if late != nil { // it and the rest of the batch are for the next transaction
+			judged, alive = before(batch, late.rid, alive)
 		}
 		if t.purged > 0 {
 			t.setSwept()
 		}
 		t.finish()
-		a.finish()
+		h.finish()
 		t.Relax()
 		return nil
 	}, itemKeys(s, batch)...)
@@ -240,8 +226,32 @@ func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (j
 		return 0, 0, nil, t.blocked, err
 	}
 	t.committed()
-	a.committed()
+	committed = true
 	return judged, t.purged, alive, nil, nil
+}
+
+// buryAll removes ghosts, and passes on those that are to be moved. late is the first that the heir has not
+// taken, nil where it has taken all.
+func (t *tx) buryAll(ghosts []*stored, h heir) (late *stored, err error) {
+	var keys []entry
+	ends := make([]int, len(ghosts))
+	for i, g := range ghosts {
+		if keys, err = t.owned(keys, g); err != nil {
+			return nil, err
+		}
+		ends[i] = len(keys)
+	}
+	from := 0
+	for i, g := range ghosts {
+		if t.st.moves(g) {
+			if taken, err := h.take(g); err != nil || !taken {
+				return g, err
+			}
+		}
+		t.bury(g, keys[from:ends[i]])
+		from = ends[i]
+	}
+	return nil, nil
 }
 
 // itemKeys are the keys of the candidates' items.

@@ -33,7 +33,7 @@ type ReaperState struct {
 
 // Reaper tells how the container's reaper stands. It counts what has expired and is not purged.
 func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
-	s := ReaperState{Paused: c.reaping.paused.Load(), AllPaused: c.db.reapingHeld.Load(), Purged: c.purged.Load()}
+	s := ReaperState{Paused: c.reaping.paused.Load(), AllPaused: c.db.in.ReaperPaused(), Purged: c.purged.Load()}
 	if r := c.Settings().Reaper; r != nil {
 		s.Settings = *r
 	}
@@ -46,24 +46,24 @@ func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
 // pause ends with Close.
 func (c *Container) PauseReaper(ctx context.Context, paused bool) error {
 	c.reaping.paused.Store(paused)
-	return c.db.settleReaper(ctx)
+	return wrap(c.db.in.SettleReaper(ctx))
 }
 
 // PauseReaper stops purges of all containers, or lets those go on that are not paused themselves.
 func (db *DB) PauseReaper(ctx context.Context, paused bool) error {
-	db = db.live()
-	db.reapingHeld.Store(paused)
-	return db.settleReaper(ctx)
+	return wrap(db.live().in.PauseReaper(ctx, paused))
 }
 
 // ReaperPaused tells whether purges of all containers are stopped.
-func (db *DB) ReaperPaused() bool { return db.live().reapingHeld.Load() }
+func (db *DB) ReaperPaused() bool { return db.live().in.ReaperPaused() }
 
-// settleReaper waits for the purge that is under way and makes the reaper look at everything anew.
-func (db *DB) settleReaper(ctx context.Context) error {
-	err := db.reaper.Do(ctx, func(context.Context) error { return nil })
-	db.wakeReaper()
-	return wrap(err)
+// SweepNow purges everything that has expired by now, in every database by its own clock, but for what
+// somebody holds the reaper back from (see Reap), and tells how many items that were. What a moved clock has
+// brought about has then happened, and is in the logs of expiries. Else nothing that a caller can see depends
+// on it but space and Metrics.
+func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
+	n, err := db.live().in.SweepNow(ctx)
+	return n, wrap(err)
 }
 
 // Reap purges up to limit items of the container that have expired, or all of them where limit is 0, whatever
@@ -79,7 +79,7 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 	for _, s := range st.ranges {
 		s.rescan.Store(true) // the pass may have left behind what was held back
 		for more := true; more && purged < limit; {
-			err := c.db.reaper.Do(ctx, func(ctx context.Context) error {
+			err := c.db.in.HoldReaper(ctx, func(ctx context.Context) error {
 				sw, err := c.sweep(ctx, s, min(purgeBatch, limit-purged), true)
 				purged, more = purged+sw.Purged, sw.More
 				return err
@@ -93,8 +93,9 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 }
 
 // Reap purges everything that has expired, in all containers, whatever holds their reapers back.
-func (db *DB) Reap(ctx context.Context) (purged int, err error) {
-	db = db.live()
+func (db *DB) Reap(ctx context.Context) (purged int, err error) { return db.live().reap(ctx) }
+
+func (db *resident) reap(ctx context.Context) (purged int, err error) {
 	db.mu.RLock()
 	containers := db.cat.containers
 	db.mu.RUnlock()
@@ -123,7 +124,7 @@ func (c *Container) holdFor(st *containerState, now int64, limit int, force bool
 		return h
 	}
 	r := st.rec.Settings.Reaper
-	paused := c.reaping.paused.Load() || c.db.reapingHeld.Load()
+	paused := c.reaping.paused.Load() || c.db.in.ReaperPaused()
 	h.any = paused || r != nil
 	if r != nil {
 		h.delay = r.Delay
@@ -141,7 +142,7 @@ func (c *Container) holdFor(st *containerState, now int64, limit int, force bool
 // starve is how many items a starved reaper may purge in a second.
 func (c *Container) starve(s *Starvation, now int64, limit int) int {
 	if s.PerSecond == 0 {
-		if c.db.working.Load() > 0 {
+		if c.db.in.Working() > 0 {
 			return 0
 		}
 		return limit

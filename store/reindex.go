@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
@@ -44,13 +45,13 @@ const (
 // reindexer is the goroutine that indexes documents anew.
 type reindexer struct{ background }
 
-func (x *reindexer) open(db *DB) {
+func (x *reindexer) open(db *resident) {
 	x.start(db, "indexing documents anew", func(ctx context.Context) error { return x.pass(ctx, x.rest) })
 }
 
 // rest makes way for requests after a batch.
 func (x *reindexer) rest(took time.Duration) {
-	if x.db.working.Load() > 0 {
+	if x.db.in.Working() > 0 {
 		wait(x.life, min(took*reindexRest, maxReindexRest))
 	}
 }
@@ -67,8 +68,9 @@ func wait(ctx context.Context, d time.Duration) {
 
 // IndexNow finishes all changes of indexing policies that are under way, without pauses. No answer depends on
 // it, but how fast queries are.
-func (db *DB) IndexNow(ctx context.Context) error {
-	db = db.live()
+func (db *DB) IndexNow(ctx context.Context) error { return db.live().indexNow(ctx) }
+
+func (db *resident) indexNow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(db.reindexer.life, cancel)()
@@ -161,10 +163,10 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 
 // endReindex drops the older specs of a container that has been indexed by the present one.
 func (c *Container) endReindex(ctx context.Context, st *containerState) (more bool, err error) {
-	if err := c.db.ddl.take(ctx); err != nil {
+	if err := c.db.lockCatalog(ctx); err != nil {
 		return more, err
 	}
-	defer c.db.ddl.release()
+	defer c.db.in.Catalog().Unlock()
 	err = c.change(ctx, func(now containerState, _ int64) (containerState, error) {
 		if more = now.terms != st.terms; more {
 			return now, nil
@@ -173,8 +175,8 @@ func (c *Container) endReindex(ctx context.Context, st *containerState) (more bo
 		if err := now.compile(); err != nil {
 			return now, err
 		}
-		return now, c.db.changeCatalog(ctx, func(t engine.Txn) error {
-			return setRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), now.rec)
+		return now, c.db.changeCatalog(ctx, func(t *host.Change) error {
+			return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), now.rec)
 		})
 	})
 	return more, err

@@ -109,7 +109,7 @@ func TestIndexProgress(t *testing.T) {
 	if n := g.c.IndexProgress(); n != 100 {
 		t.Errorf("a change of something else leads to %d %%", n)
 	}
-	g.db.reindexer.turn.Lock() // nobody indexes meanwhile
+	g.db.live().reindexer.turn.Lock() // nobody indexes meanwhile
 	g.replace(`{}`)
 	last := g.c.IndexProgress()
 	if last != 0 {
@@ -127,7 +127,7 @@ func TestIndexProgress(t *testing.T) {
 		last = n
 		g.check()
 	}
-	g.db.reindexer.turn.Unlock()
+	g.db.live().reindexer.turn.Unlock()
 	if last < 90 {
 		t.Errorf("%d %% before the end", last)
 	}
@@ -242,7 +242,7 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 		key = append(key, layout.Number(c.rid)...)
 		var old, faults []string
 		change := func(set bool) {
-			_, err := g.db.eng.Update(t.Context(), [][]byte{s.scope}, func(txn engine.Txn) error {
+			_, err := g.db.live().eng.Update(t.Context(), [][]byte{s.scope}, func(txn engine.Txn) error {
 				if set {
 					txn.Set(key, nil)
 				} else {

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -60,7 +60,7 @@ type Resource struct {
 // Resources are the children of one kind of one database, user or container. The value stays good until that
 // is dropped; then changes fail with CodeOwnerNotFound.
 type Resources struct {
-	db     *DB
+	db     *resident
 	d      *Database
 	c      *Container // of scripts
 	family family
@@ -90,7 +90,7 @@ func (c *Container) Resources(k ResourceKind) Resources {
 	return Resources{db: c.db, d: c.d, c: c, family: family{k, c.cid}, self: c.self()}
 }
 
-// find finds a record by name; nil where there is none. The caller holds mu or ddl.
+// find finds a record by name; nil where there is none. The caller holds mu or the catalog's lock.
 func (r Resources) find(id string) *resourceRecord {
 	if s := r.db.cat.resources[r.family]; s != nil {
 		return s.names[id]
@@ -180,10 +180,10 @@ func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
 	if err != nil {
 		return Resource{}, err
 	}
-	if err := r.db.ddl.take(ctx); err != nil {
+	if err := r.db.lockCatalog(ctx); err != nil {
 		return Resource{}, err
 	}
-	defer r.db.ddl.release()
+	defer r.db.in.Catalog().Unlock()
 	return r.put(ctx, nil, d)
 }
 
@@ -193,10 +193,10 @@ func (r Resources) Upsert(ctx context.Context, body []byte, o WriteOptions) (res
 	if err != nil {
 		return Resource{}, false, err
 	}
-	if err := r.db.ddl.take(ctx); err != nil {
+	if err := r.db.lockCatalog(ctx); err != nil {
 		return res, inserted, err
 	}
-	defer r.db.ddl.release()
+	defer r.db.in.Catalog().Unlock()
 	old := r.find(d.id)
 	if old != nil {
 		if err := checkIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
@@ -214,10 +214,10 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte, o WriteO
 	if err != nil {
 		return Resource{}, err
 	}
-	if err := r.db.ddl.take(ctx); err != nil {
+	if err := r.db.lockCatalog(ctx); err != nil {
 		return Resource{}, err
 	}
-	defer r.db.ddl.release()
+	defer r.db.in.Catalog().Unlock()
 	old := r.find(id)
 	if old == nil {
 		return Resource{}, r.absent(id)
@@ -235,10 +235,10 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte, o WriteO
 // Delete removes one, with all that belongs to it: CodeNotFound where there is none, CodePreconditionFailed
 // where o.IfMatch names another etag.
 func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error {
-	if err := r.db.ddl.take(ctx); err != nil {
+	if err := r.db.lockCatalog(ctx); err != nil {
 		return err
 	}
-	defer r.db.ddl.release()
+	defer r.db.in.Catalog().Unlock()
 	old := r.find(id)
 	if old == nil {
 		return r.absent(id)
@@ -246,7 +246,7 @@ func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error 
 	if err := checkIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
 		return err
 	}
-	err := r.db.changeCatalog(ctx, func(t engine.Txn) error {
+	err := r.db.changeCatalog(ctx, func(t *host.Change) error {
 		dropResource(t, r.family, old)
 		return nil
 	})
@@ -260,7 +260,7 @@ func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error 
 	return nil
 }
 
-// put stores a draft in the place of old, which is nil for a new one. The caller holds ddl.
+// put stores a draft in the place of old, which is nil for a new one. The caller holds the catalog's lock.
 func (r Resources) put(ctx context.Context, old *resourceRecord, d resourceDraft) (Resource, error) {
 	if !r.owned() {
 		return Resource{}, fail(CodeOwnerNotFound, "What the "+resourceKinds[r.family.kind].word+" belongs to does not exist any more.")
@@ -273,18 +273,13 @@ func (r Resources) put(ctx context.Context, old *resourceRecord, d resourceDraft
 		return Resource{}, err
 	}
 	db := r.db
-	next := db.meta
 	rec := &resourceRecord{id: d.id, Body: d.body}
-	err := db.changeCatalog(ctx, func(t engine.Txn) error {
-		next = db.meta
-		rec.TS, rec.LSN = db.stamp(), t.NextLSN(layout.CatalogScope())
+	err := db.changeCatalog(ctx, func(t *host.Change) error {
+		rec.TS, rec.LSN = db.stamp(), t.NextLSN(host.CatalogScope())
 		if old != nil {
 			rec.Num, rec.Made = old.Num, old.made()
 		} else {
-			rec.Num = next.take()
-			if err := setRecord(t, layout.MetaKey(), next); err != nil {
-				return err
-			}
+			rec.Num = t.Number()
 		}
 		putResource(t, r.family, old, rec)
 		return nil
@@ -292,14 +287,13 @@ func (r Resources) put(ctx context.Context, old *resourceRecord, d resourceDraft
 	if err != nil {
 		return Resource{}, err
 	}
-	db.meta = next
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.cat.family(r.family).set(old, rec)
 	return r.render(rec), nil
 }
 
-// owned tells whether the owner is still there. The caller holds ddl.
+// owned tells whether the owner is still there. The caller holds the catalog's lock.
 func (r Resources) owned() bool {
 	cat := &r.db.cat
 	switch {

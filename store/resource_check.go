@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -19,7 +20,7 @@ func checkResources(r engine.Reader, report func(error) bool) error {
 	stopped := false
 	for k := range resourceKinds {
 		facts := &resourceKinds[k]
-		err := scanRecords(r, facts.record, func(key []byte, rec resourceRecord) error {
+		err := host.ScanRecords(r, facts.record, func(key []byte, rec resourceRecord) error {
 			f, id, err := resourceName(ResourceKind(k), key)
 			if err != nil || stopped {
 				return err
@@ -60,19 +61,24 @@ func (f family) ownerKind() byte {
 func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint32, err error) {
 	databases, containers, users := make(map[uint32]bool), make(map[uint32]bool), make(map[uint32]bool)
 	owners = map[byte]map[uint32]bool{layout.KindDatabase: databases, layout.KindContainer: containers, resourceKinds[KindUser].record: users}
-	var m meta
-	raw, err := r.Get(layout.MetaKey())
+	next, err = host.NextNumber(r)
 	if err == nil {
-		err = decodeRecord(raw, &m)
+		err = host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) error {
+			databases[rec.Num] = true
+			return nil
+		})
 	}
 	if err == nil {
-		err = scanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) error { databases[rec.Num] = true; return nil })
+		err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error {
+			containers[rec.CID] = true
+			return nil
+		})
 	}
 	if err == nil {
-		err = scanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error { containers[rec.CID] = true; return nil })
+		err = host.ScanRecords(r, resourceKinds[KindUser].record, func(_ []byte, rec resourceRecord) error {
+			users[rec.Num] = true
+			return nil
+		})
 	}
-	if err == nil {
-		err = scanRecords(r, resourceKinds[KindUser].record, func(_ []byte, rec resourceRecord) error { users[rec.Num] = true; return nil })
-	}
-	return owners, m.Next, err
+	return owners, next, err
 }

@@ -108,7 +108,7 @@ func withoutMember(body []byte, name string) []byte {
 }
 
 // checkSiblings refuses a permission for what its user has a permission for already: which of the two modes
-// would count? The caller holds ddl.
+// would count? The caller holds the catalog's lock.
 func (r Resources) checkSiblings(old *resourceRecord, d resourceDraft) error {
 	s := r.db.cat.resources[r.family]
 	if r.family.kind != KindPermission || s == nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -38,7 +39,7 @@ func TestResourceKeys(t *testing.T) {
 	if got := string(rec.encode()); got != want {
 		t.Errorf("record %s, want %s", got, want)
 	}
-	if err := decodeRecord(rec.encode(), &back); err != nil || string(back.Body) != string(rec.Body) || back.Num != 7 || back.TS != 8 || back.LSN != 9 {
+	if err := host.DecodeRecord(rec.encode(), &back); err != nil || string(back.Body) != string(rec.Body) || back.Num != 7 || back.TS != 8 || back.LSN != 9 {
 		t.Errorf("the record comes back as %+v (%v)", back, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // scriptWorld is what scripts see of the world: the data clock, and time limits by a clock that nobody sets.
 func (c *Container) scriptWorld() script.Env {
-	return script.Env{Now: c.d.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: c.db.elapsed()}
+	return script.Env{Now: c.d.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: c.db.in.Elapsed()}
 }
 
 // scriptText is the JavaScript of a script's resource.

@@ -47,7 +47,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	}
 	var out script.Outcome
 	var charge float64
-	r, err := c.db.line.heavy.withScripts(ctx, c.db.opts.QueryTime, func() (Receipt, error) {
+	r, err := c.db.door.heavy.withScripts(ctx, c.db.opts.QueryTime, func() (Receipt, error) {
 		return c.update(ctx, c.place(pk, ""), func(t *tx) error {
 			if err := c.checkSession(t.s, o.Session); err != nil {
 				return err
@@ -95,7 +95,7 @@ func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome,
 	p.ID, p.Source = res.ID, scriptText(*res)
 	db := h.t.c.db
 	defer func() { h.t.c.overruns.note(res, err) }()
-	leave, err := db.line.heavy.script()
+	leave, err := db.door.heavy.script()
 	if err != nil {
 		return script.Outcome{}, err
 	}
@@ -169,7 +169,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	var done OperationResult
 	var reply []byte
 	var charge float64
-	r, err := c.db.line.heavy.withScripts(ctx, c.db.opts.QueryTime, func() (Receipt, error) {
+	r, err := c.db.door.heavy.withScripts(ctx, c.db.opts.QueryTime, func() (Receipt, error) {
 		return c.updateJudged(ctx, c.place(key, ""), []*prepared{patch}, func(t *tx) error {
 			h := &scriptHost{ctx: ctx, t: t, key: key}
 			var err error

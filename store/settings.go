@@ -32,6 +32,8 @@ type OnExpire struct {
 	// MoveTo is the id of another container of the same database, the archive, where they are created anew:
 	// see the essay in archive.go.
 	MoveTo string `json:"moveTo"`
+
+	other heirName // an heir of another tenant of the host, in its place; no setting names one yet
 }
 
 // MinIdle is the shortest AutoDeleteOnIdle in seconds, which is Azure Service Bus's.
@@ -62,10 +64,10 @@ func (c *Container) Settings() ContainerSettings { return c.state.Load().rec.Set
 // container has been dropped.
 func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettings) error) (ContainerSettings, error) {
 	db := c.db
-	if err := db.ddl.take(ctx); err != nil {
+	if err := db.lockCatalog(ctx); err != nil {
 		return ContainerSettings{}, err
 	}
-	defer db.ddl.release()
+	defer db.in.Catalog().Unlock()
 	next := c.Settings().clone()
 	if err := fn(&next); err != nil {
 		return ContainerSettings{}, wrap(err)
@@ -74,9 +76,10 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 		return ContainerSettings{}, err
 	}
 	err := c.change(ctx, func(st containerState, now int64) (containerState, error) {
-		if moves := next.moveTo() != ""; !moves {
+		switch none := (heirName{}); {
+		case next.heir() == none:
 			st.rec.MovesSince = 0
-		} else if st.rec.Settings.moveTo() == "" {
+		case st.rec.Settings.heir() == none:
 			st.rec.MovesSince = now
 		}
 		old := st
@@ -91,8 +94,8 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 	if err != nil {
 		return ContainerSettings{}, wrap(err)
 	}
-	db.wakeReaper()
-	db.line.subscribers.notify()
+	db.in.WakeReaper()
+	db.door.subscribers.notify()
 	return next, nil
 }
 
@@ -107,7 +110,7 @@ func (s ContainerSettings) clone() ContainerSettings {
 	return s
 }
 
-// checkSettings refuses what the container cannot be set to. The caller holds ddl.
+// checkSettings refuses what the container cannot be set to. The caller holds the catalog's lock.
 func (c *Container) checkSettings(s *ContainerSettings) error {
 	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
 		return fail(CodeBadRequest, fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", MinIdle, ttl.Max, s.AutoDeleteOnIdle))
@@ -123,6 +126,10 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 	}
 	if s.OnExpire == nil {
 		return nil
+	}
+	if to := s.heir(); to.kind != heirArchive && to.kind != "" {
+		_, err := c.db.in.Heir(tenantName, to.kind, to.name)
+		return wrap(err)
 	}
 	return c.checkArchive(s.OnExpire.MoveTo)
 }
@@ -173,7 +180,7 @@ func (c *Container) archiveOf() []*Container {
 }
 
 // checkDrop refuses to delete an archive: what others were asked to keep would be lost with nobody told. The
-// caller holds ddl.
+// caller holds the catalog's lock.
 func (c *Container) checkDrop() error {
 	if from := c.archiveOf(); len(from) > 0 {
 		return &Error{

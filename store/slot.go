@@ -23,8 +23,8 @@ type slot struct {
 
 	// Where the reaper's pass over the families w and x has come to. A write below it or a change of policy
 	// sets rescan, and the next step begins anew.
-	pass
-	announcing pass // the same for the log of expiries, where purges are held back
+	passes
+	announcing passes // the same for the log of expiries, where purges are held back
 	rescan     atomic.Bool
 	begun      int64 // the second in which the pass last began at the head; the reaper's
 

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // A database alone is brought back by copying its keys out of the snapshot, under container numbers that are
@@ -28,7 +28,7 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 		return nil, err
 	}
 	return db.bring(ctx, snapshot, source, func(b *bringing) error {
-		if _, err := b.db.Database(as); err == nil {
+		if _, err := b.db.database(as); err == nil {
 			return fail(CodeConflict, "Resource with specified id or name already exists: database '"+as+"'.")
 		}
 		b.as = as
@@ -44,14 +44,14 @@ func (db *DB) RestoreDatabase(ctx context.Context, snapshot, id string) (*Databa
 	return db.bring(ctx, snapshot, id, func(b *bringing) error {
 		b.as = id
 		b.users = true
-		b.old, _ = b.db.Database(id) // nil where there is none: then there is nothing to replace
+		b.old, _ = b.db.database(id) // nil where there is none: then there is nothing to replace
 		return nil
 	})
 }
 
 // bringing is one database on its way out of a snapshot.
 type bringing struct {
-	db    *DB
+	db    *resident
 	from  *Database // in the snapshot
 	as    string
 	users bool      // bring users and permissions
@@ -69,53 +69,45 @@ type broughtFamily struct {
 	records []*resourceRecord
 }
 
-// bring opens the snapshot and copies a database of it. settle fills in what is asked for; it is called under
-// ddl, once before the copying and once after it.
-func (db *DB) bring(ctx context.Context, snapshot, source string, settle func(*bringing) error) (*Database, error) {
-	if err := db.line.work.take(ctx); err != nil {
-		return nil, err
-	}
-	defer db.line.work.release()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(db.line.life, cancel)()
-	d, err := db.live().bringFrom(ctx, snapshot, source, settle)
-	if err != nil && db.line.life.Err() != nil {
-		return nil, wrap(engine.ErrClosed)
-	}
-	return d, err
+// visit is the store in a copy of a snapshot: it is read there and never started.
+type visit struct {
+	tenant
+	there *resident
 }
 
-// bringFrom is bring. The caller holds work.
-func (db *DB) bringFrom(ctx context.Context, snapshot, source string, settle func(*bringing) error) (*Database, error) {
-	keeper, err := db.snapshotter()
-	if err != nil {
-		return nil, err
-	}
-	eng, err := keeper.OpenSnapshot(ctx, snapshot)
-	if err != nil {
-		return nil, wrap(err)
-	}
-	defer eng.Close() // a copy that is thrown away
-	then := &DB{eng: eng, line: newLineage(db.line.memory, db.line.heavy), ddl: newTurn(), opts: Options{Clock: ttl.NewVirtual(ttl.Real{})}.withDefaults()}
-	then.line.live.Store(then)
-	if err := then.load(ctx); err != nil {
-		return nil, wrap(err)
-	}
-	from, err := then.Database(source)
-	if err != nil {
-		return nil, err
-	}
-	b := &bringing{db: db, from: from}
+// MoveIn implements host.Tenant.
+func (v *visit) MoveIn(ctx context.Context, in *host.Instance) (r host.Resident, err error) {
+	v.there, err = v.db.moveIn(ctx, in)
+	return host.Resident{Life: v.there, Dated: dated{v.there}}, err
+}
+
+// bring opens the snapshot and copies a database of it. settle fills in what is asked for; it is called under
+// the catalog's lock, once before the copying and once after it.
+func (db *DB) bring(ctx context.Context, name, source string, settle func(*bringing) error) (d *Database, err error) {
+	v := &visit{tenant: tenant{&DB{opts: Options{}.withDefaults(), memory: db.memory, heavy: db.heavy}}}
+	err = db.host.WithSnapshot(ctx, name, []host.Tenant{v}, func(ctx context.Context, _ *host.Instance) error {
+		from, err := v.there.database(source)
+		if err != nil {
+			return err
+		}
+		b := &bringing{db: db.live(), from: from}
+		d, err = b.run(ctx, settle)
+		return err
+	})
+	return d, wrap(err)
+}
+
+// run copies the database.
+func (b *bringing) run(ctx context.Context, settle func(*bringing) error) (*Database, error) {
 	if err := b.allot(ctx, settle); err != nil {
 		return nil, err
 	}
-	err = b.copy(ctx)
+	err := b.copy(ctx)
 	if err == nil {
 		err = b.finish(ctx, settle)
 	}
 	if err != nil {
-		db.eraseAll(ctx, b.containers)
+		b.db.eraseAll(ctx, b.containers)
 		return nil, err
 	}
 	return b.d, nil
@@ -124,30 +116,30 @@ func (db *DB) bringFrom(ctx context.Context, snapshot, source string, settle fun
 // allot hands out the new numbers and leaves the drop records.
 func (b *bringing) allot(ctx context.Context, settle func(*bringing) error) error {
 	db := b.db
-	if err := db.ddl.take(ctx); err != nil {
+	if err := db.lockCatalog(ctx); err != nil {
 		return err
 	}
-	defer db.ddl.release()
+	defer db.in.Catalog().Unlock()
 	if err := settle(b); err != nil {
 		return err
 	}
-	next := db.meta
-	b.number(&next)
-	if err := b.makeContainers(&next); err != nil {
-		return wrap(err)
-	}
-	if err := b.announce(ctx, next); err != nil {
-		return err
-	}
-	db.meta = next
-	return nil
+	return db.changeCatalog(ctx, func(t *host.Change) error {
+		b.containers, b.offers, b.families = nil, nil, nil
+		b.number(t)
+		if err := b.makeContainers(t); err != nil {
+			return err
+		}
+		b.announce(t)
+		return nil
+	})
 }
 
 // number makes the database, its resources and its throughput.
-func (b *bringing) number(next *meta) {
+func (b *bringing) number(next *host.Change) {
 	db, from := b.db, b.from
-	b.d = &Database{db: db, rec: databaseRecord{ID: b.as, Num: next.take()}, byName: make(map[string]*Container)}
-	b.d.startClock()
+	num := next.Number()
+	b.d = &Database{db: db, rec: databaseRecord{ID: b.as, Num: num}, byName: make(map[string]*Container)}
+	b.d.clock = db.in.NewClock(num, clockOf(from.ID())+" in the snapshot")
 	b.addFamily(next, family{KindEncryptionKey, from.rec.Num}, b.d.rec.Num)
 	if b.users {
 		users := b.addFamily(next, family{KindUser, from.rec.Num}, b.d.rec.Num)
@@ -159,10 +151,10 @@ func (b *bringing) number(next *meta) {
 }
 
 // addFamily takes a family over, under another owner and with new numbers.
-func (b *bringing) addFamily(next *meta, f family, owner uint32) (records []*resourceRecord) {
+func (b *bringing) addFamily(next *host.Change, f family, owner uint32) (records []*resourceRecord) {
 	for _, rec := range b.from.db.cat.siblings(f) {
 		fresh := *rec
-		fresh.Num = next.take()
+		fresh.Num = next.Number()
 		records = append(records, &fresh)
 	}
 	if len(records) > 0 {
@@ -172,19 +164,19 @@ func (b *bringing) addFamily(next *meta, f family, owner uint32) (records []*res
 }
 
 // addOffer takes the throughput of a container over; with number 0 that of the database.
-func (b *bringing) addOffer(next *meta, was, is uint32) {
+func (b *bringing) addOffer(next *host.Change, was, is uint32) {
 	for _, o := range b.from.db.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {
-			b.offers = append(b.offers, &offerRecord{Num: next.take(), Database: b.d.rec.Num, CID: is, Asked: o.Asked, Ranges: o.Ranges})
+			b.offers = append(b.offers, &offerRecord{Num: next.Number(), Database: b.d.rec.Num, CID: is, Asked: o.Asked, Ranges: o.Ranges})
 		}
 	}
 }
 
-func (b *bringing) makeContainers(next *meta) error {
+func (b *bringing) makeContainers(next *host.Change) error {
 	for _, was := range b.from.containers {
 		st := was.state.Load()
 		rec := st.rec
-		rec.CID = next.take() | layout.CIDBit
+		rec.CID = next.Number() | layout.CIDBit
 		rec.Ranges = slices.Clone(rec.Ranges)
 		c, err := newContainer(b.d, rec, st.spec)
 		if err != nil {
@@ -203,10 +195,10 @@ func (b *bringing) makeContainers(next *meta) error {
 // is one.
 func (b *bringing) finish(ctx context.Context, settle func(*bringing) error) error {
 	db := b.db
-	if err := db.ddl.take(ctx); err != nil {
+	if err := db.lockCatalog(ctx); err != nil {
 		return err
 	}
-	defer db.ddl.release()
+	defer db.in.Catalog().Unlock()
 	if err := settle(b); err != nil {
 		return err
 	}
@@ -217,17 +209,15 @@ func (b *bringing) finish(ctx context.Context, settle func(*bringing) error) err
 	if b.old != nil {
 		replaced = b.old.Containers()
 	}
-	var m meta
-	err := closeAll(ctx, replaced, func() (err error) {
-		if err = b.rise(ctx, replaced); err == nil {
-			m, err = b.commit(ctx, replaced)
+	err := closeAll(ctx, replaced, func() error {
+		if err := b.rise(ctx, replaced); err != nil {
+			return err
 		}
-		return err
+		return b.commit(ctx, replaced)
 	})
 	if err != nil {
 		return err
 	}
-	db.meta = m
 	var families []family
 	if b.old != nil {
 		families = b.old.families()
@@ -240,15 +230,15 @@ func (b *bringing) finish(ctx context.Context, settle func(*bringing) error) err
 	db.mu.Unlock()
 	db.eraseAll(ctx, replaced)
 	db.reindexer.wake()
-	db.wakeReaper()
+	db.in.WakeReaper()
 	db.splitter.wake()
-	db.line.subscribers.notify()
+	db.door.subscribers.notify()
 	return nil
 }
 
 // load reads what was copied, as Open would, and refuses what Open would refuse.
 func (b *bringing) load(ctx context.Context) error {
-	if err := b.d.takeClock(b.from); err != nil {
+	if err := b.d.clock.Copy(b.from.clock); err != nil {
 		return err
 	}
 	err := b.db.view(ctx, func(r engine.Reader) error {
@@ -259,18 +249,7 @@ func (b *bringing) load(ctx context.Context) error {
 		}
 		return nil
 	})
-	return errors.Join(err, b.d.clock.checkStepBack(" of the database "+b.from.ID()+" in the snapshot"))
-}
-
-// takeClock gives the database the clock of another, where that has one of its own.
-func (d *Database) takeClock(from *Database) error {
-	s, own := from.Clock()
-	v := d.virtual()
-	if !own || v == nil {
-		return nil
-	}
-	d.ownClock.Store(true)
-	return v.Rebase(d.db.virtual().Base(), s)
+	return errors.Join(err, b.d.clock.CheckStepBack())
 }
 
 // publish adds everything to the catalog in memory. The caller holds mu.

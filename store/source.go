@@ -53,7 +53,7 @@ func (c *Container) viewOf(w *stopwatch, pick func(*containerState) ([]*slot, er
 			if err != nil {
 				return err
 			}
-			if same = c.gate.still(at); !same {
+			if same = c.gate.Still(at); !same {
 				return nil
 			}
 			return fn(st, now, r, positions)
@@ -141,7 +141,7 @@ func (s *source) Index() *index.Indexer { return s.st.terms }
 
 // queryTime is the moment of the container's clock, to the fraction of a second that the clock has. Which
 // items are alive is a question of whole seconds, which a query asks once.
-func (c *Container) queryTime() time.Time { return c.d.clock.time().UTC() }
+func (c *Container) queryTime() time.Time { return c.d.clock.Time().UTC() }
 
 // Computed are the container's computed properties.
 func (s *source) Computed() []definition.ComputedProperty { return s.st.spec.ComputedProperties }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -63,29 +64,24 @@ func (s *source) pointRange() engine.Range {
 func (s *source) countDead() (dead int64, ok bool, err error) {
 	inherit, due := s.st.policy().Cutoffs(s.now)
 	looked := 0
+	ok = true
 	for _, f := range []struct {
 		family byte
 		cutoff int64
 	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
-		if f.cutoff == math.MinInt64 {
-			continue
-		}
-		rg := layout.SlotFamily(s.s.scope, f.family)
-		rg.End = layout.AppendTimeKey(nil, s.s.scope, f.family, f.cutoff+1, 0)
-		it := s.r.Scan(rg, false)
-		for it.Next() && err == nil {
+		prefix := layout.TimePrefix(s.s.scope, f.family)
+		err = host.EachDue(s.r, prefix, f.cutoff, func(e host.Entry) (more bool, err error) {
 			if looked++; looked > maxGhosts {
-				return 0, false, it.Close()
+				ok = false
+				return false, nil
 			}
-			var gone bool
-			if gone, err = s.dead(layout.KeyRID(it.Key())); gone {
+			gone, err := s.dead(e.ID)
+			if gone {
 				dead++
 			}
-		}
-		if cerr := it.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
+			return true, err
+		})
+		if err != nil || !ok {
 			return 0, false, err
 		}
 	}

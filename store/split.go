@@ -23,12 +23,12 @@ import (
 // A crash before 3 makes Open delete the copies. A split that gives up deletes them itself; if it cannot, the
 // next split, the background's next pass or Open does.
 //
-// The copying holds neither ddl nor the gate: everybody goes on to work with the range. Meanwhile writers
-// note which items they have written or removed, when they have committed and before they leave the gate. The
-// split copies those again, and what they have written since, until little is left. Only then it takes ddl
-// and the gate, copies the rest, and switches. What it copies then is bounded (switchKeys, stepBytes): if
-// more has come meanwhile it opens the gate and goes on. So the gate is never held for longer than one such
-// piece and two small transactions take, whatever the size of the range.
+// The copying holds neither the catalog's lock nor the gate: everybody goes on to work with the range.
+// Meanwhile writers note which items they have written or removed, when they have committed and before they
+// leave the gate. The split copies those again, and what they have written since, until little is left. Only
+// then it takes the catalog's lock and the gate, copies the rest, and switches. What it copies then is
+// bounded (switchKeys, stepBytes): if more has come meanwhile it opens the gate and goes on. So the gate is
+// never held for longer than one such piece and two small transactions take, whatever the size of the range.
 //
 // A container has maxSlots slots in all its life, since rids name them, and a split takes two.
 //
@@ -53,21 +53,21 @@ var errUnwanted = errors.New("store: a split is not wanted any more")
 // CodeConflict: it cannot be split further; CodeOwnerNotFound: the container was dropped meanwhile. If ctx
 // ends early nothing has changed.
 func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, error) {
-	c.db.enter()
-	defer c.db.leave()
+	c.db.in.Enter()
+	defer c.db.in.Leave()
 	halves, err := c.split(ctx, rangeID, at, nil)
 	return halves, wrap(err)
 }
 
-// split does the work of Split. wanted, if there is one, is asked under ddl whether it is still to be done:
-// errUnwanted.
+// split does the work of Split. wanted, if there is one, is asked under the catalog's lock whether it is
+// still to be done: errUnwanted.
 func (c *Container) split(ctx context.Context, rangeID, at string, wanted func() bool) ([]Range, error) {
-	if err := c.splitting.take(ctx); err != nil {
-		return nil, err
+	if err := c.splitting.Take(ctx); err != nil {
+		return nil, wrap(err)
 	}
 	tidy := true
 	defer func() {
-		c.splitting.release()
+		c.splitting.Release()
 		if !tidy {
 			c.db.splitter.wake()
 		}
@@ -95,7 +95,7 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 		tidy = left == nil
 		return nil, errors.Join(err, left)
 	}
-	c.db.wakeReaper()
+	c.db.in.WakeReaper()
 	c.db.reindexer.wake()
 	return slices.DeleteFunc(c.Ranges().Ranges, func(r Range) bool { return !slices.Contains(ids, r.ID) }), nil
 }
@@ -103,14 +103,14 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 // alone runs fn while nobody else changes the catalog and nobody is in the container. What fn does is
 // bounded.
 func (c *Container) alone(ctx context.Context, fn func(st containerState) error) error {
-	if err := c.db.ddl.take(ctx); err != nil {
+	if err := c.db.lockCatalog(ctx); err != nil {
 		return err
 	}
-	defer c.db.ddl.release()
-	if err := c.gate.shut(ctx); err != nil {
-		return err
+	defer c.db.in.Catalog().Unlock()
+	if err := c.gate.Shut(ctx); err != nil {
+		return wrap(err)
 	}
-	defer c.gate.open()
+	defer c.gate.Open()
 	st := c.state.Load()
 	if err := c.usable(st); err != nil {
 		return err

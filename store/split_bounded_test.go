@@ -40,12 +40,12 @@ func (e *counting) watch(c *Container, between func()) { e.guarded.Store(&guarde
 
 func (e *counting) touch() {
 	w := e.guarded.Load()
-	if w == nil || w.c.gate.inside.Load() >= 0 {
+	if w == nil || w.c.Inside() >= 0 {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if turn := w.c.gate.turns.Load(); turn != e.turn {
+	if turn := w.c.Turns(); turn != e.turn {
 		e.turn, e.keys = turn, 0
 	}
 	e.keys++
@@ -53,7 +53,7 @@ func (e *counting) touch() {
 }
 
 func (e *counting) View(ctx context.Context, fn func(engine.Reader) error) error {
-	if w := e.guarded.Load(); w != nil && ctx.Value(besideMark{}) != nil && w.c.gate.inside.Load() == 0 {
+	if w := e.guarded.Load(); w != nil && ctx.Value(besideMark{}) != nil && w.c.Inside() == 0 {
 		w.between()
 	}
 	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(countingReader{r, e}) })

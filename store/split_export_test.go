@@ -1,4 +1,13 @@
 package store
 
 // Inside tells how many share the container's gate; less than 0: it is shut.
-func (c *Container) Inside() int64 { return c.gate.inside.Load() }
+func (c *Container) Inside() int64 {
+	n, _ := c.gate.State()
+	return n
+}
+
+// Turns counts those who have been inside alone, twice.
+func (c *Container) Turns() uint64 {
+	_, n := c.gate.State()
+	return n
+}

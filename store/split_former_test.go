@@ -56,7 +56,7 @@ func TestFormerSplitIsFinished(t *testing.T) {
 		}
 	}
 	st.rec.Split = &splitRecord{From: lower.number, To: upper.number, Switched: true}
-	_, err = db.eng.Update(t.Context(), [][]byte{lower.scope}, func(txn engine.Txn) error {
+	_, err = db.live().eng.Update(t.Context(), [][]byte{lower.scope}, func(txn engine.Txn) error {
 		for _, e := range copies {
 			txn.Set(e.key, e.value)
 		}
@@ -86,7 +86,7 @@ func TestFormerSplitIsFinished(t *testing.T) {
 
 func keysOf(t *testing.T, db *DB, rg engine.Range) (all []entry) {
 	t.Helper()
-	err := db.eng.View(t.Context(), func(r engine.Reader) error {
+	err := db.live().eng.View(t.Context(), func(r engine.Reader) error {
 		it := r.Scan(rg, false)
 		for it.Next() {
 			all = append(all, entry{bytes.Clone(it.Key()), bytes.Clone(it.Value())})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
@@ -22,15 +23,16 @@ import (
 // splitter is the goroutine that splits ranges.
 type splitter struct{ background }
 
-func (x *splitter) open(db *DB) {
+func (x *splitter) open(db *resident) {
 	x.start(db, "splitting partition ranges for a raised throughput", x.pass)
 }
 
 // FinishSplits splits the partition ranges for which raised throughputs have asked, and returns when there
 // are as many as they need. It happens by itself as well, in the background. It fails with CodeUnavailable
 // where the store is being closed.
-func (db *DB) FinishSplits(ctx context.Context) error {
-	db = db.live()
+func (db *DB) FinishSplits(ctx context.Context) error { return db.live().finishSplits(ctx) }
+
+func (db *resident) finishSplits(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(db.splitter.life, cancel)()
@@ -69,7 +71,7 @@ func (x *splitter) pass(ctx context.Context) error {
 // step splits one range, if an offer still needs more than there are; more tells that it did.
 func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error) {
 	db := x.db
-	find := func() (rec offerRecord, ok bool) { // the caller holds mu or ddl
+	find := func() (rec offerRecord, ok bool) { // the caller holds mu or the catalog's lock
 		i := slices.IndexFunc(db.cat.offers, func(o offerRecord) bool { return o.Num == offer })
 		if i < 0 || !db.pending(db.cat.offers[i]) {
 			return rec, false
@@ -91,15 +93,15 @@ func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error
 		return false, err
 	}
 	// None of the ranges has room for another bound.
-	if err := db.ddl.take(ctx); err != nil {
+	if err := db.lockCatalog(ctx); err != nil {
 		return false, err
 	}
-	defer db.ddl.release()
+	defer db.in.Catalog().Unlock()
 	if rec, ok = find(); !ok {
 		return false, nil
 	}
 	rec.Ranges = 0
-	return false, db.changeOffer(ctx, &rec, func(t engine.Txn) error { return setRecord(t, layout.OfferKey(rec.Num), rec) })
+	return false, db.changeOffer(ctx, &rec, func(t *host.Change) error { return host.SetRecord(t, layout.OfferKey(rec.Num), rec) })
 }
 
 // splitNext splits the range whose turn it is; done is false where none can be split. wanted is as in split.
@@ -126,18 +128,18 @@ func (x *splitter) tidy(ctx context.Context) error {
 	x.db.mu.RUnlock()
 	var failed []error
 	for _, c := range containers {
-		if c.state.Load().rec.Split == nil || !c.splitting.tryTake() { // somebody is splitting it
+		if c.state.Load().rec.Split == nil || !c.splitting.TryTake() { // somebody is splitting it
 			continue
 		}
 		failed = append(failed, c.tidySplit(ctx))
-		c.splitting.release()
+		c.splitting.Release()
 	}
 	return errors.Join(failed...)
 }
 
 // pending tells whether the ranges of an offer's container are still to become more. The caller holds mu or
-// ddl.
-func (db *DB) pending(o offerRecord) bool {
+// the catalog's lock.
+func (db *resident) pending(o offerRecord) bool {
 	c := db.cat.cids[o.CID]
 	return c != nil && len(c.state.Load().ranges) < o.Ranges
 }

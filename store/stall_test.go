@@ -88,7 +88,7 @@ func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 			t.Error("the change of the policy:", err)
 		}
 	})
-	for c.gate.inside.Load() > 0 {
+	for c.Inside() > 0 {
 		runtime.Gosched()
 	}
 	for _, one := range []struct {
@@ -135,100 +135,4 @@ func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Error(err)
 	}
-}
-
-// A change that gives up before the gate is free lets those in who wait behind it.
-func TestGateOpensWhereTheChangeGivesUp(t *testing.T) {
-	g := newGate()
-	ctx := t.Context()
-	if err := g.share(ctx); err != nil {
-		t.Fatal(err)
-	}
-	ended, end := context.WithCancel(ctx)
-	gaveUp := make(chan error)
-	go func() { gaveUp <- g.shut(ended) }()
-	for g.inside.Load() > 0 {
-		runtime.Gosched()
-	}
-	in := make(chan error)
-	go func() { in <- g.share(ctx) }()
-	if at, err := g.look(ctx); err != nil || !g.still(at) {
-		t.Error("who looks is held up by who waits:", err)
-	}
-	end()
-	if err := <-gaveUp; ErrorCode(err) != CodeCanceled {
-		t.Error("the change:", err)
-	}
-	if err := <-in; err != nil {
-		t.Error("who waited behind it:", err)
-	}
-	g.leave()
-	g.leave()
-	if err := g.shut(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if at := g.turns.Load(); at%2 == 0 {
-		t.Error("nobody is inside alone")
-	}
-	if _, err := g.look(ended); ErrorCode(err) != CodeCanceled {
-		t.Error("a look while one is inside alone:", err)
-	}
-	if err := g.share(ended); ErrorCode(err) != CodeCanceled {
-		t.Error("an entry while one is inside alone:", err)
-	}
-	g.open()
-	if n := g.inside.Load(); n != 0 {
-		t.Errorf("%d are inside, and nobody should be", n)
-	}
-}
-
-// Sharers and changes by turns: a change never meets anybody, no sharer waits for ever behind a row of
-// changes, and what a look has found between two counts is one state.
-func TestGateUnderTraffic(t *testing.T) {
-	g := newGate()
-	ctx := t.Context()
-	var a, b, sharing atomic.Int64
-	var stop atomic.Bool
-	var all sync.WaitGroup
-	for range 2 {
-		all.Go(func() {
-			for !stop.Load() {
-				if err := g.shut(ctx); err != nil {
-					t.Error(err)
-					return
-				}
-				if n := sharing.Load(); n != 0 {
-					t.Errorf("%d share the gate with a change", n)
-				}
-				a.Add(1)
-				b.Add(1)
-				g.open()
-			}
-		})
-	}
-	var work sync.WaitGroup
-	for i := range 4 {
-		work.Go(func() {
-			for n := range 2000 {
-				asking, cancel := context.WithCancel(ctx)
-				if (n+i)%5 == 0 {
-					cancel()
-				}
-				if g.share(asking) == nil {
-					sharing.Add(1)
-					sharing.Add(-1)
-					g.leave()
-				}
-				cancel()
-				if at, err := g.look(ctx); err != nil {
-					t.Error(err)
-				} else if x, y := a.Load(), b.Load(); g.still(at) && x != y {
-					t.Errorf("a look has met a change: %d and %d", x, y)
-				}
-			}
-		})
-	}
-	work.Wait()
-	stop.Store(true)
-	all.Wait()
 }

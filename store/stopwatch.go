@@ -24,13 +24,13 @@ type stopwatch struct {
 }
 
 // startWatch is the stopwatch of a look over a container.
-func (db *DB) startWatch(ctx context.Context) *stopwatch {
-	return &stopwatch{ctx: ctx, elapsed: db.elapsed(), budget: lookBudget}
+func (db *resident) startWatch(ctx context.Context) *stopwatch {
+	return &stopwatch{ctx: ctx, elapsed: db.in.Elapsed(), budget: lookBudget}
 }
 
 // pageWatch is the stopwatch of a page.
-func (db *DB) pageWatch(ctx context.Context) *stopwatch {
-	return &stopwatch{ctx: ctx, elapsed: db.elapsed(), limit: db.opts.QueryTime, budget: min(query.DefaultBudget, db.opts.QueryTime/2)}
+func (db *resident) pageWatch(ctx context.Context) *stopwatch {
+	return &stopwatch{ctx: ctx, elapsed: db.in.Elapsed(), limit: db.opts.QueryTime, budget: min(query.DefaultBudget, db.opts.QueryTime/2)}
 }
 
 // step counts a step. It is false where the walk has to fail with err.
@@ -61,7 +61,7 @@ func viewUnder(w *stopwatch, eng engine.Engine, fn func(engine.Reader) error) er
 }
 
 // view is viewUnder of the whole store, for walks that end with ctx alone.
-func (db *DB) view(ctx context.Context, fn func(engine.Reader) error) error {
+func (db *resident) view(ctx context.Context, fn func(engine.Reader) error) error {
 	return viewUnder(&stopwatch{ctx: ctx}, db.eng, fn)
 }
 

@@ -171,7 +171,7 @@ func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err er
 	udfs := functions{c: c, ctx: ctx}
 	world := c.scriptWorld()
 	env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: world.Random, Elapsed: world.Elapsed, UDF: udfs.call}
-	defer c.db.Memory().lend(&env)()
+	defer c.db.door.memory.lend(&env)()
 	page, err = plan.Run(ctx, []query.Source{src}, env,
 		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: maxPageSize, Cursor: q.Continuation, Scope: sp.name()})
 	udfs.close()

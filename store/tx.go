@@ -111,7 +111,7 @@ func (t *tx) committed() {
 		}
 		t.c.db.rids.put(point, p.item.rid)
 		if t.c.diesSoon(p.item.head.Life, t.now) {
-			t.c.db.wakeReaper()
+			t.c.db.in.WakeReaper()
 		}
 		t.lint |= t.c.lintItem(t.st, p)
 	}

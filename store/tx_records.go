@@ -78,6 +78,6 @@ func (t *tx) lookAgain() {
 	if t.dues.written != never && t.s.isPast(layout.FamilyWritten, t.dues.written) ||
 		t.dues.deadline != never && t.s.isPast(layout.FamilyDeadline, t.dues.deadline) {
 		t.s.rescan.Store(true)
-		t.c.db.wakeReaper()
+		t.c.db.in.WakeReaper()
 	}
 }

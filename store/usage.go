@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"github.com/mayflydb/mayfly/host"
 	"math"
 	"slices"
 
@@ -18,19 +19,19 @@ type Usage struct {
 
 // itemCount remembers the last count: it holds until the next write.
 type itemCount struct {
-	turn         // who counts, or looks at the last count
-	at    uint64 // sum of positions and purges when counted
-	valid bool
-	usage Usage
+	host.Turn        // who counts, or looks at the last count
+	at        uint64 // sum of positions and purges when counted
+	valid     bool
+	usage     Usage
 }
 
 // Usage counts the container's documents. The first call after a write reads the container's feed keys. What
 // it tells of is durable.
 func (c *Container) Usage(ctx context.Context) (Usage, error) {
-	if err := c.count.take(ctx); err != nil {
-		return Usage{}, err
+	if err := c.count.Take(ctx); err != nil {
+		return Usage{}, wrap(err)
 	}
-	defer c.count.release()
+	defer c.count.Release()
 	at := c.db.purged.Load()
 	for _, s := range c.state.Load().ranges {
 		at += c.db.eng.Horizon(s.scope)

@@ -68,7 +68,7 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int64) error {
 	var alarm <-chan time.Time
 	if wake != never {
-		fires, stop := ttl.At(c.d.clock.base, time.Unix(wake, 0))
+		fires, stop := ttl.At(c.d.clock.Base(), time.Unix(wake, 0))
 		defer stop()
 		alarm = fires
 	}
@@ -152,13 +152,4 @@ func (w *waiter) lookQuiet(ctx context.Context) (quiet bool, err error) {
 		return nil
 	})
 	return quiet, err
-}
-
-// wakeWaiters lets all that wait for a container see that the store is closed.
-func (db *DB) wakeWaiters() {
-	db.mu.RLock()
-	defer db.mu.RUnlock()
-	for _, c := range db.cat.containers {
-		c.watch.notify()
-	}
 }

@@ -10,8 +10,9 @@ import (
 
 // A Range is a unit of sweeping: what one batch is taken from. The reaper only compares ranges.
 type Range struct {
-	Container uint32
-	Slot      uint16
+	Tenant uint8  // whose it is, where several share a reaper
+	Owner  uint32 // what lies in it belongs to: a container, a queue
+	Part   uint16 // of the owner
 }
 
 // Swept says how a batch went.
@@ -85,7 +86,7 @@ type RangeError struct {
 }
 
 func (e *RangeError) Error() string {
-	return fmt.Sprintf("sweep container %d slot %d: %v", e.Range.Container, e.Range.Slot, e.Err)
+	return fmt.Sprintf("sweep part %d of %d of tenant %d: %v", e.Range.Part, e.Range.Owner, e.Range.Tenant, e.Err)
 }
 
 // Unwrap returns the error of the Sweeper.

@@ -31,7 +31,7 @@ type yard struct {
 	listErr error
 }
 
-func slot(n uint16) ttl.Range { return ttl.Range{Container: 1, Slot: n} }
+func slot(n uint16) ttl.Range { return ttl.Range{Owner: 1, Part: n} }
 
 // put adds n items to r that expire the given time from now.
 func (y *yard) put(r ttl.Range, n int, in time.Duration) {
@@ -63,7 +63,7 @@ func (y *yard) took() string {
 		for n < len(calls) && calls[n] == calls[0] {
 			n++
 		}
-		run := fmt.Sprint(calls[0].Slot)
+		run := fmt.Sprint(calls[0].Part)
 		if n > 1 {
 			run += fmt.Sprintf("*%d", n)
 		}
@@ -90,7 +90,7 @@ func (y *yard) Ranges(context.Context) ([]ttl.Range, error) {
 	for r := range y.due {
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b ttl.Range) int { return int(a.Slot) - int(b.Slot) })
+	slices.SortFunc(out, func(a, b ttl.Range) int { return int(a.Part) - int(b.Part) })
 	return out, y.listErr
 }
 

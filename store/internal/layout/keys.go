@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/index"
 )
 
@@ -68,9 +69,6 @@ const (
 	FamilyUsed      = 'a'
 )
 
-// CatalogHead is the length of what stands before the name in the key of a catalog record.
-const CatalogHead = 6
-
 // Kinds of catalog records; those of small resources are in resourceKinds. The letter 's' is the engine's:
 // the LSN ceiling of the catalog's scope.
 const (
@@ -78,7 +76,6 @@ const (
 	KindContainer = 'c'
 	KindOffer     = 'o'
 	KindDrop      = 'x'
-	KindMeta      = 'm'
 )
 
 // Lengths of parts of keys, in bytes.
@@ -95,19 +92,11 @@ const (
 	MaxSlots = 1 << 12
 )
 
-// CatalogScope is the scope of every change of the catalog.
-func CatalogScope() []byte { return []byte{0} }
-
 // CatalogKey is the key of a catalog record.
 func CatalogKey(kind byte, parent uint32, name string) []byte {
-	k := make([]byte, 0, 8+len(name))
-	k = append(k, 0, kind)
-	k = binary.BigEndian.AppendUint32(k, parent)
+	k := host.AppendCatalogHead(make([]byte, 0, host.CatalogHead+2+len(name)), kind, parent)
 	return doc.AppendEscaped(k, []byte(name))
 }
-
-// CatalogKind is the range of all records of one kind.
-func CatalogKind(kind byte) engine.Range { return engine.Prefix([]byte{0, kind}) }
 
 // AppendCID appends the number that all keys of a container begin with.
 func AppendCID(dst []byte, cid uint32) []byte { return binary.BigEndian.AppendUint32(dst, cid) }
@@ -127,7 +116,12 @@ func AppendSlotKey(dst, scope []byte, family byte, n uint64) []byte {
 
 // AppendTimeKey is a key of one of the families w and x: scope, letter, second, rid.
 func AppendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []byte {
-	return binary.BigEndian.AppendUint64(AppendSlotKey(dst, scope, family, uint64(second)), rid)
+	return host.AppendEntry(append(append(dst, scope...), family), host.Entry{At: second, ID: rid})
+}
+
+// TimePrefix is what the keys of one of the families w and x begin with.
+func TimePrefix(scope []byte, family byte) []byte {
+	return append(append(make([]byte, 0, ScopeLen+1+8+RIDLen), scope...), family)
 }
 
 // SlotFamily is the range of one family of a slot.
@@ -165,14 +159,6 @@ func SlotPrefix(scope, prefix []byte) []byte {
 
 // KeyRID is the rid at the end of an index entry's key.
 func KeyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-RIDLen:]) }
-
-// TimeKeyParts takes a key of family w or x apart.
-func TimeKeyParts(key []byte) (second int64, rid uint64, ok bool) {
-	if len(key) != ScopeLen+1+8+RIDLen {
-		return 0, 0, false
-	}
-	return int64(binary.BigEndian.Uint64(key[ScopeLen+1:])), binary.BigEndian.Uint64(key[ScopeLen+9:]), true
-}
 
 // SlotKeyNumber is the number at the end of a key of family d, f or v.
 func SlotKeyNumber(key []byte) (uint64, bool) {
@@ -242,9 +228,6 @@ func mustPath(s string) doc.Path {
 	return p
 }
 
-// MetaKey is the key of the store's first record.
-func MetaKey() []byte { return CatalogKey(KindMeta, 0, "store") }
-
 // OfferKey is the key of a throughput's record.
 func OfferKey(num uint32) []byte {
 	return CatalogKey(KindOffer, 0, OfferRIDText(num))
@@ -260,10 +243,6 @@ func ContainerKey(database uint32, id string) []byte {
 
 // DropKey is the key of the record of a container whose keys are being erased.
 func DropKey(cid uint32) []byte { return CatalogKey(KindDrop, cid, "") }
-
-// ClockKey is where the state of a virtual clock is kept: the server's for 0, else that of the database with
-// this number, where it has one of its own.
-func ClockKey(database uint32) []byte { return CatalogKey(KindMeta, database, "clock") }
 
 // FenceKey is the key of the fence of one logical partition: see store/fence.go.
 func FenceKey(cid uint32, name string) []byte {

@@ -1,4 +1,4 @@
-package store
+package host
 
 import (
 	"context"
@@ -7,58 +7,29 @@ import (
 	"sync/atomic"
 )
 
-// turn is a lock with one holder, whose waiters give up when their context ends.
-type turn chan struct{}
-
-func newTurn() turn { return make(turn, 1) }
-
-// take waits for the turn: CodeCanceled where ctx ends before.
-func (t turn) take(ctx context.Context) error {
-	if t.tryTake() {
-		return nil
-	}
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return wrap(ctx.Err())
-	}
-}
-
-// tryTake takes the turn if nobody has it.
-func (t turn) tryTake() bool {
-	select {
-	case t <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (t turn) release() { <-t }
-
-// gate lets many pass through, or one alone. There are three ways to use it. Who shares it is inside until it
+// Gate lets many pass through, or one alone. There are three ways to use it. Who shares it is inside until it
 // leaves. Who closes it waits for those to leave, lets nobody else in meanwhile, and is inside alone until it
 // opens the gate: then all that have waited are let in before anybody can close it again. Who only looks
 // never holds it, and is held up by nobody but one who is inside alone: it asks for the count of the turns
 // before it reads what the gate guards, and whether that still holds afterwards.
-type gate struct {
+type Gate struct {
 	turns   atomic.Uint64 // odd while one is inside alone; each turn adds two
 	inside  atomic.Int64  // how many share it; less gateClosed while one is inside alone or waits to be
-	closing turn          // who may close it
+	closing Turn          // who may close it
 	drained chan struct{} // one slot: the last that shared it has left the closed gate
 
-	mu      sync.Mutex
-	waiting []chan struct{} // of those who are to be let in; guarded by mu, as every change of inside by gateClosed is
-	opened  chan struct{}   // closed when the one that is inside alone leaves; guarded by mu
+	mu      sync.Mutex      // guards what follows, and changes of inside by gateClosed
+	waiting []chan struct{} // of those who are to be let in
+	opened  chan struct{}   // closed when the one that is inside alone leaves
 }
 
 const gateClosed = 1 << 40
 
-func newGate() gate { return gate{closing: newTurn(), drained: make(chan struct{}, 1)} }
+// NewGate returns a gate that is open.
+func NewGate() Gate { return Gate{closing: NewTurn(), drained: make(chan struct{}, 1)} }
 
-// share enters: CodeCanceled where ctx ends before the gate is open.
-func (g *gate) share(ctx context.Context) error {
+// Share enters. Its error is that of ctx, where that ends before the gate is open.
+func (g *Gate) Share(ctx context.Context) error {
 	if g.tryShare() {
 		return nil
 	}
@@ -82,12 +53,12 @@ func (g *gate) share(ctx context.Context) error {
 	}
 	g.mu.Unlock()
 	if i < 0 { // it was let in at the same moment
-		g.leave()
+		g.Leave()
 	}
-	return wrap(ctx.Err())
+	return ctx.Err()
 }
 
-func (g *gate) tryShare() bool {
+func (g *Gate) tryShare() bool {
 	for {
 		n := g.inside.Load()
 		if n < 0 {
@@ -99,8 +70,8 @@ func (g *gate) tryShare() bool {
 	}
 }
 
-// leave ends share.
-func (g *gate) leave() {
+// Leave ends Share.
+func (g *Gate) Leave() {
 	if g.inside.Add(-1) == -gateClosed {
 		select {
 		case g.drained <- struct{}{}:
@@ -109,9 +80,9 @@ func (g *gate) leave() {
 	}
 }
 
-// shut enters alone: CodeCanceled where ctx ends before the others have left.
-func (g *gate) shut(ctx context.Context) error {
-	if err := g.closing.take(ctx); err != nil {
+// Shut enters alone. Its error is that of ctx, where that ends before the others have left.
+func (g *Gate) Shut(ctx context.Context) error {
+	if err := g.closing.Take(ctx); err != nil {
 		return err
 	}
 	g.mu.Lock()
@@ -124,8 +95,8 @@ func (g *gate) shut(ctx context.Context) error {
 			g.mu.Lock()
 			g.letIn()
 			g.mu.Unlock()
-			g.closing.release()
-			return wrap(ctx.Err())
+			g.closing.Release()
+			return ctx.Err()
 		}
 	}
 	g.mu.Lock()
@@ -135,18 +106,18 @@ func (g *gate) shut(ctx context.Context) error {
 	return nil
 }
 
-// open ends shut.
-func (g *gate) open() {
+// Open ends Shut.
+func (g *Gate) Open() {
 	g.mu.Lock()
 	g.turns.Add(1)
 	close(g.opened)
 	g.letIn()
 	g.mu.Unlock()
-	g.closing.release()
+	g.closing.Release()
 }
 
 // letIn opens the gate to those who wait. The caller holds mu.
-func (g *gate) letIn() {
+func (g *Gate) letIn() {
 	g.inside.Add(gateClosed + int64(len(g.waiting)))
 	for _, let := range g.waiting {
 		close(let)
@@ -154,8 +125,8 @@ func (g *gate) letIn() {
 	g.waiting = nil
 }
 
-// look waits while one is inside alone, and returns what still goes by. CodeCanceled: ctx has ended before.
-func (g *gate) look(ctx context.Context) (at uint64, err error) {
+// Look waits while one is inside alone, and returns what Still goes by. Its error is that of ctx.
+func (g *Gate) Look(ctx context.Context) (at uint64, err error) {
 	for {
 		if at = g.turns.Load(); at%2 == 0 {
 			return at, nil
@@ -166,10 +137,14 @@ func (g *gate) look(ctx context.Context) (at uint64, err error) {
 		select {
 		case <-opened:
 		case <-ctx.Done():
-			return 0, wrap(ctx.Err())
+			return 0, ctx.Err()
 		}
 	}
 }
 
-// still tells whether nobody has been inside alone since look.
-func (g *gate) still(at uint64) bool { return g.turns.Load() == at }
+// Still tells whether nobody has been inside alone since Look.
+func (g *Gate) Still(at uint64) bool { return g.turns.Load() == at }
+
+// State tells how many share the gate, less a large number while somebody is inside alone or waits to be; and
+// the count of turns that Look gives.
+func (g *Gate) State() (inside int64, turns uint64) { return g.inside.Load(), g.turns.Load() }

@@ -1,0 +1,236 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// The catalog holds the definitions of all tenants: databases and containers, queues and topics. It is small,
+// its records are JSON, and each tenant keeps its own in memory. It is one scope of the engine, and a change
+// of it is made under one lock: on disk first, in memory when it is durable.
+//
+//	+----+------+--------+------+
+//	| 00 | kind | parent | name |   a record
+//	+----+------+--------+------+
+//	  1     1       4
+//
+// A kind is a letter that one tenant has claimed. What parent and name are is the tenant's affair; a name is
+// encoded so that none is a prefix of another. The kind m is the host's, and s is the engine's, which keeps
+// the ceiling of the scope's LSNs there.
+
+// formatVersion is the layout of keys and values of all tenants. Open refuses a newer one.
+const formatVersion = 1
+
+const (
+	kindHost    = 'm'
+	kindCeiling = 's'
+)
+
+// CatalogHead is the length of what stands before the name in the key of a record.
+const CatalogHead = 6
+
+// CatalogScope is the scope of every change of the catalog.
+func CatalogScope() []byte { return []byte{0} }
+
+// AppendCatalogHead appends what the key of a record begins with; a name follows.
+func AppendCatalogHead(dst []byte, kind byte, parent uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, 0, kind), parent)
+}
+
+// CatalogKind is the range of all records of one kind.
+func CatalogKind(kind byte) engine.Range { return engine.Prefix([]byte{0, kind}) }
+
+// ownKey is the key of one of the host's records. Names end with 00 01.
+func ownKey(number uint32, name string) []byte {
+	return append(append(AppendCatalogHead(nil, kindHost, number), name...), 0, 1)
+}
+
+func headKey() []byte { return ownKey(0, "store") }
+
+// head is the catalog's first record.
+type head struct {
+	Format      int    `json:"format"`
+	Incarnation uint32 `json:"incarnation"` // random; a new one for each fresh data, restore and memory start
+	Next        uint32 `json:"next"`        // the next number for whatever a tenant defines
+	// Highest is the highest LSN of the scopes that have been dropped, and of all at the last restore.
+	Highest uint64 `json:"highest,omitempty"`
+}
+
+// Catalog is the catalog of an instance. Its lock orders all changes of definitions; it is taken before any
+// lock of a tenant.
+type Catalog struct {
+	eng  engine.Engine
+	turn Turn
+	head head // guarded by turn
+}
+
+// Lock takes the catalog's lock. Its error is that of ctx.
+func (c *Catalog) Lock(ctx context.Context) error { return c.turn.Take(ctx) }
+
+// TryLock takes the lock if nobody has it.
+func (c *Catalog) TryLock() bool { return c.turn.TryTake() }
+
+// Unlock ends Lock.
+func (c *Catalog) Unlock() { c.turn.Release() }
+
+// Highest is the highest LSN that a scope which is gone can have issued; 0: none has. What is made begins
+// above it, since a client may know something by its name and take the new one for the old. The caller holds
+// the lock.
+func (c *Catalog) Highest() uint64 { return c.head.Highest }
+
+// Change is a change of the catalog under way.
+type Change struct {
+	engine.Txn
+	head    head
+	changed bool
+}
+
+// Number takes a number that nothing in the catalog has had before, of no tenant.
+func (t *Change) Number() uint32 {
+	n := t.head.Next
+	t.head.Next++
+	t.changed = true
+	return n
+}
+
+// NoteHighest notes the highest LSN that scopes have issued which this change drops.
+func (t *Change) NoteHighest(lsn uint64) {
+	if lsn > t.head.Highest {
+		t.head.Highest, t.changed = lsn, true
+	}
+}
+
+// Change runs fn in one transaction over the catalog's scope and the given ones. The caller holds the lock.
+// fn may run more than once. Errors are the engine's and those of fn.
+func (c *Catalog) Change(ctx context.Context, fn func(t *Change) error, scopes ...[]byte) error {
+	var t Change
+	_, err := c.eng.Update(ctx, append([][]byte{CatalogScope()}, scopes...), func(txn engine.Txn) error {
+		t = Change{Txn: txn, head: c.head}
+		if err := fn(&t); err != nil || !t.changed {
+			return err
+		}
+		return SetRecord(txn, headKey(), t.head)
+	})
+	if err == nil && t.changed {
+		c.head = t.head
+	}
+	return err
+}
+
+// NextNumber is the first number that the catalog has not handed out, for who checks the data.
+func NextNumber(r engine.Reader) (uint32, error) {
+	raw, err := r.Get(headKey())
+	if err != nil {
+		return 0, err
+	}
+	var h head
+	err = DecodeRecord(raw, &h)
+	return h.Next, err
+}
+
+// load reads the first record, or makes that of fresh data. It fails with engine.ErrNewerFormat.
+func (c *Catalog) load(ctx context.Context) error {
+	err := c.eng.View(ctx, func(r engine.Reader) error {
+		raw, err := r.Get(headKey())
+		if err != nil {
+			return err
+		}
+		return DecodeRecord(raw, &c.head)
+	})
+	if errors.Is(err, engine.ErrNotFound) {
+		return c.begin(ctx)
+	}
+	if err == nil && c.head.Format > formatVersion {
+		err = fmt.Errorf("%w: format %d, this program knows up to %d",
+			engine.ErrNewerFormat, c.head.Format, formatVersion)
+	}
+	return err
+}
+
+// begin writes the first record of fresh data.
+func (c *Catalog) begin(ctx context.Context) error {
+	incarnation, err := newIncarnation()
+	if err != nil {
+		return err
+	}
+	return c.Change(ctx, func(t *Change) error {
+		t.head, t.changed = head{Format: formatVersion, Incarnation: incarnation, Next: 1}, true
+		return nil
+	})
+}
+
+// newIncarnation draws an incarnation.
+func newIncarnation() (uint32, error) {
+	var b [4]byte
+	_, err := rand.Read(b[:])
+	return binary.BigEndian.Uint32(b[:]), err
+}
+
+// rewriteHead writes the first record as it is.
+func rewriteHead(t engine.Txn) error {
+	v, err := t.Get(headKey())
+	if err == nil {
+		t.Set(headKey(), bytes.Clone(v))
+	}
+	return err
+}
+
+// setClock writes the state of a clock: the server's for 0, else that of a group.
+func setClock(t engine.Txn, number uint32, s ttl.State) error {
+	return SetRecord(t, clockKey(number), s)
+}
+
+// dropClock deletes it.
+func dropClock(t engine.Txn, number uint32) { t.Delete(clockKey(number)) }
+
+// SetRecord writes a record of the catalog.
+func SetRecord(t engine.Txn, key []byte, rec any) error {
+	raw, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	t.Set(key, raw)
+	return nil
+}
+
+// DecodeRecord reads one: engine.ErrCorrupt where it is none.
+func DecodeRecord(raw []byte, rec any) error {
+	if err := json.Unmarshal(raw, rec); err != nil {
+		return fmt.Errorf("%w: catalog record: %v", engine.ErrCorrupt, err)
+	}
+	return nil
+}
+
+// ScanRecords decodes all records of a kind in the order of their keys.
+func ScanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) error) (err error) {
+	it := r.Scan(CatalogKind(kind), false)
+	defer func() {
+		if cerr := it.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	for it.Next() {
+		if len(it.Key()) < CatalogHead {
+			return fmt.Errorf("%w: catalog key %x", engine.ErrCorrupt, it.Key())
+		}
+		var rec T
+		if err := DecodeRecord(it.Value(), &rec); err != nil {
+			return err
+		}
+		if err := fn(it.Key(), rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// KeyParent is the parent in the key of a record.
+func KeyParent(key []byte) uint32 { return binary.BigEndian.Uint32(key[2:]) }

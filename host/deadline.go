@@ -1,0 +1,80 @@
+package host
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// An index of deadlines orders things by a moment: when they expire, or when they were written, where all of
+// them live equally long.
+//
+//	+--------+--------+----+
+//	| prefix | moment | id |   no value
+//	+--------+--------+----+
+//	             8       8
+//
+// The moment is in whatever unit its tenant counts, seconds or milliseconds since 1970, and not negative. The
+// host only compares it.
+
+// Entry is an entry of an index of deadlines.
+type Entry struct {
+	At int64
+	ID uint64
+}
+
+const entryLen = 16
+
+// AppendEntry appends the key of an entry, behind the prefix that is in dst.
+func AppendEntry(dst []byte, e Entry) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, uint64(e.At)), e.ID)
+}
+
+// ParseEntry reads the key of an entry, behind a prefix of so many bytes: engine.ErrCorrupt where it is none.
+func ParseEntry(prefix int, key []byte) (Entry, error) {
+	if len(key) != prefix+entryLen {
+		return Entry{}, fmt.Errorf("%w: the key %x of a deadline", engine.ErrCorrupt, key)
+	}
+	return Entry{int64(binary.BigEndian.Uint64(key[prefix:])), binary.BigEndian.Uint64(key[prefix+8:])}, nil
+}
+
+// EachDue calls fn with the entries of an index up to a moment, in their order, until it returns an error or
+// no more. It is for who looks at all of them; who goes on later where he has stopped has a Pass.
+func EachDue(r engine.Reader, prefix []byte, upto int64, fn func(Entry) (more bool, err error)) (err error) {
+	if upto < 0 {
+		return nil
+	}
+	rg := engine.Prefix(prefix)
+	if upto < Never {
+		rg.End = AppendEntry(append([]byte(nil), prefix...), Entry{At: upto + 1})
+	}
+	it := r.Scan(rg, false)
+	for more := true; more && err == nil && it.Next(); {
+		var e Entry
+		if e, err = ParseEntry(len(prefix), it.Key()); err == nil {
+			more, err = fn(e)
+		}
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// FirstAfter is the moment of the first entry of an index behind a moment; Never: there is none.
+func FirstAfter(r engine.Reader, prefix []byte, at int64) (first int64, err error) {
+	rg := engine.Prefix(prefix)
+	rg.Start = AppendEntry(append([]byte(nil), prefix...), Entry{At: max(at, -1) + 1})
+	it := engine.Expect(r.Scan(rg, false), 1)
+	first = Never
+	if it.Next() {
+		var e Entry
+		e, err = ParseEntry(len(prefix), it.Key())
+		first = e.At
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return first, err
+}

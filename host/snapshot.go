@@ -1,0 +1,236 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A snapshot is the data of all tenants at one moment, under a name, kept by the engine with a note: a JSON
+// object with the member "time", and one of each tenant.
+
+// Snapshot describes one snapshot.
+type Snapshot struct {
+	Name  string
+	Time  time.Time                  // of the server's clock, when it was made
+	Notes map[string]json.RawMessage // the members of its note
+	// Bytes on disk. Files that it shares with the data, or with other snapshots, count in full.
+	Bytes int64
+}
+
+const noteTime = "time"
+
+// Snapshot keeps the present state of all data under a name: all that has been acknowledged, and the state of
+// virtual clocks. It fails with ErrNoSnapshots, engine.ErrSnapshotExists, engine.ErrSnapshotName and
+// engine.ErrDiskFull.
+func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {
+	if err := h.work.Take(ctx); err != nil {
+		return Snapshot{}, err
+	}
+	defer h.work.Release()
+	keeper, err := h.keeper()
+	if err != nil {
+		return Snapshot{}, err
+	}
+	if err := h.Instance().keep(ctx, keeper, name); err != nil {
+		return Snapshot{}, err
+	}
+	list, err := snapshots(ctx, keeper)
+	for _, s := range list {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return Snapshot{}, err
+}
+
+// keep makes a snapshot while the catalog stands still.
+func (in *Instance) keep(ctx context.Context, keeper engine.Snapshotter, name string) error {
+	if err := in.catalog.Lock(ctx); err != nil {
+		return err
+	}
+	defer in.catalog.Unlock()
+	if err := in.saveClock(ctx); err != nil {
+		return err
+	}
+	note, err := in.note()
+	if err != nil {
+		return err
+	}
+	return keeper.Snapshot(ctx, name, note)
+}
+
+// note is what a snapshot's note says: the time first, then the tenants in their order.
+func (in *Instance) note() ([]byte, error) {
+	b := []byte("{")
+	add := func(member string, value any) error {
+		raw, err := json.Marshal(value)
+		b = append(fmt.Appendf(b, "%q:", member), raw...)
+		return err
+	}
+	if err := add(noteTime, in.clock.Time().UTC()); err != nil {
+		return nil, err
+	}
+	for _, r := range in.residents {
+		if r.Note == nil {
+			continue
+		}
+		member, value := r.Note()
+		b = append(b, ',')
+		if err := add(member, value); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// Snapshots are all snapshots by name.
+func (h *Host) Snapshots(ctx context.Context) ([]Snapshot, error) {
+	if err := h.work.Take(ctx); err != nil {
+		return nil, err
+	}
+	defer h.work.Release()
+	keeper, err := h.keeper()
+	if err != nil {
+		return nil, err
+	}
+	return snapshots(ctx, keeper)
+}
+
+func snapshots(ctx context.Context, keeper engine.Snapshotter) ([]Snapshot, error) {
+	kept, err := keeper.Snapshots(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Snapshot, len(kept))
+	for i, k := range kept {
+		list[i] = Snapshot{Name: k.Name, Bytes: k.Bytes}
+		if err := DecodeRecord(k.Note, &list[i].Notes); err != nil {
+			return nil, err
+		}
+		if raw, ok := list[i].Notes[noteTime]; ok {
+			if err := DecodeRecord(raw, &list[i].Time); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// DeleteSnapshot frees a snapshot: engine.ErrNoSnapshot where there is none. What was restored from it stays.
+func (h *Host) DeleteSnapshot(ctx context.Context, name string) error {
+	if err := h.work.Take(ctx); err != nil {
+		return err
+	}
+	defer h.work.Release()
+	keeper, err := h.keeper()
+	if err != nil {
+		return err
+	}
+	return keeper.DropSnapshot(ctx, name)
+}
+
+// WithSnapshot opens a private copy of a snapshot, lets the given tenants move into it and runs fn, to read
+// there: the tenants find what they had, and nothing of them is started. The copy ends with the call. Close
+// ends fn's context, and waits for it; the error is then engine.ErrClosed.
+func (h *Host) WithSnapshot(ctx context.Context, name string, tenants []Tenant,
+	fn func(ctx context.Context, then *Instance) error) error {
+	if err := h.work.Take(ctx); err != nil {
+		return err
+	}
+	defer h.work.Release()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.life, cancel)()
+	err := h.openSnapshot(ctx, name, tenants, fn)
+	if err != nil && h.life.Err() != nil {
+		return engine.ErrClosed
+	}
+	return err
+}
+
+func (h *Host) openSnapshot(ctx context.Context, name string, tenants []Tenant,
+	fn func(ctx context.Context, then *Instance) error) error {
+	keeper, err := h.keeper()
+	if err != nil {
+		return err
+	}
+	e, err := keeper.OpenSnapshot(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer e.Close() // a copy that is thrown away
+	o := Options{Clock: ttl.NewVirtual(ttl.Real{})}
+	then, err := moveIn(ctx, nil, e, o.withDefaults(), tenants)
+	if err != nil {
+		return err
+	}
+	return fn(ctx, then)
+}
+
+func (h *Host) keeper() (engine.Snapshotter, error) {
+	if s, ok := h.Instance().eng.(engine.Snapshotter); ok {
+		return s, nil
+	}
+	return nil, ErrNoSnapshots
+}
+
+// Adopt makes data of its own of data that were copied, such as a snapshot's: incarnations of the two differ
+// from then on. The engine must be freshly opened; Open, with the same tenants, comes after.
+func Adopt(ctx context.Context, e engine.Engine, tenants ...Tenant) error {
+	return adopt(ctx, e, tenants, head{})
+}
+
+// adopt makes the data of an engine that nothing has opened yet a new incarnation, whose catalog hands out no
+// number below that of the old head, and in which no scope of any tenant issues an LSN up to its highest.
+func adopt(ctx context.Context, e engine.Engine, tenants []Tenant, old head) error {
+	incarnation, err := newIncarnation()
+	if err != nil {
+		return err
+	}
+	_, err = e.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) error {
+		raw, err := t.Get(headKey())
+		if err != nil {
+			return err
+		}
+		var next head
+		if err := DecodeRecord(raw, &next); err != nil {
+			return err
+		}
+		next.Incarnation = incarnation
+		next.Next = max(next.Next, old.Next)
+		next.Highest = max(next.Highest, old.Highest)
+		if err := SetRecord(t, headKey(), next); err != nil {
+			return err
+		}
+		scopes, err := scopesOf(t, tenants)
+		if err != nil {
+			return err
+		}
+		for _, scope := range scopes {
+			t.RaiseLSN(scope, old.Highest+1)
+		}
+		return nil
+	})
+	return err
+}
+
+// scopesOf are the scopes of all tenants in some data, and the catalog's.
+func scopesOf(r engine.Reader, tenants []Tenant) ([][]byte, error) {
+	scopes := [][]byte{CatalogScope()}
+	for _, t := range tenants {
+		own, err := t.Scopes(r)
+		if err != nil {
+			return nil, err
+		}
+		for _, scope := range own {
+			scopes = append(scopes, bytes.Clone(scope))
+		}
+	}
+	return scopes, nil
+}

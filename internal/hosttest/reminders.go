@@ -1,0 +1,247 @@
+package hosttest
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Reminders is a tenant that keeps books of reminders, each with a deadline in milliseconds. A reminder is
+// gone for everybody when its time has come, and purged by the reaper. Its books are heirs, too.
+//
+//	00 · n · 0 · name   a book: its number
+//	number · d · id     a reminder: its deadline, then its text
+//	number · x · due · id
+//	number · w          the millisecond of the last write or purge
+type Reminders struct {
+	// Broken makes MoveIn fail, and Unlisted makes the reaper's list fail; nil does not.
+	Broken, Unlisted error
+	live             atomic.Pointer[room]
+}
+
+// Kind is what the books are called as heirs.
+const Kind = "book"
+
+// ErrNoBook is returned for a book that is not there.
+var ErrNoBook = errors.New("there is no such book")
+
+type bookRecord struct {
+	Number uint32 `json:"number"`
+}
+
+type book struct {
+	scope  []byte
+	pass   host.Pass
+	rescan atomic.Bool
+}
+
+type room struct {
+	tenant *Reminders
+	in     *host.Instance
+	gate   host.Gate    // shared by who writes or purges; a clock is set back by one who is alone
+	mu     sync.RWMutex // guards books
+	books  map[string]*book
+	latest atomic.Int64 // the last millisecond that is stored
+}
+
+func bookScope(number uint32) []byte { return binary.BigEndian.AppendUint32(nil, number|1<<30) }
+
+func (b *book) key(family byte) []byte { return append(append([]byte(nil), b.scope...), family) }
+
+func (b *book) item(id uint64) []byte { return binary.BigEndian.AppendUint64(b.key('d'), id) }
+
+// Claim implements host.Tenant.
+func (t *Reminders) Claim() host.Claim {
+	return host.Claim{Name: "reminders", Kinds: "n", First: 0x40, Last: 0x7F}
+}
+
+// Scopes implements host.Tenant.
+func (t *Reminders) Scopes(r engine.Reader) (scopes [][]byte, err error) {
+	err = host.ScanRecords(r, 'n', func(_ []byte, rec bookRecord) error {
+		scopes = append(scopes, bookScope(rec.Number))
+		return nil
+	})
+	return scopes, err
+}
+
+// MoveIn implements host.Tenant.
+func (t *Reminders) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, error) {
+	m := &room{tenant: t, in: in, gate: host.NewGate(), books: make(map[string]*book)}
+	err := in.Engine().View(ctx, func(r engine.Reader) error {
+		return host.ScanRecords(r, 'n', func(key []byte, rec bookRecord) error {
+			b := &book{scope: bookScope(rec.Number)}
+			m.books[string(key[host.CatalogHead:len(key)-2])] = b
+			if v, err := r.Get(b.key('w')); err == nil {
+				m.note(int64(binary.BigEndian.Uint64(v)))
+			}
+			return nil
+		})
+	})
+	return host.Resident{Life: m, Sweep: m, Dated: m, Heirs: map[string]host.FindHeir{Kind: m.heir},
+		Note: func() (string, any) { return "books", len(m.books) }}, errors.Join(err, t.Broken)
+}
+
+// Recover, Start, Stop and Leave implement host.Life.
+func (m *room) Recover(context.Context) error { return nil }
+
+// Start implements host.Life.
+func (m *room) Start() { m.tenant.live.Store(m) }
+
+// Stop implements host.Life.
+func (m *room) Stop() {}
+
+// Leave implements host.Life.
+func (m *room) Leave(context.Context) error { return nil }
+
+// Gone implements host.Life.
+func (m *room) Gone() {}
+
+func (m *room) note(ms int64) {
+	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {
+	}
+	m.in.Clock().RaiseMillis(ms)
+}
+
+// Ranges implements ttl.Sweeper.
+func (m *room) Ranges(context.Context) (list []ttl.Range, err error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, b := range m.books {
+		list = append(list, ttl.Range{Owner: binary.BigEndian.Uint32(b.scope)})
+	}
+	return list, m.tenant.Unlisted
+}
+
+// Clock implements ttl.Sweeper.
+func (m *room) Clock(ttl.Range) ttl.Clock { return nil }
+
+// Sweep implements ttl.Sweeper.
+func (m *room) Sweep(ctx context.Context, rg ttl.Range, limit int) (swept ttl.Swept, err error) {
+	b := m.find(func(b *book) bool { return binary.BigEndian.Uint32(b.scope) == rg.Owner })
+	if b == nil || m.in.ReaperPaused() {
+		return ttl.Swept{Next: host.Never}, nil
+	}
+	if err := m.gate.Share(ctx); err != nil {
+		return swept, err
+	}
+	defer m.gate.Leave()
+	if b.rescan.Swap(false) {
+		b.pass.Restart(0)
+	}
+	now := m.in.Clock().Millis()
+	step := host.Step{Pass: &b.pass, Prefix: b.key('x'), Cutoff: now}
+	step.Announce()
+	var due []host.Entry
+	next := int64(host.Never)
+	err = m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
+		if due, err = step.Walk(r, nil, limit, nil); err == nil {
+			next, err = step.Ahead(r)
+		}
+		return err
+	})
+	if err != nil {
+		return swept, err
+	}
+	_, err = m.in.Engine().Update(ctx, [][]byte{b.scope}, func(t engine.Txn) error {
+		for _, e := range due {
+			t.Delete(host.AppendEntry(b.key('x'), e))
+			t.Delete(b.item(e.ID))
+		}
+		if len(due) > 0 {
+			m.date(t, b, now)
+		}
+		t.Relax()
+		return nil
+	})
+	if err != nil {
+		b.rescan.Store(true)
+		return swept, err
+	}
+	swept.More, _ = step.Finish()
+	swept.Purged, swept.Next = len(due), next
+	if next < host.Never {
+		swept.Next = (next + 999) / 1000
+	}
+	return swept, nil
+}
+
+// date stores the millisecond of a write.
+func (m *room) date(t engine.Txn, b *book, now int64) {
+	m.note(now)
+	t.Set(b.key('w'), binary.BigEndian.AppendUint64(nil, uint64(now)))
+}
+
+func (m *room) find(is func(*book) bool) *book {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, b := range m.books {
+		if is(b) {
+			return b
+		}
+	}
+	return nil
+}
+
+// Clocks, Hold, Latest, Died and Moved implement host.Dated. All reminders are dated by the server's clock.
+func (m *room) Clocks() []*host.Clock { return nil }
+
+func (m *room) concerns(clocks []*host.Clock) bool {
+	for _, c := range clocks {
+		if c == m.in.Clock() {
+			return true
+		}
+	}
+	return false
+}
+
+// Hold implements host.Dated.
+func (m *room) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+	if !m.concerns(clocks) {
+		return func() {}, nil
+	}
+	return m.gate.Open, m.gate.Shut(ctx)
+}
+
+// Latest implements host.Dated.
+func (m *room) Latest(clocks []*host.Clock) host.Moment {
+	if !m.concerns(clocks) || m.latest.Load() == 0 {
+		return host.Moment{}
+	}
+	return host.Moment{At: time.UnixMilli(m.latest.Load()), What: "a reminder was written or purged"}
+}
+
+// Died implements host.Dated.
+func (m *room) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (died host.Moment, err error) {
+	if !m.concerns(clocks) {
+		return died, nil
+	}
+	err = m.in.Engine().View(ctx, func(r engine.Reader) error {
+		for _, b := range m.books {
+			err := host.EachDue(r, b.key('x'), m.in.Clock().Millis(), func(e host.Entry) (bool, error) {
+				if at := time.UnixMilli(e.At); at.After(to) && at.After(died.At) {
+					died = host.Moment{At: at, What: "a reminder has come due"}
+				}
+				return true, ctx.Err()
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return died, err
+}
+
+// Moved implements host.Dated.
+func (m *room) Moved([]*host.Clock) {
+	for _, b := range m.books {
+		b.rescan.Store(true)
+	}
+}

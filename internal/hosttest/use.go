@@ -1,0 +1,148 @@
+package hosttest
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+)
+
+// Make makes a book.
+func (t *Reminders) Make(ctx context.Context, name string) error {
+	m := t.live.Load()
+	if err := m.in.Catalog().Lock(ctx); err != nil {
+		return err
+	}
+	defer m.in.Catalog().Unlock()
+	var b *book
+	err := m.in.Catalog().Change(ctx, func(t *host.Change) error {
+		rec := bookRecord{Number: t.Number()}
+		b = &book{scope: bookScope(rec.Number)}
+		key := append(host.AppendCatalogHead(nil, 'n', 0), name...)
+		return host.SetRecord(t, append(key, 0, 1), rec)
+	})
+	if err == nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.books[name] = b
+	}
+	return err
+}
+
+func (m *room) book(name string) (*book, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if b := m.books[name]; b != nil {
+		return b, nil
+	}
+	return nil, ErrNoBook
+}
+
+// Add writes a reminder that is due so many milliseconds from now, and tells its number: an LSN of its book.
+func (t *Reminders) Add(ctx context.Context, name, text string, in int64) (id uint64, err error) {
+	m := t.live.Load()
+	b, err := m.book(name)
+	if err != nil {
+		return 0, err
+	}
+	if err := m.gate.Share(ctx); err != nil {
+		return 0, err
+	}
+	defer m.gate.Leave()
+	var due int64
+	_, err = m.in.Engine().Update(ctx, [][]byte{b.scope}, func(t engine.Txn) error {
+		now := m.in.Clock().Millis()
+		due = now + in
+		id = m.write(t, b, text, due)
+		m.date(t, b, now)
+		return nil
+	})
+	if b.pass.IsPast(due) {
+		b.rescan.Store(true)
+	}
+	return id, err
+}
+
+// write writes one that is due at a millisecond, host.Never for one that is not.
+func (m *room) write(t engine.Txn, b *book, text string, due int64) (id uint64) {
+	id = t.NextLSN(b.scope)
+	t.Set(b.item(id), append(binary.BigEndian.AppendUint64(nil, uint64(due)), text...))
+	if due < host.Never {
+		t.Set(host.AppendEntry(b.key('x'), host.Entry{At: due, ID: id}), nil)
+	}
+	return id
+}
+
+// Texts are the reminders of a book whose time has not come.
+func (t *Reminders) Texts(ctx context.Context, name string) ([]string, error) {
+	m := t.live.Load()
+	now := m.in.Clock().Millis()
+	return m.texts(ctx, name, func(due int64) bool { return due > now })
+}
+
+// Stored are all that have not been purged.
+func (t *Reminders) Stored(ctx context.Context, name string) ([]string, error) {
+	return t.live.Load().texts(ctx, name, func(int64) bool { return true })
+}
+
+func (m *room) texts(ctx context.Context, name string, is func(due int64) bool) (list []string, err error) {
+	b, err := m.book(name)
+	if err != nil {
+		return nil, err
+	}
+	err = m.in.Engine().View(ctx, func(r engine.Reader) error {
+		it := r.Scan(engine.Prefix(b.key('d')), false)
+		for it.Next() {
+			if is(int64(binary.BigEndian.Uint64(it.Value()))) {
+				list = append(list, string(it.Value()[8:]))
+			}
+		}
+		return it.Close()
+	})
+	return list, err
+}
+
+// heir is a book that receives what has died elsewhere, as reminders that are never due.
+func (m *room) heir(name string) (host.Heir, error) {
+	b, err := m.book(name)
+	return &inheritance{m: m, b: b}, err
+}
+
+type inheritance struct {
+	m *room
+	b *book
+	t engine.Txn
+}
+
+// Enter implements host.Heir.
+func (h *inheritance) Enter(ctx context.Context) (host.Inheritance, error) {
+	return &inheritance{m: h.m, b: h.b}, h.m.gate.Share(ctx)
+}
+
+// Scopes implements host.Inheritance.
+func (h *inheritance) Scopes(engine.Reader, []host.Dead) ([][]byte, error) {
+	return [][]byte{h.b.scope}, nil
+}
+
+// Begin implements host.Inheritance.
+func (h *inheritance) Begin(t engine.Txn) { h.t = t }
+
+// ErrRefused is the error of a book that is to take a text "refused".
+var ErrRefused = errors.New("the book refuses")
+
+// Take implements host.Inheritance.
+func (h *inheritance) Take(dead host.Dead) (taken bool, err error) {
+	if dead.ID == "refused" {
+		return false, ErrRefused
+	}
+	h.m.write(h.t, h.b, dead.From+"/"+dead.ID, host.Never)
+	return true, nil
+}
+
+// Finish implements host.Inheritance.
+func (h *inheritance) Finish() { h.m.date(h.t, h.b, h.m.in.Clock().Millis()) }
+
+// Leave implements host.Inheritance.
+func (h *inheritance) Leave(bool) { h.m.gate.Leave() }

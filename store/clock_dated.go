@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/mayflydb/mayfly/host"
+)
+
+// dated shows the host what is dated by its clocks: the catalog's records by the server's, what lies in the
+// containers of a database by that database's.
+type dated struct{ db *resident }
+
+// Clocks implements host.Dated.
+func (w dated) Clocks() (list []*host.Clock) {
+	for _, d := range w.db.databases() {
+		list = append(list, d.clock)
+	}
+	return list
+}
+
+// containers are those that are dated by one of the clocks.
+func (w dated) containers(clocks []*host.Clock) (list []*Container) {
+	w.db.mu.RLock()
+	defer w.db.mu.RUnlock()
+	for _, c := range w.db.cat.containers {
+		if slices.Contains(clocks, c.d.clock) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// Hold implements host.Dated. Containers are taken in the order of their making, as by everybody who takes
+// several.
+func (w dated) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+	held := w.containers(clocks)
+	taken := 0
+	release = func() {
+		for _, c := range held[:taken] {
+			c.gate.Open()
+		}
+	}
+	for _, c := range held {
+		if err := c.gate.Shut(ctx); err != nil {
+			release()
+			return nil, err
+		}
+		taken++
+	}
+	return release, nil
+}
+
+// Latest implements host.Dated.
+func (w dated) Latest(clocks []*host.Clock) (last host.Moment) {
+	if slices.Contains(clocks, w.db.in.Clock()) {
+		last = w.db.marks.latest("")
+	}
+	for _, c := range w.containers(clocks) {
+		if m := c.marks.latest(" in " + c.d.ID() + "/" + c.name); m.At.After(last.At) {
+			last = m
+		}
+	}
+	return last
+}
+
+// Died implements host.Dated.
+func (w dated) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (host.Moment, error) {
+	for _, c := range w.containers(clocks) {
+		died, err := c.diedSince(ctx, to.Unix())
+		if err != nil {
+			return host.Moment{}, err
+		}
+		if died > to.Unix() {
+			what := "an item expired in " + c.d.ID() + "/" + c.name
+			return host.Moment{At: time.Unix(died, 0), What: what}, nil
+		}
+	}
+	return host.Moment{}, nil
+}
+
+// Moved implements host.Dated.
+func (w dated) Moved(clocks []*host.Clock) {
+	for _, c := range w.containers(clocks) {
+		for _, s := range c.state.Load().ranges {
+			s.rescan.Store(true)
+		}
+		c.watch.notify()
+	}
+}

@@ -1,0 +1,201 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
+
+// Heirs: what expires in a container can pass on to somebody, in the transaction of its purge. The archive, a
+// container of the same database (archive.go), is one kind; others belong to other tenants of the host, which
+// finds them by kind and name.
+
+// heirName names a container's heir. The zero value is none.
+type heirName struct{ kind, name string }
+
+// heirArchive is the kind of an archive. All other kinds are those of other tenants.
+const heirArchive = "archive"
+
+// heir is the heir of the settings.
+func (s *ContainerSettings) heir() heirName {
+	switch {
+	case s.OnExpire == nil:
+		return heirName{}
+	case s.OnExpire.other != heirName{}:
+		return s.OnExpire.other
+	case s.OnExpire.MoveTo != "":
+		return heirName{heirArchive, s.OnExpire.MoveTo}
+	}
+	return heirName{}
+}
+
+// moves tells whether a ghost is to be moved to the heir, and not just purged.
+func (st *containerState) moves(ghost *stored) bool {
+	none := heirName{}
+	if st.rec.Settings.heir() == none || st.fenced(ghost.head, func() []byte { return ghost.pk }) {
+		return false
+	}
+	at, ok := st.policy().ExpiresAt(ghost.head.Life)
+	return ok && at >= st.rec.MovesSince
+}
+
+// heir is the part of an heir in one purge of a container, as host.Inheritance is for other tenants. It is made
+// when what both sides need is held.
+type heir interface {
+	// scopes are those that the arrival of the dead among the candidates writes to, beside their own.
+	scopes(ctx context.Context, s *slot, batch []candidate) ([][]byte, error)
+	// begin begins the part in a transaction over these scopes, or begins it anew.
+	begin(t *tx)
+	// take passes a ghost on. It does not where that needs a scope which the transaction does not have.
+	take(ghost *stored) (taken bool, err error)
+	// finish ends the part: nothing more arrives.
+	finish()
+	// leave gives back what is held of both sides; committed tells that what was taken is there.
+	leave(committed bool)
+}
+
+// enterToPurge takes what a purge needs: the container's gate, shared, and what its heir needs.
+func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h heir, err error) {
+	for {
+		to := c.state.Load().rec.Settings.heir()
+		switch to.kind {
+		case "":
+			st, _, err = c.enter(ctx)
+			h = noHeir{c}
+		case heirArchive:
+			st, h, err = c.enterBoth(ctx, to.name)
+		default:
+			st, h, err = c.enterWithOther(ctx, to)
+		}
+		if err != nil || st.rec.Settings.heir() == to {
+			return st, h, err
+		}
+		h.leave(false) // the settings have changed meanwhile
+	}
+}
+
+// withMoved calls fn, in a view, with those of the candidates that are dead and to be moved, if there are any.
+func (c *Container) withMoved(ctx context.Context, st *containerState, s *slot, batch []candidate,
+	fn func(r engine.Reader, items []*stored) error) error {
+	return c.db.view(ctx, func(r engine.Reader) error {
+		var items []*stored
+		for _, cand := range batch {
+			v, err := r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, cand.rid))
+			if isAbsent(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			item, err := c.decode(cand.rid, v)
+			if err != nil {
+				return err
+			}
+			if st.policy().Expired(item.head.Life, c.moment()) && st.moves(item) {
+				items = append(items, item)
+			}
+		}
+		if len(items) == 0 {
+			return nil
+		}
+		return fn(r, items)
+	})
+}
+
+// noHeir is the heir of a container that has none.
+type noHeir struct{ c *Container }
+
+func (noHeir) scopes(context.Context, *slot, []candidate) ([][]byte, error) { return nil, nil }
+func (noHeir) begin(*tx)                                                    {}
+func (noHeir) take(*stored) (bool, error)                                   { return true, nil }
+func (noHeir) finish()                                                      {}
+func (h noHeir) leave(bool)                                                 { h.c.leave() }
+
+// otherHeir is an heir that another tenant has.
+type otherHeir struct {
+	host.Inheritance
+	c     *Container
+	st    *containerState
+	taken int // in the transaction
+}
+
+// enterWithOther takes the container's gate and the heir's locks, in the order of their tenants.
+func (c *Container) enterWithOther(ctx context.Context, to heirName) (*containerState, heir, error) {
+	q, err := c.db.in.Heir(tenantName, to.kind, to.name)
+	if err != nil {
+		return nil, nil, &Error{
+			Code:    CodeUnavailable,
+			Message: fmt.Sprintf("The %s '%s', the heir of '%s', is missing.", to.kind, to.name, c.name),
+			Hint:    "clear onExpire in the container's settings", Err: err,
+		}
+	}
+	h := &otherHeir{c: c}
+	if q.First {
+		if h.Inheritance, err = q.Enter(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if h.st, _, err = c.enter(ctx); err != nil {
+		if q.First {
+			h.Inheritance.Leave(false)
+		}
+		return nil, nil, err
+	}
+	if !q.First {
+		if h.Inheritance, err = q.Enter(ctx); err != nil {
+			c.leave()
+			return nil, nil, err
+		}
+	}
+	return h.st, h, nil
+}
+
+// dead is a ghost as the heir gets it.
+func (h *otherHeir) dead(ghost *stored) host.Dead {
+	at, _ := h.st.policy().ExpiresAt(ghost.head.Life)
+	from := h.c.d.ID() + "/" + h.c.name
+	return host.Dead{From: from, ID: ghost.id, Body: ghost.body, Died: time.Unix(at, 0)}
+}
+
+func (h *otherHeir) scopes(ctx context.Context, s *slot, batch []candidate) (scopes [][]byte, err error) {
+	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*stored) error {
+		dead := make([]host.Dead, len(items))
+		for i, item := range items {
+			dead[i] = h.dead(item)
+		}
+		scopes, err = h.Scopes(r, dead)
+		return err
+	})
+	return scopes, err
+}
+
+func (h *otherHeir) begin(t *tx) {
+	h.taken = 0
+	h.Begin(t.Txn)
+}
+
+// take is heir.take. Where not even the first ghost is taken no other transaction would do, and the purge
+// fails.
+func (h *otherHeir) take(ghost *stored) (taken bool, err error) {
+	taken, err = h.Take(h.dead(ghost))
+	switch {
+	case taken:
+		h.taken++
+	case err == nil && h.taken == 0:
+		to := h.st.rec.Settings.heir()
+		err = fail(CodeUnavailable, fmt.Sprintf("The %s '%s' does not take what expires in the container '%s'.",
+			to.kind, to.name, h.c.name))
+	}
+	return taken, err
+}
+
+func (h *otherHeir) finish() { h.Finish() }
+
+func (h *otherHeir) leave(committed bool) {
+	h.Leave(committed)
+	h.c.leave()
+}

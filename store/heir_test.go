@@ -1,0 +1,289 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/hosttest"
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// sharedHost is a host in which documents live beside reminders, in either order. What expires in the container
+// passes on to a book.
+type sharedHost struct {
+	t     *testing.T
+	fs    *vfs.MemFS
+	clock *ttl.Virtual
+	last  bool // the documents are the second tenant
+	h     *host.Host
+	db    *store.DB
+	books *hosttest.Reminders
+	c     *store.Container
+}
+
+func newSharedHost(t *testing.T, last bool) *sharedHost {
+	t.Helper()
+	others := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, others) })
+	w := &sharedHost{t: t, fs: vfs.NewCrashableMem(), last: last}
+	w.clock = ttl.NewManual(time.Unix(1_700_000_000, 0))
+	w.open()
+	t.Cleanup(func() { w.must(w.h.Close()) })
+	w.must(w.books.Make(t.Context(), "book"))
+	d, err := w.db.CreateDatabase(t.Context(), "shop", definition.Throughput{})
+	w.must(err)
+	spec := definition.ContainerSpec{ID: "carts", DefaultTTL: 5,
+		PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/id"}}}
+	w.c, err = d.CreateContainerWith(t.Context(), spec, store.ContainerOptions{Ranges: 2})
+	w.must(err)
+	w.bequeath("book")
+	return w
+}
+
+func (w *sharedHost) open() {
+	w.t.Helper()
+	e, err := pebble.Open(w.t.Context(), pebble.Options{Memory: true, FS: w.fs})
+	w.must(err)
+	w.db, err = store.New(store.Options{})
+	w.must(err)
+	w.books = &hosttest.Reminders{}
+	tenants := []host.Tenant{w.db.Tenant(), w.books}
+	if w.last {
+		slices.Reverse(tenants)
+	}
+	o := host.Options{Clock: ttl.NewVirtual(w.clock), ManualReaper: true}
+	w.h, err = host.Open(w.t.Context(), e, o, tenants...)
+	w.must(err)
+}
+
+func (w *sharedHost) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// bequeath gives the container a book as its heir, or none.
+func (w *sharedHost) bequeath(book string) {
+	w.t.Helper()
+	w.must(w.c.Bequeath(w.t.Context(), hosttest.Kind, book))
+}
+
+func (w *sharedHost) create(id string) {
+	w.t.Helper()
+	body := fmt.Appendf(nil, `{"id":%q}`, id)
+	_, _, err := w.c.Create(w.t.Context(), definition.PartitionKey{}, body, store.WriteOptions{})
+	w.must(err)
+}
+
+func (w *sharedHost) sweep() (int, error) { return w.db.SweepNow(w.t.Context()) }
+
+// stored are the ids that the container holds, dead or alive, and then what the book does.
+func (w *sharedHost) stored() (ids, texts []string) {
+	w.t.Helper()
+	ids, err := w.c.StoredIDs(w.t.Context())
+	w.must(err)
+	texts, err = w.books.Stored(w.t.Context(), "book")
+	w.must(err)
+	slices.Sort(ids)
+	slices.Sort(texts)
+	return ids, texts
+}
+
+func (w *sharedHost) expect(ids, texts []string) {
+	w.t.Helper()
+	if here, there := w.stored(); !slices.Equal(here, ids) || !slices.Equal(there, texts) {
+		w.t.Fatalf("stored are %q and %q, not %q and %q", here, there, ids, texts)
+	}
+	w.must(w.db.Check(w.t.Context(), func(fault error) bool { w.t.Error(fault); return true }))
+}
+
+func inBothOrders(t *testing.T, test func(w *sharedHost)) {
+	for _, last := range []bool{false, true} {
+		t.Run(fmt.Sprintf("documents last %v", last), func(t *testing.T) { test(newSharedHost(t, last)) })
+	}
+}
+
+// What expires arrives with its heir, another tenant, and what was there before the heir was does not.
+func TestHeirOfAnotherTenant(t *testing.T) {
+	inBothOrders(t, func(w *sharedHost) {
+		w.bequeath("")
+		w.create("before")
+		w.clock.Advance(10 * time.Second)
+		w.bequeath("book")
+		for i := range 70 {
+			w.create(fmt.Sprintf("c%02d", i))
+		}
+		var want []string
+		for i := range 70 {
+			want = append(want, fmt.Sprintf("shop/carts/c%02d", i))
+		}
+		w.clock.Advance(5 * time.Second)
+		if n, err := w.sweep(); n != 71 || err != nil {
+			w.t.Fatalf("%d were purged, %v", n, err)
+		}
+		w.expect(nil, want)
+	})
+}
+
+// A write that needs the id of a ghost passes that on first.
+func TestHeirOfAGhostInTheWay(t *testing.T) {
+	inBothOrders(t, func(w *sharedHost) {
+		w.create("a")
+		w.clock.Advance(5 * time.Second)
+		w.create("a")
+		w.expect([]string{"a"}, []string{"shop/carts/a"})
+	})
+}
+
+// Where the heir refuses, or is not there, nothing is lost: the purge fails and is tried again.
+func TestHeirThatRefuses(t *testing.T) {
+	inBothOrders(t, func(w *sharedHost) {
+		w.create("refused")
+		w.clock.Advance(5 * time.Second)
+		if n, err := w.sweep(); n != 0 || !errors.Is(err, hosttest.ErrRefused) {
+			w.t.Fatalf("%d were purged, %v", n, err)
+		}
+		w.expect([]string{"refused"}, nil)
+		err := w.c.Bequeath(w.t.Context(), hosttest.Kind, "none")
+		if !errors.Is(err, hosttest.ErrNoBook) {
+			w.t.Fatalf("an heir that is not there: %v", err)
+		}
+		w.bequeath("")
+		if n, err := w.sweep(); n != 1 || err != nil {
+			w.t.Fatalf("%d were purged, %v", n, err)
+		}
+		w.expect(nil, nil)
+	})
+}
+
+// Whatever crashes when, a document is in one place.
+func TestHeirAndCrashes(t *testing.T) {
+	r := rand.New(rand.NewPCG(metatest.FirstSeed(), 0))
+	inBothOrders(t, func(w *sharedHost) {
+		var all []string
+		for round := range 12 {
+			for i := range 1 + r.IntN(4) {
+				id := fmt.Sprintf("%02d-%d", round, i)
+				w.create(id)
+				all = append(all, id)
+			}
+			w.clock.Advance(time.Duration(r.IntN(8)) * time.Second)
+			_, err := w.sweep()
+			w.must(err)
+			wreck := w.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[r.IntN(3)], RNG: r})
+			w.must(w.h.Close())
+			w.fs = wreck
+			w.open()
+			d, err := w.db.Database("shop")
+			w.must(err)
+			w.c, err = d.Container("carts")
+			w.must(err)
+			w.must(w.c.Reopened(w.t.Context(), hosttest.Kind, "book"))
+			ids, texts := w.stored()
+			for _, text := range texts {
+				ids = append(ids, text[len("shop/carts/"):])
+			}
+			if slices.Sort(ids); !slices.Equal(ids, all) {
+				w.t.Fatalf("after a crash there are %q, not %q", ids, all)
+			}
+			w.must(w.db.Check(w.t.Context(), func(fault error) bool { w.t.Error(fault); return true }))
+		}
+	})
+}
+
+// A restore raises the numbers of each tenant above those of all; the clock moves for both, and neither is set
+// back behind the other.
+func TestTenantsShareRestoreAndClock(t *testing.T) {
+	inBothOrders(t, func(w *sharedHost) {
+		ctx := w.t.Context()
+		_, err := w.db.Snapshot(ctx, "s")
+		w.must(err)
+		for i := range 50 {
+			w.create(fmt.Sprint(i))
+		}
+		if s, err := w.db.Snapshots(ctx); err != nil || !slices.Equal(s[0].Databases, []string{"shop"}) {
+			w.t.Fatalf("%+v, %v", s, err)
+		}
+		high := w.c.Highest()
+		w.must(w.db.Restore(ctx, "s"))
+		if id, err := w.books.Add(ctx, "book", "one", 1500); err != nil || id <= high {
+			w.t.Fatalf("the number %d after %d, %v", id, high, err)
+		}
+		back := time.Unix(1_699_999_000, 0)
+		var far *host.TooFarBackError
+		_, err = w.db.SetClock(ctx, store.ClockChange{Set: &back})
+		if !errors.As(err, &far) || store.ErrorCode(err) != store.CodeBadRequest {
+			w.t.Fatalf("a clock behind a reminder: %v", err)
+		}
+		second := time.Second
+		_, err = w.db.SetClock(ctx, store.ClockChange{Advance: &second})
+		w.must(err)
+		if texts, err := w.books.Texts(ctx, "book"); err != nil || len(texts) != 1 {
+			w.t.Fatalf("%q, %v", texts, err)
+		}
+		_, err = w.db.SetClock(ctx, store.ClockChange{Advance: &second})
+		w.must(err)
+		if texts, err := w.books.Texts(ctx, "book"); err != nil || len(texts) != 0 {
+			w.t.Fatalf("%q, %v", texts, err)
+		}
+		if n, err := w.sweep(); n != 1 || err != nil {
+			w.t.Fatalf("%d were purged, %v", n, err)
+		}
+	})
+}
+
+// Purges into the other tenant, writes to both and moves of the clock do not wait for each other for ever.
+func TestHeirUnderClockMoves(t *testing.T) {
+	inBothOrders(t, func(w *sharedHost) {
+		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+		defer cancel()
+		done := make(chan error, 2)
+		go func() {
+			for i := range 40 {
+				d := time.Duration(i%4) * time.Second
+				if _, err := w.db.SetClock(ctx, store.ClockChange{Advance: &d}); err != nil {
+					done <- err
+					return
+				}
+				to := w.db.Now().Add(-time.Second)
+				_, err := w.db.SetClock(ctx, store.ClockChange{Set: &to})
+				if err != nil && store.ErrorCode(err) != store.CodeBadRequest {
+					done <- err
+					return
+				}
+			}
+			done <- nil
+		}()
+		go func() {
+			for range 40 {
+				if _, err := w.db.SweepNow(ctx); err != nil {
+					done <- err
+					return
+				}
+				if _, err := w.books.Add(ctx, "book", "x", 1); err != nil {
+					done <- err
+					return
+				}
+			}
+			done <- nil
+		}()
+		for i := range 80 {
+			w.create(fmt.Sprint(i))
+		}
+		w.must(errors.Join(<-done, <-done))
+	})
+}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
+
+// resident is what the store has in one instance of its host: an engine and what is known of its documents in
+// memory. Each Database and Container belongs to one for ever.
+type resident struct {
+	door  *DB
+	in    *host.Instance
+	eng   engine.Engine
+	get   host.GetFunc
+	opts  Options
+	marks marks // of the catalog
+	rids  ridCache
+	given *givenRows // to readers of DISTINCT
+
+	reindexer reindexer
+	splitter  splitter
+	programs  script.Programs // compiled scripts
+
+	mu  sync.RWMutex // guards cat; taken after the catalog's lock
+	cat catalog
+
+	incarnation uint32
+	purged      atomic.Uint64
+}
+
+// tenant shows the store to its host.
+type tenant struct{ db *DB }
+
+// Tenant is the store as host.Open wants it.
+func (db *DB) Tenant() host.Tenant { return tenant{db} }
+
+// tenantName is what the host knows the store by.
+const tenantName = "documents"
+
+// Claim implements host.Tenant: containers' keys begin with their number, whose top bit is set.
+func (tenant) Claim() host.Claim {
+	return host.Claim{Name: tenantName, Kinds: catalogKinds(), First: 0x80, Last: 0xFF}
+}
+
+// Scopes implements host.Tenant.
+func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
+	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error {
+		for _, r := range rec.Ranges {
+			scopes = append(scopes, layout.SlotScope(rec.CID, r.Slot))
+		}
+		return nil
+	})
+	return scopes, err
+}
+
+// MoveIn implements host.Tenant.
+func (t tenant) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, error) {
+	db, err := t.db.moveIn(ctx, in)
+	return host.Resident{Life: db, Sweep: sweeper{db}, Dated: dated{db}, Note: db.snapshotNote}, err
+}
+
+// moveIn reads the catalog of an instance.
+func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*resident, error) {
+	db := &resident{door: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
+		given: newGivenRows(door.memory), incarnation: in.Incarnation()}
+	db.rids.init()
+	return db, db.loadCatalog(ctx)
+}
+
+// Recover implements host.Life.
+func (db *resident) Recover(ctx context.Context) error {
+	if err := db.finishDrops(ctx); err != nil {
+		return err
+	}
+	return db.recoverSplits(ctx)
+}
+
+// Start implements host.Life.
+func (db *resident) Start() {
+	if db.door.host == nil { // it is fixed then, through all restores
+		db.door.host = db.in.Host()
+	}
+	db.reindexer.open(db)
+	db.splitter.open(db)
+	db.door.resident.Store(db)
+	db.door.subscribers.notify()
+}
+
+// Stop implements host.Life.
+func (db *resident) Stop() {
+	db.in.Closing("the splitting of ranges")
+	db.splitter.close()
+	db.in.Closing("the building of an index")
+	db.reindexer.close()
+}
+
+// Leave implements host.Life.
+func (db *resident) Leave(ctx context.Context) error { return db.keepUses(ctx) }
+
+// Gone implements host.Life: those who wait for something to happen see that it will not.
+func (db *resident) Gone() {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	for _, c := range db.cat.containers {
+		c.watch.notify()
+	}
+}
+
+// settle waits until all that this scope has shown is durable. What a caller has seen before it calls settle,
+// present or absent, cannot be taken back by a crash after it has returned. seen is the highest LSN among
+// that, 0 where none is known. It waits for the disk alone, not for writers.
+func (db *resident) settle(ctx context.Context, scope []byte, seen uint64) error {
+	return wrap(db.eng.Settle(ctx, scope, seen))
+}
+
+// lockCatalog takes the lock of the catalog: one change at a time, taken before any gate and before mu.
+func (db *resident) lockCatalog(ctx context.Context) error { return wrap(db.in.Catalog().Lock(ctx)) }
+
+// changeCatalog runs one transaction of the catalog's scope, and of others. The caller holds its lock.
+func (db *resident) changeCatalog(ctx context.Context, fn func(*host.Change) error, scopes ...[]byte) error {
+	return wrap(db.in.Catalog().Change(ctx, fn, scopes...))
+}
