@@ -16,8 +16,9 @@ import (
 // The catalog is small and kept in memory whole. A change of it is one transaction in the catalog's scope,
 // made under DB.ddl, and shows in memory only when it is durable.
 
-// formatVersion is the layout of keys and values. Open refuses a newer one.
-const formatVersion = 1
+// formatVersion is the layout of keys and values. Open refuses any other one. In format 1 a sequence was the
+// number of a write, without a position in its transaction.
+const formatVersion = 2
 
 type meta struct {
 	Format      int    `json:"format"`
@@ -26,6 +27,17 @@ type meta struct {
 	// Highest is the highest LSN of the ranges that have been dropped, and of all at the last restore; see
 	// adopt.
 	Highest uint64 `json:"highest,omitempty"`
+}
+
+// readable fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of another format.
+func (m *meta) readable() error {
+	switch {
+	case m.Format > formatVersion:
+		return fmt.Errorf("%w: format %d, this program reads %d", engine.ErrNewerFormat, m.Format, formatVersion)
+	case m.Format < formatVersion:
+		return fmt.Errorf("%w: format %d, this program reads %d", engine.ErrOlderFormat, m.Format, formatVersion)
+	}
+	return nil
 }
 
 type databaseRecord struct {
@@ -108,8 +120,8 @@ func (db *DB) loadCatalog(ctx context.Context) error {
 		if err := decodeRecord(raw, &db.meta); err != nil {
 			return err
 		}
-		if db.meta.Format > formatVersion {
-			return fmt.Errorf("%w: format %d, this program knows up to %d", engine.ErrNewerFormat, db.meta.Format, formatVersion)
+		if err := db.meta.readable(); err != nil {
+			return err
 		}
 		if err := db.restoreClock(r); err != nil {
 			return err

@@ -46,6 +46,9 @@ func adopt(ctx context.Context, e engine.Engine, next uint32, highest uint64) er
 		if err := decodeRecord(raw, &m); err != nil {
 			return err
 		}
+		if err := m.readable(); err != nil {
+			return err
+		}
 		m.Incarnation = incarnation
 		m.Next = max(m.Next, next)
 		m.Highest = max(m.Highest, highest)

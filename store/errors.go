@@ -118,5 +118,9 @@ var leafErrors = []struct {
 	{engine.ErrNoSnapshot, CodeNotFound, "Resource Not Found: there is no such snapshot.", ""},
 	{engine.ErrSnapshotExists, CodeConflict, "A snapshot of that name exists already.", ""},
 	{engine.ErrSnapshotName, CodeBadRequest, "The name of a snapshot is 1 to 64 lower-case letters, digits, '-', '_' and '.', begins with a letter or a digit, and is no device of Windows (con, nul ...).", ""},
+	{engine.ErrNewerFormat, CodeInternal, "The data folder has a newer format than this program reads.",
+		"open it with the program that wrote it"},
+	{engine.ErrOlderFormat, CodeInternal, "The data folder has an older format, which this program does not read.",
+		"export with the program that wrote it (mayfly export --db NAME --to FOLDER), import into a new folder"},
 	{engine.ErrCorrupt, CodeInternal, "The data folder is corrupt.", "run mayfly check on the folder and restore it from a copy"},
 }
