@@ -11,9 +11,12 @@
 // serial; transactions of different scopes run side by side. Each scope issues log sequence numbers (LSNs).
 // Inside a scope the order of LSNs is the order of commits is the order of visibility.
 //
-// An LSN must never name two writes, not even where the first was read by somebody and then lost in a crash.
-// Therefore an LSN is only issued below a ceiling that is durable already, and a scope that is opened again
-// starts at its ceiling.
+// An LSN counts a transaction, not a write: a caller takes one for all that it writes in a scope, and numbers
+// its writes below it by itself. Only who has more writes than it has numbers takes another.
+//
+// An LSN must never name two transactions, not even where the first was read by somebody and then lost in a
+// crash. Therefore an LSN is only issued below a ceiling that is durable already, and a scope that is opened
+// again starts at its ceiling.
 //
 // # Visible is not durable
 //

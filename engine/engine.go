@@ -123,9 +123,11 @@ type Txn interface {
 
 // Control is the part of a transaction that is not about keys.
 type Control interface {
-	// NextLSN issues the next LSN of a scope that this Update named. LSNs of a scope grow by one within a
-	// process and are never issued twice, across crashes too; LSNs taken by a transaction that fails are
-	// handed out again, since nobody has seen them.
+	// NextLSN issues the next LSN of a scope that this Update named. A transaction takes one for all that it
+	// writes in the scope, and another only where it cannot number its writes below one. LSNs of a scope grow
+	// by one within a process and are never issued twice, across crashes too; LSNs taken by a transaction
+	// that fails are handed out again, since nobody has seen them. All that a transaction has taken are
+	// reached together: a position lies before the first of them or not before the last.
 	NextLSN(scope []byte) uint64
 	// RaiseLSN makes a scope issue no LSN below first. It is for a scope with a history that was made
 	// elsewhere (the child of a split, what a snapshot brings back) and that has not been used since Open,
@@ -211,8 +213,9 @@ func Ceiling(r Reader, scope []byte) (uint64, error) {
 	return ParseCeiling(v)
 }
 
-// MaxLSN is the highest that an LSN can be: 48 bits, so that a store can make it part of a number of 64.
-const MaxLSN = 1<<48 - 1
+// MaxLSN is the highest that an LSN can be: 36 bits, so that a store can make a number of 48 of it that names
+// one of 4,096 writes of a transaction.
+const MaxLSN = 1<<36 - 1
 
 // ParseCeiling reads the value of a CeilingKey: ErrCorrupt where it is none.
 func ParseCeiling(value []byte) (uint64, error) {

@@ -26,6 +26,8 @@ var (
 	ErrNotDatabase = errors.New("engine: the data folder holds something else")
 	// ErrNewerFormat is returned by Open where the folder was written by a newer format.
 	ErrNewerFormat = errors.New("engine: the data folder has a newer format")
+	// ErrOlderFormat is returned where the folder was written by an older format that is not read any more.
+	ErrOlderFormat = errors.New("engine: the data folder has an older format")
 	// ErrCorrupt is returned where stored bytes do not hold what they must.
 	ErrCorrupt = errors.New("engine: the data folder is corrupt")
 	// ErrDamagedLog is returned by Open where a log of writes is damaged or missing, so that acknowledged

@@ -7,8 +7,9 @@
 //	Content-Type: application/json
 //	X-Mayfly-Signature: sha256=<HMAC-SHA256 of the body with the webhook's secret, in hexadecimal>
 //
-//	{"database": "app", "container": "sessions", "position": "17", "lost": false, "events": [
-//	  {"id": "s1", "partitionKey": ["u1"], "expiredAt": 1700000000, "lsn": 17, "range": "0", "document": {...}}]}
+//	{"database": "app", "container": "sessions", "position": "69634", "lost": false, "events": [
+//	  {"id": "s1", "partitionKey": ["u1"], "expiredAt": 1700000000, "lsn": 17, "sequence": 69634, "range": "0",
+//	   "document": {...}}]}
 //
 // # What is promised
 //
@@ -16,7 +17,8 @@
 // when the endpoint answers with a status from 200 to 299; how far it has come is then stored with the data,
 // durably, and the next batch is sent. Anything else, a redirect too, is a failure: the same batch is sent
 // again after a second, two, four, up to a minute. An endpoint that has to tell a repetition from a new event
-// goes by range and lsn. A webhook that is new is sent the log from its beginning.
+// goes by range and sequence: deaths that were found together share an lsn. A webhook that is new is sent the
+// log from its beginning.
 //
 // An endpoint that is away for longer than the log's retention misses events: the next batch then says
 // "lost": true.

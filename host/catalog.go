@@ -26,8 +26,9 @@ import (
 // encoded so that none is a prefix of another. The kind m is the host's, and s is the engine's, which keeps
 // the ceiling of the scope's LSNs there.
 
-// formatVersion is the layout of keys and values of all tenants. Open refuses a newer one.
-const formatVersion = 1
+// formatVersion is the layout of keys and values of all tenants. Open refuses any other one. In format 1 a
+// sequence of the store's was the number of a write, without a position in its transaction.
+const formatVersion = 2
 
 const (
 	kindHost    = 'm'
@@ -136,7 +137,8 @@ func NextNumber(r engine.Reader) (uint32, error) {
 	return h.Next, err
 }
 
-// load reads the first record, or makes that of fresh data. It fails with engine.ErrNewerFormat.
+// load reads the first record, or makes that of fresh data. It fails with
+// engine.ErrNewerFormat or engine.ErrOlderFormat.
 func (c *Catalog) load(ctx context.Context) error {
 	err := c.eng.View(ctx, func(r engine.Reader) error {
 		raw, err := r.Get(headKey())
@@ -148,11 +150,21 @@ func (c *Catalog) load(ctx context.Context) error {
 	if errors.Is(err, engine.ErrNotFound) {
 		return c.begin(ctx)
 	}
-	if err == nil && c.head.Format > formatVersion {
-		err = fmt.Errorf("%w: format %d, this program knows up to %d",
-			engine.ErrNewerFormat, c.head.Format, formatVersion)
+	if err != nil {
+		return err
 	}
-	return err
+	return c.head.readable()
+}
+
+// readable fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of another format.
+func (h *head) readable() error {
+	switch {
+	case h.Format > formatVersion:
+		return fmt.Errorf("%w: format %d, this program reads %d", engine.ErrNewerFormat, h.Format, formatVersion)
+	case h.Format < formatVersion:
+		return fmt.Errorf("%w: format %d, this program reads %d", engine.ErrOlderFormat, h.Format, formatVersion)
+	}
+	return nil
 }
 
 // begin writes the first record of fresh data.

@@ -27,6 +27,7 @@ const (
 	SnapshotName                // not a name for a snapshot
 	NoSnapshots                 // the engine keeps none
 	NewerFormat                 // the data were written by a newer release
+	OlderFormat                 // the data were written by an older release, in a format that is not read any more
 	Corrupt                     // stored bytes are not what they must be
 )
 
@@ -50,6 +51,7 @@ var classes = []struct {
 	{engine.ErrSnapshotName, SnapshotName},
 	{ErrNoSnapshots, NoSnapshots},
 	{engine.ErrNewerFormat, NewerFormat},
+	{engine.ErrOlderFormat, OlderFormat},
 	{engine.ErrCorrupt, Corrupt},
 }
 

@@ -57,9 +57,9 @@ type Host struct {
 // order of the tenants is that of their locks. It takes the engine over: Close closes it, and a failed Open
 // has closed it.
 //
-// It fails with engine.ErrNewerFormat for data of a newer format, engine.ErrCorrupt for a catalog that cannot
-// be read, a *BehindError where a clock runs more than five minutes behind the data, an error of a tenant's,
-// and where the claims of two tenants meet.
+// It fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of another format, engine.ErrCorrupt
+// for a catalog that cannot be read, a *BehindError where a clock runs more than five minutes behind the
+// data, an error of a tenant's, and where the claims of two tenants meet.
 func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*Host, error) {
 	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewTurn(), turn: NewGate()}
 	err := claimError(tenants)

@@ -202,6 +202,9 @@ func adopt(ctx context.Context, e engine.Engine, tenants []Tenant, old head) err
 		if err := DecodeRecord(raw, &next); err != nil {
 			return err
 		}
+		if err := next.readable(); err != nil {
+			return err
+		}
 		next.Incarnation = incarnation
 		next.Next = max(next.Next, old.Next)
 		next.Highest = max(next.Highest, old.Highest)

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,6 +115,33 @@ func TestBatchDetails(t *testing.T) {
 	w.do("POST", docs, many, atomicBatch(`["a"]`)...).fails(400, 0, "Batch request has more operations than what is supported.")
 
 	w.do("DELETE", coll, "").want(204).head("x-ms-content-path", c.at("_rid").Str)
+}
+
+// TestBatchRaisesTheLSNByOne: what is told of a batch is one LSN, in its headers, in its session token and in
+// the change feed, whose page does not cut it and whose etag it is.
+func TestBatchRaisesTheLSNByOne(t *testing.T) {
+	w := newWorld(t)
+	w.feedContainer("")
+	before, err := strconv.Atoi(w.do("POST", docs, `{"id":"0","pk":"p"}`, pk(`["p"]`)...).want(201).header.Get("lsn"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := strconv.Itoa(before + 1)
+	w.do("POST", docs, `[{"operationType":"Create","resourceBody":{"id":"1","pk":"p"}},{"operationType":"Upsert","resourceBody":{"id":"2","pk":"p"}},`+
+		`{"operationType":"Upsert","resourceBody":{"id":"1","pk":"p","n":1}},{"operationType":"Create","resourceBody":{"id":"3","pk":"p"}},`+
+		`{"operationType":"Delete","id":"0"}]`, atomicBatch(`["p"]`)...).results(200, "201 201 200 201 204").
+		head("lsn", at).head("x-ms-cosmos-llsn", at).head("x-ms-session-token", "0:-1#"+at)
+	for _, id := range []string{"1", "2", "3"} {
+		w.do("GET", docs+"/"+id, "", append(pk(`["p"]`), "x-ms-session-token", "0:-1#"+at)...).want(200).head("lsn", at).head("x-ms-item-lsn", at)
+	}
+	w.do("GET", docs+"/1", "", append(pk(`["p"]`), "x-ms-session-token", "0:-1#"+strconv.Itoa(before+2))...).fails(404, 1002, "")
+
+	feed := []string{"A-IM", "Incremental feed", "x-ms-max-item-count", "1"}
+	page := w.do("GET", docs, "", append(feed, "If-None-Match", `"`+strconv.Itoa(before)+`"`)...).want(200).head("etag", `"`+at+`"`)
+	if got := page.at("Documents.#._lsn").Raw; page.ids("Documents") != "2 1 3" || got != "["+at+","+at+","+at+"]" {
+		t.Errorf("the feed shows %s with the LSNs %s", page.ids("Documents"), got)
+	}
+	w.do("GET", docs, "", append(feed, "If-None-Match", `"`+at+`"`)...).want(304)
 }
 
 func TestMinimalBatch(t *testing.T) {

@@ -92,7 +92,7 @@ type event struct {
 	ID           string   `json:"id"`
 	PartitionKey []string `json:"partitionKey"`
 	ExpiredAt    int64    `json:"expiredAt"`
-	LSN          uint64   `json:"lsn"`
+	Sequence     uint64   `json:"sequence"`
 	Range        string   `json:"range"`
 	Document     struct {
 		ID     string `json:"id"`
@@ -113,7 +113,7 @@ type trail struct {
 
 	mu      sync.Mutex
 	seen    map[int]event     // by the document's value
-	last    map[string]uint64 // the highest LSN of each range
+	last    map[string]uint64 // the highest sequence of each range
 	repeats int
 	grown   chan struct{}
 }
@@ -130,17 +130,17 @@ func (r *trail) follow(events ...event) {
 		}
 		was, again := r.seen[e.Document.Value]
 		switch {
-		case again && (was.Range != e.Range || was.LSN != e.LSN):
+		case again && (was.Range != e.Range || was.Sequence != e.Sequence):
 			r.t.Errorf("%s: %+v died twice, at first as %+v", r.name, e, was)
 		case again && r.once:
 			r.t.Errorf("%s: told twice of %+v", r.name, e)
 		case again:
 			r.repeats++
-		case e.LSN <= r.last[e.Range]:
-			r.t.Errorf("%s: %+v comes behind LSN %d", r.name, e, r.last[e.Range])
+		case e.Sequence <= r.last[e.Range]:
+			r.t.Errorf("%s: %+v comes behind %d", r.name, e, r.last[e.Range])
 		}
 		if !again {
-			r.seen[e.Document.Value], r.last[e.Range] = e, e.LSN
+			r.seen[e.Document.Value], r.last[e.Range] = e, e.Sequence
 		}
 	}
 	close(r.grown)

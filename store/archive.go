@@ -150,7 +150,7 @@ func archiveID(ghost *stored, n int) string {
 	if n == 0 {
 		return ghost.id
 	}
-	suffix := "~" + strconv.FormatUint(ghost.head.LSN, 10)
+	suffix := "~" + strconv.FormatUint(ghost.head.Sequence.LSN(), 10)
 	if n > 1 {
 		suffix += "~" + strconv.Itoa(n)
 	}

@@ -24,7 +24,7 @@ var ErrTooManyOperations = errors.New("more operations than a batch may have")
 // BatchOptions say how the operations of a batch hang together.
 type BatchOptions struct {
 	// Atomic makes the batch one transaction on items of one partition key: all operations take effect, in
-	// order and with consecutive LSNs, or none does. Else each operation stands alone and may have a
+	// order and with one LSN, or none does. Else each operation stands alone and may have a
 	// partition key of its own.
 	Atomic bool
 	// ContinueOnError goes on after an operation that failed. It means nothing where Atomic is set.

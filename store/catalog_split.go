@@ -11,17 +11,14 @@ import (
 // splitRecord is a split that is under way. The record of its container has it from before the first item is
 // copied until the moment of the split; what is in the halves' slots until then are copies that nobody reads.
 type splitRecord struct {
-	From  uint16 `json:"from"`            // the slot of the range that is split
-	Lower uint16 `json:"lower,omitempty"` // the slot of the lower half; 0 in a record of before it had one of its own
-	To    uint16 `json:"to"`              // the slot of the upper half
-	// Switched is set in records of former versions alone, where the lower half kept the slot: the halves are
-	// the container's ranges, and what has moved is left to be removed in From.
-	Switched bool `json:"switched,omitempty"`
+	From  uint16 `json:"from"`  // the slot of the range that is split
+	Lower uint16 `json:"lower"` // the slot of the lower half
+	To    uint16 `json:"to"`    // the slot of the upper half
 }
 
 // fills tells whether a slot is filled with a copy.
 func (r *splitRecord) fills(number uint16) bool {
-	return r != nil && (number == r.To || r.Lower != 0 && number == r.Lower)
+	return r != nil && (number == r.To || number == r.Lower)
 }
 
 // setContainer writes the container's record, in a transaction of the catalog. The caller holds the catalog's
@@ -56,15 +53,10 @@ func (c *Container) switchRanges(ctx context.Context, m *mover, rec containerRec
 // has seen an LSN of theirs. Nobody uses the container meanwhile.
 func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	split := *st.rec.Split
-	st.rec.Split = nil
-	if split.Lower != 0 {
-		st.rec.Slots = int(split.Lower)
-	}
+	st.rec.Split, st.rec.Slots = nil, int(split.Lower)
 	err := c.db.changeCatalog(ctx, func(t *host.Change) error {
 		for _, number := range []uint16{split.Lower, split.To} {
-			if split.fills(number) {
-				t.DeleteRange(engine.Prefix(layout.SlotScope(c.cid, number)))
-			}
+			t.DeleteRange(engine.Prefix(layout.SlotScope(c.cid, number)))
 		}
 		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), st.rec)
 	})
@@ -74,19 +66,14 @@ func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	return err
 }
 
-// recoverSplits undoes the splits that a crash has interrupted, or finishes those of a former version that
-// were past that.
+// recoverSplits undoes the splits that a crash has interrupted.
 func (db *resident) recoverSplits(ctx context.Context) error {
 	for _, c := range db.cat.containers {
 		st := *c.state.Load()
 		if st.rec.Split == nil {
 			continue
 		}
-		end := c.undoSplit
-		if st.rec.Split.Switched {
-			end = c.endFormerSplit
-		}
-		if err := end(ctx, st); err != nil {
+		if err := c.undoSplit(ctx, st); err != nil {
 			return err
 		}
 	}

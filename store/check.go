@@ -153,14 +153,14 @@ func (k *checker) checkSlot(s *slot) error {
 	return k.checkIndex(s)
 }
 
-// ceiling is the first LSN that the slot has not been allowed to issue.
-func (k *checker) ceiling(s *slot) (uint64, error) {
+// ceiling is the first sequence that the slot has not been allowed to take.
+func (k *checker) ceiling(s *slot) (layout.Sequence, error) {
 	n, err := engine.Ceiling(k.r, s.scope)
 	if errors.Is(err, engine.ErrCorrupt) {
 		k.fault("range %s: a malformed LSN ceiling", s.id)
 		return 0, nil
 	}
-	return n, err
+	return layout.FirstOf(n), err
 }
 
 func (k *checker) checkItem(s *slot, key, value []byte, bounds feedBounds) error {
@@ -183,8 +183,8 @@ func (k *checker) checkItem(s *slot, key, value []byte, bounds feedBounds) error
 	if epk := definition.AppendEPK(nil, &k.c.def, pk); !bytes.Equal(epk, item.head.EPK) || !s.holds(epk) {
 		k.fault("item %q: its partition key does not hash into range %s", item.id, s.id)
 	}
-	if item.head.LSN >= bounds.ceiling || rid&(1<<layout.RIDLSNBits-1) > item.head.LSN && layout.RIDSlot(rid) == item.head.Slot {
-		k.fault("item %q: LSN %d, born %x, ceiling %d", item.id, item.head.LSN, rid, bounds.ceiling)
+	if item.head.Sequence >= bounds.ceiling || layout.RIDBorn(rid) > item.head.Sequence && layout.RIDSlot(rid) == item.head.Slot {
+		k.fault("item %q: written at %d, born %x, ceiling %d", item.id, item.head.Sequence, rid, bounds.ceiling)
 	}
 	t := tx{c: k.c, st: k.st, s: s}
 	for _, e := range t.entries(nil, item) {

@@ -11,36 +11,36 @@ import (
 
 // checkFeed proves that an item has its entry in the latest-version feed, and its version where all are kept.
 func (k *checker) checkFeed(s *slot, item *stored, bounds feedBounds) error {
-	v, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyFeed, item.head.LSN))
+	v, err := k.r.Get(layout.AppendSequenceKey(nil, s.scope, layout.FamilyFeed, item.head.Sequence))
 	if isAbsent(err) {
-		k.fault("item %q: no feed entry at LSN %d", item.id, item.head.LSN)
+		k.fault("item %q: no feed entry at %d", item.id, item.head.Sequence)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	f, err := layout.DecodeFeed(v)
-	if err != nil || f.RID != item.rid || f.TS < item.head.Life.TS || f.Last < item.head.LSN || f.Last >= bounds.ceiling ||
+	if err != nil || f.RID != item.rid || f.TS < item.head.Life.TS || f.Last < item.head.Sequence || f.Last >= bounds.ceiling ||
 		!bytes.HasPrefix(item.head.EPK, f.EPK) {
-		k.fault("item %q: the feed entry at LSN %d does not fit", item.id, item.head.LSN)
+		k.fault("item %q: the feed entry at %d does not fit", item.id, item.head.Sequence)
 	}
-	if k.st.retention() == 0 || item.head.LSN <= bounds.floor {
+	if k.st.retention() == 0 || item.head.Sequence <= bounds.floor {
 		return nil
 	}
-	return k.checkImage(s, item.rid, layout.Image{LSN: item.head.LSN, Body: item.body})
+	return k.checkImage(s, item.rid, layout.Image{Sequence: item.head.Sequence, Body: item.body})
 }
 
-// feedBounds are the LSNs that the entries of a slot's feeds lie between, both exclusive.
+// feedBounds are the sequences that the entries of a slot's feeds lie between, both exclusive.
 type feedBounds struct {
-	floor   uint64 // of the versions; 0 where none is missing
-	ceiling uint64
+	floor   layout.Sequence // of the versions; 0 where none is missing
+	ceiling layout.Sequence
 }
 
 // checkImage proves that a version is there as somebody else knows it.
 func (k *checker) checkImage(s *slot, rid uint64, i layout.Image) error {
-	value, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyVersions, i.LSN))
+	value, err := k.r.Get(layout.AppendSequenceKey(nil, s.scope, layout.FamilyVersions, i.Sequence))
 	if isAbsent(err) {
-		k.fault("range %s: the version at LSN %d is missing", s.id, i.LSN)
+		k.fault("range %s: the version at %d is missing", s.id, i.Sequence)
 		return nil
 	}
 	if err != nil {
@@ -48,18 +48,18 @@ func (k *checker) checkImage(s *slot, rid uint64, i layout.Image) error {
 	}
 	v, err := layout.DecodeVersion(value)
 	if err != nil || v.RID != rid || ChangeKind(v.Kind) != ChangeCreate && ChangeKind(v.Kind) != ChangeReplace || len(i.Body) > 0 && !bytes.Equal(v.Body, i.Body) {
-		k.fault("range %s: the version at LSN %d does not fit", s.id, i.LSN)
+		k.fault("range %s: the version at %d does not fit", s.id, i.Sequence)
 	}
 	return nil
 }
 
-// floor is the LSN of a slot's floor, 0 where it has none.
-func (k *checker) floor(s *slot) (uint64, error) {
+// floor is the sequence of a slot's floor, 0 where it has none.
+func (k *checker) floor(s *slot) (layout.Sequence, error) {
 	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyVersions), false)
-	var floor uint64
+	var floor layout.Sequence
 	if it.Next() {
 		if v, err := layout.DecodeVersion(it.Value()); err == nil && v.Kind == layout.Floor {
-			floor, _ = layout.SlotKeyNumber(it.Key())
+			floor = layout.KeySequence(it.Key())
 		}
 	}
 	return floor, it.Close()
@@ -71,28 +71,28 @@ func (k *checker) checkVersions(s *slot, bounds feedBounds) error {
 	var ts int64
 	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyVersions), false)
 	for !k.stopped && it.Next() {
-		lsn, ok := layout.SlotKeyNumber(it.Key())
+		seq := layout.KeySequence(it.Key())
 		v, err := layout.DecodeVersion(it.Value())
 		switch {
 		case k.st.retention() == 0:
 			k.fault("range %s: there are versions, but the container keeps none", s.id)
 			return it.Close()
-		case !ok || err != nil:
+		case seq == 0 || err != nil:
 			k.fault("range %s: a malformed version %x: %v", s.id, it.Key(), err)
 			continue
-		case lsn < bounds.floor || lsn >= bounds.ceiling || v.Last < lsn || v.Last >= bounds.ceiling || v.TS < ts:
-			k.fault("range %s: the version at LSN %d is out of order", s.id, lsn)
-		case v.Kind == layout.Floor && lsn != bounds.floor:
-			k.fault("range %s: the floor at LSN %d is not the first version", s.id, lsn)
+		case seq < bounds.floor || seq >= bounds.ceiling || v.Last < seq || v.Last >= bounds.ceiling || v.TS < ts:
+			k.fault("range %s: the version at %d is out of order", s.id, seq)
+		case v.Kind == layout.Floor && seq != bounds.floor:
+			k.fault("range %s: the floor at %d is not the first version", s.id, seq)
 		}
 		ts = v.TS
 		if v.Kind == layout.Floor {
 			continue
 		}
 		if !k.wholeVersion(s, &v) {
-			k.fault("range %s: the version at LSN %d is malformed", s.id, lsn)
+			k.fault("range %s: the version at %d is malformed", s.id, seq)
 		}
-		if v.Previous.LSN > bounds.floor {
+		if v.Previous.Sequence > bounds.floor {
 			if err := k.checkImage(s, v.RID, v.Previous); err != nil {
 				it.Close()
 				return err
@@ -116,11 +116,11 @@ func (k *checker) wholeVersion(s *slot, v *layout.Version) bool {
 	}
 	switch ChangeKind(v.Kind) {
 	case ChangeCreate:
-		return len(v.Body) > 0 && v.Previous.LSN == 0 && v.ID == ""
+		return len(v.Body) > 0 && v.Previous.Sequence == 0 && v.ID == ""
 	case ChangeReplace:
 		return len(v.Body) > 0 && len(v.Previous.Body) > 0 && v.ID == ""
 	case ChangeDelete, ChangeExpire:
-		return len(v.Body) == 0 && v.Previous.LSN > 0 && v.ID != ""
+		return len(v.Body) == 0 && v.Previous.Sequence > 0 && v.ID != ""
 	}
 	return false
 }
@@ -139,7 +139,7 @@ func (k *checker) findStrayFeed(s *slot) error {
 			it.Close()
 			return err
 		}
-		if h, _, err := layout.DecodeItem(value); err != nil || !bytes.HasSuffix(it.Key(), binary.BigEndian.AppendUint64(nil, h.LSN)) {
+		if h, _, err := layout.DecodeItem(value); err != nil || !bytes.HasSuffix(it.Key(), binary.BigEndian.AppendUint64(nil, uint64(h.Sequence))) {
 			k.fault("range %s: the feed entry %x belongs to no item", s.id, it.Key())
 		}
 	}

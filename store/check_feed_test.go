@@ -10,8 +10,11 @@ import (
 
 // Check sees each way in which the feeds can be wrong.
 func TestCheckFeeds(t *testing.T) {
-	read := func(txn engine.Txn, scope []byte, family byte, lsn uint64) []byte {
-		v, err := txn.Get(layout.AppendSlotKey(nil, scope, family, lsn))
+	key := func(scope []byte, family byte, lsn uint64) []byte {
+		return layout.AppendSequenceKey(nil, scope, family, layout.FirstOf(lsn))
+	}
+	read := func(txn engine.Txn, key []byte) []byte {
+		v, err := txn.Get(key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -20,41 +23,41 @@ func TestCheckFeeds(t *testing.T) {
 	// The container holds a (created at 1, replaced at 2) and b (created at 3); c was created at 4 and
 	// deleted at 5.
 	for name, damage := range map[string]func(txn engine.Txn, scope []byte){
-		"an item without a feed entry": func(txn engine.Txn, scope []byte) { txn.Delete(layout.AppendSlotKey(nil, scope, layout.FamilyFeed, 2)) },
+		"an item without a feed entry": func(txn engine.Txn, scope []byte) { txn.Delete(key(scope, layout.FamilyFeed, 2)) },
 		"a feed entry without an item": func(txn engine.Txn, scope []byte) {
-			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyFeed, 1), read(txn, scope, layout.FamilyFeed, 2))
+			txn.Set(key(scope, layout.FamilyFeed, 1), read(txn, key(scope, layout.FamilyFeed, 2)))
 		},
 		"a feed entry of another item": func(txn engine.Txn, scope []byte) {
-			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyFeed, 2), read(txn, scope, layout.FamilyFeed, 3))
+			txn.Set(key(scope, layout.FamilyFeed, 2), read(txn, key(scope, layout.FamilyFeed, 3)))
 		},
 		"a malformed feed entry": func(txn engine.Txn, scope []byte) {
-			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyFeed, 9), []byte("x"))
+			txn.Set(key(scope, layout.FamilyFeed, 9), []byte("x"))
 		},
 		"an item without its version": func(txn engine.Txn, scope []byte) {
-			txn.Delete(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 3))
+			txn.Delete(key(scope, layout.FamilyVersions, 3))
 		},
 		"a version before is missing": func(txn engine.Txn, scope []byte) {
-			txn.Delete(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 1))
+			txn.Delete(key(scope, layout.FamilyVersions, 1))
 		},
 		"a version of another item": func(txn engine.Txn, scope []byte) {
-			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 2), read(txn, scope, layout.FamilyVersions, 3))
+			txn.Set(key(scope, layout.FamilyVersions, 2), read(txn, key(scope, layout.FamilyVersions, 3)))
 		},
 		"a version above the ceiling": func(txn engine.Txn, scope []byte) {
-			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 1<<40), read(txn, scope, layout.FamilyVersions, 3))
+			txn.Set(key(scope, layout.FamilyVersions, 1<<30), read(txn, key(scope, layout.FamilyVersions, 3)))
 		},
 		"a version before its time": func(txn engine.Txn, scope []byte) {
-			v := read(txn, scope, layout.FamilyVersions, 4)
+			v := read(txn, key(scope, layout.FamilyVersions, 4))
 			v[27]++ // the lowest byte of its second
-			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 4), v)
+			txn.Set(key(scope, layout.FamilyVersions, 4), v)
 		},
-		"a floor in the middle": func(txn engine.Txn, scope []byte) { setFloor(txn, scope, 3, 1_800_000_000) },
+		"a floor in the middle": func(txn engine.Txn, scope []byte) { setFloor(txn, scope, layout.FirstOf(3), 1_800_000_000) },
 		"a malformed version": func(txn engine.Txn, scope []byte) {
-			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 9), []byte("x"))
+			txn.Set(key(scope, layout.FamilyVersions, 9), []byte("x"))
 		},
 		"a version without body": func(txn engine.Txn, scope []byte) {
-			v := read(txn, scope, layout.FamilyVersions, 5)
+			v := read(txn, key(scope, layout.FamilyVersions, 5))
 			v[1] = byte(ChangeCreate)
-			txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, 5), v)
+			txn.Set(key(scope, layout.FamilyVersions, 5), v)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -221,7 +221,7 @@ func (st *containerState) fenced(h layout.Header, pk func() []byte) bool {
 		return false
 	}
 	lsn, ok := st.fences[fenceName(h.EPK, pk())]
-	return ok && h.LSN <= lsn
+	return ok && h.Sequence.LSN() <= lsn
 }
 
 // enter takes the gate shared and returns the state and the moment that hold until leave. CodeCanceled: ctx

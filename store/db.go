@@ -30,8 +30,9 @@ type DB struct {
 // interrupted, and starts the reaper. It takes the engine over: Close closes it, and a failed Open has closed
 // it.
 //
-// It fails with engine.ErrNewerFormat (wrapped) for data of a newer format, engine.ErrCorrupt for a catalog
-// that cannot be read, and CodeUnavailable where the clock runs more than five minutes behind the data.
+// It fails with engine.ErrNewerFormat or engine.ErrOlderFormat (wrapped) for data of another format,
+// engine.ErrCorrupt for a catalog that cannot be read, and CodeUnavailable where the clock runs more than five
+// minutes behind the data.
 func Open(ctx context.Context, e engine.Engine, o Options) (*DB, error) {
 	db, err := New(o)
 	if err != nil {

@@ -138,6 +138,10 @@ var classErrors = map[host.Class]struct {
 	host.SnapshotName: {CodeBadRequest, "The name of a snapshot is 1 to 64 lower-case letters, digits, '-', '_' and '.'," +
 		" begins with a letter or a digit, and is no device of Windows (con, nul ...).", ""},
 	host.NoSnapshots: {CodeForbidden, "The storage engine of this server keeps no snapshots.", ""},
+	host.NewerFormat: {CodeInternal, "The data folder has a newer format than this program reads.",
+		"open it with the program that wrote it"},
+	host.OlderFormat: {CodeInternal, "The data folder has an older format, which this program does not read.",
+		"export with the program that wrote it (mayfly export --db NAME --to FOLDER), import into a new folder"},
 	host.Corrupt: {CodeInternal, "The data folder is corrupt.",
 		"run mayfly check on the folder and restore it from a copy"},
 }

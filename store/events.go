@@ -75,7 +75,7 @@ func (c *Container) storeSettings(ctx context.Context, old *containerState, next
 		for _, s := range next.ranges {
 			switch {
 			case on && !was:
-				setExpiryFloor(t, s.scope, t.NextLSN(s.scope), now)
+				setExpiryFloor(t, s.scope, layout.FirstOf(t.NextLSN(s.scope)), now)
 			case was && !on:
 				dropExpiries(t, layout.SlotFamily(s.scope, layout.FamilyExpired))
 			}
@@ -123,7 +123,7 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 	}
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
 		below := layout.SlotFamily(s.scope, layout.FamilyExpired)
-		below.End = layout.AppendSlotKey(nil, s.scope, layout.FamilyExpired, old.last)
+		below.End = layout.AppendSequenceKey(nil, s.scope, layout.FamilyExpired, old.last)
 		dropExpiries(t, below)
 		setExpiryFloor(t, s.scope, old.last, old.ts)
 		t.Relax()
@@ -134,24 +134,24 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 
 // checkExpiries proves of a slot's log of expiries that its entries are in order, whole and of items that are
 // dead or gone, and that no item is in it twice.
-func (k *checker) checkExpiries(s *slot, ceiling uint64) error {
+func (k *checker) checkExpiries(s *slot, ceiling layout.Sequence) error {
 	seen := make(map[uint64]bool)
 	var ts int64
 	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyExpired), false)
 	for first := true; !k.stopped && it.Next(); first = false {
-		lsn, ok := layout.SlotKeyNumber(it.Key())
+		seq := layout.KeySequence(it.Key())
 		e, err := layout.DecodeExpiry(it.Value())
 		switch {
 		case k.st.rec.Log == nil:
 			k.fault("range %s: there are expiries, but the container keeps no log of them", s.id)
 			return it.Close()
-		case !ok || err != nil:
+		case seq == 0 || err != nil:
 			k.fault("range %s: a malformed expiry %x: %v", s.id, it.Key(), err)
 			continue
-		case lsn >= ceiling || e.Last < lsn || e.Last >= ceiling || e.TS < ts || e.At > e.TS:
-			k.fault("range %s: the expiry at LSN %d is out of order", s.id, lsn)
+		case seq >= ceiling || e.Last < seq || e.Last >= ceiling || e.TS < ts || e.At > e.TS:
+			k.fault("range %s: the expiry at %d is out of order", s.id, seq)
 		case e.Kind == layout.Floor && !first:
-			k.fault("range %s: the floor at LSN %d is not the first expiry", s.id, lsn)
+			k.fault("range %s: the floor at %d is not the first expiry", s.id, seq)
 		}
 		ts = e.TS
 		if e.Kind == layout.Floor {
@@ -163,7 +163,7 @@ func (k *checker) checkExpiries(s *slot, ceiling uint64) error {
 		seen[e.RID] = true
 		if ChangeKind(e.Kind) != ChangeExpire || len(e.Previous.Body) == 0 || !k.wholeVersion(s, &e.Version) ||
 			doc.Get(e.Previous.Body, layout.IDPath).Str() != e.ID {
-			k.fault("range %s: the expiry at LSN %d is malformed", s.id, lsn)
+			k.fault("range %s: the expiry at %d is malformed", s.id, seq)
 		}
 		value, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, e.RID))
 		if isAbsent(err) {

@@ -16,7 +16,7 @@ import (
 )
 
 // While items are born and die, ranges are split and the reaper is held back and let go, each of two
-// followers is told of each death once, in the order of LSNs inside a range, and nobody has to ask for a
+// followers is told of each death once, in the order of sequences inside a range, and nobody has to ask for a
 // sweep.
 func TestFollowersOfABusyLog(t *testing.T) {
 	others := goleak.IgnoreCurrent()
@@ -83,10 +83,10 @@ func (b *bench) hear(n int, told chan<- bool) {
 			return
 		}
 		for _, e := range page.Expirations {
-			if heard[e.Key.ID] || e.LSN <= last[e.Range] {
-				b.t.Errorf("%s at LSN %d of range %s, behind %d; heard before: %t", e.Key.ID, e.LSN, e.Range, last[e.Range], heard[e.Key.ID])
+			if heard[e.Key.ID] || e.Sequence <= last[e.Range] {
+				b.t.Errorf("%s at %d of range %s, behind %d; heard before: %t", e.Key.ID, e.Sequence, e.Range, last[e.Range], heard[e.Key.ID])
 			}
-			heard[e.Key.ID], last[e.Range] = true, e.LSN
+			heard[e.Key.ID], last[e.Range] = true, e.Sequence
 		}
 		if position = page.Position; len(page.Expirations) == 0 {
 			<-grown

@@ -17,13 +17,14 @@ type Expiration struct {
 	// was changed between its death and the look of the reaper that found it, it may be the second of that
 	// change.
 	ExpiredAt int64
-	LSN       uint64 // of the entry, in its range
 	Range     string // id of the partition range
+	LSN       uint64 // of the transaction that made the entry, in its range
+	Sequence  uint64 // of the entry: it rises from one to the next in its range, and names no other there
 	Item      Item   // as its last write left it
 	Position  string // behind this entry: for the next call of Expirations
 }
 
-// AppendJSON appends the expiration as {"id", "partitionKey": [...], "expiredAt", "lsn", "range",
+// AppendJSON appends the expiration as {"id", "partitionKey": [...], "expiredAt", "lsn", "sequence", "range",
 // "document"}.
 func (e *Expiration) AppendJSON(dst []byte) []byte {
 	dst = doc.AppendString(append(dst, `{"id":`...), e.Key.ID)
@@ -40,12 +41,13 @@ func (e *Expiration) AppendJSON(dst []byte) []byte {
 	}
 	dst = strconv.AppendInt(append(dst, `],"expiredAt":`...), e.ExpiredAt, 10)
 	dst = strconv.AppendUint(append(dst, `,"lsn":`...), e.LSN, 10)
+	dst = strconv.AppendUint(append(dst, `,"sequence":`...), e.Sequence, 10)
 	dst = doc.AppendString(append(dst, `,"range":`...), e.Range)
 	return append(e.Item.AppendJSON(append(dst, `,"document":`...)), '}')
 }
 
-// ExpirationsPage is a part of the log of expiries: entries in the order of their LSNs inside a partition
-// range.
+// ExpirationsPage is a part of the log of expiries: entries in the order of their sequences inside a
+// partition range.
 type ExpirationsPage struct {
 	Expirations []Expiration // none: nothing has expired behind the position
 	Position    string       // where the next page begins
@@ -62,7 +64,7 @@ type ExpirationsPage struct {
 func (c *Container) Expirations(ctx context.Context, after string, limit int) (ExpirationsPage, error) {
 	c.db.in.Enter()
 	defer c.db.in.Leave()
-	from, err := parsePositions(after)
+	from, err := parsePositions(after, maxSequence)
 	if err != nil {
 		return ExpirationsPage{}, err
 	}
@@ -100,7 +102,7 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 	}
 	at := make([]uint64, len(ranges))
 	for i, s := range ranges {
-		at[i] = c.position(s)
+		at[i] = uint64(layout.LastOf(c.position(s)))
 	}
 	return formatPositions(ranges, at), nil
 }
@@ -132,28 +134,28 @@ func (r *logReader) fill(src *source, i int) error {
 	if err := keepsLog(src.st); err != nil {
 		return err
 	}
-	if r.at[i] > src.at.LSN {
+	if layout.Sequence(r.at[i]).LSN() > src.at.LSN {
 		return fail(CodeBadRequest, "The position in the log of expiries is ahead of this store: it was given by another one, or before it was restored.")
 	}
 	asked := r.at[i]
 	oldest := src.now - src.st.eventRetention()
-	it := src.r.Scan(behind(src.s.scope, layout.FamilyExpired, asked), false)
+	it := src.r.Scan(behind(src.s.scope, layout.FamilyExpired, layout.Sequence(asked)), false)
 	var err error
 	for n := 0; err == nil && n < r.share && r.bytes < maxPageSize && it.Next(); {
-		lsn, _ := layout.SlotKeyNumber(it.Key())
+		seq := layout.KeySequence(it.Key())
 		var e layout.Expiry
 		if e, err = layout.DecodeExpiry(it.Value()); err != nil {
 			break
 		}
-		r.at[i] = lsn
+		r.at[i] = uint64(seq)
 		if e.Kind == layout.Floor || e.TS <= oldest {
 			r.page.Lost = r.page.Lost || asked > 0
 			continue
 		}
 		n++
-		err = r.add(src, lsn, &e)
+		err = r.add(src, seq, &e)
 	}
-	src.seen = r.at[i] // so that the next page does not begin ahead of the horizon
+	src.seen = layout.Sequence(r.at[i]).LSN() // so that the next page does not begin ahead of the horizon
 	if cerr := it.Close(); err == nil {
 		err = cerr
 	}
@@ -161,7 +163,7 @@ func (r *logReader) fill(src *source, i int) error {
 }
 
 // add appends an entry. Its slices outlive the page's snapshot.
-func (r *logReader) add(src *source, lsn uint64, e *layout.Expiry) error {
+func (r *logReader) add(src *source, seq layout.Sequence, e *layout.Expiry) error {
 	key, err := decodeKey(e.PK)
 	if err != nil {
 		return err
@@ -169,8 +171,8 @@ func (r *logReader) add(src *source, lsn uint64, e *layout.Expiry) error {
 	item := r.c.imageItem(&e.Version, e.Previous)
 	r.bytes += len(item.body)
 	r.page.Expirations = append(r.page.Expirations, Expiration{
-		Key: Key{Partition: key, ID: e.ID}, ExpiredAt: e.At, LSN: lsn, Range: src.s.id, Item: item,
-		Position: formatPositions(r.ranges, r.at),
+		Key: Key{Partition: key, ID: e.ID}, ExpiredAt: e.At, Item: item,
+		Range: src.s.id, LSN: e.Last.LSN(), Sequence: uint64(seq), Position: formatPositions(r.ranges, r.at),
 	})
 	return nil
 }
@@ -217,7 +219,7 @@ func (c *Container) Confirmed(ctx context.Context, webhook string) (string, erro
 // Confirm makes it durable that an endpoint has confirmed all before a position. CodeNotFound: there is no
 // such webhook (any more).
 func (c *Container) Confirm(ctx context.Context, webhook, position string) error {
-	if _, err := parsePositions(position); err != nil {
+	if _, err := parsePositions(position, maxSequence); err != nil {
 		return err
 	}
 	st, _, err := c.enter(ctx)

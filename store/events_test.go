@@ -117,7 +117,8 @@ func TestExpirationHasTheLastImage(t *testing.T) {
 		t.Fatal(page, err)
 	}
 	e := page.Expirations[0]
-	want := fmt.Sprintf(`{"id":"a","partitionKey":["p"],"expiredAt":%d,"lsn":%d,"range":"0","document":%s}`, it.Timestamp()+4, e.LSN, it.AppendJSON(nil))
+	want := fmt.Sprintf(`{"id":"a","partitionKey":["p"],"expiredAt":%d,"lsn":%d,"sequence":%d,"range":"0","document":%s}`,
+		it.Timestamp()+4, e.LSN, e.Sequence, it.AppendJSON(nil))
 	if got := string(e.AppendJSON(nil)); got != want || e.LSN <= it.LSN() || e.Position != page.Position {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
@@ -230,7 +229,7 @@ func (c *Container) explain(st *containerState, s *slot, p place, now int64, r e
 	case err != nil:
 		return Expiry{}, 0, err
 	}
-	return explainLife(st.policy(), h.Life, now), h.LSN, nil
+	return explainLife(st.policy(), h.Life, now), h.Sequence.LSN(), nil
 }
 
 // itemHead reads the header of the item that a place names; engine.ErrNotFound where there is none.
@@ -278,7 +277,7 @@ const maxEntries = 100_000
 // expiries: its kind and its times.
 func lastEntry(r engine.Reader, s *slot, family byte, p place, after uint64) (last layout.Expiry, lsn uint64, found bool, err error) {
 	rg := layout.SlotFamily(s.scope, family)
-	rg.Start = layout.AppendSlotKey(nil, s.scope, family, min(after, math.MaxUint64-1)+1)
+	rg.Start = behind(s.scope, family, layout.LastOf(min(after, engine.MaxLSN))).Start
 	it := r.Scan(rg, true)
 	for n := 0; n < maxEntries && err == nil && !found && it.Next(); n++ {
 		var e layout.Expiry
@@ -295,7 +294,7 @@ func lastEntry(r engine.Reader, s *slot, family byte, p place, after uint64) (la
 			id = doc.Get(e.Body, layout.IDPath).Str()
 		}
 		if found = id == p.id; found {
-			lsn, _ = layout.SlotKeyNumber(it.Key())
+			lsn = e.Last.LSN()
 			last = layout.Expiry{At: e.At, Version: layout.Version{Kind: e.Kind, TS: e.TS, Previous: layout.Image{TS: e.Previous.TS}}}
 		}
 	}

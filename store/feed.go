@@ -12,11 +12,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// The change feed of a range is a walk over the LSNs of its slot. There are two:
+// The change feed of a range is a walk over the sequences of its slot. Changes are told by the LSN of their
+// transaction, and a page ends where a transaction ends: so a reader goes on behind an LSN. There are two:
 //
-// The latest-version feed (family f) has one entry an item, at the LSN of its last write. A replace moves the
-// entry to the end, a delete takes it away, and what has expired or lies below a fence is passed over as in
-// every read.
+// The latest-version feed (family f) has one entry an item, at the sequence of its last write. A replace
+// moves the entry to the end, a delete takes it away, and what has expired or lies below a fence is passed
+// over as in every read.
 //
 // The feed of all versions and deletes (family v) has an entry for each change that is still inside of the
 // container's retention; see version.
@@ -91,7 +92,7 @@ type ChangesPage struct {
 func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, Receipt, error) {
 	c.begin()
 	defer c.end()
-	from, err := parsePositions(req.Start.After)
+	from, err := parsePositions(req.Start.After, engine.MaxLSN)
 	if err != nil {
 		return ChangesPage{}, c.refused(), err
 	}
@@ -104,8 +105,8 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 	err = c.withSources(ctx, req.Scope, func(sp span, sources []*source) error {
 		ranges, at = sp.ranges, make([]uint64, len(sources))
 		for i, src := range sources {
-			at[i] = from.of(src.s)
-			if err := f.fill(src, &at[i]); err != nil {
+			var err error
+			if at[i], err = f.fill(src, from.of(src.s)); err != nil {
 				return err
 			}
 			src.seen = at[i]
@@ -139,51 +140,55 @@ type feedReader struct {
 	page   ChangesPage
 	bytes  int
 	full   bool
-	until  uint64 // where the page is full: the last LSN of the transaction that it must not cut
-	whole  uint64 // the last LSN of the transaction of the latest change
+	until  layout.Sequence // where the page is full: the last one of the transaction that it must not cut
+	whole  layout.Sequence // the last one of the transaction of the latest change; 0: the range has given none
 	served *slot
 	rows   []feedRow // scratch, as what follows
 	keys   [][]byte
 	mem    []byte
 }
 
-// fill goes on behind a position in one range, and moves it.
-func (f *feedReader) fill(src *source, at *uint64) (err error) {
+// fill goes on behind an LSN in one range, and returns the one that it has come to.
+func (f *feedReader) fill(src *source, after uint64) (reached uint64, err error) {
 	if f.full {
-		return nil
+		return after, nil
 	}
-	f.served = src.s
+	f.served, f.whole = src.s, 0
 	if err := f.c.checkSession(src.s, f.req.Session); err != nil {
-		return err
+		return after, err
 	}
-	if !f.req.Start.Now && *at > src.at.LSN {
-		return fail(CodeBadRequest, "The position in the change feed is ahead of this store: it was given by another one, or before it was restored.")
+	if !f.req.Start.Now && after > src.at.LSN {
+		return after, fail(CodeBadRequest, "The position in the change feed is ahead of this store: it was given by another one, or before it was restored.")
 	}
+	at := layout.LastOf(after)
 	if f.req.Mode == AllVersions {
-		return f.fillVersions(src, at)
+		err = f.fillVersions(src, &at)
+	} else {
+		err = f.fillLatest(src, &at)
 	}
-	return f.fillLatest(src, at)
+	return max(at, f.whole).LSN(), err // a transaction that has taken several is told by the last
 }
 
-// past tells whether the entry of an LSN begins the next page.
-func (f *feedReader) past(lsn uint64) bool { return f.full && lsn > f.until }
+// past tells whether the entry of a sequence begins the next page.
+func (f *feedReader) past(seq layout.Sequence) bool { return f.full && seq > f.until }
 
-// ended tells whether the page is full, or its time over, and the entry of an LSN begins the next one. at is
-// where the reader has got to, and goes to the end of the page.
-func (f *feedReader) ended(src *source, lsn uint64, at *uint64) bool {
+// ended tells whether the page is full, or its time over, and the entry of a sequence begins the next one. at
+// is where the reader has got to, and goes to the end of the page.
+func (f *feedReader) ended(src *source, seq layout.Sequence, at *layout.Sequence) bool {
 	switch {
-	case f.past(lsn):
+	case f.past(seq):
 		*at = f.until
 		return true
-	case !f.full && src.watch.late && lsn > f.whole:
+	case !f.full && src.watch.late && seq > f.whole:
 		f.full, f.page.More = true, true
 		return true
 	}
 	return false
 }
 
-// add appends a change; last is the last LSN of its transaction.
-func (f *feedReader) add(ch Change, bytes int, last uint64) {
+// add appends a change; last is the last sequence of its transaction.
+func (f *feedReader) add(ch Change, bytes int, last layout.Sequence) {
+	ch.LSN = last.LSN()
 	f.page.Changes = append(f.page.Changes, ch)
 	f.bytes += bytes
 	f.whole = last
@@ -194,7 +199,7 @@ func (f *feedReader) add(ch Change, bytes int, last uint64) {
 
 // feedRow is an entry of the latest-version feed, read ahead of its item.
 type feedRow struct {
-	lsn    uint64
+	seq    layout.Sequence
 	e      layout.FeedEntry
 	wanted bool // by its time and its place
 }
@@ -204,7 +209,7 @@ const maxFeedRows = 4096
 
 // fillLatest is fill in the latest-version feed: entries first, then the items of those that are wanted,
 // together.
-func (f *feedReader) fillLatest(src *source, at *uint64) (err error) {
+func (f *feedReader) fillLatest(src *source, at *layout.Sequence) (err error) {
 	if f.req.Start.Now {
 		return nil
 	}
@@ -237,7 +242,7 @@ func (f *feedReader) gather(src *source, it engine.Iterator) (more bool, err err
 			return false, nil
 		}
 		var r feedRow
-		r.lsn, _ = layout.SlotKeyNumber(it.Key())
+		r.seq = layout.KeySequence(it.Key())
 		if r.e, err = layout.DecodeFeed(it.Value()); err != nil {
 			return false, err
 		}
@@ -245,7 +250,7 @@ func (f *feedReader) gather(src *source, it engine.Iterator) (more bool, err err
 			n++
 		}
 		r.e.EPK = nil // it does not outlive the step
-		if f.past(r.lsn) {
+		if f.past(r.seq) {
 			r.wanted = false // it ends the page, and begins the next one
 			f.rows = append(f.rows, r)
 			return false, nil
@@ -259,33 +264,33 @@ func (f *feedReader) gather(src *source, it engine.Iterator) (more bool, err err
 
 // addRows adds the items that the entries name, and moves the position over the entries; ended tells that the
 // page has come to its end.
-func (f *feedReader) addRows(src *source, at *uint64) (ended bool, err error) {
+func (f *feedReader) addRows(src *source, at *layout.Sequence) (ended bool, err error) {
 	rows := f.rows
 	pass := func() { // the entries that are not wanted
 		for ; len(rows) > 0 && !ended && !rows[0].wanted; rows = rows[1:] {
-			ended = f.reach(rows[0].lsn, at)
+			ended = f.reach(rows[0].seq, at)
 		}
 	}
 	err = engine.GetEach(src.r, f.itemKeys(src.s.scope), func(_ int, value []byte) (bool, error) {
-		if pass(); ended || f.reach(rows[0].lsn, at) {
+		if pass(); ended || f.reach(rows[0].seq, at) {
 			ended = true
 			return false, nil
 		}
 		r := rows[0]
 		rows = rows[1:]
-		return true, f.addLatest(src, r.lsn, r.e, value)
+		return true, f.addLatest(src, r.seq, r.e, value)
 	})
 	pass()
 	return ended, err
 }
 
 // reach moves a position to an entry, or to the end of the page where the entry begins the next one.
-func (f *feedReader) reach(lsn uint64, at *uint64) (ended bool) {
-	if f.past(lsn) {
+func (f *feedReader) reach(seq layout.Sequence, at *layout.Sequence) (ended bool) {
+	if f.past(seq) {
 		*at = f.until
 		return true
 	}
-	*at = lsn
+	*at = seq
 	return false
 }
 
@@ -304,9 +309,9 @@ func (f *feedReader) itemKeys(scope []byte) [][]byte {
 }
 
 // addLatest adds the item that an entry of the latest-version feed names, if it is alive and in the scope.
-func (f *feedReader) addLatest(src *source, lsn uint64, e layout.FeedEntry, value []byte) error {
+func (f *feedReader) addLatest(src *source, seq layout.Sequence, e layout.FeedEntry, value []byte) error {
 	if value == nil {
-		return fmt.Errorf("%w: the feed entry at LSN %d names no item", engine.ErrCorrupt, lsn)
+		return fmt.Errorf("%w: the feed entry at %d names no item", engine.ErrCorrupt, seq)
 	}
 	var r row
 	ok, err := src.take(&r, e.RID, value, false)
@@ -315,13 +320,13 @@ func (f *feedReader) addLatest(src *source, lsn uint64, e layout.FeedEntry, valu
 	}
 	item := Item{c: f.c, rid: r.rid, head: r.head, body: bytes.Clone(r.body)}
 	item.head.EPK = bytes.Clone(r.head.EPK)
-	f.add(Change{Kind: ChangeLatest, LSN: lsn, Timestamp: e.TS, Item: item}, len(item.body), e.Last)
+	f.add(Change{Kind: ChangeLatest, Timestamp: e.TS, Item: item}, len(item.body), e.Last)
 	return nil
 }
 
-// behind is the part of a feed's family that comes after an LSN.
-func behind(scope []byte, family byte, lsn uint64) engine.Range {
+// behind is the part of a feed's family that comes after a sequence.
+func behind(scope []byte, family byte, seq layout.Sequence) engine.Range {
 	rg := layout.SlotFamily(scope, family)
-	rg.Start = layout.AppendSlotKey(nil, scope, family, lsn+1)
+	rg.Start = layout.AppendSequenceKey(nil, scope, family, seq+1)
 	return rg
 }

@@ -58,6 +58,7 @@ type feedWorld struct {
 	c      *store.Container
 
 	items   map[metatest.Key]feedItem
+	writes  int
 	history map[metatest.Key][]string // what the feed of all versions must say of each key
 	readers []*feedFollower
 	all     []*feedFollower // of all versions
@@ -68,6 +69,7 @@ type feedItem struct {
 	ts   int64
 	ttl  int64 // 0: lives for ever
 	lsn  uint64
+	nth  int // write of the world: those of a batch share an LSN
 }
 
 func newFeedWorld(t *testing.T, ranges int, seed uint64) *feedWorld {
@@ -155,7 +157,7 @@ func (w *feedWorld) step(n int) {
 	case 7, 8:
 		w.rename(k, w.key().ID, n)
 	default:
-		w.put(k, n)
+		w.put(k, n, 1+max(0, w.r.IntN(6)-2))
 	}
 	w.bury()
 	w.readers[w.r.IntN(len(w.readers))].page()
@@ -179,18 +181,49 @@ func (w *feedWorld) gone(k metatest.Key, event string) {
 	w.history[k] = append(w.history[k], event)
 }
 
-func (w *feedWorld) put(k metatest.Key, n int) {
+// count counts the writes.
+func (w *feedWorld) count() int {
+	w.writes++
+	return w.writes
+}
+
+// item is a document to be written.
+func (w *feedWorld) item(k metatest.Key, n int) feedItem {
 	it := feedItem{body: fmt.Sprintf(`{"id":%q,"pk":%q,"n":%d}`, k.ID, k.Partition, n), ts: w.now()}
 	if w.r.IntN(3) == 0 {
 		it.ttl = int64(1 + w.r.IntN(5))
 		it.body = it.body[:len(it.body)-1] + fmt.Sprintf(`,"ttl":%d}`, it.ttl)
 	}
-	got, _, err := w.c.Upsert(w.ctx, pk(k.Partition), []byte(it.body), store.WriteOptions{})
-	if err != nil {
-		w.t.Error(err)
+	return it
+}
+
+// put writes one item, or several of a partition as a batch.
+func (w *feedWorld) put(k metatest.Key, n, several int) {
+	var keys []metatest.Key
+	var items []feedItem
+	var ops []store.Operation
+	for range several {
+		it := w.item(k, n)
+		keys, items = append(keys, k), append(items, it)
+		ops = append(ops, store.Operation{Kind: store.OperationUpsert, Body: []byte(it.body)})
+		k.ID = w.key().ID
+	}
+	out, receipt, err := w.c.Batch(w.ctx, pk(k.Partition), ops, store.BatchOptions{Atomic: true})
+	if err != nil || out.Mixed {
+		w.t.Error(codes(out), err)
 		return
 	}
-	it.lsn = got.LSN()
+	for i, k := range keys {
+		if lsn := out.Results[i].Item.LSN(); lsn != receipt.LSN {
+			w.t.Errorf("%s has LSN %d in a batch of %d", k, lsn, receipt.LSN)
+		}
+		w.wrote(k, items[i], receipt.LSN)
+	}
+}
+
+// wrote takes up what an upsert has made of an item.
+func (w *feedWorld) wrote(k metatest.Key, it feedItem, lsn uint64) {
+	it.lsn, it.nth = lsn, w.count()
 	event := fmt.Sprintf("create %s at %d", it.body, it.lsn)
 	if old, ok := w.items[k]; ok {
 		event = fmt.Sprintf("replace %s at %d <- %s at %d", it.body, it.lsn, old.body, old.lsn)
@@ -211,7 +244,7 @@ func (w *feedWorld) rename(k metatest.Key, id string, n int) {
 	case !there && !is(err, store.CodeNotFound), there && taken && !is(err, store.CodeConflict), there && !taken && err != nil:
 		w.t.Errorf("rename %s to %s: %v, but there: %v, taken: %v", k, id, err, there, taken)
 	case err == nil:
-		it.lsn = got.LSN()
+		it.lsn, it.nth = got.LSN(), w.count()
 		delete(w.items, k)
 		w.items[to] = it
 		w.history[to] = append(w.history[to], fmt.Sprintf("replace %s at %d <- %s at %d", it.body, it.lsn, old.body, old.lsn))
@@ -254,6 +287,7 @@ func (w *feedWorld) fromTheBeginning() {
 	type place struct {
 		at  int
 		lsn uint64
+		nth int
 		key metatest.Key
 	}
 	var want, got []place
@@ -261,10 +295,10 @@ func (w *feedWorld) fromTheBeginning() {
 	for k, it := range w.items {
 		if start.Since.IsZero() || it.ts > start.Since.Unix() {
 			at := slices.IndexFunc(bounds, func(r store.Range) bool { return w.epk(k) < r.Max })
-			want = append(want, place{at, it.lsn, k})
+			want = append(want, place{at, it.lsn, it.nth, k})
 		}
 	}
-	slices.SortFunc(want, func(a, b place) int { return cmp.Or(a.at-b.at, cmp.Compare(a.lsn, b.lsn)) })
+	slices.SortFunc(want, func(a, b place) int { return cmp.Or(a.at-b.at, cmp.Compare(a.lsn, b.lsn), a.nth-b.nth) })
 	for {
 		page, _, err := w.c.Changes(w.ctx, store.ChangesRequest{Start: start, MaxItems: 1 + w.r.IntN(7)})
 		if err != nil {
@@ -275,7 +309,7 @@ func (w *feedWorld) fromTheBeginning() {
 		}
 		for _, ch := range page.Changes {
 			k := keyOf(ch.Item)
-			got = append(got, place{slices.IndexFunc(bounds, func(r store.Range) bool { return w.epk(k) < r.Max }), ch.LSN, k})
+			got = append(got, place{slices.IndexFunc(bounds, func(r store.Range) bool { return w.epk(k) < r.Max }), ch.LSN, w.items[k].nth, k})
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -411,7 +445,8 @@ func (f *feedFollower) take(ch *store.Change) {
 			f.w.t.Errorf("%s: the item is of LSN %d, the change of %d", k, ch.Item.LSN(), ch.LSN)
 		}
 	}
-	if !f.wants(k) || ch.LSN <= f.seen[k] {
+	again := ch.LSN == f.seen[k] && f.mode == store.LatestVersions // all versions of a batch have its LSN
+	if !f.wants(k) || ch.LSN < f.seen[k] || again {
 		f.w.t.Errorf("%+v was told of %s at LSN %d after %d", f.scope, k, ch.LSN, f.seen[k])
 	}
 	f.seen[k] = ch.LSN

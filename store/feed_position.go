@@ -11,42 +11,42 @@ import (
 // A position in a change feed is the LSN behind which a reader goes on: "<lsn>" where its scope is one
 // partition range, "<range>:<lsn>,<range>:<lsn>" where it is several. It is good for the ranges that come out
 // of a split as well: an entry keeps its LSN when it moves, and a range counts its LSNs on from where its
-// parent was.
+// parent was. In the log of expiries, whose reader may stop inside of a transaction, it is a sequence.
 type positions struct {
 	all   uint64
 	named map[string]uint64
 }
 
-// maxLSN bounds the LSNs that a position can name: rids have room for no others.
-const maxLSN = 1<<layout.RIDLSNBits - 1
+// maxSequence bounds the sequences that a position can name.
+const maxSequence = 1<<layout.SequenceBits - 1
 
-// parsePositions reads a position. The empty one is the beginning.
-func parsePositions(text string) (p positions, err error) {
+// parsePositions reads a position of numbers below a limit. The empty one is the beginning.
+func parsePositions(text string, limit uint64) (p positions, err error) {
 	if text == "" {
 		return p, nil
 	}
 	if !strings.ContainsRune(text, ':') {
-		p.all, err = parseLSN(text)
+		p.all, err = parseNumber(text, limit)
 		return p, err
 	}
 	p.named = make(map[string]uint64)
 	for rest, more := text, true; more; {
 		var one string
 		one, rest, more = strings.Cut(rest, ",")
-		id, lsn, found := strings.Cut(one, ":")
+		id, number, found := strings.Cut(one, ":")
 		if !found || id == "" {
 			return positions{}, badPosition(text)
 		}
-		if p.named[id], err = parseLSN(lsn); err != nil {
+		if p.named[id], err = parseNumber(number, limit); err != nil {
 			return positions{}, err
 		}
 	}
 	return p, nil
 }
 
-func parseLSN(text string) (uint64, error) {
-	n, err := strconv.ParseUint(text, 10, layout.RIDLSNBits)
-	if err != nil || n == maxLSN || text[0] == '+' {
+func parseNumber(text string, limit uint64) (uint64, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n >= limit || text[0] == '+' {
 		return 0, badPosition(text)
 	}
 	return n, nil
@@ -62,14 +62,14 @@ func (p positions) of(s *slot) uint64 {
 	if p.named == nil {
 		return p.all
 	}
-	if lsn, ok := p.named[s.id]; ok {
-		return lsn
+	if n, ok := p.named[s.id]; ok {
+		return n
 	}
-	var lsn uint64
+	var n uint64
 	for _, parent := range s.rec.Parents {
-		lsn = max(lsn, p.named[strconv.Itoa(parent)])
+		n = max(n, p.named[strconv.Itoa(parent)])
 	}
-	return lsn
+	return n
 }
 
 func formatPositions(ranges []*slot, at []uint64) string {

@@ -24,9 +24,9 @@ func TestFeedPositions(t *testing.T) {
 		"0:5,3:12,2:11":     {5, 12, 11},
 		"0:5,3:12,4:13":     {5, 12, 13},
 		"9:1":               {0, 0, 0}, // of ranges that nobody knows: from the beginning
-		"0:281474976710654": {maxLSN - 1, 0, 0},
+		"0:281474976710654": {maxSequence - 1, 0, 0},
 	} {
-		p, err := parsePositions(text)
+		p, err := parsePositions(text, maxSequence)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -38,7 +38,7 @@ func TestFeedPositions(t *testing.T) {
 		if at != want {
 			t.Errorf("%q: %v, want %v", text, at, want)
 		}
-		again, err := parsePositions(formatPositions(ranges, at[:]))
+		again, err := parsePositions(formatPositions(ranges, at[:]), maxSequence)
 		for i, s := range ranges {
 			if err != nil || again.of(s) != at[i] {
 				t.Errorf("%q: %v does not come back: %v", text, at, err)
@@ -46,7 +46,7 @@ func TestFeedPositions(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"x", "-1", "+1", "1.0", " 1", ":1", "1:", "1:2,", ",", "1:2:3", "1,2", "0x1", "1_0", "281474976710655", strings.Repeat("9", 40)} {
-		if _, err := parsePositions(text); ErrorCode(err) != CodeBadRequest || err == nil {
+		if _, err := parsePositions(text, maxSequence); ErrorCode(err) != CodeBadRequest || err == nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // Change is one entry of a change feed.
 type Change struct {
 	Kind      ChangeKind
-	LSN       uint64 // of the change
+	LSN       uint64 // of the transaction that made the change
 	Timestamp int64  // second of the change, since 1970
 	Item      Item   // what the change made; zero for a delete or an expiry
 
@@ -102,7 +102,7 @@ func (ch *Change) appendMetadata(dst []byte) []byte {
 }
 
 // fillVersions is fill in the feed of all versions.
-func (f *feedReader) fillVersions(src *source, at *uint64) (err error) {
+func (f *feedReader) fillVersions(src *source, at *layout.Sequence) (err error) {
 	window := src.st.retention()
 	if window == 0 {
 		return fail(CodeBadRequest, "The container keeps no feed of all versions and deletes: its change feed policy has no retention.")
@@ -116,8 +116,8 @@ func (f *feedReader) fillVersions(src *source, at *uint64) (err error) {
 	}
 	it := src.r.Scan(behind(src.s.scope, layout.FamilyVersions, *at), false)
 	for err == nil && it.Next() {
-		lsn, _ := layout.SlotKeyNumber(it.Key())
-		if f.ended(src, lsn, at) {
+		seq := layout.KeySequence(it.Key())
+		if f.ended(src, seq, at) {
 			break
 		}
 		var v layout.Version
@@ -129,9 +129,9 @@ func (f *feedReader) fillVersions(src *source, at *uint64) (err error) {
 		case v.Kind == layout.Floor || v.TS <= oldest:
 			err = outsideRetention()
 		case src.sp.wantsVersion(&v):
-			err = f.addVersion(lsn, &v)
+			err = f.addVersion(seq, &v)
 		}
-		*at = lsn
+		*at = seq
 	}
 	if cerr := it.Close(); err == nil {
 		err = cerr
@@ -149,8 +149,8 @@ func (sp *span) wantsVersion(v *layout.Version) bool {
 }
 
 // addVersion adds a change with its images. Its slices outlive the page's snapshot.
-func (f *feedReader) addVersion(lsn uint64, v *layout.Version) error {
-	ch := Change{Kind: ChangeKind(v.Kind), LSN: lsn, Timestamp: v.TS, PreviousLSN: v.Previous.LSN, c: f.c}
+func (f *feedReader) addVersion(seq layout.Sequence, v *layout.Version) error {
+	ch := Change{Kind: ChangeKind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(), c: f.c}
 	if ch.gone() {
 		key, err := decodeKey(v.PK)
 		if err != nil {
@@ -158,7 +158,7 @@ func (f *feedReader) addVersion(lsn uint64, v *layout.Version) error {
 		}
 		ch.Key = Key{Partition: key, ID: v.ID}
 	} else {
-		ch.Item = f.c.imageItem(v, layout.Image{Slot: v.Slot, LSN: lsn, TS: v.WrittenAt(), Body: v.Body})
+		ch.Item = f.c.imageItem(v, layout.Image{Slot: v.Slot, Sequence: seq, TS: v.WrittenAt(), Body: v.Body})
 	}
 	if len(v.Previous.Body) > 0 {
 		previous := f.c.imageItem(v, v.Previous)
@@ -170,7 +170,7 @@ func (f *feedReader) addVersion(lsn uint64, v *layout.Version) error {
 
 // imageItem makes an item of an image of a version.
 func (c *Container) imageItem(v *layout.Version, i layout.Image) Item {
-	head := layout.Header{Slot: i.Slot, LSN: i.LSN, EPK: bytes.Clone(v.EPK)}
+	head := layout.Header{Slot: i.Slot, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
 	head.Life.TS = i.TS
 	return Item{c: c, rid: v.RID, head: head, body: bytes.Clone(i.Body)}
 }

@@ -123,7 +123,7 @@ func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, lim
 		it := r.Scan(engine.Prefix(prefix), false)
 		for len(found) < limit && it.Next() {
 			rid, ok := layout.NumberOf(bytes.TrimPrefix(it.Key(), prefix))
-			if ok && rid&(1<<layout.RIDLSNBits-1) <= lsn {
+			if ok && layout.RIDBorn(rid).LSN() <= lsn {
 				found = append(found, candidate{rid: rid})
 			}
 		}

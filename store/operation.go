@@ -246,7 +246,7 @@ func (t *tx) erase(p *prepared) OperationResult {
 	if err != nil {
 		return failed(err)
 	}
-	t.nextLSN()
+	t.take()
 	terms := t.terms
 	charge := chargeVersion(len(old.body))
 	if err := t.del(old); err != nil {

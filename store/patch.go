@@ -104,8 +104,9 @@ func (t *tx) patch(p *prepared) (old *stored, err error) {
 
 // judgement is what a condition has said about a version of an item.
 type judgement struct {
-	rid, lsn uint64 // 0: about none
-	err      error  // nil: it holds
+	rid uint64 // 0: about none
+	seq layout.Sequence
+	err error // nil: it holds
 }
 
 // A condition is evaluated before the transaction begins, for the version that there is then: others write to
@@ -143,7 +144,7 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 		}
 		err = tooSlow(err)
 	}
-	p.patch.judged = judgement{rid: item.rid, lsn: item.head.LSN, err: err}
+	p.patch.judged = judgement{rid: item.rid, seq: item.head.Sequence, err: err}
 	return nil
 }
 
@@ -196,7 +197,7 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	if p.only == nil {
 		return nil
 	}
-	if p.judged.lsn == item.head.LSN && p.judged.rid == item.rid {
+	if p.judged.seq == item.head.Sequence && p.judged.rid == item.rid {
 		return p.judged.err
 	}
 	late := error(errJudgeAgain)
@@ -220,6 +221,6 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 // wrote tells whether the transaction itself has made this version of an item.
 func (t *tx) wrote(item *stored) bool {
 	return slices.ContainsFunc(t.written, func(p *prepared) bool {
-		return p.item.rid == item.rid && p.item.head.LSN == item.head.LSN
+		return p.item.rid == item.rid && p.item.head.Sequence == item.head.Sequence
 	})
 }

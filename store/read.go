@@ -40,8 +40,9 @@ func (it Item) ETag() string { return it.c.etag(it.head) }
 // Timestamp is the second of the write, since 1970: _ts.
 func (it Item) Timestamp() int64 { return it.head.Life.TS }
 
-// LSN is the write's log sequence number in its partition range.
-func (it Item) LSN() uint64 { return it.head.LSN }
+// LSN is the log sequence number of the write's transaction in its partition range. (That of a transaction of
+// more than 4,096 writes counts on inside of it; what the change feed tells is the last of them.)
+func (it Item) LSN() uint64 { return it.head.Sequence.LSN() }
 
 // Body is the document as compact JSON, without system properties. It must not be changed.
 func (it Item) Body() []byte { return it.body }
@@ -60,13 +61,13 @@ func (it Item) system() doc.System {
 	b = layout.AppendRID(b, layout.ChildRIDBytes(it.c.d.rec.Num, it.c.cid, it.rid))
 	end := len(b)
 	b = append(b, '/')
-	etag := layout.ETagBytes(it.c.incarnation(), it.head.Slot, it.head.LSN)
+	etag := layout.ETagBytes(it.c.incarnation(), it.head.Slot, uint64(it.head.Sequence))
 	text := string(append(b, etag[:]...))
 	return doc.System{RID: text[rid:end], Self: text[:end+1], ETag: text[end+1:], TS: it.head.Life.TS}
 }
 
 func (c *Container) etag(h layout.Header) string {
-	return layout.ETagText(c.incarnation(), h.Slot, h.LSN)
+	return layout.ETagText(c.incarnation(), h.Slot, uint64(h.Sequence))
 }
 
 // Read returns a live item: CodeNotFound where there is none (or it has expired), CodeNotModified where
@@ -221,7 +222,7 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p p
 	}
 	var seen uint64
 	if h.Slot == s.number {
-		seen = h.LSN
+		seen = h.Sequence.LSN()
 	}
 	if seen <= f.at.LSN && h.Life.LeaseUntil <= now { // a lease has no LSN
 		f.at.Settled = true

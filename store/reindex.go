@@ -121,7 +121,7 @@ func (c *Container) IndexProgress() int {
 			continue
 		}
 		last := float64(c.db.eng.Horizon(s.scope))
-		done += min(float64(at&(1<<layout.RIDLSNBits-1))/max(last, 1), 1)
+		done += min(float64(layout.RIDBorn(at).LSN())/max(last, 1), 1)
 	}
 	return min(int(100*done/float64(len(st.ranges))), 99)
 }
@@ -184,10 +184,11 @@ func (c *Container) endReindex(ctx context.Context, st *containerState) (more bo
 
 // reindexed is a document whose index entries have been made anew, as of one version.
 type reindexed struct {
-	rid, lsn uint64
-	after    []index.Entry   // by the present policy
-	before   [][]index.Entry // by each of the older ones
-	size     int             // of all of them, in bytes
+	rid    uint64
+	seq    layout.Sequence
+	after  []index.Entry   // by the present policy
+	before [][]index.Entry // by each of the older ones
+	size   int             // of all of them, in bytes
 }
 
 // reindexSome indexes a few documents of a slot anew. same is false where the policy is not st's any more.
@@ -251,7 +252,7 @@ func (st *containerState) remakeOne(s *slot, key, value []byte) (reindexed, erro
 	if !ok || err != nil {
 		return reindexed{}, errors.Join(engine.ErrCorrupt, err)
 	}
-	d := reindexed{rid: rid, lsn: head.LSN}
+	d := reindexed{rid: rid, seq: head.Sequence}
 	entries := func(x *index.Indexer) []index.Entry {
 		list := makeTerms(x, head.Life.TS, s, body).entries
 		setRID(list, rid)
@@ -305,7 +306,7 @@ func (t *tx) reindex(d reindexed, sets bool) error {
 	if err != nil {
 		return err
 	}
-	if head, _, err := layout.DecodeItem(v); err != nil || head.LSN != d.lsn {
+	if head, _, err := layout.DecodeItem(v); err != nil || head.Sequence != d.seq {
 		return err
 	}
 	after := slices.Clone(d.after)

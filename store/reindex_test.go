@@ -226,15 +226,16 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 	composite, _ := st.terms.Composites()[0].Prefix(doc.NumberValue(1), doc.Value{})
 	term, _ := st.terms.Term(index.Path{{Name: "a"}}, doc.NumberValue(1))
 	other, _ := st.terms.Term(index.Path{{Name: "a"}}, doc.NumberValue(2))
+	born := layout.ItemRID(s.number, layout.FirstOf(1))
 	for _, c := range []struct {
 		key    []byte
 		rid    uint64
 		remove bool
 		want   string
 	}{
-		{term, 1, true, "the index entry /a 1 of 0000000000000001 is missing"},
-		{composite, 1, true, "is missing"},
-		{other, 1, false, "the index entry /a 2 of 0000000000000001 belongs to no item"},
+		{term, born, true, "the index entry /a 1 of 0000000000001000 is missing"},
+		{composite, born, true, "is missing"},
+		{other, born, false, "the index entry /a 2 of 0000000000001000 belongs to no item"},
 		{term, 7, false, "the index entry /a 1 of 0000000000000007 belongs to no item"},
 		{index.ShapeRecordKey([]byte("0123456789abcdef")), 0, false, "does not fit its name"},
 	} {

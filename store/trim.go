@@ -19,10 +19,10 @@ const (
 
 // outgrowth is what has left the window of a slot's log.
 type outgrowth struct {
-	last uint64 // LSN of the latest entry to be freed; 0: there is none
-	ts   int64  // its second
-	more bool   // one step has not seen all
-	next int64  // the second at which there will be more
+	last layout.Sequence // of the latest entry to be freed; 0: there is none
+	ts   int64           // its second
+	more bool            // one step has not seen all
+	next int64           // the second at which there will be more
 }
 
 // outgrown looks at the oldest entries of a slot's log: of the family of versions, or of expiries. window is
@@ -46,7 +46,7 @@ func (c *Container) outgrown(ctx context.Context, s *slot, family byte, window, 
 			if v.TS > now-window || out.next > now {
 				break
 			}
-			out.last, _ = layout.SlotKeyNumber(it.Key())
+			out.last = layout.KeySequence(it.Key())
 			out.ts = v.TS
 			size += len(it.Value())
 			out.more = n >= trimBatch || size >= trimBytes

@@ -25,7 +25,7 @@ type tx struct {
 	s   *slot
 	now int64
 
-	last     uint64          // the last LSN issued
+	last     layout.Sequence // the last one taken; 0: none has been
 	purged   int             // ghosts removed
 	terms    int             // index entries of the versions that were written and removed, ghosts apart: what they cost
 	keeps    bool            // the container keeps all versions
@@ -33,7 +33,7 @@ type tx struct {
 	listed   []shapeName     // shapes that have a record, as this transaction has seen
 	full     bool            // there is no room for more shapes
 	wiped    bool            // there are no index entries any more
-	feed     []feedWrite     // written by finish, when the last LSN is known
+	feed     []feedWrite     // written by finish, when the last sequence is known
 	history  []versionWrite  // the same
 	changed  []entry         // scratch of put and del
 	mem      []byte          // where keys are made; one that is outgrown lives on in its keys
@@ -89,9 +89,14 @@ func (t *tx) keep(b []byte) []byte {
 	return b[:len(b):len(b)]
 }
 
-func (t *tx) nextLSN() uint64 {
-	t.last = t.NextLSN(t.s.scope)
-	return t.last
+// take takes the sequence of the next write. The first one takes the transaction's LSN.
+func (t *tx) take() layout.Sequence {
+	next, ok := t.last.Next()
+	if t.last == 0 || !ok {
+		next = layout.FirstOf(t.NextLSN(t.s.scope))
+	}
+	t.last = next
+	return next
 }
 
 // committed passes on what the transaction has found out. It is called after its commit, inside the gate.
@@ -207,16 +212,17 @@ func timeKey(dst, scope []byte, item *stored) []byte {
 	}
 }
 
-// put writes item over old, which is nil for a new item. It gives the item its LSN, and a new one its rid.
+// put writes item over old, which is nil for a new item. It gives the item its sequence, and a new one its
+// rid.
 func (t *tx) put(old, item *stored) error {
-	item.head.LSN = t.nextLSN()
+	item.head.Sequence = t.take()
 	item.head.Slot = t.s.number
 	if !item.dated {
 		item.head.Life.TS = t.now
 	}
 	item.head.Life.Generation = t.st.policy().Generation
 	t.c.note(markWrite, t.now)
-	item.rid = layout.ItemRID(t.s.number, item.head.LSN)
+	item.rid = layout.ItemRID(t.s.number, item.head.Sequence)
 	if old != nil {
 		item.rid = old.rid
 	}
@@ -226,14 +232,14 @@ func (t *tx) put(old, item *stored) error {
 	var before []entry
 	if old != nil {
 		before = t.entries(t.changed[:0], old)
-		t.dropFeed(old.head.LSN)
+		t.dropFeed(old.head.Sequence)
 	}
 	n := len(before)
 	all := t.entries(before, item)
 	t.changed = all
 	t.diff(all[:n], all[n:])
 	t.setItem(item)
-	t.feed = append(t.feed, feedWrite{item.head.LSN, layout.FeedEntry{RID: item.rid, TS: t.now, EPK: item.head.EPK}})
+	t.feed = append(t.feed, feedWrite{item.head.Sequence, layout.FeedEntry{RID: item.rid, TS: t.now, EPK: item.head.EPK}})
 	if old == nil {
 		t.record(ChangeCreate, nil, item)
 	} else {
@@ -309,7 +315,7 @@ func containsEntry(in []entry, e entry, values bool) bool {
 	return false
 }
 
-// del removes a live item with all its keys, by the last LSN issued.
+// del removes a live item with all its keys, by the last sequence taken.
 func (t *tx) del(item *stored) error {
 	keys, err := t.owned(t.changed[:0], item)
 	if err != nil {
@@ -339,7 +345,7 @@ func (t *tx) purge(ghost *stored) error {
 }
 
 // bury is purge with the ghost's keys at hand. Nobody sees it but a reader of all versions: for them it is a
-// change, which has its own LSN, before that of the item that takes the ghost's place.
+// change, which has its own sequence, before that of the item that takes the ghost's place.
 func (t *tx) bury(ghost *stored, keys []entry) {
 	t.purged++
 	mourned := t.st.mourned(ghost.head)
@@ -349,7 +355,7 @@ func (t *tx) bury(ghost *stored, keys []entry) {
 			kind = ChangeDelete
 		}
 		if mourned = mourned && kind == ChangeExpire; t.keeps || mourned {
-			t.nextLSN()
+			t.take()
 		}
 		t.record(kind, ghost, nil)
 		if mourned {
@@ -378,7 +384,7 @@ func (t *tx) remove(item *stored, keys []entry) {
 	for _, e := range keys {
 		t.Delete(e.key)
 	}
-	t.dropFeed(item.head.LSN)
+	t.dropFeed(item.head.Sequence)
 	t.Delete(t.itemKey(item.rid))
 	t.touch(item)
 }

@@ -9,11 +9,11 @@ import (
 
 // expiryWrite is an entry that finish writes.
 type expiryWrite struct {
-	lsn   uint64
+	seq   layout.Sequence
 	entry layout.Expiry
 }
 
-// mourn puts the death of an item into the log, under the last LSN issued.
+// mourn puts the death of an item into the log, under the last sequence taken.
 func (t *tx) mourn(ghost *stored) {
 	at, ok := t.st.policy().ExpiresAt(ghost.head.Life)
 	if !ok || at > t.now {
@@ -21,13 +21,13 @@ func (t *tx) mourn(ghost *stored) {
 	}
 	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
 		Kind: uint8(ChangeExpire), Slot: t.s.number, RID: ghost.rid, TS: t.now, EPK: ghost.head.EPK, PK: ghost.pk, ID: ghost.id,
-		Previous: layout.Image{Slot: ghost.head.Slot, LSN: ghost.head.LSN, TS: ghost.head.Life.TS, Body: ghost.body},
+		Previous: layout.Image{Slot: ghost.head.Slot, Sequence: ghost.head.Sequence, TS: ghost.head.Life.TS, Body: ghost.body},
 	}}})
 }
 
 // announce puts the death of an item that stays for a while into the log.
 func (t *tx) announce(ghost *stored) {
-	t.nextLSN()
+	t.take()
 	t.mourn(ghost)
 	ghost.head.Announced = true
 	t.setItem(ghost)
@@ -38,14 +38,15 @@ func (t *tx) writeExpiries() {
 	for i := range t.expiries {
 		e := &t.expiries[i]
 		e.entry.Last = t.last
-		t.Set(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyExpired, e.lsn)), e.entry.Append(make([]byte, 0, layout.ExpiryFixed+e.entry.Size())))
+		t.Set(t.keep(layout.AppendSequenceKey(t.free(), t.s.scope, layout.FamilyExpired, e.seq)),
+			e.entry.Append(make([]byte, 0, layout.ExpiryFixed+e.entry.Size())))
 	}
 }
 
-// setExpiryFloor says that what was in a slot's log up to an LSN is not there any more.
-func setExpiryFloor(t engine.Txn, scope []byte, lsn uint64, ts int64) {
-	floor := layout.Expiry{Version: layout.Version{Kind: layout.Floor, Last: lsn, TS: ts}}
-	t.Set(layout.AppendSlotKey(nil, scope, layout.FamilyExpired, lsn), floor.Append(nil))
+// setExpiryFloor says that what was in a slot's log up to a sequence is not there any more.
+func setExpiryFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
+	floor := layout.Expiry{Version: layout.Version{Kind: layout.Floor, Last: seq, TS: ts}}
+	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyExpired, seq), floor.Append(nil))
 }
 
 func dropExpiries(t engine.Txn, r engine.Range) { t.DeleteRange(r) }

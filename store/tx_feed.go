@@ -5,16 +5,16 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// The entries of both feeds name the last LSN of their transaction, which is known when all else is written.
-// Until then they are kept here.
+// The entries of both feeds name the last sequence of their transaction, which is known when all else is
+// written. Until then they are kept here.
 
 type feedWrite struct {
-	lsn   uint64
+	seq   layout.Sequence
 	entry layout.FeedEntry
 }
 
 type versionWrite struct {
-	lsn   uint64
+	seq   layout.Sequence
 	entry layout.Version
 }
 
@@ -22,29 +22,30 @@ type versionWrite struct {
 func (t *tx) finish() {
 	for _, f := range t.feed {
 		f.entry.Last = t.last
-		t.Set(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyFeed, f.lsn)), t.keep(f.entry.Append(t.free())))
+		t.Set(t.keep(layout.AppendSequenceKey(t.free(), t.s.scope, layout.FamilyFeed, f.seq)), t.keep(f.entry.Append(t.free())))
 	}
 	for i := range t.history {
 		v := &t.history[i]
 		v.entry.Last = t.last
-		t.Set(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyVersions, v.lsn)), v.entry.Append(make([]byte, 0, v.entry.Size())))
+		t.Set(t.keep(layout.AppendSequenceKey(t.free(), t.s.scope, layout.FamilyVersions, v.seq)),
+			v.entry.Append(make([]byte, 0, v.entry.Size())))
 	}
 	t.writeExpiries()
 }
 
 // dropFeed takes the feed entry of a version away that is not the latest any more.
-func (t *tx) dropFeed(lsn uint64) {
+func (t *tx) dropFeed(seq layout.Sequence) {
 	for i, f := range t.feed {
-		if f.lsn == lsn {
+		if f.seq == seq {
 			t.feed = append(t.feed[:i], t.feed[i+1:]...)
 			return
 		}
 	}
-	t.Delete(t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyFeed, lsn)))
+	t.Delete(t.keep(layout.AppendSequenceKey(t.free(), t.s.scope, layout.FamilyFeed, seq)))
 }
 
-// record notes a change under the last LSN issued, where the container keeps all versions. item is nil for a
-// delete.
+// record notes a change under the last sequence taken, where the container keeps all versions. item is nil
+// for a delete.
 func (t *tx) record(kind ChangeKind, old, item *stored) {
 	if !t.keeps {
 		return
@@ -53,7 +54,7 @@ func (t *tx) record(kind ChangeKind, old, item *stored) {
 	v := layout.Version{Kind: uint8(kind), Slot: t.s.number, TS: t.now}
 	if old != nil {
 		v.RID, v.EPK, v.PK, v.ID = old.rid, old.head.EPK, old.pk, old.id
-		v.Previous = layout.Image{Slot: old.head.Slot, LSN: old.head.LSN, TS: old.head.Life.TS}
+		v.Previous = layout.Image{Slot: old.head.Slot, Sequence: old.head.Sequence, TS: old.head.Life.TS}
 		if kind != ChangeExpire || t.c.db.opts.TTLPreviousImage {
 			v.Previous.Body = old.body
 		}
@@ -67,10 +68,10 @@ func (t *tx) record(kind ChangeKind, old, item *stored) {
 	t.history = append(t.history, versionWrite{t.last, v})
 }
 
-// setFloor says that what was in a slot's feed of all versions up to an LSN is not there any more.
-func setFloor(t engine.Txn, scope []byte, lsn uint64, ts int64) {
-	floor := layout.Version{Kind: layout.Floor, Last: lsn, TS: ts}
-	t.Set(layout.AppendSlotKey(nil, scope, layout.FamilyVersions, lsn), floor.Append(nil))
+// setFloor says that what was in a slot's feed of all versions up to a sequence is not there any more.
+func setFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
+	floor := layout.Version{Kind: layout.Floor, Last: seq, TS: ts}
+	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyVersions, seq), floor.Append(nil))
 }
 
 func dropVersions(t engine.Txn, r engine.Range) { t.DeleteRange(r) }

@@ -40,7 +40,7 @@ type half struct {
 
 // movedLog is how far a log has been copied.
 type movedLog struct {
-	first, last uint64 // LSNs of the first entry that the range had then, and of the last one; 0: there was none
+	first, last layout.Sequence // of the first entry that the range had then, and of the last one; 0: there was none
 }
 
 // change is a key to be set or to be deleted, or a range of keys to be deleted, of which it is the first.
@@ -253,7 +253,7 @@ func (m *mover) bring(r engine.Reader, rid uint64, value []byte) error {
 	if err != nil {
 		return err
 	}
-	feed, err := r.Get(layout.AppendSlotKey(nil, m.from.scope, layout.FamilyFeed, item.head.LSN))
+	feed, err := r.Get(layout.AppendSequenceKey(nil, m.from.scope, layout.FamilyFeed, item.head.Sequence))
 	if isAbsent(err) {
 		return engine.ErrCorrupt
 	}
@@ -270,7 +270,7 @@ func (m *mover) bring(r engine.Reader, rid uint64, value []byte) error {
 	if k := timeKey(nil, h.slot.scope, item); k != nil {
 		m.set(k, nil)
 	}
-	m.set(layout.AppendSlotKey(nil, h.slot.scope, layout.FamilyFeed, item.head.LSN), bytes.Clone(feed))
+	m.set(layout.AppendSequenceKey(nil, h.slot.scope, layout.FamilyFeed, item.head.Sequence), bytes.Clone(feed))
 	m.set(layout.AppendSlotKey(nil, h.slot.scope, layout.FamilyItem, item.rid), value)
 	return nil
 }
@@ -316,7 +316,7 @@ func (m *mover) forget(r engine.Reader, s *slot, rid uint64) error {
 	if k := timeKey(nil, s.scope, item); k != nil {
 		m.remove(k)
 	}
-	m.remove(layout.AppendSlotKey(nil, s.scope, layout.FamilyFeed, item.head.LSN))
+	m.remove(layout.AppendSequenceKey(nil, s.scope, layout.FamilyFeed, item.head.Sequence))
 	m.remove(key)
 	return nil
 }

@@ -7,50 +7,47 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// splitLogs are the families that are ordered by LSN alone and whose entries go with their partition keys.
-// Entries come behind all others, and never change. They are freed from the front: the first one may become a
-// floor.
+// splitLogs are the families that are ordered by sequence alone and whose entries go with their partition
+// keys. Entries come behind all others, and never change. They are freed from the front: the first one may
+// become a floor.
 var splitLogs = [...]struct {
 	family byte
 	epk    func(value []byte) ([]byte, error)
 }{{layout.FamilyVersions, layout.VersionEPK}, {layout.FamilyExpired, layout.ExpiryEPK}}
 
 // bringLog copies the entries of a log that have come since it was copied, as far as there is room, and
-// removes what has been freed. behind is about how many are left.
-func (m *mover) bringLog(r engine.Reader, i int, room *int) (behind uint64, err error) {
+// removes what has been freed. left is about how many are left: too few where transactions had several.
+func (m *mover) bringLog(r engine.Reader, i int, room *int) (left uint64, err error) {
 	family, at := splitLogs[i].family, &m.logs[i]
 	it := r.Scan(layout.SlotFamily(m.from.scope, family), false)
-	first := uint64(0)
+	first := layout.Sequence(0)
 	for more := it.Next(); more; more = it.Next() {
-		lsn, ok := layout.SlotKeyNumber(it.Key())
-		if !ok {
-			err = engine.ErrCorrupt
-			break
-		}
+		seq := layout.KeySequence(it.Key())
 		if first == 0 {
-			first = lsn
+			first = seq
 			m.freeLog(at, family, first)
-			if err = m.bringFirst(i, lsn, it.Value()); err != nil {
+			if err = m.bringFirst(i, seq, it.Value()); err != nil {
 				break
 			}
 			// On to the first that has not been copied, which this one may be.
-			if lsn <= at.last && !it.SeekGE(layout.AppendSlotKey(nil, m.from.scope, family, at.last+1)) {
+			if seq <= at.last && !it.SeekGE(behind(m.from.scope, family, at.last).Start) {
 				break
 			}
-			if lsn, ok = layout.SlotKeyNumber(it.Key()); !ok {
-				err = engine.ErrCorrupt
-				break
-			}
+			seq = layout.KeySequence(it.Key())
+		}
+		if seq == 0 {
+			err = engine.ErrCorrupt
+			break
 		}
 		if *room <= 0 || m.bytes >= stepBytes {
-			behind = max(m.c.db.eng.Horizon(m.from.scope), lsn) - at.last
+			left = max(m.c.db.eng.Horizon(m.from.scope), seq.LSN()) - at.last.LSN() + 1
 			break
 		}
 		*room--
-		if err = m.bringEntry(i, lsn, it.Value()); err != nil {
+		if err = m.bringEntry(i, seq, it.Value()); err != nil {
 			break
 		}
-		at.last = lsn
+		at.last = seq
 	}
 	if first == 0 {
 		m.freeLog(at, family, 0)
@@ -58,16 +55,16 @@ func (m *mover) bringLog(r engine.Reader, i int, room *int) (behind uint64, err 
 	if cerr := it.Close(); err == nil {
 		err = cerr
 	}
-	return behind, err
+	return left, err
 }
 
 // freeLog removes the copies of entries that lie before the first one that the range has; 0: it has none.
-func (m *mover) freeLog(at *movedLog, family byte, first uint64) {
+func (m *mover) freeLog(at *movedLog, family byte, first layout.Sequence) {
 	if at.first != first && at.first != 0 {
 		for i := range m.halves {
 			freed := layout.SlotFamily(m.halves[i].slot.scope, family)
 			if first != 0 {
-				freed.End = layout.AppendSlotKey(nil, m.halves[i].slot.scope, family, first)
+				freed.End = layout.AppendSequenceKey(nil, m.halves[i].slot.scope, family, first)
 			}
 			m.removeAll(freed)
 		}
@@ -76,23 +73,23 @@ func (m *mover) freeLog(at *movedLog, family byte, first uint64) {
 }
 
 // bringFirst copies the first entry of a log if it is a floor, which it may have become since it was copied.
-func (m *mover) bringFirst(i int, lsn uint64, value []byte) error {
+func (m *mover) bringFirst(i int, seq layout.Sequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil || epk != nil {
 		return err
 	}
-	return m.bringEntry(i, lsn, value)
+	return m.bringEntry(i, seq, value)
 }
 
 // bringEntry copies an entry to the half that it belongs to; a floor is one in both.
-func (m *mover) bringEntry(i int, lsn uint64, value []byte) error {
+func (m *mover) bringEntry(i int, seq layout.Sequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil {
 		return err
 	}
 	for n := range m.halves {
 		if s := m.halves[n].slot; epk == nil || s.holds(epk) {
-			m.set(layout.AppendSlotKey(nil, s.scope, splitLogs[i].family, lsn), bytes.Clone(value))
+			m.set(layout.AppendSequenceKey(nil, s.scope, splitLogs[i].family, seq), bytes.Clone(value))
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // A container whose change feed policy has a retention keeps every version of its items, and their deletes,
-// for that long: the family v, one entry for each LSN that a write, a delete or a purge took. Whether an
+// for that long: the family v, one entry for each write, delete and purge, by its sequence. Whether an
 // entry is inside of the window is decided when it is read, by its time, as it is for expiry; the reaper only
 // frees the space of what is outside.
 //
@@ -53,7 +53,7 @@ func switchVersions(old, next *containerState, now int64) (scopes [][]byte, writ
 	return scopes, func(t engine.Txn) {
 		for _, s := range next.ranges {
 			if on {
-				setFloor(t, s.scope, t.NextLSN(s.scope), now)
+				setFloor(t, s.scope, layout.FirstOf(t.NextLSN(s.scope)), now)
 			} else {
 				dropVersions(t, layout.SlotFamily(s.scope, layout.FamilyVersions))
 			}
@@ -82,10 +82,10 @@ func (c *Container) trimVersions(ctx context.Context, st *containerState, s *slo
 	return old.more, now + 1, err
 }
 
-// raiseFloor makes the entry of an LSN the floor, unless the policy has changed and it is inside of the
+// raiseFloor makes the entry of a sequence the floor, unless the policy has changed and it is inside of the
 // window now.
-func (t *tx) raiseFloor(lsn uint64) error {
-	value, err := t.Get(layout.AppendSlotKey(nil, t.s.scope, layout.FamilyVersions, lsn))
+func (t *tx) raiseFloor(seq layout.Sequence) error {
+	value, err := t.Get(layout.AppendSequenceKey(nil, t.s.scope, layout.FamilyVersions, seq))
 	if isAbsent(err) {
 		return nil
 	}
@@ -97,8 +97,8 @@ func (t *tx) raiseFloor(lsn uint64) error {
 		return err
 	}
 	below := layout.SlotFamily(t.s.scope, layout.FamilyVersions)
-	below.End = layout.AppendSlotKey(nil, t.s.scope, layout.FamilyVersions, lsn)
+	below.End = layout.AppendSequenceKey(nil, t.s.scope, layout.FamilyVersions, seq)
 	dropVersions(t.Txn, below)
-	setFloor(t.Txn, t.s.scope, lsn, v.TS)
+	setFloor(t.Txn, t.s.scope, seq, v.TS)
 	return nil
 }

@@ -207,6 +207,7 @@ func TestExitCodes(t *testing.T) {
 		{engine.ErrLocked, exitLocked},
 		{engine.ErrCorrupt, exitData},
 		{engine.ErrNewerFormat, exitData},
+		{engine.ErrOlderFormat, exitData},
 		{engine.ErrNotDatabase, exitData},
 		{engine.ErrDiskFull, exitDisk},
 		{engine.ErrFailed, exitDisk},

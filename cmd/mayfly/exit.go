@@ -39,7 +39,8 @@ func (f *failure) code() int {
 		return exitPort
 	case errors.Is(f.err, engine.ErrLocked):
 		return exitLocked
-	case errors.Is(f.err, engine.ErrCorrupt), errors.Is(f.err, engine.ErrNewerFormat), errors.Is(f.err, engine.ErrNotDatabase):
+	case errors.Is(f.err, engine.ErrCorrupt), errors.Is(f.err, engine.ErrNewerFormat),
+		errors.Is(f.err, engine.ErrOlderFormat), errors.Is(f.err, engine.ErrNotDatabase):
 		return exitData
 	case errors.Is(f.err, engine.ErrDiskFull), errors.Is(f.err, engine.ErrFailed),
 		errors.Is(f.err, fs.ErrPermission), errors.Is(f.err, syscall.ENOSPC), errors.Is(f.err, syscall.EROFS):

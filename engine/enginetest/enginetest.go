@@ -55,6 +55,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Data) {
 		{"ContextWhileWaiting", testContextWhileWaiting},
 
 		{"LSNs", testLSNs},
+		{"LSNsOfOneTransaction", testLSNsOfOneTransaction},
 		{"LSNsGivenBack", testLSNsGivenBack},
 		{"LSNsAcrossReopen", testLSNsAcrossReopen},
 		{"LSNsOfManyScopes", testLSNsOfManyScopes},

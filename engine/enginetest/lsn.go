@@ -32,6 +32,63 @@ func testLSNs(t *testing.T, s *subject) {
 	}
 }
 
+// testLSNsOfOneTransaction takes two LSNs a transaction: nobody is told of a position between the two.
+func testLSNsOfOneTransaction(t *testing.T, s *subject) {
+	scope := []byte("a")
+	first := s.next("a")
+	stop := make(chan bool)
+	var watcher sync.WaitGroup
+	between := func(lsn uint64) {
+		if (lsn-first)%2 != 0 {
+			t.Errorf("a position at %d, with transactions of two LSNs behind %d", lsn, first)
+		}
+	}
+	watcher.Go(func() {
+		for {
+			between(s.Horizon(scope))
+			err := s.View(ctx, func(r engine.Reader) error {
+				at, err := r.Positions([][]byte{scope})
+				if err == nil {
+					between(at[0].LSN)
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	together(8, func(w int) {
+		for n := range 40 {
+			at, err := s.Update(ctx, [][]byte{scope}, func(tx engine.Txn) error {
+				tx.NextLSN(scope)
+				if n%5 == 4 {
+					return errRefused
+				}
+				tx.NextLSN(scope)
+				tx.Set(fmt.Appendf(nil, "a/%d", w), nil)
+				if n%3 == 0 {
+					tx.Relax()
+				}
+				return nil
+			})
+			if err != nil && !errors.Is(err, errRefused) {
+				t.Error(err)
+			}
+			for _, p := range at {
+				between(p.LSN)
+			}
+		}
+	})
+	close(stop)
+	watcher.Wait()
+}
+
 func testLSNsGivenBack(t *testing.T, s *subject) {
 	a := s.next("a")
 	take := func(tx engine.Txn) uint64 {

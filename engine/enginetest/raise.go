@@ -9,7 +9,7 @@ import (
 )
 
 func testRaiseLSN(t *testing.T, s *subject) {
-	const first = 1 << 41
+	const first = 1 << 35
 	// By a transaction of another scope, before the scope's first use; what is lower changes nothing.
 	s.update([]string{"parent"}, func(tx engine.Txn) error {
 		tx.RaiseLSN([]byte("child 1"), first)

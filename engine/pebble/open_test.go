@@ -60,7 +60,7 @@ func TestOpenRefusesAnotherPlace(t *testing.T) {
 func TestOpenOptions(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no Dir":      {},
-		"FirstLSN":    {Memory: true, FirstLSN: 1 << 48},
+		"FirstLSN":    {Memory: true, FirstLSN: engine.MaxLSN + 1},
 		"Compression": {Memory: true, Compression: 7},
 	} {
 		t.Run(name, func(t *testing.T) { wantOpenError(t, o, ErrOptions) })

@@ -70,12 +70,12 @@ type Options struct {
 var ErrOptions = errors.New("engine/pebble: bad options")
 
 const (
-	// maxLSN is the first number that is no LSN: an LSN takes 48 bits of an item's rid.
+	// maxLSN is the first number that is no LSN.
 	maxLSN = engine.MaxLSN + 1
 
 	// defaultLSNBlock is how many LSNs one move of a ceiling allows. A crash skips at most two blocks, so
-	// even a crash a second uses up 48 bits in 68 years.
-	defaultLSNBlock = 1 << 16
+	// even a crash a minute uses up the LSNs of a scope in 16 years only.
+	defaultLSNBlock = 1 << 12
 
 	defaultCache       = 64 << 20
 	defaultDiskReserve = 64 << 20
@@ -108,7 +108,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.FirstLSN = 1
 	}
 	if o.FirstLSN >= maxLSN {
-		return o, fmt.Errorf("%w: FirstLSN %d is not below 2^48", ErrOptions, o.FirstLSN)
+		return o, fmt.Errorf("%w: FirstLSN %d is not below %d", ErrOptions, o.FirstLSN, uint64(maxLSN))
 	}
 	if o.Compression != Fastest && o.Compression != Balanced {
 		return o, fmt.Errorf("%w: Compression %d is unknown", ErrOptions, o.Compression)

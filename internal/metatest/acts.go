@@ -167,6 +167,8 @@ type interruption struct {
 func (s *subject) interrupted(step Step) (string, error) {
 	in := &interruption{s: s, acts: step.acts()}
 	in.done = make([]bool, len(in.acts))
+	clear(s.exact)
+	defer clear(s.exact)
 	got, err := s.between.during(in.gap, func() (string, error) {
 		got, err := s.do(step)
 		if in.waiting != nil {

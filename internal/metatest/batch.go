@@ -1,6 +1,7 @@
 package metatest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -186,18 +187,48 @@ func (s *subject) batch(step Step) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := s.batched(step.Args[0], steps, out, receipt); err != nil {
+		return "", err
+	}
 	answers := make([]string, len(steps))
 	for i, sub := range steps {
 		r := out.Results[i]
-		receipt.LSN = r.Item.LSN() // as if each had come alone
-		if !o.Atomic {
-			receipt.Range = "" // of several
-		}
+		receipt.Range, receipt.LSN = "", r.Item.LSN() // where the ranges are now has been looked at
 		if answers[i], err = s.result(sub, r, receipt); err != nil {
 			return "", err
 		}
 	}
 	return strings.Join(answers, "; "), nil
+}
+
+// batched looks at the LSNs of a batch: an atomic one is one transaction, one that goes on after a failure is
+// one in each range.
+func (s *subject) batched(how string, steps []Step, out store.BatchResult, receipt store.Receipt) error {
+	written, deleted := map[int][]store.Item{}, false
+	for i, r := range out.Results {
+		switch at := s.RangeOf(steps[i].Key().Partition); {
+		case r.Err != nil || steps[i].Verb == Read:
+		case steps[i].Verb == Delete:
+			deleted = true
+		default:
+			written[at] = append(written[at], r.Item)
+		}
+	}
+	if how == Stop || how == Bulk {
+		clear(s.exact)
+	}
+	if how == Stop {
+		return nil
+	}
+	for _, items := range written {
+		if lsn, err := together(items); err != nil || how == Atomic && lsn != receipt.LSN {
+			return errors.Join(err, fmt.Errorf("a batch at LSN %d, its receipt says %d", lsn, receipt.LSN))
+		}
+	}
+	if how == Atomic {
+		return s.moved(receipt, deleted || len(written) > 0)
+	}
+	return nil
 }
 
 // result writes the result of one operation of a batch as the twin does.

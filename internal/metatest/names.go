@@ -11,6 +11,7 @@ type names struct {
 	etags map[string]*version
 	rids  map[string]int    // in the order in which they came up, from 1
 	lsns  map[string]uint64 // the position of each range
+	exact map[string]bool   // nothing has been written to the range since then that the test knows no LSN of
 }
 
 // A version is one content of an item: what an etag stands for, for ever.
@@ -32,7 +33,7 @@ func (w names) learn(k Key, it store.Item, receipt store.Receipt, body string) e
 		w.rids[it.RID()] = len(w.rids) + 1
 	}
 	for _, old := range w.etags {
-		if old.rid == it.RID() && (old.key.Partition != k.Partition || old.lsn >= it.LSN()) {
+		if old.rid == it.RID() && (old.key.Partition != k.Partition || old.lsn > it.LSN()) {
 			return fmt.Errorf("the rid %s is of %s, LSN %d; now of %s, LSN %d", it.RID(), old.key, old.lsn, k, it.LSN())
 		}
 	}
@@ -59,16 +60,34 @@ func (w names) known(it store.Item) (*version, error) {
 	return v, rendered(it)
 }
 
-// moved checks that the position of a range never goes back, and moves with a write.
+// together checks that all that a transaction has written has one LSN, which it returns: 0 for nothing.
+func together(items []store.Item) (lsn uint64, err error) {
+	for _, it := range items {
+		if lsn != 0 && it.LSN() != lsn {
+			return 0, fmt.Errorf("a transaction has written %s at LSN %d, and others at %d", it.ID(), it.LSN(), lsn)
+		}
+		lsn = it.LSN()
+	}
+	return lsn, nil
+}
+
+// moved checks that the position of a range never goes back, and that it moves by one with each transaction,
+// however many writes that has.
 func (w names) moved(receipt store.Receipt, written bool) error {
-	last := w.lsns[receipt.Range]
-	if receipt.Range == "" {
+	at := receipt.Range
+	if at == "" {
 		return nil // several ranges, or none
 	}
-	if receipt.LSN < last || written && receipt.LSN == last {
-		return fmt.Errorf("range %s was at LSN %d, now it is at %d", receipt.Range, last, receipt.LSN)
+	step := uint64(0)
+	if written {
+		step = 1
 	}
-	w.lsns[receipt.Range] = receipt.LSN
+	last := w.lsns[at]
+	if receipt.LSN < last+step || w.exact[at] && receipt.LSN > last+step {
+		return fmt.Errorf("range %s was at LSN %d, now it is at %d", at, last, receipt.LSN)
+	}
+	w.lsns[at] = receipt.LSN
+	w.exact[at] = w.exact[at] || written
 	if receipt.Charge <= 0 {
 		return fmt.Errorf("an operation on range %s that is done cost %v RU", receipt.Range, receipt.Charge)
 	}

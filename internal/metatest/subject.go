@@ -52,8 +52,8 @@ func (s *subject) do(step Step) (string, error) {
 		return s.page(p, p.continuation)
 	case Clear:
 		s.cleared = true
-		_, err := s.c.DeletePartition(s.op, s.partitionKey(step.Args[0]))
-		return answer("cleared", err), nil
+		receipt, err := s.c.DeletePartition(s.op, s.partitionKey(step.Args[0]))
+		return answer("cleared", err), s.moved(receipt, err == nil)
 	case Default:
 		return s.replaceContainer(s.ctx, step.Args[0], s.policy), nil
 	case Reindex:

@@ -13,16 +13,16 @@ import (
 //
 //	 0     1      2      4            12            20    24           28             36    37
 //	+-----+------+------+------------+-------------+-----+------------+--------------+-----+-----+------+
-//	| ver | flag | slot |    lsn     |     _ts     | ttl | generation |  leaseUntil  | len | EPK | body |
+//	| ver | flag | slot |  sequence  |     _ts     | ttl | generation |  leaseUntil  | len | EPK | body |
 //	+-----+------+------+------------+-------------+-----+------------+--------------+-----+-----+------+
 //
-// slot is the slot that issued the LSN: with the incarnation of the container the two make the etag, which
-// must survive a move of the item to another slot.
+// slot is the slot that issued the sequence: with the incarnation of the container the two make the etag,
+// which must survive a move of the item to another slot.
 type Header struct {
-	Slot uint16
-	LSN  uint64
-	Life ttl.Life
-	EPK  []byte
+	Slot     uint16
+	Sequence Sequence
+	Life     ttl.Life
+	EPK      []byte
 
 	Announced bool // its expiry is in the log of expiries: see events.go
 	Renamed   bool // it has had another id: who came to it by an id must look whether it is this one
@@ -49,7 +49,7 @@ func (h Header) Append(dst []byte) []byte {
 	}
 	dst = append(dst, itemVersion, flags)
 	dst = binary.BigEndian.AppendUint16(dst, h.Slot)
-	dst = binary.BigEndian.AppendUint64(dst, h.LSN)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(h.Sequence))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(h.Life.TS))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(h.Life.Own))
 	dst = binary.BigEndian.AppendUint32(dst, h.Life.Generation)
@@ -68,8 +68,8 @@ func DecodeItem(value []byte) (Header, []byte, error) {
 	}
 	n := HeaderFixed + int(value[HeaderFixed-1])
 	return Header{
-		Slot: binary.BigEndian.Uint16(value[2:]),
-		LSN:  binary.BigEndian.Uint64(value[4:]),
+		Slot:     binary.BigEndian.Uint16(value[2:]),
+		Sequence: Sequence(binary.BigEndian.Uint64(value[4:])),
 		Life: ttl.Life{
 			TS:         int64(binary.BigEndian.Uint64(value[12:])),
 			Own:        ttl.Seconds(binary.BigEndian.Uint32(value[20:])),
@@ -86,14 +86,16 @@ func DecodeItem(value []byte) (Header, []byte, error) {
 //
 //	 0     8            16    24     25
 //	+-----+------------+-----+------+----------------+
-//	| rid | lastLSN    | _ts | flag | EPK, 16 bytes or less |
+//	| rid | last       | _ts | flag | EPK, 16 bytes or less |
 //	+-----+------------+-----+------+----------------+
 //
-// lastLSN is the last LSN of the entry's transaction: a page of the feed never ends before it.
+// last is the last sequence of the entry's transaction: a page of the feed never ends before it, and its LSN
+// is what the change is told by.
 type FeedEntry struct {
-	RID, Last uint64
-	TS        int64
-	EPK       []byte
+	RID  uint64
+	Last Sequence
+	TS   int64
+	EPK  []byte
 }
 
 const (
@@ -104,7 +106,7 @@ const (
 // Append appends the entry's value.
 func (f FeedEntry) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, f.RID)
-	dst = binary.BigEndian.AppendUint64(dst, f.Last)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(f.Last))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(f.TS))
 	dst = append(dst, 0)
 	return append(dst, f.EPK[:min(len(f.EPK), feedEPKBytes)]...)
@@ -117,7 +119,7 @@ func DecodeFeed(value []byte) (FeedEntry, error) {
 	}
 	return FeedEntry{
 		RID:  binary.BigEndian.Uint64(value),
-		Last: binary.BigEndian.Uint64(value[8:]),
+		Last: Sequence(binary.BigEndian.Uint64(value[8:])),
 		TS:   int64(binary.BigEndian.Uint64(value[16:])),
 		EPK:  value[feedFixed:],
 	}, nil

@@ -23,9 +23,9 @@ import (
 //
 //	+-----+------+---+-----+
 //	| cid | slot | d | rid |             the item: header, then the JSON body
-//	| cid | slot | f | lsn |             latest-version change feed
-//	| cid | slot | v | lsn |             change feed of all versions and deletes, where the container keeps one
-//	| cid | slot | e | lsn |             log of expiries, where the container keeps one
+//	| cid | slot | f | seq |             latest-version change feed
+//	| cid | slot | v | seq |             change feed of all versions and deletes, where the container keeps one
+//	| cid | slot | e | seq |             log of expiries, where the container keeps one
 //	| cid | slot | w | _ts | rid |       items without a ttl, by write time
 //	| cid | slot | x | due | rid |       items with a ttl of their own, by deadline
 //	| cid | slot | i | ...  | rid |      index entries: package index draws what stands before the rid
@@ -46,7 +46,8 @@ import (
 //	| cid | c | webhook |                     -> position in the log of expiries that its endpoint has confirmed
 //	+-----+---+-----+----+----------------+
 //
-// Slots stay below 0x1000, so the byte after the cid is below 0x10 for a slot and a letter otherwise.
+// seq is a Sequence. Slots stay below 0x1000, so the byte after the cid is below 0x10 for a slot and a letter
+// otherwise.
 const (
 	FamilyItem     = 'd'
 	FamilyFeed     = 'f'
@@ -114,6 +115,11 @@ func AppendSlotKey(dst, scope []byte, family byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, scope...), family), n)
 }
 
+// AppendSequenceKey is a key of one of the families f, v and e: scope, letter, sequence.
+func AppendSequenceKey(dst, scope []byte, family byte, n Sequence) []byte {
+	return AppendSlotKey(dst, scope, family, uint64(n))
+}
+
 // AppendTimeKey is a key of one of the families w and x: scope, letter, second, rid.
 func AppendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []byte {
 	return host.AppendEntry(append(append(dst, scope...), family), host.Entry{At: second, ID: rid})
@@ -160,12 +166,18 @@ func SlotPrefix(scope, prefix []byte) []byte {
 // KeyRID is the rid at the end of an index entry's key.
 func KeyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-RIDLen:]) }
 
-// SlotKeyNumber is the number at the end of a key of family d, f or v.
+// SlotKeyNumber is the number at the end of a key of family d, f, v or e.
 func SlotKeyNumber(key []byte) (uint64, bool) {
 	if len(key) != ScopeLen+1+8 {
 		return 0, false
 	}
 	return binary.BigEndian.Uint64(key[ScopeLen+1:]), true
+}
+
+// KeySequence is the sequence at the end of a key of family f, v or e; 0 where there is none.
+func KeySequence(key []byte) Sequence {
+	n, _ := SlotKeyNumber(key)
+	return Sequence(n)
 }
 
 // AppendPartitionPrefix is what the keys of one logical partition (or of a prefix of one) begin with in the

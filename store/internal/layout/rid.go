@@ -17,23 +17,22 @@ import (
 //	child      16 bytes: the container's, then 64 bits, little-endian; the top 4 bits are the type
 //	offer       3 bytes of its number, little-endian; all 4 where it needs them
 //
-// An item's 64 bits are its storage rid: type 0, the slot it was born in (12 bits), the LSN it was born with
-// (48 bits). It never changes, and its numeric order in a slot is the order of creation.
+// An item's 64 bits are its storage rid: type 0, the slot it was born in (12 bits), the sequence it was born
+// with (48 bits). It never changes, and its numeric order in a slot is the order of creation.
 
 var ridEncoding = base64.StdEncoding
 
-const (
-	// RIDTypeRange is the type of a partition key range among the children of a container.
-	RIDTypeRange = 5
-	// RIDLSNBits is how many bits of an item's rid are the LSN.
-	RIDLSNBits = 48
-)
+// RIDTypeRange is the type of a partition key range among the children of a container.
+const RIDTypeRange = 5
 
-// ItemRID is the rid of an item that is born in a slot with an LSN.
-func ItemRID(slot uint16, lsn uint64) uint64 { return uint64(slot)<<RIDLSNBits | lsn }
+// ItemRID is the rid of an item that is born in a slot with a sequence.
+func ItemRID(slot uint16, born Sequence) uint64 { return uint64(slot)<<SequenceBits | uint64(born) }
 
 // RIDSlot is the slot that an item was born in.
-func RIDSlot(rid uint64) uint16 { return uint16(rid >> RIDLSNBits) }
+func RIDSlot(rid uint64) uint16 { return uint16(rid >> SequenceBits) }
+
+// RIDBorn is the sequence that an item was born with.
+func RIDBorn(rid uint64) Sequence { return Sequence(rid & (1<<SequenceBits - 1)) }
 
 // RIDText is a rid as it is on the wire.
 func RIDText(b []byte) string {
@@ -96,15 +95,16 @@ func OfferRIDText(n uint32) string {
 	return RIDText(b)
 }
 
-// ETagText makes an etag out of what never names two contents: the container's incarnation, the slot and the
-// LSN. It has the GUID shape that Cosmos DB's etags have, and its literal quotes.
-func ETagText(incarnation uint32, slot uint16, lsn uint64) string {
-	b := ETagBytes(incarnation, slot, lsn)
+// ETagText makes an etag out of what never names two contents: the container's incarnation, the slot and a
+// number of 48 bits, which is an item's sequence. It has the GUID shape that Cosmos DB's etags have, and its
+// literal quotes.
+func ETagText(incarnation uint32, slot uint16, number uint64) string {
+	b := ETagBytes(incarnation, slot, number)
 	return string(b[:])
 }
 
 // ETagBytes is ETagText without a string.
-func ETagBytes(incarnation uint32, slot uint16, lsn uint64) (b [38]byte) {
+func ETagBytes(incarnation uint32, slot uint16, number uint64) (b [38]byte) {
 	var raw [8]byte
 	b[0], b[37] = '"', '"'
 	binary.BigEndian.PutUint32(raw[:], incarnation)
@@ -113,7 +113,7 @@ func ETagBytes(incarnation uint32, slot uint16, lsn uint64) (b [38]byte) {
 	binary.BigEndian.PutUint16(raw[:], slot)
 	hex.Encode(b[20:24], raw[:2])
 	b[24] = '-'
-	binary.BigEndian.PutUint64(raw[:], lsn)
+	binary.BigEndian.PutUint64(raw[:], number)
 	hex.Encode(b[25:37], raw[2:])
 	return b
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Version is one entry of the family v. Its key holds the LSN of the change.
+// Version is one entry of the family v. Its key holds the sequence of the change.
 //
 //	 0     1      2      4     12           20     28          30             38              46
 //	+-----+------+------+-----+------------+------+-----------+--------------+---------------+
-//	| ver | kind | slot | rid | lastLSN    | crts | prev slot | previous LSN | previous _ts  |
+//	| ver | kind | slot | rid | last       | crts | prev slot | previous seq | previous _ts  |
 //	+-----+------+------+-----+------------+------+-----------+--------------+---------------+
 //	+---------------+--------------+--------------+-------------------+----------------+
 //	| len | EPK     | len | key    | len | id     | len | current     | previous       |
@@ -20,13 +20,14 @@ import (
 //
 // An entry of version 2 is that of an import: it has the item's _ts, in 8 bytes, behind the previous one's.
 //
-// What of an image is not in its JSON is made of the rest: its etag of the slot and the LSN, its _rid of the
-// rid. lastLSN is the last LSN of the entry's transaction: a page of the feed never ends before it.
+// What of an image is not in its JSON is made of the rest: its etag of the slot and the sequence, its _rid of
+// the rid. last is the last sequence of the entry's transaction: a page of the feed never ends before it, and
+// its LSN is what the change is told by.
 type Version struct {
 	Kind     uint8 // what happened, in the numbers of store.ChangeKind; Floor for a floor
 	Slot     uint16
 	RID      uint64
-	Last     uint64
+	Last     Sequence
 	TS       int64
 	Dated    int64 // the item's _ts where it is not ts; else 0
 	Previous Image
@@ -35,12 +36,13 @@ type Version struct {
 	Body     []byte // nil for a delete
 }
 
-// Image is the version before a change: LSN is 0 where there was none, Body is empty where it was not kept.
+// Image is the version before a change: Sequence is 0 where there was none, Body is empty where it was not
+// kept.
 type Image struct {
-	Slot uint16
-	LSN  uint64
-	TS   int64
-	Body []byte
+	Slot     uint16
+	Sequence Sequence
+	TS       int64
+	Body     []byte
 }
 
 // Floor is the kind of an entry that is a floor: what came before it is not kept.
@@ -61,10 +63,10 @@ func (v *Version) Append(dst []byte) []byte {
 	dst = append(dst, format, v.Kind)
 	dst = binary.BigEndian.AppendUint16(dst, v.Slot)
 	dst = binary.BigEndian.AppendUint64(dst, v.RID)
-	dst = binary.BigEndian.AppendUint64(dst, v.Last)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(v.Last))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(v.TS))
 	dst = binary.BigEndian.AppendUint16(dst, v.Previous.Slot)
-	dst = binary.BigEndian.AppendUint64(dst, v.Previous.LSN)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(v.Previous.Sequence))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(v.Previous.TS))
 	if v.Dated != 0 {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(v.Dated))
@@ -93,12 +95,12 @@ func DecodeVersion(value []byte) (Version, error) {
 		Kind: value[1],
 		Slot: binary.BigEndian.Uint16(value[2:]),
 		RID:  binary.BigEndian.Uint64(value[4:]),
-		Last: binary.BigEndian.Uint64(value[12:]),
+		Last: Sequence(binary.BigEndian.Uint64(value[12:])),
 		TS:   int64(binary.BigEndian.Uint64(value[20:])),
 		Previous: Image{
-			Slot: binary.BigEndian.Uint16(value[28:]),
-			LSN:  binary.BigEndian.Uint64(value[30:]),
-			TS:   int64(binary.BigEndian.Uint64(value[38:])),
+			Slot:     binary.BigEndian.Uint16(value[28:]),
+			Sequence: Sequence(binary.BigEndian.Uint64(value[30:])),
+			TS:       int64(binary.BigEndian.Uint64(value[38:])),
 		},
 	}
 	rest := value[versionFixed:]
@@ -139,7 +141,7 @@ func (v *Version) WrittenAt() int64 {
 	return v.TS
 }
 
-// Expiry is one entry of the family e. Its key holds the LSN of the transaction's step.
+// Expiry is one entry of the family e. Its key holds a sequence.
 //
 //	 0             8
 //	+-------------+------------------------------------------+

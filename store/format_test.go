@@ -1,0 +1,57 @@
+package store
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/host"
+)
+
+// Data of another format is neither opened nor adopted, and the error says what to do with it.
+func TestOtherFormats(t *testing.T) {
+	for _, c := range []struct {
+		format int
+		is     error
+		advice string
+	}{
+		{1, engine.ErrOlderFormat, "import into a new folder"},
+		{3, engine.ErrNewerFormat, "the program that wrote it"},
+		{0, engine.ErrOlderFormat, "import into a new folder"},
+	} {
+		disk := vfs.NewMem()
+		open := func() engine.Engine {
+			e, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: disk, Strict: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}
+		e := open()
+		_, err := e.Update(t.Context(), [][]byte{host.CatalogScope()}, func(txn engine.Txn) error {
+			key := append(host.AppendCatalogHead(nil, 'm', 0), "store\x00\x01"...)
+			return host.SetRecord(txn, key, map[string]int{"format": c.format, "incarnation": 7, "next": 1})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := func(what string, err error) {
+			t.Helper()
+			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.advice) {
+				t.Errorf("%s data of format %d: %v", what, c.format, err)
+			}
+		}
+		refused("adopting", Adopt(t.Context(), e))
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the first try has changed nothing
+			_, err := Open(t.Context(), open(), Options{})
+			refused("opening", err)
+		}
+	}
+}
