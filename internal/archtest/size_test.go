@@ -1,0 +1,185 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// What is too big today. These numbers are lowered when the code allows it, and never raised.
+const (
+	storeCycle = 83   // files of package store in its largest cycle
+	wideLines  = 4014 // lines of more than maxColumns in the module
+	longFiles  = 21   // files of more than maxLines
+	longFuncs  = 4    // functions of more than maxFunc lines, tests excepted: a table of cases is long by nature
+)
+
+const (
+	maxColumns = 110
+	maxLines   = 400
+	maxFunc    = 60
+	tabWidth   = 4
+)
+
+// TestCycle measures the largest set of files in package store each of which needs each other one.
+func TestCycle(t *testing.T) {
+	h := load(t)
+	for _, p := range h.pkgs {
+		if p.path != "store" {
+			continue
+		}
+		cycle := largestCycle(h.uses(p))
+		if len(cycle) < 2 {
+			t.Fatal("no file of package store needs another: the measure has gone blind")
+		}
+		t.Logf("the largest cycle of package store has %d files", len(cycle))
+		if len(cycle) > storeCycle {
+			t.Errorf("more than %d: %v", storeCycle, cycle)
+		}
+	}
+}
+
+func TestLargestCycle(t *testing.T) {
+	uses := map[string][]string{"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+	if got := largestCycle(uses); !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Error(got)
+	}
+}
+
+// TestSizesSee feeds the measures one function and one line that are a little too big.
+func TestSizesSee(t *testing.T) {
+	h := &house{root: "/m", fset: token.NewFileSet()}
+	src := "package a\nfunc fits() {" + strings.Repeat("\n", maxFunc-1) + "}\n" +
+		"func long() {" + strings.Repeat("\n", maxFunc) + "}\n"
+	f, err := parser.ParseFile(h.fset, "/m/a/x.go", src, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := h.longFuncs(&file{name: "a/x.go", ast: f}); !slices.Equal(got, []string{"a/x.go:62"}) {
+		t.Error(got)
+	}
+	if got := width("\té" + strings.Repeat("x", 106)); got != 111 {
+		t.Error(got)
+	}
+}
+
+// uses tells for each product file of a package which others declare what it names.
+func (h *house) uses(p *pkg) map[string][]string {
+	uses := map[string][]string{}
+	for _, f := range p.files {
+		if !f.typed {
+			continue
+		}
+		uses[f.name] = nil
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			o := p.info.Uses[id]
+			if o == nil || o.Pkg() == nil || o.Pkg().Path() != module+"/"+p.path || local(o) {
+				return true
+			}
+			at := h.rel(h.fset.Position(o.Pos()).Filename)
+			if at != f.name && !slices.Contains(uses[f.name], at) {
+				uses[f.name] = append(uses[f.name], at)
+			}
+			return true
+		})
+	}
+	return uses
+}
+
+// local tells whether an object belongs to a function's body.
+func local(o types.Object) bool {
+	v, ok := o.(*types.Var)
+	return ok && !v.IsField() && o.Parent() != o.Pkg().Scope()
+}
+
+// largestCycle is the largest set of names that reach each other, in order.
+func largestCycle(uses map[string][]string) (largest []string) {
+	reach := map[string]map[string]bool{}
+	for from := range uses {
+		reach[from] = map[string]bool{}
+		for todo := []string{from}; len(todo) > 0; {
+			next := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			for _, to := range uses[next] {
+				if !reach[from][to] {
+					reach[from][to] = true
+					todo = append(todo, to)
+				}
+			}
+		}
+	}
+	for from := range reach {
+		var cycle []string
+		for to := range reach[from] {
+			if reach[to][from] {
+				cycle = append(cycle, to)
+			}
+		}
+		slices.Sort(cycle)
+		if len(cycle) > len(largest) || len(cycle) == len(largest) && slices.Compare(cycle, largest) < 0 {
+			largest = cycle
+		}
+	}
+	return largest
+}
+
+func TestSizes(t *testing.T) {
+	h := load(t)
+	var wide, long, funcs []string
+	for _, p := range h.pkgs {
+		for _, f := range p.files {
+			text, err := os.ReadFile(filepath.Join(h.root, filepath.FromSlash(f.name)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Count(string(text), "\n") > maxLines {
+				long = append(long, f.name)
+			}
+			for line := range strings.Lines(string(text)) {
+				if width(strings.TrimRight(line, "\r\n")) > maxColumns {
+					wide = append(wide, f.name)
+				}
+			}
+			if !f.test {
+				funcs = append(funcs, h.longFuncs(f)...)
+			}
+		}
+	}
+	for _, c := range []struct {
+		what  string
+		found []string
+		limit int
+	}{{"wide lines", wide, wideLines}, {"long files", long, longFiles}, {"long functions", funcs, longFuncs}} {
+		t.Logf("%d %s, %d allowed", len(c.found), c.what, c.limit)
+		if len(c.found) > c.limit {
+			t.Errorf("%d %s, %d are allowed: %v", len(c.found), c.what, c.limit, slices.Compact(c.found))
+		}
+	}
+}
+
+// longFuncs names the functions of a file that have more than maxFunc lines.
+func (h *house) longFuncs(f *file) (long []string) {
+	for _, d := range f.ast.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if ok && h.fset.Position(fn.End()).Line-h.fset.Position(fn.Pos()).Line+1 > maxFunc {
+			long = append(long, h.place(fn.Pos()))
+		}
+	}
+	return long
+}
+
+// width is how many columns a line takes.
+func width(line string) int {
+	return utf8.RuneCountInString(line) + strings.Count(line, "\t")*(tabWidth-1)
+}
