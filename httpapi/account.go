@@ -135,29 +135,6 @@ func (s *Server) readNothing(c *call) error {
 	return notFound("There is no '" + c.target.leaf() + "'.")
 }
 
-// live says that the process answers.
-func (s *Server) live(c *call) error { return c.json(http.StatusOK, []byte(`{"status":"ok"}`)) }
-
-// ready says that the store takes writes and gives them back.
-func (s *Server) ready(c *call) error {
-	if s.opt.Ready != nil {
-		if err := s.opt.Ready(c.ctx()); err != nil {
-			return wireErr(http.StatusServiceUnavailable, 0, "The server is not ready: "+err.Error())
-		}
-	}
-	return c.json(http.StatusOK, []byte(`{"status":"ok"}`))
-}
-
-// certificate serves the TLS certificate, where the emulators' users look for it and at a place of our own.
-func (s *Server) certificate(c *call) error {
-	if len(s.opt.CertPEM) == 0 {
-		return notFound("This server has no certificate: it runs without TLS.")
-	}
-	c.set("Content-Type", "application/x-pem-file")
-	c.deliver(http.StatusOK, s.opt.CertPEM)
-	return nil
-}
-
 // scheme tells by which of the two protocols of the port a request came. A proxy on the same machine that
 // ends TLS in front of the server says what its client spoke; from elsewhere X-Forwarded-Proto is anybody's
 // word.

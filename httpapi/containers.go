@@ -49,12 +49,17 @@ func (s *Server) within(c *call) (p place, rid string, err error) {
 		return p, "", owner(err)
 	}
 	rid = p.container.RID()
-	c.setContainerPaths(rid, p.database.ID(), p.container.ID())
+	return p, rid, c.enter(p.database, p.container, rid)
+}
+
+// enter checks that the container that a request is about, of this rid, is the one that the client has in mind.
+func (c *call) enter(d *store.Database, coll *store.Container, rid string) error {
+	c.setContainerPaths(rid, d.ID(), coll.ID())
 	if want := c.in.intendedRID; want != "" && want != rid {
-		return p, rid, wireErr(http.StatusBadRequest, substatusWrongContainer,
-			"The container '"+p.container.ID()+"' has the resource id "+rid+", the request intends "+want+".")
+		return wireErr(http.StatusBadRequest, substatusWrongContainer,
+			"The container '"+coll.ID()+"' has the resource id "+rid+", the request intends "+want+".")
 	}
-	return p, rid, c.admit(p.container)
+	return c.admit(coll)
 }
 
 // container finds the container that a request for something inside it names.

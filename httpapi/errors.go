@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store"
@@ -89,6 +90,10 @@ func classify(err error) (w wireError, internal bool) {
 		w = *wire
 		w.message, w.detail = excerpt(w.message, maxSentence), excerpt(w.detail, maxSentence)
 		return w, false
+	}
+	var own *laboratory.Error
+	if errors.As(err, &own) {
+		return ofLaboratory(own), false
 	}
 	var failed *store.Error
 	if errors.As(err, &failed) {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"slices"
@@ -36,14 +37,20 @@ var varying = []struct {
 func TestLaboratoryAnswers(t *testing.T) {
 	w := newWorld(t)
 	w.container(hashed + `,"defaultTtl":60`)
-	datatest.Run(t, "testdata/laboratory.txt", func(_ *testing.T, c *datatest.Case) string { return goldenAnswers(w, c) })
+	datatest.Run(t, "testdata/laboratory.txt", func(_ *testing.T, c *datatest.Case) string { return w.golden(c) })
 }
 
-func goldenAnswers(w *world, c *datatest.Case) string {
+// golden runs a case and returns what the file is to have of its answer.
+func (w *world) golden(c *datatest.Case) string {
 	if c.Cmd == "pass" {
 		w.clock.Advance(c.Duration("for", time.Second))
 		return ""
 	}
+	_, rec := w.goldenCase(c)
+	return goldenText(c, rec)
+}
+
+func (w *world) goldenCase(c *datatest.Case) (*http.Request, *httptest.ResponseRecorder) {
 	r := w.request(c.Cmd, c.Args[0], strings.TrimSuffix(c.Input, "\n"))
 	for _, header := range c.Args[1:] {
 		name, value, _ := strings.Cut(header, ":")
@@ -51,6 +58,10 @@ func goldenAnswers(w *world, c *datatest.Case) string {
 	}
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
+	return r, rec
+}
+
+func goldenText(c *datatest.Case, rec *httptest.ResponseRecorder) string {
 	var out strings.Builder
 	fmt.Fprintln(&out, rec.Code)
 	if !strings.Contains(c.Args[0], "/_") {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -56,7 +57,7 @@ type Options struct {
 	// Ready says whether the store works (GET /_mayfly/readyz). Default: always.
 	Ready func(context.Context) error
 	// Webhooks tells how the webhooks stand, for the metrics; nil where nobody delivers to any.
-	Webhooks func() []WebhookMetrics
+	Webhooks func() []laboratory.WebhookMetrics
 	// MaxConnections is how many connections may be open at once; 0: any number. Where there are more, those
 	// that have been idle for longest are closed for new ones, and new ones wait where none is idle.
 	MaxConnections int

@@ -123,7 +123,7 @@ func decodeQuery(c *call) (text string, params []store.Parameter, err error) {
 	if text, err = decodeText(body, "query"); err != nil {
 		return "", nil, err
 	}
-	params, err = decodeParameters(body.Member("parameters"))
+	params, err = store.ParseParameters(body.Member("parameters"))
 	return text, params, err
 }
 
@@ -134,19 +134,4 @@ func decodeText(body doc.Value, name string) (string, error) {
 		return "", badRequest("The input content is invalid because the required property '" + name + "' is missing or is not a string.")
 	}
 	return v.Str(), nil
-}
-
-func decodeParameters(list doc.Value) (params []store.Parameter, err error) {
-	if k := list.Kind(); k != doc.Array && k != doc.Null && k != doc.Undefined {
-		return nil, badRequest("The 'parameters' of a query must be an array.")
-	}
-	list.Each(func(_ string, p doc.Value) bool {
-		name := p.Member("name").Str()
-		if len(name) < 2 || name[0] != '@' {
-			err = badRequest("Each parameter of a query needs a 'name' that begins with '@'.")
-		}
-		params = append(params, store.Parameter{Name: name, Value: p.Member("value")})
-		return err == nil
-	})
-	return params, err
 }

@@ -173,35 +173,40 @@ func (t *target) finish(rawLink string) error {
 
 // parseOwn keeps the path of Mayfly's own surface, unescaped.
 func (t *target) parseOwn(rawPath string) error {
-	plain, err := url.PathUnescape(strings.TrimRight(rawPath, "/"))
+	rawPath = strings.TrimRight(rawPath, "/")
+	plain, err := url.PathUnescape(rawPath)
 	if err != nil {
 		return badRequest("The path holds a malformed escape.")
 	}
 	t.own, t.path = plain, plain
 	t.resourceType, t.feed = "", false
-	parts := strings.Split(strings.TrimRight(rawPath, "/"), "/")
-	for i, keyword := range []string{"dbs", "colls"} {
-		at := 2*i + 1 // _mayfly/dbs/{db}/colls/{coll}
+	parts := strings.Split(rawPath, "/")
+	id := func(at int, keyword, name string) bool { // _mayfly/keyword/id
 		if len(parts) < at+2 || !strings.EqualFold(parts[at], keyword) {
-			break
+			return false
 		}
-		if t.ids[i], err = url.PathUnescape(parts[at+1]); err != nil {
-			return badRequest("The path holds a malformed escape.")
-		}
-		t.n = i + 1
-		parts[at], parts[at+1] = keyword, []string{"{db}", "{coll}"}[i]
+		t.ids[t.n], _ = url.PathUnescape(parts[at+1]) // the whole path can be, and so can its parts
+		t.n++
+		parts[at], parts[at+1] = keyword, name
+		return true
 	}
-	if len(parts) > 2 && strings.EqualFold(parts[1], "snapshots") { // _mayfly/snapshots/{name}
-		if t.ids[0], err = url.PathUnescape(parts[2]); err != nil {
-			return badRequest("The path holds a malformed escape.")
-		}
-		t.n = 1
-		parts[1], parts[2] = "snapshots", "{name}"
-	}
-	if t.n > 0 {
+	if id(1, "dbs", "{db}") && id(3, "colls", "{coll}") || id(1, "snapshots", "{name}") || t.n > 0 {
 		t.own = strings.Join(parts, "/")
 	}
 	return nil
+}
+
+// ownPath is the path of Mayfly's own surface as its router reads it: the ids escaped, and nothing else that
+// could be written in several ways.
+func (t *target) ownPath() string {
+	if t.n == 0 && (strings.HasPrefix(t.own, "_mayfly/dbs/") || strings.HasPrefix(t.own, "_mayfly/snapshots/")) {
+		return "/" // it names something only now that it is unescaped: there is nothing
+	}
+	parts := strings.Split("/"+t.own, "/")
+	for level := range t.n {
+		parts[2*level+3] = url.PathEscape(t.ids[level]) // /_mayfly/keyword/id
+	}
+	return strings.Join(parts, "/")
 }
 
 // absorbQuery takes the query string as the end of the last id. Cosmos DB's clients send no query strings:

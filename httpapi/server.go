@@ -26,7 +26,7 @@ type Server struct {
 	auth        *authority
 	near        neighbours
 	consistency consistency
-	own         []ownHandler // ownHandlers: some tell of all
+	own         http.Handler // Mayfly's own surface
 	since       []string     // when the server was made: the value of x-ms-last-state-change-utc
 
 	handler http.Handler
@@ -69,10 +69,11 @@ func New(o Options) (*Server, error) {
 	}
 	level, _, _ := parseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
-	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, near: near, consistency: level, cancel: cancel, own: ownHandlers,
+	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, near: near, consistency: level, cancel: cancel,
 		conns: newConns(o.MaxConnections), memory: o.DB.Memory()}
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)
+	s.own = s.newOwn()
 	s.handler = s.routes()
 	s.http = &http.Server{
 		Handler:           s.handler,
@@ -262,12 +263,15 @@ func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// serve is a request's way: route, authorise, decode, run.
+// serve is a request's way: route, authorise, decode, run. Mayfly's own surface is routed behind it.
 func (s *Server) serve(ec echo.Context) error {
 	c := ec.(*call)
 	var err error
 	if c.target, err = parseTarget(requestPath(c.Request())); err != nil {
 		return err
+	}
+	if c.target.kind == kindOwn {
+		return s.serveOwn(c)
 	}
 	run, open := c.route()
 	if !open {
@@ -278,6 +282,11 @@ func (s *Server) serve(ec echo.Context) error {
 			return c.headerErr
 		}
 	}
+	return s.carryOut(c, func() error { return run(s, c) })
+}
+
+// carryOut reads the body of a request that was let in, and runs it.
+func (s *Server) carryOut(c *call, run func() error) error {
 	if err := c.readBody(); err != nil {
 		return err
 	}
@@ -289,7 +298,7 @@ func (s *Server) serve(ec echo.Context) error {
 		if err != nil {
 			return err
 		}
-		if err = run(s, c); store.ErrorCode(err) != store.CodeUnavailable || c.Response().Committed {
+		if err = run(); store.ErrorCode(err) != store.CodeUnavailable || c.Response().Committed {
 			return err
 		}
 		if now, unknown := s.db.Incarnation(c.ctx()); unknown != nil || now == before {

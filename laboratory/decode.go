@@ -23,13 +23,6 @@ type member interface {
 	decode(name string, v doc.Value) error
 }
 
-// An earlyMember is one that is read before the others, whatever the order in the body; v is undefined where
-// the body does not have it.
-type earlyMember interface {
-	member
-	early()
-}
-
 // plan is how a request struct is read: its steps in the order of the struct's parts.
 type plan struct {
 	steps []step
@@ -52,10 +45,10 @@ type field struct {
 	name        string
 	index       []int
 	missing     string // the refusal where it is required and not there
-	early       bool
-	always      bool  // clients must give it
-	least, most int64 // of a whole number
-	otherwise   int64 // the number where it is left out
+	first       bool   // it is read before the others, in the body or not: then its value is undefined
+	always      bool   // clients must give it
+	least, most int64  // of a whole number
+	otherwise   int64  // the number where it is left out
 }
 
 // planOf reads the tags of a request struct.
@@ -72,7 +65,7 @@ func planOf(t reflect.Type) *plan {
 }
 
 // scan reads the tags of a part. Those on blank fields that are this package's own are takes, refusal, empty,
-// and body, which is "optional" or "documents"; missing is on a required member.
+// and body, which is "optional" or "documents"; missing is on a required member, first on one that is told of first.
 func (p *plan) scan(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -137,8 +130,7 @@ func fieldOf(f reflect.StructField, index []int, tag string) field {
 		}
 		return n
 	}
-	early := reflect.PointerTo(f.Type).Implements(reflect.TypeFor[earlyMember]())
-	return field{name: name, index: index, missing: f.Tag.Get("missing"), early: early,
+	return field{name: name, index: index, missing: f.Tag.Get("missing"), first: f.Tag.Get("first") == "true",
 		always: tag == "json" && options != "omitempty",
 		least:  number("minimum", -1<<53), most: number("maximum", 1<<53), otherwise: number("default", 0)}
 }
@@ -184,7 +176,7 @@ func readBody(l *Laboratory, ec echo.Context, p *plan, in reflect.Value) error {
 	given := make(map[string]bool, len(p.body))
 	for i := range p.body {
 		f := &p.body[i]
-		if !f.early {
+		if !f.first {
 			continue
 		}
 		if err := f.decode(in, object.Member(f.name)); err != nil {
@@ -198,7 +190,7 @@ func readBody(l *Laboratory, ec echo.Context, p *plan, in reflect.Value) error {
 		switch {
 		case i < 0:
 			err = p.unknown(name)
-		case !p.body[i].early:
+		case !p.body[i].first:
 			err = p.body[i].decode(in, v)
 		}
 		return err == nil

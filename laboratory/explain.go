@@ -95,9 +95,9 @@ func (pageLength) JSONSchema() (s jsonschema.Schema, err error) {
 }
 
 type explainRequest struct {
-	Database     named        `json:"database"`
-	Container    named        `json:"container"`
-	Query        named        `json:"query"`
+	Database     named        `json:"database" first:"true"`
+	Container    named        `json:"container" first:"true"`
+	Query        named        `json:"query" first:"true"`
 	Parameters   parameters   `json:"parameters,omitempty"`
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`
 	MaxItemCount pageLength   `json:"maxItemCount,omitempty"`

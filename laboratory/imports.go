@@ -78,7 +78,7 @@ type verbatimList[T any] []T
 func (verbatimList[T]) verbatim() {}
 
 // importItems upserts up to 100 documents, or creates them, each with the age that it has; see
-// store.ParseImport. The partition key is that of the document.
+// store.ParseImport. The partition key is that of the document. It ends with ctx between any two of them.
 func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (Imported, error) {
 	if in.Documents.list.Kind() != doc.Array {
 		return Imported{}, badRequest("'documents' must be an array of documents.")
@@ -89,6 +89,9 @@ func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (Import
 	}
 	var ops []store.Operation
 	in.Documents.list.Each(func(_ string, v doc.Value) bool {
+		if ctx.Err() != nil {
+			return false
+		}
 		op := store.Operation{Kind: kind, NoContent: true}
 		var o store.ImportOptions
 		op.Body, o, op.Err = store.ParseImport(v.Raw())
@@ -96,6 +99,9 @@ func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (Import
 		ops = append(ops, op)
 		return true
 	})
+	if err := ctx.Err(); err != nil {
+		return Imported{}, err
+	}
 	done, r, err := in.container.Batch(ctx, definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
 	out := Imported{receipt: r, mixed: done.Mixed}
 	if err != nil {

@@ -93,10 +93,8 @@ func (partitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// named is a string that must be there; whatever else is wrong with the body, its absence is told first.
+// named is a string that must be there.
 type named string
-
-func (named) early() {}
 
 func (n *named) decode(name string, v doc.Value) error {
 	if v.Kind() != doc.String {

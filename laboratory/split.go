@@ -72,7 +72,7 @@ func (boundary) JSONSchema() (s jsonschema.Schema, err error) {
 
 type splitRequest struct {
 	InContainer
-	Range named    `json:"range" description:"The id of the range to split."`
+	Range named    `json:"range" first:"true" description:"The id of the range to split."`
 	At    boundary `json:"at,omitempty"`
 	_     struct{} `takes:"a split takes %" additionalProperties:"false"`
 }

@@ -47,7 +47,7 @@ var rooms = map[string]room{
 	},
 	"httpapi": {
 		own: []string{"laboratory", "store", "store/definition", "query/...", "index", "doc/...", "ttl", "script"},
-		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/tidwall/gjson",
+		third: []string{"github.com/labstack/echo/v4", "github.com/tidwall/gjson",
 			"github.com/google/uuid", "golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},
