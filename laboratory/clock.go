@@ -39,7 +39,7 @@ type ClockChange struct {
 	Real    yes       `json:"real,omitempty"`
 	Set     *moment   `json:"set,omitempty"`
 	Advance *duration `json:"advance,omitempty"`
-	Rate    *float64  `json:"rate,omitempty" minimum:"0" maximum:"1000000" description:"Times the system's speed."`
+	Rate    *float64  `json:"rate,omitempty" minimum:"0" maximum:"1000000" description:"Times real speed."`
 	Freeze  *bool     `json:"freeze,omitempty" description:"To a stop, or on from where it stands."`
 	_       struct{}  `takes:"the clock takes 'real', 'set', 'advance', 'rate' or 'freeze'"`
 	_       struct{}  `empty:"The body must say what to change: 'real', 'set', 'advance', 'rate' or 'freeze'."`
@@ -113,7 +113,9 @@ type setDatabaseClockRequest struct {
 }
 
 // setDatabaseClock gives a database a clock of its own the first time.
-func (l *Laboratory) setDatabaseClock(ctx context.Context, in *setDatabaseClockRequest) (DatabaseClock, error) {
+func (l *Laboratory) setDatabaseClock(
+	ctx context.Context, in *setDatabaseClockRequest,
+) (DatabaseClock, error) {
 	if _, err := in.database.SetClock(ctx, in.change()); err != nil {
 		return DatabaseClock{}, err
 	}

@@ -64,8 +64,8 @@ func planOf(t reflect.Type) *plan {
 	return p
 }
 
-// scan reads the tags of a part. Those on blank fields that are this package's own are takes, refusal, empty,
-// and body, which is "optional" or "documents"; missing is on a required member, first on one that is told of first.
+// scan reads the tags of a part. Of those that are this package's own, takes, refusal, empty and body ("optional"
+// or "documents") are on blank fields; missing is on a required member, first on one that is told of first.
 func (p *plan) scan(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -234,7 +234,8 @@ func (p *plan) unknown(name string) error {
 		if len(fields) == 0 {
 			fields = p.query
 		}
-		return badRequest("'" + name + "' is not known: " + strings.Replace(p.takes, "%", names(fields), 1) + ".")
+		takes := strings.Replace(p.takes, "%", names(fields), 1)
+		return badRequest("'" + name + "' is not known: " + takes + ".")
 	}
 	return badRequest("'" + name + "' is not known here.")
 }

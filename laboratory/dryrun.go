@@ -28,7 +28,7 @@ type DryRunAnswer struct {
 	Complete bool   `json:"complete" description:"False: time was up, and all counts are lower bounds."`
 	Expired  int64  `json:"expiredAlready"`
 	// Effects are by name; each living item is in one of them.
-	Effects map[string]DryRunEffect `json:"effects" nullable:"false" description:"By name; an item is in one."`
+	Effects map[string]DryRunEffect `json:"effects" nullable:"false" description:"By name."`
 	After   []DryRunDeadlines       `json:"deadlines" nullable:"false" description:"Of the living."`
 }
 
@@ -98,8 +98,9 @@ func (l *Laboratory) dryRun(ctx context.Context, in *dryRunRequest) (DryRunAnswe
 }
 
 func dryRunAnswer(d store.DryRun) DryRunAnswer {
-	out := DryRunAnswer{From: defaultTTL(d.From), To: defaultTTL(d.To), Now: second(d.Now), Method: method(d.Exact),
-		Complete: d.Complete, Expired: d.Expired, Effects: make(map[string]DryRunEffect, len(d.Effects))}
+	out := DryRunAnswer{From: defaultTTL(d.From), To: defaultTTL(d.To), Now: second(d.Now),
+		Method: method(d.Exact), Complete: d.Complete, Expired: d.Expired,
+		Effects: make(map[string]DryRunEffect, len(d.Effects))}
 	for i, e := range d.Effects {
 		effect := DryRunEffect{Count: e.Count}
 		for _, x := range e.Examples {

@@ -20,6 +20,6 @@ func notFound(message string) error { return &Error{http.StatusNotFound, message
 
 // notWhole refuses a number.
 func notWhole(name string, least, most int64) error {
-	return badRequest("'" + name + "' must be a whole number between " + strconv.FormatInt(least, 10) + " and " +
-		strconv.FormatInt(most, 10) + ".")
+	return badRequest("'" + name + "' must be a whole number between " + strconv.FormatInt(least, 10) +
+		" and " + strconv.FormatInt(most, 10) + ".")
 }

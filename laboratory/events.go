@@ -42,7 +42,7 @@ func (*Events) verbatim() {}
 // Event is an expiry.
 type Event struct {
 	ID           string         `json:"id"`
-	PartitionKey []any          `json:"partitionKey" nullable:"false" description:"{}: a path without a value."`
+	PartitionKey []any          `json:"partitionKey" nullable:"false" description:"{}: no value."`
 	ExpiredAt    int64          `json:"expiredAt" description:"Seconds since 1970."`
 	LSN          uint64         `json:"lsn"`
 	Range        string         `json:"range" description:"The id of the partition key range."`
@@ -89,7 +89,8 @@ func (l *Laboratory) events(ctx context.Context, in *eventsRequest) (Events, err
 		patient, end := in.Patience.wait(ctx, time.Duration(in.Wait)*time.Second)
 		defer end()
 		page, _, err = f.next(patient, nil)
-		if err != nil && patient.Err() != nil && ctx.Err() == nil { // nothing has come, or the server shuts down
+		if err != nil && patient.Err() != nil && ctx.Err() == nil {
+			// Nothing has come, or the server shuts down.
 			page, err = store.ExpirationsPage{Position: f.after}, nil
 		}
 	}
@@ -110,7 +111,9 @@ type follower struct {
 // next returns the entries behind the follower's position and moves it. Where there are none yet it waits:
 // until there are some, until ctx ends or the server shuts down (its error tells), or until tick, which it
 // reports as idle and which may be nil.
-func (f *follower) next(ctx context.Context, tick <-chan time.Time) (page store.ExpirationsPage, idle bool, err error) {
+func (f *follower) next(ctx context.Context, tick <-chan time.Time) (
+	page store.ExpirationsPage, idle bool, err error,
+) {
 	for {
 		grown, replaced := f.coll.ExpirationsChanged(), f.l.db.SubscriptionsChanged()
 		if page, err = f.coll.Expirations(ctx, f.after, f.limit); err != nil {
@@ -135,6 +138,11 @@ func (f *follower) next(ctx context.Context, tick <-chan time.Time) (page store.
 
 const eventKind = "text/event-stream"
 
+const streamText = `For as long as the client listens: "expired" with an event as the page has them, whose id ` +
+	`is the position behind it; "lost" with a message where entries behind the position are not kept any more; ` +
+	`"end" with a message where nothing more is to come. A line that begins with a colon says each 15 ` +
+	`seconds that the server is there.`
+
 // streamed makes a row of events answer with server-sent events where the client accepts them.
 func streamed(r route) route {
 	serve, p := r.serve, planOf(r.request)
@@ -149,10 +157,7 @@ func streamed(r route) route {
 		}
 		return l.streamEvents(ec, in)
 	}
-	r.answers = append(r.answers, media{kind: eventKind, explain: "For as long as the client listens: \"expired\" " +
-		"with an event as the page has them, whose id is the position behind it; \"lost\" with a message where " +
-		"entries behind the position are not kept any more; \"end\" with a message where nothing more is to come. " +
-		"A line that begins with a colon says each 15 seconds that the server is there."})
+	r.answers = append(r.answers, media{kind: eventKind, explain: streamText})
 	return r
 }
 

@@ -15,7 +15,7 @@ import (
 type ItemExpiry struct {
 	State      string `json:"state" enum:"live,ghost,purged,unknown" description:"A ghost is not purged yet."`
 	Source     string `json:"source,omitempty" enum:"item,container,floor,lease,off" description:"Why."`
-	TTL        *int64 `json:"ttl,omitempty" description:"Seconds that apply; -1: it never expires; 0: none do."`
+	TTL        *int64 `json:"ttl,omitempty" description:"Seconds that apply; -1: for ever; 0: none do."`
 	ExpiresAt  string `json:"expiresAt,omitempty" format:"date-time"`
 	ExpiresIn  int64  `json:"expiresIn,omitempty" description:"Seconds."`
 	Expires    int64  `json:"expiresAtSeconds,omitempty" description:"Seconds since 1970."`
@@ -30,13 +30,14 @@ type ItemExpiry struct {
 
 // Policy is what a container's default has to do with it.
 type Policy struct {
-	DefaultTTL *int64 `json:"defaultTtl" description:"Seconds; -1: its items do not expire; null: none ever do."`
+	DefaultTTL *int64 `json:"defaultTtl" description:"Seconds; -1: for ever; null: TTL is off."`
 	Since      string `json:"since" format:"date-time"`
 }
 
 func itemExpiry(e store.Expiry) ItemExpiry {
-	out := ItemExpiry{State: e.State.String(), Timestamp: e.Timestamp, OwnTTL: int64(e.Own), Now: second(e.Now),
-		Policy: Policy{defaultTTL(e.Default), second(e.DefaultChangedAt)}, Explain: e.Sentence()}
+	out := ItemExpiry{State: e.State.String(), Timestamp: e.Timestamp, OwnTTL: int64(e.Own),
+		Now: second(e.Now), Explain: e.Sentence(),
+		Policy: Policy{defaultTTL(e.Default), second(e.DefaultChangedAt)}}
 	if e.State == store.StateLive || e.State == store.StateGhost {
 		life := int64(e.TTL)
 		out.Source, out.TTL = e.Source.String(), &life
@@ -135,8 +136,8 @@ type waitRequest struct {
 	Until        string       `json:"until" enum:"expired,purged,feed,quiet"`
 	ID           *string      `json:"id,omitempty" description:"The item's; required unless it is for quiet."`
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`
-	After        int64        `json:"after,omitempty" minimum:"0" maximum:"9007199254740992" description:"LSN."`
-	Timeout      int64        `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30" description:"Seconds."`
+	After        int64        `json:"after,omitempty" minimum:"0" maximum:"9007199254740992"`   // an LSN
+	Timeout      int64        `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30"` // seconds
 	Patience
 	_ struct{} `additionalProperties:"false"`
 }

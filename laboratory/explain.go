@@ -33,7 +33,7 @@ type ExplainMetrics struct {
 	IndexEntries     int64   `json:"indexEntries" description:"Looked at."`
 	DocumentsLoaded  int64   `json:"documentsLoaded"`
 	BytesLoaded      int64   `json:"bytesLoaded"`
-	DocumentsMatched int64   `json:"documentsMatched" description:"That fulfil the conditions on the document."`
+	DocumentsMatched int64   `json:"documentsMatched" description:"That fulfil the conditions."`
 	RowsJoined       int64   `json:"rowsJoined" description:"Made of them."`
 	RowsOutput       int64   `json:"rowsOutput"`
 	BytesOutput      int64   `json:"bytesOutput"`

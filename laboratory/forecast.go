@@ -28,9 +28,9 @@ type ForecastAnswer struct {
 	Lag      int64  `json:"lagSeconds" description:"For how long the oldest of them has been."`
 	Coming   int64  `json:"coming" description:"Items that will expire."`
 	NextIn   int64  `json:"nextIn,omitempty" description:"Seconds until the first of them does."`
-	NextAt   string `json:"nextAt,omitempty" format:"date-time" description:"The same by the container's clock."`
+	NextAt   string `json:"nextAt,omitempty" format:"date-time" description:"The same by its clock."`
 	// By has second, minute, hour, day and month: steps in which something expires.
-	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Steps of a second, minute, hour ..."`
+	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Steps of a second, a minute ..."`
 }
 
 // ForecastStep is how many items expire behind From and up to To.
@@ -41,8 +41,9 @@ type ForecastStep struct {
 }
 
 func forecastAnswer(f store.Forecast) ForecastAnswer {
-	out := ForecastAnswer{Now: second(f.Now), Method: method(f.Exact), Complete: f.Complete, Overdue: f.Overdue,
-		Lag: f.Lag, Coming: f.Coming, NextIn: f.Next, By: make(map[string][]ForecastStep, len(f.Ahead))}
+	out := ForecastAnswer{Now: second(f.Now), Method: method(f.Exact), Complete: f.Complete,
+		Overdue: f.Overdue, Lag: f.Lag, Coming: f.Coming, NextIn: f.Next,
+		By: make(map[string][]ForecastStep, len(f.Ahead))}
 	if f.Next > 0 {
 		out.NextAt = second(f.Now + f.Next)
 	}

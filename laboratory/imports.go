@@ -34,7 +34,7 @@ func (documents) JSONSchema() (s jsonschema.Schema, err error) {
 type importRequest struct {
 	InContainer
 	Documents documents `json:"documents" nullable:"false"`
-	Create    bool      `json:"create,omitempty" description:"Refuse those that are there; else they are replaced."`
+	Create    bool      `json:"create,omitempty" description:"Refuse those that are there."`
 	_         struct{}  `takes:"an import takes %" body:"documents"`
 	_         struct{}  `additionalProperties:"false"`
 }
@@ -102,7 +102,8 @@ func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (Import
 	if err := ctx.Err(); err != nil {
 		return Imported{}, err
 	}
-	done, r, err := in.container.Batch(ctx, definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
+	o := store.BatchOptions{ContinueOnError: true}
+	done, r, err := in.container.Batch(ctx, definition.PartitionKey{}, ops, o)
 	out := Imported{receipt: r, mixed: done.Mixed}
 	if err != nil {
 		return out, err

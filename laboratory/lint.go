@@ -32,8 +32,8 @@ func (l *Laboratory) lint(_ context.Context, in *InContainer) (LintAnswer, error
 			out.Container = append(out.Container, LintFinding{Rule: n.Rule.String(), Explain: n.Rule.Text()})
 		}
 		if last := n.Last; last != nil {
-			out.Items = append(out.Items, LintFinding{Rule: n.Rule.String(), Explain: n.Rule.Text(), Count: n.Count,
-				Last: &LintItem{keyOf(last.Key), int64(last.TTL), second(last.At)}})
+			out.Items = append(out.Items, LintFinding{Rule: n.Rule.String(), Explain: n.Rule.Text(),
+				Count: n.Count, Last: &LintItem{keyOf(last.Key), int64(last.TTL), second(last.At)}})
 		}
 	}
 	return out, nil

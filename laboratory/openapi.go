@@ -41,16 +41,16 @@ func (l *Laboratory) openAPI(context.Context, *none) (document, error) {
 // ErrorBody is the body of a failure, as Cosmos DB's have it.
 type ErrorBody struct {
 	Code    string `json:"code" example:"NotFound"`
-	Message string `json:"message" description:"For people; it holds a second JSON object, and the activity id."`
+	Message string `json:"message" description:"For people; it holds a second JSON object."`
 	Info    string `json:"additionalErrorInfo,omitempty"`
 }
 
 const (
 	keyName = "masterKey"
 	title   = "Mayfly"
-	about   = "What Mayfly has beside the protocol of Azure Cosmos DB. Requests are signed with the master key as that " +
-		"protocol signs them, with an empty resource type and the path, without its first slash, for the resource link. " +
-		"Bodies have no other members than these."
+	about   = "What Mayfly has beside the protocol of Azure Cosmos DB. Requests are signed with the master key " +
+		"as that protocol signs them, with an empty resource type and the path, without its first slash, for the " +
+		"resource link. Bodies have no other members than these."
 )
 
 // described makes the document.
@@ -96,10 +96,11 @@ func presence(p jsonschema.InterceptPropParams) error {
 	if !p.Processed || name != p.Name {
 		return nil
 	}
-	if options == "omitempty" && p.Field.Tag.Get("nullable") == "" && p.PropertySchema.HasType(jsonschema.Null) {
-		p.PropertySchema.RemoveType(jsonschema.Null)
+	s, optional := p.PropertySchema, options == "omitempty"
+	if optional && p.Field.Tag.Get("nullable") == "" && s.HasType(jsonschema.Null) {
+		s.RemoveType(jsonschema.Null)
 	}
-	if options != "omitempty" && !slices.Contains(p.ParentSchema.Required, name) {
+	if !optional && !slices.Contains(p.ParentSchema.Required, name) {
 		p.ParentSchema.Required = append(p.ParentSchema.Required, name)
 	}
 	if kind := p.Field.Tag.Get("is"); kind != "" {
@@ -245,8 +246,8 @@ func (r *route) failures() []int {
 
 // operationID is a name that no other operation has: put_mayfly_dbs_db_clock.
 func operationID(method, path string) string {
-	word := strings.NewReplacer("/", "_", "{", "", "}", "", "-", "_", ".", "_").Replace(strings.TrimPrefix(path, "/_"))
-	return strings.ToLower(method) + "_" + word
+	plain := strings.NewReplacer("/", "_", "{", "", "}", "", "-", "_", ".", "_")
+	return strings.ToLower(method) + "_" + plain.Replace(strings.TrimPrefix(path, "/_"))
 }
 
 // takes are what a route takes, as the page shows it: the parameters of its query string, and the members of
