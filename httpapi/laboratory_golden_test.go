@@ -31,7 +31,7 @@ var varying = []struct {
 	{regexp.MustCompile(`ActivityId: [-0-9a-f]{36}`), "ActivityId: *"},
 	{regexp.MustCompile(`:\d\d\.\d+Z`), ":*Z"}, // of a clock that has run
 	{regexp.MustCompile(`"(_etag|eTag|_rid|_self|position)":"(\\.|[^"\\])*"`), `"$1":*`},
-	{regexp.MustCompile(`"lsn":\d+`), `"lsn":*`},
+	{regexp.MustCompile(`"(lsn|sequence)":\d+`), `"$1":*`},
 	{regexp.MustCompile(`"bytes":\d+`), `"bytes":*`},
 	{regexp.MustCompile(`"(elapsedMs|loadMs|filterMs)":[0-9.e-]+`), `"$1":*`},
 }

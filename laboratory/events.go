@@ -44,7 +44,8 @@ type Event struct {
 	ID           string         `json:"id"`
 	PartitionKey []any          `json:"partitionKey" nullable:"false" description:"{}: no value."`
 	ExpiredAt    int64          `json:"expiredAt" description:"Seconds since 1970."`
-	LSN          uint64         `json:"lsn"`
+	LSN          uint64         `json:"lsn" description:"Of the transaction that made the entry."`
+	Sequence     uint64         `json:"sequence" description:"Of the entry; it rises in its range."`
 	Range        string         `json:"range" description:"The id of the partition key range."`
 	Document     map[string]any `json:"document" nullable:"false" description:"As it was."`
 
