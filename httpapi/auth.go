@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -22,8 +23,9 @@ const EmulatorKey = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8m
 
 // Longest authorization headers accepted, in bytes as sent.
 const (
-	maxMasterToken = 1 << 10
-	maxToken       = 16 << 10
+	maxMasterToken   = 1 << 10
+	maxResourceToken = 8 << 10
+	maxToken         = 16 << 10
 )
 
 // maxSkew is how far a client's clock may be off, either way.
@@ -46,6 +48,7 @@ type authority struct {
 	checkClock bool
 	wall       ttl.Clock
 	signers    sync.Pool // *signer: hashes that are keyed already
+	tokens     *cosmos.Tokens
 }
 
 func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, error) {
@@ -53,7 +56,8 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, erro
 	if err != nil || len(raw) == 0 {
 		return nil, errors.New("httpapi: the master key must be base64 text")
 	}
-	a := &authority{keyText: []byte(key), wellKnown: key == EmulatorKey, checkClock: checkClock, wall: wall}
+	a := &authority{keyText: []byte(key), wellKnown: key == EmulatorKey, checkClock: checkClock, wall: wall,
+		tokens: cosmos.NewTokens(raw)}
 	a.signers.New = func() any { return newSigner(raw) }
 	return a, nil
 }
@@ -61,16 +65,16 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, erro
 // verify checks the authorization header. It takes four forms: Cosmos DB's type=master with a signature, its
 // type=aad and type=resource with a token, and for people "Bearer KEY" with the master key itself. With a
 // resource token it returns what that grants; whether this is enough for the request is settled by
-// Server.permit.
+// cosmos.Service.Permit.
 //
 // A signature also settles whether the query string belongs to the item's id (see target.absorbQuery).
-func (a *authority) verify(method string, header http.Header, t *target) (credential, *grant, error) {
+func (a *authority) verify(method string, header http.Header, t *target) (credential, *cosmos.Grant, error) {
 	text := first(header, "Authorization")
 	if text == "" {
 		return 0, nil, wireErr(http.StatusUnauthorized, 5000, "Required Header authorization is missing. Ensure a valid Authorization token is passed.")
 	}
 	if len(text) > maxToken {
-		return 0, nil, malformedToken("it is too long")
+		return 0, nil, cosmos.MalformedToken("it is too long")
 	}
 	if len(text) > 7 && strings.EqualFold(text[:7], "Bearer ") {
 		if subtle.ConstantTimeCompare([]byte(strings.TrimSpace(text[7:])), a.keyText) != 1 {
@@ -86,7 +90,7 @@ func (a *authority) verify(method string, header http.Header, t *target) (creden
 	switch kind {
 	case "master":
 		if len(text) > maxMasterToken {
-			return 0, nil, malformedToken("it is too long")
+			return 0, nil, cosmos.MalformedToken("it is too long")
 		}
 		return masterSignature, nil, a.verifySignature(signature, method, header, t)
 	case "aad":
@@ -94,13 +98,13 @@ func (a *authority) verify(method string, header http.Header, t *target) (creden
 		return directoryToken, nil, a.verifyDirectoryToken(signature)
 	case "resource":
 		if len(text) > maxResourceToken {
-			return 0, nil, malformedToken("it is too long")
+			return 0, nil, cosmos.MalformedToken("it is too long")
 		}
 		t.absorbQuery()
-		g, err := a.openToken(signature)
+		g, err := a.tokens.Open(signature)
 		return resourceToken, g, err
 	}
-	return 0, nil, malformedToken("its type is neither master, resource nor aad")
+	return 0, nil, cosmos.MalformedToken("its type is neither master, resource nor aad")
 }
 
 // splitToken takes type=T&ver=V&sig=S apart; clients send it percent-encoded or not.
@@ -108,7 +112,7 @@ func splitToken(text string) (kind, signature string, err error) {
 	if !strings.HasPrefix(text, "type=") {
 		// Not QueryUnescape: a plus is a plus.
 		if text, err = url.PathUnescape(text); err != nil {
-			return "", "", malformedToken("it holds a malformed escape")
+			return "", "", cosmos.MalformedToken("it holds a malformed escape")
 		}
 	}
 	version := ""
@@ -131,9 +135,9 @@ func splitToken(text string) (kind, signature string, err error) {
 	}
 	switch {
 	case kind == "" || signature == "":
-		return "", "", malformedToken("it is not of the form type=...&ver=...&sig=...")
+		return "", "", cosmos.MalformedToken("it is not of the form type=...&ver=...&sig=...")
 	case version != "1.0" && version != "1":
-		return "", "", malformedToken("its version is not 1.0")
+		return "", "", cosmos.MalformedToken("its version is not 1.0")
 	}
 	return kind, signature, nil
 }
@@ -150,7 +154,7 @@ func (a *authority) verifySignature(signature, method string, header http.Header
 	if stamp == "" {
 		return wireErr(http.StatusUnauthorized, 0, "The request has no x-ms-date header: a signature needs one.")
 	}
-	at, err := parseDate(stamp)
+	at, err := cosmos.ParseDate(stamp)
 	if err != nil {
 		return wireErr(http.StatusUnauthorized, 0, "The date '"+stamp+"' is not a valid RFC 1123 date.")
 	}
@@ -215,19 +219,6 @@ func (a *authority) verifyDirectoryToken(token string) error {
 func decodePart(part string, into any) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(part)
 	return err == nil && json.Unmarshal(raw, into) == nil
-}
-
-// parseDate reads an RFC 1123 date; some clients say UTC for GMT.
-func parseDate(s string) (time.Time, error) {
-	at, err := time.Parse("Mon, 2 Jan 2006 15:04:05 GMT", s)
-	if err != nil {
-		at, err = time.Parse("Mon, 2 Jan 2006 15:04:05 UTC", s)
-	}
-	return at, err
-}
-
-func malformedToken(why string) error {
-	return wireErr(http.StatusUnauthorized, 5001, "The authorization token is malformed: "+why+".")
 }
 
 // first returns the first value of a header; name must be in Go's canonical form.

@@ -35,7 +35,7 @@ func (s *Server) appendClock(b []byte, now time.Time, state ttl.State) []byte {
 // which apply in this order. It answers as getClock does; with ?settle=true when all that has expired by then
 // is purged and its expiry can be read from the container's events. Webhooks are delivered in their own time.
 func (s *Server) setClock(c *call) error {
-	change, err := decodeClockChange(c.body)
+	change, err := decodeClockChange(c.req.Body)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *Server) settleClock(c *call, settle bool) error {
 // getDatabaseClock tells the clock of a database as getClock does, and by "own" whether it is the database's
 // own; else the database follows the server's.
 func (s *Server) getDatabaseClock(c *call) error {
-	d, _, err := s.database(c)
+	d, err := s.database(c)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Server) getDatabaseClock(c *call) error {
 // setDatabaseClock moves the clock of a database as setClock does the server's. The first time gives the
 // database a clock of its own.
 func (s *Server) setDatabaseClock(c *call) error {
-	change, err := decodeClockChange(c.body)
+	change, err := decodeClockChange(c.req.Body)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *Server) followClock(c *call) error {
 }
 
 func (s *Server) changeDatabaseClock(c *call, change func(*store.Database) error) error {
-	d, _, err := s.database(c)
+	d, err := s.database(c)
 	if err != nil {
 		return err
 	}

@@ -193,10 +193,7 @@ type eventWriter struct {
 }
 
 func newEventWriter(c *call) *eventWriter {
-	if !c.charged {
-		c.set("x-ms-request-charge", "1")
-	}
-	c.setDuration()
+	c.setHead()
 	h := c.Response().Header()
 	h["Content-Type"] = []string{"text/event-stream"}
 	h["x-accel-buffering"] = []string{"no"} // proxies pass each event on at once

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
@@ -52,7 +53,7 @@ type IndexList struct {
 // "parameters"?, "partitionKey"?: [...], "maxItemCount"?}. Without a partition key it goes over the whole
 // container.
 func (s *Server) explainQuery(c *call) error {
-	e, err := decodeExplain(c.body)
+	e, err := decodeExplain(c.req.Body)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (s *Server) explainQuery(c *call) error {
 
 func explainMetrics(s query.Stats) ExplainMetrics {
 	return ExplainMetrics{
-		ElapsedMs: milliseconds(s.Elapsed), LoadMs: milliseconds(s.Load), FilterMs: milliseconds(s.Filter),
+		ElapsedMs: cosmos.Milliseconds(s.Elapsed), LoadMs: cosmos.Milliseconds(s.Load), FilterMs: cosmos.Milliseconds(s.Filter),
 		IndexEntries: s.IndexEntries, DocumentsLoaded: s.Loaded, BytesLoaded: s.LoadedBytes, DocumentsMatched: s.Matched,
 		RowsJoined: s.Joined, RowsOutput: s.Output, BytesOutput: s.OutputBytes, UDFCalls: s.UDFCalls,
 	}
@@ -126,7 +127,7 @@ func (e *explainRequest) option(name string, v doc.Value) (err error) {
 	switch name {
 	case "database", "container", "query":
 	case "parameters":
-		e.request.Parameters, err = decodeParameters(v)
+		e.request.Parameters, err = cosmos.DecodeParameters(v)
 	case "partitionKey":
 		e.request.Scope.Partition, err = definition.ParsePartitionKey(v.Raw())
 	case "maxItemCount":

@@ -2,44 +2,12 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
-	"strconv"
-	"time"
 
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
-	"github.com/mayflydb/mayfly/ttl"
 )
-
-// parseImport reads the headers by which a create or an upsert has a _ts in the past. They want the master
-// key.
-func (h *reqHeaders) parseImport(name, value string) (err error) {
-	if h.imported == nil {
-		h.imported = new(store.ImportOptions)
-	}
-	switch name {
-	case "X-Mayfly-Timestamp":
-		h.imported.Timestamp, err = strconv.ParseInt(value, 10, 64)
-		if err != nil || h.imported.Timestamp < 1 {
-			return badHeader(name, value)
-		}
-	case "X-Mayfly-Age":
-		h.imported.Age, err = parseSpan(name, value)
-	default:
-		h.imported.ExpiresIn, err = parseSpan(name, value)
-	}
-	return err
-}
-
-// parseSpan reads a duration that is not negative: "90s", "29d".
-func parseSpan(name, value string) (time.Duration, error) {
-	d, err := ttl.ParseDuration(value)
-	if err != nil || d < 0 {
-		return 0, badHeader(name, value)
-	}
-	return d, nil
-}
 
 // importItems is POST /_mayfly/dbs/{db}/colls/{coll}/import: {"documents": [...], "create"?: true} upserts up
 // to 100 documents, or creates them, each with the age that it has by its _ts or its member _mayfly; see
@@ -50,7 +18,7 @@ func (s *Server) importItems(c *call) error {
 	if err != nil {
 		return err
 	}
-	ops, err := decodeImport(c.ctx(), c.body)
+	ops, err := decodeImport(c.ctx(), c.req.Body)
 	if err != nil {
 		return err
 	}
@@ -59,12 +27,12 @@ func (s *Server) importItems(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.sendBatch(ops, out, false)
+	return c.sendBatch(ops, out)
 }
 
 // decodeImport reads the documents of an import, and ends with ctx between any two of them.
 func decodeImport(ctx context.Context, body []byte) (ops []store.Operation, err error) {
-	v, err := decodeKept(body)
+	v, err := cosmos.DecodeKept(body)
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +70,4 @@ func decodeImport(ctx context.Context, body []byte) (ops []store.Operation, err 
 		return true
 	})
 	return ops, err
-}
-
-// refuseImport is the answer to an import by somebody who does not have the master key.
-func refuseImport() error {
-	return wireErr(http.StatusForbidden, 0, "An import needs the master key.")
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mayflydb/mayfly/cosmos"
 )
 
 // TestAnswerMemory: where the answers of others take all the memory, a page is refused with 429 and a time to
@@ -21,7 +23,7 @@ func TestAnswerMemory(t *testing.T) {
 		t.Fatal("memory is missing")
 	}
 	r := w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...)
-	r.fails(429, substatusThrottled, "take all the memory").head("x-ms-retry-after-ms", "1000")
+	r.fails(429, cosmos.SubstatusThrottled, "take all the memory").head("x-ms-retry-after-ms", "1000")
 	w.do("GET", "/_mayfly/livez", "").want(200)
 	m.Give(m.Size())
 	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...).want(200)
@@ -37,13 +39,13 @@ func TestQueryMemory(t *testing.T) {
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`, pk(`["a"]`)...).want(201)
 	m := w.db.Memory()
-	taken := m.Size() - 2*maxPageSize // there is room for a page
+	taken := m.Size() - 2*cosmos.MaxPageSize // there is room for a page
 	if !m.TryTake(taken) {
 		t.Fatal("memory is missing")
 	}
 	defer m.Give(taken)
 	r := w.do("POST", docs, `{"query":"SELECT c.text FROM c GROUP BY c.text"}`, queryHeaders(pk(`["a"]`)...)...)
-	r.fails(429, substatusThrottled, "for GROUP BY").head("x-ms-retry-after-ms", "1000")
+	r.fails(429, cosmos.SubstatusThrottled, "for GROUP BY").head("x-ms-retry-after-ms", "1000")
 }
 
 // silent is a client that does not read.

@@ -183,7 +183,7 @@ func (s *Server) explainItem(c *call) error {
 	if err != nil {
 		return err
 	}
-	b, err := decodeLaboratory(c.body, "id", "partitionKey")
+	b, err := decodeLaboratory(c.req.Body, "id", "partitionKey")
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (s *Server) wait(c *call) error {
 	if err != nil {
 		return err
 	}
-	req, b, err := decodeWait(c.body)
+	req, b, err := decodeWait(c.req.Body)
 	if err != nil {
 		return err
 	}

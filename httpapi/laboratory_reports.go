@@ -54,7 +54,7 @@ func (s *Server) dryRunTTL(c *call) error {
 	if err != nil {
 		return err
 	}
-	b, err := decodeLaboratory(c.body, "defaultTtl", "examples")
+	b, err := decodeLaboratory(c.req.Body, "defaultTtl", "examples")
 	if err != nil {
 		return err
 	}
@@ -182,14 +182,14 @@ type LintItem struct {
 
 // lint is GET .../lint of a container.
 func (s *Server) lint(c *call) error {
-	p, _, err := s.within(c)
+	coll, err := s.container(c)
 	if err != nil {
 		return err
 	}
 	out := LintAnswer{Container: []LintFinding{}, Items: []LintFinding{}}
-	info := p.container.Info()
+	info := coll.Info()
 	found := info.Spec.Lint()
-	for _, n := range p.container.LintCounts() {
+	for _, n := range coll.LintCounts() {
 		if found&n.Rule != 0 {
 			out.Container = append(out.Container, LintFinding{Rule: n.Rule.String(), Explain: n.Rule.Text()})
 		}

@@ -15,7 +15,7 @@ func (s *Server) takeLease(c *call) error {
 	if err != nil {
 		return err
 	}
-	b, err := decodeLaboratory(c.body, "id", "partitionKey", "seconds")
+	b, err := decodeLaboratory(c.req.Body, "id", "partitionKey", "seconds")
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *Server) releaseLease(c *call) error {
 	if err != nil {
 		return err
 	}
-	b, err := decodeLaboratory(c.body, "id", "partitionKey")
+	b, err := decodeLaboratory(c.req.Body, "id", "partitionKey")
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (s *Server) setReaper(c *call) error {
 	if err != nil {
 		return err
 	}
-	change, err := decodeReaper(c.body)
+	change, err := decodeReaper(c.req.Body)
 	if err != nil {
 		return err
 	}
@@ -133,8 +133,8 @@ func (s *Server) stepReaper(c *call) error {
 		return err
 	}
 	items := int64(1)
-	if len(c.body) > 0 {
-		v, err := decodeObject(c.body)
+	if len(c.req.Body) > 0 {
+		v, err := decodeObject(c.req.Body)
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (s *Server) getReapers(c *call) error { return c.sendJSON(allReapers{s.db.R
 
 // setReapers is PUT on the same path: {"paused": true}.
 func (s *Server) setReapers(c *call) error {
-	v, err := decodeObject(c.body)
+	v, err := decodeObject(c.req.Body)
 	if err != nil {
 		return err
 	}

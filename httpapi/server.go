@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -25,14 +28,14 @@ type Server struct {
 	log         *slog.Logger
 	auth        *authority
 	near        neighbours
-	consistency consistency
+	consistency cosmos.Consistency
+	ops         *cosmos.Service
 	own         []ownHandler // ownHandlers: some tell of all
 	since       []string     // when the server was made: the value of x-ms-last-state-change-utc
 
 	handler http.Handler
 	http    *http.Server
 	conns   *conns
-	memory  *store.Memory
 	cancel  context.CancelFunc // ends every request's context
 	// draining ends when Shutdown begins: requests that wait for something look at it.
 	draining context.Context
@@ -67,10 +70,14 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	level, _, _ := parseConsistency(o.Consistency)
+	level, _ := cosmos.ParseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
 	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, near: near, consistency: level, cancel: cancel, own: ownHandlers,
-		conns: newConns(o.MaxConnections), memory: o.DB.Memory()}
+		conns: newConns(o.MaxConnections)}
+	s.ops = cosmos.New(cosmos.Options{
+		DB: o.DB, Wall: o.Wall, Logger: o.Logger, Tokens: auth.tokens, AccountID: o.AccountID, Consistency: level,
+		SessionVersion: o.SessionVersion, ServeCrossPartition: o.ServeCrossPartition, Throttle: o.Throttle, Strict: o.Strict,
+	})
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)
 	s.handler = s.routes()
@@ -196,15 +203,17 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 		conn := s.conns.begin(ec.Request())
 		defer s.conns.end(conn)
 		c := &call{Context: ec, srv: s, began: s.opt.Wall.Now()}
-		c.in.sessionVersion = s.opt.SessionVersion
+		c.in.Headers, c.in.sessionVersion = &c.req.Headers, s.opt.SessionVersion
 		c.headerErr = c.in.parse(ec.Request().Header, s.consistency)
-		if c.activity = c.in.activity; c.activity == "" {
-			c.activity = uuid.NewString()
+		if c.req.Activity = c.in.activity; c.req.Activity == "" {
+			c.req.Activity = uuid.NewString()
 		}
+		c.req.URI, c.req.BareText = ec.Request().RequestURI, c.in.contentType == bareQuery
+		c.aim(target{})
 		h := ec.Response().Header()
 		h["cache-control"], h["pragma"] = noStore, noCache
 		h["x-ms-gatewayversion"], h["x-ms-serviceversion"], h["x-ms-schemaversion"] = gatewayVersion, serviceVersion, schemaVersion
-		c.set("x-ms-activity-id", c.activity)
+		c.set("x-ms-activity-id", c.req.Activity)
 		if c.in.correlated != "" {
 			c.set("x-ms-cosmos-correlated-activityid", c.in.correlated)
 		}
@@ -212,7 +221,7 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 			c.fail(wireErr(http.StatusServiceUnavailable, 0, "The server is shutting down."))
 			return nil
 		}
-		defer c.letGo()
+		defer c.ans.Release()
 		if err := next(c); err != nil {
 			c.fail(err)
 		}
@@ -232,10 +241,10 @@ func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := next(ec); err != nil {
 			c.fail(err)
 		}
-		s.log.Debug("request", "activity", c.activity,
-			"method", excerpt(r.Method, 32), "uri", excerpt(r.RequestURI, maxExcerpt), "status", c.Response().Status,
+		s.log.Debug("request", "activity", c.req.Activity,
+			"method", cosmos.Excerpt(r.Method, 32), "uri", cosmos.Excerpt(r.RequestURI, cosmos.MaxExcerpt), "status", c.Response().Status,
 			"bytes", c.Response().Size, "took", s.opt.Wall.Now().Sub(start),
-			"agent", excerpt(r.UserAgent(), maxExcerpt), "remote", r.RemoteAddr)
+			"agent", cosmos.Excerpt(r.UserAgent(), cosmos.MaxExcerpt), "remote", r.RemoteAddr)
 		return nil
 	}
 }
@@ -252,11 +261,11 @@ func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 				panic(p)
 			}
 			c := ec.(*call)
-			s.log.Error("panic", "activity", c.activity, "panic", p, "stack", string(debug.Stack()))
+			s.log.Error("panic", "activity", c.req.Activity, "panic", p, "stack", string(debug.Stack()))
 			if c.Response().Committed {
 				panic(http.ErrAbortHandler) // half an answer is out: the client must see it break off
 			}
-			err = wireErr(http.StatusInternalServerError, 0, internalText)
+			err = cosmos.Internal()
 		}()
 		return next(ec)
 	}
@@ -265,11 +274,11 @@ func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 // serve is a request's way: route, authorise, decode, run.
 func (s *Server) serve(ec echo.Context) error {
 	c := ec.(*call)
-	var err error
-	if c.target, err = parseTarget(requestPath(c.Request())); err != nil {
+	t, err := parseTarget(requestPath(c.Request()))
+	if c.aim(t); err != nil {
 		return err
 	}
-	run, open := c.route()
+	own, open := c.route()
 	if !open {
 		if err := s.authorise(c); err != nil {
 			return err
@@ -281,42 +290,54 @@ func (s *Server) serve(ec echo.Context) error {
 	if err := c.readBody(); err != nil {
 		return err
 	}
-	if err := c.reserve(); err != nil {
+	if own != nil {
+		return s.serveOwn(c, own)
+	}
+	if c.target.kind == cosmos.KindAccount {
+		c.req.Endpoint = s.endpoint(c.Request())
+	}
+	s.ops.Serve(c.ctx(), &c.req, &c.ans)
+	c.answer()
+	return nil
+}
+
+// serveOwn answers a request that is no operation.
+func (s *Server) serveOwn(c *call, run handler) error {
+	if err := c.req.DecodeBody(); err != nil {
 		return err
 	}
-	for {
-		before, err := s.db.Incarnation(c.ctx())
-		if err != nil {
-			return err
+	var late error // behind the head of the answer
+	err := s.ops.Steady(c.ctx(), func() error {
+		err := run(s, c)
+		if c.Response().Committed {
+			late, err = err, nil
 		}
-		if err = run(s, c); store.ErrorCode(err) != store.CodeUnavailable || c.Response().Committed {
-			return err
-		}
-		if now, unknown := s.db.Incarnation(c.ctx()); unknown != nil || now == before {
-			return err
-		}
-		// The data was replaced by a snapshot's under the request: nothing that it did is left.
-	}
+		return err
+	})
+	return cmp.Or(err, late)
 }
 
 // authorise lets a request in. Mayfly's own surface wants the master key; a resource token opens what it was
 // issued for.
 func (s *Server) authorise(c *call) error {
+	with := masterKey
 	if s.opt.NoAuth {
 		c.target.absorbQuery()
-		return nil
+	} else {
+		var err error
+		if with, c.req.Grant, err = s.auth.verify(c.Request().Method, c.Request().Header, &c.target); err != nil {
+			return err
+		}
 	}
-	with, granted, err := s.auth.verify(c.Request().Method, c.Request().Header, &c.target)
-	if err == nil && c.in.imported != nil && (with == resourceToken || with == directoryToken) {
-		return refuseImport()
+	c.req.Address = c.target.Address // which may have a query string at its end now
+	c.req.Trusted = with == masterKey || with == masterSignature
+	if err := s.ops.Permit(c.ctx(), &c.req); err != nil {
+		return err
 	}
-	if err == nil && with == resourceToken {
-		return s.permit(c, granted)
+	if c.target.kind == cosmos.KindNone && with == directoryToken {
+		return wireErr(http.StatusForbidden, 0, "This needs the master key.")
 	}
-	if err == nil && c.target.kind == kindOwn && with == directoryToken {
-		err = wireErr(http.StatusForbidden, 0, "This needs the master key.")
-	}
-	return err
+	return nil
 }
 
 // requestPath is the path and the query string exactly as they were sent. What net/http makes of them will

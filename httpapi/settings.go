@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 )
@@ -34,7 +35,7 @@ func (s *Server) patchSettings(c *call) error {
 	if err != nil {
 		return err
 	}
-	v, err := decodeObject(c.body)
+	v, err := decodeObject(c.req.Body)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (s *Server) checkWebhooks(c *call, patch doc.Value) error {
 	}
 	for _, w := range asked.ExpiryEvents.Webhooks {
 		if err := s.opt.CheckWebhook(c.ctx(), w.URL); err != nil {
-			return wireErr(http.StatusForbidden, 0, "The webhook '"+excerpt(w.URL, maxExcerpt)+"' cannot be set: "+err.Error()+".")
+			return wireErr(http.StatusForbidden, 0, "The webhook '"+cosmos.Excerpt(w.URL, cosmos.MaxExcerpt)+"' cannot be set: "+err.Error()+".")
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func snapshotJSON(s store.Snapshot) snapshotBody {
 // createSnapshot is POST /_mayfly/snapshots, {"name": "before"}: it keeps the present state of the whole
 // store under a name.
 func (s *Server) createSnapshot(c *call) error {
-	in, err := decodeTexts(c.body, "name")
+	in, err := decodeTexts(c.req.Body, "name")
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Server) createSnapshot(c *call) error {
 
 // deleteSnapshot is DELETE /_mayfly/snapshots/{name}.
 func (s *Server) deleteSnapshot(c *call) error {
-	if err := s.db.DeleteSnapshot(c.ctx(), c.target.ids[0]); err != nil {
+	if err := s.db.DeleteSnapshot(c.ctx(), c.target.IDs[0]); err != nil {
 		return err
 	}
 	return c.noContent(http.StatusNoContent)
@@ -63,14 +63,14 @@ func (s *Server) deleteSnapshot(c *call) error {
 // restoreSnapshot is POST /_mayfly/snapshots/{name}/restore: it puts the whole store back, or with
 // {"database": "x"} that database alone, and answers with the names of the databases that there are now.
 func (s *Server) restoreSnapshot(c *call) error {
-	in, err := decodeTexts(c.body, "database")
+	in, err := decodeTexts(c.req.Body, "database")
 	if err != nil {
 		return err
 	}
 	if database, one := in["database"]; one {
-		_, err = s.db.RestoreDatabase(c.ctx(), c.target.ids[0], database)
+		_, err = s.db.RestoreDatabase(c.ctx(), c.target.IDs[0], database)
 	} else {
-		err = s.db.Restore(c.ctx(), c.target.ids[0])
+		err = s.db.Restore(c.ctx(), c.target.IDs[0])
 	}
 	if err != nil {
 		return err
@@ -85,14 +85,14 @@ func (s *Server) restoreSnapshot(c *call) error {
 // forkSnapshot is POST /_mayfly/snapshots/{name}/fork, {"database": "x", "as": "y"}: it copies the database x
 // of a snapshot into the store as y, and answers {"id": "y", "_rid": …}.
 func (s *Server) forkSnapshot(c *call) error {
-	in, err := decodeTexts(c.body, "database", "as")
+	in, err := decodeTexts(c.req.Body, "database", "as")
 	if err != nil {
 		return err
 	}
 	if in["database"] == "" || in["as"] == "" {
 		return badRequest("The body must have 'database', the one to copy, and 'as', the name of the copy.")
 	}
-	d, err := s.db.ForkDatabase(c.ctx(), c.target.ids[0], in["database"], in["as"])
+	d, err := s.db.ForkDatabase(c.ctx(), c.target.IDs[0], in["database"], in["as"])
 	if err != nil {
 		return err
 	}

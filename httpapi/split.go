@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/doc"
 )
 
@@ -8,21 +9,22 @@ import (
 // "0", "at"?: "1FFF..."}, and answers with the two ranges that it has become, as a list of partition key
 // ranges does. Without "at", which is an effective partition key, half of the documents go either way.
 func (s *Server) splitRange(c *call) error {
-	p, _, err := s.within(c)
+	coll, err := s.container(c)
 	if err != nil {
 		return err
 	}
-	id, at, err := decodeSplit(c.body)
+	id, at, err := decodeSplit(c.req.Body)
 	if err != nil {
 		return err
 	}
-	halves, err := p.container.Split(c.ctx(), id, at)
+	halves, err := coll.Split(c.ctx(), id, at)
 	if err != nil {
 		return err
 	}
-	c.setPosition(p.container)
-	c.in.maxItems, c.in.continuation = len(halves), ""
-	return sendFeed(c, rangeFeed(halves, p.container.Info()))
+	if err := s.ops.RangeList(c.ctx(), &c.req, &c.ans, coll, halves); err != nil {
+		return err
+	}
+	return c.json(c.ans.Status, c.ans.Body)
 }
 
 func decodeSplit(body []byte) (id, at string, err error) {
@@ -41,7 +43,7 @@ func decodeSplit(body []byte) (id, at string, err error) {
 		case elem.Kind() != doc.String:
 			err = badRequest("'at' must be a string: an effective partition key in hexadecimal.")
 		default:
-			at, err = parseEPK("at", elem.Str())
+			at, err = cosmos.ParseEPK("at", elem.Str())
 		}
 		return err == nil
 	})

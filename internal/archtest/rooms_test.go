@@ -40,10 +40,13 @@ var rooms = map[string]room{
 	},
 	"engine/pebble":     {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"}, tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
+	"cosmos": {
+		own:   []string{"store", "store/definition", "query", "doc/...", "ttl", "script"},
+		tests: []string{"engine/pebble"},
+	},
 	"httpapi": {
-		own: []string{"store", "store/definition", "query/...", "index", "doc/...", "ttl", "script"},
-		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/tidwall/gjson",
-			"github.com/google/uuid", "golang.org/x/sync/semaphore"},
+		own:   []string{"cosmos", "store", "store/definition", "query", "doc/...", "ttl"},
+		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/google/uuid"},
 		tests: []string{"engine/pebble"},
 	},
 	"hook":       {own: []string{"store", "store/definition", "doc", "ttl"}, tests: []string{"engine/pebble"}},
