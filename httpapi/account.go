@@ -9,7 +9,7 @@ import (
 // fromBrowser tells whether a person's browser asks: it wants a page before all else, and has no key to show.
 // No client library does either.
 func (c *call) fromBrowser() bool {
-	h := c.Request().Header
+	h := c.r.Header
 	return first(h, "Authorization") == "" && strings.HasPrefix(first(h, "Accept"), "text/html")
 }
 

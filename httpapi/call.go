@@ -15,8 +15,9 @@ import (
 // call is one request on its way through the server: what came by HTTP, the operation that it asks for, and what
 // that answers.
 type call struct {
-	echo.Context
 	srv    *Server
+	r      *http.Request
+	w      *echo.Response
 	target target
 	in     reqHeaders
 	req    cosmos.Request
@@ -50,13 +51,13 @@ func (t *texts) keep(value []byte) string {
 }
 
 // ctx is the context of the request: it ends when the client goes away or the server is shut down by force.
-func (c *call) ctx() context.Context { return c.Request().Context() }
+func (c *call) ctx() context.Context { return c.r.Context() }
 
 // set sets a response header. name is written as it is: in lower case, as the service does, because clients
 // look names up by their bytes. Content-Length and Content-Type alone are in Go's canonical form, by which
 // net/http finds them.
 func (c *call) set(name, value string) {
-	c.Response().Header()[name] = c.one(value)
+	c.w.Header()[name] = c.one(value)
 }
 
 // one is a header's value as maps of headers hold it.
@@ -85,7 +86,7 @@ const (
 // readBody reads the body of a request that may have one. Those of Mayfly's own requests are the only ones that a
 // DELETE has.
 func (c *call) readBody() error {
-	r := c.Request()
+	r := c.r
 	if r.Body == nil || r.ContentLength == 0 || r.Method == http.MethodGet ||
 		c.target.kind != cosmos.KindNone && !c.req.Operation.HasBody() {
 		return nil
@@ -120,7 +121,7 @@ func (c *call) readBody() error {
 // says that there is more than that: then the answer goes out first, and linger reads on. Time limits are
 // those of any body. A client that waits for leave to send (Expect: 100-continue) is answered at once.
 func (c *call) takeBody() (more bool) {
-	r := c.Request()
+	r := c.r
 	if r.Body == nil || r.ContentLength == 0 || !c.reading && r.Header.Get("Expect") != "" {
 		return false
 	}
@@ -132,7 +133,7 @@ func (c *call) takeBody() (more bool) {
 	if r.ProtoMajor != 1 { // HTTP/2 can end a request's body without the connection
 		return false
 	}
-	if err := http.NewResponseController(c.Response().Writer).EnableFullDuplex(); err != nil {
+	if err := http.NewResponseController(c.w.Writer).EnableFullDuplex(); err != nil {
 		return false // there is no connection: a test's
 	}
 	c.set("Connection", "close") // in the form by which net/http finds it
@@ -141,8 +142,8 @@ func (c *call) takeBody() (more bool) {
 
 // linger sends the answer and goes on reading, so that it reaches a client that is still sending.
 func (c *call) linger() {
-	if err := http.NewResponseController(c.Response().Writer).Flush(); err == nil {
+	if err := http.NewResponseController(c.w.Writer).Flush(); err == nil {
 		// How much arrives, and whether, changes nothing.
-		_, _ = io.CopyN(io.Discard, c.Request().Body, maxLinger)
+		_, _ = io.CopyN(io.Discard, c.r.Body, maxLinger)
 	}
 }

@@ -54,9 +54,9 @@ func (s *Server) setClock(c *call) error {
 
 // wantsSettled reads the query string of a change of a clock: "settle" alone.
 func (c *call) wantsSettled() (settle bool, err error) {
-	for name, values := range c.QueryParams() {
+	for name, values := range c.r.URL.Query() {
 		if name != "settle" || len(values) != 1 {
-			return false, badRequest("The query string '" + c.QueryString() + "' is not known: a clock takes 'settle=true'.")
+			return false, badRequest("The query string '" + c.r.URL.RawQuery + "' is not known: a clock takes 'settle=true'.")
 		}
 		if settle, err = strconv.ParseBool(values[0]); err != nil {
 			return false, badRequest("'settle' must be true or false.")

@@ -80,7 +80,7 @@ const noBody = "-"
 // apart. The content type decides only where it says query: clients send all kinds with everything else.
 func (c *call) operation() cosmos.Operation {
 	changes := c.target.kind == cosmos.KindItem && c.target.feed && c.in.Changes()
-	switch c.Request().Method {
+	switch c.r.Method {
 	case http.MethodGet, http.MethodHead:
 		if changes {
 			return cosmos.OpChangeFeed
@@ -128,7 +128,7 @@ func (c *call) route() (run handler, open bool) {
 }
 
 func (c *call) routeOwn() (run handler, open bool) {
-	method := c.Request().Method
+	method := c.r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
@@ -149,7 +149,7 @@ func (c *call) routeOwn() (run handler, open bool) {
 }
 
 func (c *call) methodNotAllowed() error {
-	return wireErr(http.StatusMethodNotAllowed, 0, "The method "+c.Request().Method+" is not allowed on this path with these headers.")
+	return wireErr(http.StatusMethodNotAllowed, 0, "The method "+c.r.Method+" is not allowed on this path with these headers.")
 }
 
 // refuse is a handler that fails.

@@ -13,7 +13,7 @@ func notFound(detail string) error { return cosmos.NotFound(detail) }
 // fail answers the request with err. What the answer has already (charge, session token, etag) stays.
 func (c *call) fail(err error) {
 	c.srv.ops.Fail(&c.req, &c.ans, err)
-	if c.Response().Committed {
+	if c.w.Committed {
 		return // the head is out already: there is nothing left to say
 	}
 	c.answer()

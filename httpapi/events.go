@@ -53,7 +53,7 @@ func (c *call) eventQuery() (q eventQuery, err error) {
 			return q, err
 		}
 	}
-	if last := c.Request().Header.Get("Last-Event-Id"); last != "" {
+	if last := c.r.Header.Get("Last-Event-Id"); last != "" {
 		q.after = last // what a client says that reconnects, whatever its address says
 	}
 	return q, nil
@@ -90,7 +90,7 @@ func (s *Server) events(c *call) error {
 		}
 	}
 	f := follower{srv: s, coll: coll, after: q.after, limit: q.limit}
-	if c.Request().Method == http.MethodGet && strings.Contains(c.Request().Header.Get("Accept"), "text/event-stream") {
+	if c.r.Method == http.MethodGet && strings.Contains(c.r.Header.Get("Accept"), "text/event-stream") {
 		return s.streamEvents(c, &f)
 	}
 	var page store.ExpirationsPage
@@ -194,12 +194,12 @@ type eventWriter struct {
 
 func newEventWriter(c *call) *eventWriter {
 	c.setHead()
-	h := c.Response().Header()
+	h := c.w.Header()
 	h["Content-Type"] = []string{"text/event-stream"}
 	h["x-accel-buffering"] = []string{"no"} // proxies pass each event on at once
-	w := &eventWriter{out: c.Response(), control: http.NewResponseController(c.Response().Writer)}
+	w := &eventWriter{out: c.w, control: http.NewResponseController(c.w.Writer)}
 	_ = w.control.SetReadDeadline(time.Time{}) // a connection without limits (a test's) cannot lift them
-	c.Response().WriteHeader(http.StatusOK)
+	c.w.WriteHeader(http.StatusOK)
 	return w
 }
 

@@ -279,7 +279,7 @@ func decodeWait(body []byte) (req store.WaitRequest, b laboratoryBody, err error
 // shuts down. The connection's own time limits are lifted for this request.
 func (s *Server) patience(c *call, d time.Duration) (ctx context.Context, end func()) {
 	// A connection that has no limits (a test's) cannot lift them.
-	limits := http.NewResponseController(c.Response().Writer)
+	limits := http.NewResponseController(c.w.Writer)
 	_ = limits.SetReadDeadline(time.Time{})
 	_ = limits.SetWriteDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(c.ctx())

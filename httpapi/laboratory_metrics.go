@@ -132,11 +132,11 @@ func (s *Server) metrics(c *call) error {
 		return err
 	}
 	var page pageWriter
-	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(&page, c.Request())
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(&page, c.r)
 	if page.status >= http.StatusBadRequest {
 		return wireErr(http.StatusServiceUnavailable, 0, "The store cannot be measured now.")
 	}
-	c.Response().Header()["Content-Type"] = page.Header()["Content-Type"]
+	c.w.Header()["Content-Type"] = page.Header()["Content-Type"]
 	return c.json(http.StatusOK, page.body)
 }
 

@@ -186,7 +186,7 @@ func (s *Server) ownIndex(c *call) error {
 	if err := ownPage.Execute(&page, ownRows(s.own)); err != nil {
 		return err
 	}
-	c.Response().Header()["Content-Type"] = []string{"text/html; charset=utf-8"}
+	c.w.Header()["Content-Type"] = []string{"text/html; charset=utf-8"}
 	return c.json(http.StatusOK, page.body)
 }
 

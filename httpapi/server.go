@@ -106,8 +106,13 @@ func protocols() *http.Protocols {
 	return p
 }
 
-// routes builds the chain that every request goes through. Echo gives context, response and middleware; its
-// router gives nothing, because it unescapes before it splits, and an id may hold an escaped slash.
+// routes builds the chain that every request goes through. Echo accepts the request and keeps track of the
+// response. What else it has for this is not what the protocol wants:
+//
+//   - its router unescapes before it splits, and an id may hold an escaped slash;
+//   - its limit of bodies refuses before a request is known to be authentic, and does not know the kind of resource;
+//   - its CORS and its answers write header names in Go's canonical form, and clients compare them by their bytes;
+//   - its recovery does not know the activity id, which the answer and the log must share.
 func (s *Server) routes() http.Handler {
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
@@ -195,22 +200,26 @@ var (
 	schemaVersion  = []string{"1.19"}
 )
 
+// step is one of the steps that every request goes through. Its error is answered by begin.
+type step func(*call) error
+
 // begin turns echo's context into a call, and the error that comes back into an answer.
-func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Server) begin(next step) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		s.gate.RLock()
 		defer s.gate.RUnlock()
 		conn := s.conns.begin(ec.Request())
 		defer s.conns.end(conn)
-		c := &call{Context: ec, srv: s, began: s.opt.Wall.Now()}
+		c := &call{srv: s, r: ec.Request(), w: ec.Response(), began: s.opt.Wall.Now()}
+		defer c.ans.Release()
 		c.in.Headers, c.in.sessionVersion = &c.req.Headers, s.opt.SessionVersion
-		c.headerErr = c.in.parse(ec.Request().Header, s.consistency)
+		c.headerErr = c.in.parse(c.r.Header, s.consistency)
 		if c.req.Activity = c.in.activity; c.req.Activity == "" {
 			c.req.Activity = uuid.NewString()
 		}
-		c.req.URI, c.req.BareText = ec.Request().RequestURI, c.in.contentType == bareQuery
+		c.req.URI, c.req.BareText = c.r.RequestURI, c.in.contentType == bareQuery
 		c.aim(target{})
-		h := ec.Response().Header()
+		h := c.w.Header()
 		h["cache-control"], h["pragma"] = noStore, noCache
 		h["x-ms-gatewayversion"], h["x-ms-serviceversion"], h["x-ms-schemaversion"] = gatewayVersion, serviceVersion, schemaVersion
 		c.set("x-ms-activity-id", c.req.Activity)
@@ -221,7 +230,6 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 			c.fail(wireErr(http.StatusServiceUnavailable, 0, "The server is shutting down."))
 			return nil
 		}
-		defer c.ans.Release()
 		if err := next(c); err != nil {
 			c.fail(err)
 		}
@@ -231,27 +239,27 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 
 // logged writes a line for each request, at debug level. What a client has written is cut in it, and its body
 // is not there.
-func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(ec echo.Context) error {
-		r := ec.Request()
+func (s *Server) logged(next step) step {
+	return func(c *call) error {
+		r := c.r
 		if !s.log.Enabled(r.Context(), slog.LevelDebug) {
-			return next(ec)
+			return next(c)
 		}
-		c, start := ec.(*call), s.opt.Wall.Now()
-		if err := next(ec); err != nil {
+		start := s.opt.Wall.Now()
+		if err := next(c); err != nil {
 			c.fail(err)
 		}
 		s.log.Debug("request", "activity", c.req.Activity,
-			"method", cosmos.Excerpt(r.Method, 32), "uri", cosmos.Excerpt(r.RequestURI, cosmos.MaxExcerpt), "status", c.Response().Status,
-			"bytes", c.Response().Size, "took", s.opt.Wall.Now().Sub(start),
+			"method", cosmos.Excerpt(r.Method, 32), "uri", cosmos.Excerpt(r.RequestURI, cosmos.MaxExcerpt), "status", c.w.Status,
+			"bytes", c.w.Size, "took", s.opt.Wall.Now().Sub(start),
 			"agent", cosmos.Excerpt(r.UserAgent(), cosmos.MaxExcerpt), "remote", r.RemoteAddr)
 		return nil
 	}
 }
 
 // recovered turns a panic into a 500 and a line in the log.
-func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(ec echo.Context) (err error) {
+func (s *Server) recovered(next step) step {
+	return func(c *call) (err error) {
 		defer func() {
 			p := recover()
 			if p == nil {
@@ -260,21 +268,19 @@ func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 			if p == http.ErrAbortHandler {
 				panic(p)
 			}
-			c := ec.(*call)
 			s.log.Error("panic", "activity", c.req.Activity, "panic", p, "stack", string(debug.Stack()))
-			if c.Response().Committed {
+			if c.w.Committed {
 				panic(http.ErrAbortHandler) // half an answer is out: the client must see it break off
 			}
 			err = cosmos.Internal()
 		}()
-		return next(ec)
+		return next(c)
 	}
 }
 
 // serve is a request's way: route, authorise, decode, run.
-func (s *Server) serve(ec echo.Context) error {
-	c := ec.(*call)
-	t, err := parseTarget(requestPath(c.Request()))
+func (s *Server) serve(c *call) error {
+	t, err := parseTarget(requestPath(c.r))
 	if c.aim(t); err != nil {
 		return err
 	}
@@ -294,7 +300,7 @@ func (s *Server) serve(ec echo.Context) error {
 		return s.serveOwn(c, own)
 	}
 	if c.target.kind == cosmos.KindAccount {
-		c.req.Endpoint = s.endpoint(c.Request())
+		c.req.Endpoint = s.endpoint(c.r)
 	}
 	s.ops.Serve(c.ctx(), &c.req, &c.ans)
 	c.answer()
@@ -309,7 +315,7 @@ func (s *Server) serveOwn(c *call, run handler) error {
 	var late error // behind the head of the answer
 	err := s.ops.Steady(c.ctx(), func() error {
 		err := run(s, c)
-		if c.Response().Committed {
+		if c.w.Committed {
 			late, err = err, nil
 		}
 		return err
@@ -325,7 +331,7 @@ func (s *Server) authorise(c *call) error {
 		c.target.absorbQuery()
 	} else {
 		var err error
-		if with, c.req.Grant, err = s.auth.verify(c.Request().Method, c.Request().Header, &c.target); err != nil {
+		if with, c.req.Grant, err = s.auth.verify(c.r.Method, c.r.Header, &c.target); err != nil {
 			return err
 		}
 	}

@@ -32,8 +32,8 @@ func (c *call) answer() {
 // drop an error's text without.
 func (c *call) deliver() {
 	c.setHead()
-	status, body, w := c.ans.Status, c.ans.Body, c.Response()
-	if status == http.StatusOK && c.Request().Method == http.MethodGet && c.target.kind != cosmos.KindNone {
+	status, body, w := c.ans.Status, c.ans.Body, c.w
+	if status == http.StatusOK && c.r.Method == http.MethodGet && c.target.kind != cosmos.KindNone {
 		c.setLocation()
 	}
 	if body == nil {
@@ -62,7 +62,7 @@ var (
 
 // setHead sets the headers that tell what an operation has answered. Names are written as they are.
 func (c *call) setHead() {
-	a, h := &c.ans, c.Response().Header()
+	a, h := &c.ans, c.w.Header()
 	if a.Charge > 0 {
 		var text [24]byte
 		c.set("x-ms-request-charge", c.texts.keep(strconv.AppendFloat(text[:0], a.Charge, 'f', -1, 64)))
@@ -98,7 +98,7 @@ func (c *call) setHead() {
 
 // setSession tells of a session token: {range}:{version}#{lsn}, with no region part.
 func (c *call) setSession() {
-	a, h := &c.ans, c.Response().Header()
+	a, h := &c.ans, c.w.Header()
 	var text [64]byte
 	token, lsn := a.AppendSessionToken(append(append(text[:0], a.Range...), ':'))
 	value := c.texts.keep(token)
@@ -178,7 +178,7 @@ func (c *call) setDuration() {
 
 // setLocation repeats the address of what was read.
 func (c *call) setLocation() {
-	r := c.Request()
+	r := c.r
 	path, _ := requestPath(r)
 	var text [256]byte
 	address := append(c.srv.appendEndpoint(text[:0], r), strings.TrimLeft(path, "/")...)
@@ -188,7 +188,7 @@ func (c *call) setLocation() {
 // write writes a body. A client has time for each piece of a large one, so that one that does not read is
 // given up soon, and one that reads slowly is not.
 func (c *call) write(body []byte) {
-	w := c.Response()
+	w := c.w
 	if len(body) <= largeAnswer {
 		_, _ = w.Write(body) // a failure means that the client is gone: there is nobody left to tell
 		return
