@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -20,8 +21,7 @@ type call struct {
 	w      *echo.Response
 	target target
 	in     reqHeaders
-	req    cosmos.Request
-	ans    cosmos.Answer
+	*exchange
 
 	began     time.Time // by the wall's clock
 	headerErr error     // what was wrong with the headers; it waits until the request is known to be authentic
@@ -68,6 +68,22 @@ func (c *call) one(value string) []string {
 	c.values[c.used] = value
 	c.used++
 	return c.values[c.used-1 : c.used : c.used]
+}
+
+// exchange is an operation and what it answers. It is borrowed: a request's headers are many, and few are set.
+type exchange struct {
+	req cosmos.Request
+	ans cosmos.Answer
+}
+
+// exchanges lends them. It holds no state: what comes back is empty.
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
+
+// release lets the answer's memory go.
+func (c *call) release() {
+	c.ans.Release()
+	*c.exchange = exchange{}
+	exchanges.Put(c.exchange)
 }
 
 // aim sets what the request is about, from its path and its headers.

@@ -210,8 +210,8 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		defer s.gate.RUnlock()
 		conn := s.conns.begin(ec.Request())
 		defer s.conns.end(conn)
-		c := &call{srv: s, r: ec.Request(), w: ec.Response(), began: s.opt.Wall.Now()}
-		defer c.ans.Release()
+		c := &call{srv: s, r: ec.Request(), w: ec.Response(), began: s.opt.Wall.Now(), exchange: exchanges.Get().(*exchange)}
+		defer c.release()
 		c.in.Headers, c.in.sessionVersion = &c.req.Headers, s.opt.SessionVersion
 		c.headerErr = c.in.parse(c.r.Header, s.consistency)
 		if c.req.Activity = c.in.activity; c.req.Activity == "" {
