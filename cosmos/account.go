@@ -12,16 +12,23 @@ const region = "South Central US"
 
 // queryEngine is what the account says about its query engine: JSON text in a JSON string. Clients parse it
 // and fail where they cannot.
-const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,"maxLogicalAndPerSqlQuery":500,"maxLogicalOrPerSqlQuery":500,` +
-	`"maxUdfRefPerSqlQuery":10,"maxInExpressionItemsCount":16000,"queryMaxInMemorySortDocumentCount":500,"maxQueryRequestTimeoutFraction":0.9,` +
-	`"sqlAllowNonFiniteNumbers":false,"sqlAllowAggregateFunctions":true,"sqlAllowSubQuery":true,"sqlAllowScalarSubQuery":true,"allowNewKeywords":true,` +
-	`"sqlAllowLike":true,"sqlAllowGroupByClause":true,"maxSpatialQueryCells":12,"spatialMaxGeometryPointCount":256,"sqlDisableQueryILOptimization":false,` +
-	`"sqlDisableFilterPlanOptimization":false,"sqlAllowTop":true,"enableSpatialIndexing":true,"queryEnableFullText":true,` +
+const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,` +
+	`"maxLogicalAndPerSqlQuery":500,"maxLogicalOrPerSqlQuery":500,` +
+	`"maxUdfRefPerSqlQuery":10,"maxInExpressionItemsCount":16000,"queryMaxInMemorySortDocumentCount":500,` +
+	`"maxQueryRequestTimeoutFraction":0.9,` +
+	`"sqlAllowNonFiniteNumbers":false,"sqlAllowAggregateFunctions":true,"sqlAllowSubQuery":true,` +
+	`"sqlAllowScalarSubQuery":true,"allowNewKeywords":true,` +
+	`"sqlAllowLike":true,"sqlAllowGroupByClause":true,"maxSpatialQueryCells":12,` +
+	`"spatialMaxGeometryPointCount":256,"sqlDisableQueryILOptimization":false,` +
+	`"sqlDisableFilterPlanOptimization":false,"sqlAllowTop":true,"enableSpatialIndexing":true,` +
+	`"queryEnableFullText":true,` +
 	`"queryEnableFullTextPreviewFeatures":true}`
 
-// readAccount answers the first request of every client. Its locations are where the client goes from then on.
+// readAccount answers the first request of every client. Its locations are where the client goes from then
+// on.
 func (s *Service) readAccount(c *call) error {
-	location := append([]byte(`[{"name":"`+region+`","databaseAccountEndpoint":`), doc.StringValue(strings.ToValidUTF8(c.req.Endpoint, "")).Raw()...)
+	location := append([]byte(`[{"name":"`+region+`","databaseAccountEndpoint":`),
+		doc.StringValue(strings.ToValidUTF8(c.req.Endpoint, "")).Raw()...)
 	location = append(location, `}]`...)
 
 	b := append(make([]byte, 0, 2048), `{"_self":"","id":`...)
@@ -32,13 +39,15 @@ func (s *Service) readAccount(c *call) error {
 	b = append(b, location...)
 	b = append(b, `,"readableLocations":`...)
 	b = append(b, location...)
-	b = append(b, `,"enableMultipleWriteLocations":false,"continuousBackupEnabled":false,"enableNRegionSynchronousCommit":false,`+
+	b = append(b, `,"enableMultipleWriteLocations":false,"continuousBackupEnabled":false,`+
+		`"enableNRegionSynchronousCommit":false,`+
 		`"enablePerPartitionFailoverBehavior":false,`+
 		`"userReplicationPolicy":{"asyncReplication":false,"minReplicaSetSize":1,"maxReplicasetSize":4},`+
 		`"systemReplicationPolicy":{"minReplicaSetSize":1,"maxReplicasetSize":4,"asyncReplication":false},`+
 		`"userConsistencyPolicy":{"defaultConsistencyLevel":`...)
 	b = doc.AppendString(b, s.opt.Consistency.String())
-	b = append(b, `},"readPolicy":{"primaryReadCoefficient":1,"secondaryReadCoefficient":1},"queryEngineConfiguration":`...)
+	b = append(b, `},"readPolicy":{"primaryReadCoefficient":1,"secondaryReadCoefficient":1},`+
+		`"queryEngineConfiguration":`...)
 	b = doc.AppendString(b, queryEngine)
 	b = append(b, '}')
 	return c.json(StatusOK, b)
@@ -46,7 +55,8 @@ func (s *Service) readAccount(c *call) error {
 
 // refuseAddresses answers clients in direct mode, which ask where the replicas are.
 func (s *Service) refuseAddresses(*call) error {
-	return BadRequest("This server has no replicas to connect to: select the gateway connection mode in the client (ConnectionMode.Gateway, gatewayMode()).")
+	return BadRequest("This server has no replicas to connect to: select the gateway connection mode in the " +
+		"client (ConnectionMode.Gateway, gatewayMode()).")
 }
 
 // listNothing answers the feeds of what a single-region store never has: conflicts and attachments.

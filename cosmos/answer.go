@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// Answer is what became of a request. A wire hands an empty one to Service.Serve, writes what it then has, and
-// releases it. The zero value of each field is that there is nothing to say.
+// Answer is what became of a request. A wire hands an empty one to Service.Serve, writes what it then has,
+// and releases it. The zero value of each field is that there is nothing to say.
 type Answer struct {
 	Status    int
 	Substatus int
@@ -18,8 +18,8 @@ type Answer struct {
 	Rows bool // the body is a stream of rows, as that of a batch may be; else it is JSON
 
 	Charge float64 // RU; 0: that of the least request, 1
-	// Range is the partition key range that served, and LSN how far it is: that is what a session token says. There is
-	// one replica: what it has, all have.
+	// Range is the partition key range that served, and LSN how far it is: that is what a session token says.
+	// There is one replica: what it has, all have.
 	Range   string
 	LSN     uint64
 	Version int64  // of the session token; -1: none
@@ -44,8 +44,9 @@ type Answer struct {
 	Logged    bool   // ScriptLog is what a script logged
 	ScriptLog string // percent-encoded
 
-	Quota, Usage     string // of a container, in KB: names and values
-	HasProgress      bool   // IndexProgress says how far a container's items are indexed by its present policy, in percent
+	Quota, Usage string // of a container, in KB: names and values
+	// IndexProgress says how far a container's items are indexed by its present policy, in percent
+	HasProgress      bool
 	IndexProgress    int
 	SharesThroughput bool // of a container: its database's
 	MinThroughput    int  // of an offer, in RU/s
@@ -76,8 +77,8 @@ func (a *Answer) dropBody() {
 	}
 }
 
-// AppendSessionToken appends the part of the answer's session token that follows the range: {version}#{lsn}, with
-// no region part. It returns where the LSN begins, too.
+// AppendSessionToken appends the part of the answer's session token that follows the range: {version}#{lsn},
+// with no region part. It returns where the LSN begins, too.
 func (a *Answer) AppendSessionToken(dst []byte) (token []byte, lsn int) {
 	dst = append(strconv.AppendInt(dst, a.Version, 10), '#')
 	return strconv.AppendUint(dst, a.LSN, 10), len(dst)

@@ -161,7 +161,8 @@ func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool
 	if out.Mixed {
 		status = StatusMultiStatus
 	}
-	if len(ops) == 1 && ops[0].Kind == store.OperationRead && store.ErrorCode(out.Results[0].Err) == store.CodeNotFound {
+	if len(ops) == 1 && ops[0].Kind == store.OperationRead &&
+		store.ErrorCode(out.Results[0].Err) == store.CodeNotFound {
 		c.out.OwnerRID = "" // as where the read comes alone
 	}
 	answer, scratch := borrow(), borrow()

@@ -95,7 +95,8 @@ func (h *Headers) changes() (store.ChangesRequest, error) {
 			return req, BadHeader("if-modified-since", h.ModifiedSince)
 		}
 		if h.FullFidelity && h.IfNoneMatch == "" && since.Unix() > 0 {
-			return req, BadRequest("The change feed of all versions and deletes cannot begin at a point in time: it begins now or at a continuation.")
+			return req, BadRequest("The change feed of all versions and deletes cannot begin at a point in time: it " +
+				"begins now or at a continuation.")
 		}
 		req.Start.Since = since
 	}

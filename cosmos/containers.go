@@ -103,7 +103,8 @@ func (s *Service) createContainer(c *call) error {
 	if err != nil {
 		return err
 	}
-	coll, err := d.CreateContainerWith(c.ctx, spec, store.ContainerOptions{Throughput: c.in.Throughput, Ranges: c.in.Ranges})
+	with := store.ContainerOptions{Throughput: c.in.Throughput, Ranges: c.in.Ranges}
+	coll, err := d.CreateContainerWith(c.ctx, spec, with)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,8 @@ func (s *Service) createContainer(c *call) error {
 func (s *Service) decodeContainer(c *call) (definition.ContainerSpec, error) {
 	spec, ignored, err := definition.ParseContainerSpec(c.req.Body, s.opt.Strict)
 	if len(ignored) > 0 {
-		s.log.Warn("unknown container properties ignored", "container", spec.ID, "properties", ignored, "activity", c.req.Activity)
+		s.log.Warn("unknown container properties ignored", "container", spec.ID, "properties", ignored,
+			"activity", c.req.Activity)
 	}
 	return spec, err
 }
@@ -235,8 +237,9 @@ func (c *call) setQuota(coll *store.Container) error {
 	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
 	c.out.Quota = "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;" +
 		"functions=25;storedProcedures=100;triggers=25;"
-	c.out.Usage = "documentSize=0;documentsSize=" + kb + ";documentsCount=" + strconv.FormatInt(u.Documents, 10) +
-		";collectionSize=" + kb + ";functions=" + count(store.KindFunction) + ";storedProcedures=" + count(store.KindStoredProcedure) +
+	c.out.Usage = "documentSize=0;documentsSize=" + kb + ";documentsCount=" +
+		strconv.FormatInt(u.Documents, 10) + ";collectionSize=" + kb +
+		";functions=" + count(store.KindFunction) + ";storedProcedures=" + count(store.KindStoredProcedure) +
 		";triggers=" + count(store.KindTrigger) + ";"
 	return nil
 }

@@ -89,7 +89,8 @@ func (s *Service) createDatabase(c *call) error {
 	}
 	id := body.Member("id")
 	if id.Kind() != doc.String {
-		return BadRequest("The input content is invalid because the required property 'id' is missing or is not a string.")
+		return BadRequest("The input content is invalid because the required property 'id' is missing " +
+			"or is not a string.")
 	}
 	d, err := s.db.CreateDatabase(c.ctx, id.Str(), c.in.Throughput)
 	if err != nil {

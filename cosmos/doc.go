@@ -1,7 +1,7 @@
 // Package cosmos carries out the operations of Azure Cosmos DB over a store. An operation is a value: what a
-// client asks for is a Request, what becomes of it is an Answer, and neither knows by which protocol it came or
-// goes. A wire (package httpapi is the one for HTTP) fills the one, hands both to Service.Serve and writes the
-// other.
+// client asks for is a Request, what becomes of it is an Answer, and neither knows by which protocol it came
+// or goes. A wire (package httpapi is the one for HTTP) fills the one, hands both to Service.Serve and writes
+// the other.
 //
 //	kind.go       kinds of resources and operations
 //	request.go    what an operation needs: kind, operation, address by name or by rid, typed headers, body
@@ -20,15 +20,15 @@
 //
 // # A wire's part
 //
-// A wire reads who the client is (its signature, or a permission's token, which Tokens opens), the address, and
-// the headers, some of whose values have readers here (ParseSessionToken, ParsePartitionKey). It reads the body
-// last, where Operation.HasBody says that there may be one, within Kind.MaxBody; Permit tells before that
-// whether the client may go on. What it refuses itself it hands to Fail, so that all errors look alike.
+// A wire reads who the client is (its signature, or a permission's token, which Tokens opens), the address,
+// and the headers, some of whose values have readers here (ParseSessionToken, ParsePartitionKey). It reads
+// the body last, where Operation.HasBody says that there may be one, within Kind.MaxBody; Permit tells before
+// that whether the client may go on. What it refuses itself it hands to Fail, so that all errors look alike.
 //
 // # Errors
 //
-// Everything that fails comes back as an error and is answered in one place, Service.Fail. A store.Error has its
-// place in a table by its Code. Anything that is neither that nor this package's own Error is a defect: a
+// Everything that fails comes back as an error and is answered in one place, Service.Fail. A store.Error has
+// its place in a table by its Code. Anything that is neither that nor this package's own Error is a defect: a
 // 500 whose activity id leads to the line in the log. No error is without a body that clients can take apart;
 // some SDKs crash where it is missing.
 //

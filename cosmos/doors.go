@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// What a wire answers beside the operations (KindNone) has its own handlers. These are what such a handler shares with
-// the operations: how a request leads to a container, and how some answers look.
+// What a wire answers beside the operations (KindNone) has its own handlers. These are what such a handler
+// shares with the operations: how a request leads to a container, and how some answers look.
 
 // Database finds the database that the request's address names, by id or by rid.
 func (s *Service) Database(ctx context.Context, req *Request, out *Answer) (*store.Database, error) {
@@ -17,8 +17,8 @@ func (s *Service) Database(ctx context.Context, req *Request, out *Answer) (*sto
 	return d, err
 }
 
-// Container finds the container that the request's address names, and names it in the answer as the owner of what is
-// asked for.
+// Container finds the container that the request's address names, and names it in the answer as the owner of
+// what is asked for.
 func (s *Service) Container(ctx context.Context, req *Request, out *Answer) (*store.Container, error) {
 	c := s.begin(ctx, req, out)
 	defer c.end()
@@ -33,14 +33,16 @@ func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r stor
 }
 
 // Batch fills the answer with the results of a batch.
-func (s *Service) Batch(ctx context.Context, req *Request, out *Answer, ops []store.Operation, results store.BatchResult) error {
+func (s *Service) Batch(ctx context.Context, req *Request, out *Answer, ops []store.Operation,
+	results store.BatchResult) error {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	return c.sendBatch(ops, results, false)
 }
 
 // RangeList fills the answer with ranges of a container, all on one page.
-func (s *Service) RangeList(ctx context.Context, req *Request, out *Answer, in *store.Container, list []store.Range) error {
+func (s *Service) RangeList(ctx context.Context, req *Request, out *Answer, in *store.Container,
+	list []store.Range) error {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	c.setPosition(in)
@@ -48,8 +50,8 @@ func (s *Service) RangeList(ctx context.Context, req *Request, out *Answer, in *
 	return sendFeed(c, rangeFeed(list, in.Info()))
 }
 
-// Hold takes as much of the memory for answers as the answer needs: the context bounds how long it waits. What cannot
-// have as much is refused with 429, unless it is the answer to a write.
+// Hold takes as much of the memory for answers as the answer needs: the context bounds how long it waits.
+// What cannot have as much is refused with 429, unless it is the answer to a write.
 func (s *Service) Hold(ctx context.Context, req *Request, out *Answer) error {
 	if out.Status >= StatusBadRequest {
 		return nil

@@ -36,7 +36,8 @@ func BadRequest(message string) error { return Failure(StatusBadRequest, 0, mess
 
 // BadHeader is a 400 for a header whose value cannot be one.
 func BadHeader(name, value string) error {
-	return BadRequest("The value '" + value + "' specified for the header '" + strings.ToLower(name) + "' is invalid.")
+	return BadRequest("The value '" + value + "' specified for the header '" + strings.ToLower(name) +
+		"' is invalid.")
 }
 
 // statuses says what each of the store's codes is on the wire: HTTP status, substatus (x-ms-substatus), and
@@ -54,8 +55,10 @@ var statuses = [...]struct {
 	{code: store.CodeNotModified, status: StatusNotModified},
 	{code: store.CodeForbidden, status: StatusForbidden},
 	{code: store.CodeNotFound, status: StatusNotFound, text: notFoundText},
-	{code: store.CodeOwnerNotFound, status: StatusNotFound, substatus: SubstatusOwnerNotFound, text: notFoundText},
-	{code: store.CodeSessionNotAvailable, status: StatusNotFound, substatus: SubstatusSessionNotAvailable, text: sessionText},
+	{code: store.CodeOwnerNotFound, status: StatusNotFound, substatus: SubstatusOwnerNotFound,
+		text: notFoundText},
+	{code: store.CodeSessionNotAvailable, status: StatusNotFound, substatus: SubstatusSessionNotAvailable,
+		text: sessionText},
 	{code: store.CodeConflict, status: StatusConflict},
 	{code: store.CodeRangeGone, status: StatusGone, substatus: SubstatusRangeGone},
 	{code: store.CodePreconditionFailed, status: StatusPreconditionFailed, text: preconditionText, alone: true},
@@ -74,7 +77,8 @@ const (
 	notFoundText = "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"
 	// The store's own message follows, with the words that older clients look for.
 	sessionText      = "The read/write session is not available for the input session token."
-	preconditionText = "One of the specified pre-condition is not met. Learn more: https://aka.ms/CosmosDB/sql/errors/precondition-failed"
+	preconditionText = "One of the specified pre-condition is not met. Learn more: " +
+		"https://aka.ms/CosmosDB/sql/errors/precondition-failed"
 
 	tooLargeText = "Request size is too large"
 	internalText = "An internal error occurred. The server's log tells more under this activity id."
@@ -91,8 +95,8 @@ func TooLarge() error { return Failure(StatusTooLarge, 0, tooLargeText) }
 // Internal is what a client is told of a defect. The log tells the rest.
 func Internal() error { return Failure(StatusInternalError, 0, internalText) }
 
-// Classify turns any error into what the protocol says about it. internal is true for a defect: the caller logs
-// it.
+// Classify turns any error into what the protocol says about it. internal is true for a defect: the caller
+// logs it.
 func Classify(err error) (w Error, internal bool) {
 	var wire *Error
 	if errors.As(err, &wire) {

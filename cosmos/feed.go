@@ -80,7 +80,8 @@ func (f *feed[T]) resume(token string) (int, error) {
 	if !ok || strings.Trim(after, "0123456789ABCDEF") != "" {
 		return 0, BadRequest("Invalid Continuation Token")
 	}
-	i, found := slices.BinarySearchFunc(f.rows, after, func(row T, at string) int { return strings.Compare(f.position(row), at) })
+	compare := func(row T, at string) int { return strings.Compare(f.position(row), at) }
+	i, found := slices.BinarySearchFunc(f.rows, after, compare)
 	if found {
 		i++
 	}

@@ -293,7 +293,8 @@ func appendRowResult(dst []byte, w wireResult) []byte {
 	dst = append(dst, typeFloat64, tokenCharge)
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(w.charge))
 
-	head := binary.LittleEndian.AppendUint32(appendRowHeader(dst[record:record], recordSchema), uint32(len(dst)-body))
+	head := binary.LittleEndian.AppendUint32(appendRowHeader(dst[record:record], recordSchema),
+		uint32(len(dst)-body))
 	binary.LittleEndian.AppendUint32(head, crc32.ChecksumIEEE(dst[body:]))
 	return dst
 }

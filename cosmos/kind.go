@@ -25,8 +25,8 @@ const (
 	kindCount
 )
 
-// kindNames are what the kinds are called: the keyword of their feed in links and signatures, and the name in the texts
-// of errors.
+// kindNames are what the kinds are called: the keyword of their feed in links and signatures, and the name in
+// the texts of errors.
 var kindNames = [kindCount]struct{ keyword, name string }{
 	KindAccount:         {"", "DatabaseAccount"},
 	KindDatabase:        {"dbs", "Database"},
@@ -46,7 +46,8 @@ var kindNames = [kindCount]struct{ keyword, name string }{
 	KindAddresses:       {"addresses", "Address"},
 }
 
-// Keyword is what the kind is called in links and in what a client signs: "docs" for items; empty for the account.
+// Keyword is what the kind is called in links and in what a client signs: "docs" for items; empty for the
+// account.
 func (k Kind) Keyword() string { return kindNames[k].keyword }
 
 // Operation is what a request wants done.
@@ -72,11 +73,12 @@ const (
 // verbNames are the operations as the service's texts call them. A read of a feed and the call of a procedure
 // have their own names.
 var verbNames = [opCount]string{
-	OpRead: "Read", OpCreate: "Create", OpUpsert: "Upsert", OpReplace: "Replace", OpDelete: "Delete", OpQuery: "Query", OpQueryPlan: "QueryPlan",
-	OpBatch: "Batch", OpPatch: "Patch", OpChangeFeed: "ReadFeed", OpQueryChanges: "ReadFeed", OpOther: "Invalid",
+	OpRead: "Read", OpCreate: "Create", OpUpsert: "Upsert", OpReplace: "Replace", OpDelete: "Delete",
+	OpQuery: "Query", OpQueryPlan: "QueryPlan", OpBatch: "Batch", OpPatch: "Patch", OpChangeFeed: "ReadFeed", OpQueryChanges: "ReadFeed", OpOther: "Invalid",
 }
 
-// HasBody tells whether a request for an operation on a kind brings a body: a wire need not look for one otherwise.
+// HasBody tells whether a request for an operation on a kind brings a body: a wire need not look for one
+// otherwise.
 func (o Operation) HasBody() bool { return o != OpRead && o != OpDelete && o != OpChangeFeed }
 
 // Limits of a request's body in bytes. An item may take twice its limit on the wire, because blanks and the

@@ -18,11 +18,16 @@ const (
 // reserve waits for the memory of a page, before there is one. Requests that answer with a single item need
 // none.
 func (c *call) reserve() error {
-	switch op := c.req.Operation; {
-	case op == OpQuery, op == OpChangeFeed, op == OpQueryChanges, op == OpBatch, op == OpRead && c.req.Feed && c.req.Kind == KindItem:
-		return c.hold(min(2*MaxPageSize, c.srv.memory.Share()))
+	switch c.req.Operation {
+	case OpQuery, OpChangeFeed, OpQueryChanges, OpBatch:
+	case OpRead:
+		if !c.req.Feed || c.req.Kind != KindItem {
+			return nil
+		}
+	default:
+		return nil
 	}
-	return nil
+	return c.hold(min(2*MaxPageSize, c.srv.memory.Share()))
 }
 
 // hold makes what the answer has of the memory n bytes. Where there is not enough it waits with the call's

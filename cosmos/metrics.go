@@ -33,7 +33,8 @@ func (c *call) setQueryMetrics(s query.Stats, took time.Duration) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "totalExecutionTimeInMs=%.2f", Milliseconds(took))
-	b.WriteString(";queryCompileTimeInMs=0.01;queryLogicalPlanBuildTimeInMs=0.01;queryPhysicalPlanBuildTimeInMs=0.01;queryOptimizationTimeInMs=0.01")
+	b.WriteString(";queryCompileTimeInMs=0.01;queryLogicalPlanBuildTimeInMs=0.01" +
+		";queryPhysicalPlanBuildTimeInMs=0.01;queryOptimizationTimeInMs=0.01")
 	fmt.Fprintf(&b, ";VMExecutionTimeInMs=%.2f", Milliseconds(s.Elapsed))
 	b.WriteString(";indexLookupTimeInMs=0.01;instructionCount=0")
 	fmt.Fprintf(&b, ";documentLoadTimeInMs=%.2f", Milliseconds(s.Load))

@@ -81,7 +81,8 @@ func checkOfferID(body doc.Value, id string) error {
 		}
 	}
 	if !named {
-		return BadRequest("The input content is invalid because the required properties - 'id; _rid; ' - are missing")
+		return BadRequest("The input content is invalid because the required properties - 'id; _rid; ' - are " +
+			"missing")
 	}
 	return nil
 }
@@ -89,7 +90,8 @@ func checkOfferID(body doc.Value, id string) error {
 // decodeThroughput reads an offer's content. An offer that is autoscaled tells its present throughput, too:
 // that is not an input.
 func decodeThroughput(content doc.Value) (t definition.Throughput, err error) {
-	if auto := content.Member("offerAutopilotSettings"); auto.Kind() != doc.Undefined && auto.Kind() != doc.Null {
+	if auto := content.Member("offerAutopilotSettings"); auto.Kind() != doc.Undefined &&
+		auto.Kind() != doc.Null {
 		return decodeAutoscale(auto)
 	}
 	t.Manual, err = decodeRU(content.Member("offerThroughput"), "content.offerThroughput")
@@ -98,7 +100,8 @@ func decodeThroughput(content doc.Value) (t definition.Throughput, err error) {
 
 // decodeAutoscale reads the autoscale settings of an offer's content.
 func decodeAutoscale(auto doc.Value) (t definition.Throughput, err error) {
-	if t.Autoscale, err = decodeRU(auto.Member("maxThroughput"), "content.offerAutopilotSettings.maxThroughput"); err != nil {
+	if t.Autoscale, err = decodeRU(auto.Member("maxThroughput"),
+		"content.offerAutopilotSettings.maxThroughput"); err != nil {
 		return t, err
 	}
 	v := auto.Member("autoUpgradePolicy").Member("throughputPolicy").Member("incrementPercent")
@@ -172,7 +175,8 @@ func appendOffer(dst []byte, o store.Offer) []byte {
 	dst = append(append(dst, `","offerType":"`...), level...)
 	dst = append(dst, `","content":{"offerThroughput":`...)
 	dst = strconv.AppendInt(dst, ru, 10)
-	dst = append(dst, `,"offerIsRUPerMinuteThroughputEnabled":false,"offerMinimumThroughputParameters":{"maxThroughputEverProvisioned":`...)
+	dst = append(dst, `,"offerIsRUPerMinuteThroughputEnabled":false,`+
+		`"offerMinimumThroughputParameters":{"maxThroughputEverProvisioned":`...)
 	dst = append(strconv.AppendInt(dst, most, 10), `,"maxConsumedStorageEverInKB":0}`...)
 	if o.Pending {
 		dst = append(dst, `,"isOfferReplacePending":true`...)
@@ -182,7 +186,8 @@ func appendOffer(dst []byte, o store.Offer) []byte {
 		dst = strconv.AppendInt(append(dst, `,"tier":0,"maximumTierThroughput":`...), most, 10)
 		dst = append(dst, `,"autoUpgrade":false`...)
 		if by := o.Throughput.Increment; by != nil {
-			dst = strconv.AppendInt(append(dst, `,"autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":`...), int64(*by), 10)
+			dst = strconv.AppendInt(append(dst, `,"autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":`...),
+				int64(*by), 10)
 			dst = append(dst, `}}`...)
 		}
 		dst = append(dst, '}')

@@ -47,7 +47,8 @@ func parsePatch(body []byte) (store.Patch, error) {
 		case doc.String:
 			p.Condition = condition.Str()
 		default:
-			return store.Patch{}, BadRequest("The condition of a patch must be a string, not " + condition.Kind().String() + ".")
+			return store.Patch{}, BadRequest("The condition of a patch must be a string, not " +
+				condition.Kind().String() + ".")
 		}
 		operations = operations.Member("operations")
 	}

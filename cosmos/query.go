@@ -79,7 +79,8 @@ func queryFeed[T any](c *call, f feed[T]) error {
 	if err != nil {
 		return queryError(err)
 	}
-	result := store.QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats, Indexes: plan.IndexUse()}
+	result := store.QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats,
+		Indexes: plan.IndexUse()}
 	result.Descending, result.Ordered = plan.Ordered()
 	return c.sendResult(f.owner, f.key, &result, elapsed())
 }
@@ -129,7 +130,8 @@ func decodeQuery(c *call) (text string, params []store.Parameter, err error) {
 func DecodeText(body doc.Value, name string) (string, error) {
 	v := body.Member(name)
 	if v.Kind() != doc.String {
-		return "", BadRequest("The input content is invalid because the required property '" + name + "' is missing or is not a string.")
+		return "", BadRequest("The input content is invalid because the required property '" + name +
+			"' is missing or is not a string.")
 	}
 	return v.Str(), nil
 }

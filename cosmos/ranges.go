@@ -47,7 +47,8 @@ func rangeFeed(rows []store.Range, in store.ContainerInfo) feed[store.Range] {
 func bareETag(etag string) string { return strings.Trim(strings.TrimPrefix(etag, "W/"), `"`) }
 
 func appendRange(dst []byte, r store.Range, in store.ContainerInfo) []byte {
-	dst = appendSystem(append(dst, '{'), r.RID, containerSelf(in.DatabaseRID, in.RID)+"pkranges/"+r.RID+"/", r.ETag, r.Timestamp)
+	dst = appendSystem(append(dst, '{'), r.RID, containerSelf(in.DatabaseRID, in.RID)+"pkranges/"+r.RID+"/",
+		r.ETag, r.Timestamp)
 	dst = doc.AppendString(append(dst, `,"id":`...), r.ID)
 	dst = doc.AppendString(append(dst, `,"minInclusive":`...), r.Min)
 	dst = doc.AppendString(append(dst, `,"maxExclusive":`...), r.Max)

@@ -82,5 +82,6 @@ func appendContainer(dst []byte, i store.ContainerInfo) []byte {
 	dst = i.Spec.AppendJSON(dst)
 	dst[len(dst)-1] = ',' // in place of the closing brace
 	dst = appendSystem(dst, i.RID, containerSelf(i.DatabaseRID, i.RID), i.ETag, i.Timestamp)
-	return append(dst, `,"_docs":"docs/","_sprocs":"sprocs/","_triggers":"triggers/","_udfs":"udfs/","_conflicts":"conflicts/"}`...)
+	return append(dst, `,"_docs":"docs/","_sprocs":"sprocs/","_triggers":"triggers/","_udfs":"udfs/",`+
+		`"_conflicts":"conflicts/"}`...)
 }

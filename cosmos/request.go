@@ -17,12 +17,14 @@ type Request struct {
 
 	// Trusted says that the client has the account's key, not a token of any kind.
 	Trusted bool
-	// Grant is what the permission's token of the client lets it do; nil where it has none of these, and may do all.
+	// Grant is what the permission's token of the client lets it do; nil where it has none of these, and may
+	// do all.
 	Grant *Grant
 
 	Activity string // GUID of the request, in every answer and in the log
 	URI      string // what errors call the request: its address as it came
-	// Endpoint is where this client reaches the account: a URL with a slash at its end. Reads of the account alone want it.
+	// Endpoint is where this client reaches the account: a URL with a slash at its end. Reads of the account
+	// alone want it.
 	Endpoint string
 
 	permitted bool // Permit has let it through
@@ -61,9 +63,9 @@ func (a *Address) Leaf() string {
 	return a.IDs[a.N-1]
 }
 
-// Headers are what goes with a request: conditions, options, and where in a container it works. The zero value of
-// each is that it was not given. What Cosmos DB knows and what changes nothing in a single linearizable server
-// (priority, dedicated gateway, SDK capabilities ...) is not here.
+// Headers are what goes with a request: conditions, options, and where in a container it works. The zero
+// value of each is that it was not given. What Cosmos DB knows and what changes nothing in a single
+// linearizable server (priority, dedicated gateway, SDK capabilities ...) is not here.
 type Headers struct {
 	PartitionKey definition.PartitionKey
 	RangeID      string // of a partition key range, bare
@@ -121,13 +123,15 @@ func (h *Headers) scope() store.Scope {
 
 // listOptions are scope, page and session of a feed or query of items.
 func (h *Headers) listOptions() store.ListOptions {
-	return store.ListOptions{Scope: h.scope(), MaxItems: h.MaxItems, Continuation: h.Continuation, Session: h.Session, ByRange: true}
+	return store.ListOptions{Scope: h.scope(), MaxItems: h.MaxItems, Continuation: h.Continuation,
+		Session: h.Session, ByRange: true}
 }
 
 // writeOptions are the preconditions and the triggers of a write.
 func (h *Headers) writeOptions() store.WriteOptions {
-	return store.WriteOptions{IfMatch: h.IfMatch, IfNoneMatch: h.IfNoneMatch, PreTriggers: h.PreTriggers, PostTriggers: h.PostTriggers,
-		Import: h.Imported}
+	return store.WriteOptions{IfMatch: h.IfMatch, IfNoneMatch: h.IfNoneMatch, PreTriggers: h.PreTriggers,
+		PostTriggers: h.PostTriggers,
+		Import:       h.Imported}
 }
 
 // readOptions are the conditions of a read.

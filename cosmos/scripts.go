@@ -71,11 +71,13 @@ func escapeLog(text string) string {
 	return string(appendPercent(nil, []byte(text), "!'()*"))
 }
 
-// appendPercent appends a text whose bytes are percent-encoded, but for letters, digits, -._~ and those of plain.
+// appendPercent appends a text whose bytes are percent-encoded, but for letters, digits, -._~ and those of
+// plain.
 func appendPercent(dst, text []byte, plain string) []byte {
 	for _, b := range text {
 		letter := b | 0x20
-		if 'a' <= letter && letter <= 'z' || '0' <= b && b <= '9' || strings.IndexByte("-._~", b) >= 0 || strings.IndexByte(plain, b) >= 0 {
+		if 'a' <= letter && letter <= 'z' || '0' <= b && b <= '9' || strings.IndexByte("-._~", b) >= 0 ||
+			strings.IndexByte(plain, b) >= 0 {
 			dst = append(dst, b)
 			continue
 		}

@@ -55,7 +55,8 @@ func newSecondWire(t *testing.T, change func(*cosmos.Options)) *secondWire {
 			t.Error(err)
 		}
 	})
-	o := cosmos.Options{DB: db, Wall: clock, Logger: slog.New(slog.DiscardHandler), Tokens: cosmos.NewTokens([]byte("key")),
+	o := cosmos.Options{DB: db, Wall: clock, Logger: slog.New(slog.DiscardHandler),
+		Tokens:    cosmos.NewTokens([]byte("key")),
 		AccountID: "a", Consistency: cosmos.Session}
 	change(&o)
 	return &secondWire{t: t, svc: cosmos.New(o), tokens: o.Tokens, memory: db.Memory()}
@@ -90,7 +91,8 @@ func (w *secondWire) sendIn(ctx context.Context, req cosmos.Request) *frame {
 func (f *frame) is(status, substatus int) *frame {
 	f.t.Helper()
 	if f.answer.Status != status || f.answer.Substatus != substatus {
-		f.t.Fatalf("%s: %d/%d, want %d/%d: %s", f.what, f.answer.Status, f.answer.Substatus, status, substatus, f.body)
+		f.t.Fatalf("%s: %d/%d, want %d/%d: %s", f.what, f.answer.Status, f.answer.Substatus, status, substatus,
+			f.body)
 	}
 	return f
 }
@@ -106,9 +108,11 @@ func (f *frame) has(path, want string) *frame {
 // container makes the database d with the container c.
 func (w *secondWire) container() *frame {
 	w.t.Helper()
-	w.send(cosmos.Request{Kind: cosmos.KindDatabase, Feed: true, Operation: cosmos.OpCreate, Body: []byte(`{"id":"d"}`)}).is(201, 0)
-	return w.send(cosmos.Request{Kind: cosmos.KindContainer, Feed: true, Operation: cosmos.OpCreate, Address: at("d"),
-		Body: []byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)}).is(201, 0)
+	w.send(cosmos.Request{Kind: cosmos.KindDatabase, Feed: true, Operation: cosmos.OpCreate,
+		Body: []byte(`{"id":"d"}`)}).is(201, 0)
+	return w.send(cosmos.Request{Kind: cosmos.KindContainer, Feed: true, Operation: cosmos.OpCreate,
+		Address: at("d"),
+		Body:    []byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)}).is(201, 0)
 }
 
 // of is a request for an operation on items whose partition key is a.
@@ -128,7 +132,8 @@ func TestItemsOverASecondWire(t *testing.T) {
 	w := newSecondWire(t, func(*cosmos.Options) {})
 	made := w.container()
 	one := w.send(of(cosmos.OpCreate, true, "", `{"id":"1","pk":"a","n":1}`)).is(201, 0).has("n", "1")
-	if a := &one.answer; a.ETag == "" || a.Charge <= 1 || a.Range != "0" || a.LSN == 0 || a.OwnerRID != gjson.Get(made.body, "_rid").Str ||
+	if a := &one.answer; a.ETag == "" || a.Charge <= 1 || a.Range != "0" || a.LSN == 0 ||
+		a.OwnerRID != gjson.Get(made.body, "_rid").Str ||
 		a.OwnerDatabase != "d" || a.OwnerContainer != "c" {
 		t.Errorf("answer %+v", a)
 	}
@@ -148,7 +153,8 @@ func TestItemsOverASecondWire(t *testing.T) {
 	stale.Headers.IfMatch = one.answer.ETag
 	w.send(stale).is(412, 0).has("code", "PreconditionFailed")
 
-	self := strings.Split(strings.Trim(gjson.Get(one.body, "_self").Str, "/"), "/") // dbs, rid, colls, rid, docs, rid
+	// dbs, rid, colls, rid, docs, rid
+	self := strings.Split(strings.Trim(gjson.Get(one.body, "_self").Str, "/"), "/")
 	byRID := of(cosmos.OpRead, false, "", "")
 	byRID.Address = at(self[1], self[3], self[5])
 	byRID.Address.ByRID = true
@@ -156,7 +162,8 @@ func TestItemsOverASecondWire(t *testing.T) {
 
 	w.send(of(cosmos.OpDelete, false, "1", "")).is(204, 0)
 	gone := w.send(of(cosmos.OpRead, false, "1", "")).is(404, 0).has("code", "NotFound")
-	if gone.answer.OwnerRID != "" || gone.session == "" || !strings.Contains(gone.body, "ResourceType: Document, OperationType: Read") ||
+	if gone.answer.OwnerRID != "" || gone.session == "" || !strings.Contains(gone.body,
+		"ResourceType: Document, OperationType: Read") ||
 		!strings.Contains(gone.body, "Request URI: rntbd://host") {
 		t.Errorf("answer %+v: %s", gone.answer, gone.body)
 	}
@@ -173,14 +180,16 @@ func TestPagesOverASecondWire(t *testing.T) {
 		w.send(of(cosmos.OpUpsert, true, "", `{"id":"`+id+`","pk":"a"}`)).is(201, 0)
 	}
 	for name, ask := range map[string]cosmos.Request{
-		"query": of(cosmos.OpQuery, true, "", `{"query":"SELECT * FROM c WHERE c.pk = @k","parameters":[{"name":"@k","value":"a"}]}`),
-		"list":  of(cosmos.OpRead, true, "", ""),
+		"query": of(cosmos.OpQuery, true, "", `{"query":"SELECT * FROM c WHERE c.pk = @k",`+
+			`"parameters":[{"name":"@k","value":"a"}]}`),
+		"list": of(cosmos.OpRead, true, "", ""),
 	} {
 		ask.Headers.MaxItems = 2
 		first := w.send(ask).is(200, 0).has("_count", "2")
 		ask.Headers.Continuation = first.answer.Continuation
 		second := w.send(ask).is(200, 0).has("_count", "1").has("Documents.0.id", "3")
-		if !first.answer.Counted || first.answer.Count != 2 || first.answer.Continuation == "" || second.answer.Continuation != "" {
+		if !first.answer.Counted || first.answer.Count != 2 || first.answer.Continuation == "" ||
+			second.answer.Continuation != "" {
 			t.Errorf("%s: %+v, %+v", name, first.answer, second.answer)
 		}
 	}
@@ -194,7 +203,8 @@ func TestPagesOverASecondWire(t *testing.T) {
 	changes.Headers.Incremental = true
 	all := w.send(changes).is(200, 0).has("_count", "3")
 	changes.Headers.IfNoneMatch = all.answer.ETag
-	if f := w.send(changes).is(304, 0); !f.answer.Counted || f.answer.ETag != all.answer.ETag || f.session == "" {
+	if f := w.send(changes).is(304, 0); !f.answer.Counted || f.answer.ETag != all.answer.ETag ||
+		f.session == "" {
 		t.Errorf("answer %+v", f.answer)
 	}
 
@@ -236,7 +246,8 @@ func TestSessionsOverASecondWire(t *testing.T) {
 func TestBatchesOverASecondWire(t *testing.T) {
 	w := newSecondWire(t, func(*cosmos.Options) {})
 	w.container()
-	batch := of(cosmos.OpBatch, true, "", `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}},{"operationType":"Read","id":"1"}]`)
+	batch := of(cosmos.OpBatch, true, "", `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}},`+
+		`{"operationType":"Read","id":"1"}]`)
 	batch.Headers.Atomic = true
 	w.send(batch).is(200, 0).has("0.statusCode", "201").has("1.resourceBody.id", "1")
 	w.send(batch).is(207, 0).has("0.statusCode", "409").has("1.statusCode", "424")
@@ -253,12 +264,15 @@ func TestBatchesOverASecondWire(t *testing.T) {
 func TestScriptsOverASecondWire(t *testing.T) {
 	w := newSecondWire(t, func(*cosmos.Options) {})
 	w.container()
-	script := cosmos.Request{Kind: cosmos.KindSproc, Feed: true, Operation: cosmos.OpCreate, Address: at("d", "c"),
+	script := cosmos.Request{Kind: cosmos.KindSproc, Feed: true, Operation: cosmos.OpCreate, Address: at("d",
+		"c"),
 		Body: []byte(`{"id":"p","body":"function (x) { console.log('é!'); getContext().getResponse().setBody(x + 1); }"}`)}
 	w.send(script).is(201, 0)
-	run := cosmos.Request{Kind: cosmos.KindSproc, Operation: cosmos.OpCreate, Address: at("d", "c", "p"), Body: []byte(`[41]`)}
+	run := cosmos.Request{Kind: cosmos.KindSproc, Operation: cosmos.OpCreate, Address: at("d", "c", "p"),
+		Body: []byte(`[41]`)}
 	run.Headers.PartitionKey, run.Headers.ScriptLog = definition.NewPartitionKey(doc.StringValue("a")), true
-	if f := w.send(run).is(200, 0); f.body != "42" || !f.answer.Logged || !strings.Contains(f.answer.ScriptLog, "%C3%A9!") {
+	if f := w.send(run).is(200, 0); f.body != "42" || !f.answer.Logged ||
+		!strings.Contains(f.answer.ScriptLog, "%C3%A9!") {
 		t.Errorf("%s %+v", f.body, f.answer)
 	}
 }
@@ -267,9 +281,11 @@ func TestGrantsOverASecondWire(t *testing.T) {
 	w := newSecondWire(t, func(*cosmos.Options) {})
 	w.container()
 	w.send(of(cosmos.OpCreate, true, "", `{"id":"1","pk":"a"}`)).is(201, 0)
-	w.send(cosmos.Request{Kind: cosmos.KindUser, Feed: true, Operation: cosmos.OpCreate, Address: at("d"), Body: []byte(`{"id":"u"}`)}).is(201, 0)
-	issued := w.send(cosmos.Request{Kind: cosmos.KindPermission, Feed: true, Operation: cosmos.OpCreate, Address: at("d", "u"),
-		Body: []byte(`{"id":"p","permissionMode":"Read","resource":"dbs/d/colls/c"}`)}).is(201, 0)
+	w.send(cosmos.Request{Kind: cosmos.KindUser, Feed: true, Operation: cosmos.OpCreate, Address: at("d"),
+		Body: []byte(`{"id":"u"}`)}).is(201, 0)
+	issued := w.send(cosmos.Request{Kind: cosmos.KindPermission, Feed: true, Operation: cosmos.OpCreate,
+		Address: at("d", "u"),
+		Body:    []byte(`{"id":"p","permissionMode":"Read","resource":"dbs/d/colls/c"}`)}).is(201, 0)
 	_, sealed, _ := strings.Cut(gjson.Get(issued.body, "_token").Str, "sig=")
 	grant, err := w.tokens.Open(sealed)
 	if err != nil {
@@ -291,8 +307,10 @@ func TestGrantsOverASecondWire(t *testing.T) {
 
 func TestAccountOverASecondWire(t *testing.T) {
 	w := newSecondWire(t, func(*cosmos.Options) {})
-	w.send(cosmos.Request{Kind: cosmos.KindAccount, Operation: cosmos.OpRead, Endpoint: "https://host/"}).is(200, 0).
-		has("writableLocations.0.databaseAccountEndpoint", "https://host/").has("userConsistencyPolicy.defaultConsistencyLevel", "Session")
+	w.send(cosmos.Request{Kind: cosmos.KindAccount, Operation: cosmos.OpRead,
+		Endpoint: "https://host/"}).is(200, 0).
+		has("writableLocations.0.databaseAccountEndpoint",
+			"https://host/").has("userConsistencyPolicy.defaultConsistencyLevel", "Session")
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	w.container()

@@ -57,8 +57,8 @@ type call struct {
 // calls lends calls. It holds no state.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// Serve carries out a request and fills its answer, whatever becomes of it. The answer must be released. Where a grant
-// is not enough for the request it is refused.
+// Serve carries out a request and fills its answer, whatever becomes of it. The answer must be released.
+// Where a grant is not enough for the request it is refused.
 func (s *Service) Serve(ctx context.Context, req *Request, out *Answer) {
 	c := s.begin(ctx, req, out)
 	defer c.end()
@@ -85,7 +85,8 @@ func (c *call) run() error {
 	}
 	run := handlerOf(c.req.Kind, c.req.Feed, c.req.Operation)
 	if run == nil {
-		return Failure(StatusMethodNotAllowed, 0, "The operation "+verbNames[c.req.Operation]+" is not allowed on this resource.")
+		return Failure(StatusMethodNotAllowed, 0, "The operation "+verbNames[c.req.Operation]+" is not allowed on "+
+			"this resource.")
 	}
 	if err := c.req.DecodeBody(); err != nil {
 		return err
@@ -99,8 +100,8 @@ func (c *call) run() error {
 	return c.holdAnswer()
 }
 
-// Steady runs what is done for a request. Where the data is replaced by a snapshot's meanwhile nothing is left of what
-// was done, and it runs again.
+// Steady runs what is done for a request. Where the data is replaced by a snapshot's meanwhile nothing is
+// left of what was done, and it runs again.
 func (s *Service) Steady(ctx context.Context, run func() error) error {
 	for {
 		before, err := s.db.Incarnation(ctx)
@@ -116,14 +117,15 @@ func (s *Service) Steady(ctx context.Context, run func() error) error {
 	}
 }
 
-// Fail makes an answer of an error. What the answer has already (charge, session token, etag) stays. The log gets what
-// is the server's own fault.
+// Fail makes an answer of an error. What the answer has already (charge, session token, etag) stays. The log
+// gets what is the server's own fault.
 func (s *Service) Fail(req *Request, out *Answer, err error) {
 	w, internal := Classify(err)
 	var failed *store.Error
 	switch {
 	case internal:
-		s.log.Error("internal error", "activity", req.Activity, "operation", req.what(err), "uri", req.URI, "error", err)
+		s.log.Error("internal error", "activity", req.Activity, "operation", req.what(err), "uri", req.URI,
+			"error", err)
 	case w.Status >= StatusInternalError && errors.As(err, &failed):
 		s.log.Warn(failed.Message, "activity", req.Activity, "hint", failed.Hint, "error", failed.Err)
 	}
@@ -149,8 +151,8 @@ func (s *Service) Fail(req *Request, out *Answer, err error) {
 	out.Body = appendErrorBody(make([]byte, 0, 512), &w, req.Activity, req.URI, stats)
 }
 
-// what says what a request was after, in the words by which clients tell what it is that is missing: of something in
-// a container or a database that does not exist, that is the owner, which was to be read.
+// what says what a request was after, in the words by which clients tell what it is that is missing: of
+// something in a container or a database that does not exist, that is the owner, which was to be read.
 func (r *Request) what(err error) string {
 	if r.Kind == KindNone {
 		return ""
@@ -179,8 +181,8 @@ func (k Kind) owner() Kind {
 	return KindContainer
 }
 
-// setReceipt says which partition range served, how far it is, and what that cost in RU. An empty rangeID sets the charge
-// alone, a charge of 0 none.
+// setReceipt says which partition range served, how far it is, and what that cost in RU. An empty rangeID
+// sets the charge alone, a charge of 0 none.
 func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
 		c.pay(charge)

@@ -21,7 +21,8 @@ const (
 
 // levels are the names that Cosmos DB uses.
 var levels = [...]string{
-	Strong: "Strong", BoundedStaleness: "BoundedStaleness", Session: "Session", ConsistentPrefix: "ConsistentPrefix", Eventual: "Eventual",
+	Strong: "Strong", BoundedStaleness: "BoundedStaleness", Session: "Session",
+	ConsistentPrefix: "ConsistentPrefix", Eventual: "Eventual",
 }
 
 // String is the level's name.
@@ -40,8 +41,8 @@ func ParseConsistency(name string) (level Consistency, ok bool) {
 	return 0, false
 }
 
-// Allows checks the level that a request asks for, by its name. The store is linearizable, so that every level
-// holds; but as in Cosmos DB a request cannot ask for more than its account has.
+// Allows checks the level that a request asks for, by its name. The store is linearizable, so that every
+// level holds; but as in Cosmos DB a request cannot ask for more than its account has.
 func (c Consistency) Allows(name string) error {
 	asked, ok := ParseConsistency(name)
 	if !ok {
@@ -96,7 +97,8 @@ func globalLSN(vector string) (lsn uint64, version int64, ok bool) {
 		var region string
 		region, rest, _ = strings.Cut(rest, "#")
 		name, seen, _ := strings.Cut(region, "=")
-		if _, err := strconv.ParseInt(seen, 10, 64); err != nil || name == "" || strings.Trim(name, "0123456789") != "" {
+		if _, err := strconv.ParseInt(seen, 10, 64); err != nil || name == "" || strings.Trim(name,
+			"0123456789") != "" {
 			return 0, 0, false
 		}
 	}

@@ -31,15 +31,17 @@ const (
 	SubstatusRangeGone            = 1002 // of a 410
 	SubstatusOwnerNotFound        = 1003
 	SubstatusCrossPartition       = 1004
-	SubstatusWrongContainer       = 1024 // the container that the client has cached is not the one of that name any more
-	SubstatusThrottled            = 3200
+	// the container that the client has cached is not the one of that name any more
+	SubstatusWrongContainer = 1024
+	SubstatusThrottled      = 3200
 )
 
 // codeNames are the failures as the member "code" of an error's body calls them.
 var codeNames = map[int]string{
-	StatusBadRequest: "BadRequest", StatusUnauthorized: "Unauthorized", StatusForbidden: "Forbidden", StatusNotFound: "NotFound",
-	StatusMethodNotAllowed: "MethodNotAllowed", StatusRequestTimeout: "RequestTimeout", StatusConflict: "Conflict", StatusGone: "Gone",
-	StatusPreconditionFailed: "PreconditionFailed", StatusTooLarge: "RequestEntityTooLarge", StatusFailedDependency: "FailedDependency",
-	StatusTooManyRequests: "TooManyRequests", StatusInternalError: "InternalServerError", StatusUnavailable: "ServiceUnavailable",
-	StatusInsufficientStorage: "InsufficientStorage",
+	StatusBadRequest: "BadRequest", StatusUnauthorized: "Unauthorized", StatusForbidden: "Forbidden",
+	StatusNotFound: "NotFound", StatusMethodNotAllowed: "MethodNotAllowed", StatusRequestTimeout: "RequestTimeout",
+	StatusConflict: "Conflict", StatusGone: "Gone", StatusPreconditionFailed: "PreconditionFailed",
+	StatusTooLarge: "RequestEntityTooLarge", StatusFailedDependency: "FailedDependency",
+	StatusTooManyRequests: "TooManyRequests", StatusInternalError: "InternalServerError",
+	StatusUnavailable: "ServiceUnavailable", StatusInsufficientStorage: "InsufficientStorage",
 }

@@ -5,7 +5,8 @@ import "github.com/mayflydb/mayfly/store"
 // admit refuses a request for the contents of a container whose throughput is used up, where the operator
 // wants that, and remembers who pays for one that may run. Reading definitions and ranges costs nothing.
 func (c *call) admit(coll *store.Container) error {
-	if !c.srv.opt.Throttle || c.req.Kind != KindItem && c.req.Kind != KindPartitionDelete && c.req.Kind != KindSproc {
+	if !c.srv.opt.Throttle || c.req.Kind != KindItem && c.req.Kind != KindPartitionDelete &&
+		c.req.Kind != KindSproc {
 		return nil
 	}
 	if err := coll.Admit(c.srv.opt.Wall.Now()); err != nil {

@@ -46,7 +46,8 @@ type Grant struct {
 // checkTokenLife checks how long the token of a permission is asked to live.
 func (h *Headers) checkTokenLife() error {
 	if h.TokenLife != 0 && (h.TokenLife < minTokenLife || h.TokenLife > maxTokenLife) {
-		return BadRequest("The value specified for the header 'x-ms-documentdb-expiry-seconds' is invalid: it must be between 600 and 86400.")
+		return BadRequest("The value specified for the header 'x-ms-documentdb-expiry-seconds' is invalid: it " +
+			"must be between 600 and 86400.")
 	}
 	return nil
 }
@@ -86,7 +87,8 @@ func NewTokens(key []byte) *Tokens {
 	return t
 }
 
-// Seal is the MAC of a token's payload, in base64. Its first word keeps it apart from the signatures of requests.
+// Seal is the MAC of a token's payload, in base64. Its first word keeps it apart from the signatures of
+// requests.
 func (t *Tokens) Seal(payload string) string {
 	mac := t.macs.Get().(hash.Hash)
 	defer t.macs.Put(mac)
@@ -142,6 +144,8 @@ func (g *Grant) checkLife(now time.Time) error {
 	if now.Unix() < g.Expires {
 		return nil
 	}
-	return Failure(StatusForbidden, 0, "The authorization token is not valid at the current time. Please create another token and retry (token expiry time: "+
-		time.Unix(g.Expires, 0).UTC().Format(DateFormat)+", current server time: "+now.UTC().Format(DateFormat)+").")
+	return Failure(StatusForbidden, 0, "The authorization token is not valid at the current time. Please "+
+		"create another token and retry (token expiry time: "+
+		time.Unix(g.Expires, 0).UTC().Format(DateFormat)+", current server time: "+
+		""+now.UTC().Format(DateFormat)+").")
 }

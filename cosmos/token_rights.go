@@ -28,7 +28,8 @@ var needs = [kindCount]struct{ feed, single [opCount]need }{
 	KindContainer: {single: [opCount]need{OpRead: needNear}},
 	KindRange:     {feed: [opCount]need{OpRead: needNear}},
 	KindItem: {
-		feed: [opCount]need{OpRead: needReadAll, OpQuery: needReadAll, OpQueryPlan: needReadAll, OpChangeFeed: needReadAll, OpQueryChanges: needReadAll,
+		feed: [opCount]need{OpRead: needReadAll, OpQuery: needReadAll, OpQueryPlan: needReadAll,
+			OpChangeFeed: needReadAll, OpQueryChanges: needReadAll,
 			OpCreate: needWriteAll, OpUpsert: needWriteAll, OpBatch: needWriteAll},
 		single: [opCount]need{OpRead: needRead, OpReplace: needWrite, OpPatch: needWrite, OpDelete: needWrite},
 	},
@@ -51,18 +52,20 @@ var needs = [kindCount]struct{ feed, single [opCount]need }{
 }
 
 var (
-	scriptFeedNeeds = [opCount]need{OpRead: needReadAll, OpQuery: needReadAll, OpCreate: needWriteAll, OpUpsert: needWriteAll}
-	scriptNeeds     = [opCount]need{OpRead: needRead, OpReplace: needWrite, OpDelete: needWrite}
+	scriptFeedNeeds = [opCount]need{OpRead: needReadAll, OpQuery: needReadAll, OpCreate: needWriteAll,
+		OpUpsert: needWriteAll}
+	scriptNeeds = [opCount]need{OpRead: needRead, OpReplace: needWrite, OpDelete: needWrite}
 )
 
 // forbidden is the answer to a valid token that does not reach as far as the request.
 func forbidden() error {
 	return Failure(StatusForbidden, 0,
-		"Insufficient permissions provided in the authorization header for the corresponding request. Please retry with another authorization header.")
+		"Insufficient permissions provided in the authorization header for the corresponding request. Please "+
+			"retry with another authorization header.")
 }
 
-// Permit checks a request against what its client may do, which needs no body: a wire that asks before it reads one
-// spares the client sending it. Serve asks where nobody has.
+// Permit checks a request against what its client may do, which needs no body: a wire that asks before it
+// reads one spares the client sending it. Serve asks where nobody has.
 func (s *Service) Permit(ctx context.Context, req *Request) error {
 	if req.permitted {
 		return nil
@@ -122,7 +125,8 @@ func (s *Service) permitInside(c *call, p place, g *Grant, want need) error {
 	}
 	// A script is one for all partition keys: under a token for one key it can be read, and run in that key.
 	running := c.req.Kind == KindSproc && !c.req.Feed && c.req.Operation == OpCreate
-	if running && !g.covers(c.in.PartitionKey) || !running && !g.partition.IsZero() && (want == needWrite || want == needWriteAll) {
+	if running && !g.covers(c.in.PartitionKey) || !running && !g.partition.IsZero() && (want == needWrite ||
+		want == needWriteAll) {
 		return forbidden()
 	}
 	if g.Type == "" {
@@ -169,7 +173,8 @@ func (s *Service) permitItems(c *call, p place, g *Grant) error {
 	} else if g.RID != "" {
 		// The token knows the item by its rid, the request by its id.
 		key, err := p.container.ResolveRID(c.ctx, g.RID)
-		if err != nil || key.ID != asked.ID || !asked.Partition.IsZero() && key.Partition.String() != asked.Partition.String() {
+		if err != nil || key.ID != asked.ID || !asked.Partition.IsZero() &&
+			key.Partition.String() != asked.Partition.String() {
 			return forbidden()
 		}
 	}

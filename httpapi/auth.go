@@ -71,7 +71,8 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, erro
 func (a *authority) verify(method string, header http.Header, t *target) (credential, *cosmos.Grant, error) {
 	text := first(header, "Authorization")
 	if text == "" {
-		return 0, nil, wireErr(http.StatusUnauthorized, 5000, "Required Header authorization is missing. Ensure a valid Authorization token is passed.")
+		return 0, nil, wireErr(http.StatusUnauthorized, 5000,
+			"Required Header authorization is missing. Ensure a valid Authorization token is passed.")
 	}
 	if len(text) > maxToken {
 		return 0, nil, cosmos.MalformedToken("it is too long")
@@ -175,8 +176,10 @@ func (a *authority) verifySignature(signature, method string, header http.Header
 	}
 	link, _, _ := t.link(0)
 	s.payload(method, t.resourceType, link, xDate, date)
-	return wireErr(http.StatusUnauthorized, 0, "The input authorization token can't serve the request. The wrong key is being used or "+
-		"the expected payload is not built as per the protocol. Server used the following payload to sign: '"+string(s.text)+"'")
+	return wireErr(http.StatusUnauthorized, 0, "The input authorization token can't serve the request. The "+
+		"wrong key is being used or "+
+		"the expected payload is not built as per the protocol. Server used the following payload to sign: "+
+		"'"+string(s.text)+"'")
 }
 
 func (a *authority) checkSkew(at time.Time) error {
@@ -185,7 +188,8 @@ func (a *authority) checkSkew(at time.Time) error {
 	}
 	now := a.wall.Now()
 	if skew := now.Sub(at); skew > maxSkew || skew < -maxSkew {
-		return wireErr(http.StatusForbidden, 0, "The authorization token is not valid at the current time. Please create another token and retry (token start time: "+
+		return wireErr(http.StatusForbidden, 0, "The authorization token is not valid at the current time. Please "+
+			"create another token and retry (token start time: "+
 			at.UTC().Format(http.TimeFormat)+", current server time: "+now.UTC().Format(http.TimeFormat)+").")
 	}
 	return nil
@@ -207,7 +211,8 @@ func (a *authority) verifyDirectoryToken(token string) error {
 		return wireErr(http.StatusUnauthorized, 5007, "The access token is not a valid JSON Web Token.")
 	}
 	if !a.wellKnown && subtle.ConstantTimeCompare(proof, a.keyText) != 1 {
-		return wireErr(http.StatusUnauthorized, 5007, "The access token cannot be verified by this server: use the master key.")
+		return wireErr(http.StatusUnauthorized, 5007, "The access token cannot be verified by this server: use "+
+			"the master key.")
 	}
 	if a.checkClock && (claims.Expires == nil || *claims.Expires <= float64(a.wall.Now().Unix())) {
 		return wireErr(http.StatusUnauthorized, 5006, "The access token has expired.")

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/cosmos"
 )
 
-// call is one request on its way through the server: what came by HTTP, the operation that it asks for, and what
-// that answers.
+// call is one request on its way through the server: what came by HTTP, the operation that it asks for, and
+// what that answers.
 type call struct {
 	srv    *Server
 	r      *http.Request
@@ -70,7 +70,8 @@ func (c *call) one(value string) []string {
 	return c.values[c.used-1 : c.used : c.used]
 }
 
-// exchange is an operation and what it answers. It is borrowed: a request's headers are many, and few are set.
+// exchange is an operation and what it answers. It is borrowed: a request's headers are many, and few are
+// set.
 type exchange struct {
 	req cosmos.Request
 	ans cosmos.Answer
@@ -99,8 +100,8 @@ const (
 	maxLinger = 256 << 20 // after it
 )
 
-// readBody reads the body of a request that may have one. Those of Mayfly's own requests are the only ones that a
-// DELETE has.
+// readBody reads the body of a request that may have one. Those of Mayfly's own requests are the only ones
+// that a DELETE has.
 func (c *call) readBody() error {
 	r := c.r
 	if r.Body == nil || r.ContentLength == 0 || r.Method == http.MethodGet ||

@@ -76,8 +76,8 @@ const clockTakes = "real?:boolean set?:string advance?:string rate?:number freez
 // noBody is what a row of ownHandlers takes whose method could have a body, and has none.
 const noBody = "-"
 
-// operation tells which operation of Cosmos DB's the request is, which gives POST many meanings: headers tell them
-// apart. The content type decides only where it says query: clients send all kinds with everything else.
+// operation tells which operation of Cosmos DB's the request is, which gives POST many meanings: headers tell
+// them apart. The content type decides only where it says query: clients send all kinds with everything else.
 func (c *call) operation() cosmos.Operation {
 	changes := c.target.kind == cosmos.KindItem && c.target.feed && c.in.Changes()
 	switch c.r.Method {

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// reqHeaders are the request headers that mean something here, parsed once: those of the operation, and those by
-// which HTTP says which operation it is.
+// reqHeaders are the request headers that mean something here, parsed once: those of the operation, and those
+// by which HTTP says which operation it is.
 type reqHeaders struct {
 	*cosmos.Headers
 	activity   string // x-ms-activity-id where it is a GUID
@@ -39,7 +39,8 @@ func (h *reqHeaders) parse(header http.Header, account cosmos.Consistency) error
 		if name == "X-Ms-Max-Item-Count" && values[0] == "0" && header.Get("X-Ms-Documentdb-Isquery") != "" {
 			continue // the SDK for Java asks so for the page of a TOP 0
 		}
-		if err := h.parseOne(name, strings.TrimSpace(values[0]), account); err != nil && (failed == "" || name < failed) {
+		if err := h.parseOne(name, strings.TrimSpace(values[0]), account); err != nil && (failed == "" ||
+			name < failed) {
 			failed, failure = name, err
 		}
 	}
@@ -208,7 +209,8 @@ func (h *reqHeaders) parseManipulation(value string) error {
 func (h *reqHeaders) checkOffer() error {
 	switch {
 	case h.Throughput.Manual != 0 && h.Throughput.Autoscale != 0:
-		return badRequest("Cannot specify both manual throughput and autoscale settings: send x-ms-offer-throughput or x-ms-cosmos-offer-autopilot-settings.")
+		return badRequest("Cannot specify both manual throughput and autoscale settings: send " +
+			"x-ms-offer-throughput or x-ms-cosmos-offer-autopilot-settings.")
 	case h.offerType == "":
 		return nil
 	case !isOneOf(h.offerType, "S1", "S2", "S3", "Invalid"):
@@ -252,7 +254,8 @@ func checkVersion(v string) error {
 	if slices.Contains(versions[:], v) {
 		return nil
 	}
-	if v < newest || len(v) != len(newest) || v[4] != '-' || v[7] != '-' || !isDigits(v[:4]) || !isDigits(v[5:7]) || !isDigits(v[8:]) {
+	if v < newest || len(v) != len(newest) || v[4] != '-' || v[7] != '-' || !isDigits(v[:4]) ||
+		!isDigits(v[5:7]) || !isDigits(v[8:]) {
 		return cosmos.BadHeader("x-ms-version", v)
 	}
 	return nil

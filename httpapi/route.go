@@ -42,8 +42,8 @@ type target struct {
 	// resourceType is the second field of what a client signs: the keyword, lower case; empty for the account
 	// and for cosmos.KindNone.
 	resourceType string
-	// own is the path of cosmos.KindNone without slashes at its ends: "_mayfly/clock". The ids of a database and a
-	// container in it, or the name of a snapshot, are in IDs, and here is where they stood:
+	// own is the path of cosmos.KindNone without slashes at its ends: "_mayfly/clock". The ids of a database
+	// and a container in it, or the name of a snapshot, are in IDs, and here is where they stood:
 	// "_mayfly/dbs/{db}/colls/{coll}/split", "_mayfly/snapshots/{name}".
 	own string
 
@@ -90,7 +90,8 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 			t.feed, t.resourceType = false, "colls"
 			break
 		}
-		if k == cosmos.KindOffer && strings.EqualFold(id, "offers") { // an offer's self link below the path of all offers
+		// an offer's self link below the path of all offers
+		if k == cosmos.KindOffer && strings.EqualFold(id, "offers") {
 			t.kind, start, pos = cosmos.KindAccount, idAt, idAt
 			continue
 		}

@@ -48,12 +48,14 @@ type Server struct {
 
 // Time limits of a connection. They bound what a client can hold open by being slow.
 const (
-	headerTimeout = 10 * time.Second // from the first byte (or the connection) to the end of the head, TLS handshake included
-	readTimeout   = time.Minute      // to the end of the body
-	writeTimeout  = 2 * time.Minute  // to the end of the answer
-	idleTimeout   = 5 * time.Minute  // between requests
-	maxHeader     = 64 << 10         // bytes
-	maxStreams    = 250              // requests under way on one connection of HTTP/2, those counted that the client has reset
+	// from the first byte (or the connection) to the end of the head, TLS handshake included
+	headerTimeout = 10 * time.Second
+	readTimeout   = time.Minute     // to the end of the body
+	writeTimeout  = 2 * time.Minute // to the end of the answer
+	idleTimeout   = 5 * time.Minute // between requests
+	maxHeader     = 64 << 10        // bytes
+	// requests under way on one connection of HTTP/2, those counted that the client has reset
+	maxStreams = 250
 )
 
 // New makes a server. It has no goroutine until Serve is called. Its errors name the option that is wrong.
@@ -72,11 +74,13 @@ func New(o Options) (*Server, error) {
 	}
 	level, _ := cosmos.ParseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
-	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, near: near, consistency: level, cancel: cancel, own: ownHandlers,
+	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, near: near, consistency: level, cancel: cancel,
+		own:   ownHandlers,
 		conns: newConns(o.MaxConnections)}
 	s.ops = cosmos.New(cosmos.Options{
 		DB: o.DB, Wall: o.Wall, Logger: o.Logger, Tokens: auth.tokens, AccountID: o.AccountID, Consistency: level,
-		SessionVersion: o.SessionVersion, ServeCrossPartition: o.ServeCrossPartition, Throttle: o.Throttle, Strict: o.Strict,
+		SessionVersion: o.SessionVersion, ServeCrossPartition: o.ServeCrossPartition,
+		Throttle: o.Throttle, Strict: o.Strict,
 	})
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)
@@ -92,7 +96,10 @@ func New(o Options) (*Server, error) {
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: writeTimeout},
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return base },
-		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx,
+				connKey{}, c)
+		},
 	}
 	return s, nil
 }
@@ -110,15 +117,16 @@ func protocols() *http.Protocols {
 // response. What else it has for this is not what the protocol wants:
 //
 //   - its router unescapes before it splits, and an id may hold an escaped slash;
-//   - its limit of bodies refuses before a request is known to be authentic, and does not know the kind of resource;
-//   - its CORS and its answers write header names in Go's canonical form, and clients compare them by their bytes;
+//   - its limit of bodies refuses before a request is known to be authentic, and knows no kinds of resources;
+//   - its CORS writes header names in Go's canonical form, and clients compare them by their bytes;
 //   - its recovery does not know the activity id, which the answer and the log must share.
 func (s *Server) routes() http.Handler {
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
 	chain := s.begin(s.logged(s.recovered(s.guarded(s.serve))))
 	e.RouteNotFound("/*", chain)
-	e.HTTPErrorHandler = func(_ error, ec echo.Context) { _ = chain(ec) } // what even that does not match: an empty path
+	// what even that does not match: an empty path
+	e.HTTPErrorHandler = func(_ error, ec echo.Context) { _ = chain(ec) }
 	return e
 }
 
@@ -210,7 +218,8 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		defer s.gate.RUnlock()
 		conn := s.conns.begin(ec.Request())
 		defer s.conns.end(conn)
-		c := &call{srv: s, r: ec.Request(), w: ec.Response(), began: s.opt.Wall.Now(), exchange: exchanges.Get().(*exchange)}
+		c := &call{srv: s, r: ec.Request(), w: ec.Response(), began: s.opt.Wall.Now(),
+			exchange: exchanges.Get().(*exchange)}
 		defer c.release()
 		c.in.Headers, c.in.sessionVersion = &c.req.Headers, s.opt.SessionVersion
 		c.headerErr = c.in.parse(c.r.Header, s.consistency)
@@ -221,7 +230,8 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		c.aim(target{})
 		h := c.w.Header()
 		h["cache-control"], h["pragma"] = noStore, noCache
-		h["x-ms-gatewayversion"], h["x-ms-serviceversion"], h["x-ms-schemaversion"] = gatewayVersion, serviceVersion, schemaVersion
+		h["x-ms-gatewayversion"], h["x-ms-serviceversion"] = gatewayVersion, serviceVersion
+		h["x-ms-schemaversion"] = schemaVersion
 		c.set("x-ms-activity-id", c.req.Activity)
 		if c.in.correlated != "" {
 			c.set("x-ms-cosmos-correlated-activityid", c.in.correlated)
@@ -250,7 +260,8 @@ func (s *Server) logged(next step) step {
 			c.fail(err)
 		}
 		s.log.Debug("request", "activity", c.req.Activity,
-			"method", cosmos.Excerpt(r.Method, 32), "uri", cosmos.Excerpt(r.RequestURI, cosmos.MaxExcerpt), "status", c.w.Status,
+			"method", cosmos.Excerpt(r.Method, 32), "uri", cosmos.Excerpt(r.RequestURI,
+				cosmos.MaxExcerpt), "status", c.w.Status,
 			"bytes", c.w.Size, "took", s.opt.Wall.Now().Sub(start),
 			"agent", cosmos.Excerpt(r.UserAgent(), cosmos.MaxExcerpt), "remote", r.RemoteAddr)
 		return nil

@@ -28,8 +28,8 @@ func (c *call) answer() {
 	}
 }
 
-// deliver is answer for a request whose body has been read, or has none. Every body has its length: some clients
-// drop an error's text without.
+// deliver is answer for a request whose body has been read, or has none. Every body has its length: some
+// clients drop an error's text without.
 func (c *call) deliver() {
 	c.setHead()
 	status, body, w := c.ans.Status, c.ans.Body, c.w
@@ -105,7 +105,8 @@ func (c *call) setSession() {
 	c.set("x-ms-session-token", value)
 	c.set("x-ms-documentdb-partitionkeyrangeid", a.Range)
 	reached := c.one(value[lsn:])
-	h["lsn"], h["x-ms-cosmos-llsn"], h["x-ms-global-committed-lsn"], h["x-ms-quorum-acked-lsn"] = reached, reached, reached, reached
+	h["lsn"], h["x-ms-cosmos-llsn"] = reached, reached
+	h["x-ms-global-committed-lsn"], h["x-ms-quorum-acked-lsn"] = reached, reached
 	h["x-ms-last-state-change-utc"] = c.srv.since
 }
 
@@ -128,7 +129,8 @@ func (c *call) setRareHead() {
 	a := &c.ans
 	for _, text := range [...]struct{ name, value string }{
 		{"x-ms-documentdb-query-metrics", a.QueryMetrics}, {"x-ms-cosmos-index-utilization", a.IndexUtilization},
-		{"x-ms-cosmos-query-execution-info", a.ExecutionInfo}, {"x-ms-resource-quota", a.Quota}, {"x-ms-resource-usage", a.Usage},
+		{"x-ms-cosmos-query-execution-info", a.ExecutionInfo}, {"x-ms-resource-quota",
+			a.Quota}, {"x-ms-resource-usage", a.Usage},
 	} {
 		if text.value != "" {
 			c.set(text.name, text.value)
@@ -158,7 +160,8 @@ func (c *call) setRareHead() {
 	}
 	c.setLint(a.Lint)
 	if c.req.Kind == cosmos.KindAccount && a.Status == http.StatusOK {
-		for _, name := range []string{"x-ms-media-storage-usage-mb", "x-ms-databaseaccount-consumed-mb", "x-ms-databaseaccount-reserved-mb",
+		for _, name := range []string{"x-ms-media-storage-usage-mb", "x-ms-databaseaccount-consumed-mb",
+			"x-ms-databaseaccount-reserved-mb",
 			"x-ms-databaseaccount-provisioned-mb"} {
 			c.set(name, "0")
 		}

@@ -20,7 +20,8 @@ func wires(h *house, p *pkg) (bad []violation) {
 	return nil
 }
 
-// protocols reports imports of a protocol, be it by the package itself or by one of the module that it imports.
+// protocols reports imports of a protocol, be it by the package itself or by one of the module that it
+// imports.
 func (h *house) protocols(p *pkg) (bad []violation) {
 	for _, f := range p.files {
 		if f.test {
@@ -68,7 +69,8 @@ func (h *house) reaches(path string, seen map[string]bool) bool {
 var resourceTypes = map[string]bool{"Database": true, "Container": true, "Resources": true}
 
 // ownSurface are the files of httpapi that answer what is no operation of Cosmos DB's: they call the store.
-var ownSurface = []string{"clock.go", "events.go", "explain.go", "import.go", "laboratory.go", "laboratory_reports.go", "lease.go",
+var ownSurface = []string{"clock.go", "events.go", "explain.go", "import.go", "laboratory.go",
+	"laboratory_reports.go", "lease.go",
 	"reaper.go", "settings.go", "snapshot.go", "split.go"}
 
 // resourceCalls reports calls of the store for databases, containers and what lies in them.
@@ -98,5 +100,6 @@ func ofResource(f *types.Func) bool {
 		recv = p.Elem()
 	}
 	named, ok := recv.(*types.Named)
-	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == module+"/store" && resourceTypes[named.Obj().Name()]
+	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == module+"/store" &&
+		resourceTypes[named.Obj().Name()]
 }

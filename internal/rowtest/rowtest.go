@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Rows as .NET writes them, in hexadecimal: the beginning of a stream, the record and the body row of a create of
-// {"id":"1"}, and the body row of a delete of item 1 if its etag is "e".
+// Rows as .NET writes them, in hexadecimal: the beginning of a stream, the record and the body row of a
+// create of {"id":"1"}, and the body row of a delete of item 1 if its etag is "e".
 const (
 	Segment    = "81 f0 d8 ff 7f 01 0a 00 00 00"
 	CreateHead = "81 f1 d8 ff 7f 19 00 00 00 83 2f cd f9"
@@ -73,8 +73,8 @@ func Results(t testing.TB, stream []byte) (list []Result) {
 	return list
 }
 
-// result reads a body row: presence, status, substatus, then etag and body where they are there, then sparse columns, the
-// last of which is the charge.
+// result reads a body row: presence, status, substatus, then etag and body where they are there, then sparse
+// columns, the last of which is the charge.
 func result(row []byte) (r Result, err error) {
 	fields, ok := bytes.CutPrefix(row, resultRow)
 	if !ok || len(fields) < 9 {
