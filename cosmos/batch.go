@@ -29,7 +29,7 @@ func (s *Service) runBatch(c *call) error {
 	if err != nil {
 		return err
 	}
-	if len(c.req.Body) > MaxBody {
+	if len(c.req.Body) > maxBody {
 		return Failure(StatusTooLarge, 0, tooLargeText)
 	}
 	rows := isRowStream(c.req.Body)
@@ -71,7 +71,7 @@ func (w *wireOperation) operation() store.Operation {
 	}
 	if jsonbinary.Is(w.body) {
 		var err error
-		if w.body, err = textOf(w.body, MaxItemBody); err != nil {
+		if w.body, err = textOf(w.body, maxItemBody); err != nil {
 			op.Err = malformed(err)
 			return op
 		}

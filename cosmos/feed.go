@@ -30,8 +30,8 @@ const (
 	maxPage     = 1000 // rows of a page when the client leaves it to the server
 )
 
-// MaxPageSize is how many bytes a page may have before it is closed: one more row may follow.
-const MaxPageSize = 4 << 20
+// maxPageSize is how many bytes a page may have before it is closed: one more row may follow.
+const maxPageSize = 4 << 20
 
 // sendFeed answers with one page of the rows.
 func sendFeed[T any](c *call, f feed[T]) error {
@@ -42,7 +42,7 @@ func sendFeed[T any](c *call, f feed[T]) error {
 	limit := pageLimit(c.in.MaxItems)
 	out := newPage(f.owner, f.key, 0)
 	rest := f.rows[after:]
-	for len(rest) > 0 && out.n < limit && len(out.b) < MaxPageSize {
+	for len(rest) > 0 && out.n < limit && len(out.b) < maxPageSize {
 		out.row()
 		out.b = f.render(out.b, rest[0])
 		after, rest = after+1, rest[1:]

@@ -46,9 +46,9 @@ var kindNames = [kindCount]struct{ keyword, name string }{
 	KindAddresses:       {"addresses", "Address"},
 }
 
-// Keyword is what the kind is called in links and in what a client signs: "docs" for items; empty for the
+// keyword is what the kind is called in links and in what a client signs: "docs" for items; empty for the
 // account.
-func (k Kind) Keyword() string { return kindNames[k].keyword }
+func (k Kind) keyword() string { return kindNames[k].keyword }
 
 // Operation is what a request wants done.
 type Operation uint8
@@ -84,14 +84,14 @@ func (o Operation) HasBody() bool { return o != OpRead && o != OpDelete && o != 
 // Limits of a request's body in bytes. An item may take twice its limit on the wire, because blanks and the
 // system properties that clients send back do not count; the store measures what it would keep.
 const (
-	MaxBody     = 2 << 20
-	MaxItemBody = 2 * MaxBody
+	maxBody     = 2 << 20
+	maxItemBody = 2 * maxBody
 )
 
 // MaxBody is how many bytes the body of a request for a resource of this kind may have.
 func (k Kind) MaxBody() int {
 	if k == KindItem || k == KindNone {
-		return MaxItemBody
+		return maxItemBody
 	}
-	return MaxBody
+	return maxBody
 }

@@ -27,7 +27,7 @@ func (c *call) reserve() error {
 	default:
 		return nil
 	}
-	return c.hold(min(2*MaxPageSize, c.srv.memory.Share()))
+	return c.hold(min(2*maxPageSize, c.srv.memory.Share()))
 }
 
 // hold makes what the answer has of the memory n bytes. Where there is not enough it waits with the call's

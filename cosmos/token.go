@@ -72,7 +72,7 @@ func (c *call) issueToken(permission store.Resource) string {
 		return ""
 	}
 	text := base64.StdEncoding.EncodeToString(payload)
-	return "type=resource&ver=1&sig=" + c.srv.opt.Tokens.Seal(text) + ";" + text + ";"
+	return "type=resource&ver=1&sig=" + c.srv.opt.Tokens.seal(text) + ";" + text + ";"
 }
 
 // Tokens seals the tokens of permissions, and opens them.
@@ -87,9 +87,9 @@ func NewTokens(key []byte) *Tokens {
 	return t
 }
 
-// Seal is the MAC of a token's payload, in base64. Its first word keeps it apart from the signatures of
+// seal is the MAC of a token's payload, in base64. Its first word keeps it apart from the signatures of
 // requests.
-func (t *Tokens) Seal(payload string) string {
+func (t *Tokens) seal(payload string) string {
 	mac := t.macs.Get().(hash.Hash)
 	defer t.macs.Put(mac)
 	mac.Reset()
@@ -104,7 +104,7 @@ func (t *Tokens) Open(signature string) (*Grant, error) {
 	if payload == "" {
 		return nil, MalformedToken("it is not a resource token of this server")
 	}
-	if !hmac.Equal([]byte(mac), []byte(t.Seal(payload))) {
+	if !hmac.Equal([]byte(mac), []byte(t.seal(payload))) {
 		return nil, Failure(StatusUnauthorized, 0, "The input authorization token can't serve the request. "+
 			"The resource token was not issued with this server's key, or it was changed.")
 	}
@@ -127,8 +127,8 @@ func MalformedToken(why string) error {
 	return Failure(StatusUnauthorized, 5001, "The authorization token is malformed: "+why+".")
 }
 
-// DateFormat is how dates are written in requests and answers: RFC 1123, in GMT.
-const DateFormat = "Mon, 02 Jan 2006 15:04:05 GMT"
+// dateFormat is how dates are written in requests and answers: RFC 1123, in GMT.
+const dateFormat = "Mon, 02 Jan 2006 15:04:05 GMT"
 
 // ParseDate reads an RFC 1123 date; some clients say UTC for GMT.
 func ParseDate(s string) (time.Time, error) {
@@ -146,6 +146,6 @@ func (g *Grant) checkLife(now time.Time) error {
 	}
 	return Failure(StatusForbidden, 0, "The authorization token is not valid at the current time. Please "+
 		"create another token and retry (token expiry time: "+
-		time.Unix(g.Expires, 0).UTC().Format(DateFormat)+", current server time: "+
-		""+now.UTC().Format(DateFormat)+").")
+		time.Unix(g.Expires, 0).UTC().Format(dateFormat)+", current server time: "+
+		""+now.UTC().Format(dateFormat)+").")
 }

@@ -145,7 +145,7 @@ func (c *call) childType() string {
 	if c.req.Kind == KindAttachment {
 		return "docs"
 	}
-	return c.req.Kind.Keyword()
+	return c.req.Kind.keyword()
 }
 
 // permitItems checks partition key and item. A request by rid is checked by the key of the item that it

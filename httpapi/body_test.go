@@ -33,14 +33,15 @@ func echoBody(t *testing.T, r *http.Request, k cosmos.Kind) (int, int) {
 }
 
 func TestBodyLimits(t *testing.T) {
+	maxBody, maxItemBody := cosmos.KindDatabase.MaxBody(), cosmos.KindItem.MaxBody()
 	for _, chunked := range []bool{false, true} {
 		for _, tc := range []struct {
 			kind   cosmos.Kind
 			size   int
 			status int
 		}{
-			{cosmos.KindDatabase, 0, 200}, {cosmos.KindDatabase, 1, 200}, {cosmos.KindDatabase, cosmos.MaxBody, 200}, {cosmos.KindDatabase, cosmos.MaxBody + 1, 413},
-			{cosmos.KindItem, cosmos.MaxBody + 1, 200}, {cosmos.KindItem, cosmos.MaxItemBody, 200}, {cosmos.KindItem, cosmos.MaxItemBody + 1, 413},
+			{cosmos.KindDatabase, 0, 200}, {cosmos.KindDatabase, 1, 200}, {cosmos.KindDatabase, maxBody, 200}, {cosmos.KindDatabase, maxBody + 1, 413},
+			{cosmos.KindItem, maxBody + 1, 200}, {cosmos.KindItem, maxItemBody, 200}, {cosmos.KindItem, maxItemBody + 1, 413},
 		} {
 			r := httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, tc.size)))
 			if chunked {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/doc/jsonbinary"
 	"github.com/mayflydb/mayfly/engine/pebble"
@@ -242,7 +241,7 @@ func (a *answer) everyAnswer(method string) {
 	length := strconv.Itoa(len(a.body))
 	if a.binary = jsonbinary.Is(a.body); a.binary {
 		var err error
-		if a.body, err = jsonbinary.AppendText(nil, a.body, doc.Limits{MaxBytes: cosmos.MaxPageSize}); err != nil {
+		if a.body, err = jsonbinary.AppendText(nil, a.body, doc.Limits{MaxBytes: maxPageSize}); err != nil {
 			a.t.Fatalf("%s: %v", a.what, err)
 		}
 	}

@@ -12,6 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/cosmos"
 )
 
+// maxPageSize is how many bytes a page may have before it is closed.
+const maxPageSize = 4 << 20
+
 // TestAnswerMemory: where the answers of others take all the memory, a page is refused with 429 and a time to
 // come back, and an item is answered all the same. What a request has taken is given back.
 func TestAnswerMemory(t *testing.T) {
@@ -39,7 +42,7 @@ func TestQueryMemory(t *testing.T) {
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`, pk(`["a"]`)...).want(201)
 	m := w.db.Memory()
-	taken := m.Size() - 2*cosmos.MaxPageSize // there is room for a page
+	taken := m.Size() - 2*maxPageSize // there is room for a page
 	if !m.TryTake(taken) {
 		t.Fatal("memory is missing")
 	}
