@@ -18,8 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// secondWire is a protocol that is not HTTP, such as RNTBD: frames with numbers for kinds and operations, and typed
-// tokens for headers. It has nothing but the values of this package.
+// secondWire is a protocol that is not HTTP, such as RNTBD: frames with numbers for kinds and operations, and
+// typed tokens for headers. It has nothing but the values of this package.
 type secondWire struct {
 	t      *testing.T
 	svc    *cosmos.Service
@@ -266,7 +266,8 @@ func TestScriptsOverASecondWire(t *testing.T) {
 	w.container()
 	script := cosmos.Request{Kind: cosmos.KindSproc, Feed: true, Operation: cosmos.OpCreate, Address: at("d",
 		"c"),
-		Body: []byte(`{"id":"p","body":"function (x) { console.log('é!'); getContext().getResponse().setBody(x + 1); }"}`)}
+		Body: []byte(`{"id":"p","body":"function (x) { console.log('é!'); ` +
+			`getContext().getResponse().setBody(x + 1); }"}`)}
 	w.send(script).is(201, 0)
 	run := cosmos.Request{Kind: cosmos.KindSproc, Operation: cosmos.OpCreate, Address: at("d", "c", "p"),
 		Body: []byte(`[41]`)}
