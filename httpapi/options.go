@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -88,11 +89,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Consistency == "" {
 		o.Consistency = "Session"
 	}
-	_, canonical, ok := parseConsistency(o.Consistency)
+	level, ok := cosmos.ParseConsistency(o.Consistency)
 	if !ok {
 		return o, errors.New("httpapi: the consistency level '" + o.Consistency + "' is not one of Strong, BoundedStaleness, Session, ConsistentPrefix, Eventual")
 	}
-	o.Consistency = canonical
+	o.Consistency = level.String()
 	if o.Advertise != "" {
 		u, err := url.Parse(o.Advertise)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

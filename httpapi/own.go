@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -8,12 +9,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Mayfly's own surface is package laboratory's. It has a router of its own behind the chain that every
-// request goes through; here is what it needs of this server.
+// Mayfly's own surface is package laboratory's. It has a router of its own behind the chain that every request
+// goes through; here is what it needs of this server.
 
 // newOwn mounts the laboratory.
 func (s *Server) newOwn() http.Handler {
@@ -44,24 +46,36 @@ func ownOf(ec echo.Context) *ownCall { return ec.Request().Context().Value(ownKe
 
 func callOf(ec echo.Context) *call { return ownOf(ec).call }
 
-// serveOwn passes a request for Mayfly's own surface on. The router is given a path that is written the one
-// way in which routes are.
+// serveOwn passes a request for Mayfly's own surface on. The router is given a path that is written the one way
+// in which routes are.
 func (s *Server) serveOwn(c *call) error {
 	own := ownCall{call: c}
-	r := c.Request().WithContext(context.WithValue(c.ctx(), ownKey{}, &own))
+	r := c.r.WithContext(context.WithValue(c.ctx(), ownKey{}, &own))
 	address := *r.URL
 	address.RawPath = c.target.ownPath()
 	r.URL = &address
-	s.own.ServeHTTP(c.Response(), r)
+	s.own.ServeHTTP(c.w, r)
 	switch err := own.err; {
 	case errors.Is(err, echo.ErrNotFound):
 		return notFound("There is nothing at /" + c.target.own + ".")
 	case errors.Is(err, echo.ErrMethodNotAllowed):
-		delete(c.Response().Header(), echo.HeaderAllow) // no other path of this server has it
+		delete(c.w.Header(), echo.HeaderAllow) // no other path of this server has it
 		return c.methodNotAllowed()
 	default:
-		return err
+		return ofLaboratory(err)
 	}
+}
+
+// ofLaboratory is a failure of the laboratory as the wire has it: a 404 has the text that all have.
+func ofLaboratory(err error) error {
+	var own *laboratory.Error
+	switch {
+	case !errors.As(err, &own):
+		return err
+	case own.Status == http.StatusNotFound:
+		return notFound(own.Message)
+	}
+	return wireErr(own.Status, 0, own.Message)
 }
 
 // authorising lets in who has the master key.
@@ -81,53 +95,57 @@ func (s *Server) authorising(next echo.HandlerFunc) echo.HandlerFunc {
 // receiving reads the body and runs the request.
 func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
-		return s.carryOut(callOf(ec), func() error { return next(ec) })
+		c := callOf(ec)
+		if err := c.readBody(); err != nil {
+			return err
+		}
+		if err := c.req.DecodeBody(); err != nil {
+			return err
+		}
+		var late error // behind the head of the answer
+		err := s.ops.Steady(c.ctx(), func() error {
+			err := next(ec)
+			if c.w.Committed {
+				late, err = err, nil
+			}
+			return err
+		})
+		return cmp.Or(err, late)
 	}
 }
 
 // ownFailure is what the laboratory tells of a failure inside an answer.
 func ownFailure(err error) laboratory.Failure {
-	w, _ := classify(err)
-	if w.detail != "" {
-		w.message += " " + w.detail
+	f, _ := cosmos.Classify(ofLaboratory(err))
+	if f.Detail != "" {
+		f.Message += " " + f.Detail
 	}
-	return laboratory.Failure{Status: w.status, Substatus: w.substatus, Message: w.message}
+	return laboratory.Failure{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
 // ownWire is the server as the laboratory sees it.
 type ownWire struct{}
 
 // Body implements laboratory.Wire.
-func (ownWire) Body(ec echo.Context) []byte { return callOf(ec).body }
+func (ownWire) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
-// Enter implements laboratory.Wire.
-func (ownWire) Enter(ec echo.Context, d *store.Database, coll *store.Container) error {
-	return callOf(ec).enter(d, coll, coll.RID())
+// Enter implements laboratory.Wire. The path names the container to the operations, too.
+func (ownWire) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
+	c := callOf(ec)
+	_, err := c.srv.ops.Container(c.ctx(), &c.req, &c.ans)
+	return err
 }
 
 // Charge implements laboratory.Wire.
-func (ownWire) Charge(ec echo.Context, r store.Receipt) { callOf(ec).setReceiptOf(r) }
+func (ownWire) Charge(ec echo.Context, r store.Receipt) {
+	c := callOf(ec)
+	c.srv.ops.Receipt(c.ctx(), &c.req, &c.ans, r)
+}
 
 // Answer implements laboratory.Wire.
 func (ownWire) Answer(ec echo.Context, status int, body []byte) error {
-	callOf(ec).deliver(status, body)
-	return nil
+	return callOf(ec).json(status, body)
 }
 
 // Stream implements laboratory.Wire.
-func (ownWire) Stream(ec echo.Context) {
-	c := callOf(ec)
-	if !c.charged {
-		c.set("x-ms-request-charge", "1")
-	}
-	c.setDuration()
-}
-
-// ofLaboratory is a failure of the laboratory on the wire: a 404 has the text that all have.
-func ofLaboratory(e *laboratory.Error) wireError {
-	w := wireError{status: e.Status, message: excerpt(e.Message, maxSentence)}
-	if e.Status == http.StatusNotFound {
-		w.message, w.detail = notFoundText, w.message
-	}
-	return w
-}
+func (ownWire) Stream(ec echo.Context) { callOf(ec).setHead() }

@@ -45,10 +45,13 @@ var rooms = map[string]room{
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/swaggest/jsonschema-go",
 			"github.com/swaggest/openapi-go"},
 	},
+	"cosmos": {
+		own:   []string{"store", "store/definition", "query", "doc/...", "ttl", "script"},
+		tests: []string{"engine/pebble"},
+	},
 	"httpapi": {
-		own: []string{"laboratory", "store", "store/definition", "query/...", "index", "doc/...", "ttl", "script"},
-		third: []string{"github.com/labstack/echo/v4", "github.com/tidwall/gjson",
-			"github.com/google/uuid", "golang.org/x/sync/semaphore"},
+		own:   []string{"cosmos", "laboratory", "store", "store/definition", "query", "doc/...", "ttl"},
+		third: []string{"github.com/labstack/echo/v4", "github.com/google/uuid"},
 		tests: []string{"engine/pebble"},
 	},
 	"hook":       {own: []string{"store", "store/definition", "doc", "ttl"}, tests: []string{"engine/pebble"}},
