@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -22,8 +23,9 @@ const EmulatorKey = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8m
 
 // Longest authorization headers accepted, in bytes as sent.
 const (
-	maxMasterToken = 1 << 10
-	maxToken       = 16 << 10
+	maxMasterToken   = 1 << 10
+	maxResourceToken = 8 << 10
+	maxToken         = 16 << 10
 )
 
 // maxSkew is how far a client's clock may be off, either way.
@@ -46,6 +48,7 @@ type authority struct {
 	checkClock bool
 	wall       ttl.Clock
 	signers    sync.Pool // *signer: hashes that are keyed already
+	tokens     *cosmos.Tokens
 }
 
 func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, error) {
@@ -53,7 +56,8 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, erro
 	if err != nil || len(raw) == 0 {
 		return nil, errors.New("httpapi: the master key must be base64 text")
 	}
-	a := &authority{keyText: []byte(key), wellKnown: key == EmulatorKey, checkClock: checkClock, wall: wall}
+	a := &authority{keyText: []byte(key), wellKnown: key == EmulatorKey, checkClock: checkClock, wall: wall,
+		tokens: cosmos.NewTokens(raw)}
 	a.signers.New = func() any { return newSigner(raw) }
 	return a, nil
 }
@@ -61,16 +65,17 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, erro
 // verify checks the authorization header. It takes four forms: Cosmos DB's type=master with a signature, its
 // type=aad and type=resource with a token, and for people "Bearer KEY" with the master key itself. With a
 // resource token it returns what that grants; whether this is enough for the request is settled by
-// Server.permit.
+// cosmos.Service.Permit.
 //
 // A signature also settles whether the query string belongs to the item's id (see target.absorbQuery).
-func (a *authority) verify(method string, header http.Header, t *target) (credential, *grant, error) {
+func (a *authority) verify(method string, header http.Header, t *target) (credential, *cosmos.Grant, error) {
 	text := first(header, "Authorization")
 	if text == "" {
-		return 0, nil, wireErr(http.StatusUnauthorized, 5000, "Required Header authorization is missing. Ensure a valid Authorization token is passed.")
+		return 0, nil, wireErr(http.StatusUnauthorized, 5000,
+			"Required Header authorization is missing. Ensure a valid Authorization token is passed.")
 	}
 	if len(text) > maxToken {
-		return 0, nil, malformedToken("it is too long")
+		return 0, nil, cosmos.MalformedToken("it is too long")
 	}
 	if len(text) > 7 && strings.EqualFold(text[:7], "Bearer ") {
 		if subtle.ConstantTimeCompare([]byte(strings.TrimSpace(text[7:])), a.keyText) != 1 {
@@ -86,7 +91,7 @@ func (a *authority) verify(method string, header http.Header, t *target) (creden
 	switch kind {
 	case "master":
 		if len(text) > maxMasterToken {
-			return 0, nil, malformedToken("it is too long")
+			return 0, nil, cosmos.MalformedToken("it is too long")
 		}
 		return masterSignature, nil, a.verifySignature(signature, method, header, t)
 	case "aad":
@@ -94,13 +99,13 @@ func (a *authority) verify(method string, header http.Header, t *target) (creden
 		return directoryToken, nil, a.verifyDirectoryToken(signature)
 	case "resource":
 		if len(text) > maxResourceToken {
-			return 0, nil, malformedToken("it is too long")
+			return 0, nil, cosmos.MalformedToken("it is too long")
 		}
 		t.absorbQuery()
-		g, err := a.openToken(signature)
+		g, err := a.tokens.Open(signature)
 		return resourceToken, g, err
 	}
-	return 0, nil, malformedToken("its type is neither master, resource nor aad")
+	return 0, nil, cosmos.MalformedToken("its type is neither master, resource nor aad")
 }
 
 // splitToken takes type=T&ver=V&sig=S apart; clients send it percent-encoded or not.
@@ -108,7 +113,7 @@ func splitToken(text string) (kind, signature string, err error) {
 	if !strings.HasPrefix(text, "type=") {
 		// Not QueryUnescape: a plus is a plus.
 		if text, err = url.PathUnescape(text); err != nil {
-			return "", "", malformedToken("it holds a malformed escape")
+			return "", "", cosmos.MalformedToken("it holds a malformed escape")
 		}
 	}
 	version := ""
@@ -131,9 +136,9 @@ func splitToken(text string) (kind, signature string, err error) {
 	}
 	switch {
 	case kind == "" || signature == "":
-		return "", "", malformedToken("it is not of the form type=...&ver=...&sig=...")
+		return "", "", cosmos.MalformedToken("it is not of the form type=...&ver=...&sig=...")
 	case version != "1.0" && version != "1":
-		return "", "", malformedToken("its version is not 1.0")
+		return "", "", cosmos.MalformedToken("its version is not 1.0")
 	}
 	return kind, signature, nil
 }
@@ -150,7 +155,7 @@ func (a *authority) verifySignature(signature, method string, header http.Header
 	if stamp == "" {
 		return wireErr(http.StatusUnauthorized, 0, "The request has no x-ms-date header: a signature needs one.")
 	}
-	at, err := parseDate(stamp)
+	at, err := cosmos.ParseDate(stamp)
 	if err != nil {
 		return wireErr(http.StatusUnauthorized, 0, "The date '"+stamp+"' is not a valid RFC 1123 date.")
 	}
@@ -171,8 +176,10 @@ func (a *authority) verifySignature(signature, method string, header http.Header
 	}
 	link, _, _ := t.link(0)
 	s.payload(method, t.resourceType, link, xDate, date)
-	return wireErr(http.StatusUnauthorized, 0, "The input authorization token can't serve the request. The wrong key is being used or "+
-		"the expected payload is not built as per the protocol. Server used the following payload to sign: '"+string(s.text)+"'")
+	return wireErr(http.StatusUnauthorized, 0, "The input authorization token can't serve the request. The "+
+		"wrong key is being used or "+
+		"the expected payload is not built as per the protocol. Server used the following payload to sign: "+
+		"'"+string(s.text)+"'")
 }
 
 func (a *authority) checkSkew(at time.Time) error {
@@ -181,7 +188,8 @@ func (a *authority) checkSkew(at time.Time) error {
 	}
 	now := a.wall.Now()
 	if skew := now.Sub(at); skew > maxSkew || skew < -maxSkew {
-		return wireErr(http.StatusForbidden, 0, "The authorization token is not valid at the current time. Please create another token and retry (token start time: "+
+		return wireErr(http.StatusForbidden, 0, "The authorization token is not valid at the current time. Please "+
+			"create another token and retry (token start time: "+
 			at.UTC().Format(http.TimeFormat)+", current server time: "+now.UTC().Format(http.TimeFormat)+").")
 	}
 	return nil
@@ -203,7 +211,8 @@ func (a *authority) verifyDirectoryToken(token string) error {
 		return wireErr(http.StatusUnauthorized, 5007, "The access token is not a valid JSON Web Token.")
 	}
 	if !a.wellKnown && subtle.ConstantTimeCompare(proof, a.keyText) != 1 {
-		return wireErr(http.StatusUnauthorized, 5007, "The access token cannot be verified by this server: use the master key.")
+		return wireErr(http.StatusUnauthorized, 5007, "The access token cannot be verified by this server: use "+
+			"the master key.")
 	}
 	if a.checkClock && (claims.Expires == nil || *claims.Expires <= float64(a.wall.Now().Unix())) {
 		return wireErr(http.StatusUnauthorized, 5006, "The access token has expired.")
@@ -215,19 +224,6 @@ func (a *authority) verifyDirectoryToken(token string) error {
 func decodePart(part string, into any) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(part)
 	return err == nil && json.Unmarshal(raw, into) == nil
-}
-
-// parseDate reads an RFC 1123 date; some clients say UTC for GMT.
-func parseDate(s string) (time.Time, error) {
-	at, err := time.Parse("Mon, 2 Jan 2006 15:04:05 GMT", s)
-	if err != nil {
-		at, err = time.Parse("Mon, 2 Jan 2006 15:04:05 UTC", s)
-	}
-	return at, err
-}
-
-func malformedToken(why string) error {
-	return wireErr(http.StatusUnauthorized, 5001, "The authorization token is malformed: "+why+".")
 }
 
 // first returns the first value of a header; name must be in Go's canonical form.

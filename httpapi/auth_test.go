@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -100,8 +101,8 @@ func TestSignatureLinks(t *testing.T) {
 			"version 1": "type=master&ver=1&sig=" + signature, "with a tail": "type=master&ver=1.0&sig=" + signature + ",x",
 		} {
 			with, to, err := attempt{verb: tc.verb, path: tc.path, query: tc.query, authorization: header, date: signedDate}.verify(t, auth)
-			if err != nil || with != masterSignature || to.leaf() != tc.leaf {
-				t.Errorf("%s, %s: leaf %q, error %v", name, form, to.leaf(), err)
+			if err != nil || with != masterSignature || to.Leaf() != tc.leaf {
+				t.Errorf("%s, %s: leaf %q, error %v", name, form, to.Leaf(), err)
 			}
 		}
 	}
@@ -118,8 +119,8 @@ func TestEscapedLinksAreNotSigned(t *testing.T) {
 	} {
 		header := AuthorizationHeader(Sign(key, "GET", "docs", tc.link, signedDate))
 		_, to, err := attempt{verb: "GET", path: tc.path, query: tc.query, authorization: header, date: signedDate}.verify(t, auth)
-		if w, _ := classify(err); err == nil || w.status != 401 {
-			t.Errorf("%s?%s reaches %q, error %v", tc.path, tc.query, to.leaf(), err)
+		if w, _ := cosmos.Classify(err); err == nil || w.Status != 401 {
+			t.Errorf("%s?%s reaches %q, error %v", tc.path, tc.query, to.Leaf(), err)
 		}
 	}
 }
@@ -156,9 +157,9 @@ func TestAuthorizationRefused(t *testing.T) {
 		"bearer of other key": {signedAt, "Bearer c2VjcmV0", signedDate, "", 401, 0, "master key"},
 	} {
 		_, _, err := attempt{verb: "GET", path: "/dbs/a", authorization: tc.header, date: tc.date, plainDate: tc.plain}.verify(t, newTestAuthority(t, EmulatorKey, tc.now))
-		w, defect := classify(err)
-		if err == nil || defect || w.status != tc.status || w.substatus != tc.substatus || !strings.Contains(w.message, tc.text) {
-			t.Errorf("%s: %d/%d %v", name, w.status, w.substatus, err)
+		w, defect := cosmos.Classify(err)
+		if err == nil || defect || w.Status != tc.status || w.Substatus != tc.substatus || !strings.Contains(w.Message, tc.text) {
+			t.Errorf("%s: %d/%d %v", name, w.Status, w.Substatus, err)
 		}
 	}
 }
@@ -220,9 +221,9 @@ func TestDirectoryToken(t *testing.T) {
 		"own key, expired proof": {ownKey, token(dead, ownKey), 5006},
 	} {
 		with, _, err := attempt{verb: "GET", path: "/dbs/a", authorization: tc.header}.verify(t, newTestAuthority(t, tc.key, signedAt))
-		w, _ := classify(err)
-		if tc.substatus == 0 && (err != nil || with != directoryToken) || tc.substatus != 0 && (err == nil || w.status != 401 || w.substatus != tc.substatus) {
-			t.Errorf("%s: %d/%d %v", name, w.status, w.substatus, err)
+		w, _ := cosmos.Classify(err)
+		if tc.substatus == 0 && (err != nil || with != directoryToken) || tc.substatus != 0 && (err == nil || w.Status != 401 || w.Substatus != tc.substatus) {
+			t.Errorf("%s: %d/%d %v", name, w.Status, w.Substatus, err)
 		}
 	}
 }

@@ -2,18 +2,13 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"hash/crc32"
-	"math"
-	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/internal/rowtest"
 )
 
 // Headers of batches as clients send them.
@@ -234,36 +229,11 @@ func (w *world) rowAnswer(body []byte, headers ...string) (code int, rows []stri
 	if headerOf(w.t, rec).Get("Content-Type") != "application/octet-stream" || headerOf(w.t, rec).Get("X-Ms-Session-Token") == "" {
 		w.t.Errorf("headers %v", headerOf(w.t, rec))
 	}
-	rest, ok := bytes.CutPrefix(rec.Body.Bytes(), appendRowSegment(nil))
-	if !ok {
-		w.t.Fatalf("%d %x", rec.Code, rec.Body)
-	}
-	for len(rest) > 0 {
-		read := rowReader{rest: rest}
-		if read.header() != recordSchema {
-			w.t.Fatalf("not a record: %x", rest)
+	for _, r := range rowtest.Results(w.t, rec.Body.Bytes()) {
+		if r.Charge < 0 || (r.Charge == 0) != (r.Status == 424) {
+			w.t.Fatalf("result %+v", r)
 		}
-		n, sum := read.uint32(), read.uint32()
-		row := read.take(uint64(n))
-		if rest = read.rest; crc32.ChecksumIEEE(row) != sum {
-			w.t.Fatalf("checksum of %x", row)
-		}
-		read = rowReader{rest: row}
-		schema, has, status, substatus := read.header(), read.byte(), read.uint32(), read.uint32()
-		var columns [2]string
-		for i, bit := range []byte{hasETag, hasResultBody} {
-			if has&bit != 0 {
-				columns[i] = string(read.take(read.varuint()))
-			}
-		}
-		if schema != resultSchema || read.byte() != typeFloat64 || read.byte() != tokenCharge {
-			w.t.Fatalf("result %x", row)
-		}
-		charge := math.Float64frombits(binary.LittleEndian.Uint64(read.take(8)))
-		if read.err != nil || len(read.rest) > 0 || charge < 0 || (charge == 0) != (status == 424) {
-			w.t.Fatalf("result %x, charge %v, %v", row, charge, read.err)
-		}
-		rows = append(rows, fmt.Sprintf("%d/%d %t %t", status, substatus, columns[0] != "", strings.Contains(columns[1], strings.Trim(columns[0], `"`)) && columns[1] != ""))
+		rows = append(rows, fmt.Sprintf("%d/%d %t %t", r.Status, r.Substatus, r.ETag != "", strings.Contains(r.Body, strings.Trim(r.ETag, `"`)) && r.Body != ""))
 	}
 	return rec.Code, rows
 }
@@ -278,32 +248,11 @@ func TestRowBatch(t *testing.T) {
 			t.Errorf("%d %s\nwant %d %s", got, strings.Join(rows, ", "), code, want)
 		}
 	}
-	read := record(unhex(t, "81 70 54 e1 7f 13 02 00 00 00 02 00 00 00 01 31"))
-	upsertMinimal := record(unhex(t, "81 70 54 e1 7f 43 14 00 00 00 02 00 00 00 0a 7b 22 69 64 22 3a 22 31 22 7d 03 0c"))
-	create := unhex(t, segmentRow+createHead+createRow)
+	read := rowtest.Record(rowtest.Bytes(t, "81 70 54 e1 7f 13 02 00 00 00 02 00 00 00 01 31"))
+	upsertMinimal := rowtest.Record(rowtest.Bytes(t, "81 70 54 e1 7f 43 14 00 00 00 02 00 00 00 0a 7b 22 69 64 22 3a 22 31 22 7d 03 0c"))
+	create := rowtest.Bytes(t, rowtest.Segment+rowtest.CreateHead+rowtest.Create)
 	check(bytes.Join([][]byte{create, read, upsertMinimal}, nil), atomicBatch(`["1"]`), 200, "201/0 true true, 200/0 true true, 200/0 true false")
 	check(append(read, create...), atomicBatch(`["1"]`), 207, "424/0 false false, 409/0 false false")
-	check(append(create, record(unhex(t, deleteRow))...), bulk("0"), 207, "409/0 false false, 412/0 false false")
-	check(append(read, record(unhex(t, "81 70 54 e1 7f 13 04 00 00 00 02 00 00 00 01 31"))...), bulk("0"), 200, "200/0 true true, 204/0 false false")
-}
-
-// FuzzJSONBatch looks for batches that panic, or fail otherwise than with a 400.
-func FuzzJSONBatch(f *testing.F) {
-	f.Add([]byte(`[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"},"partitionKey":"[\"a\"]"},{"operationType":"Patch","id":"1","resourceBody":[{"op":"incr","path":"/n","value":1}]}]`))
-	f.Add([]byte(`[{"operationType":"Read","id":"1","ifNoneMatch":"*","partitionKey":[null]},{"operationType":"Delete","id":"1","ifMatch":"e","minimalReturnPreference":true}]`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		list, err := parseJSONBatch(body)
-		if err != nil {
-			var wire *wireError
-			if !errors.As(err, &wire) || wire.status != http.StatusBadRequest {
-				t.Fatal(err)
-			}
-			return
-		}
-		for i := range list {
-			if op := list[i].operation(); op.Err != nil && store.ErrorCode(op.Err) != store.CodeBadRequest {
-				t.Fatal(op.Err)
-			}
-		}
-	})
+	check(append(create, rowtest.Record(rowtest.Bytes(t, rowtest.Delete))...), bulk("0"), 207, "409/0 false false, 412/0 false false")
+	check(append(read, rowtest.Record(rowtest.Bytes(t, "81 70 54 e1 7f 13 04 00 00 00 02 00 00 00 01 31"))...), bulk("0"), 200, "200/0 true true, 204/0 false false")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/doc/jsonbinary"
+	"github.com/mayflydb/mayfly/internal/rowtest"
 )
 
 // Headers by which clients ask for items in binary JSON.
@@ -104,17 +105,17 @@ func TestBinaryBatches(t *testing.T) {
 	w.do("POST", docs, binaryOf(`[`+create+`]`), atomicBatch(`["a"]`)...).results(200, "201")
 
 	row := func(kind byte, id string, body string) []byte {
-		has := byte(hasOperationType | hasResourceType | hasBody)
+		has := byte(0x43) // operation type, resource type, body
 		if id != "" {
-			has |= hasID
+			has |= 0x10
 		}
-		row := append(appendRowHeader(nil, requestSchema), has, kind, 0, 0, 0, 2, 0, 0, 0)
+		row := append([]byte{0x81, 0x70, 0x54, 0xe1, 0x7f}, has, kind, 0, 0, 0, 2, 0, 0, 0)
 		if id != "" {
 			row = append(append(row, byte(len(id))), id...)
 		}
-		return record(append(append(row, byte(len(body))), body...))
+		return rowtest.Record(append(append(row, byte(len(body))), body...))
 	}
-	stream := unhex(t, segmentRow)
+	stream := rowtest.Bytes(t, rowtest.Segment)
 	stream = append(stream, row(0, "", binaryOf(`{"id":"2","pk":"a","n":1}`))...)
 	stream = append(stream, row(1, "2", binaryOf(`{"operations":[{"op":"incr","path":"/n","value":1}]}`))...)
 	if code, rows := w.rowAnswer(stream, atomicBatch(`["a"]`)...); code != 200 {
@@ -122,7 +123,7 @@ func TestBinaryBatches(t *testing.T) {
 	}
 	w.do("GET", docs+"/2", "", pk(`["a"]`)...).want(200).has("n", "2")
 
-	stream = append(unhex(t, segmentRow), row(0, "", "\x80\xC0")...)
+	stream = append(rowtest.Bytes(t, rowtest.Segment), row(0, "", "\x80\xC0")...)
 	if code, rows := w.rowAnswer(stream, atomicBatch(`["a"]`)...); code != 207 || len(rows) != 1 || rows[0] != "400/0 false false" {
 		t.Errorf("%d %q", code, rows)
 	}

@@ -14,37 +14,40 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/mayflydb/mayfly/cosmos"
 )
 
 // echoBody runs readBody on a request and answers with what it read.
-func echoBody(r *http.Request, k kind) (int, int) {
+func echoBody(t *testing.T, r *http.Request, k cosmos.Kind) (int, int) {
 	read := -1
-	w, _ := answerTo(r, func(c *call) error {
-		c.target.kind = k
+	w, _ := answerTo(t, r, func(c *call) error {
+		c.aim(target{kind: k})
 		if err := c.readBody(); err != nil {
 			return err
 		}
-		read = len(c.body)
+		read = len(c.req.Body)
 		return c.noContent(200)
 	})
 	return w.Code, read
 }
 
 func TestBodyLimits(t *testing.T) {
+	maxBody, maxItemBody := cosmos.KindDatabase.MaxBody(), cosmos.KindItem.MaxBody()
 	for _, chunked := range []bool{false, true} {
 		for _, tc := range []struct {
-			kind   kind
+			kind   cosmos.Kind
 			size   int
 			status int
 		}{
-			{kindDatabase, 0, 200}, {kindDatabase, 1, 200}, {kindDatabase, maxBody, 200}, {kindDatabase, maxBody + 1, 413},
-			{kindItem, maxBody + 1, 200}, {kindItem, maxItemBody, 200}, {kindItem, maxItemBody + 1, 413},
+			{cosmos.KindDatabase, 0, 200}, {cosmos.KindDatabase, 1, 200}, {cosmos.KindDatabase, maxBody, 200}, {cosmos.KindDatabase, maxBody + 1, 413},
+			{cosmos.KindItem, maxBody + 1, 200}, {cosmos.KindItem, maxItemBody, 200}, {cosmos.KindItem, maxItemBody + 1, 413},
 		} {
 			r := httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, tc.size)))
 			if chunked {
 				r.ContentLength = -1
 			}
-			status, read := echoBody(r, tc.kind)
+			status, read := echoBody(t, r, tc.kind)
 			if status != tc.status || status == 200 && read != tc.size {
 				t.Errorf("chunked %v, %d bytes: %d, %d read", chunked, tc.size, status, read)
 			}
@@ -52,7 +55,7 @@ func TestBodyLimits(t *testing.T) {
 	}
 	short := httptest.NewRequest("POST", "/", strings.NewReader("ab"))
 	short.ContentLength = 3
-	if status, _ := echoBody(short, kindItem); status != 400 {
+	if status, _ := echoBody(t, short, cosmos.KindItem); status != 400 {
 		t.Errorf("a body that ended early: %d", status)
 	}
 }

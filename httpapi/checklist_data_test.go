@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/mayflydb/mayfly/internal/rowtest"
 )
 
 func checkETags(t *testing.T) {
@@ -45,7 +47,7 @@ func checkETags(t *testing.T) {
 func checkRowAnswers(t *testing.T) {
 	w := newWorld(t)
 	w.container(`"partitionKey":{"paths":["/id"]}`)
-	create := unhex(t, segmentRow+createHead+createRow)
+	create := rowtest.Bytes(t, rowtest.Segment+rowtest.CreateHead+rowtest.Create)
 	for _, want := range []struct {
 		code int
 		row  string

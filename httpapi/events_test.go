@@ -18,6 +18,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
+// heartbeat is the time between two signs of life on a stream of events.
+const heartbeat = 15 * time.Second
+
 // loop lets the reaper run by itself.
 func loop(s *setup) { s.store.ManualReaper = false }
 

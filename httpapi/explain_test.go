@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/mayflydb/mayfly/laboratory"
 )
 
 func TestExplain(t *testing.T) {
@@ -15,7 +17,7 @@ func TestExplain(t *testing.T) {
 		return w.do("POST", "/_mayfly/explain", `{"database":"d","container":"c",`+members+`}`)
 	}
 	a := explain(`"query":"SELECT * FROM c WHERE c.even = @e ORDER BY c.id","parameters":[{"name":"@e","value":true}],"maxItemCount":4`).want(200)
-	var e Explanation
+	var e laboratory.Explanation
 	if err := json.Unmarshal(a.body, &e); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/mayflydb/mayfly/internal/rowtest"
 )
 
 func (g *maker) coll() string {
@@ -245,7 +247,7 @@ func (g *maker) batchOf(at, id, body string) fuzzed {
 func (g *maker) rows() fuzzed {
 	var rows []string
 	for n := g.n(3); n >= 0; n-- {
-		rows = append(rows, g.of(deleteRow, createRow, "81 70 54 e1 7f 13 02 00 00 00 02 00 00 00 02 69 30",
+		rows = append(rows, g.of(rowtest.Delete, rowtest.Create, "81 70 54 e1 7f 13 02 00 00 00 02 00 00 00 02 69 30",
 			"81 70 54 e1 7f 43 14 00 00 00 02 00 00 00 15"+hex.EncodeToString([]byte(`{"id":"i0","pk":"k0"}`)),
 			"81 70 54 e1 7f 53 05 00 00 00 02 00 00 00 02 69 30 15"+hex.EncodeToString([]byte(`{"id":"i0","pk":"k0"}`))+"14 09 01 2a 03 0c"))
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
+
+	"github.com/mayflydb/mayfly/internal/rowtest"
 )
 
 // fuzzed is a request as text, so that it can be changed at any place: a header is a line "name: value".
@@ -119,7 +121,7 @@ func (w *world) exchange(f fuzzed) *answer {
 	a := &answer{t: w.t, what: f.method + " " + f.path, code: rec.Code, header: headerOf(w.t, rec), body: rec.Body.Bytes()}
 	switch kind := a.header.Get("Content-Type"); {
 	case kind == "application/octet-stream" && strings.HasPrefix(f.body, "\x81"):
-		if a.code != 200 && a.code != 207 || !bytes.HasPrefix(a.body, appendRowSegment(nil)) {
+		if a.code != 200 && a.code != 207 || !bytes.HasPrefix(a.body, rowtest.Bytes(w.t, rowtest.Segment)) {
 			w.t.Errorf("%q: %d with the rows %x", f, a.code, a.body)
 		}
 	case strings.HasPrefix(kind, "text/"): // a page for people, or figures for Prometheus
@@ -266,7 +268,7 @@ func (w *world) dump() string {
 
 // rowBatch is a batch in .NET's form, of rows in hexadecimal.
 func rowBatch(rows ...string) string {
-	stream, err := hex.DecodeString(strings.ReplaceAll(segmentRow, " ", ""))
+	stream, err := hex.DecodeString(strings.ReplaceAll(rowtest.Segment, " ", ""))
 	if err != nil {
 		panic(err) // it is a constant
 	}
@@ -275,7 +277,7 @@ func rowBatch(rows ...string) string {
 		if err != nil {
 			panic(err)
 		}
-		stream = append(stream, record(row)...)
+		stream = append(stream, rowtest.Record(row)...)
 	}
 	return string(stream)
 }

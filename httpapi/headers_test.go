@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -16,8 +17,8 @@ func parseHeaders(pairs ...string) (reqHeaders, error) {
 	for i := 0; i < len(pairs); i += 2 {
 		h.Set(pairs[i], pairs[i+1])
 	}
-	var in reqHeaders
-	err := in.parse(h, session)
+	in := reqHeaders{Headers: new(cosmos.Headers)}
+	err := in.parse(h, cosmos.Session)
 	return in, err
 }
 
@@ -39,19 +40,22 @@ func TestHeaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := in.partitionKey.String(); got != `["a",1,true]` {
+	if got := in.PartitionKey.String(); got != `["a",1,true]` {
 		t.Errorf("partition key %s", got)
 	}
-	if !slices.Equal(in.session, []store.SessionPosition{{Range: "0", LSN: 7}}) {
-		t.Errorf("session %v", in.session)
+	if !slices.Equal(in.Session, []store.SessionPosition{{Range: "0", LSN: 7}}) {
+		t.Errorf("session %v", in.Session)
 	}
-	in.partitionKey, in.session = definition.PartitionKey{}, nil
+	in.PartitionKey, in.Session = definition.PartitionKey{}, nil
 	ten := 10
 	want := reqHeaders{
 		activity: "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e", correlated: "AAAAAAAA-2f2e-4a5e-8f60-3a0f1f2f3d4e",
-		rangeID: "3", minEPK: "05C1", maxEPK: "FF", intendedRID: "HpxDAIt3MtQ=", ifMatch: `"e"`, ifNoneMatch: "*", minimal: true, incremental: true,
-		maxItems: -1, continuation: "t", crossPartition: true, upsert: true, query: true, batch: true, queryMetrics: true, indexMetricsV2: true,
-		populateQuota: true, statistics: true, throughput: definition.Throughput{Autoscale: 4000, Increment: &ten}, toAutoscale: true, contentType: "application/query+json",
+		upsert: true, query: true, batch: true, contentType: "application/query+json",
+		Headers: &cosmos.Headers{
+			RangeID: "3", MinEPK: "05C1", MaxEPK: "FF", IntendedRID: "HpxDAIt3MtQ=", IfMatch: `"e"`, IfNoneMatch: "*", Minimal: true, Incremental: true,
+			MaxItems: -1, Continuation: "t", CrossPartition: true, QueryMetrics: true, IndexMetricsV2: true, PopulateQuota: true, Statistics: true,
+			Throughput: definition.Throughput{Autoscale: 4000, Increment: &ten}, ToAutoscale: true,
+		},
 	}
 	if !reflect.DeepEqual(in, want) {
 		t.Errorf("got  %+v\nwant %+v", in, want)
@@ -65,7 +69,7 @@ func TestHeadersAbsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(in, reqHeaders{}) {
+	if !reflect.DeepEqual(in, reqHeaders{Headers: new(cosmos.Headers)}) {
 		t.Errorf("got %+v", in)
 	}
 }
@@ -92,8 +96,8 @@ func TestBadHeaders(t *testing.T) {
 	} {
 		for _, value := range values {
 			_, err := parseHeaders(header, value)
-			if w, defect := classify(err); err == nil || defect || w.status != 400 {
-				t.Errorf("%s: %s: %v (%d)", header, value, err, w.status)
+			if w, defect := cosmos.Classify(err); err == nil || defect || w.Status != 400 {
+				t.Errorf("%s: %s: %v (%d)", header, value, err, w.Status)
 			}
 		}
 	}
@@ -116,51 +120,6 @@ func TestFirstBadHeaderIsNamed(t *testing.T) {
 	}
 }
 
-func TestConsistencyLevels(t *testing.T) {
-	for account, allowed := range map[consistency]string{
-		strong:   "Strong BoundedStaleness Bounded Session ConsistentPrefix Eventual",
-		session:  "Session session ConsistentPrefix Eventual",
-		eventual: "Eventual",
-	} {
-		for _, name := range append(levels[:], "Bounded") {
-			want := slices.Contains(strings.Fields(allowed), name)
-			if got := account.allows(name) == nil; got != want {
-				t.Errorf("account %d, %s: %v", account, name, got)
-			}
-		}
-	}
-}
-
-func TestSessionTokens(t *testing.T) {
-	for token, want := range map[string][]store.SessionPosition{
-		"0:-1#12":                  {{Range: "0", LSN: 12}},
-		"0:1#12#3=9#4=10":          {{Range: "0", LSN: 12}},
-		"0:-1#12,1:-1#0":           {{Range: "0", LSN: 12}, {Range: "1"}},
-		" 0:-1#12 , 1:-1#3,":       {{Range: "0", LSN: 12}, {Range: "1", LSN: 3}},
-		"HpxDAIt3MtQ=,0:-1#5":      {{Range: "0", LSN: 5}},
-		"7:42":                     {{Range: "7", LSN: 42}},
-		"0:-1#-1":                  {{Range: "0"}},
-		"0:-1#9223372036854775807": {{Range: "0", LSN: 1<<63 - 1}},
-	} {
-		if got, err := parseSessionToken(token, 0); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %v, %v", token, got, err)
-		}
-	}
-}
-
-func FuzzSessionToken(f *testing.F) {
-	f.Add("0:-1#12#3=9,1:5")
-	f.Fuzz(func(t *testing.T, token string) {
-		positions, err := parseSessionToken(token, 0)
-		if w, defect := classify(err); err != nil && (defect || w.status != 400) {
-			t.Fatalf("%q: %v", token, err)
-		}
-		if len(positions) > strings.Count(token, ":") {
-			t.Fatalf("%q: %v", token, positions)
-		}
-	})
-}
-
 func BenchmarkHeaders(b *testing.B) {
 	h := http.Header{}
 	for name, value := range map[string]string{"x-ms-version": "2020-11-05", "x-ms-date": signedDate, "authorization": "x", "accept": "application/json",
@@ -170,8 +129,8 @@ func BenchmarkHeaders(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		var in reqHeaders
-		if err := in.parse(h, session); err != nil {
+		in := reqHeaders{Headers: new(cosmos.Headers)}
+		if err := in.parse(h, cosmos.Session); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,7 +8,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mayflydb/mayfly/cosmos"
 )
+
+// maxPageSize is how many bytes a page may have before it is closed.
+const maxPageSize = 4 << 20
 
 // TestAnswerMemory: where the answers of others take all the memory, a page is refused with 429 and a time to
 // come back, and an item is answered all the same. What a request has taken is given back.
@@ -21,7 +26,7 @@ func TestAnswerMemory(t *testing.T) {
 		t.Fatal("memory is missing")
 	}
 	r := w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...)
-	r.fails(429, substatusThrottled, "take all the memory").head("x-ms-retry-after-ms", "1000")
+	r.fails(429, cosmos.SubstatusThrottled, "take all the memory").head("x-ms-retry-after-ms", "1000")
 	w.do("GET", "/_mayfly/livez", "").want(200)
 	m.Give(m.Size())
 	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...).want(200)
@@ -43,7 +48,7 @@ func TestQueryMemory(t *testing.T) {
 	}
 	defer m.Give(taken)
 	r := w.do("POST", docs, `{"query":"SELECT c.text FROM c GROUP BY c.text"}`, queryHeaders(pk(`["a"]`)...)...)
-	r.fails(429, substatusThrottled, "for GROUP BY").head("x-ms-retry-after-ms", "1000")
+	r.fails(429, cosmos.SubstatusThrottled, "for GROUP BY").head("x-ms-retry-after-ms", "1000")
 }
 
 // silent is a client that does not read.

@@ -1,15 +1,11 @@
 package httpapi
 
 import (
-	"net/http"
 	"net/http/httptest"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -268,71 +264,5 @@ func TestBrowserIsLedToPage(t *testing.T) {
 		if got := headerOf(t, rec).Get("Location"); rec.Code != c.status || got != want {
 			t.Errorf("%+v: %d, to %q", c, rec.Code, got)
 		}
-	}
-}
-
-// Every handler of Mayfly's own surface is in the OpenAPI document, with what people and programs need to
-// know of it.
-func TestOpenAPI(t *testing.T) {
-	w := newWorld(t)
-	text := w.do("GET", "/_mayfly/openapi.json", "").want(200)
-	page := w.raw("/_mayfly/").want(200)
-	if kind := page.header.Get("Content-Type"); kind != "text/html; charset=utf-8" || strings.Contains(string(page.body), "://") {
-		t.Errorf("a page of type %q\n%s", kind, page.body)
-	}
-	if v := text.at("openapi").Str; v != "3.1.0" || text.at("info.title").Str == "" || text.at("info.version").Str == "" {
-		t.Errorf("OpenAPI %q: %s", v, text.at("info").Raw)
-	}
-	word := regexp.MustCompile(`^\??[a-zA-Z-]+\??:(string|integer|number|boolean|array|object|any)$`)
-	ids := make(map[string]bool)
-	for _, own := range ownHandlers {
-		what := own.method + " " + own.path
-		op := text.at("paths").Get(strings.ReplaceAll("/"+own.path, ".", `\.`)).Get(strings.ToLower(own.method))
-		if !op.Exists() || op.Get("summary").Str != own.summary || len(own.summary) < 5 || !op.Get("responses.2XX.description").Exists() {
-			t.Errorf("%s: %s", what, op.Raw)
-		}
-		if strings.HasSuffix(own.summary, ".") || strings.Contains(own.summary, "\n") {
-			t.Errorf("%s: the summary %q is not a line without its full stop", what, own.summary)
-		}
-		if (op.Get("security.#").Int() == 0) != own.open {
-			t.Errorf("%s: open %t, security %s", what, own.open, op.Get("security").Raw)
-		}
-		id := op.Get("operationId").Str
-		if ids[id] || !regexp.MustCompile(`^[a-z_0-9]+$`).MatchString(id) {
-			t.Errorf("%s: the operation id %q is not its own", what, id)
-		}
-		ids[id] = true
-		if n := strings.Count(own.path, "{"); n != len(op.Get(`parameters.#(in=="path")#`).Array()) {
-			t.Errorf("%s: %s", what, op.Get("parameters").Raw)
-		}
-		if !strings.Contains(string(page.body), "<code>"+own.method+" /"+own.path+"</code>") {
-			t.Errorf("%s is not on the page", what)
-		}
-		if own.takes != noBody {
-			for _, one := range strings.Fields(own.takes) {
-				if !word.MatchString(one) {
-					t.Errorf("%s: %q is not in the notation", what, one)
-				}
-			}
-		}
-		checkBody(t, what, own, op)
-	}
-	if n := len(ownHandlers); n != len(ids) {
-		t.Errorf("%d handlers, %d operations", n, len(ids))
-	}
-}
-
-// checkBody checks that a request that has a body has a schema for it, and no other.
-func checkBody(t *testing.T, what string, own ownHandler, op gjson.Result) {
-	t.Helper()
-	schema := op.Get("requestBody.content.application/json.schema")
-	if slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, own.method) && schema.Exists() == (own.takes == noBody) {
-		t.Errorf("%s takes %q: the schema of its body is %s", what, own.takes, schema.Raw)
-	}
-	if own.method == http.MethodGet && schema.Exists() {
-		t.Errorf("%s has a body: %s", what, schema.Raw)
-	}
-	if schema.Exists() && (schema.Get("type").Str != "object" || schema.Get("properties.@keys.#").Int() == 0 || schema.Get("additionalProperties").Raw != "false") {
-		t.Errorf("%s: %s", what, schema.Raw)
 	}
 }

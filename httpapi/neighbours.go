@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/labstack/echo/v4"
+	"github.com/mayflydb/mayfly/cosmos"
 )
 
 // A browser lends its place in the network to every page that it shows: a page from anywhere can send
@@ -168,11 +168,11 @@ const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-
 
 // guarded refuses what a browser brings from where it must not, and tells scripts of the origins that are let
 // in what they may read. It answers the browser's question before a request (OPTIONS) by itself.
-func (s *Server) guarded(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(ec echo.Context) error {
-		c, r := ec.(*call), ec.Request()
+func (s *Server) guarded(next step) step {
+	return func(c *call) error {
+		r := c.r
 		if !s.near.answersTo(r.Host) {
-			return c.refuse("This server does not answer to the host '" + excerpt(r.Host, maxExcerpt) + "'. It answers to the names and addresses of its own " +
+			return c.refuse("This server does not answer to the host '" + cosmos.Excerpt(r.Host, cosmos.MaxExcerpt) + "'. It answers to the names and addresses of its own " +
 				"machine that it listens on, to the host of --advertise, and to what --san names: start it with --san and that host, if it is meant.")
 		}
 		origin := first(r.Header, "Origin")
@@ -199,7 +199,7 @@ func (s *Server) guarded(next echo.HandlerFunc) echo.HandlerFunc {
 		if welcome {
 			c.set("access-control-expose-headers", corsHeaders)
 		}
-		return next(ec)
+		return next(c)
 	}
 }
 
@@ -223,13 +223,13 @@ func foreignText(origin string) string {
 	if origin == "" {
 		origin = "another"
 	}
-	return "A page of the origin '" + excerpt(origin, maxExcerpt) + "' may not do this: start the server with --cors-origin and that origin, if it is meant."
+	return "A page of the origin '" + cosmos.Excerpt(origin, cosmos.MaxExcerpt) + "' may not do this: start the server with --cors-origin and that origin, if it is meant."
 }
 
 // refuse is a 403 before the path was looked at. The answer names the path's resource as any other does.
 func (c *call) refuse(message string) error {
-	if t, err := parseTarget(requestPath(c.Request())); err == nil {
-		c.target = t
+	if t, err := parseTarget(requestPath(c.r)); err == nil {
+		c.aim(t)
 	}
 	return wireErr(http.StatusForbidden, 0, message)
 }

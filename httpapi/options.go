@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -56,7 +58,7 @@ type Options struct {
 	// Ready says whether the store works (GET /_mayfly/readyz). Default: always.
 	Ready func(context.Context) error
 	// Webhooks tells how the webhooks stand, for the metrics; nil where nobody delivers to any.
-	Webhooks func() []WebhookMetrics
+	Webhooks func() []laboratory.WebhookMetrics
 	// MaxConnections is how many connections may be open at once; 0: any number. Where there are more, those
 	// that have been idle for longest are closed for new ones, and new ones wait where none is idle.
 	MaxConnections int
@@ -87,11 +89,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Consistency == "" {
 		o.Consistency = "Session"
 	}
-	_, canonical, ok := parseConsistency(o.Consistency)
+	level, ok := cosmos.ParseConsistency(o.Consistency)
 	if !ok {
 		return o, errors.New("httpapi: the consistency level '" + o.Consistency + "' is not one of Strong, BoundedStaleness, Session, ConsistentPrefix, Eventual")
 	}
-	o.Consistency = canonical
+	o.Consistency = level.String()
 	if o.Advertise != "" {
 		u, err := url.Parse(o.Advertise)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -4,102 +4,52 @@ import (
 	"encoding/base64"
 	"net/url"
 	"strings"
-)
 
-// kind is what a path addresses.
-type kind uint8
-
-const (
-	kindAccount kind = iota
-	kindDatabase
-	kindContainer
-	kindItem
-	kindAttachment
-	kindSproc
-	kindTrigger
-	kindUDF
-	kindConflict
-	kindRange
-	kindPartitionDelete
-	kindUser
-	kindPermission
-	kindEncryptionKey
-	kindOffer
-	kindAddresses // physical addresses: asked for by clients in direct mode only
-	kindOwn       // below /_mayfly or /_explorer: Mayfly's own surface
-	kindCount
+	"github.com/mayflydb/mayfly/cosmos"
 )
 
 // grammar lists the keywords of Cosmos DB's paths: which keyword may follow an id of which kind, and what it
 // names.
 var grammar = [...]struct {
 	keyword      string
-	parent, kind kind
+	parent, kind cosmos.Kind
 }{
-	{"dbs", kindAccount, kindDatabase},
-	{"colls", kindDatabase, kindContainer},
-	{"docs", kindContainer, kindItem},
-	{"pkranges", kindContainer, kindRange},
-	{"offers", kindAccount, kindOffer},
-	{"operations", kindContainer, kindPartitionDelete},
-	{"sprocs", kindContainer, kindSproc},
-	{"triggers", kindContainer, kindTrigger},
-	{"udfs", kindContainer, kindUDF},
-	{"conflicts", kindContainer, kindConflict},
-	{"attachments", kindItem, kindAttachment},
-	{"users", kindDatabase, kindUser},
-	{"permissions", kindUser, kindPermission},
-	{"clientencryptionkeys", kindDatabase, kindEncryptionKey},
-	{"addresses", kindAccount, kindAddresses},
-	{"_mayfly", kindAccount, kindOwn},
-	{"_explorer", kindAccount, kindOwn},
+	{"dbs", cosmos.KindAccount, cosmos.KindDatabase},
+	{"colls", cosmos.KindDatabase, cosmos.KindContainer},
+	{"docs", cosmos.KindContainer, cosmos.KindItem},
+	{"pkranges", cosmos.KindContainer, cosmos.KindRange},
+	{"offers", cosmos.KindAccount, cosmos.KindOffer},
+	{"operations", cosmos.KindContainer, cosmos.KindPartitionDelete},
+	{"sprocs", cosmos.KindContainer, cosmos.KindSproc},
+	{"triggers", cosmos.KindContainer, cosmos.KindTrigger},
+	{"udfs", cosmos.KindContainer, cosmos.KindUDF},
+	{"conflicts", cosmos.KindContainer, cosmos.KindConflict},
+	{"attachments", cosmos.KindItem, cosmos.KindAttachment},
+	{"users", cosmos.KindDatabase, cosmos.KindUser},
+	{"permissions", cosmos.KindUser, cosmos.KindPermission},
+	{"clientencryptionkeys", cosmos.KindDatabase, cosmos.KindEncryptionKey},
+	{"addresses", cosmos.KindAccount, cosmos.KindAddresses},
+	{"_mayfly", cosmos.KindAccount, cosmos.KindNone},
+	{"_explorer", cosmos.KindAccount, cosmos.KindNone},
 }
-
-// maxIDs is the deepest nesting of ids: database, container, item, attachment.
-const maxIDs = 4
 
 // target is what a request addresses, read from its raw path.
 type target struct {
-	kind  kind
-	feed  bool // the path ends in a keyword (/dbs/x/colls); kind is then the kind of the children
-	byRID bool // the ids are rids, or a database's name looks like one: see Server.database
+	cosmos.Address
+	kind cosmos.Kind
+	feed bool // the path ends in a keyword (/dbs/x/colls); kind is then the kind of the children
 
 	// resourceType is the second field of what a client signs: the keyword, lower case; empty for the account
-	// and for kindOwn.
+	// and for cosmos.KindNone.
 	resourceType string
-	// own is the path of kindOwn without slashes at its ends: "_mayfly/clock". The ids of a database and a
-	// container in it, or the name of a snapshot, are in ids, and here is where they stood:
+	// own is the path of cosmos.KindNone without slashes at its ends: "_mayfly/clock". The ids of a database
+	// and a container in it, or the name of a snapshot, are in IDs, and here is where they stood:
 	// "_mayfly/dbs/{db}/colls/{coll}/split", "_mayfly/snapshots/{name}".
 	own string
-
-	ids [maxIDs]string
-	n   int
 
 	path     string // the resource link, unescaped: "dbs/x/colls/y"; of a feed the parent's
 	query    string // the query string unescaped: a '?' of an item's id that the client forgot to escape
 	rawQuery string
-}
-
-// id returns the id at a level, outermost first; empty where the path has fewer.
-func (t *target) id(level int) string {
-	if level >= t.n {
-		return ""
-	}
-	return t.ids[level]
-}
-
-// db is the database's id in a path below /dbs.
-func (t *target) db() string { return t.id(0) }
-
-// coll is the container's id in a path below /dbs/x/colls.
-func (t *target) coll() string { return t.id(1) }
-
-// leaf is the last id of the path; on a feed that is the parent's.
-func (t *target) leaf() string {
-	if t.n == 0 {
-		return ""
-	}
-	return t.ids[t.n-1]
 }
 
 // parseTarget reads a path as it was sent, still escaped, and its query string.
@@ -120,35 +70,36 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 		t.kind, t.resourceType, t.feed = k, name, true
 		idAt := skipSlashes(rawPath, after)
 		switch {
-		case k == kindAddresses:
+		case k == cosmos.KindAddresses:
 			return t, nil
-		case k == kindOwn:
+		case k == cosmos.KindNone:
 			return t, t.parseOwn(rawPath[start:])
 		case idAt == len(rawPath):
 			pos = idAt
 			continue
 		}
 		id, next := segment(rawPath, idAt)
-		if k == kindItem {
+		if k == cosmos.KindItem {
 			id, next = itemID(rawPath, idAt)
 		}
 		pos = skipSlashes(rawPath, next)
-		if k == kindPartitionDelete {
+		if k == cosmos.KindPartitionDelete {
 			if !strings.EqualFold(id, "partitionkeydelete") || pos < len(rawPath) {
 				return t, notFound("There is no operation '" + id + "'.")
 			}
 			t.feed, t.resourceType = false, "colls"
 			break
 		}
-		if k == kindOffer && strings.EqualFold(id, "offers") { // an offer's self link below the path of all offers
-			t.kind, start, pos = kindAccount, idAt, idAt
+		// an offer's self link below the path of all offers
+		if k == cosmos.KindOffer && strings.EqualFold(id, "offers") {
+			t.kind, start, pos = cosmos.KindAccount, idAt, idAt
 			continue
 		}
 		plain, err := url.PathUnescape(id)
 		if err != nil {
 			return t, badRequest("The path holds a malformed escape.")
 		}
-		t.ids[t.n], t.n, t.feed = plain, t.n+1, false
+		t.IDs[t.N], t.N, t.feed = plain, t.N+1, false
 		end = next
 	}
 	return t, t.finish(rawPath[start:end])
@@ -160,7 +111,7 @@ func (t *target) finish(rawLink string) error {
 	if strings.Contains(rawLink, "%") || strings.Contains(rawLink, "//") {
 		t.path = unescapeLink(rawLink, t)
 	}
-	t.byRID = t.n > 0 && (t.resourceType == "offers" || looksLikeDatabaseRID(t.ids[0]))
+	t.ByRID = t.N > 0 && (t.resourceType == "offers" || looksLikeDatabaseRID(t.IDs[0]))
 	if t.rawQuery != "" {
 		q, err := url.PathUnescape(t.rawQuery)
 		if err != nil {
@@ -173,42 +124,47 @@ func (t *target) finish(rawLink string) error {
 
 // parseOwn keeps the path of Mayfly's own surface, unescaped.
 func (t *target) parseOwn(rawPath string) error {
-	plain, err := url.PathUnescape(strings.TrimRight(rawPath, "/"))
+	rawPath = strings.TrimRight(rawPath, "/")
+	plain, err := url.PathUnescape(rawPath)
 	if err != nil {
 		return badRequest("The path holds a malformed escape.")
 	}
 	t.own, t.path = plain, plain
 	t.resourceType, t.feed = "", false
-	parts := strings.Split(strings.TrimRight(rawPath, "/"), "/")
-	for i, keyword := range []string{"dbs", "colls"} {
-		at := 2*i + 1 // _mayfly/dbs/{db}/colls/{coll}
+	parts := strings.Split(rawPath, "/")
+	id := func(at int, keyword, name string) bool { // _mayfly/keyword/id
 		if len(parts) < at+2 || !strings.EqualFold(parts[at], keyword) {
-			break
+			return false
 		}
-		if t.ids[i], err = url.PathUnescape(parts[at+1]); err != nil {
-			return badRequest("The path holds a malformed escape.")
-		}
-		t.n = i + 1
-		parts[at], parts[at+1] = keyword, []string{"{db}", "{coll}"}[i]
+		t.IDs[t.N], _ = url.PathUnescape(parts[at+1]) // the whole path can be, and so can its parts
+		t.N++
+		parts[at], parts[at+1] = keyword, name
+		return true
 	}
-	if len(parts) > 2 && strings.EqualFold(parts[1], "snapshots") { // _mayfly/snapshots/{name}
-		if t.ids[0], err = url.PathUnescape(parts[2]); err != nil {
-			return badRequest("The path holds a malformed escape.")
-		}
-		t.n = 1
-		parts[1], parts[2] = "snapshots", "{name}"
-	}
-	if t.n > 0 {
+	if id(1, "dbs", "{db}") && id(3, "colls", "{coll}") || id(1, "snapshots", "{name}") || t.N > 0 {
 		t.own = strings.Join(parts, "/")
 	}
 	return nil
 }
 
+// ownPath is the path of Mayfly's own surface as its router reads it: the ids escaped, and nothing else that
+// could be written in several ways.
+func (t *target) ownPath() string {
+	if t.N == 0 && (strings.HasPrefix(t.own, "_mayfly/dbs/") || strings.HasPrefix(t.own, "_mayfly/snapshots/")) {
+		return "/" // it names something only now that it is unescaped: there is nothing
+	}
+	parts := strings.Split("/"+t.own, "/")
+	for level := range t.N {
+		parts[2*level+3] = url.PathEscape(t.IDs[level]) // /_mayfly/keyword/id
+	}
+	return strings.Join(parts, "/")
+}
+
 // absorbQuery takes the query string as the end of the last id. Cosmos DB's clients send no query strings:
 // one that arrives is an id with a '?' from a client that escapes with JavaScript's encodeURI.
 func (t *target) absorbQuery() {
-	if t.query != "" && t.kind == kindItem && !t.feed {
-		t.ids[t.n-1] += "?" + t.query
+	if t.query != "" && t.kind == cosmos.KindItem && !t.feed {
+		t.IDs[t.N-1] += "?" + t.query
 		t.query, t.rawQuery = "", ""
 	}
 }
@@ -218,12 +174,12 @@ func (t *target) absorbQuery() {
 // another item. Clients disagree about a trailing slash and about the case of rids. query says that this link
 // takes the query string as a part of the id.
 func (t *target) link(i int) (link string, query, ok bool) {
-	if t.byRID {
+	if t.ByRID {
 		switch i {
 		case 0:
-			return strings.ToLower(t.leaf()), false, true
+			return strings.ToLower(t.Leaf()), false, true
 		case 1:
-			return t.leaf(), false, true
+			return t.Leaf(), false, true
 		}
 		i -= 2
 	}
@@ -239,7 +195,7 @@ func (t *target) link(i int) (link string, query, ok bool) {
 }
 
 // lookup finds a keyword below a parent.
-func lookup(parent kind, keyword string) (kind, string, bool) {
+func lookup(parent cosmos.Kind, keyword string) (cosmos.Kind, string, bool) {
 	for i := range grammar {
 		g := &grammar[i]
 		if g.parent == parent && strings.EqualFold(g.keyword, keyword) {
@@ -285,12 +241,12 @@ func unescapeLink(raw string, t *target) string {
 	var b strings.Builder
 	b.Grow(len(raw))
 	level := 0
-	for pos := 0; pos < len(raw) && level < t.n; level++ {
+	for pos := 0; pos < len(raw) && level < t.N; level++ {
 		keyword, next := segment(raw, pos)
 		b.WriteString(keyword)
 		b.WriteByte('/')
-		b.WriteString(t.ids[level])
-		if level < t.n-1 {
+		b.WriteString(t.IDs[level])
+		if level < t.N-1 {
 			b.WriteByte('/')
 		}
 		_, next = segment(raw, skipSlashes(raw, next))

@@ -6,62 +6,64 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/cosmos"
 )
 
 func TestParseTarget(t *testing.T) {
 	for _, tc := range []struct {
 		path         string
-		kind         kind
+		kind         cosmos.Kind
 		feed         bool
 		ids          string // joined by |
 		resourceType string
 		link         string
 	}{
-		{"", kindAccount, false, "", "", ""},
-		{"/", kindAccount, false, "", "", ""},
-		{"//", kindAccount, false, "", "", ""},
-		{"/dbs", kindDatabase, true, "", "dbs", ""},
-		{"/dbs/", kindDatabase, true, "", "dbs", ""},
-		{"/DBS/a", kindDatabase, false, "a", "dbs", "DBS/a"},
-		{"/dbs/a/colls", kindContainer, true, "a", "colls", "dbs/a"},
-		{"/dbs/a/colls/b", kindContainer, false, "a|b", "colls", "dbs/a/colls/b"},
-		{"//dbs//a/colls/b//", kindContainer, false, "a|b", "colls", "dbs/a/colls/b"},
-		{"/dbs/a/colls/b/docs/", kindItem, true, "a|b", "docs", "dbs/a/colls/b"},
-		{"/dbs/a/colls/b/Docs/c/", kindItem, false, "a|b|c", "docs", "dbs/a/colls/b/Docs/c"},
-		{"/dbs/a/colls/b/docs/x%2Fy", kindItem, false, "a|b|x/y", "docs", "dbs/a/colls/b/docs/x/y"},
-		{"/dbs/a/colls/b/docs/x/y/", kindItem, false, "a|b|x/y", "docs", "dbs/a/colls/b/docs/x/y"},
-		{"/dbs/a/colls/b/docs/x//y%20z", kindItem, false, "a|b|x//y z", "docs", "dbs/a/colls/b/docs/x//y z"},
-		{"/dbs/a/colls/b/docs/1+1=2", kindItem, false, "a|b|1+1=2", "docs", "dbs/a/colls/b/docs/1+1=2"},
-		{"/dbs/a/colls/b/docs/100%25", kindItem, false, "a|b|100%", "docs", "dbs/a/colls/b/docs/100%"},
-		{"/dbs/a/colls/b/docs/%2520", kindItem, false, "a|b|%20", "docs", "dbs/a/colls/b/docs/%20"},
-		{"/dbs/a/colls/b/docs/%20%20", kindItem, false, "a|b|  ", "docs", "dbs/a/colls/b/docs/  "},
-		{"/dbs/d%20b/colls/P%C3%A4th/docs/\u00e9", kindItem, false, "d b|Päth|é", "docs", "dbs/d b/colls/Päth/docs/é"},
-		{"/dbs/a/colls/b/docs/c/attachments", kindAttachment, true, "a|b|c", "attachments", "dbs/a/colls/b/docs/c"},
-		{"/dbs/a/colls/b/docs/c/attachments/d", kindAttachment, false, "a|b|c|d", "attachments", "dbs/a/colls/b/docs/c/attachments/d"},
-		{"/dbs/a/colls/b/pkranges", kindRange, true, "a|b", "pkranges", "dbs/a/colls/b"},
-		{"/dbs/a/colls/b/sprocs/s", kindSproc, false, "a|b|s", "sprocs", "dbs/a/colls/b/sprocs/s"},
-		{"/dbs/a/colls/b/triggers", kindTrigger, true, "a|b", "triggers", "dbs/a/colls/b"},
-		{"/dbs/a/colls/b/udfs/u", kindUDF, false, "a|b|u", "udfs", "dbs/a/colls/b/udfs/u"},
-		{"/dbs/a/colls/b/conflicts/", kindConflict, true, "a|b", "conflicts", "dbs/a/colls/b"},
-		{"/dbs/a/users/u/permissions/p", kindPermission, false, "a|u|p", "permissions", "dbs/a/users/u/permissions/p"},
-		{"/dbs/a/users", kindUser, true, "a", "users", "dbs/a"},
-		{"/dbs/a/clientencryptionkeys/k", kindEncryptionKey, false, "a|k", "clientencryptionkeys", "dbs/a/clientencryptionkeys/k"},
-		{"/dbs/a/colls/b/operations/partitionkeydelete", kindPartitionDelete, false, "a|b", "colls", "dbs/a/colls/b"},
-		{"/dbs/a/colls/b/Operations/PartitionKeyDelete/", kindPartitionDelete, false, "a|b", "colls", "dbs/a/colls/b"},
-		{"/offers", kindOffer, true, "", "offers", ""},
-		{"//addresses/", kindAddresses, true, "", "addresses", ""},
-		{"/_mayfly/clock", kindOwn, false, "", "", "_mayfly/clock"},
-		{"/_explorer/emulator.pem", kindOwn, false, "", "", "_explorer/emulator.pem"},
+		{"", cosmos.KindAccount, false, "", "", ""},
+		{"/", cosmos.KindAccount, false, "", "", ""},
+		{"//", cosmos.KindAccount, false, "", "", ""},
+		{"/dbs", cosmos.KindDatabase, true, "", "dbs", ""},
+		{"/dbs/", cosmos.KindDatabase, true, "", "dbs", ""},
+		{"/DBS/a", cosmos.KindDatabase, false, "a", "dbs", "DBS/a"},
+		{"/dbs/a/colls", cosmos.KindContainer, true, "a", "colls", "dbs/a"},
+		{"/dbs/a/colls/b", cosmos.KindContainer, false, "a|b", "colls", "dbs/a/colls/b"},
+		{"//dbs//a/colls/b//", cosmos.KindContainer, false, "a|b", "colls", "dbs/a/colls/b"},
+		{"/dbs/a/colls/b/docs/", cosmos.KindItem, true, "a|b", "docs", "dbs/a/colls/b"},
+		{"/dbs/a/colls/b/Docs/c/", cosmos.KindItem, false, "a|b|c", "docs", "dbs/a/colls/b/Docs/c"},
+		{"/dbs/a/colls/b/docs/x%2Fy", cosmos.KindItem, false, "a|b|x/y", "docs", "dbs/a/colls/b/docs/x/y"},
+		{"/dbs/a/colls/b/docs/x/y/", cosmos.KindItem, false, "a|b|x/y", "docs", "dbs/a/colls/b/docs/x/y"},
+		{"/dbs/a/colls/b/docs/x//y%20z", cosmos.KindItem, false, "a|b|x//y z", "docs", "dbs/a/colls/b/docs/x//y z"},
+		{"/dbs/a/colls/b/docs/1+1=2", cosmos.KindItem, false, "a|b|1+1=2", "docs", "dbs/a/colls/b/docs/1+1=2"},
+		{"/dbs/a/colls/b/docs/100%25", cosmos.KindItem, false, "a|b|100%", "docs", "dbs/a/colls/b/docs/100%"},
+		{"/dbs/a/colls/b/docs/%2520", cosmos.KindItem, false, "a|b|%20", "docs", "dbs/a/colls/b/docs/%20"},
+		{"/dbs/a/colls/b/docs/%20%20", cosmos.KindItem, false, "a|b|  ", "docs", "dbs/a/colls/b/docs/  "},
+		{"/dbs/d%20b/colls/P%C3%A4th/docs/\u00e9", cosmos.KindItem, false, "d b|Päth|é", "docs", "dbs/d b/colls/Päth/docs/é"},
+		{"/dbs/a/colls/b/docs/c/attachments", cosmos.KindAttachment, true, "a|b|c", "attachments", "dbs/a/colls/b/docs/c"},
+		{"/dbs/a/colls/b/docs/c/attachments/d", cosmos.KindAttachment, false, "a|b|c|d", "attachments", "dbs/a/colls/b/docs/c/attachments/d"},
+		{"/dbs/a/colls/b/pkranges", cosmos.KindRange, true, "a|b", "pkranges", "dbs/a/colls/b"},
+		{"/dbs/a/colls/b/sprocs/s", cosmos.KindSproc, false, "a|b|s", "sprocs", "dbs/a/colls/b/sprocs/s"},
+		{"/dbs/a/colls/b/triggers", cosmos.KindTrigger, true, "a|b", "triggers", "dbs/a/colls/b"},
+		{"/dbs/a/colls/b/udfs/u", cosmos.KindUDF, false, "a|b|u", "udfs", "dbs/a/colls/b/udfs/u"},
+		{"/dbs/a/colls/b/conflicts/", cosmos.KindConflict, true, "a|b", "conflicts", "dbs/a/colls/b"},
+		{"/dbs/a/users/u/permissions/p", cosmos.KindPermission, false, "a|u|p", "permissions", "dbs/a/users/u/permissions/p"},
+		{"/dbs/a/users", cosmos.KindUser, true, "a", "users", "dbs/a"},
+		{"/dbs/a/clientencryptionkeys/k", cosmos.KindEncryptionKey, false, "a|k", "clientencryptionkeys", "dbs/a/clientencryptionkeys/k"},
+		{"/dbs/a/colls/b/operations/partitionkeydelete", cosmos.KindPartitionDelete, false, "a|b", "colls", "dbs/a/colls/b"},
+		{"/dbs/a/colls/b/Operations/PartitionKeyDelete/", cosmos.KindPartitionDelete, false, "a|b", "colls", "dbs/a/colls/b"},
+		{"/offers", cosmos.KindOffer, true, "", "offers", ""},
+		{"//addresses/", cosmos.KindAddresses, true, "", "addresses", ""},
+		{"/_mayfly/clock", cosmos.KindNone, false, "", "", "_mayfly/clock"},
+		{"/_explorer/emulator.pem", cosmos.KindNone, false, "", "", "_explorer/emulator.pem"},
 	} {
 		got, err := parseTarget(tc.path, "")
 		if err != nil {
 			t.Errorf("%s: %v", tc.path, err)
 			continue
 		}
-		if got.kind != tc.kind || got.feed != tc.feed || got.resourceType != tc.resourceType || got.byRID {
-			t.Errorf("%s: kind %d feed %v type %q byRID %v", tc.path, got.kind, got.feed, got.resourceType, got.byRID)
+		if got.kind != tc.kind || got.feed != tc.feed || got.resourceType != tc.resourceType || got.ByRID {
+			t.Errorf("%s: kind %d feed %v type %q byRID %v", tc.path, got.kind, got.feed, got.resourceType, got.ByRID)
 		}
-		if ids := strings.Join(got.ids[:got.n], "|"); ids != tc.ids {
+		if ids := strings.Join(got.IDs[:got.N], "|"); ids != tc.ids {
 			t.Errorf("%s: ids %q, want %q", tc.path, ids, tc.ids)
 		}
 		if link, _, _ := got.link(0); link != tc.link {
@@ -83,8 +85,8 @@ func TestParseTargetRefuses(t *testing.T) {
 		"/offers/abcd/dbs": 404,
 	} {
 		_, err := parseTarget(path, "")
-		if w, _ := classify(err); w.status != status {
-			t.Errorf("%s: %v (%d), want %d", path, err, w.status, status)
+		if w, _ := cosmos.Classify(err); w.Status != status {
+			t.Errorf("%s: %v (%d), want %d", path, err, w.Status, status)
 		}
 	}
 	if _, err := parseTarget("/dbs", "%zz"); err == nil {
@@ -95,7 +97,7 @@ func TestParseTargetRefuses(t *testing.T) {
 func TestOperationsAlone(t *testing.T) {
 	// Without an operation's name the path is a feed that has no handler.
 	got, err := parseTarget("/dbs/a/colls/b/operations", "")
-	if err != nil || got.kind != kindPartitionDelete || !got.feed {
+	if err != nil || got.kind != cosmos.KindPartitionDelete || !got.feed {
 		t.Errorf("kind %d, feed %v, error %v", got.kind, got.feed, err)
 	}
 }
@@ -116,8 +118,8 @@ func TestAddressingByRID(t *testing.T) {
 		"/dbs/a%20b/colls/c/docs": {false, []string{"dbs/a b/colls/c", "dbs/a b/colls/c/", ""}},
 	} {
 		got, err := parseTarget(path, "")
-		if err != nil || got.byRID != want.byRID {
-			t.Errorf("%s: byRID %v, error %v", path, got.byRID, err)
+		if err != nil || got.ByRID != want.byRID {
+			t.Errorf("%s: byRID %v, error %v", path, got.ByRID, err)
 		}
 		for i, link := range want.links {
 			if l, _, ok := got.link(i); ok != (link != "") || l != link {
@@ -129,20 +131,20 @@ func TestAddressingByRID(t *testing.T) {
 
 func TestForgottenQuestionMark(t *testing.T) {
 	got, err := parseTarget("/dbs/a/colls/b/docs/what", "is%20this?/x")
-	if err != nil || got.leaf() != "what" {
-		t.Fatalf("leaf %q, error %v", got.leaf(), err)
+	if err != nil || got.Leaf() != "what" {
+		t.Fatalf("leaf %q, error %v", got.Leaf(), err)
 	}
 	if l, query, _ := got.link(2); l != "dbs/a/colls/b/docs/what?is this?/x" || !query {
 		t.Errorf("link %q, query %v", l, query)
 	}
 	got.absorbQuery()
 	got.absorbQuery()
-	if got.leaf() != "what?is this?/x" {
-		t.Errorf("leaf %q", got.leaf())
+	if got.Leaf() != "what?is this?/x" {
+		t.Errorf("leaf %q", got.Leaf())
 	}
 	feed, err := parseTarget("/dbs/a/colls/b/docs", "x=1")
-	if feed.absorbQuery(); err != nil || feed.leaf() != "b" {
-		t.Errorf("the query string of a feed became part of %q, error %v", feed.leaf(), err)
+	if feed.absorbQuery(); err != nil || feed.Leaf() != "b" {
+		t.Errorf("the query string of a feed became part of %q, error %v", feed.Leaf(), err)
 	}
 }
 
@@ -167,8 +169,8 @@ func FuzzParseTarget(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, query string) {
 		got, err := parseTarget(path, query)
 		if err != nil {
-			if w, defect := classify(err); defect || w.status != 400 && w.status != 404 {
-				t.Fatalf("%q: %v (%d)", path, err, w.status)
+			if w, defect := cosmos.Classify(err); defect || w.Status != 400 && w.Status != 404 {
+				t.Fatalf("%q: %v (%d)", path, err, w.Status)
 			}
 			return
 		}
@@ -181,24 +183,24 @@ func FuzzParseTarget(f *testing.F) {
 				break
 			}
 		}
-		if got.kind == kindOwn || got.kind == kindAddresses || !utf8.ValidString(path) {
+		if got.kind == cosmos.KindNone || got.kind == cosmos.KindAddresses || !utf8.ValidString(path) {
 			return
 		}
 		// What was read, escaped and written again, is read as the same.
 		var b strings.Builder
-		for i := range got.n {
-			b.WriteString("/" + keywordAt(t, &got, i) + "/" + url.PathEscape(got.ids[i]))
+		for i := range got.N {
+			b.WriteString("/" + keywordAt(t, &got, i) + "/" + url.PathEscape(got.IDs[i]))
 		}
 		if got.feed {
 			b.WriteString("/" + got.resourceType)
-		} else if got.kind == kindPartitionDelete {
+		} else if got.kind == cosmos.KindPartitionDelete {
 			b.WriteString("/operations/partitionkeydelete")
 		}
-		if got.kind == kindPartitionDelete && got.feed {
+		if got.kind == cosmos.KindPartitionDelete && got.feed {
 			return // its keyword is not its resource type
 		}
 		again, err := parseTarget(b.String(), "")
-		if err != nil || again.kind != got.kind || again.feed != got.feed || again.ids != got.ids {
+		if err != nil || again.kind != got.kind || again.feed != got.feed || again.IDs != got.IDs {
 			t.Fatalf("%q became %q: %+v, %v", path, b.String(), again, err)
 		}
 	})
@@ -208,7 +210,7 @@ func FuzzParseTarget(f *testing.F) {
 func keywordAt(t *testing.T, got *target, i int) string {
 	k := got.kind
 	var chain []string
-	for k != kindAccount {
+	for k != cosmos.KindAccount {
 		found := false
 		for _, g := range grammar {
 			if g.kind == k {

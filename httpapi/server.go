@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -25,14 +27,14 @@ type Server struct {
 	log         *slog.Logger
 	auth        *authority
 	near        neighbours
-	consistency consistency
-	own         []ownHandler // ownHandlers: some tell of all
+	consistency cosmos.Consistency
+	ops         *cosmos.Service
+	own         http.Handler // Mayfly's own surface
 	since       []string     // when the server was made: the value of x-ms-last-state-change-utc
 
 	handler http.Handler
 	http    *http.Server
 	conns   *conns
-	memory  *store.Memory
 	cancel  context.CancelFunc // ends every request's context
 	// draining ends when Shutdown begins: requests that wait for something look at it.
 	draining context.Context
@@ -45,12 +47,14 @@ type Server struct {
 
 // Time limits of a connection. They bound what a client can hold open by being slow.
 const (
-	headerTimeout = 10 * time.Second // from the first byte (or the connection) to the end of the head, TLS handshake included
-	readTimeout   = time.Minute      // to the end of the body
-	writeTimeout  = 2 * time.Minute  // to the end of the answer
-	idleTimeout   = 5 * time.Minute  // between requests
-	maxHeader     = 64 << 10         // bytes
-	maxStreams    = 250              // requests under way on one connection of HTTP/2, those counted that the client has reset
+	// from the first byte (or the connection) to the end of the head, TLS handshake included
+	headerTimeout = 10 * time.Second
+	readTimeout   = time.Minute     // to the end of the body
+	writeTimeout  = 2 * time.Minute // to the end of the answer
+	idleTimeout   = 5 * time.Minute // between requests
+	maxHeader     = 64 << 10        // bytes
+	// requests under way on one connection of HTTP/2, those counted that the client has reset
+	maxStreams = 250
 )
 
 // New makes a server. It has no goroutine until Serve is called. Its errors name the option that is wrong.
@@ -67,12 +71,19 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	level, _, _ := parseConsistency(o.Consistency)
+	level, _ := cosmos.ParseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
-	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, near: near, consistency: level, cancel: cancel, own: ownHandlers,
-		conns: newConns(o.MaxConnections), memory: o.DB.Memory()}
+	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, near: near, consistency: level, cancel: cancel,
+
+		conns: newConns(o.MaxConnections)}
+	s.ops = cosmos.New(cosmos.Options{
+		DB: o.DB, Wall: o.Wall, Logger: o.Logger, Tokens: auth.tokens, AccountID: o.AccountID, Consistency: level,
+		SessionVersion: o.SessionVersion, ServeCrossPartition: o.ServeCrossPartition,
+		Throttle: o.Throttle, Strict: o.Strict,
+	})
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)
+	s.own = s.newOwn()
 	s.handler = s.routes()
 	s.http = &http.Server{
 		Handler:           s.handler,
@@ -85,7 +96,10 @@ func New(o Options) (*Server, error) {
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: writeTimeout},
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return base },
-		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx,
+				connKey{}, c)
+		},
 	}
 	return s, nil
 }
@@ -99,14 +113,20 @@ func protocols() *http.Protocols {
 	return p
 }
 
-// routes builds the chain that every request goes through. Echo gives context, response and middleware; its
-// router gives nothing, because it unescapes before it splits, and an id may hold an escaped slash.
+// routes builds the chain that every request goes through. Echo accepts the request and keeps track of the
+// response. What else it has for this is not what the protocol wants:
+//
+//   - its router unescapes before it splits, and an id may hold an escaped slash;
+//   - its limit of bodies refuses before a request is known to be authentic, and knows no kinds of resources;
+//   - its CORS writes header names in Go's canonical form, and clients compare them by their bytes;
+//   - its recovery does not know the activity id, which the answer and the log must share.
 func (s *Server) routes() http.Handler {
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
 	chain := s.begin(s.logged(s.recovered(s.guarded(s.serve))))
 	e.RouteNotFound("/*", chain)
-	e.HTTPErrorHandler = func(_ error, ec echo.Context) { _ = chain(ec) } // what even that does not match: an empty path
+	// what even that does not match: an empty path
+	e.HTTPErrorHandler = func(_ error, ec echo.Context) { _ = chain(ec) }
 	return e
 }
 
@@ -188,23 +208,31 @@ var (
 	schemaVersion  = []string{"1.19"}
 )
 
+// step is one of the steps that every request goes through. Its error is answered by begin.
+type step func(*call) error
+
 // begin turns echo's context into a call, and the error that comes back into an answer.
-func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Server) begin(next step) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		s.gate.RLock()
 		defer s.gate.RUnlock()
 		conn := s.conns.begin(ec.Request())
 		defer s.conns.end(conn)
-		c := &call{Context: ec, srv: s, began: s.opt.Wall.Now()}
-		c.in.sessionVersion = s.opt.SessionVersion
-		c.headerErr = c.in.parse(ec.Request().Header, s.consistency)
-		if c.activity = c.in.activity; c.activity == "" {
-			c.activity = uuid.NewString()
+		c := &call{srv: s, r: ec.Request(), w: ec.Response(), began: s.opt.Wall.Now(),
+			exchange: exchanges.Get().(*exchange)}
+		defer c.release()
+		c.in.Headers, c.in.sessionVersion = &c.req.Headers, s.opt.SessionVersion
+		c.headerErr = c.in.parse(c.r.Header, s.consistency)
+		if c.req.Activity = c.in.activity; c.req.Activity == "" {
+			c.req.Activity = uuid.NewString()
 		}
-		h := ec.Response().Header()
+		c.req.URI, c.req.BareText = c.r.RequestURI, c.in.contentType == bareQuery
+		c.aim(target{})
+		h := c.w.Header()
 		h["cache-control"], h["pragma"] = noStore, noCache
-		h["x-ms-gatewayversion"], h["x-ms-serviceversion"], h["x-ms-schemaversion"] = gatewayVersion, serviceVersion, schemaVersion
-		c.set("x-ms-activity-id", c.activity)
+		h["x-ms-gatewayversion"], h["x-ms-serviceversion"] = gatewayVersion, serviceVersion
+		h["x-ms-schemaversion"] = schemaVersion
+		c.set("x-ms-activity-id", c.req.Activity)
 		if c.in.correlated != "" {
 			c.set("x-ms-cosmos-correlated-activityid", c.in.correlated)
 		}
@@ -212,7 +240,6 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 			c.fail(wireErr(http.StatusServiceUnavailable, 0, "The server is shutting down."))
 			return nil
 		}
-		defer c.letGo()
 		if err := next(c); err != nil {
 			c.fail(err)
 		}
@@ -222,27 +249,28 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 
 // logged writes a line for each request, at debug level. What a client has written is cut in it, and its body
 // is not there.
-func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(ec echo.Context) error {
-		r := ec.Request()
+func (s *Server) logged(next step) step {
+	return func(c *call) error {
+		r := c.r
 		if !s.log.Enabled(r.Context(), slog.LevelDebug) {
-			return next(ec)
+			return next(c)
 		}
-		c, start := ec.(*call), s.opt.Wall.Now()
-		if err := next(ec); err != nil {
+		start := s.opt.Wall.Now()
+		if err := next(c); err != nil {
 			c.fail(err)
 		}
-		s.log.Debug("request", "activity", c.activity,
-			"method", excerpt(r.Method, 32), "uri", excerpt(r.RequestURI, maxExcerpt), "status", c.Response().Status,
-			"bytes", c.Response().Size, "took", s.opt.Wall.Now().Sub(start),
-			"agent", excerpt(r.UserAgent(), maxExcerpt), "remote", r.RemoteAddr)
+		s.log.Debug("request", "activity", c.req.Activity,
+			"method", cosmos.Excerpt(r.Method, 32), "uri", cosmos.Excerpt(r.RequestURI,
+				cosmos.MaxExcerpt), "status", c.w.Status,
+			"bytes", c.w.Size, "took", s.opt.Wall.Now().Sub(start),
+			"agent", cosmos.Excerpt(r.UserAgent(), cosmos.MaxExcerpt), "remote", r.RemoteAddr)
 		return nil
 	}
 }
 
 // recovered turns a panic into a 500 and a line in the log.
-func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(ec echo.Context) (err error) {
+func (s *Server) recovered(next step) step {
+	return func(c *call) (err error) {
 		defer func() {
 			p := recover()
 			if p == nil {
@@ -251,23 +279,24 @@ func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 			if p == http.ErrAbortHandler {
 				panic(p)
 			}
-			c := ec.(*call)
-			s.log.Error("panic", "activity", c.activity, "panic", p, "stack", string(debug.Stack()))
-			if c.Response().Committed {
+			s.log.Error("panic", "activity", c.req.Activity, "panic", p, "stack", string(debug.Stack()))
+			if c.w.Committed {
 				panic(http.ErrAbortHandler) // half an answer is out: the client must see it break off
 			}
-			err = wireErr(http.StatusInternalServerError, 0, internalText)
+			err = cosmos.Internal()
 		}()
-		return next(ec)
+		return next(c)
 	}
 }
 
 // serve is a request's way: route, authorise, decode, run.
-func (s *Server) serve(ec echo.Context) error {
-	c := ec.(*call)
-	var err error
-	if c.target, err = parseTarget(requestPath(c.Request())); err != nil {
+func (s *Server) serve(c *call) error {
+	t, err := parseTarget(requestPath(c.r))
+	if c.aim(t); err != nil {
 		return err
+	}
+	if t.kind == cosmos.KindNone {
+		return s.serveOwn(c)
 	}
 	run, open := c.route()
 	if !open {
@@ -281,42 +310,38 @@ func (s *Server) serve(ec echo.Context) error {
 	if err := c.readBody(); err != nil {
 		return err
 	}
-	if err := c.reserve(); err != nil {
-		return err
+	if run != nil {
+		return run(s, c)
 	}
-	for {
-		before, err := s.db.Incarnation(c.ctx())
-		if err != nil {
-			return err
-		}
-		if err = run(s, c); store.ErrorCode(err) != store.CodeUnavailable || c.Response().Committed {
-			return err
-		}
-		if now, unknown := s.db.Incarnation(c.ctx()); unknown != nil || now == before {
-			return err
-		}
-		// The data was replaced by a snapshot's under the request: nothing that it did is left.
+	if c.target.kind == cosmos.KindAccount {
+		c.req.Endpoint = s.endpoint(c.r)
 	}
+	s.ops.Serve(c.ctx(), &c.req, &c.ans)
+	c.answer()
+	return nil
 }
 
 // authorise lets a request in. Mayfly's own surface wants the master key; a resource token opens what it was
 // issued for.
 func (s *Server) authorise(c *call) error {
+	with := masterKey
 	if s.opt.NoAuth {
 		c.target.absorbQuery()
-		return nil
+	} else {
+		var err error
+		if with, c.req.Grant, err = s.auth.verify(c.r.Method, c.r.Header, &c.target); err != nil {
+			return err
+		}
 	}
-	with, granted, err := s.auth.verify(c.Request().Method, c.Request().Header, &c.target)
-	if err == nil && c.in.imported != nil && (with == resourceToken || with == directoryToken) {
-		return refuseImport()
+	c.req.Address = c.target.Address // which may have a query string at its end now
+	c.req.Trusted = with == masterKey || with == masterSignature
+	if err := s.ops.Permit(c.ctx(), &c.req); err != nil {
+		return err
 	}
-	if err == nil && with == resourceToken {
-		return s.permit(c, granted)
+	if c.target.kind == cosmos.KindNone && with == directoryToken {
+		return wireErr(http.StatusForbidden, 0, "This needs the master key.")
 	}
-	if err == nil && c.target.kind == kindOwn && with == directoryToken {
-		err = wireErr(http.StatusForbidden, 0, "This needs the master key.")
-	}
-	return err
+	return nil
 }
 
 // requestPath is the path and the query string exactly as they were sent. What net/http makes of them will

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -231,7 +232,7 @@ func TestAccessLog(t *testing.T) {
 	}
 	log.Reset()
 	answerOf(s, "GET", "/"+strings.Repeat("x", 60000)+"/nothing")
-	if line := log.String(); len(line) > 2*maxExcerpt || !strings.Contains(line, "xxx...") {
+	if line := log.String(); len(line) > 2*cosmos.MaxExcerpt || !strings.Contains(line, "xxx...") {
 		t.Errorf("a long address makes a line of %d bytes", len(line))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -342,4 +343,21 @@ func queryError(err error) *Error {
 		return &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
 	}
 	return nil
+}
+
+// ParseParameters reads the parameters of a query as clients send them: [{"name": "@p", "value": ...}]; null and
+// nothing are none. CodeBadRequest: they are something else, or one has no name that begins with '@'.
+func ParseParameters(list doc.Value) (params []Parameter, err error) {
+	if k := list.Kind(); k != doc.Array && k != doc.Null && k != doc.Undefined {
+		return nil, fail(CodeBadRequest, "The 'parameters' of a query must be an array.")
+	}
+	list.Each(func(_ string, p doc.Value) bool {
+		name := p.Member("name").Str()
+		if len(name) < 2 || name[0] != '@' {
+			err = fail(CodeBadRequest, "Each parameter of a query needs a 'name' that begins with '@'.")
+		}
+		params = append(params, Parameter{Name: name, Value: p.Member("value")})
+		return err == nil
+	})
+	return params, err
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/laboratory"
 )
 
 func dryRunCommand() *cobra.Command {
@@ -48,7 +48,7 @@ var effectTexts = []struct{ name, text string }{
 	{"becomesImmortal", "will not expire any more"}, {"unchanged", "are not concerned"},
 }
 
-func printDryRun(out io.Writer, d httpapi.DryRunAnswer) error {
+func printDryRun(out io.Writer, d laboratory.DryRunAnswer) error {
 	fmt.Fprintf(out, "default %s -> %s at %s%s\n\n", ttlText(d.From), ttlText(d.To), d.Now, reservations(d.Method, d.Complete))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, e := range effectTexts {

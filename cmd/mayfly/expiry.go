@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/laboratory"
 )
 
 // itemCall is a question about one item.
@@ -57,7 +57,7 @@ func expiryCommand() *cobra.Command {
 	return cmd
 }
 
-func printExpiry(out io.Writer, e httpapi.ItemExpiry) error {
+func printExpiry(out io.Writer, e laboratory.ItemExpiry) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "state\t%s\n", e.State)
 	if e.ExpiresAt != "" {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/laboratory"
 )
 
 // explainCall is the question of one explain command.
@@ -57,7 +57,7 @@ func (e *explainCall) request(ctx context.Context, text string) (*http.Request, 
 }
 
 // printExplanation writes the plan and the figures for people.
-func printExplanation(out io.Writer, e httpapi.Explanation) error {
+func printExplanation(out io.Writer, e laboratory.Explanation) error {
 	if _, err := fmt.Fprintf(out, "%s\n\n", strings.TrimRight(e.Plan, "\n")); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func printExplanation(out io.Writer, e httpapi.Explanation) error {
 	return w.Flush()
 }
 
-func indexNames(list httpapi.IndexList) string {
+func indexNames(list laboratory.IndexList) string {
 	names := append([]string{}, list.Single...)
 	for _, composite := range list.Composite {
 		names = append(names, "("+strings.Join(composite, ", ")+")")

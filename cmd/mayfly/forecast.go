@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/laboratory"
 )
 
 func forecastCommand() *cobra.Command {
@@ -34,7 +34,7 @@ func forecastCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c, req, func(out io.Writer, f httpapi.ForecastAnswer) error {
+		return show(cmd, &c, req, func(out io.Writer, f laboratory.ForecastAnswer) error {
 			steps, ok := f.By[by]
 			if !ok {
 				return &usageError{"--by must be second, minute, hour, day or month, not " + by}
@@ -45,7 +45,7 @@ func forecastCommand() *cobra.Command {
 	return cmd
 }
 
-func printForecast(out io.Writer, f httpapi.ForecastAnswer, steps []httpapi.ForecastStep) error {
+func printForecast(out io.Writer, f laboratory.ForecastAnswer, steps []laboratory.ForecastStep) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "now\t%s%s\n", f.Now, reservations(f.Method, f.Complete))
 	fmt.Fprintf(w, "overdue\t%d (the oldest for %d s)\n", f.Overdue, f.Lag)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/laboratory"
 )
 
 func lintCommand() *cobra.Command {
@@ -33,7 +33,7 @@ func lintCommand() *cobra.Command {
 	return cmd
 }
 
-func printLint(out io.Writer, answer httpapi.LintAnswer) error {
+func printLint(out io.Writer, answer laboratory.LintAnswer) error {
 	if len(answer.Container) == 0 && len(answer.Items) == 0 {
 		_, err := fmt.Fprintln(out, "nothing found: no time to live looks like a mistake")
 		return err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/laboratory"
 )
 
 const reaperPath = "_mayfly/dbs/{db}/colls/{coll}/reaper"
@@ -98,14 +98,14 @@ func reaperOrder(args []string, all bool) (reaperRequest, error) {
 // printReaper writes the answer for people.
 func printReaper(out io.Writer, o reaperRequest, answer json.RawMessage) error {
 	if o.purges {
-		var p httpapi.Purged
+		var p laboratory.Purged
 		if err := json.Unmarshal(answer, &p); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(out, "%d purged\n", p.Purged)
 		return err
 	}
-	var s httpapi.ReaperState
+	var s laboratory.ReaperState
 	if err := json.Unmarshal(answer, &s); err != nil {
 		return err
 	}

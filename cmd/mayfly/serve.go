@@ -19,6 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -139,11 +140,11 @@ func (s *serve) plantSeed(ctx context.Context) error {
 }
 
 // webhooks tells how the webhooks stand.
-func (s *serve) webhooks() []httpapi.WebhookMetrics {
-	var list []httpapi.WebhookMetrics
+func (s *serve) webhooks() []laboratory.WebhookMetrics {
+	var list []laboratory.WebhookMetrics
 	for _, w := range s.hooks.Status() {
 		var address *hook.AddressError
-		list = append(list, httpapi.WebhookMetrics{Database: w.Database, Container: w.Container, URL: w.URL, Delivered: w.Delivered,
+		list = append(list, laboratory.WebhookMetrics{Database: w.Database, Container: w.Container, URL: w.URL, Delivered: w.Delivered,
 			Failures: w.Failures, Refused: errors.As(w.Err, &address)})
 	}
 	return list

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/laboratory"
 )
 
 func waitCommand() *cobra.Command {
@@ -45,7 +45,7 @@ func waitCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c.serverCall, req, func(out io.Writer, answer httpapi.WaitAnswer) error {
+		return show(cmd, &c.serverCall, req, func(out io.Writer, answer laboratory.WaitAnswer) error {
 			text := answer.Until
 			if answer.Item != nil {
 				text = answer.Item.Explain

@@ -23,6 +23,7 @@ var rules = []struct {
 	{"keys", keys},
 	{"views", views},
 	{"comments", comments},
+	{"wires", wires},
 }
 
 func TestHouse(t *testing.T) {
@@ -165,6 +166,20 @@ func (t *tx) d() { t.Set(nil, nil) } // bad
 func (t *tx) e() { t.Txn.DeleteRange(engine.Range{}) } // bad
 func f(t *tx) { h := t.Delete; h(nil) } // bad
 func c(r engine.Reader) ([]byte, error) { return r.Get(nil) }
+`},
+	{"wires", "cosmos/x.go", `package cosmos
+import _ "github.com/mayflydb/mayfly/store"
+import _ "net/http" // bad
+import _ "net/url" // bad
+import _ "github.com/labstack/echo/v4" // bad
+import _ "github.com/mayflydb/mayfly/httpapi" // bad
+`},
+	{"wires", "httpapi/x.go", `package httpapi
+import "github.com/mayflydb/mayfly/store"
+func a(c *store.Container) store.ContainerInfo { return c.Info() } // bad
+func b(d *store.Database) *store.Container { f := d.Container; c, _ := f("c"); return c } // bad
+func c(r store.Resources) []store.Resource { return r.List() } // bad
+func d(db *store.DB) *store.Memory { return db.Memory() }
 `},
 	{"comments", "store/x.go", `package store // bad
 func Bare() {} // bad

@@ -40,10 +40,18 @@ var rooms = map[string]room{
 	},
 	"engine/pebble":     {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"}, tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
+	"laboratory": {
+		own: []string{"store", "store/definition", "query", "doc", "ttl"},
+		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/swaggest/jsonschema-go",
+			"github.com/swaggest/openapi-go"},
+	},
+	"cosmos": {
+		own:   []string{"store", "store/definition", "query", "doc/...", "ttl", "script"},
+		tests: []string{"engine/pebble"},
+	},
 	"httpapi": {
-		own: []string{"store", "store/definition", "query/...", "index", "doc/...", "ttl", "script"},
-		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/tidwall/gjson",
-			"github.com/google/uuid", "golang.org/x/sync/semaphore"},
+		own:   []string{"cosmos", "laboratory", "store", "store/definition", "query", "doc/...", "ttl"},
+		third: []string{"github.com/labstack/echo/v4", "github.com/google/uuid"},
 		tests: []string{"engine/pebble"},
 	},
 	"hook":       {own: []string{"store", "store/definition", "doc", "ttl"}, tests: []string{"engine/pebble"}},
@@ -55,7 +63,7 @@ var rooms = map[string]room{
 	},
 	"internal/progress": {third: []string{"github.com/schollz/progressbar/v3"}},
 	"cmd/mayfly": {
-		own: []string{"internal/bench", "internal/progress", "httpapi/...", "hook", "store", "store/definition", "query/...", "index", "doc", "ttl", "script", "engine/..."},
+		own: []string{"internal/bench", "internal/progress", "httpapi/...", "laboratory", "hook", "store", "store/definition", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/prometheus/client_golang/",
 			"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4"},
 	},
@@ -63,7 +71,7 @@ var rooms = map[string]room{
 
 // testLibraries may be imported by every test file and by the packages that exist for tests.
 var testLibraries = []string{"github.com/tidwall/gjson", "pgregory.net/rapid", "go.uber.org/goleak",
-	"github.com/google/go-cmp/", "github.com/cockroachdb/pebble/v2", "golang.org/x/net/http2"}
+	"github.com/google/go-cmp/", "github.com/cockroachdb/pebble/v2", "golang.org/x/net/http2", "github.com/getkin/kin-openapi/openapi3"}
 
 // arrows reports imports that the table of rooms does not allow.
 func arrows(_ *house, p *pkg) (bad []violation) {

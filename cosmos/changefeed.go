@@ -1,0 +1,104 @@
+package cosmos
+
+import "github.com/mayflydb/mayfly/store"
+
+// changeFeed answers with a page of changes, or with 304 where there are none: that is how every client sees
+// that it has come to the end. A page that has ended early is a 200, even if it is empty: so the client goes
+// on. Both carry the etag from which the client goes on, and the count of items, which the SDK for .NET reads
+// on either; there is never a continuation.
+func (s *Service) changeFeed(c *call) error {
+	p, rid, err := s.within(c)
+	if err != nil {
+		return err
+	}
+	req, err := c.in.changes()
+	if err != nil {
+		return err
+	}
+	changes, r, err := p.container.Changes(c.ctx, req)
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	c.out.setETag(`"` + changes.Position + `"`)
+	if len(changes.Changes) == 0 && !changes.More {
+		c.out.setItemCount(0)
+		return c.noContent(StatusNotModified)
+	}
+	size := 0
+	for i := range changes.Changes {
+		size += len(changes.Changes[i].Item.Body()) + systemRoom
+		if previous := changes.Changes[i].Previous; previous != nil {
+			size += len(previous.Body()) + systemRoom
+		}
+	}
+	out := newPage(rid, "Documents", size)
+	for i := range changes.Changes {
+		out.row()
+		if changes.Changes[i].Kind == store.ChangeReplace && !c.in.PreviousImages {
+			changes.Changes[i].Previous = nil
+		}
+		if c.in.MetadataApart { // the SDK for Java reads the latest versions so as well, in its processor
+			out.b = changes.Changes[i].AppendSeparately(out.b)
+		} else {
+			out.b = changes.Changes[i].AppendJSON(out.b)
+		}
+	}
+	changes.Changes = nil
+	return c.sendPage(out)
+}
+
+// queryChanges answers with what a query makes of a page of changes.
+func (s *Service) queryChanges(c *call) error {
+	p, rid, err := s.within(c)
+	if err != nil {
+		return err
+	}
+	req, err := c.in.changes()
+	if err != nil {
+		return err
+	}
+	text, params, err := decodeQuery(c)
+	if err != nil {
+		return err
+	}
+	began := s.opt.Wall.Now()
+	page, r, err := p.container.QueryChanges(c.ctx, req, store.QueryRequest{Text: text, Parameters: params})
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	c.out.setETag(`"` + page.Position + `"`)
+	if len(page.Rows) == 0 && !page.More {
+		return c.noContent(StatusNotModified)
+	}
+	result := &store.QueryPage{Rows: page.Rows, Stats: page.Stats}
+	page.Rows = nil
+	return c.sendResult(rid, "Documents", result, s.opt.Wall.Now().Sub(began))
+}
+
+// changes is what the headers ask of a change feed. That of all versions begins now or at a position, not at
+// a point in time; beside a position a time only leaves out what was written before it.
+func (h *Headers) changes() (store.ChangesRequest, error) {
+	req := store.ChangesRequest{Scope: h.scope(), Session: h.Session, MaxItems: h.MaxItems}
+	if h.FullFidelity {
+		req.Mode = store.AllVersions
+	}
+	if position := bareETag(h.IfNoneMatch); position == "*" {
+		req.Start.Now = true
+	} else {
+		req.Start.After = position
+	}
+	if h.ModifiedSince != "" {
+		since, err := ParseDate(h.ModifiedSince)
+		if err != nil {
+			return req, BadHeader("if-modified-since", h.ModifiedSince)
+		}
+		if h.FullFidelity && h.IfNoneMatch == "" && since.Unix() > 0 {
+			return req, BadRequest("The change feed of all versions and deletes cannot begin at a point in time: it " +
+				"begins now or at a continuation.")
+		}
+		req.Start.Since = since
+	}
+	return req, nil
+}

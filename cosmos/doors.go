@@ -1,0 +1,36 @@
+package cosmos
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// What a wire answers beside the operations (KindNone) has its own handlers. These are what such a handler
+// shares with the operations: how a request leads to a container, and how some answers look.
+
+// Container finds the container that the request's address names, and names it in the answer as the owner of
+// what is asked for.
+func (s *Service) Container(ctx context.Context, req *Request, out *Answer) (*store.Container, error) {
+	c := s.begin(ctx, req, out)
+	defer c.end()
+	return s.container(c)
+}
+
+// Receipt puts into the answer what an operation of the store did and cost.
+func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r store.Receipt) {
+	c := s.begin(ctx, req, out)
+	defer c.end()
+	c.setReceiptOf(r)
+}
+
+// Hold takes as much of the memory for answers as the answer needs: the context bounds how long it waits.
+// What cannot have as much is refused with 429, unless it is the answer to a write.
+func (s *Service) Hold(ctx context.Context, req *Request, out *Answer) error {
+	if out.Status >= StatusBadRequest {
+		return nil
+	}
+	c := s.begin(ctx, req, out)
+	defer c.end()
+	return c.holdAnswer()
+}

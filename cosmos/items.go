@@ -1,0 +1,145 @@
+package cosmos
+
+import "github.com/mayflydb/mayfly/store"
+
+// item finds the item that the path names: by its id or by its rid, and in both cases with the partition key
+// of the header, which must be the item's own. The document of a replace tells the key where no header does.
+func (s *Service) item(c *call) (*store.Container, store.Key, error) {
+	p, _, err := s.within(c)
+	if err != nil {
+		return nil, store.Key{}, err
+	}
+	if p.byRID {
+		if c.in.PartitionKey.IsZero() && c.req.Operation == OpReplace {
+			key, err := p.container.ResolveRID(c.ctx, c.req.Address.Leaf())
+			return p.container, key, err
+		}
+		key, err := p.container.ResolveRIDIn(c.ctx, c.in.PartitionKey, c.req.Address.Leaf())
+		return p.container, key, err
+	}
+	return p.container, store.Key{Partition: c.in.PartitionKey, ID: c.req.Address.Leaf()}, nil
+}
+
+// setReceiptOf passes on what an operation did and cost. It comes before a look at the operation's error:
+// failures carry it, too.
+func (c *call) setReceiptOf(r store.Receipt) {
+	c.setReceipt(r.Range, r.LSN, r.Charge)
+	c.out.Lint = r.Lint
+	c.reply = r.Reply
+}
+
+func (s *Service) createItem(c *call) error {
+	coll, err := s.container(c)
+	if err != nil {
+		return err
+	}
+	it, r, err := coll.Create(c.ctx, c.in.PartitionKey, c.req.Body, c.in.writeOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	return c.sendItem(StatusCreated, it, c.in.Minimal)
+}
+
+func (s *Service) upsertItem(c *call) error {
+	coll, err := s.container(c)
+	if err != nil {
+		return err
+	}
+	it, r, err := coll.Upsert(c.ctx, c.in.PartitionKey, c.req.Body, c.in.writeOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	status := StatusOK
+	if r.Inserted {
+		status = StatusCreated
+	}
+	return c.sendItem(status, it, c.in.Minimal)
+}
+
+func (s *Service) readItem(c *call) error {
+	coll, key, err := s.item(c)
+	if err != nil {
+		return err
+	}
+	it, r, err := coll.Read(c.ctx, key.Partition, key.ID, c.in.readOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		if store.ErrorCode(err) == store.CodeNotModified {
+			c.out.setETag(it.ETag())
+		}
+		return err
+	}
+	c.out.ItemLSN = it.LSN()
+	return c.sendItem(StatusOK, it, false)
+}
+
+func (s *Service) replaceItem(c *call) error {
+	coll, key, err := s.item(c)
+	if err != nil {
+		return err
+	}
+	it, r, err := coll.Replace(c.ctx, key.Partition, key.ID, c.req.Body, c.in.writeOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	return c.sendItem(StatusOK, it, c.in.Minimal)
+}
+
+func (s *Service) deleteItem(c *call) error {
+	coll, key, err := s.item(c)
+	if err != nil {
+		return err
+	}
+	r, err := coll.Delete(c.ctx, key.Partition, key.ID, c.in.writeOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	return c.noContent(StatusNoContent)
+}
+
+// deletePartition deletes all items of a partition key.
+func (s *Service) deletePartition(c *call) error {
+	coll, err := s.container(c)
+	if err != nil {
+		return err
+	}
+	r, err := coll.DeletePartition(c.ctx, c.in.PartitionKey)
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	return c.noContent(StatusOK)
+}
+
+func (s *Service) listItems(c *call) error {
+	p, rid, err := s.within(c)
+	if err != nil {
+		return err
+	}
+	items, r, err := p.container.List(c.ctx, c.in.listOptions())
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	return c.sendPage(c.itemsPage(rid, &items))
+}
+
+// itemsPage renders a page of items, and lets them go.
+func (c *call) itemsPage(owner string, items *store.Page) *page {
+	size := 0
+	for i := range items.Items {
+		size += len(items.Items[i].Body()) + systemRoom
+	}
+	out := newPage(owner, "Documents", size)
+	for _, it := range items.Items {
+		out.row()
+		out.b = c.appendItem(out.b, it)
+	}
+	items.Items = nil
+	c.out.Continuation = items.Continuation
+	return out
+}

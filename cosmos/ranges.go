@@ -1,0 +1,75 @@
+package cosmos
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// listRanges lists the partition key ranges of a container. Clients that ask for changes (A-IM) with the etag
+// of the last answer get 304 while nothing has changed, which some of them ask until, and else the ranges
+// that have come since: the children of those that were split.
+func (s *Service) listRanges(c *call) error {
+	p, _, err := s.within(c)
+	if err != nil {
+		return err
+	}
+	set := p.container.Ranges()
+	c.setPosition(p.container)
+	c.out.setETag(set.ETag)
+	if c.in.Incremental && bareETag(c.in.IfNoneMatch) == bareETag(set.ETag) {
+		c.out.setItemCount(0)
+		return c.noContent(StatusNotModified)
+	}
+	rows := set.Ranges
+	if c.in.Incremental {
+		rows = set.Since(c.in.IfNoneMatch)
+	}
+	if c.in.MaxItems <= 0 {
+		c.in.MaxItems = len(rows) // some clients read one page and take it for all
+	}
+	return sendFeed(c, rangeFeed(rows, p.container.Info()))
+}
+
+func rangeFeed(rows []store.Range, in store.ContainerInfo) feed[store.Range] {
+	return feed[store.Range]{
+		key:      "PartitionKeyRanges",
+		owner:    in.RID,
+		rows:     rows,
+		position: func(r store.Range) string { return r.Min },
+		render:   func(dst []byte, r store.Range) []byte { return appendRange(dst, r, in) },
+	}
+}
+
+// bareETag is an etag without what clients and proxies add or drop: quotes and the mark of a weak one.
+func bareETag(etag string) string { return strings.Trim(strings.TrimPrefix(etag, "W/"), `"`) }
+
+func appendRange(dst []byte, r store.Range, in store.ContainerInfo) []byte {
+	dst = appendSystem(append(dst, '{'), r.RID, containerSelf(in.DatabaseRID, in.RID)+"pkranges/"+r.RID+"/",
+		r.ETag, r.Timestamp)
+	dst = doc.AppendString(append(dst, `,"id":`...), r.ID)
+	dst = doc.AppendString(append(dst, `,"minInclusive":`...), r.Min)
+	dst = doc.AppendString(append(dst, `,"maxExclusive":`...), r.Max)
+	dst = append(dst, `,"ridPrefix":`...)
+	if n, err := strconv.Atoi(r.ID); err == nil {
+		dst = strconv.AppendInt(dst, int64(n), 10)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = strconv.AppendFloat(append(dst, `,"throughputFraction":`...), r.Fraction, 'f', -1, 64)
+	status := "online"
+	if r.Splitting {
+		status = "splitting"
+	}
+	dst = append(append(append(dst, `,"status":"`...), status...), `","parents":[`...)
+	for i, p := range r.Parents {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = doc.AppendString(dst, p)
+	}
+	dst = strconv.AppendUint(append(dst, `],"ownedArchivalPKRangeIds":[],"lsn":`...), r.LSN, 10)
+	return append(dst, '}')
+}

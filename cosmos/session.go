@@ -1,0 +1,110 @@
+package cosmos
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// Consistency is a consistency level, the weaker the smaller.
+type Consistency uint8
+
+// The levels.
+const (
+	Eventual Consistency = iota
+	ConsistentPrefix
+	Session
+	BoundedStaleness
+	Strong
+)
+
+// levels are the names that Cosmos DB uses.
+var levels = [...]string{
+	Strong: "Strong", BoundedStaleness: "BoundedStaleness", Session: "Session",
+	ConsistentPrefix: "ConsistentPrefix", Eventual: "Eventual",
+}
+
+// String is the level's name.
+func (c Consistency) String() string { return levels[c] }
+
+// ParseConsistency finds a level by its name, in any case; Cosmos DB's documents also say Bounded.
+func ParseConsistency(name string) (level Consistency, ok bool) {
+	if strings.EqualFold(name, "Bounded") {
+		return BoundedStaleness, true
+	}
+	for level, canonical := range levels {
+		if strings.EqualFold(canonical, name) {
+			return Consistency(level), true
+		}
+	}
+	return 0, false
+}
+
+// Allows checks the level that a request asks for, by its name. The store is linearizable, so that every
+// level holds; but as in Cosmos DB a request cannot ask for more than its account has.
+func (c Consistency) Allows(name string) error {
+	asked, ok := ParseConsistency(name)
+	if !ok {
+		return BadHeader("x-ms-consistency-level", name)
+	}
+	if asked > c {
+		return BadRequest("The consistency level '" + name + "' is stronger than the account's.")
+	}
+	return nil
+}
+
+// ParseSessionToken reads a session token: entries {range}:{version}#{lsn}[#{region}={lsn}]* joined by
+// commas. An entry may be preceded by its container's rid and a comma; the oldest clients write
+// {range}:{lsn}. Entries of a version below that of this server, but above 0, are left out: see
+// Options.SessionVersion.
+func ParseSessionToken(token string, version int64) ([]store.SessionPosition, error) {
+	var positions []store.SessionPosition
+	for rest := token; rest != ""; {
+		var entry string
+		entry, rest, _ = strings.Cut(rest, ",")
+		if entry = strings.TrimSpace(entry); entry == "" {
+			continue
+		}
+		id, vector, found := strings.Cut(entry, ":")
+		if !found && looksLikeContainerRID(entry) {
+			continue
+		}
+		lsn, of, ok := globalLSN(vector)
+		if !found || id == "" || !ok {
+			return nil, BadRequest("The session token provided '" + token + "' is invalid.")
+		}
+		if of > 0 && of < version {
+			continue
+		}
+		positions = append(positions, store.SessionPosition{Range: id, LSN: lsn})
+	}
+	return positions, nil
+}
+
+// globalLSN reads the LSN and the version of {version}#{lsn}[#{region}={lsn}]* or of a bare {lsn}, whose
+// version is 0. A negative LSN says that nothing was seen yet.
+func globalLSN(vector string) (lsn uint64, version int64, ok bool) {
+	text, rest, isVector := strings.Cut(vector, "#")
+	if isVector {
+		var err error
+		if version, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return 0, 0, false
+		}
+		text, rest, _ = strings.Cut(rest, "#")
+	}
+	for rest != "" {
+		var region string
+		region, rest, _ = strings.Cut(rest, "#")
+		name, seen, _ := strings.Cut(region, "=")
+		if _, err := strconv.ParseInt(seen, 10, 64); err != nil || name == "" || strings.Trim(name,
+			"0123456789") != "" {
+			return 0, 0, false
+		}
+	}
+	seen, err := strconv.ParseInt(text, 10, 64)
+	return uint64(max(seen, 0)), version, err == nil
+}
+
+// looksLikeContainerRID reports whether s has the form of a container's rid: eight bytes in base64.
+func looksLikeContainerRID(s string) bool { return len(s) == 12 && s[11] == '=' && s[10] != '=' }

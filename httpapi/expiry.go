@@ -1,0 +1,25 @@
+package httpapi
+
+import (
+	"time"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+)
+
+// setExpiry says in headers when an item expires: only where it does.
+func (c *call) setExpiry(e store.Expiry) {
+	c.set("x-mayfly-ttl-source", e.Source.String())
+	if e.Mortal {
+		c.set("x-mayfly-expires-at", second(e.ExpiresAt))
+	}
+}
+
+// setLint names the rules that a time to live breaks which was written.
+func (c *call) setLint(found definition.Lint) {
+	if found != 0 {
+		c.set("x-mayfly-lint", found.String())
+	}
+}
+
+func second(s int64) string { return time.Unix(s, 0).UTC().Format(time.RFC3339) }

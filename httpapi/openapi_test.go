@@ -1,0 +1,251 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/mayflydb/mayfly/internal/datatest"
+)
+
+// contract is the OpenAPI document of a server and what was held against it.
+type contract struct {
+	t    *testing.T
+	doc  *openapi3.T
+	seen map[string]bool // operations that have succeeded, with the kind of their answers
+}
+
+// contract reads the server's OpenAPI document, which must be a valid one. Schemas of objects are closed in
+// it, so that an answer with a member that its schema does not know does not fit.
+func (w *world) contract(t *testing.T) *contract {
+	t.Helper()
+	text := w.do("GET", "/_mayfly/openapi.json", "").want(200).body
+	d, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	open := false
+	for _, s := range d.Components.Schemas {
+		if v := s.Value; v.Type.Includes("object") && len(v.Properties) > 0 && v.AdditionalProperties.Has == nil {
+			v.AdditionalProperties.Has = &open
+		}
+	}
+	return &contract{t, d, make(map[string]bool)}
+}
+
+// parameter is one in a path whose other letters are quoted.
+var parameter = regexp.MustCompile(`\\\{\w+\\\}`)
+
+// operation finds what a request is for; nil where its path is written in another way than the document's.
+func (c *contract) operation(method, path string) (*openapi3.Operation, string) {
+	path, _, _ = strings.Cut(path, "?")
+	for template, item := range c.doc.Paths.Map() {
+		one := parameter.ReplaceAllString(regexp.QuoteMeta(template), `[^/]+`)
+		is := regexp.MustCompile("^" + one + "$")
+		if op := item.GetOperation(method); op != nil && is.MatchString(path) {
+			return op, method + " " + template
+		}
+	}
+	return nil, ""
+}
+
+// check holds a request and its answer against the document: the status must be one that it names, the answer
+// must fit its schema, and so must the body of a request that was granted.
+func (c *contract) check(r *http.Request, body string, rec *httptest.ResponseRecorder) {
+	c.t.Helper()
+	if r.Method == http.MethodHead {
+		return // its answer is GET's
+	}
+	op, name := c.operation(r.Method, r.RequestURI)
+	if op == nil {
+		return
+	}
+	answer := op.Responses.Status(rec.Code)
+	if answer == nil {
+		c.t.Errorf("%s: the document does not name the status %d: %s", name, rec.Code, rec.Body)
+		return
+	}
+	if rec.Code == http.StatusNoContent {
+		c.seen[name] = true
+		return
+	}
+	kind, _, err := mime.ParseMediaType(headerOf(c.t, rec).Get("Content-Type"))
+	media := answer.Value.Content[kind]
+	if err != nil || media == nil {
+		c.t.Errorf("%s: the document does not name the kind %q of the answer %d", name, kind, rec.Code)
+		return
+	}
+	var v any = rec.Body.String()
+	if kind == "application/json" {
+		v = anyJSON(c.t, rec.Body.Bytes())
+	}
+	if err := media.Schema.Value.VisitJSON(v, openapi3.EnableJSONSchema2020()); err != nil {
+		c.t.Errorf("%s: the answer %d does not fit its schema: %v\n%s", name, rec.Code, err, rec.Body)
+	}
+	if rec.Code >= 300 {
+		return
+	}
+	c.seen[name] = true
+	if rec.Code == http.StatusMultiStatus { // parts of the request were refused
+		return
+	}
+	if asks := op.RequestBody; asks != nil && (body != "" || asks.Value.Required) {
+		schema := asks.Value.Content["application/json"].Schema.Value
+		if err := schema.VisitJSON(anyJSON(c.t, []byte(body)), openapi3.EnableJSONSchema2020()); err != nil {
+			c.t.Errorf("%s takes %s, which its schema does not: %v", name, body, err)
+		}
+	}
+}
+
+func anyJSON(t *testing.T, text []byte) (v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&v); err != nil {
+		t.Errorf("%v: %s", err, text)
+	}
+	return v
+}
+
+// TestAnswersFitTheirSchemas runs every route of Mayfly's own surface at least once and holds what it
+// answers, success and failure, against the OpenAPI document.
+func TestAnswersFitTheirSchemas(t *testing.T) {
+	w := newWorld(t)
+	w.container(hashed + `,"defaultTtl":60`)
+	c := w.contract(t)
+	datatest.Run(t, "testdata/laboratory.txt", func(_ *testing.T, one *datatest.Case) string {
+		if one.Cmd == "pass" {
+			return w.golden(one)
+		}
+		r, rec := w.goldenCase(one)
+		c.check(r, strings.TrimSuffix(one.Input, "\n"), rec)
+		return goldenText(one, rec)
+	})
+
+	w = newWorld(t, func(s *setup) { s.server.CertPEM = []byte("PEM") })
+	w.container(hashed + `,"defaultTtl":60`)
+	w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
+	w.upsertTTL("a", "").want(201)
+	w.upsertTTL("b", `,"ttl":-1`).want(201)
+	w.clock.Advance(time.Minute)
+	for _, ask := range []struct{ method, path, body string }{
+		{"GET", "/_mayfly/cert.pem", ""},
+		{"GET", "/_explorer/emulator.pem", ""},
+		{"GET", "/_mayfly", ""},
+		{"GET", "/_mayfly/metrics", ""},
+		{"GET", "/_mayfly/openapi.json", ""},
+		{"POST", own + "explain-item", docID("a")},
+		{"POST", own + "explain-item", docID("b")},
+		{"POST", own + "reaper/run", ""},
+		{"POST", own + "explain-item", docID("a")},
+		{"GET", own + "events", ""},
+	} {
+		r := w.request(ask.method, ask.path, ask.body)
+		rec := httptest.NewRecorder()
+		w.h.ServeHTTP(rec, r)
+		c.check(r, ask.body, rec)
+	}
+	for path, item := range c.doc.Paths.Map() {
+		for method := range item.Operations() {
+			if name := method + " " + path; !c.seen[name] {
+				t.Errorf("%s has not succeeded", name)
+			}
+		}
+	}
+}
+
+// The document and the page tell people and programs what they need to know, of each route the same.
+func TestOpenAPI(t *testing.T) {
+	w := newWorld(t)
+	c := w.contract(t)
+	page := w.raw("/_mayfly/").want(200)
+	kind := page.header.Get("Content-Type")
+	if kind != "text/html; charset=utf-8" || strings.Contains(string(page.body), "://") {
+		t.Errorf("a page of type %q\n%s", kind, page.body)
+	}
+	if c.doc.OpenAPI != "3.1.0" || c.doc.Info.Title == "" || c.doc.Info.Version == "" {
+		t.Errorf("OpenAPI %q: %+v", c.doc.OpenAPI, c.doc.Info)
+	}
+	ids, rows := make(map[string]bool), 0
+	for path, item := range c.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			rows++
+			what := method + " " + path
+			if len(op.Summary) < 5 || strings.HasSuffix(op.Summary, ".") || strings.Contains(op.Summary, "\n") {
+				t.Errorf("%s: the summary %q is not a line without its full stop", what, op.Summary)
+			}
+			if ids[op.OperationID] || !regexp.MustCompile(`^[a-z_0-9]+$`).MatchString(op.OperationID) {
+				t.Errorf("%s: the operation id %q is not its own", what, op.OperationID)
+			}
+			ids[op.OperationID] = true
+			if !strings.Contains(string(page.body), "<code>"+what+"</code>") {
+				t.Errorf("%s is not on the page", what)
+			}
+			in := map[string]int{}
+			for _, p := range op.Parameters {
+				in[p.Value.In]++
+				if p.Value.Description == "" {
+					t.Errorf("%s: nothing is said about the parameter %s", what, p.Value.Name)
+				}
+			}
+			if n := strings.Count(path, "{"); n != in["path"] {
+				t.Errorf("%s: %d parameters in the path, %d named", what, n, in["path"])
+			}
+			if asks := op.RequestBody; asks != nil {
+				s := asks.Value.Content["application/json"].Schema.Value
+				if closed := s.AdditionalProperties.Has; len(s.Properties) == 0 || closed == nil || *closed {
+					t.Errorf("%s: the schema of its body is %v", what, s)
+				}
+			} else if method == http.MethodPut || method == http.MethodPatch {
+				t.Errorf("%s has no body", what)
+			}
+			w.isOpen(t, what, path, method, op.Security == nil || len(*op.Security) == 0)
+		}
+	}
+	if n := strings.Count(string(page.body), "<tr><td>"); n != rows || rows < 30 {
+		t.Errorf("%d routes, %d on the page", rows, n)
+	}
+}
+
+// isOpen checks that a route asks for the key where the document says so.
+func (w *world) isOpen(t *testing.T, what, path, method string, open bool) {
+	t.Helper()
+	r := httptest.NewRequest(method, strings.NewReplacer("{", "", "}", "").Replace(path), nil)
+	rec := httptest.NewRecorder()
+	w.h.ServeHTTP(rec, r)
+	if (rec.Code != http.StatusUnauthorized) != open {
+		t.Errorf("%s: %d without a key, and the document says open: %t", what, rec.Code, open)
+	}
+}
+
+// A path is split before it is unescaped: an id may hold what else would end it.
+func TestOwnPathsEscaped(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"täg lich", "a+b &c", "{db}", ":db", "%41", "clock"} {
+		w.do("POST", "/dbs", `{"id":`+jsonString(id)+`}`).want(201)
+	}
+	for path, status := range map[string]int{
+		"/_mayfly/dbs/t%C3%A4g%20lich/clock": 200, "/_mayfly/dbs/a+b%20&c/clock": 200,
+		"/_mayfly/dbs/a%2Bb%20%26c/clock": 200,
+		"/_mayfly/dbs/%7Bdb%7D/clock":     200, "/_mayfly/dbs/:db/clock": 200, "/_mayfly/dbs/%3Adb/clock": 200,
+		"/_mayfly/dbs/%2541/clock": 200, "/_mayfly/dbs/A/clock": 404, "/_mayfly/dbs/clock/clock": 200,
+		"//_mayfly/DBS/clock/clock//": 200, "/_mayfly/dbs/clock": 404, "/_mayfly/dbs/x%2Fclock": 404,
+		"/_mayfly/dbs/x%2Fy/clock": 404,
+		"/_mayfly/dbs/clock/{db}":  404, "/_mayfly/%64bs/clock/clock": 404, "/_mayfly/dbs/{db}/{coll}": 404,
+		"/_mayfly/dbs%2Fclock/clock": 404, "/_mayfly/%63lock": 200,
+		"/_mayfly/snapshots/restore/{name}": 404, "/_mayfly/snapshots/{name}/{db}": 404,
+	} {
+		w.do("GET", path, "").want(status)
+	}
+	w.do("GET", "/_mayfly/dbs/x%2Fy/clock", "").fails(404, 0, "the database 'x/y' does not exist")
+}

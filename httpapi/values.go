@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// parseFeatures reads the list of what a client can merge. Names that mean nothing here do no harm.
+func parseFeatures(value string) []string {
+	list := strings.Split(value, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return list
+}
+
+// parseList reads names that are separated by commas.
+func parseList(value string) (names []string) {
+	for name := range strings.SplitSeq(value, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// parseSupportedFormats reads x-ms-cosmos-supported-serialization-formats, a list. Forms that are not known
+// here are passed over.
+func parseSupportedFormats(list string) cosmos.Formats {
+	return cosmos.Formats{Text: hasElement(list, "JsonText"), Binary: hasElement(list, "CosmosBinary")}
+}
+
+// parseContentFormat reads x-ms-documentdb-content-serialization-format, the one form that a client wants.
+func parseContentFormat(value string) (cosmos.Formats, error) {
+	f := parseSupportedFormats(value)
+	if f.Text == f.Binary {
+		return f, badRequest("The serialization format '" + value +
+			"' is not supported by this server: JsonText and CosmosBinary are.")
+	}
+	return f, nil
+}
+
+// parseImport reads the headers by which a create or an upsert has a _ts in the past. They want the master
+// key.
+func (h *reqHeaders) parseImport(name, value string) (err error) {
+	if h.Imported == nil {
+		h.Imported = new(store.ImportOptions)
+	}
+	switch name {
+	case "X-Mayfly-Timestamp":
+		h.Imported.Timestamp, err = strconv.ParseInt(value, 10, 64)
+		if err != nil || h.Imported.Timestamp < 1 {
+			return cosmos.BadHeader(name, value)
+		}
+	case "X-Mayfly-Age":
+		h.Imported.Age, err = parseSpan(name, value)
+	default:
+		h.Imported.ExpiresIn, err = parseSpan(name, value)
+	}
+	return err
+}
+
+// parseSpan reads a duration that is not negative: "90s", "29d".
+func parseSpan(name, value string) (time.Duration, error) {
+	d, err := ttl.ParseDuration(value)
+	if err != nil || d < 0 {
+		return 0, cosmos.BadHeader(name, value)
+	}
+	return d, nil
+}

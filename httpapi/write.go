@@ -1,0 +1,208 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+const (
+	largeAnswer  = 64 << 10         // bytes; a larger one is written in pieces
+	writeChunk   = 64 << 10         // bytes of a large answer that a client has to take
+	stallTimeout = 10 * time.Second // in this time
+)
+
+// answer writes the answer, head and body.
+func (c *call) answer() {
+	more := c.ans.Status >= http.StatusBadRequest && c.takeBody()
+	c.deliver()
+	if more {
+		c.linger()
+	}
+}
+
+// deliver is answer for a request whose body has been read, or has none. Every body has its length: some
+// clients drop an error's text without.
+func (c *call) deliver() {
+	c.setHead()
+	status, body, w := c.ans.Status, c.ans.Body, c.w
+	if status == http.StatusOK && c.r.Method == http.MethodGet && c.target.kind != cosmos.KindNone {
+		c.setLocation()
+	}
+	if body == nil {
+		if status != http.StatusNoContent && status != http.StatusNotModified {
+			c.set("Content-Length", "0")
+		}
+		w.WriteHeader(status)
+		return
+	}
+	if _, other := w.Header()["Content-Type"]; !other {
+		if w.Header()["Content-Type"] = jsonContentType; c.ans.Rows {
+			w.Header()["Content-Type"] = rowsContentType
+		}
+	}
+	var length [20]byte
+	c.set("Content-Length", c.texts.keep(strconv.AppendInt(length[:0], int64(len(body)), 10)))
+	w.WriteHeader(status)
+	c.write(body)
+}
+
+// Content types of bodies. Their values are shared and never written to.
+var (
+	jsonContentType = []string{echo.MIMEApplicationJSON}
+	rowsContentType = []string{echo.MIMEOctetStream}
+)
+
+// setHead sets the headers that tell what an operation has answered. Names are written as they are.
+func (c *call) setHead() {
+	a, h := &c.ans, c.w.Header()
+	if a.Charge > 0 {
+		var text [24]byte
+		c.set("x-ms-request-charge", c.texts.keep(strconv.AppendFloat(text[:0], a.Charge, 'f', -1, 64)))
+	} else {
+		c.set("x-ms-request-charge", "1") // clients' tests want one on every answer
+	}
+	c.setDuration()
+	if a.Range != "" {
+		c.setSession()
+	}
+	if a.OwnerDatabase != "" {
+		c.setOwner()
+	}
+	if a.ETag != "" {
+		c.set("etag", a.ETag)
+	}
+	if a.ItemLSN != 0 {
+		var text [20]byte
+		written := c.one(c.texts.keep(strconv.AppendUint(text[:0], a.ItemLSN, 10)))
+		h["x-ms-item-lsn"], h["x-ms-cosmos-item-llsn"] = written, written
+	}
+	if a.Counted {
+		c.set("x-ms-item-count", strconv.Itoa(a.Count))
+	}
+	if a.Continuation != "" {
+		c.set("x-ms-continuation", a.Continuation)
+	}
+	if a.Substatus != 0 {
+		c.set("x-ms-substatus", strconv.Itoa(a.Substatus))
+	}
+	c.setRareHead()
+}
+
+// setSession tells of a session token: {range}:{version}#{lsn}, with no region part.
+func (c *call) setSession() {
+	a, h := &c.ans, c.w.Header()
+	var text [64]byte
+	token, lsn := a.AppendSessionToken(append(append(text[:0], a.Range...), ':'))
+	value := c.texts.keep(token)
+	c.set("x-ms-session-token", value)
+	c.set("x-ms-documentdb-partitionkeyrangeid", a.Range)
+	reached := c.one(value[lsn:])
+	h["lsn"], h["x-ms-cosmos-llsn"] = reached, reached
+	h["x-ms-global-committed-lsn"], h["x-ms-quorum-acked-lsn"] = reached, reached
+	h["x-ms-last-state-change-utc"] = c.srv.since
+}
+
+// setOwner names the owner of what was asked for: by rid (clients file session tokens under it) and by name.
+func (c *call) setOwner() {
+	a := &c.ans
+	if a.OwnerRID != "" {
+		c.set("x-ms-content-path", a.OwnerRID)
+	}
+	var text [128]byte
+	path := append(append(text[:0], "dbs/"...), url.PathEscape(a.OwnerDatabase)...)
+	if a.OwnerContainer != "" {
+		path = append(append(path, "/colls/"...), url.PathEscape(a.OwnerContainer)...)
+	}
+	c.set("x-ms-alt-content-path", c.texts.keep(path))
+}
+
+// setRareHead sets what few answers tell.
+func (c *call) setRareHead() {
+	a := &c.ans
+	for _, text := range [...]struct{ name, value string }{
+		{"x-ms-documentdb-query-metrics", a.QueryMetrics}, {"x-ms-cosmos-index-utilization", a.IndexUtilization},
+		{"x-ms-cosmos-query-execution-info", a.ExecutionInfo}, {"x-ms-resource-quota",
+			a.Quota}, {"x-ms-resource-usage", a.Usage},
+	} {
+		if text.value != "" {
+			c.set(text.name, text.value)
+		}
+	}
+	if a.Direct {
+		c.set("x-ms-cosmos-query-requiresdistribution", "False")
+	}
+	if a.Logged {
+		c.set("x-ms-documentdb-script-log-results", a.ScriptLog)
+	}
+	if a.RetryAfter > 0 {
+		c.set("x-ms-retry-after-ms", strconv.FormatInt(int64(a.RetryAfter/time.Millisecond), 10))
+	}
+	if a.HasProgress {
+		c.set("x-ms-documentdb-collection-index-transformation-progress", strconv.Itoa(a.IndexProgress))
+	}
+	if a.SharesThroughput {
+		c.set("x-ms-share-throughput", "true")
+	}
+	if a.MinThroughput > 0 {
+		c.set("x-ms-offer-replace-pending", strconv.FormatBool(a.ReplacePending))
+		c.set("x-ms-cosmos-min-throughput", strconv.Itoa(a.MinThroughput))
+	}
+	if a.Expiry != nil {
+		c.setExpiry(*a.Expiry)
+	}
+	c.setLint(a.Lint)
+	if c.req.Kind == cosmos.KindAccount && a.Status == http.StatusOK {
+		for _, name := range []string{"x-ms-media-storage-usage-mb", "x-ms-databaseaccount-consumed-mb",
+			"x-ms-databaseaccount-reserved-mb",
+			"x-ms-databaseaccount-provisioned-mb"} {
+			c.set(name, "0")
+		}
+		c.set("x-ms-max-media-storage-usage-mb", "10240")
+	}
+}
+
+// setDuration says how long the request has taken, in milliseconds: never 0, which clients take for unknown.
+func (c *call) setDuration() {
+	took := max(c.srv.opt.Wall.Now().Sub(c.began).Microseconds(), 1)
+	var text [24]byte
+	micros := took % 1000
+	value := append(strconv.AppendInt(text[:0], took/1000, 10), '.')
+	value = append(value, byte('0'+micros/100), byte('0'+micros/10%10), byte('0'+micros%10))
+	c.set("x-ms-request-duration-ms", c.texts.keep(value))
+}
+
+// setLocation repeats the address of what was read.
+func (c *call) setLocation() {
+	r := c.r
+	path, _ := requestPath(r)
+	var text [256]byte
+	address := append(c.srv.appendEndpoint(text[:0], r), strings.TrimLeft(path, "/")...)
+	c.set("content-location", c.texts.keep(address))
+}
+
+// write writes a body. A client has time for each piece of a large one, so that one that does not read is
+// given up soon, and one that reads slowly is not.
+func (c *call) write(body []byte) {
+	w := c.w
+	if len(body) <= largeAnswer {
+		_, _ = w.Write(body) // a failure means that the client is gone: there is nobody left to tell
+		return
+	}
+	control := http.NewResponseController(w.Writer)
+	for len(body) > 0 {
+		n := min(len(body), writeChunk)
+		_ = control.SetWriteDeadline(ttl.Real{}.Now().Add(stallTimeout)) // without a connection there is none
+		if _, err := w.Write(body[:n]); err != nil {
+			return
+		}
+		body = body[n:]
+	}
+}

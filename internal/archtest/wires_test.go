@@ -1,0 +1,105 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// wires reports what the operations of Cosmos DB know of a wire, and what the wire over HTTP does itself with
+// what lies in the store.
+func wires(h *house, p *pkg) (bad []violation) {
+	switch p.path {
+	case "cosmos":
+		return h.protocols(p)
+	case "httpapi":
+		return resourceCalls(p)
+	}
+	return nil
+}
+
+// protocols reports imports of a protocol, be it by the package itself or by one of the module that it
+// imports.
+func (h *house) protocols(p *pkg) (bad []violation) {
+	for _, f := range p.files {
+		if f.test {
+			continue
+		}
+		for _, s := range f.ast.Imports {
+			path, err := strconv.Unquote(s.Path.Value)
+			if err != nil {
+				continue
+			}
+			if path == "net/url" || h.reaches(path, map[string]bool{}) {
+				bad = append(bad, violation{s.Pos(), p.path + " leads to a protocol by " + path})
+			}
+		}
+	}
+	return bad
+}
+
+// reaches tells whether an import leads to HTTP through the packages of the module.
+func (h *house) reaches(path string, seen map[string]bool) bool {
+	if path == "net/http" || strings.HasPrefix(path, "github.com/labstack/") {
+		return true
+	}
+	own, ok := strings.CutPrefix(path, module+"/")
+	if !ok || seen[own] {
+		return false
+	}
+	seen[own] = true
+	for _, p := range h.pkgs {
+		if p.path != own {
+			continue
+		}
+		for _, f := range p.files {
+			for _, s := range f.ast.Imports {
+				if next, err := strconv.Unquote(s.Path.Value); err == nil && !f.test && h.reaches(next, seen) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// resourceTypes are the types of the store by which one gets at what lies in it.
+var resourceTypes = map[string]bool{"Database": true, "Container": true, "Resources": true}
+
+// ownSurface are the files of httpapi that answer what is no operation of Cosmos DB's: they call the store.
+var ownSurface = []string{"clock.go", "events.go", "explain.go", "import.go", "laboratory.go",
+	"laboratory_reports.go", "lease.go",
+	"reaper.go", "settings.go", "snapshot.go", "split.go"}
+
+// resourceCalls reports calls of the store for databases, containers and what lies in them.
+func resourceCalls(p *pkg) (bad []violation) {
+	for _, f := range p.files {
+		if !f.typed || slices.Contains(ownSurface, strings.TrimPrefix(f.name, "httpapi/")) {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if m, ok := p.info.Selections[sel]; ok && m.Kind() != types.FieldVal && ofResource(m.Obj().(*types.Func)) {
+				bad = append(bad, violation{sel.Pos(), sel.Sel.Name + ": operations on resources are package cosmos's"})
+			}
+			return true
+		})
+	}
+	return bad
+}
+
+// ofResource tells whether a function is a method of one of resourceTypes.
+func ofResource(f *types.Func) bool {
+	recv := f.Signature().Recv().Type()
+	if p, ok := recv.(*types.Pointer); ok {
+		recv = p.Elem()
+	}
+	named, ok := recv.(*types.Named)
+	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == module+"/store" &&
+		resourceTypes[named.Obj().Name()]
+}

@@ -1,0 +1,141 @@
+package laboratory
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Clock is a clock as it stands.
+type Clock struct {
+	Now     string  `json:"now" format:"date-time"`
+	Frozen  bool    `json:"frozen" description:"It stands still."`
+	Rate    float64 `json:"rate" description:"How many times the speed of the system's clock it has."`
+	Virtual bool    `json:"virtual" description:"It can be moved."`
+}
+
+// DatabaseClock is the clock of a database.
+type DatabaseClock struct {
+	Clock
+	Own bool `json:"own" description:"It is the database's own; else the database follows the server's."`
+}
+
+func (l *Laboratory) clockOf(now time.Time, state ttl.State) Clock {
+	return Clock{Now: now.UTC().Format(time.RFC3339Nano), Frozen: state.Rate == 0, Rate: state.Rate,
+		Virtual: l.clock.VirtualClock()}
+}
+
+func (l *Laboratory) getClock(context.Context, *none) (Clock, error) {
+	return l.clockOf(l.clock.Now(), l.clock.Clock()), nil
+}
+
+// ClockChange is how a clock is to be moved. Its members apply in their order.
+type ClockChange struct {
+	Real    yes       `json:"real,omitempty"`
+	Set     *moment   `json:"set,omitempty"`
+	Advance *duration `json:"advance,omitempty"`
+	Rate    *float64  `json:"rate,omitempty" minimum:"0" maximum:"1000000" description:"Times real speed."`
+	Freeze  *bool     `json:"freeze,omitempty" description:"To a stop, or on from where it stands."`
+	_       struct{}  `takes:"the clock takes 'real', 'set', 'advance', 'rate' or 'freeze'"`
+	_       struct{}  `empty:"The body must say what to change: 'real', 'set', 'advance', 'rate' or 'freeze'."`
+	_       struct{}  `additionalProperties:"false" minProperties:"1"`
+}
+
+// change is the change as the store knows it.
+func (c *ClockChange) change() store.ClockChange {
+	out := store.ClockChange{Real: bool(c.Real), Rate: c.Rate, Freeze: c.Freeze}
+	if c.Set != nil {
+		out.Set = &c.Set.Time
+	}
+	if c.Advance != nil {
+		out.Advance = &c.Advance.Duration
+	}
+	return out
+}
+
+// Settling is the part of a request that moves a clock which says when it is answered.
+type Settling struct {
+	Settle bool `query:"settle" description:"Answer when what has expired is purged."`
+}
+
+func (s *Settling) find(_ *Laboratory, ec echo.Context) (err error) {
+	for name, values := range ec.QueryParams() {
+		if name != "settle" || len(values) != 1 {
+			return badRequest("The query string '" + ec.QueryString() +
+				"' is not known: a clock takes 'settle=true'.")
+		}
+		if s.Settle, err = strconv.ParseBool(values[0]); err != nil {
+			return badRequest("'settle' must be true or false.")
+		}
+	}
+	return nil
+}
+
+// settle waits until what has expired is purged, where that was asked for. Webhooks are delivered in their
+// own time.
+func (l *Laboratory) settle(ctx context.Context, s Settling) error {
+	if !s.Settle {
+		return nil
+	}
+	_, err := l.clock.SweepNow(ctx)
+	return err
+}
+
+type setClockRequest struct {
+	ClockChange
+	Settling
+}
+
+func (l *Laboratory) setClock(ctx context.Context, in *setClockRequest) (Clock, error) {
+	if _, err := l.clock.SetClock(ctx, in.change()); err != nil {
+		return Clock{}, err
+	}
+	if err := l.settle(ctx, in.Settling); err != nil {
+		return Clock{}, err
+	}
+	return l.getClock(ctx, nil)
+}
+
+func (l *Laboratory) getDatabaseClock(_ context.Context, in *InDatabase) (DatabaseClock, error) {
+	state, own := in.database.Clock()
+	return DatabaseClock{l.clockOf(in.database.Now(), state), own}, nil
+}
+
+type setDatabaseClockRequest struct {
+	ClockChange
+	InDatabase
+	Settling
+}
+
+// setDatabaseClock gives a database a clock of its own the first time.
+func (l *Laboratory) setDatabaseClock(
+	ctx context.Context, in *setDatabaseClockRequest,
+) (DatabaseClock, error) {
+	if _, err := in.database.SetClock(ctx, in.change()); err != nil {
+		return DatabaseClock{}, err
+	}
+	if err := l.settle(ctx, in.Settling); err != nil {
+		return DatabaseClock{}, err
+	}
+	return l.getDatabaseClock(ctx, &in.InDatabase)
+}
+
+type followClockRequest struct {
+	InDatabase
+	Settling
+}
+
+func (l *Laboratory) followClock(ctx context.Context, in *followClockRequest) (DatabaseClock, error) {
+	if err := in.database.FollowClock(ctx); err != nil {
+		return DatabaseClock{}, err
+	}
+	if err := l.settle(ctx, in.Settling); err != nil {
+		return DatabaseClock{}, err
+	}
+	return l.getDatabaseClock(ctx, &in.InDatabase)
+}

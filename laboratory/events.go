@@ -1,0 +1,254 @@
+package laboratory
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+const (
+	heartbeat     = 15 * time.Second // between two signs of life on a stream of events, in real time
+	streamTimeout = 2 * time.Minute  // in which a client has to take what is sent to it
+	fromNow       = "now"            // as a position: what expires from now on
+)
+
+type eventsRequest struct {
+	InContainer
+	After string `query:"after" description:"The position to begin behind; now: the end."`
+	Wait  int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds to wait for a first event."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" description:"Of a page."`
+	// Last is what a client says that reconnects; it goes before After.
+	Last string `header:"Last-Event-Id" description:"The position, for a client that reconnects."`
+	Patience
+	_ struct{} `takes:"events take %"`
+}
+
+// Events are a page of a container's log of expiries.
+type Events struct {
+	Events   []Event `json:"events" nullable:"false"`
+	Position string  `json:"position" description:"Behind them: where to go on."`
+	Lost     bool    `json:"lost" description:"Entries behind the position are not kept any more."`
+}
+
+func (*Events) verbatim() {}
+
+// Event is an expiry.
+type Event struct {
+	ID           string         `json:"id"`
+	PartitionKey []any          `json:"partitionKey" nullable:"false" description:"{}: no value."`
+	ExpiredAt    int64          `json:"expiredAt" description:"Seconds since 1970."`
+	LSN          uint64         `json:"lsn" description:"Of the transaction that made the entry."`
+	Sequence     uint64         `json:"sequence" description:"Of the entry; it rises in its range."`
+	Range        string         `json:"range" description:"The id of the partition key range."`
+	Document     map[string]any `json:"document" nullable:"false" description:"As it was."`
+
+	text []byte // all of it as the store writes it
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e *Event) MarshalJSON() ([]byte, error) { return e.text, nil }
+
+func eventsOf(p *store.ExpirationsPage) Events {
+	out := Events{Events: make([]Event, len(p.Expirations)), Position: p.Position, Lost: p.Lost}
+	for i := range p.Expirations {
+		out.Events[i].text = p.Expirations[i].AppendJSON(nil)
+	}
+	return out
+}
+
+// from is the position that a request begins at.
+func (in *eventsRequest) from(ctx context.Context) (string, error) {
+	after := in.After
+	if in.Last != "" {
+		after = in.Last
+	}
+	if after == fromNow {
+		return in.container.ExpirationsEnd(ctx)
+	}
+	return after, nil
+}
+
+// events gives a page of a container's log of expiries behind a position; without one from its beginning.
+// Where there are none yet it waits for so many seconds of real time.
+func (l *Laboratory) events(ctx context.Context, in *eventsRequest) (Events, error) {
+	after, err := in.from(ctx)
+	if err != nil {
+		return Events{}, err
+	}
+	f := follower{l: l, coll: in.container, after: after, limit: in.Limit}
+	var page store.ExpirationsPage
+	if in.Wait == 0 {
+		page, err = in.container.Expirations(ctx, f.after, f.limit)
+	} else {
+		patient, end := in.Patience.wait(ctx, time.Duration(in.Wait)*time.Second)
+		defer end()
+		page, _, err = f.next(patient, nil)
+		if err != nil && patient.Err() != nil && ctx.Err() == nil {
+			// Nothing has come, or the server shuts down.
+			page, err = store.ExpirationsPage{Position: f.after}, nil
+		}
+	}
+	if err != nil {
+		return Events{}, err
+	}
+	return eventsOf(&page), nil
+}
+
+// follower reads a log of expiries as it grows.
+type follower struct {
+	l     *Laboratory
+	coll  *store.Container
+	after string
+	limit int
+}
+
+// next returns the entries behind the follower's position and moves it. Where there are none yet it waits:
+// until there are some, until ctx ends or the server shuts down (its error tells), or until tick, which it
+// reports as idle and which may be nil.
+func (f *follower) next(ctx context.Context, tick <-chan time.Time) (
+	page store.ExpirationsPage, idle bool, err error,
+) {
+	for {
+		grown, replaced := f.coll.ExpirationsChanged(), f.l.db.SubscriptionsChanged()
+		if page, err = f.coll.Expirations(ctx, f.after, f.limit); err != nil {
+			return page, false, err
+		}
+		f.after = page.Position
+		if len(page.Expirations) > 0 || page.Lost {
+			return page, false, nil
+		}
+		select {
+		case <-grown:
+		case <-replaced: // perhaps the whole store was
+		case <-tick:
+			return page, true, nil
+		case <-ctx.Done():
+			return page, false, ctx.Err()
+		case <-f.l.opt.Draining:
+			return page, false, context.Canceled
+		}
+	}
+}
+
+const eventKind = "text/event-stream"
+
+const streamText = `For as long as the client listens: "expired" with an event as the page has them, whose id ` +
+	`is the position behind it; "lost" with a message where entries behind the position are not kept any more; ` +
+	`"end" with a message where nothing more is to come. A line that begins with a colon says each 15 ` +
+	`seconds that the server is there.`
+
+// streamed makes a row of events answer with server-sent events where the client accepts them.
+func streamed(r route) route {
+	serve, p := r.serve, planOf(r.request)
+	r.serve = func(l *Laboratory, r *route, ec echo.Context) error {
+		q := ec.Request()
+		if q.Method != http.MethodGet || !strings.Contains(q.Header.Get("Accept"), eventKind) {
+			return serve(l, r, ec)
+		}
+		in := new(eventsRequest)
+		if err := p.decode(l, ec, in); err != nil {
+			return err
+		}
+		return l.streamEvents(ec, in)
+	}
+	r.answers = append(r.answers, media{kind: eventKind, explain: streamText})
+	return r
+}
+
+// streamEvents answers with server-sent events until the client goes, the server shuts down or the log ends.
+func (l *Laboratory) streamEvents(ec echo.Context, in *eventsRequest) error {
+	ctx := ec.Request().Context()
+	after, err := in.from(ctx)
+	if err != nil {
+		return err
+	}
+	f := follower{l: l, coll: in.container, after: after, limit: in.Limit}
+	page, err := f.coll.Expirations(ctx, f.after, f.limit) // what is wrong with the request is still a status
+	if err != nil {
+		return err
+	}
+	f.after = page.Position
+	w := l.newEventWriter(ec, in.limits)
+	w.page(&page)
+	for w.flush() {
+		tick, stop := l.opt.Wall.After(heartbeat)
+		page, idle, err := f.next(ctx, tick)
+		stop()
+		switch {
+		case err != nil && (ctx.Err() != nil || l.draining()):
+			return nil
+		case err != nil:
+			w.end(err)
+			w.flush()
+			return nil
+		case idle:
+			w.b = append(w.b, ": nothing new\n\n"...)
+		}
+		w.page(&page)
+	}
+	return nil
+}
+
+// eventWriter writes server-sent events.
+type eventWriter struct {
+	out    http.ResponseWriter
+	limits *http.ResponseController
+	b      []byte
+}
+
+func (l *Laboratory) newEventWriter(ec echo.Context, limits *http.ResponseController) *eventWriter {
+	h := ec.Response().Header()
+	h["Content-Type"] = []string{eventKind}
+	h["x-accel-buffering"] = []string{"no"} // proxies pass each event on at once
+	_ = limits.SetReadDeadline(time.Time{}) // a connection without limits (a test's) cannot lift them
+	l.opt.Wire.Stream(ec)
+	ec.Response().WriteHeader(http.StatusOK)
+	return &eventWriter{out: ec.Response(), limits: limits}
+}
+
+// page writes what a page has. The id of the last event is the page's position, so that a reader who goes on
+// from there does not look again at what was passed over.
+func (w *eventWriter) page(p *store.ExpirationsPage) {
+	if p.Lost {
+		w.b = append(w.b, "event: lost\ndata: "+
+			"{\"message\":\"Expiries behind the position are not kept any more.\"}\n\n"...)
+	}
+	for i := range p.Expirations {
+		e := &p.Expirations[i]
+		w.b = append(append(w.b, "id: "...), e.Position...)
+		w.b = append(w.b, "\nevent: expired\ndata: "...)
+		w.b = append(e.AppendJSON(w.b), "\n\n"...) // stored JSON has no line breaks
+	}
+}
+
+func (w *eventWriter) end(err error) {
+	w.b = append(append(w.b, "event: end\ndata: "...), jsonText(err.Error())...)
+	w.b = append(w.b, "\n\n"...)
+}
+
+// flush sends what was written; false where the client is gone, or takes nothing for too long.
+func (w *eventWriter) flush() bool {
+	_ = w.limits.SetWriteDeadline(ttl.Real{}.Now().Add(streamTimeout))
+	if _, err := w.out.Write(w.b); err != nil {
+		return false
+	}
+	w.b = w.b[:0]
+	_ = w.limits.Flush()
+	return true
+}
+
+// jsonText is a text as a JSON object with a message.
+func jsonText(message string) []byte {
+	b, err := json.Marshal(map[string]string{"message": message})
+	if err != nil { // a text always has a JSON form
+		return []byte("{}")
+	}
+	return b
+}

@@ -1,0 +1,193 @@
+package laboratory
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// ItemExpiry tells when an item expires, and why.
+type ItemExpiry struct {
+	State      string `json:"state" enum:"live,ghost,purged,unknown" description:"A ghost is not purged yet."`
+	Source     string `json:"source,omitempty" enum:"item,container,floor,lease,off" description:"Why."`
+	TTL        *int64 `json:"ttl,omitempty" description:"Seconds that apply; -1: for ever; 0: none do."`
+	ExpiresAt  string `json:"expiresAt,omitempty" format:"date-time"`
+	ExpiresIn  int64  `json:"expiresIn,omitempty" description:"Seconds."`
+	Expires    int64  `json:"expiresAtSeconds,omitempty" description:"Seconds since 1970."`
+	Timestamp  int64  `json:"_ts,omitempty" description:"When it was written last, in seconds since 1970."`
+	OwnTTL     int64  `json:"itemTtl,omitempty" description:"The ttl that the item has itself."`
+	LeaseUntil string `json:"leaseUntil,omitempty" format:"date-time"`
+	PurgedAt   string `json:"purgedAt,omitempty" format:"date-time"`
+	Policy     Policy `json:"policy"`
+	Now        string `json:"now" format:"date-time" description:"By the container's clock."`
+	Explain    string `json:"explain" description:"The same as a sentence for people."`
+}
+
+// Policy is what a container's default has to do with it.
+type Policy struct {
+	DefaultTTL *int64 `json:"defaultTtl" description:"Seconds; -1: for ever; null: TTL is off."`
+	Since      string `json:"since" format:"date-time"`
+}
+
+func itemExpiry(e store.Expiry) ItemExpiry {
+	out := ItemExpiry{State: e.State.String(), Timestamp: e.Timestamp, OwnTTL: int64(e.Own),
+		Now: second(e.Now), Explain: e.Sentence(),
+		Policy: Policy{defaultTTL(e.Default), second(e.DefaultChangedAt)}}
+	if e.State == store.StateLive || e.State == store.StateGhost {
+		life := int64(e.TTL)
+		out.Source, out.TTL = e.Source.String(), &life
+	}
+	if e.Mortal {
+		out.ExpiresAt, out.Expires, out.ExpiresIn = second(e.ExpiresAt), e.ExpiresAt, e.Remaining()
+	}
+	if e.LeaseUntil > 0 {
+		out.LeaseUntil = second(e.LeaseUntil)
+	}
+	if e.PurgedAt > 0 {
+		out.PurgedAt = second(e.PurgedAt)
+	}
+	return out
+}
+
+// defaultTTL is a container's default as JSON has it: null is off.
+func defaultTTL(s ttl.Seconds) *int64 {
+	if s == ttl.Absent {
+		return nil
+	}
+	n := int64(s)
+	return &n
+}
+
+type explainItemRequest struct {
+	InContainer
+	OfItem
+	_ struct{} `additionalProperties:"false"`
+}
+
+// explainItem fails with 404 for an item of which nothing is known.
+func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (ItemExpiry, error) {
+	e, err := in.container.ExplainItem(ctx, in.PartitionKey.PartitionKey, in.ID)
+	if err != nil {
+		return ItemExpiry{}, err
+	}
+	if e.State == store.StateUnknown {
+		return ItemExpiry{}, notFound(e.Sentence())
+	}
+	return itemExpiry(e), nil
+}
+
+// Patience is the part of a request that may wait long.
+type Patience struct {
+	l      *Laboratory
+	limits *http.ResponseController
+}
+
+func (p *Patience) find(l *Laboratory, ec echo.Context) error {
+	p.l, p.limits = l, http.NewResponseController(ec.Response())
+	return nil
+}
+
+// wait is the context of a request that waits: it ends after so long in real time, or when the server shuts
+// down. The connection's own time limits are lifted for this request. end must be called.
+func (p *Patience) wait(ctx context.Context, d time.Duration) (patient context.Context, end func()) {
+	// A connection that has no limits (a test's) cannot lift them.
+	_ = p.limits.SetReadDeadline(time.Time{})
+	_ = p.limits.SetWriteDeadline(time.Time{})
+	ctx, cancel := context.WithCancel(ctx)
+	fires, stop := p.l.opt.Wall.After(d)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-fires:
+		case <-p.l.opt.Draining:
+		case <-ctx.Done():
+		}
+		cancel()
+	}()
+	return ctx, func() {
+		stop()
+		cancel()
+		<-watched
+	}
+}
+
+// draining tells whether the server shuts down.
+func (l *Laboratory) draining() bool {
+	select {
+	case <-l.opt.Draining:
+		return true
+	default:
+		return false
+	}
+}
+
+var waits = map[string]store.WaitFor{
+	"expired": store.WaitExpired, "purged": store.WaitPurged, "feed": store.WaitFeed, "quiet": store.WaitQuiet,
+}
+
+type waitRequest struct {
+	InContainer
+	Until        string       `json:"until" enum:"expired,purged,feed,quiet"`
+	ID           *string      `json:"id,omitempty" description:"The item's; required unless it is for quiet."`
+	PartitionKey partitionKey `json:"partitionKey,omitempty"`
+	After        int64        `json:"after,omitempty" minimum:"0" maximum:"9007199254740992"`   // an LSN
+	Timeout      int64        `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30"` // seconds
+	Patience
+	_ struct{} `additionalProperties:"false"`
+}
+
+// WaitAnswer is how things are now that a wait is over.
+type WaitAnswer struct {
+	Until string      `json:"until" enum:"expired,purged,feed,quiet"`
+	Item  *ItemExpiry `json:"item,omitempty"` // not for "quiet"
+	LSN   uint64      `json:"lsn,omitempty" description:"Of the change in the feed."`
+	Kind  string      `json:"operationType,omitempty" description:"Of that change, where it is no write."`
+	Now   string      `json:"now" format:"date-time"`
+}
+
+// wait answers when that has come about, or 408 after so many seconds of real time.
+func (l *Laboratory) wait(ctx context.Context, in *waitRequest) (WaitAnswer, error) {
+	what, known := waits[in.Until]
+	switch {
+	case !known:
+		return WaitAnswer{}, badRequest("'until' must be 'expired', 'purged', 'feed' or 'quiet'.")
+	case what != store.WaitQuiet && in.ID == nil:
+		return WaitAnswer{}, badRequest("The body must have an 'id'.")
+	}
+	req := store.WaitRequest{For: what, After: uint64(in.After)}
+	if what != store.WaitQuiet {
+		req.Key = store.Key{Partition: in.PartitionKey.PartitionKey, ID: *in.ID}
+	}
+	timeout := time.Duration(in.Timeout) * time.Second
+	patient, end := in.Patience.wait(ctx, timeout)
+	defer end()
+	out, err := in.container.Wait(patient, req)
+	switch {
+	case err == nil:
+	case l.draining():
+		return WaitAnswer{}, &Error{http.StatusServiceUnavailable, "The server is shutting down."}
+	case store.ErrorCode(err) == store.CodeCanceled:
+		text := "It has not come about in " + timeout.String() + "."
+		if what != store.WaitQuiet {
+			text += " " + out.Expiry.Sentence()
+		}
+		return WaitAnswer{}, &Error{http.StatusRequestTimeout, text}
+	default:
+		return WaitAnswer{}, err
+	}
+	answer := WaitAnswer{Until: in.Until, LSN: out.LSN, Now: second(out.Expiry.Now)}
+	if what != store.WaitQuiet {
+		e := itemExpiry(out.Expiry)
+		answer.Item = &e
+	}
+	if what == store.WaitFeed && out.Change != store.ChangeLatest {
+		answer.Kind = out.Change.String()
+	}
+	return answer, nil
+}

@@ -1,0 +1,77 @@
+package laboratory
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// How a count was made.
+const (
+	exact     = "exact"
+	estimated = "estimated" // leases were not looked at
+)
+
+func method(isExact bool) string {
+	if isExact {
+		return exact
+	}
+	return estimated
+}
+
+// ForecastAnswer is what is going to expire.
+type ForecastAnswer struct {
+	Now      string `json:"now" format:"date-time"`
+	Method   string `json:"method" enum:"exact,estimated" description:"Estimated: leases were not looked at."`
+	Complete bool   `json:"complete" description:"False: time was up, and all counts are lower bounds."`
+	Overdue  int64  `json:"overdue" description:"Items that have expired and are not purged."`
+	Lag      int64  `json:"lagSeconds" description:"For how long the oldest of them has been."`
+	Coming   int64  `json:"coming" description:"Items that will expire."`
+	NextIn   int64  `json:"nextIn,omitempty" description:"Seconds until the first of them does."`
+	NextAt   string `json:"nextAt,omitempty" format:"date-time" description:"The same by its clock."`
+	// By has second, minute, hour, day and month: steps in which something expires.
+	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Steps of a second, a minute ..."`
+}
+
+// ForecastStep is how many items expire behind From and up to To.
+type ForecastStep struct {
+	From  int64 `json:"from" description:"Seconds from now."`
+	To    int64 `json:"to" description:"Seconds from now."`
+	Count int64 `json:"count"`
+}
+
+func forecastAnswer(f store.Forecast) ForecastAnswer {
+	out := ForecastAnswer{Now: second(f.Now), Method: method(f.Exact), Complete: f.Complete,
+		Overdue: f.Overdue, Lag: f.Lag, Coming: f.Coming, NextIn: f.Next,
+		By: make(map[string][]ForecastStep, len(f.Ahead))}
+	if f.Next > 0 {
+		out.NextAt = second(f.Now + f.Next)
+	}
+	for i, scale := range store.ForecastScales {
+		steps := []ForecastStep{}
+		for n, count := range f.Ahead[i] {
+			if from := int64(n) * scale.Step; count > 0 {
+				steps = append(steps, ForecastStep{from, from + scale.Step, count})
+			}
+		}
+		out.By[scale.Name] = steps
+	}
+	return out
+}
+
+func (l *Laboratory) forecast(ctx context.Context, in *InContainer) (ForecastAnswer, error) {
+	f, err := in.container.Forecast(ctx)
+	if err != nil {
+		return ForecastAnswer{}, err
+	}
+	return forecastAnswer(f), nil
+}
+
+// forecastAll is that of all containers together.
+func (l *Laboratory) forecastAll(ctx context.Context, _ *none) (ForecastAnswer, error) {
+	f, err := l.db.Forecast(ctx)
+	if err != nil {
+		return ForecastAnswer{}, err
+	}
+	return forecastAnswer(f), nil
+}

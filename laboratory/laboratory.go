@@ -1,0 +1,108 @@
+package laboratory
+
+import (
+	"context"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Wire is the protocol around the laboratory: what the server gives to every request, whoever answers it.
+type Wire interface {
+	// Body is the request's body, whole; empty where there is none.
+	Body(ec echo.Context) []byte
+	// Enter is told which container the request is about. Its error ends the request.
+	Enter(ec echo.Context, d *store.Database, c *store.Container) error
+	// Charge is told what the request did and cost, before its answer or its failure.
+	Charge(ec echo.Context, r store.Receipt)
+	// Answer sends a body with the headers that are set; nil: there is none.
+	Answer(ec echo.Context, status int, body []byte) error
+	// Stream completes the head of an answer whose body is written as it comes.
+	Stream(ec echo.Context)
+}
+
+// Failure is what the wire makes of an error.
+type Failure struct {
+	Status, Substatus int // Substatus 0: none
+	Message           string
+}
+
+// Options connect a Laboratory with its server. Wire, Wall and Classify are required.
+type Options struct {
+	Wire Wire
+	// Wall tells the real time, by which waits end; never the data's clock.
+	Wall ttl.Clock
+	// Classify tells of an error how the wire would answer a request that ends with it.
+	Classify func(error) Failure
+	// Draining is closed when the server begins to shut down: nobody waits any longer. nil: it never does.
+	Draining <-chan struct{}
+	// Trusted tells of a request for an open route whether it shows the master key all the same. Default: none
+	// does.
+	Trusted func(ec echo.Context) bool
+	// Ready says whether the store works. Default: always.
+	Ready func(context.Context) error
+	// CertPEM is the server's certificate as PEM text; nil: it has none.
+	CertPEM []byte
+	// Webhooks tells how the webhooks stand, for the metrics; nil where nobody delivers to any.
+	Webhooks func() []WebhookMetrics
+	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may
+	// be.
+	CheckWebhook func(ctx context.Context, url string) error
+}
+
+// WebhookMetrics is how a webhook stands.
+type WebhookMetrics struct {
+	Database, Container, URL string
+	Delivered                uint64 // events that its endpoint has confirmed since the start
+	Failures                 int    // of its endpoint, in a row
+	Refused                  bool   // it leads to an address that is not allowed
+}
+
+// Laboratory answers the requests for Mayfly's own surface. It has no state and no goroutine of its own.
+type Laboratory struct {
+	opt       Options
+	db        *store.DB
+	clock     serverClock
+	reapers   allReapers
+	snapshots snapshots
+	routes    []route
+}
+
+// serverClock is the clock that every database follows which has none of its own.
+type serverClock interface {
+	Now() time.Time
+	Clock() ttl.State
+	VirtualClock() bool
+	SetClock(context.Context, store.ClockChange) (ttl.State, error)
+	SweepNow(context.Context) (int, error)
+}
+
+// allReapers are the reapers of everything that expires.
+type allReapers interface {
+	ReaperPaused() bool
+	PauseReaper(ctx context.Context, paused bool) error
+	Reap(context.Context) (int, error)
+}
+
+// snapshots are kept states of everything.
+type snapshots interface {
+	Snapshots(context.Context) ([]store.Snapshot, error)
+	Snapshot(ctx context.Context, name string) (store.Snapshot, error)
+	DeleteSnapshot(ctx context.Context, name string) error
+	Restore(ctx context.Context, name string) error
+}
+
+// New makes the laboratory of a database.
+func New(db *store.DB, o Options) *Laboratory {
+	return &Laboratory{opt: o, db: db, clock: db, reapers: db, snapshots: db, routes: table()}
+}
+
+// Register adds the routes to a group. open goes around those that need no key, keyed around the others.
+func (l *Laboratory) Register(g *echo.Group, open, keyed echo.MiddlewareFunc) {
+	for i := range l.routes {
+		l.routes[i].register(g, l, open, keyed)
+	}
+}

@@ -1,0 +1,40 @@
+package laboratory
+
+import "context"
+
+// LintAnswer is what is odd about a container's default, and about what was written since the start.
+type LintAnswer struct {
+	Container []LintFinding `json:"container" nullable:"false"`
+	Items     []LintFinding `json:"items" nullable:"false" description:"Of writes since the start."`
+}
+
+// LintFinding is one rule that was broken.
+type LintFinding struct {
+	Rule    string    `json:"rule"`
+	Explain string    `json:"explain"`
+	Count   uint64    `json:"count,omitempty" description:"Of writes."`
+	Last    *LintItem `json:"last,omitempty"`
+}
+
+// LintItem is the last write that broke a rule.
+type LintItem struct {
+	ItemKey
+	TTL int64  `json:"ttl,omitempty" description:"The item's own."`
+	At  string `json:"at" format:"date-time"`
+}
+
+func (l *Laboratory) lint(_ context.Context, in *InContainer) (LintAnswer, error) {
+	out := LintAnswer{Container: []LintFinding{}, Items: []LintFinding{}}
+	info := in.container.Info()
+	found := info.Spec.Lint()
+	for _, n := range in.container.LintCounts() {
+		if found&n.Rule != 0 {
+			out.Container = append(out.Container, LintFinding{Rule: n.Rule.String(), Explain: n.Rule.Text()})
+		}
+		if last := n.Last; last != nil {
+			out.Items = append(out.Items, LintFinding{Rule: n.Rule.String(), Explain: n.Rule.Text(),
+				Count: n.Count, Last: &LintItem{keyOf(last.Key), int64(last.TTL), second(last.At)}})
+		}
+	}
+	return out, nil
+}

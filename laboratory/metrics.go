@@ -1,0 +1,184 @@
+package laboratory
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"runtime"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// The metrics are pulled: a scrape asks the store. A scraper cannot sign a request, so this path is open; the
+// figures of single containers, which name them, are for those alone who show the key (or where no key is
+// wanted at all).
+
+var (
+	metricExpiredTotal = desc("expired_items_total",
+		"Items that have expired since the start, or had before and were not purged then.")
+	metricPurgedTotal = desc("purged_items_total",
+		"Items whose space was freed since the start.")
+	metricBacklogItems = desc("expiry_backlog_items",
+		"Items that have expired and are not purged, counted up to 100,000 a partition range.")
+	metricLagSeconds = desc("expiry_lag_seconds",
+		"For how long the oldest of the backlog has been expired.")
+	metricNextExpiry = desc("next_expiry_seconds",
+		"In how many seconds the next item may expire. Absent where none will.")
+	metricDatabases = desc("databases",
+		"Databases.")
+	metricContainers = desc("containers",
+		"Containers.")
+	metricRounds = desc("reaper_rounds_total",
+		"Rounds that the reaper has ended.")
+	metricReaperErrors = desc("reaper_errors_total",
+		"Batches and listings of the reaper that failed.")
+	metricReaperPaused = desc("reaper_paused",
+		"1 while the reaper is paused.")
+	metricCommits = desc("engine_commits_total",
+		"Transactions committed.")
+	metricBarriers = desc("engine_barriers_total",
+		"Waits for durability that they shared.")
+	metricGoroutines = desc("goroutines",
+		"Goroutines of the process.")
+	metricStuckScripts = desc("stuck_scripts",
+		"Scripts that were stopped, had to be left behind and have not ended yet.")
+
+	metricContainerPurged = desc("container_purged_items_total",
+		"Items whose space was freed since the start.", perContainer...)
+	metricContainerExpired = desc("container_expired_items_total",
+		"Items that have expired since the start, or had before and were not purged then.", perContainer...)
+	metricContainerBacklog = desc("container_expiry_backlog_items",
+		"Items that have expired and are not purged.", perContainer...)
+	metricContainerLag = desc("container_expiry_lag_seconds",
+		"For how long the oldest of the backlog has been expired.", perContainer...)
+	metricContainerNext = desc("container_next_expiry_timestamp_seconds",
+		"When the next item may expire, by the container's clock. Absent where none will.", perContainer...)
+
+	metricWebhookDelivered = desc("webhook_delivered_events_total",
+		"Expiry events that the endpoint has confirmed since the start.", perWebhook...)
+	metricWebhookFailures = desc("webhook_failures",
+		"How often in a row the endpoint has failed.", perWebhook...)
+	metricWebhookRefused = desc("webhook_refused",
+		"1 while the webhook leads to an address that is not allowed.", perWebhook...)
+
+	perWebhook   = []string{"database", "container", "url"}
+	perContainer = []string{"database", "container"}
+)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("mayfly_"+name, help, labels, nil)
+}
+
+// collector turns one look at the store into metrics.
+type collector struct {
+	ctx      context.Context
+	db       *store.DB
+	details  bool                    // of single containers, too
+	webhooks func() []WebhookMetrics // nil: there are none
+}
+
+// Describe is empty: which metrics there are depends on the containers.
+func (k collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (k collector) Collect(out chan<- prometheus.Metric) {
+	m, err := k.db.Metrics(k.ctx)
+	if err != nil {
+		out <- prometheus.NewInvalidMetric(metricPurgedTotal, err)
+		return
+	}
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter(metricExpiredTotal, float64(m.Purged)+float64(m.Backlog.Items))
+	counter(metricPurgedTotal, float64(m.Purged))
+	gauge(metricBacklogItems, float64(m.Backlog.Items))
+	gauge(metricLagSeconds, float64(m.Backlog.Oldest))
+	gauge(metricDatabases, float64(m.Databases))
+	gauge(metricContainers, float64(len(m.Containers)))
+	counter(metricRounds, float64(m.Reaper.Rounds))
+	counter(metricReaperErrors, float64(m.Reaper.Errors))
+	gauge(metricReaperPaused, flag(m.Reaper.Paused))
+	counter(metricCommits, float64(m.Engine.Commits))
+	counter(metricBarriers, float64(m.Engine.Barriers))
+	gauge(metricGoroutines, float64(runtime.NumGoroutine()))
+	gauge(metricStuckScripts, float64(m.StuckScripts))
+	next := int64(math.MaxInt64)
+	for _, c := range m.Containers {
+		if c.NextExpiry > 0 {
+			next = min(next, c.NextExpiry-c.Now)
+		}
+	}
+	if next != math.MaxInt64 {
+		gauge(metricNextExpiry, float64(next))
+	}
+	if !k.details {
+		return
+	}
+	if k.webhooks != nil {
+		for _, w := range k.webhooks() {
+			counter(metricWebhookDelivered, float64(w.Delivered), w.Database, w.Container, w.URL)
+			gauge(metricWebhookFailures, float64(w.Failures), w.Database, w.Container, w.URL)
+			gauge(metricWebhookRefused, flag(w.Refused), w.Database, w.Container, w.URL)
+		}
+	}
+	for _, c := range m.Containers {
+		counter(metricContainerExpired, float64(c.Purged)+float64(c.Backlog.Items), c.Database, c.Container)
+		counter(metricContainerPurged, float64(c.Purged), c.Database, c.Container)
+		gauge(metricContainerBacklog, float64(c.Backlog.Items), c.Database, c.Container)
+		gauge(metricContainerLag, float64(c.Backlog.Oldest), c.Database, c.Container)
+		if c.NextExpiry > 0 {
+			gauge(metricContainerNext, float64(c.NextExpiry), c.Database, c.Container)
+		}
+	}
+}
+
+func flag(on bool) float64 {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// metrics answers in the text format of Prometheus, or in another that the scraper asks for.
+func metrics(l *Laboratory, r *route, ec echo.Context) error {
+	details := l.opt.Trusted != nil && l.opt.Trusted(ec)
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(collector{ec.Request().Context(), l.db, details, l.opt.Webhooks}); err != nil {
+		return err
+	}
+	var page pageWriter
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(&page, ec.Request())
+	if page.status >= http.StatusBadRequest {
+		return &Error{http.StatusServiceUnavailable, "The store cannot be measured now."}
+	}
+	return l.answer(ec, r.status, &text{page.Header().Get("Content-Type"), page.body})
+}
+
+// pageWriter keeps what a handler of another library writes, so that the answer has a length.
+type pageWriter struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+func (p *pageWriter) Header() http.Header {
+	if p.header == nil {
+		p.header = make(http.Header)
+	}
+	return p.header
+}
+
+func (p *pageWriter) WriteHeader(status int) { p.status = status }
+
+func (p *pageWriter) Write(b []byte) (int, error) {
+	p.body = append(p.body, b...)
+	return len(b), nil
+}

@@ -1,0 +1,50 @@
+package laboratory
+
+import (
+	"bytes"
+	"context"
+	"html/template"
+)
+
+// pageText is what people see at /_mayfly/.
+var pageText = template.Must(template.New("page").Parse(`<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Mayfly</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:64rem;padding:0 1rem}
+table{border-collapse:collapse;width:100%}
+td,th{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid #ddd}
+code{font-size:.9em}small{color:#666}</style></head><body>
+<h1>Mayfly</h1>
+<p>A document store whose documents can be mortal, on the wire of Azure Cosmos DB. This is what it has beside
+that protocol; <a href="/_mayfly/openapi.json">openapi.json</a> says the same for programs. Paths marked &#8226;
+need the master key.</p>
+<table><tr><th>Request</th><th>What it does</th></tr>
+{{range .}}<tr><td><code>{{.Method}} {{.Path}}</code>{{if .Key}} &#8226;{{end}}</td>
+<td>{{.Summary}}.{{range .Takes}}<br><small><code>{{.}}</code></small>{{end}}</td></tr>
+{{end}}</table></body></html>
+`))
+
+// pageRow is a route as the page shows it.
+type pageRow struct {
+	Method, Path, Summary string
+	Key                   bool
+	Takes                 []string
+}
+
+const pageKind = "text/html; charset=utf-8"
+
+func (l *Laboratory) page(context.Context, *none) (text, error) {
+	var rows []pageRow
+	d, err := l.described()
+	if err != nil {
+		return text{}, err
+	}
+	for i := range l.routes {
+		r := &l.routes[i]
+		rows = append(rows, pageRow{r.method, r.path, r.summary, !r.open, d.takes(r)})
+	}
+	var page bytes.Buffer
+	if err := pageText.Execute(&page, rows); err != nil {
+		return text{}, err
+	}
+	return text{pageKind, page.Bytes()}, nil
+}

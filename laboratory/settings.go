@@ -1,0 +1,74 @@
+package laboratory
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// Settings are Mayfly's own settings of a container, those that are not set as well.
+type Settings struct {
+	OnExpire         *store.OnExpire       `json:"onExpire"`
+	TTLCeiling       bool                  `json:"ttlCeiling"`
+	AutoDeleteOnIdle int                   `json:"autoDeleteOnIdle"`
+	ExpiryEvents     *store.ExpiryEvents   `json:"expiryEvents"`
+	Reaper           *store.ReaperSettings `json:"reaper"`
+}
+
+func settingsOf(s store.ContainerSettings) Settings {
+	return Settings{s.OnExpire, s.TTLCeiling, s.AutoDeleteOnIdle, s.ExpiryEvents, s.Reaper}
+}
+
+func (l *Laboratory) getSettings(_ context.Context, in *InContainer) (Settings, error) {
+	return settingsOf(in.container.Settings()), nil
+}
+
+// patchSettingsRequest leaves alone what it does not have; null puts a setting back to what it is in a new
+// container.
+type patchSettingsRequest struct {
+	InContainer
+	OnExpire         setting[*store.OnExpire]       `json:"onExpire,omitempty" nullable:"true"`
+	TTLCeiling       setting[bool]                  `json:"ttlCeiling,omitempty" nullable:"true"`
+	AutoDeleteOnIdle setting[int]                   `json:"autoDeleteOnIdle,omitempty" nullable:"true"`
+	ExpiryEvents     setting[*store.ExpiryEvents]   `json:"expiryEvents,omitempty" nullable:"true"`
+	Reaper           setting[*store.ReaperSettings] `json:"reaper,omitempty" nullable:"true"`
+
+	_ struct{} `takes:"the settings are %"`
+	_ struct{} `additionalProperties:"false"`
+}
+
+func (l *Laboratory) patchSettings(ctx context.Context, in *patchSettingsRequest) (Settings, error) {
+	if err := l.checkWebhooks(ctx, in.ExpiryEvents.value); err != nil {
+		return Settings{}, err
+	}
+	now, err := in.container.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
+		in.OnExpire.apply(&s.OnExpire)
+		in.TTLCeiling.apply(&s.TTLCeiling)
+		in.AutoDeleteOnIdle.apply(&s.AutoDeleteOnIdle)
+		in.ExpiryEvents.apply(&s.ExpiryEvents)
+		in.Reaper.apply(&s.Reaper)
+		return nil
+	})
+	if err != nil {
+		return Settings{}, err
+	}
+	return settingsOf(now), nil
+}
+
+// maxURL is how many bytes of a URL a refusal quotes.
+const maxURL = 1024
+
+// checkWebhooks refuses webhooks that must not be. More than there may be are left to the store's refusal.
+func (l *Laboratory) checkWebhooks(ctx context.Context, asked *store.ExpiryEvents) error {
+	if asked == nil || l.opt.CheckWebhook == nil || len(asked.Webhooks) > store.MaxWebhooks {
+		return nil
+	}
+	for _, w := range asked.Webhooks {
+		if err := l.opt.CheckWebhook(ctx, w.URL); err != nil {
+			return &Error{http.StatusForbidden,
+				"The webhook '" + shortened(w.URL, maxURL) + "' cannot be set: " + err.Error() + "."}
+		}
+	}
+	return nil
+}

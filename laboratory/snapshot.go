@@ -1,0 +1,118 @@
+package laboratory
+
+import (
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// Snapshot is a kept state of everything.
+type Snapshot struct {
+	Name      string    `json:"name"`
+	Time      time.Time `json:"time"`
+	Bytes     int64     `json:"bytes"`
+	Databases []string  `json:"databases" nullable:"false"`
+}
+
+// Snapshots is a list of them.
+type Snapshots struct {
+	Snapshots []Snapshot `json:"snapshots" nullable:"false"`
+}
+
+func snapshotOf(s store.Snapshot) Snapshot {
+	return Snapshot{Name: s.Name, Time: s.Time, Bytes: s.Bytes, Databases: s.Databases}
+}
+
+func (l *Laboratory) listSnapshots(ctx context.Context, _ *none) (Snapshots, error) {
+	list, err := l.snapshots.Snapshots(ctx)
+	if err != nil {
+		return Snapshots{}, err
+	}
+	out := Snapshots{make([]Snapshot, len(list))}
+	for i, s := range list {
+		out.Snapshots[i] = snapshotOf(s)
+	}
+	return out, nil
+}
+
+const snapshotNameText = "The body must have a 'name'."
+
+type createSnapshotRequest struct {
+	Name string   `json:"name" missing:"The body must have a 'name'." minLength:"1" maxLength:"64"`
+	_    struct{} `body:"optional" additionalProperties:"false"`
+}
+
+func (l *Laboratory) createSnapshot(ctx context.Context, in *createSnapshotRequest) (Snapshot, error) {
+	if in.Name == "" {
+		return Snapshot{}, badRequest(snapshotNameText)
+	}
+	s, err := l.snapshots.Snapshot(ctx, in.Name)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return snapshotOf(s), nil
+}
+
+// OfSnapshot is the part of a request that names a snapshot in its path.
+type OfSnapshot struct {
+	Snapshot string `path:"name" description:"The snapshot's name."`
+}
+
+func (l *Laboratory) deleteSnapshot(ctx context.Context, in *OfSnapshot) (none, error) {
+	return none{}, l.snapshots.DeleteSnapshot(ctx, in.Snapshot)
+}
+
+type restoreRequest struct {
+	Database *string `json:"database,omitempty" description:"This one alone; else the whole store is put back."`
+	OfSnapshot
+	_ struct{} `body:"optional" additionalProperties:"false"`
+}
+
+// Restored are the ids of the databases that there are after a restore.
+type Restored struct {
+	Databases []string `json:"databases" nullable:"false"`
+}
+
+func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreRequest) (Restored, error) {
+	var err error
+	if in.Database != nil {
+		_, err = l.db.RestoreDatabase(ctx, in.Snapshot, *in.Database)
+	} else {
+		err = l.snapshots.Restore(ctx, in.Snapshot)
+	}
+	if err != nil {
+		return Restored{}, err
+	}
+	out := Restored{[]string{}}
+	for _, d := range l.db.Databases() {
+		out.Databases = append(out.Databases, d.ID())
+	}
+	return out, nil
+}
+
+const forkText = "The body must have 'database', the one to copy, and 'as', the name of the copy."
+
+type forkRequest struct {
+	Database string `json:"database" description:"The one to copy, as it is in the snapshot."`
+	As       string `json:"as" description:"The id of the copy."`
+	OfSnapshot
+	_ struct{} `body:"optional" additionalProperties:"false"`
+}
+
+// Fork is the database that a snapshot's was copied to.
+type Fork struct {
+	RID string `json:"_rid"`
+	ID  string `json:"id"`
+}
+
+func (l *Laboratory) forkSnapshot(ctx context.Context, in *forkRequest) (Fork, error) {
+	if in.Database == "" || in.As == "" {
+		return Fork{}, badRequest(forkText)
+	}
+	d, err := l.db.ForkDatabase(ctx, in.Snapshot, in.Database, in.As)
+	if err != nil {
+		return Fork{}, err
+	}
+	return Fork{d.RID(), d.ID()}, nil
+}
