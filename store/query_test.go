@@ -365,7 +365,7 @@ func TestQueryErrors(t *testing.T) {
 		"SELECT * FROM c ORDER BY c.o.x DESC, c.n":              {"", 0, 25}, // the order is another
 		"SELECT * FROM c ORDER BY c.a, c.b, c.n":                {"", 0, 25}, // one more
 		"SELECT VALUE t FROM c JOIN t IN c.tags ORDER BY t":     {"", 0, 48},
-		"SELECT VALUE (SELECT VALUE t FROM t IN c.tags) FROM c": {"", 0, 13}, // found when it runs
+		"SELECT VALUE (SELECT VALUE t FROM t IN c.tags) FROM c": {"SC2201", 0, 14},
 	} {
 		_, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text})
 		var outer *store.Error
