@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -76,7 +77,7 @@ func (s *conns) crowded(err error) {
 func (s *conns) dropIdle() bool {
 	var oldest *sniffConn
 	for c := range s.open {
-		if c.busy.Load() == 0 && (oldest == nil || c.since.Load() < oldest.since.Load()) {
+		if c.busy.Load() == 0 && !c.answering.Load() && (oldest == nil || c.since.Load() < oldest.since.Load()) {
 			oldest = c
 		}
 	}
@@ -92,10 +93,25 @@ func (s *conns) dropIdle() bool {
 func (s *conns) begin(r *http.Request) *sniffConn {
 	c, _ := r.Context().Value(connKey{}).(*sniffConn)
 	if c != nil {
+		c.answering.Store(r.ProtoMajor == 1)
 		c.busy.Add(1)
 		c.request.Store(r)
 	}
 	return c
+}
+
+// state is told by net/http what becomes of a connection. One of HTTP/1.1 is idle when the last of an answer
+// has been sent, which is after its request has ended.
+func (s *conns) state(conn net.Conn, now http.ConnState) {
+	c, ok := conn.(*sniffConn)
+	if !ok || now != http.StateIdle {
+		return
+	}
+	if c.answering.Store(false); s.waiting.Load() > 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.room.Signal()
+	}
 }
 
 // end notes that a request of a connection has ended, and tells who waits for room of one that may be closed

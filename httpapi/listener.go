@@ -37,12 +37,14 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 // sniffConn is a connection of either protocol. Deadlines and addresses are the raw connection's.
 type sniffConn struct {
 	net.Conn
-	conf   *tls.Config
-	conns  *conns
-	spoke  atomic.Bool  // the first byte has arrived
-	busy   atomic.Int32 // requests under way
-	since  atomic.Int64 // the turn at which it began or was last idle
-	closed atomic.Bool
+	conf  *tls.Config
+	conns *conns
+	spoke atomic.Bool  // the first byte has arrived
+	busy  atomic.Int32 // requests under way
+	since atomic.Int64 // the turn at which it began or was last idle
+	// answering: the answer to a request of HTTP/1.1 may be on its way still, although the request has ended.
+	answering atomic.Bool
+	closed    atomic.Bool
 	// request is one that is under way, for who wants to know what does not end.
 	request atomic.Pointer[http.Request]
 

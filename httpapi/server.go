@@ -100,6 +100,7 @@ func New(o Options) (*Server, error) {
 			return context.WithValue(ctx,
 				connKey{}, c)
 		},
+		ConnState: s.conns.state,
 	}
 	return s, nil
 }
