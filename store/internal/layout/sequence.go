@@ -12,7 +12,7 @@ type Sequence uint64
 
 const (
 	// PositionBits is how many bits of a sequence are the position.
-	PositionBits = 12
+	PositionBits = 8
 	// SequenceBits is how many bits a sequence has: as many as a rid has room for.
 	SequenceBits = 48
 
