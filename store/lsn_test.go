@@ -163,7 +163,7 @@ func TestOneLSNForAScript(t *testing.T) {
 	defer b.close()
 	b.doc("first", 0)
 	_, before := b.c.Position("")
-	const n = 5000
+	const n, lsns = 5000, 20
 	var items []store.Item
 	receipt, err := b.c.Transact(b.ctx, pk("p"), func(x *store.Transaction) error {
 		items = items[:0]
@@ -176,7 +176,7 @@ func TestOneLSNForAScript(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || receipt.LSN != before+2 {
+	if err != nil || receipt.LSN != before+lsns {
 		t.Fatalf("%d writes behind LSN %d: at %d, %v", n, before, receipt.LSN, err)
 	}
 	apart(t, items)
@@ -187,8 +187,8 @@ func TestOneLSNForAScript(t *testing.T) {
 			t.Errorf("mode %d: pages of %s", mode, got)
 		}
 		for i, ch := range f.all[1 : n+1] {
-			if ch.LSN != before+2 || ch.Item.ID() != strconv.Itoa(i) {
-				t.Fatalf("mode %d: the change %d is of %s at LSN %d, want %d", mode, i, ch.Item.ID(), ch.LSN, before+2)
+			if ch.LSN != before+lsns || ch.Item.ID() != strconv.Itoa(i) {
+				t.Fatalf("mode %d: the change %d is of %s at LSN %d, want %d", mode, i, ch.Item.ID(), ch.LSN, before+lsns)
 			}
 		}
 	}

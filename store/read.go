@@ -41,7 +41,7 @@ func (it Item) ETag() string { return it.c.etag(it.head) }
 func (it Item) Timestamp() int64 { return it.head.Life.TS }
 
 // LSN is the log sequence number of the write's transaction in its partition range. (That of a transaction of
-// more than 4,096 writes counts on inside of it; what the change feed tells is the last of them.)
+// more than 256 writes counts on inside of it; what the change feed tells is the last of them.)
 func (it Item) LSN() uint64 { return it.head.Sequence.LSN() }
 
 // Body is the document as compact JSON, without system properties. It must not be changed.

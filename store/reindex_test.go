@@ -233,9 +233,9 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 		remove bool
 		want   string
 	}{
-		{term, born, true, "the index entry /a 1 of 0000000000001000 is missing"},
+		{term, born, true, "the index entry /a 1 of 0000000000000100 is missing"},
 		{composite, born, true, "is missing"},
-		{other, born, false, "the index entry /a 2 of 0000000000001000 belongs to no item"},
+		{other, born, false, "the index entry /a 2 of 0000000000000100 belongs to no item"},
 		{term, 7, false, "the index entry /a 1 of 0000000000000007 belongs to no item"},
 		{index.ShapeRecordKey([]byte("0123456789abcdef")), 0, false, "does not fit its name"},
 	} {
