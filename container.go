@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -140,7 +141,7 @@ func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOptio
 	}
 	err = c.do(ctx, func(c *store.Container) error {
 		if is := c.Info().Spec.PartitionKey; !asked.IsZero() && !is.Equal(&asked) {
-			return &store.Error{Code: store.CodeConflict, Message: "The container '" + path +
+			return &fault.Error{Code: fault.CodeConflict, Message: "The container '" + path +
 				"' is partitioned by other paths than those that were asked for."}
 		}
 		return nil
@@ -204,13 +205,13 @@ func (c *Container) do(ctx context.Context, fn func(*store.Container) error) (er
 			}
 		}
 		err = fn(f.c)
-		switch store.ErrorCode(err) {
-		case store.CodeUnavailable:
+		switch fault.ErrorCode(err) {
+		case fault.CodeUnavailable:
 			if now, unknown := c.db.db.Incarnation(ctx); unknown != nil || now == f.incarnation {
 				return err
 			}
 			f = nil
-		case store.CodeOwnerNotFound:
+		case fault.CodeOwnerNotFound:
 			next, missing := c.resolve(ctx)
 			if missing != nil || next.c == f.c {
 				return err

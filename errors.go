@@ -3,24 +3,24 @@ package mayfly
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // The errors by what they mean, for errors.Is. An error that is one of them tells more by errors.As into a
-// *store.Error: its Code, and a Hint what to do about it.
+// *fault.Error: its Code, and a Hint what to do about it.
 var (
-	ErrNotFound           = store.ErrNotFound           // there is none, or it has expired
-	ErrConflict           = store.ErrConflict           // the id or a unique key is taken
-	ErrPreconditionFailed = store.ErrPreconditionFailed // somebody else has changed it meanwhile: see IfMatch
-	ErrBadRequest         = store.ErrBadRequest         // malformed or refused input
-	ErrTooLarge           = store.ErrTooLarge           // a document is over 2 MB, or a transaction over 16 MB
-	ErrCanceled           = store.ErrCanceled           // the context ended first, or the time of a transaction was up
-	ErrDiskFull           = store.ErrDiskFull           // no room on disk; reads go on
-	ErrUnavailable        = store.ErrUnavailable        // closed, or a write to disk has failed
+	ErrNotFound           = fault.ErrNotFound           // there is none, or it has expired
+	ErrConflict           = fault.ErrConflict           // the id or a unique key is taken
+	ErrPreconditionFailed = fault.ErrPreconditionFailed // somebody else has changed it meanwhile: see IfMatch
+	ErrBadRequest         = fault.ErrBadRequest         // malformed or refused input
+	ErrTooLarge           = fault.ErrTooLarge           // a document is over 2 MB, or a transaction over 16 MB
+	ErrCanceled           = fault.ErrCanceled           // the context ended first, or the time of a transaction was up
+	ErrDiskFull           = fault.ErrDiskFull           // no room on disk; reads go on
+	ErrUnavailable        = fault.ErrUnavailable        // closed, or a write to disk has failed
 )
 
 func badRequest(message string, cause error) error {
-	return &store.Error{Code: store.CodeBadRequest, Message: message, Err: cause}
+	return &fault.Error{Code: fault.CodeBadRequest, Message: message, Err: cause}
 }
 
 // refused is what a package below said of the caller's input.
@@ -32,5 +32,5 @@ func refused(err error) error {
 }
 
 func canceled(ctx context.Context) error {
-	return &store.Error{Code: store.CodeCanceled, Message: "the context ended: " + ctx.Err().Error(), Err: ctx.Err()}
+	return &fault.Error{Code: fault.CodeCanceled, Message: "the context ended: " + ctx.Err().Error(), Err: ctx.Err()}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -144,9 +145,9 @@ func TestErrors(t *testing.T) {
 		if !errors.Is(want.err, want.is) {
 			t.Errorf("%s: %v, want %v", what, want.err, want.is)
 		}
-		var e *store.Error
+		var e *fault.Error
 		if !errors.As(want.err, &e) {
-			t.Errorf("%s: %T is no *store.Error", what, want.err)
+			t.Errorf("%s: %T is no *fault.Error", what, want.err)
 		}
 	}
 	if errors.Is(first.Decode(new(int)), mayfly.ErrNotFound) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Args are the parameters of a query by their names, without the @: each is what encoding/json makes of it.
@@ -102,7 +103,7 @@ func One[T any](ctx context.Context, c *Container, text string, opts ...QueryOpt
 	for v, err := range Query[T](ctx, c, text, opts...) {
 		return v, err
 	}
-	return *new(T), &store.Error{Code: store.CodeNotFound, Message: "The query has no row."}
+	return *new(T), &fault.Error{Code: fault.CodeNotFound, Message: "The query has no row."}
 }
 
 // Documents yields all documents of the container, or of a partition key with In, in the order in which they

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/doc/jsonbinary"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A batch comes as a JSON array or, from .NET, as a stream of rows; the answer has the form of the question.
@@ -101,9 +102,9 @@ func (w *wireOperation) operation() store.Operation {
 
 // malformed is what an operation can carry: an error of the store's own.
 func malformed(err error) error {
-	failed := &store.Error{Code: store.CodeBadRequest, Message: err.Error(), Err: err}
+	failed := &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	if w, _ := Classify(err); w.Status == StatusTooLarge {
-		failed.Code = store.CodeTooLarge
+		failed.Code = fault.CodeTooLarge
 	}
 	return failed
 }
@@ -162,7 +163,7 @@ func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool
 		status = StatusMultiStatus
 	}
 	if len(ops) == 1 && ops[0].Kind == store.OperationRead &&
-		store.ErrorCode(out.Results[0].Err) == store.CodeNotFound {
+		fault.ErrorCode(out.Results[0].Err) == fault.CodeNotFound {
 		c.out.OwnerRID = "" // as where the read comes alone
 	}
 	answer, scratch := borrow(), borrow()

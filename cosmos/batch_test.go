@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // FuzzJSONBatch looks for batches that panic, or fail otherwise than with a 400.
@@ -21,7 +21,7 @@ func FuzzJSONBatch(f *testing.F) {
 			return
 		}
 		for i := range list {
-			if op := list[i].operation(); op.Err != nil && store.ErrorCode(op.Err) != store.CodeBadRequest {
+			if op := list[i].operation(); op.Err != nil && fault.ErrorCode(op.Err) != fault.CodeBadRequest {
 				t.Fatal(op.Err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // database finds the database that the path names, by id or by rid. byRID tells which it was, and how the
@@ -58,9 +59,9 @@ func (c *call) leadsOn(d *store.Database, byRID bool) bool {
 // owner says of a resource that is absent that it is where something else would lie in: Cosmos DB tells
 // clients so by a substatus, on which they drop what they have cached about it.
 func owner(err error) error {
-	var e *store.Error
-	if errors.As(err, &e) && e.Code == store.CodeNotFound {
-		return &store.Error{Code: store.CodeOwnerNotFound, Message: e.Message, Err: err}
+	var e *fault.Error
+	if errors.As(err, &e) && e.Code == fault.CodeNotFound {
+		return &fault.Error{Code: fault.CodeOwnerNotFound, Message: e.Message, Err: err}
 	}
 	return err
 }

@@ -27,7 +27,7 @@
 //
 // # Errors
 //
-// Everything that fails comes back as an error and is answered in one place, Service.Fail. A store.Error has
+// Everything that fails comes back as an error and is answered in one place, Service.Fail. A fault.Error has
 // its place in a table by its Code. Anything that is neither that nor this package's own Error is a defect: a
 // 500 whose activity id leads to the line in the log. No error is without a body that clients can take apart;
 // some SDKs crash where it is missing.

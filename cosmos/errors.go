@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Error is a failure that only the protocol knows: an address, a header, a signature.
@@ -44,32 +45,32 @@ func BadHeader(name, value string) error {
 // the text that clients look for. The text comes first and the store's own message follows; alone leaves that
 // out.
 var statuses = [...]struct {
-	code      store.Code
+	code      fault.Code
 	status    int
 	substatus int
 	text      string
 	alone     bool
 }{
-	{code: store.CodeBadRequest, status: StatusBadRequest},
-	{code: store.CodePartitionKeyMismatch, status: StatusBadRequest, substatus: SubstatusPartitionKeyMismatch},
-	{code: store.CodeNotModified, status: StatusNotModified},
-	{code: store.CodeForbidden, status: StatusForbidden},
-	{code: store.CodeNotFound, status: StatusNotFound, text: notFoundText},
-	{code: store.CodeOwnerNotFound, status: StatusNotFound, substatus: SubstatusOwnerNotFound,
+	{code: fault.CodeBadRequest, status: StatusBadRequest},
+	{code: fault.CodePartitionKeyMismatch, status: StatusBadRequest, substatus: SubstatusPartitionKeyMismatch},
+	{code: fault.CodeNotModified, status: StatusNotModified},
+	{code: fault.CodeForbidden, status: StatusForbidden},
+	{code: fault.CodeNotFound, status: StatusNotFound, text: notFoundText},
+	{code: fault.CodeOwnerNotFound, status: StatusNotFound, substatus: SubstatusOwnerNotFound,
 		text: notFoundText},
-	{code: store.CodeSessionNotAvailable, status: StatusNotFound, substatus: SubstatusSessionNotAvailable,
+	{code: fault.CodeSessionNotAvailable, status: StatusNotFound, substatus: SubstatusSessionNotAvailable,
 		text: sessionText},
-	{code: store.CodeConflict, status: StatusConflict},
-	{code: store.CodeRangeGone, status: StatusGone, substatus: SubstatusRangeGone},
-	{code: store.CodePreconditionFailed, status: StatusPreconditionFailed, text: preconditionText, alone: true},
-	{code: store.CodeTooLarge, status: StatusTooLarge, text: tooLargeText, alone: true},
-	{code: store.CodeCanceled, status: StatusRequestTimeout},
+	{code: fault.CodeConflict, status: StatusConflict},
+	{code: fault.CodeRangeGone, status: StatusGone, substatus: SubstatusRangeGone},
+	{code: fault.CodePreconditionFailed, status: StatusPreconditionFailed, text: preconditionText, alone: true},
+	{code: fault.CodeTooLarge, status: StatusTooLarge, text: tooLargeText, alone: true},
+	{code: fault.CodeCanceled, status: StatusRequestTimeout},
 	// 507 and not 503: clients retry a 503 for minutes, which frees no disk.
-	{code: store.CodeDiskFull, status: StatusInsufficientStorage},
-	{code: store.CodeUnavailable, status: StatusUnavailable},
-	{code: store.CodeCrossPartition, status: StatusBadRequest, substatus: SubstatusCrossPartition},
-	{code: store.CodeFailedDependency, status: StatusFailedDependency},
-	{code: store.CodeThrottled, status: StatusTooManyRequests, substatus: SubstatusThrottled},
+	{code: fault.CodeDiskFull, status: StatusInsufficientStorage},
+	{code: fault.CodeUnavailable, status: StatusUnavailable},
+	{code: fault.CodeCrossPartition, status: StatusBadRequest, substatus: SubstatusCrossPartition},
+	{code: fault.CodeFailedDependency, status: StatusFailedDependency},
+	{code: fault.CodeThrottled, status: StatusTooManyRequests, substatus: SubstatusThrottled},
 }
 
 // Texts that clients and their tests look for in the messages.
@@ -104,7 +105,7 @@ func Classify(err error) (w Error, internal bool) {
 		w.Message, w.Detail = Excerpt(w.Message, maxSentence), Excerpt(w.Detail, maxSentence)
 		return w, false
 	}
-	var failed *store.Error
+	var failed *fault.Error
 	if errors.As(err, &failed) {
 		for _, s := range statuses {
 			if s.code != failed.Code {
@@ -146,15 +147,15 @@ func queryError(err error) error {
 	var memory *query.MemoryError
 	var cursor *query.CursorError
 	var late *query.TimeError
-	failed := &store.Error{Code: store.CodeBadRequest, Message: err.Error(), Err: err}
+	failed := &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	switch {
 	case errors.As(err, &wrong), errors.As(err, &memory):
 	case errors.As(err, &cursor):
 		failed.Message = "Invalid Continuation Token"
 	case errors.As(err, &late):
-		failed.Code = store.CodeCanceled
+		failed.Code = fault.CodeCanceled
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		failed.Code, failed.Message = store.CodeCanceled, "The request was cancelled."
+		failed.Code, failed.Message = fault.CodeCanceled, "The request was cancelled."
 	default:
 		return err
 	}

@@ -1,6 +1,9 @@
 package cosmos
 
-import "github.com/mayflydb/mayfly/store"
+import (
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
+)
 
 // item finds the item that the path names: by its id or by its rid, and in both cases with the partition key
 // of the header, which must be the item's own. The document of a replace tells the key where no header does.
@@ -66,7 +69,7 @@ func (s *Service) readItem(c *call) error {
 	it, r, err := coll.Read(c.ctx, key.Partition, key.ID, c.in.readOptions())
 	c.setReceiptOf(r)
 	if err != nil {
-		if store.ErrorCode(err) == store.CodeNotModified {
+		if fault.ErrorCode(err) == fault.CodeNotModified {
 			c.out.setETag(it.ETag())
 		}
 		return err

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -108,7 +109,7 @@ func (s *Service) Steady(ctx context.Context, run func() error) error {
 		if err != nil {
 			return err
 		}
-		if err = run(); store.ErrorCode(err) != store.CodeUnavailable {
+		if err = run(); fault.ErrorCode(err) != fault.CodeUnavailable {
 			return err
 		}
 		if now, unknown := s.db.Incarnation(ctx); unknown != nil || now == before {
@@ -121,7 +122,7 @@ func (s *Service) Steady(ctx context.Context, run func() error) error {
 // gets what is the server's own fault.
 func (s *Service) Fail(req *Request, out *Answer, err error) {
 	w, internal := Classify(err)
-	var failed *store.Error
+	var failed *fault.Error
 	switch {
 	case internal:
 		s.log.Error("internal error", "activity", req.Activity, "operation", req.what(err), "uri", req.URI,
@@ -164,7 +165,7 @@ func (r *Request) what(err error) string {
 	case r.Operation == OpCreate && r.Kind == KindSproc && !r.Feed:
 		verb = "ExecuteJavaScript"
 	}
-	if store.ErrorCode(err) == store.CodeOwnerNotFound {
+	if fault.ErrorCode(err) == fault.CodeOwnerNotFound {
 		of, verb = r.Kind.owner(), verbNames[OpRead]
 	}
 	return "ResourceType: " + kindNames[of].name + ", OperationType: " + verb

@@ -23,6 +23,7 @@ import (
 	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -275,7 +276,7 @@ func TestWebhookThatComesBack(t *testing.T) {
 		runtime.Gosched()
 	}
 	g.die(2, 2)
-	if _, err := g.c.Confirmed(g.ctx, e.URL); store.ErrorCode(err) != store.CodeNotFound {
+	if _, err := g.c.Confirmed(g.ctx, e.URL); fault.ErrorCode(err) != fault.CodeNotFound {
 		t.Errorf("%v", err)
 	}
 	g.webhooks(store.Webhook{URL: e.URL})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 const testActivity = "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e"
@@ -30,34 +30,34 @@ func answerTo(t *testing.T, r *http.Request, run func(c *call) error) (*httptest
 }
 
 func TestEveryCode(t *testing.T) {
-	for code, want := range map[store.Code]struct {
+	for code, want := range map[fault.Code]struct {
 		status          int
 		substatus, name string
 		text            string
 	}{
-		store.CodeInternal:             {500, "", "InternalServerError", "An internal error occurred. The server's log tells more under this activity id."},
-		store.CodeBadRequest:           {400, "", "BadRequest", "why"},
-		store.CodePartitionKeyMismatch: {400, "1001", "BadRequest", "why"},
-		store.CodeForbidden:            {403, "", "Forbidden", "why"},
-		store.CodeNotFound:             {404, "", "NotFound", "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"},
-		store.CodeOwnerNotFound:        {404, "1003", "NotFound", "https://aka.ms/cosmosdb-tsg-not-found"},
-		store.CodeSessionNotAvailable:  {404, "1002", "NotFound", `{"Errors":["The read/write session is not available for the input session token.","why"]}`},
-		store.CodeConflict:             {409, "", "Conflict", "why"},
-		store.CodeRangeGone:            {410, "1002", "Gone", "why"},
-		store.CodePreconditionFailed:   {412, "", "PreconditionFailed", `{"Errors":["` + "One of the specified pre-condition is not met. Learn more: https://aka.ms/CosmosDB/sql/errors/precondition-failed" + `"]}`},
-		store.CodeTooLarge:             {413, "", "RequestEntityTooLarge", `Message: {"Errors":["Request size is too large"]}` + "\r\n"},
-		store.CodeCanceled:             {408, "", "RequestTimeout", "why"},
-		store.CodeDiskFull:             {507, "", "InsufficientStorage", "why"},
-		store.CodeUnavailable:          {503, "", "ServiceUnavailable", "why"},
-		store.CodeCrossPartition:       {400, "1004", "BadRequest", "why"},
-		store.CodeThrottled:            {429, "3200", "TooManyRequests", "why"},
-		store.CodeFailedDependency:     {424, "", "FailedDependency", "why"},
-		store.Code(255):                {500, "", "InternalServerError", "An internal error occurred. The server's log tells more under this activity id."},
+		fault.CodeInternal:             {500, "", "InternalServerError", "An internal error occurred. The server's log tells more under this activity id."},
+		fault.CodeBadRequest:           {400, "", "BadRequest", "why"},
+		fault.CodePartitionKeyMismatch: {400, "1001", "BadRequest", "why"},
+		fault.CodeForbidden:            {403, "", "Forbidden", "why"},
+		fault.CodeNotFound:             {404, "", "NotFound", "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"},
+		fault.CodeOwnerNotFound:        {404, "1003", "NotFound", "https://aka.ms/cosmosdb-tsg-not-found"},
+		fault.CodeSessionNotAvailable:  {404, "1002", "NotFound", `{"Errors":["The read/write session is not available for the input session token.","why"]}`},
+		fault.CodeConflict:             {409, "", "Conflict", "why"},
+		fault.CodeRangeGone:            {410, "1002", "Gone", "why"},
+		fault.CodePreconditionFailed:   {412, "", "PreconditionFailed", `{"Errors":["` + "One of the specified pre-condition is not met. Learn more: https://aka.ms/CosmosDB/sql/errors/precondition-failed" + `"]}`},
+		fault.CodeTooLarge:             {413, "", "RequestEntityTooLarge", `Message: {"Errors":["Request size is too large"]}` + "\r\n"},
+		fault.CodeCanceled:             {408, "", "RequestTimeout", "why"},
+		fault.CodeDiskFull:             {507, "", "InsufficientStorage", "why"},
+		fault.CodeUnavailable:          {503, "", "ServiceUnavailable", "why"},
+		fault.CodeCrossPartition:       {400, "1004", "BadRequest", "why"},
+		fault.CodeThrottled:            {429, "3200", "TooManyRequests", "why"},
+		fault.CodeFailedDependency:     {424, "", "FailedDependency", "why"},
+		fault.Code(255):                {500, "", "InternalServerError", "An internal error occurred. The server's log tells more under this activity id."},
 	} {
 		w, log := answerTo(t, httptest.NewRequest("GET", "/dbs/a%20b", nil), func(c *call) error {
 			c.ans.Range, c.ans.LSN, c.ans.Version, c.ans.Charge = "3", 42, -1, 6.29
 			c.ans.OwnerRID, c.ans.OwnerDatabase, c.ans.OwnerContainer = "HpxDAIt3MtQ=", "a b", "c/d"
-			return fmt.Errorf("deeper: %w", &store.Error{Code: code, Message: "why", Hint: "do this", Err: errors.New("cause")})
+			return fmt.Errorf("deeper: %w", &fault.Error{Code: code, Message: "why", Hint: "do this", Err: errors.New("cause")})
 		})
 		var body struct{ Code, Message string }
 		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
@@ -98,7 +98,7 @@ func TestNotModified(t *testing.T) {
 		r.Header.Set("If-None-Match", tc.asked)
 		w, _ := answerTo(t, r, func(c *call) error {
 			c.ans.ETag = tc.set
-			return &store.Error{Code: store.CodeNotModified, Message: "not modified"}
+			return &fault.Error{Code: fault.CodeNotModified, Message: "not modified"}
 		})
 		if w.Code != 304 || w.Body.Len() != 0 || headerOf(t, w).Get("etag") != tc.want || headerOf(t, w).Get("content-type") != "" || headerOf(t, w).Get("x-ms-request-charge") != "1" {
 			t.Errorf("%s: %d %q %v", name, w.Code, w.Body, headerOf(t, w))

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 func parseHeaders(pairs ...string) (reqHeaders, error) {
@@ -105,7 +106,7 @@ func TestBadHeaders(t *testing.T) {
 		{"x-ms-offer-throughput", "400", "x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":4000}`},
 		{"x-ms-offer-throughput", "400", "x-ms-offer-type", "S1"},
 	} {
-		if _, err := parseHeaders(pairs...); store.ErrorCode(err) == store.CodeBadRequest || err == nil {
+		if _, err := parseHeaders(pairs...); fault.ErrorCode(err) == fault.CodeBadRequest || err == nil {
 			t.Errorf("%v: %v", pairs, err)
 		}
 	}

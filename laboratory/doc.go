@@ -26,5 +26,5 @@
 // to everybody, and that of those which need the master key. Handlers know no HTTP, but for those whose
 // answer is a stream.
 //
-// A failure is a *store.Error or an *Error. The server answers both as it answers all others.
+// A failure is a *fault.Error or an *Error. The server answers both as it answers all others.
 package laboratory

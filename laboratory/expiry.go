@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -172,7 +173,7 @@ func (l *Laboratory) wait(ctx context.Context, in *waitRequest) (WaitAnswer, err
 	case err == nil:
 	case l.draining():
 		return WaitAnswer{}, &Error{http.StatusServiceUnavailable, "The server is shutting down."}
-	case store.ErrorCode(err) == store.CodeCanceled:
+	case fault.ErrorCode(err) == fault.CodeCanceled:
 		text := "It has not come about in " + timeout.String() + "."
 		if what != store.WaitQuiet {
 			text += " " + out.Expiry.Sentence()

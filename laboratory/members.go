@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -58,9 +59,9 @@ func (in *InContainer) find(l *Laboratory, ec echo.Context) (err error) {
 // owner says of a database or a container that is absent that it is where something else would lie in: Cosmos
 // DB tells the two apart.
 func owner(err error) error {
-	var e *store.Error
-	if errors.As(err, &e) && e.Code == store.CodeNotFound {
-		return &store.Error{Code: store.CodeOwnerNotFound, Message: e.Message, Err: err}
+	var e *fault.Error
+	if errors.As(err, &e) && e.Code == fault.CodeNotFound {
+		return &fault.Error{Code: fault.CodeOwnerNotFound, Message: e.Message, Err: err}
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/mayflytest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A session of half an hour, through the embedded API.
@@ -29,7 +30,7 @@ func TestSessionExpires(t *testing.T) {
 		t.Errorf("a second before its end the session is gone: %v", err)
 	}
 	m.Advance(time.Second)
-	if _, _, err := sessions.Read(ctx, ada, "s1", store.ReadOptions{}); store.ErrorCode(err) != store.CodeNotFound {
+	if _, _, err := sessions.Read(ctx, ada, "s1", store.ReadOptions{}); fault.ErrorCode(err) != fault.CodeNotFound {
 		t.Errorf("at its end the session is still there: %v", err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -166,7 +167,7 @@ func (m *Mayfly) Advance(d time.Duration) {
 func (m *Mayfly) Container(name, partitionKeyPath string) *store.Container {
 	m.t.Helper()
 	c, err := m.lookUp(name)
-	if store.ErrorCode(err) == store.CodeNotFound {
+	if fault.ErrorCode(err) == fault.CodeNotFound {
 		c, err = m.create(name, partitionKeyPath)
 	}
 	if err != nil {

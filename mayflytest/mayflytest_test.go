@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 var ctx = context.Background()
@@ -34,7 +35,7 @@ func has(t testing.TB, m *Mayfly, id string) (live bool, documents int64) {
 	t.Helper()
 	c := m.Container("db/c", "/pk")
 	_, _, err := c.Read(ctx, key("p"), id, store.ReadOptions{})
-	if err != nil && store.ErrorCode(err) != store.CodeNotFound {
+	if err != nil && fault.ErrorCode(err) != fault.CodeNotFound {
 		t.Fatal(err)
 	}
 	u, uerr := c.Usage(ctx)

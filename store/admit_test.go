@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Containers pay from their own throughput, or together from their database's.
@@ -22,7 +23,7 @@ func TestAdmit(t *testing.T) {
 		pays.Spend(at, float64(perSecond+perSecond/4))
 		err := asks.Admit(at)
 		var wait *store.ThrottledError
-		if store.ErrorCode(err) != store.CodeThrottled || !errors.As(err, &wait) || wait.RetryAfter != 250*time.Millisecond {
+		if fault.ErrorCode(err) != fault.CodeThrottled || !errors.As(err, &wait) || wait.RetryAfter != 250*time.Millisecond {
 			t.Errorf("overdrawn by a quarter of %d RU/s: %v", perSecond, err)
 		}
 		if err := asks.Admit(at.Add(251 * time.Millisecond)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -75,7 +76,7 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*containerState
 		if st := c.state.Load(); st.dropped {
 			return nil, nil, c.gone()
 		}
-		return nil, nil, &Error{Code: CodeUnavailable,
+		return nil, nil, &fault.Error{Code: fault.CodeUnavailable,
 			Message: "The archive '" + name + "' of the container '" + c.name + "' is missing.",
 			Hint:    "clear onExpire in the container's settings", Err: err}
 	}
@@ -225,8 +226,8 @@ type blocker struct {
 func (b *blocker) clear(ctx context.Context) error {
 	_, left, err := b.c.purge(ctx, b.s, []candidate{{rid: b.rid}})
 	if err == nil && len(left) > 0 {
-		err = &Error{
-			Code:    CodeTooLarge,
+		err = &fault.Error{
+			Code:    fault.CodeTooLarge,
 			Message: "A document that has expired is in the way and cannot be moved to the archive of the container '" + b.c.name + "'.",
 			Hint:    "clear onExpire in the container's settings: the document is purged then",
 		}

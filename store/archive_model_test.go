@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -200,7 +201,7 @@ func (m *mortals) write() {
 		taken = taken || other != old && other.pk == p && other.tag == it.tag
 	}
 	_, _, err := m.c.Upsert(m.ctx, pk(p), []byte(body), store.WriteOptions{})
-	if is(err, store.CodeConflict) && taken {
+	if is(err, fault.CodeConflict) && taken {
 		return
 	}
 	if m.check(err); taken {
@@ -232,7 +233,7 @@ func (m *mortals) lease() {
 			}
 		}
 	}
-	if it == nil && !is(err, store.CodeNotFound) || it != nil && err != nil {
+	if it == nil && !is(err, fault.CodeNotFound) || it != nil && err != nil {
 		m.t.Errorf("lease of %s %s: %v, alive %v", p, id, err, it != nil)
 	}
 }
@@ -240,7 +241,7 @@ func (m *mortals) lease() {
 func (m *mortals) remove() {
 	p, id := m.draw()
 	_, err := m.c.Delete(m.ctx, pk(p), id, store.WriteOptions{})
-	if alive := m.live[p+id] != nil; alive != (err == nil) || err != nil && !is(err, store.CodeNotFound) {
+	if alive := m.live[p+id] != nil; alive != (err == nil) || err != nil && !is(err, fault.CodeNotFound) {
 		m.t.Errorf("delete of %s %s: %v, alive %v", p, id, err, alive)
 	}
 	delete(m.live, p+id)
@@ -267,7 +268,7 @@ func (m *mortals) split() {
 	all := m.d.Containers()
 	c := all[m.r.IntN(len(all))]
 	if ranges := c.Ranges().Ranges; len(ranges) < 5 {
-		if _, err := c.Split(m.ctx, ranges[m.r.IntN(len(ranges))].ID, ""); err != nil && !is(err, store.CodeConflict) {
+		if _, err := c.Split(m.ctx, ranges[m.r.IntN(len(ranges))].ID, ""); err != nil && !is(err, fault.CodeConflict) {
 			m.t.Fatal(err)
 		}
 	}
@@ -282,7 +283,7 @@ func (m *mortals) compare() {
 			want := m.live[p+id]
 			it, _, err := m.c.Read(m.ctx, pk(p), id, store.ReadOptions{})
 			switch {
-			case want == nil && is(err, store.CodeNotFound):
+			case want == nil && is(err, fault.CodeNotFound):
 			case err != nil || want == nil:
 				m.t.Fatalf("%s %s at %d: %v %s, want %+v", p, id, m.now(), err, it.Body(), want)
 			default:

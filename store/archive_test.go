@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -328,7 +329,7 @@ func TestTooLargeToBeMoved(t *testing.T) {
 		t.Errorf("alive: %s", got)
 	}
 	small := []byte(`{"id":"a","pk":"p"}`)
-	if _, _, err := b.c.Create(b.ctx, pk("p"), small, store.WriteOptions{}); !is(err, store.CodeTooLarge) {
+	if _, _, err := b.c.Create(b.ctx, pk("p"), small, store.WriteOptions{}); !is(err, fault.CodeTooLarge) {
 		t.Errorf("create: %v", err)
 	}
 	if err := b.set(b.c, func(s *store.ContainerSettings) { s.OnExpire = nil }); err != nil {
@@ -356,7 +357,7 @@ func TestArchiveRules(t *testing.T) {
 		return func(s *store.ContainerSettings) { s.OnExpire = &store.OnExpire{MoveTo: name} }
 	}
 	for _, name := range []string{"", "c", "nowhere", "unique"} {
-		if err := b.set(b.c, to(name)); !is(err, store.CodeBadRequest) {
+		if err := b.set(b.c, to(name)); !is(err, fault.CodeBadRequest) {
 			t.Errorf("archive %q: %v", name, err)
 		}
 	}
@@ -364,14 +365,14 @@ func TestArchiveRules(t *testing.T) {
 		b.moveTo(chain[i], chain[i+1].ID())
 	}
 	for i, c := range chain[1:store.MaxMoves] {
-		if err := b.set(c, to("c")); !is(err, store.CodeBadRequest) {
+		if err := b.set(c, to("c")); !is(err, fault.CodeBadRequest) {
 			t.Errorf("a circle of %d: %v", i+2, err)
 		}
 	}
-	if err := b.set(chain[store.MaxMoves], to(chain[store.MaxMoves+1].ID())); !is(err, store.CodeBadRequest) {
+	if err := b.set(chain[store.MaxMoves], to(chain[store.MaxMoves+1].ID())); !is(err, fault.CodeBadRequest) {
 		t.Errorf("one move too many: %v", err)
 	}
-	if err := d.DeleteContainer(b.ctx, "a1", store.WriteOptions{}); !is(err, store.CodeConflict) {
+	if err := d.DeleteContainer(b.ctx, "a1", store.WriteOptions{}); !is(err, fault.CodeConflict) {
 		t.Errorf("the archive can be deleted: %v", err)
 	}
 	b.put(`{"id":"a","pk":"p","ttl":1}`, `{"id":"b","pk":"p"}`)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Pauses of a background after a failure.
@@ -60,7 +62,7 @@ func (x *background) loop() {
 			if err == nil || x.life.Err() != nil {
 				break
 			}
-			if ErrorCode(wrap(err)) != CodeUnavailable {
+			if fault.ErrorCode(wrap(err)) != fault.CodeUnavailable {
 				x.db.opts.Logger.Error(x.what+" failed; it will be tried again", "error", err)
 			}
 			wait(x.life, retry)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -77,20 +78,20 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 // checkBatch checks what no single operation answers for.
 func (c *Container) checkBatch(pk definition.PartitionKey, ops []Operation, o BatchOptions) error {
 	if len(ops) == 0 {
-		return fail(CodeBadRequest, "Batch request has no operations.")
+		return fail(fault.CodeBadRequest, "Batch request has no operations.")
 	}
 	if len(ops) > MaxBatchOperations {
-		return &Error{Code: CodeBadRequest, Message: "Batch request has more operations than what is supported.", Err: ErrTooManyOperations}
+		return &fault.Error{Code: fault.CodeBadRequest, Message: "Batch request has more operations than what is supported.", Err: ErrTooManyOperations}
 	}
 	size := 0
 	for i := range ops {
 		size += len(ops[i].Body)
 	}
 	if size > maxBatchBytes {
-		return fail(CodeTooLarge, "Request size is too large")
+		return fail(fault.CodeTooLarge, "Request size is too large")
 	}
 	if o.Atomic && pk.IsZero() && !c.def.SystemKey {
-		return fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
+		return fail(fault.CodeBadRequest, "PartitionKey value must be supplied for this operation.")
 	}
 	if o.Atomic {
 		if _, err := c.def.FullKey(pk, ""); err != nil {
@@ -132,9 +133,9 @@ type batch struct {
 // errUndone ends the transaction of an atomic batch in which an operation failed.
 var errUndone = errors.New("an operation of the batch failed")
 
-var errAnswerTooLarge = fail(CodeTooLarge, "Response size is too large")
+var errAnswerTooLarge = fail(fault.CodeTooLarge, "Response size is too large")
 
-var errFailedDependency = fail(CodeFailedDependency, "The operation was not carried out because another one of its batch failed.")
+var errFailedDependency = fail(fault.CodeFailedDependency, "The operation was not carried out because another one of its batch failed.")
 
 // prepare prepares the operations. It looks at ctx between any two: those behind its end fail with it.
 func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
@@ -144,7 +145,7 @@ func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 			continue
 		}
 		if b.o.Atomic && !b.ops[i].Partition.IsZero() && !b.c.def.Matches(b.ops[i].Partition, pk) {
-			b.results[i] = failed(fail(CodePartitionKeyMismatch, definition.MismatchText))
+			b.results[i] = failed(fail(fault.CodePartitionKeyMismatch, definition.MismatchText))
 			continue
 		}
 		p, err := b.c.prepare(pk, b.ops[i])
@@ -260,7 +261,7 @@ func (b *batch) runAtomic(ctx context.Context) error {
 
 // refused tells whether the operation failed. A read of what the reader has already did not.
 func (r *OperationResult) refused() bool {
-	return r.Err != nil && ErrorCode(r.Err) != CodeNotModified
+	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
 }
 
 // skip says of the operations from the first on, but for the one that failed, that they failed because of it.

@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -111,7 +112,7 @@ func checkBatchWreck(t *testing.T, fs *vfs.MemFS, least []int64) {
 	}
 	n := func(p, id string) int64 {
 		it, _, err := c.Read(ctx, pk(p), id, store.ReadOptions{})
-		if err != nil && !is(err, store.CodeNotFound) {
+		if err != nil && !is(err, fault.CodeNotFound) {
 			t.Error(err)
 		}
 		return int64(doc.Of(it.Body()).Member("n").Num())

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // patchOf is a patch of these operations, the inside of a JSON array.
@@ -58,7 +59,7 @@ func codes(out store.BatchResult) string {
 		if r.Err == nil {
 			list = append(list, "ok")
 		} else {
-			list = append(list, store.ErrorCode(r.Err).String())
+			list = append(list, fault.ErrorCode(r.Err).String())
 		}
 	}
 	return strings.Join(list, ", ")
@@ -99,27 +100,27 @@ func TestAtomicBatchRollsBack(t *testing.T) {
 	}
 	for _, bad := range []struct {
 		op   store.Operation
-		code store.Code
+		code fault.Code
 	}{
-		{op(store.OperationCreate, "", `{"id":"old","pk":"p","u":77}`), store.CodeConflict},
-		{op(store.OperationCreate, "", `{"id":"new","pk":"p","u":"taken"}`), store.CodeConflict},
-		{op(store.OperationDelete, "nobody", ""), store.CodeNotFound},
-		{op(store.OperationRead, "nobody", ""), store.CodeNotFound},
-		{op(store.OperationRead, "", ""), store.CodeNotFound},
-		{op(store.OperationReplace, "nobody", `{"id":"nobody","pk":"p"}`), store.CodeNotFound},
-		{withIfMatch(op(store.OperationUpsert, "", `{"id":"old","pk":"p","u":78}`), `"other"`), store.CodePreconditionFailed},
-		{withIfMatch(op(store.OperationDelete, "old", ""), `"other"`), store.CodePreconditionFailed},
-		{op(store.OperationCreate, "", `{"id":"x","pk":"other"}`), store.CodePartitionKeyMismatch},
-		{withPartition(op(store.OperationRead, "old", ""), "other"), store.CodePartitionKeyMismatch},
-		{op(store.OperationCreate, "", `{"id":"x","pk":"p","ttl":0}`), store.CodeBadRequest},
-		{op(store.OperationCreate, "", `{"id":`), store.CodeBadRequest},
-		{op(store.OperationReplace, "old", `{"id":"holder","pk":"p"}`), store.CodeConflict},
-		{op(store.OperationReplace, "nobody", `{"id":"young","pk":"p"}`), store.CodeNotFound},
-		{op(store.OperationReplace, "old", `{"id":"","pk":"p"}`), store.CodeBadRequest},
-		{store.Operation{Kind: store.OperationPatch, ID: "old"}, store.CodeBadRequest},
-		{store.Operation{Kind: 99}, store.CodeBadRequest},
-		{withPatch(t, "old", `{"op":"remove","path":"/nothing"}`), store.CodeBadRequest},
-		{store.Operation{Err: &store.Error{Code: store.CodeForbidden}}, store.CodeForbidden},
+		{op(store.OperationCreate, "", `{"id":"old","pk":"p","u":77}`), fault.CodeConflict},
+		{op(store.OperationCreate, "", `{"id":"new","pk":"p","u":"taken"}`), fault.CodeConflict},
+		{op(store.OperationDelete, "nobody", ""), fault.CodeNotFound},
+		{op(store.OperationRead, "nobody", ""), fault.CodeNotFound},
+		{op(store.OperationRead, "", ""), fault.CodeNotFound},
+		{op(store.OperationReplace, "nobody", `{"id":"nobody","pk":"p"}`), fault.CodeNotFound},
+		{withIfMatch(op(store.OperationUpsert, "", `{"id":"old","pk":"p","u":78}`), `"other"`), fault.CodePreconditionFailed},
+		{withIfMatch(op(store.OperationDelete, "old", ""), `"other"`), fault.CodePreconditionFailed},
+		{op(store.OperationCreate, "", `{"id":"x","pk":"other"}`), fault.CodePartitionKeyMismatch},
+		{withPartition(op(store.OperationRead, "old", ""), "other"), fault.CodePartitionKeyMismatch},
+		{op(store.OperationCreate, "", `{"id":"x","pk":"p","ttl":0}`), fault.CodeBadRequest},
+		{op(store.OperationCreate, "", `{"id":`), fault.CodeBadRequest},
+		{op(store.OperationReplace, "old", `{"id":"holder","pk":"p"}`), fault.CodeConflict},
+		{op(store.OperationReplace, "nobody", `{"id":"young","pk":"p"}`), fault.CodeNotFound},
+		{op(store.OperationReplace, "old", `{"id":"","pk":"p"}`), fault.CodeBadRequest},
+		{store.Operation{Kind: store.OperationPatch, ID: "old"}, fault.CodeBadRequest},
+		{store.Operation{Kind: 99}, fault.CodeBadRequest},
+		{withPatch(t, "old", `{"op":"remove","path":"/nothing"}`), fault.CodeBadRequest},
+		{store.Operation{Err: &fault.Error{Code: fault.CodeForbidden}}, fault.CodeForbidden},
 	} {
 		b.put(`{"id":"holder","pk":"p","u":"taken"}`)
 		before := b.dump()
@@ -127,7 +128,7 @@ func TestAtomicBatchRollsBack(t *testing.T) {
 			ops := append(append(append([]store.Operation{}, good[:at]...), bad.op), good[at:]...)
 			out := b.batch(pk("p"), store.BatchOptions{Atomic: true}, ops...)
 			for i, r := range out.Results {
-				want := store.CodeFailedDependency
+				want := fault.CodeFailedDependency
 				if i == at {
 					want = bad.code
 				}
@@ -194,7 +195,7 @@ func TestAtomicBatch(t *testing.T) {
 	if codes(out) != "ok, not modified, ok" || !out.Mixed {
 		t.Errorf("with a read of what is known: %s", codes(out))
 	}
-	if _, _, err := b.c.Read(b.ctx, pk("p"), "1", store.ReadOptions{}); !is(err, store.CodeNotFound) {
+	if _, _, err := b.c.Read(b.ctx, pk("p"), "1", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
 		t.Errorf("the batch took no effect: %v", err)
 	}
 }
@@ -258,15 +259,15 @@ func TestBatchIsRefused(t *testing.T) {
 		key  definition.PartitionKey
 		ops  []store.Operation
 		o    store.BatchOptions
-		code store.Code
+		code fault.Code
 	}{
-		"empty":         {pk("p"), nil, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
-		"too many":      {pk("p"), many, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
-		"too large":     {pk("p"), []store.Operation{big, big}, store.BatchOptions{Atomic: true}, store.CodeTooLarge},
-		"no key":        {definition.PartitionKey{}, []store.Operation{one}, store.BatchOptions{Atomic: true}, store.CodeBadRequest},
-		"another key":   {definition.NewPartitionKey(doc.StringValue("p"), doc.StringValue("q")), []store.Operation{one}, store.BatchOptions{Atomic: true}, store.CodePartitionKeyMismatch},
-		"unknown range": {pk("p"), []store.Operation{one}, store.BatchOptions{Range: "77"}, store.CodeRangeGone},
-		"ahead":         {pk("p"), []store.Operation{one}, store.BatchOptions{Atomic: true, Session: ahead}, store.CodeSessionNotAvailable},
+		"empty":         {pk("p"), nil, store.BatchOptions{Atomic: true}, fault.CodeBadRequest},
+		"too many":      {pk("p"), many, store.BatchOptions{Atomic: true}, fault.CodeBadRequest},
+		"too large":     {pk("p"), []store.Operation{big, big}, store.BatchOptions{Atomic: true}, fault.CodeTooLarge},
+		"no key":        {definition.PartitionKey{}, []store.Operation{one}, store.BatchOptions{Atomic: true}, fault.CodeBadRequest},
+		"another key":   {definition.NewPartitionKey(doc.StringValue("p"), doc.StringValue("q")), []store.Operation{one}, store.BatchOptions{Atomic: true}, fault.CodePartitionKeyMismatch},
+		"unknown range": {pk("p"), []store.Operation{one}, store.BatchOptions{Range: "77"}, fault.CodeRangeGone},
+		"ahead":         {pk("p"), []store.Operation{one}, store.BatchOptions{Atomic: true, Session: ahead}, fault.CodeSessionNotAvailable},
 	} {
 		if _, _, err := b.c.Batch(b.ctx, c.key, c.ops, c.o); !is(err, c.code) {
 			t.Errorf("%s: %v", name, err)
@@ -295,7 +296,7 @@ func TestBulkOutsideOfItsRange(t *testing.T) {
 		for i, o := range out.Results {
 			if o.Err == nil {
 				seen++
-			} else if !is(o.Err, store.CodeRangeGone) {
+			} else if !is(o.Err, fault.CodeRangeGone) {
 				t.Errorf("range %s, operation %d: %v", r.ID, i, o.Err)
 			}
 		}
@@ -365,7 +366,7 @@ func TestBatchAnswerIsBounded(t *testing.T) {
 	if out := b.batch(pk("p"), bulk, many...); out.Mixed {
 		t.Error(codes(out))
 	}
-	if _, _, err := b.c.Batch(b.ctx, pk("p"), many, atomic); !is(err, store.CodeTooLarge) {
+	if _, _, err := b.c.Batch(b.ctx, pk("p"), many, atomic); !is(err, fault.CodeTooLarge) {
 		t.Error(err)
 	}
 	if got, err := b.rows(store.QueryRequest{Text: "SELECT VALUE c.n FROM c"}); got != "24" || err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -38,7 +39,7 @@ func (db *resident) check(ctx context.Context, report func(error) bool) error {
 	db.mu.RUnlock()
 	for _, c := range containers {
 		ck := checker{c: c, report: report}
-		if err := c.view(ctx, ck.run); err != nil && ErrorCode(err) != CodeOwnerNotFound {
+		if err := c.view(ctx, ck.run); err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound {
 			return wrap(err)
 		}
 		if ck.stopped {

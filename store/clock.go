@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -133,7 +134,7 @@ func (d *Database) FollowClock(ctx context.Context) error { return wrap(d.clock.
 // exists fails where the database has been dropped. The caller holds the catalog's lock.
 func (d *Database) exists() error {
 	if live, err := d.db.database(d.ID()); err != nil || live != d {
-		return fail(CodeNotFound, "The database '"+d.ID()+"' does not exist.")
+		return fail(fault.CodeNotFound, "The database '"+d.ID()+"' does not exist.")
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // clockTwin is what a clock should be: it reads at + rate × (the system's time − since), all in seconds after
@@ -144,7 +145,7 @@ func (h clockHistory) lease(r *rapid.T) {
 	_, err := c.Lease(h.l.ctx, pk("x"), id, seconds)
 	d, now := h.w.databases[db], h.w.now(db)
 	item, found := d.items[id]
-	if live := found && !item.dead(now); live != (err == nil) || err != nil && !is(err, store.CodeNotFound) {
+	if live := found && !item.dead(now); live != (err == nil) || err != nil && !is(err, fault.CodeNotFound) {
 		r.Fatalf("lease %s/%s: %v, the twin has it alive: %v", db, id, err, live)
 	}
 	if err == nil {
@@ -204,7 +205,7 @@ func (h clockHistory) move(r *rapid.T) {
 	}
 	h.r.Logf("%q: %s: %v", id, text, err)
 	if back && !h.w.allowed(id, next.at) {
-		if !is(err, store.CodeBadRequest) {
+		if !is(err, fault.CodeBadRequest) {
 			r.Fatalf("%q: %s: %v, the twin forbids it", id, text, err)
 		}
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -68,7 +69,7 @@ func TestClockChanges(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{"advance -1", "rate -1", "rate 1e9", "rate 1, freeze", "rate 0, resume", "set 1e12", "set -1699999999, advance -1", "set -1e10"} {
-			if _, err := c.set(l.ctx, clockChange(t, bad)); !is(err, store.CodeBadRequest) {
+			if _, err := c.set(l.ctx, clockChange(t, bad)); !is(err, fault.CodeBadRequest) {
 				t.Errorf("%s: %s: %v", name, bad, err)
 			}
 		}
@@ -93,7 +94,7 @@ func TestClockOfTheSystem(t *testing.T) {
 	_, err = db.SetClock(t.Context(), clockChange(t, "freeze"))
 	_, err2 := d.SetClock(t.Context(), clockChange(t, "freeze"))
 	err3 := d.FollowClock(t.Context())
-	if !is(err, store.CodeForbidden) || !is(err2, store.CodeForbidden) || !is(err3, store.CodeForbidden) {
+	if !is(err, fault.CodeForbidden) || !is(err2, fault.CodeForbidden) || !is(err3, fault.CodeForbidden) {
 		t.Error(err, err2, err3)
 	}
 	if s, own := d.Clock(); own || s.Rate != 1 || db.VirtualClock() {
@@ -112,7 +113,7 @@ func TestClockBack(t *testing.T) {
 	forbids := func(at int, what string) {
 		t.Helper()
 		err := set(fmt.Sprintf("set %d", at-1))
-		if !is(err, store.CodeBadRequest) || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), fmt.Sprint(clockStart+at)) {
+		if !is(err, fault.CodeBadRequest) || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), fmt.Sprint(clockStart+at)) {
 			t.Fatalf("before %d: %v, not %q", at, err, what)
 		}
 		if err := set(fmt.Sprintf("set %d", at)); err != nil {
@@ -129,7 +130,7 @@ func TestClockBack(t *testing.T) {
 	if err := set("set 105"); err != nil {
 		t.Fatal(err)
 	}
-	if err := set("set 99"); !is(err, store.CodeBadRequest) || !strings.Contains(err.Error(), "an item was written in db/c") {
+	if err := set("set 99"); !is(err, fault.CodeBadRequest) || !strings.Contains(err.Error(), "an item was written in db/c") {
 		t.Error("behind a write:", err)
 	}
 	if err := set("set 100"); err != nil || !l.alive(c, "a") {
@@ -179,7 +180,7 @@ func TestClockBack(t *testing.T) {
 		l.reopen()
 		forbids(600, "a database,")
 	}
-	if err := set("real"); !is(err, store.CodeBadRequest) {
+	if err := set("real"); !is(err, fault.CodeBadRequest) {
 		t.Error("back to the system's time:", err)
 	}
 	l.system.Set(time.Unix(clockStart+1000, 0))
@@ -190,7 +191,7 @@ func TestClockBack(t *testing.T) {
 	if err := l.db.DeleteDatabase(l.ctx, "db", store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.SetClock(l.ctx, clockChange(t, "freeze")); !is(err, store.CodeNotFound) {
+	if _, err := d.SetClock(l.ctx, clockChange(t, "freeze")); !is(err, fault.CodeNotFound) {
 		t.Error("a dropped database:", err)
 	}
 }
@@ -233,7 +234,7 @@ func TestMarksAfterReopen(t *testing.T) {
 			if _, own := d.Clock(); !own {
 				t.Error("the database has lost its clock")
 			}
-			if _, err := d.SetClock(l.ctx, clockChange(t, "set 49")); !is(err, store.CodeBadRequest) || !strings.Contains(err.Error(), test.what) {
+			if _, err := d.SetClock(l.ctx, clockChange(t, "set 49")); !is(err, fault.CodeBadRequest) || !strings.Contains(err.Error(), test.what) {
 				t.Error(err)
 			}
 			if _, err := d.SetClock(l.ctx, clockChange(t, "set 50")); err != nil {
@@ -296,7 +297,7 @@ func TestDatabaseClocks(t *testing.T) {
 	}
 
 	// a follows again as soon as that is no way back.
-	if err := da.FollowClock(l.ctx); !is(err, store.CodeBadRequest) || !strings.Contains(err.Error(), "an item was written in a/c") {
+	if err := da.FollowClock(l.ctx); !is(err, fault.CodeBadRequest) || !strings.Contains(err.Error(), "an item was written in a/c") {
 		t.Error(err)
 	}
 	if _, own := da.Clock(); !own {

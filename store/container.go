@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -265,7 +266,7 @@ func (c *Container) usable(st *containerState) error {
 }
 
 func (c *Container) gone() error {
-	return fail(CodeOwnerNotFound, "The container "+c.name+" does not exist.")
+	return fail(fault.CodeOwnerNotFound, "The container "+c.name+" does not exist.")
 }
 
 // change replaces the state while nobody else uses it. fn returns the next state; what it makes durable must

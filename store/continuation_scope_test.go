@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A page of a range of effective partition keys can be followed by one of a partition key in that range:
@@ -44,7 +45,7 @@ func TestContinuationOfRangeForKey(t *testing.T) {
 		if key, _, err := ask(store.Scope{Partition: pk("p1")}, token); err != nil || key != same {
 			t.Errorf("%s: %q follows by the range, %q by its key: %v", text, same, key, err)
 		}
-		if _, _, err := ask(store.Scope{Partition: pk("p0")}, token); !is(err, store.CodeBadRequest) {
+		if _, _, err := ask(store.Scope{Partition: pk("p0")}, token); !is(err, fault.CodeBadRequest) {
 			t.Errorf("%s: a key outside of the range: %v", text, err)
 		}
 	}

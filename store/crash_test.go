@@ -23,6 +23,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -310,7 +311,7 @@ func (l *life) write(w int, name string, r *rand.Rand) {
 	case what <= 3:
 		l.under([]metatest.Key{k}, state{}, func() (state, bool) {
 			receipt, err := l.c.Delete(l.ctx, p, k.ID, store.WriteOptions{})
-			l.expect(err, store.CodeNotFound)
+			l.expect(err, fault.CodeNotFound)
 			return state{lsn: receipt.LSN}, true
 		})
 	default:
@@ -320,7 +321,7 @@ func (l *life) write(w int, name string, r *rand.Rand) {
 		}
 		l.under([]metatest.Key{k}, state{body: body}, func() (state, bool) {
 			it, receipt, err := write(l.ctx, p, []byte(body), store.WriteOptions{})
-			if l.expect(err, store.CodeConflict); err != nil {
+			if l.expect(err, fault.CodeConflict); err != nil {
 				return state{}, false
 			}
 			l.told(it, receipt)
@@ -330,8 +331,8 @@ func (l *life) write(w int, name string, r *rand.Rand) {
 }
 
 // expect reports an error that is of none of the codes.
-func (l *life) expect(err error, codes ...store.Code) {
-	if err != nil && !slices.Contains(codes, store.ErrorCode(err)) {
+func (l *life) expect(err error, codes ...fault.Code) {
+	if err != nil && !slices.Contains(codes, fault.ErrorCode(err)) {
 		l.t.Error(err)
 	}
 }
@@ -363,7 +364,7 @@ func (l *life) watch(r *rand.Rand) {
 	before := l.ledger.keys[k].n
 	l.mu.Unlock()
 	it, receipt, err := l.c.Read(l.ctx, pk(k.Partition), k.ID, store.ReadOptions{})
-	l.expect(err, store.CodeNotFound)
+	l.expect(err, fault.CodeNotFound)
 	l.mu.Lock()
 	v := l.ledger.keys[k]
 	switch quiet := v.n == before; { // nothing else than what is under way can have had a part in this
@@ -406,7 +407,7 @@ func (l *life) verify() {
 	there := 0
 	for k, v := range l.ledger.keys {
 		it, receipt, err := l.c.Read(l.ctx, pk(k.Partition), k.ID, store.ReadOptions{Session: session})
-		l.expect(err, store.CodeNotFound)
+		l.expect(err, fault.CodeNotFound)
 		got := state{string(it.Body()), it.LSN()}
 		if err == nil {
 			there++
@@ -561,7 +562,7 @@ func (s *script) upsert(ctx context.Context, c *store.Container, id, more string
 
 // outcome notes what a write may have led to.
 func (s *script) outcome(id, body string, err error) {
-	if s.ok(err, false) || body == "" && is(err, store.CodeNotFound) {
+	if s.ok(err, false) || body == "" && is(err, fault.CodeNotFound) {
 		s.allowed[id] = []string{body}
 		return
 	}
@@ -578,11 +579,11 @@ func (s *script) ok(err error, engines bool) bool {
 		return true
 	}
 	s.failures++
-	var typed *store.Error
-	switch code := store.ErrorCode(err); {
+	var typed *fault.Error
+	switch code := fault.ErrorCode(err); {
 	case !errors.As(err, &typed) && !engines:
 		s.t.Errorf("%s: not typed: %v", s.what, err)
-	case !engines && code != store.CodeUnavailable && code != store.CodeDiskFull && code != store.CodeNotFound:
+	case !engines && code != fault.CodeUnavailable && code != fault.CodeDiskFull && code != fault.CodeNotFound:
 		s.t.Errorf("%s: %s: %v", s.what, code, err)
 	}
 	return false
@@ -611,7 +612,7 @@ func (s *script) verify() {
 	}
 	for id, allowed := range s.allowed {
 		it, _, err := c.Read(ctx, pk("x"), id, store.ReadOptions{})
-		if err != nil && !is(err, store.CodeNotFound) || !slices.Contains(allowed, string(it.Body())) {
+		if err != nil && !is(err, fault.CodeNotFound) || !slices.Contains(allowed, string(it.Body())) {
 			s.t.Errorf("%s: %s is %q (%v), not one of %q", s.what, id, it.Body(), err, allowed)
 		}
 	}

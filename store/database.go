@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -75,10 +76,12 @@ func (db *resident) databaseByRID(rid string) (*Database, error) {
 }
 
 func notFound(what, id string) error {
-	return fail(CodeNotFound, "Resource Not Found: the "+what+" '"+id+"' does not exist.")
+	return fail(fault.CodeNotFound, "Resource Not Found: the "+what+" '"+id+"' does not exist.")
 }
 
-func badRID(rid string) error { return fail(CodeBadRequest, "'"+rid+"' is not a valid resource id.") }
+func badRID(rid string) error {
+	return fail(fault.CodeBadRequest, "'"+rid+"' is not a valid resource id.")
+}
 
 // CreateDatabase makes a database; with a throughput its containers share it. It fails with CodeConflict
 // where the id is taken and CodeBadRequest for an id or a throughput that the service refuses.
@@ -98,7 +101,7 @@ func (db *resident) createDatabase(ctx context.Context, id string, asked definit
 	}
 	defer db.in.Catalog().Unlock()
 	if _, err := db.database(id); err == nil {
-		return nil, fail(CodeConflict, "Resource with specified id or name already exists: database '"+id+"'.")
+		return nil, fail(fault.CodeConflict, "Resource with specified id or name already exists: database '"+id+"'.")
 	}
 	d := &Database{db: db, byName: make(map[string]*Container)}
 	var offer *offerRecord
@@ -203,5 +206,5 @@ func checkIfMatch(condition, etag string) error {
 }
 
 func preconditionFailed() error {
-	return fail(CodePreconditionFailed, "One of the specified pre-condition is not met")
+	return fail(fault.CodePreconditionFailed, "One of the specified pre-condition is not met")
 }

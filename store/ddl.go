@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -72,10 +73,10 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	}
 	defer db.in.Catalog().Unlock()
 	if live, err := db.database(d.ID()); err != nil || live != d {
-		return nil, fail(CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")
+		return nil, fail(fault.CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")
 	}
 	if _, err := d.Container(spec.ID); err == nil {
-		return nil, fail(CodeConflict, "Resource with specified id or name already exists: container '"+spec.ID+"'.")
+		return nil, fail(fault.CodeConflict, "Resource with specified id or name already exists: container '"+spec.ID+"'.")
 	}
 	if err := d.checkEncryptionKeys(spec.ClientEncryption); err != nil {
 		return nil, err
@@ -143,7 +144,7 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 	keys := d.Resources(KindEncryptionKey)
 	for _, path := range p.IncludedPaths {
 		if keys.find(path.KeyID) == nil {
-			return fail(CodeBadRequest, "ClientEncryptionKey with id '["+path.KeyID+"]' does not exist.")
+			return fail(fault.CodeBadRequest, "ClientEncryptionKey with id '["+path.KeyID+"]' does not exist.")
 		}
 	}
 	return nil

@@ -89,5 +89,5 @@
 // The catalog is small, lives in memory whole and changes under one lock, on disk first. Users, permissions,
 // client encryption keys and scripts are a part of it (resource.go).
 //
-// Errors are *Error, with a Code; the packages below return their own, and wrap turns them into ours.
+// Errors are *fault.Error, with a Code; the packages below return their own, and wrap turns them into ours.
 package store

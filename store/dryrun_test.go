@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -163,7 +164,7 @@ func TestDryRunRefuses(t *testing.T) {
 	b := newBench(t, `"indexingPolicy":{"indexingMode":"none","automatic":false}`, 1)
 	defer b.close()
 	for _, next := range []ttl.Seconds{-2, 5, ttl.Never} {
-		if _, err := b.c.DryRunTTL(b.ctx, next, store.DryRunOptions{}); !is(err, store.CodeBadRequest) {
+		if _, err := b.c.DryRunTTL(b.ctx, next, store.DryRunOptions{}); !is(err, fault.CodeBadRequest) {
 			t.Errorf("%d: %v", next, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -64,7 +65,7 @@ func (b *bench) beside(n int) {
 		if it, _, err := b.c.Read(ctx, key, "b", store.ReadOptions{}); err != nil || doc.Of(it.Body()).Member("n").Num() != float64(i) {
 			b.t.Fatalf("a read beside: %s, %v", it.Body(), err)
 		}
-		if _, _, err := b.c.Read(ctx, key, "nothing", store.ReadOptions{}); !is(err, store.CodeNotFound) {
+		if _, _, err := b.c.Read(ctx, key, "nothing", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
 			b.t.Fatalf("a read of nothing beside: %v", err)
 		}
 	}
@@ -97,7 +98,7 @@ func TestStuckScriptIsLeftBehind(t *testing.T) {
 	for range 3 {
 		out, err := b.execute("p")
 		wall.hurry.Store(false)
-		if !is(err, store.CodeCanceled) {
+		if !is(err, fault.CodeCanceled) {
 			t.Fatalf("%s, %v", out, err)
 		}
 	}
@@ -125,9 +126,9 @@ func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
 		b.procedure(fmt.Sprint("p", i), `function () { Date.now(); }`)
 	}
 	for i := range 9 {
-		want := store.CodeCanceled
+		want := fault.CodeCanceled
 		if i == 8 {
-			want = store.CodeUnavailable // so many processors there are not
+			want = fault.CodeUnavailable // so many processors there are not
 		}
 		out, err := b.execute(fmt.Sprint("p", i))
 		wall.hurry.Store(false)
@@ -165,7 +166,7 @@ func TestQueryOfScriptEnds(t *testing.T) {
 	}`)
 	out, err := b.execute("p")
 	wall.hurry.Store(false)
-	if !is(err, store.CodeCanceled) || b.ctx.Err() != nil {
+	if !is(err, fault.CodeCanceled) || b.ctx.Err() != nil {
 		t.Errorf("%s, %v", out, err)
 	}
 	b.beside(5)
@@ -182,7 +183,7 @@ func TestScriptEndsWithItsRequest(t *testing.T) {
 		ctx, cancel := context.WithCancel(b.ctx)
 		begun := &firstValue{Context: ctx, do: cancel}
 		_, _, err := b.c.Execute(begun, definition.NewPartitionKey(doc.StringValue("a")), id, nil, store.ExecuteOptions{})
-		if !is(err, store.CodeCanceled) {
+		if !is(err, fault.CodeCanceled) {
 			t.Errorf("%s: %v", id, err)
 		}
 		cancel()
@@ -244,7 +245,7 @@ func TestConditionHoldsNobody(t *testing.T) {
 			t.Errorf("%s: it has ended: %v", name, <-ended)
 		}
 		cancel()
-		if err := <-ended; !is(err, store.CodeCanceled) {
+		if err := <-ended; !is(err, fault.CodeCanceled) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -256,8 +257,8 @@ func TestConditionOfAnotherVersion(t *testing.T) {
 	defer b.close()
 	for _, c := range []struct {
 		condition string
-		want      store.Code
-	}{{"FROM c WHERE c.n = 1", store.CodePreconditionFailed}, {"FROM c WHERE c.n = 2", fine}} {
+		want      fault.Code
+	}{{"FROM c WHERE c.n = 1", fault.CodePreconditionFailed}, {"FROM c WHERE c.n = 2", fine}} {
 		b.put(`{"id":"1","pk":"a","n":1}`)
 		cancelable, cancel := context.WithCancel(b.ctx)
 		ctx := &firstValue{Context: cancelable, do: func() { b.put(`{"id":"1","pk":"a","n":2}`) }}
@@ -292,7 +293,7 @@ func TestAttacksOfProcedures(t *testing.T) {
 			ended <- err
 		}()
 		b.beside(3)
-		if err := <-ended; !is(err, store.CodeBadRequest) && !is(err, store.CodeTooLarge) {
+		if err := <-ended; !is(err, fault.CodeBadRequest) && !is(err, fault.CodeTooLarge) {
 			t.Errorf("%s: %v", body, err)
 		}
 		b.beside(1)

@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -114,7 +115,7 @@ func (c *Container) ExpirationsChanged() <-chan struct{} { return c.mourners.cha
 
 func keepsLog(st *containerState) error {
 	if st.rec.Log == nil {
-		return fail(CodeBadRequest, "The container keeps no log of expiries: its settings have no 'expiryEvents'.")
+		return fail(fault.CodeBadRequest, "The container keeps no log of expiries: its settings have no 'expiryEvents'.")
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ func (r *logReader) fill(src *source, i int) error {
 		return err
 	}
 	if layout.Sequence(r.at[i]).LSN() > src.at.LSN {
-		return fail(CodeBadRequest, "The position in the log of expiries is ahead of this store: it was given by another one, or before it was restored.")
+		return fail(fault.CodeBadRequest, "The position in the log of expiries is ahead of this store: it was given by another one, or before it was restored.")
 	}
 	asked := r.at[i]
 	oldest := src.now - src.st.eventRetention()
@@ -243,5 +244,5 @@ func (c *Container) hasWebhook(st *containerState, webhook string) error {
 			return nil
 		}
 	}
-	return fail(CodeNotFound, "The container '"+c.name+"' has no webhook '"+webhook+"'.")
+	return fail(fault.CodeNotFound, "The container '"+c.name+"' has no webhook '"+webhook+"'.")
 }

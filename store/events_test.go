@@ -15,6 +15,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -103,7 +104,7 @@ func (b *bench) doc(id string, life int) store.Item {
 func TestExpirationHasTheLastImage(t *testing.T) {
 	b := newBench(t, `"defaultTtl":10`, 1)
 	defer b.close()
-	if _, err := b.c.Expirations(b.ctx, "", 0); !is(err, store.CodeBadRequest) {
+	if _, err := b.c.Expirations(b.ctx, "", 0); !is(err, fault.CodeBadRequest) {
 		t.Errorf("without a log: %v", err)
 	}
 	b.settings(withEvents(0))
@@ -225,7 +226,7 @@ func TestLogOfExpiriesBeginsAndEnds(t *testing.T) {
 	b.settings(func(s *store.ContainerSettings) { s.ExpiryEvents = nil })
 	b.doc("unseen", 1)
 	b.clock.Advance(time.Second)
-	if _, err := b.c.Expirations(b.ctx, "", 0); !is(err, store.CodeBadRequest) {
+	if _, err := b.c.Expirations(b.ctx, "", 0); !is(err, fault.CodeBadRequest) {
 		t.Errorf("off: %v", err)
 	}
 	b.settings(withEvents(100))
@@ -253,7 +254,7 @@ func TestLogOfExpiriesBeginsAndEnds(t *testing.T) {
 		}
 		checkClean(t, b.db)
 	}
-	if _, err := b.c.Expirations(b.ctx, "999999", 0); !is(err, store.CodeBadRequest) {
+	if _, err := b.c.Expirations(b.ctx, "999999", 0); !is(err, fault.CodeBadRequest) {
 		t.Errorf("ahead of the store: %v", err)
 	}
 }
@@ -302,7 +303,7 @@ func TestStarvedReaper(t *testing.T) {
 			t.Errorf("%d purged while a request is served", n)
 		}
 	})
-	if _, _, err := b.c.Read(b.ctx, pk("p"), "1", store.ReadOptions{}); !is(err, store.CodeNotFound) || !happened() {
+	if _, _, err := b.c.Read(b.ctx, pk("p"), "1", store.ReadOptions{}); !is(err, fault.CodeNotFound) || !happened() {
 		t.Error(err)
 	}
 	b.settings(withReaper(store.ReaperSettings{Starved: &store.Starvation{PerSecond: 40}}))
@@ -514,7 +515,7 @@ func (b *bench) watched(r *rand.Rand) (seen []string) {
 			b.doc(id, r.IntN(5))
 		case 2:
 			_, err := b.c.Delete(b.ctx, pk("p"), id, store.WriteOptions{})
-			seen = append(seen, fmt.Sprint("delete ", id, " ", store.ErrorCode(err)))
+			seen = append(seen, fmt.Sprint("delete ", id, " ", fault.ErrorCode(err)))
 		case 3:
 			b.setDefault([]string{"4", "2", "-1"}[r.IntN(3)])
 		default:

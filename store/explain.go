@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -201,7 +202,7 @@ func (c *Container) keyPlace(pk definition.PartitionKey, id string) (place, erro
 		return place{}, err
 	}
 	if id == "" {
-		return place{}, fail(CodeBadRequest, "The id of an item must not be empty.")
+		return place{}, fail(fault.CodeBadRequest, "The id of an item must not be empty.")
 	}
 	return c.place(pk, id), nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -117,10 +118,10 @@ func TestExplainRefuses(t *testing.T) {
 		"no partition key": {ID: "a"},
 		"no id":            {Partition: pk("p")},
 	} {
-		if _, err := b.c.ExplainItem(b.ctx, key.Partition, key.ID); !is(err, store.CodeBadRequest) {
+		if _, err := b.c.ExplainItem(b.ctx, key.Partition, key.ID); !is(err, fault.CodeBadRequest) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := b.c.Wait(b.ctx, store.WaitRequest{Key: key}); !is(err, store.CodeBadRequest) {
+		if _, err := b.c.Wait(b.ctx, store.WaitRequest{Key: key}); !is(err, fault.CodeBadRequest) {
 			t.Errorf("wait, %s: %v", name, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -158,7 +159,7 @@ func (f *feedReader) fill(src *source, after uint64) (reached uint64, err error)
 		return after, err
 	}
 	if !f.req.Start.Now && after > src.at.LSN {
-		return after, fail(CodeBadRequest, "The position in the change feed is ahead of this store: it was given by another one, or before it was restored.")
+		return after, fail(fault.CodeBadRequest, "The position in the change feed is ahead of this store: it was given by another one, or before it was restored.")
 	}
 	at := layout.LastOf(after)
 	if f.req.Mode == AllVersions {

@@ -20,6 +20,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -241,7 +242,7 @@ func (w *feedWorld) rename(k metatest.Key, id string, n int) {
 	it := feedItem{body: fmt.Sprintf(`{"id":%q,"pk":%q,"n":%d}`, id, k.Partition, n), ts: w.now()}
 	got, _, err := w.c.Replace(w.ctx, pk(k.Partition), k.ID, []byte(it.body), store.WriteOptions{})
 	switch {
-	case !there && !is(err, store.CodeNotFound), there && taken && !is(err, store.CodeConflict), there && !taken && err != nil:
+	case !there && !is(err, fault.CodeNotFound), there && taken && !is(err, fault.CodeConflict), there && !taken && err != nil:
 		w.t.Errorf("rename %s to %s: %v, but there: %v, taken: %v", k, id, err, there, taken)
 	case err == nil:
 		it.lsn, it.nth = got.LSN(), w.count()
@@ -271,7 +272,7 @@ func (w *feedWorld) sweep() {
 func (w *feedWorld) split() {
 	ranges := w.c.Ranges().Ranges
 	_, err := w.c.Split(w.ctx, ranges[w.r.IntN(len(ranges))].ID, "")
-	if err != nil && !is(err, store.CodeConflict) {
+	if err != nil && !is(err, fault.CodeConflict) {
 		w.t.Error(err)
 	}
 }
@@ -391,7 +392,7 @@ func (f *feedFollower) page() (end bool) {
 	f.w.bury()
 	req := store.ChangesRequest{Scope: f.scope, Mode: f.mode, Start: store.ChangesStart{After: f.after}, MaxItems: 1 + f.w.r.IntN(5)}
 	page, _, err := f.w.c.Changes(f.w.ctx, req)
-	if is(err, store.CodeRangeGone) {
+	if is(err, fault.CodeRangeGone) {
 		f.divide()
 		return false
 	}

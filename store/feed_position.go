@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -53,7 +54,7 @@ func parseNumber(text string, limit uint64) (uint64, error) {
 }
 
 func badPosition(text string) error {
-	return fail(CodeBadRequest, "'"+text+"' is not a position in a change feed.")
+	return fail(fault.CodeBadRequest, "'"+text+"' is not a position in a change feed.")
 }
 
 // of is the position in a range: its own, or that of a range which it was split from. A range that has

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // ChangesQueryPage is one page of a change feed through a query.
@@ -25,7 +26,7 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	info.Index, info.Lenient = nil, true
 	plan, err := query.Prepare(q.Text, q.Parameters, info)
 	if err == nil && !plan.Streamable() {
-		err = fail(CodeBadRequest, "A query of a change feed consists of SELECT, FROM, JOIN and WHERE.")
+		err = fail(fault.CodeBadRequest, "A query of a change feed consists of SELECT, FROM, JOIN and WHERE.")
 	}
 	if err != nil {
 		return ChangesQueryPage{}, c.refused(), wrap(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -68,7 +69,7 @@ func openReplicated(t *testing.T, fs *vfs.MemFS, clock *ttl.Virtual, ranges int)
 		t.Fatal(err)
 	}
 	d, err := db.Database("db")
-	if is(err, store.CodeNotFound) {
+	if is(err, fault.CodeNotFound) {
 		if d, err = db.CreateDatabase(ctx, "db", definition.Throughput{}); err == nil {
 			_, err = d.CreateContainer(ctx, specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000}`), definition.Throughput{})
 		}
@@ -178,7 +179,7 @@ func writeSomething(ctx context.Context, r *rand.Rand, db *store.DB, c *store.Co
 		}
 	case 3, 4:
 		_, err = c.Delete(ctx, key, "i"+strconv.Itoa(r.IntN(4)), store.WriteOptions{})
-		if is(err, store.CodeNotFound) {
+		if is(err, fault.CodeNotFound) {
 			err = nil
 		}
 	case 5:
@@ -190,7 +191,7 @@ func writeSomething(ctx context.Context, r *rand.Rand, db *store.DB, c *store.Co
 	case 6:
 		if ranges := c.Ranges().Ranges; len(ranges) < 8 && r.IntN(4) == 0 {
 			_, err = c.Split(ctx, ranges[r.IntN(len(ranges))].ID, "")
-			if is(err, store.CodeConflict) || is(err, store.CodeRangeGone) {
+			if is(err, fault.CodeConflict) || is(err, fault.CodeRangeGone) {
 				err = nil
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A page ends where a transaction ends: a batch is read whole, and so are an expiry and the create that made
@@ -124,7 +125,7 @@ func TestRetention(t *testing.T) {
 				outside := len(unseen) > 0 && unseen[0].ts <= b.seconds()-60*minutes
 				inside := len(unseen) == 0 || unseen[0].ts > b.seconds()-60*shortest
 				switch {
-				case err != nil && !is(err, store.CodeBadRequest):
+				case err != nil && !is(err, fault.CodeBadRequest):
 					t.Fatal(err)
 				case err == nil && outside, err != nil && inside:
 					t.Fatalf("seed %d: after %d of %v at %d, %d minutes: %v", seed, after, all, b.seconds(), minutes, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -105,7 +106,7 @@ func (ch *Change) appendMetadata(dst []byte) []byte {
 func (f *feedReader) fillVersions(src *source, at *layout.Sequence) (err error) {
 	window := src.st.retention()
 	if window == 0 {
-		return fail(CodeBadRequest, "The container keeps no feed of all versions and deletes: its change feed policy has no retention.")
+		return fail(fault.CodeBadRequest, "The container keeps no feed of all versions and deletes: its change feed policy has no retention.")
 	}
 	oldest := src.now - window // what was written in this second or before is outside of the window
 	switch start := &f.req.Start; {
@@ -140,7 +141,7 @@ func (f *feedReader) fillVersions(src *source, at *layout.Sequence) (err error) 
 }
 
 func outsideRetention() error {
-	return fail(CodeBadRequest, "You must read the change feed from within the retention period.")
+	return fail(fault.CodeBadRequest, "You must read the change feed from within the retention period.")
 }
 
 // wantsVersion tells whether a version is in the scope.

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -48,7 +49,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	c.begin()
 	defer c.end()
 	if pk.IsZero() {
-		return c.refused(), fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
+		return c.refused(), fail(fault.CodeBadRequest, "PartitionKey value must be supplied for this operation.")
 	}
 	pk, err := c.def.FullKey(pk, "")
 	if err != nil {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -58,7 +59,7 @@ func (db *resident) forecast(ctx context.Context) (Forecast, error) {
 	f := newForecast(0)
 	watch := db.startWatch(ctx)
 	for _, c := range containers {
-		if err := f.add(ctx, c, watch); err != nil && ErrorCode(err) != CodeOwnerNotFound { // dropped meanwhile
+		if err := f.add(ctx, c, watch); err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound { // dropped meanwhile
 			return f, err
 		}
 	}

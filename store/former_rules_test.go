@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -95,7 +96,7 @@ func TestUnknownLanguage(t *testing.T) {
 	} {
 		s := definition.ContainerSpec{FullText: &policy}
 		err := s.ValidateFullText()
-		if ErrorCode(err) != CodeBadRequest || !strings.Contains(err.Error(), "The language specified in the full-text policy, 'xx-YY', is invalid.") {
+		if fault.ErrorCode(err) != fault.CodeBadRequest || !strings.Contains(err.Error(), "The language specified in the full-text policy, 'xx-YY', is invalid.") {
 			t.Errorf("%+v: %v", policy, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -63,7 +64,7 @@ func (db *resident) parseGrant(ctx context.Context, v doc.Value) (g Grant, err e
 }
 
 func badResource(link string) error {
-	return fail(CodeBadRequest, "The resource '"+link+"' of the permission is neither a container nor an item or a script in one.")
+	return fail(fault.CodeBadRequest, "The resource '"+link+"' of the permission is neither a container nor an item or a script in one.")
 }
 
 // splitLink takes dbs/x/colls/y or dbs/x/colls/y/docs/z apart; nil where link is neither. The last id may

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Queries that take long must not take the processors from all else, nor fill the memory together. Once a
@@ -65,7 +66,7 @@ func (w *heavyWork) withScripts(ctx context.Context, limit time.Duration, fn fun
 			if ctx.Err() != nil {
 				return r, wrap(ctx.Err())
 			}
-			return r, &Error{Code: CodeCanceled, Err: late,
+			return r, &fault.Error{Code: fault.CodeCanceled, Err: late,
 				Message: "The request ran out of time: other scripts kept it waiting."}
 		}
 		w.scripts.Release(1)

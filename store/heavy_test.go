@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // TestHeavyQueries: a quick query waits for nobody; of heavy ones few have a place, and one more waits until
@@ -80,10 +81,10 @@ func TestHeavyScripts(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := run(gone, time.Hour); ErrorCode(err) != CodeCanceled || !errors.Is(err, context.Canceled) {
+	if err := run(gone, time.Hour); fault.ErrorCode(err) != fault.CodeCanceled || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if err := run(t.Context(), 0); ErrorCode(err) != CodeCanceled || errors.Is(err, context.Canceled) {
+	if err := run(t.Context(), 0); fault.ErrorCode(err) != fault.CodeCanceled || errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	<-began

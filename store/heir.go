@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -43,8 +44,8 @@ func (st *containerState) moves(ghost *stored) bool {
 	return ok && at >= st.rec.MovesSince
 }
 
-// heir is the part of an heir in one purge of a container, as host.Inheritance is for other tenants. It is made
-// when what both sides need is held.
+// heir is the part of an heir in one purge of a container, as host.Inheritance is for other tenants. It is
+// made when what both sides need is held.
 type heir interface {
 	// scopes are those that the arrival of the dead among the candidates writes to, beside their own.
 	scopes(ctx context.Context, s *slot, batch []candidate) ([][]byte, error)
@@ -78,7 +79,8 @@ func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h hei
 	}
 }
 
-// withMoved calls fn, in a view, with those of the candidates that are dead and to be moved, if there are any.
+// withMoved calls fn, in a view, with those of the candidates that are dead and to be moved, if there are
+// any.
 func (c *Container) withMoved(ctx context.Context, st *containerState, s *slot, batch []candidate,
 	fn func(r engine.Reader, items []*stored) error) error {
 	return c.db.view(ctx, func(r engine.Reader) error {
@@ -127,8 +129,8 @@ type otherHeir struct {
 func (c *Container) enterWithOther(ctx context.Context, to heirName) (*containerState, heir, error) {
 	q, err := c.db.in.Heir(tenantName, to.kind, to.name)
 	if err != nil {
-		return nil, nil, &Error{
-			Code:    CodeUnavailable,
+		return nil, nil, &fault.Error{
+			Code:    fault.CodeUnavailable,
 			Message: fmt.Sprintf("The %s '%s', the heir of '%s', is missing.", to.kind, to.name, c.name),
 			Hint:    "clear onExpire in the container's settings", Err: err,
 		}
@@ -187,7 +189,7 @@ func (h *otherHeir) take(ghost *stored) (taken bool, err error) {
 		h.taken++
 	case err == nil && h.taken == 0:
 		to := h.st.rec.Settings.heir()
-		err = fail(CodeUnavailable, fmt.Sprintf("The %s '%s' does not take what expires in the container '%s'.",
+		err = fail(fault.CodeUnavailable, fmt.Sprintf("The %s '%s' does not take what expires in the container '%s'.",
 			to.kind, to.name, h.c.name))
 	}
 	return taken, err

@@ -18,11 +18,12 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// sharedHost is a host in which documents live beside reminders, in either order. What expires in the container
-// passes on to a book.
+// sharedHost is a host in which documents live beside reminders, in either order. What expires in the
+// container passes on to a book.
 type sharedHost struct {
 	t     *testing.T
 	fs    *vfs.MemFS
@@ -205,8 +206,8 @@ func TestHeirAndCrashes(t *testing.T) {
 	})
 }
 
-// A restore raises the numbers of each tenant above those of all; the clock moves for both, and neither is set
-// back behind the other.
+// A restore raises the numbers of each tenant above those of all; the clock moves for both, and neither is
+// set back behind the other.
 func TestTenantsShareRestoreAndClock(t *testing.T) {
 	inBothOrders(t, func(w *sharedHost) {
 		ctx := w.t.Context()
@@ -226,7 +227,7 @@ func TestTenantsShareRestoreAndClock(t *testing.T) {
 		back := time.Unix(1_699_999_000, 0)
 		var far *host.TooFarBackError
 		_, err = w.db.SetClock(ctx, store.ClockChange{Set: &back})
-		if !errors.As(err, &far) || store.ErrorCode(err) != store.CodeBadRequest {
+		if !errors.As(err, &far) || fault.ErrorCode(err) != fault.CodeBadRequest {
 			w.t.Fatalf("a clock behind a reminder: %v", err)
 		}
 		second := time.Second
@@ -261,7 +262,7 @@ func TestHeirUnderClockMoves(t *testing.T) {
 				}
 				to := w.db.Now().Add(-time.Second)
 				_, err := w.db.SetClock(ctx, store.ClockChange{Set: &to})
-				if err != nil && store.ErrorCode(err) != store.CodeBadRequest {
+				if err != nil && fault.ErrorCode(err) != fault.CodeBadRequest {
 					done <- err
 					return
 				}

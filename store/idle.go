@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -62,7 +63,7 @@ func (db *resident) tendIdle(ctx context.Context) error {
 	defer db.in.Catalog().Unlock()
 	var errs []error
 	for _, c := range timed {
-		if err := c.tendIdle(ctx); err != nil && ErrorCode(err) != CodeOwnerNotFound {
+		if err := c.tendIdle(ctx); err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound {
 			errs = append(errs, err)
 		}
 	}

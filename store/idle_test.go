@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -19,7 +20,7 @@ func (b *bench) exists() bool {
 	if err == nil {
 		_, err = d.Container("c")
 	}
-	if err != nil && !is(err, store.CodeNotFound) {
+	if err != nil && !is(err, fault.CodeNotFound) {
 		b.t.Fatal(err)
 	}
 	return err == nil
@@ -44,7 +45,7 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 			return err
 		},
 		"miss": func(b *bench) error {
-			if _, _, err := b.c.Read(b.ctx, pk("p"), "nobody", store.ReadOptions{}); !is(err, store.CodeNotFound) {
+			if _, _, err := b.c.Read(b.ctx, pk("p"), "nobody", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
 				return err
 			}
 			return nil
@@ -91,7 +92,7 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 			if b.exists() {
 				t.Error("not deleted")
 			}
-			if _, _, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{}); !is(err, store.CodeOwnerNotFound) {
+			if _, _, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{}); !is(err, fault.CodeOwnerNotFound) {
 				t.Errorf("a read: %v", err)
 			}
 		})
@@ -104,7 +105,7 @@ func TestIdleAlthough(t *testing.T) {
 	defer b.close()
 	b.put(`{"id":"a","pk":"p","ttl":100}`)
 	for _, seconds := range []int{-1, 1, store.MinIdle - 1} {
-		if err := b.set(b.c, func(s *store.ContainerSettings) { s.AutoDeleteOnIdle = seconds }); !is(err, store.CodeBadRequest) {
+		if err := b.set(b.c, func(s *store.ContainerSettings) { s.AutoDeleteOnIdle = seconds }); !is(err, fault.CodeBadRequest) {
 			t.Errorf("%d: %v", seconds, err)
 		}
 	}

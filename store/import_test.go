@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -64,7 +65,7 @@ func TestImportMatrix(t *testing.T) {
 func (b *bench) importLife(body string, o store.ImportOptions, now int64) string {
 	b.t.Helper()
 	it, _, err := b.c.Import(b.ctx, pk("x"), []byte(body), o)
-	if is(err, store.CodeBadRequest) {
+	if is(err, fault.CodeBadRequest) {
 		return "refused"
 	}
 	if err != nil {
@@ -213,13 +214,13 @@ func TestImportOverOthers(t *testing.T) {
 		t.Errorf("over a live one: %v %v", again.Timestamp(), err)
 	}
 	_, _, err = b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x"}`), store.WriteOptions{Import: &store.ImportOptions{Age: ago}})
-	if !is(err, store.CodeConflict) {
+	if !is(err, fault.CodeConflict) {
 		t.Error("create over a live one:", err)
 	}
 	if _, err := in(store.ImportOptions{Age: 61 * ago}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.c.Read(b.ctx, pk("x"), "a", store.ReadOptions{}); !is(err, store.CodeNotFound) {
+	if _, _, err := b.c.Read(b.ctx, pk("x"), "a", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
 		t.Error("a dead import over a live one:", err)
 	}
 	reborn, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x"}`), store.WriteOptions{})
@@ -232,7 +233,7 @@ func TestImportOverOthers(t *testing.T) {
 	}
 	_, _, err = b.c.Replace(b.ctx, pk("x"), "a", []byte(`{"id":"a","pk":"x"}`), store.WriteOptions{Import: &store.ImportOptions{Age: ago}})
 	_, err2 := b.c.Delete(b.ctx, pk("x"), "a", store.WriteOptions{Import: &store.ImportOptions{}})
-	if !is(err, store.CodeBadRequest) || !is(err2, store.CodeBadRequest) {
+	if !is(err, fault.CodeBadRequest) || !is(err2, fault.CodeBadRequest) {
 		t.Error("an import by something else than a create or an upsert:", err, err2)
 	}
 }
@@ -269,7 +270,7 @@ func TestParseImport(t *testing.T) {
 	} {
 		out, o, err := store.ParseImport([]byte(test.in))
 		if test.out == "" {
-			if !is(err, store.CodeBadRequest) {
+			if !is(err, fault.CodeBadRequest) {
 				t.Errorf("%s: %s %v %v", test.in, out, o, err)
 			}
 			continue

@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -111,7 +112,7 @@ func (l *lab) put(c *store.Container, id string) int64 {
 func (l *lab) alive(c *store.Container, id string) bool {
 	l.t.Helper()
 	_, _, err := c.Read(l.ctx, pk("x"), id, store.ReadOptions{})
-	if err != nil && !is(err, store.CodeNotFound) {
+	if err != nil && !is(err, fault.CodeNotFound) {
 		l.t.Fatal(err)
 	}
 	return err == nil

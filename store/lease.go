@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A lease keeps one item from expiring for a time, without writing it: neither _ts nor the etag changes, and
@@ -27,7 +28,7 @@ type Lease struct {
 // the key are wrong.
 func (c *Container) Lease(ctx context.Context, pk definition.PartitionKey, id string, seconds int) (Lease, error) {
 	if seconds < 1 || seconds > MaxLease {
-		return Lease{}, fail(CodeBadRequest, fmt.Sprintf("A lease must be between 1 and %d seconds long, not %d.", MaxLease, seconds))
+		return Lease{}, fail(fault.CodeBadRequest, fmt.Sprintf("A lease must be between 1 and %d seconds long, not %d.", MaxLease, seconds))
 	}
 	var l Lease
 	err := c.lease(ctx, pk, id, func(now int64) int64 {

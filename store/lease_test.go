@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -16,7 +17,7 @@ import (
 func (b *bench) alive() bool {
 	b.t.Helper()
 	_, _, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{})
-	if err != nil && !is(err, store.CodeNotFound) {
+	if err != nil && !is(err, fault.CodeNotFound) {
 		b.t.Error(err)
 	}
 	return err == nil
@@ -60,7 +61,7 @@ func TestLease(t *testing.T) {
 		"release": b.c.ReleaseLease(b.ctx, pk("p"), "a"),
 		"nobody":  b.c.ReleaseLease(b.ctx, pk("p"), "nobody"),
 	} {
-		if !is(err, store.CodeNotFound) {
+		if !is(err, fault.CodeNotFound) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -84,11 +85,11 @@ func TestLease(t *testing.T) {
 		t.Error("alive without its lease")
 	}
 	for _, seconds := range []int{0, -1, store.MaxLease + 1} {
-		if _, err := b.c.Lease(b.ctx, pk("p"), "a", seconds); !is(err, store.CodeBadRequest) {
+		if _, err := b.c.Lease(b.ctx, pk("p"), "a", seconds); !is(err, fault.CodeBadRequest) {
 			t.Errorf("%d seconds: %v", seconds, err)
 		}
 	}
-	if _, err := b.c.Lease(b.ctx, definition.PartitionKey{}, "a", 1); !is(err, store.CodeBadRequest) {
+	if _, err := b.c.Lease(b.ctx, definition.PartitionKey{}, "a", 1); !is(err, fault.CodeBadRequest) {
 		t.Errorf("no partition key: %v", err)
 	}
 }

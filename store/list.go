@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -36,7 +37,7 @@ func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, err
 	}
 	for {
 		page, r, err := c.listByRange(ctx, o)
-		if o.Scope.Range != "" || ErrorCode(err) != CodeRangeGone { // else it was split meanwhile
+		if o.Scope.Range != "" || fault.ErrorCode(err) != fault.CodeRangeGone { // else it was split meanwhile
 			return page, r, err
 		}
 	}
@@ -224,7 +225,7 @@ const partOfContainer = "a part"
 func behindPrefix(epk []byte) []byte { return append(bytes.Clone(epk), 0xFF) }
 
 func rangeGone(id string) error {
-	return fail(CodeRangeGone, "The partition key range '"+id+"' does not exist any more.")
+	return fail(fault.CodeRangeGone, "The partition key range '"+id+"' does not exist any more.")
 }
 
 func (sp span) withHash(h uint32) span {
@@ -250,7 +251,7 @@ func epkBound(s string) ([]byte, error) {
 	}
 	b, err := hex.DecodeString(s)
 	if err != nil {
-		return nil, &Error{Code: CodeBadRequest, Message: "'" + s + "' is not an effective partition key.", Err: err}
+		return nil, &fault.Error{Code: fault.CodeBadRequest, Message: "'" + s + "' is not an effective partition key.", Err: err}
 	}
 	return b, nil
 }
@@ -299,7 +300,7 @@ func parseContinuation(token string, sp *span, spans []query.Span) (query.Progre
 	if token == "" {
 		return query.Begin(spans), nil
 	}
-	bad := fail(CodeBadRequest, "Invalid Continuation Token")
+	bad := fail(fault.CodeBadRequest, "Invalid Continuation Token")
 	b, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(token))
 	if err != nil || len(b) < 5 || b[0] != continuationVersion || binary.BigEndian.Uint32(b[1:]) != sp.hash {
 		return query.Progress{}, bad

@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // told is what a reader of a feed has been told, page by page.
@@ -128,7 +129,7 @@ func TestOneLSNForABatch(t *testing.T) {
 	}
 	for lsn, refused := range map[uint64]bool{before + 1: false, before + 2: false, before + 3: true} {
 		_, _, err := b.c.Read(b.ctx, pk("p"), "3", store.ReadOptions{Session: []store.SessionPosition{{Range: "0", LSN: lsn}}})
-		if is(err, store.CodeSessionNotAvailable) != refused || !refused && err != nil {
+		if is(err, fault.CodeSessionNotAvailable) != refused || !refused && err != nil {
 			t.Errorf("a session at %d: %v", lsn, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // TestQueriesShareOneMemory: what queries keep to group, sort and tell rows apart is of the one budget, and
@@ -40,7 +41,7 @@ func TestQueriesShareOneMemory(t *testing.T) {
 		_, _, err := b.c.Query(b.ctx, q)
 		var wait *store.ThrottledError
 		var busy *query.BusyError
-		if !is(err, store.CodeThrottled) || !errors.As(err, &wait) || !errors.As(err, &busy) {
+		if !is(err, fault.CodeThrottled) || !errors.As(err, &wait) || !errors.As(err, &busy) {
 			t.Errorf("%s: %v", text, err)
 		}
 		m.Give(m.Size())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -55,7 +56,7 @@ func (db *resident) metrics(ctx context.Context) (Metrics, error) {
 	m.StuckScripts = db.programs.Stuck()
 	for _, c := range containers {
 		one, err := c.metrics(ctx)
-		if ErrorCode(err) == CodeOwnerNotFound {
+		if fault.ErrorCode(err) == fault.CodeOwnerNotFound {
 			continue // dropped meanwhile
 		}
 		if err != nil {

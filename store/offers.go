@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -145,10 +146,10 @@ func (db *resident) replaceOffer(
 		return Offer{}, err
 	}
 	if t.IsZero() {
-		return Offer{}, fail(CodeBadRequest, "The offer's throughput is missing.")
+		return Offer{}, fail(fault.CodeBadRequest, "The offer's throughput is missing.")
 	}
 	if (t.Autoscale > 0) != (rec.Asked.Autoscale > 0) && !migrate {
-		return Offer{}, fail(CodeBadRequest, "An offer cannot change between manual and autoscale throughput without a migration.")
+		return Offer{}, fail(fault.CodeBadRequest, "An offer cannot change between manual and autoscale throughput without a migration.")
 	}
 	rec.Ranges = rec.target(t)
 	rec.Asked = t

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -64,8 +65,8 @@ type OperationResult struct {
 // fatal tells whether the operation failed for a reason that is not its own. Its transaction may be
 // half-written and must be given up.
 func (r *OperationResult) fatal() bool {
-	switch ErrorCode(r.Err) {
-	case CodeInternal, CodeCanceled, CodeDiskFull, CodeUnavailable:
+	switch fault.ErrorCode(r.Err) {
+	case fault.CodeInternal, fault.CodeCanceled, fault.CodeDiskFull, fault.CodeUnavailable:
 		return r.Err != nil
 	}
 	return false
@@ -101,7 +102,7 @@ func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*prepared
 	case OperationRead, OperationDelete, OperationPatch:
 		p, err = c.address(pk, op)
 	default:
-		err = fail(CodeBadRequest, "There is no such operation.")
+		err = fail(fault.CodeBadRequest, "There is no such operation.")
 	}
 	if err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*prepared
 		return p, nil
 	}
 	if op.Kind != OperationCreate && op.Kind != OperationUpsert {
-		return nil, fail(CodeBadRequest, "A document can be imported by a create or an upsert alone.")
+		return nil, fail(fault.CodeBadRequest, "A document can be imported by a create or an upsert alone.")
 	}
 	return p, op.Import.check()
 }
@@ -130,7 +131,7 @@ func (c *Container) address(pk definition.PartitionKey, op Operation) (*prepared
 		return p, nil
 	}
 	if op.Patch == nil {
-		return nil, fail(CodeBadRequest, "A patch must have operations.")
+		return nil, fail(fault.CodeBadRequest, "A patch must have operations.")
 	}
 	p.patch, err = c.preparePatch(pk, *op.Patch)
 	return p, err
@@ -163,7 +164,7 @@ func (c *Container) draft(given definition.PartitionKey, body []byte) (*prepared
 	own := ttl.Absent
 	if parsed.TTL != nil {
 		if own, err = ttl.ParseItem(parsed.TTL); err != nil {
-			return nil, &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
+			return nil, &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 		}
 	}
 	pk, err := c.def.KeyOf(given, parsed.Body)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -67,7 +68,7 @@ func (o Options) validate() error {
 // checkRanges checks how many partition ranges are asked for; 0 leaves it open.
 func checkRanges(n int) error {
 	if n < 0 || n > layout.MaxSlots {
-		return fail(CodeBadRequest, "The number of partition ranges must be between 1 and 4096.")
+		return fail(fault.CodeBadRequest, "The number of partition ranges must be between 1 and 4096.")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -43,7 +44,7 @@ type preparedPatch struct {
 
 func (c *Container) preparePatch(pk definition.PartitionKey, p Patch) (*preparedPatch, error) {
 	if p.Operations.Len() == 0 {
-		return nil, fail(CodeBadRequest, "A patch must have at least one operation.")
+		return nil, fail(fault.CodeBadRequest, "A patch must have at least one operation.")
 	}
 	if err := c.checkPatched(p.Operations); err != nil {
 		return nil, err
@@ -68,13 +69,13 @@ var unpatchable = []doc.Path{
 func (c *Container) checkPatched(ops doc.Patch) error {
 	for _, p := range c.def.ParsedPaths() {
 		if n := ops.Touches(p); n > 0 {
-			return fail(CodeBadRequest, fmt.Sprintf(
+			return fail(fault.CodeBadRequest, fmt.Sprintf(
 				"Invalid patch request: For Operation(%d): Can't patch the partition key %s.", n, p))
 		}
 	}
 	for _, p := range unpatchable {
 		if n := ops.Touches(p); n > 0 {
-			return fail(CodeBadRequest, fmt.Sprintf(
+			return fail(fault.CodeBadRequest, fmt.Sprintf(
 				"Invalid patch request: For Operation(%d): Can't patch system property %s.", n, p))
 		}
 	}
@@ -149,7 +150,7 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 }
 
 func tooSlow(cause error) error {
-	return &Error{Code: CodeBadRequest, Message: "The condition of the patch takes too long to evaluate.", Err: cause}
+	return &fault.Error{Code: fault.CodeBadRequest, Message: "The condition of the patch takes too long to evaluate.", Err: cause}
 }
 
 // evaluate fails with CodePreconditionFailed where a condition does not hold. turn is query.Env's; nil where
@@ -171,7 +172,7 @@ func (c *Container) evaluate(
 
 // errJudgeAgain ends a transaction that has met another version than the one that the condition of a patch
 // was evaluated for, and has no time for that.
-var errJudgeAgain = fail(CodeUnavailable, "The item of a conditional patch changes faster than its condition can be evaluated.")
+var errJudgeAgain = fail(fault.CodeUnavailable, "The item of a conditional patch changes faster than its condition can be evaluated.")
 
 // maxJudged is how often conditions are evaluated anew, because others have written to the item in between.
 const maxJudged = 10

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 func (b *bench) patch(id, operations, condition string, o store.WriteOptions) (store.Item, error) {
@@ -24,11 +25,11 @@ func (b *bench) patch(id, operations, condition string, o store.WriteOptions) (s
 }
 
 // patches runs a patch of the item "1" and says what became of it.
-func (b *bench) patches(operations, condition, want string, code store.Code) {
+func (b *bench) patches(operations, condition, want string, code fault.Code) {
 	b.t.Helper()
 	before := b.dump()
 	it, err := b.patch("1", operations, condition, store.WriteOptions{})
-	if code != store.CodeInternal {
+	if code != fault.CodeInternal {
 		if !is(err, code) || !strings.Contains(err.Error(), want) {
 			b.t.Errorf("%s %s: %v, want %v: %s", operations, condition, err, code, want)
 		}
@@ -42,7 +43,7 @@ func (b *bench) patches(operations, condition, want string, code store.Code) {
 	}
 }
 
-const fine = store.CodeInternal // the zero Code: no failure
+const fine = fault.CodeInternal // the zero Code: no failure
 
 func TestPatchItem(t *testing.T) {
 	b := newBench(t, "", 2)
@@ -62,16 +63,16 @@ func TestPatchItem(t *testing.T) {
 	}
 	b.expect("SELECT VALUE c.id FROM c WHERE c.n = 2 AND ARRAY_CONTAINS(c.l, 'x')", `"1"`)
 	b.expect("SELECT VALUE c.id FROM c WHERE c.n = 1", "")
-	if _, err := b.patch("1", `{"op":"set","path":"/n","value":3}`, "", store.WriteOptions{IfMatch: first.ETag()}); !is(err, store.CodePreconditionFailed) {
+	if _, err := b.patch("1", `{"op":"set","path":"/n","value":3}`, "", store.WriteOptions{IfMatch: first.ETag()}); !is(err, fault.CodePreconditionFailed) {
 		t.Errorf("an old etag: %v", err)
 	}
-	if _, err := b.patch("2", `{"op":"set","path":"/n","value":3}`, "", store.WriteOptions{}); !is(err, store.CodeNotFound) {
+	if _, err := b.patch("2", `{"op":"set","path":"/n","value":3}`, "", store.WriteOptions{}); !is(err, fault.CodeNotFound) {
 		t.Errorf("an item that is not there: %v", err)
 	}
-	if _, _, err := b.c.Patch(b.ctx, definition.PartitionKey{}, "1", *patchOf(t, `{"op":"set","path":"/n","value":3}`), store.WriteOptions{}); !is(err, store.CodeBadRequest) {
+	if _, _, err := b.c.Patch(b.ctx, definition.PartitionKey{}, "1", *patchOf(t, `{"op":"set","path":"/n","value":3}`), store.WriteOptions{}); !is(err, fault.CodeBadRequest) {
 		t.Errorf("without a partition key: %v", err)
 	}
-	if _, _, err := b.c.Patch(b.ctx, pk("p"), "1", store.Patch{}, store.WriteOptions{}); !is(err, store.CodeBadRequest) {
+	if _, _, err := b.c.Patch(b.ctx, pk("p"), "1", store.Patch{}, store.WriteOptions{}); !is(err, fault.CodeBadRequest) {
 		t.Errorf("without operations: %v", err)
 	}
 }
@@ -81,25 +82,25 @@ func TestPatchCondition(t *testing.T) {
 	defer b.close()
 	b.put(`{"id":"1","pk":"p","n":1,"s":"it's","l":[1,2,3]}`)
 	const set, done = `{"op":"set","path":"/v","value":1}`, `{"id":"1","pk":"p","n":1,"s":"it's","l":[1,2,3],"v":1}`
-	for condition, code := range map[string]store.Code{
+	for condition, code := range map[string]fault.Code{
 		"FROM c WHERE c.n = 1":                     fine,
 		"from products p where p.n = 1":            fine,
 		"FROM c":                                   fine,
 		`FROM c WHERE c.s = "it's" AND c.id = '1'`: fine,
 		"FROM c WHERE EXISTS(SELECT VALUE x FROM x IN c.l WHERE x = 3)": fine,
 		"FROM c WHERE c._ts = 1700000000 AND IS_DEFINED(c._etag)":       fine,
-		"FROM c WHERE c.n = 2":          store.CodePreconditionFailed,
-		"FROM c WHERE c.nothing = 1":    store.CodePreconditionFailed,
-		"FROM c WHERE c.n":              store.CodePreconditionFailed,
-		"FROM c WHERE":                  store.CodeBadRequest,
-		"WHERE c.n = 1":                 store.CodeBadRequest,
-		"SELECT * FROM c WHERE c.n = 1": store.CodeBadRequest,
-		"FROM c WHERE d.n = 1":          store.CodeBadRequest,
-		"FROM c WHERE c.n = @p":         store.CodePreconditionFailed, // an unknown parameter is undefined
-		"FROM c WHERE NOSUCH(c.n)":      store.CodeBadRequest,
-		"FROM c WHERE c.n = 1; DROP":    store.CodeBadRequest,
-		"FROM c WHERE udf.f(c.n)":       store.CodeBadRequest,
-		"FROM c WHERE EXISTS(SELECT VALUE x FROM x IN c.l WHERE x = 30)": store.CodePreconditionFailed,
+		"FROM c WHERE c.n = 2":          fault.CodePreconditionFailed,
+		"FROM c WHERE c.nothing = 1":    fault.CodePreconditionFailed,
+		"FROM c WHERE c.n":              fault.CodePreconditionFailed,
+		"FROM c WHERE":                  fault.CodeBadRequest,
+		"WHERE c.n = 1":                 fault.CodeBadRequest,
+		"SELECT * FROM c WHERE c.n = 1": fault.CodeBadRequest,
+		"FROM c WHERE d.n = 1":          fault.CodeBadRequest,
+		"FROM c WHERE c.n = @p":         fault.CodePreconditionFailed, // an unknown parameter is undefined
+		"FROM c WHERE NOSUCH(c.n)":      fault.CodeBadRequest,
+		"FROM c WHERE c.n = 1; DROP":    fault.CodeBadRequest,
+		"FROM c WHERE udf.f(c.n)":       fault.CodeBadRequest,
+		"FROM c WHERE EXISTS(SELECT VALUE x FROM x IN c.l WHERE x = 30)": fault.CodePreconditionFailed,
 	} {
 		want := ""
 		if code == fine {
@@ -119,7 +120,7 @@ func TestPatchConditionEnds(t *testing.T) {
 	p.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 FROM x IN c.l JOIN y IN c.l JOIN z IN c.l WHERE x + y + z = 1)"
 	ctx, cancel := context.WithTimeout(b.ctx, 50*time.Millisecond)
 	defer cancel()
-	if _, _, err := b.c.Patch(ctx, pk("p"), "1", *p, store.WriteOptions{}); !is(err, store.CodeCanceled) {
+	if _, _, err := b.c.Patch(ctx, pk("p"), "1", *p, store.WriteOptions{}); !is(err, fault.CodeCanceled) {
 		t.Error(err)
 	}
 	b.expect("SELECT VALUE IS_DEFINED(c.v) FROM c", "false")
@@ -167,7 +168,7 @@ func TestPatchLeavesAlone(t *testing.T) {
 				{`{"op":"add","path":"/_self","value":1}`, "Can't patch system property"},
 				{`{"op":"add","path":"/_attachments/x","value":1}`, "Can't patch system property"},
 			} {
-				if _, _, err := b.c.Patch(b.ctx, key, "1", *patchOf(t, c.ops), store.WriteOptions{}); !is(err, store.CodeBadRequest) || !strings.Contains(err.Error(), c.text) {
+				if _, _, err := b.c.Patch(b.ctx, key, "1", *patchOf(t, c.ops), store.WriteOptions{}); !is(err, fault.CodeBadRequest) || !strings.Contains(err.Error(), c.text) {
 					t.Errorf("%s: %v, want %s", c.ops, err, c.text)
 				}
 			}
@@ -184,15 +185,15 @@ func TestPatchMakesADocument(t *testing.T) {
 	b := newBench(t, `"defaultTtl":100,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
 	defer b.close()
 	b.put(`{"id":"1","pk":"p","u":1,"s":"`+strings.Repeat("x", 1<<20)+`"}`, `{"id":"2","pk":"p","u":2}`)
-	b.patches(`{"op":"set","path":"/u","value":2}`, "", "unique index already exists", store.CodeConflict)
-	b.patches(`{"op":"remove","path":"/u"},{"op":"set","path":"/ttl","value":0}`, "", "The input ttl '0' is invalid", store.CodeBadRequest)
-	b.patches(`{"op":"set","path":"/ttl","value":null}`, "", "The input ttl 'null' is invalid", store.CodeBadRequest)
-	b.patches(`{"op":"set","path":"/ttl","value":"10"}`, "", "is invalid", store.CodeBadRequest)
-	b.patches(`{"op":"set","path":"/more","value":"`+strings.Repeat("y", 1<<20)+`"}`, "", "too large", store.CodeTooLarge)
-	b.patches(`{"op":"remove","path":"/nothing"}`, "", "For Operation(1): Node(/nothing) to be removed is absent", store.CodeBadRequest)
+	b.patches(`{"op":"set","path":"/u","value":2}`, "", "unique index already exists", fault.CodeConflict)
+	b.patches(`{"op":"remove","path":"/u"},{"op":"set","path":"/ttl","value":0}`, "", "The input ttl '0' is invalid", fault.CodeBadRequest)
+	b.patches(`{"op":"set","path":"/ttl","value":null}`, "", "The input ttl 'null' is invalid", fault.CodeBadRequest)
+	b.patches(`{"op":"set","path":"/ttl","value":"10"}`, "", "is invalid", fault.CodeBadRequest)
+	b.patches(`{"op":"set","path":"/more","value":"`+strings.Repeat("y", 1<<20)+`"}`, "", "too large", fault.CodeTooLarge)
+	b.patches(`{"op":"remove","path":"/nothing"}`, "", "For Operation(1): Node(/nothing) to be removed is absent", fault.CodeBadRequest)
 	deep := strings.Repeat("[", 127) + strings.Repeat("]", 127)
 	b.patches(`{"op":"remove","path":"/s"},{"op":"set","path":"/deep","value":`+deep+`}`, "", `{"id":"1","pk":"p","u":1,"deep":`+deep+`}`, fine)
-	b.patches(`{"op":"set","path":"/o","value":{}},{"op":"set","path":"/o/deep","value":`+deep+`}`, "", "levels deep", store.CodeBadRequest)
+	b.patches(`{"op":"set","path":"/o","value":{}},{"op":"set","path":"/o/deep","value":`+deep+`}`, "", "levels deep", fault.CodeBadRequest)
 	b.patches(`{"op":"set","path":"/u","value":3},{"op":"remove","path":"/deep"}`, "", `{"id":"1","pk":"p","u":3}`, fine)
 	b.put(`{"id":"3","pk":"p","u":1}`) // which is free again
 }
@@ -203,7 +204,7 @@ func TestPatchedLife(t *testing.T) {
 	defer b.close()
 	read := func(id string, there bool) {
 		t.Helper()
-		if _, _, err := b.c.Read(b.ctx, pk("p"), id, store.ReadOptions{}); there && err != nil || !there && !is(err, store.CodeNotFound) {
+		if _, _, err := b.c.Read(b.ctx, pk("p"), id, store.ReadOptions{}); there && err != nil || !there && !is(err, fault.CodeNotFound) {
 			t.Errorf("at %d: item %s: %v", b.seconds(), id, err)
 		}
 	}

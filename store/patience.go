@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // patience is the context that a write waits for its range with. It ends with that of its request, and when
@@ -40,7 +42,7 @@ func (p *patience) Err() error {
 		return err
 	}
 	if w := p.limited.Load(); w != nil && w.ctx.Err() != nil {
-		return &Error{Code: CodeCanceled, Err: w.ctx.Err(),
+		return &fault.Error{Code: fault.CodeCanceled, Err: w.ctx.Err(),
 			Message: "The request ran out of time: other writes of the partition range, or a script, kept it waiting."}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -102,7 +103,7 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 			return QueryPage{}, c.refused(), wrap(err)
 		}
 		page, r, err := c.run(ctx, st, plan, q)
-		if err != errStale && !(q.ByRange && q.Scope.Range == "" && ErrorCode(err) == CodeRangeGone) { // it was split meanwhile
+		if err != errStale && !(q.ByRange && q.Scope.Range == "" && fault.ErrorCode(err) == fault.CodeRangeGone) { // it was split meanwhile
 			return page, r, wrap(err)
 		}
 	}
@@ -302,7 +303,7 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 // CrossPartitionDisabled is the refusal of a query that would have to go over all partitions and may not: see
 // CrossRefuse.
 func CrossPartitionDisabled() error {
-	return fail(CodeBadRequest, "Cross partition query is required but disabled. Please set "+
+	return fail(fault.CodeBadRequest, "Cross partition query is required but disabled. Please set "+
 		"x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.")
 }
 
@@ -316,14 +317,14 @@ func (c *Container) isFull(k definition.PartitionKey) bool {
 func (c *Container) mustMerge(st *containerState, q QueryRequest) error {
 	plan, err := c.gatewayPlan(st, q, nil)
 	if err != nil {
-		return &Error{Code: CodeCrossPartition, Message: err.Error(), Err: err}
+		return &fault.Error{Code: fault.CodeCrossPartition, Message: err.Error(), Err: err}
 	}
-	return &Error{Code: CodeCrossPartition, Err: &CrossPartitionError{plan}, Message: "The provided cross partition query can not be " +
+	return &fault.Error{Code: fault.CodeCrossPartition, Err: &CrossPartitionError{plan}, Message: "The provided cross partition query can not be " +
 		"directly served by the gateway. This is a first chance (internal) exception that all newer clients will know how to handle gracefully."}
 }
 
 // queryError finds the Code of what package query reports.
-func queryError(err error) *Error {
+func queryError(err error) *fault.Error {
 	var wrong *query.Error
 	var unsupported *query.UnsupportedError
 	var cursor *query.CursorError
@@ -332,29 +333,29 @@ func queryError(err error) *Error {
 	var busy *query.BusyError
 	switch {
 	case errors.As(err, &busy):
-		return &Error{Code: CodeThrottled, Message: err.Error(), Err: errors.Join(&ThrottledError{RetryAfter: memoryRetry}, err)}
+		return &fault.Error{Code: fault.CodeThrottled, Message: err.Error(), Err: errors.Join(&ThrottledError{RetryAfter: memoryRetry}, err)}
 	case errors.As(err, &late):
-		return &Error{Code: CodeCanceled, Message: err.Error(), Err: err}
+		return &fault.Error{Code: fault.CodeCanceled, Message: err.Error(), Err: err}
 	case errors.As(err, &cursor):
-		return &Error{Code: CodeBadRequest, Message: "Invalid Continuation Token", Err: err}
+		return &fault.Error{Code: fault.CodeBadRequest, Message: "Invalid Continuation Token", Err: err}
 	case errors.As(err, &unsupported):
-		return &Error{Code: CodeCrossPartition, Message: err.Error(), Err: err}
+		return &fault.Error{Code: fault.CodeCrossPartition, Message: err.Error(), Err: err}
 	case errors.As(err, &wrong), errors.As(err, &memory):
-		return &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
+		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	}
 	return nil
 }
 
-// ParseParameters reads the parameters of a query as clients send them: [{"name": "@p", "value": ...}]; null and
-// nothing are none. CodeBadRequest: they are something else, or one has no name that begins with '@'.
+// ParseParameters reads the parameters of a query as clients send them: [{"name": "@p", "value": ...}]; null
+// and nothing are none. CodeBadRequest: they are something else, or one has no name that begins with '@'.
 func ParseParameters(list doc.Value) (params []Parameter, err error) {
 	if k := list.Kind(); k != doc.Array && k != doc.Null && k != doc.Undefined {
-		return nil, fail(CodeBadRequest, "The 'parameters' of a query must be an array.")
+		return nil, fail(fault.CodeBadRequest, "The 'parameters' of a query must be an array.")
 	}
 	list.Each(func(_ string, p doc.Value) bool {
 		name := p.Member("name").Str()
 		if len(name) < 2 || name[0] != '@' {
-			err = fail(CodeBadRequest, "Each parameter of a query needs a 'name' that begins with '@'.")
+			err = fail(fault.CodeBadRequest, "Each parameter of a query needs a 'name' that begins with '@'.")
 		}
 		params = append(params, Parameter{Name: name, Value: p.Member("value")})
 		return err == nil

@@ -20,6 +20,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -126,7 +127,7 @@ func (g *queryRig) put(body string) {
 func (g *queryRig) remove(id string) {
 	g.t.Helper()
 	for _, c := range g.c {
-		if _, err := c.Delete(g.ctx, g.key(g.bodies[id]), id, store.WriteOptions{}); err != nil && !is(err, store.CodeNotFound) {
+		if _, err := c.Delete(g.ctx, g.key(g.bodies[id]), id, store.WriteOptions{}); err != nil && !is(err, fault.CodeNotFound) {
 			g.t.Fatal(err)
 		}
 	}
@@ -278,7 +279,7 @@ func (g *queryRig) differs(policy string, q *one, page int) string {
 	request := q.request(page)
 	request.Explain, request.Cross = g.r.IntN(16) == 0, q.cross
 	got, err := g.ask(g.c[policy], request)
-	if q.cross == store.CrossStream && is(err, store.CodeCrossPartition) || q.cross == store.CrossRefuse && is(err, store.CodeBadRequest) {
+	if q.cross == store.CrossStream && is(err, fault.CodeCrossPartition) || q.cross == store.CrossRefuse && is(err, fault.CodeBadRequest) {
 		request.Cross = store.CrossServe
 		got, err = g.ask(g.c[policy], request)
 	}

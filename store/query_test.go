@@ -19,6 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -130,10 +131,10 @@ func (b *bench) cancelEarly(text string) {
 		cancel()
 	}
 	whole := strings.Contains(text, "DISTINCT") || strings.Contains(text, "GROUP") // one page
-	if !whole && (!is(failed, store.CodeCanceled) || n != 3) {
+	if !whole && (!is(failed, fault.CodeCanceled) || n != 3) {
 		b.t.Errorf("%s: cancelled in its first page: %d rows, then %v", text, n, failed)
 	}
-	if _, _, err := b.c.Query(ctx, store.QueryRequest{Text: text}); !is(err, store.CodeCanceled) {
+	if _, _, err := b.c.Query(ctx, store.QueryRequest{Text: text}); !is(err, fault.CodeCanceled) {
 		b.t.Errorf("%s: cancelled before it began: %v", text, err)
 	}
 }
@@ -184,11 +185,11 @@ func TestQueryReach(t *testing.T) {
 			continue
 		}
 		q.Cross = store.CrossRefuse
-		if got, err := b.rows(q); (kind == pinned) != (err == nil) || err == nil && got != served || err != nil && !is(err, store.CodeBadRequest) {
+		if got, err := b.rows(q); (kind == pinned) != (err == nil) || err == nil && got != served || err != nil && !is(err, fault.CodeBadRequest) {
 			t.Errorf("refused across partitions: %s: %s, %v", text, got, err)
 		}
 		q.Cross = store.CrossStream
-		if got, err := b.rows(q); (kind != merged) != (err == nil) || err == nil && got != served || err != nil && !is(err, store.CodeCrossPartition) {
+		if got, err := b.rows(q); (kind != merged) != (err == nil) || err == nil && got != served || err != nil && !is(err, fault.CodeCrossPartition) {
 			t.Errorf("streamed across partitions: %s: %s, %v", text, got, err)
 		}
 		for _, scope := range []store.Scope{{Range: b.c.Ranges().Ranges[0].ID}, {MinEPK: "10", MaxEPK: "FF"}, {Partition: pk("p1")}} {
@@ -290,15 +291,15 @@ func TestQueryScopes(t *testing.T) {
 		t.Errorf("range after range %s, at once %s (%v)", ranges, whole, err)
 	}
 	for where, pinned := range map[string]bool{" WHERE c.sub = 's0' AND c.pk = 'p1'": true, " WHERE c.pk = 'p1' ORDER BY c.id": true, " WHERE c.sub = 's0'": false} {
-		if err := second(b.rows(store.QueryRequest{Text: all + where, Cross: store.CrossRefuse})); pinned != (err == nil) || err != nil && !is(err, store.CodeBadRequest) {
+		if err := second(b.rows(store.QueryRequest{Text: all + where, Cross: store.CrossRefuse})); pinned != (err == nil) || err != nil && !is(err, fault.CodeBadRequest) {
 			t.Errorf("refused across partitions: %s: %v", where, err)
 		}
 	}
 	q := store.QueryRequest{Text: all}
-	if q.Scope.Range = "77"; !is(second(b.rows(q)), store.CodeRangeGone) {
+	if q.Scope.Range = "77"; !is(second(b.rows(q)), fault.CodeRangeGone) {
 		t.Error("a range that does not exist was read")
 	}
-	if q.Scope = (store.Scope{MinEPK: "nonsense"}); !is(second(b.rows(q)), store.CodeBadRequest) {
+	if q.Scope = (store.Scope{MinEPK: "nonsense"}); !is(second(b.rows(q)), fault.CodeBadRequest) {
 		t.Error("a bound that is no key was taken")
 	}
 }
@@ -329,14 +330,14 @@ func TestQuerySession(t *testing.T) {
 		for _, text := range []string{"SELECT VALUE c.id FROM c", "SELECT VALUE c.id FROM c WHERE c.pk = 'x'", "SELECT VALUE MIN(c.id) FROM c", "SELECT VALUE c.id FROM c ORDER BY c.id"} {
 			q := store.QueryRequest{Text: text}
 			q.Session = []store.SessionPosition{c.at}
-			if got, err := b.rows(q); c.ok && (err != nil || got != `"a"`) || !c.ok && !is(err, store.CodeSessionNotAvailable) {
+			if got, err := b.rows(q); c.ok && (err != nil || got != `"a"`) || !c.ok && !is(err, fault.CodeSessionNotAvailable) {
 				t.Errorf("%s at %+v: %s, %v", text, c.at, got, err)
 			}
 		}
 	}
 }
 
-// What is wrong with a query comes as a *store.Error with the *query.Error, *query.CursorError or
+// What is wrong with a query comes as a *fault.Error with the *query.Error, *query.CursorError or
 // *query.MemoryError inside.
 func TestQueryErrors(t *testing.T) {
 	b := newQueryBench(t, store.Options{}, false, `"indexingPolicy":{"includedPaths":[{"path":"/n/?"},{"path":"/o/*"}],"excludedPaths":[{"path":"/*"}],
@@ -368,9 +369,9 @@ func TestQueryErrors(t *testing.T) {
 		"SELECT VALUE (SELECT VALUE t FROM t IN c.tags) FROM c": {"SC2201", 0, 14},
 	} {
 		_, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text})
-		var outer *store.Error
+		var outer *fault.Error
 		var inner *query.Error
-		if !errors.As(err, &outer) || outer.Code != store.CodeBadRequest || outer.Message == "" || !errors.As(outer.Err, &inner) {
+		if !errors.As(err, &outer) || outer.Code != fault.CodeBadRequest || outer.Message == "" || !errors.As(outer.Err, &inner) {
 			t.Errorf("%s: %v", text, err)
 		} else if inner.Code != want.code || inner.Number != want.number || inner.Start != want.start {
 			t.Errorf("%s: %s %d at %d: %v", text, inner.Code, inner.Number, inner.Start, inner)
@@ -389,7 +390,7 @@ func TestQueryErrors(t *testing.T) {
 	for _, token := range []string{"nonsense", "AAAA", "AQ"} {
 		q := store.QueryRequest{Text: "SELECT * FROM c"}
 		q.Continuation = token
-		if inner := new(query.CursorError); !is(second(b.rows(q)), store.CodeBadRequest) || !errors.As(second(b.rows(q)), &inner) {
+		if inner := new(query.CursorError); !is(second(b.rows(q)), fault.CodeBadRequest) || !errors.As(second(b.rows(q)), &inner) {
 			t.Errorf("continuation %s: %v", token, second(b.rows(q)))
 		}
 	}
@@ -423,7 +424,7 @@ func TestForeignContinuation(t *testing.T) {
 			"another scope":     second2(ask(text, one, store.Scope{Partition: pk("p1")}, first.Continuation)),
 			"another range":     second2(ask(text, one, store.Scope{Range: b.c.Ranges().Ranges[0].ID}, first.Continuation)),
 		} {
-			if inner := new(query.CursorError); !is(err, store.CodeBadRequest) || !errors.As(err, &inner) {
+			if inner := new(query.CursorError); !is(err, fault.CodeBadRequest) || !errors.As(err, &inner) {
 				t.Errorf("%s, %s: %v", text, name, err)
 			}
 		}
@@ -448,7 +449,7 @@ func TestQueryMemory(t *testing.T) {
 		`SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE [c.s, t, u] FROM c JOIN t IN c.l JOIN u IN c.l)`,
 	} {
 		err := second(b.rows(store.QueryRequest{Text: text}))
-		if inner := new(query.MemoryError); !is(err, store.CodeBadRequest) || !errors.As(err, &inner) {
+		if inner := new(query.MemoryError); !is(err, fault.CodeBadRequest) || !errors.As(err, &inner) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -468,7 +469,7 @@ func TestLenientOrderBy(t *testing.T) {
 		b.expect("SELECT VALUE o.y FROM c.o AS o WHERE o.y < 3 ORDER BY o.y", "1 2")
 		b.expect("SELECT VALUE x.k FROM c.l[0] AS x ORDER BY x.k", `"a" "b" "c"`)
 		for _, text := range []string{"SELECT * FROM c ORDER BY LOWER(c.id)", "SELECT * FROM c JOIN t IN c.l ORDER BY t"} {
-			if err := second(b.rows(store.QueryRequest{Text: text})); !is(err, store.CodeBadRequest) {
+			if err := second(b.rows(store.QueryRequest{Text: text})); !is(err, fault.CodeBadRequest) {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
@@ -505,7 +506,7 @@ func TestComputedProperties(t *testing.T) {
 	}
 	b := newQueryBench(t, store.Options{}, false, computed)
 	defer b.close()
-	if err := second(b.rows(store.QueryRequest{Text: "SELECT * FROM c ORDER BY c.low"})); !is(err, store.CodeBadRequest) {
+	if err := second(b.rows(store.QueryRequest{Text: "SELECT * FROM c ORDER BY c.low"})); !is(err, fault.CodeBadRequest) {
 		t.Errorf("a computed property without an index of its own was sorted by: %v", err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -159,7 +160,7 @@ func (b *bench) seconds() int64 { return b.db.Now().Unix() }
 
 func pk(s string) definition.PartitionKey { return definition.NewPartitionKey(doc.StringValue(s)) }
 
-func is(err error, code store.Code) bool { return err != nil && store.ErrorCode(err) == code }
+func is(err error, code fault.Code) bool { return err != nil && fault.ErrorCode(err) == code }
 
 // all runs n functions side by side and waits for them.
 func all(n int, fn func(i int)) {
@@ -196,7 +197,7 @@ func TestNobodySeesTheDead(t *testing.T) {
 			case err == nil:
 				found.Add(1)
 				seen(began, it)
-			case !is(err, store.CodeNotFound):
+			case !is(err, fault.CodeNotFound):
 				t.Error(err)
 			case ended < due:
 				t.Errorf("%d expires at %d; a read that ended at %d missed it", i, due, ended)
@@ -236,7 +237,7 @@ func TestNobodySeesTheDead(t *testing.T) {
 				life := int64(1 + (round+i)%3)
 				body := fmt.Sprintf(`{"id":"%d","pk":"%d","ttl":%d}`, i, i%3, life)
 				it, _, err := b.c.Create(b.ctx, partition(i), []byte(body), store.WriteOptions{})
-				if is(err, store.CodeConflict) {
+				if is(err, fault.CodeConflict) {
 					continue // the last one still lives
 				}
 				if err != nil {
@@ -309,7 +310,7 @@ func TestTheDeadStayDead(t *testing.T) {
 					was := gone[i].Load()
 					_, _, err := b.c.Read(b.ctx, pk(partition(i)), id(i), store.ReadOptions{})
 					switch {
-					case is(err, store.CodeNotFound):
+					case is(err, fault.CodeNotFound):
 						gone[i].Store(true)
 					case err != nil:
 						t.Error(err)
@@ -359,7 +360,7 @@ func TestOneCreateOverAGhost(t *testing.T) {
 			switch _, _, err := b.c.Create(b.ctx, pk("x"), []byte(body), store.WriteOptions{}); {
 			case err == nil:
 				won.Add(1)
-			case is(err, store.CodeConflict):
+			case is(err, fault.CodeConflict):
 				lost.Add(1)
 			default:
 				t.Error(err)
@@ -388,7 +389,7 @@ func TestUniqueUnderConcurrency(t *testing.T) {
 			}
 			if err == nil {
 				won.Add(1)
-			} else if !is(err, store.CodeConflict) {
+			} else if !is(err, fault.CodeConflict) {
 				t.Error(err)
 			}
 		})
@@ -402,7 +403,7 @@ func TestUniqueUnderConcurrency(t *testing.T) {
 	all(6, func(i int) {
 		for n := range 40 {
 			body := fmt.Appendf(nil, `{"id":"%d","pk":"y","u":%d}`, i, (n*7+i)%8)
-			if _, _, err := b.c.Upsert(b.ctx, pk("y"), body, store.WriteOptions{}); err != nil && !is(err, store.CodeConflict) {
+			if _, _, err := b.c.Upsert(b.ctx, pk("y"), body, store.WriteOptions{}); err != nil && !is(err, fault.CodeConflict) {
 				t.Error(err)
 			}
 			page, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.Scope{Partition: pk("y")}, MaxItems: -1})
@@ -440,7 +441,7 @@ func TestIfMatchLosesNoUpdate(t *testing.T) {
 			_, _, err = b.c.Replace(b.ctx, pk("x"), "a", body, store.WriteOptions{IfMatch: it.ETag()})
 			if err == nil {
 				done++
-			} else if !is(err, store.CodePreconditionFailed) {
+			} else if !is(err, fault.CodePreconditionFailed) {
 				t.Error(err)
 				return
 			}
@@ -600,12 +601,12 @@ func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 		write  func() error
 		ask    func() (string, error)
 		told   string // an answer, or
-		code   store.Code
+		code   fault.Code
 		gated  bool // who asks waits at the container's gate
 	}{
 		{"read of an insert", nil, upsert(2), read, fresh, 0, false},
 		{"read of a replace", upsert(1), upsert(2), read, fresh, 0, false},
-		{"read of a delete", upsert(1), remove, read, "", store.CodeNotFound, false},
+		{"read of a delete", upsert(1), remove, read, "", fault.CodeNotFound, false},
 		{"readmany of a replace", upsert(1), upsert(2), readMany, fresh, 0, false},
 		{"readmany of a delete", upsert(1), remove, readMany, "", 0, false},
 		{"list of an insert", nil, upsert(2), list(store.Scope{}), fresh, 0, false},
@@ -615,16 +616,16 @@ func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 		{"list of a delete in a partition", upsert(1), remove, list(store.Scope{Partition: pk("x")}), "", 0, false},
 		{"query of a replace", upsert(1), upsert(2), query, fresh, 0, false},
 		{"query of a delete", upsert(1), remove, query, "", 0, false},
-		{"create against an insert", nil, upsert(2), create("a", "other"), "", store.CodeConflict, false},
-		{"unique key against an insert", nil, upsert(2), create("b", "a"), "", store.CodeConflict, false},
-		{"delete of a delete", upsert(1), remove, func() (string, error) { return "", remove() }, "", store.CodeNotFound, false},
+		{"create against an insert", nil, upsert(2), create("a", "other"), "", fault.CodeConflict, false},
+		{"unique key against an insert", nil, upsert(2), create("b", "a"), "", fault.CodeConflict, false},
+		{"delete of a delete", upsert(1), remove, func() (string, error) { return "", remove() }, "", fault.CodeNotFound, false},
 		{"If-None-Match", upsert(1), upsert(2), func() (string, error) {
 			_, _, err := b.c.Read(b.ctx, pk("x"), "a", store.ReadOptions{IfNoneMatch: "*"})
 			return "", err
-		}, "", store.CodeNotModified, false},
+		}, "", fault.CodeNotModified, false},
 		{"feed of a replace", upsert(1), upsert(2), feed, fresh, 0, false},
 		{"lease", mortal, lease, later, leased, 0, false},
-		{"partition delete", upsert(1), func() error { _, err := b.c.DeletePartition(b.ctx, pk("x")); return err }, read, "", store.CodeNotFound, true},
+		{"partition delete", upsert(1), func() error { _, err := b.c.DeletePartition(b.ctx, pk("x")); return err }, read, "", fault.CodeNotFound, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := b.c.DeletePartition(b.ctx, pk("x")); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -108,7 +109,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 // checkIfNoneMatch refuses a read of the very version that the reader has, or of any for "*".
 func checkIfNoneMatch(condition string, it Item) error {
 	if condition != "" && (condition == "*" || layout.ETagMatches(condition, it.ETag())) {
-		return fail(CodeNotModified, "The item has not changed.")
+		return fail(fault.CodeNotModified, "The item has not changed.")
 	}
 	return nil
 }
@@ -244,7 +245,7 @@ func (c *Container) absent(ctx context.Context, s *slot, at engine.Position) err
 func (c *Container) checkSession(s *slot, session []SessionPosition) error {
 	for _, p := range session {
 		if s.answersFor(p.Range) && p.LSN > s.told.Load() && p.LSN > s.tell(c.db.eng.Horizon(s.scope)) {
-			return fail(CodeSessionNotAvailable, "The read session is not available for the input session token.")
+			return fail(fault.CodeSessionNotAvailable, "The read session is not available for the input session token.")
 		}
 	}
 	return nil
@@ -257,7 +258,7 @@ func (c *Container) ReadMany(ctx context.Context, keys []Key, o ReadOptions) ([]
 	total.Charge = 0
 	for _, k := range keys {
 		it, r, err := c.Read(ctx, k.Partition, k.ID, ReadOptions{Session: o.Session})
-		if err != nil && ErrorCode(err) != CodeNotFound {
+		if err != nil && fault.ErrorCode(err) != fault.CodeNotFound {
 			return nil, r, err
 		}
 		total.Range, total.LSN = r.Range, r.LSN
@@ -295,7 +296,7 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 // partition.
 func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey, rid string) (Key, error) {
 	key, err := c.ResolveRID(ctx, rid)
-	if err != nil && ErrorCode(err) != CodeNotFound {
+	if err != nil && fault.ErrorCode(err) != fault.CodeNotFound {
 		return Key{}, err
 	}
 	sent, bad := c.def.FullKey(pk, key.ID)

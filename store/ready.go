@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // answerTime is how long a range may let others wait before the store does not count as ready any more.
@@ -47,7 +48,7 @@ func (db *resident) awaitTurn(ctx context.Context, scope []byte) error {
 // notReady says of an error what has not answered.
 func notReady(ctx context.Context, what string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &Error{Code: CodeUnavailable, Message: what + " does not answer.", Err: err,
+		return &fault.Error{Code: fault.CodeUnavailable, Message: what + " does not answer.", Err: err,
 			Hint: "something holds it: look at the requests that are under way"}
 	}
 	return wrap(err)

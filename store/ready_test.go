@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -60,7 +61,7 @@ func TestReady(t *testing.T) {
 	<-entered
 	soon, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := db.Ready(soon); ErrorCode(err) != CodeUnavailable || !strings.HasPrefix(err.Error(), "The range 1 of the container carts in the database shop ") {
+	if err := db.Ready(soon); fault.ErrorCode(err) != fault.CodeUnavailable || !strings.HasPrefix(err.Error(), "The range 1 of the container carts in the database shop ") {
 		t.Errorf("%v", err)
 	}
 	close(release)
@@ -83,7 +84,7 @@ func TestWaitersHonourTheirContext(t *testing.T) {
 	if err := c.count.Take(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Usage(ended); ErrorCode(err) != CodeCanceled {
+	if _, err := c.Usage(ended); fault.ErrorCode(err) != fault.CodeCanceled {
 		t.Errorf("the usage while another counts: %v", err)
 	}
 	c.count.Release()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -38,7 +39,7 @@ type sweeper struct{ db *resident }
 // Ranges are the slots in which something can expire. To list them begins a round, which is when idle
 // containers are deleted. That may fail for want of the very room which the round is going to free.
 func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
-	if err := w.db.tendIdle(ctx); ctx.Err() == nil && err != nil && ErrorCode(err) != CodeUnavailable {
+	if err := w.db.tendIdle(ctx); ctx.Err() == nil && err != nil && fault.ErrorCode(err) != fault.CodeUnavailable {
 		w.db.opts.Logger.Warn("tending containers that delete themselves when idle failed", "error", err)
 	}
 	w.db.mu.RLock()
@@ -128,7 +129,7 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 	}
 	if err != nil {
 		s.rescan.Store(true)
-		if ErrorCode(wrap(err)) == CodeOwnerNotFound {
+		if fault.ErrorCode(wrap(err)) == fault.CodeOwnerNotFound {
 			return ttl.Swept{Next: never}, nil
 		}
 	}
@@ -174,7 +175,7 @@ func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) 
 			}
 		}
 		switch {
-		case ErrorCode(wrap(err)) != CodeTooLarge:
+		case fault.ErrorCode(wrap(err)) != fault.CodeTooLarge:
 			return judged, purged, alive, err
 		case len(batch) > 1:
 			batch = batch[:len(batch)/2]

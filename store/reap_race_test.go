@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -96,7 +97,7 @@ func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
 	full := false
 	for i := 100; i < 200 && !full; i++ {
 		err := write(i)
-		if full = is(err, store.CodeDiskFull); err != nil && !full {
+		if full = is(err, fault.CodeDiskFull); err != nil && !full {
 			t.Fatal(err)
 		}
 	}
@@ -104,7 +105,7 @@ func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
 		t.Fatal("no write was refused: the disk is not full")
 	}
 	b.clock.Advance(100 * time.Second)
-	if _, _, err := b.c.Read(b.ctx, pk("x"), "0", store.ReadOptions{}); !is(err, store.CodeNotFound) { // a use of the container
+	if _, _, err := b.c.Read(b.ctx, pk("x"), "0", store.ReadOptions{}); !is(err, fault.CodeNotFound) { // a use of the container
 		t.Error(err)
 	}
 	if n, err := b.db.SweepNow(b.ctx); n < 20 || err != nil {
@@ -160,7 +161,7 @@ func TestMetricsWhileAStoreIsRestored(t *testing.T) {
 	for range 2 {
 		askers.Go(func() {
 			for !stop.Load() {
-				if _, err := b.db.Metrics(b.ctx); err != nil && !is(err, store.CodeUnavailable) {
+				if _, err := b.db.Metrics(b.ctx); err != nil && !is(err, fault.CodeUnavailable) {
 					t.Error(err)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -102,7 +103,7 @@ func (db *resident) reap(ctx context.Context) (purged int, err error) {
 	for _, c := range containers {
 		n, err := c.Reap(ctx, 0)
 		purged += n
-		if err != nil && ErrorCode(err) != CodeOwnerNotFound {
+		if err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound {
 			return purged, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -95,7 +96,7 @@ func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err != nil && ErrorCode(wrap(err)) != CodeOwnerNotFound {
+			if err != nil && fault.ErrorCode(wrap(err)) != fault.CodeOwnerNotFound {
 				failed = append(failed, err)
 			}
 			if !more || err != nil {

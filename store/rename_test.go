@@ -6,6 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Renames are replaces by a document with another id.
@@ -47,20 +48,20 @@ func TestRename(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.rename("a", "taken", `,"u":1`); !is(err, store.CodeConflict) {
+	if _, err := b.rename("a", "taken", `,"u":1`); !is(err, fault.CodeConflict) {
 		t.Errorf("a taken id: %v", err)
 	}
-	if _, err := b.rename("a", "b", `,"u":2`); !is(err, store.CodeConflict) {
+	if _, err := b.rename("a", "b", `,"u":2`); !is(err, fault.CodeConflict) {
 		t.Errorf("a taken unique key: %v", err)
 	}
-	if _, err := b.rename("none", "b", ""); !is(err, store.CodeNotFound) {
+	if _, err := b.rename("none", "b", ""); !is(err, fault.CodeNotFound) {
 		t.Errorf("an absent item: %v", err)
 	}
 	now, err := b.rename("a", "b", `,"u":1,"n":2`)
 	if err != nil || now.RID() != a.RID() || now.ID() != "b" || now.ETag() == a.ETag() {
 		t.Fatalf("%v: %s", err, now.AppendJSON(nil))
 	}
-	if _, err := b.read("a"); !is(err, store.CodeNotFound) {
+	if _, err := b.read("a"); !is(err, fault.CodeNotFound) {
 		t.Errorf("the old id: %v", err)
 	}
 	if it, err := b.read("b"); err != nil || it.ETag() != now.ETag() {
@@ -117,7 +118,7 @@ func TestRenameInBatch(t *testing.T) {
 			if _, err := b.read("a"); err != nil {
 				t.Errorf("the batch was undone, and the item is not there: %v", err)
 			}
-			if _, err := b.read("b"); !is(err, store.CodeNotFound) {
+			if _, err := b.read("b"); !is(err, fault.CodeNotFound) {
 				t.Errorf("the batch was undone, and the new id is there: %v", err)
 			}
 		}
@@ -168,14 +169,14 @@ func TestRenameKeepsPartition(t *testing.T) {
 	}
 	for _, key := range []definition.PartitionKey{{}, pk("a"), pk("b")} {
 		_, _, err := c.Replace(b.ctx, key, "a", []byte(`{"id":"b"}`), store.WriteOptions{})
-		if key.String() != `["b"]` && !is(err, store.CodePartitionKeyMismatch) || err == nil {
+		if key.String() != `["b"]` && !is(err, fault.CodePartitionKeyMismatch) || err == nil {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
 	if _, _, err := b.c.Create(b.ctx, pk("x"), body("a", ""), store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.c.Replace(b.ctx, pk("x"), "a", []byte(`{"id":"b","pk":"y"}`), store.WriteOptions{}); !is(err, store.CodePartitionKeyMismatch) {
+	if _, _, err := b.c.Replace(b.ctx, pk("x"), "a", []byte(`{"id":"b","pk":"y"}`), store.WriteOptions{}); !is(err, fault.CodePartitionKeyMismatch) {
 		t.Errorf("another partition: %v", err)
 	}
 }

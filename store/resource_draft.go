@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // resourceDraft is the body of a small resource that has passed its checks.
@@ -69,11 +70,11 @@ func checkRequired(v doc.Value, names []string) error {
 		case doc.Undefined:
 			missing += name + "; "
 		default:
-			return fail(CodeBadRequest, fmt.Sprintf("The input content is invalid because the property '%s' is not of kind %s but %s.", name, want, k))
+			return fail(fault.CodeBadRequest, fmt.Sprintf("The input content is invalid because the property '%s' is not of kind %s but %s.", name, want, k))
 		}
 	}
 	if missing != "" {
-		return fail(CodeBadRequest, "The input content is invalid because the required properties - '"+missing+"' - are missing")
+		return fail(fault.CodeBadRequest, "The input content is invalid because the required properties - '"+missing+"' - are missing")
 	}
 	return nil
 }
@@ -84,7 +85,7 @@ func checkWord(v doc.Value, name string, words ...string) error {
 	if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, got) }) {
 		return nil
 	}
-	return fail(CodeBadRequest, fmt.Sprintf("The input content is invalid because the property '%s' has the value '%s': choose among %s.",
+	return fail(fault.CodeBadRequest, fmt.Sprintf("The input content is invalid because the property '%s' has the value '%s': choose among %s.",
 		name, got, strings.Join(words, ", ")))
 }
 
@@ -119,7 +120,7 @@ func (r Resources) checkSiblings(old *resourceRecord, d resourceDraft) error {
 			continue
 		}
 		if v := doc.Of(rec.Body); sameResource(v, doc.Of(d.body)) {
-			return fail(CodeConflict, "Resource with specified id or name already exists: the permission '"+rec.id+"' is for the same resource.")
+			return fail(fault.CodeConflict, "Resource with specified id or name already exists: the permission '"+rec.id+"' is for the same resource.")
 		}
 	}
 	return nil

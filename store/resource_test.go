@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -114,7 +115,7 @@ func TestResourcesReopen(t *testing.T) {
 	if _, err := users.Replace(w.ctx, "u", []byte(`{"id":"renamed"}`), store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := users.Read("u"); !is(err, store.CodeNotFound) {
+	if _, err := users.Read("u"); !is(err, fault.CodeNotFound) {
 		t.Errorf("a user's old name: %v", err)
 	}
 	before := w.every()
@@ -205,10 +206,10 @@ func TestResourcesGoWithTheirOwners(t *testing.T) {
 			}
 			_, errPermission := permissions.Create(w.ctx, []byte(`{"id":"q","permissionMode":"All","resource":"dbs/AQAAAA==/colls/AQAAAJ0fgTc="}`))
 			_, errScript := scripts.Create(w.ctx, []byte(`{"id":"q","body":"x"}`))
-			if got, want := is(errPermission, store.CodeOwnerNotFound), tc.name != "container"; got != want {
+			if got, want := is(errPermission, fault.CodeOwnerNotFound), tc.name != "container"; got != want {
 				t.Errorf("a permission: %v", errPermission)
 			}
-			if got, want := is(errScript, store.CodeOwnerNotFound), tc.name != "user"; got != want {
+			if got, want := is(errScript, fault.CodeOwnerNotFound), tc.name != "user"; got != want {
 				t.Errorf("a script: %v", errScript)
 			}
 		})
@@ -239,54 +240,54 @@ func TestResourceRules(t *testing.T) {
 	const missing = "The input content is invalid because the required properties - '"
 	for i, tc := range []struct {
 		err  error
-		code store.Code
+		code fault.Code
 		text string // the whole message, or empty
 	}{
-		{create(users, aUser), store.CodeConflict, ""},
-		{create(users, `{}`), store.CodeBadRequest, missing + "id; ' - are missing"},
-		{create(users, `{"id":7}`), store.CodeBadRequest, ""},
-		{create(users, `{"id":"a/b"}`), store.CodeBadRequest, ""},
-		{create(users, `[]`), store.CodeBadRequest, ""},
-		{create(users, `{"id":"a"`), store.CodeBadRequest, ""},
-		{create(sprocs, `{"id":"a"}`), store.CodeBadRequest, missing + "body; ' - are missing"},
-		{create(sprocs, `{"id":"a","body":{}}`), store.CodeBadRequest, ""},
-		{create(triggers, `{"id":"a","body":"x"}`), store.CodeBadRequest, missing + "triggerType; triggerOperation; ' - are missing"},
-		{create(triggers, `{"id":"a","body":"x","triggerType":"Pre","triggerOperation":"Burn"}`), store.CodeBadRequest, ""},
-		{create(triggers, `{"id":"a","body":"x","triggerType":"Late","triggerOperation":"All"}`), store.CodeBadRequest, ""},
-		{create(keys, `{"id":"a","encryptionAlgorithm":"x","wrappedDataEncryptionKey":"AA==","keyWrapMetadata":"x"}`), store.CodeBadRequest, ""},
-		{create(keys, `{"id":"a"}`), store.CodeBadRequest, missing + "encryptionAlgorithm; wrappedDataEncryptionKey; keyWrapMetadata; ' - are missing"},
-		{create(permissions, `{"id":"a"}`), store.CodeBadRequest, missing + "permissionMode; resource; ' - are missing"},
-		{create(permissions, `{"id":"a","permissionMode":"Some","resource":"dbs/db/colls/c"}`), store.CodeBadRequest, ""},
-		{permission("dbs/db/colls/c", ""), store.CodeConflict, ""},
-		{permission("/dbs/db/colls/c/", ""), store.CodeConflict, ""},
-		{permission("dbs/db/colls/none", ""), store.CodeNotFound, ""},
-		{permission("dbs/none/colls/c", ""), store.CodeNotFound, ""},
-		{permission("dbs/db/colls/c/sprocs/none", ""), store.CodeNotFound, ""},
-		{permission("dbs/db/colls/c/docs/none", `,"resourcePartitionKey":["a"]`), store.CodeNotFound, ""},
-		{permission("dbs/db", ""), store.CodeBadRequest, ""},
-		{permission("dbs/db/users/u", ""), store.CodeBadRequest, ""},
-		{permission("", ""), store.CodeBadRequest, ""},
-		{permission("dbs/db/colls/c", `,"resourcePartitionKey":"a"`), store.CodeBadRequest, ""},
-		{permission("dbs/db/colls/c", `,"resourcePartitionKey":["a","b"]`), store.CodePartitionKeyMismatch, ""},
-		{permission("dbs/AQAAAA==/colls/AQAAAA==", ""), store.CodeBadRequest, ""},
-		{permission("dbs/AQAAAA==/colls/AQAAAJ0fgTc=/docs/AQAAAA==", ""), store.CodeBadRequest, ""},
-		{replace(users, "none", aUser, ""), store.CodeNotFound, ""},
-		{replace(users, "u", aUser, `"other"`), store.CodePreconditionFailed, ""},
-		{replace(users, "u", aUser, u.ETag), store.CodeInternal, ""},
-		{replace(sprocs, "s", `{"id":"t","body":"x"}`, ""), store.CodeBadRequest, ""},
-		{users.Delete(w.ctx, "none", store.WriteOptions{}), store.CodeNotFound, ""},
-		{users.Delete(w.ctx, "u", store.WriteOptions{IfMatch: "other"}), store.CodePreconditionFailed, ""},
-		{errOf(users.ReadByRID("AQAAAA==")), store.CodeBadRequest, ""},
-		{errOf(users.ReadByRID(w.c.Info().RID)), store.CodeBadRequest, ""},
+		{create(users, aUser), fault.CodeConflict, ""},
+		{create(users, `{}`), fault.CodeBadRequest, missing + "id; ' - are missing"},
+		{create(users, `{"id":7}`), fault.CodeBadRequest, ""},
+		{create(users, `{"id":"a/b"}`), fault.CodeBadRequest, ""},
+		{create(users, `[]`), fault.CodeBadRequest, ""},
+		{create(users, `{"id":"a"`), fault.CodeBadRequest, ""},
+		{create(sprocs, `{"id":"a"}`), fault.CodeBadRequest, missing + "body; ' - are missing"},
+		{create(sprocs, `{"id":"a","body":{}}`), fault.CodeBadRequest, ""},
+		{create(triggers, `{"id":"a","body":"x"}`), fault.CodeBadRequest, missing + "triggerType; triggerOperation; ' - are missing"},
+		{create(triggers, `{"id":"a","body":"x","triggerType":"Pre","triggerOperation":"Burn"}`), fault.CodeBadRequest, ""},
+		{create(triggers, `{"id":"a","body":"x","triggerType":"Late","triggerOperation":"All"}`), fault.CodeBadRequest, ""},
+		{create(keys, `{"id":"a","encryptionAlgorithm":"x","wrappedDataEncryptionKey":"AA==","keyWrapMetadata":"x"}`), fault.CodeBadRequest, ""},
+		{create(keys, `{"id":"a"}`), fault.CodeBadRequest, missing + "encryptionAlgorithm; wrappedDataEncryptionKey; keyWrapMetadata; ' - are missing"},
+		{create(permissions, `{"id":"a"}`), fault.CodeBadRequest, missing + "permissionMode; resource; ' - are missing"},
+		{create(permissions, `{"id":"a","permissionMode":"Some","resource":"dbs/db/colls/c"}`), fault.CodeBadRequest, ""},
+		{permission("dbs/db/colls/c", ""), fault.CodeConflict, ""},
+		{permission("/dbs/db/colls/c/", ""), fault.CodeConflict, ""},
+		{permission("dbs/db/colls/none", ""), fault.CodeNotFound, ""},
+		{permission("dbs/none/colls/c", ""), fault.CodeNotFound, ""},
+		{permission("dbs/db/colls/c/sprocs/none", ""), fault.CodeNotFound, ""},
+		{permission("dbs/db/colls/c/docs/none", `,"resourcePartitionKey":["a"]`), fault.CodeNotFound, ""},
+		{permission("dbs/db", ""), fault.CodeBadRequest, ""},
+		{permission("dbs/db/users/u", ""), fault.CodeBadRequest, ""},
+		{permission("", ""), fault.CodeBadRequest, ""},
+		{permission("dbs/db/colls/c", `,"resourcePartitionKey":"a"`), fault.CodeBadRequest, ""},
+		{permission("dbs/db/colls/c", `,"resourcePartitionKey":["a","b"]`), fault.CodePartitionKeyMismatch, ""},
+		{permission("dbs/AQAAAA==/colls/AQAAAA==", ""), fault.CodeBadRequest, ""},
+		{permission("dbs/AQAAAA==/colls/AQAAAJ0fgTc=/docs/AQAAAA==", ""), fault.CodeBadRequest, ""},
+		{replace(users, "none", aUser, ""), fault.CodeNotFound, ""},
+		{replace(users, "u", aUser, `"other"`), fault.CodePreconditionFailed, ""},
+		{replace(users, "u", aUser, u.ETag), fault.CodeInternal, ""},
+		{replace(sprocs, "s", `{"id":"t","body":"x"}`, ""), fault.CodeBadRequest, ""},
+		{users.Delete(w.ctx, "none", store.WriteOptions{}), fault.CodeNotFound, ""},
+		{users.Delete(w.ctx, "u", store.WriteOptions{IfMatch: "other"}), fault.CodePreconditionFailed, ""},
+		{errOf(users.ReadByRID("AQAAAA==")), fault.CodeBadRequest, ""},
+		{errOf(users.ReadByRID(w.c.Info().RID)), fault.CodeBadRequest, ""},
 	} {
-		var e *store.Error
+		var e *fault.Error
 		switch {
-		case tc.code == store.CodeInternal: // it must succeed
+		case tc.code == fault.CodeInternal: // it must succeed
 			if tc.err != nil {
 				t.Errorf("case %d: %v", i, tc.err)
 			}
 		case !is(tc.err, tc.code) || errors.As(tc.err, &e) && tc.text != "" && e.Message != tc.text:
-			t.Errorf("case %d: %v %q, want %v %q", i, store.ErrorCode(tc.err), tc.err, tc.code, tc.text)
+			t.Errorf("case %d: %v %q, want %v %q", i, fault.ErrorCode(tc.err), tc.err, tc.code, tc.text)
 		}
 	}
 }
@@ -349,7 +350,7 @@ func parsed(t *testing.T, json string) definition.PartitionKey {
 func TestEncryptionKeysAreThere(t *testing.T) {
 	w := newSmallWorld(t, vfs.NewMem())
 	defer w.close()
-	for key, code := range map[string]store.Code{"k": store.CodeInternal, "other": store.CodeBadRequest} {
+	for key, code := range map[string]fault.Code{"k": fault.CodeInternal, "other": fault.CodeBadRequest} {
 		spec, _, err := definition.ParseContainerSpec(fmt.Appendf(nil, `{"id":"e%s","partitionKey":{"paths":["/pk"]},"clientEncryptionPolicy":{"policyFormatVersion":2,"includedPaths":[
 			{"path":"/secret","clientEncryptionKeyId":"%s","encryptionType":"Randomized","encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256"}]}}`, key, key), true)
 		if err != nil {
@@ -405,7 +406,7 @@ func FuzzPermission(f *testing.F) {
 		if err == nil {
 			_, err = db.Grant(t.Context(), p)
 		}
-		if err != nil && store.ErrorCode(err) == store.CodeInternal {
+		if err != nil && fault.ErrorCode(err) == fault.CodeInternal {
 			t.Errorf("%s: %v", body, err)
 		}
 	})

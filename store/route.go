@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Cosmos DB's gateway answers what goes over several partition ranges with one range a page, range after
@@ -66,7 +67,7 @@ func (st *containerState) stage(over []query.Span, continuation string) (stage, 
 		l.s = st.firstOver(over, nil)
 		return l, nil
 	}
-	bad := fail(CodeBadRequest, "Invalid Continuation Token")
+	bad := fail(fault.CodeBadRequest, "Invalid Continuation Token")
 	tokens, ok := parseRangeTokens(continuation)
 	if !ok {
 		return stage{}, bad

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -66,20 +67,20 @@ func (f *functions) close() {
 }
 
 // scriptError finds the Code of what package script reports.
-func scriptError(err error) *Error {
+func scriptError(err error) *fault.Error {
 	var failed *script.Error
 	var timeout *script.TimeoutError
 	var large *script.TooLargeError
 	var busy *script.BusyError
 	switch {
 	case errors.As(err, &failed):
-		return &Error{Code: CodeBadRequest, Message: err.Error(), Err: err}
+		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	case errors.As(err, &timeout):
-		return &Error{Code: CodeCanceled, Message: err.Error(), Err: err}
+		return &fault.Error{Code: fault.CodeCanceled, Message: err.Error(), Err: err}
 	case errors.As(err, &large):
-		return &Error{Code: CodeTooLarge, Message: err.Error(), Err: err}
+		return &fault.Error{Code: fault.CodeTooLarge, Message: err.Error(), Err: err}
 	case errors.As(err, &busy):
-		return &Error{Code: CodeUnavailable, Message: err.Error(), Err: err}
+		return &fault.Error{Code: fault.CodeUnavailable, Message: err.Error(), Err: err}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A script that overruns its limits of time or memory several times, one run after the other, is blocked, as
@@ -35,7 +36,7 @@ func (o *overruns) admit(res *Resource) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := o.of[res.RID]; now.etag == res.ETag && now.times >= maxOverruns {
-		return fail(CodeForbidden, "The script with id '"+res.ID+
+		return fail(fault.CodeForbidden, "The script with id '"+res.ID+
 			"' is blocked for execution because it has violated its allowed resource limit several times.")
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -33,7 +34,7 @@ func TestScriptIsBlocked(t *testing.T) {
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
 	defer b.close()
 	const text = `function (n) { while (n) {} getContext().getResponse().setBody("done"); }`
-	run := func(args string, want store.Code) {
+	run := func(args string, want fault.Code) {
 		t.Helper()
 		wall.hurry.Store(args == "1")
 		out, err := b.execute("p", doc.Of([]byte(args)))
@@ -43,14 +44,14 @@ func TestScriptIsBlocked(t *testing.T) {
 		}
 	}
 	b.procedure("p", text)
-	run("1", store.CodeCanceled)
-	run("1", store.CodeCanceled)
+	run("1", fault.CodeCanceled)
+	run("1", fault.CodeCanceled)
 	run("0", 0) // they do not count any more
 	for range 3 {
-		run("1", store.CodeCanceled)
+		run("1", fault.CodeCanceled)
 	}
-	run("0", store.CodeForbidden)
-	run("0", store.CodeForbidden)
+	run("0", fault.CodeForbidden)
+	run("0", fault.CodeForbidden)
 	b.procedure("q", text)
 	if out, err := b.execute("q", doc.Of([]byte("0"))); err != nil || out != `"done"` {
 		t.Errorf("another script: %s, %v", out, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -54,7 +55,7 @@ func TestScriptHoldsItsRange(t *testing.T) {
 		if it, _, err := b.c.Read(b.ctx, a, "1", store.ReadOptions{}); err != nil || doc.Of(it.Body()).Member("n").Num() != 1 {
 			t.Fatalf("a read: %s, %v", it.Body(), err)
 		}
-		if _, _, err := b.c.Read(b.ctx, other, "1", store.ReadOptions{}); !is(err, store.CodeNotFound) {
+		if _, _, err := b.c.Read(b.ctx, other, "1", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
 			t.Fatalf("a read of nothing: %v", err)
 		}
 		b.expect("SELECT VALUE c.n FROM c", "1")
@@ -73,10 +74,10 @@ func TestScriptHoldsItsRange(t *testing.T) {
 	waits := make(chan error, 1)
 	go func() { waits <- write(hangsUp) }()
 	cancel()
-	if err := <-waits; !is(err, store.CodeCanceled) {
+	if err := <-waits; !is(err, fault.CodeCanceled) {
 		t.Errorf("a write whose request has ended: %v", err)
 	}
-	if err := write(context.Background()); !is(err, store.CodeCanceled) {
+	if err := write(context.Background()); !is(err, fault.CodeCanceled) {
 		t.Errorf("a write that nobody ends: %v", err)
 	}
 	close(clock.release)
@@ -103,7 +104,7 @@ func TestPatchOfOwnWrite(t *testing.T) {
 	p := patchOf(t, `{"op":"set","path":"/v","value":1}`)
 	p.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 " + endlessJoin + ")"
 	key := definition.NewPartitionKey(doc.StringValue("a"))
-	if _, _, err := b.c.Patch(b.ctx, key, "many", *p, store.WriteOptions{PreTriggers: []string{"t"}}); !is(err, store.CodeBadRequest) {
+	if _, _, err := b.c.Patch(b.ctx, key, "many", *p, store.WriteOptions{PreTriggers: []string{"t"}}); !is(err, fault.CodeBadRequest) {
 		t.Errorf("%v", err)
 	}
 	p.Condition = "FROM c WHERE ARRAY_LENGTH(c.l) = 1000"

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -49,7 +50,7 @@ func (h *scriptHost) Do(ctx context.Context, op script.Operation) (script.Answer
 	switch {
 	case r.fatal():
 		return script.Answer{}, r.Err
-	case op.Kind == script.Read && r.Err != nil && ErrorCode(r.Err) == CodeNotModified:
+	case op.Kind == script.Read && r.Err != nil && fault.ErrorCode(r.Err) == fault.CodeNotModified:
 		return script.Answer{Status: 304, NotModified: true}, nil
 	case r.Err != nil:
 		return scriptFailure(r.Err)
@@ -95,7 +96,7 @@ func (h *scriptHost) operation(op script.Operation) (Operation, error) {
 	case script.Delete:
 		o.Kind, o.IfMatch = OperationDelete, op.ETag
 	default:
-		return o, fail(CodeBadRequest, "There is no such operation.")
+		return o, fail(fault.CodeBadRequest, "There is no such operation.")
 	}
 	if op.RID == "" {
 		return o, nil
@@ -125,22 +126,22 @@ func (h *scriptHost) find(rid string) (string, error) {
 }
 
 func otherPartition() error {
-	return fail(CodeForbidden, "Requests originating from scripts cannot reference partition keys other than the one for which client request was submitted.")
+	return fail(fault.CodeForbidden, "Requests originating from scripts cannot reference partition keys other than the one for which client request was submitted.")
 }
 
 // scriptStatuses are the numbers that a script's callback finds in an error, as Cosmos DB's ErrorCodes name
 // them.
-var scriptStatuses = map[Code]int{
-	CodeBadRequest: 400, CodeForbidden: 403, CodeNotFound: 404, CodeConflict: 409, CodePreconditionFailed: 412, CodeTooLarge: 413,
+var scriptStatuses = map[fault.Code]int{
+	fault.CodeBadRequest: 400, fault.CodeForbidden: 403, fault.CodeNotFound: 404, fault.CodeConflict: 409, fault.CodePreconditionFailed: 412, fault.CodeTooLarge: 413,
 }
 
 // scriptFailure tells a script what was wrong with its operation. What is not for it to know ends it.
 func scriptFailure(err error) (script.Answer, error) {
 	err = wrap(err)
-	if ErrorCode(err) == CodePartitionKeyMismatch {
+	if fault.ErrorCode(err) == fault.CodePartitionKeyMismatch {
 		err = otherPartition()
 	}
-	status := scriptStatuses[ErrorCode(err)]
+	status := scriptStatuses[fault.ErrorCode(err)]
 	if status == 0 {
 		return script.Answer{}, err
 	}
@@ -180,13 +181,13 @@ func scriptQuery(op script.Operation) (q QueryRequest, err error) {
 	body := doc.Of(op.Body)
 	text := body.Member("query")
 	if text.Kind() != doc.String {
-		return q, fail(CodeBadRequest, "The query must be a string or an object {query, parameters}.")
+		return q, fail(fault.CodeBadRequest, "The query must be a string or an object {query, parameters}.")
 	}
 	q.Text = text.Str()
 	body.Member("parameters").Each(func(_ string, p doc.Value) bool {
 		name := p.Member("name").Str()
 		if !strings.HasPrefix(name, "@") || len(name) < 2 {
-			err = fail(CodeBadRequest, "Each parameter of a query needs a name that begins with '@'.")
+			err = fail(fault.CodeBadRequest, "Each parameter of a query needs a name that begins with '@'.")
 		}
 		q.Parameters = append(q.Parameters, Parameter{Name: name, Value: p.Member("value")})
 		return err == nil

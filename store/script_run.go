@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Execution is what a stored procedure has left behind.
@@ -37,7 +38,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 		return Execution{}, c.refused(), err
 	}
 	if pk.IsZero() && !c.def.SystemKey {
-		return Execution{}, c.refused(), fail(CodeBadRequest, "PartitionKey value must be supplied for this operation.")
+		return Execution{}, c.refused(), fail(fault.CodeBadRequest, "PartitionKey value must be supplied for this operation.")
 	}
 	if pk, err = c.def.FullKey(pk, ""); err != nil {
 		return Execution{}, c.refused(), err
@@ -125,20 +126,20 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 		return nil, nil
 	}
 	if len(names) > 1 {
-		return nil, fail(CodeBadRequest, "Only one "+when+"-trigger is permitted per operation.")
+		return nil, fail(fault.CodeBadRequest, "Only one "+when+"-trigger is permitted per operation.")
 	}
 	res, err := c.Resources(KindTrigger).Read(names[0])
 	if err != nil {
-		return nil, &Error{Code: CodeBadRequest, Message: "The trigger '" + names[0] + "' does not exist.", Err: err}
+		return nil, &fault.Error{Code: fault.CodeBadRequest, Message: "The trigger '" + names[0] + "' does not exist.", Err: err}
 	}
 	body := doc.Of(res.Body)
 	if kind := body.Member("triggerType").Str(); !strings.EqualFold(kind, when) {
-		return nil, fail(CodeBadRequest, "Trigger '"+res.ID+"' was defined with type '"+kind+"', and therefore is invalid as a "+when+"-trigger.")
+		return nil, fail(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with type '"+kind+"', and therefore is invalid as a "+when+"-trigger.")
 	}
 	defined, asked := body.Member("triggerOperation").Str(), triggerOperations[op.Kind]
 	is := func(word string) bool { return strings.EqualFold(defined, word) } // SDKs send them in any case
 	if !is("All") && !is(asked) && (!is("Update") || op.Kind != OperationReplace) {
-		return nil, fail(CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+defined+"', and therefore is invalid for '"+asked+"'.")
+		return nil, fail(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+defined+"', and therefore is invalid for '"+asked+"'.")
 	}
 	return &res, c.ready(&res)
 }

@@ -13,6 +13,7 @@ import (
 	js "github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // procedure stores a stored procedure.
@@ -77,11 +78,11 @@ func TestScriptRollsBack(t *testing.T) {
 	for _, how := range []string{"throw", "abort", "fail", "large", "undo"} {
 		for n := 0; n <= 8; n++ {
 			got, err := b.execute("p", doc.NumberValue(float64(n)), doc.StringValue(how))
-			want := store.CodeBadRequest
+			want := fault.CodeBadRequest
 			if how == "large" {
-				want = store.CodeTooLarge
+				want = fault.CodeTooLarge
 			}
-			if err == nil || store.ErrorCode(err) != want {
+			if err == nil || fault.ErrorCode(err) != want {
 				t.Fatalf("%s after %d: %s, %v", how, n, got, err)
 			}
 			if after := b.dump(); after != before {
@@ -211,10 +212,10 @@ func TestScriptErrorCodes(t *testing.T) {
 	b.procedure("number", `function () { throw new Error(4711, "x"); }`)
 	_, err := b.execute("number")
 	var thrown *js.Error
-	if !errors.As(err, &thrown) || thrown.Number != 4711 || store.ErrorCode(err) != store.CodeBadRequest {
+	if !errors.As(err, &thrown) || thrown.Number != 4711 || fault.ErrorCode(err) != fault.CodeBadRequest {
 		t.Errorf("%v", err)
 	}
-	if _, err := b.execute("none"); store.ErrorCode(err) != store.CodeNotFound {
+	if _, err := b.execute("none"); fault.ErrorCode(err) != fault.CodeNotFound {
 		t.Errorf("%v", err)
 	}
 	// A request that ends takes its procedure with it.
@@ -225,7 +226,7 @@ func TestScriptErrorCodes(t *testing.T) {
 		done <- err
 	}()
 	cancel()
-	if err := <-done; store.ErrorCode(err) != store.CodeCanceled {
+	if err := <-done; fault.ErrorCode(err) != fault.CodeCanceled {
 		t.Errorf("%v", err)
 	}
 	b.expect("SELECT * FROM c", "")

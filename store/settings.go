@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -113,10 +114,10 @@ func (s ContainerSettings) clone() ContainerSettings {
 // checkSettings refuses what the container cannot be set to. The caller holds the catalog's lock.
 func (c *Container) checkSettings(s *ContainerSettings) error {
 	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
-		return fail(CodeBadRequest, fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", MinIdle, ttl.Max, s.AutoDeleteOnIdle))
+		return fail(fault.CodeBadRequest, fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", MinIdle, ttl.Max, s.AutoDeleteOnIdle))
 	}
 	if s.TTLCeiling && slices.ContainsFunc(c.def.ParsedPaths(), func(p doc.Path) bool { return p.String() == "/ttl" }) {
-		return fail(CodeBadRequest, "'ttlCeiling' cannot be set where the ttl is in the partition key: lowering it would move the item.")
+		return fail(fault.CodeBadRequest, "'ttlCeiling' cannot be set where the ttl is in the partition key: lowering it would move the item.")
 	}
 	if err := s.ExpiryEvents.check(); err != nil {
 		return err
@@ -139,27 +140,27 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 // here, too.
 func (c *Container) checkArchive(name string) error {
 	if name == "" {
-		return fail(CodeBadRequest, "'onExpire' needs 'moveTo', the id of a container of the same database.")
+		return fail(fault.CodeBadRequest, "'onExpire' needs 'moveTo', the id of a container of the same database.")
 	}
 	if name == c.name {
-		return fail(CodeBadRequest, "The container '"+name+"' cannot be its own archive.")
+		return fail(fault.CodeBadRequest, "The container '"+name+"' cannot be its own archive.")
 	}
 	moves := c.movesInto()
 	for at := name; at != ""; moves++ {
 		a, err := c.d.Container(at)
 		if err != nil {
-			return &Error{Code: CodeBadRequest, Message: "The archive '" + at + "' does not exist in the database '" + c.d.ID() + "'.", Err: err}
+			return &fault.Error{Code: fault.CodeBadRequest, Message: "The archive '" + at + "' does not exist in the database '" + c.d.ID() + "'.", Err: err}
 		}
 		if a == c {
-			return fail(CodeBadRequest, "The archives go round in a circle: what expires in '"+c.name+"' would come back to it from '"+name+"'.")
+			return fail(fault.CodeBadRequest, "The archives go round in a circle: what expires in '"+c.name+"' would come back to it from '"+name+"'.")
 		}
 		if a.uniques > 0 {
-			return fail(CodeBadRequest, "The container '"+at+"' cannot be an archive: its unique keys could refuse a document.")
+			return fail(fault.CodeBadRequest, "The container '"+at+"' cannot be an archive: its unique keys could refuse a document.")
 		}
 		at = a.state.Load().rec.Settings.moveTo()
 	}
 	if moves > MaxMoves {
-		return fail(CodeBadRequest, fmt.Sprintf("A document would be moved %d times in a row, which is more than %d.", moves, MaxMoves))
+		return fail(fault.CodeBadRequest, fmt.Sprintf("A document would be moved %d times in a row, which is more than %d.", moves, MaxMoves))
 	}
 	return nil
 }
@@ -183,8 +184,8 @@ func (c *Container) archiveOf() []*Container {
 // caller holds the catalog's lock.
 func (c *Container) checkDrop() error {
 	if from := c.archiveOf(); len(from) > 0 {
-		return &Error{
-			Code:    CodeConflict,
+		return &fault.Error{
+			Code:    fault.CodeConflict,
 			Message: "The container '" + c.name + "' is where '" + from[0].name + "' moves what expires.",
 			Hint:    "clear onExpire in the settings of that container first",
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -62,7 +63,7 @@ func TestCeiling(t *testing.T) {
 		b.expect("SELECT VALUE c.ttl FROM c WHERE c.id = 'free'", "1000")
 	}
 	byTTL := b.container("by-ttl", "/ttl", "")
-	if err := b.set(byTTL, func(s *store.ContainerSettings) { s.TTLCeiling = true }); !is(err, store.CodeBadRequest) {
+	if err := b.set(byTTL, func(s *store.ContainerSettings) { s.TTLCeiling = true }); !is(err, fault.CodeBadRequest) {
 		t.Errorf("ttl in the partition key: %v", err)
 	}
 }
@@ -133,7 +134,7 @@ func TestMovesBesideEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		const rounds = 40
-		must := func(err error, but ...store.Code) {
+		must := func(err error, but ...fault.Code) {
 			for _, code := range but {
 				if is(err, code) {
 					return
@@ -175,7 +176,7 @@ func TestMovesBesideEverything(t *testing.T) {
 				must(b.set(source, func(s *store.ContainerSettings) { s.TTLCeiling = i%2 == 0 }))
 				if ranges := []*store.Container{source, archive}[i%2].Ranges().Ranges; len(ranges) < 5 {
 					_, err = []*store.Container{source, archive}[i%2].Split(b.ctx, ranges[0].ID, "")
-					must(err, store.CodeConflict)
+					must(err, fault.CodeConflict)
 				}
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -29,7 +30,7 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 	}
 	return db.bring(ctx, snapshot, source, func(b *bringing) error {
 		if _, err := b.db.database(as); err == nil {
-			return fail(CodeConflict, "Resource with specified id or name already exists: database '"+as+"'.")
+			return fail(fault.CodeConflict, "Resource with specified id or name already exists: database '"+as+"'.")
 		}
 		b.as = as
 		return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -122,7 +123,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 			if err := b.db.DeleteSnapshot(b.ctx, "one"); err != nil {
 				t.Error(err)
 			}
-			if err := b.db.Restore(b.ctx, "one"); !is(err, store.CodeNotFound) {
+			if err := b.db.Restore(b.ctx, "one"); !is(err, fault.CodeNotFound) {
 				t.Errorf("restoring what was deleted: %v", err)
 			}
 			b.close()
@@ -137,22 +138,22 @@ func TestSnapshotRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		what string
 		err  error
-		code store.Code
+		code fault.Code
 	}{
-		{"taken", failure(b.db.Snapshot(b.ctx, "x")), store.CodeConflict},
-		{"empty name", failure(b.db.Snapshot(b.ctx, "")), store.CodeBadRequest},
-		{"a path", failure(b.db.Snapshot(b.ctx, "../x")), store.CodeBadRequest},
-		{"upper case", failure(b.db.Snapshot(b.ctx, "X")), store.CodeBadRequest},
-		{"too long", failure(b.db.Snapshot(b.ctx, strings.Repeat("x", 65))), store.CodeBadRequest},
-		{"restore of nothing", b.db.Restore(b.ctx, "y"), store.CodeNotFound},
-		{"restore of a path", b.db.Restore(b.ctx, "../snapshots/x"), store.CodeBadRequest},
-		{"restore of no name", b.db.Restore(b.ctx, ""), store.CodeBadRequest},
-		{"delete of nothing", b.db.DeleteSnapshot(b.ctx, "y"), store.CodeNotFound},
-		{"delete of no name", b.db.DeleteSnapshot(b.ctx, ""), store.CodeBadRequest},
-		{"fork of nothing", failure(b.db.ForkDatabase(b.ctx, "y", "db", "new")), store.CodeNotFound},
-		{"fork of no database", failure(b.db.ForkDatabase(b.ctx, "x", "nope", "new")), store.CodeNotFound},
-		{"fork on a name that is taken", failure(b.db.ForkDatabase(b.ctx, "x", "db", "db")), store.CodeConflict},
-		{"fork under a bad name", failure(b.db.ForkDatabase(b.ctx, "x", "db", "a/b")), store.CodeBadRequest},
+		{"taken", failure(b.db.Snapshot(b.ctx, "x")), fault.CodeConflict},
+		{"empty name", failure(b.db.Snapshot(b.ctx, "")), fault.CodeBadRequest},
+		{"a path", failure(b.db.Snapshot(b.ctx, "../x")), fault.CodeBadRequest},
+		{"upper case", failure(b.db.Snapshot(b.ctx, "X")), fault.CodeBadRequest},
+		{"too long", failure(b.db.Snapshot(b.ctx, strings.Repeat("x", 65))), fault.CodeBadRequest},
+		{"restore of nothing", b.db.Restore(b.ctx, "y"), fault.CodeNotFound},
+		{"restore of a path", b.db.Restore(b.ctx, "../snapshots/x"), fault.CodeBadRequest},
+		{"restore of no name", b.db.Restore(b.ctx, ""), fault.CodeBadRequest},
+		{"delete of nothing", b.db.DeleteSnapshot(b.ctx, "y"), fault.CodeNotFound},
+		{"delete of no name", b.db.DeleteSnapshot(b.ctx, ""), fault.CodeBadRequest},
+		{"fork of nothing", failure(b.db.ForkDatabase(b.ctx, "y", "db", "new")), fault.CodeNotFound},
+		{"fork of no database", failure(b.db.ForkDatabase(b.ctx, "x", "nope", "new")), fault.CodeNotFound},
+		{"fork on a name that is taken", failure(b.db.ForkDatabase(b.ctx, "x", "db", "db")), fault.CodeConflict},
+		{"fork under a bad name", failure(b.db.ForkDatabase(b.ctx, "x", "db", "a/b")), fault.CodeBadRequest},
 	} {
 		if !is(tc.err, tc.code) {
 			t.Errorf("%s: %v, want %v", tc.what, tc.err, tc.code)
@@ -190,17 +191,17 @@ func TestRestoreIsANewIncarnation(t *testing.T) {
 	if b.incarnation() == before {
 		t.Error("the incarnation has not changed")
 	}
-	if _, _, err := old.Read(b.ctx, pk("p"), "a", store.ReadOptions{}); !is(err, store.CodeUnavailable) {
+	if _, _, err := old.Read(b.ctx, pk("p"), "a", store.ReadOptions{}); !is(err, fault.CodeUnavailable) {
 		t.Errorf("a read of the container of before: %v", err)
 	}
-	if _, _, err := old.Upsert(b.ctx, pk("p"), []byte(`{"id":"x","pk":"p"}`), store.WriteOptions{}); !is(err, store.CodeUnavailable) {
+	if _, _, err := old.Upsert(b.ctx, pk("p"), []byte(`{"id":"x","pk":"p"}`), store.WriteOptions{}); !is(err, fault.CodeUnavailable) {
 		t.Errorf("a write to the container of before: %v", err)
 	}
 	if _, err := d.CreateContainer(b.ctx, specOf(t, ""), definition.Throughput{}); err == nil {
 		t.Error("a container was made in a database of before")
 	}
 	_, _, err = b.c.Replace(b.ctx, pk("p"), "a", []byte(`{"id":"a","pk":"p"}`), store.WriteOptions{IfMatch: first.ETag()})
-	if !is(err, store.CodePreconditionFailed) {
+	if !is(err, fault.CodePreconditionFailed) {
 		t.Errorf("a replace with an etag of before: %v", err)
 	}
 	again := b.upsert("a", `,"v":"3"`)
@@ -377,7 +378,7 @@ func (b *bench) pair(v string) error {
 
 func (b *bench) pairOnce(worker, n int) {
 	if worker%2 == 0 {
-		if err := b.pair(fmt.Sprint(worker, "-", n)); err != nil && !is(err, store.CodeUnavailable) {
+		if err := b.pair(fmt.Sprint(worker, "-", n)); err != nil && !is(err, fault.CodeUnavailable) {
 			b.t.Errorf("write: %v", err)
 		}
 		return
@@ -394,7 +395,7 @@ func (b *bench) pairOnce(worker, n int) {
 	}
 	var values []string
 	for row, err := range c.Rows(b.ctx, store.QueryRequest{Text: "SELECT VALUE c.v FROM c"}) {
-		if is(err, store.CodeUnavailable) {
+		if is(err, fault.CodeUnavailable) {
 			return
 		}
 		if err != nil {
@@ -455,7 +456,7 @@ func failingDisk(t *testing.T, op string, n int64) (failed bool) {
 		want = "a=1"
 	}
 	b.lookUp()
-	if code := store.ErrorCode(err); err != nil && code != store.CodeDiskFull && code != store.CodeUnavailable {
+	if code := fault.ErrorCode(err); err != nil && code != fault.CodeDiskFull && code != fault.CodeUnavailable {
 		t.Errorf("%s, write %d fails: %v", op, n, err)
 	}
 	unknown := b.db.Ping(ctx) != nil // the disk was cut off: only the next Open can tell

@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -163,7 +164,7 @@ func (g *indexRig) step(r *rand.Rand, from, to int) {
 	default:
 		_, _, err = g.c.Upsert(context.Background(), definition.PartitionKey{}, body, WriteOptions{})
 	}
-	if err != nil && ErrorCode(err) != CodeNotFound {
+	if err != nil && fault.ErrorCode(err) != fault.CodeNotFound {
 		g.t.Error(err)
 	}
 }
@@ -221,7 +222,7 @@ func (g *indexRig) inScope(scope Scope) (rids []uint64) {
 	byRange := map[string][]uint64{}
 	for n := range g.ids {
 		it, _, err := g.c.Read(context.Background(), g.c.def.Extract(randomDocument(g.r, n)), fmt.Sprint(n), ReadOptions{})
-		if ErrorCode(err) == CodeNotFound && err != nil {
+		if fault.ErrorCode(err) == fault.CodeNotFound && err != nil {
 			continue
 		}
 		if err != nil {

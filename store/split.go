@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -243,7 +244,7 @@ func (c *Container) tidySplit(ctx context.Context) error {
 		}
 		return c.undoSplit(context.WithoutCancel(ctx), st)
 	})
-	if ErrorCode(err) == CodeOwnerNotFound { // it is gone with all that was in it
+	if fault.ErrorCode(err) == fault.CodeOwnerNotFound { // it is gone with all that was in it
 		return nil
 	}
 	return err

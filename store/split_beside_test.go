@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -108,7 +109,7 @@ type churn struct {
 func (w *churn) step(inside bool) {
 	w.b.t.Helper()
 	must := func(err error) {
-		if err != nil && !is(err, store.CodeNotFound) {
+		if err != nil && !is(err, fault.CodeNotFound) {
 			w.b.t.Helper()
 			w.b.t.Error(err)
 		}
@@ -202,7 +203,7 @@ func TestCrashInASplitBesideWriters(t *testing.T) {
 				settle(b, s)
 				wrecks = append(wrecks, wreck{disk.CrashClone(vfs.CrashCloneCfg{}), maps.Clone(w.want)})
 			})
-			if err != nil && !is(err, store.CodeConflict) {
+			if err != nil && !is(err, fault.CodeConflict) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			w.step(false)

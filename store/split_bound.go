@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -29,13 +30,13 @@ func (c *Container) splitPoint(ctx context.Context, s *slot, at string) (bound [
 		return nil, err
 	}
 	if bytes.Compare(bound, s.min) <= 0 || !s.holds(bound) || definition.EPKHex(bound) >= definition.MaxEPK || len(bound) > math.MaxUint8 {
-		return nil, fail(CodeBadRequest, "'"+at+"' does not lie inside of the partition key range '"+s.id+"'.")
+		return nil, fail(fault.CodeBadRequest, "'"+at+"' does not lie inside of the partition key range '"+s.id+"'.")
 	}
 	return bound, nil
 }
 
 func unsplittable(rangeID string) error {
-	return fail(CodeConflict, "The partition key range '"+rangeID+"' cannot be split further.")
+	return fail(fault.CodeConflict, "The partition key range '"+rangeID+"' cannot be split further.")
 }
 
 // middleDocument returns the EPK of the document in the middle of a range, in the order of EPKs, or the next

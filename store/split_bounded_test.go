@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -212,17 +213,17 @@ func TestSplitGivesUp(t *testing.T) {
 	for _, one := range []struct {
 		name string
 		do   func(db *DB, c *Container, cancel func()) error
-		code Code
+		code fault.Code
 		left bool // the container is there afterwards
 	}{
 		{"the container is deleted", func(_ *DB, c *Container, _ func()) error {
 			return c.d.DeleteContainer(context.Background(), "c", WriteOptions{})
-		}, CodeOwnerNotFound, false},
+		}, fault.CodeOwnerNotFound, false},
 		{"the database is deleted", func(db *DB, _ *Container, _ func()) error {
 			return db.DeleteDatabase(context.Background(), "db", WriteOptions{})
-		}, CodeOwnerNotFound, false},
-		{"the caller goes", func(_ *DB, _ *Container, cancel func()) error { cancel(); return nil }, CodeCanceled, true},
-		{"the store is closed", func(db *DB, _ *Container, _ func()) error { return db.Close() }, CodeUnavailable, false},
+		}, fault.CodeOwnerNotFound, false},
+		{"the caller goes", func(_ *DB, _ *Container, cancel func()) error { cancel(); return nil }, fault.CodeCanceled, true},
+		{"the store is closed", func(db *DB, _ *Container, _ func()) error { return db.Close() }, fault.CodeUnavailable, false},
 	} {
 		for step, happened := 1, true; happened; step++ {
 			e, db, c := openCounting(t)
@@ -244,7 +245,7 @@ func TestSplitGivesUp(t *testing.T) {
 			_, err := c.Split(ctx, "0", "")
 			e.guarded.Store(nil)
 			cancel()
-			if happened && ErrorCode(err) != one.code || !happened && err != nil {
+			if happened && fault.ErrorCode(err) != one.code || !happened && err != nil {
 				t.Errorf("%s at step %d: %v", one.name, step, err)
 			}
 			if one.left {
@@ -252,7 +253,7 @@ func TestSplitGivesUp(t *testing.T) {
 				if happened && (c.state.Load().rec.Split != nil || len(c.Ranges().Ranges) != 1) {
 					t.Errorf("%s at step %d: something is left", one.name, step)
 				}
-			} else if one.code == CodeOwnerNotFound {
+			} else if one.code == fault.CodeOwnerNotFound {
 				if err := db.Check(t.Context(), func(err error) bool { t.Error(one.name, err); return true }); err != nil {
 					t.Error(err)
 				}

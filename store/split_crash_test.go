@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -217,7 +218,7 @@ func TestFailureInASplit(t *testing.T) {
 			_, err := b.c.Split(b.ctx, "0", "")
 			s.failing(nil)
 			what := fmt.Sprintf("step %d, for good %v", n, lasts)
-			if failed = err != nil; failed && (!is(err, store.CodeDiskFull) || len(b.rangeIDs()) != 1) {
+			if failed = err != nil; failed && (!is(err, fault.CodeDiskFull) || len(b.rangeIDs()) != 1) {
 				t.Errorf("%s: %d ranges, %v", what, len(b.rangeIDs()), err)
 			}
 			b.sound(what, want)
@@ -258,7 +259,7 @@ func TestSplitBetweenLooks(t *testing.T) {
 			return err
 		}},
 		{"read of nothing", func(it store.Item) error {
-			if _, _, err := b.c.Read(b.ctx, pk("p"+it.ID()), "nobody", store.ReadOptions{}); !is(err, store.CodeNotFound) {
+			if _, _, err := b.c.Read(b.ctx, pk("p"+it.ID()), "nobody", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
 				return fmt.Errorf("nobody was found: %w", err)
 			}
 			return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Readers of a change feed who follow one range into its halves, and one who reads the whole container, miss
@@ -104,7 +105,7 @@ func TestFeedsAcrossSplits(t *testing.T) {
 						read(1)
 					}
 				})
-				if err != nil && !is(err, store.CodeConflict) {
+				if err != nil && !is(err, fault.CodeConflict) {
 					t.Fatal(err)
 				}
 				for _, h := range halves {

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // pagedQueries are queries that have pages, with the name of what their rows are in the order of, if they
@@ -253,7 +254,7 @@ func TestForeignContinuationOfARange(t *testing.T) {
 		}{{token, store.Scope{Range: ids[0]}}, {token, store.Scope{Range: ids[2]}}, {token, store.Scope{}}, {token, store.Scope{MinEPK: "01"}}, {narrow, store.Scope{Range: b.rangeIDs()[2]}}} {
 			q := store.QueryRequest{Text: text}
 			q.Scope, q.Continuation = c.scope, c.token
-			if _, _, err := b.c.Query(b.ctx, q); !is(err, store.CodeBadRequest) {
+			if _, _, err := b.c.Query(b.ctx, q); !is(err, fault.CodeBadRequest) {
 				t.Errorf("%s: a continuation of range %s was taken for %+v: %v", text, ids[1], c.scope, err)
 			}
 		}

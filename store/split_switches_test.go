@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // switches turns the logs of a container on and off, at random, and its clock back.
@@ -81,7 +82,7 @@ func TestSplitBesideSwitches(t *testing.T) {
 				wreck := disk.CrashClone(vfs.CrashCloneCfg{})
 				wrecks = append(wrecks, splitWreck{wreck, maps.Clone(w.want), w.latest})
 			})
-			if err != nil && !is(err, store.CodeConflict) {
+			if err != nil && !is(err, fault.CodeConflict) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			w.step(false)
@@ -184,7 +185,7 @@ func TestRestoreBesideASplit(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if met && !is(err, store.CodeUnavailable) || !met && err != nil {
+		if met && !is(err, fault.CodeUnavailable) || !met && err != nil {
 			t.Errorf("step %d: a split that met a restore: %v", at, err)
 		}
 		for _, name := range []string{"", "meanwhile", "before"} {

@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // split splits a range and returns the ids of its halves.
@@ -93,7 +94,7 @@ func TestSplit(t *testing.T) {
 					ok  bool
 				}{{victim.LSN, true}, {half.LSN + 1, false}} {
 					o := store.ListOptions{Scope: store.Scope{Range: half.ID}, Session: []store.SessionPosition{{Range: victim.ID, LSN: s.lsn}}}
-					if _, _, err := b.c.List(b.ctx, o); s.ok && err != nil || !s.ok && !is(err, store.CodeSessionNotAvailable) {
+					if _, _, err := b.c.List(b.ctx, o); s.ok && err != nil || !s.ok && !is(err, fault.CodeSessionNotAvailable) {
 						t.Errorf("range %s at the position %d of its parent: %v", half.ID, s.lsn, err)
 					}
 				}
@@ -107,10 +108,10 @@ func TestSplit(t *testing.T) {
 					t.Errorf("%s became %q or %q", it, halves[0][id], halves[1][id])
 				}
 			}
-			if _, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.Scope{Range: victim.ID}}); !is(err, store.CodeRangeGone) {
+			if _, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.Scope{Range: victim.ID}}); !is(err, fault.CodeRangeGone) {
 				t.Errorf("the range that was split was read: %v", err)
 			}
-			if _, err := b.c.Split(b.ctx, victim.ID, ""); !is(err, store.CodeRangeGone) {
+			if _, err := b.c.Split(b.ctx, victim.ID, ""); !is(err, fault.CodeRangeGone) {
 				t.Errorf("it was split again: %v", err)
 			}
 			checkClean(t, b.db)
@@ -125,7 +126,7 @@ func TestSplit(t *testing.T) {
 			}
 			n, _ := strconv.Atoi(id)
 			body := fmt.Appendf(nil, `{"id":"other","pk":"p%d","u":%d}`, n%50, n)
-			if _, _, err := b.c.Create(b.ctx, pk(fmt.Sprint("p", n%50)), body, store.WriteOptions{}); !is(err, store.CodeConflict) {
+			if _, _, err := b.c.Create(b.ctx, pk(fmt.Sprint("p", n%50)), body, store.WriteOptions{}); !is(err, fault.CodeConflict) {
 				t.Errorf("the unique value of %s was given again: %v", id, err)
 			}
 			old := uint64(0)
@@ -187,12 +188,12 @@ func TestSplitPoint(t *testing.T) {
 		bounds := b.c.Ranges().Ranges
 		middle := bounds[1].Min
 		for _, at := range []string{"nonsense", middle, "FF", middle + strings.Repeat("00", 300)} {
-			if _, err := b.c.Split(b.ctx, "1", at); !is(err, store.CodeBadRequest) {
+			if _, err := b.c.Split(b.ctx, "1", at); !is(err, fault.CodeBadRequest) {
 				t.Errorf("%s: split at %.40s: %v", c.kind, at, err)
 			}
 		}
 		for _, id := range []string{"", "2", "x"} {
-			if _, err := b.c.Split(b.ctx, id, ""); !is(err, store.CodeRangeGone) {
+			if _, err := b.c.Split(b.ctx, id, ""); !is(err, fault.CodeRangeGone) {
 				t.Errorf("split of %q: %v", id, err)
 			}
 		}
@@ -210,7 +211,7 @@ func TestSplitPoint(t *testing.T) {
 		// Between two bounds that are neighbours there is nothing.
 		_, upper := b.split(lower, "05"+strings.Repeat("00", 14)+"01")
 		thin, _ := b.split(upper, "05"+strings.Repeat("00", 14)+"02")
-		if _, err := b.c.Split(b.ctx, thin, ""); !is(err, store.CodeConflict) {
+		if _, err := b.c.Split(b.ctx, thin, ""); !is(err, fault.CodeConflict) {
 			t.Errorf("%s: a range without room was split: %v", c.kind, err)
 		}
 		checkRanges(t, b.c.Ranges())

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -86,7 +87,7 @@ func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error
 		return false, nil
 	}
 	done, err := c.splitNext(ctx, func() bool { _, ok := find(); return ok })
-	if done || errors.Is(err, errUnwanted) || ErrorCode(err) == CodeOwnerNotFound {
+	if done || errors.Is(err, errUnwanted) || fault.ErrorCode(err) == fault.CodeOwnerNotFound {
 		return done, nil
 	}
 	if err != nil {
@@ -110,10 +111,10 @@ func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done boo
 	slices.SortStableFunc(ranges, func(a, b *slot) int { return len(a.parents) - len(b.parents) })
 	for _, s := range ranges {
 		_, err := c.split(ctx, s.id, "", wanted)
-		switch ErrorCode(err) {
-		case CodeConflict:
+		switch fault.ErrorCode(err) {
+		case fault.CodeConflict:
 			continue
-		case CodeRangeGone: // somebody else has split it
+		case fault.CodeRangeGone: // somebody else has split it
 			return true, nil
 		}
 		return err == nil, err

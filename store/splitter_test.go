@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // raise changes the throughput of the container and returns its offer.
@@ -265,7 +266,7 @@ func TestFailureWhileRangesFollow(t *testing.T) {
 				break
 			}
 		}
-		if stopped := is(err, store.CodeUnavailable); !stopped {
+		if stopped := is(err, fault.CodeUnavailable); !stopped {
 			if got := len(b.rangeIDs()); err != nil || got != 3 {
 				t.Errorf("step %d: %d ranges, %v", n, got, err)
 			}
@@ -289,7 +290,7 @@ func TestFailureWhileRangesFollow(t *testing.T) {
 	if err := b.db.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := b.db.FinishSplits(context.Background()); !is(err, store.CodeUnavailable) {
+	if err := b.db.FinishSplits(context.Background()); !is(err, fault.CodeUnavailable) {
 		t.Errorf("after Close: %v", err)
 	}
 }

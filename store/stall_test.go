@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -118,7 +119,7 @@ func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 		asking, cancel := context.WithTimeout(ctx, within)
 		err := one.ask(asking)
 		cancel()
-		if late := ErrorCode(err) == CodeCanceled; late != one.late || err != nil && !late {
+		if late := fault.ErrorCode(err) == fault.CodeCanceled; late != one.late || err != nil && !late {
 			t.Errorf("%s: %v", one.name, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -101,7 +102,7 @@ func TestWalksLookAtTheirContext(t *testing.T) {
 			return err
 		},
 	} {
-		if err := walk(&endsAfter{b.ctx, 8}); !is(err, store.CodeCanceled) {
+		if err := walk(&endsAfter{b.ctx, 8}); !is(err, fault.CodeCanceled) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := walk(b.ctx); err != nil {
@@ -190,7 +191,7 @@ func TestAggregateOverItsTime(t *testing.T) {
 	wall.step.Store(int64(2 * time.Second))
 	defer wall.step.Store(0)
 	for _, text := range []string{"SELECT VALUE MAX(c.n) FROM c WHERE c.n + 1 = 2", "SELECT c.n FROM c GROUP BY c.n"} {
-		if _, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text}); !is(err, store.CodeCanceled) {
+		if _, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text}); !is(err, fault.CodeCanceled) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

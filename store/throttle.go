@@ -5,6 +5,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A throughput is a budget of request units that refills by the second: at most one second's worth is saved
@@ -84,7 +86,7 @@ func (c *Container) Admit(now time.Time) error {
 	if wait == 0 {
 		return nil
 	}
-	return &Error{Code: CodeThrottled, Err: &ThrottledError{RetryAfter: wait}, Message: fmt.Sprintf(
+	return &fault.Error{Code: fault.CodeThrottled, Err: &ThrottledError{RetryAfter: wait}, Message: fmt.Sprintf(
 		"Request rate is large: the throughput of %d RU/s is used up. More Request Units may be needed, so no changes were made. Please retry this request later.", perSecond)}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/datatest"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // TestTimelines plays the golden timelines: what an item does when its second has come, second by second.
@@ -78,7 +79,7 @@ func TestInvalidTTLIsNamed(t *testing.T) {
 		_, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","ttl":`+token+`}`), store.WriteOptions{})
 		want := "The input ttl '" + token + "' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', " +
 			"or '-1' which means never expire."
-		if e := new(store.Error); !errors.As(err, &e) || e.Code != store.CodeBadRequest || e.Message != want {
+		if e := new(fault.Error); !errors.As(err, &e) || e.Code != fault.CodeBadRequest || e.Message != want {
 			t.Errorf("ttl %s: %v", token, err)
 		}
 	}

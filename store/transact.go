@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // maxTransacting is how long a transaction of Transact may take: as long as a script.
@@ -89,11 +90,11 @@ func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error
 	case <-x.ctx.Done():
 		err = wrap(x.ctx.Err())
 	case <-fires:
-		err = fail(CodeCanceled, "The transaction took longer than 5 seconds and was given up.")
+		err = fail(fault.CodeCanceled, "The transaction took longer than 5 seconds and was given up.")
 	}
 	cancel() // an operation under way ends soon
 	x.mu.Lock()
-	x.over = fail(CodeUnavailable, "The transaction is over.")
+	x.over = fail(fault.CodeUnavailable, "The transaction is over.")
 	x.mu.Unlock()
 	if e, ok := err.(*escaped); ok && e != errExited {
 		panic(e.cause)
@@ -109,14 +110,14 @@ func (x *Transaction) Do(op Operation) OperationResult {
 		return failed(err)
 	}
 	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
-		return failed(fail(CodeBadRequest, "A transaction runs no triggers."))
+		return failed(fail(fault.CodeBadRequest, "A transaction runs no triggers."))
 	}
 	p, err := x.t.c.prepare(x.key, op)
 	if err != nil {
 		return failed(err)
 	}
 	if string(p.pk) != string(x.key.AppendOrdered(nil)) {
-		return failed(fail(CodeBadRequest, "A transaction is on one partition key; the document has another one."))
+		return failed(fail(fault.CodeBadRequest, "A transaction is on one partition key; the document has another one."))
 	}
 	r := x.t.apply(p)
 	x.charge += r.Charge

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -48,7 +49,7 @@ func TestTransact(t *testing.T) {
 				return err
 			}
 		}
-		if err := create(x, "7"); !errors.Is(err, store.ErrConflict) {
+		if err := create(x, "7"); !errors.Is(err, fault.ErrConflict) {
 			t.Errorf("the same id again: %v", err)
 		}
 		q := store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c"}
@@ -88,11 +89,11 @@ func TestTransactRefuses(t *testing.T) {
 			{Kind: store.OperationCreate, Body: []byte(`{"id": `)},
 			{Kind: store.OperationCreate, Body: []byte(`{"id": "a"}`), WriteOptions: store.WriteOptions{PreTriggers: []string{"t"}}},
 		} {
-			if r := x.Do(op); !errors.Is(r.Err, store.ErrBadRequest) {
+			if r := x.Do(op); !errors.Is(r.Err, fault.ErrBadRequest) {
 				t.Errorf("%s of %s: %v", op.Kind, op.Body, r.Err)
 			}
 		}
-		if _, err := x.Query(store.QueryRequest{Text: "SELECT"}); !errors.Is(err, store.ErrBadRequest) {
+		if _, err := x.Query(store.QueryRequest{Text: "SELECT"}); !errors.Is(err, fault.ErrBadRequest) {
 			t.Errorf("a query that is none: %v", err)
 		}
 		return nil
@@ -100,7 +101,7 @@ func TestTransactRefuses(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if err := create(kept, "late"); !errors.Is(err, store.ErrUnavailable) {
+	if err := create(kept, "late"); !errors.Is(err, fault.ErrUnavailable) {
 		t.Errorf("an operation after the end: %v", err)
 	}
 	if err := b.transact(func(x *store.Transaction) error {
@@ -112,7 +113,7 @@ func TestTransactRefuses(t *testing.T) {
 			}
 		}
 		return nil
-	}); !errors.Is(err, store.ErrTooLarge) {
+	}); !errors.Is(err, fault.ErrTooLarge) {
 		t.Errorf("40 MB in one transaction: %v", err)
 	}
 	if b.count() != "0" {
@@ -145,7 +146,7 @@ func TestTransactIsLeftBehind(t *testing.T) {
 		wall.Advance(5 * time.Second)
 		select {
 		case err := <-result:
-			if !errors.Is(err, store.ErrCanceled) {
+			if !errors.Is(err, fault.ErrCanceled) {
 				t.Errorf("a transaction that took too long: %v", err)
 			}
 		default:
@@ -157,7 +158,7 @@ func TestTransactIsLeftBehind(t *testing.T) {
 	if err := b.transact(func(x *store.Transaction) error { return create(x, "next") }); err != nil {
 		t.Errorf("the next one: %v", err)
 	}
-	if err := create(x, "late"); !errors.Is(err, store.ErrUnavailable) {
+	if err := create(x, "late"); !errors.Is(err, fault.ErrUnavailable) {
 		t.Errorf("the one that was left behind writes: %v", err)
 	}
 	free <- struct{}{}
@@ -169,7 +170,7 @@ func TestTransactIsLeftBehind(t *testing.T) {
 	}()
 	<-entered
 	cancel()
-	if err := <-result; !errors.Is(err, store.ErrCanceled) {
+	if err := <-result; !errors.Is(err, fault.ErrCanceled) {
 		t.Errorf("its context ended: %v", err)
 	}
 	free <- struct{}{}

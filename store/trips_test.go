@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/trips"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // The table of the round trips that each operation would make on an engine at the far end of a network: see
@@ -109,7 +110,7 @@ func (tr *tripper) writes() {
 	}
 	tr.row("create", func() error { return tr.create(400, "") })
 	tr.row("create, its id is taken", func() error {
-		if err := tr.create(400, ""); !is(err, store.CodeConflict) {
+		if err := tr.create(400, ""); !is(err, fault.CodeConflict) {
 			return fmt.Errorf("it was created: %w", err)
 		}
 		return nil
@@ -131,7 +132,7 @@ func (tr *tripper) writes() {
 	})
 }
 
-func (tr *tripper) read(id string, want store.Code) error {
+func (tr *tripper) read(id string, want fault.Code) error {
 	_, _, err := tr.b.c.Read(tr.b.ctx, tripKey(8), id, store.ReadOptions{})
 	if want != 0 && is(err, want) {
 		return nil
@@ -142,7 +143,7 @@ func (tr *tripper) read(id string, want store.Code) error {
 func (tr *tripper) reads() {
 	tr.row("read", func() error { return tr.read("8", 0) })
 	tr.row("read, its rid known", func() error { return tr.read("8", 0) })
-	tr.row("read, absent", func() error { return tr.read("none", store.CodeNotFound) })
+	tr.row("read, absent", func() error { return tr.read("none", fault.CodeNotFound) })
 	tr.row("list 100", func() error {
 		_, _, err := tr.b.c.List(tr.b.ctx, store.ListOptions{})
 		return err

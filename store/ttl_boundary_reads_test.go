@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A glance is one call of a reader: what was known before it, and which items it showed.
@@ -144,7 +145,7 @@ func (g *glance) point(p *plot) error {
 		g.show(doc.Of(it.Body()), it.Timestamp())
 		g.count(1, 1, after)
 		return nil
-	case err != nil && !is(err, store.CodeNotFound):
+	case err != nil && !is(err, fault.CodeNotFound):
 		return err
 	}
 	g.y.judge(g.how, p, err == nil, dead, until, before, after)
@@ -242,7 +243,7 @@ func (g *glance) feed(partition int) error {
 func (g *glance) follow(at *store.ChangesStart, mode store.ChangeMode) error {
 	g.begin()
 	page, _, err := g.y.c.Changes(g.y.ctx, store.ChangesRequest{Mode: mode, Start: *at, MaxItems: -1})
-	if mode == store.AllVersions && is(err, store.CodeBadRequest) { // it fell behind the retention
+	if mode == store.AllVersions && is(err, fault.CodeBadRequest) { // it fell behind the retention
 		*at = store.ChangesStart{Now: true}
 		return nil
 	}
@@ -294,7 +295,7 @@ func (g *glance) batch(partition int, atomic bool) error {
 	for _, r := range out.Results {
 		if r.Err == nil {
 			g.show(doc.Of(r.Item.Body()), r.Item.Timestamp())
-		} else if !is(r.Err, store.CodeNotFound) {
+		} else if !is(r.Err, fault.CodeNotFound) {
 			return r.Err
 		}
 	}

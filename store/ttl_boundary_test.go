@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -192,7 +193,7 @@ func (y *churchyard) use(r *rand.Rand, p *plot) {
 	switch verb {
 	case metatest.Create:
 		it, _, err = y.c.Create(y.ctx, pk(p.partition), body, store.WriteOptions{})
-		found = is(err, store.CodeConflict)
+		found = is(err, fault.CodeConflict)
 	case metatest.Upsert:
 		var receipt store.Receipt
 		it, receipt, err = y.c.Upsert(y.ctx, pk(p.partition), body, store.WriteOptions{})
@@ -207,7 +208,7 @@ func (y *churchyard) use(r *rand.Rand, p *plot) {
 			it, err, found = out.Results[0].Item, out.Results[0].Err, !out.Results[0].Inserted
 		}
 	}
-	if after := y.now(); err == nil || is(err, store.CodeConflict) || is(err, store.CodeNotFound) {
+	if after := y.now(); err == nil || is(err, fault.CodeConflict) || is(err, fault.CodeNotFound) {
 		y.judge(verb, p, found, dead, until, before, after)
 	} else {
 		y.t.Error(err)
@@ -229,7 +230,7 @@ func (y *churchyard) publish(r *rand.Rand, p *plot, it store.Item, life int64) {
 		l, err := y.c.Lease(y.ctx, pk(p.partition), p.id, int(seconds))
 		if err == nil {
 			until, dead = max(it.Timestamp()+life, l.Until), max(it.Timestamp()+life, l.Until)
-		} else if !is(err, store.CodeNotFound) {
+		} else if !is(err, fault.CodeNotFound) {
 			y.t.Error(err)
 		}
 	}

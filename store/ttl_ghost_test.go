@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A haunt is a partition with one ghost: an item that has expired and may not have been purged yet.
@@ -87,7 +88,7 @@ func (h *haunt) batch(kind store.OperationKind) error {
 		return err
 	}
 	for _, i := range []int{0, 2} {
-		if !is(out.Results[i].Err, store.CodeFailedDependency) {
+		if !is(out.Results[i].Err, fault.CodeFailedDependency) {
 			return fmt.Errorf("operation %d: %w", i, out.Results[i].Err)
 		}
 	}
@@ -100,12 +101,12 @@ func (h *haunt) batch(kind store.OperationKind) error {
 // ghostRows are the operations on a ghost, and how they are answered: with a code, or with success (0).
 var ghostRows = []struct {
 	name string
-	code store.Code
+	code fault.Code
 	do   func(h *haunt) error
 }{
-	{"point read", store.CodeNotFound, func(h *haunt) error { return h.read("") }},
-	{"read If-None-Match its etag", store.CodeNotFound, func(h *haunt) error { return h.read(h.etag) }},
-	{"read If-None-Match anything", store.CodeNotFound, func(h *haunt) error { return h.read("*") }},
+	{"point read", fault.CodeNotFound, func(h *haunt) error { return h.read("") }},
+	{"read If-None-Match its etag", fault.CodeNotFound, func(h *haunt) error { return h.read(h.etag) }},
+	{"read If-None-Match anything", fault.CodeNotFound, func(h *haunt) error { return h.read("*") }},
 	{"read of many", 0, func(h *haunt) error {
 		items, _, err := h.c.ReadMany(h.ctx, []store.Key{{Partition: h.pk, ID: "ghost"}}, store.ReadOptions{})
 		if len(items) > 0 {
@@ -113,7 +114,7 @@ var ghostRows = []struct {
 		}
 		return err
 	}},
-	{"read by resource id", store.CodeNotFound, func(h *haunt) error { _, err := h.c.ResolveRID(h.ctx, h.rid); return err }},
+	{"read by resource id", fault.CodeNotFound, func(h *haunt) error { _, err := h.c.ResolveRID(h.ctx, h.rid); return err }},
 	{"list", 0, func(h *haunt) error {
 		page, _, err := h.c.List(h.ctx, store.ListOptions{Scope: store.Scope{Partition: h.pk}})
 		if len(page.Items) > 0 {
@@ -121,7 +122,7 @@ var ghostRows = []struct {
 		}
 		return err
 	}},
-	{"replace under another id", store.CodeNotFound, func(h *haunt) error {
+	{"replace under another id", fault.CodeNotFound, func(h *haunt) error {
 		_, _, err := h.c.Replace(h.ctx, h.pk, "ghost", h.body("other", "else"), store.WriteOptions{})
 		return err
 	}},
@@ -141,15 +142,15 @@ var ghostRows = []struct {
 	{"MAX", 0, func(h *haunt) error { return h.none("SELECT VALUE MAX(c.u) FROM c") }},
 	{"DISTINCT", 0, func(h *haunt) error { return h.none("SELECT DISTINCT VALUE c.u FROM c") }},
 	{"GROUP BY", 0, func(h *haunt) error { return h.none("SELECT c.u, COUNT(1) AS n FROM c GROUP BY c.u") }},
-	{"replace", store.CodeNotFound, func(h *haunt) error { return h.replace("") }},
-	{"replace If-Match its etag", store.CodeNotFound, func(h *haunt) error { return h.replace(h.etag) }},
-	{"replace If-Match another", store.CodeNotFound, func(h *haunt) error { return h.replace(`"00000000-0000-0000-0000-000000000000"`) }},
-	{"patch", store.CodeNotFound, func(h *haunt) error { return h.patch("") }},
-	{"patch If-Match another", store.CodeNotFound, func(h *haunt) error { return h.patch(`"00000000-0000-0000-0000-000000000000"`) }},
-	{"delete", store.CodeNotFound, func(h *haunt) error { return h.remove("") }},
-	{"delete If-Match another", store.CodeNotFound, func(h *haunt) error { return h.remove(`"00000000-0000-0000-0000-000000000000"`) }},
-	{"lease", store.CodeNotFound, func(h *haunt) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 5); return err }},
-	{"release of a lease", store.CodeNotFound, func(h *haunt) error { return h.c.ReleaseLease(h.ctx, h.pk, "ghost") }},
+	{"replace", fault.CodeNotFound, func(h *haunt) error { return h.replace("") }},
+	{"replace If-Match its etag", fault.CodeNotFound, func(h *haunt) error { return h.replace(h.etag) }},
+	{"replace If-Match another", fault.CodeNotFound, func(h *haunt) error { return h.replace(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"patch", fault.CodeNotFound, func(h *haunt) error { return h.patch("") }},
+	{"patch If-Match another", fault.CodeNotFound, func(h *haunt) error { return h.patch(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"delete", fault.CodeNotFound, func(h *haunt) error { return h.remove("") }},
+	{"delete If-Match another", fault.CodeNotFound, func(h *haunt) error { return h.remove(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"lease", fault.CodeNotFound, func(h *haunt) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 5); return err }},
+	{"release of a lease", fault.CodeNotFound, func(h *haunt) error { return h.c.ReleaseLease(h.ctx, h.pk, "ghost") }},
 	{"create with its id", 0, func(h *haunt) error { return h.create("ghost", "taken") }},
 	{"create with its unique key", 0, func(h *haunt) error { return h.create("heir", "taken") }},
 	{"create beside it", 0, func(h *haunt) error { return h.create("heir", "free") }},
@@ -159,10 +160,10 @@ var ghostRows = []struct {
 		return h.upsert(store.WriteOptions{IfMatch: `"00000000-0000-0000-0000-000000000000"`})
 	}},
 	{"upsert If-None-Match anything", 0, func(h *haunt) error { return h.upsert(store.WriteOptions{IfNoneMatch: "*"}) }},
-	{"batch with a read", store.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationRead) }},
-	{"batch with a replace", store.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationReplace) }},
-	{"batch with a patch", store.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationPatch) }},
-	{"batch with a delete", store.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationDelete) }},
+	{"batch with a read", fault.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationRead) }},
+	{"batch with a replace", fault.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationReplace) }},
+	{"batch with a patch", fault.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationPatch) }},
+	{"batch with a delete", fault.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationDelete) }},
 	{"delete of its partition", 0, func(h *haunt) error { _, err := h.c.DeletePartition(h.ctx, h.pk); return err }},
 }
 
@@ -252,7 +253,7 @@ var refreshes = []struct {
 		return err
 	}},
 	{"refused replace", false, func(h *haunt) error {
-		if err := h.replace(`"00000000-0000-0000-0000-000000000000"`); !is(err, store.CodePreconditionFailed) {
+		if err := h.replace(`"00000000-0000-0000-0000-000000000000"`); !is(err, fault.CodePreconditionFailed) {
 			return fmt.Errorf("not refused: %w", err)
 		}
 		return nil
@@ -302,7 +303,7 @@ func TestTTLRefresh(t *testing.T) {
 				want, h := second < 8 || row.fresh && second < 11, &haunts[i]
 				rows, err := h.query()
 				g.must(err)
-				if err := h.read(""); want != (err == nil) || err != nil && !is(err, store.CodeNotFound) || want != (len(rows) == 1) {
+				if err := h.read(""); want != (err == nil) || err != nil && !is(err, fault.CodeNotFound) || want != (len(rows) == 1) {
 					g.t.Errorf("%s, second %d: %v, %d rows", row.name, second, err, len(rows))
 				} else if want {
 					wrote := map[bool]int64{true: 3}[row.fresh]
@@ -344,8 +345,8 @@ func TestTTLRefreshByProcedure(t *testing.T) {
 	}
 	for _, row := range []struct {
 		after time.Duration
-		code  store.Code
-	}{{7 * time.Second, 0}, {time.Second, store.CodeNotFound}} {
+		code  fault.Code
+	}{{7 * time.Second, 0}, {time.Second, fault.CodeNotFound}} {
 		b.clock.Advance(row.after)
 		if _, _, err := b.c.Read(b.ctx, pk("a"), "i", store.ReadOptions{}); row.code == 0 && err != nil || row.code != 0 && !is(err, row.code) {
 			t.Errorf("second %d: %v", b.seconds()-1_700_000_000, err)

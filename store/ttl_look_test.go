@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // seen is what a live item must show: its _ts and what its document says, "v" and "ttl", of which 0 is none.
@@ -68,7 +69,7 @@ func (l *look) points() error {
 		it, _, err := l.c.Read(l.ctx, pk(k.Partition), k.ID, store.ReadOptions{})
 		if err == nil {
 			err = l.see(doc.Of(it.Body()), it.Timestamp())
-		} else if is(err, store.CodeNotFound) {
+		} else if is(err, fault.CodeNotFound) {
 			err = nil
 		}
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -98,7 +99,7 @@ func (g *ground) settle() {
 		var err error
 		g.d, err = g.db.Database("db")
 		g.must(err)
-		if g.c, err = g.d.Container("c"); err != nil && !is(err, store.CodeNotFound) {
+		if g.c, err = g.d.Container("c"); err != nil && !is(err, fault.CodeNotFound) {
 			g.t.Fatal(err)
 		}
 	}
@@ -208,7 +209,7 @@ func TestTTLRefused(t *testing.T) {
 					return err
 				},
 			} {
-				if err := do(); !is(err, store.CodeBadRequest) {
+				if err := do(); !is(err, fault.CodeBadRequest) {
 					t.Errorf("default %s, %s with a ttl of %s: %v", def, verb, token, err)
 				}
 			}
@@ -250,7 +251,7 @@ func TestTTLDefaults(t *testing.T) {
 				c, err = d.CreateContainer(b.ctx, spec, definition.Throughput{})
 			}
 			switch {
-			case !row.ok && !is(err, store.CodeBadRequest):
+			case !row.ok && !is(err, fault.CodeBadRequest):
 				t.Errorf("%s of %s: %v", row.more, id, err)
 			case row.ok && (err != nil || int64(c.Info().Spec.DefaultTTL) != row.def):
 				t.Errorf("%s of %s: %v, the default is %d", row.more, id, err, c.Info().Spec.DefaultTTL)

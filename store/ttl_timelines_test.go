@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -240,8 +241,8 @@ func outcome(err error) (string, error) {
 	switch {
 	case err == nil:
 		return "ok", nil
-	case slices.Contains([]store.Code{store.CodeNotFound, store.CodeConflict}, store.ErrorCode(err)):
-		return store.ErrorCode(err).String(), nil
+	case slices.Contains([]fault.Code{fault.CodeNotFound, fault.CodeConflict}, fault.ErrorCode(err)):
+		return fault.ErrorCode(err).String(), nil
 	}
 	return "", err
 }
@@ -262,7 +263,7 @@ func (s *stage) batch(e metatest.Event) (string, error) {
 		return "", err
 	}
 	failed := slices.IndexFunc(out.Results, func(r store.OperationResult) bool {
-		return r.Err != nil && !is(r.Err, store.CodeFailedDependency)
+		return r.Err != nil && !is(r.Err, fault.CodeFailedDependency)
 	})
 	if failed < 0 {
 		return strings.TrimSpace(strings.Repeat("ok ", len(ops))), nil

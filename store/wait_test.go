@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A waiting is a Wait under way.
@@ -50,7 +51,7 @@ func (w *waiting) notYet(state store.ItemState) {
 	w.t.Helper()
 	w.end()
 	<-w.done
-	if !is(w.err, store.CodeCanceled) || w.out.Expiry.State != state {
+	if !is(w.err, fault.CodeCanceled) || w.out.Expiry.State != state {
 		w.t.Errorf("the wait is over: %+v, %v", w.out, w.err)
 	}
 }
@@ -186,7 +187,7 @@ func TestWaitEndsWithTheContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if <-w.done; !is(w.err, store.CodeOwnerNotFound) {
+	if <-w.done; !is(w.err, fault.CodeOwnerNotFound) {
 		t.Errorf("dropped: %v", w.err)
 	}
 	w.end()
@@ -196,7 +197,7 @@ func TestWaitEndsWithTheContainer(t *testing.T) {
 	b.mortal("a", 0)
 	w = b.waitFor(store.WaitExpired, "a")
 	b.close()
-	if <-w.done; !is(w.err, store.CodeUnavailable) {
+	if <-w.done; !is(w.err, fault.CodeUnavailable) {
 		t.Errorf("closed: %v", w.err)
 	}
 	w.end()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -158,7 +159,7 @@ func (t *tx) mustFind(p place) (*stored, error) {
 }
 
 func itemNotFound() error {
-	return fail(CodeNotFound, "Entity with the specified id does not exist in the system.")
+	return fail(fault.CodeNotFound, "Entity with the specified id does not exist in the system.")
 }
 
 // create puts a new item. A ghost that is in the way, by its id or by a unique key, is purged in the same
@@ -182,7 +183,7 @@ func (t *tx) vacate(point []byte) error {
 		return err
 	}
 	if !ghost {
-		return fail(CodeConflict, "Resource with specified id or name already exists.")
+		return fail(fault.CodeConflict, "Resource with specified id or name already exists.")
 	}
 	return t.purge(holder)
 }
@@ -211,7 +212,7 @@ func (t *tx) claimUnique(item, old *stored) error {
 			continue
 		}
 		if !ghost {
-			return fail(CodeConflict, "Resource with specified id, name, or unique index already exists.")
+			return fail(fault.CodeConflict, "Resource with specified id, name, or unique index already exists.")
 		}
 		if err := t.purge(holder); err != nil {
 			return err

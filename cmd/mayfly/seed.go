@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // maxSeedBytes is how much of documents' text goes into the store at once.
@@ -28,7 +29,7 @@ func seed(ctx context.Context, db *store.DB, list []seedDatabase, log *slog.Logg
 
 func (d *seedDatabase) plant(ctx context.Context, db *store.DB, log *slog.Logger) error {
 	in, err := db.Database(d.id)
-	if store.ErrorCode(err) == store.CodeNotFound {
+	if fault.ErrorCode(err) == fault.CodeNotFound {
 		in, err = db.CreateDatabase(ctx, d.id, d.throughput)
 	}
 	if err != nil {
@@ -48,7 +49,7 @@ func (d *seedDatabase) plant(ctx context.Context, db *store.DB, log *slog.Logger
 // plant tells how many documents are new.
 func (c *seedContainer) plant(ctx context.Context, d *store.Database) (n int, err error) {
 	in, err := d.Container(c.spec.ID)
-	if store.ErrorCode(err) == store.CodeNotFound {
+	if fault.ErrorCode(err) == fault.CodeNotFound {
 		in, err = d.CreateContainer(ctx, c.spec, c.throughput)
 	}
 	if err != nil {
@@ -85,7 +86,7 @@ func plantDocuments(ctx context.Context, in *store.Container, list []seedDocumen
 		switch {
 		case r.Err == nil:
 			n++
-		case store.ErrorCode(r.Err) != store.CodeConflict:
+		case fault.ErrorCode(r.Err) != fault.CodeConflict:
 			return 0, list[i].wrong(r.Err)
 		}
 	}

@@ -17,7 +17,7 @@ type room struct {
 // what it may know, then give it a row.
 var rooms = map[string]room{
 	"": { // the module's root: the door for Go programs
-		own: []string{"store", "store/definition", "index", "doc", "ttl", "engine/pebble"},
+		own: []string{"store", "store/definition", "store/fault", "index", "doc", "ttl", "engine/pebble"},
 	},
 	"doc":                   {third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3"}},
 	"doc/jsonbinary":        {own: []string{"doc"}},
@@ -41,29 +41,29 @@ var rooms = map[string]room{
 	"engine/pebble":     {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"}, tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
 	"laboratory": {
-		own: []string{"store", "store/definition", "query", "doc", "ttl"},
+		own: []string{"store", "store/definition", "store/fault", "query", "doc", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/swaggest/jsonschema-go",
 			"github.com/swaggest/openapi-go"},
 	},
 	"cosmos": {
-		own:   []string{"store", "store/definition", "query", "doc/...", "ttl", "script"},
+		own:   []string{"store", "store/definition", "store/fault", "query", "doc/...", "ttl", "script"},
 		tests: []string{"engine/pebble"},
 	},
 	"httpapi": {
-		own:   []string{"cosmos", "laboratory", "store", "store/definition", "query", "doc/...", "ttl"},
+		own:   []string{"cosmos", "laboratory", "store", "store/definition", "store/fault", "query", "doc/...", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/google/uuid"},
 		tests: []string{"engine/pebble"},
 	},
-	"hook":       {own: []string{"store", "store/definition", "doc", "ttl"}, tests: []string{"engine/pebble"}},
-	"mayflytest": {own: []string{"httpapi", "store", "store/definition", "ttl", "engine/pebble"}, tests: []string{"doc"}},
+	"hook":       {own: []string{"store", "store/definition", "store/fault", "doc", "ttl"}, tests: []string{"engine/pebble"}},
+	"mayflytest": {own: []string{"httpapi", "store", "store/definition", "store/fault", "ttl", "engine/pebble"}, tests: []string{"doc"}},
 	"internal/bench": {
-		own: []string{"internal/progress", "httpapi", "store", "store/definition", "query", "index", "doc", "ttl", "engine/..."},
+		own: []string{"internal/progress", "httpapi", "store", "store/definition", "store/fault", "query", "index", "doc", "ttl", "engine/..."},
 		third: []string{"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4", "github.com/tidwall/gjson",
 			"golang.org/x/sys"},
 	},
 	"internal/progress": {third: []string{"github.com/schollz/progressbar/v3"}},
 	"cmd/mayfly": {
-		own: []string{"internal/bench", "internal/progress", "httpapi/...", "laboratory", "hook", "store", "store/definition", "query/...", "index", "doc", "ttl", "script", "engine/..."},
+		own: []string{"internal/bench", "internal/progress", "httpapi/...", "laboratory", "hook", "store", "store/definition", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/prometheus/client_golang/",
 			"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4"},
 	},

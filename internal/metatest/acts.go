@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // The verbs of an Act that a Step does not have.
@@ -247,7 +248,7 @@ func (in *interruption) act(i int) {
 	switch {
 	case waits:
 		in.waiting = v
-	case answer == store.CodeCanceled.String():
+	case answer == fault.CodeCanceled.String():
 		return
 	case v.err != nil:
 		in.failed = errors.Join(in.failed, fmt.Errorf("%s: %w", a, v.err))
@@ -270,7 +271,7 @@ func (in *interruption) open() bool {
 		_, _, err := in.s.c.Read(ctx, pk, "an id that nobody uses", store.ReadOptions{})
 		return err
 	})
-	return store.ErrorCode(v.err) != store.CodeCanceled
+	return fault.ErrorCode(v.err) != fault.CodeCanceled
 }
 
 // resume lets a sweep go on that waits.
@@ -303,7 +304,7 @@ func (s *subject) act(ctx context.Context, a Act) (string, error) {
 	case Reindex:
 		return s.replaceContainer(ctx, s.def, a.Arg), nil
 	case Split:
-		if err = s.split(ctx, a.Arg); err != nil && store.ErrorCode(err) != store.CodeCanceled {
+		if err = s.split(ctx, a.Arg); err != nil && fault.ErrorCode(err) != fault.CodeCanceled {
 			return "", err
 		}
 	}

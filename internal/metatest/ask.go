@@ -10,13 +10,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/naive"
 	"github.com/mayflydb/mayfly/query/syntax"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // ask answers a query by looking at every live item of its scope.
 func (w *Twin) ask(s Step) string {
 	tree, err := syntax.Parse(s.Text)
 	if err != nil || !w.config.Lenient && Refused(tree, w.policy) {
-		return store.CodeBadRequest.String()
+		return fault.CodeBadRequest.String()
 	}
 	var docs []any
 	for _, it := range w.inScope(s) {
@@ -104,7 +105,7 @@ func WithoutSystem(v any) any {
 func (s *subject) ask(step Step) (string, error) {
 	tree, err := syntax.Parse(step.Text)
 	if err != nil {
-		return store.CodeBadRequest.String(), nil
+		return fault.CodeBadRequest.String(), nil
 	}
 	request := store.QueryRequest{Text: step.Text, Parameters: step.Parameters(),
 		ListOptions: store.ListOptions{Scope: s.scope(step), MaxItems: step.Page, ByRange: step.Page%2 == 1}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A batch is one step, so that a history stays a list: its first argument says how its operations hang
@@ -35,18 +36,18 @@ func (s Step) operations() []Step {
 }
 
 // refusals are the answers of operations that failed.
-var refusals = []string{store.CodeBadRequest.String(), store.CodeNotFound.String(), store.CodeConflict.String(),
-	store.CodePreconditionFailed.String(), store.CodePartitionKeyMismatch.String()}
+var refusals = []string{fault.CodeBadRequest.String(), fault.CodeNotFound.String(), fault.CodeConflict.String(),
+	fault.CodePreconditionFailed.String(), fault.CodePartitionKeyMismatch.String()}
 
 func (w *Twin) batch(s Step) string {
 	items, etags, rids := w.copyItems(), w.etags, w.rids
 	ops := s.operations()
 	answers := make([]string, len(ops))
 	for i := range answers {
-		answers[i] = store.CodeFailedDependency.String()
+		answers[i] = fault.CodeFailedDependency.String()
 	}
 	for i, op := range ops {
-		answer := store.CodePartitionKeyMismatch.String()
+		answer := fault.CodePartitionKeyMismatch.String()
 		if s.Args[0] != Atomic || op.Key().Partition == ops[0].Key().Partition {
 			answer = w.do(op)
 		}
@@ -57,7 +58,7 @@ func (w *Twin) batch(s Step) string {
 		if s.Args[0] == Atomic {
 			w.items, w.etags, w.rids = items, etags, rids
 			for j := range i {
-				answers[j] = store.CodeFailedDependency.String()
+				answers[j] = fault.CodeFailedDependency.String()
 			}
 		}
 		break
@@ -78,14 +79,14 @@ func (w *Twin) copyItems() []*twinItem {
 func (w *Twin) patch(s Step) string {
 	it := w.find(s.Key())
 	if it == nil {
-		return store.CodeNotFound.String()
+		return fault.CodeNotFound.String()
 	}
 	own, ok := parseTTL(s.TTL)
 	switch {
 	case s.IfMatch != "" && !holds(s.IfMatch):
-		return store.CodePreconditionFailed.String()
+		return fault.CodePreconditionFailed.String()
 	case !ok:
-		return store.CodeBadRequest.String()
+		return fault.CodeBadRequest.String()
 	case s.TTL == "":
 		own = it.own
 	}
@@ -93,7 +94,7 @@ func (w *Twin) patch(s Step) string {
 		s.U = it.u
 	}
 	if w.taken(s) {
-		return store.CodeConflict.String()
+		return fault.CodeConflict.String()
 	}
 	w.etags++
 	it.etag, it.ts, it.own, it.u = w.etags, w.now, own, s.U

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // An outcome is an answer that a store may give to a step, and the twin as it is then.
@@ -57,7 +57,7 @@ func meet(ways []way, a Act) []way {
 		if a.Verb == Back {
 			refused := y
 			refused.twin = y.twin.clone()
-			refused.acts = append(slices.Clip(y.acts), store.CodeBadRequest.String())
+			refused.acts = append(slices.Clip(y.acts), fault.CodeBadRequest.String())
 			next = append(next, refused)
 		}
 		answer := "ok"

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -112,7 +113,7 @@ func (s *subject) spec(def, policy string) (definition.ContainerSpec, error) {
 func (s *subject) replaceContainer(ctx context.Context, def, policy string) string {
 	spec, err := s.spec(def, policy)
 	if err != nil {
-		return store.ErrorCode(err).String()
+		return fault.ErrorCode(err).String()
 	}
 	d, err := s.db.Database("db")
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *subject) replaceContainer(ctx context.Context, def, policy string) stri
 	}
 	c, err := d.ReplaceContainer(ctx, "c", spec, store.WriteOptions{})
 	if err != nil {
-		return store.ErrorCode(err).String()
+		return fault.ErrorCode(err).String()
 	}
 	s.c, s.def, s.policy = c, def, policy
 	return "ok"

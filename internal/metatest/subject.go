@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Do answers one step.
@@ -73,7 +74,7 @@ func (s *subject) do(step Step) (string, error) {
 // answer is the outcome of an operation in words: done, or the error's code.
 func answer(done string, err error) string {
 	if err != nil {
-		return store.ErrorCode(err).String()
+		return fault.ErrorCode(err).String()
 	}
 	return done
 }
@@ -150,8 +151,8 @@ func (s *subject) read(step Step) (string, error) {
 	k := step.Key()
 	pk := s.partitionKey(k.Partition)
 	it, receipt, err := s.c.Read(s.op, pk, k.ID, store.ReadOptions{IfNoneMatch: s.condition(k, step.IfNoneMatch)})
-	if v := s.etags[s.last[k][0]]; v != nil && err != nil && store.ErrorCode(err) == store.CodeNotFound {
-		if at, err := s.c.ResolveRID(s.ctx, v.rid); store.ErrorCode(err) != store.CodeNotFound {
+	if v := s.etags[s.last[k][0]]; v != nil && err != nil && fault.ErrorCode(err) == fault.CodeNotFound {
+		if at, err := s.c.ResolveRID(s.ctx, v.rid); fault.ErrorCode(err) != fault.CodeNotFound {
 			return "", fmt.Errorf("the item is not there, but its rid %s leads to %s (%v)", v.rid, at.ID, err)
 		}
 	}
@@ -311,11 +312,11 @@ func (s *subject) itemsOf(rows [][]byte) ([]store.Item, error) {
 
 // failed tells whether an error is a proper refusal.
 func (s *subject) failed(err error) error {
-	var typed *store.Error
+	var typed *fault.Error
 	if !errors.As(err, &typed) {
 		return fmt.Errorf("the error is not typed: %w", err)
 	}
-	if typed.Code == store.CodeInternal || typed.Message == "" && typed.Code != store.CodeNotModified {
+	if typed.Code == fault.CodeInternal || typed.Message == "" && typed.Code != fault.CodeNotModified {
 		return err
 	}
 	return nil

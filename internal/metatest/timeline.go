@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A World is one container whose partitions each live through a timeline of their own, all under the same
@@ -161,9 +161,9 @@ func (s *Simulation) one(e Event) string {
 	it := s.Alive(k)
 	switch {
 	case e.Verb == Create && it != nil:
-		return store.CodeConflict.String()
+		return fault.CodeConflict.String()
 	case it == nil && e.Verb != Create && e.Verb != Upsert && e.Verb != Import:
-		return store.CodeNotFound.String()
+		return fault.CodeNotFound.String()
 	}
 	switch e.Verb {
 	case Delete:

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // A Twin answers the steps of a history as a store must. It states the rules and nothing else: every search
@@ -116,7 +116,7 @@ func (w *Twin) do(s Step) string {
 	case Default:
 		def, ok := parseDefault(s.Args[0])
 		if !ok || def != 0 && w.policy == NoIndex {
-			return store.CodeBadRequest.String()
+			return fault.CodeBadRequest.String()
 		}
 		w.def = def
 		w.mark()
@@ -124,7 +124,7 @@ func (w *Twin) do(s Step) string {
 	case Reindex:
 		policy := nextPolicy(s, w.policy)
 		if policy == NoIndex && w.def != 0 {
-			return store.CodeBadRequest.String()
+			return fault.CodeBadRequest.String()
 		}
 		w.policy = policy
 		return "ok"
@@ -155,19 +155,19 @@ func holds(condition string) bool {
 func (w *Twin) write(s Step) string {
 	own, ok := parseTTL(s.TTL)
 	if !ok {
-		return store.CodeBadRequest.String()
+		return fault.CodeBadRequest.String()
 	}
 	it := w.find(s.Key())
 	switch {
 	case s.Verb == Create && it != nil:
-		return store.CodeConflict.String()
+		return fault.CodeConflict.String()
 	case s.Verb == Replace && it == nil:
-		return store.CodeNotFound.String()
+		return fault.CodeNotFound.String()
 	case s.Verb == Upsert && it != nil && s.IfNoneMatch == "*",
 		s.Verb != Create && it != nil && s.IfMatch != "" && !holds(s.IfMatch):
-		return store.CodePreconditionFailed.String()
+		return fault.CodePreconditionFailed.String()
 	case s.Document() != s.Key() && w.find(s.Document()) != nil, w.taken(s):
-		return store.CodeConflict.String()
+		return fault.CodeConflict.String()
 	}
 	done := "replaced"
 	if it == nil {
@@ -201,9 +201,9 @@ func (w *Twin) delete(s Step) string {
 	it := w.find(s.Key())
 	switch {
 	case it == nil:
-		return store.CodeNotFound.String()
+		return fault.CodeNotFound.String()
 	case s.IfMatch != "" && !holds(s.IfMatch):
-		return store.CodePreconditionFailed.String()
+		return fault.CodePreconditionFailed.String()
 	}
 	w.items = slices.DeleteFunc(w.items, func(o *twinItem) bool { return o == it })
 	return "deleted"
@@ -213,9 +213,9 @@ func (w *Twin) read(s Step) string {
 	it := w.find(s.Key())
 	switch {
 	case it == nil:
-		return store.CodeNotFound.String()
+		return fault.CodeNotFound.String()
 	case holds(s.IfNoneMatch):
-		return store.CodeNotModified.String()
+		return fault.CodeNotModified.String()
 	}
 	return fmt.Sprintf("e%d r%d ts=%d %s", it.etag, it.rid, it.ts, it.body)
 }
