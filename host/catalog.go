@@ -243,6 +243,3 @@ func ScanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) e
 	}
 	return nil
 }
-
-// KeyParent is the parent in the key of a record.
-func KeyParent(key []byte) uint32 { return binary.BigEndian.Uint32(key[2:]) }
