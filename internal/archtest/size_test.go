@@ -15,9 +15,9 @@ import (
 
 // What is too big today. These numbers are lowered when the code allows it, and never raised.
 const (
-	storeCycle = 83   // files of package store in its largest cycle
-	wideLines  = 4014 // lines of more than maxColumns in the module
-	longFiles  = 21   // files of more than maxLines
+	storeCycle = 80   // files of package store in its largest cycle
+	wideLines  = 3903 // lines of more than maxColumns in the module
+	longFiles  = 19   // files of more than maxLines
 	longFuncs  = 4    // functions of more than maxFunc lines, tests excepted: a table of cases is long by nature
 )
 
