@@ -10,15 +10,12 @@ import (
 
 // Definition is everything in a container's definition that decides what the index entries of a document are.
 type Definition struct {
-	Policy   Policy
-	Computed []Computed
-	Geometry bool // geometries lie in a plane, not on the globe
-	// Undirected tells that the polygons of spatial indexes are the smaller region of two, as was the rule
-	// before rings had a direction.
-	Undirected bool
-	Languages  map[string]Language // of the texts at paths, as doc.Path prints these
-	Language   Language            // of the texts at all other paths
-	Vectors    map[string]int      // paths of the vector embedding policy, as doc.Path prints them, with their dimensions
+	Policy    Policy
+	Computed  []Computed
+	Geometry  bool                // geometries lie in a plane, not on the globe
+	Languages map[string]Language // of the texts at paths, as doc.Path prints these
+	Language  Language            // of the texts at all other paths
+	Vectors   map[string]int      // paths of the vector embedding policy, as doc.Path prints them, with their dimensions
 }
 
 // Computed is a computed property. It hides a property of its name that documents hold. An index holds its
@@ -29,7 +26,7 @@ type Computed struct{ Name, Query string }
 // Equal tells whether two definitions give every document the same entries.
 func (d Definition) Equal(e Definition) bool {
 	return d.Policy.Equal(e.Policy) && slices.Equal(d.Computed, e.Computed) && d.Geometry == e.Geometry &&
-		d.Undirected == e.Undirected && maps.Equal(d.Vectors, e.Vectors) && d.sameLanguages(e)
+		maps.Equal(d.Vectors, e.Vectors) && d.sameLanguages(e)
 }
 
 // sameLanguages tells whether all texts that are indexed are analysed in the same languages.

@@ -180,11 +180,7 @@ func (w *walk) geometry(box *Box, v doc.Value) {
 	if v.Kind() != doc.Object || v.Member("type").Kind() != doc.String {
 		return
 	}
-	parse := ParseGeometry
-	if w.x.def.Undirected {
-		parse = parseUndirected
-	}
-	g, err := parse(v, w.x.def.Geometry)
+	g, err := ParseGeometry(v, w.x.def.Geometry)
 	if err != nil {
 		return
 	}
@@ -200,7 +196,7 @@ func (w *walk) geometry(box *Box, v doc.Value) {
 func (x *Indexer) Spatial(p Path) (box *Box, ok bool) {
 	same := func(y *Indexer) bool {
 		at := y.at(p)
-		if at == nil || at.spatial == nil || y.hidden[p[0].Name] || y.def.Geometry != x.def.Geometry || y.def.Undirected {
+		if at == nil || at.spatial == nil || y.hidden[p[0].Name] || y.def.Geometry != x.def.Geometry {
 			return false
 		}
 		own := x.at(p).spatial.box

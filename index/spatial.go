@@ -73,18 +73,11 @@ func ParseGeometryFor(v doc.Value, planar bool, spend Spend) (*Geometry, error) 
 	return geoParser{planar: planar, spend: spend}.geometry(v)
 }
 
-// parseUndirected is ParseGeometry as it was when rings of the globe had no direction: the region inside of
-// each was the smaller one, and it might cross itself. Documents may still be indexed by that.
-func parseUndirected(v doc.Value, planar bool) (*Geometry, error) {
-	return geoParser{planar: planar, undirected: true}.geometry(v)
-}
-
 // geoParser reads coordinates.
 type geoParser struct {
-	planar     bool
-	undirected bool
-	spend      Spend
-	count      int // positions so far, repeated ones too
+	planar bool
+	spend  Spend
+	count  int // positions so far, repeated ones too
 }
 
 func (p geoParser) geometry(v doc.Value) (*Geometry, error) {
@@ -115,7 +108,7 @@ func (p geoParser) geometry(v doc.Value) (*Geometry, error) {
 	default:
 		err = unreadable()
 	}
-	if err == nil && !p.planar && !p.undirected {
+	if err == nil && !p.planar {
 		err = g.checkRings()
 	}
 	if err != nil {
@@ -138,7 +131,7 @@ func (p *geoParser) line(points []s2.Point) error {
 	if p.count < 2 {
 		return invalid("The LineString input is not valid because it does not have enough points. A LineString must have at least two points.")
 	}
-	if len(points) < 2 && !p.planar && !p.undirected {
+	if len(points) < 2 && !p.planar {
 		return degenerate(1)
 	}
 	return nil
@@ -163,7 +156,7 @@ func (g *Geometry) addPolygon(p *geoParser, coordinates doc.Value) error {
 			polygon.outer = r
 			return nil
 		}
-		if r.loop != nil && !p.undirected {
+		if r.loop != nil {
 			r.loop.Invert() // what is to the right of it is the hole
 		}
 		polygon.holes = append(polygon.holes, r)
@@ -284,33 +277,8 @@ func (p *geoParser) ring(number int, v doc.Value) (*ring, error) {
 		return nil, invalid("Not valid because of two overlapping edges in ring (%d) of a polygon.", number)
 	}
 	r := &ring{path: newPath(points, p.planar, p.spend)}
-	switch {
-	case p.undirected && !p.planar:
-		r.loop = undirectedLoop(points[:len(points)-1])
-	case !p.planar:
+	if !p.planar {
 		r.loop = s2.LoopFromPoints(slices.Clone(points[:len(points)-1]))
 	}
 	return r, nil
-}
-
-// undirectedLoop returns the smaller of the two regions inside and outside of a ring.
-func undirectedLoop(points []s2.Point) *s2.Loop {
-	loop := s2.LoopFromPoints(slices.Clone(points)) // it may turn them round
-	var center s2.Point
-	for _, p := range points {
-		center.Vector = center.Add(p.Vector)
-	}
-	center.Vector = center.Normalize()
-	for _, p := range points {
-		if !(p.Dot(center.Vector) > 1e-9) {
-			loop.Normalize() // the ring goes round half the globe: only the areas tell
-			return loop
-		}
-	}
-	// All of the ring is on one half of the globe, so the middle of the other half is outside. This holds for
-	// rings that cross themselves too, whose area does not tell.
-	if loop.ContainsPoint(s2.Point{Vector: center.Mul(-1)}) {
-		loop.Invert()
-	}
-	return loop
 }

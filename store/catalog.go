@@ -39,7 +39,6 @@ type containerRecord struct {
 	// IndexRound counts the changes that made it so.
 	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
 	IndexRound uint32            `json:"indexRound,omitempty"`
-	IndexRules int               `json:"indexRules,omitempty"` // by which all documents are indexed; see indexRules
 
 	Settings ContainerSettings `json:"settings,omitzero"`
 	// MovesSince is the second in which the settings got an archive: what had expired before is not moved. 0:

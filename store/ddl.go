@@ -92,7 +92,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 		rec = containerRecord{
 			CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
 			Spec:   spec.AppendJSON(nil),
-			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now}, IndexRules: indexRules,
+			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
 			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
 		}
 		rec.RangeLSN = rec.LSN

@@ -38,18 +38,6 @@ func indexDefinition(spec *definition.ContainerSpec) index.Definition {
 	return d
 }
 
-// indexRules counts the rules by which index entries are made of a document. They have changed once: texts
-// were English all, and rings of polygons had no direction.
-const indexRules = 1
-
-// formerDefinition is what indexDefinition was by the first rules.
-func formerDefinition(spec *definition.ContainerSpec) index.Definition {
-	d := indexDefinition(spec)
-	d.Language, d.Languages = index.English, nil
-	d.Undirected = len(d.Policy.Spatial) > 0 && !d.Geometry
-	return d
-}
-
 func newIndexer(d index.Definition) (*index.Indexer, error) {
 	return index.NewIndexer(d, definition.Evaluators(d.Computed))
 }
@@ -61,7 +49,6 @@ func (st *containerState) compile() error {
 		return fmt.Errorf("%w: an indexing policy: %v", engine.ErrCorrupt, err)
 	}
 	st.olders = nil
-	var olds []definition.ContainerSpec
 	for _, raw := range st.rec.IndexedBy {
 		spec, _, err := definition.ParseContainerSpec(raw, false)
 		if err != nil {
@@ -72,37 +59,8 @@ func (st *containerState) compile() error {
 			return fmt.Errorf("%w: an older indexing policy: %v", engine.ErrCorrupt, err)
 		}
 		st.olders = append(st.olders, old)
-		olds = append(olds, spec)
-	}
-	if err := st.compileFormer(append(olds, st.spec)); err != nil {
-		return err
 	}
 	st.terms = x.Beside(st.olders...)
-	return nil
-}
-
-// formerRound is set in the round of a container whose documents are indexed anew because of the rules: no
-// earlier round has it.
-const formerRound = 1 << 31
-
-// compileFormer adds the indexers of the first rules, by which documents of an old container may still be
-// indexed, where they differ from the present ones.
-func (st *containerState) compileFormer(specs []definition.ContainerSpec) error {
-	if st.rec.IndexRules >= indexRules {
-		return nil
-	}
-	for i := range specs {
-		d := formerDefinition(&specs[i])
-		if d.Equal(indexDefinition(&specs[i])) {
-			continue
-		}
-		old, err := newIndexer(d)
-		if err != nil {
-			return fmt.Errorf("%w: an indexing policy of the first rules: %v", engine.ErrCorrupt, err)
-		}
-		st.olders = append(st.olders, old)
-		st.rec.IndexRound |= formerRound
-	}
 	return nil
 }
 
@@ -118,9 +76,7 @@ func (c *Container) changeIndex(ctx context.Context, next, st *containerState) e
 	if err != nil {
 		return wrap(err)
 	}
-	if empty {
-		next.rec.IndexRules = indexRules
-	} else {
+	if !empty {
 		next.rec.IndexedBy = append(st.stillIndexedBy(next), st.rec.Spec)
 	}
 	return wrap(next.compile())

@@ -172,7 +172,7 @@ func (c *Container) endReindex(ctx context.Context, st *containerState) (more bo
 		if more = now.terms != st.terms; more {
 			return now, nil
 		}
-		now.rec.IndexedBy, now.rec.IndexRules = nil, indexRules
+		now.rec.IndexedBy = nil
 		if err := now.compile(); err != nil {
 			return now, err
 		}
