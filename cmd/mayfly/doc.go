@@ -39,7 +39,7 @@
 //	2  it was called wrongly: an unknown flag, a bad value, flags that exclude each other
 //	3  the port cannot be listened on, most often because it is in use
 //	4  another process has the data folder open
-//	5  the data folder is corrupt, a log in it damaged, has a newer format, or is not one of Mayfly's
+//	5  the data folder is corrupt, a log in it damaged, has another format, or is not one of Mayfly's
 //	6  the folder cannot be written to, or the disk is full or failing
 //
 // An error is one line on stderr. What a user needs to connect goes to stdout, the log to stderr.
