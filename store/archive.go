@@ -62,8 +62,8 @@ const (
 // storedLimits are those of a document that is in the store.
 var storedLimits = doc.Limits{MaxBytes: doc.DefaultMaxBytes + MaxMoves*archiveBytes, MaxDepth: doc.DefaultMaxDepth + MaxMoves*archiveDepth}
 
-// both is a container and its archive while their gates are held.
-type both struct {
+// archiving is a container and its archive while their gates are held.
+type archiving struct {
 	st      *containerState
 	archive *Container
 	to      *containerState
@@ -91,8 +91,8 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*containerState
 		first.leave()
 		return nil, nil, err
 	}
-	b := both{st: c.state.Load(), archive: a, to: a.state.Load()}
-	return b.st, &archiver{both: b, c: c}, nil
+	b := archiving{st: c.state.Load(), archive: a, to: a.state.Load()}
+	return b.st, &archiver{archiving: b, c: c}, nil
 }
 
 // arrival is a ghost as it comes to the archive.
@@ -102,7 +102,7 @@ type arrival struct {
 }
 
 // arrive makes of a ghost of c what the archive gets. It looks for an id that is free.
-func (b *both) arrive(r engine.Reader, c *Container, ghost *stored) (*arrival, error) {
+func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arrival, error) {
 	a := &arrival{prepared: prepared{kind: OperationCreate}}
 	for n := 0; ; n++ {
 		id := archiveID(ghost, n)
@@ -123,7 +123,7 @@ func (b *both) arrive(r engine.Reader, c *Container, ghost *stored) (*arrival, e
 }
 
 // isFree tells whether nobody has the id of an arrival: a ghost of the archive has not.
-func (b *both) isFree(r engine.Reader, a *arrival) (bool, error) {
+func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 	v, err := r.Get(a.point)
 	if isAbsent(err) {
 		return true, nil
@@ -237,7 +237,7 @@ func (b *blocker) clear(ctx context.Context) error {
 
 // archiver is the heir that moves ghosts to the archive.
 type archiver struct {
-	both
+	archiving
 	c      *Container
 	ranges []*slot // of the archive, whose scopes the transaction has
 	t      *tx     // of the container

@@ -230,7 +230,7 @@ func (b *batch) runAtomic(ctx context.Context) error {
 	}
 	culprit := -1
 	r, err := b.c.updateJudged(ctx, together(b.list), b.list, func(t *tx) error {
-		t.bring(b.list)
+		t.prefetch(b.list)
 		culprit = -1
 		answer := 0
 		for i, p := range b.list {
@@ -328,7 +328,7 @@ func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error
 		patches = append(patches, b.list[i])
 	}
 	r, err := b.c.updateJudged(ctx, together(patches), patches, func(t *tx) error {
-		t.bring(patches)
+		t.prefetch(patches)
 		left, answer = left[:0], b.answer
 		for _, i := range list {
 			if !t.s.holds(b.list[i].epk) {
@@ -360,9 +360,9 @@ func together(list []*prepared) place {
 	return at
 }
 
-// bring reads the items of several operations together, where they are far away. What cannot be read is told
-// when it is needed.
-func (t *tx) bring(list []*prepared) {
+// prefetch reads the items of several operations together, where they are far away. What cannot be read is
+// told when it is needed.
+func (t *tx) prefetch(list []*prepared) {
 	far, ok := t.Txn.(engine.Ahead)
 	if !ok {
 		return

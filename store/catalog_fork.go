@@ -30,7 +30,7 @@ func (cat *catalog) removeDatabase(d *Database, containers []*Container, familie
 }
 
 // announce leaves the drop records of containers that are about to be copied.
-func (b *bringing) announce(t *host.Change) {
+func (b *databaseCopy) announce(t *host.Change) {
 	for _, c := range b.containers {
 		t.Set(layout.DropKey(c.cid), []byte("{}"))
 	}
@@ -39,7 +39,7 @@ func (b *bringing) announce(t *host.Change) {
 // rise lets every range that was copied go on above the LSNs that clients can have seen of what it takes the
 // place of, and of what was dropped before: a reader of a feed goes on behind such a number. Nothing has used
 // the ranges yet.
-func (b *bringing) rise(ctx context.Context, replaced []*Container) error {
+func (b *databaseCopy) rise(ctx context.Context, replaced []*Container) error {
 	first := max(b.db.in.Catalog().Highest(), highest(replaced)) + 1
 	for _, c := range b.containers {
 		for _, s := range c.state.Load().ranges {
@@ -58,7 +58,7 @@ func (b *bringing) rise(ctx context.Context, replaced []*Container) error {
 
 // commit writes the records of the database in one transaction, and drops the containers and the database
 // that it replaces. The caller holds the catalog's lock.
-func (b *bringing) commit(ctx context.Context, replaced []*Container) error {
+func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error {
 	return b.db.changeCatalog(ctx, func(t *host.Change) error {
 		for _, c := range replaced {
 			dropContainerRecords(t, c, b.db.cat.offers)
@@ -97,7 +97,7 @@ func (b *bringing) commit(ctx context.Context, replaced []*Container) error {
 
 // commitContainer writes a container's record. Its ranges are all as old as it is: those that it had come
 // from are not here.
-func (b *bringing) commitContainer(t engine.Txn, c *Container) error {
+func (b *databaseCopy) commitContainer(t engine.Txn, c *Container) error {
 	st := *c.state.Load()
 	st.rec.LSN = t.NextLSN(host.CatalogScope())
 	st.rec.RangeLSN = st.rec.LSN

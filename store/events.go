@@ -45,9 +45,9 @@ func (st *containerState) eventRetention() int64 {
 	return int64(e.Retention)
 }
 
-// mourned tells whether the death of an item belongs into the log and is not there yet. The item is dead, and
-// below no fence.
-func (st *containerState) mourned(h layout.Header) bool {
+// logsExpiryOf tells whether the death of an item belongs into the log and is not there yet. The item is
+// dead, and below no fence.
+func (st *containerState) logsExpiryOf(h layout.Header) bool {
 	return st.rec.Log != nil && !h.Announced && !st.rec.Log.Policy.Expired(h.Life, st.rec.Log.Since)
 }
 
@@ -106,7 +106,7 @@ func (st *containerState) webhooks() []Webhook {
 // there will be more.
 func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slot, now int64) (more bool, next int64, err error) {
 	window := st.eventRetention()
-	old, err := c.outgrown(ctx, s, layout.FamilyExpired, window, now, func(value []byte) (layout.Version, error) {
+	old, err := c.findTrimmable(ctx, s, layout.FamilyExpired, window, now, func(value []byte) (layout.Version, error) {
 		e, err := layout.DecodeExpiry(value)
 		return e.Version, err
 	})

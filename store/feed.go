@@ -91,8 +91,8 @@ type ChangesPage struct {
 // before what it keeps (its beginning always does). CodeRangeGone: a range that does not exist (any more).
 // CodeSessionNotAvailable: req.Session is ahead of the store.
 func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, Receipt, error) {
-	c.begin()
-	defer c.end()
+	c.beginUse()
+	defer c.endUse()
 	from, err := parsePositions(req.Start.After, engine.MaxLSN)
 	if err != nil {
 		return ChangesPage{}, c.refused(), err

@@ -46,8 +46,8 @@ func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err erro
 // DeletePartition deletes all items of one partition key, which must be complete, in one step, whatever their
 // number. Their space is freed in the background.
 func (c *Container) DeletePartition(ctx context.Context, pk definition.PartitionKey) (Receipt, error) {
-	c.begin()
-	defer c.end()
+	c.beginUse()
+	defer c.endUse()
 	if pk.IsZero() {
 		return c.refused(), fail(fault.CodeBadRequest, "PartitionKey value must be supplied for this operation.")
 	}

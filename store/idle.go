@@ -25,16 +25,16 @@ import (
 // usePromise is how far ahead of a use its record says that the container is in use, in seconds.
 const usePromise = 60
 
-// begin and end go around a request to the container: for the reaper, which gives way to it, and for
+// beginUse and endUse go around a request to the container: for the reaper, which gives way to it, and for
 // AutoDeleteOnIdle.
-func (c *Container) begin() {
+func (c *Container) beginUse() {
 	c.db.in.Enter()
 	if c.state.Load().rec.Settings.AutoDeleteOnIdle > 0 {
 		raise(&c.used, c.moment())
 	}
 }
 
-func (c *Container) end() { c.db.in.Leave() }
+func (c *Container) endUse() { c.db.in.Leave() }
 
 // errInUse is why an idle container is not dropped after all.
 var errInUse = errors.New("the container was used meanwhile")

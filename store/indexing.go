@@ -187,7 +187,7 @@ type shapeBook struct {
 
 type shapeName = [index.ShapeSize]byte
 
-func (b *shapeBook) look(name shapeName) (known, full bool) {
+func (b *shapeBook) lookUp(name shapeName) (known, full bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	_, known = b.known[name]
@@ -228,7 +228,7 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 	if name == index.Unlisted() {
 		return nil
 	}
-	known, full := t.s.shapes.look(name)
+	known, full := t.s.shapes.lookUp(name)
 	if known || slices.Contains(t.listed, name) {
 		return nil
 	}

@@ -30,8 +30,8 @@ const (
 // and goes on from there. A continuation stays valid through writes, restarts and splits; one that was made
 // for a range goes on in each of its children. CodeBadRequest: a malformed continuation or scope.
 func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, error) {
-	c.begin()
-	defer c.end()
+	c.beginUse()
+	defer c.endUse()
 	if !o.ByRange {
 		return c.list(ctx, o)
 	}

@@ -94,8 +94,8 @@ type QueryPage struct {
 // and why; CodeCrossPartition: see CrossStream. Its cause is a *CrossPartitionError, or a *query.Error where
 // clients cannot merge the rows either.
 func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Receipt, error) {
-	c.begin()
-	defer c.end()
+	c.beginUse()
+	defer c.endUse()
 	for {
 		st := c.state.Load()
 		plan, err := c.plan(st, q)

@@ -16,8 +16,8 @@ import (
 // only the text, the parameters, the partition key and Continued matter. CodeBadRequest: the query is wrong.
 // CodeCrossPartition: it needs a feature that is not among those; the cause is a *query.UnsupportedError.
 func (c *Container) QueryPlan(_ context.Context, q QueryRequest, features []string) ([]byte, Receipt, error) {
-	c.begin()
-	defer c.end()
+	c.beginUse()
+	defer c.endUse()
 	plan, err := c.gatewayPlan(c.state.Load(), q, features)
 	return plan, c.refused(), wrap(err)
 }

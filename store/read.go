@@ -75,8 +75,8 @@ func (c *Container) etag(h layout.Header) string {
 // o.IfNoneMatch names this version, CodeSessionNotAvailable where o.Session is ahead of the store. A
 // container whose partition key is /id takes the key from the id where none is given.
 func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id string, o ReadOptions) (Item, Receipt, error) {
-	c.begin()
-	defer c.end()
+	c.beginUse()
+	defer c.endUse()
 	pk, err := c.def.FullKey(pk, id)
 	if err == nil && id == "" {
 		err = itemNotFound()

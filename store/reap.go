@@ -99,7 +99,7 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 		s.restart()
 		s.begun = now
 	}
-	h := c.holdFor(st, now, limit, force)
+	h := c.restraintFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
 	if err == nil && !out.More && len(st.fences) > 0 {
 		n, more := 0, true // the expired may have filled the step to the brim: then the fences are for the next one
@@ -137,7 +137,7 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 }
 
 // sweepExpired purges what has expired, as far as a hold has room for it.
-func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *slot, now int64, h hold) (ttl.Swept, error) {
+func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *slot, now int64, h restraint) (ttl.Swept, error) {
 	l := newLook(st.policy(), s, &s.passes, now, h.room)
 	l.delay = h.delay
 	if err := l.take(ctx, c.db.eng); err != nil {

@@ -26,35 +26,35 @@ func (s *slot) isPast(family byte, second int64) bool {
 	return s.deadline.IsPast(second) || s.announcing.deadline.IsPast(second)
 }
 
-// look is one step's view of the two families: the candidates that the policy's cutoffs admit.
-type look struct {
+// sweepLook is one step's view of the two families: the candidates that the policy's cutoffs admit.
+type sweepLook struct {
 	p     *ttl.Policy
 	now   int64
 	delay *PurgeDelay // nil: what has expired is a candidate at once
 	limit int         // candidates
-	legs  [2]leg
+	legs  [2]familyLook
 	items []candidate
 	next  int64 // the second at which there will be more
 }
 
-// leg is the look at one family.
-type leg struct {
+// familyLook is the look at one family.
+type familyLook struct {
 	family byte
 	host.Step
 }
 
-func newLook(p *ttl.Policy, s *slot, at *passes, now int64, limit int) look {
+func newLook(p *ttl.Policy, s *slot, at *passes, now int64, limit int) sweepLook {
 	inherit, due := p.Cutoffs(now)
-	step := func(family byte, pass *host.Pass, cutoff int64) leg {
-		return leg{family, host.Step{Pass: pass, Prefix: layout.TimePrefix(s.scope, family), Cutoff: cutoff}}
+	step := func(family byte, pass *host.Pass, cutoff int64) familyLook {
+		return familyLook{family, host.Step{Pass: pass, Prefix: layout.TimePrefix(s.scope, family), Cutoff: cutoff}}
 	}
-	return look{p: p, now: now, limit: limit, next: never, legs: [2]leg{
+	return sweepLook{p: p, now: now, limit: limit, next: never, legs: [2]familyLook{
 		step(layout.FamilyWritten, &at.written, inherit), step(layout.FamilyDeadline, &at.deadline, due),
 	}}
 }
 
 // take collects the candidates, and finds out when there will be more.
-func (l *look) take(ctx context.Context, eng engine.Engine) error {
+func (l *sweepLook) take(ctx context.Context, eng engine.Engine) error {
 	for i := range l.legs {
 		if l.limit > 0 {
 			l.legs[i].Announce()
@@ -74,7 +74,7 @@ func (l *look) take(ctx context.Context, eng engine.Engine) error {
 }
 
 // walk collects candidates of one family.
-func (l *look) walk(r engine.Reader, g *leg) error {
+func (l *sweepLook) walk(r engine.Reader, g *familyLook) error {
 	found, err := g.Walk(r, nil, l.limit-len(l.items), l.judge(g.family))
 	for _, e := range found {
 		l.items = append(l.items, candidate{rid: e.ID, second: e.At, family: g.family})
@@ -83,7 +83,7 @@ func (l *look) walk(r engine.Reader, g *leg) error {
 }
 
 // judge tells which of the expired have to wait; nil: none has.
-func (l *look) judge(family byte) func(host.Entry) host.Verdict {
+func (l *sweepLook) judge(family byte) func(host.Entry) host.Verdict {
 	if l.delay == nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (l *look) judge(family byte) func(host.Entry) host.Verdict {
 }
 
 // finish moves the passes behind what has been looked at and tells whether a limit stopped the look.
-func (l *look) finish(survivors []candidate) (more bool) {
+func (l *sweepLook) finish(survivors []candidate) (more bool) {
 	for i := range l.legs {
 		g := &l.legs[i]
 		for _, v := range survivors {
@@ -120,7 +120,7 @@ func (l *look) finish(survivors []candidate) (more bool) {
 }
 
 // nextExpiry is the second at which the first item above the cutoffs may expire.
-func (l *look) nextExpiry(r engine.Reader) error {
+func (l *sweepLook) nextExpiry(r engine.Reader) error {
 	p := l.p
 	for i := range l.legs {
 		g := &l.legs[i]

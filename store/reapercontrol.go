@@ -110,17 +110,17 @@ func (db *resident) reap(ctx context.Context) (purged int, err error) {
 	return purged, nil
 }
 
-// hold is what keeps one step of the reaper from purging.
-type hold struct {
+// restraint is what keeps one step of the reaper from purging.
+type restraint struct {
 	any   bool        // something does, or may: deaths are announced ahead of purges
 	room  int         // how many items may be purged
 	again int64       // without room: the second at which there may be some; never: somebody will wake the reaper
 	delay *PurgeDelay // nil: none
 }
 
-// holdFor decides what one step may do. force overrides what holds the reaper back.
-func (c *Container) holdFor(st *containerState, now int64, limit int, force bool) hold {
-	h := hold{room: limit, again: never}
+// restraintFor decides what one step may do. force overrides what holds the reaper back.
+func (c *Container) restraintFor(st *containerState, now int64, limit int, force bool) restraint {
+	h := restraint{room: limit, again: never}
 	if force {
 		return h
 	}

@@ -199,7 +199,7 @@ func TestShapesRunOut(t *testing.T) {
 	}
 	g.check()
 	g.compareSources(Scope{})
-	if _, full := g.c.state.Load().ranges[0].shapes.look(shapeName{}); !full {
+	if _, full := g.c.state.Load().ranges[0].shapes.lookUp(shapeName{}); !full {
 		t.Error("there is room for more shapes")
 	}
 	g.replace(`{"indexingMode":"none"}`)

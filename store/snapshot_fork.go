@@ -28,7 +28,7 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 	if err := definition.ValidateID("database", as); err != nil {
 		return nil, err
 	}
-	return db.bring(ctx, snapshot, source, func(b *bringing) error {
+	return db.copyFromSnapshot(ctx, snapshot, source, func(b *databaseCopy) error {
 		if _, err := b.db.database(as); err == nil {
 			return fail(fault.CodeConflict, "Resource with specified id or name already exists: database '"+as+"'.")
 		}
@@ -42,7 +42,7 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 // fails with CodeNotFound where there is no such snapshot or it holds no such database; whether the database
 // exists now does not matter.
 func (db *DB) RestoreDatabase(ctx context.Context, snapshot, id string) (*Database, error) {
-	return db.bring(ctx, snapshot, id, func(b *bringing) error {
+	return db.copyFromSnapshot(ctx, snapshot, id, func(b *databaseCopy) error {
 		b.as = id
 		b.users = true
 		b.old, _ = b.db.database(id) // nil where there is none: then there is nothing to replace
@@ -50,8 +50,8 @@ func (db *DB) RestoreDatabase(ctx context.Context, snapshot, id string) (*Databa
 	})
 }
 
-// bringing is one database on its way out of a snapshot.
-type bringing struct {
+// databaseCopy is one database on its way out of a snapshot.
+type databaseCopy struct {
 	db    *resident
 	from  *Database // in the snapshot
 	as    string
@@ -82,16 +82,16 @@ func (v *visit) MoveIn(ctx context.Context, in *host.Instance) (r host.Resident,
 	return host.Resident{Life: v.there, Dated: dated{v.there}}, err
 }
 
-// bring opens the snapshot and copies a database of it. settle fills in what is asked for; it is called under
-// the catalog's lock, once before the copying and once after it.
-func (db *DB) bring(ctx context.Context, name, source string, settle func(*bringing) error) (d *Database, err error) {
+// copyFromSnapshot opens the snapshot and copies a database of it. settle fills in what is asked for; it is
+// called under the catalog's lock, once before the copying and once after it.
+func (db *DB) copyFromSnapshot(ctx context.Context, name, source string, settle func(*databaseCopy) error) (d *Database, err error) {
 	v := &visit{tenant: tenant{&DB{opts: Options{}.withDefaults(), memory: db.memory, heavy: db.heavy}}}
 	err = db.host.WithSnapshot(ctx, name, []host.Tenant{v}, func(ctx context.Context, _ *host.Instance) error {
 		from, err := v.there.database(source)
 		if err != nil {
 			return err
 		}
-		b := &bringing{db: db.live(), from: from}
+		b := &databaseCopy{db: db.live(), from: from}
 		d, err = b.run(ctx, settle)
 		return err
 	})
@@ -99,7 +99,7 @@ func (db *DB) bring(ctx context.Context, name, source string, settle func(*bring
 }
 
 // run copies the database.
-func (b *bringing) run(ctx context.Context, settle func(*bringing) error) (*Database, error) {
+func (b *databaseCopy) run(ctx context.Context, settle func(*databaseCopy) error) (*Database, error) {
 	if err := b.allot(ctx, settle); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (b *bringing) run(ctx context.Context, settle func(*bringing) error) (*Data
 }
 
 // allot hands out the new numbers and leaves the drop records.
-func (b *bringing) allot(ctx context.Context, settle func(*bringing) error) error {
+func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) error) error {
 	db := b.db
 	if err := db.lockCatalog(ctx); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (b *bringing) allot(ctx context.Context, settle func(*bringing) error) erro
 }
 
 // number makes the database, its resources and its throughput.
-func (b *bringing) number(next *host.Change) {
+func (b *databaseCopy) number(next *host.Change) {
 	db, from := b.db, b.from
 	num := next.Number()
 	b.d = &Database{db: db, rec: databaseRecord{ID: b.as, Num: num}, byName: make(map[string]*Container)}
@@ -152,7 +152,7 @@ func (b *bringing) number(next *host.Change) {
 }
 
 // addFamily takes a family over, under another owner and with new numbers.
-func (b *bringing) addFamily(next *host.Change, f family, owner uint32) (records []*resourceRecord) {
+func (b *databaseCopy) addFamily(next *host.Change, f family, owner uint32) (records []*resourceRecord) {
 	for _, rec := range b.from.db.cat.siblings(f) {
 		fresh := *rec
 		fresh.Num = next.Number()
@@ -165,7 +165,7 @@ func (b *bringing) addFamily(next *host.Change, f family, owner uint32) (records
 }
 
 // addOffer takes the throughput of a container over; with number 0 that of the database.
-func (b *bringing) addOffer(next *host.Change, was, is uint32) {
+func (b *databaseCopy) addOffer(next *host.Change, was, is uint32) {
 	for _, o := range b.from.db.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {
 			b.offers = append(b.offers, &offerRecord{Num: next.Number(), Database: b.d.rec.Num, CID: is, Asked: o.Asked, Ranges: o.Ranges})
@@ -173,7 +173,7 @@ func (b *bringing) addOffer(next *host.Change, was, is uint32) {
 	}
 }
 
-func (b *bringing) makeContainers(next *host.Change) error {
+func (b *databaseCopy) makeContainers(next *host.Change) error {
 	for _, was := range b.from.containers {
 		st := was.state.Load()
 		rec := st.rec
@@ -194,7 +194,7 @@ func (b *bringing) makeContainers(next *host.Change) error {
 
 // finish puts the database into the catalog, on disk and in memory, in the place of the old one where there
 // is one.
-func (b *bringing) finish(ctx context.Context, settle func(*bringing) error) error {
+func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) error) error {
 	db := b.db
 	if err := db.lockCatalog(ctx); err != nil {
 		return err
@@ -238,7 +238,7 @@ func (b *bringing) finish(ctx context.Context, settle func(*bringing) error) err
 }
 
 // load reads what was copied, as Open would, and refuses what Open would refuse.
-func (b *bringing) load(ctx context.Context) error {
+func (b *databaseCopy) load(ctx context.Context) error {
 	if err := b.d.clock.Copy(b.from.clock); err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func (b *bringing) load(ctx context.Context) error {
 }
 
 // publish adds everything to the catalog in memory. The caller holds mu.
-func (b *bringing) publish() {
+func (b *databaseCopy) publish() {
 	cat := &b.db.cat
 	cat.names[b.as] = b.d
 	cat.databases = append(slices.Clip(cat.databases), b.d)

@@ -108,7 +108,7 @@ func (t *tx) committed() {
 	}
 	t.s.shapes.learn(t.shapes, t.full)
 	t.tellSplit()
-	t.lookAgain()
+	t.rescanBehind()
 	for _, p := range t.written {
 		point := p.point
 		if p.renamed != nil {
@@ -348,7 +348,7 @@ func (t *tx) purge(ghost *stored) error {
 // change, which has its own sequence, before that of the item that takes the ghost's place.
 func (t *tx) bury(ghost *stored, keys []entry) {
 	t.purged++
-	mourned := t.st.mourned(ghost.head)
+	mourned := t.st.logsExpiryOf(ghost.head)
 	if t.keeps || mourned {
 		kind := ChangeExpire
 		if t.st.fenced(ghost.head, func() []byte { return ghost.pk }) {
@@ -359,7 +359,7 @@ func (t *tx) bury(ghost *stored, keys []entry) {
 		}
 		t.record(kind, ghost, nil)
 		if mourned {
-			t.mourn(ghost)
+			t.logExpiry(ghost)
 		}
 	}
 	t.remove(ghost, keys)

@@ -13,8 +13,8 @@ type expiryWrite struct {
 	entry layout.Expiry
 }
 
-// mourn puts the death of an item into the log, under the last sequence taken.
-func (t *tx) mourn(ghost *stored) {
+// logExpiry puts the death of an item into the log, under the last sequence taken.
+func (t *tx) logExpiry(ghost *stored) {
 	at, ok := t.st.policy().ExpiresAt(ghost.head.Life)
 	if !ok || at > t.now {
 		at = t.now // it is dead by a floor whose policy has gone
@@ -28,7 +28,7 @@ func (t *tx) mourn(ghost *stored) {
 // announce puts the death of an item that stays for a while into the log.
 func (t *tx) announce(ghost *stored) {
 	t.take()
-	t.mourn(ghost)
+	t.logExpiry(ghost)
 	ghost.head.Announced = true
 	t.setItem(ghost)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // copy copies the keys of all containers.
-func (b *bringing) copy(ctx context.Context) error {
+func (b *databaseCopy) copy(ctx context.Context) error {
 	for i, was := range b.from.containers {
 		if err := b.copyKeys(ctx, was.cid, b.containers[i].cid); err != nil {
 			return wrap(err)
@@ -20,7 +20,7 @@ func (b *bringing) copy(ctx context.Context) error {
 
 // copyKeys copies all that begins with one container's number to another's, piece by piece and without
 // waiting for the disk: the transaction that makes it reachable is durable only with all before it.
-func (b *bringing) copyKeys(ctx context.Context, was, is uint32) error {
+func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 	rg := layout.ContainerRange(was)
 	scope := layout.SlotScope(is, 0) // nobody else knows of it yet
 	head := layout.AppendCID(nil, is)
@@ -49,7 +49,7 @@ func (b *bringing) copyKeys(ctx context.Context, was, is uint32) error {
 const pieceBytes = 4 << 20
 
 // readPiece reads the next keys of a range in the snapshot, and where to go on; nil: that was all.
-func (b *bringing) readPiece(ctx context.Context, rg engine.Range) (batch []entry, next []byte, err error) {
+func (b *databaseCopy) readPiece(ctx context.Context, rg engine.Range) (batch []entry, next []byte, err error) {
 	err = b.from.db.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(rg, false)
 		for size := 0; it.Next(); {

@@ -72,9 +72,9 @@ func (t *tx) noteDeadline(item *stored) {
 // none.
 type dues struct{ written, deadline int64 }
 
-// lookAgain makes the reaper look again from the start where it may have left behind what was written. It is
-// called when the commit can be seen: see slot.isPast.
-func (t *tx) lookAgain() {
+// rescanBehind makes the reaper look again from the start where it may have left behind what was written. It
+// is called when the commit can be seen: see slot.isPast.
+func (t *tx) rescanBehind() {
 	if t.dues.written != never && t.s.isPast(layout.FamilyWritten, t.dues.written) ||
 		t.dues.deadline != never && t.s.isPast(layout.FamilyDeadline, t.dues.deadline) {
 		t.s.rescan.Store(true)

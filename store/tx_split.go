@@ -199,7 +199,7 @@ func (m *mover) copySome(ctx context.Context, at *engine.Range) error {
 				it.Close()
 				return engine.ErrCorrupt
 			}
-			if err := m.bring(r, rid, it.Value()); err != nil {
+			if err := m.copyItem(r, rid, it.Value()); err != nil {
 				it.Close()
 				return err
 			}
@@ -226,12 +226,12 @@ func (m *mover) catchUp(ctx context.Context, most int) (left uint64, err error) 
 				m.noted.add(rids[i:])
 				break
 			}
-			if err := m.bringAgain(r, rid); err != nil {
+			if err := m.copyItemAgain(r, rid); err != nil {
 				return err
 			}
 		}
 		for i := range splitLogs {
-			behind, err := m.bringLog(r, i, &room)
+			behind, err := m.copyLog(r, i, &room)
 			if err != nil {
 				return err
 			}
@@ -245,9 +245,9 @@ func (m *mover) catchUp(ctx context.Context, most int) (left uint64, err error) 
 	return left + uint64(m.noted.left()), err
 }
 
-// bring copies an item, of which nothing has been copied yet, with what goes with it. Its index entries are
-// made by the present policy alone: in the new slots all documents are indexed by it.
-func (m *mover) bring(r engine.Reader, rid uint64, value []byte) error {
+// copyItem copies an item, of which nothing has been copied yet, with what goes with it. Its index entries
+// are made by the present policy alone: in the new slots all documents are indexed by it.
+func (m *mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	value = bytes.Clone(value)
 	item, err := m.c.decode(rid, value)
 	if err != nil {
@@ -275,8 +275,8 @@ func (m *mover) bring(r engine.Reader, rid uint64, value []byte) error {
 	return nil
 }
 
-// bringAgain makes what the halves have of an item what the range has of it, which may be nothing.
-func (m *mover) bringAgain(r engine.Reader, rid uint64) error {
+// copyItemAgain makes what the halves have of an item what the range has of it, which may be nothing.
+func (m *mover) copyItemAgain(r engine.Reader, rid uint64) error {
 	for i := range m.halves {
 		if err := m.forget(r, m.halves[i].slot, rid); err != nil {
 			return err
@@ -289,7 +289,7 @@ func (m *mover) bringAgain(r engine.Reader, rid uint64) error {
 	if err != nil {
 		return err
 	}
-	return m.bring(r, rid, v)
+	return m.copyItem(r, rid, v)
 }
 
 // forget removes what has been copied of an item into a slot.

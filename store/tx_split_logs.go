@@ -15,9 +15,9 @@ var splitLogs = [...]struct {
 	epk    func(value []byte) ([]byte, error)
 }{{layout.FamilyVersions, layout.VersionEPK}, {layout.FamilyExpired, layout.ExpiryEPK}}
 
-// bringLog copies the entries of a log that have come since it was copied, as far as there is room, and
+// copyLog copies the entries of a log that have come since it was copied, as far as there is room, and
 // removes what has been freed. left is about how many are left: too few where transactions had several.
-func (m *mover) bringLog(r engine.Reader, i int, room *int) (left uint64, err error) {
+func (m *mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err error) {
 	family, at := splitLogs[i].family, &m.logs[i]
 	it := r.Scan(layout.SlotFamily(m.from.scope, family), false)
 	first := layout.Sequence(0)
@@ -26,7 +26,7 @@ func (m *mover) bringLog(r engine.Reader, i int, room *int) (left uint64, err er
 		if first == 0 {
 			first = seq
 			m.freeLog(at, family, first)
-			if err = m.bringFirst(i, seq, it.Value()); err != nil {
+			if err = m.copyFirst(i, seq, it.Value()); err != nil {
 				break
 			}
 			// On to the first that has not been copied, which this one may be.
@@ -44,7 +44,7 @@ func (m *mover) bringLog(r engine.Reader, i int, room *int) (left uint64, err er
 			break
 		}
 		*room--
-		if err = m.bringEntry(i, seq, it.Value()); err != nil {
+		if err = m.copyEntry(i, seq, it.Value()); err != nil {
 			break
 		}
 		at.last = seq
@@ -72,17 +72,17 @@ func (m *mover) freeLog(at *movedLog, family byte, first layout.Sequence) {
 	at.first = first
 }
 
-// bringFirst copies the first entry of a log if it is a floor, which it may have become since it was copied.
-func (m *mover) bringFirst(i int, seq layout.Sequence, value []byte) error {
+// copyFirst copies the first entry of a log if it is a floor, which it may have become since it was copied.
+func (m *mover) copyFirst(i int, seq layout.Sequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil || epk != nil {
 		return err
 	}
-	return m.bringEntry(i, seq, value)
+	return m.copyEntry(i, seq, value)
 }
 
-// bringEntry copies an entry to the half that it belongs to; a floor is one in both.
-func (m *mover) bringEntry(i int, seq layout.Sequence, value []byte) error {
+// copyEntry copies an entry to the half that it belongs to; a floor is one in both.
+func (m *mover) copyEntry(i int, seq layout.Sequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil {
 		return err

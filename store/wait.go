@@ -54,7 +54,7 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 	}
 	for {
 		change := c.watch.changed()
-		done, wake, err := w.look(context.WithoutCancel(ctx)) // once at least: the result tells how things stand
+		done, wake, err := w.check(context.WithoutCancel(ctx)) // once at least: the result tells how things stand
 		if done || err != nil {
 			return w.out, wrap(err)
 		}
@@ -89,10 +89,10 @@ type waiter struct {
 	out   WaitResult
 }
 
-// look tells whether the wait is over, and if not at which second to look again, without a change.
-func (w *waiter) look(ctx context.Context) (done bool, wake int64, err error) {
+// check tells whether the wait is over, and if not at which second to look again, without a change.
+func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
 	if w.req.For == WaitQuiet {
-		done, err = w.lookQuiet(ctx)
+		done, err = w.checkQuiet(ctx)
 		return done, never, err
 	}
 	wake = never
@@ -111,16 +111,16 @@ func (w *waiter) look(ctx context.Context) (done bool, wake int64, err error) {
 		case WaitPurged:
 			done = e.State != StateLive && e.State != StateGhost
 		default:
-			done, err = w.lookFeed(st, s, r, lsn)
+			done, err = w.checkFeed(st, s, r, lsn)
 		}
 		return err
 	})
 	return done, wake, err
 }
 
-// lookFeed tells whether the feed has a change of the item behind the LSN that was asked for. lsn is that of
+// checkFeed tells whether the feed has a change of the item behind the LSN that was asked for. lsn is that of
 // the item's present version, where it has one.
-func (w *waiter) lookFeed(st *containerState, s *slot, r engine.Reader, lsn uint64) (bool, error) {
+func (w *waiter) checkFeed(st *containerState, s *slot, r engine.Reader, lsn uint64) (bool, error) {
 	if st.retention() > 0 {
 		v, lsn, found, err := lastEntry(r, s, layout.FamilyVersions, w.place, w.req.After)
 		if found {
@@ -135,7 +135,7 @@ func (w *waiter) lookFeed(st *containerState, s *slot, r engine.Reader, lsn uint
 	return true, nil
 }
 
-func (w *waiter) lookQuiet(ctx context.Context) (quiet bool, err error) {
+func (w *waiter) checkQuiet(ctx context.Context) (quiet bool, err error) {
 	err = w.c.view(ctx, func(st *containerState, now int64, r engine.Reader) error {
 		w.out.Expiry.Now = now
 		quiet = len(st.fences) == 0 && len(st.olders) == 0

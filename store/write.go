@@ -34,8 +34,8 @@ func (c *Container) place(pk definition.PartitionKey, id string) place {
 // is in its way and must be moved to an archive is moved first, which fn does not notice. CodeCanceled: ctx
 // has ended before fn began, or others have held the range for Options.QueryTime.
 func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (Receipt, error) {
-	c.begin()
-	defer c.end()
+	c.beginUse()
+	defer c.endUse()
 	for {
 		r, blocked, err := c.tryUpdate(ctx, p, fn)
 		if blocked == nil {
