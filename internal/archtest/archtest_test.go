@@ -40,6 +40,8 @@ func TestHouse(t *testing.T) {
 			}
 		})
 	}
+	t.Run("cycle", h.cycle)
+	t.Run("sizes", h.sizes)
 }
 
 // TestRulesFire feeds each rule code with the breaches marked by "// bad".

@@ -28,9 +28,8 @@ const (
 	tabWidth   = 4
 )
 
-// TestCycle measures the largest set of files in package store each of which needs each other one.
-func TestCycle(t *testing.T) {
-	h := load(t)
+// cycle measures the largest set of files in package store each of which needs each other one.
+func (h *house) cycle(t *testing.T) {
 	for _, p := range h.pkgs {
 		if p.path != "store" {
 			continue
@@ -134,8 +133,8 @@ func largestCycle(uses map[string][]string) (largest []string) {
 	return largest
 }
 
-func TestSizes(t *testing.T) {
-	h := load(t)
+// sizes counts what is wider or longer than it should be.
+func (h *house) sizes(t *testing.T) {
 	var wide, long, funcs []string
 	for _, p := range h.pkgs {
 		for _, f := range p.files {
