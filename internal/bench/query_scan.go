@@ -74,23 +74,14 @@ type rawScan struct {
 // newRawScan finds out where the documents are by looking at all values.
 func newRawScan(bare *raw.DB, docs int) (s *rawScan, err error) {
 	s = &rawScan{bare: bare, docs: docs}
-	it, err := bare.NewIter(nil)
+	err = eachRawDocument(bare, func(_ int, key []byte) {
+		if s.bounds.LowerBound == nil {
+			s.bounds.LowerBound = append([]byte(nil), key...)
+		}
+		s.bounds.UpperBound = append(append(s.bounds.UpperBound[:0], key...), 0)
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer closing(it, &err)
-	for it.First(); it.Valid(); it.Next() {
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return nil, err
-		}
-		if _, ok := numberIn(value); !ok {
-			continue
-		}
-		if s.bounds.LowerBound == nil {
-			s.bounds.LowerBound = append([]byte(nil), it.Key()...)
-		}
-		s.bounds.UpperBound = append(append(s.bounds.UpperBound[:0], it.Key()...), 0)
 	}
 	n, err := s.once(false)
 	if err == nil && n != docs {

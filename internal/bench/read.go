@@ -175,26 +175,40 @@ type rawKeys struct {
 
 func (r *rawKeys) key(i int) []byte { return r.text[r.at[i][0]:r.at[i][1]] }
 
-// findRawKeys finds the keys of n documents by looking at the values.
-func findRawKeys(bare *raw.DB, n int) (keys *rawKeys, err error) {
-	keys = &rawKeys{at: make([][2]uint32, n)}
-	found := 0
+// eachRawDocument calls fn with the number and the key of each stored document, in the order of the keys. The key
+// lives until fn returns.
+func eachRawDocument(bare *raw.DB, fn func(i int, key []byte)) (err error) {
 	it, err := bare.NewIter(nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer closing(it, &err)
 	for it.First(); it.Valid(); it.Next() {
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if i, ok := numberIn(value); ok && i < n && keys.at[i][1] == 0 {
+		if i, ok := numberIn(value); ok {
+			fn(i, it.Key())
+		}
+	}
+	return nil
+}
+
+// findRawKeys finds the keys of n documents by looking at the values.
+func findRawKeys(bare *raw.DB, n int) (keys *rawKeys, err error) {
+	keys = &rawKeys{at: make([][2]uint32, n)}
+	found := 0
+	err = eachRawDocument(bare, func(i int, key []byte) {
+		if i < n && keys.at[i][1] == 0 {
 			from := len(keys.text)
-			keys.text = append(keys.text, it.Key()...)
+			keys.text = append(keys.text, key...)
 			keys.at[i] = [2]uint32{uint32(from), uint32(len(keys.text))}
 			found++
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	if found != n {
 		return nil, fmt.Errorf("%d of %d documents were found in the bare folder", found, n)
