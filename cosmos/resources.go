@@ -154,12 +154,16 @@ func (s *Service) writeResource(c *call, write func(smallPlace) (store.Resource,
 	return c.sendResource(status, r)
 }
 
-func (s *Service) readResource(c *call) error {
-	p, err := s.resources(c)
-	if err != nil {
-		return err
+// resource is the one that is addressed, and where it lies.
+func (s *Service) resource(c *call) (p smallPlace, r store.Resource, err error) {
+	if p, err = s.resources(c); err == nil {
+		r, err = p.named(c.req.Address.Leaf())
 	}
-	r, err := p.named(c.req.Address.Leaf())
+	return p, r, err
+}
+
+func (s *Service) readResource(c *call) error {
+	_, r, err := s.resource(c)
 	if err != nil {
 		return err
 	}
@@ -171,11 +175,7 @@ func (s *Service) readResource(c *call) error {
 }
 
 func (s *Service) deleteResource(c *call) error {
-	p, err := s.resources(c)
-	if err != nil {
-		return err
-	}
-	r, err := p.named(c.req.Address.Leaf())
+	p, r, err := s.resource(c)
 	if err != nil {
 		return err
 	}
