@@ -116,13 +116,13 @@ func (c *call) readBody() error {
 	if r.ContentLength > 0 {
 		c.req.Body = make([]byte, r.ContentLength)
 		if _, err := io.ReadFull(r.Body, c.req.Body); err != nil {
-			return badRequest("The request's body ended early.")
+			return cosmos.BadRequest("The request's body ended early.")
 		}
 		return nil
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
-		return badRequest("The request's body ended early.")
+		return cosmos.BadRequest("The request's body ended early.")
 	}
 	if int64(len(body)) > limit {
 		return cosmos.TooLarge()

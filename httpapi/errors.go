@@ -1,15 +1,5 @@
 package httpapi
 
-import "github.com/mayflydb/mayfly/cosmos"
-
-func wireErr(status, substatus int, message string) error {
-	return cosmos.Failure(status, substatus, message)
-}
-
-func badRequest(message string) error { return cosmos.BadRequest(message) }
-
-func notFound(detail string) error { return cosmos.NotFound(detail) }
-
 // fail answers the request with err. What the answer has already (charge, session token, etag) stays.
 func (c *call) fail(err error) {
 	c.srv.ops.Fail(&c.req, &c.ans, err)

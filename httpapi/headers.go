@@ -209,14 +209,14 @@ func (h *reqHeaders) parseManipulation(value string) error {
 func (h *reqHeaders) checkOffer() error {
 	switch {
 	case h.Throughput.Manual != 0 && h.Throughput.Autoscale != 0:
-		return badRequest("Cannot specify both manual throughput and autoscale settings: send " +
+		return cosmos.BadRequest("Cannot specify both manual throughput and autoscale settings: send " +
 			"x-ms-offer-throughput or x-ms-cosmos-offer-autopilot-settings.")
 	case h.offerType == "":
 		return nil
 	case !isOneOf(h.offerType, "S1", "S2", "S3", "Invalid"):
 		return cosmos.BadHeader("x-ms-offer-type", h.offerType)
 	case h.Throughput != definition.Throughput{}:
-		return badRequest("Cannot specify both x-ms-offer-type and a throughput.")
+		return cosmos.BadRequest("Cannot specify both x-ms-offer-type and a throughput.")
 	}
 	if level, ok := definition.PerformanceLevel(h.offerType); ok {
 		h.Throughput = level
@@ -284,7 +284,7 @@ func parseCount(name, value string, least int) (int, error) {
 // checkTokenLimit reads a limit in KB, which no token here comes near.
 func checkTokenLimit(name, value string) error {
 	if value == "0" {
-		return badRequest("The continuation token limit specified is not large enough.")
+		return cosmos.BadRequest("The continuation token limit specified is not large enough.")
 	}
 	_, err := parseCount(name, value, 1)
 	return err

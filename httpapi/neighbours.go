@@ -231,7 +231,7 @@ func (c *call) refuse(message string) error {
 	if t, err := parseTarget(requestPath(c.r)); err == nil {
 		c.aim(t)
 	}
-	return wireErr(http.StatusForbidden, 0, message)
+	return cosmos.Failure(http.StatusForbidden, 0, message)
 }
 
 // localAddress is where a request came in, for one that has no Host.

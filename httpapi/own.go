@@ -57,7 +57,7 @@ func (s *Server) serveOwn(c *call) error {
 	s.own.ServeHTTP(c.w, r)
 	switch err := own.err; {
 	case errors.Is(err, echo.ErrNotFound):
-		return notFound("There is nothing at /" + c.target.own + ".")
+		return cosmos.NotFound("There is nothing at /" + c.target.own + ".")
 	case errors.Is(err, echo.ErrMethodNotAllowed):
 		delete(c.w.Header(), echo.HeaderAllow) // no other path of this server has it
 		return c.methodNotAllowed()
@@ -73,9 +73,9 @@ func ofLaboratory(err error) error {
 	case !errors.As(err, &own):
 		return err
 	case own.Status == http.StatusNotFound:
-		return notFound(own.Message)
+		return cosmos.NotFound(own.Message)
 	}
-	return wireErr(own.Status, 0, own.Message)
+	return cosmos.Failure(own.Status, 0, own.Message)
 }
 
 // authorising lets in who has the master key.

@@ -65,7 +65,7 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 		keyword, after := segment(rawPath, pos)
 		k, name, ok := lookup(t.kind, keyword)
 		if !ok {
-			return t, notFound("The path segment '" + keyword + "' is not known here.")
+			return t, cosmos.NotFound("The path segment '" + keyword + "' is not known here.")
 		}
 		t.kind, t.resourceType, t.feed = k, name, true
 		idAt := skipSlashes(rawPath, after)
@@ -85,7 +85,7 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 		pos = skipSlashes(rawPath, next)
 		if k == cosmos.KindPartitionDelete {
 			if !strings.EqualFold(id, "partitionkeydelete") || pos < len(rawPath) {
-				return t, notFound("There is no operation '" + id + "'.")
+				return t, cosmos.NotFound("There is no operation '" + id + "'.")
 			}
 			t.feed, t.resourceType = false, "colls"
 			break
@@ -97,7 +97,7 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 		}
 		plain, err := url.PathUnescape(id)
 		if err != nil {
-			return t, badRequest("The path holds a malformed escape.")
+			return t, cosmos.BadRequest("The path holds a malformed escape.")
 		}
 		t.IDs[t.N], t.N, t.feed = plain, t.N+1, false
 		end = next
@@ -115,7 +115,7 @@ func (t *target) finish(rawLink string) error {
 	if t.rawQuery != "" {
 		q, err := url.PathUnescape(t.rawQuery)
 		if err != nil {
-			return badRequest("The query string holds a malformed escape.")
+			return cosmos.BadRequest("The query string holds a malformed escape.")
 		}
 		t.query = q
 	}
@@ -127,7 +127,7 @@ func (t *target) parseOwn(rawPath string) error {
 	rawPath = strings.TrimRight(rawPath, "/")
 	plain, err := url.PathUnescape(rawPath)
 	if err != nil {
-		return badRequest("The path holds a malformed escape.")
+		return cosmos.BadRequest("The path holds a malformed escape.")
 	}
 	t.own, t.path = plain, plain
 	t.resourceType, t.feed = "", false

@@ -238,7 +238,7 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 			c.set("x-ms-cosmos-correlated-activityid", c.in.correlated)
 		}
 		if s.closed {
-			c.fail(wireErr(http.StatusServiceUnavailable, 0, "The server is shutting down."))
+			c.fail(cosmos.Failure(http.StatusServiceUnavailable, 0, "The server is shutting down."))
 			return nil
 		}
 		if err := next(c); err != nil {
@@ -340,7 +340,7 @@ func (s *Server) authorise(c *call) error {
 		return err
 	}
 	if c.target.kind == cosmos.KindNone && with == directoryToken {
-		return wireErr(http.StatusForbidden, 0, "This needs the master key.")
+		return cosmos.Failure(http.StatusForbidden, 0, "This needs the master key.")
 	}
 	return nil
 }

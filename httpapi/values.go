@@ -39,7 +39,7 @@ func parseSupportedFormats(list string) cosmos.Formats {
 func parseContentFormat(value string) (cosmos.Formats, error) {
 	f := parseSupportedFormats(value)
 	if f.Text == f.Binary {
-		return f, badRequest("The serialization format '" + value +
+		return f, cosmos.BadRequest("The serialization format '" + value +
 			"' is not supported by this server: JsonText and CosmosBinary are.")
 	}
 	return f, nil

@@ -93,7 +93,7 @@ func (t *tx) patch(p *prepared) (old *stored, err error) {
 	}
 	body, err := p.patch.ops.Apply(old.body)
 	if err != nil {
-		return nil, patchError(err)
+		return nil, &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	}
 	next, err := t.c.draft(p.patch.pk, body)
 	if err != nil {
