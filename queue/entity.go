@@ -25,29 +25,29 @@ const (
 // Properties are what the owner of an entity can set. What a kind does not have is ignored for it; a zero value
 // of a duration or size stands for the default.
 type Properties struct {
-	LockDuration                  time.Duration // 5 s to 5 min
-	MaxDeliveryCount              int32
-	DefaultTTL                    time.Duration // of messages: default and ceiling; Forever: neither
-	DeadLetterOnExpiration        bool
-	DeadLetterOnFilterErrors      bool // subscriptions
-	AutoDeleteOnIdle              time.Duration // 5 min or more; Forever: never
-	RequiresDuplicateDetection    bool          // cannot be changed
-	DuplicateDetectionWindow      time.Duration // 20 s to 7 days
-	RequiresSession               bool          // cannot be changed
-	MaxSizeMB                     int32
-	MaxMessageKB                  int32
-	ForwardTo                     string // the path of a queue or topic
-	ForwardDeadLettersTo          string
-	EnableBatchedOperations       bool // from here on: stored and told, without effect
-	EnablePartitioning            bool // cannot be changed
-	EnableExpress                 bool
-	SupportOrdering               bool
-	AnonymousAccessible           bool
-	FilteringBeforePublishing     bool
+	LockDuration                   time.Duration // 5 s to 5 min
+	MaxDeliveryCount               int32
+	DefaultTTL                     time.Duration // of messages: default and ceiling; Forever: neither
+	DeadLetterOnExpiration         bool
+	DeadLetterOnFilterErrors       bool          // subscriptions
+	AutoDeleteOnIdle               time.Duration // 5 min or more; Forever: never
+	RequiresDuplicateDetection     bool          // cannot be changed
+	DuplicateDetectionWindow       time.Duration // 20 s to 7 days
+	RequiresSession                bool          // cannot be changed
+	MaxSizeMB                      int32
+	MaxMessageKB                   int32
+	ForwardTo                      string // the path of a queue or topic
+	ForwardDeadLettersTo           string
+	EnableBatchedOperations        bool // from here on: stored and told, without effect
+	EnablePartitioning             bool // cannot be changed
+	EnableExpress                  bool
+	SupportOrdering                bool
+	AnonymousAccessible            bool
+	FilteringBeforePublishing      bool
 	EnableSubscriptionPartitioning bool
-	UserMetadata                  string
-	AuthorizationRules            []byte // as the client has written them
-	Status                        Status // has effect
+	UserMetadata                   string
+	AuthorizationRules             []byte // as the client has written them
+	Status                         Status // has effect
 }
 
 // Defaults are the properties of a new entity of a kind where its owner sets none.

@@ -1,40 +1,42 @@
 package queue
 
 import (
-	"context"
 	"sync"
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// The seam between entities and messages, inside the package.
+// messageStore is one store of messages of an entity: what is known of it in memory. That is its locks, its
+// receivers and where they stand; all else lies in the engine.
 //
 // What messages need of an entity:
 //
-//	entity.number, kind, path, scope, properties, generation, stores
-//	entity.resident   *resident: whose it is, with
+//	entity.number, kind, path, scope, properties, stores
+//	entity.m            *resident: whose it is, with
 //	    in    *host.Instance
 //	    opts  *Options
 //	    gate  host.Gate   shared by who stores a moment; a clock is set back by one who is alone
 //	    timers timers     started by Life.Start, stopped by Life.Stop
 //	entity.touch(now int64)                     activity, in milliseconds
 //	resident.find(Address) (*entity, error)     CodeEntityNotFound
-//	resident.entities() []*entity               all that are there, in any order
+//	resident.list() []*entity                   all that are there, in any order
+//	resident.numbered(uint32) *entity           one of them; nil: it is gone
+//	resident.started                            the millisecond in which the resident began
+//	Queues.resident() (*resident, error)        the one that is live: CodeCancelled where there is none
 //
 // What entities call of messages:
 //
-//	newMessageStore     for each of entity.stores; a topic has Main alone
-//	createStores        in the transaction that makes the entity
-//	dropStores          in the transaction that deletes it
-//	messageStore.load   as the resident moves in
-//	messageStore.end    when the entity is gone (CodeEntityNotFound), or the instance (CodeCancelled)
+//	newMessageStore       for each of entity.stores; a topic has Main alone
+//	createStores          in the transaction that makes the entity
+//	dropStores            in the transaction that deletes it
+//	messageStore.load     as the resident moves in
+//	messageStore.end      when the entity is gone (CodeEntityNotFound), or the instance (CodeCancelled)
 //	messageStore.changed  when an update of the entity is durable and in entity.properties
-//	messageStore.read   its counters, as they are stored
-//	work                what happens to messages in one transaction: see tx.go
-//
-// messageStore is one store of messages of an entity: what is known of it in memory. That is its locks, its
-// receivers and where they stand; all else lies in the engine.
+//	messageStore.read     its counters, as they are stored
+//	work                  what happens to messages in one transaction: see tx.go
 type messageStore struct {
 	e      *entity
 	sub    Sub
@@ -43,73 +45,175 @@ type messageStore struct {
 	mu        sync.Mutex // guards what follows; nothing is waited for while it is held
 	ended     *Error     // why it takes no receivers any more
 	claims    map[int64]*claim
-	tokens    map[token]*claim
+	tokens    map[message.UUID]*claim
 	due       deadlines // of locks, and of locks of sessions
 	place     place     // where receivers stand, in a store without sessions
 	sessions  map[string]*sessionLock
+	free      waiters // for the next session
 	receivers map[*Receiver]struct{}
-	waiters   waiters // for messages, or for the next session
-	scheduled int64   // no message is due before that millisecond; host.Never: none is scheduled
+	activates int64  // no scheduled message is due before that millisecond; host.Never: there is none
+	awaited   uint64 // counts what was scheduled
+	ticking   bool   // somebody has the turn
+	wakeup    wakeup // the timers'
 
+	turn         host.Turn    // of who ends locks and brings what is scheduled
 	latest       atomic.Int64 // the last millisecond that is stored
 	lastReceived atomic.Int64 // the last millisecond in which somebody asked for messages
-	passes       passes       // of the reaper, in whose turn it is
-	ticking      turn         // one at a time ends locks and brings what is scheduled
+	expiry       expiry       // the reaper's, in whose turn it is
 }
 
 // newMessageStore makes what is known in memory of a store of an entity.
-func newMessageStore(e *entity, sub Sub) *messageStore { return nil }
+func newMessageStore(e *entity, sub Sub) *messageStore {
+	return &messageStore{e: e, sub: sub, prefix: storePrefix(e.number, sub), turn: host.NewTurn(), claims: make(map[int64]*claim),
+		tokens: make(map[message.UUID]*claim), sessions: make(map[string]*sessionLock),
+		receivers: make(map[*Receiver]struct{}), activates: host.Never, wakeup: wakeup{index: -1}}
+}
 
-// createStores writes the counters of an entity's stores: those of a store that is there, and of no other.
-func createStores(t engine.Txn, number uint32, kind Kind) {}
-
-// dropStores deletes all that lies in an entity's stores.
-func dropStores(t engine.Txn, number uint32) {}
+// storesOf are the stores that a kind of entity has.
+func storesOf(kind Kind) []Sub {
+	if kind == Topic {
+		return []Sub{Main}
+	}
+	return []Sub{Main, DeadLetters, TransferDeadLetters}
+}
 
 // load reads what must be known in memory.
-func (s *messageStore) load(r engine.Reader) error { return nil }
+func (s *messageStore) load(r engine.Reader) error {
+	c, err := s.read(r)
+	if err != nil {
+		return err
+	}
+	s.date(c.Latest)
+	if s.activates, err = host.FirstAfter(r, s.family(familyDue), -1); err == nil {
+		s.e.m.timers.arm(s, s.activates)
+	}
+	return err
+}
 
-// end ends all receivers: the store is gone, for a reason.
-func (s *messageStore) end(why *Error) {}
+// end ends all receivers, for a reason, and takes no others.
+func (s *messageStore) end(why *Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = why
+	for r := range s.receivers {
+		r.end(why)
+	}
+	s.free.all()
+}
 
 // changed tells that properties of the entity have been set: its locks are lost, without a count, and receivers
 // that its status refuses end.
-func (s *messageStore) changed() {}
-
-// read reads the counters of the store: CodeEntityNotFound where it is gone.
-func (s *messageStore) read(r engine.Reader) (counters, error) { return counters{}, nil }
-
-// counters are what is counted of a store, in the transactions that change it.
-type counters struct {
-	Next      int64 // the number of the next message
-	Active    int64 // messages: visible, locked, deferred
-	Scheduled int64
-	Bytes     int64
-	Latest    int64 // the millisecond of the last transaction
+func (s *messageStore) changed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	refused := s.refuses()
+	for _, l := range s.sessions {
+		if !l.lost {
+			l.holder.end(&Error{Code: CodeSessionLockLost, Message: "The session lock was lost.", Entity: s.name()})
+			s.endSession(l)
+		}
+	}
+	for r := range s.receivers {
+		if refused != nil {
+			r.end(refused)
+		}
+	}
+	for _, c := range s.claims {
+		if c.stale = true; !c.busy {
+			s.unclaim(c)
+		}
+	}
+	s.place.restart()
+	s.place.waiters.all()
+	s.expiry.restart()
 }
 
-// update runs one transaction over messages in scopes. fn may run more than once, each time with new work. It
-// wakes those who wait for what has arrived when that is durable.
-func (m *resident) update(ctx context.Context, scopes [][]byte, fn func(w *work) error) error { return nil }
+// name is the store's address.
+func (s *messageStore) name() string { return Address{s.e.path, s.sub}.String() }
 
-// work is what happens to messages in one transaction. Its methods compose: a move is a remove and an insert.
-type work struct {
-	engine.Txn
-	now int64
+// bySession tells whether messages are received session by session: dead letters are not.
+func (s *messageStore) bySession() bool {
+	return s.sub == Main && s.e.kind != Topic && s.e.properties.Load().RequiresSession
 }
 
-// arrival is a message on its way into a store.
-type arrival struct{}
+// notFound says that the store is gone.
+func (s *messageStore) notFound() *Error {
+	return &Error{Code: CodeEntityNotFound, Entity: s.name(),
+		Message: "The messaging entity '" + s.name() + "' could not be found."}
+}
 
-// insert stores a message as active, or as scheduled where its time is yet to come, under the next number of the
-// store. It fails with CodeQuotaExceeded, and with CodeEntityNotFound for a store that is gone.
-func (w *work) insert(s *messageStore, a *arrival) (number int64, err error) { return 0, nil }
+// refuses says that the entity's status refuses receivers; nil where it does not.
+func (s *messageStore) refuses() *Error {
+	if st := s.e.properties.Load().Status; st == Disabled || st == ReceiveDisabled {
+		return &Error{Code: CodeEntityDisabled, Entity: s.name(),
+			Message: "The messaging entity '" + s.name() + "' is disabled for receiving."}
+	}
+	return nil
+}
 
-// remove deletes a message.
-func (w *work) remove(s *messageStore, number int64) error { return nil }
+// readable fails where the store is gone, or takes no receivers.
+func (s *messageStore) readable() error {
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	if ended != nil {
+		return ended
+	}
+	if no := s.refuses(); no != nil {
+		return no
+	}
+	return nil
+}
 
-// deadLetter moves a message to the dead letters of its entity, under the number that it has.
-func (w *work) deadLetter(s *messageStore, number int64, why reason) error { return nil }
+// date notes that something is stored which is dated by a millisecond.
+func (s *messageStore) date(ms int64) {
+	for last := s.latest.Load(); last < ms && !s.latest.CompareAndSwap(last, ms); last = s.latest.Load() {
+	}
+	s.e.m.in.Clock().RaiseMillis(ms)
+}
 
-// reason says why a message is dead.
-type reason struct{ Reason, Description *string }
+// told takes up what a transaction has brought, which is durable.
+func (s *messageStore) told(events []event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range events {
+		switch e.kind {
+		case arrived:
+			s.arrive(e)
+			if s.sub == Main {
+				s.expiry.noteArrival(&e.header)
+			}
+		case awaits:
+			s.awaited++
+			s.activates = min(s.activates, e.due)
+			s.e.m.timers.arm(s, e.due)
+		}
+	}
+}
+
+// arrive wakes one who waits for a message. Dead letters keep their numbers, and so may come before others.
+func (s *messageStore) arrive(e event) {
+	if !s.bySession() {
+		if s.sub != Main {
+			s.place.free(e.seq)
+		}
+		s.place.waiters.wake(1)
+		return
+	}
+	if l := s.sessions[e.header.Session]; l != nil && !l.lost {
+		l.place.waiters.wake(1)
+		return
+	}
+	s.free.wake(1)
+}
+
+// placeOf is where the receivers stand who can get a message; nil where nobody can, for want of its session's lock.
+func (s *messageStore) placeOf(session string) *place {
+	if !s.bySession() {
+		return &s.place
+	}
+	if l := s.sessions[session]; l != nil && !l.lost {
+		return &l.place
+	}
+	return nil
+}

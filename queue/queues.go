@@ -2,6 +2,7 @@ package queue
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/mayflydb/mayfly/host"
@@ -25,13 +26,14 @@ type Options struct {
 // Queues is the door to all entities. It lives through restores. Its methods may be called from any goroutine.
 type Queues struct {
 	opts Options
+	live atomic.Pointer[resident]
 }
 
 // New makes a tenant for host.Open.
 func New(o Options) *Queues { return &Queues{opts: o} }
 
 // Tenant is what host.Open is given.
-func (q *Queues) Tenant() host.Tenant { return nil }
+func (q *Queues) Tenant() host.Tenant { return standTenant{q} }
 
 // Now is the server's time, to the millisecond: what messages are dated by.
 func (q *Queues) Now() time.Time { return time.Time{} }

@@ -1,0 +1,4 @@
+package rule
+
+type Filter struct{}
+type Action struct{}
