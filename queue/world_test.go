@@ -38,8 +38,22 @@ func newWorld(t testing.TB, o Options) *world {
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	w := &world{t: t, ctx: t.Context(), fs: vfs.NewCrashableMem(), base: ttl.NewManual(start), opts: o}
 	w.open()
-	t.Cleanup(func() { w.must(w.h.Close()) })
+	t.Cleanup(func() {
+		w.check()
+		w.must(w.h.Close())
+	})
 	return w
+}
+
+// check checks what is stored.
+func (w *world) check() {
+	w.t.Helper()
+	m, err := w.q.resident()
+	w.must(err)
+	w.must(m.checkMessages(context.Background(), func(err error) bool {
+		w.t.Error(err)
+		return true
+	}))
 }
 
 func (w *world) open() {
