@@ -17,6 +17,7 @@ type timers struct {
 	m    *resident
 	mu   sync.Mutex // guards what follows
 	heap wakeups
+	open []*Transaction
 	bell chan struct{} // one slot: the first wake-up is another one, or the clock was moved
 
 	end  context.CancelFunc
@@ -95,12 +96,16 @@ func (t *timers) run(ctx context.Context) {
 func (t *timers) tick(ctx context.Context, now int64) (first int64) {
 	for ctx.Err() == nil {
 		t.mu.Lock()
-		if len(t.heap) == 0 || t.heap[0].wakeup.at > now {
-			defer t.mu.Unlock()
-			if len(t.heap) == 0 {
-				return host.Never
+		if over := t.overdue(now); len(over) > 0 {
+			t.mu.Unlock()
+			for _, tx := range over {
+				tx.Rollback()
 			}
-			return t.heap[0].wakeup.at
+			continue
+		}
+		if first = t.first(); first > now {
+			t.mu.Unlock()
+			return first
 		}
 		s := heap.Pop(&t.heap).(*messageStore)
 		t.mu.Unlock()
@@ -114,6 +119,18 @@ func (t *timers) tick(ctx context.Context, now int64) (first int64) {
 		t.arm(s, s.nextWakeup())
 	}
 	return host.Never
+}
+
+// first is the moment in which something is due. The caller holds the mutex.
+func (t *timers) first() int64 {
+	first := int64(host.Never)
+	if len(t.heap) > 0 {
+		first = t.heap[0].wakeup.at
+	}
+	for _, tx := range t.open {
+		first = min(first, tx.until)
+	}
+	return first
 }
 
 // wakeup is when the timers come to a store, and where it is in their heap. Their mutex guards it.
