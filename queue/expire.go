@@ -203,44 +203,52 @@ func (s *messageStore) purgeMet(ctx context.Context, list []*claim) error {
 	return err
 }
 
-// purge drops messages whose claims are the caller's, or makes dead letters of them, and ends the claims.
+// purge drops messages whose claims are the caller's, or makes dead letters of them, and ends the claims. Those that have
+// not expired after all are left alone.
 func (s *messageStore) purge(ctx context.Context, list []*claim) (n int, err error) {
-	done := 0
-	for done < len(list) && err == nil {
+	ended := make([]bool, len(list))
+	for done := 0; done < len(list) && err == nil; {
 		upto := done
-		err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
-			n = 0
+		err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
 			for upto = done; upto < len(list) && w.moved < maxMoved; upto++ {
-				if err := w.purge(s, list[upto].seq); err != nil {
+				if ended[upto], err = w.purge(s, list[upto].seq); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		if err == nil {
-			done = upto
+		if err != nil {
+			clear(ended[done:])
 		}
+		done = upto
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range list[:done] {
-		s.forget(c)
+	for i, c := range list {
+		if ended[i] {
+			n++
+			s.forget(c)
+		} else {
+			s.unclaim(c)
+		}
 	}
-	for _, c := range list[done:] {
-		s.unclaim(c)
-	}
-	return done, err
+	return n, err
 }
 
-// purge ends a message if it has expired.
-func (w *work) purge(s *messageStore, seq int64) error {
+// purge ends a message if it has expired. ended tells that it is not there, or not active, any more.
+func (w *work) purge(s *messageStore, seq int64) (ended bool, err error) {
 	p, err := w.in(s)
 	if err != nil {
-		return err
+		return false, err
 	}
 	h, ok, err := s.header(w, seq)
-	if err != nil || !ok || !s.expired(&h, w.now) {
-		return err
+	switch {
+	case err != nil:
+		return false, err
+	case !ok || h.State != active:
+		return true, nil
+	case !s.expired(&h, w.now):
+		return false, nil
 	}
-	return w.lapse(p, seq, &h)
+	return true, w.lapse(p, seq, &h)
 }

@@ -34,6 +34,7 @@ import (
 //	dropStores            in the transaction that deletes it
 //	messageStore.load     as the resident moves in
 //	messageStore.end      when the entity is gone (CodeEntityNotFound), or the instance (CodeCancelled)
+//	messageStore.catchUp  before the properties of the entity are changed
 //	messageStore.changed  when an update of the entity is durable and in entity.properties
 //	messageStore.read     its counters, as they are stored
 //	work                  what happens to messages in one transaction: see tx.go
@@ -125,6 +126,7 @@ func (s *messageStore) changed() {
 	}
 	s.place.restart()
 	s.place.waiters.all()
+	s.free.all()
 	s.expiry.restart()
 }
 

@@ -34,9 +34,6 @@ func (q *Queues) Peek(ctx context.Context, a Address, o PeekOptions) ([]Delivery
 	s.e.m.in.Enter()
 	defer s.e.m.in.Leave()
 	s.e.touch(s.now())
-	if err := s.catchUp(ctx); err != nil {
-		return nil, err
-	}
 	list, err := s.browse(ctx, &o)
 	if err == nil {
 		err = s.e.m.in.Engine().Settle(ctx, s.e.scope, 0)
@@ -100,7 +97,7 @@ func (s *messageStore) eachHeader(ctx context.Context, r engine.Reader, from int
 const maxDeleted = 4000
 
 // DeleteMessages deletes messages that were enqueued before a moment, oldest first, at most max, and tells how many.
-// Locked ones are left alone, and so are those that are scheduled.
+// Locked ones are left alone, and so are those that are scheduled, or have expired.
 func (q *Queues) DeleteMessages(ctx context.Context, a Address, before time.Time, most int, session *string) (n int, err error) {
 	s, err := q.store(a)
 	if err != nil {
@@ -118,10 +115,11 @@ func (q *Queues) DeleteMessages(ctx context.Context, a Address, before time.Time
 	if err := s.catchUp(ctx); err != nil {
 		return 0, err
 	}
+	now := s.now()
 	var claims []*claim
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		return s.eachHeader(ctx, r, 0, func(seq int64, h header) (bool, error) {
-			if h.State == scheduled || !moment(h.Enqueued).Before(before) || session != nil && h.Session != *session {
+			if h.State == scheduled || s.expired(&h, now) || !moment(h.Enqueued).Before(before) || session != nil && h.Session != *session {
 				return true, nil
 			}
 			s.mu.Lock()

@@ -32,7 +32,9 @@ func (r *Receiver) take(ctx context.Context, max int) (list []Delivery, err erro
 	s.e.m.in.Enter()
 	defer s.e.m.in.Leave()
 	now := s.now()
-	s.lastReceived.Store(now)
+	if last := s.lastReceived.Swap(now); now-last >= lazyAfter && s.e.m.opts.LazyExpiry {
+		s.e.m.in.WakeReaper() // which has left the store alone
+	}
 	s.e.touch(now)
 	if err := s.catchUp(ctx); err != nil {
 		return nil, err

@@ -40,11 +40,10 @@ func (r *Receiver) openSession(ctx context.Context) error {
 		select {
 		case <-w.ready:
 			s.mu.Lock()
-			ended := s.ended
 			s.free.again(w)
 			s.mu.Unlock()
-			if ended != nil {
-				return ended
+			if err := s.readable(); err != nil {
+				return err
 			}
 		case <-ctx.Done():
 			return s.refuse(CodeTimeout, "There was no session with messages in the time that was given.")
@@ -82,6 +81,7 @@ func (r *Receiver) lockSession(id string) bool {
 }
 
 // lockNext locks the first session that is free and has messages which can be received: the one with the oldest message.
+// Those that have expired before it are purged on the way, so that the order does not depend on the reaper's pace.
 func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 	s := r.s
 	if err := s.catchUp(ctx); err != nil {
@@ -93,12 +93,22 @@ func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 		if err != nil || head == 0 {
 			return false, err
 		}
-		from = head + 1
-		alive, err := s.hasAlive(ctx, id)
+		first, dead, err := s.firstAlive(ctx, id)
 		if err != nil {
 			return false, err
 		}
-		if alive && r.lockSession(id) {
+		if len(dead) > 0 {
+			n, err := s.purge(ctx, dead)
+			if err != nil {
+				return false, err
+			}
+			if n > 0 {
+				from = 0
+				continue
+			}
+		}
+		from = head + 1
+		if first > 0 && r.lockSession(id) {
 			return true, nil
 		}
 	}
@@ -130,26 +140,43 @@ func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, 
 	return id, head, wrap(err)
 }
 
-// hasAlive tells whether a session has a message that can be received: one that has not expired.
-func (s *messageStore) hasAlive(ctx context.Context, id string) (alive bool, err error) {
-	now := s.now()
+// firstAlive finds the first message of a session that has not expired; 0: there is none. It claims those before it, if the
+// reaper may purge them now.
+func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, dead []*claim, err error) {
+	now, paused := s.now(), s.e.m.in.ReaperPaused()
 	prefix := s.readyPrefix(id)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		it := engine.Expect(r.Scan(engine.Prefix(prefix), false), 1)
-		for looked := 1; !alive && it.Next(); looked++ {
+		for looked := 1; first == 0 && len(dead) < maxLook && it.Next(); looked++ {
 			if looked%maxLook == 0 && ctx.Err() != nil {
 				break
 			}
-			h, ok, err := s.header(r, seqOf(it.Key()))
+			seq := seqOf(it.Key())
+			h, ok, err := s.header(r, seq)
 			if err != nil {
 				it.Close()
 				return err
 			}
-			alive = ok && !s.expired(&h, now)
+			if ok && !s.expired(&h, now) {
+				first = seq
+			} else if !paused {
+				s.mu.Lock()
+				if c := s.claim(seq, nil); c != nil {
+					dead = append(dead, c)
+				}
+				s.mu.Unlock()
+			}
 		}
 		return it.Close()
 	})
-	return alive, wrap(err)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, c := range dead {
+			s.forget(c)
+		}
+	}
+	return first, dead, wrap(err)
 }
 
 // RenewSession renews the lock of the receiver's session.

@@ -153,6 +153,13 @@ func (q *Queues) StandUpdate(ctx context.Context, path string, p Properties) err
 	if err != nil {
 		return err
 	}
+	for _, s := range e.stores {
+		if s != nil {
+			if err := s.catchUp(ctx); err != nil {
+				return err
+			}
+		}
+	}
 	if err := m.in.Catalog().Lock(ctx); err != nil {
 		return err
 	}

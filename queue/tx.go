@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -75,16 +76,20 @@ func (w *work) in(s *messageStore) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.NextLSN(s.e.scope)
 	p := &part{messageStore: s, counters: c}
 	w.parts = append(w.parts, p)
 	return p, nil
 }
 
-// finish stores the counters of all stores that the work has touched.
+// finish stores the counters of all stores that the work has changed, and takes one LSN of each scope for that.
 func (w *work) finish() error {
+	var last []byte
 	for _, p := range w.parts {
 		if p.dirty {
+			if scope := p.e.scope; !bytes.Equal(scope, last) {
+				w.NextLSN(scope)
+				last = scope
+			}
 			p.counters.Latest = max(p.counters.Latest, w.now)
 			w.Set(p.family(familyCounters), p.counters.encode())
 		}
