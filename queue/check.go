@@ -12,15 +12,16 @@ import (
 	"github.com/mayflydb/mayfly/host"
 )
 
-// checkMessages reports each violation of what must always hold of messages; it stops early where report returns false.
-// It proves, for one snapshot, that the keys of each store are one to one:
+// checkMessages reports each violation of what must always hold of messages; it stops early where report
+// returns false. It proves, for one snapshot, that the keys of each store are one to one:
 //
-//	message (m) <-> body (b), and: active: an entry for receivers (r, or q), and one for the reaper (w or x; not of dead letters)
-//	                               scheduled: an entry by its moment (t); deferred: nothing
+//	message (m) <-> body (b)
+//	active message <-> an entry for receivers (r, or q), one for the reaper (w or x; no dead letter)
+//	scheduled message <-> an entry by its moment (t)
 //	session's first active message <-> its head (h); message id (i) <-> its moment (j)
 //
-// that the counters are those of what is there, and that no key belongs to no store. The error returned is that of
-// reading; a violation is no error of it.
+// that the counters are those of what is there, and that no key belongs to no store. The error returned is
+// that of reading; a violation is no error of it.
 func (m *resident) checkMessages(ctx context.Context, report func(error) bool) error {
 	err := m.in.Engine().View(ctx, func(r engine.Reader) error {
 		known := make(map[string]*messageStore)
@@ -37,7 +38,8 @@ func (m *resident) checkMessages(ctx context.Context, report func(error) bool) e
 }
 
 // checkStrays reports keys of messages that belong to no store.
-func (m *resident) checkStrays(ctx context.Context, r engine.Reader, known map[string]*messageStore, report func(error) bool) error {
+func (m *resident) checkStrays(ctx context.Context, r engine.Reader, known map[string]*messageStore,
+	report func(error) bool) error {
 	scopes := make(map[string]bool)
 	for _, e := range m.list() {
 		scopes[string(e.scope)] = true
@@ -49,7 +51,8 @@ func (m *resident) checkStrays(ctx context.Context, r engine.Reader, known map[s
 		case len(key) > storePrefixLen && known[string(key[:storePrefixLen])] != nil:
 			more = it.SeekGE(engine.PrefixEnd(bytes.Clone(key[:storePrefixLen])))
 			continue
-		case len(key) == storePrefixLen && scopes[string(key[:4])] && bytes.Equal(key, engine.CeilingKey(key[:4])):
+		case len(key) == storePrefixLen && scopes[string(key[:4])] &&
+			bytes.Equal(key, engine.CeilingKey(key[:4])):
 		default:
 			if !report(fmt.Errorf("key %x belongs to no message store", key)) {
 				return it.Close()
@@ -185,14 +188,16 @@ func (k *messageChecker) ids(want counters) error {
 			k.fault("the id %q is number %d of %d", it.Value(), e.ID, e.At)
 		}
 		v, err := k.r.Get(k.textKey(familySeen, string(it.Value())))
-		if err != nil || len(v) != 16 || binary.BigEndian.Uint64(v) != uint64(e.At) || binary.BigEndian.Uint64(v[8:]) != e.ID {
+		if err != nil || len(v) != 16 || binary.BigEndian.Uint64(v) != uint64(e.At) ||
+			binary.BigEndian.Uint64(v[8:]) != e.ID {
 			k.fault("the id %q was seen at %d, number %d: %x, %v", it.Value(), e.At, e.ID, v, err)
 		}
 	}
 	return it.Close()
 }
 
-// families checks that there are no more keys than there must be: then each is one of those that have been looked up.
+// families checks that there are no more keys than there must be: then each is one of those that have been
+// looked up.
 func (k *messageChecker) families() error {
 	there := make(map[byte]int64)
 	it := k.r.Scan(engine.Prefix(k.prefix), false)

@@ -84,8 +84,8 @@ func (s *messageStore) held(token message.UUID, now int64) *claim {
 	return c
 }
 
-// endSession ends the lock of a session: the messages that it covers are there again, without a count, but for
-// those that are being settled.
+// endSession ends the lock of a session: the messages that it covers are there again, without a count, but
+// for those that are being settled.
 func (s *messageStore) endSession(l *sessionLock) {
 	l.lost = true
 	for _, c := range l.holder.held {

@@ -58,8 +58,8 @@ func (d dated) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (di
 	return died, nil
 }
 
-// lastDeath is the latest moment in which a message expired that is not purged yet; 0: none did. The families are in
-// the order of these moments, so that it is the last that is due.
+// lastDeath is the latest moment in which a message expired that is not purged yet; 0: none did. The
+// families are in the order of these moments, so that it is the last that is due.
 func (s *messageStore) lastDeath(ctx context.Context) (at int64, err error) {
 	now, def := s.now(), millis(s.e.properties.Load().DefaultTTL)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {

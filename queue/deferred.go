@@ -4,9 +4,10 @@ import (
 	"context"
 )
 
-// ReceiveDeferred takes deferred messages by their numbers, all or none: CodeMessageNotFound. session is the receiver
-// that holds the session of theirs, nil where the entity has none.
-func (q *Queues) ReceiveDeferred(ctx context.Context, a Address, numbers []int64, mode Mode, session *Receiver) ([]Delivery, error) {
+// ReceiveDeferred takes deferred messages by their numbers, all or none: CodeMessageNotFound. session is
+// the receiver that holds the session of theirs, nil where the entity has none.
+func (q *Queues) ReceiveDeferred(ctx context.Context, a Address, numbers []int64, mode Mode,
+	session *Receiver) ([]Delivery, error) {
 	s, err := q.store(a)
 	if err != nil {
 		return nil, err
@@ -83,7 +84,8 @@ func (s *messageStore) claimAll(numbers []int64, session *Receiver) (list []*cla
 }
 
 // readDeferred reads the messages of claims, all or none.
-func (s *messageStore) readDeferred(ctx context.Context, claims []*claim, session *Receiver) ([]stored, error) {
+func (s *messageStore) readDeferred(ctx context.Context, claims []*claim,
+	session *Receiver) ([]stored, error) {
 	l := look{s: s, now: s.now(), state: deferred, all: true}
 	list, err := l.read(ctx, claims)
 	if err != nil {

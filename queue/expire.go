@@ -30,7 +30,8 @@ func (e *expiry) noteArrival(h *header) {
 }
 
 const (
-	// lazyAfter is for how many milliseconds a store is swept after somebody has asked for messages, with Options.LazyExpiry.
+	// lazyAfter is for how many milliseconds a store is swept after somebody has asked for messages, with
+	// Options.LazyExpiry.
 	lazyAfter = 60_000
 	// maxMoved is how many bytes of messages one transaction moves.
 	maxMoved = 4 << 20
@@ -54,7 +55,8 @@ func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
 // Clock implements ttl.Sweeper.
 func (w sweeper) Clock(ttl.Range) ttl.Clock { return nil }
 
-// Sweep implements ttl.Sweeper: it ends locks, brings what is scheduled, purges what has expired, and forgets ids.
+// Sweep implements ttl.Sweeper: it ends locks, brings what is scheduled, purges what has expired, and
+// forgets ids.
 func (w sweeper) Sweep(ctx context.Context, rg ttl.Range, limit int) (ttl.Swept, error) {
 	e := w.m.numbered(rg.Owner)
 	if e == nil {
@@ -110,7 +112,8 @@ func (s *messageStore) inUse() bool {
 }
 
 // sweepExpired purges what has expired, limit messages at most.
-func (s *messageStore) sweepExpired(ctx context.Context, limit int) (more bool, next int64, n int, err error) {
+func (s *messageStore) sweepExpired(ctx context.Context,
+	limit int) (more bool, next int64, n int, err error) {
 	now := s.now()
 	if s.expiry.again.Swap(false) {
 		s.expiry.own.Restart(0)
@@ -203,8 +206,8 @@ func (s *messageStore) purgeMet(ctx context.Context, list []*claim) error {
 	return err
 }
 
-// purge drops messages whose claims are the caller's, or makes dead letters of them, and ends the claims. Those that have
-// not expired after all are left alone.
+// purge drops messages whose claims are the caller's, or makes dead letters of them, and ends the claims.
+// Those that have not expired after all are left alone.
 func (s *messageStore) purge(ctx context.Context, list []*claim) (n int, err error) {
 	ended := make([]bool, len(list))
 	for done := 0; done < len(list) && err == nil; {

@@ -9,16 +9,15 @@ import (
 	"github.com/mayflydb/mayfly/host"
 )
 
-// All keys of messages are built here and nowhere else. Numbers are big-endian, so that byte order is numeric
-// order. Text is escaped (00 becomes 00 FF, the end is 00 01), so that no text is a prefix of another's encoding
-// and byte order is the order of the text.
+// All keys of messages are built here and nowhere else. Numbers are big-endian, so that byte order is
+// numeric order. Text is escaped (00 becomes 00 FF, the end is 00 01), so that no text is a prefix of
+// another's encoding and byte order is the order of the text.
 //
 //	+--------+-------+---+-----+
 //	| number | store | c |                         the store's counters: there as long as the store is
 //	| number | store | m | seq |                   a message: its header, in every state
-//	| number | store | b | seq |                   its body: all that its sender wrote, which no settlement rewrites but
-//	|        |       |   |     |                   for changed properties
-//	| number | store | r | seq |                   active, in a store without sessions: what receivers walk along
+//	| number | store | b | seq |                   its body: all that its sender wrote
+//	| number | store | r | seq |                   active, in a store without sessions
 //	| number | store | q | session | seq |         active, in a store with sessions
 //	| number | store | h | seq |                   -> session: of each session's first active message
 //	| number | store | w | enqueued | seq |        active without a time to live of its own
@@ -30,9 +29,10 @@ import (
 //	+--------+-------+---+-----+
 //	    4        1     1    8
 //
-// number is the entity's in the catalog with bit 30 set, so that the first byte is from 40 to 7F. Stores are 0, 1 and 2,
-// as Sub counts them. The engine keeps the ceiling of the scope's LSNs under number and 's', where no store is.
-// Moments are milliseconds since 1970. Dead letters have no entries in w and x: they do not expire.
+// number is the entity's in the catalog with bit 30 set, so that the first byte is from 40 to 7F. Stores
+// are 0, 1 and 2, as Sub counts them. The engine keeps the ceiling of the scope's LSNs under number and
+// 's', where no store is. Moments are milliseconds since 1970. Dead letters have no entries in w and x:
+// they do not expire.
 const (
 	familyCounters = 'c'
 	familyMessage  = 'm'
@@ -110,8 +110,8 @@ const (
 	scheduled
 )
 
-// header is what the broker knows of a message. It is stored apart from the body, so that a settlement need not
-// read and write what the sender wrote.
+// header is what the broker knows of a message. It is stored apart from the body, so that a settlement need
+// not read and write what the sender wrote.
 type header struct {
 	State    state
 	Hops     uint8 // how often it was forwarded
@@ -201,8 +201,8 @@ func (d *fields) end(what string) error {
 	return nil
 }
 
-// counters are what is counted of a store, in the transactions that change it. A store is there as long as its
-// counters are.
+// counters are what is counted of a store, in the transactions that change it. A store is there as long as
+// its counters are.
 type counters struct {
 	Last      int64 // the highest number that was given
 	Active    int64 // messages: visible, locked, deferred

@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// claim keeps a message from everybody else: a lock that was handed out, or, without a token, what a receive, a
-// purge or a deletion has under way.
+// claim keeps a message from everybody else: a lock that was handed out, or, without a token, what a
+// receive, a purge or a deletion has under way.
 type claim struct {
 	seq      int64
 	token    message.UUID
@@ -88,11 +88,13 @@ func (d *deadlines) forget(one *deadline) {
 	}
 }
 
-// maxReturned is how many messages a place remembers one by one that have come back to where receivers have been.
+// maxReturned is how many messages a place remembers one by one that have come back to where receivers have
+// been.
 const maxReturned = 1024
 
-// place is where the receivers of a store, or of a session, stand in its order. All active messages below next are
-// claimed, have expired, or are among the returned: so nobody walks over the locked ones again and again.
+// place is where the receivers of a store, or of a session, stand in its order. All active messages below
+// next are claimed, have expired, or are among the returned: so nobody walks over the locked ones again and
+// again.
 type place struct {
 	next     int64
 	returned numbers

@@ -72,7 +72,8 @@ func TestMessages(t *testing.T) {
 		},
 		"locked beyond its time": func(w *world) {
 			w.queue("q", flagged)
-			w.send("q", msg("A", lives(10*s)), msg("B", lives(10*s)), msg("C", lives(10*s)), msg("D", lives(10*s)))
+			ttl := lives(10 * s)
+			w.send("q", msg("A", ttl), msg("B", ttl), msg("C", ttl), msg("D", ttl))
 			w.at(5 * s)
 			d := w.expect("q", "A B C D")
 			w.at(30 * s)
@@ -204,7 +205,7 @@ func TestMessages(t *testing.T) {
 			d := w.expect("q", "A")
 			w.at(10 * s)
 			for _, o := range []Outcome{Complete, Abandon, Release, Defer, DeadLetter} {
-				w.fails(w.q.Settle(w.ctx, Address{Entity: "q"}, d[0].Token, Settlement{Outcome: o}, nil), CodeMessageLockLost)
+				w.loses("q", d[0], Settlement{Outcome: o})
 			}
 			_, err := w.q.RenewLocks(w.ctx, Address{Entity: "q"}, tokensOf(d))
 			w.fails(err, CodeMessageLockLost)
@@ -215,7 +216,7 @@ func TestMessages(t *testing.T) {
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
 			w.settle("q", d[0], Settlement{Outcome: Complete})
-			w.fails(w.q.Settle(w.ctx, Address{Entity: "q"}, d[0].Token, Settlement{}, nil), CodeMessageLockLost)
+			w.loses("q", d[0], Settlement{})
 			w.shows("q", "")
 		},
 		"changed by an update": func(w *world) {
@@ -223,7 +224,7 @@ func TestMessages(t *testing.T) {
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
 			w.update("q", lockFor(30*s))
-			w.fails(w.q.Settle(w.ctx, Address{Entity: "q"}, d[0].Token, Settlement{}, nil), CodeMessageLockLost)
+			w.loses("q", d[0], Settlement{})
 			w.expect("q", "A")
 		},
 		"restart": func(w *world) {
@@ -232,7 +233,7 @@ func TestMessages(t *testing.T) {
 			d := w.expect("q", "A B")
 			w.settle("q", d[1], Settlement{Outcome: Complete})
 			w.reopen()
-			w.fails(w.q.Settle(w.ctx, Address{Entity: "q"}, d[0].Token, Settlement{}, nil), CodeMessageLockLost)
+			w.loses("q", d[0], Settlement{})
 			w.expect("q", "A")
 		},
 		"received and deleted": func(w *world) {
@@ -243,14 +244,15 @@ func TestMessages(t *testing.T) {
 			if texts(d) != "A" {
 				w.t.Fatal(texts(d))
 			}
-			w.fails(w.q.Settle(w.ctx, Address{Entity: "q"}, d[0].Token, Settlement{}, nil), CodeMessageLockLost)
+			w.loses("q", d[0], Settlement{})
 			w.shows("q", "")
 		},
 		"dead letters": func(w *world) {
 			w.queue("q")
 			w.send("q", msg("A"))
 			why, text := "R", "D"
-			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: DeadLetter, Reason: &why, Description: &text})
+			how := Settlement{Outcome: DeadLetter, Reason: &why, Description: &text}
+			w.settle("q", w.expect("q", "A")[0], how)
 			w.dead("q", "A:R")
 			dead := Address{"q", DeadLetters}
 			for range 12 {
@@ -258,7 +260,8 @@ func TestMessages(t *testing.T) {
 				if texts(d) != "A" || d[0].Broker.SequenceNumber != 1 {
 					w.t.Fatal(texts(d))
 				}
-				w.fails(w.q.Settle(w.ctx, dead, d[0].Token, Settlement{Outcome: DeadLetter}, nil), CodeNotAllowed)
+				err := w.q.Settle(w.ctx, dead, d[0].Token, Settlement{Outcome: DeadLetter}, nil)
+				w.fails(err, CodeNotAllowed)
 				w.must(w.q.Settle(w.ctx, dead, d[0].Token, Settlement{Outcome: Abandon}, nil))
 			}
 			d := w.take(dead, ReceiverOptions{})

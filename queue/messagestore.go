@@ -65,8 +65,9 @@ type messageStore struct {
 
 // newMessageStore makes what is known in memory of a store of an entity.
 func newMessageStore(e *entity, sub Sub) *messageStore {
-	return &messageStore{e: e, sub: sub, prefix: storePrefix(e.number, sub), turn: host.NewTurn(), claims: make(map[int64]*claim),
-		tokens: make(map[message.UUID]*claim), sessions: make(map[string]*sessionLock),
+	return &messageStore{e: e, sub: sub, prefix: storePrefix(e.number, sub), turn: host.NewTurn(),
+		claims: make(map[int64]*claim), tokens: make(map[message.UUID]*claim),
+		sessions:  make(map[string]*sessionLock),
 		receivers: make(map[*Receiver]struct{}), activates: host.Never, wakeup: wakeup{index: -1}}
 }
 
@@ -102,15 +103,15 @@ func (s *messageStore) end(why *Error) {
 	s.free.all()
 }
 
-// changed tells that properties of the entity have been set: its locks are lost, without a count, and receivers
-// that its status refuses end.
+// changed tells that properties of the entity have been set: its locks are lost, without a count, and
+// receivers that its status refuses end.
 func (s *messageStore) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	refused := s.refuses()
 	for _, l := range s.sessions {
 		if !l.lost {
-			l.holder.end(&Error{Code: CodeSessionLockLost, Message: "The session lock was lost.", Entity: s.name()})
+			l.holder.end(s.sessionLost())
 			s.endSession(l)
 		}
 	}
@@ -209,7 +210,8 @@ func (s *messageStore) arrive(e event) {
 	s.free.wake(1)
 }
 
-// placeOf is where the receivers stand who can get a message; nil where nobody can, for want of its session's lock.
+// placeOf is where the receivers stand who can get a message; nil where nobody can, for want of its
+// session's lock.
 func (s *messageStore) placeOf(session string) *place {
 	if !s.bySession() {
 		return &s.place

@@ -72,7 +72,8 @@ func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []store
 }
 
 // eachHeader calls fn with the messages from a number on, until it returns an error or no more.
-func (s *messageStore) eachHeader(ctx context.Context, r engine.Reader, from int64, fn func(int64, header) (bool, error)) (err error) {
+func (s *messageStore) eachHeader(ctx context.Context, r engine.Reader, from int64,
+	fn func(int64, header) (bool, error)) (err error) {
 	rg := engine.Prefix(s.family(familyMessage))
 	rg.Start = s.key(familyMessage, max(from, 0))
 	it := r.Scan(rg, false)
@@ -96,9 +97,10 @@ func (s *messageStore) eachHeader(ctx context.Context, r engine.Reader, from int
 // maxDeleted is how many messages one call deletes at most.
 const maxDeleted = 4000
 
-// DeleteMessages deletes messages that were enqueued before a moment, oldest first, at most max, and tells how many.
-// Locked ones are left alone, and so are those that are scheduled, or have expired.
-func (q *Queues) DeleteMessages(ctx context.Context, a Address, before time.Time, most int, session *string) (n int, err error) {
+// DeleteMessages deletes messages that were enqueued before a moment, oldest first, at most max, and tells
+// how many. Locked ones are left alone, and so are those that are scheduled, or have expired.
+func (q *Queues) DeleteMessages(ctx context.Context, a Address, before time.Time, most int,
+	session *string) (n int, err error) {
 	s, err := q.store(a)
 	if err != nil {
 		return 0, err
@@ -119,7 +121,8 @@ func (q *Queues) DeleteMessages(ctx context.Context, a Address, before time.Time
 	var claims []*claim
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		return s.eachHeader(ctx, r, 0, func(seq int64, h header) (bool, error) {
-			if h.State == scheduled || s.expired(&h, now) || !moment(h.Enqueued).Before(before) || session != nil && h.Session != *session {
+			if h.State == scheduled || s.expired(&h, now) || !moment(h.Enqueued).Before(before) ||
+				session != nil && h.Session != *session {
 				return true, nil
 			}
 			s.mu.Lock()

@@ -8,9 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// How a receive takes messages. It looks for candidates in one view, claims them in memory as it meets them, and reads
-// them again in a second view, which comes after the claims: what somebody else has settled between the view and the
-// claim is gone there, and nobody else can touch the rest from the claim on. So a message is never handed out twice.
+// How a receive takes messages. It looks for candidates in one view, claims them in memory as it meets
+// them, and reads them again in a second view, which comes after the claims: what somebody else has settled
+// between the view and the claim is gone there, and nobody else can touch the rest from the claim on. So a
+// message is never handed out twice.
 
 const (
 	maxReceived = 4 << 20 // bytes of messages that one look returns, but for one message
@@ -61,8 +62,8 @@ func (r *Receiver) take(ctx context.Context, max int) (list []Delivery, err erro
 	return list, nil
 }
 
-// claimNext claims the next messages in the order of their numbers, n at most. Some of them may be gone, or not to be
-// received, by the time that they are claimed.
+// claimNext claims the next messages in the order of their numbers, n at most. Some of them may be gone, or
+// not to be received, by the time that they are claimed.
 func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err error) {
 	s := r.s
 	s.mu.Lock()
@@ -150,8 +151,8 @@ type look struct {
 	missing []*claim
 }
 
-// read returns the messages that are there and alive. The claims on those that are gone, or expired, it ends or notes;
-// those that are too many it gives back.
+// read returns the messages that are there and alive. The claims on those that are gone, or expired, it
+// ends or notes; those that are too many it gives back.
 func (l *look) read(ctx context.Context, claims []*claim) (live []stored, err error) {
 	s := l.s
 	settled := false

@@ -19,7 +19,8 @@ const (
 // ReceiverOptions say what a receiver wants.
 type ReceiverOptions struct {
 	Mode Mode
-	// Session asks for the lock of a session, which receivers of entities with sessions must, others must not.
+	// Session asks for the lock of a session, which receivers of entities with sessions must, others must
+	// not.
 	Session *SessionRequest
 	Name    string // of the client, for logs
 }
@@ -41,8 +42,9 @@ type Receiver struct {
 	held map[int64]*claim // its locks; guarded by the store's mutex
 }
 
-// OpenReceiver opens a receiver. One that asks for the next session waits for it until ctx ends: CodeTimeout then.
-// Errors: CodeEntityNotFound, CodeEntityDisabled, CodeNotAllowed, CodeSessionCannotBeLocked.
+// OpenReceiver opens a receiver. One that asks for the next session waits for it until ctx ends:
+// CodeTimeout then. Errors: CodeEntityNotFound, CodeEntityDisabled, CodeNotAllowed,
+// CodeSessionCannotBeLocked.
 func (q *Queues) OpenReceiver(ctx context.Context, a Address, o ReceiverOptions) (*Receiver, error) {
 	s, err := q.store(a)
 	if err != nil {
@@ -79,9 +81,11 @@ func (s *messageStore) opens(o *ReceiverOptions) error {
 	case o.Mode > ReceiveAndDelete:
 		return s.argument("There is no such mode of receiving.")
 	case o.Session == nil && s.bySession():
-		return s.notAllowed("It is not possible for an entity that requires sessions to create a non-sessionful message receiver.")
+		return s.notAllowed("It is not possible for an entity that requires sessions to create a " +
+			"non-sessionful message receiver.")
 	case o.Session != nil && !s.bySession():
-		return s.notAllowed("A sessionful message receiver cannot be created on an entity that does not require sessions.")
+		return s.notAllowed("A sessionful message receiver cannot be created on an entity that does not " +
+			"require sessions.")
 	case o.Session != nil && !o.Session.Next && len(o.Session.ID) > maxIDBytes:
 		return s.argument("The session id is too long.")
 	}
@@ -106,8 +110,8 @@ type Delivery struct {
 	Token   message.UUID   // of the lock; unique, too, where there is none
 }
 
-// Receive waits until there is a message and returns up to max of them; none where ctx ends before. What it returns
-// in ReceiveAndDelete is gone already, durably. Errors: as of Err.
+// Receive waits until there is a message and returns up to max of them; none where ctx ends before. What it
+// returns in ReceiveAndDelete is gone already, durably. Errors: as of Err.
 func (r *Receiver) Receive(ctx context.Context, max int) ([]Delivery, error) {
 	list, err := r.TryReceive(ctx, max)
 	if len(list) > 0 || err != nil {
@@ -177,8 +181,8 @@ func (r *Receiver) place() *place {
 	return &r.s.place
 }
 
-// Ended is closed when the receiver has no more to expect: its entity is deleted, or disabled, its session's lock is lost,
-// the server restores or stops. Err tells which.
+// Ended is closed when the receiver has no more to expect: its entity is deleted, or disabled, its
+// session's lock is lost, the server restores or stops. Err tells which.
 func (r *Receiver) Ended() <-chan struct{} { return r.ended }
 
 // Err is why the receiver has ended; nil before.
@@ -200,8 +204,8 @@ func (r *Receiver) end(why *Error) {
 	delete(r.s.receivers, r)
 }
 
-// Close ends the receiver. The lock of its session is released at once, without a count; locks of messages last
-// until they lapse, but for Options.DropLocksOnDisconnect.
+// Close ends the receiver. The lock of its session is released at once, without a count; locks of messages
+// last until they lapse, but for Options.DropLocksOnDisconnect.
 func (r *Receiver) Close() {
 	s := r.s
 	s.mu.Lock()

@@ -27,8 +27,8 @@ func (s *messageStore) lockLost() *Error {
 	if s.bySession() {
 		return s.sessionLost()
 	}
-	return s.refuse(CodeMessageLockLost, "The lock supplied is invalid. Either the lock expired, or the message has already "+
-		"been removed from the queue.")
+	return s.refuse(CodeMessageLockLost, "The lock supplied is invalid. Either the lock expired, or the "+
+		"message has already been removed from the queue.")
 }
 
 // sessionLost says that the lock of a session has ended.
@@ -38,7 +38,8 @@ func (s *messageStore) sessionLost() *Error {
 
 // messageNotFound says that a number is that of no message that is in the state that was asked for.
 func (s *messageStore) messageNotFound(seq int64) *Error {
-	return s.refuse(CodeMessageNotFound, fmt.Sprintf("Failed to lock or find the message with the sequence number %d.", seq))
+	return s.refuse(CodeMessageNotFound,
+		fmt.Sprintf("Failed to lock or find the message with the sequence number %d.", seq))
 }
 
 // corrupt says that what is stored of a message contradicts itself.
@@ -57,7 +58,8 @@ func wrap(err error) error {
 	case errors.Is(err, engine.ErrClosed):
 		return &Error{Code: CodeCancelled, Message: "The server is stopping.", Err: err}
 	case errors.Is(err, engine.ErrTooLarge):
-		return &Error{Code: CodeMessageTooLarge, Message: "The messages are too large for one transaction.", Err: err}
+		text := "The messages are too large for one transaction."
+		return &Error{Code: CodeMessageTooLarge, Message: text, Err: err}
 	}
 	return &Error{Code: CodeStorage, Message: "The messages could not be stored or read.", Err: err}
 }

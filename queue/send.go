@@ -7,27 +7,29 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Send stores messages durably, all or none. Those that are scheduled for later wait until then. It may be part of a
-// transaction, which is nil for none. Errors: CodeEntityNotFound, CodeEntityDisabled, CodeQuotaExceeded,
-// CodeMessageTooLarge, CodeNotAllowed, CodeArgument.
+// Send stores messages durably, all or none. Those that are scheduled for later wait until then. It may be
+// part of a transaction, which is nil for none. Errors: CodeEntityNotFound, CodeEntityDisabled,
+// CodeQuotaExceeded, CodeMessageTooLarge, CodeNotAllowed, CodeArgument.
 func (q *Queues) Send(ctx context.Context, address string, list []*message.Message, tx *Transaction) error {
 	_, err := q.send(ctx, address, list, tx)
 	return err
 }
 
-// Schedule stores messages whose time is set, and returns the numbers by which they can be cancelled. In a transaction
-// the numbers are known when it is committed.
-func (q *Queues) Schedule(ctx context.Context, address string, list []*message.Message, tx *Transaction) ([]int64, error) {
+// Schedule stores messages whose time is set, and returns the numbers by which they can be cancelled. In a
+// transaction the numbers are known when it is committed.
+func (q *Queues) Schedule(ctx context.Context, address string, list []*message.Message,
+	tx *Transaction) ([]int64, error) {
 	for _, m := range list {
 		if dueOf(m) == 0 {
-			return nil, &Error{Code: CodeArgument, Message: "A message that is to be scheduled has no scheduled enqueue time.",
-				Entity: address}
+			return nil, &Error{Code: CodeArgument, Entity: address,
+				Message: "A message that is to be scheduled has no scheduled enqueue time."}
 		}
 	}
 	return q.send(ctx, address, list, tx)
 }
 
-func (q *Queues) send(ctx context.Context, address string, list []*message.Message, tx *Transaction) ([]int64, error) {
+func (q *Queues) send(ctx context.Context, address string, list []*message.Message,
+	tx *Transaction) ([]int64, error) {
 	e, arrivals, err := q.accept(address, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, err
@@ -63,7 +65,8 @@ func (q *Queues) accept(address string, list []*message.Message) (*entity, []arr
 	case s.sub != Main || s.e.kind == Subscription || management:
 		return nil, nil, s.notAllowed("Messages can be sent to queues and topics alone.")
 	case st == Disabled || st == SendDisabled:
-		return nil, nil, s.refuse(CodeEntityDisabled, "The messaging entity '"+s.name()+"' is disabled for sending.")
+		return nil, nil, s.refuse(CodeEntityDisabled,
+			"The messaging entity '"+s.name()+"' is disabled for sending.")
 	}
 	arrivals := make([]arrival, len(list))
 	total := 0
@@ -74,7 +77,8 @@ func (q *Queues) accept(address string, list []*message.Message) (*entity, []arr
 		total += len(arrivals[i].body)
 	}
 	if limit := int(s.e.properties.Load().MaxMessageKB) << 10; total > limit+len(list)*overhead {
-		return nil, nil, s.refuse(CodeMessageTooLarge, "The message or batch is larger than the entity takes.")
+		return nil, nil, s.refuse(CodeMessageTooLarge,
+			"The message or batch is larger than the entity takes.")
 	}
 	return s.e, arrivals, nil
 }

@@ -59,8 +59,8 @@ func (r *Receiver) notLocked(id string) error {
 	if s.ended != nil {
 		return s.ended
 	}
-	return s.refuse(CodeSessionCannotBeLocked, fmt.Sprintf("The requested session '%s' cannot be accepted. It may be locked by "+
-		"another receiver.", id))
+	return s.refuse(CodeSessionCannotBeLocked,
+		"The requested session '"+id+"' cannot be accepted. It may be locked by another receiver.")
 }
 
 // lockSession locks a session; false: somebody else holds it, or the store has ended.
@@ -80,8 +80,9 @@ func (r *Receiver) lockSession(id string) bool {
 	return true
 }
 
-// lockNext locks the first session that is free and has messages which can be received: the one with the oldest message.
-// Those that have expired before it are purged on the way, so that the order does not depend on the reaper's pace.
+// lockNext locks the first session that is free and has messages which can be received: the one with the
+// oldest message. Those that have expired before it are purged on the way, so that the order does not
+// depend on the reaper's pace.
 func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 	s := r.s
 	if err := s.catchUp(ctx); err != nil {
@@ -140,8 +141,8 @@ func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, 
 	return id, head, wrap(err)
 }
 
-// firstAlive finds the first message of a session that has not expired; 0: there is none. It claims those before it, if the
-// reaper may purge them now.
+// firstAlive finds the first message of a session that has not expired; 0: there is none. It claims those
+// before it, if the reaper may purge them now.
 func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, dead []*claim, err error) {
 	now, paused := s.now(), s.e.m.in.ReaperPaused()
 	prefix := s.readyPrefix(id)
@@ -261,7 +262,9 @@ func (r *Receiver) SetSessionState(ctx context.Context, state []byte) error {
 	if len(state) > s.maxState() {
 		return s.refuse(CodeMessageTooLarge, "The state of a session is too large.")
 	}
-	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error { return w.setState(s, r.lock.id, state) })
+	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
+		return w.setState(s, r.lock.id, state)
+	})
 }
 
 // maxState is how many bytes the state of a session can have: 256 KB, and where messages can be larger, 1 MB.
@@ -272,9 +275,10 @@ func (s *messageStore) maxState() int {
 	return 256 << 10
 }
 
-// Sessions are the ids of sessions, in order: those with active messages, or, where changed is set, those whose
-// state has changed after it.
-func (q *Queues) Sessions(ctx context.Context, a Address, changed *time.Time, skip, top int) (ids []string, err error) {
+// Sessions are the ids of sessions, in order: those with active messages, or, where changed is set, those
+// whose state has changed after it.
+func (q *Queues) Sessions(ctx context.Context, a Address, changed *time.Time,
+	skip, top int) (ids []string, err error) {
 	s, err := q.store(a)
 	if err != nil {
 		return nil, err

@@ -11,9 +11,11 @@ import (
 // maxReason is how many characters a reason of a dead letter can have, and a description.
 const maxReason = 4096
 
-// Settle settles a message by the token of its lock. It answers when that is durable. It may be part of a transaction.
-// Errors: CodeMessageLockLost, CodeSessionLockLost, CodeNotAllowed (dead-lettering a dead letter), CodeEntityDisabled.
-func (q *Queues) Settle(ctx context.Context, a Address, token message.UUID, st Settlement, tx *Transaction) error {
+// Settle settles a message by the token of its lock. It answers when that is durable. It may be part of a
+// transaction. Errors: CodeMessageLockLost, CodeSessionLockLost, CodeNotAllowed (dead-lettering a dead
+// letter), CodeEntityDisabled.
+func (q *Queues) Settle(ctx context.Context, a Address, token message.UUID, st Settlement,
+	tx *Transaction) error {
 	s, err := q.store(a)
 	if err != nil {
 		return err
@@ -139,7 +141,7 @@ func (q *Queues) RenewLocks(ctx context.Context, a Address, tokens []message.UUI
 		return nil, err
 	}
 	if s.bySession() {
-		return nil, s.notAllowed("The lock of a message in a session cannot be renewed. Renew that of the session.")
+		return nil, s.notAllowed("The lock of a message in a session cannot be renewed: renew the session's.")
 	}
 	now := s.now()
 	until := saturate(now, millis(s.e.properties.Load().LockDuration))

@@ -7,9 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/host"
 )
 
-// What happens to a store as time passes, and concerns who receives from it: locks lapse, and what is scheduled
-// arrives. The timers bring it about, and the reaper; a receive sees to it first. So what anybody is told does not
-// depend on who came when: each change is judged as of the moment that it belongs to.
+// What happens to a store as time passes, and concerns who receives from it: locks lapse, and what is
+// scheduled arrives. The timers bring it about, and the reaper; a receive sees to it first. So what anybody
+// is told does not depend on who came when: each change is judged as of the moment that it belongs to.
 
 const (
 	maxLapse    = 64  // locks that are ended in one transaction
@@ -43,8 +43,8 @@ func (s *messageStore) tick(ctx context.Context) (more bool, err error) {
 	return more || s.nextWakeup() <= s.now(), err
 }
 
-// catchUp is what a receive waits for: no lock is over that still keeps a message, and what is scheduled has begun
-// to arrive.
+// catchUp is what a receive waits for: no lock is over that still keeps a message, and what is scheduled
+// has begun to arrive.
 func (s *messageStore) catchUp(ctx context.Context) error {
 	for more := true; more; {
 		s.mu.Lock()
@@ -137,8 +137,8 @@ func (s *messageStore) endLocks(ctx context.Context) (more bool, err error) {
 	return len(s.due) > 0 && s.due[0].until <= s.now(), err
 }
 
-// popLapsed takes out locks that are over, and those of sessions with all messages that they cover. The caller holds
-// the mutex.
+// popLapsed takes out locks that are over, and those of sessions with all messages that they cover. The
+// caller holds the mutex.
 func (s *messageStore) popLapsed(now int64) (list []lapsed, sessions []*sessionLock) {
 	for len(list) < maxLapse && len(s.due) > 0 && s.due[0].until <= now {
 		d := s.due[0]

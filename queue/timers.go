@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// timers bring what happens at a moment where nobody asks: locks lapse, and what is scheduled arrives. One goroutine
-// does it for all stores of a resident. What has happened by a moment does not depend on it: a receive, and the reaper,
-// see to their store by themselves.
+// timers bring what happens at a moment where nobody asks: locks lapse, and what is scheduled arrives. One
+// goroutine does it for all stores of a resident. What has happened by a moment does not depend on it: a
+// receive, and the reaper, see to their store by themselves.
 type timers struct {
 	m    *resident
 	mu   sync.Mutex // guards what follows

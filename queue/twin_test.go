@@ -38,8 +38,8 @@ type twinSession struct {
 }
 
 func newTwin(p Properties, now int64) *twin {
-	return &twin{now: now, started: now, props: p, msgs: map[int64]*twinMessage{}, dead: map[int64]*twinMessage{},
-		seen: map[string]int64{}, sessions: map[string]*twinSession{}}
+	return &twin{now: now, started: now, props: p, msgs: map[int64]*twinMessage{},
+		dead: map[int64]*twinMessage{}, seen: map[string]int64{}, sessions: map[string]*twinSession{}}
 }
 
 // clone is the twin as it is after a crash: without locks.
@@ -65,7 +65,9 @@ func (m *twinMessage) unlock() { m.until, m.token, m.holder = 0, message.UUID{},
 func (m *twinMessage) locked() bool { return m.until > 0 || m.holder != nil }
 
 func (w *twin) ordered(list map[int64]*twinMessage) []*twinMessage {
-	return slices.SortedFunc(maps.Values(list), func(a, b *twinMessage) int { return cmp.Compare(a.seq, b.seq) })
+	return slices.SortedFunc(maps.Values(list), func(a, b *twinMessage) int {
+		return cmp.Compare(a.seq, b.seq)
+	})
 }
 
 func (w *twin) deadline(m *twinMessage) int64 {
@@ -211,5 +213,6 @@ func (w *twin) lines() (main, dead []string) {
 }
 
 func line(seq int64, text string, st state, count int32, enqueued, ttl, due int64) string {
-	return fmt.Sprintf("%d %s state=%d +%d enqueued=%d ttl=%d due=%d", seq, text, st, count, enqueued, ttl, due)
+	return fmt.Sprintf("%d %s state=%d +%d enqueued=%d ttl=%d due=%d",
+		seq, text, st, count, enqueued, ttl, due)
 }

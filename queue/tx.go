@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/host"
 )
 
-// work is what happens to messages in one transaction. Its methods compose: a move is a remove and an insert. Only
-// files named tx*.go write keys.
+// work is what happens to messages in one transaction. Its methods compose: a move is a remove and an
+// insert. Only files named tx*.go write keys.
 type work struct {
 	engine.Txn
 	m     *resident
@@ -42,9 +42,9 @@ const (
 	awaits                   // a message is due at a moment
 )
 
-// update runs one transaction over messages in scopes. fn may run more than once, each time with new work. When it
-// returns all is durable, and those have been woken who wait for what has arrived. Errors are fn's, and an *Error
-// of CodeStorage or CodeCancelled.
+// update runs one transaction over messages in scopes. fn may run more than once, each time with new work.
+// When it returns all is durable, and those have been woken who wait for what has arrived. Errors are fn's,
+// and an *Error of CodeStorage or CodeCancelled.
 func (m *resident) update(ctx context.Context, scopes [][]byte, fn func(w *work) error) error {
 	if err := m.gate.Share(ctx); err != nil {
 		return wrap(err)
@@ -81,7 +81,8 @@ func (w *work) in(s *messageStore) (*part, error) {
 	return p, nil
 }
 
-// finish stores the counters of all stores that the work has changed, and takes one LSN of each scope for that.
+// finish stores the counters of all stores that the work has changed, and takes one LSN of each scope for
+// that.
 func (w *work) finish() error {
 	var last []byte
 	for _, p := range w.parts {
@@ -191,8 +192,8 @@ func (c *counters) count(st state, n int64) {
 	c.Active += n
 }
 
-// link makes the entries of an active message: what receivers walk along, and what the reaper does. In a session no
-// message arrives before another one.
+// link makes the entries of an active message: what receivers walk along, and what the reaper does. In a
+// session no message arrives before another one.
 func (w *work) link(p *part, seq int64, h *header) error {
 	if p.bySession() {
 		first, err := firstOf(w, p.readyPrefix(h.Session), 0)

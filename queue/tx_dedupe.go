@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/host"
 )
 
-// The ids of messages that an entity has accepted, each since when. They are known for as long as the window is at the
-// time of the question, so that a change of the window costs nothing.
+// The ids of messages that an entity has accepted, each since when. They are known for as long as the
+// window is at the time of the question, so that a change of the window costs nothing.
 
 // seen tells whether a message of that id was accepted within the window. Else it is accepted now.
 func (w *work) seen(p *part, id string, window time.Duration) (bool, error) {
@@ -32,14 +32,15 @@ func (w *work) seen(p *part, id string, window time.Duration) (bool, error) {
 		w.Delete(p.momentKey(familySeenAt, at, n))
 	}
 	p.Seen++
-	w.Set(key, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(w.now)), uint64(p.Seen)))
+	v = binary.BigEndian.AppendUint64(nil, uint64(w.now))
+	w.Set(key, binary.BigEndian.AppendUint64(v, uint64(p.Seen)))
 	w.Set(p.momentKey(familySeenAt, w.now, p.Seen), []byte(id))
 	p.dirty = true
 	return false, nil
 }
 
-// forgetSeen forgets ids that were accepted before the window, limit at most. more tells that there are others, and next
-// when the next one is over; host.Never: there is none.
+// forgetSeen forgets ids that were accepted before the window, limit at most. more tells that there are
+// others, and next when the next one is over; host.Never: there is none.
 func (s *messageStore) forgetSeen(ctx context.Context, limit int) (n int, more bool, next int64, err error) {
 	window := millis(s.e.properties.Load().DuplicateDetectionWindow)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {

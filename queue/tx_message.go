@@ -16,8 +16,8 @@ type arrival struct {
 	due    int64  // millisecond for which it is scheduled; 0: none
 }
 
-// enqueue stores a message in a queue, or as scheduled for later. number is 0 for a duplicate, which is dropped. It fails
-// with CodeQuotaExceeded, and with CodeEntityNotFound where the entity is gone.
+// enqueue stores a message in a queue, or as scheduled for later. number is 0 for a duplicate, which is
+// dropped. It fails with CodeQuotaExceeded, and with CodeEntityNotFound where the entity is gone.
 func (w *work) enqueue(e *entity, a *arrival) (number int64, err error) {
 	p, err := w.in(e.stores[Main])
 	if err != nil {
@@ -50,8 +50,8 @@ func (w *work) insert(p *part, h *header, body []byte) (number int64, err error)
 	return p.Last, w.put(p, p.Last, h, body)
 }
 
-// arrive makes an active message of a scheduled one, as of the moment for which it was scheduled, or in which this
-// resident began, where that is later: while nobody is there nothing arrives.
+// arrive makes an active message of a scheduled one, as of the moment for which it was scheduled, or in
+// which this resident began, where that is later: while nobody is there nothing arrives.
 func (w *work) arrive(s *messageStore, seq int64, due int64) error {
 	p, err := w.in(s)
 	if err != nil {
@@ -92,7 +92,8 @@ func (w *work) room(e *entity, size int64) error {
 		size += p.Bytes
 	}
 	if size > int64(e.properties.Load().MaxSizeMB)<<20 {
-		return &Error{Code: CodeQuotaExceeded, Entity: e.path, Message: "The maximum entity size has been reached or exceeded."}
+		return &Error{Code: CodeQuotaExceeded, Entity: e.path,
+			Message: "The maximum entity size has been reached or exceeded."}
 	}
 	return nil
 }
@@ -125,9 +126,10 @@ const (
 	gone              // it is not in its store any more
 )
 
-// giveBack gives back a message whose delivery has failed, and counts that: it is received again, or a dead letter. All is
-// judged as of a moment. A deferred one stays deferred.
-func (w *work) giveBack(p *part, seq int64, h *header, at int64, counts bool, list []message.Property) (after, error) {
+// giveBack gives back a message whose delivery has failed, and counts that: it is received again, or a dead
+// letter. All is judged as of a moment. A deferred one stays deferred.
+func (w *work) giveBack(p *part, seq int64, h *header, at int64, counts bool,
+	list []message.Property) (after, error) {
 	if err := w.modify(p, seq, h, list); err != nil {
 		return gone, err
 	}
@@ -152,7 +154,8 @@ func (w *work) giveBack(p *part, seq int64, h *header, at int64, counts bool, li
 // lapse ends a message that has expired.
 func (w *work) lapse(p *part, seq int64, h *header) error {
 	if p.e.properties.Load().DeadLetterOnExpiration {
-		return w.deadLetter(p, seq, h, because("TTLExpiredException", "The message expired and was dead lettered."))
+		return w.deadLetter(p, seq, h,
+			because("TTLExpiredException", "The message expired and was dead lettered."))
 	}
 	return w.take(p, seq, h)
 }

@@ -35,7 +35,8 @@ func (q *Queues) store(a Address) (*messageStore, error) {
 		return nil, err
 	}
 	if int(a.Sub) >= len(e.stores) || e.stores[a.Sub] == nil {
-		return nil, &Error{Code: CodeNotAllowed, Entity: a.String(), Message: "A topic has no such message store."}
+		return nil, &Error{Code: CodeNotAllowed, Entity: a.String(),
+			Message: "A topic has no such message store."}
 	}
 	return e.stores[a.Sub], nil
 }

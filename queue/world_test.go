@@ -61,7 +61,8 @@ func (w *world) open() {
 	e, err := pebble.Open(w.ctx, pebble.Options{Memory: true, FS: w.fs})
 	w.must(err)
 	w.q = New(w.opts)
-	w.h, err = host.Open(w.ctx, e, host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: true}, w.q.Tenant())
+	o := host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: true}
+	w.h, err = host.Open(w.ctx, e, o, w.q.Tenant())
 	w.must(err)
 }
 
@@ -88,8 +89,9 @@ func (w *world) fails(err error, code Code) {
 
 // standard are the properties of a plain queue.
 func standard() Properties {
-	return Properties{LockDuration: time.Minute, MaxDeliveryCount: 10, DefaultTTL: Forever, AutoDeleteOnIdle: Forever,
-		DuplicateDetectionWindow: 10 * time.Minute, MaxSizeMB: 1024, MaxMessageKB: 256}
+	return Properties{LockDuration: time.Minute, MaxDeliveryCount: 10, DefaultTTL: Forever,
+		AutoDeleteOnIdle: Forever, DuplicateDetectionWindow: 10 * time.Minute,
+		MaxSizeMB: 1024, MaxMessageKB: 256}
 }
 
 func (w *world) queue(name string, change ...func(*Properties)) {
@@ -159,7 +161,7 @@ func (w *world) send(queue string, list ...*message.Message) {
 func texts(list []Delivery) string {
 	var words []string
 	for _, d := range list {
-		word := string(d.Message.Body)
+		word := textOf(d)
 		if d.Broker.DeliveryCount > 0 {
 			word += fmt.Sprintf("+%d", d.Broker.DeliveryCount)
 		}
@@ -210,7 +212,7 @@ func (w *world) dead(queue, want string) {
 	w.must(err)
 	var words []string
 	for _, d := range list {
-		words = append(words, fmt.Sprintf("%s:%v", d.Message.Body, d.Message.Properties["DeadLetterReason"]))
+		words = append(words, textOf(d)+":"+propertyOf(d, "DeadLetterReason"))
 	}
 	if got := strings.Join(words, " "); got != want {
 		w.t.Fatalf("dead letters are %q, not %q", got, want)
@@ -232,6 +234,24 @@ func (w *world) settle(queue string, d Delivery, s Settlement) {
 	w.t.Helper()
 	w.must(w.q.Settle(w.ctx, Address{Entity: queue}, d.Token, s, nil))
 }
+
+// loses expects that the lock of a message is lost.
+func (w *world) loses(queue string, d Delivery, s Settlement) {
+	w.t.Helper()
+	w.fails(w.q.Settle(w.ctx, Address{Entity: queue}, d.Token, s, nil), CodeMessageLockLost)
+}
+
+// textOf is the body of a message.
+func textOf(d Delivery) string { return string(d.Message.Body) }
+
+// property makes an application property.
+func property(name, value string) message.Property { return message.Property{Name: name, Value: value} }
+
+// propertyOf is an application property of a message, in short.
+func propertyOf(d Delivery, name string) string { return fmt.Sprint(d.Message.Properties[name]) }
+
+// lined puts lines below each other.
+func lined(list []string) string { return strings.Join(list, "\n") }
 
 func tokensOf(list []Delivery) (tokens []message.UUID) {
 	for _, d := range list {

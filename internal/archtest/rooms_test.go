@@ -40,6 +40,10 @@ var rooms = map[string]room{
 	},
 	"engine/pebble":     {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"}, tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
+	"queue": {
+		own:   []string{"queue/message", "queue/rule", "host", "doc", "ttl", "engine"},
+		tests: []string{"engine/pebble"},
+	},
 	"laboratory": {
 		own: []string{"store", "store/definition", "store/fault", "query", "doc", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/swaggest/jsonschema-go",
