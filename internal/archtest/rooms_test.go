@@ -38,6 +38,7 @@ var rooms = map[string]room{
 		third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3", "golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},
+	"queue/access":      {own: []string{"ttl"}},
 	"engine/pebble":     {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"}, tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
 	"laboratory": {
