@@ -63,7 +63,7 @@ func (r *Reaper) sleep(began time.Time) (woken bool) {
 	otherTick := make(bell, 1)
 	if !r.Metrics().Paused {
 		for _, c := range r.otherClocks() {
-			defer afterFunc(c, r.opts.Interval, otherTick.ring)()
+			defer AfterFunc(c, r.opts.Interval, otherTick.ring)()
 		}
 		// Counted from the beginning: a clock that was set on during the round must not be waited for.
 		c, stop := At(r.opts.Clock, began.Add(r.opts.Interval))
