@@ -47,7 +47,8 @@ func BenchmarkParse(b *testing.B) {
 
 func BenchmarkGet(b *testing.B) {
 	body := mustParse(b, sample(b)).Body
-	for _, path := range []string{"/id", "/address/geo/lon", `/address/"street.name"`, "/status", "/missing"} {
+	for _, path := range []string{"/id", "/address/geo/lon", `/address/"street.name"`, "/status",
+		"/missing"} {
 		b.Run(path[1:], func(b *testing.B) {
 			p := mustPath(b, path)
 			b.ReportAllocs()
@@ -78,7 +79,8 @@ func BenchmarkAppendOrdered(b *testing.B) {
 
 func BenchmarkSystemAppend(b *testing.B) {
 	body := mustParse(b, sample(b)).Body
-	s := System{RID: "HpxDAIt3MtQBAAAAAAAAAA==", Self: "dbs/HpxDAA==/colls/HpxDAIt3MtQ=/docs/HpxDAIt3MtQBAAAAAAAAAA==/",
+	s := System{RID: "HpxDAIt3MtQBAAAAAAAAAA==",
+		Self: "dbs/HpxDAA==/colls/HpxDAIt3MtQ=/docs/HpxDAIt3MtQBAAAAAAAAAA==/",
 		ETag: `"00000000-0000-0000-0000-000000000001"`, TS: 1700000000}
 	dst := make([]byte, 0, 4096)
 	b.ReportAllocs()

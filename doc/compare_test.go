@@ -124,14 +124,17 @@ func TestOrder(t *testing.T) {
 func jsonText(depth int) *rapid.Generator[string] {
 	blank := rapid.SampledFrom([]string{"", "", "", " ", "\n\t"})
 	str := rapid.Custom(func(t *rapid.T) string {
-		piece := rapid.SampledFrom([]string{"a", "b", `\u0061`, `\u0000`, `\u0001`, `\ud800`, `\udc00`, `\n`, `\\`, `\"`, "é", `\u00e9`, "😀", "\uFFFD", "\x7f", "]", "}"})
+		piece := rapid.SampledFrom([]string{"a", "b", `\u0061`, `\u0000`, `\u0001`, `\ud800`, `\udc00`, `\n`,
+			`\\`, `\"`, "é", `\u00e9`, "😀", "\uFFFD", "\x7f", "]", "}"})
 		text := `"`
 		for range rapid.IntRange(0, 3).Draw(t, "length") {
 			text += piece.Draw(t, "piece")
 		}
 		return text + `"`
 	})
-	scalar := rapid.OneOf(str, str, rapid.SampledFrom([]string{"null", "true", "false", "0", "-0", "1", "1.0", "10e-1", "-1", "0.5", "1e300", "-1e-300", "12345678901234567890"}))
+	scalar := rapid.OneOf(str, str,
+		rapid.SampledFrom([]string{"null", "true", "false", "0", "-0", "1", "1.0", "10e-1", "-1", "0.5",
+			"1e300", "-1e-300", "12345678901234567890"}))
 	if depth == 0 {
 		return scalar
 	}

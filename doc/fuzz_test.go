@@ -103,7 +103,8 @@ func FuzzParse(f *testing.F) {
 		`{"a":"\ud800","b":"\ud83d\ude00\ud800\u0041"}`, `{"a":[1,-0,1.5e-7,1e999]}`, `[[[[[[]]]]]]`, `{"a":{"a":{"a":{"a":{}}}}}`,
 		"{\"a\":\"\xff\"}", "\uFEFF{}", `{"a":1}x`, `{"a":tru}`, `{"a":1,}`, `[1,]`, `"`, `"\u12"`, `-`, `01`, `{"":{"":[]}}`,
 		`{"a\u0000":"\u0000","b\n":"\/"}`, "{\"a\":\"\x01\"}", `[true,false,null]`, `{"_rid":{"a":1,"a":2}}`, `[1E400,"` + "\xed\xa0\x80" + `"]`,
-		"\"\x00\"", "[1.50,\"\t\"]", "{\"a\t\":1e2,\"a\\t\":-0}", manyMembers(40), strings.TrimSuffix(manyMembers(40), "}") + `,"k5":1}`,
+		"\"\x00\"", "[1.50,\"\t\"]", "{\"a\t\":1e2,\"a\\t\":-0}", manyMembers(40), strings.TrimSuffix(
+			manyMembers(40), "}") + `,"k5":1}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -114,7 +115,8 @@ func FuzzParse(f *testing.F) {
 		lim := Limits{MaxDepth: 5}
 		wrong, readable := judge(raw, lim.MaxDepth)
 		check := func(what string, err error) {
-			if got := verdictOf(err); (got == fine) != (len(wrong) == 0) || got != fine && readable && !wrong[got] {
+			if got := verdictOf(err); (got == fine) != (len(wrong) == 0) || got != fine && readable &&
+				!wrong[got] {
 				t.Fatalf("%s(%q): %v, want one of %v", what, raw, err, wrong)
 			}
 		}
@@ -167,7 +169,8 @@ func checkPlace(t *testing.T, raw []byte, err error) {
 		return
 	}
 	lines := bytes.Split(raw[:syntax.Offset], []byte("\n"))
-	if syntax.Line != len(lines) || syntax.Col != utf8.RuneCount(lines[len(lines)-1])+1 || syntax.Reason == "" {
+	if syntax.Line != len(lines) || syntax.Col != utf8.RuneCount(lines[len(lines)-1])+1 ||
+		syntax.Reason == "" {
 		t.Fatalf("%q: the place %+v is wrong", raw, *syntax)
 	}
 }
@@ -175,7 +178,8 @@ func checkPlace(t *testing.T, raw []byte, err error) {
 // checkParsed compares an accepted document with what encoding/json reads.
 func checkParsed(t *testing.T, raw []byte, p Parsed, lim Limits) {
 	again, err := Parse(p.Body, lim)
-	if err != nil || !bytes.Equal(again.Body, p.Body) || !bytes.Equal(again.TTL, p.TTL) || !bytes.Equal(again.ID.Raw(), p.ID.Raw()) {
+	if err != nil || !bytes.Equal(again.Body, p.Body) || !bytes.Equal(again.TTL, p.TTL) ||
+		!bytes.Equal(again.ID.Raw(), p.ID.Raw()) {
 		t.Fatalf("%q gives %q, and that gives %q, %v", raw, p.Body, again.Body, err)
 	}
 	var compact bytes.Buffer
@@ -259,7 +263,8 @@ func FuzzOrdered(f *testing.F) {
 			}
 		}
 		escaped := AppendEscaped(nil, a)
-		if s, rest, err := DecodeEscaped(append(escaped, b...)); err != nil || !bytes.Equal(s, a) || !bytes.Equal(rest, b) {
+		if s, rest, err := DecodeEscaped(append(escaped, b...)); err != nil || !bytes.Equal(s, a) ||
+			!bytes.Equal(rest, b) {
 			t.Fatalf("%q escaped decodes to %q, %q, %v", a, s, rest, err)
 		}
 		if got := bytes.Compare(escaped, AppendEscaped(nil, b)); got != bytes.Compare(a, b) {
@@ -281,7 +286,8 @@ func FuzzPath(f *testing.F) {
 		p, err := ParsePath(s)
 		if err != nil {
 			var path *PathError
-			if !errors.As(err, &path) || path.Path != s || path.Offset < 0 || path.Offset > len(s) || path.Reason == "" {
+			if !errors.As(err, &path) || path.Path != s || path.Offset < 0 || path.Offset > len(s) ||
+				path.Reason == "" {
 				t.Fatalf("ParsePath(%q): %v", s, err)
 			}
 			return
@@ -302,7 +308,8 @@ func FuzzPath(f *testing.F) {
 		}
 		// In any other, both lead to the same.
 		if Valid([]byte(text), Limits{}) == nil && Of([]byte(text)).Kind() == Object {
-			if got, want := Get([]byte(text), p), walkPath(strings.TrimSpace(text), p); !bytes.Equal(got.Raw(), want.Raw()) {
+			if got, want := Get([]byte(text), p), walkPath(strings.TrimSpace(text),
+				p); !bytes.Equal(got.Raw(), want.Raw()) {
 				t.Fatalf("%q of %s is %s by gjson, %s by walking", s, text, got.Raw(), want.Raw())
 			}
 		}

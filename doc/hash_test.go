@@ -28,7 +28,8 @@ func TestHashOf(t *testing.T) {
 		{`{"prop":null}`, "A3D5880C264194B40E763E0B097A94D4"},
 		{`{"prop":1234}`, "9B7CCCD51368EBABD9848C1D0F56DCAA"},
 		{`{"prop":[]}`, "3D4C7D78D626A9F4F80DD7FA6826F48D"},
-		{`{"null":null,"false":false,"true":true,"cosmosNumber":1234,"cosmosString":` + text + `}`, "3B6AA9F4F43AAEC0E48EBE2BC020D55C"},
+		{`{"null":null,"false":false,"true":true,"cosmosNumber":1234,"cosmosString":` + text + `}`,
+			"3B6AA9F4F43AAEC0E48EBE2BC020D55C"},
 	} {
 		h := HashOf(Of([]byte(c.value)))
 		if got := fmt.Sprintf("%016X%016X", h.High, h.Low); got != c.hash {
@@ -60,7 +61,8 @@ func TestMurmur128(t *testing.T) {
 		in     string
 		h1, h2 uint64
 	}{
-		{"", 0, 0}, {"hello", 0xcbd8a7b341bd9b02, 0x5b1e906a48ae1d19}, {"hello, world", 0x342fac623a5ebc8e, 0x4cdcbc079642414d},
+		{"", 0, 0}, {"hello", 0xcbd8a7b341bd9b02, 0x5b1e906a48ae1d19}, {"hello, world", 0x342fac623a5ebc8e,
+			0x4cdcbc079642414d},
 		{"19 Jan 2038 at 3:14:07 AM", 0xb89e5988b737affc, 0x664fc2950231b2cb},
 		{"The quick brown fox jumps over the lazy dog.", 0xcd99481f9ee902c9, 0x695da1a38987b6e7},
 	} {

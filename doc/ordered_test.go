@@ -51,7 +51,8 @@ func TestKindBounds(t *testing.T) {
 		last = high
 	}
 	every(func(_ int, v Value) {
-		if low, high := KindBounds(v.Kind()); AppendOrdered(nil, v)[0] < low || AppendOrdered(nil, v)[0] >= high {
+		if low, high := KindBounds(v.Kind()); AppendOrdered(nil, v)[0] < low ||
+			AppendOrdered(nil, v)[0] >= high {
 			t.Errorf("%s is out of the bounds of %v", v.Raw(), v.Kind())
 		}
 	})
@@ -86,7 +87,8 @@ func TestDecodeOrderedErrors(t *testing.T) {
 		{"70 500001 00", 1, "no value begins with this byte"},
 		{"70 50620001 20 50610001 20 00", 6, "the names of an object must be strings in rising order"},
 		{"70 50610001 20 50610001 20 00", 6, "the names of an object must be strings in rising order"},
-		{strings.Repeat("60", maxOrderedDepth+1) + strings.Repeat("00", maxOrderedDepth+1), maxOrderedDepth + 2, "arrays and objects are nested too deeply"},
+		{strings.Repeat("60", maxOrderedDepth+1) + strings.Repeat("00", maxOrderedDepth+1),
+			maxOrderedDepth + 2, "arrays and objects are nested too deeply"},
 	} {
 		b, err := hex.DecodeString(strings.ReplaceAll(c.hex, " ", ""))
 		if err != nil {
@@ -102,7 +104,8 @@ func TestDecodeOrderedErrors(t *testing.T) {
 		}
 	}
 	deep := bytes.Repeat([]byte{tagArray}, maxOrderedDepth)
-	if _, rest, err := DecodeOrdered(append(deep, make([]byte, maxOrderedDepth)...)); err != nil || len(rest) != 0 {
+	if _, rest, err := DecodeOrdered(append(deep, make([]byte, maxOrderedDepth)...)); err != nil ||
+		len(rest) != 0 {
 		t.Errorf("at the greatest depth: %v", err)
 	}
 }

@@ -51,7 +51,8 @@ func (p Patch) Len() int { return len(p.steps) }
 // none.
 func (p Patch) Touches(path Path) int {
 	for i, s := range p.steps {
-		if related(s.path.names, path.segments) || s.kind == patchMove && related(s.from.names, path.segments) {
+		if related(s.path.names, path.segments) || s.kind == patchMove &&
+			related(s.from.names, path.segments) {
 			return i + 1
 		}
 	}
@@ -106,7 +107,8 @@ func ParsePatch(raw []byte) (Patch, error) {
 	case n == 0:
 		return Patch{}, badPatch("there are no operations", nil)
 	case n > MaxPatchOperations:
-		return Patch{}, &PatchError{Reason: fmt.Sprintf("The number of patch operations can't exceed %d", MaxPatchOperations)}
+		return Patch{}, &PatchError{Reason: fmt.Sprintf("The number of patch operations can't exceed %d",
+			MaxPatchOperations)}
 	}
 	var p Patch
 	list.Each(func(_ string, op Value) bool {
@@ -124,7 +126,8 @@ func ParsePatch(raw []byte) (Patch, error) {
 }
 
 func badPatch(reason string, cause error) error {
-	return &PatchError{Reason: "Invalid patch request: check syntax of patch specification. (" + reason + ")", Err: cause}
+	return &PatchError{Reason: "Invalid patch request: check syntax of patch specification. (" + reason + ")",
+		Err: cause}
 }
 
 // stepError says what is wrong with one operation; a PatchError then tells which.
@@ -171,7 +174,8 @@ func parsePatchKind(v Value) (patchKind, error) {
 			return patchKind(i), nil
 		}
 	}
-	return 0, stepError(fmt.Sprintf("its op is %.100s and none of %s", describe(v), strings.Join(patchNames[:], ", ")))
+	return 0, stepError(fmt.Sprintf("its op is %.100s and none of %s", describe(v),
+		strings.Join(patchNames[:], ", ")))
 }
 
 func describe(v Value) string {
@@ -193,7 +197,8 @@ func parsePointer(field string, v Value) (p pointer, err error) {
 	for _, name := range strings.Split(rest, "/") {
 		if strings.Contains(name, "~") {
 			if name, ok = unescapePointer(name); !ok {
-				return p, stepError(fmt.Sprintf("its %s %.200q has a ~ that neither 0 nor 1 follows", field, p.text))
+				return p, stepError(fmt.Sprintf("its %s %.200q has a ~ that neither 0 nor 1 follows", field,
+					p.text))
 			}
 		}
 		p.names = append(p.names, name)

@@ -129,7 +129,8 @@ func (p Path) String() string {
 func isBare(name string) bool {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
-		if c < utf8.RuneSelf && c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+		if c < utf8.RuneSelf && c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') &&
+			(c < 'a' || c > 'z') {
 			return false
 		}
 	}

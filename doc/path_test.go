@@ -189,7 +189,8 @@ func TestGet(t *testing.T) {
 // Both ways to walk a path must be in use, or the test above tests one of them only.
 func TestWaysToWalk(t *testing.T) {
 	plain := []string{"/a", "/b/a", "/x1/y_2", "/größe", "/_ts", "/😀"}
-	for _, path := range slices.Concat(plain, []string{`/""`, "/0", "/a/0", "/a-b", `/"a.b"`, "/a*"[:2] + `/"*"`, "/@this", "/\uFFFDA", "/a b"}) {
+	for _, path := range slices.Concat(plain, []string{`/""`, "/0", "/a/0", "/a-b", `/"a.b"`,
+		"/a*"[:2] + `/"*"`, "/@this", "/\uFFFDA", "/a b"}) {
 		if got := mustPath(t, path).plain != ""; got != slices.Contains(plain, path) {
 			t.Errorf("%s: plain is %v", path, got)
 		}

@@ -30,7 +30,8 @@ func (p *parser) str() (escaped bool, err error) {
 			i++
 			p.mark = i
 		case c < ' ':
-			return false, p.fail(i, fmt.Sprintf("the control character U+%04X must be escaped in a string", c))
+			return false, p.fail(i, fmt.Sprintf("the control character U+%04X must be escaped in a string",
+				c))
 		case c < utf8.RuneSelf:
 			i++
 		default:

@@ -28,7 +28,8 @@ func TestOf(t *testing.T) {
 		{`{"a":1}`, Object, `{"a":1}`},
 	} {
 		v := Of([]byte(c.raw))
-		if v.Kind() != c.kind || string(v.Raw()) != c.text || string(v.AppendJSON([]byte("x"))) != "x"+c.text {
+		if v.Kind() != c.kind || string(v.Raw()) != c.text || string(v.AppendJSON([]byte("x"))) != "x"+
+			c.text {
 			t.Errorf("Of(%q) = %v %q, want %v %q", c.raw, v.Kind(), v.Raw(), c.kind, c.text)
 		}
 	}
@@ -148,14 +149,16 @@ func TestMade(t *testing.T) {
 		{NumberValue(math.MaxFloat64), "1.7976931348623157e+308"},
 		{NumberValue(math.SmallestNonzeroFloat64), "5e-324"},
 		{StringValue(""), `""`},
-		{StringValue("a\"\\/\b\f\n\r\t\x00\x1f\x7fé😀<&>"), `"a\"\\/\b\f\n\r\t\u0000\u001f` + "\x7fé😀<&>" + `"`},
+		{StringValue("a\"\\/\b\f\n\r\t\x00\x1f\x7fé😀<&>"), `"a\"\\/\b\f\n\r\t\u0000\u001f` + "\x7fé😀<&>" +
+			`"`},
 		{StringValue("a\xffb"), `"a` + "\uFFFD" + `b"`},
 		{Value{}, ""},
 	} {
 		if got := string(c.v.Raw()); got != c.want {
 			t.Errorf("rendered %q, want %q", got, c.want)
 		}
-		if back := Of([]byte(c.want)); !Equal(back, c.v) || back.Str() != c.v.Str() || back.Num() != c.v.Num() || back.Bool() != c.v.Bool() ||
+		if back := Of([]byte(c.want)); !Equal(back, c.v) || back.Str() != c.v.Str() ||
+			back.Num() != c.v.Num() || back.Bool() != c.v.Bool() ||
 			string(c.v.AppendStr(nil)) != c.v.Str() {
 			t.Errorf("%s does not read back", c.want)
 		}
@@ -164,7 +167,8 @@ func TestMade(t *testing.T) {
 
 // What calculations lead to is a number until it is written.
 func TestNotFinite(t *testing.T) {
-	values := []Value{NumberValue(math.NaN()), NumberValue(math.Inf(-1)), NumberValue(-math.MaxFloat64), NumberValue(0),
+	values := []Value{NumberValue(math.NaN()), NumberValue(math.Inf(-1)), NumberValue(-math.MaxFloat64),
+		NumberValue(0),
 		NumberValue(math.MaxFloat64), NumberValue(math.Inf(1)), StringValue("")}
 	for i, v := range values {
 		if n := v.Num(); i < 6 && (v.Kind() != Number || !math.IsNaN(n) && n != v.Clone().Num()) {
@@ -178,7 +182,8 @@ func TestNotFinite(t *testing.T) {
 				t.Errorf("the encodings of %s and %s compare as %d", v.Raw(), w.Raw(), got)
 			}
 		}
-		if back, rest, err := DecodeOrdered(AppendOrdered(nil, v)); err != nil || len(rest) > 0 || !Equal(back, v) {
+		if back, rest, err := DecodeOrdered(AppendOrdered(nil, v)); err != nil || len(rest) > 0 ||
+			!Equal(back, v) {
 			t.Errorf("%s decodes to %s, %v", v.Raw(), back.Raw(), err)
 		}
 	}
@@ -186,7 +191,8 @@ func TestNotFinite(t *testing.T) {
 	if text != `"NaN" "-Infinity" "Infinity"` {
 		t.Errorf("rendered %s", text)
 	}
-	if odd := math.Float64frombits(0x7FF8_0000_0000_0123); !bytes.Equal(AppendOrdered(nil, NumberValue(odd)), AppendOrdered(nil, values[0])) {
+	if odd := math.Float64frombits(0x7FF8_0000_0000_0123); !bytes.Equal(AppendOrdered(nil, NumberValue(odd)),
+		AppendOrdered(nil, values[0])) {
 		t.Error("two NaN are encoded differently")
 	}
 }
@@ -243,7 +249,8 @@ func TestAllocations(t *testing.T) {
 	body := mustParse(t, string(raw)).Body
 	other := Of(body).Clone()
 	status, address := mustPath(t, "/status"), mustPath(t, `/address/"street.name"`)
-	system := System{RID: "HpxDAIt3MtQBAAAAAAAAAA==", Self: "dbs/HpxDAA==/", ETag: `"00000000-0000-0000-0000-000000000001"`, TS: 1700000000, LSN: 7}
+	system := System{RID: "HpxDAIt3MtQBAAAAAAAAAA==", Self: "dbs/HpxDAA==/",
+		ETag: `"00000000-0000-0000-0000-000000000001"`, TS: 1700000000, LSN: 7}
 	dst := make([]byte, 0, 8192)
 	for what, c := range map[string]struct {
 		max float64
@@ -255,8 +262,17 @@ func TestAllocations(t *testing.T) {
 		"Get, quoted":   {0, func() { Get(body, address) }},
 		"System.Append": {0, func() { dst = system.Append(dst[:0], body) }},
 		"AppendOrdered": {0, func() { dst = AppendOrdered(dst[:0], Of(body)) }},
-		"Compare":       {0, func() { Compare(Of(body), Get(body, status)); Compare(Get(body, status), Get(other.Raw(), status)) }},
-		"Each":          {0, func() { Of(body).Each(func(key string, elem Value) bool { return key != "" }) }},
+		"Compare": {0, func() {
+			Compare(Of(body), Get(body, status))
+			Compare(Get(body, status),
+				Get(other.Raw(), status))
+		}},
+		"Each": {0, func() {
+			Of(body).Each(func(key string,
+				elem Value) bool {
+				return key != ""
+			})
+		}},
 	} {
 		if got := testing.AllocsPerRun(100, c.fn); got > c.max {
 			t.Errorf("%s allocates %v times, want %v", what, got, c.max)

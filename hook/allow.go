@@ -56,7 +56,8 @@ type AddressError struct {
 }
 
 func (e *AddressError) Error() string {
-	return "the webhook's host '" + e.Host + "' is the address " + e.Address.String() + ", which is not public and not allowed: see --webhook-allow"
+	return "the webhook's host '" + e.Host + "' is the address " + e.Address.String() +
+		", which is not public and not allowed: see --webhook-allow"
 }
 
 // resolveTime bounds how long Check waits for the addresses of a name.
@@ -100,17 +101,21 @@ func (a Allow) address(ip netip.Addr) bool {
 // Networks of IPv4 that are nobody's, somebody's own or for more than one machine: IANA's registry of
 // special-purpose addresses. Those of RFC 1918, loopback and link-local ones are known to net/netip.
 var special4 = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix(
+		"192.0.0.0/24"),
+	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix(
+		"198.18.0.0/15"),
+	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix(
+		"240.0.0.0/4"),
 }
 
 // Of IPv6 only global has public addresses, and not in special6: tunnels to addresses of IPv4 (2001::/32,
 // 2002::/16) among them.
 var (
 	global6  = netip.MustParsePrefix("2000::/3")
-	special6 = []netip.Prefix{netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20")}
-	nat64    = netip.MustParsePrefix("64:ff9b::/96") // the last 4 bytes are an address of IPv4
+	special6 = []netip.Prefix{netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"),
+		netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20")}
+	nat64 = netip.MustParsePrefix("64:ff9b::/96") // the last 4 bytes are an address of IPv4
 )
 
 // public tells whether an address is one of the internet's.
@@ -137,7 +142,8 @@ type transport struct {
 func newTransport(allow Allow) *transport {
 	plain := &net.Dialer{}
 	guarded := func(host string) *net.Dialer {
-		return &net.Dialer{ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		return &net.Dialer{ControlContext: func(_ context.Context, _, address string,
+			_ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
 			if err != nil {
 				return fmt.Errorf("the webhook's address: %w", err)
@@ -148,7 +154,8 @@ func newTransport(allow Allow) *transport {
 			return nil
 		}}
 	}
-	t := &transport{allow: allow, direct: &http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute}}
+	t := &transport{allow: allow, direct: &http.Transport{MaxIdleConnsPerHost: 1,
+		IdleConnTimeout: time.Minute}}
 	t.proxied = t.direct.Clone()
 	t.proxied.Proxy = http.ProxyFromEnvironment
 	t.direct.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -59,15 +59,17 @@ func newRig(t *testing.T, allow ...string) *rig {
 	}
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	g := &rig{t: t, ctx: context.Background(), fs: vfs.NewMem(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
-		wall: tapped{ttl.NewManual(time.Unix(1_700_000_000, 0)), make(chan time.Duration, 1000)}}
+	g := &rig{t: t, ctx: context.Background(), fs: vfs.NewMem(),
+		clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+		wall:  tapped{ttl.NewManual(time.Unix(1_700_000_000, 0)), make(chan time.Duration, 1000)}}
 	var err error
 	g.allow, err = hook.ParseAllow(allow)
 	g.must(err)
 	g.open()
 	d, err := g.db.CreateDatabase(g.ctx, "db", definition.Throughput{})
 	g.must(err)
-	spec, _, err := definition.ParseContainerSpec([]byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1}`), true)
+	spec, _, err := definition.ParseContainerSpec(
+		[]byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1}`), true)
 	g.must(err)
 	g.c, err = d.CreateContainer(g.ctx, spec, definition.Throughput{})
 	g.must(err)
@@ -121,7 +123,8 @@ func (g *rig) die(from, n int) {
 	for i := from; i < from+n; i++ {
 		pk := fmt.Sprint("p", i%4)
 		body := fmt.Appendf(nil, `{"id":"i%03d","pk":%q,"ttl":1}`, i, pk)
-		_, _, err := g.c.Create(g.ctx, definition.NewPartitionKey(doc.StringValue(pk)), body, store.WriteOptions{})
+		_, _, err := g.c.Create(g.ctx, definition.NewPartitionKey(doc.StringValue(pk)), body,
+			store.WriteOptions{})
 		g.must(err)
 	}
 	g.clock.Advance(time.Second)
@@ -153,7 +156,8 @@ func newEndpoint(t *testing.T, secret string, answers ...int) *endpoint {
 		if e.secret != "" {
 			want = "sha256=" + hex.EncodeToString(mac.Sum(nil))
 		}
-		if r.Header.Get(hook.SignatureHeader) != want || r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" || doc.Valid(body, doc.Limits{}) != nil {
+		if r.Header.Get(hook.SignatureHeader) != want || r.Method != "POST" ||
+			r.Header.Get("Content-Type") != "application/json" || doc.Valid(body, doc.Limits{}) != nil {
 			t.Errorf("%s %v %s", r.Method, r.Header, body)
 		}
 		e.mu.Lock()

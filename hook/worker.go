@@ -73,7 +73,8 @@ func (w *worker) run(ctx context.Context) {
 			continue
 		}
 		if page.Lost {
-			w.o.Logger.Warn("expiry events were not delivered in time and are lost", "container", w.sub.Container.ID(), "webhook", w.sub.URL)
+			w.o.Logger.Warn("expiry events were not delivered in time and are lost", "container",
+				w.sub.Container.ID(), "webhook", w.sub.URL)
 		}
 		body := w.body(&page)
 		w.untilDone(ctx, func() error { return w.send(ctx, body) })
@@ -96,14 +97,16 @@ func (w *worker) untilDone(ctx context.Context, fn func() error) {
 		}
 		if err == nil {
 			if failures > 0 {
-				w.o.Logger.Info("the webhook works again", "container", w.sub.Container.ID(), "webhook", w.sub.URL, "failures", failures)
+				w.o.Logger.Info("the webhook works again", "container", w.sub.Container.ID(), "webhook",
+					w.sub.URL, "failures", failures)
 			}
 			w.note(0, nil)
 			return
 		}
 		failures++
 		if failures == 1 {
-			w.o.Logger.Warn("a webhook fails; it is tried again", "container", w.sub.Container.ID(), "webhook", w.sub.URL, "error", err)
+			w.o.Logger.Warn("a webhook fails; it is tried again", "container", w.sub.Container.ID(),
+				"webhook", w.sub.URL, "error", err)
 		}
 		w.note(failures, err)
 		again, stop := w.o.Wall.After(backoff(failures))

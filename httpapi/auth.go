@@ -79,7 +79,8 @@ func (a *authority) verify(method string, header http.Header, t *target) (creden
 	}
 	if len(text) > 7 && strings.EqualFold(text[:7], "Bearer ") {
 		if subtle.ConstantTimeCompare([]byte(strings.TrimSpace(text[7:])), a.keyText) != 1 {
-			return 0, nil, cosmos.Failure(http.StatusUnauthorized, 0, "The key after Bearer is not this server's master key.")
+			return 0, nil, cosmos.Failure(http.StatusUnauthorized, 0,
+				"The key after Bearer is not this server's master key.")
 		}
 		t.absorbQuery()
 		return masterKey, nil, nil
@@ -153,11 +154,13 @@ func (a *authority) verifySignature(signature, method string, header http.Header
 		stamp = date
 	}
 	if stamp == "" {
-		return cosmos.Failure(http.StatusUnauthorized, 0, "The request has no x-ms-date header: a signature needs one.")
+		return cosmos.Failure(http.StatusUnauthorized, 0,
+			"The request has no x-ms-date header: a signature needs one.")
 	}
 	at, err := cosmos.ParseDate(stamp)
 	if err != nil {
-		return cosmos.Failure(http.StatusUnauthorized, 0, "The date '"+stamp+"' is not a valid RFC 1123 date.")
+		return cosmos.Failure(http.StatusUnauthorized, 0,
+			"The date '"+stamp+"' is not a valid RFC 1123 date.")
 	}
 	s := a.signers.Get().(*signer)
 	defer a.signers.Put(s)
@@ -176,10 +179,11 @@ func (a *authority) verifySignature(signature, method string, header http.Header
 	}
 	link, _, _ := t.link(0)
 	s.payload(method, t.resourceType, link, xDate, date)
-	return cosmos.Failure(http.StatusUnauthorized, 0, "The input authorization token can't serve the request. The "+
-		"wrong key is being used or "+
-		"the expected payload is not built as per the protocol. Server used the following payload to sign: "+
-		"'"+string(s.text)+"'")
+	return cosmos.Failure(http.StatusUnauthorized, 0,
+		"The input authorization token can't serve the request. The "+
+			"wrong key is being used or "+
+			"the expected payload is not built as per the protocol. Server used the following payload to sign: "+
+			"'"+string(s.text)+"'")
 }
 
 func (a *authority) checkSkew(at time.Time) error {
@@ -188,9 +192,10 @@ func (a *authority) checkSkew(at time.Time) error {
 	}
 	now := a.wall.Now()
 	if skew := now.Sub(at); skew > maxSkew || skew < -maxSkew {
-		return cosmos.Failure(http.StatusForbidden, 0, "The authorization token is not valid at the current time. Please "+
-			"create another token and retry (token start time: "+
-			at.UTC().Format(http.TimeFormat)+", current server time: "+now.UTC().Format(http.TimeFormat)+").")
+		return cosmos.Failure(http.StatusForbidden, 0,
+			"The authorization token is not valid at the current time. Please "+
+				"create another token and retry (token start time: "+
+				at.UTC().Format(http.TimeFormat)+", current server time: "+now.UTC().Format(http.TimeFormat)+").")
 	}
 	return nil
 }
@@ -208,11 +213,13 @@ func (a *authority) verifyDirectoryToken(token string) error {
 	var kind struct{}
 	proof, err := base64.RawURLEncoding.DecodeString(signature)
 	if !found || err != nil || !decodePart(header, &kind) || !decodePart(payload, &claims) {
-		return cosmos.Failure(http.StatusUnauthorized, 5007, "The access token is not a valid JSON Web Token.")
+		return cosmos.Failure(http.StatusUnauthorized, 5007,
+			"The access token is not a valid JSON Web Token.")
 	}
 	if !a.wellKnown && subtle.ConstantTimeCompare(proof, a.keyText) != 1 {
-		return cosmos.Failure(http.StatusUnauthorized, 5007, "The access token cannot be verified by this server: use "+
-			"the master key.")
+		return cosmos.Failure(http.StatusUnauthorized, 5007,
+			"The access token cannot be verified by this server: use "+
+				"the master key.")
 	}
 	if a.checkClock && (claims.Expires == nil || *claims.Expires <= float64(a.wall.Now().Unix())) {
 		return cosmos.Failure(http.StatusUnauthorized, 5006, "The access token has expired.")

@@ -32,8 +32,10 @@ func TestSign(t *testing.T) {
 		{EmulatorKey, "GET", "", "", "gFB1bRB/PLJTG3bCgMuoVgNzOyFvZAamzEtLuSITjRc="},
 		{EmulatorKey, "GET", "dbs", "dbs/ToDoList", "mM0rMK/7o1MZhQwDitGRoGisPRPx09os/86Jk0YwquY="},
 		{EmulatorKey, "POST", "dbs", "", "CHjhNtQltyEuPdWLf2/f+hSkSlYg+7UuFlwMyv8L7mI="},
-		{EmulatorKey, "POST", "docs", "dbs/ToDoList/colls/Items", "xsGOVdJuhdfCMSf88b/z4eUsnekTR9zZqIIh8juDTYo="},
-		{EmulatorKey, "GET", "docs", "dbs/ToDoList/colls/Items/docs/Päth one", "3X96e36viWfho+WU3PcpDYKzk5I0ue6qN9panh9TGgg="},
+		{EmulatorKey, "POST", "docs", "dbs/ToDoList/colls/Items",
+			"xsGOVdJuhdfCMSf88b/z4eUsnekTR9zZqIIh8juDTYo="},
+		{EmulatorKey, "GET", "docs", "dbs/ToDoList/colls/Items/docs/Päth one",
+			"3X96e36viWfho+WU3PcpDYKzk5I0ue6qN9panh9TGgg="},
 		{EmulatorKey, "GET", "pkranges", "hpxdal+dzlq=", "6i2z72tl6MiBs2jaF0Jrjni0usIRS040sTGkV4O1Psg="},
 		{EmulatorKey, "PUT", "offers", "abcd", "vGiPiWNCulLEKSYX3Ykew/tp7K7KiQ980nmZRAJFQs0="},
 	} {
@@ -62,7 +64,8 @@ func (a attempt) verify(t *testing.T, auth *authority) (credential, target, erro
 		t.Fatal(err)
 	}
 	h := http.Header{}
-	for name, value := range map[string]string{"Authorization": a.authorization, "X-Ms-Date": a.date, "Date": a.plainDate} {
+	for name, value := range map[string]string{"Authorization": a.authorization, "X-Ms-Date": a.date,
+		"Date": a.plainDate} {
 		if value != "" {
 			h.Set(name, value)
 		}
@@ -83,24 +86,32 @@ func newTestAuthority(t testing.TB, key string, at time.Time) *authority {
 func TestSignatureLinks(t *testing.T) {
 	auth, key := newTestAuthority(t, EmulatorKey, signedAt), decodeKey(t, EmulatorKey)
 	for name, tc := range map[string]struct{ verb, path, query, kind, link, leaf string }{
-		"unescaped":        {"GET", "/dbs/a%20b/colls/c/docs/x%2Fy", "", "docs", "dbs/a b/colls/c/docs/x/y", "x/y"},
-		"trailing slash":   {"GET", "/dbs/a/colls/c/docs/x", "", "docs", "dbs/a/colls/c/docs/x/", "x"},
-		"question mark":    {"GET", "/dbs/a/colls/c/docs/x", "y%20z", "docs", "dbs/a/colls/c/docs/x?y z", "x?y z"},
+		"unescaped": {"GET", "/dbs/a%20b/colls/c/docs/x%2Fy", "", "docs", "dbs/a b/colls/c/docs/x/y",
+			"x/y"},
+		"trailing slash": {"GET", "/dbs/a/colls/c/docs/x", "", "docs", "dbs/a/colls/c/docs/x/", "x"},
+		"question mark": {"GET", "/dbs/a/colls/c/docs/x", "y%20z", "docs", "dbs/a/colls/c/docs/x?y z",
+			"x?y z"},
 		"plain with query": {"GET", "/dbs/a/colls/c/docs/x", "pretty", "docs", "dbs/a/colls/c/docs/x", "x"},
-		"rid lower":        {"GET", "/dbs/HpxDAA==/colls/HpxDAIt3MtQ=/pkranges/", "", "pkranges", "hpxdait3mtq=", "HpxDAIt3MtQ="},
-		"rid as it is":     {"GET", "/dbs/HpxDAA==/colls/HpxDAIt3MtQ=/pkranges", "", "pkranges", "HpxDAIt3MtQ=", "HpxDAIt3MtQ="},
-		"name like a rid":  {"GET", "/dbs/HpxDAA==/colls/things", "", "colls", "dbs/HpxDAA==/colls/things", "things"},
-		"feed":             {"POST", "//dbs/", "", "dbs", "", ""},
-		"partition delete": {"POST", "/dbs/a/colls/c/operations/partitionkeydelete", "", "colls", "dbs/a/colls/c", "c"},
-		"offer":            {"PUT", "/offers/AbCd", "", "offers", "abcd", "AbCd"},
-		"own":              {"PUT", "/_mayfly/clock", "", "", "_mayfly/clock", ""},
+		"rid lower": {"GET", "/dbs/HpxDAA==/colls/HpxDAIt3MtQ=/pkranges/", "", "pkranges",
+			"hpxdait3mtq=", "HpxDAIt3MtQ="},
+		"rid as it is": {"GET", "/dbs/HpxDAA==/colls/HpxDAIt3MtQ=/pkranges", "", "pkranges",
+			"HpxDAIt3MtQ=", "HpxDAIt3MtQ="},
+		"name like a rid": {"GET", "/dbs/HpxDAA==/colls/things", "", "colls", "dbs/HpxDAA==/colls/things",
+			"things"},
+		"feed": {"POST", "//dbs/", "", "dbs", "", ""},
+		"partition delete": {"POST", "/dbs/a/colls/c/operations/partitionkeydelete", "", "colls",
+			"dbs/a/colls/c", "c"},
+		"offer": {"PUT", "/offers/AbCd", "", "offers", "abcd", "AbCd"},
+		"own":   {"PUT", "/_mayfly/clock", "", "", "_mayfly/clock", ""},
 	} {
 		signature := Sign(key, tc.verb, tc.kind, tc.link, signedDate)
 		for form, header := range map[string]string{
 			"encoded": AuthorizationHeader(signature), "plain": "type=master&ver=1.0&sig=" + signature,
-			"version 1": "type=master&ver=1&sig=" + signature, "with a tail": "type=master&ver=1.0&sig=" + signature + ",x",
+			"version 1": "type=master&ver=1&sig=" + signature, "with a tail": "type=master&ver=1.0&sig=" +
+				signature + ",x",
 		} {
-			with, to, err := attempt{verb: tc.verb, path: tc.path, query: tc.query, authorization: header, date: signedDate}.verify(t, auth)
+			with, to, err := attempt{verb: tc.verb, path: tc.path, query: tc.query, authorization: header,
+				date: signedDate}.verify(t, auth)
 			if err != nil || with != masterSignature || to.Leaf() != tc.leaf {
 				t.Errorf("%s, %s: leaf %q, error %v", name, form, to.Leaf(), err)
 			}
@@ -118,7 +129,8 @@ func TestEscapedLinksAreNotSigned(t *testing.T) {
 		{"/dbs/a/colls/c/docs/x", "y%20z", "dbs/a/colls/c/docs/x?y%20z"},
 	} {
 		header := AuthorizationHeader(Sign(key, "GET", "docs", tc.link, signedDate))
-		_, to, err := attempt{verb: "GET", path: tc.path, query: tc.query, authorization: header, date: signedDate}.verify(t, auth)
+		_, to, err := attempt{verb: "GET", path: tc.path, query: tc.query, authorization: header,
+			date: signedDate}.verify(t, auth)
 		if w, _ := cosmos.Classify(err); err == nil || w.Status != 401 {
 			t.Errorf("%s?%s reaches %q, error %v", tc.path, tc.query, to.Leaf(), err)
 		}
@@ -135,30 +147,44 @@ func TestAuthorizationRefused(t *testing.T) {
 		status, substatus int
 		text              string
 	}{
-		"nothing":             {signedAt, "", signedDate, "", 401, 5000, "Required Header authorization is missing"},
-		"not a token":         {signedAt, "hello", signedDate, "", 401, 5001, "malformed"},
-		"bad escape":          {signedAt, "type%3", signedDate, "", 401, 5001, "malformed"},
-		"no signature":        {signedAt, "type=master&ver=1.0", signedDate, "", 401, 5001, "malformed"},
-		"no version":          {signedAt, "type=master&sig=abc", signedDate, "", 401, 5001, "version"},
-		"other version":       {signedAt, "type=master&ver=2.0&sig=abc", signedDate, "", 401, 5001, "version"},
-		"unknown type":        {signedAt, "type=guest&ver=1.0&sig=abc", signedDate, "", 401, 5001, "type"},
-		"long":                {signedAt, "type=master&ver=1.0&sig=" + strings.Repeat("A", 1024), signedDate, "", 401, 5001, "long"},
-		"very long":           {signedAt, "Bearer " + strings.Repeat("A", 1<<15), signedDate, "", 401, 5001, "long"},
-		"wrong signature":     {signedAt, AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/b", signedDate)), signedDate, "", 401, 0, "The input authorization token can't serve the request"},
-		"payload shown":       {signedAt, AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/b", signedDate)), signedDate, "", 401, 0, "'get\ndbs\ndbs/a\nthu, 27 apr 2017 00:51:12 gmt\n\n'"},
-		"short signature":     {signedAt, "type=master&ver=1.0&sig=AAAA", signedDate, "", 401, 0, "can't serve"},
-		"wrong key":           {signedAt, AuthorizationHeader(Sign([]byte("other"), "GET", "dbs", "dbs/a", signedDate)), signedDate, "", 401, 0, "can't serve"},
-		"no date":             {signedAt, good, "", "", 401, 0, "x-ms-date"},
-		"bad date":            {signedAt, good, "2017-04-27T00:51:12Z", "", 401, 0, "RFC 1123"},
-		"date not signed":     {signedAt, good, "", signedDate, 401, 0, "can't serve"},
-		"16 minutes late":     {signedAt.Add(16 * time.Minute), good, signedDate, "", 403, 0, "not valid at the current time"},
-		"16 minutes early":    {signedAt.Add(-16 * time.Minute), good, signedDate, "", 403, 0, "not valid at the current time"},
-		"resource token":      {signedAt, "type=resource&ver=1&sig=abc%3D;def;", signedDate, "", 401, 0, "was changed"},
+		"nothing": {signedAt, "", signedDate, "", 401, 5000,
+			"Required Header authorization is missing"},
+		"not a token":  {signedAt, "hello", signedDate, "", 401, 5001, "malformed"},
+		"bad escape":   {signedAt, "type%3", signedDate, "", 401, 5001, "malformed"},
+		"no signature": {signedAt, "type=master&ver=1.0", signedDate, "", 401, 5001, "malformed"},
+		"no version":   {signedAt, "type=master&sig=abc", signedDate, "", 401, 5001, "version"},
+		"other version": {signedAt, "type=master&ver=2.0&sig=abc", signedDate, "", 401, 5001,
+			"version"},
+		"unknown type": {signedAt, "type=guest&ver=1.0&sig=abc", signedDate, "", 401, 5001, "type"},
+		"long": {signedAt, "type=master&ver=1.0&sig=" + strings.Repeat("A", 1024), signedDate,
+			"", 401, 5001, "long"},
+		"very long": {signedAt, "Bearer " + strings.Repeat("A", 1<<15), signedDate, "", 401, 5001,
+			"long"},
+		"wrong signature": {signedAt, AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/b", signedDate)),
+			signedDate, "", 401, 0, "The input authorization token can't serve the request"},
+		"payload shown": {signedAt, AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/b", signedDate)),
+			signedDate, "", 401, 0, "'get\ndbs\ndbs/a\nthu, 27 apr 2017 00:51:12 gmt\n\n'"},
+		"short signature": {signedAt, "type=master&ver=1.0&sig=AAAA", signedDate, "", 401, 0,
+			"can't serve"},
+		"wrong key": {signedAt,
+			AuthorizationHeader(Sign([]byte("other"), "GET", "dbs", "dbs/a",
+				signedDate)), signedDate, "", 401, 0, "can't serve"},
+		"no date":         {signedAt, good, "", "", 401, 0, "x-ms-date"},
+		"bad date":        {signedAt, good, "2017-04-27T00:51:12Z", "", 401, 0, "RFC 1123"},
+		"date not signed": {signedAt, good, "", signedDate, 401, 0, "can't serve"},
+		"16 minutes late": {signedAt.Add(16 * time.Minute), good, signedDate, "", 403, 0,
+			"not valid at the current time"},
+		"16 minutes early": {signedAt.Add(-16 * time.Minute), good, signedDate, "", 403, 0,
+			"not valid at the current time"},
+		"resource token": {signedAt, "type=resource&ver=1&sig=abc%3D;def;", signedDate, "", 401, 0,
+			"was changed"},
 		"bearer of other key": {signedAt, "Bearer c2VjcmV0", signedDate, "", 401, 0, "master key"},
 	} {
-		_, _, err := attempt{verb: "GET", path: "/dbs/a", authorization: tc.header, date: tc.date, plainDate: tc.plain}.verify(t, newTestAuthority(t, EmulatorKey, tc.now))
+		_, _, err := attempt{verb: "GET", path: "/dbs/a", authorization: tc.header, date: tc.date,
+			plainDate: tc.plain}.verify(t, newTestAuthority(t, EmulatorKey, tc.now))
 		w, defect := cosmos.Classify(err)
-		if err == nil || defect || w.Status != tc.status || w.Substatus != tc.substatus || !strings.Contains(w.Message, tc.text) {
+		if err == nil || defect || w.Status != tc.status || w.Substatus != tc.substatus ||
+			!strings.Contains(w.Message, tc.text) {
 			t.Errorf("%s: %d/%d %v", name, w.Status, w.Substatus, err)
 		}
 	}
@@ -176,14 +202,22 @@ func TestAuthorizationAccepted(t *testing.T) {
 		a      attempt
 		expect credential
 	}{
-		"15 minutes late":  {signedAt.Add(15 * time.Minute), attempt{authorization: AuthorizationHeader(Sign(key, "get", "dbs", "dbs/a", signedDate)), date: signedDate}, masterSignature},
-		"15 minutes early": {signedAt.Add(-15 * time.Minute), attempt{authorization: AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/a", signedDate)), date: signedDate}, masterSignature},
-		"UTC":              {signedAt, attempt{authorization: AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/a", utc)), date: utc}, masterSignature},
-		"date header":      {signedAt, attempt{authorization: byDate, plainDate: signedDate}, masterSignature},
-		"bearer":           {signedAt, attempt{authorization: "bearer " + EmulatorKey}, masterKey},
+		"15 minutes late": {signedAt.Add(15 * time.Minute),
+			attempt{authorization: AuthorizationHeader(Sign(key, "get", "dbs", "dbs/a", signedDate)),
+				date: signedDate}, masterSignature},
+		"15 minutes early": {signedAt.Add(-15 * time.Minute),
+			attempt{authorization: AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/a", signedDate)),
+				date: signedDate}, masterSignature},
+		"UTC": {signedAt,
+			attempt{authorization: AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/a", utc)),
+				date: utc}, masterSignature},
+		"date header": {signedAt, attempt{authorization: byDate, plainDate: signedDate},
+			masterSignature},
+		"bearer": {signedAt, attempt{authorization: "bearer " + EmulatorKey}, masterKey},
 	} {
 		tc.a.verb, tc.a.path = "GET", "/dbs/a"
-		if with, _, err := tc.a.verify(t, newTestAuthority(t, EmulatorKey, tc.now)); err != nil || with != tc.expect {
+		if with, _, err := tc.a.verify(t, newTestAuthority(t, EmulatorKey, tc.now)); err != nil ||
+			with != tc.expect {
 			t.Errorf("%s: %d, %v", name, with, err)
 		}
 	}
@@ -191,7 +225,8 @@ func TestAuthorizationAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := attempt{verb: "GET", path: "/dbs/a", authorization: AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/a", signedDate)), date: signedDate}
+	a := attempt{verb: "GET", path: "/dbs/a",
+		authorization: AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/a", signedDate)), date: signedDate}
 	if _, _, err := a.verify(t, lax); err != nil {
 		t.Errorf("without the clock check: %v", err)
 	}
@@ -200,7 +235,9 @@ func TestAuthorizationAccepted(t *testing.T) {
 func TestDirectoryToken(t *testing.T) {
 	enc := base64.RawURLEncoding.EncodeToString
 	token := func(payload, proof string) string {
-		return "type=aad&ver=1.0&sig=" + enc([]byte(`{"typ":"JWT","alg":"RS256","kid":"CosmosEmulatorPrimaryMaster"}`)) + "." + enc([]byte(payload)) + "." + enc([]byte(proof))
+		return "type=aad&ver=1.0&sig=" +
+			enc([]byte(`{"typ":"JWT","alg":"RS256","kid":"CosmosEmulatorPrimaryMaster"}`)) + "." +
+			enc([]byte(payload)) + "." + enc([]byte(proof))
 	}
 	alive := `{"aud":"https://localhost.localhost","exp":` + strconv.FormatInt(signedAt.Unix()+1, 10) + `}`
 	dead := `{"exp":` + strconv.FormatInt(signedAt.Unix(), 10) + `}`
@@ -209,9 +246,10 @@ func TestDirectoryToken(t *testing.T) {
 		key, header string
 		substatus   int // 0: accepted
 	}{
-		"emulator":               {EmulatorKey, token(alive, EmulatorKey), 0},
-		"any signature":          {EmulatorKey, token(alive, "something"), 0},
-		"encoded":                {EmulatorKey, strings.NewReplacer("=", "%3D", "&", "%26").Replace(token(alive, "x")), 0},
+		"emulator":      {EmulatorKey, token(alive, EmulatorKey), 0},
+		"any signature": {EmulatorKey, token(alive, "something"), 0},
+		"encoded": {EmulatorKey,
+			strings.NewReplacer("=", "%3D", "&", "%26").Replace(token(alive, "x")), 0},
 		"expired":                {EmulatorKey, token(dead, EmulatorKey), 5006},
 		"no expiry":              {EmulatorKey, token(`{}`, EmulatorKey), 5006},
 		"not JSON":               {EmulatorKey, token(`{`, EmulatorKey), 5007},
@@ -220,9 +258,11 @@ func TestDirectoryToken(t *testing.T) {
 		"own key, other proof":   {ownKey, token(alive, EmulatorKey), 5007},
 		"own key, expired proof": {ownKey, token(dead, ownKey), 5006},
 	} {
-		with, _, err := attempt{verb: "GET", path: "/dbs/a", authorization: tc.header}.verify(t, newTestAuthority(t, tc.key, signedAt))
+		with, _, err := attempt{verb: "GET", path: "/dbs/a", authorization: tc.header}.verify(t,
+			newTestAuthority(t, tc.key, signedAt))
 		w, _ := cosmos.Classify(err)
-		if tc.substatus == 0 && (err != nil || with != directoryToken) || tc.substatus != 0 && (err == nil || w.Status != 401 || w.Substatus != tc.substatus) {
+		if tc.substatus == 0 && (err != nil || with != directoryToken) || tc.substatus != 0 &&
+			(err == nil || w.Status != 401 || w.Substatus != tc.substatus) {
 			t.Errorf("%s: %d/%d %v", name, w.Status, w.Substatus, err)
 		}
 	}
@@ -239,7 +279,8 @@ func TestBadKey(t *testing.T) {
 func BenchmarkVerify(b *testing.B) {
 	auth := newTestAuthority(b, EmulatorKey, signedAt)
 	h := http.Header{"X-Ms-Date": {signedDate},
-		"Authorization": {AuthorizationHeader(Sign(decodeKey(b, EmulatorKey), "GET", "docs", "dbs/a/colls/b/docs/c", signedDate))}}
+		"Authorization": {AuthorizationHeader(Sign(decodeKey(b, EmulatorKey), "GET", "docs",
+			"dbs/a/colls/b/docs/c", signedDate))}}
 	b.ReportAllocs()
 	for b.Loop() {
 		to, err := parseTarget("/dbs/a/colls/b/docs/c", "")

@@ -22,8 +22,9 @@ func BenchmarkPointRead(b *testing.B) {
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
 	date := w.wall.Now().UTC().Format(http.TimeFormat)
-	request := fmt.Appendf(nil, "GET %s/1 HTTP/1.1\r\nHost: localhost:8081\r\nAccept: application/json\r\nAuthorization: %s\r\nX-Ms-Date: %s\r\n"+
-		"X-Ms-Version: 2020-11-05\r\nX-Ms-Documentdb-Partitionkey: [\"a\"]\r\nX-Ms-Session-Token: 0:-1#1\r\nCache-Control: no-cache\r\n\r\n",
+	request := fmt.Appendf(nil,
+		"GET %s/1 HTTP/1.1\r\nHost: localhost:8081\r\nAccept: application/json\r\nAuthorization: %s\r\nX-Ms-Date: %s\r\n"+
+			"X-Ms-Version: 2020-11-05\r\nX-Ms-Documentdb-Partitionkey: [\"a\"]\r\nX-Ms-Session-Token: 0:-1#1\r\nCache-Control: no-cache\r\n\r\n",
 		docs, AuthorizationHeader(Sign(w.key, "GET", "docs", strings.TrimPrefix(docs, "/")+"/1", date)), date)
 
 	same := w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
@@ -99,7 +100,8 @@ func roundTrips(b *testing.B, h http.Handler, request, body []byte) {
 			used += n
 		}
 	}
-	if first, _, _ := bytes.Cut(in[:used], []byte("\r\n")); !bytes.Contains(first, []byte(strconv.Itoa(http.StatusOK))) {
+	if first, _, _ := bytes.Cut(in[:used], []byte("\r\n")); !bytes.Contains(first,
+		[]byte(strconv.Itoa(http.StatusOK))) {
 		b.Fatalf("%s", in[:used])
 	}
 }

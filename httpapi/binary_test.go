@@ -44,17 +44,22 @@ func TestBinaryItems(t *testing.T) {
 			t.Errorf("%s: no system properties: %s", binary.what, binary.body)
 		}
 	}
-	same(w.do("POST", docs, make("t"), pk(`["a"]`)...), w.do("POST", docs, binaryOf(make("b")), headers...), 201)
+	same(w.do("POST", docs, make("t"), pk(`["a"]`)...), w.do("POST", docs, binaryOf(make("b")), headers...),
+		201)
 	same(w.do("GET", docs+"/t", "", pk(`["a"]`)...), w.do("GET", docs+"/b", "", headers...), 200)
 	same(w.do("GET", docs+"/b", "", pk(`["a"]`)...), w.do("GET", docs+"/t", "", headers...), 200)
 	upsert := []string{"x-ms-documentdb-is-upsert", "true"}
-	same(w.do("POST", docs, make("t2"), append(pk(`["a"]`), upsert...)...), w.do("POST", docs, binaryOf(make("b2")), append(headers, upsert...)...), 201)
-	same(w.do("PUT", docs+"/t", make("t"), pk(`["a"]`)...), w.do("PUT", docs+"/b", binaryOf(make("b")), headers...), 200)
+	same(w.do("POST", docs, make("t2"), append(pk(`["a"]`), upsert...)...),
+		w.do("POST", docs, binaryOf(make("b2")), append(headers, upsert...)...), 201)
+	same(w.do("PUT", docs+"/t", make("t"), pk(`["a"]`)...),
+		w.do("PUT", docs+"/b", binaryOf(make("b")), headers...), 200)
 	const patch = `{"operations":[{"op":"add","path":"/added","value":[1]}]}`
-	same(w.do("PATCH", docs+"/t", patch, pk(`["a"]`)...), w.do("PATCH", docs+"/b", binaryOf(patch), headers...), 200)
+	same(w.do("PATCH", docs+"/t", patch, pk(`["a"]`)...),
+		w.do("PATCH", docs+"/b", binaryOf(patch), headers...), 200)
 
 	w.do("DELETE", docs+"/b2", "", headers...).want(204)
-	if a := w.do("PUT", docs+"/b", binaryOf(make("b")), append(headers, "Prefer", "return=minimal")...).want(200); len(a.body) != 0 {
+	if a := w.do("PUT", docs+"/b", binaryOf(make("b")),
+		append(headers, "Prefer", "return=minimal")...).want(200); len(a.body) != 0 {
 		t.Errorf("a minimal answer has a body: %q", a.body)
 	}
 	w.do("GET", docs+"/none", "", headers...).fails(404, 0, "Resource Not Found")
@@ -71,8 +76,10 @@ func TestBinaryAsked(t *testing.T) {
 		binary  bool
 	}{
 		{nil, false}, {takesBinary, true}, {takesBoth, false},
-		{[]string{takesBinary[0], "cosmosbinary"}, true}, {[]string{takesBinary[0], "CosmosBinary, HybridRow"}, true},
-		{[]string{takesBinary[0], "CosmosBinary, JsonText"}, false}, {[]string{takesBinary[0], "HybridRow"}, false},
+		{[]string{takesBinary[0], "cosmosbinary"},
+			true}, {[]string{takesBinary[0], "CosmosBinary, HybridRow"}, true},
+		{[]string{takesBinary[0], "CosmosBinary, JsonText"}, false}, {[]string{takesBinary[0], "HybridRow"},
+			false},
 		{[]string{content, "CosmosBinary"}, true}, {[]string{content, "JsonText"}, false},
 		{append(takesBoth, content, "CosmosBinary"), true}, {append(takesBinary, content, "JsonText"), false},
 	} {
@@ -80,7 +87,8 @@ func TestBinaryAsked(t *testing.T) {
 			w.do("GET", docs+"/1", "", append(pk(`["a"]`), c.headers...)...),
 			w.do("GET", docs, "", c.headers...),
 			w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(c.headers...)...),
-			w.do("POST", docs, binaryOf(`{"query":"SELECT * FROM c WHERE c.id = @i","parameters":[{"name":"@i","value":"1"}]}`), queryHeaders(c.headers...)...),
+			w.do("POST", docs, binaryOf(
+				`{"query":"SELECT * FROM c WHERE c.id = @i","parameters":[{"name":"@i","value":"1"}]}`), queryHeaders(c.headers...)...),
 		} {
 			if a.want(200); a.binary != c.binary {
 				t.Errorf("%s with %q: %q", a.what, c.headers, a.body)
@@ -124,7 +132,8 @@ func TestBinaryBatches(t *testing.T) {
 	w.do("GET", docs+"/2", "", pk(`["a"]`)...).want(200).has("n", "2")
 
 	stream = append(rowtest.Bytes(t, rowtest.Segment), row(0, "", "\x80\xC0")...)
-	if code, rows := w.rowAnswer(stream, atomicBatch(`["a"]`)...); code != 207 || len(rows) != 1 || rows[0] != "400/0 false false" {
+	if code, rows := w.rowAnswer(stream, atomicBatch(`["a"]`)...); code != 207 || len(rows) != 1 ||
+		rows[0] != "400/0 false false" {
 		t.Errorf("%d %q", code, rows)
 	}
 }
@@ -132,13 +141,15 @@ func TestBinaryBatches(t *testing.T) {
 func TestBadBinary(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
-	for _, body := range []string{"\x80", "\x80\xFF", "\x80\x40", "\x80\xE4\xFF\xFF\xFF\x7F", "\x80\xD0", "\x80\xE8\xE8", "\x80" + strings.Repeat("\xE1", 100_000)} {
+	for _, body := range []string{"\x80", "\x80\xFF", "\x80\x40", "\x80\xE4\xFF\xFF\xFF\x7F", "\x80\xD0",
+		"\x80\xE8\xE8", "\x80" + strings.Repeat("\xE1", 100_000)} {
 		w.do("POST", docs, body, append(pk(`["a"]`), takesBinary...)...).fails(400, 0, "")
 	}
 	deep := binaryOf(`{"id":"1","pk":"a","d":` + strings.Repeat("[", 128) + strings.Repeat("]", 128) + `}`)
 	w.do("POST", docs, deep, pk(`["a"]`)...).fails(400, 0, "128 levels")
 	// A string of 64 KB that is referred to a thousand times.
-	bomb := []byte("\x80\xE4\x00\x00\x00\x00\xC1\xFF\xFF" + strings.Repeat("a", 0xFFFF) + strings.Repeat("\xC3\x06", 1000))
+	bomb := []byte("\x80\xE4\x00\x00\x00\x00\xC1\xFF\xFF" + strings.Repeat("a", 0xFFFF) +
+		strings.Repeat("\xC3\x06", 1000))
 	n := len(bomb) - 6
 	bomb[2], bomb[3], bomb[4] = byte(n), byte(n>>8), byte(n>>16)
 	w.do("POST", docs, string(bomb), pk(`["a"]`)...).fails(413, 0, "Request size is too large")

@@ -40,8 +40,10 @@ func TestBodyLimits(t *testing.T) {
 			size   int
 			status int
 		}{
-			{cosmos.KindDatabase, 0, 200}, {cosmos.KindDatabase, 1, 200}, {cosmos.KindDatabase, maxBody, 200}, {cosmos.KindDatabase, maxBody + 1, 413},
-			{cosmos.KindItem, maxBody + 1, 200}, {cosmos.KindItem, maxItemBody, 200}, {cosmos.KindItem, maxItemBody + 1, 413},
+			{cosmos.KindDatabase, 0, 200}, {cosmos.KindDatabase, 1, 200}, {cosmos.KindDatabase, maxBody,
+				200}, {cosmos.KindDatabase, maxBody + 1, 413},
+			{cosmos.KindItem, maxBody + 1, 200}, {cosmos.KindItem, maxItemBody, 200}, {cosmos.KindItem,
+				maxItemBody + 1, 413},
 		} {
 			r := httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, tc.size)))
 			if chunked {
@@ -75,7 +77,8 @@ func TestLargeBodyGetsItsAnswer(t *testing.T) {
 				}
 			}
 		}
-		q, err := http.NewRequest("POST", "https://"+s.addr+"/dbs/a/colls/b/docs", io.LimitReader(zeros{}, 3*maxDrain))
+		q, err := http.NewRequest("POST", "https://"+s.addr+"/dbs/a/colls/b/docs",
+			io.LimitReader(zeros{}, 3*maxDrain))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,13 +151,15 @@ func TestHugeBodyIsRefusedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", int64(1)<<40)
+	fmt.Fprintf(conn, "POST /dbs/a/colls/b/docs HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n",
+		int64(1)<<40)
 	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if body, err := io.ReadAll(r.Body); err != nil || r.StatusCode != 413 || !r.Close ||
-		!strings.HasPrefix(gjson.GetBytes(body, "message").Str, `Message: {"Errors":["Request size is too large"]}`+"\r\n") {
+		!strings.HasPrefix(gjson.GetBytes(body, "message").Str,
+			`Message: {"Errors":["Request size is too large"]}`+"\r\n") {
 		t.Errorf("%s, close %v: %s %v", r.Status, r.Close, body, err)
 	}
 }

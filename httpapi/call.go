@@ -23,9 +23,10 @@ type call struct {
 	in     reqHeaders
 	*exchange
 
-	began     time.Time // by the wall's clock
-	headerErr error     // what was wrong with the headers; it waits until the request is known to be authentic
-	reading   bool      // of the body: the client has leave to send it
+	began time.Time // by the wall's clock
+	// what was wrong with the headers; it waits until the request is known to be authentic
+	headerErr error
+	reading   bool // of the body: the client has leave to send it
 
 	// One-element slices of values are the header values set below: one allocation for all of them.
 	values [20]string

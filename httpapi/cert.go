@@ -49,7 +49,8 @@ func Certificate(dir string, hosts []string) (cert tls.Certificate, pemText []by
 	return certificateAt(dir, hosts, ttl.Real{}.Now())
 }
 
-func certificateAt(dir string, hosts []string, now time.Time) (cert tls.Certificate, pemText []byte, path string, err error) {
+func certificateAt(dir string, hosts []string, now time.Time) (cert tls.Certificate, pemText []byte,
+	path string, err error) {
 	authority, pemText, path, err := authorityAt(dir, hosts, now)
 	if err != nil {
 		return cert, nil, "", err
@@ -62,7 +63,8 @@ func certificateAt(dir string, hosts []string, now time.Time) (cert tls.Certific
 }
 
 // authorityAt returns the certificate to trust: that of dir, else a new one, kept there unless dir is empty.
-func authorityAt(dir string, hosts []string, now time.Time) (authority tls.Certificate, pemText []byte, path string, err error) {
+func authorityAt(dir string, hosts []string, now time.Time) (authority tls.Certificate, pemText []byte,
+	path string, err error) {
 	names := allHosts(hosts)
 	if dir != "" {
 		path = filepath.Join(dir, certFile)
@@ -70,7 +72,8 @@ func authorityAt(dir string, hosts []string, now time.Time) (authority tls.Certi
 			return authority, nil, "", err
 		}
 		if authority, pemText, ok := loadAuthority(dir, now); ok {
-			if !slices.ContainsFunc(ownHosts(hosts), func(h string) bool { return !permits(authority.Leaf, h) }) {
+			if !slices.ContainsFunc(ownHosts(hosts),
+				func(h string) bool { return !permits(authority.Leaf, h) }) {
 				return authority, pemText, path, nil
 			}
 			names = allHosts(append(permitted(authority.Leaf), names...))
@@ -102,12 +105,14 @@ func authorityAt(dir string, hosts []string, now time.Time) (authority tls.Certi
 // keepPrivate takes from others what they may do with a folder of certificates that exists, and its files.
 // Where those are somebody else's, as on a mounted volume, they stay as they are.
 func keepPrivate(dir string) error {
-	for path, mode := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, keyFile): 0o600, filepath.Join(dir, certFile): 0o600} {
+	for path, mode := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, keyFile): 0o600,
+		filepath.Join(dir, certFile): 0o600} {
 		info, err := os.Stat(path)
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
 			err = os.Chmod(path, mode)
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) &&
+			!errors.Is(err, syscall.ENOTDIR) {
 			return fmt.Errorf("httpapi: cannot keep the certificate's key from others: %w", err)
 		}
 	}
@@ -136,10 +141,12 @@ func allHosts(hosts []string) []string {
 // permits tells whether a certificate's name constraints let it sign for a host.
 func permits(authority *x509.Certificate, host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
-		return slices.ContainsFunc(authority.PermittedIPRanges, func(n *net.IPNet) bool { return n.Contains(ip) })
+		return slices.ContainsFunc(authority.PermittedIPRanges,
+			func(n *net.IPNet) bool { return n.Contains(ip) })
 	}
 	host = strings.TrimPrefix(host, "*.")
-	return slices.ContainsFunc(authority.PermittedDNSDomains, func(d string) bool { return host == d || strings.HasSuffix(host, "."+d) })
+	return slices.ContainsFunc(authority.PermittedDNSDomains,
+		func(d string) bool { return host == d || strings.HasSuffix(host, "."+d) })
 }
 
 // permitted are the hosts of a certificate's name constraints.
@@ -215,9 +222,11 @@ func justOne(ip net.IP) *net.IPNet {
 }
 
 // serverCertificate makes a certificate for hosts that authority signs, with that one after it.
-func serverCertificate(authority tls.Certificate, hosts []string, now time.Time) (cert tls.Certificate, err error) {
+func serverCertificate(authority tls.Certificate, hosts []string, now time.Time) (cert tls.Certificate,
+	err error) {
 	template := &x509.Certificate{
-		Subject:               pkix.Name{CommonName: hosts[0], Organization: []string{"Mayfly server"}}, // not the authority's
+		// not the authority's
+		Subject:               pkix.Name{CommonName: hosts[0], Organization: []string{"Mayfly server"}},
 		NotBefore:             now.Add(-time.Hour),
 		NotAfter:              authority.Leaf.NotAfter,
 		BasicConstraintsValid: true,
@@ -237,13 +246,16 @@ func serverCertificate(authority tls.Certificate, hosts []string, now time.Time)
 	}
 	leaf, err := x509.ParseCertificate(raw)
 	if err != nil {
-		return cert, fmt.Errorf("httpapi: the new certificate for %s cannot be read: %w", strings.Join(hosts, ", "), err)
+		return cert, fmt.Errorf("httpapi: the new certificate for %s cannot be read: %w",
+			strings.Join(hosts, ", "), err)
 	}
-	return tls.Certificate{Certificate: [][]byte{raw, authority.Certificate[0]}, PrivateKey: key, Leaf: leaf}, nil
+	return tls.Certificate{Certificate: [][]byte{raw, authority.Certificate[0]}, PrivateKey: key,
+		Leaf: leaf}, nil
 }
 
 // sign makes a key and a certificate for it, signed by authority, or by itself where that is nil.
-func sign(template *x509.Certificate, authority *tls.Certificate) (raw []byte, key *ecdsa.PrivateKey, err error) {
+func sign(template *x509.Certificate, authority *tls.Certificate) (raw []byte, key *ecdsa.PrivateKey,
+	err error) {
 	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, nil, fmt.Errorf("httpapi: cannot make a key: %w", err)
 	}

@@ -34,15 +34,18 @@ func TestCertificate(t *testing.T) {
 	}
 	block, rest := pem.Decode(text)
 	authority, err := x509.ParseCertificate(block.Bytes)
-	if err != nil || !authority.IsCA || len(rest) != 0 || authority.Subject.String() == leaf.Subject.String() {
-		t.Errorf("the certificate to trust: %v, CA %v, %v, then %q", err, authority.IsCA, authority.Subject, rest)
+	if err != nil || !authority.IsCA || len(rest) != 0 ||
+		authority.Subject.String() == leaf.Subject.String() {
+		t.Errorf("the certificate to trust: %v, CA %v, %v, then %q", err, authority.IsCA, authority.Subject,
+			rest)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
 		t.Fatal("the PEM text holds no certificate")
 	}
 	for _, host := range []string{"localhost", "127.0.0.1", "::1", "db.example", "10.0.0.7", "cosmos"} {
-		if _, err := leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: host, CurrentTime: certNow}); err != nil {
+		if _, err := leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: host,
+			CurrentTime: certNow}); err != nil {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
@@ -57,20 +60,26 @@ func TestCertificateIsKept(t *testing.T) {
 	if again, _ := makeCert(t, dir, certNow.AddDate(2, 0, 0)); !bytes.Equal(again, original) {
 		t.Error("the certificate was made again though it is good and covers what is asked for")
 	}
-	if again, leaf := makeCert(t, dir, certNow, "DB.example", "sub.db.example"); !bytes.Equal(again, original) || !verifies(original, leaf, "sub.db.example") {
+	if again, leaf := makeCert(t, dir, certNow, "DB.example", "sub.db.example"); !bytes.Equal(again,
+		original) || !verifies(original, leaf, "sub.db.example") {
 		t.Error("the certificate was made again though it covers what is asked for")
 	}
 	// Another host needs another one, which goes on covering the first.
 	broader, leaf := makeCert(t, dir, certNow, "other.example", "10.0.0.7")
-	if bytes.Equal(broader, original) || !verifies(broader, leaf, "other.example") || !verifies(broader, leaf, "10.0.0.7") {
+	if bytes.Equal(broader, original) || !verifies(broader, leaf, "other.example") ||
+		!verifies(broader, leaf, "10.0.0.7") {
 		t.Error("a host that the certificate does not cover")
 	}
-	if again, leaf := makeCert(t, dir, certNow, "db.example"); !bytes.Equal(again, broader) || !verifies(broader, leaf, "db.example") {
+	if again, leaf := makeCert(t, dir, certNow, "db.example"); !bytes.Equal(again, broader) ||
+		!verifies(broader, leaf, "db.example") {
 		t.Error("two starts in turn with one host each do not keep the certificate")
 	}
-	for name, now := range map[string]time.Time{"expired": certNow.AddDate(3, 0, 0), "about to expire": certNow.Add(certLife - certRenewal + time.Hour), "not valid yet": certNow.AddDate(-1, 0, 0)} {
+	for name, now := range map[string]time.Time{"expired": certNow.AddDate(3, 0, 0),
+		"about to expire": certNow.Add(certLife - certRenewal +
+			time.Hour), "not valid yet": certNow.AddDate(-1, 0, 0)} {
 		before, _ := makeCert(t, dir, certNow)
-		if fresh, leaf := makeCert(t, dir, now); bytes.Equal(fresh, before) || leaf.NotAfter.Before(now.Add(certRenewal)) {
+		if fresh, leaf := makeCert(t, dir, now); bytes.Equal(fresh, before) ||
+			leaf.NotAfter.Before(now.Add(certRenewal)) {
 			t.Errorf("%s: not replaced", name)
 		}
 		for _, f := range []string{"cert.pem", "key.pem"} {
@@ -91,11 +100,13 @@ func verifies(trusted []byte, leaf *x509.Certificate, host string) bool {
 
 // Whoever has the key of the certificate to trust can sign for the server's own names and addresses alone.
 func TestNameConstraints(t *testing.T) {
-	authority, text, _, err := authorityAt("", []string{"db.example", "*.dev.example", "10.0.0.7", "2001:db8::1"}, certNow)
+	authority, text, _, err := authorityAt("", []string{"db.example", "*.dev.example", "10.0.0.7",
+		"2001:db8::1"}, certNow)
 	if err != nil || !authority.Leaf.PermittedDNSDomainsCritical || !authority.Leaf.MaxPathLenZero {
 		t.Fatalf("%v: %+v", err, authority.Leaf)
 	}
-	for host, want := range map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true, "db.example": true, "a.db.example": true, "a.dev.example": true,
+	for host, want := range map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true,
+		"db.example": true, "a.db.example": true, "a.dev.example": true,
 		"10.0.0.7": true, "2001:db8::1": true, "evil.example": false, "xdb.example": false, "example": false, "10.0.0.8": false, "127.0.0.2": false, "2001:db8::2": false} {
 		forged, err := serverCertificate(authority, []string{host}, certNow)
 		if err != nil {
@@ -119,7 +130,8 @@ func TestUnboundCertificateIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text, leaf := makeCert(t, dir, certNow); bytes.Equal(text, unbound) || !verifies(text, leaf, "localhost") {
+	if text, leaf := makeCert(t, dir, certNow); bytes.Equal(text, unbound) ||
+		!verifies(text, leaf, "localhost") {
 		t.Error("not replaced")
 	}
 }

@@ -18,7 +18,8 @@ func incremental(more ...string) []string {
 }
 
 func fidelity(more ...string) []string {
-	return append([]string{"A-IM", "Full-Fidelity Feed", "x-ms-cosmos-changefeed-wire-format-version", "2021-09-15"}, more...)
+	return append([]string{"A-IM", "Full-Fidelity Feed", "x-ms-cosmos-changefeed-wire-format-version",
+		"2021-09-15"}, more...)
 }
 
 // feedContainer makes a container with more members, whose partition key is /pk.
@@ -30,7 +31,8 @@ func (w *world) feedContainer(more string) {
 // upsert creates or replaces an item of the partition key p.
 func (w *world) upsert(id, more string) *answer {
 	w.t.Helper()
-	a := w.do("POST", docs, `{"id":"`+id+`","pk":"p"`+more+`}`, append(pk(`["p"]`), "x-ms-documentdb-is-upsert", "true")...)
+	a := w.do("POST", docs, `{"id":"`+id+`","pk":"p"`+more+`}`,
+		append(pk(`["p"]`), "x-ms-documentdb-is-upsert", "true")...)
 	if a.code != 200 && a.code != 201 {
 		a.want(201)
 	}
@@ -48,7 +50,8 @@ func (w *world) drain(path string, headers ...string) (pages []string, etag stri
 		}
 		a := w.do("GET", path, "", h...)
 		next := a.header.Get("Etag")
-		if !strings.HasPrefix(next, `"`) || a.header.Get("X-Ms-Session-Token") == "" || a.header.Get("X-Ms-Continuation") != "" {
+		if !strings.HasPrefix(next, `"`) || a.header.Get("X-Ms-Session-Token") == "" ||
+			a.header.Get("X-Ms-Continuation") != "" {
 			w.t.Fatalf("%s: etag %s, headers %v", a.what, next, a.header)
 		}
 		etag = next
@@ -99,7 +102,8 @@ func TestChangeFeed(t *testing.T) {
 	// The etag is taken with and without its quotes, and the document has _lsn, which nothing else shows.
 	for _, e := range []string{etag, strings.Trim(etag, `"`), "W/" + etag} {
 		a := w.do("GET", docs, "", incremental("If-None-Match", e)...).want(200).has("Documents.0.n", "2")
-		if a.ids("Documents") != "a" || a.at("Documents.0._lsn").Raw != "4" || a.header.Get("Etag") != `"4"` || a.header.Get("Lsn") != "5" {
+		if a.ids("Documents") != "a" || a.at("Documents.0._lsn").Raw != "4" ||
+			a.header.Get("Etag") != `"4"` || a.header.Get("Lsn") != "5" {
 			t.Errorf("after %s: %s %v", e, a.body, a.header)
 		}
 	}
@@ -123,20 +127,23 @@ func TestChangeFeedSince(t *testing.T) {
 	w.clock.Advance(2 * time.Second)
 	w.upsert("c", "")
 	for _, date := range []string{
-		middle.Add(-time.Second).Format(http.TimeFormat), middle.Add(-time.Second).Format(time.RFC1123), "Mon, 1 Mar 2027 12:00:01 GMT",
+		middle.Add(-time.Second).Format(http.TimeFormat), middle.Add(-time.Second).Format(
+			time.RFC1123), "Mon, 1 Mar 2027 12:00:01 GMT",
 	} {
 		a := w.do("GET", docs, "", incremental("If-Modified-Since", date)...).want(200)
 		if a.ids("Documents") != "b c" {
 			t.Errorf("since %s: %s", date, a.body)
 		}
 	}
-	w.do("GET", docs, "", incremental("If-Modified-Since", "Mon, 01 Jan 0001 00:00:00 GMT")...).want(200).has("_count", "3")
+	w.do("GET", docs, "", incremental("If-Modified-Since", "Mon, 01 Jan 0001 00:00:00 GMT")...).want(200).has(
+		"_count", "3")
 	a := w.do("GET", docs, "", incremental("If-Modified-Since", middle.Format(http.TimeFormat))...).want(200)
 	if a.ids("Documents") != "c" { // the very second does not count
 		t.Errorf("%s", a.body)
 	}
 	// Both at once: behind the position and after the moment.
-	a = w.do("GET", docs, "", incremental("If-Modified-Since", start.Format(http.TimeFormat), "If-None-Match", etag)...).want(200)
+	a = w.do("GET", docs, "", incremental("If-Modified-Since", start.Format(http.TimeFormat), "If-None-Match",
+		etag)...).want(200)
 	if a.ids("Documents") != "c" {
 		t.Errorf("%s", a.body)
 	}
@@ -186,7 +193,8 @@ func TestChangeFeedScopes(t *testing.T) {
 		}
 	}
 	w.do("GET", docs, "", incremental("x-ms-documentdb-partitionkeyrangeid", "9")...).fails(410, 1002, "")
-	for _, e := range []string{"x", `"-1"`, `"1:"`, `":1"`, `"1:2,"`, `"99999999999999999999"`, `"281474976710655"`, `"1,2"`} {
+	for _, e := range []string{"x", `"-1"`, `"1:"`, `":1"`, `"1:2,"`, `"99999999999999999999"`,
+		`"281474976710655"`, `"1,2"`} {
 		w.do("GET", docs, "", incremental("If-None-Match", e)...).fails(400, 0, "position")
 	}
 	w.do("GET", docs, "", incremental("If-None-Match", `"400000"`)...).fails(400, 0, "ahead")
@@ -196,8 +204,10 @@ func TestChangeFeedScopes(t *testing.T) {
 func TestChangeFeedOfAllVersions(t *testing.T) {
 	w := newWorld(t)
 	w.feedContainer(`,"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`)
-	w.do("GET", docs, "", fidelity()...).fails(400, 0, "You must read the change feed from within the retention period.")
-	w.do("GET", docs, "", fidelity("If-Modified-Since", "Mon, 01 Jan 0001 00:00:00 GMT")...).fails(400, 0, "You must read the change feed from within")
+	w.do("GET", docs, "", fidelity()...).fails(400, 0,
+		"You must read the change feed from within the retention period.")
+	w.do("GET", docs, "", fidelity("If-Modified-Since", "Mon, 01 Jan 0001 00:00:00 GMT")...).fails(400, 0,
+		"You must read the change feed from within")
 	etag := w.do("GET", docs, "", fidelity("If-None-Match", "*")...).want(304).header.Get("Etag")
 	first := w.upsert("a", "")
 	w.clock.Advance(time.Second)
@@ -208,11 +218,15 @@ func TestChangeFeedOfAllVersions(t *testing.T) {
 	if _, err := w.db.SweepNow(w.t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	a := w.do("GET", docs, "", fidelity("If-None-Match", etag, "A-IM", "full-fidelity feed")...).want(200).has("_count", "5")
+	a := w.do("GET", docs, "",
+		fidelity("If-None-Match", etag, "A-IM", "full-fidelity feed")...).want(200).has("_count", "5")
 	for i, want := range []string{
-		`{"current":` + string(first.body) + `,"metadata":{"crts":1803902400,"lsn":1,"operationType":"create","previousImageLSN":0}}`,
-		`{"current":` + string(second.body) + `,"metadata":{"crts":1803902401,"lsn":2,"operationType":"replace","previousImageLSN":1}}`,
-		`{"current":{},"previous":` + string(second.body) + `,"metadata":{"crts":1803902401,"lsn":3,"operationType":"delete","previousImageLSN":2,"id":"a","partitionKey":{"pk":"p"}}}`,
+		`{"current":` + string(first.body) +
+			`,"metadata":{"crts":1803902400,"lsn":1,"operationType":"create","previousImageLSN":0}}`,
+		`{"current":` + string(second.body) +
+			`,"metadata":{"crts":1803902401,"lsn":2,"operationType":"replace","previousImageLSN":1}}`,
+		`{"current":{},"previous":` + string(second.body) +
+			`,"metadata":{"crts":1803902401,"lsn":3,"operationType":"delete","previousImageLSN":2,"id":"a","partitionKey":{"pk":"p"}}}`,
 		``,
 		`{"current":{},"metadata":{"crts":1803902402,"lsn":5,"operationType":"delete","previousImageLSN":4,"timeToLiveExpired":true,"id":"b","partitionKey":{"pk":"p"}}}`,
 	} {
@@ -221,15 +235,18 @@ func TestChangeFeedOfAllVersions(t *testing.T) {
 		}
 	}
 	a.head("etag", `"5"`)
-	w.do("GET", docs, "", fidelity("If-None-Match", etag, "x-mayfly-previous-images", "true")...).want(200).has("Documents.1.previous", string(first.body))
+	w.do("GET", docs, "", fidelity("If-None-Match", etag, "x-mayfly-previous-images",
+		"true")...).want(200).has("Documents.1.previous", string(first.body))
 	w.do("GET", docs, "", fidelity("If-None-Match", `"5"`)...).want(304).head("etag", `"5"`)
-	w.do("GET", docs, "", "A-IM", "Full-Fidelity Feed", "x-ms-cosmos-changefeed-wire-format-version", "2020-01-01").
+	w.do("GET", docs, "", "A-IM", "Full-Fidelity Feed", "x-ms-cosmos-changefeed-wire-format-version",
+		"2020-01-01").
 		fails(400, 0, "x-ms-cosmos-changefeed-wire-format-version")
 
 	// It does not begin at a second, wherever that lies; beside a position a second leaves out what was
 	// before.
 	for _, at := range []time.Duration{time.Second, -time.Hour} {
-		w.do("GET", docs, "", fidelity("If-Modified-Since", start.Add(at).Format(http.TimeFormat))...).fails(400, 0, "cannot begin at a point in time")
+		w.do("GET", docs, "", fidelity("If-Modified-Since", start.Add(at).Format(http.TimeFormat))...).fails(
+			400, 0, "cannot begin at a point in time")
 	}
 	a = w.do("GET", docs, "", fidelity("If-None-Match", "0", "If-Modified-Since", start.Add(time.Second).Format(http.TimeFormat))...).want(200)
 	a.has("_count", "1").has("Documents.0.metadata.lsn", "5")

@@ -25,16 +25,19 @@ func checkETags(t *testing.T) {
 	if len(etag) < 3 || etag[0] != '"' || etag[len(etag)-1] != '"' || a.at("_etag").Str != etag {
 		t.Fatalf("header %s, body %s", etag, a.at("_etag").Raw)
 	}
-	for _, form := range []string{`%s`, `"%s"`, `W/"%s"`} { // some clients take the quotes off, some proxies put a mark in front
+	// some clients take the quotes off, some proxies put a mark in front
+	for _, form := range []string{`%s`, `"%s"`, `W/"%s"`} {
 		asked := fmt.Sprintf(form, strings.Trim(etag, `"`))
 		w.do("GET", docs+"/i", "", append(key, "If-None-Match", asked)...).want(304).head("etag", etag)
 		a = w.do("PUT", docs+"/i", `{"id":"i","pk":"a"}`, append(key, "If-Match", asked)...).want(200)
 		a.head("etag", a.at("_etag").Str)
-		w.do("PUT", docs+"/i", `{"id":"i","pk":"a"}`, append(key, "If-Match", asked)...).fails(412, 0, "pre-condition")
+		w.do("PUT", docs+"/i", `{"id":"i","pk":"a"}`, append(key, "If-Match", asked)...).fails(412, 0,
+			"pre-condition")
 		w.do("GET", docs+"/i", "", append(key, "If-None-Match", asked)...).want(200)
 		etag = a.header.Get("Etag")
 	}
-	one := `[{"operationType":"Replace","id":"i","resourceBody":{"id":"i","pk":"a"},"ifMatch":` + jsonString(etag) + `}]`
+	one := `[{"operationType":"Replace","id":"i","resourceBody":{"id":"i","pk":"a"},"ifMatch":` +
+		jsonString(etag) + `}]`
 	b := w.do("POST", docs, one, atomicBatch(`["a"]`)...).results(200, "200")
 	b.has("0.eTag", b.at("0.resourceBody._etag").Raw)
 	w.do("POST", docs, one, atomicBatch(`["a"]`)...).results(207, "412")
@@ -52,7 +55,8 @@ func checkRowAnswers(t *testing.T) {
 		code int
 		row  string
 	}{{200, "201/0 true true"}, {207, "409/0 false false"}} { // it fails in the same form
-		if code, rows := w.rowAnswer(create, atomicBatch(`["1"]`)...); code != want.code || len(rows) != 1 || rows[0] != want.row {
+		if code, rows := w.rowAnswer(create, atomicBatch(`["1"]`)...); code != want.code || len(rows) != 1 ||
+			rows[0] != want.row {
 			t.Errorf("%d %q, want %v", code, rows, want)
 		}
 	}
@@ -75,7 +79,8 @@ func checkResultCount(t *testing.T) {
 				ops[failed] = `{"operationType":"Delete","partitionKey":"[\"a\"]","id":"none"}`
 			}
 			body := "[" + strings.Join(ops, ",") + "]"
-			for _, headers := range [][]string{atomicBatch(`["a"]`), bulk("0"), bulk("3"), append(pk(`["a"]`), "x-ms-cosmos-is-batch-request", "True")} {
+			for _, headers := range [][]string{atomicBatch(`["a"]`), bulk("0"), bulk("3"),
+				append(pk(`["a"]`), "x-ms-cosmos-is-batch-request", "True")} {
 				results := w.do("POST", docs, body, headers...).at("@this").Array()
 				if len(results) != n {
 					t.Fatalf("%d results for %d operations, of which %d fails", len(results), n, failed)
@@ -111,15 +116,19 @@ func checkMinimalReturn(t *testing.T) {
 		code                  int
 		method, path, body, h string
 	}{
-		{201, "POST", docs, `{"id":"m","pk":"m"}`, "false"}, {200, "POST", docs, `{"id":"m","pk":"m"}`, "true"},
-		{200, "PUT", docs + "/m", `{"id":"m","pk":"m"}`, "false"}, {200, "PATCH", docs + "/m", `[{"op":"add","path":"/x","value":1}]`, "false"},
+		{201, "POST", docs, `{"id":"m","pk":"m"}`, "false"}, {200, "POST", docs, `{"id":"m","pk":"m"}`,
+			"true"},
+		{200, "PUT", docs + "/m", `{"id":"m","pk":"m"}`, "false"}, {200, "PATCH", docs + "/m",
+			`[{"op":"add","path":"/x","value":1}]`, "false"},
 	} {
 		for _, prefer := range []string{"return=minimal", "", "return=representation"} {
 			if c.code == 201 {
 				w.do("DELETE", docs+"/m", "", key...)
 			}
-			a := w.do(c.method, c.path, c.body, append(key, "x-ms-documentdb-is-upsert", c.h, "Prefer", prefer)...).want(c.code)
-			if (len(a.body) == 0) != (prefer == "return=minimal") || a.header.Get("Etag") == "" || a.header.Get("X-Ms-Session-Token") == "" {
+			a := w.do(c.method, c.path, c.body, append(key, "x-ms-documentdb-is-upsert", c.h, "Prefer",
+				prefer)...).want(c.code)
+			if (len(a.body) == 0) != (prefer == "return=minimal") || a.header.Get("Etag") == "" ||
+				a.header.Get("X-Ms-Session-Token") == "" {
 				t.Errorf("%s with %q: %v %s", a.what, prefer, a.header, a.body)
 			}
 			if len(a.body) > 0 {
@@ -134,20 +143,24 @@ func checkIntegers(t *testing.T) {
 	w := checked(t)
 	const body = `"n":1,"big":9007199254740993,"f":1.0,"e":1E2,"neg":-0`
 	w.do("POST", docs, `{"id":"n","pk":"n",`+body+`}`, pk(`["n"]`)...).want(201)
-	a := w.do("PATCH", docs+"/n", `[{"op":"incr","path":"/n","value":2}]`, pk(`["n"]`)...).want(200).has("n", "3").
-		has("big", "9007199254740993").has("f", "1").has("e", "100").has("neg", "0").has("_ts", strconv.FormatInt(start.Unix(), 10))
+	a := w.do("PATCH", docs+"/n", `[{"op":"incr","path":"/n","value":2}]`, pk(`["n"]`)...).want(200).has("n",
+		"3").
+		has("big", "9007199254740993").has("f", "1").has("e", "100").has("neg", "0").has("_ts",
+		strconv.FormatInt(start.Unix(), 10))
 	for text, want := range map[string]string{
 		"SELECT VALUE COUNT(1) FROM c": "1", "SELECT VALUE SUM(c.n) FROM c": "3", "SELECT VALUE MAX(c.n) FROM c": "3", "SELECT VALUE c.n + 1 FROM c": "4",
 		"SELECT VALUE LENGTH(c.id) FROM c": "1", "SELECT VALUE AVG(c.n) FROM c": "3", "SELECT VALUE c.big FROM c": "9007199254740993",
 	} {
-		w.do("POST", docs, queryBody(text, ""), queryHeaders(pk(`["n"]`)...)...).want(200).has("Documents", "["+want+"]").has("_count", "1")
+		w.do("POST", docs, queryBody(text, ""), queryHeaders(pk(`["n"]`)...)...).want(200).has("Documents",
+			"["+want+"]").has("_count", "1")
 	}
 	var container struct {
 		TS         int64 `json:"_ts"`
 		DefaultTTL int   `json:"defaultTtl"`
 	}
 	made := w.do("POST", colls, `{"id":"ttl",`+keyedByPK+`,"defaultTtl":3600}`).want(201)
-	if err := json.Unmarshal(made.body, &container); err != nil || container.DefaultTTL != 3600 || container.TS != start.Unix() {
+	if err := json.Unmarshal(made.body, &container); err != nil || container.DefaultTTL != 3600 ||
+		container.TS != start.Unix() {
 		t.Errorf("%v %+v", err, container)
 	}
 	var ranges struct {
@@ -158,7 +171,8 @@ func checkIntegers(t *testing.T) {
 			LSN       int  `json:"lsn"`
 		}
 	}
-	if err := json.Unmarshal(w.do("GET", coll+"/pkranges", "").body, &ranges); err != nil || ranges.Count != 1 {
+	if err := json.Unmarshal(w.do("GET", coll+"/pkranges", "").body, &ranges); err != nil ||
+		ranges.Count != 1 {
 		t.Errorf("%v %+v", err, ranges)
 	}
 	feed := w.do("GET", docs, "", incremental(pk(`["n"]`)...)...).want(200)

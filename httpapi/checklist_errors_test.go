@@ -47,10 +47,12 @@ func checkErrorBodies(t *testing.T) {
 	for _, f := range failing {
 		a := w.do(f.method, f.path, f.body, f.headers...).want(f.code)
 		var body struct{ Code, Message string }
-		if err := json.Unmarshal(a.body, &body); err != nil || body.Code != strings.ReplaceAll(http.StatusText(f.code), " ", "") {
+		if err := json.Unmarshal(a.body, &body); err != nil ||
+			body.Code != strings.ReplaceAll(http.StatusText(f.code), " ", "") {
 			t.Errorf("%s: %v: %s", a.what, err, a.body)
 		}
-		inner, _, _ := strings.Cut(strings.TrimPrefix(body.Message, "Message: "), "\r\nActivityId: "+a.header.Get("X-Ms-Activity-Id"))
+		inner, _, _ := strings.Cut(strings.TrimPrefix(body.Message, "Message: "),
+			"\r\nActivityId: "+a.header.Get("X-Ms-Activity-Id"))
 		if !json.Valid([]byte(inner)) {
 			t.Errorf("%s: the message holds %q", a.what, inner)
 		}
@@ -63,7 +65,8 @@ func checkErrorLength(t *testing.T) {
 	w := checked(t)
 	server := httptest.NewServer(w.h)
 	defer server.Close()
-	for _, path := range []string{"/dbs", docs + "/" + strings.Repeat("x", 1000), "/" + strings.Repeat("y", 9000)} {
+	for _, path := range []string{"/dbs", docs + "/" + strings.Repeat("x", 1000),
+		"/" + strings.Repeat("y", 9000)} {
 		resp, err := server.Client().Get(server.URL + path)
 		if err != nil {
 			t.Fatal(err)
@@ -72,8 +75,10 @@ func checkErrorLength(t *testing.T) {
 		if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
 			t.Error(err)
 		}
-		if resp.StatusCode < 400 || resp.ContentLength <= 0 || len(resp.TransferEncoding) > 0 || resp.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("%.20s: %d with length %d, %v, %v", path, resp.StatusCode, resp.ContentLength, resp.TransferEncoding, resp.Header)
+		if resp.StatusCode < 400 || resp.ContentLength <= 0 || len(resp.TransferEncoding) > 0 ||
+			resp.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%.20s: %d with length %d, %v, %v", path, resp.StatusCode, resp.ContentLength,
+				resp.TransferEncoding, resp.Header)
 		}
 		if err := resp.Body.Close(); err != nil {
 			t.Error(err)
@@ -83,11 +88,13 @@ func checkErrorLength(t *testing.T) {
 
 func checkAuthSubstatus(t *testing.T) {
 	w := checked(t)
-	read, item := w.permission("r", "Read", "dbs/d/colls/c", ""), w.permission("k", "All", "dbs/d/colls/c", `["a"]`)
+	read, item := w.permission("r", "Read", "dbs/d/colls/c", ""), w.permission("k", "All", "dbs/d/colls/c",
+		`["a"]`)
 	create := `{"id":"x","pk":"key1"}`
 	refusals := []*answer{
 		w.do("GET", "/dbs", "", "Authorization", "Bearer wrong").want(401),
-		w.do("GET", "/dbs", "", "Authorization", AuthorizationHeader(Sign(w.key, "PUT", "dbs", "", "x")), "x-ms-date", start.Format(http.TimeFormat)).want(401),
+		w.do("GET", "/dbs", "", "Authorization", AuthorizationHeader(Sign(w.key, "PUT", "dbs", "", "x")),
+			"x-ms-date", start.Format(http.TimeFormat)).want(401),
 		w.as(read, "POST", docs, create, pk(`["key1"]`)...).want(403),
 		w.as(read, "POST", colls, `{"id":"x","partitionKey":{"paths":["/pk"]}}`).want(403),
 		w.as(read, "POST", coll+"/sprocs/p", "[]", pk(`["key1"]`)...).want(403),
@@ -102,7 +109,8 @@ func checkAuthSubstatus(t *testing.T) {
 	w.sign(r)
 	w.wall.Advance(time.Hour)
 	for _, a := range append(refusals, w.send(r).want(403)) {
-		if s := a.header.Get("X-Ms-Substatus"); a.code == 403 && s != "" && s != "0" || s == "3" || s == "1008" {
+		if s := a.header.Get("X-Ms-Substatus"); a.code == 403 && s != "" && s != "0" || s == "3" ||
+			s == "1008" {
 			t.Errorf("%s: %d/%s", a.what, a.code, s)
 		}
 	}
@@ -114,9 +122,11 @@ func checkSessionSubstatus(t *testing.T) {
 	held := w.do("GET", docs+"/i", "", pk(`["a"]`)...).want(200).header.Get("X-Ms-Session-Token")
 	for _, token := range []string{held, "", "0:-1#0", "9:-1#99999999"} {
 		session := append(pk(`["a"]`), "x-ms-session-token", token)
-		w.do("GET", docs+"/none", "", session...).fails(404, 0, "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found")
+		w.do("GET", docs+"/none", "", session...).fails(404, 0,
+			"Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found")
 		w.do("DELETE", docs+"/none", "", session...).fails(404, 0, "Resource Not Found")
-		w.do("PATCH", docs+"/none", `[{"op":"set","path":"/x","value":1}]`, session...).fails(404, 0, "Resource Not Found")
+		w.do("PATCH", docs+"/none", `[{"op":"set","path":"/x","value":1}]`, session...).fails(404, 0,
+			"Resource Not Found")
 		w.do("GET", "/dbs/d/colls/none/docs/i", "", session...).fails(404, 1003, "Resource Not Found")
 		w.do("GET", "/dbs/none/colls/c/docs/i", "", session...).fails(404, 1003, "Resource Not Found")
 		w.do("GET", "/dbs/d/colls/none", "", session...).fails(404, 0, "Resource Not Found")
@@ -124,14 +134,16 @@ func checkSessionSubstatus(t *testing.T) {
 	}
 	ahead := append(pk(`["a"]`), "x-ms-session-token", "0:-1#99999999")
 	w.do("GET", docs+"/i", "", ahead...).fails(404, 1002, "The read session is not available")
-	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(ahead...)...).fails(404, 1002, "The read session is not available")
+	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(ahead...)...).fails(404, 1002,
+		"The read session is not available")
 }
 
 func checkKeySubstatus(t *testing.T) {
 	w := checked(t)
 	const text = "Partition key provided either doesn't correspond to definition in the collection or doesn't match partition key field values specified in the document."
 	w.do("POST", docs, `{"id":"x","pk":"a"}`, pk(`["b"]`)...).fails(400, 1001, text)
-	w.do("POST", docs, `{"id":"x","pk":"a"}`, append(pk(`["b"]`), "x-ms-documentdb-is-upsert", "true")...).fails(400, 1001, text)
+	w.do("POST", docs, `{"id":"x","pk":"a"}`, append(pk(`["b"]`), "x-ms-documentdb-is-upsert",
+		"true")...).fails(400, 1001, text)
 	w.do("PUT", docs+"/i", `{"id":"i","pk":"b"}`, pk(`["a"]`)...).fails(400, 1001, text)
 	w.do("GET", docs+"/i", "", pk(`["a","b"]`)...).fails(400, 1001, text)
 	w.do("GET", docs+"/i", "", pk(`[]`)...).fails(400, 1001, text)
@@ -158,7 +170,8 @@ func (w *world) everyWrite(fn func(*answer)) {
 	fn(w.do("PUT", docs+"/w", `{"id":"w","pk":"w"}`, with("If-Match", `"stale"`)...).want(412))
 	fn(w.do("PATCH", docs+"/w", `{"operations":[{"op":"incr","path":"/n","value":1}]}`, key...).want(200))
 	fn(w.do("POST", docs, `[{"operationType":"Read","id":"w"},{"operationType":"Create","resourceBody":{"id":"v","pk":"w"}}]`, atomicBatch(`["w"]`)...).want(200))
-	fn(w.do("POST", docs, `[{"operationType":"Create","resourceBody":{"id":"v","pk":"w"}}]`, atomicBatch(`["w"]`)...).want(207))
+	fn(w.do("POST", docs, `[{"operationType":"Create","resourceBody":{"id":"v","pk":"w"}}]`,
+		atomicBatch(`["w"]`)...).want(207))
 	fn(w.do("DELETE", docs+"/w", "", key...).want(204))
 	fn(w.do("DELETE", docs+"/w", "", key...).want(404))
 	fn(w.do("POST", coll+"/operations/partitionkeydelete", "", key...).want(200))
@@ -171,8 +184,10 @@ func checkWriteTokens(t *testing.T) {
 		id, vector, _ := strings.Cut(a.header.Get("X-Ms-Session-Token"), ":")
 		_, text, _ := strings.Cut(vector, "#")
 		lsn, err := strconv.Atoi(text)
-		if err != nil || a.header.Get("Lsn") != text || lsn < last[id] || a.code < 300 && a.code != 207 && lsn == last[id] {
-			t.Errorf("%s: %d with the session token %q, lsn %q, after %d", a.what, a.code, a.header.Get("X-Ms-Session-Token"), a.header.Get("Lsn"), last[id])
+		if err != nil || a.header.Get("Lsn") != text || lsn < last[id] || a.code < 300 && a.code != 207 &&
+			lsn == last[id] {
+			t.Errorf("%s: %d with the session token %q, lsn %q, after %d", a.what, a.code,
+				a.header.Get("X-Ms-Session-Token"), a.header.Get("Lsn"), last[id])
 		}
 		last[id] = lsn
 	})
@@ -185,8 +200,10 @@ func checkTokenForm(t *testing.T) {
 	w := checked(t, ranges(4))
 	form := regexp.MustCompile(`^[0-3]:-1#[0-9]+$`)
 	check := func(a *answer) {
-		if token := a.header.Get("X-Ms-Session-Token"); !form.MatchString(token) || !strings.HasPrefix(token, a.header.Get("X-Ms-Documentdb-Partitionkeyrangeid")+":") {
-			t.Errorf("%s: session token %q, range %q", a.what, token, a.header.Get("X-Ms-Documentdb-Partitionkeyrangeid"))
+		if token := a.header.Get("X-Ms-Session-Token"); !form.MatchString(token) ||
+			!strings.HasPrefix(token, a.header.Get("X-Ms-Documentdb-Partitionkeyrangeid")+":") {
+			t.Errorf("%s: session token %q, range %q", a.what, token,
+				a.header.Get("X-Ms-Documentdb-Partitionkeyrangeid"))
 		}
 	}
 	w.everyWrite(check)
@@ -203,12 +220,14 @@ func checkNoRegions(t *testing.T) {
 	lsn := w.do("GET", docs+"/i", "", pk(`["a"]`)...).header.Get("Lsn")
 	// A client that has seen a service with regions sends their parts: they are understood, and not sent
 	// back.
-	for _, token := range []string{"0:-1#" + lsn, "0:5#" + lsn + "#1=7#2=-1", "0:5#1#1=99999", "0:-1#" + lsn + ",1:-1#3"} {
+	for _, token := range []string{"0:-1#" + lsn, "0:5#" + lsn + "#1=7#2=-1", "0:5#1#1=99999",
+		"0:-1#" + lsn + ",1:-1#3"} {
 		a := w.do("GET", docs+"/i", "", append(pk(`["a"]`), "x-ms-session-token", token)...).want(200)
 		a.head("x-ms-session-token", "0:-1#"+lsn)
 	}
 	w.everyWrite(func(a *answer) {
-		if token := a.header.Get("X-Ms-Session-Token"); strings.Count(token, "#") != 1 || strings.Contains(token, "=") {
+		if token := a.header.Get("X-Ms-Session-Token"); strings.Count(token, "#") != 1 ||
+			strings.Contains(token, "=") {
 			t.Errorf("%s: %q", a.what, token)
 		}
 	})
@@ -237,10 +256,13 @@ func checkContentPath(t *testing.T) {
 func checkAltContentPath(t *testing.T) {
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"my db"}`).want(201).head("x-ms-alt-content-path", "")
-	c := w.do("POST", "/dbs/my%20db/colls", `{"id":"ç",`+keyedByPK+`}`).want(201).head("x-ms-alt-content-path", "dbs/my%20db")
+	c := w.do("POST", "/dbs/my%20db/colls",
+		`{"id":"ç",`+keyedByPK+`}`).want(201).head("x-ms-alt-content-path", "dbs/my%20db")
 	path := "dbs/my%20db/colls/" + url.PathEscape("ç")
 	for _, upsert := range []string{"false", "true"} {
-		a := w.do("POST", "/"+path+"/docs", `{"id":"1`+upsert+`","pk":"a"}`, append(pk(`["a"]`), "x-ms-documentdb-is-upsert", upsert)...).want(201).head("x-ms-alt-content-path", path)
+		a := w.do("POST", "/"+path+"/docs", `{"id":"1`+upsert+`","pk":"a"}`,
+			append(pk(`["a"]`), "x-ms-documentdb-is-upsert",
+				upsert)...).want(201).head("x-ms-alt-content-path", path)
 		self := a.at("_self").Str
 		if self != c.at("_self").Str+"docs/"+a.at("_rid").Str+"/" {
 			t.Errorf("_self is %q in %s", self, c.at("_self").Str)
@@ -264,11 +286,13 @@ func checkRIDLayout(t *testing.T) {
 		return b
 	}
 	database, container, user := bytesOf("/dbs/d"), bytesOf(coll), bytesOf(users+"/u")
-	if len(database) != 4 || len(container) != 8 || container[4] < 0x80 || len(user) != 8 || user[4] >= 0x80 ||
+	if len(database) != 4 || len(container) != 8 || container[4] < 0x80 || len(user) != 8 ||
+		user[4] >= 0x80 ||
 		string(container[:4]) != string(database) || string(user[:4]) != string(database) {
 		t.Errorf("database %x, container %x, user %x", database, container, user)
 	}
-	for path, nibble := range map[string]byte{docs + "/i": 0, coll + "/sprocs/s": 8, coll + "/triggers/t": 7, coll + "/udfs/f": 6} {
+	for path, nibble := range map[string]byte{docs + "/i": 0, coll + "/sprocs/s": 8, coll + "/triggers/t": 7,
+		coll + "/udfs/f": 6} {
 		if b := bytesOf(path); len(b) != 16 || string(b[:8]) != string(container) || b[15]>>4 != nibble {
 			t.Errorf("%s: %x in %x, want the type %x", path, b, container, nibble)
 		}
@@ -277,7 +301,8 @@ func checkRIDLayout(t *testing.T) {
 		t.Errorf("permission %x of %x", b, user)
 	}
 	of := w.do("GET", coll+"/pkranges", "").at("PartitionKeyRanges.0._rid").Str
-	if b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(of, "-", "/")); err != nil || len(b) != 16 || b[15]>>4 != 5 || string(b[:8]) != string(container) {
+	if b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(of, "-", "/")); err != nil ||
+		len(b) != 16 || b[15]>>4 != 5 || string(b[:8]) != string(container) {
 		t.Errorf("range %q", of)
 	}
 }

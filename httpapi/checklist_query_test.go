@@ -12,21 +12,26 @@ import (
 
 func checkPlanArrays(t *testing.T) {
 	w := checked(t)
-	for _, text := range []string{"SELECT * FROM c", "SELECT VALUE 1", "SELECT * FROM c ORDER BY c.id", "SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.pk FROM c OFFSET 1 LIMIT 2",
+	for _, text := range []string{"SELECT * FROM c", "SELECT VALUE 1", "SELECT * FROM c ORDER BY c.id",
+		"SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.pk FROM c OFFSET 1 LIMIT 2",
 		"SELECT c.pk, COUNT(1) FROM c GROUP BY c.pk", "SELECT TOP 3 * FROM c", "SELECT * FROM c WHERE false"} {
 		a := w.askPlan(text, allFeatures).want(200)
-		for _, name := range []string{"orderBy", "orderByExpressions", "groupByExpressions", "groupByAliases", "aggregates"} {
+		for _, name := range []string{"orderBy", "orderByExpressions", "groupByExpressions", "groupByAliases",
+			"aggregates"} {
 			if !a.at("queryInfo." + name).IsArray() {
 				t.Errorf("%s: %s is %q", text, name, a.at("queryInfo."+name).Raw)
 			}
 		}
-		if !a.at("queryRanges").IsArray() || len(a.at("queryRanges").Array()) == 0 || !a.at("queryInfo.groupByAliasToAggregateType").IsObject() ||
-			a.at("queryInfo.rewrittenQuery").Type != gjson.String || !a.at("queryInfo.hasSelectValue").IsBool() {
+		if !a.at("queryRanges").IsArray() || len(a.at("queryRanges").Array()) == 0 ||
+			!a.at("queryInfo.groupByAliasToAggregateType").IsObject() ||
+			a.at("queryInfo.rewrittenQuery").Type != gjson.String ||
+			!a.at("queryInfo.hasSelectValue").IsBool() {
 			t.Errorf("%s: %s", text, a.body)
 		}
 	}
 	a := w.askPlan("SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.t, 'a')", allFeatures).want(200)
-	for _, name := range []string{"componentQueryInfos", "componentWithoutPayloadQueryInfos", "componentWeights"} {
+	for _, name := range []string{"componentQueryInfos", "componentWithoutPayloadQueryInfos",
+		"componentWeights"} {
 		if !a.at("hybridSearchQueryInfo." + name).IsArray() {
 			t.Errorf("%s: %s", name, a.body)
 		}
@@ -37,15 +42,19 @@ func checkPlanRequests(t *testing.T) {
 	w := checked(t, ranges(4))
 	body := queryBody("SELECT * FROM c WHERE c.id != @x ORDER BY c.id", `[{"name":"@x","value":"1"}]`)
 	for client, headers := range map[string][]string{
-		"Java":   {"Content-Type", "application/query+json", "x-ms-cosmos-query-version", "1.0"},
-		"JS":     {"Content-Type", "application/query+json", "x-ms-cosmos-query-version", "1.4", "x-ms-documentdb-isquery", "true"},
+		"Java": {"Content-Type", "application/query+json", "x-ms-cosmos-query-version", "1.0"},
+		"JS": {"Content-Type", "application/query+json", "x-ms-cosmos-query-version", "1.4",
+			"x-ms-documentdb-isquery", "true"},
 		"Python": {"Content-Type", "application/json", "x-ms-documentdb-isquery", "true"},
 		"Rust":   {"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "True"},
-		".NET":   {"Content-Type", "application/query+json", "x-ms-documentdb-query-enablecrosspartition", "True"},
+		".NET": {"Content-Type", "application/query+json", "x-ms-documentdb-query-enablecrosspartition",
+			"True"},
 	} {
-		headers = append(headers, "x-ms-cosmos-supported-query-features", clientFeatures[client], "x-ms-cosmos-is-query-plan-request", "True")
+		headers = append(headers, "x-ms-cosmos-supported-query-features", clientFeatures[client],
+			"x-ms-cosmos-is-query-plan-request", "True")
 		a := w.do("POST", docs, body, headers...).want(200)
-		if !strings.Contains(a.at("queryInfo.rewrittenQuery").Str, "orderByItems") || a.at("Documents").Exists() {
+		if !strings.Contains(a.at("queryInfo.rewrittenQuery").Str, "orderByItems") ||
+			a.at("Documents").Exists() {
 			t.Errorf("%s: %s", client, a.body)
 		}
 	}
@@ -72,30 +81,32 @@ func TestFeaturesOfClients(t *testing.T) {
 	w.container("")
 	const valueless = "JS .NET Java" // the clients that merge groups and aggregates in select lists
 	for text, want := range map[string]struct{ clients, feature string }{
-		"SELECT VALUE AVG(c.n) FROM c":                                  {"JS .NET Java Python", "Aggregate"},
-		"SELECT VALUE MIN(c.n) FROM c":                                  {"JS .NET Java Python", "Aggregate"},
-		"SELECT VALUE MAX(c.n) FROM c":                                  {"JS .NET Java Python", "Aggregate"},
-		"SELECT VALUE COUNT(1) FROM c":                                  {"JS .NET Java Python", "Aggregate"},
-		"SELECT VALUE COUNTIF(c.n > 1) FROM c":                          {"JS .NET Python", "CountIf"},
-		"SELECT VALUE MAKESET(c.n) FROM c":                              {"JS Python", "ListAndSetAggregate"},
-		"SELECT AVG(c.n) AS a FROM c":                                   {valueless, "NonValueAggregate"},
-		"SELECT AVG(c.n), MAX(c.n) FROM c":                              {valueless, "MultipleAggregates"},
-		"SELECT AVG(c.n) FROM c WHERE c.pk = 'x'":                       {valueless, "NonValueAggregate"},
-		"SELECT VALUE AVG(c.n) FROM c WHERE c.pk = 'x'":                 {"JS .NET Java Python", "Aggregate"},
-		"SELECT c.n, MIN(c.m) FROM c GROUP BY c.n":                      {valueless, "GroupBy"},
-		"SELECT VALUE COUNT(1) FROM c GROUP BY c.n":                     {valueless, "GroupBy"},
-		"SELECT * FROM c ORDER BY c.n":                                  {"JS .NET Java Python Rust", ""},
-		"SELECT * FROM c ORDER BY c.n, c.m":                             {"JS .NET Java Python Rust", ""},
-		"SELECT TOP 1 * FROM c ORDER BY VectorDistance(c.v, [1])":       {"JS .NET Java Python Rust", ""},
-		"SELECT DISTINCT VALUE c.n FROM c OFFSET 1 LIMIT 1":             {"JS .NET Java Python Rust", ""},
-		"SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.t, 'a')":   {"JS .NET Java Python", "HybridSearch"},
+		"SELECT VALUE AVG(c.n) FROM c":                            {"JS .NET Java Python", "Aggregate"},
+		"SELECT VALUE MIN(c.n) FROM c":                            {"JS .NET Java Python", "Aggregate"},
+		"SELECT VALUE MAX(c.n) FROM c":                            {"JS .NET Java Python", "Aggregate"},
+		"SELECT VALUE COUNT(1) FROM c":                            {"JS .NET Java Python", "Aggregate"},
+		"SELECT VALUE COUNTIF(c.n > 1) FROM c":                    {"JS .NET Python", "CountIf"},
+		"SELECT VALUE MAKESET(c.n) FROM c":                        {"JS Python", "ListAndSetAggregate"},
+		"SELECT AVG(c.n) AS a FROM c":                             {valueless, "NonValueAggregate"},
+		"SELECT AVG(c.n), MAX(c.n) FROM c":                        {valueless, "MultipleAggregates"},
+		"SELECT AVG(c.n) FROM c WHERE c.pk = 'x'":                 {valueless, "NonValueAggregate"},
+		"SELECT VALUE AVG(c.n) FROM c WHERE c.pk = 'x'":           {"JS .NET Java Python", "Aggregate"},
+		"SELECT c.n, MIN(c.m) FROM c GROUP BY c.n":                {valueless, "GroupBy"},
+		"SELECT VALUE COUNT(1) FROM c GROUP BY c.n":               {valueless, "GroupBy"},
+		"SELECT * FROM c ORDER BY c.n":                            {"JS .NET Java Python Rust", ""},
+		"SELECT * FROM c ORDER BY c.n, c.m":                       {"JS .NET Java Python Rust", ""},
+		"SELECT TOP 1 * FROM c ORDER BY VectorDistance(c.v, [1])": {"JS .NET Java Python Rust", ""},
+		"SELECT DISTINCT VALUE c.n FROM c OFFSET 1 LIMIT 1":       {"JS .NET Java Python Rust", ""},
+		"SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.t, 'a')": {"JS .NET Java Python",
+			"HybridSearch"},
 		"SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.n FROM c)": {".NET Java", "DCount"},
 	} {
 		for client, features := range clientFeatures {
 			if slices.Contains(strings.Fields(want.clients), client) {
 				w.askPlan(text, features).want(200)
 			} else {
-				w.askPlan(text, features).fails(400, 1004, "Query contained "+want.feature+", which the calling client does not support.")
+				w.askPlan(text, features).fails(400, 1004, "Query contained "+want.feature+
+					", which the calling client does not support.")
 			}
 		}
 	}
@@ -105,14 +116,17 @@ func TestFeaturesOfClients(t *testing.T) {
 // anything.
 var rewrites = []struct{ text, row string }{
 	{"SELECT * FROM c ORDER BY c.id", `{"_rid":"","orderByItems":[{"item":""}],"payload":{}}`},
-	{"SELECT c.id FROM c WHERE c.even = true ORDER BY c.id DESC, c.pk", `{"_rid":"","orderByItems":[{"item":""},{"item":""}],"payload":{"id":""}}`},
+	{"SELECT c.id FROM c WHERE c.even = true ORDER BY c.id DESC, c.pk",
+		`{"_rid":"","orderByItems":[{"item":""},{"item":""}],"payload":{"id":""}}`},
 	{"SELECT VALUE SUM(c.even ? 1 : 2) FROM c", `[{"item":0}]`},
 	{"SELECT VALUE AVG(LENGTH(c.id)) FROM c", `[{"item":{"sum":0,"count":0}}]`},
 	{"SELECT VALUE MIN(c.id) FROM c", `[{"item":"","item2":{"min":"","count":0}}]`},
 	{"SELECT VALUE MAX(c.id) FROM c", `[{"item":"","item2":{"max":"","count":0}}]`},
-	{"SELECT COUNT(1) AS n, AVG(LENGTH(c.id)) AS a FROM c", `{"payload":{"n":{"item":0},"a":{"item":{"sum":0,"count":0}}}}`},
+	{"SELECT COUNT(1) AS n, AVG(LENGTH(c.id)) AS a FROM c",
+		`{"payload":{"n":{"item":0},"a":{"item":{"sum":0,"count":0}}}}`},
 	{"SELECT SUM(1) FROM c", `{"payload":{"$1":{"item":0}}}`},
-	{"SELECT c.pk, COUNT(1) AS n FROM c GROUP BY c.pk", `{"groupByItems":[{"item":""}],"payload":{"pk":"","n":{"item":0}}}`},
+	{"SELECT c.pk, COUNT(1) AS n FROM c GROUP BY c.pk",
+		`{"groupByItems":[{"item":""}],"payload":{"pk":"","n":{"item":0}}}`},
 	{"SELECT VALUE COUNT(1) FROM c GROUP BY c.pk", `{"groupByItems":[{"item":""}],"payload":[{"item":0}]}`},
 }
 
@@ -120,7 +134,8 @@ var rewrites = []struct{ text, row string }{
 func (w *world) rewritten(text, rangeID, filter string) *answer {
 	w.t.Helper()
 	sent := w.askPlan(text, allFeatures).want(200).at("queryInfo.rewrittenQuery").Str
-	if strings.Contains(sent, "orderByItems") != strings.Contains(sent, "{documentdb-formattableorderbyquery-filter}") {
+	if strings.Contains(sent, "orderByItems") != strings.Contains(sent,
+		"{documentdb-formattableorderbyquery-filter}") {
 		w.t.Errorf("%s: clients look for the place of their filter in %s", text, sent)
 	}
 	if filter != "" {
@@ -157,19 +172,24 @@ func sameShape(want, got gjson.Result) bool {
 func checkItem2(t *testing.T) {
 	w := checked(t)
 	for fn, of := range map[string]string{"MIN": "min", "MAX": "max"} {
-		w.rewritten("SELECT VALUE "+fn+"(c.id) FROM c WHERE c.even != null", "0", "").has("Documents.0.0.item2.count", "6").
+		w.rewritten("SELECT VALUE "+fn+"(c.id) FROM c WHERE c.even != null", "0",
+			"").has("Documents.0.0.item2.count", "6").
 			has("Documents.0.0.item2."+of, map[string]string{"min": `"0"`, "max": `"5"`}[of])
 		// None counted tells that there is nothing to compare with.
-		w.rewritten("SELECT VALUE "+fn+"(c.none) FROM c", "0", "").has("Documents.0.0.item2.count", "0").has("Documents.0.0.item2."+of, "")
+		w.rewritten("SELECT VALUE "+fn+"(c.none) FROM c", "0", "").has("Documents.0.0.item2.count",
+			"0").has("Documents.0.0.item2."+of, "")
 	}
 }
 
 func checkCrossPlan(t *testing.T) {
 	for _, n := range []int{1, 4} {
 		w := checked(t, ranges(n))
-		for _, text := range []string{"SELECT * FROM c ORDER BY c.id", "SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.pk FROM c", "SELECT TOP 1 * FROM c", "SELECT c.pk FROM c GROUP BY c.pk", "SELECT * FROM c OFFSET 0 LIMIT 1"} {
-			a := w.do("POST", docs, queryBody(text, ""), queryHeaders()...).fails(400, 1004, "cross partition query can not be directly served by the gateway")
-			if plan := a.at("additionalErrorInfo"); plan.Type != gjson.String || !gjson.Get(plan.Str, "queryInfo").IsObject() ||
+		for _, text := range []string{"SELECT * FROM c ORDER BY c.id", "SELECT VALUE COUNT(1) FROM c",
+			"SELECT DISTINCT c.pk FROM c", "SELECT TOP 1 * FROM c", "SELECT c.pk FROM c GROUP BY c.pk", "SELECT * FROM c OFFSET 0 LIMIT 1"} {
+			a := w.do("POST", docs, queryBody(text, ""), queryHeaders()...).fails(400, 1004,
+				"cross partition query can not be directly served by the gateway")
+			if plan := a.at("additionalErrorInfo"); plan.Type != gjson.String ||
+				!gjson.Get(plan.Str, "queryInfo").IsObject() ||
 				plan.Str != string(w.askPlan(text, allFeatures).body) {
 				t.Errorf("%s: %s", text, a.body)
 			}
@@ -181,13 +201,16 @@ func checkTokenLength(t *testing.T) {
 	w := newWorld(t, ranges(24), func(s *setup) { s.store.Lenient = true })
 	w.container("")
 	for i := range 40 {
-		w.do("POST", docs, fmt.Sprintf(`{"id":"%s%d","pk":"%d","a":"%s","b":"%s"}`, strings.Repeat("i", 900), i, i, strings.Repeat("é", 3000), strings.Repeat("z", 2000+i))).want(201)
+		w.do("POST", docs, fmt.Sprintf(`{"id":"%s%d","pk":"%d","a":"%s","b":"%s"}`, strings.Repeat("i", 900),
+			i, i, strings.Repeat("é", 3000), strings.Repeat("z", 2000+i))).want(201)
 	}
-	for _, text := range []string{"SELECT * FROM c", "SELECT * FROM c ORDER BY c.a", "SELECT * FROM c ORDER BY c.a DESC, c.b, c.id", "SELECT DISTINCT VALUE c.b FROM c ORDER BY c.b", "SELECT c.b FROM c GROUP BY c.b", "SELECT * FROM c OFFSET 3 LIMIT 30"} {
+	for _, text := range []string{"SELECT * FROM c", "SELECT * FROM c ORDER BY c.a",
+		"SELECT * FROM c ORDER BY c.a DESC, c.b, c.id", "SELECT DISTINCT VALUE c.b FROM c ORDER BY c.b", "SELECT c.b FROM c GROUP BY c.b", "SELECT * FROM c OFFSET 3 LIMIT 30"} {
 		token, rows := "", 0
 		for page := 0; page == 0 || token != ""; page++ {
-			a := w.do("POST", docs, queryBody(text, ""), queryHeaders(append(served, "x-ms-max-item-count", "3",
-				"x-ms-documentdb-responsecontinuationtokenlimitinkb", "1", "x-ms-continuation", token)...)...)
+			a := w.do("POST", docs, queryBody(text, ""),
+				queryHeaders(append(served, "x-ms-max-item-count", "3",
+					"x-ms-documentdb-responsecontinuationtokenlimitinkb", "1", "x-ms-continuation", token)...)...)
 			rows += len(a.want(200).at("Documents").Array())
 			if token = a.header.Get("X-Ms-Continuation"); len(token) > 1024 || page > 40 {
 				t.Fatalf("%s: page %d, a continuation of %d bytes", text, page, len(token))

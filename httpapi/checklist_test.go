@@ -95,19 +95,22 @@ func (w *world) locations(url string) (endpoints []string) {
 
 func checkLocations(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.server.Hosts = []string{"db.example"} })
-	for _, url := range []string{"http://db.example:9443/", "https://db.example:9443/", "http://127.0.0.1/", "https://[::1]:8081/"} {
+	for _, url := range []string{"http://db.example:9443/", "https://db.example:9443/", "http://127.0.0.1/",
+		"https://[::1]:8081/"} {
 		if got := w.locations(url); got[0] != url || got[1] != url {
 			t.Errorf("a client of %s is sent to %q", url, got)
 		}
 	}
 	fixed := newWorld(t, func(s *setup) { s.server.Advertise = "https://public.example:444" })
-	if got := fixed.locations("http://127.0.0.1:8081/"); got[0] != "https://public.example:444/" || got[1] != got[0] {
+	if got := fixed.locations("http://127.0.0.1:8081/"); got[0] != "https://public.example:444/" ||
+		got[1] != got[0] {
 		t.Errorf("advertised is %q", got)
 	}
 }
 
 func checkLocationLists(t *testing.T) {
-	a := newWorld(t).do("GET", "/", "").want(200).has("enableMultipleWriteLocations", "false").has("enablePerPartitionFailoverBehavior", "false").
+	a := newWorld(t).do("GET", "/", "").want(200).has("enableMultipleWriteLocations",
+		"false").has("enablePerPartitionFailoverBehavior", "false").
 		has("thinClientWritableLocations", "").has("thinClientReadableLocations", "")
 	write, read := a.at("writableLocations"), a.at("readableLocations")
 	if !write.IsArray() || len(write.Array()) != 1 || write.Raw != read.Raw || write.Get("0.name").Str == "" {
@@ -122,7 +125,8 @@ func checkLocationLists(t *testing.T) {
 
 func checkQueryEngine(t *testing.T) {
 	conf := newWorld(t).do("GET", "/", "").want(200).at("queryEngineConfiguration")
-	if conf.Type != gjson.String || !gjson.Valid(conf.Str) || gjson.Get(conf.Str, "maxSqlQueryInputLength").Int() != 524288 {
+	if conf.Type != gjson.String || !gjson.Valid(conf.Str) ||
+		gjson.Get(conf.Str, "maxSqlQueryInputLength").Int() != 524288 {
 		t.Errorf("%s", conf.Raw)
 	}
 	// Without these the planner that .NET brings along refuses full-text functions.
@@ -176,7 +180,8 @@ func (w *world) eachFeed(fn func(a *answer, key string, rows int), headers ...st
 			}
 		}
 		if f.query != "" {
-			fn(w.do("POST", f.path, queryBody(f.query, ""), queryHeaders(append(headers, served...)...)...).want(200), f.key, f.rows)
+			fn(w.do("POST", f.path, queryBody(f.query, ""),
+				queryHeaders(append(headers, served...)...)...).want(200), f.key, f.rows)
 		}
 	}
 }
@@ -240,7 +245,8 @@ func checkRangesETag(t *testing.T) {
 	if len(etag) < 3 || etag[0] != '"' {
 		t.Errorf("etag %q", etag)
 	}
-	w.do("GET", coll+"/pkranges", "", "A-IM", "Incremental Feed", "If-None-Match", etag).want(304).head("etag", etag).head("x-ms-item-count", "0")
+	w.do("GET", coll+"/pkranges", "", "A-IM", "Incremental Feed", "If-None-Match",
+		etag).want(304).head("etag", etag).head("x-ms-item-count", "0")
 	w.do("POST", splitPath, `{"range":"0"}`).want(200)
 	if now := w.do("GET", coll+"/pkranges", "").want(200).header.Get("Etag"); now == etag || now == "" {
 		t.Errorf("etag %q before a split, %q after it", etag, now)
@@ -257,7 +263,8 @@ func (w *world) covers(path string, n int) {
 	})
 	for _, r := range list {
 		low, high := r.Get("minInclusive"), r.Get("maxExclusive")
-		if low.Type != gjson.String || low.Str != at || high.Str <= at || !r.Get("parents").IsArray() || r.Get("status").Str != "online" {
+		if low.Type != gjson.String || low.Str != at || high.Str <= at || !r.Get("parents").IsArray() ||
+			r.Get("status").Str != "online" {
 			w.t.Errorf("%s: behind %q comes %s", path, at, r.Raw)
 		}
 		at = high.Str
@@ -277,7 +284,8 @@ func checkRangesCover(t *testing.T) {
 	} {
 		for _, n := range []int{1, 2, 5} {
 			id := name + strconv.Itoa(n)
-			w.do("POST", colls, `{"id":"`+id+`","partitionKey":`+key+`}`, "x-mayfly-ranges", strconv.Itoa(n)).want(201)
+			w.do("POST", colls, `{"id":"`+id+`","partitionKey":`+key+`}`, "x-mayfly-ranges",
+				strconv.Itoa(n)).want(201)
 			w.covers(colls+"/"+id, n)
 			w.do("POST", "/_mayfly"+colls+"/"+id+"/split", `{"range":"0","at":"05"}`).want(200)
 			w.covers(colls+"/"+id, n+1)
@@ -289,11 +297,13 @@ func checkRangesByRID(t *testing.T) {
 	w := checked(t, ranges(4))
 	database, container := w.do("GET", "/dbs/d", "").at("_rid").Str, w.do("GET", coll, "").at("_rid").Str
 	// The signature is over the container's rid alone, in lower case.
-	a := w.do("GET", "/dbs/"+database+"/colls/"+container+"/pkranges", "").want(200).has("_rid", `"`+container+`"`)
+	a := w.do("GET", "/dbs/"+database+"/colls/"+container+"/pkranges", "").want(200).has("_rid",
+		`"`+container+`"`)
 	if got := a.ids("PartitionKeyRanges"); got != "0 1 2 3" {
 		t.Errorf("ranges %q", got)
 	}
-	w.do("GET", "/dbs/"+database+"/colls/"+container+"/docs/i", "", pk(`["a"]`)...).fails(400, 0, "resource id")
+	w.do("GET", "/dbs/"+database+"/colls/"+container+"/docs/i", "", pk(`["a"]`)...).fails(400, 0,
+		"resource id")
 	other := []byte(container)
 	other[8] = 'B'
 	w.do("GET", "/dbs/"+database+"/colls/"+string(other)+"/pkranges", "").fails(404, 1003, "")
@@ -301,7 +311,8 @@ func checkRangesByRID(t *testing.T) {
 
 // feedScopes are the ways in which clients divide a change feed.
 func feedScopes() [][]string {
-	return [][]string{nil, pk(`["key1"]`), rangeHeader("2"), rangeHeader("1", "x-ms-start-epk", "10", "x-ms-end-epk", "18", "x-ms-read-key-type", "EffectivePartitionKeyRange")}
+	return [][]string{nil, pk(`["key1"]`), rangeHeader("2"), rangeHeader("1", "x-ms-start-epk", "10",
+		"x-ms-end-epk", "18", "x-ms-read-key-type", "EffectivePartitionKeyRange")}
 }
 
 func checkFeedEnds(t *testing.T) {
@@ -313,7 +324,8 @@ func checkFeedEnds(t *testing.T) {
 	w.fill(20, 10)
 	for i, scope := range feedScopes() {
 		pages, etag := w.drain(docs, incremental(append(scope, "x-ms-max-item-count", "2")...)...)
-		if ids := strings.Fields(strings.Join(pages, " ")); i == 0 && len(ids) != 20 || i == 1 && len(ids) != 2 {
+		if ids := strings.Fields(strings.Join(pages, " ")); i == 0 && len(ids) != 20 || i == 1 &&
+			len(ids) != 2 {
 			t.Errorf("scope %v: %q", scope, pages)
 		}
 		w.do("GET", docs, "", incremental(append(scope, "If-None-Match", etag)...)...).want(304)
@@ -330,8 +342,10 @@ func checkFeedPosition(t *testing.T) {
 		if got := again.header.Get("Etag"); got != etag || len(etag) < 3 {
 			t.Errorf("scope %v: the position %q becomes %q", scope, etag, got)
 		}
-		now := w.do("GET", docs, "", incremental(append(scope, "If-None-Match", "*")...)...).want(304).header.Get("Etag")
-		w.do("POST", docs, `{"id":"new","pk":"key1"}`, append(pk(`["key1"]`), "x-ms-documentdb-is-upsert", "true")...)
+		now := w.do("GET", docs, "",
+			incremental(append(scope, "If-None-Match", "*")...)...).want(304).header.Get("Etag")
+		w.do("POST", docs, `{"id":"new","pk":"key1"}`, append(pk(`["key1"]`), "x-ms-documentdb-is-upsert",
+			"true")...)
 		for _, from := range []string{etag, now} {
 			a := w.do("GET", docs, "", incremental(append(scope, "If-None-Match", from)...)...)
 			whole := scope == nil || scope[0] == pk("")[0]

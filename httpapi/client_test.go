@@ -92,7 +92,8 @@ func (w *world) close() {
 	if err := w.srv.Shutdown(context.Background()); err != nil {
 		w.t.Error(err)
 	}
-	if err := w.db.Check(context.Background(), func(err error) bool { w.t.Error(err); return true }); err != nil {
+	if err := w.db.Check(context.Background(),
+		func(err error) bool { w.t.Error(err); return true }); err != nil {
 		w.t.Error(err)
 	}
 	if err := w.db.Close(); err != nil {
@@ -183,7 +184,8 @@ func (w *world) send(r *http.Request) *answer {
 	w.t.Helper()
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
-	a := &answer{t: w.t, what: r.Method + " " + r.RequestURI, code: rec.Code, header: headerOf(w.t, rec), body: rec.Body.Bytes()}
+	a := &answer{t: w.t, what: r.Method + " " + r.RequestURI, code: rec.Code, header: headerOf(w.t, rec),
+		body: rec.Body.Bytes()}
 	a.everyAnswer(r.Method)
 	id := a.header.Get("X-Ms-Activity-Id")
 	if w.seen[id] && r.Header.Get("X-Ms-Activity-Id") == "" {
@@ -213,7 +215,8 @@ func headerOf(t testing.TB, rec *httptest.ResponseRecorder) http.Header {
 const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=:.{}[],\""
 
 // tokenShape is the gateway's continuation: one range, or the parts of one that has been split.
-var tokenShape = regexp.MustCompile(`^(\{"token":"[-\w]*","range":\{"min":"[0-9A-F]*","max":"[0-9A-F]+"\}\}|\[(,?\{"token":"[-\w]*","range":\{"min":"[0-9A-F]*","max":"[0-9A-F]+"\}\})+\])$`)
+var tokenShape = regexp.MustCompile(
+	`^(\{"token":"[-\w]*","range":\{"min":"[0-9A-F]*","max":"[0-9A-F]+"\}\}|\[(,?\{"token":"[-\w]*","range":\{"min":"[0-9A-F]*","max":"[0-9A-F]+"\}\})+\])$`)
 
 // badToken tells whether a continuation is none that a client can take.
 func badToken(token string) bool {
@@ -232,7 +235,8 @@ func (a *answer) everyAnswer(method string) {
 	if charge, err := strconv.ParseFloat(a.header.Get("X-Ms-Request-Charge"), 64); err != nil || charge <= 0 {
 		a.t.Errorf("%s: request charge %q", a.what, a.header.Get("X-Ms-Request-Charge"))
 	}
-	if took, err := strconv.ParseFloat(a.header.Get("X-Ms-Request-Duration-Ms"), 64); err != nil || took <= 0 {
+	if took, err := strconv.ParseFloat(a.header.Get("X-Ms-Request-Duration-Ms"), 64); err != nil ||
+		took <= 0 {
 		a.t.Errorf("%s: duration %q", a.what, a.header.Get("X-Ms-Request-Duration-Ms"))
 	}
 	if v, ok := a.header["X-Ms-Continuation"]; ok && badToken(v[0]) {
@@ -246,11 +250,13 @@ func (a *answer) everyAnswer(method string) {
 		}
 	}
 	if len(a.body) > 0 {
-		if !json.Valid(a.body) || a.header.Get("Content-Type") != "application/json" || a.header.Get("Content-Length") != length {
+		if !json.Valid(a.body) || a.header.Get("Content-Type") != "application/json" ||
+			a.header.Get("Content-Length") != length {
 			a.t.Errorf("%s: body of %d bytes with headers %v\n%s", a.what, len(a.body), a.header, a.body)
 		}
 	}
-	if a.code >= 400 && method != http.MethodHead && (a.at("code").Str == "" || len(a.inner()) == 0 && !a.lacksFeatures()) {
+	if a.code >= 400 && method != http.MethodHead && (a.at("code").Str == "" || len(a.inner()) == 0 &&
+		!a.lacksFeatures()) {
 		a.t.Errorf("%s: %d with the body %s", a.what, a.code, a.body)
 	}
 }
@@ -268,7 +274,8 @@ func (a *answer) inner() []gjson.Result {
 
 // lacksFeatures tells of the one failure whose text stands outside of any JSON: what a client cannot merge.
 func (a *answer) lacksFeatures() bool {
-	return a.at("code").Str == "BadRequest" && strings.HasPrefix(a.at("message").Str, "Query contains 1 or more unsupported features.")
+	return a.at("code").Str == "BadRequest" &&
+		strings.HasPrefix(a.at("message").Str, "Query contains 1 or more unsupported features.")
 }
 
 func (a *answer) at(path string) gjson.Result { return gjson.GetBytes(a.body, path) }
@@ -330,7 +337,8 @@ func (w *world) pages(key, method, path, body string, headers ...string) (pages 
 			h = append(h[:len(h):len(h)], "x-ms-continuation", token)
 		}
 		a := w.do(method, path, body, h...).want(200)
-		if n := strconv.Itoa(len(a.at(key).Array())); a.at("_count").Raw != n || a.header.Get("X-Ms-Item-Count") != n {
+		if n := strconv.Itoa(len(a.at(key).Array())); a.at("_count").Raw != n ||
+			a.header.Get("X-Ms-Item-Count") != n {
 			w.t.Fatalf("%s: counts of a page: %s, header %q", a.what, a.body, a.header.Get("X-Ms-Item-Count"))
 		}
 		pages = append(pages, a.ids(key))
@@ -357,7 +365,8 @@ func pk(json string) []string { return []string{"x-ms-documentdb-partitionkey", 
 
 // queryHeaders mark a POST as a query, which may reach over all partition keys.
 func queryHeaders(more ...string) []string {
-	return append([]string{"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "True", crossing, "True"}, more...)
+	return append([]string{"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "True",
+		crossing, "True"}, more...)
 }
 
 const crossing = "x-ms-documentdb-query-enablecrosspartition"

@@ -77,7 +77,8 @@ func (s *conns) crowded(err error) {
 func (s *conns) dropIdle() bool {
 	var oldest *sniffConn
 	for c := range s.open {
-		if c.busy.Load() == 0 && !c.answering.Load() && (oldest == nil || c.since.Load() < oldest.since.Load()) {
+		if c.busy.Load() == 0 && !c.answering.Load() &&
+			(oldest == nil || c.since.Load() < oldest.since.Load()) {
 			oldest = c
 		}
 	}

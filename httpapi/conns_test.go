@@ -174,7 +174,8 @@ func TestShutdownOfStuckRequest(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	var stuck *StuckError
-	if err := s.srv.Shutdown(ended); !errors.As(err, &stuck) || strings.Join(stuck.Requests, " ") != "GET /_mayfly/readyz" {
+	if err := s.srv.Shutdown(ended); !errors.As(err, &stuck) ||
+		strings.Join(stuck.Requests, " ") != "GET /_mayfly/readyz" {
 		t.Errorf("%v", err)
 	}
 	close(release)

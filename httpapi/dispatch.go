@@ -59,7 +59,8 @@ func (c *call) route() (run handler, open bool) {
 }
 
 func (c *call) methodNotAllowed() error {
-	return cosmos.Failure(http.StatusMethodNotAllowed, 0, "The method "+c.r.Method+" is not allowed on this path with these headers.")
+	return cosmos.Failure(http.StatusMethodNotAllowed, 0, "The method "+c.r.Method+
+		" is not allowed on this path with these headers.")
 }
 
 // refuse is a handler that fails.

@@ -35,40 +35,50 @@ func TestEveryCode(t *testing.T) {
 		substatus, name string
 		text            string
 	}{
-		fault.CodeInternal:             {500, "", "InternalServerError", "An internal error occurred. The server's log tells more under this activity id."},
+		fault.CodeInternal: {500, "", "InternalServerError",
+			"An internal error occurred. The server's log tells more under this activity id."},
 		fault.CodeBadRequest:           {400, "", "BadRequest", "why"},
 		fault.CodePartitionKeyMismatch: {400, "1001", "BadRequest", "why"},
 		fault.CodeForbidden:            {403, "", "Forbidden", "why"},
-		fault.CodeNotFound:             {404, "", "NotFound", "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"},
-		fault.CodeOwnerNotFound:        {404, "1003", "NotFound", "https://aka.ms/cosmosdb-tsg-not-found"},
-		fault.CodeSessionNotAvailable:  {404, "1002", "NotFound", `{"Errors":["The read/write session is not available for the input session token.","why"]}`},
-		fault.CodeConflict:             {409, "", "Conflict", "why"},
-		fault.CodeRangeGone:            {410, "1002", "Gone", "why"},
-		fault.CodePreconditionFailed:   {412, "", "PreconditionFailed", `{"Errors":["` + "One of the specified pre-condition is not met. Learn more: https://aka.ms/CosmosDB/sql/errors/precondition-failed" + `"]}`},
-		fault.CodeTooLarge:             {413, "", "RequestEntityTooLarge", `Message: {"Errors":["Request size is too large"]}` + "\r\n"},
-		fault.CodeCanceled:             {408, "", "RequestTimeout", "why"},
-		fault.CodeDiskFull:             {507, "", "InsufficientStorage", "why"},
-		fault.CodeUnavailable:          {503, "", "ServiceUnavailable", "why"},
-		fault.CodeCrossPartition:       {400, "1004", "BadRequest", "why"},
-		fault.CodeThrottled:            {429, "3200", "TooManyRequests", "why"},
-		fault.CodeFailedDependency:     {424, "", "FailedDependency", "why"},
-		fault.Code(255):                {500, "", "InternalServerError", "An internal error occurred. The server's log tells more under this activity id."},
+		fault.CodeNotFound: {404, "", "NotFound",
+			"Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"},
+		fault.CodeOwnerNotFound: {404, "1003", "NotFound", "https://aka.ms/cosmosdb-tsg-not-found"},
+		fault.CodeSessionNotAvailable: {404, "1002", "NotFound",
+			`{"Errors":["The read/write session is not available for the input session token.","why"]}`},
+		fault.CodeConflict:  {409, "", "Conflict", "why"},
+		fault.CodeRangeGone: {410, "1002", "Gone", "why"},
+		fault.CodePreconditionFailed: {412, "", "PreconditionFailed",
+			`{"Errors":["` + "One of the specified pre-condition is not met. Learn more: https://aka.ms/CosmosDB/sql/errors/precondition-failed" + `"]}`},
+		fault.CodeTooLarge: {413, "", "RequestEntityTooLarge",
+			`Message: {"Errors":["Request size is too large"]}` + "\r\n"},
+		fault.CodeCanceled:         {408, "", "RequestTimeout", "why"},
+		fault.CodeDiskFull:         {507, "", "InsufficientStorage", "why"},
+		fault.CodeUnavailable:      {503, "", "ServiceUnavailable", "why"},
+		fault.CodeCrossPartition:   {400, "1004", "BadRequest", "why"},
+		fault.CodeThrottled:        {429, "3200", "TooManyRequests", "why"},
+		fault.CodeFailedDependency: {424, "", "FailedDependency", "why"},
+		fault.Code(255): {500, "", "InternalServerError",
+			"An internal error occurred. The server's log tells more under this activity id."},
 	} {
 		w, log := answerTo(t, httptest.NewRequest("GET", "/dbs/a%20b", nil), func(c *call) error {
 			c.ans.Range, c.ans.LSN, c.ans.Version, c.ans.Charge = "3", 42, -1, 6.29
 			c.ans.OwnerRID, c.ans.OwnerDatabase, c.ans.OwnerContainer = "HpxDAIt3MtQ=", "a b", "c/d"
-			return fmt.Errorf("deeper: %w", &fault.Error{Code: code, Message: "why", Hint: "do this", Err: errors.New("cause")})
+			return fmt.Errorf("deeper: %w", &fault.Error{Code: code, Message: "why", Hint: "do this",
+				Err: errors.New("cause")})
 		})
 		var body struct{ Code, Message string }
 		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
 			t.Fatalf("%s: %v: %s", code, err, w.Body)
 		}
 		h := headerOf(t, w)
-		if w.Code != want.status || h.Get("x-ms-substatus") != want.substatus || body.Code != want.name || !strings.Contains(body.Message, want.text) {
+		if w.Code != want.status || h.Get("x-ms-substatus") != want.substatus || body.Code != want.name ||
+			!strings.Contains(body.Message, want.text) {
 			t.Errorf("%s: %d/%s %s %s", code, w.Code, h.Get("x-ms-substatus"), body.Code, body.Message)
 		}
-		if h.Get("content-type") != "application/json" || h.Get("content-length") != fmt.Sprint(w.Body.Len()) || h.Get("x-ms-request-charge") != "6.29" ||
-			h.Get("x-ms-session-token") != "3:-1#42" || h.Get("lsn") != "42" || h.Get("x-ms-documentdb-partitionkeyrangeid") != "3" || h.Get("x-ms-activity-id") != testActivity {
+		if h.Get("content-type") != "application/json" ||
+			h.Get("content-length") != fmt.Sprint(w.Body.Len()) || h.Get("x-ms-request-charge") != "6.29" ||
+			h.Get("x-ms-session-token") != "3:-1#42" || h.Get("lsn") != "42" ||
+			h.Get("x-ms-documentdb-partitionkeyrangeid") != "3" || h.Get("x-ms-activity-id") != testActivity {
 			t.Errorf("%s: headers %v", code, h)
 		}
 		if path, alt := h.Get("x-ms-content-path"), h.Get("x-ms-alt-content-path"); (path == "") != (want.status == 404) || alt != "dbs/a%20b/colls/c%2Fd" {
@@ -76,7 +86,8 @@ func TestEveryCode(t *testing.T) {
 		}
 		first, _, _ := strings.Cut(body.Message, "\r\n")
 		var inner struct{ Errors []string }
-		if err := json.Unmarshal([]byte(strings.TrimPrefix(first, "Message: ")), &inner); err != nil || len(inner.Errors) == 0 {
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(first, "Message: ")), &inner); err != nil ||
+			len(inner.Errors) == 0 {
 			t.Errorf("%s: inner message %s: %v", code, first, err)
 		}
 		if !strings.Contains(body.Message, "\r\nActivityId: "+testActivity+", Request URI: /dbs/a%20b, ") {
@@ -100,14 +111,16 @@ func TestNotModified(t *testing.T) {
 			c.ans.ETag = tc.set
 			return &fault.Error{Code: fault.CodeNotModified, Message: "not modified"}
 		})
-		if w.Code != 304 || w.Body.Len() != 0 || headerOf(t, w).Get("etag") != tc.want || headerOf(t, w).Get("content-type") != "" || headerOf(t, w).Get("x-ms-request-charge") != "1" {
+		if w.Code != 304 || w.Body.Len() != 0 || headerOf(t, w).Get("etag") != tc.want ||
+			headerOf(t, w).Get("content-type") != "" || headerOf(t, w).Get("x-ms-request-charge") != "1" {
 			t.Errorf("%s: %d %q %v", name, w.Code, w.Body, headerOf(t, w))
 		}
 	}
 }
 
 func TestPanic(t *testing.T) {
-	w, log := answerTo(t, httptest.NewRequest("GET", "/dbs", nil), func(*call) error { panic("a secret detail") })
+	w, log := answerTo(t, httptest.NewRequest("GET", "/dbs", nil),
+		func(*call) error { panic("a secret detail") })
 	if w.Code != 500 || !json.Valid(w.Body.Bytes()) || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -129,13 +142,15 @@ func TestPanicInsideAnAnswer(t *testing.T) {
 }
 
 func TestReceipt(t *testing.T) {
-	for charge, want := range map[float64]string{0: "1", 1: "1", 2.35: "2.35", 6.29: "6.29", 1234567: "1234567"} {
+	for charge, want := range map[float64]string{0: "1", 1: "1", 2.35: "2.35", 6.29: "6.29",
+		1234567: "1234567"} {
 		w, _ := answerTo(t, httptest.NewRequest("GET", "/", nil), func(c *call) error {
 			c.ans.LSN, c.ans.Charge = 9, charge
 			return c.noContent(204)
 		})
 		h := headerOf(t, w)
-		if h.Get("x-ms-request-charge") != want || h.Get("x-ms-session-token") != "" || h.Get("content-length") != "" {
+		if h.Get("x-ms-request-charge") != want || h.Get("x-ms-session-token") != "" ||
+			h.Get("content-length") != "" {
 			t.Errorf("%v: %v", charge, h)
 		}
 	}
@@ -179,16 +194,21 @@ func TestResourceTypeInErrors(t *testing.T) {
 		{"GET", "/dbs/d/users/none/permissions", "", "User, OperationType: Read"},
 	} {
 		a := w.do(q.method, q.path, q.body, pk(`["a"]`)...)
-		if text := a.at("message").Str; a.code < 400 || !strings.Contains(text, ", RequestStats: \r\n ResourceType: "+q.want+"\r\n, SDK: ") {
+		if text := a.at("message").Str; a.code < 400 ||
+			!strings.Contains(text, ", RequestStats: \r\n ResourceType: "+q.want+"\r\n, SDK: ") {
 			t.Errorf("%s: %d %s", a.what, a.code, text)
 		}
 	}
-	w.do("POST", docs, `{"query":"SELECT"}`, query...).fails(400, 0, "ResourceType: Document, OperationType: Query")
-	w.do("GET", docs, "", "x-ms-max-item-count", "x").fails(400, 0, "ResourceType: Document, OperationType: ReadFeed")
-	w.do("GET", docs, "", "x-ms-session-token", "no").fails(400, 0, "The session token provided 'no' is invalid.")
+	w.do("POST", docs, `{"query":"SELECT"}`, query...).fails(400, 0,
+		"ResourceType: Document, OperationType: Query")
+	w.do("GET", docs, "", "x-ms-max-item-count", "x").fails(400, 0,
+		"ResourceType: Document, OperationType: ReadFeed")
+	w.do("GET", docs, "", "x-ms-session-token", "no").fails(400, 0,
+		"The session token provided 'no' is invalid.")
 	w.do("GET", docs, "", "x-ms-documentdb-responsecontinuationtokenlimitinkb", "0").
 		fails(400, 0, "continuation token limit specified is not large enough")
-	if text := w.do("GET", "/_mayfly/nothing", "").want(404).at("message").Str; !strings.Contains(text, "RequestStats: , SDK") {
+	if text := w.do("GET", "/_mayfly/nothing", "").want(404).at("message").Str; !strings.Contains(text,
+		"RequestStats: , SDK") {
 		t.Error(text)
 	}
 }

@@ -137,8 +137,10 @@ func eventStream(t *testing.T, http2 bool) {
 	w.mortal("b", 3)
 	w.clock.Advance(time.Second)
 	name, position, data := event(t, lines)
-	if id := gjson.Get(data, "id").Str; name != "expired" || id != "a" || gjson.Get(data, "document._etag").Str == "" ||
-		gjson.Get(data, "expiredAt").Int() != start.Unix()+1 || gjson.Get(data, "partitionKey").Raw != `["p"]` {
+	if id := gjson.Get(data, "id").Str; name != "expired" || id != "a" ||
+		gjson.Get(data, "document._etag").Str == "" ||
+		gjson.Get(data, "expiredAt").Int() != start.Unix()+1 ||
+		gjson.Get(data, "partitionKey").Raw != `["p"]` {
 		t.Errorf("%s %s %s", name, position, data)
 	}
 	leave()
@@ -150,7 +152,8 @@ func eventStream(t *testing.T, http2 bool) {
 
 	lines = w.stream(t.Context(), base, "?after=0:0,1:0", "Last-Event-ID", position)
 	for _, want := range []string{"b", "c"} {
-		if name, id, data := event(t, lines); name != "expired" || id == "" || gjson.Get(data, "id").Str != want {
+		if name, id, data := event(t, lines); name != "expired" || id == "" ||
+			gjson.Get(data, "id").Str != want {
 			t.Errorf("after a reconnection: %s %s, want %s", name, data, want)
 		}
 	}
@@ -225,11 +228,13 @@ func TestEventStreamEnds(t *testing.T) {
 }
 
 func TestEventPages(t *testing.T) {
-	w := newWorld(t, loop, func(s *setup) { s.server.NoClockCheck = true }) // the wall's clock runs away from what was signed
+	// the wall's clock runs away from what was signed
+	w := newWorld(t, loop, func(s *setup) { s.server.NoClockCheck = true })
 	w.container(`"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1`)
 	w.do("GET", own+"events", "").fails(400, 0, "keeps no log")
 	w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
-	for _, query := range []string{"?x=1", "?wait=-1", "?wait=601", "?limit=0", "?limit=x", "?after=x", "?after=999999"} {
+	for _, query := range []string{"?x=1", "?wait=-1", "?wait=601", "?limit=0", "?limit=x", "?after=x",
+		"?after=999999"} {
 		w.do("GET", own+"events"+query, "").fails(400, 0, "")
 	}
 	base, _ := w.listen()
@@ -264,7 +269,8 @@ func TestEventPages(t *testing.T) {
 		t.Errorf("polled %s", body)
 	}
 	w.do("GET", own+"events?limit=1", "").want(200).has("events.#", "1")
-	last := w.do("GET", own+"events?after="+first, "").want(200).has("events.1.id", `"b"`).has("lost", "false").at("position").Str
+	last := w.do("GET", own+"events?after="+first, "").want(200).has("events.1.id", `"b"`).has("lost",
+		"false").at("position").Str
 	w.do("GET", own+"events?after="+last, "").want(200).has("events", "[]").has("position", `"`+last+`"`)
 	waited := make(chan *answer)
 	go func() { waited <- w.do("GET", own+"events?wait=5&after="+last, "") }()
@@ -285,16 +291,19 @@ func TestReaperControl(t *testing.T) {
 	w.mortals()
 	reaper := own + "reaper"
 	w.do("GET", reaper, "").want(200).has("paused", "false").has("delay", "null").has("backlog", "0")
-	for _, body := range []string{``, `[]`, `{"pause":true}`, `{"paused":1}`, `{"delay":5}`, `{"delay":{"sec":5}}`, `{"delay":{"seconds":-1}}`,
+	for _, body := range []string{``, `[]`, `{"pause":true}`, `{"paused":1}`, `{"delay":5}`,
+		`{"delay":{"sec":5}}`, `{"delay":{"seconds":-1}}`,
 		`{"delay":{"min":2,"max":1}}`, `{"delay":{"seconds":2,"max":3}}`, `{"starved":{"perSecond":-1}}`} {
 		w.do("PUT", reaper, body).fails(400, 0, "")
 	}
 	for i := range 5 {
 		w.mortal(fmt.Sprint(i), 1)
 	}
-	w.do("PUT", reaper, `{"paused":true,"delay":{"min":1,"max":9,"seed":4},"starved":{"perSecond":2}}`).want(200).
+	w.do("PUT", reaper, `{"paused":true,"delay":{"min":1,"max":9,"seed":4},"starved":{"perSecond":2}}`).want(
+		200).
 		has("paused", "true").has("delay.max", "9").has("starved.perSecond", "2")
-	w.do("PUT", reaper, `{"delay":{"seconds":10}}`).want(200).has("paused", "true").has("delay.seconds", "10").has("starved.perSecond", "2")
+	w.do("PUT", reaper, `{"delay":{"seconds":10}}`).want(200).has("paused", "true").has("delay.seconds",
+		"10").has("starved.perSecond", "2")
 	w.do("GET", own+"settings", "").want(200).has("reaper.delay.seconds", "10")
 	w.clock.Advance(time.Second)
 	w.do("GET", reaper, "").want(200).has("backlog", "5").has("purged", "0")
@@ -303,7 +312,8 @@ func TestReaperControl(t *testing.T) {
 	w.do("POST", reaper+"/step", `{"items":0}`).fails(400, 0, "'items'")
 	w.do("POST", reaper+"/step", `{"n":1}`).fails(400, 0, "'n' is not known")
 	w.do("POST", reaper+"/run", "").want(200).has("purged", "2")
-	w.do("PUT", reaper, `{"paused":false,"delay":null,"starved":null}`).want(200).has("paused", "false").has("purged", "5")
+	w.do("PUT", reaper, `{"paused":false,"delay":null,"starved":null}`).want(200).has("paused",
+		"false").has("purged", "5")
 	w.do("GET", own+"settings", "").want(200).has("reaper", "null")
 
 	w.do("PUT", "/_mayfly/reaper", `{"paused":true}`).want(200).has("paused", "true")

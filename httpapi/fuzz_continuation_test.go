@@ -78,9 +78,11 @@ func pagedWorld(t testing.TB) (*world, []*paged) {
 			key = `{"paths":["/pk","/n"],"kind":"MultiHash","version":2}`
 		}
 		in := "/dbs/d0/colls/" + id
-		w.do("POST", "/dbs/d0/colls", `{"id":"`+id+`","partitionKey":`+key+more+`,"indexingPolicy":{"compositeIndexes":[[{"path":"/n"},{"path":"/id","order":"descending"}]]}}`, "x-mayfly-ranges", n).want(201)
+		w.do("POST", "/dbs/d0/colls", `{"id":"`+id+`","partitionKey":`+key+more+
+			`,"indexingPolicy":{"compositeIndexes":[[{"path":"/n"},{"path":"/id","order":"descending"}]]}}`, "x-mayfly-ranges", n).want(201)
 		for i := range 30 {
-			w.do("POST", in+"/docs", fmt.Sprintf(`{"id":"%d","pk":"k%d","n":%d,"s":"%s","v":[1,%d]}`, i, i%5, i%4, strings.Repeat("s", 290)+strconv.Itoa(i%7), i)).want(201)
+			w.do("POST", in+"/docs", fmt.Sprintf(`{"id":"%d","pk":"k%d","n":%d,"s":"%s","v":[1,%d]}`, i, i%5,
+				i%4, strings.Repeat("s", 290)+strconv.Itoa(i%7), i)).want(201)
 		}
 		w.do("POST", in+"/udfs", `{"id":"f","body":"function () {}"}`).want(201)
 		w.do("POST", in+"/udfs", `{"id":"g","body":"function () {}"}`).want(201)
@@ -107,16 +109,19 @@ func pagedWorld(t testing.TB) (*world, []*paged) {
 	add("Databases", with("GET", "/dbs", ""), "")
 	add("DocumentCollections", with("GET", "/dbs/d0/colls", ""), "")
 	add("PartitionKeyRanges", with("GET", "/dbs/d0/colls/four/pkranges", ""), "")
-	add("Databases", with("POST", "/dbs", queryBody("SELECT * FROM c ORDER BY c.id DESC", ""), queryHeaders()...), "")
+	add("Databases", with("POST", "/dbs", queryBody("SELECT * FROM c ORDER BY c.id DESC", ""),
+		queryHeaders()...), "")
 	add("Databases", with("POST", "/dbs", queryBody("SELECT * FROM c", ""), queryHeaders()...), "")
 	for _, c := range []struct{ id, last string }{{"one", "0"}, {"four", "5"}, {"tree", "3"}} {
 		path := "/dbs/d0/colls/" + c.id
 		add("UserDefinedFunctions", with("GET", path+"/udfs", ""), "")
-		for _, scope := range [][]string{nil, pk(`["k1"]`), rangeHeader("0"), rangeHeader(c.last), {"x-ms-start-epk", "08", "x-ms-end-epk", "2A"}} {
+		for _, scope := range [][]string{nil, pk(`["k1"]`), rangeHeader("0"), rangeHeader(c.last),
+			{"x-ms-start-epk", "08", "x-ms-end-epk", "2A"}} {
 			add("Documents", with("GET", path+"/docs", "", scope...), "")
 			add("Documents", with("GET", path+"/docs", "", incremental(scope...)...), "")
 			for _, q := range pagedQueries {
-				add("Documents", with("POST", path+"/docs", queryBody(q.text, ""), queryHeaders(scope...)...), q.all)
+				add("Documents", with("POST", path+"/docs", queryBody(q.text, ""), queryHeaders(scope...)...),
+					q.all)
 			}
 		}
 	}
@@ -152,7 +157,8 @@ func (g *maker) forge(list []*paged, p *paged) (token string, from *paged, end p
 	end = from.tokens[g.n(len(from.tokens))]
 	token = end.token
 	inner := token
-	if found := innerToken.FindStringSubmatch(token); found != nil { // of the gateway: what it wraps is a continuation as well
+	// of the gateway: what it wraps is a continuation as well
+	if found := innerToken.FindStringSubmatch(token); found != nil {
 		inner = found[1]
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(inner)
@@ -164,13 +170,15 @@ func (g *maker) forge(list []*paged, p *paged) (token string, from *paged, end p
 		case 0:
 			token = token[:at]
 		case 1:
-			token = token[:at] + g.of("A", "_", "0", "F", ":", ",", "=", " ", "\"", "{", "]", "9999999999") + token[at:]
+			token = token[:at] + g.of("A", "_", "0", "F", ":", ",", "=", " ", "\"", "{", "]", "9999999999") +
+				token[at:]
 		case 2:
 			other := g.known("token", token)
 			token = token[:at] + other[min(at, len(other)):]
 		default:
 			if len(raw) == 0 {
-				token = strings.Replace(token, g.of("0", "1", "2", "3", "4"), g.of("0", "1", "7", "00", "FF", "-1"), 1)
+				token = strings.Replace(token, g.of("0", "1", "2", "3", "4"),
+					g.of("0", "1", "7", "00", "FF", "-1"), 1)
 				continue
 			}
 			switch b := g.n(len(raw)); g.n(4) {
@@ -219,7 +227,8 @@ func FuzzContinuation(f *testing.F) {
 				t.Fatalf("%q from its own %q:\ngot  %q\nwant %q", p.f, token, got, want)
 			}
 		case ok && !subsequence(got, p.all):
-			t.Fatalf("%q from %q, which was %q of %q:\ngot %q\nof  %q", p.f, token, end.token, from.f, got, p.all)
+			t.Fatalf("%q from %q, which was %q of %q:\ngot %q\nof  %q", p.f, token, end.token, from.f, got,
+				p.all)
 		case ok && token == end.token && p.position != "If-None-Match" && p.f.path != from.f.path:
 			t.Fatalf("%q takes %q of %q: %q", p.f, token, from.f, got)
 		}

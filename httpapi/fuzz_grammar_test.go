@@ -84,7 +84,8 @@ func with(method, path, body string, headers ...string) fuzzed {
 
 // kinds are the requests that a maker can make; what is there more than once comes more often.
 func (g *maker) kinds() []func() fuzzed {
-	return []func() fuzzed{g.create, g.replace, g.read, g.patch, g.remove, g.list, g.query, g.plan, g.resume, g.feed, g.batch, g.rows, g.partition, g.container,
+	return []func() fuzzed{g.create, g.replace, g.read, g.patch, g.remove, g.list, g.query, g.plan, g.resume,
+		g.feed, g.batch, g.rows, g.partition, g.container,
 		g.database, g.offer, g.small, g.execute, g.clock, g.split, g.explain, g.own, g.open, g.other,
 		g.create, g.create, g.create, g.create, g.read, g.patch, g.patch, g.query, g.feed, g.batch, g.small}
 }
@@ -116,22 +117,38 @@ func (g *maker) sign(f *fuzzed) {
 
 // headerValues are all headers that mean something, with values that are right somewhere.
 var headerValues = [][]string{
-	{"authorization", "Bearer x", "type%3Dmaster%26ver%3D1.0%26sig%3DAAAA", "type=aad&ver=1.0&sig=e30.e30.e30", "type=resource&ver=1&sig=AAAA;AAAA;", "%zz"},
+	{"authorization", "Bearer x", "type%3Dmaster%26ver%3D1.0%26sig%3DAAAA",
+		"type=aad&ver=1.0&sig=e30.e30.e30", "type=resource&ver=1&sig=AAAA;AAAA;", "%zz"},
 	{"x-ms-date", "Mon, 01 Mar 2027 12:00:00 GMT", "x"}, {"x-ms-version", "2020-07-15", "2001-01-01", "x"},
-	{"x-ms-activity-id", "0dd2a0c0-0000-4000-8000-000000000001", "x\x00"}, {"x-ms-cosmos-correlated-activityid", "0dd2a0c0-0000-4000-8000-000000000001"},
-	{"x-ms-consistency-level", "Session", "Strong", "x"}, {"x-ms-session-token", "0:-1#3", "0:1#2#3=4", "0:-1#99999", "x"},
-	{"x-ms-documentdb-partitionkey", `["k0"]`, `["k0",0,"s0"]`, `[{}]`, `[`, `["\q"]`, "[\"\xff\"]"}, {"x-ms-documentdb-partitionkeyrangeid", "0", "9", ","},
-	{"x-ms-start-epk", "10", "zz"}, {"x-ms-end-epk", "20", "1"}, {"x-ms-read-key-type", "EffectivePartitionKeyRange"}, {"x-ms-cosmos-intended-collection-rid", "AQAAAIAAAAI=", "x"},
-	{"x-ms-documentdb-is-upsert", "true", "x"}, {"If-Match", "*", `"x"`}, {"If-None-Match", "*", `"5"`}, {"If-Modified-Since", "Mon, 01 Mar 2027 12:00:00 UTC", "x"},
-	{"A-IM", "Incremental feed", "Full-Fidelity Feed", "x"}, {"x-ms-cosmos-changefeed-wire-format-version", "2021-09-15", "x"}, {"Prefer", "return=minimal"},
-	{"x-ms-max-item-count", "1", "-1", "0", "2147483647"}, {"x-ms-continuation", "x", "Databases:01", "AQ"}, {"x-ms-documentdb-responsecontinuationtokenlimitinkb", "1", "0"},
-	{"x-ms-documentdb-isquery", "true"}, {"x-ms-documentdb-query", "True"}, {crossing, "true", "x"}, {"x-mayfly-serve-cross-partition", "true"}, {"x-ms-documentdb-populatequerymetrics", "true"},
-	{"x-ms-cosmos-populateindexmetrics", "true"}, {"x-ms-cosmos-is-query-plan-request", "true"}, {"x-ms-cosmos-supported-query-features", "OrderBy", ","},
-	{"x-ms-cosmos-query-optimisticdirectexecute", "true"}, {"x-ms-documentdb-content-serialization-format", "JsonText", "CosmosBinary"}, {"x-ms-cosmos-is-batch-request", "true"},
-	{"x-ms-cosmos-batch-atomic", "true"}, {"x-ms-cosmos-batch-continue-on-error", "true"}, {"x-ms-indexing-directive", "Exclude", "x"},
-	{"x-ms-documentdb-pre-trigger-include", "pre", "none", ","}, {"x-ms-documentdb-post-trigger-include", "post", "pre"}, {"x-ms-documentdb-script-enable-logging", "true"},
-	{"x-ms-documentdb-expiry-seconds", "600", "1"}, {"x-ms-offer-throughput", "400", "20000", "x"}, {"x-ms-offer-type", "S1", "x"}, {"x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":1000}`, "{"},
-	{"x-mayfly-ranges", "3", "0"}, {"Content-Type", "application/query+json", "application/sql", "application/json", "x"}, {"Transfer-Encoding", "chunked"}, {"Expect", "100-continue"},
+	{"x-ms-activity-id", "0dd2a0c0-0000-4000-8000-000000000001",
+		"x\x00"}, {"x-ms-cosmos-correlated-activityid", "0dd2a0c0-0000-4000-8000-000000000001"},
+	{"x-ms-consistency-level", "Session", "Strong", "x"}, {"x-ms-session-token", "0:-1#3", "0:1#2#3=4",
+		"0:-1#99999", "x"},
+	{"x-ms-documentdb-partitionkey", `["k0"]`, `["k0",0,"s0"]`, `[{}]`, `[`, `["\q"]`,
+		"[\"\xff\"]"}, {"x-ms-documentdb-partitionkeyrangeid", "0", "9", ","},
+	{"x-ms-start-epk", "10", "zz"}, {"x-ms-end-epk", "20", "1"}, {"x-ms-read-key-type",
+		"EffectivePartitionKeyRange"}, {"x-ms-cosmos-intended-collection-rid", "AQAAAIAAAAI=", "x"},
+	{"x-ms-documentdb-is-upsert", "true", "x"}, {"If-Match", "*", `"x"`}, {"If-None-Match", "*",
+		`"5"`}, {"If-Modified-Since", "Mon, 01 Mar 2027 12:00:00 UTC", "x"},
+	{"A-IM", "Incremental feed", "Full-Fidelity Feed", "x"}, {"x-ms-cosmos-changefeed-wire-format-version",
+		"2021-09-15", "x"}, {"Prefer", "return=minimal"},
+	{"x-ms-max-item-count", "1", "-1", "0", "2147483647"}, {"x-ms-continuation", "x", "Databases:01",
+		"AQ"}, {"x-ms-documentdb-responsecontinuationtokenlimitinkb", "1", "0"},
+	{"x-ms-documentdb-isquery", "true"}, {"x-ms-documentdb-query", "True"}, {crossing, "true",
+		"x"}, {"x-mayfly-serve-cross-partition", "true"}, {"x-ms-documentdb-populatequerymetrics", "true"},
+	{"x-ms-cosmos-populateindexmetrics", "true"}, {"x-ms-cosmos-is-query-plan-request",
+		"true"}, {"x-ms-cosmos-supported-query-features", "OrderBy", ","},
+	{"x-ms-cosmos-query-optimisticdirectexecute", "true"}, {"x-ms-documentdb-content-serialization-format",
+		"JsonText", "CosmosBinary"}, {"x-ms-cosmos-is-batch-request", "true"},
+	{"x-ms-cosmos-batch-atomic", "true"}, {"x-ms-cosmos-batch-continue-on-error",
+		"true"}, {"x-ms-indexing-directive", "Exclude", "x"},
+	{"x-ms-documentdb-pre-trigger-include", "pre", "none", ","}, {"x-ms-documentdb-post-trigger-include",
+		"post", "pre"}, {"x-ms-documentdb-script-enable-logging", "true"},
+	{"x-ms-documentdb-expiry-seconds", "600", "1"}, {"x-ms-offer-throughput", "400", "20000",
+		"x"}, {"x-ms-offer-type", "S1", "x"}, {
+		"x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":1000}`, "{"},
+	{"x-mayfly-ranges", "3", "0"}, {"Content-Type", "application/query+json", "application/sql",
+		"application/json", "x"}, {"Transfer-Encoding", "chunked"}, {"Expect", "100-continue"},
 }
 
 func (g *maker) anyHeader() (name, value string) {
@@ -139,7 +156,9 @@ func (g *maker) anyHeader() (name, value string) {
 		if g.in(2) {
 			return "authorization", g.known("token", "Bearer x")
 		}
-		return g.of("x-ms-continuation", "If-Match", "x-ms-session-token", "x-ms-cosmos-intended-collection-rid"), g.known(g.of("continuation", "etag", "session", "rid"), "x")
+		return g.of("x-ms-continuation", "If-Match", "x-ms-session-token",
+				"x-ms-cosmos-intended-collection-rid"), g.known(g.of("continuation", "etag", "session",
+				"rid"), "x")
 	}
 	h := headerValues[g.n(len(headerValues))]
 	return h[0], h[1+g.n(len(h)-1)]
@@ -161,7 +180,8 @@ func (g *maker) breakOne(f *fuzzed) {
 		lines := strings.Split(f.headers, "\n")
 		at := g.n(len(lines))
 		name, value, _ := strings.Cut(lines[at], ":")
-		lines[at] = g.of("", name+": ", name+":"+value+"x", name+": "+strings.Repeat("9", 30), name+": \xff", name+":"+value[:len(value)/2])
+		lines[at] = g.of("", name+": ", name+":"+value+"x", name+": "+strings.Repeat("9", 30), name+": \xff",
+			name+":"+value[:len(value)/2])
 		f.headers = strings.Join(lines, "\n")
 	default:
 		g.breakBody(f)
@@ -191,6 +211,8 @@ func (g *maker) breakBody(f *fuzzed) {
 		}
 		at += colon + 1
 		old := gjson.Parse(f.body[at:]).Raw
-		f.body = f.body[:at] + g.of("null", "[]", "{}", `""`, "-1", "1e400", "1e300", "9007199254740993", `"x"`, "true", `"\ud800"`, `[[[[]]]]`, `{"a":{}}`, jsonString(strings.Repeat("y", 2100))) + f.body[at+len(old):]
+		f.body = f.body[:at] + g.of("null", "[]", "{}", `""`, "-1", "1e400", "1e300", "9007199254740993",
+			`"x"`, "true", `"\ud800"`, `[[[[]]]]`, `{"a":{}}`, jsonString(strings.Repeat("y", 2100))) +
+			f.body[at+len(old):]
 	}
 }

@@ -63,7 +63,8 @@ func series(t *testing.T, choices []byte, fn func(fuzzed, *answer)) {
 		s.server.ServeCrossPartition, s.server.Strict, s.store.Lenient = variant&1 != 0, variant&2 != 0, variant&4 != 0
 	})
 	// What clients know from the start.
-	for _, path := range []string{"/offers", coll + "/pkranges", users + "/u/permissions", docs, colls + "/four/docs"} {
+	for _, path := range []string{"/offers", coll + "/pkranges", users + "/u/permissions", docs,
+		colls + "/four/docs"} {
 		g.see(w.do("GET", path, "", "x-ms-max-item-count", "3").want(200))
 	}
 	dump := w.dump()
@@ -158,7 +159,8 @@ func FuzzQuery(f *testing.F) {
 					t.Fatalf("%s %q: paging does not end", path, body)
 				}
 			}
-			if want := whole.rows(of.key); whole.header.Get("X-Ms-Continuation") == "" && !slices.Equal(rows, want) {
+			if want := whole.rows(of.key); whole.header.Get("X-Ms-Continuation") == "" &&
+				!slices.Equal(rows, want) {
 				t.Fatalf("%s %q by %d:\ngot  %q\nwant %q", path, body, int(size)+1, rows, want)
 			}
 		}

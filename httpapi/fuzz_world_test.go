@@ -22,7 +22,8 @@ type fuzzed struct{ method, path, body, headers string }
 // sendable reports whether an HTTP server would let the request through to the handler.
 func (f fuzzed) sendable() bool {
 	_, err := url.ParseRequestURI(f.path)
-	return err == nil && f.method != "" && strings.IndexFunc(f.method, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+	return err == nil && f.method != "" &&
+		strings.IndexFunc(f.method, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }
 
 // set replaces a header, or adds it.
@@ -48,10 +49,13 @@ func (f fuzzed) header(name string) string {
 // Containers of a populated world: one range and a feed of all versions; four ranges; a hierarchical key;
 // unique keys.
 var fuzzContainers = []struct{ id, key, settings, ranges string }{
-	{"c", `{"paths":["/pk"],"kind":"Hash","version":2}`, `,"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`, "1"},
-	{"four", `{"paths":["/pk"],"kind":"Hash","version":2}`, `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/v/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/id"}]]}`, "4"},
+	{"c", `{"paths":["/pk"],"kind":"Hash","version":2}`,
+		`,"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`, "1"},
+	{"four", `{"paths":["/pk"],"kind":"Hash","version":2}`,
+		`,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/v/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/id"}]]}`, "4"},
 	{"tree", `{"paths":["/pk","/n","/s"],"kind":"MultiHash","version":2}`, `,"defaultTtl":1000`, "3"},
-	{"unique", `{"paths":["/pk"],"kind":"Hash","version":1}`, `,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/n"]}]},"computedProperties":[{"name":"low","query":"SELECT VALUE LOWER(c.id) FROM c"}]`, "2"},
+	{"unique", `{"paths":["/pk"],"kind":"Hash","version":1}`,
+		`,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/n"]}]},"computedProperties":[{"name":"low","query":"SELECT VALUE LOWER(c.id) FROM c"}]`, "2"},
 }
 
 // Scripts without loops: whatever one character of them becomes, they end.
@@ -67,7 +71,8 @@ var fuzzScripts = []struct{ path, id, body, more string }{
 // fuzzDocument is the i-th document of a populated container.
 func fuzzDocument(i int) string {
 	digit := string(rune('0' + i))
-	return `{"id":"i` + digit + `","pk":"k` + string(rune('0'+i%3)) + `","n":` + digit + `,"s":"s` + string(rune('0'+i%2)) + `","v":[` + digit + `,{"a":null}]}`
+	return `{"id":"i` + digit + `","pk":"k` + string(rune('0'+i%3)) + `","n":` + digit + `,"s":"s` +
+		string(rune('0'+i%2)) + `","v":[` + digit + `,{"a":null}]}`
 }
 
 // fuzzWorld is a server with something of everything in its store.
@@ -76,7 +81,8 @@ func fuzzWorld(t testing.TB, change ...func(*setup)) *world {
 	w := newWorld(t, change...)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for _, c := range fuzzContainers {
-		w.do("POST", colls, `{"id":"`+c.id+`","partitionKey":`+c.key+c.settings+`}`, "x-mayfly-ranges", c.ranges).want(201)
+		w.do("POST", colls, `{"id":"`+c.id+`","partitionKey":`+c.key+c.settings+`}`, "x-mayfly-ranges",
+			c.ranges).want(201)
 		for i := range 6 {
 			w.do("POST", colls+"/"+c.id+"/docs", fuzzDocument(i)).want(201)
 		}
@@ -100,7 +106,8 @@ func (w *world) exchange(f fuzzed) *answer {
 	if !f.sendable() {
 		return nil
 	}
-	r := &http.Request{Method: f.method, RequestURI: f.path, Header: http.Header{}, Body: http.NoBody, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Host: "localhost:8081"}
+	r := &http.Request{Method: f.method, RequestURI: f.path, Header: http.Header{}, Body: http.NoBody,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Host: "localhost:8081"}
 	r.URL, _ = url.ParseRequestURI(f.path)
 	for line := range strings.SplitSeq(f.headers, "\n") {
 		if name, value, ok := strings.Cut(line, ":"); ok && name != "" {
@@ -118,7 +125,8 @@ func (w *world) exchange(f fuzzed) *answer {
 	}
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r.WithContext(w.t.Context()))
-	a := &answer{t: w.t, what: f.method + " " + f.path, code: rec.Code, header: headerOf(w.t, rec), body: rec.Body.Bytes()}
+	a := &answer{t: w.t, what: f.method + " " + f.path, code: rec.Code, header: headerOf(w.t, rec),
+		body: rec.Body.Bytes()}
 	switch kind := a.header.Get("Content-Type"); {
 	case kind == "application/octet-stream" && strings.HasPrefix(f.body, "\x81"):
 		if a.code != 200 && a.code != 207 || !bytes.HasPrefix(a.body, rowtest.Bytes(w.t, rowtest.Segment)) {
@@ -140,7 +148,8 @@ func (w *world) exchange(f fuzzed) *answer {
 // reads reports whether a request cannot change anything, whatever its answer.
 func (f fuzzed) reads() bool {
 	return f.method == "GET" || f.method == "HEAD" || f.method == "OPTIONS" ||
-		f.method == "POST" && (strings.HasSuffix(f.header("Content-Type"), "/query+json") || strings.HasPrefix(f.path, "/_mayfly/explain"))
+		f.method == "POST" && (strings.HasSuffix(f.header("Content-Type"), "/query+json") ||
+			strings.HasPrefix(f.path, "/_mayfly/explain"))
 }
 
 // try sends a request and checks that nothing has changed where it reads or fails. before is the dump that
@@ -150,11 +159,13 @@ func (w *world) try(f fuzzed, before string) (a *answer, after string) {
 	if a = w.exchange(f); a == nil {
 		return nil, before
 	}
-	if err := w.db.FinishSplits(w.t.Context()); err != nil { // what an offer has asked for does not come amid later requests
+	// what an offer has asked for does not come amid later requests
+	if err := w.db.FinishSplits(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
 	if after = w.dump(); after != before && !f.applied(a) {
-		w.t.Fatalf("%q: %d %s\n%s", f, a.code, a.body, cmp.Diff(strings.Split(before, "\n"), strings.Split(after, "\n")))
+		w.t.Fatalf("%q: %d %s\n%s", f, a.code, a.body,
+			cmp.Diff(strings.Split(before, "\n"), strings.Split(after, "\n")))
 	}
 	w.readBack(f, a)
 	return a, after
@@ -213,7 +224,8 @@ func (f fuzzed) applied(a *answer) bool {
 	case f.reads() || a.code >= 400:
 		return false
 	case a.code == http.StatusMultiStatus && strings.EqualFold(f.header("x-ms-cosmos-batch-atomic"), "true"):
-		return !a.at("#(statusCode=424)").Exists() && !bytes.Contains(a.body, []byte{0xA8, 0x01, 0, 0}) // 424 in a row
+		// 424 in a row
+		return !a.at("#(statusCode=424)").Exists() && !bytes.Contains(a.body, []byte{0xA8, 0x01, 0, 0})
 	}
 	return true
 }
@@ -227,7 +239,8 @@ func (w *world) dump() string {
 		token := ""
 		var rows []gjson.Result
 		for page := 0; page == 0 || token != ""; page++ {
-			a := w.do("GET", path, "", append(headers, "x-ms-max-item-count", "-1", "x-ms-continuation", token,
+			a := w.do("GET", path, "", append(headers, "x-ms-max-item-count", "-1", "x-ms-continuation",
+				token,
 				"Authorization", "Bearer "+EmulatorKey)...)
 			if a.code == http.StatusNotModified {
 				return nil
@@ -237,7 +250,8 @@ func (w *world) dump() string {
 		}
 		for _, r := range rows {
 			raw := r.Raw
-			for _, name := range []string{"_token", "lsn"} { // a new token each time; a purge takes an LSN of its range
+			// a new token each time; a purge takes an LSN of its range
+			for _, name := range []string{"_token", "lsn"} {
 				if value := r.Get(name).Raw; value != "" {
 					raw = strings.Replace(raw, `"`+name+`":`+value, "", 1)
 				}

@@ -17,16 +17,19 @@ type gatewayPage struct {
 }
 
 // gatewayPages reads a list (text is empty) or a query to its end. Between pages it calls then, if any.
-func (w *world) gatewayPages(text string, size int, then func(page int), headers ...string) (pages []gatewayPage) {
+func (w *world) gatewayPages(text string, size int, then func(page int),
+	headers ...string) (pages []gatewayPage) {
 	w.t.Helper()
 	for token := ""; token != "" || len(pages) == 0; {
-		h := append(headers[:len(headers):len(headers)], "x-ms-max-item-count", fmt.Sprint(size), "x-ms-continuation", token)
+		h := append(headers[:len(headers):len(headers)], "x-ms-max-item-count", fmt.Sprint(size),
+			"x-ms-continuation", token)
 		a := w.do("GET", docs, "", h...)
 		if text != "" {
 			a = w.do("POST", docs, queryBody(text, ""), queryHeaders(h...)...)
 		}
 		token = a.want(200).header.Get("X-Ms-Continuation")
-		pages = append(pages, gatewayPage{strings.Fields(a.ids("Documents")), a.header.Get("X-Ms-Documentdb-Partitionkeyrangeid"), token})
+		pages = append(pages, gatewayPage{strings.Fields(a.ids("Documents")),
+			a.header.Get("X-Ms-Documentdb-Partitionkeyrangeid"), token})
 		if len(pages) > 200 {
 			w.t.Fatalf("%q: paging does not end: %s", text, token)
 		}
@@ -47,7 +50,8 @@ func idsOf(pages []gatewayPage) (ids []string) {
 // inRange are the ids of a partition range, in order.
 func (w *world) inRange(id string) []string {
 	w.t.Helper()
-	return strings.Fields(strings.Join(w.pages("Documents", "GET", docs, "", "x-ms-documentdb-partitionkeyrangeid", id), " "))
+	return strings.Fields(strings.Join(w.pages("Documents", "GET", docs, "",
+		"x-ms-documentdb-partitionkeyrangeid", id), " "))
 }
 
 // TestPagesOfOneRange: a page of what goes over several ranges is of one of them, full or not, and its
@@ -76,7 +80,8 @@ func TestPagesOfOneRange(t *testing.T) {
 			}
 		}
 		second := gjson.Get(w.gatewayPages(text, 100, nil)[0].token, "range").Raw
-		if want := fmt.Sprintf(`{"min":%s,"max":%s}`, bounds[1].Get("minInclusive").Raw, bounds[1].Get("maxExclusive").Raw); second != want {
+		if want := fmt.Sprintf(`{"min":%s,"max":%s}`, bounds[1].Get("minInclusive").Raw,
+			bounds[1].Get("maxExclusive").Raw); second != want {
 			t.Errorf("%q: the second page is of %s, want %s", text, second, want)
 		}
 	}
@@ -89,7 +94,8 @@ func TestFullPages(t *testing.T) {
 	w.container("")
 	w.fill(12, 2)
 	for _, text := range []string{"", "SELECT * FROM c", "SELECT * FROM c WHERE c.id != '12'"} {
-		for size, want := range map[int][2]int{1: {13, 6}, 2: {7, 3}, 3: {5, 2}, 4: {4, 2}, 6: {3, 1}, 7: {2, 1}} {
+		for size, want := range map[int][2]int{1: {13, 6}, 2: {7, 3}, 3: {5, 2}, 4: {4, 2}, 6: {3, 1},
+			7: {2, 1}} {
 			if n := len(w.gatewayPages(text, size, nil)); n != want[0] {
 				t.Errorf("%q by %d over all: %d pages, want %d", text, size, n, want[0])
 			}
@@ -148,7 +154,8 @@ func TestPagesOfAnEmptyRange(t *testing.T) {
 // TestGatewayPagesAcrossSplits: what was begun before a range was split, once or again, goes on behind the
 // split: nothing is given twice or left out.
 func TestGatewayPagesAcrossSplits(t *testing.T) {
-	for _, text := range []string{"", "SELECT * FROM c", `SELECT * FROM c WHERE c.pk IN ("key1", "key4", "key7", "key9")`} {
+	for _, text := range []string{"", "SELECT * FROM c",
+		`SELECT * FROM c WHERE c.pk IN ("key1", "key4", "key7", "key9")`} {
 		for _, at := range [][]int{{1}, {2}, {1, 2}, {1, 2, 3}, {1, 3, 5}, {2, 9}} {
 			w := newWorld(t, ranges(2))
 			w.container("")
@@ -169,7 +176,8 @@ func TestGatewayPagesAcrossSplits(t *testing.T) {
 			got := idsOf(pages)
 			slices.Sort(got)
 			slices.Sort(want)
-			if !slices.Equal(got, want) || lists == 0 && text != "" && at[0] == 1 && strings.HasSuffix(text, "c") {
+			if !slices.Equal(got, want) || lists == 0 && text != "" && at[0] == 1 &&
+				strings.HasSuffix(text, "c") {
 				t.Errorf("%q, split at %v: %d lists\ngot  %v\nwant %v", text, at, lists, got, want)
 			}
 		}
@@ -188,7 +196,8 @@ func TestGatewayTokenRefused(t *testing.T) {
 			inner, "{}", "[]", "null", "{", `{"token":null}`, `{"token":null,"range":null}`, `{"token":"x","range":{"min":"","max":"FF"}}`,
 			`{"token":7,"range":{"min":"","max":"FF"}}`, `{"token":"","range":{"min":"x","max":"FF"}}`,
 			`{"token":"","range":{"min":"3","max":"FF"}}`, `{"token":"","range":{"min":"20","max":"10"}}`,
-			`[` + token + `,` + token + `]`, token + token, `{"token":"` + inner + `","range":{"min":"3F","max":"FF"}}`,
+			`[` + token + `,` + token + `]`, token + token, `{"token":"` + inner +
+				`","range":{"min":"3F","max":"FF"}}`,
 		} {
 			a := w.do("GET", docs, "", "x-ms-continuation", bad)
 			if text != "" {
@@ -203,7 +212,8 @@ func TestGatewayTokenRefused(t *testing.T) {
 		if text != "" {
 			a = w.ask(docs, text, "x-ms-continuation", last)
 		}
-		if got := strings.Fields(a.want(200).head("x-ms-continuation", "").ids("Documents")); !slices.Equal(got, w.inRange("2")) {
+		if got := strings.Fields(a.want(200).head("x-ms-continuation", "").ids("Documents")); !slices.Equal(
+			got, w.inRange("2")) {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

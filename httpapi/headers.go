@@ -228,7 +228,8 @@ func (h *reqHeaders) checkOffer() error {
 // that by itself.
 func (h *reqHeaders) parseAutoscale(value string) error {
 	var settings struct {
-		MaxThroughput int `json:"maxThroughput"` // how little there may be is the store's to say, but for none
+		// how little there may be is the store's to say, but for none
+		MaxThroughput int `json:"maxThroughput"`
 		Upgrade       struct {
 			Throughput struct {
 				Increment *int `json:"incrementPercent"`

@@ -65,7 +65,8 @@ func TestHeaders(t *testing.T) {
 
 func TestHeadersAbsent(t *testing.T) {
 	// Empty values are as good as none; an activity id that is no GUID is not echoed.
-	in, err := parseHeaders("x-ms-continuation", "", "x-ms-session-token", "", "x-ms-documentdb-partitionkey", "", "x-ms-max-item-count", "",
+	in, err := parseHeaders("x-ms-continuation", "", "x-ms-session-token", "", "x-ms-documentdb-partitionkey",
+		"", "x-ms-max-item-count", "",
 		"x-ms-activity-id", "../../etc/passwd", "x-ms-documentdb-query-enablecrosspartition", "")
 	if err != nil {
 		t.Fatal(err)
@@ -77,19 +78,25 @@ func TestHeadersAbsent(t *testing.T) {
 
 func TestBadHeaders(t *testing.T) {
 	for header, values := range map[string][]string{
-		"x-ms-version":                                       {"latest", "2013-01-01", "2015-01-01", "2020-01-01", "2020-7-15", "2020/07/15", "20200715"},
-		"x-ms-consistency-level":                             {"Linearizable", "Strong", "BoundedStaleness", "Bounded"},
-		"x-ms-session-token":                                 {"x", "0", "0:", ":1", "0:a#1", "0:1#", "0:-1#x", "0:-1#5#a=1", "0:-1#5#1=b", "0:-1#99999999999999999999"},
-		"x-ms-documentdb-partitionkey":                       {"a", `"a"`, `{}`, `[`, `["a"`, `[["a"]]`, `[{"a":1}]`, `["\q"]`, `["\x1"]`, `["\UFFFFFFFF"]`, `["\U00000022"]`, `["\`, `["a"] x`},
-		"x-ms-start-epk":                                     {"0", "XY", "05C", "-1"},
-		"x-ms-end-epk":                                       {"FFF", "gg"},
-		"a-im":                                               {"feed", "diff"},
-		"x-ms-max-item-count":                                {"0", "-2", "1.5", "ten", "2147483648", "99999999999999999999"},
-		"x-ms-documentdb-is-upsert":                          {"1", "yes"},
-		"x-ms-documentdb-isquery":                            {"maybe"},
-		"x-ms-documentdb-query-enable-scan":                  {"x"},
-		"x-ms-offer-throughput":                              {"0", "-400", "many", "400.5"},
-		"x-ms-cosmos-offer-autopilot-settings":               {"4000", "{}", `{"maxThroughput":"4000"}`, `{"maxThroughput":0}`, "{"},
+		"x-ms-version": {"latest", "2013-01-01", "2015-01-01",
+			"2020-01-01", "2020-7-15", "2020/07/15", "20200715"},
+		"x-ms-consistency-level": {"Linearizable", "Strong", "BoundedStaleness",
+			"Bounded"},
+		"x-ms-session-token": {"x", "0", "0:", ":1", "0:a#1", "0:1#",
+			"0:-1#x", "0:-1#5#a=1", "0:-1#5#1=b", "0:-1#99999999999999999999"},
+		"x-ms-documentdb-partitionkey": {"a", `"a"`, `{}`, `[`, `["a"`, `[["a"]]`,
+			`[{"a":1}]`, `["\q"]`, `["\x1"]`, `["\UFFFFFFFF"]`, `["\U00000022"]`, `["\`, `["a"] x`},
+		"x-ms-start-epk": {"0", "XY", "05C", "-1"},
+		"x-ms-end-epk":   {"FFF", "gg"},
+		"a-im":           {"feed", "diff"},
+		"x-ms-max-item-count": {"0", "-2", "1.5", "ten", "2147483648",
+			"99999999999999999999"},
+		"x-ms-documentdb-is-upsert":         {"1", "yes"},
+		"x-ms-documentdb-isquery":           {"maybe"},
+		"x-ms-documentdb-query-enable-scan": {"x"},
+		"x-ms-offer-throughput":             {"0", "-400", "many", "400.5"},
+		"x-ms-cosmos-offer-autopilot-settings": {"4000", "{}", `{"maxThroughput":"4000"}`,
+			`{"maxThroughput":0}`, "{"},
 		"x-ms-offer-type":                                    {"S9"},
 		"x-ms-indexing-directive":                            {"Sometimes"},
 		"x-ms-documentdb-content-serialization-format":       {"HybridRow", "text", "JsonText,CosmosBinary"},
@@ -123,7 +130,8 @@ func TestFirstBadHeaderIsNamed(t *testing.T) {
 
 func BenchmarkHeaders(b *testing.B) {
 	h := http.Header{}
-	for name, value := range map[string]string{"x-ms-version": "2020-11-05", "x-ms-date": signedDate, "authorization": "x", "accept": "application/json",
+	for name, value := range map[string]string{"x-ms-version": "2020-11-05", "x-ms-date": signedDate,
+		"authorization": "x", "accept": "application/json",
 		"user-agent": "azsdk-go-azcosmos", "x-ms-documentdb-partitionkey": `["abc"]`, "x-ms-session-token": "0:-1#5", "cache-control": "no-cache",
 		"x-ms-cosmos-sdk-supportedcapabilities": "1"} {
 		h.Set(name, value)

@@ -116,7 +116,8 @@ func dial2(t *testing.T, addr string, settings ...http2.Setting) (*raw2, *http2.
 
 // request opens a stream for a request, without a body where end is set. The error is the connection's.
 func (r *raw2) request(method, path string, end bool, headers ...string) (stream uint32, err error) {
-	return r.send(end, append([]string{":method", method, ":scheme", "http", ":authority", "localhost", ":path", path}, headers...)...)
+	return r.send(end, append([]string{":method", method, ":scheme", "http", ":authority", "localhost",
+		":path", path}, headers...)...)
 }
 
 // send is request with all header fields.
@@ -131,7 +132,8 @@ func (r *raw2) send(end bool, fields ...string) (stream uint32, err error) {
 	const most = 16 << 10 // the least of a frame's limits
 	head := r.head.Bytes()
 	first := head[:min(most, len(head))]
-	err = r.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: first, EndStream: end, EndHeaders: len(first) == len(head)})
+	err = r.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: first,
+		EndStream: end, EndHeaders: len(first) == len(head)})
 	for head = head[len(first):]; len(head) > 0 && err == nil; {
 		part := head[:min(most, len(head))]
 		head = head[len(part):]
@@ -216,7 +218,8 @@ func TestConcurrentStreams(t *testing.T) {
 	last := r.next - 2
 	if err := r.until(func(f http2.Frame) bool {
 		reset, ok := f.(*http2.RSTStreamFrame)
-		return ok && reset.StreamID == last && reset.ErrCode == http2.ErrCodeRefusedStream || ok && reset.ErrCode == http2.ErrCodeProtocol
+		return ok && reset.StreamID == last && reset.ErrCode == http2.ErrCodeRefusedStream || ok &&
+			reset.ErrCode == http2.ErrCodeProtocol
 	}); err != nil {
 		t.Errorf("the stream beyond the limit was not refused: %v", err)
 	}
@@ -356,7 +359,8 @@ func TestShutdownDrainsHTTP2(t *testing.T) {
 		<-gate
 		return nil
 	}})
-	clients, answered := map[string]*http.Client{"http": s.client2(t), "https": s.client2(t)}, make(chan int, 2)
+	clients, answered := map[string]*http.Client{"http": s.client2(t), "https": s.client2(t)}, make(chan int,
+		2)
 	for scheme, client := range clients {
 		go func() {
 			status, _ := get(t, client, scheme+"://"+s.addr+"/_mayfly/readyz")

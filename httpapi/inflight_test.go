@@ -20,7 +20,8 @@ const maxPageSize = 4 << 20
 func TestAnswerMemory(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
-	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`, pk(`["a"]`)...).want(201)
+	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`,
+		pk(`["a"]`)...).want(201)
 	m := w.db.Memory()
 	if !m.TryTake(m.Size()) {
 		t.Fatal("memory is missing")
@@ -40,14 +41,16 @@ func TestAnswerMemory(t *testing.T) {
 func TestQueryMemory(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
-	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`, pk(`["a"]`)...).want(201)
+	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`,
+		pk(`["a"]`)...).want(201)
 	m := w.db.Memory()
 	taken := m.Size() - 2*maxPageSize // there is room for a page
 	if !m.TryTake(taken) {
 		t.Fatal("memory is missing")
 	}
 	defer m.Give(taken)
-	r := w.do("POST", docs, `{"query":"SELECT c.text FROM c GROUP BY c.text"}`, queryHeaders(pk(`["a"]`)...)...)
+	r := w.do("POST", docs, `{"query":"SELECT c.text FROM c GROUP BY c.text"}`,
+		queryHeaders(pk(`["a"]`)...)...)
 	r.fails(429, cosmos.SubstatusThrottled, "for GROUP BY").head("x-ms-retry-after-ms", "1000")
 }
 
@@ -77,7 +80,8 @@ func TestSilentReaders(t *testing.T) {
 			return w.request("GET", docs, "", inPartition("x-ms-max-item-count", "-1")...)
 		},
 		"feed": func(w *world) *http.Request {
-			return w.request("GET", docs, "", inPartition("a-im", "Incremental feed", "x-ms-max-item-count", "-1")...)
+			return w.request("GET", docs, "", inPartition("a-im", "Incremental feed", "x-ms-max-item-count",
+				"-1")...)
 		},
 		"binary": func(w *world) *http.Request {
 			return w.request("GET", docs, "", inPartition("x-ms-max-item-count", "-1",
@@ -88,7 +92,8 @@ func TestSilentReaders(t *testing.T) {
 			w := newWorld(t, func(s *setup) { s.store.Memory = most })
 			w.container("")
 			for n := range 60 {
-				w.do("POST", docs, `{"id":"`+strconv.Itoa(n)+`","pk":"a","text":"`+strings.Repeat("x", 100_000)+`"}`, pk(`["a"]`)...).want(201)
+				w.do("POST", docs, `{"id":"`+strconv.Itoa(n)+`","pk":"a","text":"`+
+					strings.Repeat("x", 100_000)+`"}`, pk(`["a"]`)...).want(201)
 			}
 			before := liveBytes()
 			begun, read := make(chan struct{}), make(chan struct{})
@@ -97,7 +102,8 @@ func TestSilentReaders(t *testing.T) {
 			for ; m.TryTake(m.Share()); n++ {
 				m.Give(m.Share())
 				clients.Go(func() {
-					w.h.ServeHTTP(&silent{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read}, ask(w))
+					w.h.ServeHTTP(&silent{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read},
+						ask(w))
 				})
 				<-begun
 			}

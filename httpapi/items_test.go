@@ -11,39 +11,47 @@ func TestItemLifecycle(t *testing.T) {
 	w := newWorld(t)
 	c := w.container("")
 	key := pk(`["a"]`)
-	made := w.do("POST", docs, `{"id":"1","pk":"a","n":1,"f":1.0,"z":[1,{"b":null}],"a":"é😀","_ts":5,"_etag":"x","_lsn":3}`, key...).want(201)
+	made := w.do("POST", docs,
+		`{"id":"1","pk":"a","n":1,"f":1.0,"z":[1,{"b":null}],"a":"é😀","_ts":5,"_etag":"x","_lsn":3}`, key...).want(201)
 	rid := made.at("_rid").Str
 	want := fmt.Sprintf(`{"id":"1","pk":"a","n":1,"f":1,"z":[1,{"b":null}],"a":"é😀","_rid":"%s","_self":"%sdocs/%s/","_etag":%s,"_attachments":"attachments/","_ts":%d}`,
 		rid, c.at("_self").Str, rid, made.at("_etag").Raw, start.Unix())
 	if string(made.body) != want {
 		t.Errorf("created %s\nwant    %s", made.body, want)
 	}
-	made.head("etag", made.at("_etag").Str).head("x-ms-content-path", c.at("_rid").Str).head("x-ms-alt-content-path", "dbs/d/colls/c").
+	made.head("etag", made.at("_etag").Str).head("x-ms-content-path",
+		c.at("_rid").Str).head("x-ms-alt-content-path", "dbs/d/colls/c").
 		head("x-ms-documentdb-partitionkeyrangeid", "0")
 	if lsn := made.header.Get("Lsn"); lsn == "" || made.header.Get("X-Ms-Session-Token") != "0:-1#"+lsn {
 		t.Errorf("lsn %q, session token %q", lsn, made.header.Get("X-Ms-Session-Token"))
 	}
-	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).fails(409, 0, "already exists").head("x-ms-session-token", made.header.Get("X-Ms-Session-Token"))
+	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).fails(409, 0,
+		"already exists").head("x-ms-session-token", made.header.Get("X-Ms-Session-Token"))
 
-	read := w.do("GET", docs+"/1", "", key...).want(200).head("x-ms-session-token", made.header.Get("X-Ms-Session-Token"))
+	read := w.do("GET", docs+"/1", "", key...).want(200).head("x-ms-session-token",
+		made.header.Get("X-Ms-Session-Token"))
 	if string(read.body) != want {
 		t.Errorf("read %s", read.body)
 	}
-	w.do("GET", docs+"/1", "", pk(`["b"]`)...).fails(404, 0, "https://aka.ms/cosmosdb-tsg-not-found").head("x-ms-content-path", "")
+	w.do("GET", docs+"/1", "", pk(`["b"]`)...).fails(404, 0,
+		"https://aka.ms/cosmosdb-tsg-not-found").head("x-ms-content-path", "")
 	w.do("GET", docs+"/1", "").fails(400, 0, "PartitionKey value must be supplied for this operation.")
 
 	w.clock.Advance(5e9)
-	replaced := w.do("PUT", docs+"/1", `{"id":"1","pk":"a","v":2}`, key...).want(200).has("v", "2").has("n", "").
+	replaced := w.do("PUT", docs+"/1", `{"id":"1","pk":"a","v":2}`, key...).want(200).has("v", "2").has("n",
+		"").
 		has("_rid", `"`+rid+`"`).has("_self", made.at("_self").Raw).has("_ts", fmt.Sprint(start.Unix()+5))
 	if replaced.header.Get("Etag") == made.header.Get("Etag") {
 		t.Error("a replace kept the etag")
 	}
 	w.do("PUT", docs+"/2", `{"id":"2","pk":"a"}`, key...).fails(404, 0, "Resource Not Found")
-	renamed := w.do("PUT", docs+"/1", `{"id":"3","pk":"a"}`, key...).want(200).has("id", `"3"`).has("_rid", `"`+rid+`"`)
+	renamed := w.do("PUT", docs+"/1", `{"id":"3","pk":"a"}`, key...).want(200).has("id", `"3"`).has("_rid",
+		`"`+rid+`"`)
 	w.do("GET", docs+"/1", "", key...).fails(404, 0, "Resource Not Found")
 	w.do("GET", "/"+renamed.at("_self").Str, "", key...).want(200).has("id", `"3"`)
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201)
-	w.do("PUT", docs+"/3", `{"id":"1","pk":"a"}`, key...).fails(409, 0, "Resource with specified id or name already exists.")
+	w.do("PUT", docs+"/3", `{"id":"1","pk":"a"}`, key...).fails(409, 0,
+		"Resource with specified id or name already exists.")
 	w.do("PUT", docs+"/none", `{"id":"4","pk":"a"}`, key...).fails(404, 0, "Resource Not Found")
 	w.do("DELETE", docs+"/1", "", key...).want(204)
 	w.do("PUT", docs+"/3", `{"id":"1","pk":"a"}`, key...).want(200)
@@ -52,14 +60,16 @@ func TestItemLifecycle(t *testing.T) {
 	up := append(key, "x-ms-documentdb-is-upsert", "True")
 	w.do("POST", docs, `{"id":"1","pk":"a","v":3}`, up...).want(200).has("_rid", `"`+rid+`"`)
 	w.do("POST", docs, `{"id":"2","pk":"a","v":1}`, up...).want(201)
-	w.do("POST", docs, `{"id":"1","pk":"b"}`, pk(`["b"]`)...).want(201) // the same id under another key is another item
+	// the same id under another key is another item
+	w.do("POST", docs, `{"id":"1","pk":"b"}`, pk(`["b"]`)...).want(201)
 
 	w.do("DELETE", docs+"/1", "", key...).want(204)
 	w.do("DELETE", docs+"/1", "", key...).fails(404, 0, "Resource Not Found")
 	if again := w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201); again.at("_rid").Str == rid {
 		t.Error("an item that was deleted and made again kept its rid")
 	}
-	w.do("GET", docs, "").want(200).has("_rid", c.at("_rid").Raw).has("_count", "3").head("x-ms-item-count", "3")
+	w.do("GET", docs, "").want(200).has("_rid", c.at("_rid").Raw).has("_count", "3").head("x-ms-item-count",
+		"3")
 }
 
 func TestMinimalAnswers(t *testing.T) {
@@ -68,7 +78,8 @@ func TestMinimalAnswers(t *testing.T) {
 	h := append(pk(`["a"]`), "Prefer", "return=minimal")
 	minimal := func(a *answer, code int) {
 		t.Helper()
-		if a.want(code); len(a.body) > 0 || a.header.Get("Etag") == "" || a.header.Get("X-Ms-Session-Token") == "" || a.header.Get("Lsn") == "" {
+		if a.want(code); len(a.body) > 0 || a.header.Get("Etag") == "" ||
+			a.header.Get("X-Ms-Session-Token") == "" || a.header.Get("Lsn") == "" {
 			t.Errorf("%s: %v %s", a.what, a.header, a.body)
 		}
 	}
@@ -100,13 +111,16 @@ func TestPreconditions(t *testing.T) {
 	e2 := w.do("PUT", docs+"/1", body, with("If-Match", e1)...).want(200).header.Get("Etag")
 	const unmet = "One of the specified pre-condition is not met"
 	w.do("PUT", docs+"/1", body, with("If-Match", e1)...).fails(412, 0, unmet)
-	w.do("POST", docs, body, with("If-Match", e1, "x-ms-documentdb-is-upsert", "true")...).fails(412, 0, unmet)
+	w.do("POST", docs, body, with("If-Match", e1, "x-ms-documentdb-is-upsert", "true")...).fails(412, 0,
+		unmet)
 	w.do("DELETE", docs+"/1", "", with("If-Match", e1)...).fails(412, 0, unmet)
 	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200).head("etag", e2)
 
 	w.do("PUT", docs+"/1", body, with("If-Match", "*")...).want(200)
-	w.do("POST", docs, body, with("If-None-Match", "*", "x-ms-documentdb-is-upsert", "true")...).fails(412, 0, unmet)
-	w.do("POST", docs, `{"id":"9","pk":"a"}`, with("If-Match", e1, "x-ms-documentdb-is-upsert", "true")...).want(201)
+	w.do("POST", docs, body, with("If-None-Match", "*", "x-ms-documentdb-is-upsert", "true")...).fails(412, 0,
+		unmet)
+	w.do("POST", docs, `{"id":"9","pk":"a"}`, with("If-Match", e1, "x-ms-documentdb-is-upsert",
+		"true")...).want(201)
 	w.do("PUT", docs+"/none", `{"id":"none","pk":"a"}`, with("If-Match", e1)...).fails(404, 0, "")
 	e3 := w.do("GET", docs+"/1", "", pk(`["a"]`)...).header.Get("Etag")
 	w.do("DELETE", docs+"/1", "", with("If-Match", e3)...).want(204)
@@ -116,7 +130,8 @@ func TestItemIDs(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
 	key := pk(`["a"]`)
-	for _, id := range []string{"plain", "in side", " leading", "trailing ", "tab\tinside", "cr\rlf\n", "?", "a?b=c", "%20", "%", "100%", "a/b", "/", "//",
+	for _, id := range []string{"plain", "in side", " leading", "trailing ", "tab\tinside", "cr\rlf\n", "?",
+		"a?b=c", "%20", "%", "100%", "a/b", "/", "//",
 		"#", "a#b", "a+b", "Päth", "名前", "😀", ";:@&=$,!*'()", `"quoted"`, "..", ".", "a/../b", "docs", "attachments", "Abc", "abc", strings.Repeat("x", 1023)} {
 		quoted := jsonString(id)
 		path := docs + "/" + url.PathEscape(id)
@@ -142,9 +157,11 @@ func TestBadItemIDs(t *testing.T) {
 	} {
 		w.do("POST", docs, `{"id":`+jsonString(id)+`,"pk":"a"}`, pk(`["a"]`)...).fails(400, 0, text)
 	}
-	w.do("POST", "/dbs", `{"id":"`+strings.Repeat("x", 256)+`"}`).fails(400, 0, "Ensure to provide a unique non-empty string less than '255' characters.")
+	w.do("POST", "/dbs", `{"id":"`+strings.Repeat("x", 256)+`"}`).fails(400, 0,
+		"Ensure to provide a unique non-empty string less than '255' characters.")
 	w.do("POST", "/dbs", `{"id":"`+strings.Repeat("x", 255)+`"}`).want(201)
-	w.do("POST", colls, `{"id":"","partitionKey":{"paths":["/pk"]}}`).fails(400, 0, "Ensure to provide a unique non-empty string less than '255' characters.")
+	w.do("POST", colls, `{"id":"","partitionKey":{"paths":["/pk"]}}`).fails(400, 0,
+		"Ensure to provide a unique non-empty string less than '255' characters.")
 }
 
 // TestUnescapedIDs: some clients escape as JavaScript's encodeURI does, and leave '?' and '/' in an id as
@@ -174,10 +191,13 @@ func TestRIDAddressing(t *testing.T) {
 	}
 	key := func(i int) []string { return pk(fmt.Sprintf(`["key%d"]`, i)) }
 	for i, self := range selves {
-		w.do("GET", self, "", key(i)...).want(200).has("id", fmt.Sprintf(`"%d"`, i)).head("x-ms-content-path", c.at("_rid").Str)
-		w.do("PUT", self, fmt.Sprintf(`{"id":"%d","pk":"key%d","v":2}`, i, i), key(i)...).want(200).has("v", "2")
+		w.do("GET", self, "", key(i)...).want(200).has("id", fmt.Sprintf(`"%d"`, i)).head("x-ms-content-path",
+			c.at("_rid").Str)
+		w.do("PUT", self, fmt.Sprintf(`{"id":"%d","pk":"key%d","v":2}`, i, i), key(i)...).want(200).has("v",
+			"2")
 	}
-	if n := len(strings.Fields(strings.Join(w.pages("Documents", "GET", "/"+c.at("_self").Str+"docs", ""), " "))); n != 8 {
+	if n := len(strings.Fields(strings.Join(w.pages("Documents", "GET", "/"+c.at("_self").Str+"docs", ""),
+		" "))); n != 8 {
 		t.Errorf("%d items", n)
 	}
 	w.do("DELETE", selves[3], "", key(3)...).want(204)
@@ -203,8 +223,10 @@ func TestPartitionKeyByRID(t *testing.T) {
 		code int
 		sub  int
 	}{
-		{"c", `["y"]`, 404, 0}, {"c", `["2"]`, 404, 0}, {"c", `[]`, 400, 1001}, {"c", `["x","y"]`, 400, 1001}, {"c", "", 400, 0},
-		{"h", `["x"]`, 400, 1001}, {"h", `["x","z"]`, 404, 0}, {"h", `["x","y","z"]`, 400, 1001}, {"h", "", 400, 0},
+		{"c", `["y"]`, 404, 0}, {"c", `["2"]`, 404, 0}, {"c", `[]`, 400, 1001}, {"c", `["x","y"]`, 400,
+			1001}, {"c", "", 400, 0},
+		{"h", `["x"]`, 400, 1001}, {"h", `["x","z"]`, 404, 0}, {"h", `["x","y","z"]`, 400, 1001}, {"h", "",
+			400, 0},
 		{"i", `["x"]`, 404, 0},
 	} {
 		at := colls + "/" + tt.coll + "/docs"
@@ -223,11 +245,13 @@ func TestPartitionKeyByRID(t *testing.T) {
 			}
 		}
 		right := map[string][]string{"c": pk(`["x"]`), "h": pk(`["x","y"]`), "i": nil}[tt.coll]
-		if now := w.do("GET", self, "", right...).want(200); tt.key != "" && now.at("_etag").Raw != made.at("_etag").Raw {
+		if now := w.do("GET", self, "", right...).want(200); tt.key != "" &&
+			now.at("_etag").Raw != made.at("_etag").Raw {
 			t.Errorf("%s: the key %s has changed the item: %s", tt.coll, tt.key, now.body)
 		}
 		if tt.coll != "i" { // nor can a document take the item along to another partition
-			w.do("PUT", self, `{"id":"1","pk":"other","a":"x","b":"other"}`).fails(400, 1001, "Partition key provided")
+			w.do("PUT", self, `{"id":"1","pk":"other","a":"x","b":"other"}`).fails(400, 1001,
+				"Partition key provided")
 		}
 		w.do("DELETE", self, "", right...).want(204)
 		w.do("GET", self, "", key...).fails(map[bool]int{true: 400, false: 404}[tt.code == 400], tt.sub, "")

@@ -41,7 +41,8 @@ var varying = []struct {
 func TestLaboratoryAnswers(t *testing.T) {
 	w := newWorld(t)
 	w.container(hashed + `,"defaultTtl":60`)
-	datatest.Run(t, "testdata/laboratory.txt", func(_ *testing.T, c *datatest.Case) string { return w.golden(c) })
+	datatest.Run(t, "testdata/laboratory.txt",
+		func(_ *testing.T, c *datatest.Case) string { return w.golden(c) })
 }
 
 // golden runs a case and returns what the file is to have of its answer.

@@ -17,7 +17,8 @@ func docID(id string) string { return `{"id":"` + id + `","partitionKey":["p"]}`
 
 func (w *world) upsertTTL(id, more string, headers ...string) *answer {
 	w.t.Helper()
-	return w.do("POST", docs, `{"id":"`+id+`","pk":"p"`+more+`}`, append(headers, "x-ms-documentdb-partitionkey", `["p"]`, "x-ms-documentdb-is-upsert", "true")...)
+	return w.do("POST", docs, `{"id":"`+id+`","pk":"p"`+more+`}`,
+		append(headers, "x-ms-documentdb-partitionkey", `["p"]`, "x-ms-documentdb-is-upsert", "true")...)
 }
 
 const hashed = `"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
@@ -26,15 +27,22 @@ func TestExplainItemOverTheWire(t *testing.T) {
 	w := newWorld(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201).head("x-mayfly-expires-at", "").head("x-mayfly-ttl-source", "")
-	w.upsertTTL("b", `,"ttl":-1`, "x-mayfly-explain-ttl", "true").want(201).head("x-mayfly-expires-at", "").head("x-mayfly-ttl-source", "item")
-	w.upsertTTL("a", "", "x-mayfly-explain-ttl", "True").want(200).head("x-mayfly-expires-at", "2027-03-01T12:01:00Z").head("x-mayfly-ttl-source", "container")
-	w.do("GET", docs+"/a", "", "x-mayfly-explain-ttl", "true", "x-ms-documentdb-partitionkey", `["p"]`).want(200).
+	w.upsertTTL("b", `,"ttl":-1`, "x-mayfly-explain-ttl", "true").want(201).head("x-mayfly-expires-at",
+		"").head("x-mayfly-ttl-source", "item")
+	w.upsertTTL("a", "", "x-mayfly-explain-ttl", "True").want(200).head("x-mayfly-expires-at",
+		"2027-03-01T12:01:00Z").head("x-mayfly-ttl-source", "container")
+	w.do("GET", docs+"/a", "", "x-mayfly-explain-ttl", "true", "x-ms-documentdb-partitionkey",
+		`["p"]`).want(200).
 		head("x-mayfly-expires-at", "2027-03-01T12:01:00Z").head("x-mayfly-ttl-source", "container")
-	w.do("GET", docs+"/a", "", "x-mayfly-explain-ttl", "perhaps", "x-ms-documentdb-partitionkey", `["p"]`).fails(400, 0, "x-mayfly-explain-ttl")
+	w.do("GET", docs+"/a", "", "x-mayfly-explain-ttl", "perhaps", "x-ms-documentdb-partitionkey",
+		`["p"]`).fails(400, 0, "x-mayfly-explain-ttl")
 
-	w.do("POST", own+"explain-item", docID("a")).want(200).has("state", `"live"`).has("source", `"container"`).has("ttl", "60").
-		has("expiresAt", `"2027-03-01T12:01:00Z"`).has("expiresAtSeconds", "1803902460").has("expiresIn", "60").has("policy.defaultTtl", "60").has("now", `"2027-03-01T12:00:00Z"`)
-	w.do("POST", own+"explain-item", docID("b")).want(200).has("state", `"live"`).has("source", `"item"`).has("ttl", "-1").has("expiresAt", "").
+	w.do("POST", own+"explain-item", docID("a")).want(200).has("state", `"live"`).has("source",
+		`"container"`).has("ttl", "60").
+		has("expiresAt", `"2027-03-01T12:01:00Z"`).has("expiresAtSeconds", "1803902460").has("expiresIn",
+		"60").has("policy.defaultTtl", "60").has("now", `"2027-03-01T12:00:00Z"`)
+	w.do("POST", own+"explain-item", docID("b")).want(200).has("state", `"live"`).has("source",
+		`"item"`).has("ttl", "-1").has("expiresAt", "").
 		has("explain", `"It does not expire: its own ttl is -1."`)
 	w.clock.Advance(time.Minute)
 	w.do("POST", own+"explain-item", docID("a")).want(200).has("state", `"ghost"`).has("expiresIn", "")
@@ -62,11 +70,15 @@ func TestDryRunOverTheWire(t *testing.T) {
 	w.upsertTTL("b", `,"ttl":-1`).want(201)
 	w.upsertTTL("c", `,"ttl":7200`).want(201)
 	w.clock.Advance(20 * time.Second)
-	w.do("POST", own+"ttl-dry-run", `{"defaultTtl":20}`).want(200).has("from", "60").has("to", "20").has("method", `"exact"`).has("complete", "true").
-		has("effects.diesAtOnce", `{"count":1,"examples":[{"id":"a","partitionKey":["p"],"expiredAtBefore":"2027-03-01T12:01:00Z","expiresAtAfter":"2027-03-01T12:00:20Z"}]}`).
+	w.do("POST", own+"ttl-dry-run", `{"defaultTtl":20}`).want(200).has("from", "60").has("to",
+		"20").has("method", `"exact"`).has("complete", "true").
+		has("effects.diesAtOnce",
+			`{"count":1,"examples":[{"id":"a","partitionKey":["p"],"expiredAtBefore":"2027-03-01T12:01:00Z","expiresAtAfter":"2027-03-01T12:00:20Z"}]}`).
 		has("effects.unchanged.count", "2").has("expiredAlready", "0").
-		has("deadlines.#.count", "[1,0,0,1,0,0,0,1]").has("deadlines.#.within", `["atOnce","minute","hour","day","week","month","later","never"]`)
-	w.do("POST", own+"ttl-dry-run", `{"defaultTtl":null,"examples":0}`).want(200).has("to", "null").has("effects.becomesImmortal", `{"count":2}`)
+		has("deadlines.#.count", "[1,0,0,1,0,0,0,1]").has("deadlines.#.within",
+		`["atOnce","minute","hour","day","week","month","later","never"]`)
+	w.do("POST", own+"ttl-dry-run", `{"defaultTtl":null,"examples":0}`).want(200).has("to",
+		"null").has("effects.becomesImmortal", `{"count":2}`)
 	w.do("GET", docs+"/a", "", pk(`["p"]`)...).want(200) // nothing has been changed
 
 	for body, text := range map[string]string{
@@ -89,7 +101,8 @@ func TestForecastOverTheWire(t *testing.T) {
 	w.upsertTTL("c", `,"ttl":90`).want(201)
 	w.clock.Advance(10 * time.Second)
 	for _, path := range []string{own + "forecast", "/_mayfly/forecast"} {
-		w.do("GET", path, "").want(200).has("overdue", "1").has("lagSeconds", "5").has("coming", "2").has("nextIn", "50").
+		w.do("GET", path, "").want(200).has("overdue", "1").has("lagSeconds", "5").has("coming",
+			"2").has("nextIn", "50").
 			has("nextAt", `"2027-03-01T12:01:00Z"`).has("method", `"exact"`).has("complete", "true").
 			has("by.second", `[{"from":49,"to":50,"count":1}]`).
 			has("by.minute", `[{"from":0,"to":60,"count":1},{"from":60,"to":120,"count":1}]`).
@@ -102,8 +115,10 @@ func TestLintOverTheWire(t *testing.T) {
 	w.container(hashed).head("x-mayfly-lint", "")
 	w.upsertTTL("a", `,"ttl":60`).want(201).head("x-mayfly-lint", "ttl-off")
 	w.upsertTTL("b", "").want(201).head("x-mayfly-lint", "")
-	w.do("PUT", coll, `{"id":"c",`+hashed+`,"defaultTtl":86400000}`).want(200).head("x-mayfly-lint", "ttl-milliseconds")
-	w.upsertTTL("a", `,"ttl":604800000`).want(200).head("x-mayfly-lint", "ttl-milliseconds,ttl-over-ten-years")
+	w.do("PUT", coll, `{"id":"c",`+hashed+`,"defaultTtl":86400000}`).want(200).head("x-mayfly-lint",
+		"ttl-milliseconds")
+	w.upsertTTL("a", `,"ttl":604800000`).want(200).head("x-mayfly-lint",
+		"ttl-milliseconds,ttl-over-ten-years")
 	w.upsertTTL("a", `,"ttl":604800`).want(200).head("x-mayfly-lint", "")
 	w.do("GET", own+"lint", "").want(200).has("container.#.rule", `["ttl-milliseconds"]`).
 		has("items.#.rule", `["ttl-off","ttl-milliseconds","ttl-over-ten-years"]`).has("items.0.count", "1").
@@ -140,7 +155,8 @@ func TestWaitOverTheWire(t *testing.T) {
 		<-armed
 		return func() *answer {
 			rec := <-answers
-			return &answer{t: t, what: "wait " + body, code: rec.Code, header: headerOf(t, rec), body: rec.Body.Bytes()}
+			return &answer{t: t, what: "wait " + body, code: rec.Code, header: headerOf(t, rec),
+				body: rec.Body.Bytes()}
 		}
 	}
 	of := func(until, more string) string {
@@ -189,7 +205,8 @@ func (w *world) raw(path string) *answer {
 	w.sign(r)
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
-	return &answer{t: w.t, what: "GET " + path, code: rec.Code, header: headerOf(w.t, rec), body: rec.Body.Bytes()}
+	return &answer{t: w.t, what: "GET " + path, code: rec.Code, header: headerOf(w.t, rec),
+		body: rec.Body.Bytes()}
 }
 
 func TestMetrics(t *testing.T) {
@@ -207,7 +224,8 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	a := w.raw("/_mayfly/metrics").want(200)
-	check(a, "mayfly_expired_items_total 1", "mayfly_purged_items_total 0", "mayfly_expiry_backlog_items 1", "mayfly_expiry_lag_seconds 5",
+	check(a, "mayfly_expired_items_total 1", "mayfly_purged_items_total 0", "mayfly_expiry_backlog_items 1",
+		"mayfly_expiry_lag_seconds 5",
 		"mayfly_next_expiry_seconds 50", "mayfly_databases 1", "mayfly_containers 1", "mayfly_stuck_scripts 0",
 		`mayfly_container_expiry_backlog_items{container="c",database="d"} 1`, `mayfly_container_expiry_lag_seconds{container="c",database="d"} 5`,
 		`mayfly_container_next_expiry_timestamp_seconds{container="c",database="d"} 1.80390246e+09`)
@@ -225,8 +243,10 @@ func TestMetrics(t *testing.T) {
 	r := httptest.NewRequest("GET", "/_mayfly/metrics", nil)
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
-	if text := rec.Body.String(); rec.Code != 200 || !strings.Contains(text, "mayfly_purged_items_total 1\n") ||
-		!regexp.MustCompile(`(?m)^mayfly_goroutines [1-9]\d*$`).MatchString(text) || strings.Contains(text, "database=") {
+	if text := rec.Body.String(); rec.Code != 200 ||
+		!strings.Contains(text, "mayfly_purged_items_total 1\n") ||
+		!regexp.MustCompile(`(?m)^mayfly_goroutines [1-9]\d*$`).MatchString(text) ||
+		strings.Contains(text, "database=") {
 		t.Errorf("%d\n%s", rec.Code, text)
 	}
 }

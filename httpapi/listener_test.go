@@ -55,7 +55,8 @@ func serveWith(t *testing.T, withTLS bool, o Options, change func(*serving)) *se
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(text)
-	s := &serving{srv: srv, addr: ln.Addr().String(), conf: &tls.Config{RootCAs: pool, ServerName: "localhost"}}
+	s := &serving{srv: srv, addr: ln.Addr().String(),
+		conf: &tls.Config{RootCAs: pool, ServerName: "localhost"}}
 	change(s)
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(ln, conf) }()
@@ -99,7 +100,8 @@ func TestBothProtocolsOnOnePort(t *testing.T) {
 			var account struct {
 				WritableLocations []struct{ DatabaseAccountEndpoint string }
 			}
-			if err := json.Unmarshal([]byte(body), &account); err != nil || status != 200 || len(account.WritableLocations) != 1 {
+			if err := json.Unmarshal([]byte(body), &account); err != nil || status != 200 ||
+				len(account.WritableLocations) != 1 {
 				t.Fatalf("%s: %d %s", scheme, status, body)
 			}
 			if got := account.WritableLocations[0].DatabaseAccountEndpoint; got != scheme+"://"+s.addr+"/" {
@@ -107,7 +109,8 @@ func TestBothProtocolsOnOnePort(t *testing.T) {
 			}
 		}
 	}
-	if status, body := get(t, client, "https://"+s.addr+"/_explorer/emulator.pem"); status != 200 || body != string(s.srv.opt.CertPEM) {
+	if status, body := get(t, client, "https://"+s.addr+"/_explorer/emulator.pem"); status != 200 ||
+		body != string(s.srv.opt.CertPEM) {
 		t.Errorf("certificate: %d %s", status, body)
 	}
 	client.CloseIdleConnections()
@@ -128,7 +131,8 @@ func TestSilentAndBrokenClients(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := serve(t, true, Options{NoAuth: true})
 	var open []net.Conn
-	for _, hello := range []string{"", "", "", "\x16", "\x16\x03\x01\x00\x05hello", "GET", "\x00\x01", "\r\n"} {
+	for _, hello := range []string{"", "", "", "\x16", "\x16\x03\x01\x00\x05hello", "GET", "\x00\x01",
+		"\r\n"} {
 		conn, err := net.Dial("tcp", s.addr)
 		if err != nil {
 			t.Fatal(err)
@@ -213,8 +217,10 @@ func TestShutdownBreaksOff(t *testing.T) {
 
 func TestTLSVersions(t *testing.T) {
 	s := serve(t, true, Options{NoAuth: true})
-	for version, ok := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
-		for _, offered := range [][]string{{"h2"}, {"h2", "http/1.1"}, {"http/1.1", "h2"}, {"http/1.1"}, nil} {
+	for version, ok := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true,
+		tls.VersionTLS13: true} {
+		for _, offered := range [][]string{{"h2"}, {"h2", "http/1.1"}, {"http/1.1", "h2"}, {"http/1.1"},
+			nil} {
 			conf := s.conf.Clone()
 			conf.MinVersion, conf.MaxVersion, conf.NextProtos = version, version, offered
 			conn, err := tls.Dial("tcp", s.addr, conf)

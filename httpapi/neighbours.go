@@ -77,8 +77,10 @@ func CheckHosts(hosts []string) error {
 			continue
 		}
 		for label := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(host, "*."), "."), ".") {
-			if label == "" || strings.Trim(strings.ToLower(label), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-				return errors.New("'" + host + "' is not of the form mayfly.example, *.mayfly.example or 192.0.2.7")
+			if label == "" || strings.Trim(strings.ToLower(label),
+				"abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+				return errors.New("'" + host +
+					"' is not of the form mayfly.example, *.mayfly.example or 192.0.2.7")
 			}
 		}
 	}
@@ -149,7 +151,8 @@ func plainAddress(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }
 // normalOrigin is an origin in lower case, without the port that its scheme has anyway.
 func normalOrigin(text string) (string, bool) {
 	u, err := url.Parse(strings.ToLower(strings.TrimSuffix(text, "/")))
-	if err != nil || u.Scheme == "" || u.Host == "" || strings.Contains(u.Host, "*") || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme == "" || u.Host == "" || strings.Contains(u.Host, "*") || u.User != nil ||
+		u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
 		return "", false
 	}
 	if port := u.Port(); port == "80" && u.Scheme == "http" || port == "443" && u.Scheme == "https" {
@@ -172,7 +175,8 @@ func (s *Server) guarded(next step) step {
 	return func(c *call) error {
 		r := c.r
 		if !s.near.answersTo(r.Host) {
-			return c.refuse("This server does not answer to the host '" + cosmos.Excerpt(r.Host, cosmos.MaxExcerpt) + "'. It answers to the names and addresses of its own " +
+			return c.refuse("This server does not answer to the host '" + cosmos.Excerpt(r.Host,
+				cosmos.MaxExcerpt) + "'. It answers to the names and addresses of its own " +
 				"machine that it listens on, to the host of --advertise, and to what --san names: start it with --san and that host, if it is meant.")
 		}
 		origin := first(r.Header, "Origin")
@@ -223,7 +227,8 @@ func foreignText(origin string) string {
 	if origin == "" {
 		origin = "another"
 	}
-	return "A page of the origin '" + cosmos.Excerpt(origin, cosmos.MaxExcerpt) + "' may not do this: start the server with --cors-origin and that origin, if it is meant."
+	return "A page of the origin '" + cosmos.Excerpt(origin, cosmos.MaxExcerpt) +
+		"' may not do this: start the server with --cors-origin and that origin, if it is meant."
 }
 
 // refuse is a 403 before the path was looked at. The answer names the path's resource as any other does.

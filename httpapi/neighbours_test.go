@@ -17,8 +17,10 @@ import (
 // The hosts that servers answer to, by their options. What a host is answered is told to clients as the place
 // to go on.
 func TestHosts(t *testing.T) {
-	everywhere := []string{"localhost", "localhost:8081", "LOCALHOST.:1", "app.localhost:8081", "127.0.0.1:8081", "127.9.9.9", "[::1]:8081", "[::ffff:127.0.0.1]", ""}
-	nowhere := []string{"evil.example", "evil.example:8081", "localhost.evil.example", "127.0.0.1.evil.example:8081", "localhost:80@evil.example",
+	everywhere := []string{"localhost", "localhost:8081", "LOCALHOST.:1", "app.localhost:8081",
+		"127.0.0.1:8081", "127.9.9.9", "[::1]:8081", "[::ffff:127.0.0.1]", ""}
+	nowhere := []string{"evil.example", "evil.example:8081", "localhost.evil.example",
+		"127.0.0.1.evil.example:8081", "localhost:80@evil.example",
 		"[::1", "::1", "[::1]x", "localhost:8081:1", "notlocalhost", "."}
 	for _, tc := range []struct {
 		name     string
@@ -28,10 +30,13 @@ func TestHosts(t *testing.T) {
 		{"plain", Options{}, nil, []string{"192.0.2.1", "[2001:db8::1]:8081", "mayfly.test"}},
 		{"secret key", Options{Key: "c2VjcmV0IGtleQ=="}, nil, []string{"192.0.2.1", "mayfly.test"}},
 		{"names", Options{Hosts: []string{"Mayfly.test", "*.dev.test", "192.0.2.1", "2001:db8::1"}},
-			[]string{"mayfly.test", "MAYFLY.test:9", "a.dev.test", "192.0.2.1:8081", "[2001:DB8:0::1]:8081", "[2001:db8::1%25eth0]"},
+			[]string{"mayfly.test", "MAYFLY.test:9", "a.dev.test", "192.0.2.1:8081", "[2001:DB8:0::1]:8081",
+				"[2001:db8::1%25eth0]"},
 			[]string{"a.mayfly.test", "dev.test", "a.b.dev.test", "192.0.2.2", "mayfly.test.evil.example"}},
-		{"advertised", Options{Advertise: "https://Proxy.test:443/"}, []string{"proxy.test", "proxy.test:1"}, []string{"192.0.2.1"}},
-		{"every address", Options{Hosts: []string{"0.0.0.0"}}, []string{"192.0.2.1", "10.0.0.7:8081", "[2001:db8::1]"}, []string{"mayfly.test"}},
+		{"advertised", Options{Advertise: "https://Proxy.test:443/"}, []string{"proxy.test", "proxy.test:1"},
+			[]string{"192.0.2.1"}},
+		{"every address", Options{Hosts: []string{"0.0.0.0"}},
+			[]string{"192.0.2.1", "10.0.0.7:8081", "[2001:db8::1]"}, []string{"mayfly.test"}},
 	} {
 		tc.o.NoAuth = tc.o.Key == ""
 		s, err := New(withStore(tc.o))
@@ -44,18 +49,23 @@ func TestHosts(t *testing.T) {
 			}
 			status, _, body := askAs(s, "GET", "/", host)
 			told := gjson.Get(body, "writableLocations.0.databaseAccountEndpoint").Str
-			if s.opt.NoAuth && s.opt.Advertise == "" && (status != 200 || host != "" && told != "http://"+host+"/" || host == "" && told != "http://localhost/") {
+			if s.opt.NoAuth && s.opt.Advertise == "" &&
+				(status != 200 || host != "" && told != "http://"+host+"/" || host == "" &&
+					told != "http://localhost/") {
 				t.Errorf("%s: %q: %d, clients are sent to %q", tc.name, host, status, told)
 			}
 		}
 		for _, host := range append(tc.not, nowhere...) {
-			for _, what := range []string{"GET /", "OPTIONS /", "POST /dbs", "GET /_mayfly/metrics", "GET /_mayfly/livez", "HEAD /dbs/a"} {
+			for _, what := range []string{"GET /", "OPTIONS /", "POST /dbs", "GET /_mayfly/metrics",
+				"GET /_mayfly/livez", "HEAD /dbs/a"} {
 				method, path, _ := strings.Cut(what, " ")
-				status, header, body := askAs(s, method, path, host, "X-Forwarded-Host", "localhost", "Origin", "http://localhost:3000")
+				status, header, body := askAs(s, method, path, host, "X-Forwarded-Host", "localhost",
+					"Origin", "http://localhost:3000")
 				if status != 403 || header("access-control-allow-origin") != "" {
 					t.Errorf("%s: %s at %q: %d", tc.name, what, host, status)
 				}
-				if method != "HEAD" && (gjson.Get(body, "code").Str != "Forbidden" || !strings.Contains(gjson.Get(body, "message").Str, "--san")) {
+				if method != "HEAD" && (gjson.Get(body, "code").Str != "Forbidden" ||
+					!strings.Contains(gjson.Get(body, "message").Str, "--san")) {
 					t.Errorf("%s: %s at %q: %s", tc.name, what, host, body)
 				}
 			}
@@ -67,7 +77,8 @@ func TestHosts(t *testing.T) {
 func TestForwardedHost(t *testing.T) {
 	s := bare(t, Options{NoAuth: true})
 	_, _, body := askAs(s, "GET", "/", "localhost:8081", "X-Forwarded-Host", "evil.example")
-	if got := gjson.Get(body, "writableLocations.0.databaseAccountEndpoint").Str; got != "http://localhost:8081/" {
+	if got := gjson.Get(body,
+		"writableLocations.0.databaseAccountEndpoint").Str; got != "http://localhost:8081/" {
 		t.Errorf("clients are sent to %s", got)
 	}
 }
@@ -78,7 +89,8 @@ func withStore(o Options) Options {
 }
 
 // askAs sends a request for a host from the server's own machine.
-func askAs(s *Server, method, path, host string, headers ...string) (status int, header func(string) string, body string) {
+func askAs(s *Server, method, path, host string, headers ...string) (status int, header func(string) string,
+	body string) {
 	r := httptest.NewRequest(method, path, nil)
 	r.Host, r.RemoteAddr = host, "127.0.0.1:1"
 	for i := 0; i < len(headers); i += 2 {
@@ -94,7 +106,8 @@ func TestHostOfHTTP2(t *testing.T) {
 	s := serve(t, false, Options{NoAuth: true})
 	for authority, want := range map[string]string{"localhost:8081": "200", "evil.example:8081": "403"} {
 		r, _ := dial2(t, s.addr)
-		fields, decoder, status := []string{":method", "GET", ":scheme", "http", ":authority", authority, ":path", "/"}, hpack.NewDecoder(4096, nil), ""
+		fields, decoder, status := []string{":method", "GET", ":scheme", "http", ":authority", authority,
+			":path", "/"}, hpack.NewDecoder(4096, nil), ""
 		stream, err := r.send(true, append(fields, "host", "localhost")...)
 		if err != nil {
 			t.Fatal(err)
@@ -114,8 +127,10 @@ func TestHostOfHTTP2(t *testing.T) {
 }
 
 var (
-	ownOrigins     = []string{"http://localhost", "http://localhost:3000", "https://LOCALHOST:3000", "http://app.localhost:1", "http://127.0.0.1:5500", "https://[::1]:1"}
-	foreignOrigins = []string{"https://evil.example", "http://evil.example:8081", "null", "file://", "http://localhost.evil.example", "http://127.0.0.1.evil.example",
+	ownOrigins = []string{"http://localhost", "http://localhost:3000", "https://LOCALHOST:3000",
+		"http://app.localhost:1", "http://127.0.0.1:5500", "https://[::1]:1"}
+	foreignOrigins = []string{"https://evil.example", "http://evil.example:8081", "null", "file://",
+		"http://localhost.evil.example", "http://127.0.0.1.evil.example",
 		"http://192.0.2.1", "http://localhost@evil.example", "http://localhost:3000/path", "chrome-extension://localhost", "localhost", "http://", "http://[::1"}
 )
 
@@ -123,21 +138,28 @@ var (
 func wantOrigin(t *testing.T, s *Server, origin string, welcome bool, site string) {
 	t.Helper()
 	allowed := map[bool]string{true: origin}[welcome]
-	ask := []string{"Origin", origin, "Sec-Fetch-Site", site, "Access-Control-Request-Method", "PUT", "Access-Control-Request-Headers", "authorization,x-ms-date"}
+	ask := []string{"Origin", origin, "Sec-Fetch-Site", site, "Access-Control-Request-Method", "PUT",
+		"Access-Control-Request-Headers", "authorization,x-ms-date"}
 	status, header, body := askAs(s, "OPTIONS", "/dbs/a", "localhost:8081", ask...)
-	if status != map[bool]int{true: 204, false: 403}[welcome] || header("access-control-allow-origin") != allowed ||
-		strings.Contains(header("access-control-allow-methods"), "PUT") != welcome || (header("access-control-allow-headers") == "authorization,x-ms-date") != welcome {
+	if status != map[bool]int{true: 204, false: 403}[welcome] ||
+		header("access-control-allow-origin") != allowed ||
+		strings.Contains(header("access-control-allow-methods"), "PUT") != welcome ||
+		(header("access-control-allow-headers") == "authorization,x-ms-date") != welcome {
 		t.Errorf("%s asks: %d, %q %s", origin, status, header("access-control-allow-origin"), body)
 	}
 	_, header, _ = askAs(s, "GET", "/", "localhost:8081", "Origin", origin, "Sec-Fetch-Site", site)
-	if header("access-control-allow-origin") != allowed || strings.Contains(header("access-control-expose-headers"), "x-ms-session-token") != welcome ||
+	if header("access-control-allow-origin") != allowed ||
+		strings.Contains(header("access-control-expose-headers"), "x-ms-session-token") != welcome ||
 		(header("vary") == "Origin") != welcome {
 		t.Errorf("%s reads: %q", origin, header("access-control-allow-origin"))
 	}
-	for _, what := range []string{"POST /nothing", "PUT /_mayfly/nothing", "DELETE /nothing", "PATCH /nothing", "POST /_mayfly/nothing", "BREW /nothing"} {
+	for _, what := range []string{"POST /nothing", "PUT /_mayfly/nothing", "DELETE /nothing",
+		"PATCH /nothing", "POST /_mayfly/nothing", "BREW /nothing"} {
 		method, path, _ := strings.Cut(what, " ")
-		status, header, body := askAs(s, method, path, "localhost:8081", "Origin", origin, "Sec-Fetch-Site", site, "Authorization", "Bearer "+s.opt.Key)
-		refused := status == 403 && gjson.Get(body, "code").Str == "Forbidden" && strings.Contains(gjson.Get(body, "message").Str, "--cors-origin")
+		status, header, body := askAs(s, method, path, "localhost:8081", "Origin", origin, "Sec-Fetch-Site",
+			site, "Authorization", "Bearer "+s.opt.Key)
+		refused := status == 403 && gjson.Get(body, "code").Str == "Forbidden" &&
+			strings.Contains(gjson.Get(body, "message").Str, "--cors-origin")
 		if refused == welcome || header("access-control-allow-origin") != allowed {
 			t.Errorf("%s: %s: %d %s", origin, what, status, body)
 		}
@@ -159,10 +181,12 @@ func TestOrigins(t *testing.T) {
 			}
 			o.CORSOrigins = []string{"https://Page.example:443", "http://page.example:8080/"}
 			s = bare(t, o)
-			for _, origin := range append(slices.Clone(ownOrigins), "https://page.example", "http://page.example:8080") {
+			for _, origin := range append(slices.Clone(ownOrigins), "https://page.example",
+				"http://page.example:8080") {
 				wantOrigin(t, s, origin, true, "cross-site")
 			}
-			for _, origin := range append(slices.Clone(foreignOrigins), "http://page.example", "https://page.example:8080", "https://sub.page.example") {
+			for _, origin := range append(slices.Clone(foreignOrigins), "http://page.example",
+				"https://page.example:8080", "https://sub.page.example") {
 				wantOrigin(t, s, origin, false, "cross-site")
 			}
 			o.CORSOrigins = []string{"*"}
@@ -172,7 +196,8 @@ func TestOrigins(t *testing.T) {
 			}
 		})
 	}
-	for _, wrong := range []string{"page.example", "https://", "https://page.example/path", "https://me@page.example", "", "null", "https://*.page.example"} {
+	for _, wrong := range []string{"page.example", "https://", "https://page.example/path",
+		"https://me@page.example", "", "null", "https://*.page.example"} {
 		if _, err := New(withStore(Options{CORSOrigins: []string{wrong}})); err == nil {
 			t.Errorf("the origin %q was taken", wrong)
 		}
@@ -182,8 +207,10 @@ func TestOrigins(t *testing.T) {
 // A page of the server's own, under a name that it answers to, is of no other origin.
 func TestOwnOrigin(t *testing.T) {
 	s := bare(t, Options{NoAuth: true, Hosts: []string{"mayfly.test"}})
-	for origin, want := range map[string]int{"http://mayfly.test:8081": 404, "https://mayfly.test:8081": 404, "http://mayfly.test": 403, "http://other.test:8081": 403} {
-		if status, _, body := askAs(s, "POST", "/nothing", "mayfly.test:8081", "Origin", origin); status != want {
+	for origin, want := range map[string]int{"http://mayfly.test:8081": 404, "https://mayfly.test:8081": 404,
+		"http://mayfly.test": 403, "http://other.test:8081": 403} {
+		if status, _, body := askAs(s, "POST", "/nothing", "mayfly.test:8081", "Origin",
+			origin); status != want {
 			t.Errorf("%s: %d %s", origin, status, body)
 		}
 	}
@@ -192,14 +219,17 @@ func TestOwnOrigin(t *testing.T) {
 // A browser that sends no Origin says where a request comes from, too. Who is no browser says nothing.
 func TestFetchSite(t *testing.T) {
 	s := bare(t, Options{NoAuth: true})
-	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404, "none": 404, "": 404} {
+	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404,
+		"none": 404, "": 404} {
 		for method, want := range map[string]int{"POST": want, "DELETE": want, "GET": 404} {
-			if status, _, body := askAs(s, method, "/nothing", "localhost", "Sec-Fetch-Site", site); status != want {
+			if status, _, body := askAs(s, method, "/nothing", "localhost", "Sec-Fetch-Site",
+				site); status != want {
 				t.Errorf("%s %q: %d, want %d: %s", method, site, status, want, body)
 			}
 		}
 	}
-	if status, header, _ := askAs(s, "OPTIONS", "/dbs", "localhost"); status != 204 || header("access-control-allow-methods") != "" || header("access-control-allow-origin") != "" {
+	if status, header, _ := askAs(s, "OPTIONS", "/dbs", "localhost"); status != 204 ||
+		header("access-control-allow-methods") != "" || header("access-control-allow-origin") != "" {
 		t.Errorf("OPTIONS of nobody: %d", status)
 	}
 }
@@ -209,10 +239,14 @@ func TestFetchSite(t *testing.T) {
 func TestForeignPageWritesNothing(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.server.NoAuth = true })
 	before := w.do("GET", "/dbs", "").want(200).head("x-ms-item-count", "0")
-	for _, form := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/json"} {
-		w.do("POST", "/dbs", `{"id":"taken"}`, "Origin", "https://evil.example", "Content-Type", form).want(403)
-		w.do("PUT", "/_mayfly/clock", `{"advance":"1h"}`, "Origin", "https://evil.example", "Content-Type", form).want(403)
-		w.do("POST", "/_mayfly/snapshots", `{"name":"s"}`, "Sec-Fetch-Site", "cross-site", "Content-Type", form).want(403)
+	for _, form := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data",
+		"application/json"} {
+		w.do("POST", "/dbs", `{"id":"taken"}`, "Origin", "https://evil.example", "Content-Type",
+			form).want(403)
+		w.do("PUT", "/_mayfly/clock", `{"advance":"1h"}`, "Origin", "https://evil.example", "Content-Type",
+			form).want(403)
+		w.do("POST", "/_mayfly/snapshots", `{"name":"s"}`, "Sec-Fetch-Site", "cross-site", "Content-Type",
+			form).want(403)
 	}
 	if after := w.do("GET", "/dbs", "").want(200); string(after.body) != string(before.body) {
 		t.Errorf("the databases were %s and are %s", before.body, after.body)
@@ -220,15 +254,18 @@ func TestForeignPageWritesNothing(t *testing.T) {
 	if list := w.do("GET", "/_mayfly/snapshots", "").want(200); strings.Contains(string(list.body), `"s"`) {
 		t.Errorf("snapshots: %s", list.body)
 	}
-	w.do("POST", "/dbs", `{"id":"mine"}`, "Origin", "http://localhost:3000", "Sec-Fetch-Site", "same-site").want(201).head("access-control-allow-origin", "http://localhost:3000")
+	w.do("POST", "/dbs", `{"id":"mine"}`, "Origin", "http://localhost:3000", "Sec-Fetch-Site",
+		"same-site").want(201).head("access-control-allow-origin", "http://localhost:3000")
 }
 
 // An error repeats of a long address no more than its beginning.
 func TestLongAddresses(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.server.NoAuth = true })
 	long := strings.Repeat("x", 60_000)
-	for _, path := range []string{"/" + long, "/dbs/" + long, "/dbs/d/colls/" + long, "/dbs/d/" + long + "/x", "/dbs?" + long, "/_mayfly/" + long, "/_mayfly/snapshots/" + long,
-		"/_mayfly/dbs/" + long + "/clock", "/_mayfly/dbs/d/colls/" + long + "/settings", "/offers/" + long, "/dbs/d/users/" + long + "/permissions/" + long} {
+	for _, path := range []string{"/" + long, "/dbs/" + long, "/dbs/d/colls/" + long, "/dbs/d/" + long + "/x",
+		"/dbs?" + long, "/_mayfly/" + long, "/_mayfly/snapshots/" + long,
+		"/_mayfly/dbs/" + long + "/clock", "/_mayfly/dbs/d/colls/" + long + "/settings", "/offers/" +
+			long, "/dbs/d/users/" + long + "/permissions/" + long} {
 		for _, method := range []string{"GET", "POST", "DELETE", "PUT", "OPTIONS"} {
 			a := w.do(method, path, "{}")
 			if size := len(a.body) + len(fmt.Sprint(a.header)); size > 6<<10 && a.code >= 400 {

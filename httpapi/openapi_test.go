@@ -37,7 +37,8 @@ func (w *world) contract(t *testing.T) *contract {
 	}
 	open := false
 	for _, s := range d.Components.Schemas {
-		if v := s.Value; v.Type.Includes("object") && len(v.Properties) > 0 && v.AdditionalProperties.Has == nil {
+		if v := s.Value; v.Type.Includes("object") && len(v.Properties) > 0 &&
+			v.AdditionalProperties.Has == nil {
 			v.AdditionalProperties.Has = &open
 		}
 	}
@@ -181,7 +182,8 @@ func TestOpenAPI(t *testing.T) {
 		for method, op := range item.Operations() {
 			rows++
 			what := method + " " + path
-			if len(op.Summary) < 5 || strings.HasSuffix(op.Summary, ".") || strings.Contains(op.Summary, "\n") {
+			if len(op.Summary) < 5 || strings.HasSuffix(op.Summary, ".") ||
+				strings.Contains(op.Summary, "\n") {
 				t.Errorf("%s: the summary %q is not a line without its full stop", what, op.Summary)
 			}
 			if ids[op.OperationID] || !regexp.MustCompile(`^[a-z_0-9]+$`).MatchString(op.OperationID) {

@@ -91,13 +91,15 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	level, ok := cosmos.ParseConsistency(o.Consistency)
 	if !ok {
-		return o, errors.New("httpapi: the consistency level '" + o.Consistency + "' is not one of Strong, BoundedStaleness, Session, ConsistentPrefix, Eventual")
+		return o, errors.New("httpapi: the consistency level '" + o.Consistency +
+			"' is not one of Strong, BoundedStaleness, Session, ConsistentPrefix, Eventual")
 	}
 	o.Consistency = level.String()
 	if o.Advertise != "" {
 		u, err := url.Parse(o.Advertise)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return o, errors.New("httpapi: the advertised address '" + o.Advertise + "' is not an http or https URL")
+			return o, errors.New("httpapi: the advertised address '" + o.Advertise +
+				"' is not an http or https URL")
 		}
 		o.Advertise = strings.TrimRight(o.Advertise, "/") + "/"
 	}

@@ -27,7 +27,8 @@ func TestItemPaging(t *testing.T) {
 		return w.pages("Documents", "GET", docs, "", append(headers, "x-ms-max-item-count", size)...)
 	}
 	query := func(text, size string, headers ...string) []string {
-		return w.pages("Documents", "POST", docs, `{"query":"`+text+`"}`, queryHeaders(append(headers, "x-ms-max-item-count", size)...)...)
+		return w.pages("Documents", "POST", docs, `{"query":"`+text+`"}`,
+			queryHeaders(append(headers, "x-ms-max-item-count", size)...)...)
 	}
 	// A page that is full carries a continuation even if nothing follows.
 	for _, f := range []struct {
@@ -43,7 +44,8 @@ func TestItemPaging(t *testing.T) {
 		{"query 20 by 5", query("SELECT * FROM c", "5"), 5},
 		{"query 20 by 21", query("SELECT * FROM c", "21"), 1},
 	} {
-		if got := strings.Fields(strings.Join(f.pages, " ")); len(f.pages) != f.want || !slices.Equal(got, all) {
+		if got := strings.Fields(strings.Join(f.pages, " ")); len(f.pages) != f.want ||
+			!slices.Equal(got, all) {
 			t.Errorf("%s: %d pages of %v", f.name, len(f.pages), got)
 		}
 	}
@@ -58,15 +60,18 @@ func TestItemPaging(t *testing.T) {
 	for _, id := range []string{"4", "5"} {
 		w.do("DELETE", docs+"/"+id, "", pk(fmt.Sprintf(`["key%d"]`, id[0]%2))...).want(204)
 	}
-	if got := w.do("GET", docs, "", "x-ms-max-item-count", "3", "x-ms-continuation", a.header.Get("X-Ms-Continuation")).ids("Documents"); got != "6 7 8" {
+	if got := w.do("GET", docs, "", "x-ms-max-item-count", "3", "x-ms-continuation",
+		a.header.Get("X-Ms-Continuation")).ids("Documents"); got != "6 7 8" {
 		t.Errorf("after deletions: %s", got)
 	}
 	for _, bad := range []string{"x", "AAAA", "5", a.header.Get("X-Ms-Continuation") + "x"} {
 		w.do("GET", docs, "", "x-ms-continuation", bad).fails(400, 0, "Invalid Continuation Token")
-		w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders("x-ms-continuation", bad)...).fails(400, 0, "Invalid Continuation Token")
+		w.do("POST", docs, `{"query":"SELECT * FROM c"}`,
+			queryHeaders("x-ms-continuation", bad)...).fails(400, 0, "Invalid Continuation Token")
 	}
 	w.do("GET", docs, "", "x-ms-continuation", "").want(200).has("_count", "18")
-	w.do("POST", docs, `{"query":"SELECT TOP 0 * FROM c"}`, queryHeaders(append(pk(`["p"]`), "x-ms-max-item-count", "0")...)...).want(200).has("_count", "0")
+	w.do("POST", docs, `{"query":"SELECT TOP 0 * FROM c"}`,
+		queryHeaders(append(pk(`["p"]`), "x-ms-max-item-count", "0")...)...).want(200).has("_count", "0")
 	for _, bad := range []string{"0", "-2", "x", "1.5", "2147483648"} {
 		w.do("GET", docs, "", "x-ms-max-item-count", bad).fails(400, 0, "")
 	}
@@ -89,9 +94,13 @@ func TestScopes(t *testing.T) {
 	var halves []string
 	for _, r := range w.do("GET", coll+"/pkranges", "").want(200).at("PartitionKeyRanges").Array() {
 		id, lo, hi := r.Get("id").Str, r.Get("minInclusive").Str, r.Get("maxExclusive").Str
-		byRange := w.do("GET", docs, "", "x-ms-documentdb-partitionkeyrangeid", id).want(200).head("x-ms-documentdb-partitionkeyrangeid", id).ids("Documents")
-		byEPK := w.do("GET", docs, "", "x-ms-start-epk", lo, "x-ms-end-epk", hi, "x-ms-read-key-type", "EffectivePartitionKeyRange").want(200).ids("Documents")
-		byQuery := w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders("x-ms-documentdb-partitionkeyrangeid", "AAAAAAAAAAA=,"+id)...).want(200).ids("Documents")
+		byRange := w.do("GET", docs, "", "x-ms-documentdb-partitionkeyrangeid",
+			id).want(200).head("x-ms-documentdb-partitionkeyrangeid", id).ids("Documents")
+		byEPK := w.do("GET", docs, "", "x-ms-start-epk", lo, "x-ms-end-epk", hi, "x-ms-read-key-type",
+			"EffectivePartitionKeyRange").want(200).ids("Documents")
+		byQuery := w.do("POST", docs, `{"query":"SELECT * FROM c"}`,
+			queryHeaders("x-ms-documentdb-partitionkeyrangeid", "AAAAAAAAAAA=,"+id)...).want(200).ids(
+			"Documents")
 		if byRange != byEPK || byRange != byQuery {
 			t.Errorf("range %s: %q by id, %q by EPK, %q by query", id, byRange, byEPK, byQuery)
 		}
@@ -99,7 +108,8 @@ func TestScopes(t *testing.T) {
 		if id == "1" {
 			mid := lo[:1] + "8"
 			for _, cut := range [][2]string{{lo, mid}, {mid, hi}} {
-				halves = append(halves, strings.Fields(w.do("GET", docs, "", "x-ms-documentdb-partitionkeyrangeid", id,
+				halves = append(halves, strings.Fields(w.do("GET", docs, "",
+					"x-ms-documentdb-partitionkeyrangeid", id,
 					"x-ms-start-epk", cut[0], "x-ms-end-epk", cut[1]).want(200).ids("Documents"))...)
 			}
 			if len(halves) != len(strings.Fields(byRange)) {
@@ -110,15 +120,18 @@ func TestScopes(t *testing.T) {
 	if seen != 40 {
 		t.Errorf("the ranges hold %d items", seen)
 	}
-	all := strings.Fields(strings.Join(w.pages("Documents", "GET", docs, "", "x-ms-max-item-count", "7"), " "))
+	all := strings.Fields(strings.Join(w.pages("Documents", "GET", docs, "", "x-ms-max-item-count", "7"),
+		" "))
 	slices.Sort(all)
 	if len(slices.Compact(all)) != 40 {
 		t.Errorf("all pages: %v", all)
 	}
 	w.do("GET", docs, "", "x-ms-documentdb-partitionkeyrangeid", "9").fails(410, 1002, "")
-	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders("x-ms-documentdb-partitionkeyrangeid", "9")...).fails(410, 1002, "")
+	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders("x-ms-documentdb-partitionkeyrangeid",
+		"9")...).fails(410, 1002, "")
 	for _, empty := range [][2]string{{"30", "10"}, {"20", "20"}, {"FF", "FF"}, {"FF", ""}} {
-		w.do("GET", docs, "", "x-ms-start-epk", empty[0], "x-ms-end-epk", empty[1]).want(200).has("_count", "0")
+		w.do("GET", docs, "", "x-ms-start-epk", empty[0], "x-ms-end-epk", empty[1]).want(200).has("_count",
+			"0")
 	}
 	w.do("GET", docs, "", "x-ms-start-epk", "xyz").fails(400, 0, "")
 }
@@ -131,30 +144,42 @@ func TestItemQueries(t *testing.T) {
 		t.Helper()
 		return w.do("POST", docs, body, queryHeaders(headers...)...)
 	}
-	post(`{"query":"SELECT * FROM c"}`).want(200).has("_rid", c.at("_rid").Raw).has("_count", "6").has("Documents.0._self", w.do("GET", docs, "").at("Documents.0._self").Raw)
+	post(`{"query":"SELECT * FROM c"}`).want(200).has("_rid", c.at("_rid").Raw).has("_count",
+		"6").has("Documents.0._self", w.do("GET", docs, "").at("Documents.0._self").Raw)
 	if got := post(`{"query":"select * from docs c where c.pk = @k and c.even = false","parameters":[{"name":"@k","value":"key1"}]}`).want(200).ids("Documents"); got != "1 3 5" {
 		t.Errorf("with parameters: %s", got)
 	}
-	post(`{"query":"SELECT * FROM c WHERE c.even = true"}`, pk(`["key1"]`)...).want(200).has("_count", "0").has("Documents", "[]")
+	post(`{"query":"SELECT * FROM c WHERE c.even = true"}`, pk(`["key1"]`)...).want(200).has("_count",
+		"0").has("Documents", "[]")
 	// Go says x-ms-documentdb-query, the content type alone will do, and so will raw text.
-	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, "x-ms-documentdb-query", "True", "Content-Type", "application/query+json", crossing, "true").want(200)
-	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, "Content-Type", "application/query+json", crossing, "TRUE").want(200)
-	w.do("POST", docs, `SELECT * FROM c`, "Content-Type", "application/sql", crossing, "true").want(200).has("_count", "6")
-	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, "x-ms-documentdb-isquery", "true", "Content-Type", "text/plain", crossing, "true").want(200)
+	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, "x-ms-documentdb-query", "True", "Content-Type",
+		"application/query+json", crossing, "true").want(200)
+	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, "Content-Type", "application/query+json", crossing,
+		"TRUE").want(200)
+	w.do("POST", docs, `SELECT * FROM c`, "Content-Type", "application/sql", crossing,
+		"true").want(200).has("_count", "6")
+	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, "x-ms-documentdb-isquery", "true", "Content-Type",
+		"text/plain", crossing, "true").want(200)
 
 	// Without a key and without leave to go over all of them there is nowhere to look.
-	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, "x-ms-documentdb-isquery", "true").fails(400, 0, "Cross partition query is required but disabled.")
-	post(`{"query":"SELECT * FROM c"}`, crossing, "False").fails(400, 0, "Cross partition query is required but disabled.")
-	post(`{"query":"SELECT * FROM c"}`, append(pk(`["key1"]`), crossing, "false")...).want(200).has("_count", "3")
-	post(`{"query":"SELECT * FROM c"}`, crossing, "false", "x-ms-documentdb-partitionkeyrangeid", "0").want(200)
+	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, "x-ms-documentdb-isquery", "true").fails(400, 0,
+		"Cross partition query is required but disabled.")
+	post(`{"query":"SELECT * FROM c"}`, crossing, "False").fails(400, 0,
+		"Cross partition query is required but disabled.")
+	post(`{"query":"SELECT * FROM c"}`, append(pk(`["key1"]`), crossing, "false")...).want(200).has("_count",
+		"3")
+	post(`{"query":"SELECT * FROM c"}`, crossing, "false", "x-ms-documentdb-partitionkeyrangeid",
+		"0").want(200)
 	post(`{"query":"SELECT * FROM c"}`, crossing, "maybe").fails(400, 0, "")
 
 	post(`{"query":"SELECT * FORM c"}`).
 		fails(400, 0, `{"errors":[{"severity":"Error","location":{"start":9,"end":13},"code":"SC1001","message":"Syntax error, incorrect syntax near 'FORM'."}]}`)
-	post(`{"query":"SELECT * FROM c WHERE c.a = @x"}`).want(200).has("_count", "0") // a parameter that is not given is undefined
+	// a parameter that is not given is undefined
+	post(`{"query":"SELECT * FROM c WHERE c.a = @x"}`).want(200).has("_count", "0")
 	post(`{"query":"SELECT * FROM c WHERE c.a = @x","parameters":[{"name":"@x","value":1},{"name":"@x","value":2}]}`).
 		fails(400, 0, "Invalid query. Specified duplicate parameter name '@x'.")
-	for _, bad := range []string{``, `[]`, `{}`, `{"query":null}`, `{"query":"SELECT"}`, `{"query":"SELECT * FROM c","parameters":7}`} {
+	for _, bad := range []string{``, `[]`, `{}`, `{"query":null}`, `{"query":"SELECT"}`,
+		`{"query":"SELECT * FROM c","parameters":7}`} {
 		post(bad).fails(400, 0, "")
 	}
 }

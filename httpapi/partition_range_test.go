@@ -25,7 +25,10 @@ func TestPartitionInRange(t *testing.T) {
 	for name, get := range map[string]func(h []string) *answer{
 		"query": func(h []string) *answer { return w.ask(docs, "SELECT * FROM c", h...) },
 		"list":  func(h []string) *answer { return w.do("GET", docs, "", h...) },
-		"feed":  func(h []string) *answer { return w.do("GET", docs, "", append(h, "A-IM", "Incremental feed")...) },
+		"feed": func(h []string) *answer {
+			return w.do("GET", docs, "",
+				append(h, "A-IM", "Incremental feed")...)
+		},
 	} {
 		for key, want := range map[string][]string{`["x"]`: want, `["x","7"]`: {"7"}} {
 			got, count := []string{}, int64(0)
@@ -33,7 +36,8 @@ func TestPartitionInRange(t *testing.T) {
 				h := append(pk(key), "x-ms-documentdb-partitionkeyrangeid", id)
 				a := get(slices.Clone(h))
 				got = append(got, strings.Fields(a.ids("Documents"))...)
-				count += gjson.GetBytes(w.ask(docs, "SELECT VALUE COUNT(1) FROM c", h...).want(200).body, "Documents.0").Int()
+				count += gjson.GetBytes(w.ask(docs, "SELECT VALUE COUNT(1) FROM c", h...).want(200).body,
+					"Documents.0").Int()
 			}
 			slices.Sort(got)
 			if !slices.Equal(got, want) || count != int64(len(want)) {
@@ -41,5 +45,6 @@ func TestPartitionInRange(t *testing.T) {
 			}
 		}
 	}
-	w.do("GET", docs, "", append(pk(`["x"]`), "x-ms-documentdb-partitionkeyrangeid", "9")...).fails(410, 1002, "")
+	w.do("GET", docs, "", append(pk(`["x"]`), "x-ms-documentdb-partitionkeyrangeid", "9")...).fails(410, 1002,
+		"")
 }

@@ -74,7 +74,8 @@ func statistics(parts []doc.Value) *strings.Replacer {
 	pairs := []string{"{documentdb-formattablehybridsearchquery-totaldocumentcount}", fmt.Sprint(documents)}
 	for i := range words {
 		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(hits[i]), "[]"), " ", ",")
-		pairs = append(pairs, fmt.Sprintf("{documentdb-formattablehybridsearchquery-totalwordcount-%d}", i), fmt.Sprint(words[i]),
+		pairs = append(pairs, fmt.Sprintf("{documentdb-formattablehybridsearchquery-totalwordcount-%d}", i),
+			fmt.Sprint(words[i]),
 			fmt.Sprintf("{documentdb-formattablehybridsearchquery-hitcountsarray-%d}", i), "["+list+"]")
 	}
 	return strings.NewReplacer(pairs...)
@@ -109,5 +110,6 @@ func fuse(rows []doc.Value, components []*planInfo, weights []float64) {
 			fused[ridNumber(row)] += weight / float64(60+rank)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b doc.Value) int { return cmp.Compare(fused[ridNumber(b)], fused[ridNumber(a)]) })
+	slices.SortStableFunc(rows,
+		func(a, b doc.Value) int { return cmp.Compare(fused[ridNumber(b)], fused[ridNumber(a)]) })
 }

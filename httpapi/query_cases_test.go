@@ -97,7 +97,8 @@ func (d *dataset) load(w *world, name string, onePK bool) {
 	default:
 		key = "/id"
 	}
-	settings := `{"id":` + jsonString(name) + `,"partitionKey":{"paths":["` + key + `"],"kind":"Hash","version":2}`
+	settings := `{"id":` + jsonString(name) + `,"partitionKey":{"paths":["` + key +
+		`"],"kind":"Hash","version":2}`
 	if d.IndexingPolicy != nil {
 		settings += `,"indexingPolicy":` + string(d.IndexingPolicy)
 	}
@@ -143,7 +144,8 @@ func (c *queryCase) run(w *world, set *dataset) error {
 		if token == "" {
 			break
 		}
-		a = w.do("POST", set.path, body+"}", append(headers[:len(headers):len(headers)], "x-ms-continuation", token)...)
+		a = w.do("POST", set.path, body+"}", append(headers[:len(headers):len(headers)], "x-ms-continuation",
+			token)...)
 	}
 	if strip(rows, set.pk != ""); !c.same(c.Expected, rows, !c.Ordered) {
 		return fmt.Errorf("got  %v\nwant %v", rows, c.Expected)
@@ -159,7 +161,8 @@ func (c *queryCase) refused(a *answer) error {
 			text = inner[0].Str
 		}
 	}
-	if a.code != c.Error.Status || c.Error.Code != "" && code != c.Error.Code || !strings.Contains(text, c.Error.MessageContains) {
+	if a.code != c.Error.Status || c.Error.Code != "" && code != c.Error.Code ||
+		!strings.Contains(text, c.Error.MessageContains) {
 		return fmt.Errorf("%d %s\nwant %v", a.code, a.body, *c.Error)
 	}
 	return nil
@@ -210,7 +213,8 @@ func (c *queryCase) alike(want, got any) bool {
 		}
 		a, errA := x.Float64()
 		b, errB := y.Float64()
-		return x == y || errA == nil && errB == nil && math.Abs(a-b) <= max(c.Compare.RelTol, 1e-12)*max(math.Abs(a), math.Abs(b))
+		return x == y || errA == nil && errB == nil &&
+			math.Abs(a-b) <= max(c.Compare.RelTol, 1e-12)*max(math.Abs(a), math.Abs(b))
 	case []any:
 		y, ok := got.([]any)
 		return ok && c.same(x, y, c.Compare.UnorderedArrays)

@@ -33,13 +33,17 @@ func TestResourceResults(t *testing.T) {
 	}
 	one := listed.at("Databases.0")
 	for text, want := range map[string]string{
-		`SELECT VALUE COUNT(1) FROM c`:                                             `[3]`,
-		`SELECT VALUE c._self FROM c WHERE c._rid = "` + one.Get("_rid").Str + `"`: `[` + one.Get("_self").Raw + `]`,
-		`SELECT VALUE c._ts FROM c WHERE c.id = "one"`:                             `[` + one.Get("_ts").Raw + `]`,
-		`SELECT VALUE c._etag FROM c WHERE c.id = "one"`:                           `[` + one.Get("_etag").Raw + `]`,
-		`SELECT c._attachments, c._lsn, c._colls FROM c WHERE c.id = "one"`:        `[{"_colls":"colls/"}]`,
-		`SELECT VALUE c FROM c WHERE c.id = "one"`:                                 `[` + one.Raw + `]`,
-		`SELECT VALUE [c.id, c] FROM c WHERE c.id = "one"`:                         `[["one",` + one.Raw + `]]`,
+		`SELECT VALUE COUNT(1) FROM c`: `[3]`,
+		`SELECT VALUE c._self FROM c WHERE c._rid = "` + one.Get("_rid").Str + `"`: `[` +
+			one.Get("_self").Raw + `]`,
+		`SELECT VALUE c._ts FROM c WHERE c.id = "one"`: `[` + one.Get("_ts").Raw +
+			`]`,
+		`SELECT VALUE c._etag FROM c WHERE c.id = "one"`: `[` +
+			one.Get("_etag").Raw + `]`,
+		`SELECT c._attachments, c._lsn, c._colls FROM c WHERE c.id = "one"`: `[{"_colls":"colls/"}]`,
+		`SELECT VALUE c FROM c WHERE c.id = "one"`:                          `[` + one.Raw + `]`,
+		`SELECT VALUE [c.id, c] FROM c WHERE c.id = "one"`: `[["one",` + one.Raw +
+			`]]`,
 		`SELECT c.id AS name, LENGTH(c.id) AS n FROM c ORDER BY c.id DESC`:         `[{"name":"two","n":3},{"name":"three","n":5},{"name":"one","n":3}]`,
 		`SELECT LENGTH(c.id) AS n, COUNT(1) AS k FROM c GROUP BY LENGTH(c.id)`:     `[{"n":3,"k":2},{"n":5,"k":1}]`,
 		`SELECT VALUE c.id FROM c ORDER BY c.id OFFSET 1 LIMIT 1`:                  `["three"]`,
@@ -53,13 +57,15 @@ func TestResourceResults(t *testing.T) {
 			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
 		}
 	}
-	w.ask("/dbs", "SELECT * FROM c JOIN d IN c.a").fails(400, 0, `'SELECT *' is only valid with a single input set.`)
+	w.ask("/dbs", "SELECT * FROM c JOIN d IN c.a").fails(400, 0,
+		`'SELECT *' is only valid with a single input set.`)
 	w.ask("/dbs", "SELECT udf.f(c) FROM c").fails(400, 0, "")
 	w.container("")
 	if got := w.ask(colls, `SELECT VALUE c.partitionKey.paths[0] FROM c WHERE c.indexingPolicy.automatic`).want(200).at("DocumentCollections").Raw; got != `["/pk"]` {
 		t.Errorf("containers: %s", got)
 	}
-	if got := w.ask("/offers", `SELECT VALUE c.content.offerThroughput FROM c ORDER BY c._ts`).want(200).at("Offers").Raw; got != `[400]` {
+	if got := w.ask("/offers", `SELECT VALUE c.content.offerThroughput FROM c ORDER BY c._ts`).want(200).at(
+		"Offers").Raw; got != `[400]` {
 		t.Errorf("offers: %s", got)
 	}
 	w.ask("/dbs/nowhere/colls", "SELECT * FROM c").fails(404, 1003, "")
@@ -90,7 +96,8 @@ func TestResourceQueryPaging(t *testing.T) {
 		{"SELECT TOP 12 * FROM c", 6, 2, 12},
 		{"SELECT c.id FROM c OFFSET 2 LIMIT 9", 4, 3, 9},
 	} {
-		pages := w.pages("Databases", "POST", "/dbs", `{"query":"`+c.text+`"}`, queryHeaders("x-ms-max-item-count", fmt.Sprint(c.size))...)
+		pages := w.pages("Databases", "POST", "/dbs", `{"query":"`+c.text+`"}`,
+			queryHeaders("x-ms-max-item-count", fmt.Sprint(c.size))...)
 		ids := strings.Fields(strings.Join(pages, " "))
 		slices.Sort(ids)
 		if len(pages) != c.pages || len(slices.Compact(ids)) != c.rows {
@@ -105,7 +112,8 @@ func TestResourceQueryPaging(t *testing.T) {
 		w.do("DELETE", "/dbs/"+id, "").want(204)
 	}
 	w.do("POST", "/dbs", `{"id":"db045"}`).want(201)
-	if got := w.ask("/dbs", ordered, "x-ms-max-item-count", "3", "x-ms-continuation", token).want(200).ids("Databases"); got != "db045 db05 db07" {
+	if got := w.ask("/dbs", ordered, "x-ms-max-item-count", "3", "x-ms-continuation",
+		token).want(200).ids("Databases"); got != "db045 db05 db07" {
 		t.Errorf("after deletions: %s", got)
 	}
 	listed := w.do("GET", "/dbs", "", "x-ms-max-item-count", "5").want(200).header.Get("X-Ms-Continuation")
@@ -125,7 +133,9 @@ func TestResourceQueryPaging(t *testing.T) {
 			w.do("POST", "/dbs/"+db+"/colls", fmt.Sprintf(`{"id":"c%d",%s}`, i, keyedByPK)).want(201)
 		}
 	}
-	token = w.ask("/dbs/db00/colls", "SELECT * FROM c", "x-ms-max-item-count", "1").want(200).header.Get("X-Ms-Continuation")
+	token = w.ask("/dbs/db00/colls", "SELECT * FROM c", "x-ms-max-item-count",
+		"1").want(200).header.Get("X-Ms-Continuation")
 	w.ask("/dbs/db00/colls", "SELECT * FROM c", "x-ms-continuation", token).want(200).has("_count", "1")
-	w.ask("/dbs/db01/colls", "SELECT * FROM c", "x-ms-continuation", token).fails(400, 0, "Invalid Continuation Token")
+	w.ask("/dbs/db01/colls", "SELECT * FROM c", "x-ms-continuation", token).fails(400, 0,
+		"Invalid Continuation Token")
 }

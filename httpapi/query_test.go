@@ -23,13 +23,15 @@ func (w *world) fillOrdered(n int) {
 		if i%7 == 0 {
 			value = ""
 		}
-		w.do("POST", docs, fmt.Sprintf(`{"id":"%02d","pk":"key%d","even":%t%s}`, i, i%5, i%2 == 0, value)).want(201)
+		w.do("POST", docs, fmt.Sprintf(`{"id":"%02d","pk":"key%d","even":%t%s}`, i, i%5, i%2 == 0,
+			value)).want(201)
 	}
 }
 
 func (w *world) pagesOf(text string, size int, headers ...string) []string {
 	w.t.Helper()
-	return w.pages("Documents", "POST", docs, `{"query":`+jsonString(text)+`}`, queryHeaders(append(headers, "x-ms-max-item-count", fmt.Sprint(size))...)...)
+	return w.pages("Documents", "POST", docs, `{"query":`+jsonString(text)+`}`,
+		queryHeaders(append(headers, "x-ms-max-item-count", fmt.Sprint(size))...)...)
 }
 
 func TestOrderedPaging(t *testing.T) {
@@ -46,15 +48,18 @@ func TestOrderedPaging(t *testing.T) {
 				"SELECT * FROM c WHERE c.even ORDER BY c.n DESC",
 				"SELECT * FROM c WHERE c.n >= 1 ORDER BY c.n OFFSET 3 LIMIT 8",
 			} {
-				for _, scope := range [][]string{served, pk(`["key3"]`), {"x-ms-documentdb-partitionkeyrangeid", "0"}} {
+				for _, scope := range [][]string{served, pk(`["key3"]`),
+					{"x-ms-documentdb-partitionkeyrangeid", "0"}} {
 					whole := w.pagesOf(text, -1, scope...)
 					if len(whole) != 1 {
 						t.Errorf("%s: %d pages of as many as fit", text, len(whole))
 					}
 					for _, size := range []int{1, 2, 3} {
 						pages := w.pagesOf(text, size, scope...)
-						if got := strings.Fields(strings.Join(pages, " ")); !slices.Equal(got, strings.Fields(whole[0])) || len(pages) != max(1, (len(got)+size-1)/size) {
-							t.Errorf("%s by %d in %v: %d pages\ngot  %v\nwant %s", text, size, scope, len(pages), got, whole[0])
+						if got := strings.Fields(strings.Join(pages, " ")); !slices.Equal(got,
+							strings.Fields(whole[0])) || len(pages) != max(1, (len(got)+size-1)/size) {
+							t.Errorf("%s by %d in %v: %d pages\ngot  %v\nwant %s", text, size, scope,
+								len(pages), got, whole[0])
 						}
 					}
 				}
@@ -105,7 +110,8 @@ func TestContinuationLasts(t *testing.T) {
 		t.Helper()
 		return w.ask(docs, text, append(scope, "x-ms-max-item-count", "4", "x-ms-continuation", token)...)
 	}
-	texts := []string{"SELECT * FROM c", "SELECT * FROM c ORDER BY c.id", "SELECT * FROM c ORDER BY c.id DESC", "SELECT * FROM c WHERE c.even = true ORDER BY c.id"}
+	texts := []string{"SELECT * FROM c", "SELECT * FROM c ORDER BY c.id",
+		"SELECT * FROM c ORDER BY c.id DESC", "SELECT * FROM c WHERE c.even = true ORDER BY c.id"}
 	seen := make(map[string][]string)
 	tokens, first := make(map[string]string), make(map[string]int)
 	for _, text := range texts {

@@ -11,7 +11,8 @@ func shapesWorld(t *testing.T, n int) *world {
 	w := newWorld(t, ranges(n))
 	w.container("")
 	for i := range 40 {
-		w.do("POST", docs, fmt.Sprintf(`{"id":"%02d","pk":"%d","t":"t%d","u":%d,"n":%d,"l":[{"x":%d,"N":[{"x":%d},{"x":%d}]}],"o":{"k":%d}}`,
+		w.do("POST", docs, fmt.Sprintf(
+			`{"id":"%02d","pk":"%d","t":"t%d","u":%d,"n":%d,"l":[{"x":%d,"N":[{"x":%d},{"x":%d}]}],"o":{"k":%d}}`,
 			i, i%8, 7-i%8, i%2, i*7%5, i%3, i%4, i%6, i%9)).want(201)
 	}
 	return w
@@ -32,13 +33,15 @@ func TestGroupsInOrder(t *testing.T) {
 			"SELECT DISTINCT VALUE c.u FROM c GROUP BY c.t, c.u ORDER BY c.u":                  `[0,1]`,
 			"SELECT o.k FROM c.o GROUP BY o.k ORDER BY o.k DESC OFFSET 7 LIMIT 9":              `[{"k":1},{"k":0}]`,
 		} {
-			w.do("POST", docs, queryBody(text, ""), queryHeaders(served...)...).want(200).has("Documents", want)
+			w.do("POST", docs, queryBody(text, ""), queryHeaders(served...)...).want(200).has("Documents",
+				want)
 			for _, page := range []int{1, 3, 1000} {
 				aggregates := strings.Contains(text, "(")
 				if aggregates && strings.Contains(text, "TOP") && n > 1 {
 					continue // the client takes the first groups that it meets
 				}
-				ok, err := w.pipeline(docs, page).merged(&queryCase{Query: text, Ordered: n == 1 || !aggregates})
+				ok, err := w.pipeline(docs, page).merged(&queryCase{Query: text, Ordered: n == 1 ||
+					!aggregates})
 				if err != nil || !ok {
 					t.Errorf("%d ranges, pages of %d: %t %s\n%v", n, page, ok, text, err)
 				}
@@ -73,7 +76,8 @@ func TestSubqueriesAcrossRanges(t *testing.T) {
 				t.Errorf("%d ranges: %s: %s, want %s", n, text, got, want)
 			}
 			for _, page := range []int{1, 3, 1000} {
-				ok, err := w.pipeline(docs, page).merged(&queryCase{Query: text, Ordered: strings.Contains(text, "ORDER BY")})
+				ok, err := w.pipeline(docs,
+					page).merged(&queryCase{Query: text, Ordered: strings.Contains(text, "ORDER BY")})
 				if err != nil || !ok {
 					t.Errorf("%d ranges, pages of %d: %t %s\n%v", n, page, ok, text, err)
 				}
@@ -131,5 +135,6 @@ func TestUnknownFunction(t *testing.T) {
 	w.do("POST", docs, queryBody(text, ""), queryHeaders(served...)...).want(200).has("Documents", `[]`)
 	w.askPlan(text, allFeatures).want(200)
 	w.fill(1, 1)
-	w.do("POST", docs, queryBody(text, ""), queryHeaders(served...)...).fails(400, 0, "The user defined function 'nope' does not exist.")
+	w.do("POST", docs, queryBody(text, ""), queryHeaders(served...)...).fails(400, 0,
+		"The user defined function 'nope' does not exist.")
 }

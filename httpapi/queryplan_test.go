@@ -12,13 +12,15 @@ import (
 )
 
 // unmergeable are the refusals of queries whose rows cannot be merged by clients.
-var unmergeable = []string{"Compositions of aggregates and other expressions are not allowed.", "is not supported across partitions"}
+var unmergeable = []string{"Compositions of aggregates and other expressions are not allowed.",
+	"is not supported across partitions"}
 
 // merged runs a query through a pipeline and compares that with the answer that the server merges itself. It
 // is false where the plan was refused.
 func (p *pipeline) merged(c *queryCase) (bool, error) {
 	params := string(c.Parameters)
-	direct := p.w.do("POST", p.path, queryBody(c.Query, params), queryHeaders(append(served, "x-ms-max-item-count", "-1")...)...)
+	direct := p.w.do("POST", p.path, queryBody(c.Query, params),
+		queryHeaders(append(served, "x-ms-max-item-count", "-1")...)...)
 	rows, err := p.result(c.Query, params)
 	var refused refusedAnswer
 	switch {
@@ -34,7 +36,8 @@ func (p *pipeline) merged(c *queryCase) (bool, error) {
 	case err != nil:
 		return false, err
 	case direct.code != 200:
-		return false, fmt.Errorf("the direct answer is %d %s, the client made %d rows", direct.code, direct.body, len(rows))
+		return false, fmt.Errorf("the direct answer is %d %s, the client made %d rows", direct.code,
+			direct.body, len(rows))
 	}
 	var all []doc.Value
 	for { // where nothing has to be merged each range has a page of its own
@@ -95,12 +98,15 @@ func (w *world) fillMixed(path string, n int) {
 	w.t.Helper()
 	words := []string{"red", "blue", "mountain", "bike", "road", "swim", "sea", "sun"}
 	for i := range n {
-		b := fmt.Sprintf(`{"id":"%02d","pk":"key%d","n":%d,"s":"%s","even":%t`, i, i%13, i*7%5, words[i*5%8], i%2 == 0)
+		b := fmt.Sprintf(`{"id":"%02d","pk":"key%d","n":%d,"s":"%s","even":%t`, i, i%13, i*7%5, words[i*5%8],
+			i%2 == 0)
 		if i%6 > 0 {
-			b += fmt.Sprintf(`,"m":%s`, []string{"null", "true", "1", "2.5", `"a"`, fmt.Sprintf("[%d]", i/7%5), fmt.Sprintf(`{"a":%d}`, i/7%4)}[i%7])
+			b += fmt.Sprintf(`,"m":%s`, []string{"null", "true", "1", "2.5", `"a"`,
+				fmt.Sprintf("[%d]", i/7%5), fmt.Sprintf(`{"a":%d}`, i/7%4)}[i%7])
 		}
 		if i%9 > 0 {
-			b += fmt.Sprintf(`,"text":"%s %s %s%s","v":[%d,%d.5,%d]`, words[i%8], words[i*3%8], words[i/3%8], strings.Repeat(" filler", i), i%7, i*i%11, 1+i%3)
+			b += fmt.Sprintf(`,"text":"%s %s %s%s","v":[%d,%d.5,%d]`, words[i%8], words[i*3%8], words[i/3%8],
+				strings.Repeat(" filler", i), i%7, i*i%11, 1+i%3)
 		}
 		b += fmt.Sprintf(`,"list":[%d,%d],"o":{"k":%d,"list":["x","y%d"]}`, i%3, i%4, i%4, i%2)
 		w.do("POST", path, b+"}").want(201)
@@ -217,7 +223,8 @@ func TestPlansOfPrefixes(t *testing.T) {
 		w := newWorld(t, ranges(n))
 		w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
 		for i := range 40 {
-			w.do("POST", docs, fmt.Sprintf(`{"id":"%02d","a":"a%d","b":%d,"n":%d}`, i, i%3, i%5, i*7%10)).want(201)
+			w.do("POST", docs, fmt.Sprintf(`{"id":"%02d","a":"a%d","b":%d,"n":%d}`, i, i%3, i%5,
+				i*7%10)).want(201)
 		}
 		p := w.pipeline(docs, 3)
 		for _, text := range []string{
@@ -225,7 +232,8 @@ func TestPlansOfPrefixes(t *testing.T) {
 			"SELECT c.id FROM c WHERE c.a = 'a2' OFFSET 2 LIMIT 100", "SELECT * FROM c WHERE c.a = 'a0' AND c.b IN (1, 2, 4) ORDER BY c.n",
 			"SELECT c.n, MIN(c.id) AS least FROM c WHERE c.a IN ('a0', 'a2') GROUP BY c.n", "SELECT * FROM c WHERE c.a = 'a1' AND c.b = 2",
 		} {
-			if ok, err := p.merged(&queryCase{Query: text, Ordered: strings.Contains(text, "ORDER BY")}); err != nil || !ok {
+			if ok, err := p.merged(&queryCase{Query: text,
+				Ordered: strings.Contains(text, "ORDER BY")}); err != nil || !ok {
 				t.Errorf("%d ranges, %t: %s\n%v", n, ok, text, err)
 			}
 		}
@@ -255,7 +263,8 @@ func TestComputedDefinitions(t *testing.T) {
 // askPlan asks for the plan of a query.
 func (w *world) askPlan(text, features string, headers ...string) *answer {
 	w.t.Helper()
-	return w.do("POST", docs, `{"query":`+jsonString(text)+`}`, queryHeaders(append(headers, planHeaders(features)...)...)...)
+	return w.do("POST", docs, `{"query":`+jsonString(text)+`}`,
+		queryHeaders(append(headers, planHeaders(features)...)...)...)
 }
 
 func TestQueryPlan(t *testing.T) {
@@ -272,17 +281,20 @@ func TestQueryPlan(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", a.body, want)
 	}
 	w.askPlan("SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.t, 'a')", allFeatures).want(200).
-		has("queryInfo", "").has("hybridSearchQueryInfo.take", "1").has("hybridSearchQueryInfo.componentWeights", "[]")
+		has("queryInfo", "").has("hybridSearchQueryInfo.take",
+		"1").has("hybridSearchQueryInfo.componentWeights", "[]")
 
 	w.askPlan("SELECT c.a, COUNT(1) FROM c GROUP BY c.a", "Aggregate,CompositeAggregate, Distinct,Nonsense").
 		fails(400, 1004, "Query contains 1 or more unsupported features. Upgrade your SDK to a version that does support the requested features:\n"+
 			"Query contained GroupBy, which the calling client does not support.\nQuery contained NonValueAggregate, which the calling client does not support.\r\n")
-	w.do("POST", docs, `{"query":"SELECT c.a FROM c GROUP BY c.a"}`, queryHeaders("x-ms-cosmos-is-query-plan-request", "True")...).want(200)
+	w.do("POST", docs, `{"query":"SELECT c.a FROM c GROUP BY c.a"}`,
+		queryHeaders("x-ms-cosmos-is-query-plan-request", "True")...).want(200)
 	w.askPlan("SELECT FLOOR(AVG(c.x)) FROM c", allFeatures).
 		fails(400, 0, "Gateway Failed to Retrieve Query Plan: Message: {\"Errors\":[\"Compositions of aggregates and other expressions are not allowed.\"]}")
 	w.askPlan("SELECT * FORM c", allFeatures).fails(400, 0, `"code":"SC1001"`)
 	w.askPlan("SELECT * FROM c", allFeatures, pk(`["a","b"]`)...).fails(400, 1001, "")
-	w.askPlan("SELECT FLOOR(AVG(c.x)) FROM c", allFeatures, pk(`["a"]`)...).want(200).has("queryInfo.rewrittenQuery", `""`)
+	w.askPlan("SELECT FLOOR(AVG(c.x)) FROM c", allFeatures,
+		pk(`["a"]`)...).want(200).has("queryInfo.rewrittenQuery", `""`)
 
 	// Who wants more than one page of one partition key gets them from its range as they are; who does not
 	// say so does its part.
@@ -292,7 +304,8 @@ func TestQueryPlan(t *testing.T) {
 		if value != "" {
 			headers = []string{expected, value}
 		}
-		w.askPlan("SELECT TOP 5 * FROM c WHERE c.pk = 'a'", allFeatures, headers...).want(200).has("queryInfo.top", top)
+		w.askPlan("SELECT TOP 5 * FROM c WHERE c.pk = 'a'", allFeatures,
+			headers...).want(200).has("queryInfo.top", top)
 	}
 }
 
@@ -309,12 +322,15 @@ func TestPlanRanges(t *testing.T) {
 		{docs, "SELECT * FROM c WHERE false", `["",""]`},
 		{docs, "SELECT 1", `["",""]`},
 		{docs, "SELECT * FROM c WHERE c.pk IN (3, 1, 2, 1)", "3 points"},
-		{docs, "SELECT * FROM c WHERE c.pk = [] OR c.pk = {}", "1 points"}, // neither can be a key: both are undefined's
+		// neither can be a key: both are undefined's
+		{docs, "SELECT * FROM c WHERE c.pk = [] OR c.pk = {}", "1 points"},
 		{colls + "/h/docs", "SELECT * FROM c WHERE c.a = @x", "a prefix"},
 		{colls + "/h/docs", "SELECT * FROM c WHERE c.a = 1 AND c.b IN (1, 2)", "2 points"},
 		{colls + "/h/docs", "SELECT * FROM c WHERE c.b = 1", all},
 	} {
-		a := w.do("POST", c.path, `{"query":`+jsonString(c.text)+`,"parameters":[{"name":"@x","value":"key"}]}`, queryHeaders(planHeaders(allFeatures)...)...).want(200)
+		a := w.do("POST", c.path, `{"query":`+jsonString(c.text)+
+			`,"parameters":[{"name":"@x","value":"key"}]}`, queryHeaders(
+			planHeaders(allFeatures)...)...).want(200)
 		list := a.at("queryRanges").Array()
 		got := ""
 		last := "-"
@@ -356,12 +372,16 @@ func TestPlanWithRefusal(t *testing.T) {
 			"SELECT c.n FROM c GROUP BY c.n", "SELECT * FROM c OFFSET 1 LIMIT 2", "SELECT * FROM c WHERE c.pk IN (1, 2) ORDER BY c.n",
 			"SELECT TOP 1 * FROM c ORDER BY VectorDistance(c.v, [1, 2, 3])", "SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.text, 'a')",
 		} {
-			a := w.do("POST", docs, `{"query":`+jsonString(text)+`}`, queryHeaders()...).fails(400, 1004, "cross partition query can not be directly served by the gateway")
-			if got, want := a.at("additionalErrorInfo").Str, string(w.askPlan(text, allFeatures).want(200).body); got != want {
-				t.Errorf("%s: additionalErrorInfo is %s, want %s", text, a.at("additionalErrorInfo").Raw, want)
+			a := w.do("POST", docs, `{"query":`+jsonString(text)+`}`, queryHeaders()...).fails(400, 1004,
+				"cross partition query can not be directly served by the gateway")
+			if got, want := a.at("additionalErrorInfo").Str, string(w.askPlan(text,
+				allFeatures).want(200).body); got != want {
+				t.Errorf("%s: additionalErrorInfo is %s, want %s", text, a.at("additionalErrorInfo").Raw,
+					want)
 			}
 		}
-		w.do("POST", docs, `{"query":"SELECT FLOOR(AVG(c.n)) FROM c"}`, queryHeaders()...).fails(400, 1004, "Compositions of aggregates").has("additionalErrorInfo", "")
+		w.do("POST", docs, `{"query":"SELECT FLOOR(AVG(c.n)) FROM c"}`, queryHeaders()...).fails(400, 1004,
+			"Compositions of aggregates").has("additionalErrorInfo", "")
 		w.do("POST", docs, `{"query":"SELECT * FROM c ORDER BY c.n"}`, queryHeaders(crossing, "False")...).fails(400, 0, "Cross partition query is required but disabled").has("additionalErrorInfo", "")
 	}
 }
@@ -372,7 +392,8 @@ func TestOptimisticDirectExecution(t *testing.T) {
 	w.fill(5, 2)
 	const asked, told = "x-ms-cosmos-query-optimisticdirectexecute", "X-Ms-Cosmos-Query-Requiresdistribution"
 	scope := []string{"x-ms-documentdb-partitionkeyrangeid", "0", "x-ms-max-item-count", "2"}
-	w.ask(docs, "SELECT * FROM c ORDER BY c.id", append(scope, asked, "true")...).want(200).head(told, "False")
+	w.ask(docs, "SELECT * FROM c ORDER BY c.id", append(scope, asked, "true")...).want(200).head(told,
+		"False")
 	w.ask(docs, "SELECT * FROM c ORDER BY c.id", scope...).want(200).head(told, "")
 	w.ask(docs, "SELECT * FROM c", asked, "perhaps").fails(400, 0, "'x-ms-cosmos-query-optimisticdirectexecute' is invalid")
 }

@@ -14,10 +14,13 @@ func TestPositionsInHeaders(t *testing.T) {
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201).head("x-ms-item-lsn", "")
 	written := made.header.Get("Lsn")
 	later := w.do("POST", docs, `{"id":"2","pk":"a"}`, key...).want(201).header.Get("Lsn")
-	read := w.do("GET", docs+"/1", "", key...).want(200).head("lsn", later).head("x-ms-item-lsn", written).head("x-ms-cosmos-item-llsn", written)
-	missing := w.do("GET", docs+"/none", "", key...).want(404).head("x-ms-item-lsn", "").head("x-ms-cosmos-item-llsn", "")
+	read := w.do("GET", docs+"/1", "", key...).want(200).head("lsn", later).head("x-ms-item-lsn",
+		written).head("x-ms-cosmos-item-llsn", written)
+	missing := w.do("GET", docs+"/none", "", key...).want(404).head("x-ms-item-lsn",
+		"").head("x-ms-cosmos-item-llsn", "")
 	for _, a := range []*answer{read, missing, w.do("GET", docs, "").want(200)} {
-		for _, name := range []string{"x-ms-cosmos-llsn", "x-ms-global-committed-lsn", "x-ms-quorum-acked-lsn"} {
+		for _, name := range []string{"x-ms-cosmos-llsn", "x-ms-global-committed-lsn",
+			"x-ms-quorum-acked-lsn"} {
 			a.head(name, later)
 		}
 		at, err := time.Parse("Mon, 02 Jan 2006 15:04:05.000 GMT", a.header.Get("X-Ms-Last-State-Change-Utc"))
@@ -50,9 +53,11 @@ func TestSharedThroughput(t *testing.T) {
 	w.do("POST", "/dbs", `{"id":"d"}`, "x-ms-offer-throughput", "1000").want(201)
 	spec := `,"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`
 	w.do("POST", colls, `{"id":"shared"`+spec).want(201).head("x-ms-share-throughput", "true")
-	w.do("POST", colls, `{"id":"own"`+spec, "x-ms-offer-throughput", "400").want(201).head("x-ms-share-throughput", "")
+	w.do("POST", colls, `{"id":"own"`+spec, "x-ms-offer-throughput",
+		"400").want(201).head("x-ms-share-throughput", "")
 	w.do("GET", colls+"/shared", "").want(200).head("x-ms-share-throughput", "true")
-	w.do("PUT", colls+"/shared", `{"id":"shared","defaultTtl":5`+spec).want(200).head("x-ms-share-throughput", "true")
+	w.do("PUT", colls+"/shared", `{"id":"shared","defaultTtl":5`+spec).want(200).head("x-ms-share-throughput",
+		"true")
 	w.do("GET", colls+"/own", "").want(200).head("x-ms-share-throughput", "")
 }
 
@@ -63,15 +68,18 @@ func TestExcludeSystemProperties(t *testing.T) {
 	key := append(pk(`["a"]`), "x-ms-exclude-system-properties", "true")
 	const text = `{"id":"1","pk":"a","n":1}`
 	for _, a := range []*answer{
-		w.do("POST", docs, text, key...).want(201), w.do("GET", docs+"/1", "", key...).want(200), w.do("PUT", docs+"/1", text, key...).want(200),
+		w.do("POST", docs, text, key...).want(201), w.do("GET", docs+"/1", "", key...).want(200), w.do("PUT",
+			docs+"/1", text, key...).want(200),
 	} {
 		if string(a.body) != text || a.header.Get("Etag") == "" {
 			t.Errorf("%s: %s", a.what, a.body)
 		}
 	}
 	w.do("GET", docs, "", key...).want(200).has("Documents", "["+text+"]")
-	w.do("GET", docs+"/1", "", append(pk(`["a"]`), "x-ms-exclude-system-properties", "perhaps")...).fails(400, 0, "x-ms-exclude-system-properties")
-	if a := w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200); !strings.Contains(string(a.body), `"_etag"`) {
+	w.do("GET", docs+"/1", "", append(pk(`["a"]`), "x-ms-exclude-system-properties", "perhaps")...).fails(400,
+		0, "x-ms-exclude-system-properties")
+	if a := w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200); !strings.Contains(string(a.body),
+		`"_etag"`) {
 		t.Errorf("%s", a.body)
 	}
 }

@@ -32,10 +32,13 @@ var smallKindsOfTests = []struct {
 	extra, extraValue string // what the server adds; a * stands for any string
 }{
 	{users, "Users", ``, 8, true, true, true, "_permissions", `"permissions/"`},
-	{users + "/u/permissions", "Permissions", `,"permissionMode":"Read","resource":"dbs/d/colls/c"`, 16, true, true, true, "_token", "*"},
+	{users + "/u/permissions", "Permissions", `,"permissionMode":"Read","resource":"dbs/d/colls/c"`, 16, true,
+		true, true, "_token", "*"},
 	{keys, "ClientEncryptionKeys", `,` + aKey, 16, false, false, false, "", ""},
-	{coll + "/sprocs", "StoredProcedures", `,"body":"function () { return '<&>' }"`, 16, true, true, false, "", ""},
-	{coll + "/triggers", "Triggers", `,"body":"x","triggerType":"Pre","triggerOperation":"All"`, 16, true, true, false, "", ""},
+	{coll + "/sprocs", "StoredProcedures", `,"body":"function () { return '<&>' }"`, 16, true, true, false,
+		"", ""},
+	{coll + "/triggers", "Triggers", `,"body":"x","triggerType":"Pre","triggerOperation":"All"`, 16, true,
+		true, false, "", ""},
 	{coll + "/udfs", "UserDefinedFunctions", `,"body":"x"`, 16, true, true, false, "", ""},
 }
 
@@ -45,16 +48,19 @@ func TestSmallResources(t *testing.T) {
 		t.Run(k.array, func(t *testing.T) {
 			w := smallWorld(t)
 			one := k.path + "/x"
-			made := w.do("POST", k.path, `{"id":"x"`+k.body+`,"_rid":"old","_etag":"old"}`).want(201).has("id", `"x"`)
+			made := w.do("POST", k.path,
+				`{"id":"x"`+k.body+`,"_rid":"old","_etag":"old"}`).want(201).has("id", `"x"`)
 			rid, self := made.at("_rid").Str, made.at("_self").Str
-			if b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/")); err != nil || len(b) != k.ridBytes {
+			if b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/")); err != nil ||
+				len(b) != k.ridBytes {
 				t.Errorf("the rid %s has %d bytes (%v), want %d", rid, len(b), err, k.ridBytes)
 			}
 			if !strings.HasPrefix(string(made.body), `{"id":"x"`+k.body+`,"_rid"`) {
 				t.Errorf("the body is not as it was sent: %s", made.body)
 			}
 			made.head("etag", made.at("_etag").Str)
-			if extra := made.at(k.extra); k.extra != "" && extra.Raw != k.extraValue && (k.extraValue != "*" || extra.Str == "") {
+			if extra := made.at(k.extra); k.extra != "" && extra.Raw != k.extraValue &&
+				(k.extraValue != "*" || extra.Str == "") {
 				t.Errorf("%s is %s", k.extra, extra.Raw)
 			}
 			if !strings.HasSuffix(self, "/"+rid+"/") {
@@ -74,8 +80,10 @@ func TestSmallResources(t *testing.T) {
 			w.do("POST", k.path, `{"query":"SELECT VALUE r._self FROM root r WHERE r.id=@id","parameters":[{"name":"@id","value":"x"}]}`, queryHeaders()...).
 				want(200).has(k.array+".0", made.at("_self").Raw)
 
-			w.do("PUT", one, `{"id":"x"`+k.body+`,"more":1}`, "If-Match", `"other"`).fails(412, 0, "pre-condition")
-			put := w.do("PUT", one, `{"id":"x"`+k.body+`,"more":1}`, "If-Match", made.at("_etag").Str).want(200).has("_rid", made.at("_rid").Raw)
+			w.do("PUT", one, `{"id":"x"`+k.body+`,"more":1}`, "If-Match", `"other"`).fails(412, 0,
+				"pre-condition")
+			put := w.do("PUT", one, `{"id":"x"`+k.body+`,"more":1}`, "If-Match",
+				made.at("_etag").Str).want(200).has("_rid", made.at("_rid").Raw)
 			if k.array != "Permissions" {
 				put.has("more", "1")
 			}
@@ -84,7 +92,8 @@ func TestSmallResources(t *testing.T) {
 			}
 			w.do("PUT", k.path+"/none", `{"id":"none"`+k.body+`}`).fails(404, 0, "")
 			if k.upsert {
-				w.do("POST", k.path, `{"id":"x"`+k.body+`}`, "x-ms-documentdb-is-upsert", "True").want(200).has("_rid", made.at("_rid").Raw)
+				w.do("POST", k.path, `{"id":"x"`+k.body+`}`, "x-ms-documentdb-is-upsert",
+					"True").want(200).has("_rid", made.at("_rid").Raw)
 				other := strings.Replace(k.body, "colls/c", "colls/c/docs/i", 1)
 				w.do("POST", k.path, `{"id":"y"`+other+`}`, "x-ms-documentdb-is-upsert", "True").want(201)
 				w.do("DELETE", k.path+"/y", "").want(204)
@@ -121,10 +130,12 @@ func TestSmallResourcePages(t *testing.T) {
 		for _, id := range []string{"c", "a", "b"} {
 			w.do("POST", k.path, `{"id":"`+id+`"`+k.body+`}`).want(201)
 		}
-		if got := strings.Join(w.pages(k.array, "GET", k.path, "", "x-ms-max-item-count", "2"), "|"); got != "c a|b" {
+		if got := strings.Join(w.pages(k.array, "GET", k.path, "", "x-ms-max-item-count", "2"),
+			"|"); got != "c a|b" {
 			t.Errorf("%s: pages %s", k.array, got)
 		}
-		got := w.pages(k.array, "POST", k.path, `{"query":"SELECT * FROM c ORDER BY c.id"}`, queryHeaders("x-ms-max-item-count", "2")...)
+		got := w.pages(k.array, "POST", k.path, `{"query":"SELECT * FROM c ORDER BY c.id"}`,
+			queryHeaders("x-ms-max-item-count", "2")...)
 		if strings.Join(got, "|") != "a b|c" {
 			t.Errorf("%s: ordered pages %s", k.array, got)
 		}
@@ -135,12 +146,14 @@ func TestSmallResourceOwners(t *testing.T) {
 	w := smallWorld(t)
 	w.do("GET", "/dbs/none/users", "").fails(404, 1003, "")
 	w.do("GET", "/dbs/d/users/none/permissions", "").fails(404, 1003, "")
-	w.do("POST", "/dbs/d/users/none/permissions", `{"id":"p","permissionMode":"Read","resource":"dbs/d/colls/c"}`).fails(404, 1003, "")
+	w.do("POST", "/dbs/d/users/none/permissions",
+		`{"id":"p","permissionMode":"Read","resource":"dbs/d/colls/c"}`).fails(404, 1003, "")
 	w.do("GET", "/dbs/d/colls/none/sprocs", "").fails(404, 1003, "")
 	w.do("GET", "/dbs/none/clientencryptionkeys/k", "").fails(404, 1003, "")
 	// A container of the same name begins without scripts.
 	w.do("POST", coll+"/sprocs", `{"id":"s","body":"x"}`).want(201)
-	usage := w.do("GET", coll, "", "x-ms-documentdb-populatequotainfo", "True").want(200).header.Get("x-ms-resource-usage")
+	usage := w.do("GET", coll, "", "x-ms-documentdb-populatequotainfo",
+		"True").want(200).header.Get("x-ms-resource-usage")
 	if !strings.Contains(usage, ";functions=0;storedProcedures=1;triggers=0;") {
 		t.Errorf("usage %s", usage)
 	}
@@ -153,17 +166,20 @@ func TestEncryptionPolicy(t *testing.T) {
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	create := func(id, version, paths string) *answer {
-		return w.do("POST", colls, `{"id":"`+id+`","partitionKey":{"paths":["/pk/x"],"kind":"Hash","version":2},"clientEncryptionPolicy":{"policyFormatVersion":`+
-			version+`,"includedPaths":[`+paths+`]}}`)
+		return w.do("POST", colls,
+			`{"id":"`+id+`","partitionKey":{"paths":["/pk/x"],"kind":"Hash","version":2},"clientEncryptionPolicy":{"policyFormatVersion":`+
+				version+`,"includedPaths":[`+paths+`]}}`)
 	}
 	path := func(path, kind string) string {
-		return `{"path":"` + path + `","clientEncryptionKeyId":"k","encryptionType":"` + kind + `","encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256"}`
+		return `{"path":"` + path + `","clientEncryptionKeyId":"k","encryptionType":"` + kind +
+			`","encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256"}`
 	}
 	create("c", "1", path("/a", "Randomized")).fails(400, 0, "does not exist")
 	key := w.do("POST", keys, `{"id":"k",`+aKey+`}`).want(201)
 	key.has("_cts", key.at("_ts").Raw)
 	w.clock.Advance(5e9)
-	changed := w.do("PUT", keys+"/k", `{"id":"k",`+aKey+`,"_cts":1}`).want(200).has("_cts", key.at("_cts").Raw)
+	changed := w.do("PUT", keys+"/k", `{"id":"k",`+aKey+`,"_cts":1}`).want(200).has("_cts",
+		key.at("_cts").Raw)
 	if changed.at("_ts").Int() != key.at("_ts").Int()+5 || strings.Count(string(changed.body), "_cts") != 1 {
 		t.Errorf("%s", changed.body)
 	}
@@ -176,18 +192,25 @@ func TestEncryptionPolicy(t *testing.T) {
 	create("c", "1", path("/pk", "Deterministic")).fails(400, 0, "policyFormatVersion 2")
 	create("c", "2", path("/pk", "Randomized")).fails(400, 0, "Deterministic")
 	create("e", "2", path("/pk", "Deterministic")+","+path("/id", "Deterministic")).want(201)
-	made := create("c", "1", path("/a", "Randomized")).want(201).has("clientEncryptionPolicy.includedPaths.0.clientEncryptionKeyId", `"k"`)
-	w.do("PUT", coll, strings.ReplaceAll(string(made.body), "Randomized", "Deterministic")).fails(400, 0, "clientEncryptionPolicy")
-	w.do("PUT", coll, string(made.body)).want(200).has("clientEncryptionPolicy", made.at("clientEncryptionPolicy").Raw)
+	made := create("c", "1",
+		path("/a", "Randomized")).want(201).has(
+		"clientEncryptionPolicy.includedPaths.0.clientEncryptionKeyId", `"k"`)
+	w.do("PUT", coll, strings.ReplaceAll(string(made.body), "Randomized", "Deterministic")).fails(400, 0,
+		"clientEncryptionPolicy")
+	w.do("PUT", coll, string(made.body)).want(200).has("clientEncryptionPolicy",
+		made.at("clientEncryptionPolicy").Raw)
 }
 
 // TestConflicts: there are none, and clients can ask.
 func TestConflicts(t *testing.T) {
 	w := smallWorld(t)
 	w.do("GET", coll+"/conflicts", "").want(200).has("Conflicts", "[]").has("_count", "0")
-	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM c"}`, queryHeaders()...).want(200).has("Conflicts", "[]")
-	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM c"}`, queryHeaders(crossing, "false")...).fails(400, 0, "Cross partition query is required but disabled.")
-	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM c"}`, queryHeaders(append(pk(`["a"]`), crossing, "false")...)...).want(200)
+	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM c"}`,
+		queryHeaders()...).want(200).has("Conflicts", "[]")
+	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM c"}`,
+		queryHeaders(crossing, "false")...).fails(400, 0, "Cross partition query is required but disabled.")
+	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM c"}`,
+		queryHeaders(append(pk(`["a"]`), crossing, "false")...)...).want(200)
 	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM"}`, queryHeaders()...).fails(400, 0, "")
 	w.do("GET", coll+"/conflicts/x", "", pk(`["a"]`)...).fails(404, 0, "")
 	w.do("DELETE", coll+"/conflicts/x", "", pk(`["a"]`)...).fails(404, 0, "")

@@ -10,7 +10,8 @@ import (
 )
 
 // orderings are ways to order the items of fillMixed, with ties, with values of all types and with none.
-var orderings = []string{"c.n", "c.n DESC", "c.m", "c.m DESC", "c.s", "c.n, c.s", "c.n DESC, c.s DESC", "c.n, c.s DESC", "c.n DESC, c.s"}
+var orderings = []string{"c.n", "c.n DESC", "c.m", "c.m DESC", "c.s", "c.n, c.s", "c.n DESC, c.s DESC",
+	"c.n, c.s DESC", "c.n DESC, c.s"}
 
 // orderedQuery is the query that a range is asked for an ordering, with a filter in its place.
 func orderedQuery(by, filter string) string {
@@ -18,13 +19,15 @@ func orderedQuery(by, filter string) string {
 	for _, key := range strings.Split(by, ", ") {
 		items = append(items, `{"item": `+strings.TrimSuffix(key, " DESC")+`}`)
 	}
-	return "SELECT c._rid, [" + strings.Join(items, ", ") + "] AS orderByItems, c.id AS payload\nFROM c\nWHERE (" + filter + ")\nORDER BY " + by
+	return "SELECT c._rid, [" + strings.Join(items, ", ") +
+		"] AS orderByItems, c.id AS payload\nFROM c\nWHERE (" + filter + ")\nORDER BY " + by
 }
 
 // resumable reads all rows of one range in an order and hands each one to fn, with all.
 func (p *pipeline) resumable(by string, fn func(all []doc.Value, i int, keys []doc.Value)) {
 	p.w.t.Helper()
-	all, err := p.drain(orderedQuery(by, "{documentdb-formattableorderbyquery-filter}"), "", "x-ms-documentdb-partitionkeyrangeid", "0")
+	all, err := p.drain(orderedQuery(by, "{documentdb-formattableorderbyquery-filter}"), "",
+		"x-ms-documentdb-partitionkeyrangeid", "0")
 	if err != nil || len(all) < 10 {
 		p.w.t.Fatal(by, len(all), err)
 	}
@@ -39,7 +42,10 @@ func (p *pipeline) resumable(by string, fn func(all []doc.Value, i int, keys []d
 
 // equalRows are the first and the last of the rows that are ordered by the same values as the i-th.
 func equalRows(all []doc.Value, i int) (first, last int) {
-	same := func(row doc.Value) bool { return doc.Equal(row.Member("orderByItems"), all[i].Member("orderByItems")) }
+	same := func(row doc.Value) bool {
+		return doc.Equal(row.Member("orderByItems"),
+			all[i].Member("orderByItems"))
+	}
 	for first = i; first > 0 && same(all[first-1]); {
 		first--
 	}
@@ -59,7 +65,8 @@ func payloads(rows []doc.Value) (list []string) {
 // TestResumeFilter: a query with ORDER BY goes on at the place that its body tells, be there an index for the
 // order or not.
 func TestResumeFilter(t *testing.T) {
-	for _, settings := range []string{mixedSettings, keyedByPK + `,"indexingPolicy":{"indexingMode":"none","automatic":false}`} {
+	for _, settings := range []string{mixedSettings,
+		keyedByPK + `,"indexingPolicy":{"indexingMode":"none","automatic":false}`} {
 		w := newWorld(t, ranges(2), func(s *setup) { s.store.Lenient = true })
 		w.container(settings)
 		w.fillMixed(docs, 60)
@@ -73,7 +80,8 @@ func TestResumeFilter(t *testing.T) {
 				first, last := equalRows(all, i)
 				rid := `,"rid":"` + all[i].Member("_rid").Str() + `"`
 				for more, from := range map[string]int{
-					``: first, `,"exclude":false`: first, `,"exclude":true`: last + 1, `,"rid":null,"exclude":true`: last + 1,
+					``: first, `,"exclude":false`: first, `,"exclude":true`: last +
+						1, `,"rid":null,"exclude":true`: last + 1,
 					rid: i, rid + `,"exclude":true`: i + 1,
 				} {
 					filter := `{"value":[` + strings.Join(values, ",") + `]` + more + `}`
@@ -109,7 +117,8 @@ func (w *world) resumed(text, filter string) (rows []string) {
 		if token != "" {
 			headers = append(headers, "x-ms-continuation", token)
 		}
-		a := w.do("POST", docs, `{"query":`+jsonString(text)+`,"resumeFilter":`+filter+`}`, headers...).want(200)
+		a := w.do("POST", docs, `{"query":`+jsonString(text)+`,"resumeFilter":`+filter+`}`,
+			headers...).want(200)
 		rows = append(rows, payloads(elements(doc.Of(a.body).Member("Documents")))...)
 		if token = a.header.Get("X-Ms-Continuation"); token == "" {
 			return rows
@@ -136,7 +145,8 @@ func TestResumeFilterRefused(t *testing.T) {
 		{"SELECT * FROM c", `{"value":["1"]}`, "needs a query with ORDER BY"},
 		{"SELECT DISTINCT c.id FROM c ORDER BY c.id", `{"value":["1"]}`, "without DISTINCT"},
 	} {
-		w.do("POST", docs, `{"query":`+jsonString(c.text)+`,"resumeFilter":`+c.filter+`}`, queryHeaders(served...)...).fails(400, 0, c.message)
+		w.do("POST", docs, `{"query":`+jsonString(c.text)+`,"resumeFilter":`+c.filter+`}`,
+			queryHeaders(served...)...).fails(400, 0, c.message)
 	}
 }
 
@@ -153,10 +163,12 @@ func TestResumeConditions(t *testing.T) {
 				return
 			}
 			first, last := equalRows(all, i)
-			for filter, from := range map[string]int{resumeCondition(by, keys, true): first, resumeCondition(by, keys, false): last + 1} {
+			for filter, from := range map[string]int{resumeCondition(by, keys, true): first,
+				resumeCondition(by, keys, false): last + 1} {
 				rows, err := p.drain(orderedQuery(by, filter), "", "x-ms-documentdb-partitionkeyrangeid", "0")
 				if want := payloads(all[from:]); err != nil || !slices.Equal(payloads(rows), want) {
-					t.Fatalf("ORDER BY %s where %s: %v\ngot  %v\nwant %v", by, filter, err, payloads(rows), want)
+					t.Fatalf("ORDER BY %s where %s: %v\ngot  %v\nwant %v", by, filter, err, payloads(rows),
+						want)
 				}
 			}
 		})
@@ -174,7 +186,8 @@ func resumeCondition(by string, keys []doc.Value, equal bool) string {
 			sign += "="
 		}
 		alternatives = append(alternatives, "("+prefix+"("+behindValue(path, keys[i], sign, desc)+"))")
-		if prefix += fmt.Sprintf("( %s = %s ) AND ", path, keys[i].AppendJSON(nil)); keys[i].Kind() == doc.Undefined {
+		if prefix += fmt.Sprintf("( %s = %s ) AND ", path,
+			keys[i].AppendJSON(nil)); keys[i].Kind() == doc.Undefined {
 			prefix = "( NOT IS_DEFINED(" + path + ") ) AND "
 		}
 	}
@@ -193,7 +206,8 @@ func behindValue(path string, v doc.Value, sign string, desc bool) string {
 	case v.Kind() == doc.Undefined:
 		return "false"
 	}
-	types := []string{"NOT IS_DEFINED", "IS_NULL", "IS_BOOLEAN", "IS_NUMBER", "IS_STRING", "IS_ARRAY", "IS_OBJECT"}
+	types := []string{"NOT IS_DEFINED", "IS_NULL", "IS_BOOLEAN", "IS_NUMBER", "IS_STRING", "IS_ARRAY",
+		"IS_OBJECT"}
 	behind := types[v.Kind()+1:]
 	if desc {
 		behind = types[:v.Kind()]

@@ -150,7 +150,8 @@ func (t *target) parseOwn(rawPath string) error {
 // ownPath is the path of Mayfly's own surface as its router reads it: the ids escaped, and nothing else that
 // could be written in several ways.
 func (t *target) ownPath() string {
-	if t.N == 0 && (strings.HasPrefix(t.own, "_mayfly/dbs/") || strings.HasPrefix(t.own, "_mayfly/snapshots/")) {
+	if t.N == 0 && (strings.HasPrefix(t.own, "_mayfly/dbs/") ||
+		strings.HasPrefix(t.own, "_mayfly/snapshots/")) {
 		return "/" // it names something only now that it is unescaped: there is nothing
 	}
 	parts := strings.Split("/"+t.own, "/")

@@ -32,24 +32,33 @@ func TestParseTarget(t *testing.T) {
 		{"/dbs/a/colls/b/Docs/c/", cosmos.KindItem, false, "a|b|c", "docs", "dbs/a/colls/b/Docs/c"},
 		{"/dbs/a/colls/b/docs/x%2Fy", cosmos.KindItem, false, "a|b|x/y", "docs", "dbs/a/colls/b/docs/x/y"},
 		{"/dbs/a/colls/b/docs/x/y/", cosmos.KindItem, false, "a|b|x/y", "docs", "dbs/a/colls/b/docs/x/y"},
-		{"/dbs/a/colls/b/docs/x//y%20z", cosmos.KindItem, false, "a|b|x//y z", "docs", "dbs/a/colls/b/docs/x//y z"},
-		{"/dbs/a/colls/b/docs/1+1=2", cosmos.KindItem, false, "a|b|1+1=2", "docs", "dbs/a/colls/b/docs/1+1=2"},
+		{"/dbs/a/colls/b/docs/x//y%20z", cosmos.KindItem, false, "a|b|x//y z", "docs",
+			"dbs/a/colls/b/docs/x//y z"},
+		{"/dbs/a/colls/b/docs/1+1=2", cosmos.KindItem, false, "a|b|1+1=2", "docs",
+			"dbs/a/colls/b/docs/1+1=2"},
 		{"/dbs/a/colls/b/docs/100%25", cosmos.KindItem, false, "a|b|100%", "docs", "dbs/a/colls/b/docs/100%"},
 		{"/dbs/a/colls/b/docs/%2520", cosmos.KindItem, false, "a|b|%20", "docs", "dbs/a/colls/b/docs/%20"},
 		{"/dbs/a/colls/b/docs/%20%20", cosmos.KindItem, false, "a|b|  ", "docs", "dbs/a/colls/b/docs/  "},
-		{"/dbs/d%20b/colls/P%C3%A4th/docs/\u00e9", cosmos.KindItem, false, "d b|Päth|é", "docs", "dbs/d b/colls/Päth/docs/é"},
-		{"/dbs/a/colls/b/docs/c/attachments", cosmos.KindAttachment, true, "a|b|c", "attachments", "dbs/a/colls/b/docs/c"},
-		{"/dbs/a/colls/b/docs/c/attachments/d", cosmos.KindAttachment, false, "a|b|c|d", "attachments", "dbs/a/colls/b/docs/c/attachments/d"},
+		{"/dbs/d%20b/colls/P%C3%A4th/docs/\u00e9", cosmos.KindItem, false, "d b|Päth|é", "docs",
+			"dbs/d b/colls/Päth/docs/é"},
+		{"/dbs/a/colls/b/docs/c/attachments", cosmos.KindAttachment, true, "a|b|c", "attachments",
+			"dbs/a/colls/b/docs/c"},
+		{"/dbs/a/colls/b/docs/c/attachments/d", cosmos.KindAttachment, false, "a|b|c|d", "attachments",
+			"dbs/a/colls/b/docs/c/attachments/d"},
 		{"/dbs/a/colls/b/pkranges", cosmos.KindRange, true, "a|b", "pkranges", "dbs/a/colls/b"},
 		{"/dbs/a/colls/b/sprocs/s", cosmos.KindSproc, false, "a|b|s", "sprocs", "dbs/a/colls/b/sprocs/s"},
 		{"/dbs/a/colls/b/triggers", cosmos.KindTrigger, true, "a|b", "triggers", "dbs/a/colls/b"},
 		{"/dbs/a/colls/b/udfs/u", cosmos.KindUDF, false, "a|b|u", "udfs", "dbs/a/colls/b/udfs/u"},
 		{"/dbs/a/colls/b/conflicts/", cosmos.KindConflict, true, "a|b", "conflicts", "dbs/a/colls/b"},
-		{"/dbs/a/users/u/permissions/p", cosmos.KindPermission, false, "a|u|p", "permissions", "dbs/a/users/u/permissions/p"},
+		{"/dbs/a/users/u/permissions/p", cosmos.KindPermission, false, "a|u|p", "permissions",
+			"dbs/a/users/u/permissions/p"},
 		{"/dbs/a/users", cosmos.KindUser, true, "a", "users", "dbs/a"},
-		{"/dbs/a/clientencryptionkeys/k", cosmos.KindEncryptionKey, false, "a|k", "clientencryptionkeys", "dbs/a/clientencryptionkeys/k"},
-		{"/dbs/a/colls/b/operations/partitionkeydelete", cosmos.KindPartitionDelete, false, "a|b", "colls", "dbs/a/colls/b"},
-		{"/dbs/a/colls/b/Operations/PartitionKeyDelete/", cosmos.KindPartitionDelete, false, "a|b", "colls", "dbs/a/colls/b"},
+		{"/dbs/a/clientencryptionkeys/k", cosmos.KindEncryptionKey, false, "a|k", "clientencryptionkeys",
+			"dbs/a/clientencryptionkeys/k"},
+		{"/dbs/a/colls/b/operations/partitionkeydelete", cosmos.KindPartitionDelete, false, "a|b", "colls",
+			"dbs/a/colls/b"},
+		{"/dbs/a/colls/b/Operations/PartitionKeyDelete/", cosmos.KindPartitionDelete, false, "a|b", "colls",
+			"dbs/a/colls/b"},
 		{"/offers", cosmos.KindOffer, true, "", "offers", ""},
 		{"//addresses/", cosmos.KindAddresses, true, "", "addresses", ""},
 		{"/_mayfly/clock", cosmos.KindNone, false, "", "", "_mayfly/clock"},
@@ -61,7 +70,8 @@ func TestParseTarget(t *testing.T) {
 			continue
 		}
 		if got.kind != tc.kind || got.feed != tc.feed || got.resourceType != tc.resourceType || got.ByRID {
-			t.Errorf("%s: kind %d feed %v type %q byRID %v", tc.path, got.kind, got.feed, got.resourceType, got.ByRID)
+			t.Errorf("%s: kind %d feed %v type %q byRID %v", tc.path, got.kind, got.feed, got.resourceType,
+				got.ByRID)
 		}
 		if ids := strings.Join(got.IDs[:got.N], "|"); ids != tc.ids {
 			t.Errorf("%s: ids %q, want %q", tc.path, ids, tc.ids)
@@ -107,8 +117,10 @@ func TestAddressingByRID(t *testing.T) {
 		byRID bool
 		links []string
 	}{
-		"/dbs/HpxDAA==/colls/HpxDAIt3MtQ=/pkranges":                       {true, []string{"hpxdait3mtq=", "HpxDAIt3MtQ=", "dbs/HpxDAA==/colls/HpxDAIt3MtQ="}},
-		"/dbs/HpxDAA==/colls/HpxDAIt3MtQ=/docs/HpxDAIt3MtQBAAAAAAAAAA==/": {true, []string{"hpxdait3mtqbaaaaaaaaaa==", "HpxDAIt3MtQBAAAAAAAAAA=="}},
+		"/dbs/HpxDAA==/colls/HpxDAIt3MtQ=/pkranges": {true,
+			[]string{"hpxdait3mtq=", "HpxDAIt3MtQ=", "dbs/HpxDAA==/colls/HpxDAIt3MtQ="}},
+		"/dbs/HpxDAA==/colls/HpxDAIt3MtQ=/docs/HpxDAIt3MtQBAAAAAAAAAA==/": {true,
+			[]string{"hpxdait3mtqbaaaaaaaaaa==", "HpxDAIt3MtQBAAAAAAAAAA=="}},
 		"/dbs/HpxD-A==":           {true, []string{"hpxd-a==", "HpxD-A==", "dbs/HpxD-A=="}},
 		"/dbs/HpxDAA==/colls":     {true, []string{"hpxdaa==", "HpxDAA==", "dbs/HpxDAA=="}},
 		"/offers/AbCd":            {true, []string{"abcd", "AbCd"}},
@@ -156,14 +168,16 @@ func TestRequestPath(t *testing.T) {
 		"http://h:1/dbs/a%2Fb?c":     {"/dbs/a%2Fb", "c"},
 		"/dbs/x/colls/y/docs/a+b%2B": {"/dbs/x/colls/y/docs/a+b%2B", ""},
 	} {
-		if path, query := requestPath(httptest.NewRequest("GET", target, nil)); path != want[0] || query != want[1] {
+		if path, query := requestPath(httptest.NewRequest("GET", target, nil)); path != want[0] ||
+			query != want[1] {
 			t.Errorf("%s: %q, %q", target, path, query)
 		}
 	}
 }
 
 func FuzzParseTarget(f *testing.F) {
-	for _, s := range []string{"/", "/dbs/a/colls/b/docs/x%2Fy", "//dbs//HpxDAA==/colls/", "/offers/abcd", "/_mayfly/%2e%2e", "/dbs/a/colls/b/operations/partitionkeydelete"} {
+	for _, s := range []string{"/", "/dbs/a/colls/b/docs/x%2Fy", "//dbs//HpxDAA==/colls/", "/offers/abcd",
+		"/_mayfly/%2e%2e", "/dbs/a/colls/b/operations/partitionkeydelete"} {
 		f.Add(s, "a=b")
 	}
 	f.Fuzz(func(t *testing.T, path, query string) {

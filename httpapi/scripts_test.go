@@ -11,13 +11,15 @@ import (
 // script stores a stored procedure, a function or a trigger.
 func (w *world) script(kind, id, body, more string) {
 	w.t.Helper()
-	w.do("POST", coll+"/"+kind, fmt.Sprintf(`{"id":%s,"body":%s%s}`, jsonString(id), jsonString(body), more)).want(201)
+	w.do("POST", coll+"/"+kind, fmt.Sprintf(`{"id":%s,"body":%s%s}`, jsonString(id), jsonString(body),
+		more)).want(201)
 }
 
 // procedure stores a stored procedure and runs it with arguments in the partition "a".
 func (w *world) procedure(body, args string, headers ...string) *answer {
 	w.t.Helper()
-	w.do("POST", coll+"/sprocs", fmt.Sprintf(`{"id":"p","body":%s}`, jsonString(body)), "x-ms-documentdb-is-upsert", "true")
+	w.do("POST", coll+"/sprocs", fmt.Sprintf(`{"id":"p","body":%s}`, jsonString(body)),
+		"x-ms-documentdb-is-upsert", "true")
 	return w.do("POST", coll+"/sprocs/p", args, append(pk(`["a"]`), headers...)...)
 }
 
@@ -54,17 +56,22 @@ func TestProcedureAnswers(t *testing.T) {
 	for _, c := range []struct{ body, args, want string }{
 		{`function () { getContext().getResponse().setBody("Hello, World"); }`, "", `"Hello, World"`},
 		{`function () { for (var i = 0; i < 1000; i++) { var r = getContext().getResponse(), b = r.getBody(); if (i > 0 && b !== i - 1) throw "mismatch"; r.setBody(i); } }`, "[]", "999"},
-		{`function () { for (var i = 0; i < 10; i++) getContext().getResponse().appendValue("Body", i); }`, "[]", `"0123456789"`},
-		{`function (input) { getContext().getResponse().setBody("a" + input.temp); }`, `[{"temp":"so"}]`, `"aso"`},
-		{`function (a, b) { __.response.setBody([b, a, getContext().getRequest().getBody()]); }`, `[1,{"x":[null]}]`, `[{"x":[null]},1,[1,{"x":[null]}]]`},
+		{`function () { for (var i = 0; i < 10; i++) getContext().getResponse().appendValue("Body", i); }`,
+			"[]", `"0123456789"`},
+		{`function (input) { getContext().getResponse().setBody("a" + input.temp); }`, `[{"temp":"so"}]`,
+			`"aso"`},
+		{`function (a, b) { __.response.setBody([b, a, getContext().getRequest().getBody()]); }`,
+			`[1,{"x":[null]}]`, `[{"x":[null]},1,[1,{"x":[null]}]]`},
 		{`function () {}`, "[]", `""`},
 		{`function () { getContext().getResponse().setBody(undefined); }`, "[]", `""`},
 		{`(x) => getContext().getResponse().setBody(typeof x)`, "[]", `"undefined"`},
 		{`async function (n) { var r = await new Promise(f => f(n)); getContext().getResponse().setBody(r + 1); }`, "[1]", "2"},
-		{`async function () { await 1; throw new Error("unseen"); }`, "[]", `""`}, // as the service: a rejection is nobody's
+		// as the service: a rejection is nobody's
+		{`async function () { await 1; throw new Error("unseen"); }`, "[]", `""`},
 		{`function () { getContext().getResponse().setBody(__ === getContext().getCollection() && __.getSelfLink().split("/").length); }`, "", "5"},
 		{`function () { getContext().getResponse().setBody(__.getAltLink()); }`, "", `"dbs/d/colls/c"`},
-		{`function () { getContext().getResponse().setBody(new Date().toISOString()); }`, "", `"2027-03-01T12:00:00.000Z"`},
+		{`function () { getContext().getResponse().setBody(new Date().toISOString()); }`, "",
+			`"2027-03-01T12:00:00.000Z"`},
 	} {
 		w.procedure(c.body, c.args).body200(c.want)
 	}
@@ -76,10 +83,12 @@ func TestProcedureRequests(t *testing.T) {
 	w.script("sprocs", "p", `function () { console.log("one %s", 2); console.log({a: 1}, "x+y (z)'"); }`, "")
 	run := coll + "/sprocs/p"
 	w.do("POST", run, "[]", pk(`["a"]`)...).want(200).head("x-ms-documentdb-script-log-results", "")
-	logged := w.do("POST", run, "", append(pk(`["a"]`), "x-ms-documentdb-script-enable-logging", "True")...).want(200)
+	logged := w.do("POST", run, "", append(pk(`["a"]`), "x-ms-documentdb-script-enable-logging",
+		"True")...).want(200)
 	// What encodeURIComponent makes of it.
 	logged.head("x-ms-documentdb-script-log-results", "one%202%0A%7B%22a%22%3A1%7D%20x%2By%20(z)'")
-	if text, err := url.PathUnescape(logged.header.Get("X-Ms-Documentdb-Script-Log-Results")); err != nil || text != "one 2\n{\"a\":1} x+y (z)'" {
+	if text, err := url.PathUnescape(logged.header.Get("X-Ms-Documentdb-Script-Log-Results")); err != nil ||
+		text != "one 2\n{\"a\":1} x+y (z)'" {
 		t.Errorf("%q, %v", text, err)
 	}
 	if token := logged.header.Get("X-Ms-Session-Token"); !strings.HasPrefix(token, "0:-1#") {
@@ -89,7 +98,8 @@ func TestProcedureRequests(t *testing.T) {
 	w.do("POST", run, "[]", pk(`["a","b"]`)...).fails(400, 1001, "")
 	w.do("POST", run, "{}", pk(`["a"]`)...).fails(400, 0, "array")
 	w.do("POST", run, "[", pk(`["a"]`)...).fails(400, 0, "")
-	w.do("POST", run, "[]", append(pk(`["a"]`), "x-ms-documentdb-script-enable-logging", "maybe")...).fails(400, 0, "invalid")
+	w.do("POST", run, "[]", append(pk(`["a"]`), "x-ms-documentdb-script-enable-logging",
+		"maybe")...).fails(400, 0, "invalid")
 	w.do("POST", coll+"/sprocs/none", "[]", pk(`["a"]`)...).fails(404, 0, "")
 	w.do("POST", coll+"/udfs/none", "[]", pk(`["a"]`)...).fails(405, 0, "")
 	rid := w.do("GET", run, "").want(200).at("_self").Str

@@ -93,9 +93,10 @@ func New(o Options) (*Server, error) {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		Protocols:         protocols(),
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: writeTimeout},
-		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return base },
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams,
+			WriteByteTimeout: writeTimeout},
+		ErrorLog:    slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return base },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx,
 				connKey{}, c)

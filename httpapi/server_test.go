@@ -60,12 +60,15 @@ func TestAccount(t *testing.T) {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}
-	if engine := gjson.GetBytes(body, "queryEngineConfiguration"); engine.Type != gjson.String || !gjson.Valid(engine.Str) {
+	if engine := gjson.GetBytes(body, "queryEngineConfiguration"); engine.Type != gjson.String ||
+		!gjson.Valid(engine.Str) {
 		t.Errorf("queryEngineConfiguration is not JSON text: %s", engine)
 	}
-	configured := bare(t, Options{NoAuth: true, Advertise: "https://elsewhere:1", AccountID: `local"host`, Consistency: "bounded"})
+	configured := bare(t, Options{NoAuth: true, Advertise: "https://elsewhere:1", AccountID: `local"host`,
+		Consistency: "bounded"})
 	_, w = answerOf(configured, "GET", "//")
-	for path, want := range map[string]string{"id": `local"host`, "writableLocations.0.databaseAccountEndpoint": "https://elsewhere:1/", "userConsistencyPolicy.defaultConsistencyLevel": "BoundedStaleness"} {
+	for path, want := range map[string]string{"id": `local"host`,
+		"writableLocations.0.databaseAccountEndpoint": "https://elsewhere:1/", "userConsistencyPolicy.defaultConsistencyLevel": "BoundedStaleness"} {
 		if got := gjson.GetBytes(w.Body.Bytes(), path).String(); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
@@ -76,7 +79,8 @@ func TestAccount(t *testing.T) {
 func TestForwardedProto(t *testing.T) {
 	s := bare(t, Options{NoAuth: true})
 	for _, tc := range []struct{ from, said, want string }{
-		{"127.0.0.1:1", "https", "https"}, {"[::1]:1", "HTTPS, http", "https"}, {"[::ffff:127.0.0.1]:1", "https", "https"},
+		{"127.0.0.1:1", "https", "https"}, {"[::1]:1", "HTTPS, http", "https"}, {"[::ffff:127.0.0.1]:1",
+			"https", "https"},
 		{"127.0.0.1:1", "http", "http"}, {"127.0.0.1:1", "ftp", "http"}, {"127.0.0.1:1", "", "http"},
 		{"192.0.2.1:1", "https", "http"}, {"somewhere", "https", "http"},
 	} {
@@ -88,7 +92,8 @@ func TestForwardedProto(t *testing.T) {
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, r)
 		want := tc.want + "://db.example:8081/"
-		if got := gjson.GetBytes(w.Body.Bytes(), "writableLocations.0.databaseAccountEndpoint").Str; got != want {
+		if got := gjson.GetBytes(w.Body.Bytes(),
+			"writableLocations.0.databaseAccountEndpoint").Str; got != want {
 			t.Errorf("%s says %q: the account sends clients to %s, want %s", tc.from, tc.said, got, want)
 		}
 	}
@@ -132,7 +137,8 @@ func TestWithoutAuthorization(t *testing.T) {
 		{"OPTIONS", "/dbs", 204, ""},
 	} {
 		status, w := answerOf(s, tc.method, tc.path)
-		if status != tc.status || !strings.Contains(w.Body.String(), tc.text) || headerOf(t, w).Get("x-ms-activity-id") == "" {
+		if status != tc.status || !strings.Contains(w.Body.String(), tc.text) ||
+			headerOf(t, w).Get("x-ms-activity-id") == "" {
 			t.Errorf("%s %s: %d %s", tc.method, tc.path, status, w.Body)
 		}
 	}
@@ -191,7 +197,8 @@ func TestClockWantsTheMasterKey(t *testing.T) {
 	if status, w := answerOf(s, "GET", "/", "authorization", token); status != 200 {
 		t.Fatalf("account: %d %s", status, w.Body)
 	}
-	if status, w := answerOf(s, "PUT", "/_mayfly/clock", "authorization", token); status != 403 || headerOf(t, w).Get("x-ms-substatus") != "" {
+	if status, w := answerOf(s, "PUT", "/_mayfly/clock", "authorization", token); status != 403 ||
+		headerOf(t, w).Get("x-ms-substatus") != "" {
 		t.Errorf("clock: %d %s", status, w.Body)
 	}
 }
@@ -199,18 +206,21 @@ func TestClockWantsTheMasterKey(t *testing.T) {
 func TestSignedRequest(t *testing.T) {
 	s := bare(t, Options{Wall: ttl.NewManual(signedAt)})
 	signature := AuthorizationHeader(Sign(decodeKey(t, EmulatorKey), "GET", "", "", signedDate))
-	if status, w := answerOf(s, "GET", "/", "authorization", signature, "x-ms-date", signedDate); status != 200 {
+	if status, w := answerOf(s, "GET", "/", "authorization", signature, "x-ms-date",
+		signedDate); status != 200 {
 		t.Errorf("%d %s", status, w.Body)
 	}
 }
 
 func TestCommonHeaders(t *testing.T) {
 	s := bare(t, Options{NoAuth: true})
-	_, w := answerOf(s, "GET", "/nothing", "x-ms-activity-id", testActivity, "x-ms-cosmos-correlated-activityid", testActivity)
+	_, w := answerOf(s, "GET", "/nothing", "x-ms-activity-id", testActivity,
+		"x-ms-cosmos-correlated-activityid", testActivity)
 	h := headerOf(t, w)
 	for name, want := range map[string]string{
 		"x-ms-activity-id": testActivity, "x-ms-cosmos-correlated-activityid": testActivity, "x-ms-request-charge": "1", "content-type": "application/json",
-		"content-length": fmt.Sprint(w.Body.Len()), "cache-control": "no-store, no-cache", "pragma": "no-cache", "x-ms-schemaversion": "1.19",
+		"content-length": fmt.Sprint(
+			w.Body.Len()), "cache-control": "no-store, no-cache", "pragma": "no-cache", "x-ms-schemaversion": "1.19",
 	} {
 		if h.Get(name) != want {
 			t.Errorf("%s is %q, want %q", name, h.Get(name), want)
@@ -218,16 +228,19 @@ func TestCommonHeaders(t *testing.T) {
 	}
 	_, first := answerOf(s, "GET", "/nothing")
 	_, second := answerOf(s, "GET", "/nothing")
-	if a, b := headerOf(t, first).Get("x-ms-activity-id"), headerOf(t, second).Get("x-ms-activity-id"); a == b || !isGUID(a) {
+	if a, b := headerOf(t, first).Get("x-ms-activity-id"), headerOf(t,
+		second).Get("x-ms-activity-id"); a == b || !isGUID(a) {
 		t.Errorf("activity ids %q and %q", a, b)
 	}
 }
 
 func TestAccessLog(t *testing.T) {
 	var log bytes.Buffer
-	s := bare(t, Options{NoAuth: true, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	s := bare(t, Options{NoAuth: true,
+		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	answerOf(s, "GET", "/dbs/a%2Fb/nothing")
-	if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, "status=404") || !strings.Contains(line, "uri=/dbs/a%2Fb/nothing") {
+	if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, "status=404") ||
+		!strings.Contains(line, "uri=/dbs/a%2Fb/nothing") {
 		t.Errorf("log %q", line)
 	}
 	log.Reset()
@@ -251,11 +264,14 @@ func TestEmptyPath(t *testing.T) {
 func TestNothingToList(t *testing.T) {
 	w := newWorld(t)
 	rid := w.container("").at("_rid").Raw
-	for path, key := range map[string]string{coll + "/conflicts": "Conflicts", docs + "/x/attachments/": "Attachments"} {
-		w.do("GET", path, "").want(200).has(key, "[]").has("_count", "0").has("_rid", rid).head("x-ms-item-count", "0")
+	for path, key := range map[string]string{coll + "/conflicts": "Conflicts",
+		docs + "/x/attachments/": "Attachments"} {
+		w.do("GET", path, "").want(200).has(key, "[]").has("_count", "0").has("_rid",
+			rid).head("x-ms-item-count", "0")
 		w.do("GET", strings.TrimSuffix(path, "/")+"/y", "").fails(404, 0, "Resource Not Found")
 	}
-	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM c"}`, queryHeaders()...).want(200).has("Conflicts", "[]")
+	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM c"}`,
+		queryHeaders()...).want(200).has("Conflicts", "[]")
 	w.do("GET", "/dbs/d/colls/other/conflicts", "").fails(404, 1003, "Resource Not Found")
 }
 
@@ -265,13 +281,17 @@ func TestQuestionMarkInAnID(t *testing.T) {
 	w.do("POST", docs, `{"id":"why? not","pk":"a"}`).want(201)
 	w.do("POST", docs, `{"id":"why","pk":"a"}`).want(201)
 	date := w.wall.Now().UTC().Format(http.TimeFormat)
-	for path, id := range map[string]string{"/why?%20not": "why? not", "/why%3F%20not": "why? not", "/why": "why"} {
+	for path, id := range map[string]string{"/why?%20not": "why? not", "/why%3F%20not": "why? not",
+		"/why": "why"} {
 		link := strings.TrimPrefix(docs, "/") + "/" + id
-		for _, authorization := range []string{AuthorizationHeader(Sign(w.key, "GET", "docs", link, date)), "Bearer " + EmulatorKey} {
-			w.do("GET", docs+path, "", append(pk(`["a"]`), "Authorization", authorization, "x-ms-date", date)...).want(200).has("id", jsonString(id))
+		for _, authorization := range []string{AuthorizationHeader(Sign(w.key, "GET", "docs", link, date)),
+			"Bearer " + EmulatorKey} {
+			w.do("GET", docs+path, "", append(pk(`["a"]`), "Authorization", authorization, "x-ms-date",
+				date)...).want(200).has("id", jsonString(id))
 		}
 	}
 	// Who signs the path alone means it alone.
 	signature := AuthorizationHeader(Sign(w.key, "GET", "docs", strings.TrimPrefix(docs, "/")+"/why", date))
-	w.do("GET", docs+"/why?%20not", "", append(pk(`["a"]`), "Authorization", signature, "x-ms-date", date)...).want(200).has("id", `"why"`)
+	w.do("GET", docs+"/why?%20not", "", append(pk(`["a"]`), "Authorization", signature, "x-ms-date",
+		date)...).want(200).has("id", `"why"`)
 }

@@ -37,7 +37,8 @@ func TestSessionRule(t *testing.T) {
 			"list":  w.do("GET", docs, "", session...),
 			"query": w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(session...)...),
 		} {
-			if got := a.header.Get("x-ms-substatus"); a.code != tc.code || tc.substatus != 0 && got != fmt.Sprint(tc.substatus) {
+			if got := a.header.Get("x-ms-substatus"); a.code != tc.code || tc.substatus != 0 &&
+				got != fmt.Sprint(tc.substatus) {
 				t.Errorf("%s with %s: %d/%s, want %d/%d", what, tc.token, a.code, got, tc.code, tc.substatus)
 			}
 		}
@@ -57,7 +58,8 @@ func TestSessionVersions(t *testing.T) {
 		return w.do("GET", docs+"/1", "", append(pk(`["a"]`), "x-ms-session-token", token)...)
 	}
 	write := func(w *world) string {
-		return w.do("POST", docs, `{"id":"1","pk":"a"}`, append(pk(`["a"]`), "x-ms-documentdb-is-upsert", "true")...).header.Get("X-Ms-Session-Token")
+		return w.do("POST", docs, `{"id":"1","pk":"a"}`, append(pk(`["a"]`), "x-ms-documentdb-is-upsert",
+			"true")...).header.Get("X-Ms-Session-Token")
 	}
 	first := start(1700000000000)
 	var old string

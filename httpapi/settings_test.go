@@ -16,9 +16,12 @@ func TestSettingsOverTheWire(t *testing.T) {
 	w.do("GET", settingsPath, "").want(200).has("@this", fresh)
 	w.do("PATCH", settingsPath, `{"onExpire":{"moveTo":"archive"},"autoDeleteOnIdle":600}`).want(200).
 		has("@this", `{"onExpire":{"moveTo":"archive"},"ttlCeiling":false,"autoDeleteOnIdle":600,"expiryEvents":null,"reaper":null}`)
-	w.do("PATCH", settingsPath, `{"ttlCeiling":true,"autoDeleteOnIdle":null}`).want(200).has("onExpire.moveTo", `"archive"`).has("autoDeleteOnIdle", "0")
+	w.do("PATCH", settingsPath,
+		`{"ttlCeiling":true,"autoDeleteOnIdle":null}`).want(200).has("onExpire.moveTo", `"archive"`).has(
+		"autoDeleteOnIdle", "0")
 	kept := string(w.do("GET", settingsPath, "").want(200).body)
-	for _, bad := range []string{``, `[]`, `{"onexpire":null}`, `{"onExpire":"archive"}`, `{"onExpire":{}}`, `{"onExpire":{"moveTo":"c"}}`,
+	for _, bad := range []string{``, `[]`, `{"onexpire":null}`, `{"onExpire":"archive"}`, `{"onExpire":{}}`,
+		`{"onExpire":{"moveTo":"c"}}`,
 		`{"onExpire":{"moveTo":"nowhere"}}`, `{"onExpire":{"moveTo":"archive","more":1}}`, `{"ttlCeiling":1}`, `{"autoDeleteOnIdle":299}`,
 		`{"autoDeleteOnIdle":300.5}`, `{"autoDeleteOnIdle":"600"}`, `{"ttlCeiling":false,"unknown":1}`, `{"ttlCeiling":false,"ttlCeiling":true}`} {
 		w.do("PATCH", settingsPath, bad).want(400)
@@ -40,7 +43,8 @@ func TestSettingsOverTheWire(t *testing.T) {
 		"create": func() *answer { return w.put("create", "51") },
 		"never":  func() *answer { return w.put("never", "-1") },
 		"upsert": func() *answer {
-			return w.do("POST", docs, item("upsert", "2147483647"), append(pk(`["a"]`), "x-ms-documentdb-is-upsert", "true")...)
+			return w.do("POST", docs, item("upsert", "2147483647"),
+				append(pk(`["a"]`), "x-ms-documentdb-is-upsert", "true")...)
 		},
 		"replace": func() *answer {
 			w.put("replace", "1").want(201)
@@ -48,7 +52,8 @@ func TestSettingsOverTheWire(t *testing.T) {
 		},
 		"patch": func() *answer {
 			w.put("patch", "1").want(201)
-			return w.do("PATCH", docs+"/patch", `{"operations":[{"op":"set","path":"/ttl","value":900}]}`, pk(`["a"]`)...)
+			return w.do("PATCH", docs+"/patch", `{"operations":[{"op":"set","path":"/ttl","value":900}]}`,
+				pk(`["a"]`)...)
 		},
 	} {
 		if got := do(); got.at("ttl").Raw != "50" {
@@ -74,7 +79,8 @@ func TestLeaseOverTheWire(t *testing.T) {
 	etag := w.put("x", "").want(201).at("_etag").Raw
 	at := w.do("GET", docs+"/x", "", pk(`["a"]`)...).want(200).at("_ts").Int()
 	w.pass(5)
-	if until := w.do("POST", leasePath, `{"id":"x","partitionKey":["a"],"seconds":20}`).want(200).has("id", `"x"`).at("leaseUntil").Int(); until != at+25 {
+	if until := w.do("POST", leasePath, `{"id":"x","partitionKey":["a"],"seconds":20}`).want(200).has("id",
+		`"x"`).at("leaseUntil").Int(); until != at+25 {
 		t.Errorf("until %d", until-at)
 	}
 	w.pass(19)
@@ -84,7 +90,8 @@ func TestLeaseOverTheWire(t *testing.T) {
 	w.alive("x", false)
 	w.do("POST", leasePath, `{"id":"x","partitionKey":["a"],"seconds":20}`).want(404)
 	w.put("y", "").want(201)
-	for _, bad := range []string{``, `{"id":"y","partitionKey":["a"]}`, `{"partitionKey":["a"],"seconds":1}`, `{"id":"y","seconds":1}`, `{"id":1,"partitionKey":["a"],"seconds":1}`,
+	for _, bad := range []string{``, `{"id":"y","partitionKey":["a"]}`, `{"partitionKey":["a"],"seconds":1}`,
+		`{"id":"y","seconds":1}`, `{"id":1,"partitionKey":["a"],"seconds":1}`,
 		`{"id":"y","partitionKey":"a","seconds":1}`, `{"id":"y","partitionKey":["a"],"seconds":0}`, `{"id":"y","partitionKey":["a"],"seconds":604801}`,
 		`{"id":"y","partitionKey":["a"],"seconds":1.5}`, `{"id":"y","partitionKey":["a"],"seconds":1,"more":1}`} {
 		w.do("POST", leasePath, bad).want(400)

@@ -14,20 +14,23 @@ func TestSnapshotsOverTheWire(t *testing.T) {
 	w.container("")
 	w.do("POST", docs, `{"id":"a","pk":"p","v":1}`, pk(`["p"]`)...).want(201)
 	s := w.do("POST", "/_mayfly/snapshots", `{"name":"one"}`).want(201)
-	if s.at("name").Str != "one" || s.at("databases.0").Str != "d" || s.at("bytes").Int() == 0 || s.at("time").Str == "" {
+	if s.at("name").Str != "one" || s.at("databases.0").Str != "d" || s.at("bytes").Int() == 0 ||
+		s.at("time").Str == "" {
 		t.Errorf("snapshot %s", s.body)
 	}
 	first := w.do("GET", docs+"/a", "", pk(`["p"]`)...).want(200)
 	w.do("PUT", docs+"/a", `{"id":"a","pk":"p","v":2}`, pk(`["p"]`)...).want(200)
 	session := w.do("GET", docs+"/a", "", pk(`["p"]`)...).want(200).header.Get("X-Ms-Session-Token")
 
-	if got := w.do("POST", "/_mayfly/snapshots/one/fork", `{"database":"d","as":"e"}`).want(201); got.at("id").Str != "e" {
+	if got := w.do("POST", "/_mayfly/snapshots/one/fork",
+		`{"database":"d","as":"e"}`).want(201); got.at("id").Str != "e" {
 		t.Errorf("fork %s", got.body)
 	}
 	if v := w.do("GET", "/dbs/e/colls/c/docs/a", "", pk(`["p"]`)...).want(200).at("v").Int(); v != 1 {
 		t.Errorf("the fork has v = %d", v)
 	}
-	if got := w.do("POST", "/_mayfly/snapshots/one/restore", "").want(200); string(got.body) != `{"databases":["d"]}` {
+	if got := w.do("POST", "/_mayfly/snapshots/one/restore",
+		"").want(200); string(got.body) != `{"databases":["d"]}` {
 		t.Errorf("restore %s", got.body)
 	}
 	back := w.do("GET", docs+"/a", "", append(pk(`["p"]`), "x-ms-session-token", session)...).want(200)

@@ -29,16 +29,19 @@ func TestRangesOfAContainer(t *testing.T) {
 		{3, nil, "0 1 2"},
 		{3, []string{"x-mayfly-ranges", "2"}, "0 1"},
 		{3, []string{"x-mayfly-ranges", "1", "x-ms-offer-throughput", "25100"}, "0"},
-		{0, []string{"x-mayfly-ranges", "6", "x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":4000}`}, "0 1 2 3 4 5"},
+		{0, []string{"x-mayfly-ranges", "6", "x-ms-cosmos-offer-autopilot-settings",
+			`{"maxThroughput":4000}`}, "0 1 2 3 4 5"},
 		{0, []string{"x-ms-offer-throughput", "25100"}, "0 1 2 3 4"},
 	} {
 		w := newWorld(t, ranges(c.operator))
 		w.container("", c.headers...)
 		if got := w.do("GET", coll+"/pkranges", "").want(200).ids("PartitionKeyRanges"); got != c.want {
-			t.Errorf("%d asked for by the operator, %v: ranges %s, want %s", c.operator, c.headers, got, c.want)
+			t.Errorf("%d asked for by the operator, %v: ranges %s, want %s", c.operator, c.headers, got,
+				c.want)
 		}
 		for _, bad := range []string{"0", "-1", "x", "1.5", "4097", "99999999999"} {
-			w.do("POST", colls, `{"id":"bad","partitionKey":{"paths":["/pk"]}}`, "x-mayfly-ranges", bad).fails(400, 0, "")
+			w.do("POST", colls, `{"id":"bad","partitionKey":{"paths":["/pk"]}}`, "x-mayfly-ranges",
+				bad).fails(400, 0, "")
 		}
 	}
 }
@@ -55,8 +58,10 @@ func TestSplitOverTheWire(t *testing.T) {
 
 	order := `{"query":"SELECT * FROM c ORDER BY c.even"}`
 	list := w.do("GET", docs, "", rangeHeader("0", "x-ms-max-item-count", "7")...).want(200)
-	query := w.do("POST", docs, order, queryHeaders(rangeHeader("0", "x-ms-max-item-count", "7")...)...).want(200)
-	feed := w.do("GET", docs, "", rangeHeader("0", "A-IM", "Incremental feed", "x-ms-max-item-count", "7")...).want(200)
+	query := w.do("POST", docs, order,
+		queryHeaders(rangeHeader("0", "x-ms-max-item-count", "7")...)...).want(200)
+	feed := w.do("GET", docs, "", rangeHeader("0", "A-IM", "Incremental feed", "x-ms-max-item-count",
+		"7")...).want(200)
 	session := w.do("GET", docs+"/0", "", pk(`["key0"]`)...).want(200).header.Get("X-Ms-Session-Token")
 	etag := w.do("GET", docs+"/0", "", pk(`["key0"]`)...).at("_etag").Str
 
@@ -70,15 +75,19 @@ func TestSplitOverTheWire(t *testing.T) {
 	w.do("POST", splitPath, `{"range":"0"}`).fails(410, 1002, "")
 
 	fresh := w.do("GET", coll+"/pkranges", "", append(incremental, "If-None-Match", known)...).want(200)
-	fresh.has("PartitionKeyRanges.#.parents", `[["0"],["0"]]`).has("PartitionKeyRanges.0.minInclusive", `""`).has("PartitionKeyRanges.1.maxExclusive", `"FF"`)
-	if fresh.at("PartitionKeyRanges.0.maxExclusive").Str != fresh.at("PartitionKeyRanges.1.minInclusive").Str {
+	fresh.has("PartitionKeyRanges.#.parents", `[["0"],["0"]]`).has("PartitionKeyRanges.0.minInclusive",
+		`""`).has("PartitionKeyRanges.1.maxExclusive", `"FF"`)
+	if fresh.at("PartitionKeyRanges.0.maxExclusive").Str != fresh.at(
+		"PartitionKeyRanges.1.minInclusive").Str {
 		t.Errorf("the halves do not meet: %s", fresh.body)
 	}
 	now := fresh.header.Get("Etag")
 	w.do("GET", coll+"/pkranges", "", append(incremental, "If-None-Match", now)...).want(304)
 
-	w.do("GET", docs+"/0", "", append(pk(`["key0"]`), "x-ms-session-token", session)...).want(200).has("_etag", jsonString(etag))
-	w.do("PUT", docs+"/0", `{"id":"0","pk":"key0","even":true}`, append(pk(`["key0"]`), "If-Match", etag, "x-ms-session-token", session)...).want(200)
+	w.do("GET", docs+"/0", "",
+		append(pk(`["key0"]`), "x-ms-session-token", session)...).want(200).has("_etag", jsonString(etag))
+	w.do("PUT", docs+"/0", `{"id":"0","pk":"key0","even":true}`,
+		append(pk(`["key0"]`), "If-Match", etag, "x-ms-session-token", session)...).want(200)
 	w.do("GET", docs, "", rangeHeader("1", "x-ms-session-token", "0:-1#99999999999")...).fails(404, 1002, "")
 
 	all := make([]string, 40)
@@ -97,7 +106,9 @@ func TestSplitOverTheWire(t *testing.T) {
 		given := []string{first.ids("Documents")}
 		for _, half := range []string{"1", "2"} {
 			for token := first.header.Get("X-Ms-Continuation"); token != ""; {
-				a := w.do(method, path, body, headers(rangeHeader(half, "x-ms-max-item-count", "3", "x-ms-continuation", token)...)...).want(200)
+				a := w.do(method, path, body,
+					headers(rangeHeader(half, "x-ms-max-item-count", "3", "x-ms-continuation",
+						token)...)...).want(200)
 				given, token = append(given, a.ids("Documents")), a.header.Get("X-Ms-Continuation")
 			}
 		}
@@ -110,7 +121,8 @@ func TestSplitOverTheWire(t *testing.T) {
 	given := []string{feed.ids("Documents")}
 	for _, half := range []string{"1", "2"} {
 		for position := feed.header.Get("Etag"); ; {
-			a := w.do("GET", docs, "", rangeHeader(half, "A-IM", "Incremental feed", "x-ms-max-item-count", "4", "If-None-Match", position)...)
+			a := w.do("GET", docs, "", rangeHeader(half, "A-IM", "Incremental feed", "x-ms-max-item-count",
+				"4", "If-None-Match", position)...)
 			if a.code == 304 {
 				break
 			}
@@ -136,18 +148,21 @@ func TestSplitRefusals(t *testing.T) {
 	w.do("POST", "/_mayfly/dbs/nope/colls/c/split", `{"range":"0"}`).fails(404, 1003, "")
 	w.do("POST", "/_mayfly/dbs/d/colls/c/splits", `{"range":"0"}`).fails(404, 0, "")
 	w.do("POST", "/_mayfly/dbs/d/split", `{"range":"0"}`).fails(404, 0, "")
-	w.do("POST", splitPath, `{"range":"0"}`, "Authorization", "type%3dmaster%26ver%3d1.0%26sig%3dAAAA").fails(401, 0, "")
+	w.do("POST", splitPath, `{"range":"0"}`, "Authorization",
+		"type%3dmaster%26ver%3d1.0%26sig%3dAAAA").fails(401, 0, "")
 
 	// Ids may hold anything, escaped.
 	w.do("POST", "/dbs", `{"id":"a b"}`).want(201)
 	w.do("POST", "/dbs/a%20b/colls", `{"id":"c+é","partitionKey":{"paths":["/pk"]}}`).want(201)
-	w.do("POST", "/_mayfly/dbs/a%20b/colls/c+%C3%A9/split", `{"range":"1","at":"2f"}`).want(200).has("PartitionKeyRanges.1.minInclusive", `"2F"`)
+	w.do("POST", "/_mayfly/dbs/a%20b/colls/c+%C3%A9/split",
+		`{"range":"1","at":"2f"}`).want(200).has("PartitionKeyRanges.1.minInclusive", `"2F"`)
 }
 
 // Parts of a container: prefixes of a hierarchical key, intervals of effective partition keys with a range
 // and without, however many ranges there are and wherever they end.
 func TestPartsOfAContainer(t *testing.T) {
-	def := definition.PartitionKeyDefinition{Kind: definition.KindMultiHash, Version: 2, Paths: []string{"/a", "/b", "/c"}}
+	def := definition.PartitionKeyDefinition{Kind: definition.KindMultiHash, Version: 2,
+		Paths: []string{"/a", "/b", "/c"}}
 	epk := func(values ...string) string {
 		var list []doc.Value
 		for _, v := range values {
@@ -180,11 +195,16 @@ func TestPartsOfAContainer(t *testing.T) {
 			every := func(what string, want []string, headers ...string) {
 				t.Helper()
 				small := append(slices.Clip(headers), "x-ms-max-item-count", "3")
-				same(what+", listed", strings.Join(w.pages("Documents", "GET", docs, "", small...), " "), want)
-				for _, text := range []string{"SELECT * FROM c", "SELECT * FROM c ORDER BY c.id DESC", "SELECT c.id FROM c WHERE c.a != 'none'"} {
-					same(what+", "+text, strings.Join(w.pages("Documents", "POST", docs, `{"query":"`+text+`"}`, queryHeaders(small...)...), " "), want)
+				same(what+", listed", strings.Join(w.pages("Documents", "GET", docs, "", small...), " "),
+					want)
+				for _, text := range []string{"SELECT * FROM c", "SELECT * FROM c ORDER BY c.id DESC",
+					"SELECT c.id FROM c WHERE c.a != 'none'"} {
+					same(what+", "+text, strings.Join(w.pages("Documents", "POST", docs,
+						`{"query":"`+text+`"}`, queryHeaders(small...)...), " "), want)
 				}
-				count := w.do("POST", docs, `{"query":"SELECT VALUE COUNT(1) FROM c"}`, queryHeaders(append(slices.Clip(headers), "x-mayfly-serve-cross-partition", "true")...)...)
+				count := w.do("POST", docs, `{"query":"SELECT VALUE COUNT(1) FROM c"}`,
+					queryHeaders(append(slices.Clip(headers), "x-mayfly-serve-cross-partition",
+						"true")...)...)
 				if got := count.want(200).at("Documents.0").Raw; got != strconv.Itoa(len(want)) {
 					t.Errorf("%d ranges: %s: counted %s of %d", n, what, got, len(want))
 				}
@@ -226,14 +246,17 @@ func TestPartsOfAContainer(t *testing.T) {
 			for _, r := range w.do("GET", coll+"/pkranges", "").at("PartitionKeyRanges").Array() {
 				low, high := r.Get("minInclusive").Str, r.Get("maxExclusive").Str
 				every("range "+r.Get("id").Str, within(low, high), rangeHeader(r.Get("id").Str)...)
-				every("a part of range "+r.Get("id").Str, within(max(low, bounds[2]), high), rangeHeader(r.Get("id").Str, "x-ms-start-epk", bounds[2], "x-ms-end-epk", "FF")...)
+				every("a part of range "+r.Get("id").Str, within(max(low, bounds[2]), high),
+					rangeHeader(r.Get("id").Str, "x-ms-start-epk", bounds[2], "x-ms-end-epk", "FF")...)
 			}
 		}
 		look()
-		for _, at := range []string{epk("a1", "b4"), epk("a1", "b1", "c7"), epk("a0")} { // the first two in the middle of a prefix
+		// the first two in the middle of a prefix
+		for _, at := range []string{epk("a1", "b4"), epk("a1", "b1", "c7"), epk("a0")} {
 			for _, r := range w.do("GET", coll+"/pkranges", "").at("PartitionKeyRanges").Array() {
 				if r.Get("minInclusive").Str < at && at < r.Get("maxExclusive").Str {
-					w.do("POST", splitPath, fmt.Sprintf(`{"range":%q,"at":%q}`, r.Get("id").Str, at)).want(200)
+					w.do("POST", splitPath, fmt.Sprintf(`{"range":%q,"at":%q}`, r.Get("id").Str,
+						at)).want(200)
 				}
 			}
 		}

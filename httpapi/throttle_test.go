@@ -36,9 +36,11 @@ func TestThrottle(t *testing.T) {
 	refused := w.do("POST", docs, item(taken), key...).fails(429, 3200, "Request rate is large")
 	wait, err := strconv.Atoi(refused.header.Get("X-Ms-Retry-After-Ms"))
 	if want := int((spent-400)/400*1000 + 1); err != nil || wait < 1 || wait > want {
-		t.Errorf("retry after %q ms with %.2f RU spent, want 1 to %d", refused.header.Get("X-Ms-Retry-After-Ms"), spent, want)
+		t.Errorf("retry after %q ms with %.2f RU spent, want 1 to %d",
+			refused.header.Get("X-Ms-Retry-After-Ms"), spent, want)
 	}
-	w.do("POST", docs, `{"query":"SELECT VALUE COUNT(1) FROM c"}`, append(key, "x-ms-documentdb-isquery", "True", "Content-Type", "application/query+json")...).
+	w.do("POST", docs, `{"query":"SELECT VALUE COUNT(1) FROM c"}`,
+		append(key, "x-ms-documentdb-isquery", "True", "Content-Type", "application/query+json")...).
 		fails(429, 3200, "Request rate is large")
 	w.wall.Advance(time.Duration(wait) * time.Millisecond)
 	w.do("POST", docs, item(taken), key...).want(201)

@@ -53,7 +53,8 @@ func (w *world) alive(id string, want bool) {
 		code, rows = 200, "1"
 	}
 	w.do("GET", docs+"/"+id, "", pk(`["a"]`)...).want(code)
-	w.do("POST", docs, `{"query":"SELECT * FROM c WHERE c.id = '`+id+`'"}`, queryHeaders(pk(`["a"]`)...)...).want(200).has("_count", rows)
+	w.do("POST", docs, `{"query":"SELECT * FROM c WHERE c.id = '`+id+`'"}`,
+		queryHeaders(pk(`["a"]`)...)...).want(200).has("_count", rows)
 	listed := false
 	for _, one := range strings.Fields(w.do("GET", docs, "").want(200).ids("Documents")) {
 		listed = listed || one == id
@@ -72,13 +73,15 @@ func TestExpiryMatrix(t *testing.T) {
 		{"", "", 0}, {"", "-1", 0}, {"", "5", 0},
 		{"null", "", 0}, {"null", "5", 0},
 		{"-1", "", 0}, {"-1", "-1", 0}, {"-1", "5", 5}, {"-1", "1", 1},
-		{"10", "", 10}, {"10", "-1", 0}, {"10", "5", 5}, {"10", "20", 20}, {"10", "6e1", 60}, {"10", "7.0", 7},
+		{"10", "", 10}, {"10", "-1", 0}, {"10", "5", 5}, {"10", "20", 20}, {"10", "6e1", 60}, {"10", "7.0",
+			7},
 		{"1", "", 1}, {"2147483647", "", 2147483647}, {"10", "2147483647", 2147483647},
 	} {
 		t.Run(fmt.Sprintf("default %s own %s", m.defaultTTL, m.own), func(t *testing.T) {
 			w := newWorld(t)
 			w.expiring(m.defaultTTL)
-			told := map[string]string{"6e1": "60", "7.0": "7"}[m.own] // numbers are told in their shortest spelling
+			// numbers are told in their shortest spelling
+			told := map[string]string{"6e1": "60", "7.0": "7"}[m.own]
 			if told == "" {
 				told = m.own
 			}
@@ -105,14 +108,18 @@ func TestInvalidTTL(t *testing.T) {
 		w.expiring(defaultTTL)
 		w.do("POST", docs, item("kept", ""), pk(`["a"]`)...).want(201)
 		before := w.do("GET", docs+"/kept", "", pk(`["a"]`)...).want(200)
-		for _, token := range []string{"null", "0", "-2", "-10", "1.5", "2147483648", "10000000000", `"60"`, `"-1"`, `""`, "true", "false", "{}", "[]", `[60]`, "-1.5", "0.1"} {
-			text := "The input ttl '" + token + "' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', or '-1' which means never expire."
+		for _, token := range []string{"null", "0", "-2", "-10", "1.5", "2147483648", "10000000000", `"60"`,
+			`"-1"`, `""`, "true", "false", "{}", "[]", `[60]`, "-1.5", "0.1"} {
+			text := "The input ttl '" + token +
+				"' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', or '-1' which means never expire."
 			a := w.put("1", token).fails(400, 0, "")
-			if want := `Message: {"Errors":[` + jsonString(text); !strings.HasPrefix(a.at("message").Str, unescapeHTML(want)) {
+			if want := `Message: {"Errors":[` + jsonString(text); !strings.HasPrefix(a.at("message").Str,
+				unescapeHTML(want)) {
 				t.Errorf("%s: message %s\nwant %s", token, a.at("message").Str, want)
 			}
 			a.has("code", `"BadRequest"`)
-			w.do("POST", docs, item("1", token), append(pk(`["a"]`), "x-ms-documentdb-is-upsert", "true")...).fails(400, 0, "The input ttl")
+			w.do("POST", docs, item("1", token), append(pk(`["a"]`), "x-ms-documentdb-is-upsert",
+				"true")...).fails(400, 0, "The input ttl")
 			w.do("PUT", docs+"/kept", item("kept", token), pk(`["a"]`)...).fails(400, 0, "The input ttl")
 		}
 		w.do("GET", docs+"/1", "", pk(`["a"]`)...).fails(404, 0, "")
@@ -137,8 +144,10 @@ func TestDefaultTTL(t *testing.T) {
 	}
 	w.do("GET", coll, "").fails(404, 0, "")
 	w.do("POST", colls, `{"id":"c",`+keyedByPK+`,"ttlPropertyPath":"/t"}`).fails(400, 0, "")
-	for good, echoed := range map[string]string{"null": "", "-1": "-1", "1": "1", "2147483647": "2147483647"} {
-		w.do("POST", colls, `{"id":"c",`+keyedByPK+`,"defaultTtl":`+good+`}`).want(201).has("defaultTtl", echoed)
+	for good, echoed := range map[string]string{"null": "", "-1": "-1", "1": "1",
+		"2147483647": "2147483647"} {
+		w.do("POST", colls, `{"id":"c",`+keyedByPK+`,"defaultTtl":`+good+`}`).want(201).has("defaultTtl",
+			echoed)
 		w.do("GET", coll, "").want(200).has("defaultTtl", echoed)
 		for _, bad := range []string{"0", "-10", `"60"`} {
 			w.setDefault(bad).fails(400, 0, "")
@@ -161,7 +170,8 @@ func TestTTLWithoutIndex(t *testing.T) {
 	w.setDefault("10").want(200)
 	w.do("PUT", coll, `{"id":"c",`+keyedByPK+none+`,"defaultTtl":10}`).fails(400, 0, text)
 	w.do("PUT", coll, `{"id":"c",`+keyedByPK+none+`}`).want(200).has("defaultTtl", "")
-	w.do("PUT", coll, `{"id":"c",`+keyedByPK+`,"defaultTtl":10,"indexingPolicy":{"indexingMode":"consistent","includedPaths":[],"excludedPaths":[{"path":"/*"}]}}`).want(200)
+	w.do("PUT", coll, `{"id":"c",`+keyedByPK+
+		`,"defaultTtl":10,"indexingPolicy":{"indexingMode":"consistent","includedPaths":[],"excludedPaths":[{"path":"/*"}]}}`).want(200)
 }
 
 // TestGhosts: an item that has expired and is not purged is not there for anybody.
@@ -191,9 +201,11 @@ func TestGhosts(t *testing.T) {
 	ghost("2")
 	w.do("POST", docs, unique("2"), with("x-ms-documentdb-is-upsert", "true")...).want(201)
 	ghost("3")
-	w.do("POST", docs, unique("3"), with("x-ms-documentdb-is-upsert", "true", "If-Match", `"other"`)...).want(201)
+	w.do("POST", docs, unique("3"), with("x-ms-documentdb-is-upsert", "true", "If-Match",
+		`"other"`)...).want(201)
 	ghost("4")
-	w.do("POST", docs, unique("4"), with("x-ms-documentdb-is-upsert", "true", "If-None-Match", `*`)...).want(201)
+	w.do("POST", docs, unique("4"), with("x-ms-documentdb-is-upsert", "true", "If-None-Match",
+		`*`)...).want(201)
 	ghost("5")
 	w.do("POST", docs, `{"id":"6","pk":"a","u":"5"}`, key...).want(201) // its unique key is free, too
 	w.do("GET", docs, "").want(200).has("_count", "1")
@@ -223,7 +235,8 @@ func TestWritesRestartTheClock(t *testing.T) {
 	w.pass(6)
 	w.do("GET", docs+"/read", "", pk(`["a"]`)...).want(200)
 	w.do("PUT", docs+"/replaced", item("replaced", ""), pk(`["a"]`)...).want(200)
-	w.do("POST", docs, item("upserted", ""), append(pk(`["a"]`), "x-ms-documentdb-is-upsert", "true")...).want(200)
+	w.do("POST", docs, item("upserted", ""), append(pk(`["a"]`), "x-ms-documentdb-is-upsert",
+		"true")...).want(200)
 	w.pass(4)
 	w.alive("untouched", false)
 	w.alive("read", false)
@@ -281,7 +294,8 @@ func TestPurgeIsNotSeen(t *testing.T) {
 	w.put("long", "100").want(201)
 	w.pass(10)
 	usage := func() string {
-		return w.do("GET", coll, "", "x-ms-documentdb-populatequotainfo", "true").want(200).header.Get("X-Ms-Resource-Usage")
+		return w.do("GET", coll, "", "x-ms-documentdb-populatequotainfo",
+			"true").want(200).header.Get("X-Ms-Resource-Usage")
 	}
 	before := w.do("GET", docs, "").want(200)
 	if u := usage(); !strings.Contains(u, "documentsCount=6;") {

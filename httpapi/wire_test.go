@@ -27,11 +27,13 @@ type asked struct {
 // kindsOfAnswers are requests that lead to every kind of answer. They are sent in this order.
 func kindsOfAnswers(etag string) []asked {
 	a := pk(`["a"]`)
-	query := []string{"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "True", "x-ms-documentdb-query-enablecrosspartition", "True"}
+	query := []string{"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "True",
+		"x-ms-documentdb-query-enablecrosspartition", "True"}
 	cross := `{"query":"SELECT VALUE COUNT(1) FROM c"}`
 	return []asked{
 		{"GET", "/", "", nil, 200},
-		{"OPTIONS", docs, "", []string{"Origin", "http://localhost", "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "x"}, 204},
+		{"OPTIONS", docs, "", []string{"Origin", "http://localhost", "Access-Control-Request-Method", "GET",
+			"Access-Control-Request-Headers", "x"}, 204},
 		{"GET", "/dbs/d", "", []string{"Origin", "http://localhost"}, 200},
 		{"GET", "/dbs", "", []string{"x-ms-max-item-count", "1"}, 200},
 		{"GET", coll, "", []string{"x-ms-documentdb-populatequotainfo", "True"}, 200},
@@ -42,7 +44,8 @@ func kindsOfAnswers(etag string) []asked {
 		{"POST", docs, `{"id":"2","pk":"a"}`, a, 409},
 		{"POST", docs, `{"id":`, a, 400},
 		{"POST", docs, `{"id":"2","pk":"a"}`, append(a, "x-ms-documentdb-is-upsert", "True"), 200},
-		{"GET", docs + "/1", "", append(a, "x-ms-cosmos-correlated-activityid", "00000000-0000-4000-8000-000000000001", "x-mayfly-explain-ttl", "true"), 200},
+		{"GET", docs + "/1", "", append(a, "x-ms-cosmos-correlated-activityid",
+			"00000000-0000-4000-8000-000000000001", "x-mayfly-explain-ttl", "true"), 200},
 		{"GET", docs + "/1", "", append(a, "If-None-Match", etag), 304},
 		{"GET", docs + "/none", "", a, 404},
 		{"PUT", docs + "/1", `{"id":"1","pk":"a","n":1}`, append(a, "If-Match", `"no"`), 412},
@@ -51,13 +54,16 @@ func kindsOfAnswers(etag string) []asked {
 		{"GET", docs, "", []string{"x-ms-max-item-count", "1"}, 200},
 		{"GET", docs, "", []string{"A-IM", "Incremental feed"}, 200},
 		{"GET", docs, "", []string{"A-IM", "Incremental feed", "If-None-Match", "*"}, 304},
-		{"POST", docs, `{"query":"SELECT * FROM c"}`, append(query, "x-ms-documentdb-populatequerymetrics", "True",
+		{"POST", docs, `{"query":"SELECT * FROM c"}`, append(query, "x-ms-documentdb-populatequerymetrics",
+			"True",
 			"x-ms-cosmos-populateindexmetrics", "True", "x-ms-max-item-count", "1"), 200},
 		{"POST", docs, cross, query, 400},
 		{"POST", docs, `{"query":"SELECT"}`, query, 400},
-		{"POST", docs, cross, append(query, "x-ms-cosmos-is-query-plan-request", "True", "x-ms-cosmos-supported-query-features", "Aggregate"), 200},
+		{"POST", docs, cross, append(query, "x-ms-cosmos-is-query-plan-request", "True",
+			"x-ms-cosmos-supported-query-features", "Aggregate"), 200},
 		{"POST", docs, `[{"operationType":"Read","id":"1"}]`, atomicBatch(`["a"]`), 200},
-		{"POST", docs, `[{"operationType":"Read","id":"none"},{"operationType":"Read","id":"1"}]`, atomicBatch(`["a"]`), 207},
+		{"POST", docs, `[{"operationType":"Read","id":"none"},{"operationType":"Read","id":"1"}]`,
+			atomicBatch(`["a"]`), 207},
 		{"POST", coll + "/sprocs", `{"id":"p","body":"function () { console.log(1); }"}`, nil, 201},
 		{"POST", coll + "/sprocs/p", "[]", append(a, "x-ms-documentdb-script-enable-logging", "true"), 200},
 		{"POST", "/dbs/d/users", `{"id":"u"}`, nil, 201},
@@ -81,7 +87,8 @@ func kindsOfAnswers(etag string) []asked {
 // Names of headers are compared by their bytes in clients: they are in lower case on every kind of answer.
 // What net/http adds or looks for itself may have its own form over HTTP/1.1.
 func TestHeaderNamesOnTheWire(t *testing.T) {
-	for version, send := range map[string]func(*testing.T, string, asked) (int, []string){"HTTP1": rawHTTP1, "HTTP2": rawHTTP2} {
+	for version, send := range map[string]func(*testing.T, string, asked) (int, []string){"HTTP1": rawHTTP1,
+		"HTTP2": rawHTTP2} {
 		t.Run(version, func(t *testing.T) {
 			w := newWorld(t, ranges(2), func(s *setup) { s.server.CertPEM = []byte("certificate") })
 			w.mortals()
@@ -137,7 +144,8 @@ func rawHTTP1(t *testing.T, addr string, q asked) (status int, names []string) {
 	if err := conn.SetDeadline(ttl.Real{}.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n", q.method, q.path, len(q.body))
+	head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n",
+		q.method, q.path, len(q.body))
 	for i := 0; i < len(q.headers); i += 2 {
 		head += q.headers[i] + ": " + q.headers[i+1] + "\r\n"
 	}

@@ -128,7 +128,8 @@ func (c *call) setOwner() {
 func (c *call) setRareHead() {
 	a := &c.ans
 	for _, text := range [...]struct{ name, value string }{
-		{"x-ms-documentdb-query-metrics", a.QueryMetrics}, {"x-ms-cosmos-index-utilization", a.IndexUtilization},
+		{"x-ms-documentdb-query-metrics", a.QueryMetrics}, {"x-ms-cosmos-index-utilization",
+			a.IndexUtilization},
 		{"x-ms-cosmos-query-execution-info", a.ExecutionInfo}, {"x-ms-resource-quota",
 			a.Quota}, {"x-ms-resource-usage", a.Usage},
 	} {

@@ -15,7 +15,8 @@ type Definition struct {
 	Geometry  bool                // geometries lie in a plane, not on the globe
 	Languages map[string]Language // of the texts at paths, as doc.Path prints these
 	Language  Language            // of the texts at all other paths
-	Vectors   map[string]int      // paths of the vector embedding policy, as doc.Path prints them, with their dimensions
+	// paths of the vector embedding policy, as doc.Path prints them, with their dimensions
+	Vectors map[string]int
 }
 
 // Computed is a computed property. It hides a property of its name that documents hold. An index holds its
@@ -181,7 +182,10 @@ func (x *Indexer) everywhere(p Path, indexed func(*Indexer) bool) bool {
 	if x == nil || !p.sound() || !indexed(x) {
 		return false
 	}
-	return !slices.ContainsFunc(x.older, func(old *Indexer) bool { return !indexed(old) || !x.agrees(old, p) })
+	return !slices.ContainsFunc(x.older, func(old *Indexer) bool {
+		return !indexed(old) ||
+			!x.agrees(old, p)
+	})
 }
 
 // agrees tells whether two indexers mean the same value by a path: not where it begins with a computed
@@ -207,7 +211,8 @@ func (x *Indexer) Composites() []*Composite {
 	list := make([]*Composite, len(x.composites))
 	for i, c := range x.composites {
 		copied := *c
-		copied.Ready = c.Ready && !slices.ContainsFunc(x.older, func(old *Indexer) bool { return !x.shares(old, c) })
+		copied.Ready = c.Ready &&
+			!slices.ContainsFunc(x.older, func(old *Indexer) bool { return !x.shares(old, c) })
 		list[i] = &copied
 	}
 	return list

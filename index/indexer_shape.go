@@ -51,7 +51,8 @@ func (w *walk) addShape() {
 	s := span{start: len(w.keys), value: start, valueEnd: start}
 	w.keys = append(append(w.keys, FamilyTerms, shapePosting), name[:]...)
 	s.end = len(w.keys)
-	at, _ := slices.BinarySearchFunc(w.spans, s, func(a, b span) int { return bytes.Compare(w.key(a), w.key(b)) })
+	at, _ := slices.BinarySearchFunc(w.spans, s,
+		func(a, b span) int { return bytes.Compare(w.key(a), w.key(b)) })
 	w.spans = slices.Insert(w.spans, at, s)
 }
 

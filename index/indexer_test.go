@@ -56,7 +56,8 @@ func compile(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Definition{Policy: p, Computed: []Computed{{"lower", "SELECT VALUE LOWER(c.name) FROM c"}, {"twice", "SELECT VALUE c.n*2 FROM c"}},
+	d := Definition{Policy: p, Computed: []Computed{{"lower", "SELECT VALUE LOWER(c.name) FROM c"},
+		{"twice", "SELECT VALUE c.n*2 FROM c"}},
 		Vectors: map[string]int{"/v": 3}}
 	x, err := NewIndexer(d, map[string]Evaluate{"lower": lowerName})
 	if err != nil {
@@ -86,7 +87,8 @@ func values() *rapid.Generator[doc.Value] {
 	return rapid.Custom(func(t *rapid.T) doc.Value {
 		switch rapid.IntRange(0, 9).Draw(t, "kind") {
 		case 0:
-			return doc.Of([]byte(rapid.SampledFrom([]string{"null", "true", "false", "[]", "{}", "[1]", `["a"]`, `{"a":1}`, `[[]]`}).Draw(t, "fixed")))
+			return doc.Of([]byte(rapid.SampledFrom([]string{"null", "true", "false", "[]", "{}", "[1]",
+				`["a"]`, `{"a":1}`, `[[]]`}).Draw(t, "fixed")))
 		case 1:
 			return doc.Value{}
 		case 2, 3:
@@ -105,7 +107,8 @@ func values() *rapid.Generator[doc.Value] {
 // longText draws a text of 120 to 135 bytes, of which most are the same.
 func longText(t *rapid.T) string {
 	n := rapid.IntRange(110, 122).Draw(t, "alike")
-	return strings.Repeat("x", n) + rapid.StringOfN(rapid.SampledFrom([]rune("\x00\x01x\u00e9")), 0, 14, -1).Draw(t, "tail")
+	return strings.Repeat("x", n) + rapid.StringOfN(rapid.SampledFrom([]rune("\x00\x01x\u00e9")), 0, 14,
+		-1).Draw(t, "tail")
 }
 
 // The order of terms is the order of values, as far as they are whole; a cut never turns it round.
@@ -123,7 +126,8 @@ func TestTermOrder(t *testing.T) {
 		}
 		if a.Kind() < doc.Array {
 			v, exact := decodeTerm(x)
-			if exact != whole(x) || exact && !doc.Equal(v, a) || !exact && !strings.HasPrefix(a.Str(), v.Str()) {
+			if exact != whole(x) || exact && !doc.Equal(v, a) || !exact &&
+				!strings.HasPrefix(a.Str(), v.Str()) {
 				t.Fatalf("%s came back as %s, exact %v", a.Raw(), v.Raw(), exact)
 			}
 		}
@@ -136,7 +140,8 @@ func holds(v doc.Value, op Op, w doc.Value) bool {
 		return false
 	}
 	c := doc.Compare(v, w)
-	return op == Less && c < 0 || op == LessEqual && c <= 0 || op == Greater && c > 0 || op == GreaterEqual && c >= 0
+	return op == Less && c < 0 || op == LessEqual && c <= 0 || op == Greater && c > 0 || op == GreaterEqual &&
+		c >= 0
 }
 
 // An interval of keys holds all that it must, and where it is exact nothing else.
@@ -161,10 +166,12 @@ func TestRanges(t *testing.T) {
 		check("path", lo, hi, true, true)
 		if w.Kind() == doc.String {
 			lo, hi, exact = x.Prefix(p, w.Str())
-			check("prefix "+w.Str(), lo, hi, exact, v.Kind() == doc.String && strings.HasPrefix(v.Str(), w.Str()))
+			check("prefix "+w.Str(), lo, hi, exact, v.Kind() == doc.String &&
+				strings.HasPrefix(v.Str(), w.Str()))
 		}
 		other, exact := x.Term(p, w)
-		if equal := doc.Equal(v, w); equal && !bytes.Equal(key, other) || exact && bytes.Equal(key, other) != equal {
+		if equal := doc.Equal(v, w); equal && !bytes.Equal(key, other) || exact &&
+			bytes.Equal(key, other) != equal {
 			t.Fatalf("terms of %s and %s (exact %v)", v.Raw(), w.Raw(), exact)
 		}
 	})
@@ -216,7 +223,8 @@ func TestCompositeOrder(t *testing.T) {
 		lo, hi, sure := c.Range(rows[0][:1], op, rows[1][1])
 		want0 := holds(rows[0][1], op, rows[1][1])
 		if in := bytes.Compare(lo, x) <= 0 && bytes.Compare(x, hi) < 0; want0 && !in || sure && in && !want0 {
-			t.Fatalf("the range %d %s holds %s: %v, exact %v", op, rows[1][1].Raw(), rows[0][1].Raw(), in, sure)
+			t.Fatalf("the range %d %s holds %s: %v, exact %v", op, rows[1][1].Raw(), rows[0][1].Raw(), in,
+				sure)
 		}
 	})
 }
@@ -230,7 +238,8 @@ func documents() *rapid.Generator[string] {
 
 func member(t *rapid.T, depth int) string {
 	var b strings.Builder
-	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "", "name", "a/b", "v", strings.Repeat("long", 20)}), 0, 4, rapid.ID).Draw(t, "names")
+	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "", "name", "a/b", "v",
+		strings.Repeat("long", 20)}), 0, 4, rapid.ID).Draw(t, "names")
 	for _, name := range names {
 		b.WriteString(",")
 		b.Write(doc.AppendString(nil, name))
@@ -245,7 +254,9 @@ func anything(t *rapid.T, depth int) string {
 	case kind == 0 && depth > 0:
 		return "{" + strings.TrimPrefix(member(t, depth-1), ",") + "}"
 	case kind == 1 && depth > 0:
-		return "[" + strings.Join(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return anything(t, depth-1) }), 0, 3).Draw(t, "list"), ",") + "]"
+		return "[" + strings.Join(
+			rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return anything(t, depth-1) }), 0,
+				3).Draw(t, "list"), ",") + "]"
 	}
 	return rapid.SampledFrom([]string{"1", "2", "null", "true", `"x"`, `"X"`, "[1,2,3]"}).Draw(t, "scalar")
 }
@@ -285,7 +296,8 @@ func TestEntriesAgree(t *testing.T) {
 		body := []byte(documents().Draw(t, "document"))
 		entries := x.Entries(nil, body, 7)
 		for i, e := range entries {
-			if i > 0 && bytes.HasPrefix(e.Key, entries[i-1].Key) || i > 0 && bytes.Compare(e.Key, entries[i-1].Key) <= 0 {
+			if i > 0 && bytes.HasPrefix(e.Key, entries[i-1].Key) || i > 0 &&
+				bytes.Compare(e.Key, entries[i-1].Key) <= 0 {
 				t.Fatalf("keys %x and %x of %s", entries[i-1].Key, e.Key, body)
 			}
 		}

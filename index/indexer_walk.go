@@ -48,9 +48,10 @@ type walk struct {
 
 // span is an entry in the making: pieces of keys and extra.
 type span struct {
-	start, end         int
-	value, valueEnd    int
-	path               int // length of the path at the beginning of the key, the family and the kind included; 0: none
+	start, end      int
+	value, valueEnd int
+	// length of the path at the beginning of the key, the family and the kind included; 0: none
+	path               int
 	enters, rangeEntry bool
 }
 

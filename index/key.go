@@ -166,13 +166,15 @@ func FormatKey(key []byte) string {
 		return formatComposite(key)
 	}
 	if len(key) > 1 && (key[1] == shapePosting || key[1] == shapeRecord) {
-		return map[byte]string{shapePosting: "shape ", shapeRecord: "paths "}[key[1]] + hex.EncodeToString(key[2:])
+		return map[byte]string{shapePosting: "shape ", shapeRecord: "paths "}[key[1]] +
+			hex.EncodeToString(key[2:])
 	}
 	end, _ := splitPath(key)
 	if end == 0 {
 		return "?" + hex.EncodeToString(key)
 	}
-	kind := map[byte]string{kindRange: " ", kindSpatial: " cell ", kindText: " word ", kindVector: " vector"}[key[end-1]]
+	kind := map[byte]string{kindRange: " ", kindSpatial: " cell ", kindText: " word ",
+		kindVector: " vector"}[key[end-1]]
 	rest := hex.EncodeToString(key[end:])
 	switch key[end-1] {
 	case kindRange:

@@ -84,7 +84,8 @@ func (l Language) elide(word []byte) []byte {
 		return word
 	}
 	before, after, found := strings.Cut(string(word), "'")
-	if found && after != "" && (l == French && frenchElisions().has(before) || l == Italian && italianElisions().has(before)) {
+	if found && after != "" && (l == French && frenchElisions().has(before) || l == Italian &&
+		italianElisions().has(before)) {
 		return word[len(before)+1:]
 	}
 	return word
@@ -134,7 +135,8 @@ func words(list string) func() wordSet {
 // The articles, pronouns, prepositions, conjunctions and auxiliary verbs of the languages.
 var (
 	frenchElisions  = words("l d c j m n s t qu jusqu lorsqu puisqu quoiqu")
-	italianElisions = words("l un c d m t s v n all dall dell nell sull coll pell gl agl dagl degl negl sugl quest quell")
+	italianElisions = words(
+		"l un c d m t s v n all dall dell nell sull coll pell gl agl dagl degl negl sugl quest quell")
 
 	frenchStops = words(`au aux avec ce ces cet cette dans de des du elle elles en et eux il ils je la le les leur leurs lui ma mais me
 		même mes moi mon ne nos notre nous on ou où par pas pour qu que qui sa se ses son sur ta te tes toi ton tu un une vos votre vous

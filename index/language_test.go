@@ -49,7 +49,8 @@ func TestLanguageOfDefinition(t *testing.T) {
 	english := Definition{Policy: policy}
 	french := Definition{Policy: policy, Languages: map[string]Language{"/text": French}}
 	other := Definition{Policy: policy, Languages: map[string]Language{"/other": French}}
-	if english.Equal(french) || !english.Equal(other) || english.Equal(Definition{Policy: policy, Language: German}) {
+	if english.Equal(french) || !english.Equal(other) ||
+		english.Equal(Definition{Policy: policy, Language: German}) {
 		t.Error("the language decides what the entries are")
 	}
 	x, err := NewIndexer(french, nil)
@@ -61,7 +62,8 @@ func TestLanguageOfDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := PathTo(doc.PathOf("text"))
-	if !x.TextIndexed(path) || x.Beside(old).TextIndexed(path) || x.Language(path) != French || x.Language(PathTo(doc.PathOf("a"))) != English {
+	if !x.TextIndexed(path) || x.Beside(old).TextIndexed(path) || x.Language(path) != French ||
+		x.Language(PathTo(doc.PathOf("a"))) != English {
 		t.Error("entries of another language are of no use")
 	}
 }

@@ -19,7 +19,9 @@ func TestBeside(t *testing.T) {
 		"compositeIndexes":[[{"path":"/a"},{"path":"/b"}],[{"path":"/a"},{"path":"/c"}],[{"path":"/lower"},{"path":"/c"}]]}`)
 	old := compile(t, `{"includedPaths":[{"path":"/a/?"},{"path":"/tags/[]/?"},{"path":"/x/?"},{"path":"/lower/?"}],"excludedPaths":[{"path":"/*"}],
 		"compositeIndexes":[[{"path":"/a"},{"path":"/c"}],[{"path":"/lower"},{"path":"/c"}]]}`)
-	other, err := NewIndexer(Definition{Policy: old.def.Policy, Computed: []Computed{{"lower", "SELECT VALUE UPPER(c.name) FROM c"}}}, map[string]Evaluate{"lower": lowerName})
+	other, err := NewIndexer(Definition{Policy: old.def.Policy,
+		Computed: []Computed{{"lower", "SELECT VALUE UPPER(c.name) FROM c"}}}, map[string]Evaluate{
+		"lower": lowerName})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,18 +59,21 @@ func TestBeside(t *testing.T) {
 		}
 		return list
 	}
-	if got := fmt.Sprint(ready(now), ready(both), ready(three)); got != "[true true true] [false true true] [false true false]" {
+	if got := fmt.Sprint(ready(now), ready(both),
+		ready(three)); got != "[true true true] [false true true] [false true false]" {
 		t.Errorf("composite indexes that can be used: %s", got)
 	}
 	_, at := now.Spatial(pathTo("/at/deep"))
 	_, still := both.Spatial(pathTo("/at"))
 	_, vectors := now.VectorPrefix(pathTo("/v"))
 	_, vectorsStill := both.VectorPrefix(pathTo("/v"))
-	if !at || still || !vectors || vectorsStill || !now.TextIndexed(pathTo("/text")) || both.TextIndexed(pathTo("/text")) || now.TextIndexed(pathTo("/at")) {
+	if !at || still || !vectors || vectorsStill || !now.TextIndexed(pathTo("/text")) ||
+		both.TextIndexed(pathTo("/text")) || now.TextIndexed(pathTo("/at")) {
 		t.Error("spatial, vector and text indexes can be used in the wrong places")
 	}
 	var none *Indexer
-	if none.RangeIndexed(pathTo("/a")) || none.TextIndexed(pathTo("/a")) || none.Composites() != nil || none.Entries(nil, []byte(`{"id":"1"}`), 1) != nil {
+	if none.RangeIndexed(pathTo("/a")) || none.TextIndexed(pathTo("/a")) || none.Composites() != nil ||
+		none.Entries(nil, []byte(`{"id":"1"}`), 1) != nil {
 		t.Error("a nil Indexer indexes something")
 	}
 }
@@ -76,7 +81,8 @@ func TestBeside(t *testing.T) {
 // A query's ranges of cells lead to every point that lies in its region.
 func TestSpatialLookup(t *testing.T) {
 	x := compile(t, `{"spatialIndexes":[{"path":"/at/?","types":["Point"]}]}`)
-	region, err := ParseGeometry(doc.Of([]byte(`{"type":"Polygon","coordinates":[[[4,51],[6,51],[6,53],[4,53],[4,51]]]}`)), false)
+	region, err := ParseGeometry(
+		doc.Of([]byte(`{"type":"Polygon","coordinates":[[[4,51],[6,51],[6,53],[4,53],[4,51]]]}`)), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +137,8 @@ func TestSpecialValues(t *testing.T) {
 		count, words := DecodeText(value(key))
 		back, ok := TextWord(key)
 		lo, hi := x.TextWords(pathTo("/text"))
-		if count != want || words != 4 || back != word || !ok || bytes.Compare(lo, key) > 0 || bytes.Compare(key, hi) >= 0 {
+		if count != want || words != 4 || back != word || !ok || bytes.Compare(lo, key) > 0 ||
+			bytes.Compare(key, hi) >= 0 {
 			t.Errorf("%q came back as %q, %d of %d", word, back, count, words)
 		}
 	}

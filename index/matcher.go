@@ -43,7 +43,8 @@ func Compile(p Policy) (*Matcher, error) {
 				return nil, at(err, "%s[%d].path", list.at, i)
 			}
 			if !m.root.add(pattern, list.says) {
-				return nil, refuse("The path '"+spec.Path+"' is both included and excluded.", "%s[%d].path", list.at, i)
+				return nil, refuse("The path '"+spec.Path+"' is both included and excluded.", "%s[%d].path",
+					list.at, i)
 			}
 		}
 	}

@@ -86,8 +86,9 @@ func badPath(s string, at int, err error) error {
 }
 
 func badPattern(s string, at int, reason string) error {
-	return &PolicyError{Reason: fmt.Sprintf("The indexing path '%s' could not be accepted, failed near position '%d'. "+
-		"Please ensure that the path is a valid path: %s.", s, at, reason)}
+	return &PolicyError{Reason: fmt.Sprintf(
+		"The indexing path '%s' could not be accepted, failed near position '%d'. "+
+			"Please ensure that the path is a valid path: %s.", s, at, reason)}
 }
 
 // Segments returns the steps that lead to where the pattern points. The slice must not be changed.

@@ -71,9 +71,11 @@ type Box struct {
 
 // VectorPath is a path whose values are indexed as vectors.
 type VectorPath struct {
-	Path                   string   `json:"path"`                             // a plain path
-	Type                   string   `json:"type"`                             // flat, quantizedFlat or diskANN
-	QuantizerType          string   `json:"quantizerType,omitempty"`          // product or spherical; kept for clients
+	Path string `json:"path"` // a plain path
+	// flat, quantizedFlat or diskANN
+	Type string `json:"type"`
+	// product or spherical; kept for clients
+	QuantizerType          string   `json:"quantizerType,omitempty"`
 	QuantizationByteSize   *int     `json:"quantizationByteSize,omitempty"`   // nil: not given
 	IndexingSearchListSize *int     `json:"indexingSearchListSize,omitempty"` // nil: not given
 	ShardKey               []string `json:"vectorIndexShardKey,omitempty"`
@@ -82,7 +84,8 @@ type VectorPath struct {
 // Equal tells whether two paths ask for the same index.
 func (v VectorPath) Equal(w VectorPath) bool {
 	same := func(a, b *int) bool { return a == b || a != nil && b != nil && *a == *b }
-	return v.Path == w.Path && v.Type == w.Type && v.QuantizerType == w.QuantizerType && same(v.QuantizationByteSize, w.QuantizationByteSize) &&
+	return v.Path == w.Path && v.Type == w.Type && v.QuantizerType == w.QuantizerType &&
+		same(v.QuantizationByteSize, w.QuantizationByteSize) &&
 		same(v.IndexingSearchListSize, w.IndexingSearchListSize) && slices.Equal(v.ShardKey, w.ShardKey)
 }
 
@@ -111,8 +114,9 @@ func Parse(raw []byte) (Policy, error) {
 
 // policyJSON is the form of a policy in JSON.
 type policyJSON struct {
-	Mode      Mode              `json:"indexingMode"`
-	Automatic *bool             `json:"automatic"` // told by the mode: true unless that is none, whatever a client sends
+	Mode Mode `json:"indexingMode"`
+	// told by the mode: true unless that is none, whatever a client sends
+	Automatic *bool             `json:"automatic"`
 	Included  []PathSpec        `json:"includedPaths"`
 	Excluded  []PathSpec        `json:"excludedPaths"`
 	Composite [][]CompositePath `json:"compositeIndexes,omitempty"`
@@ -130,7 +134,8 @@ func (p *Policy) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return decodeError(err)
 	}
-	if err := errors.Join(validateLegacy(w.Included, "includedPaths"), validateLegacy(w.Excluded, "excludedPaths")); err != nil {
+	if err := errors.Join(validateLegacy(w.Included, "includedPaths"),
+		validateLegacy(w.Excluded, "excludedPaths")); err != nil {
 		return err
 	}
 	*p = Policy{w.Mode, w.Included, w.Excluded, w.Composite, w.Spatial, w.Vector, w.FullText}
@@ -142,7 +147,8 @@ func (p *Policy) UnmarshalJSON(raw []byte) error {
 func (p Policy) MarshalJSON() ([]byte, error) {
 	p.Normalize()
 	automatic := p.Mode != None
-	return marshal(policyJSON{p.Mode, &automatic, p.Included, p.Excluded, p.Composite, p.Spatial, p.Vector, p.FullText})
+	return marshal(policyJSON{p.Mode, &automatic, p.Included, p.Excluded, p.Composite, p.Spatial, p.Vector,
+		p.FullText})
 }
 
 // IsZero tells whether p stands for a policy that was not given.
@@ -197,7 +203,9 @@ func decodeError(err error) error {
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return &PolicyError{Path: wrong.Field, Reason: fmt.Sprintf("One of the specified inputs is invalid: a value of the wrong type: %s.", wrong.Value)}
+		return &PolicyError{Path: wrong.Field,
+			Reason: fmt.Sprintf("One of the specified inputs is invalid: a value of the wrong type: %s.",
+				wrong.Value)}
 	}
 	return &PolicyError{Reason: err.Error()}
 }

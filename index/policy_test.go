@@ -173,7 +173,8 @@ func TestZeroPolicyIsTheDefault(t *testing.T) {
 }
 
 func FuzzPattern(f *testing.F) {
-	for _, s := range []string{"/*", "/", "/?", "/a/?", `/"a/b"/[]/*`, `/"\""/?`, `/"[]"/?`, "/a/[]x/?", "//?", "", `/"`, `/"a"b/?`, "/é/?", "/\xff/?"} {
+	for _, s := range []string{"/*", "/", "/?", "/a/?", `/"a/b"/[]/*`, `/"\""/?`, `/"[]"/?`, "/a/[]x/?",
+		"//?", "", `/"`, `/"a"b/?`, "/é/?", "/\xff/?"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -189,7 +190,8 @@ func FuzzPattern(f *testing.F) {
 		if err != nil || again.String() != p.String() {
 			t.Fatalf("%q prints as %q, which reads as %q, %v", s, p, again, err)
 		}
-		if !p.Matches(p.Segments()...) || p.Matches(append(p.Segments(), Segment{Name: "x"})...) != p.Subtree() {
+		if !p.Matches(p.Segments()...) ||
+			p.Matches(append(p.Segments(), Segment{Name: "x"})...) != p.Subtree() {
 			t.Fatalf("%q does not match what it should", s)
 		}
 	})

@@ -104,7 +104,8 @@ func (p geoParser) geometry(v doc.Value) (*Geometry, error) {
 		if coordinates.Len() == 0 {
 			return nil, invalid("Empty geometries are not supported.")
 		}
-		err = p.each(coordinates, noPositions, func(_ int, polygon doc.Value) error { return g.addPolygon(&p, polygon) })
+		err = p.each(coordinates, noPositions,
+			func(_ int, polygon doc.Value) error { return g.addPolygon(&p, polygon) })
 	default:
 		err = unreadable()
 	}

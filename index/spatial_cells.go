@@ -126,7 +126,8 @@ type coverer struct {
 func (c *coverer) cover(limit, step int) []s2.CellID {
 	cells := []s2.CellID{planarRoot}
 	if !c.g.planar {
-		cells = c.near(s2.CellIDFromFace(0), s2.CellIDFromFace(1), s2.CellIDFromFace(2), s2.CellIDFromFace(3), s2.CellIDFromFace(4),
+		cells = c.near(s2.CellIDFromFace(0), s2.CellIDFromFace(1), s2.CellIDFromFace(2), s2.CellIDFromFace(3),
+			s2.CellIDFromFace(4),
 			s2.CellIDFromFace(5))
 	}
 	for level := 0; level+step <= s2.MaxLevel; level += step {

@@ -19,7 +19,8 @@ func onEdge(planar bool, p, a, b s2.Point) bool {
 	case p == a || p == b:
 		return true
 	case planar:
-		return p.Sub(planarFoot(p, a, b).Vector).Norm() <= touch*max(math.Abs(p.X), math.Abs(p.Y), math.Abs(a.X), math.Abs(a.Y))
+		return p.Sub(planarFoot(p, a, b).Vector).Norm() <= touch*max(math.Abs(p.X), math.Abs(p.Y),
+			math.Abs(a.X), math.Abs(a.Y))
 	case a == b:
 		return p.Sub(a.Vector).Norm() <= touch
 	}

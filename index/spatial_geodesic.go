@@ -63,7 +63,8 @@ func ellipseLength(u, v r3.Vector, degrees float64) float64 {
 		r := at.Norm()
 		at = at.Mul(1 / r)
 		step := chord.Sub(at.Mul(at.Dot(chord))).Mul(1 / r)
-		sum += node.weight / 2 * r3.Vector{X: equatorial * step.X, Y: equatorial * step.Y, Z: polar * step.Z}.Norm()
+		sum += node.weight / 2 * r3.Vector{X: equatorial * step.X, Y: equatorial * step.Y,
+			Z: polar * step.Z}.Norm()
 	}
 	return sum
 }
@@ -74,7 +75,8 @@ type gaussNode struct{ at, weight float64 }
 var (
 	gaussTwo   = [...]gaussNode{{-0.5773502691896257, 1}, {0.5773502691896257, 1}}
 	gaussThree = [...]gaussNode{{-0.7745966692414834, 5.0 / 9}, {0, 8.0 / 9}, {0.7745966692414834, 5.0 / 9}}
-	gaussSix   = [...]gaussNode{{-0.9324695142031521, 0.1713244923791704}, {-0.6612093864662645, 0.3607615730481386},
+	gaussSix   = [...]gaussNode{{-0.9324695142031521, 0.1713244923791704},
+		{-0.6612093864662645, 0.3607615730481386},
 		{-0.2386191860831969, 0.4679139345726910}, {0.2386191860831969, 0.4679139345726910},
 		{0.6612093864662645, 0.3607615730481386}, {0.9324695142031521, 0.1713244923791704}}
 )
@@ -93,7 +95,8 @@ func globeArea(p *path) float64 {
 		pieces := int(a.Distance(b).Radians()/longest) + 1
 		for k := range pieces {
 			from := u.Mul(1 - float64(k)/float64(pieces)).Add(v.Mul(float64(k) / float64(pieces))).Normalize()
-			to := u.Mul(1 - float64(k+1)/float64(pieces)).Add(v.Mul(float64(k+1) / float64(pieces))).Normalize()
+			to := u.Mul(1 - float64(k+1)/float64(pieces)).Add(
+				v.Mul(float64(k+1) / float64(pieces))).Normalize()
 			piece, east := areaBelow(from, to)
 			area -= piece
 			turn += east
@@ -140,5 +143,6 @@ var authalicRadius2 = zone(r3.Vector{Z: 1})
 func zone(u r3.Vector) float64 {
 	e := math.Sqrt(eccentricity)
 	sin := equatorial * u.Z / math.Hypot(equatorial*u.Z, polar*math.Hypot(u.X, u.Y))
-	return equatorial * equatorial / 2 * (1 - eccentricity) * (sin/(1-eccentricity*sin*sin) + math.Atanh(e*sin)/e)
+	return equatorial * equatorial / 2 * (1 - eccentricity) * (sin/(1-eccentricity*sin*sin) +
+		math.Atanh(e*sin)/e)
 }

@@ -114,6 +114,7 @@ func (p *path) eachNear(q *path, reach func() float64, fn func(a0, a1, b0, b1 s2
 
 // touching is the reach for edges of two paths that meet, up to rounding.
 func (p *path) touching(q *path) func() float64 {
-	size := 1 + p.boxes[0].low.Norm() + q.boxes[0].low.Norm() // in the plane rounding depends on how large coordinates are
+	// in the plane rounding depends on how large coordinates are
+	size := 1 + p.boxes[0].low.Norm() + q.boxes[0].low.Norm()
 	return func() float64 { return touch * size }
 }

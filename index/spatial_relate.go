@@ -46,7 +46,10 @@ func (g *Geometry) Within(o *Geometry) bool {
 	}
 	in := func(holds func(polygon) bool) bool { return slices.ContainsFunc(o.polygons, holds) }
 	if !g.IsPolygon() {
-		return in(func(p polygon) bool { return p.coversPath(g.planar, g.paths[0]) && p.hasPartOf(g.planar, g.paths[0]) })
+		return in(func(p polygon) bool {
+			return p.coversPath(g.planar, g.paths[0]) &&
+				p.hasPartOf(g.planar, g.paths[0])
+		})
 	}
 	for _, part := range g.polygons {
 		if !in(func(p polygon) bool { return p.coversPolygon(g.planar, part) }) {
@@ -62,7 +65,8 @@ func (g *polygon) coversPolygon(planar bool, part polygon) bool {
 		return false
 	}
 	// What is left is a region outside of g that part fills: its outer ring does not go through it.
-	if middle, ok := part.outer.somewhere(planar); ok && part.inside(planar, middle) && !g.covers(planar, middle) {
+	if middle, ok := part.outer.somewhere(planar); ok && part.inside(planar, middle) &&
+		!g.covers(planar, middle) {
 		return false
 	}
 	for _, h := range append([]*ring{g.outer}, g.holes...) {
@@ -90,7 +94,8 @@ func (g *polygon) hasPartOf(planar bool, p *path) bool {
 // isEndOf tells whether g is a point that a line begins or ends with; a closed line has no ends.
 func (g *Geometry) isEndOf(o *Geometry) bool {
 	p, line := g.paths[0].points, o.paths[0].points
-	return len(p) == 1 && len(line) > 1 && line[0] != line[len(line)-1] && (p[0] == line[0] || p[0] == line[len(line)-1])
+	return len(p) == 1 && len(line) > 1 && line[0] != line[len(line)-1] &&
+		(p[0] == line[0] || p[0] == line[len(line)-1])
 }
 
 // somewhere returns a point inside the ring. There is a corner whose triangle with its neighbours is inside,
@@ -130,7 +135,8 @@ func (g *polygon) coversPath(planar bool, p *path) bool {
 		rings = append(rings, h.path)
 	}
 	for _, r := range rings {
-		stays := p.eachNear(r, p.touching(r), func(a0, a1, b0, b1 s2.Point) bool { return !crossesApart(planar, a0, a1, b0, b1) })
+		stays := p.eachNear(r, p.touching(r),
+			func(a0, a1, b0, b1 s2.Point) bool { return !crossesApart(planar, a0, a1, b0, b1) })
 		if !stays {
 			return false
 		}
@@ -153,7 +159,8 @@ func (p *path) eachPiece(planar bool, others []*path, fn func(middle s2.Point) b
 		for _, q := range others {
 			edge.eachNear(q, edge.touching(q), func(_, _, b, _ s2.Point) bool {
 				if u != v && b != u && b != v && onEdge(planar, b, u, v) {
-					cuts = append(cuts, b.Sub(u.Vector).Norm()/(b.Sub(u.Vector).Norm()+b.Sub(v.Vector).Norm()))
+					cuts = append(cuts, b.Sub(u.Vector).Norm()/(b.Sub(u.Vector).Norm()+
+						b.Sub(v.Vector).Norm()))
 				}
 				return true
 			})
@@ -174,7 +181,8 @@ func (g *Geometry) liesOn(o *Geometry) bool {
 		return slices.ContainsFunc(o.paths, func(q *path) bool { return q.touches(g.planar, p) })
 	}
 	for _, p := range g.paths {
-		if slices.ContainsFunc(p.points, func(at s2.Point) bool { return !on(at) }) || !p.eachPiece(g.planar, o.paths, on) {
+		if slices.ContainsFunc(p.points, func(at s2.Point) bool { return !on(at) }) ||
+			!p.eachPiece(g.planar, o.paths, on) {
 			return false
 		}
 	}

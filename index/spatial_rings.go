@@ -80,7 +80,8 @@ func pointOff(p, q *path) (at s2.Point, ok bool) {
 }
 
 func interior(ring int) error {
-	return invalid("Not valid because some portion of a polygon ring (%d) lies in the interior of a polygon.", ring)
+	return invalid("Not valid because some portion of a polygon ring (%d) lies in the interior of a polygon.",
+		ring)
 }
 
 // simple tells what is wrong where a ring meets itself other than in single positions.

@@ -40,7 +40,8 @@ func FuzzTokens(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		last := -1
 		for _, token := range English.AppendTokens(nil, text) {
-			if token.Term == "" || !utf8.ValidString(token.Term) || len(token.Term) > maxWord+8 || token.Position <= last {
+			if token.Term == "" || !utf8.ValidString(token.Term) || len(token.Term) > maxWord+8 ||
+				token.Position <= last {
 				t.Fatalf("%q gives %+v behind position %d", text, token, last)
 			}
 			last = token.Position

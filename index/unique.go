@@ -48,8 +48,9 @@ func NewUniqueKeys(constraints ...[]string) (UniqueKeys, error) {
 
 func newUniqueKey(texts []string) (uniqueKey, error) {
 	if len(texts) < 1 || len(texts) > maxUniqueKeyPaths {
-		return uniqueKey{}, &PolicyError{Reason: fmt.Sprintf("A unique key must have 1 to %d paths; this one has %d.",
-			maxUniqueKeyPaths, len(texts))}
+		return uniqueKey{}, &PolicyError{
+			Reason: fmt.Sprintf("A unique key must have 1 to %d paths; this one has %d.",
+				maxUniqueKeyPaths, len(texts))}
 	}
 	key := uniqueKey{texts: slices.Clone(texts)}
 	for _, text := range texts {
@@ -58,7 +59,8 @@ func newUniqueKey(texts []string) (uniqueKey, error) {
 			return uniqueKey{}, badPath(text, 0, err)
 		}
 		if slices.ContainsFunc(key.paths, func(p doc.Path) bool { return p.String() == path.String() }) {
-			return uniqueKey{}, &PolicyError{Reason: fmt.Sprintf("The unique key path '%s' was specified more than once.", text)}
+			return uniqueKey{}, &PolicyError{
+				Reason: fmt.Sprintf("The unique key path '%s' was specified more than once.", text)}
 		}
 		key.paths = append(key.paths, path)
 	}
@@ -123,7 +125,8 @@ func (u UniqueKeys) Len() int { return len(u.keys) }
 // equal to an empty list.
 func (u UniqueKeys) Equal(v UniqueKeys) bool {
 	return slices.EqualFunc(u.keys, v.keys, func(a, b uniqueKey) bool {
-		return slices.EqualFunc(a.paths, b.paths, func(p, q doc.Path) bool { return p.String() == q.String() })
+		return slices.EqualFunc(a.paths, b.paths,
+			func(p, q doc.Path) bool { return p.String() == q.String() })
 	})
 }
 

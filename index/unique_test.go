@@ -26,7 +26,8 @@ func TestUniqueKeysJSON(t *testing.T) {
 		{`{"uniqueKeys":[]}`, `{"uniqueKeys":[]}`, ""},
 		{`{}`, `{"uniqueKeys":[]}`, ""},
 		{many(10), many(10), ""},
-		{`{"uniqueKeys":[{"paths":` + paths(16, "/p") + `}]}`, `{"uniqueKeys":[{"paths":` + paths(16, "/p") + `}]}`, ""},
+		{`{"uniqueKeys":[{"paths":` + paths(16, "/p") + `}]}`, `{"uniqueKeys":[{"paths":` + paths(16, "/p") +
+			`}]}`, ""},
 
 		{many(11), "", "uniqueKeys"},
 		{`{"uniqueKeys":[{"paths":` + paths(17, "/p") + `}]}`, "", "uniqueKeys[0].paths"},
@@ -76,7 +77,8 @@ func TestUniqueKeysEqual(t *testing.T) {
 	if !a.Equal(parse(`{"uniqueKeys":[{"paths":["/\"a\"","/b"]}]}`)) {
 		t.Error("another spelling of the same path makes a difference")
 	}
-	if a.Equal(parse(`{"uniqueKeys":[{"paths":["/b","/a"]}]}`)) || a.Equal(parse(`{"uniqueKeys":[{"paths":["/a"]},{"paths":["/b"]}]}`)) {
+	if a.Equal(parse(`{"uniqueKeys":[{"paths":["/b","/a"]}]}`)) ||
+		a.Equal(parse(`{"uniqueKeys":[{"paths":["/a"]},{"paths":["/b"]}]}`)) {
 		t.Error("other constraints are equal")
 	}
 }

@@ -11,9 +11,10 @@ import (
 
 // Surroundings is what the rules of a policy need to know of the rest of a container's definition.
 type Surroundings struct {
-	Geometry bool           // geospatialConfig is Geometry, not Geography
-	Vectors  map[string]int // paths of the vector embedding policy, as doc.Path prints them, with their dimensions
-	FullText []string       // paths of the full text policy, as doc.Path prints them
+	Geometry bool // geospatialConfig is Geometry, not Geography
+	// paths of the vector embedding policy, as doc.Path prints them, with their dimensions
+	Vectors  map[string]int
+	FullText []string // paths of the full text policy, as doc.Path prints them
 }
 
 // The most that a policy may ask for.
@@ -34,7 +35,8 @@ func (p Policy) Validate(s Surroundings) error {
 	case None:
 		return nil
 	default:
-		return refuse(fmt.Sprintf("The indexing mode '%s' is invalid. Choose between 'consistent', 'lazy' and 'none'.", p.Mode), "indexingMode")
+		return refuse(fmt.Sprintf(
+			"The indexing mode '%s' is invalid. Choose between 'consistent', 'lazy' and 'none'.", p.Mode), "indexingMode")
 	}
 	if _, err := Compile(p); err != nil {
 		return err
@@ -74,11 +76,14 @@ func validateLegacy(list []PathSpec, name string) error {
 		for j, x := range path.Indexes {
 			switch {
 			case !slices.Contains(kinds, canonical(x.Kind, kinds)):
-				return refuse(fmt.Sprintf("The index kind '%s' is invalid.", x.Kind), "%s[%d].indexes[%d].kind", name, i, j)
+				return refuse(fmt.Sprintf("The index kind '%s' is invalid.", x.Kind),
+					"%s[%d].indexes[%d].kind", name, i, j)
 			case x.DataType != "" && !slices.Contains(types, canonical(x.DataType, types)):
-				return refuse(fmt.Sprintf("The index data type '%s' is invalid.", x.DataType), "%s[%d].indexes[%d].dataType", name, i, j)
+				return refuse(fmt.Sprintf("The index data type '%s' is invalid.", x.DataType),
+					"%s[%d].indexes[%d].dataType", name, i, j)
 			case x.Precision != nil && (*x.Precision < -1 || *x.Precision == 0):
-				return refuse(fmt.Sprintf("The index precision '%d' is invalid.", *x.Precision), "%s[%d].indexes[%d].precision", name, i, j)
+				return refuse(fmt.Sprintf("The index precision '%d' is invalid.", *x.Precision),
+					"%s[%d].indexes[%d].precision", name, i, j)
 			}
 		}
 	}
@@ -87,7 +92,8 @@ func validateLegacy(list []PathSpec, name string) error {
 
 func validateComposite(keys []CompositePath) error {
 	if len(keys) < 2 || len(keys) > maxCompositePaths {
-		return &PolicyError{Reason: fmt.Sprintf("A composite index must have at least 2 paths and at most %d; this one has %d.",
+		return &PolicyError{Reason: fmt.Sprintf(
+			"A composite index must have at least 2 paths and at most %d; this one has %d.",
 			maxCompositePaths, len(keys))}
 	}
 	seen := make([]string, 0, len(keys))
@@ -97,11 +103,13 @@ func validateComposite(keys []CompositePath) error {
 			return err
 		}
 		if slices.Contains(seen, path) {
-			return &PolicyError{Reason: fmt.Sprintf("The following path '%s' was specified more than once in a composite index.", k.Path)}
+			return &PolicyError{Reason: fmt.Sprintf(
+				"The following path '%s' was specified more than once in a composite index.", k.Path)}
 		}
 		seen = append(seen, path)
 		if !slices.Contains(compositeOrders(), k.Order) {
-			return &PolicyError{Reason: fmt.Sprintf("The composite order '%s' is invalid. Choose between 'ascending' and 'descending'.", k.Order)}
+			return &PolicyError{Reason: fmt.Sprintf(
+				"The composite order '%s' is invalid. Choose between 'ascending' and 'descending'.", k.Order)}
 		}
 	}
 	return nil
@@ -132,7 +140,8 @@ func (p SpatialPath) validate(geometry bool) error {
 
 // spans tells whether the box has an area, and one that JSON can write.
 func (b *Box) spans() bool {
-	return b.XMin < b.XMax && b.YMin < b.YMax && !math.IsInf(b.XMax-b.XMin, 0) && !math.IsInf(b.YMax-b.YMin, 0)
+	return b.XMin < b.XMax && b.YMin < b.YMax && !math.IsInf(b.XMax-b.XMin, 0) &&
+		!math.IsInf(b.YMax-b.YMin, 0)
 }
 
 // plainPath checks a path that may have no wildcard and returns it in the one spelling that can be compared.

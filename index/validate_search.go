@@ -22,9 +22,11 @@ func (v VectorPath) validate(embeddings map[string]int) error {
 	reason := ""
 	switch {
 	case !ok:
-		reason = fmt.Sprintf("The Vector Indexing Policy's path::%s not matching in Embedding's path.", v.Path)
+		reason = fmt.Sprintf("The Vector Indexing Policy's path::%s not matching in Embedding's path.",
+			v.Path)
 	case !slices.Contains(vectorTypes(), v.Type):
-		reason = fmt.Sprintf("The Vector Indexing Policy's Index Type::%s is invalid. Choose among %s.", v.Type, strings.Join(vectorTypes(), ", "))
+		reason = fmt.Sprintf("The Vector Indexing Policy's Index Type::%s is invalid. Choose among %s.",
+			v.Type, strings.Join(vectorTypes(), ", "))
 	case dimensions > limit:
 		reason = fmt.Sprintf("A vector index of type %s takes at most %d dimensions; the embedding of %s has %d.", v.Type, limit, v.Path, dimensions)
 	default:
@@ -42,7 +44,8 @@ func (v VectorPath) fault(dimensions int) string {
 	most := min(maxQuantizedBytes, dimensions)
 	switch q, l := v.QuantizationByteSize, v.IndexingSearchListSize; {
 	case v.QuantizerType != "" && !slices.Contains(quantizerTypes(), v.QuantizerType):
-		return fmt.Sprintf("The Vector Indexing Policy's Quantizer Type::%s is invalid. Choose among %s.", v.QuantizerType, strings.Join(quantizerTypes(), ", "))
+		return fmt.Sprintf("The Vector Indexing Policy's Quantizer Type::%s is invalid. Choose among %s.",
+			v.QuantizerType, strings.Join(quantizerTypes(), ", "))
 	case v.Type == "flat" && (q != nil || v.QuantizerType != ""):
 		return "A vector index of type flat is not quantized: it has no quantizationByteSize and no quantizerType."
 	case q != nil && (*q < 1 || *q > most):
@@ -69,11 +72,14 @@ func (f FullTextPath) validate(i int, known []string) error {
 	path, err := plainPath(f.Path)
 	switch {
 	case f.Path == "":
-		return &PolicyError{Reason: fmt.Sprintf("Missing path in full-text index specification at index (%d).", i)}
+		return &PolicyError{Reason: fmt.Sprintf(
+			"Missing path in full-text index specification at index (%d).", i)}
 	case err != nil:
-		return &PolicyError{Reason: fmt.Sprintf("Full-text index specification at index (%d) contains invalid path: %s.", i, f.Path)}
+		return &PolicyError{Reason: fmt.Sprintf(
+			"Full-text index specification at index (%d) contains invalid path: %s.", i, f.Path)}
 	case !slices.Contains(known, path):
-		return &PolicyError{Reason: fmt.Sprintf("The path of the Full Text Index %s does not match the path specified in the Full Text Policy.", f.Path)}
+		return &PolicyError{Reason: fmt.Sprintf(
+			"The path of the Full Text Index %s does not match the path specified in the Full Text Policy.", f.Path)}
 	}
 	return nil
 }

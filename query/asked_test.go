@@ -86,12 +86,14 @@ type generator struct{ *rand.Rand }
 func (g generator) pick(list ...string) string { return list[g.IntN(len(list))] }
 
 func (g generator) number() string {
-	return g.pick("0", "1", "-1", "2", "3", "0.5", "-2.5", "10", "1.0", "1e15", "2147483648", "9007199254740993", "-9223372036854775808",
+	return g.pick("0", "1", "-1", "2", "3", "0.5", "-2.5", "10", "1.0", "1e15", "2147483648",
+		"9007199254740993", "-9223372036854775808",
 		"123.456", "-0.0", "1e300", "0.1", "7", fmt.Sprint(g.IntN(100)-50), fmt.Sprint(g.Float64()*200-100))
 }
 
 func (g generator) text() string {
-	return g.pick(`""`, `"a"`, `"abcabc"`, `"ABC"`, `"b"`, `"a😀b"`, `" x "`, `"é"`, `"2020-02-29"`, `"1"`, `"[1,2]"`, `"{\"a\":1}"`)
+	return g.pick(`""`, `"a"`, `"abcabc"`, `"ABC"`, `"b"`, `"a😀b"`, `" x "`, `"é"`, `"2020-02-29"`, `"1"`,
+		`"[1,2]"`, `"{\"a\":1}"`)
 }
 
 func (g generator) date() string {
@@ -99,12 +101,14 @@ func (g generator) date() string {
 	if g.IntN(4) == 0 {
 		return fmt.Sprintf(`"%04d-%02d-%02d%s"`, 1500+g.IntN(600), 1+g.IntN(12), 1+g.IntN(29), zone)
 	}
-	return fmt.Sprintf(`"%04d-%02d-%02dT%02d:%02d:%02d.%07d%s"`, 1590+g.IntN(500), 1+g.IntN(12), 1+g.IntN(28), g.IntN(25), g.IntN(60), g.IntN(60),
+	return fmt.Sprintf(`"%04d-%02d-%02dT%02d:%02d:%02d.%07d%s"`, 1590+g.IntN(500), 1+g.IntN(12), 1+g.IntN(28),
+		g.IntN(25), g.IntN(60), g.IntN(60),
 		g.IntN(1e7), zone)
 }
 
 func (g generator) array() string {
-	return g.pick("[]", "[1,2,3]", `["a","b","a"]`, "[0.5,-1,2]", "[1,1.0,null]", `[{"a":1,"b":[2]}]`, "[[1],[2]]", "[3,4]", "[0,0]")
+	return g.pick("[]", "[1,2,3]", `["a","b","a"]`, "[0.5,-1,2]", "[1,1.0,null]", `[{"a":1,"b":[2]}]`,
+		"[[1],[2]]", "[3,4]", "[0,0]")
 }
 
 func (g generator) position() string {
@@ -129,37 +133,49 @@ func (g generator) expression() string {
 	part := g.pick(`"yyyy"`, `"mm"`, `"dd"`, `"hh"`, `"mi"`, `"ss"`, `"ms"`, `"mcs"`, `"ns"`)
 	switch g.IntN(12) {
 	case 0:
-		return g.number() + g.pick(" + ", " - ", " * ", " / ", " % ", " & ", " | ", " ^ ", " << ", " >> ", " >>> ") + g.number()
+		return g.number() + g.pick(" + ", " - ", " * ", " / ", " % ", " & ", " | ", " ^ ", " << ", " >> ",
+			" >>> ") + g.number()
 	case 1:
 		return g.value() + g.pick(" = ", " != ", " < ", " <= ", " > ", " >= ") + g.value()
 	case 2:
 		return g.value() + g.pick(" IN ", " NOT IN ") + "(" + g.value() + ", " + g.value() + ")"
 	case 3:
-		return f(g.pick("ABS", "FLOOR", "CEILING", "ROUND", "SIGN", "TRUNC", "SQRT", "SQUARE", "DEGREES", "RADIANS", "IS_INTEGER",
+		return f(g.pick("ABS", "FLOOR", "CEILING", "ROUND", "SIGN", "TRUNC", "SQRT", "SQUARE", "DEGREES",
+			"RADIANS", "IS_INTEGER",
 			"IS_FINITE_NUMBER", "IntBitNot", "ToString"), g.number())
 	case 4:
-		return f(g.pick("ROUND", "POWER", "NumberBin", "IntAdd", "IntSub", "IntMul", "IntDiv", "IntMod", "IntBitAnd", "IntBitLeftShift"),
+		return f(g.pick("ROUND", "POWER", "NumberBin", "IntAdd", "IntSub", "IntMul", "IntDiv", "IntMod",
+			"IntBitAnd", "IntBitLeftShift"),
 			g.number(), g.number())
 	case 5:
-		return f(g.pick("LENGTH", "LOWER", "UPPER", "REVERSE", "TRIM", "LTRIM", "RTRIM", "StringToNumber", "StringToArray", "IS_DATETIME"), g.text())
+		return f(g.pick("LENGTH", "LOWER", "UPPER", "REVERSE", "TRIM", "LTRIM", "RTRIM", "StringToNumber",
+			"StringToArray", "IS_DATETIME"), g.text())
 	case 6:
-		return f(g.pick("CONTAINS", "STARTSWITH", "ENDSWITH", "STRINGEQUALS", "INDEX_OF", "LastIndexOf"), g.text(), g.text(), g.pick("true", "1", "2"))
+		return f(g.pick("CONTAINS", "STARTSWITH", "ENDSWITH", "STRINGEQUALS", "INDEX_OF", "LastIndexOf"),
+			g.text(), g.text(), g.pick("true", "1", "2"))
 	case 7:
-		return f(g.pick("LEFT", "RIGHT", "REPLICATE", "INDEX_OF", "SubstringAfter", "LastSubstringBefore", "TRIM", "StringSplit"), g.text(),
+		return f(g.pick("LEFT", "RIGHT", "REPLICATE", "INDEX_OF", "SubstringAfter", "LastSubstringBefore",
+			"TRIM", "StringSplit"), g.text(),
 			g.pick(g.number(), g.text()))
 	case 8:
-		return f(g.pick("DateTimeToTicks", "DateTimeToTimestamp", "Year", "Month", "Day", "IS_DATETIME"), g.date())
+		return f(g.pick("DateTimeToTicks", "DateTimeToTimestamp", "Year", "Month", "Day", "IS_DATETIME"),
+			g.date())
 	case 9:
-		return g.pick(f("DateTimePart", part, g.date()), f("DateTimeAdd", part, g.number(), g.date()), f("DateTimeDiff", part, g.date(), g.date()),
+		return g.pick(f("DateTimePart", part, g.date()), f("DateTimeAdd", part, g.number(), g.date()),
+			f("DateTimeDiff", part, g.date(), g.date()),
 			f("DateTimeBin", g.date(), part, g.number()))
 	case 10:
-		return g.pick(f("ARRAY_SLICE", g.array(), g.number()), f("ARRAY_CONTAINS", g.array(), g.value(), "true"), f("SetUnion", g.array(), g.array()),
-			f("SetEqual", g.array(), g.array()), f("ARRAY_SUM", g.array()), f("ARRAY_MAX", g.array()), f("VectorDistance", g.array(), g.array()),
+		return g.pick(f("ARRAY_SLICE", g.array(), g.number()),
+			f("ARRAY_CONTAINS", g.array(), g.value(), "true"), f("SetUnion", g.array(), g.array()),
+			f("SetEqual", g.array(), g.array()), f("ARRAY_SUM", g.array()), f("ARRAY_MAX",
+				g.array()), f("VectorDistance", g.array(), g.array()),
 			f("SUBSTRING", g.text(), g.number(), g.number()), f("REPLACE", g.text(), g.text(), g.text()))
 	}
 	return g.pick(f("ST_DISTANCE", g.position(), g.position()),
-		f("ST_WITHIN", g.position(), `{"type":"Polygon","coordinates":[[[0,0],[10,0],[10,10],[0,10],[0,0]]]}`),
-		f("ST_INTERSECTS", g.position(), `{"type":"Polygon","coordinates":[[[0,0],[0,10],[10,10],[10,0],[0,0]]]}`))
+		f("ST_WITHIN", g.position(),
+			`{"type":"Polygon","coordinates":[[[0,0],[10,0],[10,10],[0,10],[0,0]]]}`),
+		f("ST_INTERSECTS", g.position(),
+			`{"type":"Polygon","coordinates":[[[0,0],[0,10],[10,10],[10,0],[0,0]]]}`))
 }
 
 // TestAskCompiler compares random expressions with what Cosmos DB's query compiler answers. MAYFLY_QUERYPLAN

@@ -15,8 +15,9 @@ func benchBodies(n int) [][]byte {
 	pad := strings.Repeat("x", 700)
 	bodies := make([][]byte, n)
 	for i := range bodies {
-		bodies[i] = fmt.Appendf(nil, `{"id":"%08d","pk":"p%d","name":"name %d","city":"c%d","n":%d,"m":%d,"flag":%t,"tags":["t%d","u%d"],`+
-			`"address":{"street":"s%d","zip":%d},"score":%d.5,"text":"%s"}`, i, i%97, i, i%50, i, i%1000, i%2 == 0, i%10, i%7, i, i%9999, i%100, pad)
+		bodies[i] = fmt.Appendf(nil,
+			`{"id":"%08d","pk":"p%d","name":"name %d","city":"c%d","n":%d,"m":%d,"flag":%t,"tags":["t%d","u%d"],`+
+				`"address":{"street":"s%d","zip":%d},"score":%d.5,"text":"%s"}`, i, i%97, i, i%50, i, i%1000, i%2 == 0, i%10, i%7, i, i%9999, i%100, pad)
 	}
 	return bodies
 }
@@ -45,8 +46,9 @@ func BenchmarkScan(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*2000), "ns/doc")
 	})
-	for name, text := range map[string]string{"found": `SELECT * FROM c WHERE c.city = "nowhere"`, "absent": `SELECT * FROM c WHERE c.none = 1`,
-		"range": `SELECT * FROM c WHERE c.m > 5000 AND c.flag`, "get": ""} {
+	for name, text := range map[string]string{"found": `SELECT * FROM c WHERE c.city = "nowhere"`,
+		"absent": `SELECT * FROM c WHERE c.none = 1`,
+		"range":  `SELECT * FROM c WHERE c.m > 5000 AND c.flag`, "get": ""} {
 		b.Run(name, func(b *testing.B) {
 			if text == "" {
 				path := doc.PathOf("city")
@@ -89,7 +91,8 @@ func BenchmarkLeapfrog(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		x := &intersection{list: []Postings{&gathered{rids: every2}, &gathered{rids: every13}}, pass: func() error { entries++; return nil }}
+		x := &intersection{list: []Postings{&gathered{rids: every2}, &gathered{rids: every13}},
+			pass: func() error { entries++; return nil }}
 		for x.Next() {
 		}
 	}

@@ -38,24 +38,26 @@ type block struct {
 	steps     []*step       // FROM and JOIN; the item is the first one where the query reads the container
 	container bool          // the first step is the item, or a subquery that reads the container
 	where     []syntax.Expr // joined by AND
-	first     []syntax.Expr // those of them that need none of the sources: what the rule push-filter moves here
-	groupBy   []syntax.Expr
-	firstKey  int // the number of its first key of GROUP BY among those of the whole query
-	grouped   bool
-	aggs      []aggCall
-	carries   bool        // a select list may name the _rid of each group's first item: GROUP BY with ORDER BY
-	carried   syntax.Expr // that name, where it is in the list
-	star      bool
-	value     syntax.Expr // SELECT VALUE
-	items     []outItem
-	distinct  bool
-	top       int64 // -1: none
-	offset    int64
-	limit     int64 // -1: none
-	order     []*orderKey
-	sorted    []*orderKey // ORDER BY of groups, once the form is chosen
-	rank      []*rankPart // ORDER BY RANK
-	ranked    bool        // there is ORDER BY RANK, be it right or wrong
+	// those of them that need none of the sources: what the rule push-filter moves here
+	first    []syntax.Expr
+	groupBy  []syntax.Expr
+	firstKey int // the number of its first key of GROUP BY among those of the whole query
+	grouped  bool
+	aggs     []aggCall
+	// a select list may name the _rid of each group's first item: GROUP BY with ORDER BY
+	carries  bool
+	carried  syntax.Expr // that name, where it is in the list
+	star     bool
+	value    syntax.Expr // SELECT VALUE
+	items    []outItem
+	distinct bool
+	top      int64 // -1: none
+	offset   int64
+	limit    int64 // -1: none
+	order    []*orderKey
+	sorted   []*orderKey // ORDER BY of groups, once the form is chosen
+	rank     []*rankPart // ORDER BY RANK
+	ranked   bool        // there is ORDER BY RANK, be it right or wrong
 }
 
 // outItem is one property that a select list puts out.
@@ -172,7 +174,8 @@ func asKept(v doc.Value) doc.Value {
 	switch v.Kind() {
 	case doc.Number, doc.Array, doc.Object:
 		text, err := doc.Compact(v.AppendJSON(nil), doc.Limits{})
-		if kept := doc.Of(text); err == nil && kept.Kind() == v.Kind() { // what is not finite is a string in JSON
+		// what is not finite is a string in JSON
+		if kept := doc.Of(text); err == nil && kept.Kind() == v.Kind() {
 			return kept
 		}
 	}
@@ -223,7 +226,8 @@ func (b *binder) block(q *syntax.Query, outer *block, outside *scope, sub bool) 
 		b.source(bl, s, src, i)
 	}
 	if b.joins += max(0, len(q.From)-1); len(q.From) > 1 && b.joins > maxJoins {
-		b.failPlain(q.From[len(q.From)-1], fmt.Sprintf("The query exceeds the maximum number of %d JOINs.", maxJoins))
+		b.failPlain(q.From[len(q.From)-1], fmt.Sprintf("The query exceeds the maximum number of %d JOINs.",
+			maxJoins))
 	}
 	if q.Where != nil {
 		b.expr(q.Where, &place{block: bl, scope: s, clause: "WHERE"})
@@ -279,7 +283,8 @@ func conjuncts(dst []syntax.Expr, e syntax.Expr) []syntax.Expr {
 // counts evaluates TOP, OFFSET and LIMIT.
 func (b *binder) counts(bl *block, q *syntax.Query) {
 	if q.Select.Top != nil {
-		bl.top = b.count(q.Select.Top, CodeTop, "The count value provided for a TOP clause must be an integer.")
+		bl.top = b.count(q.Select.Top, CodeTop,
+			"The count value provided for a TOP clause must be an integer.")
 	}
 	if q.Offset != nil {
 		bl.offset = b.count(q.Offset, CodeOffset, "The OFFSET count value exceeds the maximum allowed value.")

@@ -53,12 +53,14 @@ func (b *binder) integerLiteral(e syntax.Expr) (int64, bool) {
 func (b *binder) hashArguments(c *syntax.Call) {
 	if len(c.Args) > 1 {
 		if n, ok := b.integerLiteral(c.Args[1]); !ok || n == 0 {
-			b.failCode(c.Args[1], CodeHashModulo, "The modulo value for the 'Hash' function must be a non-zero integer literal.")
+			b.failCode(c.Args[1], CodeHashModulo,
+				"The modulo value for the 'Hash' function must be a non-zero integer literal.")
 		}
 	}
 	if len(c.Args) > 2 {
 		if _, ok := b.integerLiteral(c.Args[2]); !ok {
-			b.failCode(c.Args[2], CodeHashSeed, "The seed value for the 'Hash' function must be an integer literal.")
+			b.failCode(c.Args[2], CodeHashSeed,
+				"The seed value for the 'Hash' function must be an integer literal.")
 		}
 	}
 }
@@ -90,7 +92,8 @@ func (b *binder) timespan(c *syntax.Call, n int) {
 
 func (b *binder) embeddings(c *syntax.Call) {
 	if b.literalOf(c.Args[0]).Kind() != doc.String {
-		b.failCode(c.Args[0], CodeEmbeddings, "The 'GenerateEmbeddings' function requires a single string literal argument.")
+		b.failCode(c.Args[0], CodeEmbeddings,
+			"The 'GenerateEmbeddings' function requires a single string literal argument.")
 		return
 	}
 	b.failPlain(c, "GenerateEmbeddings needs a model for embeddings, and the account has none.")
@@ -105,8 +108,9 @@ var vectorOptions = map[string]doc.Kind{
 // vector checks the third and the fourth argument of VectorDistance.
 func (b *binder) vector(c *syntax.Call) {
 	if len(c.Args) > 2 && b.literalOf(c.Args[2]).Kind() != doc.Bool {
-		b.failCode(c.Args[2], CodeVectorExact, "The third argument provided in the VectorDistance function is invalid. This value must be a boolean "+
-			"value set to either \"true\" to execute an exact search or \"false\" to execute an efficient search leveraging the index.")
+		b.failCode(c.Args[2], CodeVectorExact,
+			"The third argument provided in the VectorDistance function is invalid. This value must be a boolean "+
+				"value set to either \"true\" to execute an exact search or \"false\" to execute an efficient search leveraging the index.")
 		return
 	}
 	if len(c.Args) < 4 {
@@ -123,7 +127,8 @@ func (b *binder) vector(c *syntax.Call) {
 		b.vectorRange(c.Args[3], given)
 		return
 	} else if !ok {
-		b.failCode(c.Args[3], CodeVectorOptions, "Options argument of VectorDistance function must be an object literal expression.")
+		b.failCode(c.Args[3], CodeVectorOptions,
+			"Options argument of VectorDistance function must be an object literal expression.")
 		return
 	}
 	values := []byte{'{'}
@@ -134,7 +139,8 @@ func (b *binder) vector(c *syntax.Call) {
 			b.unknownOption(o, key)
 			return
 		case v.Kind() != kind:
-			b.failCode(o, CodeVectorOptions, "VectorDistance function options argument property value of option '%s' must be a %s literal.", key, kind)
+			b.failCode(o, CodeVectorOptions,
+				"VectorDistance function options argument property value of option '%s' must be a %s literal.", key, kind)
 			return
 		case badOption(key, v):
 			b.failCode(o, CodeVectorOptions,
@@ -152,13 +158,15 @@ func (b *binder) vector(c *syntax.Call) {
 // vectorRange refuses options of VectorDistance with a multiplier out of its range.
 func (b *binder) vectorRange(o syntax.Expr, options doc.Value) {
 	if name, v := badMultiplier(options); name != "" {
-		b.failCode(o, CodeSearchList, "The '%s' value %s specified in the VectorDistance function is outside the supported range. "+
-			"The value must be between %d and %d.", name, v.Raw(), minMultiplier, maxMultiplier)
+		b.failCode(o, CodeSearchList,
+			"The '%s' value %s specified in the VectorDistance function is outside the supported range. "+
+				"The value must be between %d and %d.", name, v.Raw(), minMultiplier, maxMultiplier)
 	}
 }
 
 func (b *binder) unknownOption(o syntax.Expr, name string) {
-	b.failCode(o, CodeVectorOptions, "'%s' is not a valid option name for VectorDistance function options argument.", name)
+	b.failCode(o, CodeVectorOptions,
+		"'%s' is not a valid option name for VectorDistance function options argument.", name)
 }
 
 // badOption tells of a name of a distance function that is none.
@@ -183,7 +191,8 @@ func (b *binder) groupKey(key syntax.Expr) {
 		return !found
 	})
 	if !found {
-		b.failCode(key, CodeKeyWithoutProperty, "Each GROUP BY expression must contain at least one property reference.")
+		b.failCode(key, CodeKeyWithoutProperty,
+			"Each GROUP BY expression must contain at least one property reference.")
 	}
 }
 

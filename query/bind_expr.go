@@ -52,7 +52,8 @@ func (b *binder) subquery(sub *syntax.Subquery, at *place) {
 	}
 	bl := b.block(sub.Query, at.block, &scope{outer: at.scope, inner: true}, true)
 	if sub.Kind == syntax.Scalar && bl.many() {
-		b.failCode(where, CodeManyRows, "The cardinality of a scalar subquery result set cannot be greater than one.")
+		b.failCode(where, CodeManyRows,
+			"The cardinality of a scalar subquery result set cannot be greater than one.")
 	}
 }
 
@@ -60,11 +61,13 @@ func (b *binder) subquery(sub *syntax.Subquery, at *place) {
 // SELECT and WHERE clauses of a query that has such a clause, too.
 func (b *binder) scoreOutsideRank(c *syntax.Call, at *place) {
 	if at.block.outer == nil && at.block.ranked && (at.clause == "SELECT" || at.clause == "WHERE") {
-		b.failCode(c, CodeScoreOutsideRank, "The FullTextScore function is only allowed in the ORDER BY RANK clause.")
+		b.failCode(c, CodeScoreOutsideRank,
+			"The FullTextScore function is only allowed in the ORDER BY RANK clause.")
 		return
 	}
-	b.failCode(c, CodeScoreWithoutRank, "The FullTextScore function is only allowed in the SELECT, WHERE and ORDER BY RANK clauses of a query that "+
-		"has an ORDER BY RANK.")
+	b.failCode(c, CodeScoreWithoutRank,
+		"The FullTextScore function is only allowed in the SELECT, WHERE and ORDER BY RANK clauses of a query that "+
+			"has an ORDER BY RANK.")
 }
 
 // memberIndex refuses x[i] unless i is written out as a number or a string, or is a parameter that is one.
@@ -81,7 +84,8 @@ func (b *binder) memberIndex(x *syntax.Index) {
 		v = b.params[i.Name]
 	}
 	if k := v.Kind(); k != doc.Number && k != doc.String {
-		b.failCode(x, CodeMemberIndex, "The specified query includes 'member indexer' which is currently not supported.")
+		b.failCode(x, CodeMemberIndex,
+			"The specified query includes 'member indexer' which is currently not supported.")
 	}
 }
 
@@ -97,7 +101,8 @@ func (b *binder) uniqueKeys(o *syntax.ObjectLit) {
 }
 
 func (b *binder) sameName(at syntax.Span, name string) {
-	b.fail(at, &Error{Code: CodeSameName, Message: fmt.Sprintf("Object creation error, property name '%s' specified more than once.", name)})
+	b.fail(at, &Error{Code: CodeSameName,
+		Message: fmt.Sprintf("Object creation error, property name '%s' specified more than once.", name)})
 }
 
 func (b *binder) ident(id *syntax.Ident, at *place) {
@@ -123,7 +128,8 @@ func (b *binder) nested(outer *syntax.Call) {
 func (b *binder) call(c *syntax.Call, at *place) bool {
 	if c.UDF {
 		if b.calls = append(b.calls, c); len(b.calls) == maxUDFs+1 {
-			b.failCode(c, CodeTooManyUDFs, "The query exceeds the maximum number of %d calls of user defined functions.", maxUDFs)
+			b.failCode(c, CodeTooManyUDFs,
+				"The query exceeds the maximum number of %d calls of user defined functions.", maxUDFs)
 		}
 		return true
 	}
@@ -222,7 +228,8 @@ func (b *binder) starAllowed(bl *block, q *syntax.Query) {
 	case len(q.GroupBy) > 0:
 		b.failCode(star, CodeStarWithGroupBy, "'SELECT *' is not allowed with GROUP BY.")
 	case len(q.From) == 0:
-		b.failCode(star, CodeStarWithoutFrom, "Syntax error, 'SELECT *' is not valid if FROM clause is omitted.")
+		b.failCode(star, CodeStarWithoutFrom,
+			"Syntax error, 'SELECT *' is not valid if FROM clause is omitted.")
 	case len(q.From) > 1:
 		b.failCode(star, CodeStarWithJoin, "'SELECT *' is only valid with a single input set.")
 	}

@@ -28,8 +28,9 @@ func (b *binder) ofGroup(bl *block, e syntax.Expr, keys groupKeys) {
 				return false
 			}
 			if a != nil && a.block == bl && !keys.leadTo(x) {
-				b.failCode(x, CodeNotGrouped, "Property reference '%s' is invalid in the select list because it is not contained in "+
-					"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(x))
+				b.failCode(x, CodeNotGrouped,
+					"Property reference '%s' is invalid in the select list because it is not contained in "+
+						"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(x))
 				return false
 			}
 		}
@@ -96,8 +97,9 @@ func (k groupKeys) leadTo(e syntax.Expr) bool {
 func (b *binder) orderOfGroups(bl *block, e syntax.Expr) {
 	keys := keysOf(bl)
 	if keys.find(e) < 0 && !keys.leadTo(e) {
-		b.failCode(e, CodeOrderNotGrouped, "Property reference '%s' is invalid in the ORDER BY clause because it is not contained in "+
-			"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))
+		b.failCode(e, CodeOrderNotGrouped,
+			"Property reference '%s' is invalid in the ORDER BY clause because it is not contained in "+
+				"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))
 		return
 	}
 	b.ofGroup(bl, e, keys)

@@ -38,8 +38,9 @@ func (b *binder) orderKey(bl *block, item *syntax.SortItem, single bool) *orderK
 			key.distance, key.desc = true, item.Desc || !item.Asc && !b.euclidean(c)
 			return key
 		case f.name == vectorDistance && (item.Desc || item.Asc):
-			b.failCode(item, CodeVectorDirection, "Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported. "+
-				"VectorDistance will always sort in the order of most similar (first) to least similar (last).")
+			b.failCode(item, CodeVectorDirection,
+				"Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported. "+
+					"VectorDistance will always sort in the order of most similar (first) to least similar (last).")
 			return nil
 		case f.name == vectorDistance && single:
 			key.distance, key.desc = true, !b.euclidean(c)

@@ -56,7 +56,8 @@ func (b *binder) source(bl *block, s *scope, src *syntax.Source, i int) {
 		s.aliases = append(s.aliases, &again)
 		return
 	}
-	a := &alias{name: name, known: from.known, entered: from.entered, single: from.single, route: slices.Clone(from.route)}
+	a := &alias{name: name, known: from.known, entered: from.entered, single: from.single,
+		route: slices.Clone(from.route)}
 	for _, st := range steps {
 		a.route = append(a.route, index.Segment{Name: st.Name})
 		a.known = a.known && !st.IsIndex

@@ -25,7 +25,8 @@ type builtin struct {
 	name     string // upper case, the way error texts name it
 	min, max int    // how many arguments; max -1: any number
 	fn       func(c *call, args []doc.Value) doc.Value
-	volatile bool // differs from one evaluation to the next although the arguments are the same: must not be folded
+	// differs from one evaluation to the next although the arguments are the same: must not be folded
+	volatile bool
 	class    funcClass
 }
 

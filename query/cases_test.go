@@ -88,7 +88,8 @@ func variants() []variant {
 		for _, sources := range []int{1, 3} {
 			list = append(list,
 				variant{"own", own, false, sources, page}, variant{"lenient", own, true, sources, page},
-				variant{"none", none, true, sources, page}, variant{"excluded", excluded, true, sources, page},
+				variant{"none", none, true, sources, page}, variant{"excluded", excluded, true, sources,
+					page},
 				variant{"composite", composite, true, sources, page})
 		}
 	}
@@ -148,7 +149,8 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 		bodies[i] = d
 	}
 	sources := newMemory(t, x, bodies, v.sources)
-	got, err := runAll(c.Query, c.params(), Info{Index: x, Lenient: v.lenient}, sources, RunOptions{MaxItems: v.page})
+	got, err := runAll(c.Query, c.params(), Info{Index: x, Lenient: v.lenient}, sources,
+		RunOptions{MaxItems: v.page})
 	for _, s := range sources {
 		if n := s.(*memory).opened; n != 0 {
 			t.Errorf("%s: %d iterators were left open", c.ID, n)
@@ -223,7 +225,8 @@ func (c *queryCase) compare(got []doc.Value) error {
 		slices.SortFunc(got, doc.Compare)
 		slices.SortFunc(want, doc.Compare)
 	}
-	if slices.EqualFunc(got, want, func(a, b doc.Value) bool { return alike(a, b, max(c.Compare.RelTol, 1e-12)) }) {
+	if slices.EqualFunc(got, want,
+		func(a, b doc.Value) bool { return alike(a, b, max(c.Compare.RelTol, 1e-12)) }) {
 		return nil
 	}
 	return fmt.Errorf("got  %s\nwant %s", arrayOf(got).Raw(), arrayOf(want).Raw())

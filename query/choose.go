@@ -305,7 +305,8 @@ func (p *planner) noteUse(leaves []*leaf) {
 			ranges = append(ranges, l.name+" ASC")
 		}
 	}
-	if len(equals) > 0 && len(ranges) > 0 && len(use.Composite) == 0 { // posting lists of equal values are intersected as they are
+	// posting lists of equal values are intersected as they are
+	if len(equals) > 0 && len(ranges) > 0 && len(use.Composite) == 0 {
 		use.PotentialComposite = append(use.PotentialComposite, append(equals, ranges[0]))
 	}
 	p.noteShown()

@@ -199,7 +199,8 @@ func (p *planner) combined(e *syntax.Logical) *leaf {
 			}
 			continue
 		}
-		first = &leaf{path: l.path, name: l.name, entered: l.entered, undefined: first.undefined || l.undefined, width: max(first.width, l.width),
+		first = &leaf{path: l.path, name: l.name, entered: l.entered, undefined: first.undefined ||
+			l.undefined, width: max(first.width, l.width),
 			spans: append(first.spans, l.spans...), text: shortened(first.text + " or " + l.text)}
 	}
 	first.spans = merged(first.spans)
@@ -233,7 +234,8 @@ func intersect(a, b *leaf) *leaf {
 	if a == nil || b == nil || a.entered || b.entered || a.name != b.name {
 		return nil
 	}
-	l := &leaf{path: a.path, name: a.name, undefined: a.undefined && b.undefined, text: shortened(a.text + " and " + b.text), width: closed}
+	l := &leaf{path: a.path, name: a.name, undefined: a.undefined && b.undefined,
+		text: shortened(a.text + " and " + b.text), width: closed}
 	if a.width > halfOpen || b.width > halfOpen {
 		l.width = max(a.width, b.width)
 	}

@@ -34,11 +34,13 @@ func (p *planner) within(e *syntax.Binary) access {
 	}
 	c, isCall := x.(*syntax.Call)
 	d, constant := y.(*syntax.Literal)
-	if !isCall || c.UDF || !constant || d.Value.Kind() != doc.Number || op != syntax.Lt && op != syntax.Le && op != syntax.Eq {
+	if !isCall || c.UDF || !constant || d.Value.Kind() != doc.Number || op != syntax.Lt && op != syntax.Le &&
+		op != syntax.Eq {
 		return nil
 	}
 	distance := d.Value.Num()
-	if fn, ok := lookupBuiltin(c.Name); !ok || fn.name != "ST_DISTANCE" || !(distance >= 0) || math.IsInf(distance, 0) {
+	if fn, ok := lookupBuiltin(c.Name); !ok || fn.name != "ST_DISTANCE" || !(distance >= 0) ||
+		math.IsInf(distance, 0) {
 		return nil
 	}
 	return p.near(c, distance)
@@ -59,7 +61,8 @@ func (p *planner) near(c *syntax.Call, distance float64) access {
 		}
 		a := &spansAccess{text: route.String() + " meets a geometry"}
 		if distance > 0 {
-			a.text = route.String() + " within " + strconv.FormatFloat(distance, 'g', -1, 64) + " of a geometry"
+			a.text = route.String() + " within " + strconv.FormatFloat(distance, 'g', -1, 64) +
+				" of a geometry"
 		}
 		for _, r := range g.QueryCells(box, distance) {
 			lo, hi := p.info.Index.SpatialRange(route, r)

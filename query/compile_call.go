@@ -199,7 +199,8 @@ func isTypeTest(name string) bool {
 // typeTests maps functions to the kinds that they are true for.
 func typeTests() map[string]kindSet {
 	return map[string]kindSet{
-		"IS_DEFINED": ^kindSet(0) &^ kinds(doc.Undefined), "IS_NULL": kinds(doc.Null), "IS_BOOL": kinds(doc.Bool),
+		"IS_DEFINED": ^kindSet(0) &^ kinds(doc.Undefined), "IS_NULL": kinds(doc.Null), "IS_BOOL": kinds(
+			doc.Bool),
 		"IS_NUMBER": kinds(doc.Number), "IS_STRING": kinds(doc.String), "IS_ARRAY": kinds(doc.Array),
 		"IS_OBJECT": kinds(doc.Object), "IS_PRIMITIVE": kinds(doc.Null, doc.Bool, doc.Number, doc.String),
 	}

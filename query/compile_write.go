@@ -21,7 +21,10 @@ func (c *compiler) write(e syntax.Expr) writer {
 			return c.writeArray(e)
 		case *syntax.Literal:
 			v := canonicalNumber(e.Value)
-			return func(_ *frame, dst []byte) ([]byte, bool) { return v.AppendJSON(dst), v.Kind() != doc.Undefined }
+			return func(_ *frame, dst []byte) ([]byte, bool) {
+				return v.AppendJSON(dst),
+					v.Kind() != doc.Undefined
+			}
 		}
 	}
 	if c.isItem(e) {

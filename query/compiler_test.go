@@ -118,7 +118,8 @@ func askCompiler(t *testing.T, folder string, texts []string) []string {
 	var in bytes.Buffer
 	enc := json.NewEncoder(&in)
 	for _, text := range texts {
-		if err := enc.Encode(map[string]any{"query": text, "pk": []string{"/key"}, "parameters": askedParameters}); err != nil {
+		if err := enc.Encode(map[string]any{"query": text, "pk": []string{"/key"},
+			"parameters": askedParameters}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,7 +146,8 @@ func askCompiler(t *testing.T, folder string, texts []string) []string {
 
 // askedParameters come with every query that is asked about.
 var askedParameters = []map[string]any{
-	{"name": "@p", "value": 1}, {"name": "@s", "value": "a"}, {"name": "@l", "value": []int{1, 2}}, {"name": "@o", "value": map[string]int{"a": 1}},
+	{"name": "@p", "value": 1}, {"name": "@s", "value": "a"}, {"name": "@l",
+		"value": []int{1, 2}}, {"name": "@o", "value": map[string]int{"a": 1}},
 	{"name": "@n", "value": nil},
 }
 
@@ -160,7 +162,8 @@ func ourAnswer(t *testing.T, text string) string {
 		}
 		params = append(params, Parameter{p["name"].(string), doc.Of(raw)})
 	}
-	p, err := Gateway(text, params, Info{PartitionPaths: []doc.Path{doc.PathOf("key")}}, GatewayOptions{Continued: true})
+	p, err := Gateway(text, params, Info{PartitionPaths: []doc.Path{doc.PathOf("key")}},
+		GatewayOptions{Continued: true})
 	var wrong *Error
 	switch {
 	case errors.As(err, &wrong):
@@ -215,7 +218,8 @@ func planAnswer(t *testing.T, plan doc.Value) string {
 		return "ranked: " + hybrid.Member("globalStatisticsQuery").Str()
 	}
 	text := "plan"
-	for _, name := range []string{"rewrittenQuery", "distinctType", "top", "offset", "limit", "orderBy", "orderByExpressions", "groupByExpressions",
+	for _, name := range []string{"rewrittenQuery", "distinctType", "top", "offset", "limit", "orderBy",
+		"orderByExpressions", "groupByExpressions",
 		"groupByAliases", "aggregates", "groupByAliasToAggregateType", "hasSelectValue", "dCountInfo", "hasNonStreamingOrderBy"} {
 		var v any
 		if raw := info.Member(name).Raw(); len(raw) > 0 {

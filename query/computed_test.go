@@ -35,9 +35,11 @@ func TestCheckComputed(t *testing.T) {
 		"SELECT VALUE nobody.a FROM c":                             "nobody",
 		"SELECT VALUE c. FROM c":                                   "Syntax error",
 	} {
-		err := CheckComputed([]Computed{{Name: "p", Query: text}, {Name: "other", Query: "SELECT VALUE c.a FROM c"}})
+		err := CheckComputed([]Computed{{Name: "p", Query: text},
+			{Name: "other", Query: "SELECT VALUE c.a FROM c"}})
 		var wrong *Error
-		if (why == "") != (err == nil) || err != nil && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), why)) {
+		if (why == "") != (err == nil) || err != nil &&
+			(!errors.As(err, &wrong) || !strings.Contains(err.Error(), why)) {
 			t.Errorf("%s: %v, want %q", text, err, why)
 		}
 	}

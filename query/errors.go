@@ -65,8 +65,9 @@ type Style uint8
 
 // The styles.
 const (
-	Located  Style = iota // {"errors":[{"severity":"Error","location":{...},"code":"SC2001","message":"..."}]}
-	Unplaced              // {"Errors":["..."]}
+	// {"errors":[{"severity":"Error","location":{...},"code":"SC2001","message":"..."}]}
+	Located  Style = iota
+	Unplaced       // {"Errors":["..."]}
 )
 
 // Error tells why a query cannot be answered: it was refused before any document was read, or, where Code and
@@ -171,7 +172,8 @@ type BusyError struct {
 }
 
 func (e *BusyError) Error() string {
-	return "Other requests take all the memory that there is for " + e.Clause + " and the like. Please retry after some time."
+	return "Other requests take all the memory that there is for " + e.Clause +
+		" and the like. Please retry after some time."
 }
 
 // plain returns an error of the style without places.
@@ -181,8 +183,9 @@ func plain(message string) *Error { return &Error{Message: message, Style: Unpla
 func syntaxError(err error) error {
 	var wrong *syntax.Error
 	if errors.As(err, &wrong) {
-		return &Error{Code: wrong.Code, Message: wrong.Message, Start: wrong.Start, End: wrong.End, Line: wrong.Line,
-			Col: wrong.Col, Err: err}
+		return &Error{Code: wrong.Code, Message: wrong.Message, Start: wrong.Start, End: wrong.End,
+			Line: wrong.Line,
+			Col:  wrong.Col, Err: err}
 	}
 	return &Error{Message: err.Error(), Style: Unplaced, Err: err}
 }

@@ -10,14 +10,16 @@ import (
 
 // RunOptions bound one page. A field that is zero stands for its default.
 type RunOptions struct {
-	MaxItems int           // rows of a page; default and most 1,000. Forms that must see all rows first ignore it
+	// rows of a page; default and most 1,000. Forms that must see all rows first ignore it
+	MaxItems int
 	MaxBytes int           // of the rows' text; 4 MB. One row may be longer
 	Budget   time.Duration // after which a page ends early, where it can be gone on from; 5 s. See Run
 	Cursor   string        // of the page before; empty for the first
 	Resume   *Resume       // where the first page begins; nil: at the beginning
 	Scope    string        // names what the sources are: a cursor is good for one scope
-	Spans    []Span        // what each source covers, so that a cursor outlives the division of a source; nil: sources are numbered
-	Trace    bool          // measure the time of each part, for Explain
+	// what each source covers, so that a cursor outlives the division of a source; nil: sources are numbered
+	Spans []Span
+	Trace bool // measure the time of each part, for Explain
 	// Certain looks whether a row follows a full page, where the form of the query does not do so anyway:
 	// then a page has a cursor only if there is another.
 	Certain bool
@@ -152,7 +154,8 @@ func (x *execution) begin() (err error) {
 	if x.spans = x.opts.Spans; x.spans == nil {
 		x.spans = numberedSpans(len(x.sources))
 	}
-	x.from = bookmark{form: x.plan.form, at: Begin(x.spans), source: -1, offset: x.plan.top.offset, limit: x.plan.top.limit}
+	x.from = bookmark{form: x.plan.form, at: Begin(x.spans), source: -1, offset: x.plan.top.offset,
+		limit: x.plan.top.limit}
 	if x.opts.Cursor != "" {
 		x.from, err = decodeCursor(x.opts.Cursor, x.hash(), x.plan.form, x.spans)
 	} else if x.opts.Resume != nil {

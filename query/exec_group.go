@@ -35,8 +35,10 @@ func (x *execution) grouped() error {
 		}
 		return x.putGroup(key, 1)
 	})
-	if x.more = x.more || more && g.bound != ""; x.more && x.from.begun && x.done.rows == x.from.rows && bytes.Equal(x.done.key, x.from.key) {
-		return &MemoryError{Clause: "GROUP BY", Max: maxGroups} // keys that begin alike for longer than a cursor tells them apart
+	if x.more = x.more || more && g.bound != ""; x.more && x.from.begun && x.done.rows == x.from.rows &&
+		bytes.Equal(x.done.key, x.from.key) {
+		// keys that begin alike for longer than a cursor tells them apart
+		return &MemoryError{Clause: "GROUP BY", Max: maxGroups}
 	}
 	return failed
 }

@@ -158,7 +158,8 @@ func (x *execution) behind(e *entry) bool {
 	}
 	c := x.compare(e, &entry{key: x.from.key, rid: x.from.rid})
 	if n := x.distinct(); n > 0 {
-		return c > 0 && (x.from.rows == notGiven || !bytes.Equal(x.leading(e.key, n), x.leading(x.from.key, n)))
+		return c > 0 && (x.from.rows == notGiven ||
+			!bytes.Equal(x.leading(e.key, n), x.leading(x.from.key, n)))
 	}
 	return c > 0 || c == 0 && x.from.rows > 0
 }

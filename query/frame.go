@@ -57,8 +57,9 @@ func newRun(ctx context.Context, p *Plan, env Env) *run {
 		env.MaxHeld = maxHeld
 	}
 	return &run{env: env, call: call{
-		meter: meter{ctx: ctx, elapsed: env.Elapsed, limit: env.Limit, left: lookEvery, turn: env.Turn, most: env.MaxHeld,
-			ask: env.Hold, asked: heldFree},
+		meter: meter{ctx: ctx, elapsed: env.Elapsed, limit: env.Limit, left: lookEvery, turn: env.Turn,
+			most: env.MaxHeld,
+			ask:  env.Hold, asked: heldFree},
 		now: env.Now, clock: env.Clock, stale: true, static: env.Static, random: env.Random, planar: p.info.Geometry,
 	}}
 }
@@ -89,7 +90,8 @@ type frame struct {
 }
 
 func newFrame(r *run, p *Plan) *frame {
-	return &frame{run: r, slots: make([]doc.Value, p.slots), aggs: make([]doc.Value, p.aggs), keys: make([]doc.Value, p.keys)}
+	return &frame{run: r, slots: make([]doc.Value, p.slots), aggs: make([]doc.Value, p.aggs),
+		keys: make([]doc.Value, p.keys)}
 }
 
 // enter makes an item the one that expressions see.

@@ -70,7 +70,8 @@ const tokenWork = 32
 func (t *textTerm) at(tokens []index.Token) bool {
 	first := tokens[0].Position
 	for i, word := range t.words {
-		if i >= len(tokens) || tokens[i].Position-first != word.Position || !t.same(word.Term, tokens[i].Term) {
+		if i >= len(tokens) || tokens[i].Position-first != word.Position ||
+			!t.same(word.Term, tokens[i].Term) {
 			return false
 		}
 	}
@@ -134,7 +135,8 @@ func bm25(documents, words float64, hits []float64, length int, counts []int) fl
 		}
 		rarity := math.Log1p(max(documents-hits[i]+0.5, 0) / (max(hits[i], 0) + 0.5))
 		frequency := float64(n)
-		score += rarity * frequency * (bm25K + 1) / (frequency + bm25K*(1-bm25B+bm25B*float64(length)/average))
+		score += rarity * frequency * (bm25K + 1) / (frequency +
+			bm25K*(1-bm25B+bm25B*float64(length)/average))
 	}
 	return score
 }

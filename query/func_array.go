@@ -213,7 +213,8 @@ func extremeElement(sign int) func(*call, []doc.Value) doc.Value {
 	return func(_ *call, args []doc.Value) doc.Value {
 		best, ok := undefined, args[0].Kind() == doc.Array
 		args[0].Each(func(_ string, elem doc.Value) bool {
-			if ok = ok && isPrimitive(elem); ok && (best.Kind() == doc.Undefined || doc.Compare(elem, best) == sign) {
+			if ok = ok && isPrimitive(elem); ok &&
+				(best.Kind() == doc.Undefined || doc.Compare(elem, best) == sign) {
 				best = elem
 			}
 			return ok
@@ -335,7 +336,8 @@ func setIntersect(a, b doc.Value) doc.Value {
 
 func setDifference(a, b doc.Value) doc.Value {
 	other := setOf(b)
-	return doc.Of(append(distinct([]byte{'['}, a, &valueSet{}, func(v doc.Value) bool { return !other.has(v) }), ']'))
+	return doc.Of(append(distinct([]byte{'['}, a, &valueSet{},
+		func(v doc.Value) bool { return !other.has(v) }), ']'))
 }
 
 func setEqual(a, b doc.Value) doc.Value {

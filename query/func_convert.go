@@ -97,7 +97,8 @@ func appendNumberText(dst []byte, v doc.Value) []byte {
 	}
 	digits := 15
 	var buf [32]byte
-	if back, err := strconv.ParseFloat(string(strconv.AppendFloat(buf[:0], f, 'e', digits-1, 64)), 64); err != nil || back != f {
+	if back, err := strconv.ParseFloat(string(strconv.AppendFloat(buf[:0], f, 'e', digits-1, 64)),
+		64); err != nil || back != f {
 		digits = 17
 	}
 	mantissa, exponent, _ := bytes.Cut(strconv.AppendFloat(buf[:0], f, 'e', digits-1, 64), []byte("e"))

@@ -38,7 +38,8 @@ func dateBuiltins() []builtin {
 // current makes a function that tells the time. The static ones too are volatile: they are the same all
 // through a run, but a plan may serve several runs.
 func current(name string, clock func(*call) time.Time, show func(ticks) doc.Value) builtin {
-	return builtin{name: name, volatile: true, fn: func(c *call, _ []doc.Value) doc.Value { return show(ticksOf(clock(c))) }}
+	return builtin{name: name, volatile: true,
+		fn: func(c *call, _ []doc.Value) doc.Value { return show(ticksOf(clock(c))) }}
 }
 
 func fnDateAdd(_ *call, args []doc.Value) doc.Value {

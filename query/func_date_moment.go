@@ -127,7 +127,8 @@ func fits(s []byte, pattern string) bool {
 		return false
 	}
 	for i, b := range s {
-		if isDigit := '0' <= b && b <= '9'; pattern[i] == '0' && !isDigit || pattern[i] != '0' && pattern[i] != b {
+		if isDigit := '0' <= b && b <= '9'; pattern[i] == '0' && !isDigit || pattern[i] != '0' &&
+			pattern[i] != b {
 			return false
 		}
 	}
@@ -147,7 +148,8 @@ type civil struct{ year, month, day, hour, minute, second, fraction int }
 // ticks returns the moment; it is false where there is none, as on 30 February.
 func (c civil) ticks() (ticks, bool) {
 	within := func(n, low, high int) bool { return low <= n && n <= high }
-	if !within(c.year, 1, 9999) || !within(c.month, 1, 12) || !within(c.day, 1, daysIn(c.year, c.month)) || !within(c.hour, 0, 23) ||
+	if !within(c.year, 1, 9999) || !within(c.month, 1, 12) || !within(c.day, 1, daysIn(c.year, c.month)) ||
+		!within(c.hour, 0, 23) ||
 		!within(c.minute, 0, 59) || !within(c.second, 0, 59) || !within(c.fraction, 0, int(second)-1) {
 		return 0, false
 	}
@@ -179,7 +181,8 @@ const (
 
 // unit is the length of the parts from day on, in nanoseconds.
 func (p datePart) unit() int64 {
-	return [...]int64{partDay: 100 * int64(day), partHour: 100 * int64(hour), partMinute: 100 * int64(minute), partSecond: 100 * int64(second),
+	return [...]int64{partDay: 100 * int64(day), partHour: 100 * int64(hour), partMinute: 100 * int64(minute),
+		partSecond:      100 * int64(second),
 		partMillisecond: 100 * int64(millisecond), partMicrosecond: 1000, partNanosecond: 1}[p]
 }
 

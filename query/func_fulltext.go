@@ -60,7 +60,8 @@ func fullTextContains(combine func(int, func(int) doc.Value) doc.Value) func(*ca
 			return undefined
 		}
 		tokens := c.words(args[0], c.language)
-		return combine(len(terms), func(i int) doc.Value { return doc.BoolValue(terms[i].countFor(&c.meter, tokens) > 0) })
+		return combine(len(terms),
+			func(i int) doc.Value { return doc.BoolValue(terms[i].countFor(&c.meter, tokens) > 0) })
 	}
 }
 

@@ -17,11 +17,14 @@ func anything(r *rand.Rand, depth int) doc.Value { return anyOfTexts(r, depth, n
 // anyOfTexts is anything with strings that are among the given ones, if there are any.
 func anyOfTexts(r *rand.Rand, depth int, texts []string) doc.Value {
 	if texts == nil {
-		texts = []string{"", "a", "The quick Brown fox", "é😀日本", "yyyy", "2024-02-29T23:59:59.9999999Z", "[1,2]", " 1e5 ", "(a+)+$", `{"a":1}`,
+		texts = []string{"", "a", "The quick Brown fox", "é😀日本", "yyyy", "2024-02-29T23:59:59.9999999Z",
+			"[1,2]", " 1e5 ", "(a+)+$", `{"a":1}`,
 			"%a_[b-d]", "null", "true", "\x00\uFFFD", "i", "cosine"}
 	}
-	numbers := []float64{0, 1, -1, 2, 3, 0.5, -2.5, 40, 2024, 1 << 31, 1 << 53, -1 << 63, 1e19, 1e300, -1e-300, math.Inf(1), math.Inf(-1), math.NaN()}
-	raw := []string{`9007199254740993`, `-9223372036854775808`, `1.0`, `"\ud83d"`, `"\u0041\n"`, `[]`, `{}`, `[1,2,3]`, `[0.5,-1,2]`, `["b","a","a"]`,
+	numbers := []float64{0, 1, -1, 2, 3, 0.5, -2.5, 40, 2024, 1 << 31, 1 << 53, -1 << 63, 1e19, 1e300,
+		-1e-300, math.Inf(1), math.Inf(-1), math.NaN()}
+	raw := []string{`9007199254740993`, `-9223372036854775808`, `1.0`, `"\ud83d"`, `"\u0041\n"`, `[]`, `{}`,
+		`[1,2,3]`, `[0.5,-1,2]`, `["b","a","a"]`,
 		` [ 1 , {"x" : [ ] } ] `, `{"type":"Point","coordinates":[1,2]}`, `{"type":"Polygon","coordinates":[[[0,0],[3,0],[3,3],[0,0]]]}`,
 		`{"type":"LineString","coordinates":[[0,0],[170,80]]}`, `{"term":"fax","distance":1}`, `{"distanceFunction":"DotProduct"}`,
 		`{"_rid":"36ZyAPW+uN8NAAAAAAAAAA=="}`, `{"a":1,"b":"x"}`}
@@ -73,13 +76,15 @@ func TestFunctionsTakeAnything(t *testing.T) {
 			}
 			before := render(args...)
 			used.planar = r.IntN(2) == 0
-			used.shapes = [2]shapeCache{} // what is a geometry depends on planar, which does not change in a query
+			// what is a geometry depends on planar, which does not change in a query
+			used.shapes = [2]shapeCache{}
 			got := b.fn(used, args)
 			fresh := testCall()
 			fresh.planar = used.planar
 			again := b.fn(fresh, args)
 			if render(got) != render(again) || render(args...) != before {
-				t.Fatalf("%s of %s is %s, and then %s of %s", name, before, render(got), render(again), render(args...))
+				t.Fatalf("%s of %s is %s, and then %s of %s", name, before, render(got), render(again),
+					render(args...))
 			}
 			if got.Kind() != doc.Undefined {
 				defined++

@@ -8,10 +8,13 @@ import (
 
 func mathBuiltins() []builtin {
 	return []builtin{
-		ofInteger("ABS", math.Abs), ofInteger("CEILING", math.Ceil), ofInteger("FLOOR", math.Floor), of1("SIGN", sign),
-		ofInteger("TRUNC", math.Trunc), {name: "ROUND", min: 1, max: 2, fn: fnRound}, of1("SQRT", math.Sqrt), of1("EXP", math.Exp), of1("LOG10", math.Log10),
+		ofInteger("ABS", math.Abs), ofInteger("CEILING", math.Ceil), ofInteger("FLOOR",
+			math.Floor), of1("SIGN", sign),
+		ofInteger("TRUNC", math.Trunc), {name: "ROUND", min: 1, max: 2, fn: fnRound}, of1("SQRT",
+			math.Sqrt), of1("EXP", math.Exp), of1("LOG10", math.Log10),
 		of1("SQUARE", func(x float64) float64 { return x * x }),
-		of1("SIN", math.Sin), of1("COS", math.Cos), of1("TAN", math.Tan), of1("ASIN", math.Asin), of1("ACOS", math.Acos),
+		of1("SIN", math.Sin), of1("COS", math.Cos), of1("TAN", math.Tan), of1("ASIN", math.Asin), of1("ACOS",
+			math.Acos),
 		of1("ATAN", math.Atan), of1("COT", func(x float64) float64 { return 1 / math.Tan(x) }),
 		of1("DEGREES", func(x float64) float64 { return x * (180 / math.Pi) }),
 		of1("RADIANS", func(x float64) float64 { return x * (math.Pi / 180) }),

@@ -10,10 +10,16 @@ import (
 
 func miscBuiltins() []builtin {
 	return []builtin{
-		{name: "IIF", min: 3, max: 3, fn: func(_ *call, args []doc.Value) doc.Value { return opConditional(args[0], args[1], args[2]) }},
+		{name: "IIF", min: 3, max: 3,
+			fn: func(_ *call, args []doc.Value) doc.Value {
+				return opConditional(args[0], args[1],
+					args[2])
+			}},
 		{name: "DOCUMENTID", min: 1, max: 1, fn: fnDocumentID},
 		{name: "HASH", min: 1, max: 3, fn: fnHash},
-		{name: "GENERATEEMBEDDINGS", min: 1, max: 1, fn: func(*call, []doc.Value) doc.Value { return undefined }}, // the binder refuses it
+		// the binder refuses it
+		{name: "GENERATEEMBEDDINGS", min: 1, max: 1,
+			fn: func(*call, []doc.Value) doc.Value { return undefined }},
 	}
 }
 

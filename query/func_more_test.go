@@ -19,7 +19,8 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%s is %v", name, b)
 		}
 	}
-	for _, name := range []string{"", "LEN", "COALESCE", "OBJECT_KEYS", "ArrayToObject", "ANY", "_REGEX_MATCH", "IntBitwiseLeftShift"} {
+	for _, name := range []string{"", "LEN", "COALESCE", "OBJECT_KEYS", "ArrayToObject", "ANY",
+		"_REGEX_MATCH", "IntBitwiseLeftShift"} {
 		if b, ok := lookupBuiltin(name); ok {
 			t.Errorf("%q is %s", name, b.name)
 		}
@@ -30,7 +31,8 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	for name, b := range builtins() {
-		if (b.fn == nil) != (b.class != classScalar) || b.max >= 0 && b.max < b.min || (b.class == classAggregate) != (newAggregate(b.name) != nil) {
+		if (b.fn == nil) != (b.class != classScalar) || b.max >= 0 && b.max < b.min ||
+			(b.class == classAggregate) != (newAggregate(b.name) != nil) {
 			t.Errorf("%s is %+v", name, b)
 		}
 		clock := strings.Contains(name, "CURRENT") || name == "NOW" || name == "AGO" || name == "RAND"
@@ -101,7 +103,8 @@ func TestGrowth(t *testing.T) {
 func TestRegexTimeLimit(t *testing.T) {
 	defer regexp2.StopTimeoutClock()
 	b, _ := lookupBuiltin("REGEXMATCH")
-	v := b.fn(testCall(), []doc.Value{doc.StringValue(strings.Repeat("a", 64) + "!"), doc.StringValue("^(a+)+$")})
+	v := b.fn(testCall(), []doc.Value{doc.StringValue(strings.Repeat("a", 64) + "!"),
+		doc.StringValue("^(a+)+$")})
 	if v.Kind() != doc.Undefined {
 		t.Errorf("the match ended with %s", v.Raw())
 	}
@@ -123,12 +126,15 @@ func TestAggregates(t *testing.T) {
 	for _, c := range []struct{ name, values, want string }{
 		{"COUNT", "", "0"}, {"COUNT", "1 null - [] true", "4"},
 		{"COUNTIF", "true false 1 - true", "2"},
-		{"SUM", "", "0"}, {"SUM", "- -", "0"}, {"SUM", "1 2.5 -", "3.5"}, {"SUM", "1 null", ""}, {"SUM", `1 "x"`, ""}, {"SUM", "[1]", ""},
+		{"SUM", "", "0"}, {"SUM", "- -", "0"}, {"SUM", "1 2.5 -", "3.5"}, {"SUM", "1 null", ""}, {"SUM",
+			`1 "x"`, ""}, {"SUM", "[1]", ""},
 		{"AVG", "", ""}, {"AVG", "-", ""}, {"AVG", "1 2 - 6", "3"}, {"AVG", "1 true", ""},
-		{"MIN", "", ""}, {"MIN", `null true 5 "str"`, "null"}, {"MAX", `null true 5 "str"`, `"str"`}, {"MIN", "true 1", "true"}, {"MAX", "true 1", "1"},
+		{"MIN", "", ""}, {"MIN", `null true 5 "str"`, "null"}, {"MAX", `null true 5 "str"`, `"str"`}, {"MIN",
+			"true 1", "true"}, {"MAX", "true 1", "1"},
 		{"MAX", "- 1", "1"}, {"MIN", "1 [1] 0", ""}, {"MAX", "1 {} 2", ""}, {"MIN", "2 1.0 1", "1.0"},
 		{"MAKELIST", "", "[]"}, {"MAKELIST", `1 - "b" 1 {"a":[]}`, `[1,"b",1,{"a":[]}]`},
-		{"MAKESET", "", "[]"}, {"MAKESET", `1 - 1.0 "b" {"a":1,"b":2} {"b":2,"a":1}`, `[1,"b",{"a":1,"b":2}]`},
+		{"MAKESET", "", "[]"}, {"MAKESET", `1 - 1.0 "b" {"a":1,"b":2} {"b":2,"a":1}`,
+			`[1,"b",{"a":1,"b":2}]`},
 	} {
 		a := newAggregate(c.name)
 		for _, text := range strings.Fields(c.values) {
@@ -167,7 +173,8 @@ func TestMultipliers(t *testing.T) {
 		`{"searchListSizeMultiplier":0}`: "searchListSizeMultiplier", `{"quantizedVectorListMultiplier":101}`: "quantizedVectorListMultiplier",
 		`{"searchListSizeMultiplier":1.5}`: "searchListSizeMultiplier", `{"searchListSizeMultiplier":"5"}`: "searchListSizeMultiplier", `5`: "",
 	} {
-		if name, v := badMultiplier(doc.Of([]byte(options))); name != want || (name != "") != (v.Kind() != doc.Undefined) {
+		if name, v := badMultiplier(doc.Of([]byte(options))); name != want ||
+			(name != "") != (v.Kind() != doc.Undefined) {
 			t.Errorf("%s: %q %s", options, name, v.Raw())
 		}
 	}
@@ -177,20 +184,32 @@ func TestMultipliers(t *testing.T) {
 func TestFunctionAllocations(t *testing.T) {
 	c := testCall()
 	body := doc.Of([]byte(`{"name":"Adventure Works Cycles","city":"K\u00f6ln","tags":["a","b","c"],"n":5,"at":"2024-10-10T14:40:20.1234567Z"}`))
-	name, city, tags, n, at := body.Member("name"), body.Member("city"), body.Member("tags"), body.Member("n"), body.Member("at")
+	name, city, tags, n, at := body.Member("name"), body.Member("city"), body.Member("tags"), body.Member(
+		"n"), body.Member("at")
 	text := doc.StringValue("works")
 	like := compileLike("%Works%", 0, false)
 	fn := func(name string) func(*call, []doc.Value) doc.Value {
 		b, _ := lookupBuiltin(name)
 		return b.fn
 	}
-	contains, starts, length, array, abs, part := fn("CONTAINS"), fn("STARTSWITH"), fn("LENGTH"), fn("ARRAY_CONTAINS"), fn("ABS"), fn("YEAR")
-	three, two, one := []doc.Value{name, text, doc.BoolValue(true)}, []doc.Value{city, text}, []doc.Value{name}
+	contains, starts, length, array, abs, part := fn("CONTAINS"), fn("STARTSWITH"), fn("LENGTH"), fn(
+		"ARRAY_CONTAINS"), fn("ABS"), fn("YEAR")
+	three, two, one := []doc.Value{name, text, doc.BoolValue(true)}, []doc.Value{city,
+		text}, []doc.Value{name}
 	needle, number, date := []doc.Value{tags, doc.StringValue("c")}, []doc.Value{n}, []doc.Value{at}
 	for what, f := range map[string]func(){
-		"CONTAINS": func() { contains(c, three) }, "STARTSWITH": func() { starts(c, two) }, "LENGTH": func() { length(c, one) },
-		"ARRAY_CONTAINS": func() { array(c, needle) }, "ABS": func() { abs(c, number) }, "YEAR": func() { part(c, date) },
-		"LIKE": func() { opLike(c, name, like) }, "=": func() { same(name, text) }, "<": func() { ordered(n, n, -1, -1) }, "+": func() { opAdd(n, n) },
+		"CONTAINS": func() { contains(c, three) }, "STARTSWITH": func() {
+			starts(c,
+				two)
+		}, "LENGTH": func() { length(c, one) },
+		"ARRAY_CONTAINS": func() { array(c, needle) }, "ABS": func() {
+			abs(c,
+				number)
+		}, "YEAR": func() { part(c, date) },
+		"LIKE": func() { opLike(c, name, like) }, "=": func() { same(name, text) }, "<": func() {
+			ordered(n,
+				n, -1, -1)
+		}, "+": func() { opAdd(n, n) },
 	} {
 		if got := testing.AllocsPerRun(100, f); got > 0 {
 			t.Errorf("%s allocates %v times", what, got)

@@ -138,7 +138,8 @@ func quotient(z, x, y *big.Int) *big.Int {
 }
 
 // calculate applies an operator to two numbers. Doubles are as good as integers for what is below 2^53.
-func calculate(a, b doc.Value, double func(x, y float64) float64, exact func(z, x, y *big.Int) *big.Int) doc.Value {
+func calculate(a, b doc.Value, double func(x, y float64) float64,
+	exact func(z, x, y *big.Int) *big.Int) doc.Value {
 	if !allOf(doc.Number, a, b) {
 		return undefined
 	}

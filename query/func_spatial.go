@@ -10,9 +10,12 @@ import (
 
 func spatialBuiltins() []builtin {
 	return []builtin{
-		{name: "ST_DISTANCE", min: 2, max: 2, fn: relate(func(a, b *index.Geometry) doc.Value { return doc.NumberValue(a.Distance(b)) })},
-		{name: "ST_WITHIN", min: 2, max: 2, fn: relate(func(a, b *index.Geometry) doc.Value { return doc.BoolValue(a.Within(b)) })},
-		{name: "ST_INTERSECTS", min: 2, max: 2, fn: relate(func(a, b *index.Geometry) doc.Value { return doc.BoolValue(a.Intersects(b)) })},
+		{name: "ST_DISTANCE", min: 2, max: 2,
+			fn: relate(func(a, b *index.Geometry) doc.Value { return doc.NumberValue(a.Distance(b)) })},
+		{name: "ST_WITHIN", min: 2, max: 2,
+			fn: relate(func(a, b *index.Geometry) doc.Value { return doc.BoolValue(a.Within(b)) })},
+		{name: "ST_INTERSECTS", min: 2, max: 2,
+			fn: relate(func(a, b *index.Geometry) doc.Value { return doc.BoolValue(a.Intersects(b)) })},
 		{name: "ST_AREA", min: 1, max: 1, fn: fnArea},
 		{name: "ST_ISVALID", min: 1, max: 1, fn: fnIsValid},
 		{name: "ST_ISVALIDDETAILED", min: 1, max: 1, fn: fnIsValidDetailed},

@@ -124,7 +124,8 @@ func seekIn(c *call, text, sub doc.Value, ignoreCase bool, test func(s, sub []by
 	return doc.BoolValue(test(a, b))
 }
 
-func containsEach(combine func(int, func(int) doc.Value) doc.Value, ignoreCase bool) func(*call, []doc.Value) doc.Value {
+func containsEach(combine func(int, func(int) doc.Value) doc.Value, ignoreCase bool) func(*call,
+	[]doc.Value) doc.Value {
 	return func(c *call, args []doc.Value) doc.Value {
 		return combine(len(args)-1, func(i int) doc.Value {
 			if !c.spend(work(args[0])) {
@@ -216,7 +217,8 @@ func fnLastIndexOf(c *call, args []doc.Value) doc.Value {
 
 // split makes a function that returns a part of a string beside a separator. Where there is no separator it
 // is undefined.
-func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*call, []doc.Value) doc.Value {
+func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*call,
+	[]doc.Value) doc.Value {
 	return func(_ *call, args []doc.Value) doc.Value {
 		if !allOf(doc.String, args...) {
 			return undefined

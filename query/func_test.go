@@ -28,7 +28,8 @@ func answerTo(text string) (doc.Value, error) {
 		return undefined, err
 	}
 	c := testCall()
-	page, err := p.RunValues(context.Background(), nil, Env{Now: c.now, Static: c.static, Random: c.random}, RunOptions{})
+	page, err := p.RunValues(context.Background(), nil, Env{Now: c.now, Static: c.static, Random: c.random},
+		RunOptions{})
 	if err != nil || len(page.Rows) == 0 {
 		return undefined, err
 	}
@@ -67,7 +68,8 @@ func alike(a, b doc.Value, tolerance float64) bool {
 	var x, y []doc.Value
 	switch a.Kind() {
 	case doc.Number:
-		return a.Num() == b.Num() || math.Abs(a.Num()-b.Num()) <= tolerance*max(math.Abs(a.Num()), math.Abs(b.Num()))
+		return a.Num() == b.Num() || math.Abs(a.Num()-b.Num()) <= tolerance*max(math.Abs(a.Num()),
+			math.Abs(b.Num()))
 	case doc.Array:
 		a.Each(func(_ string, v doc.Value) bool { x = append(x, v); return true })
 		b.Each(func(_ string, v doc.Value) bool { y = append(y, v); return true })
@@ -118,7 +120,8 @@ func TestFunctionCases(t *testing.T) {
 			t.Errorf("%s: %s gives %s, want %s", c.ID, c.Query, got.Raw(), want.Raw())
 		}
 	}
-	for group, least := range map[string]int{"string": 115, "datetime": 70, "array": 65, "math": 60, "integer-math": 35, "conversion": 30,
+	for group, least := range map[string]int{"string": 115, "datetime": 70, "array": 65, "math": 60,
+		"integer-math": 35, "conversion": 30,
 		"typecheck": 24, "logic": 25, "undefined-arith": 30, "comparison": 20, "operators": 20, "equality": 15, "like": 12, "spatial": 9,
 		"conditional": 6, "literals": 20} {
 		if covered[group] < least {
@@ -164,7 +167,8 @@ func TestFunctions(t *testing.T) {
 		if err != nil || !alike(got, want, 1e-12) {
 			t.Errorf("%s gives %q (%v), want %s", text, got.Raw(), err, results[i])
 		}
-		if n, exact := asInteger(want); exact && (n > maxExact || n < -maxExact) && string(got.Raw()) != results[i] {
+		if n, exact := asInteger(want); exact && (n > maxExact || n < -maxExact) &&
+			string(got.Raw()) != results[i] {
 			t.Errorf("%s gives %s, want it to the digit: %s", text, got.Raw(), results[i])
 		}
 	}

@@ -5,7 +5,8 @@ import "github.com/mayflydb/mayfly/doc"
 // typeBuiltins are the tests of types. They are never undefined: of an undefined argument they are false.
 func typeBuiltins() []builtin {
 	test := func(name string, is func(v doc.Value) bool) builtin {
-		return builtin{name: name, min: 1, max: 1, fn: func(_ *call, args []doc.Value) doc.Value { return doc.BoolValue(is(args[0])) }}
+		return builtin{name: name, min: 1, max: 1,
+			fn: func(_ *call, args []doc.Value) doc.Value { return doc.BoolValue(is(args[0])) }}
 	}
 	kind := func(k doc.Kind) func(doc.Value) bool { return func(v doc.Value) bool { return v.Kind() == k } }
 	return []builtin{

@@ -101,7 +101,8 @@ const minMultiplier, maxMultiplier = 1, 100
 func badMultiplier(options doc.Value) (name string, value doc.Value) {
 	for _, name := range []string{"searchListSizeMultiplier", "quantizedVectorListMultiplier"} {
 		v := options.Member(name)
-		if n, ok := position(v); v.Kind() != doc.Undefined && (!ok || n < minMultiplier || n > maxMultiplier) {
+		if n, ok := position(v); v.Kind() != doc.Undefined &&
+			(!ok || n < minMultiplier || n > maxMultiplier) {
 			return name, v
 		}
 	}

@@ -41,12 +41,14 @@ func FuzzQuery(f *testing.F) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		for range 3 {
-			got, err := p.Run(ctx, sources, Env{Now: time.Unix(1, 0)}, RunOptions{MaxItems: int(page), Cursor: cursor})
+			got, err := p.Run(ctx, sources, Env{Now: time.Unix(1, 0)},
+				RunOptions{MaxItems: int(page), Cursor: cursor})
 			if err != nil {
 				var wrong *Error
 				var much *MemoryError
 				var bad *CursorError
-				if !errors.As(err, &wrong) && !errors.As(err, &much) && !errors.As(err, &bad) && ctx.Err() == nil {
+				if !errors.As(err, &wrong) && !errors.As(err, &much) && !errors.As(err, &bad) &&
+					ctx.Err() == nil {
 					t.Fatalf("%q: %v", text, err)
 				}
 				return

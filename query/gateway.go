@@ -102,7 +102,8 @@ func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*Gat
 	if err != nil {
 		return nil, err
 	}
-	g := &gateway{binder: b, q: q, top: b.block(q, nil, nil, false), info: newQueryInfo(), plan: &GatewayPlan{pins: plan.pins}, features: o.Features}
+	g := &gateway{binder: b, q: q, top: b.block(q, nil, nil, false), info: newQueryInfo(),
+		plan: &GatewayPlan{pins: plan.pins}, features: o.Features}
 	if err := b.err(); err != nil {
 		return nil, err
 	}

@@ -64,8 +64,10 @@ func (g *gateway) orderedGroups(s *syntax.Select, q *syntax.Query, payload synta
 	if path := g.enterItem(holder); path != nil {
 		defined = append(defined, callOf("IS_DEFINED", path))
 	}
-	*q = syntax.Query{From: g.q.From, Where: g.resumable(g.q.Where, defined), GroupBy: g.q.GroupBy, OrderBy: g.q.OrderBy}
-	s.Items = g.ordered(g.orderItems(), object(outItem{"groupByItems", g.groupByItems()}, outItem{"payload", holder.X}))
+	*q = syntax.Query{From: g.q.From, Where: g.resumable(g.q.Where, defined), GroupBy: g.q.GroupBy,
+		OrderBy: g.q.OrderBy}
+	s.Items = g.ordered(g.orderItems(), object(outItem{"groupByItems", g.groupByItems()},
+		outItem{"payload", holder.X}))
 }
 
 // partialPayload returns what a group's row is, with the parts of aggregates in the place of their values.
@@ -181,7 +183,8 @@ func (g *gateway) countsAll() (alias string, ok bool) {
 		alias, x = g.top.items[0].name, g.top.items[0].x
 	}
 	c, _ := x.(*syntax.Call)
-	if c == nil || g.aggs[c].block != g.top || g.top.aggs[0].name != "COUNT" || len(g.top.steps) != 1 || g.q.From[0].In {
+	if c == nil || g.aggs[c].block != g.top || g.top.aggs[0].name != "COUNT" || len(g.top.steps) != 1 ||
+		g.q.From[0].In {
 		return "", false
 	}
 	if g.q.Where != nil || len(g.q.GroupBy) > 0 || g.top.top >= 0 || g.top.limit >= 0 {

@@ -74,9 +74,11 @@ func (g *gateway) rankPlan() {
 		}
 	}
 	h.RequiresGlobalStatistics = len(statistics) > 0
-	h.GlobalStatisticsQuery = syntax.Print(&syntax.Query{From: g.q.From, Select: &syntax.Select{Items: []*syntax.SelectItem{
-		as(callOf("COUNT", number(1)), "documentCount"), as(&syntax.ArrayLit{Elems: statistics}, "fullTextStatistics"),
-	}}})
+	h.GlobalStatisticsQuery = syntax.Print(&syntax.Query{From: g.q.From,
+		Select: &syntax.Select{Items: []*syntax.SelectItem{
+			as(callOf("COUNT", number(1)), "documentCount"), as(&syntax.ArrayLit{Elems: statistics},
+				"fullTextStatistics"),
+		}}})
 	var most *int64
 	h.Skip, h.Take, most = g.rankLimit()
 	if len(list) > 1 && g.listed(featureSkipOrderBy) {
@@ -88,7 +90,8 @@ func (g *gateway) rankPlan() {
 }
 
 // orderedComponents makes component queries that are merged as those of ORDER BY are.
-func (g *gateway) orderedComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr, defined []syntax.Expr) {
+func (g *gateway) orderedComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr,
+	defined []syntax.Expr) {
 	var scores []syntax.Expr
 	for _, c := range list {
 		scores = append(scores, c.orMissing())
@@ -108,7 +111,8 @@ func (g *gateway) orderedComponents(h *hybridInfo, list []component, most *int64
 
 // plainComponents makes component queries whose rows need no merging, since all that a client makes of them
 // are ranks. To such a client great scores are the best.
-func (g *gateway) plainComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr, defined []syntax.Expr) {
+func (g *gateway) plainComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr,
+	defined []syntax.Expr) {
 	var scores []syntax.Expr
 	for _, c := range list {
 		score := c.orMissing()
@@ -117,7 +121,8 @@ func (g *gateway) plainComponents(h *hybridInfo, list []component, most *int64, 
 		}
 		scores = append(scores, score)
 	}
-	items := []*syntax.SelectItem{g.itemRID(), as(payload, "payload"), as(&syntax.ArrayLit{Elems: scores}, "componentScores")}
+	items := []*syntax.SelectItem{g.itemRID(), as(payload, "payload"),
+		as(&syntax.ArrayLit{Elems: scores}, "componentScores")}
 	where := conjunction(g.q.Where, defined)
 	for _, c := range list {
 		h.Components = append(h.Components, g.componentInfo(c, most, items, where))
@@ -158,10 +163,12 @@ func (g *gateway) component(part *rankPart, statistics *[]syntax.Expr) component
 		for _, term := range terms {
 			hits = append(hits, callOf("COUNTIF", callOf("FullTextContains", text, term)))
 		}
-		*statistics = append(*statistics, object(outItem{"totalWordCount", callOf("SUM", callOf("_FullTextWordCount", text))},
-			outItem{"hitCounts", &syntax.ArrayLit{Elems: hits}}))
+		*statistics = append(*statistics,
+			object(outItem{"totalWordCount", callOf("SUM", callOf("_FullTextWordCount", text))},
+				outItem{"hitCounts", &syntax.ArrayLit{Elems: hits}}))
 		place := func(name string) syntax.Expr { return &syntax.Placeholder{Name: name} }
-		c.score = callOf("_FullTextScore", text, &syntax.ArrayLit{Elems: terms}, place(placeDocuments), place(placeWords+no), place(placeHits+no))
+		c.score = callOf("_FullTextScore", text, &syntax.ArrayLit{Elems: terms}, place(placeDocuments),
+			place(placeWords+no), place(placeHits+no))
 	}
 	if part.rising {
 		c.missing = noScore
@@ -179,7 +186,8 @@ func (c component) orMissing() syntax.Expr {
 }
 
 // componentInfo makes the query for the best rows by one score.
-func (g *gateway) componentInfo(c component, most *int64, items []*syntax.SelectItem, where syntax.Expr) *queryInfo {
+func (g *gateway) componentInfo(c component, most *int64, items []*syntax.SelectItem,
+	where syntax.Expr) *queryInfo {
 	s := &syntax.Select{Items: items}
 	if most != nil {
 		s.Top = count(*most)

@@ -111,7 +111,8 @@ func (g *gateway) orderItems() (items []syntax.Expr) {
 
 // ordered is the select list of a query whose rows are merged by items.
 func (g *gateway) ordered(items []syntax.Expr, payload syntax.Expr) []*syntax.SelectItem {
-	return []*syntax.SelectItem{g.itemRID(), as(&syntax.ArrayLit{Elems: items}, "orderByItems"), as(payload, "payload")}
+	return []*syntax.SelectItem{g.itemRID(), as(&syntax.ArrayLit{Elems: items}, "orderByItems"),
+		as(payload, "payload")}
 }
 
 // itemRID is the _rid of the item, which is the first source.
@@ -127,7 +128,8 @@ func (g *gateway) itemRID() *syntax.SelectItem {
 // resumable adds the place of the filter by which a client resumes to a condition, and the conditions defined
 // behind it.
 func (g *gateway) resumable(where syntax.Expr, defined []syntax.Expr) syntax.Expr {
-	return conjunction(where, append([]syntax.Expr{&syntax.Placeholder{Name: syntax.OrderByFilter}}, defined...))
+	return conjunction(where, append([]syntax.Expr{&syntax.Placeholder{Name: syntax.OrderByFilter}},
+		defined...))
 }
 
 // conjunction joins a condition, which may be nil, and more of them by AND; nil where there is none.

@@ -19,7 +19,8 @@ func TestGatewayPlans(t *testing.T) {
 		if f, ok := c.KV["features"]; ok {
 			o.Features = strings.Split(f, ",")
 		}
-		info := Info{PartitionPaths: []doc.Path{doc.PathOf("key")}, Vectors: map[string]string{"/far": "euclidean"}}
+		info := Info{PartitionPaths: []doc.Path{doc.PathOf("key")},
+			Vectors: map[string]string{"/far": "euclidean"}}
 		if c.Cmd == "hierarchical" {
 			info.PartitionPaths = append(info.PartitionPaths, doc.PathOf("key2"))
 		} else if c.Cmd != "plan" {
@@ -140,7 +141,8 @@ func FuzzGateway(f *testing.F) {
 		}
 		for _, one := range rewrittenQueries(p) {
 			_, err := Prepare(one, params, info)
-			if errors.As(err, &wrong) && (wrong.Code == syntax.CodeSyntax || wrong.Code == CodeTooManyUDFs) && tooMuch(text) {
+			if errors.As(err, &wrong) && (wrong.Code == syntax.CodeSyntax || wrong.Code == CodeTooManyUDFs) &&
+				tooMuch(text) {
 				continue
 			}
 			if err != nil {
@@ -156,7 +158,8 @@ func FuzzGateway(f *testing.F) {
 
 // tooMuch tells of a query near a limit, which what it is rewritten to may exceed: a plan shows values twice.
 func tooMuch(text string) bool {
-	return strings.Count(strings.ToLower(text), "udf") > maxUDFs/2 || strings.Count(text, "(")+strings.Count(text, "[")+strings.Count(text, "-") > syntax.MaxDepth/4
+	return strings.Count(strings.ToLower(text), "udf") > maxUDFs/2 || strings.Count(text, "(")+
+		strings.Count(text, "[")+strings.Count(text, "-") > syntax.MaxDepth/4
 }
 
 // TestRankLimit: what a range is asked for fits into 32 bits with a sign, as clients keep it, however much
@@ -166,12 +169,14 @@ func TestRankLimit(t *testing.T) {
 		"OFFSET 1 LIMIT 2147483647": "2147483647", "OFFSET 0 LIMIT 1073741823": "2147483646", "OFFSET 1 LIMIT 1073741823": "2147483647",
 		"OFFSET 1 LIMIT 200": "402",
 	} {
-		p, err := Gateway(`SELECT * FROM c ORDER BY RANK FullTextScore(c.t, "a") `+tail, nil, Info{}, GatewayOptions{})
+		p, err := Gateway(`SELECT * FROM c ORDER BY RANK FullTextScore(c.t, "a") `+tail, nil, Info{},
+			GatewayOptions{})
 		if err != nil {
 			t.Fatal(tail, err)
 		}
 		plan, err := p.JSON(nil)
-		if err != nil || !strings.Contains(string(plan), "LIMIT "+most+`"`) && !strings.Contains(string(plan), "TOP "+most+" ") {
+		if err != nil || !strings.Contains(string(plan), "LIMIT "+most+`"`) &&
+			!strings.Contains(string(plan), "TOP "+most+" ") {
 			t.Errorf("%s asks for other than %s rows: %s, %v", tail, most, plan, err)
 		}
 	}

@@ -18,7 +18,8 @@ type Given struct {
 const givenRow = 48
 
 func newGiven() *Given {
-	return &Given{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, rows: map[[2]uint64]struct{}{}}
+	return &Given{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		rows: map[[2]uint64]struct{}{}}
 }
 
 // sum is the hash of a row.

@@ -31,7 +31,8 @@ func TestDistinctPages(t *testing.T) {
 	const n = 60
 	bodies := make([][]byte, n)
 	for i := range bodies {
-		bodies[i] = fmt.Appendf(nil, `{"id":"%d","a":%d,"l":[%d,%d,%d],"s":"%d"}`, i, i%17, i%4, i%7, i%4, i/2)
+		bodies[i] = fmt.Appendf(nil, `{"id":"%d","a":%d,"l":[%d,%d,%d],"s":"%d"}`, i, i%17, i%4, i%7, i%4,
+			i/2)
 	}
 	for _, text := range []string{
 		"SELECT DISTINCT VALUE c.a FROM c", "SELECT DISTINCT c.s FROM c", "SELECT DISTINCT l, c.a FROM c JOIN l IN c.l", "SELECT DISTINCT VALUE l FROM c JOIN l IN c.l",

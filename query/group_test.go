@@ -15,7 +15,8 @@ func TestGroupPages(t *testing.T) {
 	const n = 300
 	bodies := make([][]byte, n)
 	for i := range bodies {
-		bodies[i] = fmt.Appendf(nil, `{"id":"%d","a":%d,"s":"%s%03d"}`, i, i*7%50, strings.Repeat("s", 400), i*11%100)
+		bodies[i] = fmt.Appendf(nil, `{"id":"%d","a":%d,"s":"%s%03d"}`, i, i*7%50, strings.Repeat("s", 400),
+			i*11%100)
 	}
 	for _, c := range []struct {
 		text   string
@@ -35,7 +36,8 @@ func TestGroupPages(t *testing.T) {
 				}
 				for _, row := range page.Rows {
 					k := gjson.GetBytes(row, "k")
-					if keys = append(keys, fmt.Sprintf("%9s", k.String())); gjson.GetBytes(row, "n").Int() != int64(n/map[bool]int{true: 50, false: 100}[k.Type == gjson.Number]) {
+					if keys = append(keys, fmt.Sprintf("%9s", k.String())); gjson.GetBytes(row,
+						"n").Int() != int64(n/map[bool]int{true: 50, false: 100}[k.Type == gjson.Number]) {
 						t.Errorf("%s: %s", c.text, row)
 					}
 				}
@@ -43,7 +45,8 @@ func TestGroupPages(t *testing.T) {
 					break
 				}
 			}
-			if len(keys) != c.groups || !slices.IsSorted(keys) || len(slices.Compact(slices.Clone(keys))) != c.groups {
+			if len(keys) != c.groups || !slices.IsSorted(keys) ||
+				len(slices.Compact(slices.Clone(keys))) != c.groups {
 				t.Errorf("%s by %d: %d groups", c.text, size, len(keys))
 			}
 		}

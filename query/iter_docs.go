@@ -7,11 +7,12 @@ type fetched struct {
 	rids  Postings
 	after uint64 // only what is behind it, unless begun is set
 	begun bool
-	ahead []uint64              // read from rids and not fetched yet
-	room  int                   // how many are read ahead at a time; 0: nothing is
-	skip  func(rid uint64) bool // is told of each rid that is no live document; where it is false Next is, too
-	doc   Document
-	err   error
+	ahead []uint64 // read from rids and not fetched yet
+	room  int      // how many are read ahead at a time; 0: nothing is
+	// is told of each rid that is no live document; where it is false Next is, too
+	skip func(rid uint64) bool
+	doc  Document
+	err  error
 }
 
 // next is the rid after the last one; false where there is none.
@@ -100,7 +101,8 @@ func (x *execution) proposed(src Source) (Postings, bool, error) {
 		return nil, false, nil
 	}
 	partition, scoped := src.Partition()
-	if scoped && !x.plan.access.sorted() { // a partition is seldom larger than a range of keys in all partitions
+	// a partition is seldom larger than a range of keys in all partitions
+	if scoped && !x.plan.access.sorted() {
 		return nil, false, partition.Close()
 	}
 	p, ok, err := x.rids(src, x.plan.access)

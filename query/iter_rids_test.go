@@ -42,9 +42,12 @@ func TestPostingsAgree(t *testing.T) {
 			return list
 		}
 		var entries int64
-		checkPostings(t, r, "intersection", &intersection{list: open(), pass: func() error { entries++; return nil }}, all)
+		checkPostings(t, r, "intersection",
+			&intersection{list: open(), pass: func() error { entries++; return nil }}, all)
 		checkPostings(t, r, "union", &unionOf{all: open()}, some)
-		checkPostings(t, r, "both", &intersection{list: []Postings{&unionOf{all: open()}, &gathered{rids: all}}, pass: func() error { entries++; return nil }}, all)
+		checkPostings(t, r, "both",
+			&intersection{list: []Postings{&unionOf{all: open()}, &gathered{rids: all}},
+				pass: func() error { entries++; return nil }}, all)
 	}
 }
 

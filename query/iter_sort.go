@@ -173,7 +173,8 @@ const maxSorted = 4000
 // sorted.
 func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 	o := x.plan.order
-	if x.plan.access != nil && x.plan.access.sorted() && (o.vectors != nil || o.walk != nil && len(o.walk.fixed) == 0) {
+	if x.plan.access != nil && x.plan.access.sorted() &&
+		(o.vectors != nil || o.walk != nil && len(o.walk.fixed) == 0) {
 		rids, few, err := x.fewProposed(src)
 		if err != nil {
 			return nil, err

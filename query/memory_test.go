@@ -46,7 +46,8 @@ func newMemory(t testing.TB, x *index.Indexer, bodies [][]byte, sources int) []S
 	for i := range list {
 		list[i] = &memory{}
 	}
-	per := (len(bodies) + sources - 1) / sources // in runs, so that the order of the whole is that of the documents
+	// in runs, so that the order of the whole is that of the documents
+	per := (len(bodies) + sources - 1) / sources
 	for i, body := range bodies {
 		parsed, err := doc.Parse(body, doc.Limits{})
 		if err != nil {
@@ -79,7 +80,8 @@ func (m *memory) Scan(after uint64) Documents {
 }
 
 func (m *memory) find(rid uint64) int {
-	i, _ := slices.BinarySearchFunc(m.docs, rid, func(d *memoryDocument, rid uint64) int { return int(d.rid) - int(rid) })
+	i, _ := slices.BinarySearchFunc(m.docs, rid,
+		func(d *memoryDocument, rid uint64) int { return int(d.rid) - int(rid) })
 	return i
 }
 

@@ -28,7 +28,10 @@ func TestFunctionsOfOneCallEnd(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&words, "word%d ", i)
 	}
-	line := func(begin float64) string { return `{"type":"LineString","coordinates":` + spiral(250, begin) + `}` }
+	line := func(begin float64) string {
+		return `{"type":"LineString","coordinates":` + spiral(250, begin) +
+			`}`
+	}
 	ring := strings.TrimSuffix(spiral(250, 0), "]") + "," + strings.TrimPrefix(spiral(1, 0), "[")
 	ring = strings.TrimSuffix(ring[:strings.LastIndex(ring, ",[")], ",") + ",[1,0]]"
 	body := fmt.Sprintf(`{"id":"1","a":%s,"b":%s,"t":%q,"p":{"type":"Polygon","coordinates":[%s]}}`,
@@ -43,7 +46,8 @@ func TestFunctionsOfOneCallEnd(t *testing.T) {
 	} {
 		p := mustPrepare(t, text, Info{Lenient: true, Geometry: true})
 		watch := time.Duration(0)
-		env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 3 * time.Second}
+		env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
+			Limit: 3 * time.Second}
 		var late *TimeError
 		if _, err := p.Run(t.Context(), sources, env, RunOptions{}); !errors.As(err, &late) {
 			t.Errorf("%s: %v", name, err)

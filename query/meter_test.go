@@ -15,26 +15,28 @@ import (
 // of arrays and strings, regular expressions, paths, literals.
 func costly() map[string]string {
 	return map[string]string{
-		"joins":         "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n",
-		"streamed":      "SELECT VALUE 1 FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n WHERE x + y + z + w < 0",
-		"sorted":        "SELECT VALUE x FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n WHERE x + y + z + w < 0 ORDER BY c.id",
-		"exists":        "SELECT VALUE 1 FROM c WHERE EXISTS(SELECT VALUE 1 FROM x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n WHERE x + w < 0)",
-		"array":         "SELECT VALUE ARRAY(SELECT VALUE x FROM x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n WHERE x + w < 0) FROM c",
-		"grouped":       "SELECT x FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n GROUP BY x",
-		"distinct":      "SELECT DISTINCT VALUE x FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n",
-		"concatenated":  "SELECT VALUE " + doubled("ARRAY_CONCAT(%[1]s, %[1]s)", "c.n", 11) + " FROM c",
-		"joined":        "SELECT VALUE " + doubled("CONCAT(%[1]s, %[1]s)", "c.s", 11) + " FROM c",
-		"united":        "SELECT VALUE " + doubled("SetUnion(%[1]s, %[1]s)", "c.n", 11) + " FROM c",
-		"replaced":      "SELECT VALUE " + doubled("REPLACE(%[1]s, %[1]s, c.s)", "c.s", 11) + " FROM c",
-		"replicated":    "SELECT VALUE " + doubled("(LENGTH(REPLICATE('ab', 5000)) + %[1]s + %[1]s)", "c.n[0]", 11) + " FROM c",
+		"joins":        "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n",
+		"streamed":     "SELECT VALUE 1 FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n WHERE x + y + z + w < 0",
+		"sorted":       "SELECT VALUE x FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n WHERE x + y + z + w < 0 ORDER BY c.id",
+		"exists":       "SELECT VALUE 1 FROM c WHERE EXISTS(SELECT VALUE 1 FROM x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n WHERE x + w < 0)",
+		"array":        "SELECT VALUE ARRAY(SELECT VALUE x FROM x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n WHERE x + w < 0) FROM c",
+		"grouped":      "SELECT x FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n GROUP BY x",
+		"distinct":     "SELECT DISTINCT VALUE x FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n",
+		"concatenated": "SELECT VALUE " + doubled("ARRAY_CONCAT(%[1]s, %[1]s)", "c.n", 11) + " FROM c",
+		"joined":       "SELECT VALUE " + doubled("CONCAT(%[1]s, %[1]s)", "c.s", 11) + " FROM c",
+		"united":       "SELECT VALUE " + doubled("SetUnion(%[1]s, %[1]s)", "c.n", 11) + " FROM c",
+		"replaced":     "SELECT VALUE " + doubled("REPLACE(%[1]s, %[1]s, c.s)", "c.s", 11) + " FROM c",
+		"replicated": "SELECT VALUE " + doubled("(LENGTH(REPLICATE('ab', 5000)) + %[1]s + %[1]s)",
+			"c.n[0]", 11) + " FROM c",
 		"regex":         `SELECT VALUE COUNT(1) FROM c JOIN x IN c.e WHERE RegexMatch(x, "^(a+)+$")`,
 		"regex of each": `SELECT VALUE REGEXREPLACEALL(c.long, "a|b", "") FROM c JOIN x IN c.n JOIN y IN c.n`,
-		"paths":         "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n WHERE " + strings.Repeat("c.missing = x OR ", 200) + "false",
-		"contains":      "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n WHERE ARRAY_CONTAINS(c.n, -1 - x)",
-		"included":      "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n WHERE ARRAY_CONTAINS([c], c, true)",
-		"like":          "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n WHERE (c.long || ToString(x)) LIKE '%a%a%a%_____________x%'",
-		"one like":      "SELECT VALUE c.long || c.long LIKE '%" + strings.Repeat("_", 60_000) + "x%' FROM c",
-		"no container":  "SELECT VALUE 1 FROM x IN (SELECT VALUE y FROM c JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n JOIN v IN c.n WHERE y + v < 0)",
+		"paths": "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n WHERE " +
+			strings.Repeat("c.missing = x OR ", 200) + "false",
+		"contains":     "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n WHERE ARRAY_CONTAINS(c.n, -1 - x)",
+		"included":     "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n WHERE ARRAY_CONTAINS([c], c, true)",
+		"like":         "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n WHERE (c.long || ToString(x)) LIKE '%a%a%a%_____________x%'",
+		"one like":     "SELECT VALUE c.long || c.long LIKE '%" + strings.Repeat("_", 60_000) + "x%' FROM c",
+		"no container": "SELECT VALUE 1 FROM x IN (SELECT VALUE y FROM c JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n JOIN v IN c.n WHERE y + v < 0)",
 	}
 }
 
@@ -69,9 +71,11 @@ func TestLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := mustPrepare(t, text, Info{Lenient: true})
 			watch := time.Duration(0)
-			env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 3 * time.Second}
+			env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
+				Limit: 3 * time.Second}
 			var late *TimeError
-			if _, err := p.Run(t.Context(), sources, env, RunOptions{}); !errors.As(err, &late) || late.Limit != env.Limit {
+			if _, err := p.Run(t.Context(), sources, env, RunOptions{}); !errors.As(err, &late) ||
+				late.Limit != env.Limit {
 				t.Errorf("%v", err)
 			}
 			ctx := &endsSoon{Context: t.Context(), left: 3}
@@ -97,7 +101,8 @@ func (c *endsSoon) Err() error {
 
 // TestConditionLimit: the condition of a patch has a limit too.
 func TestConditionLimit(t *testing.T) {
-	c, err := PrepareCondition(`FROM c WHERE EXISTS(SELECT VALUE 1 FROM x IN c.e WHERE RegexMatch(x, "^(a+)+$"))`, Info{})
+	c, err := PrepareCondition(
+		`FROM c WHERE EXISTS(SELECT VALUE 1 FROM x IN c.e WHERE RegexMatch(x, "^(a+)+$"))`, Info{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,10 +122,12 @@ func TestMadeText(t *testing.T) {
 		"array":     "SELECT VALUE [" + strings.Repeat("c.s,", 40) + "c.s] FROM c",
 		"object":    "SELECT " + strings.Repeat("[c.s, c.s, c.s, c.s, c.s, c.s], ", 10) + "c.s FROM c",
 		"arguments": "SELECT VALUE CONCAT(" + strings.Repeat("UPPER(c.s),", 90) + "c.s) FROM c",
-		"operands":  "SELECT VALUE " + strings.Repeat("UPPER(c.s) || (", 90) + "c.s" + strings.Repeat(")", 90) + " FROM c",
+		"operands": "SELECT VALUE " + strings.Repeat("UPPER(c.s) || (", 90) + "c.s" +
+			strings.Repeat(")", 90) + " FROM c",
 	} {
 		var much *MemoryError
-		if _, err := mustPrepare(t, text, Info{Lenient: true}).Run(t.Context(), sources, Env{}, RunOptions{}); !errors.As(err, &much) {
+		if _, err := mustPrepare(t, text, Info{Lenient: true}).Run(t.Context(), sources, Env{},
+			RunOptions{}); !errors.As(err, &much) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -15,8 +15,10 @@ import (
 // randomValue returns the text of a value, from few enough that values meet; "" stands for none.
 func randomValue(r *rand.Rand) string {
 	long := strings.Repeat("long ", 40)
-	pool := []string{"", "", "null", "true", "false", "0", "1", "1.0", "2", "-3.5", "1e3", `""`, `"a"`, `"ab"`, `"b"`, `"é"`, `"a\u0000b"`,
-		`"` + long + `"`, `"` + long + `x"`, `"` + long + `y"`, "[]", "[1]", `["a",1]`, `{}`, `{"x":1}`, `{"x":"a"}`, `{"x":"a","y":2}`,
+	pool := []string{"", "", "null", "true", "false", "0", "1", "1.0", "2", "-3.5", "1e3", `""`, `"a"`,
+		`"ab"`, `"b"`, `"é"`, `"a\u0000b"`,
+		`"` + long + `"`, `"` + long + `x"`, `"` + long +
+			`y"`, "[]", "[1]", `["a",1]`, `{}`, `{"x":1}`, `{"x":"a"}`, `{"x":"a","y":2}`,
 		`{"y":[1]}`, `{"y":"` + long + `z"}`}
 	return pool[r.IntN(len(pool))]
 }
@@ -69,9 +71,11 @@ func randomCondition(r *rand.Rand, depth int) string {
 	case n == 10:
 		return "(" + path + " BETWEEN " + value() + " AND " + value() + ")"
 	case n == 11:
-		return []string{"IS_STRING", "IS_DEFINED", "NOT IS_DEFINED", "IS_NUMBER", "IS_ARRAY", "IS_PRIMITIVE"}[r.IntN(6)] + "(" + path + ")"
+		return []string{"IS_STRING", "IS_DEFINED", "NOT IS_DEFINED", "IS_NUMBER", "IS_ARRAY",
+			"IS_PRIMITIVE"}[r.IntN(6)] + "(" + path + ")"
 	case n == 12:
-		return "STARTSWITH(" + path + `, "` + []string{"", "a", "long ", strings.Repeat("long ", 40)}[r.IntN(4)] + `")`
+		return "STARTSWITH(" + path + `, "` + []string{"", "a", "long ",
+			strings.Repeat("long ", 40)}[r.IntN(4)] + `")`
 	case n == 13:
 		return "ARRAY_CONTAINS(c.t, " + value() + ")"
 	case n == 14:
@@ -85,14 +89,16 @@ func randomQuery(r *rand.Rand) string {
 	if r.IntN(4) > 0 {
 		where = " WHERE " + randomCondition(r, 2)
 	}
-	keys := []string{"c.a", "c.b", "c.s", "c.a DESC", "c.s DESC", "c.id DESC", "c.o.x", "c.o", "c.a, c.b", "c.a DESC, c.b DESC", "c.b, c.a DESC",
+	keys := []string{"c.a", "c.b", "c.s", "c.a DESC", "c.s DESC", "c.id DESC", "c.o.x", "c.o", "c.a, c.b",
+		"c.a DESC, c.b DESC", "c.b, c.a DESC",
 		"c.b DESC, c.a", "c._ts DESC", "c.s, c.b"}
 	order := " ORDER BY " + keys[r.IntN(len(keys))]
 	window := []string{"", "", fmt.Sprintf(" OFFSET %d LIMIT %d", r.IntN(4), r.IntN(6))}[r.IntN(3)]
 	switch r.IntN(11) {
 	case 7:
 		part := strings.ReplaceAll(strings.ReplaceAll(randomCondition(r, 1), "c.o.x", "c.x"), "c.", "o.")
-		return "SELECT * FROM c.o AS o WHERE " + part + " ORDER BY o." + []string{"x", "y", "x DESC", "y DESC"}[r.IntN(4)] + window
+		return "SELECT * FROM c.o AS o WHERE " + part + " ORDER BY o." + []string{"x", "y", "x DESC",
+			"y DESC"}[r.IntN(4)] + window
 	case 8:
 		return "SELECT t AS t, t.x FROM t IN c.t WHERE t >= 1 OR t.x = 1" + window
 	case 0:
@@ -102,11 +108,13 @@ func randomQuery(r *rand.Rand) string {
 	case 2:
 		return "SELECT DISTINCT VALUE c.a FROM c" + where
 	case 3:
-		return "SELECT c.b, COUNT(1) AS n, MIN(c.s) AS low, MAX(c.id) AS high FROM c" + where + " GROUP BY c.b"
+		return "SELECT c.b, COUNT(1) AS n, MIN(c.s) AS low, MAX(c.id) AS high FROM c" + where +
+			" GROUP BY c.b"
 	case 4:
 		return "SELECT COUNT(1) AS n, MIN(c.b) AS low, MAX(c.b) AS high FROM c" + where
 	case 5:
-		return "SELECT DISTINCT VALUE c.s FROM c" + where + " ORDER BY c.s" + []string{"", " DESC"}[r.IntN(2)] + window
+		return "SELECT DISTINCT VALUE c.s FROM c" + where + " ORDER BY c.s" +
+			[]string{"", " DESC"}[r.IntN(2)] + window
 	case 6:
 		return "SELECT c.id, t FROM c JOIN t IN c.t" + where + order + window
 	}
@@ -147,7 +155,8 @@ func TestIndexesChangeNothing(t *testing.T) {
 				}
 				if a, b := arrayOf(got).Raw(), arrayOf(want).Raw(); string(a) != string(b) {
 					p, _ := Prepare(text, nil, Info{Index: x, Lenient: true})
-					t.Fatalf("seed %d, %d sources, pages of %d: %s\ngot  %s\nwant %s\n%s", seed, n, page, text, a, b, p)
+					t.Fatalf("seed %d, %d sources, pages of %d: %s\ngot  %s\nwant %s\n%s", seed, n, page,
+						text, a, b, p)
 				}
 			}
 		}
@@ -159,7 +168,8 @@ func TestIndexesChangeNothing(t *testing.T) {
 func TestOrderIsTotal(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	bodies := randomDocuments(r, 300)
-	rows, err := runAll("SELECT VALUE [c.a ?? '?'] FROM c ORDER BY c.a", nil, Info{Lenient: true}, newMemory(t, nil, bodies, 1), RunOptions{MaxItems: 7})
+	rows, err := runAll("SELECT VALUE [c.a ?? '?'] FROM c ORDER BY c.a", nil, Info{Lenient: true},
+		newMemory(t, nil, bodies, 1), RunOptions{MaxItems: 7})
 	if err != nil || len(rows) != len(bodies) {
 		t.Fatalf("%d rows of %d, %v", len(rows), len(bodies), err)
 	}
@@ -170,7 +180,8 @@ func TestOrderIsTotal(t *testing.T) {
 		}
 	}
 	for i := missing + 1; i < len(rows); i++ {
-		if a, b := element(rows[i-1], 0), element(rows[i], 0); doc.Compare(a, b) > 0 && a.Kind() < doc.Array || bytes.Compare(OrderedBy(a).append(nil), OrderedBy(b).append(nil)) > 0 {
+		if a, b := element(rows[i-1], 0), element(rows[i], 0); doc.Compare(a, b) > 0 &&
+			a.Kind() < doc.Array || bytes.Compare(OrderedBy(a).append(nil), OrderedBy(b).append(nil)) > 0 {
 			t.Fatalf("%s comes before %s", a.Raw(), b.Raw())
 		}
 	}

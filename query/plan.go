@@ -25,10 +25,12 @@ type Info struct {
 	Index          *index.Indexer // nil: nothing is indexed
 	PartitionPaths []doc.Path     // of the partition key, one for each level
 	Computed       []Computed
-	Lenient        bool              // an ORDER BY that no index serves sorts; else it is refused, as in Cosmos DB
-	Superset       bool              // texts are read by syntax.ParseLenient
-	Geometry       bool              // geometries lie in a plane, not on the globe
-	Vectors        map[string]string // the distance function of each path of the vector policy, as doc.Path prints it
+	// an ORDER BY that no index serves sorts; else it is refused, as in Cosmos DB
+	Lenient  bool
+	Superset bool // texts are read by syntax.ParseLenient
+	Geometry bool // geometries lie in a plane, not on the globe
+	// the distance function of each path of the vector policy, as doc.Path prints it
+	Vectors map[string]string
 }
 
 // parse reads a text by the syntax that the container takes.
@@ -242,8 +244,10 @@ func compileComputed(one Computed, info *Info) (valuer, error) {
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	if bl.value == nil || len(bl.steps) != 1 || bl.steps[0].kind != stepItem || b.slots > 0 || bl.grouped || len(bl.where) > 0 {
-		return nil, plain("The query of the computed property '" + one.Name + "' is not of the form SELECT VALUE <expression> FROM c.")
+	if bl.value == nil || len(bl.steps) != 1 || bl.steps[0].kind != stepItem || b.slots > 0 || bl.grouped ||
+		len(bl.where) > 0 {
+		return nil, plain("The query of the computed property '" + one.Name +
+			"' is not of the form SELECT VALUE <expression> FROM c.")
 	}
 	p := &planner{binder: b, plan: &Plan{}}
 	foldExprs(p)

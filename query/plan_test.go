@@ -54,7 +54,8 @@ func TestExplain(t *testing.T) {
 	info := planInfo(t)
 	x := info.Index
 	var bodies [][]byte
-	for _, text := range []string{`{"id":"1","p":1,"q":1,"l":[1,2]}`, `{"id":"2","p":1,"q":2,"l":[3]}`, `{"id":"3","p":2}`} {
+	for _, text := range []string{`{"id":"1","p":1,"q":1,"l":[1,2]}`, `{"id":"2","p":1,"q":2,"l":[3]}`,
+		`{"id":"3","p":2}`} {
 		bodies = append(bodies, []byte(text))
 	}
 	p, err := Prepare("SELECT TOP 2 VALUE l FROM c JOIN l IN c.l WHERE c.p = 1 AND c.q >= 1 AND (c.skip = 3 OR true)", nil, info)

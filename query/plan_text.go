@@ -45,7 +45,8 @@ func (p *Plan) Explain(s Stats) string {
 	text := p.text(func(n node) string {
 		switch n.role {
 		case loads:
-			return n.text + figures(s.Loaded, s.Load) + fmt.Sprintf(" (%d index entries, %d bytes)", s.IndexEntries, s.LoadedBytes)
+			return n.text + figures(s.Loaded, s.Load) + fmt.Sprintf(" (%d index entries, %d bytes)",
+				s.IndexEntries, s.LoadedBytes)
 		case filters:
 			return n.text + figures(s.Matched, s.Filter)
 		case joins:

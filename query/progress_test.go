@@ -108,7 +108,8 @@ func TestProgressCovers(t *testing.T) {
 		ok    bool
 	}{
 		{[]Span{{b("c"), b("k")}}, true}, {[]Span{{b("d"), b("e")}, {b("e"), b("f")}}, true}, {nil, false},
-		{[]Span{{b("b"), b("k")}}, false}, {[]Span{{b("c"), b("l")}}, false}, {[]Span{{b("c"), nil}}, false}, {[]Span{{nil, b("d")}}, false},
+		{[]Span{{b("b"), b("k")}}, false}, {[]Span{{b("c"), b("l")}}, false}, {[]Span{{b("c"), nil}},
+			false}, {[]Span{{nil, b("d")}}, false},
 		{[]Span{{b("z"), b("z")}}, true}, // nothing
 	} {
 		if p.Covers(c.spans) != c.ok {

@@ -30,14 +30,17 @@ func (b *binder) orderByRank(bl *block, s *scope, q *syntax.Query) {
 		case i > 0:
 			b.failCode(src, CodeRankJoin, "The JOIN operator is not allowed with the ORDER BY RANK clause.")
 		case src.In:
-			b.failCode(src, CodeRankIn, "The FROM clause with the IN operator is not allowed with the ORDER BY RANK clause.")
+			b.failCode(src, CodeRankIn,
+				"The FROM clause with the IN operator is not allowed with the ORDER BY RANK clause.")
 		case src.Sub != nil:
-			b.failCode(src, CodeRankSubquery, "Subqueries in the FROM clause are not allowed with the ORDER BY RANK clause.")
+			b.failCode(src, CodeRankSubquery,
+				"Subqueries in the FROM clause are not allowed with the ORDER BY RANK clause.")
 		}
 	}
 	b.rankedWithout(bl, q)
 	if q.OrderBy.Directed {
-		b.failCode(q.OrderBy, CodeRankDirection, "Specifying a sort order (ASC or DESC) in the ORDER BY RANK clause is not allowed.")
+		b.failCode(q.OrderBy, CodeRankDirection,
+			"Specifying a sort order (ASC or DESC) in the ORDER BY RANK clause is not allowed.")
 	}
 	call := q.OrderBy.Rank
 	fn := b.rankFunction(call)
@@ -61,17 +64,21 @@ func (b *binder) orderByRank(bl *block, s *scope, q *syntax.Query) {
 // rankedWithout refuses what ORDER BY RANK excludes: groups, aggregates and DISTINCT.
 func (b *binder) rankedWithout(bl *block, q *syntax.Query) {
 	if len(q.GroupBy) > 0 {
-		clause := syntax.Span{Start: q.GroupBy[0].Extent().Start, End: q.GroupBy[len(q.GroupBy)-1].Extent().End}
+		clause := syntax.Span{Start: q.GroupBy[0].Extent().Start,
+			End: q.GroupBy[len(q.GroupBy)-1].Extent().End}
 		clause.Start = max(0, lastWord([]rune(b.text)[:clause.Start], "GROUP"))
-		b.failCode(clause, CodeRankGroupBy, "The GROUP BY clause is not allowed with the ORDER BY RANK clause.")
+		b.failCode(clause, CodeRankGroupBy,
+			"The GROUP BY clause is not allowed with the ORDER BY RANK clause.")
 	}
 	for c, ref := range b.aggs {
 		if ref.block == bl {
-			b.failCode(c, CodeRankAggregate, "Aggregate functions are not allowed with the ORDER BY RANK clause.")
+			b.failCode(c, CodeRankAggregate,
+				"Aggregate functions are not allowed with the ORDER BY RANK clause.")
 		}
 	}
 	if q.Select.Distinct {
-		b.failCode(q.Select, CodeRankDistinct, "The DISTINCT keyword is not allowed with the ORDER BY RANK clause.")
+		b.failCode(q.Select, CodeRankDistinct,
+			"The DISTINCT keyword is not allowed with the ORDER BY RANK clause.")
 	}
 }
 
@@ -105,8 +112,9 @@ func (b *binder) fusion(bl *block, call *syntax.Call) {
 	if _, scores := args[len(args)-1].(*syntax.Call); !scores {
 		var ok bool
 		if weights, ok = b.weights(args[len(args)-1]); !ok || len(weights) != len(args)-1 {
-			b.failCode(args[len(args)-1], CodeRankWeights, "The last parameter of the RRF function is an optional array of weights. When "+
-				"present, it must be a literal array of numbers, one for each of the component scores.")
+			b.failCode(args[len(args)-1], CodeRankWeights,
+				"The last parameter of the RRF function is an optional array of weights. When "+
+					"present, it must be a literal array of numbers, one for each of the component scores.")
 			return
 		}
 		args = args[:len(args)-1]
@@ -225,9 +233,10 @@ func (b *binder) scoreTerms(c *syntax.Call) {
 			list = array.Elems
 		}
 		if slices.ContainsFunc(list, func(e syntax.Expr) bool { return !b.isTerm(e) }) {
-			b.failCode(c.Args[1], CodeScoreTerms, "The second through last arguments of the 'FullTextScore' function must be literals of type string or "+
-				"object specifying the fuzzy search argument containing a 'term' property which is a string and a 'distance' property which is a "+
-				"number between 0 and 2 (inclusive).")
+			b.failCode(c.Args[1], CodeScoreTerms,
+				"The second through last arguments of the 'FullTextScore' function must be literals of type string or "+
+					"object specifying the fuzzy search argument containing a 'term' property which is a string and a 'distance' property which is a "+
+					"number between 0 and 2 (inclusive).")
 			return
 		}
 	}

@@ -21,7 +21,8 @@ import (
 
 const (
 	rankConstant = 60
-	leastRanked  = 120 // how many documents are taken by each score, at least; and twice what the page is to hold
+	// how many documents are taken by each score, at least; and twice what the page is to hold
+	leastRanked = 120
 )
 
 // ranker is a compiled part of ORDER BY RANK.
@@ -149,7 +150,8 @@ func (x *execution) rankedDocuments(parts []ranker) ([]ranked, error) {
 	return list, nil
 }
 
-func (x *execution) rankSource(source int, docs Documents, parts []ranker, gather bool) (list []ranked, err error) {
+func (x *execution) rankSource(source int, docs Documents, parts []ranker, gather bool) (list []ranked,
+	err error) {
 	defer func() {
 		if e := docs.Close(); err == nil {
 			err = e
@@ -193,7 +195,8 @@ func (x *execution) measure(d *ranked, r *ranker, gather bool) {
 			counts = append(counts, r.terms[i].countFor(&x.run.call.meter, tokens))
 		}
 	}
-	d.scores, d.length, d.counts = append(d.scores, math.NaN()), append(d.length, length), append(d.counts, counts)
+	d.scores, d.length, d.counts = append(d.scores, math.NaN()), append(d.length, length), append(d.counts,
+		counts)
 	if gather {
 		r.corpus.add(length, counts)
 	}
@@ -245,7 +248,8 @@ func (x *execution) fuse(list []ranked, parts []ranker) {
 		order[i] = i
 	}
 	byScore := func(part int) {
-		slices.SortStableFunc(order, func(a, b int) int { return parts[part].better(list[a].scores[part], list[b].scores[part]) })
+		slices.SortStableFunc(order,
+			func(a, b int) int { return parts[part].better(list[a].scores[part], list[b].scores[part]) })
 	}
 	if len(parts) == 1 {
 		byScore(0)

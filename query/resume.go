@@ -5,9 +5,11 @@ import "math"
 // Resume says where the rows of a query with ORDER BY begin. A client that merges goes on by it in ranges
 // that it has no cursor for, knowing only the last row of all that it has given out.
 type Resume struct {
-	Values  []OrderValue // what that row is ordered by, one value for each key of ORDER BY
-	RID     uint64       // begin at the row of this document among the rows with these values; 0: at the first or behind the last of them
-	Exclude bool         // begin behind that document, or behind all rows with these values
+	Values []OrderValue // what that row is ordered by, one value for each key of ORDER BY
+	// begin at the row of this document among the rows with these values; 0: at the first or behind the last
+	// of them
+	RID     uint64
+	Exclude bool // begin behind that document, or behind all rows with these values
 }
 
 // resumeAt begins the page where r says.

@@ -8,11 +8,12 @@ import (
 // rowset is a compiled block: what makes rows of an item, and what makes values of rows. It holds no state;
 // that is in the frame and in a collector.
 type rowset struct {
-	first    []decider // conditions that need none of the sources
-	clauses  []clause
-	project  writer
-	value    valuer // the same as a value
-	keepsAll bool   // a row whose value is undefined does not exist with SELECT VALUE and SELECT *; the others are objects
+	first   []decider // conditions that need none of the sources
+	clauses []clause
+	project writer
+	value   valuer // the same as a value
+	// a row whose value is undefined does not exist with SELECT VALUE and SELECT *; the others are objects
+	keepsAll bool
 	groupBy  []valuer
 	firstKey int    // number of the first of them
 	carried  valuer // of a group's first row, behind the keys; may be nil
@@ -44,7 +45,8 @@ func (c *compiler) rowset(bl *block) *rowset {
 	if rs, ok := c.blocks[bl]; ok {
 		return rs
 	}
-	rs := &rowset{grouped: bl.grouped, firstKey: bl.firstKey, distinct: bl.distinct, groupBy: c.values(bl.groupBy)}
+	rs := &rowset{grouped: bl.grouped, firstKey: bl.firstKey, distinct: bl.distinct,
+		groupBy: c.values(bl.groupBy)}
 	c.blocks[bl] = rs
 	for _, st := range bl.steps {
 		cl := clause{kind: st.kind}
@@ -200,7 +202,8 @@ func (rs *rowset) values(f *frame, fn func(doc.Value) bool) bool {
 
 // collect makes values of the rows that feed calls its argument for: groups them, drops duplicates, projects.
 // It adds the bytes that it needed for that to held.
-func (rs *rowset) collect(f *frame, held *int, feed func(row func() bool) bool, fn func(doc.Value) bool) bool {
+func (rs *rowset) collect(f *frame, held *int, feed func(row func() bool) bool,
+	fn func(doc.Value) bool) bool {
 	emit := func() bool { return emitDefined(rs.value(f), fn) }
 	if rs.distinct {
 		var seen valueSet

@@ -31,7 +31,8 @@ func (b *binder) showsItem(bl *block) bool {
 		if e == nil {
 			continue
 		}
-		if a, names, ok := b.documentPath(e); ok && a.item && (len(names) == 0 || len(names) == 1 && names[0] == "_rid") {
+		if a, names, ok := b.documentPath(e); ok && a.item &&
+			(len(names) == 0 || len(names) == 1 && names[0] == "_rid") {
 			return true
 		}
 	}

@@ -46,8 +46,10 @@ func TestFold(t *testing.T) {
 	} {
 		p := planned(t, "SELECT VALUE "+text+" FROM c", "fold")
 		got := oneLine(syntax.PrintExpr(p.plan.top.value))
-		if strings.HasPrefix(got, "ARRAY( SELECT VALUE (1 + 1)") || strings.HasPrefix(got, "ARRAY( SELECT VALUE") {
-			got = "ARRAY(SELECT VALUE " + syntax.PrintExpr(p.subs[p.plan.top.value.(*syntax.Subquery).Query].value) + ")"
+		if strings.HasPrefix(got, "ARRAY( SELECT VALUE (1 + 1)") ||
+			strings.HasPrefix(got, "ARRAY( SELECT VALUE") {
+			got = "ARRAY(SELECT VALUE " +
+				syntax.PrintExpr(p.subs[p.plan.top.value.(*syntax.Subquery).Query].value) + ")"
 		}
 		if got != want && got != strings.Trim(want, `"`) {
 			t.Errorf("%s becomes %s, want %s", text, got, want)
@@ -78,7 +80,8 @@ func TestPushFilters(t *testing.T) {
 	for _, st := range p.plan.top.steps {
 		got = append(got, conditionsText(st.filter))
 	}
-	want := []string{"(RAND() < 1)", "(c.a = 2)", "(t > c.b) AND EXISTS( SELECT VALUE x FROM x IN t.n WHERE (x = c.k) )", "(u.x = 1)"}
+	want := []string{"(RAND() < 1)", "(c.a = 2)",
+		"(t > c.b) AND EXISTS( SELECT VALUE x FROM x IN t.n WHERE (x = c.k) )", "(u.x = 1)"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -137,15 +140,24 @@ func TestLargeQueries(t *testing.T) {
 	info.Lenient = true
 	sources := newMemory(t, info.Index, numbered(5, `{"id":"%","a1":1}`), 1)
 	for text, want := range map[string]int{
-		"SELECT VALUE c.id FROM c WHERE c.id = 'x' OR " + many(20_000, "c.id = '3'", " OR "):                     1,
-		"SELECT VALUE c.id FROM c WHERE " + many(20_000, "c.a% = 1", " OR "):                                     5,
-		"SELECT VALUE c.id FROM c WHERE " + many(20_000, "c.a% = 1", " AND "):                                    0,
-		"SELECT VALUE c.id FROM c WHERE c.pk IN (" + many(50_000, "%", ", ") + ")":                               0,
-		"SELECT " + many(50_000, "1", ", ") + " FROM c":                                                          5,
-		"SELECT " + many(10_000, "c.a%", ", ") + " FROM c GROUP BY " + many(10_000, "c.a%", ", "):                1,
-		"SELECT DISTINCT " + many(10_000, "c.a%", ", ") + " FROM c ORDER BY " + many(10_000, "c.a%", ", "):       1,
-		"SELECT " + many(20_000, "MAX(MIN(c.a%))", ", ") + " FROM c":                                             -1,
-		"SELECT VALUE c.id FROM c WHERE " + strings.Repeat("NOT (", 900) + "c.a1 = 1" + strings.Repeat(")", 900): 5,
+		"SELECT VALUE c.id FROM c WHERE c.id = 'x' OR " + many(20_000, "c.id = '3'",
+			" OR "): 1,
+		"SELECT VALUE c.id FROM c WHERE " + many(20_000, "c.a% = 1",
+			" OR "): 5,
+		"SELECT VALUE c.id FROM c WHERE " + many(20_000, "c.a% = 1",
+			" AND "): 0,
+		"SELECT VALUE c.id FROM c WHERE c.pk IN (" + many(50_000, "%", ", ") +
+			")": 0,
+		"SELECT " + many(50_000, "1", ", ") +
+			" FROM c": 5,
+		"SELECT " + many(10_000, "c.a%", ", ") + " FROM c GROUP BY " + many(10_000, "c.a%",
+			", "): 1,
+		"SELECT DISTINCT " + many(10_000, "c.a%", ", ") + " FROM c ORDER BY " + many(10_000, "c.a%",
+			", "): 1,
+		"SELECT " + many(20_000, "MAX(MIN(c.a%))", ", ") +
+			" FROM c": -1,
+		"SELECT VALUE c.id FROM c WHERE " + strings.Repeat("NOT (", 900) + "c.a1 = 1" +
+			strings.Repeat(")", 900): 5,
 	} {
 		got, err := runAll(text, nil, info, sources, RunOptions{})
 		if n := len(got); err == nil && n != want || err != nil && want >= 0 {

@@ -19,13 +19,15 @@ func findShortcut(p *planner) { p.plan.shortcut = p.shortcut() }
 
 func (p *planner) shortcut() shortcut {
 	t := p.plan.top
-	if !t.grouped || len(t.groupBy) > 0 || len(t.where) > 0 || len(t.steps) != 1 || t.steps[0].kind != stepItem || len(t.aggs) == 0 {
+	if !t.grouped || len(t.groupBy) > 0 || len(t.where) > 0 || len(t.steps) != 1 ||
+		t.steps[0].kind != stepItem || len(t.aggs) == 0 {
 		return noShortcut
 	}
 	counts, ends := true, true
 	for _, a := range t.aggs {
 		counts = counts && a.name == "COUNT" && p.everywhere(a.arg)
-		ends = ends && (a.name == "MIN" || a.name == "MAX") && syntax.PrintExpr(a.arg) == syntax.PrintExpr(t.aggs[0].arg)
+		ends = ends && (a.name == "MIN" || a.name == "MAX") &&
+			syntax.PrintExpr(a.arg) == syntax.PrintExpr(t.aggs[0].arg)
 	}
 	switch {
 	case counts:
@@ -101,8 +103,10 @@ func (x *execution) takeEnds(g *grouper) error {
 	for _, desc := range []bool{false, true} {
 		key, w := *x.plan.ends.key, *x.plan.ends.walk
 		key.desc, w.reverse = desc, desc
-		y := &execution{plan: &Plan{top: &block{order: []*orderKey{&key}, limit: 1}, rows: &rowset{}, info: x.plan.info,
-			order: &ordering{walk: &w, keys: []valuer{x.plan.ends.value}}}, sources: x.sources, opts: x.opts, run: x.run, f: x.f}
+		y := &execution{plan: &Plan{top: &block{order: []*orderKey{&key}, limit: 1}, rows: &rowset{},
+			info: x.plan.info,
+			order: &ordering{walk: &w,
+				keys: []valuer{x.plan.ends.value}}}, sources: x.sources, opts: x.opts, run: x.run, f: x.f}
 		y.done.limit = 1
 		for i, src := range x.sources {
 			end := y.newWalk(src, i, &w)

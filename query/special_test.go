@@ -23,7 +23,8 @@ func specialDocuments(r *rand.Rand, n int) [][]byte {
 	for i := range bodies {
 		b := fmt.Appendf(nil, `{"id":"%d","k":%d`, i, r.IntN(3))
 		if r.IntN(8) > 0 {
-			b = fmt.Appendf(b, `,"g":{"type":"Point","coordinates":[%d.5,%d.25]}`, r.IntN(20)-10, r.IntN(20)-10)
+			b = fmt.Appendf(b, `,"g":{"type":"Point","coordinates":[%d.5,%d.25]}`, r.IntN(20)-10,
+				r.IntN(20)-10)
 		}
 		switch r.IntN(8) {
 		case 0:
@@ -72,7 +73,8 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 		`SELECT VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.x, "bike"), VectorDistance(c.v, [1,1,1])) OFFSET 2 LIMIT 6`,
 		`SELECT VALUE c.id FROM c ORDER BY RANK RRF(VectorDistance(c.v, [1,0,1]), FullTextScore(c.x, "swim", "red"), [1, -2])`,
 	}
-	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy), Vectors: map[string]int{"/v": 3}}, nil)
+	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
+		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +90,14 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 			}
 			for _, n := range []int{1, 3} {
 				for _, page := range []int{0, 3} {
-					got, err := runAll(text, nil, Info{Index: x, Lenient: true, Vectors: vectors}, newMemory(t, x, bodies, n), RunOptions{MaxItems: page})
+					got, err := runAll(text, nil, Info{Index: x, Lenient: true, Vectors: vectors},
+						newMemory(t, x, bodies, n), RunOptions{MaxItems: page})
 					if err != nil {
 						t.Fatalf("%s: %v", text, err)
 					}
 					if a, b := arrayOf(got).Raw(), arrayOf(want).Raw(); string(a) != string(b) {
-						t.Fatalf("seed %d, %d sources, pages of %d: %s\ngot  %s\nwant %s", seed, n, page, text, a, b)
+						t.Fatalf("seed %d, %d sources, pages of %d: %s\ngot  %s\nwant %s", seed, n, page,
+							text, a, b)
 					}
 				}
 			}
@@ -103,7 +107,8 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 
 // TestSpecialIndexesSpareDocuments checks that those queries do not read what they do not need.
 func TestSpecialIndexesSpareDocuments(t *testing.T) {
-	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy), Vectors: map[string]int{"/v": 3}}, nil)
+	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
+		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,9 +167,12 @@ func TestRankFusion(t *testing.T) {
 
 // TestVectorPolicy checks that the container's vector policy says how to compare.
 func TestVectorPolicy(t *testing.T) {
-	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"far","v":[9,0]}`), []byte(`{"id":"none"}`), []byte(`{"id":"near","v":[1,1]}`)}, 1)
-	for distance, want := range map[string][]string{"euclidean": {"near", "far", "none"}, "dotproduct": {"far", "near", "none"}} {
-		got, err := runAll(`SELECT VALUE c.id FROM c ORDER BY VectorDistance(c.v, [1,0])`, nil, Info{Vectors: map[string]string{"/v": distance}},
+	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"far","v":[9,0]}`), []byte(`{"id":"none"}`),
+		[]byte(`{"id":"near","v":[1,1]}`)}, 1)
+	for distance, want := range map[string][]string{"euclidean": {"near", "far", "none"},
+		"dotproduct": {"far", "near", "none"}} {
+		got, err := runAll(`SELECT VALUE c.id FROM c ORDER BY VectorDistance(c.v, [1,0])`, nil,
+			Info{Vectors: map[string]string{"/v": distance}},
 			sources, RunOptions{MaxItems: 1})
 		var ids []string
 		for _, v := range got {
@@ -174,7 +182,8 @@ func TestVectorPolicy(t *testing.T) {
 			t.Errorf("%s: %v (%v), want %v", distance, ids, err, want)
 		}
 	}
-	got, err := runAll(`SELECT VALUE VectorDistance(c.v, [1,0]) FROM c WHERE c.id = "near"`, nil, Info{Vectors: map[string]string{"/v": "euclidean"}},
+	got, err := runAll(`SELECT VALUE VectorDistance(c.v, [1,0]) FROM c WHERE c.id = "near"`, nil,
+		Info{Vectors: map[string]string{"/v": "euclidean"}},
 		sources, RunOptions{})
 	if err != nil || len(got) != 1 || !doc.Equal(got[0], doc.NumberValue(1)) {
 		t.Errorf("got %v, %v", got, err)

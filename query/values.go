@@ -10,7 +10,8 @@ import (
 // Value is a JSON object of a short list that is queried without lying in a container. Its text is the whole
 // of it: system properties are those that the text has.
 type Value struct {
-	Position uint64 // above 0, rises from one value of the list to the next, and stays the same when others come and go
+	// above 0, rises from one value of the list to the next, and stays the same when others come and go
+	Position uint64
 	Text     []byte
 }
 

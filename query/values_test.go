@@ -41,7 +41,8 @@ func runValues(t *testing.T, text string, size int, list []Value) (pages []strin
 }
 
 func TestValues(t *testing.T) {
-	list := valueList(`{"id":"a","_rid":"A","n":3}`, `{"id":"b","_rid":"B", "n":1,"_ts":7}`, `{"id":"c","tags":["x","y"]}`)
+	list := valueList(`{"id":"a","_rid":"A","n":3}`, `{"id":"b","_rid":"B", "n":1,"_ts":7}`,
+		`{"id":"c","tags":["x","y"]}`)
 	for text, want := range map[string]string{
 		// A text is the whole of its value, blanks included.
 		`SELECT * FROM c`:                                             `{"id":"a","_rid":"A","n":3} {"id":"b","_rid":"B", "n":1,"_ts":7} {"id":"c","tags":["x","y"]}`,
@@ -89,7 +90,8 @@ func TestValuePages(t *testing.T) {
 		if err != nil || first.Cursor == "" {
 			t.Fatal(first, err)
 		}
-		fewer := append(append([]Value{}, list[:2]...), list[4:]...) // without the last one given and the next one
+		// without the last one given and the next one
+		fewer := append(append([]Value{}, list[:2]...), list[4:]...)
 		rest, err := p.RunValues(context.Background(), fewer, Env{}, RunOptions{Cursor: first.Cursor})
 		if err != nil || fmt.Sprintf("%s", rest.Rows) != "[4 5]" || rest.Cursor != "" {
 			t.Errorf("%s: %s %v", text, rest.Rows, err)

@@ -15,8 +15,9 @@ import (
 const wholeCount = 600
 
 var (
-	planField = regexp.MustCompile(` (rewrittenQuery|distinctType|top|offset|limit|orderByExpressions|orderBy|groupByExpressions|groupByAliases|` +
-		`aggregates|groupByAliasToAggregateType|hasSelectValue|dCountInfo|hasNonStreamingOrderBy|ranges)(=|\b)`)
+	planField = regexp.MustCompile(
+		` (rewrittenQuery|distinctType|top|offset|limit|orderByExpressions|orderBy|groupByExpressions|groupByAliases|` +
+			`aggregates|groupByAliasToAggregateType|hasSelectValue|dCountInfo|hasNonStreamingOrderBy|ranges)(=|\b)`)
 	errorCode = regexp.MustCompile(`^refused: (SC\d+|\d+)`)
 )
 
@@ -30,13 +31,15 @@ func classOf(got, want string) string {
 	case accepts(got) && !accepts(want):
 		return "1 accepted, refused by the compiler: " + cmp.Or(errorCode.FindString(want), "refused")
 	case !accepts(got) && accepts(want):
-		return "2 refused, accepted by the compiler: " + cmp.Or(errorCode.FindString(got), "refused without a code")
+		return "2 refused, accepted by the compiler: " + cmp.Or(errorCode.FindString(got),
+			"refused without a code")
 	case accepts(got) && strings.TrimSuffix(want, "\x00hasSelectValue") == "plan":
 		return "6 sent as it is: the compiler knows that nothing can match"
 	case accepts(got):
 		return "3 plan: " + firstField(got, want)
 	case errorCode.FindString(got) != errorCode.FindString(want):
-		return "4 code: " + cmp.Or(errorCode.FindString(got), "none") + " for " + cmp.Or(errorCode.FindString(want), "none")
+		return "4 code: " + cmp.Or(errorCode.FindString(got), "none") + " for " +
+			cmp.Or(errorCode.FindString(want), "none")
 	}
 	return "5 place: " + errorCode.FindString(want)
 }
@@ -46,7 +49,8 @@ func samePrint(answer string) string {
 	if strings.HasPrefix(answer, "refused") {
 		return answer
 	}
-	return strings.NewReplacer(" ASC", "", "(", "", ")", "", " ", "", `\n`, "").Replace(planField.ReplaceAllString(answer, "\x00$1$2"))
+	return strings.NewReplacer(" ASC", "", "(", "", ")", "", " ", "", `\n`,
+		"").Replace(planField.ReplaceAllString(answer, "\x00$1$2"))
 }
 
 // firstField is the first part of a plan that differs, in the order of planAnswer, but for the rewritten
@@ -110,7 +114,8 @@ func AskWholeQueries(t *testing.T, seed uint64) {
 		if shrunk++; shrunk <= maxShrunk {
 			small = shrink(t, folder, smallest, class)
 		}
-		t.Logf("%4d  %s\n%s\ngot  %s\nwant %s", len(found[class]), class, small, ourAnswer(t, small), askCompiler(t, folder, []string{small})[0])
+		t.Logf("%4d  %s\n%s\ngot  %s\nwant %s", len(found[class]), class, small, ourAnswer(t, small),
+			askCompiler(t, folder, []string{small})[0])
 	}
 }
 
@@ -130,11 +135,13 @@ func shrink(t *testing.T, folder, text, class string) string {
 		for i := range words {
 			for j := i + 1; j <= len(words) && j <= i+12; j++ {
 				if part := words[i:j]; balanced(part) {
-					smaller = append(smaller, strings.TrimSpace(strings.Join(words[:i], "")+strings.Join(words[j:], "")))
+					smaller = append(smaller,
+						strings.TrimSpace(strings.Join(words[:i], "")+strings.Join(words[j:], "")))
 				}
 			}
 		}
-		slices.SortFunc(smaller, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+		slices.SortFunc(smaller,
+			func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 		smaller = slices.Compact(smaller)
 		smaller = smaller[:min(len(smaller), 60)]
 		next := ""

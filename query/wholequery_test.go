@@ -41,7 +41,8 @@ func (g *wholeQueries) fresh() string {
 
 // path is a path of a document, or of a part of it.
 func (g *wholeQueries) path() string {
-	return g.name() + g.pick(".a", ".b", ".a", ".b", ".key", ".key", ".o.x", `["a"]`, ".t[0]", ".id", "._ts", "", `["b c"]`, ".t")
+	return g.name() + g.pick(".a", ".b", ".a", ".b", ".key", ".key", ".o.x", `["a"]`, ".t[0]", ".id", "._ts",
+		"", `["b c"]`, ".t")
 }
 
 func (g *wholeQueries) constant() string {
@@ -62,29 +63,37 @@ func (g *wholeQueries) call() string {
 	x, y := g.expr(), g.expr()
 	switch g.IntN(14) {
 	case 0:
-		return g.pick("IS_DEFINED", "IS_STRING", "IS_NUMBER", "IS_NULL", "IS_ARRAY", "IsDefined", "is_primitive") + "(" + x + ")"
+		return g.pick("IS_DEFINED", "IS_STRING", "IS_NUMBER", "IS_NULL", "IS_ARRAY", "IsDefined",
+			"is_primitive") + "(" + x + ")"
 	case 1:
-		return g.pick("STARTSWITH", "CONTAINS", "ENDSWITH", "INDEX_OF", "StringEquals", "RegexMatch") + "(" + x + ", " + y + g.pick("", "", ", true") + ")"
+		return g.pick("STARTSWITH", "CONTAINS", "ENDSWITH", "INDEX_OF", "StringEquals", "RegexMatch") + "(" +
+			x + ", " + y + g.pick("", "", ", true") + ")"
 	case 2:
-		return g.pick("ABS", "UPPER", "lower", "LENGTH", "ToString", "FLOOR", "ARRAY_LENGTH", "SIGN", "Year", "ARRAY_SUM") + "(" + x + ")"
+		return g.pick("ABS", "UPPER", "lower", "LENGTH", "ToString", "FLOOR", "ARRAY_LENGTH", "SIGN", "Year",
+			"ARRAY_SUM") + "(" + x + ")"
 	case 3:
 		return g.pick("udf.f", "UDF.g") + "(" + x + g.pick("", ", "+y) + ")"
 	case 4:
-		return g.pick("ARRAY_CONTAINS", "SetUnion", "CONCAT", "POWER", "StringSplit") + "(" + x + ", " + y + g.pick("", "", ", "+x) + ")"
+		return g.pick("ARRAY_CONTAINS", "SetUnion", "CONCAT", "POWER", "StringSplit") + "(" + x + ", " + y +
+			g.pick("", "", ", "+x) + ")"
 	case 5:
-		return g.pick("HASH", "Now", "Ago", "TicksToDateTime", "DateTimeAdd", "GenerateEmbeddings", "NumberBin", "DateTimePart", "ROUND") +
+		return g.pick("HASH", "Now", "Ago", "TicksToDateTime", "DateTimeAdd", "GenerateEmbeddings",
+			"NumberBin", "DateTimePart", "ROUND") +
 			"(" + g.pick(x, x+", "+y, x, "", x+", "+y+", "+x) + ")"
 	case 6:
-		return g.pick("VectorDistance", "ST_DISTANCE", "FullTextContains", "FullTextScore") + "(" + g.path() + ", " + g.pick(g.constant(), y) +
+		return g.pick("VectorDistance", "ST_DISTANCE", "FullTextContains", "FullTextScore") + "(" + g.path() +
+			", " + g.pick(g.constant(), y) +
 			g.pick("", "", ", "+g.constant()) + ")"
 	case 7:
 		if g.chance(25) {
 			return g.aggregate()
 		}
 	case 8:
-		return g.pick("nothing", "IIF", "CHOOSE", "PI", "RAND", "GetCurrentTimestamp") + g.pick("()", "("+x+", "+y+", "+x+")", "()")
+		return g.pick("nothing", "IIF", "CHOOSE", "PI", "RAND", "GetCurrentTimestamp") +
+			g.pick("()", "("+x+", "+y+", "+x+")", "()")
 	}
-	return g.pick("TRIM", "REPLACE", "SUBSTRING", "LEFT", "ARRAY_SLICE") + "(" + g.pick(x+", "+y, x+", 1, 2", x) + ")"
+	return g.pick("TRIM", "REPLACE", "SUBSTRING", "LEFT", "ARRAY_SLICE") + "(" + g.pick(x+", "+y, x+", 1, 2",
+		x) + ")"
 }
 
 func (g *wholeQueries) aggregate() string {
@@ -105,7 +114,8 @@ func (g *wholeQueries) expr() string {
 	case n < 17:
 		return g.constant()
 	case n < 19:
-		return g.expr() + g.pick(" + ", " - ", " * ", " / ", " % ", " & ", " | ", " ^ ", " || ", " << ", " >>> ") + g.expr()
+		return g.expr() + g.pick(" + ", " - ", " * ", " / ", " % ", " & ", " | ", " ^ ", " || ", " << ",
+			" >>> ") + g.expr()
 	case n == 19:
 		return "(" + g.condition() + ")"
 	case n == 20:
@@ -146,7 +156,8 @@ func (g *wholeQueries) condition() string {
 	case n == 15:
 		return g.path() + g.pick(" BETWEEN ", " NOT BETWEEN ") + g.constant() + " AND " + g.expr()
 	case n == 16:
-		return g.path() + g.pick(" LIKE ", " NOT LIKE ") + g.pick(`"a%"`, `"%"`, `"a_[b]"`, "@s", g.expr()) + g.pick("", "", ` ESCAPE "!"`)
+		return g.path() + g.pick(" LIKE ", " NOT LIKE ") + g.pick(`"a%"`, `"%"`, `"a_[b]"`, "@s", g.expr()) +
+			g.pick("", "", ` ESCAPE "!"`)
 	case n == 17:
 		return "NOT " + g.condition()
 	case n == 18:
@@ -272,7 +283,8 @@ func (g *wholeQueries) query(sub bool) string {
 func (g *wholeQueries) order(keys []string) string {
 	if g.chance(8) {
 		score := func() string {
-			return g.pick(`FullTextScore(`+g.path()+`, "a", "b")`, `FullTextScore(`+g.path()+`, @s)`, "VectorDistance("+g.path()+", [1, 2])", g.expr())
+			return g.pick(`FullTextScore(`+g.path()+`, "a", "b")`, `FullTextScore(`+g.path()+`, @s)`,
+				"VectorDistance("+g.path()+", [1, 2])", g.expr())
 		}
 		return " ORDER BY RANK " + g.pick(score(), "RRF("+score()+", "+score()+g.pick("", ", [1, 2]")+")")
 	}

@@ -32,7 +32,8 @@ func BenchmarkProcedure(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := r.Run(Procedure{ID: "p", Source: "function () { getContext().getResponse().setBody(1); }"}, nothing{}); err != nil {
+		if _, err := r.Run(Procedure{ID: "p",
+			Source: "function () { getContext().getResponse().setBody(1); }"}, nothing{}); err != nil {
 			b.Fatal(err)
 		}
 		r.Close()
@@ -46,7 +47,8 @@ func BenchmarkFunction(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer r.Close()
-	f, err := r.Function("tax", "function tax(income) { return income < 1000 ? income * 0.1 : income * 0.4; }")
+	f, err := r.Function("tax",
+		"function tax(income) { return income < 1000 ? income * 0.1 : income * 0.4; }")
 	if err != nil {
 		b.Fatal(err)
 	}

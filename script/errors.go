@@ -60,7 +60,8 @@ func (e *TooLargeError) Error() string {
 type BusyError struct{ Stuck int }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("No script is begun: %d scripts were stopped and have not ended yet. Try again later.", e.Stuck)
+	return fmt.Sprintf("No script is begun: %d scripts were stopped and have not ended yet. Try again later.",
+		e.Stuck)
 }
 
 // FaultError tells of a defect: the interpreter itself has failed on a script.

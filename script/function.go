@@ -41,7 +41,8 @@ func (r *Runtime) load(id string, p *program) (goja.Callable, error) {
 	}
 	f, ok := goja.AssertFunction(v)
 	if !ok {
-		return nil, &Error{Exception: "TypeError: the script '" + id + "' is not a function", Number: CompileNumber}
+		return nil, &Error{Exception: "TypeError: the script '" + id + "' is not a function",
+			Number: CompileNumber}
 	}
 	return f, nil
 }

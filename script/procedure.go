@@ -180,7 +180,8 @@ func (s *session) start(call goja.FunctionCall) goja.Value {
 		return ""
 	}
 	op := Operation{
-		Kind: Kind(text("kind")), ID: text("id"), RID: text("rid"), ETag: text("etag"), Continuation: text("continuation"),
+		Kind: Kind(text("kind")), ID: text("id"), RID: text("rid"), ETag: text("etag"), Continuation: text(
+			"continuation"),
 		Body: []byte(text("body")),
 	}
 	if v := o.Get("pageSize"); v != nil {

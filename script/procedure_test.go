@@ -78,7 +78,8 @@ func TestNotAccepted(t *testing.T) {
 	env := still()
 	took := time.Duration(0)
 	env.Elapsed = func() time.Duration { took += 500 * time.Millisecond; return took }
-	if got, err := runOn(t, &echo{room: -1}, env, count); err != nil || got != "8 " { // of five seconds four are for new work
+	// of five seconds four are for new work
+	if got, err := runOn(t, &echo{room: -1}, env, count); err != nil || got != "8 " {
 		t.Errorf("late: %q, %v", got, err)
 	}
 	failed := errors.New("the disk is on fire")

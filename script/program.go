@@ -64,7 +64,8 @@ func (p *Programs) compile(id, source string) (*program, error) {
 	fmt.Fprintf(h, "%d %s%s", len(id), id, source)
 	var hash [sha256.Size]byte
 	h.Sum(hash[:0])
-	p.once.Do(func() { p.recent, _ = lru.New[[sha256.Size]byte, *program](maxPrograms) }) // the size alone could be wrong
+	// the size alone could be wrong
+	p.once.Do(func() { p.recent, _ = lru.New[[sha256.Size]byte, *program](maxPrograms) })
 	if found, ok := p.recent.Get(hash); ok {
 		return found, nil
 	}
@@ -164,7 +165,8 @@ const (
 	maxSource  = 512 << 10
 	maxNesting = 500  // of brackets
 	maxArrows  = 2000 // each looks for its end through all that are nested in it
-	maxTree    = 5000 // of nodes: a chain of a thousand operators is no nesting to people, but is to a compiler
+	// of nodes: a chain of a thousand operators is no nesting to people, but is to a compiler
+	maxTree = 5000
 )
 
 // nesting is how deep brackets are nested at most, those in strings and comments included.

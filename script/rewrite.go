@@ -79,12 +79,14 @@ func bound(e ast.Expression) ast.Expression {
 // boundTemplate makes an addition of a template, of as many texts as it has expressions.
 func boundTemplate(t *ast.TemplateLiteral) ast.Expression {
 	part := func(from int, elements ...*ast.TemplateElement) *ast.TemplateLiteral {
-		return &ast.TemplateLiteral{OpenQuote: t.OpenQuote, CloseQuote: t.CloseQuote, Elements: elements, Expressions: t.Expressions[from : from+1]}
+		return &ast.TemplateLiteral{OpenQuote: t.OpenQuote, CloseQuote: t.CloseQuote, Elements: elements,
+			Expressions: t.Expressions[from : from+1]}
 	}
 	var sum ast.Expression = part(0, t.Elements[0], t.Elements[1])
 	for i := 1; i < len(t.Expressions); i++ {
 		none := &ast.TemplateElement{Idx: t.Elements[i].Idx, Valid: true}
-		sum = call(boundedName, &ast.BinaryExpression{Operator: token.PLUS, Left: sum, Right: part(i, none, t.Elements[i+1])})
+		sum = call(boundedName, &ast.BinaryExpression{Operator: token.PLUS, Left: sum,
+			Right: part(i, none, t.Elements[i+1])})
 	}
 	return sum
 }
@@ -103,7 +105,8 @@ func short(e ast.Expression) bool {
 	case *ast.StringLiteral, *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral, *ast.UnaryExpression:
 		return true
 	case *ast.BinaryExpression:
-		return e.Operator != token.PLUS && e.Operator != token.LOGICAL_AND && e.Operator != token.LOGICAL_OR && e.Operator != token.COALESCE
+		return e.Operator != token.PLUS && e.Operator != token.LOGICAL_AND &&
+			e.Operator != token.LOGICAL_OR && e.Operator != token.COALESCE
 	}
 	return false
 }
@@ -112,6 +115,7 @@ func short(e ast.Expression) bool {
 func call(name unistring.String, of ast.Expression) ast.Expression {
 	at := of.Idx0()
 	return &ast.CallExpression{
-		Callee: &ast.Identifier{Name: name, Idx: at}, LeftParenthesis: at, RightParenthesis: at, ArgumentList: []ast.Expression{of},
+		Callee: &ast.Identifier{Name: name,
+			Idx: at}, LeftParenthesis: at, RightParenthesis: at, ArgumentList: []ast.Expression{of},
 	}
 }

@@ -26,7 +26,8 @@ type room struct {
 
 func openRoom() *room {
 	return &room{
-		jobs: make(chan func() error), results: make(chan error, 1), asks: make(chan func()), answered: make(chan struct{}),
+		jobs: make(chan func() error), results: make(chan error,
+			1), asks: make(chan func()), answered: make(chan struct{}),
 		gone: make(chan struct{}), done: make(chan struct{}),
 	}
 }

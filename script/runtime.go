@@ -57,7 +57,8 @@ const (
 	maxText     = 16 << 20 // UTF-16 units of a string
 	maxHard     = 64 << 10 // UTF-16 units of a string, for work that is long for each of them
 	maxPattern  = 16 << 10 // UTF-16 units of a regular expression
-	maxWork     = 100e6    // steps of one call of a built-in function, where texts meet patterns or other texts
+	// steps of one call of a built-in function, where texts meet patterns or other texts
+	maxWork = 100e6
 )
 
 // Runtime runs scripts in one world of their own: what one changes in it, the built-in objects included, the
@@ -95,7 +96,8 @@ func (p *Programs) Open(ctx context.Context, env Env, limits Limits) (*Runtime, 
 	if n := p.Stuck(); n >= maxStuck {
 		return nil, &BusyError{n}
 	}
-	r := &Runtime{programs: p, js: goja.New(), env: env, limits: limits.withDefaults(), ctx: ctx, room: openRoom()}
+	r := &Runtime{programs: p, js: goja.New(), env: env, limits: limits.withDefaults(), ctx: ctx,
+		room: openRoom()}
 	r.since.Store(idle)
 	r.js.SetTimeSource(env.Now)
 	r.js.SetRandSource(env.Random)

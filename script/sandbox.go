@@ -21,7 +21,8 @@ var (
 
 const sandboxFile = "sandbox"
 
-var sandboxText = "(function (native) {\n" + sandboxBase + sandboxOfText + sandboxOfRegexp + sandboxOfValues + "})"
+var sandboxText = "(function (native) {\n" + sandboxBase + sandboxOfText + sandboxOfRegexp + sandboxOfValues +
+	"})"
 
 // fence runs the sandbox script.
 func (r *Runtime) fence(code *goja.Program) error {

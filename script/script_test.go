@@ -57,7 +57,8 @@ func evaluate(t *testing.T, env Env, limits Limits, source string, args ...strin
 func TestFunctions(t *testing.T) {
 	for _, c := range []struct{ source, args, want string }{
 		{"function tax(income) { if (income === undefined) throw 'no income'; return income < 1000 ? income * 0.1 : income * 0.4; }", "2000", "800"},
-		{"function (a) { return a; }", `{"b":1,"a":[1,2.5,"x",null,true,{"__proto__":7}]}`, `{"b":1,"a":[1,2.5,"x",null,true,{"__proto__":7}]}`},
+		{"function (a) { return a; }", `{"b":1,"a":[1,2.5,"x",null,true,{"__proto__":7}]}`,
+			`{"b":1,"a":[1,2.5,"x",null,true,{"__proto__":7}]}`},
 		{"a => a + 1;", "41", "42"},
 		{"const k = 2; a => a * k", "21", "42"},
 		{"function main(a) { return half(a); }\nfunction half(a) { return a / 2; }", "84", "42"},
@@ -70,16 +71,19 @@ func TestFunctions(t *testing.T) {
 		{"function () { return undefined; }", "", ""},
 		{"function () { return function () {}; }", "", ""},
 		{"function () { return Symbol('x'); }", "", ""},
-		{"function () { return [undefined, NaN, 1/0, -0, 9007199254740993, 1e300, 1e-7]; }", "", "[null,null,null,0,9007199254740992,1e+300,1e-7]"},
+		{"function () { return [undefined, NaN, 1/0, -0, 9007199254740993, 1e300, 1e-7]; }", "",
+			"[null,null,null,0,9007199254740992,1e+300,1e-7]"},
 		{"function () { return { at: new Date(0), f: function () {}, u: undefined, s: new String('x'), n: new Number(7) }; }", "",
 			`{"at":"1970-01-01T00:00:00.000Z","s":"x","n":7}`},
 		{"function () { return { toJSON: function (k) { return 'me' + k; } }; }", "", `"me"`},
 		{"function (s) { return s.length; }", `"a\u00e9\ud83d\ude00"`, "4"},
 		{"function (s) { return s; }", `"\ud800"`, `"` + "\uFFFD" + `"`},
-		{"function (x) { return JSON.stringify(x, null, 2); }", `{"a":[1,{}],"b":[]}`, `"{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": []\n}"`},
+		{"function (x) { return JSON.stringify(x, null, 2); }", `{"a":[1,{}],"b":[]}`,
+			`"{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": []\n}"`},
 		{"function (x) { return JSON.stringify(x, ['b']) + JSON.stringify(x, (k, v) => k === 'a' ? undefined : v); }", `{"a":1,"b":2}`, `"{\"b\":2}{\"b\":2}"`},
 		{"function () { return JSON.parse('{\"a\":[1,2],\"a\":3}', (k, v) => typeof v === 'number' ? v + 1 : v); }", "", `{"a":4}`},
-		{"function () { try { JSON.parse('{') } catch (e) { return e instanceof SyntaxError; } }", "", "true"},
+		{"function () { try { JSON.parse('{') } catch (e) { return e instanceof SyntaxError; } }", "",
+			"true"},
 		{"function () { var a = []; a[0] = a; try { JSON.stringify(a) } catch (e) { return e instanceof TypeError; } }", "", "true"},
 		{"function () { return 'a-b'.replace(/-/g, '+') + [3,1,2].sort().join('') + [1,[2,[3]]].flat().length + [..'ab'.split('')].length; }", "", ""},
 		{"function () { return 'a-b'.replace(/-/g, '+') + [3,1,2].sort().join('') + [1,[2,[3]]].flat().length + [...'ab'].length + Math.max.apply(null, [1, 9]); }", "", `"a+b123329"`},
@@ -115,14 +119,21 @@ func TestFunctions(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	for source, want := range map[string]Error{
-		"function f() {\n  throw new Error('no');\n}":                  {Exception: "Error: no", Stack: "   at f (test.js:2:9)"},
-		"function () { throw 'text'; }":                                {Exception: "text", Stack: "   at Anonymous function (test.js:1:16)"},
-		"function () { throw { number: 7, toString: () => 'mine' }; }": {Exception: "mine", Number: 7, Stack: "   at Anonymous function (test.js:1:16)"},
-		"function () { throw new Error(404, 'gone'); }":                {Exception: "Error: gone", Number: 404, Stack: "   at Anonymous function (test.js:1:22)"},
-		"function () { throw { toString: () => { throw 1; } }; }":      {Exception: "an object that cannot be printed", Stack: "   at Anonymous function (test.js:1:16)"},
-		"function () { return eval('1'); }":                            {Exception: "TypeError: eval is not allowed in server side scripting.", Stack: "   at Anonymous function (test.js:1:27)"},
-		"function () { return (function () {}).constructor('return 1')(); }": {Exception: "TypeError: Making functions of text is not allowed in server side scripting.",
-			Stack: "   at Anonymous function (test.js:1:51)"},
+		"function f() {\n  throw new Error('no');\n}": {Exception: "Error: no",
+			Stack: "   at f (test.js:2:9)"},
+		"function () { throw 'text'; }": {Exception: "text",
+			Stack: "   at Anonymous function (test.js:1:16)"},
+		"function () { throw { number: 7, toString: () => 'mine' }; }": {Exception: "mine", Number: 7,
+			Stack: "   at Anonymous function (test.js:1:16)"},
+		"function () { throw new Error(404, 'gone'); }": {Exception: "Error: gone",
+			Number: 404, Stack: "   at Anonymous function (test.js:1:22)"},
+		"function () { throw { toString: () => { throw 1; } }; }": {
+			Exception: "an object that cannot be printed", Stack: "   at Anonymous function (test.js:1:16)"},
+		"function () { return eval('1'); }": {
+			Exception: "TypeError: eval is not allowed in server side scripting.", Stack: "   at Anonymous function (test.js:1:27)"},
+		"function () { return (function () {}).constructor('return 1')(); }": {
+			Exception: "TypeError: Making functions of text is not allowed in server side scripting.",
+			Stack:     "   at Anonymous function (test.js:1:51)"},
 		"function () { throw null; }": {Exception: "null", Stack: "   at Anonymous function (test.js:1:16)"},
 	} {
 		_, err := evaluate(t, still(), Limits{}, source)
@@ -131,7 +142,8 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%s:\n%#v\nwant\n%#v", source, err, want)
 		}
 	}
-	for _, source := range []string{"function (", "1 + 1", "", "var x;", "function () { return 1n; }", "`${1n}`", "function () {} }", "}{", "\x00", "\xff"} {
+	for _, source := range []string{"function (", "1 + 1", "", "var x;", "function () { return 1n; }",
+		"`${1n}`", "function () {} }", "}{", "\x00", "\xff"} {
 		_, err := evaluate(t, still(), Limits{}, source)
 		var got *Error
 		if !errors.As(err, &got) || got.Number != CompileNumber {
@@ -244,7 +256,8 @@ func TestNoLeakBetweenRuntimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		v, err := f.Call(nil)
-		if got := string(v.Raw()); err != nil || got != "1" && got != `["undefined","function","function",2,"undefined"]` {
+		if got := string(v.Raw()); err != nil || got != "1" &&
+			got != `["undefined","function","function",2,"undefined"]` {
 			t.Errorf("%s, %v", got, err)
 		}
 		r.Close()
@@ -286,7 +299,8 @@ func TestProgramsAreBounded(t *testing.T) {
 
 // TestDeepTexts compiles what makes parsers recurse: none may bring the process down.
 func TestDeepTexts(t *testing.T) {
-	for _, part := range []string{"!", "(", "[", "{", "a=>", "new ", "a?b:", "a.", "1+", "if(1)", "{a:", "`${", "f(", "x=", "a,", "typeof ", "async()=>", "a||"} {
+	for _, part := range []string{"!", "(", "[", "{", "a=>", "new ", "a?b:", "a.", "1+", "if(1)", "{a:",
+		"`${", "f(", "x=", "a,", "typeof ", "async()=>", "a||"} {
 		var p Programs
 		_ = p.Prepare("f", "function () { return "+strings.Repeat(part, (maxSource-64)/len(part))+" }")
 		_ = p.Prepare("f", strings.Repeat(part, maxSource/len(part)))
@@ -294,7 +308,8 @@ func TestDeepTexts(t *testing.T) {
 }
 
 func FuzzBorder(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,"x",null,{"__proto__":{"b":1}}],"toJSON":1}`, `"\ud800\u0000"`, `-0`, `1e400`, `123456789012345678901`, `{"":{},"length":9e99,"constructor":[]}`} {
+	for _, seed := range []string{`{"a":[1,"x",null,{"__proto__":{"b":1}}],"toJSON":1}`, `"\ud800\u0000"`,
+		`-0`, `1e400`, `123456789012345678901`, `{"":{},"length":9e99,"constructor":[]}`} {
 		f.Add(seed)
 	}
 	var p Programs
@@ -326,7 +341,8 @@ func FuzzBorder(f *testing.F) {
 }
 
 func FuzzSource(f *testing.F) {
-	for _, seed := range []string{"function () { return 1; }", "a => a", "(", "//# sourceMappingURL=/etc/passwd\nfunction () {}", "`${", "class A { #x = 1 }", "/(?<a>x)\\k<a>/"} {
+	for _, seed := range []string{"function () { return 1; }", "a => a", "(",
+		"//# sourceMappingURL=/etc/passwd\nfunction () {}", "`${", "class A { #x = 1 }", "/(?<a>x)\\k<a>/"} {
 		f.Add(seed)
 	}
 	var p Programs

@@ -21,7 +21,8 @@ type ChangesQueryPage struct {
 // whose changes make no row is passed over, so a page without rows is at the end, unless it has More. q's
 // scope, session and size of pages are those of req. CodeBadRequest: a query that cannot be answered, or is
 // of another form; the other errors are those of Changes.
-func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q QueryRequest) (ChangesQueryPage, Receipt, error) {
+func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q QueryRequest) (ChangesQueryPage,
+	Receipt, error) {
 	info := c.queryInfo(c.state.Load())
 	info.Index, info.Lenient = nil, true
 	plan, err := query.Prepare(q.Text, q.Parameters, info)
@@ -34,9 +35,11 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	udfs := functions{c: c, ctx: ctx}
 	defer udfs.close()
 	watch := c.db.pageWatch(ctx)
-	env := query.Env{Now: c.d.Now(), Random: rand.Float64, Elapsed: watch.elapsed, Limit: watch.limit, UDF: udfs.call}
+	env := query.Env{Now: c.d.Now(), Random: rand.Float64, Elapsed: watch.elapsed, Limit: watch.limit,
+		UDF: udfs.call}
 	heavy := c.db.door.heavy.query(env.Elapsed, env.Limit)
 	defer heavy.leave()
+	heavy.begunAnew = true // rows of changes are added to those of others
 	env.Turn = heavy.turn
 	defer c.db.door.memory.lend(&env)()
 	var out ChangesQueryPage
@@ -48,7 +51,7 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 			return ChangesQueryPage{}, total, err
 		}
 		out.Position, out.More = page.Position, page.More
-		if err := out.add(ctx, plan, env, page.Changes); err != nil {
+		if err := heavy.run(func() error { return out.add(ctx, plan, env, page.Changes) }); err != nil {
 			return ChangesQueryPage{}, total, wrap(err)
 		}
 		if len(page.Changes) == 0 || len(out.Rows) > 0 || req.Start.Now {

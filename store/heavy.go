@@ -4,18 +4,22 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // Queries that take long must not take the processors from all else, nor fill the memory together. Once a
 // query, or the condition of a patch, has done so much work that it is no quick one any more (after quick),
 // it needs a place among the heavy ones, of which there are few, and among those a turn: of the processors
-// one is left for other work. Turns are short, so that none waits for the end of another.
+// one is left for other work. Turns are short, so that none waits for the end of another. From then on it
+// stands back for what is short, too: see internal/priority.
 //
 // A script cannot be made to wait in its middle, nor a text that is matched by a regular expression. So few
 // scripts run at the same time.
@@ -31,18 +35,50 @@ const (
 type heavyWork struct {
 	places, turns *semaphore.Weighted // of queries
 	scripts       *semaphore.Weighted
+	most          int // that run at a time
+	// watched is how many pieces of work to come get a goroutine of their own, so that they can stand back. A
+	// quick one pays for that, so that it is for those alone that come soon after a long one. The first long
+	// query is begun anew; the first long script goes on as it is.
+	watched atomic.Int64
 }
 
+// attentive is how many pieces of work are watched after a long one.
+const attentive = 10_000
+
+// run runs fn, which may be long. w is nil where it cannot stand back.
+func (w *heavyWork) run(fn func(*priority.Work)) {
+	if w.watched.Load() <= 0 {
+		fn(nil)
+		return
+	}
+	w.watched.Add(-1)
+	priority.Run(fn)
+}
+
+// long notes that there is work that takes long.
+func (w *heavyWork) long() { w.watched.Store(attentive) }
+
 func newHeavyWork(processors int) *heavyWork {
+	turns, scripts := max(1, processors-1), max(minScripts, processors-1)
 	return &heavyWork{
-		places: semaphore.NewWeighted(maxHeavy), turns: semaphore.NewWeighted(int64(max(1, processors-1))),
-		scripts: semaphore.NewWeighted(int64(max(minScripts, processors-1))),
+		places: semaphore.NewWeighted(maxHeavy), turns: semaphore.NewWeighted(int64(turns)),
+		scripts: semaphore.NewWeighted(int64(scripts)), most: min(turns, maxHeavy) + scripts,
 	}
 }
 
 // errScripts ends a transaction whose script may not run yet: nobody waits for that while it keeps others
 // from their range.
 var errScripts = errors.New("too many scripts run")
+
+// LongWork is how many pieces of work there can be at a time that stand back for short ones, each in a thread
+// that keeps its place among those that run Go code: a server raises GOMAXPROCS by it; zero where the system
+// has no such threads.
+func (db *DB) LongWork() int {
+	if !priority.Supported {
+		return 0
+	}
+	return db.heavy.most
+}
 
 // script begins a script, if one may run now; the caller leaves when it has run. Else it is errScripts.
 func (w *heavyWork) script() (leave func(), err error) {
@@ -52,9 +88,27 @@ func (w *heavyWork) script() (leave func(), err error) {
 	return func() { w.scripts.Release(1) }, nil
 }
 
+// runScript runs fn, a script, and lets it stand back when it is no quick one.
+func (w *heavyWork) runScript(clock ttl.Clock, fn func()) {
+	begun := clock.Now()
+	w.run(func(work *priority.Work) {
+		if work != nil {
+			defer work.LowerAfter(quick, clock)()
+		}
+		fn()
+	})
+	if clock.Now().Sub(begun) >= quick {
+		w.long()
+	}
+}
+
+// errUnwatched ends a query that cannot stand back in the goroutine that it runs in.
+var errUnwatched = errors.New("a long query is not watched")
+
 // withScripts runs fn, a transaction with scripts, and again when others have ended that keep its own from
 // running, for no longer than limit. It holds nothing while it waits.
-func (w *heavyWork) withScripts(ctx context.Context, limit time.Duration, fn func() (Receipt, error)) (Receipt, error) {
+func (w *heavyWork) withScripts(ctx context.Context, limit time.Duration,
+	fn func() (Receipt, error)) (Receipt, error) {
 	r, err := fn()
 	if !errors.Is(err, errScripts) {
 		return r, err
@@ -87,6 +141,24 @@ type heavyQuery struct {
 	limit        time.Duration // of elapsed
 	placed, runs bool
 	since        time.Duration // of the turn
+	work         *priority.Work
+	begunAnew    bool // or must not be
+}
+
+// run runs fn, which calls turn now and then; the query may go on in another fn. Where it is the first long
+// one in a while, fn is given up once and begun anew: it must bear that.
+func (h *heavyQuery) run(fn func() error) (err error) {
+	once := func(w *priority.Work) {
+		if h.work = w; h.placed && w != nil {
+			w.Lower()
+		}
+		err = fn()
+	}
+	h.all.run(once)
+	if errors.Is(err, errUnwatched) {
+		h.all.run(once)
+	}
+	return err
 }
 
 // turn waits until the query may go on, no longer than the query may take; the run calls it now and then. The
@@ -97,10 +169,15 @@ func (h *heavyQuery) turn(ctx context.Context) error {
 		return nil
 	}
 	if h.runs && now-h.since < heavyTurn {
-		runtime.Gosched() // a request that waits for this very processor need not wait for the end of the turn
+		// a request that waits for this very processor need not wait for the end of the turn
+		runtime.Gosched()
 		return nil
 	}
 	if !h.placed {
+		if h.all.long(); h.work == nil && !h.begunAnew {
+			h.begunAnew = true
+			return errUnwatched
+		}
 		left, cancel := context.WithTimeout(ctx, h.limit-now)
 		defer cancel()
 		if err := h.all.places.Acquire(left, 1); err != nil {
@@ -109,7 +186,9 @@ func (h *heavyQuery) turn(ctx context.Context) error {
 			}
 			return err
 		}
-		h.placed = true
+		if h.placed = true; h.work != nil {
+			h.work.Lower()
+		}
 	}
 	if h.runs {
 		h.all.turns.Release(1)

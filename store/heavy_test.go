@@ -16,12 +16,12 @@ func TestHeavyQueries(t *testing.T) {
 	all := newHeavyWork(2)
 	watch := time.Duration(0)
 	elapsed := func() time.Duration { return watch }
-	fast := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit}
+	fast := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit, begunAnew: true}
 	if err := fast.turn(t.Context()); err != nil || fast.placed || fast.runs {
 		t.Fatalf("%v, %+v", err, fast)
 	}
 	watch = time.Second
-	first := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit}
+	first := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit, begunAnew: true}
 	if err := first.turn(t.Context()); err != nil || !first.placed || !first.runs {
 		t.Fatalf("%v, %+v", err, first)
 	}
@@ -32,7 +32,7 @@ func TestHeavyQueries(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	more := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit}
+	more := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit, begunAnew: true}
 	if err := more.turn(gone); !errors.Is(err, context.Canceled) || more.placed {
 		t.Errorf("%v", err)
 	}
@@ -52,6 +52,44 @@ func TestHeavyQueries(t *testing.T) {
 	all.places.Release(maxHeavy - 1)
 	if !all.places.TryAcquire(maxHeavy) {
 		t.Error("a place is not given back")
+	}
+}
+
+// TestLongQueriesStandBack: the first long query is begun anew, once, where it can stand back; those after it
+// begin there, and quick ones end that.
+func TestLongQueriesStandBack(t *testing.T) {
+	all := newHeavyWork(2)
+	watch := time.Duration(0)
+	run := func(long bool) (begun int, watched bool) {
+		h := all.query(func() time.Duration { return watch }, query.DefaultLimit)
+		defer h.leave()
+		err := h.run(func() error {
+			begun++
+			watched = h.work != nil
+			if watch = 0; long {
+				watch = time.Second
+			}
+			return h.turn(t.Context())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return begun, watched
+	}
+	for i, want := range []struct {
+		long    bool
+		begun   int
+		watched bool
+	}{{false, 1, false}, {true, 2, true}, {true, 1, true}, {false, 1, true}} {
+		if begun, watched := run(want.long); begun != want.begun || watched != want.watched {
+			t.Errorf("query %d was begun %d times, watched: %t", i, begun, watched)
+		}
+	}
+	for range attentive {
+		run(false)
+	}
+	if _, watched := run(false); watched {
+		t.Error("quick queries are watched for ever")
 	}
 }
 
@@ -81,10 +119,12 @@ func TestHeavyScripts(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := run(gone, time.Hour); fault.ErrorCode(err) != fault.CodeCanceled || !errors.Is(err, context.Canceled) {
+	if err := run(gone, time.Hour); fault.ErrorCode(err) != fault.CodeCanceled ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if err := run(t.Context(), 0); fault.ErrorCode(err) != fault.CodeCanceled || errors.Is(err, context.Canceled) {
+	if err := run(t.Context(), 0); fault.ErrorCode(err) != fault.CodeCanceled ||
+		errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	<-began

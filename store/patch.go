@@ -28,7 +28,8 @@ type Patch struct {
 // o.IfMatch names another version or the patch's condition does not hold, and CodeBadRequest where an
 // operation does not fit the document or is about the id, the partition key or a system property, or where
 // what comes out is no document that could be stored.
-func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id string, p Patch, o WriteOptions) (Item, Receipt, error) {
+func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id string, p Patch,
+	o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationPatch, ID: id, Patch: &p, WriteOptions: o})
 }
 
@@ -62,7 +63,8 @@ func (c *Container) preparePatch(pk definition.PartitionKey, p Patch) (*prepared
 
 // unpatchable are the properties that no patch may touch, beside the paths of the partition key.
 var unpatchable = []doc.Path{
-	layout.IDPath, doc.PathOf("_rid"), doc.PathOf("_ts"), doc.PathOf("_etag"), doc.PathOf("_self"), doc.PathOf("_attachments"), doc.PathOf("_lsn"),
+	layout.IDPath, doc.PathOf("_rid"), doc.PathOf("_ts"), doc.PathOf("_etag"), doc.PathOf(
+		"_self"), doc.PathOf("_attachments"), doc.PathOf("_lsn"),
 }
 
 // checkPatched refuses operations on what cannot be patched, on what that lies in, and on what lies in it.
@@ -138,7 +140,7 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 	heavy := c.db.door.heavy.query(c.db.in.Elapsed(), maxCondition)
 	defer heavy.leave()
 	on := &row{c: c, rid: item.rid, head: item.head, body: item.body}
-	err = c.evaluate(limited, p.patch.only, on, now, heavy.turn)
+	err = heavy.run(func() error { return c.evaluate(limited, p.patch.only, on, now, heavy.turn) })
 	if limited.Err() != nil && err != nil {
 		if ctx.Err() != nil {
 			return wrap(ctx.Err())
@@ -150,7 +152,8 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 }
 
 func tooSlow(cause error) error {
-	return &fault.Error{Code: fault.CodeBadRequest, Message: "The condition of the patch takes too long to evaluate.", Err: cause}
+	return &fault.Error{Code: fault.CodeBadRequest,
+		Message: "The condition of the patch takes too long to evaluate.", Err: cause}
 }
 
 // evaluate fails with CodePreconditionFailed where a condition does not hold. turn is query.Env's; nil where
@@ -172,13 +175,15 @@ func (c *Container) evaluate(
 
 // errJudgeAgain ends a transaction that has met another version than the one that the condition of a patch
 // was evaluated for, and has no time for that.
-var errJudgeAgain = fail(fault.CodeUnavailable, "The item of a conditional patch changes faster than its condition can be evaluated.")
+var errJudgeAgain = fail(fault.CodeUnavailable,
+	"The item of a conditional patch changes faster than its condition can be evaluated.")
 
 // maxJudged is how often conditions are evaluated anew, because others have written to the item in between.
 const maxJudged = 10
 
 // updateJudged is update with the conditions of patches evaluated beforehand.
-func (c *Container) updateJudged(ctx context.Context, at place, list []*prepared, fn func(t *tx) error) (r Receipt, err error) {
+func (c *Container) updateJudged(ctx context.Context, at place, list []*prepared,
+	fn func(t *tx) error) (r Receipt, err error) {
 	for range maxJudged {
 		for _, p := range list {
 			if err := c.judge(ctx, p); err != nil {
@@ -211,7 +216,8 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	took := t.c.db.in.Elapsed()
 	ctx, cancel := context.WithTimeout(t.ctx, maxHolding-t.judging)
 	defer cancel()
-	err := t.c.evaluate(ctx, p.only, &row{c: t.c, rid: item.rid, head: item.head, body: item.body}, t.now, nil)
+	err := t.c.evaluate(ctx, p.only, &row{c: t.c, rid: item.rid, head: item.head, body: item.body}, t.now,
+		nil)
 	t.judging += took()
 	if err != nil && ctx.Err() != nil && t.ctx.Err() == nil {
 		return late

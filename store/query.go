@@ -39,9 +39,10 @@ type OrderValue = query.OrderValue
 // Resume is a place among the rows of a query with ORDER BY. A client that merges partition ranges goes on by
 // it in those that it has no continuation for.
 type Resume struct {
-	Values  []OrderValue // what the last row given out is ordered by, one for each key of ORDER BY
-	RID     string       // the _rid of that row's item, to begin with it among equal rows; empty: before or behind all of them
-	Exclude bool         // begin behind that item, or behind all equal rows
+	Values []OrderValue // what the last row given out is ordered by, one for each key of ORDER BY
+	// the _rid of that row's item, to begin with it among equal rows; empty: before or behind all of them
+	RID     string
+	Exclude bool // begin behind that item, or behind all equal rows
 }
 
 // resumePlace turns a resource id into the number that it stands for.
@@ -103,7 +104,9 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 			return QueryPage{}, c.refused(), wrap(err)
 		}
 		page, r, err := c.run(ctx, st, plan, q)
-		if err != errStale && !(q.ByRange && q.Scope.Range == "" && fault.ErrorCode(err) == fault.CodeRangeGone) { // it was split meanwhile
+		// it was split meanwhile
+		if err != errStale && !(q.ByRange && q.Scope.Range == "" &&
+			fault.ErrorCode(err) == fault.CodeRangeGone) {
 			return page, r, wrap(err)
 		}
 	}
@@ -124,7 +127,8 @@ func (*CrossPartitionError) Error() string {
 var errStale = errors.New("the plan is stale")
 
 // run makes one page by a plan that was made for a state.
-func (c *Container) run(ctx context.Context, st *containerState, plan *query.Plan, q QueryRequest) (QueryPage, Receipt, error) {
+func (c *Container) run(ctx context.Context, st *containerState, plan *query.Plan, q QueryRequest) (QueryPage,
+	Receipt, error) {
 	scope, over, err := c.reach(st, plan, q)
 	if err != nil {
 		return QueryPage{}, c.refused(), err
@@ -163,7 +167,8 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 	}
 	r.Charge = chargeRows(page.Stats)
 	out := QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats, Indexes: plan.IndexUse()}
-	if use := &out.Indexes; len(use.Single)+len(use.Composite) == 0 { // the posting of the partition key leads to its items
+	// the posting of the partition key leads to its items
+	if use := &out.Indexes; len(use.Single)+len(use.Composite) == 0 {
 		for _, path := range c.def.ParsedPaths()[:c.def.Plain(q.Scope.Partition).Len()] {
 			use.Single = append(use.Single, path.String()+"/?")
 		}
@@ -196,7 +201,8 @@ func (c *Container) runIn(
 			return nil // bounds with nothing between them
 		}
 		watch := c.db.pageWatch(ctx)
-		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: watch.elapsed, Limit: watch.limit}
+		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: watch.elapsed,
+			Limit: watch.limit}
 		heavy := c.db.door.heavy.query(env.Elapsed, env.Limit)
 		defer heavy.leave()
 		defer c.db.door.memory.lend(&env)()
@@ -206,9 +212,10 @@ func (c *Container) runIn(
 		env.UDF = udfs.call
 		o.Budget = watch.budget
 		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), c.db.given
-		var err error
-		page, err = plan.Run(ctx, list, env, o)
-		return err
+		return heavy.run(func() (err error) {
+			page, err = plan.Run(ctx, list, env, o)
+			return err
+		})
 	})
 	if stale {
 		err = errStale
@@ -319,8 +326,9 @@ func (c *Container) mustMerge(st *containerState, q QueryRequest) error {
 	if err != nil {
 		return &fault.Error{Code: fault.CodeCrossPartition, Message: err.Error(), Err: err}
 	}
-	return &fault.Error{Code: fault.CodeCrossPartition, Err: &CrossPartitionError{plan}, Message: "The provided cross partition query can not be " +
-		"directly served by the gateway. This is a first chance (internal) exception that all newer clients will know how to handle gracefully."}
+	return &fault.Error{Code: fault.CodeCrossPartition, Err: &CrossPartitionError{plan},
+		Message: "The provided cross partition query can not be " +
+			"directly served by the gateway. This is a first chance (internal) exception that all newer clients will know how to handle gracefully."}
 }
 
 // queryError finds the Code of what package query reports.
@@ -333,7 +341,8 @@ func queryError(err error) *fault.Error {
 	var busy *query.BusyError
 	switch {
 	case errors.As(err, &busy):
-		return &fault.Error{Code: fault.CodeThrottled, Message: err.Error(), Err: errors.Join(&ThrottledError{RetryAfter: memoryRetry}, err)}
+		return &fault.Error{Code: fault.CodeThrottled, Message: err.Error(),
+			Err: errors.Join(&ThrottledError{RetryAfter: memoryRetry}, err)}
 	case errors.As(err, &late):
 		return &fault.Error{Code: fault.CodeCanceled, Message: err.Error(), Err: err}
 	case errors.As(err, &cursor):

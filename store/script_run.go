@@ -32,13 +32,15 @@ const chargeScript = 1.0
 // CodeNotFound: there is no such procedure. CodeForbidden: it has overrun its limits several times, and is
 // blocked until it is replaced. CodeBadRequest: there is no partition key, or the procedure threw, which a
 // *script.Error tells more about. CodeCanceled: its time was up. CodeTooLarge: its answer or its memory was.
-func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []doc.Value, o ExecuteOptions) (Execution, Receipt, error) {
+func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []doc.Value,
+	o ExecuteOptions) (Execution, Receipt, error) {
 	res, err := c.procedure(id)
 	if err != nil {
 		return Execution{}, c.refused(), err
 	}
 	if pk.IsZero() && !c.def.SystemKey {
-		return Execution{}, c.refused(), fail(fault.CodeBadRequest, "PartitionKey value must be supplied for this operation.")
+		return Execution{}, c.refused(), fail(fault.CodeBadRequest,
+			"PartitionKey value must be supplied for this operation.")
 	}
 	if pk, err = c.def.FullKey(pk, ""); err != nil {
 		return Execution{}, c.refused(), err
@@ -106,7 +108,8 @@ func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome,
 		return script.Outcome{}, err
 	}
 	defer runtime.Close()
-	return runtime.Run(p, h)
+	db.door.heavy.runScript(db.opts.Wall, func() { out, err = runtime.Run(p, h) })
+	return out, err
 }
 
 // triggers are the scripts that a write asks for.
@@ -130,16 +133,19 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 	}
 	res, err := c.Resources(KindTrigger).Read(names[0])
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeBadRequest, Message: "The trigger '" + names[0] + "' does not exist.", Err: err}
+		return nil, &fault.Error{Code: fault.CodeBadRequest, Message: "The trigger '" + names[0] +
+			"' does not exist.", Err: err}
 	}
 	body := doc.Of(res.Body)
 	if kind := body.Member("triggerType").Str(); !strings.EqualFold(kind, when) {
-		return nil, fail(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with type '"+kind+"', and therefore is invalid as a "+when+"-trigger.")
+		return nil, fail(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with type '"+kind+
+			"', and therefore is invalid as a "+when+"-trigger.")
 	}
 	defined, asked := body.Member("triggerOperation").Str(), triggerOperations[op.Kind]
 	is := func(word string) bool { return strings.EqualFold(defined, word) } // SDKs send them in any case
 	if !is("All") && !is(asked) && (!is("Update") || op.Kind != OperationReplace) {
-		return nil, fail(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+defined+"', and therefore is invalid for '"+asked+"'.")
+		return nil, fail(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+
+			defined+"', and therefore is invalid for '"+asked+"'.")
 	}
 	return &res, c.ready(&res)
 }
@@ -152,7 +158,8 @@ var triggerOperations = map[OperationKind]string{
 
 // writeTriggered carries out one operation with its triggers, in one transaction. A pre-trigger may put
 // another document in place of the one that was sent, so that is checked after it has run.
-func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt, error) {
+func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey, op Operation) (Item,
+	Receipt, error) {
 	found, err := c.triggersOf(op)
 	if err != nil {
 		return Item{}, c.refused(), err
@@ -162,7 +169,8 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 		return Item{}, c.refused(), err
 	}
 	var patch *prepared
-	if op.Kind == OperationPatch { // no trigger changes it, so that its condition can be evaluated before anybody waits
+	// no trigger changes it, so that its condition can be evaluated before anybody waits
+	if op.Kind == OperationPatch {
 		if patch, err = c.prepare(key, op); err != nil {
 			return Item{}, c.refused(), err
 		}
@@ -207,7 +215,8 @@ func (c *Container) triggerKey(pk definition.PartitionKey, op Operation) (defini
 }
 
 // write is one operation between its triggers. p is the operation, where it was prepared before.
-func (h *scriptHost) write(op Operation, p *prepared, with triggers) (done OperationResult, reply []byte, err error) {
+func (h *scriptHost) write(op Operation, p *prepared, with triggers) (done OperationResult, reply []byte,
+	err error) {
 	name := triggerOperations[op.Kind]
 	if with.pre != nil {
 		out, err := h.run(with.pre, script.Procedure{

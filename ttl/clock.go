@@ -35,9 +35,9 @@ type callbackClock interface {
 	afterFunc(d time.Duration, f func()) (stop func())
 }
 
-// afterFunc calls f once when c has reached c.Now()+d, unless stop is called before. The goroutine that a
+// AfterFunc calls f once when c has reached c.Now()+d, unless stop is called before. The goroutine that a
 // foreign clock costs ends with the timer or with stop.
-func afterFunc(c Clock, d time.Duration, f func()) (stop func()) {
+func AfterFunc(c Clock, d time.Duration, f func()) (stop func()) {
 	if c, ok := c.(callbackClock); ok {
 		return c.afterFunc(d, f)
 	}

@@ -162,7 +162,8 @@ func TestTimersFireOnJumps(t *testing.T) {
 // A running clock wakes its timers by its base, whatever the base is.
 func TestTimersOfARunningClock(t *testing.T) {
 	manual := ttl.NewManual(noon)
-	for name, base := range map[string]ttl.Clock{"manual": manual, "virtual": ttl.NewVirtual(manual), "foreign": foreign{manual}} {
+	for name, base := range map[string]ttl.Clock{"manual": manual, "virtual": ttl.NewVirtual(manual),
+		"foreign": foreign{manual}} {
 		t.Run(name, func(t *testing.T) {
 			start := base.Now()
 			c := ttl.NewVirtual(base)
@@ -267,7 +268,10 @@ func TestClockModel(t *testing.T) {
 			deadline time.Time
 		}
 		var timers []timer
-		seconds := rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.IntRange(0, 20).Draw(t, "s")) * time.Second })
+		seconds := rapid.Custom(func(t *rapid.T) time.Duration {
+			return time.Duration(rapid.IntRange(0,
+				20).Draw(t, "s")) * time.Second
+		})
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			at, passed = at.Add(rate*passed), 0
 			switch rapid.IntRange(0, 6).Draw(t, "step") {

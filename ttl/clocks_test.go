@@ -97,7 +97,8 @@ func TestParseDuration(t *testing.T) {
 			t.Errorf("%s: %v %v", text, d, err)
 		}
 	}
-	for _, text := range []string{"", "d", "5", "d5h", "1.5d", "1d-5h", "1d+5h", "1dd", "1d5", "5h1d", "106752d", "106751d24h", "99999999999d", "1 d", "-"} {
+	for _, text := range []string{"", "d", "5", "d5h", "1.5d", "1d-5h", "1d+5h", "1dd", "1d5", "5h1d",
+		"106752d", "106751d24h", "99999999999d", "1 d", "-"} {
 		if d, err := ttl.ParseDuration(text); !errors.As(err, new(*ttl.DurationError)) {
 			t.Errorf("%s: %v %v", text, d, err)
 		}

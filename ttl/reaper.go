@@ -17,9 +17,10 @@ type Range struct {
 
 // Swept says how a batch went.
 type Swept struct {
-	Purged int   // items removed
-	More   bool  // candidates that are due already are left
-	Next   int64 // without More: the earliest second since 1970 at which something here may expire; math.MaxInt64: nothing
+	Purged int  // items removed
+	More   bool // candidates that are due already are left
+	// without More: the earliest second since 1970 at which something here may expire; math.MaxInt64: nothing
+	Next int64
 }
 
 // A Sweeper removes expired items. The reaper never runs two of its methods at once.
@@ -86,7 +87,8 @@ type RangeError struct {
 }
 
 func (e *RangeError) Error() string {
-	return fmt.Sprintf("sweep part %d of %d of tenant %d: %v", e.Range.Part, e.Range.Owner, e.Range.Tenant, e.Err)
+	return fmt.Sprintf("sweep part %d of %d of tenant %d: %v", e.Range.Part, e.Range.Owner, e.Range.Tenant,
+		e.Err)
 }
 
 // Unwrap returns the error of the Sweeper.

@@ -9,8 +9,9 @@ import (
 
 // A visit is what is remembered of a range from one round to the next.
 type visit struct {
-	clock     Clock     // of the range
-	idleUntil time.Time // on clock: nothing was expected to expire before; zero while there is more that is due
+	clock Clock // of the range
+	// on clock: nothing was expected to expire before; zero while there is more that is due
+	idleUntil time.Time
 	failures  int       // in a row
 	retryAt   time.Time // on Pace: not before, because of the failures
 }
@@ -62,7 +63,7 @@ func (r *Reaper) sleep(began time.Time) (woken bool) {
 	otherTick := make(bell, 1)
 	if !r.Metrics().Paused {
 		for _, c := range r.otherClocks() {
-			defer afterFunc(c, r.opts.Interval, otherTick.ring)()
+			defer AfterFunc(c, r.opts.Interval, otherTick.ring)()
 		}
 		// Counted from the beginning: a clock that was set on during the round must not be waited for.
 		c, stop := At(r.opts.Clock, began.Add(r.opts.Interval))
@@ -99,7 +100,8 @@ func (r *Reaper) round(all bool) (ended bool) {
 	defer cancel()
 	began := r.opts.Pace.Now()
 	retried := func(v visit) bool { return !r.opts.Pace.Now().Before(v.retryAt) }
-	queue, err := r.list(ctx, func(v visit) bool { return retried(v) && (all || !v.clock.Now().Before(v.idleUntil)) })
+	queue, err := r.list(ctx,
+		func(v visit) bool { return retried(v) && (all || !v.clock.Now().Before(v.idleUntil)) })
 	for err == nil && len(queue) > 0 {
 		for n := 0; n < passes && err == nil && len(queue) > 0; n++ {
 			queue, err = r.pass(ctx, queue, func(b batch) { r.digest(ctx, b, began) })

@@ -111,7 +111,8 @@ func checkParsed(t *testing.T, field, token, shown string, got, want ttl.Seconds
 	}
 	wantText := ""
 	if shown != "" {
-		wantText = "The input " + field + " '" + shown + "' is invalid. Ensure to provide a nonzero positive integer less than " +
+		wantText = "The input " + field + " '" + shown +
+			"' is invalid. Ensure to provide a nonzero positive integer less than " +
 			"or equal to '2147483647', or '-1' which means never expire."
 	}
 	if text != wantText {
@@ -121,7 +122,8 @@ func checkParsed(t *testing.T, field, token, shown string, got, want ttl.Seconds
 
 // The decimal digits decide as exact arithmetic does.
 func FuzzParseItem(f *testing.F) {
-	for _, s := range []string{"60", "-1", "6e1", "60.0", "1.5", "2147483648", "0", "1e1000", "null", "0.1e1", "00", "1E-1"} {
+	for _, s := range []string{"60", "-1", "6e1", "60.0", "1.5", "2147483648", "0", "1e1000", "null", "0.1e1",
+		"00", "1E-1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, token string) {
@@ -130,7 +132,8 @@ func FuzzParseItem(f *testing.F) {
 			return // big.Rat would write the exponent out
 		}
 		var exact *big.Rat
-		isNumber := strings.Trim(token, "0123456789+-.eE") == "" // big.Rat reads fractions, hexadecimal and more
+		// big.Rat reads fractions, hexadecimal and more
+		isNumber := strings.Trim(token, "0123456789+-.eE") == ""
 		if isNumber {
 			exact, isNumber = new(big.Rat).SetString(token)
 		}
@@ -139,7 +142,8 @@ func FuzzParseItem(f *testing.F) {
 			if got != ttl.Absent {
 				t.Fatalf("ParseItem(%q) = %d, %v", token, got, err)
 			}
-		case !isNumber || exact.Cmp(new(big.Rat).SetInt64(int64(got))) != 0 || got < ttl.Never || got == ttl.Absent:
+		case !isNumber || exact.Cmp(new(big.Rat).SetInt64(int64(got))) != 0 || got < ttl.Never ||
+			got == ttl.Absent:
 			t.Fatalf("ParseItem(%q) = %d, which it is not", token, got)
 		}
 	})

@@ -73,7 +73,8 @@ func (s *simulation) change(next ttl.Seconds) {
 }
 
 func (s *simulation) put(back int64, own ttl.Seconds) {
-	s.items = append(s.items, &mortal{Life: ttl.Life{TS: s.now - back, Own: own, Generation: s.policy.Generation}})
+	s.items = append(s.items,
+		&mortal{Life: ttl.Life{TS: s.now - back, Own: own, Generation: s.policy.Generation}})
 	s.judge()
 }
 
@@ -155,7 +156,8 @@ func TestPolicyIsTheSimulation(t *testing.T) {
 		met.timelines++
 	})
 	t.Logf("%+v", met)
-	if met.timelines < timelines || met.expired < timelines || met.living < timelines || met.leased < timelines/10 ||
+	if met.timelines < timelines || met.expired < timelines || met.living < timelines ||
+		met.leased < timelines/10 ||
 		met.spared < timelines/10 || met.final < timelines/10 {
 		t.Errorf("the timelines have met too little: %+v", met)
 	}

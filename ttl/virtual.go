@@ -311,7 +311,7 @@ func (v *Virtual) arm() {
 		v.disarm = func() { base.remove(w) }
 		return
 	}
-	v.disarm = afterFunc(v.base, d, v.wake)
+	v.disarm = AfterFunc(v.base, d, v.wake)
 }
 
 // release takes the timer of the base back. The caller holds the lock.

@@ -72,12 +72,13 @@ type serve struct {
 	flags serveFlags
 	log   *slog.Logger
 
-	listeners []net.Listener
-	db        *store.DB
-	hooks     *hook.Deliverer
-	http      *httpapi.Server
-	tls       *tls.Config
-	certPath  string // "" where the certificate is kept in memory only
+	listeners  []net.Listener
+	db         *store.DB
+	hooks      *hook.Deliverer
+	http       *httpapi.Server
+	tls        *tls.Config
+	processors int    // that were there before makeRoom; 0: it has changed nothing
+	certPath   string // "" where the certificate is kept in memory only
 }
 
 // Open takes the ports, then opens the data. Nothing is answered before Run; a client that connects earlier
@@ -94,6 +95,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 	if s.db, err = s.openStore(ctx); err != nil {
 		return err
 	}
+	s.makeRoom()
 	if err := s.plantSeed(ctx); err != nil {
 		return err
 	}
@@ -127,6 +129,13 @@ func (s *serve) Open(ctx context.Context) (err error) {
 	return err
 }
 
+// makeRoom gives the work that stands back for other work a place each among the threads that run Go code.
+func (s *serve) makeRoom() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		s.processors = runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + s.db.LongWork())
+	}
+}
+
 // plantSeed brings in what --seed names.
 func (s *serve) plantSeed(ctx context.Context) error {
 	if s.flags.seed == "" {
@@ -144,7 +153,8 @@ func (s *serve) webhooks() []laboratory.WebhookMetrics {
 	var list []laboratory.WebhookMetrics
 	for _, w := range s.hooks.Status() {
 		var address *hook.AddressError
-		list = append(list, laboratory.WebhookMetrics{Database: w.Database, Container: w.Container, URL: w.URL, Delivered: w.Delivered,
+		list = append(list, laboratory.WebhookMetrics{Database: w.Database, Container: w.Container,
+			URL: w.URL, Delivered: w.Delivered,
 			Failures: w.Failures, Refused: errors.As(w.Err, &address)})
 	}
 	return list
@@ -179,7 +189,8 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 	if err != nil {
 		return nil, wayOn(err, s.flags.data)
 	}
-	return store.Open(ctx, e, store.Options{Clock: clock, Logger: s.log, Ranges: s.flags.ranges, Lenient: s.flags.lenient,
+	return store.Open(ctx, e, store.Options{Clock: clock, Logger: s.log, Ranges: s.flags.ranges,
+		Lenient:          s.flags.lenient,
 		TTLPreviousImage: s.flags.ttlPreviousImage, QueryTime: s.flags.limits.queryTime, ScriptTime: s.flags.limits.scriptTime,
 		Memory: int64(s.flags.limits.memoryInFlight)})
 }
@@ -191,8 +202,10 @@ func (s *serve) openFolder() error {
 	if err := os.MkdirAll(s.flags.data, 0o700); err != nil {
 		return err
 	}
-	if info, err := os.Stat(s.flags.data); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		s.log.Warn("other users of this machine can look into the data folder: chmod 700 keeps them out", "folder", s.flags.data,
+	if info, err := os.Stat(s.flags.data); err == nil && runtime.GOOS != "windows" &&
+		info.Mode().Perm()&0o077 != 0 {
+		s.log.Warn("other users of this machine can look into the data folder: chmod 700 keeps them out",
+			"folder", s.flags.data,
 			"mode", info.Mode().Perm().String())
 	}
 	return nil
@@ -280,6 +293,10 @@ func (s *serve) Close() error {
 // closeStore closes the webhooks and the store. Where that does not end, the error names what it waits for:
 // the process must end all the same, and takes with it what is left here.
 func (s *serve) closeStore() error {
+	if s.processors > 0 {
+		runtime.GOMAXPROCS(s.processors)
+		s.processors = 0
+	}
 	wait, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	closed := make(chan error, 1)

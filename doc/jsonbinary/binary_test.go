@@ -38,25 +38,41 @@ var forms = []struct{ binary, text string }{
 	{"75 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F", `"00010203-0405-0607-0809-0a0b0c0d0e0f"`},
 	{"76 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F", `"00010203-0405-0607-0809-0A0B0C0D0E0F"`},
 	{"77 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F", `"\"00010203-0405-0607-0809-0a0b0c0d0e0f\""`},
-	{"71 01 00 66 6F 6F", `"Zm9v"`}, {"71 01 01 66 6F", `"Zm8="`}, {"71 01 02 41", `"QQ=="`}, {"71 01 FD 41", `"QQ"`}, {"71 01 FE 66 6F", `"Zm8"`},
-	{"72 02 00 00 66 6F 6F 62 61 72", `"Zm9vYmFy"`}, {"71 01 00 FB FF FE", `"+//+"`}, {"73 01 00 FB FF FE", `"-__-"`}, {"74 01 00 00 FB FF FE", `"-__-"`},
-	{"78 04 A1 B2", `"1a2b"`}, {"79 04 A1 B2", `"1A2B"`}, {"78 01 0F", `"f"`}, {"7A 07 13 53 1C 02", `"2024-01"`},
-	{"7B 04 30 10 32", `"0123"`}, {"7C 03 61 20 08", `"abc"`}, {"7D 04 61 40 20 0C", `"abcd"`}, {"7E 02 C8 34", `"Hi"`}, {"7F 02 00 C8 34", `"Hi"`},
+	{"71 01 00 66 6F 6F", `"Zm9v"`}, {"71 01 01 66 6F", `"Zm8="`}, {"71 01 02 41", `"QQ=="`}, {"71 01 FD 41",
+		`"QQ"`}, {"71 01 FE 66 6F", `"Zm8"`},
+	{"72 02 00 00 66 6F 6F 62 61 72", `"Zm9vYmFy"`}, {"71 01 00 FB FF FE", `"+//+"`}, {"73 01 00 FB FF FE",
+		`"-__-"`}, {"74 01 00 00 FB FF FE", `"-__-"`},
+	{"78 04 A1 B2", `"1a2b"`}, {"79 04 A1 B2", `"1A2B"`}, {"78 01 0F", `"f"`}, {"7A 07 13 53 1C 02",
+		`"2024-01"`},
+	{"7B 04 30 10 32", `"0123"`}, {"7C 03 61 20 08", `"abc"`}, {"7D 04 61 40 20 0C",
+		`"abcd"`}, {"7E 02 C8 34", `"Hi"`}, {"7F 02 00 C8 34", `"Hi"`},
 	{"D3 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F", `"03020100-0504-0706-0809-0a0b0c0d0e0f"`},
-	{"DD 04 DE AD BE EF", `"3q2+7w=="`}, {"DD 00", `""`}, {"DE 03 00 01 02 03", `"AQID"`}, {"DF 03 00 00 00 01 02 03", `"AQID"`},
+	{"DD 04 DE AD BE EF", `"3q2+7w=="`}, {"DD 00", `""`}, {"DE 03 00 01 02 03",
+		`"AQID"`}, {"DF 03 00 00 00 01 02 03", `"AQID"`},
 
-	{"E0", `[]`}, {"E1 D2", `[true]`}, {"E2 03 00 01 D0", `[0,1,null]`}, {"E3 03 00 00 01 D0", `[0,1,null]`}, {"E4 03 00 00 00 00 01 D0", `[0,1,null]`},
-	{"E5 03 03 00 01 D0", `[0,1,null]`}, {"E6 03 00 03 00 00 01 D0", `[0,1,null]`}, {"E7 03 00 00 00 03 00 00 00 00 01 D0", `[0,1,null]`},
-	{"E8", `{}`}, {"E9 2C D2", `{"id":true}`}, {"EA 04 2C 00 3B 01", `{"id":0,"type":1}`}, {"EB 04 00 2C 00 3B 01", `{"id":0,"type":1}`},
+	{"E0", `[]`}, {"E1 D2", `[true]`}, {"E2 03 00 01 D0", `[0,1,null]`}, {"E3 03 00 00 01 D0",
+		`[0,1,null]`}, {"E4 03 00 00 00 00 01 D0", `[0,1,null]`},
+	{"E5 03 03 00 01 D0", `[0,1,null]`}, {"E6 03 00 03 00 00 01 D0",
+		`[0,1,null]`}, {"E7 03 00 00 00 03 00 00 00 00 01 D0", `[0,1,null]`},
+	{"E8", `{}`}, {"E9 2C D2", `{"id":true}`}, {"EA 04 2C 00 3B 01",
+		`{"id":0,"type":1}`}, {"EB 04 00 2C 00 3B 01", `{"id":0,"type":1}`},
 	{"EC 04 00 00 00 2C 00 3B 01", `{"id":0,"type":1}`}, {"ED 04 02 2C 00 3B 01", `{"id":0,"type":1}`},
-	{"EE 04 00 02 00 2C 00 3B 01", `{"id":0,"type":1}`}, {"EF 04 00 00 00 02 00 00 00 2C 00 3B 01", `{"id":0,"type":1}`},
+	{"EE 04 00 02 00 2C 00 3B 01", `{"id":0,"type":1}`}, {"EF 04 00 00 00 02 00 00 00 2C 00 3B 01",
+		`{"id":0,"type":1}`},
 	{"E2 05 E1 00 E9 2C 01", `[[0],{"id":1}]`},
-	{"E2 05 82 68 69 C3 03", `["hi","hi"]`}, {"E2 06 82 68 69 C4 03 00", `["hi","hi"]`}, {"E2 07 82 68 69 C5 03 00 00", `["hi","hi"]`},
-	{"E2 08 82 68 69 C6 03 00 00 00", `["hi","hi"]`}, {"EA 07 2C 82 68 69 C3 04 00", `{"id":"hi","hi":0}`}, {"E2 05 C3 05 82 68 69", `["hi","hi"]`},
-	{"F0 DA 03 01 00 00 00 02 00 00 00 03 00 00 00", `[1,2,3]`}, {"F0 D7 03 0A 14 1E", `[10,20,30]`}, {"F0 DA 00", `[]`}, {"F0 D8 02 FF 01", `[-1,1]`},
-	{"F1 D9 03 00 FF FF 00 00 E8 03", `[-1,0,1000]`}, {"F0 CD 02 00 00 C0 3F 00 00 80 BE", `[1.5,-0.25]`}, {"F0 CF 01 00 3E", `[1.5]`},
-	{"F0 DB 01 FF FF FF FF FF FF FF FF", `[-1]`}, {"F0 DC 01 FF FF FF FF", `[4294967295]`}, {"F0 CE 01 00 00 00 00 00 00 02 C0", `[-2.25]`},
-	{"F2 F0 DA 02 02 01 00 00 00 02 00 00 00 03 00 00 00 04 00 00 00", `[[1,2],[3,4]]`}, {"F3 F1 D7 02 00 02 00 01 02 03 04", `[[1,2],[3,4]]`}, {"F2 F0 D7 00 02", `[[],[]]`},
+	{"E2 05 82 68 69 C3 03", `["hi","hi"]`}, {"E2 06 82 68 69 C4 03 00",
+		`["hi","hi"]`}, {"E2 07 82 68 69 C5 03 00 00", `["hi","hi"]`},
+	{"E2 08 82 68 69 C6 03 00 00 00", `["hi","hi"]`}, {"EA 07 2C 82 68 69 C3 04 00",
+		`{"id":"hi","hi":0}`}, {"E2 05 C3 05 82 68 69", `["hi","hi"]`},
+	{"F0 DA 03 01 00 00 00 02 00 00 00 03 00 00 00", `[1,2,3]`}, {"F0 D7 03 0A 14 1E",
+		`[10,20,30]`}, {"F0 DA 00", `[]`}, {"F0 D8 02 FF 01", `[-1,1]`},
+	{"F1 D9 03 00 FF FF 00 00 E8 03", `[-1,0,1000]`}, {"F0 CD 02 00 00 C0 3F 00 00 80 BE",
+		`[1.5,-0.25]`}, {"F0 CF 01 00 3E", `[1.5]`},
+	{"F0 DB 01 FF FF FF FF FF FF FF FF", `[-1]`}, {"F0 DC 01 FF FF FF FF",
+		`[4294967295]`}, {"F0 CE 01 00 00 00 00 00 00 02 C0", `[-2.25]`},
+	{"F2 F0 DA 02 02 01 00 00 00 02 00 00 00 03 00 00 00 04 00 00 00",
+		`[[1,2],[3,4]]`}, {"F3 F1 D7 02 00 02 00 01 02 03 04", `[[1,2],[3,4]]`}, {
+		"F2 F0 D7 00 02", `[[],[]]`},
 }
 
 func TestForms(t *testing.T) {
@@ -71,7 +87,8 @@ func TestForms(t *testing.T) {
 		if err := doc.Valid([]byte(f.text), doc.Limits{}); err != nil {
 			t.Errorf("%s: %v", f.text, err)
 		}
-		back, err := jsonbinary.AppendText(nil, jsonbinary.AppendBinary(nil, doc.Of([]byte(f.text))), doc.Limits{})
+		back, err := jsonbinary.AppendText(nil, jsonbinary.AppendBinary(nil, doc.Of([]byte(f.text))),
+			doc.Limits{})
 		if err != nil || !doc.Equal(doc.Of(back), doc.Of([]byte(f.text))) {
 			t.Errorf("%s there and back: %s, %v", f.text, back, err)
 		}
@@ -83,7 +100,8 @@ func TestForms(t *testing.T) {
 		}
 	}
 	for marker := 0xC0; marker < 0xF4; marker++ { // all but the free ones and those that need company
-		if free := marker == 0xD4 || marker == 0xD5 || marker == 0xD6; !seen[byte(marker)] && !free && (marker < 0xC3 || marker > 0xC6) {
+		if free := marker == 0xD4 || marker == 0xD5 || marker == 0xD6; !seen[byte(marker)] && !free &&
+			(marker < 0xC3 || marker > 0xC6) {
 			t.Errorf("no form has the marker %#x", marker)
 		}
 	}
@@ -103,8 +121,10 @@ func TestFaults(t *testing.T) {
 		"80 82 FF FF", "80 81 80", "80 7C 01 E0 1F", // no UTF-8
 		"80 78 01 1F",                                  // more than its length
 		"80 71 01 03 41", "80 71 00 01", "80 71 01 FC", // padding
-		"80 CC 00 00 00 00 00 00 F0 7F", "80 CC 00 00 00 00 00 00 F8 7F", "80 CD 00 00 80 7F", "80 CF 00 7C", // not finite
-		"80 C3 00", "80 C3 01", "80 C3 7F", "80 E2 03 D0 C3 03", "80 E2 04 C3 05 C3 03", "80 C6 FF FF FF FF", // references
+		// not finite
+		"80 CC 00 00 00 00 00 00 F0 7F", "80 CC 00 00 00 00 00 00 F8 7F", "80 CD 00 00 80 7F", "80 CF 00 7C",
+		// references
+		"80 C3 00", "80 C3 01", "80 C3 7F", "80 E2 03 D0 C3 03", "80 E2 04 C3 05 C3 03", "80 C6 FF FF FF FF",
 		"80 E2 05 00", "80 E2 01 C8 01", "80 E5 02 03 00 01", "80 E5 02 01 00 01", "80 ED 02 02 2C 00", "80 E4 FF FF FF FF", "80 E4 FF FF FF 7F",
 		"80 EA 02 00 00", "80 E9 D0 00", "80 EA 01 2C", // names
 		"80 F0 C8 01 00", "80 F0 D6 00", "80 F0 D0 01", "80 F2 F1 D7 01 01 00", "80 F2 E2 D7 01 01 00", "80 F3 F0 D7 01 00 01 00 00",
@@ -121,7 +141,8 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d levels: %v", levels, err)
 		}
 	}
-	if _, err := jsonbinary.AppendText(nil, unhex(t, "80 F2 F0 D7 00 02"), doc.Limits{MaxDepth: 1}); err == nil {
+	if _, err := jsonbinary.AppendText(nil, unhex(t, "80 F2 F0 D7 00 02"),
+		doc.Limits{MaxDepth: 1}); err == nil {
 		t.Error("an array of arrays of numbers is one level")
 	}
 
@@ -140,7 +161,8 @@ func TestLimits(t *testing.T) {
 	escapes := append(unhex(t, "80 C2 40 42 0F 00"), make([]byte, 1_000_000)...)
 	for name, b := range map[string][]byte{"references": long, "empty arrays": empty, "escapes": escapes} {
 		got, err := jsonbinary.AppendText(nil, b, doc.Limits{})
-		if size := (*doc.SizeError)(nil); !errors.As(err, &size) || size.Max != doc.DefaultMaxBytes || len(got) > 4*doc.DefaultMaxBytes {
+		if size := (*doc.SizeError)(nil); !errors.As(err, &size) || size.Max != doc.DefaultMaxBytes ||
+			len(got) > 4*doc.DefaultMaxBytes {
 			t.Errorf("%s: %d bytes of %d, %v", name, len(got), len(b), err)
 		}
 	}
@@ -159,8 +181,10 @@ func TestWritten(t *testing.T) {
 		}
 	}
 	for _, n := range []int{0, 1, 63, 64, 255, 256, 65535, 65536, 300_000} {
-		for _, text := range []string{`"` + strings.Repeat("a", n) + `"`, `[` + strings.Repeat("7,", n) + `7]`, `{"k":["` + strings.Repeat("a", n) + `",1],"l":{}}`} {
-			back, err := jsonbinary.AppendText(nil, jsonbinary.AppendBinary(nil, doc.Of([]byte(text))), doc.Limits{})
+		for _, text := range []string{`"` + strings.Repeat("a", n) + `"`, `[` + strings.Repeat("7,", n) +
+			`7]`, `{"k":["` + strings.Repeat("a", n) + `",1],"l":{}}`} {
+			back, err := jsonbinary.AppendText(nil, jsonbinary.AppendBinary(nil, doc.Of([]byte(text))),
+				doc.Limits{})
 			if err != nil || string(back) != text {
 				t.Errorf("%.20s of %d: %.40s, %v", text, n, back, err)
 			}
@@ -196,7 +220,8 @@ func FuzzAppendText(f *testing.F) {
 		} else if err != nil {
 			t.Fatalf("% x: %s: %v", in, text, err)
 		}
-		again, err := jsonbinary.AppendText(nil, jsonbinary.AppendBinary(nil, doc.Of(text)), doc.Limits{MaxBytes: 1 << 18})
+		again, err := jsonbinary.AppendText(nil, jsonbinary.AppendBinary(nil, doc.Of(text)),
+			doc.Limits{MaxBytes: 1 << 18})
 		if err != nil || !doc.Equal(doc.Of(again), doc.Of(text)) {
 			t.Fatalf("%s became %s, %v", text, again, err)
 		}

@@ -138,7 +138,8 @@ func (r *reader) plain(marker byte, at int) {
 		if r.err != nil {
 			return
 		}
-		r.put(fmt.Sprintf(`"%08x-%04x-%04x-%x-%x"`, binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint16(b[4:]),
+		r.put(fmt.Sprintf(`"%08x-%04x-%04x-%x-%x"`, binary.LittleEndian.Uint32(b),
+			binary.LittleEndian.Uint16(b[4:]),
 			binary.LittleEndian.Uint16(b[6:]), b[8:10], b[10:]))
 	case binaryL1, binaryL2, binaryL4:
 		r.blob(1 << (marker - binaryL1))
@@ -298,7 +299,8 @@ func (r *reader) uniform(marker byte) {
 	if r.err != nil {
 		return
 	}
-	if kind != typedFloat16 && kind != typedFloat32 && kind != typedFloat64 && (kind < typedUint8 || kind > typedUint32) {
+	if kind != typedFloat16 && kind != typedFloat32 && kind != typedFloat64 &&
+		(kind < typedUint8 || kind > typedUint32) {
 		r.fail(at, fmt.Sprintf("an array of numbers of the type %#02x", kind))
 		return
 	}

@@ -19,26 +19,32 @@ var rooms = map[string]room{
 	"": { // the module's root: the door for Go programs
 		own: []string{"store", "store/definition", "store/fault", "index", "doc", "ttl", "engine/pebble"},
 	},
-	"doc":                   {third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3"}},
-	"doc/jsonbinary":        {own: []string{"doc"}},
-	"ttl":                   {},
-	"engine":                {},
-	"host":                  {own: []string{"engine", "ttl"}, tests: []string{"engine/pebble"}},
-	"index":                 {own: []string{"doc"}, third: []string{"github.com/golang/geo/", "github.com/blevesearch/snowballstem"}},
-	"query":                 {own: []string{"query/...", "index", "doc"}, third: []string{"github.com/dlclark/regexp2"}},
-	"query/syntax":          {own: []string{"doc"}},
-	"script":                {own: []string{"doc"}, third: []string{"github.com/dop251/goja", "github.com/dlclark/regexp2/v2", "github.com/hashicorp/golang-lru/v2"}, tests: []string{"ttl"}},
+	"doc":            {third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3"}},
+	"doc/jsonbinary": {own: []string{"doc"}},
+	"ttl":            {},
+	"engine":         {},
+	"host":           {own: []string{"engine", "ttl"}, tests: []string{"engine/pebble"}},
+	"index": {own: []string{"doc"},
+		third: []string{"github.com/golang/geo/", "github.com/blevesearch/snowballstem"}},
+	"query": {own: []string{"query/...", "index", "doc"},
+		third: []string{"github.com/dlclark/regexp2"}},
+	"query/syntax": {own: []string{"doc"}},
+	"script": {own: []string{"doc"}, third: []string{"github.com/dop251/goja",
+		"github.com/dlclark/regexp2/v2", "github.com/hashicorp/golang-lru/v2"}, tests: []string{"ttl"}},
 	"store/internal/layout": {own: []string{"host", "engine", "index", "doc", "ttl"}},
 	"store/fault":           {},
 	"store/definition": {own: []string{"store/fault", "query/...", "index", "doc", "ttl"},
 		third: []string{"github.com/twmb/murmur3", "github.com/tidwall/gjson"}},
 	"store": {
-		own: []string{"store/internal/layout", "store/definition", "store/fault", "host", "query/...", "index",
+		own: []string{"internal/priority", "store/internal/layout", "store/definition", "store/fault", "host",
+			"query/...", "index",
 			"doc", "ttl", "script", "engine"},
 		third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3", "golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},
-	"engine/pebble":     {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"}, tests: []string{"engine/enginetest"}},
+	"queue/access": {own: []string{"ttl"}},
+	"engine/pebble": {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"},
+		tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
 	"queue": {
 		own:   []string{"queue/message", "queue/rule", "host", "doc", "ttl", "engine"},
@@ -46,7 +52,8 @@ var rooms = map[string]room{
 	},
 	"laboratory": {
 		own: []string{"store", "store/definition", "store/fault", "query", "doc", "ttl"},
-		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/", "github.com/swaggest/jsonschema-go",
+		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/",
+			"github.com/swaggest/jsonschema-go",
 			"github.com/swaggest/openapi-go"},
 	},
 	"cosmos": {
@@ -54,20 +61,27 @@ var rooms = map[string]room{
 		tests: []string{"engine/pebble"},
 	},
 	"httpapi": {
-		own:   []string{"cosmos", "laboratory", "store", "store/definition", "store/fault", "query", "doc/...", "ttl"},
+		own: []string{"cosmos", "laboratory", "store", "store/definition", "store/fault", "query",
+			"doc/...", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/google/uuid"},
 		tests: []string{"engine/pebble"},
 	},
-	"hook":       {own: []string{"store", "store/definition", "store/fault", "doc", "ttl"}, tests: []string{"engine/pebble"}},
-	"mayflytest": {own: []string{"httpapi", "store", "store/definition", "store/fault", "ttl", "engine/pebble"}, tests: []string{"doc"}},
+	"hook": {own: []string{"store", "store/definition", "store/fault", "doc", "ttl"},
+		tests: []string{"engine/pebble"}},
+	"mayflytest": {own: []string{"httpapi", "store", "store/definition", "store/fault", "ttl",
+		"engine/pebble"}, tests: []string{"doc"}},
 	"internal/bench": {
-		own: []string{"internal/progress", "httpapi", "store", "store/definition", "store/fault", "query", "index", "doc", "ttl", "engine/..."},
-		third: []string{"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4", "github.com/tidwall/gjson",
+		own: []string{"internal/progress", "httpapi", "store", "store/definition", "store/fault", "query",
+			"index", "doc", "ttl", "engine/..."},
+		third: []string{"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4",
+			"github.com/tidwall/gjson",
 			"golang.org/x/sys"},
 	},
+	"internal/priority": {own: []string{"ttl"}, third: []string{"golang.org/x/sys"}},
 	"internal/progress": {third: []string{"github.com/schollz/progressbar/v3"}},
 	"cmd/mayfly": {
-		own: []string{"internal/bench", "internal/progress", "httpapi/...", "laboratory", "hook", "store", "store/definition", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine/..."},
+		own: []string{"internal/bench", "internal/progress", "httpapi/...", "laboratory", "hook", "store",
+			"store/definition", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/prometheus/client_golang/",
 			"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4"},
 	},
@@ -84,7 +98,8 @@ func arrows(_ *house, p *pkg) (bad []violation) {
 	}
 	r, ok := rooms[p.path]
 	if !ok {
-		return []violation{{p.files[0].ast.Package, "package " + p.path + " has no row in the table of rooms"}}
+		return []violation{{p.files[0].ast.Package,
+			"package " + p.path + " has no row in the table of rooms"}}
 	}
 	for _, f := range p.files {
 		for _, s := range f.ast.Imports {

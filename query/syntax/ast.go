@@ -290,7 +290,8 @@ const (
 
 // String returns the operator as it is written.
 func (op BinaryOp) String() string {
-	return [...]string{"=", "!=", "<", "<=", ">", ">=", "<<", ">>", ">>>", "||", "+", "-", "&", "|", "^", "*", "/", "%"}[op]
+	return [...]string{"=", "!=", "<", "<=", ">", ">=", "<<", ">>", ">>>", "||", "+", "-", "&", "|", "^", "*",
+		"/", "%"}[op]
 }
 
 // LogicalOp is the operator of a Logical.

@@ -14,8 +14,9 @@ const (
 // Error tells of a text that is not a query. Cosmos DB answers such a text with the code, the place and the
 // message.
 type Error struct {
-	Code       string // one of the codes above
-	Start, End int    // of the offending token, in characters from 0, End exclusive; equal where the text ends too early
+	Code string // one of the codes above
+	// of the offending token, in characters from 0, End exclusive; equal where the text ends too early
+	Start, End int
 	Line, Col  int    // of Start, from 1; Col is in characters
 	Token      string // the offending token as it is written, empty where the text ends too early
 	Message    string // in the words of Cosmos DB

@@ -31,9 +31,11 @@ var infix = map[string]struct {
 	op    BinaryOp
 }{
 	"?": {level: condLevel}, "??": {level: coalesceLevel}, "OR": {level: orLevel}, "AND": {level: andLevel},
-	"NOT": {level: predicateLevel}, "IN": {level: predicateLevel}, "LIKE": {level: predicateLevel}, "BETWEEN": {level: predicateLevel},
+	"NOT": {level: predicateLevel}, "IN": {level: predicateLevel}, "LIKE": {
+		level: predicateLevel}, "BETWEEN": {level: predicateLevel},
 	"=": {comparisonLevel, Eq}, "!=": {comparisonLevel, Ne}, "<>": {comparisonLevel, Ne},
-	"<": {comparisonLevel, Lt}, "<=": {comparisonLevel, Le}, ">": {comparisonLevel, Gt}, ">=": {comparisonLevel, Ge},
+	"<": {comparisonLevel, Lt}, "<=": {comparisonLevel, Le}, ">": {comparisonLevel,
+		Gt}, ">=": {comparisonLevel, Ge},
 	"<<": {comparisonLevel, Shl}, ">>": {comparisonLevel, Shr}, ">>>": {comparisonLevel, UShr},
 	"||": {concatLevel, Concat},
 	"+":  {additiveLevel, Add}, "-": {additiveLevel, Sub}, "&": {additiveLevel, BitAnd},
@@ -195,7 +197,8 @@ func (p *parser) primary() Expr {
 	switch t.kind {
 	case number, quoted:
 		p.next()
-		if n := t.value.Raw(); t.kind == number && n[0] == '-' { // a hexadecimal one; its canonical form is decimal
+		// a hexadecimal one; its canonical form is decimal
+		if n := t.value.Raw(); t.kind == number && n[0] == '-' {
 			return &Unary{t.Span, Neg, &Literal{t.Span, doc.Of(n[1:])}}
 		}
 		return &Literal{t.Span, t.value}

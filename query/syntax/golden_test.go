@@ -82,7 +82,8 @@ func spans(q *Query, text []rune) string {
 	var out strings.Builder
 	Walk(q, func(n Node) bool {
 		s := n.Extent()
-		fmt.Fprintf(&out, "%s %s\n", strings.TrimPrefix(fmt.Sprintf("%T", n), "*syntax."), string(text[s.Start:s.End]))
+		fmt.Fprintf(&out, "%s %s\n", strings.TrimPrefix(fmt.Sprintf("%T", n), "*syntax."),
+			string(text[s.Start:s.End]))
 		if call, ok := n.(*Call); ok {
 			fmt.Fprintf(&out, "  its name %s\n", string(text[call.NameSpan.Start:call.NameSpan.End]))
 		}

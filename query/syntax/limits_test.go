@@ -103,7 +103,8 @@ func TestDepthLimit(t *testing.T) {
 
 // Nesting that never ends is an error before its end is looked for.
 func TestDepthWithoutEnd(t *testing.T) {
-	for _, open := range []string{"(", "[", "{a:", "f(", "NOT ", "-", "1+(", "c[", "(SELECT ", "1?", "a IN ("} {
+	for _, open := range []string{"(", "[", "{a:", "f(", "NOT ", "-", "1+(", "c[", "(SELECT ", "1?",
+		"a IN ("} {
 		_, err := Parse("SELECT " + strings.Repeat(open, MaxText/len(open)-10))
 		if open == "-" {
 			open = "--, a comment" // and so the text ends too early
@@ -134,7 +135,8 @@ func TestLongChains(t *testing.T) {
 		{"items", "SELECT " + chain("1", ", ")},
 		{"arguments", "SELECT f(" + chain("1", ", ") + ")"},
 		{"JOIN", "SELECT 1 FROM " + chain("c", " JOIN ")},
-		{"OR in nested parentheses", "SELECT VALUE " + strings.Repeat("(", 3000) + "a" + strings.Repeat(" OR b)", 3000)},
+		{"OR in nested parentheses", "SELECT VALUE " + strings.Repeat("(", 3000) + "a" +
+			strings.Repeat(" OR b)", 3000)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			q, err := Parse(test.text)

@@ -34,11 +34,13 @@ func (g gen) bool() bool      { return rapid.Bool().Draw(g.t, "bool") }
 func (g gen) below(n int) int { return rapid.IntRange(0, n-1).Draw(g.t, "n") }
 
 func (g gen) name() string {
-	return rapid.SampledFrom([]string{"a", "c", "rank", "Root", "_x9", "NaN", "documentdb", "lefty", "all"}).Draw(g.t, "name")
+	return rapid.SampledFrom([]string{"a", "c", "rank", "Root", "_x9", "NaN", "documentdb", "lefty",
+		"all"}).Draw(g.t, "name")
 }
 
 func (g gen) text() string {
-	return rapid.SampledFrom([]string{"", "a", "order", "a b", `"`, `\`, "'", "é😀", "\x00\n", "--", "*/"}).Draw(g.t, "text")
+	return rapid.SampledFrom([]string{"", "a", "order", "a b", `"`, `\`, "'", "é😀", "\x00\n", "--",
+		"*/"}).Draw(g.t, "text")
 }
 
 func (g gen) query(depth int) *Query {
@@ -56,7 +58,8 @@ func (g gen) query(depth int) *Query {
 	case 0:
 		q.OrderBy = &OrderBy{Rank: g.call(depth)}
 	case 1:
-		q.OrderBy = &OrderBy{Items: []*SortItem{{X: g.expr(depth - 1), Desc: g.bool()}, {X: g.expr(depth - 1), Desc: g.bool()}}}
+		q.OrderBy = &OrderBy{Items: []*SortItem{{X: g.expr(depth - 1), Desc: g.bool()},
+			{X: g.expr(depth - 1), Desc: g.bool()}}}
 	}
 	if g.bool() {
 		q.Offset, q.Limit = g.count(), g.count()
@@ -127,7 +130,8 @@ func (g gen) call(depth int) *Call {
 	if g.bool() {
 		return &Call{Name: g.name(), UDF: true, Args: g.exprs(depth, 0)}
 	}
-	return &Call{Name: rapid.SampledFrom([]string{"LEFT", "right", "abs", "RANK"}).Draw(g.t, "call"), Args: g.exprs(depth, 0)}
+	return &Call{Name: rapid.SampledFrom([]string{"LEFT", "right", "abs", "RANK"}).Draw(g.t, "call"),
+		Args: g.exprs(depth, 0)}
 }
 
 func (g gen) leaf() Expr {
@@ -137,7 +141,8 @@ func (g gen) leaf() Expr {
 	case 1:
 		return &Parameter{Name: "@" + g.name()}
 	case 2:
-		return &Placeholder{Name: rapid.SampledFrom([]string{OrderByFilter, "documentdb-x-0"}).Draw(g.t, "placeholder")}
+		return &Placeholder{Name: rapid.SampledFrom([]string{OrderByFilter, "documentdb-x-0"}).Draw(g.t,
+			"placeholder")}
 	case 3:
 		return &Literal{Value: doc.StringValue(g.text())}
 	case 4:

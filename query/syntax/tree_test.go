@@ -29,7 +29,8 @@ func tree(n Node) string {
 func ownFields(n Node) string {
 	switch n := n.(type) {
 	case *Query:
-		return fmt.Sprint("from=", len(n.From), " where=", n.Where != nil, " group=", len(n.GroupBy), " offset=", n.Offset != nil)
+		return fmt.Sprint("from=", len(n.From), " where=", n.Where != nil, " group=", len(n.GroupBy),
+			" offset=", n.Offset != nil)
 	case *Select:
 		return fmt.Sprint("distinct=", n.Distinct, " value=", n.Value != nil)
 	case *SelectItem:

@@ -1,0 +1,89 @@
+package priority
+
+import (
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// niceness is what is added to that of the process, from 0 to 19. Each step is a quarter more or less of the
+// processor where both sides want all of it.
+const niceness = 5
+
+// Work is a piece of work in a goroutine of its own.
+type Work struct {
+	mu      sync.Mutex
+	thread  int // its number, once it is pinned
+	pinned  bool
+	lowered bool
+	ended   bool
+}
+
+// Run runs fn in a goroutine of its own and returns when it has ended. A panic of fn is passed on.
+func Run(fn func(*Work)) {
+	w := &Work{}
+	ended := make(chan any, 1)
+	go func() {
+		clean := false
+		defer func() {
+			cause := recover()
+			w.end()
+			if clean || cause != nil {
+				ended <- cause
+				return
+			}
+			close(ended) // runtime.Goexit: as a failing test does
+		}()
+		fn(w)
+		clean = true
+	}()
+	cause, ok := <-ended
+	switch {
+	case !ok:
+		runtime.Goexit()
+	case cause != nil:
+		panic(cause)
+	}
+}
+
+// Lower makes the work stand back from now on. Only the work itself may call it.
+func (w *Work) Lower() {
+	w.pin()
+	w.lower()
+}
+
+// LowerAfter makes the work stand back once it has run for so long. Only the work itself may call it.
+func (w *Work) LowerAfter(d time.Duration, clock ttl.Clock) (stop func()) {
+	w.pin()
+	return ttl.AfterFunc(clock, d, w.lower)
+}
+
+func (w *Work) pin() {
+	if w.pinned || !Supported {
+		return
+	}
+	runtime.LockOSThread()
+	w.pinned, w.thread = true, threadID()
+}
+
+// lower can come from a timer, in another thread.
+func (w *Work) lower() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pinned && !w.lowered && !w.ended {
+		w.lowered = true
+		lowerThread(w.thread, niceness)
+	}
+}
+
+// end gives the thread back as it was; one that was lowered ends with its goroutine, which is locked to it.
+func (w *Work) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+	if w.pinned && !w.lowered {
+		runtime.UnlockOSThread()
+	}
+}

@@ -1,0 +1,65 @@
+package priority
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+func TestRunPassesPanicsOn(t *testing.T) {
+	defer func() {
+		if cause := recover(); cause != "a cause" {
+			t.Errorf("recovered %v", cause)
+		}
+	}()
+	Run(func(*Work) { panic("a cause") })
+}
+
+func TestGoexitEndsTheCaller(t *testing.T) {
+	var done sync.WaitGroup
+	reached := false
+	done.Go(func() {
+		Run(func(*Work) { runtime.Goexit() })
+		reached = true
+	})
+	done.Wait()
+	if reached {
+		t.Error("the caller goes on")
+	}
+}
+
+func TestLower(t *testing.T) {
+	if !Supported {
+		t.Skip("no thread of this system stands back")
+	}
+	clock := ttl.NewManual(time.Unix(0, 0))
+	before := mine(t)
+	for name, lower := range map[string]func(*Work){
+		"at once": func(w *Work) { w.Lower() },
+		"by time": func(w *Work) {
+			defer w.LowerAfter(time.Second, clock)()
+			clock.Advance(time.Second)
+		},
+	} {
+		Run(func(w *Work) {
+			lower(w)
+			if got := mine(t); got != before+niceness {
+				t.Errorf("%s: the niceness is %d, want %d", name, got, before+niceness)
+			}
+		})
+	}
+	Run(func(w *Work) {
+		stop := w.LowerAfter(time.Second, clock)
+		stop()
+		clock.Advance(time.Minute)
+		if got := mine(t); got != before {
+			t.Errorf("short work: the niceness is %d", got)
+		}
+	})
+	if got := mine(t); got != before {
+		t.Errorf("the caller's niceness is %d, was %d", got, before)
+	}
+}

@@ -1,0 +1,17 @@
+package priority
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// mine is the niceness of the calling thread.
+func mine(t *testing.T) int {
+	t.Helper()
+	kept, err := unix.Getpriority(unix.PRIO_PROCESS, unix.Gettid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 20 - kept
+}

@@ -1,0 +1,102 @@
+package access
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Rights are what a key or token lets its holder do.
+type Rights uint8
+
+// The rights. Manage implies the other two.
+const (
+	Listen Rights = 1 << iota // receive, settle, peek, sessions, rules
+	Send
+	Manage // make, change and delete entities
+)
+
+// All are the rights of a key that manages.
+const All = Listen | Send | Manage
+
+var rightNames = []struct {
+	right Rights
+	name  string
+}{{Listen, "Listen"}, {Send, "Send"}, {Manage, "Manage"}}
+
+// Has tells whether all of need are among the rights.
+func (r Rights) Has(need Rights) bool {
+	if r&Manage != 0 {
+		r = All
+	}
+	return r&need == need
+}
+
+// String names them: "Listen+Send".
+func (r Rights) String() string {
+	var names []string
+	for _, n := range rightNames {
+		if r&n.right != 0 {
+			names = append(names, n.name)
+		}
+	}
+	return strings.Join(names, "+")
+}
+
+// ParseRights reads "Listen+Send", in any case and order; a comma separates as well.
+func ParseRights(text string) (r Rights, err error) {
+	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return c == '+' || c == ',' }) {
+		known := false
+		for _, n := range rightNames {
+			if strings.EqualFold(strings.TrimSpace(word), n.name) {
+				r, known = r|n.right, true
+			}
+		}
+		if !known {
+			return 0, &KeyError{fmt.Sprintf("%q is not a right: the rights are Listen, Send and Manage",
+				word)}
+		}
+	}
+	if r == 0 {
+		return 0, &KeyError{"a key has rights: Listen, Send or Manage, joined by +"}
+	}
+	return r, nil
+}
+
+// Key is a shared access key. Its text signs tokens as it stands, byte for byte: that it looks like base64
+// means nothing.
+type Key struct {
+	Name   string // compared with case
+	Rights Rights
+	Text   string
+}
+
+// The key that the emulators have. It is public: it keeps nobody out.
+const (
+	EmulatorName = "RootManageSharedAccessKey"
+	EmulatorText = "SAS_KEY_VALUE"
+)
+
+// EmulatorKey is the key that the emulators have.
+func EmulatorKey() Key { return Key{EmulatorName, All, EmulatorText} }
+
+// KeyError says what is wrong with the description of a key.
+type KeyError struct{ Reason string }
+
+func (e *KeyError) Error() string { return e.Reason }
+
+// ParseKey reads "NAME:RIGHTS:TEXT": "worker:Listen+Send:c2VjcmV0". The text may hold colons. It fails with a
+// *KeyError, which does not repeat the text.
+func ParseKey(s string) (Key, error) {
+	name, rest, _ := strings.Cut(s, ":")
+	rights, text, found := strings.Cut(rest, ":")
+	if !found || name == "" || text == "" {
+		return Key{}, &KeyError{
+			"a key is written as NAME:RIGHTS:KEY, for example worker:Listen+Send:c2VjcmV0"}
+	}
+	if strings.ContainsAny(name, "&=;") || strings.Contains(text, ";") {
+		return Key{}, &KeyError{
+			"a connection string cannot carry the characters & = ; in a name, or ; in a key"}
+	}
+	r, err := ParseRights(rights)
+	return Key{name, r, text}, err
+}

@@ -1,0 +1,166 @@
+package access
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxToken is the longest token that is read, in bytes.
+const maxToken = 16 << 10
+
+const signatureWord = "SharedAccessSignature"
+
+// Token reads a token and checks it: a shared access signature, as it stands in an Authorization header or
+// comes by AMQP's put-token, or a JSON Web Token with or without "Bearer". It fails with an *Error.
+func (g *Guard) Token(text string) (Grant, error) {
+	switch {
+	case g.mode == Off:
+		return Grant{Rights: All}, nil
+	case text == "":
+		return Grant{}, &Error{Missing, "The request has no Authorization header, or an empty one."}
+	case len(text) > maxToken:
+		return Grant{}, malformed("it is too long")
+	}
+	word, rest, found := strings.Cut(text, " ")
+	switch {
+	case found && strings.EqualFold(word, signatureWord):
+		return g.signature(strings.TrimSpace(rest))
+	case found && strings.EqualFold(word, "Bearer"):
+		return g.webToken(strings.TrimSpace(rest))
+	case strings.Count(text, ".") == 2:
+		return g.webToken(text)
+	}
+	return Grant{}, malformed("it is neither " + signatureWord + " nor Bearer")
+}
+
+func malformed(why string) *Error {
+	return &Error{Malformed, "The token is malformed: " + why + "."}
+}
+
+// signature checks sr=R&sig=S&se=E&skn=K, in any order. What is signed is R as it stands there, escapes and
+// all, since clients do not agree on how to write them; a line feed; and E. The key is the bytes of its text.
+func (g *Guard) signature(fields string) (Grant, error) {
+	var resource, sum, end, name string
+	for field := range strings.SplitSeq(fields, "&") {
+		key, value, _ := strings.Cut(field, "=")
+		switch key {
+		case "sr":
+			resource = value
+		case "sig":
+			sum = value
+		case "se":
+			end = value
+		case "skn":
+			name = value
+		}
+	}
+	if resource == "" || sum == "" || end == "" || name == "" {
+		return Grant{}, malformed("it needs sr, sig, se and skn")
+	}
+	key, known := g.keys[unescape(name)]
+	if !known {
+		return Grant{}, &Error{Unknown, "There is no key of the name '" + unescape(name) + "'."}
+	}
+	if g.mode == Emulator {
+		return Grant{Key: key.Name, Rights: key.Rights}, nil
+	}
+	expires, err := strconv.ParseInt(end, 10, 64)
+	if err != nil || expires <= 0 {
+		return Grant{}, malformed("its end is not a number of seconds")
+	}
+	given, err := base64.StdEncoding.DecodeString(unescape(sum))
+	mac := hmac.New(sha256.New, []byte(key.Text))
+	mac.Write([]byte(resource + "\n" + end))
+	if err != nil || !hmac.Equal(given, mac.Sum(nil)) {
+		return Grant{}, &Error{Forged, "The token has an invalid signature."}
+	}
+	if expires <= g.wall.Now().Unix() {
+		return Grant{}, &Error{Expired, "The token has expired. Its time was over at " +
+			time.Unix(expires, 0).UTC().Format(time.RFC3339) + "."}
+	}
+	return Grant{Key: key.Name, Rights: key.Rights, Path: scope(unescape(resource)), Expires: expires}, nil
+}
+
+// unescape undoes percent escapes; what is malformed stays as it is. A plus is a plus: it is in base64.
+func unescape(s string) string {
+	if plain, err := url.PathUnescape(s); err == nil {
+		return plain
+	}
+	return s
+}
+
+// scope is the path of what a token is for. Clients write all of a URI, with a port and a query, or no
+// scheme: then what looks like a host is one. The host is not compared: one machine has many names.
+func scope(resource string) []string {
+	_, rest, absolute := strings.Cut(resource, "://")
+	if !absolute {
+		rest = resource
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	first, path, _ := strings.Cut(rest, "/")
+	if !absolute && !strings.ContainsAny(first, ":.") && first != "localhost" {
+		return segments(rest)
+	}
+	// A claim for a management node is for its entity.
+	list := segments(path)
+	if n := len(list); n > 0 && list[n-1] == "$management" {
+		list = list[:n-1]
+	}
+	return list
+}
+
+// webToken checks a JSON Web Token. There is no directory to ask for its signature: in Emulator one that can
+// be read will do, as it does with the emulators; in Strict its third part must be the text of a key that
+// manages, in base64, since otherwise a token that anybody can write would go round the keys.
+func (g *Guard) webToken(token string) (Grant, error) {
+	head, rest, _ := strings.Cut(token, ".")
+	payload, proof, _ := strings.Cut(rest, ".")
+	var claims struct {
+		Expires *float64 `json:"exp"`
+	}
+	var kind struct{}
+	shown, err := base64.RawURLEncoding.DecodeString(proof)
+	if err != nil || !decodePart(head, &kind) || !decodePart(payload, &claims) {
+		return Grant{}, malformed("it is not a JSON Web Token")
+	}
+	if g.mode == Emulator {
+		return Grant{Rights: All}, nil
+	}
+	name := ""
+	for _, k := range g.keys {
+		if k.Rights.Has(Manage) && hmac.Equal([]byte(k.Text), shown) {
+			name = k.Name
+		}
+	}
+	if name == "" {
+		return Grant{}, &Error{Unknown,
+			"The token cannot be verified by this server: use a shared access key."}
+	}
+	if claims.Expires == nil || *claims.Expires <= float64(g.wall.Now().Unix()) {
+		return Grant{}, &Error{Expired, "The token has expired."}
+	}
+	return Grant{Key: name, Rights: All, Expires: int64(min(*claims.Expires, 1<<53))}, nil
+}
+
+// decodePart decodes one part of a JSON Web Token, a JSON object in base64.
+func decodePart(part string, into any) bool {
+	raw, err := base64.RawURLEncoding.DecodeString(part)
+	return err == nil && json.Unmarshal(raw, into) == nil
+}
+
+// Sign makes a token: a key's rights on a resource, which is a URI, until an end.
+func Sign(k Key, resource string, end time.Time) string {
+	escaped := strings.ReplaceAll(url.QueryEscape(resource), "+", "%20")
+	until := strconv.FormatInt(end.Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(k.Text))
+	mac.Write([]byte(escaped + "\n" + until))
+	sum := base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	return signatureWord + " sr=" + escaped + "&sig=" + url.QueryEscape(sum) + "&se=" + until +
+		"&skn=" + url.QueryEscape(k.Name)
+}
