@@ -27,12 +27,12 @@ func TestScheduled(t *testing.T) {
 			w.send("q", msg("A", due(5*m), lives(10*m)))
 			w.at(5*m - s)
 			w.expect("q", "")
-			if d := w.shows("q", "A"); d[0].Broker.State != int32(scheduled) {
+			if d := w.shows("q", "A"); d[0].Broker.State != message.Scheduled {
 				w.t.Fatal(d[0].Broker)
 			}
 			w.at(5 * m)
 			d := w.expect("q", "A")
-			if !d[0].Broker.EnqueuedTime.Equal(start.Add(5*m)) || d[0].Broker.SequenceNumber != 2 {
+			if d[0].Broker.EnqueuedTime != start.Add(5*m).UnixMilli() || d[0].Broker.SequenceNumber != 2 {
 				w.t.Fatal(d[0].Broker)
 			}
 			w.settle("q", d[0], Settlement{Outcome: Release})
@@ -77,7 +77,7 @@ func TestScheduled(t *testing.T) {
 			w.base.Advance(10 * m)
 			w.open()
 			d := w.expect("q", "A")
-			if !d[0].Broker.EnqueuedTime.Equal(start.Add(10 * m)) {
+			if d[0].Broker.EnqueuedTime != start.Add(10*m).UnixMilli() {
 				w.t.Fatal(d[0].Broker.EnqueuedTime)
 			}
 		},

@@ -72,7 +72,7 @@ func (p *play) transact() {
 		p.settled(m, hows[i])
 	}
 	for i, tm := range twins {
-		p.logf("send %+v id=%s in a transaction: %d", tm, list[i].ID, p.twin.send(tm, list[i].ID))
+		p.logf("send %+v id=%s in a transaction: %d", tm, list[i].Text(message.MessageID), p.twin.send(tm, list[i].Text(message.MessageID)))
 	}
 }
 

@@ -26,7 +26,7 @@ func TestCompeting(t *testing.T) {
 			for n := range each {
 				m := msg(fmt.Sprint(i, ".", n))
 				if n%5 == 0 {
-					m.Due = start.UnixMilli() + int64(n)*100
+					due(time.Duration(n) * 100 * time.Millisecond)(m)
 				}
 				if err := w.q.Send(ctx, "q", []*message.Message{m}, nil); err != nil {
 					t.Error(err)
@@ -91,7 +91,7 @@ func (c *competition) receive(ctx context.Context, r *rand.Rand) {
 				c.t.Error(err)
 			}
 			if err == nil && how.Outcome == Complete {
-				c.complete(string(d.Message.Body))
+				c.complete(textOf(d))
 			}
 		}
 	}

@@ -21,10 +21,11 @@ const (
 
 // stored is a message that was read.
 type stored struct {
-	*claim // nil: it was looked at without one
+	*claim // nil: it was looked at without one, or its claim has ended
 	seq    int64
 	header
-	body []byte
+	body  []byte
+	token message.UUID
 }
 
 // take takes up to max messages that can be received now.
@@ -298,7 +299,7 @@ func (s *messageStore) deliveries(list []stored) ([]Delivery, error) {
 	out := make([]Delivery, len(list))
 	for i := range list {
 		m := &list[i]
-		until, token := int64(0), message.UUID{}
+		until, token := int64(0), m.token
 		if m.claim != nil {
 			s.mu.Lock()
 			until, token = m.claim.lapses(), m.claim.token

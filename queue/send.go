@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/hex"
 
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -20,7 +19,7 @@ func (q *Queues) Send(ctx context.Context, address string, list []*message.Messa
 func (q *Queues) Schedule(ctx context.Context, address string, list []*message.Message,
 	tx *Transaction) ([]int64, error) {
 	for _, m := range list {
-		if dueOf(m) == 0 {
+		if m.Scheduled() == message.Absent {
 			return nil, &Error{Code: CodeArgument, Entity: address,
 				Message: "A message that is to be scheduled has no scheduled enqueue time."}
 		}
@@ -69,43 +68,18 @@ func (q *Queues) accept(address string, list []*message.Message) (*entity, []arr
 			"The messaging entity '"+s.name()+"' is disabled for sending.")
 	}
 	arrivals := make([]arrival, len(list))
-	total := 0
+	size := 0
 	for i, m := range list {
 		if arrivals[i], err = s.arrivalOf(m); err != nil {
 			return nil, nil, err
 		}
-		total += len(arrivals[i].body)
+		size += m.Size()
 	}
-	if limit := int(s.e.properties.Load().MaxMessageKB) << 10; total > limit+len(list)*overhead {
+	if size > int(s.e.properties.Load().MaxMessageKB)<<10 {
 		return nil, nil, s.refuse(CodeMessageTooLarge,
 			"The message or batch is larger than the entity takes.")
 	}
 	return s.e, arrivals, nil
-}
-
-const (
-	maxID         = 128       // characters of ids and partition keys
-	maxIDBytes    = 4 * maxID // of the same in UTF-8
-	maxProperty   = 32 << 10  // bytes of one property
-	maxProperties = 64 << 10  // bytes of all headers and properties
-	overhead      = 64        // bytes that storing adds to a message which its sender has not sent
-)
-
-// arrivalOf validates a message and encodes it.
-func (s *messageStore) arrivalOf(m *message.Message) (a arrival, err error) {
-	if err := s.checkMessage(m); err != nil {
-		return a, err
-	}
-	if messageID(m) == "" {
-		id := newToken()
-		setMessageID(m, hex.EncodeToString(id[:]))
-	}
-	a.Session, a.TTL, a.due, a.id = sessionID(m), ttlOf(m), dueOf(m), messageID(m)
-	if s.e.properties.Load().EnablePartitioning {
-		a.id = partitionKey(m) + "\x00" + a.id
-	}
-	a.body = encodeMessage(m)
-	return a, nil
 }
 
 // enqueueAll stores messages one behind the other.

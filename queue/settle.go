@@ -55,7 +55,7 @@ func (s *messageStore) settleable(st *Settlement) error {
 			return s.argument("The reason and the description of a dead letter have at most 4096 characters.")
 		}
 	}
-	return nil
+	return s.checkProperties(st.Modify)
 }
 
 // beginSettle makes a lock busy, so that it neither ends meanwhile nor is settled twice.

@@ -8,14 +8,6 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// arrival is a message on its way into an entity.
-type arrival struct {
-	header        // Session, TTL as its sender wants it, Origin, Hops, Source
-	body   []byte // as it is stored
-	id     string // by which duplicates are known
-	due    int64  // millisecond for which it is scheduled; 0: none
-}
-
 // enqueue stores a message in a queue, or as scheduled for later. number is 0 for a duplicate, which is
 // dropped. It fails with CodeQuotaExceeded, and with CodeEntityNotFound where the entity is gone.
 func (w *work) enqueue(e *entity, a *arrival) (number int64, err error) {
@@ -159,11 +151,6 @@ func (w *work) lapse(p *part, seq int64, h *header) error {
 	}
 	return w.take(p, seq, h)
 }
-
-// reason says why a message is a dead letter.
-type reason struct{ Reason, Description *string }
-
-func because(name, text string) reason { return reason{&name, &text} }
 
 // deadLetter moves a message to the dead letters of its entity, under the number that it has.
 func (w *work) deadLetter(p *part, seq int64, h *header, why reason) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -132,7 +133,8 @@ func (w *world) sweep() int {
 
 // msg makes a message: its text, and what is set of it.
 func msg(text string, set ...func(*message.Message)) *message.Message {
-	m := &message.Message{ID: text, Body: []byte(text)}
+	m := message.New([]byte(text))
+	m.SetText(message.MessageID, text)
 	for _, fn := range set {
 		fn(m)
 	}
@@ -140,16 +142,15 @@ func msg(text string, set ...func(*message.Message)) *message.Message {
 }
 
 func lives(d time.Duration) func(*message.Message) {
-	ms := d.Milliseconds()
-	return func(m *message.Message) { m.TTL = &ms }
+	return func(m *message.Message) { m.SetOwnTTL(d.Milliseconds(), 0) }
 }
 
 func of(session string) func(*message.Message) {
-	return func(m *message.Message) { m.Session = session }
+	return func(m *message.Message) { m.SetText(message.GroupID, session) }
 }
 
 func due(d time.Duration) func(*message.Message) {
-	return func(m *message.Message) { m.Due = start.Add(d).UnixMilli() }
+	return func(m *message.Message) { m.SetScheduled(start.Add(d).UnixMilli()) }
 }
 
 func (w *world) send(queue string, list ...*message.Message) {
@@ -242,13 +243,23 @@ func (w *world) loses(queue string, d Delivery, s Settlement) {
 }
 
 // textOf is the body of a message.
-func textOf(d Delivery) string { return string(d.Message.Body) }
+func textOf(d Delivery) string {
+	data, _ := d.Message.Data()
+	return string(data)
+}
 
 // property makes an application property.
-func property(name, value string) message.Property { return message.Property{Name: name, Value: value} }
+func property(name, value string) message.Property {
+	return message.Property{Name: name, Value: wire.AppendString(nil, value)}
+}
 
 // propertyOf is an application property of a message, in short.
-func propertyOf(d Delivery, name string) string { return fmt.Sprint(d.Message.Properties[name]) }
+func propertyOf(d Delivery, name string) string {
+	if text, ok := wire.Text(d.Message.Get(name)); ok {
+		return text
+	}
+	return "<nil>"
+}
 
 // lined puts lines below each other.
 func lined(list []string) string { return strings.Join(list, "\n") }
