@@ -1,0 +1,110 @@
+package message
+
+import "github.com/mayflydb/mayfly/queue/wire"
+
+// State is where a message is in its life.
+type State int32
+
+// The states.
+const (
+	Active State = iota
+	Deferred
+	Scheduled
+)
+
+// Broker is what the broker knows of a message and tells its receivers. Moments are in milliseconds since
+// 1970.
+type Broker struct {
+	SequenceNumber         int64
+	EnqueuedSequenceNumber int64 // the one that it was given first, where it was forwarded; else 0
+	EnqueuedTime           int64
+	LockedUntil            int64 // Absent without a lock
+	ExpiresAt              int64 // Absent: it does not expire, or that is not told
+	TTL                    int64 // that is in force, in milliseconds; Absent as ExpiresAt
+	State                  State
+	DeliveryCount          uint32 // of deliveries that have failed
+	DeadLetterSource       string // where it died, once it was forwarded from there
+	LockToken              *UUID  // for receivers that get no delivery tag
+}
+
+// AppendWire writes the message as a receiver gets it.
+func (m *Message) AppendWire(dst []byte, b *Broker) []byte {
+	dst = m.appendHeader(dst, b)
+	if b.LockToken != nil {
+		var o wire.Open
+		dst = wire.AppendDescriptor(dst, sectionDelivery)
+		dst, o = wire.OpenMap(dst)
+		dst = wire.AppendSymbol(dst, "x-opt-lock-token")
+		dst = o.CloseWith(wire.AppendUUID(dst, *b.LockToken), 2)
+	}
+	dst = m.appendAnnotations(dst, b)
+	dst = m.appendProperties(dst, b)
+	if len(m.Application) > 0 {
+		var o wire.Open
+		dst = wire.AppendDescriptor(dst, sectionApplication)
+		dst, o = wire.OpenMap(dst)
+		for _, p := range m.Application {
+			dst = append(wire.AppendString(dst, p.Name), p.Value...)
+		}
+		dst = o.CloseWith(dst, 2*len(m.Application))
+	}
+	return append(append(dst, m.Body...), m.Footer...)
+}
+
+func (m *Message) appendHeader(dst []byte, b *Broker) []byte {
+	dst, o := wire.OpenList(wire.AppendDescriptor(dst, sectionHeader))
+	dst = wire.AppendBool(dst, true)
+	dst = wire.AppendUint8(dst, m.Header.Priority)
+	if b.TTL == Absent {
+		dst = wire.AppendNull(dst)
+	} else {
+		dst = wire.AppendUint32(dst, uint32(min(b.TTL, maxHeaderTTL)))
+	}
+	dst = wire.AppendBool(dst, b.DeliveryCount == 0)
+	return o.CloseWith(wire.AppendUint32(dst, b.DeliveryCount), 5)
+}
+
+// appendAnnotations writes what clients look for under these names, each with the very type that they assert.
+func (m *Message) appendAnnotations(dst []byte, b *Broker) []byte {
+	dst, o := wire.OpenMap(wire.AppendDescriptor(dst, sectionAnnotations))
+	count := 0
+	name := func(s wire.Symbol) []byte {
+		count++
+		return wire.AppendSymbol(dst, s)
+	}
+	dst = wire.AppendInt64(name(annSequence), b.SequenceNumber)
+	dst = wire.AppendTimestamp(name(annEnqueued), b.EnqueuedTime)
+	if b.LockedUntil != Absent {
+		dst = wire.AppendTimestamp(name(annLockedUntil), b.LockedUntil)
+	}
+	if b.EnqueuedSequenceNumber != 0 {
+		dst = wire.AppendInt64(name(annEnqueuedSequence), b.EnqueuedSequenceNumber)
+	}
+	dst = wire.AppendInt32(name(annState), int32(b.State))
+	if b.DeadLetterSource != "" {
+		dst = wire.AppendString(name(annDeadLetterSource), b.DeadLetterSource)
+	}
+	for _, p := range m.Annotations {
+		dst = append(name(wire.Symbol(p.Name)), p.Value...)
+	}
+	return o.CloseWith(dst, 2*count)
+}
+
+// appendProperties writes the slots. The moments of creation and expiry are the broker's where it tells when
+// the message expires; else the sender's moment of expiry is left out, which was a wish.
+func (m *Message) appendProperties(dst []byte, b *Broker) []byte {
+	dst, o := wire.OpenList(wire.AppendDescriptor(dst, sectionProperties))
+	for s, raw := range m.slots {
+		switch {
+		case Slot(s) == AbsoluteExpiry && b.ExpiresAt != Absent:
+			dst = wire.AppendTimestamp(dst, b.ExpiresAt)
+		case Slot(s) == Creation && b.ExpiresAt != Absent:
+			dst = wire.AppendTimestamp(dst, b.EnqueuedTime)
+		case raw == nil || Slot(s) == AbsoluteExpiry:
+			dst = wire.AppendNull(dst)
+		default:
+			dst = append(dst, raw...)
+		}
+	}
+	return o.CloseWith(dst, int(slotCount))
+}

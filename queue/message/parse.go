@@ -1,0 +1,222 @@
+package message
+
+import (
+	"encoding/hex"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// Descriptors of the sections.
+const (
+	sectionHeader      = 0x70
+	sectionDelivery    = 0x71
+	sectionAnnotations = 0x72
+	sectionProperties  = 0x73
+	sectionApplication = 0x74
+	sectionData        = 0x75
+	sectionSequence    = 0x76
+	sectionValue       = 0x77
+	sectionFooter      = 0x78
+)
+
+// sectionNames are the sections by the symbols that may describe them.
+var sectionNames = map[wire.Symbol]uint64{
+	"amqp:header:list": sectionHeader, "amqp:delivery-annotations:map": sectionDelivery,
+	"amqp:message-annotations:map": sectionAnnotations, "amqp:properties:list": sectionProperties,
+	"amqp:application-properties:map": sectionApplication, "amqp:data:binary": sectionData,
+	"amqp:amqp-sequence:list": sectionSequence, "amqp:amqp-value:*": sectionValue, "amqp:footer:map": sectionFooter,
+}
+
+// FormatError says that bytes are no message.
+type FormatError struct {
+	Reason string
+	Err    error // of package wire; nil for none
+}
+
+func (e *FormatError) Error() string {
+	if e.Err != nil {
+		return "malformed message: " + e.Reason + ": " + e.Err.Error()
+	}
+	return "malformed message: " + e.Reason
+}
+
+// Unwrap returns what lies below.
+func (e *FormatError) Unwrap() error { return e.Err }
+
+func malformed(reason string) error { return &FormatError{Reason: reason} }
+
+// Parse reads the payload of one transfer. It fails with a *FormatError.
+func Parse(b []byte) (*Message, error) {
+	m := &Message{Header: Header{Priority: DefaultPriority, TTL: Absent}}
+	last := uint64(0)
+	for len(b) > 0 {
+		code, name, value, rest, err := wire.SplitDescribed(b)
+		if err != nil {
+			return nil, &FormatError{"a section", err}
+		}
+		if name != "" {
+			code = sectionNames[name]
+		}
+		if code < sectionHeader || code > sectionFooter {
+			return nil, malformed("a section of no known type")
+		}
+		repeats := code == last && (code == sectionData || code == sectionSequence)
+		if code <= last && !repeats || isBody(last) && code != sectionFooter && !repeats {
+			return nil, malformed("sections are out of order, or repeated")
+		}
+		if err := m.section(code, value, b[:len(b)-len(rest)]); err != nil {
+			return nil, err
+		}
+		last, b = code, rest
+	}
+	return m, nil
+}
+
+func isBody(section uint64) bool { return section >= sectionData && section <= sectionValue }
+
+// section takes a section in; whole is its encoding with the descriptor.
+func (m *Message) section(code uint64, value, whole []byte) (err error) {
+	switch code {
+	case sectionHeader:
+		f := wire.ReadFields(value, "the header")
+		m.Header.Durable, m.Header.Priority = f.Bool(false), f.Uint8(DefaultPriority)
+		if ttl, ok := f.OptionalUint32(); ok {
+			m.Header.TTL = int64(ttl)
+		}
+		err = f.Err()
+	case sectionDelivery:
+	case sectionAnnotations:
+		_, err = wire.EachPair(value, m.annotate)
+	case sectionProperties:
+		err = m.properties(value)
+	case sectionApplication:
+		_, err = wire.EachPair(value, func(key, value []byte) error {
+			name, ok := wire.Text(key)
+			if !ok {
+				return malformed("an application property whose name is no string")
+			}
+			if find(m.Application, name) < 0 { // the first one counts, as for a reader of the map
+				m.Application = append(m.Application, Property{name, value})
+			}
+			return nil
+		})
+	case sectionFooter:
+		m.Footer = whole
+	default:
+		m.Body = extend(m.Body, whole)
+	}
+	if err != nil {
+		return &FormatError{"section " + strconv.FormatUint(code, 16), err}
+	}
+	return nil
+}
+
+// extend makes one slice of two that follow each other in the same bytes: sections of a body do.
+func extend(body, more []byte) []byte {
+	if body == nil {
+		return more
+	}
+	if cap(body) >= len(body)+len(more) && &body[:len(body)+1][len(body)] == &more[0] {
+		return body[:len(body)+len(more)]
+	}
+	return append(body[:len(body):len(body)], more...)
+}
+
+func (m *Message) annotate(key, value []byte) error {
+	name, ok := wire.Text(key)
+	if !ok {
+		return nil // reserved for numbers, which nobody has given out
+	}
+	normal, keep, err := annotation(name, value)
+	if err != nil || !keep || find(m.Annotations, name) >= 0 {
+		return err
+	}
+	m.Annotations = append(m.Annotations, Property{name, normal})
+	return nil
+}
+
+// properties takes the slots in and looks at their types, so that whoever reads one finds what it must be.
+func (m *Message) properties(value []byte) error {
+	f := wire.ReadFields(value, "the properties")
+	for s := range slotCount {
+		raw := f.Raw()
+		if raw != nil && !s.admits(raw) {
+			return malformed("the field " + strconv.Itoa(int(s)) + " of the properties has another type")
+		}
+		m.slots[s] = raw
+	}
+	return f.Err()
+}
+
+// admits tells whether an encoded value has the type of the slot.
+func (s Slot) admits(raw []byte) bool {
+	switch s {
+	case MessageID, CorrelationID:
+		if _, ok := wire.Text(raw); ok {
+			return true
+		}
+		kind, _ := identity(raw)
+		return kind != ""
+	case UserID:
+		_, ok := wire.Bytes(raw)
+		return ok
+	case AbsoluteExpiry, Creation:
+		_, ok := wire.Time(raw)
+		return ok
+	case GroupSequence:
+		n, ok := wire.Integer(raw)
+		return ok && n >= 0 && n < 1<<32
+	}
+	_, ok := wire.Text(raw)
+	return ok
+}
+
+// identity is an id that is no string: its kind and its text; "" where it is no id.
+func identity(raw []byte) (kind, text string) {
+	v, _, err := wire.Value(raw)
+	if err != nil {
+		return "", ""
+	}
+	switch v := v.(type) {
+	case uint64:
+		return "u", strconv.FormatUint(v, 10)
+	case wire.UUID:
+		return "i", v.String()
+	case []byte:
+		return "b", hex.EncodeToString(v)
+	}
+	return "", ""
+}
+
+// BatchFormat is the message format of a transfer that carries a batch.
+const BatchFormat = 0x80013700
+
+// ParseBatch reads the payload of a transfer with a batch: an envelope whose data sections are messages. What
+// else the envelope says is for routing, and repeats what the first message says.
+func ParseBatch(b []byte) ([]*Message, error) {
+	envelope, err := Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	var list []*Message
+	for left := envelope.Body; len(left) > 0; {
+		code, _, value, rest, err := wire.SplitDescribed(left)
+		if err != nil {
+			return nil, &FormatError{"a batch", err}
+		}
+		inner, ok := wire.Bytes(value)
+		if code != sectionData || !ok {
+			return nil, malformed("a batch consists of data sections")
+		}
+		m, err := Parse(inner)
+		if err != nil {
+			return nil, err
+		}
+		list, left = append(list, m), rest
+	}
+	if len(list) == 0 {
+		return nil, malformed("a batch without messages")
+	}
+	return list, nil
+}

@@ -1,0 +1,129 @@
+package message
+
+import "encoding/binary"
+
+// A stored message:
+//
+//	version  1 byte: 1
+//	flags    1 byte: durable 1, footer 2
+//	priority 1 byte
+//	slots    2 bytes, big-endian: a bit for each that is filled, the first slot the lowest
+//	ttl      uvarint of the header's milliseconds + 1; 0: absent
+//	then each of the slots; the annotations and the application properties, each their number and their names and
+//	values; the footer, where the flag says so. Each of these has its length as a uvarint before it.
+//	The body is the rest.
+const storedVersion = 1
+
+const (
+	flagDurable = 1 << iota
+	flagFooter
+)
+
+// AppendStored writes the message as the store keeps it.
+func (m *Message) AppendStored(dst []byte) []byte {
+	var flags byte
+	if m.Header.Durable {
+		flags |= flagDurable
+	}
+	if m.Footer != nil {
+		flags |= flagFooter
+	}
+	filled := uint16(0)
+	for s, raw := range m.slots {
+		if raw != nil {
+			filled |= 1 << s
+		}
+	}
+	dst = binary.BigEndian.AppendUint16(append(dst, storedVersion, flags, m.Header.Priority), filled)
+	dst = binary.AppendUvarint(dst, uint64(m.Header.TTL+1))
+	for _, raw := range m.slots {
+		if raw != nil {
+			dst = appendPiece(dst, raw)
+		}
+	}
+	for _, list := range [][]Property{m.Annotations, m.Application} {
+		dst = binary.AppendUvarint(dst, uint64(len(list)))
+		for _, p := range list {
+			dst = append(binary.AppendUvarint(dst, uint64(len(p.Name))), p.Name...)
+			dst = appendPiece(dst, p.Value)
+		}
+	}
+	if m.Footer != nil {
+		dst = appendPiece(dst, m.Footer)
+	}
+	return append(dst, m.Body...)
+}
+
+func appendPiece(dst, piece []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(piece))), piece...)
+}
+
+// ParseStored reads what AppendStored has written. It fails with a *FormatError: the store is damaged.
+func ParseStored(b []byte) (*Message, error) {
+	if len(b) < 5 || b[0] != storedVersion {
+		return nil, malformed("stored bytes of another version")
+	}
+	m := &Message{}
+	flags, filled := b[1], binary.BigEndian.Uint16(b[3:])
+	m.Header.Durable, m.Header.Priority = flags&flagDurable != 0, b[2]
+	r := pieces{b[5:], false}
+	m.Header.TTL = int64(r.number()) - 1
+	for s := range m.slots {
+		if filled&(1<<s) != 0 {
+			m.slots[s] = r.piece()
+		}
+	}
+	m.Annotations, m.Application = r.properties(), r.properties()
+	if flags&flagFooter != 0 {
+		m.Footer = r.piece()
+	}
+	if r.bad {
+		return nil, malformed("stored bytes end too soon")
+	}
+	if len(r.left) > 0 {
+		m.Body = r.left
+	}
+	return m, nil
+}
+
+// pieces reads what has its length before it. A failure stays.
+type pieces struct {
+	left []byte
+	bad  bool
+}
+
+func (r *pieces) number() uint64 {
+	n, width := binary.Uvarint(r.left)
+	if width <= 0 {
+		r.bad, r.left = true, nil
+		return 0
+	}
+	r.left = r.left[width:]
+	return n
+}
+
+func (r *pieces) piece() []byte {
+	n := r.number()
+	if n > uint64(len(r.left)) {
+		r.bad, r.left = true, nil
+		return nil
+	}
+	piece := r.left[:n:n]
+	r.left = r.left[n:]
+	return piece
+}
+
+func (r *pieces) properties() (list []Property) {
+	n := r.number()
+	if n > uint64(len(r.left)) {
+		r.bad, r.left = true, nil
+		return nil
+	}
+	if n > 0 {
+		list = make([]Property, 0, n)
+	}
+	for range n {
+		list = append(list, Property{string(r.piece()), r.piece()})
+	}
+	return list
+}

@@ -1,0 +1,49 @@
+package wire
+
+// Readers of a value whose type is known, by its encoding. ok is false for null, for nothing, and for another
+// type.
+
+// Text is a string or symbol.
+func Text(raw []byte) (text string, ok bool) {
+	it, _, err := split(raw, 0)
+	if err != nil {
+		return "", false
+	}
+	switch it.code {
+	case codeString8, codeString32, codeSymbol8, codeSymbol32:
+		return string(it.data), true
+	}
+	return "", false
+}
+
+// Bytes is a binary. It aliases raw.
+func Bytes(raw []byte) (b []byte, ok bool) {
+	it, _, err := split(raw, 0)
+	if err != nil || it.code != codeBinary8 && it.code != codeBinary32 {
+		return nil, false
+	}
+	return it.data, true
+}
+
+// Integer is a whole number of any width, or a timestamp.
+func Integer(raw []byte) (n int64, ok bool) {
+	it, _, err := split(raw, 0)
+	if err != nil {
+		return 0, false
+	}
+	switch it.code {
+	case codeByte, codeShort, codeIntSmall, codeInt, codeLongSmall, codeLong, codeTimestamp:
+		return it.signed(), true
+	}
+	whole, ok := it.whole()
+	return int64(whole), ok && whole <= 1<<63-1
+}
+
+// Time is a timestamp in milliseconds since 1970.
+func Time(raw []byte) (ms int64, ok bool) {
+	it, _, err := split(raw, 0)
+	if err != nil || it.code != codeTimestamp {
+		return 0, false
+	}
+	return it.signed(), true
+}

@@ -1,0 +1,214 @@
+package wire
+
+import "encoding/binary"
+
+// maxDepth is how deep values may lie in each other.
+const maxDepth = 32
+
+// maxEmpty is how many elements an array may have that take no bytes: nothing else bounds them.
+const maxEmpty = 1 << 12
+
+// item is one encoded value taken apart, without what lies in it.
+type item struct {
+	code  byte
+	data  []byte // the bytes of a scalar; the elements of a list, map or array, an array's constructor first
+	count int    // of elements; of a map keys and values
+
+	descriptor, value []byte // of a described value, each encoded
+}
+
+// split takes the first value apart.
+func split(b []byte, depth int) (it item, rest []byte, err error) {
+	if len(b) == 0 {
+		return it, nil, bad("a value", "the end of the bytes")
+	}
+	if depth > maxDepth {
+		return it, nil, bad("a value", "one more level than %d", maxDepth)
+	}
+	if b[0] != codeDescribed {
+		return payload(b[0], b[1:])
+	}
+	it.descriptor, rest, err = raw(b[1:], depth+1)
+	if err != nil {
+		return it, nil, err
+	}
+	it.value, rest, err = raw(rest, depth+1)
+	return it, rest, err
+}
+
+func raw(b []byte, depth int) (value, rest []byte, err error) {
+	_, rest, err = split(b, depth)
+	return b[:len(b)-len(rest)], rest, err
+}
+
+// payload takes apart what follows a constructor that has no descriptor.
+func payload(code byte, b []byte) (it item, rest []byte, err error) {
+	if !known(code) {
+		return it, nil, bad("a constructor", "the byte %#02x", code)
+	}
+	it.code = code
+	size := 0
+	switch code >> 4 {
+	case 0x4:
+	case 0x5:
+		size = 1
+	case 0x6:
+		size = 2
+	case 0x7:
+		size = 4
+	case 0x8:
+		size = 8
+	case 0x9:
+		size = 16
+	case 0xa, 0xc, 0xe:
+		if len(b) < 1 {
+			return it, nil, bad("a size", "the end of the bytes")
+		}
+		size, b = int(b[0]), b[1:]
+	case 0xb, 0xd, 0xf:
+		if len(b) < 4 {
+			return it, nil, bad("a size", "the end of the bytes")
+		}
+		n := binary.BigEndian.Uint32(b)
+		if b = b[4:]; uint64(n) > uint64(len(b)) {
+			return it, nil, bad("a value", "a size of %d, which is beyond the end,", n)
+		}
+		size = int(n)
+	}
+	if size > len(b) {
+		return it, nil, bad("a value", "a size of %d, which is beyond the end,", size)
+	}
+	it.data, rest = b[:size], b[size:]
+	if code >= codeList8 {
+		err = it.elements()
+	}
+	return it, rest, err
+}
+
+// known tells the constructors of the standard from other bytes.
+func known(code byte) bool {
+	switch code >> 4 {
+	case 0x4:
+		return code <= codeList0
+	case 0x5:
+		return code <= codeBool
+	case 0x6:
+		return code <= codeShort
+	case 0x7:
+		return code <= codeDecimal32
+	case 0x8:
+		return code <= codeDecimal64
+	case 0x9:
+		return code == codeDecimal128 || code == codeUUID
+	case 0xa, 0xb:
+		return code&0xf <= 3 && code&0xf != 2
+	case 0xc, 0xd:
+		return code&0xf <= 1
+	case 0xe, 0xf:
+		return code&0xf == 0
+	}
+	return false
+}
+
+// elements reads the count of a compound value.
+func (it *item) elements() error {
+	width := 1
+	if it.code&0x10 != 0 {
+		width = 4
+	}
+	if len(it.data) < width {
+		return bad("a count", "the end of the value")
+	}
+	n := uint64(it.data[0])
+	if width == 4 {
+		n = uint64(binary.BigEndian.Uint32(it.data))
+	}
+	it.data = it.data[width:]
+	limit := uint64(len(it.data))
+	if it.code == codeArray8 || it.code == codeArray32 {
+		// Elements of some types take no bytes, the constructor takes one at least.
+		if limit == 0 {
+			return bad("the constructor of an array", "the end of the value")
+		}
+		limit = max(limit, maxEmpty)
+	}
+	if n > limit {
+		return bad("a count", "%d, which is beyond the end of the value,", n)
+	}
+	it.count = int(n)
+	return nil
+}
+
+// Raw takes the first value as it is encoded.
+func Raw(b []byte) (value, rest []byte, err error) { return raw(b, 0) }
+
+// SplitDescribed takes the first value apart, which is described by a number or by a name: by a number where
+// name is empty.
+func SplitDescribed(b []byte) (descriptor uint64, name Symbol, value, rest []byte, err error) {
+	it, rest, err := split(b, 0)
+	if err != nil {
+		return 0, "", nil, nil, err
+	}
+	if it.descriptor == nil {
+		return 0, "", nil, nil, bad("a described value", "the constructor %#02x", it.code)
+	}
+	d, _, err := split(it.descriptor, 0)
+	if err != nil {
+		return 0, "", nil, nil, err
+	}
+	switch d.code {
+	case codeUlong0, codeUlongSmall, codeUlong:
+		return d.unsigned(), "", it.value, rest, nil
+	case codeSymbol8, codeSymbol32:
+		return 0, Symbol(d.data), it.value, rest, nil
+	}
+	return 0, "", nil, nil, bad("a descriptor", "the constructor %#02x", d.code)
+}
+
+// EachPair calls fn with the encoded keys and values of the map that b begins with, in their order; null is a
+// map without any. rest is what follows.
+func EachPair(b []byte, fn func(key, value []byte) error) (rest []byte, err error) {
+	it, rest, err := split(b, 0)
+	if err != nil || it.code == codeNull {
+		return rest, err
+	}
+	if it.code != codeMap8 && it.code != codeMap32 || it.count%2 != 0 {
+		return nil, bad("a map", "the constructor %#02x with %d elements", it.code, it.count)
+	}
+	left := it.data
+	for range it.count / 2 {
+		var key, value []byte
+		if key, left, err = raw(left, 1); err != nil {
+			return nil, err
+		}
+		if value, left, err = raw(left, 1); err != nil {
+			return nil, err
+		}
+		if err := fn(key, value); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}
+
+// EachElement calls fn with the encoded elements of the list that b begins with; null is one without any.
+func EachElement(b []byte, fn func(element []byte) error) (rest []byte, err error) {
+	it, rest, err := split(b, 0)
+	if err != nil || it.code == codeNull || it.code == codeList0 {
+		return rest, err
+	}
+	if it.code != codeList8 && it.code != codeList32 {
+		return nil, bad("a list", "the constructor %#02x", it.code)
+	}
+	left := it.data
+	for range it.count {
+		var element []byte
+		if element, left, err = raw(left, 1); err != nil {
+			return nil, err
+		}
+		if err := fn(element); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}

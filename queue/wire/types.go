@@ -1,0 +1,131 @@
+package wire
+
+import (
+	"encoding/hex"
+	"fmt"
+)
+
+// Symbol is a name out of a domain that protocols define.
+type Symbol string
+
+// UUID is 16 bytes in the order in which a UUID is written.
+type UUID [16]byte
+
+// String writes it as 8-4-4-4-12 hexadecimal digits.
+func (u UUID) String() string {
+	var b [36]byte
+	hex.Encode(b[:], u[:4])
+	at := 8
+	for _, part := range [][]byte{u[4:6], u[6:8], u[8:10], u[10:]} {
+		b[at] = '-'
+		hex.Encode(b[at+1:], part)
+		at += 1 + 2*len(part)
+	}
+	return string(b[:])
+}
+
+// Timestamp is a moment in milliseconds since 1970.
+type Timestamp int64
+
+// Char is a character.
+type Char rune
+
+// Decimals of IEEE 754, as they are on the wire: nobody here calculates with them.
+type (
+	Decimal32  [4]byte
+	Decimal64  [8]byte
+	Decimal128 [16]byte
+)
+
+// List is a list of values.
+type List []any
+
+// Map is a map in the order of the wire.
+type Map []Pair
+
+// Pair is an entry of a Map.
+type Pair struct{ Key, Value any }
+
+// Get finds the value of a key that is a string or a symbol; ok is false where there is none.
+func (m Map) Get(key string) (value any, ok bool) {
+	for _, p := range m {
+		switch k := p.Key.(type) {
+		case string:
+			ok = k == key
+		case Symbol:
+			ok = string(k) == key
+		}
+		if ok {
+			return p.Value, true
+		}
+	}
+	return nil, false
+}
+
+// Array is a list of values of one type. An empty one may tell its type by Code.
+type Array struct {
+	Code     byte // the constructor of the elements; 0: that of the first element's Go type
+	Elements []any
+}
+
+// Described is a value with a descriptor, which gives it a meaning: a uint64 or a Symbol.
+type Described struct{ Descriptor, Value any }
+
+// Error says why bytes are not what they must be, or why a Go value has no encoding.
+type Error struct {
+	Want string // what was due
+	Got  string // what is there
+}
+
+func (e *Error) Error() string { return "amqp: " + e.Got + " where " + e.Want + " is due" }
+
+func bad(want, format string, args ...any) error {
+	return &Error{Want: want, Got: fmt.Sprintf(format, args...)}
+}
+
+// Codes of the constructors.
+const (
+	codeDescribed  = 0x00
+	codeNull       = 0x40
+	codeTrue       = 0x41
+	codeFalse      = 0x42
+	codeUint0      = 0x43
+	codeUlong0     = 0x44
+	codeList0      = 0x45
+	codeUbyte      = 0x50
+	codeByte       = 0x51
+	codeUintSmall  = 0x52
+	codeUlongSmall = 0x53
+	codeIntSmall   = 0x54
+	codeLongSmall  = 0x55
+	codeBool       = 0x56
+	codeUshort     = 0x60
+	codeShort      = 0x61
+	codeUint       = 0x70
+	codeInt        = 0x71
+	codeFloat      = 0x72
+	codeChar       = 0x73
+	codeDecimal32  = 0x74
+	codeUlong      = 0x80
+	codeLong       = 0x81
+	codeDouble     = 0x82
+	codeTimestamp  = 0x83
+	codeDecimal64  = 0x84
+	codeDecimal128 = 0x94
+	codeUUID       = 0x98
+	codeBinary8    = 0xa0
+	codeString8    = 0xa1
+	codeSymbol8    = 0xa3
+	codeBinary32   = 0xb0
+	codeString32   = 0xb1
+	codeSymbol32   = 0xb3
+	codeList8      = 0xc0
+	codeMap8       = 0xc1
+	codeList32     = 0xd0
+	codeMap32      = 0xd1
+	codeArray8     = 0xe0
+	codeArray32    = 0xf0
+)
+
+// IsNull tells whether an encoded value is null; no bytes at all stand for it, too.
+func IsNull(raw []byte) bool { return len(raw) == 0 || raw[0] == codeNull }
