@@ -1,0 +1,135 @@
+package frame
+
+import "github.com/mayflydb/mayfly/queue/wire"
+
+// list writes the fields of a body.
+type list struct {
+	dst []byte
+	n   int
+}
+
+// appendBody writes a described list.
+func appendBody(dst []byte, b interface {
+	descriptor() uint64
+	fields(*list)
+}) []byte {
+	dst, o := wire.OpenList(wire.AppendDescriptor(dst, b.descriptor()))
+	l := list{dst: dst}
+	b.fields(&l)
+	return o.CloseWith(l.dst, l.n)
+}
+
+func (l *list) null() { l.dst, l.n = wire.AppendNull(l.dst), l.n+1 }
+
+func (l *list) bool(v bool) { l.dst, l.n = wire.AppendBool(l.dst, v), l.n+1 }
+
+func (l *list) uint8(v uint8) { l.dst, l.n = wire.AppendUint8(l.dst, v), l.n+1 }
+
+func (l *list) uint16(v uint16) { l.dst, l.n = wire.AppendUint16(l.dst, v), l.n+1 }
+
+func (l *list) uint32(v uint32) { l.dst, l.n = wire.AppendUint32(l.dst, v), l.n+1 }
+
+func (l *list) uint64(v uint64) { l.dst, l.n = wire.AppendUint64(l.dst, v), l.n+1 }
+
+func (l *list) maybe(v Maybe) {
+	if v.Set {
+		l.uint32(v.Value)
+	} else {
+		l.null()
+	}
+}
+
+func (l *list) string(v string) { l.dst, l.n = wire.AppendString(l.dst, v), l.n+1 }
+
+// text writes a string, "" as null.
+func (l *list) text(v string) {
+	if v == "" {
+		l.null()
+	} else {
+		l.string(v)
+	}
+}
+
+// symbol writes a symbol, "" as null.
+func (l *list) symbol(v wire.Symbol) {
+	if v == "" {
+		l.null()
+		return
+	}
+	l.dst, l.n = wire.AppendSymbol(l.dst, v), l.n+1
+}
+
+// bytes writes a binary, nil as null.
+func (l *list) bytes(v []byte) {
+	if v == nil {
+		l.null()
+		return
+	}
+	l.dst, l.n = wire.AppendBinary(l.dst, v), l.n+1
+}
+
+// raw writes a value that is encoded already, nil as null.
+func (l *list) raw(v []byte) {
+	if v == nil {
+		l.null()
+		return
+	}
+	l.dst, l.n = append(l.dst, v...), l.n+1
+}
+
+// value writes any value. One that has no encoding is a defect of the caller's, and becomes null.
+func (l *list) value(v any) {
+	out, err := wire.Append(l.dst, v)
+	if err != nil {
+		l.null()
+		return
+	}
+	l.dst, l.n = out, l.n+1
+}
+
+// symbols writes an array, an empty one as null.
+func (l *list) symbols(v []wire.Symbol) {
+	if len(v) == 0 {
+		l.null()
+		return
+	}
+	l.value(wire.Symbols(v))
+}
+
+// pairs writes a map, nil as null.
+func (l *list) pairs(v wire.Map) {
+	if v == nil {
+		l.null()
+		return
+	}
+	l.value(v)
+}
+
+// body writes a described list inside of another one, nil as null.
+func (l *list) body(v interface {
+	descriptor() uint64
+	fields(*list)
+}, is bool) {
+	if !is {
+		l.null()
+		return
+	}
+	l.dst, l.n = appendBody(l.dst, v), l.n+1
+}
+
+// Maybe is a number that can be absent.
+type Maybe struct {
+	Value uint32
+	Set   bool
+}
+
+// Some is a number that is there.
+func Some(v uint32) Maybe { return Maybe{v, true} }
+
+// Or is the number, or absent.
+func (m Maybe) Or(absent uint32) uint32 {
+	if m.Set {
+		return m.Value
+	}
+	return absent
+}

@@ -1,0 +1,150 @@
+package frame
+
+import (
+	"errors"
+	"math"
+
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// names are the bodies by the symbols that may describe them.
+var names = map[wire.Symbol]uint64{
+	"amqp:open:list": descOpen, "amqp:begin:list": descBegin, "amqp:attach:list": descAttach,
+	"amqp:flow:list": descFlow, "amqp:transfer:list": descTransfer, "amqp:disposition:list": descDisposition,
+	"amqp:detach:list": descDetach, "amqp:end:list": descEnd, "amqp:close:list": descClose,
+	"amqp:error:list": descError, "amqp:received:list": descReceived, "amqp:accepted:list": descAccepted,
+	"amqp:rejected:list": descRejected, "amqp:released:list": descReleased, "amqp:modified:list": descModified,
+	"amqp:source:list": descSource, "amqp:target:list": descTarget, "amqp:coordinator:list": descCoordinator,
+	"amqp:declare:list": descDeclare, "amqp:discharge:list": descDischarge, "amqp:declared:list": descDeclared,
+	"amqp:transactional-state:list": descTransactional, "amqp:sasl-mechanisms:list": descMechanisms,
+	"amqp:sasl-init:list": descInit, "amqp:sasl-challenge:list": descChallenge,
+	"amqp:sasl-response:list": descResponse, "amqp:sasl-outcome:list": descSASLOutcome,
+}
+
+// Parse reads the body of a frame; what follows it is the payload of a transfer. It fails with a
+// *FormatError.
+func Parse(b []byte) (body Body, payload []byte, err error) {
+	code, name, value, payload, err := wire.SplitDescribed(b)
+	if err != nil {
+		return nil, nil, &FormatError{Condition: CondDecode, Reason: "no performative", Err: err}
+	}
+	if name != "" {
+		code = names[name]
+	}
+	f := wire.ReadFields(value, "a performative")
+	if body = read(code, &f); body == nil {
+		return nil, nil, framing("no performative has the descriptor %#x", code)
+	}
+	if err := f.Err(); err != nil {
+		return nil, nil, formatError(err)
+	}
+	return body, payload, nil
+}
+
+// formatError keeps an error of this package, and says decode-error for what package wire does not
+// understand.
+func formatError(err error) error {
+	var e *FormatError
+	if errors.As(err, &e) {
+		return e
+	}
+	return &FormatError{Condition: CondDecode, Reason: "a malformed performative", Err: err}
+}
+
+func read(code uint64, f *wire.Fields) Body {
+	switch code {
+	case descOpen:
+		return readOpen(f)
+	case descBegin:
+		return readBegin(f)
+	case descAttach:
+		return readAttach(f)
+	case descFlow:
+		return readFlow(f)
+	case descTransfer:
+		return readTransfer(f)
+	case descDisposition:
+		return readDisposition(f)
+	case descDetach:
+		return readDetach(f)
+	case descEnd:
+		return &End{readError(f)}
+	case descClose:
+		return &Close{readError(f)}
+	case descMechanisms:
+		return &Mechanisms{f.Symbols()}
+	case descInit:
+		return readInit(f)
+	case descChallenge:
+		return &Challenge{f.Bytes()}
+	case descResponse:
+		return &Response{f.Bytes()}
+	case descSASLOutcome:
+		return &Outcome{f.Uint8(math.MaxUint8), f.Bytes()}
+	}
+	return nil
+}
+
+// described takes a described value apart whose descriptor is one of this package's.
+func described(raw []byte) (code uint64, value []byte, err error) {
+	code, name, value, _, err := wire.SplitDescribed(raw)
+	if name != "" {
+		code = names[name]
+	}
+	return code, value, err
+}
+
+// inner begins a described list inside of another one; ok is false where it is null or missing, and where it
+// is another one, which f notes.
+func inner(f *wire.Fields, want uint64, what string) (in wire.Fields, ok bool) {
+	raw := f.Raw()
+	if raw == nil {
+		return in, false
+	}
+	code, value, err := described(raw)
+	if err == nil && code != want {
+		err = &FormatError{Condition: CondInvalidField, Reason: "another type where " + what + " is due"}
+	}
+	if err != nil {
+		f.Fail(err)
+		return in, false
+	}
+	return wire.ReadFields(value, what), true
+}
+
+func missing(what string) error {
+	return &FormatError{Condition: CondInvalidField, Reason: "there is no " + what}
+}
+
+// must is a number that has to be there.
+func must(f *wire.Fields, what string) uint32 {
+	n, ok := f.OptionalUint32()
+	if !ok {
+		f.Fail(missing(what))
+	}
+	return n
+}
+
+func mustBool(f *wire.Fields, what string) bool {
+	raw := f.Raw()
+	if raw == nil {
+		f.Fail(missing(what))
+		return false
+	}
+	v, _, err := wire.Value(raw)
+	b, ok := v.(bool)
+	if err != nil || !ok {
+		f.Fail(missing(what))
+	}
+	return b
+}
+
+func maybe(f *wire.Fields) Maybe {
+	n, ok := f.OptionalUint32()
+	return Maybe{n, ok}
+}
+
+func symbol(f *wire.Fields) wire.Symbol {
+	text, _ := f.Text()
+	return wire.Symbol(text)
+}

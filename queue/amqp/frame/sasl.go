@@ -1,0 +1,73 @@
+package frame
+
+import "github.com/mayflydb/mayfly/queue/wire"
+
+// Descriptors of SASL's bodies.
+const (
+	descMechanisms  = 0x40
+	descInit        = 0x41
+	descChallenge   = 0x42
+	descResponse    = 0x43
+	descSASLOutcome = 0x44
+)
+
+// Codes of an Outcome.
+const (
+	SASLOK        = 0
+	SASLAuth      = 1 // the credentials are not good
+	SASLSystem    = 2
+	SASLPermanent = 3
+	SASLTemporary = 4
+)
+
+// Mechanisms are what a server offers, the dearest first.
+type Mechanisms struct{ List []wire.Symbol }
+
+// Init is what a client chooses.
+type Init struct {
+	Mechanism wire.Symbol
+	Response  []byte // nil: none
+	Hostname  string
+}
+
+// Challenge is a question of the server's.
+type Challenge struct{ Data []byte }
+
+// Response answers it.
+type Response struct{ Data []byte }
+
+// Outcome ends the exchange.
+type Outcome struct {
+	Code uint8
+	Data []byte
+}
+
+func (*Mechanisms) descriptor() uint64 { return descMechanisms }
+func (*Init) descriptor() uint64       { return descInit }
+func (*Challenge) descriptor() uint64  { return descChallenge }
+func (*Response) descriptor() uint64   { return descResponse }
+func (*Outcome) descriptor() uint64    { return descSASLOutcome }
+
+// fields writes an array, even of one: older clients read nothing else.
+func (m *Mechanisms) fields(l *list) { l.value(wire.Symbols(m.List)) }
+
+func (i *Init) fields(l *list) {
+	l.symbol(i.Mechanism)
+	l.bytes(i.Response)
+	l.text(i.Hostname)
+}
+
+func (c *Challenge) fields(l *list) { l.bytes(c.Data) }
+
+func (r *Response) fields(l *list) { l.bytes(r.Data) }
+
+func (o *Outcome) fields(l *list) {
+	l.uint8(o.Code)
+	l.bytes(o.Data)
+}
+
+func readInit(f *wire.Fields) *Init {
+	i := &Init{Mechanism: symbol(f), Response: f.Bytes()}
+	i.Hostname, _ = f.Text()
+	return i
+}

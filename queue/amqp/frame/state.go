@@ -1,0 +1,175 @@
+package frame
+
+import "github.com/mayflydb/mayfly/queue/wire"
+
+// Descriptors of states and errors.
+const (
+	descError         = 0x1d
+	descReceived      = 0x23
+	descAccepted      = 0x24
+	descRejected      = 0x25
+	descReleased      = 0x26
+	descModified      = 0x27
+	descDeclare       = 0x31
+	descDischarge     = 0x32
+	descDeclared      = 0x33
+	descTransactional = 0x34
+)
+
+// State is the state of a delivery: *Received, *Accepted, *Rejected, *Released, *Modified, *Declared,
+// *Transactional.
+type State interface {
+	Body
+	state()
+}
+
+// Received tells how far a delivery has come.
+type Received struct {
+	Section uint32
+	Offset  uint64
+}
+
+// Accepted: the delivery is taken.
+type Accepted struct{}
+
+// Rejected: it is invalid, and stays so.
+type Rejected struct{ Error *Error }
+
+// Released: it is given back untouched.
+type Released struct{}
+
+// Modified: it is given back changed.
+type Modified struct {
+	DeliveryFailed    bool
+	UndeliverableHere bool
+	Annotations       wire.Map
+}
+
+// Declared tells the id of a new transaction.
+type Declared struct{ TxnID []byte }
+
+// Transactional is a state that depends on a transaction.
+type Transactional struct {
+	TxnID   []byte
+	Outcome State // nil: none
+}
+
+func (*Received) state()      {}
+func (*Accepted) state()      {}
+func (*Rejected) state()      {}
+func (*Released) state()      {}
+func (*Modified) state()      {}
+func (*Declared) state()      {}
+func (*Transactional) state() {}
+
+func (*Received) descriptor() uint64      { return descReceived }
+func (*Accepted) descriptor() uint64      { return descAccepted }
+func (*Rejected) descriptor() uint64      { return descRejected }
+func (*Released) descriptor() uint64      { return descReleased }
+func (*Modified) descriptor() uint64      { return descModified }
+func (*Declared) descriptor() uint64      { return descDeclared }
+func (*Transactional) descriptor() uint64 { return descTransactional }
+
+func (r *Received) fields(l *list) {
+	l.uint32(r.Section)
+	l.uint64(r.Offset)
+}
+func (*Accepted) fields(*list)     {}
+func (r *Rejected) fields(l *list) { l.body(r.Error, r.Error != nil) }
+func (*Released) fields(*list)     {}
+func (m *Modified) fields(l *list) {
+	l.bool(m.DeliveryFailed)
+	l.bool(m.UndeliverableHere)
+	l.pairs(m.Annotations)
+}
+func (d *Declared) fields(l *list) { l.bytes(d.TxnID) }
+func (t *Transactional) fields(l *list) {
+	l.bytes(t.TxnID)
+	l.body(t.Outcome, t.Outcome != nil)
+}
+
+func readState(f *wire.Fields) State {
+	raw := f.Raw()
+	if raw == nil {
+		return nil
+	}
+	s, err := parseState(raw, true)
+	f.Fail(err)
+	return s
+}
+
+// parseState reads a state; one of a transaction holds no other of a transaction.
+func parseState(raw []byte, outer bool) (State, error) {
+	code, value, err := described(raw)
+	if err != nil {
+		return nil, err
+	}
+	f := wire.ReadFields(value, "a state")
+	var s State
+	switch code {
+	case descReceived:
+		s = &Received{Section: f.Uint32(0), Offset: f.Uint64(0)}
+	case descAccepted:
+		s = &Accepted{}
+	case descRejected:
+		s = &Rejected{Error: readError(&f)}
+	case descReleased:
+		s = &Released{}
+	case descModified:
+		s = &Modified{DeliveryFailed: f.Bool(false), UndeliverableHere: f.Bool(false), Annotations: f.Map()}
+	case descDeclared:
+		s = &Declared{TxnID: f.Bytes()}
+	case descTransactional:
+		t := &Transactional{TxnID: f.Bytes()}
+		if inside := f.Raw(); inside != nil {
+			if !outer {
+				return nil, &FormatError{Condition: CondInvalidField,
+					Reason: "a transaction inside of another"}
+			}
+			t.Outcome, err = parseState(inside, false)
+			f.Fail(err)
+		}
+		s = t
+	default:
+		return nil, &FormatError{Condition: CondInvalidField,
+			Reason: "a state of a delivery that there is not"}
+	}
+	return s, f.Err()
+}
+
+// Declare asks for a transaction.
+type Declare struct{}
+
+// Discharge ends one.
+type Discharge struct {
+	TxnID []byte
+	Fail  bool // nothing of it is to happen
+}
+
+func (*Declare) descriptor() uint64   { return descDeclare }
+func (*Discharge) descriptor() uint64 { return descDischarge }
+func (*Declare) fields(l *list)       { l.null() }
+func (d *Discharge) fields(l *list) {
+	l.bytes(d.TxnID)
+	l.bool(d.Fail)
+}
+
+// ParseRequest reads what a message to a coordinator has as its value: *Declare or *Discharge.
+func ParseRequest(raw []byte) (Body, error) {
+	code, value, err := described(raw)
+	if err != nil {
+		return nil, err
+	}
+	f := wire.ReadFields(value, "a request for a transaction")
+	switch code {
+	case descDeclare:
+		return &Declare{}, f.Err()
+	case descDischarge:
+		d := &Discharge{TxnID: f.Bytes(), Fail: f.Bool(false)}
+		return d, f.Err()
+	}
+	return nil, &FormatError{Condition: CondInvalidField, Reason: "neither declare nor discharge"}
+}
+
+// AppendValue writes a body as a value by itself.
+func AppendValue(dst []byte, b Body) []byte { return appendBody(dst, b) }
