@@ -55,7 +55,7 @@ func newPlay(t *testing.T, seed uint64, bySession bool) *play {
 	p := &play{r: rand.New(rand.NewPCG(seed, 1)), world: newWorld(t, Options{})}
 	props := p.props()
 	props.RequiresSession, props.RequiresDuplicateDetection = bySession, p.r.IntN(3) == 0
-	p.must(p.q.StandCreate(p.ctx, Queue, "q", props))
+	p.create(Queue, "q", props)
 	p.twin = newTwin(props, start.UnixMilli())
 	p.openPlain()
 	return p
@@ -231,7 +231,7 @@ func (p *play) changeProperties() {
 	props.RequiresSession = p.bySession()
 	props.RequiresDuplicateDetection = p.twin.props.RequiresDuplicateDetection
 	p.logf("change properties: %+v", props)
-	p.must(p.q.StandUpdate(p.ctx, "q", props))
+	p.change("q", props)
 	p.loseAll()
 	p.twin.props = props
 }

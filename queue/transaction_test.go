@@ -56,7 +56,7 @@ func TestTransaction(t *testing.T) {
 			tx := begin(w)
 			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
 			w.must(w.q.Send(w.ctx, "p", []*message.Message{msg("B")}, tx))
-			w.must(w.q.StandDelete(w.ctx, "p"))
+			w.remove("p")
 			w.fails(tx.Commit(w.ctx), CodeEntityNotFound)
 			w.settle("q", d[0], Settlement{Outcome: Release})
 			w.expect("q", "A")

@@ -86,7 +86,7 @@ func TestEnded(t *testing.T) {
 		end  func(w *world)
 		want Code
 	}{
-		"deleted":  {func(w *world) { w.must(w.q.StandDelete(w.ctx, "q")) }, CodeEntityNotFound},
+		"deleted":  {func(w *world) { w.remove("q") }, CodeEntityNotFound},
 		"disabled": {func(w *world) { w.update("q", noReceivers) }, CodeEntityDisabled},
 		"stopped":  {func(w *world) { w.reopen() }, CodeCancelled},
 	} {

@@ -35,9 +35,14 @@ type world struct {
 
 func newWorld(t testing.TB, o Options) *world {
 	t.Helper()
+	return newWorldOn(t, vfs.NewCrashableMem(), o)
+}
+
+func newWorldOn(t testing.TB, fs *vfs.MemFS, o Options) *world {
+	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	w := &world{t: t, ctx: t.Context(), fs: vfs.NewCrashableMem(), base: ttl.NewManual(start), opts: o}
+	w := &world{t: t, ctx: t.Context(), fs: fs, base: ttl.NewManual(start), opts: o}
 	w.open()
 	t.Cleanup(func() {
 		w.check()
@@ -95,13 +100,29 @@ func standard() Properties {
 		MaxSizeMB: 1024, MaxMessageKB: 256}
 }
 
+// create, change and remove are what is done to entities.
+func (w *world) create(kind Kind, path string, p Properties) {
+	w.t.Helper()
+	w.must(w.q.StandCreate(w.ctx, kind, path, p))
+}
+
+func (w *world) change(path string, p Properties) {
+	w.t.Helper()
+	w.must(w.q.StandUpdate(w.ctx, path, p))
+}
+
+func (w *world) remove(path string) {
+	w.t.Helper()
+	w.must(w.q.StandDelete(w.ctx, path))
+}
+
 func (w *world) queue(name string, change ...func(*Properties)) {
 	w.t.Helper()
 	p := standard()
 	for _, fn := range change {
 		fn(&p)
 	}
-	w.must(w.q.StandCreate(w.ctx, Queue, name, p))
+	w.create(Queue, name, p)
 }
 
 func (w *world) update(name string, change ...func(*Properties)) {
@@ -110,7 +131,7 @@ func (w *world) update(name string, change ...func(*Properties)) {
 	for _, fn := range change {
 		fn(&p)
 	}
-	w.must(w.q.StandUpdate(w.ctx, name, p))
+	w.change(name, p)
 }
 
 // at moves the clock to so long after the start.

@@ -51,7 +51,7 @@ var rooms = map[string]room{
 	"engine/enginetest": {own: []string{"engine"}},
 	"queue": {
 		own:   []string{"queue/message", "queue/rule", "host", "doc", "ttl", "engine"},
-		tests: []string{"engine/pebble"},
+		tests: []string{"engine/pebble", "queue/wire"},
 	},
 	"laboratory": {
 		own: []string{"store", "store/definition", "store/fault", "query", "doc", "ttl"},
