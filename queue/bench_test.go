@@ -68,7 +68,8 @@ func BenchmarkSendParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkReceive receives and completes one by one, out of a queue of so many, half of them locked by another.
+// BenchmarkReceive receives and completes one by one, out of a queue of so many, half of them locked by
+// another.
 func BenchmarkReceive(b *testing.B) {
 	for _, many := range []int{1000, 100_000} {
 		b.Run(fmt.Sprint(many), func(b *testing.B) {

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestCrashWhileExpiring cuts the disk off while messages become dead letters, are activated and are settled: each is in
-// one place at any moment.
+// TestCrashWhileExpiring cuts the disk off while messages become dead letters, are activated and are
+// settled: each is in one place at any moment.
 func TestCrashWhileExpiring(t *testing.T) {
 	const messages = 200
 	w := newWorld(t, Options{})

@@ -34,16 +34,7 @@ func (q *Queues) ReceiveDeferred(ctx context.Context, a Address, numbers []int64
 	if err != nil {
 		return nil, err
 	}
-	if mode == ReceiveAndDelete {
-		err = s.removeAll(ctx, list)
-	} else {
-		err = s.lockAll(list)
-	}
-	if err != nil {
-		s.release(list)
-		return nil, err
-	}
-	return s.deliveries(list)
+	return s.handOut(ctx, list, mode)
 }
 
 // deferrable validates what is asked for.

@@ -75,7 +75,7 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 		return swept, err
 	}
 	next := s.nextWakeup()
-	if s.sub == Main && s.e.kind != Topic && !s.restsFrom(&next) {
+	if s.sub == Main && s.e.kind != Topic && !s.rests() {
 		more, at, n, err := s.sweepExpired(ctx, limit)
 		if err != nil {
 			s.expiry.restart()
@@ -96,8 +96,8 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 	return swept, nil
 }
 
-// restsFrom tells that the store is not to be purged now.
-func (s *messageStore) restsFrom(next *int64) bool {
+// rests tells that the store is not to be purged now.
+func (s *messageStore) rests() bool {
 	if s.e.m.in.ReaperPaused() {
 		return true
 	}

@@ -36,6 +36,7 @@ import (
 //	messageStore.end      when the entity is gone (CodeEntityNotFound), or the instance (CodeCancelled)
 //	messageStore.catchUp  before the properties of the entity are changed
 //	messageStore.changed  when an update of the entity is durable and in entity.properties
+//	messageStore.awaited  somebody waits for messages, which is activity as long as it lasts
 //	messageStore.read     its counters, as they are stored
 //	work                  what happens to messages in one transaction: see tx.go
 type messageStore struct {
@@ -52,8 +53,9 @@ type messageStore struct {
 	sessions  map[string]*sessionLock
 	free      waiters // for the next session
 	receivers map[*Receiver]struct{}
+	waiting   int    // who waits for messages or for a session
 	activates int64  // no scheduled message is due before that millisecond; host.Never: there is none
-	awaited   uint64 // counts what was scheduled
+	schedules uint64 // counts what was scheduled
 	ticking   bool   // somebody has the turn
 	wakeup    wakeup // the timers'
 
@@ -131,6 +133,13 @@ func (s *messageStore) changed() {
 	s.expiry.restart()
 }
 
+// awaited tells whether somebody waits for messages.
+func (s *messageStore) awaited() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting > 0
+}
+
 // name is the store's address.
 func (s *messageStore) name() string { return Address{s.e.path, s.sub}.String() }
 
@@ -187,7 +196,7 @@ func (s *messageStore) told(events []event) {
 				s.expiry.noteArrival(&e.header)
 			}
 		case awaits:
-			s.awaited++
+			s.schedules++
 			s.activates = min(s.activates, e.due)
 			s.e.m.timers.arm(s, e.due)
 		}

@@ -71,9 +71,7 @@ func (p *play) transact() {
 		p.logf("settle %d by %d in a transaction", m.seq, hows[i].Outcome)
 		p.settled(m, hows[i])
 	}
-	for i, tm := range twins {
-		p.logf("send %+v id=%s in a transaction: %d", tm, list[i].Text(message.MessageID), p.twin.send(tm, list[i].Text(message.MessageID)))
-	}
+	p.sent(list, twins)
 }
 
 func (p *play) renewSome() {

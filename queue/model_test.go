@@ -160,8 +160,14 @@ func (p *play) drawnList() (list []*message.Message, twins []twinMessage) {
 func (p *play) sendSome() {
 	list, twins := p.drawnList()
 	p.must(p.q.Send(p.ctx, "q", list, nil))
+	p.sent(list, twins)
+}
+
+// sent is what sending does to the twin.
+func (p *play) sent(list []*message.Message, twins []twinMessage) {
 	for i, tm := range twins {
-		p.logf("send %+v id=%s: %d", tm, list[i].Text(message.MessageID), p.twin.send(tm, list[i].Text(message.MessageID)))
+		id := list[i].Text(message.MessageID)
+		p.logf("send %+v id=%s: %d", tm, id, p.twin.send(tm, id))
 	}
 }
 
@@ -288,7 +294,8 @@ func (p *play) compare(when string, w *world, tw *twin) {
 			}
 			m, err := message.ParseStored(body)
 			if err == nil {
-				got = append(got, line(seq, textOf(Delivery{Message: m}), h.State, h.Count, h.Enqueued, h.TTL, h.Due))
+				text := textOf(Delivery{Message: m})
+				got = append(got, line(seq, text, h.State, h.Count, h.Enqueued, h.TTL, h.Due))
 			}
 			return true, err
 		})

@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/queue/message"
 )
 
 // How a receive takes messages. It looks for candidates in one view, claims them in memory as it meets
@@ -21,11 +20,10 @@ const (
 
 // stored is a message that was read.
 type stored struct {
-	*claim // nil: it was looked at without one, or its claim has ended
+	*claim // nil: it was looked at without one
 	seq    int64
 	header
-	body  []byte
-	token message.UUID
+	body []byte
 }
 
 // take takes up to max messages that can be received now.
@@ -41,18 +39,21 @@ func (r *Receiver) take(ctx context.Context, max int) (list []Delivery, err erro
 	if err := s.catchUp(ctx); err != nil {
 		return nil, err
 	}
-	for look := max; len(list) < max; look *= 2 {
-		n := max - len(list)
+	size := 0
+	for look := min(max, maxLook); len(list) < max && size < maxReceived; look = min(2*look, maxLook) {
+		n := min(max-len(list), maxLook)
 		if len(list) == 0 {
 			n = look // what has expired may be many
 		}
-		n = min(n, maxLook)
 		claims, err := r.claimNext(ctx, n)
 		var got []Delivery
 		if err == nil && len(claims) > 0 {
 			got, err = r.receive(ctx, claims, max-len(list))
-			list = append(list, got...)
 		}
+		for i := range got {
+			size += got[i].Message.Size()
+		}
+		list = append(list, got...)
 		if err != nil && len(list) == 0 {
 			return nil, err
 		}
@@ -126,18 +127,33 @@ func (r *Receiver) receive(ctx context.Context, claims []*claim, max int) ([]Del
 	if err == nil {
 		err = s.purgeMet(ctx, look.expired)
 	}
-	if err == nil && len(live) > 0 {
-		if r.o.Mode == ReceiveAndDelete {
-			err = s.removeAll(ctx, live)
-		} else {
-			err = s.lockAll(live)
-		}
-	}
 	if err != nil {
 		s.release(live)
 		return nil, err
 	}
-	return s.deliveries(live)
+	return s.handOut(ctx, live, r.o.Mode)
+}
+
+// handOut locks messages that have been claimed, or deletes them. It ends their claims where it fails.
+func (s *messageStore) handOut(ctx context.Context, list []stored, mode Mode) (out []Delivery, err error) {
+	out = make([]Delivery, len(list))
+	for i := range list {
+		if out[i], err = s.delivery(&list[i]); err != nil {
+			break
+		}
+	}
+	switch {
+	case err != nil || len(list) == 0:
+	case mode == ReceiveAndDelete:
+		err = s.removeAll(ctx, list, out)
+	default:
+		err = s.lockAll(list, out)
+	}
+	if err != nil {
+		s.release(list)
+		return nil, wrap(err)
+	}
+	return out, nil
 }
 
 // look reads messages that somebody has claimed.
@@ -242,7 +258,7 @@ func (l *look) bodies(r engine.Reader, list []stored) (live []stored, rest []*cl
 }
 
 // removeAll deletes messages that have been claimed, durably. It ends the claims unless it fails.
-func (s *messageStore) removeAll(ctx context.Context, list []stored) error {
+func (s *messageStore) removeAll(ctx context.Context, list []stored, out []Delivery) error {
 	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
 		p, err := w.in(s)
 		if err != nil {
@@ -261,15 +277,14 @@ func (s *messageStore) removeAll(ctx context.Context, list []stored) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range list {
-		list[i].token = newToken()
+		out[i].Token = newToken()
 		s.forget(list[i].claim)
-		list[i].claim = nil
 	}
 	return nil
 }
 
 // lockAll makes locks of claims.
-func (s *messageStore) lockAll(list []stored) error {
+func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,7 +295,9 @@ func (s *messageStore) lockAll(list []stored) error {
 		return s.sessionLost()
 	}
 	for i := range list {
-		s.lock(list[i].claim, until)
+		c := list[i].claim
+		s.lock(c, until)
+		out[i].Token, out[i].Broker.LockedUntil = c.token, c.lapses()
 	}
 	return nil
 }
@@ -292,24 +309,4 @@ func (s *messageStore) release(list []stored) {
 	for _, m := range list {
 		s.unclaim(m.claim)
 	}
-}
-
-// deliveries are messages as those get them who have taken them.
-func (s *messageStore) deliveries(list []stored) ([]Delivery, error) {
-	out := make([]Delivery, len(list))
-	for i := range list {
-		m := &list[i]
-		until, token := int64(0), m.token
-		if m.claim != nil {
-			s.mu.Lock()
-			until, token = m.claim.lapses(), m.claim.token
-			s.mu.Unlock()
-		}
-		var err error
-		if out[i], err = s.delivery(m, until); err != nil {
-			return nil, wrap(err)
-		}
-		out[i].Token = token
-	}
-	return out, nil
 }

@@ -164,12 +164,15 @@ func (r *Receiver) wait() (*waiter, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
+	r.s.waiting++
 	return r.place().waiters.join(), nil
 }
 
 func (r *Receiver) stopWaiting(w *waiter) {
+	r.s.e.touch(r.s.now())
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
+	r.s.waiting--
 	r.place().waiters.leave(w)
 }
 

@@ -113,7 +113,7 @@ func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []
 			if err != nil {
 				return err
 			}
-			if !ok || h.State != scheduled {
+			if !ok || h.State != scheduled || h.Due <= w.now { // one that is due is delivered
 				return s.messageNotFound(seq)
 			}
 			if err := w.take(p, seq, &h); err != nil {

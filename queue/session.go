@@ -26,10 +26,13 @@ func (r *Receiver) openSession(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	w := s.free.join()
+	s.waiting++
 	s.mu.Unlock()
 	defer func() {
+		s.e.touch(s.now())
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.waiting--
 		s.free.leave(w)
 	}()
 	for {
@@ -326,7 +329,7 @@ func (q *Queues) Sessions(ctx context.Context, a Address, changed *time.Time,
 		return it.Close()
 	})
 	if err == nil {
-		err = ctx.Err()
+		err = s.e.m.in.Engine().Settle(ctx, s.e.scope, 0)
 	}
 	return ids, wrap(err)
 }

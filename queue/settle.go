@@ -23,6 +23,8 @@ func (q *Queues) Settle(ctx context.Context, a Address, token message.UUID, st S
 	if err := s.settleable(&st); err != nil {
 		return err
 	}
+	s.e.m.in.Enter()
+	defer s.e.m.in.Leave()
 	c, err := s.beginSettle(token)
 	if err != nil {
 		return err

@@ -181,7 +181,7 @@ func (w *work) lapseLock(s *messageStore, l *lapsed) error {
 // activate brings scheduled messages whose time has come, as many as one transaction takes.
 func (s *messageStore) activate(ctx context.Context) error {
 	s.mu.Lock()
-	awaited := s.awaited
+	before := s.schedules
 	s.mu.Unlock()
 	var next int64
 	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
@@ -193,7 +193,7 @@ func (s *messageStore) activate(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.awaited == awaited { // else something was scheduled meanwhile, and the next look tells more
+	if s.schedules == before { // else something was scheduled meanwhile, and the next look tells more
 		s.activates = next
 	}
 	return nil

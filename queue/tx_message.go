@@ -31,6 +31,9 @@ func (w *work) enqueue(e *entity, a *arrival) (number int64, err error) {
 		return p.Last, w.put(p, p.Last, &h, a.body)
 	}
 	h.Enqueued = w.now
+	if e.kind == Topic {
+		return 0, w.publish(e, &h, a.msg)
+	}
 	return w.insert(p, &h, a.body)
 }
 
@@ -64,6 +67,13 @@ func (w *work) arrive(s *messageStore, seq int64, due int64) error {
 		return err
 	}
 	h.Enqueued = max(due, min(w.m.started, w.now))
+	if p.e.kind == Topic {
+		m, err := parseStored(body)
+		if err != nil {
+			return err
+		}
+		return w.publish(p.e, &h, m)
+	}
 	_, err = w.insert(p, &h, body)
 	return err
 }

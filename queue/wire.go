@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// What the engine of messages knows of what is in a message is here: what it validates and reads of one that is sent,
-// what it changes in one that is stored, and what it tells of one that is received.
+// What the engine of messages knows of what is in a message is here: what it validates and reads of one
+// that is sent, what it changes in one that is stored, and what it tells of one that is received.
 
 const (
 	maxID         = 128       // characters of ids and partition keys
@@ -52,13 +52,14 @@ func (s *messageStore) arrivalOf(m *message.Message) (a arrival, err error) {
 	return a, nil
 }
 
-// checkMessage refuses what is beyond the limits, and what has no session where it must have one. Subscriptions with
-// sessions are another matter: their topic takes all.
+// checkMessage refuses what is beyond the limits, and what has no session where it must have one.
+// Subscriptions with sessions are another matter: their topic takes all.
 func (s *messageStore) checkMessage(m *message.Message) error {
 	session, has := m.SessionID()
 	if !has && s.bySession() {
-		return s.notAllowed("The SessionId was not set on a message, and it cannot be sent to the entity. Entities that " +
-			"have session support enabled can only receive messages that have the SessionId set to a valid value.")
+		return s.notAllowed("The SessionId was not set on a message, and it cannot be sent to the entity. " +
+			"Entities that have session support enabled can only receive messages that have the SessionId set to " +
+			"a valid value.")
 	}
 	key := m.PartitionKey()
 	if has && key != "" && key != session {
@@ -132,14 +133,11 @@ func setReason(body []byte, why reason) ([]byte, error) {
 	return m.AppendStored(nil), nil
 }
 
-// delivery is a message as a receiver gets it. until is when its lock ends; 0: it has none.
-func (s *messageStore) delivery(m *stored, until int64) (Delivery, error) {
+// delivery is a message as a receiver gets it, but for its lock.
+func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	d, err := s.shown(m)
 	if err != nil {
 		return d, err
-	}
-	if until > 0 {
-		d.Broker.LockedUntil = until
 	}
 	if def := millis(s.e.properties.Load().DefaultTTL); m.TTL == noTTL && def != host.Never && s.sub == Main {
 		d.Broker.TTL, d.Broker.ExpiresAt = def, m.header.deadline(def)
@@ -147,8 +145,8 @@ func (s *messageStore) delivery(m *stored, until int64) (Delivery, error) {
 	return d, nil
 }
 
-// shown is a message as a peek shows it. When it expires is told where it has a time to live of its own: what follows
-// from the default alone may change yet.
+// shown is a message as a peek shows it. When it expires is told where it has a time to live of its own:
+// what follows from the default alone may change yet.
 func (s *messageStore) shown(m *stored) (Delivery, error) {
 	body, err := parseStored(m.body)
 	if err != nil {
