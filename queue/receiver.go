@@ -23,6 +23,9 @@ type ReceiverOptions struct {
 	// not.
 	Session *SessionRequest
 	Name    string // of the client, for logs
+	// KeepLocks lets locks last beyond Close, whatever Options say: for clients whose requests are receivers of their
+	// own.
+	KeepLocks bool
 }
 
 // SessionRequest asks for a session.
@@ -217,7 +220,7 @@ func (r *Receiver) Close() {
 	switch {
 	case r.lock != nil && !r.lock.lost:
 		s.endSession(r.lock)
-	case r.lock == nil && s.e.m.opts.DropLocksOnDisconnect:
+	case r.lock == nil && s.e.m.opts.DropLocksOnDisconnect && !r.o.KeepLocks:
 		for _, c := range r.held {
 			if !c.busy {
 				s.unclaim(c)

@@ -31,6 +31,8 @@ type world struct {
 	h    *host.Host
 	// tidy has the reaper work after each move of the clock.
 	tidy bool
+	// auto lets the reaper work in the background.
+	auto bool
 }
 
 func newWorld(t testing.TB, o Options) *world {
@@ -67,7 +69,7 @@ func (w *world) open() {
 	e, err := pebble.Open(w.ctx, pebble.Options{Memory: true, FS: w.fs})
 	w.must(err)
 	w.q = New(w.opts)
-	o := host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: true}
+	o := host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: !w.auto}
 	w.h, err = host.Open(w.ctx, e, o, w.q.Tenant())
 	w.must(err)
 }
