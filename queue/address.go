@@ -70,8 +70,10 @@ func ParseAddress(text string) (a Address, management bool, err error) {
 		_, path, _ = strings.Cut(rest, "/")
 	}
 	path = strings.Trim(path, "/")
-	if path, management = cutSuffixFold(path, managementWord); path == "" || strings.EqualFold(path, managementWord[1:]) {
-		return a, management, &Error{Code: CodeArgument, Message: "The address '" + text + "' names no entity."}
+	if path, management = cutSuffixFold(path, managementWord); path == "" ||
+		strings.EqualFold(path, managementWord[1:]) {
+		return a, management, &Error{Code: CodeArgument, Message: "The address '" + text +
+			"' names no entity."}
 	}
 	for _, w := range subWords {
 		if rest, found := cutSuffixFold(path, w.word); found {
@@ -80,7 +82,8 @@ func ParseAddress(text string) (a Address, management bool, err error) {
 		}
 	}
 	if len(path) > 2*maxPath || !utf8.ValidString(path) {
-		return Address{}, management, &Error{Code: CodeArgument, Message: "The address is malformed, or too long."}
+		return Address{}, management, &Error{Code: CodeArgument,
+			Message: "The address is malformed, or too long."}
 	}
 	if topic, name, ok := splitSubscription(path); ok {
 		path = topic + subscriptionsWord + name
@@ -120,8 +123,8 @@ func (a Address) String() string {
 // Subscription splits the name of a subscription's entity; ok is false for one of a queue or topic.
 func (a Address) Subscription() (topic, name string, ok bool) { return splitSubscription(a.Entity) }
 
-// checkName looks at the name of something new: segments of letters, digits, '.', '-' and '_' that begin and end with a
-// letter or digit, with slashes between them where the kind allows that.
+// checkName looks at the name of something new: segments of letters, digits, '.', '-' and '_' that begin and
+// end with a letter or digit, with slashes between them where the kind allows that.
 func checkName(what, name string, slashes bool) error {
 	most := maxName
 	if slashes {
@@ -137,8 +140,9 @@ func checkName(what, name string, slashes bool) error {
 			ok = ok && (isWord(segment[i]) || strings.IndexByte(".-_", segment[i]) >= 0)
 		}
 		if !ok || strings.EqualFold(segment, "subscriptions") || segment != name && !slashes {
-			return &Error{Code: CodeArgument, Entity: name, Message: "'" + name + "' is not a valid name of a " + what +
-				": letters, digits, '.', '-' and '_', with a letter or digit at both ends."}
+			return &Error{Code: CodeArgument, Entity: name,
+				Message: "'" + name + "' is not a valid name of a " + what +
+					": letters, digits, '.', '-' and '_', with a letter or digit at both ends."}
 		}
 	}
 	return nil

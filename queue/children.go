@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// changeChildren adds a subscription to a topic, or takes it away. Who goes through the subscriptions has a list
-// that does not change. The resident's mutex is held.
+// changeChildren adds a subscription to a topic, or takes it away. Who goes through the subscriptions has a
+// list that does not change. The resident's mutex is held.
 func (e *entity) changeChildren(child *entity, add bool) {
 	list := slices.DeleteFunc(slices.Clone(*e.children.Load()), func(c *entity) bool { return c == child })
 	if add {

@@ -21,8 +21,8 @@ const (
 	ReceiveDisabled
 )
 
-// Properties are what the owner of an entity can set. What a kind does not have is ignored for it; a zero value
-// of a duration or size stands for the default.
+// Properties are what the owner of an entity can set. What a kind does not have is ignored for it; a zero
+// value of a duration or size stands for the default.
 type Properties struct {
 	LockDuration                   time.Duration // 5 s to 5 min
 	MaxDeliveryCount               int32
@@ -77,4 +77,3 @@ type Rule struct {
 	Action  rule.Action // the zero Action: none
 	Created time.Time
 }
-

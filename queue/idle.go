@@ -9,33 +9,28 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// An entity with AutoDeleteOnIdle is deleted when nobody has used it for so long. What is use, and what is not, is
-// decided where it happens, by touch. Two things are use as long as they last: somebody waits for messages, and
-// a message is scheduled; the second one ends with the moment in which the last one arrives. After a start all
-// entities have just been used: while the server was not there nobody could.
+// An entity with AutoDeleteOnIdle is deleted when nobody has used it for so long. What is use, and what is
+// not, is decided where it happens, by touch. Two things are use as long as they last: somebody waits for
+// messages, and a message is scheduled; the second one ends with the moment in which the last one arrives.
+// After a start all entities have just been used: while the server was not there nobody could.
 
 // touch notes that the entity was used. Whoever uses a subscription uses its topic.
 func (e *entity) touch(ms int64) {
 	for ; e != nil; e = e.topic {
-		for last := e.accessed.Load(); last < ms && !e.accessed.CompareAndSwap(last, ms); last = e.accessed.Load() {
+		for last := e.accessed.Load(); last < ms &&
+			!e.accessed.CompareAndSwap(last, ms); last = e.accessed.Load() {
 		}
 	}
 }
 
-// diesAt is the millisecond from which on the entity is not there, if nobody uses it before: host.Never for one
-// that is kept, or in use now.
+// diesAt is the millisecond from which on the entity is not there, if nobody uses it before: host.Never for
+// one that is kept, or in use now.
 func (e *entity) diesAt(now int64) int64 {
 	idle := e.properties.Load().AutoDeleteOnIdle
 	if idle == Forever || e.busy(now) {
 		return host.Never
 	}
-	last := max(e.accessed.Load(), e.created, e.m.started)
-	for _, s := range e.stores {
-		if s != nil {
-			last = max(last, s.lastActivated())
-		}
-	}
-	return last + millis(idle)
+	return max(e.accessed.Load(), e.created, e.m.started) + millis(idle)
 }
 
 // busy tells whether the entity, or a subscription of it, is in use now.
@@ -52,6 +47,25 @@ func (e *entity) busy(now int64) bool {
 		}
 	}
 	return false
+}
+
+// bringDue brings the scheduled messages that are due in entities which can be idle: it is known then since
+// when they are.
+func (m *resident) bringDue(ctx context.Context) error {
+	now := m.in.Clock().Millis()
+	for _, e := range m.list() {
+		if e.properties.Load().AutoDeleteOnIdle == Forever {
+			continue
+		}
+		for _, s := range e.stores {
+			if s != nil && s.nextWakeup() <= now {
+				if err := s.catchUp(ctx); err != nil {
+					return wrap(err)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // touchAwaited notes the use by somebody who waits, so that it counts when he has gone.
@@ -152,6 +166,9 @@ func (i *idler) delete(ctx context.Context) error {
 
 // sweepIdle deletes all entities that have been idle for too long. The catalog's lock is held.
 func (m *resident) sweepIdle(ctx context.Context) error {
+	if err := m.bringDue(ctx); err != nil {
+		return err
+	}
 	for _, e := range m.list() {
 		if m.numbered(e.number) != e || !e.outlived(m.in.Clock().Millis()) {
 			continue

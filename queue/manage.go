@@ -15,7 +15,8 @@ const (
 	maxSubscriptions = 2_000 // of a topic
 )
 
-// manage begins a change of the catalog, which dates what it writes. leave ends it.
+// manage begins a change of the catalog, which dates what it writes: its lock keeps clocks from being moved
+// meanwhile, too. leave ends it.
 func (q *Queues) manage(ctx context.Context) (m *resident, leave func(), err error) {
 	if m, err = q.resident(); err != nil {
 		return nil, nil, err
@@ -25,13 +26,7 @@ func (q *Queues) manage(ctx context.Context) (m *resident, leave func(), err err
 		m.in.Leave()
 		return nil, nil, wrap(err)
 	}
-	if err := m.gate.Share(ctx); err != nil {
-		m.in.Catalog().Unlock()
-		m.in.Leave()
-		return nil, nil, wrap(err)
-	}
 	return m, func() {
-		m.gate.Leave()
 		m.in.Catalog().Unlock()
 		m.in.Leave()
 	}, nil
@@ -44,7 +39,8 @@ func (m *resident) findPath(path string) (*entity, error) {
 		return nil, err
 	}
 	if a.Sub != Main || management {
-		return nil, &Error{Code: CodeArgument, Entity: path, Message: "'" + path + "' is no entity by itself."}
+		return nil, &Error{Code: CodeArgument, Entity: path,
+			Message: "'" + path + "' is no entity by itself."}
 	}
 	return m.find(a)
 }
@@ -57,10 +53,12 @@ func (m *resident) findKind(path string, kind Kind) (*entity, error) {
 	return e, err
 }
 
-// Create makes an entity; path of a subscription is "topic/Subscriptions/name". A subscription begins with the
-// given rules; with none of them it has DefaultRule, which takes everything. Errors: CodeEntityExists, also for
-// the other kind; CodeEntityNotFound for the topic; CodeArgument, CodeArgumentOutOfRange, CodeQuotaExceeded.
-func (q *Queues) Create(ctx context.Context, kind Kind, path string, p Properties, rules ...Rule) (Entity, error) {
+// Create makes an entity; path of a subscription is "topic/Subscriptions/name". A subscription begins with
+// the given rules; with none of them it has DefaultRule, which takes everything. Errors: CodeEntityExists,
+// also for the other kind; CodeEntityNotFound for the topic; CodeArgument, CodeArgumentOutOfRange,
+// CodeQuotaExceeded.
+func (q *Queues) Create(ctx context.Context, kind Kind, path string, p Properties, rules ...Rule) (Entity,
+	error) {
 	rec, topic, err := nameEntity(kind, path)
 	if err != nil {
 		return Entity{}, err
@@ -97,7 +95,8 @@ func (q *Queues) Create(ctx context.Context, kind Kind, path string, p Propertie
 		createStores(t, rec.Number, kind)
 		for i := range set.list {
 			set.list[i].Created = moment(rec.Created)
-			if err := host.SetRecord(t, recordKey(kindRule, rec.Number, set.list[i].Name), set.list[i]); err != nil {
+			if err := host.SetRecord(t, recordKey(kindRule, rec.Number, set.list[i].Name),
+				set.list[i]); err != nil {
 				return err
 			}
 		}
@@ -145,10 +144,13 @@ func (m *resident) admit(kind Kind, path string, parent *entity, p Properties) (
 	m.mu.RUnlock()
 	switch {
 	case there:
-		return p, &Error{Code: CodeEntityExists, Entity: path, Message: "SubCode=40900. Conflict. The messaging entity '" +
-			path + "' exists already."}
-	case kind == Subscription && len(*parent.children.Load()) >= maxSubscriptions, kind != Subscription && count >= maxEntities:
-		return p, &Error{Code: CodeQuotaExceeded, Entity: path, Message: "There are as many entities as there can be."}
+		return p, &Error{Code: CodeEntityExists, Entity: path,
+			Message: "SubCode=40900. Conflict. The messaging entity '" +
+				path + "' exists already."}
+	case kind == Subscription && len(*parent.children.Load()) >= maxSubscriptions, kind != Subscription &&
+		count >= maxEntities:
+		return p, &Error{Code: CodeQuotaExceeded, Entity: path,
+			Message: "There are as many entities as there can be."}
 	}
 	p, err := p.complete(kind, path, m.opts.Basic)
 	if err == nil {
@@ -157,8 +159,8 @@ func (m *resident) admit(kind Kind, path string, parent *entity, p Properties) (
 	return p, err
 }
 
-// checkTargets looks whether what an entity forwards to is there, and puts the path that it has in the place of
-// the way in which the client has written it.
+// checkTargets looks whether what an entity forwards to is there, and puts the path that it has in the place
+// of the way in which the client has written it.
 func (m *resident) checkTargets(path string, p *Properties) error {
 	for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {
 		if *target == "" {
@@ -171,10 +173,12 @@ func (m *resident) checkTargets(path string, p *Properties) error {
 		e, err := m.find(a)
 		switch {
 		case err != nil || management || a.Sub != Main || e.kind == Subscription:
-			return &Error{Code: CodeArgument, Entity: path, Message: "SubCode=40400. The forwarding destination '" +
-				*target + "' is no queue or topic that exists."}
+			return &Error{Code: CodeArgument, Entity: path,
+				Message: "SubCode=40400. The forwarding destination '" +
+					*target + "' is no queue or topic that exists."}
 		case strings.EqualFold(e.path, path):
-			return &Error{Code: CodeArgument, Entity: path, Message: "SubCode=40000. An entity cannot forward to itself."}
+			return &Error{Code: CodeArgument, Entity: path,
+				Message: "SubCode=40000. An entity cannot forward to itself."}
 		}
 		*target = e.path
 	}
@@ -198,8 +202,8 @@ func firstRules(kind Kind, rules []Rule) (*ruleSet, error) {
 	return set, nil
 }
 
-// Update sets the properties of an entity. Locks that are held on its messages are lost. Errors: CodeEntityNotFound,
-// CodeArgument for what cannot be changed, CodeArgumentOutOfRange.
+// Update sets the properties of an entity. Locks that are held on its messages are lost. Errors:
+// CodeEntityNotFound, CodeArgument for what cannot be changed, CodeArgumentOutOfRange.
 func (q *Queues) Update(ctx context.Context, path string, p Properties) (Entity, error) {
 	m, leave, err := q.manage(ctx)
 	if err != nil {
@@ -214,8 +218,9 @@ func (q *Queues) Update(ctx context.Context, path string, p Properties) (Entity,
 		err = m.checkTargets(e.path, &p)
 	}
 	if name := p.immutable(e.properties.Load()); err == nil && name != "" {
-		err = &Error{Code: CodeArgument, Entity: e.path, Message: "SubCode=40000. The value of the property " + name +
-			" of an existing " + e.kind.String() + " cannot be changed."}
+		err = &Error{Code: CodeArgument, Entity: e.path,
+			Message: "SubCode=40000. The value of the property " + name +
+				" of an existing " + e.kind.String() + " cannot be changed."}
 	}
 	if err != nil {
 		return Entity{}, err
@@ -230,7 +235,8 @@ func (q *Queues) Update(ctx context.Context, path string, p Properties) (Entity,
 	rec := e.record()
 	rec.Updated = m.in.Clock().Millis()
 	rec.Accessed, rec.Properties = rec.Updated, p
-	err = m.in.Catalog().Change(ctx, func(t *host.Change) error { return host.SetRecord(t, rec.key(), rec) }, e.scope)
+	err = m.in.Catalog().Change(ctx, func(t *host.Change) error { return host.SetRecord(t, rec.key(), rec) },
+		e.scope)
 	if err != nil {
 		return Entity{}, wrap(err)
 	}
@@ -267,7 +273,11 @@ func (m *resident) drop(ctx context.Context, e *entity) error {
 	list := append([]*entity{e}, *e.children.Load()...)
 	err := m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		if e.topic == nil {
-			t.NoteHighest(t.NextLSN(e.scope))
+			at, err := t.Positions([][]byte{e.scope})
+			if err != nil {
+				return err
+			}
+			t.NoteHighest(at[0].LSN)
 		}
 		for _, d := range list {
 			rec := d.record()
@@ -292,6 +302,9 @@ func (q *Queues) Get(ctx context.Context, path string) (Entity, error) {
 	if err != nil {
 		return Entity{}, err
 	}
+	if err := m.bringDue(ctx); err != nil {
+		return Entity{}, err
+	}
 	e, err := m.findPath(path)
 	if err != nil {
 		return Entity{}, err
@@ -299,11 +312,14 @@ func (q *Queues) Get(ctx context.Context, path string) (Entity, error) {
 	return m.entity(ctx, e)
 }
 
-// List is the queues, the topics, or the subscriptions of a topic (Subscription), in the order of their names:
-// top of them behind skip. topic is "" but for subscriptions.
+// List is the queues, the topics, or the subscriptions of a topic (Subscription), in the order of their
+// names: top of them behind skip. topic is "" but for subscriptions.
 func (q *Queues) List(ctx context.Context, kind Kind, topic string, skip, top int) ([]Entity, error) {
 	m, err := q.resident()
 	if err != nil {
+		return nil, err
+	}
+	if err := m.bringDue(ctx); err != nil {
 		return nil, err
 	}
 	var all []*entity

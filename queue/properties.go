@@ -89,29 +89,34 @@ func (p *Properties) check(kind Kind, path string, basic bool) error {
 		name string
 		want string
 	}{
-		{kind == Topic || p.LockDuration >= minLock && p.LockDuration <= maxLock, "LockDuration", "from 5 seconds to 5 minutes"},
+		{kind == Topic || p.LockDuration >= minLock && p.LockDuration <= maxLock, "LockDuration",
+			"from 5 seconds to 5 minutes"},
 		{kind == Topic || p.MaxDeliveryCount >= 1, "MaxDeliveryCount", "at least 1"},
 		{p.DefaultTTL > 0, "DefaultMessageTimeToLive", "longer than nothing"},
 		{!basic || p.DefaultTTL <= basicTTL, "DefaultMessageTimeToLive", "at most 14 days in the Basic tier"},
 		{p.AutoDeleteOnIdle >= minIdle, "AutoDeleteOnIdle", "at least 5 minutes"},
-		{kind == Subscription || p.DuplicateDetectionWindow >= minWindow && p.DuplicateDetectionWindow <= maxWindow,
+		{kind == Subscription || p.DuplicateDetectionWindow >= minWindow &&
+			p.DuplicateDetectionWindow <= maxWindow,
 			"DuplicateDetectionHistoryTimeWindow", "from 20 seconds to 7 days"},
 		{kind == Subscription || slices.Contains(sizesMB(), p.MaxSizeMB), "MaxSizeInMegabytes",
 			fmt.Sprintf("one of %v", sizesMB())},
-		{kind == Subscription || p.MaxMessageKB > 0 && p.MaxMessageKB <= maxMessageKB, "MaxMessageSizeInKilobytes",
+		{kind == Subscription || p.MaxMessageKB > 0 && p.MaxMessageKB <= maxMessageKB,
+			"MaxMessageSizeInKilobytes",
 			"from 1 to 102400"},
 		{utf8.RuneCountInString(p.UserMetadata) <= maxMetadata, "UserMetadata", "at most 1024 characters"},
 		{len(p.AuthorizationRules) <= maxAuthorizationRules, "AuthorizationRules", "at most 12 rules"},
 		{p.Status <= ReceiveDisabled, "Status", "Active, Disabled, SendDisabled or ReceiveDisabled"},
 	} {
 		if !c.ok {
-			return &Error{Code: CodeArgumentOutOfRange, Entity: path, Message: "SubCode=40000. The value of the property " +
-				c.name + " is out of range: it must be " + c.want + "."}
+			return &Error{Code: CodeArgumentOutOfRange, Entity: path,
+				Message: "SubCode=40000. The value of the property " +
+					c.name + " is out of range: it must be " + c.want + "."}
 		}
 	}
 	if p.ForwardTo != "" && p.RequiresSession {
-		return &Error{Code: CodeArgument, Entity: path, Message: "SubCode=40000. An entity that requires sessions " +
-			"cannot forward its messages."}
+		return &Error{Code: CodeArgument, Entity: path,
+			Message: "SubCode=40000. An entity that requires sessions " +
+				"cannot forward its messages."}
 	}
 	return nil
 }

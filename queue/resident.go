@@ -43,8 +43,8 @@ type entity struct {
 	properties atomic.Pointer[Properties]
 	rules      atomic.Pointer[ruleSet] // of a subscription
 	updated    atomic.Int64
-	accessed   atomic.Int64                // the last activity
-	generation atomic.Uint64               // raised by an update
+	accessed   atomic.Int64              // the last activity
+	generation atomic.Uint64             // raised by an update
 	children   atomic.Pointer[[]*entity] // of a topic: its subscriptions, by name
 }
 
@@ -117,7 +117,8 @@ func (m *resident) note(ms int64) {
 
 // add makes what is known in memory of an entity.
 func (m *resident) add(rec entityRecord) *entity {
-	e := &entity{number: rec.Number, kind: rec.Kind, path: rec.Path, scope: rec.scope(), created: rec.Created, m: m}
+	e := &entity{number: rec.Number, kind: rec.Kind, path: rec.Path, scope: rec.scope(), created: rec.Created,
+		m: m}
 	p := rec.Properties
 	e.properties.Store(&p)
 	e.rules.Store(&ruleSet{})
@@ -161,7 +162,8 @@ func (m *resident) forget(list []*entity) {
 
 // record is the entity as the catalog keeps it.
 func (e *entity) record() entityRecord {
-	rec := entityRecord{Number: e.number, Kind: e.kind, Path: e.path, Created: e.created, Updated: e.updated.Load(),
+	rec := entityRecord{Number: e.number, Kind: e.kind, Path: e.path, Created: e.created,
+		Updated:  e.updated.Load(),
 		Accessed: e.accessed.Load(), Properties: *e.properties.Load()}
 	if e.topic != nil {
 		rec.Topic = e.topic.number
@@ -169,8 +171,8 @@ func (e *entity) record() entityRecord {
 	return rec
 }
 
-// find finds an entity by its address: CodeEntityNotFound. One that has been idle for too long is not there any
-// more, whatever its deletion has done.
+// find finds an entity by its address: CodeEntityNotFound. One that has been idle for too long is not there
+// any more, whatever its deletion has done.
 func (m *resident) find(a Address) (*entity, error) {
 	m.mu.RLock()
 	e := m.paths[strings.ToLower(a.Entity)]
@@ -212,8 +214,8 @@ func (q *Queues) resident() (*resident, error) {
 	return nil, &Error{Code: CodeCancelled, Message: "The server is not open."}
 }
 
-// Now is the server's time, to the millisecond: what messages are dated by. It is the zero time before the host
-// is open.
+// Now is the server's time, to the millisecond: what messages are dated by. It is the zero time before the
+// host is open.
 func (q *Queues) Now() time.Time {
 	m, err := q.resident()
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	maxCorrelationRules = 100_000
 )
 
-// ruleSet is the rules of a subscription in the order of their names. It does not change: who goes through them
-// has a set of his own.
+// ruleSet is the rules of a subscription in the order of their names. It does not change: who goes through
+// them has a set of his own.
 type ruleSet struct{ list []Rule }
 
 func compareRule(r Rule, name string) int {
@@ -43,7 +43,8 @@ func (s *ruleSet) with(r Rule) *ruleSet {
 
 // without is the set without a rule.
 func (s *ruleSet) without(name string) *ruleSet {
-	list := slices.DeleteFunc(slices.Clone(s.list), func(r Rule) bool { return strings.EqualFold(r.Name, name) })
+	list := slices.DeleteFunc(slices.Clone(s.list),
+		func(r Rule) bool { return strings.EqualFold(r.Name, name) })
 	return &ruleSet{list}
 }
 
@@ -54,8 +55,8 @@ func checkRule(r Rule) error {
 	return checkName("rule", r.Name, false)
 }
 
-// CreateRule adds a rule to a subscription. Rules concern messages that arrive later. Errors: CodeEntityNotFound,
-// CodeRuleExists, CodeQuotaExceeded, CodeArgument.
+// CreateRule adds a rule to a subscription. Rules concern messages that arrive later. Errors:
+// CodeEntityNotFound, CodeRuleExists, CodeQuotaExceeded, CodeArgument.
 func (q *Queues) CreateRule(ctx context.Context, subscription string, r Rule) (Rule, error) {
 	return q.setRule(ctx, subscription, r, false)
 }
@@ -176,7 +177,7 @@ func (e *entity) ruleCounts() (sql, correlation int) {
 	for _, s := range *e.children.Load() {
 		for _, r := range s.rules.Load().list {
 			switch r.Filter.Kind() {
-			case rule.Correlation:
+			case rule.KindCorrelation:
 				correlation++
 			default:
 				sql++
@@ -189,8 +190,8 @@ func (e *entity) ruleCounts() (sql, correlation int) {
 // roomForRule fails with CodeQuotaExceeded where a topic has so many rules that there can be no more.
 func (e *entity) roomForRule(r Rule) error {
 	sql, correlation := e.ruleCounts()
-	if r.Filter.Kind() == rule.Correlation && correlation >= maxCorrelationRules ||
-		r.Filter.Kind() != rule.Correlation && sql >= maxSQLRules {
+	if r.Filter.Kind() == rule.KindCorrelation && correlation >= maxCorrelationRules ||
+		r.Filter.Kind() != rule.KindCorrelation && sql >= maxSQLRules {
 		return &Error{Code: CodeQuotaExceeded, Entity: e.path,
 			Message: "The topic '" + e.path + "' has as many rules as it can have."}
 	}
