@@ -36,4 +36,4 @@ func New(o Options) *Queues { return &Queues{opts: o} }
 func (q *Queues) Tenant() host.Tenant { return standTenant{q} }
 
 // Now is the server's time, to the millisecond: what messages are dated by.
-func (q *Queues) Now() time.Time { return time.Time{} }
+func (q *Queues) Now() time.Time { return moment(q.live.Load().in.Clock().Millis()) }
