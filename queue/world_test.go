@@ -66,7 +66,12 @@ func (w *world) check() {
 
 func (w *world) open() {
 	w.t.Helper()
-	e, err := pebble.Open(w.ctx, pebble.Options{Memory: true, FS: w.fs})
+	w.openOn(w.fs)
+}
+
+func (w *world) openOn(fs vfs.FS) {
+	w.t.Helper()
+	e, err := pebble.Open(w.ctx, pebble.Options{Dir: "data", FS: fs, Strict: true})
 	w.must(err)
 	w.q = New(w.opts)
 	o := host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: !w.auto}
