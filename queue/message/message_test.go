@@ -173,6 +173,7 @@ func TestOwnTTL(t *testing.T) {
 		"full header alone":       {header(1<<32 - 1), 1<<32 - 1},
 		"expired before its time": {pair(1000, 999), 0},
 		"ends of time":            {pair(-1<<63, 1<<63-1), Absent},
+		"ends of time, reversed":  {pair(1<<63-1, -1<<63), 0},
 	} {
 		if got := parsed(t, c.message).OwnTTL(); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
