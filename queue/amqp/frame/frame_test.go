@@ -145,6 +145,8 @@ func TestMalformed(t *testing.T) {
 		"nested transactions": {described(descDisposition, true, uint32(1), nil, nil,
 			wire.Described{Descriptor: uint64(descTransactional),
 				Value: wire.List{[]byte{1}, nested}}), CondInvalidField},
+		"begin answers 65536":   {described(descBegin, uint32(1<<16), uint32(0), uint32(0), uint32(0)), CondInvalidField},
+		"transfer settles 256":  {described(descTransfer, uint32(0), nil, nil, nil, nil, nil, uint32(256)), CondInvalidField},
 		"a word for a number":   {described(descTransfer, "x"), CondDecode},
 		"outcome of five bytes": {described(descSASLOutcome, uint32(1<<20)), CondDecode},
 	} {

@@ -144,6 +144,15 @@ func maybe(f *wire.Fields) Maybe {
 	return Maybe{n, ok}
 }
 
+// maybeUpTo is a number of a type that is narrower than that of Maybe.
+func maybeUpTo(f *wire.Fields, most uint32, what string) Maybe {
+	m := maybe(f)
+	if m.Set && m.Value > most {
+		f.Fail(&FormatError{Condition: CondInvalidField, Reason: "the " + what + " is too large"})
+	}
+	return m
+}
+
 func symbol(f *wire.Fields) wire.Symbol {
 	text, _ := f.Text()
 	return wire.Symbol(text)
