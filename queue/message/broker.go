@@ -77,7 +77,10 @@ func (m *Message) appendAnnotations(dst []byte, b *Broker) []byte {
 	if b.LockedUntil != Absent {
 		dst = wire.AppendTimestamp(name(annLockedUntil), b.LockedUntil)
 	}
-	dst = wire.AppendInt64(name(annEnqueuedSequence), b.EnqueuedSequenceNumber) // 0, too: the service tells it
+	dst = wire.AppendInt64(
+		name(annEnqueuedSequence),
+		b.EnqueuedSequenceNumber,
+	) // 0, too: the service tells it
 	dst = wire.AppendInt32(name(annState), int32(b.State))
 	if b.DeadLetterSource != "" {
 		dst = wire.AppendString(name(annDeadLetterSource), b.DeadLetterSource)

@@ -56,7 +56,8 @@ func full(t testing.TB) []byte {
 func TestParts(t *testing.T) {
 	m := parsed(t, full(t))
 	for s, want := range map[Slot]string{MessageID: "id", To: "to", Subject: "subject", ReplyTo: "reply",
-		CorrelationID: "7", ContentType: "text/plain", ContentEncoding: "gzip", GroupID: "session", ReplyToGroupID: "rs"} {
+		CorrelationID: "7", ContentType: "text/plain", ContentEncoding: "gzip", GroupID: "session",
+		ReplyToGroupID: "rs"} {
 		if got := m.Text(s); got != want {
 			t.Errorf("slot %d is %q, want %q", s, got, want)
 		}
@@ -96,13 +97,15 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestWire: receivers get what the sender wrote, and what the broker knows under the types that clients assert.
+// TestWire: receivers get what the sender wrote, and what the broker knows under the types that clients
+// assert.
 func TestWire(t *testing.T) {
 	m := parsed(t, full(t))
 	token := UUID{1}
 	raw := m.AppendWire(nil, &Broker{SequenceNumber: 5, EnqueuedSequenceNumber: 3, EnqueuedTime: 1000,
 		LockedUntil: 2000,
-		ExpiresAt:   11_000, TTL: 10_000, State: Deferred, DeliveryCount: 2, DeadLetterSource: "orders", LockToken: &token})
+		ExpiresAt:   11_000, TTL: 10_000, State: Deferred, DeliveryCount: 2, DeadLetterSource: "orders",
+		LockToken: &token})
 	sections := make(map[uint64]any)
 	var order []uint64
 	for left := raw; len(left) > 0; {

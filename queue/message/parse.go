@@ -26,7 +26,8 @@ var sectionNames = map[wire.Symbol]uint64{
 	"amqp:header:list": sectionHeader, "amqp:delivery-annotations:map": sectionDelivery,
 	"amqp:message-annotations:map": sectionAnnotations, "amqp:properties:list": sectionProperties,
 	"amqp:application-properties:map": sectionApplication, "amqp:data:binary": sectionData,
-	"amqp:amqp-sequence:list": sectionSequence, "amqp:amqp-value:*": sectionValue, "amqp:footer:map": sectionFooter,
+	"amqp:amqp-sequence:list": sectionSequence, "amqp:amqp-value:*": sectionValue,
+	"amqp:footer:map": sectionFooter,
 }
 
 // FormatError says that bytes are no message.
@@ -150,7 +151,10 @@ const manyProperties = 16
 
 // properties reads a map of names. Of entries with the same name the first one counts; take decides whether
 // one is kept and how.
-func properties(raw []byte, take func(key, value []byte) (Property, bool, error)) (list []Property, err error) {
+func properties(
+	raw []byte,
+	take func(key, value []byte) (Property, bool, error),
+) (list []Property, err error) {
 	var seen map[string]bool // once there are many
 	_, err = wire.EachPair(raw, func(key, value []byte) error {
 		for _, raw := range [2][]byte{key, value} {

@@ -29,10 +29,24 @@ func TestGolden(t *testing.T) {
 	got := hex.EncodeToString(m.AppendWire(nil, &Broker{SequenceNumber: 1, EnqueuedTime: 2, LockedUntil: 3,
 		ExpiresAt: 4, TTL: 1 << 40, DeadLetterSource: "d", LockToken: &UUID{0xAB}}))
 	name := func(n string) string { return fmt.Sprintf("a3%02x%x", len(n), n) }
-	annotations := name("x-opt-sequence-number") + "5501" + name("x-opt-enqueued-time") + "830000000000000002" +
-		name("x-opt-locked-until") + "830000000000000003" + name("x-opt-enqueue-sequence-number") + "5500" +
-		name("x-opt-message-state") + "5400" + name("x-opt-deadletter-source") + "a10164" +
-		name("x-opt-partition-key") + "a10170"
+	annotations := name(
+		"x-opt-sequence-number",
+	) + "5501" + name(
+		"x-opt-enqueued-time",
+	) + "830000000000000002" +
+		name(
+			"x-opt-locked-until",
+		) + "830000000000000003" + name(
+		"x-opt-enqueue-sequence-number",
+	) + "5500" +
+		name(
+			"x-opt-message-state",
+		) + "5400" + name(
+		"x-opt-deadletter-source",
+	) + "a10164" +
+		name(
+			"x-opt-partition-key",
+		) + "a10170"
 	want := "005370" + "c00b05" + "41" + "5004" + "70ffffffff" + "41" + "43" +
 		"005371" + "c12402" + name("x-opt-lock-token") + "98ab" + strings.Repeat("00", 15) +
 		"005372" + fmt.Sprintf("c1%02x0e", len(annotations)/2+1) + annotations +
@@ -183,16 +197,29 @@ func TestRandomMessages(t *testing.T) {
 		var application, annotations, footer wire.Map
 		for i := range r.IntN(2 * manyProperties) {
 			application = append(application, wire.Pair{Key: fmt.Sprint("a", i), Value: anyScalar(r)})
-			annotations = append(annotations, wire.Pair{Key: wire.Symbol(fmt.Sprint("x-opt-", i)), Value: anyScalar(r)})
+			annotations = append(
+				annotations,
+				wire.Pair{Key: wire.Symbol(fmt.Sprint("x-opt-", i)), Value: anyScalar(r)},
+			)
 			footer = append(footer, wire.Pair{Key: wire.Symbol(fmt.Sprint("f", i)), Value: anyScalar(r)})
 		}
-		sent := []any{wire.List{true, uint8(r.IntN(10)), r.Uint32()}, nil, annotations, properties, application,
-			[]byte("data"), wire.List{anyScalar(r)}, anyScalar(r), footer}
+		sent := []any{
+			wire.List{true, uint8(r.IntN(10)), r.Uint32()},
+			nil,
+			annotations,
+			properties,
+			application,
+			[]byte("data"),
+			wire.List{anyScalar(r)},
+			anyScalar(r),
+			footer,
+		}
 		body := sectionData + r.IntN(3)
 		var raw, tail []byte
 		for i, v := range sent {
 			code := sectionHeader + i
-			if v == nil && code != sectionValue || code >= sectionData && code <= sectionValue && code != body {
+			if v == nil && code != sectionValue ||
+				code >= sectionData && code <= sectionValue && code != body {
 				continue
 			}
 			if one := section(t, uint64(code), v); code == body || r.IntN(4) > 0 {

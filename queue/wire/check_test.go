@@ -37,7 +37,14 @@ func TestCheckAgreesWithValue(t *testing.T) {
 		_, rest, wrong := Value(raw)
 		left, err := Check(raw)
 		if (err == nil) != (wrong == nil) || len(left) != len(rest) {
-			t.Fatalf("%x: Value says %v with %d bytes left, Check %v with %d", raw, wrong, len(rest), err, len(left))
+			t.Fatalf(
+				"%x: Value says %v with %d bytes left, Check %v with %d",
+				raw,
+				wrong,
+				len(rest),
+				err,
+				len(left),
+			)
 		}
 	}
 }

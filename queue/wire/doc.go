@@ -3,10 +3,10 @@
 //
 // # Ways to read
 //
-//   - Raw takes the first value of some bytes as it is encoded, without looking inside. A broker hands most of a
-//     message on untouched; so this is what it does most.
-//   - Fields reads the list that a performative or a section is, a field after the other, each as the type that
-//     it must have. Fields that are missing at the end are null, more than are known do no harm.
+//   - Raw takes the first value of some bytes as it is encoded, without looking inside. A broker hands most
+//     of a message on untouched; so this is what it does most.
+//   - Fields reads the list that a performative or a section is, a field after the other, each as the type
+//     that it must have. Fields that are missing at the end are null, more than are known do no harm.
 //   - Value decodes any value to a Go value, for maps whose keys nobody knows beforehand.
 //   - Check looks into a value as Value does, and makes nothing of it.
 //

@@ -28,8 +28,8 @@ type decoder struct {
 // does not bound them.
 const maxEmpty = 1 << 12
 
-// firstRoom is how many elements get room at once. More get it as they come: a list that promises elements for
-// all of its bytes can lie in another one that does so, too.
+// firstRoom is how many elements get room at once. More get it as they come: a list that promises elements
+// for all of its bytes can lie in another one that does so, too.
 const firstRoom = 64
 
 func (d *decoder) value(it item, depth int) (any, error) {
