@@ -97,9 +97,7 @@ func (m *Message) section(code uint64, value, whole []byte) (err error) {
 	case sectionApplication:
 		m.Application, err = properties(value, application)
 	case sectionFooter:
-		if _, err = wire.EachPair(value, func(_, _ []byte) error { return nil }); err == nil {
-			_, err = wire.Check(value)
-		}
+		err = checkFooter(value)
 		m.Footer = plain(code, value, whole)
 	default:
 		err = checkBody(code, value)
@@ -143,6 +141,21 @@ func checkBody(code uint64, value []byte) error {
 		}
 	}
 	_, err := wire.Check(value)
+	return err
+}
+
+// checkFooter looks at the keys, too: a client dies of one that it cannot compare.
+func checkFooter(value []byte) error {
+	_, err := wire.EachPair(value, func(key, _ []byte) error {
+		_, isText := wire.Text(key)
+		if _, isNumber := wire.Integer(key); !isText && !isNumber {
+			return malformed("a footer with a key that is neither a symbol nor a number")
+		}
+		return nil
+	})
+	if err == nil {
+		_, err = wire.Check(value)
+	}
 	return err
 }
 

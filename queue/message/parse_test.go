@@ -108,6 +108,7 @@ func TestDepths(t *testing.T) {
 		"property's name":   within(sectionApplication, "\xa1\x01\xff", []byte{0x40}),
 		"annotation":        within(sectionAnnotations, "\xa3\x01k", lie),
 		"footer":            within(sectionFooter, "\xa3\x01k", halves),
+		"footer's key":      within(sectionFooter, "\xa0\x01k", []byte{0x40}),
 		"footer of a list":  {0, 0x53, sectionFooter, 0xc0, 1, 0},
 		"value":             append([]byte{0, 0x53, sectionValue}, lie...),
 		"value in a type":   append([]byte{0, 0x53, sectionValue, 0, 0x53, 1}, noText...),
