@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -197,4 +198,64 @@ func (l *told) verify(disk *vfs.MemFS, facts map[string]fact) {
 		l.t.Errorf("%d messages were deleted and given to nobody", underWay)
 	}
 	c.check()
+}
+
+// TestUndurable: nobody is told of a message before it is durable.
+func TestUndurable(t *testing.T) {
+	a := Address{Entity: "q"}
+	for name, look := range map[string]func(w *world) ([]Delivery, error){
+		"receive": func(w *world) ([]Delivery, error) {
+			return w.receiver(a, ReceiverOptions{}).TryReceive(w.ctx, 1)
+		},
+		"receive and delete": func(w *world) ([]Delivery, error) {
+			return w.receiver(a, ReceiverOptions{Mode: ReceiveAndDelete}).TryReceive(w.ctx, 1)
+		},
+		"peek": func(w *world) ([]Delivery, error) { return w.q.Peek(w.ctx, a, PeekOptions{Max: 1}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			w.must(w.h.Close())
+			var disk sync.RWMutex // held by who holds syncs up
+			w.openOn(errorfs.Wrap(vfs.NewCrashableMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
+					disk.RLock()
+					disk.RUnlock()
+				}
+				return nil
+			})))
+			w.queue("q")
+			s, err := w.q.store(a)
+			w.must(err)
+			w.send("q", msg("first")) // the scope's first transaction waits for the disk by itself
+			w.take(a, ReceiverOptions{Mode: ReceiveAndDelete})
+			disk.Lock()
+			sent, told := make(chan error, 1), make(chan error, 1)
+			go func() { sent <- w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, nil) }()
+			for visible := false; !visible; {
+				w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {
+					_, visible, err = s.header(r, 2)
+					return err
+				}))
+			}
+			go func() {
+				list, err := look(w)
+				if err == nil && texts(list) != "A" {
+					err = fmt.Errorf("got %s", texts(list))
+				}
+				told <- err
+			}()
+			for range 10_000 {
+				runtime.Gosched()
+			}
+			select {
+			case err := <-told:
+				t.Errorf("told before it is durable: %v", err)
+				told <- err
+			default:
+			}
+			disk.Unlock()
+			w.must(<-told)
+			w.must(<-sent)
+		})
+	}
 }
