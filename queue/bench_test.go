@@ -1,0 +1,97 @@
+package queue
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// fill sends messages to a queue, some at once.
+func (w *world) fill(queue string, n int, set ...func(*message.Message)) {
+	w.t.Helper()
+	const some = 500
+	for sent := 0; sent < n; sent += some {
+		var list []*message.Message
+		for i := range min(some, n-sent) {
+			list = append(list, msg(fmt.Sprint(sent+i), set...))
+		}
+		w.send(queue, list...)
+	}
+}
+
+// TestMemory: what a queue keeps in memory does not depend on how many messages it has.
+func TestMemory(t *testing.T) {
+	many := 100_000
+	if testing.Short() {
+		many = 10_000
+	}
+	w := newWorld(t, Options{})
+	w.queue("q", lockFor(10*time.Second), func(p *Properties) { p.MaxMessageKB = 1024 })
+	w.fill("q", many, lives(time.Hour))
+	r := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
+	s, err := w.q.store(Address{Entity: "q"})
+	w.must(err)
+	for range many / 250 {
+		list, err := r.TryReceive(w.ctx, 250)
+		w.must(err)
+		for _, d := range list[:len(list)/2] {
+			w.settle("q", d, Settlement{Outcome: Release})
+		}
+		w.base.Advance(10 * time.Second)
+		if len(s.claims) > 300 || len(s.due) > 300 || cap(s.place.returned) > 2*maxReturned {
+			t.Fatal(len(s.claims), len(s.due), cap(s.place.returned))
+		}
+	}
+}
+
+func BenchmarkSend(b *testing.B) {
+	w := newWorldOn(b, vfs.NewMem(), Options{})
+	w.queue("q")
+	for i := range b.N {
+		w.send("q", msg(fmt.Sprint(i)))
+	}
+}
+
+func BenchmarkSendParallel(b *testing.B) {
+	w := newWorldOn(b, vfs.NewMem(), Options{})
+	w.queue("q")
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if err := w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, nil); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+// BenchmarkReceive receives and completes one by one, out of a queue of so many, half of them locked by
+// another.
+func BenchmarkReceive(b *testing.B) {
+	for _, many := range []int{1000, 100_000} {
+		b.Run(fmt.Sprint(many), func(b *testing.B) {
+			w := newWorldOn(b, vfs.NewMem(), Options{})
+			w.queue("q", lockFor(5*time.Minute))
+			w.fill("q", many+b.N)
+			a := Address{Entity: "q"}
+			other := w.receiver(a, ReceiverOptions{})
+			for got := 0; got < many/2; {
+				list, err := other.TryReceive(w.ctx, 250)
+				w.must(err)
+				got += len(list)
+			}
+			r := w.receiver(a, ReceiverOptions{})
+			b.ResetTimer()
+			for range b.N {
+				list, err := r.TryReceive(w.ctx, 1)
+				if err != nil || len(list) != 1 {
+					b.Fatal(len(list), err)
+				}
+				w.settle("q", list[0], Settlement{Outcome: Complete})
+			}
+		})
+	}
+}

@@ -1,0 +1,234 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+)
+
+// checkMessages reports each violation of what must always hold of messages; it stops early where report
+// returns false. It proves, for one snapshot, that the keys of each store are one to one:
+//
+//	message (m) <-> body (b)
+//	active message <-> an entry for receivers (r, or q), one for the reaper (w or x; no dead letter)
+//	scheduled message <-> an entry by its moment (t)
+//	session's first active message <-> its head (h); message id (i) <-> its moment (j)
+//
+// that the counters are those of what is there, and that no key belongs to no store. The error returned is
+// that of reading; a violation is no error of it.
+func (m *resident) checkMessages(ctx context.Context, report func(error) bool) error {
+	if err := m.in.Catalog().Lock(ctx); err != nil { // so that the entities are those of the snapshot
+		return wrap(err)
+	}
+	defer m.in.Catalog().Unlock()
+	err := m.in.Engine().View(ctx, func(r engine.Reader) error {
+		known := make(map[string]*messageStore)
+		for _, s := range m.allStores() {
+			known[string(s.prefix)] = s
+			k := messageChecker{messageStore: s, ctx: ctx, r: r, report: report}
+			if err := k.run(); err != nil || k.stopped {
+				return err
+			}
+		}
+		return m.checkStrays(ctx, r, known, report)
+	})
+	return wrap(err)
+}
+
+// checkStrays reports keys of messages that belong to no store.
+func (m *resident) checkStrays(ctx context.Context, r engine.Reader, known map[string]*messageStore,
+	report func(error) bool) error {
+	scopes := make(map[string]bool)
+	for _, e := range m.list() {
+		scopes[string(e.scope)] = true
+	}
+	it := r.Scan(engine.Range{Start: []byte{0x40}, End: []byte{0x80}}, false)
+	for more := it.Next(); more && ctx.Err() == nil; {
+		key := it.Key()
+		switch {
+		case len(key) > storePrefixLen && known[string(key[:storePrefixLen])] != nil:
+			more = it.SeekGE(engine.PrefixEnd(bytes.Clone(key[:storePrefixLen])))
+			continue
+		case len(key) == storePrefixLen && scopes[string(key[:4])] &&
+			bytes.Equal(key, engine.CeilingKey(key[:4])):
+		default:
+			if !report(fmt.Errorf("key %x belongs to no message store", key)) {
+				return it.Close()
+			}
+		}
+		more = it.Next()
+	}
+	return errors.Join(it.Close(), ctx.Err())
+}
+
+// messageChecker checks one store over one snapshot.
+type messageChecker struct {
+	*messageStore
+	ctx     context.Context
+	r       engine.Reader
+	report  func(error) bool
+	stopped bool
+
+	n       counters       // of what is there
+	entries map[byte]int64 // how many keys there must be in a family
+}
+
+func (k *messageChecker) fault(format string, args ...any) {
+	if !k.stopped {
+		k.stopped = !k.report(fmt.Errorf(k.name()+": "+format, args...))
+	}
+}
+
+func (k *messageChecker) run() error {
+	want, err := k.read(k.r)
+	if err != nil {
+		return err
+	}
+	k.entries = map[byte]int64{familyCounters: 1}
+	err = k.eachHeader(k.ctx, k.r, 0, func(seq int64, h header) (bool, error) {
+		err := k.message(seq, &h, want)
+		return !k.stopped, err
+	})
+	if err != nil || k.stopped {
+		return err
+	}
+	if want.Active != k.n.Active || want.Scheduled != k.n.Scheduled || want.Bytes != k.n.Bytes {
+		k.fault("the counters are %+v, what is there has %+v", want, k.n)
+	}
+	if err := k.heads(); err != nil {
+		return err
+	}
+	if err := k.ids(want); err != nil {
+		return err
+	}
+	return k.families()
+}
+
+// message checks one message, and counts what it must have.
+func (k *messageChecker) message(seq int64, h *header, want counters) error {
+	if seq < 1 || seq > want.Last {
+		k.fault("message %d, and the last number is %d", seq, want.Last)
+	}
+	if h.Enqueued > want.Latest {
+		k.fault("message %d is of %d, and the last moment that is stored is %d", seq, h.Enqueued, want.Latest)
+	}
+	k.n.count(h.State, 1)
+	k.n.Bytes += h.Size
+	k.entries[familyMessage]++
+	k.entries[familyBody]++
+	body, err := k.r.Get(k.key(familyBody, seq))
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		k.fault("message %d has no body", seq)
+	case err != nil:
+		return err
+	case int64(len(body)) != h.Size:
+		k.fault("the body of message %d has %d bytes, not %d", seq, len(body), h.Size)
+	}
+	for _, key := range k.keysOf(seq, h) {
+		k.entries[key[storePrefixLen]]++
+		_, err := k.r.Get(key)
+		if errors.Is(err, engine.ErrNotFound) {
+			k.fault("message %d, in state %d, has no entry %x", seq, h.State, key)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keysOf are the entries that a message must have.
+func (k *messageChecker) keysOf(seq int64, h *header) [][]byte {
+	switch {
+	case h.State == scheduled:
+		return [][]byte{k.momentKey(familyDue, h.Due, seq)}
+	case h.State == active && k.sub == Main:
+		return [][]byte{k.readyKey(h.Session, seq), k.expiryKey(seq, h)}
+	case h.State == active:
+		return [][]byte{k.readyKey(h.Session, seq)}
+	}
+	return nil
+}
+
+// heads checks that each session's first active message is its head.
+func (k *messageChecker) heads() error {
+	prefix := k.family(familySession)
+	it := k.r.Scan(engine.Prefix(prefix), false)
+	for more := it.Next(); more && k.ctx.Err() == nil && !k.stopped; {
+		id, _, err := doc.DecodeEscaped(bytes.Clone(it.Key()[len(prefix):]))
+		if err != nil {
+			it.Close()
+			return fmt.Errorf("%w: key %x", engine.ErrCorrupt, it.Key())
+		}
+		k.entries[familyHead]++
+		head, err := k.r.Get(k.key(familyHead, seqOf(it.Key())))
+		if err != nil || !bytes.Equal(head, id) {
+			k.fault("the session %q has no head %d: %q, %v", id, seqOf(it.Key()), head, err)
+		}
+		more = it.SeekGE(engine.PrefixEnd(doc.AppendEscaped(prefix[:len(prefix):len(prefix)], id)))
+	}
+	return it.Close()
+}
+
+// ids checks that message ids and their moments are one to one.
+func (k *messageChecker) ids(want counters) error {
+	prefix := k.family(familySeenAt)
+	it := k.r.Scan(engine.Prefix(prefix), false)
+	for it.Next() && k.ctx.Err() == nil && !k.stopped {
+		k.entries[familySeenAt]++
+		k.entries[familySeen]++
+		e, err := host.ParseEntry(len(prefix), it.Key())
+		if err != nil {
+			it.Close()
+			return err
+		}
+		if int64(e.ID) > want.Seen || e.At > want.Latest {
+			k.fault("the id %q is number %d of %d", it.Value(), e.ID, e.At)
+		}
+		v, err := k.r.Get(k.textKey(familySeen, string(it.Value())))
+		if err != nil || len(v) != 16 || binary.BigEndian.Uint64(v) != uint64(e.At) ||
+			binary.BigEndian.Uint64(v[8:]) != e.ID {
+			k.fault("the id %q was seen at %d, number %d: %x, %v", it.Value(), e.At, e.ID, v, err)
+		}
+	}
+	return it.Close()
+}
+
+// families checks that there are no more keys than there must be: then each is one of those that have been
+// looked up.
+func (k *messageChecker) families() error {
+	there := make(map[byte]int64)
+	it := k.r.Scan(engine.Prefix(k.prefix), false)
+	for it.Next() && k.ctx.Err() == nil {
+		there[it.Key()[storePrefixLen]]++
+	}
+	if err := errors.Join(it.Close(), k.ctx.Err()); err != nil {
+		return err
+	}
+	if k.bySession() {
+		delete(there, familyState) // a session's state stands by itself
+	}
+	for f, n := range there {
+		if n != k.entries[f] {
+			k.fault("%d keys in family %c, not %d", n, f, k.entries[f])
+		}
+	}
+	return nil
+}
+
+// Check proves that what is stored of queues, topics and subscriptions is consistent, and calls report for
+// each violation until it returns false. It reads one snapshot, and keeps entities from being made and
+// deleted meanwhile. The error is that of reading.
+func (q *Queues) Check(ctx context.Context, report func(violation error) (more bool)) error {
+	m, err := q.resident()
+	if err != nil {
+		return err
+	}
+	return m.checkMessages(ctx, report)
+}

@@ -1,0 +1,123 @@
+package queue
+
+import (
+	"container/heap"
+	"crypto/rand"
+
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// The methods of this file need the store's mutex held.
+
+// claim makes a claim on a message; nil where somebody has one.
+func (s *messageStore) claim(seq int64, r *Receiver) *claim {
+	if s.claims[seq] != nil {
+		return nil
+	}
+	c := &claim{seq: seq, busy: true, holder: r}
+	if r != nil && r.lock != nil {
+		c.session, c.group = r.lock, r.lock.id
+	}
+	c.deadline = deadline{index: -1, claim: c}
+	s.claims[seq] = c
+	return c
+}
+
+// forget ends a claim on a message that is gone, or that nobody is to receive.
+func (s *messageStore) forget(c *claim) {
+	s.due.forget(&c.deadline)
+	if c.locked {
+		delete(s.tokens, c.token)
+	}
+	if c.holder != nil {
+		delete(c.holder.held, c.seq)
+	}
+	if s.claims[c.seq] == c {
+		delete(s.claims, c.seq)
+	}
+}
+
+// unclaim ends a claim on a message that can be received again.
+func (s *messageStore) unclaim(c *claim) {
+	s.forget(c)
+	if c.deferred {
+		return
+	}
+	if p := s.placeOf(c.group); p != nil { // else who takes the session next begins at its first message
+		p.free(c.seq)
+		p.waiters.wake(1)
+	}
+}
+
+// lock makes a claim a lock, and hands it out.
+func (s *messageStore) lock(c *claim, until int64) {
+	c.token, c.locked, c.busy = newToken(), true, false
+	s.tokens[c.token] = c
+	if c.holder != nil {
+		c.holder.held[c.seq] = c
+	}
+	if c.session == nil {
+		s.rearm(&c.deadline, until)
+	}
+}
+
+// rearm lets a lock end at a moment.
+func (s *messageStore) rearm(d *deadline, until int64) {
+	s.due.set(d, until)
+	s.e.m.timers.arm(s, until)
+}
+
+// lapses is the millisecond in which a lock lapses.
+func (c *claim) lapses() int64 {
+	if c.session != nil {
+		return c.session.deadline.until
+	}
+	return c.deadline.until
+}
+
+// held finds a lock that is alive, by its token; nil: it has lapsed, or is being settled, or never was.
+func (s *messageStore) held(token message.UUID, now int64) *claim {
+	c := s.tokens[token]
+	if c == nil || c.busy || c.session != nil && c.session.lost || c.lapses() <= now {
+		return nil
+	}
+	return c
+}
+
+// endSession ends the lock of a session: the messages that it covers are there again, without a count, but
+// for those that are being settled.
+func (s *messageStore) endSession(l *sessionLock) {
+	l.lost = true
+	for _, c := range l.holder.held {
+		if !c.busy {
+			s.forget(c)
+		}
+	}
+	s.dropSession(l)
+}
+
+// dropSession lets others have a session, whose lock has ended.
+func (s *messageStore) dropSession(l *sessionLock) {
+	s.due.forget(&l.deadline)
+	if s.sessions[l.id] == l {
+		delete(s.sessions, l.id)
+	}
+	l.place.waiters.all()
+	s.free.wake(1)
+}
+
+// popReturned claims up to n messages that have come back to where receivers have been.
+func (s *messageStore) popReturned(p *place, r *Receiver, n int) (list []*claim) {
+	for len(list) < n && len(p.returned) > 0 {
+		if c := s.claim(heap.Pop(&p.returned).(int64), r); c != nil {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// newToken draws the token of a lock.
+func newToken() (t message.UUID) {
+	_, _ = rand.Read(t[:]) // it never fails
+	return t
+}

@@ -1,0 +1,111 @@
+package queue
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// TestCrashWhileExpiring cuts the disk off while messages become dead letters, are activated and are
+// settled: each is in one place at any moment.
+func TestCrashWhileExpiring(t *testing.T) {
+	const messages = 200
+	w := newWorld(t, Options{})
+	w.queue("q", flagged, attempts(1))
+	var list []*message.Message
+	for i := range messages {
+		switch i % 3 {
+		case 0:
+			list = append(list, msg(fmt.Sprint(i), lives(time.Second)))
+		case 1:
+			list = append(list, msg(fmt.Sprint(i), due(time.Second), lives(time.Second)))
+		default:
+			list = append(list, msg(fmt.Sprint(i)))
+		}
+	}
+	w.send("q", list...)
+	r := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
+	var working sync.WaitGroup
+	working.Go(func() {
+		for at := range 4 {
+			w.base.Set(start.Add(time.Duration(at) * time.Second))
+			if _, err := w.h.Instance().SweepNow(w.ctx); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	working.Go(func() {
+		for range 20 {
+			got, err := r.TryReceive(w.ctx, 3)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, d := range got {
+				err := w.q.Settle(w.ctx, Address{Entity: "q"}, d.Token, Settlement{Outcome: Abandon}, nil)
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	var disks []*vfs.MemFS
+	for range 20 {
+		disks = append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{}))
+		w.expectNothingLost(disks[len(disks)-1], messages)
+	}
+	working.Wait()
+	w.expectNothingLost(w.fs.CrashClone(vfs.CrashCloneCfg{}), messages)
+}
+
+// expectNothingLost opens what a crash has left, and counts what is there, before and after a sweep.
+func (w *world) expectNothingLost(fs *vfs.MemFS, messages int) {
+	w.t.Helper()
+	c := &world{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+	c.open()
+	defer func() { c.must(c.h.Close()) }()
+	for range 2 {
+		there := make(map[string]int)
+		for _, sub := range []Sub{Main, DeadLetters} {
+			list, err := c.q.Peek(c.ctx, Address{"q", sub}, PeekOptions{Max: messages, MaxBytes: 1 << 30})
+			c.must(err)
+			for _, d := range list {
+				there[textOf(d)]++
+			}
+		}
+		if len(there) != messages {
+			w.t.Errorf("%d of %d messages are there", len(there), messages)
+		}
+		for text, n := range there {
+			if n != 1 {
+				w.t.Errorf("%s is there %d times", text, n)
+			}
+		}
+		c.sweep()
+	}
+	c.check()
+}
+
+// TestFailure: what the engine refuses leaves a message with who had it.
+func TestFailure(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("q", lockFor(10*time.Second))
+	w.send("q", msg("A"), msg("B"))
+	d := w.expect("q", "A B")
+	s, err := w.q.store(Address{Entity: "q"})
+	w.must(err)
+	c, err := s.beginSettle(d[0].Token)
+	w.must(err)
+	s.endSettle(c, gone, wrap(engine.ErrDiskFull))
+	w.settle("q", d[0], Settlement{Outcome: Complete})
+	c, err = s.beginSettle(d[1].Token)
+	w.must(err)
+	w.at(10 * time.Second) // the lock lapses while the settlement is under way
+	s.endSettle(c, gone, wrap(engine.ErrDiskFull))
+	w.expect("q", "B+1")
+}

@@ -1,0 +1,101 @@
+package queue
+
+import (
+	"context"
+)
+
+// ReceiveDeferred takes deferred messages by their numbers, all or none: CodeMessageNotFound. session is
+// the receiver that holds the session of theirs, nil where the entity has none.
+func (q *Queues) ReceiveDeferred(ctx context.Context, a Address, numbers []int64, mode Mode,
+	session *Receiver) ([]Delivery, error) {
+	s, err := q.store(a)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.deferrable(mode, session); err != nil {
+		return nil, err
+	}
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+	s.e.m.in.Enter()
+	defer s.e.m.in.Leave()
+	now := s.now()
+	s.lastReceived.Store(now)
+	s.e.touch(now)
+	if err := s.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	claims, err := s.claimAll(numbers, session)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.readDeferred(ctx, claims, session)
+	if err != nil {
+		return nil, err
+	}
+	return s.handOut(ctx, list, mode)
+}
+
+// deferrable validates what is asked for.
+func (s *messageStore) deferrable(mode Mode, session *Receiver) error {
+	if err := s.readable(); err != nil {
+		return err
+	}
+	switch {
+	case mode > ReceiveAndDelete:
+		return s.argument("There is no such mode of receiving.")
+	case s.bySession() && (session == nil || session.s != s):
+		return s.notAllowed("Deferred messages of a session are received by who holds its lock.")
+	case s.bySession():
+		return session.holds()
+	}
+	return nil
+}
+
+// claimAll claims deferred messages, all or none.
+func (s *messageStore) claimAll(numbers []int64, session *Receiver) (list []*claim, err error) {
+	if !s.bySession() {
+		session = nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, seq := range numbers {
+		c := s.claim(seq, session)
+		if c == nil {
+			for _, c := range list {
+				s.unclaim(c)
+			}
+			return nil, s.messageNotFound(seq)
+		}
+		c.deferred = true
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// readDeferred reads the messages of claims, all or none.
+func (s *messageStore) readDeferred(ctx context.Context, claims []*claim,
+	session *Receiver) ([]stored, error) {
+	l := look{s: s, now: s.now(), state: deferred, all: true}
+	list, err := l.read(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range l.missing {
+		err = s.messageNotFound(c.seq)
+	}
+	refuses := s.e.m.opts.RefuseExpiredDeferred && s.sub == Main
+	def := millis(s.e.properties.Load().DefaultTTL)
+	for i := range list {
+		h := &list[i].header
+		if refuses && h.deadline(def) <= l.now || s.bySession() && h.Session != session.lock.id {
+			err = s.messageNotFound(list[i].seq)
+		}
+	}
+	if err != nil {
+		s.release(list)
+		return nil, err
+	}
+	return list, nil
+}

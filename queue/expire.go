@@ -1,0 +1,257 @@
+package queue
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// expiry is where the reaper's passes stand over what can expire in a store.
+type expiry struct {
+	own, inherited host.Pass // over x and w; the reaper's, in whose turn it is
+	again          atomic.Bool
+}
+
+// restart lets the passes begin at the head again.
+func (e *expiry) restart() { e.again.Store(true) }
+
+// noteArrival has the passes begin anew where they have left a moment behind.
+func (e *expiry) noteArrival(h *header) {
+	p, at := &e.own, h.deadline(host.Never)
+	if h.TTL == noTTL {
+		p, at = &e.inherited, h.Enqueued
+	}
+	if p.IsPast(at) {
+		e.again.Store(true)
+	}
+}
+
+const (
+	// lazyAfter is for how many milliseconds a store is swept after somebody has asked for messages, with
+	// Options.LazyExpiry.
+	lazyAfter = 60_000
+	// maxMoved is how many bytes of messages one transaction moves.
+	maxMoved = 4 << 20
+)
+
+// sweeper shows the stores to the reaper.
+type sweeper struct{ m *resident }
+
+// Ranges implements ttl.Sweeper.
+func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
+	for _, e := range w.m.list() {
+		for _, s := range e.stores {
+			if s != nil && (s.sub == Main || s.nextWakeup() < host.Never) {
+				list = append(list, ttl.Range{Owner: e.number, Part: uint16(s.sub)})
+			}
+		}
+	}
+	return list, ctx.Err()
+}
+
+// Clock implements ttl.Sweeper.
+func (w sweeper) Clock(ttl.Range) ttl.Clock { return nil }
+
+// Sweep implements ttl.Sweeper: it ends locks, brings what is scheduled, purges what has expired, and
+// forgets ids.
+func (w sweeper) Sweep(ctx context.Context, rg ttl.Range, limit int) (ttl.Swept, error) {
+	e := w.m.numbered(rg.Owner)
+	if e == nil {
+		return ttl.Swept{Next: host.Never}, nil
+	}
+	swept, err := e.stores[rg.Part].sweep(ctx, limit)
+	if err != nil && CodeOf(err) == CodeEntityNotFound {
+		return ttl.Swept{Next: host.Never}, nil
+	}
+	return swept, err
+}
+
+func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, err error) {
+	swept.Next = host.Never
+	if swept.More, err = s.tick(ctx); err != nil {
+		return swept, err
+	}
+	next := s.nextWakeup()
+	if s.sub == Main && s.e.kind != Topic && !s.rests() {
+		more, at, n, err := s.sweepExpired(ctx, limit)
+		if err != nil {
+			s.expiry.restart()
+			return swept, err
+		}
+		swept.More, swept.Purged, next = swept.More || more, n, min(next, at)
+	}
+	if s.sub == Main && s.e.properties.Load().RequiresDuplicateDetection && !s.e.m.in.ReaperPaused() {
+		_, more, at, err := s.forgetSeen(ctx, limit)
+		if err != nil {
+			return swept, err
+		}
+		swept.More, next = swept.More || more, min(next, at)
+	}
+	if next < host.Never {
+		swept.Next = (next + 999) / 1000
+	}
+	return swept, nil
+}
+
+// rests tells that the store is not to be purged now.
+func (s *messageStore) rests() bool {
+	if s.e.m.in.ReaperPaused() {
+		return true
+	}
+	return s.e.m.opts.LazyExpiry && !s.inUse() && s.now()-s.lastReceived.Load() >= lazyAfter
+}
+
+// inUse tells that somebody receives from the store.
+func (s *messageStore) inUse() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.receivers) > 0
+}
+
+// sweepExpired purges what has expired, limit messages at most.
+func (s *messageStore) sweepExpired(ctx context.Context,
+	limit int) (more bool, next int64, n int, err error) {
+	now := s.now()
+	if s.expiry.again.Swap(false) {
+		s.expiry.own.Restart(0)
+		s.expiry.inherited.Restart(0)
+	}
+	def := millis(s.e.properties.Load().DefaultTTL)
+	steps := []*host.Step{
+		{Pass: &s.expiry.own, Prefix: s.family(familyDeadline), Cutoff: now},
+		{Pass: &s.expiry.inherited, Prefix: s.family(familyEnqueued), Cutoff: -1},
+	}
+	if def != host.Never {
+		steps[1].Cutoff = now - def
+	}
+	later := []int64{0, def}
+	var due []host.Entry
+	next = host.Never
+	for _, step := range steps {
+		step.Announce()
+	}
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
+		for i, step := range steps {
+			if due, err = step.Walk(r, due, limit-len(due), s.judge); err != nil {
+				return err
+			}
+			ahead, err := step.Ahead(r)
+			if err != nil {
+				return err
+			}
+			next = min(next, saturate(ahead, later[i]))
+		}
+		return nil
+	})
+	if err != nil {
+		return false, 0, 0, wrap(err)
+	}
+	n, err = s.purgeDue(ctx, due)
+	if err != nil {
+		return false, 0, 0, err
+	}
+	for _, step := range steps {
+		left, again := step.Finish()
+		more, next = more || left, min(next, again)
+	}
+	return more, next, n, nil
+}
+
+// judge lets the reaper pass by what somebody has locked.
+func (s *messageStore) judge(e host.Entry) host.Verdict {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.claims[int64(e.ID)]; c != nil {
+		return host.Wait(c.lapses())
+	}
+	return host.Take()
+}
+
+// purgeDue purges messages that have been found to be expired, but for those that somebody has claimed since.
+func (s *messageStore) purgeDue(ctx context.Context, due []host.Entry) (n int, err error) {
+	var list []*claim
+	s.mu.Lock()
+	for _, e := range due {
+		if c := s.claim(int64(e.ID), nil); c != nil {
+			list = append(list, c)
+			continue
+		}
+		s.expiry.restart() // the pass must come again
+	}
+	s.mu.Unlock()
+	return s.purge(ctx, list)
+}
+
+// purgeMet purges what a receive has met: a few, the rest is the reaper's.
+func (s *messageStore) purgeMet(ctx context.Context, list []*claim) error {
+	few := list
+	if len(few) > maxPurge {
+		few = few[:maxPurge]
+	}
+	s.mu.Lock()
+	for _, c := range list[len(few):] {
+		s.forget(c)
+	}
+	if s.e.m.in.ReaperPaused() {
+		for _, c := range few {
+			s.forget(c)
+		}
+		few = nil
+	}
+	s.mu.Unlock()
+	_, err := s.purge(ctx, few)
+	return err
+}
+
+// purge drops messages whose claims are the caller's, or makes dead letters of them, and ends the claims.
+// Those that have not expired after all are left alone.
+func (s *messageStore) purge(ctx context.Context, list []*claim) (n int, err error) {
+	ended := make([]bool, len(list))
+	for done := 0; done < len(list) && err == nil; {
+		upto := done
+		err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
+			for upto = done; upto < len(list) && w.moved < maxMoved; upto++ {
+				if ended[upto], err = w.purge(s, list[upto].seq); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			clear(ended[done:])
+		}
+		done = upto
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, c := range list {
+		if ended[i] {
+			n++
+			s.forget(c)
+		} else {
+			s.unclaim(c)
+		}
+	}
+	return n, err
+}
+
+// purge ends a message if it has expired. ended tells that it is not there, or not active, any more.
+func (w *work) purge(s *messageStore, seq int64) (ended bool, err error) {
+	p, err := w.in(s)
+	if err != nil {
+		return false, err
+	}
+	h, ok, err := s.header(w, seq)
+	switch {
+	case err != nil:
+		return false, err
+	case !ok || h.State != active:
+		return true, nil
+	case !s.expired(&h, w.now):
+		return false, nil
+	}
+	return true, w.lapse(p, seq, &h)
+}

@@ -1,0 +1,241 @@
+package queue
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+func sessions(p *Properties) { p.RequiresSession = true }
+
+func deduped(window time.Duration) func(*Properties) {
+	return func(p *Properties) { p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, window }
+}
+
+func session(id string) ReceiverOptions { return ReceiverOptions{Session: &SessionRequest{ID: id}} }
+
+func nextSession() ReceiverOptions { return ReceiverOptions{Session: &SessionRequest{Next: true}} }
+
+// TestScheduled are the cases of scheduled messages.
+func TestScheduled(t *testing.T) {
+	m, s := time.Minute, time.Second
+	for name, play := range map[string]func(w *world){
+		"in its time": func(w *world) {
+			w.queue("q")
+			w.send("q", msg("A", due(5*m), lives(10*m)))
+			w.at(5*m - s)
+			w.expect("q", "")
+			if d := w.shows("q", "A"); d[0].Broker.State != message.Scheduled {
+				w.t.Fatal(d[0].Broker)
+			}
+			w.at(5 * m)
+			d := w.expect("q", "A")
+			if d[0].Broker.EnqueuedTime != start.Add(5*m).UnixMilli() || d[0].Broker.SequenceNumber != 2 {
+				w.t.Fatal(d[0].Broker)
+			}
+			w.settle("q", d[0], Settlement{Outcome: Release})
+			w.at(15*m - s)
+			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Release})
+			w.at(15 * m)
+			w.expect("q", "")
+		},
+		"its life begins then, whoever looks when": func(w *world) {
+			w.queue("q", byDefault(m))
+			w.send("q", msg("A", due(5*m), lives(10*m)))
+			w.at(6 * m)
+			w.expect("q", "")
+		},
+		"in the order of their times": func(w *world) {
+			w.queue("q")
+			w.send("q", msg("A", due(2*m)), msg("B", due(m)), msg("C"), msg("D", due(-m)))
+			w.at(2 * m)
+			w.expect("q", "C D B A")
+		},
+		"cancelled": func(w *world) {
+			w.queue("q")
+			list := []*message.Message{msg("A", due(m)), msg("B", due(m))}
+			n, err := w.q.Schedule(w.ctx, "q", list, nil)
+			w.must(err)
+			w.fails(w.q.CancelScheduled(w.ctx, "q", []int64{n[0], 99}), CodeMessageNotFound)
+			w.must(w.q.CancelScheduled(w.ctx, "q", n[:1]))
+			w.fails(w.q.CancelScheduled(w.ctx, "q", n[:1]), CodeMessageNotFound)
+			w.at(m)
+			w.expect("q", "B")
+			w.fails(w.q.CancelScheduled(w.ctx, "q", n[1:]), CodeMessageNotFound)
+		},
+		"without a time": func(w *world) {
+			w.queue("q")
+			_, err := w.q.Schedule(w.ctx, "q", []*message.Message{msg("A")}, nil)
+			w.fails(err, CodeArgument)
+		},
+		"while nobody is there": func(w *world) {
+			w.queue("q")
+			w.send("q", msg("A", due(m), lives(m)))
+			w.must(w.h.Close())
+			w.base.Advance(10 * m)
+			w.open()
+			d := w.expect("q", "A")
+			if d[0].Broker.EnqueuedTime != start.Add(10*m).UnixMilli() {
+				w.t.Fatal(d[0].Broker.EnqueuedTime)
+			}
+		},
+		"many at once": func(w *world) {
+			w.queue("q")
+			var list []*message.Message
+			for i := range 1000 {
+				list = append(list, msg(fmt.Sprint(i), due(m)))
+			}
+			w.send("q", list...)
+			w.at(m)
+			w.sweep()
+			r := w.receiver(Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
+			for i := 0; i < 1000; {
+				d, err := r.TryReceive(w.ctx, 300)
+				w.must(err)
+				for _, one := range d {
+					if textOf(one) != fmt.Sprint(i) {
+						w.t.Fatalf("%s, not %d", textOf(one), i)
+					}
+					i++
+				}
+			}
+		},
+	} {
+		both(t, name, play)
+	}
+}
+
+func both(t *testing.T, name string, play func(w *world)) {
+	for _, tidy := range []bool{false, true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			w.tidy = tidy
+			play(w)
+		})
+	}
+}
+
+// TestDeferred are the cases of deferred messages.
+func TestDeferred(t *testing.T) {
+	a := Address{Entity: "q"}
+	for name, play := range map[string]func(w *world){
+		"by its number": func(w *world) {
+			w.queue("q", lockFor(10*time.Second), attempts(2))
+			w.send("q", msg("A", lives(5*time.Second)), msg("B"))
+			d := w.expect("q", "A B")
+			w.settle("q", d[0], Settlement{Outcome: Defer, Modify: []message.Property{property("x", "1")}})
+			w.settle("q", d[1], Settlement{Outcome: Complete})
+			w.at(time.Hour)
+			w.sweep()
+			w.expect("q", "")
+			w.shows("q", "A")
+			_, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1, 2}, PeekLock, nil)
+			w.fails(err, CodeMessageNotFound)
+			for _, want := range []string{"A", "A+1", "A+2"} {
+				list, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
+				w.must(err)
+				if texts(list) != want || propertyOf(list[0], "x") != "1" {
+					w.t.Fatal(texts(list), propertyOf(list[0], "x"))
+				}
+				_, err = w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
+				w.fails(err, CodeMessageNotFound)
+				w.settle("q", list[0], Settlement{Outcome: Abandon})
+				w.expect("q", "")
+			}
+			list, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
+			w.must(err)
+			w.at(time.Hour + 10*time.Second)
+			w.fails(w.q.Settle(w.ctx, a, list[0].Token, Settlement{}, nil), CodeMessageLockLost)
+			list, err = w.q.ReceiveDeferred(w.ctx, a, []int64{1}, ReceiveAndDelete, nil)
+			w.must(err)
+			if texts(list) != "A+4" {
+				w.t.Fatal(texts(list))
+			}
+			w.shows("q", "")
+		},
+		"to the dead letters": func(w *world) {
+			w.queue("q")
+			w.send("q", msg("A"))
+			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Defer})
+			list, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
+			w.must(err)
+			w.settle("q", list[0], Settlement{Outcome: DeadLetter})
+			w.dead("q", "A:<nil>")
+		},
+	} {
+		both(t, name, play)
+	}
+}
+
+// TestDuplicates: what was accepted within the window is accepted and dropped.
+func TestDuplicates(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("q", deduped(time.Minute))
+	w.send("q", msg("X"), msg("X"))
+	w.at(30 * time.Second)
+	w.send("q", msg("X"))
+	w.settle("q", w.expect("q", "X")[0], Settlement{Outcome: Complete})
+	w.reopen()
+	w.send("q", msg("X"))
+	w.at(61 * time.Second)
+	w.send("q", msg("X"), msg("Y", due(2*time.Minute)))
+	w.send("q", msg("Y"))
+	if d := w.expect("q", "X"); d[0].Broker.SequenceNumber != 2 {
+		t.Fatal(d[0].Broker.SequenceNumber)
+	}
+	w.at(10 * time.Minute)
+	w.sweep()
+	w.expect("q", "X+1 Y")
+}
+
+// TestBatchDelete: the oldest go, but for locked and scheduled ones.
+func TestBatchDelete(t *testing.T) {
+	w := newWorld(t, Options{})
+	a := Address{Entity: "q"}
+	w.queue("q")
+	w.send("q", msg("A"), msg("B"), msg("C", due(time.Hour)))
+	d := w.expect("q", "A B")
+	w.settle("q", d[1], Settlement{Outcome: Release})
+	w.at(time.Second)
+	w.send("q", msg("D"))
+	n, err := w.q.DeleteMessages(w.ctx, a, start.Add(time.Second), 10, nil)
+	w.must(err)
+	w.shows("q", "A C D")
+	if n != 1 {
+		t.Fatal(n)
+	}
+	w.settle("q", d[0], Settlement{Outcome: Release})
+	w.expect("q", "A D")
+}
+
+// TestDropLocks: with the option the messages of a receiver that is gone are there again at once, else
+// their locks last.
+func TestDropLocks(t *testing.T) {
+	for _, drop := range []bool{false, true} {
+		w := newWorld(t, Options{DropLocksOnDisconnect: drop})
+		w.queue("q")
+		w.send("q", msg("A"))
+		d := w.expect("q", "A")
+		err := w.q.Settle(w.ctx, Address{Entity: "q"}, d[0].Token, Settlement{Outcome: Release}, nil)
+		if drop {
+			w.fails(err, CodeMessageLockLost)
+		} else {
+			w.must(err)
+		}
+		w.expect("q", "A")
+	}
+}
+
+// TestLazyExpiry: what has expired lies where it is until somebody receives.
+func TestLazyExpiry(t *testing.T) {
+	w := newWorld(t, Options{LazyExpiry: true})
+	w.queue("q")
+	w.send("q", msg("A", lives(time.Second)))
+	w.at(time.Hour)
+	w.sweep()
+	w.shows("q", "A")
+	w.expect("q", "")
+	w.shows("q", "")
+}

@@ -1,0 +1,246 @@
+package queue
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// messageStore is one store of messages of an entity: what is known of it in memory. That is its locks, its
+// receivers and where they stand; all else lies in the engine.
+//
+// What messages need of an entity:
+//
+//	entity.number, kind, path, scope, properties, stores
+//	entity.m            *resident: whose it is, with
+//	    in    *host.Instance
+//	    opts  *Options
+//	    gate  host.Gate   shared by who stores a moment; a clock is set back by one who is alone
+//	    timers timers     started by Life.Start, stopped by Life.Stop
+//	entity.touch(now int64)                     activity, in milliseconds
+//	resident.find(Address) (*entity, error)     CodeEntityNotFound
+//	resident.list() []*entity                   all that are there, in any order
+//	resident.numbered(uint32) *entity           one of them; nil: it is gone
+//	resident.started                            the millisecond in which the resident began
+//	Queues.resident() (*resident, error)        the one that is live: CodeCancelled where there is none
+//
+// What entities call of messages:
+//
+//	newMessageStore       for each of entity.stores; a topic has Main alone
+//	createStores          in the transaction that makes the entity
+//	dropStores            in the transaction that deletes it
+//	messageStore.load     as the resident moves in
+//	messageStore.end      when the entity is gone (CodeEntityNotFound), or the instance (CodeCancelled)
+//	messageStore.catchUp  before the properties of the entity are changed
+//	messageStore.changed  when an update of the entity is durable and in entity.properties
+//	messageStore.awaited  somebody waits for messages, which is activity as long as it lasts
+//	messageStore.read     its counters, as they are stored
+//	work                  what happens to messages in one transaction: see tx.go
+type messageStore struct {
+	e      *entity
+	sub    Sub
+	prefix []byte // of its keys
+
+	mu        sync.Mutex // guards what follows; nothing is waited for while it is held
+	ended     *Error     // why it takes no receivers any more
+	claims    map[int64]*claim
+	tokens    map[message.UUID]*claim
+	due       deadlines // of locks, and of locks of sessions
+	place     place     // where receivers stand, in a store without sessions
+	sessions  map[string]*sessionLock
+	free      waiters // for the next session
+	receivers map[*Receiver]struct{}
+	waiting   int    // who waits for messages or for a session
+	activates int64  // no scheduled message is due before that millisecond; host.Never: there is none
+	schedules uint64 // counts what was scheduled
+	ticking   bool   // somebody has the turn
+	wakeup    wakeup // the timers'
+
+	turn         host.Turn    // of who ends locks and brings what is scheduled
+	latest       atomic.Int64 // the last millisecond that is stored
+	lastReceived atomic.Int64 // the last millisecond in which somebody asked for messages
+	expiry       expiry       // the reaper's, in whose turn it is
+}
+
+// newMessageStore makes what is known in memory of a store of an entity.
+func newMessageStore(e *entity, sub Sub) *messageStore {
+	return &messageStore{e: e, sub: sub, prefix: storePrefix(e.number, sub), turn: host.NewTurn(),
+		claims: make(map[int64]*claim), tokens: make(map[message.UUID]*claim),
+		sessions:  make(map[string]*sessionLock),
+		receivers: make(map[*Receiver]struct{}), activates: host.Never, wakeup: wakeup{index: -1}}
+}
+
+// storesOf are the stores that a kind of entity has.
+func storesOf(kind Kind) []Sub {
+	if kind == Topic {
+		return []Sub{Main}
+	}
+	return []Sub{Main, DeadLetters, TransferDeadLetters}
+}
+
+// load reads what must be known in memory.
+func (s *messageStore) load(r engine.Reader) error {
+	c, err := s.read(r)
+	if err != nil {
+		return err
+	}
+	s.date(c.Latest)
+	if s.activates, err = host.FirstAfter(r, s.family(familyDue), -1); err == nil {
+		s.e.m.timers.arm(s, s.activates)
+	}
+	return err
+}
+
+// end ends all receivers, for a reason, and takes no others.
+func (s *messageStore) end(why *Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = why
+	for r := range s.receivers {
+		r.end(why)
+	}
+	s.free.all()
+}
+
+// changed tells that properties of the entity have been set: its locks are lost, without a count, and
+// receivers that its status refuses end.
+func (s *messageStore) changed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	refused := s.refuses()
+	for _, l := range s.sessions {
+		if !l.lost {
+			l.holder.end(s.sessionLost())
+			s.endSession(l)
+		}
+	}
+	for r := range s.receivers {
+		if refused != nil {
+			r.end(refused)
+		}
+	}
+	for _, c := range s.claims {
+		if c.stale = true; !c.busy {
+			s.unclaim(c)
+		}
+	}
+	s.place.restart()
+	s.place.waiters.all()
+	s.free.all()
+	s.expiry.restart()
+}
+
+// endWait notes that one who waited does no more: he has used the entity until now. The caller holds the
+// mutex.
+func (s *messageStore) endWait() {
+	s.waiting--
+	s.e.touch(s.now())
+}
+
+// hasScheduled tells whether a message is scheduled.
+func (s *messageStore) hasScheduled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.activates != host.Never
+}
+
+// awaited tells whether somebody waits for messages.
+func (s *messageStore) awaited() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting > 0
+}
+
+// name is the store's address.
+func (s *messageStore) name() string { return Address{s.e.path, s.sub}.String() }
+
+// bySession tells whether messages are received session by session: dead letters are not.
+func (s *messageStore) bySession() bool {
+	return s.sub == Main && s.e.kind != Topic && s.e.properties.Load().RequiresSession
+}
+
+// notFound says that the store is gone.
+func (s *messageStore) notFound() *Error {
+	return &Error{Code: CodeEntityNotFound, Entity: s.name(),
+		Message: "The messaging entity '" + s.name() + "' could not be found."}
+}
+
+// refuses says that the entity's status refuses receivers; nil where it does not.
+func (s *messageStore) refuses() *Error {
+	if st := s.e.properties.Load().Status; st == Disabled || st == ReceiveDisabled {
+		return &Error{Code: CodeEntityDisabled, Entity: s.name(),
+			Message: "The messaging entity '" + s.name() + "' is disabled for receiving."}
+	}
+	return nil
+}
+
+// readable fails where the store is gone, or takes no receivers.
+func (s *messageStore) readable() error {
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	if ended != nil {
+		return ended
+	}
+	if no := s.refuses(); no != nil {
+		return no
+	}
+	return nil
+}
+
+// date notes that something is stored which is dated by a millisecond.
+func (s *messageStore) date(ms int64) {
+	for last := s.latest.Load(); last < ms && !s.latest.CompareAndSwap(last, ms); last = s.latest.Load() {
+	}
+	s.e.m.in.Clock().RaiseMillis(ms)
+}
+
+// told takes up what a transaction has brought, which is durable.
+func (s *messageStore) told(events []event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range events {
+		switch e.kind {
+		case arrived:
+			s.arrive(e)
+			if s.sub == Main {
+				s.expiry.noteArrival(&e.header)
+			}
+		case awaits:
+			s.schedules++
+			s.activates = min(s.activates, e.due)
+			s.e.m.timers.arm(s, e.due)
+		}
+	}
+}
+
+// arrive wakes one who waits for a message. Dead letters keep their numbers, and so may come before others.
+func (s *messageStore) arrive(e event) {
+	if !s.bySession() {
+		if s.sub != Main {
+			s.place.free(e.seq)
+		}
+		s.place.waiters.wake(1)
+		return
+	}
+	if l := s.sessions[e.header.Session]; l != nil && !l.lost {
+		l.place.waiters.wake(1)
+		return
+	}
+	s.free.wake(1)
+}
+
+// placeOf is where the receivers stand who can get a message; nil where nobody can, for want of its
+// session's lock.
+func (s *messageStore) placeOf(session string) *place {
+	if !s.bySession() {
+		return &s.place
+	}
+	if l := s.sessions[session]; l != nil && !l.lost {
+		return &l.place
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// settleSome settles one that is locked, or one whose lock is lost.
+func (p *play) settleSome() {
+	a := Address{Entity: "q"}
+	how := Settlement{Outcome: Outcome(p.r.IntN(5))}
+	list := p.lockedOnes()
+	if len(list) == 0 || len(p.lost) > 0 && p.r.IntN(6) == 0 {
+		token := newToken()
+		if len(p.lost) > 0 {
+			token = p.lost[p.r.IntN(len(p.lost))]
+		}
+		code := CodeMessageLockLost
+		if p.bySession() {
+			code = CodeSessionLockLost
+		}
+		p.fails(p.q.Settle(p.ctx, a, token, how, nil), code)
+		return
+	}
+	m := list[p.r.IntN(len(list))]
+	p.logf("settle %d by %d", m.seq, how.Outcome)
+	p.must(p.q.Settle(p.ctx, a, m.token, how, nil))
+	p.settled(m, how)
+}
+
+// settled is what a settlement does to the twin.
+func (p *play) settled(m *twinMessage, how Settlement) {
+	p.lost = append(p.lost, m.token)
+	switch how.Outcome {
+	case Complete:
+		delete(p.twin.msgs, m.seq)
+	case Abandon:
+		p.twin.fail(m, p.twin.now, true)
+	case Release:
+		p.twin.fail(m, p.twin.now, false)
+	case Defer:
+		m.unlock()
+		m.state = deferred
+	case DeadLetter:
+		p.twin.bury(m, "<nil>")
+	}
+}
+
+// transact settles and sends in one transaction, or gives that up.
+func (p *play) transact() {
+	tx, err := p.q.Begin(p.ctx)
+	p.must(err)
+	locked := p.lockedOnes()
+	locked = locked[:min(len(locked), 2)]
+	hows := make([]Settlement, len(locked))
+	for i, m := range locked {
+		hows[i].Outcome = Outcome(p.r.IntN(5))
+		p.must(p.q.Settle(p.ctx, Address{Entity: "q"}, m.token, hows[i], tx))
+	}
+	list, twins := p.drawnList()
+	p.must(p.q.Send(p.ctx, "q", list, tx))
+	p.crash()
+	if p.r.IntN(3) == 0 {
+		p.logf("a transaction is given up")
+		tx.Rollback()
+		return
+	}
+	p.must(tx.Commit(p.ctx))
+	for i, m := range locked {
+		p.logf("settle %d by %d in a transaction", m.seq, hows[i].Outcome)
+		p.settled(m, hows[i])
+	}
+	p.sent(list, twins)
+}
+
+func (p *play) renewSome() {
+	list := p.lockedOnes()
+	if p.bySession() || len(list) == 0 {
+		return
+	}
+	m := list[p.r.IntN(len(list))]
+	_, err := p.q.RenewLocks(p.ctx, Address{Entity: "q"}, []message.UUID{m.token})
+	p.must(err)
+	m.until = p.twin.now + p.twin.props.LockDuration.Milliseconds()
+	p.logf("renew %d", m.seq)
+}
+
+// deferredSome receives a deferred message by its number.
+func (p *play) deferredSome() {
+	for _, m := range p.twin.ordered(p.twin.msgs) {
+		holder := p.twin.sessions[m.session]
+		if m.state != deferred || m.locked() || p.bySession() && holder == nil {
+			continue
+		}
+		mode, r := Mode(p.r.IntN(2)), (*Receiver)(nil)
+		if holder != nil {
+			r = holder.r
+		}
+		_, err := p.q.ReceiveDeferred(p.ctx, Address{Entity: "q"}, []int64{m.seq, p.twin.last + 1}, mode, r)
+		p.fails(err, CodeMessageNotFound)
+		list, err := p.q.ReceiveDeferred(p.ctx, Address{Entity: "q"}, []int64{m.seq}, mode, r)
+		p.must(err)
+		p.took(list, []*twinMessage{m}, mode, holder)
+		return
+	}
+}
+
+func (p *play) cancelSome() {
+	for _, m := range p.twin.ordered(p.twin.msgs) {
+		if m.state == scheduled {
+			p.logf("cancel %d", m.seq)
+			p.must(p.q.CancelScheduled(p.ctx, "q", []int64{m.seq}))
+			delete(p.twin.msgs, m.seq)
+			return
+		}
+	}
+}
+
+func (p *play) advanceSome() {
+	ms := int64(p.r.IntN(14)) * 500
+	p.logf("advance by %d", ms)
+	p.at(time.Duration(p.twin.now+ms-start.UnixMilli()) * time.Millisecond)
+	for _, m := range p.lockedOnes() {
+		if m.until > 0 && m.until <= p.twin.now+ms || m.holder != nil && m.holder.until <= p.twin.now+ms {
+			p.lost = append(p.lost, m.token)
+		}
+	}
+	p.twin.advance(p.twin.now + ms)
+}
+
+func (p *play) deleteSome() {
+	if p.r.IntN(4) > 0 {
+		return
+	}
+	before := p.twin.now - int64(p.r.IntN(20))*1000
+	n, err := p.q.DeleteMessages(p.ctx, Address{Entity: "q"}, time.UnixMilli(before), 4000, nil)
+	p.must(err)
+	for _, m := range p.twin.ordered(p.twin.msgs) {
+		if m.state != scheduled && !m.locked() && !p.twin.expired(m, p.twin.now) && m.enqueued < before {
+			delete(p.twin.msgs, m.seq)
+		}
+	}
+	p.logf("delete %d before %d", n, before)
+}
+
+func (p *play) sweepAll() {
+	p.logf("sweep")
+	p.sweep()
+	p.twin.purge()
+	p.compareDead("after a sweep", p.world, p.twin)
+}
+
+// deadSome takes what is dead.
+func (p *play) deadSome() {
+	p.sweepAll()
+	list := p.take(Address{"q", DeadLetters}, ReceiverOptions{Mode: ReceiveAndDelete})
+	p.logf("dead letters: %s", texts(list))
+	if len(list) != len(p.twin.dead) {
+		p.t.Errorf("%d dead letters, not %d", len(list), len(p.twin.dead))
+	}
+	clear(p.twin.dead)
+}
+
+// sessionSome opens a session, renews its lock or closes it.
+func (p *play) sessionSome() {
+	if !p.bySession() {
+		return
+	}
+	ids := []string{"a", "b", "c"}
+	id := ids[p.r.IntN(3)]
+	s := p.twin.sessions[id]
+	switch {
+	case s != nil && p.r.IntN(2) == 0:
+		p.logf("close session %s", id)
+		s.r.Close()
+		p.twin.endSession(s, false)
+		return
+	case s != nil:
+		p.logf("renew session %s", id)
+		_, err := s.r.RenewSession(p.ctx)
+		p.must(err)
+		s.until = p.twin.now + p.twin.props.LockDuration.Milliseconds()
+		return
+	}
+	want := session(id)
+	if p.r.IntN(2) == 0 {
+		var ok bool
+		if id, ok = p.twin.nextSession(); !ok {
+			return
+		}
+		want = nextSession()
+	}
+	r, err := p.q.OpenReceiver(p.ctx, Address{Entity: "q"}, want)
+	p.must(err)
+	p.logf("open session %s", id)
+	if got, _, _ := r.Session(); got != id {
+		p.t.Errorf("got session %s, not %s", got, id)
+	}
+	p.twin.sessions[id] = &twinSession{id, p.twin.now + p.twin.props.LockDuration.Milliseconds(), r}
+}

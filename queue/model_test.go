@@ -1,0 +1,327 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// TestHistories plays random histories on a queue and on its twin. After each step a crash is played, too:
+// what is on disk then must be the twin without its locks.
+func TestHistories(t *testing.T) {
+	histories, steps := uint64(6), 100
+	if testing.Short() {
+		histories, steps = 2, 60
+	}
+	first := metatest.FirstSeed()
+	for seed := first; seed < first+histories; seed++ {
+		for _, bySession := range []bool{false, true} {
+			t.Run(fmt.Sprintf("seed=%d,sessions=%v", seed, bySession), func(t *testing.T) {
+				p := newPlay(t, seed, bySession)
+				for range steps {
+					p.step()
+					if t.Failed() {
+						t.Fatal(strings.Join(p.log, "\n"))
+					}
+				}
+				p.end()
+			})
+		}
+	}
+}
+
+// play is one history.
+type play struct {
+	*world
+	r     *rand.Rand
+	twin  *twin
+	log   []string
+	n     int
+	lost  []message.UUID // tokens of locks that have ended
+	plain *Receiver
+}
+
+func newPlay(t *testing.T, seed uint64, bySession bool) *play {
+	p := &play{r: rand.New(rand.NewPCG(seed, 1)), world: newWorld(t, Options{})}
+	if seed%2 == 1 { // the reaper works in the background, which must make no difference
+		p.auto = true
+		p.reopen()
+	}
+	props := p.props()
+	props.RequiresSession, props.RequiresDuplicateDetection = bySession, p.r.IntN(3) == 0
+	p.create(Queue, "q", props)
+	p.twin = newTwin(props, start.UnixMilli())
+	p.openPlain()
+	return p
+}
+
+// props draws properties that can be changed.
+func (p *play) props() Properties {
+	props := standard()
+	props.LockDuration = time.Duration(5+p.r.IntN(20)) * time.Second
+	props.MaxDeliveryCount = int32(1 + p.r.IntN(4))
+	props.DeadLetterOnExpiration = p.r.IntN(2) == 0
+	props.DuplicateDetectionWindow = 20 * time.Second
+	if p.r.IntN(2) == 0 {
+		props.DefaultTTL = time.Duration(1+p.r.IntN(40)) * time.Second
+	}
+	return props
+}
+
+func (p *play) logf(format string, args ...any) { p.log = append(p.log, fmt.Sprintf(format, args...)) }
+
+func (p *play) bySession() bool { return p.twin.props.RequiresSession }
+
+func (p *play) openPlain() {
+	if p.bySession() {
+		return
+	}
+	var err error
+	p.plain, err = p.q.OpenReceiver(p.ctx, Address{Entity: "q"}, ReceiverOptions{})
+	p.must(err)
+}
+
+// step does one thing, and compares.
+func (p *play) step() {
+	acts := []func(){p.sendSome, p.sendSome, p.sendSome, p.receiveSome, p.receiveSome, p.receiveSome,
+		p.settleSome, p.settleSome, p.settleSome, p.renewSome, p.deferredSome, p.cancelSome, p.advanceSome,
+		p.advanceSome, p.deleteSome, p.sweepAll, p.deadSome, p.sessionSome, p.sessionSome, p.transact}
+	switch p.r.IntN(40) {
+	case 0:
+		p.changeProperties()
+	case 1:
+		p.restart()
+	default:
+		acts[p.r.IntN(len(acts))]()
+	}
+	p.settleDown()
+	p.compare("now", p.world, p.twin)
+	if !p.t.Failed() {
+		p.crash()
+	}
+}
+
+// settleDown lets happen what is due.
+func (p *play) settleDown() {
+	m, err := p.q.resident()
+	p.must(err)
+	for _, s := range m.allStores() {
+		p.must(s.catchUp(p.ctx))
+	}
+}
+
+func (p *play) end() {
+	for _, s := range p.twin.sessions {
+		s.r.Close()
+	}
+	if p.plain != nil {
+		p.plain.Close()
+	}
+}
+
+func (p *play) drawn() (*message.Message, twinMessage) {
+	p.n++
+	text := fmt.Sprint("m", p.n)
+	m := msg(text)
+	tm := twinMessage{text: text, ttl: noTTL}
+	if p.r.IntN(2) == 0 {
+		ms := int64(p.r.IntN(30)) * 500
+		tm.ttl = ms
+		m.SetOwnTTL(ms, 0)
+	}
+	if p.r.IntN(4) == 0 {
+		tm.due = p.twin.now + int64(p.r.IntN(20)-5)*1000
+		m.SetScheduled(tm.due)
+	}
+	if p.bySession() {
+		tm.session = string(rune('a' + p.r.IntN(3)))
+		of(tm.session)(m)
+	}
+	if p.twin.props.RequiresDuplicateDetection && p.r.IntN(3) == 0 {
+		m.SetText(message.MessageID, fmt.Sprint("id", p.r.IntN(3)))
+	}
+	return m, tm
+}
+
+func (p *play) drawnList() (list []*message.Message, twins []twinMessage) {
+	for range 1 + p.r.IntN(3) {
+		m, tm := p.drawn()
+		list, twins = append(list, m), append(twins, tm)
+	}
+	return list, twins
+}
+
+func (p *play) sendSome() {
+	list, twins := p.drawnList()
+	p.must(p.q.Send(p.ctx, "q", list, nil))
+	p.sent(list, twins)
+}
+
+// sent is what sending does to the twin.
+func (p *play) sent(list []*message.Message, twins []twinMessage) {
+	for i, tm := range twins {
+		id := list[i].Text(message.MessageID)
+		p.logf("send %+v id=%s: %d", tm, id, p.twin.send(tm, id))
+	}
+}
+
+// receiveSome receives, and compares with what must come.
+func (p *play) receiveSome() {
+	r, session, holder := p.plain, "", (*twinSession)(nil)
+	if p.bySession() {
+		for _, s := range p.twin.sessions { // any
+			r, session, holder = s.r, s.id, s
+		}
+		if holder == nil {
+			return
+		}
+	}
+	most := 1 + p.r.IntN(4)
+	mode := PeekLock
+	if p.r.IntN(4) == 0 {
+		mode = ReceiveAndDelete
+	}
+	r.o.Mode = mode
+	want := p.twin.available(session)
+	want = want[:min(len(want), most)]
+	list, err := r.TryReceive(p.ctx, most)
+	p.must(err)
+	p.took(list, want, mode, holder)
+}
+
+// took compares what was received, and locks it in the twin.
+func (p *play) took(list []Delivery, want []*twinMessage, mode Mode, holder *twinSession) {
+	p.logf("receive %s in mode %d", texts(list), mode)
+	if len(list) != len(want) {
+		p.t.Errorf("received %s, not %d messages", texts(list), len(want))
+		return
+	}
+	for i, d := range list {
+		m := want[i]
+		b := d.Broker
+		if b.SequenceNumber != m.seq || b.DeliveryCount != uint32(m.count) || textOf(d) != m.text {
+			p.t.Errorf("received %s %+v, not %+v", d.Message.Body, d.Broker, m)
+		}
+		switch {
+		case mode == ReceiveAndDelete:
+			delete(p.twin.msgs, m.seq)
+		case holder != nil:
+			m.holder, m.token = holder, d.Token
+		default:
+			m.until, m.token = p.twin.now+p.twin.props.LockDuration.Milliseconds(), d.Token
+			if d.Broker.LockedUntil != m.until {
+				p.t.Errorf("locked until %d, not %d", d.Broker.LockedUntil, m.until)
+			}
+		}
+	}
+}
+
+func (p *play) lockedOnes() (list []*twinMessage) {
+	for _, m := range p.twin.ordered(p.twin.msgs) {
+		if m.locked() {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// changeProperties ends all locks.
+func (p *play) changeProperties() {
+	p.sweepAll()
+	props := p.props()
+	props.RequiresSession = p.bySession()
+	props.RequiresDuplicateDetection = p.twin.props.RequiresDuplicateDetection
+	p.logf("change properties: %+v", props)
+	p.change("q", props)
+	p.loseAll()
+	p.twin.props = props
+}
+
+func (p *play) loseAll() {
+	for _, m := range p.lockedOnes() {
+		p.lost = append(p.lost, m.token)
+		m.unlock()
+	}
+	for _, s := range p.twin.sessions {
+		<-s.r.Ended()
+	}
+	clear(p.twin.sessions)
+}
+
+func (p *play) restart() {
+	p.logf("restart")
+	p.reopen()
+	p.loseAll()
+	p.twin.started = p.twin.now
+	p.openPlain()
+}
+
+// crash opens what a crash would leave, and compares.
+func (p *play) crash() {
+	e := p.world
+	c := &world{t: p.t, ctx: p.ctx, fs: p.fs.CrashClone(vfs.CrashCloneCfg{}), base: e.base, opts: e.opts}
+	c.open()
+	defer func() { c.must(c.h.Close()) }()
+	after := p.twin.clone()
+	p.compare("after a crash", c, after)
+	c.sweep()
+	after.purge()
+	p.compareDead("after a crash and a sweep", c, after)
+	c.check()
+}
+
+// compare compares the messages of a queue, but for those that have expired.
+func (p *play) compare(when string, w *world, tw *twin) {
+	p.t.Helper()
+	s, err := w.q.store(Address{Entity: "q"})
+	w.must(err)
+	var got []string
+	w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {
+		return s.eachHeader(context.Background(), r, 0, func(seq int64, h header) (bool, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if c := s.claims[seq]; (c == nil || !c.locked) && s.expired(&h, s.now()) {
+				return true, nil
+			}
+			body, err := r.Get(s.key(familyBody, seq))
+			if err != nil {
+				return false, err
+			}
+			m, err := message.ParseStored(body)
+			if err == nil {
+				text := textOf(Delivery{Message: m})
+				got = append(got, line(seq, text, h.State, h.Count, h.Enqueued, h.TTL, h.Due))
+			}
+			return true, err
+		})
+	}))
+	if want, _ := tw.lines(); !slices.Equal(got, want) {
+		p.t.Errorf("%s the queue has\n%s\nnot\n%s", when, lined(got), lined(want))
+	}
+}
+
+// compareDead compares the dead letters.
+func (p *play) compareDead(when string, w *world, tw *twin) {
+	p.t.Helper()
+	list, err := w.q.Peek(w.ctx, Address{"q", DeadLetters}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
+	w.must(err)
+	var got []string
+	for _, d := range list {
+		b := d.Broker
+		got = append(got, fmt.Sprintf("%d %s +%d %s", b.SequenceNumber, textOf(d), b.DeliveryCount,
+			propertyOf(d, "DeadLetterReason")))
+	}
+	if _, want := tw.lines(); !slices.Equal(got, want) {
+		p.t.Errorf("%s the dead letters are\n%s\nnot\n%s", when, lined(got), lined(want))
+	}
+}

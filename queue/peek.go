@@ -1,0 +1,176 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// PeekOptions say what to look at.
+type PeekOptions struct {
+	From     int64   // the first number
+	Max      int     // messages
+	MaxBytes int     // of messages; 0: 1 MiB. One message comes in any case
+	Session  *string // only messages of this session
+}
+
+// Peek shows messages in the order of their numbers, without locks: active, locked, deferred, scheduled.
+func (q *Queues) Peek(ctx context.Context, a Address, o PeekOptions) ([]Delivery, error) {
+	s, err := q.store(a)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.readable(); err != nil {
+		return nil, err
+	}
+	if o.Max < 1 {
+		return nil, s.outOfRange("At least one message must be asked for.")
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 1 << 20
+	}
+	s.e.m.in.Enter()
+	defer s.e.m.in.Leave()
+	s.e.touch(s.now())
+	list, err := s.browse(ctx, &o)
+	if err == nil {
+		err = s.e.m.in.Engine().Settle(ctx, s.e.scope, 0)
+	}
+	if err != nil {
+		return nil, wrap(err)
+	}
+	out := make([]Delivery, len(list))
+	for i := range list {
+		if out[i], err = s.shown(&list[i]); err != nil {
+			return nil, wrap(err)
+		}
+	}
+	return out, nil
+}
+
+// browse reads messages in the order of their numbers.
+func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []stored, err error) {
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+		room := o.MaxBytes
+		return s.eachHeader(ctx, r, o.From, func(seq int64, h header) (bool, error) {
+			if o.Session != nil && h.Session != *o.Session {
+				return true, nil
+			}
+			if room -= int(h.Size); room < 0 && len(list) > 0 {
+				return false, nil
+			}
+			body, err := r.Get(s.key(familyBody, seq))
+			if err == nil {
+				list = append(list, stored{seq: seq, header: h, body: bytes.Clone(body)})
+			}
+			return len(list) < o.Max, err
+		})
+	})
+	return list, err
+}
+
+// eachHeader calls fn with the messages from a number on, until it returns an error or no more.
+func (s *messageStore) eachHeader(ctx context.Context, r engine.Reader, from int64,
+	fn func(int64, header) (bool, error)) (err error) {
+	rg := engine.Prefix(s.family(familyMessage))
+	rg.Start = s.key(familyMessage, max(from, 0))
+	it := r.Scan(rg, false)
+	looked := 0
+	for more := true; more && err == nil && it.Next(); {
+		if looked++; looked%maxLook == 0 && ctx.Err() != nil {
+			err = ctx.Err()
+			break
+		}
+		var h header
+		if h, err = decodeHeader(it.Value()); err == nil {
+			more, err = fn(seqOf(it.Key()), h)
+		}
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// maxDeleted is how many messages one call deletes at most.
+const maxDeleted = 4000
+
+// DeleteMessages deletes messages that were enqueued before a moment, oldest first, at most max, and tells
+// how many. Locked ones are left alone, and so are those that are scheduled, or have expired.
+func (q *Queues) DeleteMessages(ctx context.Context, a Address, before time.Time, most int,
+	session *string) (n int, err error) {
+	s, err := q.store(a)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.readable(); err != nil {
+		return 0, err
+	}
+	if most < 1 || most > maxDeleted {
+		return 0, s.outOfRange("From 1 to 4000 messages can be deleted together.")
+	}
+	s.e.m.in.Enter()
+	defer s.e.m.in.Leave()
+	s.e.touch(s.now())
+	if err := s.catchUp(ctx); err != nil {
+		return 0, err
+	}
+	now := s.now()
+	var claims []*claim
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+		return s.eachHeader(ctx, r, 0, func(seq int64, h header) (bool, error) {
+			if h.State == scheduled || s.expired(&h, now) || !moment(h.Enqueued).Before(before) ||
+				session != nil && h.Session != *session {
+				return true, nil
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if c := s.claim(seq, nil); c != nil {
+				c.group = h.Session
+				claims = append(claims, c)
+			}
+			return len(claims) < most, nil
+		})
+	})
+	if err == nil {
+		n, err = s.deleteClaimed(ctx, claims)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range claims {
+		if err != nil {
+			s.unclaim(c)
+		} else {
+			s.forget(c)
+		}
+	}
+	return n, wrap(err)
+}
+
+// deleteClaimed deletes messages that nobody else can touch, and counts those that were still there.
+func (s *messageStore) deleteClaimed(ctx context.Context, claims []*claim) (n int, err error) {
+	if len(claims) == 0 {
+		return 0, nil
+	}
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
+		n = 0
+		p, err := w.in(s)
+		if err != nil {
+			return err
+		}
+		for _, c := range claims {
+			h, ok, err := s.header(w, c.seq)
+			if err == nil && ok {
+				n++
+				err = w.take(p, c.seq, &h)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}

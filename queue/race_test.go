@@ -1,0 +1,146 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// TestCompeting: receivers compete for what senders send, locks lapse, and each message is completed once.
+func TestCompeting(t *testing.T) {
+	const senders, each = 3, 60
+	w := newWorld(t, Options{})
+	w.queue("q", lockFor(10*time.Second), attempts(1<<30))
+	ctx, done := context.WithCancel(t.Context())
+	defer done()
+	var sending, receiving sync.WaitGroup
+	for i := range senders {
+		sending.Go(func() {
+			for n := range each {
+				m := msg(fmt.Sprint(i, ".", n))
+				if n%5 == 0 {
+					due(time.Duration(n) * 100 * time.Millisecond)(m)
+				}
+				if err := w.q.Send(ctx, "q", []*message.Message{m}, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	c := &competition{world: w, completed: map[string]int{}, left: senders * each, done: done}
+	seed := metatest.FirstSeed()
+	for i := range 6 {
+		receiving.Go(func() { c.receive(ctx, rand.New(rand.NewPCG(seed, uint64(i)))) })
+	}
+	receiving.Go(func() {
+		for at := time.Duration(0); ctx.Err() == nil; at += 500 * time.Millisecond {
+			to := start.Add(at)
+			w.base.Set(to)
+			if at%(5*time.Second) == 0 {
+				_, _ = w.h.Instance().SweepNow(ctx)
+			}
+		}
+	})
+	sending.Wait()
+	receiving.Wait()
+	for text, n := range c.completed {
+		if n != 1 {
+			t.Errorf("%s was completed %d times", text, n)
+		}
+	}
+	w.shows("q", "")
+}
+
+type competition struct {
+	*world
+	mu        sync.Mutex
+	completed map[string]int
+	left      int
+	done      func()
+}
+
+// receive settles in all ways, and lets some locks lapse.
+func (c *competition) receive(ctx context.Context, r *rand.Rand) {
+	a := Address{Entity: "q"}
+	rec, err := c.q.OpenReceiver(ctx, a, ReceiverOptions{})
+	if err != nil {
+		c.t.Error(err)
+		return
+	}
+	defer rec.Close()
+	for ctx.Err() == nil {
+		list, err := rec.Receive(ctx, 1+r.IntN(4))
+		if err != nil {
+			c.t.Error(err)
+			return
+		}
+		for _, d := range list {
+			how := Settlement{Outcome: Outcome(r.IntN(3))}
+			if r.IntN(10) == 0 {
+				continue
+			}
+			err := c.q.Settle(context.Background(), a, d.Token, how, nil)
+			if err != nil && CodeOf(err) != CodeMessageLockLost {
+				c.t.Error(err)
+			}
+			if err == nil && how.Outcome == Complete {
+				c.complete(textOf(d))
+			}
+		}
+	}
+}
+
+func (c *competition) complete(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.completed[text]++
+	if c.left--; c.left == 0 {
+		c.done()
+	}
+}
+
+// TestIdleReceivers: those who wait cost nothing but their caller, and each message wakes one.
+func TestIdleReceivers(t *testing.T) {
+	receivers := 10_000
+	if testing.Short() {
+		receivers = 1000
+	}
+	w := newWorld(t, Options{})
+	w.queue("q")
+	ctx, cancel := context.WithCancel(t.Context())
+	var got atomic.Int64
+	var running sync.WaitGroup
+	for range receivers {
+		running.Go(func() {
+			r, err := w.q.OpenReceiver(ctx, Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer r.Close()
+			list, err := r.Receive(ctx, 1)
+			if err != nil {
+				t.Error(err)
+			}
+			if got.Add(int64(len(list))) == 50 {
+				cancel()
+			}
+		})
+	}
+	waitUntil(w, Address{Entity: "q"})
+	for i := range 50 {
+		w.send("q", msg(fmt.Sprint(i)))
+	}
+	running.Wait()
+	cancel()
+	if got.Load() != 50 {
+		t.Fatal(got.Load())
+	}
+}

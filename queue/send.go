@@ -1,0 +1,130 @@
+package queue
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// Send stores messages durably, all or none. Those that are scheduled for later wait until then. It may be
+// part of a transaction, which is nil for none. Errors: CodeEntityNotFound, CodeEntityDisabled,
+// CodeQuotaExceeded, CodeMessageTooLarge, CodeNotAllowed, CodeArgument.
+func (q *Queues) Send(ctx context.Context, address string, list []*message.Message, tx *Transaction) error {
+	_, err := q.send(ctx, address, list, tx)
+	return err
+}
+
+// Schedule stores messages whose time is set, and returns the numbers by which they can be cancelled. In a
+// transaction the numbers are known when it is committed.
+func (q *Queues) Schedule(ctx context.Context, address string, list []*message.Message,
+	tx *Transaction) ([]int64, error) {
+	for _, m := range list {
+		if m.Scheduled() == message.Absent {
+			return nil, &Error{Code: CodeArgument, Entity: address,
+				Message: "A message that is to be scheduled has no scheduled enqueue time."}
+		}
+	}
+	return q.send(ctx, address, list, tx)
+}
+
+func (q *Queues) send(ctx context.Context, address string, list []*message.Message,
+	tx *Transaction) ([]int64, error) {
+	e, arrivals, err := q.accept(address, list)
+	if err != nil || len(arrivals) == 0 {
+		return nil, err
+	}
+	if tx != nil {
+		return nil, tx.send(e, arrivals)
+	}
+	e.m.in.Enter()
+	defer e.m.in.Leave()
+	var numbers []int64
+	err = e.m.update(ctx, [][]byte{e.scope}, func(w *work) (err error) {
+		numbers, err = w.enqueueAll(e, arrivals)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.touch(e.m.in.Clock().Millis())
+	return numbers, nil
+}
+
+// accept validates what is sent, and makes of it what is stored.
+func (q *Queues) accept(address string, list []*message.Message) (*entity, []arrival, error) {
+	a, management, err := ParseAddress(address)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := q.store(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch st := s.e.properties.Load().Status; {
+	case s.sub != Main || s.e.kind == Subscription || management:
+		return nil, nil, s.notAllowed("Messages can be sent to queues and topics alone.")
+	case st == Disabled || st == SendDisabled:
+		return nil, nil, s.refuse(CodeEntityDisabled,
+			"The messaging entity '"+s.name()+"' is disabled for sending.")
+	}
+	arrivals := make([]arrival, len(list))
+	size := 0
+	for i, m := range list {
+		if arrivals[i], err = s.arrivalOf(m); err != nil {
+			return nil, nil, err
+		}
+		size += m.Size()
+	}
+	if size > int(s.e.properties.Load().MaxMessageKB)<<10 {
+		return nil, nil, s.refuse(CodeMessageTooLarge,
+			"The message or batch is larger than the entity takes.")
+	}
+	return s.e, arrivals, nil
+}
+
+// enqueueAll stores messages one behind the other.
+func (w *work) enqueueAll(e *entity, arrivals []arrival) (numbers []int64, err error) {
+	numbers = make([]int64, len(arrivals))
+	for i := range arrivals {
+		if numbers[i], err = w.enqueue(e, &arrivals[i]); err != nil {
+			return nil, err
+		}
+	}
+	return numbers, nil
+}
+
+// CancelScheduled deletes scheduled messages, all or none: CodeMessageNotFound.
+func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []int64) error {
+	a, _, err := ParseAddress(address)
+	if err != nil {
+		return err
+	}
+	s, err := q.store(a)
+	if err != nil {
+		return err
+	}
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
+		p, err := w.in(s)
+		if err != nil {
+			return err
+		}
+		for _, seq := range numbers {
+			h, ok, err := s.header(w, seq)
+			if err != nil {
+				return err
+			}
+			if !ok || h.State != scheduled || h.Due <= w.now { // one that is due is delivered
+				return s.messageNotFound(seq)
+			}
+			if err := w.take(p, seq, &h); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		s.e.touch(s.now())
+		err = s.activate(ctx) // it is known anew when the next one is due
+	}
+	return err
+}

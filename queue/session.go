@@ -1,0 +1,335 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// openSession takes the lock of the session that the receiver asks for.
+func (r *Receiver) openSession(ctx context.Context) error {
+	s := r.s
+	if err := s.catchUp(ctx); err != nil {
+		return err
+	}
+	if want := r.o.Session; !want.Next {
+		if !r.lockSession(want.ID) {
+			return r.notLocked(want.ID)
+		}
+		return nil
+	}
+	s.mu.Lock()
+	w := s.free.join()
+	s.waiting++
+	s.mu.Unlock()
+	defer func() {
+		s.e.touch(s.now())
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.endWait()
+		s.free.leave(w)
+	}()
+	for {
+		got, err := r.lockNext(ctx)
+		if got || err != nil && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-w.ready:
+			s.mu.Lock()
+			s.free.again(w)
+			s.mu.Unlock()
+			if err := s.readable(); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return s.refuse(CodeTimeout, "There was no session with messages in the time that was given.")
+		}
+	}
+}
+
+// notLocked says why a session was not locked.
+func (r *Receiver) notLocked(id string) error {
+	s := r.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended != nil {
+		return s.ended
+	}
+	return s.refuse(CodeSessionCannotBeLocked,
+		"The requested session '"+id+"' cannot be accepted. It may be locked by another receiver.")
+}
+
+// lockSession locks a session; false: somebody else holds it, or the store has ended.
+func (r *Receiver) lockSession(id string) bool {
+	s := r.s
+	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions[id] != nil || s.ended != nil {
+		return false
+	}
+	l := &sessionLock{id: id, holder: r}
+	l.deadline = deadline{index: -1, lock: l}
+	r.lock, s.sessions[id] = l, l
+	s.receivers[r] = struct{}{}
+	s.rearm(&l.deadline, until)
+	return true
+}
+
+// lockNext locks the first session that is free and has messages which can be received: the one with the
+// oldest message. Those that have expired before it are purged on the way, so that the order does not
+// depend on the reaper's pace.
+func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
+	s := r.s
+	if err := s.catchUp(ctx); err != nil {
+		return false, err
+	}
+	from := int64(0)
+	for {
+		id, head, err := s.freeSession(ctx, from)
+		if err != nil || head == 0 {
+			return false, err
+		}
+		first, dead, err := s.firstAlive(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		if len(dead) > 0 {
+			n, err := s.purge(ctx, dead)
+			if err != nil {
+				return false, err
+			}
+			if n > 0 {
+				from = 0
+				continue
+			}
+		}
+		from = head + 1
+		if first > 0 && r.lockSession(id) {
+			return true, nil
+		}
+	}
+}
+
+// freeSession finds the first session from a head on that nobody has locked; head 0: there is none.
+func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, head int64, err error) {
+	rg := engine.Prefix(s.family(familyHead))
+	rg.Start = s.key(familyHead, from)
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+		it := r.Scan(rg, false)
+		for looked := 1; it.Next(); looked++ {
+			if looked%maxLook == 0 && ctx.Err() != nil {
+				break
+			}
+			s.mu.Lock()
+			locked := s.sessions[string(it.Value())] != nil
+			s.mu.Unlock()
+			if !locked {
+				id, head = string(it.Value()), seqOf(it.Key())
+				break
+			}
+		}
+		return it.Close()
+	})
+	if err == nil {
+		err = ctx.Err()
+	}
+	return id, head, wrap(err)
+}
+
+// firstAlive finds the first message of a session that has not expired; 0: there is none. It claims those
+// before it, if the reaper may purge them now.
+func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, dead []*claim, err error) {
+	now, paused := s.now(), s.e.m.in.ReaperPaused()
+	prefix := s.readyPrefix(id)
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+		it := engine.Expect(r.Scan(engine.Prefix(prefix), false), 1)
+		for looked := 1; first == 0 && len(dead) < maxLook && it.Next(); looked++ {
+			if looked%maxLook == 0 && ctx.Err() != nil {
+				break
+			}
+			seq := seqOf(it.Key())
+			h, ok, err := s.header(r, seq)
+			if err != nil {
+				it.Close()
+				return err
+			}
+			if ok && !s.expired(&h, now) {
+				first = seq
+			} else if !paused {
+				s.mu.Lock()
+				if c := s.claim(seq, nil); c != nil {
+					dead = append(dead, c)
+				}
+				s.mu.Unlock()
+			}
+		}
+		return it.Close()
+	})
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, c := range dead {
+			s.forget(c)
+		}
+	}
+	return first, dead, wrap(err)
+}
+
+// RenewSession renews the lock of the receiver's session.
+func (r *Receiver) RenewSession(context.Context) (until time.Time, err error) {
+	s := r.s
+	if err := r.holds(); err != nil {
+		return until, err
+	}
+	now := s.now()
+	at := saturate(now, millis(s.e.properties.Load().LockDuration))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.lock.lost || r.lock.until <= now {
+		return until, s.sessionLost()
+	}
+	s.rearm(&r.lock.deadline, at)
+	s.e.touch(now)
+	return moment(at), nil
+}
+
+// holds fails where the receiver does not hold the lock of a session.
+func (r *Receiver) holds() error {
+	s := r.s
+	if r.lock == nil {
+		return s.notAllowed("The receiver has no session.")
+	}
+	if err := s.readable(); err != nil {
+		return err
+	}
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.err != nil {
+		return r.err
+	}
+	if r.lock.lost || r.lock.until <= now {
+		return s.sessionLost()
+	}
+	s.lastReceived.Store(now)
+	s.e.touch(now)
+	return nil
+}
+
+// SessionState is the state of the receiver's session; nil: none.
+func (r *Receiver) SessionState(ctx context.Context) (state []byte, err error) {
+	if err := r.holds(); err != nil {
+		return nil, err
+	}
+	s := r.s
+	err = s.e.m.in.Engine().View(ctx, func(v engine.Reader) error {
+		raw, err := v.Get(s.textKey(familyState, r.lock.id))
+		if errors.Is(err, engine.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, state, err = decodeState(raw)
+		state = bytes.Clone(state)
+		return err
+	})
+	if err == nil {
+		err = s.e.m.in.Engine().Settle(ctx, s.e.scope, 0)
+	}
+	return state, wrap(err)
+}
+
+// decodeState reads the state of a session, and when it was set.
+func decodeState(raw []byte) (changed int64, state []byte, err error) {
+	if len(raw) < 8 {
+		return 0, nil, fmt.Errorf("%w: the state of a session has %d bytes", engine.ErrCorrupt, len(raw))
+	}
+	return int64(binary.BigEndian.Uint64(raw)), raw[8:], nil
+}
+
+// SetSessionState sets it; nil clears it.
+func (r *Receiver) SetSessionState(ctx context.Context, state []byte) error {
+	if err := r.holds(); err != nil {
+		return err
+	}
+	s := r.s
+	if len(state) > s.maxState() {
+		return s.refuse(CodeMessageTooLarge, "The state of a session is too large.")
+	}
+	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
+		return w.setState(s, r.lock.id, state)
+	})
+}
+
+// maxState is how many bytes the state of a session can have: 256 KB, and where messages can be larger, 1 MB.
+func (s *messageStore) maxState() int {
+	if s.e.properties.Load().MaxMessageKB > 256 {
+		return 1 << 20
+	}
+	return 256 << 10
+}
+
+// Sessions are the ids of sessions, in order: those with active messages, or, where changed is set, those
+// whose state has changed after it.
+func (q *Queues) Sessions(ctx context.Context, a Address, changed *time.Time,
+	skip, top int) (ids []string, err error) {
+	s, err := q.store(a)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.readable(); err != nil {
+		return nil, err
+	}
+	if !s.bySession() {
+		return nil, s.notAllowed("The entity does not require sessions.")
+	}
+	s.e.touch(s.now())
+	family := byte(familySession)
+	if changed != nil {
+		family = familyState
+	}
+	prefix := s.family(family)
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+		it := r.Scan(engine.Prefix(prefix), false)
+		more := it.Next()
+		for looked := 1; more && len(ids) < top; looked++ {
+			if looked%maxLook == 0 && ctx.Err() != nil {
+				break
+			}
+			id, _, err := doc.DecodeEscaped(bytes.Clone(it.Key()[len(prefix):]))
+			if err != nil {
+				it.Close()
+				return fmt.Errorf("%w: key %x", engine.ErrCorrupt, it.Key())
+			}
+			wanted := true
+			if changed != nil {
+				at, _, err := decodeState(it.Value())
+				if err != nil {
+					it.Close()
+					return err
+				}
+				wanted = moment(at).After(*changed)
+			}
+			if skip--; wanted && skip < 0 {
+				ids = append(ids, string(id))
+			} else if !wanted {
+				skip++
+			}
+			more = it.SeekGE(engine.PrefixEnd(doc.AppendEscaped(prefix[:len(prefix):len(prefix)], id)))
+		}
+		return it.Close()
+	})
+	if err == nil {
+		err = s.e.m.in.Engine().Settle(ctx, s.e.scope, 0)
+	}
+	return ids, wrap(err)
+}

@@ -1,0 +1,140 @@
+package queue
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// TestSessions are the cases of sessions.
+func TestSessions(t *testing.T) {
+	a := Address{Entity: "q"}
+	s := time.Second
+	for name, play := range map[string]func(w *world){
+		"each to one receiver": func(w *world) {
+			w.queue("q", sessions)
+			w.send("q", msg("A", of("1")), msg("B", of("2")), msg("C", of("1")))
+			r1, r2 := w.receiver(a, nextSession()), w.receiver(a, nextSession())
+			for r, want := range map[*Receiver]string{r1: "A C", r2: "B"} {
+				d, err := r.TryReceive(w.ctx, 10)
+				w.must(err)
+				if texts(d) != want {
+					w.t.Fatal(texts(d), want)
+				}
+			}
+			ctx, cancel := context.WithTimeout(w.ctx, 10*time.Millisecond)
+			defer cancel()
+			_, err := w.q.OpenReceiver(ctx, a, nextSession())
+			w.fails(err, CodeTimeout)
+			_, err = w.q.OpenReceiver(w.ctx, a, session("1"))
+			w.fails(err, CodeSessionCannotBeLocked)
+			r1.Close()
+			if texts(w.take(a, session("1"))) != "A C" {
+				w.t.Fatal("not counted")
+			}
+		},
+		"lapsed": func(w *world) {
+			w.queue("q", sessions, lockFor(10*s), attempts(2))
+			w.send("q", msg("A", of("1")), msg("B", of("1")))
+			r := w.receiver(a, session("1"))
+			d, err := r.TryReceive(w.ctx, 1)
+			w.must(err)
+			w.at(8 * s)
+			until, err := r.RenewSession(w.ctx)
+			w.must(err)
+			if !until.Equal(start.Add(18 * s)) {
+				w.t.Fatal(until)
+			}
+			w.at(18 * s)
+			w.fails(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, nil), CodeSessionLockLost)
+			w.sweep()
+			<-r.Ended()
+			_, err = r.TryReceive(w.ctx, 1)
+			w.fails(err, CodeSessionLockLost)
+			if got := texts(w.take(a, session("1"))); got != "A+1 B" {
+				w.t.Fatal(got)
+			}
+		},
+		"state": func(w *world) {
+			w.queue("q", sessions)
+			r := w.receiver(a, session("1"))
+			w.must(r.SetSessionState(w.ctx, []byte("x")))
+			r.Close()
+			w.fails(r.SetSessionState(w.ctx, nil), CodeCancelled)
+			w.reopen()
+			r = w.receiver(a, session("1"))
+			got, err := r.SessionState(w.ctx)
+			w.must(err)
+			if string(got) != "x" {
+				w.t.Fatal(got)
+			}
+			w.at(10 * s)
+			w.must(r.SetSessionState(w.ctx, []byte("y")))
+			for at, want := range map[time.Duration]string{9 * s: "1", 10 * s: ""} {
+				changed := start.Add(at)
+				ids, err := w.q.Sessions(w.ctx, a, &changed, 0, 10)
+				w.must(err)
+				if strings.Join(ids, " ") != want {
+					w.t.Fatal(ids, want)
+				}
+			}
+			w.must(r.SetSessionState(w.ctx, nil))
+			if got, err = r.SessionState(w.ctx); got != nil || err != nil {
+				w.t.Fatal(got, err)
+			}
+		},
+		"listed": func(w *world) {
+			w.queue("q", sessions)
+			w.send("q", msg("A", of("b")), msg("B", of("a")), msg("C", of("a")), msg("D", of("c\x00")))
+			ids, err := w.q.Sessions(w.ctx, a, nil, 1, 10)
+			w.must(err)
+			if strings.Join(ids, " ") != "b c\x00" {
+				w.t.Fatalf("%q", ids)
+			}
+		},
+		"without one": func(w *world) {
+			w.queue("q", sessions)
+			w.queue("plain")
+			w.fails(w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, nil), CodeNotAllowed)
+			_, err := w.q.OpenReceiver(w.ctx, a, ReceiverOptions{})
+			w.fails(err, CodeNotAllowed)
+			_, err = w.q.OpenReceiver(w.ctx, Address{Entity: "plain"}, nextSession())
+			w.fails(err, CodeNotAllowed)
+		},
+		"in order, the abandoned first": func(w *world) {
+			w.queue("q", sessions)
+			w.send("q", msg("A", of("1")), msg("B", of("1")), msg("C", of("1")))
+			r := w.receiver(a, session("1"))
+			d, err := r.TryReceive(w.ctx, 2)
+			w.must(err)
+			w.settle("q", d[0], Settlement{Outcome: Abandon})
+			d, err = r.TryReceive(w.ctx, 2)
+			w.must(err)
+			if texts(d) != "A+1 C" {
+				w.t.Fatal(texts(d))
+			}
+		},
+		"oldest head first, expired ones aside": func(w *world) {
+			w.queue("q", sessions)
+			w.send("q", msg("A", of("1"), lives(s)), msg("B", of("2")), msg("C", of("1")))
+			w.send("q", msg("D", of("3"), lives(s)))
+			w.tidy = false
+			w.at(s)
+			r := w.receiver(a, nextSession())
+			if id, _, _ := r.Session(); id != "1" && id != "2" {
+				w.t.Fatal(id)
+			}
+			r2 := w.receiver(a, nextSession())
+			ctx, cancel := context.WithCancel(w.ctx)
+			cancel()
+			_, err := w.q.OpenReceiver(ctx, a, nextSession())
+			w.fails(err, CodeTimeout)
+			r2.Close()
+		},
+	} {
+		both(t, name, play)
+	}
+}

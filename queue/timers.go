@@ -1,0 +1,172 @@
+package queue
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// timers bring what happens at a moment where nobody asks: locks lapse, and what is scheduled arrives. One
+// goroutine does it for all stores of a resident. What has happened by a moment does not depend on it: a
+// receive, and the reaper, see to their store by themselves.
+type timers struct {
+	m    *resident
+	mu   sync.Mutex // guards what follows
+	heap wakeups
+	open []*Transaction
+	bell chan struct{} // one slot: the first wake-up is another one, or the clock was moved
+
+	end  context.CancelFunc
+	done sync.WaitGroup
+}
+
+// retryTimer is after how many milliseconds a store is tried again that has failed.
+const retryTimer = 1000
+
+func newTimers(m *resident) *timers { return &timers{m: m, bell: make(chan struct{}, 1)} }
+
+// start starts the goroutine.
+func (t *timers) start() {
+	var ctx context.Context
+	ctx, t.end = context.WithCancel(context.Background())
+	t.done.Go(func() { t.run(ctx) })
+}
+
+// stop ends it, and waits for it.
+func (t *timers) stop() {
+	if t.end != nil {
+		t.end()
+		t.done.Wait()
+	}
+}
+
+// arm sees to it that a store is looked at when a moment has come.
+func (t *timers) arm(s *messageStore, at int64) {
+	if at == host.Never {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case s.wakeup.at <= at && s.wakeup.index >= 0:
+		return
+	case s.wakeup.index < 0:
+		s.wakeup.at = at
+		heap.Push(&t.heap, s)
+	default:
+		s.wakeup.at = at
+		heap.Fix(&t.heap, s.wakeup.index)
+	}
+	if s.wakeup.index == 0 {
+		t.ring()
+	}
+}
+
+// ring has the goroutine look at the clock.
+func (t *timers) ring() {
+	select {
+	case t.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (t *timers) run(ctx context.Context) {
+	clock := t.m.in.Clock()
+	for ctx.Err() == nil {
+		first := t.tick(ctx, clock.Millis())
+		var due <-chan time.Time
+		stop := func() {}
+		if first < host.Never {
+			due, stop = ttl.At(clock.Base(), time.UnixMilli(first))
+		}
+		select {
+		case <-due:
+		case <-t.bell:
+		case <-ctx.Done():
+		}
+		stop()
+	}
+}
+
+// tick sees to the stores whose time has come, and tells when the next one's comes.
+func (t *timers) tick(ctx context.Context, now int64) (first int64) {
+	for ctx.Err() == nil {
+		t.mu.Lock()
+		if over := t.overdue(now); len(over) > 0 {
+			t.mu.Unlock()
+			for _, tx := range over {
+				tx.Rollback()
+			}
+			continue
+		}
+		if first = t.first(); first > now {
+			t.mu.Unlock()
+			return first
+		}
+		s := heap.Pop(&t.heap).(*messageStore)
+		t.mu.Unlock()
+		if _, err := s.tick(ctx); err != nil {
+			if ctx.Err() == nil {
+				t.m.logger().Warn("a timer of a queue failed", "entity", s.name(), "error", err)
+			}
+			t.arm(s, now+retryTimer)
+			continue
+		}
+		t.arm(s, s.nextWakeup())
+	}
+	return host.Never
+}
+
+// first is the moment in which something is due. The caller holds the mutex.
+func (t *timers) first() int64 {
+	first := int64(host.Never)
+	if len(t.heap) > 0 {
+		first = t.heap[0].wakeup.at
+	}
+	for _, tx := range t.open {
+		first = min(first, tx.until)
+	}
+	return first
+}
+
+// wakeup is when the timers come to a store, and where it is in their heap. Their mutex guards it.
+type wakeup struct {
+	at    int64
+	index int // -1: it is in none
+}
+
+// wakeups are stores by their wake-ups.
+type wakeups []*messageStore
+
+// Len, Less, Swap, Push and Pop implement heap.Interface.
+func (w wakeups) Len() int { return len(w) }
+
+// Less orders by the moment.
+func (w wakeups) Less(i, j int) bool { return w[i].wakeup.at < w[j].wakeup.at }
+
+// Swap exchanges two.
+func (w wakeups) Swap(i, j int) {
+	w[i], w[j] = w[j], w[i]
+	w[i].wakeup.index, w[j].wakeup.index = i, j
+}
+
+// Push adds one.
+func (w *wakeups) Push(x any) {
+	s := x.(*messageStore)
+	s.wakeup.index = len(*w)
+	*w = append(*w, s)
+}
+
+// Pop takes the last one away.
+func (w *wakeups) Pop() any {
+	last := len(*w) - 1
+	s := (*w)[last]
+	(*w)[last] = nil
+	*w = (*w)[:last]
+	s.wakeup.index = -1
+	return s
+}

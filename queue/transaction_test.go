@@ -1,0 +1,88 @@
+package queue
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// TestTransaction: sends and settlements happen together, or not at all.
+func TestTransaction(t *testing.T) {
+	a := Address{Entity: "q"}
+	begin := func(w *world) *Transaction {
+		tx, err := w.q.Begin(w.ctx)
+		w.must(err)
+		return tx
+	}
+	for name, play := range map[string]func(w *world){
+		"committed": func(w *world) {
+			w.queue("q", attempts(1))
+			w.queue("p")
+			w.send("q", msg("A"), msg("B"))
+			d := w.expect("q", "A B")
+			tx := begin(w)
+			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
+			w.must(w.q.Settle(w.ctx, a, d[1].Token, Settlement{Outcome: Abandon}, tx))
+			w.fails(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, nil), CodeMessageLockLost)
+			w.must(w.q.Send(w.ctx, "p", []*message.Message{msg("C")}, tx))
+			w.shows("q", "A B")
+			w.shows("p", "")
+			w.must(tx.Commit(w.ctx))
+			w.shows("q", "")
+			w.dead("q", "B:MaxDeliveryCountExceeded")
+			w.expect("p", "C")
+			w.fails(tx.Commit(w.ctx), CodeNotAllowed)
+			w.fails(w.q.Send(w.ctx, "p", []*message.Message{msg("D")}, tx), CodeNotAllowed)
+		},
+		"given up": func(w *world) {
+			w.queue("q")
+			w.send("q", msg("A"))
+			d := w.expect("q", "A")
+			tx := begin(w)
+			w.must(w.q.Send(w.ctx, "q", []*message.Message{msg("B")}, tx))
+			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
+			tx.Rollback()
+			w.expect("q", "")
+			w.settle("q", d[0], Settlement{})
+			w.shows("q", "")
+		},
+		"fails as a whole": func(w *world) {
+			w.queue("q")
+			w.queue("p")
+			w.send("q", msg("A"))
+			d := w.expect("q", "A")
+			tx := begin(w)
+			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
+			w.must(w.q.Send(w.ctx, "p", []*message.Message{msg("B")}, tx))
+			w.remove("p")
+			w.fails(tx.Commit(w.ctx), CodeEntityNotFound)
+			w.settle("q", d[0], Settlement{Outcome: Release})
+			w.expect("q", "A")
+		},
+		"ends by itself": func(w *world) {
+			w.queue("q", lockFor(5*time.Minute))
+			w.send("q", msg("A"))
+			d := w.expect("q", "A")
+			tx := begin(w)
+			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
+			w.at(2 * time.Minute)
+			w.fails(w.q.Send(w.ctx, "q", []*message.Message{msg("B")}, tx), CodeNotAllowed)
+			w.fails(tx.Commit(w.ctx), CodeNotAllowed)
+			w.at(5 * time.Minute)
+			w.expect("q", "A+1")
+		},
+		"too large": func(w *world) {
+			w.queue("q")
+			tx := begin(w)
+			for i := range 100 {
+				w.must(w.q.Send(w.ctx, "q", []*message.Message{msg(fmt.Sprint(i))}, tx))
+			}
+			w.fails(w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, tx), CodeQuotaExceeded)
+			tx.Rollback()
+		},
+	} {
+		both(t, name, play)
+	}
+}

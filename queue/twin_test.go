@@ -1,0 +1,218 @@
+package queue
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// twin is what a queue must be, as a map: no keys, no counters, no passes.
+type twin struct {
+	now, started int64
+	last         int64
+	props        Properties
+	msgs         map[int64]*twinMessage
+	dead         map[int64]*twinMessage
+	seen         map[string]int64
+	sessions     map[string]*twinSession
+}
+
+type twinMessage struct {
+	text, session, reason string
+	seq                   int64
+	state                 state
+	count                 int32
+	enqueued, ttl, due    int64
+	until                 int64 // of its lock; 0: none
+	token                 message.UUID
+	holder                *twinSession
+}
+
+type twinSession struct {
+	id    string
+	until int64
+	r     *Receiver
+}
+
+func newTwin(p Properties, now int64) *twin {
+	return &twin{now: now, started: now, props: p, msgs: map[int64]*twinMessage{},
+		dead: map[int64]*twinMessage{}, seen: map[string]int64{}, sessions: map[string]*twinSession{}}
+}
+
+// clone is the twin as it is after a crash: without locks.
+func (w *twin) clone() *twin {
+	c := *w
+	c.msgs, c.dead = cloned(w.msgs), cloned(w.dead)
+	c.seen, c.sessions = maps.Clone(w.seen), map[string]*twinSession{}
+	return &c
+}
+
+func cloned(list map[int64]*twinMessage) map[int64]*twinMessage {
+	c := make(map[int64]*twinMessage)
+	for seq, m := range list {
+		one := *m
+		one.unlock()
+		c[seq] = &one
+	}
+	return c
+}
+
+func (m *twinMessage) unlock() { m.until, m.token, m.holder = 0, message.UUID{}, nil }
+
+func (m *twinMessage) locked() bool { return m.until > 0 || m.holder != nil }
+
+func (w *twin) ordered(list map[int64]*twinMessage) []*twinMessage {
+	return slices.SortedFunc(maps.Values(list), func(a, b *twinMessage) int {
+		return cmp.Compare(a.seq, b.seq)
+	})
+}
+
+func (w *twin) deadline(m *twinMessage) int64 {
+	h := header{Enqueued: m.enqueued, TTL: m.ttl}
+	return h.deadline(millis(w.props.DefaultTTL))
+}
+
+func (w *twin) expired(m *twinMessage, at int64) bool {
+	return m.state == active && w.deadline(m) <= at
+}
+
+// send sends a message, and tells its number; 0: a duplicate.
+func (w *twin) send(m twinMessage, id string) int64 {
+	if w.props.RequiresDuplicateDetection {
+		if at, ok := w.seen[id]; ok && w.now < at+w.props.DuplicateDetectionWindow.Milliseconds() {
+			return 0
+		}
+		w.seen[id] = w.now
+	}
+	w.last++
+	m.seq, m.enqueued = w.last, w.now
+	if m.state = scheduled; m.due <= w.now {
+		m.state, m.due, m.ttl = active, 0, capTTL(m.ttl, w.props.DefaultTTL)
+	}
+	w.msgs[m.seq] = &m
+	return m.seq
+}
+
+// fail gives a message back whose delivery has failed.
+func (w *twin) fail(m *twinMessage, at int64, counts bool) {
+	m.unlock()
+	if counts {
+		m.count++
+	}
+	switch {
+	case m.state == deferred:
+	case w.expired(m, at):
+		w.lapse(m)
+	case counts && m.count >= w.props.MaxDeliveryCount:
+		w.bury(m, "MaxDeliveryCountExceeded")
+	}
+}
+
+func (w *twin) lapse(m *twinMessage) {
+	if w.props.DeadLetterOnExpiration {
+		w.bury(m, "TTLExpiredException")
+		return
+	}
+	delete(w.msgs, m.seq)
+}
+
+func (w *twin) bury(m *twinMessage, reason string) {
+	delete(w.msgs, m.seq)
+	m.unlock()
+	m.reason, m.state = reason, active
+	w.dead[m.seq] = m
+}
+
+// advance lets the time pass.
+func (w *twin) advance(now int64) {
+	w.now = now
+	for _, m := range w.ordered(w.msgs) {
+		if m.until > 0 && m.until <= now {
+			w.fail(m, m.until, true)
+		}
+	}
+	for _, s := range w.sessions {
+		if s.until <= now {
+			w.endSession(s, true)
+		}
+	}
+	var due []*twinMessage
+	for _, m := range w.ordered(w.msgs) {
+		if m.state == scheduled && m.due <= now {
+			due = append(due, m)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b *twinMessage) int { return cmp.Compare(a.due, b.due) })
+	for _, m := range due {
+		delete(w.msgs, m.seq)
+		w.last++
+		m.seq, m.state, m.enqueued = w.last, active, max(m.due, w.started)
+		m.due, m.ttl = 0, capTTL(m.ttl, w.props.DefaultTTL)
+		w.msgs[m.seq] = m
+	}
+}
+
+// endSession ends the lock of a session.
+func (w *twin) endSession(s *twinSession, lapsed bool) {
+	delete(w.sessions, s.id)
+	for _, m := range w.ordered(w.msgs) {
+		if m.holder != s {
+			continue
+		}
+		if lapsed {
+			w.fail(m, s.until, true)
+		} else {
+			m.unlock()
+		}
+	}
+}
+
+// purge is what a sweep does.
+func (w *twin) purge() {
+	for _, m := range w.ordered(w.msgs) {
+		if !m.locked() && w.expired(m, w.now) {
+			w.lapse(m)
+		}
+	}
+}
+
+// available are the messages that can be received now, of a session.
+func (w *twin) available(session string) (list []*twinMessage) {
+	for _, m := range w.ordered(w.msgs) {
+		if m.state == active && !m.locked() && !w.expired(m, w.now) && m.session == session {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// nextSession is the session that is free and has the oldest message; ok is false where there is none.
+func (w *twin) nextSession() (id string, ok bool) {
+	for _, m := range w.ordered(w.msgs) {
+		if m.state == active && !w.expired(m, w.now) && w.sessions[m.session] == nil {
+			return m.session, true
+		}
+	}
+	return "", false
+}
+
+// lines are the messages that must be there: what has expired, and may be purged, is not among them.
+func (w *twin) lines() (main, dead []string) {
+	for _, m := range w.ordered(w.msgs) {
+		if m.locked() || !w.expired(m, w.now) {
+			main = append(main, line(m.seq, m.text, m.state, m.count, m.enqueued, m.ttl, m.due))
+		}
+	}
+	for _, m := range w.ordered(w.dead) {
+		dead = append(dead, fmt.Sprintf("%d %s +%d %s", m.seq, m.text, m.count, m.reason))
+	}
+	return main, dead
+}
+
+func line(seq int64, text string, st state, count int32, enqueued, ttl, due int64) string {
+	return fmt.Sprintf("%d %s state=%d +%d enqueued=%d ttl=%d due=%d",
+		seq, text, st, count, enqueued, ttl, due)
+}

@@ -1,0 +1,255 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+)
+
+// work is what happens to messages in one transaction. Its methods compose: a move is a remove and an
+// insert. Only files named tx*.go write keys.
+type work struct {
+	engine.Txn
+	m     *resident
+	now   int64
+	moved int64 // bytes of messages that it has written
+	parts []*part
+}
+
+// part is what the work does in one store.
+type part struct {
+	*messageStore
+	counters
+	dirty  bool    // something was written
+	events []event // for those who wait, once it is durable
+}
+
+// event is something that a store is told when the work is durable.
+type event struct {
+	kind   eventKind
+	seq    int64
+	header header // of what has arrived
+	due    int64
+}
+
+type eventKind uint8
+
+const (
+	arrived eventKind = iota // an active message
+	awaits                   // a message is due at a moment
+)
+
+// update runs one transaction over messages in scopes. fn may run more than once, each time with new work.
+// When it returns all is durable, and those have been woken who wait for what has arrived. Errors are fn's,
+// and an *Error of CodeStorage or CodeCancelled.
+func (m *resident) update(ctx context.Context, scopes [][]byte, fn func(w *work) error) error {
+	if err := m.gate.Share(ctx); err != nil {
+		return wrap(err)
+	}
+	defer m.gate.Leave()
+	var last *work
+	_, err := m.in.Engine().Update(ctx, scopes, func(t engine.Txn) error {
+		last = &work{Txn: t, m: m, now: m.in.Clock().Millis()}
+		if err := fn(last); err != nil {
+			return err
+		}
+		return last.finish()
+	})
+	if err != nil {
+		return wrap(err)
+	}
+	last.tell()
+	return nil
+}
+
+// in is the work's part in a store: CodeEntityNotFound where that is gone.
+func (w *work) in(s *messageStore) (*part, error) {
+	for _, p := range w.parts {
+		if p.messageStore == s {
+			return p, nil
+		}
+	}
+	c, err := s.read(w)
+	if err != nil {
+		return nil, err
+	}
+	p := &part{messageStore: s, counters: c}
+	w.parts = append(w.parts, p)
+	return p, nil
+}
+
+// finish stores the counters of all stores that the work has changed, and takes one LSN of each scope for
+// that.
+func (w *work) finish() error {
+	var last []byte
+	for _, p := range w.parts {
+		if p.dirty {
+			if scope := p.e.scope; !bytes.Equal(scope, last) {
+				w.NextLSN(scope)
+				last = scope
+			}
+			p.counters.Latest = max(p.counters.Latest, w.now)
+			w.Set(p.family(familyCounters), p.counters.encode())
+		}
+	}
+	return nil
+}
+
+// tell tells the stores what has happened.
+func (w *work) tell() {
+	for _, p := range w.parts {
+		if p.dirty {
+			p.date(w.now)
+			p.told(p.events)
+		}
+	}
+}
+
+// read reads the counters of the store: CodeEntityNotFound where it is gone.
+func (s *messageStore) read(r engine.Reader) (c counters, err error) {
+	v, err := r.Get(s.family(familyCounters))
+	if errors.Is(err, engine.ErrNotFound) {
+		return c, s.notFound()
+	}
+	if err != nil {
+		return c, err
+	}
+	return decodeCounters(v)
+}
+
+// createStores writes the counters of an entity's stores: a store is there as long as they are.
+func createStores(t engine.Txn, number uint32, kind Kind) {
+	for _, sub := range storesOf(kind) {
+		t.Set(append(storePrefix(number, sub), familyCounters), (&counters{}).encode())
+	}
+}
+
+// dropStores deletes all that lies in an entity's stores.
+func dropStores(t engine.Txn, number uint32) { t.DeleteRange(engine.Prefix(entityPrefix(number))) }
+
+// header reads the header of a message; ok is false where there is none.
+func (s *messageStore) header(r engine.Reader, seq int64) (h header, ok bool, err error) {
+	v, err := r.Get(s.key(familyMessage, seq))
+	if errors.Is(err, engine.ErrNotFound) {
+		return h, false, nil
+	}
+	if err == nil {
+		h, err = decodeHeader(v)
+	}
+	return h, err == nil, err
+}
+
+// put stores a message under a number, with all its entries.
+func (w *work) put(p *part, seq int64, h *header, body []byte) error {
+	h.Size = int64(len(body))
+	w.Set(p.key(familyBody, seq), body)
+	w.moved += h.Size
+	p.Bytes += h.Size
+	p.count(h.State, 1)
+	p.Last = max(p.Last, seq)
+	w.rewrite(p, seq, h)
+	switch h.State {
+	case active:
+		return w.link(p, seq, h)
+	case scheduled:
+		w.Set(p.momentKey(familyDue, h.Due, seq), nil)
+		p.events = append(p.events, event{kind: awaits, due: h.Due})
+	}
+	return nil
+}
+
+// rewrite stores a message's header. Its entries stay what they are.
+func (w *work) rewrite(p *part, seq int64, h *header) {
+	p.dirty = true
+	w.Set(p.key(familyMessage, seq), h.encode())
+}
+
+// take deletes a message and its entries.
+func (w *work) take(p *part, seq int64, h *header) error {
+	p.dirty = true
+	w.Delete(p.key(familyBody, seq))
+	w.Delete(p.key(familyMessage, seq))
+	p.Bytes -= h.Size
+	p.count(h.State, -1)
+	switch h.State {
+	case active:
+		return w.unlink(p, seq, h)
+	case scheduled:
+		w.Delete(p.momentKey(familyDue, h.Due, seq))
+	}
+	return nil
+}
+
+// count counts a message in or out.
+func (c *counters) count(st state, n int64) {
+	if st == scheduled {
+		c.Scheduled += n
+		return
+	}
+	c.Active += n
+}
+
+// link makes the entries of an active message: what receivers walk along, and what the reaper does. In a
+// session no message arrives before another one.
+func (w *work) link(p *part, seq int64, h *header) error {
+	if p.bySession() {
+		first, err := firstOf(w, p.readyPrefix(h.Session), 0)
+		if err != nil {
+			return err
+		}
+		if first == 0 {
+			w.Set(p.key(familyHead, seq), []byte(h.Session))
+		}
+	}
+	w.Set(p.readyKey(h.Session, seq), nil)
+	if p.sub == Main {
+		w.Set(p.expiryKey(seq, h), nil)
+	}
+	p.events = append(p.events, event{kind: arrived, seq: seq, header: *h})
+	return nil
+}
+
+// unlink deletes them.
+func (w *work) unlink(p *part, seq int64, h *header) error {
+	w.Delete(p.readyKey(h.Session, seq))
+	if p.sub == Main {
+		w.Delete(p.expiryKey(seq, h))
+	}
+	if !p.bySession() {
+		return nil
+	}
+	head := p.key(familyHead, seq)
+	if _, err := w.Get(head); errors.Is(err, engine.ErrNotFound) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	w.Delete(head)
+	next, err := firstOf(w, p.readyPrefix(h.Session), seq)
+	if err == nil && next > 0 {
+		w.Set(p.key(familyHead, next), []byte(h.Session))
+	}
+	return err
+}
+
+// expiryKey is a message's entry in the order of deadlines, or of the moments in which they were enqueued.
+func (s *messageStore) expiryKey(seq int64, h *header) []byte {
+	if h.TTL == noTTL {
+		return s.momentKey(familyEnqueued, h.Enqueued, seq)
+	}
+	return s.momentKey(familyDeadline, h.deadline(host.Never), seq)
+}
+
+// firstOf is the first number from one on among the keys below a prefix; 0: none.
+func firstOf(r engine.Reader, prefix []byte, from int64) (seq int64, err error) {
+	rg := engine.Prefix(prefix)
+	rg.Start = appendSeq(prefix, from)
+	it := engine.Expect(r.Scan(rg, false), 1)
+	if it.Next() {
+		seq = seqOf(it.Key())
+	}
+	return seq, it.Close()
+}

@@ -1,0 +1,91 @@
+package queue
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+)
+
+// The ids of messages that an entity has accepted, each since when. They are known for as long as the
+// window is at the time of the question, so that a change of the window costs nothing.
+
+// seen tells whether a message of that id was accepted within the window. Else it is accepted now.
+func (w *work) seen(p *part, id string, window time.Duration) (bool, error) {
+	key := p.textKey(familySeen, id)
+	v, err := w.Get(key)
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return false, err
+	}
+	if err == nil {
+		if len(v) != 16 {
+			return false, fmt.Errorf("%w: the record of a message id has %d bytes", engine.ErrCorrupt, len(v))
+		}
+		at, n := int64(binary.BigEndian.Uint64(v)), int64(binary.BigEndian.Uint64(v[8:]))
+		if w.now < at+millis(window) {
+			return true, nil
+		}
+		w.Delete(p.momentKey(familySeenAt, at, n))
+	}
+	p.Seen++
+	v = binary.BigEndian.AppendUint64(nil, uint64(w.now))
+	w.Set(key, binary.BigEndian.AppendUint64(v, uint64(p.Seen)))
+	w.Set(p.momentKey(familySeenAt, w.now, p.Seen), []byte(id))
+	p.dirty = true
+	return false, nil
+}
+
+// forgetSeen forgets ids that were accepted before the window, limit at most. more tells that there are
+// others, and next when the next one is over; host.Never: there is none.
+func (s *messageStore) forgetSeen(ctx context.Context, limit int) (n int, more bool, next int64, err error) {
+	window := millis(s.e.properties.Load().DuplicateDetectionWindow)
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
+		next, err = host.FirstAfter(r, s.family(familySeenAt), -1)
+		return err
+	})
+	if next = saturate(next, window); err != nil || next > s.now() {
+		return 0, false, next, wrap(err)
+	}
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
+		n, next, err = w.forgetSeen(s, window, limit)
+		return err
+	})
+	return n, next <= s.now(), next, err
+}
+
+func (w *work) forgetSeen(s *messageStore, window int64, limit int) (n int, next int64, err error) {
+	p, err := w.in(s)
+	if err != nil {
+		return 0, 0, err
+	}
+	prefix := s.family(familySeenAt)
+	next = host.Never
+	it := engine.Expect(w.Scan(engine.Prefix(prefix), false), limit+1)
+	for it.Next() {
+		e, err := host.ParseEntry(len(prefix), it.Key())
+		if err != nil {
+			it.Close()
+			return 0, 0, err
+		}
+		if at := saturate(e.At, window); at > w.now || n == limit {
+			next = at
+			break
+		}
+		w.Delete(p.textKey(familySeen, string(it.Value())))
+		w.Delete(it.Key())
+		n, p.dirty = n+1, true
+	}
+	return n, next, it.Close()
+}
+
+// saturate adds to a moment; host.Never stays so.
+func saturate(at, d int64) int64 {
+	if at == host.Never || d > host.Never-at {
+		return host.Never
+	}
+	return at + d
+}

@@ -1,0 +1,231 @@
+package queue
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// enqueue stores a message in a queue, or as scheduled for later. number is 0 for a duplicate, which is
+// dropped. It fails with CodeQuotaExceeded, and with CodeEntityNotFound where the entity is gone.
+func (w *work) enqueue(e *entity, a *arrival) (number int64, err error) {
+	p, err := w.in(e.stores[Main])
+	if err != nil {
+		return 0, err
+	}
+	if err := w.room(e, int64(len(a.body))); err != nil {
+		return 0, err
+	}
+	props := e.properties.Load()
+	if props.RequiresDuplicateDetection {
+		if dup, err := w.seen(p, a.id, props.DuplicateDetectionWindow); dup || err != nil {
+			return 0, err
+		}
+	}
+	h := a.header
+	if a.due > w.now {
+		h.State, h.Due, h.Enqueued = scheduled, a.due, w.now
+		p.Last++
+		return p.Last, w.put(p, p.Last, &h, a.body)
+	}
+	h.Enqueued = w.now
+	if e.kind == Topic {
+		return 0, w.publish(e, &h, a.msg)
+	}
+	return w.insert(p, &h, a.body)
+}
+
+// insert stores an active message as the last one: its time to live begins.
+func (w *work) insert(p *part, h *header, body []byte) (number int64, err error) {
+	h.State, h.Due = active, 0
+	h.TTL = capTTL(h.TTL, p.e.properties.Load().DefaultTTL)
+	p.Last++
+	return p.Last, w.put(p, p.Last, h, body)
+}
+
+// arrive makes an active message of a scheduled one, as of the moment for which it was scheduled, or in
+// which this resident began, where that is later: while nobody is there nothing arrives.
+func (w *work) arrive(s *messageStore, seq int64, due int64) error {
+	p, err := w.in(s)
+	if err != nil {
+		return err
+	}
+	h, ok, err := s.header(w, seq)
+	if err != nil {
+		return err
+	}
+	if !ok || h.State != scheduled {
+		return s.corrupt(seq, "is due and not scheduled")
+	}
+	body, err := w.body(p, seq)
+	if err == nil {
+		err = w.take(p, seq, &h)
+	}
+	if err != nil {
+		return err
+	}
+	h.Enqueued = max(due, min(w.m.started, w.now))
+	if p.e.kind == Topic {
+		m, err := parseStored(body)
+		if err != nil {
+			return err
+		}
+		return w.publish(p.e, &h, m)
+	}
+	_, err = w.insert(p, &h, body)
+	return err
+}
+
+// body reads what a message's sender wrote.
+func (w *work) body(p *part, seq int64) ([]byte, error) { return w.Get(p.key(familyBody, seq)) }
+
+// room fails with CodeQuotaExceeded where an entity has no room for so many bytes more.
+func (w *work) room(e *entity, size int64) error {
+	for _, s := range e.stores {
+		if s == nil {
+			continue
+		}
+		p, err := w.in(s)
+		if err != nil {
+			return err
+		}
+		size += p.Bytes
+	}
+	if size > int64(e.properties.Load().MaxSizeMB)<<20 {
+		return &Error{Code: CodeQuotaExceeded, Entity: e.path,
+			Message: "The maximum entity size has been reached or exceeded."}
+	}
+	return nil
+}
+
+// modify sets application properties of a message.
+func (w *work) modify(p *part, seq int64, h *header, list []message.Property) error {
+	if len(list) == 0 {
+		return nil
+	}
+	body, err := w.body(p, seq)
+	if err == nil {
+		body, err = setProperties(body, list)
+	}
+	if err != nil {
+		return err
+	}
+	p.Bytes += int64(len(body)) - h.Size
+	h.Size = int64(len(body))
+	w.Set(p.key(familyBody, seq), body)
+	w.rewrite(p, seq, h)
+	return nil
+}
+
+// after is what has become of a message whose lock has ended.
+type after uint8
+
+const (
+	back after = iota // it can be received
+	kept              // it is deferred
+	gone              // it is not in its store any more
+)
+
+// giveBack gives back a message whose delivery has failed, and counts that: it is received again, or a dead
+// letter. All is judged as of a moment. A deferred one stays deferred.
+func (w *work) giveBack(p *part, seq int64, h *header, at int64, counts bool,
+	list []message.Property) (after, error) {
+	if err := w.modify(p, seq, h, list); err != nil {
+		return gone, err
+	}
+	if counts && p.sub == Main { // of dead letters nothing is counted
+		h.Count++
+		w.rewrite(p, seq, h)
+	}
+	if h.State == deferred {
+		return kept, nil
+	}
+	props := p.e.properties.Load()
+	if p.expired(h, at) {
+		return gone, w.lapse(p, seq, h)
+	}
+	if counts && p.sub == Main && h.Count >= props.MaxDeliveryCount {
+		return gone, w.deadLetter(p, seq, h, because("MaxDeliveryCountExceeded",
+			fmt.Sprintf("Message could not be consumed after %d delivery attempts.", props.MaxDeliveryCount)))
+	}
+	return back, nil
+}
+
+// lapse ends a message that has expired.
+func (w *work) lapse(p *part, seq int64, h *header) error {
+	if p.e.properties.Load().DeadLetterOnExpiration {
+		return w.deadLetter(p, seq, h,
+			because("TTLExpiredException", "The message expired and was dead lettered."))
+	}
+	return w.take(p, seq, h)
+}
+
+// deadLetter moves a message to the dead letters of its entity, under the number that it has.
+func (w *work) deadLetter(p *part, seq int64, h *header, why reason) error {
+	body, err := w.body(p, seq)
+	if err != nil {
+		return err
+	}
+	if body, err = setReason(body, why); err != nil {
+		return err
+	}
+	if err := w.take(p, seq, h); err != nil {
+		return err
+	}
+	dead, err := w.in(p.e.stores[DeadLetters])
+	if err != nil {
+		return err
+	}
+	h.State, h.Due = active, 0
+	return w.put(dead, seq, h, body)
+}
+
+// capTTL is the time to live that a message gets where the default, which is the longest, is so long.
+func capTTL(ttl int64, longest time.Duration) int64 {
+	if d := millis(longest); d != host.Never && ttl != noTTL {
+		return min(ttl, d)
+	}
+	return ttl
+}
+
+// millis are the milliseconds of a duration, rounded up: host.Never for Forever.
+func millis(d time.Duration) int64 {
+	if d == Forever {
+		return host.Never
+	}
+	ms := d.Milliseconds()
+	if d%time.Millisecond > 0 {
+		ms++
+	}
+	return ms
+}
+
+// lastMoment is the latest that a message can expire: the end of the year 9999.
+const lastMoment = 253402300799999
+
+// deadline is the millisecond from which on a message is expired; host.Never: none. def is the default of its
+// entity, in milliseconds.
+func (h *header) deadline(def int64) int64 {
+	ttl := h.TTL
+	if ttl == noTTL {
+		if ttl = def; ttl == host.Never {
+			return host.Never
+		}
+	}
+	if ttl > lastMoment-h.Enqueued {
+		return lastMoment
+	}
+	return h.Enqueued + ttl
+}
+
+// expires is when a message of this store expires: host.Never for dead letters, and for what is not active.
+func (s *messageStore) expires(h *header) int64 {
+	if s.sub != Main || h.State != active {
+		return host.Never
+	}
+	return h.deadline(millis(s.e.properties.Load().DefaultTTL))
+}
+
+func (s *messageStore) expired(h *header, at int64) bool { return s.expires(h) <= at }

@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"testing"
+	"time"
+)
+
+// TestWaiting: who waits is woken, first come first served, by whatever brings a message.
+func TestWaiting(t *testing.T) {
+	a := Address{Entity: "q"}
+	s := time.Second
+	for name, c := range map[string]struct {
+		set   []func(*Properties)
+		o     ReceiverOptions
+		first func(w *world)
+		then  func(w *world)
+		want  string
+	}{
+		"sent": {then: func(w *world) { w.send("q", msg("A")) }, want: "A"},
+		"a lock lapses": {
+			set:   []func(*Properties){lockFor(10 * s)},
+			first: func(w *world) { w.send("q", msg("A")); w.expect("q", "A") },
+			then:  func(w *world) { w.at(10 * s) }, want: "A+1"},
+		"its time comes": {
+			first: func(w *world) { w.send("q", msg("A", due(s))) },
+			then:  func(w *world) { w.at(s) }, want: "A"},
+		"in a session": {set: []func(*Properties){sessions}, o: session("1"),
+			then: func(w *world) { w.send("q", msg("A", of("1"))) }, want: "A"},
+		"the next session": {set: []func(*Properties){sessions}, o: nextSession(),
+			then: func(w *world) { w.send("q", msg("A", of("1"))) }, want: "A"},
+		"a session that is released": {set: []func(*Properties){sessions, lockFor(10 * s)}, o: nextSession(),
+			first: func(w *world) { w.send("q", msg("A", of("1"))); w.receiver(a, session("1")) },
+			then:  func(w *world) { w.at(10 * s) }, want: "A"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			w.queue("q", c.set...)
+			if c.first != nil {
+				c.first(w)
+			}
+			type result struct {
+				list []Delivery
+				err  error
+			}
+			got := make(chan result)
+			go func() {
+				var res result
+				r, err := w.q.OpenReceiver(w.ctx, a, c.o)
+				if res.err = err; err == nil {
+					defer r.Close()
+					res.list, res.err = r.Receive(w.ctx, 10)
+				}
+				got <- res
+			}()
+			waitUntil(w, a)
+			c.then(w)
+			res := <-got
+			w.must(res.err)
+			if texts(res.list) != c.want {
+				t.Fatal(texts(res.list))
+			}
+		})
+	}
+}
+
+// waitUntil returns when somebody waits in a store.
+func waitUntil(w *world, a Address) {
+	w.t.Helper()
+	s, err := w.q.store(a)
+	w.must(err)
+	for n := 0; n == 0; {
+		s.mu.Lock()
+		n = s.place.waiters.idle.Len() + s.free.idle.Len()
+		for _, l := range s.sessions {
+			n += l.place.waiters.idle.Len()
+		}
+		s.mu.Unlock()
+	}
+}
+
+func noReceivers(p *Properties) { p.Status = ReceiveDisabled }
+
+// TestEnded: receivers end with what they receive from.
+func TestEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(w *world)
+		want Code
+	}{
+		"deleted":  {func(w *world) { w.remove("q") }, CodeEntityNotFound},
+		"disabled": {func(w *world) { w.update("q", noReceivers) }, CodeEntityDisabled},
+		"stopped":  {func(w *world) { w.reopen() }, CodeCancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			w.queue("q")
+			r := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
+			got := make(chan error)
+			go func() {
+				_, err := r.Receive(w.ctx, 1)
+				got <- err
+			}()
+			c.end(w)
+			w.fails(<-got, c.want)
+			<-r.Ended()
+			w.fails(r.Err(), c.want)
+		})
+	}
+}

@@ -1,0 +1,167 @@
+package queue
+
+import (
+	"encoding/hex"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// What the engine of messages knows of what is in a message is here: what it validates and reads of one
+// that is sent, what it changes in one that is stored, and what it tells of one that is received.
+
+const (
+	maxID         = 128       // characters of ids and partition keys
+	maxProperty   = 32 << 10  // bytes of one property
+	maxProperties = 64 << 10  // bytes of all properties
+	maxIDBytes    = 4 * maxID // of an id in UTF-8
+)
+
+// arrival is a message on its way into an entity.
+type arrival struct {
+	header                  // Session, TTL as its sender wants it, Origin, Hops, Source
+	msg    *message.Message // what is to be stored
+	body   []byte           // the same, encoded
+	id     string           // by which duplicates are known
+	due    int64            // millisecond for which it is scheduled; 0: none
+}
+
+// arrivalOf validates a message and encodes it.
+func (s *messageStore) arrivalOf(m *message.Message) (a arrival, err error) {
+	if err := s.checkMessage(m); err != nil {
+		return a, err
+	}
+	m = m.Clone()
+	if m.Text(message.MessageID) == "" {
+		id := newToken()
+		m.SetText(message.MessageID, hex.EncodeToString(id[:]))
+	}
+	a.msg, a.due = m, max(0, m.Scheduled())
+	a.id, _ = m.Key()
+	if s.e.properties.Load().EnablePartitioning {
+		a.id = m.PartitionKey() + "\x00" + a.id
+	}
+	a.Session, _ = m.SessionID()
+	if a.TTL = m.OwnTTL(); a.TTL == message.Absent {
+		a.TTL = noTTL
+	}
+	a.body = m.AppendStored(nil)
+	return a, nil
+}
+
+// checkMessage refuses what is beyond the limits, and what has no session where it must have one.
+// Subscriptions with sessions are another matter: their topic takes all.
+func (s *messageStore) checkMessage(m *message.Message) error {
+	session, has := m.SessionID()
+	if !has && s.bySession() {
+		return s.notAllowed("The SessionId was not set on a message, and it cannot be sent to the entity. " +
+			"Entities that have session support enabled can only receive messages that have the SessionId set to " +
+			"a valid value.")
+	}
+	key := m.PartitionKey()
+	if has && key != "" && key != session {
+		return s.argument("The partition key of a message is another one than its session id.")
+	}
+	for _, id := range []string{m.Text(message.MessageID), session, key, m.ViaPartitionKey(),
+		m.Text(message.ReplyToGroupID)} {
+		if utf8.RuneCountInString(id) > maxID {
+			return s.argument("Message ids, session ids and partition keys have at most 128 characters.")
+		}
+	}
+	if m.PropertiesSize() > maxProperties {
+		return s.refuse(CodeMessageTooLarge, "The properties of a message have at most 64 KB.")
+	}
+	return s.checkProperties(m.Application)
+}
+
+// checkProperties refuses application properties that are too large.
+func (s *messageStore) checkProperties(list []message.Property) error {
+	total := 0
+	for _, p := range list {
+		if len(p.Name)+len(p.Value) > maxProperty {
+			return s.refuse(CodeMessageTooLarge, "A property of a message has at most 32 KB.")
+		}
+		total += len(p.Name) + len(p.Value)
+	}
+	if total > maxProperties {
+		return s.refuse(CodeMessageTooLarge, "The properties of a message have at most 64 KB.")
+	}
+	return nil
+}
+
+// parseStored reads a body: engine.ErrCorrupt.
+func parseStored(body []byte) (*message.Message, error) {
+	m, err := message.ParseStored(body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
+	}
+	return m, nil
+}
+
+// setProperties sets application properties in a body; null deletes one.
+func setProperties(body []byte, list []message.Property) ([]byte, error) {
+	m, err := parseStored(body)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		m.Set(p.Name, p.Value)
+	}
+	return m.AppendStored(nil), nil
+}
+
+// reason says why a message is a dead letter.
+type reason struct{ Reason, Description *string }
+
+func because(name, text string) reason { return reason{&name, &text} }
+
+// setReason notes it in a body.
+func setReason(body []byte, why reason) ([]byte, error) {
+	m, err := parseStored(body)
+	if err != nil {
+		return nil, err
+	}
+	if why.Reason != nil {
+		m.SetString("DeadLetterReason", *why.Reason)
+	}
+	if why.Description != nil {
+		m.SetString("DeadLetterErrorDescription", *why.Description)
+	}
+	return m.AppendStored(nil), nil
+}
+
+// delivery is a message as a receiver gets it, but for its lock.
+func (s *messageStore) delivery(m *stored) (Delivery, error) {
+	d, err := s.shown(m)
+	if err != nil {
+		return d, err
+	}
+	if def := millis(s.e.properties.Load().DefaultTTL); m.TTL == noTTL && def != host.Never && s.sub == Main {
+		d.Broker.TTL, d.Broker.ExpiresAt = def, m.header.deadline(def)
+	}
+	return d, nil
+}
+
+// shown is a message as a peek shows it. When it expires is told where it has a time to live of its own:
+// what follows from the default alone may change yet.
+func (s *messageStore) shown(m *stored) (Delivery, error) {
+	body, err := parseStored(m.body)
+	if err != nil {
+		return Delivery{}, err
+	}
+	b := message.Broker{SequenceNumber: m.seq, EnqueuedSequenceNumber: m.Origin, EnqueuedTime: m.Enqueued,
+		LockedUntil: message.Absent, ExpiresAt: message.Absent, TTL: message.Absent,
+		State: message.State(m.State), DeliveryCount: uint32(max(m.Count, 0)), DeadLetterSource: m.Source}
+	if m.TTL != noTTL {
+		h := m.header
+		if h.State == scheduled {
+			h.Enqueued = h.Due
+			h.TTL = capTTL(h.TTL, s.e.properties.Load().DefaultTTL)
+		}
+		b.TTL, b.ExpiresAt = h.TTL, h.deadline(host.Never)
+	}
+	return Delivery{Message: body, Broker: b}, nil
+}
