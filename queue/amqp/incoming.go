@@ -101,13 +101,12 @@ func (l *Link) sinkAll() {
 	for len(l.arrived) > 0 {
 		list := l.arrived
 		l.arrived = nil
-		c.mu.Unlock()
 		messages := make([]Incoming, len(list))
 		for i, a := range list {
 			messages[i] = a.Incoming
 		}
-		states := l.sink.Transfer(l.life, messages)
-		c.mu.Lock()
+		var states []frame.State
+		c.unlocked(func() { states = l.sink.Transfer(l.life, messages) })
 		for _, a := range list {
 			c.pending -= len(a.Payload)
 		}

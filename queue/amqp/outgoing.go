@@ -48,13 +48,13 @@ func (l *Link) serve() {
 	if l.drain {
 		l.cancel = nil // it ends soon by itself
 	}
-	l.s.c.mu.Unlock()
-	list, err := l.source.Receive(ctx, ask, wait)
-	l.s.c.mu.Lock()
+	var list []Outgoing
+	var err error
+	l.s.c.unlocked(func() { list, err = l.source.Receive(ctx, ask, wait) })
 	l.cancel = nil
 	for i, m := range list {
 		if l.closing || l.credit == 0 || !l.send(m) {
-			l.giveBack(list[i:])
+			l.s.c.unlocked(func() { l.source.GiveBack(list[i:]) })
 			break
 		}
 	}
@@ -66,13 +66,6 @@ func (l *Link) serve() {
 	case len(list) == 0 && !wait:
 		l.drained()
 	}
-}
-
-// giveBack returns messages to the source. The lock is held, but not meanwhile.
-func (l *Link) giveBack(list []Outgoing) {
-	l.s.c.mu.Unlock()
-	l.source.GiveBack(list)
-	l.s.c.mu.Lock()
 }
 
 // drained uses the credit up that is left, and tells the client so.

@@ -123,6 +123,13 @@ func (c *conn) await(ctx context.Context, ready func() bool) bool {
 	return true
 }
 
+// unlocked runs fn without the lock, which is held before and after.
+func (c *conn) unlocked(fn func()) {
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	fn()
+}
+
 // awaitRoom keeps the reader from taking more in than is worked off.
 func (c *conn) awaitRoom() {
 	c.mu.Lock()

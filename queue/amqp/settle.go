@@ -70,13 +70,12 @@ func (l *Link) settleAll() {
 	for len(l.settles) > 0 {
 		list := l.settles
 		l.settles = nil
-		c.mu.Unlock()
 		wanted := make([]Settlement, len(list))
 		for i, s := range list {
 			wanted[i] = s.Settlement
 		}
-		states := l.source.Settle(c.life, wanted)
-		c.mu.Lock()
+		var states []frame.State
+		c.unlocked(func() { states = l.source.Settle(c.life, wanted) })
 		if !l.s.ended {
 			l.answers(list, states)
 		}
