@@ -14,7 +14,8 @@ const (
 // attach begins a link, whose node may take its time. The lock is held.
 func (s *session) attach(a *frame.Attach) error {
 	if a.Handle >= handleMax || s.links[a.Handle] != nil {
-		s.fail(&frame.Error{Condition: frame.CondHandleInUse, Description: "The handle is taken, or too high."})
+		s.fail(&frame.Error{Condition: frame.CondHandleInUse,
+			Description: "The handle is taken, or too high."})
 		return nil
 	}
 	l := &Link{s: s, name: a.Name, handle: a.Handle, receiver: a.Receiver, request: a}
@@ -61,7 +62,8 @@ func (l *Link) begin(answer Answer, err error) {
 
 // reply is the server's attach: the modes and the termini as the client has them, since clients compare them.
 func (l *Link) reply(answer Answer, from *frame.Source, to frame.Body) *frame.Attach {
-	a := &frame.Attach{Name: l.name, Handle: l.handle, Receiver: !l.receiver, SndSettleMode: l.request.SndSettleMode,
+	a := &frame.Attach{Name: l.name, Handle: l.handle, Receiver: !l.receiver,
+		SndSettleMode: l.request.SndSettleMode,
 		RcvSettleMode: l.request.RcvSettleMode, Source: from, Target: to, Properties: answer.Properties}
 	if l.receiver {
 		a.InitialDeliveryCount = frame.Some(0)
@@ -75,7 +77,8 @@ func (l *Link) reply(answer Answer, from *frame.Source, to frame.Body) *frame.At
 func (s *session) detach(d *frame.Detach) error {
 	l := s.links[d.Handle]
 	if l == nil {
-		s.fail(&frame.Error{Condition: frame.CondUnattachedHandle, Description: "There is no link of that handle."})
+		s.fail(&frame.Error{Condition: frame.CondUnattachedHandle,
+			Description: "There is no link of that handle."})
 		return nil
 	}
 	if !l.closing {

@@ -50,8 +50,8 @@ type conn struct {
 	waiting  int // for changed
 }
 
-// Serve serves a connection until it ends, or ctx does, which closes it by its own protocol first. It returns when
-// nothing of it is left. The error is what was no fault of the client's: nil mostly.
+// Serve serves a connection until it ends, or ctx does, which closes it by its own protocol first. It returns
+// when nothing of it is left. The error is what was no fault of the client's: nil mostly.
 func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	if o.MaxFrameSize == 0 {
 		o.MaxFrameSize = defaultFrameSize
@@ -98,14 +98,15 @@ func ignoreClient(err error) error {
 	var format *frame.FormatError
 	var network net.Error
 	if errors.As(err, &format) || errors.As(err, &network) || errors.Is(err, io.EOF) ||
-		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.ErrClosedPipe) {
 		return nil
 	}
 	return err
 }
 
-// open goes through the protocol headers and the security layer up to the client's open. It is nil where the client was
-// turned away.
+// open goes through the protocol headers and the security layer up to the client's open. It is nil where the
+// client was turned away.
 func (c *conn) open() (*opening, error) {
 	o := &opening{}
 	h, err := c.r.ProtocolHeader()
@@ -137,7 +138,8 @@ func (c *conn) open() (*opening, error) {
 		var body frame.Body
 		body, _, err = frame.Parse(f.Body)
 		if o.request, _ = body.(*frame.Open); err == nil && o.request == nil {
-			err = &frame.FormatError{Condition: frame.CondIllegalState, Reason: "a connection begins with open"}
+			err = &frame.FormatError{Condition: frame.CondIllegalState,
+				Reason: "a connection begins with open"}
 		}
 	}
 	if err != nil {
@@ -154,7 +156,8 @@ func (c *conn) refuse(err error) error {
 		return nil
 	}
 	b := frame.Append(nil, 0, c.answer(), nil)
-	b = frame.Append(b, 0, &frame.Close{Error: &frame.Error{Condition: format.Condition, Description: format.Error()}}, nil)
+	b = frame.Append(b, 0, &frame.Close{Error: &frame.Error{Condition: format.Condition,
+		Description: format.Error()}}, nil)
 	_, werr := c.raw.Write(b)
 	return werr
 }
@@ -221,8 +224,9 @@ func (c *conn) broken(err error) {
 	case errors.As(err, &format):
 		c.fail(&frame.Error{Condition: format.Condition, Description: format.Error()})
 	case errors.As(err, &network) && network.Timeout():
-		c.fail(&frame.Error{Condition: frame.CondForced, Description: "The connection was inactive for more than the " +
-			"allowed period of time."})
+		c.fail(&frame.Error{Condition: frame.CondForced,
+			Description: "The connection was inactive for more than the " +
+				"allowed period of time."})
 	}
 }
 
@@ -264,7 +268,8 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 		}
 		return true, nil
 	case *frame.Open:
-		return false, &frame.FormatError{Condition: frame.CondIllegalState, Reason: "the connection is open already"}
+		return false, &frame.FormatError{Condition: frame.CondIllegalState,
+			Reason: "the connection is open already"}
 	case *frame.Begin:
 		return false, c.beginSession(f.Channel, b)
 	}
@@ -273,8 +278,9 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	}
 	s := c.sessions[f.Channel]
 	if s == nil {
-		return false, &frame.FormatError{Condition: frame.CondFraming, Reason: fmt.Sprintf("there is no session on the "+
-			"channel %d", f.Channel)}
+		return false, &frame.FormatError{Condition: frame.CondFraming,
+			Reason: fmt.Sprintf("there is no session on the "+
+				"channel %d", f.Channel)}
 	}
 	return false, s.handle(body, payload)
 }

@@ -1,5 +1,5 @@
-// Package amqp is the server's side of AMQP 1.0: connections, sessions, links, windows and credit. What is behind the
-// links it does not know: package bus makes Service Bus of it.
+// Package amqp is the server's side of AMQP 1.0: connections, sessions, links, windows and credit. What is
+// behind the links it does not know: package bus makes Service Bus of it.
 //
 //	err := amqp.Serve(ctx, conn, amqp.Options{Connect: nodes.Connect})
 //
@@ -16,8 +16,8 @@
 //
 // # What bounds what
 //
-// Messages that wait for a sink keep the connection from being read, once they have MaxPending bytes; so does output that
-// the client does not read. Sources are not asked for more than the client has given credit for, and what they have
-// given waits for the session's window and for room in the output. Whatever waits ends with its link, session or
-// connection.
+// Messages that wait for a sink keep the connection from being read, once they have MaxPending bytes; so does
+// output that the client does not read. Sources are not asked for more than the client has given credit for,
+// and what they have given waits for the session's window and for room in the output. Whatever waits ends
+// with its link, session or connection.
 package amqp

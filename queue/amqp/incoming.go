@@ -19,7 +19,8 @@ type arrival struct {
 // transfer takes a message in, or a piece of one. The lock is held.
 func (s *session) transfer(t *frame.Transfer, payload []byte) error {
 	if s.window == 0 {
-		s.fail(&frame.Error{Condition: frame.CondWindowViolation, Description: "The session's window is exceeded."})
+		s.fail(&frame.Error{Condition: frame.CondWindowViolation,
+			Description: "The session's window is exceeded."})
 		return nil
 	}
 	s.nextIncoming++
@@ -30,7 +31,8 @@ func (s *session) transfer(t *frame.Transfer, payload []byte) error {
 	l := s.links[t.Handle]
 	switch {
 	case l == nil:
-		s.fail(&frame.Error{Condition: frame.CondUnattachedHandle, Description: "There is no link of that handle."})
+		s.fail(&frame.Error{Condition: frame.CondUnattachedHandle,
+			Description: "There is no link of that handle."})
 		return nil
 	case l.closing:
 		return nil
@@ -47,16 +49,19 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 	p := l.partial
 	if p == nil {
 		if l.credit == 0 {
-			l.fail(&frame.Error{Condition: frame.CondTransferLimit, Description: "There is no credit for the transfer."})
+			l.fail(&frame.Error{Condition: frame.CondTransferLimit,
+				Description: "There is no credit for the transfer."})
 			return
 		}
 		if !t.DeliveryID.Set {
-			l.fail(&frame.Error{Condition: frame.CondInvalidField, Description: "A delivery begins with its id."})
+			l.fail(&frame.Error{Condition: frame.CondInvalidField,
+				Description: "A delivery begins with its id."})
 			return
 		}
 		l.credit--
 		l.delivered++
-		p = &partial{arrival: arrival{id: t.DeliveryID.Value, Incoming: Incoming{Format: t.MessageFormat.Or(0)}}}
+		p = &partial{arrival: arrival{id: t.DeliveryID.Value,
+			Incoming: Incoming{Format: t.MessageFormat.Or(0)}}}
 	}
 	p.Settled = p.Settled || t.Settled
 	if t.State != nil {
@@ -120,7 +125,8 @@ func (l *Link) sinkAll() {
 	l.sinking = false
 }
 
-// outcomes tells the client what has become of its messages; those in a row that have been accepted in one frame.
+// outcomes tells the client what has become of its messages; those in a row that have been accepted in one
+// frame.
 func (l *Link) outcomes(list []arrival, states []frame.State) {
 	for i := 0; i < len(list); {
 		j := i + 1

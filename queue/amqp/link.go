@@ -117,7 +117,8 @@ func (l *Link) asError(err error) *frame.Error {
 		return e
 	}
 	l.s.c.o.Logger.Error("a node of AMQP failed", "link", l.name, "error", err)
-	return &frame.Error{Condition: frame.CondInternal, Description: "The server was unable to process the request."}
+	return &frame.Error{Condition: frame.CondInternal,
+		Description: "The server was unable to process the request."}
 }
 
 // flow takes a client's credit in, or answers its question.
@@ -144,7 +145,8 @@ func (l *Link) flow(f *frame.Flow) {
 // tell writes a flow of the link.
 func (l *Link) tell() {
 	f := l.s.state()
-	f.Handle, f.DeliveryCount, f.LinkCredit = frame.Some(l.handle), frame.Some(l.delivered), frame.Some(l.credit)
+	f.Handle, f.DeliveryCount, f.LinkCredit = frame.Some(l.handle), frame.Some(l.delivered), frame.Some(
+		l.credit)
 	f.Drain = l.receiver && l.drain
 	l.s.c.write(l.s.channel, f)
 }

@@ -37,8 +37,8 @@ type Peer struct {
 
 // Handler is what a connection is connected to. Its methods are called from several goroutines.
 type Handler interface {
-	// Attach decides about a link that a client asks for. ctx ends with the link. The error is a *frame.Error, or a
-	// defect.
+	// Attach decides about a link that a client asks for. ctx ends with the link. The error is a
+	// *frame.Error, or a defect.
 	Attach(ctx context.Context, l *Link, request *frame.Attach) (Answer, error)
 	// Closed is told when all links are detached and the connection is gone.
 	Closed()
@@ -56,8 +56,8 @@ type Answer struct {
 
 // Sink takes what a client sends on a link.
 type Sink interface {
-	// Transfer takes messages in the order in which they have come, and tells the state of each. ctx ends with the
-	// link. It is called by one goroutine at a time.
+	// Transfer takes messages in the order in which they have come, and tells the state of each. ctx ends
+	// with the link. It is called by one goroutine at a time.
 	Transfer(ctx context.Context, list []Incoming) []frame.State
 	// Detached is told once when the link is gone, and no other method runs.
 	Detached()
@@ -73,14 +73,15 @@ type Incoming struct {
 
 // Source gives messages to a client.
 type Source interface {
-	// Receive returns up to max messages; where there are none it waits for one until ctx ends, if wait is set. Who gets
-	// none, and no error, has not waited or ctx has ended. An error ends the link: a *frame.Error, or a defect. It
-	// is called by one goroutine at a time.
+	// Receive returns up to max messages; where there are none it waits for one until ctx ends, if wait is
+	// set. Who gets none, and no error, has not waited or ctx has ended. An error ends the link: a
+	// *frame.Error, or a defect. It is called by one goroutine at a time.
 	Receive(ctx context.Context, max int, wait bool) ([]Outgoing, error)
-	// GiveBack returns messages that were not sent, since the client has taken its credit back or the link is gone.
+	// GiveBack returns messages that were not sent, since the client has taken its credit back or the link is
+	// gone.
 	GiveBack(list []Outgoing)
-	// Settle settles messages as the client wants it, and tells what has become of each. ctx ends with the connection.
-	// It is called by one goroutine at a time, beside Receive.
+	// Settle settles messages as the client wants it, and tells what has become of each. ctx ends with the
+	// connection. It is called by one goroutine at a time, beside Receive.
 	Settle(ctx context.Context, list []Settlement) []frame.State
 	// Detached is told once when the link is gone, and no other method runs.
 	Detached()

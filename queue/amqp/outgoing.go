@@ -79,8 +79,8 @@ func (l *Link) drained() {
 	l.drain = false
 }
 
-// send sends a message in as many frames as it takes, as the session's window and the output allow. It is false where the
-// link has ended before the first one. The lock is held, but not while it waits.
+// send sends a message in as many frames as it takes, as the session's window and the output allow. It is
+// false where the link has ended before the first one. The lock is held, but not while it waits.
 func (l *Link) send(m Outgoing) bool {
 	s, c := l.s, l.s.c
 	room := func() bool { return c.out.dead || s.peerWindow > 0 && len(c.out.buf) < roomy }

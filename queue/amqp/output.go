@@ -43,8 +43,8 @@ func (c *conn) wakeWriter() {
 	}
 }
 
-// writeOut writes what there is until the connection ends, and a heartbeat when there has been nothing for half as long as
-// the client waits; 0: it waits for ever.
+// writeOut writes what there is until the connection ends, and a heartbeat when there has been nothing for
+// half as long as the client waits; 0: it waits for ever.
 func (c *conn) writeOut(peerIdle time.Duration) {
 	defer func() {
 		c.mu.Lock()
@@ -104,8 +104,8 @@ func (c *conn) signal() {
 	}
 }
 
-// await waits until ready, which is asked with the lock held; false where ctx ends before. The lock is held before and
-// after, and not while it waits.
+// await waits until ready, which is asked with the lock held; false where ctx ends before. The lock is held
+// before and after, and not while it waits.
 func (c *conn) await(ctx context.Context, ready func() bool) bool {
 	for !ready() {
 		if ctx.Err() != nil {

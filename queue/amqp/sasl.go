@@ -49,8 +49,8 @@ func (c *conn) authenticate(o *opening) (ok bool, err error) {
 	return outcome.Code == frame.SASLOK, err
 }
 
-// password checks a response of PLAIN: an identity to act for, which is ignored, the user and the password, with a zero
-// byte between them.
+// password checks a response of PLAIN: an identity to act for, which is ignored, the user and the password,
+// with a zero byte between them.
 func (c *conn) password(response []byte) (identity any, ok bool) {
 	parts := bytes.Split(response, []byte{0})
 	if len(parts) != 3 || c.o.Password == nil {

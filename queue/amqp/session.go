@@ -31,8 +31,9 @@ func (c *conn) beginSession(channel uint16, b *frame.Begin) error {
 		return nil
 	}
 	if channel > channelMax || c.sessions[channel] != nil {
-		return &frame.FormatError{Condition: frame.CondFraming, Reason: fmt.Sprintf("the channel %d is taken, or above %d",
-			channel, channelMax)}
+		return &frame.FormatError{Condition: frame.CondFraming,
+			Reason: fmt.Sprintf("the channel %d is taken, or above %d",
+				channel, channelMax)}
 	}
 	s := &session{c: c, channel: channel, links: make(map[uint32]*Link),
 		nextIncoming: b.NextOutgoingID, window: incomingWindow, peerWindow: b.IncomingWindow,
@@ -63,7 +64,8 @@ func (s *session) handle(body frame.Body, payload []byte) error {
 	case *frame.Detach:
 		return s.detach(b)
 	}
-	return &frame.FormatError{Condition: frame.CondFraming, Reason: "a frame that does not belong to a session"}
+	return &frame.FormatError{Condition: frame.CondFraming,
+		Reason: "a frame that does not belong to a session"}
 }
 
 // end answers the client's end.
@@ -124,7 +126,8 @@ func (s *session) flow(f *frame.Flow) error {
 	}
 	l := s.links[f.Handle.Value]
 	if l == nil {
-		s.fail(&frame.Error{Condition: frame.CondUnattachedHandle, Description: "There is no link of that handle."})
+		s.fail(&frame.Error{Condition: frame.CondUnattachedHandle,
+			Description: "There is no link of that handle."})
 		return nil
 	}
 	l.flow(f)

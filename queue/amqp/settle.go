@@ -31,7 +31,8 @@ func (s *session) disposition(d *frame.Disposition) error {
 			}
 		}
 	}
-	// More ids than there are deliveries: in the order of the ids all the same, which are numbers of a circle.
+	// More ids than there are deliveries: in the order of the ids all the same, which are numbers of a
+	// circle.
 	var ids []uint32
 	for id := range s.unsettled {
 		if id-d.First <= last-d.First {
@@ -61,8 +62,8 @@ func (s *session) settleOne(id uint32, d *frame.Disposition) {
 	}
 }
 
-// settleAll gives the source what the client has settled, all that is there at a time, until there is no more. What was
-// settled before the link went is settled all the same.
+// settleAll gives the source what the client has settled, all that is there at a time, until there is no
+// more. What was settled before the link went is settled all the same.
 func (l *Link) settleAll() {
 	c := l.s.c
 	c.mu.Lock()
@@ -83,7 +84,8 @@ func (l *Link) settleAll() {
 	l.settling = false
 }
 
-// answers tells the client what has become of its settlements; those in a row that were accepted in one frame.
+// answers tells the client what has become of its settlements; those in a row that were accepted in one
+// frame.
 func (l *Link) answers(list []settle, states []frame.State) {
 	for i := 0; i < len(list); {
 		j := i + 1

@@ -46,8 +46,9 @@ func (b *Bus) Options() amqp.Options {
 func (b *Bus) password(user, text string) (any, error) { return b.o.Guard.Password(user, text) }
 
 func (b *Bus) connect(ctx context.Context, p amqp.Peer) amqp.Handler {
-	c := &conn{bus: b, queues: b.o.Queues, ctx: ctx, namespace: p.Hostname, transactions: make(map[string]*transaction),
-		sessions: make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]right)}
+	c := &conn{bus: b, queues: b.o.Queues, ctx: ctx, namespace: p.Hostname,
+		transactions: make(map[string]*transaction),
+		sessions:     make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]right)}
 	first, ok := p.Identity.(access.Grant)
 	if !ok {
 		first = b.o.Guard.Anonymous()

@@ -48,7 +48,8 @@ func (t *tokens) take(payload []byte) error {
 		status, text = failureOf(own.Code).status, t.c.track(own.Message, cbsNode)
 	}
 	// No error-condition, not even an empty one: its presence is a failure to some clients.
-	reply, err := answer(m, wire.Map{{Key: "status-code", Value: status}, {Key: "status-description", Value: text}}, nil)
+	reply, err := answer(m, wire.Map{{Key: "status-code", Value: status},
+		{Key: "status-description", Value: text}}, nil)
 	if err == nil && !to.push(reply) {
 		err = &queue.Error{Code: queue.CodeServerBusy, Message: "Too many answers wait to be received."}
 	}
@@ -58,7 +59,8 @@ func (t *tokens) take(payload []byte) error {
 // put checks a token and keeps what it grants.
 func (t *tokens) put(m *message.Message) error {
 	if operation, _ := wire.Text(m.Get("operation")); operation != "put-token" {
-		return &queue.Error{Code: queue.CodeNotImplemented, Message: "The operation '" + operation + "' is not supported."}
+		return &queue.Error{Code: queue.CodeNotImplemented, Message: "The operation '" + operation +
+			"' is not supported."}
 	}
 	token, ok := m.Data()
 	if !ok {

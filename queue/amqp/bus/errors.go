@@ -76,8 +76,8 @@ func failureOf(code queue.Code) failure {
 	return failure{frame.CondInternal, http.StatusInternalServerError}
 }
 
-// asError is an error as the client gets it. entity is whom it concerns, where the error does not say so. What is no
-// error of a client's goes into the log.
+// asError is an error as the client gets it. entity is whom it concerns, where the error does not say so.
+// What is no error of a client's goes into the log.
 func (c *conn) asError(err error, entity string) *frame.Error {
 	own := c.own(err)
 	if own.Entity != "" {
@@ -101,7 +101,8 @@ func (c *conn) own(err error) *queue.Error {
 		return &queue.Error{Code: queue.CodeArgument, Message: err.Error(), Err: err}
 	}
 	c.bus.o.Logger.Error("an operation of Service Bus has a defect", "error", err)
-	return &queue.Error{Code: queue.CodeInternal, Message: "The server was unable to process the request.", Err: err}
+	return &queue.Error{Code: queue.CodeInternal, Message: "The server was unable to process the request.",
+		Err: err}
 }
 
 // track ends a description as the service does: with what its support asks for.

@@ -67,7 +67,8 @@ func (n *requests) take(ctx context.Context, payload []byte) error {
 	}
 	r := &request{requests: n, ctx: ctx, m: m}
 	done, err := r.run()
-	properties := wire.Map{{Key: "statusCode", Value: int32(http.StatusOK)}, {Key: "statusDescription", Value: "OK"}}
+	properties := wire.Map{{Key: "statusCode", Value: int32(http.StatusOK)},
+		{Key: "statusDescription", Value: "OK"}}
 	if done.status != 0 {
 		properties[0].Value, properties[1].Value = done.status, http.StatusText(int(done.status))
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// holder is the receiver of this connection that holds a session's lock; nil: none does. The client names the link that
-// it has the session by, or leaves that to the server.
+// holder is the receiver of this connection that holds a session's lock; nil: none does. The client names the
+// link that it has the session by, or leaves that to the server.
 func (r *request) holder(session *string) *queue.Receiver {
 	name, _ := wire.Text(r.m.Get("associated-link-name"))
 	r.c.mu.Lock()

@@ -102,7 +102,8 @@ func (n *receiver) GiveBack(list []amqp.Outgoing) {
 	for _, m := range list {
 		if token, ok := tokenOf(m.Tag); ok {
 			// A lock that is lost meanwhile has given the message back already.
-			_ = n.c.queues.Settle(context.WithoutCancel(n.c.ctx), n.at, token, queue.Settlement{Outcome: queue.Release}, nil)
+			_ = n.c.queues.Settle(context.WithoutCancel(n.c.ctx), n.at, token,
+				queue.Settlement{Outcome: queue.Release}, nil)
 		}
 	}
 }

@@ -110,8 +110,9 @@ func (r *replies) Settle(_ context.Context, list []amqp.Settlement) []frame.Stat
 	return states
 }
 
-// replyTo finds the link for an answer to a request that came to a node by another link: one of the same session whose
-// target, or else whose name, is the address to reply to; or else the only one that receives from that node.
+// replyTo finds the link for an answer to a request that came to a node by another link: one of the same
+// session whose target, or else whose name, is the address to reply to; or else the only one that receives
+// from that node.
 func (c *conn) replyTo(request *amqp.Link, node, address string) (*replies, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -35,8 +35,8 @@ func (c *conn) send(l *amqp.Link, at queue.Address, e queue.Entity) (answer amqp
 // Detached implements amqp.Sink.
 func (s *sender) Detached() { s.c.forget(s.link) }
 
-// Transfer implements amqp.Sink. All that has come is stored in one transaction; where that fails each transfer has its
-// own, so that one does not suffer for another.
+// Transfer implements amqp.Sink. All that has come is stored in one transaction; where that fails each
+// transfer has its own, so that one does not suffer for another.
 func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
 	states := make([]frame.State, len(list))
 	parsed := make([][]*message.Message, len(list))

@@ -61,8 +61,8 @@ func milliseconds(m wire.Map, name string) (d time.Duration, ok bool) {
 	return time.Duration(n) * time.Millisecond, true
 }
 
-// answer is the source with the session that was locked, told in the form in which the client has asked: each SDK knows
-// one alone. The moment until which it is locked stands in the properties.
+// answer is the source with the session that was locked, told in the form in which the client has asked: each
+// SDK knows one alone. The moment until which it is locked stands in the properties.
 func (w *sessionWish) answer(asked *frame.Source, r *queue.Receiver) (*frame.Source, wire.Map) {
 	id, until, _ := r.Session()
 	var value any = id

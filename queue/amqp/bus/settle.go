@@ -84,7 +84,8 @@ func settlementOf(state frame.State) (s queue.Settlement, answer frame.State, er
 			s.Outcome = queue.Defer
 		}
 		s.Modify, err = properties(state.Annotations)
-		return s, &frame.Modified{DeliveryFailed: state.DeliveryFailed, UndeliverableHere: state.UndeliverableHere}, err
+		return s, &frame.Modified{DeliveryFailed: state.DeliveryFailed,
+			UndeliverableHere: state.UndeliverableHere}, err
 	case *frame.Rejected:
 		s, err = deadLetter(state.Error)
 		return s, &frame.Rejected{}, err
@@ -135,7 +136,8 @@ func properties(m wire.Map) (list []message.Property, err error) {
 	for _, p := range m {
 		name, ok := nameOf(p.Key)
 		if !ok {
-			return nil, &queue.Error{Code: queue.CodeArgument, Message: "The name of a property to modify is no string."}
+			return nil, &queue.Error{Code: queue.CodeArgument,
+				Message: "The name of a property to modify is no string."}
 		}
 		value, err := wire.Append(nil, p.Value)
 		if err != nil {

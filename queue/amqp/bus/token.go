@@ -2,8 +2,9 @@ package bus
 
 import "github.com/mayflydb/mayfly/queue/message"
 
-// A lock token goes over the wire in two forms: as a UUID of AMQP in requests, and as the tag of its delivery, where its
-// bytes are in the order in which Windows keeps a GUID: the first three groups the other way round.
+// A lock token goes over the wire in two forms: as a UUID of AMQP in requests, and as the tag of its
+// delivery, where its bytes are in the order in which Windows keeps a GUID: the first three groups the other
+// way round.
 
 func tagOf(token message.UUID) []byte {
 	return []byte{token[3], token[2], token[1], token[0], token[5], token[4], token[7], token[6],
