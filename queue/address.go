@@ -1,5 +1,10 @@
 package queue
 
+import (
+	"strings"
+	"unicode/utf8"
+)
+
 // Kind is what an entity is.
 type Kind uint8
 
@@ -9,6 +14,17 @@ const (
 	Topic
 	Subscription
 )
+
+// String names the kind as the service does.
+func (k Kind) String() string {
+	switch k {
+	case Queue:
+		return "Queue"
+	case Topic:
+		return "Topic"
+	}
+	return "Subscription"
+}
 
 // Sub is one of the message stores of a queue or subscription.
 type Sub uint8
@@ -22,19 +38,116 @@ const (
 
 // Address names a message store, or a topic.
 type Address struct {
-	Entity string // "orders", "news/Subscriptions/all": spelled as the client has it, compared without case
+	// Entity is "orders" or "news/Subscriptions/all", spelled as the client has it but for the word in the
+	// middle; it is compared without case.
+	Entity string
 	Sub    Sub
 }
+
+const (
+	subscriptionsWord = "/Subscriptions/"
+	managementWord    = "/$management"
+)
+
+// subWords are what addresses of sub-queues end in, the longer one first.
+var subWords = [...]struct {
+	word string
+	sub  Sub
+}{{"/$Transfer/$DeadLetterQueue", TransferDeadLetters}, {"/$DeadLetterQueue", DeadLetters}}
+
+// Lengths of names, in characters.
+const (
+	maxPath = 260
+	maxName = 50 // of a subscription or rule
+)
 
 // ParseAddress reads an address in any of the forms that clients use: with or without a scheme and host, a
 // leading slash, and in any case of "Subscriptions" and of the names of sub-queues. management tells that it
 // ended in "/$management". It fails with CodeArgument. It does not look whether the entity exists.
 func ParseAddress(text string) (a Address, management bool, err error) {
-	return Address{Entity: text}, false, nil
+	path := text
+	if _, rest, found := strings.Cut(text, "://"); found {
+		_, path, _ = strings.Cut(rest, "/")
+	}
+	path = strings.Trim(path, "/")
+	if path, management = cutSuffixFold(path, managementWord); path == "" ||
+		strings.EqualFold(path, managementWord[1:]) {
+		return a, management, &Error{Code: CodeArgument, Message: "The address '" + text +
+			"' names no entity."}
+	}
+	for _, w := range subWords {
+		if rest, found := cutSuffixFold(path, w.word); found {
+			path, a.Sub = rest, w.sub
+			break
+		}
+	}
+	if len(path) > 2*maxPath || !utf8.ValidString(path) {
+		return Address{}, management, &Error{Code: CodeArgument,
+			Message: "The address is malformed, or too long."}
+	}
+	if topic, name, ok := splitSubscription(path); ok {
+		path = topic + subscriptionsWord + name
+	}
+	a.Entity = path
+	return a, management, nil
+}
+
+func cutSuffixFold(s, suffix string) (before string, found bool) {
+	at := len(s) - len(suffix)
+	if at < 0 || !strings.EqualFold(s[at:], suffix) {
+		return s, false
+	}
+	return s[:at], true
+}
+
+// splitSubscription splits a path whose last segment but one is "Subscriptions", in any case.
+func splitSubscription(path string) (topic, name string, ok bool) {
+	last := strings.LastIndexByte(path, '/')
+	if last < 0 {
+		return "", "", false
+	}
+	topic, ok = cutSuffixFold(path[:last+1], subscriptionsWord)
+	return topic, path[last+1:], ok && topic != "" && path[last+1:] != ""
 }
 
 // String is the address in its canonical spelling: "orders/$DeadLetterQueue".
-func (a Address) String() string { return a.Entity }
+func (a Address) String() string {
+	for _, w := range subWords {
+		if w.sub == a.Sub {
+			return a.Entity + w.word
+		}
+	}
+	return a.Entity
+}
 
 // Subscription splits the name of a subscription's entity; ok is false for one of a queue or topic.
-func (a Address) Subscription() (topic, name string, ok bool) { return "", "", false }
+func (a Address) Subscription() (topic, name string, ok bool) { return splitSubscription(a.Entity) }
+
+// checkName looks at the name of something new: segments of letters, digits, '.', '-' and '_' that begin and
+// end with a letter or digit, with slashes between them where the kind allows that.
+func checkName(what, name string, slashes bool) error {
+	most := maxName
+	if slashes {
+		most = maxPath
+	}
+	if n := utf8.RuneCountInString(name); n == 0 || n > most {
+		return &Error{Code: CodeArgumentOutOfRange, Entity: name,
+			Message: "The name of a " + what + " has at least one character and not too many."}
+	}
+	for segment := range strings.SplitSeq(name, "/") {
+		ok := segment != "" && isWord(segment[0]) && isWord(segment[len(segment)-1])
+		for i := range len(segment) {
+			ok = ok && (isWord(segment[i]) || strings.IndexByte(".-_", segment[i]) >= 0)
+		}
+		if !ok || strings.EqualFold(segment, "subscriptions") || segment != name && !slashes {
+			return &Error{Code: CodeArgument, Entity: name,
+				Message: "'" + name + "' is not a valid name of a " + what +
+					": letters, digits, '.', '-' and '_', with a letter or digit at both ends."}
+		}
+	}
+	return nil
+}
+
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}

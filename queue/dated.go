@@ -30,6 +30,9 @@ func (d dated) Latest(clocks []*host.Clock) (last host.Moment) {
 	if !d.concerns(clocks) {
 		return last
 	}
+	if at := d.m.latest.Load(); at > 0 {
+		last = host.Moment{At: moment(at), What: "an entity was made or changed"}
+	}
 	for _, s := range d.m.allStores() {
 		if at := s.latest.Load(); at > 0 && moment(at).After(last.At) {
 			last = host.Moment{At: moment(at), What: "a message was stored or settled in " + s.name()}
@@ -103,6 +106,7 @@ func (d dated) Moved(clocks []*host.Clock) {
 		s.expiry.restart()
 	}
 	d.m.timers.ring()
+	d.m.idler.ring()
 }
 
 // allStores are the stores of all entities.

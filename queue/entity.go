@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"context"
 	"math"
 	"time"
 
@@ -22,8 +21,8 @@ const (
 	ReceiveDisabled
 )
 
-// Properties are what the owner of an entity can set. What a kind does not have is ignored for it; a zero value
-// of a duration or size stands for the default.
+// Properties are what the owner of an entity can set. What a kind does not have is ignored for it; a zero
+// value of a duration or size stands for the default.
 type Properties struct {
 	LockDuration                   time.Duration // 5 s to 5 min
 	MaxDeliveryCount               int32
@@ -49,9 +48,6 @@ type Properties struct {
 	AuthorizationRules             []byte // as the client has written them
 	Status                         Status // has effect
 }
-
-// Defaults are the properties of a new entity of a kind where its owner sets none.
-func Defaults(kind Kind) Properties { return Properties{} }
 
 // Counts are messages by what they are. What has expired and is not purged yet may be among them.
 type Counts struct {
@@ -80,52 +76,4 @@ type Rule struct {
 	Filter  rule.Filter
 	Action  rule.Action // the zero Action: none
 	Created time.Time
-}
-
-// Create makes an entity; path of a subscription is "topic/Subscriptions/name". A subscription begins with the
-// given rules; with none of them it has "$Default", which takes everything. Errors: CodeEntityExists, also for the
-// other kind; CodeEntityNotFound for the topic; CodeArgument, CodeArgumentOutOfRange.
-func (q *Queues) Create(ctx context.Context, kind Kind, path string, p Properties, rules ...Rule) (Entity, error) {
-	return Entity{}, &Error{Code: CodeNotImplemented}
-}
-
-// Update sets the properties of an entity. Locks that are held on its messages are lost.
-func (q *Queues) Update(ctx context.Context, path string, p Properties) (Entity, error) {
-	return Entity{}, &Error{Code: CodeNotImplemented}
-}
-
-// Get is one entity with its counts. It is no activity.
-func (q *Queues) Get(ctx context.Context, path string) (Entity, error) {
-	return Entity{}, &Error{Code: CodeNotImplemented}
-}
-
-// List is the queues, the topics, or the subscriptions of a topic (Subscription), in the order of their names:
-// top of them behind skip. topic is "" but for subscriptions.
-func (q *Queues) List(ctx context.Context, kind Kind, topic string, skip, top int) ([]Entity, error) {
-	return nil, &Error{Code: CodeNotImplemented}
-}
-
-// Delete deletes an entity with all that is in it, and detaches its receivers.
-func (q *Queues) Delete(ctx context.Context, path string) error {
-	return &Error{Code: CodeNotImplemented}
-}
-
-// CreateRule adds a rule to a subscription. Rules concern messages that arrive later.
-func (q *Queues) CreateRule(ctx context.Context, subscription string, r Rule) (Rule, error) {
-	return Rule{}, &Error{Code: CodeNotImplemented}
-}
-
-// UpdateRule replaces a rule.
-func (q *Queues) UpdateRule(ctx context.Context, subscription string, r Rule) (Rule, error) {
-	return Rule{}, &Error{Code: CodeNotImplemented}
-}
-
-// DeleteRule deletes a rule.
-func (q *Queues) DeleteRule(ctx context.Context, subscription, name string) error {
-	return &Error{Code: CodeNotImplemented}
-}
-
-// Rules are the rules of a subscription by name: top of them behind skip.
-func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) ([]Rule, error) {
-	return nil, &Error{Code: CodeNotImplemented}
 }

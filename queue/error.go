@@ -54,4 +54,10 @@ func CodeOf(err error) Code {
 }
 
 // Retryable tells that the same call may succeed later: of timeouts, a busy server, failures within.
-func (c Code) Retryable() bool { return false }
+func (c Code) Retryable() bool {
+	switch c {
+	case CodeTimeout, CodeServerBusy, CodeInternal, CodeCancelled, CodeStorage:
+		return true
+	}
+	return false
+}

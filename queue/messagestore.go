@@ -133,6 +133,20 @@ func (s *messageStore) changed() {
 	s.expiry.restart()
 }
 
+// endWait notes that one who waited does no more: he has used the entity until now. The caller holds the
+// mutex.
+func (s *messageStore) endWait() {
+	s.waiting--
+	s.e.touch(s.now())
+}
+
+// hasScheduled tells whether a message is scheduled.
+func (s *messageStore) hasScheduled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.activates != host.Never
+}
+
 // awaited tells whether somebody waits for messages.
 func (s *messageStore) awaited() bool {
 	s.mu.Lock()

@@ -3,7 +3,6 @@ package queue
 import (
 	"log/slog"
 	"sync/atomic"
-	"time"
 
 	"github.com/mayflydb/mayfly/host"
 )
@@ -11,29 +10,28 @@ import (
 // Options configure Queues. The zero value is a good default: the limits of the Standard tier.
 type Options struct {
 	Logger *slog.Logger // nil discards
-	// Basic sets the limits of the Basic tier: a default time to live of 14 days, which is the highest one, too.
+	// Basic sets the limits of the Basic tier: a default time to live of 14 days, which is the highest one,
+	// too.
 	Basic bool
-	// LazyExpiry leaves alone what has expired in message stores that nobody has received from for a minute, as the
-	// service does. Receivers see no difference; counts and Peek do.
+	// LazyExpiry leaves alone what has expired in message stores that nobody has received from for a minute,
+	// as the service does. Receivers see no difference; counts and Peek do.
 	LazyExpiry bool
-	// DropLocksOnDisconnect makes the messages of a receiver that is gone available at once. By default
-	// their locks last until they lapse.
+	// DropLocksOnDisconnect makes the messages of a receiver that is gone available at once. By default their
+	// locks last until they lapse.
 	DropLocksOnDisconnect bool
 	// RefuseExpiredDeferred refuses deferred messages that have expired. By default they are handed out.
 	RefuseExpiredDeferred bool
 }
 
-// Queues is the door to all entities. It lives through restores. Its methods may be called from any goroutine.
+// Queues is the door to all entities. It lives through restores. Its methods may be called from any
+// goroutine.
 type Queues struct {
 	opts Options
 	live atomic.Pointer[resident]
 }
 
-// New makes a tenant for host.Open.
+// New makes the queues. They are there once their Tenant is in a host that is open.
 func New(o Options) *Queues { return &Queues{opts: o} }
 
 // Tenant is what host.Open is given.
-func (q *Queues) Tenant() host.Tenant { return standTenant{q} }
-
-// Now is the server's time, to the millisecond: what messages are dated by.
-func (q *Queues) Now() time.Time { return moment(q.live.Load().in.Clock().Millis()) }
+func (q *Queues) Tenant() host.Tenant { return tenant{q} }

@@ -23,8 +23,8 @@ type ReceiverOptions struct {
 	// not.
 	Session *SessionRequest
 	Name    string // of the client, for logs
-	// KeepLocks lets locks last beyond Close, whatever Options say: for clients whose requests are receivers of their
-	// own.
+	// KeepLocks lets locks last beyond Close, whatever Options say: for clients whose requests are receivers
+	// of their own.
 	KeepLocks bool
 }
 
@@ -175,7 +175,7 @@ func (r *Receiver) stopWaiting(w *waiter) {
 	r.s.e.touch(r.s.now())
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	r.s.waiting--
+	r.s.endWait()
 	r.place().waiters.leave(w)
 }
 

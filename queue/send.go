@@ -124,6 +124,7 @@ func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []
 	})
 	if err == nil {
 		s.e.touch(s.now())
+		err = s.activate(ctx) // it is known anew when the next one is due
 	}
 	return err
 }

@@ -32,7 +32,7 @@ func (r *Receiver) openSession(ctx context.Context) error {
 		s.e.touch(s.now())
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.waiting--
+		s.endWait()
 		s.free.leave(w)
 	}()
 	for {

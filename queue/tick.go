@@ -183,14 +183,16 @@ func (s *messageStore) activate(ctx context.Context) error {
 	s.mu.Lock()
 	before := s.schedules
 	s.mu.Unlock()
-	var next int64
+	var next, last int64
 	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
-		next, err = w.activate(s)
+		next, last, err = w.activate(s)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	s.e.touch(last)
+	s.e.m.idler.ring()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.schedules == before { // else something was scheduled meanwhile, and the next look tells more
@@ -199,8 +201,9 @@ func (s *messageStore) activate(ctx context.Context) error {
 	return nil
 }
 
-// activate brings scheduled messages in the order of their moments, and tells when the next one is due.
-func (w *work) activate(s *messageStore) (next int64, err error) {
+// activate brings scheduled messages in the order of their moments, and tells when the next one is due, and
+// when the last one was that it has brought; 0: none.
+func (w *work) activate(s *messageStore) (next, last int64, err error) {
 	var due []host.Entry
 	next = host.Never
 	it := engine.Expect(w.Scan(engine.Prefix(s.family(familyDue)), false), maxActivate+1)
@@ -208,7 +211,7 @@ func (w *work) activate(s *messageStore) (next int64, err error) {
 		e, err := host.ParseEntry(storePrefixLen+1, it.Key())
 		if err != nil {
 			it.Close()
-			return 0, err
+			return 0, 0, err
 		}
 		if e.At > w.now || len(due) == maxActivate {
 			next = e.At
@@ -217,15 +220,16 @@ func (w *work) activate(s *messageStore) (next int64, err error) {
 		due = append(due, e)
 	}
 	if err := it.Close(); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, e := range due {
 		if w.moved >= maxMoved {
-			return e.At, nil
+			return e.At, last, nil
 		}
 		if err := w.arrive(s, int64(e.ID), e.At); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
+		last = e.At
 	}
-	return next, nil
+	return next, last, nil
 }

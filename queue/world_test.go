@@ -110,17 +110,19 @@ func standard() Properties {
 // create, change and remove are what is done to entities.
 func (w *world) create(kind Kind, path string, p Properties) {
 	w.t.Helper()
-	w.must(w.q.StandCreate(w.ctx, kind, path, p))
+	_, err := w.q.Create(w.ctx, kind, path, p)
+	w.must(err)
 }
 
 func (w *world) change(path string, p Properties) {
 	w.t.Helper()
-	w.must(w.q.StandUpdate(w.ctx, path, p))
+	_, err := w.q.Update(w.ctx, path, p)
+	w.must(err)
 }
 
 func (w *world) remove(path string) {
 	w.t.Helper()
-	w.must(w.q.StandDelete(w.ctx, path))
+	w.must(w.q.Delete(w.ctx, path))
 }
 
 func (w *world) queue(name string, change ...func(*Properties)) {

@@ -1,0 +1,120 @@
+package queue
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+)
+
+// Entities and rules are records of the host's catalog:
+//
+//	00 · q · 0 · name       a queue or topic
+//	00 · q · topic · name   a subscription of it
+//	00 · y · subscription · name   a rule of it
+//
+// topic and subscription are the catalog's numbers. Names are in lower case, escaped and ended.
+const (
+	kindEntity = 'q'
+	kindRule   = 'y'
+)
+
+// entityRecord is an entity as the catalog keeps it. Moments are milliseconds since 1970.
+type entityRecord struct {
+	Number     uint32     `json:"number"`
+	Kind       Kind       `json:"kind"`
+	Path       string     `json:"path"` // as its owner has spelled it
+	Topic      uint32     `json:"topic,omitempty"`
+	Created    int64      `json:"created"`
+	Updated    int64      `json:"updated"`
+	Accessed   int64      `json:"accessed,omitempty"` // as far as a stop in order has told
+	Properties Properties `json:"properties"`
+}
+
+func recordKey(kind byte, parent uint32, name string) []byte {
+	return doc.AppendEscaped(host.AppendCatalogHead(nil, kind, parent), []byte(strings.ToLower(name)))
+}
+
+// key is the record's: of a subscription by the last segment of its path.
+func (r *entityRecord) key() []byte {
+	name := r.Path
+	if r.Topic != 0 {
+		_, name, _ = splitSubscription(r.Path)
+	}
+	return recordKey(kindEntity, r.Topic, name)
+}
+
+// scopeOf is the scope of an entity: a subscription lies in that of its topic.
+func (r *entityRecord) scope() []byte {
+	if r.Topic != 0 {
+		return entityPrefix(r.Topic)
+	}
+	return entityPrefix(r.Number)
+}
+
+// tenant is what the host knows of the queues.
+type tenant struct{ q *Queues }
+
+// Claim implements host.Tenant.
+func (tenant) Claim() host.Claim {
+	return host.Claim{Name: "queues", Kinds: string([]byte{kindEntity, kindRule}), First: 0x40, Last: 0x7F}
+}
+
+// Scopes implements host.Tenant.
+func (tenant) Scopes(r engine.Reader) (list [][]byte, err error) {
+	err = host.ScanRecords(r, kindEntity, func(_ []byte, rec entityRecord) error {
+		if rec.Topic == 0 {
+			list = append(list, rec.scope())
+		}
+		return nil
+	})
+	return list, err
+}
+
+// load reads all entities and rules.
+func (m *resident) load(r engine.Reader) error {
+	var subscriptions []entityRecord
+	err := host.ScanRecords(r, kindEntity, func(_ []byte, rec entityRecord) error {
+		if rec.Topic != 0 {
+			subscriptions = append(subscriptions, rec)
+			return nil
+		}
+		_, err := m.loadEntity(r, rec)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, rec := range subscriptions {
+		if m.numbers[rec.Topic] == nil {
+			return corruptCatalog("the subscription " + rec.Path + " has no topic")
+		}
+		if _, err := m.loadEntity(r, rec); err != nil {
+			return err
+		}
+	}
+	return host.ScanRecords(r, kindRule, func(key []byte, rec Rule) error {
+		parent := binary.BigEndian.Uint32(key[host.CatalogHead-4:])
+		e := m.numbers[parent]
+		if e == nil || e.kind != Subscription {
+			return corruptCatalog("the rule " + rec.Name + " has no subscription")
+		}
+		e.rules.Store(e.rules.Load().with(rec))
+		return nil
+	})
+}
+
+func (m *resident) loadEntity(r engine.Reader, rec entityRecord) (*entity, error) {
+	e := m.add(rec)
+	for _, s := range e.stores {
+		if s != nil {
+			if err := s.load(r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	m.note(max(rec.Created, rec.Updated))
+	return e, nil
+}

@@ -1,0 +1,181 @@
+package queue
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// An entity with AutoDeleteOnIdle is deleted when nobody has used it for so long. What is use, and what is
+// not, is decided where it happens, by touch. Two things are use as long as they last: somebody waits for
+// messages, and a message is scheduled; the second one ends with the moment in which the last one arrives.
+// After a start all entities have just been used: while the server was not there nobody could.
+
+// touch notes that the entity was used. Whoever uses a subscription uses its topic.
+func (e *entity) touch(ms int64) {
+	for ; e != nil; e = e.topic {
+		for last := e.accessed.Load(); last < ms &&
+			!e.accessed.CompareAndSwap(last, ms); last = e.accessed.Load() {
+		}
+	}
+}
+
+// diesAt is the millisecond from which on the entity is not there, if nobody uses it before: host.Never for
+// one that is kept, or in use now.
+func (e *entity) diesAt(now int64) int64 {
+	idle := e.properties.Load().AutoDeleteOnIdle
+	if idle == Forever || e.busy(now) {
+		return host.Never
+	}
+	return max(e.accessed.Load(), e.created, e.m.started) + millis(idle)
+}
+
+// busy tells whether the entity, or a subscription of it, is in use now.
+func (e *entity) busy(now int64) bool {
+	for _, s := range e.stores {
+		if s != nil && (s.awaited() || s.hasScheduled()) {
+			e.touchAwaited(s, now)
+			return true
+		}
+	}
+	for _, c := range *e.children.Load() {
+		if c.busy(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// bringDue brings the scheduled messages that are due in entities which can be idle: it is known then since
+// when they are.
+func (m *resident) bringDue(ctx context.Context) error {
+	now := m.in.Clock().Millis()
+	for _, e := range m.list() {
+		if e.properties.Load().AutoDeleteOnIdle == Forever {
+			continue
+		}
+		for _, s := range e.stores {
+			if s != nil && s.nextWakeup() <= now {
+				if err := s.catchUp(ctx); err != nil {
+					return wrap(err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// touchAwaited notes the use by somebody who waits, so that it counts when he has gone.
+func (e *entity) touchAwaited(s *messageStore, now int64) {
+	if s.awaited() {
+		e.touch(now)
+	}
+}
+
+// outlived tells whether the entity has been idle for too long, or its topic has.
+func (e *entity) outlived(now int64) bool {
+	return e.diesAt(now) <= now || e.topic != nil && e.topic.diesAt(now) <= now
+}
+
+// idler deletes entities that have been idle for too long.
+type idler struct {
+	m    *resident
+	bell chan struct{} // one slot: entities have come, or changed
+	end  context.CancelFunc
+	work sync.WaitGroup
+}
+
+func newIdler(m *resident) *idler { return &idler{m: m, bell: make(chan struct{}, 1)} }
+
+func (i *idler) start() {
+	ctx, end := context.WithCancel(context.Background())
+	i.end = end
+	i.work.Go(func() { i.run(ctx) })
+}
+
+func (i *idler) stop() {
+	i.end()
+	i.work.Wait()
+}
+
+func (i *idler) ring() {
+	select {
+	case i.bell <- struct{}{}:
+	default:
+	}
+}
+
+// retryIdle is after how long the idler tries again where it has failed, or where an entity is in use.
+const retryIdle = int64(time.Minute / time.Millisecond)
+
+func (i *idler) run(ctx context.Context) {
+	clock := i.m.in.Clock()
+	for ctx.Err() == nil {
+		next := i.look(ctx, clock.Millis())
+		var due <-chan time.Time
+		stop := func() {}
+		if next < host.Never {
+			due, stop = ttl.At(clock.Base(), time.UnixMilli(next))
+		}
+		select {
+		case <-due:
+		case <-i.bell:
+		case <-ctx.Done():
+		}
+		stop()
+	}
+}
+
+// look deletes what is due and tells when to look again.
+func (i *idler) look(ctx context.Context, now int64) (next int64) {
+	next = host.Never
+	overdue := false
+	for _, e := range i.m.list() {
+		if e.properties.Load().AutoDeleteOnIdle == Forever {
+			continue
+		}
+		at := e.diesAt(now)
+		if at == host.Never {
+			at = now + retryIdle // in use: by whom nobody tells when that ends
+		}
+		overdue = overdue || at <= now
+		next = min(next, at)
+	}
+	if !overdue {
+		return next
+	}
+	if err := i.delete(ctx); err != nil {
+		if ctx.Err() == nil {
+			i.m.logger().Warn("deleting what is idle failed", "error", err)
+		}
+		return now + retryIdle
+	}
+	return now // look again at what is left
+}
+
+func (i *idler) delete(ctx context.Context) error {
+	if err := i.m.in.Catalog().Lock(ctx); err != nil {
+		return err
+	}
+	defer i.m.in.Catalog().Unlock()
+	return i.m.sweepIdle(ctx)
+}
+
+// sweepIdle deletes all entities that have been idle for too long. The catalog's lock is held.
+func (m *resident) sweepIdle(ctx context.Context) error {
+	if err := m.bringDue(ctx); err != nil {
+		return err
+	}
+	for _, e := range m.list() {
+		if m.numbered(e.number) != e || !e.outlived(m.in.Clock().Millis()) {
+			continue
+		}
+		if err := m.drop(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}

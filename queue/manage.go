@@ -1,0 +1,395 @@
+package queue
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+)
+
+// Most entities.
+const (
+	maxEntities      = 10_000
+	maxSubscriptions = 2_000 // of a topic
+)
+
+// manage begins a change of the catalog, which dates what it writes: its lock keeps clocks from being moved
+// meanwhile, too. leave ends it.
+func (q *Queues) manage(ctx context.Context) (m *resident, leave func(), err error) {
+	if m, err = q.resident(); err != nil {
+		return nil, nil, err
+	}
+	m.in.Enter()
+	if err := m.in.Catalog().Lock(ctx); err != nil {
+		m.in.Leave()
+		return nil, nil, wrap(err)
+	}
+	return m, func() {
+		m.in.Catalog().Unlock()
+		m.in.Leave()
+	}, nil
+}
+
+// findPath finds an entity by the path that a client has given.
+func (m *resident) findPath(path string) (*entity, error) {
+	a, management, err := ParseAddress(path)
+	if err != nil {
+		return nil, err
+	}
+	if a.Sub != Main || management {
+		return nil, &Error{Code: CodeArgument, Entity: path,
+			Message: "'" + path + "' is no entity by itself."}
+	}
+	return m.find(a)
+}
+
+func (m *resident) findKind(path string, kind Kind) (*entity, error) {
+	e, err := m.findPath(path)
+	if err == nil && e.kind != kind {
+		return nil, notFound(path)
+	}
+	return e, err
+}
+
+// Create makes an entity; path of a subscription is "topic/Subscriptions/name". A subscription begins with
+// the given rules; with none of them it has DefaultRule, which takes everything. Errors: CodeEntityExists,
+// also for the other kind; CodeEntityNotFound for the topic; CodeArgument, CodeArgumentOutOfRange,
+// CodeQuotaExceeded.
+func (q *Queues) Create(ctx context.Context, kind Kind, path string, p Properties, rules ...Rule) (Entity,
+	error) {
+	rec, topic, err := nameEntity(kind, path)
+	if err != nil {
+		return Entity{}, err
+	}
+	m, leave, err := q.manage(ctx)
+	if err != nil {
+		return Entity{}, err
+	}
+	defer leave()
+	if err := m.sweepIdle(ctx); err != nil { // what is not there any more does not stand in the way
+		return Entity{}, err
+	}
+	var parent *entity
+	if kind == Subscription {
+		if parent, err = m.findKind(topic, Topic); err != nil {
+			return Entity{}, err
+		}
+		_, name, _ := splitSubscription(rec.Path)
+		rec.Topic, rec.Path = parent.number, parent.path+subscriptionsWord+name
+	}
+	if rec.Properties, err = m.admit(kind, rec.Path, parent, p); err != nil {
+		return Entity{}, err
+	}
+	set, err := firstRules(kind, rules)
+	if err != nil {
+		return Entity{}, err
+	}
+	rec.Created = m.in.Clock().Millis()
+	rec.Updated, rec.Accessed = rec.Created, rec.Created
+	err = m.in.Catalog().Change(ctx, func(t *host.Change) error {
+		if rec.Number = t.Number(); rec.Topic == 0 { // what comes begins above what is gone
+			t.RaiseLSN(rec.scope(), m.in.Catalog().Highest()+1)
+		}
+		createStores(t, rec.Number, kind)
+		for i := range set.list {
+			set.list[i].Created = moment(rec.Created)
+			if err := host.SetRecord(t, recordKey(kindRule, rec.Number, set.list[i].Name),
+				set.list[i]); err != nil {
+				return err
+			}
+		}
+		return host.SetRecord(t, rec.key(), rec)
+	}, scopesOf(parent)...)
+	if err != nil {
+		return Entity{}, wrap(err)
+	}
+	m.note(rec.Created)
+	e := m.add(rec)
+	e.rules.Store(set)
+	return m.entity(ctx, e)
+}
+
+func scopesOf(e *entity) [][]byte {
+	if e == nil {
+		return nil
+	}
+	return [][]byte{e.scope}
+}
+
+// nameEntity checks the name of a new entity, and tells the topic of a subscription.
+func nameEntity(kind Kind, path string) (rec entityRecord, topic string, err error) {
+	a, management, err := ParseAddress(path)
+	if err != nil {
+		return rec, "", err
+	}
+	topic, name, isSubscription := a.Subscription()
+	if a.Sub != Main || management || isSubscription != (kind == Subscription) {
+		return rec, "", &Error{Code: CodeArgument, Entity: path,
+			Message: "'" + path + "' is not the path of a " + strings.ToLower(kind.String()) + "."}
+	}
+	if kind == Subscription {
+		err = checkName("subscription", name, false)
+	} else {
+		err = checkName(strings.ToLower(kind.String()), a.Entity, true)
+	}
+	return entityRecord{Kind: kind, Path: a.Entity}, topic, err
+}
+
+// admit looks whether an entity may be made, and completes its properties.
+func (m *resident) admit(kind Kind, path string, parent *entity, p Properties) (Properties, error) {
+	m.mu.RLock()
+	there, count := m.paths[strings.ToLower(path)] != nil, len(m.paths)
+	m.mu.RUnlock()
+	switch {
+	case there:
+		return p, &Error{Code: CodeEntityExists, Entity: path,
+			Message: "SubCode=40900. Conflict. The messaging entity '" +
+				path + "' exists already."}
+	case kind == Subscription && len(*parent.children.Load()) >= maxSubscriptions, kind != Subscription &&
+		count >= maxEntities:
+		return p, &Error{Code: CodeQuotaExceeded, Entity: path,
+			Message: "There are as many entities as there can be."}
+	}
+	p, err := p.complete(kind, path, m.opts.Basic)
+	if err == nil {
+		err = m.checkTargets(path, &p)
+	}
+	return p, err
+}
+
+// checkTargets looks whether what an entity forwards to is there, and puts the path that it has in the place
+// of the way in which the client has written it.
+func (m *resident) checkTargets(path string, p *Properties) error {
+	for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {
+		if *target == "" {
+			continue
+		}
+		a, management, err := ParseAddress(*target)
+		if err != nil {
+			return err
+		}
+		e, err := m.find(a)
+		switch {
+		case err != nil || management || a.Sub != Main || e.kind == Subscription:
+			return &Error{Code: CodeArgument, Entity: path,
+				Message: "SubCode=40400. The forwarding destination '" +
+					*target + "' is no queue or topic that exists."}
+		case strings.EqualFold(e.path, path):
+			return &Error{Code: CodeArgument, Entity: path,
+				Message: "SubCode=40000. An entity cannot forward to itself."}
+		}
+		*target = e.path
+	}
+	return nil
+}
+
+func firstRules(kind Kind, rules []Rule) (*ruleSet, error) {
+	set := &ruleSet{}
+	if kind != Subscription {
+		return set, nil
+	}
+	if len(rules) == 0 {
+		rules = []Rule{{Name: DefaultRule}}
+	}
+	for _, r := range rules {
+		if err := checkRule(r); err != nil {
+			return nil, err
+		}
+		set = set.with(r)
+	}
+	return set, nil
+}
+
+// Update sets the properties of an entity. Locks that are held on its messages are lost. Errors:
+// CodeEntityNotFound, CodeArgument for what cannot be changed, CodeArgumentOutOfRange.
+func (q *Queues) Update(ctx context.Context, path string, p Properties) (Entity, error) {
+	m, leave, err := q.manage(ctx)
+	if err != nil {
+		return Entity{}, err
+	}
+	defer leave()
+	e, err := m.findPath(path)
+	if err != nil {
+		return Entity{}, err
+	}
+	if p, err = p.complete(e.kind, e.path, m.opts.Basic); err == nil {
+		err = m.checkTargets(e.path, &p)
+	}
+	if name := p.immutable(e.properties.Load()); err == nil && name != "" {
+		err = &Error{Code: CodeArgument, Entity: e.path,
+			Message: "SubCode=40000. The value of the property " + name +
+				" of an existing " + e.kind.String() + " cannot be changed."}
+	}
+	if err != nil {
+		return Entity{}, err
+	}
+	for _, s := range e.stores {
+		if s != nil {
+			if err := s.catchUp(ctx); err != nil { // what is due is judged by the properties of its moment
+				return Entity{}, err
+			}
+		}
+	}
+	rec := e.record()
+	rec.Updated = m.in.Clock().Millis()
+	rec.Accessed, rec.Properties = rec.Updated, p
+	err = m.in.Catalog().Change(ctx, func(t *host.Change) error { return host.SetRecord(t, rec.key(), rec) },
+		e.scope)
+	if err != nil {
+		return Entity{}, wrap(err)
+	}
+	m.note(rec.Updated)
+	e.properties.Store(&p)
+	e.updated.Store(rec.Updated)
+	e.generation.Add(1)
+	e.touch(rec.Updated)
+	for _, s := range e.stores {
+		if s != nil {
+			s.changed()
+		}
+	}
+	m.idler.ring()
+	return m.entity(ctx, e)
+}
+
+// Delete deletes an entity with all that is in it, a topic with its subscriptions, and ends its receivers.
+func (q *Queues) Delete(ctx context.Context, path string) error {
+	m, leave, err := q.manage(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	e, err := m.findPath(path)
+	if err != nil {
+		return err
+	}
+	return m.drop(ctx, e)
+}
+
+// drop deletes an entity. The catalog's lock is held.
+func (m *resident) drop(ctx context.Context, e *entity) error {
+	list := append([]*entity{e}, *e.children.Load()...)
+	err := m.in.Catalog().Change(ctx, func(t *host.Change) error {
+		if e.topic == nil {
+			at, err := t.Positions([][]byte{e.scope})
+			if err != nil {
+				return err
+			}
+			t.NoteHighest(at[0].LSN)
+		}
+		for _, d := range list {
+			rec := d.record()
+			t.Delete(rec.key())
+			for _, r := range d.rules.Load().list {
+				t.Delete(recordKey(kindRule, d.number, r.Name))
+			}
+			dropStores(t, d.number)
+		}
+		return nil
+	}, e.scope)
+	if err != nil {
+		return wrap(err)
+	}
+	m.forget(list)
+	return nil
+}
+
+// Get is one entity with its counts. It is no activity.
+func (q *Queues) Get(ctx context.Context, path string) (Entity, error) {
+	m, err := q.resident()
+	if err != nil {
+		return Entity{}, err
+	}
+	if err := m.bringDue(ctx); err != nil {
+		return Entity{}, err
+	}
+	e, err := m.findPath(path)
+	if err != nil {
+		return Entity{}, err
+	}
+	return m.entity(ctx, e)
+}
+
+// List is the queues, the topics, or the subscriptions of a topic (Subscription), in the order of their
+// names: top of them behind skip. topic is "" but for subscriptions.
+func (q *Queues) List(ctx context.Context, kind Kind, topic string, skip, top int) ([]Entity, error) {
+	m, err := q.resident()
+	if err != nil {
+		return nil, err
+	}
+	if err := m.bringDue(ctx); err != nil {
+		return nil, err
+	}
+	var all []*entity
+	if kind == Subscription {
+		t, err := m.findKind(topic, Topic)
+		if err != nil {
+			return nil, err
+		}
+		all = *t.children.Load()
+	} else {
+		all = m.list()
+		sortByPath(all)
+	}
+	now := m.in.Clock().Millis()
+	var list []*entity
+	for _, e := range all {
+		if e.kind == kind && !e.outlived(now) {
+			list = append(list, e)
+		}
+	}
+	list = page(list, skip, top)
+	out := make([]Entity, 0, len(list))
+	for _, e := range list {
+		one, err := m.entity(ctx, e)
+		if CodeOf(err) == CodeEntityNotFound && err != nil {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// entity tells what is known of an entity.
+func (m *resident) entity(ctx context.Context, e *entity) (Entity, error) {
+	out := Entity{Kind: e.kind, Path: e.path, Properties: *e.properties.Load(), Created: moment(e.created),
+		Updated: moment(e.updated.Load()), Accessed: accessedAt(e)}
+	err := m.in.Engine().View(ctx, func(r engine.Reader) error {
+		for sub, s := range e.stores {
+			if s == nil {
+				continue
+			}
+			c, err := s.read(r)
+			if err != nil {
+				return err
+			}
+			out.Bytes += c.Bytes
+			switch Sub(sub) {
+			case Main:
+				out.Counts.Active, out.Counts.Scheduled = c.Active, c.Scheduled
+			case DeadLetters:
+				out.Counts.DeadLetter = c.Active
+			case TransferDeadLetters:
+				out.Counts.TransferDeadLetter = c.Active
+			}
+		}
+		return nil
+	})
+	if e.kind == Topic {
+		out.Subscriptions = len(*e.children.Load())
+		out.SQLFilters, out.CorrelationFilters = e.ruleCounts()
+	}
+	return out, wrap(err)
+}
+
+func accessedAt(e *entity) (at time.Time) {
+	if ms := e.accessed.Load(); ms > 0 {
+		at = moment(ms)
+	}
+	return at
+}

@@ -1,0 +1,199 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/rule"
+)
+
+// DefaultRule is the name of the rule that a subscription begins with where its owner gives none.
+const DefaultRule = "$Default"
+
+// Most rules that the subscriptions of a topic can have together.
+const (
+	maxSQLRules         = 2_000
+	maxCorrelationRules = 100_000
+)
+
+// ruleSet is the rules of a subscription in the order of their names. It does not change: who goes through
+// them has a set of his own.
+type ruleSet struct{ list []Rule }
+
+func compareRule(r Rule, name string) int {
+	return strings.Compare(strings.ToLower(r.Name), strings.ToLower(name))
+}
+
+func (s *ruleSet) find(name string) (at int, ok bool) {
+	return slices.BinarySearchFunc(s.list, name, compareRule)
+}
+
+// with is the set with a rule, in the place of one of the same name.
+func (s *ruleSet) with(r Rule) *ruleSet {
+	at, ok := s.find(r.Name)
+	list := slices.Clone(s.list)
+	if ok {
+		list[at] = r
+		return &ruleSet{list}
+	}
+	return &ruleSet{slices.Insert(list, at, r)}
+}
+
+// without is the set without a rule.
+func (s *ruleSet) without(name string) *ruleSet {
+	list := slices.DeleteFunc(slices.Clone(s.list),
+		func(r Rule) bool { return strings.EqualFold(r.Name, name) })
+	return &ruleSet{list}
+}
+
+func checkRule(r Rule) error {
+	if r.Name == DefaultRule {
+		return nil
+	}
+	return checkName("rule", r.Name, false)
+}
+
+// CreateRule adds a rule to a subscription. Rules concern messages that arrive later. Errors:
+// CodeEntityNotFound, CodeRuleExists, CodeQuotaExceeded, CodeArgument.
+func (q *Queues) CreateRule(ctx context.Context, subscription string, r Rule) (Rule, error) {
+	return q.setRule(ctx, subscription, r, false)
+}
+
+// UpdateRule replaces a rule: CodeRuleNotFound.
+func (q *Queues) UpdateRule(ctx context.Context, subscription string, r Rule) (Rule, error) {
+	return q.setRule(ctx, subscription, r, true)
+}
+
+func (q *Queues) setRule(ctx context.Context, subscription string, r Rule, update bool) (Rule, error) {
+	if err := checkRule(r); err != nil {
+		return Rule{}, err
+	}
+	err := q.changeRules(ctx, subscription, func(e *entity, t *host.Change, now int64) (*ruleSet, error) {
+		set := e.rules.Load()
+		at, there := set.find(r.Name)
+		switch {
+		case there && !update:
+			return nil, &Error{Code: CodeRuleExists, Entity: e.path,
+				Message: "The rule '" + r.Name + "' of '" + e.path + "' exists already."}
+		case !there && update:
+			return nil, ruleNotFound(e, r.Name)
+		case there:
+			r.Created = set.list[at].Created
+		default:
+			r.Created = moment(now)
+			if err := e.topic.roomForRule(r); err != nil {
+				return nil, err
+			}
+		}
+		return set.with(r), host.SetRecord(t, recordKey(kindRule, e.number, r.Name), r)
+	})
+	return r, err
+}
+
+// DeleteRule deletes a rule: CodeRuleNotFound. It is no activity of the subscription.
+func (q *Queues) DeleteRule(ctx context.Context, subscription, name string) error {
+	return q.changeRules(ctx, subscription, func(e *entity, t *host.Change, _ int64) (*ruleSet, error) {
+		if _, there := e.rules.Load().find(name); !there {
+			return nil, ruleNotFound(e, name)
+		}
+		t.Delete(recordKey(kindRule, e.number, name))
+		return e.rules.Load().without(name), nil
+	})
+}
+
+func ruleNotFound(e *entity, name string) *Error {
+	return &Error{Code: CodeRuleNotFound, Entity: e.path,
+		Message: "The rule '" + name + "' of '" + e.path + "' could not be found."}
+}
+
+// changeRules changes the rules of a subscription in one transaction, in which nothing is published.
+func (q *Queues) changeRules(ctx context.Context, subscription string,
+	fn func(e *entity, t *host.Change, now int64) (*ruleSet, error)) error {
+	m, leave, err := q.manage(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	e, err := m.findKind(subscription, Subscription)
+	if err != nil {
+		return err
+	}
+	var set *ruleSet
+	before, now := e.rules.Load(), m.in.Clock().Millis()
+	err = m.in.Catalog().Change(ctx, func(t *host.Change) (err error) {
+		set, err = fn(e, t, now)
+		return err
+	}, e.scope)
+	if err != nil {
+		return wrap(err)
+	}
+	if e.rules.Store(set); len(set.list) >= len(before.list) {
+		e.touch(now)
+	}
+	return nil
+}
+
+// Rules are the rules of a subscription by name: top of them behind skip.
+func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) ([]Rule, error) {
+	m, err := q.resident()
+	if err != nil {
+		return nil, err
+	}
+	e, err := m.findKind(subscription, Subscription)
+	if err != nil {
+		return nil, err
+	}
+	return page(slices.Clone(e.rules.Load().list), skip, top), ctx.Err()
+}
+
+// Rule is one rule of a subscription: CodeRuleNotFound.
+func (q *Queues) Rule(ctx context.Context, subscription, name string) (Rule, error) {
+	m, err := q.resident()
+	if err != nil {
+		return Rule{}, err
+	}
+	e, err := m.findKind(subscription, Subscription)
+	if err != nil {
+		return Rule{}, err
+	}
+	set := e.rules.Load()
+	at, ok := set.find(name)
+	if !ok {
+		return Rule{}, ruleNotFound(e, name)
+	}
+	return set.list[at], ctx.Err()
+}
+
+// page is top elements of a list behind skip.
+func page[T any](list []T, skip, top int) []T {
+	list = list[min(max(skip, 0), len(list)):]
+	return list[:min(max(top, 0), len(list))]
+}
+
+// ruleCounts are the rules of all subscriptions of a topic by their filters.
+func (e *entity) ruleCounts() (sql, correlation int) {
+	for _, s := range *e.children.Load() {
+		for _, r := range s.rules.Load().list {
+			switch r.Filter.Kind() {
+			case rule.KindCorrelation:
+				correlation++
+			default:
+				sql++
+			}
+		}
+	}
+	return sql, correlation
+}
+
+// roomForRule fails with CodeQuotaExceeded where a topic has so many rules that there can be no more.
+func (e *entity) roomForRule(r Rule) error {
+	sql, correlation := e.ruleCounts()
+	if r.Filter.Kind() == rule.KindCorrelation && correlation >= maxCorrelationRules ||
+		r.Filter.Kind() != rule.KindCorrelation && sql >= maxSQLRules {
+		return &Error{Code: CodeQuotaExceeded, Entity: e.path,
+			Message: "The topic '" + e.path + "' has as many rules as it can have."}
+	}
+	return nil
+}
