@@ -82,8 +82,11 @@ func (m *Message) OwnTTL() int64 {
 	if !first || !second {
 		return m.Header.TTL
 	}
-	if life := expires - created; expires < created || life >= 0 {
-		return max(life, 0)
+	if expires < created {
+		return 0
+	}
+	if life := expires - created; life >= 0 {
+		return life
 	}
 	return Absent // further apart than a number can tell
 }
@@ -116,23 +119,24 @@ const lastMoment = 253402300799999
 
 // annotation checks one of the sender's annotations, and gives those that have a meaning the type that
 // receivers expect. keep is false for what is the broker's.
-func annotation(name string, value []byte) (normal []byte, keep bool, err error) {
-	if isBrokers(name) || wire.IsNull(value) {
-		return nil, false, nil
+func annotation(key, value []byte) (p Property, keep bool, err error) {
+	name, ok := wire.Text(key)
+	if !ok || isBrokers(name) || wire.IsNull(value) {
+		return p, false, nil // keys that are numbers are reserved, and nobody has given one out
 	}
 	switch name {
 	case annPartitionKey, annViaPartitionKey:
 		text, ok := wire.Text(value)
 		if !ok {
-			return nil, false, malformed("the annotation " + name + " is no string")
+			return p, false, malformed("the annotation " + name + " is no string")
 		}
-		return wire.AppendString(nil, text), true, nil
+		value = wire.AppendString(nil, text)
 	case annScheduled:
 		ms, ok := wire.Integer(value)
 		if !ok {
-			return nil, false, malformed("the annotation " + name + " is no timestamp")
+			return p, false, malformed("the annotation " + name + " is no timestamp")
 		}
-		return wire.AppendTimestamp(nil, ms), true, nil
+		value = wire.AppendTimestamp(nil, ms)
 	}
-	return value, true, nil
+	return Property{name, value}, true, nil
 }

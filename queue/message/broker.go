@@ -58,7 +58,7 @@ func (m *Message) appendHeader(dst []byte, b *Broker) []byte {
 	if b.TTL == Absent {
 		dst = wire.AppendNull(dst)
 	} else {
-		dst = wire.AppendUint32(dst, uint32(min(b.TTL, maxHeaderTTL)))
+		dst = wire.AppendUint32(dst, uint32(min(max(b.TTL, 0), maxHeaderTTL)))
 	}
 	dst = wire.AppendBool(dst, b.DeliveryCount == 0)
 	return o.CloseWith(wire.AppendUint32(dst, b.DeliveryCount), 5)
@@ -77,9 +77,10 @@ func (m *Message) appendAnnotations(dst []byte, b *Broker) []byte {
 	if b.LockedUntil != Absent {
 		dst = wire.AppendTimestamp(name(annLockedUntil), b.LockedUntil)
 	}
-	if b.EnqueuedSequenceNumber != 0 {
-		dst = wire.AppendInt64(name(annEnqueuedSequence), b.EnqueuedSequenceNumber)
-	}
+	dst = wire.AppendInt64(
+		name(annEnqueuedSequence),
+		b.EnqueuedSequenceNumber,
+	) // 0, too: the service tells it
 	dst = wire.AppendInt32(name(annState), int32(b.State))
 	if b.DeadLetterSource != "" {
 		dst = wire.AppendString(name(annDeadLetterSource), b.DeadLetterSource)

@@ -78,8 +78,13 @@ func (m *Message) Clone() *Message {
 // Raw is a slot as it is encoded; nil: it is empty.
 func (m *Message) Raw(s Slot) []byte { return m.slots[s] }
 
-// SetRaw fills a slot with an encoded value of the type that it must have; nil empties it.
-func (m *Message) SetRaw(s Slot, value []byte) { m.slots[s] = value }
+// SetRaw fills a slot with an encoded value of the type that it must have; nil and null empty it.
+func (m *Message) SetRaw(s Slot, value []byte) {
+	if wire.IsNull(value) {
+		value = nil
+	}
+	m.slots[s] = value
+}
 
 // Text is a slot as text; "" for an empty one. Ids that are no strings are told as in Key, without its first
 // letter.
@@ -184,8 +189,11 @@ func (m *Message) Annotation(name string) []byte {
 	return nil
 }
 
-// SetAnnotation sets one; nil deletes it.
+// SetAnnotation sets one; nil and null delete it: clients do not expect null among them.
 func (m *Message) SetAnnotation(name string, value []byte) {
+	if wire.IsNull(value) {
+		value = nil
+	}
 	i := find(m.Annotations, name)
 	list := slices.Clone(m.Annotations)
 	switch {

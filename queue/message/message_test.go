@@ -56,7 +56,8 @@ func full(t testing.TB) []byte {
 func TestParts(t *testing.T) {
 	m := parsed(t, full(t))
 	for s, want := range map[Slot]string{MessageID: "id", To: "to", Subject: "subject", ReplyTo: "reply",
-		CorrelationID: "7", ContentType: "text/plain", ContentEncoding: "gzip", GroupID: "session", ReplyToGroupID: "rs"} {
+		CorrelationID: "7", ContentType: "text/plain", ContentEncoding: "gzip", GroupID: "session",
+		ReplyToGroupID: "rs"} {
 		if got := m.Text(s); got != want {
 			t.Errorf("slot %d is %q, want %q", s, got, want)
 		}
@@ -96,13 +97,15 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestWire: receivers get what the sender wrote, and what the broker knows under the types that clients assert.
+// TestWire: receivers get what the sender wrote, and what the broker knows under the types that clients
+// assert.
 func TestWire(t *testing.T) {
 	m := parsed(t, full(t))
 	token := UUID{1}
 	raw := m.AppendWire(nil, &Broker{SequenceNumber: 5, EnqueuedSequenceNumber: 3, EnqueuedTime: 1000,
 		LockedUntil: 2000,
-		ExpiresAt:   11_000, TTL: 10_000, State: Deferred, DeliveryCount: 2, DeadLetterSource: "orders", LockToken: &token})
+		ExpiresAt:   11_000, TTL: 10_000, State: Deferred, DeliveryCount: 2, DeadLetterSource: "orders",
+		LockToken: &token})
 	sections := make(map[uint64]any)
 	var order []uint64
 	for left := raw; len(left) > 0; {
@@ -173,6 +176,7 @@ func TestOwnTTL(t *testing.T) {
 		"full header alone":       {header(1<<32 - 1), 1<<32 - 1},
 		"expired before its time": {pair(1000, 999), 0},
 		"ends of time":            {pair(-1<<63, 1<<63-1), Absent},
+		"ends of time, reversed":  {pair(1<<63-1, -1<<63), 0},
 	} {
 		if got := parsed(t, c.message).OwnTTL(); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)

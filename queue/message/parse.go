@@ -2,6 +2,7 @@ package message
 
 import (
 	"encoding/hex"
+	"slices"
 	"strconv"
 
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -25,7 +26,8 @@ var sectionNames = map[wire.Symbol]uint64{
 	"amqp:header:list": sectionHeader, "amqp:delivery-annotations:map": sectionDelivery,
 	"amqp:message-annotations:map": sectionAnnotations, "amqp:properties:list": sectionProperties,
 	"amqp:application-properties:map": sectionApplication, "amqp:data:binary": sectionData,
-	"amqp:amqp-sequence:list": sectionSequence, "amqp:amqp-value:*": sectionValue, "amqp:footer:map": sectionFooter,
+	"amqp:amqp-sequence:list": sectionSequence, "amqp:amqp-value:*": sectionValue,
+	"amqp:footer:map": sectionFooter,
 }
 
 // FormatError says that bytes are no message.
@@ -70,12 +72,14 @@ func Parse(b []byte) (*Message, error) {
 		}
 		last, b = code, rest
 	}
+	m.Body = slices.Clip(m.Body) // what follows it is not the body's
 	return m, nil
 }
 
 func isBody(section uint64) bool { return section >= sectionData && section <= sectionValue }
 
-// section takes a section in; whole is its encoding with the descriptor.
+// section takes a section in; whole is its encoding with the descriptor. It looks to the ground of what is
+// handed on as it came: a receiver that cannot read a message has no way to settle it.
 func (m *Message) section(code uint64, value, whole []byte) (err error) {
 	switch code {
 	case sectionHeader:
@@ -87,24 +91,17 @@ func (m *Message) section(code uint64, value, whole []byte) (err error) {
 		err = f.Err()
 	case sectionDelivery:
 	case sectionAnnotations:
-		_, err = wire.EachPair(value, m.annotate)
+		m.Annotations, err = properties(value, annotation)
 	case sectionProperties:
 		err = m.properties(value)
 	case sectionApplication:
-		_, err = wire.EachPair(value, func(key, value []byte) error {
-			name, ok := wire.Text(key)
-			if !ok {
-				return malformed("an application property whose name is no string")
-			}
-			if find(m.Application, name) < 0 { // the first one counts, as for a reader of the map
-				m.Application = append(m.Application, Property{name, value})
-			}
-			return nil
-		})
+		m.Application, err = properties(value, application)
 	case sectionFooter:
-		m.Footer = whole
+		err = checkFooter(value)
+		m.Footer = plain(code, value, whole)
 	default:
-		m.Body = extend(m.Body, whole)
+		err = checkBody(code, value)
+		m.Body = extend(m.Body, plain(code, value, whole))
 	}
 	if err != nil {
 		return &FormatError{"section " + strconv.FormatUint(code, 16), err}
@@ -123,17 +120,97 @@ func extend(body, more []byte) []byte {
 	return append(body[:len(body):len(body)], more...)
 }
 
-func (m *Message) annotate(key, value []byte) error {
+// plain is a section under its number in one byte, which is all that some clients know.
+func plain(code uint64, value, whole []byte) []byte {
+	if len(whole) == len(value)+3 {
+		return whole
+	}
+	return append(wire.AppendDescriptor(make([]byte, 0, len(value)+3), code), value...)
+}
+
+func checkBody(code uint64, value []byte) error {
+	switch code {
+	case sectionData:
+		if _, ok := wire.Bytes(value); !ok {
+			return malformed("data that is no binary")
+		}
+		return nil
+	case sectionSequence:
+		if f := wire.ReadFields(value, "a sequence"); f.Err() != nil {
+			return f.Err()
+		}
+	}
+	_, err := wire.Check(value)
+	return err
+}
+
+// checkFooter looks at the keys, too: a client dies of one that it cannot compare.
+func checkFooter(value []byte) error {
+	_, err := wire.EachPair(value, func(key, _ []byte) error {
+		_, isText := wire.Text(key)
+		if _, isNumber := wire.Integer(key); !isText && !isNumber {
+			return malformed("a footer with a key that is neither a symbol nor a number")
+		}
+		return nil
+	})
+	if err == nil {
+		_, err = wire.Check(value)
+	}
+	return err
+}
+
+// manyProperties is how many names are compared one by one.
+const manyProperties = 16
+
+// properties reads a map of names. Of entries with the same name the first one counts; take decides whether
+// one is kept and how.
+func properties(
+	raw []byte,
+	take func(key, value []byte) (Property, bool, error),
+) (list []Property, err error) {
+	var seen map[string]bool // once there are many
+	_, err = wire.EachPair(raw, func(key, value []byte) error {
+		for _, raw := range [2][]byte{key, value} {
+			if _, err := wire.Check(raw); err != nil {
+				return err
+			}
+		}
+		p, keep, err := take(key, value)
+		if err != nil || !keep {
+			return err
+		}
+		if len(list) < manyProperties {
+			if find(list, p.Name) >= 0 {
+				return nil
+			}
+		} else if seen = names(seen, list); seen[p.Name] {
+			return nil
+		} else {
+			seen[p.Name] = true
+		}
+		list = append(list, p)
+		return nil
+	})
+	return list, err
+}
+
+// names are those of the list, if they are not there already.
+func names(seen map[string]bool, list []Property) map[string]bool {
+	if seen == nil {
+		seen = make(map[string]bool, 2*len(list))
+		for _, p := range list {
+			seen[p.Name] = true
+		}
+	}
+	return seen
+}
+
+func application(key, value []byte) (p Property, keep bool, err error) {
 	name, ok := wire.Text(key)
 	if !ok {
-		return nil // reserved for numbers, which nobody has given out
+		return p, false, malformed("an application property whose name is no string")
 	}
-	normal, keep, err := annotation(name, value)
-	if err != nil || !keep || find(m.Annotations, name) >= 0 {
-		return err
-	}
-	m.Annotations = append(m.Annotations, Property{name, normal})
-	return nil
+	return Property{name, value}, true, nil
 }
 
 // properties takes the slots in and looks at their types, so that whoever reads one finds what it must be.
@@ -141,7 +218,13 @@ func (m *Message) properties(value []byte) error {
 	f := wire.ReadFields(value, "the properties")
 	for s := range slotCount {
 		raw := f.Raw()
-		if raw != nil && !s.admits(raw) {
+		if raw == nil {
+			continue
+		}
+		if _, err := wire.Check(raw); err != nil {
+			return err
+		}
+		if !s.admits(raw) {
 			return malformed("the field " + strconv.Itoa(int(s)) + " of the properties has another type")
 		}
 		m.slots[s] = raw

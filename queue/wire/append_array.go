@@ -8,7 +8,7 @@ import (
 // appendArray writes an array, always with sizes of four bytes: some clients read no others.
 func appendArray(dst []byte, a Array, depth int) (out []byte, err error) {
 	if depth > maxDepth {
-		return dst, bad("a value", "one more level than %d", maxDepth)
+		return dst, tooDeep()
 	}
 	at := len(dst)
 	dst = append(dst, codeArray32, 0, 0, 0, 0)

@@ -11,7 +11,7 @@ func Append(dst []byte, v any) ([]byte, error) { return appendValue(dst, v, 0) }
 
 func appendValue(dst []byte, v any, depth int) (out []byte, err error) {
 	if depth > maxDepth {
-		return dst, bad("a value", "one more level than %d", maxDepth)
+		return dst, tooDeep()
 	}
 	switch v := v.(type) {
 	case nil:

@@ -1,13 +1,14 @@
 // Package wire reads and writes the types of AMQP 1.0 (part 1 of the standard): what messages are made of, on
 // the network and in the store.
 //
-// # Three ways to read
+// # Ways to read
 //
-//   - Raw takes the first value of some bytes as it is encoded, without looking inside. A broker hands most of a
-//     message on untouched; so this is what it does most.
-//   - Fields reads the list that a performative or a section is, a field after the other, each as the type that
-//     it must have. Fields that are missing at the end are null, more than are known do no harm.
+//   - Raw takes the first value of some bytes as it is encoded, without looking inside. A broker hands most
+//     of a message on untouched; so this is what it does most.
+//   - Fields reads the list that a performative or a section is, a field after the other, each as the type
+//     that it must have. Fields that are missing at the end are null, more than are known do no harm.
 //   - Value decodes any value to a Go value, for maps whose keys nobody knows beforehand.
+//   - Check looks into a value as Value does, and makes nothing of it.
 //
 // All of them accept every width of an encoding, and a symbol where a string is due as well as the reverse.
 // None allocates more than a small multiple of what it is given, nor goes deeper than maxDepth: a count or a

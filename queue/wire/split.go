@@ -1,12 +1,14 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // maxDepth is how deep values may lie in each other.
 const maxDepth = 32
 
-// maxEmpty is how many elements an array may have that take no bytes: nothing else bounds them.
-const maxEmpty = 1 << 12
+func tooDeep() error { return bad("a value", "one more level than %d", maxDepth) }
 
 // item is one encoded value taken apart, without what lies in it.
 type item struct {
@@ -23,7 +25,7 @@ func split(b []byte, depth int) (it item, rest []byte, err error) {
 		return it, nil, bad("a value", "the end of the bytes")
 	}
 	if depth > maxDepth {
-		return it, nil, bad("a value", "one more level than %d", maxDepth)
+		return it, nil, tooDeep()
 	}
 	if b[0] != codeDescribed {
 		return payload(b[0], b[1:])
@@ -36,9 +38,13 @@ func split(b []byte, depth int) (it item, rest []byte, err error) {
 	return it, rest, err
 }
 
+// raw is the first value as it is encoded. It has no room behind it: who appends to it gets another slice.
 func raw(b []byte, depth int) (value, rest []byte, err error) {
-	_, rest, err = split(b, depth)
-	return b[:len(b)-len(rest)], rest, err
+	if _, rest, err = split(b, depth); err != nil {
+		return nil, nil, err
+	}
+	n := len(b) - len(rest)
+	return b[:n:n], rest, nil
 }
 
 // payload takes apart what follows a constructor that has no descriptor.
@@ -78,7 +84,7 @@ func payload(code byte, b []byte) (it item, rest []byte, err error) {
 	if size > len(b) {
 		return it, nil, bad("a value", "a size of %d, which is beyond the end,", size)
 	}
-	it.data, rest = b[:size], b[size:]
+	it.data, rest = b[:size:size], b[size:]
 	if code >= codeList8 {
 		err = it.elements()
 	}
@@ -126,17 +132,37 @@ func (it *item) elements() error {
 	it.data = it.data[width:]
 	limit := uint64(len(it.data))
 	if it.code == codeArray8 || it.code == codeArray32 {
-		// Elements of some types take no bytes, the constructor takes one at least.
-		if limit == 0 {
-			return bad("the constructor of an array", "the end of the value")
-		}
-		limit = max(limit, maxEmpty)
+		limit = math.MaxInt32 // elements of some types take no bytes
 	}
 	if n > limit {
 		return bad("a count", "%d, which is beyond the end of the value,", n)
 	}
 	it.count = int(n)
 	return nil
+}
+
+// arrayHead is what an array says of all its elements.
+type arrayHead struct {
+	descriptor []byte // encoded; nil: none
+	code       byte   // their constructor
+	elements   []byte // without it
+}
+
+func (it item) arrayHead(depth int) (h arrayHead, err error) {
+	left := it.data
+	if len(left) > 0 && left[0] == codeDescribed {
+		if h.descriptor, left, err = raw(left[1:], depth+1); err != nil {
+			return h, err
+		}
+	}
+	if len(left) == 0 {
+		return h, bad("the constructor of an array", "the end of the value")
+	}
+	if !known(left[0]) {
+		return h, bad("the constructor of an array", "the byte %#02x", left[0])
+	}
+	h.code, h.elements = left[0], left[1:]
+	return h, nil
 }
 
 // Raw takes the first value as it is encoded.

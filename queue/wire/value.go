@@ -12,21 +12,36 @@ func Value(b []byte) (v any, rest []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	v, err = it.decode(0)
-	return v, rest, err
+	d := decoder{empty: maxEmpty}
+	if v, err = d.value(it, 0); err != nil {
+		return nil, nil, err
+	}
+	return v, rest, nil
 }
 
-// decode makes the Go value.
-func (it item) decode(depth int) (any, error) {
+// decoder makes one Go value.
+type decoder struct {
+	empty int // how many more elements of arrays may take no bytes
+}
+
+// maxEmpty is how many elements of its arrays a value may have that take no bytes: the size of what is read
+// does not bound them.
+const maxEmpty = 1 << 12
+
+// firstRoom is how many elements get room at once. More get it as they come: a list that promises elements
+// for all of its bytes can lie in another one that does so, too.
+const firstRoom = 64
+
+func (d *decoder) value(it item, depth int) (any, error) {
 	switch {
 	case depth > maxDepth:
-		return nil, bad("a value", "one more level than %d", maxDepth)
+		return nil, tooDeep()
 	case it.descriptor != nil:
-		return it.described(depth)
+		return d.described(it, depth)
 	case it.code >= codeArray8:
-		return it.array(depth)
+		return d.array(it, depth)
 	case it.code >= codeList8 || it.code == codeList0:
-		return it.compound(depth)
+		return d.compound(it, depth)
 	}
 	return it.scalar()
 }
@@ -81,7 +96,7 @@ func (it item) bytes() (any, error) {
 		return it.data, nil
 	case codeString8, codeString32:
 		if !utf8.Valid(it.data) {
-			return nil, bad("a string", "what is not UTF-8")
+			return nil, notUTF8()
 		}
 		return string(it.data), nil
 	case codeSymbol8, codeSymbol32:
@@ -119,33 +134,33 @@ func (it item) signed() int64 {
 	return n
 }
 
-func (it item) described(depth int) (any, error) {
-	var d Described
-	for _, part := range []struct {
-		raw []byte
-		to  *any
-	}{{it.descriptor, &d.Descriptor}, {it.value, &d.Value}} {
-		inner, _, err := split(part.raw, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		if *part.to, err = inner.decode(depth + 1); err != nil {
-			return nil, err
-		}
+// first decodes the first of some encoded values.
+func (d *decoder) first(raw []byte, depth int) (v any, rest []byte, err error) {
+	it, rest, err := split(raw, depth)
+	if err != nil {
+		return nil, nil, err
 	}
-	return d, nil
+	v, err = d.value(it, depth)
+	return v, rest, err
+}
+
+func (d *decoder) described(it item, depth int) (v any, err error) {
+	var out Described
+	if out.Descriptor, _, err = d.first(it.descriptor, depth+1); err != nil {
+		return nil, err
+	}
+	if out.Value, _, err = d.first(it.value, depth+1); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // compound decodes a list or a map.
-func (it item) compound(depth int) (any, error) {
-	list := make(List, 0, it.count)
+func (d *decoder) compound(it item, depth int) (any, error) {
+	list := make(List, 0, min(it.count, firstRoom))
 	left := it.data
 	for range it.count {
-		inner, rest, err := split(left, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		v, err := inner.decode(depth + 1)
+		v, rest, err := d.first(left, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -165,33 +180,33 @@ func (it item) compound(depth int) (any, error) {
 }
 
 // array decodes an array, whose one constructor can be described itself.
-func (it item) array(depth int) (any, error) {
-	left := it.data
+func (d *decoder) array(it item, depth int) (any, error) {
+	head, err := it.arrayHead(depth)
+	if err != nil {
+		return nil, err
+	}
 	var descriptor any
-	if left[0] == codeDescribed {
-		d, rest, err := split(left[1:], depth+1)
-		if err != nil {
+	if head.descriptor != nil {
+		if descriptor, _, err = d.first(head.descriptor, depth+1); err != nil {
 			return nil, err
 		}
-		if descriptor, err = d.decode(depth + 1); err != nil {
-			return nil, err
-		}
-		left = rest
 	}
-	if len(left) == 0 {
-		return nil, bad("the constructor of an array", "the end of the value")
-	}
-	a := Array{Code: left[0], Elements: make([]any, 0, min(it.count, len(left)+maxEmpty))}
-	for left = left[1:]; len(a.Elements) < it.count; {
+	a := Array{Code: head.code, Elements: make([]any, 0, min(it.count, firstRoom))}
+	for left := head.elements; len(a.Elements) < it.count; {
 		inner, rest, err := payload(a.Code, left)
 		if err != nil {
 			return nil, err
 		}
-		v, err := inner.decode(depth + 1)
+		if len(rest) == len(left) {
+			if d.empty--; d.empty < 0 {
+				return nil, bad("a value", "more than %d elements that take no bytes,", maxEmpty)
+			}
+		}
+		v, err := d.value(inner, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		if descriptor != nil {
+		if head.descriptor != nil {
 			v = Described{descriptor, v}
 		}
 		a.Elements, left = append(a.Elements, v), rest

@@ -247,9 +247,13 @@ func FuzzValue(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
+		left, wrong := Check(raw)
 		v, rest, err := Value(raw)
 		if err != nil {
-			return
+			return // as for Check, but for too many elements that take no bytes
+		}
+		if wrong != nil || len(left) != len(rest) {
+			t.Fatalf("Check differs: %v", wrong)
 		}
 		if value, other, err := Raw(raw); err != nil || len(value)+len(other) != len(raw) ||
 			len(other) != len(rest) {

@@ -77,7 +77,8 @@ func TestBodies(t *testing.T) {
 // TestFieldCount: performatives have all their fields, and short descriptors; lists are never list0.
 func TestFieldCount(t *testing.T) {
 	for b, want := range map[Body]int{&Open{}: 10, &Begin{}: 8, &Attach{}: 14, &Flow{}: 11, &Transfer{}: 11,
-		&Disposition{}: 6, &Detach{}: 3, &End{}: 1, &Close{}: 1, &Error{}: 3, &Source{}: 11, &Target{}: 7, &Modified{}: 3} {
+		&Disposition{}: 6, &Detach{}: 3, &End{}: 1, &Close{}: 1, &Error{}: 3,
+		&Source{}: 11, &Target{}: 7, &Modified{}: 3} {
 		raw := AppendValue(nil, b)
 		if raw[0] != 0 || raw[1] != 0x53 || raw[3] != 0xc0 || int(raw[5]) != want {
 			t.Errorf("%T is written as %x", b, raw)
@@ -145,6 +146,10 @@ func TestMalformed(t *testing.T) {
 		"nested transactions": {described(descDisposition, true, uint32(1), nil, nil,
 			wire.Described{Descriptor: uint64(descTransactional),
 				Value: wire.List{[]byte{1}, nested}}), CondInvalidField},
+		"begin answers 65536": {described(descBegin, uint32(1<<16), uint32(0), uint32(0), uint32(0)),
+			CondInvalidField},
+		"transfer settles 256": {described(descTransfer, uint32(0), nil, nil, nil, nil, nil, uint32(256)),
+			CondInvalidField},
 		"a word for a number":   {described(descTransfer, "x"), CondDecode},
 		"outcome of five bytes": {described(descSASLOutcome, uint32(1<<20)), CondDecode},
 	} {

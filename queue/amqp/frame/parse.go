@@ -13,9 +13,12 @@ var names = map[wire.Symbol]uint64{
 	"amqp:flow:list": descFlow, "amqp:transfer:list": descTransfer, "amqp:disposition:list": descDisposition,
 	"amqp:detach:list": descDetach, "amqp:end:list": descEnd, "amqp:close:list": descClose,
 	"amqp:error:list": descError, "amqp:received:list": descReceived, "amqp:accepted:list": descAccepted,
-	"amqp:rejected:list": descRejected, "amqp:released:list": descReleased, "amqp:modified:list": descModified,
-	"amqp:source:list": descSource, "amqp:target:list": descTarget, "amqp:coordinator:list": descCoordinator,
-	"amqp:declare:list": descDeclare, "amqp:discharge:list": descDischarge, "amqp:declared:list": descDeclared,
+	"amqp:rejected:list": descRejected, "amqp:released:list": descReleased,
+	"amqp:modified:list": descModified,
+	"amqp:source:list":   descSource, "amqp:target:list": descTarget,
+	"amqp:coordinator:list": descCoordinator,
+	"amqp:declare:list":     descDeclare, "amqp:discharge:list": descDischarge,
+	"amqp:declared:list":            descDeclared,
 	"amqp:transactional-state:list": descTransactional, "amqp:sasl-mechanisms:list": descMechanisms,
 	"amqp:sasl-init:list": descInit, "amqp:sasl-challenge:list": descChallenge,
 	"amqp:sasl-response:list": descResponse, "amqp:sasl-outcome:list": descSASLOutcome,
@@ -142,6 +145,15 @@ func mustBool(f *wire.Fields, what string) bool {
 func maybe(f *wire.Fields) Maybe {
 	n, ok := f.OptionalUint32()
 	return Maybe{n, ok}
+}
+
+// maybeUpTo is a number of a type that is narrower than that of Maybe.
+func maybeUpTo(f *wire.Fields, most uint32, what string) Maybe {
+	m := maybe(f)
+	if m.Set && m.Value > most {
+		f.Fail(&FormatError{Condition: CondInvalidField, Reason: "the " + what + " is too large"})
+	}
+	return m
 }
 
 func symbol(f *wire.Fields) wire.Symbol {

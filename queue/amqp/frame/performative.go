@@ -92,7 +92,7 @@ func (b *Begin) fields(l *list) {
 }
 
 func readBegin(f *wire.Fields) *Begin {
-	b := &Begin{RemoteChannel: maybe(f)}
+	b := &Begin{RemoteChannel: maybeUpTo(f, math.MaxUint16, "remote-channel of begin")}
 	b.NextOutgoingID = must(f, "next-outgoing-id of begin")
 	b.IncomingWindow = must(f, "incoming-window of begin")
 	b.OutgoingWindow = must(f, "outgoing-window of begin")
@@ -177,8 +177,9 @@ func (t *Transfer) fields(l *list) {
 
 func readTransfer(f *wire.Fields) *Transfer {
 	return &Transfer{Handle: must(f, "handle of transfer"), DeliveryID: maybe(f), DeliveryTag: f.Bytes(),
-		MessageFormat: maybe(f), Settled: f.Bool(false), More: f.Bool(false), RcvSettleMode: maybe(f),
-		State: readState(f), Resume: f.Bool(false), Aborted: f.Bool(false), Batchable: f.Bool(false)}
+		MessageFormat: maybe(f), Settled: f.Bool(false), More: f.Bool(false),
+		RcvSettleMode: maybeUpTo(f, ReceiverSecond, "rcv-settle-mode of transfer"),
+		State:         readState(f), Resume: f.Bool(false), Aborted: f.Bool(false), Batchable: f.Bool(false)}
 }
 
 // Disposition tells the state of deliveries.

@@ -1,0 +1,244 @@
+package message
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// untold is what the broker tells of a message without a lock or an end.
+var untold = &Broker{LockedUntil: Absent, ExpiresAt: Absent, TTL: Absent}
+
+// TestGolden: a message as it goes to a receiver, byte for byte.
+func TestGolden(t *testing.T) {
+	m := New([]byte("hi"))
+	m.SetText(MessageID, "1")
+	m.SetText(ContentType, "t")
+	m.Set("n", wire.AppendInt64(nil, 5))
+	m.SetPartitionKey("p")
+	got := hex.EncodeToString(m.AppendWire(nil, &Broker{SequenceNumber: 1, EnqueuedTime: 2, LockedUntil: 3,
+		ExpiresAt: 4, TTL: 1 << 40, DeadLetterSource: "d", LockToken: &UUID{0xAB}}))
+	name := func(n string) string { return fmt.Sprintf("a3%02x%x", len(n), n) }
+	annotations := name(
+		"x-opt-sequence-number",
+	) + "5501" + name(
+		"x-opt-enqueued-time",
+	) + "830000000000000002" +
+		name(
+			"x-opt-locked-until",
+		) + "830000000000000003" + name(
+		"x-opt-enqueue-sequence-number",
+	) + "5500" +
+		name(
+			"x-opt-message-state",
+		) + "5400" + name(
+		"x-opt-deadletter-source",
+	) + "a10164" +
+		name(
+			"x-opt-partition-key",
+		) + "a10170"
+	want := "005370" + "c00b05" + "41" + "5004" + "70ffffffff" + "41" + "43" +
+		"005371" + "c12402" + name("x-opt-lock-token") + "98ab" + strings.Repeat("00", 15) +
+		"005372" + fmt.Sprintf("c1%02x0e", len(annotations)/2+1) + annotations +
+		"005373" + "c0220d" + "a10131" + strings.Repeat("40", 5) + "a30174" + "40" + "830000000000000004" +
+		"830000000000000002" + strings.Repeat("40", 3) +
+		"005374" + "c10602" + "a1016e" + "5505" +
+		"005375" + "a0026869"
+	if got != want {
+		t.Errorf("written\n%s, want\n%s", got, want)
+	}
+}
+
+// TestPlainDescriptors: sections come back under the descriptors that all clients know.
+func TestPlainDescriptors(t *testing.T) {
+	want := join(section(t, sectionData, []byte("a")), section(t, sectionData, []byte("b")),
+		section(t, sectionFooter, wire.Map{}))
+	wide := func(code uint64, value any) []byte {
+		raw, err := wire.Append(binary.BigEndian.AppendUint64([]byte{0, 0x80}, code), value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	named := func(name wire.Symbol, value any) []byte {
+		raw, err := wire.Append(nil, wire.Described{Descriptor: name, Value: value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	for name, b := range map[string][]byte{
+		"wide": join(wide(sectionData, []byte("a")), section(t, sectionData, []byte("b")),
+			wide(sectionFooter, wire.Map{})),
+		"named": join(section(t, sectionData, []byte("a")), named("amqp:data:binary", []byte("b")),
+			named("amqp:footer:map", wire.Map{})),
+	} {
+		m := parsed(t, b)
+		if got := join(m.Body, m.Footer); !bytes.Equal(got, want) {
+			t.Errorf("%s: %x, want %x", name, got, want)
+		}
+		if data, ok := m.Data(); !ok || string(data) != "ab" {
+			t.Errorf("%s: the body is %q", name, data)
+		}
+	}
+}
+
+// TestDepths: what a receiver could not read is refused, wherever it lies.
+func TestDepths(t *testing.T) {
+	lie := []byte{0xc0, 2, 1, 0x50}      // a list of a ubyte that is not there
+	noText := []byte{0xa1, 1, 0xff}      // a string that is not UTF-8
+	halves := []byte{0xc1, 3, 1, 81, 64} // half a pair
+	within := func(code byte, before string, inner []byte) []byte {
+		value := append([]byte(before), inner...)
+		return append([]byte{0, 0x53, code}, append([]byte{0xc1, byte(len(value) + 1), 2}, value...)...)
+	}
+	for name, b := range map[string][]byte{
+		"property":          within(sectionApplication, "\xa1\x01k", lie),
+		"property's text":   within(sectionApplication, "\xa1\x01k", noText),
+		"property's name":   within(sectionApplication, "\xa1\x01\xff", []byte{0x40}),
+		"annotation":        within(sectionAnnotations, "\xa3\x01k", lie),
+		"footer":            within(sectionFooter, "\xa3\x01k", halves),
+		"footer's key":      within(sectionFooter, "\xa0\x01k", []byte{0x40}),
+		"footer of a list":  {0, 0x53, sectionFooter, 0xc0, 1, 0},
+		"value":             append([]byte{0, 0x53, sectionValue}, lie...),
+		"value in a type":   append([]byte{0, 0x53, sectionValue, 0, 0x53, 1}, noText...),
+		"sequence":          append([]byte{0, 0x53, sectionSequence}, lie...),
+		"sequence of bytes": {0, 0x53, sectionSequence, 0xa0, 0},
+		"data of text":      {0, 0x53, sectionData, 0xa1, 0},
+		"data of nothing":   {0, 0x53, sectionData, 0x40},
+		"id":                append([]byte{0, 0x53, sectionProperties, 0xc0, 4, 1}, noText...),
+	} {
+		var e *FormatError
+		if m, err := Parse(b); !errors.As(err, &e) {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+	}
+}
+
+// TestSameNames: the first of the same name counts, among few and among many.
+func TestSameNames(t *testing.T) {
+	var sent wire.Map
+	var want []Property
+	for i := range 3 * manyProperties {
+		name := fmt.Sprint("p", i)
+		sent = append(sent, wire.Pair{Key: name, Value: int32(i)}, wire.Pair{Key: "p0", Value: "again"},
+			wire.Pair{Key: fmt.Sprint("p", i/2), Value: "again"})
+		want = append(want, Property{name, wire.AppendInt32(nil, int32(i))})
+	}
+	if got := parsed(t, section(t, sectionApplication, sent)).Application; !cmp.Equal(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+}
+
+func TestNullEmpties(t *testing.T) {
+	m := New(nil)
+	for _, null := range [][]byte{nil, {}, {0x40}} {
+		m.SetRaw(MessageID, null)
+		m.SetAnnotation("a", null)
+		if key, ok := m.Key(); ok || m.Raw(MessageID) != nil || len(m.Annotations) > 0 {
+			t.Errorf("%x: there is an id %q, and annotations %v", null, key, m.Annotations)
+		}
+		parsed(t, m.AppendWire(nil, untold))
+	}
+}
+
+// TestNoRoomBehind: to append to the body leaves what was read as it is.
+func TestNoRoomBehind(t *testing.T) {
+	raw := full(t)
+	before := bytes.Clone(raw)
+	m := parsed(t, raw)
+	_, _, _ = append(m.Body, 1), append(m.Raw(MessageID), 2), append(m.Get("a"), 3)
+	if !bytes.Equal(raw, before) {
+		t.Error("the bytes that were read have changed")
+	}
+}
+
+// anyScalar makes a value of those that properties can have.
+func anyScalar(r *rand.Rand) any {
+	n := r.Uint64() >> r.IntN(64)
+	return []any{nil, n%2 == 0, uint8(n), uint16(n), uint32(n), n, int8(n), int16(n), int32(n), int64(n),
+		float32(n), float64(n), wire.Char('x'), wire.Timestamp(n), UUID{byte(n)}, []byte{byte(n)},
+		strings.Repeat("ä", int(n%200)), wire.Symbol("s"), wire.Decimal128{byte(n)},
+		wire.Described{Descriptor: wire.Symbol("com.microsoft:timespan"), Value: int64(n)}}[r.IntN(20)]
+}
+
+// TestRandomMessages: what the sender wrote comes to the receiver as it was, through the store and the wire.
+func TestRandomMessages(t *testing.T) {
+	seed := metatest.FirstSeed()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 2))
+	for range 500 {
+		properties := make(wire.List, r.IntN(int(slotCount)+2))
+		for i := range properties {
+			switch Slot(i) {
+			case MessageID, CorrelationID:
+				properties[i] = []any{"id", r.Uint64(), UUID{1}, []byte{2}, nil}[r.IntN(5)]
+			case UserID:
+				properties[i] = []byte("u")
+			case AbsoluteExpiry, Creation:
+				properties[i] = []any{wire.Timestamp(r.Int64N(1 << 40)), nil}[r.IntN(2)]
+			case GroupSequence:
+				properties[i] = r.Uint32()
+			case slotCount:
+				properties[i] = anyScalar(r)
+			default:
+				properties[i] = []any{"text", wire.Symbol("symbol"), nil}[r.IntN(3)]
+			}
+		}
+		var application, annotations, footer wire.Map
+		for i := range r.IntN(2 * manyProperties) {
+			application = append(application, wire.Pair{Key: fmt.Sprint("a", i), Value: anyScalar(r)})
+			annotations = append(
+				annotations,
+				wire.Pair{Key: wire.Symbol(fmt.Sprint("x-opt-", i)), Value: anyScalar(r)},
+			)
+			footer = append(footer, wire.Pair{Key: wire.Symbol(fmt.Sprint("f", i)), Value: anyScalar(r)})
+		}
+		sent := []any{
+			wire.List{true, uint8(r.IntN(10)), r.Uint32()},
+			nil,
+			annotations,
+			properties,
+			application,
+			[]byte("data"),
+			wire.List{anyScalar(r)},
+			anyScalar(r),
+			footer,
+		}
+		body := sectionData + r.IntN(3)
+		var raw, tail []byte
+		for i, v := range sent {
+			code := sectionHeader + i
+			if v == nil && code != sectionValue ||
+				code >= sectionData && code <= sectionValue && code != body {
+				continue
+			}
+			if one := section(t, uint64(code), v); code == body || r.IntN(4) > 0 {
+				if raw = append(raw, one...); code >= sectionData {
+					tail = append(tail, one...)
+				}
+			}
+		}
+		first := parsed(t, raw)
+		kept, err := ParseStored(first.AppendStored(nil))
+		if err != nil || !cmp.Equal(kept, first, unexported) {
+			t.Fatalf("stored: %v\n%s", err, cmp.Diff(first, kept, unexported))
+		}
+		second := parsed(t, kept.AppendWire(nil, untold))
+		second.Header = first.Header // which is the broker's
+		second.slots[AbsoluteExpiry] = first.slots[AbsoluteExpiry]
+		if !cmp.Equal(second, first, unexported) || !bytes.Equal(join(second.Body, second.Footer), tail) {
+			t.Fatalf("sent: %s", cmp.Diff(first, second, unexported))
+		}
+	}
+}
