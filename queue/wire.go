@@ -58,8 +58,8 @@ func (s *messageStore) checkMessage(m *message.Message) error {
 	session, has := m.SessionID()
 	if !has && s.bySession() {
 		return s.notAllowed("The SessionId was not set on a message, and it cannot be sent to the entity. " +
-			"Entities that have session support enabled can only receive messages that have the SessionId set " +
-			"to a valid value.")
+			"Entities that have session support enabled can only receive messages that have the SessionId " +
+			"set to a valid value.")
 	}
 	key := m.PartitionKey()
 	if has && key != "" && key != session {
