@@ -118,3 +118,14 @@ func (m *resident) loadEntity(r engine.Reader, rec entityRecord) (*entity, error
 	m.note(max(rec.Created, rec.Updated))
 	return e, nil
 }
+
+// dropRecords deletes the records of an entity, with those of its rules.
+func dropRecords(t *host.Change, e *entity) {
+	rec := e.record()
+	t.Delete(rec.key())
+	for _, r := range e.rules.Load().list {
+		dropRule(t, e, r.Name)
+	}
+}
+
+func dropRule(t *host.Change, e *entity, name string) { t.Delete(recordKey(kindRule, e.number, name)) }

@@ -33,6 +33,10 @@ func (q *Queues) Check(ctx context.Context, report func(error) bool) error {
 // that the counters are those of what is there, and that no key belongs to no store. The error returned is
 // that of reading; a violation is no error of it.
 func (m *resident) checkMessages(ctx context.Context, report func(error) bool) error {
+	if err := m.in.Catalog().Lock(ctx); err != nil { // so that the entities are those of the snapshot
+		return wrap(err)
+	}
+	defer m.in.Catalog().Unlock()
 	err := m.in.Engine().View(ctx, func(r engine.Reader) error {
 		known := make(map[string]*messageStore)
 		for _, s := range m.allStores() {
@@ -222,4 +226,15 @@ func (k *messageChecker) families() error {
 		}
 	}
 	return nil
+}
+
+// Check proves that what is stored of queues, topics and subscriptions is consistent, and calls report for
+// each violation until it returns false. It reads one snapshot, and keeps entities from being made and
+// deleted meanwhile. The error is that of reading.
+func (q *Queues) Check(ctx context.Context, report func(violation error) (more bool)) error {
+	m, err := q.resident()
+	if err != nil {
+		return err
+	}
+	return m.checkMessages(ctx, report)
 }

@@ -280,11 +280,7 @@ func (m *resident) drop(ctx context.Context, e *entity) error {
 			t.NoteHighest(at[0].LSN)
 		}
 		for _, d := range list {
-			rec := d.record()
-			t.Delete(rec.key())
-			for _, r := range d.rules.Load().list {
-				t.Delete(recordKey(kindRule, d.number, r.Name))
-			}
+			dropRecords(t, d)
 			dropStores(t, d.number)
 		}
 		return nil

@@ -98,7 +98,7 @@ func (q *Queues) DeleteRule(ctx context.Context, subscription, name string) erro
 		if _, there := e.rules.Load().find(name); !there {
 			return nil, ruleNotFound(e, name)
 		}
-		t.Delete(recordKey(kindRule, e.number, name))
+		dropRule(t, e, name)
 		return e.rules.Load().without(name), nil
 	})
 }

@@ -42,6 +42,17 @@ var rooms = map[string]room{
 		third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3", "golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},
+	"queue": {
+		own:   []string{"queue/message", "queue/rule", "queue/wire", "host", "engine", "ttl", "doc"},
+		tests: []string{"engine/pebble"},
+	},
+	"queue/rule": {own: []string{"queue/message", "queue/wire"}},
+	"queue/amqp": {own: []string{"queue/amqp/frame", "queue/wire", "ttl"}},
+	"queue/amqp/bus": {own: []string{"queue", "queue/access", "queue/amqp", "queue/amqp/frame",
+		"queue/message", "queue/rule", "queue/wire", "ttl"},
+		tests: []string{"engine/pebble", "host"}},
+	"queue/rest": {own: []string{"queue", "queue/access", "queue/message", "queue/rule", "queue/wire", "ttl"},
+		third: []string{"github.com/google/uuid"}, tests: []string{"engine/pebble", "host"}},
 	"queue/wire":       {},
 	"queue/message":    {own: []string{"queue/wire"}},
 	"queue/amqp/frame": {own: []string{"queue/wire"}},
@@ -49,10 +60,6 @@ var rooms = map[string]room{
 	"engine/pebble": {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"},
 		tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
-	"queue": {
-		own:   []string{"queue/message", "queue/rule", "host", "doc", "ttl", "engine"},
-		tests: []string{"engine/pebble", "queue/wire"},
-	},
 	"laboratory": {
 		own: []string{"store", "store/definition", "store/fault", "query", "doc", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/",
