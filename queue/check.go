@@ -227,14 +227,3 @@ func (k *messageChecker) families() error {
 	}
 	return nil
 }
-
-// Check proves that what is stored of queues, topics and subscriptions is consistent, and calls report for
-// each violation until it returns false. It reads one snapshot, and keeps entities from being made and
-// deleted meanwhile. The error is that of reading.
-func (q *Queues) Check(ctx context.Context, report func(violation error) (more bool)) error {
-	m, err := q.resident()
-	if err != nil {
-		return err
-	}
-	return m.checkMessages(ctx, report)
-}
