@@ -145,8 +145,8 @@ func TestIdleReceivers(t *testing.T) {
 	}
 }
 
-// TestOutOfOrder: dead letters come in any order of their numbers, while others receive them and give them back. None of
-// them is passed by.
+// TestOutOfOrder: dead letters come in any order of their numbers, while others receive them and give them
+// back. None of them is passed by.
 func TestOutOfOrder(t *testing.T) {
 	const messages, workers = 300, 4
 	w := newWorld(t, Options{})
