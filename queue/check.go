@@ -13,12 +13,17 @@ import (
 )
 
 // Check reads all that queues and topics have stored and calls report for each violation of what must
-// always hold; it stops early where report returns false. The error returned is that of reading.
+// always hold; it stops early where report returns false. No entity is made or deleted meanwhile. The error
+// returned is that of reading.
 func (q *Queues) Check(ctx context.Context, report func(error) bool) error {
 	m, err := q.resident()
 	if err != nil {
 		return err
 	}
+	if err := m.in.Catalog().Lock(ctx); err != nil {
+		return wrap(err)
+	}
+	defer m.in.Catalog().Unlock()
 	return m.checkMessages(ctx, report)
 }
 
