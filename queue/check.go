@@ -20,10 +20,6 @@ func (q *Queues) Check(ctx context.Context, report func(error) bool) error {
 	if err != nil {
 		return err
 	}
-	if err := m.in.Catalog().Lock(ctx); err != nil {
-		return wrap(err)
-	}
-	defer m.in.Catalog().Unlock()
 	return m.checkMessages(ctx, report)
 }
 
