@@ -46,7 +46,7 @@ var rooms = map[string]room{
 		own:   []string{"queue/message", "queue/rule", "queue/wire", "host", "engine", "ttl", "doc"},
 		tests: []string{"engine/pebble"},
 	},
-	"queue/rule": {own: []string{"queue/message", "queue/wire"}},
+	"queue/rule": {third: []string{"github.com/google/uuid"}},
 	"queue/amqp": {own: []string{"queue/amqp/frame", "queue/wire", "ttl"}},
 	"queue/amqp/bus": {own: []string{"queue", "queue/access", "queue/amqp", "queue/amqp/frame",
 		"queue/message", "queue/rule", "queue/wire", "ttl"},

@@ -1,0 +1,165 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+)
+
+// Action changes the copies of messages that a rule lets through. The zero Action changes nothing.
+type Action struct {
+	expression string
+	parameters []Parameter
+	statements []statement
+}
+
+// statement is SET, or REMOVE where it has no value.
+type statement struct {
+	of    property
+	value node
+}
+
+// NewAction makes an action of statements. It fails with a *SyntaxError.
+func NewAction(expression string, parameters ...Parameter) (Action, error) {
+	p, err := newParser(expression, parameters)
+	if err != nil {
+		return Action{}, err
+	}
+	a := Action{expression: expression, parameters: slices.Clone(parameters)}
+	for {
+		st, err := p.statement()
+		if err != nil {
+			return Action{}, err
+		}
+		if a.statements = append(a.statements, st); len(a.statements) > maxStatements {
+			return Action{}, p.failHere("An action has at most 32 statements.")
+		}
+		more, err := p.accept(";")
+		if err != nil {
+			return Action{}, err
+		}
+		if p.cur.kind == tokEnd {
+			return a, nil
+		}
+		if !more {
+			return Action{}, p.failHere("';' or the end of the action is expected.")
+		}
+	}
+}
+
+func (p *parser) statement() (st statement, err error) {
+	set := p.isWord("SET")
+	if !set && !p.isWord("REMOVE") {
+		return st, p.failHere("'SET' or 'REMOVE' is expected.")
+	}
+	if err := p.advance(); err != nil {
+		return st, err
+	}
+	at := p.cur.at
+	n, err := p.property()
+	if err != nil {
+		return st, err
+	}
+	st.of = n.(property)
+	if s := st.of.system; s > To && s != ScheduledEnqueueTime {
+		return st, p.fail(at, "The system property '"+s.String()+"' cannot be set.")
+	}
+	if !set {
+		return st, nil
+	}
+	if err := p.expect("="); err != nil {
+		return st, err
+	}
+	if st.value, err = p.sum(); err != nil {
+		return st, err
+	}
+	return st, p.plain(st.value)
+}
+
+// IsZero tells whether the action changes nothing.
+func (a Action) IsZero() bool { return len(a.statements) == 0 }
+
+// Expression is the text as it was given.
+func (a Action) Expression() string { return a.expression }
+
+// Parameters are those of the expressions.
+func (a Action) Parameters() []Parameter { return a.parameters }
+
+// Error says that an action could not be run on a message. Exception is what the service calls it.
+type Error struct {
+	Exception string
+	Message   string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// actionException is the reason of a message that an action made a dead letter of.
+const actionException = "RuleActionException"
+
+// Run changes a message. It fails with an *Error where a property that is there would get a value of a type
+// that cannot be made one of its own: the message may be changed in part.
+func (a Action) Run(m Editable) error {
+	s := &scope{m}
+	for _, st := range a.statements {
+		if err := st.run(s, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (st statement) run(s *scope, m Editable) error {
+	v := NullValue()
+	if st.value != nil {
+		if v = st.value.eval(s); v.Kind == Missing {
+			v = NullValue()
+		}
+	}
+	switch {
+	case st.of.system == ScheduledEnqueueTime:
+		return nil // a copy is never scheduled
+	case st.of.system != 0:
+		if v.Kind != Null {
+			text, ok := v.convert(Text)
+			if !ok {
+				return st.mismatch()
+			}
+			v = text
+		}
+		m.SetSystem(st.of.system, v)
+		return nil
+	}
+	if old := m.User(st.of.name); old.known() && v.Kind != Null && old.Kind != Other {
+		converted, ok := v.convert(old.Kind)
+		if !ok {
+			return st.mismatch()
+		}
+		v = converted
+	}
+	m.SetUser(st.of.name, v)
+	return nil
+}
+
+func (st statement) mismatch() error {
+	return &Error{actionException, "The value cannot be converted to the type of the property '" +
+		st.of.name + "'."}
+}
+
+// String is the action in a form in which each part is told apart.
+func (a Action) String() string {
+	var b strings.Builder
+	for i, st := range a.statements {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		if st.value == nil {
+			b.WriteString("REMOVE ")
+			st.of.write(&b)
+			continue
+		}
+		b.WriteString("SET ")
+		st.of.write(&b)
+		b.WriteString(" = ")
+		st.value.write(&b)
+	}
+	return b.String()
+}

@@ -1,0 +1,277 @@
+package rule
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// scope is what an expression is evaluated in.
+type scope struct{ Message }
+
+// truthIn is the truth of a part: of a value that is no condition, whether it is TRUE.
+func truthIn(s *scope, n node) truth {
+	if v := n.eval(s); v.Kind == Boolean {
+		return truthOf(v.Bool())
+	}
+	return unknown
+}
+
+// asValue is a truth as a value; unknown is none.
+func (t truth) asValue() Value {
+	switch t {
+	case yes:
+		return Bool(true)
+	case no:
+		return Bool(false)
+	}
+	return Value{}
+}
+
+func (n literal) eval(*scope) Value { return n.Value }
+
+func (n property) eval(s *scope) Value {
+	if n.system != 0 {
+		return s.System(n.system)
+	}
+	return s.User(n.name)
+}
+
+func (n parameter) eval(*scope) Value { return n.value }
+
+func (newID) eval(*scope) Value { return String(uuid.NewString()) }
+
+func (n computed) eval(s *scope) Value {
+	if name := n.name.eval(s); name.Kind == Text {
+		return s.User(name.text)
+	}
+	return Value{}
+}
+
+func (n unary) eval(s *scope) Value {
+	v := n.of.eval(s)
+	switch {
+	case !v.isNumber():
+		return Value{}
+	case !n.negative:
+		return v
+	case v.Kind == Float:
+		return Number(-v.Float())
+	case v.number == math.MinInt64:
+		return Value{}
+	}
+	return Int(-v.number)
+}
+
+func (n binary) eval(s *scope) Value {
+	a, b := n.a.eval(s), n.b.eval(s)
+	switch {
+	case n.op == '+' && a.Kind == Text && b.Kind == Text:
+		return String(a.text + b.text)
+	case a.Kind == Integer && b.Kind == Integer:
+		return integers(n.op, a.number, b.number)
+	case a.isNumber() && b.isNumber():
+		return floats(n.op, a.Float(), b.Float())
+	}
+	return Value{}
+}
+
+// integers calculates; where the result does not fit, or there is none, it is unknown.
+func integers(op byte, a, b int64) Value {
+	switch op {
+	case '+':
+		if sum := a + b; (sum > a) == (b > 0) {
+			return Int(sum)
+		}
+	case '-':
+		if diff := a - b; (diff < a) == (b > 0) {
+			return Int(diff)
+		}
+	case '*':
+		if a == 0 || b == 0 {
+			return Int(0)
+		}
+		if product := a * b; product/b == a && !(a == -1 && b == math.MinInt64) &&
+			!(b == -1 && a == math.MinInt64) {
+			return Int(product)
+		}
+	case '/':
+		if b != 0 && !(a == math.MinInt64 && b == -1) {
+			return Int(a / b)
+		}
+	case '%':
+		if b == -1 {
+			return Int(0)
+		}
+		if b != 0 {
+			return Int(a % b)
+		}
+	}
+	return Value{}
+}
+
+func floats(op byte, a, b float64) Value {
+	var f float64
+	switch op {
+	case '+':
+		f = a + b
+	case '-':
+		f = a - b
+	case '*':
+		f = a * b
+	case '/':
+		f = a / b
+	case '%':
+		f = math.Mod(a, b)
+	}
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return Value{}
+	}
+	return Number(f)
+}
+
+func (n comparison) eval(s *scope) Value {
+	a, b := n.a.eval(s), n.b.eval(s)
+	switch n.op {
+	case "=":
+		return equal(a, b).asValue()
+	case "<>", "!=":
+		return equal(a, b).not().asValue()
+	}
+	order, ok := compare(a, b)
+	if !ok {
+		return Value{}
+	}
+	switch n.op {
+	case ">":
+		return Bool(order > 0)
+	case ">=":
+		return Bool(order >= 0)
+	case "<":
+		return Bool(order < 0)
+	}
+	return Bool(order <= 0)
+}
+
+func (n isNull) eval(s *scope) Value { return Bool(n.of.eval(s).known() == n.not) }
+
+func (n inList) eval(s *scope) Value {
+	v := n.of.eval(s)
+	found := no
+	for _, e := range n.list {
+		switch equal(v, e.eval(s)) {
+		case yes:
+			return Bool(!n.not)
+		case unknown:
+			found = unknown
+		}
+	}
+	if n.not {
+		found = found.not()
+	}
+	return found.asValue()
+}
+
+func (n like) eval(s *scope) Value {
+	v, pattern := n.of.eval(s), n.pattern.eval(s)
+	if v.Kind != Text || pattern.Kind != Text {
+		return Value{}
+	}
+	escape := utf8.RuneError
+	if n.escape != nil {
+		e := n.escape.eval(s)
+		if e.Kind != Text || utf8.RuneCountInString(e.text) != 1 {
+			return Value{}
+		}
+		escape, _ = utf8.DecodeRuneInString(e.text)
+	}
+	return Bool(matches(v.text, cut(pattern.text, escape)) != n.not)
+}
+
+func (n exists) eval(s *scope) Value {
+	if n.of.system != 0 {
+		return Bool(s.System(n.of.system).known())
+	}
+	return Bool(s.User(n.of.name).Kind != Missing)
+}
+
+func (n negation) eval(s *scope) Value { return truthIn(s, n.of).not().asValue() }
+
+func (n junction) eval(s *scope) Value {
+	decides, found := no, yes
+	if n.or {
+		decides, found = yes, no
+	}
+	for _, e := range n.list {
+		switch t := truthIn(s, e); t {
+		case decides:
+			return decides.asValue()
+		case unknown:
+			found = unknown
+		}
+	}
+	return found.asValue()
+}
+
+// piece is a part of a pattern: a character, or a wildcard.
+type piece struct {
+	r    rune
+	any  bool // one character
+	many bool // any run of them
+}
+
+// cut takes a pattern apart.
+func cut(pattern string, escape rune) (list []piece) {
+	escaped := false
+	for _, r := range pattern {
+		switch {
+		case escaped:
+			list, escaped = append(list, piece{r: r}), false
+		case r == escape && escape != utf8.RuneError:
+			escaped = true
+		case r == '%':
+			list = append(list, piece{many: true})
+		case r == '_':
+			list = append(list, piece{any: true})
+		default:
+			list = append(list, piece{r: r})
+		}
+	}
+	return list
+}
+
+// matches compares in a time that is at most the product of both lengths: of several runs only the last one
+// is ever tried anew.
+func matches(text string, pattern []piece) bool {
+	p, from, restart := 0, -1, 0
+	for at := 0; at < len(text); {
+		r, size := utf8.DecodeRuneInString(text[at:])
+		switch {
+		case p < len(pattern) && pattern[p].many:
+			from, restart = p, at
+			p++
+		case p < len(pattern) && (pattern[p].any || pattern[p].r == r):
+			p++
+			at += size
+		case from >= 0:
+			_, skip := utf8.DecodeRuneInString(text[restart:])
+			restart += skip
+			p, at = from+1, restart
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p].many {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// textOf is the text of a tree.
+func textOf(n node) string {
+	var b strings.Builder
+	n.write(&b)
+	return b.String()
+}

@@ -1,0 +1,349 @@
+package rule
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of the service, and one of ours.
+const (
+	maxExpression = 1024 // characters
+	maxStatements = 32
+	maxDepth      = 100 // parentheses and signs in each other
+)
+
+// Parameter is a value for a name that an expression has as @name.
+type Parameter struct {
+	Name  string // without the @
+	Value Value
+}
+
+// parser makes a tree of tokens.
+type parser struct {
+	lexer
+	cur        token
+	depth      int
+	parameters []Parameter
+}
+
+// newParser begins with a text.
+func newParser(text string, parameters []Parameter) (*parser, error) {
+	if n := utf8.RuneCountInString(text); n > maxExpression {
+		return nil, &SyntaxError{maxExpression, "An expression has at most 1024 characters."}
+	}
+	p := &parser{lexer: lexer{text: text}, parameters: parameters}
+	return p, p.advance()
+}
+
+func (p *parser) advance() (err error) {
+	p.cur, err = p.lexer.next()
+	return err
+}
+
+func (p *parser) failHere(reason string) error { return p.fail(p.cur.at, reason) }
+
+// isWord tells whether the current token is a word of the language.
+func (p *parser) isWord(word string) bool {
+	return p.cur.kind == tokName && strings.EqualFold(p.cur.text, word)
+}
+
+func (p *parser) isSymbol(s string) bool { return p.cur.kind == tokSymbol && p.cur.text == s }
+
+// accept takes the current token if it is that word or symbol.
+func (p *parser) accept(word string) (bool, error) {
+	if p.isWord(word) || p.isSymbol(word) {
+		return true, p.advance()
+	}
+	return false, nil
+}
+
+func (p *parser) expect(word string) error {
+	ok, err := p.accept(word)
+	if err == nil && !ok {
+		err = p.failHere("'" + word + "' is expected.")
+	}
+	return err
+}
+
+// parsePredicate parses a whole text as a condition.
+func parsePredicate(text string, parameters []Parameter) (node, error) {
+	p, err := newParser(text, parameters)
+	if err != nil {
+		return nil, err
+	}
+	n, err := p.or()
+	if err == nil && p.cur.kind != tokEnd {
+		err = p.failHere("The end of the expression is expected.")
+	}
+	return n, err
+}
+
+// deeper guards against nesting without end; the caller calls shallower at the end.
+func (p *parser) deeper() error {
+	if p.depth++; p.depth > maxDepth {
+		return p.failHere("The expression is nested too deeply.")
+	}
+	return nil
+}
+
+func (p *parser) shallower() { p.depth-- }
+
+func (p *parser) or() (node, error) { return p.junction(true, "OR", p.and) }
+
+func (p *parser) and() (node, error) { return p.junction(false, "AND", p.not) }
+
+func (p *parser) junction(or bool, word string, part func() (node, error)) (node, error) {
+	first, err := part()
+	if err != nil || !p.isWord(word) {
+		return first, err
+	}
+	list := []node{first}
+	for p.isWord(word) {
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		n, err := part()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	return junction{or, list}, nil
+}
+
+func (p *parser) not() (node, error) {
+	ok, err := p.accept("NOT")
+	if err != nil || !ok {
+		return p.predicate(err)
+	}
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer p.shallower()
+	n, err := p.not()
+	return negation{n}, err
+}
+
+// predicate is an expression with what may follow it.
+func (p *parser) predicate(err error) (node, error) {
+	if err != nil {
+		return nil, err
+	}
+	a, err := p.sum()
+	if err != nil {
+		return nil, err
+	}
+	if p.cur.kind == tokSymbol && strings.Contains(" = <> != > >= < <= ", " "+p.cur.text+" ") {
+		op := p.cur.text
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		b, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		return comparison{op, a, b}, p.plain(a, b)
+	}
+	if ok, err := p.accept("IS"); ok || err != nil {
+		not, err2 := p.acceptNot(err)
+		if err2 == nil {
+			err2 = p.expect("NULL")
+		}
+		if err2 == nil {
+			err2 = p.plain(a)
+		}
+		return isNull{a, not}, err2
+	}
+	not, err := p.acceptNot(nil)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case p.isWord("IN"):
+		return p.in(a, not)
+	case p.isWord("LIKE"):
+		return p.like(a, not)
+	case not:
+		return nil, p.failHere("'IN' or 'LIKE' is expected.")
+	}
+	return a, nil
+}
+
+func (p *parser) acceptNot(err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	return p.accept("NOT")
+}
+
+// plain fails where a predicate stands in the place of a value.
+func (p *parser) plain(list ...node) error {
+	for _, n := range list {
+		if n.logical() {
+			return p.failHere("A condition cannot be compared or calculated with.")
+		}
+	}
+	return nil
+}
+
+func (p *parser) in(a node, not bool) (node, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	n := inList{of: a, not: not}
+	for {
+		e, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		n.list = append(n.list, e)
+		more, err := p.accept(",")
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+	}
+	if err := p.plain(append(n.list, a)...); err != nil {
+		return nil, err
+	}
+	return n, p.expect(")")
+}
+
+func (p *parser) like(a node, not bool) (node, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	n := like{of: a, not: not}
+	var err error
+	if n.pattern, err = p.sum(); err != nil {
+		return nil, err
+	}
+	ok, err := p.accept("ESCAPE")
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		if n.escape, err = p.sum(); err != nil {
+			return nil, err
+		}
+		if l, isLiteral := n.escape.(literal); isLiteral && utf8.RuneCountInString(l.text) != 1 {
+			return nil, p.failHere("ESCAPE is one character.")
+		}
+		if err := p.plain(n.escape); err != nil {
+			return nil, err
+		}
+	}
+	return n, p.plain(a, n.pattern)
+}
+
+func (p *parser) sum() (node, error) { return p.chain("+-", p.product) }
+
+func (p *parser) product() (node, error) { return p.chain("*/%", p.factor) }
+
+func (p *parser) chain(ops string, part func() (node, error)) (node, error) {
+	a, err := part()
+	for steps := 0; err == nil && p.cur.kind == tokSymbol && len(p.cur.text) == 1 &&
+		strings.Contains(ops, p.cur.text); steps++ {
+		if steps == maxDepth {
+			return nil, p.failHere("The expression is nested too deeply.")
+		}
+		op := p.cur.text[0]
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		b, err := part()
+		if err != nil {
+			return nil, err
+		}
+		if err := p.plain(a, b); err != nil {
+			return nil, err
+		}
+		a = binary{op, a, b}
+	}
+	return a, err
+}
+
+func (p *parser) factor() (node, error) {
+	if !p.isSymbol("+") && !p.isSymbol("-") {
+		return p.atom()
+	}
+	negative := p.isSymbol("-")
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer p.shallower()
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if negative && p.cur.kind == tokNumber { // so that the lowest number can be written
+		return p.numeral("-")
+	}
+	n, err := p.factor()
+	if err != nil {
+		return nil, err
+	}
+	return unary{negative, n}, p.plain(n)
+}
+
+func (p *parser) atom() (node, error) {
+	t := p.cur
+	switch t.kind {
+	case tokString:
+		return literal{String(t.text)}, p.advance()
+	case tokNumber:
+		return p.numeral("")
+	case tokParameter:
+		for _, q := range p.parameters {
+			if strings.EqualFold(q.Name, t.text) {
+				return parameter{t.text, q.Value}, p.advance()
+			}
+		}
+		return nil, p.failHere("There is no parameter '@" + t.text + "'.")
+	case tokQuoted:
+		return p.property()
+	case tokName:
+		return p.word()
+	}
+	if !p.isSymbol("(") {
+		return nil, p.failHere("A value is expected.")
+	}
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer p.shallower()
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	n, err := p.or()
+	if err != nil {
+		return nil, err
+	}
+	return n, p.expect(")")
+}
+
+// numeral is a number: whole where it has neither fraction nor exponent.
+func (p *parser) numeral(sign string) (node, error) {
+	text := sign + p.cur.text
+	var v Value
+	if strings.ContainsAny(text, ".eE") {
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsInf(f, 0) {
+			return nil, p.failHere("The number is too large.")
+		}
+		v = Number(f)
+	} else {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, p.failHere("The number is too large.")
+		}
+		v = Int(n)
+	}
+	return literal{v}, p.advance()
+}

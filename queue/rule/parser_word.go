@@ -1,0 +1,103 @@
+package rule
+
+import "strings"
+
+// reserved are the words that no property has as its name without quotes.
+const reserved = " AND OR NOT IS IN LIKE ESCAPE NULL EXISTS TRUE FALSE SET REMOVE "
+
+// word is a literal, a function, or a property.
+func (p *parser) word() (node, error) {
+	name := p.cur
+	switch strings.ToUpper(name.text) {
+	case "TRUE", "FALSE":
+		return literal{Bool(strings.EqualFold(name.text, "true"))}, p.advance()
+	case "NULL":
+		return literal{NullValue()}, p.advance()
+	case "EXISTS":
+		return p.exists()
+	}
+	if strings.Contains(reserved, " "+strings.ToUpper(name.text)+" ") {
+		return nil, p.failHere("A value is expected.")
+	}
+	before := *p
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if p.isSymbol("(") {
+		return p.function(name)
+	}
+	*p = before
+	return p.property()
+}
+
+func (p *parser) exists() (node, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	n, err := p.property()
+	if err != nil {
+		return nil, err
+	}
+	return exists{n.(property)}, p.expect(")")
+}
+
+// function is a call; the parenthesis is the current token.
+func (p *parser) function(name token) (node, error) {
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer p.shallower()
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	switch strings.ToLower(name.text) {
+	case "newid":
+		return newID{}, p.expect(")")
+	case "property", "p":
+		n, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		if err := p.plain(n); err != nil {
+			return nil, err
+		}
+		return computed{n}, p.expect(")")
+	}
+	return nil, p.fail(name.at, "There is no function '"+name.text+"'.")
+}
+
+// property is a name, with its scope before it or not.
+func (p *parser) property() (node, error) {
+	first := p.cur
+	if first.kind != tokName && first.kind != tokQuoted ||
+		first.kind == tokName && strings.Contains(reserved, " "+strings.ToUpper(first.text)+" ") {
+		return nil, p.failHere("The name of a property is expected.")
+	}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if !p.isSymbol(".") || first.kind != tokName {
+		return property{name: first.text}, nil
+	}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	name := p.cur
+	if name.kind != tokName && name.kind != tokQuoted {
+		return nil, p.failHere("The name of a property is expected.")
+	}
+	switch {
+	case strings.EqualFold(first.text, "user"):
+		return property{name: name.text}, p.advance()
+	case strings.EqualFold(first.text, "sys"):
+		s, ok := systemNamed(name.text)
+		if !ok {
+			return nil, p.failHere("There is no system property '" + name.text + "'.")
+		}
+		return property{system: s, name: name.text}, p.advance()
+	}
+	return nil, p.fail(first.at, "The scope of a property is 'sys' or 'user'.")
+}

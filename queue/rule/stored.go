@@ -1,0 +1,104 @@
+package rule
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// How filters and actions are stored: as what they were made of, so that they are made anew when they are
+// read.
+
+type storedFilter struct {
+	Kind        Kind               `json:"kind"`
+	Expression  string             `json:"expression,omitempty"`
+	Parameters  []storedParameter  `json:"parameters,omitempty"`
+	Correlation *storedCorrelation `json:"correlation,omitempty"`
+}
+
+type storedCorrelation struct {
+	Fields     map[string]string `json:"fields,omitempty"`
+	Properties []storedParameter `json:"properties,omitempty"`
+}
+
+type storedAction struct {
+	Expression string            `json:"expression,omitempty"`
+	Parameters []storedParameter `json:"parameters,omitempty"`
+}
+
+type storedParameter struct {
+	Name   string    `json:"name"`
+	Kind   ValueKind `json:"kind"`
+	Number int64     `json:"number,omitempty"`
+	Text   []byte    `json:"text,omitempty"`
+}
+
+func store(list []Parameter) (out []storedParameter) {
+	for _, p := range list {
+		out = append(out, storedParameter{p.Name, p.Value.Kind, p.Value.number, []byte(p.Value.text)})
+	}
+	return out
+}
+
+func load(list []storedParameter) (out []Parameter) {
+	for _, p := range list {
+		out = append(out, Parameter{p.Name, Value{p.Kind, p.Number, string(p.Text)}})
+	}
+	return out
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f Filter) MarshalJSON() ([]byte, error) {
+	s := storedFilter{Kind: f.kind, Expression: f.expression, Parameters: store(f.parameters)}
+	if c := f.correlation; c != nil {
+		s.Correlation = &storedCorrelation{Fields: make(map[string]string), Properties: store(c.Properties)}
+		for _, field := range c.fields() {
+			s.Correlation.Fields[field.Name] = field.Value.text
+		}
+	}
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Filter) UnmarshalJSON(raw []byte) (err error) {
+	var s storedFilter
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return err
+	}
+	switch s.Kind {
+	case KindTrue:
+		*f = True()
+	case KindFalse:
+		*f = False()
+	case KindSQL:
+		*f, err = SQL(s.Expression, load(s.Parameters)...)
+	case KindCorrelation:
+		if s.Correlation == nil {
+			return fmt.Errorf("a stored correlation filter without its properties")
+		}
+		v := s.Correlation.Fields
+		*f, err = NewCorrelation(Correlation{CorrelationID: v["CorrelationId"], MessageID: v["MessageId"],
+			To:      v["To"],
+			ReplyTo: v["ReplyTo"], Label: v["Label"], SessionID: v["SessionId"],
+			ReplyToSessionID: v["ReplyToSessionId"], ContentType: v["ContentType"],
+			Properties: load(s.Correlation.Properties)})
+	default:
+		return fmt.Errorf("a stored filter of the kind %d", s.Kind)
+	}
+	return err
+}
+
+// MarshalJSON implements json.Marshaler.
+func (a Action) MarshalJSON() ([]byte, error) {
+	return json.Marshal(storedAction{a.expression, store(a.parameters)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *Action) UnmarshalJSON(raw []byte) (err error) {
+	var s storedAction
+	if err := json.Unmarshal(raw, &s); err != nil || s.Expression == "" {
+		*a = Action{}
+		return err
+	}
+	*a, err = NewAction(s.Expression, load(s.Parameters)...)
+	return err
+}

@@ -1,0 +1,217 @@
+package rule
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ValueKind is the type of a Value.
+type ValueKind uint8
+
+// The kinds.
+const (
+	Missing ValueKind = iota // there is no value
+	Null
+	Boolean
+	Integer
+	Float
+	Text
+	Moment // a point in time
+	Span   // a duration
+	GUID
+	Binary
+	Other // of a type with which nothing is calculated: a decimal
+)
+
+// Value is a value of a property or of an expression. The zero Value is Missing.
+type Value struct {
+	Kind   ValueKind
+	number int64 // Boolean, Integer; Moment and Span in ticks of 100 nanoseconds; Float by its bits
+	text   string
+}
+
+// The makers of values.
+
+// NullValue is null.
+func NullValue() Value { return Value{Kind: Null} }
+
+// Bool is a truth value.
+func Bool(v bool) Value {
+	if v {
+		return Value{Kind: Boolean, number: 1}
+	}
+	return Value{Kind: Boolean}
+}
+
+// Int is a whole number.
+func Int(v int64) Value { return Value{Kind: Integer, number: v} }
+
+// Number is a number with a fraction.
+func Number(v float64) Value { return Value{Kind: Float, number: int64(math.Float64bits(v))} }
+
+// String is a text.
+func String(v string) Value { return Value{Kind: Text, text: v} }
+
+// Time is a point in time, in milliseconds since 1970.
+func Time(ms int64) Value { return Value{Kind: Moment, number: ms * 10_000} }
+
+// Duration is a duration in ticks of 100 nanoseconds.
+func Duration(ticks int64) Value { return Value{Kind: Span, number: ticks} }
+
+// UUID is a GUID as it is written: 8-4-4-4-12 digits.
+func UUID(text string) Value { return Value{Kind: GUID, text: strings.ToLower(text)} }
+
+// Bytes is a binary.
+func Bytes(v []byte) Value { return Value{Kind: Binary, text: string(v)} }
+
+// Opaque is a value with which nothing is calculated.
+func Opaque(raw []byte) Value { return Value{Kind: Other, text: string(raw)} }
+
+// Bool is the truth of a Boolean.
+func (v Value) Bool() bool { return v.number != 0 }
+
+// Int is the number of an Integer, or the ticks of a Span.
+func (v Value) Int() int64 { return v.number }
+
+// Float is the number of a Float or an Integer.
+func (v Value) Float() float64 {
+	if v.Kind == Float {
+		return math.Float64frombits(uint64(v.number))
+	}
+	return float64(v.number)
+}
+
+// Millis is a Moment in milliseconds since 1970.
+func (v Value) Millis() int64 { return v.number / 10_000 }
+
+// Text is the text of a Text or GUID, or the bytes of what is binary.
+func (v Value) Text() string { return v.text }
+
+func (v Value) isNumber() bool { return v.Kind == Integer || v.Kind == Float }
+
+// known tells a value from none.
+func (v Value) known() bool { return v.Kind > Null }
+
+// truth is one of three.
+type truth uint8
+
+const (
+	unknown truth = iota
+	no
+	yes
+)
+
+func truthOf(v bool) truth {
+	if v {
+		return yes
+	}
+	return no
+}
+
+func (t truth) not() truth {
+	switch t {
+	case yes:
+		return no
+	case no:
+		return yes
+	}
+	return unknown
+}
+
+// compare orders two values; ok is false where there is no order between them.
+func compare(a, b Value) (order int, ok bool) {
+	switch {
+	case a.Kind == Integer && b.Kind == Integer:
+		return cmp.Compare(a.number, b.number), true
+	case a.isNumber() && b.isNumber():
+		x, y := a.Float(), b.Float()
+		return cmp.Compare(x, y), x == x && y == y
+	case a.Kind != b.Kind:
+		return 0, false
+	}
+	switch a.Kind {
+	case Text:
+		return strings.Compare(a.text, b.text), true
+	case Moment, Span:
+		return cmp.Compare(a.number, b.number), true
+	}
+	return 0, false
+}
+
+// equal tells whether two values are the same; unknown where that cannot be said.
+func equal(a, b Value) truth {
+	if order, ok := compare(a, b); ok {
+		return truthOf(order == 0)
+	}
+	if a.Kind != b.Kind || !a.known() {
+		return unknown
+	}
+	switch a.Kind {
+	case Boolean:
+		return truthOf(a.number == b.number)
+	case GUID:
+		return truthOf(a.text == b.text)
+	case Binary:
+		return truthOf(bytes.Equal([]byte(a.text), []byte(b.text)))
+	}
+	return unknown
+}
+
+// convert makes a value of the kind that another one has.
+func (v Value) convert(kind ValueKind) (Value, bool) {
+	if v.Kind == kind {
+		return v, true
+	}
+	switch {
+	case kind == Float && v.Kind == Integer:
+		return Number(float64(v.number)), true
+	case kind == Integer && v.Kind == Float:
+		f := v.Float()
+		return Int(int64(f)), f == math.Trunc(f) && math.Abs(f) < 1<<63
+	case kind == Text:
+		return String(v.display()), v.Kind != Other && v.Kind != Binary
+	case v.Kind == Text:
+		return parseAs(kind, v.text)
+	}
+	return v, false
+}
+
+func parseAs(kind ValueKind, text string) (Value, bool) {
+	switch kind {
+	case Integer:
+		n, err := strconv.ParseInt(text, 10, 64)
+		return Int(n), err == nil
+	case Float:
+		f, err := strconv.ParseFloat(text, 64)
+		return Number(f), err == nil
+	case Boolean:
+		return Bool(strings.EqualFold(text, "true")), strings.EqualFold(text, "true") ||
+			strings.EqualFold(text, "false")
+	case Moment:
+		t, err := time.Parse(time.RFC3339Nano, text)
+		return Time(t.UnixMilli()), err == nil
+	}
+	return Value{}, false
+}
+
+// display is a value as text.
+func (v Value) display() string {
+	switch v.Kind {
+	case Boolean:
+		return strings.ToUpper(strconv.FormatBool(v.Bool()))
+	case Integer, Span:
+		return strconv.FormatInt(v.number, 10)
+	case Float:
+		return strconv.FormatFloat(v.Float(), 'G', -1, 64)
+	case Moment:
+		return time.UnixMilli(v.Millis()).UTC().Format("2006-01-02T15:04:05.999Z")
+	case Binary, Other:
+		return hex.EncodeToString([]byte(v.text))
+	}
+	return v.text
+}
