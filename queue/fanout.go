@@ -2,7 +2,6 @@ package queue
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -25,16 +24,15 @@ type rulePlace struct{ child, rule int }
 
 // correlations are the filters that look at the same names.
 type correlations struct {
-	names []string
-	rules map[string][]rulePlace // by the values that they want, joined
+	criteria []criterion
+	rules    map[string][]rulePlace // by the values that they want, joined
 }
 
 // chosen is a subscription that gets something of a message.
 type chosen struct {
 	to     *entity
-	plain  bool     // a rule without an action wants it
-	acting []*Rule  // those with an action that want it, by name
-	failed []reason // why rules could not be evaluated
+	plain  bool    // a rule without an action wants it
+	acting []*Rule // those with an action that want it, by name
 }
 
 // fanOut is the topic's as of now. In a transaction of the topic's scope nobody changes a rule.
@@ -66,16 +64,16 @@ func newFanOut(children *[]*entity) *fanOut {
 		f.sets = append(f.sets, set)
 		for j := range set.list {
 			at := rulePlace{i, j}
-			names, values := wanted(set.list[j].Filter)
-			if len(names) == 0 {
+			list, values := criteria(set.list[j].Filter)
+			if len(list) == 0 {
 				f.always = append(f.always, at)
 				continue
 			}
-			joined := strings.Join(names, "\x00")
-			x := byNames[joined]
+			name := joined(list)
+			x := byNames[name]
 			if x == nil {
-				x = &correlations{names: names, rules: make(map[string][]rulePlace)}
-				byNames[joined] = x
+				x = &correlations{criteria: list, rules: make(map[string][]rulePlace)}
+				byNames[name] = x
 				f.indexes = append(f.indexes, x)
 			}
 			x.rules[values] = append(x.rules[values], at)
@@ -89,7 +87,7 @@ func (f *fanOut) match(m *message.Message, h *header) (list []*chosen) {
 	v := &view{m, h}
 	places := slices.Clone(f.always)
 	for _, x := range f.indexes {
-		if values, ok := v.values(x.names); ok {
+		if values, ok := v.values(x.criteria); ok {
 			places = append(places, x.rules[values]...)
 		}
 	}
@@ -102,22 +100,18 @@ func (f *fanOut) match(m *message.Message, h *header) (list []*chosen) {
 	var last *chosen
 	for _, at := range places {
 		r := &f.sets[at.child].list[at.rule]
-		wants, err := v.matches(r.Filter)
-		if !wants && err == nil {
+		if !r.Filter.Match(v) {
 			continue
 		}
 		if to := (*f.children)[at.child]; last == nil || last.to != to {
 			last = &chosen{to: to}
 			list = append(list, last)
 		}
-		switch {
-		case err != nil:
-			last.failed = append(last.failed, because("FilterException", err.Error()))
-		case acts(r.Action):
-			last.acting = append(last.acting, r)
-		default:
+		if r.Action.IsZero() {
 			last.plain = true
+			continue
 		}
+		last.acting = append(last.acting, r)
 	}
 	return list
 }

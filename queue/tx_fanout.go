@@ -1,8 +1,11 @@
 package queue
 
 import (
+	"errors"
+
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/rule"
 )
 
 // publish copies a message to the subscriptions of a topic whose rules want it. h has its life so far: when
@@ -28,7 +31,9 @@ func (w *work) publish(topic *entity, h *header, m *message.Message, body []byte
 	return nil
 }
 
-// copy stores what one subscription gets of a message.
+// copy stores what one subscription gets of a message: one copy for all rules without an action, and one for
+// each that has an action. An action that fails gives no copy: the message is a dead letter of the
+// subscription where that wants it, once.
 func (w *work) copy(p *part, c *chosen, h header, m *message.Message, body []byte) error {
 	if c.plain {
 		plain := h
@@ -36,11 +41,13 @@ func (w *work) copy(p *part, c *chosen, h header, m *message.Message, body []byt
 			return err
 		}
 	}
-	failed := c.failed
+	var failed *reason
 	for _, r := range c.acting {
-		acted, why := act(r, m, &h)
+		acted, why := c.to.act(r, m, &h)
+		if why != nil && failed == nil {
+			failed = why
+		}
 		if why != nil {
-			failed = append(failed, *why)
 			continue
 		}
 		own := h
@@ -49,23 +56,30 @@ func (w *work) copy(p *part, c *chosen, h header, m *message.Message, body []byt
 			return err
 		}
 	}
-	if len(failed) == 0 || !p.e.properties.Load().DeadLetterOnFilterErrors {
+	if failed == nil || !p.e.properties.Load().DeadLetterOnFilterErrors {
 		return nil
 	}
-	return w.bury(p, &h, body, failed[0])
+	return w.bury(p, &h, body, *failed)
 }
 
 // act is a copy of a message on which a rule's action has been carried out; why tells that it could not be.
-func act(r *Rule, m *message.Message, h *header) (acted *message.Message, why *reason) {
+func (e *entity) act(r *Rule, m *message.Message, h *header) (acted *message.Message, why *reason) {
 	acted = m.Clone()
-	if err := (&view{acted, h}).apply(r.Action); err != nil {
-		failed := because("RuleActionException", err.Error())
-		return nil, &failed
+	err := r.Action.Run(&view{acted, h})
+	if err == nil {
+		acted.SetString("RuleName", r.Name)
+		err = e.topic.stores[Main].checkMessage(acted)
 	}
-	acted.SetString("RuleName", r.Name)
-	if acted.PropertiesSize() > maxProperties {
-		failed := because("HeaderSizeExceeded", "The size quota for this stream has been exceeded.")
-		return nil, &failed
+	if err == nil {
+		return acted, nil
 	}
-	return acted, nil
+	failed := because("RuleActionException", err.Error())
+	var known *rule.Error
+	switch {
+	case errors.As(err, &known):
+		failed = because(known.Exception, known.Message)
+	case CodeOf(err) == CodeMessageTooLarge:
+		failed = because("HeaderSizeExceeded", "The size quota for this stream has been exceeded.")
+	}
+	return nil, &failed
 }
