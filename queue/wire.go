@@ -40,16 +40,22 @@ func (s *messageStore) arrivalOf(m *message.Message) (a arrival, err error) {
 		m.SetText(message.MessageID, hex.EncodeToString(id[:]))
 	}
 	a.msg, a.due = m, max(0, m.Scheduled())
-	a.id, _ = m.Key()
-	if s.e.properties.Load().EnablePartitioning {
-		a.id = m.PartitionKey() + "\x00" + a.id
-	}
+	a.id = s.e.idOf(m)
 	a.Session, _ = m.SessionID()
 	if a.TTL = m.OwnTTL(); a.TTL == message.Absent {
 		a.TTL = noTTL
 	}
 	a.body = m.AppendStored(nil)
 	return a, nil
+}
+
+// idOf is by what the entity knows duplicates of a message.
+func (e *entity) idOf(m *message.Message) string {
+	id, _ := m.Key()
+	if e.properties.Load().EnablePartitioning {
+		id = m.PartitionKey() + "\x00" + id
+	}
+	return id
 }
 
 // checkMessage refuses what is beyond the limits, and what has no session where it must have one.
