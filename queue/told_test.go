@@ -18,8 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestTold: what anybody has been told survives a crash, on a disk whose syncs take long enough for others to see what is
-// not durable yet. Senders, receivers of both modes and a reaper work side by side.
+// TestTold: what anybody has been told survives a crash, on a disk whose syncs take long enough for others
+// to see what is not durable yet. Senders, receivers of both modes and a reaper work side by side.
 func TestTold(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.must(w.h.Close())
@@ -84,7 +84,8 @@ const (
 	missing
 )
 
-// told is what clients know. The mutex is held while an operation begins or ends, and while the disk is copied.
+// told is what clients know. The mutex is held while an operation begins or ends, and while the disk is
+// copied.
 type told struct {
 	*world
 	mu    sync.Mutex
