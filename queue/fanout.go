@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mayflydb/mayfly/queue/message"
@@ -82,7 +83,7 @@ func newFanOut(children *[]*entity) *fanOut {
 	return f
 }
 
-// match is the subscriptions that get something of a message, in their order.
+// match is the subscriptions that get something of a message, in the order of their numbers.
 func (f *fanOut) match(m *message.Message, h *header) (list []*chosen) {
 	v := &view{m, h}
 	places := slices.Clone(f.always)
@@ -113,5 +114,6 @@ func (f *fanOut) match(m *message.Message, h *header) (list []*chosen) {
 		}
 		last.acting = append(last.acting, r)
 	}
+	slices.SortFunc(list, func(a, b *chosen) int { return cmp.Compare(a.to.number, b.to.number) })
 	return list
 }

@@ -192,7 +192,7 @@ func TestFanOutIndex(t *testing.T) {
 			c.Label = []string{"", "x", "y"}[r.IntN(3)]
 			set = set.with(Rule{Name: fmt.Sprint(i), Filter: correlation(t, c)})
 		}
-		e := &entity{kind: Subscription}
+		e := &entity{kind: Subscription, number: uint32(len(children))}
 		e.rules.Store(set)
 		children = append(children, e)
 	}

@@ -2,8 +2,11 @@ package queue
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -129,5 +132,50 @@ func TestTopicFull(t *testing.T) {
 		}
 		s.size.Store(1 << 30)
 		w.fails(w.q.Send(w.ctx, "t", []*message.Message{msg("B")}, nil), CodeQuotaExceeded)
+	}
+}
+
+// TestPublishLarge: copies that are too many for one transaction arrive one time each, whatever crashes
+// between the transactions.
+func TestPublishLarge(t *testing.T) {
+	const subscriptions = 60
+	w := newWorld(t, Options{})
+	w.create(Topic, "t", Defaults(Topic))
+	for i := range subscriptions {
+		w.create(Subscription, fmt.Sprint("t/Subscriptions/", i), Defaults(Subscription))
+	}
+	large := func(id string) *message.Message {
+		m := msg(id)
+		m.SetBody(make([]byte, 200<<10))
+		return m
+	}
+	w.send("t", large("A"))
+	disks := []*vfs.MemFS{w.fs.CrashClone(vfs.CrashCloneCfg{})}
+	w.send("t", large("B"), msg("C", due(time.Second)))
+	for range 10 {
+		disks = append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{}))
+	}
+	w.at(time.Second)
+	w.sweep()
+	for i, fs := range append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{})) {
+		c := &world{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+		c.open()
+		c.sweep()
+		want := []string{"A", "ABC"}[min(i, 1)]
+		for i := range subscriptions {
+			a := Address{Entity: fmt.Sprint("t/Subscriptions/", i)}
+			list, err := c.q.Peek(c.ctx, a, PeekOptions{Max: 10, MaxBytes: 1 << 30})
+			c.must(err)
+			got := ""
+			for _, d := range list {
+				got += d.Message.Text(message.MessageID)
+			}
+			if len(got) != len(want) || strings.Trim(want, got) != "" {
+				t.Fatalf("%s has %q, not %q", a, got, want)
+			}
+		}
+		c.shows("t", "")
+		c.check()
+		c.must(c.h.Close())
 	}
 }

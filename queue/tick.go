@@ -233,10 +233,13 @@ func (w *work) activate(s *messageStore) (next, last int64, err error) {
 		if w.moved >= maxMoved {
 			return e.At, last, nil
 		}
-		if err := w.arrive(s, int64(e.ID), e.At); err != nil {
+		done, err := w.arrive(s, int64(e.ID), e.At)
+		if err != nil {
 			return 0, 0, err
 		}
-		last = e.At
+		if last = e.At; !done {
+			return e.At, last, nil
+		}
 	}
 	return next, last, nil
 }

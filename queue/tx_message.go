@@ -44,7 +44,7 @@ func (w *work) duplicate(p *part, id string) (bool, error) {
 // body is m, encoded.
 func (w *work) store(p *part, h *header, m *message.Message, body []byte) (number int64, err error) {
 	if p.e.kind == Topic {
-		return 0, w.publish(p.e, h, m, body)
+		return 0, w.publishAll(p, h, m, body)
 	}
 	if _, has := m.SessionID(); !has && p.bySession() { // it was not sent here, but forwarded or published
 		return 0, w.bury(p, h, body, because("Session id is null",
@@ -78,32 +78,34 @@ func (w *work) insert(p *part, h *header, body []byte) (number int64, err error)
 }
 
 // arrive makes an active message of a scheduled one, as of the moment for which it was scheduled, or in
-// which this resident began, where that is later: while nobody is there nothing arrives.
-func (w *work) arrive(s *messageStore, seq int64, due int64) error {
+// which this resident began, where that is later: while nobody is there nothing arrives. done is false where
+// another transaction must go on.
+func (w *work) arrive(s *messageStore, seq int64, due int64) (done bool, err error) {
 	p, err := w.in(s)
 	if err != nil {
-		return err
+		return false, err
 	}
 	h, ok, err := s.header(w, seq)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !ok || h.State != scheduled {
-		return s.corrupt(seq, "is due and not scheduled")
+		return false, s.corrupt(seq, "is due and not scheduled")
 	}
 	body, err := w.body(p, seq)
-	if err == nil {
-		err = w.take(p, seq, &h)
-	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	h.Enqueued = max(due, min(w.m.started, w.now))
-	m, err := parseStored(body)
-	if err == nil {
-		_, err = w.store(p, &h, m, body)
+	at := max(due, min(w.m.started, w.now))
+	if p.e.kind == Topic {
+		return w.publishScheduled(p, seq, &h, at, body)
 	}
-	return err
+	if err := w.take(p, seq, &h); err != nil {
+		return false, err
+	}
+	h.Enqueued = at
+	_, err = w.insert(p, &h, body)
+	return true, err
 }
 
 // body reads what a message's sender wrote.
