@@ -47,6 +47,9 @@ func (s *messageStore) unclaim(c *claim) {
 		p.free(c.seq)
 		p.waiters.wake(1)
 	}
+	if s.forwardsTo() != "" {
+		s.mustForward(s.now())
+	}
 }
 
 // lock makes a claim a lock, and hands it out.

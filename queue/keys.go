@@ -115,7 +115,7 @@ const (
 type header struct {
 	State    state
 	Hops     uint8 // how often it was forwarded
-	Count    int32 // deliveries that have failed
+	Count    int32 // deliveries that have failed; of one that a topic is publishing: the next subscription
 	Enqueued int64 // millisecond; of a scheduled one: when it was sent
 	TTL      int64 // milliseconds of its own, capped by the default; noTTL for none
 	Due      int64 // millisecond of a scheduled one; 0: none

@@ -251,6 +251,11 @@ func (q *Queues) Update(ctx context.Context, path string, p Properties) (Entity,
 		}
 	}
 	m.idler.ring()
+	for _, s := range e.stores {
+		if s != nil && s.forwardsTo() != "" {
+			m.forward(ctx, []*messageStore{s})
+		}
+	}
 	return m.entity(ctx, e)
 }
 

@@ -56,11 +56,14 @@ type messageStore struct {
 	waiting   int    // who waits for messages or for a session
 	activates int64  // no scheduled message is due before that millisecond; host.Never: there is none
 	schedules uint64 // counts what was scheduled
+	forwards  int64  // from that millisecond on messages are to be moved on; host.Never: there are none
 	ticking   bool   // somebody has the turn
 	wakeup    wakeup // the timers'
 
 	turn         host.Turn    // of who ends locks and brings what is scheduled
+	forwarding   host.Turn    // of who moves messages on, so that they keep their order
 	latest       atomic.Int64 // the last millisecond that is stored
+	size         atomic.Int64 // bytes of all messages
 	lastReceived atomic.Int64 // the last millisecond in which somebody asked for messages
 	expiry       expiry       // the reaper's, in whose turn it is
 }
@@ -68,6 +71,7 @@ type messageStore struct {
 // newMessageStore makes what is known in memory of a store of an entity.
 func newMessageStore(e *entity, sub Sub) *messageStore {
 	return &messageStore{e: e, sub: sub, prefix: storePrefix(e.number, sub), turn: host.NewTurn(),
+		forwarding: host.NewTurn(), forwards: host.Never,
 		claims: make(map[int64]*claim), tokens: make(map[message.UUID]*claim),
 		sessions:  make(map[string]*sessionLock),
 		receivers: make(map[*Receiver]struct{}), activates: host.Never, wakeup: wakeup{index: -1}}
@@ -88,10 +92,15 @@ func (s *messageStore) load(r engine.Reader) error {
 		return err
 	}
 	s.date(c.Latest)
-	if s.activates, err = host.FirstAfter(r, s.family(familyDue), -1); err == nil {
-		s.e.m.timers.arm(s, s.activates)
+	s.size.Store(c.Bytes)
+	if s.activates, err = host.FirstAfter(r, s.family(familyDue), -1); err != nil {
+		return err
 	}
-	return err
+	s.e.m.timers.arm(s, s.activates)
+	if s.forwardsTo() != "" && c.Active > 0 {
+		s.forwardAt(0)
+	}
+	return nil
 }
 
 // end ends all receivers, for a reason, and takes no others.
@@ -106,11 +115,17 @@ func (s *messageStore) end(why *Error) {
 }
 
 // changed tells that properties of the entity have been set: its locks are lost, without a count, and
-// receivers that its status refuses end.
+// receivers that its status refuses end, as do those of messages that go on.
 func (s *messageStore) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	refused := s.refuses()
+	if s.forwardsTo() != "" {
+		s.mustForward(s.now())
+		if s.sub == Main && refused == nil {
+			refused = s.goesOn()
+		}
+	}
 	for _, l := range s.sessions {
 		if !l.lost {
 			l.holder.end(s.sessionLost())

@@ -144,3 +144,58 @@ func TestIdleReceivers(t *testing.T) {
 		t.Fatal(got.Load())
 	}
 }
+
+// TestOutOfOrder: dead letters come in any order of their numbers, while others receive them and give them
+// back. None of them is passed by.
+func TestOutOfOrder(t *testing.T) {
+	const messages, workers = 300, 4
+	w := newWorld(t, Options{})
+	w.queue("q", attempts(1))
+	w.fill("q", messages)
+	dead := Address{"q", DeadLetters}
+	seed := metatest.FirstSeed()
+	var working sync.WaitGroup
+	for i := range workers {
+		r := rand.New(rand.NewPCG(seed, uint64(i)))
+		working.Go(func() { // kills them out of order
+			rec := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
+			for {
+				list, err := rec.TryReceive(w.ctx, 10)
+				if err != nil || len(list) == 0 {
+					return
+				}
+				r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+				for _, d := range list {
+					w.settle("q", d, Settlement{Outcome: Abandon})
+				}
+			}
+		})
+	}
+	var left atomic.Int64
+	left.Store(messages)
+	ctx, done := context.WithCancel(t.Context())
+	for i := range workers {
+		r := rand.New(rand.NewPCG(seed, uint64(workers+i)))
+		working.Go(func() {
+			rec := w.receiver(dead, ReceiverOptions{})
+			for ctx.Err() == nil {
+				list, err := rec.Receive(ctx, 1+r.IntN(5))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, d := range list {
+					how := Settlement{Outcome: Outcome(r.IntN(3))}
+					if err := w.q.Settle(w.ctx, dead, d.Token, how, nil); err != nil {
+						t.Error(err)
+					}
+					if how.Outcome == Complete && left.Add(-1) == 0 {
+						done()
+					}
+				}
+			}
+		})
+	}
+	working.Wait()
+	done()
+}

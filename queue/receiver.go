@@ -79,8 +79,8 @@ func (s *messageStore) opens(o *ReceiverOptions) error {
 	switch {
 	case s.e.kind == Topic:
 		return s.notAllowed("Messages are received from the subscriptions of a topic.")
-	case s.e.properties.Load().ForwardTo != "" && s.sub == Main:
-		return s.notAllowed("Messages of an entity that forwards them cannot be received.")
+	case s.sub == Main && s.forwardsTo() != "":
+		return s.goesOn()
 	case o.Mode > ReceiveAndDelete:
 		return s.argument("There is no such mode of receiving.")
 	case o.Session == nil && s.bySession():
@@ -93,6 +93,11 @@ func (s *messageStore) opens(o *ReceiverOptions) error {
 		return s.argument("The session id is too long.")
 	}
 	return nil
+}
+
+// goesOn says that the messages of an entity are forwarded.
+func (s *messageStore) goesOn() *Error {
+	return s.notAllowed("Messages of an entity that forwards them cannot be received.")
 }
 
 // enroll adds the receiver to those of its store, where that still takes some.

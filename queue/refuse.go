@@ -22,6 +22,18 @@ func (s *messageStore) argument(text string) *Error { return s.refuse(CodeArgume
 
 func (s *messageStore) outOfRange(text string) *Error { return s.refuse(CodeArgumentOutOfRange, text) }
 
+// refusesSenders says that the entity's status refuses messages; nil where it does not.
+func (s *messageStore) refusesSenders() *Error {
+	if st := s.e.properties.Load().Status; st == Disabled || st == SendDisabled {
+		return s.refuse(CodeEntityDisabled, "The messaging entity '"+s.name()+"' is disabled for sending.")
+	}
+	return nil
+}
+
+func (s *messageStore) tooLarge() *Error {
+	return s.refuse(CodeMessageTooLarge, "The message or batch is larger than the entity takes.")
+}
+
 // lockLost says that a token is that of no lock.
 func (s *messageStore) lockLost() *Error {
 	if s.bySession() {

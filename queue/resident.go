@@ -46,6 +46,7 @@ type entity struct {
 	accessed   atomic.Int64              // the last activity
 	generation atomic.Uint64             // raised by an update
 	children   atomic.Pointer[[]*entity] // of a topic: its subscriptions, by name
+	fan        atomic.Pointer[fanOut]    // of a topic: the rules of its subscriptions; nil: not made yet
 }
 
 // MoveIn implements host.Tenant.
@@ -54,7 +55,8 @@ func (t tenant) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, e
 		numbers: make(map[uint32]*entity)}
 	m.timers, m.idler = newTimers(m), newIdler(m)
 	err := in.Engine().View(ctx, m.load)
-	return host.Resident{Life: m, Sweep: sweeper{m}, Dated: dated{m}, Note: m.summary}, err
+	return host.Resident{Life: m, Sweep: sweeper{m}, Dated: dated{m}, Note: m.summary,
+		Heirs: map[string]host.FindHeir{heirKind: m.heir}}, err
 }
 
 func (m *resident) summary() (member string, value any) {

@@ -60,12 +60,11 @@ func (q *Queues) accept(address string, list []*message.Message) (*entity, []arr
 	if err != nil {
 		return nil, nil, err
 	}
-	switch st := s.e.properties.Load().Status; {
-	case s.sub != Main || s.e.kind == Subscription || management:
+	if s.sub != Main || s.e.kind == Subscription || management {
 		return nil, nil, s.notAllowed("Messages can be sent to queues and topics alone.")
-	case st == Disabled || st == SendDisabled:
-		return nil, nil, s.refuse(CodeEntityDisabled,
-			"The messaging entity '"+s.name()+"' is disabled for sending.")
+	}
+	if no := s.refusesSenders(); no != nil {
+		return nil, nil, no
 	}
 	arrivals := make([]arrival, len(list))
 	size := 0
@@ -76,8 +75,7 @@ func (q *Queues) accept(address string, list []*message.Message) (*entity, []arr
 		size += m.Size()
 	}
 	if size > int(s.e.properties.Load().MaxMessageKB)<<10 {
-		return nil, nil, s.refuse(CodeMessageTooLarge,
-			"The message or batch is larger than the entity takes.")
+		return nil, nil, s.tooLarge()
 	}
 	return s.e, arrivals, nil
 }

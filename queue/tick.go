@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/host"
 )
 
-// What happens to a store as time passes, and concerns who receives from it: locks lapse, and what is
-// scheduled arrives. The timers bring it about, and the reaper; a receive sees to it first. So what anybody
+// What happens to a store as time passes, and concerns who receives from it: locks lapse, what is scheduled
+// arrives, and what could not be forwarded at once is. The timers bring it about, and the reaper; a receive sees to it first. So what anybody
 // is told does not depend on who came when: each change is judged as of the moment that it belongs to.
 
 const (
@@ -40,6 +40,12 @@ func (s *messageStore) tick(ctx context.Context) (more bool, err error) {
 	if due {
 		err = s.activate(ctx)
 	}
+	s.mu.Lock()
+	due = s.ended == nil && s.forwards <= s.now()
+	s.mu.Unlock()
+	if due && err == nil {
+		s.e.m.forward(ctx, []*messageStore{s})
+	}
 	return more || s.nextWakeup() <= s.now(), err
 }
 
@@ -68,10 +74,11 @@ func (s *messageStore) now() int64 { return s.e.m.in.Clock().Millis() }
 
 // earliest is the moment in which something is due next; host.Never: nothing. The caller holds the mutex.
 func (s *messageStore) earliest() int64 {
+	first := min(s.activates, s.forwards)
 	if len(s.due) > 0 {
-		return min(s.due[0].until, s.activates)
+		first = min(first, s.due[0].until)
 	}
-	return s.activates
+	return first
 }
 
 // nextWakeup is when the timers must come again.
@@ -226,10 +233,13 @@ func (w *work) activate(s *messageStore) (next, last int64, err error) {
 		if w.moved >= maxMoved {
 			return e.At, last, nil
 		}
-		if err := w.arrive(s, int64(e.ID), e.At); err != nil {
+		done, err := w.arrive(s, int64(e.ID), e.At)
+		if err != nil {
 			return 0, 0, err
 		}
-		last = e.At
+		if last = e.At; !done {
+			return e.At, last, nil
+		}
 	}
 	return next, last, nil
 }

@@ -46,24 +46,37 @@ const (
 // When it returns all is durable, and those have been woken who wait for what has arrived. Errors are fn's,
 // and an *Error of CodeStorage or CodeCancelled.
 func (m *resident) update(ctx context.Context, scopes [][]byte, fn func(w *work) error) error {
+	w, err := m.transact(ctx, scopes, fn)
+	if err == nil {
+		m.forward(ctx, w.sources())
+	}
+	return err
+}
+
+// transact is update that leaves what has arrived where it is, whether that forwards it or not.
+func (m *resident) transact(ctx context.Context, scopes [][]byte, fn func(w *work) error) (*work, error) {
 	if err := m.gate.Share(ctx); err != nil {
-		return wrap(err)
+		return nil, wrap(err)
 	}
 	defer m.gate.Leave()
 	var last *work
 	_, err := m.in.Engine().Update(ctx, scopes, func(t engine.Txn) error {
-		last = &work{Txn: t, m: m, now: m.in.Clock().Millis()}
+		last = m.begin(t)
 		if err := fn(last); err != nil {
 			return err
 		}
-		return last.finish()
+		last.finish()
+		return nil
 	})
 	if err != nil {
-		return wrap(err)
+		return nil, wrap(err)
 	}
 	last.tell()
-	return nil
+	return last, nil
 }
+
+// begin begins work in a transaction, which is over the scopes of all stores that it concerns.
+func (m *resident) begin(t engine.Txn) *work { return &work{Txn: t, m: m, now: m.in.Clock().Millis()} }
 
 // in is the work's part in a store: CodeEntityNotFound where that is gone.
 func (w *work) in(s *messageStore) (*part, error) {
@@ -83,7 +96,7 @@ func (w *work) in(s *messageStore) (*part, error) {
 
 // finish stores the counters of all stores that the work has changed, and takes one LSN of each scope for
 // that.
-func (w *work) finish() error {
+func (w *work) finish() {
 	var last []byte
 	for _, p := range w.parts {
 		if p.dirty {
@@ -95,7 +108,6 @@ func (w *work) finish() error {
 			w.Set(p.family(familyCounters), p.counters.encode())
 		}
 	}
-	return nil
 }
 
 // tell tells the stores what has happened.
@@ -103,6 +115,7 @@ func (w *work) tell() {
 	for _, p := range w.parts {
 		if p.dirty {
 			p.date(w.now)
+			p.size.Store(p.Bytes)
 			p.told(p.events)
 		}
 	}

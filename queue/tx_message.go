@@ -18,11 +18,8 @@ func (w *work) enqueue(e *entity, a *arrival) (number int64, err error) {
 	if err := w.room(e, int64(len(a.body))); err != nil {
 		return 0, err
 	}
-	props := e.properties.Load()
-	if props.RequiresDuplicateDetection {
-		if dup, err := w.seen(p, a.id, props.DuplicateDetectionWindow); dup || err != nil {
-			return 0, err
-		}
+	if dup, err := w.duplicate(p, a.id); dup || err != nil {
+		return 0, err
 	}
 	h := a.header
 	if a.due > w.now {
@@ -31,10 +28,45 @@ func (w *work) enqueue(e *entity, a *arrival) (number int64, err error) {
 		return p.Last, w.put(p, p.Last, &h, a.body)
 	}
 	h.Enqueued = w.now
-	if e.kind == Topic {
-		return 0, w.publish(e, &h, a.msg)
+	return w.store(p, &h, a.msg, a.body)
+}
+
+// duplicate tells whether the entity has accepted a message of that id, where it looks for that.
+func (w *work) duplicate(p *part, id string) (bool, error) {
+	props := p.e.properties.Load()
+	if !props.RequiresDuplicateDetection {
+		return false, nil
 	}
-	return w.insert(p, &h, a.body)
+	return w.seen(p, id, props.DuplicateDetectionWindow)
+}
+
+// store stores an active message, or publishes it: number is 0 then, and where it is a dead letter at once.
+// body is m, encoded.
+func (w *work) store(p *part, h *header, m *message.Message, body []byte) (number int64, err error) {
+	if p.e.kind == Topic {
+		return 0, w.publishAll(p, h, m, body)
+	}
+	if _, has := m.SessionID(); !has && p.bySession() { // it was not sent here, but forwarded or published
+		return 0, w.bury(p, h, body, because("Session id is null",
+			"Session enabled entity doesn't allow a message whose session identifier is null."))
+	}
+	return w.insert(p, h, body)
+}
+
+// bury stores a message that its entity cannot take as a dead letter of it.
+func (w *work) bury(p *part, h *header, body []byte, why reason) error {
+	body, err := setReason(body, why)
+	if err != nil {
+		return err
+	}
+	dead, err := w.in(p.e.stores[DeadLetters])
+	if err != nil {
+		return err
+	}
+	p.Last++
+	p.dirty = true
+	h.State, h.Due = active, 0
+	return w.put(dead, p.Last, h, body)
 }
 
 // insert stores an active message as the last one: its time to live begins.
@@ -46,42 +78,41 @@ func (w *work) insert(p *part, h *header, body []byte) (number int64, err error)
 }
 
 // arrive makes an active message of a scheduled one, as of the moment for which it was scheduled, or in
-// which this resident began, where that is later: while nobody is there nothing arrives.
-func (w *work) arrive(s *messageStore, seq int64, due int64) error {
+// which this resident began, where that is later: while nobody is there nothing arrives. done is false where
+// another transaction must go on.
+func (w *work) arrive(s *messageStore, seq int64, due int64) (done bool, err error) {
 	p, err := w.in(s)
 	if err != nil {
-		return err
+		return false, err
 	}
 	h, ok, err := s.header(w, seq)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !ok || h.State != scheduled {
-		return s.corrupt(seq, "is due and not scheduled")
+		return false, s.corrupt(seq, "is due and not scheduled")
 	}
 	body, err := w.body(p, seq)
-	if err == nil {
-		err = w.take(p, seq, &h)
-	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	h.Enqueued = max(due, min(w.m.started, w.now))
+	at := max(due, min(w.m.started, w.now))
 	if p.e.kind == Topic {
-		m, err := parseStored(body)
-		if err != nil {
-			return err
-		}
-		return w.publish(p.e, &h, m)
+		return w.publishScheduled(p, seq, &h, at, body)
 	}
+	if err := w.take(p, seq, &h); err != nil {
+		return false, err
+	}
+	h.Enqueued = at
 	_, err = w.insert(p, &h, body)
-	return err
+	return true, err
 }
 
 // body reads what a message's sender wrote.
 func (w *work) body(p *part, seq int64) ([]byte, error) { return w.Get(p.key(familyBody, seq)) }
 
-// room fails with CodeQuotaExceeded where an entity has no room for so many bytes more.
+// room fails with CodeQuotaExceeded where an entity has no room for so many bytes more. What lies in the
+// subscriptions of a topic is the topic's.
 func (w *work) room(e *entity, size int64) error {
 	for _, s := range e.stores {
 		if s == nil {
@@ -92,6 +123,11 @@ func (w *work) room(e *entity, size int64) error {
 			return err
 		}
 		size += p.Bytes
+	}
+	for _, c := range *e.children.Load() {
+		for _, s := range c.stores {
+			size += s.size.Load()
+		}
 	}
 	if size > int64(e.properties.Load().MaxSizeMB)<<20 {
 		return &Error{Code: CodeQuotaExceeded, Entity: e.path,
@@ -162,7 +198,8 @@ func (w *work) lapse(p *part, seq int64, h *header) error {
 	return w.take(p, seq, h)
 }
 
-// deadLetter moves a message to the dead letters of its entity, under the number that it has.
+// deadLetter moves a message to the dead letters of its entity, under the number that it has. A dead letter
+// goes to those of transfers: it could not be forwarded.
 func (w *work) deadLetter(p *part, seq int64, h *header, why reason) error {
 	body, err := w.body(p, seq)
 	if err != nil {
@@ -174,7 +211,11 @@ func (w *work) deadLetter(p *part, seq int64, h *header, why reason) error {
 	if err := w.take(p, seq, h); err != nil {
 		return err
 	}
-	dead, err := w.in(p.e.stores[DeadLetters])
+	to := DeadLetters
+	if p.sub == DeadLetters {
+		to = TransferDeadLetters
+	}
+	dead, err := w.in(p.e.stores[to])
 	if err != nil {
 		return err
 	}

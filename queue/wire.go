@@ -40,10 +40,7 @@ func (s *messageStore) arrivalOf(m *message.Message) (a arrival, err error) {
 		m.SetText(message.MessageID, hex.EncodeToString(id[:]))
 	}
 	a.msg, a.due = m, max(0, m.Scheduled())
-	a.id, _ = m.Key()
-	if s.e.properties.Load().EnablePartitioning {
-		a.id = m.PartitionKey() + "\x00" + a.id
-	}
+	a.id = s.e.idOf(m)
 	a.Session, _ = m.SessionID()
 	if a.TTL = m.OwnTTL(); a.TTL == message.Absent {
 		a.TTL = noTTL
@@ -52,14 +49,23 @@ func (s *messageStore) arrivalOf(m *message.Message) (a arrival, err error) {
 	return a, nil
 }
 
+// idOf is by what the entity knows duplicates of a message.
+func (e *entity) idOf(m *message.Message) string {
+	id, _ := m.Key()
+	if e.properties.Load().EnablePartitioning {
+		id = m.PartitionKey() + "\x00" + id
+	}
+	return id
+}
+
 // checkMessage refuses what is beyond the limits, and what has no session where it must have one.
 // Subscriptions with sessions are another matter: their topic takes all.
 func (s *messageStore) checkMessage(m *message.Message) error {
 	session, has := m.SessionID()
 	if !has && s.bySession() {
 		return s.notAllowed("The SessionId was not set on a message, and it cannot be sent to the entity. " +
-			"Entities that have session support enabled can only receive messages that have the SessionId set to " +
-			"a valid value.")
+			"Entities that have session support enabled can only receive messages that have the SessionId " +
+			"set to a valid value.")
 	}
 	key := m.PartitionKey()
 	if has && key != "" && key != session {

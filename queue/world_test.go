@@ -56,9 +56,7 @@ func newWorldOn(t testing.TB, fs *vfs.MemFS, o Options) *world {
 // check checks what is stored.
 func (w *world) check() {
 	w.t.Helper()
-	m, err := w.q.resident()
-	w.must(err)
-	w.must(m.checkMessages(context.Background(), func(err error) bool {
+	w.must(w.q.Check(context.Background(), func(err error) bool {
 		w.t.Error(err)
 		return true
 	}))

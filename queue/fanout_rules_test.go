@@ -1,0 +1,254 @@
+package queue
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/rule"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// sql, action and correlation make parts of rules that must be right.
+func sql(t testing.TB, text string) rule.Filter {
+	t.Helper()
+	f, err := rule.SQL(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func action(t testing.TB, text string) rule.Action {
+	t.Helper()
+	a, err := rule.NewAction(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func correlation(t testing.TB, c rule.Correlation) rule.Filter {
+	t.Helper()
+	f, err := rule.NewCorrelation(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// rules puts rules in the place of those that a subscription has.
+func (w *world) rules(subscription string, list ...Rule) {
+	w.t.Helper()
+	have, err := w.q.Rules(w.ctx, subscription, 0, 1000)
+	w.must(err)
+	for _, r := range have {
+		w.must(w.q.DeleteRule(w.ctx, subscription, r.Name))
+	}
+	for _, r := range list {
+		_, err := w.q.CreateRule(w.ctx, subscription, r)
+		w.must(err)
+	}
+}
+
+func with(name string, value any) func(*message.Message) {
+	return func(m *message.Message) { m.Set(name, encodeAny(value)) }
+}
+
+const sub = "t/Subscriptions/s"
+
+// TestRules: cases 120 and 121, and each kind of filter. The rules are the same after a restart.
+func TestRules(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.topic("t", Forever, map[string]func(*Properties){"s": nil})
+	for i, c := range []struct {
+		filter rule.Filter
+		want   bool
+	}{
+		{rule.True(), true}, {rule.False(), false},
+		{sql(t, "missing > 1"), false}, {sql(t, "NOT (missing > 1)"), false},
+		{sql(t, "missing IS NULL"), true}, {sql(t, "EXISTS(missing)"), false},
+		{sql(t, "COLOR = 'red' AND user.price > 9.5"), true}, {sql(t, "color = 'RED'"), false},
+		{sql(t, "sys.Label = 'news' AND sys.MessageId LIKE 'A%'"), true},
+		{sql(t, "sys.TimeToLive IS NOT NULL AND sys.EnqueuedTimeUtc IS NOT NULL"), true},
+		{sql(t, "sys.SessionId IS NULL AND sys.PartitionKey = 'p'"), true},
+		{sql(t, "span IS NOT NULL AND big > 1 AND id IS NOT NULL"), true},
+		{correlation(t, rule.Correlation{Label: "news"}), true},
+		{correlation(t, rule.Correlation{Label: "News"}), false},
+		{correlation(t, rule.Correlation{Label: "news", To: "me"}), false},
+		{correlation(t, rule.Correlation{Properties: []rule.Parameter{{Name: "Color", Value: rule.String("red")},
+			{Name: "price", Value: rule.Number(10)}}}), true},
+		{correlation(t, rule.Correlation{Properties: []rule.Parameter{{Name: "price",
+			Value: rule.String("10")}}}), false},
+		{correlation(t, rule.Correlation{Properties: []rule.Parameter{{Name: "nothing",
+			Value: rule.NullValue()}}}), false},
+	} {
+		w.rules(sub, Rule{Name: "r", Filter: c.filter})
+		if i%3 == 0 {
+			w.reopen()
+		}
+		text := fmt.Sprint("A", i)
+		w.send("t", msg(text, with("color", "red"), with("price", int32(10)), with("nothing", nil), lives(time.Hour),
+			with("span", wire.Described{Descriptor: typeSpan, Value: int64(5)}), with("big", uint64(1<<63)),
+			with("id", wire.UUID{1}), func(m *message.Message) {
+				m.SetText(message.Subject, "news")
+				m.SetPartitionKey("p")
+			}))
+		got := texts(w.take(Address{Entity: sub}, ReceiverOptions{Mode: ReceiveAndDelete}))
+		if want := map[bool]string{true: text}[c.want]; got != want {
+			t.Errorf("%v: %q, not %q", c.filter, got, want)
+		}
+	}
+}
+
+// TestRuleCopies: case 120. All rules without an action give one copy, each with one gives its own.
+func TestRuleCopies(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.topic("t", Forever, map[string]func(*Properties){"s": nil})
+	w.rules(sub, Rule{Name: "plain1"}, Rule{Name: "plain2", Filter: sql(t, "n = 1")},
+		Rule{Name: "acts1", Action: action(t, "SET n = n + 1; SET color = 'red'; REMOVE old; SET sys.Label = 'x'")},
+		Rule{Name: "acts2", Action: action(t, "SET n = 300")},
+		Rule{Name: "other", Filter: rule.False(), Action: action(t, "SET n = 3")})
+	w.send("t", msg("A", with("n", int32(1)), with("old", true)))
+	list := w.expect(sub, "A A A")
+	var got []string
+	for _, d := range list {
+		n, _, err := wire.Value(d.Message.Get("n"))
+		w.must(err)
+		got = append(got, fmt.Sprintf("%s %T %v %s %t %s", propertyOf(d, "RuleName"), n, n,
+			propertyOf(d, "color"), d.Message.Get("old") != nil, d.Message.Text(message.Subject)))
+	}
+	want := []string{"<nil> int32 1 <nil> true ", "acts1 int32 2 red false x", "acts2 int32 300 <nil> true "}
+	if !slices.Equal(got, want) {
+		t.Errorf("the copies are\n%s\nnot\n%s", lined(got), lined(want))
+	}
+}
+
+// TestRuleFails: what an action cannot be run on is a dead letter of the subscription where that wants it.
+// Other rules, and other subscriptions, do not mind.
+func TestRuleFails(t *testing.T) {
+	for _, flag := range []bool{true, false} {
+		w := newWorld(t, Options{})
+		w.topic("t", Forever, map[string]func(*Properties){"other": nil,
+			"s": func(p *Properties) { p.DeadLetterOnFilterErrors = flag }})
+		w.rules(sub, Rule{Name: "bad", Action: action(t, "SET n = 'many'")},
+			Rule{Name: "long", Action: action(t, "SET sys.SessionId = '"+strings.Repeat("x", 200)+"'")},
+			Rule{Name: "plain", Filter: sql(t, "n = 1")})
+		w.send("t", msg("A", with("n", int64(2))), msg("B", with("n", int64(1))), msg("C"))
+		w.expect("t/Subscriptions/other", "A B C")
+		w.shows(sub, "B C")
+		want := ""
+		if flag {
+			want = "A:RuleActionException B:RuleActionException C:RuleActionException"
+		}
+		w.dead(sub, want)
+	}
+}
+
+// TestRulesLater: rules concern what comes later, also what is scheduled already.
+func TestRulesLater(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.tidy = true
+	w.topic("t", Forever, map[string]func(*Properties){"s": nil})
+	w.send("t", msg("A"), msg("B", due(time.Minute)))
+	w.rules(sub)
+	w.send("t", msg("C"))
+	w.at(time.Minute)
+	w.expect(sub, "A")
+	w.rules(sub, Rule{Name: "r"})
+	w.send("t", msg("D"))
+	w.shows(sub, "A D")
+	w.create(Subscription, "t/Subscriptions/late", Defaults(Subscription))
+	w.send("t", msg("E"))
+	w.expect("t/Subscriptions/late", "E")
+	w.remove("t/Subscriptions/late")
+	w.send("t", msg("F"))
+	w.shows(sub, "A D E F")
+}
+
+// TestFanOutIndex: the index finds those filters that a walk over all of them finds.
+func TestFanOutIndex(t *testing.T) {
+	seed := metatest.FirstSeed()
+	t.Log("seed", seed)
+	r := rand.New(rand.NewPCG(seed, 2))
+	value := func() rule.Value {
+		return []rule.Value{rule.Int(1), rule.Number(1), rule.Number(0.5), rule.String("1"), rule.String("a"),
+			rule.Bool(true), rule.Int(0), rule.Number(-0.0), rule.NullValue(), rule.Time(5), rule.Duration(5),
+			rule.Bytes([]byte("a")), rule.UUID("01000000-0000-0000-0000-000000000000")}[r.IntN(13)]
+	}
+	var children []*entity
+	for range 30 {
+		set := &ruleSet{}
+		for i := range 20 {
+			var c rule.Correlation
+			for range 1 + r.IntN(2) {
+				c.Properties = append(c.Properties, rule.Parameter{Name: string(rune('a' + r.IntN(3))), Value: value()})
+			}
+			c.Label = []string{"", "x", "y"}[r.IntN(3)]
+			set = set.with(Rule{Name: fmt.Sprint(i), Filter: correlation(t, c)})
+		}
+		e := &entity{kind: Subscription, number: uint32(len(children))}
+		e.rules.Store(set)
+		children = append(children, e)
+	}
+	topic := &entity{kind: Topic}
+	topic.children.Store(&children)
+	for range 300 {
+		m := msg("")
+		for _, name := range []string{"A", "b", "c"} {
+			if r.IntN(4) > 0 {
+				m.Set(name, encodeValue(value(), nil))
+			}
+		}
+		m.SetText(message.Subject, []string{"", "x", "z"}[r.IntN(3)])
+		v := &view{m, &header{}}
+		var want, got []*entity
+		for _, c := range children {
+			if wants := func(r Rule) bool { return r.Filter.Match(v) }; slices.ContainsFunc(c.rules.Load().list, wants) {
+				want = append(want, c)
+			}
+		}
+		for _, c := range topic.fanOut().match(m, v.h) {
+			got = append(got, c.to)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%d subscriptions, not %d", len(got), len(want))
+		}
+	}
+	if len(topic.fanOut().always) == 0 || len(topic.fanOut().indexes) < 5 {
+		t.Error("the index is no index")
+	}
+}
+
+// BenchmarkFanOut publishes to a topic with so many correlation filters, of which one wants the message.
+func BenchmarkFanOut(b *testing.B) {
+	for _, filters := range []int{10, 1000, 100_000} {
+		b.Run(fmt.Sprint(filters), func(b *testing.B) {
+			list := make([]*entity, 10)
+			for i := range list {
+				set := &ruleSet{}
+				for j := range filters / len(list) {
+					set.list = append(set.list, Rule{Name: fmt.Sprint(j),
+						Filter: correlation(b, rule.Correlation{CorrelationID: fmt.Sprint(i, " ", j)})})
+				}
+				list[i] = &entity{kind: Subscription}
+				list[i].rules.Store(set)
+			}
+			topic := &entity{kind: Topic}
+			topic.children.Store(&list)
+			m := msg("A")
+			m.SetText(message.CorrelationID, "3 0")
+			topic.fanOut()
+			for b.Loop() {
+				if len(topic.fanOut().match(m, &header{})) != 1 {
+					b.Fatal("not found")
+				}
+			}
+		})
+	}
+}

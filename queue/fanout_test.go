@@ -1,0 +1,181 @@
+package queue
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// topic makes a topic with subscriptions, each with the properties of a plain one but for a change.
+func (w *world) topic(name string, ttl time.Duration, subscriptions map[string]func(*Properties)) {
+	w.t.Helper()
+	p := Defaults(Topic)
+	p.DefaultTTL = ttl
+	w.create(Topic, name, p)
+	for s, change := range subscriptions {
+		p := Defaults(Subscription)
+		if change != nil {
+			change(&p)
+		}
+		w.create(Subscription, name+"/Subscriptions/"+s, p)
+	}
+}
+
+func defaultTTL(d time.Duration) func(*Properties) {
+	return func(p *Properties) { p.DefaultTTL = d }
+}
+
+// TestPublish: cases 22 to 24. A copy lives no longer than its topic and its subscription let it.
+func TestPublish(t *testing.T) {
+	for _, c := range []struct {
+		topic, subscription, own, lives time.Duration
+	}{
+		{time.Minute, 10 * time.Minute, 0, time.Minute},
+		{10 * time.Minute, time.Minute, 0, time.Minute},
+		{Forever, time.Minute, 5 * time.Minute, time.Minute},
+		{Forever, Forever, 5 * time.Minute, 5 * time.Minute},
+		{time.Minute, Forever, 5 * time.Minute, time.Minute},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			w := newWorld(t, Options{})
+			w.topic("t", c.topic, map[string]func(*Properties){"s": defaultTTL(c.subscription)})
+			m := msg("A")
+			if c.own > 0 {
+				lives(c.own)(m)
+			}
+			w.at(time.Second)
+			w.send("t", m)
+			w.at(time.Second + c.lives - time.Millisecond)
+			w.shows("t/Subscriptions/s", "A")
+			w.at(time.Second + c.lives)
+			w.expect("t/Subscriptions/s", "")
+		})
+	}
+}
+
+// TestPublishScheduled: case 32. What is scheduled waits in the topic, and lives from its moment on.
+func TestPublishScheduled(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.tidy = true
+	w.topic("t", Forever, map[string]func(*Properties){"a": nil, "b": nil})
+	w.send("t", msg("A", due(time.Minute), lives(time.Minute)))
+	if e, err := w.q.Get(w.ctx, "t"); err != nil || e.Counts.Scheduled != 1 {
+		t.Errorf("%+v, %v", e.Counts, err)
+	}
+	w.expect("t/Subscriptions/a", "")
+	w.at(2*time.Minute - time.Millisecond)
+	for _, s := range []string{"a", "b"} {
+		d := w.expect("t/Subscriptions/"+s, "A")
+		if b := d[0].Broker; b.EnqueuedTime != start.Add(time.Minute).UnixMilli() || b.SequenceNumber != 1 {
+			t.Errorf("%+v", b)
+		}
+	}
+	w.shows("t", "")
+}
+
+// TestPublishToChains: topics are forwarded to, and subscriptions forward.
+func TestPublishToChains(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("archive")
+	w.topic("t", Forever, map[string]func(*Properties){"all": nil, "more": forwarding("archive"),
+		"sessions": sessions})
+	w.queue("q", forwarding("T"))
+	w.send("q", msg("0"), msg("A"))
+	w.send("t", msg("B", of("s")))
+	d := w.expect("t/Subscriptions/all", "0 A B")
+	if d[1].Broker.EnqueuedSequenceNumber != 2 || d[2].Broker.EnqueuedSequenceNumber != 0 {
+		t.Errorf("%+v, %+v", d[1].Broker, d[2].Broker)
+	}
+	w.shows("t/Subscriptions/more", "")
+	d = w.expect("archive", "0 A B")
+	if d[1].Broker.EnqueuedSequenceNumber != 2 || d[2].Broker.EnqueuedSequenceNumber != 3 {
+		t.Errorf("%+v, %+v", d[1].Broker, d[2].Broker)
+	}
+	w.dead("t/Subscriptions/sessions", "0:Session id is null A:Session id is null")
+	if list := w.take(Address{Entity: "t/Subscriptions/sessions"}, session("s")); texts(list) != "B" {
+		t.Errorf("received %s", texts(list))
+	}
+}
+
+// TestPublishToNobody: what no subscription wants is accepted.
+func TestPublishToNobody(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.topic("t", Forever, map[string]func(*Properties){"s": nil})
+	w.must(w.q.DeleteRule(w.ctx, "t/Subscriptions/s", DefaultRule))
+	w.send("t", msg("A"))
+	w.shows("t/Subscriptions/s", "")
+	w.create(Topic, "empty", Defaults(Topic))
+	w.send("empty", msg("A"))
+}
+
+// TestTopicFull: what lies in its subscriptions fills a topic.
+func TestTopicFull(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.topic("t", Forever, map[string]func(*Properties){"s": nil})
+	w.send("t", msg("A"))
+	s, err := w.q.store(Address{Entity: "t/Subscriptions/s"})
+	w.must(err)
+	for _, restart := range []bool{false, true} {
+		if restart {
+			w.reopen()
+			s, err = w.q.store(Address{Entity: "t/Subscriptions/s"})
+			w.must(err)
+		}
+		e, err := w.q.Get(w.ctx, "t/Subscriptions/s")
+		if w.must(err); e.Bytes != s.size.Load() || e.Bytes == 0 {
+			t.Errorf("%d bytes, not %d", s.size.Load(), e.Bytes)
+		}
+		s.size.Store(1 << 30)
+		w.fails(w.q.Send(w.ctx, "t", []*message.Message{msg("B")}, nil), CodeQuotaExceeded)
+	}
+}
+
+// TestPublishLarge: copies that are too many for one transaction arrive one time each, whatever crashes
+// between the transactions.
+func TestPublishLarge(t *testing.T) {
+	const subscriptions = 60
+	w := newWorld(t, Options{})
+	w.create(Topic, "t", Defaults(Topic))
+	for i := range subscriptions {
+		w.create(Subscription, fmt.Sprint("t/Subscriptions/", i), Defaults(Subscription))
+	}
+	large := func(id string) *message.Message {
+		m := msg(id)
+		m.SetBody(make([]byte, 200<<10))
+		return m
+	}
+	w.send("t", large("A"))
+	disks := []*vfs.MemFS{w.fs.CrashClone(vfs.CrashCloneCfg{})}
+	w.send("t", large("B"), msg("C", due(time.Second)))
+	for range 10 {
+		disks = append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{}))
+	}
+	w.at(time.Second)
+	w.sweep()
+	for i, fs := range append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{})) {
+		c := &world{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+		c.open()
+		c.sweep()
+		want := []string{"A", "ABC"}[min(i, 1)]
+		for i := range subscriptions {
+			a := Address{Entity: fmt.Sprint("t/Subscriptions/", i)}
+			list, err := c.q.Peek(c.ctx, a, PeekOptions{Max: 10, MaxBytes: 1 << 30})
+			c.must(err)
+			got := ""
+			for _, d := range list {
+				got += d.Message.Text(message.MessageID)
+			}
+			if len(got) != len(want) || strings.Trim(want, got) != "" {
+				t.Fatalf("%s has %q, not %q", a, got, want)
+			}
+		}
+		c.shows("t", "")
+		c.check()
+		c.must(c.h.Close())
+	}
+}

@@ -1,0 +1,264 @@
+package queue
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+func forwarding(to string) func(*Properties) {
+	return func(p *Properties) { p.ForwardTo = to }
+}
+
+func deadTo(to string) func(*Properties) {
+	return func(p *Properties) { p.ForwardDeadLettersTo = to }
+}
+
+// chain makes queues of which each forwards to the next one: q1, q2, ...
+func (w *world) chain(n int) {
+	w.t.Helper()
+	w.queue(fmt.Sprintf("q%d", n))
+	for i := n - 1; i > 0; i-- {
+		w.queue(fmt.Sprintf("q%d", i), forwarding(fmt.Sprintf("Q%d", i+1)))
+	}
+}
+
+func TestForward(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("other", func(p *Properties) { p.DefaultTTL = time.Minute })
+	w.queue("q", forwarding("OTHER"))
+	w.at(time.Second)
+	w.send("q", msg("0"), msg("A", lives(time.Hour)), msg("B", due(10*time.Second), lives(10*time.Second)))
+	w.shows("q", "B")
+	list := w.expect("other", "0 A")
+	if b := list[1].Broker; b.EnqueuedSequenceNumber != 2 || b.SequenceNumber != 2 || b.TTL != 60_000 ||
+		b.EnqueuedTime != start.Add(time.Second).UnixMilli() {
+		t.Errorf("A is %+v", b)
+	}
+	w.at(19 * time.Second)
+	w.sweep()
+	if b := w.shows("other", "0 A B")[2].Broker; b.EnqueuedTime != start.Add(10*time.Second).UnixMilli() {
+		t.Errorf("B is %+v", b)
+	}
+	w.at(20 * time.Second)
+	w.sweep()
+	w.shows("other", "0 A")
+	w.shows("q", "")
+	if _, err := w.q.OpenReceiver(w.ctx, Address{Entity: "q"}, ReceiverOptions{}); CodeOf(err) != CodeNotAllowed {
+		t.Errorf("a receiver of what is forwarded: %v", err)
+	}
+}
+
+// TestForwardHops: case 122. The fifth hop is refused, in the queue that the fourth one has led to.
+func TestForwardHops(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.chain(6)
+	w.send("q1", msg("A"))
+	w.dead("q5", "A:MaxTransferHopCountExceeded")
+	w.expect("q6", "")
+	w.send("q2", msg("B"))
+	if b := w.expect("q6", "B")[0].Broker; b.EnqueuedSequenceNumber != 2 || b.SequenceNumber != 1 {
+		t.Errorf("B is %+v", b)
+	}
+	w.queue("ring")
+	w.queue("ring2", forwarding("ring"))
+	w.update("ring", forwarding("ring2"))
+	w.send("ring", msg("C"))
+	w.dead("ring", "C:MaxTransferHopCountExceeded")
+}
+
+// TestForwardRefused: what the target does not take is a dead letter of the source.
+func TestForwardRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		refuse func(w *world)
+		want   string
+	}{
+		"gone":     {func(w *world) { w.remove("to") }, "MessagingEntityNotFoundException"},
+		"disabled": {func(w *world) { w.update("to", withStatus(Disabled)) }, "MessagingEntityDisabledException"},
+		"sends disabled": {func(w *world) { w.update("to", withStatus(SendDisabled)) },
+			"MessagingEntityDisabledException"},
+		"too large": {func(w *world) { w.update("to", func(p *Properties) { p.MaxMessageKB = 1 }) },
+			"MessageSizeExceededException"},
+		"full": {func(w *world) {
+			s, err := w.q.store(Address{Entity: "to"})
+			w.must(err)
+			p := *s.e.properties.Load()
+			p.MaxSizeMB = 0
+			s.e.properties.Store(&p)
+		}, "QuotaExceededException"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			w.queue("to")
+			w.queue("q", forwarding("to"))
+			c.refuse(w)
+			large := msg("A")
+			large.SetString("padding", strings.Repeat("x", 2000))
+			w.send("q", large)
+			w.shows("q", "")
+			w.dead("q", "A:"+c.want)
+		})
+	}
+}
+
+func withStatus(s Status) func(*Properties) { return func(p *Properties) { p.Status = s } }
+
+// TestForwardLater: what is there already goes on when its entity begins to forward, and who has received
+// from it does no more.
+func TestForwardLater(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("to")
+	w.queue("q")
+	w.send("q", msg("A"), msg("B", lives(time.Second)), msg("C"), msg("D"))
+	r := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
+	list, err := r.TryReceive(w.ctx, 1)
+	w.must(err)
+	w.at(time.Second)
+	w.update("q", forwarding("to"))
+	<-r.Ended()
+	w.loses("q", list[0], Settlement{Outcome: Complete})
+	if d := w.expect("to", "A C D"); d[0].Broker.EnqueuedTime != start.Add(time.Second).UnixMilli() {
+		t.Errorf("A is %+v", d[0].Broker)
+	}
+}
+
+// TestForwardDeadLetters: dead letters go on, and tell where they have died; those that nobody takes are dead
+// letters of a transfer.
+func TestForwardDeadLetters(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("errors")
+	w.queue("q", deadTo("errors"), flagged, attempts(1))
+	w.send("q", msg("A", lives(time.Second)), msg("B"))
+	w.at(time.Second)
+	w.sweep()
+	w.settle("q", w.expect("q", "B")[0], Settlement{Outcome: Abandon})
+	w.dead("q", "")
+	w.at(90 * time.Minute)
+	list := w.expect("errors", "B")
+	if d := list[0]; d.Broker.DeadLetterSource != "q" ||
+		propertyOf(d, "DeadLetterReason") != "MaxDeliveryCountExceeded" {
+		t.Errorf("B is %+v", d.Broker)
+	}
+	w.remove("errors")
+	w.send("q", msg("C"))
+	w.settle("q", w.expect("q", "C")[0], Settlement{Outcome: DeadLetter})
+	got, err := w.q.Peek(w.ctx, Address{"q", TransferDeadLetters}, PeekOptions{Max: 10, MaxBytes: 1 << 20})
+	w.must(err)
+	if len(got) != 1 || propertyOf(got[0], "DeadLetterReason") != "MessagingEntityNotFoundException" {
+		t.Errorf("dead letters of transfers: %s", texts(got))
+	}
+	e, err := w.q.Get(w.ctx, "q")
+	if w.must(err); e.Counts != (Counts{TransferDeadLetter: 1}) {
+		t.Errorf("%+v", e.Counts)
+	}
+}
+
+// TestForwardLockedDeadLetter: a dead letter that somebody has locked goes on when the lock is over.
+func TestForwardLockedDeadLetter(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("errors")
+	w.queue("q", attempts(1))
+	w.send("q", msg("A"))
+	w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Abandon})
+	w.change("q", func() Properties {
+		p := standard()
+		p.ForwardDeadLettersTo, p.Status = "errors", ReceiveDisabled
+		return p
+	}())
+	w.expect("errors", "A")
+	w.queue("r")
+	w.send("r", msg("B"))
+	w.settle("r", w.expect("r", "B")[0], Settlement{Outcome: DeadLetter})
+	s, err := w.q.store(Address{"r", DeadLetters})
+	w.must(err)
+	d := w.take(Address{"r", DeadLetters}, ReceiverOptions{})
+	p := *s.e.properties.Load()
+	p.ForwardDeadLettersTo = "errors" // an update would end the lock
+	s.e.properties.Store(&p)
+	w.must(w.q.Settle(w.ctx, Address{"r", DeadLetters}, d[0].Token, Settlement{Outcome: Abandon}, nil))
+	w.sweep()
+	w.expect("errors", "B")
+}
+
+// TestForwardToDeduped: the target knows duplicates of what is forwarded to it.
+func TestForwardToDeduped(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("to", deduped(time.Minute))
+	w.queue("q", forwarding("to"))
+	w.send("q", msg("A"), msg("A"), msg("B"))
+	w.shows("q", "")
+	w.expect("to", "A B")
+}
+
+// TestForwardToSessions: what has no session is a dead letter of the entity that requires one.
+func TestForwardToSessions(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("to", sessions)
+	w.queue("q", forwarding("to"))
+	w.send("q", msg("A"), msg("B", of("s")))
+	w.dead("to", "A:Session id is null")
+	if list := w.take(Address{Entity: "to"}, session("s")); texts(list) != "B" {
+		t.Errorf("received %s", texts(list))
+	}
+}
+
+// TestForwardInTransaction: what a transaction sends goes on when it is committed.
+func TestForwardInTransaction(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("to")
+	w.queue("q", forwarding("to"))
+	tx, err := w.q.Begin(w.ctx)
+	w.must(err)
+	w.must(w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, tx))
+	w.shows("to", "")
+	w.must(tx.Commit(w.ctx))
+	w.expect("to", "A")
+}
+
+// TestCrashWhileForwarding cuts the disk off while messages are forwarded through a chain: each is in one
+// place at any moment, and all arrive.
+func TestCrashWhileForwarding(t *testing.T) {
+	const messages = 150
+	w := newWorld(t, Options{})
+	w.chain(4)
+	var sending sync.WaitGroup
+	var sent []*vfs.MemFS
+	sending.Go(func() {
+		for i := range messages {
+			if err := w.q.Send(w.ctx, "q1", []*message.Message{msg(fmt.Sprint(i))}, nil); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 15 {
+		sent = append(sent, w.fs.CrashClone(vfs.CrashCloneCfg{}))
+	}
+	sending.Wait()
+	for _, fs := range append(sent, w.fs.CrashClone(vfs.CrashCloneCfg{})) {
+		c := &world{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+		c.open()
+		c.sweep()
+		for _, q := range []string{"q1", "q2", "q3"} {
+			c.shows(q, "")
+		}
+		list, err := c.q.Peek(c.ctx, Address{Entity: "q4"}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
+		c.must(err)
+		for i, d := range list {
+			if textOf(d) != fmt.Sprint(i) || d.Broker.EnqueuedSequenceNumber != int64(i+1) {
+				t.Errorf("message %d is %s, first number %d", i, textOf(d), d.Broker.EnqueuedSequenceNumber)
+			}
+		}
+		c.check()
+		c.must(c.h.Close())
+	}
+	w.sweep()
+	if e, err := w.q.Get(w.ctx, "q4"); err != nil || e.Counts.Active != messages {
+		t.Errorf("%+v, %v", e.Counts, err)
+	}
+}

@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// heirKind is what queues and topics are called where something names one as its heir.
+const heirKind = "queue"
+
+// The application properties of a message that something has become which died elsewhere. Its body is what
+// that was.
+const (
+	// PropertyFrom is what it lay in, a string: "shop/carts".
+	PropertyFrom = "From"
+	// PropertyID is its name there, a string.
+	PropertyID = "Id"
+	// PropertyDied is when it died there, a timestamp.
+	PropertyDied = "DiedAt"
+)
+
+// heir is a queue or a topic in which arrives what dies elsewhere.
+type heir struct {
+	m    *resident
+	path string
+}
+
+// heir finds one. Errors: CodeEntityNotFound, CodeArgument for an entity that cannot be one.
+func (m *resident) heir(name string) (host.Heir, error) {
+	e, err := m.findPath(name)
+	if err != nil {
+		return nil, err
+	}
+	if e.kind == Subscription || e.stores[Main].bySession() {
+		return nil, &Error{Code: CodeArgument, Entity: e.path, Message: "What dies can become a message of a " +
+			"topic, or of a queue that requires no sessions: not of '" + e.path + "'."}
+	}
+	return heir{m, e.path}, nil
+}
+
+// Enter implements host.Heir. It fails where the entity is gone, or takes no messages.
+func (h heir) Enter(ctx context.Context) (host.Inheritance, error) {
+	if err := h.m.gate.Share(ctx); err != nil {
+		return nil, wrap(err)
+	}
+	e, err := h.m.find(Address{Entity: h.path})
+	if err == nil {
+		if no := e.stores[Main].refusesSenders(); no != nil {
+			err = no
+		}
+	}
+	if err != nil {
+		h.m.gate.Leave()
+		return nil, err
+	}
+	return &inheritance{e: e}, nil
+}
+
+// inheritance implements host.Inheritance.
+type inheritance struct {
+	e *entity
+	w *work // nil: no transaction has begun
+}
+
+// Scopes implements host.Inheritance.
+func (i *inheritance) Scopes(engine.Reader, []host.Dead) ([][]byte, error) {
+	return [][]byte{i.e.scope}, nil
+}
+
+// Begin implements host.Inheritance.
+func (i *inheritance) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
+
+// Take implements host.Inheritance: it sends a message, which may be larger than what clients can send. It
+// fails with CodeQuotaExceeded where the entity is full: the dead waits.
+func (i *inheritance) Take(dead host.Dead) (taken bool, err error) {
+	if i.w.moved > maxMoved {
+		return false, nil // for another transaction
+	}
+	m := message.New(dead.Body)
+	m.SetText(message.ContentType, "application/json")
+	m.SetString(PropertyFrom, dead.From)
+	m.SetString(PropertyID, dead.ID)
+	m.Set(PropertyDied, wire.AppendTimestamp(nil, dead.Died.UnixMilli()))
+	a, err := i.e.stores[Main].arrivalOf(m)
+	if err == nil {
+		_, err = i.w.enqueue(i.e, &a)
+	}
+	return err == nil, err
+}
+
+// Finish implements host.Inheritance.
+func (i *inheritance) Finish() { i.w.finish() }
+
+// Leave implements host.Inheritance.
+func (i *inheritance) Leave(committed bool) {
+	if committed && i.w != nil {
+		i.w.tell()
+		i.e.touch(i.w.now)
+		for _, s := range i.w.sources() {
+			s.forwardAt(i.w.now)
+		}
+	}
+	i.e.m.gate.Leave()
+}

@@ -1,0 +1,118 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// bequeath passes on what has died, as another tenant does in its purge. fn ends the transaction's part of
+// that tenant.
+func (w *world) bequeath(name string, fn func() error, list ...host.Dead) (taken int, err error) {
+	w.t.Helper()
+	to, err := w.h.Instance().Heir("another", heirKind, name)
+	if err != nil {
+		return 0, err
+	}
+	part, err := to.Enter(w.ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { part.Leave(err == nil) }()
+	var scopes [][]byte
+	err = w.h.Instance().Engine().View(w.ctx, func(r engine.Reader) error {
+		scopes, err = part.Scopes(r, list)
+		return err
+	})
+	w.must(err)
+	_, err = w.h.Instance().Engine().Update(w.ctx, scopes, func(t engine.Txn) error {
+		part.Begin(t)
+		more := true
+		for taken = 0; more && taken < len(list); {
+			if more, err = part.Take(list[taken]); err != nil {
+				return err
+			}
+			if more {
+				taken++
+			}
+		}
+		part.Finish()
+		return fn()
+	})
+	return taken, err
+}
+
+func well() error { return nil }
+
+func TestHeir(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("graves")
+	cart := host.Dead{From: "shop/carts", ID: "7", Body: []byte(`{"id":"7"}`), Died: start.Add(-time.Hour)}
+	n, err := w.bequeath("Graves", well, cart, host.Dead{From: "shop/carts", ID: "8", Body: []byte("{}")})
+	if w.must(err); n != 2 {
+		t.Errorf("%d were taken", n)
+	}
+	list := w.expect("graves", `{"id":"7"} {}`)
+	d := list[0]
+	if died, _ := wire.Time(d.Message.Get(PropertyDied)); died != cart.Died.UnixMilli() ||
+		propertyOf(d, PropertyFrom) != "shop/carts" || propertyOf(d, PropertyID) != "7" ||
+		d.Broker.EnqueuedTime != start.UnixMilli() {
+		t.Errorf("the message is %+v, %+v", d.Message, d.Broker)
+	}
+}
+
+// TestHeirRefuses: nothing dies whose heir does not take it.
+func TestHeirRefuses(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("sessions", sessions)
+	w.queue("closed", withStatus(SendDisabled))
+	w.queue("full")
+	w.create(Topic, "news", Defaults(Topic))
+	w.create(Subscription, "news/Subscriptions/all", Defaults(Subscription))
+	s, err := w.q.store(Address{Entity: "full"})
+	w.must(err)
+	p := *s.e.properties.Load()
+	p.MaxSizeMB = 0
+	s.e.properties.Store(&p)
+	dead := host.Dead{ID: "7", Body: []byte("{}")}
+	for name, want := range map[string]Code{"nobody": CodeEntityNotFound, "sessions": CodeArgument,
+		"news/Subscriptions/all": CodeArgument, "graves/$DeadLetterQueue": CodeArgument,
+		"closed": CodeEntityDisabled, "full": CodeQuotaExceeded} {
+		if n, err := w.bequeath(name, well, dead); n != 0 || CodeOf(err) != want {
+			t.Errorf("%s: %d, %v", name, n, err)
+		}
+	}
+	broken := &Error{Code: CodeStorage}
+	if _, err := w.bequeath("news", func() error { return broken }, dead); CodeOf(err) != CodeStorage {
+		t.Errorf("%v", err)
+	}
+	w.shows("news/Subscriptions/all", "")
+	_, err = w.bequeath("news", well, dead)
+	w.must(err)
+	w.expect("news/Subscriptions/all", "{}")
+}
+
+// TestHeirForwards: what has died goes on where its heir forwards.
+func TestHeirForwards(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("to")
+	w.queue("q", forwarding("to"))
+	_, err := w.bequeath("q", well, host.Dead{ID: "7", Body: []byte("{}")})
+	w.must(err)
+	w.sweep()
+	w.expect("to", "{}")
+}
+
+// TestHeirTakesPieces: a purge that is too large is several ones.
+func TestHeirTakesPieces(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("q")
+	dead := host.Dead{ID: "7", Body: make([]byte, 2<<20)}
+	n, err := w.bequeath("q", well, dead, dead, dead, dead, dead)
+	if w.must(err); n != 2 {
+		t.Errorf("%d were taken", n)
+	}
+}

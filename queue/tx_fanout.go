@@ -1,0 +1,127 @@
+package queue
+
+import (
+	"errors"
+
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/rule"
+)
+
+// publish copies a message to the subscriptions of a topic whose rules want it, in the order of their numbers
+// from Count on. h has its life so far: when it was enqueued, and what its sender wants. body is m, encoded.
+// Where the copies are more than one transaction takes next is the number of the first subscription that has
+// got none; else it is 0.
+func (w *work) publish(topic *entity, h *header, m *message.Message, body []byte) (next int32, err error) {
+	copied := *h
+	copied.Count = 0
+	def := topic.properties.Load().DefaultTTL
+	if copied.TTL = capTTL(copied.TTL, def); copied.TTL == noTTL && millis(def) != host.Never {
+		copied.TTL = millis(def) // it is the copy's own from now on
+	}
+	for _, c := range topic.fanOut().match(m, &copied) {
+		number := int32(c.to.number)
+		if number < h.Count {
+			continue
+		}
+		if w.moved >= maxMoved {
+			return number, nil
+		}
+		p, err := w.in(c.to.stores[Main])
+		if CodeOf(err) == CodeEntityNotFound {
+			continue // it is being deleted
+		}
+		if err == nil {
+			err = w.copy(p, c, copied, m, body)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// publishAll publishes a message. Where that takes more than one transaction, it is scheduled in the topic for
+// the moment in which it was enqueued, until the others have come to an end: it may be overtaken meanwhile.
+func (w *work) publishAll(p *part, h *header, m *message.Message, body []byte) error {
+	next, err := w.publish(p.e, h, m, body)
+	if err != nil || next == 0 {
+		return err
+	}
+	rest := *h
+	rest.State, rest.Due, rest.Count = scheduled, h.Enqueued, next
+	p.Last++
+	return w.put(p, p.Last, &rest, body)
+}
+
+// publishScheduled publishes a message that was scheduled, as of a moment. done is false where another
+// transaction must go on.
+func (w *work) publishScheduled(p *part, seq int64, h *header, at int64, body []byte) (done bool, err error) {
+	m, err := parseStored(body)
+	if err != nil {
+		return false, err
+	}
+	published := *h
+	published.Enqueued = at
+	if h.Count, err = w.publish(p.e, &published, m, body); err != nil {
+		return false, err
+	}
+	if h.Count > 0 {
+		w.rewrite(p, seq, h)
+		return false, nil
+	}
+	return true, w.take(p, seq, h)
+}
+
+// copy stores what one subscription gets of a message: one copy for all rules without an action, and one for
+// each that has an action. An action that fails gives no copy: the message is a dead letter of the
+// subscription where that wants it, once.
+func (w *work) copy(p *part, c *chosen, h header, m *message.Message, body []byte) error {
+	if c.plain {
+		plain := h
+		if _, err := w.store(p, &plain, m, body); err != nil {
+			return err
+		}
+	}
+	var failed *reason
+	for _, r := range c.acting {
+		acted, why := c.to.act(r, m, &h)
+		if why != nil && failed == nil {
+			failed = why
+		}
+		if why != nil {
+			continue
+		}
+		own := h
+		own.Session, _ = acted.SessionID()
+		if _, err := w.store(p, &own, acted, acted.AppendStored(nil)); err != nil {
+			return err
+		}
+	}
+	if failed == nil || !p.e.properties.Load().DeadLetterOnFilterErrors {
+		return nil
+	}
+	return w.bury(p, &h, body, *failed)
+}
+
+// act is a copy of a message on which a rule's action has been carried out; why tells that it could not be.
+func (e *entity) act(r *Rule, m *message.Message, h *header) (acted *message.Message, why *reason) {
+	acted = m.Clone()
+	err := r.Action.Run(&view{acted, h})
+	if err == nil {
+		acted.SetString("RuleName", r.Name)
+		err = e.topic.stores[Main].checkMessage(acted)
+	}
+	if err == nil {
+		return acted, nil
+	}
+	failed := because("RuleActionException", err.Error())
+	var known *rule.Error
+	switch {
+	case errors.As(err, &known):
+		failed = because(known.Exception, known.Message)
+	case CodeOf(err) == CodeMessageTooLarge:
+		failed = because("HeaderSizeExceeded", "The size quota for this stream has been exceeded.")
+	}
+	return nil, &failed
+}
