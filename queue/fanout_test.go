@@ -160,6 +160,7 @@ func TestPublishLarge(t *testing.T) {
 	for i, fs := range append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{})) {
 		c := &world{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
 		c.open()
+		c.at(time.Second)
 		c.sweep()
 		want := []string{"A", "ABC"}[min(i, 1)]
 		for i := range subscriptions {

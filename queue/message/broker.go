@@ -39,6 +39,17 @@ func (m *Message) AppendWire(dst []byte, b *Broker) []byte {
 	}
 	dst = m.appendAnnotations(dst, b)
 	dst = m.appendProperties(dst, b)
+	return m.appendRest(dst)
+}
+
+// AppendBare writes the message without a header and annotations: the answer to a request, of which no broker has
+// anything to tell.
+func (m *Message) AppendBare(dst []byte) []byte {
+	return m.appendRest(m.appendProperties(dst, &Broker{ExpiresAt: Absent}))
+}
+
+// appendRest writes the sections behind the properties.
+func (m *Message) appendRest(dst []byte) []byte {
 	if len(m.Application) > 0 {
 		var o wire.Open
 		dst = wire.AppendDescriptor(dst, sectionApplication)

@@ -1,0 +1,98 @@
+package amqp
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+)
+
+const (
+	defaultCredit  = 1000
+	defaultMaxSize = 1 << 20
+)
+
+// attach begins a link, whose node may take its time. The lock is held.
+func (s *session) attach(a *frame.Attach) error {
+	if a.Handle >= handleMax || s.links[a.Handle] != nil {
+		s.fail(&frame.Error{Condition: frame.CondHandleInUse,
+			Description: "The handle is taken, or too high."})
+		return nil
+	}
+	l := &Link{s: s, name: a.Name, handle: a.Handle, receiver: a.Receiver, request: a}
+	l.life, l.end = context.WithCancel(s.c.life)
+	s.links[a.Handle] = l
+	l.run(func() {
+		answer, err := s.c.nodes.Attach(l.life, l, a)
+		s.c.mu.Lock()
+		defer s.c.mu.Unlock()
+		l.begin(answer, err)
+	})
+	return nil
+}
+
+// begin answers an attach. The lock is held.
+func (l *Link) begin(answer Answer, err error) {
+	l.sink, l.source = answer.Sink, answer.Source
+	switch {
+	case l.closing: // the client has gone meanwhile, and knows it
+		return
+	case err != nil:
+		l.fail(l.asError(err))
+		return
+	}
+	if l.maxSize = answer.MaxMessageSize; l.maxSize == 0 {
+		l.maxSize = defaultMaxSize
+	}
+	if l.batch = answer.Credit; l.batch == 0 {
+		l.batch = defaultCredit
+	}
+	from, to := l.request.Source, l.request.Target
+	if answer.From != nil {
+		from = answer.From
+	}
+	l.answered = true
+	l.s.c.write(l.s.channel, l.reply(answer, from, to))
+	if l.receiver {
+		l.pump()
+		return
+	}
+	l.delivered, l.credit = l.request.InitialDeliveryCount.Or(0), l.batch
+	l.tell()
+}
+
+// reply is the server's attach: the modes and the termini as the client has them, since clients compare them.
+func (l *Link) reply(answer Answer, from *frame.Source, to frame.Body) *frame.Attach {
+	a := &frame.Attach{Name: l.name, Handle: l.handle, Receiver: !l.receiver,
+		SndSettleMode: l.request.SndSettleMode,
+		RcvSettleMode: l.request.RcvSettleMode, Source: from, Target: to, Properties: answer.Properties}
+	if l.receiver {
+		a.InitialDeliveryCount = frame.Some(0)
+	} else {
+		a.MaxMessageSize = l.maxSize
+	}
+	return a
+}
+
+// detach answers the client's detach, or takes its answer to the server's.
+func (s *session) detach(d *frame.Detach) error {
+	l := s.links[d.Handle]
+	if l == nil {
+		s.fail(&frame.Error{Condition: frame.CondUnattachedHandle,
+			Description: "There is no link of that handle."})
+		return nil
+	}
+	if !l.closing {
+		if !l.answered {
+			l.answered = true
+			s.c.write(s.channel, l.reply(Answer{}, nil, nil))
+		}
+		s.c.write(s.channel, &frame.Detach{Handle: l.handle, Closed: d.Closed})
+		l.stop()
+	}
+	delete(s.links, d.Handle)
+	s.c.work.Go(func() {
+		l.workers.Wait()
+		l.detached()
+	})
+	return nil
+}

@@ -1,0 +1,58 @@
+package bus
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/amqp"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Options configure a Bus. Queues and Guard must be set.
+type Options struct {
+	Queues *queue.Queues
+	Guard  *access.Guard
+	Wall   ttl.Clock    // real time; nil is the system's
+	Logger *slog.Logger // nil discards
+}
+
+// Bus serves Service Bus to connections of AMQP.
+type Bus struct {
+	o Options
+}
+
+// New makes a Bus.
+func New(o Options) *Bus {
+	if o.Wall == nil {
+		o.Wall = ttl.Real{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Bus{o}
+}
+
+// containerID is what the server calls itself.
+const containerID = "mayfly"
+
+// Options are those with which a connection is served.
+func (b *Bus) Options() amqp.Options {
+	return amqp.Options{Connect: b.connect, Password: b.password, ContainerID: containerID, Wall: b.o.Wall,
+		Logger: b.o.Logger}
+}
+
+func (b *Bus) password(user, text string) (any, error) { return b.o.Guard.Password(user, text) }
+
+func (b *Bus) connect(ctx context.Context, p amqp.Peer) amqp.Handler {
+	c := &conn{bus: b, queues: b.o.Queues, ctx: ctx, namespace: p.Hostname,
+		transactions: make(map[string]*transaction),
+		sessions:     make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]right)}
+	first, ok := p.Identity.(access.Grant)
+	if !ok {
+		first = b.o.Guard.Anonymous()
+	}
+	c.grants = []access.Grant{first}
+	return c
+}

@@ -1,0 +1,129 @@
+package bus
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/amqp"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+)
+
+// conn is one connection.
+type conn struct {
+	bus       *Bus
+	queues    *queue.Queues
+	ctx       context.Context // ends with the connection
+	namespace string          // as the client calls the server
+
+	mu           sync.Mutex // guards what follows
+	grants       []access.Grant
+	links        map[*amqp.Link]right // what each needs
+	stopTimer    func()               // of the grant that expires first; nil: none
+	replies      []*replies
+	sessions     map[*amqp.Link]*receiver // receivers
+	transactions map[string]*transaction
+	lastTxn      uint64
+}
+
+const cbsNode = "$cbs"
+
+// Attach implements amqp.Handler.
+func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.Answer, error) {
+	if _, ok := a.Target.(*frame.Coordinator); ok && !a.Receiver {
+		return amqp.Answer{Sink: &coordinator{c: c}}, nil
+	}
+	address, ok := addressOf(a)
+	if !ok {
+		return amqp.Answer{}, c.asError(&queue.Error{Code: queue.CodeNotImplemented,
+			Message: "A link needs an address: anonymous termini are not supported."}, "")
+	}
+	if strings.EqualFold(strings.Trim(pathOf(address), "/"), cbsNode) {
+		if a.Receiver {
+			return amqp.Answer{Source: c.newReplies(l, a, cbsNode)}, nil
+		}
+		return amqp.Answer{Sink: &tokens{c: c, link: l}}, nil
+	}
+	at, management, err := queue.ParseAddress(address)
+	if err != nil {
+		return amqp.Answer{}, c.asError(err, address)
+	}
+	answer, err := c.attach(ctx, l, a, at, management)
+	if err != nil {
+		return amqp.Answer{}, c.asError(err, at.Entity)
+	}
+	return answer, nil
+}
+
+// attach makes the node of an entity.
+func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at queue.Address, management bool) (
+	answer amqp.Answer, err error) {
+	need := right{path: at.String(), need: access.Listen}
+	if !a.Receiver && !management {
+		need.need = access.Send
+	}
+	if management {
+		need.any = true // each operation needs its own
+	}
+	if err := c.admit(l, need); err != nil {
+		return answer, err
+	}
+	e, err := c.queues.Get(ctx, at.Entity)
+	if err != nil {
+		return answer, err
+	}
+	switch {
+	case management && a.Receiver:
+		return amqp.Answer{Source: c.newReplies(l, a, managementNode(at))}, nil
+	case management:
+		return amqp.Answer{Sink: &requests{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
+	case a.Receiver:
+		return c.receive(ctx, l, a, at, e)
+	}
+	return c.send(l, at, e)
+}
+
+// maxRequest is the most bytes of a request for management: it may carry messages to be scheduled.
+const maxRequest = 4 << 20
+
+// managementNode names the node of an entity to which requests go and from which answers come.
+func managementNode(at queue.Address) string { return strings.ToLower(at.String()) + "/$management" }
+
+// addressOf is what a client wants to reach: of a sender the target, of a receiver the source.
+func addressOf(a *frame.Attach) (address string, ok bool) {
+	if a.Receiver {
+		if a.Source == nil || !a.Source.HasAddress {
+			return "", false
+		}
+		return a.Source.Address, a.Source.Address != ""
+	}
+	t, ok := a.Target.(*frame.Target)
+	if !ok || !t.HasAddress {
+		return "", false
+	}
+	return t.Address, t.Address != ""
+}
+
+// pathOf drops a scheme and host.
+func pathOf(address string) string {
+	if _, rest, found := strings.Cut(address, "://"); found {
+		_, rest, _ = strings.Cut(rest, "/")
+		return rest
+	}
+	return address
+}
+
+// Closed implements amqp.Handler.
+func (c *conn) Closed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopTimer != nil {
+		c.stopTimer()
+	}
+	for _, t := range c.transactions {
+		t.tx.Rollback()
+	}
+	clear(c.transactions)
+}

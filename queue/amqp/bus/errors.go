@@ -1,0 +1,122 @@
+package bus
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// Conditions that are Service Bus's own.
+const (
+	condEntityExists       wire.Symbol = "com.microsoft:entity-already-exists"
+	condEntityDisabled     wire.Symbol = "com.microsoft:entity-disabled"
+	condMessageLockLost    wire.Symbol = "com.microsoft:message-lock-lost"
+	condSessionLockLost    wire.Symbol = "com.microsoft:session-lock-lost"
+	condSessionNotLockable wire.Symbol = "com.microsoft:session-cannot-be-locked"
+	condMessageNotFound    wire.Symbol = "com.microsoft:message-not-found"
+	condTimeout            wire.Symbol = "com.microsoft:timeout"
+	condServerBusy         wire.Symbol = "com.microsoft:server-busy"
+	condArgument           wire.Symbol = "com.microsoft:argument-error"
+	condOutOfRange         wire.Symbol = "com.microsoft:argument-out-of-range"
+	condCancelled          wire.Symbol = "com.microsoft:operation-cancelled"
+	condDeadLetter         wire.Symbol = "com.microsoft:dead-letter"
+)
+
+// failure is how the wire tells an error: by its condition, and by the status of an answer to a request.
+type failure struct {
+	condition wire.Symbol
+	status    int32
+}
+
+// failures has each code.
+func failureOf(code queue.Code) failure {
+	switch code {
+	case queue.CodeEntityNotFound, queue.CodeRuleNotFound:
+		return failure{frame.CondNotFound, http.StatusNotFound}
+	case queue.CodeEntityExists, queue.CodeRuleExists:
+		return failure{condEntityExists, http.StatusConflict}
+	case queue.CodeEntityDisabled:
+		return failure{condEntityDisabled, http.StatusForbidden}
+	case queue.CodeUnauthorized:
+		return failure{frame.CondUnauthorized, http.StatusUnauthorized}
+	case queue.CodeMessageLockLost:
+		return failure{condMessageLockLost, http.StatusGone}
+	case queue.CodeSessionLockLost:
+		return failure{condSessionLockLost, http.StatusGone}
+	case queue.CodeSessionCannotBeLocked:
+		return failure{condSessionNotLockable, http.StatusConflict}
+	case queue.CodeMessageNotFound:
+		return failure{condMessageNotFound, http.StatusNotFound}
+	case queue.CodeTimeout:
+		return failure{condTimeout, http.StatusRequestTimeout}
+	case queue.CodeServerBusy:
+		return failure{condServerBusy, http.StatusServiceUnavailable}
+	case queue.CodeQuotaExceeded:
+		return failure{frame.CondResourceLimit, http.StatusForbidden}
+	case queue.CodeMessageTooLarge:
+		return failure{frame.CondMessageSize, http.StatusRequestEntityTooLarge}
+	case queue.CodeArgument:
+		return failure{condArgument, http.StatusBadRequest}
+	case queue.CodeArgumentOutOfRange:
+		return failure{condOutOfRange, http.StatusBadRequest}
+	case queue.CodeNotAllowed:
+		return failure{frame.CondNotAllowed, http.StatusBadRequest}
+	case queue.CodeNotImplemented:
+		return failure{frame.CondNotImplemented, http.StatusNotImplemented}
+	case queue.CodeCancelled:
+		return failure{condCancelled, http.StatusServiceUnavailable}
+	}
+	return failure{frame.CondInternal, http.StatusInternalServerError}
+}
+
+// asError is an error as the client gets it. entity is whom it concerns, where the error does not say so.
+// What is no error of a client's goes into the log.
+func (c *conn) asError(err error, entity string) *frame.Error {
+	own := c.own(err)
+	if own.Entity != "" {
+		entity = own.Entity
+	}
+	return &frame.Error{Condition: failureOf(own.Code).condition, Description: c.track(own.Message, entity)}
+}
+
+// own is an error as one of package queue's.
+func (c *conn) own(err error) *queue.Error {
+	var own *queue.Error
+	var format *message.FormatError
+	var value *wire.Error
+	switch {
+	case errors.As(err, &own):
+		if own.Code == queue.CodeStorage || own.Code == queue.CodeInternal {
+			c.bus.o.Logger.Error("an operation of Service Bus failed", "entity", own.Entity, "error", own.Err)
+		}
+		return own
+	case errors.As(err, &format), errors.As(err, &value):
+		return &queue.Error{Code: queue.CodeArgument, Message: err.Error(), Err: err}
+	}
+	c.bus.o.Logger.Error("an operation of Service Bus has a defect", "error", err)
+	return &queue.Error{Code: queue.CodeInternal, Message: "The server was unable to process the request.",
+		Err: err}
+}
+
+// track ends a description as the service does: with what its support asks for.
+func (c *conn) track(text, entity string) string {
+	var b strings.Builder
+	b.WriteString(text)
+	b.WriteString(" TrackingId:")
+	b.WriteString(uuid.NewString())
+	b.WriteString("_B0, SystemTracker:")
+	b.WriteString(c.namespace)
+	if entity != "" {
+		b.WriteString(":Entity:" + entity)
+	}
+	b.WriteString(", Timestamp:")
+	b.WriteString(c.queues.Now().UTC().Format("2006-01-02T15:04:05"))
+	return b.String()
+}

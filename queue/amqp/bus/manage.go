@@ -1,0 +1,176 @@
+package bus
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/amqp"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// requests is the node "$management" of a message store.
+type requests struct {
+	c    *conn
+	link *amqp.Link
+	at   queue.Address
+}
+
+// Detached implements amqp.Sink.
+func (n *requests) Detached() { n.c.forget(n.link) }
+
+// Transfer implements amqp.Sink.
+func (n *requests) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
+	states := make([]frame.State, len(list))
+	for i, in := range list {
+		states[i] = &frame.Accepted{}
+		if err := n.take(ctx, in.Payload); err != nil {
+			states[i] = &frame.Rejected{Error: n.c.asError(err, n.at.String())}
+		}
+	}
+	return states
+}
+
+// request is one request.
+type request struct {
+	*requests
+	ctx  context.Context
+	m    *message.Message
+	body wire.Map
+}
+
+// response is what is answered: the status, which is 200 where it is 0, and the body.
+type response struct {
+	status int32
+	body   wire.Map
+}
+
+// take does what a request asks for and answers it.
+func (n *requests) take(ctx context.Context, payload []byte) error {
+	m, err := message.Parse(payload)
+	if err != nil {
+		return err
+	}
+	to, err := n.c.replyTo(n.link, managementNode(n.at), m.Text(message.ReplyTo))
+	if err != nil {
+		return err
+	}
+	if wait, ok := serverTimeout(m); ok {
+		limited, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		ctx = limited
+	}
+	r := &request{requests: n, ctx: ctx, m: m}
+	done, err := r.run()
+	properties := wire.Map{{Key: "statusCode", Value: int32(http.StatusOK)},
+		{Key: "statusDescription", Value: "OK"}}
+	if done.status != 0 {
+		properties[0].Value, properties[1].Value = done.status, http.StatusText(int(done.status))
+	}
+	if err != nil {
+		own := n.c.own(err)
+		f := failureOf(own.Code)
+		properties = wire.Map{{Key: "statusCode", Value: f.status},
+			{Key: "statusDescription", Value: n.c.track(own.Message, n.at.String())},
+			{Key: "errorCondition", Value: f.condition}, {Key: "error-condition", Value: f.condition}}
+		done.body = nil
+	}
+	if tracking := m.Get("com.microsoft:tracking-id"); tracking != nil {
+		if id, ok := wire.Text(tracking); ok {
+			properties = append(properties, wire.Pair{Key: "com.microsoft:tracking-id", Value: id})
+		}
+	}
+	if done.body == nil {
+		done.body = wire.Map{}
+	}
+	reply, err := answer(m, properties, done.body)
+	if err == nil && !to.push(reply) {
+		err = &queue.Error{Code: queue.CodeServerBusy, Message: "Too many answers wait to be received."}
+	}
+	return err
+}
+
+// serverTimeout is how long the client lets the server take.
+func serverTimeout(m *message.Message) (d time.Duration, ok bool) {
+	for _, name := range []string{"com.microsoft:server-timeout", "server-timeout"} {
+		if ms, ok := wire.Integer(m.Get(name)); ok && ms > 0 && ms < int64(maxPatience/time.Millisecond) {
+			return time.Duration(ms) * time.Millisecond, true
+		}
+	}
+	return 0, false
+}
+
+// run does what the request asks for.
+func (r *request) run() (response, error) {
+	operation, _ := wire.Text(r.m.Get("operation"))
+	name, _ := strings.CutPrefix(operation, "com.microsoft:")
+	op, ok := operations(name)
+	if !ok {
+		return response{}, &queue.Error{Code: queue.CodeNotImplemented, Entity: r.at.String(),
+			Message: "The operation '" + operation + "' is not supported."}
+	}
+	if err := r.c.allows(r.at.String(), op.need); err != nil {
+		return response{}, err
+	}
+	_, _, value, _, err := wire.SplitDescribed(r.m.Body)
+	if err != nil {
+		return response{}, err
+	}
+	v, _, err := wire.Value(value)
+	if err != nil {
+		return response{}, err
+	}
+	if r.body, ok = v.(wire.Map); !ok {
+		return response{}, r.argument("The body of a request is a map.")
+	}
+	return op.do(r)
+}
+
+// operation is one that a request can ask for.
+type operation struct {
+	do   func(*request) (response, error)
+	need access.Rights
+}
+
+func operations(name string) (op operation, ok bool) {
+	switch name {
+	case "renew-lock":
+		op = operation{(*request).renewLock, access.Listen}
+	case "peek-message":
+		op = operation{(*request).peek, access.Listen}
+	case "schedule-message":
+		op = operation{(*request).schedule, access.Send}
+	case "cancel-scheduled-message":
+		op = operation{(*request).cancelScheduled, access.Send}
+	case "receive-by-sequence-number":
+		op = operation{(*request).receiveDeferred, access.Listen}
+	case "update-disposition":
+		op = operation{(*request).updateDisposition, access.Listen}
+	case "batch-delete-messages":
+		op = operation{(*request).deleteMessages, access.Listen}
+	case "renew-session-lock":
+		op = operation{(*request).renewSession, access.Listen}
+	case "get-session-state":
+		op = operation{(*request).sessionState, access.Listen}
+	case "set-session-state":
+		op = operation{(*request).setSessionState, access.Listen}
+	case "get-message-sessions":
+		op = operation{(*request).sessions, access.Listen}
+	case "add-rule":
+		op = operation{(*request).addRule, access.Listen}
+	case "remove-rule":
+		op = operation{(*request).removeRule, access.Listen}
+	case "enumerate-rules":
+		op = operation{(*request).rules, access.Listen}
+	}
+	return op, op.do != nil
+}
+
+func (r *request) argument(text string) error {
+	return &queue.Error{Code: queue.CodeArgument, Entity: r.at.String(), Message: text}
+}

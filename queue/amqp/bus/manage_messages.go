@@ -1,0 +1,207 @@
+package bus
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+func (r *request) renewLock() (response, error) {
+	tokens, err := r.tokens()
+	if err != nil {
+		return response{}, err
+	}
+	until, err := r.c.queues.RenewLocks(r.ctx, r.at, tokens)
+	if err != nil {
+		return response{}, err
+	}
+	list := make([]wire.Timestamp, len(until))
+	for i, t := range until {
+		list[i] = timestamp(t)
+	}
+	return response{body: wire.Map{{Key: "expirations", Value: wire.Timestamps(list)}}}, nil
+}
+
+// maxPeek is how many messages one answer shows.
+const maxPeek = 250
+
+func (r *request) peek() (response, error) {
+	from, err := r.integer("from-sequence-number", 0)
+	if err != nil {
+		return response{}, err
+	}
+	count, err := r.integer("message-count", 1)
+	if err != nil {
+		return response{}, err
+	}
+	if count < 1 {
+		return response{}, r.argument("'message-count' is at least 1.")
+	}
+	session, err := r.text("session-id")
+	if err != nil {
+		return response{}, err
+	}
+	list, err := r.c.queues.Peek(r.ctx, r.at,
+		queue.PeekOptions{From: from, Max: int(min(count, maxPeek)), Session: session})
+	if err != nil {
+		return response{}, err
+	}
+	if len(list) == 0 {
+		return response{status: http.StatusNoContent}, nil
+	}
+	out := make(wire.List, len(list))
+	for i, d := range list {
+		out[i] = wire.Map{{Key: "message", Value: d.Message.AppendWire(nil, &d.Broker)}}
+	}
+	return response{body: wire.Map{{Key: "messages", Value: out}}}, nil
+}
+
+func (r *request) schedule() (response, error) {
+	v, _ := r.body.Get("messages")
+	all, ok := elements(v)
+	if !ok {
+		return response{}, r.argument("'messages' is no list.")
+	}
+	list := make([]*message.Message, len(all))
+	for i, e := range all {
+		entry, _ := e.(wire.Map)
+		raw, _ := entry.Get("message")
+		payload, ok := raw.([]byte)
+		if !ok {
+			return response{}, r.argument("A message to schedule is no binary.")
+		}
+		m, err := message.Parse(payload)
+		if err != nil {
+			return response{}, err
+		}
+		list[i] = m
+	}
+	numbers, err := r.c.queues.Schedule(r.ctx, r.at.String(), list, nil)
+	if err != nil {
+		return response{}, err
+	}
+	return response{body: wire.Map{{Key: "sequence-numbers", Value: wire.Longs(numbers)}}}, nil
+}
+
+func (r *request) cancelScheduled() (response, error) {
+	numbers, err := r.numbers()
+	if err != nil {
+		return response{}, err
+	}
+	return response{}, r.c.queues.CancelScheduled(r.ctx, r.at.String(), numbers)
+}
+
+// receiveAndDelete is the receiver-settle-mode of that mode.
+const receiveAndDelete = 0
+
+func (r *request) receiveDeferred() (response, error) {
+	numbers, err := r.numbers()
+	if err != nil {
+		return response{}, err
+	}
+	settle, err := r.integer("receiver-settle-mode", 1)
+	if err != nil {
+		return response{}, err
+	}
+	session, err := r.text("session-id")
+	if err != nil {
+		return response{}, err
+	}
+	mode := queue.PeekLock
+	if settle == receiveAndDelete {
+		mode = queue.ReceiveAndDelete
+	}
+	list, err := r.c.queues.ReceiveDeferred(r.ctx, r.at, numbers, mode, r.holder(session))
+	if err != nil {
+		return response{}, err
+	}
+	out := make(wire.List, len(list))
+	for i, d := range list {
+		entry := wire.Map{{Key: "lock-token", Value: d.Token}}
+		if mode == queue.PeekLock {
+			d.Broker.LockToken = &d.Token
+		}
+		out[i] = append(entry, wire.Pair{Key: "message", Value: d.Message.AppendWire(nil, &d.Broker)})
+	}
+	return response{body: wire.Map{{Key: "messages", Value: out}}}, nil
+}
+
+func (r *request) updateDisposition() (response, error) {
+	tokens, err := r.tokens()
+	if err != nil {
+		return response{}, err
+	}
+	s, err := r.settlement()
+	if err != nil {
+		return response{}, err
+	}
+	for _, token := range tokens {
+		if err := r.c.queues.Settle(r.ctx, r.at, token, s, nil); err != nil {
+			return response{}, err
+		}
+	}
+	return response{}, nil
+}
+
+// settlement reads what is to become of messages.
+func (r *request) settlement() (s queue.Settlement, err error) {
+	status, err := r.mustText("disposition-status")
+	if err != nil {
+		return s, err
+	}
+	switch status {
+	case "completed":
+		s.Outcome = queue.Complete
+	case "abandoned":
+		s.Outcome = queue.Abandon
+	case "suspended":
+		s.Outcome = queue.DeadLetter
+	case "defered", "deferred":
+		s.Outcome = queue.Defer
+	case "unlocked", "released":
+		s.Outcome = queue.Release
+	default:
+		return s, r.argument("'" + status + "' is no status of a disposition.")
+	}
+	if s.Reason, err = r.text("deadletter-reason"); err == nil {
+		s.Description, err = r.text("deadletter-description")
+	}
+	if v, there := r.body.Get("properties-to-modify"); err == nil && there && v != nil {
+		m, ok := v.(wire.Map)
+		if !ok {
+			return s, r.argument("'properties-to-modify' is no map.")
+		}
+		s.Modify, err = properties(m)
+	}
+	return s, err
+}
+
+func (r *request) deleteMessages() (response, error) {
+	count, err := r.integer("message-count", 1)
+	if err != nil {
+		return response{}, err
+	}
+	if count < 1 || count > 4000 {
+		return response{}, r.argument("'message-count' is from 1 to 4000.")
+	}
+	before, err := r.integer("enqueued-time-utc", r.c.queues.Now().UnixMilli())
+	if err != nil {
+		return response{}, err
+	}
+	session, err := r.text("session-id")
+	if err != nil {
+		return response{}, err
+	}
+	n, err := r.c.queues.DeleteMessages(r.ctx, r.at, time.UnixMilli(before), int(count), session)
+	if err != nil {
+		return response{}, err
+	}
+	done := response{body: wire.Map{{Key: "message-count", Value: int32(n)}}}
+	if n == 0 {
+		done.status = http.StatusNoContent
+	}
+	return done, nil
+}

@@ -1,0 +1,115 @@
+package bus
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// holder is the receiver of this connection that holds a session's lock; nil: none does. The client names the
+// link that it has the session by, or leaves that to the server.
+func (r *request) holder(session *string) *queue.Receiver {
+	name, _ := wire.Text(r.m.Get("associated-link-name"))
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	var found *queue.Receiver
+	for l, n := range r.c.sessions {
+		id, _, ok := n.r.Session()
+		if !ok || !strings.EqualFold(n.at.String(), r.at.String()) || session != nil && id != *session {
+			continue
+		}
+		if l.Name() == name {
+			return n.r
+		}
+		if session != nil {
+			found = n.r
+		}
+	}
+	return found
+}
+
+// held is the receiver that holds the session of the request: CodeSessionLockLost where there is none.
+func (r *request) held() (*queue.Receiver, error) {
+	session, err := r.mustText("session-id")
+	if err != nil {
+		return nil, err
+	}
+	if holder := r.holder(&session); holder != nil {
+		return holder, nil
+	}
+	return nil, &queue.Error{Code: queue.CodeSessionLockLost, Entity: r.at.String(),
+		Message: "The lock of the session '" + session + "' is not held by this connection."}
+}
+
+func (r *request) renewSession() (response, error) {
+	holder, err := r.held()
+	if err != nil {
+		return response{}, err
+	}
+	until, err := holder.RenewSession(r.ctx)
+	return response{body: wire.Map{{Key: "expiration", Value: timestamp(until)}}}, err
+}
+
+func (r *request) sessionState() (response, error) {
+	holder, err := r.held()
+	if err != nil {
+		return response{}, err
+	}
+	state, err := holder.SessionState(r.ctx)
+	var value any
+	if state != nil {
+		value = state
+	}
+	return response{body: wire.Map{{Key: "session-state", Value: value}}}, err
+}
+
+func (r *request) setSessionState() (response, error) {
+	holder, err := r.held()
+	if err != nil {
+		return response{}, err
+	}
+	v, _ := r.body.Get("session-state")
+	state, ok := v.([]byte)
+	if !ok && v != nil {
+		return response{}, r.argument("'session-state' is no binary.")
+	}
+	if ok && state == nil {
+		state = []byte{}
+	}
+	return response{}, holder.SetSessionState(r.ctx, state)
+}
+
+// anyTime is the last-updated-time that asks for sessions with messages: the end of the year 9999.
+const anyTime = 253402300799000
+
+func (r *request) sessions() (response, error) {
+	since, err := r.integer("last-updated-time", anyTime)
+	if err != nil {
+		return response{}, err
+	}
+	skip, err := r.integer("skip", 0)
+	if err != nil {
+		return response{}, err
+	}
+	top, err := r.integer("top", 100)
+	if err != nil {
+		return response{}, err
+	}
+	var changed *time.Time
+	if since < anyTime {
+		t := time.UnixMilli(since)
+		changed = &t
+	}
+	ids, err := r.c.queues.Sessions(r.ctx, r.at, changed, int(max(skip, 0)), int(min(max(top, 0), 1000)))
+	if err != nil {
+		return response{}, err
+	}
+	if len(ids) == 0 {
+		return response{status: http.StatusNoContent}, nil
+	}
+	return response{body: wire.Map{{Key: "skip", Value: int32(int(skip) + len(ids))},
+		{Key: "sessions-ids", Value: wire.Strings(ids)}}}, nil
+}

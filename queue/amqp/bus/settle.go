@@ -1,0 +1,149 @@
+package bus
+
+import (
+	"context"
+	"sync"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/amqp"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// The application properties that tell why a message is a dead letter.
+const (
+	propReason      = "DeadLetterReason"
+	propDescription = "DeadLetterErrorDescription"
+)
+
+// settleAtOnce is how many settlements of a link run side by side: they share a wait for the disk.
+const settleAtOnce = 64
+
+// Settle implements amqp.Source.
+func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
+	states := make([]frame.State, len(list))
+	if len(list) == 1 {
+		states[0] = n.settle(ctx, list[0])
+		return states
+	}
+	var running sync.WaitGroup
+	places := make(chan struct{}, settleAtOnce)
+	for i, s := range list {
+		places <- struct{}{}
+		running.Go(func() {
+			defer func() { <-places }()
+			states[i] = n.settle(ctx, s)
+		})
+	}
+	running.Wait()
+	return states
+}
+
+// settle settles one message and tells the client's state again where that was done.
+func (n *receiver) settle(ctx context.Context, s amqp.Settlement) frame.State {
+	state := s.State
+	part, inTransaction := state.(*frame.Transactional)
+	var tx *queue.Transaction
+	if inTransaction {
+		var err error
+		if tx, err = n.c.transaction(part.TxnID); err != nil {
+			return n.rejected(err)
+		}
+		state = part.Outcome
+	}
+	token, ok := tokenOf(s.Tag)
+	wanted, answer, err := settlementOf(state)
+	switch {
+	case err != nil:
+		return n.rejected(err)
+	case !ok || n.mode == queue.ReceiveAndDelete:
+		return answer // it was settled when it was sent
+	}
+	if err := n.c.queues.Settle(ctx, n.at, token, wanted, tx); err != nil {
+		return n.rejected(err)
+	}
+	if inTransaction {
+		return &frame.Transactional{TxnID: part.TxnID, Outcome: answer}
+	}
+	return answer
+}
+
+func (n *receiver) rejected(err error) frame.State {
+	return &frame.Rejected{Error: n.c.asError(err, n.at.String())}
+}
+
+// settlementOf is what a state asks for, and the state that answers it.
+func settlementOf(state frame.State) (s queue.Settlement, answer frame.State, err error) {
+	switch state := state.(type) {
+	case *frame.Accepted:
+		return queue.Settlement{Outcome: queue.Complete}, state, nil
+	case *frame.Modified:
+		s.Outcome = queue.Abandon
+		if state.UndeliverableHere {
+			s.Outcome = queue.Defer
+		}
+		s.Modify, err = properties(state.Annotations)
+		return s, &frame.Modified{DeliveryFailed: state.DeliveryFailed,
+			UndeliverableHere: state.UndeliverableHere}, err
+	case *frame.Rejected:
+		s, err = deadLetter(state.Error)
+		return s, &frame.Rejected{}, err
+	}
+	return queue.Settlement{Outcome: queue.Release}, &frame.Released{}, nil
+}
+
+// deadLetter reads why a client wants a message to be a dead letter.
+func deadLetter(e *frame.Error) (s queue.Settlement, err error) {
+	s.Outcome = queue.DeadLetter
+	switch {
+	case e == nil:
+		return s, nil
+	case e.Condition != condDeadLetter:
+		reason := string(e.Condition)
+		s.Reason, s.Description = &reason, &e.Description
+		return s, nil
+	}
+	var others wire.Map
+	for _, p := range e.Info {
+		name, _ := nameOf(p.Key)
+		text, isText := p.Value.(string)
+		switch {
+		case name == propReason && isText:
+			s.Reason = &text
+		case name == propDescription && isText:
+			s.Description = &text
+		default:
+			others = append(others, p)
+		}
+	}
+	s.Modify, err = properties(others)
+	return s, err
+}
+
+func nameOf(key any) (name string, ok bool) {
+	switch k := key.(type) {
+	case string:
+		return k, true
+	case wire.Symbol:
+		return string(k), true
+	}
+	return "", false
+}
+
+// properties are the application properties that a map sets.
+func properties(m wire.Map) (list []message.Property, err error) {
+	for _, p := range m {
+		name, ok := nameOf(p.Key)
+		if !ok {
+			return nil, &queue.Error{Code: queue.CodeArgument,
+				Message: "The name of a property to modify is no string."}
+		}
+		value, err := wire.Append(nil, p.Value)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, message.Property{Name: name, Value: value})
+	}
+	return list, nil
+}

@@ -1,0 +1,116 @@
+package bus
+
+import (
+	"time"
+
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// integer is a whole number of any type.
+func integer(v any) (n int64, ok bool) {
+	switch v := v.(type) {
+	case int8:
+		return int64(v), true
+	case int16:
+		return int64(v), true
+	case int32:
+		return int64(v), true
+	case int64:
+		return v, true
+	case uint8:
+		return int64(v), true
+	case uint16:
+		return int64(v), true
+	case uint32:
+		return int64(v), true
+	case uint64:
+		return int64(v), v <= 1<<63-1
+	case wire.Timestamp:
+		return int64(v), true
+	}
+	return 0, false
+}
+
+// elements are those of an array or a list.
+func elements(v any) (list []any, ok bool) {
+	switch v := v.(type) {
+	case wire.Array:
+		return v.Elements, true
+	case wire.List:
+		return v, true
+	}
+	return nil, false
+}
+
+// integer is a number in the body; absent where it is not there.
+func (r *request) integer(name string, absent int64) (int64, error) {
+	v, there := r.body.Get(name)
+	if !there || v == nil {
+		return absent, nil
+	}
+	n, ok := integer(v)
+	if !ok {
+		return 0, r.argument("'" + name + "' is no number.")
+	}
+	return n, nil
+}
+
+// text is a string in the body; nil where it is not there.
+func (r *request) text(name string) (*string, error) {
+	v, there := r.body.Get(name)
+	if !there || v == nil {
+		return nil, nil
+	}
+	text, ok := nameOf(v)
+	if !ok {
+		return nil, r.argument("'" + name + "' is no string.")
+	}
+	return &text, nil
+}
+
+// mustText is a string that has to be there.
+func (r *request) mustText(name string) (string, error) {
+	text, err := r.text(name)
+	if err == nil && text == nil {
+		err = r.argument("'" + name + "' is missing.")
+	}
+	if err != nil {
+		return "", err
+	}
+	return *text, nil
+}
+
+// numbers are sequence numbers in the body.
+func (r *request) numbers() ([]int64, error) {
+	v, _ := r.body.Get("sequence-numbers")
+	all, ok := elements(v)
+	if !ok {
+		return nil, r.argument("'sequence-numbers' is no array.")
+	}
+	list := make([]int64, len(all))
+	for i, e := range all {
+		if list[i], ok = integer(e); !ok {
+			return nil, r.argument("A sequence number is no number.")
+		}
+	}
+	return list, nil
+}
+
+// tokens are lock tokens in the body.
+func (r *request) tokens() ([]message.UUID, error) {
+	v, _ := r.body.Get("lock-tokens")
+	all, ok := elements(v)
+	if !ok {
+		return nil, r.argument("'lock-tokens' is no array.")
+	}
+	list := make([]message.UUID, len(all))
+	for i, e := range all {
+		if list[i], ok = e.(wire.UUID); !ok {
+			return nil, r.argument("A lock token is no UUID.")
+		}
+	}
+	return list, nil
+}
+
+func timestamp(t time.Time) wire.Timestamp { return wire.Timestamp(t.UnixMilli()) }

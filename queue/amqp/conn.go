@@ -1,0 +1,306 @@
+package amqp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+const (
+	defaultFrameSize = 64 << 10
+	defaultIdle      = 2 * time.Minute
+	channelMax       = 4999
+	handleMax        = 1 << 16
+	// MaxPending is how many bytes of messages of one connection may wait for their sinks.
+	MaxPending = 16 << 20
+	// openTime is how long a client may take from connecting to its open.
+	openTime = 30 * time.Second
+	// closeTime is how long a client may take to answer a close, and to read what is left.
+	closeTime = 2 * time.Second
+)
+
+// conn is one connection.
+type conn struct {
+	o     Options
+	raw   net.Conn
+	r     *frame.Reader
+	life  context.Context // ends with the connection
+	end   context.CancelFunc
+	nodes Handler
+	work  sync.WaitGroup // all goroutines but the one that reads
+
+	mu       sync.Mutex // guards what follows
+	out      output
+	sessions map[uint16]*session
+	pending  int    // bytes of messages that wait for sinks, or are not whole
+	peerMax  uint32 // the largest frame that the client reads
+	closing  bool   // close is sent
+	changed  chan struct{}
+	waiting  int // for changed
+}
+
+// Serve serves a connection until it ends, or ctx does, which closes it by its own protocol first. It returns
+// when nothing of it is left. The error is what was no fault of the client's: nil mostly.
+func Serve(ctx context.Context, raw net.Conn, o Options) error {
+	if o.MaxFrameSize == 0 {
+		o.MaxFrameSize = defaultFrameSize
+	}
+	if o.IdleTimeout == 0 {
+		o.IdleTimeout = defaultIdle
+	}
+	if o.Wall == nil {
+		o.Wall = ttl.Real{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &conn{o: o, raw: raw, r: frame.NewReader(raw, o.MaxFrameSize), sessions: make(map[uint16]*session),
+		peerMax: frame.MinMaxFrameSize, changed: make(chan struct{})}
+	c.out.wake = make(chan struct{}, 1)
+	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
+	defer c.raw.Close()
+	_ = raw.SetDeadline(o.Wall.Now().Add(openTime))
+	opened, err := c.open()
+	if err != nil || opened == nil {
+		c.end()
+		return ignoreClient(err)
+	}
+	c.nodes = o.Connect(c.life, opened.peer)
+	stop := context.AfterFunc(ctx, func() {
+		c.fail(&frame.Error{Condition: frame.CondForced, Description: "The server stops."})
+	})
+	defer stop()
+	c.begin(opened.request)
+	err = c.read()
+	c.leave()
+	return err
+}
+
+// opening is what a client has said until it has opened the connection.
+type opening struct {
+	peer    Peer
+	request *frame.Open
+}
+
+// ignoreClient drops the errors that a client, or the network to it, makes.
+func ignoreClient(err error) error {
+	var format *frame.FormatError
+	var network net.Error
+	if errors.As(err, &format) || errors.As(err, &network) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.ErrClosedPipe) {
+		return nil
+	}
+	return err
+}
+
+// open goes through the protocol headers and the security layer up to the client's open. It is nil where the
+// client was turned away.
+func (c *conn) open() (*opening, error) {
+	o := &opening{}
+	h, err := c.r.ProtocolHeader()
+	if err != nil {
+		return nil, err
+	}
+	if h == frame.HeaderSASL() {
+		ok, err := c.authenticate(o)
+		if err != nil || !ok {
+			return nil, err
+		}
+		if h, err = c.r.ProtocolHeader(); err != nil {
+			return nil, err
+		}
+	} else if h != frame.HeaderAMQP() {
+		want := frame.HeaderSASL() // what the server speaks is the answer to what it does not
+		_, err := c.raw.Write(want[:])
+		return nil, err
+	}
+	want := frame.HeaderAMQP()
+	if _, err := c.raw.Write(want[:]); err != nil || h != want {
+		return nil, err
+	}
+	f, err := c.r.Next()
+	for err == nil && len(f.Body) == 0 {
+		f, err = c.r.Next()
+	}
+	if err == nil {
+		var body frame.Body
+		body, _, err = frame.Parse(f.Body)
+		if o.request, _ = body.(*frame.Open); err == nil && o.request == nil {
+			err = &frame.FormatError{Condition: frame.CondIllegalState,
+				Reason: "a connection begins with open"}
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.refuse(err))
+	}
+	o.peer.Container, o.peer.Hostname = o.request.ContainerID, o.request.Hostname
+	return o, nil
+}
+
+// refuse closes a connection that was not opened: with an open, since close must follow one.
+func (c *conn) refuse(err error) error {
+	var format *frame.FormatError
+	if !errors.As(err, &format) {
+		return nil
+	}
+	b := frame.Append(nil, 0, c.answer(), nil)
+	b = frame.Append(b, 0, &frame.Close{Error: &frame.Error{Condition: format.Condition,
+		Description: format.Error()}}, nil)
+	_, werr := c.raw.Write(b)
+	return werr
+}
+
+func (c *conn) answer() *frame.Open {
+	return &frame.Open{ContainerID: c.o.ContainerID, MaxFrameSize: c.o.MaxFrameSize, ChannelMax: channelMax,
+		IdleTimeout: uint32(min(c.o.IdleTimeout.Milliseconds(), math.MaxUint32))}
+}
+
+// begin answers the open and starts to write.
+func (c *conn) begin(request *frame.Open) {
+	_ = c.raw.SetDeadline(time.Time{})
+	c.mu.Lock()
+	c.peerMax = max(request.MaxFrameSize, frame.MinMaxFrameSize)
+	c.write(0, c.answer())
+	c.mu.Unlock()
+	c.work.Go(func() { c.writeOut(time.Duration(request.IdleTimeout) * time.Millisecond) })
+}
+
+// read handles frames until the connection ends.
+func (c *conn) read() (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("amqp: a defect: %v\n%s", cause, debug.Stack())
+			c.fail(&frame.Error{Condition: frame.CondInternal, Description: "The server has a defect."})
+		}
+	}()
+	for {
+		c.awaitRoom()
+		_ = c.raw.SetReadDeadline(c.o.Wall.Now().Add(c.patience()))
+		f, err := c.r.Next()
+		if err != nil {
+			c.broken(err)
+			return ignoreClient(err)
+		}
+		if len(f.Body) == 0 {
+			continue
+		}
+		done, err := c.handle(f)
+		if err != nil {
+			c.broken(err)
+		}
+		if done {
+			return nil
+		}
+	}
+}
+
+// patience is how long the next frame may take.
+func (c *conn) patience() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing {
+		return closeTime
+	}
+	return c.o.IdleTimeout * 3 / 2
+}
+
+// broken tells the client why its connection ends, where that is its own doing.
+func (c *conn) broken(err error) {
+	var format *frame.FormatError
+	var network net.Error
+	switch {
+	case errors.As(err, &format):
+		c.fail(&frame.Error{Condition: format.Condition, Description: format.Error()})
+	case errors.As(err, &network) && network.Timeout():
+		c.fail(&frame.Error{Condition: frame.CondForced,
+			Description: "The connection was inactive for more than the " +
+				"allowed period of time."})
+	}
+}
+
+// fail closes the connection with an error: the client is to answer, and has a little time for it.
+func (c *conn) fail(e *frame.Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing {
+		return
+	}
+	c.write(0, &frame.Close{Error: e})
+	c.closing = true
+	c.signal()
+	_ = c.raw.SetReadDeadline(c.o.Wall.Now().Add(closeTime))
+}
+
+// handle does what a frame asks for. done tells that the connection is over.
+func (c *conn) handle(f frame.Frame) (done bool, err error) {
+	if f.Type != frame.TypeAMQP {
+		return false, &frame.FormatError{Condition: frame.CondFraming, Reason: "a frame of another type"}
+	}
+	body, payload, err := frame.Parse(f.Body)
+	if err != nil {
+		return false, err
+	}
+	if t, ok := body.(*frame.Transfer); !ok || t.State != nil {
+		// What is kept of it must not lie in the reader's buffer.
+		if body, payload, err = frame.Parse(bytes.Clone(f.Body)); err != nil {
+			return false, err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch b := body.(type) {
+	case *frame.Close:
+		if !c.closing {
+			c.write(0, &frame.Close{})
+			c.closing = true
+		}
+		return true, nil
+	case *frame.Open:
+		return false, &frame.FormatError{Condition: frame.CondIllegalState,
+			Reason: "the connection is open already"}
+	case *frame.Begin:
+		return false, c.beginSession(f.Channel, b)
+	}
+	if c.closing {
+		return false, nil
+	}
+	s := c.sessions[f.Channel]
+	if s == nil {
+		return false, &frame.FormatError{Condition: frame.CondFraming,
+			Reason: fmt.Sprintf("there is no session on the "+
+				"channel %d", f.Channel)}
+	}
+	return false, s.handle(body, payload)
+}
+
+// leave ends all sessions, waits for all that works for them, and then for what is left to be written.
+func (c *conn) leave() {
+	c.mu.Lock()
+	var links []*Link
+	for _, s := range c.sessions {
+		links = append(links, s.drop()...)
+	}
+	c.closing, c.out.last = true, true
+	c.wakeWriter()
+	c.mu.Unlock()
+	_ = c.raw.SetWriteDeadline(c.o.Wall.Now().Add(closeTime))
+	c.end()
+	c.work.Wait()
+	for _, l := range links {
+		l.workers.Wait()
+		l.detached()
+	}
+	c.nodes.Closed()
+}

@@ -1,0 +1,156 @@
+package amqp
+
+import (
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+)
+
+// partial is a message of which more is to come.
+type partial struct {
+	arrival
+	tooLarge bool
+}
+
+// arrival is a message that waits for its sink.
+type arrival struct {
+	Incoming
+	id uint32 // of the delivery
+}
+
+// transfer takes a message in, or a piece of one. The lock is held.
+func (s *session) transfer(t *frame.Transfer, payload []byte) error {
+	if s.window == 0 {
+		s.fail(&frame.Error{Condition: frame.CondWindowViolation,
+			Description: "The session's window is exceeded."})
+		return nil
+	}
+	s.nextIncoming++
+	if s.window--; s.window <= incomingWindow/2 {
+		s.window = incomingWindow
+		s.tell()
+	}
+	l := s.links[t.Handle]
+	switch {
+	case l == nil:
+		s.fail(&frame.Error{Condition: frame.CondUnattachedHandle,
+			Description: "There is no link of that handle."})
+		return nil
+	case l.closing:
+		return nil
+	case l.receiver || !l.answered:
+		l.fail(&frame.Error{Condition: frame.CondNotAllowed, Description: "The link is not one to send on."})
+		return nil
+	}
+	l.take(t, payload)
+	return nil
+}
+
+// take adds a piece to its message, and gives a whole message to the sink.
+func (l *Link) take(t *frame.Transfer, payload []byte) {
+	p := l.partial
+	if p == nil {
+		if l.credit == 0 {
+			l.fail(&frame.Error{Condition: frame.CondTransferLimit,
+				Description: "There is no credit for the transfer."})
+			return
+		}
+		if !t.DeliveryID.Set {
+			l.fail(&frame.Error{Condition: frame.CondInvalidField,
+				Description: "A delivery begins with its id."})
+			return
+		}
+		l.credit--
+		l.delivered++
+		p = &partial{arrival: arrival{id: t.DeliveryID.Value,
+			Incoming: Incoming{Format: t.MessageFormat.Or(0)}}}
+	}
+	p.Settled = p.Settled || t.Settled
+	if t.State != nil {
+		p.State = t.State
+	}
+	if t.Aborted {
+		l.s.c.pending -= len(p.Payload)
+		l.partial = nil
+		l.refill()
+		return
+	}
+	if uint64(len(p.Payload)+len(payload)) > l.maxSize {
+		l.s.c.pending -= len(p.Payload)
+		p.Payload, p.tooLarge = nil, true
+	}
+	if !p.tooLarge {
+		p.Payload = append(p.Payload, payload...)
+		l.s.c.pending += len(payload)
+	}
+	if l.partial = p; t.More {
+		return
+	}
+	l.partial = nil
+	if p.tooLarge {
+		l.outcome(p.arrival, &frame.Rejected{Error: &frame.Error{Condition: frame.CondMessageSize,
+			Description: "The message is larger than the link allows."}})
+		l.refill()
+		return
+	}
+	l.arrived = append(l.arrived, p.arrival)
+	if !l.sinking {
+		l.sinking = true
+		l.run(l.sinkAll)
+	}
+}
+
+// sinkAll gives the sink what has arrived, all that is there at a time, until there is no more.
+func (l *Link) sinkAll() {
+	c := l.s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(l.arrived) > 0 {
+		list := l.arrived
+		l.arrived = nil
+		messages := make([]Incoming, len(list))
+		for i, a := range list {
+			messages[i] = a.Incoming
+		}
+		var states []frame.State
+		c.unlocked(func() { states = l.sink.Transfer(l.life, messages) })
+		for _, a := range list {
+			c.pending -= len(a.Payload)
+		}
+		c.signal()
+		if l.closing {
+			break
+		}
+		l.outcomes(list, states)
+		l.refill()
+	}
+	l.sinking = false
+}
+
+// outcomes tells the client what has become of its messages; those in a row that have been accepted in one
+// frame.
+func (l *Link) outcomes(list []arrival, states []frame.State) {
+	for i := 0; i < len(list); {
+		j := i + 1
+		if _, accepted := states[i].(*frame.Accepted); accepted && !list[i].Settled {
+			for j < len(list) && !list[j].Settled && list[j].id == list[j-1].id+1 && isAccepted(states[j]) {
+				j++
+			}
+		}
+		if !list[i].Settled {
+			l.s.c.write(l.s.channel, &frame.Disposition{Receiver: true, First: list[i].id,
+				Last: frame.Some(list[j-1].id), Settled: true, State: states[i]})
+		}
+		i = j
+	}
+}
+
+func isAccepted(s frame.State) bool { _, ok := s.(*frame.Accepted); return ok }
+
+func (l *Link) outcome(a arrival, s frame.State) { l.outcomes([]arrival{a}, []frame.State{s}) }
+
+// refill gives credit anew when half of it is used.
+func (l *Link) refill() {
+	if l.credit <= l.batch/2 {
+		l.credit = l.batch
+		l.tell()
+	}
+}

@@ -1,0 +1,152 @@
+package amqp
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"sync"
+
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+)
+
+// Link is a link of a client with a node. The connection's lock guards what is not fixed.
+type Link struct {
+	s        *session
+	name     string
+	handle   uint32 // both sides number it alike
+	receiver bool   // the client receives
+	request  *frame.Attach
+	life     context.Context
+	end      context.CancelFunc
+	workers  sync.WaitGroup
+
+	answered  bool // attach is sent
+	closing   bool // detach is sent, or the link is stopped
+	sink      Sink
+	source    Source
+	maxSize   uint64
+	batch     uint32 // credit that a sink gives
+	credit    uint32 // of the one who sends
+	delivered uint32 // deliveries of the one who sends: the delivery-count
+
+	// Of a sink.
+	partial  *partial
+	arrived  []arrival
+	sinking  bool
+	settling bool
+	settles  []settle
+	// Of a source.
+	drain   bool
+	pumping bool
+	cancel  context.CancelFunc // of the Receive that is under way
+}
+
+// Name is what the client calls the link.
+func (l *Link) Name() string { return l.name }
+
+// SameSession tells whether both links are of one session.
+func (l *Link) SameSession(other *Link) bool { return l.s == other.s }
+
+// Detach ends the link with an error. It may be called at any time, by anybody.
+func (l *Link) Detach(e *frame.Error) {
+	l.s.c.mu.Lock()
+	defer l.s.c.mu.Unlock()
+	l.fail(e)
+}
+
+// fail is Detach with the lock held. The client's answer forgets the link.
+func (l *Link) fail(e *frame.Error) {
+	if l.closing || l.s.ended {
+		return
+	}
+	if !l.answered { // an attach that is refused names nothing
+		l.answered = true
+		l.s.c.write(l.s.channel, l.reply(Answer{}, nil, nil))
+	}
+	l.s.c.write(l.s.channel, &frame.Detach{Handle: l.handle, Closed: true, Error: e})
+	l.stop()
+}
+
+// stop ends what works for the link. The lock is held.
+func (l *Link) stop() {
+	l.closing = true
+	l.end()
+	for _, a := range l.arrived {
+		l.s.c.pending -= len(a.Payload)
+	}
+	if l.partial != nil {
+		l.s.c.pending -= len(l.partial.Payload)
+	}
+	l.arrived, l.partial = nil, nil
+	for id, d := range l.s.unsettled {
+		if d.link == l {
+			delete(l.s.unsettled, id)
+		}
+	}
+	l.s.c.signal()
+}
+
+// detached tells the node. No worker runs.
+func (l *Link) detached() {
+	if l.sink != nil {
+		l.sink.Detached()
+	}
+	if l.source != nil {
+		l.source.Detached()
+	}
+}
+
+// run lets fn work for the link. Where it has a defect the link ends with it, and no other.
+func (l *Link) run(fn func()) {
+	l.workers.Go(func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				l.s.c.o.Logger.Error("a node of AMQP has a defect", "link", l.name, "cause", cause,
+					"stack", string(debug.Stack()))
+				l.Detach(&frame.Error{Condition: frame.CondInternal, Description: "The server has a defect."})
+			}
+		}()
+		fn()
+	})
+}
+
+// asError is an error of a node as the client gets it.
+func (l *Link) asError(err error) *frame.Error {
+	var e *frame.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	l.s.c.o.Logger.Error("a node of AMQP failed", "link", l.name, "error", err)
+	return &frame.Error{Condition: frame.CondInternal,
+		Description: "The server was unable to process the request."}
+}
+
+// flow takes a client's credit in, or answers its question.
+func (l *Link) flow(f *frame.Flow) {
+	if l.closing {
+		return
+	}
+	if l.receiver && f.LinkCredit.Set {
+		l.credit = 0
+		if left := int32(f.DeliveryCount.Or(0) + f.LinkCredit.Value - l.delivered); left > 0 {
+			l.credit = uint32(left)
+		}
+		l.drain = f.Drain
+		if l.cancel != nil {
+			l.cancel() // it asks for more than there is credit for, or is not to wait any more
+		}
+		l.pump()
+	}
+	if f.Echo && l.answered {
+		l.tell()
+	}
+}
+
+// tell writes a flow of the link.
+func (l *Link) tell() {
+	f := l.s.state()
+	f.Handle, f.DeliveryCount, f.LinkCredit = frame.Some(l.handle), frame.Some(l.delivered), frame.Some(
+		l.credit)
+	f.Drain = l.receiver && l.drain
+	l.s.c.write(l.s.channel, f)
+}

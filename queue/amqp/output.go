@@ -1,0 +1,140 @@
+package amqp
+
+import (
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+)
+
+const (
+	// roomy is how many bytes may wait to be written where sources add more.
+	roomy = 256 << 10
+	// crowded is how many bytes may wait where the client is still read.
+	crowded = 4 << 20
+	// spareSize is the largest buffer that an idle connection keeps.
+	spareSize = 16 << 10
+)
+
+// output is what waits to be written. It is guarded by the connection's lock, but for the channel.
+type output struct {
+	buf   []byte
+	spare []byte
+	wake  chan struct{} // one slot
+	last  bool          // the writer ends when it has written what is there
+	dead  bool          // the writer has ended
+}
+
+// write adds a frame. The lock is held.
+func (c *conn) write(channel uint16, b frame.Body) { c.writeTransfer(channel, b, nil) }
+
+func (c *conn) writeTransfer(channel uint16, b frame.Body, payload []byte) {
+	if c.closing || c.out.dead {
+		return
+	}
+	c.out.buf = frame.Append(c.out.buf, channel, b, payload)
+	c.wakeWriter()
+}
+
+func (c *conn) wakeWriter() {
+	select {
+	case c.out.wake <- struct{}{}:
+	default:
+	}
+}
+
+// writeOut writes what there is until the connection ends, and a heartbeat when there has been nothing for
+// half as long as the client waits; 0: it waits for ever.
+func (c *conn) writeOut(peerIdle time.Duration) {
+	defer func() {
+		c.mu.Lock()
+		c.out.dead = true
+		c.signal()
+		c.mu.Unlock()
+	}()
+	for {
+		var beat <-chan time.Time
+		stop := func() {}
+		if peerIdle > 0 {
+			beat, stop = c.o.Wall.After(peerIdle / 2)
+		}
+		select {
+		case <-c.out.wake:
+		case <-beat:
+			c.mu.Lock()
+			c.out.buf = frame.AppendHeartbeat(c.out.buf)
+			c.mu.Unlock()
+		}
+		stop()
+		if last, err := c.flush(); err != nil || last {
+			return
+		}
+	}
+}
+
+// flush writes what is there. last tells that no more will come.
+func (c *conn) flush() (last bool, err error) {
+	c.mu.Lock()
+	b := c.out.buf
+	last = c.out.last
+	c.out.buf, c.out.spare = c.out.spare[:0], nil
+	c.signal()
+	if !c.closing {
+		_ = c.raw.SetWriteDeadline(c.o.Wall.Now().Add(c.o.IdleTimeout))
+	}
+	c.mu.Unlock()
+	if len(b) > 0 {
+		if _, err = c.raw.Write(b); err != nil {
+			_ = c.raw.Close() // the reader learns of it
+		}
+	}
+	c.mu.Lock()
+	if cap(b) <= spareSize {
+		c.out.spare = b[:0]
+	}
+	c.mu.Unlock()
+	return last, err
+}
+
+// signal wakes all who wait for the state to change. The lock is held.
+func (c *conn) signal() {
+	if c.waiting > 0 {
+		close(c.changed)
+		c.changed, c.waiting = make(chan struct{}), 0
+	}
+}
+
+// await waits until ready, which is asked with the lock held; false where ctx ends before. The lock is held
+// before and after, and not while it waits.
+func (c *conn) await(ctx context.Context, ready func() bool) bool {
+	for !ready() {
+		if ctx.Err() != nil {
+			return false
+		}
+		changed := c.changed
+		c.waiting++
+		c.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		c.mu.Lock()
+	}
+	return true
+}
+
+// unlocked runs fn without the lock, which is held before and after.
+func (c *conn) unlocked(fn func()) {
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	fn()
+}
+
+// awaitRoom keeps the reader from taking more in than is worked off.
+func (c *conn) awaitRoom() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.await(c.life, func() bool {
+		return c.out.dead || c.closing || c.pending < MaxPending && len(c.out.buf) < crowded
+	})
+}

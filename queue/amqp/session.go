@@ -1,0 +1,143 @@
+package amqp
+
+import (
+	"fmt"
+
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+)
+
+// incomingWindow is how many transfers a client may send ahead in a session.
+const incomingWindow = 5000
+
+// session is one session. The connection's lock guards it.
+type session struct {
+	c       *conn
+	channel uint16 // both sides number it alike
+	links   map[uint32]*Link
+
+	nextIncoming uint32 // transfer id
+	window       uint32 // transfers that the client may send
+	nextOutgoing uint32 // transfer id
+	peerWindow   uint32 // transfers that the client takes
+
+	nextDelivery uint32
+	unsettled    map[uint32]*outDelivery
+	ended        bool // end is sent
+}
+
+// beginSession answers a begin.
+func (c *conn) beginSession(channel uint16, b *frame.Begin) error {
+	if c.closing {
+		return nil
+	}
+	if channel > channelMax || c.sessions[channel] != nil {
+		return &frame.FormatError{Condition: frame.CondFraming,
+			Reason: fmt.Sprintf("the channel %d is taken, or above %d",
+				channel, channelMax)}
+	}
+	s := &session{c: c, channel: channel, links: make(map[uint32]*Link),
+		nextIncoming: b.NextOutgoingID, window: incomingWindow, peerWindow: b.IncomingWindow,
+		unsettled: make(map[uint32]*outDelivery)}
+	c.sessions[channel] = s
+	c.write(channel, &frame.Begin{RemoteChannel: frame.Some(uint32(channel)), NextOutgoingID: s.nextOutgoing,
+		IncomingWindow: s.window, OutgoingWindow: incomingWindow, HandleMax: handleMax - 1})
+	return nil
+}
+
+// handle does what a frame on the session's channel asks for. The lock is held.
+func (s *session) handle(body frame.Body, payload []byte) error {
+	if e, ok := body.(*frame.End); ok {
+		return s.end(e)
+	}
+	if s.ended {
+		return nil // it was sent before the client knew
+	}
+	switch b := body.(type) {
+	case *frame.Attach:
+		return s.attach(b)
+	case *frame.Flow:
+		return s.flow(b)
+	case *frame.Transfer:
+		return s.transfer(b, payload)
+	case *frame.Disposition:
+		return s.disposition(b)
+	case *frame.Detach:
+		return s.detach(b)
+	}
+	return &frame.FormatError{Condition: frame.CondFraming,
+		Reason: "a frame that does not belong to a session"}
+}
+
+// end answers the client's end.
+func (s *session) end(*frame.End) error {
+	if !s.ended {
+		s.c.write(s.channel, &frame.End{})
+	}
+	links := s.drop()
+	delete(s.c.sessions, s.channel)
+	s.c.work.Go(func() {
+		for _, l := range links {
+			l.workers.Wait()
+			l.detached()
+		}
+	})
+	return nil
+}
+
+// fail ends the session with an error.
+func (s *session) fail(condition *frame.Error) {
+	if s.ended {
+		return
+	}
+	s.c.write(s.channel, &frame.End{Error: condition})
+	s.ended = true
+	for _, l := range s.links {
+		l.stop()
+	}
+}
+
+// drop stops all links and returns those whose nodes are to be told.
+func (s *session) drop() (links []*Link) {
+	for _, l := range s.links {
+		l.stop()
+		links = append(links, l)
+	}
+	clear(s.links)
+	clear(s.unsettled)
+	s.ended = true
+	s.c.signal()
+	return links
+}
+
+// flow takes windows and credit in.
+func (s *session) flow(f *frame.Flow) error {
+	// What the client has not taken yet when it wrote this is part of its window.
+	begin := f.NextIncomingID.Or(0)
+	s.peerWindow = 0
+	if ahead := int32(begin + f.IncomingWindow - s.nextOutgoing); ahead > 0 {
+		s.peerWindow = uint32(ahead)
+	}
+	s.c.signal()
+	if !f.Handle.Set {
+		if f.Echo {
+			s.tell()
+		}
+		return nil
+	}
+	l := s.links[f.Handle.Value]
+	if l == nil {
+		s.fail(&frame.Error{Condition: frame.CondUnattachedHandle,
+			Description: "There is no link of that handle."})
+		return nil
+	}
+	l.flow(f)
+	return nil
+}
+
+// state is a flow that tells the session's windows.
+func (s *session) state() *frame.Flow {
+	return &frame.Flow{NextIncomingID: frame.Some(s.nextIncoming), IncomingWindow: s.window,
+		NextOutgoingID: s.nextOutgoing, OutgoingWindow: incomingWindow}
+}
+
+func (s *session) tell() { s.c.write(s.channel, s.state()) }

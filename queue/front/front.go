@@ -1,0 +1,148 @@
+package front
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Options configure a Server. AMQP and HTTP must be set.
+type Options struct {
+	// AMQP serves one connection until it or ctx ends.
+	AMQP func(ctx context.Context, c net.Conn) error
+	HTTP http.Handler
+	TLS  *tls.Config // nil: no connection is encrypted
+	// Most is how many connections there may be; 0: any number. More of them wait.
+	Most   int
+	Wall   ttl.Clock    // real time; nil is the system's
+	Logger *slog.Logger // nil discards
+}
+
+// Server answers on as many listeners as it is given.
+type Server struct {
+	o      Options
+	http   *http.Server
+	handed *handed // connections of HTTP
+	life   context.Context
+	end    context.CancelFunc
+	work   sync.WaitGroup
+	places chan struct{} // nil: there is no limit
+
+	mu        sync.Mutex
+	listeners []net.Listener
+	closed    bool
+}
+
+// New makes a server.
+func New(o Options) *Server {
+	if o.Wall == nil {
+		o.Wall = ttl.Real{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{o: o, handed: newHanded()}
+	s.life, s.end = context.WithCancel(context.Background())
+	if o.Most > 0 {
+		s.places = make(chan struct{}, o.Most)
+	}
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serveHTTP), ReadHeaderTimeout: speakTime,
+		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug)}
+	s.work.Go(func() { _ = s.http.Serve(s.handed) })
+	return s
+}
+
+// Serve answers until the listener fails, or Shutdown closes it: nil then.
+func (s *Server) Serve(ln net.Listener) error {
+	s.mu.Lock()
+	s.listeners = append(s.listeners, ln)
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return ln.Close()
+	}
+	for {
+		if !s.enter() {
+			return nil
+		}
+		c, err := ln.Accept()
+		if err != nil {
+			s.leave()
+			if s.life.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			if !s.pause(err) {
+				return err
+			}
+			continue
+		}
+		s.work.Go(func() {
+			defer s.leave()
+			s.serve(c)
+		})
+	}
+}
+
+// acceptPause is how long nobody is let in after an Accept that has failed for want of descriptors.
+const acceptPause = 50 * time.Millisecond
+
+// pause waits a little after an error that may pass; false for one that does not.
+func (s *Server) pause(err error) bool {
+	var network net.Error
+	if !errors.As(err, &network) || !isTransient(err) {
+		return false
+	}
+	wait, stop := s.o.Wall.After(acceptPause)
+	defer stop()
+	select {
+	case <-wait:
+	case <-s.life.Done():
+	}
+	return true
+}
+
+// enter takes a place for a connection; false where the server ends before.
+func (s *Server) enter() bool {
+	if s.places == nil {
+		return s.life.Err() == nil
+	}
+	select {
+	case s.places <- struct{}{}:
+		return true
+	case <-s.life.Done():
+		return false
+	}
+}
+
+func (s *Server) leave() {
+	if s.places != nil {
+		<-s.places
+	}
+}
+
+// Shutdown lets nobody in any more, ends connections of AMQP by their protocol, and waits for requests of
+// HTTP until ctx ends: they are broken off then, and the error is its.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	var errs []error
+	for _, ln := range s.listeners {
+		if err := ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	s.mu.Unlock()
+	s.end()
+	if err := s.http.Shutdown(ctx); err != nil {
+		errs = append(errs, err, s.http.Close())
+	}
+	s.work.Wait()
+	return errors.Join(errs...)
+}

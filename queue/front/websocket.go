@@ -1,0 +1,30 @@
+package front
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/coder/websocket"
+)
+
+// webSocketPath is where AMQP is answered in a WebSocket.
+const webSocketPath = "/$servicebus/websocket"
+
+// webSocketProtocols are what clients ask for; the one that they have asked for is answered.
+func webSocketProtocols() []string { return []string{"AMQPWSB10", "amqp"} }
+
+// serveHTTP answers a request, or goes on as AMQP. A web page can only do so from the server's own origin.
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.TrimSuffix(r.URL.Path, "/") != webSocketPath {
+		s.o.HTTP.ServeHTTP(w, r)
+		return
+	}
+	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: webSocketProtocols(),
+		CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return // the client has been told
+	}
+	if err := s.o.AMQP(s.life, websocket.NetConn(s.life, c, websocket.MessageBinary)); err != nil {
+		s.o.Logger.Error("a connection of AMQP failed", "error", err)
+	}
+}
