@@ -60,6 +60,13 @@ func newNeighbours(o *Options) (n neighbours, err error) {
 	return n, CheckOrigins(o.CORSOrigins)
 }
 
+// Admits tells of a request that another handler answers on a port of its own whether its Host is this
+// server's, and its Origin, where it has one, may use it.
+func (s *Server) Admits(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	return s.near.answersTo(r.Host) && (origin == "" || s.near.welcomes(origin, r.Host))
+}
+
 // CheckOrigins tells which of Options.CORSOrigins cannot be one.
 func CheckOrigins(origins []string) error {
 	for _, text := range origins {

@@ -23,6 +23,25 @@ func (q *Queues) Check(ctx context.Context, report func(error) bool) error {
 	return m.checkMessages(ctx, report)
 }
 
+// Totals tells how many entities there are, and how many messages in all of them. It changes nothing: what has
+// expired and is not purged yet counts.
+func (q *Queues) Totals(ctx context.Context) (entities int, messages int64, err error) {
+	m, err := q.resident()
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, e := range m.list() {
+		one, err := m.entity(ctx, e)
+		if err != nil {
+			return 0, 0, err
+		}
+		entities++
+		messages += one.Counts.Active + one.Counts.Scheduled + one.Counts.DeadLetter +
+			one.Counts.TransferDeadLetter
+	}
+	return entities, messages, nil
+}
+
 // checkMessages reports each violation of what must always hold of messages; it stops early where report
 // returns false. It proves, for one snapshot, that the keys of each store are one to one:
 //

@@ -21,6 +21,30 @@ const (
 	ReceiveDisabled
 )
 
+// String names the status as the service does.
+func (s Status) String() string {
+	switch s {
+	case Disabled:
+		return "Disabled"
+	case SendDisabled:
+		return "SendDisabled"
+	case ReceiveDisabled:
+		return "ReceiveDisabled"
+	}
+	return "Active"
+}
+
+// ParseStatus reads a status that an owner can set: CodeArgument for others.
+func ParseStatus(text string) (Status, error) {
+	for s := Active; s <= ReceiveDisabled; s++ {
+		if s.String() == text {
+			return s, nil
+		}
+	}
+	return 0, &Error{Code: CodeArgument, Message: "'" + text +
+		"' is none of Active, Disabled, SendDisabled and ReceiveDisabled."}
+}
+
 // Properties are what the owner of an entity can set. What a kind does not have is ignored for it; a zero
 // value of a duration or size stands for the default.
 type Properties struct {

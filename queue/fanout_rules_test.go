@@ -81,7 +81,8 @@ func TestRules(t *testing.T) {
 		{correlation(t, rule.Correlation{Label: "news"}), true},
 		{correlation(t, rule.Correlation{Label: "News"}), false},
 		{correlation(t, rule.Correlation{Label: "news", To: "me"}), false},
-		{correlation(t, rule.Correlation{Properties: []rule.Parameter{{Name: "Color", Value: rule.String("red")},
+		{correlation(t, rule.Correlation{Properties: []rule.Parameter{{Name: "Color",
+			Value: rule.String("red")},
 			{Name: "price", Value: rule.Number(10)}}}), true},
 		{correlation(t, rule.Correlation{Properties: []rule.Parameter{{Name: "price",
 			Value: rule.String("10")}}}), false},
@@ -93,7 +94,8 @@ func TestRules(t *testing.T) {
 			w.reopen()
 		}
 		text := fmt.Sprint("A", i)
-		w.send("t", msg(text, with("color", "red"), with("price", int32(10)), with("nothing", nil), lives(time.Hour),
+		w.send("t", msg(text, with("color", "red"), with("price", int32(10)), with("nothing", nil),
+			lives(time.Hour),
 			with("span", wire.Described{Descriptor: typeSpan, Value: int64(5)}), with("big", uint64(1<<63)),
 			with("id", wire.UUID{1}), func(m *message.Message) {
 				m.SetText(message.Subject, "news")
@@ -111,7 +113,8 @@ func TestRuleCopies(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.topic("t", Forever, map[string]func(*Properties){"s": nil})
 	w.rules(sub, Rule{Name: "plain1"}, Rule{Name: "plain2", Filter: sql(t, "n = 1")},
-		Rule{Name: "acts1", Action: action(t, "SET n = n + 1; SET color = 'red'; REMOVE old; SET sys.Label = 'x'")},
+		Rule{Name: "acts1", Action: action(t,
+			"SET n = n + 1; SET color = 'red'; REMOVE old; SET sys.Label = 'x'")},
 		Rule{Name: "acts2", Action: action(t, "SET n = 300")},
 		Rule{Name: "other", Filter: rule.False(), Action: action(t, "SET n = 3")})
 	w.send("t", msg("A", with("n", int32(1)), with("old", true)))
@@ -187,7 +190,8 @@ func TestFanOutIndex(t *testing.T) {
 		for i := range 20 {
 			var c rule.Correlation
 			for range 1 + r.IntN(2) {
-				c.Properties = append(c.Properties, rule.Parameter{Name: string(rune('a' + r.IntN(3))), Value: value()})
+				c.Properties = append(c.Properties, rule.Parameter{Name: string(rune('a' + r.IntN(3))),
+					Value: value()})
 			}
 			c.Label = []string{"", "x", "y"}[r.IntN(3)]
 			set = set.with(Rule{Name: fmt.Sprint(i), Filter: correlation(t, c)})
@@ -209,7 +213,8 @@ func TestFanOutIndex(t *testing.T) {
 		v := &view{m, &header{}}
 		var want, got []*entity
 		for _, c := range children {
-			if wants := func(r Rule) bool { return r.Filter.Match(v) }; slices.ContainsFunc(c.rules.Load().list, wants) {
+			if wants := func(r Rule) bool { return r.Filter.Match(v) }; slices.ContainsFunc(
+				c.rules.Load().list, wants) {
 				want = append(want, c)
 			}
 		}

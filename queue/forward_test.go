@@ -50,7 +50,8 @@ func TestForward(t *testing.T) {
 	w.sweep()
 	w.shows("other", "0 A")
 	w.shows("q", "")
-	if _, err := w.q.OpenReceiver(w.ctx, Address{Entity: "q"}, ReceiverOptions{}); CodeOf(err) != CodeNotAllowed {
+	if _, err := w.q.OpenReceiver(w.ctx, Address{Entity: "q"},
+		ReceiverOptions{}); CodeOf(err) != CodeNotAllowed {
 		t.Errorf("a receiver of what is forwarded: %v", err)
 	}
 }
@@ -79,8 +80,9 @@ func TestForwardRefused(t *testing.T) {
 		refuse func(w *world)
 		want   string
 	}{
-		"gone":     {func(w *world) { w.remove("to") }, "MessagingEntityNotFoundException"},
-		"disabled": {func(w *world) { w.update("to", withStatus(Disabled)) }, "MessagingEntityDisabledException"},
+		"gone": {func(w *world) { w.remove("to") }, "MessagingEntityNotFoundException"},
+		"disabled": {func(w *world) { w.update("to", withStatus(Disabled)) },
+			"MessagingEntityDisabledException"},
 		"sends disabled": {func(w *world) { w.update("to", withStatus(SendDisabled)) },
 			"MessagingEntityDisabledException"},
 		"too large": {func(w *world) { w.update("to", func(p *Properties) { p.MaxMessageKB = 1 }) },

@@ -36,8 +36,9 @@ func (m *resident) heir(name string) (host.Heir, error) {
 		return nil, err
 	}
 	if e.kind == Subscription || e.stores[Main].bySession() {
-		return nil, &Error{Code: CodeArgument, Entity: e.path, Message: "What dies can become a message of a " +
-			"topic, or of a queue that requires no sessions: not of '" + e.path + "'."}
+		return nil, &Error{Code: CodeArgument, Entity: e.path,
+			Message: "What dies can become a message of a " +
+				"topic, or of a queue that requires no sessions: not of '" + e.path + "'."}
 	}
 	return heir{m, e.path}, nil
 }

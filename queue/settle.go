@@ -1,10 +1,13 @@
 package queue
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"time"
 	"unicode/utf8"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -162,4 +165,35 @@ func (q *Queues) RenewLocks(ctx context.Context, a Address, tokens []message.UUI
 		list[i] = moment(until)
 	}
 	return list, nil
+}
+
+// Locked tells which message a lock covers: its number and its id. Errors: CodeMessageLockLost.
+func (q *Queues) Locked(ctx context.Context, a Address, token message.UUID) (number int64, id string,
+	err error) {
+	s, err := q.store(a)
+	if err != nil {
+		return 0, "", err
+	}
+	s.mu.Lock()
+	c := s.held(token, s.now())
+	s.mu.Unlock()
+	if c == nil {
+		return 0, "", s.lockLost()
+	}
+	var m *message.Message
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+		body, err := r.Get(s.key(familyBody, c.seq))
+		if err != nil {
+			return err
+		}
+		m, err = parseStored(bytes.Clone(body))
+		return err
+	})
+	if errors.Is(err, engine.ErrNotFound) {
+		return 0, "", s.lockLost() // it was settled meanwhile
+	}
+	if err != nil {
+		return 0, "", wrap(err)
+	}
+	return c.seq, m.Text(message.MessageID), nil
 }

@@ -88,9 +88,9 @@ func (db *DB) Restore(ctx context.Context, name string) error {
 }
 
 // Adopt makes a store of its own of data that were copied, such as a snapshot's: etags of the two differ from
-// then on. The engine must be freshly opened; Open comes after.
-func Adopt(ctx context.Context, e engine.Engine) error {
-	return wrap(host.Adopt(ctx, e, tenant{}))
+// then on. The engine must be freshly opened; Open, with the same neighbours, comes after.
+func Adopt(ctx context.Context, e engine.Engine, neighbours ...host.Tenant) error {
+	return wrap(host.Adopt(ctx, e, append([]host.Tenant{tenant{}}, neighbours...)...))
 }
 
 // highest is the highest LSN that a client can have seen of the ranges of containers.

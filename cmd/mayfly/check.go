@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -41,19 +42,21 @@ type checkResult struct {
 	Databases  int      `json:"databases"`
 	Containers int      `json:"containers"`
 	Documents  int64    `json:"documents"`
+	Entities   int      `json:"entities"` // queues, topics, subscriptions
+	Messages   int64    `json:"messages"`
 	Found      int      `json:"found"`
 	Violations []string `json:"violations"` // the first maxPrinted
 }
 
 // checkFolder opens the folder without the reaper and prints what Check finds, then a summary.
 func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bool) (err error) {
-	db, err := openExisting(ctx, o)
+	db, queues, err := openExisting(ctx, o)
 	if err != nil {
 		return wayOn(err, o.Dir)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	r := checkResult{Violations: []string{}}
-	err = db.Check(ctx, func(violation error) bool {
+	report := func(violation error) bool {
 		if r.Found++; r.Found > maxPrinted {
 			return true
 		}
@@ -61,7 +64,10 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bo
 			fmt.Fprintln(out, violation)
 		}
 		return true
-	})
+	}
+	if err = db.Check(ctx, report); err == nil {
+		err = queues.Check(ctx, report)
+	}
 	if err != nil {
 		return fmt.Errorf("the check could not be finished: %w", err)
 	}
@@ -72,8 +78,14 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bo
 	if r.Containers, r.Documents, err = count(ctx, db); err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("%d databases, %d containers, %d documents: %d violations",
-		r.Databases, r.Containers, r.Documents, r.Found)
+	if r.Entities, r.Messages, err = queues.Totals(ctx); err != nil {
+		return err
+	}
+	summary := fmt.Sprintf("%d databases, %d containers, %d documents", r.Databases, r.Containers, r.Documents)
+	if r.Entities > 0 {
+		summary += fmt.Sprintf(", %d queues, topics and subscriptions, %d messages", r.Entities, r.Messages)
+	}
+	summary += fmt.Sprintf(": %d violations", r.Found)
 	if err := printResult(out, asJSON, summary, r); err != nil {
 		return err
 	}
@@ -86,13 +98,16 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bo
 // openExisting opens a folder that has been Mayfly's before, to be read: what a kill has left half-done is
 // finished in memory alone. The clock is a virtual one, so that a folder is checked as of its own time where
 // it was served with one.
-func openExisting(ctx context.Context, o pebble.Options) (*store.DB, error) {
+func openExisting(ctx context.Context, o pebble.Options) (*store.DB, *queue.Queues, error) {
 	o.ReadOnly = true
 	e, err := pebble.Open(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return store.Open(ctx, e, store.Options{Clock: ttl.NewVirtual(ttl.Real{}), Logger: o.Logger, ManualReaper: true})
+	queues := queue.New(queue.Options{Logger: o.Logger})
+	db, err := store.Open(ctx, e, store.Options{Clock: ttl.NewVirtual(ttl.Real{}), Logger: o.Logger, ManualReaper: true},
+		queues.Tenant())
+	return db, queues, err
 }
 
 // count tells how much there is, for the summary. Items that have expired and are not purged yet count.

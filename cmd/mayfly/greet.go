@@ -50,6 +50,9 @@ func (s *serve) greet(w io.Writer) {
 	// Those who know the last setting (.NET) do not look at the certificate; the others pass over it.
 	row("connection", "AccountEndpoint=https://"+main+"/;AccountKey="+key+";DisableServerCertificateValidation=true;")
 	row("", "with gateway mode: ConnectionMode.Gateway (.NET), gatewayMode() (Java); the others have no other")
+	if s.bus != nil {
+		s.bus.greet(s, row)
+	}
 	row("browser", "http://"+main+"/_mayfly/")
 	row("certificate", certificate)
 	row("data", data)

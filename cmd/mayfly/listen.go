@@ -23,8 +23,7 @@ func listen(ctx context.Context, f *serveFlags, log *slog.Logger) ([]net.Listene
 		}
 		all = append(all, ln)
 	}
-	// Many clients try ::1 first where they are told "localhost". A machine may well have no IPv6.
-	twin := f.host == defaultHost || f.host == "localhost"
+	twin := f.hasTwin() // a machine may well have no IPv6
 	if twin {
 		extra("::1", portOf(first), slog.LevelDebug)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -74,6 +75,8 @@ type serve struct {
 
 	listeners  []net.Listener
 	db         *store.DB
+	queues     *queue.Queues
+	bus        *servicebus // nil: Service Bus is not asked for
 	hooks      *hook.Deliverer
 	http       *httpapi.Server
 	tls        *tls.Config
@@ -91,6 +94,12 @@ func (s *serve) Open(ctx context.Context) (err error) {
 	}()
 	if s.listeners, err = listen(ctx, &s.flags, s.log); err != nil {
 		return err
+	}
+	if s.flags.servicebus.on {
+		s.bus = &servicebus{}
+		if err := s.bus.listen(ctx, &s.flags, s.log); err != nil {
+			return err
+		}
 	}
 	if s.db, err = s.openStore(ctx); err != nil {
 		return err
@@ -126,6 +135,9 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		CheckWebhook:        s.flags.webhooks.Check,
 		Logger:              s.log,
 	})
+	if err == nil && s.bus != nil {
+		s.bus.open(&s.flags, s.queues, s.http, s.tls, s.log)
+	}
 	return err
 }
 
@@ -189,10 +201,11 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 	if err != nil {
 		return nil, wayOn(err, s.flags.data)
 	}
+	s.queues = queue.New(queue.Options{Logger: s.log})
 	return store.Open(ctx, e, store.Options{Clock: clock, Logger: s.log, Ranges: s.flags.ranges,
 		Lenient:          s.flags.lenient,
 		TTLPreviousImage: s.flags.ttlPreviousImage, QueryTime: s.flags.limits.queryTime, ScriptTime: s.flags.limits.scriptTime,
-		Memory: int64(s.flags.limits.memoryInFlight)})
+		Memory: int64(s.flags.limits.memoryInFlight)}, s.queues.Tenant())
 }
 
 // openFolder makes the data folder, which is its owner's alone. Where it exists the rights are the user's
@@ -246,12 +259,19 @@ func (s *serve) openCertificate() (pem []byte, err error) {
 
 // Run answers until ctx ends or a listener fails, then closes everything.
 func (s *serve) Run(ctx context.Context) error {
-	ended := make(chan error, len(s.listeners))
+	var bus []net.Listener
+	if s.bus != nil {
+		bus = s.bus.listeners()
+	}
+	running := len(s.listeners) + len(bus)
+	ended := make(chan error, running)
 	for _, ln := range s.listeners {
 		go func() { ended <- s.http.Serve(ln, s.tls) }()
 	}
+	for _, ln := range bus {
+		go func() { ended <- s.bus.front.Serve(ln) }()
+	}
 	var first error
-	running := len(s.listeners)
 	select {
 	case <-ctx.Done():
 		s.log.Info("stopping: waiting for the requests that are under way")
@@ -269,9 +289,12 @@ func (s *serve) Run(ctx context.Context) error {
 // more than once.
 func (s *serve) Close() error {
 	var errs []error
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	if s.bus != nil {
+		errs = append(errs, s.bus.close(ctx))
+	}
 	if s.http != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), drainTime)
-		defer cancel()
 		if err := s.http.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
 			s.log.Warn("some requests did not end in time and were broken off")
 		} else if err != nil {

@@ -37,6 +37,7 @@ type serveFlags struct {
 	lenient, serveCrossPartition, throttle                          bool
 	ttlPreviousImage, acceptDamagedLog, allowWellKnownKey           bool
 	limits                                                          limitFlags
+	servicebus                                                      servicebusFlags
 }
 
 // register declares the flags and their defaults.
@@ -63,6 +64,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.serveCrossPartition, "serve-cross-partition", false, "answer cross-partition queries that a gateway leaves the client to merge")
 	flags.BoolVar(&f.throttle, "throttle", false, "refuse requests beyond a container's throughput with 429")
 	f.limits.register(flags)
+	f.servicebus.register(flags)
 	flags.BoolVar(&f.ttlPreviousImage, "ttl-previous-image", false, "keep the last version of an expired item in the feed of all versions and deletes")
 	flags.BoolVar(&f.strict, "strict", false, "refuse unknown properties of a container's definition instead of logging them")
 	flags.BoolVar(&f.virtualClock, "virtual-clock", false, "let PUT /_mayfly/clock stop, set and advance the clock of the data")
@@ -94,6 +96,9 @@ func (f *serveFlags) settle(sources map[string]source) error {
 	if f.key == "" {
 		f.key = httpapi.EmulatorKey
 	}
+	if err := f.servicebus.settle(sources); err != nil {
+		return err
+	}
 	return f.validate()
 }
 
@@ -108,6 +113,9 @@ func (f *serveFlags) validate() error {
 		return err
 	}
 	if err := f.validateKey(); err != nil {
+		return err
+	}
+	if err := f.servicebus.checkReach(f); err != nil {
 		return err
 	}
 	if f.noAuth && !loopback(f.host) {
@@ -192,6 +200,9 @@ func (f *serveFlags) tableCompression() pebble.Compression {
 	}
 	return pebble.Fastest
 }
+
+// hasTwin tells whether clients may try ::1 for the address, as many do first where they are told "localhost".
+func (f *serveFlags) hasTwin() bool { return f.host == defaultHost || f.host == "localhost" }
 
 // loopback tells whether host can be reached from its own machine only.
 func loopback(host string) bool {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -187,7 +188,7 @@ func forkFolder(ctx context.Context, data, name, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(store.Adopt(ctx, e), e.Close()); err != nil {
+	if err := errors.Join(store.Adopt(ctx, e, queue.New(queue.Options{}).Tenant()), e.Close()); err != nil {
 		return err
 	}
 	return os.Rename(draft, to)

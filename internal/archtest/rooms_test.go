@@ -92,7 +92,7 @@ var rooms = map[string]room{
 	"internal/priority": {own: []string{"ttl"}, third: []string{"golang.org/x/sys"}},
 	"internal/progress": {third: []string{"github.com/schollz/progressbar/v3"}},
 	"cmd/mayfly": {
-		own: []string{"internal/bench", "internal/progress", "httpapi/...", "laboratory", "hook", "store",
+		own: []string{"queue/...", "internal/bench", "internal/progress", "httpapi/...", "laboratory", "hook", "store",
 			"store/definition", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/prometheus/client_golang/",
 			"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4"},

@@ -18,7 +18,10 @@ type Options struct {
 	// AMQP serves one connection until it or ctx ends.
 	AMQP func(ctx context.Context, c net.Conn) error
 	HTTP http.Handler
-	TLS  *tls.Config // nil: no connection is encrypted
+	// Admit lets requests in, for a WebSocket too; nil: all of them. Browsers lend their place in the network
+	// to every page.
+	Admit func(*http.Request) bool
+	TLS   *tls.Config // nil: no connection is encrypted
 	// Most is how many connections there may be; 0: any number. More of them wait.
 	Most   int
 	Wall   ttl.Clock    // real time; nil is the system's

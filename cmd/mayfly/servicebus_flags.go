@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/queue/access"
+)
+
+// servicebusFlags are the settings of Service Bus as the user gave them.
+type servicebusFlags struct {
+	on     bool
+	ports  []servicebusPort
+	keys   []string
+	signed []access.Key // keys, read
+	config string
+}
+
+// servicebusPort is one port of Service Bus. All of them answer everything that it speaks; what they differ in
+// is what clients expect where.
+type servicebusPort struct {
+	flag, usage string
+	what        string // in the greeting
+	secure      bool   // for clients that insist on TLS
+	value       string
+	port        int  // the value, read
+	off         bool // the value is "off"
+	asked       bool // the user has named it: without it there is no server
+}
+
+func (f *servicebusFlags) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.on, "servicebus", false,
+		"answer for Service Bus, too: queues and topics over AMQP, HTTP and WebSockets")
+	f.ports = []servicebusPort{
+		{flag: "servicebus-port", value: "5672", what: "messages",
+			usage: "port of Service Bus that emulator clients send and receive on"},
+		{flag: "servicebus-admin-port", value: "5300", what: "management",
+			usage: "port of Service Bus that emulator clients manage entities on"},
+		{flag: "servicebus-tls-port", value: "5671", what: "the same, TLS", secure: true,
+			usage: "port of Service Bus for clients that insist on TLS"},
+		{flag: "servicebus-admin-tls-port", value: "5301", what: "management, TLS", secure: true,
+			usage: "port of Service Bus for administration clients that insist on TLS"},
+	}
+	for i := range f.ports {
+		p := &f.ports[i]
+		flags.StringVar(&p.value, p.flag, p.value,
+			p.usage+`; 0 is any free one, "off" is none; each port answers AMQP, HTTP and WebSockets, plain and in TLS`)
+	}
+	flags.StringArrayVar(&f.keys, "servicebus-key", nil,
+		"key NAME:RIGHTS:KEY with rights of Listen, Send, Manage, joined by +; repeat as needed (default the key of the Service Bus emulator, whose signatures are not looked at)")
+	flags.StringVar(&f.config, "servicebus-config", "",
+		"Config.json of the Service Bus emulator: entities to have from the start")
+}
+
+// settle reads the ports and keys. sources tells which of them the user has named.
+func (f *servicebusFlags) settle(sources map[string]source) error {
+	for i := range f.ports {
+		p := &f.ports[i]
+		_, p.asked = sources[p.flag]
+		if p.value == "off" {
+			p.off = true
+			continue
+		}
+		port, err := strconv.ParseUint(p.value, 10, 16)
+		if err != nil {
+			return &usageError{fmt.Sprintf("--%s %q: must be a port or off", p.flag, p.value)}
+		}
+		p.port = int(port)
+	}
+	for _, text := range f.keys {
+		key, err := access.ParseKey(text)
+		if err != nil {
+			return &usageError{"--servicebus-key: " + err.Error()}
+		}
+		f.signed = append(f.signed, key)
+	}
+	if !f.on && (len(f.keys) > 0 || f.config != "") {
+		return &usageError{"keys and a configuration of Service Bus have no effect without --servicebus"}
+	}
+	return nil
+}
+
+// checkReach refuses the key that everybody knows where everybody may come.
+func (f *servicebusFlags) checkReach(s *serveFlags) error {
+	if !f.on || len(f.keys) > 0 || s.allowWellKnownKey || s.noAuth || loopback(s.host) {
+		return nil
+	}
+	return &usageError{"--host " + s.host +
+		" can be reached from other machines, and the key of Service Bus is the emulator's, which everybody knows: " +
+		"give a --servicebus-key of your own, or --allow-well-known-key where only friends can reach it"}
+}
+
+// guard lets in who has a key.
+func (f *servicebusFlags) guard(noAuth bool) *access.Guard {
+	o := access.Options{Keys: f.signed, Mode: access.Emulator}
+	switch {
+	case noAuth:
+		o.Mode = access.Off
+	case len(f.signed) > 0:
+		o.Mode = access.Strict
+	}
+	return access.New(o)
+}

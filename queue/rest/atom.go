@@ -1,0 +1,147 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+)
+
+// contentEntry and contentFeed are the types of what is answered.
+const (
+	contentEntry = "application/atom+xml;type=entry;charset=utf-8"
+	contentFeed  = "application/atom+xml;type=feed;charset=utf-8"
+)
+
+// item is one thing that an entry tells: what it is called in a path, and how it is described.
+type item struct {
+	path     string // of the entity or rule: "news/Subscriptions/all"
+	title    string
+	created  time.Time
+	updated  time.Time
+	describe func(b []byte) []byte
+}
+
+// scheme is that of the client's URLs.
+func (c *call) scheme() string {
+	if c.r.TLS != nil {
+		return "https://"
+	}
+	return "http://"
+}
+
+// address is the URL of a path. Clients take the names of entities from it.
+func (c *call) address(path string) string {
+	text := c.scheme() + c.r.Host + "/" + path
+	if v := c.query.Get("api-version"); v != "" {
+		text += "?api-version=" + v
+	}
+	return text
+}
+
+// appendEntry appends an entry. inner tells of one inside of a feed, which names the namespace.
+func (c *call) appendEntry(b []byte, it item, inner bool) []byte {
+	b = append(b, "<entry"...)
+	if !inner {
+		b = append(b, ` xmlns="`+nsAtom+`"`...)
+	}
+	b = append(b, '>')
+	b = appendElement(b, "id", c.address(it.path))
+	b = append(b, `<title type="text">`...)
+	b = append(appendText(b, it.title), "</title>"...)
+	b = appendElement(b, "published", stamp(it.created))
+	b = appendElement(b, "updated", stamp(it.updated))
+	b = append(b, "<author><name>mayfly</name></author>"...)
+	b = c.appendLink(b, "self", c.address(it.path))
+	b = append(b, `<content type="application/xml">`...)
+	b = it.describe(b)
+	return append(b, "</content></entry>"...)
+}
+
+func (c *call) appendLink(b []byte, rel, href string) []byte {
+	b = append(b, `<link rel="`+rel+`" href="`...)
+	return append(appendText(b, href), `"/>`...)
+}
+
+// answerEntry answers with one entry.
+func (c *call) answerEntry(status int, it item) error {
+	return c.answer(status, contentEntry, c.appendEntry(nil, it, false))
+}
+
+// maxPage is how many entries a feed has at most, and how many where nobody says.
+const maxPage = 100
+
+// page reads which entries are wanted.
+func (c *call) page() (skip, top int, err error) {
+	top = maxPage
+	for name, to := range map[string]*int{"$skip": &skip, "$top": &top} {
+		text := c.query.Get(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return 0, 0, badRequest("The value of " + name + " is no number.")
+		}
+		*to = n
+	}
+	return skip, min(top, maxPage), nil
+}
+
+// answerFeed answers with a page of entries. list has one more than the page where there are others behind
+// it: only then is there a second link.
+func (c *call) answerFeed(title string, list []item, skip, top int) error {
+	b := []byte(`<feed xmlns="` + nsAtom + `"><title type="text">`)
+	b = append(appendText(b, title), "</title>"...)
+	self := c.scheme() + c.r.Host + c.r.URL.RequestURI()
+	b = appendElement(b, "id", self)
+	b = appendElement(b, "updated", stamp(c.o.Queues.Now()))
+	b = c.appendLink(b, "self", self)
+	if len(list) > top {
+		list = list[:top]
+		query := "?$skip=" + strconv.Itoa(skip+top) + "&$top=" + strconv.Itoa(top)
+		if v := c.query.Get("api-version"); v != "" {
+			query += "&api-version=" + v
+		}
+		b = c.appendLink(b, "next", c.scheme()+c.r.Host+"/"+strings.Join(c.path, "/")+query)
+	}
+	for _, it := range list {
+		b = c.appendEntry(b, it, true)
+	}
+	return c.answer(http.StatusOK, contentFeed, append(b, "</feed>"...))
+}
+
+// answerNothing answers for a queue or topic that does not exist: the service has a feed without entries
+// there, by whose title clients know.
+func (c *call) answerNothing() error { return c.answerFeed("Publicly Listed Services", nil, 0, 0) }
+
+// namespaceInfo tells of the server as of a namespace.
+func (c *call) namespaceInfo() error {
+	if c.r.Method != http.MethodGet {
+		return c.notAllowed(http.MethodGet)
+	}
+	now := c.o.Queues.Now()
+	name, _, _ := strings.Cut(c.r.Host, ".")
+	name, _, _ = strings.Cut(name, ":")
+	return c.answerEntry(http.StatusOK, item{path: "$namespaceinfo", title: name, created: now, updated: now,
+		describe: func(b []byte) []byte {
+			b = append(b, `<NamespaceInfo xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)
+			b = appendElement(b, "CreatedTime", stamp(now))
+			b = appendElement(b, "MessagingSKU", "Standard")
+			b = appendElement(b, "ModifiedTime", stamp(now))
+			b = appendElement(b, "Name", name)
+			b = appendElement(b, "NamespaceType", "Messaging")
+			return append(b, "</NamespaceInfo>"...)
+		}})
+}
+
+// splitEntity is the kind of the entity that a path names.
+func kindOfPath(path string) queue.Kind {
+	a, _, err := queue.ParseAddress(path)
+	if _, _, ok := a.Subscription(); err == nil && ok {
+		return queue.Subscription
+	}
+	return queue.Queue
+}

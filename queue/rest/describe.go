@@ -1,0 +1,273 @@
+package rest
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+)
+
+// field is an element of a description.
+type field struct {
+	name string
+	// write is the element's text; ok is false where it is left out.
+	write func(d *description) (text string, ok bool)
+	// read sets a property; nil: clients cannot set it.
+	read func(p *queue.Properties, text string) error
+}
+
+// description is an entity on its way into XML.
+type description struct {
+	queue.Entity
+	host string // of the client's URLs
+}
+
+// fieldError names the element that cannot be read.
+type fieldError struct {
+	name string
+	err  error
+}
+
+func (e *fieldError) Error() string {
+	return "SubCode=40000. The value of the element '" + e.name + "' cannot be read: " + e.err.Error()
+}
+
+var errNoBool = errors.New("it is neither true nor false.")
+
+func duration(name string, at func(*queue.Properties) *time.Duration) field {
+	return field{name,
+		func(d *description) (string, bool) { return queue.FormatDuration(*at(&d.Properties)), true },
+		func(p *queue.Properties, text string) (err error) {
+			*at(p), err = queue.ParseDuration(text)
+			return err
+		}}
+}
+
+func boolean(name string, at func(*queue.Properties) *bool) field {
+	return field{name,
+		func(d *description) (string, bool) { return strconv.FormatBool(*at(&d.Properties)), true },
+		func(p *queue.Properties, text string) error {
+			v, err := strconv.ParseBool(text)
+			if err != nil {
+				return errNoBool
+			}
+			*at(p) = v
+			return nil
+		}}
+}
+
+func number(name string, at func(*queue.Properties) *int32) field {
+	return field{name,
+		func(d *description) (string, bool) { return strconv.Itoa(int(*at(&d.Properties))), true },
+		func(p *queue.Properties, text string) error {
+			v, err := strconv.ParseInt(text, 10, 32)
+			if err == nil {
+				*at(p) = int32(v)
+			}
+			return err
+		}}
+}
+
+// target is an entity that messages are forwarded to: clients get the URL of it.
+func target(name string, at func(*queue.Properties) *string) field {
+	return field{name,
+		func(d *description) (string, bool) {
+			path := *at(&d.Properties)
+			return "https://" + d.host + "/" + path, path != ""
+		},
+		func(p *queue.Properties, text string) error {
+			*at(p) = text
+			return nil
+		}}
+}
+
+// told is an element that clients cannot set.
+func told(name string, write func(*description) string) field {
+	return field{name, func(d *description) (string, bool) { return write(d), true }, nil}
+}
+
+func statusField() field {
+	return field{"Status",
+		func(d *description) (string, bool) { return d.Properties.Status.String(), true },
+		func(p *queue.Properties, text string) (err error) {
+			p.Status, err = queue.ParseStatus(text)
+			return err
+		}}
+}
+
+func metadataField() field {
+	return field{"UserMetadata",
+		func(d *description) (string, bool) {
+			return d.Properties.UserMetadata,
+				d.Properties.UserMetadata != ""
+		},
+		func(p *queue.Properties, text string) error {
+			p.UserMetadata = text
+			return nil
+		}}
+}
+
+// messageCount is that of all messages of an entity, in its sub-queues too.
+func messageCount(d *description) string {
+	c := d.Counts
+	return strconv.FormatInt(c.Active+c.Scheduled+c.DeadLetter+c.TransferDeadLetter, 10)
+}
+
+func accessed(d *description) string {
+	if d.Accessed.IsZero() {
+		return stamp(d.Created)
+	}
+	return stamp(d.Accessed)
+}
+
+// marks are elements that are written in another way than as text.
+const (
+	markCounts = "CountDetails"
+	markRules  = "AuthorizationRules"
+)
+
+// fieldsOf are the elements of a description in the order in which the service writes them.
+func fieldsOf(kind queue.Kind) []field {
+	created := told("CreatedAt", func(d *description) string { return stamp(d.Created) })
+	updated := told("UpdatedAt", func(d *description) string { return stamp(d.Updated) })
+	used := told("AccessedAt", accessed)
+	size := told("SizeInBytes", func(d *description) string { return strconv.FormatInt(d.Bytes, 10) })
+	available := told("EntityAvailabilityStatus", func(*description) string { return "Available" })
+	counts, rules := field{name: markCounts}, field{name: markRules}
+	lock := duration("LockDuration", func(p *queue.Properties) *time.Duration { return &p.LockDuration })
+	timeToLive := duration("DefaultMessageTimeToLive",
+		func(p *queue.Properties) *time.Duration { return &p.DefaultTTL })
+	window := duration("DuplicateDetectionHistoryTimeWindow",
+		func(p *queue.Properties) *time.Duration { return &p.DuplicateDetectionWindow })
+	idle := duration("AutoDeleteOnIdle",
+		func(p *queue.Properties) *time.Duration { return &p.AutoDeleteOnIdle })
+	megabytes := number("MaxSizeInMegabytes", func(p *queue.Properties) *int32 { return &p.MaxSizeMB })
+	kilobytes := number("MaxMessageSizeInKilobytes",
+		func(p *queue.Properties) *int32 { return &p.MaxMessageKB })
+	deliveries := number("MaxDeliveryCount", func(p *queue.Properties) *int32 { return &p.MaxDeliveryCount })
+	duplicates := boolean("RequiresDuplicateDetection",
+		func(p *queue.Properties) *bool { return &p.RequiresDuplicateDetection })
+	sessions := boolean("RequiresSession", func(p *queue.Properties) *bool { return &p.RequiresSession })
+	deadLetters := boolean("DeadLetteringOnMessageExpiration",
+		func(p *queue.Properties) *bool { return &p.DeadLetterOnExpiration })
+	batched := boolean("EnableBatchedOperations",
+		func(p *queue.Properties) *bool { return &p.EnableBatchedOperations })
+	anonymous := boolean("IsAnonymousAccessible",
+		func(p *queue.Properties) *bool { return &p.AnonymousAccessible })
+	ordering := boolean("SupportOrdering", func(p *queue.Properties) *bool { return &p.SupportOrdering })
+	partitions := boolean("EnablePartitioning",
+		func(p *queue.Properties) *bool { return &p.EnablePartitioning })
+	express := boolean("EnableExpress", func(p *queue.Properties) *bool { return &p.EnableExpress })
+	forward := target("ForwardTo", func(p *queue.Properties) *string { return &p.ForwardTo })
+	forwardDead := target("ForwardDeadLetteredMessagesTo",
+		func(p *queue.Properties) *string { return &p.ForwardDeadLettersTo })
+	messages := told("MessageCount", messageCount)
+	switch kind {
+	case queue.Topic:
+		return []field{timeToLive, megabytes, duplicates, window, batched, size,
+			boolean("FilteringMessagesBeforePublishing",
+				func(p *queue.Properties) *bool { return &p.FilteringBeforePublishing }),
+			anonymous, rules, statusField(), metadataField(), created, updated, used, ordering, counts,
+			told("SubscriptionCount", func(d *description) string { return strconv.Itoa(d.Subscriptions) }),
+			idle, partitions, available,
+			boolean("EnableSubscriptionPartitioning",
+				func(p *queue.Properties) *bool { return &p.EnableSubscriptionPartitioning }), express,
+			told("SqlFilterCount", func(d *description) string { return strconv.Itoa(d.SQLFilters) }),
+			told("CorrelationFilterCount",
+				func(d *description) string { return strconv.Itoa(d.CorrelationFilters) }),
+			kilobytes}
+	case queue.Subscription:
+		return []field{lock, sessions, timeToLive, deadLetters,
+			boolean("DeadLetteringOnFilterEvaluationExceptions",
+				func(p *queue.Properties) *bool { return &p.DeadLetterOnFilterErrors }),
+			messages, deliveries, batched, statusField(), forward, created, updated, used, metadataField(), counts,
+			forwardDead, idle, available}
+	}
+	return []field{lock, megabytes, duplicates, sessions, timeToLive, deadLetters, window, deliveries, batched, size, messages,
+		anonymous, rules, statusField(), forward, metadataField(), created, updated, used, ordering, counts, idle,
+		partitions, available, forwardDead, express, kilobytes}
+}
+
+// rootOf is the element that describes a kind of entity.
+func rootOf(kind queue.Kind) string {
+	switch kind {
+	case queue.Topic:
+		return "TopicDescription"
+	case queue.Subscription:
+		return "SubscriptionDescription"
+	}
+	return "QueueDescription"
+}
+
+// itemOf is an entity on its way into an entry.
+func (c *call) itemOf(e queue.Entity) item {
+	title := e.Path
+	if _, name, ok := (queue.Address{Entity: e.Path}).Subscription(); ok {
+		title = name
+	}
+	return item{path: e.Path, title: title, created: e.Created, updated: e.Updated,
+		describe: func(b []byte) []byte {
+			d := &description{e, c.r.Host}
+			b = append(b, "<"+rootOf(e.Kind)+` xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)
+			for _, f := range fieldsOf(e.Kind) {
+				switch f.name {
+				case markCounts:
+					b = appendCounts(b, e.Counts)
+					continue
+				case markRules:
+					b = append(append(b, "<AuthorizationRules>"...), e.Properties.AuthorizationRules...)
+					b = append(b, "</AuthorizationRules>"...)
+					continue
+				}
+				if text, ok := f.write(d); ok {
+					b = appendElement(b, f.name, text)
+				}
+			}
+			return append(b, "</"+rootOf(e.Kind)+">"...)
+		}}
+}
+
+// appendCounts appends the counts: clients look for the prefix in the only attribute.
+func appendCounts(b []byte, n queue.Counts) []byte {
+	b = append(b, `<CountDetails xmlns:d2p1="`+nsCounts+`">`...)
+	for _, one := range []struct {
+		name string
+		n    int64
+	}{{"ActiveMessageCount", n.Active}, {"DeadLetterMessageCount", n.DeadLetter},
+		{"ScheduledMessageCount", n.Scheduled}, {"TransferMessageCount", 0},
+		{"TransferDeadLetterMessageCount", n.TransferDeadLetter}} {
+		b = appendElement(b, "d2p1:"+one.name, strconv.FormatInt(one.n, 10))
+	}
+	return append(b, "</CountDetails>"...)
+}
+
+// readProperties sets what a description names. Elements that nobody can set are passed over: clients send
+// back what they were told. What it does not name stays as it is, but for texts: clients leave out those that
+// are to be empty.
+func readProperties(kind queue.Kind, n *node, p queue.Properties) (queue.Properties, error) {
+	p.ForwardTo, p.ForwardDeadLettersTo, p.UserMetadata = "", "", ""
+	for _, f := range fieldsOf(kind) {
+		at := n.child(f.name)
+		if at == nil || at.isNil() {
+			continue
+		}
+		if f.name == markRules {
+			p.AuthorizationRules = slices.Clip(appendNodes(nil, at.Nodes))
+			continue
+		}
+		text := strings.TrimSpace(at.Text)
+		if f.name == "UserMetadata" {
+			text = at.Text
+		}
+		if f.read == nil || text == "" {
+			continue
+		}
+		if err := f.read(&p, text); err != nil {
+			return p, badRequest((&fieldError{f.name, err}).Error())
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,179 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+)
+
+// manage answers what concerns entities and rules themselves.
+func (c *call) manage() error {
+	n := len(c.path)
+	whole := c.before(0)
+	switch {
+	case n == 1 && c.at(0, "$namespaceinfo"):
+		if err := c.allow("", access.Manage); err != nil {
+			return err
+		}
+		return c.namespaceInfo()
+	case n == 2 && c.at(0, "$Resources"):
+		if err := c.allow("", access.Manage); err != nil {
+			return err
+		}
+		return c.listEntities()
+	}
+	if err := c.allow(whole, access.Manage); err != nil {
+		return err
+	}
+	switch {
+	case n > 1 && c.at(-1, "Subscriptions"):
+		return c.listSubscriptions(c.before(1))
+	case n > 3 && c.at(-1, "Rules") && c.at(-3, "Subscriptions"):
+		if c.r.Method == http.MethodPut { // a client that has left the name to the entry
+			return c.rule(c.before(1), "")
+		}
+		return c.listRules(c.before(1))
+	case n > 4 && c.at(-2, "Rules") && c.at(-4, "Subscriptions"):
+		return c.rule(c.before(2), c.path[n-1])
+	}
+	return c.entity(whole)
+}
+
+// entity answers what is done to one entity.
+func (c *call) entity(path string) error {
+	ctx := c.r.Context()
+	switch c.r.Method {
+	case http.MethodGet:
+		e, err := c.o.Queues.Get(ctx, path)
+		if queue.CodeOf(err) == queue.CodeEntityNotFound && err != nil &&
+			kindOfPath(path) != queue.Subscription {
+			return c.answerNothing()
+		}
+		if err != nil {
+			return err
+		}
+		return c.answerEntry(http.StatusOK, c.itemOf(e))
+	case http.MethodDelete:
+		if err := c.o.Queues.Delete(ctx, path); err != nil {
+			return err
+		}
+		return c.answer(http.StatusOK, "", nil)
+	case http.MethodPut:
+		if c.r.Header.Get("If-Match") != "" {
+			return c.update(path)
+		}
+		return c.create(path)
+	}
+	return c.notAllowed(http.MethodGet, http.MethodPut, http.MethodDelete)
+}
+
+// describedKind reads a description and tells of what kind it is.
+func (c *call) describedKind(path string) (queue.Kind, *node, error) {
+	if kindOfPath(path) == queue.Subscription {
+		n, err := c.entry(rootOf(queue.Subscription))
+		return queue.Subscription, n, err
+	}
+	content, err := c.content()
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, kind := range []queue.Kind{queue.Queue, queue.Topic} {
+		if n := content.child(rootOf(kind)); n != nil {
+			return kind, n, nil
+		}
+	}
+	return 0, nil, badRequest("The body describes neither a queue nor a topic.")
+}
+
+func (c *call) create(path string) error {
+	kind, n, err := c.describedKind(path)
+	if err != nil {
+		return err
+	}
+	p, err := readProperties(kind, n, queue.Defaults(kind))
+	if err != nil {
+		return err
+	}
+	if err := c.allowTargets(&p); err != nil {
+		return err
+	}
+	var rules []queue.Rule
+	if first := n.child("DefaultRuleDescription"); first != nil && !first.isNil() {
+		r, err := readRule(first)
+		if err != nil {
+			return err
+		}
+		if r.Name == "" {
+			r.Name = queue.DefaultRule
+		}
+		rules = append(rules, r)
+	}
+	e, err := c.o.Queues.Create(c.r.Context(), kind, path, p, rules...)
+	if err != nil {
+		return err
+	}
+	return c.answerEntry(http.StatusCreated, c.itemOf(e))
+}
+
+func (c *call) update(path string) error {
+	kind, n, err := c.describedKind(path)
+	if err != nil {
+		return err
+	}
+	old, err := c.o.Queues.Get(c.r.Context(), path)
+	if err == nil && old.Kind != kind {
+		err = &statusError{http.StatusNotFound, "The messaging entity '" + path + "' is no " +
+			strings.ToLower(kind.String()) + "."}
+	}
+	if err != nil {
+		return err
+	}
+	p, err := readProperties(kind, n, old.Properties)
+	if err != nil {
+		return err
+	}
+	if err := c.allowTargets(&p); err != nil {
+		return err
+	}
+	e, err := c.o.Queues.Update(c.r.Context(), path, p)
+	if err != nil {
+		return err
+	}
+	return c.answerEntry(http.StatusOK, c.itemOf(e))
+}
+
+// allowTargets lets messages be forwarded where the request may send to: by its own token, or by another one
+// that it brings for that.
+func (c *call) allowTargets(p *queue.Properties) error {
+	for header, to := range map[string]string{
+		"ServiceBusSupplementaryAuthorization":    p.ForwardTo,
+		"ServiceBusDlqSupplementaryAuthorization": p.ForwardDeadLettersTo,
+	} {
+		if to == "" {
+			continue
+		}
+		a, _, err := queue.ParseAddress(to)
+		if err != nil {
+			return err
+		}
+		err = c.allow(a.Entity, access.Send)
+		text := c.r.Header.Get(header)
+		if err == nil || text == "" {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		grant, tokenErr := c.o.Guard.Token(text)
+		if tokenErr != nil {
+			return errors.Join(tokenErr, err)
+		}
+		if err := c.o.Guard.Allow(grant, a.Entity, access.Send); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+)
+
+// statusError is a failure of a request itself.
+type statusError struct {
+	status int
+	detail string
+}
+
+func (e *statusError) Error() string { return e.detail }
+
+func badRequest(detail string) error { return &statusError{http.StatusBadRequest, detail} }
+
+// runtimeError is a failure of an operation on messages: there an entity that does not exist is gone.
+type runtimeError struct{ err error }
+
+func (e *runtimeError) Error() string { return e.err.Error() }
+
+// Unwrap returns what has failed.
+func (e *runtimeError) Unwrap() error { return e.err }
+
+// statusOf is how an error is told.
+func statusOf(code queue.Code) int {
+	switch code {
+	case queue.CodeEntityNotFound, queue.CodeRuleNotFound, queue.CodeMessageNotFound, queue.CodeMessageLockLost,
+		queue.CodeSessionLockLost:
+		return http.StatusNotFound
+	case queue.CodeEntityExists, queue.CodeRuleExists, queue.CodeSessionCannotBeLocked:
+		return http.StatusConflict
+	case queue.CodeEntityDisabled, queue.CodeQuotaExceeded, queue.CodeMessageTooLarge:
+		return http.StatusForbidden
+	case queue.CodeUnauthorized:
+		return http.StatusUnauthorized
+	case queue.CodeArgument, queue.CodeArgumentOutOfRange, queue.CodeNotAllowed:
+		return http.StatusBadRequest
+	case queue.CodeNotImplemented:
+		return http.StatusNotImplemented
+	case queue.CodeTimeout:
+		return http.StatusRequestTimeout
+	case queue.CodeServerBusy, queue.CodeCancelled:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// fail answers an error.
+func (c *call) fail(err error) {
+	status, detail := http.StatusInternalServerError, "The server was unable to process the request."
+	var own *queue.Error
+	var denied *access.Error
+	var plain *statusError
+	var tooLarge *http.MaxBytesError
+	var runtime *runtimeError
+	switch {
+	case errors.As(err, &plain):
+		status, detail = plain.status, plain.detail
+	case errors.As(err, &denied):
+		status, detail = http.StatusUnauthorized, denied.Detail
+	case errors.As(err, &tooLarge):
+		status, detail = http.StatusForbidden, "The body of the request is too large."
+	case errors.As(err, &own):
+		status = statusOf(own.Code)
+		if status < http.StatusInternalServerError || own.Code.Retryable() &&
+			status != http.StatusInternalServerError {
+			detail = own.Message
+		}
+		if own.Code == queue.CodeEntityNotFound && errors.As(err, &runtime) {
+			status = http.StatusGone
+		}
+	case c.r.Context().Err() != nil:
+		return // nobody listens
+	}
+	if status == http.StatusInternalServerError {
+		c.o.Logger.Error("a request of Service Bus failed", "path", c.r.URL.Path, "error", err)
+	}
+	b := []byte("<Error><Code>" + strconv.Itoa(status) + "</Code><Detail>")
+	b = appendText(b, detail+" TrackingId:"+uuid.NewString()+"_G0, SystemTracker:"+c.r.Host+":"+c.r.URL.Path+
+		", Timestamp:"+c.o.Queues.Now().UTC().Format("2006-01-02T15:04:05"))
+	_ = c.answer(status, "application/xml; charset=utf-8", append(b, "</Detail></Error>"...))
+}

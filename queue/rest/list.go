@@ -1,0 +1,62 @@
+package rest
+
+import (
+	"net/http"
+
+	"github.com/mayflydb/mayfly/queue"
+)
+
+// listEntities answers with the queues or the topics.
+func (c *call) listEntities() error {
+	switch {
+	case c.at(1, "Queues"):
+		return c.list(queue.Queue, "", "Queues")
+	case c.at(1, "Topics"):
+		return c.list(queue.Topic, "", "Topics")
+	}
+	return c.unknown()
+}
+
+func (c *call) listSubscriptions(topic string) error {
+	return c.list(queue.Subscription, topic, "Subscriptions")
+}
+
+func (c *call) list(kind queue.Kind, topic, title string) error {
+	skip, top, err := c.listed()
+	if err != nil {
+		return err
+	}
+	found, err := c.o.Queues.List(c.r.Context(), kind, topic, skip, top+1)
+	if err != nil {
+		return err
+	}
+	items := make([]item, len(found))
+	for i, e := range found {
+		items[i] = c.itemOf(e)
+	}
+	return c.answerFeed(title, items, skip, top)
+}
+
+// listed checks the method of a list, and reads what is wanted of it.
+func (c *call) listed() (skip, top int, err error) {
+	if c.r.Method != http.MethodGet {
+		return 0, 0, c.notAllowed(http.MethodGet)
+	}
+	return c.page()
+}
+
+func (c *call) listRules(subscription string) error {
+	skip, top, err := c.listed()
+	if err != nil {
+		return err
+	}
+	found, err := c.o.Queues.Rules(c.r.Context(), subscription, skip, top+1)
+	if err != nil {
+		return err
+	}
+	items := make([]item, len(found))
+	for i, r := range found {
+		items[i] = ruleItem(subscription, r)
+	}
+	return c.answerFeed("Rules", items, skip, top)
+}

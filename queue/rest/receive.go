@@ -1,0 +1,140 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// How long a receiver waits for a message: as he says, and no longer than the last.
+const (
+	defaultWait = 60 * time.Second
+	maxWait     = 120 * time.Second
+)
+
+func isToken(text string) bool {
+	_, err := uuid.Parse(text)
+	return err == nil
+}
+
+// timeout reads how long the request waits.
+func (c *call) timeout() (time.Duration, error) {
+	text := c.query.Get("timeout")
+	if text == "" {
+		return defaultWait, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, badRequest("The timeout is no number of seconds.")
+	}
+	return min(time.Duration(min(n, 1<<20))*time.Second, maxWait), nil
+}
+
+// receive waits for a message and answers with it: POST locks it, DELETE takes it.
+func (c *call) receive(path string) error {
+	o := queue.ReceiverOptions{KeepLocks: true, Name: "http"}
+	switch c.r.Method {
+	case http.MethodPost:
+	case http.MethodDelete:
+		o.Mode = queue.ReceiveAndDelete
+	default:
+		return c.notAllowed(http.MethodPost, http.MethodDelete)
+	}
+	a, err := c.store(path, access.Listen)
+	if err != nil {
+		return err
+	}
+	wait, err := c.timeout()
+	if err != nil {
+		return err
+	}
+	r, err := c.o.Queues.OpenReceiver(c.r.Context(), a, o)
+	if err != nil {
+		return &runtimeError{err}
+	}
+	defer r.Close()
+	list, err := c.waitFor(r, wait)
+	if err != nil {
+		return &runtimeError{err}
+	}
+	if len(list) == 0 {
+		return c.answer(http.StatusNoContent, "", nil)
+	}
+	return c.deliver(a, &list[0], o.Mode)
+}
+
+// waitFor takes a message that comes in time. A client that is gone takes none.
+func (c *call) waitFor(r *queue.Receiver, wait time.Duration) ([]queue.Delivery, error) {
+	ctx, cancel := context.WithCancel(c.r.Context())
+	defer cancel()
+	if wait == 0 {
+		return r.TryReceive(ctx, 1)
+	}
+	defer ttl.AfterFunc(c.o.Wall, wait, cancel)()
+	return r.Receive(ctx, 1)
+}
+
+// deliver answers with a message.
+func (c *call) deliver(a queue.Address, d *queue.Delivery, mode queue.Mode) error {
+	header := c.w.Header()
+	status, token := http.StatusOK, ""
+	if mode == queue.PeekLock {
+		status, token = http.StatusCreated, d.Token.String()
+		header.Set("Location", c.scheme()+c.r.Host+"/"+strings.ToLower(a.String())+"/messages/"+
+			strconv.FormatInt(d.Broker.SequenceNumber, 10)+"/"+token)
+	}
+	header[brokerProperties] = []string{tellBroker(d, token)}
+	tellHeaders(header, d.Message)
+	contentType := d.Message.Text(message.ContentType)
+	if contentType == "" {
+		header["Content-Type"] = nil // else it would be guessed
+	}
+	data, ok := d.Message.Data()
+	if !ok {
+		data = d.Message.Body // a value or a sequence of AMQP, as it is encoded
+	}
+	return c.answer(status, contentType, data)
+}
+
+// settle ends, gives back or renews a lock. id is the message's id or its sequence number.
+func (c *call) settle(path, id, lock string) error {
+	a, err := c.store(path, access.Listen)
+	if err != nil {
+		return err
+	}
+	parsed, err := uuid.Parse(lock)
+	if err != nil {
+		return badRequest("The lock token is no GUID.")
+	}
+	token, ctx := message.UUID(parsed), c.r.Context()
+	number, own, err := c.o.Queues.Locked(ctx, a, token)
+	if err != nil {
+		return &runtimeError{err}
+	}
+	if id != own && id != strconv.FormatInt(number, 10) {
+		return &statusError{http.StatusNotFound, "The lock covers another message."}
+	}
+	switch c.r.Method {
+	case http.MethodDelete:
+		err = c.o.Queues.Settle(ctx, a, token, queue.Settlement{Outcome: queue.Complete}, nil)
+	case http.MethodPut:
+		err = c.o.Queues.Settle(ctx, a, token, queue.Settlement{Outcome: queue.Abandon}, nil)
+	case http.MethodPost:
+		_, err = c.o.Queues.RenewLocks(ctx, a, []message.UUID{token})
+	default:
+		return c.notAllowed(http.MethodDelete, http.MethodPut, http.MethodPost)
+	}
+	if err != nil {
+		return &runtimeError{err}
+	}
+	return c.answer(http.StatusOK, "", nil)
+}

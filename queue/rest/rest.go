@@ -1,0 +1,130 @@
+package rest
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Options configure a handler. Queues and Guard must be set.
+type Options struct {
+	Queues *queue.Queues
+	Guard  *access.Guard
+	Wall   ttl.Clock    // real time, in which receivers wait; nil is the system's
+	Logger *slog.Logger // nil discards
+}
+
+type handler struct {
+	o Options
+}
+
+// New makes a handler of all requests.
+func New(o Options) http.Handler {
+	if o.Wall == nil {
+		o.Wall = ttl.Real{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &handler{o}
+}
+
+// call is one request with what is known of it.
+type call struct {
+	*handler
+	w     http.ResponseWriter
+	r     *http.Request
+	path  []string // segments as the client has written them
+	query url.Values
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{handler: h, w: w, r: r, query: r.URL.Query()}
+	path := strings.Trim(r.URL.Path, "/")
+	if path != "" {
+		c.path = strings.Split(path, "/")
+	}
+	if err := c.serve(); err != nil {
+		c.fail(err)
+	}
+}
+
+// at tells whether a segment, counted from the end for a negative i, is a word in any case.
+func (c *call) at(i int, word string) bool {
+	if i < 0 {
+		i += len(c.path)
+	}
+	return i >= 0 && i < len(c.path) && strings.EqualFold(c.path[i], word)
+}
+
+// before is the path without its last n segments.
+func (c *call) before(n int) string { return strings.Join(c.path[:len(c.path)-n], "/") }
+
+func (c *call) serve() error {
+	n := len(c.path)
+	switch {
+	case n == 1 && c.at(0, "health"):
+		return c.health()
+	case n == 0:
+		return c.unknown()
+	case c.at(-1, "messages") && n > 1 && c.r.Method == http.MethodPost:
+		return c.send(c.before(1))
+	case c.at(-2, "messages") && c.at(-1, "head") && n > 2:
+		return c.receive(c.before(2))
+	case c.at(-3, "messages") && n > 3 && isToken(c.path[n-1]):
+		return c.settle(c.before(3), c.path[n-2], c.path[n-1])
+	}
+	return c.manage()
+}
+
+// allow lets the request in where its token has a right for an entity.
+func (c *call) allow(path string, need access.Rights) error {
+	text := c.r.Header.Get("Authorization")
+	grant := c.o.Guard.Anonymous()
+	if text != "" {
+		var err error
+		if grant, err = c.o.Guard.Token(text); err != nil {
+			return err
+		}
+	}
+	return c.o.Guard.Allow(grant, path, need)
+}
+
+func (c *call) unknown() error {
+	return &statusError{http.StatusNotFound, "The request leads to nothing: an entity has a name."}
+}
+
+// notAllowed answers a method that there is not.
+func (c *call) notAllowed(methods ...string) error {
+	c.w.Header().Set("Allow", strings.Join(methods, ", "))
+	return &statusError{http.StatusMethodNotAllowed, "The method " + c.r.Method + " does not exist here."}
+}
+
+// health tells tools that wait for the server that it is there.
+func (c *call) health() error {
+	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
+		return c.notAllowed(http.MethodGet)
+	}
+	return c.answer(http.StatusOK, "application/json; charset=utf-8",
+		[]byte(`{"status":"healthy","message":"Service is healthy."}`))
+}
+
+// answer writes a body.
+func (c *call) answer(status int, contentType string, body []byte) error {
+	if contentType != "" {
+		c.w.Header().Set("Content-Type", contentType)
+	}
+	if status != http.StatusNoContent {
+		c.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	c.w.WriteHeader(status)
+	_, _ = c.w.Write(body) // a client that is gone is told by nobody
+	return nil
+}

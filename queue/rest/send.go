@@ -1,0 +1,168 @@
+package rest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// contentBatch is the type of a body that holds several messages. A parameter behind it makes it an ordinary
+// message.
+const contentBatch = "application/vnd.microsoft.servicebus.json"
+
+// envelope is how much larger than its message a body may be: for the batch around messages, in which they
+// are escaped.
+const envelope = 2
+
+// send stores the message, or the batch of messages, in the body.
+func (c *call) send(path string) error {
+	if err := c.allow(path, access.Send); err != nil {
+		return err
+	}
+	ctx := c.r.Context()
+	e, err := c.o.Queues.Get(ctx, path)
+	if err != nil {
+		return &runtimeError{err}
+	}
+	limit := int64(e.Properties.MaxMessageKB) << 10
+	if limit == 0 {
+		limit = maxEntry
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, envelope*limit))
+	if err != nil {
+		return err
+	}
+	var list []*message.Message
+	contentType := c.r.Header.Get("Content-Type")
+	if contentType == contentBatch {
+		list, err = readBatch(body, c.o.Queues.Now().UnixMilli())
+	} else {
+		list, err = c.readSingle(body, contentType)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.o.Queues.Send(ctx, path, list, nil); err != nil {
+		return &runtimeError{err}
+	}
+	if contentType == "" {
+		contentType = "application/xml; charset=utf-8"
+	}
+	return c.answer(http.StatusCreated, contentType, nil)
+}
+
+// readSingle makes a message of the body and the headers.
+func (c *call) readSingle(body []byte, contentType string) ([]*message.Message, error) {
+	m := message.New(body)
+	if contentType != "" {
+		m.SetText(message.ContentType, contentType)
+	}
+	if err := setHeaders(m, c.r.Header); err != nil {
+		return nil, err
+	}
+	if text := c.r.Header.Get(brokerProperties); text != "" {
+		var p brokerIn
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			return nil, badRequest("The header BrokerProperties is malformed: " + err.Error() + ".")
+		}
+		if err := p.set(m, c.o.Queues.Now().UnixMilli()); err != nil {
+			return nil, err
+		}
+	}
+	return []*message.Message{m}, nil
+}
+
+// batched is one message of a batch.
+type batched struct {
+	Body             *string
+	BrokerProperties *brokerIn
+	UserProperties   map[string]json.RawMessage
+	IsBodyBase64     bool
+}
+
+// readBatch reads a batch. now is when its messages are made.
+func readBatch(body []byte, now int64) ([]*message.Message, error) {
+	var all []batched
+	if err := json.Unmarshal(body, &all); err != nil {
+		return nil, badRequest("The body is no array of messages: " + err.Error() + ".")
+	}
+	if len(all) == 0 {
+		return nil, badRequest("The batch has no messages.")
+	}
+	list := make([]*message.Message, len(all))
+	for i, one := range all {
+		if one.Body == nil {
+			return nil, badRequest("A message of the batch has no Body.")
+		}
+		data := []byte(*one.Body)
+		if one.IsBodyBase64 {
+			raw, err := base64.StdEncoding.DecodeString(*one.Body)
+			if err != nil {
+				return nil, badRequest("The Body of a message is not base64.")
+			}
+			data = raw
+		}
+		m := message.New(data)
+		if one.BrokerProperties != nil {
+			if err := one.BrokerProperties.set(m, now); err != nil {
+				return nil, err
+			}
+		}
+		for name, raw := range one.UserProperties {
+			value, err := propertyOf(raw)
+			if err != nil {
+				return nil, badRequest("The property " + name + " is no string, bool or number.")
+			}
+			m.Set(name, value)
+		}
+		list[i] = m
+	}
+	return list, nil
+}
+
+// propertyOf is a value of JSON as one of AMQP.
+func propertyOf(raw json.RawMessage) ([]byte, error) {
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case nil:
+		return wire.AppendNull(nil), nil
+	case bool:
+		return wire.AppendBool(nil, v), nil
+	case string:
+		return wire.AppendString(nil, v), nil
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return wire.AppendInt64(nil, n), nil
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return nil, err
+		}
+		return wire.Append(nil, f)
+	}
+	return nil, badRequest("")
+}
+
+// store is the store of messages that a path names.
+func (c *call) store(path string, need access.Rights) (queue.Address, error) {
+	a, management, err := queue.ParseAddress(path)
+	if err == nil && management {
+		err = badRequest("That is no store of messages.")
+	}
+	if err != nil {
+		return a, err
+	}
+	return a, c.allow(a.Entity, need)
+}

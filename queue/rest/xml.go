@@ -1,0 +1,138 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The namespaces of XML.
+const (
+	nsAtom     = "http://www.w3.org/2005/Atom"
+	nsBus      = "http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"
+	nsCounts   = "http://schemas.microsoft.com/netservices/2011/06/servicebus"
+	nsInstance = "http://www.w3.org/2001/XMLSchema-instance"
+	nsSchema   = "http://www.w3.org/2001/XMLSchema"
+)
+
+// node is an element that a client has sent. Clients choose prefixes of their own: names are what they stand
+// for.
+type node struct {
+	XMLName xml.Name
+	Attrs   []xml.Attr `xml:",any,attr"`
+	Text    string     `xml:",chardata"`
+	Nodes   []node     `xml:",any"`
+}
+
+// child is the first element of a name; nil where there is none. Namespaces are not compared: some clients
+// forget them.
+func (n *node) child(name string) *node {
+	if n == nil {
+		return nil
+	}
+	for i := range n.Nodes {
+		if n.Nodes[i].XMLName.Local == name {
+			return &n.Nodes[i]
+		}
+	}
+	return nil
+}
+
+// text is the text of a child; "" where there is none.
+func (n *node) text(name string) string {
+	if c := n.child(name); c != nil {
+		return strings.TrimSpace(c.Text)
+	}
+	return ""
+}
+
+// kind is the type that an element names, without the prefix.
+func (n *node) kind() string {
+	for _, a := range n.Attrs {
+		if a.Name.Space == nsInstance && a.Name.Local == "type" {
+			return a.Value[strings.LastIndexByte(a.Value, ':')+1:]
+		}
+	}
+	return ""
+}
+
+// isNil tells of an element that it stands for nothing.
+func (n *node) isNil() bool {
+	for _, a := range n.Attrs {
+		if a.Name.Space == nsInstance && a.Name.Local == "nil" {
+			return a.Value == "true" || a.Value == "1"
+		}
+	}
+	return false
+}
+
+// maxEntry is how large an entry may be, in bytes.
+const maxEntry = 1 << 20
+
+// content reads the content of the entry that a client has sent.
+func (c *call) content() (*node, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxEntry))
+	if err != nil {
+		return nil, err
+	}
+	var root node
+	if err := xml.NewDecoder(bytes.NewReader(body)).Decode(&root); err != nil {
+		return nil, badRequest("The body is no ATOM entry: " + err.Error() + ".")
+	}
+	found := root.child("content")
+	if root.XMLName.Local != "entry" || found == nil {
+		return nil, badRequest("The body is no ATOM entry with a content.")
+	}
+	return found, nil
+}
+
+// entry reads a description out of the content of an entry: the element of a name.
+func (c *call) entry(name string) (*node, error) {
+	content, err := c.content()
+	if err != nil {
+		return nil, err
+	}
+	found := content.child(name)
+	if found == nil {
+		return nil, badRequest("The content of the entry is no " + name + ".")
+	}
+	return found, nil
+}
+
+// appendText appends text, escaped.
+func appendText(b []byte, text string) []byte {
+	w := bytes.NewBuffer(b)
+	_ = xml.EscapeText(w, []byte(text)) // a buffer takes everything
+	return w.Bytes()
+}
+
+// appendElement appends an element with text in it.
+func appendElement(b []byte, name, text string) []byte {
+	b = append(append(append(b, '<'), name...), '>')
+	b = appendText(b, text)
+	return append(append(append(b, '<', '/'), name...), '>')
+}
+
+// appendNodes appends elements as they were sent, in names of the service's namespace: attributes keep the
+// prefix i for types alone.
+func appendNodes(b []byte, list []node) []byte {
+	for i := range list {
+		n := &list[i]
+		b = append(append(b, '<'), n.XMLName.Local...)
+		if kind := n.kind(); kind != "" {
+			b = append(appendText(append(b, ` i:type="`...), kind), '"')
+		}
+		b = append(b, '>')
+		if len(n.Nodes) == 0 {
+			b = appendText(b, n.Text)
+		}
+		b = append(append(append(appendNodes(b, n.Nodes), '<', '/'), n.XMLName.Local...), '>')
+	}
+	return b
+}
+
+// stamp is a moment as entries have it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0000000Z") }
