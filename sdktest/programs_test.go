@@ -27,7 +27,8 @@ func goProgram(pkg string) func(t *testing.T) []string {
 // nodeProgram prepares run.js of a folder.
 func nodeProgram(dir string) func(t *testing.T) []string {
 	return func(t *testing.T) []string {
-		if stale(filepath.Join(dir, "package-lock.json"), filepath.Join(dir, "node_modules", ".package-lock.json")) {
+		lock := "package-lock.json"
+		if stale(filepath.Join(dir, lock), filepath.Join(dir, "node_modules", "."+lock)) {
 			command(t, dir, "npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error")
 		}
 		return []string{"node", filepath.Join(dir, "run.js")}
@@ -59,7 +60,8 @@ func pythonWith(t *testing.T, dir, requirements, venv string) string {
 func javaProgram(dir string) func(t *testing.T) []string {
 	return func(t *testing.T) []string {
 		command(t, dir, "mvn", "-q", "-B", "compile", "dependency:copy-dependencies")
-		path := []string{filepath.Join(dir, "target", "classes"), filepath.Join(dir, "target", "dependency", "*")}
+		target := filepath.Join(dir, "target")
+		path := []string{filepath.Join(target, "classes"), filepath.Join(target, "dependency", "*")}
 		return []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
 			"-cp", strings.Join(path, string(os.PathListSeparator)), "scenarios.Run"}
 	}

@@ -38,7 +38,8 @@ func TestServiceBus(t *testing.T) {
 			bus := startBus(t, "--data", t.TempDir())
 			ctx, cancel := context.WithTimeout(t.Context(), busTime)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, argv[0], slices.Concat(argv[1:], bus.flags(), []string{"--control", control(t, bus.Server)})...)
+			args := append(bus.flags(), "--control", control(t, bus.Server))
+			cmd := exec.CommandContext(ctx, argv[0], append(argv[1:], args...)...)
 			cmd.Env = slices.Concat(os.Environ(), s.trust(t, bus.certificate(t)))
 			t.Log(outcomes(t, cmd, s.language(), list))
 			must(t, bus.Stop())
@@ -65,13 +66,15 @@ func startBus(t *testing.T, args ...string) bus {
 	}
 	b.Server = start(t, append([]string{"--virtual-clock", "--servicebus",
 		"--servicebus-port", strconv.Itoa(b.amqp), "--servicebus-admin-port", strconv.Itoa(plainAdmin),
-		"--servicebus-tls-port", strconv.Itoa(b.tls), "--servicebus-admin-tls-port", strconv.Itoa(b.admin)}, args...)...)
+		"--servicebus-tls-port", strconv.Itoa(b.tls),
+		"--servicebus-admin-tls-port", strconv.Itoa(b.admin)}, args...)...)
 	return b
 }
 
 // flags say to a runner where the server is.
 func (b bus) flags() []string {
-	return []string{"--amqp", at(b.amqp), "--admin", at(b.admin), "--tls", at(b.tls), "--mayfly", b.URL("http")}
+	return []string{"--amqp", at(b.amqp), "--admin", at(b.admin), "--tls", at(b.tls),
+		"--mayfly", b.URL("http")}
 }
 
 // connection is the connection string that applications use.

@@ -153,7 +153,8 @@ func outcomes(t *testing.T, runner *exec.Cmd, language string, list map[string][
 				t.Errorf("no list has %q, or it ran twice", name)
 			}
 			seen[name] = true
-			if excused := slices.Contains(list[name], language); excused != (word == "no-api") && word != "FAIL" {
+			excused := slices.Contains(list[name], language)
+			if excused != (word == "no-api") && word != "FAIL" {
 				t.Errorf("%s: the list says no API: %v", line, excused)
 			}
 			if word == "FAIL" {

@@ -47,8 +47,8 @@ var queueAdministration = []scenario{
 		t.equal(*p.MaxDeliveryCount, 10)
 		t.equal(*p.DefaultMessageTimeToLive, never)
 		t.equal(*p.AutoDeleteOnIdle, never)
-		t.equal([]bool{*p.RequiresSession, *p.RequiresDuplicateDetection, *p.DeadLetteringOnMessageExpiration},
-			[]bool{false, false, false})
+		t.check(!*p.RequiresSession && !*p.RequiresDuplicateDetection, "sessions or duplicate detection")
+		t.check(!*p.DeadLetteringOnMessageExpiration, "dead letters on expiry")
 		t.equal(*p.MaxSizeInMegabytes, 1024)
 		t.equal(*p.Status, admin.EntityStatusActive)
 	}},
@@ -73,7 +73,8 @@ var queueAdministration = []scenario{
 		t.equal([]int32{*p.MaxSizeInMegabytes, *p.MaxDeliveryCount}, []int32{2048, 7})
 		t.equal([]bool{*p.RequiresDuplicateDetection, *p.RequiresSession, *p.DeadLetteringOnMessageExpiration,
 			*p.EnableBatchedOperations}, []bool{true, true, true, false})
-		t.check(strings.HasSuffix(*p.ForwardDeadLetteredMessagesTo, dead.queue), "%s", *p.ForwardDeadLetteredMessagesTo)
+		target := *p.ForwardDeadLetteredMessagesTo
+		t.check(strings.HasSuffix(target, dead.queue), "forwards to %s", target)
 		t.equal(*p.AuthorizationRules[0].KeyName, "reads")
 		p.MaxDeliveryCount, p.DefaultMessageTimeToLive = ptr(int32(3)), ptr("PT5S")
 		p.UserMetadata = ptr("other")
@@ -111,8 +112,8 @@ var queueAdministration = []scenario{
 		t.scheduled(q.queue, 300, m("later"))
 		p, err := t.adm.GetQueueRuntimeProperties(t.ctx, q.queue, nil)
 		t.must(err)
-		t.equal([]int32{p.ActiveMessageCount, p.DeadLetterMessageCount, p.ScheduledMessageCount}, []int32{2, 1, 1})
-		t.equal(p.TotalMessageCount, 4)
+		t.equal([]int64{int64(p.ActiveMessageCount), int64(p.DeadLetterMessageCount),
+			int64(p.ScheduledMessageCount), p.TotalMessageCount}, []int64{2, 1, 1, 4})
 		t.check(p.SizeInBytes > 0, "no size")
 		t.check(time.Since(p.CreatedAt).Abs() < time.Minute, "created %v", p.CreatedAt)
 		t.check(time.Since(p.UpdatedAt).Abs() < time.Minute, "updated %v", p.UpdatedAt)
@@ -145,8 +146,8 @@ var topicAdministration = []scenario{
 		})
 		p, err := t.adm.GetTopic(t.ctx, t.name, nil)
 		t.must(err)
-		t.equal([]string{*p.DefaultMessageTimeToLive, *p.DuplicateDetectionHistoryTimeWindow, *p.AutoDeleteOnIdle,
-			*p.UserMetadata}, []string{"P1DT1H", "PT5M", "PT10M", "<&> ä"})
+		t.equal([]string{*p.DefaultMessageTimeToLive, *p.DuplicateDetectionHistoryTimeWindow,
+			*p.AutoDeleteOnIdle, *p.UserMetadata}, []string{"P1DT1H", "PT5M", "PT10M", "<&> ä"})
 		t.equal(*p.MaxSizeInMegabytes, 2048)
 		t.equal([]bool{*p.RequiresDuplicateDetection, *p.EnableBatchedOperations, *p.SupportOrdering},
 			[]bool{true, false, true})
@@ -265,8 +266,10 @@ var subAdministration = []scenario{
 	{"admin-rule-lifecycle", func(t *T) {
 		t.topic(admin.TopicProperties{}, "s")
 		t.rule("s", "sql", sql("a = 1"), &admin.SQLAction{Expression: "SET b = 2"})
-		t.rule("s", "correlation", &admin.CorrelationFilter{Subject: ptr("x"), ApplicationProperties: P{"n": "v"}}, nil)
-		_, err := t.adm.CreateRule(t.ctx, t.name, "s", &admin.CreateRuleOptions{Name: ptr("sql"), Filter: sql("a = 1")})
+		both := &admin.CorrelationFilter{Subject: ptr("x"), ApplicationProperties: P{"n": "v"}}
+		t.rule("s", "correlation", both, nil)
+		again := &admin.CreateRuleOptions{Name: ptr("sql"), Filter: sql("a = 1")}
+		_, err := t.adm.CreateRule(t.ctx, t.name, "s", again)
 		t.exists(err)
 		got, err := t.adm.GetRule(t.ctx, t.name, "s", "sql", nil)
 		t.must(err)

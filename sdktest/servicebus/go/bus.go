@@ -213,7 +213,8 @@ func (r R) deferred(numbers ...int64) []*sb.ReceivedMessage {
 }
 
 func (r R) deadLetter(m *sb.ReceivedMessage, reason, description string) {
-	r.t.must(r.DeadLetterMessage(r.t.ctx, m, &sb.DeadLetterOptions{Reason: &reason, ErrorDescription: &description}))
+	why := &sb.DeadLetterOptions{Reason: &reason, ErrorDescription: &description}
+	r.t.must(r.DeadLetterMessage(r.t.ctx, m, why))
 }
 
 func (r R) peek(n int) []*sb.ReceivedMessage {

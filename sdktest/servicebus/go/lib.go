@@ -165,8 +165,12 @@ func (t *T) refused(err error, words ...string) {
 }
 
 func (t *T) amqpString(key string) string {
-	return "Endpoint=sb://" + t.amqp + ";SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=" + key +
-		";UseDevelopmentEmulator=true;"
+	return connection(t.amqp, key) + "UseDevelopmentEmulator=true;"
+}
+
+func connection(at, key string) string {
+	return "Endpoint=sb://" + at + ";SharedAccessKeyName=RootManageSharedAccessKey;" +
+		"SharedAccessKey=" + key + ";"
 }
 
 // quick are the retries of all clients: soon, and often enough to get over a restart.
@@ -203,8 +207,7 @@ func (t *T) trust() *tls.Config {
 func (t *T) administrator(key string) *admin.Client {
 	transport := &http.Transport{TLSClientConfig: t.trust(), MaxIdleConnsPerHost: 4}
 	t.after = append(t.after, func() error { transport.CloseIdleConnections(); return nil })
-	c, err := admin.NewClientFromConnectionString("Endpoint=sb://"+t.admin+
-		";SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey="+key, &admin.ClientOptions{
+	c, err := admin.NewClientFromConnectionString(connection(t.admin, key), &admin.ClientOptions{
 		ClientOptions: azcore.ClientOptions{
 			Transport: &http.Client{Transport: transport},
 			Retry:     policy.RetryOptions{MaxRetries: -1},

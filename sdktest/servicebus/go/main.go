@@ -18,8 +18,8 @@ func main() {
 	flag.StringVar(&f.admin, "admin", "", "host and port of the administration, with TLS")
 	flag.StringVar(&f.tls, "tls", "", "host and port of AMQP and WebSocket with TLS")
 	flag.StringVar(&f.mayfly, "mayfly", "", "URL of the server's own routes")
-	flag.StringVar(&f.control, "control", "", "URL that stops and kills the server, with stop and kill after it")
-	only := flag.String("only", "", "names of the scenarios to run, with commas between; all of them if empty")
+	flag.StringVar(&f.control, "control", "", "URL before stop and kill, which end the server")
+	only := flag.String("only", "", "names of the scenarios to run, with commas between")
 	times := flag.Bool("times", false, "tell how long each one took")
 	flag.Parse()
 	if f.amqp == "" || f.admin == "" || f.tls == "" || f.mayfly == "" {

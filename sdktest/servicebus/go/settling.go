@@ -19,7 +19,8 @@ var peeking = []scenario{
 	{"peek-from", func(t *T) {
 		q := t.plain()
 		t.sendBodies(q.queue, numbered(5)...)
-		got, err := t.from(q).PeekMessages(t.ctx, 10, &sb.PeekMessagesOptions{FromSequenceNumber: ptr(int64(3))})
+		third := &sb.PeekMessagesOptions{FromSequenceNumber: ptr(int64(3))}
+		got, err := t.from(q).PeekMessages(t.ctx, 10, third)
 		t.must(err)
 		t.equal(bodies(got), numbered(5)[2:])
 	}},
@@ -102,7 +103,7 @@ var settling = []scenario{
 
 	{"abandon-properties", func(t *T) {
 		q := t.plain()
-		t.send(q.queue, &sb.Message{Body: []byte("a"), ApplicationProperties: map[string]any{"x": "old", "z": "kept"}})
+		t.send(q.queue, props("a", P{"x": "old", "z": "kept"}))
 		r := t.from(q)
 		t.must(r.AbandonMessage(t.ctx, r.one("a"), &sb.AbandonMessageOptions{
 			PropertiesToModify: map[string]any{"x": "new", "y": 5}}))
@@ -141,8 +142,9 @@ var settling = []scenario{
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
 		got := r.one("a")
-		t.must(r.DeferMessage(t.ctx, got, &sb.DeferMessageOptions{PropertiesToModify: map[string]any{"step": "one"}}))
-		t.equal(r.deferred(*got.SequenceNumber)[0].ApplicationProperties, map[string]any{"step": "one"})
+		step := P{"step": "one"}
+		t.must(r.DeferMessage(t.ctx, got, &sb.DeferMessageOptions{PropertiesToModify: step}))
+		t.equal(r.deferred(*got.SequenceNumber)[0].ApplicationProperties, step)
 	}},
 
 	{"defer-abandon", func(t *T) {
@@ -200,7 +202,8 @@ var settling = []scenario{
 		r := t.from(q)
 		t.must(r.DeadLetterMessage(t.ctx, r.one("bad"), nil))
 		got := t.from(q.deadLetters()).one("bad")
-		t.check(got.DeadLetterReason == nil || *got.DeadLetterReason == "", "a reason: %v", got.DeadLetterReason)
+		reason := got.DeadLetterReason
+		t.check(reason == nil || *reason == "", "a reason: %v", reason)
 	}},
 
 	{"dead-letter-abandon", func(t *T) {

@@ -85,7 +85,8 @@ var topics = []scenario{
 		}
 		t.send(t.name, m("plain"), &sb.Message{Body: []byte("label"), Subject: ptr("l")},
 			&sb.Message{Body: []byte("correlation"), CorrelationID: ptr("c")},
-			&sb.Message{Body: []byte("id"), MessageID: ptr("i")}, &sb.Message{Body: []byte("to"), To: ptr("t")},
+			&sb.Message{Body: []byte("id"), MessageID: ptr("i")},
+			&sb.Message{Body: []byte("to"), To: ptr("t")},
 			&sb.Message{Body: []byte("content"), ContentType: ptr("ct")})
 		for _, name := range []string{"label", "correlation", "id", "to", "content"} {
 			t.left(place{topic: t.name, sub: name}, name)
@@ -133,8 +134,8 @@ var topics = []scenario{
 
 	{"rule-action", func(t *T) {
 		plain := t.topic(admin.TopicProperties{}, "plain")[0]
-		changed := t.ruled("changed", sql("1=1"),
-			&admin.SQLAction{Expression: "SET color = 'red'; SET size = 5; SET sys.Label = 'new'; REMOVE note"})
+		statements := "SET color = 'red'; SET size = 5; SET sys.Label = 'new'; REMOVE note"
+		changed := t.ruled("changed", sql("1=1"), &admin.SQLAction{Expression: statements})
 		t.send(t.name, &sb.Message{Body: []byte("a"), Subject: ptr("old"),
 			ApplicationProperties: P{"color": "blue", "note": "n"}})
 		got := t.deleting(changed).one("a")

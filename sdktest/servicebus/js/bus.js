@@ -1,4 +1,4 @@
-// What the scenarios share: clients, entities of their own, the server's clock, and a few ways to say what is wanted.
+// What the scenarios share: clients, entities, the server's clock, and a few ways to say what is wanted.
 import assert from "node:assert/strict";
 import { ServiceBusAdministrationClient, ServiceBusClient } from "@azure/service-bus";
 
@@ -59,7 +59,9 @@ export class Scenario {
   }
 
   administrator(key) {
-    return new ServiceBusAdministrationClient(connection(this.flags.admin, key), { retryOptions: { maxRetries: 0 } });
+    return new ServiceBusAdministrationClient(connection(this.flags.admin, key), {
+      retryOptions: { maxRetries: 0 },
+    });
   }
 
   // after has something done at the end.
@@ -168,7 +170,7 @@ async function unlessMissing(deletion) {
   try {
     await deletion;
   } catch (e) {
-    if (e.code !== "MessagingEntityNotFound") throw e;
+    if (e.code !== "MessageEntityNotFoundError") throw e;
   }
 }
 

@@ -25,12 +25,25 @@ const { values: flags } = parseArgs({
   },
 });
 if (!flags.amqp || !flags.admin || !flags.tls || !flags.mayfly) {
-  console.error("usage: node run.js --amqp HOST:PORT --admin HOST:PORT --tls HOST:PORT --mayfly URL [--control URL]");
+  console.error(
+    "usage: node run.js --amqp HOST:PORT --admin HOST:PORT --tls HOST:PORT --mayfly URL [--control URL]",
+  );
   console.error("    [--only NAME,NAME] [--times]");
   process.exit(2);
 }
 
-const modules = [sending, settling, times, sessions, topics, forwarding, processors, restarts, administration, failing];
+const modules = [
+  sending,
+  settling,
+  times,
+  sessions,
+  topics,
+  forwarding,
+  processors,
+  restarts,
+  administration,
+  failing,
+];
 const all = Object.assign({}, ...modules.map((m) => m.scenarios));
 const names = flags.only ? flags.only.split(",") : Object.keys(all);
 const { version } = createRequire(import.meta.url)("@azure/service-bus/package.json");
@@ -47,7 +60,10 @@ for (const name of names) {
   let line;
   try {
     if (!all[name]) throw new Error("there is no such scenario");
-    await inTime(150, t.begin().then(() => all[name](t)));
+    await inTime(
+      150,
+      t.begin().then(() => all[name](t)),
+    );
     line = `ok ${name}`;
     passed++;
   } catch (e) {

@@ -1,7 +1,7 @@
-"""What the scenarios share: clients, entities of their own, the server's clock, and ways to say what is wanted.
+"""What the scenarios share: clients, entities, the server's clock, and ways to say what is wanted.
 
-The scenarios are written for the asynchronous clients. Run with the synchronous ones they have those behind a Sync,
-whose calls are made in a thread, so that one list of scenarios is for both."""
+The scenarios are written for the asynchronous clients. Run with the synchronous ones they have those behind a
+Sync, whose calls are made in a thread, so that one list of scenarios is for both."""
 
 import asyncio
 import inspect
@@ -100,7 +100,9 @@ class Scenario:
         kind = AsyncAdministration if self.asynchronous else ServiceBusAdministrationClient
         text = connection(self.flags.admin, key)
         client = self.wrap(
-            kind.from_connection_string(text, connection_verify=os.environ["REQUESTS_CA_BUNDLE"], retry_total=0)
+            kind.from_connection_string(
+                text, connection_verify=os.environ["REQUESTS_CA_BUNDLE"], retry_total=0
+            )
         )
         self._after.append(client.close)
         return client

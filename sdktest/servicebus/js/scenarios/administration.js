@@ -4,7 +4,8 @@ import { Place, drain, later, msg, numbered, one, refused } from "../bus.js";
 
 const NEVER = "P10675199DT2H48M5.4775807S";
 const EXISTS = "AlreadyExists";
-const MISSING = "MessagingEntityNotFound";
+// The administration spells it MessageEntityNotFound, the data plane MessagingEntityNotFound.
+const MISSING = "EntityNotFound";
 
 // has wants an entity to have these settings.
 function has(entity, wanted) {
@@ -60,8 +61,18 @@ const queues = {
       autoDeleteOnIdle: "PT10M",
       userMetadata: "<&> ä",
     };
-    const rule = { claimType: "SharedAccessKey", keyName: "reads", accessRights: ["Listen"], primaryKey: "MTIz", secondaryKey: "NDU2" };
-    const q = await t.queue({ ...wanted, forwardDeadLetteredMessagesTo: dead.name, authorizationRules: [rule] });
+    const rule = {
+      claimType: "SharedAccessKey",
+      keyName: "reads",
+      accessRights: ["Listen"],
+      primaryKey: "MTIz",
+      secondaryKey: "NDU2",
+    };
+    const q = await t.queue({
+      ...wanted,
+      forwardDeadLetteredMessagesTo: dead.name,
+      authorizationRules: [rule],
+    });
     const p = await t.adm.getQueue(q.name);
     has(p, wanted);
     assert.ok(p.forwardDeadLetteredMessagesTo.endsWith(dead.name), p.forwardDeadLetteredMessagesTo);
@@ -85,7 +96,12 @@ const queues = {
     await r.deadLetterMessage(await one(r, "dead"));
     await t.sender(q.name).scheduleMessages(msg("later"), later(300));
     const p = await t.adm.getQueueRuntimeProperties(q.name);
-    has(p, { activeMessageCount: 2, deadLetterMessageCount: 1, scheduledMessageCount: 1, totalMessageCount: 4 });
+    has(p, {
+      activeMessageCount: 2,
+      deadLetterMessageCount: 1,
+      scheduledMessageCount: 1,
+      totalMessageCount: 4,
+    });
     assert.ok(p.sizeInBytes > 0);
     recent(p.createdAt);
     recent(p.modifiedAt);
@@ -129,7 +145,9 @@ const topics = {
       await t.adm.createTopic(name);
       t.dropTopic(name);
     }
-    const names = (await drain(t.adm.listTopics())).map((topic) => topic.name).filter((n) => n.startsWith(t.name));
+    const names = (await drain(t.adm.listTopics()))
+      .map((topic) => topic.name)
+      .filter((n) => n.startsWith(t.name));
     assert.deepEqual(names.sort(), want);
   },
 
@@ -217,7 +235,10 @@ const subscriptions = {
   "admin-default-rule": async (t) => {
     await t.topic();
     await t.ruled("s", { sqlExpression: "a = 1" });
-    assert.deepEqual((await drain(t.adm.listRules(t.name, "s"))).map((r) => r.name), ["s"]);
+    assert.deepEqual(
+      (await drain(t.adm.listRules(t.name, "s"))).map((r) => r.name),
+      ["s"],
+    );
   },
 
   "admin-names": async (t) => {

@@ -26,7 +26,8 @@ export const scenarios = {
     const target = await t.queue({}, "target");
     await t.topic();
     await t.ruled("s", { sqlExpression: "color = 'blue'" }, undefined, { forwardTo: target.name });
-    for (const color of ["blue", "red"]) await t.send(t.name, msg(color, { applicationProperties: { color } }));
+    for (const color of ["blue", "red"])
+      await t.send(t.name, msg(color, { applicationProperties: { color } }));
     await t.left(target, ["blue"]);
   },
 
@@ -44,7 +45,10 @@ export const scenarios = {
     const q = await t.queue({ forwardDeadLetteredMessagesTo: target.name });
     await t.send(q.name, "a");
     const r = t.receiver(q);
-    await r.deadLetterMessage(await one(r, "a"), { deadLetterReason: "why", deadLetterErrorDescription: "because" });
+    await r.deadLetterMessage(await one(r, "a"), {
+      deadLetterReason: "why",
+      deadLetterErrorDescription: "because",
+    });
     const got = await one(t.receiver(target), "a");
     assert.deepEqual([got.deadLetterReason, got.deadLetterSource], ["why", q.name]);
   },

@@ -20,7 +20,8 @@ export const scenarios = {
     await t.restart("kill");
     const until = Date.now() + SOME_TIME;
     let got = [];
-    while (got.length === 0 && Date.now() < until) got = await r.receiveMessages(1, { maxWaitTimeInMs: 5000 });
+    while (got.length === 0 && Date.now() < until)
+      got = await r.receiveMessages(1, { maxWaitTimeInMs: 5000 });
     assert.deepEqual(bodies(got), ["b"]);
     await r.completeMessage(got[0]);
     await t.left(q);

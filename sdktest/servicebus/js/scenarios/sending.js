@@ -144,7 +144,10 @@ export const scenarios = {
       got.push(...some);
     }
     assert.deepEqual(bodies(got), numbered(10));
-    assert.deepEqual(got.map((m) => Number(m.sequenceNumber)), Array.from({ length: 10 }, (_, i) => i + 1));
+    assert.deepEqual(
+      got.map((m) => Number(m.sequenceNumber)),
+      Array.from({ length: 10 }, (_, i) => i + 1),
+    );
   },
 
   "receive-waits": async (t) => {

@@ -7,7 +7,10 @@ import { bodies, deferred, later, msg, numbered, one, refused, take, text } from
 async function dead(t, place, body) {
   await t.send(place.name, body);
   const r = t.receiver(place);
-  await r.deadLetterMessage(await one(r, body), { deadLetterReason: "why", deadLetterErrorDescription: "because" });
+  await r.deadLetterMessage(await one(r, body), {
+    deadLetterReason: "why",
+    deadLetterErrorDescription: "because",
+  });
   return r;
 }
 
@@ -27,7 +30,10 @@ export const scenarios = {
     await t.send(q.name, ...numbered(5));
     const r = t.receiver(q);
     assert.deepEqual(bodies(await r.peekMessages(5)), numbered(5));
-    assert.deepEqual((await take(r, 5)).map((m) => m.deliveryCount), Array(5).fill(0));
+    assert.deepEqual(
+      (await take(r, 5)).map((m) => m.deliveryCount),
+      Array(5).fill(0),
+    );
   },
 
   "peek-from": async (t) => {
@@ -124,7 +130,10 @@ export const scenarios = {
   defer: async (t) => {
     const { q, r, number } = await aside(t);
     await t.nothing(q);
-    assert.deepEqual((await t.receiver(q).peekMessages(1)).map((m) => m.state), ["deferred"]);
+    assert.deepEqual(
+      (await t.receiver(q).peekMessages(1)).map((m) => m.state),
+      ["deferred"],
+    );
     const [again] = await deferred(r, number);
     assert.equal(text(again), "a");
     await r.completeMessage(again);

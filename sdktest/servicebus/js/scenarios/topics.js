@@ -48,7 +48,11 @@ export const scenarios = {
       brackets: ["(color = 'red' OR color = 'blue') AND size <> 12", "red"],
     };
     for (const [name, [condition]] of Object.entries(cases)) await t.ruled(name, sql(condition));
-    await t.send(t.name, tagged("blue", { color: "blue", size: 12, note: "100%" }), tagged("red", { color: "red", size: 3 }));
+    await t.send(
+      t.name,
+      tagged("blue", { color: "blue", size: 12, note: "100%" }),
+      tagged("red", { color: "red", size: 3 }),
+    );
     for (const [name, [, want]] of Object.entries(cases)) await t.left(new Place(t.name, name), [want]);
   },
 
@@ -94,7 +98,8 @@ export const scenarios = {
       msg("both", { subject: "t", applicationProperties: { color: "red" } }),
       msg("neither", { subject: "t" }),
     );
-    for (const name of ["subject", "correlation", "property", "both"]) await t.left(new Place(t.name, name), [name]);
+    for (const name of ["subject", "correlation", "property", "both"])
+      await t.left(new Place(t.name, name), [name]);
     await t.left(new Place(t.name, "capital"));
   },
 
@@ -153,7 +158,10 @@ export const scenarios = {
   "rule-manager": async (t) => {
     const [s] = await t.topic(["s"]);
     const rules = t.client.createRuleManager(t.name, "s");
-    assert.deepEqual((await drain(rules.listRules())).map((r) => r.name), ["$Default"]);
+    assert.deepEqual(
+      (await drain(rules.listRules())).map((r) => r.name),
+      ["$Default"],
+    );
     await rules.deleteRule("$Default");
     await rules.createRule("sql", sql("color = 'blue'"), sql("SET seen = 'yes'"));
     await rules.createRule("correlation", { subject: "s", applicationProperties: { n: "v" } });

@@ -95,7 +95,12 @@ async def admin_queue_runtime(t):
     await r.dead_letter_message(await one(r, "dead"), reason="why")
     await (await t.sender(q.queue)).schedule_messages([msg("later")], later(300))
     p = await t.adm.get_queue_runtime_properties(q.queue)
-    counts = (p.active_message_count, p.dead_letter_message_count, p.scheduled_message_count, p.total_message_count)
+    counts = (
+        p.active_message_count,
+        p.dead_letter_message_count,
+        p.scheduled_message_count,
+        p.total_message_count,
+    )
     equal(counts, (2, 1, 1, 4))
     assert p.size_in_bytes > 0, p.size_in_bytes
     for moment in (p.created_at_utc, p.updated_at_utc):

@@ -68,7 +68,7 @@ async def error_deleted_queue(t):
 
 
 async def _secure(t, **options):
-    """Does over a client with TLS what tells that it works. The endpoint's port is not kept, so it is told besides."""
+    """Does over a client with TLS what tells that it works. The SDK drops the endpoint's port."""
     q = await t.queue()
     client = t.connect(
         connection("localhost", KEY),

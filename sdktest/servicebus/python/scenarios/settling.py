@@ -43,9 +43,16 @@ async def peek_states(t):
     await r.defer_message(await one(r, "deferred"))
     await one(r, "locked")
     await (await t.sender(q.queue)).schedule_messages([msg("scheduled")], later(300))
-    states = {bodies([m])[0]: m.state for m in await (await t.receiver(q)).peek_messages(max_message_count=10)}
+    states = {
+        bodies([m])[0]: m.state for m in await (await t.receiver(q)).peek_messages(max_message_count=10)
+    }
     state = ServiceBusMessageState
-    want = {"deferred": state.DEFERRED, "locked": state.ACTIVE, "active": state.ACTIVE, "scheduled": state.SCHEDULED}
+    want = {
+        "deferred": state.DEFERRED,
+        "locked": state.ACTIVE,
+        "active": state.ACTIVE,
+        "scheduled": state.SCHEDULED,
+    }
     equal(states, want)
 
 

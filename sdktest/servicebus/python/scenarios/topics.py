@@ -132,7 +132,10 @@ async def rule_action(t):
     got = await one(await t.deleting(changed), "a")
     equal(got.subject, "new")
     seen = plain(got.application_properties)
-    equal({name: seen.get(name) for name in ("color", "size", "note")}, {"color": "red", "size": 5, "note": None})
+    equal(
+        {name: seen.get(name) for name in ("color", "size", "note")},
+        {"color": "red", "size": 5, "note": None},
+    )
     got = await one(await t.deleting(untouched), "a")
     equal((got.subject, plain(got.application_properties)), ("old", properties))
 

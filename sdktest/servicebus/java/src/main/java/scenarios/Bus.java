@@ -39,7 +39,7 @@ import java.util.stream.IntStream;
 
 /** What one scenario works with: clients, entities of its own, and the server's clock. */
 final class Bus {
-    /** What the command line says; the first three are host and port, control is null if it cannot be ended. */
+    /** What the command line says; the first three are host and port, control may be null. */
     record Flags(String amqp, String admin, String tls, URI mayfly, URI control) {}
 
     /** Where messages are received from: a queue, or a subscription of a topic. */
@@ -88,7 +88,8 @@ final class Bus {
     }
 
     static String connection(String place, String key) {
-        return "Endpoint=sb://" + place + ";SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=" + key + ";";
+        return "Endpoint=sb://" + place + ";SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey="
+            + key + ";";
     }
 
     /** The SDK knows port 443 alone, so a policy puts the port into each request. */
@@ -99,7 +100,8 @@ final class Bus {
             .addPolicy((context, next) -> {
                 URL url = context.getHttpRequest().getUrl();
                 try {
-                    context.getHttpRequest().setUrl(new URL("https", url.getHost(), to.getPort(), url.getFile()));
+                    URL moved = new URL("https", url.getHost(), to.getPort(), url.getFile());
+                    context.getHttpRequest().setUrl(moved);
                 } catch (MalformedURLException e) {
                     throw new IllegalStateException(e);
                 }
@@ -161,7 +163,8 @@ final class Bus {
         return ruled(sub, filter, action, o -> {});
     }
 
-    Place ruled(String sub, RuleFilter filter, RuleAction action, Consumer<CreateSubscriptionOptions> change) {
+    Place ruled(
+        String sub, RuleFilter filter, RuleAction action, Consumer<CreateSubscriptionOptions> change) {
         CreateSubscriptionOptions options = new CreateSubscriptionOptions();
         change.accept(options);
         CreateRuleOptions rule = new CreateRuleOptions(filter);
@@ -249,7 +252,11 @@ final class Bus {
     void left(Place p, List<String> want, boolean ordered) {
         ServiceBusReceiverClient r = deleting(p);
         List<String> got = bodies(take(r, want.size()));
-        equal(ordered ? got : got.stream().sorted().toList(), ordered ? want : want.stream().sorted().toList());
+        if (ordered) {
+            equal(got, want);
+        } else {
+            equal(got.stream().sorted().toList(), want.stream().sorted().toList());
+        }
         none(r);
         r.close();
     }
@@ -282,7 +289,8 @@ final class Bus {
     }
 
     static void bury(ServiceBusReceiverClient r, ServiceBusReceivedMessage m) {
-        r.deadLetter(m, new DeadLetterOptions().setDeadLetterReason("why").setDeadLetterErrorDescription("because"));
+        r.deadLetter(m, new DeadLetterOptions()
+            .setDeadLetterReason("why").setDeadLetterErrorDescription("because"));
     }
 
     static List<String> bodies(List<ServiceBusReceivedMessage> messages) {
@@ -329,7 +337,8 @@ final class Bus {
             .method(method, HttpRequest.BodyPublishers.ofString(body))
             .build();
         HttpResponse<String> answer = HTTP.send(request, HttpResponse.BodyHandlers.ofString());
-        Want.yes(answer.statusCode() == 200, method + " " + to + ": " + answer.statusCode() + " " + answer.body());
+        Want.yes(answer.statusCode() == 200,
+            method + " " + to + ": " + answer.statusCode() + " " + answer.body());
     }
 
     private static void unlessMissing(Runnable deletion) {

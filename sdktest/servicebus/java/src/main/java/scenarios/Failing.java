@@ -33,7 +33,7 @@ final class Failing {
         every.put("over-websocket", t -> secure(t, AmqpTransportType.AMQP_WEB_SOCKETS));
     }
 
-    private static void receive(Bus t, Bus.Place p) {
+    static void receive(Bus t, Bus.Place p) {
         t.receiver(p).receiveMessages(1, Duration.ofSeconds(10)).stream().toList();
     }
 
@@ -88,7 +88,8 @@ final class Failing {
     /** Does over a client with TLS what tells that it works. */
     private static void secure(Bus t, AmqpTransportType transport) {
         var q = t.queue();
-        var b = Bus.retrying(new ServiceBusClientBuilder().connectionString(Bus.connection("localhost", Bus.KEY))
+        var b = Bus.retrying(new ServiceBusClientBuilder()
+            .connectionString(Bus.connection("localhost", Bus.KEY))
             .customEndpointAddress("https://" + t.flags.tls()).transportType(transport));
         t.sender(b, q.name()).sendMessage(msg("a"));
         var r = t.receiver(b, q, ServiceBusReceiveMode.PEEK_LOCK);

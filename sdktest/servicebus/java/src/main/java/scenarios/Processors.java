@@ -116,7 +116,7 @@ final class Processors {
             .maxConcurrentSessions(3).processMessage(c -> h.message().accept(c.getMessage()))
             .processError(h.error()::accept).buildProcessorClient());
         for (String s : List.of("x", "y", "z")) {
-            equal(seen.stream().filter(m -> m.getSessionId().equals(s)).map(m -> m.getBody().toString()).toList(),
+            equal(Bus.bodies(seen.stream().filter(m -> m.getSessionId().equals(s)).toList()),
                 List.of(s + 1, s + 2, s + 3, s + 4));
         }
     }

@@ -93,7 +93,8 @@ final class Restarts {
         t.ruled("s", Topics.sql("color = 'blue'"), null);
         t.restart("stop");
         equal(t.adm.getQueue(q.name()).getLockDuration(), Duration.ofSeconds(42));
-        equal(((SqlRuleFilter) t.adm.getRule(t.name, "s", "s").getFilter()).getSqlExpression(), "color = 'blue'");
+        var filter = (SqlRuleFilter) t.adm.getRule(t.name, "s", "s").getFilter();
+        equal(filter.getSqlExpression(), "color = 'blue'");
         t.send(q.name(), "a");
         t.left(q, "a");
     }

@@ -34,7 +34,8 @@ public final class Run {
         };
     }
 
-    private static final List<String> FLAGS = List.of("--amqp", "--admin", "--tls", "--mayfly", "--control", "--only");
+    private static final List<String> FLAGS =
+        List.of("--amqp", "--admin", "--tls", "--mayfly", "--control", "--only");
 
     private final Map<String, Body> every = new LinkedHashMap<>();
     private final Bus.Flags flags;
@@ -99,8 +100,8 @@ public final class Run {
             }
             System.out.println(times ? line + " (" + (System.nanoTime() - began) / 1_000_000 + " ms)" : line);
         }
-        System.out.println("azure-messaging-servicebus " + version() + ": " + passed + "/" + (names.size() - absent)
-            + " (" + absent + " no-api)");
+        System.out.println("azure-messaging-servicebus " + version() + ": "
+            + passed + "/" + (names.size() - absent) + " (" + absent + " no-api)");
         return failed == 0;
     }
 

@@ -73,11 +73,13 @@ final class Sending {
 
     private static void properties(Bus t) {
         var q = t.queue();
-        t.send(q.name(), msg("b").setMessageId("id-1").setSubject("greeting").setCorrelationId("c-1").setTo("somebody")
-            .setReplyTo("answers").setReplyToSessionId("rs").setContentType("text/plain").setPartitionKey("pk"));
+        t.send(q.name(), msg("b").setMessageId("id-1").setSubject("greeting").setCorrelationId("c-1")
+            .setTo("somebody").setReplyTo("answers").setReplyToSessionId("rs").setContentType("text/plain")
+            .setPartitionKey("pk"));
         var got = one(t.receiver(q), "b");
-        equal(Stream.of(got.getMessageId(), got.getSubject(), got.getCorrelationId(), got.getTo(), got.getReplyTo(),
-            got.getReplyToSessionId(), got.getContentType(), got.getPartitionKey()).toList(),
+        equal(Stream.of(got.getMessageId(), got.getSubject(), got.getCorrelationId(), got.getTo(),
+            got.getReplyTo(), got.getReplyToSessionId(), got.getContentType(),
+            got.getPartitionKey()).toList(),
             List.of("id-1", "greeting", "c-1", "somebody", "answers", "rs", "text/plain", "pk"));
     }
 

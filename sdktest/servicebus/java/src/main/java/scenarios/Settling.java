@@ -74,7 +74,8 @@ final class Settling {
     private static void peekFrom(Bus t) {
         var q = t.queue();
         t.send(q.name(), numbered(5));
-        equal(bodies(t.receiver(q).peekMessages(10, 3).stream().toList()), List.of(numbered(5)).subList(2, 5));
+        var got = t.receiver(q).peekMessages(10, 3).stream().toList();
+        equal(bodies(got), List.of(numbered(5)).subList(2, 5));
     }
 
     private static void peekContinues(Bus t) {
@@ -104,7 +105,8 @@ final class Settling {
         for (var m : peek(t.receiver(q), 10)) {
             states.put(m.getBody().toString(), m.getState());
         }
-        equal(states, Map.of("deferred", ServiceBusMessageState.DEFERRED, "locked", ServiceBusMessageState.ACTIVE,
+        equal(states, Map.of(
+            "deferred", ServiceBusMessageState.DEFERRED, "locked", ServiceBusMessageState.ACTIVE,
             "active", ServiceBusMessageState.ACTIVE, "scheduled", ServiceBusMessageState.SCHEDULED));
     }
 

@@ -78,7 +78,8 @@ final class Topics {
     private static void bySql(Bus t) {
         t.topic();
         var s = t.ruled("s", sql("color = 'blue' AND size > 10"), null);
-        t.send(t.name, with("1", Map.of("color", "blue", "size", 10)), with("2", Map.of("color", "blue", "size", 11)),
+        t.send(t.name, with("1", Map.of("color", "blue", "size", 10)),
+            with("2", Map.of("color", "blue", "size", 11)),
             with("3", Map.of("color", "red", "size", 11)), msg("4"));
         t.left(s, "2");
     }
@@ -126,7 +127,8 @@ final class Topics {
         var kept = ((SqlRuleFilter) t.adm.getRule(t.name, "s", "s").getFilter()).getParameters();
         equal(kept.get("@c"), "blue");
         equal(((Number) kept.get("@n")).intValue(), 12);
-        t.send(t.name, with("1", Map.of("color", "blue", "size", 12)), with("2", Map.of("color", "blue", "size", 13)));
+        t.send(t.name, with("1", Map.of("color", "blue", "size", 12)),
+            with("2", Map.of("color", "blue", "size", 13)));
         t.left(s, "1");
     }
 
@@ -225,7 +227,8 @@ final class Topics {
     private static void managerErrors(Bus t) {
         t.topic("s");
         var rules = t.closing(t.builder.ruleManager().topicName(t.name).subscriptionName("s").buildClient());
-        refused(() -> rules.createRule("$Default", new CreateRuleOptions(sql("1=1"))), "ALREADY_EXISTS", "already");
+        var again = new CreateRuleOptions(sql("1=1"));
+        refused(() -> rules.createRule("$Default", again), "ALREADY_EXISTS", "already");
         refused(() -> rules.deleteRule("not-there"), "NOT_FOUND", "not found", "not be found", "not-found");
     }
 }
