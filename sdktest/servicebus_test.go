@@ -2,7 +2,10 @@ package sdktest
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +13,9 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
 // busTime is how long a runner may take for all scenarios of servicebus.md, of which one takes a minute.
@@ -92,3 +98,36 @@ func (b bus) certificate(t *testing.T) string {
 }
 
 func at(port int) string { return net.JoinHostPort("localhost", strconv.Itoa(port)) }
+
+// create makes a queue, or a topic with subscriptions, by the administration's protocol.
+func (b bus) create(t *testing.T, name string, subscriptions ...string) {
+	t.Helper()
+	c := b.administrator(t)
+	if len(subscriptions) == 0 {
+		_, err := c.CreateQueue(t.Context(), name, nil)
+		must(t, err)
+		return
+	}
+	_, err := c.CreateTopic(t.Context(), name, nil)
+	must(t, err)
+	for _, s := range subscriptions {
+		_, err := c.CreateSubscription(t.Context(), name, s, nil)
+		must(t, err)
+	}
+}
+
+// administrator is a client that trusts the server's certificate alone.
+func (b bus) administrator(t *testing.T) *admin.Client {
+	t.Helper()
+	pem, err := os.ReadFile(b.certificate(t))
+	must(t, err)
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(pem)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+	t.Cleanup(transport.CloseIdleConnections)
+	c, err := admin.NewClientFromConnectionString("Endpoint=sb://"+at(b.admin)+
+		";SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=SAS_KEY_VALUE",
+		&admin.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: &http.Client{Transport: transport}}})
+	must(t, err)
+	return c
+}
