@@ -127,7 +127,8 @@ func (b bus) administrator(t *testing.T) *admin.Client {
 	t.Cleanup(transport.CloseIdleConnections)
 	c, err := admin.NewClientFromConnectionString("Endpoint=sb://"+at(b.admin)+
 		";SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=SAS_KEY_VALUE",
-		&admin.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: &http.Client{Transport: transport}}})
+		&admin.ClientOptions{ClientOptions: azcore.ClientOptions{
+			Transport: &http.Client{Transport: transport}}})
 	must(t, err)
 	return c
 }

@@ -1,5 +1,5 @@
-"""The transport azureservicebus of kombu, as it is, but for where its two clients go: it knows no other hosts than
-those of the cloud, and one name for both."""
+"""The transport azureservicebus of kombu, as it is, but for where its two clients go: it knows no other hosts
+than those of the cloud, and one name for both."""
 
 import os
 
@@ -20,7 +20,8 @@ class Channel(azureservicebus.Channel):
 
     @cached_property
     def queue_mgmt_service(self):
-        return ServiceBusAdministrationClient.from_connection_string(f"Endpoint=sb://{os.environ['ADMIN']};{KEY}")
+        admin = f"Endpoint=sb://{os.environ['ADMIN']};{KEY}"
+        return ServiceBusAdministrationClient.from_connection_string(admin)
 
 
 class Transport(azureservicebus.Transport):

@@ -1,4 +1,4 @@
-"""kombu's own tests for transports, which come with its source (t/integration/common.py of the folder KOMBU)."""
+"""kombu's own tests for transports, t/integration/common.py of its source, which KOMBU names."""
 
 import os
 import sys
