@@ -93,7 +93,7 @@ var sending = []scenario{
 
 	{"send-too-large", func(t *T) {
 		q := t.plain()
-		t.refused(t.trySend(q.queue, m(strings.Repeat("x", 300<<10))), "size")
+		t.refused(t.trySend(q.queue, m(strings.Repeat("x", 300<<10))), "too large")
 		t.left(q)
 	}},
 

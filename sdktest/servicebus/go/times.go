@@ -237,7 +237,8 @@ var ttl = []scenario{
 	{"ttl-scheduled", func(t *T) {
 		q := t.plain()
 		t.scheduled(q.queue, 300, aged("a", 100), aged("b", 100))
-		t.advance(390)
+		t.advance(301)
+		t.advance(90)
 		t.deleting(q).one("a")
 		t.advance(11)
 		t.left(q)

@@ -50,7 +50,8 @@ export const scenarios = {
       größe: "2",
     };
     await t.send(q.name, msg("b", { applicationProperties: sent }));
-    assert.deepEqual((await one(t.receiver(q), "b")).applicationProperties, sent);
+    const r = t.receiver(q, { skipConvertingDate: true }); // else it makes numbers of moments
+    assert.deepEqual((await one(r, "b")).applicationProperties, sent);
   },
 
   "send-empty": async (t) => {

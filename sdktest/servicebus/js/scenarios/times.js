@@ -212,7 +212,8 @@ export const scenarios = {
   "ttl-scheduled": async (t) => {
     const q = await t.queue();
     await schedule(t, q.name, 300, aged("a", 100), aged("b", 100));
-    await t.advance(390);
+    await t.advance(301);
+    await t.advance(90);
     await one(t.deleting(q), "a");
     await t.advance(11);
     await t.left(q);

@@ -78,7 +78,7 @@ async def session_lock_lost(t):
     r = await _accept(t, q, "x")
     got = await one(r, "x1")
     await t.advance(31)
-    await refused(r.complete_message(got), "SessionLockLost")
+    await refused(r.complete_message(got), "LockLost")
     equal((await one(await _accept(t, q, "x"), "x1")).delivery_count, 1)
 
 
