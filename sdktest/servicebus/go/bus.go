@@ -108,8 +108,16 @@ func in(session, body string) *sb.Message {
 func (t *T) sender(name string) *sb.Sender {
 	s, err := t.client.NewSender(name, nil)
 	t.must(err)
-	t.after = append(t.after, func() error { return s.Close(context.Background()) })
+	t.after = append(t.after, closing(s))
 	return s
+}
+
+// closing closes what a scenario may have cut or made fail, which says so when it is closed.
+func closing(c interface{ Close(context.Context) error }) func() error {
+	return func() error {
+		_ = c.Close(context.Background())
+		return nil
+	}
 }
 
 // send sends messages one after the other.
@@ -154,7 +162,7 @@ func (t *T) open(c *sb.Client, p place, mode sb.ReceiveMode) R {
 		r, err = c.NewReceiverForSubscription(p.topic, p.sub, o)
 	}
 	t.must(err)
-	t.after = append(t.after, func() error { return r.Close(context.Background()) })
+	t.after = append(t.after, closing(r))
 	return R{r, t}
 }
 

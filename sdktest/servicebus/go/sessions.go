@@ -37,7 +37,7 @@ func (t *T) accept(p place, id string) S {
 	defer cancel()
 	r, err := t.tryAccept(ctx, p, id)
 	t.must(err)
-	t.after = append(t.after, func() error { return r.Close(context.Background()) })
+	t.after = append(t.after, closing(r))
 	return S{R{r, t}, r}
 }
 

@@ -229,7 +229,8 @@ export async function refused(call, ...words) {
   try {
     answer = await call;
   } catch (e) {
-    const said = `${e.code} ${e.name} ${e.statusCode} ${e.message}`.toLowerCase();
+    const all = [e, ...(e.errors ?? [])]; // of each try
+    const said = all.map((x) => `${x.code} ${x.name} ${x.statusCode} ${x.message}`.toLowerCase()).join(" ");
     if (!words.some((w) => said.includes(w.toLowerCase()))) throw e;
     return e;
   }

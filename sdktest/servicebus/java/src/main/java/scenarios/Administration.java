@@ -296,7 +296,7 @@ final class Administration {
     private static void deleteTopic(Bus t) {
         var s = t.topic("s").get(0);
         t.adm.deleteTopic(t.name);
-        refused(() -> Failing.receive(t, s), "NOT_FOUND");
+        refused(() -> Failing.receive(t, s), "NOT_FOUND", Failing.TERMINATED);
         t.topic();
         equal(t.adm.getSubscriptionExists(t.name, "s"), false);
     }

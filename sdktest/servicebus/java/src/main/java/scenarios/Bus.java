@@ -268,7 +268,7 @@ final class Bus {
         while (got.size() < n && System.nanoTime() < until) {
             r.receiveMessages(n - got.size(), Duration.ofSeconds(5)).forEach(got::add);
         }
-        Want.yes(got.size() == n, "received " + got.size() + " of " + n + ": " + bodies(got));
+        Want.yes(got.size() == n, "received " + got.size() + " of " + n);
         return got;
     }
 

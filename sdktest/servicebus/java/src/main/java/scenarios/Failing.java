@@ -19,6 +19,8 @@ import java.util.Map;
 final class Failing {
     private static final String GONE = "MESSAGING_ENTITY_NOT_FOUND";
     private static final String DISABLED = "MESSAGING_ENTITY_DISABLED";
+    /** What the SDK says where a receiver's first link was refused, whatever the server said. */
+    static final String TERMINATED = "upstream-error";
 
     private Failing() {}
 
@@ -43,14 +45,14 @@ final class Failing {
 
     private static void missing(Bus t) {
         refused(() -> t.send("not-there", "a"), GONE);
-        refused(() -> receive(t, new Bus.Place("not-there", null, false)), GONE);
+        refused(() -> receive(t, new Bus.Place("not-there", null, false)), GONE, TERMINATED);
     }
 
     private static void disabled(Bus t) {
         var q = t.queue();
         setStatus(t, q, EntityStatus.DISABLED);
         refused(() -> t.send(q.name(), "a"), DISABLED);
-        refused(() -> receive(t, q), DISABLED);
+        refused(() -> receive(t, q), DISABLED, TERMINATED);
         setStatus(t, q, EntityStatus.ACTIVE);
         t.send(q.name(), "b");
         t.left(q, "b");
@@ -68,7 +70,7 @@ final class Failing {
         var q = t.queue();
         setStatus(t, q, EntityStatus.RECEIVE_DISABLED);
         t.send(q.name(), "a");
-        refused(() -> receive(t, q), DISABLED);
+        refused(() -> receive(t, q), DISABLED, TERMINATED);
     }
 
     private static void wrongKey(Bus t) {

@@ -7,6 +7,7 @@ import static scenarios.Bus.none;
 import static scenarios.Bus.one;
 import static scenarios.Bus.peek;
 import static scenarios.Bus.take;
+import static scenarios.Failing.TERMINATED;
 import static scenarios.Want.equal;
 import static scenarios.Want.lasts;
 import static scenarios.Want.refused;
@@ -102,7 +103,8 @@ final class Sessions {
     private static void locked(Bus t) {
         var q = talks(t);
         accept(t, q, "x");
-        refused(() -> accept(t, q, "x"), "SESSION_CANNOT_BE_LOCKED", "session-cannot-be-locked");
+        var other = t.builder(Bus.KEY); // on one connection the SDK would share the link
+        refused(() -> take(accept(t, other, q, "x"), 1), "CANNOT_BE_LOCKED", TERMINATED);
     }
 
     private static void state(Bus t) {
@@ -188,12 +190,12 @@ final class Sessions {
     private static void required(Bus t) {
         var q = talks(t);
         refused(() -> t.send(q.name(), "a"), "session");
-        refused(() -> t.receiver(q).receiveMessages(1, Duration.ofSeconds(10)).stream().toList(), "session");
+        refused(() -> Failing.receive(t, q), "session", TERMINATED);
     }
 
     private static void notSupported(Bus t) {
         var q = t.queue();
-        refused(() -> accept(t, q, "x"), "session");
+        refused(() -> take(accept(t, q, "x"), 1), "session", TERMINATED);
     }
 
     private static void subscription(Bus t) {

