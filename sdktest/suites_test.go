@@ -31,55 +31,10 @@ type suite struct {
 
 // suites lists the languages. What prepare installs goes into folders that git ignores, and is used again.
 var suites = []suite{
-	{
-		name: "Go",
-		prepare: func(t *testing.T) []string {
-			bin := filepath.Join(t.TempDir(), "scenarios")
-			command(t, ".", "go", "build", "-o", bin, "./go")
-			return []string{bin}
-		},
-		trust: func(_ *testing.T, cert string) []string { return []string{"SSL_CERT_FILE=" + cert} },
-	},
-	{
-		name:  "JavaScript",
-		tools: []string{"node", "npm"},
-		prepare: func(t *testing.T) []string {
-			if stale("js/package-lock.json", "js/node_modules/.package-lock.json") {
-				command(t, "js", "npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error")
-			}
-			return []string{"node", "js/run.js"}
-		},
-		trust: func(_ *testing.T, cert string) []string { return []string{"NODE_EXTRA_CA_CERTS=" + cert} },
-	},
-	{
-		name:  "Python",
-		tools: []string{"python3"},
-		prepare: func(t *testing.T) []string {
-			python := filepath.Join("python", ".venv", "bin", "python")
-			if stale("python/requirements.txt", "python/.venv/installed") {
-				command(t, "python", "python3", "-m", "venv", ".venv")
-				command(t, ".", python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", "python/requirements.txt")
-				must(t, os.WriteFile("python/.venv/installed", nil, 0o644))
-			}
-			return []string{python, "python/run.py"}
-		},
-		trust: func(_ *testing.T, cert string) []string {
-			return []string{"REQUESTS_CA_BUNDLE=" + cert, "SSL_CERT_FILE=" + cert}
-		},
-	},
-	{
-		name:  "Java",
-		tools: []string{"java", "keytool", "mvn"},
-		prepare: func(t *testing.T) []string {
-			command(t, "java", "mvn", "-q", "-B", "compile", "dependency:copy-dependencies")
-			return []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", strings.Join([]string{"java/target/classes", "java/target/dependency/*"}, string(os.PathListSeparator)), "scenarios.Run"}
-		},
-		trust: func(t *testing.T, cert string) []string {
-			store := filepath.Join(t.TempDir(), "trust.p12")
-			command(t, ".", "keytool", "-importcert", "-noprompt", "-alias", "mayfly", "-file", cert, "-keystore", store, "-storetype", "PKCS12", "-storepass", "changeit")
-			return []string{"JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=" + store + " -Djavax.net.ssl.trustStorePassword=changeit"}
-		},
-	},
+	{name: "Go", prepare: goProgram("./go"), trust: trustByFile},
+	{name: "JavaScript", tools: nodeTools, prepare: nodeProgram("js"), trust: trustByNode},
+	{name: "Python", tools: pythonTools, prepare: pythonProgram("python"), trust: trustByRequests},
+	{name: "Java", tools: javaTools, prepare: javaProgram("java"), trust: trustByStore},
 	{
 		name:  "Rust",
 		tools: []string{"cargo"},
@@ -87,13 +42,13 @@ var suites = []suite{
 			command(t, "rust", "cargo", "build", "--locked", "--quiet", "--target-dir", "target")
 			return []string{filepath.Join("rust", "target", "debug", "scenarios")}
 		},
-		trust: func(_ *testing.T, cert string) []string { return []string{"SSL_CERT_FILE=" + cert} },
+		trust: trustByFile,
 	},
 	{
 		name:    ".NET",
 		needs:   "MAYFLY_DOTNET_SCENARIOS",
 		prepare: func(*testing.T) []string { return []string{os.Getenv("MAYFLY_DOTNET_SCENARIOS")} },
-		trust:   func(_ *testing.T, cert string) []string { return []string{"SSL_CERT_FILE=" + cert} },
+		trust:   trustByFile,
 	},
 }
 
@@ -101,7 +56,7 @@ var suites = []suite{
 // one range and with five. Every name of scenarios.md has to be told of, and "no-api" exactly where its
 // tables say so.
 func TestScenarios(t *testing.T) {
-	list := scenarioList(t)
+	list := scenarioList(t, "scenarios.md")
 	if len(list) < 64 {
 		t.Fatalf("scenarios.md lists %d", len(list))
 	}
@@ -135,15 +90,15 @@ func runnable(t *testing.T, s suite) {
 	}
 }
 
-// scenarioList reads the tables of scenarios.md: for each name the languages that have no API for it.
-func scenarioList(t *testing.T) map[string][]string {
+// scenarioList reads the tables of a file: for each name the languages that have no API for it.
+func scenarioList(t *testing.T, file string) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile("scenarios.md")
+	text, err := os.ReadFile(file)
 	must(t, err)
 	list := map[string][]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|.*\\|(.*)\\|$").FindAllStringSubmatch(string(text), -1) {
 		if _, twice := list[row[1]]; twice {
-			t.Errorf("scenarios.md has %s twice", row[1])
+			t.Errorf("%s has %s twice", file, row[1])
 		}
 		list[row[1]] = nil
 		for _, part := range strings.Split(row[2], ";") {
@@ -167,12 +122,26 @@ func runSuite(t *testing.T, s suite, argv []string, list map[string][]string, sc
 	if scheme == "https" {
 		cmd.Env = append(cmd.Env, s.trust(t, cert)...)
 	}
-	out, err := cmd.CombinedOutput()
+	sum := outcomes(t, cmd, s.language(), list)
+	t.Logf("over %s, %d range(s): %s", scheme, ranges, sum)
+	must(t, server.Stop())
+	check(t, server.Args[slices.Index(server.Args, "--data")+1])
+}
+
+// language is how the tables of a list spell the suite's language: without what comes after a comma.
+func (s suite) language() string {
+	name, _, _ := strings.Cut(s.name, ",")
+	return name
+}
+
+// outcomes runs a runner, holds the lines that it prints against a list of scenarios, and returns its sum.
+func outcomes(t *testing.T, runner *exec.Cmd, language string, list map[string][]string) string {
+	t.Helper()
+	out, err := runner.CombinedOutput()
 	var ended *exec.ExitError
 	if err != nil && !errors.As(err, &ended) {
 		t.Fatal(err)
 	}
-
 	seen := map[string]bool{}
 	sum := ""
 	for _, line := range strings.Split(string(out), "\n") {
@@ -181,11 +150,12 @@ func runSuite(t *testing.T, s suite, argv []string, list map[string][]string, sc
 		switch word {
 		case "ok", "FAIL", "no-api":
 			if _, listed := list[name]; !listed || seen[name] && word != "FAIL" {
-				t.Errorf("scenarios.md does not list %q, or it ran twice", name)
+				t.Errorf("no list has %q, or it ran twice", name)
 			}
 			seen[name] = true
-			if excused := slices.Contains(list[name], s.name); excused != (word == "no-api") && word != "FAIL" {
-				t.Errorf("%s: scenarios.md says no API: %v", line, excused)
+			excused := slices.Contains(list[name], language)
+			if excused != (word == "no-api") && word != "FAIL" {
+				t.Errorf("%s: the list says no API: %v", line, excused)
 			}
 			if word == "FAIL" {
 				t.Error(line)
@@ -204,9 +174,7 @@ func runSuite(t *testing.T, s suite, argv []string, list map[string][]string, sc
 	if err != nil && !t.Failed() || sum == "" {
 		t.Errorf("the runner: %v\n%s", err, out)
 	}
-	t.Logf("over %s, %d range(s): %s", scheme, ranges, sum)
-	must(t, server.Stop())
-	check(t, server.Args[slices.Index(server.Args, "--data")+1])
+	return sum
 }
 
 // control lets a runner end the server and start it again: POST stop, POST kill. It returns the URL before
@@ -233,24 +201,4 @@ func control(t *testing.T, s *Server) string {
 		<-done
 	})
 	return "http://" + ln.Addr().String() + "/"
-}
-
-// command runs a program that prepares a suite.
-func command(t *testing.T, dir, name string, args ...string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
-}
-
-// stale tells whether what was made from a file is missing or older than it.
-func stale(source, made string) bool {
-	from, err := os.Stat(source)
-	if err != nil {
-		return true
-	}
-	to, err := os.Stat(made)
-	return err != nil || to.ModTime().Before(from.ModTime())
 }

@@ -188,6 +188,8 @@ func TestJSONOfFailures(t *testing.T) {
   "databases": 1,
   "containers": 1,
   "documents": 1,
+  "entities": 0,
+  "messages": 0,
   "found": 0,
   "violations": []
 }

@@ -1,0 +1,79 @@
+package sdktest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// frameworkTime is how long a framework's tests may take.
+const frameworkTime = 5 * time.Minute
+
+// TestKombu runs the tests that kombu has for all its transports with the one for Service Bus, and an
+// application of Celery.
+func TestKombu(t *testing.T) {
+	runnable(t, suite{tools: pythonTools})
+	dir := filepath.Join("servicebus", "frameworks", "kombu")
+	python, err := filepath.Abs(pythonWith(t, dir, "requirements.txt", ".venv"))
+	must(t, err)
+	b := startBus(t, "--memory")
+	env := append(trustByRequests(t, b.certificate(t)), "AMQP="+at(b.amqp), "ADMIN="+at(b.admin),
+		"KOMBU="+kombuSource(t, dir, python))
+	framework(t, dir, env, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", ".")
+}
+
+// kombuSource unpacks the source of the kombu that is installed, in which its tests are, and returns its folder.
+func kombuSource(t *testing.T, dir, python string) string {
+	t.Helper()
+	made, err := filepath.Abs(filepath.Join(dir, ".venv", "source"))
+	must(t, err)
+	if stale(filepath.Join(dir, "requirements.txt"), made) {
+		must(t, os.RemoveAll(made))
+		text, err := os.ReadFile(filepath.Join(dir, "requirements.txt"))
+		must(t, err)
+		all := strings.Fields(string(text))
+		version := all[slices.IndexFunc(all, func(s string) bool { return strings.HasPrefix(s, "kombu==") })]
+		packed := t.TempDir()
+		command(t, dir, python, "-m", "pip", "download", "-q", "--disable-pip-version-check",
+			"--no-deps", "--no-binary", ":all:", "-d", packed, version)
+		archives, err := filepath.Glob(filepath.Join(packed, "kombu-*.tar.gz"))
+		must(t, err)
+		command(t, dir, python, "-m", "tarfile", "-e", archives[0], made)
+	}
+	folders, err := filepath.Glob(filepath.Join(made, "kombu-*"))
+	must(t, err)
+	return folders[0]
+}
+
+// TestSpring runs an application with Spring Cloud Azure: listeners, and a template that sends.
+func TestSpring(t *testing.T) {
+	runnable(t, suite{tools: javaTools})
+	dir := filepath.Join("servicebus", "frameworks", "spring")
+	command(t, dir, "mvn", "-q", "-B", "compile", "dependency:copy-dependencies")
+	b := startBus(t, "--memory")
+	b.create(t, "spring-orders")
+	b.create(t, "spring-news", "readers")
+	path := strings.Join([]string{"target/classes", "target/dependency/*"}, string(os.PathListSeparator))
+	framework(t, dir, []string{"SERVICEBUS=" + b.connection()}, "java", "-XX:TieredStopAtLevel=1",
+		"-XX:+UseSerialGC", "-cp", path, "spring.Shop")
+}
+
+// framework runs a program and fails the test unless it ends well.
+func framework(t *testing.T, dir string, env []string, name string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), frameworkTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	t.Log(lines[len(lines)-1])
+}

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	sb "github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
+)
+
+// place is where messages are received from: a queue, or a subscription of a topic.
+type place struct {
+	queue, topic, sub string
+	dead              bool // its dead-letter queue
+}
+
+func (p place) deadLetters() place {
+	p.dead = true
+	return p
+}
+
+// receiver is what receivers with and without a session have in common.
+type receiver interface {
+	ReceiveMessages(context.Context, int, *sb.ReceiveMessagesOptions) ([]*sb.ReceivedMessage, error)
+	ReceiveDeferredMessages(
+		context.Context, []int64, *sb.ReceiveDeferredMessagesOptions) ([]*sb.ReceivedMessage, error)
+	PeekMessages(context.Context, int, *sb.PeekMessagesOptions) ([]*sb.ReceivedMessage, error)
+	CompleteMessage(context.Context, *sb.ReceivedMessage, *sb.CompleteMessageOptions) error
+	AbandonMessage(context.Context, *sb.ReceivedMessage, *sb.AbandonMessageOptions) error
+	DeferMessage(context.Context, *sb.ReceivedMessage, *sb.DeferMessageOptions) error
+	DeadLetterMessage(context.Context, *sb.ReceivedMessage, *sb.DeadLetterOptions) error
+	Close(context.Context) error
+}
+
+// R is a receiver with the scenario that it belongs to.
+type R struct {
+	receiver
+	t *T
+}
+
+// queue creates a queue by the scenario's name, with what is added to it.
+func (t *T) queue(p admin.QueueProperties, suffix ...string) place {
+	name := t.name
+	for _, s := range suffix {
+		name += "-" + s
+	}
+	_, err := t.adm.CreateQueue(t.ctx, name, &admin.CreateQueueOptions{Properties: &p})
+	t.must(err)
+	t.dropQueue(name)
+	return place{queue: name}
+}
+
+func (t *T) plain() place { return t.queue(admin.QueueProperties{}) }
+
+// dropQueue lets a queue be deleted at the end, if it is still there.
+func (t *T) dropQueue(name string) {
+	t.after = append(t.after, func() error {
+		_, err := t.adm.DeleteQueue(context.Background(), name, nil)
+		return unless404(err)
+	})
+}
+
+// topic creates a topic by the scenario's name, and subscriptions with these names.
+func (t *T) topic(p admin.TopicProperties, subs ...string) []place {
+	_, err := t.adm.CreateTopic(t.ctx, t.name, &admin.CreateTopicOptions{Properties: &p})
+	t.must(err)
+	t.dropTopic(t.name)
+	places := []place{}
+	for _, s := range subs {
+		places = append(places, t.sub(s, admin.SubscriptionProperties{}))
+	}
+	return places
+}
+
+func (t *T) dropTopic(name string) {
+	t.after = append(t.after, func() error {
+		_, err := t.adm.DeleteTopic(context.Background(), name, nil)
+		return unless404(err)
+	})
+}
+
+// sub creates a subscription of the scenario's topic.
+func (t *T) sub(name string, p admin.SubscriptionProperties) place {
+	_, err := t.adm.CreateSubscription(t.ctx, t.name, name, &admin.CreateSubscriptionOptions{Properties: &p})
+	t.must(err)
+	return place{topic: t.name, sub: name}
+}
+
+// ruled creates a subscription with one rule in place of $Default.
+func (t *T) ruled(name string, filter admin.RuleFilter, action admin.RuleAction) place {
+	rule := admin.RuleProperties{Name: name, Filter: filter, Action: action}
+	return t.sub(name, admin.SubscriptionProperties{DefaultRule: &rule})
+}
+
+func sql(expression string) admin.RuleFilter { return &admin.SQLFilter{Expression: expression} }
+
+func m(body string) *sb.Message { return &sb.Message{Body: []byte(body)} }
+
+// in is a message of a session.
+func in(session, body string) *sb.Message {
+	return &sb.Message{SessionID: &session, Body: []byte(body)}
+}
+
+func (t *T) sender(name string) *sb.Sender {
+	s, err := t.client.NewSender(name, nil)
+	t.must(err)
+	t.after = append(t.after, closing(s))
+	return s
+}
+
+// closing closes what a scenario may have cut or made fail, which says so when it is closed.
+func closing(c interface{ Close(context.Context) error }) func() error {
+	return func() error {
+		_ = c.Close(context.Background())
+		return nil
+	}
+}
+
+// send sends messages one after the other.
+func (t *T) send(name string, messages ...*sb.Message) {
+	s := t.sender(name)
+	for _, m := range messages {
+		t.must(s.SendMessage(t.ctx, m, nil))
+	}
+}
+
+// sendBodies sends a message for each body.
+func (t *T) sendBodies(name string, bodies ...string) {
+	s := t.sender(name)
+	for _, b := range bodies {
+		t.must(s.SendMessage(t.ctx, m(b), nil))
+	}
+}
+
+// unless404 is an error that is not that of a missing entity.
+func unless404(err error) error {
+	var r *azcore.ResponseError
+	if errors.As(err, &r) && r.StatusCode == http.StatusNotFound {
+		return nil
+	}
+	return err
+}
+
+func (t *T) trySend(name string, m *sb.Message) error {
+	return t.sender(name).SendMessage(t.ctx, m, nil)
+}
+
+func (t *T) open(c *sb.Client, p place, mode sb.ReceiveMode) R {
+	o := &sb.ReceiverOptions{ReceiveMode: mode}
+	if p.dead {
+		o.SubQueue = sb.SubQueueDeadLetter
+	}
+	var r *sb.Receiver
+	var err error
+	if p.queue != "" {
+		r, err = c.NewReceiverForQueue(p.queue, o)
+	} else {
+		r, err = c.NewReceiverForSubscription(p.topic, p.sub, o)
+	}
+	t.must(err)
+	t.after = append(t.after, closing(r))
+	return R{r, t}
+}
+
+// from makes a receiver that locks.
+func (t *T) from(p place) R { return t.open(t.client, p, sb.ReceiveModePeekLock) }
+
+// deleting makes a receiver that deletes.
+func (t *T) deleting(p place) R { return t.open(t.client, p, sb.ReceiveModeReceiveAndDelete) }
+
+// take receives this many messages.
+func (r R) take(n int) []*sb.ReceivedMessage {
+	ctx, cancel := context.WithTimeout(r.t.ctx, someTime)
+	defer cancel()
+	var all []*sb.ReceivedMessage
+	for len(all) < n {
+		some, err := r.ReceiveMessages(ctx, n-len(all), nil)
+		if err != nil {
+			r.t.fatalf("received %d of %d: %v", len(all), n, err)
+		}
+		all = append(all, some...)
+	}
+	return all
+}
+
+// one receives a message and wants it to have this body.
+func (r R) one(body string) *sb.ReceivedMessage {
+	got := r.take(1)[0]
+	r.t.equal(string(got.Body), body)
+	return got
+}
+
+// none wants nothing.
+func (r R) none() {
+	ctx, cancel := context.WithTimeout(r.t.ctx, shortly)
+	defer cancel()
+	got, err := r.ReceiveMessages(ctx, 1, nil)
+	if err == nil {
+		r.t.fatalf("there is %v", bodies(got))
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		r.t.fatalf("%v", err)
+	}
+}
+
+func (r R) close() { r.t.must(r.Close(r.t.ctx)) }
+
+func (r R) complete(m *sb.ReceivedMessage) { r.t.must(r.CompleteMessage(r.t.ctx, m, nil)) }
+
+func (r R) abandon(m *sb.ReceivedMessage) { r.t.must(r.AbandonMessage(r.t.ctx, m, nil)) }
+
+func (r R) deferred(numbers ...int64) []*sb.ReceivedMessage {
+	got, err := r.ReceiveDeferredMessages(r.t.ctx, numbers, nil)
+	r.t.must(err)
+	r.t.equal(len(got), len(numbers))
+	return got
+}
+
+func (r R) deadLetter(m *sb.ReceivedMessage, reason, description string) {
+	why := &sb.DeadLetterOptions{Reason: &reason, ErrorDescription: &description}
+	r.t.must(r.DeadLetterMessage(r.t.ctx, m, why))
+}
+
+func (r R) peek(n int) []*sb.ReceivedMessage {
+	got, err := r.PeekMessages(r.t.ctx, n, nil)
+	r.t.must(err)
+	return got
+}
+
+// nothing wants a receiver that waits shortly to get nothing.
+func (t *T) nothing(p place) {
+	r := t.from(p)
+	r.none()
+	r.close()
+}
+
+// left wants exactly these bodies, and takes them out.
+func (t *T) left(p place, want ...string) {
+	r := t.deleting(p)
+	if len(want) > 0 {
+		t.equal(bodies(r.take(len(want))), want)
+	}
+	r.none()
+	r.close()
+}
+
+// leftInAnyOrder is left without an order.
+func (t *T) leftInAnyOrder(p place, want ...string) {
+	r := t.deleting(p)
+	t.equal(slices.Sorted(slices.Values(bodies(r.take(len(want))))), slices.Sorted(slices.Values(want)))
+	r.none()
+	r.close()
+}
+
+func bodies(messages []*sb.ReceivedMessage) []string {
+	all := []string{}
+	for _, m := range messages {
+		all = append(all, string(m.Body))
+	}
+	return all
+}
+
+// count is how many deliveries of a message have failed.
+func count(m *sb.ReceivedMessage) int { return int(m.DeliveryCount) - 1 }
+
+// later is a moment by the machine's clock, with which the server's agrees when a scenario begins.
+func later(seconds int) time.Time { return time.Now().Add(time.Duration(seconds) * time.Second) }
+
+// lasts wants two moments to be so far apart, give or take what real time has passed meanwhile.
+func (t *T) lasts(from, to *time.Time, seconds int) {
+	t.check(from != nil && to != nil, "a moment is missing")
+	d := to.Sub(*from) - time.Duration(seconds)*time.Second
+	t.check(d.Abs() < 8*time.Second, "%v is not %d s after %v", to, seconds, from)
+}

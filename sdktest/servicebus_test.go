@@ -1,0 +1,134 @@
+package sdktest
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
+)
+
+// busTime is how long a runner may take for all scenarios of servicebus.md, of which one takes a minute.
+const busTime = 8 * time.Minute
+
+// busSuites lists the languages of servicebus.md. Python has two runs: its clients come in two kinds.
+var busSuites = []suite{
+	{name: "Go", prepare: goProgram("./servicebus/go"), trust: trustByFile},
+	{name: "JavaScript", tools: nodeTools, prepare: nodeProgram("servicebus/js"), trust: trustByNode},
+	{name: "Python", tools: pythonTools, prepare: pythonProgram("servicebus/python"), trust: trustByRequests},
+	{name: "Python, asynchronous", tools: pythonTools,
+		prepare: pythonProgram("servicebus/python", "--asynchronous"), trust: trustByRequests},
+	{name: "Java", tools: javaTools, prepare: javaProgram("servicebus/java"), trust: trustByStore},
+}
+
+// TestServiceBus runs the scenarios of servicebus.md in each language against a server of its own.
+func TestServiceBus(t *testing.T) {
+	list := scenarioList(t, "servicebus.md")
+	if len(list) < 150 {
+		t.Fatalf("servicebus.md lists %d", len(list))
+	}
+	for _, s := range busSuites {
+		t.Run(s.name, func(t *testing.T) {
+			runnable(t, s)
+			argv := s.prepare(t)
+			bus := startBus(t, "--data", t.TempDir())
+			ctx, cancel := context.WithTimeout(t.Context(), busTime)
+			defer cancel()
+			args := append(bus.flags(), "--control", control(t, bus.Server))
+			cmd := exec.CommandContext(ctx, argv[0], append(argv[1:], args...)...)
+			cmd.Env = slices.Concat(os.Environ(), s.trust(t, bus.certificate(t)))
+			t.Log(outcomes(t, cmd, s.language(), list))
+			must(t, bus.Stop())
+			check(t, bus.Args[slices.Index(bus.Args, "--data")+1])
+		})
+	}
+}
+
+// bus is a server with queues and topics.
+type bus struct {
+	*Server
+	amqp, admin, tls int // ports
+}
+
+// startBus runs a server with queues and topics, on ports that are free, for the time of the test.
+func startBus(t *testing.T, args ...string) bus {
+	t.Helper()
+	b := bus{}
+	plainAdmin := 0
+	for _, port := range []*int{&b.amqp, &b.admin, &b.tls, &plainAdmin} {
+		var err error
+		*port, err = freePort()
+		must(t, err)
+	}
+	b.Server = start(t, append([]string{"--virtual-clock", "--servicebus",
+		"--servicebus-port", strconv.Itoa(b.amqp), "--servicebus-admin-port", strconv.Itoa(plainAdmin),
+		"--servicebus-tls-port", strconv.Itoa(b.tls),
+		"--servicebus-admin-tls-port", strconv.Itoa(b.admin)}, args...)...)
+	return b
+}
+
+// flags say to a runner where the server is.
+func (b bus) flags() []string {
+	return []string{"--amqp", at(b.amqp), "--admin", at(b.admin), "--tls", at(b.tls),
+		"--mayfly", b.URL("http")}
+}
+
+// connection is the connection string that applications use.
+func (b bus) connection() string {
+	return "Endpoint=sb://" + at(b.amqp) + ";SharedAccessKeyName=RootManageSharedAccessKey;" +
+		"SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true;"
+}
+
+// certificate writes the server's certificate into a file.
+func (b bus) certificate(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "mayfly.pem")
+	must(t, os.WriteFile(file, get(t, b.URL("http")+"_explorer/emulator.pem"), 0o644))
+	return file
+}
+
+func at(port int) string { return net.JoinHostPort("localhost", strconv.Itoa(port)) }
+
+// create makes a queue, or a topic with subscriptions, by the administration's protocol.
+func (b bus) create(t *testing.T, name string, subscriptions ...string) {
+	t.Helper()
+	c := b.administrator(t)
+	if len(subscriptions) == 0 {
+		_, err := c.CreateQueue(t.Context(), name, nil)
+		must(t, err)
+		return
+	}
+	_, err := c.CreateTopic(t.Context(), name, nil)
+	must(t, err)
+	for _, s := range subscriptions {
+		_, err := c.CreateSubscription(t.Context(), name, s, nil)
+		must(t, err)
+	}
+}
+
+// administrator is a client that trusts the server's certificate alone.
+func (b bus) administrator(t *testing.T) *admin.Client {
+	t.Helper()
+	pem, err := os.ReadFile(b.certificate(t))
+	must(t, err)
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(pem)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+	t.Cleanup(transport.CloseIdleConnections)
+	c, err := admin.NewClientFromConnectionString("Endpoint=sb://"+at(b.admin)+
+		";SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=SAS_KEY_VALUE",
+		&admin.ClientOptions{ClientOptions: azcore.ClientOptions{
+			Transport: &http.Client{Transport: transport}}})
+	must(t, err)
+	return c
+}
