@@ -110,6 +110,9 @@ func (t *timers) tick(ctx context.Context, now int64) (first int64) {
 		s := heap.Pop(&t.heap).(*messageStore)
 		t.mu.Unlock()
 		if _, err := s.tick(ctx); err != nil {
+			if CodeOf(err) == CodeEntityNotFound {
+				continue // it was deleted
+			}
 			if ctx.Err() == nil {
 				t.m.logger().Warn("a timer of a queue failed", "entity", s.name(), "error", err)
 			}

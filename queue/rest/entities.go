@@ -13,22 +13,14 @@ import (
 func (c *call) manage() error {
 	n := len(c.path)
 	whole := c.before(0)
-	switch {
-	case n == 1 && c.at(0, "$namespaceinfo"):
-		if err := c.allow("", access.Manage); err != nil {
-			return err
-		}
-		return c.namespaceInfo()
-	case n == 2 && c.at(0, "$Resources"):
-		if err := c.allow("", access.Manage); err != nil {
-			return err
-		}
-		return c.listEntities()
-	}
 	if err := c.allow(whole, access.Manage); err != nil {
 		return err
 	}
 	switch {
+	case n == 1 && c.at(0, "$namespaceinfo"):
+		return c.namespaceInfo()
+	case n == 2 && c.at(0, "$Resources"):
+		return c.listEntities()
 	case n > 1 && c.at(-1, "Subscriptions"):
 		return c.listSubscriptions(c.before(1))
 	case n > 3 && c.at(-1, "Rules") && c.at(-3, "Subscriptions"):

@@ -44,6 +44,13 @@ func (r *request) peek() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
+	if session == nil { // some clients name the link of their session alone
+		if holder := r.holder(nil); holder != nil {
+			if id, _, ok := holder.Session(); ok {
+				session = &id
+			}
+		}
+	}
 	list, err := r.c.queues.Peek(r.ctx, r.at,
 		queue.PeekOptions{From: from, Max: int(min(count, maxPeek)), Session: session})
 	if err != nil {
