@@ -35,13 +35,18 @@ func (e *fieldError) Error() string {
 	return "SubCode=40000. The value of the element '" + e.name + "' cannot be read: " + e.err.Error()
 }
 
-var errNoBool = errors.New("it is neither true nor false.")
+var (
+	errNoBool      = errors.New("it is neither true nor false.")
+	errNotPositive = errors.New("it is not above 0.")
+)
 
 func duration(name string, at func(*queue.Properties) *time.Duration) field {
 	return field{name,
 		func(d *description) (string, bool) { return queue.FormatDuration(*at(&d.Properties)), true },
 		func(p *queue.Properties, text string) (err error) {
-			*at(p), err = queue.ParseDuration(text)
+			if *at(p), err = queue.ParseDuration(text); err == nil && *at(p) <= 0 {
+				err = errNotPositive // nothing would stand for the default
+			}
 			return err
 		}}
 }
@@ -64,9 +69,10 @@ func number(name string, at func(*queue.Properties) *int32) field {
 		func(d *description) (string, bool) { return strconv.Itoa(int(*at(&d.Properties))), true },
 		func(p *queue.Properties, text string) error {
 			v, err := strconv.ParseInt(text, 10, 32)
-			if err == nil {
-				*at(p) = int32(v)
+			if err == nil && v <= 0 {
+				err = errNotPositive
 			}
+			*at(p) = int32(v)
 			return err
 		}}
 }

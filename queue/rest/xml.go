@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // The namespaces of XML.
@@ -102,11 +103,28 @@ func (c *call) entry(name string) (*node, error) {
 	return found, nil
 }
 
-// appendText appends text, escaped.
+// appendText appends text, escaped by names: some clients read no numbers, with which encoding/xml escapes
+// quotes. What XML has no place for becomes the character for that.
 func appendText(b []byte, text string) []byte {
-	w := bytes.NewBuffer(b)
-	_ = xml.EscapeText(w, []byte(text)) // a buffer takes everything
-	return w.Bytes()
+	for _, r := range text {
+		switch {
+		case r == '&':
+			b = append(b, "&amp;"...)
+		case r == '<':
+			b = append(b, "&lt;"...)
+		case r == '>':
+			b = append(b, "&gt;"...)
+		case r == '"':
+			b = append(b, "&quot;"...)
+		case r == '\r':
+			b = append(b, "&#xD;"...) // a plain one would be read as a line's end
+		case r < ' ' && r != '\t' && r != '\n' || r == 0xFFFE || r == 0xFFFF:
+			b = utf8.AppendRune(b, utf8.RuneError)
+		default:
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return b
 }
 
 // appendElement appends an element with text in it.

@@ -1,0 +1,169 @@
+package rest
+
+import (
+	"context"
+	"encoding/xml"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// world is a server over queues in memory, whose clock stands until it is moved.
+type world struct {
+	t     *testing.T
+	h     *host.Host
+	q     *queue.Queues
+	web   *httptest.Server
+	token string
+}
+
+func newWorld(t *testing.T, o access.Options) *world {
+	t.Helper()
+	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, q: queue.New(queue.Options{})}
+	at := time.Date(2026, 7, 2, 1, 32, 27, 0, time.UTC)
+	w.h, err = host.Open(t.Context(), e, host.Options{Clock: ttl.NewManual(at), ManualReaper: true},
+		w.q.Tenant())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.web = httptest.NewServer(New(Options{Queues: w.q, Guard: access.New(o)}))
+	w.token = access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.Real{}.Now().Add(time.Hour))
+	t.Cleanup(func() {
+		w.web.Close()
+		if err := w.q.Check(context.WithoutCancel(t.Context()),
+			func(err error) bool { t.Error(err); return true }); err != nil {
+			t.Error(err)
+		}
+		if err := w.h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// advance moves the clock and lets the reaper go round.
+func (w *world) advance(d time.Duration) {
+	w.t.Helper()
+	if _, err := w.h.Instance().SetClock(w.t.Context(), ttl.Change{Advance: &d}); err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.h.Instance().SweepNow(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// answered is what came back.
+type answered struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do sends a request; headers are names and values in turns.
+func (w *world) do(method, path, body string, headers ...string) answered {
+	w.t.Helper()
+	url := path
+	if !strings.Contains(path, "://") {
+		url = w.web.URL + path
+	}
+	r, err := http.NewRequestWithContext(w.t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", w.token)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header[headers[i]] = []string{headers[i+1]}
+	}
+	res, err := w.web.Client().Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return answered{res.StatusCode, res.Header, string(b)}
+}
+
+// must sends a request that is to be answered with a status.
+func (w *world) must(status int, method, path, body string, headers ...string) answered {
+	w.t.Helper()
+	a := w.do(method, path, body, headers...)
+	if a.status != status {
+		w.t.Fatalf("%s %s: %d, not %d: %s", method, path, a.status, status, a.body)
+	}
+	if status >= 400 {
+		var e struct {
+			XMLName xml.Name `xml:"Error"`
+			Code    int
+			Detail  string
+		}
+		if err := xml.Unmarshal([]byte(a.body), &e); err != nil || e.Code != status ||
+			!strings.Contains(e.Detail, "TrackingId:") {
+			w.t.Fatalf("%s %s: the error is %q (%v)", method, path, a.body, err)
+		}
+	}
+	return a
+}
+
+// put makes or changes an entity: elements are what is inside of its description.
+func (w *world) put(status int, path, kind, elements string, headers ...string) answered {
+	w.t.Helper()
+	return w.must(status, http.MethodPut, path,
+		`<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><`+
+			kind+` xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`" xmlns:x="`+nsSchema+`">`+elements+`</`+kind+
+			`></content></entry>`, headers...)
+}
+
+func (w *world) queue(path, elements string) {
+	w.t.Helper()
+	w.put(201, path, "QueueDescription", elements)
+}
+
+// parsed is an entry or feed that came back.
+type parsed struct {
+	XMLName xml.Name
+	ID      string `xml:"id"`
+	Title   string `xml:"title"`
+	Links   []struct {
+		Rel  string `xml:"rel,attr"`
+		Href string `xml:"href,attr"`
+	} `xml:"link"`
+	Content struct {
+		Nodes []node `xml:",any"`
+	} `xml:"content"`
+	Entries []parsed `xml:"entry"`
+}
+
+func (w *world) parse(a answered) parsed {
+	w.t.Helper()
+	var p parsed
+	if err := xml.Unmarshal([]byte(a.body), &p); err != nil {
+		w.t.Fatalf("%v: %s", err, a.body)
+	}
+	return p
+}
+
+// description is the description in an entry.
+func (w *world) description(a answered) *node {
+	w.t.Helper()
+	p := w.parse(a)
+	if len(p.Content.Nodes) != 1 {
+		w.t.Fatalf("no description in %s", a.body)
+	}
+	return &p.Content.Nodes[0]
+}
