@@ -122,7 +122,11 @@ func (e *Engine) get(key []byte) ([]byte, error) {
 func (e *Engine) position(s *scope) (engine.Position, error) {
 	settled := !s.shows()
 	h, err := e.horizon(s)
-	return engine.Position{LSN: h, Settled: settled}, err
+	if err != nil {
+		return engine.Position{}, err
+	}
+	mark, err := s.readMark(e.get)
+	return engine.Position{LSN: h, Settled: settled, Mark: mark}, err
 }
 
 func (e *Engine) positions(scopes [][]byte) (list []engine.Position, err error) {
