@@ -125,8 +125,13 @@ func (e *Engine) position(s *scope) (engine.Position, error) {
 	if err != nil {
 		return engine.Position{}, err
 	}
-	mark, err := s.readMark(e.get)
-	return engine.Position{LSN: h, Settled: settled, Mark: mark}, err
+	at := engine.Position{LSN: h, Settled: settled}
+	if n := s.marked.Load(); n != 0 { // the usual case, without an allocation
+		at.Mark = n - 1
+		return at, nil
+	}
+	at.Mark, err = s.readMark(e.get)
+	return at, err
 }
 
 func (e *Engine) positions(scopes [][]byte) (list []engine.Position, err error) {
