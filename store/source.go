@@ -56,9 +56,18 @@ func (c *Container) viewOf(w *stopwatch, pick func(*containerState) ([]*slot, er
 			if same = c.gate.Still(at); !same {
 				return nil
 			}
+			for _, p := range positions {
+				if err := st.current(p.Mark); err != nil {
+					return err
+				}
+			}
 			return fn(st, now, r, positions)
 		})
+		again := false
 		if same {
+			again, err = c.refreshed(ctx, err)
+		}
+		if same && !again {
 			return err
 		}
 	}

@@ -56,7 +56,11 @@ var errUnwanted = errors.New("store: a split is not wanted any more")
 func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, error) {
 	c.db.in.Enter()
 	defer c.db.in.Leave()
-	halves, err := c.split(ctx, rangeID, at, nil)
+	var halves []Range
+	err := c.again(ctx, func() (err error) {
+		halves, err = c.split(ctx, rangeID, at, nil)
+		return err
+	})
 	return halves, wrap(err)
 }
 
@@ -126,6 +130,9 @@ func (c *Container) beginSplit(ctx context.Context, s *slot, bound []byte, wante
 		if wanted != nil && !wanted() {
 			return errUnwanted
 		}
+		if st.elsewhere {
+			return errSplitElsewhere
+		}
 		if st.rec.Split != nil { // one that failed, and could not be undone then
 			if err := c.undoSplit(ctx, st); err != nil {
 				return err
@@ -137,15 +144,16 @@ func (c *Container) beginSplit(ctx context.Context, s *slot, bound []byte, wante
 			return unsplittable(s.id)
 		}
 		split := splitRecord{From: s.number, Lower: uint16(number), To: uint16(number + 1)}
-		st.rec.Slots, st.rec.Split = number+2, &split
-		if m, err = newMover(c, &st, s, bound); err != nil {
+		next := st
+		next.rec.Slots, next.rec.Split = number+2, &split
+		if m, err = newMover(c, &next, s, bound); err != nil {
 			return err
 		}
-		if err := c.setContainer(ctx, st.rec); err != nil {
+		if err := c.setContainer(ctx, &st, &next); err != nil {
 			return err
 		}
 		s.noted.Store(m.noted)
-		c.state.Store(&st)
+		c.state.Store(&next)
 		return nil
 	})
 	return m, err
@@ -190,7 +198,7 @@ func (c *Container) trySwitch(ctx context.Context, m *mover, wanted func() bool)
 		if err != nil {
 			return err
 		}
-		if next.rec, err = c.switchRanges(ctx, m, next.rec); err != nil {
+		if err = c.switchRanges(ctx, m, &st, &next); err != nil {
 			return err
 		}
 		m.from.behind.Store(c.db.eng.Horizon(m.from.scope) + 1)
@@ -239,7 +247,7 @@ func (c *Container) halves(st containerState, m *mover) (next containerState, er
 // tidySplit throws away what a split that has given up has left behind. The caller holds splitting.
 func (c *Container) tidySplit(ctx context.Context) error {
 	err := c.alone(ctx, func(st containerState) error {
-		if st.rec.Split == nil {
+		if st.rec.Split == nil || st.elsewhere {
 			return nil
 		}
 		return c.undoSplit(context.WithoutCancel(ctx), st)
