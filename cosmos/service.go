@@ -81,6 +81,9 @@ func (c *call) end() {
 }
 
 func (c *call) run() error {
+	if err := c.catchUp(); err != nil {
+		return err
+	}
 	if err := c.srv.Permit(c.ctx, c.req); err != nil {
 		return err
 	}
@@ -99,6 +102,16 @@ func (c *call) run() error {
 		return err
 	}
 	return c.holdAnswer()
+}
+
+// catchUp lets a request that is about definitions see what other servers over the same data have defined.
+// Requests for items look when they find no container.
+func (c *call) catchUp() error {
+	if c.req.Kind == KindItem || c.req.Kind == KindNone {
+		return nil
+	}
+	_, err := c.srv.db.CatchUp(c.ctx)
+	return err
 }
 
 // Steady runs what is done for a request. Where the data is replaced by a snapshot's meanwhile nothing is

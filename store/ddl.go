@@ -24,7 +24,7 @@ func (d *Database) Container(id string) (*Container, error) {
 	d.db.mu.RLock()
 	c := d.byName[id]
 	d.db.mu.RUnlock()
-	if c == nil {
+	if c == nil || c.state.Load().dropped { // by another store, and not looked up since
 		return nil, notFound("container", id)
 	}
 	return c, nil
@@ -39,7 +39,7 @@ func (d *Database) ContainerByRID(rid string) (*Container, error) {
 	d.db.mu.RLock()
 	defer d.db.mu.RUnlock()
 	for _, c := range d.containers {
-		if c.RID() == rid {
+		if c.RID() == rid && !c.state.Load().dropped {
 			return c, nil
 		}
 	}
@@ -226,6 +226,9 @@ func (c *Container) replaceSpec(ctx context.Context, spec definition.ContainerSp
 		}
 		switchFeed := switchVersions(&st, &next, now)
 		err := c.commitRecord(ctx, &st, &next, func(t engine.Txn) error {
+			if err := st.checkEmpty(t, &next); err != nil {
+				return err
+			}
 			next.rec.LSN = t.NextLSN(host.CatalogScope())
 			switchFeed(t)
 			return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)

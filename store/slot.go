@@ -74,11 +74,11 @@ func (s *slot) answersFor(id string) bool { return s.id == id || slices.Contains
 // the last purge, and partition keys that are being deleted stay hidden.
 func (c *Container) loadSlots(r engine.Reader) error {
 	st := *c.state.Load()
-	err := c.loadInto(r, &st)
-	if err == nil {
-		c.state.Store(&st)
+	if err := c.loadInto(r, &st); err != nil {
+		return err
 	}
-	return err
+	c.state.Store(&st)
+	return c.loadUse(r)
 }
 
 // loadInto is loadSlots for a state that is not the container's yet. It belongs to the record that r shows.
@@ -86,7 +86,7 @@ func (c *Container) loadInto(r engine.Reader, st *containerState) error {
 	c.note(markSettings, st.rec.TS)
 	c.note(markSettings, st.rec.Policy.ChangedAt)
 	c.note(markSettings, st.rec.MovesSince)
-	var wrote int64
+	raise(&c.used, st.rec.TS)
 	for _, s := range st.ranges {
 		last, err := c.loadMoments(r, s)
 		if err != nil {
@@ -95,10 +95,7 @@ func (c *Container) loadInto(r engine.Reader, st *containerState) error {
 		if err := st.loadReindexed(r, s); err != nil {
 			return err
 		}
-		wrote = max(wrote, last)
-	}
-	if err := c.loadUse(r, wrote); err != nil {
-		return err
+		raise(&c.used, last)
 	}
 	mark, err := engine.Mark(r, st.ranges[0].scope)
 	if err != nil {

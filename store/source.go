@@ -40,6 +40,9 @@ func (c *Container) viewOf(w *stopwatch, pick func(*containerState) ([]*slot, er
 			return err
 		}
 		ranges, err := pick(st)
+		if err != nil && c.outdated(ctx, st) {
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -77,6 +77,9 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 			c.db.splitter.wake()
 		}
 	}()
+	if err := c.followSplit(ctx); err != nil {
+		return nil, err
+	}
 	st := c.state.Load()
 	if err := c.usable(st); err != nil {
 		return nil, err

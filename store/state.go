@@ -67,40 +67,28 @@ func (st *containerState) current(mark uint64) error {
 // writable fails where a transaction must not write to a slot, as its first step: with *elsewhereError, or
 // where another store splits the range.
 func (c *Container) writable(t engine.Txn, st *containerState, s *slot) error {
-	if st.elsewhere && st.rec.Split.From == s.number {
-		return errSplitElsewhere
-	}
 	mark := t.Mark(s.scope)
 	if err := st.current(mark); err != nil {
 		return err
+	}
+	if st.elsewhere && st.rec.Split.From == s.number {
+		return errSplitElsewhere
 	}
 	return c.takeOver(t, s, mark)
 }
 
 // commitRecord makes a change of the container's state durable that is one of its record, too. fn writes what
-// changes, in the scopes of all slots, of former ones and new ones, and in the catalog's. It sets the version
-// of next. The caller holds the catalog's lock and the gate.
+// changes, in the scopes of all slots, of new ones that nobody has used yet, and in the catalog's. It sets the
+// version of next. The caller holds the catalog's lock and the gate.
 func (c *Container) commitRecord(ctx context.Context, st, next *containerState, fn func(engine.Txn) error) error {
-	if st.elsewhere {
-		return errSplitElsewhere
-	}
-	scopes := st.scopes()
-	for _, s := range next.ranges {
-		if !slices.Contains(st.ranges, s) {
-			scopes = append(scopes, s.scope)
-		}
-	}
 	return c.db.changeCatalog(ctx, func(t *host.Change) error {
 		return st.commit(t, next, func() error { return fn(t) })
-	}, scopes...)
+	}, st.scopes()...)
 }
 
 // commitFences is commitRecord for a change of the fences, which the record does not tell of: it does without
 // the catalog.
 func (c *Container) commitFences(ctx context.Context, st, next *containerState, fn func(engine.Txn) error) error {
-	if st.elsewhere {
-		return errSplitElsewhere
-	}
 	_, err := c.db.eng.Update(ctx, st.scopes(), func(t engine.Txn) error {
 		return st.commit(t, next, func() error { return fn(t) })
 	})
@@ -115,6 +103,9 @@ func (st *containerState) commit(t engine.Txn, next *containerState, fn func() e
 		if err := st.current(marks[s]); err != nil {
 			return err
 		}
+	}
+	if st.elsewhere {
+		return errSplitElsewhere
 	}
 	if err := fn(); err != nil {
 		return err
@@ -166,6 +157,21 @@ func (c *Container) refreshed(ctx context.Context, err error) (bool, error) {
 		err = c.refresh(ctx, st)
 	}
 	return err == nil, err
+}
+
+// outdated is for who refuses something by what he knows of the container, without having looked at anything
+// that is stored: it tells that st was not the container's state any more, which has been read anew.
+func (c *Container) outdated(ctx context.Context, st *containerState) bool {
+	scope := st.ranges[0].scope
+	err := c.db.view(ctx, func(r engine.Reader) error {
+		at, err := r.Positions([][]byte{scope})
+		if err != nil {
+			return err
+		}
+		return st.current(at[0].Mark)
+	})
+	again, _ := c.refreshed(ctx, err)
+	return again
 }
 
 // again runs fn, which goes by one state of the container, until that was the container's. The caller does not
@@ -262,6 +268,14 @@ func (c *Container) refreshFrom(ctx context.Context, r engine.Reader, st *contai
 	return nil
 }
 
+// followSplit looks whether another store that is known to split a range has come to an end.
+func (c *Container) followSplit(ctx context.Context) error {
+	if !c.state.Load().elsewhere {
+		return nil
+	}
+	return c.view(ctx, func(*containerState, int64, engine.Reader) error { return nil })
+}
+
 // scopes are those of the container's slots.
 func (st *containerState) scopes() [][]byte {
 	list := make([][]byte, len(st.ranges))
@@ -316,6 +330,9 @@ func (c *Container) reread(r engine.Reader, st *containerState) (next containerS
 		s := st.ranges[i]
 		s.shapes.forget()
 		s.rescan.Store(true)
+		if rec.IndexRound != st.rec.IndexRound {
+			s.reindexed.Store(0)
+		}
 		next.ranges = append(next.ranges, s)
 	}
 	for _, s := range st.ranges { // those that have been split elsewhere stay where they were
