@@ -77,6 +77,11 @@ func (c *Container) loadSlots(r engine.Reader) error {
 	if err := c.loadInto(r, &st); err != nil {
 		return err
 	}
+	for _, s := range st.ranges {
+		if err := st.loadReindexed(r, s); err != nil {
+			return err
+		}
+	}
 	c.state.Store(&st)
 	return c.loadUse(r)
 }
@@ -90,9 +95,6 @@ func (c *Container) loadInto(r engine.Reader, st *containerState) error {
 	for _, s := range st.ranges {
 		last, err := c.loadMoments(r, s)
 		if err != nil {
-			return err
-		}
-		if err := st.loadReindexed(r, s); err != nil {
 			return err
 		}
 		raise(&c.used, last)

@@ -262,9 +262,7 @@ func (c *Container) refreshFrom(ctx context.Context, r engine.Reader, st *contai
 			return err
 		}
 	}
-	c.state.Store(&next)
-	c.watch.notify()
-	c.mourners.notify()
+	c.adopt(st, &next)
 	return nil
 }
 
@@ -295,7 +293,7 @@ func (c *Container) storedRecord(r engine.Reader) (rec containerRecord, err erro
 }
 
 // reread makes a state of what is stored now. A range that it has in common with the former state keeps its
-// slot; what that remembers of index entries and of the reaper's way goes.
+// slot. Nothing changes by it: r may be older than the state.
 func (c *Container) reread(r engine.Reader, st *containerState) (next containerState, err error) {
 	next = *st
 	rec, err := c.storedRecord(r)
@@ -327,18 +325,24 @@ func (c *Container) reread(r engine.Reader, st *containerState) (next containerS
 			next.ranges = append(next.ranges, s)
 			continue
 		}
-		s := st.ranges[i]
+		next.ranges = append(next.ranges, st.ranges[i])
+	}
+	return next, c.loadInto(r, &next)
+}
+
+// adopt makes next, which has been read anew, the container's state. The caller holds the gate.
+func (c *Container) adopt(st, next *containerState) {
+	for _, s := range st.ranges {
 		s.shapes.forget()
 		s.rescan.Store(true)
-		if rec.IndexRound != st.rec.IndexRound {
+		if next.rec.IndexRound != st.rec.IndexRound {
 			s.reindexed.Store(0)
 		}
-		next.ranges = append(next.ranges, s)
-	}
-	for _, s := range st.ranges { // those that have been split elsewhere stay where they were
-		if !slices.Contains(next.ranges, s) {
+		if !next.dropped && !slices.Contains(next.ranges, s) { // it stays where it was when it was split
 			s.behind.Store(s.told.Load() + 1)
 		}
 	}
-	return next, c.loadInto(r, &next)
+	c.state.Store(next)
+	c.watch.notify()
+	c.mourners.notify()
 }
