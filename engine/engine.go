@@ -138,9 +138,9 @@ type Control interface {
 	// is.
 	RaiseLSN(scope []byte, first uint64)
 	// SetMark keeps a number with a scope, which is told with each of its positions; 0 takes it away, and is
-	// that of a scope without one. A caller counts by it the changes of what it keeps in memory about a scope: who finds
-	// another mark than the one that it knows has to read anew, since somebody else has changed it. The Update
-	// need not name the scope where nobody has used it yet.
+	// that of a scope without one. A caller counts by it the changes of what it keeps in memory about a
+	// scope: who finds another mark than the one that it knows has to read anew, since somebody else has
+	// changed it. The Update need not name the scope where nobody has used it yet.
 	SetMark(scope []byte, mark uint64)
 	// Mark is the mark of a scope that this Update named, as it is after what the transaction has set.
 	Mark(scope []byte) uint64
@@ -217,8 +217,8 @@ func MarkKey(scope []byte) []byte {
 	return append(append(k, scope...), 'M')
 }
 
-// Mark is the mark of a scope in the state that a reader shows; 0 where it has none. ErrCorrupt: what is stored
-// is no mark.
+// Mark is the mark of a scope in the state that a reader shows; 0 where it has none. ErrCorrupt: what is
+// stored is no mark.
 func Mark(r Reader, scope []byte) (uint64, error) {
 	v, err := r.Get(MarkKey(scope))
 	if errors.Is(err, ErrNotFound) {

@@ -76,7 +76,8 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 }
 
 // checkBatch checks what no single operation answers for.
-func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, ops []Operation, o BatchOptions) error {
+func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, ops []Operation,
+	o BatchOptions) error {
 	if len(ops) == 0 {
 		return fail(fault.CodeBadRequest, "Batch request has no operations.")
 	}

@@ -138,9 +138,10 @@ func sameRecord(a, b *containerRecord) (bool, error) {
 	return bytes.Equal(one, two), err
 }
 
-// readCatalog reads the whole catalog. Databases and containers that there are in memory keep their place, and
-// known is told of the latter, with what is stored of them.
-func (db *resident) readCatalog(r engine.Reader, known func(*Container, containerRecord) error) (*catalog, error) {
+// readCatalog reads the whole catalog. Databases and containers that there are in memory keep their place,
+// and known is told of the latter, with what is stored of them.
+func (db *resident) readCatalog(r engine.Reader,
+	known func(*Container, containerRecord) error) (*catalog, error) {
 	cat := &catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
 		resources: make(map[family]*siblings)}
 	for _, load := range []func(engine.Reader, *catalog) error{

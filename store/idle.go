@@ -106,7 +106,7 @@ func (c *Container) loadUse(r engine.Reader) error {
 	if err != nil && !isAbsent(err) {
 		return err
 	}
-	if n, ok := layout.NumberOf(v); ok {
+	if n, ok := layout.NumberOf(v); ok && int64(n) != c.usedKept { // else it is this store's own promise
 		raise(&c.used, int64(n))
 		c.usedKept = int64(n)
 	}

@@ -108,8 +108,8 @@ func (st *containerState) isEmpty(r engine.Reader) (bool, error) {
 	return true, nil
 }
 
-// checkEmpty fails with *elsewhereError where a change of the indexing policy has been prepared for a container
-// without documents, and another store has written some meanwhile.
+// checkEmpty fails with *elsewhereError where a change of the indexing policy has been prepared for a
+// container without documents, and another store has written some meanwhile.
 func (st *containerState) checkEmpty(r engine.Reader, next *containerState) error {
 	if next.rec.IndexRound == st.rec.IndexRound || next.rec.IndexedBy != nil {
 		return nil

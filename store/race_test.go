@@ -18,6 +18,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/doors"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -31,6 +32,8 @@ type bench struct {
 	clock *ttl.Virtual
 	db    *store.DB
 	c     *store.Container
+
+	shared *doors.Shared // what several stores are over: see servers_test.go
 }
 
 func newBench(t *testing.T, spec string, ranges int) *bench {

@@ -65,7 +65,8 @@ func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 // MoveIn implements host.Tenant.
 func (t tenant) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, error) {
 	db, err := t.db.moveIn(ctx, in)
-	return host.Resident{Life: db, Reread: db.reread, Sweep: sweeper{db}, Dated: dated{db}, Note: db.snapshotNote}, err
+	return host.Resident{Life: db, Reread: db.reread, Sweep: sweeper{db}, Dated: dated{db},
+		Note: db.snapshotNote}, err
 }
 
 // moveIn reads the catalog of an instance.

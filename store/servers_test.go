@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,43 +13,56 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/doors"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
-// shared is an engine that several stores are open over. It outlives them.
-type shared struct {
-	engine.Engine
-	engine.Getter
-}
-
-func (shared) Close() error { return nil }
-
-// newServers is a bench with two stores over one engine, each with its own view of the one container. The first
-// is the bench's.
+// newServers is a bench with two stores over one engine, each with its own view of the one container. The
+// first is the bench's. Both are closed in the end, behind a look at what is stored.
 func newServers(t *testing.T, spec string, ranges int) (b *bench, other *bench) {
 	t.Helper()
+	return newServersOver(t, spec, ranges, func(e engine.Engine) engine.Engine { return e })
+}
+
+// newServersOver is newServers with a look at what the first store does with the engine.
+func newServersOver(t *testing.T, spec string, ranges int, watch func(engine.Engine) engine.Engine) (b, other *bench) {
+	t.Helper()
 	o := store.Options{Ranges: ranges, ManualReaper: true}
-	var e shared
-	b = newBenchOver(t, vfs.NewMem(), spec, o, func(p *pebble.Engine) engine.Engine {
-		e = shared{p, p}
-		t.Cleanup(func() {
-			if err := p.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return e
+	var shared *doors.Shared
+	b = newBenchOver(t, vfs.NewMem(), spec, o, func(p *pebble.Engine) (e engine.Engine) {
+		var err error
+		if shared, err = doors.Share(p); err != nil {
+			t.Fatal(err)
+		}
+		return watch(shared.Door())
 	})
-	second := *b
-	other = &second
-	o.Clock = b.clock
+	b.shared = shared
+	other = b.another(b.clock)
+	t.Cleanup(func() {
+		checkSound(t, b.db)
+		checkSound(t, other.db)
+		if err := errors.Join(b.db.Close(), other.db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return b, other
+}
+
+// another is one more store over the bench's engine.
+func (b *bench) another(clock *ttl.Virtual) *bench {
+	b.t.Helper()
+	other := *b
+	other.clock = clock
 	var err error
-	if other.db, err = store.Open(b.ctx, e, o); err != nil {
-		t.Fatal(err)
+	o := store.Options{Clock: clock, Ranges: len(b.c.Ranges().Ranges), ManualReaper: true}
+	if other.db, err = store.Open(b.ctx, b.shared.Door(), o); err != nil {
+		b.t.Fatal(err)
 	}
 	other.lookUp()
-	return b, other
+	return &other
 }
 
 // agree checks that both stores see the same documents, and returns their ids.
@@ -84,11 +98,6 @@ func TestStatesOfSeveralStores(t *testing.T) {
 			a, b := newServers(t, spec, ranges)
 			fn(t, a, b)
 			checkClean(t, a.db)
-			for _, x := range []*bench{a, b} {
-				if err := x.db.Close(); err != nil {
-					t.Error(err)
-				}
-			}
 		})
 	}
 	each("default", "", 2, func(t *testing.T, a, b *bench) {
@@ -206,11 +215,6 @@ func TestNumbersOfSeveralStores(t *testing.T) {
 			}
 		}
 	}
-	for _, x := range []*bench{a, b} {
-		if err := x.db.Close(); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // TestStoresSideBySide has two stores write to one container, and change it, at random. No number names two
@@ -258,11 +262,5 @@ func TestStoresSideBySide(t *testing.T) {
 	work.Wait()
 	if got := strings.Fields(agree(a, b)); len(got) != len(alive) {
 		t.Errorf("%d documents of %d", len(got), len(alive))
-	}
-	for _, x := range []*bench{a, b} {
-		checkSound(t, x.db)
-		if err := x.db.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }

@@ -84,7 +84,8 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 
 // changeSettings is the part of ChangeSettings that goes by one state of the container. The caller holds the
 // catalog's lock.
-func (c *Container) changeSettings(ctx context.Context, fn func(*ContainerSettings) error) (ContainerSettings, error) {
+func (c *Container) changeSettings(ctx context.Context,
+	fn func(*ContainerSettings) error) (ContainerSettings, error) {
 	next := c.Settings().clone()
 	if err := fn(&next); err != nil {
 		return ContainerSettings{}, wrap(err)

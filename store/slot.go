@@ -108,7 +108,8 @@ func (c *Container) loadInto(r engine.Reader, st *containerState) error {
 	return err
 }
 
-// loadMoments lets the clock not be behind what is stored in a slot, and returns the moment of the last write.
+// loadMoments lets the clock not be behind what is stored in a slot, and returns the moment of the last
+// write.
 func (c *Container) loadMoments(r engine.Reader, s *slot) (wrote int64, err error) {
 	last, err := lastFeedEntry(r, s.scope)
 	if err != nil {

@@ -15,14 +15,15 @@ import (
 )
 
 // What a container is, its policies, settings, fences and ranges, lies in memory whole, and its records on
-// disk. Several stores may be open over one engine; each has a state of its own. So the states are counted: by
-// the mark that the engine keeps with each slot's scope. A change of the container is made in the scopes of
-// all of its slots, and raises their marks. A transaction looks at the mark of its slot first, a read at the
-// one that it is told with the position of what it has read: another version there than the state's says that
-// the container has been changed elsewhere. Then nothing that was read counts, the state is read anew, and the
-// operation begins again.
+// disk. Several stores may be open over one engine; each has a state of its own. So the states are counted:
+// by the mark that the engine keeps with each slot's scope. A change of the container is made in the scopes
+// of all of its slots, and raises their marks. A transaction looks at the mark of its slot first, a read at
+// the one that it is told with the position of what it has read: another version there than the state's says
+// that the container has been changed elsewhere. Then nothing that was read counts, the state is read anew,
+// and the operation begins again.
 //
-// A container is born with firstVersion, so that the mark of a scope that has been erased is no version of it.
+// A container is born with firstVersion, so that the mark of a scope that has been erased is no version of
+// it.
 //
 // The upper half of a mark names the store that has written to the slot last. Who finds another one there
 // learns first how far that has come in time, so that no write is dated before one that is stored, whatever
@@ -50,8 +51,9 @@ func (e *elsewhereError) Error() string {
 }
 
 // errSplitElsewhere refuses writes to a range that another store splits: that one could not know of them.
-var errSplitElsewhere = &fault.Error{Code: fault.CodeUnavailable, Message: "The partition range is being split by another server.",
-	Hint: "try again"}
+var errSplitElsewhere = &fault.Error{Code: fault.CodeUnavailable,
+	Message: "The partition range is being split by another server.",
+	Hint:    "try again"}
 
 // firstVersion is that of a container's first state.
 const firstVersion = 1
@@ -78,9 +80,10 @@ func (c *Container) writable(t engine.Txn, st *containerState, s *slot) error {
 }
 
 // commitRecord makes a change of the container's state durable that is one of its record, too. fn writes what
-// changes, in the scopes of all slots, of new ones that nobody has used yet, and in the catalog's. It sets the
-// version of next. The caller holds the catalog's lock and the gate.
-func (c *Container) commitRecord(ctx context.Context, st, next *containerState, fn func(engine.Txn) error) error {
+// changes, in the scopes of all slots, of new ones that nobody has used yet, and in the catalog's. It sets
+// the version of next. The caller holds the catalog's lock and the gate.
+func (c *Container) commitRecord(ctx context.Context, st, next *containerState,
+	fn func(engine.Txn) error) error {
 	return c.db.changeCatalog(ctx, func(t *host.Change) error {
 		return st.commit(t, next, func() error { return fn(t) })
 	}, st.scopes()...)
@@ -88,7 +91,8 @@ func (c *Container) commitRecord(ctx context.Context, st, next *containerState, 
 
 // commitFences is commitRecord for a change of the fences, which the record does not tell of: it does without
 // the catalog.
-func (c *Container) commitFences(ctx context.Context, st, next *containerState, fn func(engine.Txn) error) error {
+func (c *Container) commitFences(ctx context.Context, st, next *containerState,
+	fn func(engine.Txn) error) error {
 	_, err := c.db.eng.Update(ctx, st.scopes(), func(t engine.Txn) error {
 		return st.commit(t, next, func() error { return fn(t) })
 	})
@@ -174,8 +178,8 @@ func (c *Container) outdated(ctx context.Context, st *containerState) bool {
 	return again
 }
 
-// again runs fn, which goes by one state of the container, until that was the container's. The caller does not
-// hold the catalog's lock.
+// again runs fn, which goes by one state of the container, until that was the container's. The caller does
+// not hold the catalog's lock.
 func (c *Container) again(ctx context.Context, fn func() error) error {
 	for {
 		err := fn()
@@ -207,13 +211,15 @@ func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 }
 
 // againChange is change with again.
-func (c *Container) againChange(ctx context.Context, fn func(containerState, int64) (containerState, error)) error {
+func (c *Container) againChange(ctx context.Context,
+	fn func(containerState, int64) (containerState, error)) error {
 	return c.again(ctx, func() error { return c.change(ctx, fn) })
 }
 
 // commitDrop is commitRecord for containers that are dropped together. The caller holds the catalog's lock
 // and all gates.
-func (db *resident) commitDrop(ctx context.Context, containers []*Container, fn func(*host.Change) error) error {
+func (db *resident) commitDrop(ctx context.Context, containers []*Container,
+	fn func(*host.Change) error) error {
 	var scopes [][]byte
 	for _, c := range containers {
 		scopes = append(scopes, c.state.Load().scopes()...)
@@ -316,7 +322,9 @@ func (c *Container) reread(r engine.Reader, st *containerState) (next containerS
 		return next, err
 	}
 	for _, rr := range rec.Ranges {
-		i := slices.IndexFunc(st.ranges, func(s *slot) bool { return s.number == rr.Slot && s.rec.ID == rr.ID })
+		i := slices.IndexFunc(st.ranges, func(s *slot) bool {
+			return s.number == rr.Slot && s.rec.ID == rr.ID
+		})
 		if i < 0 {
 			s, err := newSlot(c.cid, rr)
 			if err != nil {

@@ -130,8 +130,8 @@ func (m *mover) flush(ctx context.Context) error {
 }
 
 // write writes a part of the batch. Its scope is one that nobody else uses, so that it keeps no writer
-// waiting, and the halves' own ones begin with the LSNs that they are given in the end. The catalog's is there
-// for others who undo the split: then nothing more may be written, since the slots are free.
+// waiting, and the halves' own ones begin with the LSNs that they are given in the end. The catalog's is
+// there for others who undo the split: then nothing more may be written, since the slots are free.
 func (m *mover) write(ctx context.Context, part []change) error {
 	if !m.alone {
 		st, _, err := m.c.enter(ctx)

@@ -26,8 +26,8 @@ func Share(e engine.Engine) (*Shared, error) {
 	return &Shared{engine: e, getter: g}, nil
 }
 
-// Door is one more way in. It can do what every engine can: it has no snapshots, since to go back to one would
-// leave the other doors without an engine.
+// Door is one more way in. It can do what every engine can: it has no snapshots, since to go back to one
+// would leave the other doors without an engine.
 func (s *Shared) Door() engine.Engine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
