@@ -149,6 +149,9 @@ func (c *Container) takeOver(t engine.Txn, s *slot, mark uint64) error {
 // refreshed tells whether an operation has failed because the container has been changed elsewhere, and may
 // begin again: its state has been read anew.
 func (c *Container) refreshed(ctx context.Context, err error) (bool, error) {
+	if err == nil {
+		return false, nil
+	}
 	var gone *elsewhereError
 	if !errors.As(err, &gone) {
 		return false, err
