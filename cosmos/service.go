@@ -81,9 +81,6 @@ func (c *call) end() {
 }
 
 func (c *call) run() error {
-	if err := c.catchUp(); err != nil {
-		return err
-	}
 	if err := c.srv.Permit(c.ctx, c.req); err != nil {
 		return err
 	}
@@ -93,6 +90,9 @@ func (c *call) run() error {
 			"this resource.")
 	}
 	if err := c.req.DecodeBody(); err != nil {
+		return err
+	}
+	if err := c.catchUp(); err != nil {
 		return err
 	}
 	if err := c.reserve(); err != nil {
@@ -107,7 +107,8 @@ func (c *call) run() error {
 // catchUp lets a request that is about definitions see what other servers over the same data have defined.
 // Requests for items look when they find no container.
 func (c *call) catchUp() error {
-	if c.req.Kind == KindItem || c.req.Kind == KindNone {
+	switch c.req.Kind {
+	case KindItem, KindAccount, KindAddresses, KindNone:
 		return nil
 	}
 	_, err := c.srv.db.CatchUp(c.ctx)
