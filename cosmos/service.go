@@ -108,7 +108,7 @@ func (c *call) run() error {
 // Requests for items look when they find no container.
 func (c *call) catchUp() error {
 	switch c.req.Kind {
-	case KindItem, KindAccount, KindAddresses, KindNone:
+	case KindItem, KindAttachment, KindConflict, KindAccount, KindAddresses, KindNone:
 		return nil
 	}
 	_, err := c.srv.db.CatchUp(c.ctx)

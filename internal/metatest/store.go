@@ -24,7 +24,7 @@ const began = 1_700_000_000
 func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, error) {
 	s := &subject{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
-		names: names{etags: map[string]*version{}, rids: map[string]int{}, lsns: map[string]uint64{}, exact: map[string]bool{}},
+		names: names{etags: map[string]*version{}, rids: map[string]int{}, lsns: map[string]uint64{}, exact: map[string]bool{}, several: c.Doors > 1},
 		last:  map[Key][2]string{}, cursors: map[string]*position{}, ranges: map[string]int{}, def: c.Default, policy: c.Policy}
 	if err := s.open(); err != nil {
 		return nil, err
