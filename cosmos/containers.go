@@ -16,8 +16,21 @@ type place struct {
 }
 
 // locate finds the container that the path names. Where that is missing, the failure is its own absence or
-// that of its owner, as Cosmos DB tells the two apart.
+// that of its owner, as Cosmos DB tells the two apart. What another server has made is found, too.
 func (s *Service) locate(c *call) (p place, err error) {
+	if p, err = s.known(c); err == nil {
+		return p, nil
+	}
+	if changed, failed := s.db.CatchUp(c.ctx); failed != nil {
+		return p, failed
+	} else if !changed {
+		return p, err
+	}
+	return s.known(c)
+}
+
+// known is locate in what this server knows.
+func (s *Service) known(c *call) (p place, err error) {
 	if p.database, p.byRID, err = s.database(c); err != nil {
 		return p, owner(err)
 	}

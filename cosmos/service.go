@@ -92,6 +92,9 @@ func (c *call) run() error {
 	if err := c.req.DecodeBody(); err != nil {
 		return err
 	}
+	if err := c.catchUp(); err != nil {
+		return err
+	}
 	if err := c.reserve(); err != nil {
 		return err
 	}
@@ -99,6 +102,17 @@ func (c *call) run() error {
 		return err
 	}
 	return c.holdAnswer()
+}
+
+// catchUp lets a request that is about definitions see what other servers over the same data have defined.
+// Requests for items look when they find no container.
+func (c *call) catchUp() error {
+	switch c.req.Kind {
+	case KindItem, KindAttachment, KindConflict, KindAccount, KindAddresses, KindNone:
+		return nil
+	}
+	_, err := c.srv.db.CatchUp(c.ctx)
+	return err
 }
 
 // Steady runs what is done for a request. Where the data is replaced by a snapshot's meanwhile nothing is

@@ -18,6 +18,12 @@
 // crash. Therefore an LSN is only issued below a ceiling that is durable already, and a scope that is opened
 // again starts at its ceiling.
 //
+// # Marks
+//
+// A scope has a mark, a number that its callers set and that is told with every position: for what they keep
+// in memory about the scope. Who finds another mark than he knows reads that anew. It costs no read of its
+// own: an engine that is alone has it in memory, and one that is not reads it where it reads the position.
+//
 // # Visible is not durable
 //
 // An engine may show a commit before it is durable (Pebble does). Horizon tells how far a scope is durable.

@@ -67,6 +67,9 @@ type Position struct {
 	// Settled tells that all is durable that was shown of the scope. Where it is false, Settle waits for
 	// that.
 	Settled bool
+	// Mark is the scope's: see Control.SetMark. It is read behind what it is told with, so that a mark which
+	// has not changed tells that nothing was read of a transaction that has changed it.
+	Mark uint64
 }
 
 // Reader reads one consistent state.
@@ -134,6 +137,13 @@ type Control interface {
 	// other than by a RaiseLSN; this Update need not name it. A scope that has come further stays where it
 	// is.
 	RaiseLSN(scope []byte, first uint64)
+	// SetMark keeps a number with a scope, which is told with each of its positions; 0 takes it away, and is
+	// that of a scope without one. A caller counts by it the changes of what it keeps in memory about a
+	// scope: who finds another mark than the one that it knows has to read anew, since somebody else has
+	// changed it. The Update need not name the scope where nobody has used it yet.
+	SetMark(scope []byte, mark uint64)
+	// Mark is the mark of a scope that this Update named, as it is after what the transaction has set.
+	Mark(scope []byte) uint64
 	// Relax lets Update return before the commit is durable. The commit stays atomic and ordered: whatever
 	// is durable later implies it.
 	Relax()
@@ -198,6 +208,34 @@ type Metrics struct {
 func CeilingKey(scope []byte) []byte {
 	k := make([]byte, 0, len(scope)+1)
 	return append(append(k, scope...), 's')
+}
+
+// MarkKey is where an engine keeps the mark of a scope: the scope's bytes and 'M'. The value is the mark, 8
+// bytes, big-endian. The engine alone writes it.
+func MarkKey(scope []byte) []byte {
+	k := make([]byte, 0, len(scope)+1)
+	return append(append(k, scope...), 'M')
+}
+
+// Mark is the mark of a scope in the state that a reader shows; 0 where it has none. ErrCorrupt: what is
+// stored is no mark.
+func Mark(r Reader, scope []byte) (uint64, error) {
+	v, err := r.Get(MarkKey(scope))
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return ParseMark(v)
+}
+
+// ParseMark reads the value of a MarkKey: ErrCorrupt where it is none.
+func ParseMark(value []byte) (uint64, error) {
+	if len(value) != 8 {
+		return 0, fmt.Errorf("%w: the mark of a scope has %d bytes", ErrCorrupt, len(value))
+	}
+	return binary.BigEndian.Uint64(value), nil
 }
 
 // Ceiling is the first LSN that a scope must not have issued yet; 0 where it has none. ErrCorrupt: what is

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/ttl"
@@ -23,8 +24,11 @@ import (
 //	  1     1       4
 //
 // A kind is a letter that one tenant has claimed. What parent and name are is the tenant's affair; a name is
-// encoded so that none is a prefix of another. The kind m is the host's, and s is the engine's, which keeps
-// the ceiling of the scope's LSNs there.
+// encoded so that none is a prefix of another. The kind m is the host's, and s and M are the engine's, which
+// keeps the ceiling of the scope's LSNs and its mark there.
+//
+// The mark of the catalog's scope counts its changes. Several hosts may be open over one engine, each with
+// the records in memory: who finds another mark than the one that it knows reads them anew (Follow).
 
 // formatVersion is the layout of keys and values of all tenants. Open refuses any other one. In format 1 a
 // sequence of the store's was the number of a write, without a position in its transaction.
@@ -33,6 +37,7 @@ const formatVersion = 2
 const (
 	kindHost    = 'm'
 	kindCeiling = 's'
+	kindMark    = 'M'
 )
 
 // CatalogHead is the length of what stands before the name in the key of a record.
@@ -68,15 +73,27 @@ type head struct {
 // Catalog is the catalog of an instance. Its lock orders all changes of definitions; it is taken before any
 // lock of a tenant.
 type Catalog struct {
-	eng  engine.Engine
-	turn Turn
-	head head // guarded by turn
+	in      *Instance
+	eng     engine.Engine
+	turn    Turn
+	head    head          // guarded by turn
+	version atomic.Uint64 // the mark of the scope that belongs to what is in memory; written under turn
 }
 
-// Lock takes the catalog's lock. Its error is that of ctx.
-func (c *Catalog) Lock(ctx context.Context) error { return c.turn.Take(ctx) }
+// Lock takes the catalog's lock, and reads the records anew where another host over the same engine has
+// changed them. Its error is that of ctx, or the engine's.
+func (c *Catalog) Lock(ctx context.Context) error {
+	if err := c.turn.Take(ctx); err != nil {
+		return err
+	}
+	err := c.Follow(ctx)
+	if err != nil {
+		c.turn.Release()
+	}
+	return err
+}
 
-// TryLock takes the lock if nobody has it.
+// TryLock takes the lock if nobody has it. It does not look for changes of others: a Change finds out.
 func (c *Catalog) TryLock() bool { return c.turn.TryTake() }
 
 // Unlock ends Lock.
@@ -87,12 +104,79 @@ func (c *Catalog) Unlock() { c.turn.Release() }
 // the lock.
 func (c *Catalog) Highest() uint64 { return c.head.Highest }
 
+// Current tells whether what is in memory is what is stored. It is not while a change of this host is being
+// made either.
+func (c *Catalog) Current(ctx context.Context) (bool, error) {
+	_, at, err := c.in.get(ctx, CatalogScope(), headKey())
+	return at.Mark == c.version.Load(), err
+}
+
+// CatchUp makes what another host has changed known in memory, and tells whether there was something. Where
+// this host makes a change it waits for that.
+func (c *Catalog) CatchUp(ctx context.Context) (changed bool, err error) {
+	before := c.version.Load()
+	if current, err := c.Current(ctx); current || err != nil {
+		return false, err
+	}
+	if err := c.Lock(ctx); err != nil {
+		return false, err
+	}
+	defer c.Unlock()
+	return c.version.Load() != before, nil
+}
+
+// Follow is CatchUp for who holds the lock.
+func (c *Catalog) Follow(ctx context.Context) error {
+	if current, err := c.Current(ctx); current || err != nil {
+		return err
+	}
+	return c.eng.View(ctx, func(r engine.Reader) error {
+		h, version, err := readHead(r)
+		if err != nil {
+			return err
+		}
+		if err := c.eng.Settle(ctx, CatalogScope(), 0); err != nil { // it may be told of
+			return err
+		}
+		for _, resident := range c.in.residents {
+			if resident.Reread == nil {
+				continue
+			}
+			if err := resident.Reread(ctx, r); err != nil {
+				return err
+			}
+		}
+		c.head = h
+		c.version.Store(version)
+		return nil
+	})
+}
+
+// readHead reads the first record, and the mark that goes with it.
+func readHead(r engine.Reader) (h head, version uint64, err error) {
+	raw, err := r.Get(headKey())
+	if err == nil {
+		err = DecodeRecord(raw, &h)
+	}
+	if err == nil {
+		version, err = engine.Mark(r, CatalogScope())
+	}
+	return h, version, err
+}
+
+// ErrCatalogMoved is returned by a Change where another host has changed the catalog since the lock was
+// taken. Nothing was written; made again, the change goes by what is stored.
+var ErrCatalogMoved = errors.New("host: another host has changed the catalog meanwhile")
+
 // Change is a change of the catalog under way.
 type Change struct {
 	engine.Txn
 	head    head
 	changed bool
 }
+
+// Highest is Catalog.Highest.
+func (t *Change) Highest() uint64 { return t.head.Highest }
 
 // Number takes a number that nothing in the catalog has had before, of no tenant.
 func (t *Change) Number() uint32 {
@@ -110,18 +194,26 @@ func (t *Change) NoteHighest(lsn uint64) {
 }
 
 // Change runs fn in one transaction over the catalog's scope and the given ones. The caller holds the lock.
-// fn may run more than once. Errors are the engine's and those of fn.
+// fn may run more than once. Errors are the engine's, those of fn, and ErrCatalogMoved.
 func (c *Catalog) Change(ctx context.Context, fn func(t *Change) error, scopes ...[]byte) error {
 	var t Change
+	version := c.version.Load()
 	_, err := c.eng.Update(ctx, append([][]byte{CatalogScope()}, scopes...), func(txn engine.Txn) error {
+		if txn.Mark(CatalogScope()) != version {
+			return ErrCatalogMoved
+		}
+		txn.SetMark(CatalogScope(), version+1)
 		t = Change{Txn: txn, head: c.head}
 		if err := fn(&t); err != nil || !t.changed {
 			return err
 		}
 		return SetRecord(txn, headKey(), t.head)
 	})
-	if err == nil && t.changed {
-		c.head = t.head
+	if err == nil {
+		c.version.Store(version + 1)
+		if t.changed {
+			c.head = t.head
+		}
 	}
 	return err
 }
@@ -141,11 +233,10 @@ func NextNumber(r engine.Reader) (uint32, error) {
 // engine.ErrNewerFormat or engine.ErrOlderFormat.
 func (c *Catalog) load(ctx context.Context) error {
 	err := c.eng.View(ctx, func(r engine.Reader) error {
-		raw, err := r.Get(headKey())
-		if err != nil {
-			return err
-		}
-		return DecodeRecord(raw, &c.head)
+		h, version, err := readHead(r)
+		c.head = h
+		c.version.Store(version)
+		return err
 	})
 	if errors.Is(err, engine.ErrNotFound) {
 		return c.begin(ctx)

@@ -28,6 +28,13 @@
 //   - The classes of errors (class.go).
 //   - The way in which data of one tenant dies into another in one transaction (heir.go).
 //
+// # Several hosts on one engine
+//
+// The catalog is in memory, and its scope's mark counts its changes. Catalog.Lock reads the records anew
+// where another host has made some (Resident.Reread), and a Change fails with ErrCatalogMoved where one comes
+// between. What a tenant keeps in memory beside the catalog is its own affair, for which it has the marks of
+// its scopes.
+//
 // # Locks, in the order in which they are taken
 //
 //  1. the host's work: one snapshot, restore, copy out of a snapshot, or Close at a time

@@ -50,7 +50,7 @@ func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenan
 		in.state = &h.state
 	}
 	in.places, in.heirs = make(map[string]int), make(heirs)
-	in.catalog = Catalog{eng: e, turn: NewTurn()}
+	in.catalog.in, in.catalog.eng, in.catalog.turn = in, e, NewTurn()
 	in.clock.in, in.clock.base = in, o.Clock
 	in.get = in.viewGet
 	if g, ok := e.(engine.Getter); ok {
@@ -219,7 +219,7 @@ func claimError(tenants []Tenant) error {
 	for _, t := range tenants {
 		c := t.Claim()
 		for _, kind := range []byte(c.Kinds) {
-			if kind == kindHost || kind == kindCeiling {
+			if kind == kindHost || kind == kindCeiling || kind == kindMark {
 				return fmt.Errorf("host: %s claims the records of kind %c: the host's", c.Name, kind)
 			}
 		}

@@ -28,7 +28,7 @@ type Tenant interface {
 // Claim is what a tenant has for itself alone. Open refuses two tenants whose claims meet.
 type Claim struct {
 	Name  string // for logs and errors: "documents"
-	Kinds string // the letters of its records in the catalog; not those of the host, which are m and s
+	Kinds string // the letters of its records in the catalog; not those of the host, which are m, s and M
 	// First and Last are the first bytes of its keys outside the catalog, from 01 to FF. What the byte
 	// belongs to, and what may be dropped in one deletion, is numbered by the catalog, so that a tenant that
 	// begins its keys with such a number and a bit of its own has them for itself.
@@ -40,6 +40,9 @@ type Resident struct {
 	Life  Life
 	Sweep ttl.Sweeper // of what can be purged. The host fills in Range.Tenant
 	Dated Dated       // what is dated by a clock
+	// Reread makes the records of the catalog known that r shows: another host over the same engine has
+	// changed some, of this tenant or of another. The caller holds the catalog's lock.
+	Reread func(ctx context.Context, r engine.Reader) error
 	// Note is what a snapshot's note tells of the tenant: a member of a JSON object. It is called while the
 	// catalog stands still.
 	Note func() (member string, value any)

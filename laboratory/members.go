@@ -28,7 +28,16 @@ func (in *InDatabase) find(l *Laboratory, ec echo.Context) (err error) {
 	if in.DatabaseID, err = pathParam(ec, "db"); err != nil {
 		return err
 	}
+	if err = l.catchUp(ec); err != nil {
+		return err
+	}
 	in.database, err = l.db.Database(in.DatabaseID)
+	return err
+}
+
+// catchUp lets a request see what other servers over the same data have defined.
+func (l *Laboratory) catchUp(ec echo.Context) error {
+	_, err := l.db.CatchUp(ec.Request().Context())
 	return err
 }
 
@@ -44,6 +53,9 @@ func (in *InContainer) find(l *Laboratory, ec echo.Context) (err error) {
 		return err
 	}
 	if in.ContainerID, err = pathParam(ec, "coll"); err != nil {
+		return err
+	}
+	if err = l.catchUp(ec); err != nil {
 		return err
 	}
 	d, err := l.db.Database(in.DatabaseID)

@@ -263,13 +263,16 @@ func (a *archiver) scopes(ctx context.Context, s *slot, batch []candidate) (scop
 	return scopes, err
 }
 
-func (a *archiver) begin(t *tx) {
+func (a *archiver) begin(t *tx) error {
 	a.t, a.there = t, a.there[:0]
 	for _, s := range a.ranges {
 		there := new(tx)
-		there.begin(t.Txn, a.archive, a.to, s)
+		if err := there.begin(t.Txn, a.archive, a.to, s); err != nil {
+			return err
+		}
 		a.there = append(a.there, there)
 	}
+	return nil
 }
 
 // take creates in the archive what a ghost becomes. It does not where that would go to a range whose scope

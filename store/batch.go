@@ -56,7 +56,7 @@ type BatchResult struct {
 // operations that have none. The receipt sums the charges; its position is that of the last range that was
 // written or read.
 func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops []Operation, o BatchOptions) (BatchResult, Receipt, error) {
-	if err := c.checkBatch(pk, ops, o); err != nil {
+	if err := c.checkBatch(ctx, pk, ops, o); err != nil {
 		return BatchResult{}, c.refused(), err
 	}
 	b := &batch{c: c, o: o, ops: ops, list: make([]*prepared, len(ops)), results: make([]OperationResult, len(ops))}
@@ -76,7 +76,8 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 }
 
 // checkBatch checks what no single operation answers for.
-func (c *Container) checkBatch(pk definition.PartitionKey, ops []Operation, o BatchOptions) error {
+func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, ops []Operation,
+	o BatchOptions) error {
 	if len(ops) == 0 {
 		return fail(fault.CodeBadRequest, "Batch request has no operations.")
 	}
@@ -98,7 +99,11 @@ func (c *Container) checkBatch(pk definition.PartitionKey, ops []Operation, o Ba
 			return err
 		}
 	}
-	if o.Range != "" && c.state.Load().rangeByID(o.Range) == nil {
+	st := c.state.Load()
+	if o.Range != "" && st.rangeByID(o.Range) == nil && c.outdated(ctx, st) {
+		st = c.state.Load()
+	}
+	if o.Range != "" && st.rangeByID(o.Range) == nil {
 		return rangeGone(o.Range)
 	}
 	return nil

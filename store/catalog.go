@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -90,84 +91,151 @@ func catalogKinds() string {
 
 // loadCatalog reads the whole catalog.
 func (db *resident) loadCatalog(ctx context.Context) error {
-	db.cat = catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
-		resources: make(map[family]*siblings)}
 	return db.view(ctx, func(r engine.Reader) error {
-		if err := db.loadDatabases(r); err != nil {
-			return err
+		cat, err := db.readCatalog(r, nil)
+		if err == nil {
+			db.setCatalog(cat)
 		}
-		if err := db.loadContainers(r); err != nil {
-			return err
-		}
-		if err := db.loadOffers(r); err != nil {
-			return err
-		}
-		return db.loadResources(r)
-	})
-}
-
-func (db *resident) loadOffers(r engine.Reader) error {
-	err := host.ScanRecords(r, layout.KindOffer, func(_ []byte, rec offerRecord) error {
-		db.loadMark(rec.TS)
-		db.cat.offers = append(db.cat.offers, rec)
-		return nil
-	})
-	sortBy(db.cat.offers, func(o offerRecord) uint32 { return o.Num })
-	return err
-}
-
-func (db *resident) loadDatabases(r engine.Reader) error {
-	err := host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) error {
-		d := &Database{db: db, rec: rec, byName: make(map[string]*Container)}
-		db.cat.names[rec.ID] = d
-		db.cat.databases = append(db.cat.databases, d)
-		db.loadMark(rec.TS)
-		var err error
-		d.clock, err = db.in.LoadClock(r, rec.Num, clockOf(rec.ID))
 		return err
 	})
-	sortBy(db.cat.databases, func(d *Database) uint32 { return d.rec.Num })
+}
+
+// reread implements host.Resident: what is known already stays what it is, and is read anew where its record
+// is another.
+func (db *resident) reread(ctx context.Context, r engine.Reader) error {
+	var changed []*Container
+	next, err := db.readCatalog(r, func(c *Container, rec containerRecord) error {
+		same, err := sameRecord(&rec, &c.state.Load().rec)
+		if err == nil && !same {
+			changed = append(changed, c)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	db.mu.Lock()
+	db.setCatalog(next)
+	db.mu.Unlock()
+	for _, c := range changed {
+		if err := c.refreshFrom(ctx, r, c.state.Load()); err != nil {
+			return err
+		}
+	}
+	db.door.subscribers.notify()
+	db.splitter.wake()
+	db.reindexer.wake()
+	return nil
+}
+
+// sameRecord tells whether two records would be stored alike.
+func sameRecord(a, b *containerRecord) (bool, error) {
+	one, err := json.Marshal(a)
+	if err != nil {
+		return false, err
+	}
+	two, err := json.Marshal(b)
+	return bytes.Equal(one, two), err
+}
+
+// readCatalog reads the whole catalog. Databases and containers that there are in memory keep their place,
+// and known is told of the latter, with what is stored of them.
+func (db *resident) readCatalog(r engine.Reader,
+	known func(*Container, containerRecord) error) (*catalog, error) {
+	cat := &catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
+		resources: make(map[family]*siblings)}
+	for _, load := range []func(engine.Reader, *catalog) error{
+		db.loadDatabases,
+		func(r engine.Reader, cat *catalog) error { return db.loadContainers(r, cat, known) },
+		db.loadOffers,
+		db.loadResources,
+	} {
+		if err := load(r, cat); err != nil {
+			return nil, err
+		}
+	}
+	return cat, nil
+}
+
+// setCatalog makes a catalog the store's. The caller holds mu or is alone.
+func (db *resident) setCatalog(cat *catalog) {
+	for _, d := range cat.databases {
+		d.containers, d.byName = nil, make(map[string]*Container)
+	}
+	for _, c := range cat.containers {
+		c.d.containers = append(c.d.containers, c)
+		c.d.byName[c.name] = c
+	}
+	db.cat = *cat
+}
+
+func (db *resident) loadOffers(r engine.Reader, cat *catalog) error {
+	err := host.ScanRecords(r, layout.KindOffer, func(_ []byte, rec offerRecord) error {
+		db.loadMark(rec.TS)
+		cat.offers = append(cat.offers, rec)
+		return nil
+	})
+	sortBy(cat.offers, func(o offerRecord) uint32 { return o.Num })
 	return err
 }
 
-func (db *resident) loadContainers(r engine.Reader) error {
-	owners := make(map[uint32]*Database, len(db.cat.databases))
-	for _, d := range db.cat.databases {
+func (db *resident) loadDatabases(r engine.Reader, cat *catalog) error {
+	err := host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) (err error) {
+		d := db.cat.names[rec.ID]
+		if d == nil || d.rec != rec {
+			d = &Database{db: db, rec: rec}
+			if d.clock, err = db.in.LoadClock(r, rec.Num, clockOf(rec.ID)); err != nil {
+				return err
+			}
+			db.loadMark(rec.TS)
+		}
+		cat.names[rec.ID] = d
+		cat.databases = append(cat.databases, d)
+		return nil
+	})
+	sortBy(cat.databases, func(d *Database) uint32 { return d.rec.Num })
+	return err
+}
+
+func (db *resident) loadContainers(r engine.Reader, cat *catalog,
+	known func(*Container, containerRecord) error) error {
+	owners := make(map[uint32]*Database, len(cat.databases))
+	for _, d := range cat.databases {
 		owners[d.rec.Num] = d
 	}
-	err := host.ScanRecords(r, layout.KindContainer, func(key []byte, rec containerRecord) error {
+	err := host.ScanRecords(r, layout.KindContainer, func(key []byte, rec containerRecord) (err error) {
 		d := owners[binary.BigEndian.Uint32(key[2:])]
 		if d == nil {
 			return fmt.Errorf("%w: a container without its database", engine.ErrCorrupt)
 		}
-		spec, _, err := definition.ParseContainerSpec(rec.Spec, false)
-		if err != nil {
-			return fmt.Errorf("%w: container record: %v", engine.ErrCorrupt, err)
+		c := db.cat.cids[rec.CID]
+		if c != nil && c.d == d {
+			err = known(c, rec)
+		} else {
+			c, err = d.loadContainer(r, rec)
 		}
-		c, err := newContainer(d, rec, spec)
 		if err != nil {
 			return err
 		}
-		if err := c.load(r); err != nil {
-			return err
-		}
-		db.cat.add(c)
+		cat.containers = append(cat.containers, c)
+		cat.cids[c.cid] = c
 		return nil
 	})
-	sortBy(db.cat.containers, func(c *Container) uint32 { return c.cid })
-	for _, d := range db.cat.databases {
-		sortBy(d.containers, func(c *Container) uint32 { return c.cid })
-	}
+	sortBy(cat.containers, func(c *Container) uint32 { return c.cid })
 	return err
 }
 
-// load reads what is known of a container beside its record.
-func (c *Container) load(r engine.Reader) error {
-	rec := &c.state.Load().rec
-	c.note(markSettings, rec.TS)
-	c.note(markSettings, rec.Policy.ChangedAt)
-	c.note(markSettings, rec.MovesSince)
-	return c.loadSlots(r)
+// loadContainer makes a container of its record, and of what else is stored of it.
+func (d *Database) loadContainer(r engine.Reader, rec containerRecord) (*Container, error) {
+	spec, _, err := definition.ParseContainerSpec(rec.Spec, false)
+	if err != nil {
+		return nil, fmt.Errorf("%w: container record: %v", engine.ErrCorrupt, err)
+	}
+	c, err := newContainer(d, rec, spec)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.loadSlots(r)
 }
 
 // add and remove keep the places that know a container alike. The caller holds resident.mu or is alone.

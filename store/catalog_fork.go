@@ -46,6 +46,7 @@ func (b *databaseCopy) rise(ctx context.Context, replaced []*Container) error {
 			_, err := b.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
 				t.Relax() // durable before the transaction that makes it reachable
 				t.RaiseLSN(s.scope, first)
+				t.SetMark(s.scope, firstVersion)
 				return nil
 			})
 			if err != nil {
@@ -59,7 +60,7 @@ func (b *databaseCopy) rise(ctx context.Context, replaced []*Container) error {
 // commit writes the records of the database in one transaction, and drops the containers and the database
 // that it replaces. The caller holds the catalog's lock.
 func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error {
-	return b.db.changeCatalog(ctx, func(t *host.Change) error {
+	return b.db.commitDrop(ctx, replaced, func(t *host.Change) error {
 		for _, c := range replaced {
 			dropContainerRecords(t, c, b.db.cat.offers)
 		}
@@ -99,6 +100,7 @@ func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error 
 // from are not here.
 func (b *databaseCopy) commitContainer(t engine.Txn, c *Container) error {
 	st := *c.state.Load()
+	st.version = firstVersion
 	st.rec.LSN = t.NextLSN(host.CatalogScope())
 	st.rec.RangeLSN = st.rec.LSN
 	st.rec.Ranges = slices.Clone(st.rec.Ranges)

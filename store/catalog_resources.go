@@ -111,7 +111,7 @@ func (s *siblings) remove(rec *resourceRecord) {
 }
 
 // loadResources reads the records of all kinds. Databases and containers are loaded before.
-func (db *resident) loadResources(r engine.Reader) error {
+func (db *resident) loadResources(r engine.Reader, cat *catalog) error {
 	for k := range resourceKinds {
 		err := host.ScanRecords(r, resourceKinds[k].record, func(key []byte, rec resourceRecord) error {
 			f, id, err := resourceName(ResourceKind(k), key)
@@ -120,7 +120,7 @@ func (db *resident) loadResources(r engine.Reader) error {
 			}
 			db.loadMark(rec.TS)
 			rec.id = id
-			db.cat.family(f).set(nil, &rec)
+			cat.family(f).set(nil, &rec)
 			return nil
 		})
 		if err != nil {

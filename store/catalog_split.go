@@ -14,6 +14,8 @@ type splitRecord struct {
 	From  uint16 `json:"from"`  // the slot of the range that is split
 	Lower uint16 `json:"lower"` // the slot of the lower half
 	To    uint16 `json:"to"`    // the slot of the upper half
+	// LSN is the catalog's at its beginning: it tells splits apart that use the same slots.
+	LSN uint64 `json:"lsn,omitempty"`
 }
 
 // fills tells whether a slot is filled with a copy.
@@ -21,19 +23,22 @@ func (r *splitRecord) fills(number uint16) bool {
 	return r != nil && (number == r.To || number == r.Lower)
 }
 
-// setContainer writes the container's record, in a transaction of the catalog. The caller holds the catalog's
-// lock and the gate.
-func (c *Container) setContainer(ctx context.Context, rec containerRecord) error {
-	return c.db.changeCatalog(ctx, func(t *host.Change) error {
-		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), rec)
+// setContainer writes the record of the container's next state. The caller holds the catalog's lock and the
+// gate.
+func (c *Container) setContainer(ctx context.Context, st, next *containerState) error {
+	return c.commitRecord(ctx, st, next, func(t engine.Txn) error {
+		if next.rec.Split != nil && st.rec.Split == nil { // it begins
+			next.rec.Split.LSN = t.NextLSN(host.CatalogScope())
+		}
+		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)
 	})
 }
 
-// switchRanges makes the halves that m has prepared the container's ranges, from one moment to the next, and
-// returns its record.
-func (c *Container) switchRanges(ctx context.Context, m *mover, rec containerRecord) (containerRecord, error) {
+// switchRanges makes the halves that m has prepared the container's ranges, from one moment to the next.
+func (c *Container) switchRanges(ctx context.Context, m *mover, st, next *containerState) error {
 	lower, upper := m.halves[0].slot.number, m.halves[1].slot.number
-	_, err := c.db.eng.Update(ctx, [][]byte{host.CatalogScope(), m.from.scope}, func(t engine.Txn) error {
+	return c.commitRecord(ctx, st, next, func(t engine.Txn) error {
+		rec := &next.rec
 		rec.RangeLSN = t.NextLSN(host.CatalogScope())
 		for i := range rec.Ranges {
 			if s := rec.Ranges[i].Slot; s == lower || s == upper {
@@ -46,22 +51,21 @@ func (c *Container) switchRanges(ctx context.Context, m *mover, rec containerRec
 		t.DeleteRange(engine.Prefix(m.from.scope))
 		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), rec)
 	})
-	return rec, err
 }
 
 // undoSplit throws away what a split has copied that has come no further. Its slots are free again: nobody
 // has seen an LSN of theirs. Nobody uses the container meanwhile.
 func (c *Container) undoSplit(ctx context.Context, st containerState) error {
-	split := *st.rec.Split
-	st.rec.Split, st.rec.Slots = nil, int(split.Lower)
-	err := c.db.changeCatalog(ctx, func(t *host.Change) error {
+	split, next := *st.rec.Split, st
+	next.rec.Split, next.rec.Slots = nil, int(split.Lower)
+	err := c.commitRecord(ctx, &st, &next, func(t engine.Txn) error {
 		for _, number := range []uint16{split.Lower, split.To} {
 			t.DeleteRange(engine.Prefix(layout.SlotScope(c.cid, number)))
 		}
-		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), st.rec)
+		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)
 	})
 	if err == nil {
-		c.state.Store(&st)
+		c.state.Store(&next)
 	}
 	return err
 }

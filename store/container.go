@@ -56,6 +56,9 @@ type containerState struct {
 	vectors []definition.VectorAt // of spec
 	fences  map[string]uint64
 	dropped bool
+
+	version   uint32 // in the marks of its slots: see state.go
+	elsewhere bool   // another store splits a range
 }
 
 // ContainerInfo is one state of a container.

@@ -56,6 +56,14 @@ func (db *resident) database(id string) (*Database, error) {
 	return d, nil
 }
 
+// CatchUp makes known in memory what another store over the same engine has changed of databases, containers
+// and all that is defined in them, and tells whether there was something. Who does not find what he looks for
+// by name asks it, and looks again. While a change of this store is being made durable it waits for that.
+func (db *DB) CatchUp(ctx context.Context) (changed bool, err error) {
+	changed, err = db.live().in.Catalog().CatchUp(ctx)
+	return changed, wrap(err)
+}
+
 // DatabaseByRID finds a database by its resource id: CodeBadRequest where rid is not one, CodeNotFound where
 // there is no such database.
 func (db *DB) DatabaseByRID(rid string) (*Database, error) { return db.live().databaseByRID(rid) }
@@ -147,7 +155,7 @@ func (db *resident) deleteDatabase(ctx context.Context, id string, o WriteOption
 	}
 	containers := d.Containers()
 	err = closeAll(ctx, containers, func() error {
-		return db.changeCatalog(ctx, func(t *host.Change) error {
+		return db.commitDrop(ctx, containers, func(t *host.Change) error {
 			for _, c := range containers {
 				dropContainerRecords(t, c, db.cat.offers)
 			}

@@ -24,7 +24,7 @@ func (d *Database) Container(id string) (*Container, error) {
 	d.db.mu.RLock()
 	c := d.byName[id]
 	d.db.mu.RUnlock()
-	if c == nil {
+	if c == nil || c.state.Load().dropped { // by another store, and not looked up since
 		return nil, notFound("container", id)
 	}
 	return c, nil
@@ -39,7 +39,7 @@ func (d *Database) ContainerByRID(rid string) (*Container, error) {
 	d.db.mu.RLock()
 	defer d.db.mu.RUnlock()
 	for _, c := range d.containers {
-		if c.RID() == rid {
+		if c.RID() == rid && !c.state.Load().dropped {
 			return c, nil
 		}
 	}
@@ -96,7 +96,10 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
 		}
 		rec.RangeLSN = rec.LSN
-		db.beginAbove(txn, rec)
+		beginAbove(txn, rec)
+		for _, r := range rec.Ranges {
+			txn.SetMark(layout.SlotScope(rec.CID, r.Slot), db.ownMark(firstVersion))
+		}
 		if offer = nil; !shared {
 			offer = &offerRecord{Num: txn.Number(), Database: d.rec.Num, CID: rec.CID, Asked: t}
 		}
@@ -112,6 +115,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	if err != nil {
 		return nil, wrap(err)
 	}
+	c.state.Load().version = firstVersion // nobody knows the container yet
 	c.note(markSettings, rec.TS)
 	db.mu.Lock()
 	db.cat.add(c)
@@ -125,8 +129,8 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 // issued. A client knows a container by its name and learns late that there is a new one of that name: what
 // it has seen of the old one, by a session token or as a position in the change feed, is then no future of
 // the new one's.
-func (db *resident) beginAbove(t engine.Txn, rec containerRecord) {
-	gone := db.in.Catalog().Highest()
+func beginAbove(t *host.Change, rec containerRecord) {
+	gone := t.Highest()
 	if gone == 0 {
 		return
 	}
@@ -186,19 +190,32 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 	if err != nil {
 		return nil, err
 	}
-	if err := checkIfMatch(o.IfMatch, c.Info().ETag); err != nil {
+	if err := c.againLocked(ctx, func() error { return c.replaceSpec(ctx, spec, o) }); err != nil {
 		return nil, err
+	}
+	raise(&c.used, c.moment())
+	db.in.WakeReaper()
+	db.reindexer.wake()
+	c.lintDefault()
+	return c, nil
+}
+
+// replaceSpec is the part of ReplaceContainer that goes by one state of the container. The caller holds the
+// catalog's lock.
+func (c *Container) replaceSpec(ctx context.Context, spec definition.ContainerSpec, o WriteOptions) error {
+	if err := checkIfMatch(o.IfMatch, c.Info().ETag); err != nil {
+		return err
 	}
 	old := c.state.Load().spec
 	if err := spec.CheckReplace(old); err != nil {
-		return nil, err
+		return err
 	}
 	spec.PartitionKey, spec.UniqueKeys = old.PartitionKey, old.UniqueKeys
 	spec.EnsureDefaults()
 	if err := spec.ValidateRest(); err != nil {
-		return nil, err
+		return err
 	}
-	err = c.change(ctx, func(st containerState, now int64) (containerState, error) {
+	return c.change(ctx, func(st containerState, now int64) (containerState, error) {
 		next := st
 		next.spec, next.vectors = spec, spec.Vectors()
 		next.rec.TS = now
@@ -207,13 +224,15 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 		if err := c.changeIndex(ctx, &next, &st); err != nil {
 			return st, err
 		}
-		scopes, switchFeed := switchVersions(&st, &next, now)
-		_, err := db.eng.Update(ctx, append(scopes, host.CatalogScope()), func(t engine.Txn) error {
+		switchFeed := switchVersions(&st, &next, now)
+		err := c.commitRecord(ctx, &st, &next, func(t engine.Txn) error {
+			if err := st.checkEmpty(t, &next); err != nil {
+				return err
+			}
 			next.rec.LSN = t.NextLSN(host.CatalogScope())
 			switchFeed(t)
-			return host.SetRecord(t, layout.ContainerKey(d.rec.Num, id), next.rec)
+			return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)
 		})
-		err = wrap(err)
 		for _, s := range st.ranges {
 			s.rescan.Store(true)
 			if err == nil && next.rec.IndexRound != st.rec.IndexRound {
@@ -222,14 +241,6 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 		}
 		return next, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	raise(&c.used, c.moment())
-	db.in.WakeReaper()
-	db.reindexer.wake()
-	c.lintDefault()
-	return c, nil
 }
 
 // DeleteContainer drops a container with all that is in it, at once: what it held is freed by one deletion of
@@ -245,10 +256,12 @@ func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOption
 	if err != nil {
 		return err
 	}
-	if err := checkIfMatch(o.IfMatch, c.Info().ETag); err != nil {
-		return err
-	}
-	return d.drop(ctx, c, c.checkDrop)
+	return c.againLocked(ctx, func() error {
+		if err := checkIfMatch(o.IfMatch, c.Info().ETag); err != nil {
+			return err
+		}
+		return d.drop(ctx, c, c.checkDrop)
+	})
 }
 
 // drop drops a container, unless check refuses, which is asked when nothing is in flight in it any more. The
@@ -259,7 +272,7 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 		if err := check(); err != nil {
 			return err
 		}
-		return db.changeCatalog(ctx, func(t *host.Change) error {
+		return db.commitDrop(ctx, []*Container{c}, func(t *host.Change) error {
 			dropContainerRecords(t, c, db.cat.offers)
 			t.NoteHighest(highest([]*Container{c}))
 			return nil

@@ -77,6 +77,16 @@
 // shares one with other tenants. A DB is the door; what it has in one instance of its host is a resident
 // (resident.go), which a restore replaces, with its databases and containers.
 //
+// # Several stores on one engine
+//
+// What a container is lies in memory, in each store that is open over its engine. Its state is counted: by
+// the mark of each slot, which a transaction and a read look at, and which is told with positions anyway. Who
+// finds another version reads the state anew and begins again (state.go). Databases, containers and what is
+// defined in them are counted by the catalog's mark; a change of them is refused where it has moved, and who
+// does not find a name asks CatchUp. Not shared are: clocks that are moved while several stores are open, and
+// the calls that wait for a change (Wait, long polls of feeds), which one store wakes for its own writes
+// alone.
+//
 // # How it is laid out
 //
 // operation.go is what a write is: checked by prepare before any lock is taken, carried out by apply in a

@@ -47,6 +47,9 @@ func hostError(err error) *fault.Error {
 	case errors.Is(err, host.ErrSystemClock):
 		return &fault.Error{Code: fault.CodeForbidden, Err: err,
 			Message: "The clock of this server is the system's: it cannot be moved."}
+	case errors.Is(err, host.ErrCatalogMoved):
+		return &fault.Error{Code: fault.CodeUnavailable, Err: err,
+			Message: "Another server has changed the databases and containers meanwhile.", Hint: "try again"}
 	case errors.As(err, &far):
 		return &fault.Error{
 			Code: fault.CodeBadRequest,

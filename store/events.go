@@ -55,12 +55,6 @@ func (st *containerState) logsExpiryOf(h layout.Header) bool {
 // they ask for it. The caller holds the catalog's lock and the container's gate.
 func (c *Container) storeSettings(ctx context.Context, old *containerState, next *containerState, now int64) error {
 	was, on := old.rec.Log != nil, next.rec.Settings.ExpiryEvents != nil
-	scopes := [][]byte{host.CatalogScope()}
-	if was != on {
-		for _, s := range next.ranges {
-			scopes = append(scopes, s.scope)
-		}
-	}
 	switch {
 	case on && !was:
 		next.rec.Log = &logRecord{Since: now, Policy: *next.policy()}
@@ -71,7 +65,7 @@ func (c *Container) storeSettings(ctx context.Context, old *containerState, next
 	for _, w := range next.webhooks() {
 		kept[w.URL] = true
 	}
-	_, err := c.db.eng.Update(ctx, scopes, func(t engine.Txn) error {
+	err := c.commitRecord(ctx, old, next, func(t engine.Txn) error {
 		for _, s := range next.ranges {
 			switch {
 			case on && !was:
@@ -122,6 +116,9 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 		return false, now + 1, nil // the settings have changed: look again
 	}
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
+		if err := c.writable(t, st, s); err != nil {
+			return err
+		}
 		below := layout.SlotFamily(s.scope, layout.FamilyExpired)
 		below.End = layout.AppendSequenceKey(nil, s.scope, layout.FamilyExpired, old.last)
 		dropExpiries(t, below)

@@ -32,7 +32,9 @@ func (c *Container) announceBatch(ctx context.Context, s *slot, batch, survivors
 	defer c.leave()
 	var t tx
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
-		t.begin(txn, c, st, s)
+		if err := t.begin(txn, c, st, s); err != nil {
+			return err
+		}
 		alive = survivors
 		var ghosts []*stored
 		var err error

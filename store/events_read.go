@@ -223,6 +223,10 @@ func (c *Container) Confirm(ctx context.Context, webhook, position string) error
 	if _, err := parsePositions(position, maxSequence); err != nil {
 		return err
 	}
+	return c.again(ctx, func() error { return c.confirm(ctx, webhook, position) })
+}
+
+func (c *Container) confirm(ctx context.Context, webhook, position string) error {
 	st, _, err := c.enter(ctx)
 	if err != nil {
 		return err
@@ -232,6 +236,9 @@ func (c *Container) Confirm(ctx context.Context, webhook, position string) error
 		return err
 	}
 	_, err = c.db.eng.Update(ctx, [][]byte{st.ranges[0].scope}, func(t engine.Txn) error {
+		if err := st.current(t.Mark(st.ranges[0].scope)); err != nil {
+			return err
+		}
 		setConfirmed(t, c.cid, webhook, position)
 		return nil
 	})

@@ -57,24 +57,24 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	}
 	p := c.place(pk, "")
 	var s *slot
-	err = c.change(ctx, func(st containerState, _ int64) (containerState, error) {
+	err = c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
 		s = st.rangeOf(p.epk)
-		name := fenceName(p.epk, p.pk)
+		next, name := st, fenceName(p.epk, p.pk)
 		var lsn uint64
-		at, err := c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
+		err := c.commitFences(ctx, &st, &next, func(t engine.Txn) error {
 			lsn = t.NextLSN(s.scope)
 			setFence(t, c.cid, name, lsn)
 			return nil
 		})
 		if err == nil {
-			s.tell(at[0].LSN)
+			s.tell(lsn)
 		}
-		st.fences = maps.Clone(st.fences)
-		if st.fences == nil {
-			st.fences = make(map[string]uint64)
+		next.fences = maps.Clone(st.fences)
+		if next.fences == nil {
+			next.fences = make(map[string]uint64)
 		}
-		st.fences[name] = lsn
-		return st, wrap(err)
+		next.fences[name] = lsn
+		return next, err
 	})
 	if err != nil {
 		return c.refused(), err
@@ -134,20 +134,21 @@ func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, lim
 }
 
 func (c *Container) removeFence(ctx context.Context, s *slot, name string, epk []byte, lsn uint64) error {
-	return c.change(ctx, func(st containerState, _ int64) (containerState, error) {
+	return c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
 		if st.fences[name] != lsn {
 			return st, nil // a younger one has taken its place
 		}
 		if st.rangeOf(epk) != s {
 			return st, nil // the range was split: nobody has looked where the items are now
 		}
-		st.fences = maps.Clone(st.fences)
-		delete(st.fences, name)
-		_, err := c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
+		next := st
+		next.fences = maps.Clone(st.fences)
+		delete(next.fences, name)
+		err := c.commitFences(ctx, &st, &next, func(t engine.Txn) error {
 			dropFence(t, c.cid, name)
 			t.Relax()
 			return nil
 		})
-		return st, err
+		return next, err
 	})
 }

@@ -50,7 +50,7 @@ type heir interface {
 	// scopes are those that the arrival of the dead among the candidates writes to, beside their own.
 	scopes(ctx context.Context, s *slot, batch []candidate) ([][]byte, error)
 	// begin begins the part in a transaction over these scopes, or begins it anew.
-	begin(t *tx)
+	begin(t *tx) error
 	// take passes a ghost on. It does not where that needs a scope which the transaction does not have.
 	take(ghost *stored) (taken bool, err error)
 	// finish ends the part: nothing more arrives.
@@ -112,7 +112,7 @@ func (c *Container) withMoved(ctx context.Context, st *containerState, s *slot, 
 type noHeir struct{ c *Container }
 
 func (noHeir) scopes(context.Context, *slot, []candidate) ([][]byte, error) { return nil, nil }
-func (noHeir) begin(*tx)                                                    {}
+func (noHeir) begin(*tx) error                                              { return nil }
 func (noHeir) take(*stored) (bool, error)                                   { return true, nil }
 func (noHeir) finish()                                                      {}
 func (h noHeir) leave(bool)                                                 { h.c.leave() }
@@ -175,9 +175,10 @@ func (h *otherHeir) scopes(ctx context.Context, s *slot, batch []candidate) (sco
 	return scopes, err
 }
 
-func (h *otherHeir) begin(t *tx) {
+func (h *otherHeir) begin(t *tx) error {
 	h.taken = 0
 	h.Begin(t.Txn)
+	return nil
 }
 
 // take is heir.take. Where not even the first ghost is taken no other transaction would do, and the purge

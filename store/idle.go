@@ -81,6 +81,9 @@ func (c *Container) tendIdle(ctx context.Context) error {
 	case len(c.archiveOf()) > 0:
 		return nil
 	}
+	if err := c.usedElsewhere(ctx); err != nil || !c.idle() {
+		return wrap(err)
+	}
 	limit := c.Settings().AutoDeleteOnIdle
 	err := c.d.drop(ctx, c, func() error {
 		if !c.idle() {
@@ -97,20 +100,34 @@ func (c *Container) tendIdle(ctx context.Context) error {
 	return err
 }
 
-// loadUse reads when the container was last used, as far as that is known. wrote is the second of its last
-// write.
-func (c *Container) loadUse(r engine.Reader, wrote int64) error {
+// loadUse reads when the container was last used, as far as that is known.
+func (c *Container) loadUse(r engine.Reader) error {
 	v, err := r.Get(layout.UsedKey(c.cid))
 	if err != nil && !isAbsent(err) {
 		return err
 	}
-	at := max(wrote, c.state.Load().rec.TS)
-	if n, ok := layout.NumberOf(v); ok {
-		at = max(at, int64(n))
+	if n, ok := layout.NumberOf(v); ok && int64(n) != c.usedKept { // else it is this store's own promise
+		raise(&c.used, int64(n))
 		c.usedKept = int64(n)
 	}
-	c.used.Store(at)
 	return nil
+}
+
+// usedElsewhere reads when other stores over the engine have used the container: they may have stored it.
+func (c *Container) usedElsewhere(ctx context.Context) error {
+	return c.db.view(ctx, func(r engine.Reader) error {
+		if err := c.loadUse(r); err != nil {
+			return err
+		}
+		for _, s := range c.state.Load().ranges {
+			last, err := c.loadMoments(r, s)
+			if err != nil {
+				return err
+			}
+			raise(&c.used, last)
+		}
+		return nil
+	})
 }
 
 // keepUse stores a second until which the container counts as used, unless it has been dropped.

@@ -72,7 +72,11 @@ func (c *Container) changeIndex(ctx context.Context, next, st *containerState) e
 	}
 	next.rec.IndexRound++
 	next.rec.IndexedBy = nil
-	empty, err := c.isEmpty(ctx, st)
+	var empty bool
+	err := c.db.view(ctx, func(r engine.Reader) (err error) {
+		empty, err = st.isEmpty(r)
+		return err
+	})
 	if err != nil {
 		return wrap(err)
 	}
@@ -94,19 +98,27 @@ func (st *containerState) stillIndexedBy(next *containerState) (list []json.RawM
 }
 
 // isEmpty tells whether there is no document at all.
-func (c *Container) isEmpty(ctx context.Context, st *containerState) (empty bool, err error) {
-	empty = true
-	err = c.db.view(ctx, func(r engine.Reader) error {
-		for _, s := range st.ranges {
-			n, err := countKeys(r, layout.SlotFamily(s.scope, layout.FamilyItem), 1)
-			if err != nil {
-				return err
-			}
-			empty = empty && n == 0
+func (st *containerState) isEmpty(r engine.Reader) (bool, error) {
+	for _, s := range st.ranges {
+		n, err := countKeys(r, layout.SlotFamily(s.scope, layout.FamilyItem), 1)
+		if err != nil || n > 0 {
+			return false, err
 		}
+	}
+	return true, nil
+}
+
+// checkEmpty fails with *elsewhereError where a change of the indexing policy has been prepared for a
+// container without documents, and another store has written some meanwhile.
+func (st *containerState) checkEmpty(r engine.Reader, next *containerState) error {
+	if next.rec.IndexRound == st.rec.IndexRound || next.rec.IndexedBy != nil {
 		return nil
-	})
-	return empty, err
+	}
+	empty, err := st.isEmpty(r)
+	if err == nil && !empty {
+		err = &elsewhereError{st.version}
+	}
+	return err
 }
 
 // terms are index entries of an item that were made ahead of the transaction that writes them: of a document,

@@ -117,6 +117,8 @@ func printKeys(out *strings.Builder, r engine.Reader, c *Container) error {
 				return err
 			}
 			fmt.Fprintf(out, " = %x %s", v[:len(v)-len(body)], body)
+		} else if family == 'M' { // the store that it names has a random number
+			fmt.Fprintf(out, " = ... %x", v[4:])
 		} else if len(v) > 0 {
 			fmt.Fprintf(out, " = %x", v)
 		}

@@ -47,6 +47,7 @@ func TestRandomHistories(t *testing.T) {
 			{"OnDisk", all, onDisk},
 			{"WithSplits", splits, onDisk},
 			{"Interleaved", interleaved(), inMemory},
+			{"TwoStores", twoStores(splits), onDisk},
 			{"InMemory", slices.DeleteFunc(slices.Clone(all), func(m metatest.Mode) bool { return m.Reopen != metatest.Never }), inMemory},
 		} {
 			t.Run(test.name, func(t *testing.T) {
@@ -55,6 +56,15 @@ func TestRandomHistories(t *testing.T) {
 			})
 		}
 	})
+}
+
+// twoStores are modes in which two stores over one engine answer in turns.
+func twoStores(modes []metatest.Mode) []metatest.Mode {
+	modes = slices.Clone(modes)
+	for i := range modes {
+		modes[i].Doors = 2
+	}
+	return modes
 }
 
 // interleaved are the modes in which something comes between the steps of operations.

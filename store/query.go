@@ -100,6 +100,9 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 	for {
 		st := c.state.Load()
 		plan, err := c.plan(st, q)
+		if err != nil && c.outdated(ctx, st) {
+			continue
+		}
 		if err != nil {
 			return QueryPage{}, c.refused(), wrap(err)
 		}

@@ -15,10 +15,15 @@ import (
 // the answers. features are those that the client can merge, by Cosmos DB's names; nil: all. Of the request
 // only the text, the parameters, the partition key and Continued matter. CodeBadRequest: the query is wrong.
 // CodeCrossPartition: it needs a feature that is not among those; the cause is a *query.UnsupportedError.
-func (c *Container) QueryPlan(_ context.Context, q QueryRequest, features []string) ([]byte, Receipt, error) {
+func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
+	features []string) ([]byte, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
-	plan, err := c.gatewayPlan(c.state.Load(), q, features)
+	st := c.state.Load()
+	plan, err := c.gatewayPlan(st, q, features)
+	if err != nil && c.outdated(ctx, st) {
+		plan, err = c.gatewayPlan(c.state.Load(), q, features)
+	}
 	return plan, c.refused(), wrap(err)
 }
 

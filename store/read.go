@@ -88,7 +88,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	var it Item
 	var position uint64
 	var s *slot
-	for again := true; again; again = err != nil && c.moved(p, s) {
+	for again := true; again; {
 		st, now, _, gone := c.look(ctx)
 		if gone != nil {
 			return Item{}, Receipt{}, gone
@@ -98,6 +98,9 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 			return Item{}, c.receipt(s, chargeNotFound), err
 		}
 		it, position, err = c.get(ctx, st, s, p, now)
+		if again, err = c.refreshed(ctx, err); !again {
+			again = err != nil && c.moved(p, s)
+		}
 	}
 	if err != nil {
 		return Item{}, c.receipt(s, chargeNotFound), wrap(err)
@@ -169,9 +172,12 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 	for range maxLookups {
 		v, at, err := c.db.get(ctx, s.scope, p.point)
 		if isAbsent(err) {
-			return Item{}, 0, c.absent(ctx, s, at)
+			return Item{}, 0, c.absent(ctx, st, s, at)
 		}
 		if err != nil {
+			return Item{}, 0, err
+		}
+		if err := st.current(at.Mark); err != nil {
 			return Item{}, 0, err
 		}
 		rid, ok := layout.NumberOf(v)
@@ -214,12 +220,15 @@ type found struct {
 
 func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p place, f found,
 	now int64) (Item, uint64, error) {
+	if err := st.current(f.at.Mark); err != nil {
+		return Item{}, 0, err
+	}
 	h, body, err := layout.DecodeItem(f.value)
 	if err != nil {
 		return Item{}, 0, err
 	}
 	if st.policy().Expired(h.Life, now) || st.fenced(h, func() []byte { return p.pk }) {
-		return Item{}, 0, c.absent(ctx, s, f.at)
+		return Item{}, 0, c.absent(ctx, st, s, f.at)
 	}
 	var seen uint64
 	if h.Slot == s.number {
@@ -233,7 +242,10 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p p
 }
 
 // absent answers that there is no item, once that is durable.
-func (c *Container) absent(ctx context.Context, s *slot, at engine.Position) error {
+func (c *Container) absent(ctx context.Context, st *containerState, s *slot, at engine.Position) error {
+	if err := st.current(at.Mark); err != nil {
+		return err
+	}
 	if _, err := c.settled(ctx, s, at, 0); err != nil {
 		return err
 	}
@@ -284,6 +296,10 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 			return Key{}, err
 		}
 		k, err := c.resolve(ctx, st, now, binary.LittleEndian.Uint64(b[8:]))
+		again, err := c.refreshed(ctx, err)
+		if again {
+			continue
+		}
 		if err == nil || slices.Equal(st.ranges, c.state.Load().ranges) { // else a range was split meanwhile
 			return k, err
 		}
@@ -316,6 +332,9 @@ func (c *Container) resolve(ctx context.Context, st *containerState, now int64, 
 		v, at, err := c.db.get(ctx, s.scope, layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, n))
 		if err != nil && !isAbsent(err) {
 			return Key{}, wrap(err)
+		}
+		if err := st.current(at.Mark); err != nil {
+			return Key{}, err
 		}
 		if _, serr := c.settled(ctx, s, at, 0); serr != nil {
 			return Key{}, serr

@@ -129,7 +129,9 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 	}
 	if err != nil {
 		s.rescan.Store(true)
-		if fault.ErrorCode(wrap(err)) == fault.CodeOwnerNotFound {
+		if again, failed := c.refreshed(ctx, err); again || failed == nil {
+			return ttl.Swept{Purged: out.Purged, More: true, Next: now}, nil
+		} else if err = failed; fault.ErrorCode(wrap(err)) == fault.CodeOwnerNotFound {
 			return ttl.Swept{Next: never}, nil
 		}
 	}
@@ -200,8 +202,12 @@ func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (j
 	}
 	var t tx
 	_, err = c.db.eng.Update(ctx, append([][]byte{s.scope}, scopes...), func(txn engine.Txn) error {
-		t.begin(txn, c, st, s)
-		h.begin(&t)
+		if err := t.begin(txn, c, st, s); err != nil {
+			return err
+		}
+		if err := h.begin(&t); err != nil {
+			return err
+		}
 		alive = alive[:0]
 		n, ghosts, err := t.judge(batch, &alive)
 		if err != nil {

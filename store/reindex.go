@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -150,6 +149,9 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 		for s.reindexed.Load() != allReindexed {
 			began := ttl.Real{}.Now()
 			same, err := c.reindexSome(ctx, st, s)
+			if again, err := c.refreshed(ctx, err); again || err != nil {
+				return again, err
+			}
 			if !same || err != nil {
 				return !same, err
 			}
@@ -168,16 +170,17 @@ func (c *Container) endReindex(ctx context.Context, st *containerState) (more bo
 		return more, err
 	}
 	defer c.db.in.Catalog().Unlock()
-	err = c.change(ctx, func(now containerState, _ int64) (containerState, error) {
-		if more = now.terms != st.terms; more {
-			return now, nil
-		}
-		now.rec.IndexedBy = nil
-		if err := now.compile(); err != nil {
-			return now, err
-		}
-		return now, c.db.changeCatalog(ctx, func(t *host.Change) error {
-			return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), now.rec)
+	err = c.againLocked(ctx, func() error {
+		return c.change(ctx, func(now containerState, _ int64) (containerState, error) {
+			if more = now.terms != st.terms; more {
+				return now, nil
+			}
+			next := now
+			next.rec.IndexedBy = nil
+			if err := next.compile(); err != nil {
+				return now, err
+			}
+			return next, c.setContainer(ctx, &now, &next)
 		})
 	})
 	return more, err
@@ -281,7 +284,9 @@ func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *slot,
 	}
 	var t tx
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
-		t.begin(txn, c, now, s)
+		if err := t.begin(txn, c, now, s); err != nil {
+			return err
+		}
 		if err := fn(&t); err != nil {
 			return err
 		}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"sync"
 	"sync/atomic"
 
@@ -31,6 +33,7 @@ type resident struct {
 	cat catalog
 
 	incarnation uint32
+	server      uint32 // names this store in the marks of slots; none of two over one engine is the other's
 	purged      atomic.Uint64
 }
 
@@ -62,7 +65,8 @@ func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 // MoveIn implements host.Tenant.
 func (t tenant) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, error) {
 	db, err := t.db.moveIn(ctx, in)
-	return host.Resident{Life: db, Sweep: sweeper{db}, Dated: dated{db}, Note: db.snapshotNote}, err
+	return host.Resident{Life: db, Reread: db.reread, Sweep: sweeper{db}, Dated: dated{db},
+		Note: db.snapshotNote}, err
 }
 
 // moveIn reads the catalog of an instance.
@@ -70,6 +74,11 @@ func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*resident, error
 	db := &resident{door: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
 		given: newGivenRows(door.memory), incarnation: in.Incarnation()}
 	db.rids.init()
+	var b [4]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return nil, err
+	}
+	db.server = binary.BigEndian.Uint32(b[:]) | 1 // 0 is nobody
 	return db, db.loadCatalog(ctx)
 }
 

@@ -69,6 +69,23 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 		return ContainerSettings{}, err
 	}
 	defer db.in.Catalog().Unlock()
+	var next ContainerSettings
+	err := c.againLocked(ctx, func() (err error) {
+		next, err = c.changeSettings(ctx, fn)
+		return err
+	})
+	if err != nil {
+		return ContainerSettings{}, wrap(err)
+	}
+	db.in.WakeReaper()
+	db.door.subscribers.notify()
+	return next, nil
+}
+
+// changeSettings is the part of ChangeSettings that goes by one state of the container. The caller holds the
+// catalog's lock.
+func (c *Container) changeSettings(ctx context.Context,
+	fn func(*ContainerSettings) error) (ContainerSettings, error) {
 	next := c.Settings().clone()
 	if err := fn(&next); err != nil {
 		return ContainerSettings{}, wrap(err)
@@ -76,7 +93,7 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 	if err := c.checkSettings(&next); err != nil {
 		return ContainerSettings{}, err
 	}
-	err := c.change(ctx, func(st containerState, now int64) (containerState, error) {
+	return next, c.change(ctx, func(st containerState, now int64) (containerState, error) {
 		switch none := (heirName{}); {
 		case next.heir() == none:
 			st.rec.MovesSince = 0
@@ -92,12 +109,6 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 		}
 		return st, err
 	})
-	if err != nil {
-		return ContainerSettings{}, wrap(err)
-	}
-	db.in.WakeReaper()
-	db.door.subscribers.notify()
-	return next, nil
 }
 
 // clone is a copy that shares nothing.

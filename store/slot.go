@@ -74,46 +74,68 @@ func (s *slot) answersFor(id string) bool { return s.id == id || slices.Contains
 // the last purge, and partition keys that are being deleted stay hidden.
 func (c *Container) loadSlots(r engine.Reader) error {
 	st := *c.state.Load()
-	var wrote int64
+	if err := c.loadInto(r, &st); err != nil {
+		return err
+	}
 	for _, s := range st.ranges {
-		last, err := lastFeedEntry(r, s.scope)
-		if err != nil {
-			return err
-		}
-		c.note(markWrite, last.TS)
-		version, err := lastVersionTime(r, s.scope)
-		if err != nil {
-			return err
-		}
-		c.note(markWrite, version)
-		swept, err := r.Get(layout.SweptKey(s.scope))
-		if err != nil && !isAbsent(err) {
-			return err
-		}
-		if n, ok := layout.NumberOf(swept); ok {
-			c.note(markPurge, int64(n))
-		}
-		leased, err := r.Get(layout.LeasedKey(s.scope))
-		if err != nil && !isAbsent(err) {
-			return err
-		}
-		if n, ok := layout.NumberOf(leased); ok {
-			c.note(markLease, int64(n))
-		}
 		if err := st.loadReindexed(r, s); err != nil {
 			return err
 		}
-		wrote = max(wrote, last.TS, version)
-	}
-	if err := c.loadUse(r, wrote); err != nil {
-		return err
-	}
-	var err error
-	if st.fences, err = loadFences(r, c.cid); err != nil {
-		return err
 	}
 	c.state.Store(&st)
-	return nil
+	return c.loadUse(r)
+}
+
+// loadInto is loadSlots for a state that is not the container's yet. It belongs to the record that r shows.
+func (c *Container) loadInto(r engine.Reader, st *containerState) error {
+	c.note(markSettings, st.rec.TS)
+	c.note(markSettings, st.rec.Policy.ChangedAt)
+	c.note(markSettings, st.rec.MovesSince)
+	raise(&c.used, st.rec.TS)
+	for _, s := range st.ranges {
+		last, err := c.loadMoments(r, s)
+		if err != nil {
+			return err
+		}
+		raise(&c.used, last)
+	}
+	mark, err := engine.Mark(r, st.ranges[0].scope)
+	if err != nil {
+		return err
+	}
+	st.version = versionOf(mark)
+	st.fences, err = loadFences(r, c.cid)
+	return err
+}
+
+// loadMoments lets the clock not be behind what is stored in a slot, and returns the moment of the last
+// write.
+func (c *Container) loadMoments(r engine.Reader, s *slot) (wrote int64, err error) {
+	last, err := lastFeedEntry(r, s.scope)
+	if err != nil {
+		return 0, err
+	}
+	c.note(markWrite, last.TS)
+	version, err := lastVersionTime(r, s.scope)
+	if err != nil {
+		return 0, err
+	}
+	c.note(markWrite, version)
+	swept, err := r.Get(layout.SweptKey(s.scope))
+	if err != nil && !isAbsent(err) {
+		return 0, err
+	}
+	if n, ok := layout.NumberOf(swept); ok {
+		c.note(markPurge, int64(n))
+	}
+	leased, err := r.Get(layout.LeasedKey(s.scope))
+	if err != nil && !isAbsent(err) {
+		return 0, err
+	}
+	if n, ok := layout.NumberOf(leased); ok {
+		c.note(markLease, int64(n))
+	}
+	return max(last.TS, version), nil
 }
 
 func lastFeedEntry(r engine.Reader, scope []byte) (last layout.FeedEntry, err error) {

@@ -244,7 +244,7 @@ func (b *databaseCopy) load(ctx context.Context) error {
 	}
 	err := b.db.view(ctx, func(r engine.Reader) error {
 		for _, c := range b.containers {
-			if err := c.load(r); err != nil {
+			if err := c.loadSlots(r); err != nil {
 				return err
 			}
 		}

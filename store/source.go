@@ -40,6 +40,9 @@ func (c *Container) viewOf(w *stopwatch, pick func(*containerState) ([]*slot, er
 			return err
 		}
 		ranges, err := pick(st)
+		if err != nil && c.outdated(ctx, st) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -56,9 +59,18 @@ func (c *Container) viewOf(w *stopwatch, pick func(*containerState) ([]*slot, er
 			if same = c.gate.Still(at); !same {
 				return nil
 			}
+			for _, p := range positions {
+				if err := st.current(p.Mark); err != nil {
+					return err
+				}
+			}
 			return fn(st, now, r, positions)
 		})
+		again := false
 		if same {
+			again, err = c.refreshed(ctx, err)
+		}
+		if same && !again {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -56,7 +57,11 @@ var errUnwanted = errors.New("store: a split is not wanted any more")
 func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, error) {
 	c.db.in.Enter()
 	defer c.db.in.Leave()
-	halves, err := c.split(ctx, rangeID, at, nil)
+	var halves []Range
+	err := c.again(ctx, func() (err error) {
+		halves, err = c.split(ctx, rangeID, at, nil)
+		return err
+	})
 	return halves, wrap(err)
 }
 
@@ -73,6 +78,9 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 			c.db.splitter.wake()
 		}
 	}()
+	if err := c.followSplit(ctx); err != nil {
+		return nil, err
+	}
 	st := c.state.Load()
 	if err := c.usable(st); err != nil {
 		return nil, err
@@ -126,6 +134,9 @@ func (c *Container) beginSplit(ctx context.Context, s *slot, bound []byte, wante
 		if wanted != nil && !wanted() {
 			return errUnwanted
 		}
+		if st.elsewhere {
+			return errSplitElsewhere
+		}
 		if st.rec.Split != nil { // one that failed, and could not be undone then
 			if err := c.undoSplit(ctx, st); err != nil {
 				return err
@@ -137,15 +148,16 @@ func (c *Container) beginSplit(ctx context.Context, s *slot, bound []byte, wante
 			return unsplittable(s.id)
 		}
 		split := splitRecord{From: s.number, Lower: uint16(number), To: uint16(number + 1)}
-		st.rec.Slots, st.rec.Split = number+2, &split
-		if m, err = newMover(c, &st, s, bound); err != nil {
+		next := st
+		next.rec.Slots, next.rec.Split = number+2, &split
+		if m, err = newMover(c, &next, s, bound); err != nil {
 			return err
 		}
-		if err := c.setContainer(ctx, st.rec); err != nil {
+		if err := c.setContainer(ctx, &st, &next); err != nil {
 			return err
 		}
 		s.noted.Store(m.noted)
-		c.state.Store(&st)
+		c.state.Store(&next)
 		return nil
 	})
 	return m, err
@@ -190,7 +202,7 @@ func (c *Container) trySwitch(ctx context.Context, m *mover, wanted func() bool)
 		if err != nil {
 			return err
 		}
-		if next.rec, err = c.switchRanges(ctx, m, next.rec); err != nil {
+		if err = c.switchRanges(ctx, m, &st, &next); err != nil {
 			return err
 		}
 		m.from.behind.Store(c.db.eng.Horizon(m.from.scope) + 1)
@@ -239,7 +251,7 @@ func (c *Container) halves(st containerState, m *mover) (next containerState, er
 // tidySplit throws away what a split that has given up has left behind. The caller holds splitting.
 func (c *Container) tidySplit(ctx context.Context) error {
 	err := c.alone(ctx, func(st containerState) error {
-		if st.rec.Split == nil {
+		if st.rec.Split == nil || st.elsewhere {
 			return nil
 		}
 		return c.undoSplit(context.WithoutCancel(ctx), st)
@@ -257,4 +269,54 @@ func (rec *containerRecord) nextSlot() int {
 		n = max(n, int(r.Slot)+1)
 	}
 	return n
+}
+
+// notes are the items that writers have written or removed while their range is copied.
+type notes struct {
+	mu   sync.Mutex
+	rids map[uint64]struct{}
+}
+
+// add notes items. It is called when their transaction has committed, inside the gate: who shuts the gate
+// finds all of them.
+func (n *notes) add(rids []uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, rid := range rids {
+		n.rids[rid] = struct{}{}
+	}
+}
+
+// take takes up to most of the notes away. What is committed later is noted again.
+func (n *notes) take(most int) (rids []uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for rid := range n.rids {
+		if len(rids) == most {
+			break
+		}
+		rids = append(rids, rid)
+		delete(n.rids, rid)
+	}
+	return rids
+}
+
+func (n *notes) left() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.rids)
+}
+
+// touch remembers an item that has changed, where somebody wants to know: see notes.
+func (t *tx) touch(item *stored) {
+	if t.noted != nil {
+		t.touched = append(t.touched, item.rid)
+	}
+}
+
+// tellSplit notes what the transaction has touched. It is called after its commit, inside the gate.
+func (t *tx) tellSplit() {
+	if t.noted != nil {
+		t.noted.add(t.touched)
+	}
 }

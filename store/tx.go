@@ -63,12 +63,17 @@ type stored struct {
 // entry is one key that exists because an item does.
 type entry struct{ key, value []byte }
 
-func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) {
+// begin fails with *elsewhereError where st is not the state of the container any more.
+func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) error {
+	if err := c.writable(txn, st, s); err != nil {
+		return err
+	}
 	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.moment(), keeps: st.retention() > 0,
 		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], listed: t.listed[:0],
 		mem: t.mem[:0], noted: s.noted.Load()}
 	t.written = t.one[:0]
 	t.dues = dues{never, never}
+	return nil
 }
 
 // free is room for a key or a small value. What has been appended to it is kept by keep, before the next call

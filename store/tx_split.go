@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -25,6 +26,7 @@ type mover struct {
 	terms  *index.Indexer // that makes the entries in the halves
 	round  uint32         // of the container's record: entries of another one are of another policy
 	noted  *notes
+	split  *splitRecord // its own, as it is stored
 	logs   [len(splitLogs)]movedLog
 	alone  bool // the caller has shut the gate
 
@@ -60,7 +62,8 @@ const (
 
 // newMover prepares the splitting of s, for which the container's record has the numbers of the slots.
 func newMover(c *Container, st *containerState, s *slot, bound []byte) (m *mover, err error) {
-	m = &mover{c: c, from: s, noted: &notes{rids: make(map[uint64]struct{})}}
+	m = &mover{c: c, from: s, split: st.rec.Split,
+		noted: &notes{rids: make(map[uint64]struct{})}}
 	m.begin(st)
 	lower, upper := s.rec, s.rec
 	lower.Max, upper.Min = definition.EPKHex(bound), definition.EPKHex(bound)
@@ -127,7 +130,8 @@ func (m *mover) flush(ctx context.Context) error {
 }
 
 // write writes a part of the batch. Its scope is one that nobody else uses, so that it keeps no writer
-// waiting, and the halves' own ones begin with the LSNs that they are given in the end.
+// waiting, and the halves' own ones begin with the LSNs that they are given in the end. The catalog's is
+// there for others who undo the split: then nothing more may be written, since the slots are free.
 func (m *mover) write(ctx context.Context, part []change) error {
 	if !m.alone {
 		st, _, err := m.c.enter(ctx)
@@ -140,7 +144,10 @@ func (m *mover) write(ctx context.Context, part []change) error {
 		}
 	}
 	scope := layout.SlotFamily(m.halves[1].slot.scope, layout.FamilyItem).Start
-	_, err := m.c.db.eng.Update(ctx, [][]byte{scope}, func(t engine.Txn) error {
+	_, err := m.c.db.eng.Update(ctx, [][]byte{scope, host.CatalogScope()}, func(t engine.Txn) error {
+		if err := m.going(t); err != nil {
+			return err
+		}
 		for _, ch := range part {
 			switch {
 			case ch.below != nil:
@@ -155,6 +162,18 @@ func (m *mover) write(ctx context.Context, part []change) error {
 		return nil
 	})
 	return err
+}
+
+// going fails with *elsewhereError where another store has undone the split.
+func (m *mover) going(r engine.Reader) error {
+	rec, err := m.c.storedRecord(r)
+	if err != nil && !isAbsent(err) {
+		return err
+	}
+	if err != nil || rec.CID != m.c.cid || rec.Split == nil || *rec.Split != *m.split {
+		return &elsewhereError{m.c.state.Load().version}
+	}
+	return nil
 }
 
 // copy copies all that is in the range, and then what has been written meanwhile, until little of that is

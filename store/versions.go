@@ -40,17 +40,14 @@ func (st *containerState) retention() int64 {
 	return 60 * int64(st.spec.ChangeFeed.RetentionMinutes)
 }
 
-// switchVersions is the part of a change of the policy that turns the feed of all versions on or off: the
-// scopes that it needs besides, and what it writes there. The caller holds the container's gate exclusively.
-func switchVersions(old, next *containerState, now int64) (scopes [][]byte, write func(engine.Txn)) {
+// switchVersions is the part of a change of the policy that turns the feed of all versions on or off: what it
+// writes in the slots. The caller holds the container's gate exclusively.
+func switchVersions(old, next *containerState, now int64) (write func(engine.Txn)) {
 	on := next.retention() > 0
 	if on == (old.retention() > 0) {
-		return nil, func(engine.Txn) {}
+		return func(engine.Txn) {}
 	}
-	for _, s := range next.ranges {
-		scopes = append(scopes, s.scope)
-	}
-	return scopes, func(t engine.Txn) {
+	return func(t engine.Txn) {
 		for _, s := range next.ranges {
 			if on {
 				setFloor(t, s.scope, layout.FirstOf(t.NextLSN(s.scope)), now)
@@ -75,7 +72,9 @@ func (c *Container) trimVersions(ctx context.Context, st *containerState, s *slo
 	defer c.leave()
 	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
 		var t tx
-		t.begin(txn, c, st, s)
+		if err := t.begin(txn, c, st, s); err != nil {
+			return err
+		}
 		t.Relax()
 		return t.raiseFloor(old.last)
 	})

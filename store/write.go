@@ -39,7 +39,10 @@ func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (
 	for {
 		r, blocked, err := c.tryUpdate(ctx, p, fn)
 		if blocked == nil {
-			return r, wrap(err)
+			if again, err := c.refreshed(ctx, err); !again {
+				return r, wrap(err)
+			}
+			continue
 		}
 		if err := blocked.clear(ctx); err != nil {
 			return r, wrap(err)
@@ -59,7 +62,9 @@ func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error
 	var t tx
 	at, err := c.db.eng.Update(wait, [][]byte{s.scope}, func(txn engine.Txn) error {
 		wait.begun.Store(true)
-		t.begin(txn, c, st, s)
+		if err := t.begin(txn, c, st, s); err != nil {
+			return err
+		}
 		t.ctx = ctx
 		if err := fn(&t); err != nil {
 			return err

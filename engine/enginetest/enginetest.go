@@ -71,6 +71,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Data) {
 		{"Positions", testPositions},
 		{"PositionsOfAFailure", testPositionsOfAFailure},
 		{"PositionsOfAView", testPositionsOfAView},
+		{"Marks", testMarks},
+		{"MarksAreNotBehind", testMarksAreNotBehind},
 		{"Relax", testRelax},
 		{"Metrics", testMetrics},
 		{"Crash", testCrash},

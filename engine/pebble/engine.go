@@ -122,7 +122,16 @@ func (e *Engine) get(key []byte) ([]byte, error) {
 func (e *Engine) position(s *scope) (engine.Position, error) {
 	settled := !s.shows()
 	h, err := e.horizon(s)
-	return engine.Position{LSN: h, Settled: settled}, err
+	if err != nil {
+		return engine.Position{}, err
+	}
+	at := engine.Position{LSN: h, Settled: settled}
+	if n := s.marked.Load(); n != 0 { // the usual case, without an allocation
+		at.Mark = n - 1
+		return at, nil
+	}
+	at.Mark, err = s.readMark(e.get)
+	return at, err
 }
 
 func (e *Engine) positions(scopes [][]byte) (list []engine.Position, err error) {

@@ -31,6 +31,8 @@ type scope struct {
 	issued  atomic.Uint64 // the last LSN of the commits that are applied
 	horizon atomic.Uint64 // highest durable LSN
 	known   atomic.Bool   // horizon has been set from the ceiling
+
+	marked atomic.Uint64 // the mark and one; 0 until it has been read
 }
 
 // acquire makes r the holder of the scope if it is free, or else the last in the queue.
@@ -156,6 +158,29 @@ func (s *scope) promote() {
 	if s.promised != 0 && s.durable.Load() >= s.due {
 		s.ceiling, s.promised = s.promised, 0
 	}
+}
+
+// setMark makes a mark known that is about to be committed: whoever reads what is committed with it finds it.
+func (s *scope) setMark(mark uint64) { s.marked.Store(mark + 1) }
+
+// readMark is the scope's mark, which get reads where nobody has yet.
+func (s *scope) readMark(get func([]byte) ([]byte, error)) (uint64, error) {
+	if n := s.marked.Load(); n != 0 {
+		return n - 1, nil
+	}
+	mark := uint64(0)
+	v, err := get(engine.MarkKey(s.key))
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+	case err != nil:
+		return 0, err
+	default:
+		if mark, err = engine.ParseMark(v); err != nil {
+			return 0, fmt.Errorf("scope %x: %w", s.key, err)
+		}
+	}
+	s.marked.CompareAndSwap(0, mark+1) // unless it has been set meanwhile
+	return s.marked.Load() - 1, nil
 }
 
 // storedCeiling is the highest ceiling that is, or is about to be, on disk.

@@ -3,6 +3,7 @@ package pebble
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -27,12 +28,19 @@ type txn struct {
 	deletes int
 	ranges  int
 	relaxed bool
-	err     error // what went wrong where no error could be returned
+	marks   []marking // set by this transaction
+	err     error     // what went wrong where no error could be returned
 
 	committing bool
 }
 
 var _ engine.Txn = (*txn)(nil)
+
+// marking is a mark that a transaction has set.
+type marking struct {
+	scope *scope
+	mark  uint64
+}
 
 func (t *txn) begin(ctx context.Context, e *Engine, scopes []*scope) {
 	t.ctx, t.e, t.scopes = ctx, e, scopes
@@ -68,6 +76,9 @@ func (t *txn) commit() error {
 	t.committing = true
 	for _, s := range t.scopes {
 		s.begun.Add(1)
+	}
+	for _, m := range t.marks {
+		m.scope.setMark(m.mark)
 	}
 	// The log is the fence's business; what Apply itself reports would be a malformed batch.
 	if err := t.e.db.Apply(t.batch, pebble.NoSync); err != nil {
@@ -121,7 +132,8 @@ func (t *txn) drop() {
 
 func (t *txn) recycle() {
 	t.reads.recycle()
-	*t = txn{reads: t.reads, starts: t.starts[:0], forced: t.forced[:0]}
+	clear(t.marks)
+	*t = txn{reads: t.reads, starts: t.starts[:0], forced: t.forced[:0], marks: t.marks[:0]}
 }
 
 // index finds one of the transaction's scopes; -1 if it is none of them.
@@ -259,6 +271,36 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	} else if first > have {
 		t.set(engine.CeilingKey(key), ceilingValue(first))
 	}
+}
+
+// SetMark implements engine.Control.
+func (t *txn) SetMark(key []byte, mark uint64) {
+	s := t.e.scopes.get(key)
+	t.marks = append(t.marks, marking{s, mark})
+	if mark == 0 {
+		t.fail(t.write().Delete(engine.MarkKey(key), nil))
+	} else {
+		t.set(engine.MarkKey(key), binary.BigEndian.AppendUint64(nil, mark))
+	}
+}
+
+// Mark implements engine.Control.
+func (t *txn) Mark(key []byte) uint64 {
+	i := t.index(key)
+	if i < 0 {
+		t.fail(fmt.Errorf("%w: %x is none of this Update's", engine.ErrScope, key))
+		return 0
+	}
+	for n := len(t.marks) - 1; n >= 0; n-- {
+		if t.marks[n].scope == t.scopes[i] {
+			return t.marks[n].mark
+		}
+	}
+	mark, err := t.scopes[i].readMark(t.e.get)
+	if err != nil {
+		t.fail(err)
+	}
+	return mark
 }
 
 // force moves a scope's ceiling with a sync of its own, before the LSN is issued that needs it.

@@ -24,6 +24,8 @@ type Config struct {
 	Default string // the default time to live that it begins with: a JSON token, or off
 	// Between lets the acts of steps take place in the gaps of their operations: see Act.
 	Between bool
+	// Doors is by how many stores over one engine the steps are answered, in turns; 0 is 1.
+	Doors int
 }
 
 func (c Config) paths() []string {
@@ -47,6 +49,9 @@ func (c Config) String() string {
 	}
 	if c.Between {
 		s += " between"
+	}
+	if c.Doors > 1 {
+		s += fmt.Sprintf(" doors=%d", c.Doors)
 	}
 	return s
 }
@@ -102,6 +107,7 @@ type Mode struct {
 	Ranges        int
 	Policy        string // what the history begins with; empty leaves it as it is
 	Between       bool   // see Config
+	Doors         int    // see Config
 }
 
 // Modes are all points on the axes that random histories run at.
@@ -124,7 +130,7 @@ func Modes() (all []Mode) {
 // is that of ranges only as long as none is split.
 func (m Mode) Apply(h History, r *rand.Rand) History {
 	out := History{Config: h.Config}
-	out.Config.Ranges, out.Config.Between = m.Ranges, m.Between
+	out.Config.Ranges, out.Config.Between, out.Config.Doors = m.Ranges, m.Between, m.Doors
 	if m.Policy != "" {
 		out.Config.Policy = m.Policy
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/doors"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -23,15 +24,56 @@ const began = 1_700_000_000
 func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, error) {
 	s := &subject{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
-		names: names{etags: map[string]*version{}, rids: map[string]int{}, lsns: map[string]uint64{}, exact: map[string]bool{}},
+		names: names{etags: map[string]*version{}, rids: map[string]int{}, lsns: map[string]uint64{}, exact: map[string]bool{}, several: c.Doors > 1},
 		last:  map[Key][2]string{}, cursors: map[string]*position{}, ranges: map[string]int{}, def: c.Default, policy: c.Policy}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
 	if err := s.create(); err != nil {
-		return nil, errors.Join(err, s.db.Close())
+		return nil, errors.Join(err, s.closeAll())
 	}
 	return s, nil
+}
+
+// A door is one of several stores over one engine, and its own view of the container; nil until it is asked.
+type door struct {
+	db *store.DB
+	c  *store.Container
+}
+
+// turn lets the next of several stores answer.
+func (s *subject) turn() error {
+	if len(s.doors) < 2 {
+		return nil
+	}
+	s.doors = append(s.doors[1:], door{s.db, s.c})
+	s.db, s.c = s.doors[0].db, s.doors[0].c
+	if s.c != nil {
+		return nil
+	}
+	if _, err := s.db.CatchUp(s.ctx); err != nil {
+		return err
+	}
+	return s.find()
+}
+
+// find looks the container up.
+func (s *subject) find() error {
+	d, err := s.db.Database("db")
+	if err != nil {
+		return err
+	}
+	s.c, err = d.Container("c")
+	return err
+}
+
+// closeAll closes the stores.
+func (s *subject) closeAll() error {
+	var errs []error
+	for _, d := range s.doors {
+		errs = append(errs, d.db.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // A subject is a store with one container, and what the test has learned from its answers.
@@ -40,7 +82,8 @@ type subject struct {
 	openEngine func() (engine.Engine, error)
 	ctx        context.Context
 	clock      *ttl.Virtual
-	db         *store.DB
+	db         *store.DB // the one that answers; of several, the first of doors
+	doors      []door
 	op         context.Context // of the operation that a step is; ctx is that of what looks after it
 	between    *between        // nil: nothing comes between
 	c          *store.Container
@@ -61,7 +104,7 @@ type position struct {
 }
 
 func (s *subject) open() error {
-	s.db = nil
+	s.db, s.c, s.doors = nil, nil, nil
 	e, err := s.openEngine()
 	if err != nil {
 		return err
@@ -74,8 +117,20 @@ func (s *subject) open() error {
 		s.between = newBetween(e, getter)
 		e = s.between
 	}
-	s.db, err = store.Open(s.ctx, e, store.Options{Clock: s.clock, Ranges: s.config.Ranges, Lenient: s.config.Lenient, ManualReaper: true})
-	return err
+	shared, err := doors.Share(e)
+	if err != nil {
+		return errors.Join(err, e.Close())
+	}
+	for range max(s.config.Doors, 1) {
+		db, err := store.Open(s.ctx, shared.Door(), store.Options{Clock: s.clock, Ranges: s.config.Ranges,
+			Lenient: s.config.Lenient, ManualReaper: true})
+		if err != nil {
+			return errors.Join(err, s.closeAll())
+		}
+		s.doors = append(s.doors, door{db: db})
+	}
+	s.db = s.doors[0].db
+	return nil
 }
 
 func (s *subject) create() error {
@@ -157,18 +212,13 @@ func (s *subject) sweep(step Step) (string, error) {
 }
 
 func (s *subject) reopen() error {
-	if err := s.db.Close(); err != nil {
+	if err := s.closeAll(); err != nil {
 		return err
 	}
 	if err := s.open(); err != nil {
 		return err
 	}
-	d, err := s.db.Database("db")
-	if err != nil {
-		return err
-	}
-	s.c, err = d.Container("c")
-	return err
+	return s.find()
 }
 
 // Close lets the store check itself, in the state in which it is and after a sweep, and closes it.
@@ -176,7 +226,7 @@ func (s *subject) Close() error {
 	if s.db == nil {
 		return nil // a reopen has failed, and was reported
 	}
-	return errors.Join(s.check(), s.swept(), s.check(), s.db.Close())
+	return errors.Join(s.check(), s.swept(), s.check(), s.closeAll())
 }
 
 func (s *subject) check() error {

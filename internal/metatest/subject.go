@@ -20,6 +20,9 @@ import (
 // Do answers one step.
 func (s *subject) Do(step Step) (string, error) {
 	s.clock.Set(time.Unix(began, 0).Add(time.Duration(step.At) * time.Millisecond))
+	if err := s.turn(); err != nil {
+		return "", err
+	}
 	if step.Between != "" && s.between != nil {
 		return s.interrupted(step)
 	}

@@ -31,6 +31,7 @@ import (
 //	| cid | slot | i | ...  | rid |      index entries: package index draws what stands before the rid
 //	| cid | slot | o | ...  | rid |      those of composite indexes
 //	| cid | slot | s |                   first LSN not to be issued yet (the engine's)
+//	| cid | slot | M |                   version of the container's state (the engine's)
 //	| cid | slot | h |                   how far a purge has swept
 //	| cid | slot | g |                   how far documents have been indexed anew (a hint)
 //	| cid | slot | l |                   when a lease was last given or ended

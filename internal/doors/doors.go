@@ -1,0 +1,100 @@
+package doors
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Shared is an engine with several doors.
+type Shared struct {
+	engine engine.Engine
+	getter engine.Getter
+
+	mu   sync.Mutex
+	open int // guarded by mu
+}
+
+// Share makes doors to an engine, which must read single keys (engine.Getter).
+func Share(e engine.Engine) (*Shared, error) {
+	g, ok := e.(engine.Getter)
+	if !ok {
+		return nil, fmt.Errorf("doors: %T reads no single keys", e)
+	}
+	return &Shared{engine: e, getter: g}, nil
+}
+
+// Door is one more way in. It can do what every engine can: it has no snapshots, since to go back to one
+// would leave the other doors without an engine.
+func (s *Shared) Door() engine.Engine {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open++
+	return &door{Engine: s.engine, Getter: s.getter, shared: s}
+}
+
+// leave closes the engine behind the last door.
+func (s *Shared) leave() error {
+	s.mu.Lock()
+	s.open--
+	last := s.open == 0
+	s.mu.Unlock()
+	if !last {
+		return nil
+	}
+	return s.engine.Close()
+}
+
+// door is an engine that is shared. What is done through it after its Close fails with engine.ErrClosed.
+type door struct {
+	engine.Engine
+	engine.Getter
+	shared *Shared
+
+	mu     sync.RWMutex
+	closed bool // guarded by mu
+}
+
+// through runs a call, unless the door is closed.
+func (d *door) through(call func() error) error {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.closed {
+		return engine.ErrClosed
+	}
+	return call()
+}
+
+func (d *door) View(ctx context.Context, fn func(engine.Reader) error) error {
+	return d.through(func() error { return d.Engine.View(ctx, fn) })
+}
+
+func (d *door) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) (at []engine.Position, err error) {
+	err = d.through(func() error {
+		at, err = d.Engine.Update(ctx, scopes, fn, ahead...)
+		return err
+	})
+	return at, err
+}
+
+func (d *door) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.Position, err error) {
+	err = d.through(func() error {
+		v, at, err = d.Getter.Get(ctx, scope, key)
+		return err
+	})
+	return v, at, err
+}
+
+func (d *door) Close() error {
+	d.mu.Lock()
+	was := d.closed
+	d.closed = true
+	d.mu.Unlock()
+	if was {
+		return nil
+	}
+	return d.shared.leave()
+}

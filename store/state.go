@@ -1,0 +1,359 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
+
+// What a container is, its policies, settings, fences and ranges, lies in memory whole, and its records on
+// disk. Several stores may be open over one engine; each has a state of its own. So the states are counted:
+// by the mark that the engine keeps with each slot's scope. A change of the container is made in the scopes
+// of all of its slots, and raises their marks. A transaction looks at the mark of its slot first, a read at
+// the one that it is told with the position of what it has read: another version there than the state's says
+// that the container has been changed elsewhere. Then nothing that was read counts, the state is read anew,
+// and the operation begins again.
+//
+// A container is born with firstVersion, so that the mark of a scope that has been erased is no version of
+// it.
+//
+// The upper half of a mark names the store that has written to the slot last. Who finds another one there
+// learns first how far that has come in time, so that no write is dated before one that is stored, whatever
+// the clocks of the servers say (takeOver). A store that is alone does so once for each slot.
+//
+//	+-------+---------+
+//	| store | version |   a slot's mark
+//	+-------+---------+
+//	 32 bits  32 bits
+
+// versionOf is the version in a slot's mark.
+func versionOf(mark uint64) uint32 { return uint32(mark) }
+
+// ownMark is a mark that names this store.
+func (db *resident) ownMark(version uint32) uint64 { return uint64(db.server)<<32 | uint64(version) }
+
+// remark is a mark with another version.
+func remark(mark uint64, version uint32) uint64 { return mark&^math.MaxUint32 | uint64(version) }
+
+// elsewhereError tells that an operation has gone by a state of the container that is none any more.
+type elsewhereError struct{ version uint32 }
+
+func (e *elsewhereError) Error() string {
+	return fmt.Sprintf("store: the container has changed since its version %d", e.version)
+}
+
+// errSplitElsewhere refuses writes to a range that another store splits: that one could not know of them.
+var errSplitElsewhere = &fault.Error{Code: fault.CodeUnavailable,
+	Message: "The partition range is being split by another server.",
+	Hint:    "try again"}
+
+// firstVersion is that of a container's first state.
+const firstVersion = 1
+
+// current fails with *elsewhereError where the state is not the container's any more.
+func (st *containerState) current(mark uint64) error {
+	if versionOf(mark) != st.version {
+		return &elsewhereError{st.version}
+	}
+	return nil
+}
+
+// writable fails where a transaction must not write to a slot, as its first step: with *elsewhereError, or
+// where another store splits the range.
+func (c *Container) writable(t engine.Txn, st *containerState, s *slot) error {
+	mark := t.Mark(s.scope)
+	if err := st.current(mark); err != nil {
+		return err
+	}
+	if st.elsewhere && st.rec.Split.From == s.number {
+		return errSplitElsewhere
+	}
+	return c.takeOver(t, s, mark)
+}
+
+// commitRecord makes a change of the container's state durable that is one of its record, too. fn writes what
+// changes, in the scopes of all slots, of new ones that nobody has used yet, and in the catalog's. It sets
+// the version of next. The caller holds the catalog's lock and the gate.
+func (c *Container) commitRecord(ctx context.Context, st, next *containerState,
+	fn func(engine.Txn) error) error {
+	return c.db.changeCatalog(ctx, func(t *host.Change) error {
+		return st.commit(t, next, func() error { return fn(t) })
+	}, st.scopes()...)
+}
+
+// commitFences is commitRecord for a change of the fences, which the record does not tell of: it does without
+// the catalog.
+func (c *Container) commitFences(ctx context.Context, st, next *containerState,
+	fn func(engine.Txn) error) error {
+	_, err := c.db.eng.Update(ctx, st.scopes(), func(t engine.Txn) error {
+		return st.commit(t, next, func() error { return fn(t) })
+	})
+	return wrap(err)
+}
+
+// commit is the part of a transaction that makes next of a state.
+func (st *containerState) commit(t engine.Txn, next *containerState, fn func() error) error {
+	marks := make(map[*slot]uint64, len(st.ranges))
+	for _, s := range st.ranges {
+		marks[s] = t.Mark(s.scope)
+		if err := st.current(marks[s]); err != nil {
+			return err
+		}
+	}
+	if st.elsewhere {
+		return errSplitElsewhere
+	}
+	if err := fn(); err != nil {
+		return err
+	}
+	next.version = st.version + 1
+	from := uint64(0) // the mark of the range that has been split: its halves are the same store's
+	for _, s := range st.ranges {
+		if !slices.Contains(next.ranges, s) {
+			from = marks[s]
+			t.SetMark(s.scope, 0)
+		}
+	}
+	for _, s := range next.ranges {
+		if !slices.Contains(st.ranges, s) {
+			marks[s] = from
+		}
+		t.SetMark(s.scope, remark(marks[s], next.version))
+	}
+	return nil
+}
+
+// takeOver notes in a transaction that this store is the one that writes to a slot. What another one has
+// written there is not dated later than what is written from now on.
+func (c *Container) takeOver(t engine.Txn, s *slot, mark uint64) error {
+	own := c.db.ownMark(versionOf(mark))
+	if mark == own {
+		return nil
+	}
+	if _, err := c.loadMoments(t, s); err != nil {
+		return err
+	}
+	s.shapes.forget() // records may have been taken away
+	t.SetMark(s.scope, own)
+	return nil
+}
+
+// refreshed tells whether an operation has failed because the container has been changed elsewhere, and may
+// begin again: its state has been read anew.
+func (c *Container) refreshed(ctx context.Context, err error) (bool, error) {
+	if err == nil {
+		return false, nil
+	}
+	var gone *elsewhereError
+	if !errors.As(err, &gone) {
+		return false, err
+	}
+	st, _, _, err := c.look(ctx)
+	if err != nil {
+		return false, err
+	}
+	if st.version == gone.version { // else it was this store, or somebody has been here already
+		err = c.refresh(ctx, st)
+	}
+	return err == nil, err
+}
+
+// outdated is for who refuses something by what he knows of the container, without having looked at anything
+// that is stored: it tells that st was not the container's state any more, which has been read anew.
+func (c *Container) outdated(ctx context.Context, st *containerState) bool {
+	scope := st.ranges[0].scope
+	err := c.db.view(ctx, func(r engine.Reader) error {
+		at, err := r.Positions([][]byte{scope})
+		if err != nil {
+			return err
+		}
+		return st.current(at[0].Mark)
+	})
+	again, _ := c.refreshed(ctx, err)
+	return again
+}
+
+// again runs fn, which goes by one state of the container, until that was the container's. The caller does
+// not hold the catalog's lock.
+func (c *Container) again(ctx context.Context, fn func() error) error {
+	for {
+		err := fn()
+		if errors.Is(err, host.ErrCatalogMoved) {
+			continue // who takes the lock again sees it
+		}
+		again, err := c.refreshed(ctx, err)
+		if !again {
+			return err
+		}
+	}
+}
+
+// againLocked is again for a caller that holds the catalog's lock.
+func (c *Container) againLocked(ctx context.Context, fn func() error) error {
+	for {
+		err := fn()
+		if errors.Is(err, host.ErrCatalogMoved) {
+			if err := c.db.in.Catalog().Follow(ctx); err != nil {
+				return wrap(err)
+			}
+			continue
+		}
+		again, err := c.refreshed(ctx, err)
+		if !again {
+			return err
+		}
+	}
+}
+
+// againChange is change with again.
+func (c *Container) againChange(ctx context.Context,
+	fn func(containerState, int64) (containerState, error)) error {
+	return c.again(ctx, func() error { return c.change(ctx, fn) })
+}
+
+// commitDrop is commitRecord for containers that are dropped together. The caller holds the catalog's lock
+// and all gates.
+func (db *resident) commitDrop(ctx context.Context, containers []*Container,
+	fn func(*host.Change) error) error {
+	var scopes [][]byte
+	for _, c := range containers {
+		scopes = append(scopes, c.state.Load().scopes()...)
+	}
+	return db.changeCatalog(ctx, func(t *host.Change) error {
+		for _, c := range containers {
+			st := c.state.Load()
+			for _, s := range st.ranges {
+				if err := st.current(t.Mark(s.scope)); err != nil {
+					return err
+				}
+				t.SetMark(s.scope, 0)
+			}
+		}
+		return fn(t)
+	}, scopes...)
+}
+
+// refresh reads the container's state anew where it is st. The caller does not hold the gate.
+func (c *Container) refresh(ctx context.Context, st *containerState) error {
+	err := c.db.view(ctx, func(r engine.Reader) error { return c.refreshFrom(ctx, r, st) })
+	if err != nil {
+		return err
+	}
+	return c.usable(c.state.Load())
+}
+
+// refreshFrom is refresh by what r shows. It leaves a state alone that is as new.
+func (c *Container) refreshFrom(ctx context.Context, r engine.Reader, st *containerState) error {
+	if err := c.gate.Shut(ctx); err != nil {
+		return err
+	}
+	defer c.gate.Open()
+	if c.state.Load() != st {
+		return nil
+	}
+	next, err := c.reread(r, st)
+	if err != nil {
+		return wrap(err)
+	}
+	if !next.dropped && next.version <= st.version {
+		return nil
+	}
+	for _, scope := range append([][]byte{host.CatalogScope()}, st.scopes()...) {
+		if err := c.db.settle(ctx, scope, 0); err != nil { // it may be told of
+			return err
+		}
+	}
+	c.adopt(st, &next)
+	return nil
+}
+
+// followSplit looks whether another store that is known to split a range has come to an end.
+func (c *Container) followSplit(ctx context.Context) error {
+	if !c.state.Load().elsewhere {
+		return nil
+	}
+	return c.view(ctx, func(*containerState, int64, engine.Reader) error { return nil })
+}
+
+// scopes are those of the container's slots.
+func (st *containerState) scopes() [][]byte {
+	list := make([][]byte, len(st.ranges))
+	for i, s := range st.ranges {
+		list[i] = s.scope
+	}
+	return list
+}
+
+// storedRecord is the record of the container's name: absent, or another container's, where it was dropped.
+func (c *Container) storedRecord(r engine.Reader) (rec containerRecord, err error) {
+	raw, err := r.Get(layout.ContainerKey(c.d.rec.Num, c.name))
+	if err == nil {
+		err = host.DecodeRecord(raw, &rec)
+	}
+	return rec, err
+}
+
+// reread makes a state of what is stored now. A range that it has in common with the former state keeps its
+// slot. Nothing changes by it: r may be older than the state.
+func (c *Container) reread(r engine.Reader, st *containerState) (next containerState, err error) {
+	next = *st
+	rec, err := c.storedRecord(r)
+	if isAbsent(err) || err == nil && rec.CID != c.cid {
+		next.dropped = true
+		return next, nil
+	}
+	if err != nil {
+		return next, err
+	}
+	spec, _, err := definition.ParseContainerSpec(rec.Spec, false)
+	if err != nil {
+		return next, fmt.Errorf("%w: container record: %v", engine.ErrCorrupt, err)
+	}
+	next = containerState{rec: rec, spec: spec, vectors: spec.Vectors(), elsewhere: st.elsewhere}
+	if rec.Split == nil || st.rec.Split == nil || *rec.Split != *st.rec.Split {
+		next.elsewhere = rec.Split != nil
+	}
+	if err := next.compile(); err != nil {
+		return next, err
+	}
+	for _, rr := range rec.Ranges {
+		i := slices.IndexFunc(st.ranges, func(s *slot) bool {
+			return s.number == rr.Slot && s.rec.ID == rr.ID
+		})
+		if i < 0 {
+			s, err := newSlot(c.cid, rr)
+			if err != nil {
+				return next, err
+			}
+			next.ranges = append(next.ranges, s)
+			continue
+		}
+		next.ranges = append(next.ranges, st.ranges[i])
+	}
+	return next, c.loadInto(r, &next)
+}
+
+// adopt makes next, which has been read anew, the container's state. The caller holds the gate.
+func (c *Container) adopt(st, next *containerState) {
+	for _, s := range st.ranges {
+		s.shapes.forget()
+		s.rescan.Store(true)
+		if next.rec.IndexRound != st.rec.IndexRound {
+			s.reindexed.Store(0)
+		}
+		if !next.dropped && !slices.Contains(next.ranges, s) { // it stays where it was when it was split
+			s.behind.Store(s.told.Load() + 1)
+		}
+	}
+	c.state.Store(next)
+	c.watch.notify()
+	c.mourners.notify()
+}
