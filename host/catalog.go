@@ -251,9 +251,11 @@ func (c *Catalog) load(ctx context.Context) error {
 func (h *head) readable() error {
 	switch {
 	case h.Format > formatVersion:
-		return fmt.Errorf("%w: format %d, this program reads %d", engine.ErrNewerFormat, h.Format, formatVersion)
+		return fmt.Errorf("%w: format %d, this program reads %d", engine.ErrNewerFormat, h.Format,
+			formatVersion)
 	case h.Format < formatVersion:
-		return fmt.Errorf("%w: format %d, this program reads %d", engine.ErrOlderFormat, h.Format, formatVersion)
+		return fmt.Errorf("%w: format %d, this program reads %d", engine.ErrOlderFormat, h.Format,
+			formatVersion)
 	}
 	return nil
 }

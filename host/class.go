@@ -27,8 +27,9 @@ const (
 	SnapshotName                // not a name for a snapshot
 	NoSnapshots                 // the engine keeps none
 	NewerFormat                 // the data were written by a newer release
-	OlderFormat                 // the data were written by an older release, in a format that is not read any more
-	Corrupt                     // stored bytes are not what they must be
+	// the data were written by an older release, in a format that is not read any more
+	OlderFormat
+	Corrupt // stored bytes are not what they must be
 )
 
 // ErrNoSnapshots is returned where the engine keeps no snapshots.

@@ -86,7 +86,7 @@ func ParseAddress(text string) (a Address, management bool, err error) {
 			Message: "The address is malformed, or too long."}
 	}
 	if topic, name, ok := splitSubscription(path); ok {
-		path = topic + subscriptionsWord + name
+		path = SubscriptionPath(topic, name)
 	}
 	a.Entity = path
 	return a, management, nil
@@ -122,6 +122,9 @@ func (a Address) String() string {
 
 // Subscription splits the name of a subscription's entity; ok is false for one of a queue or topic.
 func (a Address) Subscription() (topic, name string, ok bool) { return splitSubscription(a.Entity) }
+
+// SubscriptionPath is the path of a subscription.
+func SubscriptionPath(topic, name string) string { return topic + subscriptionsWord + name }
 
 // checkName looks at the name of something new: segments of letters, digits, '.', '-' and '_' that begin and
 // end with a letter or digit, with slashes between them where the kind allows that.

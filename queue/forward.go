@@ -9,9 +9,10 @@ import (
 )
 
 // Auto-forwarding. What arrives in a store whose messages go on is stored there first, as in any other store:
-// so nothing is lost when the server ends between two steps. Then it is moved, in transactions over the scopes
-// of both entities: so nothing is doubled. Whoever has brought a message moves it on before they are told that
-// it is stored. What they leave undone, because something fails or there is much of it, the timers do.
+// so nothing is lost when the server ends between two steps. Then it is moved, in transactions over the
+// scopes of both entities: so nothing is doubled. Whoever has brought a message moves it on before they are
+// told that it is stored. What they leave undone, because something fails or there is much of it, the timers
+// do.
 
 const (
 	// maxHops is how often a message is forwarded.

@@ -8,8 +8,9 @@ import (
 )
 
 // What happens to a store as time passes, and concerns who receives from it: locks lapse, what is scheduled
-// arrives, and what could not be forwarded at once is. The timers bring it about, and the reaper; a receive sees to it first. So what anybody
-// is told does not depend on who came when: each change is judged as of the moment that it belongs to.
+// arrives, and what could not be forwarded at once is. The timers bring it about, and the reaper; a receive
+// sees to it first. So what anybody is told does not depend on who came when: each change is judged as of the
+// moment that it belongs to.
 
 const (
 	maxLapse    = 64  // locks that are ended in one transaction

@@ -41,8 +41,9 @@ func (w *work) publish(topic *entity, h *header, m *message.Message, body []byte
 	return 0, nil
 }
 
-// publishAll publishes a message. Where that takes more than one transaction, it is scheduled in the topic for
-// the moment in which it was enqueued, until the others have come to an end: it may be overtaken meanwhile.
+// publishAll publishes a message. Where that takes more than one transaction, it is scheduled in the topic
+// for the moment in which it was enqueued, until the others have come to an end: it may be overtaken
+// meanwhile.
 func (w *work) publishAll(p *part, h *header, m *message.Message, body []byte) error {
 	next, err := w.publish(p.e, h, m, body)
 	if err != nil || next == 0 {

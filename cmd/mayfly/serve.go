@@ -97,7 +97,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 	}
 	if s.flags.servicebus.on {
 		s.bus = &servicebus{}
-		if err := s.bus.listen(ctx, &s.flags, s.log); err != nil {
+		if err := s.bus.prepare(ctx, &s.flags, s.log); err != nil {
 			return err
 		}
 	}
@@ -148,8 +148,13 @@ func (s *serve) makeRoom() {
 	}
 }
 
-// plantSeed brings in what --seed names.
+// plantSeed brings in what --seed and --servicebus-config name.
 func (s *serve) plantSeed(ctx context.Context) error {
+	if s.bus != nil {
+		if err := s.bus.plant(ctx, s.queues); err != nil {
+			return err
+		}
+	}
 	if s.flags.seed == "" {
 		return nil
 	}

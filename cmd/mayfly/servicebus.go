@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"os"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/httpapi"
@@ -13,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/bus"
+	"github.com/mayflydb/mayfly/queue/config"
 	"github.com/mayflydb/mayfly/queue/front"
 	"github.com/mayflydb/mayfly/queue/rest"
 	"github.com/mayflydb/mayfly/ttl"
@@ -20,8 +22,9 @@ import (
 
 // servicebus answers for Service Bus on its ports, over the queues of a server.
 type servicebus struct {
-	ports []openPort
-	front *front.Server
+	ports  []openPort
+	config *config.Config // nil: there is no file
+	front  *front.Server
 }
 
 // openPort is a port with who listens there: an address of IPv4, and its twin of IPv6 where there is one.
@@ -29,6 +32,14 @@ type openPort struct {
 	what      string
 	secure    bool // clients come with TLS
 	listeners []net.Listener
+}
+
+// prepare does what can fail for a reason of the user's, before any data are opened.
+func (b *servicebus) prepare(ctx context.Context, f *serveFlags, log *slog.Logger) error {
+	if err := b.readConfig(f.servicebus.config); err != nil {
+		return err
+	}
+	return b.listen(ctx, f, log)
 }
 
 // listen takes the ports. One that the user has not named, and that is taken, is only worth a warning.
@@ -57,6 +68,27 @@ func (b *servicebus) listen(ctx context.Context, f *serveFlags, log *slog.Logger
 		return &usageError{"--servicebus: none of its ports is available"}
 	}
 	return nil
+}
+
+// readConfig reads the file with entities, if there is one.
+func (b *servicebus) readConfig(name string) error {
+	if name == "" {
+		return nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	b.config, err = config.Parse(name, data)
+	return err
+}
+
+// plant makes the entities of the file.
+func (b *servicebus) plant(ctx context.Context, queues *queue.Queues) error {
+	if b.config == nil {
+		return nil
+	}
+	return b.config.Apply(ctx, queues)
 }
 
 // open makes what answers there.

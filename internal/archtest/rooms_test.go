@@ -55,6 +55,7 @@ var rooms = map[string]room{
 	"queue/front": {own: []string{"ttl"}, third: []string{"github.com/coder/websocket"}},
 	"queue/rest": {own: []string{"queue", "queue/access", "queue/message", "queue/rule", "queue/wire", "ttl"},
 		third: []string{"github.com/google/uuid"}, tests: []string{"engine/pebble", "host"}},
+	"queue/config":     {own: []string{"queue", "queue/rule"}, tests: []string{"engine/pebble", "host", "ttl"}},
 	"queue/wire":       {},
 	"queue/message":    {own: []string{"queue/wire"}},
 	"queue/amqp/frame": {own: []string{"queue/wire"}},

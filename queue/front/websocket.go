@@ -16,7 +16,8 @@ func webSocketProtocols() []string { return []string{"AMQPWSB10", "amqp"} }
 // serveHTTP answers a request, or goes on as AMQP. A web page can only do so from the server's own origin.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.o.Admit != nil && !s.o.Admit(r) {
-		http.Error(w, "This server is not known by that name, or not open to that page.", http.StatusForbidden)
+		http.Error(w, "This server is not known by that name, or not open to that page.",
+			http.StatusForbidden)
 		return
 	}
 	if strings.TrimSuffix(r.URL.Path, "/") != webSocketPath {

@@ -42,8 +42,8 @@ func (m *Message) AppendWire(dst []byte, b *Broker) []byte {
 	return m.appendRest(dst)
 }
 
-// AppendBare writes the message without a header and annotations: the answer to a request, of which no broker has
-// anything to tell.
+// AppendBare writes the message without a header and annotations: the answer to a request, of which no broker
+// has anything to tell.
 func (m *Message) AppendBare(dst []byte) []byte {
 	return m.appendRest(m.appendProperties(dst, &Broker{ExpiresAt: Absent}))
 }

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// busPorts are the four ports in a greeting.
+func busPorts(t *testing.T, b *booted) (ports []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`Endpoint=sb://(localhost:\d+);`).FindAllStringSubmatch(b.greet,
+		-1) {
+		ports = append(ports, m[1])
+	}
+	if len(ports) != 4 {
+		t.Fatalf("the greeting names %v:\n%s", ports, b.greet)
+	}
+	return ports
+}
+
+// bootBus runs a server with queues on any free ports.
+func bootBus(t *testing.T, args ...string) *booted {
+	t.Helper()
+	return boot(t, append([]string{"--servicebus", "--servicebus-port", "0", "--servicebus-admin-port", "0",
+		"--servicebus-tls-port", "0", "--servicebus-admin-tls-port", "0"}, args...)...)
+}
+
+// TestServiceBusPorts: every port answers HTTP and AMQP, plain and in TLS.
+func TestServiceBusPorts(t *testing.T) {
+	b := bootBus(t, "--memory")
+	if !strings.Contains(b.greet,
+		";SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true;") {
+		t.Error(b.greet)
+	}
+	pem := b.must(t, 200, "GET", "/_mayfly/cert.pem", "")
+	const header = "AMQP\x00\x01\x00\x00"
+	for _, port := range busPorts(t, b) {
+		for _, scheme := range []string{"http://", "https://"} {
+			req, err := http.NewRequestWithContext(t.Context(), "GET", scheme+port+"/health", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, body := send(t, client(trusting(pem)), req); status != 200 ||
+				!strings.Contains(body, "healthy") {
+				t.Errorf("%s%s: %d %s", scheme, port, status, body)
+			}
+			req.Host = "evil.example"
+			if status, _ := send(t, client(trusting(pem)), req); status != 403 {
+				t.Errorf("a page that has made its name lead here gets %d", status)
+			}
+		}
+		plain, err := net.Dial("tcp", port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secure, err := tls.Dial("tcp", port, trusting(pem))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []net.Conn{plain, secure} {
+			got := make([]byte, len(header))
+			if _, err := c.Write([]byte(header)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Read(got); err != nil || string(got) != header {
+				t.Errorf("%s answers %q %v", port, got, err)
+			}
+			c.Close()
+		}
+	}
+	if code := b.stop(t); code != 0 {
+		t.Errorf("exit code %d: %s", code, b.stderr)
+	}
+}
+
+// TestServiceBusConfig: the entities of a file are there at each start, and check proves the folder.
+func TestServiceBusConfig(t *testing.T) {
+	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "Config.json")
+	write := func(text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`{"UserConfig":{"Namespaces":[{"Name":"n","Queues":[{"Name":"orders","Properties":{"MaxDeliveryCount":3}}]}]}}`)
+	for i := range 2 {
+		b := bootBus(t, "--data", dir, "--servicebus-config", name, "--no-auth")
+		url := "http://" + busPorts(t, b)[1]
+		for _, r := range []struct {
+			method, path,
+			want string
+		}{{"GET", "/orders", "<MaxDeliveryCount>3</MaxDeliveryCount>"},
+			{"POST", "/orders/messages", ""}} {
+			req, err := http.NewRequestWithContext(t.Context(), r.method, url+r.path, strings.NewReader("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, body := send(t, client(nil), req); status > 201 || !strings.Contains(body, r.want) {
+				t.Errorf("%s: %d %s", r.path, status, body)
+			}
+		}
+		b.stop(t)
+		want := []string{"1 queues, topics and subscriptions, 1 messages",
+			"1 queues, topics and subscriptions, 2 messages"}[i]
+		if code, out, errs := mayfly(t, "check", dir); code != 0 ||
+			!strings.Contains(out, want+": 0 violations") {
+			t.Errorf("check: %d %s%s", code, out, errs)
+		}
+	}
+	write("{\n\"Other\": 1}")
+	code, _, errs := mayfly(t, "serve", "--port", "0", "--memory", "--servicebus", "--servicebus-config",
+		name)
+	if code == 0 || !strings.Contains(errs, "Config.json:2: 'Other' is not known here") {
+		t.Errorf("%d %s", code, errs)
+	}
+}
+
+// TestServiceBusMisuse: what cannot be is refused before anything is opened.
+func TestServiceBusMisuse(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"--servicebus-port", []string{"--servicebus", "--servicebus-port", "many"}},
+		{"NAME:RIGHTS:KEY", []string{"--servicebus", "--servicebus-key", "name"}},
+		{"without --servicebus", []string{"--servicebus-key", "a:Send:b"}},
+		{"servicebus-key of your own", []string{"--servicebus", "--host", "0.0.0.0", "--key", "c2VjcmV0"}},
+	} {
+		code, _, errs := mayfly(t, append([]string{"serve", "--memory", "--port", "0"}, c.args...)...)
+		if code == 0 || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: %d %s", c.args, code, errs)
+		}
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	code, _, errs := mayfly(t, "serve", "--memory", "--port", "0", "--servicebus", "--servicebus-port", port)
+	if code == 0 || !strings.Contains(errs, port) {
+		t.Errorf("a port that is taken: %d %s", code, errs)
+	}
+}

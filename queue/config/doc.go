@@ -1,0 +1,15 @@
+// Package config reads the Config.json of the Service Bus emulator: queues, topics, subscriptions and rules
+// that are to be there from the start.
+//
+//	c, err := config.Parse("Config.json", data)
+//	err = c.Apply(ctx, queues)
+//
+// Parse reads all of the file before anything is made (read.go, over a tree that knows its lines: tree.go).
+// Its errors, and those of Apply, are *Error: the file, the line, and what is wrong there.
+//
+// Apply makes what is not there and changes what is another way than the file says; what it does not name
+// stays (apply.go). So it can run at each start. Entities that the file does not name stay, too.
+//
+// Beside the properties of the emulator's file it knows those that the service has for an entity, by the
+// names of its management API.
+package config
