@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -22,9 +23,9 @@ type Container struct {
 	d    *Database
 	cid  uint32
 	name string
-	// def and uniques never change; they are copies of what the spec says.
-	def     definition.PartitionKeyDefinition
-	uniques int
+	// def and keys never change; they are made of what the spec says.
+	def  definition.PartitionKeyDefinition
+	keys view.Keys
 
 	// gate makes the policy and the moment one: writes, purges and readers of the policy hold it shared, a
 	// change of state holds it exclusively. state is replaced whole, under the gate.
@@ -103,7 +104,8 @@ func rangesETag(incarnation uint32, lsn uint64) string { return layout.ETagText(
 
 func newContainer(d *Database, rec containerRecord, spec definition.ContainerSpec) (*Container, error) {
 	c := &Container{
-		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len(),
+		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
+		keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
 		gate: host.NewGate(), splitting: host.NewTurn(), count: itemCount{Turn: host.NewTurn()},
 	}
 	st := &containerState{rec: rec, spec: spec, vectors: spec.Vectors()}
@@ -218,11 +220,7 @@ func (st *containerState) policy() *ttl.Policy { return &st.rec.Policy }
 // fenced tells whether an item was deleted with its whole partition key. pk is only asked for where a
 // partition key of the same hash was.
 func (st *containerState) fenced(h layout.Header, pk func() []byte) bool {
-	if len(st.fences) == 0 {
-		return false
-	}
-	lsn, ok := st.fences[fenceName(h.EPK, pk())]
-	return ok && h.Sequence.LSN() <= lsn
+	return view.Fenced(st.fences, h, pk)
 }
 
 // enter takes the gate shared and returns the state and the moment that hold until leave. CodeCanceled: ctx

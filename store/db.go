@@ -3,12 +3,12 @@ package store
 import (
 	"context"
 	"errors"
-	"math"
 	"runtime"
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // DB is an open store. It is the door to whatever data its host has: a restore replaces those, and a Database
@@ -93,4 +93,4 @@ func (db *DB) live() *resident { return db.resident.Load() }
 func isAbsent(err error) bool { return errors.Is(err, engine.ErrNotFound) }
 
 // never is the second that does not come.
-const never = math.MaxInt64
+const never = view.Never

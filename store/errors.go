@@ -3,10 +3,10 @@ package store
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -51,7 +51,7 @@ func hostError(err error) *fault.Error {
 		return &fault.Error{
 			Code: fault.CodeBadRequest,
 			Message: fmt.Sprintf("The clock cannot be set to %s: %s at %s (%d).",
-				clockText(far.To.Unix()), far.What, clockText(far.At.Unix()), far.At.Unix()),
+				view.ClockText(far.To.Unix()), far.What, view.ClockText(far.At.Unix()), far.At.Unix()),
 			Hint: "restore a snapshot to go further back",
 			Err:  err,
 		}
@@ -63,15 +63,13 @@ func hostError(err error) *fault.Error {
 		return &fault.Error{
 			Code: fault.CodeUnavailable,
 			Message: fmt.Sprintf("%s was written up to %s, but the clock says %s.",
-				data, clockText(behind.Data), clockText(behind.Clock)),
+				data, view.ClockText(behind.Data), view.ClockText(behind.Clock)),
 			Hint: "set the system's clock right, or open the folder with a virtual clock (--virtual-clock)",
 			Err:  err,
 		}
 	}
 	return nil
 }
-
-func clockText(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
 
 // classErrors are the answers to the host's classes of errors.
 var classErrors = map[host.Class]struct {

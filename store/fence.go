@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // A fence deletes a whole partition key at once: a record (partition key, LSN), below which all items of that
@@ -20,11 +21,6 @@ import (
 // Fences are few and short-lived, so a container's state holds them all. They change under the gate: no write
 // of the container is in flight meanwhile, so a create that comes after a fence has been acknowledged has an
 // LSN above it and sees the id free.
-
-// fenceName is the name of a partition key in containerState.fences: its fence key without the container.
-func fenceName(epk, pk []byte) string {
-	return string(append(doc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
-}
 
 // loadFences reads a container's fences.
 func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err error) {
@@ -59,7 +55,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	var s *slot
 	err = c.change(ctx, func(st containerState, _ int64) (containerState, error) {
 		s = st.rangeOf(p.epk)
-		name := fenceName(p.epk, p.pk)
+		name := view.FenceName(p.epk, p.pk)
 		var lsn uint64
 		at, err := c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
 			lsn = t.NextLSN(s.scope)

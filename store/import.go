@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -81,7 +82,7 @@ func (o *ImportOptions) timestamp(p *ttl.Policy, own ttl.Seconds, now int64) (in
 	}
 	switch {
 	case ts > now:
-		return 0, fail(fault.CodeBadRequest, "The _ts of an import must not lie in the future of the database's clock, which shows "+clockText(now)+".")
+		return 0, fail(fault.CodeBadRequest, "The _ts of an import must not lie in the future of the database's clock, which shows "+view.ClockText(now)+".")
 	case ts < 1:
 		return 0, fail(fault.CodeBadRequest, "The _ts of an import must not lie before 1970.")
 	}

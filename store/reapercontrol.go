@@ -6,7 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/store/fault"
-	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/inspect"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -29,7 +30,7 @@ type ReaperState struct {
 	AllPaused bool // of all containers
 	Settings  ReaperSettings
 	Purged    uint64 // items of this container since Open, by the reaper or by a write that met a ghost
-	Backlog   Backlog
+	Backlog   inspect.Backlog
 }
 
 // Reaper tells how the container's reaper stands. It counts what has expired and is not purged.
@@ -157,10 +158,6 @@ func (c *Container) starve(s *Starvation, now int64, limit int) int {
 // diedAt is the second in which the item of an entry in w or x expired, as its key tells: it can have been
 // later, by a lease or by a floor that holds for older items. It never falls from one entry to the next.
 func diedAt(p *ttl.Policy, family byte, second int64) int64 {
-	life := ttl.Life{TS: second}
-	if family == layout.FamilyDeadline {
-		life = ttl.Life{TS: second - 1, Own: 1}
-	}
-	at, _ := p.ExpiresAt(life)
+	at, _ := p.ExpiresAt(view.KeyLife(family, second))
 	return at
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -255,8 +256,7 @@ func (st *containerState) remakeOne(s *slot, key, value []byte) (reindexed, erro
 	}
 	d := reindexed{rid: rid, seq: head.Sequence}
 	entries := func(x *index.Indexer) []index.Entry {
-		list := makeTerms(x, head.Life.TS, s, body).entries
-		setRID(list, rid)
+		list := view.AppendTerms(nil, x, s.scope, &view.Item{RID: rid, Head: head, Body: body})
 		for _, e := range list {
 			d.size += len(e.Key) + len(e.Value)
 		}
@@ -325,7 +325,7 @@ func (t *tx) reindex(d reindexed, sets bool) error {
 	before = sortTerms(before)
 	if !sets {
 		before = slices.DeleteFunc(before, func(e index.Entry) bool {
-			_, found := slices.BinarySearchFunc(after, e, compareTerms)
+			_, found := slices.BinarySearchFunc(after, e, view.CompareTerms)
 			return found
 		})
 		after = nil

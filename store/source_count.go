@@ -8,10 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
-
-// maxGhosts is how many entries that may belong to the dead Count looks at one by one.
-const maxGhosts = 10_000
 
 // Count implements query.Counter: the keys of the scope, less those of the dead. Each document has one change
 // feed entry, one point key and one posting of its partition key; whichever there is for the scope is
@@ -33,7 +31,7 @@ func (s *source) Count() (n int64, ok bool) {
 	}
 	dead, ok, err := s.countDead()
 	if err == nil && ok {
-		n, err = countKeys(s.r, rg, math.MaxInt64)
+		n, err = view.Count(s.r, rg, math.MaxInt64)
 	}
 	if err != nil {
 		s.err = err
@@ -71,7 +69,7 @@ func (s *source) countDead() (dead int64, ok bool, err error) {
 	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
 		prefix := layout.TimePrefix(s.s.scope, f.family)
 		err = host.EachDue(s.r, prefix, f.cutoff, func(e host.Entry) (more bool, err error) {
-			if looked++; looked > maxGhosts {
+			if looked++; looked > view.MaxGhosts {
 				ok = false
 				return false, nil
 			}

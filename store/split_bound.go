@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // splitPoint finds where to split a range.
@@ -52,7 +53,7 @@ func (c *Container) middleDocument(ctx context.Context, s *slot) (epk []byte, er
 		rg.End = bound(s.max)
 	}
 	err = c.db.view(ctx, func(r engine.Reader) error {
-		n, err := countKeys(r, rg, math.MaxInt64)
+		n, err := view.Count(r, rg, math.MaxInt64)
 		if err != nil || n == 0 {
 			return err
 		}

@@ -23,6 +23,9 @@ type stopwatch struct {
 	err     error                // what has ended the walk
 }
 
+// lookBudget is how long a look over a container may take, in real time.
+const lookBudget = time.Second
+
 // startWatch is the stopwatch of a look over a container.
 func (db *resident) startWatch(ctx context.Context) *stopwatch {
 	return &stopwatch{ctx: ctx, elapsed: db.in.Elapsed(), budget: lookBudget}

@@ -38,7 +38,7 @@ func (t *tx) writeExpiries() {
 	for i := range t.expiries {
 		e := &t.expiries[i]
 		e.entry.Last = t.last
-		t.Set(t.keep(layout.AppendSequenceKey(t.free(), t.s.scope, layout.FamilyExpired, e.seq)),
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.s.scope, layout.FamilyExpired, e.seq)),
 			e.entry.Append(make([]byte, 0, layout.ExpiryFixed+e.entry.Size())))
 	}
 }

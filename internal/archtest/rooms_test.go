@@ -32,13 +32,21 @@ var rooms = map[string]room{
 	"script": {own: []string{"doc"}, third: []string{"github.com/dop251/goja",
 		"github.com/dlclark/regexp2/v2", "github.com/hashicorp/golang-lru/v2"}, tests: []string{"ttl"}},
 	"store/internal/layout": {own: []string{"host", "engine", "index", "doc", "ttl"}},
-	"store/fault":           {},
+	"store/internal/view": {
+		own: []string{"store/internal/layout", "store/definition", "engine", "index", "doc", "ttl"},
+	},
+	"store/internal/check": {
+		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine", "index", "doc", "ttl"},
+	},
+	"store/inspect": {
+		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "host", "engine", "doc", "ttl"},
+	},
+	"store/fault": {},
 	"store/definition": {own: []string{"store/fault", "query/...", "index", "doc", "ttl"},
 		third: []string{"github.com/twmb/murmur3", "github.com/tidwall/gjson"}},
 	"store": {
-		own: []string{"internal/priority", "store/internal/layout", "store/definition", "store/fault", "host",
-			"query/...", "index",
-			"doc", "ttl", "script", "engine"},
+		own: []string{"internal/priority", "store/inspect", "store/internal/...", "store/definition", "store/fault", "host",
+			"query/...", "index", "doc", "ttl", "script", "engine"},
 		third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3", "golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},
@@ -61,24 +69,24 @@ var rooms = map[string]room{
 		tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
 	"laboratory": {
-		own: []string{"store", "store/definition", "store/fault", "query", "doc", "ttl"},
+		own: []string{"store", "store/definition", "store/inspect", "store/fault", "query", "doc", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/",
 			"github.com/swaggest/jsonschema-go",
 			"github.com/swaggest/openapi-go"},
 	},
 	"cosmos": {
-		own:   []string{"store", "store/definition", "store/fault", "query", "doc/...", "ttl", "script"},
+		own:   []string{"store", "store/definition", "store/inspect", "store/fault", "query", "doc/...", "ttl", "script"},
 		tests: []string{"engine/pebble"},
 	},
 	"httpapi": {
-		own: []string{"cosmos", "laboratory", "store", "store/definition", "store/fault", "query",
+		own: []string{"cosmos", "laboratory", "store", "store/definition", "store/inspect", "store/fault", "query",
 			"doc/...", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/google/uuid"},
 		tests: []string{"engine/pebble"},
 	},
 	"hook": {own: []string{"store", "store/definition", "store/fault", "doc", "ttl"},
 		tests: []string{"engine/pebble"}},
-	"mayflytest": {own: []string{"httpapi", "store", "store/definition", "store/fault", "ttl",
+	"mayflytest": {own: []string{"httpapi", "store", "store/definition", "store/inspect", "store/fault", "ttl",
 		"engine/pebble"}, tests: []string{"doc"}},
 	"internal/bench": {
 		own: []string{"internal/progress", "httpapi", "store", "store/definition", "store/fault", "query",
@@ -91,7 +99,7 @@ var rooms = map[string]room{
 	"internal/progress": {third: []string{"github.com/schollz/progressbar/v3"}},
 	"cmd/mayfly": {
 		own: []string{"internal/bench", "internal/progress", "httpapi/...", "laboratory", "hook", "store",
-			"store/definition", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine/..."},
+			"store/definition", "store/inspect", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/prometheus/client_golang/",
 			"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4"},
 	},

@@ -1,4 +1,4 @@
-package store
+package check
 
 import (
 	"encoding/binary"
@@ -6,13 +6,14 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // checkSlots looks for keys in slots that no range has. What a split that is under way has copied is in two
 // such.
 func (k *checker) checkSlots() error {
-	slots := layout.ContainerRange(k.c.cid)
-	slots.End = layout.AppendCID(nil, k.c.cid)
+	slots := layout.ContainerRange(k.state.Keys.CID)
+	slots.End = layout.AppendCID(nil, k.state.Keys.CID)
 	slots.End = binary.BigEndian.AppendUint16(slots.End, layout.MaxSlots)
 	it := k.r.Scan(slots, false)
 	for more := it.Next(); more && !k.stopped; {
@@ -21,11 +22,11 @@ func (k *checker) checkSlots() error {
 			break
 		}
 		number := binary.BigEndian.Uint16(it.Key()[layout.CIDLen:])
-		split := k.st.rec.Split
-		if !slices.ContainsFunc(k.st.ranges, func(s *slot) bool { return s.number == number }) && !split.fills(number) {
+		if !slices.ContainsFunc(k.state.Ranges, func(s view.Range) bool { return s.Number == number }) &&
+			!slices.Contains(k.state.Copies, number) {
 			k.fault("keys in slot %d, which no range has", number)
 		}
-		more = it.SeekGE(engine.PrefixEnd(layout.SlotScope(k.c.cid, number)))
+		more = it.SeekGE(engine.PrefixEnd(layout.SlotScope(k.state.Keys.CID, number)))
 	}
 	return it.Close()
 }
