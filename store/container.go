@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
@@ -57,6 +58,14 @@ type containerState struct {
 	vectors []definition.VectorAt // of spec
 	fences  map[string]uint64
 	dropped bool
+}
+
+// itemCount remembers the last count: it holds until the next write.
+type itemCount struct {
+	host.Turn        // who counts, or looks at the last count
+	at        uint64 // sum of positions and purges when counted
+	valid     bool
+	usage     inspect.Usage
 }
 
 // ContainerInfo is one state of a container.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -94,3 +95,21 @@ func isAbsent(err error) bool { return errors.Is(err, engine.ErrNotFound) }
 
 // never is the second that does not come.
 const never = view.Never
+
+// Memory is the budget that all requests to the store share, those to what a restore puts in its place, too.
+func (db *DB) Memory() *Memory {
+	if db.memory == nil { // it was never opened
+		return NewMemory(0)
+	}
+	return db.memory
+}
+
+// LongWork is how many pieces of work there can be at a time that stand back for short ones, each in a thread
+// that keeps its place among those that run Go code: a server raises GOMAXPROCS by it; zero where the system
+// has no such threads.
+func (db *DB) LongWork() int {
+	if !priority.Supported {
+		return 0
+	}
+	return db.heavy.most
+}

@@ -20,18 +20,6 @@ import (
 // is the reaper's. So data that was taken from elsewhere may come in as it is, and a test has a ghost without
 // waiting for one.
 
-// ImportOptions say how old an imported item is. One member at most may be set; with none the item is as old
-// as a written one.
-type ImportOptions struct {
-	// Timestamp is the _ts, in seconds since 1970.
-	Timestamp int64
-	// Age is how long ago the item was written, in whole seconds: a fraction is dropped.
-	Age time.Duration
-	// ExpiresIn is how long the item has still to live by the policy in force, in whole seconds: a fraction
-	// counts as one.
-	ExpiresIn time.Duration
-}
-
 // Import stores a document as if it had been written in the past of its database's clock: an upsert whose
 // item has a _ts as o says. It fails with CodeBadRequest for a _ts in the future or before 1970, and for an
 // ExpiresIn that the item cannot have, because it never expires or does so earlier; else as Upsert does. An

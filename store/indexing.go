@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -245,4 +246,22 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 	unlisted := index.Unlisted()
 	copy(index.ShapeName(entries[i], layout.ScopeLen), unlisted[:])
 	return nil
+}
+
+// queryInfo is what a query has to know of a state of the container.
+func (c *Container) queryInfo(st *containerState) query.Info {
+	info := query.Info{
+		Index: st.terms, PartitionPaths: c.def.ParsedPaths(), Lenient: c.db.opts.Lenient,
+		Geometry: st.spec.Geospatial == definition.Geometry, Superset: c.db.opts.Lenient,
+	}
+	for _, p := range st.spec.ComputedProperties {
+		info.Computed = append(info.Computed, query.Computed{Name: p.Name, Query: p.Query})
+	}
+	if st.spec.VectorEmbedding != nil {
+		info.Vectors = make(map[string]string)
+		for _, e := range st.spec.VectorEmbedding.Embeddings {
+			info.Vectors[e.Path] = e.DistanceFunction
+		}
+	}
+	return info
 }

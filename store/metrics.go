@@ -90,3 +90,25 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 	})
 	return m, wrap(err)
 }
+
+// ReaperState is how the reaper of a container stands.
+type ReaperState struct {
+	Paused    bool // of this container
+	AllPaused bool // of all containers
+	Settings  ReaperSettings
+	Purged    uint64 // items of this container since Open, by the reaper or by a write that met a ghost
+	Backlog   inspect.Backlog
+}
+
+// Reaper tells how the container's reaper stands. It counts what has expired and is not purged.
+func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
+	s := ReaperState{
+		Paused: c.reaping.paused.Load(), AllPaused: c.db.in.ReaperPaused(), Purged: c.purged.Load(),
+	}
+	if r := c.Settings().Reaper; r != nil {
+		s.Settings = *r
+	}
+	m, err := c.metrics(ctx)
+	s.Backlog = m.Backlog
+	return s, err
+}

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/store/fault"
-	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -22,26 +21,6 @@ type reaping struct {
 	paused atomic.Bool
 	second int64 // in which used have been purged, where the reaper is starved
 	used   int
-}
-
-// ReaperState is how the reaper of a container stands.
-type ReaperState struct {
-	Paused    bool // of this container
-	AllPaused bool // of all containers
-	Settings  ReaperSettings
-	Purged    uint64 // items of this container since Open, by the reaper or by a write that met a ghost
-	Backlog   inspect.Backlog
-}
-
-// Reaper tells how the container's reaper stands. It counts what has expired and is not purged.
-func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
-	s := ReaperState{Paused: c.reaping.paused.Load(), AllPaused: c.db.in.ReaperPaused(), Purged: c.purged.Load()}
-	if r := c.Settings().Reaper; r != nil {
-		s.Settings = *r
-	}
-	m, err := c.metrics(ctx)
-	s.Backlog = m.Backlog
-	return s, err
 }
 
 // PauseReaper stops purges of the container, or lets them go on. When it returns with true none is running. A

@@ -45,26 +45,20 @@ const (
 )
 
 // reindexer is the goroutine that indexes documents anew.
-type reindexer struct{ background }
+type reindexer struct {
+	background
+	db *resident
+}
 
 func (x *reindexer) open(db *resident) {
-	x.start(db, "indexing documents anew", func(ctx context.Context) error { return x.pass(ctx, x.rest) })
+	x.db = db
+	x.start(db.opts.Logger, "indexing documents anew", func(ctx context.Context) error { return x.pass(ctx, x.rest) })
 }
 
 // rest makes way for requests after a batch.
 func (x *reindexer) rest(took time.Duration) {
 	if x.db.in.Working() > 0 {
 		wait(x.life, min(took*reindexRest, maxReindexRest))
-	}
-}
-
-// wait waits in real time, whatever clock the data has.
-func wait(ctx context.Context, d time.Duration) {
-	c, stop := ttl.Real{}.After(d)
-	defer stop()
-	select {
-	case <-c:
-	case <-ctx.Done():
 	}
 }
 

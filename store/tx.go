@@ -194,9 +194,9 @@ func (t *tx) put(old, item *stored) error {
 	t.setItem(item)
 	t.feed = append(t.feed, feedWrite{item.head.Sequence, layout.FeedEntry{RID: item.rid, TS: t.now, EPK: item.head.EPK}})
 	if old == nil {
-		t.record(ChangeCreate, nil, item)
+		t.record(layout.Created, nil, item)
 	} else {
-		t.record(ChangeReplace, old, item)
+		t.record(layout.Replaced, old, item)
 	}
 	t.noteDeadline(item)
 	return nil
@@ -275,7 +275,7 @@ func (t *tx) del(item *stored) error {
 		return err
 	}
 	t.changed = keys
-	t.record(ChangeDelete, item, nil)
+	t.record(layout.Deleted, item, nil)
 	t.remove(item, keys)
 	return nil
 }
@@ -303,11 +303,11 @@ func (t *tx) bury(ghost *stored, keys []view.Entry) {
 	t.purged++
 	mourned := t.st.logsExpiryOf(ghost.head)
 	if t.keeps || mourned {
-		kind := ChangeExpire
+		kind := uint8(layout.Expired)
 		if t.st.fenced(ghost.head, func() []byte { return ghost.pk }) {
-			kind = ChangeDelete
+			kind = layout.Deleted
 		}
-		if mourned = mourned && kind == ChangeExpire; t.keeps || mourned {
+		if mourned = mourned && kind == layout.Expired; t.keeps || mourned {
 			t.take()
 		}
 		t.record(kind, ghost, nil)

@@ -46,16 +46,16 @@ func (t *tx) dropFeed(seq layout.Sequence) {
 
 // record notes a change under the last sequence taken, where the container keeps all versions. item is nil
 // for a delete.
-func (t *tx) record(kind ChangeKind, old, item *stored) {
+func (t *tx) record(kind uint8, old, item *stored) {
 	if !t.keeps {
 		return
 	}
 	t.c.note(markWrite, t.now)
-	v := layout.Version{Kind: uint8(kind), Slot: t.s.number, TS: t.now}
+	v := layout.Version{Kind: kind, Slot: t.s.number, TS: t.now}
 	if old != nil {
 		v.RID, v.EPK, v.PK, v.ID = old.rid, old.head.EPK, old.pk, old.id
 		v.Previous = layout.Image{Slot: old.head.Slot, Sequence: old.head.Sequence, TS: old.head.Life.TS}
-		if kind != ChangeExpire || t.c.db.opts.TTLPreviousImage {
+		if kind != layout.Expired || t.c.db.opts.TTLPreviousImage {
 			v.Previous.Body = old.body
 		}
 	}

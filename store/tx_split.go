@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -345,3 +346,6 @@ func (m *mover) termsOf(h *half, item *stored) []index.Entry {
 	copy(index.ShapeName(list[i], layout.ScopeLen), unlisted[:])
 	return list
 }
+
+// errReindexed tells that the copy has index entries of a policy that the container has no more.
+var errReindexed = errors.New("store: the indexing policy has changed while a range was copied")

@@ -4,18 +4,9 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
-
-// itemCount remembers the last count: it holds until the next write.
-type itemCount struct {
-	host.Turn        // who counts, or looks at the last count
-	at        uint64 // sum of positions and purges when counted
-	valid     bool
-	usage     inspect.Usage
-}
 
 // Usage counts the container's documents. The first call after a write reads the container's feed keys. What
 // it tells of is durable.
