@@ -11,7 +11,6 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // A fence deletes a whole partition key at once: a record (partition key, LSN), below which all items of that
@@ -34,7 +33,7 @@ func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err erro
 		if fences == nil {
 			fences = make(map[string]uint64)
 		}
-		fences[string(it.Key()[layout.CIDLen+1:])] = lsn
+		fences[layout.KeyFence(it.Key())] = lsn
 	}
 	return fences, it.Close()
 }
@@ -55,7 +54,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	var s *slot
 	err = c.change(ctx, func(st containerState, _ int64) (containerState, error) {
 		s = st.rangeOf(p.epk)
-		name := view.FenceName(p.epk, p.pk)
+		name := layout.FenceName(p.epk, p.pk)
 		var lsn uint64
 		at, err := c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
 			lsn = t.NextLSN(s.scope)
@@ -115,7 +114,7 @@ func (c *Container) sweepFences(ctx context.Context, st *containerState, s *slot
 
 // belowFence finds items of a partition key that were born at or below a fence: after it, the key began anew.
 func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, limit int) (found []candidate, err error) {
-	prefix := append(append(layout.AppendCID(nil, c.cid), layout.FamilyPartition), name...)
+	prefix := layout.FencedPostings(c.cid, name)
 	err = c.db.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(engine.Prefix(prefix), false)
 		for len(found) < limit && it.Next() {

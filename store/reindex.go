@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
@@ -128,8 +127,8 @@ func (st *containerState) loadReindexed(r engine.Reader, s *slot) error {
 	if isAbsent(err) {
 		return nil
 	}
-	if err == nil && len(v) == 12 && binary.BigEndian.Uint32(v) == st.rec.IndexRound {
-		s.reindexed.Store(binary.BigEndian.Uint64(v[4:]))
+	if round, rid, ok := layout.DecodeReindexed(v); err == nil && ok && round == st.rec.IndexRound {
+		s.reindexed.Store(rid)
 	}
 	return err
 }

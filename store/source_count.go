@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -49,12 +48,7 @@ func (s *source) pointRange() engine.Range {
 	if len(hi) == 0 || len(s.sp.max) > 0 && bytes.Compare(s.sp.max, hi) < 0 {
 		hi = s.sp.max
 	}
-	rg := layout.ContainerFamily(s.c.cid, layout.FamilyPoint)
-	rg.Start = doc.AppendEscaped(rg.Start, lo)
-	if len(hi) > 0 {
-		rg.End = doc.AppendEscaped(layout.ContainerFamily(s.c.cid, layout.FamilyPoint).Start, hi)
-	}
-	return rg
+	return layout.PointsBetween(s.c.cid, lo, hi)
 }
 
 // countDead counts the documents of the scope that have expired and are still there; false where they are too

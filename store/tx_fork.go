@@ -24,7 +24,6 @@ func (b *databaseCopy) copy(ctx context.Context) error {
 func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 	rg := layout.ContainerRange(was)
 	scope := layout.SlotScope(is, 0) // nobody else knows of it yet
-	head := layout.AppendCID(nil, is)
 	for rg.Start != nil {
 		var batch []view.Entry
 		var err error
@@ -33,7 +32,7 @@ func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 		}
 		_, err = b.db.eng.Update(ctx, [][]byte{scope}, func(t engine.Txn) error {
 			for _, e := range batch {
-				copy(e.Key, head)
+				layout.MoveKey(e.Key, is)
 				t.Set(e.Key, e.Value)
 			}
 			t.Relax()

@@ -2,7 +2,6 @@ package check
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -213,7 +212,7 @@ func (k *checker) findStrangers(family byte) error {
 	for !k.stopped && it.Next() {
 		rid, ok := layout.NumberOf(it.Value())
 		if family == layout.FamilyPartition && len(it.Key()) > layout.RIDLen {
-			rid, ok = binary.BigEndian.Uint64(it.Key()[len(it.Key())-layout.RIDLen:]), true
+			rid, ok = layout.KeyRID(it.Key()), true
 		}
 		if !ok {
 			k.fault("a malformed key %x", it.Key())

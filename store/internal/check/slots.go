@@ -1,7 +1,6 @@
 package check
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -12,16 +11,13 @@ import (
 // checkSlots looks for keys in slots that no range has. What a split that is under way has copied is in two
 // such.
 func (k *checker) checkSlots() error {
-	slots := layout.ContainerRange(k.state.Keys.CID)
-	slots.End = layout.AppendCID(nil, k.state.Keys.CID)
-	slots.End = binary.BigEndian.AppendUint16(slots.End, layout.MaxSlots)
-	it := k.r.Scan(slots, false)
+	it := k.r.Scan(layout.SlotsRange(k.state.Keys.CID), false)
 	for more := it.Next(); more && !k.stopped; {
-		if len(it.Key()) < layout.ScopeLen {
+		number, ok := layout.KeySlot(it.Key())
+		if !ok {
 			k.fault("a malformed key %x", it.Key())
 			break
 		}
-		number := binary.BigEndian.Uint16(it.Key()[layout.CIDLen:])
 		if !slices.ContainsFunc(k.state.Ranges, func(s view.Range) bool { return s.Number == number }) &&
 			!slices.Contains(k.state.Copies, number) {
 			k.fault("keys in slot %d, which no range has", number)

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -13,8 +12,11 @@ import (
 func Strays(r engine.Reader, known map[uint32]bool, report func(error) bool) error {
 	it := r.Scan(engine.Range{Start: layout.AppendCID(nil, layout.CIDBit)}, false)
 	more := it.Next()
-	for more && len(it.Key()) >= layout.CIDLen {
-		cid := binary.BigEndian.Uint32(it.Key())
+	for more {
+		cid, ok := layout.KeyCID(it.Key())
+		if !ok {
+			break
+		}
 		if !known[cid] {
 			_, err := r.Get(layout.DropKey(cid))
 			if errors.Is(err, engine.ErrNotFound) &&

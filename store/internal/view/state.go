@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -65,13 +64,8 @@ func Fenced(fences map[string]uint64, h layout.Header, pk func() []byte) bool {
 	if len(fences) == 0 {
 		return false
 	}
-	lsn, ok := fences[FenceName(h.EPK, pk())]
+	lsn, ok := fences[layout.FenceName(h.EPK, pk())]
 	return ok && h.Sequence.LSN() <= lsn
-}
-
-// FenceName is the name of a partition key among the fences: its fence key without the container.
-func FenceName(epk, pk []byte) string {
-	return string(append(doc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
 }
 
 // Count counts the keys of a range, up to a limit.
