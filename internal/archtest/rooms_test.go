@@ -35,6 +35,7 @@ var rooms = map[string]room{
 	"store/internal/view": {
 		own: []string{"store/internal/layout", "store/definition", "engine", "index", "doc", "ttl"},
 	},
+	"store/internal/posting": {own: []string{"store/internal/layout", "engine"}},
 	"store/internal/check": {
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine", "index", "doc", "ttl"},
 	},
