@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/inspect"
 )
 
 // Answer is what became of a request. A wire hands an empty one to Service.Serve, writes what it then has,
@@ -52,7 +53,7 @@ type Answer struct {
 	MinThroughput    int  // of an offer, in RU/s
 	ReplacePending   bool // of an offer
 
-	Expiry *store.Expiry   // when the item expires
+	Expiry *inspect.Expiry // when the item expires
 	Lint   definition.Lint // the rules that a time to live breaks which was written
 
 	lent   *buffer // Body's memory, where it is borrowed

@@ -6,6 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/inspect"
 )
 
 // place is where a request's path leads: a container, its database, and whether ids below them are rids.
@@ -157,7 +158,7 @@ func (s *Service) readContainer(c *call) error {
 }
 
 // appendStatistics appends the member "statistics" of a container.
-func appendStatistics(dst []byte, list []store.RangeStatistics) []byte {
+func appendStatistics(dst []byte, list []inspect.RangeStatistics) []byte {
 	kb := func(dst []byte, n int64) []byte { return strconv.AppendInt(dst, (n+1023)/1024, 10) }
 	dst = append(dst, `"statistics":[`...)
 	for i, r := range list {

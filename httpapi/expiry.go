@@ -3,12 +3,12 @@ package httpapi
 import (
 	"time"
 
-	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/inspect"
 )
 
 // setExpiry says in headers when an item expires: only where it does.
-func (c *call) setExpiry(e store.Expiry) {
+func (c *call) setExpiry(e inspect.Expiry) {
 	c.set("x-mayfly-ttl-source", e.Source.String())
 	if e.Mortal {
 		c.set("x-mayfly-expires-at", second(e.ExpiresAt))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -51,7 +52,7 @@ type DryRunDeadlines struct {
 	Count  int64  `json:"count"`
 }
 
-// deadlineNames are those of the classes of store.DryRun.After.
+// deadlineNames are those of the classes of inspect.DryRun.After.
 var deadlineNames = [...]string{"atOnce", "minute", "hour", "day", "week", "month", "later", "never"}
 
 // newDefault is a container's defaultTtl as it would be.
@@ -84,7 +85,7 @@ func (l *Laboratory) dryRun(ctx context.Context, in *dryRunRequest) (DryRunAnswe
 		return DryRunAnswer{},
 			badRequest("The body must have a 'defaultTtl': a number of seconds, -1, or null for off.")
 	}
-	var o store.DryRunOptions
+	var o inspect.DryRunOptions
 	if in.Examples != nil {
 		if o.Examples = *in.Examples; o.Examples == 0 {
 			o.Examples = -1
@@ -97,7 +98,7 @@ func (l *Laboratory) dryRun(ctx context.Context, in *dryRunRequest) (DryRunAnswe
 	return dryRunAnswer(d), nil
 }
 
-func dryRunAnswer(d store.DryRun) DryRunAnswer {
+func dryRunAnswer(d inspect.DryRun) DryRunAnswer {
 	out := DryRunAnswer{From: defaultTTL(d.From), To: defaultTTL(d.To), Now: second(d.Now),
 		Method: method(d.Exact), Complete: d.Complete, Expired: d.Expired,
 		Effects: make(map[string]DryRunEffect, len(d.Effects))}
@@ -105,9 +106,9 @@ func dryRunAnswer(d store.DryRun) DryRunAnswer {
 		effect := DryRunEffect{Count: e.Count}
 		for _, x := range e.Examples {
 			effect.Examples = append(effect.Examples,
-				DryRunExample{keyOf(x.Key), secondOrNever(x.Before), secondOrNever(x.After)})
+				DryRunExample{keyOf(store.Key{Partition: x.Partition, ID: x.ID}), secondOrNever(x.Before), secondOrNever(x.After)})
 		}
-		out.Effects[store.TTLEffect(i).String()] = effect
+		out.Effects[inspect.TTLEffect(i).String()] = effect
 	}
 	for i, n := range d.After {
 		out.After = append(out.After, DryRunDeadlines{deadlineNames[i], n})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -35,11 +36,11 @@ type Policy struct {
 	Since      string `json:"since" format:"date-time"`
 }
 
-func itemExpiry(e store.Expiry) ItemExpiry {
+func itemExpiry(e inspect.Expiry) ItemExpiry {
 	out := ItemExpiry{State: e.State.String(), Timestamp: e.Timestamp, OwnTTL: int64(e.Own),
 		Now: second(e.Now), Explain: e.Sentence(),
 		Policy: Policy{defaultTTL(e.Default), second(e.DefaultChangedAt)}}
-	if e.State == store.StateLive || e.State == store.StateGhost {
+	if e.State == inspect.StateLive || e.State == inspect.StateGhost {
 		life := int64(e.TTL)
 		out.Source, out.TTL = e.Source.String(), &life
 	}
@@ -76,7 +77,7 @@ func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (I
 	if err != nil {
 		return ItemExpiry{}, err
 	}
-	if e.State == store.StateUnknown {
+	if e.State == inspect.StateUnknown {
 		return ItemExpiry{}, notFound(e.Sentence())
 	}
 	return itemExpiry(e), nil

@@ -3,7 +3,7 @@ package laboratory
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/inspect"
 )
 
 // How a count was made.
@@ -40,14 +40,14 @@ type ForecastStep struct {
 	Count int64 `json:"count"`
 }
 
-func forecastAnswer(f store.Forecast) ForecastAnswer {
+func forecastAnswer(f inspect.Forecast) ForecastAnswer {
 	out := ForecastAnswer{Now: second(f.Now), Method: method(f.Exact), Complete: f.Complete,
 		Overdue: f.Overdue, Lag: f.Lag, Coming: f.Coming, NextIn: f.Next,
 		By: make(map[string][]ForecastStep, len(f.Ahead))}
 	if f.Next > 0 {
 		out.NextAt = second(f.Now + f.Next)
 	}
-	for i, scale := range store.ForecastScales {
+	for i, scale := range inspect.ForecastScales {
 		steps := []ForecastStep{}
 		for n, count := range f.Ahead[i] {
 			if from := int64(n) * scale.Step; count > 0 {

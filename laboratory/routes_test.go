@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/inspect"
 )
 
 // The words that the document allows are the store's.
@@ -18,12 +18,12 @@ func TestEnumsAreTheStores(t *testing.T) {
 		return "," + f.Tag.Get("enum") + ","
 	}
 	states, sources := words(ItemExpiry{}, "State"), words(ItemExpiry{}, "Source")
-	for _, s := range []store.ItemState{store.StateUnknown, store.StateLive, store.StateGhost, store.StatePurged} {
+	for _, s := range []inspect.ItemState{inspect.StateUnknown, inspect.StateLive, inspect.StateGhost, inspect.StatePurged} {
 		if !strings.Contains(states, ","+s.String()+",") {
 			t.Errorf("no %s among %s", s, states)
 		}
 	}
-	for _, s := range []store.TTLSource{store.SourceOff, store.SourceItem, store.SourceContainer, store.SourceFloor, store.SourceLease} {
+	for _, s := range []inspect.TTLSource{inspect.SourceOff, inspect.SourceItem, inspect.SourceContainer, inspect.SourceFloor, inspect.SourceLease} {
 		if !strings.Contains(sources, ","+s.String()+",") {
 			t.Errorf("no %s among %s", s, sources)
 		}

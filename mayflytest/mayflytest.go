@@ -18,6 +18,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -219,11 +220,11 @@ func (m *Mayfly) WaitExpired(container string, partitionKey any, id string) {
 	switch {
 	case err != nil:
 		m.t.Fatalf("mayflytest: the item %s: %v", id, err)
-	case e.State == store.StateUnknown:
+	case e.State == inspect.StateUnknown:
 		m.t.Fatalf("mayflytest: there is no item %s in %s", id, container)
-	case e.State == store.StateLive && !e.Mortal:
+	case e.State == inspect.StateLive && !e.Mortal:
 		m.t.Fatalf("mayflytest: the item %s in %s never expires: its ttl is %s by %s", id, container, ttlText(e.TTL), e.Source)
-	case e.State == store.StateLive:
+	case e.State == inspect.StateLive:
 		m.Advance(time.Unix(e.ExpiresAt, 0).Sub(m.Now()))
 	}
 }
@@ -238,17 +239,17 @@ func ttlText(n ttl.Seconds) string {
 	return strconv.Itoa(int(n))
 }
 
-func (m *Mayfly) explain(c *store.Container, partitionKey any, id string) (store.Expiry, error) {
+func (m *Mayfly) explain(c *store.Container, partitionKey any, id string) (inspect.Expiry, error) {
 	if _, hierarchical := partitionKey.([]any); !hierarchical {
 		partitionKey = []any{partitionKey}
 	}
 	raw, err := json.Marshal(partitionKey)
 	if err != nil {
-		return store.Expiry{}, err
+		return inspect.Expiry{}, err
 	}
 	pk, err := definition.ParsePartitionKey(raw)
 	if err != nil {
-		return store.Expiry{}, err
+		return inspect.Expiry{}, err
 	}
 	return c.ExplainItem(context.Background(), pk, id)
 }

@@ -2,10 +2,12 @@ package store
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // Pauses of a background after a failure.
@@ -17,7 +19,7 @@ const (
 // background is a goroutine that goes over its work whenever it is woken, and again after a pause where that
 // failed.
 type background struct {
-	db      *resident
+	log     *slog.Logger
 	what    string // it does, for the log
 	work    func(context.Context) error
 	life    context.Context
@@ -28,8 +30,8 @@ type background struct {
 }
 
 // start starts it with a first pass. Close comes before what work needs is closed.
-func (x *background) start(db *resident, what string, work func(context.Context) error) {
-	x.db, x.what, x.work, x.nudge = db, what, work, make(chan struct{}, 1)
+func (x *background) start(log *slog.Logger, what string, work func(context.Context) error) {
+	x.log, x.what, x.work, x.nudge = log, what, work, make(chan struct{}, 1)
 	x.life, x.end = context.WithCancel(context.Background())
 	x.running.Go(x.loop)
 	x.wake()
@@ -63,9 +65,19 @@ func (x *background) loop() {
 				break
 			}
 			if fault.ErrorCode(wrap(err)) != fault.CodeUnavailable {
-				x.db.opts.Logger.Error(x.what+" failed; it will be tried again", "error", err)
+				x.log.Error(x.what+" failed; it will be tried again", "error", err)
 			}
 			wait(x.life, retry)
 		}
+	}
+}
+
+// wait waits in real time, whatever clock the data has.
+func wait(ctx context.Context, d time.Duration) {
+	c, stop := ttl.Real{}.After(d)
+	defer stop()
+	select {
+	case <-c:
+	case <-ctx.Done():
 	}
 }

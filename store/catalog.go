@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -204,7 +203,7 @@ func (db *resident) loadContainers(r engine.Reader, cat *catalog,
 		owners[d.rec.Num] = d
 	}
 	err := host.ScanRecords(r, layout.KindContainer, func(key []byte, rec containerRecord) (err error) {
-		d := owners[binary.BigEndian.Uint32(key[2:])]
+		d := owners[layout.CatalogParent(key)]
 		if d == nil {
 			return fmt.Errorf("%w: a container without its database", engine.ErrCorrupt)
 		}
@@ -259,7 +258,7 @@ func (db *resident) finishDrops(ctx context.Context) error {
 	var cids []uint32
 	err := db.view(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, layout.KindDrop, func(key []byte, _ struct{}) error {
-			cids = append(cids, binary.BigEndian.Uint32(key[2:]))
+			cids = append(cids, layout.CatalogParent(key))
 			return nil
 		})
 	})

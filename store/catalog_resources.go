@@ -1,12 +1,10 @@
 package store
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -132,11 +130,8 @@ func (db *resident) loadResources(r engine.Reader, cat *catalog) error {
 
 // resourceName reads the family and the id that a record's key names.
 func resourceName(k ResourceKind, key []byte) (family, string, error) {
-	id, rest, err := doc.DecodeEscaped(key[host.CatalogHead:])
-	if err != nil || len(rest) > 0 {
-		return family{}, "", fmt.Errorf("%w: catalog key %x", engine.ErrCorrupt, key)
-	}
-	return family{k, binary.BigEndian.Uint32(key[2:])}, string(id), nil
+	id, err := layout.CatalogName(key)
+	return family{k, layout.CatalogParent(key)}, id, err
 }
 
 // families are all families that go with a container.
@@ -159,7 +154,7 @@ func (d *Database) families() []family {
 // dropFamilies deletes the records of whole families.
 func dropFamilies(t engine.Txn, families []family) {
 	for _, f := range families {
-		t.DeleteRange(engine.Prefix(f.key("")[:host.CatalogHead]))
+		t.DeleteRange(layout.CatalogChildren(resourceKinds[f.kind].record, f.owner))
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -22,9 +24,9 @@ type Container struct {
 	d    *Database
 	cid  uint32
 	name string
-	// def and uniques never change; they are copies of what the spec says.
-	def     definition.PartitionKeyDefinition
-	uniques int
+	// def and keys never change; they are made of what the spec says.
+	def  definition.PartitionKeyDefinition
+	keys view.Keys
 
 	// gate makes the policy and the moment one: writes, purges and readers of the policy hold it shared, a
 	// change of state holds it exclusively. state is replaced whole, under the gate.
@@ -59,6 +61,14 @@ type containerState struct {
 
 	version   uint32 // in the marks of its slots: see state.go
 	elsewhere bool   // another store splits a range
+}
+
+// itemCount remembers the last count: it holds until the next write.
+type itemCount struct {
+	host.Turn        // who counts, or looks at the last count
+	at        uint64 // sum of positions and purges when counted
+	valid     bool
+	usage     inspect.Usage
 }
 
 // ContainerInfo is one state of a container.
@@ -106,7 +116,8 @@ func rangesETag(incarnation uint32, lsn uint64) string { return layout.ETagText(
 
 func newContainer(d *Database, rec containerRecord, spec definition.ContainerSpec) (*Container, error) {
 	c := &Container{
-		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey, uniques: spec.UniqueKeys.Len(),
+		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
+		keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
 		gate: host.NewGate(), splitting: host.NewTurn(), count: itemCount{Turn: host.NewTurn()},
 	}
 	st := &containerState{rec: rec, spec: spec, vectors: spec.Vectors()}
@@ -221,11 +232,7 @@ func (st *containerState) policy() *ttl.Policy { return &st.rec.Policy }
 // fenced tells whether an item was deleted with its whole partition key. pk is only asked for where a
 // partition key of the same hash was.
 func (st *containerState) fenced(h layout.Header, pk func() []byte) bool {
-	if len(st.fences) == 0 {
-		return false
-	}
-	lsn, ok := st.fences[fenceName(h.EPK, pk())]
-	return ok && h.Sequence.LSN() <= lsn
+	return view.Fenced(st.fences, h, pk)
 }
 
 // enter takes the gate shared and returns the state and the moment that hold until leave. CodeCanceled: ctx

@@ -216,3 +216,13 @@ func checkIfMatch(condition, etag string) error {
 func preconditionFailed() error {
 	return fail(fault.CodePreconditionFailed, "One of the specified pre-condition is not met")
 }
+
+// highest is the highest LSN that a client can have seen of the ranges of containers.
+func highest(containers []*Container) (high uint64) {
+	for _, c := range containers {
+		for _, s := range c.state.Load().ranges {
+			high = max(high, c.db.eng.Horizon(s.scope))
+		}
+	}
+	return high
+}

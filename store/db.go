@@ -3,12 +3,13 @@ package store
 import (
 	"context"
 	"errors"
-	"math"
 	"runtime"
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/priority"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // DB is an open store. It is the door to whatever data its host has: a restore replaces those, and a Database
@@ -93,4 +94,22 @@ func (db *DB) live() *resident { return db.resident.Load() }
 func isAbsent(err error) bool { return errors.Is(err, engine.ErrNotFound) }
 
 // never is the second that does not come.
-const never = math.MaxInt64
+const never = view.Never
+
+// Memory is the budget that all requests to the store share, those to what a restore puts in its place, too.
+func (db *DB) Memory() *Memory {
+	if db.memory == nil { // it was never opened
+		return NewMemory(0)
+	}
+	return db.memory
+}
+
+// LongWork is how many pieces of work there can be at a time that stand back for short ones, each in a thread
+// that keeps its place among those that run Go code: a server raises GOMAXPROCS by it; zero where the system
+// has no such threads.
+func (db *DB) LongWork() int {
+	if !priority.Supported {
+		return 0
+	}
+	return db.heavy.most
+}

@@ -52,10 +52,10 @@
 //
 // # Looking ahead
 //
-// ExplainItem tells of one item when it dies and why (explain.go), DryRunTTL what a change of the default
-// would do (dryrun.go), and Forecast what is going to expire (forecast.go); the latter two take a census of
-// the container (census.go). Wait sleeps until an item is expired, purged or in the feed (wait.go). A ttl
-// that is valid but odd is written all the same, and told of in the receipt and by LintCounts (lint.go).
+// ExplainItem tells of one item when it dies and why, DryRunTTL what a change of the default would do, and
+// Forecast what is going to expire (ahead.go); the answers are package store/inspect's. Wait sleeps until an
+// item is expired, purged or in the feed (wait.go). A ttl that is valid but odd is written all the same, and
+// told of in the receipt and by LintCounts (lint.go).
 //
 // # Scripts
 //
@@ -94,7 +94,8 @@
 //
 // Package store/internal/layout draws every key. tx.go holds the only two functions that write the keys of
 // items: put and del. Requests, batches and the reaper call the same two, so an item, its feed entry, its
-// deadline and its unique keys cannot part. Check proves that they have not.
+// deadline and its unique keys cannot part. Which keys an item has is package store/internal/view's to say, so
+// that those who only look say the same: Check (store/internal/check) proves that the keys have not parted.
 //
 // The catalog is small, lives in memory whole and changes under one lock, on disk first. Users, permissions,
 // client encryption keys and scripts are a part of it (resource.go).

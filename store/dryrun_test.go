@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -28,11 +29,11 @@ func TestDryRunIsWhatHappens(t *testing.T) {
 			if since := b.seconds() - b.expiry(strconv.Itoa(r.IntN(dryItems))).Timestamp; since < 1000 && r.IntN(2) == 0 {
 				next = ttl.Seconds(max(since, 1)) // so that one item is on the edge
 			}
-			exact, err := b.c.DryRunTTL(b.ctx, next, store.DryRunOptions{Examples: 1000})
+			exact, err := b.c.DryRunTTL(b.ctx, next, inspect.DryRunOptions{Examples: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}
-			estimate, err := b.c.DryRunTTL(b.ctx, next, store.DryRunOptions{Examples: -1, Exact: -1})
+			estimate, err := b.c.DryRunTTL(b.ctx, next, inspect.DryRunOptions{Examples: -1, Exact: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +49,7 @@ func TestDryRunIsWhatHappens(t *testing.T) {
 			}
 			for e := range exact.Effects {
 				if exact.Effects[e].Count != estimate.Effects[e].Count {
-					t.Errorf("%v: %d, estimated %d", store.TTLEffect(e), exact.Effects[e].Count, estimate.Effects[e].Count)
+					t.Errorf("%v: %d, estimated %d", inspect.TTLEffect(e), exact.Effects[e].Count, estimate.Effects[e].Count)
 				}
 			}
 			if exact.After != estimate.After || exact.Expired != estimate.Expired {
@@ -75,7 +76,7 @@ func age(b *bench, r *rand.Rand, plain bool) {
 				b.purgeDue()
 			}
 		case 4:
-			if b.expiry(id).State == store.StateLive && !plain {
+			if b.expiry(id).State == inspect.StateLive && !plain {
 				b.leaseFor(id, 1+r.IntN(200))
 			}
 		default:
@@ -91,9 +92,9 @@ func token(s ttl.Seconds) string {
 	return fmt.Sprint(s)
 }
 
-func lives(b *bench) map[string]store.Expiry {
+func lives(b *bench) map[string]inspect.Expiry {
 	b.t.Helper()
-	out := make(map[string]store.Expiry)
+	out := make(map[string]inspect.Expiry)
 	for i := range dryItems {
 		out[strconv.Itoa(i)] = b.expiry(strconv.Itoa(i))
 	}
@@ -101,42 +102,42 @@ func lives(b *bench) map[string]store.Expiry {
 }
 
 // checkDryRun compares a dry run with the lives of all items before the change and after it.
-func checkDryRun(t *testing.T, d store.DryRun, before, after map[string]store.Expiry) {
+func checkDryRun(t *testing.T, d inspect.DryRun, before, after map[string]inspect.Expiry) {
 	t.Helper()
-	var want [store.TTLEffects]int64
+	var want [inspect.TTLEffects]int64
 	var classes [len(d.After)]int64
 	var expired int64
-	effects := make(map[string]store.TTLEffect)
+	effects := make(map[string]inspect.TTLEffect)
 	for id, was := range before {
 		is := after[id]
 		switch was.State {
-		case store.StateGhost:
+		case inspect.StateGhost:
 			expired++
 			fallthrough
-		case store.StateUnknown:
+		case inspect.StateUnknown:
 			if is.State != was.State {
 				t.Errorf("%s: %v, and %v after the change", id, was.State, is.State)
 			}
 			continue
 		}
-		effect := store.EffectNone
+		effect := inspect.EffectNone
 		switch {
-		case is.State == store.StateGhost:
-			effect = store.EffectDies
+		case is.State == inspect.StateGhost:
+			effect = inspect.EffectDies
 		case is.Mortal && !was.Mortal:
-			effect = store.EffectMortal
+			effect = inspect.EffectMortal
 		case was.Mortal && !is.Mortal:
-			effect = store.EffectImmortal
+			effect = inspect.EffectImmortal
 		case is.Mortal && is.ExpiresAt < was.ExpiresAt:
-			effect = store.EffectSooner
+			effect = inspect.EffectSooner
 		case is.Mortal && is.ExpiresAt > was.ExpiresAt:
-			effect = store.EffectLater
+			effect = inspect.EffectLater
 		}
 		want[effect]++
 		effects[id] = effect
 		class := len(classes) - 1
 		if is.Mortal {
-			for class = 0; class < len(store.DeadlineLimits) && is.Remaining() > store.DeadlineLimits[class]; {
+			for class = 0; class < len(inspect.DeadlineLimits) && is.Remaining() > inspect.DeadlineLimits[class]; {
 				class++
 			}
 		}
@@ -145,15 +146,15 @@ func checkDryRun(t *testing.T, d store.DryRun, before, after map[string]store.Ex
 	if d.Expired != expired || d.After != classes {
 		t.Errorf("%d expired, deadlines %v; found %d, %v", d.Expired, d.After, expired, classes)
 	}
-	for e := range store.TTLEffects {
+	for e := range inspect.TTLEffects {
 		if d.Effects[e].Count != want[e] {
 			t.Errorf("%v: %d, found %d", e, d.Effects[e].Count, want[e])
 		}
-		if n := len(d.Effects[e].Examples); e != store.EffectNone && n != int(want[e]) {
+		if n := len(d.Effects[e].Examples); e != inspect.EffectNone && n != int(want[e]) {
 			t.Errorf("%v: %d examples of %d", e, n, want[e])
 		}
 		for _, x := range d.Effects[e].Examples {
-			if x.Key.Partition.String() != `["p"]` || effects[x.Key.ID] != e || x.Before != before[x.Key.ID].ExpiresAt || x.After != after[x.Key.ID].ExpiresAt && e != store.EffectDies {
+			if x.Partition.String() != `["p"]` || effects[x.ID] != e || x.Before != before[x.ID].ExpiresAt || x.After != after[x.ID].ExpiresAt && e != inspect.EffectDies {
 				t.Errorf("%v: the example %+v", e, x)
 			}
 		}
@@ -164,7 +165,7 @@ func TestDryRunRefuses(t *testing.T) {
 	b := newBench(t, `"indexingPolicy":{"indexingMode":"none","automatic":false}`, 1)
 	defer b.close()
 	for _, next := range []ttl.Seconds{-2, 5, ttl.Never} {
-		if _, err := b.c.DryRunTTL(b.ctx, next, store.DryRunOptions{}); !is(err, fault.CodeBadRequest) {
+		if _, err := b.c.DryRunTTL(b.ctx, next, inspect.DryRunOptions{}); !is(err, fault.CodeBadRequest) {
 			t.Errorf("%d: %v", next, err)
 		}
 	}
@@ -189,14 +190,14 @@ func TestLooksAreCutShort(t *testing.T) {
 	for i := range 700 {
 		b.mortal(strconv.Itoa(i), 0)
 	}
-	d, err := b.c.DryRunTTL(b.ctx, 10, store.DryRunOptions{})
-	if n := d.Effects[store.EffectSooner].Count; err != nil || !d.Complete || n != 700 {
+	d, err := b.c.DryRunTTL(b.ctx, 10, inspect.DryRunOptions{})
+	if n := d.Effects[inspect.EffectSooner].Count; err != nil || !d.Complete || n != 700 {
 		t.Errorf("%d of 700, complete %t: %v", n, d.Complete, err)
 	}
 	wall.step = time.Second
 	for _, exact := range []int64{0, -1} {
-		d, err = b.c.DryRunTTL(b.ctx, 10, store.DryRunOptions{Exact: exact})
-		if n := d.Effects[store.EffectSooner].Count; err != nil || d.Complete || n != 255 {
+		d, err = b.c.DryRunTTL(b.ctx, 10, inspect.DryRunOptions{Exact: exact})
+		if n := d.Effects[inspect.EffectSooner].Count; err != nil || d.Complete || n != 255 {
 			t.Errorf("%d of 700, complete %t: %v", n, d.Complete, err)
 		}
 	}

@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -54,7 +57,7 @@ func hostError(err error) *fault.Error {
 		return &fault.Error{
 			Code: fault.CodeBadRequest,
 			Message: fmt.Sprintf("The clock cannot be set to %s: %s at %s (%d).",
-				clockText(far.To.Unix()), far.What, clockText(far.At.Unix()), far.At.Unix()),
+				view.ClockText(far.To.Unix()), far.What, view.ClockText(far.At.Unix()), far.At.Unix()),
 			Hint: "restore a snapshot to go further back",
 			Err:  err,
 		}
@@ -66,15 +69,13 @@ func hostError(err error) *fault.Error {
 		return &fault.Error{
 			Code: fault.CodeUnavailable,
 			Message: fmt.Sprintf("%s was written up to %s, but the clock says %s.",
-				data, clockText(behind.Data), clockText(behind.Clock)),
+				data, view.ClockText(behind.Data), view.ClockText(behind.Clock)),
 			Hint: "set the system's clock right, or open the folder with a virtual clock (--virtual-clock)",
 			Err:  err,
 		}
 	}
 	return nil
 }
-
-func clockText(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }
 
 // classErrors are the answers to the host's classes of errors.
 var classErrors = map[host.Class]struct {
@@ -103,3 +104,54 @@ var classErrors = map[host.Class]struct {
 	host.Corrupt: {fault.CodeInternal, "The data folder is corrupt.",
 		"run mayfly check on the folder and restore it from a copy"},
 }
+
+// scriptError finds the Code of what package script reports.
+func scriptError(err error) *fault.Error {
+	var failed *script.Error
+	var timeout *script.TimeoutError
+	var large *script.TooLargeError
+	var busy *script.BusyError
+	switch {
+	case errors.As(err, &failed):
+		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
+	case errors.As(err, &timeout):
+		return &fault.Error{Code: fault.CodeCanceled, Message: err.Error(), Err: err}
+	case errors.As(err, &large):
+		return &fault.Error{Code: fault.CodeTooLarge, Message: err.Error(), Err: err}
+	case errors.As(err, &busy):
+		return &fault.Error{Code: fault.CodeUnavailable, Message: err.Error(), Err: err}
+	}
+	return nil
+}
+
+// queryError finds the Code of what package query reports.
+func queryError(err error) *fault.Error {
+	var wrong *query.Error
+	var unsupported *query.UnsupportedError
+	var cursor *query.CursorError
+	var memory *query.MemoryError
+	var late *query.TimeError
+	var busy *query.BusyError
+	switch {
+	case errors.As(err, &busy):
+		return &fault.Error{Code: fault.CodeThrottled, Message: err.Error(),
+			Err: errors.Join(&ThrottledError{RetryAfter: memoryRetry}, err)}
+	case errors.As(err, &late):
+		return &fault.Error{Code: fault.CodeCanceled, Message: err.Error(), Err: err}
+	case errors.As(err, &cursor):
+		return &fault.Error{Code: fault.CodeBadRequest, Message: "Invalid Continuation Token", Err: err}
+	case errors.As(err, &unsupported):
+		return &fault.Error{Code: fault.CodeCrossPartition, Message: err.Error(), Err: err}
+	case errors.As(err, &wrong), errors.As(err, &memory):
+		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
+	}
+	return nil
+}
+
+// ThrottledError is the cause of a CodeThrottled error.
+type ThrottledError struct {
+	RetryAfter time.Duration // when the request would be admitted if no other came
+}
+
+// Error names the wait.
+func (e *ThrottledError) Error() string { return "throughput used up for " + e.RetryAfter.String() }

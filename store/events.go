@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -127,52 +126,4 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 		return nil
 	})
 	return old.more, now + 1, err
-}
-
-// checkExpiries proves of a slot's log of expiries that its entries are in order, whole and of items that are
-// dead or gone, and that no item is in it twice.
-func (k *checker) checkExpiries(s *slot, ceiling layout.Sequence) error {
-	seen := make(map[uint64]bool)
-	var ts int64
-	it := k.r.Scan(layout.SlotFamily(s.scope, layout.FamilyExpired), false)
-	for first := true; !k.stopped && it.Next(); first = false {
-		seq := layout.KeySequence(it.Key())
-		e, err := layout.DecodeExpiry(it.Value())
-		switch {
-		case k.st.rec.Log == nil:
-			k.fault("range %s: there are expiries, but the container keeps no log of them", s.id)
-			return it.Close()
-		case seq == 0 || err != nil:
-			k.fault("range %s: a malformed expiry %x: %v", s.id, it.Key(), err)
-			continue
-		case seq >= ceiling || e.Last < seq || e.Last >= ceiling || e.TS < ts || e.At > e.TS:
-			k.fault("range %s: the expiry at %d is out of order", s.id, seq)
-		case e.Kind == layout.Floor && !first:
-			k.fault("range %s: the floor at %d is not the first expiry", s.id, seq)
-		}
-		ts = e.TS
-		if e.Kind == layout.Floor {
-			continue
-		}
-		if seen[e.RID] {
-			k.fault("range %s: the item %x has expired twice", s.id, e.RID)
-		}
-		seen[e.RID] = true
-		if ChangeKind(e.Kind) != ChangeExpire || len(e.Previous.Body) == 0 || !k.wholeVersion(s, &e.Version) ||
-			doc.Get(e.Previous.Body, layout.IDPath).Str() != e.ID {
-			k.fault("range %s: the expiry at %d is malformed", s.id, seq)
-		}
-		value, err := k.r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, e.RID))
-		if isAbsent(err) {
-			continue
-		}
-		if err != nil {
-			it.Close()
-			return err
-		}
-		if h, _, err := layout.DecodeItem(value); err == nil && !h.Announced {
-			k.fault("range %s: the item %x is in the log of expiries and not marked", s.id, e.RID)
-		}
-	}
-	return it.Close()
 }

@@ -140,7 +140,7 @@ func (r *logReader) fill(src *source, i int) error {
 	}
 	asked := r.at[i]
 	oldest := src.now - src.st.eventRetention()
-	it := src.r.Scan(behind(src.s.scope, layout.FamilyExpired, layout.Sequence(asked)), false)
+	it := src.r.Scan(layout.Behind(src.s.scope, layout.FamilyExpired, layout.Sequence(asked)), false)
 	var err error
 	for n := 0; err == nil && n < r.share && r.bytes < maxPageSize && it.Next(); {
 		seq := layout.KeySequence(it.Key())

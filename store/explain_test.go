@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -24,7 +25,7 @@ func (b *bench) mortal(id string, own ttl.Seconds) {
 	}
 }
 
-func (b *bench) expiry(id string) store.Expiry {
+func (b *bench) expiry(id string) inspect.Expiry {
 	b.t.Helper()
 	e, err := b.c.ExplainItem(b.ctx, pk("p"), id)
 	if err != nil {
@@ -94,7 +95,7 @@ func TestExplainItem(t *testing.T) {
 				t.Errorf("%s: %s\nwant %s: %s", got, e.Sentence(), c.want, c.says)
 			}
 			it, _, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{})
-			if (err == nil) != (e.State == store.StateLive) {
+			if (err == nil) != (e.State == inspect.StateLive) {
 				t.Errorf("explained as %v, read: %v", e.State, err)
 			}
 			if err == nil && it.Expiry() != e {

@@ -46,11 +46,11 @@ type ChangeKind uint8
 // The kinds of changes. ChangeLatest is that of LatestVersions, the others are those of AllVersions. Their
 // numbers are stored.
 const (
-	ChangeLatest  ChangeKind = iota // created or replaced
-	ChangeCreate                    // created
-	ChangeReplace                   // replaced, by whichever operation
-	ChangeDelete                    // deleted, alone or with its whole partition key
-	ChangeExpire                    // purged after its time to live
+	ChangeLatest  ChangeKind = 0               // created or replaced
+	ChangeCreate  ChangeKind = layout.Created  // created
+	ChangeReplace ChangeKind = layout.Replaced // replaced, by whichever operation
+	ChangeDelete  ChangeKind = layout.Deleted  // deleted, alone or with its whole partition key
+	ChangeExpire  ChangeKind = layout.Expired  // purged after its time to live
 )
 
 // ChangesStart says where a reader of a change feed begins. The zero ChangesStart is the beginning.
@@ -214,7 +214,7 @@ func (f *feedReader) fillLatest(src *source, at *layout.Sequence) (err error) {
 	if f.req.Start.Now {
 		return nil
 	}
-	it := engine.Expect(src.r.Scan(behind(src.s.scope, layout.FamilyFeed, *at), false), f.limit+1)
+	it := engine.Expect(src.r.Scan(layout.Behind(src.s.scope, layout.FamilyFeed, *at), false), f.limit+1)
 	for more := true; more && err == nil; {
 		if more, err = f.gather(src, it); err == nil {
 			var ended bool
@@ -323,11 +323,4 @@ func (f *feedReader) addLatest(src *source, seq layout.Sequence, e layout.FeedEn
 	item.head.EPK = bytes.Clone(r.head.EPK)
 	f.add(Change{Kind: ChangeLatest, Timestamp: e.TS, Item: item}, len(item.body), e.Last)
 	return nil
-}
-
-// behind is the part of a feed's family that comes after a sequence.
-func behind(scope []byte, family byte, seq layout.Sequence) engine.Range {
-	rg := layout.SlotFamily(scope, family)
-	rg.Start = layout.AppendSequenceKey(nil, scope, family, seq+1)
-	return rg
 }

@@ -115,7 +115,7 @@ func (f *feedReader) fillVersions(src *source, at *layout.Sequence) (err error) 
 	case start.After == "" && f.since < oldest:
 		return outsideRetention()
 	}
-	it := src.r.Scan(behind(src.s.scope, layout.FamilyVersions, *at), false)
+	it := src.r.Scan(layout.Behind(src.s.scope, layout.FamilyVersions, *at), false)
 	for err == nil && it.Next() {
 		seq := layout.KeySequence(it.Key())
 		if f.ended(src, seq, at) {

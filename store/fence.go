@@ -21,11 +21,6 @@ import (
 // of the container is in flight meanwhile, so a create that comes after a fence has been acknowledged has an
 // LSN above it and sees the id free.
 
-// fenceName is the name of a partition key in containerState.fences: its fence key without the container.
-func fenceName(epk, pk []byte) string {
-	return string(append(doc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
-}
-
 // loadFences reads a container's fences.
 func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err error) {
 	it := r.Scan(layout.ContainerFamily(cid, layout.FamilyFence), false)
@@ -38,7 +33,7 @@ func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err erro
 		if fences == nil {
 			fences = make(map[string]uint64)
 		}
-		fences[string(it.Key()[layout.CIDLen+1:])] = lsn
+		fences[layout.KeyFence(it.Key())] = lsn
 	}
 	return fences, it.Close()
 }
@@ -59,7 +54,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	var s *slot
 	err = c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
 		s = st.rangeOf(p.epk)
-		next, name := st, fenceName(p.epk, p.pk)
+		next, name := st, layout.FenceName(p.epk, p.pk)
 		var lsn uint64
 		err := c.commitFences(ctx, &st, &next, func(t engine.Txn) error {
 			lsn = t.NextLSN(s.scope)
@@ -119,7 +114,7 @@ func (c *Container) sweepFences(ctx context.Context, st *containerState, s *slot
 
 // belowFence finds items of a partition key that were born at or below a fence: after it, the key began anew.
 func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, limit int) (found []candidate, err error) {
-	prefix := append(append(layout.AppendCID(nil, c.cid), layout.FamilyPartition), name...)
+	prefix := layout.FencedPostings(c.cid, name)
 	err = c.db.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(engine.Prefix(prefix), false)
 		for len(found) < limit && it.Next() {

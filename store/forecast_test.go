@@ -6,8 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/inspect"
 )
 
 // A forecast of a random history is what its items say of themselves.
@@ -18,22 +17,22 @@ func TestForecast(t *testing.T) {
 			b := newBench(t, "", 1+int(seed%3))
 			defer b.close()
 			age(b, r, false)
-			want := store.Forecast{Now: b.seconds(), Exact: true, Complete: true}
-			for i, s := range store.ForecastScales {
+			want := inspect.Forecast{Now: b.seconds(), Exact: true, Complete: true}
+			for i, s := range inspect.ForecastScales {
 				want.Ahead[i] = make([]int64, s.Steps)
 			}
 			for _, e := range lives(b) {
 				switch {
-				case e.State == store.StateGhost:
+				case e.State == inspect.StateGhost:
 					want.Overdue++
 					want.Lag = max(want.Lag, e.Now-e.ExpiresAt)
-				case e.State == store.StateLive && e.Mortal:
+				case e.State == inspect.StateLive && e.Mortal:
 					want.Coming++
 					in := e.Remaining()
 					if want.Next == 0 || in < want.Next {
 						want.Next = in
 					}
-					for i, s := range store.ForecastScales {
+					for i, s := range inspect.ForecastScales {
 						if n := (in - 1) / s.Step; n < int64(s.Steps) {
 							want.Ahead[i][n]++
 						}
@@ -66,7 +65,7 @@ func TestContainerMetrics(t *testing.T) {
 	b.mortal("a", 0)
 	b.mortal("b", 5)
 	b.mortal("c", -1)
-	check := func(purged uint64, backlog store.Backlog, next int64) {
+	check := func(purged uint64, backlog inspect.Backlog, next int64) {
 		t.Helper()
 		m, err := b.db.Metrics(b.ctx)
 		if err != nil {
@@ -80,16 +79,16 @@ func TestContainerMetrics(t *testing.T) {
 			t.Errorf("%+v, %d purged in all, want %d purged, %+v, next %d", c, m.Purged, purged, backlog, next)
 		}
 	}
-	check(0, store.Backlog{}, 5)
+	check(0, inspect.Backlog{}, 5)
 	b.pass(7)
-	check(0, store.Backlog{Items: 1, Oldest: 2}, 10)
+	check(0, inspect.Backlog{Items: 1, Oldest: 2}, 10)
 	b.leaseFor("a", 10)
 	b.pass(5)
-	check(0, store.Backlog{Items: 1, Oldest: 7}, 0) // a is held by its lease
+	check(0, inspect.Backlog{Items: 1, Oldest: 7}, 0) // a is held by its lease
 	b.purgeDue()
-	check(1, store.Backlog{}, 0)
+	check(1, inspect.Backlog{}, 0)
 	b.pass(5)
-	check(1, store.Backlog{Items: 1, Oldest: 0}, 0)
+	check(1, inspect.Backlog{Items: 1, Oldest: 0}, 0)
 	b.purgeDue()
-	check(2, store.Backlog{}, 0)
+	check(2, inspect.Backlog{}, 0)
 }

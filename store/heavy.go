@@ -70,16 +70,6 @@ func newHeavyWork(processors int) *heavyWork {
 // from their range.
 var errScripts = errors.New("too many scripts run")
 
-// LongWork is how many pieces of work there can be at a time that stand back for short ones, each in a thread
-// that keeps its place among those that run Go code: a server raises GOMAXPROCS by it; zero where the system
-// has no such threads.
-func (db *DB) LongWork() int {
-	if !priority.Supported {
-		return 0
-	}
-	return db.heavy.most
-}
-
 // script begins a script, if one may run now; the caller leaves when it has run. Else it is errScripts.
 func (w *heavyWork) script() (leave func(), err error) {
 	if !w.scripts.TryAcquire(1) {

@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -18,18 +19,6 @@ import (
 // item is that has expired and is not purged yet: no read sees it, and its purge, with all that comes of it,
 // is the reaper's. So data that was taken from elsewhere may come in as it is, and a test has a ghost without
 // waiting for one.
-
-// ImportOptions say how old an imported item is. One member at most may be set; with none the item is as old
-// as a written one.
-type ImportOptions struct {
-	// Timestamp is the _ts, in seconds since 1970.
-	Timestamp int64
-	// Age is how long ago the item was written, in whole seconds: a fraction is dropped.
-	Age time.Duration
-	// ExpiresIn is how long the item has still to live by the policy in force, in whole seconds: a fraction
-	// counts as one.
-	ExpiresIn time.Duration
-}
 
 // Import stores a document as if it had been written in the past of its database's clock: an upsert whose
 // item has a _ts as o says. It fails with CodeBadRequest for a _ts in the future or before 1970, and for an
@@ -81,7 +70,7 @@ func (o *ImportOptions) timestamp(p *ttl.Policy, own ttl.Seconds, now int64) (in
 	}
 	switch {
 	case ts > now:
-		return 0, fail(fault.CodeBadRequest, "The _ts of an import must not lie in the future of the database's clock, which shows "+clockText(now)+".")
+		return 0, fail(fault.CodeBadRequest, "The _ts of an import must not lie in the future of the database's clock, which shows "+view.ClockText(now)+".")
 	case ts < 1:
 		return 0, fail(fault.CodeBadRequest, "The _ts of an import must not lie before 1970.")
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,8 +10,10 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // indexDefinition is what a container's definition says about index entries.
@@ -100,7 +101,7 @@ func (st *containerState) stillIndexedBy(next *containerState) (list []json.RawM
 // isEmpty tells whether there is no document at all.
 func (st *containerState) isEmpty(r engine.Reader) (bool, error) {
 	for _, s := range st.ranges {
-		n, err := countKeys(r, layout.SlotFamily(s.scope, layout.FamilyItem), 1)
+		n, err := view.Count(r, layout.SlotFamily(s.scope, layout.FamilyItem), 1)
 		if err != nil || n > 0 {
 			return false, err
 		}
@@ -143,7 +144,7 @@ func (t *tx) termsOf(item *stored) ([]index.Entry, error) {
 	if made == nil || made.by != t.st.terms || made.ts != item.head.Life.TS || made.slot != t.s {
 		made = makeTerms(t.st.terms, item.head.Life.TS, t.s, item.body)
 	}
-	setRID(made.entries, item.rid)
+	view.SetRID(made.entries, item.rid)
 	return made.entries, t.listShape(made.entries, false)
 }
 
@@ -165,36 +166,23 @@ func (t *tx) termsToDelete(item *stored) ([]index.Entry, error) {
 // termsBy appends the index entries that an item has if it was indexed by x.
 func (t *tx) termsBy(dst []index.Entry, x *index.Indexer, item *stored) ([]index.Entry, error) {
 	n := len(dst)
-	dst = x.EntriesWithin(dst, t.s.scope, layout.RIDLen, item.body, item.head.Life.TS)
-	setRID(dst[n:], item.rid)
+	plain := item.plain()
+	dst = view.AppendTerms(dst, x, t.s.scope, &plain)
 	return dst, t.listShape(dst[n:], true)
 }
 
 // sortTerms orders entries and drops those that are there twice.
 func sortTerms(list []index.Entry) []index.Entry {
-	slices.SortFunc(list, compareTerms)
-	return slices.CompactFunc(list, func(a, b index.Entry) bool { return compareTerms(a, b) == 0 })
+	slices.SortFunc(list, view.CompareTerms)
+	return slices.CompactFunc(list, func(a, b index.Entry) bool { return view.CompareTerms(a, b) == 0 })
 }
-
-func compareTerms(a, b index.Entry) int { return bytes.Compare(a.Key, b.Key) }
-
-// setRID puts a rid into the room that keys have for it.
-func setRID(entries []index.Entry, rid uint64) {
-	for _, e := range entries {
-		binary.BigEndian.PutUint64(e.Key[len(e.Key)-layout.RIDLen:], rid)
-	}
-}
-
-// maxShapes is how many shapes of documents a slot keeps records of. Documents of any other shape are told to
-// be different and looked at one by one; so many shapes are as much work to merge.
-const maxShapes = 512
 
 // shapeBook remembers which shapes are known to have a record in a slot. A record is never taken away while
 // documents have index entries, so what is in the book stays true; what is not is looked up.
 type shapeBook struct {
 	mu    sync.RWMutex
 	known map[shapeName]struct{}
-	full  bool // there are maxShapes records; there will be no more
+	full  bool // there are view.MaxShapes records; there will be no more
 }
 
 type shapeName = [index.ShapeSize]byte
@@ -244,16 +232,16 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 	if known || slices.Contains(t.listed, name) {
 		return nil
 	}
-	listed, err := isListed(t, t.s.scope, name[:])
+	listed, err := view.IsListed(t, t.s.scope, name[:])
 	if err != nil {
 		return err
 	}
 	if !listed && !deleted && !full {
-		n, err := countKeys(t, engine.Prefix(layout.SlotPrefix(t.s.scope, index.ShapeRecordKey(nil))), maxShapes)
+		n, err := view.Count(t, engine.Prefix(layout.SlotPrefix(t.s.scope, index.ShapeRecordKey(nil))), view.MaxShapes)
 		if err != nil {
 			return err
 		}
-		if listed = n < maxShapes; listed {
+		if listed = n < view.MaxShapes; listed {
 			t.setShape(name[:], index.AppendShape(nil, entries, layout.ScopeLen))
 		} else {
 			t.full = true
@@ -272,10 +260,20 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 	return nil
 }
 
-func isListed(r engine.Reader, scope, name []byte) (bool, error) {
-	_, err := r.Get(layout.ShapeRecordKey(scope, name))
-	if isAbsent(err) {
-		return false, nil
+// queryInfo is what a query has to know of a state of the container.
+func (c *Container) queryInfo(st *containerState) query.Info {
+	info := query.Info{
+		Index: st.terms, PartitionPaths: c.def.ParsedPaths(), Lenient: c.db.opts.Lenient,
+		Geometry: st.spec.Geospatial == definition.Geometry, Superset: c.db.opts.Lenient,
 	}
-	return err == nil, err
+	for _, p := range st.spec.ComputedProperties {
+		info.Computed = append(info.Computed, query.Computed{Name: p.Name, Query: p.Query})
+	}
+	if st.spec.VectorEmbedding != nil {
+		info.Vectors = make(map[string]string)
+		for _, e := range st.spec.VectorEmbedding.Embeddings {
+			info.Vectors[e.Path] = e.DistanceFunction
+		}
+	}
+	return info
 }

@@ -1,6 +1,10 @@
 package store
 
-import "github.com/mayflydb/mayfly/store/definition"
+import (
+	"time"
+
+	"github.com/mayflydb/mayfly/store/definition"
+)
 
 // WriteOptions are the preconditions of a write. Etags are taken as clients send them: with or without
 // their quotes, with or without W/, or "*".
@@ -74,8 +78,14 @@ type ListOptions struct {
 	ByRange bool
 }
 
-// Page is one page of items in insertion order.
-type Page struct {
-	Items        []Item
-	Continuation string // empty on the last page
+// ImportOptions say how old an imported item is. One member at most may be set; with none the item is as old
+// as a written one.
+type ImportOptions struct {
+	// Timestamp is the _ts, in seconds since 1970.
+	Timestamp int64
+	// Age is how long ago the item was written, in whole seconds: a fraction is dropped.
+	Age time.Duration
+	// ExpiresIn is how long the item has still to live by the policy in force, in whole seconds: a fraction
+	// counts as one.
+	ExpiresIn time.Duration
 }

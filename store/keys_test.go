@@ -1,8 +1,6 @@
 package store
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -125,34 +123,4 @@ func printKeys(out *strings.Builder, r engine.Reader, c *Container) error {
 		out.WriteByte('\n')
 	}
 	return it.Close()
-}
-
-func TestEscapedStringsAgree(t *testing.T) {
-	for _, s := range []string{"", "a", "a\x00b", "\x00", "é\x00\x01"} {
-		if a, b := layout.AppendEscapedString(nil, s), doc.AppendEscaped(nil, []byte(s)); !bytes.Equal(a, b) {
-			t.Errorf("%q: %x and %x", s, a, b)
-		}
-	}
-}
-
-// TestRIDs pins the text of rids: clients take them apart.
-func TestRIDs(t *testing.T) {
-	const dbid, cid = 0x00439c1e, 0x8b7732d4
-	child := func(n uint64) string { return layout.RIDText(layout.ChildRIDBytes(dbid, cid, n)) }
-	for _, c := range []struct{ got, want string }{
-		{layout.RIDText(layout.DatabaseRIDBytes(dbid)), "HpxDAA=="},
-		{layout.RIDText(layout.ContainerRIDBytes(dbid, cid)), "HpxDAIt3MtQ="},
-		{child(layout.ItemRID(0, 1)), "HpxDAIt3MtQBAAAAAAAAAA=="},
-		{child(layout.RIDTypeRange<<60 | 1), "HpxDAIt3MtQBAAAAAAAAUA=="},
-		{layout.ETagText(0x1234abcd, 0x0fff, 0x28095c1a01da), `"1234abcd-0000-0000-0fff-28095c1a01da"`},
-		{layout.OfferRIDText(3), "AwAA"},
-		{layout.OfferRIDText(1<<24 | 3), "AwAAAQ=="},
-	} {
-		if c.got != c.want {
-			t.Errorf("%s, want %s", c.got, c.want)
-		}
-	}
-	if n := layout.ItemRID(0xabc, 7); layout.RIDSlot(n) != 0xabc || binary.BigEndian.Uint64(layout.Number(n)) != n {
-		t.Errorf("rid %x", n)
-	}
 }

@@ -311,3 +311,14 @@ func parseContinuation(token string, sp *span, spans []query.Span) (query.Progre
 	}
 	return at, nil
 }
+
+// Page is one page of items in insertion order.
+type Page struct {
+	Items        []Item
+	Continuation string // empty on the last page
+}
+
+// isFull tells whether a key is that of one logical partition.
+func (c *Container) isFull(k definition.PartitionKey) bool {
+	return !k.IsZero() && c.def.Plain(k).Len() == c.def.Levels()
+}

@@ -55,14 +55,6 @@ func (m *Memory) TryTake(n int64) bool { return m.room.TryAcquire(n) }
 // Give gives n bytes back.
 func (m *Memory) Give(n int64) { m.room.Release(n) }
 
-// Memory is the budget that all requests to the store share, those to what a restore puts in its place, too.
-func (db *DB) Memory() *Memory {
-	if db.memory == nil { // it was never opened
-		return NewMemory(0)
-	}
-	return db.memory
-}
-
 // lend lets a run of a query take what it keeps out of the budget. The caller calls back when the run has
 // ended.
 func (m *Memory) lend(env *query.Env) (back func()) {

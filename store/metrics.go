@@ -1,13 +1,12 @@
 package store
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/fault"
-	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/inspect"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -16,10 +15,12 @@ import (
 type Metrics struct {
 	Databases  int
 	Containers []ContainerMetrics // in order of creation
-	Purged     uint64             // items purged since Open, by the reaper or by a write that met a ghost; of dropped containers, too
-	Backlog    Backlog            // of all containers
-	Reaper     ttl.ReaperMetrics
-	Engine     engine.Metrics
+	// Purged is how many items were purged since Open, by the reaper or by a write that met a ghost; of
+	// dropped containers, too.
+	Purged  uint64
+	Backlog inspect.Backlog // of all containers
+	Reaper  ttl.ReaperMetrics
+	Engine  engine.Metrics
 
 	StuckScripts int // that were stopped and left behind, and have not ended yet
 }
@@ -28,15 +29,10 @@ type Metrics struct {
 type ContainerMetrics struct {
 	Database, Container string
 	Purged              uint64 // items purged since Open
-	Backlog             Backlog
+	Backlog             inspect.Backlog
 	Now                 int64 // the moment of its clock, in seconds since 1970
-	NextExpiry          int64 // when the first item that is alive may expire, in seconds since 1970; 0: none will
-}
-
-// Backlog is what has expired and is not purged yet.
-type Backlog struct {
-	Items  int64 // counted up to 100,000 a partition range; leased ones are told from others up to 10,000
-	Oldest int64 // seconds since the oldest of them expired, as far as the present policy tells; 0 where there is none
+	// NextExpiry is when the first item that is alive may expire, in seconds since 1970; 0: none will.
+	NextExpiry int64
 }
 
 const backlogLimit = 100_000
@@ -71,11 +67,12 @@ func (db *resident) metrics(ctx context.Context) (Metrics, error) {
 
 func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 	m := ContainerMetrics{Database: c.d.ID(), Container: c.name, Purged: c.purged.Load()}
-	err := c.view(ctx, func(st *containerState, now int64, r engine.Reader) error {
+	err := c.inspect(ctx, func(state *view.State, st *containerState, r engine.Reader) error {
+		now := state.Now
 		m.Now = now
 		p := st.policy()
-		for _, s := range st.ranges {
-			b, err := st.ghosts(r, s, now, backlogLimit)
+		for i, s := range st.ranges {
+			b, err := inspect.Ghosts(state, &state.Ranges[i], r, backlogLimit)
 			if err != nil {
 				return err
 			}
@@ -94,58 +91,24 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 	return m, wrap(err)
 }
 
-// ghosts counts what has expired in a slot and is not purged, up to a limit. It looks at the first of what
-// lies below the cutoffs, since some of it may be alive by a lease or a younger policy, and takes the rest
-// for dead.
-func (st *containerState) ghosts(r engine.Reader, s *slot, now, limit int64) (b Backlog, err error) {
-	g := ghostCount{st: st, s: s, now: now, limit: limit, items: r.Scan(layout.SlotFamily(s.scope, layout.FamilyItem), false)}
-	inherit, due := st.policy().Cutoffs(now)
-	if err = g.walk(r, layout.FamilyWritten, inherit); err == nil {
-		err = g.walk(r, layout.FamilyDeadline, due)
-	}
-	if cerr := g.items.Close(); err == nil {
-		err = cerr
-	}
-	return g.out, err
+// ReaperState is how the reaper of a container stands.
+type ReaperState struct {
+	Paused    bool // of this container
+	AllPaused bool // of all containers
+	Settings  ReaperSettings
+	Purged    uint64 // items of this container since Open, by the reaper or by a write that met a ghost
+	Backlog   inspect.Backlog
 }
 
-type ghostCount struct {
-	st         *containerState
-	s          *slot
-	now, limit int64
-	items      engine.Iterator // of the slot, to look at them
-	looks      int
-	out        Backlog
-}
-
-// walk counts those of one family that lie at or below the cutoff.
-func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
-	if g.out.Items >= g.limit {
-		return nil
+// Reaper tells how the container's reaper stands. It counts what has expired and is not purged.
+func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
+	s := ReaperState{
+		Paused: c.reaping.paused.Load(), AllPaused: c.db.in.ReaperPaused(), Purged: c.purged.Load(),
 	}
-	prefix := layout.TimePrefix(g.s.scope, family)
-	return host.EachDue(r, prefix, cutoff, func(e host.Entry) (more bool, err error) {
-		if g.looks++; g.looks > maxGhosts {
-			g.out.Items++
-		} else {
-			err = g.judge(e.ID)
-		}
-		return g.out.Items < g.limit, err
-	})
-}
-
-func (g *ghostCount) judge(rid uint64) error {
-	key := layout.AppendSlotKey(nil, g.s.scope, layout.FamilyItem, rid)
-	if !g.items.SeekGE(key) || !bytes.Equal(g.items.Key(), key) {
-		return engine.ErrCorrupt
+	if r := c.Settings().Reaper; r != nil {
+		s.Settings = *r
 	}
-	h, _, err := layout.DecodeItem(g.items.Value())
-	if err != nil || !g.st.policy().Expired(h.Life, g.now) {
-		return err
-	}
-	g.out.Items++
-	if at, ok := g.st.policy().ExpiresAt(h.Life); ok {
-		g.out.Oldest = max(g.out.Oldest, g.now-at)
-	}
-	return nil
+	m, err := c.metrics(ctx)
+	s.Backlog = m.Backlog
+	return s, err
 }

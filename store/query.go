@@ -254,24 +254,6 @@ func (c *Container) plan(st *containerState, q QueryRequest) (*query.Plan, error
 	return query.Prepare(q.Text, q.Parameters, c.queryInfo(st))
 }
 
-// queryInfo is what a query has to know of a state of the container.
-func (c *Container) queryInfo(st *containerState) query.Info {
-	info := query.Info{
-		Index: st.terms, PartitionPaths: c.def.ParsedPaths(), Lenient: c.db.opts.Lenient,
-		Geometry: st.spec.Geospatial == definition.Geometry, Superset: c.db.opts.Lenient,
-	}
-	for _, p := range st.spec.ComputedProperties {
-		info.Computed = append(info.Computed, query.Computed{Name: p.Name, Query: p.Query})
-	}
-	if st.spec.VectorEmbedding != nil {
-		info.Vectors = make(map[string]string)
-		for _, e := range st.spec.VectorEmbedding.Embeddings {
-			info.Vectors[e.Path] = e.DistanceFunction
-		}
-	}
-	return info
-}
-
 // reach finds the scope of a query, and the spans that its pages go over range by range; none: they do not. A
 // query that names no scope may pin its partition key, or the beginning of it, in its conditions.
 func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) (Scope, []query.Span, error) {
@@ -317,11 +299,6 @@ func CrossPartitionDisabled() error {
 		"x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.")
 }
 
-// isFull tells whether a key is that of one logical partition.
-func (c *Container) isFull(k definition.PartitionKey) bool {
-	return !k.IsZero() && c.def.Plain(k).Len() == c.def.Levels()
-}
-
 // mustMerge is the refusal of a query that the client is to merge. Where that cannot be done either, the
 // refusal says why.
 func (c *Container) mustMerge(st *containerState, q QueryRequest) error {
@@ -332,30 +309,6 @@ func (c *Container) mustMerge(st *containerState, q QueryRequest) error {
 	return &fault.Error{Code: fault.CodeCrossPartition, Err: &CrossPartitionError{plan},
 		Message: "The provided cross partition query can not be " +
 			"directly served by the gateway. This is a first chance (internal) exception that all newer clients will know how to handle gracefully."}
-}
-
-// queryError finds the Code of what package query reports.
-func queryError(err error) *fault.Error {
-	var wrong *query.Error
-	var unsupported *query.UnsupportedError
-	var cursor *query.CursorError
-	var memory *query.MemoryError
-	var late *query.TimeError
-	var busy *query.BusyError
-	switch {
-	case errors.As(err, &busy):
-		return &fault.Error{Code: fault.CodeThrottled, Message: err.Error(),
-			Err: errors.Join(&ThrottledError{RetryAfter: memoryRetry}, err)}
-	case errors.As(err, &late):
-		return &fault.Error{Code: fault.CodeCanceled, Message: err.Error(), Err: err}
-	case errors.As(err, &cursor):
-		return &fault.Error{Code: fault.CodeBadRequest, Message: "Invalid Continuation Token", Err: err}
-	case errors.As(err, &unsupported):
-		return &fault.Error{Code: fault.CodeCrossPartition, Message: err.Error(), Err: err}
-	case errors.As(err, &wrong), errors.As(err, &memory):
-		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
-	}
-	return nil
 }
 
 // ParseParameters reads the parameters of a query as clients send them: [{"name": "@p", "value": ...}]; null

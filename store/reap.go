@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -240,7 +241,7 @@ func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (j
 // buryAll removes ghosts, and passes on those that are to be moved. late is the first that the heir has not
 // taken, nil where it has taken all.
 func (t *tx) buryAll(ghosts []*stored, h heir) (late *stored, err error) {
-	var keys []entry
+	var keys []view.Entry
 	ends := make([]int, len(ghosts))
 	for i, g := range ghosts {
 		if keys, err = t.owned(keys, g); err != nil {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/store/fault"
-	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -21,26 +21,6 @@ type reaping struct {
 	paused atomic.Bool
 	second int64 // in which used have been purged, where the reaper is starved
 	used   int
-}
-
-// ReaperState is how the reaper of a container stands.
-type ReaperState struct {
-	Paused    bool // of this container
-	AllPaused bool // of all containers
-	Settings  ReaperSettings
-	Purged    uint64 // items of this container since Open, by the reaper or by a write that met a ghost
-	Backlog   Backlog
-}
-
-// Reaper tells how the container's reaper stands. It counts what has expired and is not purged.
-func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
-	s := ReaperState{Paused: c.reaping.paused.Load(), AllPaused: c.db.in.ReaperPaused(), Purged: c.purged.Load()}
-	if r := c.Settings().Reaper; r != nil {
-		s.Settings = *r
-	}
-	m, err := c.metrics(ctx)
-	s.Backlog = m.Backlog
-	return s, err
 }
 
 // PauseReaper stops purges of the container, or lets them go on. When it returns with true none is running. A
@@ -157,10 +137,6 @@ func (c *Container) starve(s *Starvation, now int64, limit int) int {
 // diedAt is the second in which the item of an entry in w or x expired, as its key tells: it can have been
 // later, by a lease or by a floor that holds for older items. It never falls from one entry to the next.
 func diedAt(p *ttl.Policy, family byte, second int64) int64 {
-	life := ttl.Life{TS: second}
-	if family == layout.FamilyDeadline {
-		life = ttl.Life{TS: second - 1, Own: 1}
-	}
-	at, _ := p.ExpiresAt(life)
+	at, _ := p.ExpiresAt(view.KeyLife(family, second))
 	return at
 }

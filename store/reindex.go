@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -43,26 +43,20 @@ const (
 )
 
 // reindexer is the goroutine that indexes documents anew.
-type reindexer struct{ background }
+type reindexer struct {
+	background
+	db *resident
+}
 
 func (x *reindexer) open(db *resident) {
-	x.start(db, "indexing documents anew", func(ctx context.Context) error { return x.pass(ctx, x.rest) })
+	x.db = db
+	x.start(db.opts.Logger, "indexing documents anew", func(ctx context.Context) error { return x.pass(ctx, x.rest) })
 }
 
 // rest makes way for requests after a batch.
 func (x *reindexer) rest(took time.Duration) {
 	if x.db.in.Working() > 0 {
 		wait(x.life, min(took*reindexRest, maxReindexRest))
-	}
-}
-
-// wait waits in real time, whatever clock the data has.
-func wait(ctx context.Context, d time.Duration) {
-	c, stop := ttl.Real{}.After(d)
-	defer stop()
-	select {
-	case <-c:
-	case <-ctx.Done():
 	}
 }
 
@@ -132,8 +126,8 @@ func (st *containerState) loadReindexed(r engine.Reader, s *slot) error {
 	if isAbsent(err) {
 		return nil
 	}
-	if err == nil && len(v) == 12 && binary.BigEndian.Uint32(v) == st.rec.IndexRound {
-		s.reindexed.Store(binary.BigEndian.Uint64(v[4:]))
+	if round, rid, ok := layout.DecodeReindexed(v); err == nil && ok && round == st.rec.IndexRound {
+		s.reindexed.Store(rid)
 	}
 	return err
 }
@@ -258,8 +252,7 @@ func (st *containerState) remakeOne(s *slot, key, value []byte) (reindexed, erro
 	}
 	d := reindexed{rid: rid, seq: head.Sequence}
 	entries := func(x *index.Indexer) []index.Entry {
-		list := makeTerms(x, head.Life.TS, s, body).entries
-		setRID(list, rid)
+		list := view.AppendTerms(nil, x, s.scope, &view.Item{RID: rid, Head: head, Body: body})
 		for _, e := range list {
 			d.size += len(e.Key) + len(e.Value)
 		}
@@ -330,7 +323,7 @@ func (t *tx) reindex(d reindexed, sets bool) error {
 	before = sortTerms(before)
 	if !sets {
 		before = slices.DeleteFunc(before, func(e index.Entry) bool {
-			_, found := slices.BinarySearchFunc(after, e, compareTerms)
+			_, found := slices.BinarySearchFunc(after, e, view.CompareTerms)
 			return found
 		})
 		after = nil

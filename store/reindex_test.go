@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // Policies change while writers write, the reindexer and IndexNow run, and the store is closed or crashes. At
@@ -167,7 +168,7 @@ func TestReindexLargeDocument(t *testing.T) {
 // different, and nothing is lost; when the index has been taken down and built again there is room again.
 func TestShapesRunOut(t *testing.T) {
 	g := newIndexRig(t, 1, 1, false, `{}`)
-	g.ids = maxShapes + 200
+	g.ids = view.MaxShapes + 200
 	put := func(i int) {
 		t.Helper()
 		body := fmt.Appendf(nil, `{"id":"%d","pk":"p%d","a":1,"only%d":2}`, i, i%4, i)
@@ -178,12 +179,12 @@ func TestShapesRunOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range maxShapes + 60 {
+	for i := range view.MaxShapes + 60 {
 		put(i)
 	}
 	g.check()
 	g.compareSources(Scope{})
-	for i := 0; i < maxShapes; i += 7 {
+	for i := 0; i < view.MaxShapes; i += 7 {
 		if _, err := g.c.Delete(t.Context(), definition.NewPartitionKey(doc.StringValue(fmt.Sprint("p", i%4))), fmt.Sprint(i), WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +196,7 @@ func TestShapesRunOut(t *testing.T) {
 	}
 	for i := range 30 { // some of them anew, in the same shape and, with another number, in one without a record
 		put(i)
-		put(maxShapes + 100 + i)
+		put(view.MaxShapes + 100 + i)
 	}
 	g.check()
 	g.compareSources(Scope{})

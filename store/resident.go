@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
@@ -135,3 +136,29 @@ func (db *resident) lockCatalog(ctx context.Context) error { return wrap(db.in.C
 func (db *resident) changeCatalog(ctx context.Context, fn func(*host.Change) error, scopes ...[]byte) error {
 	return wrap(db.in.Catalog().Change(ctx, fn, scopes...))
 }
+
+// startWatch is the stopwatch of a look over a container.
+func (db *resident) startWatch(ctx context.Context) *stopwatch {
+	return &stopwatch{ctx: ctx, elapsed: db.in.Elapsed(), budget: lookBudget}
+}
+
+// pageWatch is the stopwatch of a page.
+func (db *resident) pageWatch(ctx context.Context) *stopwatch {
+	return &stopwatch{ctx: ctx, elapsed: db.in.Elapsed(), limit: db.opts.QueryTime, budget: min(query.DefaultBudget, db.opts.QueryTime/2)}
+}
+
+// view is viewUnder of the whole store, for walks that end with ctx alone.
+func (db *resident) view(ctx context.Context, fn func(engine.Reader) error) error {
+	return viewUnder(&stopwatch{ctx: ctx}, db.eng, fn)
+}
+
+// snapshotNote is what a snapshot's note has of the store.
+func (db *resident) snapshotNote() (member string, value any) {
+	ids := []string{}
+	for _, d := range db.databases() {
+		ids = append(ids, d.ID())
+	}
+	return noteDatabases, ids
+}
+
+const noteDatabases = "databases"

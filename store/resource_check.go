@@ -59,18 +59,18 @@ func (f family) ownerKind() byte {
 // resourceOwners are the numbers of all that can own small resources, by the letter of their records, and the
 // first number that has not been handed out.
 func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint32, err error) {
-	databases, containers, users := make(map[uint32]bool), make(map[uint32]bool), make(map[uint32]bool)
-	owners = map[byte]map[uint32]bool{layout.KindDatabase: databases, layout.KindContainer: containers, resourceKinds[KindUser].record: users}
+	containers, err := knownContainers(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	databases, users := make(map[uint32]bool), make(map[uint32]bool)
+	owners = map[byte]map[uint32]bool{
+		layout.KindDatabase: databases, layout.KindContainer: containers, resourceKinds[KindUser].record: users,
+	}
 	next, err = host.NextNumber(r)
 	if err == nil {
 		err = host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) error {
 			databases[rec.Num] = true
-			return nil
-		})
-	}
-	if err == nil {
-		err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error {
-			containers[rec.CID] = true
 			return nil
 		})
 	}
@@ -81,4 +81,14 @@ func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint
 		})
 	}
 	return owners, next, err
+}
+
+// knownContainers are the numbers of all containers that the catalog knows.
+func knownContainers(r engine.Reader) (known map[uint32]bool, err error) {
+	known = make(map[uint32]bool)
+	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error {
+		known[rec.CID] = true
+		return nil
+	})
+	return known, err
 }

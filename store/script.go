@@ -2,13 +2,11 @@ package store
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/script"
-	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -64,23 +62,4 @@ func (f *functions) close() {
 	if f.runtime != nil {
 		f.runtime.Close()
 	}
-}
-
-// scriptError finds the Code of what package script reports.
-func scriptError(err error) *fault.Error {
-	var failed *script.Error
-	var timeout *script.TimeoutError
-	var large *script.TooLargeError
-	var busy *script.BusyError
-	switch {
-	case errors.As(err, &failed):
-		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
-	case errors.As(err, &timeout):
-		return &fault.Error{Code: fault.CodeCanceled, Message: err.Error(), Err: err}
-	case errors.As(err, &large):
-		return &fault.Error{Code: fault.CodeTooLarge, Message: err.Error(), Err: err}
-	case errors.As(err, &busy):
-		return &fault.Error{Code: fault.CodeUnavailable, Message: err.Error(), Err: err}
-	}
-	return nil
 }

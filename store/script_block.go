@@ -31,38 +31,38 @@ type overrun struct {
 	times int
 }
 
-// admit refuses a script that is blocked: CodeForbidden.
-func (o *overruns) admit(res *Resource) error {
+// admit refuses the version of a script that is blocked: CodeForbidden.
+func (o *overruns) admit(rid, etag, id string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if now := o.of[res.RID]; now.etag == res.ETag && now.times >= maxOverruns {
-		return fail(fault.CodeForbidden, "The script with id '"+res.ID+
+	if now := o.of[rid]; now.etag == etag && now.times >= maxOverruns {
+		return fail(fault.CodeForbidden, "The script with id '"+id+
 			"' is blocked for execution because it has violated its allowed resource limit several times.")
 	}
 	return nil
 }
 
-// note takes up how a run has ended.
-func (o *overruns) note(res *Resource, err error) {
+// note takes up how a run of the version of a script has ended.
+func (o *overruns) note(rid, etag string, err error) {
 	var late *script.TimeoutError
 	var large *script.TooLargeError
 	overran := errors.As(err, &late) || errors.As(err, &large) && large.What == script.TooLargeMemory
-	if res.ETag == "" {
+	if etag == "" {
 		return // nobody could replace one that every container has
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	now := o.of[res.RID]
+	now := o.of[rid]
 	switch {
 	case !overran:
-		delete(o.of, res.RID)
+		delete(o.of, rid)
 		return
-	case now.etag != res.ETag:
-		now = overrun{etag: res.ETag}
+	case now.etag != etag:
+		now = overrun{etag: etag}
 	}
 	if o.of == nil || len(o.of) >= maxOverran {
 		o.of = make(map[string]overrun)
 	}
 	now.times++
-	o.of[res.RID] = now
+	o.of[rid] = now
 }

@@ -87,7 +87,7 @@ func IsSystemProcedure(id string) bool {
 
 // ready compiles a script, and refuses one that is blocked.
 func (c *Container) ready(res *Resource) error {
-	if err := c.overruns.admit(res); err != nil {
+	if err := c.overruns.admit(res.RID, res.ETag, res.ID); err != nil {
 		return err
 	}
 	return wrap(c.db.programs.Prepare(res.ID, scriptText(*res)))
@@ -97,7 +97,7 @@ func (c *Container) ready(res *Resource) error {
 func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome, err error) {
 	p.ID, p.Source = res.ID, scriptText(*res)
 	db := h.t.c.db
-	defer func() { h.t.c.overruns.note(res, err) }()
+	defer func() { h.t.c.overruns.note(res.RID, res.ETag, err) }()
 	leave, err := db.door.heavy.script()
 	if err != nil {
 		return script.Outcome{}, err

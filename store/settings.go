@@ -165,7 +165,7 @@ func (c *Container) checkArchive(name string) error {
 		if a == c {
 			return fail(fault.CodeBadRequest, "The archives go round in a circle: what expires in '"+c.name+"' would come back to it from '"+name+"'.")
 		}
-		if a.uniques > 0 {
+		if a.keys.Unique.Len() > 0 {
 			return fail(fault.CodeBadRequest, "The container '"+at+"' cannot be an archive: its unique keys could refuse a document.")
 		}
 		at = a.state.Load().rec.Settings.moveTo()
@@ -202,15 +202,6 @@ func (c *Container) checkDrop() error {
 		}
 	}
 	return nil
-}
-
-// checkSettings is Check's look at a container's settings.
-func (k *checker) checkSettings() {
-	if name := k.st.rec.Settings.moveTo(); name != "" {
-		if _, err := k.c.d.Container(name); err != nil {
-			k.fault("its archive %q does not exist", name)
-		}
-	}
 }
 
 // lowerTTL makes the ttl of an item that is about to be written no longer than the container's default, where

@@ -25,17 +25,6 @@ type Snapshot struct {
 	Bytes int64
 }
 
-const noteDatabases = "databases"
-
-// snapshotNote is what a snapshot's note has of the store.
-func (db *resident) snapshotNote() (member string, value any) {
-	ids := []string{}
-	for _, d := range db.databases() {
-		ids = append(ids, d.ID())
-	}
-	return noteDatabases, ids
-}
-
 func readSnapshot(h host.Snapshot) (Snapshot, error) {
 	s := Snapshot{Name: h.Name, Time: h.Time, Bytes: h.Bytes}
 	if raw, ok := h.Notes[noteDatabases]; ok {
@@ -91,14 +80,4 @@ func (db *DB) Restore(ctx context.Context, name string) error {
 // then on. The engine must be freshly opened; Open, with the same neighbours, comes after.
 func Adopt(ctx context.Context, e engine.Engine, neighbours ...host.Tenant) error {
 	return wrap(host.Adopt(ctx, e, append([]host.Tenant{tenant{}}, neighbours...)...))
-}
-
-// highest is the highest LSN that a client can have seen of the ranges of containers.
-func highest(containers []*Container) (high uint64) {
-	for _, c := range containers {
-		for _, s := range c.state.Load().ranges {
-			high = max(high, c.db.eng.Horizon(s.scope))
-		}
-	}
-	return high
 }

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"math"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
-
-// maxGhosts is how many entries that may belong to the dead Count looks at one by one.
-const maxGhosts = 10_000
 
 // Count implements query.Counter: the keys of the scope, less those of the dead. Each document has one change
 // feed entry, one point key and one posting of its partition key; whichever there is for the scope is
@@ -33,7 +30,7 @@ func (s *source) Count() (n int64, ok bool) {
 	}
 	dead, ok, err := s.countDead()
 	if err == nil && ok {
-		n, err = countKeys(s.r, rg, math.MaxInt64)
+		n, err = view.Count(s.r, rg, math.MaxInt64)
 	}
 	if err != nil {
 		s.err = err
@@ -51,12 +48,7 @@ func (s *source) pointRange() engine.Range {
 	if len(hi) == 0 || len(s.sp.max) > 0 && bytes.Compare(s.sp.max, hi) < 0 {
 		hi = s.sp.max
 	}
-	rg := layout.ContainerFamily(s.c.cid, layout.FamilyPoint)
-	rg.Start = doc.AppendEscaped(rg.Start, lo)
-	if len(hi) > 0 {
-		rg.End = doc.AppendEscaped(layout.ContainerFamily(s.c.cid, layout.FamilyPoint).Start, hi)
-	}
-	return rg
+	return layout.PointsBetween(s.c.cid, lo, hi)
 }
 
 // countDead counts the documents of the scope that have expired and are still there; false where they are too
@@ -71,7 +63,7 @@ func (s *source) countDead() (dead int64, ok bool, err error) {
 	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
 		prefix := layout.TimePrefix(s.s.scope, f.family)
 		err = host.EachDue(s.r, prefix, f.cutoff, func(e host.Entry) (more bool, err error) {
-			if looked++; looked > maxGhosts {
+			if looked++; looked > view.MaxGhosts {
 				ok = false
 				return false, nil
 			}

@@ -1,11 +1,10 @@
 package store
 
 import (
-	"encoding/binary"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/posting"
 )
 
 // documents walks the documents of a scope: a slot's, or those that a partition's posting names.
@@ -119,49 +118,13 @@ func (s *source) Partition() (query.Postings, bool) {
 	if s.sp.prefix == nil {
 		return nil, false
 	}
-	return newPostings(s.r, append(make([]byte, 0, len(s.sp.prefix)+layout.RIDLen), s.sp.prefix...)), true
+	return posting.New(s.r, append(make([]byte, 0, len(s.sp.prefix)+layout.RIDLen), s.sp.prefix...)), true
 }
 
 // Postings implements query.Source.
 func (s *source) Postings(prefix []byte) query.Postings {
-	return newPostings(s.r, layout.SlotPrefix(s.s.scope, prefix))
+	return posting.New(s.r, layout.SlotPrefix(s.s.scope, prefix))
 }
-
-// postings walks the rids behind one prefix.
-type postings struct {
-	it     engine.Iterator
-	prefix []byte // with room for a rid
-	rid    uint64
-	on     bool // it stands on rid
-}
-
-func newPostings(r engine.Reader, prefix []byte) *postings {
-	return &postings{it: r.Scan(engine.Prefix(prefix), false), prefix: prefix}
-}
-
-// Next implements query.Postings.
-func (p *postings) Next() bool { return p.stand(p.it.Next()) }
-
-// SeekGE implements query.Postings.
-func (p *postings) SeekGE(rid uint64) bool {
-	if p.on && p.rid >= rid {
-		return true
-	}
-	return p.stand(p.it.SeekGE(binary.BigEndian.AppendUint64(p.prefix, rid)))
-}
-
-func (p *postings) stand(found bool) bool {
-	if p.on = found; found {
-		p.rid = layout.KeyRID(p.it.Key())
-	}
-	return found
-}
-
-// RID implements query.Postings.
-func (p *postings) RID() uint64 { return p.rid }
-
-// Close implements query.Postings.
-func (p *postings) Close() error { return p.it.Close() }
 
 // Terms implements query.Source.
 func (s *source) Terms(lo, hi []byte, reverse bool) query.Terms {
@@ -171,26 +134,5 @@ func (s *source) Terms(lo, hi []byte, reverse bool) query.Terms {
 	} else {
 		rg.End = layout.SlotPrefix(s.s.scope, hi)
 	}
-	return &termWalk{s.r.Scan(rg, reverse)}
+	return posting.NewTerms(s.r, rg, reverse)
 }
-
-// termWalk walks index entries.
-type termWalk struct{ it engine.Iterator }
-
-// Next implements query.Terms.
-func (t *termWalk) Next() bool { return t.it.Next() }
-
-// Key implements query.Terms.
-func (t *termWalk) Key() []byte {
-	k := t.it.Key()
-	return k[layout.ScopeLen : len(k)-layout.RIDLen]
-}
-
-// Value implements query.Terms.
-func (t *termWalk) Value() []byte { return t.it.Value() }
-
-// RID implements query.Terms.
-func (t *termWalk) RID() uint64 { return layout.KeyRID(t.it.Key()) }
-
-// Close implements query.Terms.
-func (t *termWalk) Close() error { return t.it.Close() }

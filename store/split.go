@@ -39,9 +39,6 @@ import (
 // former policy. A container that is dropped refuses the next piece. A reader that holds a snapshot of
 // before, or has looked up a slot before, sees that by the state and looks again.
 
-// errReindexed tells that the copy has index entries of a policy that the container has no more.
-var errReindexed = errors.New("store: the indexing policy has changed while a range was copied")
-
 // errUnwanted tells that a split in the background is not asked for any more.
 var errUnwanted = errors.New("store: a split is not wanted any more")
 

@@ -5,14 +5,13 @@ import (
 	"context"
 	"math"
 	"math/big"
-	"slices"
 	"sort"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // splitPoint finds where to split a range.
@@ -42,17 +41,9 @@ func unsplittable(rangeID string) error {
 // middleDocument returns the EPK of the document in the middle of a range, in the order of EPKs, or the next
 // one above it where none would be below. It is nil where all documents have the same.
 func (c *Container) middleDocument(ctx context.Context, s *slot) (epk []byte, err error) {
-	rg := layout.ContainerFamily(c.cid, layout.FamilyPoint)
-	prefix := rg.Start
-	bound := func(epk []byte) []byte {
-		k := doc.AppendEscaped(slices.Clip(prefix), epk)
-		return k[:len(k)-2] // without the end mark
-	}
-	if rg.Start = bound(s.min); len(s.max) > 0 {
-		rg.End = bound(s.max)
-	}
+	rg := layout.PointsBetween(c.cid, s.min, s.max)
 	err = c.db.view(ctx, func(r engine.Reader) error {
-		n, err := countKeys(r, rg, math.MaxInt64)
+		n, err := view.Count(r, rg, math.MaxInt64)
 		if err != nil || n == 0 {
 			return err
 		}
@@ -62,10 +53,10 @@ func (c *Container) middleDocument(ctx context.Context, s *slot) (epk []byte, er
 			if i > 0 && i < n/2 {
 				continue
 			}
-			at, _, err := doc.DecodeEscaped(it.Key()[len(prefix):])
+			at, err := layout.PointEPK(it.Key())
 			if err != nil {
 				it.Close()
-				return engine.ErrCorrupt
+				return err
 			}
 			if i == 0 {
 				first = bytes.Clone(at)

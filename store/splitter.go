@@ -22,10 +22,14 @@ import (
 // lowest of those, so that the halves stay alike.
 
 // splitter is the goroutine that splits ranges.
-type splitter struct{ background }
+type splitter struct {
+	background
+	db *resident
+}
 
 func (x *splitter) open(db *resident) {
-	x.start(db, "splitting partition ranges for a raised throughput", x.pass)
+	x.db = db
+	x.start(db.opts.Logger, "splitting partition ranges for a raised throughput", x.pass)
 }
 
 // FinishSplits splits the partition ranges for which raised throughputs have asked, and returns when there

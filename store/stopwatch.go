@@ -23,15 +23,8 @@ type stopwatch struct {
 	err     error                // what has ended the walk
 }
 
-// startWatch is the stopwatch of a look over a container.
-func (db *resident) startWatch(ctx context.Context) *stopwatch {
-	return &stopwatch{ctx: ctx, elapsed: db.in.Elapsed(), budget: lookBudget}
-}
-
-// pageWatch is the stopwatch of a page.
-func (db *resident) pageWatch(ctx context.Context) *stopwatch {
-	return &stopwatch{ctx: ctx, elapsed: db.in.Elapsed(), limit: db.opts.QueryTime, budget: min(query.DefaultBudget, db.opts.QueryTime/2)}
-}
+// lookBudget is how long a look over a container may take, in real time.
+const lookBudget = time.Second
 
 // step counts a step. It is false where the walk has to fail with err.
 func (w *stopwatch) step() bool {
@@ -58,11 +51,6 @@ func (w *stopwatch) more() bool { return w.step() && !w.late }
 // viewUnder runs fn over one snapshot of an engine. Its walks end with the stopwatch.
 func viewUnder(w *stopwatch, eng engine.Engine, fn func(engine.Reader) error) error {
 	return eng.View(w.ctx, func(r engine.Reader) error { return fn(watched{r, w}) })
-}
-
-// view is viewUnder of the whole store, for walks that end with ctx alone.
-func (db *resident) view(ctx context.Context, fn func(engine.Reader) error) error {
-	return viewUnder(&stopwatch{ctx: ctx}, db.eng, fn)
 }
 
 // watched is a reader whose walks end with a stopwatch. The error is that of Close, as that of the disk is.

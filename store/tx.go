@@ -3,15 +3,13 @@ package store
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/ttl"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // tx is one transaction on the items of one slot. Its put and del are the only code that writes the keys of
@@ -35,8 +33,8 @@ type tx struct {
 	wiped    bool            // there are no index entries any more
 	feed     []feedWrite     // written by finish, when the last sequence is known
 	history  []versionWrite  // the same
-	changed  []entry         // scratch of put and del
-	mem      []byte          // where keys are made; one that is outgrown lives on in its keys
+	changed  []view.Entry    // scratch of put and del
+	mem      layout.Room     // where keys are made
 	written  []*prepared     // what apply has written
 	blocked  *blocker        // what must be moved before the transaction can be done
 	one      [1]*prepared    // room for the usual transaction's
@@ -60,9 +58,6 @@ type stored struct {
 	dated bool   // put leaves its _ts as it is
 }
 
-// entry is one key that exists because an item does.
-type entry struct{ key, value []byte }
-
 // begin fails with *elsewhereError where st is not the state of the container any more.
 func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) error {
 	if err := c.writable(txn, st, s); err != nil {
@@ -70,28 +65,11 @@ func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) er
 	}
 	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.moment(), keeps: st.retention() > 0,
 		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], listed: t.listed[:0],
-		mem: t.mem[:0], noted: s.noted.Load()}
+		mem: t.mem, noted: s.noted.Load()}
+	t.mem.Reset()
 	t.written = t.one[:0]
 	t.dues = dues{never, never}
 	return nil
-}
-
-// free is room for a key or a small value. What has been appended to it is kept by keep, before the next call
-// of free.
-func (t *tx) free() []byte {
-	const room, chunk = 256, 1024
-	if cap(t.mem)-len(t.mem) < room {
-		t.mem = make([]byte, 0, chunk)
-	}
-	return t.mem[len(t.mem):]
-}
-
-// keep keeps what was appended to free for as long as the transaction runs.
-func (t *tx) keep(b []byte) []byte {
-	if len(b) <= cap(t.mem)-len(t.mem) { // else it has outgrown the room, and is elsewhere
-		t.mem = t.mem[:len(t.mem)+len(b)]
-	}
-	return b[:len(b):len(b)]
 }
 
 // take takes the sequence of the next write. The first one takes the transaction's LSN.
@@ -149,7 +127,7 @@ func (t *tx) find(point []byte) (item *stored, ghost bool, err error) {
 }
 
 func (t *tx) itemKey(rid uint64) []byte {
-	return t.keep(layout.AppendSlotKey(t.free(), t.s.scope, layout.FamilyItem, rid))
+	return t.mem.Keep(layout.AppendSlotKey(t.mem.Free(), t.s.scope, layout.FamilyItem, rid))
 }
 
 // load reads an item by its rid; nil where there is none.
@@ -168,53 +146,28 @@ func (t *tx) load(rid uint64) (item *stored, ghost bool, err error) {
 	return item, !t.live(item), nil
 }
 
-// decode reads a stored value whole: besides the header, what the keys of other families are made of.
+// decode reads a stored value whole.
 func (c *Container) decode(rid uint64, value []byte) (*stored, error) {
-	h, body, err := layout.DecodeItem(value)
+	item, err := c.keys.Decode(rid, value)
 	if err != nil {
 		return nil, err
 	}
-	return &stored{
-		rid: rid, head: h, body: body,
-		id: doc.Get(body, layout.IDPath).Str(),
-		pk: c.def.Extract(body).AppendOrdered(nil),
-	}, nil
+	return &stored{rid: rid, head: item.Head, body: item.Body, id: item.ID, pk: item.PK}, nil
+}
+
+// plain is the item as those know it who only look.
+func (item *stored) plain() view.Item {
+	return view.Item{RID: item.rid, Head: item.head, Body: item.body, ID: item.id, PK: item.pk}
+}
+
+// entries are all keys of an item but its own, its feed entry and its index entries.
+func (t *tx) entries(dst []view.Entry, item *stored) []view.Entry {
+	plain := item.plain()
+	return t.c.keys.AppendEntries(dst, &t.mem, t.s.scope, &plain)
 }
 
 func (t *tx) live(item *stored) bool {
 	return !t.st.policy().Expired(item.head.Life, t.now) && !t.st.fenced(item.head, func() []byte { return item.pk })
-}
-
-// entries are all keys of an item but its own (d), its feed entry (f) and its index entries (i, o), in no
-// order.
-func (t *tx) entries(dst []entry, item *stored) []entry {
-	cid, epk := t.c.cid, item.head.EPK
-	rid := t.keep(binary.BigEndian.AppendUint64(t.free(), item.rid))
-	dst = append(dst, entry{t.keep(layout.AppendPointKey(t.free(), cid, epk, item.pk, item.id)), rid})
-	for n := t.c.def.Levels(); n > 0; n-- {
-		e, p := t.c.def.Prefix(epk, item.pk, n)
-		dst = append(dst, entry{t.keep(append(layout.AppendPartitionPrefix(t.free(), cid, layout.FamilyPartition, e, p), rid...)), nil})
-	}
-	for i := range t.c.uniques {
-		k := layout.AppendUniquePrefix(t.free(), cid, item.pk, i)
-		dst = append(dst, entry{t.keep(t.st.spec.UniqueKeys.Values(k, i, item.body)), rid})
-	}
-	if k := timeKey(t.free(), t.s.scope, item); k != nil {
-		dst = append(dst, entry{t.keep(k), nil})
-	}
-	return dst
-}
-
-// timeKey is the item's key in the index of the reaper; nil for one that never expires.
-func timeKey(dst, scope []byte, item *stored) []byte {
-	switch l := item.head.Life; l.Own {
-	case ttl.Never:
-		return nil
-	case ttl.Absent:
-		return layout.AppendTimeKey(dst, scope, layout.FamilyWritten, l.TS, item.rid)
-	default:
-		return layout.AppendTimeKey(dst, scope, layout.FamilyDeadline, l.TS+int64(l.Own), item.rid)
-	}
 }
 
 // put writes item over old, which is nil for a new item. It gives the item its sequence, and a new one its
@@ -234,7 +187,7 @@ func (t *tx) put(old, item *stored) error {
 	if err := t.putTerms(old, item); err != nil { // first, since it may read
 		return err
 	}
-	var before []entry
+	var before []view.Entry
 	if old != nil {
 		before = t.entries(t.changed[:0], old)
 		t.dropFeed(old.head.Sequence)
@@ -246,9 +199,9 @@ func (t *tx) put(old, item *stored) error {
 	t.setItem(item)
 	t.feed = append(t.feed, feedWrite{item.head.Sequence, layout.FeedEntry{RID: item.rid, TS: t.now, EPK: item.head.EPK}})
 	if old == nil {
-		t.record(ChangeCreate, nil, item)
+		t.record(layout.Created, nil, item)
 	} else {
-		t.record(ChangeReplace, old, item)
+		t.record(layout.Replaced, old, item)
 	}
 	t.noteDeadline(item)
 	return nil
@@ -298,22 +251,22 @@ func (t *tx) diffTerms(before, after []index.Entry, complete bool) {
 }
 
 // diff writes what changed between an item's old keys and its new ones, deletes before sets.
-func (t *tx) diff(before, after []entry) {
+func (t *tx) diff(before, after []view.Entry) {
 	for _, b := range before {
 		if !containsEntry(after, b, false) {
-			t.Delete(b.key)
+			t.Delete(b.Key)
 		}
 	}
 	for _, a := range after {
 		if !containsEntry(before, a, true) {
-			t.Set(a.key, a.value)
+			t.Set(a.Key, a.Value)
 		}
 	}
 }
 
-func containsEntry(in []entry, e entry, values bool) bool {
+func containsEntry(in []view.Entry, e view.Entry, values bool) bool {
 	for i := range in {
-		if bytes.Equal(in[i].key, e.key) && (!values || bytes.Equal(in[i].value, e.value)) {
+		if bytes.Equal(in[i].Key, e.Key) && (!values || bytes.Equal(in[i].Value, e.Value)) {
 			return true
 		}
 	}
@@ -327,7 +280,7 @@ func (t *tx) del(item *stored) error {
 		return err
 	}
 	t.changed = keys
-	t.record(ChangeDelete, item, nil)
+	t.record(layout.Deleted, item, nil)
 	t.remove(item, keys)
 	return nil
 }
@@ -351,15 +304,15 @@ func (t *tx) purge(ghost *stored) error {
 
 // bury is purge with the ghost's keys at hand. Nobody sees it but a reader of all versions: for them it is a
 // change, which has its own sequence, before that of the item that takes the ghost's place.
-func (t *tx) bury(ghost *stored, keys []entry) {
+func (t *tx) bury(ghost *stored, keys []view.Entry) {
 	t.purged++
 	mourned := t.st.logsExpiryOf(ghost.head)
 	if t.keeps || mourned {
-		kind := ChangeExpire
+		kind := uint8(layout.Expired)
 		if t.st.fenced(ghost.head, func() []byte { return ghost.pk }) {
-			kind = ChangeDelete
+			kind = layout.Deleted
 		}
-		if mourned = mourned && kind == ChangeExpire; t.keeps || mourned {
+		if mourned = mourned && kind == layout.Expired; t.keeps || mourned {
 			t.take()
 		}
 		t.record(kind, ghost, nil)
@@ -373,21 +326,21 @@ func (t *tx) bury(ghost *stored, keys []entry) {
 // owned appends the keys that go with an item. They are all its own, those that name a rid too, and need not
 // be looked up: an id or a unique key that a ghost holds is given to another item only when the ghost has
 // been purged, in the same transaction.
-func (t *tx) owned(dst []entry, item *stored) ([]entry, error) {
+func (t *tx) owned(dst []view.Entry, item *stored) ([]view.Entry, error) {
 	dst = t.entries(dst, item)
 	terms, err := t.termsToDelete(item)
 	t.terms += len(terms)
 	for _, e := range terms {
-		dst = append(dst, entry{e.Key, nil})
+		dst = append(dst, view.Entry{Key: e.Key})
 	}
 	return dst, err
 }
 
 // remove deletes an item and its keys. Whoever removes several items asks for the keys of all first: a read
 // after a write costs the transaction an index over what it has written.
-func (t *tx) remove(item *stored, keys []entry) {
+func (t *tx) remove(item *stored, keys []view.Entry) {
 	for _, e := range keys {
-		t.Delete(e.key)
+		t.Delete(e.Key)
 	}
 	t.dropFeed(item.head.Sequence)
 	t.Delete(t.itemKey(item.rid))

@@ -20,7 +20,7 @@ func (t *tx) logExpiry(ghost *stored) {
 		at = t.now // it is dead by a floor whose policy has gone
 	}
 	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
-		Kind: uint8(ChangeExpire), Slot: t.s.number, RID: ghost.rid, TS: t.now, EPK: ghost.head.EPK, PK: ghost.pk, ID: ghost.id,
+		Kind: layout.Expired, Slot: t.s.number, RID: ghost.rid, TS: t.now, EPK: ghost.head.EPK, PK: ghost.pk, ID: ghost.id,
 		Previous: layout.Image{Slot: ghost.head.Slot, Sequence: ghost.head.Sequence, TS: ghost.head.Life.TS, Body: ghost.body},
 	}}})
 }
@@ -38,7 +38,7 @@ func (t *tx) writeExpiries() {
 	for i := range t.expiries {
 		e := &t.expiries[i]
 		e.entry.Last = t.last
-		t.Set(t.keep(layout.AppendSequenceKey(t.free(), t.s.scope, layout.FamilyExpired, e.seq)),
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.s.scope, layout.FamilyExpired, e.seq)),
 			e.entry.Append(make([]byte, 0, layout.ExpiryFixed+e.entry.Size())))
 	}
 }

@@ -22,12 +22,12 @@ type versionWrite struct {
 func (t *tx) finish() {
 	for _, f := range t.feed {
 		f.entry.Last = t.last
-		t.Set(t.keep(layout.AppendSequenceKey(t.free(), t.s.scope, layout.FamilyFeed, f.seq)), t.keep(f.entry.Append(t.free())))
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.s.scope, layout.FamilyFeed, f.seq)), t.mem.Keep(f.entry.Append(t.mem.Free())))
 	}
 	for i := range t.history {
 		v := &t.history[i]
 		v.entry.Last = t.last
-		t.Set(t.keep(layout.AppendSequenceKey(t.free(), t.s.scope, layout.FamilyVersions, v.seq)),
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.s.scope, layout.FamilyVersions, v.seq)),
 			v.entry.Append(make([]byte, 0, v.entry.Size())))
 	}
 	t.writeExpiries()
@@ -41,21 +41,21 @@ func (t *tx) dropFeed(seq layout.Sequence) {
 			return
 		}
 	}
-	t.Delete(t.keep(layout.AppendSequenceKey(t.free(), t.s.scope, layout.FamilyFeed, seq)))
+	t.Delete(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.s.scope, layout.FamilyFeed, seq)))
 }
 
 // record notes a change under the last sequence taken, where the container keeps all versions. item is nil
 // for a delete.
-func (t *tx) record(kind ChangeKind, old, item *stored) {
+func (t *tx) record(kind uint8, old, item *stored) {
 	if !t.keeps {
 		return
 	}
 	t.c.note(markWrite, t.now)
-	v := layout.Version{Kind: uint8(kind), Slot: t.s.number, TS: t.now}
+	v := layout.Version{Kind: kind, Slot: t.s.number, TS: t.now}
 	if old != nil {
 		v.RID, v.EPK, v.PK, v.ID = old.rid, old.head.EPK, old.pk, old.id
 		v.Previous = layout.Image{Slot: old.head.Slot, Sequence: old.head.Sequence, TS: old.head.Life.TS}
-		if kind != ChangeExpire || t.c.db.opts.TTLPreviousImage {
+		if kind != layout.Expired || t.c.db.opts.TTLPreviousImage {
 			v.Previous.Body = old.body
 		}
 	}

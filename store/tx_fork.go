@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // copy copies the keys of all containers.
@@ -23,17 +24,16 @@ func (b *databaseCopy) copy(ctx context.Context) error {
 func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 	rg := layout.ContainerRange(was)
 	scope := layout.SlotScope(is, 0) // nobody else knows of it yet
-	head := layout.AppendCID(nil, is)
 	for rg.Start != nil {
-		var batch []entry
+		var batch []view.Entry
 		var err error
 		if batch, rg.Start, err = b.readPiece(ctx, rg); err != nil {
 			return err
 		}
 		_, err = b.db.eng.Update(ctx, [][]byte{scope}, func(t engine.Txn) error {
 			for _, e := range batch {
-				copy(e.key, head)
-				t.Set(e.key, e.value)
+				layout.MoveKey(e.Key, is)
+				t.Set(e.Key, e.Value)
 			}
 			t.Relax()
 			return nil
@@ -49,7 +49,7 @@ func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 const pieceBytes = 4 << 20
 
 // readPiece reads the next keys of a range in the snapshot, and where to go on; nil: that was all.
-func (b *databaseCopy) readPiece(ctx context.Context, rg engine.Range) (batch []entry, next []byte, err error) {
+func (b *databaseCopy) readPiece(ctx context.Context, rg engine.Range) (batch []view.Entry, next []byte, err error) {
 	err = b.from.db.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(rg, false)
 		for size := 0; it.Next(); {
@@ -57,7 +57,7 @@ func (b *databaseCopy) readPiece(ctx context.Context, rg engine.Range) (batch []
 				next = bytes.Clone(it.Key())
 				break
 			}
-			batch = append(batch, entry{bytes.Clone(it.Key()), bytes.Clone(it.Value())})
+			batch = append(batch, view.Entry{Key: bytes.Clone(it.Key()), Value: bytes.Clone(it.Value())})
 			size += len(it.Key()) + len(it.Value())
 		}
 		return it.Close()

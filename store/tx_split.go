@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -10,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // A mover copies what lies in the slot of a partition range that is being split into those of its halves,
@@ -47,7 +49,7 @@ type movedLog struct {
 
 // change is a key to be set or to be deleted, or a range of keys to be deleted, of which it is the first.
 type change struct {
-	entry
+	view.Entry
 	deleted bool
 	below   []byte // the end of the range; nil: it is about one key
 }
@@ -96,17 +98,17 @@ func (m *mover) restart(ctx context.Context, st *containerState) error {
 }
 
 func (m *mover) set(key, value []byte) {
-	m.batch = append(m.batch, change{entry: entry{key, value}})
+	m.batch = append(m.batch, change{Entry: view.Entry{Key: key, Value: value}})
 	m.bytes += len(key) + len(value)
 }
 
 func (m *mover) remove(key []byte) {
-	m.batch = append(m.batch, change{entry: entry{key, nil}, deleted: true})
+	m.batch = append(m.batch, change{Entry: view.Entry{Key: key}, deleted: true})
 	m.bytes += len(key)
 }
 
 func (m *mover) removeAll(r engine.Range) {
-	m.batch = append(m.batch, change{entry: entry{r.Start, nil}, deleted: true, below: r.End})
+	m.batch = append(m.batch, change{Entry: view.Entry{Key: r.Start}, deleted: true, below: r.End})
 }
 
 // flush writes the batch in order, in as many transactions as it takes, without waiting for the disk: the
@@ -116,7 +118,7 @@ func (m *mover) flush(ctx context.Context) error {
 	for rest := m.batch; len(rest) > 0; {
 		n, size := 0, 0
 		for n < len(rest) && (n == 0 || size < stepBytes) {
-			size += len(rest[n].key) + len(rest[n].value)
+			size += len(rest[n].Key) + len(rest[n].Value)
 			n++
 		}
 		if err := m.write(ctx, rest[:n]); err != nil {
@@ -151,11 +153,11 @@ func (m *mover) write(ctx context.Context, part []change) error {
 		for _, ch := range part {
 			switch {
 			case ch.below != nil:
-				t.DeleteRange(engine.Range{Start: ch.key, End: ch.below})
+				t.DeleteRange(engine.Range{Start: ch.Key, End: ch.below})
 			case ch.deleted:
-				t.Delete(ch.key)
+				t.Delete(ch.Key)
 			default:
-				t.Set(ch.key, ch.value)
+				t.Set(ch.Key, ch.Value)
 			}
 		}
 		t.Relax()
@@ -286,7 +288,7 @@ func (m *mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	for _, e := range m.termsOf(h, item) {
 		m.set(e.Key, e.Value)
 	}
-	if k := timeKey(nil, h.slot.scope, item); k != nil {
+	if k := view.AppendTimeKey(nil, h.slot.scope, item.head.Life, item.rid); k != nil {
 		m.set(k, nil)
 	}
 	m.set(layout.AppendSequenceKey(nil, h.slot.scope, layout.FamilyFeed, item.head.Sequence), bytes.Clone(feed))
@@ -325,14 +327,15 @@ func (m *mover) forget(r engine.Reader, s *slot, rid uint64) error {
 	if err != nil {
 		return err
 	}
-	list, err := storedTerms(r, m.terms, s, item)
+	plain := item.plain()
+	list, err := view.StoredTerms(r, m.terms, s.scope, &plain)
 	if err != nil {
 		return err
 	}
 	for _, e := range list {
 		m.remove(e.Key)
 	}
-	if k := timeKey(nil, s.scope, item); k != nil {
+	if k := view.AppendTimeKey(nil, s.scope, item.head.Life, item.rid); k != nil {
 		m.remove(k)
 	}
 	m.remove(layout.AppendSequenceKey(nil, s.scope, layout.FamilyFeed, item.head.Sequence))
@@ -343,8 +346,8 @@ func (m *mover) forget(r engine.Reader, s *slot, rid uint64) error {
 // termsOf makes the index entries of an item in a half, and the record of its shape where it is the first
 // that has it.
 func (m *mover) termsOf(h *half, item *stored) []index.Entry {
-	list := makeTerms(m.terms, item.head.Life.TS, h.slot, item.body).entries
-	setRID(list, item.rid)
+	plain := item.plain()
+	list := view.AppendTerms(nil, m.terms, h.slot.scope, &plain)
 	i := index.ShapeOf(list, layout.ScopeLen)
 	if i < 0 {
 		return list
@@ -353,7 +356,7 @@ func (m *mover) termsOf(h *half, item *stored) []index.Entry {
 	if _, known := h.shapes[name]; known || name == index.Unlisted() {
 		return list
 	}
-	if len(h.shapes) < maxShapes {
+	if len(h.shapes) < view.MaxShapes {
 		h.shapes[name] = struct{}{}
 		m.set(layout.ShapeRecordKey(h.slot.scope, name[:]), index.AppendShape(nil, list, layout.ScopeLen))
 		return list
@@ -362,3 +365,6 @@ func (m *mover) termsOf(h *half, item *stored) []index.Entry {
 	copy(index.ShapeName(list[i], layout.ScopeLen), unlisted[:])
 	return list
 }
+
+// errReindexed tells that the copy has index entries of a policy that the container has no more.
+var errReindexed = errors.New("store: the indexing policy has changed while a range was copied")

@@ -30,7 +30,7 @@ func (m *mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err err
 				break
 			}
 			// On to the first that has not been copied, which this one may be.
-			if seq <= at.last && !it.SeekGE(behind(m.from.scope, family, at.last).Start) {
+			if seq <= at.last && !it.SeekGE(layout.Behind(m.from.scope, family, at.last).Start) {
 				break
 			}
 			seq = layout.KeySequence(it.Key())

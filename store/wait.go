@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -35,9 +37,9 @@ type WaitRequest struct {
 
 // WaitResult is how things were when the wait ended.
 type WaitResult struct {
-	Expiry Expiry     // of the item; for WaitQuiet only Now
-	LSN    uint64     // of the change, for WaitFeed
-	Change ChangeKind // the same; ChangeLatest where the feed has only latest versions
+	Expiry inspect.Expiry // of the item; for WaitQuiet only Now
+	LSN    uint64         // of the change, for WaitFeed
+	Change ChangeKind     // the same; ChangeLatest where the feed has only latest versions
 }
 
 // Wait waits until what is asked for has come about. It sleeps until the container changes or its clock has
@@ -54,7 +56,8 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 	}
 	for {
 		change := c.watch.changed()
-		done, wake, err := w.check(context.WithoutCancel(ctx)) // once at least: the result tells how things stand
+		// Once at least: the result tells how things stand.
+		done, wake, err := w.check(context.WithoutCancel(ctx))
 		if done || err != nil {
 			return w.out, wrap(err)
 		}
@@ -85,7 +88,7 @@ func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int6
 type waiter struct {
 	c     *Container
 	req   WaitRequest
-	place place
+	place inspect.Place
 	out   WaitResult
 }
 
@@ -96,22 +99,22 @@ func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
 		return done, never, err
 	}
 	wake = never
-	err = w.c.lookAt(ctx, w.place, func(st *containerState, s *slot, now int64, r engine.Reader) error {
-		e, lsn, err := w.c.explain(st, s, w.place, now, r)
+	err = w.c.lookAt(ctx, w.place, func(state *view.State, r engine.Reader) error {
+		e, lsn, err := inspect.Explain(state, r, w.place)
 		if err != nil {
 			return err
 		}
 		w.out.Expiry = e
-		if e.State == StateLive && e.Mortal {
+		if e.State == inspect.StateLive && e.Mortal {
 			wake = e.ExpiresAt
 		}
 		switch w.req.For {
 		case WaitExpired:
-			done = e.State != StateLive
+			done = e.State != inspect.StateLive
 		case WaitPurged:
-			done = e.State != StateLive && e.State != StateGhost
+			done = e.State != inspect.StateLive && e.State != inspect.StateGhost
 		default:
-			done, err = w.checkFeed(st, s, r, lsn)
+			done, err = w.checkFeed(state, r, lsn)
 		}
 		return err
 	})
@@ -120,15 +123,16 @@ func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
 
 // checkFeed tells whether the feed has a change of the item behind the LSN that was asked for. lsn is that of
 // the item's present version, where it has one.
-func (w *waiter) checkFeed(st *containerState, s *slot, r engine.Reader, lsn uint64) (bool, error) {
-	if st.retention() > 0 {
-		v, lsn, found, err := lastEntry(r, s, layout.FamilyVersions, w.place, w.req.After)
+func (w *waiter) checkFeed(state *view.State, r engine.Reader, lsn uint64) (bool, error) {
+	if state.Versions > 0 {
+		scope := state.RangeOf(w.place.EPK).Scope
+		v, lsn, found, err := inspect.LastEntry(r, scope, layout.FamilyVersions, w.place, w.req.After)
 		if found {
 			w.out.LSN, w.out.Change = lsn, ChangeKind(v.Kind)
 		}
 		return found, err
 	}
-	if w.out.Expiry.State != StateLive || lsn <= w.req.After {
+	if w.out.Expiry.State != inspect.StateLive || lsn <= w.req.After {
 		return false, nil
 	}
 	w.out.LSN, w.out.Change = lsn, ChangeLatest
@@ -136,14 +140,14 @@ func (w *waiter) checkFeed(st *containerState, s *slot, r engine.Reader, lsn uin
 }
 
 func (w *waiter) checkQuiet(ctx context.Context) (quiet bool, err error) {
-	err = w.c.view(ctx, func(st *containerState, now int64, r engine.Reader) error {
-		w.out.Expiry.Now = now
-		quiet = len(st.fences) == 0 && len(st.olders) == 0
-		for _, s := range st.ranges {
+	err = w.c.inspect(ctx, func(state *view.State, _ *containerState, r engine.Reader) error {
+		w.out.Expiry.Now = state.Now
+		quiet = len(state.Fences) == 0 && len(state.Olders) == 0
+		for i := range state.Ranges {
 			if !quiet {
 				return nil
 			}
-			left, err := st.ghosts(r, s, now, 1)
+			left, err := inspect.Ghosts(state, &state.Ranges[i], r, 1)
 			if err != nil {
 				return err
 			}

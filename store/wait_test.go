@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/inspect"
 )
 
 // A waiting is a Wait under way.
@@ -47,7 +48,7 @@ func (w *waiting) over() store.WaitResult {
 }
 
 // notYet ends a wait that must not be over.
-func (w *waiting) notYet(state store.ItemState) {
+func (w *waiting) notYet(state inspect.ItemState) {
 	w.t.Helper()
 	w.end()
 	<-w.done
@@ -64,17 +65,17 @@ func TestWait(t *testing.T) {
 	expired, purged, quiet := b.waitFor(store.WaitExpired, "a"), b.waitFor(store.WaitPurged, "a"), b.waitFor(store.WaitQuiet, "")
 	quiet.over() // nothing has expired
 	b.pass(9)
-	b.waitFor(store.WaitExpired, "a").notYet(store.StateLive)
+	b.waitFor(store.WaitExpired, "a").notYet(inspect.StateLive)
 	b.pass(1)
-	if out := expired.over(); out.Expiry.State != store.StateGhost || out.Expiry.ExpiresAt != epoch+10 {
+	if out := expired.over(); out.Expiry.State != inspect.StateGhost || out.Expiry.ExpiresAt != epoch+10 {
 		t.Errorf("%+v", out)
 	}
-	b.waitFor(store.WaitPurged, "a").notYet(store.StateGhost)
-	b.waitFor(store.WaitQuiet, "").notYet(store.StateUnknown)
+	b.waitFor(store.WaitPurged, "a").notYet(inspect.StateGhost)
+	b.waitFor(store.WaitQuiet, "").notYet(inspect.StateUnknown)
 	quiet = b.waitFor(store.WaitQuiet, "")
 	b.purgeDue()
 	quiet.over()
-	if out := purged.over(); out.Expiry.State != store.StateUnknown {
+	if out := purged.over(); out.Expiry.State != inspect.StateUnknown {
 		t.Errorf("%+v", out)
 	}
 
@@ -84,7 +85,7 @@ func TestWait(t *testing.T) {
 	b.pass(5)
 	b.mortal("a", 100)
 	b.pass(50)
-	b.waitFor(store.WaitExpired, "a").notYet(store.StateLive)
+	b.waitFor(store.WaitExpired, "a").notYet(inspect.StateLive)
 	b.pass(50)
 	w.over()
 	b.mortal("a", 0)
@@ -100,7 +101,7 @@ func TestWait(t *testing.T) {
 	w.over()
 	b.mortal("a", -1)
 	b.leaseFor("a", 5)
-	b.waitFor(store.WaitExpired, "a").notYet(store.StateLive)
+	b.waitFor(store.WaitExpired, "a").notYet(inspect.StateLive)
 }
 
 func TestWaitForFeed(t *testing.T) {
@@ -121,7 +122,7 @@ func TestWaitForFeed(t *testing.T) {
 			}
 			next := store.WaitRequest{For: store.WaitFeed, Key: store.Key{Partition: pk("p"), ID: "a"}, After: out.LSN}
 			second := b.wait(next)
-			b.wait(next).notYet(store.StateLive)
+			b.wait(next).notYet(inspect.StateLive)
 			b.mortal("a", 0)
 			out = second.over()
 			if out.LSN <= next.After || keeps != (out.Change == store.ChangeReplace) {
@@ -129,14 +130,14 @@ func TestWaitForFeed(t *testing.T) {
 			}
 			next.After = out.LSN
 			b.pass(10)
-			b.wait(next).notYet(store.StateGhost)
+			b.wait(next).notYet(inspect.StateGhost)
 			third := b.wait(next)
 			b.purgeDue()
 			if !keeps {
-				third.notYet(store.StateUnknown) // deletes do not show in this feed
+				third.notYet(inspect.StateUnknown) // deletes do not show in this feed
 				return
 			}
-			if out = third.over(); out.Change != store.ChangeExpire || out.Expiry.State != store.StatePurged {
+			if out = third.over(); out.Change != store.ChangeExpire || out.Expiry.State != inspect.StatePurged {
 				t.Errorf("%+v", out)
 			}
 		})

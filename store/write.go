@@ -207,8 +207,8 @@ func (t *tx) replace(old, item *stored) error {
 
 // claimUnique makes sure that no other live item holds one of item's unique keys.
 func (t *tx) claimUnique(item, old *stored) error {
-	for i := range t.c.uniques {
-		k := t.st.spec.UniqueKeys.Values(layout.AppendUniquePrefix(nil, t.c.cid, item.pk, i), i, item.body)
+	for i := range t.c.keys.Unique.Len() {
+		k := t.c.keys.Unique.Values(layout.AppendUniquePrefix(nil, t.c.cid, item.pk, i), i, item.body)
 		holder, ghost, err := t.find(k)
 		if err != nil {
 			return err

@@ -277,3 +277,10 @@ func ShapeRecordKey(scope, name []byte) []byte {
 func ReindexedValue(round uint32, rid uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, round), rid)
 }
+
+// Behind is the part of a feed's family that comes after a sequence.
+func Behind(scope []byte, family byte, seq Sequence) engine.Range {
+	rg := SlotFamily(scope, family)
+	rg.Start = AppendSequenceKey(nil, scope, family, seq+1)
+	return rg
+}

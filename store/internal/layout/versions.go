@@ -24,7 +24,7 @@ import (
 // the rid. last is the last sequence of the entry's transaction: a page of the feed never ends before it, and
 // its LSN is what the change is told by.
 type Version struct {
-	Kind     uint8 // what happened, in the numbers of store.ChangeKind; Floor for a floor
+	Kind     uint8 // what happened, Created and the like, or Floor
 	Slot     uint16
 	RID      uint64
 	Last     Sequence
@@ -45,8 +45,15 @@ type Image struct {
 	Body     []byte
 }
 
-// Floor is the kind of an entry that is a floor: what came before it is not kept.
-const Floor = 5
+// What an entry tells of.
+const (
+	Created  = 1 // the item was created
+	Replaced = 2 // by whichever operation
+	Deleted  = 3 // alone or with its whole partition key
+	Expired  = 4 // it was purged after its time to live, or told to be dead
+	// Floor is the kind of an entry that is a floor: what came before it is not kept.
+	Floor = 5
+)
 
 const (
 	versionFormat = 1
@@ -145,7 +152,7 @@ func (v *Version) WrittenAt() int64 {
 //
 //	 0             8
 //	+-------------+------------------------------------------+
-//	| expired at  | the item: as a version of ChangeExpire   |
+//	| expired at  | the item: as a version of Expired        |
 //	+-------------+------------------------------------------+
 //
 // A floor is a version of Floor.

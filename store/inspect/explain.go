@@ -1,15 +1,14 @@
-package store
+package inspect
 
 import (
 	"bytes"
-	"context"
+	"errors"
 	"fmt"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/store/definition"
-	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -66,12 +65,14 @@ type Expiry struct {
 	// What follows is zero for an item that is unknown; of one that is purged only Timestamp is known, and
 	// PurgedAt or, from the log of expiries, ExpiresAt.
 
-	Timestamp  int64       // _ts: when its time to live began
-	Own        ttl.Seconds // its own ttl
-	TTL        ttl.Seconds // what applies: seconds, ttl.Never, or ttl.Absent where TTL is off, and for SourceFloor
-	Source     TTLSource
-	Mortal     bool  // it expires, or has, at ExpiresAt, unless something changes
-	ExpiresAt  int64 // of one that an earlier default ended (SourceFloor) it is the latest moment at which it died
+	Timestamp int64       // _ts: when its time to live began
+	Own       ttl.Seconds // its own ttl
+	// TTL is what applies: seconds, ttl.Never, or ttl.Absent where TTL is off, and for SourceFloor.
+	TTL    ttl.Seconds
+	Source TTLSource
+	Mortal bool // it expires, or has, at ExpiresAt, unless something changes
+	// ExpiresAt is, of one that an earlier default ended (SourceFloor), the latest moment at which it died.
+	ExpiresAt  int64
 	LeaseUntil int64 // 0: it has no lease
 	PurgedAt   int64 // 0: not known
 
@@ -94,9 +95,9 @@ func (e *Expiry) Sentence() string {
 		return "There is no such item, and nothing is left that would tell whether there was one."
 	case StatePurged:
 		if e.Mortal {
-			return "It expired at " + clockText(e.ExpiresAt) + " and is purged."
+			return "It expired at " + view.ClockText(e.ExpiresAt) + " and is purged."
 		}
-		return "It expired and was purged at " + clockText(e.PurgedAt) + "."
+		return "It expired and was purged at " + view.ClockText(e.PurgedAt) + "."
 	}
 	return e.verdict() + ": " + e.reason() + "."
 }
@@ -104,18 +105,18 @@ func (e *Expiry) Sentence() string {
 func (e *Expiry) verdict() string {
 	switch {
 	case e.State == StateGhost && e.Source == SourceFloor:
-		return "It expired at " + clockText(e.ExpiresAt) + " or before, and is not purged yet"
+		return "It expired at " + view.ClockText(e.ExpiresAt) + " or before, and is not purged yet"
 	case e.State == StateGhost:
-		return "It expired at " + clockText(e.ExpiresAt) + ", and is not purged yet"
+		return "It expired at " + view.ClockText(e.ExpiresAt) + ", and is not purged yet"
 	case e.Mortal:
-		return fmt.Sprintf("It expires in %d s, at %s", e.Remaining(), clockText(e.ExpiresAt))
+		return fmt.Sprintf("It expires in %d s, at %s", e.Remaining(), view.ClockText(e.ExpiresAt))
 	default:
 		return "It does not expire"
 	}
 }
 
 func (e *Expiry) reason() string {
-	since := " s from its last write at " + clockText(e.Timestamp)
+	since := " s from its last write at " + view.ClockText(e.Timestamp)
 	switch e.Source {
 	case SourceItem:
 		if e.TTL == ttl.Never {
@@ -128,21 +129,23 @@ func (e *Expiry) reason() string {
 		}
 		return fmt.Sprint("it has no ttl of its own, and the container's default is ", e.TTL, since)
 	case SourceFloor:
-		return "it had expired when the container's default was changed at " + clockText(e.DefaultChangedAt) + " or earlier, and expiry is final"
+		return "it had expired when the container's default was changed at " +
+			view.ClockText(e.DefaultChangedAt) + " or earlier, and expiry is final"
 	case SourceLease:
 		if e.State == StateGhost {
-			return "a lease suspended its expiry until " + clockText(e.LeaseUntil)
+			return "a lease suspended its expiry until " + view.ClockText(e.LeaseUntil)
 		}
-		return "a lease suspends its expiry until " + clockText(e.LeaseUntil)
+		return "a lease suspends its expiry until " + view.ClockText(e.LeaseUntil)
 	}
 	if e.Own > 0 {
-		return fmt.Sprint("its own ttl of ", e.Own, " has no effect, since the container's time to live is off")
+		return fmt.Sprint("its own ttl of ", e.Own,
+			" has no effect, since the container's time to live is off")
 	}
 	return "the container's time to live is off"
 }
 
-// explainLife tells when an item expires under a policy. The state is StateLive or StateGhost.
-func explainLife(p *ttl.Policy, l ttl.Life, now int64) Expiry {
+// ExplainLife tells when an item expires under a policy. The state is StateLive or StateGhost.
+func ExplainLife(p *ttl.Policy, l ttl.Life, now int64) Expiry {
 	e := Expiry{State: StateLive, Now: now, Timestamp: l.TS, Own: l.Own, LeaseUntil: l.LeaseUntil,
 		Default: p.Default, DefaultChangedAt: p.ChangedAt}
 	if p.Expired(l, now) {
@@ -172,70 +175,31 @@ func explainLife(p *ttl.Policy, l ttl.Life, now int64) Expiry {
 	return e
 }
 
-// Expiry tells when the item expires if nothing changes, and what decides that, at the present moment.
-func (it Item) Expiry() Expiry {
-	return explainLife(it.c.state.Load().policy(), it.head.Life, it.c.moment())
+// Place is where an item lies, or would.
+type Place struct {
+	ID    string
+	EPK   []byte
+	PK    []byte // ordered encoding of the full partition key
+	Point []byte // its point key
 }
 
-// ExplainItem tells when an item expires and why, of one that has expired as well. An item that is not there
-// is no error but StateUnknown or StatePurged. It fails with CodeBadRequest for a partition key that does not
-// fit.
-func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey, id string) (Expiry, error) {
-	c.db.in.Enter()
-	defer c.db.in.Leave()
-	p, err := c.keyPlace(pk, id)
-	if err != nil {
-		return Expiry{}, err
-	}
-	var e Expiry
-	err = c.lookAt(ctx, p, func(st *containerState, s *slot, now int64, r engine.Reader) (err error) {
-		e, _, err = c.explain(st, s, p, now, r)
-		return err
-	})
-	return e, err
-}
-
-// keyPlace is the place of an item that a caller names by its key.
-func (c *Container) keyPlace(pk definition.PartitionKey, id string) (place, error) {
-	pk, err := c.def.FullKey(pk, id)
-	if err != nil {
-		return place{}, err
-	}
-	if id == "" {
-		return place{}, fail(fault.CodeBadRequest, "The id of an item must not be empty.")
-	}
-	return c.place(pk, id), nil
-}
-
-// lookAt runs fn over a snapshot of the range that a place lies in. What fn has seen is durable when lookAt
-// returns.
-func (c *Container) lookAt(ctx context.Context, p place, fn func(st *containerState, s *slot, now int64, r engine.Reader) error) error {
-	var s *slot
-	err := c.view(ctx, func(st *containerState, now int64, r engine.Reader) error {
-		s = st.rangeOf(p.epk)
-		return fn(st, s, now, r)
-	})
-	if err == nil {
-		err = c.db.settle(ctx, s.scope, 0)
-	}
-	return wrap(err)
-}
-
-// explain looks an item up, alive or not. lsn is that of its last write, or of its purge where that is known.
-func (c *Container) explain(st *containerState, s *slot, p place, now int64, r engine.Reader) (e Expiry, lsn uint64, err error) {
-	h, err := itemHead(r, s, p)
+// Explain looks an item up, alive or not. lsn is that of its last write, or of its purge where that is known.
+func Explain(state *view.State, r engine.Reader, p Place) (e Expiry, lsn uint64, err error) {
+	scope := state.RangeOf(p.EPK).Scope
+	h, err := itemHead(r, scope, p)
 	switch {
-	case isAbsent(err) || err == nil && st.fenced(h, func() []byte { return p.pk }): // deleted with its whole partition key
-		return c.explainGone(st, s, p, now, r)
+	case errors.Is(err, engine.ErrNotFound) || err == nil && state.Fenced(h, func() []byte { return p.PK }):
+		// Where there is a header, it was deleted with its whole partition key.
+		return explainGone(state, r, scope, p)
 	case err != nil:
 		return Expiry{}, 0, err
 	}
-	return explainLife(st.policy(), h.Life, now), h.Sequence.LSN(), nil
+	return ExplainLife(state.Policy, h.Life, state.Now), h.Sequence.LSN(), nil
 }
 
 // itemHead reads the header of the item that a place names; engine.ErrNotFound where there is none.
-func itemHead(r engine.Reader, s *slot, p place) (layout.Header, error) {
-	v, err := r.Get(p.point)
+func itemHead(r engine.Reader, scope []byte, p Place) (layout.Header, error) {
+	v, err := r.Get(p.Point)
 	if err != nil {
 		return layout.Header{}, err
 	}
@@ -243,7 +207,7 @@ func itemHead(r engine.Reader, s *slot, p place) (layout.Header, error) {
 	if !ok {
 		return layout.Header{}, engine.ErrCorrupt
 	}
-	if v, err = r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, rid)); err != nil {
+	if v, err = r.Get(layout.AppendSlotKey(nil, scope, layout.FamilyItem, rid)); err != nil {
 		return layout.Header{}, err
 	}
 	h, _, err := layout.DecodeItem(v)
@@ -252,17 +216,18 @@ func itemHead(r engine.Reader, s *slot, p place) (layout.Header, error) {
 
 // explainGone asks what has become of an item that is not there any more: the feed of all versions, or else
 // the log of expiries.
-func (c *Container) explainGone(st *containerState, s *slot, p place, now int64, r engine.Reader) (e Expiry, lsn uint64, err error) {
-	e = Expiry{Now: now, Default: st.policy().Default, DefaultChangedAt: st.policy().ChangedAt}
-	if st.retention() > 0 {
-		v, lsn, found, err := lastEntry(r, s, layout.FamilyVersions, p, 0)
-		if found && ChangeKind(v.Kind) == ChangeExpire {
+func explainGone(state *view.State, r engine.Reader, scope []byte, p Place) (
+	e Expiry, lsn uint64, err error) {
+	e = Expiry{Now: state.Now, Default: state.Policy.Default, DefaultChangedAt: state.Policy.ChangedAt}
+	if state.Versions > 0 {
+		v, lsn, found, err := LastEntry(r, scope, layout.FamilyVersions, p, 0)
+		if found && v.Kind == layout.Expired {
 			e.State, e.Timestamp, e.PurgedAt = StatePurged, v.Previous.TS, v.TS
 		}
 		return e, lsn, err
 	}
-	if st.eventRetention() > 0 {
-		v, _, found, err := lastEntry(r, s, layout.FamilyExpired, p, 0)
+	if state.Expiries > 0 {
+		v, _, found, err := LastEntry(r, scope, layout.FamilyExpired, p, 0)
 		if found {
 			e.State, e.Timestamp, e.Mortal, e.ExpiresAt = StatePurged, v.Previous.TS, true, v.At
 		}
@@ -274,11 +239,12 @@ func (c *Container) explainGone(st *containerState, s *slot, p place, now int64,
 // maxEntries is how many entries of a feed or a log are looked at for the last of one item.
 const maxEntries = 100_000
 
-// lastEntry finds the last entry of an item behind an LSN, in the feed of all versions or in the log of
+// LastEntry finds the last entry of an item behind an LSN, in the feed of all versions or in the log of
 // expiries: its kind and its times.
-func lastEntry(r engine.Reader, s *slot, family byte, p place, after uint64) (last layout.Expiry, lsn uint64, found bool, err error) {
-	rg := layout.SlotFamily(s.scope, family)
-	rg.Start = behind(s.scope, family, layout.LastOf(min(after, engine.MaxLSN))).Start
+func LastEntry(r engine.Reader, scope []byte, family byte, p Place, after uint64) (
+	last layout.Expiry, lsn uint64, found bool, err error) {
+	rg := layout.SlotFamily(scope, family)
+	rg.Start = layout.Behind(scope, family, layout.LastOf(min(after, engine.MaxLSN))).Start
 	it := r.Scan(rg, true)
 	for n := 0; n < maxEntries && err == nil && !found && it.Next(); n++ {
 		var e layout.Expiry
@@ -287,16 +253,18 @@ func lastEntry(r engine.Reader, s *slot, family byte, p place, after uint64) (la
 		} else {
 			e.Version, err = layout.DecodeVersion(it.Value())
 		}
-		if err != nil || e.Kind == layout.Floor || !bytes.Equal(e.PK, p.pk) {
+		if err != nil || e.Kind == layout.Floor || !bytes.Equal(e.PK, p.PK) {
 			continue
 		}
 		id := e.ID
 		if len(e.Body) > 0 {
 			id = doc.Get(e.Body, layout.IDPath).Str()
 		}
-		if found = id == p.id; found {
+		if found = id == p.ID; found {
 			lsn = e.Last.LSN()
-			last = layout.Expiry{At: e.At, Version: layout.Version{Kind: e.Kind, TS: e.TS, Previous: layout.Image{TS: e.Previous.TS}}}
+			last = layout.Expiry{At: e.At, Version: layout.Version{
+				Kind: e.Kind, TS: e.TS, Previous: layout.Image{TS: e.Previous.TS},
+			}}
 		}
 	}
 	if cerr := it.Close(); err == nil {

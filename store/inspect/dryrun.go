@@ -1,8 +1,13 @@
-package store
+package inspect
 
 import (
-	"context"
+	"bytes"
 
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -22,7 +27,9 @@ const (
 	TTLEffects
 )
 
-var effectNames = [TTLEffects]string{"unchanged", "diesAtOnce", "becomesMortal", "becomesImmortal", "diesSooner", "diesLater"}
+var effectNames = [TTLEffects]string{
+	"unchanged", "diesAtOnce", "becomesMortal", "becomesImmortal", "diesSooner", "diesLater",
+}
 
 // String names the effect.
 func (e TTLEffect) String() string { return effectNames[e] }
@@ -39,7 +46,8 @@ type DryRunOptions struct {
 
 // DryRunExample is an item on which a change has an effect. Moments are seconds since 1970; 0 is never.
 type DryRunExample struct {
-	Key           Key
+	Partition     definition.PartitionKey
+	ID            string
 	Before, After int64 // when it expires
 }
 
@@ -53,47 +61,52 @@ type DryRunEffect struct {
 type DryRun struct {
 	Now      int64 // the moment for which it holds, of the container's clock
 	From, To ttl.Seconds
-	Exact    bool  // every item was looked at; else leases were not, nor what had expired beyond 10,000 a partition range
+	// Exact tells that every item was looked at; else leases were not, nor what had expired beyond 10,000 a
+	// partition range.
+	Exact    bool
 	Complete bool  // false: a second was not enough, and all counts are lower bounds
 	Expired  int64 // items that have expired already and are not purged: they stay so
 	Effects  [TTLEffects]DryRunEffect
-	After    [len(DeadlineLimits) + 2]int64 // living items by when they expire after the change: see DeadlineLimits
+	// After has the living items by when they expire after the change: see DeadlineLimits.
+	After [len(DeadlineLimits) + 2]int64
 }
 
-// DryRunTTL tells what a change of the container's DefaultTTL would do at this moment. It is refused with
-// what the change itself would be refused with, and takes about a second at most: see DryRun.Complete.
-func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o DryRunOptions) (DryRun, error) {
-	c.db.in.Enter()
-	defer c.db.in.Leave()
+// DryRunTTL tells what a change of the default of a container would do at the moment of its state, for the
+// store, which has made the snapshot. more counts a step and tells whether there is time for it. An error may
+// be that of the change itself. Complete is the caller's to fill.
+func DryRunTTL(state *view.State, r engine.Reader, next ttl.Seconds, o DryRunOptions, more func() bool) (
+	DryRun, error) {
 	if o.Examples == 0 {
 		o.Examples = 5
 	}
 	if o.Exact == 0 {
-		o.Exact = exactItems
+		o.Exact = ExactItems
 	}
-	var d DryRun
-	var policies [2]ttl.Policy
-	n := census{c: c, watch: c.db.startWatch(ctx), limit: o.Exact}
-	n.each = func(l ttl.Life, key func() (Key, error)) error { return d.judge(&policies, l, o.Examples, key) }
+	changed := *state.Spec
+	if changed.DefaultTTL = next; next == ttl.Absent {
+		changed.TTLPropertyPath = ""
+	}
+	policies := [2]ttl.Policy{*state.Policy, state.Policy.With(next, state.Now)}
+	d := DryRun{Now: state.Now, From: policies[0].Default, To: next}
+	if err := changed.ValidateTTL(); err != nil {
+		return d, err
+	}
+	n := census{state: state, r: r, more: more, limit: o.Exact}
+	n.each = func(l ttl.Life, body func() ([]byte, error)) error {
+		return d.judge(&policies, &state.Keys.Def, l, o.Examples, body)
+	}
 	n.immortal = func(n int64) {
 		d.Effects[EffectNone].Count += n
 		d.After[len(d.After)-1] += n
 	}
-	err := n.run(ctx, func(st *containerState, now int64) error {
-		changed := st.spec
-		if changed.DefaultTTL = next; next == ttl.Absent {
-			changed.TTLPropertyPath = ""
-		}
-		policies = [2]ttl.Policy{*st.policy(), st.policy().With(next, now)}
-		d = DryRun{Now: now, From: policies[0].Default, To: next}
-		return changed.ValidateTTL()
-	})
-	d.Exact, d.Complete = n.exact, !n.watch.late
+	var err error
+	d.Exact, err = n.run()
 	return d, err
 }
 
 // judge counts one item by what the two policies, before and after, say of it.
-func (d *DryRun) judge(p *[2]ttl.Policy, l ttl.Life, examples int, key func() (Key, error)) error {
+func (d *DryRun) judge(p *[2]ttl.Policy, def *definition.PartitionKeyDefinition, l ttl.Life, examples int,
+	body func() ([]byte, error)) error {
 	if p[0].Expired(l, d.Now) {
 		d.Expired++
 		return nil
@@ -125,10 +138,13 @@ func (d *DryRun) judge(p *[2]ttl.Policy, l ttl.Life, examples int, key func() (K
 	if effect == EffectNone || len(e.Examples) >= examples {
 		return nil
 	}
-	k, err := key()
+	text, err := body()
 	if err != nil {
 		return err
 	}
-	e.Examples = append(e.Examples, DryRunExample{Key: k, Before: before, After: after})
+	text = bytes.Clone(text) // the key lies in it
+	e.Examples = append(e.Examples, DryRunExample{
+		Partition: def.Extract(text), ID: doc.Get(text, layout.IDPath).Str(), Before: before, After: after,
+	})
 	return nil
 }

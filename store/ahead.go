@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/inspect"
+	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// DryRunTTL tells what a change of the container's DefaultTTL would do at this moment. It is refused with
+// what the change itself would be refused with, and takes about a second at most: see DryRun.Complete.
+func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o inspect.DryRunOptions) (
+	inspect.DryRun, error) {
+	c.db.in.Enter()
+	defer c.db.in.Leave()
+	watch := c.db.startWatch(ctx)
+	var d inspect.DryRun
+	err := c.inspectDurable(ctx, func(state *view.State, r engine.Reader) (err error) {
+		d, err = inspect.DryRunTTL(state, r, next, o, watch.more)
+		return err
+	})
+	d.Complete = !watch.late
+	return d, wrap(err)
+}
+
+// Forecast looks ahead in one container. It takes about a second at most: see Forecast.Complete.
+func (c *Container) Forecast(ctx context.Context) (inspect.Forecast, error) {
+	f := inspect.NewForecast()
+	err := c.forecast(ctx, &f, c.db.startWatch(ctx))
+	return f, err
+}
+
+// Forecast looks ahead in all containers, each by its own clock. It takes about a second at most.
+func (db *DB) Forecast(ctx context.Context) (inspect.Forecast, error) { return db.live().forecast(ctx) }
+
+func (db *resident) forecast(ctx context.Context) (inspect.Forecast, error) {
+	db.mu.RLock()
+	containers := db.cat.containers
+	db.mu.RUnlock()
+	f := inspect.NewForecast()
+	watch := db.startWatch(ctx)
+	for _, c := range containers {
+		err := c.forecast(ctx, &f, watch)
+		if err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound { // dropped meanwhile
+			return f, err
+		}
+	}
+	f.Now = db.now().Unix()
+	return f, nil
+}
+
+// forecast adds the container to a forecast.
+func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *stopwatch) error {
+	c.db.in.Enter()
+	defer c.db.in.Leave()
+	if !c.state.Load().policy().Active() {
+		f.Now = c.moment()
+		return nil
+	}
+	err := c.inspectDurable(ctx, func(state *view.State, r engine.Reader) error {
+		return f.Add(state, r, watch.more)
+	})
+	f.Complete = f.Complete && !watch.late
+	return wrap(err)
+}
+
+// Expiry tells when the item expires if nothing changes, and what decides that, at the present moment.
+func (it Item) Expiry() inspect.Expiry {
+	return inspect.ExplainLife(it.c.state.Load().policy(), it.head.Life, it.c.moment())
+}
+
+// ExplainItem tells when an item expires and why, of one that has expired as well. An item that is not there
+// is no error but StateUnknown or StatePurged. It fails with CodeBadRequest for a partition key that does not
+// fit.
+func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey, id string) (
+	inspect.Expiry, error) {
+	c.db.in.Enter()
+	defer c.db.in.Leave()
+	p, err := c.keyPlace(pk, id)
+	if err != nil {
+		return inspect.Expiry{}, err
+	}
+	var e inspect.Expiry
+	err = c.lookAt(ctx, p, func(state *view.State, r engine.Reader) (err error) {
+		e, _, err = inspect.Explain(state, r, p)
+		return err
+	})
+	return e, err
+}
+
+// keyPlace is the place of an item that a caller names by its key.
+func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Place, error) {
+	pk, err := c.def.FullKey(pk, id)
+	if err != nil {
+		return inspect.Place{}, err
+	}
+	if id == "" {
+		return inspect.Place{}, fail(fault.CodeBadRequest, "The id of an item must not be empty.")
+	}
+	p := c.place(pk, id)
+	return inspect.Place{ID: p.id, EPK: p.epk, PK: p.pk, Point: p.point}, nil
+}
+
+// lookAt runs fn over a snapshot of the range that a place lies in. What fn has seen is durable when lookAt
+// returns.
+func (c *Container) lookAt(ctx context.Context, p inspect.Place,
+	fn func(state *view.State, r engine.Reader) error) error {
+	var scope []byte
+	err := c.inspect(ctx, func(state *view.State, _ *containerState, r engine.Reader) error {
+		scope = state.RangeOf(p.EPK).Scope
+		return fn(state, r)
+	})
+	if err == nil {
+		err = c.db.settle(ctx, scope, 0)
+	}
+	return wrap(err)
+}

@@ -1,0 +1,75 @@
+package inspect
+
+import (
+	"bytes"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// Backlog is what has expired and is not purged yet.
+type Backlog struct {
+	Items int64 // counted up to 100,000 a partition range; leased ones are told from others up to 10,000
+	// Oldest is the seconds since the oldest of them expired, as far as the present policy tells; 0 where
+	// there is none.
+	Oldest int64
+}
+
+// Ghosts counts what has expired in a slot and is not purged, up to a limit. It looks at the first of what
+// lies below the cutoffs, since some of it may be alive by a lease or a younger policy, and takes the rest
+// for dead.
+func Ghosts(state *view.State, s *view.Range, r engine.Reader, limit int64) (b Backlog, err error) {
+	items := r.Scan(layout.SlotFamily(s.Scope, layout.FamilyItem), false)
+	g := ghostCount{state: state, s: s, limit: limit, items: items}
+	inherit, due := state.Policy.Cutoffs(state.Now)
+	if err = g.walk(r, layout.FamilyWritten, inherit); err == nil {
+		err = g.walk(r, layout.FamilyDeadline, due)
+	}
+	if cerr := g.items.Close(); err == nil {
+		err = cerr
+	}
+	return g.out, err
+}
+
+type ghostCount struct {
+	state *view.State
+	s     *view.Range
+	limit int64
+	items engine.Iterator // of the slot, to look at them
+	looks int
+	out   Backlog
+}
+
+// walk counts those of one family that lie at or below the cutoff.
+func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
+	if g.out.Items >= g.limit {
+		return nil
+	}
+	prefix := layout.TimePrefix(g.s.Scope, family)
+	return host.EachDue(r, prefix, cutoff, func(e host.Entry) (more bool, err error) {
+		if g.looks++; g.looks > view.MaxGhosts {
+			g.out.Items++
+		} else {
+			err = g.judge(e.ID)
+		}
+		return g.out.Items < g.limit, err
+	})
+}
+
+func (g *ghostCount) judge(rid uint64) error {
+	key := layout.AppendSlotKey(nil, g.s.Scope, layout.FamilyItem, rid)
+	if !g.items.SeekGE(key) || !bytes.Equal(g.items.Key(), key) {
+		return engine.ErrCorrupt
+	}
+	h, _, err := layout.DecodeItem(g.items.Value())
+	if err != nil || !g.state.Policy.Expired(h.Life, g.state.Now) {
+		return err
+	}
+	g.out.Items++
+	if at, ok := g.state.Policy.ExpiresAt(h.Life); ok {
+		g.out.Oldest = max(g.out.Oldest, g.state.Now-at)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package inspect
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// Usage tells how much a container holds, items that have expired and are not purged yet included.
+type Usage struct {
+	Documents int64
+	Bytes     int64 // of their JSON; beyond 1,000 documents a range an estimate
+}
+
+// RangeStatistics tells how much a partition range holds, as Usage does, and which partition keys are the
+// largest in it.
+type RangeStatistics struct {
+	Range string // its id
+	Usage
+	Keys int // different partition keys among the documents that were measured
+	// Largest are the partition keys of at least a hundredth of the bytes that were measured, the largest
+	// first.
+	Largest []KeyStatistics
+}
+
+// KeyStatistics is the share of one partition key in its range.
+type KeyStatistics struct {
+	Key   string // in JSON, as PartitionKey.String writes it
+	Bytes int64  // an estimate, as Usage has it
+}
+
+// Measure tells how much a container holds, for the store, which has made the snapshot.
+func Measure(state *view.State, r engine.Reader) (u Usage, err error) {
+	for i := range state.Ranges {
+		part, err := measure(r, state.Ranges[i].Scope, nil)
+		if err != nil {
+			return u, err
+		}
+		u.Documents += part.Documents
+		u.Bytes += part.Bytes
+	}
+	return u, nil
+}
+
+// MeasureRanges measures the partition ranges one by one.
+func MeasureRanges(state *view.State, r engine.Reader) ([]RangeStatistics, error) {
+	list := make([]RangeStatistics, 0, len(state.Ranges))
+	for i := range state.Ranges {
+		keys := map[string]int64{}
+		s := &state.Ranges[i]
+		u, err := measure(r, s.Scope, func(body []byte) {
+			keys[state.Keys.Def.Extract(body).String()] += int64(len(body))
+		})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, RangeStatistics{
+			Range: s.ID, Usage: u, Keys: len(keys), Largest: largest(keys, u),
+		})
+	}
+	return list, nil
+}
+
+// largest lists the keys of a sample, with their bytes, that are worth naming, as large as they are in the
+// whole.
+func largest(sample map[string]int64, whole Usage) (list []KeyStatistics) {
+	var measured int64
+	for _, n := range sample {
+		measured += n
+	}
+	for key, n := range sample {
+		if 100*n >= measured {
+			share := float64(n) / float64(max(measured, 1))
+			list = append(list, KeyStatistics{key, int64(share * float64(whole.Bytes))})
+		}
+	}
+	slices.SortFunc(list, func(a, b KeyStatistics) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Key, b.Key))
+	})
+	return list
+}
+
+// usageSample is how many documents of a slot are measured; the rest are taken to be as large on average.
+const usageSample = 1000
+
+// measure measures a slot; each, which may be nil, gets the text of every document that is measured.
+func measure(r engine.Reader, scope []byte, each func(body []byte)) (u Usage, err error) {
+	u.Documents, err = view.Count(r, layout.SlotFamily(scope, layout.FamilyFeed), math.MaxInt64)
+	if err != nil || u.Documents == 0 {
+		return u, err
+	}
+	var seen int64
+	it := r.Scan(layout.SlotFamily(scope, layout.FamilyItem), false)
+	for seen < usageSample && it.Next() {
+		_, body, err := layout.DecodeItem(it.Value())
+		if err != nil {
+			it.Close()
+			return u, err
+		}
+		seen++
+		u.Bytes += int64(len(body))
+		if each != nil {
+			each(body)
+		}
+	}
+	u.Bytes = u.Bytes * u.Documents / max(seen, 1)
+	return u, it.Close()
+}

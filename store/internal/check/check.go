@@ -1,0 +1,254 @@
+package check
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Container proves of one state of a container, over a snapshot that was made under it, that items and their
+// keys in every family are one to one, and calls report for each violation; it stops early where report
+// returns false, and more is false then. limits are what a stored document must keep. The error is that of
+// reading.
+func Container(state *view.State, limits doc.Limits, r engine.Reader, report func(error) bool) (
+	more bool, err error) {
+	k := checker{state: state, limits: limits, r: r, report: report}
+	err = k.run()
+	return !k.stopped, err
+}
+
+// checker checks one container over one snapshot.
+type checker struct {
+	state   *view.State
+	limits  doc.Limits // of stored documents
+	r       engine.Reader
+	report  func(error) bool
+	stopped bool
+
+	items, deadlines int64
+	terms            int64 // index entries of the present slot's items
+}
+
+func (k *checker) fault(format string, args ...any) {
+	if !k.stopped {
+		args = append([]any{k.state.Database, k.state.Name}, args...)
+		k.stopped = !k.report(fmt.Errorf("container %s/%s: "+format, args...))
+	}
+}
+
+func (k *checker) run() error {
+	if err := k.checkSlots(); err != nil || k.stopped {
+		return err
+	}
+	for i := range k.state.Ranges {
+		s := &k.state.Ranges[i]
+		if err := k.checkSlot(s); err != nil || k.stopped {
+			return err
+		}
+	}
+	// Every key that an item must have is there; where there are no more keys than that, there are no others.
+	want := map[byte]int64{
+		layout.FamilyPoint:     k.items,
+		layout.FamilyPartition: k.items * int64(k.state.Keys.Def.Levels()),
+		layout.FamilyUnique:    k.items * int64(k.state.Keys.Unique.Len()),
+	}
+	for _, family := range []byte{layout.FamilyPoint, layout.FamilyPartition, layout.FamilyUnique} {
+		n, err := view.Count(k.r, layout.ContainerFamily(k.state.Keys.CID, family), view.Never)
+		if err != nil {
+			return err
+		}
+		if n != want[family] {
+			k.fault("%d keys in family %c, but its items have %d", n, family, want[family])
+			if err := k.findStrangers(family); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (k *checker) checkSlot(s *view.Range) error {
+	before, deadlines := k.items, k.deadlines
+	k.terms = 0
+	var bounds feedBounds
+	var err error
+	if bounds.ceiling, err = k.ceiling(s); err != nil {
+		return err
+	}
+	if bounds.floor, err = k.floor(s); err != nil {
+		return err
+	}
+	it := k.r.Scan(layout.SlotFamily(s.Scope, layout.FamilyItem), false)
+	for !k.stopped && it.Next() {
+		if err := k.checkItem(s, it.Key(), it.Value(), bounds); err != nil {
+			it.Close()
+			return err
+		}
+	}
+	if err := it.Close(); err != nil || k.stopped {
+		return err
+	}
+	for _, f := range []struct {
+		family byte
+		want   int64
+	}{{layout.FamilyFeed, k.items - before}, {layout.FamilyWritten, -1}, {layout.FamilyDeadline, -1}} {
+		n, err := view.Count(k.r, layout.SlotFamily(s.Scope, f.family), view.Never)
+		if err != nil {
+			return err
+		}
+		if f.want < 0 {
+			deadlines += n
+		} else if n != f.want {
+			k.fault("range %s: %d feed entries for %d items", s.ID, n, f.want)
+			if err := k.findStrayFeed(s); err != nil {
+				return err
+			}
+		}
+	}
+	if deadlines != k.deadlines {
+		k.fault("range %s: %d entries in the expiry indexes for %d mortal items",
+			s.ID, deadlines, k.deadlines)
+	}
+	if err := k.checkVersions(s, bounds); err != nil {
+		return err
+	}
+	if err := k.checkExpiries(s, bounds.ceiling); err != nil {
+		return err
+	}
+	return k.checkIndex(s)
+}
+
+// ceiling is the first sequence that the slot has not been allowed to take.
+func (k *checker) ceiling(s *view.Range) (layout.Sequence, error) {
+	n, err := engine.Ceiling(k.r, s.Scope)
+	if errors.Is(err, engine.ErrCorrupt) {
+		k.fault("range %s: a malformed LSN ceiling", s.ID)
+		return 0, nil
+	}
+	return layout.FirstOf(n), err
+}
+
+func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds) error {
+	rid, ok := layout.SlotKeyNumber(key)
+	if !ok {
+		k.fault("range %s: a malformed item key %x", s.ID, key)
+		return nil
+	}
+	k.items++
+	if err := doc.Valid(value[min(len(value), bodyStart(value)):], k.limits); err != nil {
+		k.fault("item %x: %w", rid, err)
+		return nil
+	}
+	read, err := k.state.Keys.Decode(rid, bytes.Clone(value))
+	if err != nil {
+		k.fault("item %x: %w", rid, err)
+		return nil
+	}
+	item := &read
+	pk := k.state.Keys.Def.Extract(item.Body)
+	epk := definition.AppendEPK(nil, &k.state.Keys.Def, pk)
+	if !bytes.Equal(epk, item.Head.EPK) || !s.Holds(epk) {
+		k.fault("item %q: its partition key does not hash into range %s", item.ID, s.ID)
+	}
+	written := item.Head.Sequence
+	if written >= bounds.ceiling || layout.RIDBorn(rid) > written && layout.RIDSlot(rid) == item.Head.Slot {
+		k.fault("item %q: written at %d, born %x, ceiling %d", item.ID, written, rid, bounds.ceiling)
+	}
+	for _, e := range k.entries(s, item) {
+		if err := k.expect(item, e); err != nil {
+			return err
+		}
+	}
+	if item.Head.Life.Own != ttl.Never {
+		k.deadlines++
+	}
+	if item.Head.Announced && !k.state.Policy.Expired(item.Head.Life, k.state.Now) {
+		k.fault("item %q: it is in the log of expiries and alive", item.ID)
+	}
+	if err := k.checkTerms(s, item); err != nil {
+		return err
+	}
+	return k.checkFeed(s, item, bounds)
+}
+
+// bodyStart is where the JSON begins in a stored value.
+func bodyStart(value []byte) int {
+	if len(value) < layout.HeaderFixed {
+		return len(value)
+	}
+	return layout.HeaderFixed + int(value[layout.HeaderFixed-1])
+}
+
+func (k *checker) expect(item *view.Item, e view.Entry) error {
+	v, err := k.r.Get(e.Key)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		k.fault("item %q: the key %x is missing", item.ID, e.Key)
+		return nil
+	case err != nil:
+		return err
+	case !bytes.Equal(v, e.Value):
+		k.fault("item %q: the key %x leads to %x", item.ID, e.Key, v)
+	}
+	return nil
+}
+
+// entries are the keys that an item must have.
+func (k *checker) entries(s *view.Range, item *view.Item) []view.Entry {
+	var room layout.Room
+	return k.state.Keys.AppendEntries(nil, &room, s.Scope, item)
+}
+
+// findStrangers names the keys of a family that no item has.
+func (k *checker) findStrangers(family byte) error {
+	it := k.r.Scan(layout.ContainerFamily(k.state.Keys.CID, family), false)
+	for !k.stopped && it.Next() {
+		rid, ok := layout.NumberOf(it.Value())
+		if family == layout.FamilyPartition && len(it.Key()) > layout.RIDLen {
+			rid, ok = layout.KeyRID(it.Key()), true
+		}
+		if !ok {
+			k.fault("a malformed key %x", it.Key())
+			continue
+		}
+		mine, err := k.hasEntry(rid, it.Key())
+		if err != nil {
+			it.Close()
+			return err
+		}
+		if !mine {
+			k.fault("the key %x belongs to no item", it.Key())
+		}
+	}
+	return it.Close()
+}
+
+func (k *checker) hasEntry(rid uint64, key []byte) (bool, error) {
+	for i := range k.state.Ranges {
+		s := &k.state.Ranges[i]
+		v, err := k.r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, rid))
+		if errors.Is(err, engine.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		item, err := k.state.Keys.Decode(rid, v)
+		if err != nil {
+			return false, nil
+		}
+		for _, e := range k.entries(s, &item) {
+			if bytes.Equal(e.Key, key) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,156 @@
+package check
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// checkFeed proves that an item has its entry in the latest-version feed, and its version where all are kept.
+func (k *checker) checkFeed(s *view.Range, item *view.Item, bounds feedBounds) error {
+	v, err := k.r.Get(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyFeed, item.Head.Sequence))
+	if errors.Is(err, engine.ErrNotFound) {
+		k.fault("item %q: no feed entry at %d", item.ID, item.Head.Sequence)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f, err := layout.DecodeFeed(v)
+	if err != nil || f.RID != item.RID || f.TS < item.Head.Life.TS || f.Last < item.Head.Sequence ||
+		f.Last >= bounds.ceiling || !bytes.HasPrefix(item.Head.EPK, f.EPK) {
+		k.fault("item %q: the feed entry at %d does not fit", item.ID, item.Head.Sequence)
+	}
+	if k.state.Versions == 0 || item.Head.Sequence <= bounds.floor {
+		return nil
+	}
+	return k.checkImage(s, item.RID, layout.Image{Sequence: item.Head.Sequence, Body: item.Body})
+}
+
+// feedBounds are the sequences that the entries of a slot's feeds lie between, both exclusive.
+type feedBounds struct {
+	floor   layout.Sequence // of the versions; 0 where none is missing
+	ceiling layout.Sequence
+}
+
+// checkImage proves that a version is there as somebody else knows it.
+func (k *checker) checkImage(s *view.Range, rid uint64, i layout.Image) error {
+	value, err := k.r.Get(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyVersions, i.Sequence))
+	if errors.Is(err, engine.ErrNotFound) {
+		k.fault("range %s: the version at %d is missing", s.ID, i.Sequence)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v, err := layout.DecodeVersion(value)
+	if err != nil || v.RID != rid || v.Kind != layout.Created && v.Kind != layout.Replaced ||
+		len(i.Body) > 0 && !bytes.Equal(v.Body, i.Body) {
+		k.fault("range %s: the version at %d does not fit", s.ID, i.Sequence)
+	}
+	return nil
+}
+
+// floor is the sequence of a slot's floor, 0 where it has none.
+func (k *checker) floor(s *view.Range) (layout.Sequence, error) {
+	it := k.r.Scan(layout.SlotFamily(s.Scope, layout.FamilyVersions), false)
+	var floor layout.Sequence
+	if it.Next() {
+		if v, err := layout.DecodeVersion(it.Value()); err == nil && v.Kind == layout.Floor {
+			floor = layout.KeySequence(it.Key())
+		}
+	}
+	return floor, it.Close()
+}
+
+// checkVersions proves of the feed of all versions that its entries lie between their bounds and in the order
+// of time, that each is whole, and that the versions that it names are there.
+func (k *checker) checkVersions(s *view.Range, bounds feedBounds) error {
+	var ts int64
+	it := k.r.Scan(layout.SlotFamily(s.Scope, layout.FamilyVersions), false)
+	for !k.stopped && it.Next() {
+		seq := layout.KeySequence(it.Key())
+		v, err := layout.DecodeVersion(it.Value())
+		switch {
+		case k.state.Versions == 0:
+			k.fault("range %s: there are versions, but the container keeps none", s.ID)
+			return it.Close()
+		case seq == 0 || err != nil:
+			k.fault("range %s: a malformed version %x: %v", s.ID, it.Key(), err)
+			continue
+		case seq < bounds.floor || seq >= bounds.ceiling || v.Last < seq || v.Last >= bounds.ceiling ||
+			v.TS < ts:
+			k.fault("range %s: the version at %d is out of order", s.ID, seq)
+		case v.Kind == layout.Floor && seq != bounds.floor:
+			k.fault("range %s: the floor at %d is not the first version", s.ID, seq)
+		}
+		ts = v.TS
+		if v.Kind == layout.Floor {
+			continue
+		}
+		if !k.wholeVersion(s, &v) {
+			k.fault("range %s: the version at %d is malformed", s.ID, seq)
+		}
+		if v.Previous.Sequence > bounds.floor {
+			if err := k.checkImage(s, v.RID, v.Previous); err != nil {
+				it.Close()
+				return err
+			}
+		}
+	}
+	return it.Close()
+}
+
+// wholeVersion tells whether a version has what its kind must have, and lies in the range of its partition
+// key.
+func (k *checker) wholeVersion(s *view.Range, v *layout.Version) bool {
+	key, err := definition.DecodeOrdered(v.PK)
+	if err != nil {
+		return false
+	}
+	epk := definition.AppendEPK(nil, &k.state.Keys.Def, key)
+	if !bytes.Equal(epk, v.EPK) || !s.Holds(epk) {
+		return false
+	}
+	for _, body := range [][]byte{v.Body, v.Previous.Body} {
+		if len(body) > 0 && doc.Valid(body, doc.Limits{}) != nil {
+			return false
+		}
+	}
+	switch v.Kind {
+	case layout.Created:
+		return len(v.Body) > 0 && v.Previous.Sequence == 0 && v.ID == ""
+	case layout.Replaced:
+		return len(v.Body) > 0 && len(v.Previous.Body) > 0 && v.ID == ""
+	case layout.Deleted, layout.Expired:
+		return len(v.Body) == 0 && v.Previous.Sequence > 0 && v.ID != ""
+	}
+	return false
+}
+
+// findStrayFeed names the entries of the latest-version feed that no item has.
+func (k *checker) findStrayFeed(s *view.Range) error {
+	it := k.r.Scan(layout.SlotFamily(s.Scope, layout.FamilyFeed), false)
+	for !k.stopped && it.Next() {
+		f, err := layout.DecodeFeed(it.Value())
+		if err != nil {
+			k.fault("range %s: a malformed feed entry %x", s.ID, it.Key())
+			continue
+		}
+		value, err := k.r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, f.RID))
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+			it.Close()
+			return err
+		}
+		h, _, err := layout.DecodeItem(value)
+		if err != nil || h.Sequence != layout.KeySequence(it.Key()) {
+			k.fault("range %s: the feed entry %x belongs to no item", s.ID, it.Key())
+		}
+	}
+	return it.Close()
+}

@@ -1,0 +1,152 @@
+package check
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// policies are all by which an item may be indexed.
+func (k *checker) policies() []*index.Indexer {
+	return append([]*index.Indexer{k.state.Terms}, k.state.Olders...)
+}
+
+// checkTerms looks for index entries that an item must have.
+func (k *checker) checkTerms(s *view.Range, item *view.Item) error {
+	want, err := view.StoredTerms(k.r, k.state.Terms, s.Scope, item)
+	if err != nil {
+		return err
+	}
+	for _, old := range k.state.Olders {
+		list, err := view.StoredTerms(k.r, old, s.Scope, item)
+		if err != nil {
+			return err
+		}
+		want = slices.DeleteFunc(want, func(e index.Entry) bool {
+			i, found := slices.BinarySearchFunc(list, e, view.CompareTerms)
+			return !found || !bytes.Equal(list[i].Value, e.Value)
+		})
+	}
+	for _, e := range want {
+		v, err := k.r.Get(e.Key)
+		switch {
+		case errors.Is(err, engine.ErrNotFound):
+			k.fault("item %q: the index entry %s is missing", item.ID, formatTerm(e.Key))
+		case err != nil:
+			return err
+		case !bytes.Equal(v, e.Value):
+			k.fault("item %q: the index entry %s holds %x", item.ID, formatTerm(e.Key), v)
+		}
+	}
+	k.terms += int64(len(want))
+	return nil
+}
+
+// checkIndex looks for index entries that no item has. Where their number is right there are none.
+func (k *checker) checkIndex(s *view.Range) error {
+	records, err := k.checkShapes(s)
+	if err != nil {
+		return err
+	}
+	n := -records
+	for _, family := range []byte{layout.FamilyTerms, layout.FamilyComposite} {
+		part, err := view.Count(k.r, layout.SlotFamily(s.Scope, family), view.Never)
+		if err != nil {
+			return err
+		}
+		n += part
+	}
+	if n == k.terms && len(k.state.Olders) == 0 {
+		return nil
+	}
+	if len(k.state.Olders) == 0 {
+		k.fault("range %s: %d index entries, but its items have %d", s.ID, n, k.terms)
+	}
+	for _, family := range []byte{layout.FamilyTerms, layout.FamilyComposite} {
+		if err := k.findStrayTerms(s, family); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkShapes checks the records of shapes and returns how many there are.
+func (k *checker) checkShapes(s *view.Range) (n int64, err error) {
+	prefix := layout.SlotPrefix(s.Scope, index.ShapeRecordKey(nil))
+	it := k.r.Scan(engine.Prefix(prefix), false)
+	for !k.stopped && it.Next() {
+		name := it.Key()[len(prefix):]
+		if len(name) != index.ShapeSize+layout.RIDLen ||
+			!index.ShapeFits(name[:index.ShapeSize], it.Value()) {
+			k.fault("range %s: the record of shape %x does not fit its name", s.ID, name)
+		}
+		n++
+	}
+	if n > view.MaxShapes {
+		k.fault("range %s: %d shapes have a record", s.ID, n)
+	}
+	return n, it.Close()
+}
+
+// findStrayTerms names the index entries that no policy gives to their item.
+func (k *checker) findStrayTerms(s *view.Range, family byte) error {
+	it := k.r.Scan(layout.SlotFamily(s.Scope, family), false)
+	records := layout.SlotPrefix(s.Scope, index.ShapeRecordKey(nil))
+	for !k.stopped && it.Next() {
+		if bytes.HasPrefix(it.Key(), records) {
+			continue
+		}
+		mine, err := k.hasTerm(s, it.Key())
+		if err != nil {
+			it.Close()
+			return err
+		}
+		if !mine {
+			k.fault("the index entry %s belongs to no item", formatTerm(it.Key()))
+		}
+	}
+	return it.Close()
+}
+
+func (k *checker) hasTerm(s *view.Range, key []byte) (bool, error) {
+	if len(key) < layout.ScopeLen+1+layout.RIDLen {
+		return false, nil
+	}
+	v, err := k.r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, layout.KeyRID(key)))
+	if errors.Is(err, engine.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	item, err := k.state.Keys.Decode(layout.KeyRID(key), v)
+	if err != nil {
+		return false, nil // a fault of the item, which has been reported
+	}
+	for _, x := range k.policies() {
+		list, err := view.StoredTerms(k.r, x, s.Scope, &item)
+		if err != nil {
+			return false, err
+		}
+		if _, found := slices.BinarySearchFunc(list, index.Entry{Key: key}, view.CompareTerms); found {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// formatTerm writes the key of an index entry for people.
+func formatTerm(key []byte) string {
+	if len(key) < layout.ScopeLen+1+layout.RIDLen {
+		return hex.EncodeToString(key)
+	}
+	rest := key[layout.ScopeLen:]
+	term, rid := rest[:len(rest)-layout.RIDLen], rest[len(rest)-layout.RIDLen:]
+	return index.FormatKey(term) + " of " + hex.EncodeToString(rid)
+}

@@ -1,0 +1,28 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// checkSlots looks for keys in slots that no range has. What a split that is under way has copied is in two
+// such.
+func (k *checker) checkSlots() error {
+	it := k.r.Scan(layout.SlotsRange(k.state.Keys.CID), false)
+	for more := it.Next(); more && !k.stopped; {
+		number, ok := layout.KeySlot(it.Key())
+		if !ok {
+			k.fault("a malformed key %x", it.Key())
+			break
+		}
+		if !slices.ContainsFunc(k.state.Ranges, func(s view.Range) bool { return s.Number == number }) &&
+			!slices.Contains(k.state.Copies, number) {
+			k.fault("keys in slot %d, which no range has", number)
+		}
+		more = it.SeekGE(engine.PrefixEnd(layout.SlotScope(k.state.Keys.CID, number)))
+	}
+	return it.Close()
+}

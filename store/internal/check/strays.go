@@ -1,0 +1,34 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
+
+// Strays looks for keys of containers that are not known and that are not being erased.
+func Strays(r engine.Reader, known map[uint32]bool, report func(error) bool) error {
+	it := r.Scan(engine.Range{Start: layout.AppendCID(nil, layout.CIDBit)}, false)
+	more := it.Next()
+	for more {
+		cid, ok := layout.KeyCID(it.Key())
+		if !ok {
+			break
+		}
+		if !known[cid] {
+			_, err := r.Get(layout.DropKey(cid))
+			if errors.Is(err, engine.ErrNotFound) &&
+				!report(fmt.Errorf("keys of a container %x that does not exist", cid)) {
+				break
+			}
+		}
+		end := layout.ContainerRange(cid).End
+		if end == nil {
+			break
+		}
+		more = it.SeekGE(end)
+	}
+	return it.Close()
+}

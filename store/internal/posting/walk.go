@@ -1,0 +1,71 @@
+package posting
+
+import (
+	"encoding/binary"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
+
+// Walk walks the rids behind one prefix.
+type Walk struct {
+	it     engine.Iterator
+	prefix []byte // with room for a rid
+	rid    uint64
+	on     bool // it stands on rid
+}
+
+// New is a walk over the rids behind a prefix, which must have room for a rid.
+func New(r engine.Reader, prefix []byte) *Walk {
+	return &Walk{it: r.Scan(engine.Prefix(prefix), false), prefix: prefix}
+}
+
+// Next implements query.Postings.
+func (p *Walk) Next() bool { return p.stand(p.it.Next()) }
+
+// SeekGE implements query.Postings.
+func (p *Walk) SeekGE(rid uint64) bool {
+	if p.on && p.rid >= rid {
+		return true
+	}
+	return p.stand(p.it.SeekGE(binary.BigEndian.AppendUint64(p.prefix, rid)))
+}
+
+func (p *Walk) stand(found bool) bool {
+	if p.on = found; found {
+		p.rid = layout.KeyRID(p.it.Key())
+	}
+	return found
+}
+
+// RID implements query.Postings.
+func (p *Walk) RID() uint64 { return p.rid }
+
+// Close implements query.Postings.
+func (p *Walk) Close() error { return p.it.Close() }
+
+// Terms walks index entries.
+type Terms struct{ it engine.Iterator }
+
+// NewTerms is a walk over the index entries of a range.
+func NewTerms(r engine.Reader, rg engine.Range, reverse bool) *Terms {
+	return &Terms{r.Scan(rg, reverse)}
+}
+
+// Next implements query.Terms.
+func (t *Terms) Next() bool { return t.it.Next() }
+
+// Key implements query.Terms.
+func (t *Terms) Key() []byte {
+	k := t.it.Key()
+	return k[layout.ScopeLen : len(k)-layout.RIDLen]
+}
+
+// Value implements query.Terms.
+func (t *Terms) Value() []byte { return t.it.Value() }
+
+// RID implements query.Terms.
+func (t *Terms) RID() uint64 { return layout.KeyRID(t.it.Key()) }
+
+// Close implements query.Terms.
+func (t *Terms) Close() error { return t.it.Close() }

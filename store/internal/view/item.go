@@ -1,0 +1,76 @@
+package view
+
+import (
+	"encoding/binary"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Item is an item as it lies in the store.
+type Item struct {
+	RID  uint64
+	Head layout.Header
+	Body []byte
+	ID   string
+	PK   []byte // ordered encoding of the full partition key
+}
+
+// Entry is one key that exists because an item does.
+type Entry struct{ Key, Value []byte }
+
+// Keys is what the keys of a container's items are made by, besides the items. It never changes.
+type Keys struct {
+	CID    uint32
+	Def    definition.PartitionKeyDefinition
+	Unique index.UniqueKeys
+}
+
+// Decode reads a stored value whole: besides the header, what the keys of other families are made of.
+func (k *Keys) Decode(rid uint64, value []byte) (item Item, err error) {
+	h, body, err := layout.DecodeItem(value)
+	if err != nil {
+		return item, err
+	}
+	id := doc.Get(body, layout.IDPath).Str()
+	return Item{RID: rid, Head: h, Body: body, ID: id, PK: k.PartitionOf(body)}, nil
+}
+
+// PartitionOf is the ordered encoding of a document's partition key.
+func (k *Keys) PartitionOf(body []byte) []byte { return k.Def.Extract(body).AppendOrdered(nil) }
+
+// AppendEntries appends all keys of an item but its own (d), its feed entry (f) and its index entries (i, o),
+// in no order. They are made in room.
+func (k *Keys) AppendEntries(dst []Entry, room *layout.Room, scope []byte, item *Item) []Entry {
+	epk := item.Head.EPK
+	rid := room.Keep(binary.BigEndian.AppendUint64(room.Free(), item.RID))
+	dst = append(dst, Entry{room.Keep(layout.AppendPointKey(room.Free(), k.CID, epk, item.PK, item.ID)), rid})
+	for n := k.Def.Levels(); n > 0; n-- {
+		e, p := k.Def.Prefix(epk, item.PK, n)
+		key := append(layout.AppendPartitionPrefix(room.Free(), k.CID, layout.FamilyPartition, e, p), rid...)
+		dst = append(dst, Entry{room.Keep(key), nil})
+	}
+	for i := range k.Unique.Len() {
+		prefix := layout.AppendUniquePrefix(room.Free(), k.CID, item.PK, i)
+		dst = append(dst, Entry{room.Keep(k.Unique.Values(prefix, i, item.Body)), rid})
+	}
+	if key := AppendTimeKey(room.Free(), scope, item.Head.Life, item.RID); key != nil {
+		dst = append(dst, Entry{room.Keep(key), nil})
+	}
+	return dst
+}
+
+// AppendTimeKey is an item's key in the index of the reaper; nil for one that never expires.
+func AppendTimeKey(dst, scope []byte, l ttl.Life, rid uint64) []byte {
+	switch l.Own {
+	case ttl.Never:
+		return nil
+	case ttl.Absent:
+		return layout.AppendTimeKey(dst, scope, layout.FamilyWritten, l.TS, rid)
+	default:
+		return layout.AppendTimeKey(dst, scope, layout.FamilyDeadline, l.TS+int64(l.Own), rid)
+	}
+}
