@@ -24,7 +24,8 @@ type Document struct {
 func (d Document) Decode(into any) error { return json.Unmarshal(d.JSON, into) }
 
 func document(it store.Item) Document {
-	d := Document{ID: it.ID(), ETag: it.ETag(), Timestamp: time.Unix(it.Timestamp(), 0).UTC(), JSON: it.AppendJSON(nil)}
+	d := Document{ID: it.ID(), ETag: it.ETag(), Timestamp: time.Unix(it.Timestamp(), 0).UTC(),
+		JSON: it.AppendJSON(nil)}
 	if e := it.Expiry(); e.Mortal {
 		d.ExpiresAt = time.Unix(e.ExpiresAt, 0).UTC()
 	}
@@ -112,7 +113,8 @@ func (c *Container) Replace(ctx context.Context, document any, opts ...WriteOpti
 	return c.write(ctx, store.OperationReplace, document, opts)
 }
 
-func (c *Container) write(ctx context.Context, kind store.OperationKind, document any, opts []WriteOption) (d Document, err error) {
+func (c *Container) write(ctx context.Context, kind store.OperationKind, document any,
+	opts []WriteOption) (d Document, err error) {
 	op, err := operation(kind, document, opts)
 	if err != nil {
 		return Document{}, err

@@ -13,10 +13,12 @@ var (
 	ErrConflict           = fault.ErrConflict           // the id or a unique key is taken
 	ErrPreconditionFailed = fault.ErrPreconditionFailed // somebody else has changed it meanwhile: see IfMatch
 	ErrBadRequest         = fault.ErrBadRequest         // malformed or refused input
-	ErrTooLarge           = fault.ErrTooLarge           // a document is over 2 MB, or a transaction over 16 MB
-	ErrCanceled           = fault.ErrCanceled           // the context ended first, or the time of a transaction was up
-	ErrDiskFull           = fault.ErrDiskFull           // no room on disk; reads go on
-	ErrUnavailable        = fault.ErrUnavailable        // closed, or a write to disk has failed
+	// a document is over 2 MB, or a transaction over 16 MB
+	ErrTooLarge = fault.ErrTooLarge
+	// the context ended first, or the time of a transaction was up
+	ErrCanceled    = fault.ErrCanceled
+	ErrDiskFull    = fault.ErrDiskFull    // no room on disk; reads go on
+	ErrUnavailable = fault.ErrUnavailable // closed, or a write to disk has failed
 )
 
 func badRequest(message string, cause error) error {
@@ -32,5 +34,6 @@ func refused(err error) error {
 }
 
 func canceled(ctx context.Context) error {
-	return &fault.Error{Code: fault.CodeCanceled, Message: "the context ended: " + ctx.Err().Error(), Err: ctx.Err()}
+	return &fault.Error{Code: fault.CodeCanceled, Message: "the context ended: " + ctx.Err().Error(),
+		Err: ctx.Err()}
 }

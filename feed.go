@@ -98,7 +98,8 @@ func (c *Container) End(ctx context.Context, opts ...FeedOption) (end Position, 
 
 // Changes yields what has changed behind a position, in the order of the writes in each partition. It ends
 // where nothing more has, unless it is to Follow. The empty position is the beginning.
-func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOption) iter.Seq2[Change, error] {
+func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOption) iter.Seq2[Change,
+	error] {
 	return func(yield func(Change, error) bool) {
 		req, err := feed(opts)
 		if err != nil {
@@ -137,7 +138,8 @@ func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOpt
 }
 
 // changes is a page of the feed. more is closed when something has happened since.
-func (c *Container) changes(ctx context.Context, req feedRequest) (page store.ChangesPage, more <-chan struct{}, err error) {
+func (c *Container) changes(ctx context.Context, req feedRequest) (page store.ChangesPage,
+	more <-chan struct{}, err error) {
 	err = c.do(ctx, func(c *store.Container) (err error) {
 		more = c.Changed()
 		page, _, err = c.Changes(ctx, req.ChangesRequest)
@@ -177,7 +179,8 @@ type Expiration struct {
 // Expirations yields what has expired behind a position, each death once, in the order in which the reaper
 // met the dead of each partition range. It ends where there is no more, unless it is to Follow. The container
 // must keep a log: see LogExpirations.
-func (c *Container) Expirations(ctx context.Context, after Position, opts ...FeedOption) iter.Seq2[Expiration, error] {
+func (c *Container) Expirations(ctx context.Context, after Position, opts ...FeedOption) iter.Seq2[Expiration,
+	error] {
 	return func(yield func(Expiration, error) bool) {
 		req, err := feed(opts)
 		if err == nil && (req.Mode != store.LatestVersions || !req.Scope.Partition.IsZero()) {

@@ -42,7 +42,8 @@ func partitionKey(k PartitionKey) (definition.PartitionKey, error) {
 		default:
 			text, err := json.Marshal(level)
 			if err != nil || text[0] == '{' || text[0] == '[' {
-				return definition.PartitionKey{}, badRequest(fmt.Sprintf("a %T cannot be a partition key", level), err)
+				return definition.PartitionKey{}, badRequest(fmt.Sprintf("a %T cannot be a partition key",
+					level), err)
 			}
 			values[i] = doc.Of(text)
 		}

@@ -10,7 +10,8 @@ import (
 // Lease keeps a document from expiring for a time, in whole seconds up to 7 days, whatever its time to live
 // says; it is not written to. The answer is when the lease ends. ErrNotFound: there is no such document, or
 // it has expired already.
-func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string, d time.Duration) (until time.Time, err error) {
+func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string, d time.Duration) (until time.Time,
+	err error) {
 	key, err := partitionKey(pk)
 	if err != nil {
 		return time.Time{}, err
@@ -34,7 +35,8 @@ func (c *Container) WaitExpired(ctx context.Context, pk PartitionKey, id string)
 		return err
 	}
 	return c.do(ctx, func(c *store.Container) error {
-		_, err := c.Wait(ctx, store.WaitRequest{For: store.WaitExpired, Key: store.Key{Partition: key, ID: id}})
+		_, err := c.Wait(ctx, store.WaitRequest{For: store.WaitExpired,
+			Key: store.Key{Partition: key, ID: id}})
 		return err
 	})
 }

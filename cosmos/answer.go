@@ -31,8 +31,8 @@ type Answer struct {
 	Counted      bool   // Count says how many entries the feed's body has
 	Count        int
 
-	// OwnerRID is where the client files session tokens: the rid of what the resource lies in; its names are the
-	// other two.
+	// OwnerRID is where the client files session tokens: the rid of what the resource lies in; its names are
+	// the other two.
 	OwnerRID, OwnerDatabase, OwnerContainer string
 
 	RetryAfter time.Duration // when a client that was refused is to come back

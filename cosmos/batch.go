@@ -143,7 +143,8 @@ func (c *call) wireResult(op *store.Operation, r *store.OperationResult, scratch
 	}
 	w, internal := Classify(r.Err)
 	if internal {
-		c.srv.log.Error("internal error", "activity", c.req.Activity, "operation", op.Kind.String(), "error", r.Err)
+		c.srv.log.Error("internal error", "activity", c.req.Activity, "operation", op.Kind.String(), "error",
+			r.Err)
 	}
 	out.status, out.substatus, out.message = w.Status, w.Substatus, w.Message
 	if w.Detail != "" {
@@ -227,13 +228,15 @@ func parseJSONBatch(body []byte) ([]wireOperation, error) {
 	}
 	array := doc.Of(text)
 	if array.Kind() != doc.Array {
-		return nil, BadRequest("A batch must be a JSON array of operations, not " + array.Kind().String() + ".")
+		return nil, BadRequest("A batch must be a JSON array of operations, not " + array.Kind().String() +
+			".")
 	}
 	var list []wireOperation
 	array.Each(func(_ string, v doc.Value) bool {
 		var w wireOperation
 		if w, err = parseJSONOperation(v); err != nil {
-			err = BadRequest("The batch is invalid: operation " + strconv.Itoa(len(list)+1) + ": " + err.Error())
+			err = BadRequest("The batch is invalid: operation " + strconv.Itoa(len(list)+1) + ": " +
+				err.Error())
 		}
 		list = append(list, w)
 		return err == nil
@@ -269,7 +272,8 @@ func parseJSONOperation(v doc.Value) (w wireOperation, err error) {
 	case doc.Array:
 		w.partitionKey = string(pk.Raw())
 	default:
-		return w, BadRequest("its partitionKey must be an array or the text of one, not " + pk.Kind().String())
+		return w, BadRequest("its partitionKey must be an array or the text of one, not " +
+			pk.Kind().String())
 	}
 	switch m := v.Member("minimalReturnPreference"); m.Kind() {
 	case doc.Undefined, doc.Null, doc.Bool:

@@ -52,7 +52,8 @@ var statuses = [...]struct {
 	alone     bool
 }{
 	{code: fault.CodeBadRequest, status: StatusBadRequest},
-	{code: fault.CodePartitionKeyMismatch, status: StatusBadRequest, substatus: SubstatusPartitionKeyMismatch},
+	{code: fault.CodePartitionKeyMismatch, status: StatusBadRequest,
+		substatus: SubstatusPartitionKeyMismatch},
 	{code: fault.CodeNotModified, status: StatusNotModified},
 	{code: fault.CodeForbidden, status: StatusForbidden},
 	{code: fault.CodeNotFound, status: StatusNotFound, text: notFoundText},
@@ -62,7 +63,8 @@ var statuses = [...]struct {
 		text: sessionText},
 	{code: fault.CodeConflict, status: StatusConflict},
 	{code: fault.CodeRangeGone, status: StatusGone, substatus: SubstatusRangeGone},
-	{code: fault.CodePreconditionFailed, status: StatusPreconditionFailed, text: preconditionText, alone: true},
+	{code: fault.CodePreconditionFailed, status: StatusPreconditionFailed, text: preconditionText,
+		alone: true},
 	{code: fault.CodeTooLarge, status: StatusTooLarge, text: tooLargeText, alone: true},
 	{code: fault.CodeCanceled, status: StatusRequestTimeout},
 	// 507 and not 503: clients retry a 503 for minutes, which frees no disk.

@@ -186,7 +186,8 @@ func appendOffer(dst []byte, o store.Offer) []byte {
 		dst = strconv.AppendInt(append(dst, `,"tier":0,"maximumTierThroughput":`...), most, 10)
 		dst = append(dst, `,"autoUpgrade":false`...)
 		if by := o.Throughput.Increment; by != nil {
-			dst = strconv.AppendInt(append(dst, `,"autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":`...),
+			dst = strconv.AppendInt(append(dst,
+				`,"autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":`...),
 				int64(*by), 10)
 			dst = append(dst, `}}`...)
 		}

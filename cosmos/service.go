@@ -86,7 +86,8 @@ func (c *call) run() error {
 	}
 	run := handlerOf(c.req.Kind, c.req.Feed, c.req.Operation)
 	if run == nil {
-		return Failure(StatusMethodNotAllowed, 0, "The operation "+verbNames[c.req.Operation]+" is not allowed on "+
+		return Failure(StatusMethodNotAllowed, 0, "The operation "+verbNames[c.req.Operation]+
+			" is not allowed on "+
 			"this resource.")
 	}
 	if err := c.req.DecodeBody(); err != nil {

@@ -12,13 +12,14 @@ import (
 type need uint8
 
 const (
-	needMaster   need = iota
-	needToken         // any token that is valid
-	needNear          // one for the container, or for anything in it: clients read its settings before all else
-	needRead          // mode Read or All, for the container or for the very thing
-	needWrite         // mode All, for the same
-	needReadAll       // mode Read or All, for the container
-	needWriteAll      // mode All, for the container
+	needMaster need = iota
+	needToken       // any token that is valid
+	// one for the container, or for anything in it: clients read its settings before all else
+	needNear
+	needRead     // mode Read or All, for the container or for the very thing
+	needWrite    // mode All, for the same
+	needReadAll  // mode Read or All, for the container
+	needWriteAll // mode All, for the container
 )
 
 // needs is the one place that says what a resource token can do: its shape is that of handlers. What is not
@@ -31,7 +32,8 @@ var needs = [kindCount]struct{ feed, single [opCount]need }{
 		feed: [opCount]need{OpRead: needReadAll, OpQuery: needReadAll, OpQueryPlan: needReadAll,
 			OpChangeFeed: needReadAll, OpQueryChanges: needReadAll,
 			OpCreate: needWriteAll, OpUpsert: needWriteAll, OpBatch: needWriteAll},
-		single: [opCount]need{OpRead: needRead, OpReplace: needWrite, OpPatch: needWrite, OpDelete: needWrite},
+		single: [opCount]need{OpRead: needRead, OpReplace: needWrite, OpPatch: needWrite,
+			OpDelete: needWrite},
 	},
 	KindAttachment: {
 		feed:   [opCount]need{OpRead: needRead, OpQuery: needRead},
@@ -45,7 +47,8 @@ var needs = [kindCount]struct{ feed, single [opCount]need }{
 	KindSproc: {
 		feed: scriptFeedNeeds,
 		// POST executes.
-		single: [opCount]need{OpRead: needRead, OpReplace: needWrite, OpDelete: needWrite, OpCreate: needWrite},
+		single: [opCount]need{OpRead: needRead, OpReplace: needWrite, OpDelete: needWrite,
+			OpCreate: needWrite},
 	},
 	KindTrigger: {feed: scriptFeedNeeds, single: scriptNeeds},
 	KindUDF:     {feed: scriptFeedNeeds, single: scriptNeeds},

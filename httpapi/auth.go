@@ -195,7 +195,8 @@ func (a *authority) checkSkew(at time.Time) error {
 		return cosmos.Failure(http.StatusForbidden, 0,
 			"The authorization token is not valid at the current time. Please "+
 				"create another token and retry (token start time: "+
-				at.UTC().Format(http.TimeFormat)+", current server time: "+now.UTC().Format(http.TimeFormat)+").")
+				at.UTC().Format(http.TimeFormat)+", current server time: "+now.UTC().Format(http.TimeFormat)+
+				").")
 	}
 	return nil
 }

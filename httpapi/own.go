@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Mayfly's own surface is package laboratory's. It has a router of its own behind the chain that every request
-// goes through; here is what it needs of this server.
+// Mayfly's own surface is package laboratory's. It has a router of its own behind the chain that every
+// request goes through; here is what it needs of this server.
 
 // newOwn mounts the laboratory.
 func (s *Server) newOwn() http.Handler {
@@ -46,8 +46,8 @@ func ownOf(ec echo.Context) *ownCall { return ec.Request().Context().Value(ownKe
 
 func callOf(ec echo.Context) *call { return ownOf(ec).call }
 
-// serveOwn passes a request for Mayfly's own surface on. The router is given a path that is written the one way
-// in which routes are.
+// serveOwn passes a request for Mayfly's own surface on. The router is given a path that is written the one
+// way in which routes are.
 func (s *Server) serveOwn(c *call) error {
 	own := ownCall{call: c}
 	r := c.r.WithContext(context.WithValue(c.ctx(), ownKey{}, &own))

@@ -28,8 +28,8 @@ type plan struct {
 	steps []step
 	body  []field
 	query []field
-	// takes says in refusals of an unknown member or parameter what the route takes, % being the names of all;
-	// empty: nothing is said.
+	// takes says in refusals of an unknown member or parameter what the route takes, % being the names of
+	// all; empty: nothing is said.
 	takes    string
 	refusal  string // the whole of them, where that is not made with takes
 	empty    string // the refusal of a body without members; empty: it is taken
@@ -64,8 +64,9 @@ func planOf(t reflect.Type) *plan {
 	return p
 }
 
-// scan reads the tags of a part. Of those that are this package's own, takes, refusal, empty and body ("optional"
-// or "documents") are on blank fields; missing is on a required member, first on one that is told of first.
+// scan reads the tags of a part. Of those that are this package's own, takes, refusal, empty and body
+// ("optional" or "documents") are on blank fields; missing is on a required member, first on one that is told
+// of first.
 func (p *plan) scan(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)

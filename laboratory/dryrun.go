@@ -68,7 +68,8 @@ func (d *newDefault) decode(_ string, v doc.Value) (err error) {
 // JSONSchema implements jsonschema.Exposer.
 func (newDefault) JSONSchema() (s jsonschema.Schema, err error) {
 	s.WithType(oneOf(jsonschema.Integer, jsonschema.Null))
-	s.WithDescription("Seconds, -1 for no end, or null for off.").WithMinimum(-1).WithMaximum(float64(ttl.Max))
+	s.WithDescription("Seconds, -1 for no end, or null for off.").WithMinimum(-1).WithMaximum(
+		float64(ttl.Max))
 	s.WithExamples(3600)
 	return s, nil
 }
@@ -106,7 +107,8 @@ func dryRunAnswer(d inspect.DryRun) DryRunAnswer {
 		effect := DryRunEffect{Count: e.Count}
 		for _, x := range e.Examples {
 			effect.Examples = append(effect.Examples,
-				DryRunExample{keyOf(store.Key{Partition: x.Partition, ID: x.ID}), secondOrNever(x.Before), secondOrNever(x.After)})
+				DryRunExample{keyOf(store.Key{Partition: x.Partition, ID: x.ID}), secondOrNever(x.Before),
+					secondOrNever(x.After)})
 		}
 		out.Effects[inspect.TTLEffect(i).String()] = effect
 	}

@@ -39,8 +39,8 @@ type Options struct {
 	Classify func(error) Failure
 	// Draining is closed when the server begins to shut down: nobody waits any longer. nil: it never does.
 	Draining <-chan struct{}
-	// Trusted tells of a request for an open route whether it shows the master key all the same. Default: none
-	// does.
+	// Trusted tells of a request for an open route whether it shows the master key all the same. Default:
+	// none does.
 	Trusted func(ec echo.Context) bool
 	// Ready says whether the store works. Default: always.
 	Ready func(context.Context) error

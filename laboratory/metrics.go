@@ -151,11 +151,13 @@ func flag(on bool) float64 {
 func metrics(l *Laboratory, r *route, ec echo.Context) error {
 	details := l.opt.Trusted != nil && l.opt.Trusted(ec)
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(collector{ec.Request().Context(), l.db, details, l.opt.Webhooks}); err != nil {
+	if err := registry.Register(collector{ec.Request().Context(), l.db, details,
+		l.opt.Webhooks}); err != nil {
 		return err
 	}
 	var page pageWriter
-	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(&page, ec.Request())
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(&page,
+		ec.Request())
 	if page.status >= http.StatusBadRequest {
 		return &Error{http.StatusServiceUnavailable, "The store cannot be measured now."}
 	}

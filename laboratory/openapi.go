@@ -60,9 +60,11 @@ func (l *Laboratory) described() (description, error) {
 		jsonschema.InterceptProp(presence), jsonschema.InterceptSchema(closed))
 	for _, m := range []struct{ of, is any }{
 		{setting[bool]{}, false}, {setting[int]{}, 0},
-		{setting[*store.OnExpire]{}, store.OnExpire{}}, {setting[*store.ExpiryEvents]{}, store.ExpiryEvents{}},
+		{setting[*store.OnExpire]{}, store.OnExpire{}}, {setting[*store.ExpiryEvents]{},
+			store.ExpiryEvents{}},
 		{setting[*store.ReaperSettings]{}, store.ReaperSettings{}},
-		{setting[*store.PurgeDelay]{}, store.PurgeDelay{}}, {setting[*store.Starvation]{}, store.Starvation{}},
+		{setting[*store.PurgeDelay]{}, store.PurgeDelay{}}, {setting[*store.Starvation]{},
+			store.Starvation{}},
 		{Imported{}, []ImportResult{}}, {document{}, map[string]any{}},
 	} {
 		r.AddTypeMapping(m.of, m.is)
@@ -112,7 +114,8 @@ func presence(p jsonschema.InterceptPropParams) error {
 // closed says of the store's own structs that they take no other members.
 func closed(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	t := p.Value.Type()
-	if p.Processed && t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[store.OnExpire]().PkgPath() {
+	if p.Processed && t.Kind() == reflect.Struct &&
+		t.PkgPath() == reflect.TypeFor[store.OnExpire]().PkgPath() {
 		p.Schema.WithAdditionalProperties(*new(jsonschema.SchemaOrBool).WithTypeBoolean(false))
 	}
 	return false, nil

@@ -87,7 +87,8 @@ func New(t testing.TB, opts ...Option) *Mayfly {
 
 func (m *Mayfly) open(o options) error {
 	ctx := context.Background()
-	e, err := pebble.Open(ctx, pebble.Options{Memory: true, CacheBytes: cacheBytes, Strict: true, Logger: o.logger})
+	e, err := pebble.Open(ctx, pebble.Options{Memory: true, CacheBytes: cacheBytes, Strict: true,
+		Logger: o.logger})
 	if err != nil {
 		return err
 	}
@@ -223,7 +224,8 @@ func (m *Mayfly) WaitExpired(container string, partitionKey any, id string) {
 	case e.State == inspect.StateUnknown:
 		m.t.Fatalf("mayflytest: there is no item %s in %s", id, container)
 	case e.State == inspect.StateLive && !e.Mortal:
-		m.t.Fatalf("mayflytest: the item %s in %s never expires: its ttl is %s by %s", id, container, ttlText(e.TTL), e.Source)
+		m.t.Fatalf("mayflytest: the item %s in %s never expires: its ttl is %s by %s", id, container,
+			ttlText(e.TTL), e.Source)
 	case e.State == inspect.StateLive:
 		m.Advance(time.Unix(e.ExpiresAt, 0).Sub(m.Now()))
 	}

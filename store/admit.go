@@ -37,9 +37,10 @@ func (c *Container) Admit(now time.Time) error {
 	if wait == 0 {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeThrottled, Err: &ThrottledError{RetryAfter: wait}, Message: fmt.Sprintf(
-		"Request rate is large: the throughput of %d RU/s is used up. More Request Units may be needed, "+
-			"so no changes were made. Please retry this request later.", perSecond)}
+	return &fault.Error{Code: fault.CodeThrottled, Err: &ThrottledError{RetryAfter: wait},
+		Message: fmt.Sprintf(
+			"Request rate is large: the throughput of %d RU/s is used up. More Request Units may be needed, "+
+				"so no changes were made. Please retry this request later.", perSecond)}
 }
 
 // Spend takes what a request has cost, in RU, from the container's throughput.

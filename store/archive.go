@@ -60,7 +60,8 @@ const (
 )
 
 // storedLimits are those of a document that is in the store.
-var storedLimits = doc.Limits{MaxBytes: doc.DefaultMaxBytes + MaxMoves*archiveBytes, MaxDepth: doc.DefaultMaxDepth + MaxMoves*archiveDepth}
+var storedLimits = doc.Limits{MaxBytes: doc.DefaultMaxBytes + MaxMoves*archiveBytes,
+	MaxDepth: doc.DefaultMaxDepth + MaxMoves*archiveDepth}
 
 // archiving is a container and its archive while their gates are held.
 type archiving struct {
@@ -143,7 +144,8 @@ func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return b.to.policy().Expired(head.Life, b.archive.moment()) || b.to.fenced(head, func() []byte { return a.pk }), nil
+	return b.to.policy().Expired(head.Life, b.archive.moment()) ||
+		b.to.fenced(head, func() []byte { return a.pk }), nil
 }
 
 // archiveID is the n-th id that a ghost may have in the archive.

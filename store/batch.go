@@ -55,11 +55,13 @@ type BatchResult struct {
 // fails with CodeTooLarge, and a write comes with an Item whose Body is nil. pk is the partition key of
 // operations that have none. The receipt sums the charges; its position is that of the last range that was
 // written or read.
-func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops []Operation, o BatchOptions) (BatchResult, Receipt, error) {
+func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops []Operation,
+	o BatchOptions) (BatchResult, Receipt, error) {
 	if err := c.checkBatch(ctx, pk, ops, o); err != nil {
 		return BatchResult{}, c.refused(), err
 	}
-	b := &batch{c: c, o: o, ops: ops, list: make([]*prepared, len(ops)), results: make([]OperationResult, len(ops))}
+	b := &batch{c: c, o: o, ops: ops, list: make([]*prepared, len(ops)),
+		results: make([]OperationResult, len(ops))}
 	b.receipt.Range, b.receipt.LSN = c.Position(o.Range)
 	b.prepare(ctx, pk)
 	if err := b.run(ctx); err != nil {
@@ -82,7 +84,8 @@ func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, 
 		return fail(fault.CodeBadRequest, "Batch request has no operations.")
 	}
 	if len(ops) > MaxBatchOperations {
-		return &fault.Error{Code: fault.CodeBadRequest, Message: "Batch request has more operations than what is supported.", Err: ErrTooManyOperations}
+		return &fault.Error{Code: fault.CodeBadRequest,
+			Message: "Batch request has more operations than what is supported.", Err: ErrTooManyOperations}
 	}
 	size := 0
 	for i := range ops {
@@ -140,7 +143,8 @@ var errUndone = errors.New("an operation of the batch failed")
 
 var errAnswerTooLarge = fail(fault.CodeTooLarge, "Response size is too large")
 
-var errFailedDependency = fail(fault.CodeFailedDependency, "The operation was not carried out because another one of its batch failed.")
+var errFailedDependency = fail(fault.CodeFailedDependency,
+	"The operation was not carried out because another one of its batch failed.")
 
 // prepare prepares the operations. It looks at ctx between any two: those behind its end fail with it.
 func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {

@@ -31,9 +31,10 @@ type containerRecord struct {
 	Spec     json.RawMessage `json:"spec"`
 	Policy   ttl.Policy      `json:"policy"`
 	Ranges   []rangeRecord   `json:"ranges"`
-	RangeLSN uint64          `json:"rangeLSN"`        // catalog LSN of the last change of Ranges
-	Slots    int             `json:"slots,omitempty"` // that were ever given to a range, where a split has asked for one
-	Split    *splitRecord    `json:"split,omitempty"`
+	RangeLSN uint64          `json:"rangeLSN"` // catalog LSN of the last change of Ranges
+	// that were ever given to a range, where a split has asked for one
+	Slots int          `json:"slots,omitempty"`
+	Split *splitRecord `json:"split,omitempty"`
 
 	// IndexedBy are older specs by which documents may still be indexed; none where all are indexed by Spec.
 	// IndexRound counts the changes that made it so.
@@ -55,7 +56,8 @@ type rangeRecord struct {
 	Max     string `json:"max"`
 	Parents []int  `json:"parents,omitempty"` // the range that it came from, behind those that that came from
 	TS      int64  `json:"ts"`
-	LSN     uint64 `json:"lsn,omitempty"` // catalog LSN of its making; 0: as old as the container, which was never split
+	// catalog LSN of its making; 0: as old as the container, which was never split
+	LSN uint64 `json:"lsn,omitempty"`
 }
 
 type offerRecord struct {

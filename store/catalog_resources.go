@@ -38,7 +38,8 @@ func (rec *resourceRecord) encode() []byte {
 	if rec.Made != 0 {
 		made = fmt.Sprintf(`,"made":%d`, rec.Made)
 	}
-	return fmt.Appendf(nil, `{"num":%d,"ts":%d%s,"lsn":%d,"body":%s}`, rec.Num, rec.TS, made, rec.LSN, rec.Body)
+	return fmt.Appendf(nil, `{"num":%d,"ts":%d%s,"lsn":%d,"body":%s}`, rec.Num, rec.TS, made, rec.LSN,
+		rec.Body)
 }
 
 // made is the second of its creation.
@@ -88,7 +89,8 @@ func (cat *catalog) family(f family) *siblings {
 
 // index finds a member by its number.
 func (s *siblings) index(num uint32) (int, bool) {
-	return slices.BinarySearchFunc(s.list, num, func(rec *resourceRecord, num uint32) int { return int(int64(rec.Num) - int64(num)) })
+	return slices.BinarySearchFunc(s.list, num,
+		func(rec *resourceRecord, num uint32) int { return int(int64(rec.Num) - int64(num)) })
 }
 
 // set puts rec in the place of old, or adds it where old is nil.

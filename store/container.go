@@ -41,8 +41,9 @@ type Container struct {
 	watch    notifier
 	mourners notifier // who follow the log of expiries
 	reaping  reaping
-	used     atomic.Int64 // the last second in which the container was used, where its settings ask: see idle.go
-	usedKept int64        // what is stored of it; the reaper's and, with it at rest, Close's
+	// the last second in which the container was used, where its settings ask: see idle.go
+	used     atomic.Int64
+	usedKept int64 // what is stored of it; the reaper's and, with it at rest, Close's
 	lints    lintBook
 	overruns overruns      // of its scripts
 	purged   atomic.Uint64 // items, since Open
@@ -106,7 +107,8 @@ type RangeSet struct {
 // that it had.
 func (set RangeSet) Since(etag string) []Range {
 	lsn, err := strconv.ParseUint(layout.BareETag(etag)[max(len(layout.BareETag(etag))-12, 0):], 16, 64)
-	if err != nil || !layout.ETagMatches(etag, rangesETag(set.incarnation, lsn)) || rangesETag(set.incarnation, lsn) > set.ETag {
+	if err != nil || !layout.ETagMatches(etag, rangesETag(set.incarnation, lsn)) ||
+		rangesETag(set.incarnation, lsn) > set.ETag {
 		return set.Ranges
 	}
 	return slices.DeleteFunc(slices.Clone(set.Ranges), func(r Range) bool { return r.made <= lsn })
@@ -170,7 +172,8 @@ func (c *Container) Ranges() RangeSet {
 	for i, s := range st.ranges {
 		r := Range{
 			ID: s.id, Min: s.rec.Min, Max: s.rec.Max, Parents: slices.Clone(s.parents),
-			RID:       layout.RIDText(layout.ChildRIDBytes(c.d.rec.Num, c.cid, layout.RIDTypeRange<<60|uint64(s.rec.ID)+1)),
+			RID: layout.RIDText(layout.ChildRIDBytes(c.d.rec.Num, c.cid,
+				layout.RIDTypeRange<<60|uint64(s.rec.ID)+1)),
 			ETag:      layout.ETagText(c.db.incarnation, s.number, st.madeAt(i)),
 			Fraction:  1 / float64(len(st.ranges)),
 			LSN:       c.db.eng.Horizon(s.scope),
@@ -281,7 +284,8 @@ func (c *Container) gone() error {
 
 // change replaces the state while nobody else uses it. fn returns the next state; what it makes durable must
 // be so when it returns. CodeCanceled: ctx has ended before those who use it have left.
-func (c *Container) change(ctx context.Context, fn func(st containerState, now int64) (containerState, error)) error {
+func (c *Container) change(ctx context.Context, fn func(st containerState, now int64) (containerState,
+	error)) error {
 	if err := c.gate.Shut(ctx); err != nil {
 		return wrap(err)
 	}

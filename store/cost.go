@@ -27,7 +27,8 @@ const chargeFence = 4.95
 
 // chargeRows is the charge of a page of a query, by the work that it was.
 func chargeRows(s query.Stats) float64 {
-	return round2(chargeQuery + 0.03*float64(s.Loaded) + 0.001*float64(s.IndexEntries) + 0.1*float64(s.OutputBytes)/1024 + float64(s.UDFCalls))
+	return round2(chargeQuery + 0.03*float64(s.Loaded) + 0.001*float64(s.IndexEntries) +
+		0.1*float64(s.OutputBytes)/1024 + float64(s.UDFCalls))
 }
 
 func round2(c float64) float64 { return float64(int(c*100+0.5)) / 100 }

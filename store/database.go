@@ -97,7 +97,8 @@ func (db *DB) CreateDatabase(ctx context.Context, id string, t definition.Throug
 	return db.live().createDatabase(ctx, id, t)
 }
 
-func (db *resident) createDatabase(ctx context.Context, id string, asked definition.Throughput) (*Database, error) {
+func (db *resident) createDatabase(ctx context.Context, id string, asked definition.Throughput) (*Database,
+	error) {
 	if err := definition.ValidateID("database", id); err != nil {
 		return nil, err
 	}
@@ -109,7 +110,8 @@ func (db *resident) createDatabase(ctx context.Context, id string, asked definit
 	}
 	defer db.in.Catalog().Unlock()
 	if _, err := db.database(id); err == nil {
-		return nil, fail(fault.CodeConflict, "Resource with specified id or name already exists: database '"+id+"'.")
+		return nil, fail(fault.CodeConflict, "Resource with specified id or name already exists: database '"+
+			id+"'.")
 	}
 	d := &Database{db: db, byName: make(map[string]*Container)}
 	var offer *offerRecord
@@ -200,7 +202,8 @@ func closeAll(ctx context.Context, containers []*Container, fn func() error) err
 func (db *resident) eraseAll(ctx context.Context, containers []*Container) {
 	for _, c := range containers {
 		if err := db.eraseContainer(context.WithoutCancel(ctx), c.cid); err != nil {
-			db.opts.Logger.Warn("freeing a dropped container failed; the next start will finish it", "container", c.name, "error", err)
+			db.opts.Logger.Warn("freeing a dropped container failed; the next start will finish it",
+				"container", c.name, "error", err)
 		}
 	}
 }

@@ -27,13 +27,13 @@ type DB struct {
 	subscribers notifier // who ask for webhooks: see Subscriptions
 }
 
-// Open opens the data of an engine that holds documents, and what neighbours have beside them: it loads the catalog, finishes what a crash
-// interrupted, and starts the reaper. It takes the engine over: Close closes it, and a failed Open has closed
-// it.
+// Open opens the data of an engine that holds documents, and what neighbours have beside them: it loads the
+// catalog, finishes what a crash interrupted, and starts the reaper. It takes the engine over: Close closes
+// it, and a failed Open has closed it.
 //
 // It fails with engine.ErrNewerFormat or engine.ErrOlderFormat (wrapped) for data of another format,
-// engine.ErrCorrupt for a catalog that cannot be read, and CodeUnavailable where the clock runs more than five
-// minutes behind the data.
+// engine.ErrCorrupt for a catalog that cannot be read, and CodeUnavailable where the clock runs more than
+// five minutes behind the data.
 func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Tenant) (*DB, error) {
 	db, err := New(o)
 	if err != nil {

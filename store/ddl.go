@@ -50,7 +50,8 @@ func (d *Database) ContainerByRID(rid string) (*Container, error) {
 // without a throughput of its own gets 400 RU/s, unless its database shares one. It fails with CodeConflict
 // where the id is taken, CodeBadRequest for what the service refuses, and CodeOwnerNotFound where the
 // database is gone.
-func (d *Database) CreateContainer(ctx context.Context, spec definition.ContainerSpec, t definition.Throughput) (*Container, error) {
+func (d *Database) CreateContainer(ctx context.Context, spec definition.ContainerSpec,
+	t definition.Throughput) (*Container, error) {
 	return d.CreateContainerWith(ctx, spec, ContainerOptions{Throughput: t})
 }
 
@@ -148,7 +149,8 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 	keys := d.Resources(KindEncryptionKey)
 	for _, path := range p.IncludedPaths {
 		if keys.find(path.KeyID) == nil {
-			return fail(fault.CodeBadRequest, "ClientEncryptionKey with id '["+path.KeyID+"]' does not exist.")
+			return fail(fault.CodeBadRequest, "ClientEncryptionKey with id '["+path.KeyID+
+				"]' does not exist.")
 		}
 	}
 	return nil
@@ -180,7 +182,8 @@ func (db *resident) newRanges(
 // ReplaceContainer changes a container's settings. A changed DefaultTTL acts at once on all items, whatever
 // their number; an item that had expired under the old one stays expired. The partition key, the unique keys
 // and the client encryption policy cannot change: CodeBadRequest. o.IfMatch is the container's etag.
-func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definition.ContainerSpec, o WriteOptions) (*Container, error) {
+func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definition.ContainerSpec,
+	o WriteOptions) (*Container, error) {
 	db := d.db
 	if err := db.lockCatalog(ctx); err != nil {
 		return nil, err

@@ -94,8 +94,9 @@
 //
 // Package store/internal/layout draws every key. tx.go holds the only two functions that write the keys of
 // items: put and del. Requests, batches and the reaper call the same two, so an item, its feed entry, its
-// deadline and its unique keys cannot part. Which keys an item has is package store/internal/view's to say, so
-// that those who only look say the same: Check (store/internal/check) proves that the keys have not parted.
+// deadline and its unique keys cannot part. Which keys an item has is package store/internal/view's to say,
+// so that those who only look say the same: Check (store/internal/check) proves that the keys have not
+// parted.
 //
 // The catalog is small, lives in memory whole and changes under one lock, on disk first. Users, permissions,
 // client encryption keys and scripts are a part of it (resource.go).

@@ -52,7 +52,8 @@ func (st *containerState) logsExpiryOf(h layout.Header) bool {
 
 // storeSettings makes changed settings durable, in next.rec, and begins or ends the log of expiries where
 // they ask for it. The caller holds the catalog's lock and the container's gate.
-func (c *Container) storeSettings(ctx context.Context, old *containerState, next *containerState, now int64) error {
+func (c *Container) storeSettings(ctx context.Context, old *containerState, next *containerState,
+	now int64) error {
 	was, on := old.rec.Log != nil, next.rec.Settings.ExpiryEvents != nil
 	switch {
 	case on && !was:
@@ -97,12 +98,14 @@ func (st *containerState) webhooks() []Webhook {
 
 // trimExpiries frees entries of a slot's log that lie outside of its retention. next is the second at which
 // there will be more.
-func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slot, now int64) (more bool, next int64, err error) {
+func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slot, now int64) (more bool,
+	next int64, err error) {
 	window := st.eventRetention()
-	old, err := c.findTrimmable(ctx, s, layout.FamilyExpired, window, now, func(value []byte) (layout.Version, error) {
-		e, err := layout.DecodeExpiry(value)
-		return e.Version, err
-	})
+	old, err := c.findTrimmable(ctx, s, layout.FamilyExpired, window, now,
+		func(value []byte) (layout.Version, error) {
+			e, err := layout.DecodeExpiry(value)
+			return e.Version, err
+		})
 	if err != nil || old.last == 0 {
 		return false, old.next, err
 	}

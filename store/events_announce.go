@@ -7,7 +7,8 @@ import (
 )
 
 // announceExpired puts the deaths of items into the log of expiries that the reaper may not purge yet.
-func (c *Container) announceExpired(ctx context.Context, st *containerState, s *slot, now int64, limit int) (more bool, next int64, err error) {
+func (c *Container) announceExpired(ctx context.Context, st *containerState, s *slot, now int64,
+	limit int) (more bool, next int64, err error) {
 	l := newLook(st.policy(), s, &s.announcing, now, limit)
 	if err := l.take(ctx, c.db.eng); err != nil {
 		return false, never, err
@@ -24,7 +25,8 @@ func (c *Container) announceExpired(ctx context.Context, st *containerState, s *
 
 // announceBatch is announceExpired in one transaction. judged is how many candidates it came to; those that
 // are alive are appended to survivors.
-func (c *Container) announceBatch(ctx context.Context, s *slot, batch, survivors []candidate) (judged int, alive []candidate, err error) {
+func (c *Container) announceBatch(ctx context.Context, s *slot, batch, survivors []candidate) (judged int,
+	alive []candidate, err error) {
 	st, _, err := c.enter(ctx)
 	if err != nil {
 		return 0, nil, err

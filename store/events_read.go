@@ -71,7 +71,8 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 	}
 	var r logReader
 	err = c.withSources(ctx, Scope{}, func(sp span, sources []*source) error {
-		r = logReader{c: c, ranges: sp.ranges, at: make([]uint64, len(sources)), share: max(1, pageLimit(limit)/len(sources))}
+		r = logReader{c: c, ranges: sp.ranges, at: make([]uint64, len(sources)),
+			share: max(1, pageLimit(limit)/len(sources))}
 		for i, src := range sources {
 			r.at[i] = from.of(src.s)
 		}
@@ -115,7 +116,8 @@ func (c *Container) ExpirationsChanged() <-chan struct{} { return c.mourners.cha
 
 func keepsLog(st *containerState) error {
 	if st.rec.Log == nil {
-		return fail(fault.CodeBadRequest, "The container keeps no log of expiries: its settings have no 'expiryEvents'.")
+		return fail(fault.CodeBadRequest,
+			"The container keeps no log of expiries: its settings have no 'expiryEvents'.")
 	}
 	return nil
 }
@@ -136,7 +138,8 @@ func (r *logReader) fill(src *source, i int) error {
 		return err
 	}
 	if layout.Sequence(r.at[i]).LSN() > src.at.LSN {
-		return fail(fault.CodeBadRequest, "The position in the log of expiries is ahead of this store: it was given by another one, or before it was restored.")
+		return fail(fault.CodeBadRequest,
+			"The position in the log of expiries is ahead of this store: it was given by another one, or before it was restored.")
 	}
 	asked := r.at[i]
 	oldest := src.now - src.st.eventRetention()

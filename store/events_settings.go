@@ -18,8 +18,10 @@ type ExpiryEvents struct {
 
 // Webhook is an endpoint that is sent a container's expiry events.
 type Webhook struct {
-	URL    string `json:"url"`              // http or https; it names the webhook among those of its container
-	Secret string `json:"secret,omitempty"` // key of the HMAC that signs what is sent; empty: nothing is signed
+	// http or https; it names the webhook among those of its container
+	URL string `json:"url"`
+	// key of the HMAC that signs what is sent; empty: nothing is signed
+	Secret string `json:"secret,omitempty"`
 }
 
 // Bounds of the settings.
@@ -46,16 +48,21 @@ func (e *ExpiryEvents) check() error {
 		return nil
 	}
 	if e.Retention < 0 || e.Retention > MaxEventRetention {
-		return fail(fault.CodeBadRequest, fmt.Sprintf("'retention' of the expiry events must be between 1 and %d seconds.", MaxEventRetention))
+		return fail(fault.CodeBadRequest,
+			fmt.Sprintf("'retention' of the expiry events must be between 1 and %d seconds.",
+				MaxEventRetention))
 	}
 	if len(e.Webhooks) > MaxWebhooks {
-		return fail(fault.CodeBadRequest, fmt.Sprintf("A container can have at most %d webhooks.", MaxWebhooks))
+		return fail(fault.CodeBadRequest, fmt.Sprintf("A container can have at most %d webhooks.",
+			MaxWebhooks))
 	}
 	seen := make(map[string]bool)
 	for _, w := range e.Webhooks {
 		u, err := url.Parse(w.URL)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(w.URL) > maxWebhookURL {
-			return fail(fault.CodeBadRequest, "The URL of a webhook must be an absolute http or https URL: '"+w.URL+"' is not.")
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
+			len(w.URL) > maxWebhookURL {
+			return fail(fault.CodeBadRequest, "The URL of a webhook must be an absolute http or https URL: '"+
+				w.URL+"' is not.")
 		}
 		if seen[w.URL] {
 			return fail(fault.CodeBadRequest, "The webhook '"+w.URL+"' is named twice.")
@@ -115,9 +122,11 @@ func (r *ReaperSettings) check() error {
 	case r.Delay.Seconds != 0 && (r.Delay.Min != 0 || r.Delay.Max != 0 || r.Delay.Seed != 0):
 		return fail(fault.CodeBadRequest, "A purge delay is either 'seconds', or 'min', 'max' and 'seed'.")
 	case r.Delay.Seconds < 0 || r.Delay.Min < 0 || r.Delay.Max < r.Delay.Min:
-		return fail(fault.CodeBadRequest, "A purge delay must not be negative, and its 'max' not below its 'min'.")
+		return fail(fault.CodeBadRequest,
+			"A purge delay must not be negative, and its 'max' not below its 'min'.")
 	case max(r.Delay.Seconds, r.Delay.Max) > MaxPurgeDelay:
-		return fail(fault.CodeBadRequest, fmt.Sprintf("A purge delay must be at most %d seconds.", MaxPurgeDelay))
+		return fail(fault.CodeBadRequest, fmt.Sprintf("A purge delay must be at most %d seconds.",
+			MaxPurgeDelay))
 	}
 	return nil
 }

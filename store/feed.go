@@ -134,15 +134,16 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 
 // feedReader fills one page of a change feed.
 type feedReader struct {
-	c      *Container
-	req    *ChangesRequest
-	limit  int
-	since  int64 // changes of this second and before are passed over
-	page   ChangesPage
-	bytes  int
-	full   bool
-	until  layout.Sequence // where the page is full: the last one of the transaction that it must not cut
-	whole  layout.Sequence // the last one of the transaction of the latest change; 0: the range has given none
+	c     *Container
+	req   *ChangesRequest
+	limit int
+	since int64 // changes of this second and before are passed over
+	page  ChangesPage
+	bytes int
+	full  bool
+	until layout.Sequence // where the page is full: the last one of the transaction that it must not cut
+	// the last one of the transaction of the latest change; 0: the range has given none
+	whole  layout.Sequence
 	served *slot
 	rows   []feedRow // scratch, as what follows
 	keys   [][]byte
@@ -159,7 +160,8 @@ func (f *feedReader) fill(src *source, after uint64) (reached uint64, err error)
 		return after, err
 	}
 	if !f.req.Start.Now && after > src.at.LSN {
-		return after, fail(fault.CodeBadRequest, "The position in the change feed is ahead of this store: it was given by another one, or before it was restored.")
+		return after, fail(fault.CodeBadRequest,
+			"The position in the change feed is ahead of this store: it was given by another one, or before it was restored.")
 	}
 	at := layout.LastOf(after)
 	if f.req.Mode == AllVersions {

@@ -106,7 +106,8 @@ func (ch *Change) appendMetadata(dst []byte) []byte {
 func (f *feedReader) fillVersions(src *source, at *layout.Sequence) (err error) {
 	window := src.st.retention()
 	if window == 0 {
-		return fail(fault.CodeBadRequest, "The container keeps no feed of all versions and deletes: its change feed policy has no retention.")
+		return fail(fault.CodeBadRequest,
+			"The container keeps no feed of all versions and deletes: its change feed policy has no retention.")
 	}
 	oldest := src.now - window // what was written in this second or before is outside of the window
 	switch start := &f.req.Start; {

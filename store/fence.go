@@ -44,7 +44,8 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	c.beginUse()
 	defer c.endUse()
 	if pk.IsZero() {
-		return c.refused(), fail(fault.CodeBadRequest, "PartitionKey value must be supplied for this operation.")
+		return c.refused(), fail(fault.CodeBadRequest,
+			"PartitionKey value must be supplied for this operation.")
 	}
 	pk, err := c.def.FullKey(pk, "")
 	if err != nil {
@@ -80,7 +81,8 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 
 // sweepFences purges up to limit items below the fences of one slot and removes the fences that have nothing
 // left.
-func (c *Container) sweepFences(ctx context.Context, st *containerState, s *slot, limit int) (purged int, more bool, err error) {
+func (c *Container) sweepFences(ctx context.Context, st *containerState, s *slot, limit int) (purged int,
+	more bool, err error) {
 	for name, lsn := range st.fences {
 		epk, _, err := doc.DecodeEscaped([]byte(name))
 		if err != nil {
@@ -113,7 +115,8 @@ func (c *Container) sweepFences(ctx context.Context, st *containerState, s *slot
 }
 
 // belowFence finds items of a partition key that were born at or below a fence: after it, the key began anew.
-func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, limit int) (found []candidate, err error) {
+func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, limit int) (found []candidate,
+	err error) {
 	prefix := layout.FencedPostings(c.cid, name)
 	err = c.db.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(engine.Prefix(prefix), false)

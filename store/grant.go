@@ -16,9 +16,10 @@ import (
 // A container is known by its resource id and not by its name: whoever was let into one is not let into the
 // next one of that name. An item is known as the permission knows it, by id or by resource id.
 type Grant struct {
-	Write     bool                    // mode All, not Read
-	Container string                  // resource id
-	Type      string                  // "docs", "sprocs", "triggers" or "udfs" for a child; empty for the container itself
+	Write     bool   // mode All, not Read
+	Container string // resource id
+	// "docs", "sprocs", "triggers" or "udfs" for a child; empty for the container itself
+	Type      string
 	ID        string                  // of the child; empty where RID is given
 	RID       string                  // of the child
 	Partition definition.PartitionKey // where given, only this partition key
@@ -64,14 +65,16 @@ func (db *resident) parseGrant(ctx context.Context, v doc.Value) (g Grant, err e
 }
 
 func badResource(link string) error {
-	return fail(fault.CodeBadRequest, "The resource '"+link+"' of the permission is neither a container nor an item or a script in one.")
+	return fail(fault.CodeBadRequest,
+		"The resource '"+link+"' of the permission is neither a container nor an item or a script in one.")
 }
 
 // splitLink takes dbs/x/colls/y or dbs/x/colls/y/docs/z apart; nil where link is neither. The last id may
 // hold slashes.
 func splitLink(link string) []string {
 	parts := strings.SplitN(strings.Trim(link, "/"), "/", 6)
-	if len(parts) != 4 && len(parts) != 6 || !strings.EqualFold(parts[0], "dbs") || !strings.EqualFold(parts[2], "colls") {
+	if len(parts) != 4 && len(parts) != 6 || !strings.EqualFold(parts[0], "dbs") ||
+		!strings.EqualFold(parts[2], "colls") {
 		return nil
 	}
 	if len(parts) == 6 {
@@ -134,7 +137,8 @@ func (db *resident) grantByName(ctx context.Context, g *Grant, parts []string) e
 		return nil
 	}
 	if g.Type = parts[4]; g.Type == "docs" {
-		g.ID, err = tryEscaped(parts[5], func(id string) (string, error) { return id, c.exists(ctx, g.Partition, id) })
+		g.ID, err = tryEscaped(parts[5],
+			func(id string) (string, error) { return id, c.exists(ctx, g.Partition, id) })
 		return err
 	}
 	for k, facts := range resourceKinds {

@@ -95,7 +95,8 @@ func (c *Container) tendIdle(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		c.db.opts.Logger.Info("a container that nobody has used was deleted", "database", c.d.ID(), "container", c.name, "seconds", limit)
+		c.db.opts.Logger.Info("a container that nobody has used was deleted", "database", c.d.ID(),
+			"container", c.name, "seconds", limit)
 	}
 	return err
 }

@@ -24,7 +24,8 @@ import (
 // item has a _ts as o says. It fails with CodeBadRequest for a _ts in the future or before 1970, and for an
 // ExpiresIn that the item cannot have, because it never expires or does so earlier; else as Upsert does. An
 // item that has expired on arrival is stored, as a ghost.
-func (c *Container) Import(ctx context.Context, pk definition.PartitionKey, body []byte, o ImportOptions) (Item, Receipt, error) {
+func (c *Container) Import(ctx context.Context, pk definition.PartitionKey, body []byte,
+	o ImportOptions) (Item, Receipt, error) {
 	return c.Upsert(ctx, pk, body, WriteOptions{Import: &o})
 }
 
@@ -38,13 +39,16 @@ func (o *ImportOptions) check() error {
 	}
 	switch {
 	case given > 1:
-		return fail(fault.CodeBadRequest, "An import takes one of a timestamp, an age and a remaining time to live, not several.")
+		return fail(fault.CodeBadRequest,
+			"An import takes one of a timestamp, an age and a remaining time to live, not several.")
 	case o.Timestamp < 0:
 		return fail(fault.CodeBadRequest, "The timestamp of an import must not lie before 1970.")
 	case o.Age < 0:
-		return fail(fault.CodeBadRequest, "The age of an import must not be negative: its _ts would lie in the future.")
+		return fail(fault.CodeBadRequest,
+			"The age of an import must not be negative: its _ts would lie in the future.")
 	case o.ExpiresIn < 0:
-		return fail(fault.CodeBadRequest, "The remaining time to live of an import must be positive. For an item that has expired, give its age.")
+		return fail(fault.CodeBadRequest,
+			"The remaining time to live of an import must be positive. For an item that has expired, give its age.")
 	}
 	return nil
 }
@@ -60,17 +64,21 @@ func (o *ImportOptions) timestamp(p *ttl.Policy, own ttl.Seconds, now int64) (in
 	case o.ExpiresIn != 0:
 		at, mortal := p.ExpiresAt(ttl.Life{TS: now, Own: own, Generation: p.Generation})
 		if !mortal {
-			return 0, fail(fault.CodeBadRequest, "The import has a remaining time to live, but the item never expires.")
+			return 0, fail(fault.CodeBadRequest,
+				"The import has a remaining time to live, but the item never expires.")
 		}
 		left := int64((o.ExpiresIn + time.Second - 1) / time.Second)
 		if left > at-now {
-			return 0, fail(fault.CodeBadRequest, "The import's remaining time to live is longer than the item's whole time to live.")
+			return 0, fail(fault.CodeBadRequest,
+				"The import's remaining time to live is longer than the item's whole time to live.")
 		}
 		ts = now + left - (at - now)
 	}
 	switch {
 	case ts > now:
-		return 0, fail(fault.CodeBadRequest, "The _ts of an import must not lie in the future of the database's clock, which shows "+view.ClockText(now)+".")
+		return 0, fail(fault.CodeBadRequest,
+			"The _ts of an import must not lie in the future of the database's clock, which shows "+
+				view.ClockText(now)+".")
 	case ts < 1:
 		return 0, fail(fault.CodeBadRequest, "The _ts of an import must not lie before 1970.")
 	}
@@ -128,7 +136,8 @@ func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 // parseAge reads the member _mayfly of a document.
 func parseAge(v doc.Value) (o ImportOptions, err error) {
 	if v.Kind() != doc.Object || v.Len() != 1 {
-		return o, fail(fault.CodeBadRequest, "'_mayfly' must be an object with one of 'timestamp', 'age' and 'expiresIn'.")
+		return o, fail(fault.CodeBadRequest,
+			"'_mayfly' must be an object with one of 'timestamp', 'age' and 'expiresIn'.")
 	}
 	v.Each(func(name string, v doc.Value) bool {
 		switch name {
@@ -139,7 +148,8 @@ func parseAge(v doc.Value) (o ImportOptions, err error) {
 		case "expiresIn":
 			o.ExpiresIn, err = parseDuration(name, v)
 		default:
-			err = fail(fault.CodeBadRequest, "'"+name+"' is not known: '_mayfly' takes 'timestamp', 'age' or 'expiresIn'.")
+			err = fail(fault.CodeBadRequest,
+				"'"+name+"' is not known: '_mayfly' takes 'timestamp', 'age' or 'expiresIn'.")
 		}
 		return false
 	})
@@ -158,7 +168,8 @@ func parseTimestamp(name string, v doc.Value) (int64, error) {
 func parseDuration(name string, v doc.Value) (time.Duration, error) {
 	d, err := ttl.ParseDuration(v.Str())
 	if v.Kind() != doc.String || err != nil {
-		return 0, &fault.Error{Code: fault.CodeBadRequest, Message: "'" + name + "' must be a duration such as \"90s\", \"12h\" or \"29d\".", Err: err}
+		return 0, &fault.Error{Code: fault.CodeBadRequest,
+			Message: "'" + name + "' must be a duration such as \"90s\", \"12h\" or \"29d\".", Err: err}
 	}
 	return d, nil
 }

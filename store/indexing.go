@@ -18,7 +18,8 @@ import (
 
 // indexDefinition is what a container's definition says about index entries.
 func indexDefinition(spec *definition.ContainerSpec) index.Definition {
-	d := index.Definition{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry, Vectors: map[string]int{}}
+	d := index.Definition{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry,
+		Vectors: map[string]int{}}
 	for _, p := range spec.ComputedProperties {
 		d.Computed = append(d.Computed, index.Computed{Name: p.Name, Query: p.Query})
 	}
@@ -237,7 +238,8 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 		return err
 	}
 	if !listed && !deleted && !full {
-		n, err := view.Count(t, engine.Prefix(layout.SlotPrefix(t.s.scope, index.ShapeRecordKey(nil))), view.MaxShapes)
+		n, err := view.Count(t, engine.Prefix(layout.SlotPrefix(t.s.scope, index.ShapeRecordKey(nil))),
+			view.MaxShapes)
 		if err != nil {
 			return err
 		}

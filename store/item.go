@@ -40,12 +40,13 @@ type SessionPosition struct {
 
 // Receipt tells what an operation did and cost. It is filled on failures, too, as far as it went.
 type Receipt struct {
-	Range    string          // id of the partition range that served; empty where none was reached
-	LSN      uint64          // the range's position after the operation: what a session token carries
-	Charge   float64         // RU
-	Inserted bool            // an upsert found nothing and inserted
-	Reply    []byte          // JSON that a post-trigger has put in place of the document in the answer, or nil
-	Lint     definition.Lint // what is odd about the ttl of what was written
+	Range    string  // id of the partition range that served; empty where none was reached
+	LSN      uint64  // the range's position after the operation: what a session token carries
+	Charge   float64 // RU
+	Inserted bool    // an upsert found nothing and inserted
+	// JSON that a post-trigger has put in place of the document in the answer, or nil
+	Reply []byte
+	Lint  definition.Lint // what is odd about the ttl of what was written
 }
 
 // Key names one item: its partition key and its id in it.

@@ -26,9 +26,11 @@ type Lease struct {
 // has passed meanwhile, it has expired at once. An item has one lease; giving it anew renews it, to an
 // earlier second as well. CodeNotFound: there is no such item, or it has expired. CodeBadRequest: seconds or
 // the key are wrong.
-func (c *Container) Lease(ctx context.Context, pk definition.PartitionKey, id string, seconds int) (Lease, error) {
+func (c *Container) Lease(ctx context.Context, pk definition.PartitionKey, id string, seconds int) (Lease,
+	error) {
 	if seconds < 1 || seconds > MaxLease {
-		return Lease{}, fail(fault.CodeBadRequest, fmt.Sprintf("A lease must be between 1 and %d seconds long, not %d.", MaxLease, seconds))
+		return Lease{}, fail(fault.CodeBadRequest,
+			fmt.Sprintf("A lease must be between 1 and %d seconds long, not %d.", MaxLease, seconds))
 	}
 	var l Lease
 	err := c.lease(ctx, pk, id, func(now int64) int64 {
@@ -52,7 +54,8 @@ func (c *Container) ReleaseLease(ctx context.Context, pk definition.PartitionKey
 }
 
 // lease sets the end of an item's lease, as it follows from the present second.
-func (c *Container) lease(ctx context.Context, pk definition.PartitionKey, id string, until func(now int64) int64) error {
+func (c *Container) lease(ctx context.Context, pk definition.PartitionKey, id string,
+	until func(now int64) int64) error {
 	p, err := c.address(pk, Operation{Kind: OperationRead, ID: id})
 	if err != nil {
 		return err

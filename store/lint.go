@@ -46,7 +46,8 @@ func (c *Container) lintItem(st *containerState, p *prepared) (found definition.
 	if found == 0 {
 		return 0
 	}
-	last := &LintCase{Key: Key{Partition: c.def.Extract(p.item.body), ID: p.item.id}, TTL: own, At: p.item.head.Life.TS}
+	last := &LintCase{Key: Key{Partition: c.def.Extract(p.item.body), ID: p.item.id}, TTL: own,
+		At: p.item.head.Life.TS}
 	for i := range c.lints {
 		rule := definition.Lint(1 << i)
 		if found&rule == 0 {
@@ -54,8 +55,10 @@ func (c *Container) lintItem(st *containerState, p *prepared) (found definition.
 		}
 		n := c.lints[i].count.Add(1)
 		c.lints[i].last.Store(last)
-		if isPowerOfTen(n) { // a line for the 1st, the 10th, the 100th ...: a loop of writes does not flood the log
-			c.db.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", n, "database", c.d.ID(), "container", c.name, "id", p.item.id, "ttl", int64(own))
+		// a line for the 1st, the 10th, the 100th ...: a loop of writes does not flood the log
+		if isPowerOfTen(n) {
+			c.db.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", n, "database", c.d.ID(),
+				"container", c.name, "id", p.item.id, "ttl", int64(own))
 		}
 	}
 	return found
@@ -80,7 +83,8 @@ func isLeaseLock(id string, body []byte) bool {
 func (c *Container) lintDefault() {
 	spec := c.state.Load().spec
 	if found := spec.Lint(); found != 0 {
-		c.db.opts.Logger.Warn(found.Text(), "rule", found.String(), "database", c.d.ID(), "container", c.name, "defaultTtl", int64(spec.DefaultTTL))
+		c.db.opts.Logger.Warn(found.Text(), "rule", found.String(), "database", c.d.ID(), "container", c.name,
+			"defaultTtl", int64(spec.DefaultTTL))
 	}
 }
 
@@ -95,7 +99,8 @@ func isPowerOfTen(n uint64) bool {
 func (c *Container) LintCounts() []LintCount {
 	out := make([]LintCount, definition.LintRules)
 	for i := range out {
-		out[i] = LintCount{Rule: definition.Lint(1 << i), Count: c.lints[i].count.Load(), Last: c.lints[i].last.Load()}
+		out[i] = LintCount{Rule: definition.Lint(1 << i), Count: c.lints[i].count.Load(),
+			Last: c.lints[i].last.Load()}
 	}
 	return out
 }

@@ -155,8 +155,9 @@ func pageLimit(asked int) int {
 
 // span is a resolved scope: the ranges to visit, and what of them.
 type span struct {
-	ranges   []*slot
-	prefix   []byte // of the family k, where one logical partition or a prefix of a hierarchical key is asked for
+	ranges []*slot
+	// of the family k, where one logical partition or a prefix of a hierarchical key is asked for
+	prefix   []byte
 	epk, pk  []byte // what that is made of
 	levels   int    // components of that key
 	shared   bool   // prefix leads to documents of other ranges, too
@@ -168,7 +169,8 @@ type span struct {
 func (c *Container) scope(st *containerState, s Scope) (span, error) {
 	sp := span{ranges: st.ranges}
 	h := fnv.New32a()
-	h.Write(binary.BigEndian.AppendUint32(nil, c.cid)) // the rids and terms of another container say nothing here
+	// the rids and terms of another container say nothing here
+	h.Write(binary.BigEndian.AppendUint32(nil, c.cid))
 	switch {
 	case !s.Partition.IsZero():
 		pk, err := c.def.ScopeKey(s.Partition)
@@ -183,7 +185,8 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 			sp.ranges = st.rangesOver(epk, behindPrefix(epk))
 		}
 		sp.shared = len(sp.ranges) > 1
-		if s.Range != "" { // a client that goes range by range wants what each of them has of the partition, if anything
+		// a client that goes range by range wants what each of them has of the partition, if anything
+		if s.Range != "" {
 			r := st.rangeByID(s.Range)
 			if r == nil {
 				return span{}, rangeGone(s.Range)
@@ -237,7 +240,8 @@ func (sp span) withHash(h uint32) span {
 func (st *containerState) rangesOver(min, max []byte) []*slot {
 	var over []*slot
 	for _, s := range st.ranges {
-		if (len(s.max) == 0 || bytes.Compare(min, s.max) < 0) && (len(max) == 0 || bytes.Compare(s.min, max) < 0) {
+		if (len(s.max) == 0 || bytes.Compare(min, s.max) < 0) &&
+			(len(max) == 0 || bytes.Compare(s.min, max) < 0) {
 			over = append(over, s)
 		}
 	}
@@ -251,7 +255,8 @@ func epkBound(s string) ([]byte, error) {
 	}
 	b, err := hex.DecodeString(s)
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeBadRequest, Message: "'" + s + "' is not an effective partition key.", Err: err}
+		return nil, &fault.Error{Code: fault.CodeBadRequest,
+			Message: "'" + s + "' is not an effective partition key.", Err: err}
 	}
 	return b, nil
 }

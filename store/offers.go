@@ -45,7 +45,10 @@ func putOffer(t engine.Txn, o *offerRecord, now int64) error {
 // hasOwnOffer tells whether a database shares a throughput among its containers. The caller holds the
 // catalog's lock.
 func (db *resident) hasOwnOffer(d *Database) bool {
-	return slices.ContainsFunc(db.cat.offers, func(o offerRecord) bool { return o.Database == d.rec.Num && o.CID == 0 })
+	return slices.ContainsFunc(db.cat.offers, func(o offerRecord) bool {
+		return o.Database == d.rec.Num &&
+			o.CID == 0
+	})
 }
 
 // SharesThroughput tells whether the container has no throughput of its own and lives off its database's.
@@ -78,7 +81,8 @@ func (db *resident) offers() []Offer {
 
 // offer renders a record. The caller holds mu.
 func (db *resident) renderOffer(o offerRecord) Offer {
-	out := Offer{ID: layout.OfferRIDText(o.Num), ETag: layout.ETagText(db.incarnation, 3, o.LSN), Timestamp: o.TS, Throughput: o.Asked,
+	out := Offer{ID: layout.OfferRIDText(o.Num), ETag: layout.ETagText(db.incarnation, 3, o.LSN),
+		Timestamp: o.TS, Throughput: o.Asked,
 		Pending: db.pending(o)}
 	for _, c := range db.cat.containers {
 		if o.CID != 0 && c.cid == o.CID {
@@ -124,7 +128,8 @@ func (db *resident) findOffer(id string) (offerRecord, error) {
 // Where a container's throughput is raised, its partition ranges become as many as carry 10,000 RU/s each, in
 // the background: see Offer.Pending. It does not matter how many it was made with, or who had asked for
 // those. Lowered, they stay.
-func (db *DB) ReplaceOffer(ctx context.Context, id string, t definition.Throughput, migrate bool, o WriteOptions) (Offer, error) {
+func (db *DB) ReplaceOffer(ctx context.Context, id string, t definition.Throughput, migrate bool,
+	o WriteOptions) (Offer, error) {
 	return db.live().replaceOffer(ctx, id, t, migrate, o)
 }
 
@@ -149,7 +154,8 @@ func (db *resident) replaceOffer(
 		return Offer{}, fail(fault.CodeBadRequest, "The offer's throughput is missing.")
 	}
 	if (t.Autoscale > 0) != (rec.Asked.Autoscale > 0) && !migrate {
-		return Offer{}, fail(fault.CodeBadRequest, "An offer cannot change between manual and autoscale throughput without a migration.")
+		return Offer{}, fail(fault.CodeBadRequest,
+			"An offer cannot change between manual and autoscale throughput without a migration.")
 	}
 	rec.Ranges = rec.target(t)
 	rec.Asked = t

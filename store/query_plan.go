@@ -62,9 +62,11 @@ func (c *Container) keyRanges(keys [][]doc.Value, known bool) []query.KeyRange {
 	for _, values := range keys {
 		epk := definition.EPKHex(definition.EPK(&c.def, definition.NewPartitionKey(values...)))
 		if len(values) == c.def.Levels() {
-			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk, MinInclusive: true, MaxInclusive: true})
+			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk, MinInclusive: true,
+				MaxInclusive: true})
 		} else {
-			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk + definition.MaxEPK, MinInclusive: true})
+			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk + definition.MaxEPK,
+				MinInclusive: true})
 		}
 	}
 	slices.SortFunc(ranges, func(a, b query.KeyRange) int { return strings.Compare(a.Min, b.Min) })

@@ -74,7 +74,8 @@ func (c *Container) etag(h layout.Header) string {
 // Read returns a live item: CodeNotFound where there is none (or it has expired), CodeNotModified where
 // o.IfNoneMatch names this version, CodeSessionNotAvailable where o.Session is ahead of the store. A
 // container whose partition key is /id takes the key from the id where none is given.
-func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id string, o ReadOptions) (Item, Receipt, error) {
+func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id string, o ReadOptions) (Item,
+	Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	pk, err := c.def.FullKey(pk, id)
@@ -158,7 +159,8 @@ func (c *Container) moved(p place, s *slot) bool { return c.state.Load().rangeOf
 // found by its rid is the right one or gone; if it is gone, the key is looked up anew. What is answered, an
 // item or its absence, is durable, and position is how far the range was then. An error means nothing where
 // the range has been split meanwhile.
-func (c *Container) get(ctx context.Context, st *containerState, s *slot, p place, now int64) (it Item, position uint64, err error) {
+func (c *Container) get(ctx context.Context, st *containerState, s *slot, p place, now int64) (it Item,
+	position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
 	if rid := c.db.rids.get(p.point); rid != 0 {
 		v, at, err := c.db.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
@@ -257,7 +259,8 @@ func (c *Container) absent(ctx context.Context, st *containerState, s *slot, at 
 func (c *Container) checkSession(s *slot, session []SessionPosition) error {
 	for _, p := range session {
 		if s.answersFor(p.Range) && p.LSN > s.told.Load() && p.LSN > s.tell(c.db.eng.Horizon(s.scope)) {
-			return fail(fault.CodeSessionNotAvailable, "The read session is not available for the input session token.")
+			return fail(fault.CodeSessionNotAvailable,
+				"The read session is not available for the input session token.")
 		}
 	}
 	return nil

@@ -29,7 +29,8 @@ func (db *resident) ready(ctx context.Context) error {
 	for _, d := range db.databases() {
 		for _, c := range d.Containers() {
 			for _, s := range c.state.Load().ranges {
-				what := fmt.Sprintf("The range %s of the container %s in the database %s", s.id, c.name, d.rec.ID)
+				what := fmt.Sprintf("The range %s of the container %s in the database %s", s.id, c.name,
+					d.rec.ID)
 				if err := notReady(ctx, what, c.db.awaitTurn(ctx, s.scope)); err != nil {
 					return err
 				}

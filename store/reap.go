@@ -40,7 +40,8 @@ type sweeper struct{ db *resident }
 // Ranges are the slots in which something can expire. To list them begins a round, which is when idle
 // containers are deleted. That may fail for want of the very room which the round is going to free.
 func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
-	if err := w.db.tendIdle(ctx); ctx.Err() == nil && err != nil && fault.ErrorCode(err) != fault.CodeUnavailable {
+	if err := w.db.tendIdle(ctx); ctx.Err() == nil && err != nil &&
+		fault.ErrorCode(err) != fault.CodeUnavailable {
 		w.db.opts.Logger.Warn("tending containers that delete themselves when idle failed", "error", err)
 	}
 	w.db.mu.RLock()
@@ -49,7 +50,8 @@ func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 	var out []ttl.Range
 	for _, c := range containers {
 		st := c.state.Load()
-		if st.dropped || !st.policy().Active() && len(st.fences) == 0 && st.retention() == 0 && st.rec.Log == nil {
+		if st.dropped || !st.policy().Active() && len(st.fences) == 0 && st.retention() == 0 &&
+			st.rec.Log == nil {
 			continue
 		}
 		for _, s := range st.ranges {
@@ -103,13 +105,15 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 	h := c.restraintFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
 	if err == nil && !out.More && len(st.fences) > 0 {
-		n, more := 0, true // the expired may have filled the step to the brim: then the fences are for the next one
+		// the expired may have filled the step to the brim: then the fences are for the next one
+		n, more := 0, true
 		if h.room > out.Purged {
 			n, more, err = c.sweepFences(ctx, st, s, h.room-out.Purged)
 		}
 		out.Purged, out.More = out.Purged+n, more
 	}
-	if c.reaping.used += out.Purged; h.room < limit && out.Purged == h.room { // no more in this second, or for now
+	// no more in this second, or for now
+	if c.reaping.used += out.Purged; h.room < limit && out.Purged == h.room {
 		out.More, out.Next = false, min(out.Next, h.again)
 	}
 	if err == nil && h.any && st.rec.Log != nil {
@@ -140,7 +144,8 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 }
 
 // sweepExpired purges what has expired, as far as a hold has room for it.
-func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *slot, now int64, h restraint) (ttl.Swept, error) {
+func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *slot, now int64,
+	h restraint) (ttl.Swept, error) {
 	l := newLook(st.policy(), s, &s.passes, now, h.room)
 	l.delay = h.delay
 	if err := l.take(ctx, c.db.eng); err != nil {
@@ -154,7 +159,8 @@ func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *slo
 // purge deletes those of the candidates that are dead, by the policy and at the moment of each transaction.
 // It does not wait for the disk: a purge that a crash takes back is only late. Survivors are candidates whose
 // entry is still theirs and that are alive, by a lease or a younger policy.
-func (c *Container) purge(ctx context.Context, s *slot, items []candidate) (purged int, survivors []candidate, err error) {
+func (c *Container) purge(ctx context.Context, s *slot, items []candidate) (purged int, survivors []candidate,
+	err error) {
 	for len(items) > 0 && err == nil {
 		var judged, n int
 		var alive []candidate
@@ -168,7 +174,8 @@ func (c *Container) purge(ctx context.Context, s *slot, items []candidate) (purg
 
 // purgeBatch is purge in one transaction. judged is how many candidates it came to: a few large ones fill a
 // transaction. What no transaction can move to the archive stays among the survivors.
-func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) (judged, purged int, alive []candidate, err error) {
+func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) (judged, purged int,
+	alive []candidate, err error) {
 	for {
 		var blocked *blocker
 		judged, purged, alive, blocked, err = c.tryPurge(ctx, s, batch)
@@ -183,14 +190,16 @@ func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) 
 		case len(batch) > 1:
 			batch = batch[:len(batch)/2]
 		default:
-			c.db.opts.Logger.Warn("an expired document is too large to be moved to the archive", "container", c.name, "error", err)
+			c.db.opts.Logger.Warn("an expired document is too large to be moved to the archive", "container",
+				c.name, "error", err)
 			return 1, 0, batch, nil
 		}
 	}
 }
 
 // tryPurge is purgeBatch as far as one transaction goes.
-func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (judged, purged int, alive []candidate, blocked *blocker, err error) {
+func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (judged, purged int,
+	alive []candidate, blocked *blocker, err error) {
 	st, h, err := c.enterToPurge(ctx)
 	if err != nil {
 		return 0, 0, nil, nil, err

@@ -46,7 +46,8 @@ type familyLook struct {
 func newLook(p *ttl.Policy, s *slot, at *passes, now int64, limit int) sweepLook {
 	inherit, due := p.Cutoffs(now)
 	step := func(family byte, pass *host.Pass, cutoff int64) familyLook {
-		return familyLook{family, host.Step{Pass: pass, Prefix: layout.TimePrefix(s.scope, family), Cutoff: cutoff}}
+		return familyLook{family, host.Step{Pass: pass, Prefix: layout.TimePrefix(s.scope, family),
+			Cutoff: cutoff}}
 	}
 	return sweepLook{p: p, now: now, limit: limit, next: never, legs: [2]familyLook{
 		step(layout.FamilyWritten, &at.written, inherit), step(layout.FamilyDeadline, &at.deadline, due),

@@ -92,9 +92,10 @@ func (db *resident) reap(ctx context.Context) (purged int, err error) {
 
 // restraint is what keeps one step of the reaper from purging.
 type restraint struct {
-	any   bool        // something does, or may: deaths are announced ahead of purges
-	room  int         // how many items may be purged
-	again int64       // without room: the second at which there may be some; never: somebody will wake the reaper
+	any  bool // something does, or may: deaths are announced ahead of purges
+	room int  // how many items may be purged
+	// without room: the second at which there may be some; never: somebody will wake the reaper
+	again int64
 	delay *PurgeDelay // nil: none
 }
 

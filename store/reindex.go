@@ -50,7 +50,8 @@ type reindexer struct {
 
 func (x *reindexer) open(db *resident) {
 	x.db = db
-	x.start(db.opts.Logger, "indexing documents anew", func(ctx context.Context) error { return x.pass(ctx, x.rest) })
+	x.start(db.opts.Logger, "indexing documents anew",
+		func(ctx context.Context) error { return x.pass(ctx, x.rest) })
 }
 
 // rest makes way for requests after a batch.
@@ -220,7 +221,8 @@ func (c *Container) reindexSome(ctx context.Context, st *containerState, s *slot
 }
 
 // remake makes the index entries of a few documents behind a rid, and returns the rid to go on from.
-func (c *Container) remake(ctx context.Context, st *containerState, s *slot, at uint64) (found []reindexed, next uint64, err error) {
+func (c *Container) remake(ctx context.Context, st *containerState, s *slot, at uint64) (found []reindexed,
+	next uint64, err error) {
 	next = allReindexed
 	err = c.db.view(ctx, func(r engine.Reader) error {
 		rg := layout.SlotFamily(s.scope, layout.FamilyItem)
@@ -266,7 +268,8 @@ func (st *containerState) remakeOne(s *slot, key, value []byte) (reindexed, erro
 }
 
 // reindexTxn runs fn as a transaction of the reindexer and notes that all up to next has been done.
-func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *slot, next uint64, fn func(*tx) error) (same bool, err error) {
+func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *slot, next uint64,
+	fn func(*tx) error) (same bool, err error) {
 	now, _, err := c.enter(ctx)
 	if err != nil {
 		return true, err

@@ -144,7 +144,8 @@ func (db *resident) startWatch(ctx context.Context) *stopwatch {
 
 // pageWatch is the stopwatch of a page.
 func (db *resident) pageWatch(ctx context.Context) *stopwatch {
-	return &stopwatch{ctx: ctx, elapsed: db.in.Elapsed(), limit: db.opts.QueryTime, budget: min(query.DefaultBudget, db.opts.QueryTime/2)}
+	return &stopwatch{ctx: ctx, elapsed: db.in.Elapsed(), limit: db.opts.QueryTime,
+		budget: min(query.DefaultBudget, db.opts.QueryTime/2)}
 }
 
 // view is viewUnder of the whole store, for walks that end with ctx alone.

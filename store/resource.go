@@ -38,9 +38,11 @@ var resourceKinds = [...]struct {
 	renames bool   // a replace may change the id
 	system  string // a property that the server adds and clients send back
 }{
-	KindUser:            {path: "users", word: "user", record: 'u', renames: true, system: "_permissions"},
-	KindPermission:      {path: "permissions", word: "permission", record: 'p', renames: true, system: "_token"},
-	KindEncryptionKey:   {path: "clientencryptionkeys", word: "client encryption key", record: 'e', system: "_cts"},
+	KindUser: {path: "users", word: "user", record: 'u', renames: true, system: "_permissions"},
+	KindPermission: {path: "permissions", word: "permission", record: 'p', renames: true,
+		system: "_token"},
+	KindEncryptionKey: {path: "clientencryptionkeys", word: "client encryption key", record: 'e',
+		system: "_cts"},
 	KindStoredProcedure: {path: "sprocs", word: "stored procedure", record: 'r', ridType: 8},
 	KindTrigger:         {path: "triggers", word: "trigger", record: 't', ridType: 7},
 	KindFunction:        {path: "udfs", word: "user defined function", record: 'f', ridType: 6},
@@ -153,7 +155,8 @@ func (r Resources) absent(id string) error { return notFound(resourceKinds[r.fam
 
 func (r Resources) render(rec *resourceRecord) Resource {
 	return Resource{ID: rec.id, RID: layout.RIDText(r.ridBytes(rec.Num)), Self: r.selfOf(rec.Num),
-		ETag: layout.ETagText(r.db.incarnation, 4, rec.LSN), Timestamp: rec.TS, Created: rec.made(), Body: rec.Body}
+		ETag: layout.ETagText(r.db.incarnation, 4,
+			rec.LSN), Timestamp: rec.TS, Created: rec.made(), Body: rec.Body}
 }
 
 func (r Resources) selfOf(num uint32) string {
@@ -170,7 +173,8 @@ func (r Resources) ridBytes(num uint32) []byte {
 	case KindEncryptionKey:
 		return layout.EncryptionKeyRIDBytes(r.d.rec.Num, num)
 	}
-	return layout.ChildRIDBytes(r.d.rec.Num, r.family.owner, resourceKinds[r.family.kind].ridType<<60|uint64(num))
+	return layout.ChildRIDBytes(r.d.rec.Num, r.family.owner,
+		resourceKinds[r.family.kind].ridType<<60|uint64(num))
 }
 
 // Create makes a new one. It fails with CodeConflict where the id is taken (or for a permission, where the
@@ -189,7 +193,8 @@ func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
 }
 
 // Upsert replaces the one that has the body's id, or creates it. An o.IfMatch counts for the former.
-func (r Resources) Upsert(ctx context.Context, body []byte, o WriteOptions) (res Resource, inserted bool, err error) {
+func (r Resources) Upsert(ctx context.Context, body []byte, o WriteOptions) (res Resource, inserted bool,
+	err error) {
 	d, err := r.draft(ctx, body)
 	if err != nil {
 		return Resource{}, false, err
@@ -227,8 +232,9 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte, o WriteO
 		return Resource{}, err
 	}
 	if d.id != id && !resourceKinds[r.family.kind].renames {
-		return Resource{}, fail(fault.CodeBadRequest, fmt.Sprintf("The 'id' of a %s cannot be changed: '%s' is not '%s'.",
-			resourceKinds[r.family.kind].word, d.id, id))
+		return Resource{}, fail(fault.CodeBadRequest,
+			fmt.Sprintf("The 'id' of a %s cannot be changed: '%s' is not '%s'.",
+				resourceKinds[r.family.kind].word, d.id, id))
 	}
 	return r.put(ctx, old, d)
 }
@@ -264,11 +270,13 @@ func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error 
 // put stores a draft in the place of old, which is nil for a new one. The caller holds the catalog's lock.
 func (r Resources) put(ctx context.Context, old *resourceRecord, d resourceDraft) (Resource, error) {
 	if !r.owned() {
-		return Resource{}, fail(fault.CodeOwnerNotFound, "What the "+resourceKinds[r.family.kind].word+" belongs to does not exist any more.")
+		return Resource{}, fail(fault.CodeOwnerNotFound, "What the "+resourceKinds[r.family.kind].word+
+			" belongs to does not exist any more.")
 	}
 	if taken := r.find(d.id); taken != nil && taken != old {
-		return Resource{}, fail(fault.CodeConflict, fmt.Sprintf("Resource with specified id or name already exists: %s '%s'.",
-			resourceKinds[r.family.kind].word, d.id))
+		return Resource{}, fail(fault.CodeConflict,
+			fmt.Sprintf("Resource with specified id or name already exists: %s '%s'.",
+				resourceKinds[r.family.kind].word, d.id))
 	}
 	if err := r.checkSiblings(old, d); err != nil {
 		return Resource{}, err

@@ -70,11 +70,13 @@ func checkRequired(v doc.Value, names []string) error {
 		case doc.Undefined:
 			missing += name + "; "
 		default:
-			return fail(fault.CodeBadRequest, fmt.Sprintf("The input content is invalid because the property '%s' is not of kind %s but %s.", name, want, k))
+			return fail(fault.CodeBadRequest,
+				fmt.Sprintf("The input content is invalid because the property '%s' is not of kind %s but %s.", name, want, k))
 		}
 	}
 	if missing != "" {
-		return fail(fault.CodeBadRequest, "The input content is invalid because the required properties - '"+missing+"' - are missing")
+		return fail(fault.CodeBadRequest, "The input content is invalid because the required properties - '"+
+			missing+"' - are missing")
 	}
 	return nil
 }
@@ -85,8 +87,9 @@ func checkWord(v doc.Value, name string, words ...string) error {
 	if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, got) }) {
 		return nil
 	}
-	return fail(fault.CodeBadRequest, fmt.Sprintf("The input content is invalid because the property '%s' has the value '%s': choose among %s.",
-		name, got, strings.Join(words, ", ")))
+	return fail(fault.CodeBadRequest,
+		fmt.Sprintf("The input content is invalid because the property '%s' has the value '%s': choose among %s.",
+			name, got, strings.Join(words, ", ")))
 }
 
 // withoutMember is a body without the member of that name. The body itself is given back where it has none.
@@ -120,7 +123,9 @@ func (r Resources) checkSiblings(old *resourceRecord, d resourceDraft) error {
 			continue
 		}
 		if v := doc.Of(rec.Body); sameResource(v, doc.Of(d.body)) {
-			return fail(fault.CodeConflict, "Resource with specified id or name already exists: the permission '"+rec.id+"' is for the same resource.")
+			return fail(fault.CodeConflict,
+				"Resource with specified id or name already exists: the permission '"+rec.id+
+					"' is for the same resource.")
 		}
 	}
 	return nil
@@ -129,5 +134,6 @@ func (r Resources) checkSiblings(old *resourceRecord, d resourceDraft) error {
 // sameResource compares what two permissions are for.
 func sameResource(a, b doc.Value) bool {
 	link := func(v doc.Value) string { return strings.Trim(v.Member("resource").Str(), "/") }
-	return link(a) == link(b) && bytes.Equal(a.Member("resourcePartitionKey").AppendJSON(nil), b.Member("resourcePartitionKey").AppendJSON(nil))
+	return link(a) == link(b) && bytes.Equal(a.Member("resourcePartitionKey").AppendJSON(nil),
+		b.Member("resourcePartitionKey").AppendJSON(nil))
 }

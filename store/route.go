@@ -112,7 +112,8 @@ func parseRangeTokens(text string) (tokens []rangeToken, ok bool) {
 // overlaps tells whether the slot's range has something of one of the spans.
 func (s *slot) overlaps(over []query.Span) bool {
 	for _, o := range over {
-		if (len(o.To) == 0 || bytes.Compare(s.min, o.To) < 0) && (len(s.max) == 0 || bytes.Compare(o.From, s.max) < 0) {
+		if (len(o.To) == 0 || bytes.Compare(s.min, o.To) < 0) &&
+			(len(s.max) == 0 || bytes.Compare(o.From, s.max) < 0) {
 			return true
 		}
 	}

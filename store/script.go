@@ -42,10 +42,12 @@ func (f *functions) call(name string, args []doc.Value) (doc.Value, error) {
 func (f *functions) make(name string) (*script.Function, error) {
 	res, err := f.c.Resources(KindFunction).Read(name)
 	if err != nil {
-		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.", Style: query.Unplaced}
+		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.",
+			Style: query.Unplaced}
 	}
 	if f.runtime == nil {
-		if f.runtime, err = f.c.db.programs.Open(f.ctx, f.c.scriptWorld(), script.Limits{Time: f.c.db.opts.ScriptTime}); err != nil {
+		if f.runtime, err = f.c.db.programs.Open(f.ctx, f.c.scriptWorld(),
+			script.Limits{Time: f.c.db.opts.ScriptTime}); err != nil {
 			return nil, err
 		}
 		f.made = make(map[string]*script.Function)

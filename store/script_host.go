@@ -126,7 +126,8 @@ func (h *scriptHost) find(rid string) (string, error) {
 }
 
 func otherPartition() error {
-	return fail(fault.CodeForbidden, "Requests originating from scripts cannot reference partition keys other than the one for which client request was submitted.")
+	return fail(fault.CodeForbidden,
+		"Requests originating from scripts cannot reference partition keys other than the one for which client request was submitted.")
 }
 
 // scriptStatuses are the numbers that a script's callback finds in an error, as Cosmos DB's ErrorCodes name

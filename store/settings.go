@@ -45,7 +45,8 @@ const MaxMoves = 4
 
 // IsZero tells whether all settings are as in a new container.
 func (s ContainerSettings) IsZero() bool {
-	return s.OnExpire == nil && !s.TTLCeiling && s.AutoDeleteOnIdle == 0 && s.ExpiryEvents == nil && s.Reaper == nil
+	return s.OnExpire == nil && !s.TTLCeiling && s.AutoDeleteOnIdle == 0 && s.ExpiryEvents == nil &&
+		s.Reaper == nil
 }
 
 // moveTo is the id of the archive; empty where there is none.
@@ -63,7 +64,8 @@ func (c *Container) Settings() ContainerSettings { return c.state.Load().rec.Set
 // gets a copy, may run under locks of the store and must not call it; with its error nothing changes.
 // CodeBadRequest: the settings are wrong, or name an archive that cannot be one; CodeOwnerNotFound: the
 // container has been dropped.
-func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettings) error) (ContainerSettings, error) {
+func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettings) error) (ContainerSettings,
+	error) {
 	db := c.db
 	if err := db.lockCatalog(ctx); err != nil {
 		return ContainerSettings{}, err
@@ -125,10 +127,14 @@ func (s ContainerSettings) clone() ContainerSettings {
 // checkSettings refuses what the container cannot be set to. The caller holds the catalog's lock.
 func (c *Container) checkSettings(s *ContainerSettings) error {
 	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
-		return fail(fault.CodeBadRequest, fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", MinIdle, ttl.Max, s.AutoDeleteOnIdle))
+		return fail(fault.CodeBadRequest,
+			fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", MinIdle,
+				ttl.Max, s.AutoDeleteOnIdle))
 	}
-	if s.TTLCeiling && slices.ContainsFunc(c.def.ParsedPaths(), func(p doc.Path) bool { return p.String() == "/ttl" }) {
-		return fail(fault.CodeBadRequest, "'ttlCeiling' cannot be set where the ttl is in the partition key: lowering it would move the item.")
+	if s.TTLCeiling && slices.ContainsFunc(c.def.ParsedPaths(),
+		func(p doc.Path) bool { return p.String() == "/ttl" }) {
+		return fail(fault.CodeBadRequest,
+			"'ttlCeiling' cannot be set where the ttl is in the partition key: lowering it would move the item.")
 	}
 	if err := s.ExpiryEvents.check(); err != nil {
 		return err
@@ -151,7 +157,8 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 // here, too.
 func (c *Container) checkArchive(name string) error {
 	if name == "" {
-		return fail(fault.CodeBadRequest, "'onExpire' needs 'moveTo', the id of a container of the same database.")
+		return fail(fault.CodeBadRequest,
+			"'onExpire' needs 'moveTo', the id of a container of the same database.")
 	}
 	if name == c.name {
 		return fail(fault.CodeBadRequest, "The container '"+name+"' cannot be its own archive.")
@@ -160,18 +167,23 @@ func (c *Container) checkArchive(name string) error {
 	for at := name; at != ""; moves++ {
 		a, err := c.d.Container(at)
 		if err != nil {
-			return &fault.Error{Code: fault.CodeBadRequest, Message: "The archive '" + at + "' does not exist in the database '" + c.d.ID() + "'.", Err: err}
+			return &fault.Error{Code: fault.CodeBadRequest, Message: "The archive '" + at +
+				"' does not exist in the database '" + c.d.ID() + "'.", Err: err}
 		}
 		if a == c {
-			return fail(fault.CodeBadRequest, "The archives go round in a circle: what expires in '"+c.name+"' would come back to it from '"+name+"'.")
+			return fail(fault.CodeBadRequest, "The archives go round in a circle: what expires in '"+c.name+
+				"' would come back to it from '"+name+"'.")
 		}
 		if a.keys.Unique.Len() > 0 {
-			return fail(fault.CodeBadRequest, "The container '"+at+"' cannot be an archive: its unique keys could refuse a document.")
+			return fail(fault.CodeBadRequest,
+				"The container '"+at+"' cannot be an archive: its unique keys could refuse a document.")
 		}
 		at = a.state.Load().rec.Settings.moveTo()
 	}
 	if moves > MaxMoves {
-		return fail(fault.CodeBadRequest, fmt.Sprintf("A document would be moved %d times in a row, which is more than %d.", moves, MaxMoves))
+		return fail(fault.CodeBadRequest,
+			fmt.Sprintf("A document would be moved %d times in a row, which is more than %d.", moves,
+				MaxMoves))
 	}
 	return nil
 }

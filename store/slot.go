@@ -29,10 +29,13 @@ type slot struct {
 	begun      int64 // the second in which the pass last began at the head; the reaper's
 
 	shapes    shapeBook
-	reindexed atomic.Uint64         // how far documents have been indexed anew: a rid, or allReindexed
-	behind    atomic.Uint64         // the LSN behind the last one of a range that has been split; 0: it has not been
-	noted     atomic.Pointer[notes] // what is written while a split copies the range; nil: none does. Changes under the gate
-	told      atomic.Uint64         // the highest LSN that a read or a commit has told to be durable; 0: none has
+	reindexed atomic.Uint64 // how far documents have been indexed anew: a rid, or allReindexed
+	// the LSN behind the last one of a range that has been split; 0: it has not been
+	behind atomic.Uint64
+	// what is written while a split copies the range; nil: none does. Changes under the gate
+	noted atomic.Pointer[notes]
+	// the highest LSN that a read or a commit has told to be durable; 0: none has
+	told atomic.Uint64
 }
 
 // tell notes how far the range has come, and returns how far that is.
@@ -52,7 +55,8 @@ func (s *slot) last() (lsn uint64, split bool) {
 }
 
 func newSlot(cid uint32, r rangeRecord) (s *slot, err error) {
-	s = &slot{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: layout.SlotScope(cid, r.Slot), parents: []string{}}
+	s = &slot{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: layout.SlotScope(cid, r.Slot),
+		parents: []string{}}
 	for _, p := range r.Parents {
 		s.parents = append(s.parents, strconv.Itoa(p))
 	}

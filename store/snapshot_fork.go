@@ -30,7 +30,8 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 	}
 	return db.copyFromSnapshot(ctx, snapshot, source, func(b *databaseCopy) error {
 		if _, err := b.db.database(as); err == nil {
-			return fail(fault.CodeConflict, "Resource with specified id or name already exists: database '"+as+"'.")
+			return fail(fault.CodeConflict, "Resource with specified id or name already exists: database '"+
+				as+"'.")
 		}
 		b.as = as
 		return nil
@@ -84,17 +85,19 @@ func (v *visit) MoveIn(ctx context.Context, in *host.Instance) (r host.Resident,
 
 // copyFromSnapshot opens the snapshot and copies a database of it. settle fills in what is asked for; it is
 // called under the catalog's lock, once before the copying and once after it.
-func (db *DB) copyFromSnapshot(ctx context.Context, name, source string, settle func(*databaseCopy) error) (d *Database, err error) {
+func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
+	settle func(*databaseCopy) error) (d *Database, err error) {
 	v := &visit{tenant: tenant{&DB{opts: Options{}.withDefaults(), memory: db.memory, heavy: db.heavy}}}
-	err = db.host.WithSnapshot(ctx, name, []host.Tenant{v}, func(ctx context.Context, _ *host.Instance) error {
-		from, err := v.there.database(source)
-		if err != nil {
+	err = db.host.WithSnapshot(ctx, name, []host.Tenant{v},
+		func(ctx context.Context, _ *host.Instance) error {
+			from, err := v.there.database(source)
+			if err != nil {
+				return err
+			}
+			b := &databaseCopy{db: db.live(), from: from}
+			d, err = b.run(ctx, settle)
 			return err
-		}
-		b := &databaseCopy{db: db.live(), from: from}
-		d, err = b.run(ctx, settle)
-		return err
-	})
+		})
 	return d, wrap(err)
 }
 
@@ -168,7 +171,8 @@ func (b *databaseCopy) addFamily(next *host.Change, f family, owner uint32) (rec
 func (b *databaseCopy) addOffer(next *host.Change, was, is uint32) {
 	for _, o := range b.from.db.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {
-			b.offers = append(b.offers, &offerRecord{Num: next.Number(), Database: b.d.rec.Num, CID: is, Asked: o.Asked, Ranges: o.Ranges})
+			b.offers = append(b.offers, &offerRecord{Num: next.Number(), Database: b.d.rec.Num, CID: is,
+				Asked: o.Asked, Ranges: o.Ranges})
 		}
 	}
 }

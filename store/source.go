@@ -18,14 +18,17 @@ import (
 // Where the state has changed until the snapshot exists it begins anew: a state that lets a query rely on an
 // index, and documents that are not in that index yet, or not any more, must not meet. Its walks end with
 // ctx.
-func (c *Container) view(ctx context.Context, fn func(st *containerState, now int64, r engine.Reader) error) error {
+func (c *Container) view(ctx context.Context,
+	fn func(st *containerState, now int64, r engine.Reader) error) error {
 	return c.viewFor(&stopwatch{ctx: ctx}, fn)
 }
 
 // viewFor is view for walks that end with a stopwatch.
-func (c *Container) viewFor(w *stopwatch, fn func(st *containerState, now int64, r engine.Reader) error) error {
+func (c *Container) viewFor(w *stopwatch,
+	fn func(st *containerState, now int64, r engine.Reader) error) error {
 	first := func(st *containerState) ([]*slot, error) { return st.ranges[:1], nil }
-	return c.viewOf(w, first, func(st *containerState, now int64, r engine.Reader, _ []engine.Position) error {
+	return c.viewOf(w, first, func(st *containerState, now int64, r engine.Reader,
+		_ []engine.Position) error {
 		return fn(st, now, r)
 	})
 }
@@ -115,7 +118,8 @@ func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, 
 		sp, err = c.scope(st, scope)
 		return sp.ranges, err
 	}
-	err := c.viewOf(watch, pick, func(st *containerState, now int64, r engine.Reader, at []engine.Position) error {
+	err := c.viewOf(watch, pick, func(st *containerState, now int64, r engine.Reader,
+		at []engine.Position) error {
 		sources = make([]*source, len(sp.ranges))
 		for i, s := range sp.ranges {
 			sources[i] = &source{c: c, st: st, s: s, sp: &sp, r: r, now: now, watch: watch, at: at[i]}

@@ -103,7 +103,8 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 	}
 	c.db.in.WakeReaper()
 	c.db.reindexer.wake()
-	return slices.DeleteFunc(c.Ranges().Ranges, func(r Range) bool { return !slices.Contains(ids, r.ID) }), nil
+	return slices.DeleteFunc(c.Ranges().Ranges,
+		func(r Range) bool { return !slices.Contains(ids, r.ID) }), nil
 }
 
 // alone runs fn while nobody else changes the catalog and nobody is in the container. What fn does is
@@ -126,7 +127,8 @@ func (c *Container) alone(ctx context.Context, fn func(st containerState) error)
 
 // beginSplit notes that s is being split, and makes its writers note what they write. The caller holds
 // splitting.
-func (c *Container) beginSplit(ctx context.Context, s *slot, bound []byte, wanted func() bool) (m *mover, err error) {
+func (c *Container) beginSplit(ctx context.Context, s *slot, bound []byte, wanted func() bool) (m *mover,
+	err error) {
 	err = c.alone(ctx, func(st containerState) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted

@@ -28,8 +28,10 @@ func (c *Container) splitPoint(ctx context.Context, s *slot, at string) (bound [
 	if bound, err = epkBound(at); err != nil {
 		return nil, err
 	}
-	if bytes.Compare(bound, s.min) <= 0 || !s.holds(bound) || definition.EPKHex(bound) >= definition.MaxEPK || len(bound) > math.MaxUint8 {
-		return nil, fail(fault.CodeBadRequest, "'"+at+"' does not lie inside of the partition key range '"+s.id+"'.")
+	if bytes.Compare(bound, s.min) <= 0 || !s.holds(bound) || definition.EPKHex(bound) >= definition.MaxEPK ||
+		len(bound) > math.MaxUint8 {
+		return nil, fail(fault.CodeBadRequest, "'"+at+"' does not lie inside of the partition key range '"+
+			s.id+"'.")
 	}
 	return bound, nil
 }
@@ -76,7 +78,8 @@ func middle(def *definition.PartitionKeyDefinition, min, max []byte) []byte {
 	if def.Version != 2 {
 		hashed := func(hash int) []byte { return definition.AppendBinaryNumber(nil, float64(hash)) }
 		lo := sort.Search(math.MaxUint32, func(h int) bool { return bytes.Compare(hashed(h), min) > 0 })
-		hi := sort.Search(math.MaxUint32, func(h int) bool { return len(max) > 0 && bytes.Compare(hashed(h), max) >= 0 })
+		hi := sort.Search(math.MaxUint32,
+			func(h int) bool { return len(max) > 0 && bytes.Compare(hashed(h), max) >= 0 })
 		return hashed((lo + hi) / 2)
 	}
 	width := definition.EPKHashLen

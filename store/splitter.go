@@ -106,7 +106,8 @@ func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error
 		return false, nil
 	}
 	rec.Ranges = 0
-	return false, db.changeOffer(ctx, &rec, func(t *host.Change) error { return host.SetRecord(t, layout.OfferKey(rec.Num), rec) })
+	return false, db.changeOffer(ctx, &rec,
+		func(t *host.Change) error { return host.SetRecord(t, layout.OfferKey(rec.Num), rec) })
 }
 
 // splitNext splits the range whose turn it is; done is false where none can be split. wanted is as in split.

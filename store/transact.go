@@ -37,7 +37,8 @@ type Transaction struct {
 // comes up in the caller.
 //
 // CodeTooLarge: it writes more than 16 MB.
-func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey, fn func(*Transaction) error) (Receipt, error) {
+func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey,
+	fn func(*Transaction) error) (Receipt, error) {
 	key, err := c.def.FullKey(pk, "")
 	if err != nil {
 		return c.refused(), err
@@ -117,7 +118,8 @@ func (x *Transaction) Do(op Operation) OperationResult {
 		return failed(err)
 	}
 	if string(p.pk) != string(x.key.AppendOrdered(nil)) {
-		return failed(fail(fault.CodeBadRequest, "A transaction is on one partition key; the document has another one."))
+		return failed(fail(fault.CodeBadRequest,
+			"A transaction is on one partition key; the document has another one."))
 	}
 	r := x.t.apply(p)
 	x.charge += r.Charge
@@ -171,10 +173,12 @@ func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err er
 	src := &source{c: c, st: t.st, s: t.s, sp: &sp, r: t.Txn, now: t.now}
 	udfs := functions{c: c, ctx: ctx}
 	world := c.scriptWorld()
-	env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: world.Random, Elapsed: world.Elapsed, UDF: udfs.call}
+	env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: world.Random, Elapsed: world.Elapsed,
+		UDF: udfs.call}
 	defer c.db.door.memory.lend(&env)()
 	page, err = plan.Run(ctx, []query.Source{src}, env,
-		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: maxPageSize, Cursor: q.Continuation, Scope: sp.name()})
+		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: maxPageSize, Cursor: q.Continuation,
+			Scope: sp.name()})
 	udfs.close()
 	if cerr := src.close(); err == nil {
 		err = cerr

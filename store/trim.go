@@ -27,7 +27,8 @@ type trimmable struct {
 
 // findTrimmable looks at the oldest entries of a slot's log: of the family of versions, or of expiries.
 // window is the log's retention in seconds.
-func (c *Container) findTrimmable(ctx context.Context, s *slot, family byte, window, now int64, decode func(value []byte) (layout.Version, error)) (trimmable, error) {
+func (c *Container) findTrimmable(ctx context.Context, s *slot, family byte, window, now int64,
+	decode func(value []byte) (layout.Version, error)) (trimmable, error) {
 	out := trimmable{next: never}
 	err := c.db.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(layout.SlotFamily(s.scope, family), false)

@@ -23,9 +23,10 @@ type tx struct {
 	s   *slot
 	now int64
 
-	last     layout.Sequence // the last one taken; 0: none has been
-	purged   int             // ghosts removed
-	terms    int             // index entries of the versions that were written and removed, ghosts apart: what they cost
+	last   layout.Sequence // the last one taken; 0: none has been
+	purged int             // ghosts removed
+	// index entries of the versions that were written and removed, ghosts apart: what they cost
+	terms    int
 	keeps    bool            // the container keeps all versions
 	shapes   []shapeName     // found to have a record, or given one
 	listed   []shapeName     // shapes that have a record, as this transaction has seen
@@ -167,7 +168,8 @@ func (t *tx) entries(dst []view.Entry, item *stored) []view.Entry {
 }
 
 func (t *tx) live(item *stored) bool {
-	return !t.st.policy().Expired(item.head.Life, t.now) && !t.st.fenced(item.head, func() []byte { return item.pk })
+	return !t.st.policy().Expired(item.head.Life, t.now) &&
+		!t.st.fenced(item.head, func() []byte { return item.pk })
 }
 
 // put writes item over old, which is nil for a new item. It gives the item its sequence, and a new one its
@@ -197,7 +199,8 @@ func (t *tx) put(old, item *stored) error {
 	t.changed = all
 	t.diff(all[:n], all[n:])
 	t.setItem(item)
-	t.feed = append(t.feed, feedWrite{item.head.Sequence, layout.FeedEntry{RID: item.rid, TS: t.now, EPK: item.head.EPK}})
+	t.feed = append(t.feed, feedWrite{item.head.Sequence,
+		layout.FeedEntry{RID: item.rid, TS: t.now, EPK: item.head.EPK}})
 	if old == nil {
 		t.record(layout.Created, nil, item)
 	} else {

@@ -21,7 +21,8 @@ func (t *tx) logExpiry(ghost *stored) {
 	}
 	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
 		Kind: layout.Expired, Slot: t.s.number, RID: ghost.rid, TS: t.now, EPK: ghost.head.EPK, PK: ghost.pk, ID: ghost.id,
-		Previous: layout.Image{Slot: ghost.head.Slot, Sequence: ghost.head.Sequence, TS: ghost.head.Life.TS, Body: ghost.body},
+		Previous: layout.Image{Slot: ghost.head.Slot, Sequence: ghost.head.Sequence, TS: ghost.head.Life.TS,
+			Body: ghost.body},
 	}}})
 }
 

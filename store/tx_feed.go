@@ -22,7 +22,8 @@ type versionWrite struct {
 func (t *tx) finish() {
 	for _, f := range t.feed {
 		f.entry.Last = t.last
-		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.s.scope, layout.FamilyFeed, f.seq)), t.mem.Keep(f.entry.Append(t.mem.Free())))
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.s.scope, layout.FamilyFeed, f.seq)),
+			t.mem.Keep(f.entry.Append(t.mem.Free())))
 	}
 	for i := range t.history {
 		v := &t.history[i]

@@ -44,7 +44,8 @@ type half struct {
 
 // movedLog is how far a log has been copied.
 type movedLog struct {
-	first, last layout.Sequence // of the first entry that the range had then, and of the last one; 0: there was none
+	// of the first entry that the range had then, and of the last one; 0: there was none
+	first, last layout.Sequence
 }
 
 // change is a key to be set or to be deleted, or a range of keys to be deleted, of which it is the first.
@@ -291,7 +292,8 @@ func (m *mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	if k := view.AppendTimeKey(nil, h.slot.scope, item.head.Life, item.rid); k != nil {
 		m.set(k, nil)
 	}
-	m.set(layout.AppendSequenceKey(nil, h.slot.scope, layout.FamilyFeed, item.head.Sequence), bytes.Clone(feed))
+	m.set(layout.AppendSequenceKey(nil, h.slot.scope, layout.FamilyFeed, item.head.Sequence),
+		bytes.Clone(feed))
 	m.set(layout.AppendSlotKey(nil, h.slot.scope, layout.FamilyItem, item.rid), value)
 	return nil
 }

@@ -60,7 +60,8 @@ func switchVersions(old, next *containerState, now int64) (write func(engine.Txn
 
 // trimVersions frees entries of a slot that lie outside of the window. next is the second at which there will
 // be more.
-func (c *Container) trimVersions(ctx context.Context, st *containerState, s *slot, now int64) (more bool, next int64, err error) {
+func (c *Container) trimVersions(ctx context.Context, st *containerState, s *slot, now int64) (more bool,
+	next int64, err error) {
 	old, err := c.findTrimmable(ctx, s, layout.FamilyVersions, st.retention(), now, layout.DecodeVersion)
 	if err != nil || old.last == 0 {
 		return false, old.next, err

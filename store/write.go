@@ -88,7 +88,8 @@ func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error
 }
 
 // write carries out one operation as a transaction of its own.
-func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt, error) {
+func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt,
+	error) {
 	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
 		return c.writeTriggered(ctx, pk, op)
 	}
@@ -111,12 +112,14 @@ func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Op
 // Create stores a new document. It fails with CodeConflict where a live item has its id or a unique key of
 // its own partition key, and CodeBadRequest or CodePartitionKeyMismatch for a document or key that the
 // service refuses. What has expired is not there: its id and its unique keys are free.
-func (c *Container) Create(ctx context.Context, pk definition.PartitionKey, body []byte, o WriteOptions) (Item, Receipt, error) {
+func (c *Container) Create(ctx context.Context, pk definition.PartitionKey, body []byte,
+	o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationCreate, Body: body, WriteOptions: o})
 }
 
 // Upsert replaces the item of that id and partition key, or creates it; Receipt.Inserted tells which.
-func (c *Container) Upsert(ctx context.Context, pk definition.PartitionKey, body []byte, o WriteOptions) (Item, Receipt, error) {
+func (c *Container) Upsert(ctx context.Context, pk definition.PartitionKey, body []byte,
+	o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationUpsert, Body: body, WriteOptions: o})
 }
 
@@ -124,13 +127,15 @@ func (c *Container) Upsert(ctx context.Context, pk definition.PartitionKey, body
 // o.IfMatch names another version. The document may have another id, which the item has from then on:
 // CodeConflict where a live item has that already. The partition key of an item cannot change:
 // CodePartitionKeyMismatch.
-func (c *Container) Replace(ctx context.Context, pk definition.PartitionKey, id string, body []byte, o WriteOptions) (Item, Receipt, error) {
+func (c *Container) Replace(ctx context.Context, pk definition.PartitionKey, id string, body []byte,
+	o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationReplace, ID: id, Body: body, WriteOptions: o})
 }
 
 // Delete removes a live item: CodeNotFound where there is none, CodePreconditionFailed where o.IfMatch names
 // another version.
-func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id string, o WriteOptions) (Receipt, error) {
+func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id string,
+	o WriteOptions) (Receipt, error) {
 	_, r, err := c.write(ctx, pk, Operation{Kind: OperationDelete, ID: id, WriteOptions: o})
 	return r, err
 }
@@ -217,7 +222,8 @@ func (t *tx) claimUnique(item, old *stored) error {
 			continue
 		}
 		if !ghost {
-			return fail(fault.CodeConflict, "Resource with specified id, name, or unique index already exists.")
+			return fail(fault.CodeConflict,
+				"Resource with specified id, name, or unique index already exists.")
 		}
 		if err := t.purge(holder); err != nil {
 			return err

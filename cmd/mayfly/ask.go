@@ -41,9 +41,11 @@ func (c *serverCall) register(flags *pflag.FlagSet) {
 
 // registerServer adds the flags that say which server.
 func (c *serverCall) registerServer(flags *pflag.FlagSet) {
-	flags.StringVar(&c.url, "url", fmt.Sprintf("http://localhost:%d", defaultPort), "base URL of the server, or MAYFLY_URL")
+	flags.StringVar(&c.url, "url", fmt.Sprintf("http://localhost:%d", defaultPort),
+		"base URL of the server, or MAYFLY_URL")
 	flags.StringVar(&c.key, "key", httpapi.EmulatorKey, "master key in base64, or MAYFLY_KEY")
-	flags.Lookup("key").DefValue = "the well-known key of the Cosmos DB emulators" // which is long, and would be shown
+	// which is long, and would be shown
+	flags.Lookup("key").DefValue = "the well-known key of the Cosmos DB emulators"
 }
 
 // request is the signed request that asks question, as JSON, at a path of Mayfly's own surface. The path is
@@ -60,7 +62,8 @@ var errNoContainer = &usageError{"--db and --container must name the container"}
 // call is request with any method, and any path: the protocol's own, too. A nil question is no body. Only
 // what the path has places for must be named.
 func (c *serverCall) call(ctx context.Context, method, path string, question any) (*http.Request, error) {
-	if c.container == "" && strings.Contains(path, "{coll}") || c.database == "" && strings.Contains(path, "{db}") {
+	if c.container == "" && strings.Contains(path, "{coll}") || c.database == "" &&
+		strings.Contains(path, "{db}") {
 		return nil, errNoContainer
 	}
 	key, err := base64.StdEncoding.DecodeString(c.key)
@@ -76,7 +79,8 @@ func (c *serverCall) call(ctx context.Context, method, path string, question any
 	path, query, _ := strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
-		parts[i] = url.PathEscape(strings.NewReplacer("{db}", c.database, "{coll}", c.container, "{id}", c.item).Replace(p))
+		parts[i] = url.PathEscape(strings.NewReplacer("{db}", c.database, "{coll}", c.container, "{id}",
+			c.item).Replace(p))
 	}
 	escaped := strings.Join(parts, "/")
 	address := strings.TrimSuffix(c.url, "/") + "/" + escaped
@@ -95,7 +99,8 @@ func (c *serverCall) call(ctx context.Context, method, path string, question any
 	date := ttl.Real{}.Now().UTC().Format(http.TimeFormat)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Ms-Date", date)
-	req.Header.Set("Authorization", httpapi.AuthorizationHeader(httpapi.Sign(key, req.Method, kind, link, date)))
+	req.Header.Set("Authorization",
+		httpapi.AuthorizationHeader(httpapi.Sign(key, req.Method, kind, link, date)))
 	return req, nil
 }
 

@@ -34,11 +34,14 @@ func benchCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.IntVar(&o.Docs, "docs", 1_000_000, "documents in the data set of the sections start, ttl and purge")
-	flags.IntSliceVar(&o.Sizes, "docs-sizes", []int{10_000, 100_000, 1_000_000}, "documents in the data sets of the section query, rising")
+	flags.IntSliceVar(&o.Sizes, "docs-sizes", []int{10_000, 100_000, 1_000_000},
+		"documents in the data sets of the section query, rising")
 	flags.StringSliceVar(&o.Only, "only", nil, "sections to run, separated by commas (default all)")
-	flags.StringVar(&o.Dir, "dir", "", "folder to work in; it must be empty, and its content stays (default a temporary folder)")
+	flags.StringVar(&o.Dir, "dir", "",
+		"folder to work in; it must be empty, and its content stays (default a temporary folder)")
 	flags.Float64Var(&o.Seconds, "seconds", 5, "seconds for each measurement")
-	flags.BoolVar(&asJSON, "json", false, "print the figures as JSON, for programs; the table goes to the standard error output")
+	flags.BoolVar(&asJSON, "json", false,
+		"print the figures as JSON, for programs; the table goes to the standard error output")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		table := cmd.OutOrStdout()
 		if asJSON {

@@ -27,7 +27,8 @@ func checkCommand() *cobra.Command {
 			"The folder is only read: nothing in it changes, whatever is found.",
 		Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().BoolVar(&accept, acceptDamagedLog, false, "check what would be left if a damaged log of writes were accepted")
+	cmd.Flags().BoolVar(&accept, acceptDamagedLog, false,
+		"check what would be left if a damaged log of writes were accepted")
 	registerResultJSON(cmd.Flags(), &asJSON)
 	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
 		log := newLogger(cmd.ErrOrStderr(), "warn", "text")
@@ -81,7 +82,8 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bo
 	if r.Entities, r.Messages, err = queues.Totals(ctx); err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("%d databases, %d containers, %d documents", r.Databases, r.Containers, r.Documents)
+	summary := fmt.Sprintf("%d databases, %d containers, %d documents", r.Databases, r.Containers,
+		r.Documents)
 	if r.Entities > 0 {
 		summary += fmt.Sprintf(", %d queues, topics and subscriptions, %d messages", r.Entities, r.Messages)
 	}
@@ -105,7 +107,8 @@ func openExisting(ctx context.Context, o pebble.Options) (*store.DB, *queue.Queu
 		return nil, nil, err
 	}
 	queues := queue.New(queue.Options{Logger: o.Logger})
-	db, err := store.Open(ctx, e, store.Options{Clock: ttl.NewVirtual(ttl.Real{}), Logger: o.Logger, ManualReaper: true},
+	db, err := store.Open(ctx, e, store.Options{Clock: ttl.NewVirtual(ttl.Real{}), Logger: o.Logger,
+		ManualReaper: true},
 		queues.Tenant())
 	return db, queues, err
 }

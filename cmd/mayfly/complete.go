@@ -26,7 +26,8 @@ var fixedValues = map[string][]string{
 // and all below it.
 func addCompletions(cmd *cobra.Command) error {
 	for name, values := range fixedValues {
-		if err := completeFlag(cmd, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		if err := completeFlag(cmd, name,
+			cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			return err
 		}
 	}
@@ -34,7 +35,8 @@ func addCompletions(cmd *cobra.Command) error {
 		if err := completeFlag(cmd, "db", completeNames("dbs", "Databases")); err != nil {
 			return err
 		}
-		if err := completeFlag(cmd, "container", completeNames("dbs/{db}/colls", "DocumentCollections")); err != nil {
+		if err := completeFlag(cmd, "container",
+			completeNames("dbs/{db}/colls", "DocumentCollections")); err != nil {
 			return err
 		}
 	}

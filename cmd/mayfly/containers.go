@@ -33,18 +33,20 @@ func containersListCommand() *cobra.Command {
 	c.registerDatabase(cmd.Flags())
 	c.registerJSON(cmd.Flags())
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
-		return c.list(cmd, containersPath, "DocumentCollections", func(out io.Writer, rows []json.RawMessage) error {
-			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "CONTAINER\tPARTITION KEY\tTTL")
-			for _, row := range rows {
-				var a containerAnswer
-				if err := json.Unmarshal(row, &a); err != nil {
-					return err
+		return c.list(cmd, containersPath, "DocumentCollections",
+			func(out io.Writer, rows []json.RawMessage) error {
+				w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(w, "CONTAINER\tPARTITION KEY\tTTL")
+				for _, row := range rows {
+					var a containerAnswer
+					if err := json.Unmarshal(row, &a); err != nil {
+						return err
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\n", a.ID, strings.Join(a.PartitionKey.Paths, " "),
+						ttlText(a.DefaultTTL))
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\n", a.ID, strings.Join(a.PartitionKey.Paths, " "), ttlText(a.DefaultTTL))
-			}
-			return w.Flush()
-		})
+				return w.Flush()
+			})
 	})
 	return cmd
 }
@@ -64,7 +66,8 @@ func containersCreateCommand() *cobra.Command {
 	flags := cmd.Flags()
 	c.registerDatabase(flags)
 	c.registerJSON(flags)
-	flags.StringArrayVar(&paths, "partition-key", []string{"/id"}, "path of the partition key; repeat for a hierarchical one")
+	flags.StringArrayVar(&paths, "partition-key", []string{"/id"},
+		"path of the partition key; repeat for a hierarchical one")
 	flags.StringVar(&life, "ttl", "off", "default time to live of its items")
 	flags.IntVar(&throughput, "throughput", 0, "request units a second (default 400)")
 	flags.IntVar(&ranges, "ranges", 0, "partition ranges (default by its throughput)")
@@ -73,7 +76,8 @@ func containersCreateCommand() *cobra.Command {
 		if len(paths) > 1 {
 			kind = "MultiHash"
 		}
-		definition := map[string]any{"id": args[0], "partitionKey": map[string]any{"paths": paths, "kind": kind, "version": 2}}
+		definition := map[string]any{"id": args[0], "partitionKey": map[string]any{"paths": paths,
+			"kind": kind, "version": 2}}
 		ttl, err := parseTTL(life)
 		if err != nil {
 			return err
@@ -106,7 +110,8 @@ func parseTTL(text string) (*int64, error) {
 func containersDeleteCommand() *cobra.Command {
 	var c serverCall
 	var yes bool
-	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a container with all that it holds", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a container with all that it holds",
+		Args: cobra.ExactArgs(1)}
 	c.registerDatabase(cmd.Flags())
 	registerResultJSON(cmd.Flags(), &c.json)
 	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")

@@ -39,9 +39,13 @@ func databasesListCommand() *cobra.Command {
 }
 
 // list prints all rows of a short list: with --json as an array.
-func (c *serverCall) list(cmd *cobra.Command, path, list string, print func(out io.Writer, rows []json.RawMessage) error) error {
+func (c *serverCall) list(cmd *cobra.Command, path, list string,
+	print func(out io.Writer, rows []json.RawMessage) error) error {
 	all := []json.RawMessage{}
-	err := eachPage("", func() (*http.Request, error) { return c.call(cmd.Context(), http.MethodGet, path, nil) }, list,
+	err := eachPage("", func() (*http.Request, error) {
+		return c.call(cmd.Context(), http.MethodGet, path,
+			nil)
+	}, list,
 		func(rows []json.RawMessage, _ answered) error {
 			all = append(all, rows...)
 			return nil
@@ -66,15 +70,18 @@ func databasesCreateCommand() *cobra.Command {
 	cmd.Flags().SortFlags = false
 	c.registerServer(cmd.Flags())
 	c.registerJSON(cmd.Flags())
-	cmd.Flags().IntVar(&throughput, "throughput", 0, "request units a second that its containers share (default none)")
+	cmd.Flags().IntVar(&throughput, "throughput", 0,
+		"request units a second that its containers share (default none)")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
-		return c.create(cmd, databasesPath, map[string]any{"id": args[0]}, map[string]int{"X-Ms-Offer-Throughput": throughput}, "database "+args[0])
+		return c.create(cmd, databasesPath, map[string]any{"id": args[0]},
+			map[string]int{"X-Ms-Offer-Throughput": throughput}, "database "+args[0])
 	})
 	return cmd
 }
 
 // create makes a database or container and says so. A header of 0 is not sent.
-func (c *serverCall) create(cmd *cobra.Command, path string, definition map[string]any, headers map[string]int, what string) error {
+func (c *serverCall) create(cmd *cobra.Command, path string, definition map[string]any,
+	headers map[string]int, what string) error {
 	req, err := c.call(cmd.Context(), http.MethodPost, path, definition)
 	if err != nil {
 		return err
@@ -93,7 +100,8 @@ func (c *serverCall) create(cmd *cobra.Command, path string, definition map[stri
 func databasesDeleteCommand() *cobra.Command {
 	var c serverCall
 	var yes bool
-	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a database with all that it holds", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a database with all that it holds",
+		Args: cobra.ExactArgs(1)}
 	c.registerServer(cmd.Flags())
 	registerResultJSON(cmd.Flags(), &c.json)
 	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")

@@ -33,7 +33,8 @@ func dataFolder(goos string, getenv func(string) string, home string) string {
 	case "darwin":
 		return under(home, "Library", "Application Support", "Mayfly")
 	}
-	if xdg := getenv("XDG_DATA_HOME"); filepath.IsAbs(xdg) { // a relative one must be ignored, says its specification
+	// a relative one must be ignored, says its specification
+	if xdg := getenv("XDG_DATA_HOME"); filepath.IsAbs(xdg) {
 		return filepath.Join(xdg, "mayfly")
 	}
 	return under(home, ".local", "share", "mayfly")

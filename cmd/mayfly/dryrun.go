@@ -49,7 +49,8 @@ var effectTexts = []struct{ name, text string }{
 }
 
 func printDryRun(out io.Writer, d laboratory.DryRunAnswer) error {
-	fmt.Fprintf(out, "default %s -> %s at %s%s\n\n", ttlText(d.From), ttlText(d.To), d.Now, reservations(d.Method, d.Complete))
+	fmt.Fprintf(out, "default %s -> %s at %s%s\n\n", ttlText(d.From), ttlText(d.To), d.Now,
+		reservations(d.Method, d.Complete))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, e := range effectTexts {
 		fmt.Fprintf(w, "%d\t%s\n", d.Effects[e.name].Count, e.text)

@@ -37,7 +37,8 @@ func eventsCommand() *cobra.Command {
 	flags.SortFlags = false
 	c.register(flags)
 	c.registerJSONAnyway(flags)
-	flags.StringVar(&after, "after", "", `position to go on from: of an earlier run, or "now"; without it from the beginning`)
+	flags.StringVar(&after, "after", "",
+		`position to go on from: of an earlier run, or "now"; without it from the beginning`)
 	flags.BoolVar(&follow, "follow", false, "go on with what expires, until interrupted")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		for {

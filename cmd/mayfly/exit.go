@@ -82,7 +82,8 @@ type listenError struct {
 
 func (e *listenError) Error() string {
 	if e.inUse() {
-		return "port in use: something else listens on " + e.address + " (choose another with --port, 0 for any free one)"
+		return "port in use: something else listens on " + e.address +
+			" (choose another with --port, 0 for any free one)"
 	}
 	return "cannot listen on " + e.address + ": " + e.err.Error()
 }
@@ -92,5 +93,6 @@ func (e *listenError) Unwrap() error { return e.err }
 // inUse tells whether another socket has the address. Windows reports its own number for that.
 func (e *listenError) inUse() bool {
 	const wsaeAddrInUse = syscall.Errno(10048)
-	return errors.Is(e.err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && errors.Is(e.err, wsaeAddrInUse)
+	return errors.Is(e.err, syscall.EADDRINUSE) || runtime.GOOS == "windows" &&
+		errors.Is(e.err, wsaeAddrInUse)
 }

@@ -19,7 +19,8 @@ type itemCall struct {
 
 func (c *itemCall) register(flags *pflag.FlagSet) {
 	c.serverCall.register(flags)
-	flags.StringVar(&c.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
+	flags.StringVar(&c.partitionKey, "partition-key", "",
+		`partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
 }
 
 // question names the item.

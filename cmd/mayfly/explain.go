@@ -65,7 +65,8 @@ func printExplanation(out io.Writer, e laboratory.Explanation) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "rows\t%d (%d bytes)\n", e.Rows, m.BytesOutput)
 	fmt.Fprintf(w, "charge\t%.2f RU\n", e.Charge)
-	fmt.Fprintf(w, "documents\t%d read (%d bytes), %d matched\n", m.DocumentsLoaded, m.BytesLoaded, m.DocumentsMatched)
+	fmt.Fprintf(w, "documents\t%d read (%d bytes), %d matched\n", m.DocumentsLoaded, m.BytesLoaded,
+		m.DocumentsMatched)
 	fmt.Fprintf(w, "index entries\t%d\n", m.IndexEntries)
 	fmt.Fprintf(w, "time\t%.3f ms: reading %.3f, filtering %.3f\n", m.ElapsedMs, m.LoadMs, m.FilterMs)
 	if used := indexNames(e.Indexes.Utilized); used != "" {

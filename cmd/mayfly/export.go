@@ -58,7 +58,8 @@ func exportCommand() *cobra.Command {
 	flags.SortFlags = false
 	e.register(flags)
 	flags.StringVar(&e.to, "to", "", "file, or folder for a database")
-	flags.BoolVar(&e.resume, "continue", false, "go on with an export to the same --to that has not come to its end")
+	flags.BoolVar(&e.resume, "continue", false,
+		"go on with an export to the same --to that has not come to its end")
 	flags.BoolVar(&e.json, "json", false, "with --to: print what the files hold as JSON, for programs")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		if e.to != "" {

@@ -74,7 +74,8 @@ type unfinished struct {
 }
 
 func (u *unfinished) Error() string {
-	return fmt.Sprintf("%v (%d items are in %s; --continue goes on behind them)", u.err, u.items, partOf(u.path))
+	return fmt.Sprintf("%v (%d items are in %s; --continue goes on behind them)", u.err, u.items,
+		partOf(u.path))
 }
 
 func (u *unfinished) Unwrap() error { return u.err }
@@ -100,7 +101,8 @@ func (e *exporter) file(ctx context.Context, path string) (state exportState, er
 	case err != nil:
 		return state, err
 	case state.Container != "" && state.Container != container.RID:
-		return state, fmt.Errorf("%s is a part of another container than %s is now: begin anew without --continue",
+		return state, fmt.Errorf(
+			"%s is a part of another container than %s is now: begin anew without --continue",
 			partOf(path), e.container)
 	}
 	state.Container = container.RID

@@ -48,7 +48,8 @@ func (s *serve) greet(w io.Writer) {
 		row("advertised", s.flags.advertise)
 	}
 	// Those who know the last setting (.NET) do not look at the certificate; the others pass over it.
-	row("connection", "AccountEndpoint=https://"+main+"/;AccountKey="+key+";DisableServerCertificateValidation=true;")
+	row("connection", "AccountEndpoint=https://"+main+"/;AccountKey="+key+
+		";DisableServerCertificateValidation=true;")
 	row("", "with gateway mode: ConnectionMode.Gateway (.NET), gatewayMode() (Java); the others have no other")
 	if s.bus != nil {
 		s.bus.greet(s, row)

@@ -71,7 +71,8 @@ func askReady(ctx context.Context, url string) error {
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(io.LimitReader(res.Body, 512)) // the status alone decides; the text is for people
+		// the status alone decides; the text is for people
+		body, _ := io.ReadAll(io.LimitReader(res.Body, 512))
 		return fmt.Errorf("not ready: %s answers %s: %s", url, res.Status, strings.TrimSpace(string(body)))
 	}
 	return nil

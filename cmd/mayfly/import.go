@@ -72,7 +72,8 @@ func importCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		Long: "Store the documents of a file of JSON lines in a running server, or of the standard input for -.\n\n" +
 			"A document is as old as its _ts says, which exported documents have, or as its member _mayfly, which goes before and is not stored:\n" +
-			`{"timestamp": 1700000000}, {"age": "29d"} or {"expiresIn": "5m"}. Without either it is new.` + "\n\n" +
+			`{"timestamp": 1700000000}, {"age": "29d"} or {"expiresIn": "5m"}. Without either it is new.` +
+			"\n\n" +
 			"A document whose id exists replaces it, unless --create is given. One that has expired on arrival is stored, and is at\n" +
 			"once what an expired item is that the reaper has not purged yet: no read sees it. The documents are taken in the order of their lines; one\n" +
 			"that is refused is told of, and does not stop the others.",
@@ -165,7 +166,8 @@ func (i *importer) send(ctx context.Context) error {
 	for n, l := range i.batch {
 		documents[n] = l.body
 	}
-	req, err := i.request(ctx, "_mayfly/dbs/{db}/colls/{coll}/import", map[string]any{"documents": documents, "create": i.create})
+	req, err := i.request(ctx, "_mayfly/dbs/{db}/colls/{coll}/import",
+		map[string]any{"documents": documents, "create": i.create})
 	if err != nil {
 		return err
 	}

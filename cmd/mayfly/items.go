@@ -105,7 +105,8 @@ func (c *itemCall) itemKey(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	if paths := container.PartitionKey.Paths; len(paths) != 1 || paths[0] != "/id" {
-		return nil, &usageError{fmt.Sprintf("--partition-key is missing: the container is partitioned by %s", strings.Join(paths, ", "))}
+		return nil, &usageError{fmt.Sprintf("--partition-key is missing: the container is partitioned by %s",
+			strings.Join(paths, ", "))}
 	}
 	return json.Marshal([]string{c.item})
 }

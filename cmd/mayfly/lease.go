@@ -25,7 +25,8 @@ func leaseCommand() *cobra.Command {
 	flags.SortFlags = false
 	c.register(flags)
 	c.registerJSON(flags)
-	flags.StringVar(&partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
+	flags.StringVar(&partitionKey, "partition-key", "",
+		`partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
 	flags.IntVar(&seconds, "seconds", 60, "how long from now, by the server's data clock")
 	flags.BoolVar(&release, "release", false, "end the item's lease")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {

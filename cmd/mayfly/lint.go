@@ -42,7 +42,8 @@ func printLint(out io.Writer, answer laboratory.LintAnswer) error {
 		fmt.Fprintf(out, "%s: the container's default: %s\n", f.Rule, f.Explain)
 	}
 	for _, f := range answer.Items {
-		fmt.Fprintf(out, "%s: %d writes, the last of %q with ttl %d: %s\n", f.Rule, f.Count, f.Last.ID, f.Last.TTL, f.Explain)
+		fmt.Fprintf(out, "%s: %d writes, the last of %q with ttl %d: %s\n", f.Rule, f.Count, f.Last.ID,
+			f.Last.TTL, f.Explain)
 	}
 	return nil
 }

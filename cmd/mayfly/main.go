@@ -43,10 +43,12 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	},
 		slices.Concat(
-			group("The server", serveCommand(), checkCommand(), healthCommand(), benchCommand(), versionCommand()),
+			group("The server", serveCommand(), checkCommand(), healthCommand(), benchCommand(),
+				versionCommand()),
 			group("Data", databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
 				importCommand(), exportCommand(), explainCommand(), splitCommand(), snapshotCommand()),
-			group("Time to live", clockCommand(), expiryCommand(), forecastCommand(), dryRunCommand(), waitCommand(), lintCommand(),
+			group("Time to live", clockCommand(), expiryCommand(), forecastCommand(), dryRunCommand(),
+				waitCommand(), lintCommand(),
 				settingsCommand(), leaseCommand(), reaperCommand(), eventsCommand()),
 		)...)
 	for _, title := range []string{"The server", "Data", "Time to live"} {

@@ -35,7 +35,8 @@ func queryCommand() *cobra.Command {
 	flags.SortFlags = false
 	c.register(flags)
 	flags.StringVar(&c.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]`)
-	flags.StringArrayVar(&c.params, "param", nil, "a parameter of the query, name=value; the value is JSON, or else text; repeat as needed")
+	flags.StringArrayVar(&c.params, "param", nil,
+		"a parameter of the query, name=value; the value is JSON, or else text; repeat as needed")
 	flags.BoolVar(&c.json, "json", false, "print a JSON array")
 	flags.BoolVar(&c.lines, "ndjson", false, "print a JSON value a line")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {

@@ -45,7 +45,8 @@ func reaperCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c, req, func(out io.Writer, answer json.RawMessage) error { return printReaper(out, o, answer) })
+		return show(cmd, &c, req,
+			func(out io.Writer, answer json.RawMessage) error { return printReaper(out, o, answer) })
 	})
 	return cmd
 }
@@ -72,7 +73,8 @@ func reaperOrder(args []string, all bool) (reaperRequest, error) {
 	switch {
 	case verb == "" || (verb == "pause" || verb == "resume" || verb == "run") && len(rest) > 0:
 	case verb == "pause" || verb == "resume":
-		return reaperRequest{http.MethodPut, path, map[string]bool{"paused": verb == "pause"}, false, all}, nil
+		return reaperRequest{http.MethodPut, path, map[string]bool{"paused": verb == "pause"}, false,
+			all}, nil
 	case verb == "run":
 		return reaperRequest{http.MethodPost, path + "/run", nil, true, all}, nil
 	case verb == "step" && len(rest) == 0:
@@ -80,7 +82,8 @@ func reaperOrder(args []string, all bool) (reaperRequest, error) {
 	case verb == "step":
 		n, err := strconv.Atoi(rest[0])
 		if err != nil || n < 1 {
-			return reaperRequest{}, &usageError{"how many items to purge must be a number above 0, not " + rest[0]}
+			return reaperRequest{}, &usageError{"how many items to purge must be a number above 0, not " +
+				rest[0]}
 		}
 		return reaperRequest{http.MethodPost, path + "/step", map[string]int{"items": n}, true, false}, nil
 	case verb == "set" && len(rest) == 1:

@@ -60,7 +60,8 @@ func (c *seedContainer) plant(ctx context.Context, d *store.Database) (n int, er
 	}
 	for left := c.documents; len(left) > 0; {
 		size, end := 0, 0
-		for end < min(len(left), store.MaxBatchOperations) && (end == 0 || size+len(left[end].operation.Body) <= maxSeedBytes) {
+		for end < min(len(left), store.MaxBatchOperations) &&
+			(end == 0 || size+len(left[end].operation.Body) <= maxSeedBytes) {
 			size += len(left[end].operation.Body)
 			end++
 		}

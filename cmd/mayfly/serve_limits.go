@@ -35,8 +35,9 @@ func (l *limitFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&l.scriptTime, "script-time", script.DefaultTime,
 		"how long a stored procedure or a trigger may run, and the functions of a query together")
 	l.memoryInFlight = store.DefaultMemory
-	flags.Var(&l.memoryInFlight, "memory-in-flight", "what all requests may hold together, of answers and of rows to be "+
-		"sorted or grouped; one a tenth; no more than a quarter of GOMEMLIMIT")
+	flags.Var(&l.memoryInFlight, "memory-in-flight",
+		"what all requests may hold together, of answers and of rows to be "+
+			"sorted or grouped; one a tenth; no more than a quarter of GOMEMLIMIT")
 }
 
 func (l *limitFlags) validate() error {
@@ -45,11 +46,13 @@ func (l *limitFlags) validate() error {
 		value time.Duration
 	}{{"query-time", l.queryTime}, {"script-time", l.scriptTime}} {
 		if t.value < minTime || t.value > maxTime {
-			return &usageError{fmt.Sprintf("--%s %v: must be between %v and %v", t.flag, t.value, minTime, maxTime)}
+			return &usageError{fmt.Sprintf("--%s %v: must be between %v and %v", t.flag, t.value, minTime,
+				maxTime)}
 		}
 	}
 	if l.memoryInFlight < minMemory {
-		return &usageError{fmt.Sprintf("--memory-in-flight %s: must be at least %s", l.memoryInFlight, byteSize(minMemory))}
+		return &usageError{fmt.Sprintf("--memory-in-flight %s: must be at least %s", l.memoryInFlight,
+			byteSize(minMemory))}
 	}
 	return nil
 }

@@ -45,32 +45,52 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringVar(&f.host, "host", defaultHost, "address to listen on; 0.0.0.0 is every one")
 	flags.IntVar(&f.port, "port", defaultPort, "port for HTTP and HTTPS alike; 0 is any free one")
-	flags.StringVar(&f.computePort, "compute-port", "", `a second port that answers alike; "off" is none (default 8903 where --port is 8081, else none)`)
+	flags.StringVar(&f.computePort, "compute-port", "",
+		`a second port that answers alike; "off" is none (default 8903 where --port is 8081, else none)`)
 	flags.StringVar(&f.data, "data", "", "data folder (default Mayfly's folder in the user's data directory)")
-	flags.BoolVar(&f.acceptDamagedLog, acceptDamagedLog, false, "start without the writes that a damaged or missing log held: acknowledged writes are lost")
-	flags.BoolVar(&f.memory, "memory", false, "keep everything in memory: nothing is written, nothing survives")
-	flags.StringVar(&f.key, "key", "", "master key in base64 (default the well-known key of the Cosmos DB emulators)")
-	flags.BoolVar(&f.allowWellKnownKey, "allow-well-known-key", false, "take the emulators' key, which everybody knows, on a --host that other machines can reach")
+	flags.BoolVar(&f.acceptDamagedLog, acceptDamagedLog, false,
+		"start without the writes that a damaged or missing log held: acknowledged writes are lost")
+	flags.BoolVar(&f.memory, "memory", false,
+		"keep everything in memory: nothing is written, nothing survives")
+	flags.StringVar(&f.key, "key", "",
+		"master key in base64 (default the well-known key of the Cosmos DB emulators)")
+	flags.BoolVar(&f.allowWellKnownKey, "allow-well-known-key", false,
+		"take the emulators' key, which everybody knows, on a --host that other machines can reach")
 	flags.BoolVar(&f.noAuth, "no-auth", false, "ask for no key; allowed on a loopback --host only")
-	flags.BoolVar(&f.noClockCheck, "no-clock-check", false, "take signed requests whose date is off by more than 15 minutes")
-	flags.StringSliceVar(&f.san, "san", nil, "one more name or address that clients call the server by, for the certificate, too; repeat as needed")
-	flags.StringSliceVar(&f.corsOrigins, "cors-origin", nil, "origin (https://page.example) whose pages may use the server, beside those of loopback addresses; * is every one; repeat as needed")
-	flags.StringSliceVar(&f.webhookAllow, "webhook-allow", nil, "network (10.0.0.0/8), address or host name, beside public addresses, that webhooks may lead to; localhost is every loopback address; repeat as needed")
-	flags.StringVar(&f.advertise, "advertise", "", "endpoint told to clients (default the one that they used)")
+	flags.BoolVar(&f.noClockCheck, "no-clock-check", false,
+		"take signed requests whose date is off by more than 15 minutes")
+	flags.StringSliceVar(&f.san, "san", nil,
+		"one more name or address that clients call the server by, for the certificate, too; repeat as needed")
+	flags.StringSliceVar(&f.corsOrigins, "cors-origin", nil,
+		"origin (https://page.example) whose pages may use the server, beside those of loopback addresses; * is every one; repeat as needed")
+	flags.StringSliceVar(&f.webhookAllow, "webhook-allow", nil,
+		"network (10.0.0.0/8), address or host name, beside public addresses, that webhooks may lead to; localhost is every loopback address; repeat as needed")
+	flags.StringVar(&f.advertise, "advertise", "",
+		"endpoint told to clients (default the one that they used)")
 	flags.StringVar(&f.accountID, "account-id", "mayfly", "name of the account")
-	flags.StringVar(&f.consistency, "consistency", "Session", "consistency level told to clients: "+strings.Join(consistencyLevels, ", "))
-	flags.IntVar(&f.ranges, "ranges", 0, "partition ranges of a new container (default by its throughput: one up to 10,000 RU/s)")
-	flags.BoolVar(&f.lenient, "lenient", false, "take queries that Cosmos DB refuses: ORDER BY over several paths without a composite index, BETWEEN beside AND, /* comments */")
-	flags.BoolVar(&f.serveCrossPartition, "serve-cross-partition", false, "answer cross-partition queries that a gateway leaves the client to merge")
+	flags.StringVar(&f.consistency, "consistency", "Session", "consistency level told to clients: "+
+		strings.Join(consistencyLevels, ", "))
+	flags.IntVar(&f.ranges, "ranges", 0,
+		"partition ranges of a new container (default by its throughput: one up to 10,000 RU/s)")
+	flags.BoolVar(&f.lenient, "lenient", false,
+		"take queries that Cosmos DB refuses: ORDER BY over several paths without a composite index, BETWEEN beside AND, /* comments */")
+	flags.BoolVar(&f.serveCrossPartition, "serve-cross-partition", false,
+		"answer cross-partition queries that a gateway leaves the client to merge")
 	flags.BoolVar(&f.throttle, "throttle", false, "refuse requests beyond a container's throughput with 429")
 	f.limits.register(flags)
 	f.servicebus.register(flags)
-	flags.BoolVar(&f.ttlPreviousImage, "ttl-previous-image", false, "keep the last version of an expired item in the feed of all versions and deletes")
-	flags.BoolVar(&f.strict, "strict", false, "refuse unknown properties of a container's definition instead of logging them")
-	flags.BoolVar(&f.virtualClock, "virtual-clock", false, "let PUT /_mayfly/clock stop, set and advance the clock of the data")
-	flags.StringVar(&f.seed, "seed", "", "JSON file, or folder of them, with databases, containers and documents to have from the start")
-	flags.StringVar(&f.compression, "compression", "fastest", "of the data on disk: fastest or balanced (a third smaller)")
-	flags.StringVar(&f.logLevel, "log-level", "info", "debug (a line for each request, 1,000 a second at most), info, warn or error")
+	flags.BoolVar(&f.ttlPreviousImage, "ttl-previous-image", false,
+		"keep the last version of an expired item in the feed of all versions and deletes")
+	flags.BoolVar(&f.strict, "strict", false,
+		"refuse unknown properties of a container's definition instead of logging them")
+	flags.BoolVar(&f.virtualClock, "virtual-clock", false,
+		"let PUT /_mayfly/clock stop, set and advance the clock of the data")
+	flags.StringVar(&f.seed, "seed", "",
+		"JSON file, or folder of them, with databases, containers and documents to have from the start")
+	flags.StringVar(&f.compression, "compression", "fastest",
+		"of the data on disk: fastest or balanced (a third smaller)")
+	flags.StringVar(&f.logLevel, "log-level", "info",
+		"debug (a line for each request, 1,000 a second at most), info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
 
@@ -119,10 +139,13 @@ func (f *serveFlags) validate() error {
 		return err
 	}
 	if f.noAuth && !loopback(f.host) {
-		return &usageError{"--no-auth would open the data to the network: it needs a loopback --host, not " + strconv.Quote(f.host)}
+		return &usageError{"--no-auth would open the data to the network: it needs a loopback --host, not " +
+			strconv.Quote(f.host)}
 	}
-	if u, err := url.Parse(f.advertise); f.advertise != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return &usageError{"--advertise must be a URL such as https://mayfly.example:8081/, not " + strconv.Quote(f.advertise)}
+	if u, err := url.Parse(f.advertise); f.advertise != "" &&
+		(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return &usageError{"--advertise must be a URL such as https://mayfly.example:8081/, not " +
+			strconv.Quote(f.advertise)}
 	}
 	if err := httpapi.CheckHosts(f.san); err != nil {
 		return &usageError{"--san: " + err.Error()}
@@ -151,7 +174,8 @@ func (f *serveFlags) validate() error {
 		{"log-format", f.logFormat, []string{"text", "json"}},
 	} {
 		if !slices.Contains(choice.of, choice.value) {
-			return &usageError{fmt.Sprintf("--%s %q: must be one of %s", choice.flag, choice.value, strings.Join(choice.of, ", "))}
+			return &usageError{fmt.Sprintf("--%s %q: must be one of %s", choice.flag, choice.value,
+				strings.Join(choice.of, ", "))}
 		}
 	}
 	return nil
@@ -166,7 +190,8 @@ func (f *serveFlags) validateKey() error {
 	if !f.wellKnownKey() || f.allowWellKnownKey || f.noAuth || loopback(f.host) {
 		return nil
 	}
-	return &usageError{"--host " + f.host + " can be reached from other machines, and the key is the emulators', which everybody knows: " +
+	return &usageError{"--host " + f.host +
+		" can be reached from other machines, and the key is the emulators', which everybody knows: " +
 		"give a --key of your own (openssl rand -base64 64), or --allow-well-known-key where only friends can reach it"}
 }
 
@@ -201,7 +226,8 @@ func (f *serveFlags) tableCompression() pebble.Compression {
 	return pebble.Fastest
 }
 
-// hasTwin tells whether clients may try ::1 for the address, as many do first where they are told "localhost".
+// hasTwin tells whether clients may try ::1 for the address, as many do first where they are told
+// "localhost".
 func (f *serveFlags) hasTwin() bool { return f.host == defaultHost || f.host == "localhost" }
 
 // loopback tells whether host can be reached from its own machine only.

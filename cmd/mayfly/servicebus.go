@@ -107,8 +107,8 @@ func (b *servicebus) open(f *serveFlags, queues *queue.Queues, web *httpapi.Serv
 	})
 }
 
-// serviceBusConnections is how many connections Service Bus may have: as many as the service, and no more than
-// half of the descriptors that there are.
+// serviceBusConnections is how many connections Service Bus may have: as many as the service, and no more
+// than half of the descriptors that there are.
 func serviceBusConnections(memory bool) int {
 	const most = 5000
 	left := pebble.DescriptorLimit() - ownDescriptors

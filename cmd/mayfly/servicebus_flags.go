@@ -18,8 +18,8 @@ type servicebusFlags struct {
 	config string
 }
 
-// servicebusPort is one port of Service Bus. All of them answer everything that it speaks; what they differ in
-// is what clients expect where.
+// servicebusPort is one port of Service Bus. All of them answer everything that it speaks; what they differ
+// in is what clients expect where.
 type servicebusPort struct {
 	flag, usage string
 	what        string // in the greeting

@@ -41,7 +41,8 @@ func printResult(out io.Writer, asJSON bool, line string, result any) error {
 }
 
 // show asks, and prints the answer: for people by print, or with --json as it is.
-func show[T any](cmd *cobra.Command, c *serverCall, req *http.Request, print func(out io.Writer, answer T) error) error {
+func show[T any](cmd *cobra.Command, c *serverCall, req *http.Request,
+	print func(out io.Writer, answer T) error) error {
 	raw, err := ask[json.RawMessage](req)
 	if err != nil {
 		return err

@@ -38,11 +38,13 @@ func snapshotCommand() *cobra.Command {
 			"Taking a snapshot of the whole store and restoring it copy no data: they share their files with it. One database alone is\n" +
 			"restored or forked by copying it.",
 	}
-	return family(cmd, snapshotCreateCommand(), snapshotListCommand(), snapshotRestoreCommand(), snapshotForkCommand(), snapshotDeleteCommand())
+	return family(cmd, snapshotCreateCommand(), snapshotListCommand(), snapshotRestoreCommand(),
+		snapshotForkCommand(), snapshotDeleteCommand())
 }
 
 // snapshotVerb finishes a command that asks a server; ask is given the command's arguments.
-func snapshotVerb(cmd *cobra.Command, c *snapshotCall, ask func(cmd *cobra.Command, args []string) error) *cobra.Command {
+func snapshotVerb(cmd *cobra.Command, c *snapshotCall,
+	ask func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd.Flags().SortFlags = false
 	c.registerServer(cmd.Flags())
 	c.registerJSON(cmd.Flags())
@@ -52,7 +54,8 @@ func snapshotVerb(cmd *cobra.Command, c *snapshotCall, ask func(cmd *cobra.Comma
 	}
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && !engine.ValidSnapshotName(args[0]) {
-			return &usageError{fmt.Sprintf("%q cannot be a snapshot's name: it is of lower-case letters, digits, '-', '_' and '.'", args[0])}
+			return &usageError{fmt.Sprintf(
+				"%q cannot be a snapshot's name: it is of lower-case letters, digits, '-', '_' and '.'", args[0])}
 		}
 		return ask(cmd, args)
 	})
@@ -61,7 +64,8 @@ func snapshotVerb(cmd *cobra.Command, c *snapshotCall, ask func(cmd *cobra.Comma
 
 // showSnapshot asks one question and prints the answer. path is below _mayfly/snapshots; a nil question is no
 // body.
-func showSnapshot[T any](cmd *cobra.Command, c *snapshotCall, method, path string, question any, print func(out io.Writer, answer T) error) error {
+func showSnapshot[T any](cmd *cobra.Command, c *snapshotCall, method, path string, question any,
+	print func(out io.Writer, answer T) error) error {
 	req, err := c.call(cmd.Context(), method, "_mayfly/snapshots"+path, question)
 	if err != nil {
 		return err
@@ -76,9 +80,10 @@ func snapshotCreateCommand() *cobra.Command {
 		Short: "Keep the present state of the whole store",
 		Args:  cobra.ExactArgs(1),
 	}, &c, func(cmd *cobra.Command, args []string) error {
-		return showSnapshot(cmd, &c, http.MethodPost, "", map[string]string{"name": args[0]}, func(out io.Writer, s snapshotAnswer) error {
-			return printSnapshots(out, []snapshotAnswer{s})
-		})
+		return showSnapshot(cmd, &c, http.MethodPost, "", map[string]string{"name": args[0]},
+			func(out io.Writer, s snapshotAnswer) error {
+				return printSnapshots(out, []snapshotAnswer{s})
+			})
 	})
 }
 
@@ -89,9 +94,10 @@ func snapshotListCommand() *cobra.Command {
 		Short: "List the snapshots: name, time of the data clock, bytes, databases",
 		Args:  cobra.NoArgs,
 	}, &c, func(cmd *cobra.Command, _ []string) error {
-		return showSnapshot(cmd, &c, http.MethodGet, "", nil, func(out io.Writer, list struct{ Snapshots []snapshotAnswer }) error {
-			return printSnapshots(out, list.Snapshots)
-		})
+		return showSnapshot(cmd, &c, http.MethodGet, "", nil,
+			func(out io.Writer, list struct{ Snapshots []snapshotAnswer }) error {
+				return printSnapshots(out, list.Snapshots)
+			})
 	})
 }
 
@@ -99,7 +105,8 @@ func printSnapshots(out io.Writer, list []snapshotAnswer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tTIME\tSIZE\tDATABASES")
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%d bytes\t%s\n", s.Name, s.Time.Format(time.RFC3339), s.Bytes, strings.Join(s.Databases, ", "))
+		fmt.Fprintf(w, "%s\t%s\t%d bytes\t%s\n", s.Name, s.Time.Format(time.RFC3339), s.Bytes,
+			strings.Join(s.Databases, ", "))
 	}
 	return w.Flush()
 }
@@ -115,10 +122,11 @@ func snapshotRestoreCommand() *cobra.Command {
 		if c.database != "" {
 			question["database"] = c.database
 		}
-		return showSnapshot(cmd, &c, http.MethodPost, "/"+args[0]+"/restore", question, func(out io.Writer, answer struct{ Databases []string }) error {
-			_, err := fmt.Fprintf(out, "databases: %s\n", strings.Join(answer.Databases, ", "))
-			return err
-		})
+		return showSnapshot(cmd, &c, http.MethodPost, "/"+args[0]+"/restore", question,
+			func(out io.Writer, answer struct{ Databases []string }) error {
+				_, err := fmt.Fprintf(out, "databases: %s\n", strings.Join(answer.Databases, ", "))
+				return err
+			})
 	})
 	cmd.Flags().StringVar(&c.database, "db", "", "only this database; the others stay as they are")
 	return cmd
@@ -157,10 +165,11 @@ func snapshotForkCommand() *cobra.Command {
 			return &usageError{"give --db and --as, or --data and --to"}
 		}
 		question := map[string]string{"database": c.database, "as": as}
-		return showSnapshot(cmd, &c, http.MethodPost, "/"+args[0]+"/fork", question, func(out io.Writer, answer struct{ ID string }) error {
-			_, err := fmt.Fprintf(out, "database %s\n", answer.ID)
-			return err
-		})
+		return showSnapshot(cmd, &c, http.MethodPost, "/"+args[0]+"/fork", question,
+			func(out io.Writer, answer struct{ ID string }) error {
+				_, err := fmt.Fprintf(out, "database %s\n", answer.ID)
+				return err
+			})
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&c.database, "db", "", "database of the snapshot")

@@ -19,7 +19,8 @@ func versionCommand() *cobra.Command {
 	registerResultJSON(cmd.Flags(), &asJSON)
 	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
 		return printResult(cmd.OutOrStdout(), asJSON, strings.TrimSuffix(versionLine(), "\n"),
-			map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+			map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" +
+				runtime.GOARCH})
 	})
 	return cmd
 }

@@ -171,7 +171,10 @@ func testPanicIsCarried(t *testing.T, s *subject) {
 		s.set("a", "a/2", "x") // the scopes are free
 		s.set("b", "b/2", "x")
 	}
-	if cause := caught(func() { _ = s.View(ctx, func(engine.Reader) error { panic(errRefused) }) }); cause != errRefused {
+	if cause := caught(func() {
+		_ = s.View(ctx,
+			func(engine.Reader) error { panic(errRefused) })
+	}); cause != errRefused {
 		t.Errorf("View panics with %v, want what the closure panicked with", cause)
 	}
 	s.reopen() // nothing is held that would stop Close
@@ -219,7 +222,8 @@ func testContext(t *testing.T, s *subject) {
 			t.Errorf("Update: %v", err)
 		}
 	}
-	if err := s.View(done, func(engine.Reader) error { never(); return nil }); !errors.Is(err, context.Canceled) {
+	if err := s.View(done, func(engine.Reader) error { never(); return nil }); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("View: %v", err)
 	}
 	// Once fn runs, the commit goes through.

@@ -166,7 +166,8 @@ func (l *ledger) play(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*l
 		mine := rand.New(rand.NewPCG(rng.Uint64(), uint64(w)))
 		done.Go(func() {
 			for range rounds {
-				scopes := [][]string{{"a"}, {"a"}, {"b"}, {"c", "a"}, {"b", "c"}, {"a", "b", "c"}}[mine.IntN(6)]
+				scopes := [][]string{{"a"}, {"a"}, {"b"}, {"c", "a"}, {"b", "c"},
+					{"a", "b", "c"}}[mine.IntN(6)]
 				if err := l.write(e, mine, scopes...); err != nil {
 					l.fail(err)
 				}

@@ -68,7 +68,11 @@ func testScanWhileWriting(t *testing.T, s *subject) {
 func testDeleteRange(t *testing.T, s *subject) {
 	all := engine.Range{}
 	left := func() (out []string) {
-		if err := s.View(ctx, func(r engine.Reader) error { out = scan(t, r, all, false); return nil }); err != nil {
+		if err := s.View(ctx, func(r engine.Reader) error {
+			out = scan(t, r, all,
+				false)
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		return out
@@ -91,7 +95,11 @@ func testDeleteRange(t *testing.T, s *subject) {
 	if diff := cmp.Diff([]string{"a=1"}, left()); diff != "" {
 		t.Errorf("after deleting to the end (-want +got):\n%s", diff)
 	}
-	s.update([]string{"a"}, func(tx engine.Txn) error { tx.DeleteRange(all); tx.DeleteRange(all); return nil })
+	s.update([]string{"a"}, func(tx engine.Txn) error {
+		tx.DeleteRange(all)
+		tx.DeleteRange(all)
+		return nil
+	})
 	if got := left(); len(got) > 0 {
 		t.Errorf("after deleting everything: %q", got)
 	}
@@ -193,7 +201,8 @@ func testGetter(t *testing.T, s *subject) {
 	if v, at, err := g.Get(ctx, []byte("a"), []byte("a/1")); err != nil || string(v) != "one" || at != want {
 		t.Errorf("Get: %q at %v, %v; want it at %v", v, at, err, want)
 	}
-	if _, at, err := g.Get(ctx, []byte("a"), []byte("a/2")); !errors.Is(err, engine.ErrNotFound) || at != want {
+	if _, at, err := g.Get(ctx, []byte("a"), []byte("a/2")); !errors.Is(err, engine.ErrNotFound) ||
+		at != want {
 		t.Errorf("Get of an absent key at %v: %v", at, err)
 	}
 	s.close()
@@ -293,10 +302,12 @@ func testClosed(t *testing.T, s *subject) {
 	e := s.Engine
 	s.close()
 	never := func() { t.Error("a closure ran after Close") }
-	if err := e.View(ctx, func(engine.Reader) error { never(); return nil }); !errors.Is(err, engine.ErrClosed) {
+	if err := e.View(ctx, func(engine.Reader) error { never(); return nil }); !errors.Is(err,
+		engine.ErrClosed) {
 		t.Errorf("View: %v", err)
 	}
-	if _, err := e.Update(ctx, keys("a"), func(engine.Txn) error { never(); return nil }); !errors.Is(err, engine.ErrClosed) {
+	if _, err := e.Update(ctx, keys("a"), func(engine.Txn) error { never(); return nil }); !errors.Is(err,
+		engine.ErrClosed) {
 		t.Errorf("Update: %v", err)
 	}
 	if err := e.Close(); !errors.Is(err, engine.ErrClosed) {

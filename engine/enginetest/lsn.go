@@ -130,7 +130,8 @@ func testLSNsAcrossReopen(t *testing.T, s *subject) {
 	for round := range 4 {
 		for _, scope := range []string{"a", "b"} {
 			if h := s.Horizon([]byte(scope)); round > 0 && h != last[scope] {
-				t.Errorf("round %d: before its first use the horizon of %s is %d, want %d", round, scope, h, last[scope])
+				t.Errorf("round %d: before its first use the horizon of %s is %d, want %d", round, scope, h,
+					last[scope])
 			}
 			for range round + 1 {
 				lsn := s.next(scope)

@@ -106,7 +106,8 @@ func testGetManyOfOwnWrites(t *testing.T, s *subject) {
 	s.set("a", "a/1", "old", "a/2", "old", "a/3", "old", "a/4", "old")
 	s.update([]string{"a"}, func(tx engine.Txn) error {
 		names := []string{"a/4", "a/3", "a/2", "a/1", "a/0"}
-		if diff := cmp.Diff([]string{"old", "old", "old", "old", "-"}, readMany(t, tx, names...)); diff != "" {
+		if diff := cmp.Diff([]string{"old", "old", "old", "old", "-"},
+			readMany(t, tx, names...)); diff != "" {
 			t.Errorf("before it writes (-want +got):\n%s", diff)
 		}
 		tx.Set([]byte("a/0"), []byte("new"))

@@ -67,7 +67,8 @@ func modelStep(rt *rapid.T, tx engine.Txn, m map[string]string, key *rapid.Gener
 		tx.DeleteRange(span(a, b))
 	case 4:
 		v, err := tx.Get([]byte(a))
-		if want, ok := m[a]; !ok && !errors.Is(err, engine.ErrNotFound) || ok && (err != nil || string(v) != want) {
+		if want, ok := m[a]; !ok && !errors.Is(err, engine.ErrNotFound) || ok &&
+			(err != nil || string(v) != want) {
 			rt.Fatalf("Get %q: %q, %v; want %q, %v", a, v, err, want, ok)
 		}
 	case 5:

@@ -152,7 +152,8 @@ func testPositionsOfAFailure(t *testing.T, s *subject) {
 		return nil
 	})
 	at, err := s.Update(ctx, keys("b", "a"), func(tx engine.Txn) error { return errRefused })
-	if want := (engine.Position{LSN: lsn, Settled: true}); err != errRefused || len(at) != 2 || at[1] != want {
+	if want := (engine.Position{LSN: lsn, Settled: true}); err != errRefused || len(at) != 2 ||
+		at[1] != want {
 		t.Errorf("%v, %v; want %v", at, err, want)
 	}
 }

@@ -148,7 +148,8 @@ func (e *Engine) DropSnapshot(ctx context.Context, name string) error {
 		if err := h.fs.Rename(h.snapshot(name), grave); err != nil {
 			return fileError(err)
 		}
-		return fileError(errors.Join(syncDir(h.fs, h.fs.PathJoin(h.root, snapshotFolder)), h.fs.RemoveAll(grave)))
+		return fileError(errors.Join(syncDir(h.fs, h.fs.PathJoin(h.root, snapshotFolder)),
+			h.fs.RemoveAll(grave)))
 	})
 }
 
@@ -282,7 +283,8 @@ func fileError(err error) error {
 		return nil
 	case vfs.IsNoSpaceError(err):
 		return fmt.Errorf("%w: %w", engine.ErrDiskFull, err)
-	case errors.Is(err, engine.ErrFailed), errors.Is(err, engine.ErrDiskFull), errors.Is(err, engine.ErrCorrupt):
+	case errors.Is(err, engine.ErrFailed), errors.Is(err, engine.ErrDiskFull), errors.Is(err,
+		engine.ErrCorrupt):
 		return err
 	default:
 		return fmt.Errorf("%w: %w", engine.ErrRead, err)

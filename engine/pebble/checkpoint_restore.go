@@ -9,7 +9,8 @@ import (
 
 // Restore implements engine.Snapshotter. The time that calls are refused for is that of adopt and of a few
 // syncs; copying and opening the snapshot happen before, beside the running engine.
-func (e *Engine) Restore(ctx context.Context, name string, adopt func(next engine.Engine) error) (engine.Engine, error) {
+func (e *Engine) Restore(ctx context.Context, name string,
+	adopt func(next engine.Engine) error) (engine.Engine, error) {
 	var next *Engine
 	err := e.withSnapshot(ctx, name, func(h *home) (err error) {
 		if err := e.fence.err(); err != nil {

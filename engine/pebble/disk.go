@@ -111,7 +111,8 @@ func (s *space) admit(n int64, frees bool) error {
 		need /= 2
 	}
 	if free := s.free.Load(); free < need {
-		return fmt.Errorf("%w: %d bytes are free, %d are kept in reserve", engine.ErrDiskFull, free, s.reserve)
+		return fmt.Errorf("%w: %d bytes are free, %d are kept in reserve", engine.ErrDiskFull, free,
+			s.reserve)
 	}
 	return nil
 }

@@ -58,7 +58,8 @@ func newFence(fs vfs.FS, log *slog.Logger, s *space) *fence {
 // trip cuts the disk off. The first cause stays.
 func (f *fence) trip(cause error) {
 	if f.cut(cause) {
-		f.log.Error("a write to disk failed; no more is written until the process is restarted", "error", cause)
+		f.log.Error("a write to disk failed; no more is written until the process is restarted", "error",
+			cause)
 	}
 }
 
@@ -102,7 +103,8 @@ func (f *fence) kindOf(name string, category vfs.DiskWriteCategory) kind {
 	switch base := f.PathBase(name); {
 	case f.PathDir(name) != f.dir:
 		return plain // a checkpoint's: the data is not harmed
-	case strings.HasSuffix(base, ".log"), strings.HasPrefix(base, "MANIFEST-"), strings.HasPrefix(base, "marker."):
+	case strings.HasSuffix(base, ".log"), strings.HasPrefix(base, "MANIFEST-"), strings.HasPrefix(base,
+		"marker."):
 		return critical
 	case !strings.HasSuffix(base, ".sst") && !strings.HasSuffix(base, ".blob"):
 		return plain
@@ -264,7 +266,8 @@ func (f *fence) Link(oldname, newname string) error {
 	return f.FS.Link(oldname, newname)
 }
 
-func (f *fence) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+func (f *fence) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File,
+	error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}

@@ -57,7 +57,8 @@ func checkLogs(o Options, names []string) error {
 			return damage
 		}
 		later := slices.DeleteFunc(present, func(p uint64) bool { return p <= n })
-		o.Logger.Warn("going on without the writes that damaged logs held", "error", damage, "logs set aside", len(later), "of", i)
+		o.Logger.Warn("going on without the writes that damaged logs held", "error", damage, "logs set aside",
+			len(later), "of", i)
 		return damage.accept(o, later)
 	}
 	return nil
@@ -76,7 +77,8 @@ func (d *logDamage) Error() string {
 	if d.missing {
 		return fmt.Sprintf("%v: %s is missing", engine.ErrDamagedLog, name)
 	}
-	return fmt.Sprintf("%v: %s is damaged between bytes %d and %d of %d", engine.ErrDamagedLog, name, d.from, d.to, len(d.data))
+	return fmt.Sprintf("%v: %s is damaged between bytes %d and %d of %d", engine.ErrDamagedLog, name, d.from,
+		d.to, len(d.data))
 }
 
 // Unwrap makes it what it is.
@@ -98,7 +100,8 @@ func checkLog(o Options, number uint64, present bool) (*logDamage, error) {
 		return nil, nil
 	}
 	behind := len(bytes.TrimRight(data[end:], "\x00"))
-	if behind <= unsyncedTail && nextChunk(data, at, func(c chunk) bool { return own(c) && c.sync > int64(end) }) < 0 {
+	if behind <= unsyncedTail &&
+		nextChunk(data, at, func(c chunk) bool { return own(c) && c.sync > int64(end) }) < 0 {
 		o.Logger.Warn("a log of writes ends in pieces, as a power cut leaves it; what lies behind was not known to be synced and is not read",
 			"log", logName(number), "read", end, "bytes", len(data))
 		return nil, nil
@@ -109,7 +112,8 @@ func checkLog(o Options, number uint64, present bool) (*logDamage, error) {
 // accept ends the log where the damage begins, and sets it and the later ones aside.
 func (d *logDamage) accept(o Options, later []uint64) error {
 	path := func(n uint64) string { return o.FS.PathJoin(o.Dir, logName(n)) }
-	for i := len(later) - 1; i >= 0; i-- { // the last first: a crash in between leaves what can be accepted again
+	// the last first: a crash in between leaves what can be accepted again
+	for i := len(later) - 1; i >= 0; i-- {
 		if err := o.FS.Rename(path(later[i]), path(later[i])+setAside); err != nil {
 			return err
 		}
@@ -119,7 +123,8 @@ func (d *logDamage) accept(o Options, later []uint64) error {
 		if err := writeFile(o.FS, kept, d.data[:d.from]); err != nil {
 			return err
 		}
-		if err := errors.Join(writeFile(o.FS, path(d.number)+setAside, d.data), o.FS.Rename(kept, path(d.number))); err != nil {
+		if err := errors.Join(writeFile(o.FS, path(d.number)+setAside, d.data),
+			o.FS.Rename(kept, path(d.number))); err != nil {
 			return err
 		}
 	}

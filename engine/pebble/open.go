@@ -206,7 +206,8 @@ func openError(err error) error {
 		return fmt.Errorf("%w: %w", engine.ErrDiskFull, err)
 	case errors.Is(err, engine.ErrFailed):
 		return err
-	case pebble.IsCorruptionError(err), errors.Is(err, fs.ErrNotExist), errors.Is(err, pebble.ErrDBNotPristine):
+	case pebble.IsCorruptionError(err), errors.Is(err, fs.ErrNotExist), errors.Is(err,
+		pebble.ErrDBNotPristine):
 		return fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
 	case errors.As(err, &op), errors.As(err, &errno):
 		return err

@@ -109,7 +109,8 @@ func (o *overlay) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 }
 
 // OpenReadWrite copies what the disk has into memory.
-func (o *overlay) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+func (o *overlay) OpenReadWrite(name string, category vfs.DiskWriteCategory,
+	opts ...vfs.OpenOption) (vfs.File, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.makeRoom(name); err != nil {
@@ -182,7 +183,8 @@ func (o *overlay) Link(oldname, newname string) error {
 
 // place makes newname what oldname is: by inMemory where that lies there, else by a note; then calls done. A
 // folder that the disk has cannot be placed elsewhere: nobody who only reads has a reason to.
-func (o *overlay) place(oldname, newname string, inMemory func(oldname, newname string) error, done func()) error {
+func (o *overlay) place(oldname, newname string, inMemory func(oldname, newname string) error,
+	done func()) error {
 	if err := o.makeRoom(newname); err != nil {
 		return err
 	}

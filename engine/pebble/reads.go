@@ -76,7 +76,8 @@ func (r *reads) findAll(ctx context.Context, it *pebble.Iterator, keys [][]byte)
 }
 
 // scan makes an iterator of what open opens.
-func (r *reads) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error), rng engine.Range, reverse bool) *iterator {
+func (r *reads) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error), rng engine.Range,
+	reverse bool) *iterator {
 	it := &iterator{owner: r, reverse: reverse}
 	if it.it, it.err = open(&pebble.IterOptions{LowerBound: rng.Start, UpperBound: rng.End}); it.err != nil {
 		it.it, it.err = nil, readError(it.err)

@@ -18,9 +18,10 @@ type scheduler struct {
 	db    pebble.DBForCompaction
 	more  atomic.Bool // more compactions may be allowed than run
 
-	mu       sync.Mutex
-	idle     sync.Cond // granting has become false
-	opened   bool      // before, nothing is admitted: what runs in the background while Open fails brings the process down
+	mu   sync.Mutex
+	idle sync.Cond // granting has become false
+	// before, nothing is admitted: what runs in the background while Open fails brings the process down
+	opened   bool
 	running  int
 	granting bool
 	ended    bool

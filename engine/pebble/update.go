@@ -47,8 +47,9 @@ type signal int
 const (
 	granted  signal = iota // the scope is yours
 	finished               // your outcome is there
-	appoint                // your outcome is there once you have run the barrier for yourself and your followers
-	gaveUp                 // ctx was done first
+	// your outcome is there once you have run the barrier for yourself and your followers
+	appoint
+	gaveUp // ctx was done first
 )
 
 var requests = sync.Pool{New: func() any { return &request{ready: make(chan signal, 1)} }}

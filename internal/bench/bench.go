@@ -29,11 +29,13 @@ func Sections() []Section {
 	return []Section{
 		{"read", "embedded point reads, against raw Gets", (*Bench).measureReads},
 		{"create", "durable creates, against raw durable batches", (*Bench).measureCreates},
-		{"query", "queries over sets of different sizes, scans, and what an index costs a write", (*Bench).measureQueries},
+		{"query", "queries over sets of different sizes, scans, and what an index costs a write",
+			(*Bench).measureQueries},
 		{"http", "point reads over HTTP, against an empty handler", (*Bench).measureHTTP},
 		{"start", "start-up, memory when idle and bytes on disk", (*Bench).measureStart},
 		{"ttl", "changes of a default TTL", (*Bench).measureChanges},
-		{"purge", "purging, against raw deletes, and a minute in which everything expires", (*Bench).measurePurge},
+		{"purge", "purging, against raw deletes, and a minute in which everything expires",
+			(*Bench).measurePurge},
 	}
 }
 
@@ -95,7 +97,8 @@ func (b *Bench) validate() error {
 	}
 	for _, name := range b.Only {
 		if !slices.Contains(names, name) {
-			return &OptionError{"only", fmt.Sprintf(" %s: there is no such section; there are %s", name, strings.Join(names, ", "))}
+			return &OptionError{"only", fmt.Sprintf(" %s: there is no such section; there are %s", name,
+				strings.Join(names, ", "))}
 		}
 	}
 	return nil
@@ -155,7 +158,8 @@ func (b *Bench) describe() error {
 		return err
 	}
 	b.report.about = About{
-		Version: b.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
+		Version: b.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" +
+			runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
 		Documents: b.Docs, DocumentBytes: benchDocBytes, Seconds: b.Seconds, SyncSeconds: sync.Seconds(), At: b.clock.Now().UTC(),
 	}
 	return b.report.head(b.Dir)

@@ -16,7 +16,8 @@ import (
 // measureCreates compares durable creates with durable batches of the same keys and bytes on the bare
 // library.
 func (b *Bench) measureCreates(ctx context.Context) (err error) {
-	b.report.begin("create", "durable creates; against durable batches of the same keys and bytes by as many goroutines", "raw batches")
+	b.report.begin("create",
+		"durable creates; against durable batches of the same keys and bytes by as many goroutines", "raw batches")
 	var keys float64
 	for _, kind := range []struct {
 		writers, ranges int
@@ -36,7 +37,8 @@ func (b *Bench) measureCreates(ctx context.Context) (err error) {
 }
 
 // measureCreate also tells how many keys a create writes.
-func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *budget) (keys float64, err error) {
+func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *budget) (keys float64,
+	err error) {
 	dir, bareDir := b.path("create"), b.path("create-raw")
 	defer drop(dir, bareDir)
 	so := store.Options{Ranges: ranges}
@@ -128,6 +130,7 @@ func (p *creating) ours(ctx context.Context) (int, time.Duration, error) {
 // theirs writes on the bare library what ours has written.
 func (p *creating) theirs(ctx context.Context) (int, time.Duration, error) {
 	began := p.b.clock.Now()
-	err := workers(ctx, p.writers, 0, len(p.txns), func(i int) error { return replay(p.bare, p.txns[i], raw.Sync) })
+	err := workers(ctx, p.writers, 0, len(p.txns),
+		func(i int) error { return replay(p.bare, p.txns[i], raw.Sync) })
 	return len(p.txns), p.b.clock.Now().Sub(began), err
 }

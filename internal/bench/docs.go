@@ -60,7 +60,8 @@ func numberIn(value []byte) (i int, ok bool) {
 func (d document) json() []byte {
 	r := rand.New(rand.NewPCG(uint64(d.i), 1))
 	b := make([]byte, 0, benchDocBytes)
-	b = fmt.Appendf(b, idStart+`%s","pk":"%s","type":"order","status":"%s","name":"%s","email":"%s@example.com",`,
+	b = fmt.Appendf(b, idStart+
+		`%s","pk":"%s","type":"order","status":"%s","name":"%s","email":"%s@example.com",`,
 		d.id, d.pk, []string{"open", "paid", "sent", "done"}[r.IntN(4)], letters(r, 12), letters(r, 10))
 	b = fmt.Appendf(b, `"age":%d,"score":%v,"active":%t,"created":"2027-%02d-%02dT12:00:00Z","address":{"city":"%s"},"note":"`,
 		18+r.IntN(80), float64(r.IntN(10_000))/100, r.IntN(2) == 0, 1+r.IntN(12), 1+r.IntN(28), letters(r, 8))
@@ -133,8 +134,9 @@ func benchDocs(ctx context.Context, db *store.DB) (*store.Container, error) {
 
 func benchSpec() definition.ContainerSpec {
 	return definition.ContainerSpec{
-		ID:           benchContainer,
-		PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: definition.KindHash, Version: 2},
+		ID: benchContainer,
+		PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: definition.KindHash,
+			Version: 2},
 	}
 }
 

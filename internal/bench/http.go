@@ -65,9 +65,11 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 		return err
 	}
 
-	b.report.begin("http", fmt.Sprintf("point reads over HTTP, signed, %d keep-alive connections, %s keys, cached; against an echo handler with the same answer", httpConns, thousands(int64(n))), "empty echo")
+	b.report.begin("http", fmt.Sprintf(
+		"point reads over HTTP, signed, %d keep-alive connections, %s keys, cached; against an echo handler with the same answer", httpConns, thousands(int64(n))), "empty echo")
 	var rates [2][]float64
-	d, err := b.fight(ctx, "reading over HTTP", ours.loaded(ctx, b, &rates[0]), theirs.loaded(ctx, b, &rates[1]))
+	d, err := b.fight(ctx, "reading over HTTP", ours.loaded(ctx, b, &rates[0]),
+		theirs.loaded(ctx, b, &rates[1]))
 	if err != nil {
 		return err
 	}
@@ -80,7 +82,8 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	}
 	against := median(rates[1])
 	ratio := median(rates[0]) / against
-	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]), Unit: perSecond, Against: &against, Ratio: &ratio})
+	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]),
+		Unit: perSecond, Against: &against, Ratio: &ratio})
 	return nil
 }
 
@@ -95,7 +98,8 @@ func (b *Bench) signedRead(d document) ([]byte, error) {
 	date := b.clock.Now().UTC().Format(http.TimeFormat)
 	var r bytes.Buffer
 	fmt.Fprintf(&r, "GET /%s HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\nx-ms-version: 2020-07-15\r\nx-ms-date: %s\r\n", link, date)
-	fmt.Fprintf(&r, "authorization: %s\r\n", httpapi.AuthorizationHeader(httpapi.Sign(key, http.MethodGet, "docs", link, date)))
+	fmt.Fprintf(&r, "authorization: %s\r\n",
+		httpapi.AuthorizationHeader(httpapi.Sign(key, http.MethodGet, "docs", link, date)))
 	fmt.Fprintf(&r, "x-ms-documentdb-partitionkey: [\"%s\"]\r\n\r\n", d.pk)
 	return r.Bytes(), nil
 }
@@ -230,7 +234,8 @@ func (w *wire) answer() error {
 		if len(line) == 0 {
 			break
 		}
-		if name, value, ok := bytes.Cut(line, []byte(": ")); ok && bytes.EqualFold(name, []byte("Content-Length")) {
+		if name, value, ok := bytes.Cut(line, []byte(": ")); ok &&
+			bytes.EqualFold(name, []byte("Content-Length")) {
 			if length, err = strconv.Atoi(string(value)); err != nil {
 				return err
 			}

@@ -35,7 +35,8 @@ func (b *Bench) measurePurge(ctx context.Context) error {
 			return err
 		}
 	}
-	b.report.begin("purge", fmt.Sprintf("purging expired documents, %s at a time, by SweepNow; against raw deletes of the same keys, batches of as many documents, no sync", thousands(int64(d.epochs[0].to))), "raw deletes")
+	b.report.begin("purge", fmt.Sprintf(
+		"purging expired documents, %s at a time, by SweepNow; against raw deletes of the same keys, batches of as many documents, no sync", thousands(int64(d.epochs[0].to))), "raw deletes")
 	err = b.comparePurges(ctx, d, dir, bareDir, purges)
 	drop(dir, bareDir)
 	if err != nil {
@@ -46,7 +47,8 @@ func (b *Bench) measurePurge(ctx context.Context) error {
 
 // openMortal opens a copy of the data set with a clock that stands at the given time, and gives it the
 // default TTL by which one epoch after the other expires.
-func (b *Bench) openMortal(ctx context.Context, at time.Time, o opening) (*store.DB, *store.Container, *ttl.Virtual, error) {
+func (b *Bench) openMortal(ctx context.Context, at time.Time, o opening) (*store.DB, *store.Container,
+	*ttl.Virtual, error) {
 	clock := ttl.NewManual(at)
 	o.store.Clock = clock
 	db, c, err := b.open(ctx, o)
@@ -66,7 +68,8 @@ func (b *Bench) openMortal(ctx context.Context, at time.Time, o opening) (*store
 }
 
 // sweepEpoch lets an epoch expire and purges it.
-func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual, e epoch) (n int, took time.Duration, err error) {
+func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual, e epoch) (n int,
+	took time.Duration, err error) {
 	clock.Set(e.at.Add(purgeTTL))
 	began := b.clock.Now()
 	n, err = db.SweepNow(ctx)
@@ -108,8 +111,10 @@ func (b *Bench) recordPurges(ctx context.Context, d *dataset) (purges [][][]byte
 	return purges, nil
 }
 
-func (b *Bench) comparePurges(ctx context.Context, d *dataset, dir, bareDir string, purges [][][]byte) (err error) {
-	db, _, clock, err := b.openMortal(ctx, d.end, opening{engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true}})
+func (b *Bench) comparePurges(ctx context.Context, d *dataset, dir, bareDir string,
+	purges [][][]byte) (err error) {
+	db, _, clock, err := b.openMortal(ctx, d.end,
+		opening{engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true}})
 	if err != nil {
 		return err
 	}

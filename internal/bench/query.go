@@ -58,9 +58,11 @@ func (b *Bench) layouts() []layout {
 // validateSizes checks --docs-sizes: each set must be divisible as a layout does.
 func (b *Bench) validateSizes() error {
 	refuse := func(why string) error {
-		return &OptionError{"docs-sizes", fmt.Sprintf(" %s: %s", strings.Trim(fmt.Sprint(b.Sizes), "[]"), why)}
+		return &OptionError{"docs-sizes", fmt.Sprintf(" %s: %s", strings.Trim(fmt.Sprint(b.Sizes), "[]"),
+			why)}
 	}
-	if len(b.Sizes) < 2 || !slices.IsSorted(b.Sizes) || len(slices.Compact(slices.Clone(b.Sizes))) < len(b.Sizes) {
+	if len(b.Sizes) < 2 || !slices.IsSorted(b.Sizes) ||
+		len(slices.Compact(slices.Clone(b.Sizes))) < len(b.Sizes) {
 		return refuse("two sizes or more are needed, each larger than the one before")
 	}
 	if b.Sizes[0] < minQueryDocs || b.Sizes[len(b.Sizes)-1] > maxQueryDocs {
@@ -68,7 +70,8 @@ func (b *Bench) validateSizes() error {
 	}
 	for _, l := range b.layouts() {
 		if l.list%perGroup != 0 || l.docs%l.list != 0 {
-			return refuse(fmt.Sprintf("%d must be a multiple of %d, and the smallest one of %d", l.docs, l.list, perGroup))
+			return refuse(fmt.Sprintf("%d must be a multiple of %d, and the smallest one of %d", l.docs,
+				l.list, perGroup))
 		}
 	}
 	return nil
@@ -123,7 +126,8 @@ func questions() []question {
 		}, {
 			name: "range, ORDER BY, LIMIT 20", text: `SELECT VALUE c.seq FROM c WHERE c.seq >= @from AND c.seq < @to ORDER BY c.seq OFFSET 0 LIMIT 20`, limit: sized,
 			params: func(l layout, k int) []store.Parameter {
-				return []store.Parameter{parameter("@from", number(l.asked(k))), parameter("@to", number(l.asked(k)+l.rows()))}
+				return []store.Parameter{parameter("@from", number(l.asked(k))),
+					parameter("@to", number(l.asked(k)+l.rows()))}
 			},
 			rows:  func(l layout) int { return min(20, l.rows()) },
 			first: func(l layout, k int) string { return strconv.Itoa(l.asked(k)) },
@@ -132,14 +136,20 @@ func questions() []question {
 			params: group, rows: layout.rows,
 		}, {
 			name: "COUNT with an equality", text: `SELECT VALUE COUNT(1) FROM c WHERE c["group"] = @group`, limit: sized,
-			params: group, rows: func(layout) int { return 1 }, first: func(l layout, _ int) string { return strconv.Itoa(l.rows()) },
+			params: group, rows: func(layout) int { return 1 }, first: func(l layout,
+				_ int) string {
+				return strconv.Itoa(l.rows())
+			},
 		}, {
 			name: "GROUP BY, each document", text: `SELECT c.status, COUNT(1) AS n FROM c GROUP BY c.status`, whole: true,
 			rows: func(layout) int { return 4 },
 		}, {
 			name: "scan with a filter, each document", text: `SELECT VALUE c.id FROM c WHERE c.weight = @weight`, whole: true,
-			params: func(_ layout, k int) []store.Parameter { return []store.Parameter{parameter("@weight", number(k))} },
-			rows:   func(l layout) int { return l.docs / weights },
+			params: func(_ layout, k int) []store.Parameter {
+				return []store.Parameter{parameter("@weight",
+					number(k))}
+			},
+			rows: func(l layout) int { return l.docs / weights },
 		},
 	}
 }
@@ -212,13 +222,16 @@ func (a *asked) use() string {
 	if len(names) == 0 {
 		names = []string{"no range or composite index"}
 	}
-	return fmt.Sprintf("%s: documents read %s, index entries %s; %s", a.name, thousands(a.loaded), thousands(a.looked), strings.Join(names, ", "))
+	return fmt.Sprintf("%s: documents read %s, index entries %s; %s", a.name, thousands(a.loaded),
+		thousands(a.looked), strings.Join(names, ", "))
 }
 
 // openSets opens the stores of sets, to be closed by the caller even if there is an error.
-func (b *Bench) openSets(ctx context.Context, sets []querySet, spec definition.ContainerSpec) (open []io.Closer, containers []*store.Container, err error) {
+func (b *Bench) openSets(ctx context.Context, sets []querySet,
+	spec definition.ContainerSpec) (open []io.Closer, containers []*store.Container, err error) {
 	for _, s := range sets {
-		db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: s.dir, CacheBytes: queryCache}}, spec)
+		db, c, err := b.queryContainer(ctx,
+			opening{engine: pebble.Options{Dir: s.dir, CacheBytes: queryCache}}, spec)
 		if err != nil {
 			return open, nil, err
 		}
@@ -235,12 +248,14 @@ func closeAll(open []io.Closer, err *error) {
 
 // compareSizes compares each larger set with the smallest one and reports what the largest one has made of
 // the indexes.
-func (b *Bench) compareSizes(ctx context.Context, q question, sets []querySet, containers []*store.Container) error {
+func (b *Bench) compareSizes(ctx context.Context, q question, sets []querySet,
+	containers []*store.Container) error {
 	side := func(i int) *asked { return &asked{question: q, layout: sets[i].layout, c: containers[i]} }
 	var a *asked
 	for i := 1; i < len(sets); i++ {
 		a = side(i)
-		d, err := b.fight(ctx, fmt.Sprintf("querying %s: %s", sets[i], q.name), a.stretch(ctx, b), side(0).stretch(ctx, b))
+		d, err := b.fight(ctx, fmt.Sprintf("querying %s: %s", sets[i], q.name), a.stretch(ctx, b),
+			side(0).stretch(ctx, b))
 		if err != nil {
 			return err
 		}
@@ -279,7 +294,8 @@ func (b *Bench) measureSizes(ctx context.Context, sets []querySet) (err error) {
 		return err
 	}
 	l := sets[0].layout
-	b.report.begin("query", fmt.Sprintf("one page of the same answer from sets of different sizes, in this process, one reader, planning included; %d documents match, the intersection's lists have %s and %d; caches of %s warm",
+	b.report.begin("query", fmt.Sprintf(
+		"one page of the same answer from sets of different sizes, in this process, one reader, planning included; %d documents match, the intersection's lists have %s and %d; caches of %s warm",
 		l.rows(), thousands(int64(l.list)), l.rows(), byteCount.text(queryCache)), thousands(int64(l.docs)))
 	for _, q := range questions() {
 		if err := b.compareSizes(ctx, q, sets, containers); err != nil {
@@ -308,7 +324,8 @@ func (b *Bench) measureLeapfrog(ctx context.Context, sets []querySet, containers
 			took = append(took, t.Seconds()/float64(ops))
 			b.progress.Step(1)
 		}
-		b.report.add(Figure{Name: fmt.Sprintf("leapfrog, each of %s entries", thousands(int64(s.docs))), Value: median(took[1:]), Unit: seconds,
+		b.report.add(Figure{Name: fmt.Sprintf("leapfrog, each of %s entries", thousands(int64(s.docs))),
+			Value: median(took[1:]), Unit: seconds,
 			Budget: valueAtMost(0.15e-6)})
 	}
 	return nil

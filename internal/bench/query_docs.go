@@ -61,8 +61,10 @@ const weights = 1000
 func (l layout) json(i int) []byte {
 	d, r := newDocument(i), rand.New(rand.NewPCG(uint64(i), 2))
 	b := make([]byte, 0, benchDocBytes)
-	b = fmt.Appendf(b, idStart+`%s","pk":"%s","type":"order","status":"%s","group":%d,"seq":%d,"picked":%t,"weight":%d,`,
-		d.id, d.pk, []string{"open", "paid", "sent", "done"}[r.IntN(4)], l.group(i), l.seq(i), l.picked(i), i%weights)
+	b = fmt.Appendf(b, idStart+
+		`%s","pk":"%s","type":"order","status":"%s","group":%d,"seq":%d,"picked":%t,"weight":%d,`,
+		d.id, d.pk, []string{"open", "paid", "sent",
+			"done"}[r.IntN(4)], l.group(i), l.seq(i), l.picked(i), i%weights)
 	heads := r.IntN(2) == 0
 	b = fmt.Appendf(b, `"heads":%t,"tails":%t,"name":"%s","email":"%s@example.com","address":{"city":"%s"},"note":"`,
 		heads, !heads, letters(r, 12), letters(r, 10), letters(r, 8))
@@ -126,7 +128,8 @@ func (l layout) placedJSON(i int) []byte {
 func placedSpec() definition.ContainerSpec {
 	spec := benchSpec()
 	spec.ID = "places"
-	spec.FullText = &definition.FullTextPolicy{DefaultLanguage: "en-US", Paths: []definition.FullTextPath{{Path: "/text"}}}
+	spec.FullText = &definition.FullTextPolicy{DefaultLanguage: "en-US",
+		Paths: []definition.FullTextPath{{Path: "/text"}}}
 	spec.Indexing = index.Policy{
 		Excluded: []index.PathSpec{{Path: "/*"}},
 		Spatial:  []index.SpatialPath{{Path: "/at/?", Types: []string{"Point"}}},
@@ -136,7 +139,8 @@ func placedSpec() definition.ContainerSpec {
 }
 
 // queryContainer opens a store and the container of a spec in it, and makes both where they are missing.
-func (b *Bench) queryContainer(ctx context.Context, o opening, spec definition.ContainerSpec) (db *store.DB, c *store.Container, err error) {
+func (b *Bench) queryContainer(ctx context.Context, o opening, spec definition.ContainerSpec) (db *store.DB,
+	c *store.Container, err error) {
 	db, _, err = b.open(ctx, o)
 	if err != nil {
 		return nil, nil, err
@@ -154,7 +158,8 @@ func (b *Bench) queryContainer(ctx context.Context, o opening, spec definition.C
 }
 
 // makeQueryData makes a compacted store of a set of documents.
-func (b *Bench) makeQueryData(ctx context.Context, dir string, spec definition.ContainerSpec, l layout, text func(i int) []byte) error {
+func (b *Bench) makeQueryData(ctx context.Context, dir string, spec definition.ContainerSpec, l layout,
+	text func(i int) []byte) error {
 	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: dir}}, spec)
 	if err != nil {
 		return err

@@ -24,17 +24,20 @@ const heapPages = 3
 // that sorts without an index, and one that makes many groups.
 func (b *Bench) measureHeap(ctx context.Context, sets []querySet) (err error) {
 	set := sets[len(sets)-1]
-	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: set.dir, CacheBytes: heapCache}, store: store.Options{Lenient: true}}, querySpec())
+	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: set.dir, CacheBytes: heapCache},
+		store: store.Options{Lenient: true}}, querySpec())
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	b.report.begin("query", fmt.Sprintf("memory in use as garbage collections find it, one every tenth of the heap, for nine tenths of the time at most, while %s are paged; before, the store had its block cache of %s and no query", set, byteCount.text(heapCache)), "before")
+	b.report.begin("query", fmt.Sprintf(
+		"memory in use as garbage collections find it, one every tenth of the heap, for nine tenths of the time at most, while %s are paged; before, the store had its block cache of %s and no query", set, byteCount.text(heapCache)), "before")
 	for _, q := range []struct {
 		name, text string
 		pages      int
 	}{
-		{fmt.Sprintf("ORDER BY without an index, %d pages of %s", heapPages, thousands(1000)), `SELECT * FROM c ORDER BY c.weight DESC`, heapPages},
+		{fmt.Sprintf("ORDER BY without an index, %d pages of %s", heapPages, thousands(1000)),
+			`SELECT * FROM c ORDER BY c.weight DESC`, heapPages},
 		{"GROUP BY the partition key, all pages", `SELECT c.pk, COUNT(1) AS n FROM c GROUP BY c.pk`, -1},
 	} {
 		if err := readPages(ctx, c, q.text, 1); err != nil { // into the cache

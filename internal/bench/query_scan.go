@@ -17,8 +17,10 @@ import (
 func scanQuestions() []question {
 	none := func(layout) int { return 0 }
 	return []question{
-		{name: "filter, field found", text: `SELECT * FROM c WHERE c.weight = -1`, rows: none, whole: true, limit: ratioAtLeast(0.45)},
-		{name: "filter, field absent", text: `SELECT * FROM c WHERE c.nothing = -1`, rows: none, whole: true, limit: ratioAtLeast(0.3)},
+		{name: "filter, field found", text: `SELECT * FROM c WHERE c.weight = -1`, rows: none, whole: true,
+			limit: ratioAtLeast(0.45)},
+		{name: "filter, field absent", text: `SELECT * FROM c WHERE c.nothing = -1`, rows: none, whole: true,
+			limit: ratioAtLeast(0.3)},
 	}
 }
 
@@ -40,12 +42,14 @@ func (b *Bench) measureScans(ctx context.Context, sets []querySet) (err error) {
 	if err != nil {
 		return err
 	}
-	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: set.dir, CacheBytes: queryCache}}, querySpec())
+	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: set.dir, CacheBytes: queryCache}},
+		querySpec())
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	b.report.begin("query", fmt.Sprintf("scans of %s that match none; against an iteration over the same bytes; a document", set), "raw scan")
+	b.report.begin("query", fmt.Sprintf(
+		"scans of %s that match none; against an iteration over the same bytes; a document", set), "raw scan")
 	for _, q := range scanQuestions() {
 		a := &asked{question: q, layout: set.layout, c: c}
 		for _, kind := range []struct {

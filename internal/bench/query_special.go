@@ -18,7 +18,8 @@ func placeQuestions() []question {
 			params: func(l layout, k int) []store.Parameter {
 				x, y := l.near(l.askedGroup(k))
 				here := fmt.Appendf(nil, `{"type":"Point","coordinates":[%.6f,%.6f]}`, x, y)
-				return []store.Parameter{parameter("@here", doc.Of(here)), parameter("@r", number(nearMetres))}
+				return []store.Parameter{parameter("@here", doc.Of(here)),
+					parameter("@r", number(nearMetres))}
 			},
 		}, {
 			name: "FullTextContains", text: `SELECT VALUE c.id FROM c WHERE FullTextContains(c.text, @word)`, limit: limit, plan: true, rows: layout.rows,
@@ -45,7 +46,8 @@ func (b *Bench) measurePlaces(ctx context.Context, like []querySet) (err error) 
 	if err != nil {
 		return err
 	}
-	b.report.begin("query", fmt.Sprintf("places and words of which %d match; a spatial and a full-text index", sets[0].rows()), thousands(int64(sets[0].docs)))
+	b.report.begin("query", fmt.Sprintf("places and words of which %d match; a spatial and a full-text index",
+		sets[0].rows()), thousands(int64(sets[0].docs)))
 	for _, q := range placeQuestions() {
 		if err := b.compareSizes(ctx, q, sets, containers); err != nil {
 			return err

@@ -35,13 +35,15 @@ func (b *Bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 			return err
 		}
 	}
-	b.report.begin("query", "durable creates under the default indexing policy; against indexingMode none", "none")
+	b.report.begin("query", "durable creates under the default indexing policy; against indexingMode none",
+		"none")
 	d, err := b.fight(ctx, "creating with and without an index", sides[0], sides[1])
 	if err != nil {
 		return err
 	}
 	b.report.add(d.rate(fmt.Sprintf("%d writers", writers), nil))
-	b.report.note("a create writes %.1f keys, %.1f without an index: %.1f index keys a document", keys[0], keys[1], keys[0]-keys[1])
+	b.report.note("a create writes %.1f keys, %.1f without an index: %.1f index keys a document", keys[0],
+		keys[1], keys[0]-keys[1])
 	return nil
 }
 
@@ -94,6 +96,7 @@ func (w *writing) slice(ctx context.Context) (int, time.Duration, error) {
 	})
 	took := w.b.clock.Now().Sub(began)
 	w.next += n
-	w.size = min(max(int(float64(n)*w.b.sliceTime().Seconds()/max(took.Seconds(), 1e-6)), 4*w.writers), 20_000)
+	w.size = min(max(int(float64(n)*w.b.sliceTime().Seconds()/max(took.Seconds(), 1e-6)), 4*w.writers),
+		20_000)
 	return n, took, err
 }

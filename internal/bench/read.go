@@ -50,7 +50,8 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 		return err
 	}
 
-	b.report.begin("read", fmt.Sprintf("point reads in this process, one reader, all in the block cache, compacted; against Get of the same value (%s cold keys in random order, %s repeated ones)",
+	b.report.begin("read", fmt.Sprintf(
+		"point reads in this process, one reader, all in the block cache, compacted; against Get of the same value (%s cold keys in random order, %s repeated ones)",
 		thousands(int64(n)), thousands(hotDocs)), "raw Get")
 	before, err := db.Metrics(ctx)
 	if err != nil {
@@ -62,7 +63,8 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 		limit *budget
 	}{{"cold key", n, ratioAtLeast(0.45)}, {"repeated key", min(hotDocs, n), ratioAtLeast(0.8)}} {
 		keys := order[:kind.keys]
-		d, err := b.fight(ctx, "reading: "+kind.name, b.repeat(ours.turn(keys), ours.read), b.repeat(theirs.turn(keys), theirs.read))
+		d, err := b.fight(ctx, "reading: "+kind.name, b.repeat(ours.turn(keys), ours.read),
+			b.repeat(theirs.turn(keys), theirs.read))
 		if err != nil {
 			return err
 		}
@@ -175,8 +177,8 @@ type rawKeys struct {
 
 func (r *rawKeys) key(i int) []byte { return r.text[r.at[i][0]:r.at[i][1]] }
 
-// eachRawDocument calls fn with the number and the key of each stored document, in the order of the keys. The key
-// lives until fn returns.
+// eachRawDocument calls fn with the number and the key of each stored document, in the order of the keys. The
+// key lives until fn returns.
 func eachRawDocument(bare *raw.DB, fn func(i int, key []byte)) (err error) {
 	it, err := bare.NewIter(nil)
 	if err != nil {

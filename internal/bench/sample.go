@@ -77,7 +77,8 @@ func (b *Bench) repeat(prepare func(), op func(k int) error) stretch {
 // speed is the Figure of a duel as time for an operation: the ratio is how much of the bare speed is reached.
 func (d duel) speed(name string, limit *budget) Figure {
 	against, ratio := median(d.theirs), d.ratio(func(ours, theirs float64) float64 { return theirs / ours })
-	return Figure{Name: name, Value: median(d.ours), Unit: seconds, Against: &against, Ratio: &ratio, Budget: limit}
+	return Figure{Name: name, Value: median(d.ours), Unit: seconds, Against: &against, Ratio: &ratio,
+		Budget: limit}
 }
 
 // rate is the same as operations a second.

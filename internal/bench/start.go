@@ -28,7 +28,9 @@ func (b *Bench) measureStart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.report.begin("start", fmt.Sprintf("a closed, compacted store of %s documents; files in the system's cache; medians of %d", thousands(int64(b.Docs)), startRounds), "")
+	b.report.begin("start", fmt.Sprintf(
+		"a closed, compacted store of %s documents; files in the system's cache; medians of %d", thousands(
+			int64(b.Docs)), startRounds), "")
 	first := newDocument(b.Docs / 2)
 	var within, served []float64
 	b.progress.Start("starting", 2*startRounds+2)
@@ -56,15 +58,20 @@ func (b *Bench) measureStart(ctx context.Context) error {
 		return err
 	}
 	b.progress.Stop()
-	b.report.add(Figure{Name: "Open to the first read, in this process", Value: median(within), Unit: seconds, Budget: valueAtMost(0.05)})
-	b.report.add(Figure{Name: "exec of serve to its first answer", Value: median(served), Unit: seconds, Budget: valueAtMost(0.05)})
+	b.report.add(Figure{Name: "Open to the first read, in this process", Value: median(within), Unit: seconds,
+		Budget: valueAtMost(0.05)})
+	b.report.add(Figure{Name: "exec of serve to its first answer", Value: median(served), Unit: seconds,
+		Budget: valueAtMost(0.05)})
 	if resident > 0 {
-		b.report.add(Figure{Name: "resident memory of serve, idle for 2 s", Value: float64(resident), Unit: byteCount, Budget: valueAtMost(45e6)})
+		b.report.add(Figure{Name: "resident memory of serve, idle for 2 s", Value: float64(resident),
+			Unit: byteCount, Budget: valueAtMost(45e6)})
 	} else {
 		b.report.note("resident memory of serve: not measured on this system")
 	}
-	b.report.add(Figure{Name: "disk, a document, as written", Value: float64(d.asWritten) / float64(b.Docs), Unit: byteCount, Budget: valueAtMost(1300)})
-	b.report.add(Figure{Name: "disk, a document, compacted", Value: float64(d.compacted) / float64(b.Docs), Unit: byteCount, Budget: valueAtMost(1300)})
+	b.report.add(Figure{Name: "disk, a document, as written", Value: float64(d.asWritten) / float64(b.Docs),
+		Unit: byteCount, Budget: valueAtMost(1300)})
+	b.report.add(Figure{Name: "disk, a document, compacted", Value: float64(d.compacted) / float64(b.Docs),
+		Unit: byteCount, Budget: valueAtMost(1300)})
 	return nil
 }
 
@@ -82,7 +89,8 @@ func (b *Bench) timeOpen(ctx context.Context, dir string, d document) (took time
 
 // timeServe runs the server as a user does and reads a document. Then it leaves the server idle for a while
 // and looks at its memory; 0 where the system does not tell.
-func (b *Bench) timeServe(ctx context.Context, dir string, d document, idle time.Duration) (took time.Duration, resident int64, err error) {
+func (b *Bench) timeServe(ctx context.Context, dir string, d document,
+	idle time.Duration) (took time.Duration, resident int64, err error) {
 	request, err := b.signedRead(d)
 	if err != nil {
 		return 0, 0, err

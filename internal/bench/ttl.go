@@ -41,7 +41,8 @@ func (b *Bench) measureChanges(ctx context.Context) (err error) {
 	}
 	defer closing(bare, &err)
 
-	b.report.begin("ttl", fmt.Sprintf("changes of the default TTL over %s documents, one after the other, with the reaper running; against one durable raw Set each", thousands(int64(b.Docs))), "raw Set")
+	b.report.begin("ttl", fmt.Sprintf(
+		"changes of the default TTL over %s documents, one after the other, with the reaper running; against one durable raw Set each", thousands(int64(b.Docs))), "raw Set")
 	idle, sets, err := b.changeDefaults(ctx, "changing the default TTL: idle", db, bare)
 	if err != nil {
 		return err
@@ -70,7 +71,8 @@ const leastChanges = 200
 
 // changeDefaults alternates changes of the default with raw Sets of a few hundred bytes. No change lets a
 // document expire.
-func (b *Bench) changeDefaults(ctx context.Context, what string, db *store.DB, bare *raw.DB) (changes, sets latencies, err error) {
+func (b *Bench) changeDefaults(ctx context.Context, what string, db *store.DB, bare *raw.DB) (changes,
+	sets latencies, err error) {
 	d, err := db.Database(benchDatabase)
 	if err != nil {
 		return nil, nil, err
@@ -106,6 +108,7 @@ func (b *Bench) addChanges(when string, changes, sets latencies, limit float64) 
 	}{{"p50", 0.5, nil}, {"p99", 0.99, valueAtMost(limit)}, {"max", 1, nil}} {
 		against := sets.quantile(q.at).Seconds()
 		name := fmt.Sprintf("%s, %s of %s", when, q.name, thousands(int64(len(changes))))
-		b.report.add(Figure{Name: name, Value: changes.quantile(q.at).Seconds(), Unit: seconds, Against: &against, Budget: q.limit})
+		b.report.add(Figure{Name: name, Value: changes.quantile(q.at).Seconds(), Unit: seconds,
+			Against: &against, Budget: q.limit})
 	}
 }

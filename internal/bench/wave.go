@@ -30,7 +30,8 @@ func (b *Bench) measureWave(ctx context.Context, d *dataset) error {
 			return err
 		}
 	}
-	b.report.note("%s documents expire within a minute of virtual time, a second of it every %s", thousands(int64(b.Docs)), seconds.text((2 * b.sliceTime()).Seconds()))
+	b.report.note("%s documents expire within a minute of virtual time, a second of it every %s",
+		thousands(int64(b.Docs)), seconds.text((2 * b.sliceTime()).Seconds()))
 	if err := b.feelWave(ctx, d, dir); err != nil {
 		return err
 	}
@@ -82,7 +83,8 @@ func (b *Bench) feelWave(ctx context.Context, d *dataset, dir string) (err error
 
 // passMinute lets the foreground work while the clock passes the minute, and on until the reaper has purged
 // all.
-func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foreground, first time.Time) (all felt, err error) {
+func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foreground,
+	first time.Time) (all felt, err error) {
 	b.progress.Start("reading and writing while all expires", b.Docs)
 	began, known, inMinute := b.clock.Now(), 0, 0
 	for second := 0; second < allEpochs || known < b.Docs; second++ {
@@ -107,7 +109,8 @@ func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual
 		return all, fmt.Errorf("%d documents were purged, %d had expired", known, b.Docs)
 	}
 	took := b.clock.Now().Sub(began)
-	b.report.note("the reaper purged %s of them in the minute and all in %s, which is %s", thousands(int64(inMinute)), seconds.text(took.Seconds()),
+	b.report.note("the reaper purged %s of them in the minute and all in %s, which is %s",
+		thousands(int64(inMinute)), seconds.text(took.Seconds()),
 		perSecond.text(float64(b.Docs)/max(took.Seconds(), 1e-9)))
 	all.sort()
 	return all, nil
@@ -136,7 +139,8 @@ func (b *Bench) compareDisk(ctx context.Context, d *dataset, dir, bareDir string
 	b.progress.Stop()
 	ratio := freed[0] / freed[1]
 	b.report.row("", "mayfly", "raw deletes", "ratio", "budget", "")
-	b.report.add(Figure{Name: "disk given back, compacted", Value: freed[0], Unit: byteCount, Against: &freed[1], Ratio: &ratio, Budget: ratioAtLeast(0.95)})
+	b.report.add(Figure{Name: "disk given back, compacted", Value: freed[0], Unit: byteCount,
+		Against: &freed[1], Ratio: &ratio, Budget: ratioAtLeast(0.95)})
 	b.report.note("of %s that the documents took", byteCount.text(float64(d.compacted)))
 	return nil
 }
@@ -266,7 +270,8 @@ func (b *Bench) addFeel(when string, then, before *felt, limit *budget) {
 			limit *budget
 		}{{"p50", 0.5, nil}, {"p99", 0.99, limit}} {
 			name := fmt.Sprintf("%s, %s %s", op.name, q.name, when)
-			b.addRatio(name, seconds, op.then.quantile(q.at).Seconds(), op.before.quantile(q.at).Seconds(), q.limit)
+			b.addRatio(name, seconds, op.then.quantile(q.at).Seconds(), op.before.quantile(q.at).Seconds(),
+				q.limit)
 		}
 	}
 }
@@ -274,7 +279,8 @@ func (b *Bench) addFeel(when string, then, before *felt, limit *budget) {
 func (b *Bench) addMemory(then, before *felt) {
 	b.addRatio("heap in it, the most", byteCount, float64(then.heap), float64(before.heap), nil)
 	if then.resident > 0 {
-		b.addRatio("resident memory in it, the most", byteCount, float64(then.resident), float64(before.resident), nil)
+		b.addRatio("resident memory in it, the most", byteCount, float64(then.resident),
+			float64(before.resident), nil)
 	}
 }
 

@@ -74,9 +74,10 @@ func AnswerText(q *syntax.Query, rows []any) string {
 // Ordered tells whether the order of a query's rows means something. That of groups and of distinct values
 // does not, unless ORDER BY says otherwise.
 func Ordered(q *syntax.Query) bool {
-	return q.OrderBy != nil || !q.Select.Distinct && len(q.GroupBy) == 0 && !slices.ContainsFunc(q.From, func(src *syntax.Source) bool {
-		return src.Sub != nil && !Ordered(src.Sub)
-	})
+	return q.OrderBy != nil || !q.Select.Distinct && len(q.GroupBy) == 0 &&
+		!slices.ContainsFunc(q.From, func(src *syntax.Source) bool {
+			return src.Sub != nil && !Ordered(src.Sub)
+		})
 }
 
 // WithoutSystem leaves out the system properties that are not the same in every container: all but _ts.

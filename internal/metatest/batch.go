@@ -30,13 +30,15 @@ func (s Step) operations() []Step {
 	for _, a := range s.Args[1:] {
 		verb, key, _ := strings.Cut(a, ":")
 		key, as, _ := strings.Cut(key, ":")
-		list = append(list, Step{At: s.At, Verb: verb, Args: []string{key}, As: as, TTL: s.TTL, U: s.U, V: s.V})
+		list = append(list, Step{At: s.At, Verb: verb, Args: []string{key}, As: as, TTL: s.TTL, U: s.U,
+			V: s.V})
 	}
 	return list
 }
 
 // refusals are the answers of operations that failed.
-var refusals = []string{fault.CodeBadRequest.String(), fault.CodeNotFound.String(), fault.CodeConflict.String(),
+var refusals = []string{fault.CodeBadRequest.String(), fault.CodeNotFound.String(),
+	fault.CodeConflict.String(),
 	fault.CodePreconditionFailed.String(), fault.CodePartitionKeyMismatch.String()}
 
 func (w *Twin) batch(s Step) string {
@@ -143,7 +145,8 @@ func (s *subject) patch(step Step) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	it, receipt, err := s.c.Patch(s.op, s.partitionKey(k.Partition), k.ID, *p, store.WriteOptions{IfMatch: s.condition(k, step.IfMatch)})
+	it, receipt, err := s.c.Patch(s.op, s.partitionKey(k.Partition), k.ID, *p,
+		store.WriteOptions{IfMatch: s.condition(k, step.IfMatch)})
 	if err != nil {
 		return answer("", err), s.failed(err)
 	}
@@ -156,7 +159,8 @@ func (s *subject) wrote(done string, step Step, it store.Item, receipt store.Rec
 		return "", err
 	}
 	s.note(step, it)
-	return fmt.Sprintf("%s e%d r%d ts=%d", done, s.etags[it.ETag()].n, s.rids[it.RID()], it.Timestamp()-began), nil
+	return fmt.Sprintf("%s e%d r%d ts=%d", done, s.etags[it.ETag()].n, s.rids[it.RID()],
+		it.Timestamp()-began), nil
 }
 
 // note keeps the etag of what a step has written. Of an id that was given up nothing is known.
@@ -167,7 +171,8 @@ func (s *subject) note(step Step, it store.Item) {
 	s.last[step.Document()] = [2]string{it.ETag(), s.last[step.Document()][0]}
 }
 
-var operationKinds = map[string]store.OperationKind{Create: store.OperationCreate, Upsert: store.OperationUpsert, Replace: store.OperationReplace,
+var operationKinds = map[string]store.OperationKind{Create: store.OperationCreate,
+	Upsert: store.OperationUpsert, Replace: store.OperationReplace,
 	Delete: store.OperationDelete, Read: store.OperationRead, Patch: store.OperationPatch}
 
 func (s *subject) batch(step Step) (string, error) {
@@ -175,7 +180,8 @@ func (s *subject) batch(step Step) (string, error) {
 	ops := make([]store.Operation, len(steps))
 	for i, sub := range steps {
 		k := sub.Key()
-		ops[i] = store.Operation{Kind: operationKinds[sub.Verb], ID: k.ID, Partition: s.partitionKey(k.Partition), Body: []byte(s.config.body(sub))}
+		ops[i] = store.Operation{Kind: operationKinds[sub.Verb], ID: k.ID,
+			Partition: s.partitionKey(k.Partition), Body: []byte(s.config.body(sub))}
 		if sub.Verb == Patch {
 			var err error
 			if ops[i].Patch, err = patchOf(sub); err != nil {
@@ -244,7 +250,8 @@ func (s *subject) result(sub Step, r store.OperationResult, receipt store.Receip
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("e%d r%d ts=%d %s", v.n, s.rids[r.Item.RID()], r.Item.Timestamp()-began, r.Item.Body()), nil
+		return fmt.Sprintf("e%d r%d ts=%d %s", v.n, s.rids[r.Item.RID()], r.Item.Timestamp()-began,
+			r.Item.Body()), nil
 	case sub.Verb == Patch:
 		return s.wrote("patched", sub, r.Item, receipt)
 	case sub.Verb == Create || r.Inserted:

@@ -15,13 +15,16 @@ func numbers() []string {
 }
 
 func bigNumbers() []string {
-	return []string{"9007199254740994", "9007199254740992", "12345678901234567890", "1e300", "-1e300", "5e-324", "-0", "1e2"}
+	return []string{"9007199254740994", "9007199254740992", "12345678901234567890", "1e300", "-1e300",
+		"5e-324", "-0", "1e2"}
 }
 
 func stringTokens() []string {
 	long := strings.Repeat("long", 32) // 128 bytes
-	list := []string{`"a"`, `"ab"`, `"a"`, `"b"`, `"x"`, `"a"`, `"ab"`, `"b"`, `"a\u0000"`, `"a\u0000b"`, `"\ud83d\ude00"`, `"\uffee"`, `"\u00e9"`}
-	for _, s := range []string{"", "a", "ab", "abc", "b", "B", "a_b", "a%b", "1", "true", "x", "y", long, long + "x", long + "y", long[1:] + "x",
+	list := []string{`"a"`, `"ab"`, `"a"`, `"b"`, `"x"`, `"a"`, `"ab"`, `"b"`, `"a\u0000"`, `"a\u0000b"`,
+		`"\ud83d\ude00"`, `"\uffee"`, `"\u00e9"`}
+	for _, s := range []string{"", "a", "ab", "abc", "b", "B", "a_b", "a%b", "1", "true", "x", "y", long,
+		long + "x", long + "y", long[1:] + "x",
 		long[:127], long + "x", long + strings.Repeat("z", 40)} {
 		list = append(list, strconv.Quote(s))
 	}
@@ -47,7 +50,8 @@ func anything(r *rand.Rand) string {
 	case 0:
 		return pick(r, "[]", "[1]", "[1,2]", `["a",1]`, "[[1]]", "[null]", `[{"x":1}]`, "[-0.0]")
 	case 1:
-		return pick(r, "{}", `{"x":1}`, `{"x":"a"}`, `{"x":1,"y":2}`, `{"y":2,"x":1.0}`, `{"x":{"y":1}}`, `{"x":[1]}`)
+		return pick(r, "{}", `{"x":1}`, `{"x":"a"}`, `{"x":1,"y":2}`, `{"y":2,"x":1.0}`, `{"x":{"y":1}}`,
+			`{"x":[1]}`)
 	}
 	return scalar(r)
 }

@@ -23,7 +23,8 @@ func Generate(r *rand.Rand, n int) History {
 	if g.chance(16) {
 		for i := range 120 {
 			s := Step{At: g.at, Verb: Create, V: strconv.Itoa(-i), U: strconv.Itoa(100 + i),
-				Args: []string{"n" + strconv.Itoa(i) + "@" + pick(r, g.partitions...)}, Fields: RandomFields(r), TTL: pick(r, "", "", "-1", "3", "4", "9", "20")}
+				Args: []string{"n" + strconv.Itoa(i) + "@" + pick(r, g.partitions...)}, Fields: RandomFields(
+					r), TTL: pick(r, "", "", "-1", "3", "4", "9", "20")}
 			g.at += 100 * int64(r.IntN(2))
 			h.Steps = append(h.Steps, s)
 		}
@@ -57,7 +58,8 @@ func (g *generator) step(i int) Step {
 	if g.chance(8) {
 		g.at += 500 // a second has a middle
 	}
-	s := Step{At: g.at, Verb: pick(g.r, Create, Create, Create, Create, Upsert, Upsert, Upsert, Replace, Replace, Replace, Delete, Delete, Patch, Patch, Batch, Batch,
+	s := Step{At: g.at, Verb: pick(g.r, Create, Create, Create, Create, Upsert, Upsert, Upsert, Replace,
+		Replace, Replace, Delete, Delete, Patch, Patch, Batch, Batch,
 		Read, Read, Read, Read, ReadMany, List, List, Open, Next, Next, Clear, Default, Default, Reindex)}
 	switch s.Verb {
 	case Create, Upsert, Replace:
@@ -98,7 +100,8 @@ func (g *generator) step(i int) Step {
 	case Reindex:
 		s.Args = []string{pick(g.r, PolicyNames()...)}
 	case Default:
-		s.Args = []string{pick(g.r, "off", "null", "-1", "-1", strconv.Itoa(1+g.r.IntN(10)), strconv.Itoa(1+g.r.IntN(10)), "0", "-2")}
+		s.Args = []string{pick(g.r, "off", "null", "-1", "-1", strconv.Itoa(1+g.r.IntN(10)),
+			strconv.Itoa(1+g.r.IntN(10)), "0", "-2")}
 	}
 	return s
 }

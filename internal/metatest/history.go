@@ -143,7 +143,8 @@ func (m Mode) Apply(h History, r *rand.Rand) History {
 		at := s.At
 		s.At += later
 		several := s.In == "" || strings.HasSuffix(s.In, "*")
-		if several && (s.Verb == Open && (m.Ranges > 1 || splits && s.Range == "") || s.Verb == Ask && splits && strings.Contains(s.Text, "ORDER BY")) {
+		if several && (s.Verb == Open && (m.Ranges > 1 || splits && s.Range == "") || s.Verb == Ask &&
+			splits && strings.Contains(s.Text, "ORDER BY")) {
 			continue
 		}
 		if m.Between && s.interruptible() && r.IntN(2) == 0 {

@@ -12,7 +12,8 @@ type names struct {
 	rids    map[string]int    // in the order in which they came up, from 1
 	lsns    map[string]uint64 // the position of each range
 	several bool              // stores answer
-	exact   map[string]bool   // nothing has been written to the range since then that the test knows no LSN of
+	// nothing has been written to the range since then that the test knows no LSN of
+	exact map[string]bool
 }
 
 // A version is one content of an item: what an etag stands for, for ever.
@@ -35,7 +36,8 @@ func (w names) learn(k Key, it store.Item, receipt store.Receipt, body string) e
 	}
 	for _, old := range w.etags {
 		if old.rid == it.RID() && (old.key.Partition != k.Partition || old.lsn > it.LSN()) {
-			return fmt.Errorf("the rid %s is of %s, LSN %d; now of %s, LSN %d", it.RID(), old.key, old.lsn, k, it.LSN())
+			return fmt.Errorf("the rid %s is of %s, LSN %d; now of %s, LSN %d", it.RID(), old.key, old.lsn, k,
+				it.LSN())
 		}
 	}
 	w.etags[it.ETag()] = &version{len(w.etags) + 1, k, it.RID(), it.Timestamp(), it.LSN(), body}
@@ -65,7 +67,8 @@ func (w names) known(it store.Item) (*version, error) {
 func together(items []store.Item) (lsn uint64, err error) {
 	for _, it := range items {
 		if lsn != 0 && it.LSN() != lsn {
-			return 0, fmt.Errorf("a transaction has written %s at LSN %d, and others at %d", it.ID(), it.LSN(), lsn)
+			return 0, fmt.Errorf("a transaction has written %s at LSN %d, and others at %d", it.ID(),
+				it.LSN(), lsn)
 		}
 		lsn = it.LSN()
 	}

@@ -50,11 +50,13 @@ func PolicyJSON(name string) string {
 				if k.Desc {
 					order = "descending"
 				}
-				keys = append(keys, `{"path":"/`+strings.ReplaceAll(k.Path, ".", "/")+`","order":"`+order+`"}`)
+				keys = append(keys, `{"path":"/`+strings.ReplaceAll(k.Path, ".", "/")+`","order":"`+order+
+					`"}`)
 			}
 			list = append(list, "["+strings.Join(keys, ",")+"]")
 		}
-		return `{"includedPaths":[{"path":"/*"}],"excludedPaths":[],"compositeIndexes":[` + strings.Join(list, ",") + `]}`
+		return `{"includedPaths":[{"path":"/*"}],"excludedPaths":[],"compositeIndexes":[` +
+			strings.Join(list, ",") + `]}`
 	}
 	return `{}`
 }

@@ -86,7 +86,8 @@ func (g *queryGen) pick(from ...string) string { return pick(g.r, from...) }
 
 // path draws the path of a value that is a scalar in most documents.
 func (g *queryGen) path() string {
-	return g.pick("c.n", "c.n", "c.n", "c.s", "c.s", "c.s", "c.m", "c.m", "c.o.x", "c.o.x", "c.o.y", "c.b", "c.o.z.w", `c["n"]`, `c["a-b"]`,
+	return g.pick("c.n", "c.n", "c.n", "c.s", "c.s", "c.s", "c.m", "c.m", "c.o.x", "c.o.x", "c.o.y", "c.b",
+		"c.o.z.w", `c["n"]`, `c["a-b"]`,
 		"c.id", "c.pk", "c._ts", "c.missing", "c.tags[0]", "c.list[0].k", "c.o", "c.tags", "c.v", "c.u")
 }
 
@@ -146,7 +147,8 @@ func (g *queryGen) condition(depth int) string {
 		return "NOT (" + g.condition(depth-1) + ")"
 	}
 	path := g.path() // two ends of a range
-	return fmt.Sprintf("(%s %s %s AND %s %s %s)", path, g.pick(">", ">="), g.constantFor(path), path, g.pick("<", "<=", "!="), g.constantFor(path))
+	return fmt.Sprintf("(%s %s %s AND %s %s %s)", path, g.pick(">", ">="), g.constantFor(path), path,
+		g.pick("<", "<=", "!="), g.constantFor(path))
 }
 
 func (g *queryGen) predicate() string {
@@ -154,12 +156,14 @@ func (g *queryGen) predicate() string {
 		path, other := g.path(), g.path()
 		var terms []string
 		for range 3 + g.r.IntN(6) {
-			terms = append(terms, g.pick(path, path, other)+" "+g.pick("=", "=", "=", ">", "!=")+" "+g.constantFor(path))
+			terms = append(terms, g.pick(path, path, other)+" "+g.pick("=", "=", "=", ">", "!=")+" "+
+				g.constantFor(path))
 		}
 		return "(" + strings.Join(terms, g.pick(" OR ", " OR ", " AND ")) + ")"
 	}
 	if g.chance(8) {
-		return g.pick("true", "false", "undefined", "null", g.path(), "NOT "+g.path(), g.path()+" = "+g.path(), g.path()+" < "+g.path())
+		return g.pick("true", "false", "undefined", "null", g.path(), "NOT "+g.path(),
+			g.path()+" = "+g.path(), g.path()+" < "+g.path())
 	}
 	if g.chance(4) {
 		return g.arrayPredicate()
@@ -184,19 +188,26 @@ func (g *queryGen) about(path string) string {
 	case 9:
 		return path + g.pick("", "", " NOT") + " IN (" + value() + ", " + value() + ", " + value() + ")"
 	case 10:
-		pattern := g.pick(`"a%"`, `"%b"`, `"a_"`, `"a[_%]b"`, `"abc"`, `"%"`, `""`, `"long%x"`, `"[^a]%"`, `"1"`)
-		return path + g.pick("", "", " NOT") + " LIKE " + g.pick(g.constant(pattern), g.constant(pattern), `"%!%b" ESCAPE "!"`)
+		pattern := g.pick(`"a%"`, `"%b"`, `"a_"`, `"a[_%]b"`, `"abc"`, `"%"`, `""`, `"long%x"`, `"[^a]%"`,
+			`"1"`)
+		return path + g.pick("", "", " NOT") + " LIKE " + g.pick(g.constant(pattern), g.constant(pattern),
+			`"%!%b" ESCAPE "!"`)
 	case 11:
 		name := g.pick("STARTSWITH", "STARTSWITH", "STARTSWITH", "CONTAINS", "ENDSWITH", "STRINGEQUALS")
-		return name + "(" + path + ", " + g.constant(g.pick(stringTokens()...)) + g.pick("", "", ", true", ", false") + ")"
+		return name + "(" + path + ", " + g.constant(g.pick(stringTokens()...)) + g.pick("", "", ", true",
+			", false") + ")"
 	case 12, 13:
-		test := g.pick("DEFINED", "DEFINED", "NULL", "BOOL", "NUMBER", "STRING", "ARRAY", "OBJECT", "PRIMITIVE", "FINITE_NUMBER", "INTEGER")
+		test := g.pick("DEFINED", "DEFINED", "NULL", "BOOL", "NUMBER", "STRING", "ARRAY", "OBJECT",
+			"PRIMITIVE", "FINITE_NUMBER", "INTEGER")
 		return g.pick("", "", "NOT ") + "IS_" + test + "(" + path + ")"
 	case 14:
-		return g.pick("ABS", "FLOOR", "LENGTH", "LOWER", "UPPER", "ARRAY_LENGTH") + "(" + path + ") " + g.pick("=", ">=", "<") + " " + value()
+		return g.pick("ABS", "FLOOR", "LENGTH", "LOWER", "UPPER", "ARRAY_LENGTH") + "(" + path + ") " +
+			g.pick("=", ">=", "<") + " " + value()
 	}
-	return g.pick("("+path+" + 1 > "+value()+")", "("+path+" ?? 1) = "+value(), "IIF("+path+" = "+value()+", true, "+path+")",
-		"("+path+" = "+value()+" ? "+path+" : false)", "(("+path+` || "b") = `+value()+")", "["+path+"] = ["+value()+"]")
+	return g.pick("("+path+" + 1 > "+value()+")", "("+path+" ?? 1) = "+value(), "IIF("+path+" = "+value()+
+		", true, "+path+")",
+		"("+path+" = "+value()+" ? "+path+" : false)", "(("+path+` || "b") = `+value()+")", "["+path+"] = ["+
+			value()+"]")
 }
 
 // arrayPredicate draws a predicate about the elements of an array.
@@ -208,23 +219,29 @@ func (g *queryGen) arrayPredicate() string {
 	case 8:
 		return "EXISTS(SELECT VALUE in1 FROM in1 IN c.tags WHERE in1 " + g.pick("=", "!=", ">") + " c.n)"
 	case 9:
-		return "(SELECT VALUE " + g.pick("MAX(in1)", "MIN(in1)", "SUM(in1)", "AVG(in1)") + " FROM in1 IN c.tags) " + g.pick("=", ">", "<=") + " " + tag()
+		return "(SELECT VALUE " + g.pick("MAX(in1)", "MIN(in1)", "SUM(in1)", "AVG(in1)") +
+			" FROM in1 IN c.tags) " + g.pick("=", ">", "<=") + " " + tag()
 	case 10:
 		return "EXISTS(SELECT VALUE in2 FROM in2 IN c.list WHERE EXISTS(SELECT VALUE in1 FROM in1 IN c.tags WHERE in1 = in2.k AND " + g.element("in1") + "))"
 	case 11:
-		return "ARRAY_LENGTH(ARRAY(SELECT DISTINCT VALUE in1 FROM in1 IN c.tags)) " + g.pick("= 1", "> 1", "< ARRAY_LENGTH(c.tags)")
+		return "ARRAY_LENGTH(ARRAY(SELECT DISTINCT VALUE in1 FROM in1 IN c.tags)) " + g.pick("= 1", "> 1",
+			"< ARRAY_LENGTH(c.tags)")
 	case 12:
 		return "ARRAY(SELECT in1 AS k, COUNT(1) AS n FROM in1 IN c.tags GROUP BY in1)[0].n = 1"
 	case 2:
-		return "ARRAY_CONTAINS(c.list, " + g.constant(g.pick(`{"k":1}`, `{"k":"a"}`, `{"k":2,"v":1}`)) + g.pick("", ", true") + ")"
+		return "ARRAY_CONTAINS(c.list, " + g.constant(g.pick(`{"k":1}`, `{"k":"a"}`, `{"k":2,"v":1}`)) +
+			g.pick("", ", true") + ")"
 	case 3:
 		return "ARRAY_CONTAINS([" + tag() + ", " + tag() + "], " + g.path() + ")"
 	case 4:
-		return g.pick("", "NOT ") + "EXISTS(SELECT VALUE in1 FROM in1 IN c.tags WHERE " + g.element("in1") + ")"
+		return g.pick("", "NOT ") + "EXISTS(SELECT VALUE in1 FROM in1 IN c.tags WHERE " + g.element("in1") +
+			")"
 	case 5:
-		return "EXISTS(SELECT VALUE 1 FROM in2 IN c.list WHERE " + g.element("in2.k") + " AND " + g.element("in2.v") + ")"
+		return "EXISTS(SELECT VALUE 1 FROM in2 IN c.list WHERE " + g.element("in2.k") + " AND " +
+			g.element("in2.v") + ")"
 	case 6:
-		return "(SELECT VALUE COUNT(1) FROM in1 IN c.tags WHERE " + g.element("in1") + ") > " + g.pick("0", "1")
+		return "(SELECT VALUE COUNT(1) FROM in1 IN c.tags WHERE " + g.element("in1") + ") > " +
+			g.pick("0", "1")
 	case 7:
 		return g.pick("ARRAY_CONTAINS_ANY", "ARRAY_CONTAINS_ALL") + "(c.tags, " + tag() + ", " + tag() + ")"
 	}
@@ -234,6 +251,8 @@ func (g *queryGen) arrayPredicate() string {
 // element draws a predicate about an element that has a name.
 func (g *queryGen) element(name string) string {
 	v := g.constant(scalar(g.r))
-	return g.pick(name+" = "+v, name+" = "+v, name+" > "+v, name+" != "+v, "IS_STRING("+name+")", "IS_DEFINED("+name+")",
-		"("+name+" BETWEEN 1 AND 3)", name+` LIKE "a%"`, name+" IN (1, "+v+`, "a")`, "STARTSWITH("+name+`, "a")`)
+	return g.pick(name+" = "+v, name+" = "+v, name+" > "+v, name+" != "+v, "IS_STRING("+name+")",
+		"IS_DEFINED("+name+")",
+		"("+name+" BETWEEN 1 AND 3)", name+` LIKE "a%"`, name+" IN (1, "+v+`, "a")`, "STARTSWITH("+name+
+			`, "a")`)
 }

@@ -10,8 +10,10 @@ import (
 // list draws a select list.
 func (g *queryGen) list() string {
 	p, q := g.path(), g.path()
-	return g.pick("*", "*", "VALUE c", "VALUE c.id", "c.id", "VALUE "+p, p+", "+q+" AS second", "c.id, "+p+" AS second", "c", p+" AS a, "+q+" AS b",
-		`VALUE {"i": c.id, "v": `+p+"}", "VALUE ["+p+", "+q+"]", "VALUE "+p+" = "+g.constantFor(p), "VALUE "+g.about(p),
+	return g.pick("*", "*", "VALUE c", "VALUE c.id", "c.id", "VALUE "+p, p+", "+q+" AS second",
+		"c.id, "+p+" AS second", "c", p+" AS a, "+q+" AS b",
+		`VALUE {"i": c.id, "v": `+p+"}", "VALUE ["+p+", "+q+"]", "VALUE "+p+" = "+g.constantFor(p), "VALUE "+
+			g.about(p),
 		"c.id, ARRAY(SELECT VALUE t FROM t IN c.tags WHERE "+g.element("t")+") AS ts",
 		"c.id, (SELECT MAX(t) AS hi, COUNT(t) AS n FROM t IN c.tags) AS s",
 		`VALUE {"i": c.id, "p": c.o.x ?? "none", "q": c.n * 2 - 1, "k": c.list[0].k}`)
@@ -19,7 +21,8 @@ func (g *queryGen) list() string {
 
 // key draws a path to sort by.
 func (g *queryGen) key() string {
-	return g.pick("c.n", "c.n", "c.n", "c.s", "c.s", "c.m", "c.m", "c.o.x", "c.o.x", "c.o.y", "c.b", "c.id", "c.pk", "c._ts", "c.tags", "c.o",
+	return g.pick("c.n", "c.n", "c.n", "c.s", "c.s", "c.m", "c.m", "c.o.x", "c.o.x", "c.o.y", "c.b", "c.id",
+		"c.pk", "c._ts", "c.tags", "c.o",
 		"c.missing", `c["n"]`, "c.o.z.w") + g.pick("", "", " ASC", " DESC", " DESC")
 }
 
@@ -29,7 +32,8 @@ func (g *queryGen) cut() (top, limit string) {
 	case 0:
 		return "TOP " + g.constant(strconv.Itoa(g.r.IntN(8))) + " ", ""
 	case 1:
-		return "", " OFFSET " + g.constant(strconv.Itoa(g.r.IntN(5))) + " LIMIT " + g.constant(strconv.Itoa(g.r.IntN(8)))
+		return "", " OFFSET " + g.constant(strconv.Itoa(g.r.IntN(5))) + " LIMIT " +
+			g.constant(strconv.Itoa(g.r.IntN(8)))
 	}
 	return "", ""
 }
@@ -112,13 +116,15 @@ func (g *queryGen) joined() string {
 		order = " ORDER BY " + g.key()
 	}
 	top, limit := g.cut()
-	return "SELECT " + top + g.pick("c.id, "+elem+" AS e", "VALUE t", `VALUE {"i": c.id, "t": t, "n": c.n}`, "c.s, t") + from + where + order + limit
+	return "SELECT " + top + g.pick("c.id, "+elem+" AS e", "VALUE t", `VALUE {"i": c.id, "t": t, "n": c.n}`,
+		"c.s, t") + from + where + order + limit
 }
 
 // aggregate draws one aggregate function.
 func (g *queryGen) aggregate() string {
 	p := g.path()
-	return g.pick("COUNT(1)", "COUNT("+p+")", "SUM(c.n)", "SUM("+p+")", "AVG(c.n)", "AVG(c.o.y)", "MIN("+p+")", "MAX("+p+")", "MIN(c.n)", "MAX(c.s)",
+	return g.pick("COUNT(1)", "COUNT("+p+")", "SUM(c.n)", "SUM("+p+")", "AVG(c.n)", "AVG(c.o.y)",
+		"MIN("+p+")", "MAX("+p+")", "MIN(c.n)", "MAX(c.s)",
 		"SUM(c.n * 2)", "COUNTIF("+g.about(p)+")", "MIN(c._ts)", "MAX(c.id)", "MAX(c.m)")
 }
 
@@ -138,7 +144,8 @@ func (g *queryGen) aggregated() string {
 	}
 	from := " FROM c"
 	if g.chance(5) {
-		from, list = " FROM c JOIN t IN c.tags", g.pick("VALUE COUNT(t)", "VALUE MAX(t)", "COUNT(1) AS n, MIN(t) AS lo, SUM(t) AS s")
+		from, list = " FROM c JOIN t IN c.tags", g.pick("VALUE COUNT(t)", "VALUE MAX(t)",
+			"COUNT(1) AS n, MIN(t) AS lo, SUM(t) AS s")
 	}
 	return "SELECT " + list + from + g.where()
 }
@@ -147,11 +154,14 @@ func (g *queryGen) grouped() string {
 	p, q := g.path(), g.path()
 	switch g.r.IntN(4) {
 	case 0:
-		return "SELECT " + p + " AS k1, " + q + " AS k2, " + g.aggregates() + " FROM c" + g.where() + " GROUP BY " + p + ", " + q
+		return "SELECT " + p + " AS k1, " + q + " AS k2, " + g.aggregates() + " FROM c" + g.where() +
+			" GROUP BY " + p + ", " + q
 	case 1:
-		return `SELECT VALUE {"k": ` + p + `, "n": ` + g.aggregate() + "} FROM c" + g.where() + " GROUP BY " + p
+		return `SELECT VALUE {"k": ` + p + `, "n": ` + g.aggregate() + "} FROM c" + g.where() + " GROUP BY " +
+			p
 	case 2:
-		return "SELECT t AS k, COUNT(1) AS n, MIN(c.n) AS lo FROM c JOIN t IN c.tags" + g.where() + " GROUP BY t"
+		return "SELECT t AS k, COUNT(1) AS n, MIN(c.n) AS lo FROM c JOIN t IN c.tags" + g.where() +
+			" GROUP BY t"
 	}
 	return "SELECT " + p + " AS k, " + g.aggregates() + " FROM c" + g.where() + " GROUP BY " + p
 }
@@ -162,9 +172,11 @@ func (g *queryGen) distinct() string {
 		key := g.key()
 		shown, _, _ := strings.Cut(key, " ")
 		top, limit := g.cut()
-		return "SELECT DISTINCT " + top + g.pick("VALUE "+shown, "VALUE "+shown, shown+" AS a", "VALUE "+p) + " FROM c" + g.where() + " ORDER BY " + key + limit
+		return "SELECT DISTINCT " + top + g.pick("VALUE "+shown, "VALUE "+shown, shown+" AS a", "VALUE "+p) +
+			" FROM c" + g.where() + " ORDER BY " + key + limit
 	}
-	return "SELECT DISTINCT " + g.pick("VALUE "+p, p+" AS a", p+" AS a, "+q+" AS b", "*") + " FROM c" + g.where()
+	return "SELECT DISTINCT " + g.pick("VALUE "+p, p+" AS a", p+" AS a, "+q+" AS b", "*") + " FROM c" +
+		g.where()
 }
 
 // inside is a query whose rows are parts of documents.
@@ -172,16 +184,20 @@ func (g *queryGen) inside() string {
 	top, limit := g.cut()
 	switch g.r.IntN(5) {
 	case 3:
-		return "SELECT " + top + g.pick("VALUE w", "*", "w") + " FROM " + g.pick("c.o.z.w", `c["o"].z.w`, "c.o.z.w AS w") + limit
+		return "SELECT " + top + g.pick("VALUE w", "*", "w") + " FROM " + g.pick("c.o.z.w", `c["o"].z.w`,
+			"c.o.z.w AS w") + limit
 	case 4:
 		return "SELECT " + top + "VALUE k FROM k IN c.list[0].v" + limit
 	case 0:
-		return "SELECT " + top + g.pick("VALUE t", "*", "t") + " FROM t IN c.tags WHERE " + g.element("t") + limit
+		return "SELECT " + top + g.pick("VALUE t", "*", "t") + " FROM t IN c.tags WHERE " + g.element("t") +
+			limit
 	case 1:
-		return "SELECT " + top + g.pick("VALUE l", "l.k, l.v", "VALUE l.v") + " FROM l IN c.list WHERE " + g.element("l.k") + g.pick(" AND ", " OR ") + g.element("l.v") + limit
+		return "SELECT " + top + g.pick("VALUE l", "l.k, l.v", "VALUE l.v") + " FROM l IN c.list WHERE " +
+			g.element("l.k") + g.pick(" AND ", " OR ") + g.element("l.v") + limit
 	}
 	order := g.pick("", " ORDER BY o.x", " ORDER BY o.y DESC")
-	return "SELECT " + top + g.pick("*", "VALUE o.x", "o.x, o.y") + " FROM c.o AS o WHERE " + g.element("o.x") + order + limit
+	return "SELECT " + top + g.pick("*", "VALUE o.x", "o.x, o.y") + " FROM c.o AS o WHERE " +
+		g.element("o.x") + order + limit
 }
 
 // derived is a query over the rows of another.
@@ -189,15 +205,20 @@ func (g *queryGen) derived() string {
 	p := g.path()
 	switch g.r.IntN(6) {
 	case 4:
-		return "SELECT VALUE s.id FROM (SELECT * FROM c" + g.where() + ") AS s WHERE s." + strings.TrimPrefix(g.pick("c.n", "c.s", "c.o.x"), "c.") + " = " + g.constant(scalar(g.r))
+		return "SELECT VALUE s.id FROM (SELECT * FROM c" + g.where() + ") AS s WHERE s." +
+			strings.TrimPrefix(g.pick("c.n", "c.s", "c.o.x"), "c.") + " = " + g.constant(scalar(g.r))
 	case 5:
-		return "SELECT MAX(s.k) AS hi, COUNT(1) AS n FROM (SELECT " + p + " AS k FROM c" + g.where() + ") AS s"
+		return "SELECT MAX(s.k) AS hi, COUNT(1) AS n FROM (SELECT " + p + " AS k FROM c" + g.where() +
+			") AS s"
 	case 0:
 		return "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE " + p + " FROM c" + g.where() + ")"
 	case 1:
-		return "SELECT VALUE s FROM (SELECT " + p + " AS k, COUNT(1) AS n FROM c" + g.where() + " GROUP BY " + p + ") AS s WHERE s.n > 1"
+		return "SELECT VALUE s FROM (SELECT " + p + " AS k, COUNT(1) AS n FROM c" + g.where() + " GROUP BY " +
+			p + ") AS s WHERE s.n > 1"
 	case 2:
-		return "SELECT s.i, s.k FROM (SELECT c.id AS i, " + p + " AS k FROM c" + g.where() + ") AS s WHERE " + g.element("s.k")
+		return "SELECT s.i, s.k FROM (SELECT c.id AS i, " + p + " AS k FROM c" + g.where() + ") AS s WHERE " +
+			g.element("s.k")
 	}
-	return "SELECT VALUE " + g.pick(`(1 + 2)`, `"a" || "b"`, "[1, undefined, 2]", "IS_DEFINED(undefined)") + g.pick("", " WHERE true", " WHERE false")
+	return "SELECT VALUE " + g.pick(`(1 + 2)`, `"a" || "b"`, "[1, undefined, 2]", "IS_DEFINED(undefined)") +
+		g.pick("", " WHERE true", " WHERE false")
 }

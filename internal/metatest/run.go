@@ -98,7 +98,8 @@ func checkSeed(t *testing.T, seed uint64, m Mode, open Opener) {
 	h := random(seed, m)
 	if err := Run(h, open); err != nil {
 		h = Shrink(h, func(h History) bool { return Run(h, open) != nil })
-		t.Errorf("a history went wrong (-histories.seed=%d, %+v):\n%v\nfirst seen at: %v\n\ncut down:\n%s", seed, m, Run(h, open), err, h)
+		t.Errorf("a history went wrong (-histories.seed=%d, %+v):\n%v\nfirst seen at: %v\n\ncut down:\n%s",
+			seed, m, Run(h, open), err, h)
 	}
 }
 

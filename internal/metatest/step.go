@@ -45,10 +45,11 @@ const (
 	Clear    = "clear"    // partition: delete all items in it
 	Ask      = "query"    // a query over a scope, its text behind everything else
 	Default  = "default"  // off, null or a JSON token: the container's default time to live
-	Reindex  = "reindex"  // an indexing policy: replace the container with it; without one, SomePaths or back to DefaultPolicy
-	Sweep    = "sweep"    // purge everything that is due
-	Reopen   = "reopen"   // close the store and open it again
-	Split    = "split"    // partition: split the range that holds it
+	// an indexing policy: replace the container with it; without one, SomePaths or back to DefaultPolicy
+	Reindex = "reindex"
+	Sweep   = "sweep"  // purge everything that is due
+	Reopen  = "reopen" // close the store and open it again
+	Split   = "split"  // partition: split the range that holds it
 )
 
 // A Step is one operation at one moment.
@@ -92,13 +93,17 @@ func (s Step) Document() Key {
 	return k
 }
 
-var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}, Delete: {1, 1}, Patch: {1, 1}, Batch: {2, 100}, Read: {1, 1}, ReadMany: {1, 100},
-	List: {0, 0}, Open: {1, 1}, Next: {1, 1}, Ask: {0, 0}, Clear: {1, 1}, Default: {1, 1}, Reindex: {0, 1}, Sweep: {0, 0}, Reopen: {0, 0}, Split: {1, 1}}
+var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}, Delete: {1, 1},
+	Patch: {1, 1}, Batch: {2, 100}, Read: {1, 1}, ReadMany: {1, 100},
+	List: {0, 0}, Open: {1, 1}, Next: {1, 1}, Ask: {0, 0}, Clear: {1, 1}, Default: {1, 1}, Reindex: {0,
+		1}, Sweep: {0, 0}, Reopen: {0, 0}, Split: {1, 1}}
 
 // options are the fields of a step that are written name=value.
 func (s *Step) options() []option {
-	return []option{{"ttl", &s.TTL}, {"u", &s.U}, {"v", &s.V}, {"as", &s.As}, {"extra", &s.Extra}, {"fields", &s.Fields}, {"if-match", &s.IfMatch},
-		{"if-none-match", &s.IfNoneMatch}, {"in", &s.In}, {"range", &s.Range}, {"epk", &s.EPK}, {"between", &s.Between}}
+	return []option{{"ttl", &s.TTL}, {"u", &s.U}, {"v", &s.V}, {"as", &s.As}, {"extra", &s.Extra},
+		{"fields", &s.Fields}, {"if-match", &s.IfMatch},
+		{"if-none-match", &s.IfNoneMatch}, {"in", &s.In}, {"range", &s.Range}, {"epk", &s.EPK}, {"between",
+			&s.Between}}
 }
 
 type option struct {
@@ -169,7 +174,8 @@ func ParseStep(line string, now int64) (Step, error) {
 	if _, ok := parseActs(s.Between); !ok {
 		return s, &SyntaxError{line, "what happens meanwhile is not gap:verb:argument"}
 	}
-	if n, ok := argCount[s.Verb]; !ok || len(s.Args) < n[0] || len(s.Args) > n[1] || hasText != (s.Verb == Ask) {
+	if n, ok := argCount[s.Verb]; !ok || len(s.Args) < n[0] || len(s.Args) > n[1] ||
+		hasText != (s.Verb == Ask) {
 		return s, &SyntaxError{line, "unknown verb or wrong number of arguments"}
 	}
 	return s, nil

@@ -24,8 +24,9 @@ const began = 1_700_000_000
 func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, error) {
 	s := &subject{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
-		names: names{etags: map[string]*version{}, rids: map[string]int{}, lsns: map[string]uint64{}, exact: map[string]bool{}, several: c.Doors > 1},
-		last:  map[Key][2]string{}, cursors: map[string]*position{}, ranges: map[string]int{}, def: c.Default, policy: c.Policy}
+		names: names{etags: map[string]*version{}, rids: map[string]int{}, lsns: map[string]uint64{},
+			exact: map[string]bool{}, several: c.Doors > 1},
+		last: map[Key][2]string{}, cursors: map[string]*position{}, ranges: map[string]int{}, def: c.Default, policy: c.Policy}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
@@ -153,15 +154,18 @@ func (s *subject) create() error {
 
 // spec is the container as a client would send it.
 func (s *subject) spec(def, policy string) (definition.ContainerSpec, error) {
-	kind := map[string]string{V1: `"kind":"Hash","version":1`, V2: `"kind":"Hash","version":2`, Hierarchical: `"kind":"MultiHash","version":2`}
-	text := `{"id":"c","partitionKey":{"paths":["` + strings.Join(s.config.paths(), `","`) + `"],` + kind[s.config.Kind] + `}`
+	kind := map[string]string{V1: `"kind":"Hash","version":1`, V2: `"kind":"Hash","version":2`,
+		Hierarchical: `"kind":"MultiHash","version":2`}
+	text := `{"id":"c","partitionKey":{"paths":["` + strings.Join(s.config.paths(), `","`) + `"],` +
+		kind[s.config.Kind] + `}`
 	if def != "off" {
 		text += `,"defaultTtl":` + def
 	}
 	if s.config.Unique {
 		text += `,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`
 	}
-	spec, _, err := definition.ParseContainerSpec([]byte(text+`,"indexingPolicy":`+PolicyJSON(policy)+"}"), true)
+	spec, _, err := definition.ParseContainerSpec([]byte(text+`,"indexingPolicy":`+PolicyJSON(policy)+"}"),
+		true)
 	return spec, err
 }
 

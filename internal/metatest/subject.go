@@ -105,7 +105,8 @@ func (s *subject) condition(k Key, role string) string {
 
 func (s *subject) write(step Step) (string, error) {
 	k := step.Key()
-	o := store.WriteOptions{IfMatch: s.condition(k, step.IfMatch), IfNoneMatch: s.condition(k, step.IfNoneMatch)}
+	o := store.WriteOptions{IfMatch: s.condition(k, step.IfMatch),
+		IfNoneMatch: s.condition(k, step.IfNoneMatch)}
 	var pk definition.PartitionKey
 	if !step.NoKey {
 		pk = s.partitionKey(k.Partition)
@@ -113,7 +114,8 @@ func (s *subject) write(step Step) (string, error) {
 	body := s.config.body(step)
 	sent := []byte(body)
 	if step.Sys {
-		sent = []byte(`{ "_etag" : "mine", "_ts": 1, "_rid":"AAAA", ` + "\n" + `"_self":"", "_attachments":null, ` + body[1:])
+		sent = []byte(`{ "_etag" : "mine", "_ts": 1, "_rid":"AAAA", ` + "\n" +
+			`"_self":"", "_attachments":null, ` + body[1:])
 	}
 	var it store.Item
 	var receipt store.Receipt
@@ -138,12 +140,14 @@ func (s *subject) write(step Step) (string, error) {
 		return "", err
 	}
 	s.note(step, it)
-	return fmt.Sprintf("%s e%d r%d ts=%d", done, s.etags[it.ETag()].n, s.rids[it.RID()], it.Timestamp()-began), nil
+	return fmt.Sprintf("%s e%d r%d ts=%d", done, s.etags[it.ETag()].n, s.rids[it.RID()],
+		it.Timestamp()-began), nil
 }
 
 func (s *subject) delete(step Step) (string, error) {
 	k := step.Key()
-	receipt, err := s.c.Delete(s.op, s.partitionKey(k.Partition), k.ID, store.WriteOptions{IfMatch: s.condition(k, step.IfMatch)})
+	receipt, err := s.c.Delete(s.op, s.partitionKey(k.Partition), k.ID,
+		store.WriteOptions{IfMatch: s.condition(k, step.IfMatch)})
 	if err != nil {
 		return answer("", err), s.failed(err)
 	}
@@ -153,7 +157,8 @@ func (s *subject) delete(step Step) (string, error) {
 func (s *subject) read(step Step) (string, error) {
 	k := step.Key()
 	pk := s.partitionKey(k.Partition)
-	it, receipt, err := s.c.Read(s.op, pk, k.ID, store.ReadOptions{IfNoneMatch: s.condition(k, step.IfNoneMatch)})
+	it, receipt, err := s.c.Read(s.op, pk, k.ID,
+		store.ReadOptions{IfNoneMatch: s.condition(k, step.IfNoneMatch)})
 	if v := s.etags[s.last[k][0]]; v != nil && err != nil && fault.ErrorCode(err) == fault.CodeNotFound {
 		if at, err := s.c.ResolveRID(s.ctx, v.rid); fault.ErrorCode(err) != fault.CodeNotFound {
 			return "", fmt.Errorf("the item is not there, but its rid %s leads to %s (%v)", v.rid, at.ID, err)
@@ -168,10 +173,12 @@ func (s *subject) read(step Step) (string, error) {
 	}
 	if len(step.changes()) > 0 {
 		// it may have died since
-	} else if at, err := s.c.ResolveRID(s.ctx, it.RID()); err != nil || at.ID != k.ID || at.Partition.String() != pk.String() {
+	} else if at, err := s.c.ResolveRID(s.ctx, it.RID()); err != nil || at.ID != k.ID ||
+		at.Partition.String() != pk.String() {
 		return "", fmt.Errorf("rid %s leads to %s in %s (%v)", it.RID(), at.ID, at.Partition, err)
 	}
-	return fmt.Sprintf("e%d r%d ts=%d %s", v.n, s.rids[it.RID()], it.Timestamp()-began, it.Body()), s.moved(receipt, false)
+	return fmt.Sprintf("e%d r%d ts=%d %s", v.n, s.rids[it.RID()], it.Timestamp()-began,
+		it.Body()), s.moved(receipt, false)
 }
 
 func (s *subject) readMany(step Step) (string, error) {
@@ -255,12 +262,14 @@ func (s *subject) page(p *position, from string) (string, error) {
 // drain fetches pages of at most step.Page items until there are want items (0: all there are). It checks the
 // rules of pages: none is longer than asked for, one that is full carries a continuation, except in one
 // logical partition, and a shorter one without a continuation is the last.
-func (s *subject) drain(step Step, scope store.Scope, want int, from string) (items []store.Item, next string, err error) {
+func (s *subject) drain(step Step, scope store.Scope, want int, from string) (items []store.Item, next string,
+	err error) {
 	fetch := s.c.List
 	if step.U != "" {
 		fetch = func(ctx context.Context, o store.ListOptions) (store.Page, store.Receipt, error) {
 			u := []store.Parameter{{Name: "@u", Value: doc.Of([]byte(step.U))}}
-			page, receipt, err := s.c.Query(ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.u = @u", Parameters: u, ListOptions: o})
+			page, receipt, err := s.c.Query(ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.u = @u",
+				Parameters: u, ListOptions: o})
 			if err != nil {
 				return store.Page{}, receipt, err
 			}
@@ -269,7 +278,8 @@ func (s *subject) drain(step Step, scope store.Scope, want int, from string) (it
 		}
 	}
 	for next = from; ; {
-		o := store.ListOptions{Scope: scope, MaxItems: step.Page, Continuation: next, ByRange: step.Page%2 == 1}
+		o := store.ListOptions{Scope: scope, MaxItems: step.Page, Continuation: next,
+			ByRange: step.Page%2 == 1}
 		if want > 0 {
 			o.MaxItems = want - len(items)
 		}
@@ -280,8 +290,10 @@ func (s *subject) drain(step Step, scope store.Scope, want int, from string) (it
 		if err := s.moved(receipt, false); err != nil {
 			return nil, "", err
 		}
-		if n := len(page.Items); o.MaxItems > 0 && (n > o.MaxItems || n == o.MaxItems && !step.inPartition() && page.Continuation == "") {
-			return nil, "", fmt.Errorf("a page of at most %d items holds %d, continuation %q", o.MaxItems, n, page.Continuation)
+		if n := len(page.Items); o.MaxItems > 0 &&
+			(n > o.MaxItems || n == o.MaxItems && !step.inPartition() && page.Continuation == "") {
+			return nil, "", fmt.Errorf("a page of at most %d items holds %d, continuation %q", o.MaxItems, n,
+				page.Continuation)
 		}
 		if page.Continuation != "" && page.Continuation == next {
 			return nil, "", fmt.Errorf("a page continues at itself: %q", next)
@@ -336,7 +348,8 @@ func rendered(it store.Item) error {
 			return fmt.Errorf("%s is %q, not %q: %s", name, got, want, text)
 		}
 	}
-	if got := gjson.GetBytes(text, "_ts").Int(); got != it.Timestamp() || strings.Count(string(text), `"_ts"`) != 1 {
+	if got := gjson.GetBytes(text, "_ts").Int(); got != it.Timestamp() ||
+		strings.Count(string(text), `"_ts"`) != 1 {
 		return fmt.Errorf("_ts is not %d alone: %s", it.Timestamp(), text)
 	}
 	return nil

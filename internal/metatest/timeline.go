@@ -233,6 +233,9 @@ func (w World) Keys() []Key {
 	for k := range seen {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, func(a, b Key) int { return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(keys, func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition),
+			cmp.Compare(a.ID, b.ID))
+	})
 	return keys
 }

@@ -48,7 +48,8 @@ func randomChange(r *rand.Rand) Event {
 
 func randomEvent(r *rand.Rand, partition string, v int) Event {
 	e := Event{Partition: partition, ID: pick(r, "a", "a", "b"), V: v,
-		Verb: pick(r, Create, Create, Create, Upsert, Upsert, Replace, Patch, Import, Delete, Hold, Hold, Release, Batch)}
+		Verb: pick(r, Create, Create, Create, Upsert, Upsert, Replace, Patch, Import, Delete, Hold, Hold,
+			Release, Batch)}
 	switch e.Verb {
 	case Create, Upsert, Replace, Patch, Import:
 		e.TTL = anyLife(r)
@@ -57,7 +58,8 @@ func randomEvent(r *rand.Rand, partition string, v int) Event {
 	case Batch:
 		e.ID = ""
 		for i := range 1 + r.IntN(3) {
-			b := Event{Partition: partition, ID: pick(r, "a", "b"), V: v + i, Verb: pick(r, Create, Upsert, Replace, Patch, Delete, Read)}
+			b := Event{Partition: partition, ID: pick(r, "a", "b"), V: v + i,
+				Verb: pick(r, Create, Upsert, Replace, Patch, Delete, Read)}
 			if b.Verb != Delete && b.Verb != Read {
 				b.TTL = anyLife(r)
 			}

@@ -185,7 +185,8 @@ func (w *Twin) write(s Step) string {
 // taken tells whether another item of the partition has the unique value of s.
 func (w *Twin) taken(s Step) bool {
 	return w.config.Unique && slices.ContainsFunc(w.items, func(it *twinItem) bool {
-		return !it.dead && it.key.Partition == s.Key().Partition && it.key != s.Key() && unique(it.u) == unique(s.U)
+		return !it.dead && it.key.Partition == s.Key().Partition && it.key != s.Key() &&
+			unique(it.u) == unique(s.U)
 	})
 }
 
@@ -247,7 +248,11 @@ func (w *Twin) inScope(s Step) []*twinItem {
 		in = append(in, it)
 	}
 	if s.EPK == "" { // the two halves are put together again in the order of insertion
-		slices.SortStableFunc(in, func(a, b *twinItem) int { return cmp.Compare(w.rangeOf(a.key.Partition), w.rangeOf(b.key.Partition)) })
+		slices.SortStableFunc(in,
+			func(a, b *twinItem) int {
+				return cmp.Compare(w.rangeOf(a.key.Partition),
+					w.rangeOf(b.key.Partition))
+			})
 	}
 	return in
 }

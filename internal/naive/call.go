@@ -45,12 +45,14 @@ var typeTests = sync.OnceValue(func() map[string]func(any) bool {
 	kind := func(want int) func(any) bool { return func(v any) bool { return rank(v) == want } }
 	return map[string]func(any) bool{
 		"IS_DEFINED": func(v any) bool { return !isUndefined(v) }, "IS_PRIMITIVE": isPrimitive,
-		"IS_NULL": kind(1), "IS_BOOL": kind(2), "IS_NUMBER": kind(3), "IS_STRING": kind(4), "IS_ARRAY": kind(5), "IS_OBJECT": kind(6),
+		"IS_NULL": kind(1), "IS_BOOL": kind(2), "IS_NUMBER": kind(3), "IS_STRING": kind(4), "IS_ARRAY": kind(
+			5), "IS_OBJECT": kind(6),
 		"IS_FINITE_NUMBER": func(v any) bool {
 			n, ok := v.(float64)
 			return ok && !math.IsNaN(n) && !math.IsInf(n, 0)
 		},
-		"IS_INTEGER": func(v any) bool { // up to 2^63 inclusive: a double does not tell the last integer from its neighbour
+		// up to 2^63 inclusive: a double does not tell the last integer from its neighbour
+		"IS_INTEGER": func(v any) bool {
 			n, ok := v.(float64)
 			return ok && n == math.Trunc(n) && math.Abs(n) <= 1<<63
 		},
@@ -107,9 +109,10 @@ type function struct {
 var functions = sync.OnceValue(func() map[string]function {
 	const many = 1000
 	return map[string]function{
-		"LOWER":              {1, 1, ofStrings(func(s []string) any { return strings.ToLower(s[0]) })},
-		"UPPER":              {1, 1, ofStrings(func(s []string) any { return strings.ToUpper(s[0]) })},
-		"LENGTH":             {1, 1, ofStrings(func(s []string) any { return float64(len(utf16.Encode([]rune(s[0])))) })},
+		"LOWER": {1, 1, ofStrings(func(s []string) any { return strings.ToLower(s[0]) })},
+		"UPPER": {1, 1, ofStrings(func(s []string) any { return strings.ToUpper(s[0]) })},
+		"LENGTH": {1, 1,
+			ofStrings(func(s []string) any { return float64(len(utf16.Encode([]rune(s[0])))) })},
 		"CONCAT":             {2, many, ofStrings(func(s []string) any { return strings.Join(s, "") })},
 		"REPLACE":            {3, 3, ofStrings(replace)},
 		"LEFT":               {2, 2, func(args []any) any { return substring(args[0], 0.0, args[1]) }},

@@ -47,7 +47,8 @@ func (e *evaluator) predicate(x syntax.Expr, at place) any {
 	switch x := x.(type) {
 	case *syntax.Between:
 		v := e.eval(x.X, at)
-		return negatedIf(x.Not, and(binary(syntax.Ge, v, e.eval(x.Low, at)), binary(syntax.Le, v, e.eval(x.High, at))))
+		return negatedIf(x.Not, and(binary(syntax.Ge, v, e.eval(x.Low, at)),
+			binary(syntax.Le, v, e.eval(x.High, at))))
 	case *syntax.In:
 		v := e.eval(x.X, at)
 		var found any = false

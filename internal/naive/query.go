@@ -61,7 +61,8 @@ type tuple struct {
 func (e *evaluator) rows(q *syntax.Query, outer *scope) []any {
 	tuples := e.from(q.From, outer)
 	if q.Where != nil {
-		tuples = slices.DeleteFunc(tuples, func(t tuple) bool { return e.eval(q.Where, place{scope: t.scope}) != any(true) })
+		tuples = slices.DeleteFunc(tuples,
+			func(t tuple) bool { return e.eval(q.Where, place{scope: t.scope}) != any(true) })
 	}
 	var rows []any
 	for _, at := range e.places(q, tuples, outer) {

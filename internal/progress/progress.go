@@ -29,7 +29,8 @@ func (p *Bar) Start(what string, steps int) {
 	if p.to == nil {
 		return
 	}
-	p.bar = progressbar.NewOptions(steps, progressbar.OptionSetWriter(p.to), progressbar.OptionSetDescription(what),
+	p.bar = progressbar.NewOptions(steps, progressbar.OptionSetWriter(p.to),
+		progressbar.OptionSetDescription(what),
 		progressbar.OptionSetWidth(30), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
 }
 

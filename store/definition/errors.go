@@ -13,5 +13,6 @@ func DocumentError(err error) error {
 	if errors.As(err, &size) {
 		return &fault.Error{Code: fault.CodeTooLarge, Message: "Request size is too large", Err: err}
 	}
-	return &fault.Error{Code: fault.CodeBadRequest, Message: "The input content is invalid: " + err.Error(), Err: err}
+	return &fault.Error{Code: fault.CodeBadRequest, Message: "The input content is invalid: " + err.Error(),
+		Err: err}
 }

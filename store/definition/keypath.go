@@ -25,9 +25,10 @@ func parseKeyPath(text string) (doc.Path, error) {
 			at = wrong.Offset
 		}
 	}
-	return p, &fault.Error{Code: fault.CodeBadRequest, Err: err, Message: fmt.Sprintf("The partition key component definition path '%s' could not be "+
-		"accepted, failed near position '%d'. Partition key paths must contain only valid characters and not contain a trailing slash "+
-		"or wildcard character.", text, utf8.RuneCountInString(text[:at]))}
+	return p, &fault.Error{Code: fault.CodeBadRequest, Err: err,
+		Message: fmt.Sprintf("The partition key component definition path '%s' could not be "+
+			"accepted, failed near position '%d'. Partition key paths must contain only valid characters and not contain a trailing slash "+
+			"or wildcard character.", text, utf8.RuneCountInString(text[:at]))}
 }
 
 // unquotedFault finds the first character outside quotes that needs them. -1: there is none.

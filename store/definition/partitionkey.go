@@ -26,9 +26,10 @@ const (
 // PartitionKeyDefinition says where documents carry their partition key and how it is hashed. It is immutable
 // once it is in a container.
 type PartitionKeyDefinition struct {
-	Paths   []string // /a or /a/b, as given
-	Kind    string   // KindHash, KindMultiHash or KindRange; empty is KindHash
-	Version int      // of the hash: 1 or 2; 0 is 1, or 2 for KindMultiHash, as Cosmos DB has it for clients that send none
+	Paths []string // /a or /a/b, as given
+	Kind  string   // KindHash, KindMultiHash or KindRange; empty is KindHash
+	// of the hash: 1 or 2; 0 is 1, or 2 for KindMultiHash, as Cosmos DB has it for clients that send none
+	Version int
 	// SystemKey marks a container that was made without a partition key: clients need not send one.
 	SystemKey bool
 
@@ -76,7 +77,8 @@ func (d *PartitionKeyDefinition) Equal(e *PartitionKeyDefinition) bool {
 // EnsureDefaults fills in what Cosmos DB does: the system key where nothing was asked for.
 func (d *PartitionKeyDefinition) EnsureDefaults() {
 	if d.IsZero() {
-		*d = PartitionKeyDefinition{Paths: []string{systemPartitionPath}, Kind: KindHash, Version: 2, SystemKey: true}
+		*d = PartitionKeyDefinition{Paths: []string{systemPartitionPath}, Kind: KindHash, Version: 2,
+			SystemKey: true}
 	}
 	if d.Kind == "" {
 		d.Kind = KindHash
@@ -118,15 +120,20 @@ func (d *PartitionKeyDefinition) Validate() error {
 			return fault.New(fault.CodeBadRequest, "A partition key of kind 'MultiHash' requires version 2.")
 		}
 	default:
-		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The partition key kind '%s' is invalid. Choose among 'Hash', 'MultiHash' and 'Range'.", d.Kind))
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("The partition key kind '%s' is invalid. Choose among 'Hash', 'MultiHash' and 'Range'.", d.Kind))
 	}
 	if d.Version != 1 && d.Version != 2 {
-		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The partition key version '%d' is invalid. Choose 1 or 2.", d.Version))
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("The partition key version '%d' is invalid. Choose 1 or 2.", d.Version))
 	}
 	if n := len(d.Paths); n > maxPartitionPaths {
-		return fault.New(fault.CodeBadRequest, fmt.Sprintf("Too many partition key paths specified: there can be at most %d, not %d.", maxPartitionPaths, n))
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("Too many partition key paths specified: there can be at most %d, not %d.",
+				maxPartitionPaths, n))
 	} else if n < 1 || n > most {
-		return fault.New(fault.CodeBadRequest, fmt.Sprintf("A partition key of kind '%s' must have at least 1 path and at most %d; this one has %d.", d.Kind, most, n))
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("A partition key of kind '%s' must have at least 1 path and at most %d; this one has %d.", d.Kind, most, n))
 	}
 	seen := make([]string, 0, maxPartitionPaths)
 	for _, text := range d.Paths {
@@ -135,10 +142,13 @@ func (d *PartitionKeyDefinition) Validate() error {
 			return err
 		}
 		if first := p.Segments()[0]; isItemSystemProperty(first) {
-			return fault.New(fault.CodeBadRequest, fmt.Sprintf("The partition key path '%s' is invalid: '%s' is a system property.", text, first))
+			return fault.New(fault.CodeBadRequest,
+				fmt.Sprintf("The partition key path '%s' is invalid: '%s' is a system property.", text,
+					first))
 		}
 		if slices.Contains(seen, p.String()) {
-			return fault.New(fault.CodeBadRequest, fmt.Sprintf("The partition key path '%s' was specified more than once.", text))
+			return fault.New(fault.CodeBadRequest,
+				fmt.Sprintf("The partition key path '%s' was specified more than once.", text))
 		}
 		seen = append(seen, p.String())
 	}
@@ -203,7 +213,8 @@ func (d *PartitionKeyDefinition) FullKey(k PartitionKey, id string) (PartitionKe
 	case d.isID():
 		k = NewPartitionKey(doc.StringValue(id))
 	default:
-		return PartitionKey{}, fault.New(fault.CodeBadRequest, "PartitionKey value must be supplied for this operation.")
+		return PartitionKey{}, fault.New(fault.CodeBadRequest,
+			"PartitionKey value must be supplied for this operation.")
 	}
 	if k = d.Plain(k); len(k.values) != d.Levels() {
 		return PartitionKey{}, fault.New(fault.CodePartitionKeyMismatch, MismatchText)

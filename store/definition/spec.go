@@ -140,11 +140,14 @@ func (s ContainerSpec) CheckReplace(old ContainerSpec) error {
 		return fault.New(fault.CodeBadRequest, fmt.Sprintf(
 			"The 'id' of a collection cannot be changed as part of collection replace operation: '%s' is not '%s'.", s.ID, old.ID))
 	case !s.PartitionKey.IsZero() && !s.PartitionKey.Equal(&old.PartitionKey):
-		return fault.New(fault.CodeBadRequest, "'partitionKey' cannot be changed as part of collection replace operation.")
+		return fault.New(fault.CodeBadRequest,
+			"'partitionKey' cannot be changed as part of collection replace operation.")
 	case !s.UniqueKeys.Equal(old.UniqueKeys):
-		return fault.New(fault.CodeBadRequest, "'uniqueKeyPolicy' cannot be changed as part of collection replace operation.")
+		return fault.New(fault.CodeBadRequest,
+			"'uniqueKeyPolicy' cannot be changed as part of collection replace operation.")
 	case !s.ClientEncryption.equal(old.ClientEncryption):
-		return fault.New(fault.CodeBadRequest, "'clientEncryptionPolicy' cannot be changed as part of collection replace operation.")
+		return fault.New(fault.CodeBadRequest,
+			"'clientEncryptionPolicy' cannot be changed as part of collection replace operation.")
 	}
 	return s.checkVectors(old)
 }
@@ -166,16 +169,18 @@ func (s ContainerSpec) checkVectors(old ContainerSpec) error {
 	if old.VectorEmbedding != nil {
 		for _, e := range old.VectorEmbedding.Embeddings {
 			if s.VectorEmbedding == nil || !slices.Contains(s.VectorEmbedding.Embeddings, e) {
-				return fault.New(fault.CodeBadRequest, "Paths in existing embedding policy cannot be modified in Collection Replace: "+
-					"the embedding of '"+e.Path+"' is not the same.")
+				return fault.New(fault.CodeBadRequest,
+					"Paths in existing embedding policy cannot be modified in Collection Replace: "+
+						"the embedding of '"+e.Path+"' is not the same.")
 			}
 		}
 	}
 	for _, was := range old.Indexing.Vector {
 		for _, is := range s.Indexing.Vector {
 			if is.Path == was.Path && !is.Equal(was) {
-				return fault.New(fault.CodeBadRequest, "Paths in existing vector indexing policy cannot be modified in Collection Replace: "+
-					"the index of '"+is.Path+"' is not the same.")
+				return fault.New(fault.CodeBadRequest,
+					"Paths in existing vector indexing policy cannot be modified in Collection Replace: "+
+						"the index of '"+is.Path+"' is not the same.")
 			}
 		}
 	}

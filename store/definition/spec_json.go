@@ -57,22 +57,26 @@ func specMembers() members {
 		"indexingPolicy": {
 			"indexingMode": nil, "automatic": nil, "includedPaths": indexed, "excludedPaths": indexed,
 			"compositeIndexes": {"path": nil, "order": nil},
-			"spatialIndexes":   {"path": nil, "types": nil, "boundingBox": {"xmin": nil, "ymin": nil, "xmax": nil, "ymax": nil}},
-			"vectorIndexes": {"path": nil, "type": nil, "quantizerType": nil, "quantizationByteSize": nil, "indexingSearchListSize": nil,
-				"vectorIndexShardKey": nil},
+			"spatialIndexes": {"path": nil, "types": nil,
+				"boundingBox": {"xmin": nil, "ymin": nil, "xmax": nil, "ymax": nil}},
+			"vectorIndexes": {"path": nil, "type": nil, "quantizerType": nil, "quantizationByteSize": nil,
+				"indexingSearchListSize": nil,
+				"vectorIndexShardKey":    nil},
 			"fullTextIndexes": path,
 		},
 		"defaultTtl": nil, "ttlPropertyPath": nil, "analyticalStorageTtl": nil,
-		"uniqueKeyPolicy":          {"uniqueKeys": {"paths": nil}},
-		"conflictResolutionPolicy": {"mode": nil, "conflictResolutionPath": nil, "conflictResolutionProcedure": nil},
-		"geospatialConfig":         {"type": nil},
-		"changeFeedPolicy":         {"retentionDuration": nil},
-		"computedProperties":       {"name": nil, "query": nil},
+		"uniqueKeyPolicy": {"uniqueKeys": {"paths": nil}},
+		"conflictResolutionPolicy": {"mode": nil, "conflictResolutionPath": nil,
+			"conflictResolutionProcedure": nil},
+		"geospatialConfig":   {"type": nil},
+		"changeFeedPolicy":   {"retentionDuration": nil},
+		"computedProperties": {"name": nil, "query": nil},
 		"vectorEmbeddingPolicy": {"vectorEmbeddings": {"path": nil, "dataType": nil, "distanceFunction": nil,
 			"dimensions": nil}},
 		"fullTextPolicy": {"defaultLanguage": nil, "fullTextPaths": {"path": nil, "language": nil}},
-		"clientEncryptionPolicy": {"policyFormatVersion": nil, "includedPaths": {"path": nil, "clientEncryptionKeyId": nil,
-			"encryptionType": nil, "encryptionAlgorithm": nil}},
+		"clientEncryptionPolicy": {"policyFormatVersion": nil,
+			"includedPaths": {"path": nil, "clientEncryptionKeyId": nil,
+				"encryptionType": nil, "encryptionAlgorithm": nil}},
 		// System properties: clients send back what they have read.
 		"_rid": nil, "_self": nil, "_etag": nil, "_ts": nil, "_docs": nil, "_sprocs": nil, "_triggers": nil, "_udfs": nil,
 		"_conflicts": nil, "_lsn": nil,
@@ -96,7 +100,8 @@ func (m members) unknown(names []string, v doc.Value, at string) ([]string, erro
 			names = append(names, at+strings.Clone(name))
 			for known := range m {
 				if strings.EqualFold(known, name) {
-					err = fault.New(fault.CodeBadRequest, fmt.Sprintf("'%s' is not a valid property in the current payload: it is spelled '%s'.", at+name, known))
+					err = fault.New(fault.CodeBadRequest,
+						fmt.Sprintf("'%s' is not a valid property in the current payload: it is spelled '%s'.", at+name, known))
 				}
 			}
 		}
@@ -115,13 +120,15 @@ func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []
 	}
 	v := doc.Of(raw)
 	if v.Kind() != doc.Object {
-		return ContainerSpec{}, nil, fault.New(fault.CodeBadRequest, "A container must be a JSON object, not "+v.Kind().String()+".")
+		return ContainerSpec{}, nil, fault.New(fault.CodeBadRequest,
+			"A container must be a JSON object, not "+v.Kind().String()+".")
 	}
 	if ignored, err = specMembers().unknown(nil, v, ""); err != nil {
 		return ContainerSpec{}, nil, err
 	}
 	if strict && len(ignored) > 0 {
-		return ContainerSpec{}, nil, fault.New(fault.CodeBadRequest, "'"+ignored[0]+"' is not a valid property in the current payload.")
+		return ContainerSpec{}, nil, fault.New(fault.CodeBadRequest,
+			"'"+ignored[0]+"' is not a valid property in the current payload.")
 	}
 	if v.Member("id").Kind() == doc.Undefined {
 		return ContainerSpec{}, nil, fault.New(fault.CodeBadRequest, missingIDText)
@@ -146,7 +153,8 @@ func decodeSpecError(err error) error {
 
 // spec is the definition that w holds. What was not given stays zero.
 func (w *specJSON) spec() (s ContainerSpec, err error) {
-	s = ContainerSpec{ID: w.ID, ChangeFeed: w.ChangeFeed, VectorEmbedding: w.VectorEmbedding, FullText: w.FullText,
+	s = ContainerSpec{ID: w.ID, ChangeFeed: w.ChangeFeed, VectorEmbedding: w.VectorEmbedding,
+		FullText:         w.FullText,
 		ClientEncryption: w.ClientEncryption}
 	if w.PartitionKey != nil {
 		if s.PartitionKey, err = w.PartitionKey.definition(); err != nil {
@@ -168,7 +176,8 @@ func (w *specJSON) spec() (s ContainerSpec, err error) {
 	}
 	if string(w.AnalyticalTTL) != "0" {
 		if s.AnalyticalTTL, err = ttl.ParseDefault(w.AnalyticalTTL); err != nil {
-			return s, &fault.Error{Code: fault.CodeBadRequest, Message: "The 'analyticalStorageTtl' is invalid: it must be -1 or a positive integer.", Err: err}
+			return s, &fault.Error{Code: fault.CodeBadRequest,
+				Message: "The 'analyticalStorageTtl' is invalid: it must be -1 or a positive integer.", Err: err}
 		}
 	}
 	if w.TTLPropertyPath != nil {
@@ -203,7 +212,8 @@ func (w *partitionKeyJSON) definition() (PartitionKeyDefinition, error) {
 	if w.Version != nil {
 		d.firstGiven = *w.Version == 1
 		if d.Version = int(*w.Version); d.Version == 0 {
-			return d, fault.New(fault.CodeBadRequest, "The partition key version '0' is invalid. Choose 1 or 2.")
+			return d, fault.New(fault.CodeBadRequest,
+				"The partition key version '0' is invalid. Choose 1 or 2.")
 		}
 	}
 	d.EnsureDefaults()
@@ -213,9 +223,11 @@ func (w *partitionKeyJSON) definition() (PartitionKeyDefinition, error) {
 // AppendJSON appends the definition as a JSON object to dst: what a client reads back, without the system
 // properties. The definition must have been completed and validated.
 func (s ContainerSpec) AppendJSON(dst []byte) []byte {
-	w := specJSON{ID: s.ID, Geospatial: &geospatialJSON{s.Geospatial}, ConflictResolution: &s.ConflictResolution,
-		ChangeFeed: s.ChangeFeed, VectorEmbedding: s.VectorEmbedding, FullText: s.FullText, ClientEncryption: s.ClientEncryption}
-	w.PartitionKey = &partitionKeyJSON{Paths: s.PartitionKey.Paths, Kind: s.PartitionKey.Kind, SystemKey: s.PartitionKey.SystemKey}
+	w := specJSON{ID: s.ID, Geospatial: &geospatialJSON{s.Geospatial},
+		ConflictResolution: &s.ConflictResolution,
+		ChangeFeed:         s.ChangeFeed, VectorEmbedding: s.VectorEmbedding, FullText: s.FullText, ClientEncryption: s.ClientEncryption}
+	w.PartitionKey = &partitionKeyJSON{Paths: s.PartitionKey.Paths, Kind: s.PartitionKey.Kind,
+		SystemKey: s.PartitionKey.SystemKey}
 	if v := hashVersion(s.PartitionKey.Version); v != 1 || s.PartitionKey.firstGiven {
 		w.PartitionKey.Version = &v
 	}

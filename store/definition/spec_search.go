@@ -20,7 +20,8 @@ func (s *ContainerSpec) validateVectors() error {
 	seen := map[string]bool{}
 	for _, e := range s.VectorEmbedding.Embeddings {
 		if PathKey(e.Path) == "" {
-			return fault.New(fault.CodeBadRequest, "The Vector Embedding Policy has an invalid Path: "+e.Path+".")
+			return fault.New(fault.CodeBadRequest, "The Vector Embedding Policy has an invalid Path: "+e.Path+
+				".")
 		}
 		if err := checkNew(seen, "vectorEmbeddingPolicy", e.Path); err != nil {
 			return err
@@ -28,13 +29,17 @@ func (s *ContainerSpec) validateVectors() error {
 		reason := ""
 		switch {
 		case e.Dimensions < 1:
-			reason = fmt.Sprintf("Dimensions:%d which is less than the minimum supported value::1", e.Dimensions)
+			reason = fmt.Sprintf("Dimensions:%d which is less than the minimum supported value::1",
+				e.Dimensions)
 		case e.Dimensions > maxVectorDimensions:
-			reason = fmt.Sprintf("Dimensions:%d which is more than the maximum supported value::%d", e.Dimensions, maxVectorDimensions)
+			reason = fmt.Sprintf("Dimensions:%d which is more than the maximum supported value::%d",
+				e.Dimensions, maxVectorDimensions)
 		case !slices.Contains(vectorDataTypes(), e.DataType):
-			reason = fmt.Sprintf("an invalid DataType:%s. Choose among %s", e.DataType, strings.Join(vectorDataTypes(), ", "))
+			reason = fmt.Sprintf("an invalid DataType:%s. Choose among %s", e.DataType,
+				strings.Join(vectorDataTypes(), ", "))
 		case !slices.Contains(distanceFunctions(), e.DistanceFunction):
-			reason = fmt.Sprintf("an invalid DistanceFunction:%s. Choose among %s", e.DistanceFunction, strings.Join(distanceFunctions(), ", "))
+			reason = fmt.Sprintf("an invalid DistanceFunction:%s. Choose among %s", e.DistanceFunction,
+				strings.Join(distanceFunctions(), ", "))
 		default:
 			continue
 		}
@@ -54,7 +59,8 @@ func (s *ContainerSpec) ValidateFullText() error {
 	seen := map[string]bool{}
 	for _, p := range s.FullText.Paths {
 		if PathKey(p.Path) == "" {
-			return fault.New(fault.CodeBadRequest, "The full text policy contains an invalid path: "+p.Path+".")
+			return fault.New(fault.CodeBadRequest, "The full text policy contains an invalid path: "+p.Path+
+				".")
 		}
 		if err := checkNew(seen, "fullTextPolicy", p.Path); err != nil {
 			return err
@@ -72,8 +78,9 @@ func checkLanguage(tag string) error {
 	if _, known := index.LanguageOf(tag); known {
 		return nil
 	}
-	return fault.New(fault.CodeBadRequest, fmt.Sprintf("The language specified in the full-text policy, '%s', is invalid. Supported languages are: %s.",
-		tag, strings.Join(index.LanguageTags(), ", ")))
+	return fault.New(fault.CodeBadRequest,
+		fmt.Sprintf("The language specified in the full-text policy, '%s', is invalid. Supported languages are: %s.",
+			tag, strings.Join(index.LanguageTags(), ", ")))
 }
 
 // VectorAt is where documents have a vector, and how long it is to be.

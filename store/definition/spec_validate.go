@@ -53,7 +53,8 @@ func ValidateID(kind, id string) error {
 	reason := ""
 	switch n := utf8.RuneCountInString(id); {
 	case n < 1 || n > maxIDLength:
-		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The input name '%.80s' is invalid. "+idLengthText, id, maxIDLength))
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The input name '%.80s' is invalid. "+idLengthText,
+			id, maxIDLength))
 	case !utf8.ValidString(id):
 		reason = "it is not valid UTF-8"
 	case strings.ContainsAny(id, "/\\#?\t\r\n\x00"):
@@ -63,7 +64,8 @@ func ValidateID(kind, id string) error {
 	default:
 		return nil
 	}
-	return fault.New(fault.CodeBadRequest, fmt.Sprintf("The input name '%s' is invalid as the id of a %s: %s.", id, kind, reason))
+	return fault.New(fault.CodeBadRequest,
+		fmt.Sprintf("The input name '%s' is invalid as the id of a %s: %s.", id, kind, reason))
 }
 
 // idLengthText is what clients look for where an id is empty or too long. Cosmos DB says "less than" and
@@ -79,15 +81,19 @@ func ValidateItemID(v doc.Value) (string, error) {
 	case doc.Undefined:
 		return "", fault.New(fault.CodeBadRequest, missingIDText)
 	default:
-		return "", fault.New(fault.CodeBadRequest, "The input content is invalid because the property 'id' is not a string but "+v.Kind().String()+".")
+		return "", fault.New(fault.CodeBadRequest,
+			"The input content is invalid because the property 'id' is not a string but "+v.Kind().String()+
+				".")
 	}
 	id := v.Str()
 	switch {
 	case id == "" || len(id) > MaxItemIDBytes:
-		return "", fault.New(fault.CodeBadRequest, fmt.Sprintf("The input name '%.80s' is invalid. "+idLengthText+
-			" The property 'id' has %d bytes.", id, MaxItemIDBytes+1, len(id)))
+		return "", fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("The input name '%.80s' is invalid. "+idLengthText+
+				" The property 'id' has %d bytes.", id, MaxItemIDBytes+1, len(id)))
 	case strings.IndexByte(id, 0) >= 0:
-		return "", fault.New(fault.CodeBadRequest, "The input content is invalid: the property 'id' contains the character U+0000.")
+		return "", fault.New(fault.CodeBadRequest,
+			"The input content is invalid: the property 'id' contains the character U+0000.")
 	}
 	return id, nil
 }
@@ -106,16 +112,19 @@ func (s *ContainerSpec) Validate() error {
 
 // ValidateRest is Validate without what can never change in a container: it may be older than a rule.
 func (s *ContainerSpec) ValidateRest() error {
-	for _, check := range []func() error{s.ValidateTTL, s.validateConflicts, s.validateVectors, s.ValidateFullText,
+	for _, check := range []func() error{s.ValidateTTL, s.validateConflicts, s.validateVectors,
+		s.ValidateFullText,
 		s.validateIndexing, s.validateComputed, s.validateEncryption} {
 		if err := check(); err != nil {
 			return err
 		}
 	}
 	if f := s.ChangeFeed; f != nil && f.RetentionMinutes < 0 {
-		return fault.New(fault.CodeBadRequest, "The 'retentionDuration' of the change feed policy cannot be negative.")
+		return fault.New(fault.CodeBadRequest,
+			"The 'retentionDuration' of the change feed policy cannot be negative.")
 	} else if f != nil && f.RetentionMinutes > math.MaxInt32 {
-		return fault.New(fault.CodeBadRequest, "The 'retentionDuration' of the change feed policy is too long.")
+		return fault.New(fault.CodeBadRequest,
+			"The 'retentionDuration' of the change feed policy is too long.")
 	}
 	return nil
 }
@@ -127,17 +136,21 @@ func (s *ContainerSpec) ValidateTTL() error {
 		value ttl.Seconds
 	}{{"defaultTtl", s.DefaultTTL}, {"analyticalStorageTtl", s.AnalyticalTTL}} {
 		if t.value < ttl.Never {
-			return fault.New(fault.CodeBadRequest, fmt.Sprintf("The input %s '%d' is invalid: it must be -1 or a positive integer.", t.name, t.value))
+			return fault.New(fault.CodeBadRequest,
+				fmt.Sprintf("The input %s '%d' is invalid: it must be -1 or a positive integer.", t.name,
+					t.value))
 		}
 	}
 	if s.DefaultTTL != ttl.Absent && s.Indexing.Mode == index.None {
-		return fault.New(fault.CodeBadRequest, "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection.")
+		return fault.New(fault.CodeBadRequest,
+			"Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection.")
 	}
 	if s.TTLPropertyPath == "" {
 		return nil
 	}
 	if s.DefaultTTL == ttl.Absent {
-		return fault.New(fault.CodeBadRequest, "'ttlPropertyPath' can be specified only together with 'defaultTtl'.")
+		return fault.New(fault.CodeBadRequest,
+			"'ttlPropertyPath' can be specified only together with 'defaultTtl'.")
 	}
 	return checkPath("ttlPropertyPath", s.TTLPropertyPath)
 }
@@ -146,23 +159,28 @@ func (s *ContainerSpec) validateConflicts() error {
 	switch r := s.ConflictResolution; r.Mode {
 	case "LastWriterWins":
 		if r.Procedure != "" {
-			return fault.New(fault.CodeBadRequest, "A conflict resolution of mode 'LastWriterWins' cannot have a procedure.")
+			return fault.New(fault.CodeBadRequest,
+				"A conflict resolution of mode 'LastWriterWins' cannot have a procedure.")
 		}
 		return checkPath("conflictResolutionPath", r.Path)
 	case "Custom":
 		if r.Path != "" {
-			return fault.New(fault.CodeBadRequest, "A conflict resolution of mode 'Custom' cannot have a path.")
+			return fault.New(fault.CodeBadRequest,
+				"A conflict resolution of mode 'Custom' cannot have a path.")
 		}
 		return nil
 	default:
-		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The conflict resolution mode '%s' is invalid. Choose between 'LastWriterWins' and 'Custom'.", r.Mode))
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("The conflict resolution mode '%s' is invalid. Choose between 'LastWriterWins' and 'Custom'.", r.Mode))
 	}
 }
 
 func (s *ContainerSpec) validateIndexing() error {
 	around := index.Surroundings{Geometry: s.Geospatial == Geometry, Vectors: map[string]int{}}
 	if !slices.Contains(geospatialTypes(), string(s.Geospatial)) {
-		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The geospatial type '%s' is invalid. Choose between 'Geography' and 'Geometry'.", s.Geospatial))
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("The geospatial type '%s' is invalid. Choose between 'Geography' and 'Geometry'.",
+				s.Geospatial))
 	}
 	if s.VectorEmbedding != nil {
 		for _, e := range s.VectorEmbedding.Embeddings {
@@ -182,7 +200,9 @@ func (s *ContainerSpec) validateIndexing() error {
 
 func (s *ContainerSpec) validateComputed() error {
 	if n := len(s.ComputedProperties); n > maxComputedProperties {
-		return fault.New(fault.CodeBadRequest, fmt.Sprintf("A container may have at most %d computed properties, not %d.", maxComputedProperties, n))
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("A container may have at most %d computed properties, not %d.", maxComputedProperties,
+				n))
 	}
 	seen := map[string]bool{}
 	for _, c := range s.ComputedProperties {
@@ -193,11 +213,14 @@ func (s *ContainerSpec) validateComputed() error {
 		case c.Query == "":
 			reason = "Computed property 'query' is either empty or unspecified."
 		case c.Name == "id" || isItemSystemProperty(c.Name):
-			reason = fmt.Sprintf("The system property name '%s' cannot be used as a computed property name.", c.Name)
+			reason = fmt.Sprintf("The system property name '%s' cannot be used as a computed property name.",
+				c.Name)
 		case seen[c.Name]:
-			reason = fmt.Sprintf("Computed property name '%s' cannot be used in multiple definitions.", c.Name)
+			reason = fmt.Sprintf("Computed property name '%s' cannot be used in multiple definitions.",
+				c.Name)
 		case s.isKeyProperty(c.Name):
-			reason = fmt.Sprintf("Computed property '%s' cannot be the beginning of a partition key path.", c.Name)
+			reason = fmt.Sprintf("Computed property '%s' cannot be the beginning of a partition key path.",
+				c.Name)
 		case s.isSpatial(c.Name):
 			reason = fmt.Sprintf("Computed property '%s' cannot have a spatial index.", c.Name)
 		default:
@@ -220,7 +243,8 @@ func (s *ContainerSpec) validateComputed() error {
 
 // isKeyProperty tells whether a path of the partition key leads through the top-level property of that name.
 func (s *ContainerSpec) isKeyProperty(name string) bool {
-	return slices.ContainsFunc(s.PartitionKey.ParsedPaths(), func(p doc.Path) bool { return p.Segments()[0] == name })
+	return slices.ContainsFunc(s.PartitionKey.ParsedPaths(),
+		func(p doc.Path) bool { return p.Segments()[0] == name })
 }
 
 // isSpatial tells whether a spatial index is on or below the top-level property of that name.
@@ -263,7 +287,8 @@ func (s *ContainerSpec) validateEncryption() error {
 		return nil
 	}
 	if p.FormatVersion != 1 && p.FormatVersion != 2 {
-		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The policyFormatVersion '%d' of the client encryption policy is invalid. Choose 1 or 2.", p.FormatVersion))
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("The policyFormatVersion '%d' of the client encryption policy is invalid. Choose 1 or 2.", p.FormatVersion))
 	}
 	// Values are encrypted whole, so what counts of a partition key is the property at the top that holds it.
 	keys := map[string]bool{"/id": true}
@@ -292,7 +317,8 @@ func (s *ContainerSpec) validateEncryption() error {
 		default:
 			continue
 		}
-		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The path '%s' of the client encryption policy is invalid: %s.", e.Path, reason))
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("The path '%s' of the client encryption policy is invalid: %s.", e.Path, reason))
 	}
 	return nil
 }
@@ -322,7 +348,8 @@ func checkNew(seen map[string]bool, name, path string) error {
 	}
 	key := PathKey(path)
 	if seen[key] {
-		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The path '%s' was specified more than once in '%s'.", path, name))
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("The path '%s' was specified more than once in '%s'.", path, name))
 	}
 	seen[key] = true
 	return nil

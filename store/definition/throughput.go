@@ -51,11 +51,14 @@ func (t Throughput) Validate() error {
 	level, known := PerformanceLevel(t.Level)
 	switch {
 	case t.Level != "" && (!known || level.Manual != t.Manual || t.Autoscale != 0):
-		return fault.New(fault.CodeBadRequest, fmt.Sprintf("The performance level '%s' is not one, or another throughput is given with it.", t.Level))
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("The performance level '%s' is not one, or another throughput is given with it.",
+				t.Level))
 	case t.Level != "":
 		return nil
 	case t.Increment != nil && (t.Autoscale == 0 || *t.Increment < 0):
-		return fault.New(fault.CodeBadRequest, "An increment of autoscale throughput goes with a maximum, and cannot be negative.")
+		return fault.New(fault.CodeBadRequest,
+			"An increment of autoscale throughput goes with a maximum, and cannot be negative.")
 	case t.Manual != 0 && t.Autoscale != 0:
 		return fault.New(fault.CodeBadRequest, "Manual and autoscale throughput cannot be given together.")
 	case t.Manual != 0 && !fits(t.Manual, minManual, manualStep):

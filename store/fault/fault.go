@@ -7,27 +7,30 @@ type Code uint8
 
 // The codes. A comment names the meaning; the wire decides on numbers.
 const (
-	CodeInternal             Code = iota // a defect in Mayfly or in what it stored
-	CodeBadRequest                       // malformed or refused input
-	CodePartitionKeyMismatch             // the partition key given does not fit the definition or the document
-	CodeNotModified                      // If-None-Match holds: not a failure, but no item either
-	CodeForbidden                        // the operation is not allowed here
-	CodeNotFound                         // the thing addressed does not exist (or has expired)
-	CodeOwnerNotFound                    // what the thing would lie in does not exist
-	CodeSessionNotAvailable              // the session token is ahead of this store
-	CodeConflict                         // the id or a unique key is taken
-	CodeRangeGone                        // no such partition key range (any more)
-	CodePreconditionFailed               // If-Match or If-None-Match does not hold
-	CodeTooLarge                         // a document or request is over its limit
-	CodeCanceled                         // the caller's context ended first, or the time that a request may take
-	CodeDiskFull                         // no room on disk; reads go on
-	CodeUnavailable                      // the store is closed or can no longer write
-	CodeCrossPartition                   // the query's ranges must be merged by the client
-	CodeThrottled                        // the throughput is used up: retry later
-	CodeFailedDependency                 // another operation of the same batch failed
+	CodeInternal   Code = iota // a defect in Mayfly or in what it stored
+	CodeBadRequest             // malformed or refused input
+	// the partition key given does not fit the definition or the document
+	CodePartitionKeyMismatch
+	CodeNotModified         // If-None-Match holds: not a failure, but no item either
+	CodeForbidden           // the operation is not allowed here
+	CodeNotFound            // the thing addressed does not exist (or has expired)
+	CodeOwnerNotFound       // what the thing would lie in does not exist
+	CodeSessionNotAvailable // the session token is ahead of this store
+	CodeConflict            // the id or a unique key is taken
+	CodeRangeGone           // no such partition key range (any more)
+	CodePreconditionFailed  // If-Match or If-None-Match does not hold
+	CodeTooLarge            // a document or request is over its limit
+	// the caller's context ended first, or the time that a request may take
+	CodeCanceled
+	CodeDiskFull         // no room on disk; reads go on
+	CodeUnavailable      // the store is closed or can no longer write
+	CodeCrossPartition   // the query's ranges must be merged by the client
+	CodeThrottled        // the throughput is used up: retry later
+	CodeFailedDependency // another operation of the same batch failed
 )
 
-var codeNames = [...]string{"internal", "bad request", "partition key mismatch", "not modified", "forbidden", "not found",
+var codeNames = [...]string{"internal", "bad request", "partition key mismatch", "not modified", "forbidden",
+	"not found",
 	"owner not found", "session not available", "conflict", "range gone", "precondition failed", "too large", "canceled",
 	"disk full", "unavailable", "cross partition", "throttled", "failed dependency"}
 

@@ -11,13 +11,17 @@ var (
 	ErrNotFound           error = sentinel(CodeNotFound)           // it does not exist, or has expired
 	ErrConflict           error = sentinel(CodeConflict)           // the id or a unique key is taken
 	ErrPreconditionFailed error = sentinel(CodePreconditionFailed) // If-Match or If-None-Match does not hold
-	ErrNotModified        error = sentinel(CodeNotModified)        // If-None-Match holds: what the caller has is right
-	ErrBadRequest         error = sentinel(CodeBadRequest)         // malformed or refused input
-	ErrTooLarge           error = sentinel(CodeTooLarge)           // a document or a request is over its limit
-	ErrCanceled           error = sentinel(CodeCanceled)           // the context ended first, or the time was up
-	ErrThrottled          error = sentinel(CodeThrottled)          // the throughput is used up: retry later
-	ErrDiskFull           error = sentinel(CodeDiskFull)           // no room on disk; reads go on
-	ErrUnavailable        error = sentinel(CodeUnavailable)        // closed, restored meanwhile, or no more writes
+	// If-None-Match holds: what the caller has is right
+	ErrNotModified error = sentinel(CodeNotModified)
+	ErrBadRequest  error = sentinel(CodeBadRequest) // malformed or refused input
+	// a document or a request is over its limit
+	ErrTooLarge error = sentinel(CodeTooLarge)
+	// the context ended first, or the time was up
+	ErrCanceled  error = sentinel(CodeCanceled)
+	ErrThrottled error = sentinel(CodeThrottled) // the throughput is used up: retry later
+	ErrDiskFull  error = sentinel(CodeDiskFull)  // no room on disk; reads go on
+	// closed, restored meanwhile, or no more writes
+	ErrUnavailable error = sentinel(CodeUnavailable)
 )
 
 // Is tells errors.Is that an error stands for its code. What lies in something that does not exist does not

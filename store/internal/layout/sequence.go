@@ -6,8 +6,8 @@ import "github.com/mayflydb/mayfly/engine"
 // among the writes of that (8 bits). Clients are told the LSN. Keys, rids and etags are made of the whole, so
 // that they differ where the writes of a batch share an LSN.
 //
-// A transaction with more writes than an LSN has positions takes another LSN for the next of them, and is told
-// by its last one: see FeedEntry.
+// A transaction with more writes than an LSN has positions takes another LSN for the next of them, and is
+// told by its last one: see FeedEntry.
 type Sequence uint64
 
 const (

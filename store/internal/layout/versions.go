@@ -87,7 +87,8 @@ func (v *Version) Append(dst []byte) []byte {
 
 // Size is how many bytes append appends, or a few more.
 func (v *Version) Size() int {
-	return versionFixed + 8 + 4*binary.MaxVarintLen32 + len(v.EPK) + len(v.PK) + len(v.ID) + len(v.Body) + len(v.Previous.Body)
+	return versionFixed + 8 + 4*binary.MaxVarintLen32 + len(v.EPK) + len(v.PK) + len(v.ID) + len(v.Body) +
+		len(v.Previous.Body)
 }
 
 // DecodeVersion takes an entry apart. All slices are slices of value.
