@@ -15,8 +15,8 @@ const heirKind = "queue"
 // The application properties of a message that something has become which died elsewhere. Its body is what
 // that was.
 const (
-	// PropertyFrom is what it lay in, a string: "shop/carts".
-	PropertyFrom = "From"
+	// PropertySource is what it lay in, a string: "shop/carts".
+	PropertySource = "Source"
 	// PropertyID is its name there, a string.
 	PropertyID = "Id"
 	// PropertyDied is when it died there, a timestamp.
@@ -83,7 +83,7 @@ func (i *inheritance) Take(dead host.Dead) (taken bool, err error) {
 	}
 	m := message.New(dead.Body)
 	m.SetText(message.ContentType, "application/json")
-	m.SetString(PropertyFrom, dead.From)
+	m.SetString(PropertySource, dead.From)
 	m.SetString(PropertyID, dead.ID)
 	m.Set(PropertyDied, wire.AppendTimestamp(nil, dead.Died.UnixMilli()))
 	a, err := i.e.stores[Main].arrivalOf(m)

@@ -58,7 +58,7 @@ func TestHeir(t *testing.T) {
 	list := w.expect("graves", `{"id":"7"} {}`)
 	d := list[0]
 	if died, _ := wire.Time(d.Message.Get(PropertyDied)); died != cart.Died.UnixMilli() ||
-		propertyOf(d, PropertyFrom) != "shop/carts" || propertyOf(d, PropertyID) != "7" ||
+		propertyOf(d, PropertySource) != "shop/carts" || propertyOf(d, PropertyID) != "7" ||
 		d.Broker.EnqueuedTime != start.UnixMilli() {
 		t.Errorf("the message is %+v, %+v", d.Message, d.Broker)
 	}

@@ -18,8 +18,12 @@ import (
 // heirName names a container's heir. The zero value is none.
 type heirName struct{ kind, name string }
 
-// heirArchive is the kind of an archive. All other kinds are those of other tenants.
-const heirArchive = "archive"
+// heirArchive is the kind of an archive. All other kinds are those of other tenants; heirQueue is what the
+// queues and topics call themselves.
+const (
+	heirArchive = "archive"
+	heirQueue   = "queue"
+)
 
 // heir is the heir of the settings.
 func (s *ContainerSettings) heir() heirName {
@@ -28,6 +32,8 @@ func (s *ContainerSettings) heir() heirName {
 		return heirName{}
 	case s.OnExpire.other != heirName{}:
 		return s.OnExpire.other
+	case s.OnExpire.ForwardTo != "":
+		return heirName{heirQueue, s.OnExpire.ForwardTo}
 	case s.OnExpire.MoveTo != "":
 		return heirName{heirArchive, s.OnExpire.MoveTo}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -28,13 +29,16 @@ type ContainerSettings struct {
 	Reaper *ReaperSettings `json:"reaper,omitempty"`
 }
 
-// OnExpire says what becomes of documents that expire, beyond that they are gone.
+// OnExpire says what becomes of documents that expire, beyond that they are gone. It has one of its members.
 type OnExpire struct {
 	// MoveTo is the id of another container of the same database, the archive, where they are created anew:
 	// see the essay in archive.go.
-	MoveTo string `json:"moveTo"`
+	MoveTo string `json:"moveTo,omitempty"`
+	// ForwardTo is the path of a queue or a topic, where each becomes a message. Where that is deleted, or
+	// full, or refuses senders, documents that have expired wait for it: nobody sees them any more.
+	ForwardTo string `json:"forwardTo,omitempty"`
 
-	other heirName // an heir of another tenant of the host, in its place; no setting names one yet
+	other heirName // an heir of another tenant of the host that no setting can name
 }
 
 // MinIdle is the shortest AutoDeleteOnIdle in seconds, which is Azure Service Bus's.
@@ -145,11 +149,26 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 	if s.OnExpire == nil {
 		return nil
 	}
+	if s.OnExpire.MoveTo != "" && s.OnExpire.ForwardTo != "" {
+		return fail(fault.CodeBadRequest, "'onExpire' has either 'moveTo' or 'forwardTo'.")
+	}
 	if to := s.heir(); to.kind != heirArchive && to.kind != "" {
-		_, err := c.db.in.Heir(tenantName, to.kind, to.name)
-		return wrap(err)
+		return c.checkHeir(to)
 	}
 	return c.checkArchive(s.OnExpire.MoveTo)
+}
+
+// checkHeir refuses an heir of another tenant that is not there, or cannot be one.
+func (c *Container) checkHeir(to heirName) error {
+	_, err := c.db.in.Heir(tenantName, to.kind, to.name)
+	if err == nil {
+		return nil
+	}
+	if host.Classify(err) != host.Unclassified {
+		return wrap(err)
+	}
+	return &fault.Error{Code: fault.CodeBadRequest, Message: "The " + to.kind + " '" + to.name +
+		"', to which 'onExpire' leads, cannot take what expires: " + err.Error(), Err: err}
 }
 
 // checkArchive refuses an archive that cannot take what expires here. An archive has no unique keys, so that
@@ -158,7 +177,8 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 func (c *Container) checkArchive(name string) error {
 	if name == "" {
 		return fail(fault.CodeBadRequest,
-			"'onExpire' needs 'moveTo', the id of a container of the same database.")
+			"'onExpire' needs 'moveTo', the id of a container of the same database, or 'forwardTo', "+
+				"the path of a queue or topic.")
 	}
 	if name == c.name {
 		return fail(fault.CodeBadRequest, "The container '"+name+"' cannot be its own archive.")
