@@ -169,7 +169,7 @@ func TestOwnTTL(t *testing.T) {
 	}{
 		"nothing":                 {nil, Absent},
 		"header":                  {header(5), 5},
-		"zero":                    {header(0), 0},
+		"zero, which is none":     {header(0), Absent},
 		"header before the pair":  {join(header(5), pair(0, 7)), 5},
 		"pair":                    {pair(1000, 1000+month), month},
 		"pair and a full header":  {join(header(1<<32-1), pair(1000, 1000+month)), month},

@@ -85,7 +85,8 @@ func (m *Message) section(code uint64, value, whole []byte) (err error) {
 	case sectionHeader:
 		f := wire.ReadFields(value, "the header")
 		m.Header.Durable, m.Header.Priority = f.Bool(false), f.Uint8(DefaultPriority)
-		if ttl, ok := f.OptionalUint32(); ok {
+		// A client for Java writes 0 for none, where it sends again what it has received without one.
+		if ttl, ok := f.OptionalUint32(); ok && ttl > 0 {
 			m.Header.TTL = int64(ttl)
 		}
 		err = f.Err()

@@ -84,7 +84,7 @@ final class Bus {
 
     static ServiceBusClientBuilder retrying(ServiceBusClientBuilder b) {
         return b.retryOptions(new AmqpRetryOptions().setMaxRetries(5).setDelay(Duration.ofMillis(200))
-            .setMaxDelay(Duration.ofSeconds(1)).setTryTimeout(Duration.ofSeconds(15)));
+            .setMaxDelay(Duration.ofSeconds(10)).setTryTimeout(Duration.ofSeconds(15)));
     }
 
     static String connection(String place, String key) {
