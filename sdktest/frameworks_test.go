@@ -17,6 +17,7 @@ const frameworkTime = 5 * time.Minute
 // TestKombu runs the tests that kombu has for all its transports with the one for Service Bus, and an
 // application of Celery.
 func TestKombu(t *testing.T) {
+	t.Parallel()
 	runnable(t, suite{tools: pythonTools})
 	dir := filepath.Join("servicebus", "frameworks", "kombu")
 	python, err := filepath.Abs(pythonWith(t, dir, "requirements.txt", ".venv"))
@@ -52,6 +53,7 @@ func kombuSource(t *testing.T, dir, python string) string {
 
 // TestSpring runs an application with Spring Cloud Azure: listeners, and a template that sends.
 func TestSpring(t *testing.T) {
+	t.Parallel()
 	runnable(t, suite{tools: javaTools})
 	dir := filepath.Join("servicebus", "frameworks", "spring")
 	command(t, dir, "mvn", "-q", "-B", "compile", "dependency:copy-dependencies")

@@ -36,6 +36,7 @@ var busSuites = []suite{
 
 // TestServiceBus runs the scenarios of servicebus.md in each language against a server of its own.
 func TestServiceBus(t *testing.T) {
+	t.Parallel()
 	list := scenarioList(t, "servicebus.md")
 	if len(list) < 150 {
 		t.Fatalf("servicebus.md lists %d", len(list))

@@ -56,6 +56,7 @@ var suites = []suite{
 // one range and with five. Every name of scenarios.md has to be told of, and "no-api" exactly where its
 // tables say so.
 func TestScenarios(t *testing.T) {
+	t.Parallel()
 	list := scenarioList(t, "scenarios.md")
 	if len(list) < 64 {
 		t.Fatalf("scenarios.md lists %d", len(list))
