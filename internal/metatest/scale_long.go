@@ -18,5 +18,8 @@ const (
 	QueriesEach   = 100
 )
 
+// Crashes is with how many seeds the store is made to crash under work: each has some hundred wrecks.
+const Crashes = 25
+
 // defaultSeed is where random tests begin unless the environment says where.
 func defaultSeed() uint64 { return rand.Uint64() >> 1 }

@@ -17,5 +17,8 @@ const (
 	QueriesEach   = 50
 )
 
+// Crashes is with how many seeds the store is made to crash under work: each has some hundred wrecks.
+const Crashes = 1
+
 // defaultSeed is where random tests begin unless the environment says where.
 func defaultSeed() uint64 { return 1 }
