@@ -204,33 +204,31 @@ func TestRestoreUnderTraffic(t *testing.T) {
 	if err := db.Snapshot(t.Context(), "empty"); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error)
+	const rounds, restores = 100, 5
+	told := make(chan error)
 	go func() {
-		for i := range 300 {
-			if _, err := c.Upsert(context.Background(), Session{ID: fmt.Sprint(i), User: "ada"}); err != nil {
-				done <- err
-				return
+		defer close(told)
+		for i := range rounds {
+			_, err := c.Upsert(context.Background(), Session{ID: fmt.Sprint(i), User: "ada"})
+			if err == nil {
+				_, err = mayfly.One[int](context.Background(), c, "SELECT VALUE COUNT(1) FROM c")
 			}
-			if _, err := mayfly.One[int](context.Background(), c, "SELECT VALUE COUNT(1) FROM c"); err != nil {
-				done <- err
-				return
-			}
+			told <- err
 		}
-		done <- nil
 	}()
-	for {
-		select {
-		case err := <-done:
-			if err != nil {
+	// Each round's write and query begin together with the first restore; who restores without a pause
+	// only lets them wait.
+	for range rounds {
+		for range restores {
+			if err := db.Restore(t.Context(), "empty"); err != nil {
 				t.Error(err)
 			}
-			return
-		default:
-			if err := db.Restore(t.Context(), "empty"); err != nil {
-				t.Fatal(err)
-			}
+		}
+		if err := <-told; err != nil {
+			t.Error(err)
 		}
 	}
+	<-told
 }
 
 func TestFolder(t *testing.T) {

@@ -162,6 +162,7 @@ func TestNoDescriptorForConnection(t *testing.T) {
 
 // TestShutdownOfStuckRequest: Shutdown ends although a request does not, and says which.
 func TestShutdownOfStuckRequest(t *testing.T) {
+	t.Parallel() // a server that shuts down waits for seconds
 	entered, release := make(chan struct{}), make(chan struct{})
 	s := serve(t, false, Options{NoAuth: true, Ready: func(context.Context) error {
 		close(entered)

@@ -231,6 +231,7 @@ func TestConcurrentStreams(t *testing.T) {
 }
 
 func TestHeadersOfHTTP2(t *testing.T) {
+	t.Parallel() // a client waits for seconds
 	s := serve(t, true, Options{NoAuth: true})
 	for size, want := range map[int]int{maxHeader / 2: 200, 2 * maxHeader: 431} {
 		q, err := http.NewRequest("GET", "https://"+s.addr+"/", nil)

@@ -18,6 +18,7 @@ const maxPageSize = 4 << 20
 // TestAnswerMemory: where the answers of others take all the memory, a page is refused with 429 and a time to
 // come back, and an item is answered all the same. What a request has taken is given back.
 func TestAnswerMemory(t *testing.T) {
+	t.Parallel() // it waits for seconds, as a client would
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`,

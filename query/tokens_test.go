@@ -42,7 +42,7 @@ func TestCompilerTokens(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 22))
-	texts := make([]string, 3000)
+	texts := make([]string, tokenRows)
 	for i := range texts {
 		texts[i] = randomTokens(r)
 	}

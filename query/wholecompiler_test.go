@@ -11,9 +11,6 @@ import (
 	"testing"
 )
 
-// wholeCount is how many random queries a run compares.
-const wholeCount = 600
-
 var (
 	planField = regexp.MustCompile(
 		` (rewrittenQuery|distinctType|top|offset|limit|orderByExpressions|orderBy|groupByExpressions|groupByAliases|` +
@@ -85,7 +82,7 @@ func AskWholeQueries(t *testing.T, seed uint64) {
 	}
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 23))
-	texts := make([]string, wholeCount)
+	texts := make([]string, askedQueries)
 	for i := range texts {
 		texts[i] = randomWholeQuery(r)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -25,10 +26,7 @@ func (w *world) fill(queue string, n int, set ...func(*message.Message)) {
 
 // TestMemory: what a queue keeps in memory does not depend on how many messages it has.
 func TestMemory(t *testing.T) {
-	many := 100_000
-	if testing.Short() {
-		many = 10_000
-	}
+	const many = metatest.QueueMessages
 	w := newWorld(t, Options{})
 	w.queue("q", lockFor(10*time.Second), func(p *Properties) { p.MaxMessageKB = 1024 })
 	w.fill("q", many, lives(time.Hour))

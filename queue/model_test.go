@@ -19,12 +19,9 @@ import (
 // TestHistories plays random histories on a queue and on its twin. After each step a crash is played, too:
 // what is on disk then must be the twin without its locks.
 func TestHistories(t *testing.T) {
-	histories, steps := uint64(6), 100
-	if testing.Short() {
-		histories, steps = 2, 60
-	}
+	const steps = 100
 	first := metatest.FirstSeed()
-	for seed := first; seed < first+histories; seed++ {
+	for seed := first; seed < first+metatest.QueueHistories; seed++ {
 		for _, bySession := range []bool{false, true} {
 			t.Run(fmt.Sprintf("seed=%d,sessions=%v", seed, bySession), func(t *testing.T) {
 				p := newPlay(t, seed, bySession)

@@ -32,7 +32,8 @@ import (
 // each life is where the next life begins.
 func TestCrash(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	for seed := range uint64(3) {
+	for i := range uint64(metatest.Crashes) {
+		seed := metatest.FirstSeed() + i
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			l := firstLife(t)
 			for generation := range uint64(3) {

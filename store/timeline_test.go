@@ -34,8 +34,12 @@ func timeline(t *testing.T, d *datatest.Case) string {
 		Default: d.String("default", "off"), Unique: d.Flag("unique")}}
 
 	want := play(d, h, onDisk)
-	for _, sweep := range []string{metatest.Never, metatest.Sometimes, metatest.Always} {
+	sweeps := []string{metatest.Never, metatest.Sometimes, metatest.Always}
+	for i, sweep := range sweeps {
 		for _, reopen := range []string{metatest.Never, metatest.Always} {
+			if reopen == metatest.Always && i != len(d.Input)%len(sweeps) {
+				continue // opening is what takes the time: once for each timeline, beside one of the sweeps
+			}
 			m := metatest.Mode{Sweep: sweep, Reopen: reopen, Ranges: h.Config.Ranges}
 			got := play(d, m.Apply(h, rand.New(rand.NewPCG(1, 1))), onDisk)
 			if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime/debug"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -14,7 +15,11 @@ import (
 	"github.com/mayflydb/mayfly/engine/enginetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Tests make much garbage and keep little: a third of their time was collections.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	goleak.VerifyTestMain(m)
+}
 
 func TestConformance(t *testing.T) {
 	for name, options := range map[string]func(t *testing.T) Options{

@@ -18,5 +18,15 @@ const (
 	QueriesEach   = 100
 )
 
+// Crashes is with how many seeds the store is made to crash under work: each has some hundred wrecks.
+const Crashes = 25
+
+// QueueHistories is how many random histories are played on a queue, with and without sessions each, and
+// QueueMessages how many messages go through one whose memory must not grow with them.
+const (
+	QueueHistories = 100
+	QueueMessages  = 100_000
+)
+
 // defaultSeed is where random tests begin unless the environment says where.
 func defaultSeed() uint64 { return rand.Uint64() >> 1 }

@@ -17,5 +17,15 @@ const (
 	QueriesEach   = 50
 )
 
+// Crashes is with how many seeds the store is made to crash under work: each has some hundred wrecks.
+const Crashes = 1
+
+// QueueHistories is how many random histories are played on a queue, with and without sessions each, and
+// QueueMessages how many messages go through one whose memory must not grow with them.
+const (
+	QueueHistories = 1
+	QueueMessages  = 2_500
+)
+
 // defaultSeed is where random tests begin unless the environment says where.
 func defaultSeed() uint64 { return 1 }

@@ -4,6 +4,6 @@ package metatest
 
 // How many random timelines a test of them plays, and how many answers a test of the boundary judges.
 const (
-	Timelines = 4_000
-	Judgments = 160_000
+	Timelines = 2_000
+	Judgments = 80_000
 )

@@ -1,0 +1,11 @@
+//go:build !long
+
+package query
+
+// How much Cosmos DB's query compiler is asked, which takes thirty milliseconds for a query: other texts each
+// time.
+const (
+	askedQueries     = 150
+	askedExpressions = 1000
+	tokenRows        = 1500
+)
