@@ -23,7 +23,8 @@ func TestAdmit(t *testing.T) {
 		pays.Spend(at, float64(perSecond+perSecond/4))
 		err := asks.Admit(at)
 		var wait *store.ThrottledError
-		if fault.ErrorCode(err) != fault.CodeThrottled || !errors.As(err, &wait) || wait.RetryAfter != 250*time.Millisecond {
+		if fault.ErrorCode(err) != fault.CodeThrottled || !errors.As(err, &wait) ||
+			wait.RetryAfter != 250*time.Millisecond {
 			t.Errorf("overdrawn by a quarter of %d RU/s: %v", perSecond, err)
 		}
 		if err := asks.Admit(at.Add(251 * time.Millisecond)); err != nil {

@@ -30,7 +30,8 @@ func TestMadeAgain(t *testing.T) {
 			}
 		}
 		for i := range n {
-			it, r, err := b.c.Upsert(b.ctx, pk(fmt.Sprint(i%7)), fmt.Appendf(nil, `{"id":"%d","pk":"%d"}`, i%7, i%7), store.WriteOptions{})
+			it, r, err := b.c.Upsert(b.ctx, pk(fmt.Sprint(i%7)),
+				fmt.Appendf(nil, `{"id":"%d","pk":"%d"}`, i%7, i%7), store.WriteOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +75,10 @@ func TestMadeAgain(t *testing.T) {
 		t.Errorf("a new container begins at %d", lsn)
 	}
 	fill(50)
-	dropContainer := func(d *store.Database) error { return d.DeleteContainer(b.ctx, "c", store.WriteOptions{}) }
+	dropContainer := func(d *store.Database) error {
+		return d.DeleteContainer(b.ctx, "c",
+			store.WriteOptions{})
+	}
 	again(dropContainer)
 	fill(20)
 	again(func(*store.Database) error {

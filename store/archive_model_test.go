@@ -71,19 +71,22 @@ func TestMortals(t *testing.T) {
 }
 
 func newMortals(t *testing.T, seed uint64) *mortals {
-	m := &mortals{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, 7)), fs: vfs.NewMem(), live: map[string]*mortal{}, def: -1,
+	m := &mortals{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, 7)), fs: vfs.NewMem(),
+		live: map[string]*mortal{}, def: -1,
 		clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	m.open()
 	var err error
 	if m.d, err = m.db.CreateDatabase(m.ctx, "db", definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, more := range []string{`"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`,
+	for _, more := range []string{
+		`"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`,
 		`"defaultTtl":9`, ``} {
 		spec := specOf(t, more)
 		switch len(m.d.Containers()) {
 		case 1:
-			spec.ID, spec.PartitionKey.Paths = "archive", []string{"/" + []string{"pk", "id", "_mayfly/source", "none"}[seed%4]}
+			spec.ID, spec.PartitionKey.Paths = "archive", []string{"/" + []string{"pk", "id",
+				"_mayfly/source", "none"}[seed%4]}
 		case 2:
 			spec.ID = "attic"
 		}
@@ -188,7 +191,8 @@ func (m *mortals) draw() (pk, id string) {
 func (m *mortals) write() {
 	p, id := m.draw()
 	m.n++
-	it := &mortal{version: fmt.Sprint("v", m.n), ts: m.now(), pk: p, id: id, tag: fmt.Sprint("u", m.r.IntN(4))}
+	it := &mortal{version: fmt.Sprint("v", m.n), ts: m.now(), pk: p, id: id,
+		tag: fmt.Sprint("u", m.r.IntN(4))}
 	more := ""
 	if m.r.IntN(2) == 0 {
 		it.own = []int64{-1, 1, 2, 5, 30}[m.r.IntN(5)]
@@ -268,7 +272,8 @@ func (m *mortals) split() {
 	all := m.d.Containers()
 	c := all[m.r.IntN(len(all))]
 	if ranges := c.Ranges().Ranges; len(ranges) < 5 {
-		if _, err := c.Split(m.ctx, ranges[m.r.IntN(len(ranges))].ID, ""); err != nil && !is(err, fault.CodeConflict) {
+		if _, err := c.Split(m.ctx, ranges[m.r.IntN(len(ranges))].ID, ""); err != nil &&
+			!is(err, fault.CodeConflict) {
 			m.t.Fatal(err)
 		}
 	}
@@ -288,13 +293,15 @@ func (m *mortals) compare() {
 				m.t.Fatalf("%s %s at %d: %v %s, want %+v", p, id, m.now(), err, it.Body(), want)
 			default:
 				body := doc.Of(it.Body())
-				if body.Member("v").Str() != want.version || int64(body.Member("ttl").Num()) != want.own || it.Timestamp() != want.ts {
+				if body.Member("v").Str() != want.version || int64(body.Member("ttl").Num()) != want.own ||
+					it.Timestamp() != want.ts {
 					m.t.Fatalf("%s %s: %s of %d, want %+v", p, id, it.Body(), it.Timestamp(), want)
 				}
 			}
 		}
 	}
-	for _, text := range []string{"SELECT VALUE COUNT(1) FROM c", "SELECT VALUE COUNT(1) FROM c WHERE c.pk != 'x'"} {
+	for _, text := range []string{"SELECT VALUE COUNT(1) FROM c",
+		"SELECT VALUE COUNT(1) FROM c WHERE c.pk != 'x'"} {
 		page, _, err := m.c.Query(m.ctx, store.QueryRequest{Text: text})
 		if m.check(err); len(page.Rows) != 1 || string(page.Rows[0]) != fmt.Sprint(len(m.live)) {
 			m.t.Fatalf("%s: %s, want %d", text, page.Rows, len(m.live))

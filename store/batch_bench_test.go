@@ -18,7 +18,8 @@ func BenchmarkBulk(b *testing.B) {
 	b.ResetTimer()
 	for len(ops) > 0 {
 		n := min(len(ops), MaxBatchOperations)
-		out, _, err := c.Batch(b.Context(), definition.PartitionKey{}, ops[:n], BatchOptions{ContinueOnError: true})
+		out, _, err := c.Batch(b.Context(), definition.PartitionKey{}, ops[:n],
+			BatchOptions{ContinueOnError: true})
 		if err != nil || out.Mixed {
 			b.Fatal(out.Results, err)
 		}

@@ -21,7 +21,8 @@ const benchQueryDocs = 20_000
 func benchQuery(b *testing.B, c *Container, rows int, text string, params ...Parameter) {
 	b.Helper()
 	ask := func() {
-		page, _, err := c.Query(b.Context(), QueryRequest{Text: text, Parameters: params, ListOptions: ListOptions{MaxItems: -1}})
+		page, _, err := c.Query(b.Context(),
+			QueryRequest{Text: text, Parameters: params, ListOptions: ListOptions{MaxItems: -1}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -69,9 +70,15 @@ func BenchmarkQueryBy(b *testing.B) {
 	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
 	age := Parameter{Name: "@age", Value: doc.NumberValue(40)}
 	b.Run("id", func(b *testing.B) { benchQuery(b, c, 1, `SELECT * FROM c WHERE c.id = '0000012345'`) })
-	b.Run("equality", func(b *testing.B) { benchQuery(b, c, 250, `SELECT c.id FROM c WHERE c.age = @age`, age) })
+	b.Run("equality", func(b *testing.B) {
+		benchQuery(b, c, 250, `SELECT c.id FROM c WHERE c.age = @age`,
+			age)
+	})
 	b.Run("intersection", func(b *testing.B) {
 		benchQuery(b, c, 50, `SELECT c.id FROM c WHERE c.age = @age AND c.score = 40.5`, age)
 	})
-	b.Run("count", func(b *testing.B) { benchQuery(b, c, 1, `SELECT VALUE COUNT(1) FROM c WHERE c.age = @age`, age) })
+	b.Run("count", func(b *testing.B) {
+		benchQuery(b, c, 1, `SELECT VALUE COUNT(1) FROM c WHERE c.age = @age`,
+			age)
+	})
 }

@@ -41,9 +41,10 @@ func benchStore(b *testing.B, n int) (*DB, *Container, *ttl.Virtual) {
 		b.Fatal(err)
 	}
 	c, err := d.CreateContainer(b.Context(), definition.ContainerSpec{
-		ID:           "c",
-		PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: definition.KindHash, Version: 2},
-		DefaultTTL:   60,
+		ID: "c",
+		PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: definition.KindHash,
+			Version: 2},
+		DefaultTTL: 60,
 	}, definition.Throughput{})
 	if err != nil {
 		b.Fatal(err)
@@ -54,7 +55,8 @@ func benchStore(b *testing.B, n int) (*DB, *Container, *ttl.Virtual) {
 
 // benchKey is the key of the i-th document.
 func benchKey(i int) Key {
-	return Key{definition.NewPartitionKey(doc.StringValue(fmt.Sprintf("user-%06d", i/10))), fmt.Sprintf("%010d", i)}
+	return Key{definition.NewPartitionKey(doc.StringValue(fmt.Sprintf("user-%06d", i/10))),
+		fmt.Sprintf("%010d", i)}
 }
 
 // benchBody is the i-th document: 12 values, 1,024 bytes.
@@ -70,7 +72,8 @@ func benchBody(i int) []byte {
 func benchFill(b *testing.B, c *Container, from, to int) {
 	b.Helper()
 	for i := from; i < to; i++ {
-		if _, _, err := c.Create(context.Background(), benchKey(i).Partition, benchBody(i), WriteOptions{}); err != nil {
+		if _, _, err := c.Create(context.Background(), benchKey(i).Partition, benchBody(i),
+			WriteOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

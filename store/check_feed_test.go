@@ -23,7 +23,10 @@ func TestCheckFeeds(t *testing.T) {
 	// The container holds a (created at 1, replaced at 2) and b (created at 3); c was created at 4 and
 	// deleted at 5.
 	for name, damage := range map[string]func(txn engine.Txn, scope []byte){
-		"an item without a feed entry": func(txn engine.Txn, scope []byte) { txn.Delete(key(scope, layout.FamilyFeed, 2)) },
+		"an item without a feed entry": func(txn engine.Txn,
+			scope []byte) {
+			txn.Delete(key(scope, layout.FamilyFeed, 2))
+		},
 		"a feed entry without an item": func(txn engine.Txn, scope []byte) {
 			txn.Set(key(scope, layout.FamilyFeed, 1), read(txn, key(scope, layout.FamilyFeed, 2)))
 		},
@@ -50,7 +53,10 @@ func TestCheckFeeds(t *testing.T) {
 			v[27]++ // the lowest byte of its second
 			txn.Set(key(scope, layout.FamilyVersions, 4), v)
 		},
-		"a floor in the middle": func(txn engine.Txn, scope []byte) { setFloor(txn, scope, layout.FirstOf(3), 1_800_000_000) },
+		"a floor in the middle": func(txn engine.Txn, scope []byte) {
+			setFloor(txn, scope, layout.FirstOf(3),
+				1_800_000_000)
+		},
 		"a malformed version": func(txn engine.Txn, scope []byte) {
 			txn.Set(key(scope, layout.FamilyVersions, 9), []byte("x"))
 		},
@@ -68,7 +74,8 @@ func TestCheckFeeds(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, id := range []string{"a", "a", "b", "c"} {
-				if _, _, err := c.Upsert(t.Context(), definition.PartitionKey{}, []byte(`{"id":"`+id+`","pk":"p"}`), WriteOptions{}); err != nil {
+				if _, _, err := c.Upsert(t.Context(), definition.PartitionKey{},
+					[]byte(`{"id":"`+id+`","pk":"p"}`), WriteOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -86,7 +93,8 @@ func TestCheckFeeds(t *testing.T) {
 				t.Fatalf("%d faults before any", n)
 			}
 			scope := c.state.Load().ranges[0].scope
-			if _, err := g.db.live().eng.Update(t.Context(), [][]byte{scope}, func(txn engine.Txn) error { damage(txn, scope); return nil }); err != nil {
+			if _, err := g.db.live().eng.Update(t.Context(), [][]byte{scope},
+				func(txn engine.Txn) error { damage(txn, scope); return nil }); err != nil {
 				t.Fatal(err)
 			}
 			if faults() == 0 {

@@ -127,7 +127,8 @@ func (h clockHistory) write(r *rapid.T) {
 		body = fmt.Sprintf(`{"id":%q,"pk":"x","ttl":%d}`, id, life)
 	}
 	_, c := h.l.find(db)
-	if _, _, err := c.Import(h.l.ctx, pk("x"), []byte(body), store.ImportOptions{Age: time.Duration(age) * time.Second}); err != nil {
+	if _, _, err := c.Import(h.l.ctx, pk("x"), []byte(body),
+		store.ImportOptions{Age: time.Duration(age) * time.Second}); err != nil {
 		r.Fatal(err)
 	}
 	d, now := h.w.databases[db], h.w.now(db)

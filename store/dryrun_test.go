@@ -26,7 +26,8 @@ func TestDryRunIsWhatHappens(t *testing.T) {
 			plain := seed%2 == 0 // nothing that an estimate does not see
 			age(b, r, plain)
 			next := []ttl.Seconds{ttl.Absent, ttl.Never, 1, 20, 90, 4000, 40 * 86400}[r.IntN(7)]
-			if since := b.seconds() - b.expiry(strconv.Itoa(r.IntN(dryItems))).Timestamp; since < 1000 && r.IntN(2) == 0 {
+			if since := b.seconds() - b.expiry(strconv.Itoa(r.IntN(dryItems))).Timestamp; since < 1000 &&
+				r.IntN(2) == 0 {
 				next = ttl.Seconds(max(since, 1)) // so that one item is on the edge
 			}
 			exact, err := b.c.DryRunTTL(b.ctx, next, inspect.DryRunOptions{Examples: 1000})
@@ -38,7 +39,8 @@ func TestDryRunIsWhatHappens(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !exact.Exact || estimate.Exact || !exact.Complete || !estimate.Complete {
-				t.Errorf("exact %t and %t, complete %t and %t", exact.Exact, estimate.Exact, exact.Complete, estimate.Complete)
+				t.Errorf("exact %t and %t, complete %t and %t", exact.Exact, estimate.Exact, exact.Complete,
+					estimate.Complete)
 			}
 
 			before := lives(b)
@@ -49,11 +51,13 @@ func TestDryRunIsWhatHappens(t *testing.T) {
 			}
 			for e := range exact.Effects {
 				if exact.Effects[e].Count != estimate.Effects[e].Count {
-					t.Errorf("%v: %d, estimated %d", inspect.TTLEffect(e), exact.Effects[e].Count, estimate.Effects[e].Count)
+					t.Errorf("%v: %d, estimated %d", inspect.TTLEffect(e), exact.Effects[e].Count,
+						estimate.Effects[e].Count)
 				}
 			}
 			if exact.After != estimate.After || exact.Expired != estimate.Expired {
-				t.Errorf("after %v, %d expired; estimated %v, %d", exact.After, exact.Expired, estimate.After, estimate.Expired)
+				t.Errorf("after %v, %d expired; estimated %v, %d", exact.After, exact.Expired, estimate.After,
+					estimate.Expired)
 			}
 		})
 	}
@@ -137,7 +141,8 @@ func checkDryRun(t *testing.T, d inspect.DryRun, before, after map[string]inspec
 		effects[id] = effect
 		class := len(classes) - 1
 		if is.Mortal {
-			for class = 0; class < len(inspect.DeadlineLimits) && is.Remaining() > inspect.DeadlineLimits[class]; {
+			for class = 0; class < len(inspect.DeadlineLimits) &&
+				is.Remaining() > inspect.DeadlineLimits[class]; {
 				class++
 			}
 		}
@@ -154,7 +159,8 @@ func checkDryRun(t *testing.T, d inspect.DryRun, before, after map[string]inspec
 			t.Errorf("%v: %d examples of %d", e, n, want[e])
 		}
 		for _, x := range d.Effects[e].Examples {
-			if x.Partition.String() != `["p"]` || effects[x.ID] != e || x.Before != before[x.ID].ExpiresAt || x.After != after[x.ID].ExpiresAt && e != inspect.EffectDies {
+			if x.Partition.String() != `["p"]` || effects[x.ID] != e || x.Before != before[x.ID].ExpiresAt ||
+				x.After != after[x.ID].ExpiresAt && e != inspect.EffectDies {
 				t.Errorf("%v: the example %+v", e, x)
 			}
 		}
@@ -185,7 +191,8 @@ func (c tickingClock) Now() time.Time {
 // A look over a whole container ends when its time is up, and says so.
 func TestLooksAreCutShort(t *testing.T) {
 	wall := tickingClock{ttl.NewManual(time.Unix(0, 0)), 0}
-	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":50`, store.Options{Wall: &wall, Ranges: 1, ManualReaper: true})
+	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":50`,
+		store.Options{Wall: &wall, Ranges: 1, ManualReaper: true})
 	defer b.close()
 	for i := range 700 {
 		b.mortal(strconv.Itoa(i), 0)

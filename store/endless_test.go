@@ -59,10 +59,12 @@ func (b *bench) beside(n int) {
 	defer cancel()
 	for i := range n {
 		key := definition.NewPartitionKey(doc.StringValue("beside"))
-		if _, _, err := b.c.Upsert(ctx, key, []byte(fmt.Sprintf(`{"id":"b","pk":"beside","n":%d}`, i)), store.WriteOptions{}); err != nil {
+		if _, _, err := b.c.Upsert(ctx, key, []byte(fmt.Sprintf(`{"id":"b","pk":"beside","n":%d}`, i)),
+			store.WriteOptions{}); err != nil {
 			b.t.Fatalf("a write beside: %v", err)
 		}
-		if it, _, err := b.c.Read(ctx, key, "b", store.ReadOptions{}); err != nil || doc.Of(it.Body()).Member("n").Num() != float64(i) {
+		if it, _, err := b.c.Read(ctx, key, "b", store.ReadOptions{}); err != nil ||
+			doc.Of(it.Body()).Member("n").Num() != float64(i) {
 			b.t.Fatalf("a read beside: %s, %v", it.Body(), err)
 		}
 		if _, _, err := b.c.Read(ctx, key, "nothing", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
@@ -84,8 +86,10 @@ func (b *bench) stuckScripts() int {
 // its range nor Close, and nothing that it has done stays, then or when it comes back after all.
 func TestStuckScriptIsLeftBehind(t *testing.T) {
 	wall := &hasty{Clock: ttl.Real{}}
-	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), release: make(chan struct{})}
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall, Clock: clock})
+	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+		release: make(chan struct{})}
+	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
+		Clock: clock})
 	b.put(`{"id":"1","pk":"a"}`)
 	b.procedure("p", `function () {
 		var self = __.getSelfLink();
@@ -120,8 +124,10 @@ func TestStuckScriptIsLeftBehind(t *testing.T) {
 // TestCloseDoesNotWaitForStuckScript lets one be stuck until the store is closed.
 func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
 	wall := &hasty{Clock: ttl.Real{}}
-	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), release: make(chan struct{})}
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall, Clock: clock})
+	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+		release: make(chan struct{})}
+	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
+		Clock: clock})
 	for i := range 9 {
 		b.procedure(fmt.Sprint("p", i), `function () { Date.now(); }`)
 	}
@@ -155,9 +161,11 @@ const endlessJoin = "FROM c JOIN x1 IN c.l JOIN x2 IN c.l JOIN x3 IN c.l JOIN x4
 // has.
 func TestQueryOfScriptEnds(t *testing.T) {
 	wall := &hasty{Clock: ttl.Real{}}
-	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), release: make(chan struct{})}
+	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+		release: make(chan struct{})}
 	close(clock.release)
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall, Clock: clock})
+	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
+		Clock: clock})
 	defer b.close()
 	b.put(many())
 	b.procedure("p", `function () {
@@ -178,11 +186,13 @@ func TestScriptEndsWithItsRequest(t *testing.T) {
 	defer b.close()
 	b.put(many())
 	b.procedure("loop", `function () { for (;;) ; }`)
-	b.procedure("query", `function () { __.queryDocuments(__.getSelfLink(), "SELECT VALUE COUNT(1) `+endlessJoin+`", function () {}); }`)
+	b.procedure("query", `function () { __.queryDocuments(__.getSelfLink(), "SELECT VALUE COUNT(1) `+
+		endlessJoin+`", function () {}); }`)
 	for _, id := range []string{"loop", "query"} {
 		ctx, cancel := context.WithCancel(b.ctx)
 		begun := &firstValue{Context: ctx, do: cancel}
-		_, _, err := b.c.Execute(begun, definition.NewPartitionKey(doc.StringValue("a")), id, nil, store.ExecuteOptions{})
+		_, _, err := b.c.Execute(begun, definition.NewPartitionKey(doc.StringValue("a")), id, nil,
+			store.ExecuteOptions{})
 		if !is(err, fault.CodeCanceled) {
 			t.Errorf("%s: %v", id, err)
 		}
@@ -211,7 +221,8 @@ func TestConditionHoldsNobody(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.put(many())
-	set := store.Operation{Kind: store.OperationPatch, ID: "many", Patch: patchOf(t, `{"op":"set","path":"/v","value":1}`)}
+	set := store.Operation{Kind: store.OperationPatch, ID: "many",
+		Patch: patchOf(t, `{"op":"set","path":"/v","value":1}`)}
 	set.Patch.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 " + endlessJoin + ")"
 	key := definition.NewPartitionKey(doc.StringValue("a"))
 	b.trigger("t", `function () { }`)
@@ -225,11 +236,13 @@ func TestConditionHoldsNobody(t *testing.T) {
 			return err
 		},
 		"triggers": func(ctx context.Context) error {
-			_, _, err := b.c.Patch(ctx, key, "many", *set.Patch, store.WriteOptions{PreTriggers: []string{"t"}})
+			_, _, err := b.c.Patch(ctx, key, "many", *set.Patch,
+				store.WriteOptions{PreTriggers: []string{"t"}})
 			return err
 		},
 		"bulk": func(ctx context.Context) error {
-			done, _, err := b.c.Batch(ctx, key, []store.Operation{set}, store.BatchOptions{ContinueOnError: true})
+			done, _, err := b.c.Batch(ctx, key, []store.Operation{set},
+				store.BatchOptions{ContinueOnError: true})
 			if err == nil {
 				err = done.Results[0].Err
 			}
@@ -264,9 +277,11 @@ func TestConditionOfAnotherVersion(t *testing.T) {
 		ctx := &firstValue{Context: cancelable, do: func() { b.put(`{"id":"1","pk":"a","n":2}`) }}
 		p := patchOf(t, `{"op":"incr","path":"/n","value":1}`)
 		p.Condition = c.condition
-		it, _, err := b.c.Patch(ctx, definition.NewPartitionKey(doc.StringValue("a")), "1", *p, store.WriteOptions{})
+		it, _, err := b.c.Patch(ctx, definition.NewPartitionKey(doc.StringValue("a")), "1", *p,
+			store.WriteOptions{})
 		cancel()
-		if c.want != fine && !is(err, c.want) || c.want == fine && (err != nil || string(it.Body()) != `{"id":"1","pk":"a","n":3}`) {
+		if c.want != fine && !is(err, c.want) || c.want == fine &&
+			(err != nil || string(it.Body()) != `{"id":"1","pk":"a","n":3}`) {
 			t.Errorf("%s: %s, %v", c.condition, it.Body(), err)
 		}
 	}

@@ -48,7 +48,8 @@ func TestFollowersOfABusyLog(t *testing.T) {
 		all.Go(func() {
 			for i := range each {
 				p := fmt.Sprint("p", i%7)
-				if _, _, err := b.c.Create(b.ctx, pk(p), fmt.Appendf(nil, `{"id":"%d-%d","pk":%q}`, w, i, p), store.WriteOptions{}); err != nil {
+				if _, _, err := b.c.Create(b.ctx, pk(p), fmt.Appendf(nil, `{"id":"%d-%d","pk":%q}`, w, i, p),
+					store.WriteOptions{}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -84,7 +85,8 @@ func (b *bench) hear(n int, told chan<- bool) {
 		}
 		for _, e := range page.Expirations {
 			if heard[e.Key.ID] || e.Sequence <= last[e.Range] {
-				b.t.Errorf("%s at %d of range %s, behind %d; heard before: %t", e.Key.ID, e.Sequence, e.Range, last[e.Range], heard[e.Key.ID])
+				b.t.Errorf("%s at %d of range %s, behind %d; heard before: %t", e.Key.ID, e.Sequence, e.Range,
+					last[e.Range], heard[e.Key.ID])
 			}
 			heard[e.Key.ID], last[e.Range] = true, e.Sequence
 		}

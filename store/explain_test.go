@@ -42,26 +42,68 @@ func TestExplainItem(t *testing.T) {
 		want string // state, source, ttl, expiry behind the epoch, remaining
 		says string
 	}{
-		"off":              {``, func(b *bench) { b.mortal("a", 0) }, "live off 0 never", "It does not expire: the container's time to live is off."},
-		"off, own ttl":     {``, func(b *bench) { b.mortal("a", 7) }, "live off 0 never", "It does not expire: its own ttl of 7 has no effect, since"},
-		"off, own -1":      {``, func(b *bench) { b.mortal("a", -1) }, "live item -1 never", "It does not expire: its own ttl is -1."},
-		"-1":               {`"defaultTtl":-1`, func(b *bench) { b.mortal("a", 0) }, "live container -1 never", "the container's default is -1."},
-		"-1, own ttl":      {`"defaultTtl":-1`, func(b *bench) { b.mortal("a", 7) }, "live item 7 7 7", "It expires in 7 s, at 2023-11-14T22:13:27Z: its own ttl is 7 s from its last write at 2023-11-14T22:13:20Z."},
-		"n":                {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.pass(4) }, "live container 9 9 5", "It expires in 5 s, at"},
-		"n, own -1":        {`"defaultTtl":9`, func(b *bench) { b.mortal("a", -1) }, "live item -1 never", ""},
-		"n, longer":        {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 90); b.pass(9) }, "live item 90 90 81", ""},
-		"n, written again": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.pass(4); b.mortal("a", 0) }, "live container 9 13 9", ""},
-		"ghost":            {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.pass(9) }, "ghost container 9 9 0", "It expired at 2023-11-14T22:13:29Z, and is not purged yet: it has no"},
-		"ghost by floor": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.pass(10); b.setDefault("100") }, "ghost floor 0 10 0",
+		"off": {``, func(b *bench) { b.mortal("a", 0) }, "live off 0 never",
+			"It does not expire: the container's time to live is off."},
+		"off, own ttl": {``, func(b *bench) { b.mortal("a", 7) }, "live off 0 never",
+			"It does not expire: its own ttl of 7 has no effect, since"},
+		"off, own -1": {``, func(b *bench) { b.mortal("a", -1) }, "live item -1 never",
+			"It does not expire: its own ttl is -1."},
+		"-1": {`"defaultTtl":-1`, func(b *bench) { b.mortal("a", 0) },
+			"live container -1 never", "the container's default is -1."},
+		"-1, own ttl": {`"defaultTtl":-1`, func(b *bench) { b.mortal("a", 7) }, "live item 7 7 7",
+			"It expires in 7 s, at 2023-11-14T22:13:27Z: its own ttl is 7 s from its last write at 2023-11-14T22:13:20Z."},
+		"n": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.pass(4) },
+			"live container 9 9 5", "It expires in 5 s, at"},
+		"n, own -1": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", -1) }, "live item -1 never",
+			""},
+		"n, longer": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 90); b.pass(9) },
+			"live item 90 90 81", ""},
+		"n, written again": {`"defaultTtl":9`,
+			func(b *bench) { b.mortal("a", 0); b.pass(4); b.mortal("a", 0) }, "live container 9 13 9", ""},
+		"ghost": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.pass(9) },
+			"ghost container 9 9 0", "It expired at 2023-11-14T22:13:29Z, and is not purged yet: it has no"},
+		"ghost by floor": {`"defaultTtl":9`,
+			func(b *bench) { b.mortal("a", 0); b.pass(10); b.setDefault("100") }, "ghost floor 0 10 0",
 			"It expired at 2023-11-14T22:13:30Z or before, and is not purged yet: it had expired when the container's default was changed at 2023-11-14T22:13:30Z or earlier"},
-		"ghost, then off":   {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 5); b.pass(10); b.setDefault("null") }, "ghost floor 0 10 0", ""},
-		"lowered":           {`"defaultTtl":900`, func(b *bench) { b.mortal("a", 0); b.pass(10); b.setDefault("4") }, "ghost container 4 4 0", ""},
-		"lease":             {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30); b.pass(10) }, "live lease 9 30 20", "It expires in 20 s, at 2023-11-14T22:13:50Z: a lease suspends its expiry until 2023-11-14T22:13:50Z."},
-		"lease too short":   {`"defaultTtl":90`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30) }, "live container 90 90 90", ""},
-		"lease over":        {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30); b.pass(30) }, "ghost lease 9 30 0", "a lease suspended its expiry until"},
-		"lease over floor":  {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30); b.pass(10); b.setDefault("null") }, "live lease 0 30 20", ""},
-		"purged, forgotten": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.pass(9); b.purgeDue() }, "unknown off 0 never", "There is no such item"},
-		"purged, known":     {`"defaultTtl":9` + keeps, func(b *bench) { b.mortal("b", 0); b.mortal("a", 0); b.pass(9); b.purgeDue(); b.mortal("b", 0) }, "purged off 0 never", "It expired and was purged at 2023-11-14T22:13:29Z."},
+		"ghost, then off": {`"defaultTtl":9`,
+			func(b *bench) { b.mortal("a", 5); b.pass(10); b.setDefault("null") }, "ghost floor 0 10 0", ""},
+		"lowered": {`"defaultTtl":900`,
+			func(b *bench) { b.mortal("a", 0); b.pass(10); b.setDefault("4") }, "ghost container 4 4 0", ""},
+		"lease": {`"defaultTtl":9`,
+			func(b *bench) {
+				b.mortal("a", 0)
+				b.leaseFor("a",
+					30)
+				b.pass(10)
+			}, "live lease 9 30 20", "It expires in 20 s, at 2023-11-14T22:13:50Z: a lease suspends its expiry until 2023-11-14T22:13:50Z."},
+		"lease too short": {`"defaultTtl":90`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30) },
+			"live container 90 90 90", ""},
+		"lease over": {`"defaultTtl":9`,
+			func(b *bench) {
+				b.mortal("a", 0)
+				b.leaseFor("a",
+					30)
+				b.pass(30)
+			}, "ghost lease 9 30 0", "a lease suspended its expiry until"},
+		"lease over floor": {`"defaultTtl":9`,
+			func(b *bench) {
+				b.mortal("a", 0)
+				b.leaseFor("a",
+					30)
+				b.pass(10)
+				b.setDefault("null")
+			}, "live lease 0 30 20", ""},
+		"purged, forgotten": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.pass(9); b.purgeDue() },
+			"unknown off 0 never", "There is no such item"},
+		"purged, known": {`"defaultTtl":9` + keeps,
+			func(b *bench) {
+				b.mortal("b", 0)
+				b.mortal("a", 0)
+				b.pass(9)
+				b.purgeDue()
+				b.mortal("b",
+					0)
+			}, "purged off 0 never", "It expired and was purged at 2023-11-14T22:13:29Z."},
 		"purged, in the log": {`"defaultTtl":9`, func(b *bench) {
 			b.settings(withEvents(100))
 			b.mortal("a", 0)
@@ -89,7 +131,8 @@ func TestExplainItem(t *testing.T) {
 			e := b.expiry("a")
 			got := fmt.Sprintf("%v %v %d never", e.State, e.Source, e.TTL)
 			if e.Mortal {
-				got = fmt.Sprintf("%v %v %d %d %d", e.State, e.Source, e.TTL, e.ExpiresAt-epoch, e.Remaining())
+				got = fmt.Sprintf("%v %v %d %d %d", e.State, e.Source, e.TTL, e.ExpiresAt-epoch,
+					e.Remaining())
 			}
 			if got != c.want || !strings.Contains(e.Sentence(), c.says) {
 				t.Errorf("%s: %s\nwant %s: %s", got, e.Sentence(), c.want, c.says)

@@ -31,7 +31,8 @@ func BenchmarkKeepVersions(b *testing.B) {
 					if replace {
 						i = i % 100
 					}
-					if _, _, err := c.Upsert(b.Context(), benchKey(i).Partition, benchBody(i), WriteOptions{}); err != nil {
+					if _, _, err := c.Upsert(b.Context(), benchKey(i).Partition, benchBody(i),
+						WriteOptions{}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -50,7 +51,9 @@ func BenchmarkFeedPage(b *testing.B) {
 				benchFill(b, c, 0, n)
 				b.ReportAllocs()
 				for b.Loop() {
-					page, _, err := c.Changes(b.Context(), ChangesRequest{Mode: mode, Start: ChangesStart{After: fmt.Sprint(n / 2)}, MaxItems: 100})
+					page, _, err := c.Changes(b.Context(),
+						ChangesRequest{Mode: mode, Start: ChangesStart{After: fmt.Sprint(n / 2)},
+							MaxItems: 100})
 					if err != nil || len(page.Changes) != 100 {
 						b.Fatal(len(page.Changes), err)
 					}

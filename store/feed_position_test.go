@@ -46,8 +46,10 @@ func TestFeedPositions(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"x", "-1", "+1", "1.0", " 1", ":1", "1:", "1:2,", ",", "1:2:3", "1,2", "0x1", "1_0", "281474976710655", strings.Repeat("9", 40)} {
-		if _, err := parsePositions(text, maxSequence); fault.ErrorCode(err) != fault.CodeBadRequest || err == nil {
+	for _, text := range []string{"x", "-1", "+1", "1.0", " 1", ":1", "1:", "1:2,", ",", "1:2:3", "1,2",
+		"0x1", "1_0", "281474976710655", strings.Repeat("9", 40)} {
+		if _, err := parsePositions(text, maxSequence); fault.ErrorCode(err) != fault.CodeBadRequest ||
+			err == nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -37,7 +37,8 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 				for _, f := range []*replica{latest, all} {
 					f.verify(t, db, c)
 				}
-				fs = liveWithReaders(t, rand.New(rand.NewPCG(uint64(life), uint64(ranges))), fs, db, c, clock, latest, all)
+				fs = liveWithReaders(t, rand.New(rand.NewPCG(uint64(life), uint64(ranges))), fs, db, c, clock,
+					latest, all)
 				if err := db.Close(); err != nil {
 					t.Error(err)
 				}
@@ -57,7 +58,8 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 }
 
 // openReplicated opens a store with one container, whose items may expire and whose versions are kept.
-func openReplicated(t *testing.T, fs *vfs.MemFS, clock *ttl.Virtual, ranges int) (*store.DB, *store.Container) {
+func openReplicated(t *testing.T, fs *vfs.MemFS, clock *ttl.Virtual, ranges int) (*store.DB,
+	*store.Container) {
 	t.Helper()
 	ctx := context.Background()
 	e, err := pebble.Open(ctx, pebble.Options{Dir: "data", FS: slowly(fs), Strict: true})
@@ -71,7 +73,8 @@ func openReplicated(t *testing.T, fs *vfs.MemFS, clock *ttl.Virtual, ranges int)
 	d, err := db.Database("db")
 	if is(err, fault.CodeNotFound) {
 		if d, err = db.CreateDatabase(ctx, "db", definition.Throughput{}); err == nil {
-			_, err = d.CreateContainer(ctx, specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000}`), definition.Throughput{})
+			_, err = d.CreateContainer(ctx,
+				specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000}`), definition.Throughput{})
 		}
 	}
 	if err != nil {
@@ -85,7 +88,8 @@ func openReplicated(t *testing.T, fs *vfs.MemFS, clock *ttl.Virtual, ranges int)
 }
 
 // liveWithReaders lets everybody work and returns the disk as a crash leaves it.
-func liveWithReaders(t *testing.T, r *rand.Rand, fs *vfs.MemFS, db *store.DB, c *store.Container, clock *ttl.Virtual, readers ...*replica) *vfs.MemFS {
+func liveWithReaders(t *testing.T, r *rand.Rand, fs *vfs.MemFS, db *store.DB, c *store.Container,
+	clock *ttl.Virtual, readers ...*replica) *vfs.MemFS {
 	const writers, operations = 4, 60
 	ctx := context.Background()
 	seeds := make([]uint64, writers)
@@ -100,7 +104,8 @@ func liveWithReaders(t *testing.T, r *rand.Rand, fs *vfs.MemFS, db *store.DB, c 
 				f.mu.Lock()
 				defer f.mu.Unlock()
 			}
-			wreck = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[r.IntN(3)], RNG: r})
+			wreck = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[r.IntN(3)],
+				RNG: r})
 			for _, f := range readers {
 				f.freeze()
 			}
@@ -158,7 +163,8 @@ func (c *counter) next() int {
 }
 
 // writeSomething makes a random change, or some.
-func writeSomething(ctx context.Context, r *rand.Rand, db *store.DB, c *store.Container, clock *ttl.Virtual) error {
+func writeSomething(ctx context.Context, r *rand.Rand, db *store.DB, c *store.Container,
+	clock *ttl.Virtual) error {
 	key := pk("p" + strconv.Itoa(r.IntN(6)))
 	body := func() []byte {
 		text := fmt.Sprintf(`{"id":"i%d","pk":%q,"n":%d`, r.IntN(4), key.Values()[0].Str(), r.IntN(1000))
@@ -237,7 +243,8 @@ func (f *replica) thaw() { f.knows, f.frozen = *f.frozen, nil }
 // page reads a page and tells how many changes it had.
 func (f *replica) page(c *store.Container) (int, error) {
 	f.mu.Lock()
-	req := store.ChangesRequest{Mode: f.mode, Start: store.ChangesStart{After: f.knows.after}, MaxItems: 1 + len(f.knows.items)%5}
+	req := store.ChangesRequest{Mode: f.mode, Start: store.ChangesStart{After: f.knows.after},
+		MaxItems: 1 + len(f.knows.items)%5}
 	f.mu.Unlock()
 	if req.Start.After == "" && f.mode == store.AllVersions {
 		req.Start.Now = true
@@ -252,8 +259,10 @@ func (f *replica) page(c *store.Container) (int, error) {
 	for _, ch := range page.Changes {
 		if ch.Kind == store.ChangeDelete || ch.Kind == store.ChangeExpire {
 			key := metatest.Key{ID: ch.Key.ID, Partition: ch.Key.Partition.Values()[0].Str()}
-			if _, lsn, _ := strings.Cut(f.knows.items[key], " "); lsn != strconv.FormatUint(ch.PreviousLSN, 10) {
-				return 0, fmt.Errorf("%s is deleted at LSN %d, of which %q is known and not %d", key, ch.LSN, f.knows.items[key], ch.PreviousLSN)
+			if _, lsn, _ := strings.Cut(f.knows.items[key], " "); lsn != strconv.FormatUint(ch.PreviousLSN,
+				10) {
+				return 0, fmt.Errorf("%s is deleted at LSN %d, of which %q is known and not %d", key, ch.LSN,
+					f.knows.items[key], ch.PreviousLSN)
 			}
 			delete(f.knows.items, key)
 			continue
@@ -261,7 +270,8 @@ func (f *replica) page(c *store.Container) (int, error) {
 		key := keyOf(ch.Item)
 		_, there := f.knows.items[key]
 		if there && ch.Kind == store.ChangeCreate || !there && ch.Kind == store.ChangeReplace {
-			return 0, fmt.Errorf("%s: %s at LSN %d, but %q is known", key, ch.Kind, ch.LSN, f.knows.items[key])
+			return 0, fmt.Errorf("%s: %s at LSN %d, but %q is known", key, ch.Kind, ch.LSN,
+				f.knows.items[key])
 		}
 		f.knows.items[key] = version(ch.Item)
 	}

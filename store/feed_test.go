@@ -21,7 +21,8 @@ func TestFeedPagesEndWithTransactions(t *testing.T) {
 	defer b.close()
 	put := func(id, more string) {
 		t.Helper()
-		if _, _, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"`+id+`","pk":"p"`+more+`}`), store.WriteOptions{}); err != nil {
+		if _, _, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"`+id+`","pk":"p"`+more+`}`),
+			store.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -29,9 +30,11 @@ func TestFeedPagesEndWithTransactions(t *testing.T) {
 		t.Helper()
 		var ops []store.Operation
 		for _, id := range strings.Fields(ids) {
-			ops = append(ops, store.Operation{Kind: store.OperationUpsert, Body: []byte(`{"id":"` + id + `","pk":"p"}`)})
+			ops = append(ops, store.Operation{Kind: store.OperationUpsert,
+				Body: []byte(`{"id":"` + id + `","pk":"p"}`)})
 		}
-		if out, _, err := b.c.Batch(b.ctx, pk("p"), ops, store.BatchOptions{Atomic: true}); err != nil || out.Mixed {
+		if out, _, err := b.c.Batch(b.ctx, pk("p"), ops, store.BatchOptions{Atomic: true}); err != nil ||
+			out.Mixed {
 			t.Fatal(out, err)
 		}
 	}
@@ -39,7 +42,8 @@ func TestFeedPagesEndWithTransactions(t *testing.T) {
 		t.Helper()
 		start := store.ChangesStart{After: "0"}
 		for {
-			page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: mode, Start: start, MaxItems: limit})
+			page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: mode, Start: start,
+				MaxItems: limit})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,20 +106,24 @@ func TestRetention(t *testing.T) {
 				shortest = min(shortest, minutes)
 				d, err := b.db.Database("db")
 				if err == nil {
-					_, err = d.ReplaceContainer(b.ctx, "c", specOf(t, fmt.Sprintf(`"changeFeedPolicy":{"retentionDuration":%d}`, minutes)), store.WriteOptions{})
+					_, err = d.ReplaceContainer(b.ctx, "c",
+						specOf(t, fmt.Sprintf(`"changeFeedPolicy":{"retentionDuration":%d}`,
+							minutes)), store.WriteOptions{})
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
 			default:
-				it, _, err := b.c.Upsert(b.ctx, pk("p"), fmt.Appendf(nil, `{"id":"%d","pk":"p"}`, r.IntN(3)), store.WriteOptions{})
+				it, _, err := b.c.Upsert(b.ctx, pk("p"), fmt.Appendf(nil, `{"id":"%d","pk":"p"}`, r.IntN(3)),
+					store.WriteOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				all = append(all, change{it.LSN(), it.Timestamp()})
 			}
 			for after := range uint64(len(all) + 1) {
-				page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions, Start: store.ChangesStart{After: fmt.Sprint(after)}, MaxItems: -1})
+				page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions,
+					Start: store.ChangesStart{After: fmt.Sprint(after)}, MaxItems: -1})
 				var unseen []change
 				for _, ch := range all {
 					if ch.lsn > after {
@@ -128,9 +136,11 @@ func TestRetention(t *testing.T) {
 				case err != nil && !is(err, fault.CodeBadRequest):
 					t.Fatal(err)
 				case err == nil && outside, err != nil && inside:
-					t.Fatalf("seed %d: after %d of %v at %d, %d minutes: %v", seed, after, all, b.seconds(), minutes, err)
+					t.Fatalf("seed %d: after %d of %v at %d, %d minutes: %v", seed, after, all, b.seconds(),
+						minutes, err)
 				case err == nil && len(page.Changes) != len(unseen):
-					t.Fatalf("seed %d: after %d: %d changes, want %d", seed, after, len(page.Changes), len(unseen))
+					t.Fatalf("seed %d: after %d: %d changes, want %d", seed, after, len(page.Changes),
+						len(unseen))
 				}
 			}
 		}
@@ -140,7 +150,8 @@ func TestRetention(t *testing.T) {
 
 // Large ghosts, whose last versions are kept, are purged in as many transactions as it takes.
 func TestPurgeOfLargeVersions(t *testing.T) {
-	b := newBench(t, `"changeFeedPolicy":{"retentionDuration":10},"indexingPolicy":{"indexingMode":"none"}`, 1)
+	b := newBench(t, `"changeFeedPolicy":{"retentionDuration":10},"indexingPolicy":{"indexingMode":"none"}`,
+		1)
 	defer b.close()
 	for i := range 9 {
 		body := fmt.Appendf(nil, `{"id":"%d","pk":"p","text":"%s"}`, i, strings.Repeat("x", 1_900_000))
@@ -174,7 +185,9 @@ func TestFeedOfPrefix(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 40 {
-			if _, _, err := c.Create(b.ctx, definition.PartitionKey{}, fmt.Appendf(nil, `{"id":"%d","t":"t%d","u":%d}`, i, i%4, i%8), store.WriteOptions{}); err != nil {
+			if _, _, err := c.Create(b.ctx, definition.PartitionKey{},
+				fmt.Appendf(nil, `{"id":"%d","t":"t%d","u":%d}`, i, i%4,
+					i%8), store.WriteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -189,7 +202,8 @@ func TestFeedOfPrefix(t *testing.T) {
 			} {
 				start, n := store.ChangesStart{After: "0"}, 0
 				for {
-					page, _, err := c.Changes(b.ctx, store.ChangesRequest{Scope: store.Scope{Partition: *key}, Mode: mode, Start: start, MaxItems: 3})
+					page, _, err := c.Changes(b.ctx, store.ChangesRequest{Scope: store.Scope{Partition: *key},
+						Mode: mode, Start: start, MaxItems: 3})
 					if err != nil {
 						t.Fatal(err)
 					}

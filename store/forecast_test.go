@@ -51,8 +51,10 @@ func TestForecast(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if m.Backlog.Items != want.Overdue || m.Backlog.Oldest != want.Lag || len(m.Containers) != 1 || m.Containers[0].Backlog != m.Backlog {
-				t.Errorf("metrics %+v, %+v, want %d overdue for %d s", m.Backlog, m.Containers, want.Overdue, want.Lag)
+			if m.Backlog.Items != want.Overdue || m.Backlog.Oldest != want.Lag || len(m.Containers) != 1 ||
+				m.Containers[0].Backlog != m.Backlog {
+				t.Errorf("metrics %+v, %+v, want %d overdue for %d s", m.Backlog, m.Containers, want.Overdue,
+					want.Lag)
 			}
 		})
 	}
@@ -75,8 +77,10 @@ func TestContainerMetrics(t *testing.T) {
 		if next > 0 {
 			next += epoch
 		}
-		if c.Database != "db" || c.Container != "c" || c.Purged != purged || m.Purged != purged || c.Backlog != backlog || c.NextExpiry != next || c.Now != b.seconds() {
-			t.Errorf("%+v, %d purged in all, want %d purged, %+v, next %d", c, m.Purged, purged, backlog, next)
+		if c.Database != "db" || c.Container != "c" || c.Purged != purged || m.Purged != purged ||
+			c.Backlog != backlog || c.NextExpiry != next || c.Now != b.seconds() {
+			t.Errorf("%+v, %d purged in all, want %d purged, %+v, next %d", c, m.Purged, purged, backlog,
+				next)
 		}
 	}
 	check(0, inspect.Backlog{}, 5)

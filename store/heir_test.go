@@ -185,7 +185,8 @@ func TestHeirAndCrashes(t *testing.T) {
 			w.clock.Advance(time.Duration(r.IntN(8)) * time.Second)
 			_, err := w.sweep()
 			w.must(err)
-			wreck := w.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[r.IntN(3)], RNG: r})
+			wreck := w.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[r.IntN(3)],
+				RNG: r})
 			w.must(w.h.Close())
 			w.fs = wreck
 			w.open()

@@ -45,7 +45,8 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 			return err
 		},
 		"miss": func(b *bench) error {
-			if _, _, err := b.c.Read(b.ctx, pk("p"), "nobody", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
+			if _, _, err := b.c.Read(b.ctx, pk("p"), "nobody", store.ReadOptions{}); !is(err,
+				fault.CodeNotFound) {
 				return err
 			}
 			return nil
@@ -59,7 +60,8 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 		"fence": func(b *bench) error { _, err := b.c.DeletePartition(b.ctx, pk("q")); return err },
 		"lease": func(b *bench) error { _, err := b.c.Lease(b.ctx, pk("p"), "a", 5); return err },
 		"batch": func(b *bench) error {
-			_, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{{Kind: store.OperationRead, ID: "a"}}, store.BatchOptions{})
+			_, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{{Kind: store.OperationRead, ID: "a"}},
+				store.BatchOptions{})
 			return err
 		},
 		"settings": func(b *bench) error { return b.set(b.c, func(*store.ContainerSettings) {}) },
@@ -92,7 +94,8 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 			if b.exists() {
 				t.Error("not deleted")
 			}
-			if _, _, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{}); !is(err, fault.CodeOwnerNotFound) {
+			if _, _, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{}); !is(err,
+				fault.CodeOwnerNotFound) {
 				t.Errorf("a read: %v", err)
 			}
 		})
@@ -105,7 +108,8 @@ func TestIdleAlthough(t *testing.T) {
 	defer b.close()
 	b.put(`{"id":"a","pk":"p","ttl":100}`)
 	for _, seconds := range []int{-1, 1, store.MinIdle - 1} {
-		if err := b.set(b.c, func(s *store.ContainerSettings) { s.AutoDeleteOnIdle = seconds }); !is(err, fault.CodeBadRequest) {
+		if err := b.set(b.c, func(s *store.ContainerSettings) { s.AutoDeleteOnIdle = seconds }); !is(err,
+			fault.CodeBadRequest) {
 			t.Errorf("%d: %v", seconds, err)
 		}
 	}

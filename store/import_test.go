@@ -32,16 +32,23 @@ func TestImportMatrix(t *testing.T) {
 	}
 	type row struct{ def, own, age, want string }
 	for _, r := range []row{
-		{"", "", "now", "0 never"}, {"", "", "ts", "-30 never"}, {"", "", "age", "-30 never"}, {"", "", "old", "-7776000 never"},
+		{"", "", "now", "0 never"}, {"", "", "ts", "-30 never"}, {"", "", "age", "-30 never"}, {"", "", "old",
+			"-7776000 never"},
 		{"", "40", "age", "-30 never"}, {"", "-1", "age", "-30 never"},
 		{"", "", "in 5", "refused"}, {"", "40", "in 5", "refused"}, {"", "-1", "in 5", "refused"},
-		{"-1", "", "age", "-30 never"}, {"-1", "40", "age", "-30 in 10"}, {"-1", "20", "age", "-30 gone"}, {"-1", "30", "age", "-30 gone"},
+		{"-1", "", "age", "-30 never"}, {"-1", "40", "age", "-30 in 10"}, {"-1", "20", "age",
+			"-30 gone"}, {"-1", "30", "age", "-30 gone"},
 		{"-1", "31", "age", "-30 in 1"}, {"-1", "-1", "old", "-7776000 never"},
-		{"-1", "", "in 5", "refused"}, {"-1", "40", "in 5", "-35 in 5"}, {"-1", "5", "in 5", "0 in 5"}, {"-1", "4", "in 5", "refused"}, {"-1", "-1", "in 5", "refused"},
-		{"60", "", "now", "0 in 60"}, {"60", "", "ts", "-30 in 30"}, {"60", "", "age", "-30 in 30"}, {"60", "", "old", "-7776000 gone"},
-		{"60", "40", "age", "-30 in 10"}, {"60", "100", "age", "-30 in 70"}, {"60", "-1", "old", "-7776000 never"},
-		{"60", "", "in 5", "-55 in 5"}, {"60", "", "in 60", "0 in 60"}, {"60", "", "in 1000", "refused"}, {"60", "1000", "in 1000", "0 in 1000"},
-		{"60", "", "future", "refused"}, {"", "", "future", "refused"}, {"60", "", "two", "refused"}, {"60", "", "negative", "refused"},
+		{"-1", "", "in 5", "refused"}, {"-1", "40", "in 5", "-35 in 5"}, {"-1", "5", "in 5", "0 in 5"}, {"-1",
+			"4", "in 5", "refused"}, {"-1", "-1", "in 5", "refused"},
+		{"60", "", "now", "0 in 60"}, {"60", "", "ts", "-30 in 30"}, {"60", "", "age", "-30 in 30"}, {"60",
+			"", "old", "-7776000 gone"},
+		{"60", "40", "age", "-30 in 10"}, {"60", "100", "age", "-30 in 70"}, {"60", "-1", "old",
+			"-7776000 never"},
+		{"60", "", "in 5", "-55 in 5"}, {"60", "", "in 60", "0 in 60"}, {"60", "", "in 1000",
+			"refused"}, {"60", "1000", "in 1000", "0 in 1000"},
+		{"60", "", "future", "refused"}, {"", "", "future", "refused"}, {"60", "", "two", "refused"}, {"60",
+			"", "negative", "refused"},
 	} {
 		t.Run(fmt.Sprintf("default %s own %s %s", r.def, r.own, r.age), func(t *testing.T) {
 			spec, body := "", `{"id":"a","pk":"x"`
@@ -111,7 +118,8 @@ func TestImportMeetsNoOlderPolicy(t *testing.T) {
 	defer b.close()
 	create := func(id string, o *store.ImportOptions) {
 		t.Helper()
-		_, _, err := b.c.Upsert(b.ctx, pk("x"), []byte(`{"id":"`+id+`","pk":"x"}`), store.WriteOptions{Import: o})
+		_, _, err := b.c.Upsert(b.ctx, pk("x"), []byte(`{"id":"`+id+`","pk":"x"}`),
+			store.WriteOptions{Import: o})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +160,8 @@ func TestImportInFeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := d.CreateContainer(l.ctx, specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":60}`), definition.Throughput{})
+	c, err := d.CreateContainer(l.ctx,
+		specOf(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":60}`), definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +171,8 @@ func TestImportInFeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.Import(l.ctx, pk("x"), []byte(`{"id":"i","pk":"x"}`), store.ImportOptions{Age: 24 * time.Hour}); err != nil {
+	if _, _, err := c.Import(l.ctx, pk("x"), []byte(`{"id":"i","pk":"x"}`),
+		store.ImportOptions{Age: 24 * time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	l.reopen()
@@ -170,9 +180,10 @@ func TestImportInFeeds(t *testing.T) {
 	look := func(when string) {
 		t.Helper()
 		for name, req := range map[string]store.ChangesRequest{
-			"by time":            {Start: store.ChangesStart{Since: time.Unix(clockStart+50, 0)}},
-			"by position":        {Start: store.ChangesStart{After: start.Position}},
-			"of all, by time":    {Mode: store.AllVersions, Start: store.ChangesStart{Since: time.Unix(clockStart+50, 0)}},
+			"by time":     {Start: store.ChangesStart{Since: time.Unix(clockStart+50, 0)}},
+			"by position": {Start: store.ChangesStart{After: start.Position}},
+			"of all, by time": {Mode: store.AllVersions,
+				Start: store.ChangesStart{Since: time.Unix(clockStart+50, 0)}},
 			"of all, from a pos": {Mode: store.AllVersions, Start: store.ChangesStart{After: start.Position}},
 		} {
 			page, _, err := c.Changes(l.ctx, req)
@@ -190,7 +201,8 @@ func TestImportInFeeds(t *testing.T) {
 	if at := l.put(c, "after"); at != 100 {
 		t.Errorf("_ts %d", at)
 	}
-	rows, _, err := c.Query(l.ctx, store.QueryRequest{Text: fmt.Sprintf("SELECT VALUE c.id FROM c WHERE c._ts < %d", clockStart)})
+	rows, _, err := c.Query(l.ctx,
+		store.QueryRequest{Text: fmt.Sprintf("SELECT VALUE c.id FROM c WHERE c._ts < %d", clockStart)})
 	if err != nil || len(rows.Rows) != 1 || string(rows.Rows[0]) != `"i"` {
 		t.Errorf("by the index of _ts: %q %v", rows.Rows, err)
 	}
@@ -210,10 +222,12 @@ func TestImportOverOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := in(store.ImportOptions{Age: 20 * ago})
-	if err != nil || again.RID() != first.RID() || again.ETag() == first.ETag() || again.Timestamp() != clockStart-20 {
+	if err != nil || again.RID() != first.RID() || again.ETag() == first.ETag() ||
+		again.Timestamp() != clockStart-20 {
 		t.Errorf("over a live one: %v %v", again.Timestamp(), err)
 	}
-	_, _, err = b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x"}`), store.WriteOptions{Import: &store.ImportOptions{Age: ago}})
+	_, _, err = b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x"}`),
+		store.WriteOptions{Import: &store.ImportOptions{Age: ago}})
 	if !is(err, fault.CodeConflict) {
 		t.Error("create over a live one:", err)
 	}
@@ -227,11 +241,13 @@ func TestImportOverOthers(t *testing.T) {
 	if err != nil || reborn.RID() == first.RID() || reborn.Timestamp() != clockStart {
 		t.Errorf("create over a dead one: %v", err)
 	}
-	replaced, _, err := b.c.Replace(b.ctx, pk("x"), "a", []byte(`{"id":"a","pk":"x","n":1}`), store.WriteOptions{})
+	replaced, _, err := b.c.Replace(b.ctx, pk("x"), "a", []byte(`{"id":"a","pk":"x","n":1}`),
+		store.WriteOptions{})
 	if err != nil || replaced.Timestamp() != clockStart {
 		t.Errorf("an ordinary write of an import: %v", err)
 	}
-	_, _, err = b.c.Replace(b.ctx, pk("x"), "a", []byte(`{"id":"a","pk":"x"}`), store.WriteOptions{Import: &store.ImportOptions{Age: ago}})
+	_, _, err = b.c.Replace(b.ctx, pk("x"), "a", []byte(`{"id":"a","pk":"x"}`),
+		store.WriteOptions{Import: &store.ImportOptions{Age: ago}})
 	_, err2 := b.c.Delete(b.ctx, pk("x"), "a", store.WriteOptions{Import: &store.ImportOptions{}})
 	if !is(err, fault.CodeBadRequest) || !is(err2, fault.CodeBadRequest) {
 		t.Error("an import by something else than a create or an upsert:", err, err2)
@@ -249,7 +265,8 @@ func TestImportWakesTheReaper(t *testing.T) {
 		if o.ExpiresIn > 0 {
 			l.system.Advance(o.ExpiresIn)
 		}
-		if _, err := c.Wait(l.ctx, store.WaitRequest{For: store.WaitPurged, Key: store.Key{Partition: pk("x"), ID: "i"}}); err != nil {
+		if _, err := c.Wait(l.ctx, store.WaitRequest{For: store.WaitPurged,
+			Key: store.Key{Partition: pk("x"), ID: "i"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -260,13 +277,18 @@ func TestParseImport(t *testing.T) {
 		{`{}`, `{}`, "{0 0s 0s}"},
 		{`{"id":"a"}`, `{"id":"a"}`, "{0 0s 0s}"},
 		{`{"_ts":1700000000,"id":"a","_mayflies":1}`, `{"id":"a","_mayflies":1}`, "{1700000000 0s 0s}"},
-		{`{"id":"a","_mayfly":{"age":"29d"},"_ts":5,"b":{"_ts":1}}`, `{"id":"a","b":{"_ts":1}}`, "{0 696h0m0s 0s}"},
+		{`{"id":"a","_mayfly":{"age":"29d"},"_ts":5,"b":{"_ts":1}}`, `{"id":"a","b":{"_ts":1}}`,
+			"{0 696h0m0s 0s}"},
 		{`{"_mayfly":{"timestamp":7}}`, `{}`, "{7 0s 0s}"},
 		{`{"_mayfly":{"expiresIn":"1d12h"}}`, `{}`, "{0 0s 36h0m0s}"},
-		{`{"_ts":9,"_mayfly":{"deadLetterReason":"TTLExpiredException"}}`, `{"_mayfly":{"deadLetterReason":"TTLExpiredException"}}`, "{9 0s 0s}"},
-		{`{"_ts":"x"}`, "", ""}, {`{"_ts":0}`, "", ""}, {`{"_ts":1.5}`, "", ""}, {`{"_ts":-1}`, "", ""}, {`{"_ts":null}`, "", ""},
-		{`{"_mayfly":5}`, "", ""}, {`{"_mayfly":{}}`, "", ""}, {`{"_mayfly":{"age":"1d","expiresIn":"1d"}}`, "", ""}, {`{"_mayfly":{"old":"1d"}}`, "", ""},
-		{`{"_mayfly":{"age":5}}`, "", ""}, {`{"_mayfly":{"age":"5"}}`, "", ""}, {`[]`, "", ""}, {`{`, "", ""}, {``, "", ""},
+		{`{"_ts":9,"_mayfly":{"deadLetterReason":"TTLExpiredException"}}`,
+			`{"_mayfly":{"deadLetterReason":"TTLExpiredException"}}`, "{9 0s 0s}"},
+		{`{"_ts":"x"}`, "", ""}, {`{"_ts":0}`, "", ""}, {`{"_ts":1.5}`, "", ""}, {`{"_ts":-1}`, "",
+			""}, {`{"_ts":null}`, "", ""},
+		{`{"_mayfly":5}`, "", ""}, {`{"_mayfly":{}}`, "", ""}, {`{"_mayfly":{"age":"1d","expiresIn":"1d"}}`,
+			"", ""}, {`{"_mayfly":{"old":"1d"}}`, "", ""},
+		{`{"_mayfly":{"age":5}}`, "", ""}, {`{"_mayfly":{"age":"5"}}`, "", ""}, {`[]`, "", ""}, {`{`, "",
+			""}, {``, "", ""},
 	} {
 		out, o, err := store.ParseImport([]byte(test.in))
 		if test.out == "" {

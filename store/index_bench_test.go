@@ -40,7 +40,8 @@ func BenchmarkCreateBy(b *testing.B) {
 			c, _ := benchIndexed(b, p.policy, 0)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if _, _, err := c.Create(b.Context(), benchKey(i).Partition, benchBody(i), WriteOptions{}); err != nil {
+				if _, _, err := c.Create(b.Context(), benchKey(i).Partition, benchBody(i),
+					WriteOptions{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -73,7 +74,8 @@ func BenchmarkCreateDurable(b *testing.B) {
 				b.Fatal(err)
 			}
 			c, err := d.CreateContainer(b.Context(), definition.ContainerSpec{ID: "c", Indexing: policy,
-				PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: definition.KindHash, Version: 2}}, definition.Throughput{})
+				PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"},
+					Kind: definition.KindHash, Version: 2}}, definition.Throughput{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -83,7 +85,8 @@ func BenchmarkCreateDurable(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					i := int(next.Add(1))
-					if _, _, err := c.Create(context.Background(), benchKey(i).Partition, benchBody(i), WriteOptions{}); err != nil {
+					if _, _, err := c.Create(context.Background(), benchKey(i).Partition, benchBody(i),
+						WriteOptions{}); err != nil {
 						b.Error(err)
 					}
 				}
@@ -104,7 +107,8 @@ func BenchmarkReplaceBy(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				n := i % 1000
 				body := fmt.Appendf(nil, `{"more":%d,%s`, i, benchBody(n)[1:])
-				if _, _, err := c.Upsert(b.Context(), benchKey(n).Partition, body, WriteOptions{}); err != nil {
+				if _, _, err := c.Upsert(b.Context(), benchKey(n).Partition, body,
+					WriteOptions{}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -25,7 +25,8 @@ func TestKeys(t *testing.T) {
 		if err != nil {
 			d.Fatalf("%v", err)
 		}
-		db, err := Open(t.Context(), e, Options{Clock: clock, ManualReaper: true, Ranges: int(d.Int("ranges", 1))})
+		db, err := Open(t.Context(), e,
+			Options{Clock: clock, ManualReaper: true, Ranges: int(d.Int("ranges", 1))})
 		if err != nil {
 			d.Fatalf("%v", err)
 		}
@@ -51,7 +52,8 @@ func TestKeys(t *testing.T) {
 }
 
 // keyStep carries out one line of a case; a document's id and partition key come from itself.
-func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, rest string) (*Container, error) {
+func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, rest string) (*Container,
+	error) {
 	var err error
 	switch verb {
 	case "container":
@@ -74,7 +76,8 @@ func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, 
 		_, _, err = c.Upsert(t.Context(), definition.PartitionKey{}, []byte(rest), WriteOptions{})
 	case "delete":
 		body := []byte(rest)
-		_, err = c.Delete(t.Context(), c.def.Extract(body), doc.Get(body, layout.IDPath).Str(), WriteOptions{})
+		_, err = c.Delete(t.Context(), c.def.Extract(body), doc.Get(body, layout.IDPath).Str(),
+			WriteOptions{})
 	case "lease": // for a minute
 		body := []byte(rest)
 		_, err = c.Lease(t.Context(), c.def.Extract(body), doc.Get(body, layout.IDPath).Str(), 60)
@@ -104,7 +107,8 @@ func printKeys(out *strings.Builder, r engine.Reader, c *Container) error {
 		}
 		fmt.Fprintf(out, " %c", k[0])
 		family := k[0]
-		for k = k[1:]; len(k) > layout.RIDLen && (family == layout.FamilyWritten || family == layout.FamilyDeadline); k = k[layout.RIDLen:] {
+		for k = k[1:]; len(k) > layout.RIDLen &&
+			(family == layout.FamilyWritten || family == layout.FamilyDeadline); k = k[layout.RIDLen:] {
 			fmt.Fprintf(out, " %x", k[:layout.RIDLen])
 		}
 		fmt.Fprintf(out, " %x", k)

@@ -41,7 +41,8 @@ func newLab(t *testing.T, o store.Options) *lab {
 // openLab is newLab for who closes it.
 func openLab(t *testing.T, o store.Options) *lab {
 	t.Helper()
-	l := &lab{t: t, ctx: context.Background(), fs: vfs.NewMem(), system: ttl.NewManual(time.Unix(clockStart, 0)), opts: o}
+	l := &lab{t: t, ctx: context.Background(), fs: vfs.NewMem(),
+		system: ttl.NewManual(time.Unix(clockStart, 0)), opts: o}
 	l.open()
 	return l
 }

@@ -71,7 +71,8 @@ func TestLease(t *testing.T) {
 	b.pass(1)
 	b.lease(100)
 	b.pass(20)
-	if _, _, err := b.c.Replace(b.ctx, pk("p"), "a", []byte(`{"id":"a","pk":"p","ttl":1}`), store.WriteOptions{}); err != nil {
+	if _, _, err := b.c.Replace(b.ctx, pk("p"), "a", []byte(`{"id":"a","pk":"p","ttl":1}`),
+		store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	b.pass(5)
@@ -113,7 +114,8 @@ func TestLeaseIsNoWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(before.AppendJSON(nil)) != string(after.AppendJSON(nil)) || before.ETag() != after.ETag() || r.LSN != r2.LSN {
+	if string(before.AppendJSON(nil)) != string(after.AppendJSON(nil)) || before.ETag() != after.ETag() ||
+		r.LSN != r2.LSN {
 		t.Errorf("%s at %d\n%s at %d", before.AppendJSON(nil), r.LSN, after.AppendJSON(nil), r2.LSN)
 	}
 	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{})

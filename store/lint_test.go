@@ -23,7 +23,8 @@ func TestLint(t *testing.T) {
 	write := func(own string) string {
 		t.Helper()
 		n++
-		_, r, err := b.c.Create(b.ctx, pk("p"), fmt.Appendf(nil, `{"id":"%d","pk":"p"%s}`, n, own), store.WriteOptions{})
+		_, r, err := b.c.Create(b.ctx, pk("p"), fmt.Appendf(nil, `{"id":"%d","pk":"p"%s}`, n, own),
+			store.WriteOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,8 +39,10 @@ func TestLint(t *testing.T) {
 			}
 		}
 	}
-	check("null", map[string]string{``: "", `,"ttl":-1`: "", `,"ttl":60`: "ttl-off", `,"ttl":86400000`: "ttl-off,ttl-milliseconds"})
-	check("-1", map[string]string{``: "", `,"ttl":-1`: "", `,"ttl":60`: "", `,"ttl":86399000`: "", `,"ttl":86400000`: "ttl-milliseconds", `,"ttl":86400001`: "",
+	check("null", map[string]string{``: "", `,"ttl":-1`: "", `,"ttl":60`: "ttl-off",
+		`,"ttl":86400000`: "ttl-off,ttl-milliseconds"})
+	check("-1", map[string]string{``: "", `,"ttl":-1`: "", `,"ttl":60`: "", `,"ttl":86399000`: "",
+		`,"ttl":86400000`: "ttl-milliseconds", `,"ttl":86400001`: "",
 		`,"ttl":315360000`: "ttl-milliseconds", `,"ttl":315360001`: "ttl-over-ten-years", `,"ttl":604800000`: "ttl-milliseconds,ttl-over-ten-years"})
 
 	// The lock of a change feed processor is no mistake, but only what looks like one in full is one.
@@ -48,8 +51,10 @@ func TestLint(t *testing.T) {
 		body string
 		want definition.Lint
 	}{
-		{`{"id":"h_AAAAAA==_AAAAAIAAAAA=.lock","pk":"p","ttl":30}`, definition.LintOff}, {`{"id":"h.locks","ttl":30}`, definition.LintOff},
-		{`{"id":"h_AAAAAA==_AAAAAIAAAAA=.lock","ttl":30}`, 0}, {`{"id":"h.lock","partitionKey":"x","ttl":30}`, 0},
+		{`{"id":"h_AAAAAA==_AAAAAIAAAAA=.lock","pk":"p","ttl":30}`,
+			definition.LintOff}, {`{"id":"h.locks","ttl":30}`, definition.LintOff},
+		{`{"id":"h_AAAAAA==_AAAAAIAAAAA=.lock","ttl":30}`, 0}, {`{"id":"h.lock","partitionKey":"x","ttl":30}`,
+			0},
 	} {
 		c := b.c
 		if lock.want == 0 {
@@ -68,12 +73,14 @@ func TestLint(t *testing.T) {
 		count uint64
 	}{{definition.LintOff, 4}, {definition.LintMilliseconds, 4}, {definition.LintLong, 2}} {
 		c := counts[i]
-		if c.Rule != want.rule || c.Count != want.count || c.Last == nil || c.Last.At != epoch || i > 0 && c.Last.Key.Partition.String() != `["p"]` {
+		if c.Rule != want.rule || c.Count != want.count || c.Last == nil || c.Last.At != epoch || i > 0 &&
+			c.Last.Key.Partition.String() != `["p"]` {
 			t.Errorf("%+v, want %v %d times", c, want.rule, want.count)
 		}
 	}
 	// Patches and batches are writes like others.
-	it, r, err := b.c.Patch(b.ctx, pk("p"), "1", *patchOf(t, `{"op":"set","path":"/ttl","value":86400000}`), store.WriteOptions{})
+	it, r, err := b.c.Patch(b.ctx, pk("p"), "1", *patchOf(t, `{"op":"set","path":"/ttl","value":86400000}`),
+		store.WriteOptions{})
 	if err != nil || r.Lint != definition.LintMilliseconds {
 		t.Errorf("patch of %s: %v, %v", it.ID(), r.Lint, err)
 	}
@@ -90,7 +97,8 @@ func TestLint(t *testing.T) {
 		write(`,"ttl":604800000`)
 	}
 	b.setDefault("604800000")
-	for _, want := range []string{"rule=ttl-off times=1 ", "rule=ttl-milliseconds times=10 ", "rule=ttl-over-ten-years times=10 ", "defaultTtl=604800000"} {
+	for _, want := range []string{"rule=ttl-off times=1 ", "rule=ttl-milliseconds times=10 ",
+		"rule=ttl-over-ten-years times=10 ", "defaultTtl=604800000"} {
 		if strings.Count(log.String(), want) != 1 {
 			t.Errorf("not one line with %q in\n%s", want, &log)
 		}
@@ -101,7 +109,8 @@ func TestLint(t *testing.T) {
 }
 
 func TestLintOfContainers(t *testing.T) {
-	for def, want := range map[ttl.Seconds]string{ttl.Absent: "", ttl.Never: "", 60: "", 86_400_000: "ttl-milliseconds", ttl.Max: "ttl-over-ten-years"} {
+	for def, want := range map[ttl.Seconds]string{ttl.Absent: "", ttl.Never: "", 60: "",
+		86_400_000: "ttl-milliseconds", ttl.Max: "ttl-over-ten-years"} {
 		spec := definition.ContainerSpec{DefaultTTL: def}
 		if got := spec.Lint(); got.String() != want || (got.Text() == "") != (want == "") {
 			t.Errorf("%d: %v: %s", def, got, got.Text())
@@ -131,12 +140,15 @@ func TestLintOfVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := b.c.Info().Spec
-	spec.VectorEmbedding = &definition.VectorEmbeddingPolicy{Embeddings: append(spec.VectorEmbedding.Embeddings[:1:1],
-		definition.VectorEmbedding{Path: "/w", DataType: "int8", DistanceFunction: "euclidean", Dimensions: 2})}
+	spec.VectorEmbedding = &definition.VectorEmbeddingPolicy{
+		Embeddings: append(spec.VectorEmbedding.Embeddings[:1:1],
+			definition.VectorEmbedding{Path: "/w", DataType: "int8", DistanceFunction: "euclidean",
+				Dimensions: 2})}
 	if _, err := d.ReplaceContainer(b.ctx, "c", spec, store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, r, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"1","pk":"p","w":[1]}`), store.WriteOptions{}); err != nil || r.Lint != definition.LintVector {
+	if _, r, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"1","pk":"p","w":[1]}`),
+		store.WriteOptions{}); err != nil || r.Lint != definition.LintVector {
 		t.Errorf("%v, %v", r.Lint, err)
 	}
 }

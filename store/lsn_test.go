@@ -120,7 +120,8 @@ func TestOneLSNForABatch(t *testing.T) {
 		if got := b.follow1(mode, 0, 1).sizes(); got != "[1 5 1]" {
 			t.Errorf("mode %d: pages of %s", mode, got)
 		}
-		if got := b.follow1(mode, before, 3).all; len(got) != 6 || got[0].LSN != before+1 || got[4].LSN != before+1 {
+		if got := b.follow1(mode, before, 3).all; len(got) != 6 || got[0].LSN != before+1 ||
+			got[4].LSN != before+1 {
 			t.Errorf("mode %d, behind %d: %d changes", mode, before, len(got))
 		}
 		if got := b.follow1(mode, before+1, 3).sizes(); got != "[1]" {
@@ -128,7 +129,8 @@ func TestOneLSNForABatch(t *testing.T) {
 		}
 	}
 	for lsn, refused := range map[uint64]bool{before + 1: false, before + 2: false, before + 3: true} {
-		_, _, err := b.c.Read(b.ctx, pk("p"), "3", store.ReadOptions{Session: []store.SessionPosition{{Range: "0", LSN: lsn}}})
+		_, _, err := b.c.Read(b.ctx, pk("p"), "3",
+			store.ReadOptions{Session: []store.SessionPosition{{Range: "0", LSN: lsn}}})
 		if is(err, fault.CodeSessionNotAvailable) != refused || !refused && err != nil {
 			t.Errorf("a session at %d: %v", lsn, err)
 		}
@@ -153,7 +155,8 @@ func TestVersionsOfOneBatch(t *testing.T) {
 	for _, ch := range b.follow1(store.AllVersions, ghost.LSN(), 1).all {
 		got += fmt.Sprintf("%s at +%d of +%d; ", ch.Kind, ch.LSN-ghost.LSN(), ch.PreviousLSN-ghost.LSN())
 	}
-	if want := "delete at +1 of +0; create at +1 of +" + fmt.Sprint(-ghost.LSN()) + "; replace at +1 of +1; delete at +1 of +1; "; got != want {
+	if want := "delete at +1 of +0; create at +1 of +" + fmt.Sprint(-ghost.LSN()) +
+		"; replace at +1 of +1; delete at +1 of +1; "; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -189,13 +192,15 @@ func TestOneLSNForAScript(t *testing.T) {
 		}
 		for i, ch := range f.all[1 : n+1] {
 			if ch.LSN != before+lsns || ch.Item.ID() != strconv.Itoa(i) {
-				t.Fatalf("mode %d: the change %d is of %s at LSN %d, want %d", mode, i, ch.Item.ID(), ch.LSN, before+lsns)
+				t.Fatalf("mode %d: the change %d is of %s at LSN %d, want %d", mode, i, ch.Item.ID(), ch.LSN,
+					before+lsns)
 			}
 		}
 	}
 	b.split("0", "")
 	position := fmt.Sprintf("1:%d,2:%d", before, before)
-	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Start: store.ChangesStart{After: position}, MaxItems: 1})
+	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Start: store.ChangesStart{After: position},
+		MaxItems: 1})
 	if err != nil || len(page.Changes) != n {
 		t.Errorf("in the halves of the range: %d changes, %v", len(page.Changes), err)
 	}
@@ -219,10 +224,12 @@ func TestOneLSNForAPurge(t *testing.T) {
 		}
 		for _, e := range page.Expirations {
 			if at = max(at, e.LSN); e.LSN != at || e.Sequence <= sequence || ids[e.Key.ID] {
-				t.Errorf("%s died at LSN %d, sequence %d behind %d; another at LSN %d", e.Key.ID, e.LSN, e.Sequence, sequence, at)
+				t.Errorf("%s died at LSN %d, sequence %d behind %d; another at LSN %d", e.Key.ID, e.LSN,
+					e.Sequence, sequence, at)
 			}
 			sequence, ids[e.Key.ID] = e.Sequence, true
-			if rest, err := b.c.Expirations(b.ctx, e.Position, 100); err != nil || len(rest.Expirations) != 10-len(ids) {
+			if rest, err := b.c.Expirations(b.ctx, e.Position, 100); err != nil ||
+				len(rest.Expirations) != 10-len(ids) {
 				t.Errorf("behind %s: %d, %v", e.Position, len(rest.Expirations), err)
 			}
 		}

@@ -47,7 +47,8 @@ func TestQueriesShareOneMemory(t *testing.T) {
 		m.Give(m.Size())
 		_, _, err = b.c.Query(b.ctx, q)
 		var much *query.MemoryError
-		if large := strings.Contains(text, "DISTINCT"); large && (!errors.As(err, &much) || much.Max != 1<<20) || !large && err != nil {
+		if large := strings.Contains(text, "DISTINCT"); large &&
+			(!errors.As(err, &much) || much.Max != 1<<20) || !large && err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

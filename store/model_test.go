@@ -48,7 +48,8 @@ func TestRandomHistories(t *testing.T) {
 			{"WithSplits", splits, onDisk},
 			{"Interleaved", interleaved(), inMemory},
 			{"TwoStores", twoStores(splits), onDisk},
-			{"InMemory", slices.DeleteFunc(slices.Clone(all), func(m metatest.Mode) bool { return m.Reopen != metatest.Never }), inMemory},
+			{"InMemory", slices.DeleteFunc(slices.Clone(all),
+				func(m metatest.Mode) bool { return m.Reopen != metatest.Never }), inMemory},
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				t.Parallel()
@@ -69,7 +70,8 @@ func twoStores(modes []metatest.Mode) []metatest.Mode {
 
 // interleaved are the modes in which something comes between the steps of operations.
 func interleaved() []metatest.Mode {
-	modes := slices.DeleteFunc(metatest.Modes(), func(m metatest.Mode) bool { return m.Reopen != metatest.Never || m.Sweep == metatest.Always })
+	modes := slices.DeleteFunc(metatest.Modes(),
+		func(m metatest.Mode) bool { return m.Reopen != metatest.Never || m.Sweep == metatest.Always })
 	for i := range modes {
 		modes[i].Between = true
 	}
@@ -95,7 +97,8 @@ func TestInterruptionsRepeat(t *testing.T) {
 			seen[line]++
 		}
 	}
-	for _, want := range []string{"gap 0 split ok", "gap 0 default ok", "gap 0 reindex ok", "gap 0 back ok", "gap 0 list ok", "gap 0 sweep",
+	for _, want := range []string{"gap 0 split ok", "gap 0 default ok", "gap 0 reindex ok", "gap 0 back ok",
+		"gap 0 list ok", "gap 0 sweep",
 		"gap 1 sweep", "gap 1 advance ok", "gap 2 sweep", "gap 2 advance ok", "gap 3 sweep", "gap 3 advance ok", "gap 3 list ok",
 		"at the end default ok", "at the end split ok"} {
 		if seen[want] == 0 {

@@ -24,7 +24,8 @@ func TestReaperComesBack(t *testing.T) {
 	}
 	sweep()
 	p := definition.NewPartitionKey(doc.StringValue("a"))
-	if _, _, err := g.c.Create(t.Context(), p, []byte(`{"id":"1","pk":"a","ttl":5}`), WriteOptions{}); err != nil {
+	if _, _, err := g.c.Create(t.Context(), p, []byte(`{"id":"1","pk":"a","ttl":5}`),
+		WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	sweep()
@@ -52,7 +53,8 @@ func TestCeilingOfASecondTry(t *testing.T) {
 		}
 	}
 	limit(100)
-	_, err := g.c.ChangeSettings(t.Context(), func(s *ContainerSettings) error { s.TTLCeiling = true; return nil })
+	_, err := g.c.ChangeSettings(t.Context(),
+		func(s *ContainerSettings) error { s.TTLCeiling = true; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

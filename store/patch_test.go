@@ -55,24 +55,31 @@ func TestPatchItem(t *testing.T) {
 	}
 	b.clock.Advance(5 * time.Second)
 	it, err := b.patch("1", `{"op":"incr","path":"/n","value":1},{"op":"add","path":"/l","value":[]},{"op":"add","path":"/l/-","value":"x"}`, "", store.WriteOptions{IfMatch: first.ETag()})
-	if err != nil || string(it.Body()) != `{"id":"1","pk":"p","n":2,"l":["x"]}` || it.ETag() == first.ETag() || it.RID() != first.RID() || it.Timestamp() != first.Timestamp()+5 {
+	if err != nil || string(it.Body()) != `{"id":"1","pk":"p","n":2,"l":["x"]}` ||
+		it.ETag() == first.ETag() || it.RID() != first.RID() || it.Timestamp() != first.Timestamp()+5 {
 		t.Fatalf("%s %s, %v", it.ETag(), it.Body(), err)
 	}
-	if got, _, err := b.c.Read(b.ctx, pk("p"), "1", store.ReadOptions{}); err != nil || got.ETag() != it.ETag() || string(got.Body()) != string(it.Body()) {
+	if got, _, err := b.c.Read(b.ctx, pk("p"), "1", store.ReadOptions{}); err != nil ||
+		got.ETag() != it.ETag() || string(got.Body()) != string(it.Body()) {
 		t.Errorf("read %s %s, %v", got.ETag(), got.Body(), err)
 	}
 	b.expect("SELECT VALUE c.id FROM c WHERE c.n = 2 AND ARRAY_CONTAINS(c.l, 'x')", `"1"`)
 	b.expect("SELECT VALUE c.id FROM c WHERE c.n = 1", "")
-	if _, err := b.patch("1", `{"op":"set","path":"/n","value":3}`, "", store.WriteOptions{IfMatch: first.ETag()}); !is(err, fault.CodePreconditionFailed) {
+	if _, err := b.patch("1", `{"op":"set","path":"/n","value":3}`, "",
+		store.WriteOptions{IfMatch: first.ETag()}); !is(err, fault.CodePreconditionFailed) {
 		t.Errorf("an old etag: %v", err)
 	}
-	if _, err := b.patch("2", `{"op":"set","path":"/n","value":3}`, "", store.WriteOptions{}); !is(err, fault.CodeNotFound) {
+	if _, err := b.patch("2", `{"op":"set","path":"/n","value":3}`, "", store.WriteOptions{}); !is(err,
+		fault.CodeNotFound) {
 		t.Errorf("an item that is not there: %v", err)
 	}
-	if _, _, err := b.c.Patch(b.ctx, definition.PartitionKey{}, "1", *patchOf(t, `{"op":"set","path":"/n","value":3}`), store.WriteOptions{}); !is(err, fault.CodeBadRequest) {
+	if _, _, err := b.c.Patch(b.ctx, definition.PartitionKey{}, "1",
+		*patchOf(t, `{"op":"set","path":"/n","value":3}`), store.WriteOptions{}); !is(
+		err, fault.CodeBadRequest) {
 		t.Errorf("without a partition key: %v", err)
 	}
-	if _, _, err := b.c.Patch(b.ctx, pk("p"), "1", store.Patch{}, store.WriteOptions{}); !is(err, fault.CodeBadRequest) {
+	if _, _, err := b.c.Patch(b.ctx, pk("p"), "1", store.Patch{}, store.WriteOptions{}); !is(err,
+		fault.CodeBadRequest) {
 		t.Errorf("without operations: %v", err)
 	}
 }
@@ -139,7 +146,8 @@ func TestPatchLeavesAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			spec, _, err := definition.ParseContainerSpec([]byte(`{"id":"deep","partitionKey":{"paths":`+paths+`,"kind":"`+kind+`","version":2}}`), true)
+			spec, _, err := definition.ParseContainerSpec([]byte(`{"id":"deep","partitionKey":{"paths":`+
+				paths+`,"kind":"`+kind+`","version":2}}`), true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +164,8 @@ func TestPatchLeavesAlone(t *testing.T) {
 				{`{"op":"set","path":"/address/zip","value":"z"}`, "partition key"},
 				{`{"op":"set","path":"/address","value":{"zip":"z"}}`, "partition key"},
 				{`{"op":"remove","path":"/address"}`, "partition key"},
-				{`{"op":"add","path":"/x","value":1},{"op":"move","from":"/address","path":"/y"}`, "For Operation(2)"},
+				{`{"op":"add","path":"/x","value":1},{"op":"move","from":"/address","path":"/y"}`,
+					"For Operation(2)"},
 				{`{"op":"move","from":"/address/zip","path":"/y"}`, "partition key"},
 				{`{"op":"move","from":"/l","path":"/address"}`, "partition key"},
 				{`{"op":"set","path":"/address/zip/x","value":1}`, "partition key"},
@@ -168,11 +177,13 @@ func TestPatchLeavesAlone(t *testing.T) {
 				{`{"op":"add","path":"/_self","value":1}`, "Can't patch system property"},
 				{`{"op":"add","path":"/_attachments/x","value":1}`, "Can't patch system property"},
 			} {
-				if _, _, err := b.c.Patch(b.ctx, key, "1", *patchOf(t, c.ops), store.WriteOptions{}); !is(err, fault.CodeBadRequest) || !strings.Contains(err.Error(), c.text) {
+				if _, _, err := b.c.Patch(b.ctx, key, "1", *patchOf(t, c.ops), store.WriteOptions{}); !is(err,
+					fault.CodeBadRequest) || !strings.Contains(err.Error(), c.text) {
 					t.Errorf("%s: %v, want %s", c.ops, err, c.text)
 				}
 			}
-			it, _, err := b.c.Patch(b.ctx, key, "1", *patchOf(t, `{"op":"set","path":"/address/city","value":"d"},{"op":"set","path":"/l/0/id","value":2},{"op":"set","path":"/x_id","value":{"id":3}}`), store.WriteOptions{})
+			it, _, err := b.c.Patch(b.ctx, key, "1",
+				*patchOf(t, `{"op":"set","path":"/address/city","value":"d"},{"op":"set","path":"/l/0/id","value":2},{"op":"set","path":"/x_id","value":{"id":3}}`), store.WriteOptions{})
 			if want := `{"id":"1","address":{"zip":"z","city":"d"},"pk":"p","l":[{"id":2}],"x_id":{"id":3}}`; err != nil || string(it.Body()) != want {
 				t.Errorf("%s, %v", it.Body(), err)
 			}
@@ -186,15 +197,22 @@ func TestPatchMakesADocument(t *testing.T) {
 	defer b.close()
 	b.put(`{"id":"1","pk":"p","u":1,"s":"`+strings.Repeat("x", 1<<20)+`"}`, `{"id":"2","pk":"p","u":2}`)
 	b.patches(`{"op":"set","path":"/u","value":2}`, "", "unique index already exists", fault.CodeConflict)
-	b.patches(`{"op":"remove","path":"/u"},{"op":"set","path":"/ttl","value":0}`, "", "The input ttl '0' is invalid", fault.CodeBadRequest)
-	b.patches(`{"op":"set","path":"/ttl","value":null}`, "", "The input ttl 'null' is invalid", fault.CodeBadRequest)
+	b.patches(`{"op":"remove","path":"/u"},{"op":"set","path":"/ttl","value":0}`, "",
+		"The input ttl '0' is invalid", fault.CodeBadRequest)
+	b.patches(`{"op":"set","path":"/ttl","value":null}`, "", "The input ttl 'null' is invalid",
+		fault.CodeBadRequest)
 	b.patches(`{"op":"set","path":"/ttl","value":"10"}`, "", "is invalid", fault.CodeBadRequest)
-	b.patches(`{"op":"set","path":"/more","value":"`+strings.Repeat("y", 1<<20)+`"}`, "", "too large", fault.CodeTooLarge)
-	b.patches(`{"op":"remove","path":"/nothing"}`, "", "For Operation(1): Node(/nothing) to be removed is absent", fault.CodeBadRequest)
+	b.patches(`{"op":"set","path":"/more","value":"`+strings.Repeat("y", 1<<20)+`"}`, "", "too large",
+		fault.CodeTooLarge)
+	b.patches(`{"op":"remove","path":"/nothing"}`, "",
+		"For Operation(1): Node(/nothing) to be removed is absent", fault.CodeBadRequest)
 	deep := strings.Repeat("[", 127) + strings.Repeat("]", 127)
-	b.patches(`{"op":"remove","path":"/s"},{"op":"set","path":"/deep","value":`+deep+`}`, "", `{"id":"1","pk":"p","u":1,"deep":`+deep+`}`, fine)
-	b.patches(`{"op":"set","path":"/o","value":{}},{"op":"set","path":"/o/deep","value":`+deep+`}`, "", "levels deep", fault.CodeBadRequest)
-	b.patches(`{"op":"set","path":"/u","value":3},{"op":"remove","path":"/deep"}`, "", `{"id":"1","pk":"p","u":3}`, fine)
+	b.patches(`{"op":"remove","path":"/s"},{"op":"set","path":"/deep","value":`+deep+`}`, "",
+		`{"id":"1","pk":"p","u":1,"deep":`+deep+`}`, fine)
+	b.patches(`{"op":"set","path":"/o","value":{}},{"op":"set","path":"/o/deep","value":`+deep+`}`, "",
+		"levels deep", fault.CodeBadRequest)
+	b.patches(`{"op":"set","path":"/u","value":3},{"op":"remove","path":"/deep"}`, "",
+		`{"id":"1","pk":"p","u":3}`, fine)
 	b.put(`{"id":"3","pk":"p","u":1}`) // which is free again
 }
 
@@ -204,7 +222,8 @@ func TestPatchedLife(t *testing.T) {
 	defer b.close()
 	read := func(id string, there bool) {
 		t.Helper()
-		if _, _, err := b.c.Read(b.ctx, pk("p"), id, store.ReadOptions{}); there && err != nil || !there && !is(err, fault.CodeNotFound) {
+		if _, _, err := b.c.Read(b.ctx, pk("p"), id, store.ReadOptions{}); there && err != nil || !there &&
+			!is(err, fault.CodeNotFound) {
 			t.Errorf("at %d: item %s: %v", b.seconds(), id, err)
 		}
 	}

@@ -33,7 +33,8 @@ func ranges(t *testing.T, n int) (*DB, *Container) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := d.CreateContainerWith(t.Context(), definition.ContainerSpec{ID: "carts", PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}}},
+	c, err := d.CreateContainerWith(t.Context(), definition.ContainerSpec{ID: "carts",
+		PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}}},
 		ContainerOptions{Ranges: n})
 	if err != nil {
 		t.Fatal(err)
@@ -51,17 +52,19 @@ func TestReady(t *testing.T) {
 	}
 	entered, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		_, err := e.Update(context.Background(), [][]byte{c.state.Load().ranges[1].scope}, func(engine.Txn) error {
-			close(entered)
-			<-release
-			return nil
-		})
+		_, err := e.Update(context.Background(), [][]byte{c.state.Load().ranges[1].scope},
+			func(engine.Txn) error {
+				close(entered)
+				<-release
+				return nil
+			})
 		done <- err
 	}()
 	<-entered
 	soon, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := db.Ready(soon); fault.ErrorCode(err) != fault.CodeUnavailable || !strings.HasPrefix(err.Error(), "The range 1 of the container carts in the database shop ") {
+	if err := db.Ready(soon); fault.ErrorCode(err) != fault.CodeUnavailable ||
+		!strings.HasPrefix(err.Error(), "The range 1 of the container carts in the database shop ") {
 		t.Errorf("%v", err)
 	}
 	close(release)

@@ -42,7 +42,11 @@ func TestReaperMeetsWhatIsWrittenBehindIt(t *testing.T) {
 	b := newBenchOver(t, vfs.NewMem(), `"defaultTtl":-1`, store.Options{Ranges: 1, ManualReaper: true},
 		func(p *pebble.Engine) engine.Engine { e = &between{Engine: p}; return e })
 	defer b.close()
-	if _, err := b.c.ChangeSettings(b.ctx, func(s *store.ContainerSettings) error { s.ExpiryEvents = &store.ExpiryEvents{}; return nil }); err != nil {
+	if _, err := b.c.ChangeSettings(b.ctx,
+		func(s *store.ContainerSettings) error {
+			s.ExpiryEvents = &store.ExpiryEvents{}
+			return nil
+		}); err != nil {
 		t.Fatal(err)
 	}
 	happens := func() {
@@ -52,7 +56,8 @@ func TestReaperMeetsWhatIsWrittenBehindIt(t *testing.T) {
 		}
 	}
 	e.happens.Store(&happens)
-	if _, _, err := b.c.Upsert(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","ttl":1}`), store.WriteOptions{}); err != nil {
+	if _, _, err := b.c.Upsert(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","ttl":1}`),
+		store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := b.db.SweepNow(b.ctx); n != 1 || err != nil {
@@ -78,14 +83,17 @@ func (d smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
 	var avail atomic.Uint64
 	avail.Store(1 << 40)
-	b := newBenchWith(t, smallDisk{vfs.NewMem(), &avail}, `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true})
+	b := newBenchWith(t, smallDisk{vfs.NewMem(), &avail}, `"defaultTtl":10`,
+		store.Options{Ranges: 1, ManualReaper: true})
 	defer b.close()
-	if _, err := b.c.ChangeSettings(b.ctx, func(s *store.ContainerSettings) error { s.AutoDeleteOnIdle = 300; return nil }); err != nil {
+	if _, err := b.c.ChangeSettings(b.ctx,
+		func(s *store.ContainerSettings) error { s.AutoDeleteOnIdle = 300; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	pad := fmt.Sprintf("%040000d", 0)
 	write := func(id int) error {
-		_, _, err := b.c.Create(b.ctx, pk("x"), fmt.Appendf(nil, `{"id":"%d","pk":"x","pad":"%s"}`, id, pad), store.WriteOptions{})
+		_, _, err := b.c.Create(b.ctx, pk("x"), fmt.Appendf(nil, `{"id":"%d","pk":"x","pad":"%s"}`, id, pad),
+			store.WriteOptions{})
 		return err
 	}
 	for i := range 20 {
@@ -105,7 +113,8 @@ func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
 		t.Fatal("no write was refused: the disk is not full")
 	}
 	b.clock.Advance(100 * time.Second)
-	if _, _, err := b.c.Read(b.ctx, pk("x"), "0", store.ReadOptions{}); !is(err, fault.CodeNotFound) { // a use of the container
+	// a use of the container
+	if _, _, err := b.c.Read(b.ctx, pk("x"), "0", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
 		t.Error(err)
 	}
 	if n, err := b.db.SweepNow(b.ctx); n < 20 || err != nil {
@@ -122,7 +131,9 @@ func TestClockThatIsSetBackStaysThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.db, err = store.Open(ctx, e, store.Options{Clock: ttl.NewVirtual(ttl.NewManual(time.Unix(clockStart, 0))), ManualReaper: true}); err != nil {
+	if b.db, err = store.Open(ctx, e,
+		store.Options{Clock: ttl.NewVirtual(ttl.NewManual(time.Unix(clockStart, 0))),
+			ManualReaper: true}); err != nil {
 		t.Fatal(err)
 	}
 	defer b.close()
@@ -183,7 +194,8 @@ func TestFeedGoesOnBehindARestoredDatabase(t *testing.T) {
 	defer b.close()
 	put := func(id string) {
 		t.Helper()
-		if _, _, err := b.c.Upsert(b.ctx, pk("x"), fmt.Appendf(nil, `{"id":%q,"pk":"x"}`, id), store.WriteOptions{}); err != nil {
+		if _, _, err := b.c.Upsert(b.ctx, pk("x"), fmt.Appendf(nil, `{"id":%q,"pk":"x"}`, id),
+			store.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -205,7 +217,8 @@ func TestFeedGoesOnBehindARestoredDatabase(t *testing.T) {
 	for i := range 8 {
 		put(fmt.Sprint("new", i))
 	}
-	after, _, err := b.c.Changes(b.ctx, store.ChangesRequest{MaxItems: -1, Start: store.ChangesStart{After: before.Position}})
+	after, _, err := b.c.Changes(b.ctx,
+		store.ChangesRequest{MaxItems: -1, Start: store.ChangesStart{After: before.Position}})
 	if err != nil || len(after.Changes) != 8 {
 		t.Errorf("%d of 8 changes behind the position %s, %v", len(after.Changes), before.Position, err)
 	}

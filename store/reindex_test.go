@@ -56,7 +56,8 @@ func TestReindexUnderWrites(t *testing.T) {
 				g.verifyMoment()
 				g.check()
 				if crash := g.r.IntN(2) == 0; round%2 == 1 {
-					g.replace(policies[(round+int(seed))%len(policies)]) // it has hardly begun when it is cut off
+					// it has hardly begun when it is cut off
+					g.replace(policies[(round+int(seed))%len(policies)])
 					g.reopen(crash)
 					g.check()
 				}
@@ -101,7 +102,8 @@ func TestIndexProgress(t *testing.T) {
 		t.Errorf("an empty container is at %d %%", n)
 	}
 	for i := range 200 {
-		if _, _, err := g.c.Create(t.Context(), definition.PartitionKey{}, randomDocument(g.r, i), WriteOptions{}); err != nil {
+		if _, _, err := g.c.Create(t.Context(), definition.PartitionKey{}, randomDocument(g.r, i),
+			WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,7 +151,8 @@ func TestReindexLargeDocument(t *testing.T) {
 		fmt.Fprintf(&b, ",%d", i)
 	}
 	body := b.String()
-	if _, _, err := g.c.Create(t.Context(), definition.PartitionKey{}, []byte(body+`]}`), WriteOptions{}); err != nil {
+	if _, _, err := g.c.Create(t.Context(), definition.PartitionKey{}, []byte(body+`]}`),
+		WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	g.replace(`{"includedPaths":[{"path":"/other/*"}],"excludedPaths":[{"path":"/*"}]}`)
@@ -185,16 +188,19 @@ func TestShapesRunOut(t *testing.T) {
 	g.check()
 	g.compareSources(Scope{})
 	for i := 0; i < view.MaxShapes; i += 7 {
-		if _, err := g.c.Delete(t.Context(), definition.NewPartitionKey(doc.StringValue(fmt.Sprint("p", i%4))), fmt.Sprint(i), WriteOptions{}); err != nil {
+		if _, err := g.c.Delete(t.Context(),
+			definition.NewPartitionKey(doc.StringValue(fmt.Sprint("p", i%4))), fmt.Sprint(i), WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	g.reopen(false)
 	book := &g.c.state.Load().ranges[0].shapes
-	if _, err := g.c.Delete(t.Context(), definition.NewPartitionKey(doc.StringValue("p1")), "1", WriteOptions{}); err != nil || len(book.known) > 0 {
+	if _, err := g.c.Delete(t.Context(), definition.NewPartitionKey(doc.StringValue("p1")), "1",
+		WriteOptions{}); err != nil || len(book.known) > 0 {
 		t.Errorf("a delete: %v, shapes learned: %d", err, len(book.known))
 	}
-	for i := range 30 { // some of them anew, in the same shape and, with another number, in one without a record
+	// some of them anew, in the same shape and, with another number, in one without a record
+	for i := range 30 {
 		put(i)
 		put(view.MaxShapes + 100 + i)
 	}
@@ -219,7 +225,8 @@ func TestShapesRunOut(t *testing.T) {
 func TestCheckFindsIndexFaults(t *testing.T) {
 	g := newIndexRig(t, 1, 1, false, `{"compositeIndexes":[[{"path":"/a"},{"path":"/b"}]]}`)
 	defer g.db.Close()
-	if _, _, err := g.c.Create(t.Context(), definition.PartitionKey{}, []byte(`{"id":"1","pk":"p","a":1}`), WriteOptions{}); err != nil {
+	if _, _, err := g.c.Create(t.Context(), definition.PartitionKey{}, []byte(`{"id":"1","pk":"p","a":1}`),
+		WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	st := g.c.state.Load()
@@ -257,12 +264,14 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 			}
 		}
 		change(!c.remove)
-		err := g.db.Check(t.Context(), func(err error) bool { faults = append(faults, err.Error()); return true })
+		err := g.db.Check(t.Context(),
+			func(err error) bool { faults = append(faults, err.Error()); return true })
 		if err != nil || !strings.Contains(strings.Join(faults, "\n"), c.want) {
 			t.Errorf("%s: %v, faults %q", c.want, err, faults)
 		}
 		change(c.remove)
-		if err := g.db.Check(t.Context(), func(err error) bool { old = append(old, err.Error()); return true }); err != nil || old != nil {
+		if err := g.db.Check(t.Context(),
+			func(err error) bool { old = append(old, err.Error()); return true }); err != nil || old != nil {
 			t.Errorf("put right: %v, faults %q", err, old)
 		}
 	}
@@ -288,7 +297,8 @@ func TestDraftGoesStale(t *testing.T) {
 			t.Fatal(err)
 		}
 		meanwhile()
-		if _, err := g.c.update(t.Context(), d.place, func(t *tx) error { return t.create(d.point, &d.item) }); err != nil {
+		if _, err := g.c.update(t.Context(), d.place,
+			func(t *tx) error { return t.create(d.point, &d.item) }); err != nil {
 			t.Fatal(err)
 		}
 		g.check()

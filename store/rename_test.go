@@ -80,7 +80,8 @@ func TestRename(t *testing.T) {
 	if it, err := b.read("a"); err != nil || it.RID() != other.RID() {
 		t.Errorf("the old id made anew: %v", err)
 	}
-	page, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: `SELECT VALUE c.n FROM c WHERE c.id = "b" OR c.n = 1`})
+	page, _, err := b.c.Query(b.ctx,
+		store.QueryRequest{Text: `SELECT VALUE c.n FROM c WHERE c.id = "b" OR c.n = 1`})
 	if err != nil || len(page.Rows) != 1 || string(page.Rows[0]) != "2" {
 		t.Errorf("%v: %s", err, page.Rows)
 	}
@@ -122,7 +123,8 @@ func TestRenameInBatch(t *testing.T) {
 				t.Errorf("the batch was undone, and the new id is there: %v", err)
 			}
 		}
-		out := b.batch(pk("x"), o, rename, read("b"), op(store.OperationCreate, "", string(body("a", ""))), read("a"))
+		out := b.batch(pk("x"), o, rename, read("b"), op(store.OperationCreate, "", string(body("a", ""))),
+			read("a"))
 		for i, r := range out.Results {
 			if r.Err != nil {
 				t.Errorf("atomic=%v, operation %d: %v", atomic, i, r.Err)
@@ -153,7 +155,8 @@ func TestRenameInScript(t *testing.T) {
 	if out, err := b.execute("swap"); err != nil || out != `["2",true,404]` {
 		t.Errorf("%s, %v", out, err)
 	}
-	if _, _, err := b.c.Read(b.ctx, definition.NewPartitionKey(doc.StringValue("a")), "2", store.ReadOptions{}); err != nil {
+	if _, _, err := b.c.Read(b.ctx, definition.NewPartitionKey(doc.StringValue("a")), "2",
+		store.ReadOptions{}); err != nil {
 		t.Error(err)
 	}
 	checkClean(t, b.db)
@@ -164,7 +167,8 @@ func TestRenameKeepsPartition(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()
 	c := b.container("by-id", "/id", "")
-	if _, _, err := c.Create(b.ctx, definition.PartitionKey{}, []byte(`{"id":"a"}`), store.WriteOptions{}); err != nil {
+	if _, _, err := c.Create(b.ctx, definition.PartitionKey{}, []byte(`{"id":"a"}`),
+		store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range []definition.PartitionKey{{}, pk("a"), pk("b")} {
@@ -176,7 +180,8 @@ func TestRenameKeepsPartition(t *testing.T) {
 	if _, _, err := b.c.Create(b.ctx, pk("x"), body("a", ""), store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.c.Replace(b.ctx, pk("x"), "a", []byte(`{"id":"b","pk":"y"}`), store.WriteOptions{}); !is(err, fault.CodePartitionKeyMismatch) {
+	if _, _, err := b.c.Replace(b.ctx, pk("x"), "a", []byte(`{"id":"b","pk":"y"}`),
+		store.WriteOptions{}); !is(err, fault.CodePartitionKeyMismatch) {
 		t.Errorf("another partition: %v", err)
 	}
 }

@@ -22,7 +22,8 @@ func TestResourceKeys(t *testing.T) {
 		{d.Resources(KindUser), 0x01020304, "HpxDAAECAwQ=", "0075" + "00439c1e" + "61" + "0001"},
 		{permissions, 2, "HpxDAAECAwQCAAAAAAAAAA==", "0070" + "01020304" + "61" + "0001"},
 		{d.Resources(KindEncryptionKey), 3, "HpxDAAAAAAADAAAAAgAAAA==", "0065" + "00439c1e" + "61" + "0001"},
-		{c.Resources(KindStoredProcedure), 2, "HpxDAIt3MtQCAAAAAAAAgA==", "0072" + "8b7732d4" + "61" + "0001"},
+		{c.Resources(KindStoredProcedure), 2, "HpxDAIt3MtQCAAAAAAAAgA==", "0072" + "8b7732d4" + "61" +
+			"0001"},
 		{c.Resources(KindTrigger), 2, "HpxDAIt3MtQCAAAAAAAAcA==", "0074" + "8b7732d4" + "61" + "0001"},
 		{c.Resources(KindFunction), 2, "HpxDAIt3MtQCAAAAAAAAYA==", "0066" + "8b7732d4" + "61" + "0001"},
 	} {
@@ -39,7 +40,8 @@ func TestResourceKeys(t *testing.T) {
 	if got := string(rec.encode()); got != want {
 		t.Errorf("record %s, want %s", got, want)
 	}
-	if err := host.DecodeRecord(rec.encode(), &back); err != nil || string(back.Body) != string(rec.Body) || back.Num != 7 || back.TS != 8 || back.LSN != 9 {
+	if err := host.DecodeRecord(rec.encode(), &back); err != nil || string(back.Body) != string(rec.Body) ||
+		back.Num != 7 || back.TS != 8 || back.LSN != 9 {
 		t.Errorf("the record comes back as %+v (%v)", back, err)
 	}
 }

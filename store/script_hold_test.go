@@ -33,8 +33,10 @@ func (p *pausing) Now() time.Time {
 // TestScriptHoldsItsRange: while a procedure has its time, readers of its range go on as if there were none,
 // and writers wait: until their request ends, or as long as a request may.
 func TestScriptHoldsItsRange(t *testing.T) {
-	clock := &pausing{Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), begun: make(chan struct{}), release: make(chan struct{})}
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Clock: clock, QueryTime: 100 * time.Millisecond,
+	clock := &pausing{Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), begun: make(chan struct{}),
+		release: make(chan struct{})}
+	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Clock: clock,
+		QueryTime:  100 * time.Millisecond,
 		ScriptTime: time.Hour})
 	defer b.close()
 	b.put(`{"id":"1","pk":"a","n":1}`)
@@ -50,9 +52,11 @@ func TestScriptHoldsItsRange(t *testing.T) {
 		done <- err
 	}()
 	<-clock.begun
-	a, other := definition.NewPartitionKey(doc.StringValue("a")), definition.NewPartitionKey(doc.StringValue("b"))
+	a, other := definition.NewPartitionKey(doc.StringValue("a")), definition.NewPartitionKey(
+		doc.StringValue("b"))
 	for range 20 { // they see what was there before
-		if it, _, err := b.c.Read(b.ctx, a, "1", store.ReadOptions{}); err != nil || doc.Of(it.Body()).Member("n").Num() != 1 {
+		if it, _, err := b.c.Read(b.ctx, a, "1", store.ReadOptions{}); err != nil ||
+			doc.Of(it.Body()).Member("n").Num() != 1 {
 			t.Fatalf("a read: %s, %v", it.Body(), err)
 		}
 		if _, _, err := b.c.Read(b.ctx, other, "1", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
@@ -104,11 +108,13 @@ func TestPatchOfOwnWrite(t *testing.T) {
 	p := patchOf(t, `{"op":"set","path":"/v","value":1}`)
 	p.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 " + endlessJoin + ")"
 	key := definition.NewPartitionKey(doc.StringValue("a"))
-	if _, _, err := b.c.Patch(b.ctx, key, "many", *p, store.WriteOptions{PreTriggers: []string{"t"}}); !is(err, fault.CodeBadRequest) {
+	if _, _, err := b.c.Patch(b.ctx, key, "many", *p,
+		store.WriteOptions{PreTriggers: []string{"t"}}); !is(err, fault.CodeBadRequest) {
 		t.Errorf("%v", err)
 	}
 	p.Condition = "FROM c WHERE ARRAY_LENGTH(c.l) = 1000"
-	if _, _, err := b.c.Patch(b.ctx, key, "many", *p, store.WriteOptions{PreTriggers: []string{"t"}}); err != nil {
+	if _, _, err := b.c.Patch(b.ctx, key, "many", *p,
+		store.WriteOptions{PreTriggers: []string{"t"}}); err != nil {
 		t.Errorf("%v", err)
 	}
 	b.expect("SELECT VALUE c.v FROM c", "1")

@@ -20,7 +20,8 @@ import (
 func (b *bench) procedure(id, body string) {
 	b.t.Helper()
 	text := doc.StringValue(body).AppendJSON([]byte(`{"id":"` + id + `","body":`))
-	if _, _, err := b.c.Resources(store.KindStoredProcedure).Upsert(b.ctx, append(text, '}'), store.WriteOptions{}); err != nil {
+	if _, _, err := b.c.Resources(store.KindStoredProcedure).Upsert(b.ctx, append(text, '}'),
+		store.WriteOptions{}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -28,15 +29,18 @@ func (b *bench) procedure(id, body string) {
 // trigger makes a pre-trigger for all writes.
 func (b *bench) trigger(id, body string) {
 	b.t.Helper()
-	text := doc.StringValue(body).AppendJSON([]byte(`{"id":"` + id + `","triggerType":"Pre","triggerOperation":"All","body":`))
-	if _, _, err := b.c.Resources(store.KindTrigger).Upsert(b.ctx, append(text, '}'), store.WriteOptions{}); err != nil {
+	text := doc.StringValue(body).AppendJSON([]byte(`{"id":"` + id +
+		`","triggerType":"Pre","triggerOperation":"All","body":`))
+	if _, _, err := b.c.Resources(store.KindTrigger).Upsert(b.ctx, append(text, '}'),
+		store.WriteOptions{}); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
 // execute runs a stored procedure in the partition "a".
 func (b *bench) execute(id string, args ...doc.Value) (string, error) {
-	done, _, err := b.c.Execute(b.ctx, definition.NewPartitionKey(doc.StringValue("a")), id, args, store.ExecuteOptions{})
+	done, _, err := b.c.Execute(b.ctx, definition.NewPartitionKey(doc.StringValue("a")), id, args,
+		store.ExecuteOptions{})
 	return string(done.Body), err
 }
 
@@ -149,7 +153,8 @@ func TestScriptSeesItsOwnWrites(t *testing.T) {
 			if r.IntN(5) == 0 {
 				more += fmt.Sprintf(`,"ttl":%d`, 1+r.IntN(3))
 			}
-			steps = append(steps, fmt.Sprintf(`{"id":"%d","doc":{"id":"%d","pk":"a","s":"%c"%s}}`, id, id, 'x'+r.IntN(3), more))
+			steps = append(steps, fmt.Sprintf(`{"id":"%d","doc":{"id":"%d","pk":"a","s":"%c"%s}}`, id, id,
+				'x'+r.IntN(3), more))
 		}
 		args := `[` + strings.Join(steps, ",") + `]`
 		got, err := b.execute("p", doc.Of([]byte(args)), doc.Of([]byte(list)))
@@ -158,7 +163,8 @@ func TestScriptSeesItsOwnWrites(t *testing.T) {
 		}
 		i := 0
 		doc.Of([]byte(got)).Each(func(_ string, inside doc.Value) bool {
-			page, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: queries[i], ListOptions: store.ListOptions{MaxItems: -1}})
+			page, _, err := b.c.Query(b.ctx,
+				store.QueryRequest{Text: queries[i], ListOptions: store.ListOptions{MaxItems: -1}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +228,8 @@ func TestScriptErrorCodes(t *testing.T) {
 	b.procedure("forever", `function () { __.createDocument(__.getSelfLink(), {id: "x", pk: "a"}, function () { for (;;) ; }); }`)
 	done := make(chan error)
 	go func() {
-		_, _, err := b.c.Execute(ctx, definition.NewPartitionKey(doc.StringValue("a")), "forever", nil, store.ExecuteOptions{})
+		_, _, err := b.c.Execute(ctx, definition.NewPartitionKey(doc.StringValue("a")), "forever", nil,
+			store.ExecuteOptions{})
 		done <- err
 	}()
 	cancel()

@@ -29,10 +29,12 @@ func TestCatalogOfSeveralStores(t *testing.T) {
 		_, err = d.CreateContainer(a.ctx, specOf(t, ""), definition.Throughput{})
 	}
 	if err == nil {
-		_, err = a.c.Resources(store.KindFunction).Create(a.ctx, []byte(`{"id":"f","body":"function () { return 7 }"}`))
+		_, err = a.c.Resources(store.KindFunction).Create(a.ctx,
+			[]byte(`{"id":"f","body":"function () { return 7 }"}`))
 	}
 	if err == nil {
-		_, err = a.db.ReplaceOffer(a.ctx, a.db.Offers()[0].ID, definition.Throughput{Manual: 1200}, false, store.WriteOptions{})
+		_, err = a.db.ReplaceOffer(a.ctx, a.db.Offers()[0].ID, definition.Throughput{Manual: 1200}, false,
+			store.WriteOptions{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +53,8 @@ func TestCatalogOfSeveralStores(t *testing.T) {
 	if err != nil || was.RID() == b.c.RID() {
 		t.Fatal(err)
 	}
-	if got := b.db.Offers(); len(got) != 2 || got[0].Throughput.Manual != 1200 || got[1].Throughput.Manual != 1000 {
+	if got := b.db.Offers(); len(got) != 2 || got[0].Throughput.Manual != 1200 ||
+		got[1].Throughput.Manual != 1000 {
 		t.Errorf("offers: %+v", got)
 	}
 	if got := b.c.Info(); got.ETag != a.c.Info().ETag || got.Spec.DefaultTTL != 77 {
@@ -70,7 +73,8 @@ func TestCatalogOfSeveralStores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := was.Create(b.ctx, pk("p"), []byte(`{"id":"x","pk":"p"}`), store.WriteOptions{}); !is(err, fault.CodeOwnerNotFound) {
+	if _, _, err := was.Create(b.ctx, pk("p"), []byte(`{"id":"x","pk":"p"}`), store.WriteOptions{}); !is(err,
+		fault.CodeOwnerNotFound) {
 		t.Errorf("a write to what was dropped: %v", err)
 	}
 	if _, err := there.Container("c"); !is(err, fault.CodeNotFound) {
@@ -113,7 +117,8 @@ type meddling struct {
 	calls  int
 }
 
-func (m *meddling) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error, ahead ...[]byte) ([]engine.Position, error) {
+func (m *meddling) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
 	if len(scopes[0]) > layout.ScopeLen { // a mover's own
 		if m.calls++; m.calls > 1 && m.meddle != nil {
 			m.meddle()
@@ -133,7 +138,8 @@ func TestSplitOfSeveralStores(t *testing.T) {
 	a.fill(3000, 100)
 	other := fmt.Sprint(3000)
 	m.meddle = func() {
-		if _, _, err := b.c.Create(b.ctx, pk("p"), []byte(`{"id":"new","pk":"p"}`), store.WriteOptions{}); !is(err, fault.CodeUnavailable) {
+		if _, _, err := b.c.Create(b.ctx, pk("p"), []byte(`{"id":"new","pk":"p"}`),
+			store.WriteOptions{}); !is(err, fault.CodeUnavailable) {
 			t.Errorf("a write: %v", err)
 		}
 		if _, err := b.c.DeletePartition(b.ctx, pk("p")); !is(err, fault.CodeUnavailable) {

@@ -28,7 +28,8 @@ func newServers(t *testing.T, spec string, ranges int) (b *bench, other *bench) 
 }
 
 // newServersOver is newServers with a look at what the first store does with the engine.
-func newServersOver(t *testing.T, spec string, ranges int, watch func(engine.Engine) engine.Engine) (b, other *bench) {
+func newServersOver(t *testing.T, spec string, ranges int, watch func(engine.Engine) engine.Engine) (b,
+	other *bench) {
 	t.Helper()
 	o := store.Options{Ranges: ranges, ManualReaper: true}
 	var shared *doors.Shared
@@ -123,7 +124,8 @@ func TestStatesOfSeveralStores(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.wantGone("a")
-		if _, _, err := b.c.Create(b.ctx, pk("p"), []byte(`{"id":"a","pk":"p"}`), store.WriteOptions{}); err != nil {
+		if _, _, err := b.c.Create(b.ctx, pk("p"), []byte(`{"id":"a","pk":"p"}`),
+			store.WriteOptions{}); err != nil {
 			t.Errorf("below the fence: %v", err)
 		}
 		b.sweep()
@@ -172,7 +174,8 @@ func TestStatesOfSeveralStores(t *testing.T) {
 		if one, two := a.rangeIDs(), b.rangeIDs(); len(one) != 3 {
 			t.Errorf("ranges %v and %v", one, two)
 		}
-		if _, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.Scope{Range: "1"}}); !is(err, fault.CodeRangeGone) {
+		if _, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.Scope{Range: "1"}}); !is(err,
+			fault.CodeRangeGone) {
 			t.Errorf("a range that the other has split: %v", err)
 		}
 	})
@@ -185,10 +188,12 @@ func TestStatesOfSeveralStores(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := b.c.Create(b.ctx, pk("p"), []byte(`{"id":"b","pk":"p"}`), store.WriteOptions{}); !is(err, fault.CodeOwnerNotFound) {
+		if _, _, err := b.c.Create(b.ctx, pk("p"), []byte(`{"id":"b","pk":"p"}`),
+			store.WriteOptions{}); !is(err, fault.CodeOwnerNotFound) {
 			t.Errorf("a write: %v", err)
 		}
-		if _, _, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{}); !is(err, fault.CodeOwnerNotFound) {
+		if _, _, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{}); !is(err,
+			fault.CodeOwnerNotFound) {
 			t.Errorf("a read: %v", err)
 		}
 	})
@@ -210,7 +215,8 @@ func TestNumbersOfSeveralStores(t *testing.T) {
 			}
 			rids[c.RID()], rids[d.RID()] = true, true
 			y := []*bench{b, a}[n]
-			if _, err := y.db.CreateDatabase(y.ctx, d.ID(), definition.Throughput{}); !is(err, fault.CodeConflict) {
+			if _, err := y.db.CreateDatabase(y.ctx, d.ID(), definition.Throughput{}); !is(err,
+				fault.CodeConflict) {
 				t.Errorf("a name that the other has given: %v", err)
 			}
 		}
@@ -231,21 +237,25 @@ func TestStoresSideBySide(t *testing.T) {
 				id := fmt.Sprintf("%d-%d", n, i)
 				switch r.IntN(30) {
 				case 0:
-					if err := x.tryDefault(fmt.Sprint(1000 + r.IntN(1000))); err != nil && !is(err, fault.CodeUnavailable) {
+					if err := x.tryDefault(fmt.Sprint(1000 + r.IntN(1000))); err != nil &&
+						!is(err, fault.CodeUnavailable) {
 						t.Error(err)
 					}
 				case 1:
-					if _, err := x.c.DeletePartition(x.ctx, pk("other")); err != nil && !is(err, fault.CodeUnavailable) {
+					if _, err := x.c.DeletePartition(x.ctx, pk("other")); err != nil &&
+						!is(err, fault.CodeUnavailable) {
 						t.Error(err)
 					}
 				case 2:
 					ranges := x.c.Ranges().Ranges
 					_, err := x.c.Split(x.ctx, ranges[r.IntN(len(ranges))].ID, "")
-					if err != nil && !is(err, fault.CodeRangeGone) && !is(err, fault.CodeConflict) && !is(err, fault.CodeUnavailable) {
+					if err != nil && !is(err, fault.CodeRangeGone) && !is(err, fault.CodeConflict) &&
+						!is(err, fault.CodeUnavailable) {
 						t.Error(err)
 					}
 				default:
-					it, _, err := x.c.Create(x.ctx, pk("p"), fmt.Appendf(nil, `{"id":%q,"pk":"p"}`, id), store.WriteOptions{})
+					it, _, err := x.c.Create(x.ctx, pk("p"), fmt.Appendf(nil, `{"id":%q,"pk":"p"}`, id),
+						store.WriteOptions{})
 					if is(err, fault.CodeUnavailable) {
 						continue // the other one splits
 					}

@@ -24,8 +24,9 @@ func TestCeiling(t *testing.T) {
 	if err := b.set(b.c, func(s *store.ContainerSettings) { s.TTLCeiling = true }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.c.Resources(store.KindStoredProcedure).Create(b.ctx, []byte(`{"id":"write","body":"function () {`+
-		` __.createDocument(__.getSelfLink(), {id: 'procedure', pk: 'p', ttl: 51}, function (err) { if (err) throw err; }); }"}`)); err != nil {
+	if _, err := b.c.Resources(store.KindStoredProcedure).Create(b.ctx,
+		[]byte(`{"id":"write","body":"function () {`+
+			` __.createDocument(__.getSelfLink(), {id: 'procedure', pk: 'p', ttl: 51}, function (err) { if (err) throw err; }); }"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := b.c.Execute(b.ctx, pk("p"), "write", nil, store.ExecuteOptions{}); err != nil {
@@ -36,7 +37,8 @@ func TestCeiling(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{
-		{Kind: store.OperationCreate, Body: []byte(`{"id":"batch","pk":"p","ttl":2147483647,"a":{"ttl":99}}`)},
+		{Kind: store.OperationCreate,
+			Body: []byte(`{"id":"batch","pk":"p","ttl":2147483647,"a":{"ttl":99}}`)},
 		{Kind: store.OperationCreate, Body: []byte(`{"id":"patch","pk":"p"}`)},
 		{Kind: store.OperationPatch, ID: "patch", Patch: &store.Patch{Operations: patch}},
 		{Kind: store.OperationUpsert, Body: []byte(`{"ttl":6e1,"id":"first","pk":"p"}`)},
@@ -45,7 +47,8 @@ func TestCeiling(t *testing.T) {
 	if err != nil || out.Mixed {
 		t.Fatal(err, codes(out))
 	}
-	for i, want := range []string{`{"id":"batch","pk":"p","ttl":50,"a":{"ttl":99}}`, "", `{"id":"patch","pk":"p","ttl":50}`, `{"ttl":50,"id":"first","pk":"p"}`,
+	for i, want := range []string{`{"id":"batch","pk":"p","ttl":50,"a":{"ttl":99}}`, "",
+		`{"id":"patch","pk":"p","ttl":50}`, `{"ttl":50,"id":"first","pk":"p"}`,
 		`{"ttl":50,"id":"equal","pk":"p"}`} {
 		if got := string(out.Results[i].Item.Body()); want != "" && got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -63,7 +66,8 @@ func TestCeiling(t *testing.T) {
 		b.expect("SELECT VALUE c.ttl FROM c WHERE c.id = 'free'", "1000")
 	}
 	byTTL := b.container("by-ttl", "/ttl", "")
-	if err := b.set(byTTL, func(s *store.ContainerSettings) { s.TTLCeiling = true }); !is(err, fault.CodeBadRequest) {
+	if err := b.set(byTTL, func(s *store.ContainerSettings) { s.TTLCeiling = true }); !is(err,
+		fault.CodeBadRequest) {
 		t.Errorf("ttl in the partition key: %v", err)
 	}
 }
@@ -85,7 +89,10 @@ func TestSettingsAreKept(t *testing.T) {
 	}
 	b.container("archive", "/pk", "")
 	b.moveTo(b.c, "archive")
-	if err := b.set(b.c, func(s *store.ContainerSettings) { s.TTLCeiling, s.AutoDeleteOnIdle = true, 1000 }); err != nil {
+	if err := b.set(b.c, func(s *store.ContainerSettings) {
+		s.TTLCeiling, s.AutoDeleteOnIdle = true,
+			1000
+	}); err != nil {
 		t.Fatal(err)
 	}
 	// What a function that fails has made of its copy is nothing.
@@ -108,13 +115,15 @@ func TestSettingsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := b.c.Settings(); s.OnExpire == nil || s.OnExpire.MoveTo != "archive" || !s.TTLCeiling || s.AutoDeleteOnIdle != 1000 {
+	if s := b.c.Settings(); s.OnExpire == nil || s.OnExpire.MoveTo != "archive" || !s.TTLCeiling ||
+		s.AutoDeleteOnIdle != 1000 {
 		t.Errorf("%+v", s)
 	}
 	if err := d.DeleteContainer(b.ctx, "c", store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if b.c, err = d.CreateContainer(b.ctx, specOf(t, ""), definition.Throughput{}); err != nil || !b.c.Settings().IsZero() {
+	if b.c, err = d.CreateContainer(b.ctx, specOf(t, ""), definition.Throughput{}); err != nil ||
+		!b.c.Settings().IsZero() {
 		t.Errorf("%v: a new container has %+v", err, b.c.Settings())
 	}
 }
@@ -163,7 +172,8 @@ func TestMovesBesideEverything(t *testing.T) {
 		})
 		wg.Go(func() {
 			for i := range rounds {
-				_, _, err := archive.Upsert(b.ctx, pk("w0"), fmt.Appendf(nil, `{"id":"mine","pk":"w0","v":%d}`, i), store.WriteOptions{})
+				_, _, err := archive.Upsert(b.ctx, pk("w0"),
+					fmt.Appendf(nil, `{"id":"mine","pk":"w0","v":%d}`, i), store.WriteOptions{})
 				must(err)
 			}
 		})

@@ -68,10 +68,15 @@ func TestEverybodyGoesOnBesideASplit(t *testing.T) {
 			do   func() error
 		}{
 			{"a create", func() error {
-				_, _, err := b.c.Create(ctx, pk(id), fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":1}`, id, id), store.WriteOptions{})
+				_, _, err := b.c.Create(ctx, pk(id), fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":1}`, id, id),
+					store.WriteOptions{})
 				return err
 			}},
-			{"a point read", func() error { _, _, err := b.c.Read(ctx, pk(id), id, store.ReadOptions{}); return err }},
+			{"a point read", func() error {
+				_, _,
+					err := b.c.Read(ctx, pk(id), id, store.ReadOptions{})
+				return err
+			}},
 			{"a query", func() error {
 				_, err := b.rows(store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c WHERE c.n > 5"})
 				return err
@@ -80,7 +85,8 @@ func TestEverybodyGoesOnBesideASplit(t *testing.T) {
 				_, err := d.ReplaceContainer(ctx, "c", spec, store.WriteOptions{})
 				return err
 			}},
-			{"a create of a database", func() error { _, err := b.db.CreateDatabase(ctx, id, definition.Throughput{}); return err }},
+			{"a create of a database",
+				func() error { _, err := b.db.CreateDatabase(ctx, id, definition.Throughput{}); return err }},
 			{"a ping", func() error { return b.db.Ping(ctx) }},
 			{"a probe", func() error { return b.db.Ready(ctx) }},
 		} {
@@ -127,7 +133,8 @@ func (w *churn) step(inside bool) {
 			must(err)
 			delete(w.want, id)
 		case 2:
-			_, _, err := w.b.c.Upsert(w.b.ctx, pk(p), fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":1,"u":%q,"ttl":2}`, id, p, id), store.WriteOptions{})
+			_, _, err := w.b.c.Upsert(w.b.ctx, pk(p),
+				fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":1,"u":%q,"ttl":2}`, id, p, id), store.WriteOptions{})
 			must(err)
 			delete(w.want, id)
 			_, err = w.b.c.Lease(w.b.ctx, pk(p), id, 5)
@@ -142,7 +149,8 @@ func (w *churn) step(inside bool) {
 			delete(w.want, id)
 		default:
 			n := fmt.Sprint(w.r.IntN(1000))
-			_, _, err := w.b.c.Upsert(w.b.ctx, pk(p), fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":%s,"u":%q}`, id, p, n, id), store.WriteOptions{})
+			_, _, err := w.b.c.Upsert(w.b.ctx, pk(p), fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":%s,"u":%q}`, id,
+				p, n, id), store.WriteOptions{})
 			must(err)
 			w.want[id] = n
 		}

@@ -102,7 +102,8 @@ func openCounting(t *testing.T) (*counting, *DB, *Container) {
 		t.Fatal(err)
 	}
 	e := &counting{Engine: p}
-	db, err := Open(t.Context(), e, Options{Clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), ManualReaper: true})
+	db, err := Open(t.Context(), e, Options{Clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+		ManualReaper: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,9 @@ func openCounting(t *testing.T) (*counting, *DB, *Container) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := definition.ContainerSpec{ID: "c", PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: "Hash", Version: 2}, DefaultTTL: ttl.Never,
+	spec := definition.ContainerSpec{ID: "c",
+		PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: "Hash",
+			Version: 2}, DefaultTTL: ttl.Never,
 		ChangeFeed: &definition.ChangeFeedPolicy{RetentionMinutes: 10}}
 	c, err := d.CreateContainer(t.Context(), spec, definition.Throughput{})
 	if err != nil {
@@ -127,14 +130,16 @@ func openCounting(t *testing.T) (*counting, *DB, *Container) {
 func putNumber(t *testing.T, c *Container, i, n int) {
 	t.Helper()
 	p := fmt.Sprint("p", i)
-	if _, _, err := c.Upsert(t.Context(), definition.NewPartitionKey(doc.StringValue(p)), fmt.Appendf(nil, `{"id":"1","pk":%q,"n":%d}`, p, n), WriteOptions{}); err != nil {
+	if _, _, err := c.Upsert(t.Context(), definition.NewPartitionKey(doc.StringValue(p)),
+		fmt.Appendf(nil, `{"id":"1","pk":%q,"n":%d}`, p, n), WriteOptions{}); err != nil {
 		t.Error(err)
 	}
 }
 
 func soundAfterSplit(t *testing.T, db *DB, c *Container, documents int64) {
 	t.Helper()
-	if err := db.Check(t.Context(), func(err error) bool { t.Error("check:", err); return true }); err != nil {
+	if err := db.Check(t.Context(),
+		func(err error) bool { t.Error("check:", err); return true }); err != nil {
 		t.Error(err)
 	}
 	if u, err := c.Usage(t.Context()); err != nil || u.Documents != documents {
@@ -165,7 +170,8 @@ func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.guarded.Store(nil)
-		if t.Logf("%d documents: at most %d keys, %d rounds", documents, e.most, round); e.most == 0 || e.most > bound {
+		if t.Logf("%d documents: at most %d keys, %d rounds", documents, e.most, round); e.most == 0 ||
+			e.most > bound {
 			t.Errorf("the gate was held for %d keys", e.most)
 		}
 		soundAfterSplit(t, db, c, int64(documents))
@@ -182,7 +188,8 @@ func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
 	e.watch(c, func() {
 		if views++; views%3 == 2 && changes < 4 {
 			changes++
-			policy, err := index.Parse(fmt.Appendf(nil, `{"includedPaths":[{"path":"/n/?"},{"path":"/x%d/?"}],"excludedPaths":[{"path":"/*"}]}`, changes))
+			policy, err := index.Parse(fmt.Appendf(nil,
+				`{"includedPaths":[{"path":"/n/?"},{"path":"/x%d/?"}],"excludedPaths":[{"path":"/*"}]}`, changes))
 			if err != nil {
 				t.Error(err)
 			}
@@ -222,8 +229,10 @@ func TestSplitGivesUp(t *testing.T) {
 		{"the database is deleted", func(db *DB, _ *Container, _ func()) error {
 			return db.DeleteDatabase(context.Background(), "db", WriteOptions{})
 		}, fault.CodeOwnerNotFound, false},
-		{"the caller goes", func(_ *DB, _ *Container, cancel func()) error { cancel(); return nil }, fault.CodeCanceled, true},
-		{"the store is closed", func(db *DB, _ *Container, _ func()) error { return db.Close() }, fault.CodeUnavailable, false},
+		{"the caller goes", func(_ *DB, _ *Container, cancel func()) error { cancel(); return nil },
+			fault.CodeCanceled, true},
+		{"the store is closed", func(db *DB, _ *Container, _ func()) error { return db.Close() },
+			fault.CodeUnavailable, false},
 	} {
 		for step, happened := 1, true; happened; step++ {
 			e, db, c := openCounting(t)
@@ -254,7 +263,8 @@ func TestSplitGivesUp(t *testing.T) {
 					t.Errorf("%s at step %d: something is left", one.name, step)
 				}
 			} else if one.code == fault.CodeOwnerNotFound {
-				if err := db.Check(t.Context(), func(err error) bool { t.Error(one.name, err); return true }); err != nil {
+				if err := db.Check(t.Context(),
+					func(err error) bool { t.Error(one.name, err); return true }); err != nil {
 					t.Error(err)
 				}
 			}

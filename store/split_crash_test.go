@@ -130,7 +130,9 @@ func (b *bench) make(documents int) {
 	b.fill(documents, documents/3)
 	for i := range 9 {
 		p := fmt.Sprint("p", i)
-		if _, _, err := b.c.Create(b.ctx, pk(p), fmt.Appendf(nil, `{"id":"mortal","pk":%q,"u":"mortal","ttl":1}`, p), store.WriteOptions{}); err != nil {
+		if _, _, err := b.c.Create(b.ctx, pk(p),
+			fmt.Appendf(nil, `{"id":"mortal","pk":%q,"u":"mortal","ttl":1}`,
+				p), store.WriteOptions{}); err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -149,7 +151,8 @@ func (b *bench) sound(what string, want map[string]string) {
 	if got := b.items(store.Scope{}); !maps.Equal(got, want) {
 		b.t.Errorf("%s: %d items, not %d, or others", what, len(got), len(want))
 	}
-	if got, err := b.rows(store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c WHERE c.n >= 0"}); err != nil || got != fmt.Sprint(len(want)) {
+	if got, err := b.rows(store.QueryRequest{
+		Text: "SELECT VALUE COUNT(1) FROM c WHERE c.n >= 0"}); err != nil || got != fmt.Sprint(len(want)) {
 		b.t.Errorf("%s: an index finds %s items of %d, %v", what, got, len(want), err)
 	}
 	for _, id := range b.rangeIDs() {
@@ -157,7 +160,8 @@ func (b *bench) sound(what string, want map[string]string) {
 	}
 	for i := range 20 {
 		p := fmt.Sprint("p", i)
-		if _, _, err := b.c.Create(b.ctx, pk(p), fmt.Appendf(nil, `{"id":"mortal","pk":%q,"u":"mortal"}`, p), store.WriteOptions{}); err != nil {
+		if _, _, err := b.c.Create(b.ctx, pk(p), fmt.Appendf(nil, `{"id":"mortal","pk":%q,"u":"mortal"}`, p),
+			store.WriteOptions{}); err != nil {
 			b.t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -228,7 +232,9 @@ func TestFailureInASplit(t *testing.T) {
 			b, _ = newSplitBench(t, disk)
 			b.clock.Advance(5 * time.Second)
 			checkClean(t, b.db)
-			if got, err := b.rows(store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c WHERE c.n >= 0"}); err != nil || got != fmt.Sprint(len(want)) {
+			if got, err := b.rows(store.QueryRequest{
+				Text: "SELECT VALUE COUNT(1) FROM c WHERE c.n >= 0"}); err != nil ||
+				got != fmt.Sprint(len(want)) {
 				t.Errorf("%s, opened again: an index finds %s items of %d, %v", what, got, len(want), err)
 			}
 			if err := b.db.Close(); err != nil {
@@ -252,14 +258,16 @@ func TestSplitBetweenLooks(t *testing.T) {
 		do   func(it store.Item) error
 	}{
 		{"read", func(it store.Item) error {
-			got, _, err := b.c.Read(b.ctx, pk("p"+it.ID()), it.ID(), store.ReadOptions{Session: []store.SessionPosition{{Range: session.Range, LSN: session.LSN}}})
+			got, _, err := b.c.Read(b.ctx, pk("p"+it.ID()), it.ID(),
+				store.ReadOptions{Session: []store.SessionPosition{{Range: session.Range, LSN: session.LSN}}})
 			if err == nil && got.ETag() != it.ETag() {
 				t.Errorf("%s was read as %s", it.Body(), got.Body())
 			}
 			return err
 		}},
 		{"read of nothing", func(it store.Item) error {
-			if _, _, err := b.c.Read(b.ctx, pk("p"+it.ID()), "nobody", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
+			if _, _, err := b.c.Read(b.ctx, pk("p"+it.ID()), "nobody", store.ReadOptions{}); !is(err,
+				fault.CodeNotFound) {
 				return fmt.Errorf("nobody was found: %w", err)
 			}
 			return nil
@@ -275,7 +283,8 @@ func TestSplitBetweenLooks(t *testing.T) {
 		for n, happened := 0, true; happened; n++ {
 			happened = false
 			for _, id := range []string{"9", "11"} {
-				it, receipt, err := b.c.Upsert(b.ctx, pk("p"+id), fmt.Appendf(nil, `{"id":%q,"pk":"p%s","n":%d,"u":7}`, id, id, n), store.WriteOptions{})
+				it, receipt, err := b.c.Upsert(b.ctx, pk("p"+id),
+					fmt.Appendf(nil, `{"id":%q,"pk":"p%s","n":%d,"u":7}`, id, id, n), store.WriteOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}

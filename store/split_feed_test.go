@@ -21,13 +21,15 @@ func TestFeedsAcrossSplits(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		b, s := newSplitBench(t, vfs.NewMem())
 		b.create(`"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":60}`, 1+int(seed%2))
-		last := map[string]uint64{}                      // LSN of the last write of an item that is there
-		history := map[string][]store.ChangeKind{}       // of each item
-		seen := [2]map[string][]uint64{{}, {}}           // by the reader of ranges, by that of the whole: latest versions
+		last := map[string]uint64{}                // LSN of the last write of an item that is there
+		history := map[string][]store.ChangeKind{} // of each item
+		// by the reader of ranges, by that of the whole: latest versions
+		seen := [2]map[string][]uint64{{}, {}}
 		told := [2]map[string][]store.ChangeKind{{}, {}} // the same: all versions
-		at := [2]map[string]string{{}, {}}               // positions of the reader of ranges, by mode and range
-		parents := map[string]string{}                   // of ranges
-		whole := [2]string{"", b.feedNow(t, "")}         // positions of the other
+		// positions of the reader of ranges, by mode and range
+		at := [2]map[string]string{{}, {}}
+		parents := map[string]string{}           // of ranges
+		whole := [2]string{"", b.feedNow(t, "")} // positions of the other
 		for _, id := range b.rangeIDs() {
 			at[0][id], at[1][id] = "", b.feedNow(t, id)
 		}
@@ -47,7 +49,9 @@ func TestFeedsAcrossSplits(t *testing.T) {
 		read := func(pages int) {
 			for i, mode := range []store.ChangeMode{store.LatestVersions, store.AllVersions} {
 				for range pages {
-					page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: mode, MaxItems: 1 + r.IntN(9), Start: store.ChangesStart{After: whole[i]}})
+					page, _, err := b.c.Changes(b.ctx,
+						store.ChangesRequest{Mode: mode, MaxItems: 1 + r.IntN(9),
+							Start: store.ChangesStart{After: whole[i]}})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -58,7 +62,8 @@ func TestFeedsAcrossSplits(t *testing.T) {
 						for p := id; !ok; from, ok = at[i][p] {
 							p = parents[p]
 						}
-						req := store.ChangesRequest{Mode: mode, MaxItems: 1 + r.IntN(9), Scope: store.Scope{Range: id}, Start: store.ChangesStart{After: from}}
+						req := store.ChangesRequest{Mode: mode, MaxItems: 1 + r.IntN(9),
+							Scope: store.Scope{Range: id}, Start: store.ChangesStart{After: from}}
 						page, _, err := b.c.Changes(b.ctx, req)
 						if err != nil {
 							t.Fatal(err)
@@ -79,7 +84,8 @@ func TestFeedsAcrossSplits(t *testing.T) {
 				}
 				return
 			}
-			it, receipt, err := b.c.Upsert(b.ctx, pk(p), fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":%d}`, id, p, r.IntN(100)), store.WriteOptions{})
+			it, receipt, err := b.c.Upsert(b.ctx, pk(p), fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":%d}`, id, p,
+				r.IntN(100)), store.WriteOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,13 +127,16 @@ func TestFeedsAcrossSplits(t *testing.T) {
 		read(400)
 		for reader, name := range []string{"ranges", "the whole"} {
 			for id := range history {
-				if lsns := seen[reader][id]; last[id] > 0 && (len(lsns) == 0 || lsns[len(lsns)-1] != last[id]) {
-					t.Errorf("seed %d: the reader of %s has seen %s at %v, it was written at %d", seed, name, id, lsns, last[id])
+				if lsns := seen[reader][id]; last[id] > 0 &&
+					(len(lsns) == 0 || lsns[len(lsns)-1] != last[id]) {
+					t.Errorf("seed %d: the reader of %s has seen %s at %v, it was written at %d", seed, name,
+						id, lsns, last[id])
 				} else if c := slices.Compact(slices.Clone(lsns)); len(c) != len(lsns) {
 					t.Errorf("seed %d: the reader of %s has seen %s at %v", seed, name, id, lsns)
 				}
 				if !slices.Equal(told[reader][id], history[id]) {
-					t.Errorf("seed %d: the reader of %s was told of %s: %v, it was %v", seed, name, id, told[reader][id], history[id])
+					t.Errorf("seed %d: the reader of %s was told of %s: %v, it was %v", seed, name, id,
+						told[reader][id], history[id])
 				}
 			}
 		}
@@ -145,7 +154,8 @@ func (b *bench) create(policies string, ranges int) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if b.c, err = d.CreateContainerWith(b.ctx, specOf(b.t, policies), store.ContainerOptions{Ranges: ranges}); err != nil {
+	if b.c, err = d.CreateContainerWith(b.ctx, specOf(b.t, policies),
+		store.ContainerOptions{Ranges: ranges}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -154,7 +164,8 @@ func (b *bench) create(policies string, ranges int) {
 // container.
 func (b *bench) feedNow(t *testing.T, id string) string {
 	t.Helper()
-	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions, Scope: store.Scope{Range: id}, Start: store.ChangesStart{Now: true}})
+	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions,
+		Scope: store.Scope{Range: id}, Start: store.ChangesStart{Now: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

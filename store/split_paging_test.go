@@ -42,14 +42,16 @@ var pagedQueries = []struct {
 }
 
 func newPagingBench(t *testing.T, ranges int) *bench {
-	b := newQueryBench(t, store.Options{Ranges: ranges}, false, `"indexingPolicy":{"compositeIndexes":[[{"path":"/tie"},{"path":"/n","order":"descending"}]]}`)
+	b := newQueryBench(t, store.Options{Ranges: ranges}, false,
+		`"indexingPolicy":{"compositeIndexes":[[{"path":"/tie"},{"path":"/n","order":"descending"}]]}`)
 	long := strings.Repeat("long ", 80)
 	for i := range 90 {
 		some := ""
 		if i%2 == 0 {
 			some = fmt.Sprintf(`"some":%d,`, i%6)
 		}
-		b.put(fmt.Sprintf(`{"id":"%d","pk":"p%d","n":%d,"tie":%d,%s"long":"%s%d","l":[1,2,3]}`, i, i%23, (i*37)%90, i%4, some, long, i%9))
+		b.put(fmt.Sprintf(`{"id":"%d","pk":"p%d","n":%d,"tie":%d,%s"long":"%s%d","l":[1,2,3]}`, i, i%23,
+			(i*37)%90, i%4, some, long, i%9))
 	}
 	return b
 }
@@ -152,7 +154,8 @@ func TestPagesGoOnInTheHalves(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		for _, q := range pagedQueries {
-			if strings.Contains(q.text, "TOP") || strings.Contains(q.text, "OFFSET") || strings.Contains(q.text, "DISTINCT") {
+			if strings.Contains(q.text, "TOP") || strings.Contains(q.text, "OFFSET") ||
+				strings.Contains(q.text, "DISTINCT") {
 				continue // it is for the client to count, and to compare
 			}
 			b := newPagingBench(t, 1+int(seed%2))
@@ -199,7 +202,8 @@ func TestListsAcrossSplits(t *testing.T) {
 		b := newPagingBench(t, 1+int(seed%3))
 		seen := map[string]int{}
 		page := func(scope store.Scope, token string) string {
-			p, _, err := b.c.List(b.ctx, store.ListOptions{Scope: scope, MaxItems: 1 + r.IntN(9), Continuation: token})
+			p, _, err := b.c.List(b.ctx, store.ListOptions{Scope: scope, MaxItems: 1 + r.IntN(9),
+				Continuation: token})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -226,7 +230,8 @@ func TestListsAcrossSplits(t *testing.T) {
 			}
 			lower, upper := b.split(id, "")
 			for _, half := range []string{lower, upper} {
-				for next := page(store.Scope{Range: half}, token); next != ""; next = page(store.Scope{Range: half}, next) {
+				for next := page(store.Scope{Range: half},
+					token); next != ""; next = page(store.Scope{Range: half}, next) {
 				}
 			}
 		}
@@ -251,7 +256,9 @@ func TestForeignContinuationOfARange(t *testing.T) {
 		for _, c := range []struct {
 			token string
 			scope store.Scope
-		}{{token, store.Scope{Range: ids[0]}}, {token, store.Scope{Range: ids[2]}}, {token, store.Scope{}}, {token, store.Scope{MinEPK: "01"}}, {narrow, store.Scope{Range: b.rangeIDs()[2]}}} {
+		}{{token, store.Scope{Range: ids[0]}}, {token, store.Scope{Range: ids[2]}}, {token,
+			store.Scope{}}, {token, store.Scope{MinEPK: "01"}}, {
+			narrow, store.Scope{Range: b.rangeIDs()[2]}}} {
 			q := store.QueryRequest{Text: text}
 			q.Scope, q.Continuation = c.scope, c.token
 			if _, _, err := b.c.Query(b.ctx, q); !is(err, fault.CodeBadRequest) {

@@ -53,13 +53,19 @@ func TestRangesFollowThroughput(t *testing.T) {
 		first int
 		steps []step
 	}{
-		"one by one":     {store.ContainerOptions{}, 1, []step{{manual(10_000), 1}, {manual(11_000), 2}, {manual(25_000), 3}, {manual(400), 3}, {manual(30_000), 3}, {manual(30_100), 4}}},
-		"at once":        {store.ContainerOptions{}, 1, []step{{manual(95_000), 10}, {manual(95_000), 10}}},
-		"made with it":   {store.ContainerOptions{Throughput: manual(21_000)}, 4, []step{{manual(40_000), 4}, {manual(50_000), 5}}},
-		"autoscale":      {store.ContainerOptions{Throughput: auto(1000)}, 1, []step{{auto(20_000), 2}, {auto(1000), 2}, {auto(21_000), 3}}},
-		"migrated":       {store.ContainerOptions{}, 1, []step{{auto(11_000), 2}, {manual(11_000), 2}, {manual(20_100), 3}}},
-		"asked for five": {store.ContainerOptions{Ranges: 5}, 5, []step{{manual(40_000), 5}, {manual(60_000), 6}}},
-		"asked for one":  {store.ContainerOptions{Ranges: 1, Throughput: manual(25_000)}, 1, []step{{manual(25_000), 1}, {manual(25_100), 3}}},
+		"one by one": {store.ContainerOptions{}, 1, []step{{manual(10_000), 1}, {manual(11_000), 2},
+			{manual(25_000), 3}, {manual(400), 3}, {manual(30_000), 3}, {manual(30_100), 4}}},
+		"at once": {store.ContainerOptions{}, 1, []step{{manual(95_000), 10}, {manual(95_000), 10}}},
+		"made with it": {store.ContainerOptions{Throughput: manual(21_000)}, 4,
+			[]step{{manual(40_000), 4}, {manual(50_000), 5}}},
+		"autoscale": {store.ContainerOptions{Throughput: auto(1000)}, 1,
+			[]step{{auto(20_000), 2}, {auto(1000), 2}, {auto(21_000), 3}}},
+		"migrated": {store.ContainerOptions{}, 1, []step{{auto(11_000), 2}, {manual(11_000), 2},
+			{manual(20_100), 3}}},
+		"asked for five": {store.ContainerOptions{Ranges: 5}, 5,
+			[]step{{manual(40_000), 5}, {manual(60_000), 6}}},
+		"asked for one": {store.ContainerOptions{Ranges: 1, Throughput: manual(25_000)}, 1,
+			[]step{{manual(25_000), 1}, {manual(25_100), 3}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, "", 0)
@@ -144,7 +150,8 @@ func TestSharedThroughputSplitsNothing(t *testing.T) {
 		if o.ResourceRID != d.RID() {
 			continue
 		}
-		got, err := b.db.ReplaceOffer(b.ctx, o.ID, definition.Throughput{Manual: 50_000}, false, store.WriteOptions{})
+		got, err := b.db.ReplaceOffer(b.ctx, o.ID, definition.Throughput{Manual: 50_000}, false,
+			store.WriteOptions{})
 		if err != nil || got.Pending {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -182,7 +189,8 @@ func TestThroughputLoweredMeanwhile(t *testing.T) {
 		t.Errorf("in a split there are %+v, and the offer is %+v", r, b.offer())
 	}
 	// It does not wait for the copy, which gives up.
-	o, err := b.db.ReplaceOffer(b.ctx, b.offer().ID, definition.Throughput{Manual: 400}, false, store.WriteOptions{})
+	o, err := b.db.ReplaceOffer(b.ctx, b.offer().ID, definition.Throughput{Manual: 400}, false,
+		store.WriteOptions{})
 	if err != nil || o.Pending {
 		t.Errorf("%+v, %v", o, err)
 	}

@@ -58,13 +58,16 @@ func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := definition.ContainerSpec{ID: "c", PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: "Hash", Version: 2}, DefaultTTL: ttl.Never}
+	spec := definition.ContainerSpec{ID: "c",
+		PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: "Hash",
+			Version: 2}, DefaultTTL: ttl.Never}
 	c, err := d.CreateContainerWith(ctx, spec, ContainerOptions{Ranges: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	create := func(ctx context.Context, p string) error {
-		_, _, err := c.Create(ctx, definition.NewPartitionKey(doc.StringValue(p)), []byte(`{"id":"1","pk":"`+p+`"}`), WriteOptions{})
+		_, _, err := c.Create(ctx, definition.NewPartitionKey(doc.StringValue(p)),
+			[]byte(`{"id":"1","pk":"`+p+`"}`), WriteOptions{})
 		return err
 	}
 	read := func(ctx context.Context, p string) error {
@@ -98,9 +101,14 @@ func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 		ask  func(context.Context) error
 	}{
 		{"a point read", false, func(ctx context.Context) error { return read(ctx, "kept") }},
-		{"a list", false, func(ctx context.Context) error { _, _, err := c.List(ctx, ListOptions{}); return err }},
+		{"a list", false, func(ctx context.Context) error {
+			_, _,
+				err := c.List(ctx, ListOptions{})
+			return err
+		}},
 		{"a ping", false, db.Ping},
-		{"a create in another partition", true, func(ctx context.Context) error { return create(ctx, "fresh") }},
+		{"a create in another partition", true,
+			func(ctx context.Context) error { return create(ctx, "fresh") }},
 		{"a create of a database", true, func(ctx context.Context) error {
 			_, err := db.CreateDatabase(ctx, "other", definition.Throughput{})
 			return err
@@ -110,7 +118,8 @@ func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 			return err
 		}},
 		{"a split", true, func(ctx context.Context) error { _, err := c.Split(ctx, "0", ""); return err }},
-		{"a deletion of the container", true, func(ctx context.Context) error { return d.DeleteContainer(ctx, "c", WriteOptions{}) }},
+		{"a deletion of the container", true,
+			func(ctx context.Context) error { return d.DeleteContainer(ctx, "c", WriteOptions{}) }},
 	} {
 		within := 30 * time.Second
 		if one.late {

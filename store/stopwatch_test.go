@@ -71,7 +71,8 @@ func TestWalksLookAtTheirContext(t *testing.T) {
 	b, _ := graveyard(t)
 	ask := func(text string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			_, _, err := b.c.Query(ctx, store.QueryRequest{Text: text, ListOptions: store.ListOptions{MaxItems: 1}})
+			_, _, err := b.c.Query(ctx,
+				store.QueryRequest{Text: text, ListOptions: store.ListOptions{MaxItems: 1}})
 			return err
 		}
 	}
@@ -89,7 +90,8 @@ func TestWalksLookAtTheirContext(t *testing.T) {
 			return err
 		},
 		"feed through a query": func(ctx context.Context) error {
-			_, _, err := b.c.QueryChanges(ctx, store.ChangesRequest{}, store.QueryRequest{Text: "SELECT * FROM c WHERE c.id = 'last'"})
+			_, _, err := b.c.QueryChanges(ctx, store.ChangesRequest{},
+				store.QueryRequest{Text: "SELECT * FROM c WHERE c.id = 'last'"})
 			return err
 		},
 		"scan":     ask("SELECT * FROM c WHERE c.n + 1 = 3"),
@@ -173,7 +175,8 @@ func TestPagesOverTheDead(t *testing.T) {
 			})
 		}
 		pages(t, "first last", func(from string) (ids []string, next string, err error) {
-			p, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Scope: scope, Start: store.ChangesStart{After: from}, MaxItems: 1})
+			p, _, err := b.c.Changes(b.ctx,
+				store.ChangesRequest{Scope: scope, Start: store.ChangesStart{After: from}, MaxItems: 1})
 			for _, ch := range p.Changes {
 				ids = append(ids, ch.Item.ID())
 			}
@@ -190,7 +193,8 @@ func TestAggregateOverItsTime(t *testing.T) {
 	b, wall := graveyard(t)
 	wall.step.Store(int64(2 * time.Second))
 	defer wall.step.Store(0)
-	for _, text := range []string{"SELECT VALUE MAX(c.n) FROM c WHERE c.n + 1 = 2", "SELECT c.n FROM c GROUP BY c.n"} {
+	for _, text := range []string{"SELECT VALUE MAX(c.n) FROM c WHERE c.n + 1 = 2",
+		"SELECT c.n FROM c GROUP BY c.n"} {
 		if _, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text}); !is(err, fault.CodeCanceled) {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -30,7 +30,8 @@ func timeline(t *testing.T, d *datatest.Case) string {
 	if err != nil {
 		d.Fatalf("%v", err)
 	}
-	h := metatest.History{Steps: steps, Config: metatest.Config{Kind: d.String("kind", metatest.V2), Ranges: int(d.Int("ranges", 1)),
+	h := metatest.History{Steps: steps, Config: metatest.Config{Kind: d.String("kind", metatest.V2),
+		Ranges:  int(d.Int("ranges", 1)),
 		Default: d.String("default", "off"), Unique: d.Flag("unique")}}
 
 	want := play(d, h, onDisk)
@@ -43,7 +44,8 @@ func timeline(t *testing.T, d *datatest.Case) string {
 			m := metatest.Mode{Sweep: sweep, Reopen: reopen, Ranges: h.Config.Ranges}
 			got := play(d, m.Apply(h, rand.New(rand.NewPCG(1, 1))), onDisk)
 			if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Errorf("%s: sweeps: %s, reopens: %s: the answers differ (-without +with):\n%s", d.Pos, sweep, reopen, diff)
+				t.Errorf("%s: sweeps: %s, reopens: %s: the answers differ (-without +with):\n%s", d.Pos,
+					sweep, reopen, diff)
 			}
 		}
 	}
@@ -80,8 +82,10 @@ func TestInvalidTTLIsNamed(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()
 	for _, token := range []string{"0", "-10", "null", `"60"`, "1.5", "2147483648", "true", "{}", "[]"} {
-		_, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","ttl":`+token+`}`), store.WriteOptions{})
-		want := "The input ttl '" + token + "' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', " +
+		_, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","ttl":`+token+`}`),
+			store.WriteOptions{})
+		want := "The input ttl '" + token +
+			"' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', " +
 			"or '-1' which means never expire."
 		if e := new(fault.Error); !errors.As(err, &e) || e.Code != fault.CodeBadRequest || e.Message != want {
 			t.Errorf("ttl %s: %v", token, err)

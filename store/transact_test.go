@@ -71,7 +71,8 @@ func TestTransact(t *testing.T) {
 		t.Errorf("after an error there are %s documents, %v", b.count(), err)
 	}
 	b.pass(10)
-	if err := b.transact(func(x *store.Transaction) error { return create(x, "7") }); err != nil || b.count() != "1" {
+	if err := b.transact(func(x *store.Transaction) error { return create(x, "7") }); err != nil ||
+		b.count() != "1" {
 		t.Errorf("the id of one that has expired: %v, %s documents", err, b.count())
 	}
 }
@@ -87,7 +88,8 @@ func TestTransactRefuses(t *testing.T) {
 			{Kind: store.OperationCreate, Body: []byte(`{"id": "a", "pk": "q"}`)},
 			{Kind: store.OperationRead, ID: "a", Partition: pk("q")},
 			{Kind: store.OperationCreate, Body: []byte(`{"id": `)},
-			{Kind: store.OperationCreate, Body: []byte(`{"id": "a"}`), WriteOptions: store.WriteOptions{PreTriggers: []string{"t"}}},
+			{Kind: store.OperationCreate, Body: []byte(`{"id": "a"}`),
+				WriteOptions: store.WriteOptions{PreTriggers: []string{"t"}}},
 		} {
 			if r := x.Do(op); !errors.Is(r.Err, fault.ErrBadRequest) {
 				t.Errorf("%s of %s: %v", op.Kind, op.Body, r.Err)
@@ -197,7 +199,8 @@ func TestTransactPanics(t *testing.T) {
 	if err := b.transact(func(*store.Transaction) error { runtime.Goexit(); return nil }); err == nil {
 		t.Error("a function that ended its goroutine has committed")
 	}
-	if err := b.transact(func(x *store.Transaction) error { return create(x, "b") }); err != nil || b.count() != "1" {
+	if err := b.transact(func(x *store.Transaction) error { return create(x, "b") }); err != nil ||
+		b.count() != "1" {
 		t.Errorf("the next one: %v, %s documents", err, b.count())
 	}
 }

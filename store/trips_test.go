@@ -269,7 +269,8 @@ func (tr *tripper) answers() (all []string) {
 				token = p.Continuation
 			}
 			for token, more := "", true; more; more = token != "" {
-				p, r, err := b.c.List(b.ctx, store.ListOptions{MaxItems: page, Continuation: token, Scope: scope})
+				p, r, err := b.c.List(b.ctx, store.ListOptions{MaxItems: page, Continuation: token,
+					Scope: scope})
 				fatal(err)
 				for _, item := range p.Items {
 					note("list: %s, %v RU", item.AppendJSON(nil), r.Charge)
@@ -279,7 +280,8 @@ func (tr *tripper) answers() (all []string) {
 			position := ""
 			for more := true; more; {
 				start := store.ChangesStart{After: position}
-				p, r, err := b.c.Changes(b.ctx, store.ChangesRequest{MaxItems: page, Start: start, Scope: scope})
+				p, r, err := b.c.Changes(b.ctx, store.ChangesRequest{MaxItems: page, Start: start,
+					Scope: scope})
 				fatal(err)
 				for _, ch := range p.Changes {
 					note("feed: %s, %v RU", ch.AppendJSON(nil), r.Charge)

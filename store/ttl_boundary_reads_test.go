@@ -60,7 +60,8 @@ func (g *glance) show(body doc.Value, ts int64) {
 		due = g.known[i].dead
 	}
 	if due <= g.before {
-		g.y.t.Errorf("%s: %s expired at %d; a call that began at %d returned it", g.how, body.Raw(), due, g.before)
+		g.y.t.Errorf("%s: %s expired at %d; a call that began at %d returned it", g.how, body.Raw(), due,
+			g.before)
 	}
 }
 
@@ -76,7 +77,8 @@ func (g *glance) end(partition int) {
 		if g.shown[i] {
 			shown++
 		} else if after < g.known[i].until {
-			g.y.t.Errorf("%s: %d expires at %d; a call from %d to %d missed it", g.how, i, g.known[i].until, g.before, after)
+			g.y.t.Errorf("%s: %d expires at %d; a call from %d to %d missed it", g.how, i, g.known[i].until,
+				g.before, after)
 		}
 	}
 	g.count(judged, shown, after)
@@ -110,7 +112,9 @@ func (y *churchyard) read(seed uint64) {
 			return g.query("SELECT * FROM c WHERE c.pk = '"+strconv.Itoa(max(p, 0))+"'", max(p, 0))
 		}},
 		{"query in order", func(p int) error { return g.query("SELECT * FROM c ORDER BY c.id", p) }},
-		{"query by index", func(p int) error { return g.query("SELECT c.id, c.ttl, c._ts FROM c WHERE c.id >= '0'", p) }},
+		{"query by index", func(p int) error {
+			return g.query("SELECT c.id, c.ttl, c._ts FROM c WHERE c.id >= '0'", p)
+		}},
 		{"count", g.total},
 		{"feed", g.feed},
 		{"new in the feed", func(int) error { return g.follow(&latest, store.LatestVersions) }},
@@ -183,7 +187,8 @@ func (g *glance) items(items []store.Item, partition int, err error) error {
 
 func (g *glance) query(text string, partition int) error {
 	g.begin()
-	page, _, err := g.y.c.Query(g.y.ctx, store.QueryRequest{Text: text, ListOptions: store.ListOptions{Scope: scope(partition), MaxItems: -1}})
+	page, _, err := g.y.c.Query(g.y.ctx,
+		store.QueryRequest{Text: text, ListOptions: store.ListOptions{Scope: scope(partition), MaxItems: -1}})
 	if err == nil && page.Continuation != "" {
 		err = errors.New("an answer of 64 rows goes on")
 	}
@@ -201,7 +206,8 @@ func (g *glance) query(text string, partition int) error {
 // total counts: at least those who were alive all the time, at most those who were not dead all the time.
 func (g *glance) total(partition int) error {
 	g.begin()
-	page, _, err := g.y.c.Query(g.y.ctx, store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c", ListOptions: store.ListOptions{Scope: scope(partition)}})
+	page, _, err := g.y.c.Query(g.y.ctx, store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c",
+		ListOptions: store.ListOptions{Scope: scope(partition)}})
 	if err != nil {
 		return err
 	}
@@ -219,7 +225,8 @@ func (g *glance) total(partition int) error {
 		}
 	}
 	if n, err := strconv.Atoi(string(page.Rows[0])); err != nil || n < least || n > most {
-		return fmt.Errorf("%s from %d to %d: at least %d are alive, at most %d (%v)", page.Rows[0], g.before, after, least, most, err)
+		return fmt.Errorf("%s from %d to %d: at least %d are alive, at most %d (%v)", page.Rows[0], g.before,
+			after, least, most, err)
 	}
 	g.count(1, 1, after)
 	return nil
@@ -267,7 +274,8 @@ func (g *glance) follow(at *store.ChangesStart, mode store.ChangeMode) error {
 				due = ch.Previous.Timestamp() + int64(own.Num())
 			}
 			if due > ch.Timestamp || due > after {
-				return fmt.Errorf("%s expires at %d, and was purged at %d", ch.Previous.Body(), due, ch.Timestamp)
+				return fmt.Errorf("%s expires at %d, and was purged at %d", ch.Previous.Body(), due,
+					ch.Timestamp)
 			}
 		}
 		n++
@@ -281,14 +289,16 @@ func (g *glance) batch(partition int, atomic bool) error {
 	var ops []store.Operation
 	for i := range g.y.plots {
 		if p := &g.y.plots[i]; partition < 0 || i%partitions == partition {
-			ops = append(ops, store.Operation{Kind: store.OperationRead, ID: p.id, Partition: pk(p.partition)})
+			ops = append(ops, store.Operation{Kind: store.OperationRead, ID: p.id,
+				Partition: pk(p.partition)})
 		}
 	}
 	if atomic { // one that is missing ends it
 		ops = ops[:1]
 	}
 	g.begin()
-	out, _, err := g.y.c.Batch(g.y.ctx, ops[0].Partition, ops, store.BatchOptions{Atomic: atomic, ContinueOnError: !atomic})
+	out, _, err := g.y.c.Batch(g.y.ctx, ops[0].Partition, ops,
+		store.BatchOptions{Atomic: atomic, ContinueOnError: !atomic})
 	if err != nil {
 		return err
 	}
@@ -305,7 +315,8 @@ func (g *glance) batch(partition int, atomic bool) error {
 	}
 	after := g.y.now()
 	if i, _ := strconv.Atoi(ops[0].ID); !g.shown[i] && after < g.known[i].until {
-		return fmt.Errorf("%d expires at %d; a call from %d to %d missed it", i, g.known[i].until, g.before, after)
+		return fmt.Errorf("%d expires at %d; a call from %d to %d missed it", i, g.known[i].until, g.before,
+			after)
 	}
 	g.count(1, 1, after)
 	return nil

@@ -62,7 +62,8 @@ type churchyard struct {
 	short, long int64 // the defaults, between which it goes to and fro
 	plots       [plots]plot
 
-	judged, shown, gone, crossed atomic.Int64 // judgments, items shown and rightly missing, and judgments in which the clock moved
+	// judgments, items shown and rightly missing, and judgments in which the clock moved
+	judged, shown, gone, crossed atomic.Int64
 	enough                       int64
 	visits                       atomic.Int64 // of writers to plots
 }
@@ -96,12 +97,14 @@ func newChurchyard(t *testing.T, clock *ttl.Virtual, short, long int64) *churchy
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	y := &churchyard{t: t, ctx: context.Background(), clock: clock, short: short, long: long, enough: metatest.Judgments / 2}
+	y := &churchyard{t: t, ctx: context.Background(), clock: clock, short: short, long: long,
+		enough: metatest.Judgments / 2}
 	e, err := pebble.Open(y.ctx, pebble.Options{Memory: true, FS: vfs.NewMem(), Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if y.db, err = store.Open(y.ctx, e, store.Options{Clock: clock, Ranges: 2, TTLPreviousImage: true}); err != nil {
+	if y.db, err = store.Open(y.ctx, e,
+		store.Options{Clock: clock, Ranges: 2, TTLPreviousImage: true}); err != nil {
 		t.Fatal(err)
 	}
 	if y.d, err = y.db.CreateDatabase(y.ctx, "db", definition.Throughput{}); err == nil {
@@ -113,7 +116,8 @@ func newChurchyard(t *testing.T, clock *ttl.Virtual, short, long int64) *churchy
 		t.Fatal(err)
 	}
 	for i := range y.plots {
-		y.plots[i].id, y.plots[i].partition, y.plots[i].kind = strconv.Itoa(i), strconv.Itoa(i%partitions), i/partitions%kinds
+		y.plots[i].id, y.plots[i].partition, y.plots[i].kind = strconv.Itoa(i), strconv.Itoa(
+			i%partitions), i/partitions%kinds
 	}
 	return y
 }
@@ -189,7 +193,8 @@ func (y *churchyard) use(r *rand.Rand, p *plot) {
 	var it store.Item
 	var err error
 	found := true // as far as the operation tells
-	verb := []string{metatest.Create, metatest.Create, metatest.Upsert, metatest.Replace, metatest.Batch}[r.IntN(5)]
+	verb := []string{metatest.Create, metatest.Create, metatest.Upsert, metatest.Replace,
+		metatest.Batch}[r.IntN(5)]
 	switch verb {
 	case metatest.Create:
 		it, _, err = y.c.Create(y.ctx, pk(p.partition), body, store.WriteOptions{})
@@ -204,7 +209,8 @@ func (y *churchyard) use(r *rand.Rand, p *plot) {
 	case metatest.Batch:
 		var out store.BatchResult
 		op := store.Operation{Kind: store.OperationUpsert, ID: p.id, Body: body}
-		if out, _, err = y.c.Batch(y.ctx, pk(p.partition), []store.Operation{op}, store.BatchOptions{Atomic: true}); err == nil {
+		if out, _, err = y.c.Batch(y.ctx, pk(p.partition), []store.Operation{op},
+			store.BatchOptions{Atomic: true}); err == nil {
 			it, err, found = out.Results[0].Item, out.Results[0].Err, !out.Results[0].Inserted
 		}
 	}

@@ -91,12 +91,15 @@ func TestTTLAllVersionsFeed(t *testing.T) {
 	b.clock.Advance(2 * time.Second)
 	got, at = b.changes(store.AllVersions, at)
 	b.showed("expired, not purged", got)
-	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x"}`), store.WriteOptions{}); err != nil {
+	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x"}`),
+		store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions, Start: store.ChangesStart{After: at}, MaxItems: 1})
+	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions,
+		Start: store.ChangesStart{After: at}, MaxItems: 1})
 	if err != nil || len(page.Changes) != 2 {
-		t.Errorf("an expiry and the create in its place are not one transaction: %d changes, %v", len(page.Changes), err)
+		t.Errorf("an expiry and the create in its place are not one transaction: %d changes, %v",
+			len(page.Changes), err)
 	}
 	got, at = b.changes(store.AllVersions, at)
 	b.showed("a create over a ghost", got, "delete a expired", "create a")
@@ -128,21 +131,25 @@ func TestTTLExpiryMetadata(t *testing.T) {
 		if _, err := b.db.SweepNow(b.ctx); err != nil {
 			t.Fatal(err)
 		}
-		page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions, Start: store.ChangesStart{After: "0"}})
+		page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions,
+			Start: store.ChangesStart{After: "0"}})
 		if err != nil || len(page.Changes) != 2 {
 			t.Fatal(page.Changes, err)
 		}
 		v := doc.Of(page.Changes[1].AppendSeparately(nil))
 		meta := v.Member("metadata")
-		for name, want := range map[string]string{"operationType": `"delete"`, "timeToLiveExpired": "true", "id": `"a"`, "partitionKey": `{"pk":"x"}`, "crts": "1700000009"} {
+		for name, want := range map[string]string{"operationType": `"delete"`, "timeToLiveExpired": "true",
+			"id": `"a"`, "partitionKey": `{"pk":"x"}`, "crts": "1700000009"} {
 			if got := string(meta.Member(name).Raw()); got != want {
 				t.Errorf("%s: %s, want %s", name, got, want)
 			}
 		}
-		if uint64(meta.Member("previousImageLSN").Num()) != it.LSN() || uint64(meta.Member("lsn").Num()) <= it.LSN() {
+		if uint64(meta.Member("previousImageLSN").Num()) != it.LSN() ||
+			uint64(meta.Member("lsn").Num()) <= it.LSN() {
 			t.Errorf("LSNs: %s, the item had %d", meta.Raw(), it.LSN())
 		}
-		if string(v.Member("current").Raw()) != "{}" || (v.Member("previous").Member("n").Kind() == doc.Number) != keeps {
+		if string(v.Member("current").Raw()) != "{}" ||
+			(v.Member("previous").Member("n").Kind() == doc.Number) != keeps {
 			t.Errorf("previous images %v: %s", keeps, v.Raw())
 		}
 		b.close()

@@ -30,12 +30,14 @@ func (h *haunt) read(match string) error {
 }
 
 func (h *haunt) replace(match string) error {
-	_, _, err := h.c.Replace(h.ctx, h.pk, "ghost", h.body("ghost", "taken"), store.WriteOptions{IfMatch: match})
+	_, _, err := h.c.Replace(h.ctx, h.pk, "ghost", h.body("ghost", "taken"),
+		store.WriteOptions{IfMatch: match})
 	return err
 }
 
 func (h *haunt) patch(match string) error {
-	_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"set","path":"/v","value":2}`), store.WriteOptions{IfMatch: match})
+	_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"set","path":"/v","value":2}`),
+		store.WriteOptions{IfMatch: match})
 	return err
 }
 
@@ -69,7 +71,8 @@ func (h *haunt) upsert(o store.WriteOptions) error {
 
 // none refuses rows of a query, but for a count of 0.
 func (h *haunt) none(text string) error {
-	page, _, err := h.c.Query(h.ctx, store.QueryRequest{Text: text, ListOptions: store.ListOptions{Scope: store.Scope{Partition: h.pk}}})
+	page, _, err := h.c.Query(h.ctx,
+		store.QueryRequest{Text: text, ListOptions: store.ListOptions{Scope: store.Scope{Partition: h.pk}}})
 	if err == nil && len(page.Rows) > 0 && string(page.Rows[0]) != "0" {
 		return fmt.Errorf("%s: %s", text, page.Rows)
 	}
@@ -78,7 +81,8 @@ func (h *haunt) none(text string) error {
 
 // batch is a create and an operation on the ghost, of which nothing may be applied.
 func (h *haunt) batch(kind store.OperationKind) error {
-	ops := []store.Operation{{Kind: store.OperationCreate, ID: "other", Body: h.body("other", "else")}, {Kind: kind, ID: "ghost", Body: h.body("ghost", "taken")},
+	ops := []store.Operation{{Kind: store.OperationCreate, ID: "other", Body: h.body("other", "else")},
+		{Kind: kind, ID: "ghost", Body: h.body("ghost", "taken")},
 		{Kind: store.OperationRead, ID: "other"}}
 	if kind == store.OperationPatch {
 		ops[1].Patch = patchOf(h.t, `{"op":"set","path":"/v","value":2}`)
@@ -114,7 +118,8 @@ var ghostRows = []struct {
 		}
 		return err
 	}},
-	{"read by resource id", fault.CodeNotFound, func(h *haunt) error { _, err := h.c.ResolveRID(h.ctx, h.rid); return err }},
+	{"read by resource id", fault.CodeNotFound,
+		func(h *haunt) error { _, err := h.c.ResolveRID(h.ctx, h.rid); return err }},
 	{"list", 0, func(h *haunt) error {
 		page, _, err := h.c.List(h.ctx, store.ListOptions{Scope: store.Scope{Partition: h.pk}})
 		if len(page.Items) > 0 {
@@ -135,36 +140,50 @@ var ghostRows = []struct {
 	}},
 	{"query of all", 0, func(h *haunt) error { return h.none("SELECT * FROM c") }},
 	{"query by id", 0, func(h *haunt) error { return h.none("SELECT * FROM c WHERE c.id = 'ghost'") }},
-	{"query by index", 0, func(h *haunt) error { return h.none("SELECT VALUE c.u FROM c WHERE c.u = 'taken'") }},
+	{"query by index", 0, func(h *haunt) error {
+		return h.none("SELECT VALUE c.u FROM c WHERE c.u = 'taken'")
+	}},
 	{"query in order", 0, func(h *haunt) error { return h.none("SELECT TOP 1 * FROM c ORDER BY c.u") }},
 	{"COUNT", 0, func(h *haunt) error { return h.none("SELECT VALUE COUNT(1) FROM c") }},
-	{"COUNT by index", 0, func(h *haunt) error { return h.none("SELECT VALUE COUNT(1) FROM c WHERE c.u = 'taken'") }},
+	{"COUNT by index", 0, func(h *haunt) error {
+		return h.none("SELECT VALUE COUNT(1) FROM c WHERE c.u = 'taken'")
+	}},
 	{"MAX", 0, func(h *haunt) error { return h.none("SELECT VALUE MAX(c.u) FROM c") }},
 	{"DISTINCT", 0, func(h *haunt) error { return h.none("SELECT DISTINCT VALUE c.u FROM c") }},
 	{"GROUP BY", 0, func(h *haunt) error { return h.none("SELECT c.u, COUNT(1) AS n FROM c GROUP BY c.u") }},
 	{"replace", fault.CodeNotFound, func(h *haunt) error { return h.replace("") }},
 	{"replace If-Match its etag", fault.CodeNotFound, func(h *haunt) error { return h.replace(h.etag) }},
-	{"replace If-Match another", fault.CodeNotFound, func(h *haunt) error { return h.replace(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"replace If-Match another", fault.CodeNotFound,
+		func(h *haunt) error { return h.replace(`"00000000-0000-0000-0000-000000000000"`) }},
 	{"patch", fault.CodeNotFound, func(h *haunt) error { return h.patch("") }},
-	{"patch If-Match another", fault.CodeNotFound, func(h *haunt) error { return h.patch(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"patch If-Match another", fault.CodeNotFound,
+		func(h *haunt) error { return h.patch(`"00000000-0000-0000-0000-000000000000"`) }},
 	{"delete", fault.CodeNotFound, func(h *haunt) error { return h.remove("") }},
-	{"delete If-Match another", fault.CodeNotFound, func(h *haunt) error { return h.remove(`"00000000-0000-0000-0000-000000000000"`) }},
-	{"lease", fault.CodeNotFound, func(h *haunt) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 5); return err }},
-	{"release of a lease", fault.CodeNotFound, func(h *haunt) error { return h.c.ReleaseLease(h.ctx, h.pk, "ghost") }},
+	{"delete If-Match another", fault.CodeNotFound,
+		func(h *haunt) error { return h.remove(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"lease", fault.CodeNotFound,
+		func(h *haunt) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 5); return err }},
+	{"release of a lease", fault.CodeNotFound,
+		func(h *haunt) error { return h.c.ReleaseLease(h.ctx, h.pk, "ghost") }},
 	{"create with its id", 0, func(h *haunt) error { return h.create("ghost", "taken") }},
 	{"create with its unique key", 0, func(h *haunt) error { return h.create("heir", "taken") }},
 	{"create beside it", 0, func(h *haunt) error { return h.create("heir", "free") }},
 	{"upsert", 0, func(h *haunt) error { return h.upsert(store.WriteOptions{}) }},
-	{"upsert If-Match its etag", 0, func(h *haunt) error { return h.upsert(store.WriteOptions{IfMatch: h.etag}) }},
+	{"upsert If-Match its etag", 0,
+		func(h *haunt) error { return h.upsert(store.WriteOptions{IfMatch: h.etag}) }},
 	{"upsert If-Match another", 0, func(h *haunt) error {
 		return h.upsert(store.WriteOptions{IfMatch: `"00000000-0000-0000-0000-000000000000"`})
 	}},
-	{"upsert If-None-Match anything", 0, func(h *haunt) error { return h.upsert(store.WriteOptions{IfNoneMatch: "*"}) }},
+	{"upsert If-None-Match anything", 0,
+		func(h *haunt) error { return h.upsert(store.WriteOptions{IfNoneMatch: "*"}) }},
 	{"batch with a read", fault.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationRead) }},
-	{"batch with a replace", fault.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationReplace) }},
+	{"batch with a replace", fault.CodeNotFound,
+		func(h *haunt) error { return h.batch(store.OperationReplace) }},
 	{"batch with a patch", fault.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationPatch) }},
-	{"batch with a delete", fault.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationDelete) }},
-	{"delete of its partition", 0, func(h *haunt) error { _, err := h.c.DeletePartition(h.ctx, h.pk); return err }},
+	{"batch with a delete", fault.CodeNotFound,
+		func(h *haunt) error { return h.batch(store.OperationDelete) }},
+	{"delete of its partition", 0,
+		func(h *haunt) error { _, err := h.c.DeletePartition(h.ctx, h.pk); return err }},
 }
 
 // Each operation on an item that has expired, in the very second and much later, whether it expired by its
@@ -179,7 +198,9 @@ func TestTTLGhost(t *testing.T) {
 					haunts := make([]haunt, len(ghostRows))
 					for i, row := range ghostRows {
 						h := haunt{ground: g, name: row.name, pk: pk(row.name)}
-						it, _, err := g.c.Create(g.ctx, h.pk, fmt.Appendf(nil, `{"id":"ghost","pk":%q,"u":"taken"%s}`, row.name, own), store.WriteOptions{})
+						it, _, err := g.c.Create(g.ctx, h.pk,
+							fmt.Appendf(nil, `{"id":"ghost","pk":%q,"u":"taken"%s}`, row.name,
+								own), store.WriteOptions{})
 						g.must(err)
 						h.etag, h.rid = it.ETag(), it.RID()
 						haunts[i] = h
@@ -190,7 +211,8 @@ func TestTTLGhost(t *testing.T) {
 					}
 					g.until(5 + later)
 					for i, row := range ghostRows {
-						if err := row.do(&haunts[i]); row.code == 0 && err != nil || row.code != 0 && !is(err, row.code) {
+						if err := row.do(&haunts[i]); row.code == 0 && err != nil || row.code != 0 &&
+							!is(err, row.code) {
 							g.t.Errorf("%s: %v, want %v", row.name, err, row.code)
 						}
 					}
@@ -204,7 +226,8 @@ func TestTTLGhost(t *testing.T) {
 func TestTTLGhostTakesSpace(t *testing.T) {
 	b := newBench(t, `"defaultTtl":5`, 1)
 	defer b.close()
-	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"ghost","pk":"x"}`), store.WriteOptions{}); err != nil {
+	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"ghost","pk":"x"}`),
+		store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.Advance(5 * time.Second)
@@ -232,16 +255,19 @@ var refreshes = []struct {
 	}},
 	{"patch", true, func(h *haunt) error { return h.patch("") }},
 	{"patch to the ttl that it has", true, func(h *haunt) error {
-		_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"set","path":"/ttl","value":8}`), store.WriteOptions{})
+		_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"set","path":"/ttl","value":8}`),
+			store.WriteOptions{})
 		return err
 	}},
 	{"patch that takes the ttl away", true, func(h *haunt) error {
-		_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"remove","path":"/ttl"}`), store.WriteOptions{})
+		_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"remove","path":"/ttl"}`),
+			store.WriteOptions{})
 		return err
 	}},
 	{"batch", true, func(h *haunt) error { return h.within(true) }},
 	{"bulk", true, func(h *haunt) error { return h.within(false) }},
-	{"delete and create", true, func(h *haunt) error { return errors.Join(h.remove(""), h.create("ghost", "taken")) }},
+	{"delete and create", true,
+		func(h *haunt) error { return errors.Join(h.remove(""), h.create("ghost", "taken")) }},
 	{"point read", false, func(h *haunt) error { return h.read("") }},
 	{"query", false, func(h *haunt) error { _, err := h.query(); return err }},
 	{"feed", false, func(h *haunt) error {
@@ -249,29 +275,35 @@ var refreshes = []struct {
 		return err
 	}},
 	{"batch with a read", false, func(h *haunt) error {
-		_, _, err := h.c.Batch(h.ctx, h.pk, []store.Operation{{Kind: store.OperationRead, ID: "ghost"}}, store.BatchOptions{Atomic: true})
+		_, _, err := h.c.Batch(h.ctx, h.pk, []store.Operation{{Kind: store.OperationRead, ID: "ghost"}},
+			store.BatchOptions{Atomic: true})
 		return err
 	}},
 	{"refused replace", false, func(h *haunt) error {
-		if err := h.replace(`"00000000-0000-0000-0000-000000000000"`); !is(err, fault.CodePreconditionFailed) {
+		if err := h.replace(`"00000000-0000-0000-0000-000000000000"`); !is(err,
+			fault.CodePreconditionFailed) {
 			return fmt.Errorf("not refused: %w", err)
 		}
 		return nil
 	}},
-	{"lease that is over in time", false, func(h *haunt) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 2); return err }},
+	{"lease that is over in time", false,
+		func(h *haunt) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 2); return err }},
 	{"another indexing policy", false, func(h *haunt) error {
-		_, err := h.d.ReplaceContainer(h.ctx, "c", specOf(h.t, `"defaultTtl":8,"indexingPolicy":{"excludedPaths":[{"path":"/*"}]}`), store.WriteOptions{})
+		_, err := h.d.ReplaceContainer(h.ctx, "c",
+			specOf(h.t, `"defaultTtl":8,"indexingPolicy":{"excludedPaths":[{"path":"/*"}]}`), store.WriteOptions{})
 		return err
 	}},
 }
 
 func (h *haunt) query() ([][]byte, error) {
-	page, _, err := h.c.Query(h.ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.id = 'ghost'", ListOptions: store.ListOptions{Scope: store.Scope{Partition: h.pk}}})
+	page, _, err := h.c.Query(h.ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.id = 'ghost'",
+		ListOptions: store.ListOptions{Scope: store.Scope{Partition: h.pk}}})
 	return page.Rows, err
 }
 
 func (h *haunt) within(atomic bool) error {
-	ops := []store.Operation{{Kind: store.OperationReplace, ID: "ghost", Partition: h.pk, Body: h.body("ghost", "taken")}}
+	ops := []store.Operation{{Kind: store.OperationReplace, ID: "ghost", Partition: h.pk,
+		Body: h.body("ghost", "taken")}}
 	out, _, err := h.c.Batch(h.ctx, h.pk, ops, store.BatchOptions{Atomic: atomic})
 	if err == nil {
 		err = out.Results[0].Err
@@ -287,7 +319,8 @@ func TestTTLRefresh(t *testing.T) {
 		haunts := make([]haunt, len(refreshes))
 		for i, row := range refreshes {
 			h := haunt{ground: g, name: row.name, pk: pk(row.name)}
-			_, _, err := g.c.Create(g.ctx, h.pk, fmt.Appendf(nil, `{"id":"ghost","pk":%q,"ttl":8}`, row.name), store.WriteOptions{})
+			_, _, err := g.c.Create(g.ctx, h.pk, fmt.Appendf(nil, `{"id":"ghost","pk":%q,"ttl":8}`, row.name),
+				store.WriteOptions{})
 			g.must(err)
 			haunts[i] = h
 		}
@@ -303,7 +336,8 @@ func TestTTLRefresh(t *testing.T) {
 				want, h := second < 8 || row.fresh && second < 11, &haunts[i]
 				rows, err := h.query()
 				g.must(err)
-				if err := h.read(""); want != (err == nil) || err != nil && !is(err, fault.CodeNotFound) || want != (len(rows) == 1) {
+				if err := h.read(""); want != (err == nil) || err != nil && !is(err, fault.CodeNotFound) ||
+					want != (len(rows) == 1) {
 					g.t.Errorf("%s, second %d: %v, %d rows", row.name, second, err, len(rows))
 				} else if want {
 					wrote := map[bool]int64{true: 3}[row.fresh]
@@ -348,7 +382,8 @@ func TestTTLRefreshByProcedure(t *testing.T) {
 		code  fault.Code
 	}{{7 * time.Second, 0}, {time.Second, fault.CodeNotFound}} {
 		b.clock.Advance(row.after)
-		if _, _, err := b.c.Read(b.ctx, pk("a"), "i", store.ReadOptions{}); row.code == 0 && err != nil || row.code != 0 && !is(err, row.code) {
+		if _, _, err := b.c.Read(b.ctx, pk("a"), "i", store.ReadOptions{}); row.code == 0 && err != nil ||
+			row.code != 0 && !is(err, row.code) {
 			t.Errorf("second %d: %v", b.seconds()-1_700_000_000, err)
 		}
 	}

@@ -29,7 +29,8 @@ func lookAt(ctx context.Context, c *store.Container, keys []metatest.Key, want m
 	for _, way := range []struct {
 		name string
 		look func() error
-	}{{"point reads", l.points}, {"list", l.list}, {"query", l.query}, {"count", l.count}, {"latest feed", l.feed}} {
+	}{{"point reads", l.points}, {"list", l.list}, {"query", l.query}, {"count", l.count}, {"latest feed",
+		l.feed}} {
 		l.got = make(map[metatest.Key]bool, len(want))
 		if err := way.look(); err != nil {
 			return fmt.Errorf("%s: %w", way.name, err)
@@ -112,7 +113,8 @@ func (l *look) query() error {
 
 func (l *look) count() error {
 	page, _, err := l.c.Query(l.ctx, store.QueryRequest{Text: `SELECT VALUE COUNT(1) FROM c`})
-	if want := strconv.Itoa(len(l.want)); err == nil && (len(page.Rows) != 1 || string(page.Rows[0]) != want) {
+	if want := strconv.Itoa(len(l.want)); err == nil &&
+		(len(page.Rows) != 1 || string(page.Rows[0]) != want) {
 		err = fmt.Errorf("%s, not %s", page.Rows, want)
 	}
 	return err

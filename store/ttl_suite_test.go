@@ -46,7 +46,8 @@ func onGrounds(t *testing.T, f func(g *ground)) {
 				if where == "folder" {
 					o = pebble.Options{Dir: t.TempDir()}
 				}
-				g := &ground{newStageOn(t, o, reaper != "delayed"), reaper, where != "memory", rand.New(rand.NewPCG(uint64(i), 8))}
+				g := &ground{newStageOn(t, o, reaper != "delayed"), reaper, where != "memory",
+					rand.New(rand.NewPCG(uint64(i), 8))}
 				defer g.close()
 				f(g)
 			})
@@ -112,7 +113,8 @@ func (g *ground) settle() {
 // put upserts an item of the partition x.
 func (g *ground) put(c *store.Container, id string, own int64) {
 	g.t.Helper()
-	_, _, err := c.Upsert(g.ctx, pk("x"), document(metatest.Event{ID: id, Partition: "x", TTL: own}), store.WriteOptions{})
+	_, _, err := c.Upsert(g.ctx, pk("x"), document(metatest.Event{ID: id, Partition: "x", TTL: own}),
+		store.WriteOptions{})
 	g.must(err)
 }
 
@@ -162,7 +164,8 @@ func TestTTLMatrix(t *testing.T) {
 					ids = append(ids, fmt.Sprint("ttl=", own))
 					g.put(g.c, ids[len(ids)-1], own)
 				}
-				for _, second := range []int64{0, 1, 2, 3, 4, 5, 9, 10, 11, 24, 25, 26, maxLife - 1, maxLife, maxLife + 1} {
+				for _, second := range []int64{0, 1, 2, 3, 4, 5, 9, 10, 11, 24, 25, 26, maxLife - 1, maxLife,
+					maxLife + 1} {
 					g.until(second)
 					want := map[string]seen{}
 					for i, life := range row.lives {
@@ -181,24 +184,42 @@ func TestTTLMatrix(t *testing.T) {
 func TestTTLRefused(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()
-	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"old","pk":"x","ttl":7}`), store.WriteOptions{}); err != nil {
+	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"old","pk":"x","ttl":7}`),
+		store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, def := range []string{"null", "-1", "10"} {
 		b.setDefault(def)
-		for _, token := range []string{"null", "0", "-2", "-10", `"60"`, "1.5", "2147483648", "1e300", "true", "false", "{}", "[1]"} {
-			fresh, old := []byte(`{"id":"new","pk":"x","ttl":`+token+`}`), []byte(`{"id":"old","pk":"x","ttl":`+token+`}`)
-			ops := []store.Operation{{Kind: store.OperationCreate, ID: "first", Body: []byte(`{"id":"first","pk":"x"}`)}, {Kind: store.OperationCreate, ID: "new", Body: fresh}}
+		for _, token := range []string{"null", "0", "-2", "-10", `"60"`, "1.5", "2147483648", "1e300", "true",
+			"false", "{}", "[1]"} {
+			fresh, old := []byte(`{"id":"new","pk":"x","ttl":`+token+
+				`}`), []byte(`{"id":"old","pk":"x","ttl":`+token+`}`)
+			ops := []store.Operation{{Kind: store.OperationCreate, ID: "first",
+				Body: []byte(`{"id":"first","pk":"x"}`)}, {
+				Kind: store.OperationCreate, ID: "new", Body: fresh}}
 			for verb, do := range map[string]func() error{
-				"create":  func() error { _, _, err := b.c.Create(b.ctx, pk("x"), fresh, store.WriteOptions{}); return err },
-				"upsert":  func() error { _, _, err := b.c.Upsert(b.ctx, pk("x"), old, store.WriteOptions{}); return err },
-				"replace": func() error { _, _, err := b.c.Replace(b.ctx, pk("x"), "old", old, store.WriteOptions{}); return err },
+				"create": func() error {
+					_, _,
+						err := b.c.Create(b.ctx, pk("x"), fresh, store.WriteOptions{})
+					return err
+				},
+				"upsert": func() error {
+					_, _,
+						err := b.c.Upsert(b.ctx, pk("x"), old, store.WriteOptions{})
+					return err
+				},
+				"replace": func() error {
+					_, _, err := b.c.Replace(b.ctx, pk("x"), "old", old,
+						store.WriteOptions{})
+					return err
+				},
 				"import": func() error {
 					_, _, err := b.c.Import(b.ctx, pk("x"), fresh, store.ImportOptions{Age: time.Second})
 					return err
 				},
 				"patch": func() error {
-					_, _, err := b.c.Patch(b.ctx, pk("x"), "old", *patchOf(t, `{"op":"set","path":"/ttl","value":`+token+`}`), store.WriteOptions{})
+					_, _, err := b.c.Patch(b.ctx, pk("x"), "old",
+						*patchOf(t, `{"op":"set","path":"/ttl","value":`+token+`}`), store.WriteOptions{})
 					return err
 				},
 				"batch": func() error {
@@ -215,7 +236,8 @@ func TestTTLRefused(t *testing.T) {
 			}
 		}
 		page, _, err := b.c.List(b.ctx, store.ListOptions{})
-		if err != nil || len(page.Items) != 1 || string(page.Items[0].Body()) != `{"id":"old","pk":"x","ttl":7}` {
+		if err != nil || len(page.Items) != 1 ||
+			string(page.Items[0].Body()) != `{"id":"old","pk":"x","ttl":7}` {
 			t.Errorf("default %s: %v %v", def, page.Items, err)
 		}
 	}
@@ -235,15 +257,18 @@ func TestTTLDefaults(t *testing.T) {
 		def  int64
 		ok   bool
 	}{
-		{``, 0, true}, {`,"defaultTtl":null`, 0, true}, {`,"defaultTtl":-1`, -1, true}, {`,"defaultTtl":1`, 1, true},
+		{``, 0, true}, {`,"defaultTtl":null`, 0, true}, {`,"defaultTtl":-1`, -1, true}, {`,"defaultTtl":1`, 1,
+			true},
 		{`,"defaultTtl":2147483647`, maxLife, true}, {`,"defaultTtl":60.0`, 60, true},
-		{`,"defaultTtl":0`, 0, false}, {`,"defaultTtl":-2`, 0, false}, {`,"defaultTtl":-10`, 0, false}, {`,"defaultTtl":2147483648`, 0, false},
+		{`,"defaultTtl":0`, 0, false}, {`,"defaultTtl":-2`, 0, false}, {`,"defaultTtl":-10`, 0,
+			false}, {`,"defaultTtl":2147483648`, 0, false},
 		{`,"defaultTtl":1.5`, 0, false}, {`,"defaultTtl":"5"`, 0, false}, {`,"defaultTtl":true`, 0, false},
 		{`,"ttlPropertyPath":"/when"`, 0, false},
 		{none, 0, true}, {`,"defaultTtl":5` + none, 0, false}, {`,"defaultTtl":-1` + none, 0, false},
 	} {
 		for _, id := range []string{"c", "new"} {
-			spec, _, err := definition.ParseContainerSpec([]byte(`{"id":"`+id+`","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`+row.more+`}`), true)
+			spec, _, err := definition.ParseContainerSpec([]byte(`{"id":"`+id+
+				`","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`+row.more+`}`), true)
 			c := b.c
 			if err == nil && id == "c" {
 				c, err = d.ReplaceContainer(b.ctx, id, spec, store.WriteOptions{})

@@ -67,7 +67,8 @@ func runWorlds(t *testing.T, first, n uint64, i int) {
 			defer s.close()
 			return s.play(metatest.World{Default: world.Default, Events: events}, seed, reaper)
 		}
-		world.Events = metatest.ShrinkList(world.Events, func(less []metatest.Event) bool { return again(less) != nil })
+		world.Events = metatest.ShrinkList(world.Events,
+			func(less []metatest.Event) bool { return again(less) != nil })
 		t.Errorf("a world went wrong (-worlds.seed=%d, reaper %s, manual: %v): %v\nfirst seen as: %v\n\ncut down:\n%s",
 			seed, reaper, s.manual, again(world.Events), err, world)
 		return
@@ -98,7 +99,8 @@ func newStage(t *testing.T, manual bool) *stage {
 func newStageOn(t *testing.T, o pebble.Options, manual bool) *stage {
 	t.Helper()
 	o.Strict = true
-	s := &stage{t: t, ctx: context.Background(), engine: o, clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), manual: manual}
+	s := &stage{t: t, ctx: context.Background(), engine: o, clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+		manual: manual}
 	err := s.open()
 	if err == nil {
 		s.d, err = s.db.CreateDatabase(s.ctx, "db", definition.Throughput{})
@@ -167,7 +169,8 @@ func (s *stage) play(w metatest.World, seed uint64, reaper string) error {
 				return err
 			}
 		}
-		if reaper == "each step" || reaper == "delayed" && e.Verb == metatest.Pass || reaper == "random" && r.IntN(12) == 0 {
+		if reaper == "each step" || reaper == "delayed" && e.Verb == metatest.Pass || reaper == "random" &&
+			r.IntN(12) == 0 {
 			if _, err := s.db.SweepNow(s.ctx); err != nil {
 				return err
 			}
@@ -219,7 +222,8 @@ func (s *stage) do(e metatest.Event) (answer string, err error) {
 	case metatest.Upsert:
 		_, _, err = s.c.Upsert(s.ctx, p, document(e), store.WriteOptions{})
 	case metatest.Import:
-		_, _, err = s.c.Import(s.ctx, p, document(e), store.ImportOptions{Age: time.Duration(e.Seconds) * time.Second})
+		_, _, err = s.c.Import(s.ctx, p, document(e),
+			store.ImportOptions{Age: time.Duration(e.Seconds) * time.Second})
 	case metatest.Replace:
 		_, _, err = s.c.Replace(s.ctx, p, id, document(e), store.WriteOptions{})
 	case metatest.Patch:
@@ -249,7 +253,8 @@ func outcome(err error) (string, error) {
 
 func (s *stage) batch(e metatest.Event) (string, error) {
 	ops := make([]store.Operation, len(e.Batch))
-	kinds := map[string]store.OperationKind{metatest.Create: store.OperationCreate, metatest.Upsert: store.OperationUpsert,
+	kinds := map[string]store.OperationKind{metatest.Create: store.OperationCreate,
+		metatest.Upsert:  store.OperationUpsert,
 		metatest.Replace: store.OperationReplace, metatest.Patch: store.OperationPatch, metatest.Delete: store.OperationDelete, metatest.Read: store.OperationRead}
 	for i, b := range e.Batch {
 		ops[i] = store.Operation{Kind: kinds[b.Verb], ID: b.ID, Partition: pk(b.Partition), Body: document(b)}

@@ -62,7 +62,8 @@ func TestWait(t *testing.T) {
 	b := newBench(t, `"defaultTtl":10`, 2)
 	defer b.close()
 	b.mortal("a", 0)
-	expired, purged, quiet := b.waitFor(store.WaitExpired, "a"), b.waitFor(store.WaitPurged, "a"), b.waitFor(store.WaitQuiet, "")
+	expired, purged, quiet := b.waitFor(store.WaitExpired, "a"), b.waitFor(store.WaitPurged,
+		"a"), b.waitFor(store.WaitQuiet, "")
 	quiet.over() // nothing has expired
 	b.pass(9)
 	b.waitFor(store.WaitExpired, "a").notYet(inspect.StateLive)
@@ -120,7 +121,8 @@ func TestWaitForFeed(t *testing.T) {
 			if out.LSN == 0 || keeps != (out.Change == store.ChangeCreate) {
 				t.Errorf("%+v", out)
 			}
-			next := store.WaitRequest{For: store.WaitFeed, Key: store.Key{Partition: pk("p"), ID: "a"}, After: out.LSN}
+			next := store.WaitRequest{For: store.WaitFeed, Key: store.Key{Partition: pk("p"), ID: "a"},
+				After: out.LSN}
 			second := b.wait(next)
 			b.wait(next).notYet(inspect.StateLive)
 			b.mortal("a", 0)
@@ -137,7 +139,8 @@ func TestWaitForFeed(t *testing.T) {
 				third.notYet(inspect.StateUnknown) // deletes do not show in this feed
 				return
 			}
-			if out = third.over(); out.Change != store.ChangeExpire || out.Expiry.State != inspect.StatePurged {
+			if out = third.over(); out.Change != store.ChangeExpire ||
+				out.Expiry.State != inspect.StatePurged {
 				t.Errorf("%+v", out)
 			}
 		})

@@ -152,28 +152,34 @@ func TestServiceBusMisuse(t *testing.T) {
 // TestDocumentsDieIntoQueues: what expires in a container becomes a message, once, and what cannot become one waits.
 func TestDocumentsDieIntoQueues(t *testing.T) {
 	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "Config.json")
-	if err := os.WriteFile(name, []byte(`{"UserConfig":{"Namespaces":[{"Name":"n","Queues":[{"Name":"dead"}]}]}}`), 0o600); err != nil {
+	if err := os.WriteFile(name,
+		[]byte(`{"UserConfig":{"Namespaces":[{"Name":"n","Queues":[{"Name":"dead"}]}]}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"--data", dir, "--virtual-clock", "--no-auth", "--servicebus-config", name}
 	b := bootBus(t, args...)
 	b.must(t, 201, "POST", "/dbs", `{"id":"db"}`)
-	b.must(t, 201, "POST", "/dbs/db/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash"},"defaultTtl":-1}`)
+	b.must(t, 201, "POST", "/dbs/db/colls",
+		`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash"},"defaultTtl":-1}`)
 	const settings = "/_mayfly/dbs/db/colls/c/settings"
-	for _, on := range []string{`{"forwardTo":"absent"}`, `{"forwardTo":"dead","moveTo":"x"}`, `{}`, `{"forwardTo":"dead/$DeadLetterQueue"}`} {
+	for _, on := range []string{`{"forwardTo":"absent"}`, `{"forwardTo":"dead","moveTo":"x"}`, `{}`,
+		`{"forwardTo":"dead/$DeadLetterQueue"}`} {
 		b.must(t, 400, "PATCH", settings, `{"onExpire":`+on+`}`)
 	}
-	if got := b.must(t, 200, "PATCH", settings, `{"onExpire":{"forwardTo":"dead"}}`); !strings.Contains(got, `"onExpire":{"forwardTo":"dead"}`) {
+	if got := b.must(t, 200, "PATCH", settings, `{"onExpire":{"forwardTo":"dead"}}`); !strings.Contains(got,
+		`"onExpire":{"forwardTo":"dead"}`) {
 		t.Error(got)
 	}
-	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"1","pk":"a","ttl":10,"n":5}`, "x-ms-documentdb-partitionkey", `["a"]`)
+	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"1","pk":"a","ttl":10,"n":5}`,
+		"x-ms-documentdb-partitionkey", `["a"]`)
 	b.stop(t)
 
 	b = bootBus(t, args...)
 	url := "http://" + busPorts(t, b)[0]
 	take := func(want int) string {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), "DELETE", url+"/dead/messages/head?timeout=0", nil)
+		req, err := http.NewRequestWithContext(t.Context(), "DELETE", url+"/dead/messages/head?timeout=0",
+			nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +192,8 @@ func TestDocumentsDieIntoQueues(t *testing.T) {
 		if err != nil || res.StatusCode != want {
 			t.Fatalf("%d %s %v", res.StatusCode, body, err)
 		}
-		return string(body) + " " + res.Header.Get("Source") + " " + res.Header.Get("Id") + " " + res.Header.Get("Content-Type")
+		return string(body) + " " + res.Header.Get("Source") + " " + res.Header.Get("Id") + " " +
+			res.Header.Get("Content-Type")
 	}
 	take(204)
 	b.must(t, 200, "PUT", "/_mayfly/clock", `{"advance":"10s"}`)

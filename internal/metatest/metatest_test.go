@@ -13,7 +13,8 @@ import (
 func TestStepsRoundTrip(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		h := Mode{Sweep: Sometimes, Reopen: Sometimes, Ranges: 1, Between: seed%2 == 0}.Apply(Generate(r, 40), r)
+		h := Mode{Sweep: Sometimes, Reopen: Sometimes, Ranges: 1, Between: seed%2 == 0}.Apply(Generate(r, 40),
+			r)
 		var text string
 		for _, s := range h.Steps {
 			text += s.String() + "\n"
@@ -29,7 +30,8 @@ func TestStepsRoundTrip(t *testing.T) {
 }
 
 func TestBadSteps(t *testing.T) {
-	for _, line := range []string{"", "at 5", "at noon read a", "query", "read a SELECT 1", "fly a", "read", "read a b", "read a colour=red", "list page=two", "sweep a",
+	for _, line := range []string{"", "at 5", "at noon read a", "query", "read a SELECT 1", "fly a", "read",
+		"read a b", "read a colour=red", "list page=two", "sweep a",
 		"read a between=sweep", "read a between=x:sweep", "read a between=1:fly", "read a between=1:advance", "read a between=1:sweep:2"} {
 		if s, err := ParseStep(line, 0); err == nil {
 			t.Errorf("%q was read as %s", line, s)
@@ -48,7 +50,8 @@ func TestHistoriesReachEverything(t *testing.T) {
 			switch {
 			case answer == "":
 			case s.Verb == Batch:
-				failed := slices.ContainsFunc(strings.Split(answer, "; "), func(a string) bool { return slices.Contains(refusals, a) })
+				failed := slices.ContainsFunc(strings.Split(answer, "; "),
+					func(a string) bool { return slices.Contains(refusals, a) })
 				answer = map[bool]string{true: s.Args[0] + " fails", false: s.Args[0] + " succeeds"}[failed]
 			case answer[0] == '[' && answer[len(answer)-1] != ']':
 				answer = "a page"
@@ -56,7 +59,8 @@ func TestHistoriesReachEverything(t *testing.T) {
 				answer = "items"
 			case answer[0] == 'e':
 				answer = "an item"
-			case strings.HasPrefix(answer, "created"), strings.HasPrefix(answer, "replaced"), strings.HasPrefix(answer, "patched"):
+			case strings.HasPrefix(answer, "created"), strings.HasPrefix(answer,
+				"replaced"), strings.HasPrefix(answer, "patched"):
 				answer, _, _ = strings.Cut(answer, " ")
 			}
 			if s.As != "" && s.As != s.Key().ID {
@@ -65,7 +69,8 @@ func TestHistoriesReachEverything(t *testing.T) {
 			seen[s.Verb+": "+answer]++
 		}
 	}
-	for _, want := range []string{"create: created", "create: conflict", "create: bad request", "upsert: created", "upsert: replaced",
+	for _, want := range []string{"create: created", "create: conflict", "create: bad request",
+		"upsert: created", "upsert: replaced",
 		"upsert: conflict", "upsert: precondition failed", "upsert: bad request", "replace: replaced", "replace: not found",
 		"replace: precondition failed", "replace: conflict", "rename: replaced", "rename: not found", "rename: conflict", "delete: deleted", "delete: not found", "delete: precondition failed",
 		"patch: patched", "patch: not found", "patch: precondition failed", "patch: conflict", "patch: bad request", "batch: atomic succeeds",
@@ -102,13 +107,15 @@ func TestAnswersOfInterruptedSteps(t *testing.T) {
 		w := NewTwin(Config{Default: "5", Kind: V2}, func(string) int { return 0 })
 		list := steps("create a\n" + test.step)
 		w.Do(list[0])
-		if got := strings.ReplaceAll(answers(w.outcomes(list[1])), `{"id":"a","pk":"p"}`, "A"); got != test.answers {
+		if got := strings.ReplaceAll(answers(w.outcomes(list[1])), `{"id":"a","pk":"p"}`,
+			"A"); got != test.answers {
 			t.Errorf("%s:\n  got  %s\n  want %s", test.step, got, test.answers)
 		}
 	}
 	w := NewTwin(Config{Default: "5", Kind: V2}, func(string) int { return 0 })
 	w.Do(steps("create a")[0])
-	for answer, want := range map[string]int{"not found {ok}": 1, `e1 r1 ts=0 {"id":"a","pk":"p"} {ok}`: 1, "e2 {ok}": 0} {
+	for answer, want := range map[string]int{"not found {ok}": 1, `e1 r1 ts=0 {"id":"a","pk":"p"} {ok}`: 1,
+		"e2 {ok}": 0} {
 		if n := len(agreeing(w.outcomes(steps("at 1 read a between=0:advance:4")[0]), answer)); n != want {
 			t.Errorf("%q: %d twins agree, not %d", answer, n, want)
 		}
@@ -117,7 +124,8 @@ func TestAnswersOfInterruptedSteps(t *testing.T) {
 
 // A history is cut down to the acts that matter.
 func TestShrinkTakesActsOut(t *testing.T) {
-	list, err := ParseSteps("read b\nread a between=0:sweep,1:advance:4,2:list,2:sweep\nread c between=1:sweep")
+	list, err := ParseSteps(
+		"read b\nread a between=0:sweep,1:advance:4,2:list,2:sweep\nread c between=1:sweep")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,13 +209,15 @@ func TestHistoriesFindFaults(t *testing.T) {
 		}},
 		"a unique value outlives its item": {after: func(w *Twin, s Step, answer *string) {
 			for _, it := range w.items {
-				if it.dead && w.config.Unique && s.Verb == Create && unique(it.u) == unique(s.U) && it.key.Partition == s.Key().Partition {
+				if it.dead && w.config.Unique && s.Verb == Create && unique(it.u) == unique(s.U) &&
+					it.key.Partition == s.Key().Partition {
 					*answer = "conflict"
 				}
 			}
 		}},
 		"a query finds the dead": {bend: func(w *Twin, s *Step) {
-			dead = slices.DeleteFunc(slices.Clone(w.items), func(it *twinItem) bool { return !it.dead || s.Verb != Ask })
+			dead = slices.DeleteFunc(slices.Clone(w.items),
+				func(it *twinItem) bool { return !it.dead || s.Verb != Ask })
 			for _, it := range dead {
 				it.dead = false
 			}

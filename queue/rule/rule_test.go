@@ -43,7 +43,8 @@ func example() *note {
 				false),
 			"nothing": NullValue(), "at": Time(1000), "took": Duration(50), "id": UUID("AA"), "raw": Bytes(
 				[]byte{1}),
-			"big": Int(1<<63 - 1), "odd name": Int(1), "quote]d": Int(2), "pct": String("100%"), "dec": Opaque(
+			"big": Int(1<<63 - 1), "odd name": Int(1), "quote]d": Int(2), "pct": String(
+				"100%"), "dec": Opaque(
 				[]byte{1}),
 		}}
 }
