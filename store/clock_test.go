@@ -26,13 +26,11 @@ func TestClockChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]clock{"server": {l.db.SetClock, l.db.Now},
-		"database": {d.SetClock, d.Now}} {
+	for name, c := range map[string]clock{"server": {l.db.SetClock, l.db.Now}, "database": {d.SetClock, d.Now}} {
 		began := l.system.Now().Unix() - clockStart
 		for _, step := range []struct {
-			change string
-			// after it, and how much it has run 10 seconds of the system's clock later; from began
-			now, run int64
+			change   string
+			now, run int64   // after it, and how much it has run 10 seconds of the system's clock later; from began
 			rate     float64 // after it
 		}{
 			{"freeze", 0, 0, 0},
@@ -70,8 +68,7 @@ func TestClockChanges(t *testing.T) {
 				t.Errorf("%s: 10 seconds after %s: %d", name, step.change, now)
 			}
 		}
-		for _, bad := range []string{"advance -1", "rate -1", "rate 1e9", "rate 1, freeze", "rate 0, resume",
-			"set 1e12", "set -1699999999, advance -1", "set -1e10"} {
+		for _, bad := range []string{"advance -1", "rate -1", "rate 1e9", "rate 1, freeze", "rate 0, resume", "set 1e12", "set -1699999999, advance -1", "set -1e10"} {
 			if _, err := c.set(l.ctx, clockChange(t, bad)); !is(err, fault.CodeBadRequest) {
 				t.Errorf("%s: %s: %v", name, bad, err)
 			}
@@ -116,8 +113,7 @@ func TestClockBack(t *testing.T) {
 	forbids := func(at int, what string) {
 		t.Helper()
 		err := set(fmt.Sprintf("set %d", at-1))
-		if !is(err, fault.CodeBadRequest) || !strings.Contains(err.Error(), what) ||
-			!strings.Contains(err.Error(), fmt.Sprint(clockStart+at)) {
+		if !is(err, fault.CodeBadRequest) || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), fmt.Sprint(clockStart+at)) {
 			t.Fatalf("before %d: %v, not %q", at, err, what)
 		}
 		if err := set(fmt.Sprintf("set %d", at)); err != nil {
@@ -134,8 +130,7 @@ func TestClockBack(t *testing.T) {
 	if err := set("set 105"); err != nil {
 		t.Fatal(err)
 	}
-	if err := set("set 99"); !is(err, fault.CodeBadRequest) ||
-		!strings.Contains(err.Error(), "an item was written in db/c") {
+	if err := set("set 99"); !is(err, fault.CodeBadRequest) || !strings.Contains(err.Error(), "an item was written in db/c") {
 		t.Error("behind a write:", err)
 	}
 	if err := set("set 100"); err != nil || !l.alive(c, "a") {
@@ -159,8 +154,7 @@ func TestClockBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, _ := l.find("db")
-	if _, err := d.ReplaceContainer(l.ctx, "c", specOf(t, `"defaultTtl":20`),
-		store.WriteOptions{}); err != nil {
+	if _, err := d.ReplaceContainer(l.ctx, "c", specOf(t, `"defaultTtl":20`), store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	forbids(300, "the settings of a container were changed in db/c")
@@ -208,11 +202,7 @@ func TestMarksAfterReopen(t *testing.T) {
 		what string
 		do   func(l *lab, d *store.Database, c *store.Container) error
 	}{
-		{"an item was written", func(l *lab, _ *store.Database,
-			c *store.Container) error {
-			l.put(c, "new")
-			return nil
-		}},
+		{"an item was written", func(l *lab, _ *store.Database, c *store.Container) error { l.put(c, "new"); return nil }},
 		{"expired items were purged", func(l *lab, _ *store.Database, _ *store.Container) error {
 			_, err := l.db.SweepNow(l.ctx)
 			return err
@@ -221,18 +211,16 @@ func TestMarksAfterReopen(t *testing.T) {
 			_, err := c.Lease(l.ctx, pk("x"), "long", 5)
 			return err
 		}},
-		{"the settings of a container were changed",
-			func(l *lab, d *store.Database, c *store.Container) error {
-				_, err := d.ReplaceContainer(l.ctx, "c", specOf(l.t, ""), store.WriteOptions{})
-				return err
-			}},
+		{"the settings of a container were changed", func(l *lab, d *store.Database, c *store.Container) error {
+			_, err := d.ReplaceContainer(l.ctx, "c", specOf(l.t, ""), store.WriteOptions{})
+			return err
+		}},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			l := newLab(t, store.Options{ManualReaper: true})
 			d, c := l.database("db")
 			l.put(c, "short")
-			if _, _, err := c.Create(l.ctx, pk("x"), []byte(`{"id":"long","pk":"x","ttl":1000}`),
-				store.WriteOptions{}); err != nil {
+			if _, _, err := c.Create(l.ctx, pk("x"), []byte(`{"id":"long","pk":"x","ttl":1000}`), store.WriteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := d.SetClock(l.ctx, clockChange(t, "set 50, freeze")); err != nil {
@@ -246,8 +234,7 @@ func TestMarksAfterReopen(t *testing.T) {
 			if _, own := d.Clock(); !own {
 				t.Error("the database has lost its clock")
 			}
-			if _, err := d.SetClock(l.ctx, clockChange(t, "set 49")); !is(err, fault.CodeBadRequest) ||
-				!strings.Contains(err.Error(), test.what) {
+			if _, err := d.SetClock(l.ctx, clockChange(t, "set 49")); !is(err, fault.CodeBadRequest) || !strings.Contains(err.Error(), test.what) {
 				t.Error(err)
 			}
 			if _, err := d.SetClock(l.ctx, clockChange(t, "set 50")); err != nil {
@@ -280,10 +267,8 @@ func TestDatabaseClocks(t *testing.T) {
 		if now := l.scriptNow(c); now != want {
 			t.Errorf("a script's Date tells %d, not %d", now, want)
 		}
-		page, _, err := c.Changes(l.ctx,
-			store.ChangesRequest{Start: store.ChangesStart{Since: time.Unix(clockStart+want-1, 0)}})
-		if err != nil || len(page.Changes) == 0 || page.Changes[len(page.Changes)-1].Timestamp != clockStart+
-			want {
+		page, _, err := c.Changes(l.ctx, store.ChangesRequest{Start: store.ChangesStart{Since: time.Unix(clockStart+want-1, 0)}})
+		if err != nil || len(page.Changes) == 0 || page.Changes[len(page.Changes)-1].Timestamp != clockStart+want {
 			t.Errorf("the feed: %+v %v", page.Changes, err)
 		}
 	}
@@ -312,8 +297,7 @@ func TestDatabaseClocks(t *testing.T) {
 	}
 
 	// a follows again as soon as that is no way back.
-	if err := da.FollowClock(l.ctx); !is(err, fault.CodeBadRequest) ||
-		!strings.Contains(err.Error(), "an item was written in a/c") {
+	if err := da.FollowClock(l.ctx); !is(err, fault.CodeBadRequest) || !strings.Contains(err.Error(), "an item was written in a/c") {
 		t.Error(err)
 	}
 	if _, own := da.Clock(); !own {
