@@ -1,0 +1,309 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"reflect"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/amqp"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is queues in memory whose clock stands, and who serves them.
+type world struct {
+	t   *testing.T
+	ctx context.Context // outlives the test's, for what ends it
+	h   *host.Host
+	q   *queue.Queues
+	bus *Bus
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, ctx: context.WithoutCancel(t.Context()), q: queue.New(queue.Options{})}
+	e, err := pebble.Open(w.ctx, pebble.Options{Memory: true})
+	w.must(err)
+	clock := ttl.NewManual(time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC))
+	w.h, err = host.Open(w.ctx, e, host.Options{Clock: clock, ManualReaper: true}, w.q.Tenant())
+	w.must(err)
+	w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Off})})
+	t.Cleanup(func() {
+		w.must(w.q.Check(w.ctx, func(err error) bool { t.Error(err); return true }))
+		w.must(w.h.Close())
+	})
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) create(kind queue.Kind, path string, change ...func(*queue.Properties)) {
+	w.t.Helper()
+	p := queue.Defaults(kind)
+	for _, fn := range change {
+		fn(&p)
+	}
+	_, err := w.q.Create(w.ctx, kind, path, p)
+	w.must(err)
+}
+
+func withSessions(p *queue.Properties) { p.RequiresSession = true }
+
+// send stores messages, by their texts; "s:text" is one of a session.
+func (w *world) send(path string, texts ...string) {
+	w.t.Helper()
+	for _, text := range texts {
+		m := message.New([]byte(text))
+		if session, _, ok := bytes.Cut([]byte(text), []byte(":")); ok {
+			m.SetText(message.GroupID, string(session))
+		}
+		w.must(w.q.Send(w.ctx, path, []*message.Message{m}, nil))
+	}
+}
+
+// client is a connection as bare as it can be: it sends and receives frames.
+type client struct {
+	t      *testing.T
+	conn   net.Conn
+	in     chan received
+	served chan error
+}
+
+// received is a frame that has come, with its bytes.
+type received struct {
+	channel uint16
+	body    frame.Body // nil: a heartbeat
+	payload []byte
+	raw     []byte
+}
+
+// pipe begins a connection on which nothing has been said.
+func (w *world) pipe() *client {
+	w.t.Helper()
+	near, far := net.Pipe()
+	c := &client{t: w.t, conn: near, in: make(chan received, 4096), served: make(chan error, 1)}
+	go func() { c.served <- amqp.Serve(w.ctx, far, w.bus.Options()) }()
+	w.t.Cleanup(c.hangUp)
+	return c
+}
+
+// hangUp breaks the connection off and waits for its end.
+func (c *client) hangUp() {
+	c.t.Helper()
+	c.conn.Close()
+	if c.served == nil {
+		return
+	}
+	if err := <-c.served; err != nil {
+		c.t.Error(err)
+	}
+	c.served = nil
+}
+
+// listen takes in what comes, from here on frames.
+func (c *client) listen() {
+	r := frame.NewReader(c.conn, 1<<20)
+	go func() {
+		defer close(c.in)
+		for {
+			f, err := r.Next()
+			if err != nil {
+				return
+			}
+			got := received{channel: f.Channel, raw: bytes.Clone(f.Body)}
+			if len(f.Body) > 0 {
+				if got.body, got.payload, err = frame.Parse(got.raw); err != nil {
+					c.t.Errorf("%x: %v", got.raw, err)
+					return
+				}
+			}
+			c.in <- got
+		}
+	}()
+}
+
+func (c *client) write(b []byte) {
+	c.t.Helper()
+	if _, err := c.conn.Write(b); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *client) say(channel uint16, body frame.Body, payload ...byte) {
+	c.t.Helper()
+	c.write(frame.Append(nil, channel, body, payload))
+}
+
+// someTime is how long anything may take.
+const someTime = 20 * time.Second
+
+// next is the next frame; ok is false where the connection has ended.
+func (c *client) next() (f received, ok bool) {
+	c.t.Helper()
+	late, stop := ttl.Real{}.After(someTime)
+	defer stop()
+	select {
+	case f, ok = <-c.in:
+	case <-late:
+		c.t.Fatal("nothing comes")
+	}
+	return f, ok
+}
+
+// await is the next body of a type; what comes before it is passed over.
+func await[B frame.Body](c *client) B {
+	c.t.Helper()
+	b, _ := awaitFrame[B](c)
+	return b
+}
+
+func awaitFrame[B frame.Body](c *client) (B, received) {
+	c.t.Helper()
+	for {
+		f, ok := c.next()
+		if !ok {
+			c.t.Fatalf("the connection has ended before a %v", reflect.TypeFor[B]())
+		}
+		if b, is := f.body.(B); is {
+			return b, f
+		}
+	}
+}
+
+// dial opens a connection with one session, on channel 0. size is the largest frame that the client reads.
+func (w *world) dial(size uint32) *client {
+	w.t.Helper()
+	c := w.pipe()
+	header := frame.HeaderAMQP()
+	c.write(header[:])
+	c.read(header[:])
+	c.listen()
+	c.say(0, &frame.Open{ContainerID: "test", Hostname: "localhost", MaxFrameSize: size, ChannelMax: 100})
+	await[*frame.Open](c)
+	c.begin(0, 100)
+	return c
+}
+
+func (c *client) begin(channel uint16, window uint32) *frame.Begin {
+	c.t.Helper()
+	c.say(channel, &frame.Begin{IncomingWindow: window, OutgoingWindow: 100, HandleMax: 100})
+	return await[*frame.Begin](c)
+}
+
+// read reads bytes that are known.
+func (c *client) read(want []byte) {
+	c.t.Helper()
+	got := make([]byte, len(want))
+	for n := 0; n < len(got); {
+		m, err := c.conn.Read(got[n:])
+		if n += m; err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(got, want) {
+		c.t.Fatalf("read %q, not %q", got, want)
+	}
+}
+
+func source(address string) *frame.Source { return &frame.Source{Address: address, HasAddress: true} }
+
+func target(address string) *frame.Target { return &frame.Target{Address: address, HasAddress: true} }
+
+// sender attaches a link to send on.
+func (c *client) sender(handle uint32, address string) *frame.Attach {
+	c.t.Helper()
+	c.say(0, &frame.Attach{Name: address, Handle: handle, SndSettleMode: frame.SenderMixed, Source: source("here"),
+		Target: target(address), InitialDeliveryCount: frame.Some(0)})
+	return await[*frame.Attach](c)
+}
+
+// receiver attaches a link to receive on, without credit.
+func (c *client) receiver(handle uint32, address string, change ...func(*frame.Attach)) *frame.Attach {
+	c.t.Helper()
+	a := &frame.Attach{Name: address, Handle: handle, Receiver: true, SndSettleMode: frame.SenderUnsettled,
+		RcvSettleMode: frame.ReceiverSecond, Source: source(address), Target: target("here")}
+	for _, fn := range change {
+		fn(a)
+	}
+	c.say(0, a)
+	return await[*frame.Attach](c)
+}
+
+// credit gives credit on a link that has got so many deliveries.
+func (c *client) credit(handle, got, credit uint32, drain bool) {
+	c.t.Helper()
+	c.say(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: 1000, OutgoingWindow: 1000,
+		Handle: frame.Some(handle), DeliveryCount: frame.Some(got), LinkCredit: frame.Some(credit), Drain: drain})
+}
+
+// delivered takes the frames of one delivery.
+func (c *client) delivered() (*frame.Transfer, *message.Message) {
+	c.t.Helper()
+	first, f := awaitFrame[*frame.Transfer](c)
+	payload := f.payload
+	for more := first.More; more; {
+		t, f := awaitFrame[*frame.Transfer](c)
+		payload, more = append(payload, f.payload...), t.More
+	}
+	m, err := message.Parse(payload)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return first, m
+}
+
+func textOf(m *message.Message) string {
+	data, _ := m.Data()
+	return string(data)
+}
+
+// transfer sends a message in one frame.
+func (c *client) transfer(handle, id uint32, m *message.Message) {
+	c.t.Helper()
+	c.say(0, &frame.Transfer{Handle: handle, DeliveryID: frame.Some(id), DeliveryTag: []byte{byte(id)},
+		MessageFormat: frame.Some(0)}, m.AppendBare(nil)...)
+}
+
+// ask sends a request to a node and returns its answer. Both links are attached by it, handle and the next one.
+func (c *client) ask(handle uint32, node, operation string, body wire.Map, change ...func(*message.Message)) *message.Message {
+	c.t.Helper()
+	reply := "reply-" + operation
+	c.receiver(handle, node, func(a *frame.Attach) {
+		a.Target, a.SndSettleMode, a.RcvSettleMode = target(reply), frame.SenderSettled, frame.ReceiverFirst
+	})
+	c.credit(handle, 0, 10, false)
+	c.sender(handle+1, node)
+	m := message.New(nil)
+	m.SetRaw(message.MessageID, wire.AppendUint64(nil, 7))
+	m.SetText(message.ReplyTo, reply)
+	m.SetString("operation", operation)
+	value, err := wire.Append(nil, body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	m.Body = append([]byte{0, 0x53, 0x77}, value...)
+	for _, fn := range change {
+		fn(m)
+	}
+	c.transfer(handle+1, handle, m)
+	_, answer := c.delivered()
+	return answer
+}

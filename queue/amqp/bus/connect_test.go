@@ -1,0 +1,250 @@
+package bus
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// TestSecurityLayer: each mechanism lets in whom it should; a client may send its first two parts at once.
+func TestSecurityLayer(t *testing.T) {
+	for _, c := range []struct {
+		mechanism wire.Symbol
+		response  string
+		code      uint8
+	}{
+		{"ANONYMOUS", "", frame.SASLOK}, {"MSSBCBS", "", frame.SASLOK}, {"EXTERNAL", "", frame.SASLOK},
+		{"PLAIN", "\x00RootManageSharedAccessKey\x00SAS_KEY_VALUE", frame.SASLOK},
+		{"PLAIN", "\x00Unknown\x00SAS_KEY_VALUE", frame.SASLAuth}, {"PLAIN", "x", frame.SASLAuth},
+		{"GSSAPI", "", frame.SASLAuth},
+	} {
+		w := newWorld(t)
+		w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{})})
+		cl := w.pipe()
+		header := frame.HeaderSASL()
+		init := frame.Append(header[:], 0, &frame.Init{Mechanism: c.mechanism, Response: []byte(c.response)}, nil)
+		go func() { _, _ = cl.conn.Write(init) }() // in one packet
+		cl.read(header[:])
+		cl.listen()
+		if m := await[*frame.Mechanisms](cl); m.List[0] != "MSSBCBS" {
+			t.Errorf("the mechanisms are %v", m.List)
+		}
+		if o := await[*frame.Outcome](cl); o.Code != c.code {
+			t.Errorf("%s %q: %d, not %d", c.mechanism, c.response, o.Code, c.code)
+		}
+	}
+}
+
+// TestForeignHeader: what is no AMQP is told what is spoken here.
+func TestForeignHeader(t *testing.T) {
+	for _, header := range []string{"AMQP\x00\x00\x09\x01", "GET / HT"} {
+		c := newWorld(t).pipe()
+		go func() { _, _ = c.conn.Write([]byte(header)) }()
+		want := frame.HeaderSASL()
+		c.read(want[:])
+	}
+}
+
+// put puts a token.
+func (c *client) put(handle uint32, audience, token string) *message.Message {
+	c.t.Helper()
+	return c.ask(handle, "$cbs", "put-token", nil, func(m *message.Message) {
+		m.SetString("name", audience)
+		m.SetString("type", "servicebus.windows.net:sastoken")
+		value, err := wire.Append(nil, token)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		m.Body = append([]byte{0, 0x53, 0x77}, value...)
+	})
+}
+
+func number(t *testing.T, m *message.Message, name string) int64 {
+	t.Helper()
+	raw := m.Get(name)
+	if len(raw) == 0 || raw[0] != 0x71 && raw[0] != 0x54 {
+		t.Fatalf("%s is %x, which is no int", name, raw)
+	}
+	n, _ := wire.Integer(raw)
+	return n
+}
+
+// TestClaims: tokens let links in, and their absence, their end and other keys' keep them out.
+func TestClaims(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	all, sender := access.EmulatorKey(), access.Key{Name: "s", Rights: access.Send, Text: "one"}
+	w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{all, sender}})})
+	c := w.dial(1 << 16)
+	refused := func(address string, receiver bool) {
+		t.Helper()
+		if receiver {
+			c.receiver(50, address)
+		} else {
+			c.sender(50, address)
+		}
+		d := await[*frame.Detach](c)
+		if !d.Closed || d.Error == nil || d.Error.Condition != "amqp:unauthorized-access" {
+			t.Errorf("%s: %+v", address, d)
+		}
+		c.say(0, &frame.Detach{Handle: 50, Closed: true})
+	}
+	refused("q", false)
+	now := ttl.Real{}.Now()
+	for i, token := range []string{"nonsense", access.Sign(access.Key{Name: "s", Text: "other"}, "sb://localhost/q", now.Add(1e12)),
+		access.Sign(sender, "sb://localhost/q", now.Add(-1e12))} {
+		if n := number(t, c.put(uint32(10+2*i), "sb://localhost/q", token), "status-code"); n != 401 {
+			t.Errorf("%s: %d", token, n)
+		}
+		// The next request attaches links of the same names.
+		for _, h := range []uint32{0, 1} {
+			c.say(0, &frame.Detach{Handle: uint32(10+2*i) + h, Closed: true})
+			await[*frame.Detach](c)
+		}
+	}
+	refused("q", false)
+	answer := c.put(0, "amqp://localhost/q", access.Sign(sender, "amqp://localhost/q", now.Add(1e12)))
+	if n := number(t, answer, "status-code"); n != 202 {
+		t.Fatal(n)
+	}
+	c.sender(2, "q")
+	if f := await[*frame.Flow](c); f.LinkCredit.Or(0) == 0 {
+		t.Error("no credit")
+	}
+	refused("q", true)
+}
+
+// TestAttach: what cannot be attached is detached with the service's words.
+func TestAttach(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	w.create(queue.Queue, "off", func(p *queue.Properties) { p.Status = queue.Disabled })
+	w.create(queue.Topic, "t")
+	w.create(queue.Subscription, "t/Subscriptions/s")
+	w.create(queue.Queue, "talks", withSessions)
+	c := w.dial(1 << 16)
+	for i, r := range []struct {
+		address   string
+		receiver  bool
+		condition wire.Symbol
+		text      string
+	}{
+		{"absent", true, "amqp:not-found", "The messaging entity 'absent' could not be found."},
+		{"absent", false, "amqp:not-found", "could not be found"},
+		{"t/Subscriptions/absent", true, "amqp:not-found", "could not be found"},
+		{"off", true, "com.microsoft:entity-disabled", ""},
+		{"t", true, "amqp:not-allowed", "subscriptions"},
+		{"t/Subscriptions/s", false, "amqp:not-allowed", ""},
+		{"q/$DeadLetterQueue", false, "amqp:not-allowed", ""},
+		{"talks", true, "amqp:not-allowed", ""},
+		{"", false, "amqp:not-implemented", "anonymous"},
+	} {
+		h := uint32(i)
+		var a *frame.Attach
+		if r.receiver {
+			a = c.receiver(h, r.address)
+		} else {
+			a = c.sender(h, r.address)
+		}
+		if target, _ := a.Target.(*frame.Target); r.receiver && a.Source != nil || !r.receiver && target != nil {
+			t.Errorf("%s: a link that is refused has %+v", r.address, a)
+		}
+		d := await[*frame.Detach](c)
+		if d.Handle != a.Handle || !d.Closed || d.Error == nil || d.Error.Condition != r.condition ||
+			!strings.Contains(d.Error.Description, r.text) || !strings.Contains(d.Error.Description, "TrackingId:") {
+			t.Errorf("%s: %+v %v", r.address, d, d.Error)
+		}
+		c.say(0, &frame.Detach{Handle: h, Closed: true})
+	}
+	// In any spelling, what is there is found.
+	for i, address := range []string{"Q", "/q/", "sb://localhost:5672/q", "T/subscriptions/S", "q/$deadletterqueue",
+		"amqps://x.example/t/Subscriptions/s/$DeadLetterQueue", "q/$Transfer/$DeadLetterQueue"} {
+		if a := c.receiver(uint32(20+i), address); a.Source == nil || a.Source.Address != address {
+			t.Errorf("%s: %+v", address, a.Source)
+		}
+	}
+}
+
+// TestStrayFrames: what some clients send too much does no harm, and what nobody may send ends no more than the connection.
+func TestStrayFrames(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	c := w.dial(1 << 16)
+	c.receiver(0, "q")
+	c.say(0, &frame.Detach{Handle: 0, Closed: true})
+	await[*frame.Detach](c)
+	c.say(0, &frame.Detach{Handle: 0, Closed: true}) // again
+	c.say(0, &frame.Disposition{Receiver: true, First: 500, Last: frame.Some(1 << 31), Settled: true, State: &frame.Accepted{}})
+	c.begin(5, 100)
+	c.say(5, &frame.End{})
+	await[*frame.End](c)
+	c.receiver(1, "q")
+	c.credit(1, 0, 1, false)
+	w.send("q", "a")
+	if _, m := c.delivered(); textOf(m) != "a" {
+		t.Errorf("got %q", textOf(m))
+	}
+	for _, b := range []string{
+		"\x00\x00\x00\x07\x02\x00\x00\x00",                 // shorter than its head
+		"\xff\xff\xff\xff\x02\x00\x00\x00",                 // too large
+		"\x00\x00\x00\x0c\x02\x00\x00\x00\x00\x53\x10\xc0", // cut off
+		"\x00\x00\x00\x0c\x02\x00\x00\x00\x40\x40\x40\x40", // no performative
+		string(frame.Append(nil, 0, &frame.Open{ContainerID: "again"}, nil)),
+		string(frame.Append(nil, 77, &frame.Flow{}, nil)),
+		string(frame.Append(nil, 0, &frame.Begin{}, nil)), // the channel is in use
+	} {
+		c := w.dial(1 << 16)
+		go func() { _, _ = c.conn.Write([]byte(b)) }()
+		if cl := await[*frame.Close](c); cl.Error == nil || !strings.HasPrefix(string(cl.Error.Condition), "amqp:") {
+			t.Errorf("%x: %+v", b, cl)
+		}
+		c.hangUp()
+	}
+}
+
+// FuzzConnection: whatever a client sends, there is no defect, and its end is the end of all that was made for it.
+func FuzzConnection(f *testing.F) {
+	seed := func(bodies ...frame.Body) {
+		var b []byte
+		for _, body := range bodies {
+			b = frame.Append(b, 0, body, nil)
+		}
+		f.Add(b)
+	}
+	open, begin := &frame.Open{ContainerID: "f"}, &frame.Begin{IncomingWindow: 10, OutgoingWindow: 10, HandleMax: 9}
+	attach := func(handle uint32, address string, receiver bool) *frame.Attach {
+		return &frame.Attach{Name: address, Handle: handle, Receiver: receiver, Source: source(address), Target: target(address),
+			InitialDeliveryCount: frame.Some(0)}
+	}
+	seed(open, begin, attach(0, "q", true), &frame.Flow{Handle: frame.Some(0), LinkCredit: frame.Some(5), Drain: true, IncomingWindow: 5},
+		&frame.Disposition{Receiver: true, Settled: true, State: &frame.Modified{DeliveryFailed: true}}, &frame.Detach{}, &frame.End{}, &frame.Close{})
+	seed(open, begin, attach(0, "q", false), &frame.Transfer{DeliveryID: frame.Some(0), DeliveryTag: []byte("a"), More: true},
+		&frame.Transfer{Aborted: true}, &frame.Transfer{DeliveryID: frame.Some(1), State: &frame.Transactional{TxnID: []byte{1}}})
+	seed(open, begin, attach(0, "q/$management", false), attach(1, "q/$management", true), attach(2, "$cbs", false))
+	seed(open, begin, &frame.Attach{Name: "tx", Target: &frame.Coordinator{}, InitialDeliveryCount: frame.Some(0)},
+		&frame.Transfer{DeliveryID: frame.Some(0)})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		w := newWorld(t)
+		w.create(queue.Queue, "q")
+		w.create(queue.Queue, "talks", withSessions)
+		w.send("q", "a", "b", "c")
+		c := w.pipe()
+		header := frame.HeaderAMQP()
+		c.write(header[:])
+		c.read(header[:])
+		c.listen()
+		go func() {
+			for range c.in {
+				continue
+			}
+		}()
+		_, _ = c.conn.Write(b)
+		c.hangUp()
+	})
+}
