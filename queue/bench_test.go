@@ -40,8 +40,11 @@ func TestMemory(t *testing.T) {
 			w.settle("q", d, Settlement{Outcome: Release})
 		}
 		w.base.Advance(10 * time.Second)
-		if len(s.claims) > 300 || len(s.due) > 300 || cap(s.place.returned) > 2*maxReturned {
-			t.Fatal(len(s.claims), len(s.due), cap(s.place.returned))
+		s.mu.Lock()
+		claims, due, returned := len(s.claims), len(s.due), cap(s.place.returned)
+		s.mu.Unlock()
+		if claims > 300 || due > 300 || returned > 2*maxReturned {
+			t.Fatal(claims, due, returned)
 		}
 	}
 }
