@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -16,6 +17,8 @@ import (
 // Options say how a Server answers. DB is required; everything else has a default.
 type Options struct {
 	DB *store.DB
+	// Queues are the queues and topics beside the documents, for the laboratory; nil: there are none.
+	Queues *queue.Queues
 	// Key is the master key in base64. Default: EmulatorKey.
 	Key string
 	// NoAuth lets every request in.

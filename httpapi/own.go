@@ -23,7 +23,7 @@ func (s *Server) newOwn() http.Handler {
 		Wire: ownWire{}, Wall: s.opt.Wall, Classify: ownFailure, Draining: s.draining.Done(),
 		Trusted: func(ec echo.Context) bool { return s.authorise(callOf(ec)) == nil },
 		Ready:   s.opt.Ready, CertPEM: s.opt.CertPEM,
-		Webhooks: s.opt.Webhooks, CheckWebhook: s.opt.CheckWebhook,
+		Webhooks: s.opt.Webhooks, CheckWebhook: s.opt.CheckWebhook, Queues: s.opt.Queues,
 	})
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)

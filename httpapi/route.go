@@ -141,7 +141,8 @@ func (t *target) parseOwn(rawPath string) error {
 		parts[at], parts[at+1] = keyword, name
 		return true
 	}
-	if id(1, "dbs", "{db}") && id(3, "colls", "{coll}") || id(1, "snapshots", "{name}") || t.N > 0 {
+	if id(1, "dbs", "{db}") && id(3, "colls", "{coll}") || id(1, "snapshots", "{name}") ||
+		id(1, "entities", "{entity}") || t.N > 0 {
 		t.own = strings.Join(parts, "/")
 	}
 	return nil
@@ -151,7 +152,7 @@ func (t *target) parseOwn(rawPath string) error {
 // could be written in several ways.
 func (t *target) ownPath() string {
 	if t.N == 0 && (strings.HasPrefix(t.own, "_mayfly/dbs/") ||
-		strings.HasPrefix(t.own, "_mayfly/snapshots/")) {
+		strings.HasPrefix(t.own, "_mayfly/snapshots/") || strings.HasPrefix(t.own, "_mayfly/entities/")) {
 		return "/" // it names something only now that it is unescaped: there is nothing
 	}
 	parts := strings.Split("/"+t.own, "/")

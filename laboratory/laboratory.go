@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -51,6 +52,8 @@ type Options struct {
 	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may
 	// be.
 	CheckWebhook func(ctx context.Context, url string) error
+	// Queues are the queues and topics beside the documents; nil: there are none.
+	Queues *queue.Queues
 }
 
 // WebhookMetrics is how a webhook stands.

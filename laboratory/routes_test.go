@@ -18,12 +18,14 @@ func TestEnumsAreTheStores(t *testing.T) {
 		return "," + f.Tag.Get("enum") + ","
 	}
 	states, sources := words(ItemExpiry{}, "State"), words(ItemExpiry{}, "Source")
-	for _, s := range []inspect.ItemState{inspect.StateUnknown, inspect.StateLive, inspect.StateGhost, inspect.StatePurged} {
+	for _, s := range []inspect.ItemState{inspect.StateUnknown, inspect.StateLive, inspect.StateGhost,
+		inspect.StatePurged} {
 		if !strings.Contains(states, ","+s.String()+",") {
 			t.Errorf("no %s among %s", s, states)
 		}
 	}
-	for _, s := range []inspect.TTLSource{inspect.SourceOff, inspect.SourceItem, inspect.SourceContainer, inspect.SourceFloor, inspect.SourceLease} {
+	for _, s := range []inspect.TTLSource{inspect.SourceOff, inspect.SourceItem, inspect.SourceContainer,
+		inspect.SourceFloor, inspect.SourceLease} {
 		if !strings.Contains(sources, ","+s.String()+",") {
 			t.Errorf("no %s among %s", s, sources)
 		}
@@ -67,7 +69,8 @@ func TestRequestsSayWhatTheyTake(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for want, fields := range map[string][]field{
-		"": {}, "'a'": {{name: "a"}}, "'a' and 'b'": {{name: "a"}, {name: "b"}}, "'a', 'b' and 'c'": {{name: "a"}, {name: "b"}, {name: "c"}},
+		"": {}, "'a'": {{name: "a"}}, "'a' and 'b'": {{name: "a"},
+			{name: "b"}}, "'a', 'b' and 'c'": {{name: "a"}, {name: "b"}, {name: "c"}},
 	} {
 		if got := names(fields); got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -98,7 +98,7 @@ func namesIn(list any, begun string) (names []string) {
 	rows, _ := list.([]any)
 	for _, row := range rows {
 		member, _ := row.(map[string]any)
-		for _, key := range []string{"id", "name"} {
+		for _, key := range []string{"id", "name", "path"} {
 			if name, ok := member[key].(string); ok && strings.HasPrefix(name, begun) {
 				names = append(names, name)
 			}

@@ -115,6 +115,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 	}
 	s.http, err = httpapi.New(httpapi.Options{
 		DB:           s.db,
+		Queues:       s.queues,
 		Key:          s.flags.key,
 		NoAuth:       s.flags.noAuth,
 		NoClockCheck: s.flags.noClockCheck,

@@ -73,7 +73,7 @@ var rooms = map[string]room{
 		tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
 	"laboratory": {
-		own: []string{"store", "store/definition", "store/inspect", "store/fault", "query", "doc", "ttl"},
+		own: []string{"queue", "queue/message", "queue/wire", "store", "store/definition", "store/inspect", "store/fault", "query", "doc", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/",
 			"github.com/swaggest/jsonschema-go",
 			"github.com/swaggest/openapi-go"},
@@ -83,7 +83,7 @@ var rooms = map[string]room{
 		tests: []string{"engine/pebble"},
 	},
 	"httpapi": {
-		own: []string{"cosmos", "laboratory", "store", "store/definition", "store/inspect", "store/fault", "query",
+		own: []string{"queue", "cosmos", "laboratory", "store", "store/definition", "store/inspect", "store/fault", "query",
 			"doc/...", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/google/uuid"},
 		tests: []string{"engine/pebble"},

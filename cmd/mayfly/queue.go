@@ -1,0 +1,366 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/queue"
+)
+
+const (
+	entitiesPath = "_mayfly/entities"
+	entityPath   = entitiesPath + "/{id}"
+)
+
+func queueCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "queue",
+		Short: "Queues, topics and subscriptions of a running server, and their messages",
+		Long: "Queues, topics and subscriptions of a running server, and their messages. A subscription is called " +
+			"topic/Subscriptions/name.",
+	}
+	return family(cmd, queueListCommand(), queueCreateCommand(), queueShowCommand(), queueDeleteCommand(),
+		queueSendCommand(),
+		queueReceiveCommand(), queuePeekCommand("peek", "Look at messages, which stay where they are", false),
+		queuePeekCommand("dead-letters", "Look at what has died in an entity, and why", true),
+		queueMoveCommand("resubmit", "Send dead letters again to where they died", "resubmit", "sent again"),
+		queueMoveCommand("purge", "Delete the messages that nobody has locked", "purge", "deleted"),
+		queueExplainCommand(), queueForecastCommand())
+}
+
+// queueCall is a command about one entity, which is its first argument.
+func queueCall(c *serverCall, use, short string,
+	do func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	words := strings.Count(use, " ")
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(words)}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.registerServer(flags)
+	c.registerJSON(flags)
+	cmd.ValidArgsFunction = firstArgument(completeNames(entitiesPath, "entities"))
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+		c.item = args[0]
+		return do(cmd, args)
+	})
+	return cmd
+}
+
+// tell asks, and prints the answer.
+func tell[T any](cmd *cobra.Command, c *serverCall, method, path string, question any,
+	print func(out io.Writer, answer T) error) error {
+	req, err := c.call(cmd.Context(), method, path, question)
+	if err != nil {
+		return err
+	}
+	return show(cmd, c, req, print)
+}
+
+func queueListCommand() *cobra.Command {
+	var c serverCall
+	cmd := &cobra.Command{Use: "list", Short: "List all entities with what is in them", Args: cobra.NoArgs}
+	c.registerServer(cmd.Flags())
+	c.registerJSON(cmd.Flags())
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+		return tell(cmd, &c, http.MethodGet, entitiesPath, nil,
+			func(out io.Writer, list laboratory.Entities) error {
+				w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(w, "entity\tkind\tactive\tscheduled\tdead letters\tbytes")
+				for _, e := range list.Entities {
+					fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\n", e.Path, e.Kind, e.Active, e.Scheduled,
+						e.DeadLetters, e.Bytes)
+				}
+				return w.Flush()
+			})
+	})
+	return cmd
+}
+
+func queueCreateCommand() *cobra.Command {
+	var c serverCall
+	var lock, life, idle time.Duration
+	question := map[string]any{}
+	var deliveries int
+	var topic, bury, sessions, duplicates bool
+	var forward, forwardDead string
+	cmd := queueCall(&c, "create PATH", "Make a queue, a topic or a subscription",
+		func(cmd *cobra.Command, args []string) error {
+			question["path"] = args[0]
+			for name, value := range map[string]any{"topic": topic, "deadLetterOnExpiration": bury,
+				"requiresSession":   sessions,
+				"detectsDuplicates": duplicates} {
+				question[name] = value
+			}
+			for name, d := range map[string]time.Duration{"lockDuration": lock, "defaultTimeToLive": life,
+				"autoDeleteOnIdle": idle} {
+				if d != 0 {
+					question[name] = queue.FormatDuration(d)
+				}
+			}
+			for name, text := range map[string]string{"forwardTo": forward, "forwardDeadLettersTo": forwardDead} {
+				if text != "" {
+					question[name] = text
+				}
+			}
+			if deliveries != 0 {
+				question["maxDeliveryCount"] = deliveries
+			}
+			return tell(cmd, &c, http.MethodPost, entitiesPath, question,
+				func(out io.Writer, e laboratory.Entity) error {
+					_, err := fmt.Fprintln(out, "created", e.Kind, e.Path)
+					return err
+				})
+		})
+	flags := cmd.Flags()
+	flags.BoolVar(&topic, "topic", false, "a topic, not a queue")
+	flags.DurationVar(&lock, "lock-duration", 0, "how long a receiver has a message for itself (default 1m)")
+	flags.DurationVar(&life, "ttl", 0, "time to live of messages without a shorter one (default none)")
+	flags.IntVar(&deliveries, "max-delivery-count", 0,
+		"deliveries that may fail before a message is dead (default 10)")
+	flags.BoolVar(&bury, "dead-letter-on-expiration", false, "what expires becomes a dead letter")
+	flags.BoolVar(&sessions, "sessions", false, "messages belong to sessions")
+	flags.BoolVar(&duplicates, "duplicates", false, "a message with an id that was there is dropped")
+	flags.StringVar(&forward, "forward-to", "", "queue or topic that messages go on to")
+	flags.StringVar(&forwardDead, "forward-dead-letters-to", "", "queue or topic that dead letters go on to")
+	flags.DurationVar(&idle, "auto-delete-on-idle", 0,
+		"delete it when nobody has used it for so long (default never)")
+	return cmd
+}
+
+func queueShowCommand() *cobra.Command {
+	var c serverCall
+	return queueCall(&c, "show PATH", "Show an entity with its properties",
+		func(cmd *cobra.Command, _ []string) error {
+			return tell(cmd, &c, http.MethodGet, entityPath, nil,
+				func(out io.Writer, answer json.RawMessage) error {
+					return printJSON(out, answer)
+				})
+		})
+}
+
+func queueDeleteCommand() *cobra.Command {
+	var c serverCall
+	var yes bool
+	cmd := queueCall(&c, "delete PATH", "Delete an entity with all that is in it",
+		func(cmd *cobra.Command, args []string) error {
+			return c.delete(cmd, entityPath, yes, args[0])
+		})
+	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
+	return cmd
+}
+
+func queueSendCommand() *cobra.Command {
+	var c serverCall
+	var life, delay time.Duration
+	texts := map[string]*string{}
+	var properties []string
+	cmd := queueCall(&c, "send PATH TEXT", "Send a message", func(cmd *cobra.Command, args []string) error {
+		question := map[string]any{"text": args[1]}
+		for name, text := range texts {
+			if *text != "" {
+				question[name] = *text
+			}
+		}
+		if life != 0 {
+			question["ttl"] = life.Seconds()
+		}
+		if delay != 0 {
+			question["delay"] = delay.Seconds()
+		}
+		own := map[string]any{}
+		for _, p := range properties {
+			name, value, ok := strings.Cut(p, "=")
+			if !ok {
+				return &usageError{"--property must be NAME=VALUE, not " + p}
+			}
+			var v any
+			if json.Unmarshal([]byte(value), &v) != nil {
+				v = value // a plain word
+			}
+			own[name] = v
+		}
+		question["properties"] = own
+		return tell(cmd, &c, http.MethodPost, entityPath+"/send", question,
+			func(out io.Writer, _ laboratory.Sent) error {
+				_, err := fmt.Fprintln(out, "sent to", args[0])
+				return err
+			})
+	})
+	flags := cmd.Flags()
+	flags.DurationVar(&life, "ttl", 0, "its time to live (default the entity's)")
+	flags.DurationVar(&delay, "delay", 0, "how long it is to wait before it arrives")
+	for _, f := range []struct {
+		flag, name,
+		usage string
+	}{{"id", "id", "its id, by which duplicates are known"},
+		{"session", "session", "its session"}, {"subject", "subject", "its subject"},
+		{"correlation-id", "correlationId", "its correlation id"}, {"content-type", "contentType",
+			"its content type"}} {
+		texts[f.name] = flags.String(f.flag, "", f.usage)
+	}
+	flags.StringArrayVar(&properties, "property", nil,
+		"NAME=VALUE, a property of its own; VALUE is JSON or a word; repeat as needed")
+	return cmd
+}
+
+func queueReceiveCommand() *cobra.Command {
+	var c serverCall
+	var count int
+	var wait time.Duration
+	var session string
+	var dead bool
+	cmd := queueCall(&c, "receive PATH", "Take messages out of an entity: they are gone then",
+		func(cmd *cobra.Command, _ []string) error {
+			question := map[string]any{"count": count, "deadLetters": dead, "seconds": wait.Seconds()}
+			if session != "" {
+				question["session"] = session
+			}
+			return tell(cmd, &c, http.MethodPost, entityPath+"/receive", question, printMessages)
+		})
+	flags := cmd.Flags()
+	flags.IntVar(&count, "count", 1, "how many at most")
+	flags.DurationVar(&wait, "wait", 0, "how long to wait for the first one")
+	flags.StringVar(&session, "session", "", "of this session")
+	flags.BoolVar(&dead, "dead-letters", false, "dead letters")
+	return cmd
+}
+
+func queuePeekCommand(name, short string, dead bool) *cobra.Command {
+	var c serverCall
+	var count int
+	var from int64
+	cmd := queueCall(&c, name+" PATH", short, func(cmd *cobra.Command, _ []string) error {
+		question := map[string]any{"count": count, "from": from, "deadLetters": dead}
+		return tell(cmd, &c, http.MethodPost, entityPath+"/peek", question, printMessages)
+	})
+	cmd.Flags().IntVar(&count, "count", 100, "how many at most")
+	cmd.Flags().Int64Var(&from, "from", 0, "the first sequence number")
+	return cmd
+}
+
+// printMessages prints a line for each message.
+func printMessages(out io.Writer, list laboratory.Messages) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "number\tid\tstate\tdeliveries\texpires\tbody\tproperties")
+	for _, m := range list.Messages {
+		expires := "-"
+		if m.Life.Expires != nil {
+			expires = m.Life.Expires.Format(time.RFC3339)
+		}
+		body := m.Text
+		if m.Base64 != "" {
+			body = "(" + m.Base64 + ")"
+		}
+		properties := ""
+		if len(m.Properties) > 0 {
+			text, err := json.Marshal(m.Properties)
+			if err != nil {
+				return err
+			}
+			properties = string(text)
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\t%s\n", m.Number, m.ID, m.State, m.DeliveryCount, expires,
+			short(body), properties)
+	}
+	return w.Flush()
+}
+
+// short is a body in a line of a table.
+func short(body string) string {
+	const most = 60
+	body = strings.Join(strings.Fields(body), " ")
+	if r := []rune(body); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return body
+}
+
+func queueMoveCommand(name, short, verb, done string) *cobra.Command {
+	var c serverCall
+	var yes, dead bool
+	cmd := queueCall(&c, name+" PATH", short, func(cmd *cobra.Command, args []string) error {
+		question := map[string]any{}
+		if name == "purge" {
+			if !yes {
+				return &usageError{"this deletes the messages of " + args[0] + ": add --yes if that is meant"}
+			}
+			question["deadLetters"] = dead
+		}
+		return tell(cmd, &c, http.MethodPost, entityPath+"/"+verb, question,
+			func(out io.Writer, m laboratory.Moved) error {
+				_, err := fmt.Fprintf(out, "%d %s\n", m.Messages, done)
+				return err
+			})
+	})
+	if name == "purge" {
+		cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete them")
+		cmd.Flags().BoolVar(&dead, "dead-letters", false, "dead letters")
+	}
+	return cmd
+}
+
+func queueExplainCommand() *cobra.Command {
+	var c serverCall
+	var dead bool
+	cmd := queueCall(&c, "explain PATH NUMBER", "Say when a message dies, and why",
+		func(cmd *cobra.Command, args []string) error {
+			var from int64
+			if _, err := fmt.Sscan(args[1], &from); err != nil || from < 1 {
+				return &usageError{"a sequence number is a number above 0, not " + args[1]}
+			}
+			question := map[string]any{"from": from, "count": 1, "deadLetters": dead}
+			return tell(cmd, &c, http.MethodPost, entityPath+"/peek", question,
+				func(out io.Writer, list laboratory.Messages) error {
+					if len(list.Messages) == 0 || list.Messages[0].Number != from {
+						return fmt.Errorf("%s has no message of the number %d", args[0], from)
+					}
+					life := list.Messages[0].Life
+					if life.Expires != nil {
+						fmt.Fprintln(out, "expires", life.Expires.Format(time.RFC3339Nano))
+					} else {
+						fmt.Fprintln(out, "does not expire as it is")
+					}
+					_, err := fmt.Fprintln(out, life.Why)
+					return err
+				})
+		})
+	cmd.Flags().BoolVar(&dead, "dead-letters", false, "a dead letter")
+	return cmd
+}
+
+func queueForecastCommand() *cobra.Command {
+	var c serverCall
+	var by string
+	cmd := queueCall(&c, "forecast PATH", "Say when messages of an entity expire",
+		func(cmd *cobra.Command, _ []string) error {
+			return tell(cmd, &c, http.MethodGet, entityPath+"/forecast", nil,
+				func(out io.Writer, f laboratory.MessageForecast) error {
+					steps, ok := f.By[by]
+					if !ok {
+						return &usageError{"--by must be second, minute, hour, day or month, not " + by}
+					}
+					w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+					fmt.Fprintf(w, "now\t%s\noverdue\t%d\ncoming\t%d\nnever\t%d\n", f.Now.Format(time.RFC3339),
+						f.Overdue, f.Coming, f.Never)
+					if f.NextIn > 0 {
+						fmt.Fprintf(w, "next\tin %v\n", time.Duration(f.NextIn*float64(time.Second)))
+					}
+					if len(steps) > 0 {
+						fmt.Fprintf(w, "\nseconds from now\tmessages\n")
+					}
+					for _, s := range steps {
+						fmt.Fprintf(w, "%d - %d\t%d\n", s.From, s.To, s.Count)
+					}
+					return w.Flush()
+				})
+		})
+	cmd.Flags().StringVar(&by, "by", "minute", "what to count by: second, minute, hour, day or month")
+	return cmd
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestQueueCommands goes through the life of some messages by commands alone.
+func TestQueueCommands(t *testing.T) {
+	b := boot(t, "--memory", "--virtual-clock")
+	on := func(wantCode int, want string, args ...string) {
+		t.Helper()
+		code, out, errs := mayfly(t, append(append([]string{"queue"}, args...), "--url", "http://"+b.host)...)
+		if code != wantCode || !strings.Contains(out+errs, want) {
+			t.Errorf("%v: %d %s%s, without %q", args, code, out, errs, want)
+		}
+	}
+	on(0, "created queue orders", "create", "orders", "--ttl", "1h", "--dead-letter-on-expiration",
+		"--lock-duration", "30s")
+	on(0, "created topic news", "create", "news", "--topic")
+	on(0, "created subscription news/Subscriptions/all", "create", "news/Subscriptions/all")
+	on(1, "exists already", "create", "orders")
+	on(1, "LockDuration", "create", "x", "--lock-duration", "1h")
+	on(1, "could not be found", "send", "absent", "x")
+	on(2, "TEXT is missing", "send", "orders")
+	on(0, "sent to orders", "send", "orders", "first", "--ttl", "90s", "--property", "n=5", "--property",
+		"color=red", "--id", "a")
+	on(0, "sent", "send", "orders", "second", "--delay", "10m")
+	on(0, "sent", "send", "orders", "third", "--ttl", "2h")
+	on(0, `{"color":"red","n":5}`, "peek", "orders")
+	on(0, `"scheduled": 1`, "show", "orders")
+	on(0, "expires ", "explain", "orders", "1")
+	on(0, "A time to live of 1m30s its sender has given it, counted from its arrival; then it is dead-lettered.", "explain", "orders", "1")
+	on(0, "which is shorter than what its sender has given it", "explain", "orders", "3")
+	on(0, "it begins when the message arrives", "explain", "orders", "2")
+	on(1, "no message of the number 9", "explain", "orders", "9")
+	on(0, "60 - 120          1", "forecast", "orders")
+	on(0, "0 - 3600          2", "forecast", "orders", "--by", "hour")
+	b.must(t, 200, "PUT", "/_mayfly/clock", `{"advance":"90s"}`)
+	b.must(t, 200, "POST", "/_mayfly/reaper/run", "")
+	on(0, "TTLExpiredException", "dead-letters", "orders")
+	on(0, "1 sent again", "resubmit", "orders")
+	on(0, "0 sent again", "resubmit", "orders")
+	on(0, "third", "receive", "orders", "--count", "5")
+	on(0, "number", "receive", "orders")
+	on(0, "sent to news", "send", "news", "hello")
+	on(0, "hello", "peek", "news/Subscriptions/all")
+	on(2, "--yes", "purge", "news/Subscriptions/all")
+	on(0, "1 deleted", "purge", "news/Subscriptions/all", "--yes")
+	on(0, "news/Subscriptions/all  subscription  0", "list")
+	on(0, "deleted news", "delete", "news", "--yes")
+	on(1, "could not be found", "show", "news/Subscriptions/all")
+	on(0, `"entities"`, "list", "--json")
+}

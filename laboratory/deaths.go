@@ -1,0 +1,142 @@
+package laboratory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/store/inspect"
+)
+
+// purgedAtOnce is how many messages one step of a purge deletes.
+const purgedAtOnce = 1000
+
+// What becomes of a message that expires.
+const (
+	thenKept   = "kept"
+	thenGone   = "deleted"
+	thenBuried = "dead-lettered"
+)
+
+// lifeOf says when a message dies, and why.
+func lifeOf(d *queue.Delivery, e *queue.Entity, dead bool) Life {
+	b, p := &d.Broker, e.Properties
+	life := Life{Source: "none", Then: thenKept}
+	own := d.Message.OwnTTL()
+	if own != message.Absent {
+		life.OwnTTL = seconds(own)
+	}
+	if b.LockedUntil != message.Absent {
+		t := time.UnixMilli(b.LockedUntil).UTC()
+		life.Locked = &t
+	}
+	effective := own
+	if def := p.DefaultTTL.Milliseconds(); p.DefaultTTL != queue.Forever {
+		switch {
+		case own == message.Absent:
+			effective, life.Source = def, "default"
+		case own > def:
+			effective, life.Source = def, "ceiling"
+		}
+	}
+	if life.Source == "none" && own != message.Absent {
+		life.Source = "message"
+	}
+	switch {
+	case dead:
+		life.Source, life.Why = "none", "A dead letter does not expire: it stays until somebody takes it."
+		return life
+	case effective == message.Absent:
+		life.Why = "Neither the message nor the entity has a time to live."
+		return life
+	}
+	life.Effective = seconds(effective)
+	life.Then = thenGone
+	if p.DeadLetterOnExpiration {
+		life.Then = thenBuried
+	}
+	because := map[string]string{"message": "its sender has given it", "default": "is the entity's default",
+		"ceiling": "is the entity's default, which is shorter than what its sender has given it"}[life.Source]
+	why := fmt.Sprintf("A time to live of %v %s", time.Duration(effective)*time.Millisecond, because)
+	switch b.State {
+	case message.Scheduled:
+		life.Why = why + "; it begins when the message arrives."
+		return life
+	case message.Deferred:
+		life.Then = thenKept
+		life.Why = why + ", but a deferred message does not expire: who has its number can fetch it."
+		return life
+	}
+	at := time.UnixMilli(b.EnqueuedTime + effective).UTC()
+	life.Expires = &at
+	life.Why = why + ", counted from its arrival; then it is " + life.Then + "."
+	if life.Locked != nil && life.Locked.After(at) {
+		life.Why += " Its lock outlasts that: it can be settled until the lock ends."
+	}
+	return life
+}
+
+func seconds(ms int64) *float64 {
+	s := float64(ms) / 1000
+	return &s
+}
+
+// MessageForecast is when the messages of an entity expire.
+type MessageForecast struct {
+	Now     time.Time `json:"now"`
+	Overdue int64     `json:"overdue" description:"Messages that have expired and are not purged."`
+	Coming  int64     `json:"coming" description:"Messages that will expire."`
+	Never   int64     `json:"never" description:"Messages that do not expire as they are."`
+	NextIn  float64   `json:"nextIn,omitempty" description:"Seconds until the first of them does."`
+	// By has second, minute, hour, day and month: steps in which something expires.
+	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Steps of a second, a minute ..."`
+}
+
+func (l *Laboratory) forecastMessages(ctx context.Context, in *InEntity) (MessageForecast, error) {
+	now := in.queues.Now()
+	out := MessageForecast{Now: now.UTC(), By: map[string][]ForecastStep{}}
+	counts := make([][]int64, len(inspect.ForecastScales))
+	for i, s := range inspect.ForecastScales {
+		counts[i] = make([]int64, s.Steps)
+		out.By[s.Name] = []ForecastStep{}
+	}
+	next := time.Duration(-1)
+	err := in.queues.Deadlines(ctx, queue.Address{Entity: in.entity.Path},
+		func(at time.Time, mortal bool) bool {
+			ahead := at.Sub(now)
+			switch {
+			case !mortal:
+				out.Never++
+				return true
+			case ahead <= 0:
+				out.Overdue++
+				return true
+			}
+			out.Coming++
+			if next < 0 || ahead < next {
+				next = ahead
+			}
+			for i, s := range inspect.ForecastScales {
+				if n := int64((ahead - 1) / (time.Duration(s.Step) * time.Second)); n < int64(s.Steps) {
+					counts[i][n]++
+				}
+			}
+			return true
+		})
+	if err != nil {
+		return out, ofQueues(err)
+	}
+	if next > 0 {
+		out.NextIn = next.Seconds()
+	}
+	for i, s := range inspect.ForecastScales {
+		for n, count := range counts[i] {
+			if from := int64(n) * s.Step; count > 0 {
+				out.By[s.Name] = append(out.By[s.Name], ForecastStep{from, from + s.Step, count})
+			}
+		}
+	}
+	return out, nil
+}

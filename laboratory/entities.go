@@ -1,0 +1,250 @@
+package laboratory
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/queue"
+)
+
+// Entity is a queue, a topic or a subscription.
+type Entity struct {
+	Kind        string `json:"kind" enum:"queue,topic,subscription"`
+	Path        string `json:"path" description:"Of a subscription: topic/Subscriptions/name."`
+	Status      string `json:"status"`
+	Active      int64  `json:"active" description:"Messages that are visible, locked or deferred."`
+	Scheduled   int64  `json:"scheduled"`
+	DeadLetters int64  `json:"deadLetters"`
+	Bytes       int64  `json:"bytes"`
+
+	LockDuration           string    `json:"lockDuration,omitempty" description:"As XML Schema has it: PT1M."`
+	MaxDeliveryCount       int32     `json:"maxDeliveryCount,omitempty"`
+	DefaultTimeToLive      string    `json:"defaultTimeToLive,omitempty" description:"None: for ever."`
+	DeadLetterOnExpiration bool      `json:"deadLetterOnExpiration"`
+	RequiresSession        bool      `json:"requiresSession"`
+	DetectsDuplicates      bool      `json:"detectsDuplicates"`
+	ForwardTo              string    `json:"forwardTo,omitempty"`
+	ForwardDeadLettersTo   string    `json:"forwardDeadLettersTo,omitempty"`
+	AutoDeleteOnIdle       string    `json:"autoDeleteOnIdle,omitempty" description:"None: never."`
+	Created                time.Time `json:"created"`
+	Accessed               time.Time `json:"accessed" description:"When it was used last."`
+}
+
+// Entities is a list of them.
+type Entities struct {
+	Entities []Entity `json:"entities" nullable:"false"`
+}
+
+// limited is a duration; empty for none.
+func limited(d time.Duration) string {
+	if d == queue.Forever || d == 0 {
+		return ""
+	}
+	return queue.FormatDuration(d)
+}
+
+func entityOf(e queue.Entity) Entity {
+	p := e.Properties
+	return Entity{Kind: strings.ToLower(e.Kind.String()), Path: e.Path, Status: p.Status.String(),
+		Active: e.Counts.Active, Scheduled: e.Counts.Scheduled,
+		DeadLetters: e.Counts.DeadLetter + e.Counts.TransferDeadLetter, Bytes: e.Bytes,
+		LockDuration: limited(p.LockDuration), MaxDeliveryCount: p.MaxDeliveryCount,
+		DefaultTimeToLive: limited(p.DefaultTTL), DeadLetterOnExpiration: p.DeadLetterOnExpiration,
+		RequiresSession: p.RequiresSession, DetectsDuplicates: p.RequiresDuplicateDetection,
+		ForwardTo: p.ForwardTo, ForwardDeadLettersTo: p.ForwardDeadLettersTo,
+		AutoDeleteOnIdle: limited(p.AutoDeleteOnIdle), Created: e.Created, Accessed: e.Accessed}
+}
+
+// InQueues is the part of a request that needs queues.
+type InQueues struct {
+	queues *queue.Queues
+}
+
+func (in *InQueues) find(l *Laboratory, _ echo.Context) error {
+	if in.queues = l.opt.Queues; in.queues == nil {
+		return notFound("This server has no queues.")
+	}
+	return nil
+}
+
+// InEntity is the part of a request that names an entity in its path.
+type InEntity struct {
+	Entity string `path:"entity" description:"The entity's path, in which a slash is written as %2F."`
+	queues *queue.Queues
+	entity queue.Entity
+}
+
+func (in *InEntity) find(l *Laboratory, ec echo.Context) (err error) {
+	if in.Entity, err = pathParam(ec, "entity"); err != nil {
+		return err
+	}
+	if in.queues = l.opt.Queues; in.queues == nil {
+		return notFound("This server has no queues.")
+	}
+	in.entity, err = in.queues.Get(ec.Request().Context(), in.Entity)
+	return ofQueues(err)
+}
+
+// ofQueues is an error of the queues as the laboratory's.
+func ofQueues(err error) error {
+	var own *queue.Error
+	if !errors.As(err, &own) {
+		return err
+	}
+	status := 0
+	switch own.Code {
+	case queue.CodeEntityNotFound, queue.CodeRuleNotFound, queue.CodeMessageNotFound:
+		status = http.StatusNotFound
+	case queue.CodeEntityExists, queue.CodeRuleExists, queue.CodeSessionCannotBeLocked:
+		status = http.StatusConflict
+	case queue.CodeEntityDisabled, queue.CodeQuotaExceeded:
+		status = http.StatusForbidden
+	case queue.CodeMessageTooLarge, queue.CodeArgument, queue.CodeArgumentOutOfRange, queue.CodeNotAllowed, queue.CodeNotImplemented:
+		status = http.StatusBadRequest
+	case queue.CodeTimeout:
+		status = http.StatusRequestTimeout
+	case queue.CodeServerBusy, queue.CodeCancelled:
+		status = http.StatusServiceUnavailable
+	default:
+		if own.Err != nil {
+			return own.Err
+		}
+		return err
+	}
+	return &Error{status, own.Message}
+}
+
+// allEntities is more than there can be.
+const allEntities = 1 << 30
+
+func (l *Laboratory) listEntities(ctx context.Context, in *InQueues) (Entities, error) {
+	out := Entities{[]Entity{}}
+	add := func(list []queue.Entity, err error) error {
+		for _, e := range list {
+			out.Entities = append(out.Entities, entityOf(e))
+		}
+		return ofQueues(err)
+	}
+	if err := add(in.queues.List(ctx, queue.Queue, "", 0, allEntities)); err != nil {
+		return out, err
+	}
+	topics, err := in.queues.List(ctx, queue.Topic, "", 0, allEntities)
+	if err != nil {
+		return out, ofQueues(err)
+	}
+	for _, t := range topics {
+		out.Entities = append(out.Entities, entityOf(t))
+		err := add(in.queues.List(ctx, queue.Subscription, t.Path, 0, allEntities))
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+func (l *Laboratory) getEntity(_ context.Context, in *InEntity) (Entity, error) {
+	return entityOf(in.entity), nil
+}
+
+func (l *Laboratory) deleteEntity(ctx context.Context, in *InEntity) (none, error) {
+	return none{}, ofQueues(in.queues.Delete(ctx, in.Entity))
+}
+
+// span is a duration as XML Schema writes it.
+type span time.Duration
+
+func (s *span) decode(name string, v doc.Value) error {
+	d, err := queue.ParseDuration(v.Str())
+	if v.Kind() != doc.String || err != nil || d <= 0 {
+		return badRequest("'" + name + "' must be a duration such as PT1M or P14D.")
+	}
+	*s = span(d)
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (span) JSONSchema() (s jsonschema.Schema, err error) {
+	s.AddType(jsonschema.String)
+	s.WithFormat("duration").WithExamples("PT1M", "P14D")
+	return s, nil
+}
+
+type createEntityRequest struct {
+	InQueues
+	Path                   string `json:"path" missing:"The body must have a 'path'." description:"Of a subscription: topic/Subscriptions/name."`
+	Topic                  bool   `json:"topic,omitempty" description:"A topic, not a queue."`
+	LockDuration           span   `json:"lockDuration,omitempty"`
+	MaxDeliveryCount       int32  `json:"maxDeliveryCount,omitempty" minimum:"1" maximum:"2147483647"`
+	DefaultTimeToLive      span   `json:"defaultTimeToLive,omitempty"`
+	DeadLetterOnExpiration bool   `json:"deadLetterOnExpiration,omitempty"`
+	RequiresSession        bool   `json:"requiresSession,omitempty"`
+	DetectsDuplicates      bool   `json:"detectsDuplicates,omitempty"`
+	ForwardTo              string `json:"forwardTo,omitempty"`
+	ForwardDeadLettersTo   string `json:"forwardDeadLettersTo,omitempty"`
+	AutoDeleteOnIdle       span   `json:"autoDeleteOnIdle,omitempty"`
+
+	_ struct{} `takes:"an entity has %"`
+	_ struct{} `additionalProperties:"false"`
+}
+
+func (l *Laboratory) createEntity(ctx context.Context, in *createEntityRequest) (Entity, error) {
+	kind := queue.Queue
+	a, _, err := queue.ParseAddress(in.Path)
+	if err != nil {
+		return Entity{}, ofQueues(err)
+	}
+	if _, _, ok := a.Subscription(); ok {
+		kind = queue.Subscription
+	} else if in.Topic {
+		kind = queue.Topic
+	}
+	p := queue.Defaults(kind)
+	for to, given := range map[*time.Duration]span{&p.LockDuration: in.LockDuration,
+		&p.DefaultTTL:       in.DefaultTimeToLive,
+		&p.AutoDeleteOnIdle: in.AutoDeleteOnIdle} {
+		if given > 0 {
+			*to = time.Duration(given)
+		}
+	}
+	if in.MaxDeliveryCount > 0 {
+		p.MaxDeliveryCount = in.MaxDeliveryCount
+	}
+	p.DeadLetterOnExpiration, p.RequiresSession = in.DeadLetterOnExpiration, in.RequiresSession
+	p.RequiresDuplicateDetection = in.DetectsDuplicates
+	p.ForwardTo, p.ForwardDeadLettersTo = in.ForwardTo, in.ForwardDeadLettersTo
+	e, err := in.queues.Create(ctx, kind, in.Path, p)
+	return entityOf(e), ofQueues(err)
+}
+
+func ofQueueing() []route {
+	const entity = root + "/entities/{entity}"
+	return []route{
+		on(get, root+"/entities", "All queues, topics and subscriptions",
+			(*Laboratory).listEntities).failing(404),
+		on(post, root+"/entities", "Make a queue, a topic or a subscription", (*Laboratory).createEntity).
+			answering(http.StatusCreated).failing(404, 409),
+		on(get, entity, "A queue, a topic or a subscription", (*Laboratory).getEntity).failing(404),
+		on(del, entity, "Delete an entity with all that is in it", (*Laboratory).deleteEntity).failing(404),
+		on(post, entity+"/send", "Send a message", (*Laboratory).sendMessage).
+			answering(http.StatusCreated).failing(404),
+		on(post, entity+"/receive", "Take messages out of an entity",
+			(*Laboratory).takeMessages).failing(404),
+		on(post, entity+"/peek", "Look at messages, and at when and why they die",
+			(*Laboratory).peekMessages).
+			failing(404),
+		on(post, entity+"/resubmit", "Send dead letters again to where they died", (*Laboratory).resubmit).
+			failing(404),
+		on(post, entity+"/purge", "Delete the messages of an entity that nobody has locked",
+			(*Laboratory).purgeMessages).
+			failing(404),
+		on(get, entity+"/forecast", "When messages of an entity expire",
+			(*Laboratory).forecastMessages).failing(404),
+	}
+}
