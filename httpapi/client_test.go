@@ -19,6 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/doc/jsonbinary"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -75,7 +76,8 @@ func (w *world) open() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if w.db, err = store.Open(w.t.Context(), e, w.setup.store); err != nil {
+	w.setup.server.Queues = queue.New(queue.Options{})
+	if w.db, err = store.Open(w.t.Context(), e, w.setup.store, w.setup.server.Queues.Tenant()); err != nil {
 		w.t.Fatal(err)
 	}
 	server := w.setup.server

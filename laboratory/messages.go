@@ -114,7 +114,7 @@ type sendRequest struct {
 
 // Sent is what was sent.
 type Sent struct {
-	ID string `json:"id"`
+	ID string `json:"id,omitempty" description:"As it was given; without one the server makes it."`
 }
 
 // longest is how many seconds a time to live or a delay can have.
