@@ -24,7 +24,7 @@ const Crashes = 1
 // QueueMessages how many messages go through one whose memory must not grow with them.
 const (
 	QueueHistories = 1
-	QueueMessages  = 2_500
+	QueueMessages  = 5_000
 )
 
 // defaultSeed is where random tests begin unless the environment says where.
