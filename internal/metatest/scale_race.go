@@ -5,7 +5,7 @@ package metatest
 // How much Check does under the race detector, which makes everything some ten times slower: fewer of the
 // same histories.
 const (
-	histories = 32
+	histories = 16
 	stepsEach = 60
 	modesEach = 3
 )
