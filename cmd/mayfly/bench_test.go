@@ -53,6 +53,9 @@ func TestBench(t *testing.T) {
 	if got := slices.Compact(sections); !slices.Equal(got, want) {
 		t.Errorf("sections %v, want %v", got, want)
 	}
+	if racetest.On {
+		return // none of these sections has a data set
+	}
 	if left := globbed(t, dir, "*"); len(left) != 1 || filepath.Base(left[0]) != "data" {
 		t.Errorf("left in the folder: %v", left)
 	}
