@@ -16,7 +16,8 @@ func TestBench(t *testing.T) {
 	t.Setenv(asMain, "1")
 	dir := filepath.Join(t.TempDir(), "work")
 	var out, errs strings.Builder
-	args := []string{"bench", "--docs", "100", "--docs-sizes", "1000,2000", "--seconds", "0.02", "--dir", dir, "--json"}
+	args := []string{"bench", "--docs", "100", "--docs-sizes", "1000,2000", "--seconds", "0.02", "--dir", dir,
+		"--json"}
 	if racetest.On { // writers side by side, and the HTTP server and its clients
 		args = append(args, "--only", "create,http")
 	}
