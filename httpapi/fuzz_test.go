@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
 // FuzzRequest sends anything to the whole server: no panic, no internal error, each answer in the protocol's
@@ -45,7 +47,7 @@ func randomBytes(random *rand.Rand, n int) []byte {
 // bytes are the decisions of a grammar; each series has a server of its own.
 func FuzzSeries(f *testing.F) {
 	random := rand.New(rand.NewPCG(fuzzSeed(), 0))
-	for range fuzzSeries {
+	for range racetest.Fewer(fuzzSeries, 6) {
 		f.Add(randomBytes(random, 400))
 	}
 	f.Fuzz(runSeries)
@@ -83,6 +85,7 @@ func series(t *testing.T, choices []byte, fn func(fuzzed, *answer)) {
 
 // TestMaker: requests that all fail would find little. Writes and reads of all kinds must come through.
 func TestMaker(t *testing.T) {
+	racetest.Sequential(t)
 	random := rand.New(rand.NewPCG(2, 0))
 	sent, done := map[string]int{}, map[string]int{}
 	for range 40 {

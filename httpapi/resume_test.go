@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
 // orderings are ways to order the items of fillMixed, with ties, with values of all types and with none.
@@ -69,7 +70,7 @@ func TestResumeFilter(t *testing.T) {
 		keyedByPK + `,"indexingPolicy":{"indexingMode":"none","automatic":false}`} {
 		w := newWorld(t, ranges(2), func(s *setup) { s.store.Lenient = true })
 		w.container(settings)
-		w.fillMixed(docs, 60)
+		w.fillMixed(docs, racetest.Fewer(60, 4))
 		p := w.pipeline(docs, 4)
 		for _, by := range orderings {
 			p.resumable(by, func(all []doc.Value, i int, keys []doc.Value) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
 // queryCase is a query with the answer that Cosmos DB gives.
@@ -106,6 +107,7 @@ func mustPolicy(text string) index.Policy {
 
 // TestCases runs all shared cases in all variants.
 func TestCases(t *testing.T) {
+	racetest.Sequential(t)
 	var cases []queryCase
 	readJSON(t, "testdata/query-cases.json", &cases)
 	var sets map[string]dataset

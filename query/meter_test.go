@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
 // costly are queries that take hours over one document, by one loop each: rows, joins, subqueries, functions
@@ -116,6 +117,7 @@ func TestConditionLimit(t *testing.T) {
 
 // TestMadeText: what one query makes for one row is bounded.
 func TestMadeText(t *testing.T) {
+	racetest.Sequential(t)
 	body := []byte(`{"id":"1","s":"` + strings.Repeat("x", 1_000_000) + `"}`)
 	sources := newMemory(t, nil, [][]byte{body}, 1)
 	for name, text := range map[string]string{

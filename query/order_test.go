@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
 // randomValue returns the text of a value, from few enough that values meet; "" stands for none.
@@ -125,6 +126,7 @@ func randomQuery(r *rand.Rand) string {
 // sources they lie and whatever the page, the rows and their order are those of a scan of one source in one
 // page.
 func TestIndexesChangeNothing(t *testing.T) {
+	racetest.Sequential(t)
 	policies := []string{
 		`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}]}`,
 		`{"indexingMode":"consistent","includedPaths":[{"path":"/a/?"},{"path":"/t/[]/?"}],"excludedPaths":[{"path":"/*"}]}`,

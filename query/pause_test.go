@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
 // graves is a memory in which most documents are dead: its index still has them.
@@ -58,6 +59,7 @@ func ticking(step time.Duration) func() time.Duration {
 // TestPagesThatHaveNoTime: however often a page ends for want of time, the rows of all pages are those of one
 // page over the living alone; and each page gets on.
 func TestPagesThatHaveNoTime(t *testing.T) {
+	racetest.Sequential(t)
 	policies := []string{
 		`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}]}`,
 		`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"compositeIndexes":[

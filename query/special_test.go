@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
 const specialPolicy = `{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/v/*"}],
@@ -50,6 +51,7 @@ func specialDocuments(r *rand.Rand, n int) [][]byte {
 // TestSpecialIndexesChangeNothing compares queries that spatial, vector and full text indexes serve with a
 // scan.
 func TestSpecialIndexesChangeNothing(t *testing.T) {
+	racetest.Sequential(t)
 	point := `{"type":"Point","coordinates":[0.4,0.3]}`
 	box := `{"type":"Polygon","coordinates":[[[-3,-3],[4,-3],[4,5],[-3,5],[-3,-3]]]}`
 	queries := []string{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -138,6 +139,7 @@ func TestTopicFull(t *testing.T) {
 // TestPublishLarge: copies that are too many for one transaction arrive one time each, whatever crashes
 // between the transactions.
 func TestPublishLarge(t *testing.T) {
+	racetest.Sequential(t)
 	const subscriptions = 60
 	w := newWorld(t, Options{})
 	w.create(Topic, "t", Defaults(Topic))

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -299,6 +300,7 @@ func TestProgramsAreBounded(t *testing.T) {
 
 // TestDeepTexts compiles what makes parsers recurse: none may bring the process down.
 func TestDeepTexts(t *testing.T) {
+	racetest.Sequential(t)
 	for _, part := range []string{"!", "(", "[", "{", "a=>", "new ", "a?b:", "a.", "1+", "if(1)", "{a:",
 		"`${", "f(", "x=", "a,", "typeof ", "async()=>", "a||"} {
 		var p Programs

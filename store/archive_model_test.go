@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -52,7 +53,7 @@ type mortal struct {
 func TestMortals(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, reaper := range []string{"off", "each step", "random"} {
-		for seed := range uint64(6) {
+		for seed := range uint64(racetest.Fewer(6, 3)) {
 			t.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(reaper, " ", "-"), seed), func(t *testing.T) {
 				m := newMortals(t, seed)
 				for range 250 {

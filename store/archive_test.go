@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -310,6 +311,7 @@ func TestArchiveTakesTheLargest(t *testing.T) {
 // What removing and creating makes too large for a transaction stays, unseen, and keeps nobody else from
 // being moved.
 func TestTooLargeToBeMoved(t *testing.T) {
+	racetest.Sequential(t)
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	archive := b.container("archive", "/pk", "")

@@ -21,6 +21,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -466,7 +467,11 @@ func TestFailingDisk(t *testing.T) {
 		{"full", syscall.ENOSPC, true, 3},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			for n := 0; ; n += f.stride {
+			stride := f.stride
+			if racetest.On {
+				stride *= 5
+			}
+			for n := 0; ; n += stride {
 				var calls atomic.Int64
 				s := &script{t: t, what: fmt.Sprint("operation ", n), disk: vfs.NewCrashableMem(), allowed: map[string][]string{}}
 				s.run(errorfs.Wrap(s.disk, errorfs.InjectorFunc(func(op errorfs.Op) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -150,6 +151,7 @@ func TestRetention(t *testing.T) {
 
 // Large ghosts, whose last versions are kept, are purged in as many transactions as it takes.
 func TestPurgeOfLargeVersions(t *testing.T) {
+	racetest.Sequential(t)
 	b := newBench(t, `"changeFeedPolicy":{"retentionDuration":10},"indexingPolicy":{"indexingMode":"none"}`,
 		1)
 	defer b.close()

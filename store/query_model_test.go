@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/internal/naive"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query/syntax"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -385,6 +386,7 @@ func (g *queryRig) agree(queries int) {
 // More documents than a query sorts or gathers at a time, more than one shape record for each, and more rows
 // of one term than a page holds.
 func TestQueriesOnManyDocuments(t *testing.T) {
+	racetest.Sequential(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	g := newQueryRig(t, 1, 1)
 	defer g.close()

@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -33,7 +34,7 @@ func TestReindexUnderWrites(t *testing.T) {
 			for range 300 {
 				g.step(g.r, 0, g.ids)
 			}
-			for round := range 6 {
+			for round := range racetest.Fewer(6, 2) {
 				var writers sync.WaitGroup
 				for w := range 3 {
 					writers.Go(func() {
@@ -170,6 +171,7 @@ func TestReindexLargeDocument(t *testing.T) {
 // Documents that are all different use up the records of shapes. Those that come later are told to be
 // different, and nothing is lost; when the index has been taken down and built again there is room again.
 func TestShapesRunOut(t *testing.T) {
+	racetest.Sequential(t)
 	g := newIndexRig(t, 1, 1, false, `{}`)
 	g.ids = view.MaxShapes + 200
 	put := func(i int) {

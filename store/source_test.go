@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -182,6 +183,7 @@ func (g *indexRig) scopes() []Scope {
 // A query's sources show the documents that point reads show, and what they say of indexes is what the
 // documents say.
 func TestSourcesAgree(t *testing.T) {
+	racetest.Sequential(t)
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			policies := indexPolicies()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -173,6 +174,7 @@ func (b *bench) sound(what string, want map[string]string) {
 
 // A crash after whichever step of a split leaves all items where they belong, once.
 func TestCrashInASplit(t *testing.T) {
+	racetest.Sequential(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	disk := vfs.NewCrashableMem()
 	b, s := newSplitBench(t, disk)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -17,6 +18,7 @@ import (
 // Readers of a change feed who follow one range into its halves, and one who reads the whole container, miss
 // nothing of what happens before, between, after and in the middle of splits, and are told nothing twice.
 func TestFeedsAcrossSplits(t *testing.T) {
+	racetest.Sequential(t)
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		b, s := newSplitBench(t, vfs.NewMem())

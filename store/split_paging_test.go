@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 )
@@ -123,6 +124,7 @@ func count(list []string, s string) (n int) {
 
 // A query over the whole container, with splits between its pages.
 func TestPagesAcrossSplits(t *testing.T) {
+	racetest.Sequential(t)
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		b := newPagingBench(t, 1+int(seed%3))
@@ -151,6 +153,7 @@ func TestPagesAcrossSplits(t *testing.T) {
 // A query over one range, which is split: the client goes on in each of the halves, with the continuation
 // that it has.
 func TestPagesGoOnInTheHalves(t *testing.T) {
+	racetest.Sequential(t)
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		for _, q := range pagedQueries {

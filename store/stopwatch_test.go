@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -143,6 +144,7 @@ func pages(t *testing.T, want string, page func(from string) (ids []string, next
 // TestPagesOverTheDead: a page that walks for long without finding anything ends, and the next one goes on
 // where it has got to.
 func TestPagesOverTheDead(t *testing.T) {
+	racetest.Sequential(t)
 	b, wall := graveyard(t)
 	wall.step.Store(int64(2 * time.Second))
 	defer wall.step.Store(0)

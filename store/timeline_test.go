@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/datatest"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 )
@@ -18,6 +19,7 @@ import (
 // TestTimelines plays the golden timelines: what an item does when its second has come, second by second.
 // None of the answers may depend on when the reaper comes by or on a restart.
 func TestTimelines(t *testing.T) {
+	racetest.Sequential(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	datatest.Walk(t, "testdata/timelines", timeline)
 }

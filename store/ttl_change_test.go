@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -49,6 +50,7 @@ func (ch *change) dead(own, second int64, changed bool) bool {
 // deadline: the present default counts from the last write on, backwards in time, and who was dead before
 // stays so.
 func TestTTLChangeOfDefault(t *testing.T) {
+	racetest.Sequential(t)
 	kinds := []int64{0, -1, 1, 5, 9, 25, maxLife}
 	var ids []string
 	for _, own := range kinds {

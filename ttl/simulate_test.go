@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -134,6 +135,7 @@ var (
 // TestPolicyIsTheSimulation runs random timelines of ticks, changes of the default, ordinary and back-dated
 // writes and leases on both, and compares every answer of Policy after every event.
 func TestPolicyIsTheSimulation(t *testing.T) {
+	racetest.Sequential(t)
 	const timelines = 100_000
 	setChecks(t, timelines)
 	var met simStats

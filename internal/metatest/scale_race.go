@@ -5,7 +5,7 @@ package metatest
 // How much Check does under the race detector, which makes everything some ten times slower: fewer of the
 // same histories.
 const (
-	histories = 32
+	histories = 16
 	stepsEach = 60
 	modesEach = 3
 )
@@ -24,7 +24,7 @@ const Crashes = 1
 // QueueMessages how many messages go through one whose memory must not grow with them.
 const (
 	QueueHistories = 1
-	QueueMessages  = 2_500
+	QueueMessages  = 5_000
 )
 
 // defaultSeed is where random tests begin unless the environment says where.
