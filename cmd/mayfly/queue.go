@@ -104,7 +104,8 @@ func queueCreateCommand() *cobra.Command {
 					question[name] = queue.FormatDuration(d)
 				}
 			}
-			for name, text := range map[string]string{"forwardTo": forward, "forwardDeadLettersTo": forwardDead} {
+			for name, text := range map[string]string{"forwardTo": forward,
+				"forwardDeadLettersTo": forwardDead} {
 				if text != "" {
 					question[name] = text
 				}
@@ -347,7 +348,8 @@ func queueForecastCommand() *cobra.Command {
 						return &usageError{"--by must be second, minute, hour, day or month, not " + by}
 					}
 					w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-					fmt.Fprintf(w, "now\t%s\noverdue\t%d\ncoming\t%d\nnever\t%d\n", f.Now.Format(time.RFC3339),
+					fmt.Fprintf(w, "now\t%s\noverdue\t%d\ncoming\t%d\nnever\t%d\n",
+						f.Now.Format(time.RFC3339),
 						f.Overdue, f.Coming, f.Never)
 					if f.NextIn > 0 {
 						fmt.Fprintf(w, "next\tin %v\n", time.Duration(f.NextIn*float64(time.Second)))

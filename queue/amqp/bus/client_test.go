@@ -230,7 +230,8 @@ func target(address string) *frame.Target { return &frame.Target{Address: addres
 // sender attaches a link to send on.
 func (c *client) sender(handle uint32, address string) *frame.Attach {
 	c.t.Helper()
-	c.say(0, &frame.Attach{Name: address, Handle: handle, SndSettleMode: frame.SenderMixed, Source: source("here"),
+	c.say(0, &frame.Attach{Name: address, Handle: handle, SndSettleMode: frame.SenderMixed,
+		Source: source("here"),
 		Target: target(address), InitialDeliveryCount: frame.Some(0)})
 	return await[*frame.Attach](c)
 }
@@ -251,7 +252,8 @@ func (c *client) receiver(handle uint32, address string, change ...func(*frame.A
 func (c *client) credit(handle, got, credit uint32, drain bool) {
 	c.t.Helper()
 	c.say(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: 1000, OutgoingWindow: 1000,
-		Handle: frame.Some(handle), DeliveryCount: frame.Some(got), LinkCredit: frame.Some(credit), Drain: drain})
+		Handle: frame.Some(handle), DeliveryCount: frame.Some(got), LinkCredit: frame.Some(
+			credit), Drain: drain})
 }
 
 // delivered takes the frames of one delivery.
@@ -283,7 +285,8 @@ func (c *client) transfer(handle, id uint32, m *message.Message) {
 }
 
 // ask sends a request to a node and returns its answer. Both links are attached by it, handle and the next one.
-func (c *client) ask(handle uint32, node, operation string, body wire.Map, change ...func(*message.Message)) *message.Message {
+func (c *client) ask(handle uint32, node, operation string, body wire.Map,
+	change ...func(*message.Message)) *message.Message {
 	c.t.Helper()
 	reply := "reply-" + operation
 	c.receiver(handle, node, func(a *frame.Attach) {

@@ -28,7 +28,8 @@ func TestSecurityLayer(t *testing.T) {
 		w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{})})
 		cl := w.pipe()
 		header := frame.HeaderSASL()
-		init := frame.Append(header[:], 0, &frame.Init{Mechanism: c.mechanism, Response: []byte(c.response)}, nil)
+		init := frame.Append(header[:], 0, &frame.Init{Mechanism: c.mechanism, Response: []byte(c.response)},
+			nil)
 		go func() { _, _ = cl.conn.Write(init) }() // in one packet
 		cl.read(header[:])
 		cl.listen()
@@ -80,7 +81,8 @@ func TestClaims(t *testing.T) {
 	w := newWorld(t)
 	w.create(queue.Queue, "q")
 	all, sender := access.EmulatorKey(), access.Key{Name: "s", Rights: access.Send, Text: "one"}
-	w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{all, sender}})})
+	w.bus = New(Options{Queues: w.q,
+		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{all, sender}})})
 	c := w.dial(1 << 16)
 	refused := func(address string, receiver bool) {
 		t.Helper()
@@ -97,7 +99,8 @@ func TestClaims(t *testing.T) {
 	}
 	refused("q", false)
 	now := ttl.Real{}.Now()
-	for i, token := range []string{"nonsense", access.Sign(access.Key{Name: "s", Text: "other"}, "sb://localhost/q", now.Add(1e12)),
+	for i, token := range []string{"nonsense", access.Sign(access.Key{Name: "s", Text: "other"},
+		"sb://localhost/q", now.Add(1e12)),
 		access.Sign(sender, "sb://localhost/q", now.Add(-1e12))} {
 		if n := number(t, c.put(uint32(10+2*i), "sb://localhost/q", token), "status-code"); n != 401 {
 			t.Errorf("%s: %d", token, n)
@@ -152,18 +155,21 @@ func TestAttach(t *testing.T) {
 		} else {
 			a = c.sender(h, r.address)
 		}
-		if target, _ := a.Target.(*frame.Target); r.receiver && a.Source != nil || !r.receiver && target != nil {
+		if target, _ := a.Target.(*frame.Target); r.receiver && a.Source != nil || !r.receiver &&
+			target != nil {
 			t.Errorf("%s: a link that is refused has %+v", r.address, a)
 		}
 		d := await[*frame.Detach](c)
 		if d.Handle != a.Handle || !d.Closed || d.Error == nil || d.Error.Condition != r.condition ||
-			!strings.Contains(d.Error.Description, r.text) || !strings.Contains(d.Error.Description, "TrackingId:") {
+			!strings.Contains(d.Error.Description, r.text) ||
+			!strings.Contains(d.Error.Description, "TrackingId:") {
 			t.Errorf("%s: %+v %v", r.address, d, d.Error)
 		}
 		c.say(0, &frame.Detach{Handle: h, Closed: true})
 	}
 	// In any spelling, what is there is found.
-	for i, address := range []string{"Q", "/q/", "sb://localhost:5672/q", "T/subscriptions/S", "q/$deadletterqueue",
+	for i, address := range []string{"Q", "/q/", "sb://localhost:5672/q", "T/subscriptions/S",
+		"q/$deadletterqueue",
 		"amqps://x.example/t/Subscriptions/s/$DeadLetterQueue", "q/$Transfer/$DeadLetterQueue"} {
 		if a := c.receiver(uint32(20+i), address); a.Source == nil || a.Source.Address != address {
 			t.Errorf("%s: %+v", address, a.Source)
@@ -180,7 +186,8 @@ func TestStrayFrames(t *testing.T) {
 	c.say(0, &frame.Detach{Handle: 0, Closed: true})
 	await[*frame.Detach](c)
 	c.say(0, &frame.Detach{Handle: 0, Closed: true}) // again
-	c.say(0, &frame.Disposition{Receiver: true, First: 500, Last: frame.Some(1 << 31), Settled: true, State: &frame.Accepted{}})
+	c.say(0, &frame.Disposition{Receiver: true, First: 500, Last: frame.Some(1 << 31), Settled: true,
+		State: &frame.Accepted{}})
 	c.begin(5, 100)
 	c.say(5, &frame.End{})
 	await[*frame.End](c)
@@ -201,7 +208,8 @@ func TestStrayFrames(t *testing.T) {
 	} {
 		c := w.dial(1 << 16)
 		go func() { _, _ = c.conn.Write([]byte(b)) }()
-		if cl := await[*frame.Close](c); cl.Error == nil || !strings.HasPrefix(string(cl.Error.Condition), "amqp:") {
+		if cl := await[*frame.Close](c); cl.Error == nil || !strings.HasPrefix(string(cl.Error.Condition),
+			"amqp:") {
 			t.Errorf("%x: %+v", b, cl)
 		}
 		c.hangUp()
@@ -217,17 +225,25 @@ func FuzzConnection(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	open, begin := &frame.Open{ContainerID: "f"}, &frame.Begin{IncomingWindow: 10, OutgoingWindow: 10, HandleMax: 9}
+	open, begin := &frame.Open{ContainerID: "f"}, &frame.Begin{IncomingWindow: 10, OutgoingWindow: 10,
+		HandleMax: 9}
 	attach := func(handle uint32, address string, receiver bool) *frame.Attach {
-		return &frame.Attach{Name: address, Handle: handle, Receiver: receiver, Source: source(address), Target: target(address),
+		return &frame.Attach{Name: address, Handle: handle, Receiver: receiver, Source: source(address),
+			Target:               target(address),
 			InitialDeliveryCount: frame.Some(0)}
 	}
-	seed(open, begin, attach(0, "q", true), &frame.Flow{Handle: frame.Some(0), LinkCredit: frame.Some(5), Drain: true, IncomingWindow: 5},
-		&frame.Disposition{Receiver: true, Settled: true, State: &frame.Modified{DeliveryFailed: true}}, &frame.Detach{}, &frame.End{}, &frame.Close{})
-	seed(open, begin, attach(0, "q", false), &frame.Transfer{DeliveryID: frame.Some(0), DeliveryTag: []byte("a"), More: true},
-		&frame.Transfer{Aborted: true}, &frame.Transfer{DeliveryID: frame.Some(1), State: &frame.Transactional{TxnID: []byte{1}}})
-	seed(open, begin, attach(0, "q/$management", false), attach(1, "q/$management", true), attach(2, "$cbs", false))
-	seed(open, begin, &frame.Attach{Name: "tx", Target: &frame.Coordinator{}, InitialDeliveryCount: frame.Some(0)},
+	seed(open, begin, attach(0, "q", true), &frame.Flow{Handle: frame.Some(0), LinkCredit: frame.Some(5),
+		Drain: true, IncomingWindow: 5},
+		&frame.Disposition{Receiver: true, Settled: true,
+			State: &frame.Modified{DeliveryFailed: true}}, &frame.Detach{}, &frame.End{}, &frame.Close{})
+	seed(open, begin, attach(0, "q", false),
+		&frame.Transfer{DeliveryID: frame.Some(0), DeliveryTag: []byte("a"), More: true},
+		&frame.Transfer{Aborted: true}, &frame.Transfer{DeliveryID: frame.Some(1),
+			State: &frame.Transactional{TxnID: []byte{1}}})
+	seed(open, begin, attach(0, "q/$management", false), attach(1, "q/$management", true),
+		attach(2, "$cbs", false))
+	seed(open, begin, &frame.Attach{Name: "tx", Target: &frame.Coordinator{},
+		InitialDeliveryCount: frame.Some(0)},
 		&frame.Transfer{DeliveryID: frame.Some(0)})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		w := newWorld(t)
