@@ -18,11 +18,6 @@ type splitRecord struct {
 	LSN uint64 `json:"lsn,omitempty"`
 }
 
-// fills tells whether a slot is filled with a copy.
-func (r *splitRecord) fills(number uint16) bool {
-	return r != nil && (number == r.To || number == r.Lower)
-}
-
 // setContainer writes the record of the container's next state. The caller holds the catalog's lock and the
 // gate.
 func (c *Container) setContainer(ctx context.Context, st, next *containerState) error {

@@ -216,25 +216,3 @@ func EachPair(b []byte, fn func(key, value []byte) error) (rest []byte, err erro
 	}
 	return rest, nil
 }
-
-// EachElement calls fn with the encoded elements of the list that b begins with; null is one without any.
-func EachElement(b []byte, fn func(element []byte) error) (rest []byte, err error) {
-	it, rest, err := split(b, 0)
-	if err != nil || it.code == codeNull || it.code == codeList0 {
-		return rest, err
-	}
-	if it.code != codeList8 && it.code != codeList32 {
-		return nil, bad("a list", "the constructor %#02x", it.code)
-	}
-	left := it.data
-	for range it.count {
-		var element []byte
-		if element, left, err = raw(left, 1); err != nil {
-			return nil, err
-		}
-		if err := fn(element); err != nil {
-			return nil, err
-		}
-	}
-	return rest, nil
-}
