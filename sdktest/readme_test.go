@@ -13,7 +13,13 @@ import (
 // blocks returns the code blocks of the project's README in one language.
 func blocks(t *testing.T, language string) (code []string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "README.md"))
+	return blocksOf(t, "README.md", language)
+}
+
+// blocksOf returns those of one of the project's pages.
+func blocksOf(t *testing.T, page, language string) (code []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", page))
 	must(t, err)
 	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllStringSubmatch(string(text), -1) {
 		code = append(code, m[1])
