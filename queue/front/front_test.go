@@ -49,7 +49,9 @@ func open(t *testing.T, change ...func(*Options)) *door {
 	pool.AddCert(model.Certificate())
 	model.Close()
 	o := Options{AMQP: echo, TLS: &tls.Config{Certificates: certificates},
-		HTTP: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Path) })}
+		HTTP: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, r.URL.Path)
+		})}
 	for _, fn := range change {
 		fn(&o)
 	}
@@ -166,7 +168,8 @@ func TestDoor(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		says(t, d.dial(secure), header)
 		scheme := map[bool]string{false: "http://", true: "https://"}[secure]
-		if status, path, err := d.get(scheme + d.addr + "/orders"); status != 200 || path != "/orders" || err != nil {
+		status, path, err := d.get(scheme + d.addr + "/orders")
+		if status != 200 || path != "/orders" || err != nil {
 			t.Errorf("%s: %d %q %v", scheme, status, path, err)
 		}
 		for _, protocol := range []string{"AMQPWSB10", "amqp"} {
@@ -202,7 +205,9 @@ func TestFirstByte(t *testing.T) {
 
 // TestAdmit: who is not let in gets neither an answer nor a WebSocket.
 func TestAdmit(t *testing.T) {
-	d := open(t, func(o *Options) { o.Admit = func(r *http.Request) bool { return r.Header.Get("Origin") == "" } })
+	d := open(t, func(o *Options) {
+		o.Admit = func(r *http.Request) bool { return r.Header.Get("Origin") == "" }
+	})
 	for _, path := range []string{"/orders", webSocketPath} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.addr+path, http.NoBody)
 		if err != nil {
@@ -243,7 +248,7 @@ func TestShutdown(t *testing.T) {
 		c.Close()
 	}
 	for _, c := range []net.Conn{silent, half} {
-		if b, err := io.ReadAll(c); len(b) > 0 || err != nil && !errors.Is(err, net.ErrClosed) && !isReset(err) {
+		if b, err := io.ReadAll(c); len(b) > 0 || err != nil && !isReset(err) {
 			t.Errorf("who has said nothing hears %q, %v", b, err)
 		}
 	}
