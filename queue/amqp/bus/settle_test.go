@@ -175,7 +175,8 @@ func TestMaxDeliveries(t *testing.T) {
 		if _, m := c.delivered(); textOf(m) != "a" {
 			t.Fatal(textOf(m))
 		}
-		c.settles(id, &frame.Modified{DeliveryFailed: true})
+		c.say(0, &frame.Disposition{Receiver: true, First: id, Settled: true,
+			State: &frame.Modified{DeliveryFailed: true}})
 	}
 	w.send("q", "b")
 	if _, m := c.delivered(); textOf(m) != "b" {
