@@ -71,13 +71,14 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	defer c.raw.Close()
 	_ = raw.SetDeadline(o.Wall.Now().Add(openTime))
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // nothing is open that could be closed better
 	opened, err := c.open()
-	if err != nil || opened == nil {
+	if !stop() || err != nil || opened == nil {
 		c.end()
 		return ignoreClient(err)
 	}
 	c.nodes = o.Connect(c.life, opened.peer)
-	stop := context.AfterFunc(ctx, func() {
+	stop = context.AfterFunc(ctx, func() {
 		c.fail(&frame.Error{Condition: frame.CondForced, Description: "The server stops."})
 	})
 	defer stop()
@@ -187,7 +188,7 @@ func (c *conn) read() (err error) {
 	}()
 	for {
 		c.awaitRoom()
-		_ = c.raw.SetReadDeadline(c.o.Wall.Now().Add(c.patience()))
+		c.setPatience()
 		f, err := c.r.Next()
 		if err != nil {
 			c.broken(err)
@@ -206,14 +207,16 @@ func (c *conn) read() (err error) {
 	}
 }
 
-// patience is how long the next frame may take.
-func (c *conn) patience() time.Duration {
+// setPatience sets how long the next frame may take: with the lock held, as fail does, so that the one who
+// closes has the last word.
+func (c *conn) setPatience() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	patience := c.o.IdleTimeout * 3 / 2
 	if c.closing {
-		return closeTime
+		patience = closeTime
 	}
-	return c.o.IdleTimeout * 3 / 2
+	_ = c.raw.SetReadDeadline(c.o.Wall.Now().Add(patience))
 }
 
 // broken tells the client why its connection ends, where that is its own doing.
@@ -278,6 +281,10 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	}
 	s := c.sessions[f.Channel]
 	if s == nil {
+		switch body.(type) {
+		case *frame.End, *frame.Detach:
+			return false, nil // some clients end twice, which harms nobody
+		}
 		return false, &frame.FormatError{Condition: frame.CondFraming,
 			Reason: fmt.Sprintf("there is no session on the "+
 				"channel %d", f.Channel)}

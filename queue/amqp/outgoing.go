@@ -80,11 +80,14 @@ func (l *Link) drained() {
 }
 
 // send sends a message in as many frames as it takes, as the session's window and the output allow. It is
-// false where the link has ended before the first one. The lock is held, but not while it waits.
+// false where the link, or its credit, has ended before the first one. The lock is held, but not while it
+// waits.
 func (l *Link) send(m Outgoing) bool {
 	s, c := l.s, l.s.c
 	room := func() bool { return c.out.dead || s.peerWindow > 0 && len(c.out.buf) < roomy }
-	if !c.await(l.life, room) || l.closing || c.out.dead {
+	// The client may take its credit back while there is no room.
+	begin := func() bool { return l.credit == 0 || room() }
+	if !c.await(l.life, begin) || l.closing || c.out.dead || l.credit == 0 {
 		return false
 	}
 	t := &frame.Transfer{Handle: l.handle, DeliveryID: frame.Some(s.nextDelivery), DeliveryTag: m.Tag,

@@ -41,6 +41,7 @@ type Server struct {
 	mu        sync.Mutex
 	listeners []net.Listener
 	closed    bool
+	over      bool // no request begins any more
 }
 
 // New makes a server.
@@ -146,6 +147,19 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err := s.http.Shutdown(ctx); err != nil {
 		errs = append(errs, err, s.http.Close())
 	}
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
 	s.work.Wait()
 	return errors.Join(errs...)
+}
+
+// begin adds a request to what Shutdown waits for; false where that waits already.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.work.Add(1)
+	}
+	return !s.over
 }

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -15,6 +16,10 @@ func webSocketProtocols() []string { return []string{"AMQPWSB10", "amqp"} }
 
 // serveHTTP answers a request, or goes on as AMQP. A web page can only do so from the server's own origin.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.begin() {
+		return
+	}
+	defer s.work.Done()
 	if s.o.Admit != nil && !s.o.Admit(r) {
 		http.Error(w, "This server is not known by that name, or not open to that page.",
 			http.StatusForbidden)
@@ -29,7 +34,9 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client has been told
 	}
-	if err := s.o.AMQP(s.life, websocket.NetConn(s.life, c, websocket.MessageBinary)); err != nil {
+	// The connection outlives s.life by its farewell; who serves it closes it.
+	always := context.WithoutCancel(s.life)
+	if err := s.o.AMQP(s.life, websocket.NetConn(always, c, websocket.MessageBinary)); err != nil {
 		s.o.Logger.Error("a connection of AMQP failed", "error", err)
 	}
 }

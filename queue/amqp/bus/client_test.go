@@ -65,6 +65,15 @@ func (w *world) create(kind queue.Kind, path string, change ...func(*queue.Prope
 	w.must(err)
 }
 
+// advance moves the clock and lets the reaper go round.
+func (w *world) advance(d time.Duration) {
+	w.t.Helper()
+	_, err := w.h.Instance().SetClock(w.ctx, ttl.Change{Advance: &d})
+	w.must(err)
+	_, err = w.h.Instance().SweepNow(w.ctx)
+	w.must(err)
+}
+
 func withSessions(p *queue.Properties) { p.RequiresSession = true }
 
 // send stores messages, by their texts; "s:text" is one of a session.
@@ -98,9 +107,15 @@ type received struct {
 // pipe begins a connection on which nothing has been said.
 func (w *world) pipe() *client {
 	w.t.Helper()
+	return w.pipeWith(w.ctx, w.bus.Options())
+}
+
+// pipeWith is pipe for a server that ends with ctx.
+func (w *world) pipeWith(ctx context.Context, o amqp.Options) *client {
+	w.t.Helper()
 	near, far := net.Pipe()
 	c := &client{t: w.t, conn: near, in: make(chan received, 4096), served: make(chan error, 1)}
-	go func() { c.served <- amqp.Serve(w.ctx, far, w.bus.Options()) }()
+	go func() { c.served <- amqp.Serve(ctx, far, o) }()
 	w.t.Cleanup(c.hangUp)
 	return c
 }

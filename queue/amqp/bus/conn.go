@@ -70,6 +70,11 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at que
 	if err := c.admit(l, need); err != nil {
 		return answer, err
 	}
+	defer func() {
+		if err != nil {
+			c.forget(l) // nobody tells of the end of a link that was refused
+		}
+	}()
 	e, err := c.queues.Get(ctx, at.Entity)
 	if err != nil {
 		return answer, err

@@ -79,6 +79,10 @@ func failureOf(code queue.Code) failure {
 // asError is an error as the client gets it. entity is whom it concerns, where the error does not say so.
 // What is no error of a client's goes into the log.
 func (c *conn) asError(err error, entity string) *frame.Error {
+	var standard *frame.Error // one that package queue does not know of
+	if errors.As(err, &standard) {
+		return &frame.Error{Condition: standard.Condition, Description: c.track(standard.Description, entity)}
+	}
 	own := c.own(err)
 	if own.Entity != "" {
 		entity = own.Entity

@@ -23,7 +23,8 @@ func (c *conn) transaction(id []byte) (*queue.Transaction, error) {
 	defer c.mu.Unlock()
 	t := c.transactions[string(id)]
 	if t == nil {
-		return nil, &queue.Error{Code: queue.CodeNotAllowed, Message: "There is no transaction of that id."}
+		return nil, &frame.Error{Condition: frame.CondTransactionUnknownID,
+			Description: "There is no transaction of that id."}
 	}
 	return t.tx, nil
 }

@@ -1,0 +1,273 @@
+package bus
+
+import (
+	"testing"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// settles sends a state of a delivery and returns the server's.
+func (c *client) settles(id uint32, s frame.State) frame.State {
+	c.t.Helper()
+	c.say(0, &frame.Disposition{Receiver: true, First: id, Last: frame.Some(id), State: s})
+	d := await[*frame.Disposition](c)
+	if d.First != id || d.Last.Or(id) != id || !d.Settled || d.Receiver {
+		c.t.Fatalf("the answer to a settlement of %d is %+v", id, d)
+	}
+	return d.State
+}
+
+// refused expects that a state is a rejection by a condition.
+func refused(t *testing.T, s frame.State, condition wire.Symbol) {
+	t.Helper()
+	if r, ok := s.(*frame.Rejected); !ok || r.Error == nil || r.Error.Condition != condition {
+		t.Errorf("the state is %+v, not a rejection by %s", s, condition)
+	}
+}
+
+// attached is a client that has a receiver of a queue with messages, and has got all of them.
+func (w *world) attached(texts ...string) *client {
+	w.t.Helper()
+	w.create(queue.Queue, "q")
+	w.send("q", texts...)
+	c := w.dial(1 << 16)
+	c.receiver(0, "q")
+	c.credit(0, 0, uint32(len(texts)), false)
+	for range texts {
+		c.delivered()
+	}
+	return c
+}
+
+// TestOutcomes: each outcome does what it says, and is told again as it was said.
+func TestOutcomes(t *testing.T) {
+	w := newWorld(t)
+	c := w.attached("a", "b", "c", "d", "e")
+	modify := wire.Map{{Key: wire.Symbol("x"), Value: int32(7)}, {Key: "y", Value: "z"}}
+	if s := c.settles(0, &frame.Accepted{}); !isState[*frame.Accepted](s) {
+		t.Errorf("completed: %+v", s)
+	}
+	if s := c.settles(1, &frame.Released{}); !isState[*frame.Released](s) {
+		t.Errorf("released: %+v", s)
+	}
+	s := c.settles(2, &frame.Modified{DeliveryFailed: true, Annotations: modify})
+	if !isState[*frame.Modified](s) {
+		t.Errorf("abandoned: %+v", s)
+	}
+	s = c.settles(3, &frame.Modified{UndeliverableHere: true, Annotations: modify})
+	if m, ok := s.(*frame.Modified); !ok || !m.UndeliverableHere {
+		t.Errorf("deferred: %+v", s)
+	}
+	s = c.settles(4, &frame.Rejected{Error: &frame.Error{Condition: condDeadLetter, Info: wire.Map{
+		{Key: wire.Symbol(propReason), Value: "why"}, {Key: wire.Symbol(propDescription), Value: "because"},
+		{Key: wire.Symbol("x"), Value: true}}}})
+	if r, ok := s.(*frame.Rejected); !ok || r.Error != nil { // K19
+		t.Errorf("dead: %+v", s)
+	}
+	w.shows("q", "b c d")
+	w.shows("q/$DeadLetterQueue", "e")
+
+	c.credit(0, 5, 10, false)
+	for _, want := range []struct {
+		text  string
+		count uint32
+		x     any
+	}{{"b", 0, nil}, {"c", 1, int32(7)}} {
+		got := c.sections()
+		header := got[0x70].(wire.List)
+		first, _ := header[3].(bool)
+		if text := got[0x75]; string(text.([]byte)) != want.text || header[4] != want.count ||
+			first != (want.count == 0) {
+			t.Errorf("received %s %v, not %v", text, header, want)
+		}
+		properties, _ := got[0x74].(wire.Map)
+		if x, _ := properties.Get("x"); x != want.x {
+			t.Errorf("%s: the property is %v", want.text, x)
+		}
+	}
+	c.receiver(1, "q/$DeadLetterQueue")
+	c.credit(1, 0, 1, false)
+	properties := c.sections()[0x74].(wire.Map)
+	for name, want := range map[string]any{propReason: "why", propDescription: "because", "x": true} {
+		if v, _ := properties.Get(name); v != want {
+			t.Errorf("%s is %v", name, v)
+		}
+	}
+}
+
+// sections are those of the next delivery, as values by their descriptors.
+func (c *client) sections() map[uint64]any {
+	c.t.Helper()
+	_, f := awaitFrame[*frame.Transfer](c)
+	list := make(map[uint64]any)
+	for left := f.payload; len(left) > 0; {
+		code, _, value, rest, err := wire.SplitDescribed(left)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if list[code], _, err = wire.Value(value); err != nil {
+			c.t.Fatal(err)
+		}
+		left = rest
+	}
+	return list
+}
+
+// TestLockLost: a settlement that comes too late is refused, and so is what is done by who has no lock.
+func TestLockLost(t *testing.T) {
+	w := newWorld(t)
+	c := w.attached("a")
+	w.advance(2 * queue.Defaults(queue.Queue).LockDuration)
+	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
+	c.credit(0, 1, 1, false)
+	if m := c.sections(); m[0x70].(wire.List)[4] != uint32(1) {
+		t.Errorf("the header is %v", m[0x70])
+	}
+}
+
+// TestSettledByClient: who settles by himself is told nothing, and it happens all the same.
+func TestSettledByClient(t *testing.T) {
+	w := newWorld(t)
+	c := w.attached("a", "b")
+	c.say(0, &frame.Disposition{Receiver: true, First: 0, Settled: true, State: &frame.Accepted{}})
+	c.say(0, &frame.Disposition{Receiver: true, First: 0, State: &frame.Received{}}) // says nothing
+	if s := c.settles(1, &frame.Accepted{}); !isState[*frame.Accepted](s) {
+		t.Errorf("%+v", s)
+	}
+	w.shows("q", "")
+}
+
+// TestReceiveAndDelete: what is received is settled and gone.
+func TestReceiveAndDelete(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	w.send("q", "a")
+	c := w.dial(1 << 16)
+	a := c.receiver(0, "q", func(a *frame.Attach) {
+		a.SndSettleMode, a.RcvSettleMode = frame.SenderSettled, frame.ReceiverFirst
+	})
+	if a.SndSettleMode != frame.SenderSettled || a.RcvSettleMode != frame.ReceiverFirst {
+		t.Errorf("the modes are %d %d", a.SndSettleMode, a.RcvSettleMode)
+	}
+	c.credit(0, 0, 1, false)
+	transfer, f := awaitFrame[*frame.Transfer](c)
+	if !transfer.Settled || len(transfer.DeliveryTag) == 0 || len(transfer.DeliveryTag) > 32 {
+		t.Errorf("%+v", transfer)
+	}
+	if m, err := message.Parse(f.payload); err != nil || textOf(m) != "a" {
+		t.Errorf("got %q %v", textOf(m), err)
+	}
+	w.shows("q", "")
+}
+
+// TestMaxDeliveries: a message that fails too often leaves while the receiver stays. K22.
+func TestMaxDeliveries(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q", func(p *queue.Properties) { p.MaxDeliveryCount = 3 })
+	w.send("q", "a")
+	c := w.dial(1 << 16)
+	c.receiver(0, "q")
+	c.credit(0, 0, 100, false)
+	for id := range uint32(3) {
+		if _, m := c.delivered(); textOf(m) != "a" {
+			t.Fatal(textOf(m))
+		}
+		c.say(0, &frame.Disposition{Receiver: true, First: id, Settled: true,
+			State: &frame.Modified{DeliveryFailed: true}})
+	}
+	w.send("q", "b")
+	if _, m := c.delivered(); textOf(m) != "b" {
+		t.Errorf("the receiver gets %q", textOf(m))
+	}
+	w.shows("q/$DeadLetterQueue", "a")
+}
+
+// coordinate attaches a coordinator.
+func (c *client) coordinate(handle uint32) {
+	c.t.Helper()
+	c.say(0, &frame.Attach{Name: "coordinator", Handle: handle, Source: source("here"),
+		Target:               &frame.Coordinator{Capabilities: []wire.Symbol{"amqp:local-transactions"}},
+		InitialDeliveryCount: frame.Some(0)})
+	if a := await[*frame.Attach](c); a.Target == nil {
+		c.t.Fatalf("the coordinator is refused: %v", await[*frame.Detach](c).Error)
+	}
+}
+
+// asks sends a declare or discharge to the coordinator.
+func (c *client) asks(handle, id uint32, body frame.Body) frame.State {
+	c.t.Helper()
+	m := message.New(nil)
+	m.Body = frame.AppendValue([]byte{0, 0x53, sectionValue}, body)
+	c.transfer(handle, id, m)
+	return await[*frame.Disposition](c).State
+}
+
+// puts sends a message in a transaction.
+func (c *client) puts(handle, id uint32, txn []byte, text string) frame.State {
+	c.t.Helper()
+	c.say(0, &frame.Transfer{Handle: handle, DeliveryID: frame.Some(id), DeliveryTag: []byte{byte(id)},
+		State: &frame.Transactional{TxnID: txn}}, message.New([]byte(text)).AppendBare(nil)...)
+	return await[*frame.Disposition](c).State
+}
+
+// TestTransactions: what is sent and settled in one happens at its discharge, or not at all.
+func TestTransactions(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "other")
+	c := w.attached("a", "b", "c")
+	c.sender(1, "other")
+	c.coordinate(2)
+	declare := func(id uint32) []byte {
+		t.Helper()
+		d, ok := c.asks(2, id, &frame.Declare{}).(*frame.Declared)
+		if !ok || len(d.TxnID) == 0 {
+			t.Fatalf("declared %+v", d)
+		}
+		return d.TxnID
+	}
+	inside := func(s frame.State, txn []byte) {
+		t.Helper()
+		if p, ok := s.(*frame.Transactional); !ok || string(p.TxnID) != string(txn) ||
+			!isState[*frame.Accepted](p.Outcome) {
+			t.Fatalf("in a transaction: %+v", s)
+		}
+	}
+	txn := declare(0)
+	inside(c.puts(1, 1, txn, "x"), txn)
+	inside(c.settles(0, &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}), txn)
+	w.shows("other", "")
+	w.shows("q", "a b c")
+	if s := c.asks(2, 2, &frame.Discharge{TxnID: txn}); !isState[*frame.Accepted](s) {
+		t.Fatalf("discharged: %+v", s)
+	}
+	w.shows("other", "x")
+	w.shows("q", "b c")
+	refused(t, c.asks(2, 3, &frame.Discharge{TxnID: txn}), frame.CondTransactionUnknownID)
+	refused(t, c.puts(1, 4, txn, "late"), frame.CondTransactionUnknownID)
+
+	txn = declare(5)
+	inside(c.puts(1, 6, txn, "y"), txn)
+	inside(c.settles(1, &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}), txn)
+	if s := c.asks(2, 7, &frame.Discharge{TxnID: txn, Fail: true}); !isState[*frame.Accepted](s) {
+		t.Fatalf("discharged: %+v", s)
+	}
+	w.shows("other", "x")
+	w.shows("q", "b c")
+
+	// The end of the coordinator is that of its transactions.
+	txn = declare(8)
+	inside(c.puts(1, 9, txn, "z"), txn)
+	c.say(0, &frame.Detach{Handle: 2, Closed: true})
+	await[*frame.Detach](c)
+	c.coordinate(2)
+	refused(t, c.asks(2, 10, &frame.Discharge{TxnID: txn}), frame.CondTransactionUnknownID)
+	c.say(0, &frame.Transfer{Handle: 2, DeliveryID: frame.Some(11), DeliveryTag: []byte{1}}, 0, 0x53, 0x77,
+		0x40)
+	if s := await[*frame.Disposition](c).State; !isState[*frame.Rejected](s) {
+		t.Errorf("nonsense is answered by %+v", s)
+	}
+	w.shows("other", "x")
+}

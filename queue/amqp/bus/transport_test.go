@@ -1,0 +1,315 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// window tells the server how many more transfers the client takes, after it has got some.
+func (c *client) window(got, more uint32) {
+	c.t.Helper()
+	c.say(0, &frame.Flow{NextIncomingID: frame.Some(got), IncomingWindow: more, OutgoingWindow: 1000})
+}
+
+// flowOf gives credit of a link and room in the session.
+func (c *client) flowOf(handle, window, delivered, credit uint32) {
+	c.t.Helper()
+	c.say(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: window, OutgoingWindow: 1000,
+		Handle: frame.Some(handle), DeliveryCount: frame.Some(delivered), LinkCredit: frame.Some(credit),
+		Echo: true})
+}
+
+// pieces sends a payload in pieces.
+func (c *client) pieces(t frame.Transfer, payload []byte, size int) {
+	c.t.Helper()
+	for len(payload) > 0 {
+		n := min(size, len(payload))
+		t.More = n < len(payload)
+		c.say(0, &t, payload[:n]...)
+		payload = payload[n:]
+		t.DeliveryTag, t.DeliveryID = nil, frame.Maybe{}
+	}
+}
+
+// TestLargeMessage: a message goes through small frames and windows both ways, and is the same.
+func TestLargeMessage(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	c := w.pipe()
+	header := frame.HeaderAMQP()
+	c.write(header[:])
+	c.read(header[:])
+	c.listen()
+	c.say(0, &frame.Open{ContainerID: "test", MaxFrameSize: frame.MinMaxFrameSize})
+	await[*frame.Open](c)
+	c.begin(0, 1)
+	c.sender(0, "q")
+	want := make([]byte, 200<<10)
+	source := rand.NewChaCha8([32]byte{1})
+	_, _ = source.Read(want)
+	sent := message.New(want).AppendBare(nil)
+	c.pieces(frame.Transfer{DeliveryID: frame.Some(0), DeliveryTag: []byte{1}}, sent, 400)
+	if d := await[*frame.Disposition](c); !d.Settled || !isState[*frame.Accepted](d.State) {
+		t.Fatalf("%+v", d)
+	}
+	c.receiver(1, "q")
+	c.flowOf(1, 1, 0, 1)
+	var got []byte
+	for n := uint32(1); ; n++ {
+		part, f := awaitFrame[*frame.Transfer](c)
+		if part.DeliveryID.Or(99) != 0 || n > 1 && part.DeliveryTag != nil {
+			t.Fatalf("piece %d is %+v", n, part)
+		}
+		if len(f.raw) > frame.MinMaxFrameSize-8 {
+			t.Fatalf("a frame of %d bytes", len(f.raw)+8)
+		}
+		if got = append(got, f.payload...); !part.More {
+			break
+		}
+		c.window(n, 1)
+	}
+	m, err := message.Parse(got)
+	w.must(err)
+	if textOf(m) != string(want) {
+		t.Error("the bytes are others")
+	}
+}
+
+func isState[S frame.State](s frame.State) bool { _, ok := s.(S); return ok }
+
+// TestTransfers: what is aborted, too large or senseless is not stored; who settles himself is told nothing.
+func TestTransfers(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q", func(p *queue.Properties) { p.MaxMessageKB = 1 })
+	c := w.dial(1 << 16)
+	if a := c.sender(0, "q"); a.MaxMessageSize != 1024 {
+		t.Errorf("the largest message has %d bytes", a.MaxMessageSize)
+	}
+	bare := func(text string) []byte { return message.New([]byte(text)).AppendBare(nil) }
+	large := strings.Repeat("x", 2000)
+	tag := []byte{1}
+	// Settled: there is no outcome of any of these.
+	c.say(0, &frame.Transfer{DeliveryID: frame.Some(0), DeliveryTag: tag, Settled: true}, bare(large)...)
+	c.say(0, &frame.Transfer{DeliveryID: frame.Some(1), DeliveryTag: tag, Settled: true}, bare("settled")...)
+	c.say(0, &frame.Transfer{DeliveryID: frame.Some(2), DeliveryTag: tag, More: true}, bare("aborted")...)
+	c.say(0, &frame.Transfer{Aborted: true})
+	c.pieces(frame.Transfer{DeliveryID: frame.Some(3), DeliveryTag: tag}, bare(large), 300)
+	d := await[*frame.Disposition](c)
+	r, ok := d.State.(*frame.Rejected)
+	if d.First != 3 || !ok || r.Error == nil || r.Error.Condition != frame.CondMessageSize {
+		t.Fatalf("a message that is too large: %+v", d)
+	}
+	c.say(0, &frame.Transfer{DeliveryID: frame.Some(4), DeliveryTag: tag}, []byte("nonsense")...)
+	if d = await[*frame.Disposition](c); d.First != 4 || !isState[*frame.Rejected](d.State) {
+		t.Fatalf("nonsense: %+v", d)
+	}
+	batch := message.New(nil)
+	batch.Body = append(message.New(bare("b1")).Body, message.New(bare("b2")).Body...)
+	c.say(0, &frame.Transfer{DeliveryID: frame.Some(5), DeliveryTag: tag,
+		MessageFormat: frame.Some(message.BatchFormat)}, batch.AppendBare(nil)...)
+	if d = await[*frame.Disposition](c); d.First != 5 || !isState[*frame.Accepted](d.State) {
+		t.Fatalf("a batch: %+v", d)
+	}
+	w.shows("q", "settled b1 b2")
+}
+
+// shows compares the texts of what a store holds.
+func (w *world) shows(path, want string) {
+	w.t.Helper()
+	at, _, err := queue.ParseAddress(path)
+	w.must(err)
+	list, err := w.q.Peek(w.ctx, at, queue.PeekOptions{Max: 1000})
+	w.must(err)
+	var texts []string
+	for _, d := range list {
+		texts = append(texts, textOf(d.Message))
+	}
+	if got := strings.Join(texts, " "); got != want {
+		w.t.Errorf("%s holds %q, not %q", path, got, want)
+	}
+}
+
+// TestCreditTakenBack: a message that waits for room in the session goes back where its credit does.
+func TestCreditTakenBack(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	w.send("q", "a", "b")
+	c := w.dial(1 << 16)
+	c.receiver(0, "q")
+	c.flowOf(0, 1, 0, 2) // there is credit for both, but room for one
+	if _, m := c.delivered(); textOf(m) != "a" {
+		t.Errorf("got %q", textOf(m))
+	}
+	c.flowOf(0, 10, 1, 0)
+	await[*frame.Flow](c)
+	c.credit(0, 1, 0, true) // is answered when nothing is under way
+	if f := await[*frame.Flow](c); f.DeliveryCount.Or(99) != 1 || f.LinkCredit.Or(99) != 0 {
+		t.Errorf("after the credit was taken back: %+v", f)
+	}
+	c.flowOf(0, 10, 1, 1)
+	if transfer, m := c.delivered(); textOf(m) != "b" || transfer.DeliveryID.Value != 1 {
+		t.Errorf("%+v %s", transfer, textOf(m))
+	}
+}
+
+// TestDrain: what there is is sent, the rest of the credit is used up, and nothing is lost. Case 127.
+func TestDrain(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	c := w.dial(1 << 16)
+	c.receiver(0, "q")
+	c.credit(0, 0, 10, false) // it waits
+	c.credit(0, 0, 10, true)
+	f := await[*frame.Flow](c)
+	if !f.Drain || f.LinkCredit.Or(99) != 0 || f.DeliveryCount.Or(99) != 10 || !f.NextIncomingID.Set {
+		t.Errorf("a drain of nothing: %+v", f)
+	}
+	w.send("q", "a", "b", "c", "d", "e")
+	c.credit(0, 10, 20, true)
+	for _, want := range []string{"a", "b", "c", "d", "e"} {
+		if _, m := c.delivered(); textOf(m) != want {
+			t.Fatalf("got %q", textOf(m))
+		}
+	}
+	f = await[*frame.Flow](c)
+	if !f.Drain || f.LinkCredit.Or(99) != 0 || f.DeliveryCount.Or(99) != 30 {
+		t.Errorf("a drain of five: %+v", f)
+	}
+	w.send("q", "f")
+	c.credit(0, 30, 0, true) // a drain without credit is answered, too
+	if f = await[*frame.Flow](c); f.LinkCredit.Or(99) != 0 || f.DeliveryCount.Or(99) != 30 {
+		t.Errorf("a drain without credit: %+v", f)
+	}
+	c.credit(0, 30, 1, false)
+	if _, m := c.delivered(); textOf(m) != "f" {
+		t.Errorf("got %q", textOf(m))
+	}
+}
+
+// TestEndsTwice: Python ends sessions and detaches links twice; that ends no more than what it names.
+func TestEndsTwice(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	c := w.dial(1 << 16)
+	c.begin(1, 10)
+	c.say(1, &frame.Attach{Name: "x", Source: source("here"), Target: target("q"),
+		InitialDeliveryCount: frame.Some(0)})
+	await[*frame.Attach](c)
+	for range 2 {
+		c.say(1, &frame.Detach{Closed: true})
+	}
+	for range 2 {
+		c.say(1, &frame.End{})
+	}
+	c.say(1, &frame.Detach{Closed: true})
+	await[*frame.End](c)
+	c.begin(1, 10) // the channel is free again
+	c.say(0, &frame.Close{})
+	await[*frame.Close](c)
+}
+
+// TestIdle: who is silent for too long is told and hung up on; who has nothing to say hears a heartbeat.
+func TestIdle(t *testing.T) {
+	w := newWorld(t)
+	o := w.bus.Options()
+	o.IdleTimeout = 200 * time.Millisecond
+	c := w.pipeWith(w.ctx, o)
+	header := frame.HeaderAMQP()
+	c.write(header[:])
+	c.read(header[:])
+	c.listen()
+	c.say(0, &frame.Open{ContainerID: "test", MaxFrameSize: 1 << 16, IdleTimeout: 20})
+	if o := await[*frame.Open](c); o.IdleTimeout != 200 {
+		t.Errorf("the server waits for %d", o.IdleTimeout)
+	}
+	for range 3 {
+		if f, ok := c.next(); !ok || f.body != nil {
+			t.Fatalf("no heartbeat: %+v", f)
+		}
+	}
+	cl := await[*frame.Close](c)
+	if cl.Error == nil || cl.Error.Condition != frame.CondForced {
+		t.Errorf("%+v", cl)
+	}
+}
+
+// TestServerStops: the end of the server closes connections by their protocol, whatever they are about.
+func TestServerStops(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "talks", withSessions)
+	ctx, stop := context.WithCancel(w.ctx)
+	defer stop()
+	o := w.bus.Options()
+	silent, begun, open := w.pipeWith(ctx, o), w.pipeWith(ctx, o), w.pipeWith(ctx, o)
+	header := frame.HeaderSASL()
+	begun.write(header[:])
+	begun.listenAfter(header[:])
+	await[*frame.Mechanisms](begun)
+	header = frame.HeaderAMQP()
+	open.write(header[:])
+	open.listenAfter(header[:])
+	open.say(0, &frame.Open{ContainerID: "test", MaxFrameSize: 1 << 16})
+	await[*frame.Open](open)
+	open.begin(0, 10)
+	open.say(0, next("any", 0)) // it waits for a session
+	before := ttl.Real{}.Now()
+	stop()
+	if cl := await[*frame.Close](open); cl.Error == nil || cl.Error.Condition != frame.CondForced {
+		t.Errorf("%+v", cl)
+	}
+	open.say(0, &frame.Close{})
+	for _, c := range []*client{silent, begun, open} {
+		if err := <-c.served; err != nil {
+			t.Error(err)
+		}
+		c.served = nil
+	}
+	if took := (ttl.Real{}).Now().Sub(before); took > 10*time.Second {
+		t.Errorf("the end takes %v", took)
+	}
+}
+
+// listenAfter takes in what comes after bytes that are known.
+func (c *client) listenAfter(want []byte) {
+	c.t.Helper()
+	c.read(want)
+	c.listen()
+}
+
+// TestRangeOfDeliveries: settlements of a range are done, each by itself, and those that nobody knows pass.
+func TestRangeOfDeliveries(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	w.send("q", "a", "b", "c", "d")
+	c := w.dial(1 << 16)
+	c.receiver(0, "q")
+	c.credit(0, 0, 4, false)
+	for range 4 {
+		c.delivered()
+	}
+	c.say(0, &frame.Disposition{Receiver: true, First: 1, State: &frame.Accepted{}})
+	if d := await[*frame.Disposition](c); d.First != 1 || d.Last.Or(99) != 1 || !d.Settled || d.Receiver {
+		t.Fatalf("%+v", d)
+	}
+	c.say(0, &frame.Disposition{Receiver: true, First: 0, Last: frame.Some(100), State: &frame.Accepted{}})
+	var settled []byte
+	for len(settled) < 3 {
+		d := await[*frame.Disposition](c)
+		for id := d.First; id <= d.Last.Or(d.First); id++ {
+			settled = append(settled, byte(id))
+		}
+	}
+	if !bytes.Equal(settled, []byte{0, 2, 3}) {
+		t.Errorf("settled %v", settled)
+	}
+	w.shows("q", "")
+}
