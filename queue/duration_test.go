@@ -7,10 +7,12 @@ import (
 
 func TestDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"PT1M": time.Minute, "P14D": 14 * 24 * time.Hour, "PT0.5S": 500 * time.Millisecond, "P1DT2H3M4.25S": 26*time.Hour +
-			3*time.Minute + 4250*time.Millisecond, "PT0S": 0, "-PT1S": -time.Second, "PT90M": 90 * time.Minute,
-		"P10675199DT2H48M5.4775807S": Forever, "P10675199DT2H48M5.47758S": Forever, "P99999999999999999999D": Forever,
-		"P2W": 14 * 24 * time.Hour, " PT1M ": time.Minute, "PT5.S": 5 * time.Second,
+		"PT1M": time.Minute, "P14D": 14 * 24 * time.Hour, "PT0.5S": 500 * time.Millisecond,
+		"P1DT2H3M4.25S": 26*time.Hour + 3*time.Minute + 4250*time.Millisecond,
+		"PT0S":          0, "-PT1S": -time.Second, "PT90M": 90 * time.Minute,
+		"P10675199DT2H48M5.4775807S": Forever, "P10675199DT2H48M5.47758S": Forever,
+		"P99999999999999999999D": Forever,
+		"P2W":                    14 * 24 * time.Hour, " PT1M ": time.Minute, "PT5.S": 5 * time.Second,
 	} {
 		got, err := ParseDuration(text)
 		if err != nil || got != want {

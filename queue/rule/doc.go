@@ -12,8 +12,10 @@
 //
 // # The language
 //
-//	predicate   OR, AND, NOT, comparisons, IS [NOT] NULL, [NOT] IN (...), [NOT] LIKE ... ESCAPE, EXISTS (property)
-//	expression  + - * / %, literals, [user.]name, sys.Name, [any name], "any name", @parameter, newid(), property(...)
+//	predicate   OR, AND, NOT, comparisons, IS [NOT] NULL, [NOT] IN (...), [NOT] LIKE ... ESCAPE,
+//	            EXISTS (property)
+//	expression  + - * / %, literals, [user.]name, sys.Name, [any name], "any name", @parameter,
+//	            newid(), property(...)
 //	action      SET property = expression; REMOVE property; ...
 //
 // Logic has three values. A property that is missing, or null, makes a comparison unknown, and so does one of

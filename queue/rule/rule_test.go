@@ -51,28 +51,35 @@ func example() *note {
 
 func TestConditions(t *testing.T) {
 	for text, want := range map[string]truth{
-		"1=1": yes, "1=0": no, "TRUE": yes, "false": no, "on": yes, "off": no, "price": unknown, "NULL": unknown,
-		"color = 'blue'": yes, "COLOR = 'blue'": yes, "color = 'Blue'": no, "user.color = 'blue'": yes,
-		"[odd name] = 1": yes, `"odd name" = 1`: yes, "[quote]]d] = 2": yes, "user.[color] <> 'x'": yes,
-		"sys.Label = 'red'": yes, "SYS.label = 'red'": yes, "sys.Subject = 'red'": yes, "sys.ReplyTo = 'x'": unknown,
-		"sys.ReplyTo IS NULL": yes, "sys.SequenceNumber > 4": yes, "a > 1": unknown, "NOT (a > 1)": unknown,
-		"a IS NULL": yes, "a IS NOT NULL": no, "nothing IS NULL": yes, "price IS NULL": no, "EXISTS(a)": no,
-		"EXISTS(price)": yes, "exists(nothing)": yes, "EXISTS(sys.ReplyTo)": no, "NOT EXISTS(a)": yes,
-		"price > 10": yes, "price >= 12": yes, "price < 12": no, "price <= 12": yes, "price != 12": no, "price = 12.0": yes,
-		"weight = 2.5": yes, "weight > 2": yes, "color > 1": unknown, "color <> 1": unknown, "price = '12'": unknown,
-		"on = TRUE": yes, "on <> TRUE": no, "on > FALSE": unknown, "nothing = NULL": unknown, "id = id": yes, "id < id": unknown,
-		"raw = raw": yes, "at = at": yes, "at > took": unknown, "took >= took": yes, "dec = dec": unknown,
-		"price + 1 = 13": yes, "price - 2 * 3 = 6": yes, "(price - 2) * 3 = 30": yes, "price / 5 = 2": yes, "price % 5 = 2": yes,
-		"price / 0 = 1": unknown, "weight / 0 = 1": unknown, "-price = -12": yes, "+price = 12": yes, "- -price = 12": yes,
-		"color + '!' = 'blue!'": yes, "color + 1 = 'blue1'": unknown, "big + 1 > 0": unknown, "big * 2 > 0": unknown,
-		"0 - big - 2 < 0": unknown, "price + weight = 14.5": yes, "price % 0 = 0": unknown, "7 % -1 = 0": yes,
-		"-9223372036854775808 < 0": yes, "price IN (1, 12)": yes, "price IN (1, 2)": no, "price IN (1, a)": unknown,
-		"price NOT IN (1, 2)": yes, "price NOT IN (12)": no, "price NOT IN (1, a)": unknown, "a IN (1)": unknown,
-		"color LIKE 'b%'": yes, "color LIKE '_lue'": yes, "color NOT LIKE '%x%'": yes, "color LIKE 'B%'": no, "price LIKE '1%'": unknown,
-		"pct LIKE '100!%' ESCAPE '!'": yes, "color LIKE '%!%' ESCAPE '!'": no, "a LIKE '%'": unknown, "color LIKE a": unknown,
-		"on AND on": yes, "on AND off": no, "on AND a=1": unknown, "off AND a=1": no, "on OR a=1": yes, "off OR a=1": unknown,
-		"off OR off": no, "NOT on": no, "NOT off": yes, "NOT NOT on": yes, "on AND NOT off OR off": yes, "off AND on OR on": yes,
-		"property('Color') = 'blue'": yes, "p('co' + 'lor') = 'blue'": yes, "p(1) = 1": unknown, "newid() <> newid()": yes,
+		"1=1": yes, "1=0": no, "TRUE": yes, "false": no, "on": yes, "off": no, "price": unknown,
+		"NULL": unknown, "color = 'blue'": yes, "COLOR = 'blue'": yes, "color = 'Blue'": no,
+		"user.color = 'blue'": yes,
+		"[odd name] = 1":      yes, `"odd name" = 1`: yes, "[quote]]d] = 2": yes, "user.[color] <> 'x'": yes,
+		"sys.Label = 'red'": yes, "SYS.label = 'red'": yes, "sys.Subject = 'red'": yes,
+		"sys.ReplyTo = 'x'": unknown, "sys.ReplyTo IS NULL": yes, "sys.SequenceNumber > 4": yes,
+		"a > 1": unknown, "NOT (a > 1)": unknown, "a IS NULL": yes, "a IS NOT NULL": no,
+		"nothing IS NULL": yes, "price IS NULL": no, "EXISTS(a)": no, "EXISTS(price)": yes,
+		"exists(nothing)": yes, "EXISTS(sys.ReplyTo)": no, "NOT EXISTS(a)": yes, "price > 10": yes,
+		"price >= 12": yes, "price < 12": no, "price <= 12": yes, "price != 12": no, "price = 12.0": yes,
+		"weight = 2.5": yes, "weight > 2": yes, "color > 1": unknown, "color <> 1": unknown,
+		"price = '12'": unknown, "on = TRUE": yes, "on <> TRUE": no, "on > FALSE": unknown,
+		"nothing = NULL": unknown, "id = id": yes, "id < id": unknown, "raw = raw": yes, "at = at": yes,
+		"at > took": unknown, "took >= took": yes, "dec = dec": unknown, "price + 1 = 13": yes,
+		"price - 2 * 3 = 6": yes, "(price - 2) * 3 = 30": yes, "price / 5 = 2": yes,
+		"price % 5 = 2": yes, "price / 0 = 1": unknown, "weight / 0 = 1": unknown, "-price = -12": yes,
+		"+price = 12": yes, "- -price = 12": yes, "color + '!' = 'blue!'": yes,
+		"color + 1 = 'blue1'": unknown, "big + 1 > 0": unknown, "big * 2 > 0": unknown,
+		"0 - big - 2 < 0": unknown, "price + weight = 14.5": yes, "price % 0 = 0": unknown,
+		"7 % -1 = 0": yes, "-9223372036854775808 < 0": yes, "price IN (1, 12)": yes,
+		"price IN (1, 2)": no, "price IN (1, a)": unknown, "price NOT IN (1, 2)": yes,
+		"price NOT IN (12)": no, "price NOT IN (1, a)": unknown, "a IN (1)": unknown,
+		"color LIKE 'b%'": yes, "color LIKE '_lue'": yes, "color NOT LIKE '%x%'": yes,
+		"color LIKE 'B%'": no, "price LIKE '1%'": unknown, "pct LIKE '100!%' ESCAPE '!'": yes,
+		"color LIKE '%!%' ESCAPE '!'": no, "a LIKE '%'": unknown, "color LIKE a": unknown,
+		"on AND on": yes, "on AND off": no, "on AND a=1": unknown, "off AND a=1": no, "on OR a=1": yes,
+		"off OR a=1": unknown, "off OR off": no, "NOT on": no, "NOT off": yes, "NOT NOT on": yes,
+		"on AND NOT off OR off": yes, "off AND on OR on": yes, "property('Color') = 'blue'": yes,
+		"p('co' + 'lor') = 'blue'": yes, "p(1) = 1": unknown, "newid() <> newid()": yes,
 		"@limit = 12": yes, "price = @LIMIT": yes, "''''=''''": yes, ".5 = 0.5": yes, "1e3 = 1000": yes,
 	} {
 		f, err := SQL(text, Parameter{"limit", Int(12)})
@@ -92,10 +99,12 @@ func TestConditions(t *testing.T) {
 
 func TestNoCondition(t *testing.T) {
 	for text, at := range map[string]int{
-		"": 0, "price >": 7, "price > > 1": 8, "(1=1": 4, "1=1)": 3, "price = 'x": 8, "[x = 1": 0, "[] = 1": 0, "sys.Nobody = 1": 4,
-		"other.x = 1": 0, "@p = 1": 0, "@ = 1": 0, "f(1) = 1": 0, "price IN ()": 10, "price IN (1": 11, "price LIKE": 10,
-		"price LIKE 'x' ESCAPE 'xy'": 26, "price NOT 1": 10, "price IS 1": 9, "(1=1) = 1": 9, "(1=1) + 1 = 2": 10, "ä§": 1,
-		"99999999999999999999 = 1": 0, "1e999 = 1": 0, "AND": 0, "user. = 1": 6, "EXISTS(1)": 7, "1 = 1 1": 6,
+		"": 0, "price >": 7, "price > > 1": 8, "(1=1": 4, "1=1)": 3, "price = 'x": 8, "[x = 1": 0,
+		"[] = 1": 0, "sys.Nobody = 1": 4, "other.x = 1": 0, "@p = 1": 0, "@ = 1": 0, "f(1) = 1": 0,
+		"price IN ()": 10, "price IN (1": 11, "price LIKE": 10, "price LIKE 'x' ESCAPE 'xy'": 26,
+		"price NOT 1": 10, "price IS 1": 9, "(1=1) = 1": 9, "(1=1) + 1 = 2": 10, "ä§": 1,
+		"99999999999999999999 = 1": 0, "1e999 = 1": 0, "AND": 0, "user. = 1": 6, "EXISTS(1)": 7,
+		"1 = 1 1":                      6,
 		strings.Repeat("(", 200) + "1": 100, strings.Repeat("NOT ", 200) + "on": 404, "1" +
 			strings.Repeat("+1", 200): 201,
 		strings.Repeat("x", 1025): 1024,
@@ -134,7 +143,8 @@ func TestActions(t *testing.T) {
 		}
 	}
 	m := example()
-	a, err := NewAction("SET sys.Label = 'x' + 'y'; SET sys.To = NULL; SET weight = 3; SET price = '44'; SET on = 'false'")
+	a, err := NewAction("SET sys.Label = 'x' + 'y'; SET sys.To = NULL; SET weight = 3; " +
+		"SET price = '44'; SET on = 'false'")
 	if err != nil || a.Run(m) != nil || m.System(Label).Text() != "xy" || m.System(To).Kind != Null ||
 		m.User("weight") != Number(3) || m.User("price") != Int(44) || m.User("on").Bool() {
 		t.Errorf("%+v, %v", m, err)

@@ -54,9 +54,12 @@ final class Sessions {
         return msg(body).setSessionId(session);
     }
 
-    /** Accepts a session by its id, or the next one for null. */
+    /**
+     * Accepts a session by its id, or the next one for null. By its id it does so over a connection of its own: on
+     * one connection the SDK shares the link of a session, even with a receiver that has just been closed.
+     */
     static ServiceBusReceiverClient accept(Bus t, Bus.Place p, String id) {
-        return accept(t, t.builder, p, id);
+        return accept(t, id == null ? t.builder : t.builder(Bus.KEY), p, id);
     }
 
     private static ServiceBusReceiverClient accept(Bus t, ServiceBusClientBuilder b, Bus.Place p, String id) {
@@ -103,8 +106,7 @@ final class Sessions {
     private static void locked(Bus t) {
         var q = talks(t);
         accept(t, q, "x");
-        var other = t.builder(Bus.KEY); // on one connection the SDK would share the link
-        refused(() -> take(accept(t, other, q, "x"), 1), "CANNOT_BE_LOCKED", TERMINATED);
+        refused(() -> take(accept(t, q, "x"), 1), "CANNOT_BE_LOCKED", TERMINATED);
     }
 
     private static void state(Bus t) {
