@@ -12,3 +12,6 @@ const (
 	// quietTime is how long a neighbour works before the attack.
 	quietTime = 5 * time.Second
 )
+
+// busKills is how often the server is killed under senders and receivers.
+const busKills = 50

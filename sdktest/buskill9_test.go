@@ -1,0 +1,228 @@
+package sdktest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sb "github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+)
+
+const (
+	busSenders   = 8
+	busReceivers = 4
+)
+
+// sent is what clients know of a message.
+type sent struct {
+	acked     bool // its sender was told that it is stored
+	ending    bool // a receiver has asked to complete it
+	completed bool // and was told that it is
+	holder    int  // the receiver that has its lock since the last start; 0: none
+}
+
+// busLedger is what clients know of all messages.
+type busLedger struct {
+	mu       sync.Mutex
+	messages map[string]*sent
+	acks     atomic.Int64
+	faults   []string
+}
+
+func (l *busLedger) of(id string) *sent {
+	if l.messages[id] == nil {
+		l.messages[id] = &sent{}
+	}
+	return l.messages[id]
+}
+
+func (l *busLedger) change(id string, fn func(*sent)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fn(l.of(id))
+}
+
+func (l *busLedger) fault(format string, args ...any) {
+	l.faults = append(l.faults, fmt.Sprintf(format, args...))
+}
+
+// received notes that a receiver has got a message.
+func (l *busLedger) received(id string, by int) {
+	l.change(id, func(m *sent) {
+		switch {
+		case m.completed:
+			l.fault("%s comes back after it was completed", id)
+		case m.holder != 0:
+			l.fault("%s has come to %d while %d has its lock", id, by, m.holder)
+		}
+		m.holder = by
+	})
+}
+
+// TestServiceBusKill9 kills the server under senders and receivers, again and again: no message that was acknowledged
+// is lost, none that was completed comes back, and no two have the lock of one.
+func TestServiceBusKill9(t *testing.T) {
+	dir := t.TempDir()
+	b := startBus(t, "--data", dir)
+	b.create(t, "q")
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	l := &busLedger{messages: map[string]*sent{}}
+	for round := range busKills {
+		b.workAndKill(t, l, round, int64(20+rng.IntN(400)))
+		check(t, dir)
+		must(t, b.Start(t.Context()))
+		for _, m := range l.messages {
+			m.holder = 0 // locks do not survive
+		}
+		if len(l.faults) > 0 {
+			t.Fatalf("round %d: %v", round+1, l.faults)
+		}
+	}
+	left := b.drain(t, "q")
+	acked, completed := 0, 0
+	for id, m := range l.messages {
+		n := left[id]
+		delete(left, id)
+		switch {
+		case m.completed && n > 0:
+			t.Errorf("%s is there after it was completed", id)
+		case m.acked && !m.ending && n != 1, n > 1:
+			t.Errorf("%s is there %d times: %+v", id, n, *m)
+		}
+		if m.acked {
+			acked++
+		}
+		if m.completed {
+			completed++
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("nobody sent %v", left)
+	}
+	t.Logf("%d messages acknowledged, %d completed in %d rounds", acked, completed, busKills)
+	must(t, b.Stop())
+	check(t, dir)
+}
+
+// client is one that does not try again.
+func (b bus) client(t *testing.T) *sb.Client {
+	t.Helper()
+	c, err := sb.NewClientFromConnectionString(b.connection(),
+		&sb.ClientOptions{RetryOptions: sb.RetryOptions{MaxRetries: -1}})
+	must(t, err)
+	return c
+}
+
+// workAndKill lets clients send, receive and complete until so many answers have come, then kills the server under
+// them.
+func (b bus) workAndKill(t *testing.T, l *busLedger, round int, after int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	l.acks.Store(0)
+	var killed sync.Once
+	var killErr error
+	acknowledged := func() {
+		if l.acks.Add(1) >= after {
+			killed.Do(func() {
+				killErr = b.Kill()
+				cancel()
+			})
+		}
+	}
+	var all sync.WaitGroup
+	for i := range busSenders {
+		all.Go(func() { b.sendUntilKilled(ctx, t, l, fmt.Sprintf("%d-%d", round, i), acknowledged) })
+	}
+	for i := range busReceivers {
+		all.Go(func() { b.receiveUntilKilled(ctx, t, l, i+1, acknowledged) })
+	}
+	all.Wait()
+	must(t, killErr)
+	if b.Running() {
+		t.Fatal("the clients ended before the server did")
+	}
+}
+
+func (b bus) sendUntilKilled(ctx context.Context, t *testing.T, l *busLedger, name string, acknowledged func()) {
+	c := b.client(t)
+	defer c.Close(context.WithoutCancel(ctx))
+	s, err := c.NewSender("q", nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for n := 0; ; n++ {
+		id := fmt.Sprintf("%s-%d", name, n)
+		l.change(id, func(*sent) {})
+		if err := s.SendMessage(ctx, &sb.Message{MessageID: &id, Body: make([]byte, 1024)}, nil); err != nil {
+			return
+		}
+		l.change(id, func(m *sent) { m.acked = true })
+		acknowledged()
+	}
+}
+
+func (b bus) receiveUntilKilled(ctx context.Context, t *testing.T, l *busLedger, number int, acknowledged func()) {
+	c := b.client(t)
+	defer c.Close(context.WithoutCancel(ctx))
+	r, err := c.NewReceiverForQueue("q", nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for {
+		list, err := r.ReceiveMessages(ctx, 10, nil)
+		for _, m := range list {
+			l.received(m.MessageID, number)
+		}
+		if err != nil {
+			return
+		}
+		for i, m := range list {
+			if i%3 == 2 {
+				continue // it keeps the lock until the kill
+			}
+			l.change(m.MessageID, func(m *sent) { m.ending = true })
+			if err := r.CompleteMessage(ctx, m, nil); err != nil {
+				return
+			}
+			l.change(m.MessageID, func(m *sent) { m.completed, m.holder = true, 0 })
+			acknowledged()
+		}
+	}
+}
+
+// drain takes out what is in a queue, and tells how often each id was there.
+func (b bus) drain(t *testing.T, queue string) map[string]int {
+	t.Helper()
+	c := b.client(t)
+	defer c.Close(t.Context())
+	r, err := c.NewReceiverForQueue(queue, &sb.ReceiverOptions{ReceiveMode: sb.ReceiveModeReceiveAndDelete})
+	must(t, err)
+	left := map[string]int{}
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		list, err := r.ReceiveMessages(ctx, 500, nil)
+		cancel()
+		if len(list) == 0 {
+			if err != nil && ctx.Err() == nil {
+				t.Fatal(err)
+			}
+			return left
+		}
+		if !slices.IsSortedFunc(list, func(a, b *sb.ReceivedMessage) int { return int(*a.SequenceNumber - *b.SequenceNumber) }) {
+			t.Error("messages come out of order")
+		}
+		for _, m := range list {
+			left[m.MessageID]++
+		}
+	}
+}
