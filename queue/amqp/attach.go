@@ -13,6 +13,8 @@ const (
 
 // attach begins a link, whose node may take its time. The lock is held.
 func (s *session) attach(a *frame.Attach) error {
+	// The handle is in use until the client is told that the link that had it has left.
+	s.c.await(s.c.life, func() bool { return !s.leaving[a.Handle] })
 	if a.Handle >= handleMax || s.links[a.Handle] != nil {
 		s.fail(&frame.Error{Condition: frame.CondHandleInUse,
 			Description: "The handle is taken, or too high."})
@@ -73,24 +75,31 @@ func (l *Link) reply(answer Answer, from *frame.Source, to frame.Body) *frame.At
 	return a
 }
 
-// detach answers the client's detach, or takes its answer to the server's.
+// detach answers the client's detach, or takes its answer to the server's. It answers when the node has been
+// told: the client may ask next for what the link has held.
 func (s *session) detach(d *frame.Detach) error {
 	l := s.links[d.Handle]
 	if l == nil {
 		return nil // some clients say it twice, which harms nobody
 	}
-	if !l.closing {
-		if !l.answered {
-			l.answered = true
-			s.c.write(s.channel, l.reply(Answer{}, nil, nil))
-		}
-		s.c.write(s.channel, &frame.Detach{Handle: l.handle, Closed: d.Closed})
+	answer := !l.closing
+	if answer {
 		l.stop()
 	}
 	delete(s.links, d.Handle)
+	s.leaving[d.Handle] = true
 	s.c.work.Go(func() {
-		l.workers.Wait()
-		l.detached()
+		l.leave()
+		s.c.mu.Lock()
+		defer s.c.mu.Unlock()
+		if answer && (!s.ended || s.leaves) { // the client still listens until it gets the end
+			if !l.answered {
+				s.c.write(s.channel, l.reply(Answer{}, nil, nil))
+			}
+			s.c.write(s.channel, &frame.Detach{Handle: l.handle, Closed: d.Closed})
+		}
+		delete(s.leaving, d.Handle)
+		s.c.signal()
 	})
 	return nil
 }

@@ -38,7 +38,8 @@ type conn struct {
 	life  context.Context // ends with the connection
 	end   context.CancelFunc
 	nodes Handler
-	work  sync.WaitGroup // all goroutines but the one that reads
+	work  sync.WaitGroup // all goroutines that work for links and sessions
+	pen   sync.WaitGroup // the one that writes
 
 	mu       sync.Mutex // guards what follows
 	out      output
@@ -46,6 +47,7 @@ type conn struct {
 	pending  int    // bytes of messages that wait for sinks, or are not whole
 	peerMax  uint32 // the largest frame that the client reads
 	closing  bool   // close is sent
+	left     bool   // the client has closed, and will be answered
 	changed  chan struct{}
 	waiting  int // for changed
 }
@@ -175,7 +177,7 @@ func (c *conn) begin(request *frame.Open) {
 	c.peerMax = max(request.MaxFrameSize, frame.MinMaxFrameSize)
 	c.write(0, c.answer())
 	c.mu.Unlock()
-	c.work.Go(func() { c.writeOut(time.Duration(request.IdleTimeout) * time.Millisecond) })
+	c.pen.Go(func() { c.writeOut(time.Duration(request.IdleTimeout) * time.Millisecond) })
 }
 
 // read handles frames until the connection ends.
@@ -265,10 +267,7 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	defer c.mu.Unlock()
 	switch b := body.(type) {
 	case *frame.Close:
-		if !c.closing {
-			c.write(0, &frame.Close{})
-			c.closing = true
-		}
+		c.left = true
 		return true, nil
 	case *frame.Open:
 		return false, &frame.FormatError{Condition: frame.CondIllegalState,
@@ -292,22 +291,28 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	return false, s.handle(body, payload)
 }
 
-// leave ends all sessions, waits for all that works for them, and then for what is left to be written.
+// leave ends all sessions, waits for all that works for them, and then for what is left to be written. A
+// close of the client's is answered last: it may ask another connection next for what this one has held.
 func (c *conn) leave() {
 	c.mu.Lock()
 	var links []*Link
 	for _, s := range c.sessions {
 		links = append(links, s.drop()...)
 	}
-	c.closing, c.out.last = true, true
-	c.wakeWriter()
 	c.mu.Unlock()
-	_ = c.raw.SetWriteDeadline(c.o.Wall.Now().Add(closeTime))
 	c.end()
 	c.work.Wait()
 	for _, l := range links {
-		l.workers.Wait()
-		l.detached()
+		l.leave()
 	}
 	c.nodes.Closed()
+	c.mu.Lock()
+	if c.left {
+		c.write(0, &frame.Close{})
+	}
+	c.closing, c.out.last = true, true
+	c.wakeWriter()
+	_ = c.raw.SetWriteDeadline(c.o.Wall.Now().Add(closeTime))
+	c.mu.Unlock()
+	c.pen.Wait()
 }

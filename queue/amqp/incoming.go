@@ -1,6 +1,8 @@
 package amqp
 
 import (
+	"context"
+
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
@@ -111,16 +113,15 @@ func (l *Link) sinkAll() {
 			messages[i] = a.Incoming
 		}
 		var states []frame.State
-		c.unlocked(func() { states = l.sink.Transfer(l.life, messages) })
+		c.unlocked(func() { states = l.sink.Transfer(context.WithoutCancel(l.life), messages) })
 		for _, a := range list {
 			c.pending -= len(a.Payload)
 		}
 		c.signal()
-		if l.closing {
-			break
+		if !l.closing {
+			l.outcomes(list, states)
+			l.refill()
 		}
-		l.outcomes(list, states)
-		l.refill()
 	}
 	l.sinking = false
 }

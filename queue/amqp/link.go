@@ -16,7 +16,7 @@ type Link struct {
 	handle   uint32 // both sides number it alike
 	receiver bool   // the client receives
 	request  *frame.Attach
-	life     context.Context
+	life     context.Context // ends when the link is stopped
 	end      context.CancelFunc
 	workers  sync.WaitGroup
 
@@ -64,20 +64,22 @@ func (l *Link) fail(e *frame.Error) {
 		l.s.c.write(l.s.channel, l.reply(Answer{}, nil, nil))
 	}
 	l.s.c.write(l.s.channel, &frame.Detach{Handle: l.handle, Closed: true, Error: e})
-	l.stop()
-}
-
-// stop ends what works for the link. The lock is held.
-func (l *Link) stop() {
-	l.closing = true
-	l.end()
 	for _, a := range l.arrived {
 		l.s.c.pending -= len(a.Payload)
 	}
+	l.arrived = nil
+	l.stop()
+}
+
+// stop ends what waits for the link. What the client has sent or settled before is done all the same: it may
+// have said that it wants to hear no more of it. The lock is held.
+func (l *Link) stop() {
+	l.closing = true
+	l.end()
 	if l.partial != nil {
 		l.s.c.pending -= len(l.partial.Payload)
 	}
-	l.arrived, l.partial = nil, nil
+	l.partial = nil
 	for id, d := range l.s.unsettled {
 		if d.link == l {
 			delete(l.s.unsettled, id)
@@ -86,8 +88,9 @@ func (l *Link) stop() {
 	l.s.c.signal()
 }
 
-// detached tells the node. No worker runs.
-func (l *Link) detached() {
+// leave waits until all is done that the link was to do, and tells the node. The link is stopped.
+func (l *Link) leave() {
+	l.workers.Wait()
 	if l.sink != nil {
 		l.sink.Detached()
 	}

@@ -56,8 +56,8 @@ type Answer struct {
 
 // Sink takes what a client sends on a link.
 type Sink interface {
-	// Transfer takes messages in the order in which they have come, and tells the state of each. ctx ends
-	// with the link. It is called by one goroutine at a time.
+	// Transfer takes messages in the order in which they have come, and tells the state of each. ctx does not
+	// end: what a client has sent before it leaves is taken. It is called by one goroutine at a time.
 	Transfer(ctx context.Context, list []Incoming) []frame.State
 	// Detached is told once when the link is gone, and no other method runs.
 	Detached()
@@ -80,8 +80,8 @@ type Source interface {
 	// GiveBack returns messages that were not sent, since the client has taken its credit back or the link is
 	// gone.
 	GiveBack(list []Outgoing)
-	// Settle settles messages as the client wants it, and tells what has become of each. ctx ends with the
-	// connection. It is called by one goroutine at a time, beside Receive.
+	// Settle settles messages as the client wants it, and tells what has become of each. ctx does not end. It
+	// is called by one goroutine at a time, beside Receive.
 	Settle(ctx context.Context, list []Settlement) []frame.State
 	// Detached is told once when the link is gone, and no other method runs.
 	Detached()

@@ -1,6 +1,7 @@
 package amqp
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -14,6 +15,7 @@ type session struct {
 	c       *conn
 	channel uint16 // both sides number it alike
 	links   map[uint32]*Link
+	leaving map[uint32]bool // the handles of links that the client has detached, until it is answered
 
 	nextIncoming uint32 // transfer id
 	window       uint32 // transfers that the client may send
@@ -22,7 +24,8 @@ type session struct {
 
 	nextDelivery uint32
 	unsettled    map[uint32]*outDelivery
-	ended        bool // end is sent
+	ended        bool // end is sent, or will be when the links have left
+	leaves       bool // the client has ended it, and will be answered
 }
 
 // beginSession answers a begin.
@@ -30,12 +33,13 @@ func (c *conn) beginSession(channel uint16, b *frame.Begin) error {
 	if c.closing {
 		return nil
 	}
+	c.await(c.life, func() bool { s := c.sessions[channel]; return s == nil || !s.leaves })
 	if channel > channelMax || c.sessions[channel] != nil {
 		return &frame.FormatError{Condition: frame.CondFraming,
 			Reason: fmt.Sprintf("the channel %d is taken, or above %d",
 				channel, channelMax)}
 	}
-	s := &session{c: c, channel: channel, links: make(map[uint32]*Link),
+	s := &session{c: c, channel: channel, links: make(map[uint32]*Link), leaving: make(map[uint32]bool),
 		nextIncoming: b.NextOutgoingID, window: incomingWindow, peerWindow: b.IncomingWindow,
 		unsettled: make(map[uint32]*outDelivery)}
 	c.sessions[channel] = s
@@ -68,18 +72,26 @@ func (s *session) handle(body frame.Body, payload []byte) error {
 		Reason: "a frame that does not belong to a session"}
 }
 
-// end answers the client's end.
+// end answers the client's end, as detach does.
 func (s *session) end(*frame.End) error {
-	if !s.ended {
-		s.c.write(s.channel, &frame.End{})
+	if s.leaves {
+		return nil // some clients say it twice
 	}
+	answer := !s.ended
 	links := s.drop()
-	delete(s.c.sessions, s.channel)
+	s.leaves = true
 	s.c.work.Go(func() {
 		for _, l := range links {
-			l.workers.Wait()
-			l.detached()
+			l.leave()
 		}
+		s.c.mu.Lock()
+		defer s.c.mu.Unlock()
+		s.c.await(context.WithoutCancel(s.c.life), func() bool { return len(s.leaving) == 0 })
+		if answer {
+			s.c.write(s.channel, &frame.End{})
+		}
+		delete(s.c.sessions, s.channel)
+		s.c.signal()
 	})
 	return nil
 }

@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -76,7 +77,7 @@ func (l *Link) settleAll() {
 			wanted[i] = s.Settlement
 		}
 		var states []frame.State
-		c.unlocked(func() { states = l.source.Settle(c.life, wanted) })
+		c.unlocked(func() { states = l.source.Settle(context.WithoutCancel(c.life), wanted) })
 		if !l.s.ended {
 			l.answers(list, states)
 		}

@@ -182,6 +182,7 @@ func TestMaxDeliveries(t *testing.T) {
 	if _, m := c.delivered(); textOf(m) != "b" {
 		t.Errorf("the receiver gets %q", textOf(m))
 	}
+	c.settles(3, &frame.Accepted{}) // is answered after all before it
 	w.shows("q/$DeadLetterQueue", "a")
 }
 

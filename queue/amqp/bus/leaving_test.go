@@ -1,0 +1,89 @@
+package bus
+
+import (
+	"testing"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// endings are the ways in which a client says that it leaves; each waits for the answer.
+func endings() map[string]func(c *client, handle uint32) {
+	return map[string]func(c *client, handle uint32){
+		"detach": func(c *client, handle uint32) {
+			c.say(0, &frame.Detach{Handle: handle, Closed: true})
+			await[*frame.Detach](c)
+		},
+		"end": func(c *client, _ uint32) {
+			c.say(0, &frame.End{})
+			await[*frame.End](c)
+		},
+		"close": func(c *client, _ uint32) {
+			c.say(0, &frame.Close{})
+			await[*frame.Close](c)
+		},
+	}
+}
+
+// TestLastWords: what a client has sent and settled before it leaves is stored and settled when it is
+// answered.
+func TestLastWords(t *testing.T) {
+	for name, leave := range endings() {
+		w := newWorld(t)
+		c := w.attached("a", "b", "c")
+		for id := range uint32(3) {
+			c.say(0, &frame.Disposition{Receiver: true, First: id, Settled: true, State: &frame.Accepted{}})
+		}
+		leave(c, 0)
+		w.shows("q", "")
+		c = w.dial(1 << 16)
+		c.sender(0, "q")
+		for id, text := range []string{"d", "e", "f"} {
+			c.say(0, &frame.Transfer{DeliveryID: frame.Some(uint32(id)), DeliveryTag: []byte{1},
+				Settled: true}, message.New([]byte(text)).AppendBare(nil)...)
+		}
+		leave(c, 0)
+		if w.shows("q", "d e f"); t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}
+
+// TestHandOver: who was told that a client has left gets what it has held.
+func TestHandOver(t *testing.T) {
+	for name, leave := range endings() {
+		w := newWorld(t)
+		w.create(queue.Queue, "talks", withSessions)
+		for range 20 {
+			c := w.dial(1 << 16)
+			c.say(0, sessionOf("s", "one"))
+			if a := await[*frame.Attach](c); a.Source == nil {
+				t.Fatalf("%s: %v", name, await[*frame.Detach](c).Error)
+			}
+			leave(c, 0)
+		}
+	}
+}
+
+// TestHandlesAndChannelsAgain: they can be used again at once, before the answer has come.
+func TestHandlesAndChannelsAgain(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	c := w.dial(1 << 16)
+	c.receiver(0, "q")
+	c.credit(0, 0, 5, false)
+	c.say(0, &frame.Detach{Handle: 0, Closed: true})
+	c.say(0, &frame.Attach{Name: "again", Receiver: true, Source: source("q"), Target: target("here")})
+	await[*frame.Detach](c)
+	if a := await[*frame.Attach](c); a.Name != "again" || a.Source == nil {
+		t.Errorf("%+v", a)
+	}
+	c.say(0, &frame.End{})
+	c.say(0, &frame.Begin{IncomingWindow: 10, OutgoingWindow: 10, HandleMax: 10})
+	await[*frame.End](c)
+	await[*frame.Begin](c)
+	if a := c.receiver(0, "q"); a.Source == nil {
+		t.Errorf("%+v", a)
+	}
+}

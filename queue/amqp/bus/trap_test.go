@@ -1,0 +1,160 @@
+package bus
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// TestK1K2Performatives: each performative is described by a small ulong and has all of its fields, and no
+// list is the empty one of a single byte; older clients of Python and Go read nothing else.
+func TestK1K2Performatives(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	w.send("q", "a")
+	c := w.pipe()
+	header := frame.HeaderAMQP()
+	c.write(header[:])
+	c.read(header[:])
+	c.listen()
+	fields := map[byte]int{0x10: 10, 0x11: 8, 0x12: 14, 0x13: 11, 0x14: 11, 0x15: 6, 0x16: 3, 0x17: 1,
+		0x18: 1}
+	c.say(0, &frame.Open{ContainerID: "test", MaxFrameSize: 1 << 16})
+	c.say(0, &frame.Begin{IncomingWindow: 10, OutgoingWindow: 10, HandleMax: 9})
+	c.say(0, &frame.Attach{Name: "s", Handle: 0, Source: source("here"), Target: target("q")})
+	c.say(0, &frame.Attach{Name: "r", Handle: 1, Receiver: true, Source: source("q"), Target: target("here")})
+	for seen := map[byte]bool{}; len(seen) < len(fields); {
+		f, ok := c.next()
+		if !ok {
+			t.Fatalf("the connection has ended: %v", seen)
+		}
+		code := f.raw[2]
+		if f.raw[0] != 0 || f.raw[1] != 0x53 || !seen[code] && fields[code] == 0 {
+			t.Fatalf("a performative begins with %x", f.raw[:3])
+		}
+		count, size := int(f.raw[5]), f.raw[3]
+		if size == 0xd0 {
+			count = int(f.raw[11])
+		} else if size != 0xc0 {
+			t.Fatalf("%x is the list %x", code, size)
+		}
+		if count != fields[code] {
+			t.Errorf("%x has %d fields, not %d", code, count, fields[code])
+		}
+		if code == 0x13 && !seen[code] { // the sender is attached
+			c.credit(1, 0, 1, false)
+		}
+		if seen[code] = true; code == 0x14 {
+			c.say(0, &frame.Disposition{Receiver: true, First: 0, State: &frame.Accepted{}})
+		}
+		if code == 0x15 {
+			if state := []byte{0, 0x53, 0x24, 0xc0, 1, 0}; !bytes.Contains(f.raw, state) {
+				t.Errorf("accepted is not in %x", f.raw)
+			}
+			c.say(0, &frame.Detach{Handle: 1, Closed: true})
+			c.say(0, &frame.End{})
+			c.say(0, &frame.Close{})
+		}
+	}
+}
+
+// TestK3K4K5K6K14Attach: modes and addresses come back as they were said; a sender's first count is told, and
+// a receiver of the server's gives credit at once.
+func TestK3K4K5K6K14Attach(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	c := w.dial(1 << 16)
+	for i, address := range []string{"q", "/Q", "amqps://localhost:5671/q"} {
+		for j, modes := range [][2]uint8{{0, 0}, {0, 1}, {1, 0}, {2, 0}, {2, 1}} {
+			h := uint32(20*i + 2*j)
+			from, to := source(address), target("there")
+			from.Durable, from.Capabilities = 1, []wire.Symbol{"queue"}
+			c.say(0, &frame.Attach{Name: address, Handle: h, Receiver: true, SndSettleMode: modes[0],
+				RcvSettleMode: modes[1], Source: from, Target: to})
+			a := await[*frame.Attach](c)
+			if a.SndSettleMode != modes[0] || a.RcvSettleMode != modes[1] || a.Receiver ||
+				a.Name != address || !reflect.DeepEqual(a.Source, from) || !reflect.DeepEqual(a.Target, to) ||
+				!a.InitialDeliveryCount.Set || a.InitialDeliveryCount.Value != 0 {
+				t.Errorf("%s %v: %+v", address, modes, a)
+			}
+			c.say(0, &frame.Attach{Name: address, Handle: h + 1, SndSettleMode: modes[0],
+				RcvSettleMode: modes[1], Source: source("there"), Target: target(address)})
+			if a = await[*frame.Attach](c); a.SndSettleMode != modes[0] || a.RcvSettleMode != modes[1] ||
+				!a.Receiver || a.Source.Address != "there" || a.Target.(*frame.Target).Address != address {
+				t.Errorf("%s %v: %+v", address, modes, a)
+			}
+			size, _ := a.Properties.Get("com.microsoft:max-message-batch-size")
+			if n, ok := size.(uint64); !ok || n == 0 || a.MaxMessageSize != n {
+				t.Errorf("the largest batch is %#v", size)
+			}
+			f := await[*frame.Flow](c)
+			if f.LinkCredit.Or(0) == 0 || !f.NextIncomingID.Set || !f.DeliveryCount.Set ||
+				f.Handle.Or(99) != h+1 {
+				t.Errorf("%s: %+v", address, f)
+			}
+		}
+	}
+}
+
+// TestK7K12K21Delivery: a delivery has an id, and its annotations have the very types that clients assert.
+func TestK7K12K21Delivery(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	w.send("q", "a")
+	c := w.dial(1 << 16)
+	c.receiver(0, "q")
+	c.credit(0, 0, 1, false)
+	got := c.sections()
+	if id := got[0x73].(wire.List)[message.MessageID]; id == nil {
+		t.Error("there is no message id")
+	}
+	until := timestamp(w.q.Now().Add(queue.Defaults(queue.Queue).LockDuration))
+	want := map[wire.Symbol]any{"x-opt-sequence-number": int64(1), "x-opt-locked-until": until,
+		"x-opt-enqueued-time":           timestamp(w.q.Now()),
+		"x-opt-enqueue-sequence-number": int64(0), "x-opt-message-state": int32(0)}
+	for _, p := range got[0x72].(wire.Map) {
+		if name, _ := p.Key.(wire.Symbol); want[name] != p.Value || p.Value == nil {
+			t.Errorf("%v is %#v, not %#v", p.Key, p.Value, want[name])
+		} else {
+			delete(want, name)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("there is no %v", want)
+	}
+	if h := got[0x70].(wire.List); h[0] != true || h[3] != true || h[4] != uint32(0) {
+		t.Errorf("the header is %v", h)
+	}
+}
+
+// TestK9K10K17Claims: an answer to a token has names with hyphens, numbers that are ints, the id in the type
+// that it had, and no condition where all is well; one of management has the others.
+func TestK9K10K17Claims(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	c := w.dial(1 << 16)
+	answer := c.put(0, "sb://localhost/q", access.Sign(access.EmulatorKey(), "sb://localhost/q",
+		ttl.Real{}.Now().Add(someTime)))
+	if n := number(t, answer, "status-code"); n != 202 {
+		t.Errorf("the status is %d", n)
+	}
+	for _, name := range []string{"error-condition", "errorCondition", "statusCode"} {
+		if answer.Get(name) != nil {
+			t.Errorf("the answer has %s", name)
+		}
+	}
+	if raw := answer.Raw(message.CorrelationID); string(raw) != string(wire.AppendUint64(nil, 7)) {
+		t.Errorf("the answer correlates with %x", raw)
+	}
+	managed := c.ask(2, "q/$management", "com.microsoft:peek-message", pairs("message-count", int32(1)))
+	if n := number(t, managed, "statusCode"); n != 204 || managed.Get("status-code") != nil {
+		t.Errorf("the answer is %+v", managed)
+	}
+}
