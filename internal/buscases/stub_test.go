@@ -1,0 +1,20 @@
+package buscases
+
+import "github.com/mayflydb/mayfly/queue"
+
+type peer struct{}
+
+func (*peer) hangUp()             {}
+func (*peer) completeUnheard(got) {}
+func (*peer) credit(string) int   { return 0 }
+
+type web struct{}
+
+func connectAMQP(b *bench)      { b.Skip("later") }
+func connectREST(b *bench)      { b.Skip("later") }
+func connectATOM(b *bench)      { b.Skip("later") }
+func settledTransfers(b *bench) {}
+func smallFrames(b *bench)      {}
+func signatures(b *bench)       {}
+
+var _ = queue.Queue
