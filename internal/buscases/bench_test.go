@@ -2,7 +2,9 @@ package buscases
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -321,5 +323,12 @@ func property(name, value string) message.Property {
 // after is a moment of the case.
 func after(d time.Duration) time.Time { return start.Add(d) }
 
-// codeOf is the code of an error of a keeper.
-func codeOf(err error) queue.Code { return queue.CodeOf(err) }
+// invalid expects that an entity is refused for what is wanted of it.
+func (b *bench) invalid(err error) {
+	b.Helper()
+	var web *statusError
+	if errors.As(err, &web) && web.status == http.StatusBadRequest {
+		return
+	}
+	equal(b, "the refusal", queue.CodeOf(err), queue.CodeArgumentOutOfRange)
+}

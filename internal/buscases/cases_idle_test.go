@@ -50,7 +50,7 @@ func unusedCases() []row {
 		}},
 		{number: 74, title: "less than five minutes", via: "M", steps: func(b *bench) {
 			err := b.tryCreate(queue.Queue, "q", idle(5*min-sec))
-			equal(b, "the refusal", codeOf(err), queue.CodeArgumentOutOfRange)
+			b.invalid(err)
 		}},
 		{number: 75, title: "messages do not keep it", via: "M", steps: func(b *bench) {
 			b.queue("q", idle(5*min))
@@ -188,13 +188,16 @@ func lastingCases() []row {
 	}
 }
 
-// listen is back when somebody waits: the use that this is has reached the entity a second later.
+// listen is back when somebody waits. A receiver uses its entity before it waits, and then as long as it does:
+// so the second use that is seen tells that.
 func (b *bench) listen(address string) (stop func()) {
 	b.Helper()
 	stop = b.wait.listen(address)
-	b.at(sec)
-	for !b.get(address).Accessed.Equal(after(sec)) {
-		runtime.Gosched()
+	for _, d := range []time.Duration{sec, 2 * sec} {
+		b.at(d)
+		for !b.get(address).Accessed.Equal(after(d)) {
+			runtime.Gosched()
+		}
 	}
 	return stop
 }

@@ -8,13 +8,8 @@ func (*peer) hangUp()             {}
 func (*peer) completeUnheard(got) {}
 func (*peer) credit(string) int   { return 0 }
 
-type web struct{}
-
 func connectAMQP(b *bench)      { b.Skip("later") }
-func connectREST(b *bench)      { b.Skip("later") }
-func connectATOM(b *bench)      { b.Skip("later") }
 func settledTransfers(b *bench) {}
 func smallFrames(b *bench)      {}
-func signatures(b *bench)       {}
 
 var _ = queue.Queue
