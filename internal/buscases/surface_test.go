@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
 )
 
 // got is a message as a surface shows it.
@@ -24,7 +25,8 @@ type got struct {
 	died      string            // where, of one that was forwarded
 	values    map[string]string // application properties, names in lower case
 	token     message.UUID
-	reference any // the surface's own
+	reference any      // the surface's own
+	body      wire.Map // of an answer
 }
 
 // property is an application property; names have no case, since HTTP's headers have none.
