@@ -1,0 +1,251 @@
+package buscases
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/amqp"
+	"github.com/mayflydb/mayfly/queue/amqp/bus"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// peer is a client of bare frames with one session. It does one thing after the other: what comes meanwhile is
+// noted.
+type peer struct {
+	b        *bench
+	conn     net.Conn
+	in       chan arrived
+	served   chan error
+	window   uint32
+	handles  uint32
+	sent     uint32           // transfers
+	received uint32           // transfers
+	links    map[string]*link // by name
+	theirs   map[uint32]*link // by the server's handle
+	states   map[settled]frame.State
+}
+
+// settled names a delivery: of ours, or of theirs.
+type settled struct {
+	ours bool
+	id   uint32
+}
+
+// arrived is a frame that has come.
+type arrived struct {
+	body    frame.Body
+	payload []byte
+}
+
+// link is one of the client's links.
+type link struct {
+	name     string
+	handle   uint32
+	answer   *frame.Attach
+	gone     *frame.Error // why it was detached
+	detached bool
+	credit   uint32 // of a sender
+	count    uint32 // deliveries, of a receiver
+	drained  bool
+	first    *frame.Transfer // of a delivery of which more is to come
+	payload  []byte
+	inbox    []got
+}
+
+func connectAMQP(b *bench) {
+	p := dial(b, 1<<16, 100_000)
+	b.peer, b.messages, b.look, b.plan, b.talk, b.wait, b.bulk = p, p, p, p, p, p, p
+}
+
+// dial connects with frames of at most size bytes, and a window of so many transfers.
+func dial(b *bench, size, window uint32) *peer {
+	b.Helper()
+	near, far := net.Pipe()
+	p := &peer{b: b, conn: near, in: make(chan arrived, 10_000), served: make(chan error, 1), window: window,
+		links: map[string]*link{}, theirs: map[uint32]*link{}, states: map[settled]frame.State{}}
+	server := bus.New(bus.Options{Queues: b.q, Guard: access.New(access.Options{Mode: access.Off})})
+	go func() { p.served <- amqp.Serve(b.ctx, far, server.Options()) }()
+	header := frame.HeaderAMQP()
+	p.write(header[:])
+	r := frame.NewReader(near, 1<<20)
+	_, err := r.ProtocolHeader()
+	b.must(err)
+	go p.listenFrames(r)
+	p.say(&frame.Open{ContainerID: "cases", Hostname: "localhost", MaxFrameSize: size, ChannelMax: 1})
+	p.say(&frame.Begin{IncomingWindow: window, OutgoingWindow: 100_000, HandleMax: 10_000})
+	p.until(func(a arrived) bool { _, ok := a.body.(*frame.Begin); return ok })
+	return p
+}
+
+func (p *peer) listenFrames(r *frame.Reader) {
+	defer close(p.in)
+	for {
+		f, err := r.Next()
+		if err != nil {
+			return
+		}
+		if len(f.Body) == 0 {
+			continue
+		}
+		body, payload, err := frame.Parse(bytes.Clone(f.Body))
+		if err != nil {
+			p.b.Errorf("%x: %v", f.Body, err)
+			return
+		}
+		p.in <- arrived{body, payload}
+	}
+}
+
+// hangUp breaks off and waits until the server has noticed.
+func (p *peer) hangUp() {
+	p.conn.Close()
+	if p.served != nil {
+		<-p.served
+		p.served = nil
+	}
+}
+
+func (p *peer) write(b []byte) {
+	p.b.Helper()
+	_, err := p.conn.Write(b)
+	p.b.must(err)
+}
+
+func (p *peer) say(body frame.Body, payload ...byte) {
+	p.b.Helper()
+	p.write(frame.Append(nil, 0, body, payload))
+}
+
+// step takes the next frame in.
+func (p *peer) step() arrived {
+	p.b.Helper()
+	late, stop := ttl.Real{}.After(20 * time.Second)
+	defer stop()
+	select {
+	case a, ok := <-p.in:
+		if !ok {
+			p.b.Fatal("the connection has ended")
+		}
+		p.note(a)
+		return a
+	case <-late:
+		p.b.Fatal("nothing comes")
+	}
+	return arrived{}
+}
+
+// until steps until a frame is what is wanted.
+func (p *peer) until(done func(arrived) bool) {
+	p.b.Helper()
+	for !done(p.step()) {
+		continue
+	}
+}
+
+// reach steps until something is so.
+func (p *peer) reach(done func() bool) {
+	p.b.Helper()
+	for !done() {
+		p.step()
+	}
+}
+
+func (p *peer) note(a arrived) {
+	p.b.Helper()
+	switch body := a.body.(type) {
+	case *frame.Attach:
+		l := p.links[body.Name]
+		l.answer, p.theirs[body.Handle] = body, l
+	case *frame.Flow:
+		if l := p.theirs[body.Handle.Or(1<<31)]; l != nil {
+			l.credit = body.LinkCredit.Or(0)
+			if body.Drain && l.credit == 0 {
+				l.drained, l.count = true, body.DeliveryCount.Or(0)
+			}
+		}
+	case *frame.Transfer:
+		p.received++
+		if p.window < 100 {
+			p.say(&frame.Flow{NextIncomingID: frame.Some(p.received), IncomingWindow: p.window, OutgoingWindow: 100_000})
+		}
+		p.transfer(p.theirs[body.Handle], body, a.payload)
+	case *frame.Disposition:
+		for id := body.First; int32(body.Last.Or(body.First)-id) >= 0; id++ {
+			p.states[settled{body.Receiver, id}] = body.State
+		}
+	case *frame.Detach:
+		l := p.theirs[body.Handle]
+		l.gone, l.detached = body.Error, true
+		delete(p.links, l.name)
+		delete(p.theirs, body.Handle)
+		p.say(&frame.Detach{Handle: l.handle, Closed: true})
+	case *frame.Close:
+		p.b.Fatalf("the server closes: %v", body.Error)
+	case *frame.End:
+		p.b.Fatalf("the server ends the session: %v", body.Error)
+	}
+}
+
+func (p *peer) transfer(l *link, t *frame.Transfer, payload []byte) {
+	p.b.Helper()
+	if l.first == nil {
+		l.first, l.payload = t, nil
+	}
+	l.payload = append(l.payload, payload...)
+	if t.More {
+		return
+	}
+	l.count++
+	m := p.read(l.payload)
+	m.reference = reference{p, l.first.DeliveryID.Value, l.first.Settled}
+	if len(l.first.DeliveryTag) == 16 {
+		m.token = tokenOf(l.first.DeliveryTag)
+	}
+	l.inbox, l.first = append(l.inbox, m), nil
+}
+
+// attach attaches a link, or finds it attached. change makes it another one than a plain one.
+func (p *peer) attach(name, address string, receiver bool, change ...func(*frame.Attach)) (*link, error) {
+	p.b.Helper()
+	if l := p.links[name]; l != nil {
+		return l, nil
+	}
+	l := &link{name: name, handle: p.handles}
+	p.links[name] = l
+	p.handles++
+	a := &frame.Attach{Name: name, Handle: l.handle, Receiver: receiver, SndSettleMode: frame.SenderUnsettled,
+		Source: &frame.Source{Address: "cases", HasAddress: true}, Target: &frame.Target{Address: "cases", HasAddress: true}}
+	if receiver {
+		a.RcvSettleMode = frame.ReceiverSecond
+		a.Source.Address = address
+	} else {
+		a.InitialDeliveryCount = frame.Some(0)
+		a.Target = &frame.Target{Address: address, HasAddress: true}
+	}
+	for _, fn := range change {
+		fn(a)
+	}
+	p.say(a)
+	p.reach(func() bool { return l.answer != nil })
+	if refused := receiver && l.answer.Source == nil || !receiver && l.answer.Target == nil; refused {
+		p.reach(func() bool { return l.detached })
+	} else if !receiver {
+		p.reach(func() bool { return l.detached || l.credit > 0 })
+	}
+	if l.detached {
+		return nil, fail(l.gone)
+	}
+	return l, nil
+}
+
+// fail is the error of a link or of a delivery.
+func fail(e *frame.Error) error {
+	if e == nil {
+		return fmt.Errorf("refused without a word")
+	}
+	return e
+}

@@ -1,0 +1,163 @@
+package buscases
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+)
+
+func connectATOM(b *bench) {
+	w := newWeb(b)
+	b.entities = &atom{w}
+}
+
+// atom makes entities by entries, in as few elements as the cases need.
+type atom struct{ *web }
+
+// element is any element of XML.
+type element struct {
+	XMLName xml.Name
+	Text    string    `xml:",chardata"`
+	Nodes   []element `xml:",any"`
+}
+
+// find is the first element of a name, below or in this one.
+func (e *element) find(name string) *element {
+	if e.XMLName.Local == name {
+		return e
+	}
+	for i := range e.Nodes {
+		if found := e.Nodes[i].find(name); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func (e *element) text(name string) string {
+	if found := e.find(name); found != nil {
+		return found.Text
+	}
+	return ""
+}
+
+func (a *atom) put(path, kind, elements string, headers ...string) error {
+	_, err := a.do("PUT", "/"+path, `<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><`+
+		kind+` xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" `+
+		`xmlns:i="http://www.w3.org/2001/XMLSchema-instance">`+elements+`</`+kind+`></content></entry>`, headers...)
+	return err
+}
+
+// elements are the properties that the cases set.
+func elements(kind queue.Kind, p queue.Properties) string {
+	var text strings.Builder
+	add := func(name string, value any) { fmt.Fprintf(&text, "<%s>%v</%s>", name, value, name) }
+	if kind != queue.Topic {
+		add("LockDuration", queue.FormatDuration(p.LockDuration))
+		add("DeadLetteringOnMessageExpiration", p.DeadLetterOnExpiration)
+		add("MaxDeliveryCount", p.MaxDeliveryCount)
+	}
+	if p.DefaultTTL > 0 { // else the tier decides
+		add("DefaultMessageTimeToLive", queue.FormatDuration(p.DefaultTTL))
+	}
+	add("AutoDeleteOnIdle", queue.FormatDuration(p.AutoDeleteOnIdle))
+	add("Status", p.Status)
+	if p.ForwardTo != "" {
+		add("ForwardTo", p.ForwardTo)
+	}
+	return text.String()
+}
+
+func (a *atom) create(kind queue.Kind, path string, p queue.Properties) error {
+	return a.put(path, kind.String()+"Description", elements(kind, p))
+}
+
+func (a *atom) update(kind queue.Kind, path string, p queue.Properties) error {
+	return a.put(path, kind.String()+"Description", elements(kind, p), "If-Match", "*")
+}
+
+func (a *atom) get(path string) (e queue.Entity, err error) {
+	found, err := a.read("/" + path)
+	var status *statusError
+	if errors.As(err, &status) && status.status == http.StatusNotFound || err == nil && found.XMLName.Local != "entry" {
+		return e, &queue.Error{Code: queue.CodeEntityNotFound, Message: "there is no " + path}
+	}
+	if err != nil {
+		return e, err
+	}
+	for _, kind := range []queue.Kind{queue.Queue, queue.Topic, queue.Subscription} {
+		if d := found.find(kind.String() + "Description"); d != nil {
+			e.Kind, e.Path = kind, path
+			return e, readEntity(d, &e)
+		}
+	}
+	return e, errors.New("no description")
+}
+
+// readEntity reads what the cases look at.
+func readEntity(d *element, e *queue.Entity) (err error) {
+	p := &e.Properties
+	for name, to := range map[string]*time.Duration{"LockDuration": &p.LockDuration,
+		"DefaultMessageTimeToLive": &p.DefaultTTL, "AutoDeleteOnIdle": &p.AutoDeleteOnIdle} {
+		if text := d.text(name); text != "" {
+			if *to, err = queue.ParseDuration(text); err != nil {
+				return err
+			}
+		}
+	}
+	for name, to := range map[string]*int64{"ActiveMessageCount": &e.Counts.Active,
+		"DeadLetterMessageCount": &e.Counts.DeadLetter, "ScheduledMessageCount": &e.Counts.Scheduled} {
+		if *to, err = strconv.ParseInt(d.text(name), 10, 64); err != nil {
+			return err
+		}
+	}
+	if text := d.text("MaxDeliveryCount"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return err
+		}
+		p.MaxDeliveryCount = int32(n)
+	}
+	p.DeadLetterOnExpiration = d.text("DeadLetteringOnMessageExpiration") == "true"
+	e.Accessed, err = time.Parse(time.RFC3339Nano, d.text("AccessedAt"))
+	return err
+}
+
+func (a *atom) read(path string) (*element, error) {
+	res, err := a.do("GET", path, "")
+	if err != nil {
+		return nil, err
+	}
+	var found element
+	return &found, xml.Unmarshal(res.Body.Bytes(), &found)
+}
+
+func (a *atom) addRule(subscription, name, filter, action string) error {
+	act := `<Action i:type="EmptyRuleAction"/>`
+	if action != "" {
+		act = `<Action i:type="SqlRuleAction"><SqlExpression>` + html.EscapeString(action) +
+			`</SqlExpression></Action>`
+	}
+	return a.put(subscription+"/Rules/"+name, "RuleDescription", `<Filter i:type="SqlFilter"><SqlExpression>`+
+		html.EscapeString(filter)+`</SqlExpression></Filter>`+act+`<Name>`+name+`</Name>`)
+}
+
+func (a *atom) list(skip, top int) (names []string, err error) {
+	feed, err := a.read(fmt.Sprintf("/$Resources/Queues?$skip=%d&$top=%d&api-version=2021-05", skip, top))
+	if err != nil {
+		return nil, err
+	}
+	for i := range feed.Nodes {
+		if e := &feed.Nodes[i]; e.XMLName.Local == "entry" {
+			names = append(names, e.text("title"))
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,334 @@
+package buscases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// start is when the clock of each case begins: a whole second, since HTTP's dates have no smaller parts.
+var start = time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bench is where one case runs on one surface.
+type bench struct {
+	*testing.T
+	ctx  context.Context
+	fs   *vfs.MemFS
+	base *ttl.Virtual
+	opts queue.Options
+	q    *queue.Queues
+	h    *host.Host
+	connect
+
+	messages messenger
+	look     browser
+	plan     planner
+	talk     talker
+	wait     listener
+	bulk     batcher
+	entities keeper
+	peer     *peer // the client of AMQP; nil on other surfaces
+	web      *web  // that of REST or ATOM, likewise
+}
+
+// connect makes the surfaces of a server that is open.
+type connect func(b *bench)
+
+func newBench(t *testing.T, o queue.Options, fn connect) *bench {
+	b := &bench{T: t, ctx: context.WithoutCancel(t.Context()), fs: vfs.NewCrashableMem(),
+		base: ttl.NewManual(start), opts: o, connect: fn}
+	b.open()
+	t.Cleanup(func() {
+		b.hangUp()
+		b.must(b.q.Check(b.ctx, func(err error) bool { t.Error(err); return true }))
+		b.must(b.h.Close())
+	})
+	return b
+}
+
+func (b *bench) open() {
+	b.Helper()
+	e, err := pebble.Open(b.ctx, pebble.Options{Dir: "data", FS: b.fs, Strict: true})
+	b.must(err)
+	b.q = queue.New(b.opts)
+	b.h, err = host.Open(b.ctx, e, host.Options{Clock: ttl.NewVirtual(b.base), ManualReaper: true}, b.q.Tenant())
+	b.must(err)
+	direct := &engine{b}
+	b.messages, b.look, b.plan, b.talk, b.entities = direct, direct, direct, direct, direct
+	b.wait, b.bulk = direct, direct
+	b.connect(b)
+}
+
+// restart stops the server and starts it again.
+func (b *bench) restart() {
+	b.Helper()
+	b.hangUp()
+	b.must(b.h.Close())
+	b.open()
+}
+
+// hangUp breaks the client's connection off, where it has one.
+func (b *bench) hangUp() {
+	if b.peer != nil {
+		b.peer.hangUp()
+	}
+}
+
+// cut is hangUp and a new connection.
+func (b *bench) cut() {
+	b.Helper()
+	b.hangUp()
+	if b.peer != nil {
+		b.connect(b)
+	}
+}
+
+func (b *bench) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// refuses expects an error of a code, as the surface tells it.
+func (b *bench) refuses(err error, code queue.Code) {
+	b.Helper()
+	if err == nil || !b.messages.refused(err, code) {
+		b.Fatalf("the error is %v, not of code %d", err, code)
+	}
+}
+
+// at moves the clock to so long after the start, and not the reaper: receivers must not depend on it.
+func (b *bench) at(d time.Duration) {
+	b.Helper()
+	to := start.Add(d)
+	_, err := b.h.Instance().SetClock(b.ctx, ttl.Change{Set: &to})
+	b.must(err)
+}
+
+// swept moves the clock and lets the reaper go round.
+func (b *bench) swept(d time.Duration) {
+	b.Helper()
+	b.at(d)
+	_, err := b.h.Instance().SweepNow(b.ctx)
+	b.must(err)
+}
+
+type change = func(*queue.Properties)
+
+func (b *bench) create(kind queue.Kind, path string, list ...change) {
+	b.Helper()
+	b.must(b.tryCreate(kind, path, list...))
+}
+
+func (b *bench) tryCreate(kind queue.Kind, path string, list ...change) error {
+	p := queue.Defaults(kind)
+	for _, fn := range list {
+		fn(&p)
+	}
+	return b.entities.create(kind, path, p)
+}
+
+// queue makes a queue, topic a topic "t" with subscriptions.
+func (b *bench) queue(name string, list ...change) {
+	b.Helper()
+	b.create(queue.Queue, name, list...)
+}
+
+func (b *bench) subscription(name string, list ...change) string {
+	b.Helper()
+	path := queue.SubscriptionPath("t", name)
+	b.create(queue.Subscription, path, list...)
+	return path
+}
+
+// update changes what an entity has.
+func (b *bench) update(path string, list ...change) {
+	b.Helper()
+	e, err := b.entities.get(path)
+	b.must(err)
+	p := e.Properties
+	for _, fn := range list {
+		fn(&p)
+	}
+	b.must(b.entities.update(e.Kind, path, p))
+}
+
+func (b *bench) get(path string) queue.Entity {
+	b.Helper()
+	e, err := b.entities.get(path)
+	b.must(err)
+	return e
+}
+
+// exists expects that an entity is there, or is not.
+func (b *bench) exists(path string, want bool) {
+	b.Helper()
+	_, err := b.entities.get(path)
+	if (err == nil) != want || err != nil && queue.CodeOf(err) != queue.CodeEntityNotFound {
+		b.Fatalf("%s: %v", path, err)
+	}
+}
+
+func defaultTTL(d time.Duration) change { return func(p *queue.Properties) { p.DefaultTTL = d } }
+func locks(d time.Duration) change      { return func(p *queue.Properties) { p.LockDuration = d } }
+func deliveries(n int32) change         { return func(p *queue.Properties) { p.MaxDeliveryCount = n } }
+func idle(d time.Duration) change       { return func(p *queue.Properties) { p.AutoDeleteOnIdle = d } }
+func status(s queue.Status) change      { return func(p *queue.Properties) { p.Status = s } }
+func forwards(to string) change         { return func(p *queue.Properties) { p.ForwardTo = to } }
+func deadLetters(p *queue.Properties)   { p.DeadLetterOnExpiration = true }
+func sessions(p *queue.Properties)      { p.RequiresSession = true }
+func deduplicates(d time.Duration) change {
+	return func(p *queue.Properties) { p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, d }
+}
+
+// msg makes a message: its text is its id, too.
+func msg(text string, set ...func(*message.Message)) *message.Message {
+	m := message.New([]byte(text))
+	m.SetText(message.MessageID, text)
+	for _, fn := range set {
+		fn(m)
+	}
+	return m
+}
+
+func lives(d time.Duration) func(*message.Message) {
+	return func(m *message.Message) { m.SetOwnTTL(d.Milliseconds(), start.UnixMilli()) }
+}
+
+func due(d time.Duration) func(*message.Message) {
+	return func(m *message.Message) { m.SetScheduled(start.Add(d).UnixMilli()) }
+}
+
+func of(session string) func(*message.Message) {
+	return func(m *message.Message) { m.SetText(message.GroupID, session) }
+}
+
+func with(name, value string) func(*message.Message) {
+	return func(m *message.Message) { m.SetString(name, value) }
+}
+
+func (b *bench) send(address string, list ...*message.Message) {
+	b.Helper()
+	b.must(b.messages.send(address, list...))
+}
+
+// texts are messages in short: "A" or, with failed deliveries, "A+1".
+func texts(list []got) string {
+	var words []string
+	for _, m := range list {
+		word := m.text
+		if m.count > 0 {
+			word += fmt.Sprintf("+%d", m.count)
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+// expect locks all that there is and compares.
+func (b *bench) expect(address, want string) []got {
+	b.Helper()
+	return b.expectOf(address, queue.PeekLock, 100, want)
+}
+
+func (b *bench) expectOf(address string, mode queue.Mode, most int, want string) []got {
+	b.Helper()
+	list, err := b.messages.receive(address, mode, most)
+	b.must(err)
+	if text := texts(list); text != want {
+		b.Fatalf("received %q of %s, not %q", text, address, want)
+	}
+	return list
+}
+
+// locked locks the one message that there is.
+func (b *bench) locked(address, want string) got {
+	b.Helper()
+	return b.expectOf(address, queue.PeekLock, 1, want)[0]
+}
+
+// shows compares what a peek shows.
+func (b *bench) shows(address, want string) []got {
+	b.Helper()
+	list, err := b.look.peek(address)
+	b.must(err)
+	if text := texts(list); text != want {
+		b.Fatalf("a peek at %s shows %q, not %q", address, text, want)
+	}
+	return list
+}
+
+func (b *bench) settle(address string, m got, o queue.Outcome, modify ...message.Property) {
+	b.Helper()
+	b.must(b.messages.settle(address, m, queue.Settlement{Outcome: o, Modify: modify}))
+}
+
+// loses expects that a lock is lost.
+func (b *bench) loses(address string, m got, o queue.Outcome) {
+	b.Helper()
+	b.refuses(b.messages.settle(address, m, queue.Settlement{Outcome: o}), queue.CodeMessageLockLost)
+}
+
+// kill dead-letters a message with a reason.
+func (b *bench) kill(address string, m got, reason, description string, modify ...message.Property) {
+	b.Helper()
+	b.must(b.messages.settle(address, m, queue.Settlement{Outcome: queue.DeadLetter, Reason: &reason,
+		Description: &description, Modify: modify}))
+}
+
+// dead takes the dead letters and compares them with their reasons: "A:TTLExpiredException".
+func (b *bench) dead(path, want string) []got {
+	b.Helper()
+	list, err := b.messages.receive(path+"/$DeadLetterQueue", queue.ReceiveAndDelete, 2000)
+	b.must(err)
+	var words []string
+	for _, m := range list {
+		words = append(words, m.text+":"+m.property("DeadLetterReason"))
+	}
+	if text := strings.Join(words, " "); text != want {
+		b.Fatalf("dead letters are %q, not %q", text, want)
+	}
+	return list
+}
+
+// equal compares two things.
+func equal[T comparable](b *bench, what string, have, want T) {
+	b.Helper()
+	if have != want {
+		b.Fatalf("%s is %v, not %v", what, have, want)
+	}
+}
+
+func property(name, value string) message.Property {
+	return message.Property{Name: name, Value: wire.AppendString(nil, value)}
+}
+
+// after is a moment of the case.
+func after(d time.Duration) time.Time { return start.Add(d) }
+
+// invalid expects that an entity is refused for what is wanted of it.
+func (b *bench) invalid(err error) {
+	b.Helper()
+	var web *statusError
+	if errors.As(err, &web) && web.status == http.StatusBadRequest {
+		return
+	}
+	equal(b, "the refusal", queue.CodeOf(err), queue.CodeArgumentOutOfRange)
+}

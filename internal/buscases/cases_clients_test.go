@@ -1,0 +1,175 @@
+package buscases
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// clientCases are about what clients need beside.
+func clientCases() []row {
+	return slices.Concat(sessionCases(), ruleCases(), wireCases())
+}
+
+func sessionCases() []row {
+	return []row{
+		{number: 116, title: "duplicates", via: "RA", steps: func(b *bench) {
+			b.queue("q", deduplicates(min))
+			for i, at := range []time.Duration{0, 30 * sec, 61 * sec} {
+				b.swept(at)
+				b.send("q", msg(fmt.Sprint(i), func(m *message.Message) { m.SetText(message.MessageID, "X") }))
+			}
+			b.expect("q", "0 2")
+		}},
+		{number: 117, title: "the next session", via: "A", steps: func(b *bench) {
+			b.queue("q", sessions)
+			b.send("q", msg("A", of("one")), msg("B", of("two")))
+			one, two := b.accept("q", ""), b.accept("q", "")
+			if one.id() == two.id() {
+				b.Fatalf("both have %s", one.id())
+			}
+			_, err := b.talk.accept("q", "")
+			b.refuses(err, queue.CodeTimeout)
+		}},
+		{number: 118, title: "the end of a session", via: "A", steps: func(b *bench) {
+			b.queue("q", sessions, locks(10*sec))
+			b.send("q", msg("A", of("s")))
+			b.accept("q", "s").gets(b, "A")
+			b.swept(10 * sec)
+			again := b.accept("q", "s")
+			again.gets(b, "A+1")
+			again.close()
+			b.accept("q", "s").gets(b, "A+1")
+		}},
+		{number: 119, title: "the state of a session", via: "A", steps: func(b *bench) {
+			b.queue("q", sessions)
+			b.send("q", msg("A", of("s")))
+			s := b.accept("q", "s")
+			b.must(s.setState("half"))
+			m := s.gets(b, "A")
+			b.settle("q", m[0], queue.Complete)
+			s.close()
+			b.swept(day)
+			s = b.accept("q", "s")
+			s.has(b, "half")
+			b.must(s.setState(""))
+			s.has(b, "")
+		}},
+	}
+}
+
+// held is a session that a case holds.
+type held struct{ talk }
+
+func (b *bench) accept(address, id string) held {
+	b.Helper()
+	s, err := b.talk.accept(address, id)
+	b.must(err)
+	return held{s}
+}
+
+func (h held) gets(b *bench, want string) []got {
+	b.Helper()
+	list, err := h.receive(10)
+	b.must(err)
+	equal(b, "the messages", texts(list), want)
+	return list
+}
+
+func (h held) has(b *bench, want string) {
+	b.Helper()
+	state, err := h.state()
+	b.must(err)
+	equal(b, "the state", state, want)
+}
+
+func ruleCases() []row {
+	return []row{
+		{number: 120, title: "rules with actions", via: "AM", steps: func(b *bench) {
+			b.create(queue.Topic, "t")
+			s := b.subscription("s") // $Default is a plain rule
+			b.must(b.entities.addRule(s, "plain", "color = 'red'", ""))
+			b.must(b.entities.addRule(s, "one", "color = 'red'", "SET n = '1'"))
+			b.must(b.entities.addRule(s, "two", "color = 'red'", "SET n = '2'"))
+			b.send("t", msg("A", with("color", "red")))
+			var names []string
+			for _, m := range b.expect(s, "A A A") {
+				names = append(names, m.property("RuleName")+m.property("n"))
+			}
+			slices.Sort(names)
+			equal(b, "the rules", strings.Join(names, " "), " one1 two2")
+		}},
+		{number: 121, title: "what is missing", via: "AM", steps: func(b *bench) {
+			b.create(queue.Topic, "t")
+			filters := []string{"a > 1", "NOT (a > 1)", "a IS NULL", "EXISTS(a)"}
+			for i, filter := range filters {
+				s := b.subscription(fmt.Sprint("s", i))
+				b.must(b.q.DeleteRule(b.ctx, s, queue.DefaultRule))
+				b.must(b.entities.addRule(s, "r", filter, ""))
+			}
+			b.send("t", msg("A"))
+			for i, want := range []string{"", "", "A", ""} {
+				b.expect(queue.SubscriptionPath("t", fmt.Sprint("s", i)), want)
+			}
+		}},
+		{number: 122, title: "forwarded too often", via: "A", steps: func(b *bench) {
+			b.queue("q6")
+			for i := 5; i > 0; i-- {
+				b.queue(fmt.Sprint("q", i), forwards(fmt.Sprint("q", i+1)))
+			}
+			b.send("q1", msg("A"))
+			b.swept(sec)
+			b.dead("q5", "A:MaxTransferHopCountExceeded") // four hops have led there
+			b.expect("q6", "")
+		}},
+		{number: 123, title: "receiving is disabled", via: "AR", steps: func(b *bench) {
+			b.queue("q", status(queue.ReceiveDisabled))
+			_, err := b.messages.receive("q", queue.PeekLock, 1)
+			b.refuses(err, queue.CodeEntityDisabled)
+			b.send("q", msg("A"))
+			b.update("q", status(queue.Active))
+			b.expect("q", "A")
+		}},
+	}
+}
+
+func wireCases() []row {
+	return []row{
+		{number: 124, title: "signatures", via: "R", alone: true, steps: signatures},
+		{number: 125, title: "pages of queues", via: "M", steps: func(b *bench) {
+			for i := range 250 {
+				b.queue(fmt.Sprintf("q%03d", i))
+			}
+			seen := map[string]bool{}
+			for skip := 0; ; skip += 100 {
+				page, err := b.entities.list(skip, 100)
+				b.must(err)
+				for _, name := range page {
+					if seen[name] {
+						b.Fatalf("%s is there twice", name)
+					}
+					seen[name] = true
+				}
+				if len(page) == 0 {
+					break
+				}
+			}
+			equal(b, "the queues", len(seen), 250)
+		}},
+		{number: 126, title: "large messages in small frames", via: "A", alone: true, steps: smallFrames},
+		{number: 127, title: "a drain is answered", via: "A", alone: true, steps: func(b *bench) {
+			b.queue("q")
+			b.send("q", msg("1"), msg("2"), msg("3"), msg("4"), msg("5"))
+			b.expectOf("q", queue.PeekLock, 10, "1 2 3 4 5") // five of ten, and the rest is drained
+			equal(b, "the credit that is left", b.peer.credit("q"), 0)
+			b.swept(min)
+			b.expect("q", "1+1 2+1 3+1 4+1 5+1")
+		}},
+		{number: 128, title: "what the SDKs stumble over",
+			skip: "the tests of queue/rest and the suites of the SDKs have them one by one"},
+	}
+}

@@ -1,0 +1,60 @@
+package buscases
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/queue"
+)
+
+// row is one case. via names the surfaces that it runs on beside the engine: A is AMQP, R REST, M ATOM.
+type row struct {
+	number  int
+	title   string
+	via     string
+	steps   func(b *bench)
+	alone   bool // it does not concern the engine
+	options queue.Options
+	skip    string // why it cannot be played here
+}
+
+// cases are all of them.
+func cases() []row {
+	return slices.Concat(expiryCases(), scheduledCases(), lockCases(), settleCases(), idleCases(),
+		documentCases(), clientCases())
+}
+
+// TestCases plays each case on each of its surfaces.
+func TestCases(t *testing.T) {
+	surfaces := []struct {
+		letter, name string
+		connect      connect
+	}{{"", "engine", func(*bench) {}}, {"A", "amqp", connectAMQP}, {"R", "rest", connectREST}, {"M", "atom", connectATOM}}
+	for _, c := range cases() {
+		name := fmt.Sprintf("%03d-%s", c.number, strings.ReplaceAll(c.title, " ", "-"))
+		t.Run(name, func(t *testing.T) {
+			if c.skip != "" {
+				t.Skip(c.skip)
+			}
+			for _, s := range surfaces {
+				if strings.Contains(c.via, s.letter) && (s.letter != "" || !c.alone) {
+					t.Run(s.name, func(t *testing.T) { c.steps(newBench(t, c.options, s.connect)) })
+				}
+			}
+		})
+	}
+}
+
+// TestTable: no case is missing, none is there twice.
+func TestTable(t *testing.T) {
+	for i, c := range cases() {
+		if c.number != i+1 {
+			t.Fatalf("case %d stands at place %d", c.number, i+1)
+		}
+		if (c.skip == "") == (c.steps == nil) {
+			t.Errorf("case %d has either steps or a reason why not", c.number)
+		}
+	}
+}

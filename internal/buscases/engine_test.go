@@ -1,0 +1,208 @@
+package buscases
+
+import (
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/rule"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// patience is how long the next session is waited for, in real time.
+const patience = 50 * ms
+
+// engine is package queue itself.
+type engine struct{ b *bench }
+
+func (e *engine) send(address string, list ...*message.Message) error {
+	return e.b.q.Send(e.b.ctx, address, list, nil)
+}
+
+func parse(address string) queue.Address {
+	a, _, err := queue.ParseAddress(address)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+func (e *engine) receive(address string, mode queue.Mode, most int) ([]got, error) {
+	r, err := e.b.q.OpenReceiver(e.b.ctx, parse(address), queue.ReceiverOptions{Mode: mode})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return take(e.b.ctx, r, most)
+}
+
+func take(ctx context.Context, r *queue.Receiver, most int) (all []got, err error) {
+	for len(all) < most {
+		list, err := r.TryReceive(ctx, most-len(all))
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			break
+		}
+		all = append(all, gotten(list)...)
+	}
+	return all, nil
+}
+
+func moment(ms int64) (t time.Time) {
+	if ms != message.Absent {
+		t = time.UnixMilli(ms).UTC()
+	}
+	return t
+}
+
+func gotten(list []queue.Delivery) (all []got) {
+	for _, d := range list {
+		data, _ := d.Message.Data()
+		session, _ := d.Message.SessionID()
+		m := got{text: string(data), id: d.Message.Text(message.MessageID), number: d.Broker.SequenceNumber,
+			original: d.Broker.EnqueuedSequenceNumber, count: int(d.Broker.DeliveryCount),
+			enqueued: moment(d.Broker.EnqueuedTime), expires: moment(d.Broker.ExpiresAt),
+			until: moment(d.Broker.LockedUntil), state: d.Broker.State, session: session,
+			died: d.Broker.DeadLetterSource, values: map[string]string{}, token: d.Token}
+		if d.Broker.TTL != message.Absent {
+			m.ttl = time.Duration(d.Broker.TTL) * time.Millisecond
+		}
+		for _, p := range d.Message.Application {
+			v, _, _ := wire.Value(p.Value)
+			m.set(p.Name, v)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func (e *engine) settle(address string, m got, s queue.Settlement) error {
+	return e.b.q.Settle(e.b.ctx, parse(address), m.token, s, nil)
+}
+
+func (e *engine) renew(address string, m got) (time.Time, error) {
+	list, err := e.b.q.RenewLocks(e.b.ctx, parse(address), []message.UUID{m.token})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return list[0], nil
+}
+
+func (*engine) refused(err error, code queue.Code) bool { return queue.CodeOf(err) == code }
+
+func (e *engine) peek(address string) ([]got, error) {
+	list, err := e.b.q.Peek(e.b.ctx, parse(address), queue.PeekOptions{Max: 10_000, MaxBytes: 1 << 30})
+	return gotten(list), err
+}
+
+func (e *engine) schedule(address string, list ...*message.Message) ([]int64, error) {
+	return e.b.q.Schedule(e.b.ctx, address, list, nil)
+}
+
+func (e *engine) cancel(address string, numbers ...int64) error {
+	return e.b.q.CancelScheduled(e.b.ctx, address, numbers)
+}
+
+func (e *engine) deferred(address string, mode queue.Mode, numbers ...int64) ([]got, error) {
+	list, err := e.b.q.ReceiveDeferred(e.b.ctx, parse(address), numbers, mode, nil)
+	return gotten(list), err
+}
+
+func (e *engine) accept(address, id string) (talk, error) {
+	ctx, cancel := context.WithTimeout(e.b.ctx, patience)
+	defer cancel()
+	r, err := e.b.q.OpenReceiver(ctx, parse(address),
+		queue.ReceiverOptions{Session: &queue.SessionRequest{ID: id, Next: id == ""}})
+	if err != nil {
+		return nil, err
+	}
+	e.b.Cleanup(r.Close)
+	return &directTalk{e.b, r}, nil
+}
+
+type directTalk struct {
+	b *bench
+	r *queue.Receiver
+}
+
+func (t *directTalk) id() string {
+	id, _, _ := t.r.Session()
+	return id
+}
+
+func (t *directTalk) receive(most int) ([]got, error) { return take(t.b.ctx, t.r, most) }
+
+func (t *directTalk) state() (string, error) {
+	state, err := t.r.SessionState(t.b.ctx)
+	return string(state), err
+}
+
+func (t *directTalk) setState(text string) error {
+	if text == "" {
+		return t.r.SetSessionState(t.b.ctx, nil)
+	}
+	return t.r.SetSessionState(t.b.ctx, []byte(text))
+}
+
+func (t *directTalk) close() { t.r.Close() }
+
+func (e *engine) create(kind queue.Kind, path string, p queue.Properties) error {
+	_, err := e.b.q.Create(e.b.ctx, kind, path, p)
+	return err
+}
+
+func (e *engine) update(_ queue.Kind, path string, p queue.Properties) error {
+	_, err := e.b.q.Update(e.b.ctx, path, p)
+	return err
+}
+
+func (e *engine) get(path string) (queue.Entity, error) { return e.b.q.Get(e.b.ctx, path) }
+
+func (e *engine) addRule(subscription, name, filter, action string) error {
+	f, err := rule.SQL(filter)
+	if err != nil {
+		return err
+	}
+	r := queue.Rule{Name: name, Filter: f}
+	if action != "" {
+		if r.Action, err = rule.NewAction(action); err != nil {
+			return err
+		}
+	}
+	_, err = e.b.q.CreateRule(e.b.ctx, subscription, r)
+	return err
+}
+
+func (e *engine) list(skip, top int) (names []string, err error) {
+	list, err := e.b.q.List(e.b.ctx, queue.Queue, "", skip, top)
+	for _, one := range list {
+		names = append(names, one.Path)
+	}
+	return names, err
+}
+
+func (e *engine) batch(address string, list ...*message.Message) error {
+	return e.send(address, list...)
+}
+
+// listen implements listener: a receiver that is open waits.
+func (e *engine) listen(address string) (stop func()) {
+	r, err := e.b.q.OpenReceiver(e.b.ctx, parse(address), queue.ReceiverOptions{})
+	e.b.must(err)
+	ctx, cancel := context.WithCancel(e.b.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if list, err := r.Receive(ctx, 1); err != nil || len(list) > 0 {
+			e.b.Errorf("received %d, %v", len(list), err)
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+		r.Close()
+	}
+}

@@ -1,0 +1,248 @@
+package buscases
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/rest"
+	"github.com/mayflydb/mayfly/queue/wire"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// web is a client of HTTP: requests and answers in memory.
+type web struct {
+	b       *bench
+	handler http.Handler
+	token   string
+}
+
+// statusError is an answer that refuses.
+type statusError struct {
+	status int
+	body   string
+}
+
+func (e *statusError) Error() string { return fmt.Sprint(e.status, " ", e.body) }
+
+func newWeb(b *bench) *web {
+	return &web{b: b, handler: rest.New(rest.Options{Queues: b.q,
+		Guard: access.New(access.Options{Mode: access.Strict})}),
+		token: access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.Real{}.Now().Add(time.Hour))}
+}
+
+func connectREST(b *bench) {
+	b.web = newWeb(b)
+	b.messages, b.bulk = b.web, b.web
+}
+
+// do sends a request; headers are names and values in turns.
+func (w *web) do(method, path, body string, headers ...string) (*httptest.ResponseRecorder, error) {
+	r := httptest.NewRequestWithContext(w.b.ctx, method, "http://localhost"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", w.token)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header[http.CanonicalHeaderKey(headers[i])] = []string{headers[i+1]}
+	}
+	res := httptest.NewRecorder()
+	w.handler.ServeHTTP(res, r)
+	for name, value := range res.Header() { // as a client reads them
+		if canonical := http.CanonicalHeaderKey(name); canonical != name {
+			delete(res.Header(), name)
+			res.Header()[canonical] = value
+		}
+	}
+	if res.Code >= 300 {
+		return nil, &statusError{res.Code, res.Body.String()}
+	}
+	return res, nil
+}
+
+// refused implements messenger: the service has one status for several codes.
+func (*web) refused(err error, code queue.Code) bool {
+	e, ok := err.(*statusError)
+	if !ok {
+		return queue.CodeOf(err) == code // of what the engine does instead
+	}
+	switch code {
+	case queue.CodeEntityNotFound:
+		return e.status == http.StatusGone
+	case queue.CodeEntityDisabled, queue.CodeMessageTooLarge, queue.CodeQuotaExceeded:
+		return e.status == http.StatusForbidden
+	case queue.CodeMessageLockLost, queue.CodeMessageNotFound:
+		return e.status == http.StatusNotFound
+	case queue.CodeUnauthorized:
+		return e.status == http.StatusUnauthorized
+	}
+	return e.status == http.StatusBadRequest
+}
+
+// brokerProperties is the header with what is the broker's.
+type brokerProperties struct {
+	MessageId               string   `json:",omitempty"`
+	SessionId               string   `json:",omitempty"`
+	TimeToLive              *float64 `json:",omitempty"`
+	ScheduledEnqueueTimeUtc string   `json:",omitempty"`
+
+	SequenceNumber, EnqueuedSequenceNumber int64  `json:",omitempty"`
+	DeliveryCount                          int    `json:",omitempty"`
+	EnqueuedTimeUtc, LockedUntilUtc        string `json:",omitempty"`
+	LockToken, DeadLetterSource            string `json:",omitempty"`
+}
+
+func brokerOf(m *message.Message) (p brokerProperties) {
+	p.MessageId = m.Text(message.MessageID)
+	p.SessionId, _ = m.SessionID()
+	if own := m.OwnTTL(); own != message.Absent {
+		seconds := float64(own) / 1000
+		p.TimeToLive = &seconds
+	}
+	if at := m.Scheduled(); at != message.Absent {
+		p.ScheduledEnqueueTimeUtc = time.UnixMilli(at).UTC().Format(http.TimeFormat)
+	}
+	return p
+}
+
+func (w *web) send(address string, list ...*message.Message) error {
+	for _, m := range list {
+		broker, err := json.Marshal(brokerOf(m))
+		if err != nil {
+			return err
+		}
+		headers := []string{"BrokerProperties", string(broker)}
+		for _, p := range m.Application {
+			text, _ := wire.Text(p.Value)
+			headers = append(headers, p.Name, `"`+text+`"`)
+		}
+		data, _ := m.Data()
+		if _, err := w.do("POST", "/"+address+"/messages", string(data), headers...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *web) batch(address string, list ...*message.Message) error {
+	type entry struct {
+		Body             string
+		BrokerProperties brokerProperties
+	}
+	var all []entry
+	for _, m := range list {
+		data, _ := m.Data()
+		all = append(all, entry{string(data), brokerOf(m)})
+	}
+	body, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	_, err = w.do("POST", "/"+address+"/messages", string(body), "Content-Type",
+		"application/vnd.microsoft.servicebus.json")
+	return err
+}
+
+func (w *web) receive(address string, mode queue.Mode, most int) (list []got, err error) {
+	method := "POST"
+	if mode == queue.ReceiveAndDelete {
+		method = "DELETE"
+	}
+	for len(list) < most {
+		res, err := w.do(method, "/"+address+"/messages/head?timeout=0", "")
+		if err != nil {
+			return nil, err
+		}
+		if res.Code == http.StatusNoContent {
+			break
+		}
+		list = append(list, w.read(res))
+	}
+	return list, nil
+}
+
+// read reads a message out of an answer.
+func (w *web) read(res *httptest.ResponseRecorder) got {
+	var p brokerProperties
+	w.b.must(json.Unmarshal([]byte(res.Header().Get("BrokerProperties")), &p))
+	m := got{text: res.Body.String(), id: p.MessageId, number: p.SequenceNumber, count: p.DeliveryCount - 1,
+		original: p.EnqueuedSequenceNumber, session: p.SessionId, died: p.DeadLetterSource,
+		values: map[string]string{}, reference: strings.TrimPrefix(res.Header().Get("Location"), "http://localhost")}
+	m.enqueued, _ = http.ParseTime(p.EnqueuedTimeUtc)
+	m.until, _ = http.ParseTime(p.LockedUntilUtc)
+	if p.TimeToLive != nil {
+		m.ttl = time.Duration(*p.TimeToLive * float64(time.Second))
+		m.expires = m.enqueued.Add(m.ttl)
+	}
+	if id, err := uuid.Parse(p.LockToken); err == nil {
+		m.token = message.UUID(id)
+	}
+	for name, value := range res.Header() {
+		m.set(name, strings.Trim(strings.Join(value, ","), `"`))
+	}
+	return m
+}
+
+func (w *web) settle(address string, m got, s queue.Settlement) error {
+	method := map[queue.Outcome]string{queue.Complete: "DELETE", queue.Abandon: "PUT"}[s.Outcome]
+	if method == "" { // REST has no word for it
+		return (&engine{w.b}).settle(address, m, s)
+	}
+	_, err := w.do(method, w.place(address, m), "")
+	return err
+}
+
+// place is where the lock of a message is; of one without a lock it is a place where none is.
+func (w *web) place(address string, m got) string {
+	if place, _ := m.reference.(string); place != "" {
+		return place
+	}
+	return fmt.Sprintf("/%s/messages/%d/%s", address, m.number, uuid.UUID(m.token))
+}
+
+func (w *web) renew(address string, m got) (until time.Time, err error) {
+	_, err = w.do("POST", w.place(address, m), "")
+	return until, err
+}
+
+// signatures sends with tokens of all kinds.
+func signatures(b *bench) {
+	b.queue("q")
+	now := ttl.Real{}.Now()
+	good := access.Sign(access.EmulatorKey(), "http://localhost/q", now.Add(time.Hour))
+	wrong := access.EmulatorKey()
+	wrong.Text = base64.StdEncoding.EncodeToString([]byte("wrong"))
+	for _, c := range []struct {
+		token string
+		ok    bool
+	}{{good, true}, {signedIn("http%3a%2f%2flocalhost%2fq", now), true}, {signedIn("http%3A%2F%2Flocalhost%2Fq", now), true},
+		{access.Sign(access.EmulatorKey(), "http://localhost/q", now.Add(-time.Hour)), false},
+		{access.Sign(wrong, "http://localhost/q", now.Add(time.Hour)), false}} {
+		b.web.token = c.token
+		err := b.web.send("q", msg("A"))
+		if c.ok {
+			b.must(err)
+		} else {
+			b.refuses(err, queue.CodeUnauthorized)
+		}
+	}
+}
+
+// signedIn is a token whose resource has the digits of its escapes in one case.
+func signedIn(resource string, now time.Time) string {
+	k := access.EmulatorKey()
+	expiry := fmt.Sprint(now.Add(time.Hour).Unix())
+	mac := hmac.New(sha256.New, []byte(k.Text))
+	fmt.Fprintf(mac, "%s\n%s", resource, expiry)
+	return "SharedAccessSignature sr=" + resource + "&sig=" +
+		url.QueryEscape(base64.StdEncoding.EncodeToString(mac.Sum(nil))) + "&se=" + expiry + "&skn=" + k.Name
+}
