@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -181,7 +182,8 @@ func TestFanOutIndex(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	value := func() rule.Value {
 		return []rule.Value{rule.Int(1), rule.Number(1), rule.Number(0.5), rule.String("1"), rule.String("a"),
-			rule.Bool(true), rule.Int(0), rule.Number(-0.0), rule.NullValue(), rule.Time(5), rule.Duration(5),
+			rule.Bool(true), rule.Int(0), rule.Number(math.Copysign(0, -1)), rule.NullValue(), rule.Time(
+				5), rule.Duration(5),
 			rule.Bytes([]byte("a")), rule.UUID("01000000-0000-0000-0000-000000000000")}[r.IntN(13)]
 	}
 	var children []*entity

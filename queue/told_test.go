@@ -220,7 +220,7 @@ func TestUndurable(t *testing.T) {
 			w.openOn(errorfs.Wrap(vfs.NewCrashableMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 				if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
 					disk.RLock()
-					disk.RUnlock()
+					defer disk.RUnlock()
 				}
 				return nil
 			})))

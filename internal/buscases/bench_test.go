@@ -67,7 +67,8 @@ func (b *bench) open() {
 	e, err := pebble.Open(b.ctx, pebble.Options{Dir: "data", FS: b.fs, Strict: true})
 	b.must(err)
 	b.q = queue.New(b.opts)
-	b.h, err = host.Open(b.ctx, e, host.Options{Clock: ttl.NewVirtual(b.base), ManualReaper: true}, b.q.Tenant())
+	b.h, err = host.Open(b.ctx, e, host.Options{Clock: ttl.NewVirtual(b.base), ManualReaper: true},
+		b.q.Tenant())
 	b.must(err)
 	direct := &engine{b}
 	b.messages, b.look, b.plan, b.talk, b.entities = direct, direct, direct, direct, direct

@@ -21,7 +21,8 @@ func sessionCases() []row {
 			b.queue("q", deduplicates(min))
 			for i, at := range []time.Duration{0, 30 * sec, 61 * sec} {
 				b.swept(at)
-				b.send("q", msg(fmt.Sprint(i), func(m *message.Message) { m.SetText(message.MessageID, "X") }))
+				b.send("q", msg(fmt.Sprint(i),
+					func(m *message.Message) { m.SetText(message.MessageID, "X") }))
 			}
 			b.expect("q", "0 2")
 		}},

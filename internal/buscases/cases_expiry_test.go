@@ -139,13 +139,14 @@ func defaultCases() []row {
 func lateCases() []row {
 	lazy := queue.Options{LazyExpiry: true}
 	return []row{
-		{number: 15, title: "nobody listens and nothing goes", via: "AM", options: lazy, steps: func(b *bench) {
-			b.queue("q")
-			b.send("q", msg("A", lives(sec)))
-			b.swept(10 * min)
-			b.shows("q", "A")
-			equal(b, "the count", b.get("q").Counts.Active, 1)
-		}},
+		{number: 15, title: "nobody listens and nothing goes", via: "AM", options: lazy,
+			steps: func(b *bench) {
+				b.queue("q")
+				b.send("q", msg("A", lives(sec)))
+				b.swept(10 * min)
+				b.shows("q", "A")
+				equal(b, "the count", b.get("q").Counts.Active, 1)
+			}},
 		{number: 16, title: "a receiver has it go", via: "AM", options: lazy, steps: func(b *bench) {
 			b.queue("q")
 			b.send("q", msg("A", lives(sec)))

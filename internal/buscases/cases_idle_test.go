@@ -67,8 +67,10 @@ func unusedCases() []row {
 
 func usedCases() []row {
 	return []row{
-		{number: 76, title: "used by a send", via: "MR", steps: used(func(b *bench) { b.send("q", msg("A")) })},
-		{number: 77, title: "used by a receive", via: "MR", steps: used(func(b *bench) { b.expect("q", "") })},
+		{number: 76, title: "used by a send", via: "MR",
+			steps: used(func(b *bench) { b.send("q", msg("A")) })},
+		{number: 77, title: "used by a receive", via: "MR",
+			steps: used(func(b *bench) { b.expect("q", "") })},
 		{number: 78, title: "used by a receiver that waits", via: "A", steps: func(b *bench) {
 			b.queue("q", idle(5*min))
 			stop := b.listen("q")
@@ -80,7 +82,8 @@ func usedCases() []row {
 			b.swept(35 * min)
 			b.exists("q", false)
 		}},
-		{number: 79, title: "used by an update", via: "M", steps: used(func(b *bench) { b.update("q", locks(10*sec)) })},
+		{number: 79, title: "used by an update", via: "M",
+			steps: used(func(b *bench) { b.update("q", locks(10*sec)) })},
 		{number: 80, title: "kept by what is scheduled", via: "AM", steps: func(b *bench) {
 			b.queue("q", idle(5*min))
 			b.send("q", msg("A", due(60*min)))
@@ -125,21 +128,22 @@ func usedCases() []row {
 		}},
 		{number: 85, title: "a subscription is used by a new rule", via: "MA",
 			steps: usedBelow(func(b *bench, s string) { b.must(b.entities.addRule(s, "r", "1=1", "")) })},
-		{number: 86, title: "a subscription is used by a peek or an update", via: "MA", steps: func(b *bench) {
-			b.create(queue.Topic, "t")
-			one, two := b.subscription("s1", idle(5*min)), b.subscription("s2", idle(5*min))
-			b.at(4 * min)
-			b.shows(one, "")
-			b.update(two, locks(10*sec))
-			b.swept(9*min - sec)
-			for _, s := range []string{one, two} {
-				b.exists(s, true)
-			}
-			b.swept(9 * min)
-			for _, s := range []string{one, two} {
-				b.exists(s, false)
-			}
-		}},
+		{number: 86, title: "a subscription is used by a peek or an update", via: "MA",
+			steps: func(b *bench) {
+				b.create(queue.Topic, "t")
+				one, two := b.subscription("s1", idle(5*min)), b.subscription("s2", idle(5*min))
+				b.at(4 * min)
+				b.shows(one, "")
+				b.update(two, locks(10*sec))
+				b.swept(9*min - sec)
+				for _, s := range []string{one, two} {
+					b.exists(s, true)
+				}
+				b.swept(9 * min)
+				for _, s := range []string{one, two} {
+					b.exists(s, false)
+				}
+			}},
 	}
 }
 
@@ -156,7 +160,8 @@ func lastingCases() []row {
 			b.swept(100 * year)
 			b.exists("q", true)
 		}},
-		{number: 89, title: "a lock on deletion", skip: "there are no resource locks that could be told from none"},
+		{number: 89, title: "a lock on deletion",
+			skip: "there are no resource locks that could be told from none"},
 		{number: 90, title: "a topic goes with all that it has", via: "M", steps: func(b *bench) {
 			b.create(queue.Topic, "t", idle(5*min))
 			s := b.subscription("s")

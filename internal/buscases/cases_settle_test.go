@@ -27,7 +27,8 @@ func transferCases() []row {
 		{number: 48, title: "refusals can be tracked", via: "AR", steps: func(b *bench) {
 			b.queue("off", status(queue.Disabled))
 			b.queue("q")
-			large := msg(strings.Repeat("x", 300_000), func(m *message.Message) { m.SetText(message.MessageID, "L") })
+			large := msg(strings.Repeat("x", 300_000),
+				func(m *message.Message) { m.SetText(message.MessageID, "L") })
 			for _, c := range []struct {
 				address string
 				m       *message.Message
@@ -36,7 +37,8 @@ func transferCases() []row {
 				{"q", large, queue.CodeMessageTooLarge}} {
 				err := b.messages.send(c.address, c.m)
 				b.refuses(err, c.code)
-				if _, direct := b.messages.(*engine); !direct && !strings.Contains(err.Error(), "TrackingId:") {
+				if _, direct := b.messages.(*engine); !direct &&
+					!strings.Contains(err.Error(), "TrackingId:") {
 					b.Fatalf("%v cannot be tracked", err)
 				}
 			}

@@ -51,7 +51,6 @@ type member struct {
 type file struct {
 	name  string
 	lines []int64 // where each begins
-	base  int64   // bytes before the text: a byte order mark
 }
 
 func newFile(name string, data []byte) *file {

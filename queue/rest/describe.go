@@ -32,12 +32,12 @@ type fieldError struct {
 }
 
 func (e *fieldError) Error() string {
-	return "SubCode=40000. The value of the element '" + e.name + "' cannot be read: " + e.err.Error()
+	return "SubCode=40000. The value of the element '" + e.name + "' cannot be read: " + e.err.Error() + "."
 }
 
 var (
-	errNoBool      = errors.New("it is neither true nor false.")
-	errNotPositive = errors.New("it is not above 0.")
+	errNoBool      = errors.New("it is neither true nor false")
+	errNotPositive = errors.New("it is not above 0")
 )
 
 func duration(name string, at func(*queue.Properties) *time.Duration) field {
