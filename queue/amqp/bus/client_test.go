@@ -299,7 +299,8 @@ func (c *client) transfer(handle, id uint32, m *message.Message) {
 		MessageFormat: frame.Some(0)}, m.AppendBare(nil)...)
 }
 
-// ask sends a request to a node and returns its answer. Both links are attached by it, handle and the next one.
+// ask sends a request to a node and returns its answer. Both links are attached by it, handle and the next
+// one.
 func (c *client) ask(handle uint32, node, operation string, body wire.Map,
 	change ...func(*message.Message)) *message.Message {
 	c.t.Helper()

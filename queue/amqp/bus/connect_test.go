@@ -177,7 +177,8 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// TestStrayFrames: what some clients send too much does no harm, and what nobody may send ends no more than the connection.
+// TestStrayFrames: what some clients send too much does no harm, and what nobody may send ends no more than
+// the connection.
 func TestStrayFrames(t *testing.T) {
 	w := newWorld(t)
 	w.create(queue.Queue, "q")
@@ -216,7 +217,8 @@ func TestStrayFrames(t *testing.T) {
 	}
 }
 
-// FuzzConnection: whatever a client sends, there is no defect, and its end is the end of all that was made for it.
+// FuzzConnection: whatever a client sends, there is no defect, and its end is the end of all that was made for
+// it.
 func FuzzConnection(f *testing.F) {
 	seed := func(bodies ...frame.Body) {
 		var b []byte
