@@ -60,7 +60,8 @@ func (p *peer) settleByToken(address string, m got, s queue.Settlement) error {
 }
 
 func (p *peer) renew(address string, m got) (until time.Time, err error) {
-	body, err := p.ask(address, "renew-lock", wire.Map{{Key: "lock-tokens", Value: wire.UUIDs([]wire.UUID{m.token})}})
+	body, err := p.ask(address, "renew-lock",
+		wire.Map{{Key: "lock-tokens", Value: wire.UUIDs([]wire.UUID{m.token})}})
 	if err != nil {
 		return until, err
 	}
@@ -117,7 +118,8 @@ func (p *peer) schedule(address string, list ...*message.Message) (numbers []int
 }
 
 func (p *peer) cancel(address string, numbers ...int64) error {
-	_, err := p.ask(address, "cancel-scheduled-message", wire.Map{{Key: "sequence-numbers", Value: wire.Longs(numbers)}})
+	_, err := p.ask(address, "cancel-scheduled-message",
+		wire.Map{{Key: "sequence-numbers", Value: wire.Longs(numbers)}})
 	return err
 }
 
@@ -207,7 +209,7 @@ func settledTransfers(b *bench) {
 func smallFrames(b *bench) {
 	b.queue("q")
 	text := strings.Repeat("0123456789", 20_000)
-	b.send("q", msg(text, func(m *message.Message) { m.SetText(message.MessageID, "L") }))
+	b.send("q", msg(text, named("L")))
 	b.hangUp()
 	b.peer = dial(b, 512, 1)
 	b.messages = b.peer

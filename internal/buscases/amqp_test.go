@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// peer is a client of bare frames with one session. It does one thing after the other: what comes meanwhile is
-// noted.
+// peer is a client of bare frames with one session. It does one thing after the other: what comes meanwhile
+// is noted.
 type peer struct {
 	b        *bench
 	conn     net.Conn
@@ -170,7 +170,8 @@ func (p *peer) note(a arrived) {
 	case *frame.Transfer:
 		p.received++
 		if p.window < 100 {
-			p.say(&frame.Flow{NextIncomingID: frame.Some(p.received), IncomingWindow: p.window, OutgoingWindow: 100_000})
+			p.say(&frame.Flow{NextIncomingID: frame.Some(p.received), IncomingWindow: p.window,
+				OutgoingWindow: 100_000})
 		}
 		p.transfer(p.theirs[body.Handle], body, a.payload)
 	case *frame.Disposition:
@@ -218,7 +219,8 @@ func (p *peer) attach(name, address string, receiver bool, change ...func(*frame
 	p.links[name] = l
 	p.handles++
 	a := &frame.Attach{Name: name, Handle: l.handle, Receiver: receiver, SndSettleMode: frame.SenderUnsettled,
-		Source: &frame.Source{Address: "cases", HasAddress: true}, Target: &frame.Target{Address: "cases", HasAddress: true}}
+		Source: &frame.Source{Address: "cases", HasAddress: true},
+		Target: &frame.Target{Address: "cases", HasAddress: true}}
 	if receiver {
 		a.RcvSettleMode = frame.ReceiverSecond
 		a.Source.Address = address

@@ -67,7 +67,8 @@ func (b *bench) open() {
 	e, err := pebble.Open(b.ctx, pebble.Options{Dir: "data", FS: b.fs, Strict: true})
 	b.must(err)
 	b.q = queue.New(b.opts)
-	b.h, err = host.Open(b.ctx, e, host.Options{Clock: ttl.NewVirtual(b.base), ManualReaper: true}, b.q.Tenant())
+	b.h, err = host.Open(b.ctx, e, host.Options{Clock: ttl.NewVirtual(b.base), ManualReaper: true},
+		b.q.Tenant())
 	b.must(err)
 	direct := &engine{b}
 	b.messages, b.look, b.plan, b.talk, b.entities = direct, direct, direct, direct, direct
@@ -218,6 +219,10 @@ func due(d time.Duration) func(*message.Message) {
 
 func of(session string) func(*message.Message) {
 	return func(m *message.Message) { m.SetText(message.GroupID, session) }
+}
+
+func named(id string) func(*message.Message) {
+	return func(m *message.Message) { m.SetText(message.MessageID, id) }
 }
 
 func with(name, value string) func(*message.Message) {
