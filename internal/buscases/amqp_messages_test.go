@@ -120,19 +120,12 @@ func (p *peer) deliver(l *link, format uint32, done bool, payload []byte) {
 	id := p.sent
 	p.sent++
 	for more := true; more; {
-		n := min2(len(payload), 32_000)
+		n := min(len(payload), 32_000)
 		more = n < len(payload)
 		p.say(&frame.Transfer{Handle: l.handle, DeliveryID: frame.Some(id), DeliveryTag: fmt.Append(nil, id),
 			MessageFormat: frame.Some(format), Settled: done, More: more}, payload[:n]...)
 		payload = payload[n:]
 	}
-}
-
-func min2(a, b int) int {
-	if a < b {
-		return a
-	}
-	return b
 }
 
 func (p *peer) receive(address string, mode queue.Mode, most int) ([]got, error) {
@@ -160,9 +153,8 @@ func (p *peer) drain(l *link, most int) ([]got, error) {
 
 func (p *peer) flow(l *link, credit uint32, drain bool) {
 	p.say(&frame.Flow{NextIncomingID: frame.Some(p.received), IncomingWindow: p.window,
-		OutgoingWindow: 100_000,
-		Handle:         frame.Some(l.handle), DeliveryCount: frame.Some(l.count), LinkCredit: frame.Some(
-			credit), Drain: drain})
+		OutgoingWindow: 100_000, Handle: frame.Some(l.handle), DeliveryCount: frame.Some(l.count),
+		LinkCredit: frame.Some(credit), Drain: drain})
 }
 
 // credit is what is left of it on the link that receives from a queue.

@@ -209,7 +209,7 @@ func settledTransfers(b *bench) {
 func smallFrames(b *bench) {
 	b.queue("q")
 	text := strings.Repeat("0123456789", 20_000)
-	b.send("q", msg(text, func(m *message.Message) { m.SetText(message.MessageID, "L") }))
+	b.send("q", msg(text, named("L")))
 	b.hangUp()
 	b.peer = dial(b, 512, 1)
 	b.messages = b.peer

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// peer is a client of bare frames with one session. It does one thing after the other: what comes meanwhile is
-// noted.
+// peer is a client of bare frames with one session. It does one thing after the other: what comes meanwhile
+// is noted.
 type peer struct {
 	b        *bench
 	conn     net.Conn
@@ -219,8 +219,8 @@ func (p *peer) attach(name, address string, receiver bool, change ...func(*frame
 	p.links[name] = l
 	p.handles++
 	a := &frame.Attach{Name: name, Handle: l.handle, Receiver: receiver, SndSettleMode: frame.SenderUnsettled,
-		Source: &frame.Source{Address: "cases", HasAddress: true}, Target: &frame.Target{Address: "cases",
-			HasAddress: true}}
+		Source: &frame.Source{Address: "cases", HasAddress: true},
+		Target: &frame.Target{Address: "cases", HasAddress: true}}
 	if receiver {
 		a.RcvSettleMode = frame.ReceiverSecond
 		a.Source.Address = address

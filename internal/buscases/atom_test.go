@@ -50,10 +50,10 @@ func (e *element) text(name string) string {
 
 func (a *atom) put(path, kind, elements string, headers ...string) error {
 	_, err := a.do("PUT", "/"+path,
-		`<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><`+
-			kind+` xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" `+
-			`xmlns:i="http://www.w3.org/2001/XMLSchema-instance">`+elements+`</`+kind+
-			`></content></entry>`, headers...)
+		`<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><`+kind+
+			` xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" `+
+			`xmlns:i="http://www.w3.org/2001/XMLSchema-instance">`+elements+`</`+kind+`></content></entry>`,
+		headers...)
 	return err
 }
 
@@ -88,8 +88,8 @@ func (a *atom) update(kind queue.Kind, path string, p queue.Properties) error {
 func (a *atom) get(path string) (e queue.Entity, err error) {
 	found, err := a.read("/" + path)
 	var status *statusError
-	if errors.As(err, &status) && status.status == http.StatusNotFound || err == nil &&
-		found.XMLName.Local != "entry" {
+	if errors.As(err, &status) && status.status == http.StatusNotFound ||
+		err == nil && found.XMLName.Local != "entry" {
 		return e, &queue.Error{Code: queue.CodeEntityNotFound, Message: "there is no " + path}
 	}
 	if err != nil {

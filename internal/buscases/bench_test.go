@@ -221,6 +221,10 @@ func of(session string) func(*message.Message) {
 	return func(m *message.Message) { m.SetText(message.GroupID, session) }
 }
 
+func named(id string) func(*message.Message) {
+	return func(m *message.Message) { m.SetText(message.MessageID, id) }
+}
+
 func with(name, value string) func(*message.Message) {
 	return func(m *message.Message) { m.SetString(name, value) }
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
-	"github.com/mayflydb/mayfly/queue/message"
 )
 
 // clientCases are about what clients need beside.
@@ -18,11 +17,10 @@ func clientCases() []row {
 func sessionCases() []row {
 	return []row{
 		{number: 116, title: "duplicates", via: "RA", steps: func(b *bench) {
-			b.queue("q", deduplicates(min))
+			b.queue("q", deduplicates(minute))
 			for i, at := range []time.Duration{0, 30 * sec, 61 * sec} {
 				b.swept(at)
-				b.send("q", msg(fmt.Sprint(i),
-					func(m *message.Message) { m.SetText(message.MessageID, "X") }))
+				b.send("q", msg(fmt.Sprint(i), named("X")))
 			}
 			b.expect("q", "0 2")
 		}},
@@ -167,7 +165,7 @@ func wireCases() []row {
 			b.send("q", msg("1"), msg("2"), msg("3"), msg("4"), msg("5"))
 			b.expectOf("q", queue.PeekLock, 10, "1 2 3 4 5") // five of ten, and the rest is drained
 			equal(b, "the credit that is left", b.peer.credit("q"), 0)
-			b.swept(min)
+			b.swept(minute)
 			b.expect("q", "1+1 2+1 3+1 4+1 5+1")
 		}},
 		{number: 128, title: "what the SDKs stumble over",

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	ms   = time.Millisecond
-	sec  = time.Second
-	min  = time.Minute
-	day  = 24 * time.Hour
-	year = 365 * day
+	ms     = time.Millisecond
+	sec    = time.Second
+	minute = time.Minute
+	day    = 24 * time.Hour
+	year   = 365 * day
 )
 
 // expiryCases are about the time to live of messages.
@@ -61,28 +61,28 @@ func ownCases() []row {
 func defaultCases() []row {
 	return []row{
 		{number: 5, title: "the default of the queue", via: "RA", steps: func(b *bench) {
-			b.queue("q", defaultTTL(min))
+			b.queue("q", defaultTTL(minute))
 			b.send("q", msg("A"))
 			b.at(59 * sec)
 			b.settle("q", b.locked("q", "A"), queue.Abandon)
-			b.at(min)
+			b.at(minute)
 			b.expect("q", "")
 		}},
 		{number: 6, title: "the default is the ceiling", via: "RA", steps: func(b *bench) {
-			b.queue("q", defaultTTL(min))
-			b.send("q", msg("A", lives(10*min)))
+			b.queue("q", defaultTTL(minute))
+			b.send("q", msg("A", lives(10*minute)))
 			m := b.locked("q", "A")
-			equal(b, "the time to live", m.ttl, min)
+			equal(b, "the time to live", m.ttl, minute)
 			b.settle("q", m, queue.Abandon)
 			b.at(61 * sec)
 			b.expect("q", "")
 		}},
 		{number: 7, title: "a longer time is lowered in silence", via: "RA", steps: func(b *bench) {
-			b.queue("q", defaultTTL(min))
-			b.send("q", msg("A", lives(10*min)))
+			b.queue("q", defaultTTL(minute))
+			b.send("q", msg("A", lives(10*minute)))
 		}},
 		{number: 8, title: "a shorter time stays", via: "A", steps: func(b *bench) {
-			b.queue("q", defaultTTL(min))
+			b.queue("q", defaultTTL(minute))
 			b.send("q", msg("A", lives(5*sec)))
 			b.at(6 * sec)
 			b.expect("q", "")
@@ -114,12 +114,12 @@ func defaultCases() []row {
 			b.queue("q")
 			b.send("q", msg("A"))
 			b.at(30 * sec)
-			b.update("q", defaultTTL(min))
+			b.update("q", defaultTTL(minute))
 			b.at(61 * sec)
 			b.expect("q", "")
 		}},
 		{number: 13, title: "a changed default leaves own times alone", via: "MA", steps: func(b *bench) {
-			b.queue("q", defaultTTL(min))
+			b.queue("q", defaultTTL(minute))
 			b.send("q", msg("A", lives(50*sec)))
 			b.at(5 * sec)
 			b.update("q", defaultTTL(10*sec))
@@ -139,18 +139,17 @@ func defaultCases() []row {
 func lateCases() []row {
 	lazy := queue.Options{LazyExpiry: true}
 	return []row{
-		{number: 15, title: "nobody listens and nothing goes", via: "AM", options: lazy,
-			steps: func(b *bench) {
-				b.queue("q")
-				b.send("q", msg("A", lives(sec)))
-				b.swept(10 * min)
-				b.shows("q", "A")
-				equal(b, "the count", b.get("q").Counts.Active, 1)
-			}},
+		{number: 15, title: "nobody listens", via: "AM", options: lazy, steps: func(b *bench) {
+			b.queue("q")
+			b.send("q", msg("A", lives(sec)))
+			b.swept(10 * minute)
+			b.shows("q", "A")
+			equal(b, "the count", b.get("q").Counts.Active, 1)
+		}},
 		{number: 16, title: "a receiver has it go", via: "AM", options: lazy, steps: func(b *bench) {
 			b.queue("q")
 			b.send("q", msg("A", lives(sec)))
-			b.swept(10 * min)
+			b.swept(10 * minute)
 			b.expect("q", "")
 			b.shows("q", "")
 			equal(b, "the count", b.get("q").Counts.Active, 0)
@@ -182,17 +181,17 @@ func lateCases() []row {
 			b.expectOf("q", queue.PeekLock, 3, "B")
 		}},
 		{number: 20, title: "a peek does not tell inherited times", via: "A", steps: func(b *bench) {
-			b.queue("q", defaultTTL(min))
+			b.queue("q", defaultTTL(minute))
 			b.send("q", msg("A"))
 			if m := b.shows("q", "A")[0]; !m.expires.IsZero() || m.ttl != 0 {
 				b.Fatalf("a peek tells %v, %v", m.expires, m.ttl)
 			}
-			equal(b, "the expiry", b.locked("q", "A").expires, after(min))
+			equal(b, "the expiry", b.locked("q", "A").expires, after(minute))
 		}},
 		{number: 21, title: "a peek tells own times", via: "A", steps: func(b *bench) {
 			b.queue("q")
-			b.send("q", msg("A", lives(2*min)))
-			equal(b, "the expiry", b.shows("q", "A")[0].expires, after(2*min))
+			b.send("q", msg("A", lives(2*minute)))
+			equal(b, "the expiry", b.shows("q", "A")[0].expires, after(2*minute))
 		}},
 	}
 }
@@ -201,24 +200,24 @@ func lateCases() []row {
 func topicCases() []row {
 	return []row{
 		{number: 22, title: "a shorter time of the topic", via: "A", steps: func(b *bench) {
-			b.create(queue.Topic, "t", defaultTTL(min))
-			s := b.subscription("s", defaultTTL(10*min))
+			b.create(queue.Topic, "t", defaultTTL(minute))
+			s := b.subscription("s", defaultTTL(10*minute))
 			b.send("t", msg("A"))
 			b.at(61 * sec)
 			b.expect(s, "")
 		}},
 		{number: 23, title: "a shorter time of the subscription", via: "A", steps: func(b *bench) {
-			b.create(queue.Topic, "t", defaultTTL(10*min))
-			s := b.subscription("s", defaultTTL(min))
+			b.create(queue.Topic, "t", defaultTTL(10*minute))
+			s := b.subscription("s", defaultTTL(minute))
 			b.send("t", msg("A"))
 			b.at(61 * sec)
 			b.expect(s, "")
 		}},
 		{number: 24, title: "each subscription by its own", via: "A", steps: func(b *bench) {
 			b.create(queue.Topic, "t")
-			one, two := b.subscription("s1", defaultTTL(min)), b.subscription("s2")
-			b.send("t", msg("A", lives(5*min)))
-			b.at(2 * min)
+			one, two := b.subscription("s1", defaultTTL(minute)), b.subscription("s2")
+			b.send("t", msg("A", lives(5*minute)))
+			b.at(2 * minute)
 			b.expect(one, "")
 			b.expect(two, "A")
 		}},
@@ -235,62 +234,62 @@ func topicCases() []row {
 func scheduledCases() []row {
 	later := func(b *bench, ttl time.Duration) {
 		b.queue("q")
-		b.send("q", msg("A", due(5*min), lives(ttl)))
+		b.send("q", msg("A", due(5*minute), lives(ttl)))
 	}
 	return []row{
 		{number: 26, title: "scheduled", via: "AR", steps: func(b *bench) {
-			later(b, 10*min)
-			b.at(4*min + 59*sec)
+			later(b, 10*minute)
+			b.at(4*minute + 59*sec)
 			b.expect("q", "")
 			equal(b, "the state", b.shows("q", "A")[0].state, message.Scheduled)
 		}},
 		{number: 27, title: "scheduled and due", via: "AR", steps: func(b *bench) {
-			later(b, 10*min)
-			b.at(5 * min)
-			equal(b, "the enqueueing", b.locked("q", "A").enqueued, after(5*min))
+			later(b, 10*minute)
+			b.at(5 * minute)
+			equal(b, "the enqueueing", b.locked("q", "A").enqueued, after(5*minute))
 		}},
 		{number: 28, title: "scheduled and expired", via: "AR", steps: func(b *bench) {
-			later(b, 10*min)
-			b.at(14*min + 59*sec)
+			later(b, 10*minute)
+			b.at(14*minute + 59*sec)
 			b.settle("q", b.locked("q", "A"), queue.Abandon)
-			b.at(15 * min)
+			b.at(15 * minute)
 			b.expect("q", "")
 		}},
 		{number: 29, title: "scheduled for longer than it lives", via: "A", steps: func(b *bench) {
-			later(b, min)
-			b.at(5*min + 30*sec)
+			later(b, minute)
+			b.at(5*minute + 30*sec)
 			b.expect("q", "A")
 		}},
 		{number: 30, title: "cancelled", via: "A", steps: func(b *bench) {
 			b.queue("q")
-			n, err := b.plan.schedule("q", msg("A", due(5*min)))
+			n, err := b.plan.schedule("q", msg("A", due(5*minute)))
 			b.must(err)
 			b.must(b.plan.cancel("q", n...))
-			b.at(6 * min)
+			b.at(6 * minute)
 			b.expect("q", "")
 			b.refuses(b.plan.cancel("q", n...), queue.CodeMessageNotFound)
 		}},
 		{number: 31, title: "scheduled under a ceiling", via: "A", steps: func(b *bench) {
-			b.queue("q", defaultTTL(min))
-			b.send("q", msg("A", due(5*min), lives(10*min)))
-			b.at(5*min + 59*sec)
+			b.queue("q", defaultTTL(minute))
+			b.send("q", msg("A", due(5*minute), lives(10*minute)))
+			b.at(5*minute + 59*sec)
 			b.settle("q", b.locked("q", "A"), queue.Release)
-			b.at(6 * min)
+			b.at(6 * minute)
 			b.expect("q", "")
 		}},
 		{number: 32, title: "scheduled on a topic", via: "A", steps: func(b *bench) {
 			b.create(queue.Topic, "t")
 			one, two := b.subscription("s1"), b.subscription("s2")
-			b.send("t", msg("A", due(5*min), lives(min)))
-			b.at(4 * min)
+			b.send("t", msg("A", due(5*minute), lives(minute)))
+			b.at(4 * minute)
 			b.expect(one, "")
-			b.swept(5 * min)
+			b.swept(5 * minute)
 			for _, s := range []string{one, two} {
 				m := b.locked(s, "A")
-				equal(b, "the expiry", m.expires, after(6*min))
+				equal(b, "the expiry", m.expires, after(6*minute))
 				b.settle(s, m, queue.Release)
 			}
-			b.at(6 * min)
+			b.at(6 * minute)
 			b.expect(one, "")
 			b.expect(two, "")
 		}},

@@ -11,12 +11,12 @@ import (
 // used plays a use of a queue at 4 minutes, which keeps it until 9.
 func used(use func(b *bench)) func(b *bench) {
 	return func(b *bench) {
-		b.queue("q", idle(5*min))
-		b.at(4 * min)
+		b.queue("q", idle(5*minute))
+		b.at(4 * minute)
 		use(b)
-		b.at(9*min - sec)
+		b.at(9*minute - sec)
 		b.exists("q", true)
-		b.swept(9 * min)
+		b.swept(9 * minute)
 		b.exists("q", false)
 	}
 }
@@ -25,12 +25,12 @@ func used(use func(b *bench)) func(b *bench) {
 func usedBelow(use func(b *bench, s string)) func(b *bench) {
 	return func(b *bench) {
 		b.create(queue.Topic, "t")
-		s := b.subscription("s", idle(5*min))
-		b.at(4 * min)
+		s := b.subscription("s", idle(5*minute))
+		b.at(4 * minute)
 		use(b, s)
-		b.at(9*min - sec)
+		b.at(9*minute - sec)
 		b.exists(s, true)
-		b.swept(9 * min)
+		b.swept(9 * minute)
 		b.exists(s, false)
 	}
 }
@@ -41,23 +41,23 @@ func idleCases() []row { return slices.Concat(unusedCases(), usedCases(), lastin
 func unusedCases() []row {
 	return []row{
 		{number: 73, title: "unused for five minutes", via: "MA", steps: func(b *bench) {
-			b.queue("q", idle(5*min))
-			b.at(5*min - sec)
+			b.queue("q", idle(5*minute))
+			b.at(5*minute - sec)
 			b.exists("q", true)
-			b.swept(5 * min)
+			b.swept(5 * minute)
 			b.exists("q", false)
 			b.refuses(b.messages.send("q", msg("A")), queue.CodeEntityNotFound)
 		}},
 		{number: 74, title: "less than five minutes", via: "M", steps: func(b *bench) {
-			err := b.tryCreate(queue.Queue, "q", idle(5*min-sec))
+			err := b.tryCreate(queue.Queue, "q", idle(5*minute-sec))
 			b.invalid(err)
 		}},
 		{number: 75, title: "messages do not keep it", via: "M", steps: func(b *bench) {
-			b.queue("q", idle(5*min))
+			b.queue("q", idle(5*minute))
 			for range 10 {
 				b.send("q", msg("A"))
 			}
-			b.swept(5 * min)
+			b.swept(5 * minute)
 			b.exists("q", false)
 			b.queue("q")
 			b.expect("q", "")
@@ -67,83 +67,85 @@ func unusedCases() []row {
 
 func usedCases() []row {
 	return []row{
-		{number: 76, title: "used by a send", via: "MR",
-			steps: used(func(b *bench) { b.send("q", msg("A")) })},
-		{number: 77, title: "used by a receive", via: "MR",
-			steps: used(func(b *bench) { b.expect("q", "") })},
+		{number: 76, title: "used by a send", via: "MR", steps: used(func(b *bench) {
+			b.send("q", msg("A"))
+		})},
+		{number: 77, title: "used by a receive", via: "MR", steps: used(func(b *bench) {
+			b.expect("q", "")
+		})},
 		{number: 78, title: "used by a receiver that waits", via: "A", steps: func(b *bench) {
-			b.queue("q", idle(5*min))
+			b.queue("q", idle(5*minute))
 			stop := b.listen("q")
-			b.swept(30 * min)
+			b.swept(30 * minute)
 			b.exists("q", true)
 			stop()
-			b.swept(35*min - sec)
+			b.swept(35*minute - sec)
 			b.exists("q", true)
-			b.swept(35 * min)
+			b.swept(35 * minute)
 			b.exists("q", false)
 		}},
-		{number: 79, title: "used by an update", via: "M",
-			steps: used(func(b *bench) { b.update("q", locks(10*sec)) })},
+		{number: 79, title: "used by an update", via: "M", steps: used(func(b *bench) {
+			b.update("q", locks(10*sec))
+		})},
 		{number: 80, title: "kept by what is scheduled", via: "AM", steps: func(b *bench) {
-			b.queue("q", idle(5*min))
-			b.send("q", msg("A", due(60*min)))
+			b.queue("q", idle(5*minute))
+			b.send("q", msg("A", due(60*minute)))
 			for _, m := range []int{30, 60, 64} {
-				b.swept(time.Duration(m) * min)
+				b.swept(time.Duration(m) * minute)
 				b.exists("q", true)
 			}
-			b.swept(65 * min)
+			b.swept(65 * minute)
 			b.exists("q", false)
 		}},
 		{number: 81, title: "used by a peek", via: "AM", steps: used(func(b *bench) { b.shows("q", "") })},
 		{number: 82, title: "not used by a look at it", via: "M", steps: func(b *bench) {
-			b.queue("q", idle(5*min))
+			b.queue("q", idle(5*minute))
 			for m := range 5 {
-				b.swept(time.Duration(m) * min)
+				b.swept(time.Duration(m) * minute)
 				b.exists("q", true)
 			}
-			b.swept(5 * min)
+			b.swept(5 * minute)
 			b.exists("q", false)
 		}},
 		{number: 83, title: "a topic is used by its subscriptions", via: "AM", steps: func(b *bench) {
-			b.create(queue.Topic, "t", idle(5*min))
+			b.create(queue.Topic, "t", idle(5*minute))
 			s := b.subscription("s")
-			b.at(4 * min)
+			b.at(4 * minute)
 			b.expect(s, "")
-			b.swept(5*min + sec)
+			b.swept(5*minute + sec)
 			b.exists("t", true)
-			b.swept(9 * min)
+			b.swept(9 * minute)
 			b.exists("t", false)
 		}},
 		{number: 84, title: "a subscription is not used by the topic", via: "AM", steps: func(b *bench) {
-			b.create(queue.Topic, "t", idle(5*min))
-			s := b.subscription("s", idle(5*min))
+			b.create(queue.Topic, "t", idle(5*minute))
+			s := b.subscription("s", idle(5*minute))
 			for m := range 5 {
-				b.swept(time.Duration(m) * min)
+				b.swept(time.Duration(m) * minute)
 				b.send("t", msg("A"))
 			}
 			b.exists(s, true)
-			b.swept(5 * min)
+			b.swept(5 * minute)
 			b.exists(s, false)
 			b.exists("t", true)
 		}},
 		{number: 85, title: "a subscription is used by a new rule", via: "MA",
 			steps: usedBelow(func(b *bench, s string) { b.must(b.entities.addRule(s, "r", "1=1", "")) })},
-		{number: 86, title: "a subscription is used by a peek or an update", via: "MA",
-			steps: func(b *bench) {
-				b.create(queue.Topic, "t")
-				one, two := b.subscription("s1", idle(5*min)), b.subscription("s2", idle(5*min))
-				b.at(4 * min)
-				b.shows(one, "")
-				b.update(two, locks(10*sec))
-				b.swept(9*min - sec)
-				for _, s := range []string{one, two} {
-					b.exists(s, true)
-				}
-				b.swept(9 * min)
-				for _, s := range []string{one, two} {
-					b.exists(s, false)
-				}
-			}},
+		{number: 86, title: "a subscription is used by peek and update", via: "MA", steps: func(b *bench) {
+			b.create(queue.Topic, "t")
+			one, two := b.subscription("s1", idle(5*minute)), b.subscription("s2", idle(5*minute))
+			b.at(4 * minute)
+			b.shows(one, "")
+			b.update(two, locks(10*sec))
+			b.swept(9*minute - sec)
+			for _, s := range []string{one, two} {
+				b.exists(s, true)
+			}
+			b.swept(9 * minute)
+			for _, s := range []string{one, two} {
+				b.exists(s, false)
+			}
+		}},
 	}
 }
 
@@ -151,8 +153,8 @@ func lastingCases() []row {
 	return []row{
 		{number: 87, title: "a queue that forwards stays", via: "M", steps: func(b *bench) {
 			b.queue("r")
-			b.queue("q", forwards("r"), idle(5*min))
-			b.swept(60 * min)
+			b.queue("q", forwards("r"), idle(5*minute))
+			b.swept(60 * minute)
 			equal(b, "its time", b.get("q").Properties.AutoDeleteOnIdle, queue.Forever)
 		}},
 		{number: 88, title: "forever", via: "M", steps: func(b *bench) {
@@ -163,38 +165,38 @@ func lastingCases() []row {
 		{number: 89, title: "a lock on deletion",
 			skip: "there are no resource locks that could be told from none"},
 		{number: 90, title: "a topic goes with all that it has", via: "M", steps: func(b *bench) {
-			b.create(queue.Topic, "t", idle(5*min))
+			b.create(queue.Topic, "t", idle(5*minute))
 			s := b.subscription("s")
 			b.must(b.entities.addRule(s, "r", "1=1", ""))
-			b.swept(5 * min)
+			b.swept(5 * minute)
 			b.exists("t", false)
 			b.exists(s, false)
 			b.create(queue.Topic, "t")
 			b.exists(s, false)
 		}},
 		{number: 91, title: "a queue for answers", via: "A", steps: func(b *bench) {
-			b.queue("q", idle(5*min))
+			b.queue("q", idle(5*minute))
 			stop := b.listen("q")
-			b.swept(10 * min)
+			b.swept(10 * minute)
 			b.exists("q", true)
 			if b.peer != nil {
 				b.cut() // the process dies
 			} else {
 				stop()
 			}
-			b.swept(15 * min)
+			b.swept(15 * minute)
 			b.exists("q", false)
 		}},
 		{number: 92, title: "the property is told", via: "M", steps: func(b *bench) {
 			b.queue("q")
-			b.update("q", idle(7*min))
-			equal(b, "its time", b.get("q").Properties.AutoDeleteOnIdle, 7*min)
+			b.update("q", idle(7*minute))
+			equal(b, "its time", b.get("q").Properties.AutoDeleteOnIdle, 7*minute)
 		}},
 	}
 }
 
-// listen is back when somebody waits. A receiver uses its entity before it waits, and then as long as it does:
-// so the second use that is seen tells that.
+// listen is back when somebody waits. A receiver uses its entity before it waits, and then as long as it
+// does: so the second use that is seen tells that.
 func (b *bench) listen(address string) (stop func()) {
 	b.Helper()
 	stop = b.wait.listen(address)

@@ -128,7 +128,7 @@ func deadCases() []row {
 			b.queue("q", deadLetters)
 			var list []*message.Message
 			for i := range 1000 {
-				list = append(list, msg(fmt.Sprint(i), lives(min)))
+				list = append(list, msg(fmt.Sprint(i), lives(minute)))
 			}
 			b.send("q", list...)
 			b.swept(61 * sec)
@@ -142,7 +142,7 @@ func deadCases() []row {
 		{number: 45, title: "deferred late", via: "A", steps: func(b *bench) {
 			m := lateLock(b, deadLetters)
 			b.settle("q", m, queue.Defer)
-			b.swept(10 * min)
+			b.swept(10 * minute)
 			list, err := b.plan.deferred("q", queue.PeekLock, m.number)
 			b.must(err)
 			equal(b, "the deferred one", texts(list), "A")

@@ -27,14 +27,13 @@ func transferCases() []row {
 		{number: 48, title: "refusals can be tracked", via: "AR", steps: func(b *bench) {
 			b.queue("off", status(queue.Disabled))
 			b.queue("q")
-			large := msg(strings.Repeat("x", 300_000),
-				func(m *message.Message) { m.SetText(message.MessageID, "L") })
 			for _, c := range []struct {
 				address string
 				m       *message.Message
 				code    queue.Code
-			}{{"none", msg("A"), queue.CodeEntityNotFound}, {"off", msg("A"), queue.CodeEntityDisabled},
-				{"q", large, queue.CodeMessageTooLarge}} {
+			}{{"none", msg("A"), queue.CodeEntityNotFound},
+				{"off", msg("A"), queue.CodeEntityDisabled},
+				{"q", large(), queue.CodeMessageTooLarge}} {
 				err := b.messages.send(c.address, c.m)
 				b.refuses(err, c.code)
 				if _, direct := b.messages.(*engine); !direct &&
@@ -46,8 +45,7 @@ func transferCases() []row {
 		}},
 		{number: 49, title: "a retry can help or cannot", via: "A", steps: func(b *bench) {
 			b.queue("q")
-			err := b.messages.send("q", msg(strings.Repeat("x", 300_000),
-				func(m *message.Message) { m.SetText(message.MessageID, "L") }))
+			err := b.messages.send("q", large())
 			b.refuses(err, queue.CodeMessageTooLarge)
 			equal(b, "too large: retryable", queue.CodeMessageTooLarge.Retryable(), false)
 			equal(b, "busy: retryable", queue.CodeServerBusy.Retryable(), true)
@@ -75,7 +73,7 @@ func modeCases() []row {
 			b.send("q", msg("A"))
 			b.expectOf("q", queue.ReceiveAndDelete, 1, "A")
 			b.cut()
-			b.swept(10 * min)
+			b.swept(10 * minute)
 			b.expect("q", "")
 		}},
 		{number: 53, title: "received and deleted has no lock", via: "AR", steps: func(b *bench) {
@@ -131,9 +129,9 @@ func modeCases() []row {
 			b.queue("q", deliveries(2))
 			b.send("q", msg("A"))
 			b.expect("q", "A")
-			b.swept(min)
+			b.swept(minute)
 			b.expect("q", "A+1")
-			b.swept(2 * min)
+			b.swept(2 * minute)
 			b.expect("q", "")
 			b.dead("q", "A:MaxDeliveryCountExceeded")
 		}},
@@ -152,7 +150,7 @@ func outcomeCases() []row {
 			b.queue("q")
 			b.send("q", msg("A"))
 			b.settle("q", b.locked("q", "A"), queue.Complete)
-			b.swept(10 * min)
+			b.swept(10 * minute)
 			b.expect("q", "")
 		}},
 		{number: 62, title: "a lapsed lock settles nothing", via: "AR", steps: func(b *bench) {
@@ -188,7 +186,7 @@ func outcomeCases() []row {
 			b.send("q", msg("A"))
 			m := b.locked("q", "A")
 			b.settle("q", m, queue.Defer)
-			b.swept(10 * min)
+			b.swept(10 * minute)
 			b.expect("q", "")
 			list, err := b.plan.deferred("q", queue.PeekLock, m.number)
 			b.must(err)
@@ -209,7 +207,7 @@ func brokenCases() []row {
 			b.cut()
 			b.expect("q", "")
 			b.settle("q", list[0], queue.Complete)
-			b.at(min)
+			b.at(minute)
 			b.expect("q", "B+1")
 		}},
 		{number: 67, title: "a change of the queue ends locks", via: "MA", steps: func(b *bench) {
@@ -233,7 +231,7 @@ func brokenCases() []row {
 			b.send("q", msg("A"))
 			b.peer.completeUnheard(b.locked("q", "A"))
 			b.cut()
-			b.swept(2 * min)
+			b.swept(2 * minute)
 			list, err := b.messages.receive("q", queue.PeekLock, 10)
 			b.must(err)
 			if len(list) > 1 || len(list) == 1 && list[0].id != "A" {
@@ -256,8 +254,7 @@ func brokenCases() []row {
 		}},
 		{number: 71, title: "a batch is all or nothing", via: "AR", steps: func(b *bench) {
 			b.queue("q")
-			b.refuses(b.bulk.batch("q", msg("A"), msg(strings.Repeat("x", 300_000),
-				func(m *message.Message) { m.SetText(message.MessageID, "L") }), msg("C")),
+			b.refuses(b.bulk.batch("q", msg("A"), large(), msg("C")),
 				queue.CodeMessageTooLarge)
 			b.expect("q", "")
 			b.must(b.bulk.batch("q", msg("A"), msg("B"), msg("C")))
@@ -276,3 +273,6 @@ func (b *bench) crash() {
 	b.fs = disk
 	b.open()
 }
+
+// large is a message that no queue of the standard size takes.
+func large() *message.Message { return msg(strings.Repeat("x", 300_000), named("L")) }

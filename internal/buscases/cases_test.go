@@ -31,8 +31,8 @@ func TestCases(t *testing.T) {
 	surfaces := []struct {
 		letter, name string
 		connect      connect
-	}{{"", "engine", func(*bench) {}}, {"A", "amqp", connectAMQP}, {"R", "rest", connectREST}, {"M", "atom",
-		connectATOM}}
+	}{{"", "engine", func(*bench) {}}, {"A", "amqp", connectAMQP}, {"R", "rest", connectREST},
+		{"M", "atom", connectATOM}}
 	for _, c := range cases() {
 		name := fmt.Sprintf("%03d-%s", c.number, strings.ReplaceAll(c.title, " ", "-"))
 		t.Run(name, func(t *testing.T) {

@@ -176,8 +176,8 @@ func (w *web) read(res *httptest.ResponseRecorder) got {
 	w.b.must(json.Unmarshal([]byte(res.Header().Get("BrokerProperties")), &p))
 	m := got{text: res.Body.String(), id: p.MessageId, number: p.SequenceNumber, count: p.DeliveryCount - 1,
 		original: p.EnqueuedSequenceNumber, session: p.SessionId, died: p.DeadLetterSource,
-		values: map[string]string{}, reference: strings.TrimPrefix(res.Header().Get("Location"),
-			"http://localhost")}
+		values:    map[string]string{},
+		reference: strings.TrimPrefix(res.Header().Get("Location"), "http://localhost")}
 	m.enqueued, _ = http.ParseTime(p.EnqueuedTimeUtc)
 	m.until, _ = http.ParseTime(p.LockedUntilUtc)
 	if p.TimeToLive != nil {
@@ -225,8 +225,8 @@ func signatures(b *bench) {
 	for _, c := range []struct {
 		token string
 		ok    bool
-	}{{good, true}, {signedIn("http%3a%2f%2flocalhost%2fq", now),
-		true}, {signedIn("http%3A%2F%2Flocalhost%2Fq", now), true},
+	}{{good, true}, {signedIn("http%3a%2f%2flocalhost%2fq", now), true},
+		{signedIn("http%3A%2F%2Flocalhost%2Fq", now), true},
 		{access.Sign(access.EmulatorKey(), "http://localhost/q", now.Add(-time.Hour)), false},
 		{access.Sign(wrong, "http://localhost/q", now.Add(time.Hour)), false}} {
 		b.web.token = c.token

@@ -45,6 +45,9 @@ func (l *Link) begin(answer Answer, err error) {
 	if l.maxSize = answer.MaxMessageSize; l.maxSize == 0 {
 		l.maxSize = defaultMaxSize
 	}
+	if l.tooLarge = answer.TooLarge; l.tooLarge == nil {
+		l.tooLarge = plainTooLarge
+	}
 	if l.batch = answer.Credit; l.batch == 0 {
 		l.batch = defaultCredit
 	}

@@ -88,8 +88,7 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 	}
 	l.partial = nil
 	if p.tooLarge {
-		l.outcome(p.arrival, &frame.Rejected{Error: &frame.Error{Condition: frame.CondMessageSize,
-			Description: "The message is larger than the link allows."}})
+		l.outcome(p.arrival, &frame.Rejected{Error: l.tooLarge()})
 		l.refill()
 		return
 	}
@@ -98,6 +97,11 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 		l.sinking = true
 		l.run(l.sinkAll)
 	}
+}
+
+func plainTooLarge() *frame.Error {
+	return &frame.Error{Condition: frame.CondMessageSize,
+		Description: "The message is larger than the link allows."}
 }
 
 // sinkAll gives the sink what has arrived, all that is there at a time, until there is no more.

@@ -25,6 +25,7 @@ type Link struct {
 	sink      Sink
 	source    Source
 	maxSize   uint64
+	tooLarge  func() *frame.Error
 	batch     uint32 // credit that a sink gives
 	credit    uint32 // of the one who sends
 	delivered uint32 // deliveries of the one who sends: the delivery-count

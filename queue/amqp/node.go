@@ -52,6 +52,9 @@ type Answer struct {
 	Properties     wire.Map
 	MaxMessageSize uint64 // bytes, of a Sink; 0: 1 MiB
 	Credit         uint32 // that a Sink gives ahead; 0: 1,000
+	// TooLarge makes what a client is told of a message above MaxMessageSize, which no Sink gets. Nil: plain
+	// words.
+	TooLarge func() *frame.Error
 }
 
 // Sink takes what a client sends on a link.

@@ -28,8 +28,15 @@ func (c *conn) send(l *amqp.Link, at queue.Address, e queue.Entity) (answer amqp
 			Message: "The messaging entity '" + at.String() + "' is disabled for sending."}
 	}
 	size := uint64(e.Properties.MaxMessageKB) << 10
-	return amqp.Answer{Sink: &sender{c: c, link: l, address: at.String()}, MaxMessageSize: size,
+	s := &sender{c: c, link: l, address: at.String()}
+	return amqp.Answer{Sink: s, MaxMessageSize: size, TooLarge: s.tooLarge,
 		Properties: wire.Map{{Key: wire.Symbol("com.microsoft:max-message-batch-size"), Value: size}}}, nil
+}
+
+// tooLarge is the refusal of a message that nobody has read to its end; it can be tracked like any other one.
+func (s *sender) tooLarge() *frame.Error {
+	return s.c.asError(&queue.Error{Code: queue.CodeMessageTooLarge,
+		Message: "The message is larger than the entity allows."}, s.address)
 }
 
 // Detached implements amqp.Sink.
