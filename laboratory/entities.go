@@ -125,28 +125,38 @@ func ofQueues(err error) error {
 const allEntities = 1 << 30
 
 func (l *Laboratory) listEntities(ctx context.Context, in *InQueues) (Entities, error) {
-	out := Entities{[]Entity{}}
-	add := func(list []queue.Entity, err error) error {
-		for _, e := range list {
-			out.Entities = append(out.Entities, entityOf(e))
-		}
-		return ofQueues(err)
-	}
-	if err := add(in.queues.List(ctx, queue.Queue, "", 0, allEntities)); err != nil {
-		return out, err
-	}
-	topics, err := in.queues.List(ctx, queue.Topic, "", 0, allEntities)
+	list, err := entitiesIn(ctx, in.queues)
 	if err != nil {
-		return out, ofQueues(err)
+		return Entities{}, ofQueues(err)
 	}
-	for _, t := range topics {
-		out.Entities = append(out.Entities, entityOf(t))
-		err := add(in.queues.List(ctx, queue.Subscription, t.Path, 0, allEntities))
-		if err != nil {
-			return out, err
-		}
+	out := Entities{make([]Entity, len(list))}
+	for i, e := range list {
+		out.Entities[i] = entityOf(e)
 	}
 	return out, nil
+}
+
+// entitiesIn are the queues, and the topics, each before its subscriptions.
+func entitiesIn(ctx context.Context, queues *queue.Queues) ([]queue.Entity, error) {
+	all, err := queues.List(ctx, queue.Queue, "", 0, allEntities)
+	if err != nil {
+		return nil, err
+	}
+	topics, err := queues.List(ctx, queue.Topic, "", 0, allEntities)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range topics {
+		below, err := queues.List(ctx, queue.Subscription, t.Path, 0, allEntities)
+		if queue.CodeOf(err) == queue.CodeEntityNotFound && err != nil {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, t), below...)
+	}
+	return all, nil
 }
 
 func (l *Laboratory) getEntity(_ context.Context, in *InEntity) (Entity, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -79,6 +80,7 @@ type collector struct {
 	db       *store.DB
 	details  bool                    // of single containers, too
 	webhooks func() []WebhookMetrics // nil: there are none
+	queues   *queue.Queues           // nil: there are none
 }
 
 // Describe is empty: which metrics there are depends on the containers.
@@ -110,6 +112,7 @@ func (k collector) Collect(out chan<- prometheus.Metric) {
 	counter(metricBarriers, float64(m.Engine.Barriers))
 	gauge(metricGoroutines, float64(runtime.NumGoroutine()))
 	gauge(metricStuckScripts, float64(m.StuckScripts))
+	k.collectQueues(out)
 	next := int64(math.MaxInt64)
 	for _, c := range m.Containers {
 		if c.NextExpiry > 0 {
@@ -152,7 +155,7 @@ func metrics(l *Laboratory, r *route, ec echo.Context) error {
 	details := l.opt.Trusted != nil && l.opt.Trusted(ec)
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(collector{ec.Request().Context(), l.db, details,
-		l.opt.Webhooks}); err != nil {
+		l.opt.Webhooks, l.opt.Queues}); err != nil {
 		return err
 	}
 	var page pageWriter

@@ -41,6 +41,13 @@ func TestQueueCommands(t *testing.T) {
 	on(0, "TTLExpiredException", "dead-letters", "orders")
 	on(0, "1 sent again", "resubmit", "orders")
 	on(0, "0 sent again", "resubmit", "orders")
+	metrics := b.must(t, 200, "GET", "/_mayfly/metrics", "")
+	for _, want := range []string{"mayfly_entities 3\n", "mayfly_messages 3\n",
+		`mayfly_entity_messages{entity="orders",state="scheduled"} 1`} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("no %s in the metrics", want)
+		}
+	}
 	on(0, "third", "receive", "orders", "--count", "5")
 	on(0, "number", "receive", "orders")
 	on(0, "sent to news", "send", "news", "hello")
