@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// The application properties of a message that tells a change. PropertySource and PropertyID are those of what
-// has expired into a queue, too.
+// The application properties of a message that tells a change. PropertySource and PropertyID are those of
+// what has expired into a queue, too.
 const (
 	PropertySource = "Source"    // the database and the container, a string: "shop/carts"
 	PropertyID     = "Id"        // of the document, a string
@@ -51,8 +51,8 @@ func (w *worker) runChanges(ctx context.Context) {
 	}
 }
 
-// messages are what a queue is sent of a page. The message id is the same whenever a change is sent again: the
-// document's _rid, which no other document of any container has, and the LSN.
+// messages are what a queue is sent of a page. The message id is the same whenever a change is sent again:
+// the document's _rid, which no other document of any container has, and the LSN.
 func (w *worker) messages(page *store.ChangesPage) []*message.Message {
 	info := w.sub.Container.Info()
 	list := make([]*message.Message, len(page.Changes))

@@ -42,7 +42,7 @@
 //
 // # How it works
 //
-// A Deliverer has one goroutine that follows the settings and one for each webhook or queue, so that an endpoint that
-// is slow or dead keeps nobody else waiting. It uses nothing of the store but its public methods. Close ends
+// A Deliverer has one goroutine that follows the settings and one for each webhook or queue, so that an
+// endpoint that is slow or dead keeps nobody else waiting. It uses nothing of the store but its public methods. Close ends
 // and joins them all.
 package hook

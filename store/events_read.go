@@ -182,8 +182,8 @@ func (r *logReader) add(src *source, seq layout.Sequence, e *layout.Expiry) erro
 	return nil
 }
 
-// Subscription is a webhook of a container, which gets its log of expiries, or a queue or topic, which gets its
-// change feed.
+// Subscription is a webhook of a container, which gets its log of expiries, or a queue or topic, which gets
+// its change feed.
 type Subscription struct {
 	Container *Container
 	Webhook
@@ -220,8 +220,8 @@ func (db *resident) subscriptions() (list []Subscription) {
 // SubscriptionsChanged returns a channel that is closed when Subscriptions may have others to return.
 func (db *DB) SubscriptionsChanged() <-chan struct{} { return db.subscribers.changed() }
 
-// Confirmed is the position up to which a subscriber, by its Subscription.Name, has confirmed what it is sent;
-// "" before its first confirmation, for which all is sent from its beginning. CodeNotFound: there is no such
+// Confirmed is the position up to which a subscriber, by its Subscription.Name, has confirmed what it is
+// sent; "" before its first confirmation, for which all is sent from its beginning. CodeNotFound: there is no such
 // subscriber (any more).
 func (c *Container) Confirmed(ctx context.Context, name string) (string, error) {
 	if err := c.hasSubscriber(c.state.Load(), name); err != nil {

@@ -166,7 +166,7 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 	return c.checkArchive(s.OnExpire.MoveTo)
 }
 
-// checkHeir refuses that a setting leads to what another tenant does not have, or what cannot take what comes.
+// checkHeir refuses that a setting leads to what another tenant does not have, or what takes nothing.
 func (c *Container) checkHeir(setting string, to heirName) error {
 	_, err := c.db.in.Heir(tenantName, to.kind, to.name)
 	if err == nil {
