@@ -1,4 +1,4 @@
-// Package hook tells webhooks what has expired.
+// Package hook tells webhooks what has expired, and queues what has changed.
 //
 // A container's settings can name webhooks: http or https addresses that are sent the container's log of
 // expiries, a batch at a time, as it grows:
@@ -23,6 +23,16 @@
 // An endpoint that is away for longer than the log's retention misses events: the next batch then says
 // "lost": true.
 //
+// # Changes
+//
+// A container's settings can name a queue or a topic that is sent the change feed of latest versions: each
+// document that is written becomes a message, with the document as its body. Deletes and expiries do not show
+// there. A new one is sent the documents that there are, then what changes. Each change is sent at least once,
+// in the feed's order inside each partition range, and an older version may be passed over where a newer one
+// is there already. What is sent again has the same message id, so that an entity with duplicate detection
+// gets it once. Where the entity is gone, full or disabled, changes wait in the feed, and are tried again as
+// webhooks are.
+//
 // # Where webhooks may lead
 //
 // A webhook leads to public addresses and to those that Allow names, so that nobody who may change a
@@ -32,7 +42,7 @@
 //
 // # How it works
 //
-// A Deliverer has one goroutine that follows the settings and one for each webhook, so that an endpoint that
-// is slow or dead keeps nobody else waiting. It uses nothing of the store but its public methods. Close ends
+// A Deliverer has one goroutine that follows the settings and one for each webhook or queue, so that an
+// endpoint that is slow or dead keeps nobody else waiting. It uses nothing of the store but its public methods. Close ends
 // and joins them all.
 package hook

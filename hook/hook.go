@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -24,19 +25,28 @@ type Options struct {
 	Timeout time.Duration
 	// Allow says which addresses, beside public ones, webhooks may lead to. Default: none.
 	Allow Allow
-	// Batch is how many events one request has at most. Default: 100.
+	// Batch is how many events one request, or one transaction of a queue, has at most. Default: 100.
 	Batch int
+	// Queues takes the changes of containers whose settings name a queue or a topic. Default: they wait.
+	Queues Queues
+}
+
+// Queues is where queues and topics are: *queue.Queues.
+type Queues interface {
+	// Put sends messages of any size, all or none.
+	Put(ctx context.Context, path string, list []*message.Message) error
 }
 
 // Status is how a webhook stands.
 type Status struct {
 	Database, Container, URL string
+	ChangesTo                string // in the place of URL: the path of the queue or topic that gets changes
 	Delivered                uint64 // events confirmed since Open
 	Failures                 int    // in a row; 0: the last request was confirmed, or there was none
 	Err                      error  // of the last of them
 }
 
-// Deliverer sends what expires to the webhooks of a store's containers.
+// Deliverer sends what expires to the webhooks of a store's containers, and what changes to their queues.
 type Deliverer struct {
 	o      Options
 	client *http.Client
@@ -79,7 +89,7 @@ func (d *Deliverer) Close() {
 	d.client.CloseIdleConnections()
 }
 
-// Status tells how the webhooks stand, in the order of their names.
+// Status tells how the webhooks and queues stand, in the order of their names.
 func (d *Deliverer) Status() (list []Status) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,7 +97,8 @@ func (d *Deliverer) Status() (list []Status) {
 		list = append(list, w.state())
 	}
 	slices.SortFunc(list, func(a, b Status) int {
-		return strings.Compare(a.Database+"/"+a.Container+" "+a.URL, b.Database+"/"+b.Container+" "+b.URL)
+		return strings.Compare(a.Database+"/"+a.Container+" "+a.URL+a.ChangesTo,
+			b.Database+"/"+b.Container+" "+b.URL+b.ChangesTo)
 	})
 	return list
 }
@@ -127,7 +138,7 @@ func (d *Deliverer) follow(ctx context.Context, wanted []store.Subscription) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, sub := range wanted {
-		if d.workers[sub] == nil {
+		if d.workers[sub] == nil && (sub.ChangesTo == "" || d.o.Queues != nil) {
 			d.workers[sub] = d.start(ctx, sub)
 		}
 	}
@@ -138,7 +149,11 @@ func (d *Deliverer) start(ctx context.Context, sub store.Subscription) *worker {
 	ctx, w.end = context.WithCancel(ctx)
 	d.done.Go(func() {
 		defer close(w.ended)
-		w.run(ctx)
+		if sub.ChangesTo != "" {
+			w.runChanges(ctx)
+		} else {
+			w.run(ctx)
+		}
 	})
 	return w
 }

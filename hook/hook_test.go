@@ -21,6 +21,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/hook"
+	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -47,6 +48,8 @@ type rig struct {
 	clock *ttl.Virtual
 	wall  tapped
 	db    *store.DB
+	q     *queue.Queues
+	to    hook.Queues // where changes go; nil: q
 	c     *store.Container
 	d     *hook.Deliverer
 	allow hook.Allow
@@ -88,9 +91,15 @@ func (g *rig) open() {
 	g.t.Helper()
 	e, err := pebble.Open(g.ctx, pebble.Options{Dir: "data", FS: g.fs, Strict: true})
 	g.must(err)
-	g.db, err = store.Open(g.ctx, e, store.Options{Clock: g.clock, Ranges: 2, ManualReaper: true})
+	g.q = queue.New(queue.Options{})
+	g.db, err = store.Open(g.ctx, e, store.Options{Clock: g.clock, Ranges: 2, ManualReaper: true},
+		g.q.Tenant())
 	g.must(err)
-	g.d = hook.Open(hook.Options{DB: g.db, Wall: g.wall, Batch: 3, Allow: g.allow})
+	to := g.to
+	if to == nil {
+		to = g.q
+	}
+	g.d = hook.Open(hook.Options{DB: g.db, Wall: g.wall, Batch: 3, Allow: g.allow, Queues: to})
 }
 
 func (g *rig) close() {

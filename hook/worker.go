@@ -31,7 +31,7 @@ func (e *StatusError) Error() string {
 	return "the endpoint answered " + strconv.Itoa(e.Status) + " " + http.StatusText(e.Status)
 }
 
-// worker sends one container's events to one endpoint.
+// worker sends one container's events to one endpoint, or its changes to one queue.
 type worker struct {
 	*Deliverer
 	sub   store.Subscription
@@ -48,16 +48,13 @@ func (w *worker) state() Status {
 	s := w.status
 	info := w.sub.Container.Info()
 	s.Database, s.Container, s.URL = info.DatabaseID, info.ID, w.sub.URL
+	s.ChangesTo = w.sub.ChangesTo
 	return s
 }
 
 // run sends what there is, again and again, until ctx ends.
 func (w *worker) run(ctx context.Context) {
-	var position string
-	w.untilDone(ctx, func() (err error) {
-		position, err = w.sub.Container.Confirmed(ctx, w.sub.URL)
-		return err
-	})
+	position := w.confirmed(ctx)
 	for ctx.Err() == nil {
 		grown := w.sub.Container.ExpirationsChanged()
 		var page store.ExpirationsPage
@@ -78,14 +75,31 @@ func (w *worker) run(ctx context.Context) {
 		}
 		body := w.body(&page)
 		w.untilDone(ctx, func() error { return w.send(ctx, body) })
-		w.untilDone(ctx, func() error { return w.sub.Container.Confirm(ctx, w.sub.URL, page.Position) })
-		if ctx.Err() == nil {
+		if w.confirm(ctx, page.Position, len(page.Expirations)) {
 			position = page.Position
-			w.mu.Lock()
-			w.status.Delivered += uint64(len(page.Expirations))
-			w.mu.Unlock()
 		}
 	}
+}
+
+// confirmed is the position from which to go on.
+func (w *worker) confirmed(ctx context.Context) (position string) {
+	w.untilDone(ctx, func() (err error) {
+		position, err = w.sub.Container.Confirmed(ctx, w.sub.Name())
+		return err
+	})
+	return position
+}
+
+// confirm keeps a position, before which n more have been delivered; false: ctx has ended.
+func (w *worker) confirm(ctx context.Context, position string, n int) bool {
+	w.untilDone(ctx, func() error { return w.sub.Container.Confirm(ctx, w.sub.Name(), position) })
+	if ctx.Err() != nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status.Delivered += uint64(n)
+	return true
 }
 
 // untilDone calls fn until it succeeds or ctx ends, with longer and longer pauses.
@@ -98,7 +112,7 @@ func (w *worker) untilDone(ctx context.Context, fn func() error) {
 		if err == nil {
 			if failures > 0 {
 				w.o.Logger.Info("the webhook works again", "container", w.sub.Container.ID(), "webhook",
-					w.sub.URL, "failures", failures)
+					w.sub.Name(), "failures", failures)
 			}
 			w.note(0, nil)
 			return
@@ -106,7 +120,7 @@ func (w *worker) untilDone(ctx context.Context, fn func() error) {
 		failures++
 		if failures == 1 {
 			w.o.Logger.Warn("a webhook fails; it is tried again", "container", w.sub.Container.ID(),
-				"webhook", w.sub.URL, "error", err)
+				"webhook", w.sub.Name(), "error", err)
 		}
 		w.note(failures, err)
 		again, stop := w.o.Wall.After(backoff(failures))

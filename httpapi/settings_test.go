@@ -12,10 +12,10 @@ func TestSettingsOverTheWire(t *testing.T) {
 	w := newWorld(t)
 	w.expiring("100")
 	w.do("POST", colls, `{"id":"archive",`+keyedByPK+`}`).want(201)
-	const fresh = `{"onExpire":null,"ttlCeiling":false,"autoDeleteOnIdle":0,"expiryEvents":null,"reaper":null}`
+	const fresh = `{"onExpire":null,"ttlCeiling":false,"autoDeleteOnIdle":0,"expiryEvents":null,"reaper":null,"changesTo":""}`
 	w.do("GET", settingsPath, "").want(200).has("@this", fresh)
 	w.do("PATCH", settingsPath, `{"onExpire":{"moveTo":"archive"},"autoDeleteOnIdle":600}`).want(200).
-		has("@this", `{"onExpire":{"moveTo":"archive"},"ttlCeiling":false,"autoDeleteOnIdle":600,"expiryEvents":null,"reaper":null}`)
+		has("@this", `{"onExpire":{"moveTo":"archive"},"ttlCeiling":false,"autoDeleteOnIdle":600,"expiryEvents":null,"reaper":null,"changesTo":""}`)
 	w.do("PATCH", settingsPath,
 		`{"ttlCeiling":true,"autoDeleteOnIdle":null}`).want(200).has("onExpire.moveTo", `"archive"`).has(
 		"autoDeleteOnIdle", "0")

@@ -214,6 +214,8 @@ func (s *setting[T]) kind() doc.Kind {
 		return doc.Bool
 	case int:
 		return doc.Number
+	case string:
+		return doc.String
 	}
 	return doc.Object
 }

@@ -59,7 +59,7 @@ func (l *Laboratory) described() (description, error) {
 	r.DefaultOptions = append(r.DefaultOptions, jsonschema.InterceptDefName(plainName),
 		jsonschema.InterceptProp(presence), jsonschema.InterceptSchema(closed))
 	for _, m := range []struct{ of, is any }{
-		{setting[bool]{}, false}, {setting[int]{}, 0},
+		{setting[bool]{}, false}, {setting[int]{}, 0}, {setting[string]{}, ""},
 		{setting[*store.OnExpire]{}, store.OnExpire{}}, {setting[*store.ExpiryEvents]{},
 			store.ExpiryEvents{}},
 		{setting[*store.ReaperSettings]{}, store.ReaperSettings{}},

@@ -14,10 +14,11 @@ type Settings struct {
 	AutoDeleteOnIdle int                   `json:"autoDeleteOnIdle"`
 	ExpiryEvents     *store.ExpiryEvents   `json:"expiryEvents"`
 	Reaper           *store.ReaperSettings `json:"reaper"`
+	ChangesTo        string                `json:"changesTo"`
 }
 
 func settingsOf(s store.ContainerSettings) Settings {
-	return Settings{s.OnExpire, s.TTLCeiling, s.AutoDeleteOnIdle, s.ExpiryEvents, s.Reaper}
+	return Settings{s.OnExpire, s.TTLCeiling, s.AutoDeleteOnIdle, s.ExpiryEvents, s.Reaper, s.ChangesTo}
 }
 
 func (l *Laboratory) getSettings(_ context.Context, in *InContainer) (Settings, error) {
@@ -33,6 +34,7 @@ type patchSettingsRequest struct {
 	AutoDeleteOnIdle setting[int]                   `json:"autoDeleteOnIdle,omitempty" nullable:"true"`
 	ExpiryEvents     setting[*store.ExpiryEvents]   `json:"expiryEvents,omitempty" nullable:"true"`
 	Reaper           setting[*store.ReaperSettings] `json:"reaper,omitempty" nullable:"true"`
+	ChangesTo        setting[string]                `json:"changesTo,omitempty" nullable:"true"`
 
 	_ struct{} `takes:"the settings are %"`
 	_ struct{} `additionalProperties:"false"`
@@ -48,6 +50,7 @@ func (l *Laboratory) patchSettings(ctx context.Context, in *patchSettingsRequest
 		in.AutoDeleteOnIdle.apply(&s.AutoDeleteOnIdle)
 		in.ExpiryEvents.apply(&s.ExpiryEvents)
 		in.Reaper.apply(&s.Reaper)
+		in.ChangesTo.apply(&s.ChangesTo)
 		return nil
 	})
 	if err != nil {

@@ -14,6 +14,16 @@ func (q *Queues) Send(ctx context.Context, address string, list []*message.Messa
 	return err
 }
 
+// Put is Send for what the server itself has to say: messages, and all of them together, may be larger than
+// what clients can send.
+func (q *Queues) Put(ctx context.Context, address string, list []*message.Message) error {
+	e, arrivals, err := q.accept(address, list)
+	if err == nil && len(arrivals) > 0 {
+		_, err = q.arrive(ctx, e, arrivals)
+	}
+	return err
+}
+
 // Schedule stores messages whose time is set, and returns the numbers by which they can be cancelled. In a
 // transaction the numbers are known when it is committed.
 func (q *Queues) Schedule(ctx context.Context, address string, list []*message.Message,
@@ -33,12 +43,23 @@ func (q *Queues) send(ctx context.Context, address string, list []*message.Messa
 	if err != nil || len(arrivals) == 0 {
 		return nil, err
 	}
+	size := 0
+	for _, m := range list {
+		size += m.Size()
+	}
+	if size > int(e.properties.Load().MaxMessageKB)<<10 {
+		return nil, e.stores[Main].tooLarge()
+	}
 	if tx != nil {
 		return nil, tx.send(e, arrivals)
 	}
+	return q.arrive(ctx, e, arrivals)
+}
+
+// arrive stores what has been accepted, in a transaction of its own.
+func (q *Queues) arrive(ctx context.Context, e *entity, arrivals []arrival) (numbers []int64, err error) {
 	e.m.in.Enter()
 	defer e.m.in.Leave()
-	var numbers []int64
 	err = e.m.update(ctx, [][]byte{e.scope}, func(w *work) (err error) {
 		numbers, err = w.enqueueAll(e, arrivals)
 		return err
@@ -67,15 +88,10 @@ func (q *Queues) accept(address string, list []*message.Message) (*entity, []arr
 		return nil, nil, no
 	}
 	arrivals := make([]arrival, len(list))
-	size := 0
 	for i, m := range list {
 		if arrivals[i], err = s.arrivalOf(m); err != nil {
 			return nil, nil, err
 		}
-		size += m.Size()
-	}
-	if size > int(s.e.properties.Load().MaxMessageKB)<<10 {
-		return nil, nil, s.tooLarge()
 	}
 	return s.e, arrivals, nil
 }

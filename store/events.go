@@ -62,8 +62,8 @@ func (c *Container) storeSettings(ctx context.Context, old *containerState, next
 		next.rec.Log = nil
 	}
 	kept := make(map[string]bool)
-	for _, w := range next.webhooks() {
-		kept[w.URL] = true
+	for _, name := range next.subscribers() {
+		kept[name] = true
 	}
 	err := c.commitRecord(ctx, old, next, func(t engine.Txn) error {
 		for _, s := range next.ranges {
@@ -74,9 +74,9 @@ func (c *Container) storeSettings(ctx context.Context, old *containerState, next
 				dropExpiries(t, layout.SlotFamily(s.scope, layout.FamilyExpired))
 			}
 		}
-		for _, w := range old.webhooks() {
-			if !kept[w.URL] {
-				dropConfirmed(t, c.cid, w.URL)
+		for _, name := range old.subscribers() {
+			if !kept[name] {
+				dropConfirmed(t, c.cid, name)
 			}
 		}
 		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)
@@ -94,6 +94,20 @@ func (st *containerState) webhooks() []Webhook {
 		return nil
 	}
 	return st.rec.Settings.ExpiryEvents.Webhooks
+}
+
+// changesPrefix goes before the path of a queue in its Subscription.Name, which no URL of a webhook is.
+const changesPrefix = "changes:"
+
+// subscribers are the names of those whose positions are kept.
+func (st *containerState) subscribers() (names []string) {
+	for _, w := range st.webhooks() {
+		names = append(names, w.URL)
+	}
+	if to := st.rec.Settings.ChangesTo; to != "" {
+		names = append(names, changesPrefix+to)
+	}
+	return names
 }
 
 // trimExpiries frees entries of a slot's log that lie outside of its retention. next is the second at which

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -181,13 +182,23 @@ func (r *logReader) add(src *source, seq layout.Sequence, e *layout.Expiry) erro
 	return nil
 }
 
-// Subscription is a webhook of a container.
+// Subscription is a webhook of a container, which gets its log of expiries, or a queue or topic, which gets
+// its change feed.
 type Subscription struct {
 	Container *Container
 	Webhook
+	ChangesTo string // the path of the queue or topic; "" for a webhook
 }
 
-// Subscriptions are the webhooks of all containers.
+// Name tells it from the container's other ones, for Confirmed and Confirm: the URL of a webhook.
+func (s Subscription) Name() string {
+	if s.ChangesTo != "" {
+		return changesPrefix + s.ChangesTo
+	}
+	return s.URL
+}
+
+// Subscriptions are the webhooks of all containers, and the queues and topics to which their changes go.
 func (db *DB) Subscriptions() (list []Subscription) { return db.live().subscriptions() }
 
 func (db *resident) subscriptions() (list []Subscription) {
@@ -196,7 +207,10 @@ func (db *resident) subscriptions() (list []Subscription) {
 	for _, c := range db.cat.containers {
 		if st := c.state.Load(); !st.dropped {
 			for _, w := range st.webhooks() {
-				list = append(list, Subscription{c, w})
+				list = append(list, Subscription{Container: c, Webhook: w})
+			}
+			if to := st.rec.Settings.ChangesTo; to != "" {
+				list = append(list, Subscription{Container: c, ChangesTo: to})
 			}
 		}
 	}
@@ -206,53 +220,51 @@ func (db *resident) subscriptions() (list []Subscription) {
 // SubscriptionsChanged returns a channel that is closed when Subscriptions may have others to return.
 func (db *DB) SubscriptionsChanged() <-chan struct{} { return db.subscribers.changed() }
 
-// Confirmed is the position up to which a webhook's endpoint has confirmed the log of expiries; "" before its
-// first confirmation, for which the log is sent from its beginning. CodeNotFound: there is no such webhook
-// (any more).
-func (c *Container) Confirmed(ctx context.Context, webhook string) (string, error) {
-	if err := c.hasWebhook(c.state.Load(), webhook); err != nil {
+// Confirmed is the position up to which a subscriber, by its Subscription.Name, has confirmed what it is
+// sent; "" before its first confirmation, for which all is sent from its beginning. CodeNotFound: there is no such
+// subscriber (any more).
+func (c *Container) Confirmed(ctx context.Context, name string) (string, error) {
+	if err := c.hasSubscriber(c.state.Load(), name); err != nil {
 		return "", err
 	}
-	v, _, err := c.db.get(ctx, host.CatalogScope(), layout.ConfirmedKey(c.cid, webhook))
+	v, _, err := c.db.get(ctx, host.CatalogScope(), layout.ConfirmedKey(c.cid, name))
 	if isAbsent(err) {
 		return "", nil
 	}
 	return string(v), wrap(err)
 }
 
-// Confirm makes it durable that an endpoint has confirmed all before a position. CodeNotFound: there is no
-// such webhook (any more).
-func (c *Container) Confirm(ctx context.Context, webhook, position string) error {
+// Confirm makes it durable that a subscriber has confirmed all before a position. CodeNotFound: there is no
+// such subscriber (any more).
+func (c *Container) Confirm(ctx context.Context, name, position string) error {
 	if _, err := parsePositions(position, maxSequence); err != nil {
 		return err
 	}
-	return c.again(ctx, func() error { return c.confirm(ctx, webhook, position) })
+	return c.again(ctx, func() error { return c.confirm(ctx, name, position) })
 }
 
-func (c *Container) confirm(ctx context.Context, webhook, position string) error {
+func (c *Container) confirm(ctx context.Context, name, position string) error {
 	st, _, err := c.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.leave()
-	if err := c.hasWebhook(st, webhook); err != nil {
+	if err := c.hasSubscriber(st, name); err != nil {
 		return err
 	}
 	_, err = c.db.eng.Update(ctx, [][]byte{st.ranges[0].scope}, func(t engine.Txn) error {
 		if err := st.current(t.Mark(st.ranges[0].scope)); err != nil {
 			return err
 		}
-		setConfirmed(t, c.cid, webhook, position)
+		setConfirmed(t, c.cid, name, position)
 		return nil
 	})
 	return wrap(err)
 }
 
-func (c *Container) hasWebhook(st *containerState, webhook string) error {
-	for _, w := range st.webhooks() {
-		if w.URL == webhook {
-			return nil
-		}
+func (c *Container) hasSubscriber(st *containerState, name string) error {
+	if slices.Contains(st.subscribers(), name) {
+		return nil
 	}
-	return fail(fault.CodeNotFound, "The container '"+c.name+"' has no webhook '"+webhook+"'.")
+	return fail(fault.CodeNotFound, "The container '"+c.name+"' has no webhook '"+name+"'.")
 }

@@ -27,6 +27,9 @@ type ContainerSettings struct {
 	ExpiryEvents     *ExpiryEvents `json:"expiryEvents,omitempty"`
 	// Reaper holds purges back; nil: nothing does.
 	Reaper *ReaperSettings `json:"reaper,omitempty"`
+	// ChangesTo is the path of a queue or a topic, which is sent the change feed of latest versions: see
+	// package hook.
+	ChangesTo string `json:"changesTo,omitempty"`
 }
 
 // OnExpire says what becomes of documents that expire, beyond that they are gone. It has one of its members.
@@ -50,7 +53,7 @@ const MaxMoves = 4
 // IsZero tells whether all settings are as in a new container.
 func (s ContainerSettings) IsZero() bool {
 	return s.OnExpire == nil && !s.TTLCeiling && s.AutoDeleteOnIdle == 0 && s.ExpiryEvents == nil &&
-		s.Reaper == nil
+		s.Reaper == nil && s.ChangesTo == ""
 }
 
 // moveTo is the id of the archive; empty where there is none.
@@ -146,6 +149,11 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 	if err := s.Reaper.check(); err != nil {
 		return err
 	}
+	if s.ChangesTo != "" {
+		if err := c.checkHeir("changesTo", heirName{heirQueue, s.ChangesTo}); err != nil {
+			return err
+		}
+	}
 	if s.OnExpire == nil {
 		return nil
 	}
@@ -153,13 +161,13 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 		return fail(fault.CodeBadRequest, "'onExpire' has either 'moveTo' or 'forwardTo'.")
 	}
 	if to := s.heir(); to.kind != heirArchive && to.kind != "" {
-		return c.checkHeir(to)
+		return c.checkHeir("onExpire", to)
 	}
 	return c.checkArchive(s.OnExpire.MoveTo)
 }
 
-// checkHeir refuses an heir of another tenant that is not there, or cannot be one.
-func (c *Container) checkHeir(to heirName) error {
+// checkHeir refuses that a setting leads to what another tenant does not have, or what takes nothing.
+func (c *Container) checkHeir(setting string, to heirName) error {
 	_, err := c.db.in.Heir(tenantName, to.kind, to.name)
 	if err == nil {
 		return nil
@@ -168,7 +176,7 @@ func (c *Container) checkHeir(to heirName) error {
 		return wrap(err)
 	}
 	return &fault.Error{Code: fault.CodeBadRequest, Message: "The " + to.kind + " '" + to.name +
-		"', to which 'onExpire' leads, cannot take what expires: " + err.Error(), Err: err}
+		"', to which '" + setting + "' leads, cannot take what comes from here: " + err.Error(), Err: err}
 }
 
 // checkArchive refuses an archive that cannot take what expires here. An archive has no unique keys, so that

@@ -108,7 +108,8 @@ func (s *serve) Open(ctx context.Context) (err error) {
 	if err := s.plantSeed(ctx); err != nil {
 		return err
 	}
-	s.hooks = hook.Open(hook.Options{DB: s.db, Logger: s.log, Allow: s.flags.webhooks})
+	s.hooks = hook.Open(hook.Options{DB: s.db, Queues: s.queues, Logger: s.log,
+		Allow: s.flags.webhooks})
 	pem, err := s.openCertificate()
 	if err != nil {
 		return err
@@ -170,6 +171,9 @@ func (s *serve) plantSeed(ctx context.Context) error {
 func (s *serve) webhooks() []laboratory.WebhookMetrics {
 	var list []laboratory.WebhookMetrics
 	for _, w := range s.hooks.Status() {
+		if w.ChangesTo != "" {
+			continue
+		}
 		var address *hook.AddressError
 		list = append(list, laboratory.WebhookMetrics{Database: w.Database, Container: w.Container,
 			URL: w.URL, Delivered: w.Delivered,

@@ -153,7 +153,7 @@ func TestServiceBusMisuse(t *testing.T) {
 func TestDocumentsDieIntoQueues(t *testing.T) {
 	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "Config.json")
 	if err := os.WriteFile(name,
-		[]byte(`{"UserConfig":{"Namespaces":[{"Name":"n","Queues":[{"Name":"dead"}]}]}}`), 0o600); err != nil {
+		[]byte(`{"UserConfig":{"Namespaces":[{"Name":"n","Queues":[{"Name":"dead"},{"Name":"news"}]}]}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"--data", dir, "--virtual-clock", "--no-auth", "--servicebus-config", name}
@@ -170,16 +170,19 @@ func TestDocumentsDieIntoQueues(t *testing.T) {
 		`"onExpire":{"forwardTo":"dead"}`) {
 		t.Error(got)
 	}
+	b.must(t, 400, "PATCH", settings, `{"changesTo":"absent"}`)
+	b.must(t, 400, "PATCH", settings, `{"changesTo":{}}`)
+	b.must(t, 200, "PATCH", settings, `{"changesTo":"news"}`)
 	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"1","pk":"a","ttl":10,"n":5}`,
 		"x-ms-documentdb-partitionkey", `["a"]`)
 	b.stop(t)
 
 	b = bootBus(t, args...)
 	url := "http://" + busPorts(t, b)[0]
+	path := "/dead/messages/head?timeout=0"
 	take := func(want int) string {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), "DELETE", url+"/dead/messages/head?timeout=0",
-			nil)
+		req, err := http.NewRequestWithContext(t.Context(), "DELETE", url+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,6 +208,10 @@ func TestDocumentsDieIntoQueues(t *testing.T) {
 		}
 	}
 	take(204)
+	path = "/news/messages/head?timeout=20"
+	if got := take(200); !strings.Contains(got, `"n":5`) || !strings.Contains(got, ` "db/c" "1" application/json`) {
+		t.Errorf("the change is %s", got)
+	}
 	b.stop(t)
 	if code, out, errs := mayfly(t, "check", dir); code != 0 {
 		t.Errorf("check: %d %s%s", code, out, errs)

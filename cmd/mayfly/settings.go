@@ -22,6 +22,7 @@ func settingsCommand() *cobra.Command {
 			"  \"ttlCeiling\": true                  the default ttl is the upper bound of the items' own as well\n" +
 			"  \"autoDeleteOnIdle\": 3600            the container is deleted when nobody has used it for that many seconds\n" +
 			"  \"expiryEvents\": {\"retention\": 3600, \"webhooks\": [{\"url\": \"https://app.example/expired\"}]}\n" +
+			"  \"changesTo\": \"news\"              that queue or topic is sent each document that is written\n" +
 			"  \"reaper\": {\"delay\": {\"seconds\": 30}}  how it purges: as `mayfly reaper set` takes it",
 	}
 	flags := cmd.Flags()

@@ -88,8 +88,8 @@ var rooms = map[string]room{
 		third: []string{"github.com/labstack/echo/v4", "github.com/google/uuid"},
 		tests: []string{"engine/pebble"},
 	},
-	"hook": {own: []string{"store", "store/definition", "store/fault", "doc", "ttl"},
-		tests: []string{"engine/pebble"}},
+	"hook": {own: []string{"queue/message", "queue/wire", "store", "store/definition", "store/fault", "doc", "ttl"},
+		tests: []string{"engine/pebble", "queue"}},
 	"mayflytest": {own: []string{"httpapi", "store", "store/definition", "store/inspect", "store/fault", "ttl",
 		"engine/pebble"}, tests: []string{"doc"}},
 	"internal/bench": {
