@@ -6,15 +6,24 @@ import "github.com/mayflydb/mayfly/queue"
 func documentCases() []row {
 	const why = "package store plays it with its reaper, its charges and a large container"
 	list := []row{
-		{number: 93, title: "no default and no own time", via: "C", alone: true, steps: lasts("", "", 0)},
-		{number: 94, title: "no default and an own time", via: "C", alone: true, steps: lasts(`,"defaultTtl":null`, own(5), 0)},
-		{number: 95, title: "no default and an own never", via: "C", alone: true, steps: lasts("", own(-1), 0)},
-		{number: 96, title: "never by default", via: "C", alone: true, steps: lasts(defaults(-1), "", 0)},
-		{number: 97, title: "never by default and by itself", via: "C", alone: true, steps: lasts(defaults(-1), own(-1), 0)},
-		{number: 98, title: "never by default and five seconds by itself", via: "C", alone: true, steps: lasts(defaults(-1), own(5), 5*sec)},
-		{number: 99, title: "ten seconds by default", via: "C", alone: true, steps: lasts(defaults(10), "", 10*sec)},
-		{number: 100, title: "ten seconds by default and never by itself", via: "C", alone: true, steps: lasts(defaults(10), own(-1), 0)},
-		{number: 101, title: "ten seconds by default and a hundred by itself", via: "C", alone: true, steps: lasts(defaults(10), own(100), 100*sec)},
+		{number: 93, title: "no default and no own time", via: "C", alone: true,
+			steps: lasts("", "", 0)},
+		{number: 94, title: "no default and an own time", via: "C", alone: true,
+			steps: lasts(`,"defaultTtl":null`, own(5), 0)},
+		{number: 95, title: "no default and an own never", via: "C", alone: true,
+			steps: lasts("", own(-1), 0)},
+		{number: 96, title: "never by default", via: "C", alone: true,
+			steps: lasts(defaults(-1), "", 0)},
+		{number: 97, title: "never by default and by itself", via: "C", alone: true,
+			steps: lasts(defaults(-1), own(-1), 0)},
+		{number: 98, title: "never by default and five seconds by itself", via: "C", alone: true,
+			steps: lasts(defaults(-1), own(5), 5*sec)},
+		{number: 99, title: "ten seconds by default", via: "C", alone: true,
+			steps: lasts(defaults(10), "", 10*sec)},
+		{number: 100, title: "ten seconds by default and never by itself", via: "C", alone: true,
+			steps: lasts(defaults(10), own(-1), 0)},
+		{number: 101, title: "ten seconds by default and a hundred by itself", via: "C", alone: true,
+			steps: lasts(defaults(10), own(100), 100*sec)},
 		{number: 102, title: "due now is gone everywhere", via: "C", alone: true, steps: func(b *bench) {
 			d := newDocuments(b, defaults(10))
 			d.add(201, "")
@@ -81,7 +90,8 @@ func documentCases() []row {
 			d.set(200, defaults(10))
 			d.set(400, none+defaults(10))
 		}},
-		{number: 115, title: "a time inside of the document", via: "C", alone: true, steps: lasts(defaults(-1), `,"inner":{"ttl":5}`, 0)},
+		{number: 115, title: "a time inside of the document", via: "C", alone: true,
+			steps: lasts(defaults(-1), `,"inner":{"ttl":5}`, 0)},
 	}
 	for i := range list {
 		if list[i].steps == nil {
