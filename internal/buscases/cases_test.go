@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 )
 
-// row is one case. via names the surfaces that it runs on beside the engine: A is AMQP, R REST, M ATOM.
+// row is one case. via names the surfaces that it runs on beside the engine: A is AMQP, R REST, M ATOM, C the
+// documents' API.
 type row struct {
 	number  int
 	title   string
@@ -32,7 +33,7 @@ func TestCases(t *testing.T) {
 		letter, name string
 		connect      connect
 	}{{"", "engine", func(*bench) {}}, {"A", "amqp", connectAMQP}, {"R", "rest", connectREST},
-		{"M", "atom", connectATOM}}
+		{"M", "atom", connectATOM}, {"C", "documents", func(*bench) {}}}
 	for _, c := range cases() {
 		name := fmt.Sprintf("%03d-%s", c.number, strings.ReplaceAll(c.title, " ", "-"))
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@
 //	amqp      messages by a client of bare frames, over package queue/amqp/bus
 //	rest      messages by requests of HTTP, over package queue/rest
 //	atom      entities by ATOM entries, over package queue/rest, and messages by the engine
+//	documents documents by requests of HTTP, which is another API on the same expiry
 //
 // What a surface has no words for (REST cannot peek) is done by the engine, which all of them share. Time is
 // a clock that the case sets; nothing waits for a real one.
