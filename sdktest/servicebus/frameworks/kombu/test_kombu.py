@@ -15,7 +15,7 @@ from t.integration.common import BaseExchangeTypes, BaseMessage, BasicFunctional
 
 @pytest.fixture()
 def connection():
-    return kombu.Connection(mayfly.BROKER, transport_options={"wait_time_seconds": 1})
+    return kombu.Connection(mayfly.BROKER, transport_options={"wait_time_seconds": 3})
 
 
 @pytest.fixture()
@@ -46,7 +46,7 @@ class TestMessage(BaseMessage):
         again = request.node.name.endswith("_requeue") and "no" not in request.node.name
         return kombu.Connection(
             mayfly.BROKER,
-            transport_options={"wait_time_seconds": 7 if again else 1, "peek_lock_seconds": 5},
+            transport_options={"wait_time_seconds": 7 if again else 3, "peek_lock_seconds": 5},
         )
 
 
