@@ -22,7 +22,7 @@ import (
 
 const (
 	loadClients = 32
-	loadTime    = time.Minute
+	loadTime    = 15 * time.Second
 	loadBytes   = 1024
 )
 

@@ -12,7 +12,8 @@ func TestSettingsAndLease(t *testing.T) {
 	ask := func(command string, args ...string) (int, string, string) {
 		return mayfly(t, append([]string{command, "--url", "http://" + b.host, "--db", "db", "--container", "c"}, args...)...)
 	}
-	const plain = "{\n  \"onExpire\": null,\n  \"ttlCeiling\": false,\n  \"autoDeleteOnIdle\": 0,\n  \"expiryEvents\": null,\n  \"reaper\": null\n}\n"
+	const plain = "{\n  \"onExpire\": null,\n  \"ttlCeiling\": false,\n  \"autoDeleteOnIdle\": 0,\n  \"expiryEvents\": null,\n  " +
+		"\"reaper\": null,\n  \"changesTo\": \"\"\n}\n"
 	if code, out, errs := ask("settings"); code != 0 || out != plain {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
