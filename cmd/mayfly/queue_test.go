@@ -1,9 +1,35 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
+
+// TestSeedWithQueues: a folder of seeds can have entities beside documents.
+func TestSeedWithQueues(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.json": `{"databases":[{"id":"shop"}]}`,
+		"b.json": `{"UserConfig":{"Namespaces":[{"Name":"n","Queues":[{"Name":"orders"}]}]}}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := boot(t, "--memory", "--seed", dir)
+	if got := b.must(t, 200, "GET", "/_mayfly/entities", ""); !strings.Contains(got, `"path":"orders"`) {
+		t.Error(got)
+	}
+	b.must(t, 200, "GET", "/dbs/shop", "")
+	b.stop(t)
+	if err := os.WriteFile(filepath.Join(dir, "b.json"), []byte(`{"UserConfig":{"Queues":[]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := mayfly(t, "serve", "--memory", "--port", "0", "--seed", dir); code == 0 ||
+		!strings.Contains(errs, "b.json:1: 'Queues' is not known here") {
+		t.Errorf("%d %s", code, errs)
+	}
+}
 
 // TestQueueCommands goes through the life of some messages by commands alone.
 func TestQueueCommands(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sort"
 
+	"github.com/mayflydb/mayfly/queue/config"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -24,6 +25,8 @@ import (
 //	     ]}
 //	  ]}
 //	]}
+//
+// or has the queues, topics and subscriptions of a Config.json: see package config.
 //
 // A container is its members, as a client sends it, with "documents" and a "throughput" in RU/s; a
 // database's throughput is shared by its containers. Only the ids and a container's partitionKey must be
@@ -73,32 +76,55 @@ type seedDocument struct {
 	operation store.Operation
 }
 
+// seedContents is what seed files say.
+type seedContents struct {
+	databases []seedDatabase
+	entities  []*config.Config
+}
+
 // readSeed reads a seed file, or all *.json of a folder in the order of their names. Nothing is done before
 // all is read.
-func readSeed(path string) ([]seedDatabase, error) {
+func readSeed(path string) (all seedContents, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, &seedError{path, 0, err}
+		return all, &seedError{path, 0, err}
 	}
 	files := []string{path}
 	if info.IsDir() {
 		if files, err = filepath.Glob(filepath.Join(escapeGlob(path), "*.json")); err != nil {
-			return nil, &seedError{path, 0, err}
+			return all, &seedError{path, 0, err}
 		}
 		sort.Strings(files)
 		if len(files) == 0 {
-			return nil, &seedError{path, 0, errors.New("the folder has no *.json")}
+			return all, &seedError{path, 0, errors.New("the folder has no *.json")}
 		}
 	}
-	var all []seedDatabase
 	for _, file := range files {
-		list, err := readSeedFile(file)
+		data, err := os.ReadFile(file)
 		if err != nil {
-			return nil, err
+			return all, &seedError{file, 0, err}
 		}
-		all = append(all, list...)
+		if hasEntities(data) {
+			entities, err := config.Parse(file, data)
+			if err != nil {
+				return all, err
+			}
+			all.entities = append(all.entities, entities)
+			continue
+		}
+		list, err := parseSeed(file, data)
+		if err != nil {
+			return all, err
+		}
+		all.databases = append(all.databases, list...)
 	}
 	return all, nil
+}
+
+// hasEntities tells a Config.json of the Service Bus emulator from a seed with databases.
+func hasEntities(data []byte) bool {
+	var file struct{ UserConfig json.RawMessage }
+	return json.Unmarshal(bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF")), &file) == nil && file.UserConfig != nil
 }
 
 // escapeGlob makes a pattern of a path that matches the path alone.
@@ -112,14 +138,6 @@ func escapeGlob(path string) string {
 		b = append(b, c)
 	}
 	return string(b)
-}
-
-func readSeedFile(file string) ([]seedDatabase, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, &seedError{file, 0, err}
-	}
-	return parseSeed(file, data)
 }
 
 func parseSeed(file string, data []byte) (list []seedDatabase, err error) {

@@ -160,11 +160,16 @@ func (s *serve) plantSeed(ctx context.Context) error {
 	if s.flags.seed == "" {
 		return nil
 	}
-	list, err := readSeed(s.flags.seed)
+	all, err := readSeed(s.flags.seed)
 	if err != nil {
 		return err
 	}
-	return seed(ctx, s.db, list, s.log)
+	for _, entities := range all.entities {
+		if err := entities.Apply(ctx, s.queues); err != nil {
+			return err
+		}
+	}
+	return seed(ctx, s.db, all.databases, s.log)
 }
 
 // webhooks tells how the webhooks stand.
