@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,11 +204,23 @@ func TestFirstByte(t *testing.T) {
 	says(t, d.dial(false), header)
 }
 
-// TestAdmit: who is not let in gets neither an answer nor a WebSocket.
+// TestAdmit: who is not let in gets neither an answer nor a WebSocket; a page of another origin that is gets both.
 func TestAdmit(t *testing.T) {
+	const friend = "http://localhost:3000"
 	d := open(t, func(o *Options) {
-		o.Admit = func(r *http.Request) bool { return r.Header.Get("Origin") == "" }
+		o.Admit = func(r *http.Request) bool {
+			return slices.Contains([]string{"", friend},
+				r.Header.Get("Origin"))
+		}
 	})
+	c, _, err := websocket.Dial(t.Context(), "http://"+d.addr+webSocketPath, &websocket.DialOptions{
+		Subprotocols: []string{"AMQPWSB10"}, HTTPHeader: http.Header{
+			"Origin": {friend}}, HTTPClient: d.client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, websocket.NetConn(t.Context(), c, websocket.MessageBinary), header)
+	_ = c.CloseNow()
 	for _, path := range []string{"/orders", webSocketPath} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.addr+path, http.NoBody)
 		if err != nil {

@@ -14,7 +14,8 @@ const webSocketPath = "/$servicebus/websocket"
 // webSocketProtocols are what clients ask for; the one that they have asked for is answered.
 func webSocketProtocols() []string { return []string{"AMQPWSB10", "amqp"} }
 
-// serveHTTP answers a request, or goes on as AMQP. A web page can only do so from the server's own origin.
+// serveHTTP answers a request, or goes on as AMQP. Which pages of other origins can do so Admit has decided;
+// without one only those of the server's own can.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.begin() {
 		return
@@ -30,7 +31,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: webSocketProtocols(),
-		CompressionMode: websocket.CompressionDisabled})
+		CompressionMode: websocket.CompressionDisabled, InsecureSkipVerify: s.o.Admit != nil})
 	if err != nil {
 		return // the client has been told
 	}
