@@ -20,6 +20,11 @@ func (s *session) attach(a *frame.Attach) error {
 			Description: "The handle is taken, or too high."})
 		return nil
 	}
+	if s.c.links() >= maxLinks {
+		s.fail(&frame.Error{Condition: frame.CondResourceLimit,
+			Description: "The connection has as many links as it can have."})
+		return nil
+	}
 	l := &Link{s: s, name: a.Name, handle: a.Handle, receiver: a.Receiver, request: a}
 	l.life, l.end = context.WithCancel(s.c.life)
 	s.links[a.Handle] = l
@@ -30,6 +35,14 @@ func (s *session) attach(a *frame.Attach) error {
 		l.begin(answer, err)
 	})
 	return nil
+}
+
+// links is how many there are in all sessions. The lock is held.
+func (c *conn) links() (n int) {
+	for _, s := range c.sessions {
+		n += len(s.links)
+	}
+	return n
 }
 
 // begin answers an attach. The lock is held.

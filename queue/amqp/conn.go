@@ -22,6 +22,7 @@ const (
 	defaultIdle      = 2 * time.Minute
 	channelMax       = 4999
 	handleMax        = 1 << 16
+	maxLinks         = 5000 // of a connection, in all its sessions
 	// MaxPending is how many bytes of messages of one connection may wait for their sinks.
 	MaxPending = 16 << 20
 	// openTime is how long a client may take from connecting to its open.

@@ -11,6 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
+// maxTransactions is how many a connection can have declared and not discharged.
+const maxTransactions = 1000
+
 // transaction is one that a client has declared.
 type transaction struct {
 	tx *queue.Transaction
@@ -62,12 +65,16 @@ func (k *coordinator) answer(ctx context.Context, payload []byte) (frame.State, 
 	if d, ok := request.(*frame.Discharge); ok {
 		return k.discharge(ctx, d)
 	}
+	k.c.mu.Lock()
+	defer k.c.mu.Unlock()
+	if len(k.c.transactions) >= maxTransactions {
+		return nil, &queue.Error{Code: queue.CodeQuotaExceeded,
+			Message: "The connection has as many transactions as it can have."}
+	}
 	tx, err := k.c.queues.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	k.c.mu.Lock()
-	defer k.c.mu.Unlock()
 	k.c.lastTxn++
 	id := binary.BigEndian.AppendUint64(nil, k.c.lastTxn)
 	k.c.transactions[string(id)] = &transaction{tx, k}
