@@ -254,6 +254,9 @@ func ofQueueing() []route {
 		on(post, entity+"/purge", "Delete the messages of an entity that nobody has locked",
 			(*Laboratory).purgeMessages).
 			failing(404),
+		on(post, entity+"/wait", "Wait until an entity is empty, or has so many messages",
+			(*Laboratory).waitForMessages).
+			failing(404, 408, 503),
 		on(get, entity+"/forecast", "When messages of an entity expire",
 			(*Laboratory).forecastMessages).failing(404),
 	}

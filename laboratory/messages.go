@@ -13,7 +13,6 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // Message is a message, with what is to become of it.
@@ -179,10 +178,11 @@ func (in *peekRequest) tell(list []queue.Delivery) Messages {
 type takeRequest struct {
 	InEntity
 	OfStore
-	Session string   `json:"session,omitempty"`
-	Count   int      `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
-	Seconds float64  `json:"seconds,omitempty" minimum:"0" description:"How long to wait for the first one."`
-	_       struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
+	Session string  `json:"session,omitempty"`
+	Count   int     `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
+	Seconds float64 `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"How long to wait for the first one."`
+	Patience
+	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Messages, error) {
@@ -197,10 +197,9 @@ func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Message
 	defer r.Close()
 	take := r.TryReceive
 	if in.Seconds > 0 {
-		limited, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer ttl.AfterFunc(l.opt.Wall, time.Duration(min(in.Seconds, 3600)*float64(time.Second)), cancel)()
-		ctx, take = limited, r.Receive
+		patient, end := in.Patience.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
+		defer end()
+		ctx, take = patient, r.Receive
 	}
 	list, err := take(ctx, in.Count)
 	if err != nil {

@@ -33,7 +33,7 @@ func queueCommand() *cobra.Command {
 		queuePeekCommand("dead-letters", "Look at what has died in an entity, and why", true),
 		queueMoveCommand("resubmit", "Send dead letters again to where they died", "resubmit", "sent again"),
 		queueMoveCommand("purge", "Delete the messages that nobody has locked", "purge", "deleted"),
-		queueExplainCommand(), queueForecastCommand())
+		queueExplainCommand(), queueForecastCommand(), queueWaitCommand())
 }
 
 // queueCall is a command about one entity, which is its first argument.
@@ -364,5 +364,31 @@ func queueForecastCommand() *cobra.Command {
 				})
 		})
 	cmd.Flags().StringVar(&by, "by", "minute", "what to count by: second, minute, hour, day or month")
+	return cmd
+}
+
+func queueWaitCommand() *cobra.Command {
+	var c serverCall
+	var until string
+	var count int64
+	var timeout time.Duration
+	var dead bool
+	cmd := queueCall(&c, "wait PATH", "Wait until an entity is empty, or has messages",
+		func(cmd *cobra.Command, args []string) error {
+			question := map[string]any{"until": until, "count": count, "timeout": int64(timeout.Seconds()),
+				"deadLetters": dead}
+			return tell(cmd, &c, http.MethodPost, entityPath+"/wait", question,
+				func(out io.Writer, e laboratory.Entity) error {
+					_, err := fmt.Fprintf(out, "%s: %d active, %d scheduled, %d dead letters\n", e.Path,
+						e.Active, e.Scheduled,
+						e.DeadLetters)
+					return err
+				})
+		})
+	flags := cmd.Flags()
+	flags.StringVar(&until, "until", "messages", "empty or messages")
+	flags.Int64Var(&count, "count", 1, "messages that are enough")
+	flags.DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait")
+	flags.BoolVar(&dead, "dead-letters", false, "of the dead letters")
 	return cmd
 }

@@ -22,7 +22,8 @@ func TestSeedWithQueues(t *testing.T) {
 	}
 	b.must(t, 200, "GET", "/dbs/shop", "")
 	b.stop(t)
-	if err := os.WriteFile(filepath.Join(dir, "b.json"), []byte(`{"UserConfig":{"Queues":[]}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "b.json"), []byte(`{"UserConfig":{"Queues":[]}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, errs := mayfly(t, "serve", "--memory", "--port", "0", "--seed", dir); code == 0 ||
@@ -81,6 +82,19 @@ func TestQueueCommands(t *testing.T) {
 	on(2, "--yes", "purge", "news/Subscriptions/all")
 	on(0, "1 deleted", "purge", "news/Subscriptions/all", "--yes")
 	on(0, "news/Subscriptions/all  subscription  0", "list")
+	on(1, "'count' must be", "wait", "orders", "--count", "0")
+	on(1, "408", "wait", "orders", "--until", "empty", "--timeout", "1s")
+	waited := make(chan string, 1)
+	go func() {
+		_, out, errs := mayfly(t, "queue", "wait", "orders", "--url", "http://"+b.host)
+		waited <- out + errs
+	}()
+	b.must(t, 200, "PUT", "/_mayfly/clock", `{"advance":"10m"}`) // the second one arrives
+	if got := <-waited; !strings.Contains(got, "orders: 1 active, 0 scheduled") {
+		t.Error(got)
+	}
+	on(0, "second", "receive", "orders")
+	on(0, "orders: 0 active, 0 scheduled", "wait", "orders", "--until", "empty")
 	on(0, "deleted news", "delete", "news", "--yes")
 	on(1, "could not be found", "show", "news/Subscriptions/all")
 	on(0, `"entities"`, "list", "--json")

@@ -1,0 +1,42 @@
+package laboratory
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+)
+
+type waitMessagesRequest struct {
+	InEntity
+	OfStore
+	Until   string `json:"until" enum:"empty,messages" missing:"The body must have 'until': 'empty' or 'messages'."`
+	Count   int64  `json:"count,omitempty" minimum:"1" maximum:"1000000000" default:"1" description:"Messages that are enough."`
+	Timeout int64  `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30"` // seconds
+	Patience
+	_ struct{} `takes:"wait takes %" additionalProperties:"false"`
+}
+
+// waitForMessages answers when an entity is as it is waited for, or 408 after so many seconds of real time.
+func (l *Laboratory) waitForMessages(ctx context.Context, in *waitMessagesRequest) (Entity, error) {
+	if in.Until != "empty" && in.Until != "messages" {
+		return Entity{}, badRequest("'until' must be 'empty' or 'messages'.")
+	}
+	patient, end := in.Patience.wait(ctx, time.Duration(in.Timeout)*time.Second)
+	defer end()
+	e, err := in.queues.Await(patient, in.Entity, func(e queue.Entity) bool {
+		n := e.Counts.Active
+		switch {
+		case in.DeadLetters:
+			n = e.Counts.DeadLetter
+		case in.Until == "empty":
+			n += e.Counts.Scheduled
+		}
+		return in.Until == "empty" && n == 0 || in.Until == "messages" && n >= in.Count
+	})
+	if err != nil && l.draining() {
+		return Entity{}, &Error{http.StatusServiceUnavailable, "The server is shutting down."}
+	}
+	return entityOf(e), ofQueues(err)
+}

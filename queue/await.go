@@ -1,0 +1,72 @@
+package queue
+
+import (
+	"context"
+	"sync"
+)
+
+// changes lets others wait for a change of an entity's messages.
+type changes struct {
+	mu   sync.Mutex
+	next chan struct{} // closed by the next change; nil: nobody waits for it
+}
+
+// wait is closed when something has changed that was not there before the call.
+func (c *changes) wait() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next == nil {
+		c.next = make(chan struct{})
+	}
+	return c.next
+}
+
+// ring tells who waits.
+func (c *changes) ring() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next != nil {
+		close(c.next)
+		c.next = nil
+	}
+}
+
+// hasEnded tells why the store takes no receivers any more; nil: it does.
+func (s *messageStore) hasEnded() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended == nil {
+		return nil
+	}
+	return s.ended
+}
+
+// Await waits until an entity is as until wants it, and returns how it is. It is no activity of the entity.
+// Errors: CodeEntityNotFound, also where it is deleted meanwhile, and CodeTimeout where ctx ends before, CodeCancelled
+// where the server stops or is put back to a snapshot.
+func (q *Queues) Await(ctx context.Context, path string, until func(Entity) bool) (Entity, error) {
+	for {
+		m, err := q.resident()
+		if err != nil {
+			return Entity{}, err
+		}
+		e, err := m.findPath(path)
+		if err != nil {
+			return Entity{}, err
+		}
+		changed := e.changes.wait() // before the look, so that nothing comes between
+		if ended := e.stores[Main].hasEnded(); ended != nil {
+			return Entity{}, ended
+		}
+		is, err := q.Get(ctx, path)
+		if ctx.Err() == nil && (err != nil || until(is)) {
+			return is, err
+		}
+		select {
+		case <-ctx.Done():
+			return is, &Error{Code: CodeTimeout, Entity: e.path,
+				Message: "'" + e.path + "' did not become as it was waited for in time."}
+		case <-changed:
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package queue
+
+import (
+	"context"
+	"testing"
+)
+
+// TestAwait: who waits is told of what comes, of an entity that goes, and of the end of his own patience.
+func TestAwait(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("q")
+	type told struct {
+		e   Entity
+		err error
+	}
+	await := func(ctx context.Context, until func(Entity) bool) chan told {
+		answer, q := make(chan told, 1), w.q
+		go func() {
+			e, err := q.Await(ctx, "q", until)
+			answer <- told{e, err}
+		}()
+		return answer
+	}
+	never := func(Entity) bool { return false }
+	two := await(w.ctx, func(e Entity) bool { return e.Counts.Active >= 2 })
+	w.send("q", msg("A"))
+	w.send("q", msg("B"))
+	if got := <-two; got.err != nil || got.e.Counts.Active != 2 {
+		t.Errorf("%+v %v", got.e.Counts, got.err)
+	}
+	empty := await(w.ctx, func(e Entity) bool { return e.Counts.Active == 0 })
+	w.take(Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
+	if got := <-empty; got.err != nil {
+		t.Error(got.err)
+	}
+	ctx, cancel := context.WithCancel(w.ctx)
+	impatient := await(ctx, never)
+	cancel()
+	w.fails((<-impatient).err, CodeTimeout)
+	gone := await(w.ctx, never)
+	w.remove("q")
+	w.fails((<-gone).err, CodeEntityNotFound)
+	w.queue("q")
+	stopped := await(w.ctx, never)
+	w.reopen()
+	w.fails((<-stopped).err, CodeCancelled)
+}
