@@ -56,7 +56,7 @@ func TestSpring(t *testing.T) {
 	t.Parallel()
 	runnable(t, suite{tools: javaTools})
 	dir := filepath.Join("servicebus", "frameworks", "spring")
-	command(t, dir, "mvn", "-q", "-B", "compile", "dependency:copy-dependencies")
+	maven(t, dir)
 	b := startBus(t, "--memory")
 	b.create(t, "spring-orders")
 	b.create(t, "spring-news", "readers")

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -14,6 +15,27 @@ var (
 	pythonTools = []string{"python3"}
 	javaTools   = []string{"java", "keytool", "mvn"}
 )
+
+// installs are what is installed, by its place: once in a run, since tests that run side by side use it at once.
+var installs sync.Map
+
+func installed(place string, install func()) {
+	once, _ := installs.LoadOrStore(place, new(sync.Once))
+	once.(*sync.Once).Do(install)
+}
+
+// mavens keeps Maven's runs apart, which share a store of packages that is made for one.
+var mavens sync.Mutex
+
+// maven compiles what is in a folder, and brings what that needs.
+func maven(t *testing.T, dir string) {
+	t.Helper()
+	installed(dir, func() {
+		mavens.Lock()
+		defer mavens.Unlock()
+		command(t, dir, "mvn", "-q", "-B", "compile", "dependency:copy-dependencies")
+	})
+}
 
 // goProgram prepares the runner in a package of this module.
 func goProgram(pkg string) func(t *testing.T) []string {
@@ -28,9 +50,11 @@ func goProgram(pkg string) func(t *testing.T) []string {
 func nodeProgram(dir string) func(t *testing.T) []string {
 	return func(t *testing.T) []string {
 		lock := "package-lock.json"
-		if stale(filepath.Join(dir, lock), filepath.Join(dir, "node_modules", "."+lock)) {
-			command(t, dir, "npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error")
-		}
+		installed(dir, func() {
+			if stale(filepath.Join(dir, lock), filepath.Join(dir, "node_modules", "."+lock)) {
+				command(t, dir, "npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error")
+			}
+		})
 		return []string{"node", filepath.Join(dir, "run.js")}
 	}
 }
@@ -48,18 +72,20 @@ func pythonWith(t *testing.T, dir, requirements, venv string) string {
 	t.Helper()
 	made, file := filepath.Join(dir, venv, "installed"), filepath.Join(dir, requirements)
 	python := filepath.Join(dir, venv, "bin", "python")
-	if stale(file, made) {
-		command(t, dir, "python3", "-m", "venv", venv)
-		command(t, ".", python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", file)
-		must(t, os.WriteFile(made, nil, 0o644))
-	}
+	installed(file, func() {
+		if stale(file, made) {
+			command(t, dir, "python3", "-m", "venv", venv)
+			command(t, ".", python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", file)
+			must(t, os.WriteFile(made, nil, 0o644))
+		}
+	})
 	return python
 }
 
 // javaProgram prepares scenarios.Run of a folder.
 func javaProgram(dir string) func(t *testing.T) []string {
 	return func(t *testing.T) []string {
-		command(t, dir, "mvn", "-q", "-B", "compile", "dependency:copy-dependencies")
+		maven(t, dir)
 		target := filepath.Join(dir, "target")
 		path := []string{filepath.Join(target, "classes"), filepath.Join(target, "dependency", "*")}
 		return []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
