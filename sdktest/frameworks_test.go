@@ -17,7 +17,6 @@ const frameworkTime = 5 * time.Minute
 // TestKombu runs the tests that kombu has for all its transports with the one for Service Bus, and an
 // application of Celery.
 func TestKombu(t *testing.T) {
-	t.Parallel()
 	runnable(t, suite{tools: pythonTools})
 	dir := filepath.Join("servicebus", "frameworks", "kombu")
 	python, err := filepath.Abs(pythonWith(t, dir, "requirements.txt", ".venv"))

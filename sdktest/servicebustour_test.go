@@ -40,7 +40,6 @@ var busTours = []tour{
 
 // TestServiceBusPage runs the programs of the page as they stand, over the entities of its file.
 func TestServiceBusPage(t *testing.T) {
-	t.Parallel()
 	config := filepath.Join(t.TempDir(), "Config.json")
 	must(t, os.WriteFile(config, []byte(blocksOf(t, busPage, "json")[0]), 0o600))
 	b := startBus(t, "--memory", "--servicebus-config", config)
