@@ -249,6 +249,9 @@ func ofQueueing() []route {
 		on(post, entity+"/peek", "Look at messages, and at when and why they die",
 			(*Laboratory).peekMessages).
 			failing(404),
+		on(post, entity+"/query", "Query the messages of an entity, as documents",
+			(*Laboratory).queryMessages).
+			failing(404, 408),
 		on(post, entity+"/resubmit", "Send dead letters again to where they died", (*Laboratory).resubmit).
 			failing(404),
 		on(post, entity+"/purge", "Delete the messages of an entity that nobody has locked",

@@ -33,7 +33,8 @@ func queueCommand() *cobra.Command {
 		queuePeekCommand("dead-letters", "Look at what has died in an entity, and why", true),
 		queueMoveCommand("resubmit", "Send dead letters again to where they died", "resubmit", "sent again"),
 		queueMoveCommand("purge", "Delete the messages that nobody has locked", "purge", "deleted"),
-		queueExplainCommand(), queueForecastCommand(), queueWaitCommand())
+		queueExplainCommand(), queueForecastCommand(), queueWaitCommand(),
+		queueQueryCommand())
 }
 
 // queueCall is a command about one entity, which is its first argument.

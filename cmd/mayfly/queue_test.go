@@ -56,6 +56,10 @@ func TestQueueCommands(t *testing.T) {
 	on(0, "sent", "send", "orders", "third", "--ttl", "2h")
 	on(0, `{"color":"red","n":5}`, "peek", "orders")
 	on(0, `"scheduled": 1`, "show", "orders")
+	on(0, `{"id":"a","color":"red"}`, "query", "orders",
+		"SELECT c.id, c.properties.color FROM c WHERE c.properties.n = 5")
+	on(0, "3\n", "query", "orders", "SELECT VALUE COUNT(1) FROM c")
+	on(1, "incorrect syntax", "query", "orders", "SELECT FROM")
 	on(0, "expires ", "explain", "orders", "1")
 	on(0, "A time to live of 1m30s its sender has given it, counted from its arrival; then it is dead-lettered.", "explain", "orders", "1")
 	on(0, "which is shorter than what its sender has given it", "explain", "orders", "3")

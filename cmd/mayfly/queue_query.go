@@ -1,0 +1,53 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/laboratory"
+)
+
+func queueQueryCommand() *cobra.Command {
+	var c serverCall
+	var dead bool
+	cmd := queueCall(&c, "query PATH QUERY", "Query the messages of an entity as if they were documents",
+		func(cmd *cobra.Command, args []string) error {
+			question := map[string]any{"query": args[1], "deadLetters": dead}
+			all := []json.RawMessage{}
+			for {
+				req, err := c.call(cmd.Context(), http.MethodPost, entityPath+"/query", question)
+				if err != nil {
+					return err
+				}
+				page, err := ask[laboratory.MessageRows](req)
+				if err != nil {
+					return err
+				}
+				if all = append(all, page.Rows...); page.Continuation == "" {
+					return printRows(cmd.OutOrStdout(), c.json, all)
+				}
+				question["continuation"] = page.Continuation
+			}
+		})
+	cmd.Flags().BoolVar(&dead, "dead-letters", false, "of the dead letters")
+	return cmd
+}
+
+// printRows prints a line for each row, or an array of them.
+func printRows(out io.Writer, asJSON bool, rows []json.RawMessage) error {
+	if asJSON {
+		text, err := json.Marshal(rows)
+		if err != nil {
+			return err
+		}
+		return printJSON(out, text)
+	}
+	for _, row := range rows {
+		fmt.Fprintf(out, "%s\n", row)
+	}
+	return nil
+}
