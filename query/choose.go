@@ -1,7 +1,7 @@
 package query
 
 import (
-	"fmt"
+	"bytes"
 	"slices"
 	"strings"
 
@@ -9,53 +9,6 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
-
-// access proposes the documents that may fulfil a query's conditions, as rids from an index. It is part of a
-// plan and holds no state: a reader walks it.
-type access interface {
-	fmt.Stringer
-	// sorted tells that the rids come in order straight from posting lists. Else they are gathered from a
-	// range of keys first, as long as they are not too many.
-	sorted() bool
-}
-
-// keysAccess are the documents below one of some index keys.
-type keysAccess struct {
-	keys [][]byte
-	text string
-}
-
-// spansAccess are the documents in one of some ranges of index keys.
-type spansAccess struct {
-	spans []span
-	text  string
-}
-
-// allOfAccess are the documents that all of a list propose, allSorted ones.
-type allOfAccess struct{ list []access }
-
-// anyOfAccess are the documents that one of a list proposes.
-type anyOfAccess struct{ list []access }
-
-func (a *keysAccess) sorted() bool  { return true }
-func (a *spansAccess) sorted() bool { return false }
-func (a *allOfAccess) sorted() bool { return true }
-func (a *anyOfAccess) sorted() bool {
-	return !slices.ContainsFunc(a.list, func(b access) bool { return !b.sorted() })
-}
-
-func (a *keysAccess) String() string  { return a.text }
-func (a *spansAccess) String() string { return "range " + a.text }
-func (a *allOfAccess) String() string { return "intersect (" + joined(a.list) + ")" }
-func (a *anyOfAccess) String() string { return "union (" + joined(a.list) + ")" }
-
-func joined(list []access) string {
-	texts := make([]string, len(list))
-	for i, a := range list {
-		texts[i] = a.String()
-	}
-	return strings.Join(texts, "; ")
-}
 
 // required returns conditions that must hold for an item to have a row: those of WHERE, and those of
 // subqueries that must have a row themselves.
@@ -84,8 +37,9 @@ func (p *planner) requiredRow(dst []syntax.Expr, bl *block) []syntax.Expr {
 	return p.required(dst, bl)
 }
 
-// chooseIndex is the rule "index-choice": it decides how the documents are found and, for ORDER BY, whether
-// an index has them in order, and refuses an ORDER BY as Cosmos DB does.
+// chooseIndex is the rule "index-choice": it finds all ways in which indexes can lead to the documents and, for
+// ORDER BY, whether an index has them in order, and refuses an ORDER BY as Cosmos DB does. Which of the ways
+// is taken a run decides, by counting: see pick.
 func chooseIndex(p *planner) {
 	t := p.plan.top
 	if !t.container {
@@ -100,17 +54,21 @@ func chooseIndex(p *planner) {
 	}
 	for _, e := range p.required(nil, feeding) {
 		l := p.leafOf(e)
-		switch {
-		case l == nil:
-			if a := p.accessOf(e); a != nil {
-				found = append(found, a)
+		var a access
+		if l == nil {
+			if a = p.accessOf(e); a == nil {
+				l = p.termsOf(e)
 			}
-		case l.entered:
-			found = append(found, l.access())
-			if spec := l.name + "/?"; !slices.Contains(p.plan.use.Single, spec) {
-				p.plan.use.Single = append(p.plan.use.Single, spec)
-			}
-		default:
+		} else if l.entered {
+			a = l.access()
+			p.noteUsed(l.name)
+		} else {
+			p.testing(l, e)
+		}
+		p.plan.loose = p.plan.loose || l == nil || l.entered
+		if a != nil {
+			found = append(found, a)
+		} else if l != nil {
 			at := l.name
 			if before := single[at]; before != nil {
 				l = intersect(before, l)
@@ -124,7 +82,8 @@ func chooseIndex(p *planner) {
 	for _, at := range order {
 		leaves = append(leaves, single[at])
 	}
-	p.plan.access = p.chooseAccess(leaves, found)
+	p.plan.leaves = leaves
+	p.plan.ways = p.waysOf(leaves, found)
 	if p.plan.form == sorting || p.plan.form == blocking && len(t.order) > 0 {
 		p.chooseOrder(leaves)
 	}
@@ -136,8 +95,12 @@ func (l *leaf) access() access {
 	if l.undefined {
 		return nil
 	}
-	if l.width != points || len(l.spans) > maxPoints {
-		return &spansAccess{l.spans, l.text}
+	if l.width != points {
+		a := &spansAccess{spans: l.spans, text: l.text}
+		if l.loose {
+			a.test = l.test
+		}
+		return a
 	}
 	a := &keysAccess{text: l.text}
 	for _, s := range l.spans {
@@ -159,7 +122,7 @@ func (p *planner) accessOf(e syntax.Expr) access {
 		}
 		var best access
 		for _, term := range e.Terms {
-			if a := p.accessOf(term); a != nil && (best == nil || a.sorted() && !best.sorted()) {
+			if a := p.accessOf(term); a != nil && (best == nil || a.lists() && !best.lists()) {
 				best = a
 			}
 		}
@@ -183,7 +146,7 @@ func (p *planner) accessOfAny(e *syntax.Logical) access {
 	any := &anyOfAccess{}
 	for _, term := range e.Terms {
 		a := p.accessOf(term)
-		if a == nil || len(any.list) == maxPoints {
+		if a == nil {
 			return nil
 		}
 		any.list = append(any.list, a)
@@ -191,63 +154,85 @@ func (p *planner) accessOfAny(e *syntax.Logical) access {
 	return any
 }
 
-// chooseAccess combines what the conditions propose. All posting lists are intersected; a range is asked only
-// where there is none, and then the narrowest by its look.
-func (p *planner) chooseAccess(leaves []*leaf, found []access) access {
-	var lists []access
-	var narrowest *leaf
-	composite, covered := p.equalComposite(leaves)
+// waysOf lists what the conditions propose, each of which all documents that are wanted are among. A
+// composite index takes the place of the conditions that it answers together.
+func (p *planner) waysOf(leaves []*leaf, found []access) (ways []access) {
+	composite, covered := p.compositeAccess(leaves)
 	if composite != nil {
-		lists = append(lists, composite)
+		ways = append(ways, composite)
 	}
 	for _, l := range leaves {
-		a := l.access()
-		switch {
-		case a == nil, l.isEqual && slices.Contains(covered, l.name):
-		case a.sorted():
-			lists = append(lists, a)
-		case narrowest == nil || l.width < narrowest.width:
-			narrowest = l
+		if a := l.access(); a != nil && !slices.Contains(covered, l.name) {
+			ways = append(ways, a)
 		}
 	}
-	var loose access
 	for _, a := range found {
-		if a == nil {
-			continue
-		}
-		if a.sorted() {
-			lists = append(lists, a)
-		} else if loose == nil {
-			loose = a
+		if all, ok := a.(*allOfAccess); ok {
+			ways = append(ways, all.list...)
+		} else {
+			ways = append(ways, a)
 		}
 	}
-	switch {
-	case len(lists) > 1:
-		return &allOfAccess{lists[:min(len(lists), maxOpen)]}
-	case len(lists) == 1:
-		return lists[0]
-	case narrowest != nil:
-		return narrowest.access()
-	}
-	return loose
+	return ways
 }
 
-// equalComposite returns the posting list of a composite index all of whose paths are compared with =, and
-// those paths.
-func (p *planner) equalComposite(leaves []*leaf) (a access, covered []string) {
+// compositeAccess returns what a composite index proposes whose paths, from the first, are compared with =, but
+// for the last that the conditions name, which may be compared in another way, and the paths that it covers.
+// Of several indexes it is one that covers most.
+func (p *planner) compositeAccess(leaves []*leaf) (best access, covered []string) {
+	var spec []string
 	for _, c := range p.info.Index.Composites() {
 		values, n := equalPrefix(c, leaves)
-		if !c.Ready || n < len(c.Keys) {
+		if !c.Ready || n == 0 {
 			continue
 		}
-		for _, k := range c.Keys {
-			covered = append(covered, k.Path.String())
+		var names []string
+		for _, k := range c.Keys[:n] {
+			names = append(names, k.Path.String())
 		}
-		key, _ := c.Prefix(values...)
-		p.plan.use.Composite = append(p.plan.use.Composite, compositeSpec(c))
-		return &keysAccess{[][]byte{key}, compositeText(c) + " = " + valuesText(values)}, covered
+		var a access
+		text := compositeText(c) + " = " + valuesText(values)
+		if n == len(c.Keys) {
+			key, _ := c.Prefix(values...)
+			a = &keysAccess{[][]byte{key}, text}
+		} else if l := boundedLeaf(leaves, c.Keys[n].Path.String()); l != nil {
+			names = append(names, l.name)
+			a = &spansAccess{spans: compositeSpans(c, values, l.bounds), text: text + ", " + l.text}
+		}
+		if a != nil && len(names) > max(1, len(covered)) {
+			best, covered, spec = a, names, compositeSpec(c)
+		}
 	}
-	return nil, nil
+	if best != nil {
+		p.plan.use.Composite = append(p.plan.use.Composite, spec)
+	}
+	return best, covered
+}
+
+// boundedLeaf returns the leaf of a path that is compared with constants.
+func boundedLeaf(leaves []*leaf, name string) *leaf {
+	i := slices.IndexFunc(leaves, func(l *leaf) bool { return l.name == name && len(l.bounds) > 0 })
+	if i < 0 {
+		return nil
+	}
+	return leaves[i]
+}
+
+// compositeSpans are the keys of a composite index whose first paths have certain values, and whose next one
+// lies within bounds; none where nothing can.
+func compositeSpans(c *index.Composite, equal []doc.Value, bounds []bound) []span {
+	s := span{}
+	s.lo, s.hi, _ = c.Interval(equal...)
+	for _, b := range bounds {
+		lo, hi, _ := c.Range(equal, b.op, b.v)
+		if s.lo = later(s.lo, lo); bytes.Compare(hi, s.hi) < 0 {
+			s.hi = hi
+		}
+	}
+	if bytes.Compare(s.lo, s.hi) >= 0 {
+		return nil
+	}
+	return []span{s}
 }
 
 // equalPrefix returns the values of as many paths of a composite index, from the first, as are compared with
@@ -290,12 +275,10 @@ func valuesText(values []doc.Value) string {
 func (p *planner) noteUse(leaves []*leaf) {
 	use := &p.plan.use
 	for _, l := range leaves {
-		use.Single = append(use.Single, l.name+"/?")
+		p.noteUsed(l.name)
 	}
 	if o := p.plan.order; o != nil && o.walk != nil && o.walk.composite == nil {
-		if spec := o.walk.path.String() + "/?"; !slices.Contains(use.Single, spec) {
-			use.Single = append(use.Single, spec)
-		}
+		p.noteUsed(o.walk.path.String())
 	}
 	var equals, ranges []string
 	for _, l := range leaves {
@@ -343,7 +326,12 @@ func (p *planner) noteArgument(e syntax.Expr) {
 	if !ok || entered || !p.info.Index.RangeIndexed(route) {
 		return
 	}
-	if spec := route.String() + "/?"; !slices.Contains(p.plan.use.Single, spec) {
+	p.noteUsed(route.String())
+}
+
+// noteUsed adds a path to those whose index is used.
+func (p *planner) noteUsed(path string) {
+	if spec := path + "/?"; !slices.Contains(p.plan.use.Single, spec) {
 		p.plan.use.Single = append(p.plan.use.Single, spec)
 	}
 }

@@ -27,7 +27,11 @@ func (p *planner) liked(e *syntax.Like) *leaf {
 	if exact {
 		return p.compared(e.X, syntax.Eq, doc.StringValue(start))
 	}
-	return p.begins(e.X, start)
+	l := p.begins(e.X, start)
+	if l != nil && !like.begins() {
+		l.loose = true // of the rest of the pattern the beginning says nothing
+	}
+	return l
 }
 
 // begins is the leaf of strings that begin with start.
@@ -36,8 +40,9 @@ func (p *planner) begins(x syntax.Expr, start string) *leaf {
 	if l == nil {
 		return nil
 	}
-	lo, hi, _ := p.info.Index.Prefix(l.path, start)
+	lo, hi, exact := p.info.Index.Prefix(l.path, start)
 	l.addSpan(lo, hi)
+	l.loose = !exact
 	if l.width = closed; start == "" {
 		l.width = kindsOnly
 	}
@@ -51,33 +56,29 @@ func (p *planner) called(e *syntax.Call) *leaf {
 	if e.UDF || !ok {
 		return nil
 	}
-	second := func() doc.Value {
-		if l, ok := e.Args[1].(*syntax.Literal); ok && len(e.Args) == 2 {
-			return l.Value
+	constant := func(i int) doc.Value {
+		if i < len(e.Args) {
+			if l, ok := e.Args[i].(*syntax.Literal); ok {
+				return l.Value
+			}
 		}
 		return undefined
 	}
-	exact := func() doc.Value { // the second, of a function whose third says that case matters
-		if n := len(e.Args); n == 3 {
-			l, ok := e.Args[2].(*syntax.Literal)
-			s, constant := e.Args[1].(*syntax.Literal)
-			if ok && constant && doc.Equal(l.Value, doc.BoolValue(false)) {
-				return s.Value
-			}
-		}
-		return second()
+	second := constant(1)
+	if len(e.Args) == 3 && !doc.Equal(constant(2), doc.BoolValue(false)) { // in any case, or a part of it
+		second = undefined
 	}
 	switch fn.name {
 	case "STARTSWITH":
-		if v := exact(); v.Kind() == doc.String {
-			return p.begins(e.Args[0], v.Str())
+		if second.Kind() == doc.String {
+			return p.begins(e.Args[0], second.Str())
 		}
 	case "STRINGEQUALS":
-		if v := exact(); v.Kind() == doc.String {
-			return p.compared(e.Args[0], syntax.Eq, v)
+		if second.Kind() == doc.String {
+			return p.compared(e.Args[0], syntax.Eq, second)
 		}
 	case "ARRAY_CONTAINS":
-		return p.contains(e, second())
+		return p.contains(e, second)
 	default:
 		if set, ok := typeTests()[fn.name]; ok {
 			return p.typed(e.Args[0], set)
@@ -89,11 +90,11 @@ func (p *planner) called(e *syntax.Call) *leaf {
 // contains is the leaf of ARRAY_CONTAINS(x, v), which is about the elements of x, and of
 // ARRAY_CONTAINS([...], x).
 func (p *planner) contains(e *syntax.Call, v doc.Value) *leaf {
-	if list, ok := e.Args[0].(*syntax.Literal); ok && len(e.Args) == 2 && list.Value.Kind() == doc.Array {
+	if list, ok := e.Args[0].(*syntax.Literal); ok && v.Kind() == doc.Undefined && len(e.Args) == 2 && list.Value.Kind() == doc.Array {
 		var values []syntax.Expr
 		list.Value.Each(func(_ string, elem doc.Value) bool {
 			values = append(values, &syntax.Literal{Value: elem})
-			return len(values) <= maxPoints
+			return true
 		})
 		return p.oneOf(e.Args[1], values)
 	}

@@ -21,7 +21,10 @@ type leaf struct {
 	width     width
 	equal     doc.Value // where the condition is path = equal
 	isEqual   bool
-	bounds    []bound // comparisons that the spans come from, where they come from nothing else
+	bounds    []bound // comparisons that must hold, whatever else
+	loose     bool    // the spans hold others as well
+	sifted    bool    // the spans are the whole path: the test alone says something
+	test      *termTest
 	text      string
 }
 
@@ -49,9 +52,6 @@ const (
 	halfOpen               // on one side of a value
 	kindsOnly              // all values of a type
 )
-
-// maxPoints is how many single values a leaf keeps apart.
-const maxPoints = 2000
 
 // leafOf returns what a condition says of one path that is indexed; nil where it says nothing of the kind.
 func (p *planner) leafOf(e syntax.Expr) *leaf {
@@ -145,16 +145,17 @@ func (p *planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *leaf
 	l.width = halfOpen
 	l.bounds = []bound{{rangeOps[op], v}}
 	if v.Kind() > doc.Undefined && v.Kind() < doc.Array { // of arrays and objects a comparison is never true
-		lo, hi, _ := p.info.Index.Range(l.path, rangeOps[op], v)
+		lo, hi, exact := p.info.Index.Range(l.path, rangeOps[op], v)
 		l.addSpan(lo, hi)
+		l.loose = !exact
 	}
 	return l
 }
 
 func (l *leaf) addPoint(x *index.Indexer, v doc.Value) {
 	if v.Kind() != doc.Undefined && equal(v, v) {
-		key, _ := x.Term(l.path, v)
-		l.spans = append(l.spans, pointSpan(key))
+		key, exact := x.Term(l.path, v)
+		l.spans, l.loose = append(l.spans, pointSpan(key)), l.loose || !exact
 	}
 }
 
@@ -167,7 +168,7 @@ func (l *leaf) addSpan(lo, hi []byte) {
 // oneOf is the leaf of x IN (list).
 func (p *planner) oneOf(x syntax.Expr, list []syntax.Expr) *leaf {
 	l := p.leafAt(x)
-	if l == nil || len(list) > maxPoints {
+	if l == nil {
 		return nil
 	}
 	texts := make([]string, len(list))
@@ -200,7 +201,7 @@ func (p *planner) combined(e *syntax.Logical) *leaf {
 			continue
 		}
 		first = &leaf{path: l.path, name: l.name, entered: l.entered, undefined: first.undefined ||
-			l.undefined, width: max(first.width, l.width),
+			l.undefined, width: max(first.width, l.width), loose: first.loose || l.loose,
 			spans: append(first.spans, l.spans...), text: shortened(first.text + " or " + l.text)}
 	}
 	first.spans = merged(first.spans)
@@ -234,13 +235,14 @@ func intersect(a, b *leaf) *leaf {
 	if a == nil || b == nil || a.entered || b.entered || a.name != b.name {
 		return nil
 	}
-	l := &leaf{path: a.path, name: a.name, undefined: a.undefined && b.undefined,
+	l := &leaf{path: a.path, name: a.name, undefined: a.undefined && b.undefined, loose: a.loose || b.loose,
+		sifted: a.sifted && b.sifted, bounds: append(slices.Clip(a.bounds), b.bounds...),
 		text: shortened(a.text + " and " + b.text), width: closed}
+	if a.test != nil && b.test != nil {
+		l.test = a.test.and(b.test)
+	}
 	if a.width > halfOpen || b.width > halfOpen {
 		l.width = max(a.width, b.width)
-	}
-	if a.bounds != nil && b.bounds != nil {
-		l.bounds = append(slices.Clip(a.bounds), b.bounds...)
 	}
 	for _, x := range a.spans {
 		for _, y := range b.spans {

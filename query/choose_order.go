@@ -1,7 +1,6 @@
 package query
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -170,21 +169,9 @@ func (p *planner) pathWalk(key *orderKey, leaves []*leaf) *walk {
 
 // narrow cuts a walk to the comparisons that the conditions make with the first key of the order.
 func (w *walk) narrow(fixed []doc.Value, keys []*orderKey, leaves []*leaf) {
-	i := slices.IndexFunc(leaves, func(l *leaf) bool { return slices.Equal(l.path, keys[0].route) })
-	if i < 0 {
+	l := boundedLeaf(leaves, keys[0].route.String())
+	if l == nil {
 		return
 	}
-	for _, b := range leaves[i].bounds {
-		lo, hi, _ := w.composite.Range(fixed, b.op, b.v)
-		s := &w.spans[0]
-		if bytes.Compare(lo, s.lo) > 0 {
-			s.lo = lo
-		}
-		if bytes.Compare(hi, s.hi) < 0 {
-			s.hi = hi
-		}
-	}
-	if s := w.spans[0]; bytes.Compare(s.lo, s.hi) >= 0 {
-		w.spans = nil
-	}
+	w.spans = compositeSpans(w.composite, fixed, l.bounds)
 }

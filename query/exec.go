@@ -24,6 +24,8 @@ type RunOptions struct {
 	// then a page has a cursor only if there is another.
 	Certain bool
 	Memory  Memory // of DISTINCT; nil: nothing is kept from page to page
+
+	tune *tuning // nil: usual
 }
 
 // The defaults of RunOptions, which are those of Cosmos DB.
@@ -65,6 +67,8 @@ type Stats struct {
 	UDFCalls     int64
 	Elapsed      time.Duration // of the run; 0 without Env.Elapsed
 	Load, Filter time.Duration // of reading documents and of conditions, with Trace
+
+	choices []choice
 }
 
 // Add adds the figures of another page.
@@ -80,6 +84,7 @@ type execution struct {
 	plan    *Plan
 	sources []Source
 	opts    RunOptions
+	tune    *tuning
 	run     *run
 	f       *frame
 	page    Page
@@ -102,7 +107,7 @@ type execution struct {
 	late       bool // the page has taken its time
 	paused     bool // it has ended for that between two documents
 	leaps      int  // of intersections
-	trying     bool // documents are looked for that may be few, where they can be found in another way
+	scanning   bool // all documents are looked at although there are ways to those that are wanted
 	sortedRows int  // documents that have been sorted and wait to be given out
 	single     bool // a document has one row
 }
@@ -120,7 +125,10 @@ type execution struct {
 // query can only do wrong while it runs, a *MemoryError, a *TimeError, or what a source, a UDF or the context
 // returned; the page is then as far as it got, without rows.
 func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions) (Page, error) {
-	x := &execution{plan: p, sources: sources, opts: o.withDefaults()}
+	x := &execution{plan: p, sources: sources, opts: o.withDefaults(), tune: o.tune}
+	if x.tune == nil {
+		x.tune = usual()
+	}
 	x.run = newRun(ctx, p, env)
 	x.f = newFrame(x.run, p)
 	x.single = len(p.rows.clauses) <= 1

@@ -17,9 +17,9 @@ func (x *execution) block() error {
 		return x.putBlock(x.scratch, skip)
 	}
 	rs := x.plan.rows
-	if x.plan.shortcut != noShortcut {
+	if x.plan.only != nil && !x.plan.never {
 		g := newGrouper(rs, x.f, new(int))
-		if done, err := x.takeShortcut(g); done || err != nil {
+		if done, err := x.onlyFrom(g); done || err != nil {
 			g.each(func() bool { return emitDefined(rs.value(x.f), emit) })
 			return err
 		}
@@ -99,7 +99,7 @@ func (x *execution) feedItems(bl *block, rs *rowset, row func() bool) (more bool
 }
 
 func (x *execution) feedSource(src Source, rs *rowset, row func() bool) (more bool, err error) {
-	docs, err := x.candidates(src, 0)
+	docs, err := x.candidates(src, 0, true)
 	if err != nil {
 		return false, err
 	}

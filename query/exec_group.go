@@ -17,9 +17,14 @@ func (x *execution) grouped() error {
 	held := 0
 	g := newGrouper(rs, x.f, &held)
 	g.from, g.paged = x.from.key, true
-	var failed error
-	if feed := x.feed(x.plan.top, rs, &failed); !feed(g.add) || failed != nil {
+	done, failed := x.onlyFrom(g)
+	if failed != nil {
 		return failed
+	}
+	if !done {
+		if feed := x.feed(x.plan.top, rs, &failed); !feed(g.add) || failed != nil {
+			return failed
+		}
 	}
 	x.done = bookmark{form: grouping, offset: x.from.offset, limit: x.from.limit, key: x.from.key}
 	skip := 0

@@ -29,9 +29,10 @@ func (x *execution) stream() error {
 	return nil
 }
 
-// streamSource gives out rows of one source, behind a rid. It is false where the page has ended.
+// streamSource gives out rows of one source, behind a rid. It is false where the page has ended. Where a scan
+// has found little so far, an index is asked for the rest.
 func (x *execution) streamSource(src Source, after uint64) (more bool, err error) {
-	docs, err := x.candidates(src, after)
+	docs, err := x.candidates(src, after, false)
 	if err != nil {
 		return false, err
 	}
@@ -40,6 +41,7 @@ func (x *execution) streamSource(src Source, after uint64) (more bool, err error
 			err = e
 		}
 	}()
+	looked, wanted := 0, x.page.Stats.Matched
 	for x.next(docs) {
 		d := docs.Document()
 		x.current.rid = d.RID()
@@ -53,6 +55,18 @@ func (x *execution) streamSource(src Source, after uint64) (more bool, err error
 		if late, err := x.stop(); late && !old || err != nil {
 			x.more = late
 			return false, err
+		}
+		looked++
+		if x.scanning && looked == x.tune.trial && int(x.page.Stats.Matched-wanted)*x.tune.share < looked {
+			if err := docs.Close(); err != nil {
+				return false, err
+			}
+			docs = &valueScan{} // nothing, as long as there is no other
+			better, err := x.candidates(src, x.current.rid, true)
+			if err != nil {
+				return false, err
+			}
+			docs = better
 		}
 	}
 	return !x.paused, docs.Err()

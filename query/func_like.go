@@ -105,6 +105,16 @@ func (p *likePattern) prefix() (text string, exact bool) {
 	return b.String(), len(p.runs) == 1
 }
 
+// begins tells whether all texts match that begin with the prefix.
+func (p *likePattern) begins() bool {
+	for _, t := range p.runs[0] {
+		if t.kind != likeChar {
+			return false
+		}
+	}
+	return len(p.runs) == 2 && len(p.runs[1]) == 0
+}
+
 // match tells whether the whole text fits the pattern.
 func (p *likePattern) match(m *meter, text []byte) bool {
 	if !m.spend(len(text)) {

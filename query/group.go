@@ -88,11 +88,53 @@ func (g *grouper) groupOf() *bucket {
 	if g.rs.carried != nil {
 		keys = append(keys, g.rs.carried(g.f).Clone())
 	}
+	return g.enter(keys)
+}
+
+// enter adds a group at the key that was made last.
+func (g *grouper) enter(keys []doc.Value) *bucket {
 	one := g.start(keys)
 	one.key, one.size = string(g.key), 2*len(g.key)+2*setEntry*(1+len(one.state))
 	g.f.run.hold(g.held, one.size, "GROUP BY")
 	g.byKey[one.key] = one
 	return one
+}
+
+// groupAt is groupOf for rows that have a value as the only key, and are not there.
+func (g *grouper) groupAt(v doc.Value) *bucket {
+	g.key = doc.AppendOrdered(g.key[:0], v)
+	if one, ok := g.byKey[string(g.key)]; ok {
+		return one
+	}
+	if !g.takes(g.key) {
+		return nil
+	}
+	return g.enter([]doc.Value{v.Clone()})
+}
+
+// addValue adds a row to a group of groupAt: all aggregates are of the value, or of what all rows have.
+func (g *grouper) addValue(one *bucket, v doc.Value) {
+	for _, state := range one.state {
+		before := state.size()
+		if c, ok := state.(*counter); ok {
+			c.n++
+		} else {
+			state.add(v)
+		}
+		grown := state.size() - before
+		one.size += grown
+		g.f.run.hold(g.held, grown, "GROUP BY")
+	}
+	g.shed()
+}
+
+// countValue adds another row with the same value.
+func (g *grouper) countValue(one *bucket) {
+	for _, state := range one.state {
+		if c, ok := state.(*counter); ok {
+			c.n++
+		}
+	}
 }
 
 // each puts the results of each group into the frame and calls fn, until that returns false.

@@ -9,6 +9,7 @@ type fetched struct {
 	begun bool
 	ahead []uint64 // read from rids and not fetched yet
 	room  int      // how many are read ahead at a time; 0: nothing is
+	only  *members // none but these; nil: all
 	// is told of each rid that is no live document; where it is false Next is, too
 	skip func(rid uint64) bool
 	doc  Document
@@ -50,18 +51,28 @@ func (d *fetched) look(rid uint64) {
 	d.ahead, d.room = list[1:], min(2*d.room, p.Prefetches())
 }
 
+// note counts an entry, unless it was counted when it was gathered.
+func (d *fetched) note() error {
+	if _, counted := d.rids.(*gathered); counted {
+		return d.x.pass(entryWork)
+	}
+	return d.x.passEntry()
+}
+
 func (d *fetched) Next() bool {
 	for d.err == nil {
-		if d.err = d.x.passEntry(); d.err != nil {
+		if d.err = d.note(); d.err != nil {
 			return false
 		}
 		rid, ok := d.next()
 		if !ok {
 			return false
 		}
-		var live bool
-		if d.doc, live, d.err = d.src.Fetch(rid); live && d.err == nil {
-			return true
+		live := false
+		if d.only.has(rid) {
+			if d.doc, live, d.err = d.src.Fetch(rid); live && d.err == nil {
+				return true
+			}
 		}
 		if d.err == nil && !d.skip(rid) {
 			d.err = d.x.run.err
@@ -82,9 +93,9 @@ func (d *fetched) Close() error {
 }
 
 // candidates opens the documents of a source that may fulfil the conditions, in the order of their rids,
-// behind one.
-func (x *execution) candidates(src Source, after uint64) (Documents, error) {
-	p, ok, err := x.proposed(src)
+// behind one. every tells that all of them are going to be read.
+func (x *execution) candidates(src Source, after uint64, every bool) (Documents, error) {
+	p, ok, err := x.pick(src, every)
 	if err != nil {
 		return nil, err
 	}
@@ -92,30 +103,6 @@ func (x *execution) candidates(src Source, after uint64) (Documents, error) {
 		return x.scan(src, after), nil
 	}
 	return &fetched{x: x, src: src, rids: p, after: after, skip: x.skip}, nil
-}
-
-// proposed opens the rids that the plan's access proposes inside the source's scope. It is false where
-// looking at all documents of the scope is the better way.
-func (x *execution) proposed(src Source) (Postings, bool, error) {
-	if x.plan.access == nil {
-		return nil, false, nil
-	}
-	partition, scoped := src.Partition()
-	// a partition is seldom larger than a range of keys in all partitions
-	if scoped && !x.plan.access.sorted() {
-		return nil, false, partition.Close()
-	}
-	p, ok, err := x.rids(src, x.plan.access)
-	if !scoped {
-		return p, ok, err
-	}
-	if err != nil || !ok {
-		if e := partition.Close(); err == nil {
-			err = e
-		}
-		return nil, false, err
-	}
-	return x.intersect([]Postings{partition, p}), true, nil
 }
 
 // termDocuments are the documents of a range of keys.

@@ -14,14 +14,27 @@ func (wk *walker) without() inOrder {
 	if shapes, ok := wk.src.(Shapes); ok {
 		if rids, ok := shapes.Lacking(wk.w.path, from, wk.w.reverse); ok {
 			found := &asFound{wk: wk}
-			docs := &fetched{x: wk.x, src: wk.src, rids: rids, begun: true, skip: found.skip}
-			found.docs = &undefinedDocuments{docs, wk.x}
+			docs := &fetched{x: wk.x, src: wk.src, rids: rids, begun: true, only: wk.only,
+				skip: found.skip}
+			found.docs = &undefinedDocuments{docs, wk.x, wk.x.plan.order.keys[0]}
 			return found
 		}
 	}
 	return wk.x.newBatch(wk.src, wk.source, func() (Documents, error) {
-		return &undefinedDocuments{wk.x.scan(wk.src, 0), wk.x}, nil
+		return &undefinedDocuments{wk.x.scan(wk.src, 0), wk.x, wk.x.plan.order.keys[0]}, nil
 	})
+}
+
+// lacking iterates over the documents that have nothing at the path that groups are made of.
+func (x *execution) lacking(src Source) (Documents, error) {
+	path := x.plan.only.path
+	if shapes, ok := src.(Shapes); ok {
+		if rids, ok := shapes.Lacking(path, 0, false); ok {
+			docs := &fetched{x: x, src: src, rids: rids, begun: true, skip: x.skip}
+			return &undefinedDocuments{docs, x, x.plan.rows.groupBy[0]}, nil
+		}
+	}
+	return &undefinedDocuments{x.scan(src, 0), x, x.plan.rows.groupBy[0]}, nil
 }
 
 // resumedAt tells at which rid to begin among the documents without the path.
@@ -67,17 +80,18 @@ func (o *asFound) next() (bool, error) {
 func (o *asFound) at() (*entry, Document) { return &o.wk.entry, o.wk.doc }
 func (o *asFound) close() error           { return o.docs.Close() }
 
-// undefinedDocuments are those documents whose first key of the order is undefined.
+// undefinedDocuments are those documents that have no value of a kind. The frame is at the document.
 type undefinedDocuments struct {
 	Documents
-	x *execution
+	x     *execution
+	value valuer
 }
 
 func (d *undefinedDocuments) Next() bool {
 	for d.x.pass(rowWork) == nil && d.Documents.Next() {
 		d.x.f.enter(d.Document())
 		d.x.plan.rows.bindPaths(d.x.f)
-		if d.x.plan.order.keys[0](d.x.f).Kind() == doc.Undefined {
+		if d.value(d.x.f).Kind() == doc.Undefined {
 			return true
 		}
 	}

@@ -1,9 +1,6 @@
 package query
 
-import (
-	"errors"
-	"slices"
-)
+import "slices"
 
 // The iterators over rids. All are Postings, so that they nest.
 
@@ -12,9 +9,6 @@ const (
 	nexts = 16
 	// maxOpen is how many posting lists are merged as they are read. More are gathered.
 	maxOpen = 16
-	// maxGathered is how many entries are read to put the rids of a range of keys in order. Where there are
-	// more the matches are dense, and looking at every document from the cursor on finds them sooner.
-	maxGathered = 10_000
 )
 
 // advance moves an iterator to the first rid that is not less than rid.
@@ -175,8 +169,9 @@ func (u *unionOf) Close() error { return closeAll(u.all) }
 
 // gathered has rids that were read and put in order.
 type gathered struct {
-	rids []uint64
-	at   int // behind the current one
+	rids    []uint64
+	at      int    // behind the current one
+	release func() // gives their memory back; may be nil
 }
 
 func (g *gathered) Next() bool {
@@ -194,46 +189,42 @@ func (g *gathered) SeekGE(rid uint64) bool {
 	return g.at <= len(g.rids)
 }
 
-func (g *gathered) RID() uint64  { return g.rids[g.at-1] }
-func (g *gathered) Close() error { return nil }
+func (g *gathered) RID() uint64 { return g.rids[g.at-1] }
 
-// rids opens what an access proposes in a source. It is false where there is too much to be put in order.
-func (x *execution) rids(src Source, a access) (Postings, bool, error) {
-	switch a := a.(type) {
-	case *keysAccess:
-		return x.keyRids(src, a)
-	case *spansAccess:
-		return x.gather(func(g *gathered) (bool, error) {
-			for _, s := range a.spans {
-				if ok, err := x.gatherTerms(g, src.Terms(s.lo, s.hi, false)); !ok || err != nil {
-					return ok, err
-				}
-			}
-			return true, nil
-		})
-	case *allOfAccess:
-		list, ok, err := x.ridsOf(src, a.list)
-		return x.intersect(list), ok, err
-	case *anyOfAccess:
-		return x.anyRids(src, a)
+func (g *gathered) Close() error {
+	if g.release != nil {
+		g.release()
 	}
-	return nil, false, nil
+	g.rids, g.release = nil, nil
+	return nil
 }
 
-// ridsOf opens several accesses, all or none.
-func (x *execution) ridsOf(src Source, list []access) ([]Postings, bool, error) {
-	open := make([]Postings, 0, len(list))
-	for _, a := range list {
-		p, ok, err := x.rids(src, a)
-		if !ok || err != nil {
-			if e := closeAll(open); err == nil {
-				err = e
-			}
-			return nil, false, err
+// list opens an access that consists of posting lists.
+func (x *execution) list(src Source, a access) Postings {
+	switch a := a.(type) {
+	case *keysAccess:
+		if len(a.keys) == 1 {
+			return src.Postings(a.keys[0])
 		}
-		open = append(open, p)
+		u := &unionOf{}
+		for _, key := range a.keys {
+			u.all = append(u.all, src.Postings(key))
+		}
+		return u
+	case *allOfAccess:
+		return x.intersect(x.listsOf(src, a.list))
+	case *anyOfAccess:
+		return &unionOf{all: x.listsOf(src, a.list)}
 	}
-	return open, true, nil
+	return &gathered{}
+}
+
+func (x *execution) listsOf(src Source, list []access) []Postings {
+	open := make([]Postings, len(list))
+	for i, a := range list {
+		open[i] = x.list(src, a)
+	}
+	return open
 }
 
 func (x *execution) intersect(list []Postings) Postings {
@@ -243,80 +234,11 @@ func (x *execution) intersect(list []Postings) Postings {
 // isTired is called by intersections that leap from rid to rid, and tells whether the page has taken its time
 // and can be gone on from behind any document, or has a better way to its documents.
 func (x *execution) isTired() bool {
-	if x.plan.form != streaming && !x.trying {
+	if x.plan.form != streaming {
 		return false
 	}
 	if x.leaps++; x.leaps%restEvery == 0 && x.look() != nil {
 		return true
 	}
 	return x.late && !x.isOld()
-}
-
-func (x *execution) keyRids(src Source, a *keysAccess) (Postings, bool, error) {
-	if len(a.keys) == 1 {
-		return src.Postings(a.keys[0]), true, nil
-	}
-	if len(a.keys) <= maxOpen {
-		u := &unionOf{}
-		for _, key := range a.keys {
-			u.all = append(u.all, src.Postings(key))
-		}
-		return u, true, nil
-	}
-	return x.gather(func(g *gathered) (bool, error) {
-		for _, key := range a.keys {
-			if ok, err := x.gatherPostings(g, src.Postings(key)); !ok || err != nil {
-				return ok, err
-			}
-		}
-		return true, nil
-	})
-}
-
-func (x *execution) anyRids(src Source, a *anyOfAccess) (Postings, bool, error) {
-	if len(a.list) <= maxOpen {
-		list, ok, err := x.ridsOf(src, a.list)
-		return &unionOf{all: list}, ok, err
-	}
-	return x.gather(func(g *gathered) (bool, error) {
-		for _, one := range a.list {
-			p, ok, err := x.rids(src, one)
-			if ok && err == nil {
-				ok, err = x.gatherPostings(g, p)
-			}
-			if !ok || err != nil {
-				return ok, err
-			}
-		}
-		return true, nil
-	})
-}
-
-// gather collects rids and puts them in order.
-func (x *execution) gather(collect func(*gathered) (bool, error)) (Postings, bool, error) {
-	g := &gathered{}
-	ok, err := collect(g)
-	slices.Sort(g.rids)
-	g.rids = slices.Compact(g.rids)
-	return g, ok, err
-}
-
-func (x *execution) gatherTerms(g *gathered, t Terms) (bool, error) {
-	for len(g.rids) <= maxGathered && t.Next() {
-		g.rids = append(g.rids, t.RID())
-		if err := x.passEntry(); err != nil {
-			return false, errors.Join(err, t.Close())
-		}
-	}
-	return len(g.rids) <= maxGathered, t.Close()
-}
-
-func (x *execution) gatherPostings(g *gathered, p Postings) (bool, error) {
-	for len(g.rids) <= maxGathered && p.Next() {
-		g.rids = append(g.rids, p.RID())
-		if err := x.passEntry(); err != nil {
-			return false, errors.Join(err, p.Close())
-		}
-	}
-	return len(g.rids) <= maxGathered, p.Close()
 }

@@ -1,9 +1,6 @@
 package query
 
-import (
-	"errors"
-	"slices"
-)
+import "slices"
 
 // batch iterates over the documents of a source in order by looking at all of them and keeping the first
 // ones, as many as a page can need. When those run out it looks again for the ones after them, so its memory
@@ -20,6 +17,7 @@ type batch struct {
 	full   bool // there may be more
 	last   entry
 	begun  bool
+	after  *entry // none but what comes behind it; nil: all
 	doc    Document
 }
 
@@ -87,7 +85,8 @@ func (b *batch) fill() (err error) {
 		x.page.Stats.LoadedBytes += int64(len(x.f.body))
 		key = x.orderKey(key[:0])
 		e := entry{key: key, source: b.source, rid: d.RID(), holds: true}
-		if x.behind(&e) && (!b.begun || x.compare(&e, &b.last) > 0) {
+		if x.behind(&e) && (b.after == nil || x.compare(&e, b.after) > 0) &&
+			(!b.begun || x.compare(&e, &b.last) > 0) {
 			if !b.wants(&e) {
 				b.full = true
 			} else if x.passes(x.plan.rows) {
@@ -162,53 +161,4 @@ func (b *batch) sink() {
 		b.heap[i], b.heap[high] = b.heap[high], b.heap[i]
 		i = high
 	}
-}
-
-// maxSorted is how many documents are looked at to sort them before an index that has them in order is walked
-// instead.
-const maxSorted = 4000
-
-// openOrder opens the documents of a source in the order of the query. Few documents that posting lists
-// propose are sorted; else an index with the order is walked, and where there is none all candidates are
-// sorted.
-func (x *execution) openOrder(src Source, source int) (inOrder, error) {
-	o := x.plan.order
-	if x.plan.access != nil && x.plan.access.sorted() &&
-		(o.vectors != nil || o.walk != nil && len(o.walk.fixed) == 0) {
-		rids, few, err := x.fewProposed(src)
-		if err != nil {
-			return nil, err
-		}
-		if few {
-			return x.newBatch(src, source, func() (Documents, error) {
-				return &fetched{x: x, src: src, rids: &gathered{rids: rids}, skip: x.skip}, nil
-			}), nil
-		}
-	}
-	if o.walk != nil {
-		return x.newWalk(src, source, o.walk), nil
-	}
-	if o.vectors != nil {
-		if n, err := x.newNearest(src, source, o.vectors); n != nil || err != nil {
-			return n, err
-		}
-	}
-	return x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0) }), nil
-}
-
-// fewProposed reads the rids that the plan's access proposes, unless they are many, or hard to find.
-func (x *execution) fewProposed(src Source) (rids []uint64, few bool, err error) {
-	p, ok, err := x.proposed(src)
-	if err != nil || !ok {
-		return nil, false, err
-	}
-	x.trying = true
-	defer func() { x.trying = false }()
-	for len(rids) <= maxSorted && !x.late && p.Next() {
-		rids = append(rids, p.RID())
-		if err := x.passEntry(); err != nil {
-			return nil, false, errors.Join(err, p.Close())
-		}
-	}
-	return rids, len(rids) <= maxSorted && !x.late, p.Close()
 }

@@ -198,8 +198,8 @@ func (n *nearest) read() error {
 func (n *nearest) without() (bool, error) {
 	if n.rest == nil {
 		n.rest = n.x.newBatch(n.src, n.source, func() (Documents, error) {
-			docs, err := n.x.candidates(n.src, 0)
-			return &undefinedDocuments{docs, n.x}, err
+			docs, err := n.x.candidates(n.src, 0, true)
+			return &undefinedDocuments{docs, n.x, n.x.plan.order.keys[0]}, err
 		})
 	}
 	ok, err := n.rest.next()

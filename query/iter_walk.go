@@ -26,9 +26,15 @@ type walker struct {
 	ahead  bool     // terms are one entry further
 	key    []byte   // the last key that was found to be exact
 	vain   int      // entries without a document that is wanted
-	sub    inOrder
-	entry  entry
-	doc    Document
+	only   *members // documents that may be wanted; nil: any
+	// patience is how many entries may be passed, besides some for each document that was wanted, before the
+	// walk pauses; 0: any number
+	patience int
+	passed   int
+	wanted   int64 // documents of the page that were wanted when the walk began
+	sub      inOrder
+	entry    entry
+	doc      Document
 }
 
 // part is a piece of a walk: a span of keys or, where it has none, the documents without the path.
@@ -38,7 +44,7 @@ type part struct {
 }
 
 func (x *execution) newWalk(src Source, source int, w *walk) *walker {
-	wk := &walker{x: x, src: src, source: source, w: w}
+	wk := &walker{x: x, src: src, source: source, w: w, wanted: x.page.Stats.Matched}
 	for _, s := range w.spans {
 		wk.parts = append(wk.parts, part{span: s})
 	}
@@ -192,10 +198,16 @@ func (wk *walker) next() (bool, error) {
 			wk.terms = wk.src.Terms(wk.parts[0].lo, wk.parts[0].hi, wk.w.reverse)
 		}
 		ok, err := wk.step()
-		if ok || err != nil {
+		if ok || err != nil || wk.tired() {
 			return ok, err
 		}
 	}
+}
+
+// tired tells that the walk has passed so much that there may be a better way.
+func (wk *walker) tired() bool {
+	wanted := int(wk.x.page.Stats.Matched - wk.wanted)
+	return wk.patience > 0 && wk.passed > wk.patience+wk.x.tune.share*wanted
 }
 
 // step goes to the next entry of the part and the document behind it. It is false where there is none, or
@@ -211,12 +223,20 @@ func (wk *walker) step() (bool, error) {
 			}
 			wk.key = append(wk.key[:0], wk.found...)
 		}
-		d, live, err := wk.src.Fetch(wk.rid)
-		if err != nil {
-			return false, err
+		if wk.only.has(wk.rid) {
+			d, live, err := wk.src.Fetch(wk.rid)
+			if err != nil {
+				return false, err
+			}
+			if live && wk.reach(d) {
+				return true, nil
+			}
 		}
-		if live && wk.reach(d) || wk.rests(wk.rid, wk.values) {
+		if wk.rests(wk.rid, wk.values) {
 			return true, nil
+		}
+		if wk.passed++; wk.tired() {
+			return false, nil
 		}
 	}
 	err := wk.terms.Close()

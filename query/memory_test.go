@@ -174,3 +174,5 @@ func (m *memory) Lacking(path index.Path, from uint64, reverse bool) (Postings, 
 	}
 	return m.rids(list), true
 }
+
+func (m *memory) Dead() ([]uint64, bool, error) { return nil, true, nil }

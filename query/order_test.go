@@ -58,7 +58,7 @@ func randomCondition(r *rand.Rand, depth int) string {
 		}
 		return "undefined"
 	}
-	switch n := r.IntN(16); {
+	switch n := r.IntN(18); {
 	case n < 3 && depth > 0:
 		return "(" + randomCondition(r, depth-1) + " AND " + randomCondition(r, depth-1) + ")"
 	case n < 5 && depth > 0:
@@ -78,7 +78,17 @@ func randomCondition(r *rand.Rand, depth int) string {
 		return "STARTSWITH(" + path + `, "` + []string{"", "a", "long ",
 			strings.Repeat("long ", 40)}[r.IntN(4)] + `")`
 	case n == 13:
-		return "ARRAY_CONTAINS(c.t, " + value() + ")"
+		return "ARRAY_CONTAINS(c.t, " + value() + []string{")", ", false)", ", true)"}[r.IntN(3)]
+	case n == 15 && depth > 0:
+		return "NOT (" + randomCondition(r, depth-1) + ")"
+	case n == 16:
+		return []string{"CONTAINS", "ENDSWITH", "STARTSWITH", "STRINGEQUALS"}[r.IntN(4)] + "(" + path + ", " +
+			[]string{`"a"`, `"O"`, `"long "`, `""`}[r.IntN(4)] + []string{")", ", true)", ", false)"}[r.IntN(3)]
+	case n == 17:
+		return []string{"UPPER(" + path + `) = "A"`, path + " + 1 > 2", "(" + path + " ?? 0) = 0",
+			"ABS(" + path + ") <= 1", "NOT IS_NULL(" + path + ")", path + ".x = 1", path + "[0] = 1",
+			"ARRAY_CONTAINS_ANY(c.t, 1, " + value() + ")", "ARRAY_CONTAINS_ALL(c.t, 1, " + value() + ")",
+			"REGEXMATCH(" + path + `, "^a")`}[r.IntN(10)]
 	case n == 14:
 		return "EXISTS(SELECT VALUE u FROM u IN c.t WHERE u = " + value() + ")"
 	}
@@ -95,7 +105,7 @@ func randomQuery(r *rand.Rand) string {
 		"c.b DESC, c.a", "c._ts DESC", "c.s, c.b"}
 	order := " ORDER BY " + keys[r.IntN(len(keys))]
 	window := []string{"", "", fmt.Sprintf(" OFFSET %d LIMIT %d", r.IntN(4), r.IntN(6))}[r.IntN(3)]
-	switch r.IntN(11) {
+	switch r.IntN(13) {
 	case 7:
 		part := strings.ReplaceAll(strings.ReplaceAll(randomCondition(r, 1), "c.o.x", "c.x"), "c.", "o.")
 		return "SELECT * FROM c.o AS o WHERE " + part + " ORDER BY o." + []string{"x", "y", "x DESC",
@@ -113,6 +123,24 @@ func randomQuery(r *rand.Rand) string {
 			" GROUP BY c.b"
 	case 4:
 		return "SELECT COUNT(1) AS n, MIN(c.b) AS low, MAX(c.b) AS high FROM c" + where
+	case 11, 12:
+		path := []string{"c.a", "c.b", "c.s", "c.o.x", "c.o"}[r.IntN(5)]
+		at := " WHERE " + []string{path + " > 1", path + " >= 'a'", "IS_DEFINED(" + path + ")",
+			"CONTAINS(" + path + ", 'o')", path + " != 1", path + " IN (1, 'a', true)", "NOT IS_ARRAY(" + path + ")",
+			"LENGTH(" + path + ") > 2", "IS_ARRAY(" + path + ")"}[r.IntN(9)]
+		if r.IntN(2) == 0 {
+			at = ""
+		}
+		return []string{
+			"SELECT MIN(c.a) AS a, MAX(c.b) AS b, MAX(c.s) AS s FROM c",
+			"SELECT COUNT(1) AS n FROM c" + where,
+			"SELECT COUNT(1) AS n, COUNT(" + path + ") AS m FROM c" + at,
+			"SELECT COUNT(1) AS n FROM c" + at,
+			"SELECT COUNT(c) AS n, MIN(" + path + ") AS l, MAX(" + path + ") AS h FROM c" + at,
+			"SELECT " + path + " AS p, COUNT(1) AS n, MIN(" + path + ") AS h FROM c" + at + " GROUP BY " + path,
+			"SELECT VALUE " + path + " FROM c" + at + " GROUP BY " + path,
+			"SELECT DISTINCT VALUE " + path + " FROM c" + at + " ORDER BY " + path,
+		}[r.IntN(8)]
 	case 5:
 		return "SELECT DISTINCT VALUE c.s FROM c" + where + " ORDER BY c.s" +
 			[]string{"", " DESC"}[r.IntN(2)] + window
@@ -120,6 +148,24 @@ func randomQuery(r *rand.Rand) string {
 		return "SELECT c.id, t FROM c JOIN t IN c.t" + where + order + window
 	}
 	return "SELECT VALUE c.id FROM c" + where + order + window
+}
+
+// randomTuning forces other choices than those that counting would make; nil now and then.
+func randomTuning(r *rand.Rand) *tuning {
+	if r.IntN(4) == 0 {
+		return nil
+	}
+	n := func() int { return []int{0, 1, 3, 10, 1000}[r.IntN(5)] }
+	return &tuning{probe: n(), gather: n(), every: n(), sort: n(), leap: n(), trial: 1 + n(), share: n(),
+		patience: n()}
+}
+
+// buried are sources some of whose documents are dead.
+func buried(sources []Source, dead map[uint64]bool) []Source {
+	for i, src := range sources {
+		sources[i] = &graves{memory: src.(*memory), dead: dead}
+	}
+	return sources
 }
 
 // TestIndexesChangeNothing runs random queries over random documents: whatever is indexed, over however many
@@ -136,13 +182,18 @@ func TestIndexesChangeNothing(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		bodies := randomDocuments(r, 5+r.IntN(60))
-		plain := newMemory(t, nil, bodies, 1)
+		dead := map[uint64]bool{}
+		for i := range bodies {
+			dead[uint64(i+1)] = r.IntN(4) == 0 && seed%2 == 0
+		}
+		plain := buried(newMemory(t, nil, bodies, 1), dead)
 		for _, policy := range policies {
 			x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(policy)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sources := map[int][]Source{1: newMemory(t, x, bodies, 1), 3: newMemory(t, x, bodies, 3)}
+			sources := map[int][]Source{1: buried(newMemory(t, x, bodies, 1), dead),
+				3: buried(newMemory(t, x, bodies, 3), dead)}
 			for range 40 {
 				text := randomQuery(r)
 				want, err := runAll(text, nil, Info{Lenient: true}, plain, RunOptions{})
@@ -150,7 +201,7 @@ func TestIndexesChangeNothing(t *testing.T) {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)
 				}
 				n, page := 1+2*r.IntN(2), []int{0, 1, 2, 5}[r.IntN(4)]
-				o := RunOptions{MaxItems: page, MaxBytes: []int{0, 0, 1, 30}[r.IntN(4)]}
+				o := RunOptions{MaxItems: page, MaxBytes: []int{0, 0, 1, 30}[r.IntN(4)], tune: randomTuning(r)}
 				got, err := runAll(text, nil, Info{Index: x, Lenient: true}, sources[n], o)
 				if err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,6 +29,16 @@ func (g *graves) Scan(after uint64) Documents {
 }
 
 func (g *graves) Count() (int64, bool) { return 0, false }
+
+func (g *graves) Dead() (rids []uint64, ok bool, err error) {
+	for rid, dead := range g.dead {
+		if dead {
+			rids = append(rids, rid)
+		}
+	}
+	slices.Sort(rids)
+	return rids, true, nil
+}
 
 type gravesScan struct {
 	*memoryScan

@@ -52,10 +52,12 @@ type Plan struct {
 	never    bool // no row can fulfil the conditions
 	order    *ordering
 	rank     []ranker
-	ends     *ends // of a path, for the shortcut endsOnly
-	shortcut shortcut
-	// access proposes documents that may fulfil the conditions; nil: all.
-	access access
+	only     *indexOnly // what makes the rows without documents; nil: nothing
+	loose    bool       // a condition is not about one path
+	// ways lead by indexes to documents that may fulfil the conditions, each to all of those; none: all
+	// documents are looked at
+	ways   []access
+	leaves []*leaf // what the conditions say of single paths
 	pins   pins
 	slots  int
 	aggs   int
@@ -143,7 +145,7 @@ func rules() []rule {
 		{"top-n", limitOnce},
 		{"pin", pinKeys},
 		{"index-choice", chooseIndex},
-		{"shortcut", findShortcut},
+		{"index-only", findIndexOnly},
 	}
 }
 
@@ -173,8 +175,10 @@ func (p *Plan) compile(c *compiler) {
 			p.order.keys = append(p.order.keys, c.value(key.x))
 		}
 	}
-	if p.ends != nil {
-		p.ends.value = c.value(p.ends.key.x)
+	if p.only != nil {
+		for i, a := range p.top.aggs {
+			p.only.args[i].value = c.value(a.arg)
+		}
 	}
 	p.slots, p.aggs, p.keys = c.slots, len(c.aggs), c.groups
 }

@@ -73,7 +73,8 @@ func TestExplain(t *testing.T) {
     rows -> 2
       for each l in c.l
         filter (c.p = 1) AND (c.q >= 1) -> 1 in 1ms
-          index /p = 1 -> 1 in 1ms (1 index entries, 32 bytes)
+          index, the fewest of (/p = 1; range /q >= 1) -> 1 in 1ms (4 index entries, 32 bytes)
+chosen: rids, 2 of (/p = 1: 2; range /q >= 1: 2)
 in 5ms
 a composite index would help: (/p ASC, /q ASC)
 `

@@ -56,6 +56,9 @@ func (p *Plan) Explain(s Stats) string {
 		}
 		return n.text
 	})
+	for _, c := range s.choices {
+		text += c.String() + "\n"
+	}
 	if s.Elapsed > 0 {
 		text += "in " + s.Elapsed.String() + "\n"
 	}
@@ -247,22 +250,35 @@ func (p *Plan) accessText() string {
 		return "one row"
 	case p.never:
 		return "nothing"
-	case p.shortcut == countOnly:
-		return "count of the documents, without reading them"
-	case p.shortcut == endsOnly:
-		return "ends of index " + p.ends.walk.path.String()
+	case p.only != nil:
+		return p.only.String()
 	case p.order != nil && p.order.walk != nil:
 		text := "index " + p.order.walk.String()
-		if p.access != nil && p.access.sorted() && len(p.order.walk.fixed) == 0 {
-			text = fmt.Sprintf("%s, sorted if not more than %d; else %s", p.access, maxSorted, text)
+		if ways := p.waysBeside(p.order.walk); len(ways) > 0 {
+			text += ", or sort the fewest of (" + joined(ways) + ")"
 		}
 		return text
 	case p.order != nil && p.order.vectors != nil:
 		return "vectors of " + p.order.vectors.path.String()
-	case p.access == nil:
-		return "scan"
-	case p.access.sorted():
-		return "index " + p.access.String()
 	}
-	return fmt.Sprintf("index %s, put in order if not more than %d; else scan", p.access, maxGathered)
+	return p.waysText()
+}
+
+// waysText says how the documents are found that the conditions leave.
+func (p *Plan) waysText() string {
+	lists := len(p.ways) > 0
+	for _, a := range p.ways {
+		lists = lists && a.lists()
+	}
+	switch {
+	case len(p.ways) == 0:
+		return "scan"
+	case lists && len(p.ways) == 1:
+		return "index " + p.ways[0].String()
+	case lists:
+		return "index intersect (" + joined(p.ways) + ")"
+	case len(p.ways) == 1:
+		return "index " + p.ways[0].String() + ", if it is few; else scan"
+	}
+	return "index, the fewest of (" + joined(p.ways) + ")"
 }

@@ -137,7 +137,7 @@ func (x *execution) rankedDocuments(parts []ranker) ([]ranked, error) {
 				return nil, err
 			}
 			var err error
-			if docs, err = x.candidates(src, 0); err != nil {
+			if docs, err = x.candidates(src, 0, true); err != nil {
 				return nil, err
 			}
 		}

@@ -88,6 +88,14 @@ type Counter interface {
 	Count() (n int64, ok bool)
 }
 
+// Census is a Source that knows which rids the index has of documents that are dead: then what a query wants
+// may be read off the index alone.
+type Census interface {
+	// Dead returns those rids in order; false where they are too many, and where the index has documents
+	// outside the scope.
+	Dead() (rids []uint64, ok bool, err error)
+}
+
 // Finder is a Source that finds a document wherever in the container it is. A page that goes on behind a
 // document may be one over a part of what the page before was over, and the document in another.
 type Finder interface {

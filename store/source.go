@@ -104,6 +104,7 @@ var (
 	_ query.Counter = (*source)(nil)
 	_ query.Shapes  = (*source)(nil)
 	_ query.Finder  = (*source)(nil)
+	_ query.Census  = (*source)(nil)
 
 	_ query.Prefetcher = (*source)(nil)
 )

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"math"
+	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
@@ -51,9 +52,30 @@ func (s *source) pointRange() engine.Range {
 	return layout.PointsBetween(s.c.cid, lo, hi)
 }
 
+// Dead implements query.Census: the documents that have expired and are still there. Of a scope that is a part
+// of the slot the index says nothing, nor does it where partition keys were deleted whole.
+func (s *source) Dead() (rids []uint64, ok bool, err error) {
+	lo, hi := s.s.min, s.s.max
+	inside := bytes.Compare(s.sp.min, lo) <= 0 &&
+		(len(s.sp.max) == 0 || len(hi) > 0 && bytes.Compare(s.sp.max, hi) >= 0)
+	if len(s.st.fences) > 0 || !inside || s.sp.prefix != nil {
+		return nil, false, nil
+	}
+	ok, err = s.eachDead(func(rid uint64) { rids = append(rids, rid) })
+	slices.Sort(rids)
+	return rids, ok, err
+}
+
 // countDead counts the documents of the scope that have expired and are still there; false where they are too
 // many.
 func (s *source) countDead() (dead int64, ok bool, err error) {
+	ok, err = s.eachDead(func(uint64) { dead++ })
+	return dead, ok, err
+}
+
+// eachDead calls fn for each document of the scope that has expired and is still there; false where they are
+// too many.
+func (s *source) eachDead(fn func(rid uint64)) (ok bool, err error) {
 	inherit, due := s.st.policy().Cutoffs(s.now)
 	looked := 0
 	ok = true
@@ -69,15 +91,15 @@ func (s *source) countDead() (dead int64, ok bool, err error) {
 			}
 			gone, err := s.dead(e.ID)
 			if gone {
-				dead++
+				fn(e.ID)
 			}
 			return true, err
 		})
 		if err != nil || !ok {
-			return 0, false, err
+			return false, err
 		}
 	}
-	return dead, true, nil
+	return true, nil
 }
 
 // dead tells whether an item of the scope has expired.

@@ -1,0 +1,287 @@
+package query
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// aggregateValues makes COUNT, MIN and MAX of the values at paths.
+func (x *execution) aggregateValues(g *grouper, dead census) (done bool, err error) {
+	o := x.plan.only
+	for i, arg := range o.args {
+		switch state := g.groups[0].state[i].(type) {
+		case *counter:
+			bounds := arg.bounds
+			if arg.path == nil && o.leaf == nil {
+				if state.n, done = x.countAll(); !done {
+					return false, nil
+				}
+			} else if arg.path == nil {
+				bounds = o.leaf.spans
+			}
+			if err := x.countValues(state, bounds, dead); err != nil {
+				return false, err
+			}
+		case *extreme:
+			for j, src := range x.sources {
+				if err := x.endsOf(state, arg, src, dead[j]); err != nil {
+					return false, err
+				}
+			}
+		}
+	}
+	return true, nil
+}
+
+// countValues counts the live entries in spans.
+func (x *execution) countValues(c *counter, spans []span, dead census) error {
+	for j, src := range x.sources {
+		err := x.eachEntry(src, dead[j], spans, x.onlySieve(), func(_ []byte, rid uint64, sure bool) (err error) {
+			if !sure {
+				sure, err = x.wanted(src, rid)
+			}
+			if sure {
+				c.n++
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onlySieve puts terms to the conditions, where their spans do not say all.
+func (x *execution) onlySieve() *termSieve {
+	if l := x.plan.only.leaf; l != nil {
+		return x.newSieve(l.sieved())
+	}
+	return nil
+}
+
+// endsOf adds the least and the greatest value of a source to MIN or MAX. Both are needed for either: an array
+// or an object, which spoils them, is the last value wherever there is one.
+func (x *execution) endsOf(e *extreme, arg onlyArg, src Source, dead []uint64) error {
+	end := end{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.onlySieve()}
+	if err := end.of(arg.bounds, false); err != nil {
+		return err
+	}
+	back := slices.Clone(arg.bounds)
+	slices.Reverse(back)
+	return end.of(back, true)
+}
+
+// end looks for the first value of a walk.
+type end struct {
+	x     *execution
+	src   Source
+	dead  []uint64
+	arg   onlyArg
+	to    *extreme
+	sieve *termSieve
+}
+
+// of adds the first value in spans that is wanted.
+func (e *end) of(spans []span, reverse bool) error {
+	for _, s := range spans {
+		for {
+			key, err := e.first(s, reverse)
+			if key == nil || err != nil {
+				if err != nil {
+					return err
+				}
+				break
+			}
+			if found, err := e.take(key); found || err != nil {
+				return err
+			}
+			if reverse {
+				s.hi = key
+			} else {
+				s.lo = append(bytes.Clone(key), 0xFF)
+			}
+		}
+	}
+	return nil
+}
+
+// first is the first key in a span that is of a live document and may be wanted; nil: there is none.
+func (e *end) first(s span, reverse bool) (key []byte, err error) {
+	terms := e.src.Terms(s.lo, s.hi, reverse)
+	for err == nil && key == nil && terms.Next() {
+		if err = e.x.passEntry(); err != nil || lost(e.dead, terms.RID()) {
+			continue
+		}
+		if in, _ := e.sieve.take(terms.Key()); in {
+			key = bytes.Clone(terms.Key())
+		}
+	}
+	if cerr := terms.Close(); err == nil {
+		err = cerr
+	}
+	return key, err
+}
+
+// take adds the value of a key, if a document below it is wanted. Where the key does not tell, it adds that of
+// the documents, in their order: the first one is enough, but of strings that were cut, which differ.
+func (e *end) take(key []byte) (found bool, err error) {
+	in, sure := e.sieve.take(key)
+	v, exact := exactTerm(key)
+	if in && sure && exact {
+		e.to.add(v)
+		return true, nil
+	}
+	rids := e.src.Postings(key)
+	for err == nil && rids.Next() {
+		if err = e.x.passEntry(); err != nil || lost(e.dead, rids.RID()) {
+			continue
+		}
+		if in, err = e.x.wanted(e.src, rids.RID()); !in {
+			continue
+		}
+		e.to.add(e.arg.value(e.x.f))
+		if found = true; v.Kind() != doc.String {
+			break
+		}
+	}
+	if cerr := rids.Close(); err == nil {
+		err = cerr
+	}
+	return found, err
+}
+
+// groupTerms makes groups of the terms of a path: one for each, but where a term is not exact.
+func (x *execution) groupTerms(g *grouper, dead census) error {
+	o := x.plan.only
+	spans := x.groupBounds()
+	for i, src := range x.sources {
+		for _, s := range spans {
+			s.lo = later(s.lo, x.groupsFrom(g))
+			t := &termGroups{x: x, g: g, src: src, dead: dead[i], sieve: x.onlySieve(), hi: s.hi}
+			for _, a := range g.rs.aggs {
+				t.counts = t.counts || a.name == "COUNT"
+			}
+			if err := t.walk(s.lo); err != nil {
+				return err
+			}
+		}
+		if o.leaf == nil && g.takes(doc.AppendOrdered(nil, undefined)) {
+			if err := x.groupLacking(g, src, dead[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return x.run.err
+}
+
+// groupBounds are the terms that groups are made of.
+func (x *execution) groupBounds() []span {
+	if l := x.plan.only.leaf; l != nil {
+		return l.spans
+	}
+	lo, hi := x.plan.info.Index.PathRange(x.plan.only.path)
+	return []span{{lo: lo, hi: hi}}
+}
+
+// groupsFrom is the term at which the groups of a page begin, as far as terms have the order of groups.
+func (x *execution) groupsFrom(g *grouper) []byte {
+	array, _ := doc.KindBounds(doc.Array)
+	if len(g.from) == 0 || len(g.from) > 100 || g.from[0] >= array {
+		return nil
+	}
+	lo, _ := x.plan.info.Index.PathRange(x.plan.only.path)
+	return append(lo, g.from...)
+}
+
+// groupLacking adds the documents that have nothing at the path: their group is that of undefined.
+func (x *execution) groupLacking(g *grouper, src Source, dead []uint64) error {
+	docs, err := x.lacking(src)
+	if err != nil {
+		return err
+	}
+	for err == nil && docs.Next() {
+		if d := docs.Document(); !lost(dead, d.RID()) && x.passes(x.plan.rows) && !g.add() {
+			err = x.run.err
+		}
+	}
+	if cerr := docs.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// skipFrom is how many entries of one key are passed before the walk seeks the next key.
+const skipFrom = 8
+
+// termGroups walks the terms of a source.
+type termGroups struct {
+	x      *execution
+	g      *grouper
+	src    Source
+	dead   []uint64
+	sieve  *termSieve
+	counts bool // all documents of a group are counted; else one is enough
+	hi     []byte
+
+	key    []byte
+	one    *bucket // of key
+	rest   int     // entries of key that were not needed
+	passed bool    // key is of no group here
+}
+
+// walk goes through the terms from lo on.
+func (t *termGroups) walk(lo []byte) (err error) {
+	for lo != nil {
+		terms := t.src.Terms(lo, t.hi, false)
+		lo = nil
+		for err == nil && lo == nil && terms.Next() {
+			if err = t.x.passEntry(); err != nil || lost(t.dead, terms.RID()) {
+				continue
+			}
+			if err = t.entry(terms.Key(), terms.RID()); t.rest > skipFrom {
+				lo, t.rest = append(bytes.Clone(t.key), 0xFF), 0
+			}
+		}
+		if cerr := terms.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry takes one entry.
+func (t *termGroups) entry(key []byte, rid uint64) error {
+	if !bytes.Equal(key, t.key) || t.key == nil {
+		t.key, t.one, t.rest, t.passed = append(t.key[:0], key...), nil, 0, false
+		in, sure := t.sieve.take(key)
+		v, exact := exactTerm(key)
+		if t.passed = !in; in && sure && exact {
+			t.one = t.g.groupAt(v)
+			if t.passed = t.one == nil; t.one != nil {
+				t.g.addValue(t.one, v)
+				return t.x.run.err
+			}
+		}
+	}
+	switch {
+	case t.passed:
+		t.rest++
+	case t.one != nil && t.counts:
+		t.g.countValue(t.one)
+	case t.one != nil:
+		t.rest++
+	default:
+		in, err := t.x.wanted(t.src, rid)
+		if in {
+			t.g.add()
+		}
+		return err
+	}
+	return t.x.run.err
+}

@@ -1,0 +1,383 @@
+package query
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// How the documents of a source are found is decided when the source is opened, by counting. All ways that
+// the conditions propose, and the posting of the scope's partition key, are read in turns, a few entries of
+// each at a time. The first that comes to its end is the shortest: what has been read of it is all of its
+// rids. So the cost of the decision is bounded by the shortest way times the number of ways, and neither the
+// order of the conditions in the text nor their looks matter. Where none ends soon, posting lists are
+// intersected as they lie; ranges alone are given up, because much is wanted then and looking at the documents
+// one after the other finds it. If it does not (see trial), the ranges are read to their ends after all.
+
+// tuning is how much is read before a choice is made.
+type tuning struct {
+	probe  int // entries of each way, at first
+	gather int // entries of a range, before a page looks at every document instead
+	every  int // the same where all documents that are wanted are going to be read
+	sort   int // documents that are sorted before an index that has them in order is walked instead
+	leap   int // documents that are read without a look whether other posting lists have them, too
+	// documents that are looked at, one after the other, before it is asked again whether an index leads to
+	// those that are wanted: it does where fewer than one in share was one
+	trial, share int
+	// entries that a walk passes for each document that would have to be sorted instead
+	patience int
+}
+
+// usual is the tuning that queries run with.
+func usual() *tuning {
+	return &tuning{probe: 1000, gather: 10_000, every: 500_000, sort: 4000, leap: 32, trial: 2048, share: 20,
+		patience: 16}
+}
+
+// way is an access in one source, as far as it has been read.
+type way struct {
+	access access   // nil: the posting of the partition key
+	rids   []uint64 // what has been read, as it came
+	read   int      // entries, those that a test dropped included
+	done   bool     // rids are all
+	next   []func() stepper
+	at     stepper
+}
+
+func (w *way) String() string {
+	if w.access == nil {
+		return "partition"
+	}
+	return w.access.String()
+}
+
+func (w *way) lists() bool { return w.access == nil || w.access.lists() }
+
+// stepper goes through entries one by one.
+type stepper interface {
+	// step returns the next rid; ok is false for an entry that is dropped, more at the end.
+	step() (rid uint64, ok, more bool)
+	Close() error
+}
+
+type postingStepper struct{ Postings }
+
+func (s postingStepper) step() (uint64, bool, bool) {
+	if !s.Next() {
+		return 0, false, false
+	}
+	return s.RID(), true, true
+}
+
+type termStepper struct {
+	Terms
+	sieve *termSieve
+}
+
+func (s termStepper) step() (uint64, bool, bool) {
+	if !s.Next() {
+		return 0, false, false
+	}
+	if s.sieve != nil {
+		if in, _ := s.sieve.take(s.Key()); !in {
+			return 0, false, true
+		}
+	}
+	return s.RID(), true, true
+}
+
+// steppers returns what reads an access, piece by piece.
+func (x *execution) steppers(src Source, a access) (list []func() stepper) {
+	switch a := a.(type) {
+	case *keysAccess:
+		for _, key := range a.keys {
+			list = append(list, func() stepper { return postingStepper{src.Postings(key)} })
+		}
+	case *spansAccess:
+		sieve := x.newSieve(a.test)
+		for _, s := range a.spans {
+			list = append(list, func() stepper { return termStepper{src.Terms(s.lo, s.hi, false), sieve} })
+		}
+	case *allOfAccess:
+		list = append(list, func() stepper { return postingStepper{x.list(src, a)} })
+	case *anyOfAccess:
+		for _, one := range a.list {
+			list = append(list, x.steppers(src, one)...)
+		}
+	}
+	return list
+}
+
+// more reads up to n entries on.
+func (w *way) more(x *execution, n int) error {
+	for n > 0 && !w.done {
+		if w.at == nil {
+			if w.done = len(w.next) == 0; w.done {
+				return nil
+			}
+			w.at, w.next = w.next[0](), w.next[1:]
+		}
+		rid, ok, more := w.at.step()
+		if !more {
+			if err := w.close(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := x.passEntry(); err != nil {
+			return err
+		}
+		w.read++
+		n--
+		if ok {
+			w.rids = append(w.rids, rid)
+		}
+	}
+	return nil
+}
+
+func (w *way) close() (err error) {
+	if w.at != nil {
+		err = w.at.Close()
+	}
+	w.at = nil
+	return err
+}
+
+// probes is the choice among the ways of one source.
+type probes struct {
+	x    *execution
+	src  Source
+	ways []*way
+	most int // entries that have been read of each, where it has as many
+	held int // bytes
+}
+
+// newProbes begins to count the ways that leave accepts.
+func (x *execution) newProbes(src Source, leave func(access) bool) (*probes, error) {
+	p := &probes{x: x, src: src}
+	for _, a := range x.plan.ways {
+		if leave == nil || leave(a) {
+			p.ways = append(p.ways, &way{access: a, next: x.steppers(src, a)})
+		}
+	}
+	if partition, scoped := src.Partition(); scoped {
+		if err := partition.Close(); err != nil {
+			return nil, err
+		}
+		p.ways = append(p.ways, &way{next: []func() stepper{func() stepper {
+			posting, _ := src.Partition()
+			return postingStepper{posting}
+		}}})
+	}
+	return p, nil
+}
+
+// count reads all ways in turns until one has ended or most entries have been read of each. It tells whether
+// one has.
+func (p *probes) count(most int) (bool, error) {
+	for step := 32; p.most < most && !p.ended(); step *= 2 {
+		if err := p.x.look(); err != nil {
+			return false, err
+		}
+		if p.x.late && most < p.x.tune.every {
+			break // what is left of the time is for the documents
+		}
+		step = min(step, most-p.most)
+		for _, w := range p.ways {
+			if err := p.read(w, step); err != nil {
+				return false, err
+			}
+		}
+		p.most += step
+	}
+	return p.ended(), nil
+}
+
+// countOn reads the ways that have not ended up to that many entries.
+func (p *probes) countOn(most int) error {
+	for _, w := range p.ways {
+		if err := p.read(w, most-w.read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *probes) read(w *way, n int) error {
+	before := cap(w.rids)
+	if err := w.more(p.x, n); err != nil {
+		return err
+	}
+	p.x.run.hold(&p.held, 8*(cap(w.rids)-before), "an index")
+	return p.x.run.err
+}
+
+func (p *probes) ended() bool {
+	return slices.ContainsFunc(p.ways, func(w *way) bool { return w.done })
+}
+
+// rids returns what all the ways that have ended have in common, in order. One has.
+func (p *probes) rids() []uint64 {
+	var all []uint64
+	first := true
+	slices.SortFunc(p.ways, func(a, b *way) int { return len(a.rids) - len(b.rids) })
+	for _, w := range p.ways {
+		if !w.done {
+			continue
+		}
+		slices.Sort(w.rids)
+		w.rids = slices.Compact(w.rids)
+		if first {
+			all, first = w.rids, false
+			continue
+		}
+		all = common(all, w.rids)
+	}
+	return all
+}
+
+// common returns the members of a that b has as well; both are in order.
+func common(a, b []uint64) (both []uint64) {
+	for _, rid := range a {
+		i, found := slices.BinarySearch(b, rid)
+		if b = b[i:]; found {
+			both = append(both, rid)
+		}
+	}
+	return both
+}
+
+func (p *probes) close() (err error) {
+	for _, w := range p.ways {
+		if e := w.close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// release gives back the memory of rids that nobody needs any more.
+func (p *probes) release() { p.x.run.used -= p.held; p.held = 0 }
+
+// note keeps in mind, for Explain, what was chosen.
+func (p *probes) note(how string) {
+	n := choice{how: how}
+	for _, w := range p.ways {
+		text := w.String()
+		switch {
+		case w.done:
+			text += ": " + strconv.Itoa(len(w.rids))
+		case w.read > 0:
+			text += ": more than " + strconv.Itoa(w.read)
+		}
+		n.ways = append(n.ways, text)
+	}
+	if stats := &p.x.page.Stats; len(stats.choices) < maxChoices {
+		stats.choices = append(stats.choices, n)
+	}
+}
+
+// maxChoices is how many choices a page keeps in mind.
+const maxChoices = 16
+
+// choice is what was decided in one source, for Explain.
+type choice struct {
+	how  string
+	ways []string // with what was counted of each
+}
+
+func (c choice) String() string {
+	return "chosen: " + c.how + " of (" + strings.Join(c.ways, "; ") + ")"
+}
+
+// pick opens the rids of the documents that may be wanted, in order. It is false where all documents are to be
+// looked at. every tells that all that are wanted are going to be read; else a page of them.
+func (x *execution) pick(src Source, every bool) (_ Postings, ok bool, err error) {
+	p, err := x.newProbes(src, func(a access) bool { s, ok := a.(*spansAccess); return every || !ok || s.test == nil })
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	x.scanning = len(x.plan.ways) > 0
+	switch {
+	case len(p.ways) == 0:
+		return nil, false, nil
+	case !slices.ContainsFunc(p.ways, func(w *way) bool { return !w.lists() }):
+		return p.lists()
+	}
+	most := x.tune.gather
+	if every {
+		most = x.tune.every
+	} else if slices.ContainsFunc(p.ways, (*way).lists) {
+		most = x.tune.probe
+	}
+	ended, err := p.count(most)
+	if err != nil {
+		return nil, false, err
+	}
+	if !ended {
+		p.release()
+		return p.lists()
+	}
+	x.scanning = false
+	if every { // a little more, if that saves documents
+		shortest := p.most
+		if err := p.countOn(8 * shortest); err != nil {
+			return nil, false, err
+		}
+	}
+	return p.shortest(), true, nil
+}
+
+// lists intersects the posting lists alone. It is false where there are none but the partition's own, which a
+// scan follows.
+func (p *probes) lists() (Postings, bool, error) {
+	var list []Postings
+	for _, w := range p.ways {
+		if w.access != nil && w.lists() && len(list) < maxOpen {
+			list = append(list, p.x.list(p.src, w.access))
+		}
+	}
+	if len(list) == 0 {
+		p.note("scan")
+		return nil, false, nil
+	}
+	p.x.scanning = false
+	if partition, scoped := p.src.Partition(); scoped {
+		list = append(list, partition)
+	}
+	p.note("posting lists")
+	if len(list) == 1 {
+		return list[0], true, nil
+	}
+	return p.x.intersect(list), true, nil
+}
+
+// shortest has the rids of the ways that have ended, and those of the posting lists that have not where that
+// saves documents.
+func (p *probes) shortest() Postings {
+	rids := p.rids()
+	var first Postings = &gathered{rids: rids, release: p.release}
+	p.note("rids, " + strconv.Itoa(len(rids)))
+	if len(rids) <= p.x.tune.leap {
+		return first
+	}
+	list := []Postings{first}
+	for _, w := range p.ways {
+		if w.done || !w.lists() {
+			continue
+		}
+		if w.access == nil {
+			partition, _ := p.src.Partition()
+			list = append(list, partition)
+		} else if len(list) < maxOpen {
+			list = append(list, p.x.list(p.src, w.access))
+		}
+	}
+	if len(list) == 1 {
+		return first
+	}
+	return p.x.intersect(list)
+}

@@ -1,0 +1,185 @@
+package query
+
+import (
+	"errors"
+	"slices"
+)
+
+// A query with ORDER BY gets its rows by an index that has them in order, or by sorting. Which is better depends
+// on how many documents are wanted, and on where in the order they lie, which no count tells. So a walk is
+// watched: it is told the rids that are wanted where they can be counted, and reads no document of others; and
+// when it has passed more entries than it would take to read the wanted documents and sort them, that is done
+// instead.
+
+// members are the rids that a walk reads the documents of.
+type members struct{ rids []uint64 }
+
+func (m *members) has(rid uint64) bool {
+	if m == nil {
+		return true
+	}
+	_, found := slices.BinarySearch(m.rids, rid)
+	return found
+}
+
+// openOrder opens the documents of a source in the order of the query.
+func (x *execution) openOrder(src Source, source int) (inOrder, error) {
+	o := x.plan.order
+	switch {
+	case o.walk == nil && o.vectors == nil:
+		return x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0, true) }), nil
+	case o.walk != nil && len(o.walk.fixed) > 0:
+		return x.watch(src, source), nil
+	}
+	p, err := x.newProbes(src, beside(o.walk))
+	if err != nil {
+		return nil, err
+	}
+	few := false
+	if len(p.ways) > 0 {
+		few, err = p.count(x.tune.sort)
+	}
+	if err = errors.Join(err, p.close()); err != nil {
+		return nil, err
+	}
+	if !few {
+		p.release()
+		if o.walk != nil {
+			p.note("walk")
+			return x.watch(src, source), nil
+		}
+		if n, err := x.newNearest(src, source, o.vectors); n != nil || err != nil {
+			return n, err
+		}
+		return x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0, true) }), nil
+	}
+	found := p.rids()
+	if o.walk == nil || len(found) <= 2*x.room() {
+		p.note("sort")
+		return x.sortOf(src, source, found, nil), nil
+	}
+	p.note("walk, reading no others")
+	w := x.watch(src, source)
+	w.wk.only, w.wk.patience = &members{found}, x.tune.patience*len(found)
+	return w, nil
+}
+
+// beside tells which of the ways say more than a walk itself does, and are short to read.
+func beside(w *walk) func(access) bool {
+	return func(a access) bool {
+		s, ok := a.(*spansAccess)
+		return !ok || s.test == nil && (w == nil || !slices.EqualFunc(s.spans, w.spans, sameSpan))
+	}
+}
+
+// waysBeside are the ways that may be taken in place of a walk, before it has begun.
+func (p *Plan) waysBeside(w *walk) (ways []access) {
+	for _, a := range p.ways {
+		if len(w.fixed) == 0 && beside(w)(a) {
+			ways = append(ways, a)
+		}
+	}
+	return ways
+}
+
+func sameSpan(a, b span) bool { return string(a.lo) == string(b.lo) && string(a.hi) == string(b.hi) }
+
+// sortOf sorts the documents of rids, those that come behind an entry.
+func (x *execution) sortOf(src Source, source int, rids []uint64, after *entry) *batch {
+	b := x.newBatch(src, source, func() (Documents, error) {
+		return &fetched{x: x, src: src, rids: &gathered{rids: rids}, skip: x.skip}, nil
+	})
+	b.after = after
+	return b
+}
+
+// watched is a walk that may turn into a sort.
+type watched struct {
+	x      *execution
+	src    Source
+	source int
+	wk     *walker
+	sort   *batch
+	last   *entry // that the walk has given out
+}
+
+func (x *execution) watch(src Source, source int) *watched {
+	wk := x.newWalk(src, source, x.plan.order.walk)
+	if len(x.plan.ways) > 0 {
+		wk.patience = x.tune.trial
+	}
+	return &watched{x: x, src: src, source: source, wk: wk}
+}
+
+func (w *watched) next() (bool, error) {
+	for {
+		if w.sort != nil {
+			return w.sort.next()
+		}
+		if w.wk.tired() {
+			if err := w.turn(); err != nil {
+				return false, err
+			}
+			continue
+		}
+		ok, err := w.wk.next()
+		if ok {
+			w.wk.passed++
+			w.last = keptEntry(w.last, &w.wk.entry)
+		}
+		if ok || err != nil || !w.wk.tired() {
+			return ok, err
+		}
+	}
+}
+
+// keptEntry is a copy of an entry, in the memory of an older one.
+func keptEntry(old, e *entry) *entry {
+	if old == nil {
+		old = &entry{}
+	}
+	key := append(old.key[:0], e.key...)
+	*old = *e
+	old.key = key
+	return old
+}
+
+// turn is called when the walk has lost its patience. It either tells the walk which documents are wanted, or
+// sorts those.
+func (w *watched) turn() error {
+	x, wk := w.x, w.wk
+	wk.passed, wk.patience, wk.wanted = 0, 0, x.page.Stats.Matched
+	if wk.only == nil {
+		p, err := x.newProbes(w.src, nil)
+		if err != nil || len(p.ways) == 0 {
+			return err
+		}
+		few, err := p.count(x.tune.every)
+		if err = errors.Join(err, p.close()); err != nil || !few {
+			p.release()
+			return err
+		}
+		found := p.rids()
+		wk.only, wk.patience = &members{found}, x.tune.patience*len(found)
+		if len(found) > 2*x.room() {
+			p.note("walk, reading no others")
+			return nil
+		}
+	}
+	w.sort = x.sortOf(w.src, w.source, wk.only.rids, w.last)
+	return wk.close()
+}
+
+func (w *watched) at() (*entry, Document) {
+	if w.sort != nil {
+		return w.sort.at()
+	}
+	return w.wk.at()
+}
+
+func (w *watched) close() error {
+	if w.sort != nil {
+		return w.sort.close()
+	}
+	return w.wk.close()
+}
