@@ -12,6 +12,10 @@ import (
 type ordering struct {
 	keys     []valuer // compiled
 	distinct int      // how many of the first keys DISTINCT is about; 0: no DISTINCT
+	covered  bool     // nothing is wanted of the documents but what the walk's path has
+	loose    bool     // rows differ by what the path has alone, and equal ones are one
+	skips    bool     // a row that OFFSET skips need not be looked at
+	implied  bool     // the query has no ORDER BY: see orderDistinct
 	walk     *walk    // nil: no range or composite index has the order
 	vectors  *vectors // nil: no vector index has it. With neither, the documents are sorted
 }

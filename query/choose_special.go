@@ -22,8 +22,45 @@ func (p *planner) special(c *syntax.Call) access {
 		return p.words(c, false)
 	case "FULLTEXTCONTAINSANY":
 		return p.words(c, true)
+	case "ARRAY_CONTAINS_ANY":
+		return p.containsEach(c, true)
+	case "ARRAY_CONTAINS_ALL":
+		return p.containsEach(c, false)
 	}
 	return nil
+}
+
+// containsEach returns the documents whose array at a path has one of some constants, or all of them.
+func (p *planner) containsEach(c *syntax.Call, any bool) access {
+	var list []access
+	for _, arg := range c.Args[1:] {
+		var found access
+		if l, ok := arg.(*syntax.Literal); ok {
+			if at := p.contains(&syntax.Call{Args: c.Args[:1]}, l.Value); at != nil {
+				p.noteUsed(at.name)
+				found = at.access()
+			}
+		}
+		if found != nil {
+			list = append(list, found)
+		} else if any {
+			return nil
+		}
+	}
+	return together(list, any)
+}
+
+// together returns what one of a list proposes, or all of it do.
+func together(list []access, any bool) access {
+	switch {
+	case len(list) == 0:
+		return nil
+	case len(list) == 1:
+		return list[0]
+	case any:
+		return &anyOfAccess{list}
+	}
+	return &allOfAccess{list}
 }
 
 // within returns what ST_DISTANCE(path, geometry) < d proposes.
@@ -93,15 +130,7 @@ func (p *planner) words(c *syntax.Call, any bool) access {
 			return nil
 		}
 	}
-	switch {
-	case len(list) == 0:
-		return nil
-	case len(list) == 1:
-		return list[0]
-	case any:
-		return &anyOfAccess{list}
-	}
-	return &allOfAccess{list}
+	return together(list, any)
 }
 
 // term returns the documents that have all words of a term, the ones of a phrase wherever they stand; nil

@@ -24,7 +24,14 @@ type termTest struct {
 
 // newTermTest returns a test of a condition about a path.
 func (p *planner) newTermTest(path index.Path, cond syntax.Expr) *termTest {
-	t := &termTest{deciders: []decider{p.compiler().decide(cond)}}
+	t := leastAt(path)
+	t.deciders = []decider{p.compiler().decide(cond)}
+	return t
+}
+
+// leastAt is a test without conditions.
+func leastAt(path index.Path) *termTest {
+	t := &termTest{}
 	for _, s := range path {
 		t.head = append(doc.AppendString(append(t.head, '{'), s.Name), ':')
 		t.tail = append(t.tail, '}')
@@ -153,6 +160,7 @@ type termSieve struct {
 	key  []byte
 	in   bool
 	sure bool
+	text []byte // of the least document
 }
 
 func (x *execution) newSieve(t *termTest) *termSieve {
@@ -173,9 +181,15 @@ func (s *termSieve) take(key []byte) (in, sure bool) {
 	s.key = append(s.key[:0], key...)
 	v, exact := exactTerm(key)
 	if s.in, s.sure = true, exact; exact {
-		s.f.body = append(v.AppendJSON(append(s.f.body[:0], s.test.head...)), s.test.tail...)
+		s.f.body = s.document(v)
 		s.f.run.spend(len(s.f.body))
 		s.in = s.test.holds(s.f)
 	}
 	return s.in, s.sure
+}
+
+// document returns the least document that has a value at the path. It is good until the next one.
+func (s *termSieve) document(v doc.Value) []byte {
+	s.text = append(v.AppendJSON(append(s.text[:0], s.test.head...)), s.test.tail...)
+	return s.text
 }

@@ -16,6 +16,7 @@ type entry struct {
 	rid    uint64
 	holds  bool // it is known to fulfil the conditions
 	passed bool // there is no document: so far the walk has come without finding one
+	blank  bool // it is a row that has not been read, since OFFSET may skip it
 }
 
 // compare puts entries in order.
@@ -236,6 +237,13 @@ func (x *execution) merge(fn func() (bool, error)) (err error) {
 		first := x.firstOf(open)
 		e, d := open[first].at()
 		x.current = *e
+		if e.blank {
+			var skipped bool
+			if d, skipped, err = x.unread(); err != nil {
+				return err
+			}
+			x.current.passed = skipped
+		}
 		if more, err := x.meet(d, fn); !more || err != nil {
 			return err
 		}

@@ -11,11 +11,13 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// A match of a regular expression may take exponential time. Past matchTime its result is undefined; foldTime
-// is the time where the query is still being prepared.
+// A match of a regular expression may take exponential time. Past matchTime it is tried once more, with
+// secondTime: a machine that is busy can stop any process for a tenth of a second. Past that its result is
+// undefined. foldTime is the time where the query is still being prepared.
 const (
-	matchTime = 100 * time.Millisecond
-	foldTime  = 5 * time.Millisecond
+	matchTime  = 100 * time.Millisecond
+	secondTime = 2 * time.Second
+	foldTime   = 5 * time.Millisecond
 )
 
 // outOfTime is the result of a match that took too long. While a query is being prepared there is none, so
@@ -27,15 +29,24 @@ func (c *call) outOfTime() doc.Value {
 	return undefined
 }
 
-// matchTime is how long the next match may take: no longer than what is left of the run.
-func (c *call) matchTime() time.Duration {
+// within is how long the next match may take: no longer than what is left of the run.
+func (c *call) within(most time.Duration) time.Duration {
 	switch {
 	case c.folding():
 		return foldTime
 	case c.elapsed == nil || c.limit <= 0:
-		return matchTime
+		return most
 	}
-	return max(time.Millisecond, min(matchTime, c.limit-c.elapsed()))
+	return max(time.Millisecond, min(most, c.limit-c.elapsed()))
+}
+
+// again tells that a match has failed and is to be tried once more.
+func (c *call) again(re *regexp2.Regexp, err error) bool {
+	if err == nil || c.folding() || !c.look() {
+		return false
+	}
+	re.MatchTimeout = c.within(secondTime)
+	return true
 }
 
 func regexBuiltins() []builtin {
@@ -109,7 +120,7 @@ func (c *call) expression(text, pattern doc.Value, more []doc.Value) (s string, 
 	if re = c.regex.get(key); re == nil || !c.look() {
 		return "", nil
 	}
-	re.MatchTimeout = c.matchTime()
+	re.MatchTimeout = c.within(matchTime)
 	return text.Str(), re
 }
 
@@ -119,6 +130,9 @@ func fnRegexMatch(c *call, args []doc.Value) doc.Value {
 		return undefined
 	}
 	ok, err := re.MatchString(s)
+	if c.again(re, err) {
+		ok, err = re.MatchString(s)
+	}
 	if err != nil {
 		return c.outOfTime()
 	}
@@ -152,6 +166,9 @@ func fnRegexExtract(c *call, args []doc.Value) doc.Value {
 		return undefined
 	}
 	m, err := re.FindStringMatch(s)
+	if c.again(re, err) {
+		m, err = re.FindStringMatch(s)
+	}
 	if err != nil {
 		return c.outOfTime()
 	}
@@ -169,6 +186,9 @@ func fnRegexExtractAll(c *call, args []doc.Value) doc.Value {
 	}
 	dst := []byte{'['}
 	m, err := re.FindStringMatch(s)
+	if c.again(re, err) {
+		m, err = re.FindStringMatch(s)
+	}
 	for ; err == nil && m != nil && c.look(); m, err = re.FindNextMatch(m) {
 		if v, ok := group(m, args[2:]); ok {
 			dst = appendElement(dst, v)
@@ -191,6 +211,9 @@ func fnRegexReplaceAll(c *call, args []doc.Value) doc.Value {
 		return undefined
 	}
 	m, err := re.FindStringMatch(s)
+	if c.again(re, err) {
+		m, err = re.FindStringMatch(s)
+	}
 	if err == nil && m == nil {
 		return args[0]
 	}

@@ -64,6 +64,9 @@ func (o *asFound) skip(rid uint64) bool {
 }
 
 func (o *asFound) next() (bool, error) {
+	if o.wk.given != nil && len(o.wk.given) == 0 {
+		return false, nil // one that lacks the path is enough
+	}
 	for o.docs.Next() {
 		if err := o.wk.x.pass(rowWork); err != nil {
 			return false, err

@@ -35,6 +35,15 @@ type walker struct {
 	sub      inOrder
 	entry    entry
 	doc      Document
+
+	// the dead of the source, where the index alone may tell what is there: see covered
+	dead   []uint64
+	census bool
+	least  *termSieve // makes documents of terms, if the query wants nothing else of them
+	skips  bool       // rows that OFFSET skips need no document
+	loose  bool       // of the entries of one key a row of one is enough
+	given  []byte     // key of which there is one
+	rest   int        // entries of it that were passed
 }
 
 // part is a piece of a walk: a span of keys or, where it has none, the documents without the path.
@@ -51,6 +60,7 @@ func (x *execution) newWalk(src Source, source int, w *walk) *walker {
 	if w.undefined {
 		wk.parts = append([]part{{undefined: true}}, wk.parts...)
 	}
+	wk.cover()
 	if w.reverse {
 		slices.Reverse(wk.parts)
 	}
@@ -171,6 +181,7 @@ func (wk *walker) close() error {
 }
 
 func (wk *walker) next() (bool, error) {
+	wk.noteGiven()
 	for {
 		if wk.sub != nil {
 			ok, err := wk.sub.next()
@@ -222,6 +233,18 @@ func (wk *walker) step() (bool, error) {
 				return false, wk.run(bytes.Clone(wk.found))
 			}
 			wk.key = append(wk.key[:0], wk.found...)
+		}
+		if wk.given != nil && bytes.Equal(wk.given, wk.found) {
+			if wk.rest++; wk.rest > skipFrom {
+				return false, wk.leave()
+			}
+			continue
+		}
+		if done, ok := wk.covered(); done {
+			if ok {
+				return true, nil
+			}
+			continue
 		}
 		if wk.only.has(wk.rid) {
 			d, live, err := wk.src.Fetch(wk.rid)

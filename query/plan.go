@@ -146,6 +146,7 @@ func rules() []rule {
 		{"pin", pinKeys},
 		{"index-choice", chooseIndex},
 		{"index-only", findIndexOnly},
+		{"cover", covers},
 	}
 }
 
@@ -227,7 +228,7 @@ func (p *Plan) IndexUse() IndexUse { return p.use }
 // Ordered tells whether the rows come by an ORDER BY, and whether its first key is DESC: then equal rows come
 // latest first.
 func (p *Plan) Ordered() (descending, ok bool) {
-	if len(p.top.order) == 0 {
+	if len(p.top.order) == 0 || p.order != nil && p.order.implied {
 		return false, false
 	}
 	return p.top.order[0].desc, true

@@ -31,7 +31,7 @@ type tuning struct {
 
 // usual is the tuning that queries run with.
 func usual() *tuning {
-	return &tuning{probe: 1000, gather: 10_000, every: 500_000, sort: 4000, leap: 32, trial: 2048, share: 20,
+	return &tuning{probe: 1000, gather: 10_001, every: 500_000, sort: 4000, leap: 32, trial: 2048, share: 20,
 		patience: 16}
 }
 
@@ -51,6 +51,15 @@ func (w *way) String() string {
 	}
 	return w.access.String()
 }
+
+// vain tells of terms that are tested one by one that the test drops too few of them.
+func (w *way) vain() bool {
+	s, ok := w.access.(*spansAccess)
+	return ok && s.test != nil && !w.done && w.read >= siftMost && 2*len(w.rids) > w.read
+}
+
+// siftMost is how many terms are tested before it is looked at what that is good for.
+const siftMost = 1000
 
 func (w *way) lists() bool { return w.access == nil || w.access.lists() }
 
@@ -177,7 +186,7 @@ func (x *execution) newProbes(src Source, leave func(access) bool) (*probes, err
 // count reads all ways in turns until one has ended or most entries have been read of each. It tells whether
 // one has.
 func (p *probes) count(most int) (bool, error) {
-	for step := 32; p.most < most && !p.ended(); step *= 2 {
+	for step := 32; p.most < most && len(p.ways) > 0 && !p.ended(); step *= 2 {
 		if err := p.x.look(); err != nil {
 			return false, err
 		}
@@ -191,8 +200,23 @@ func (p *probes) count(most int) (bool, error) {
 			}
 		}
 		p.most += step
+		if err := p.dropVain(); err != nil {
+			return false, err
+		}
 	}
 	return p.ended(), nil
+}
+
+// dropVain gives up the ways that have turned out to be of no use.
+func (p *probes) dropVain() (err error) {
+	p.ways = slices.DeleteFunc(p.ways, func(w *way) bool {
+		vain := w.vain()
+		if vain {
+			err = errors.Join(err, w.close())
+		}
+		return vain
+	})
+	return err
 }
 
 // countOn reads the ways that have not ended up to that many entries.

@@ -27,6 +27,24 @@ func chooseForm(p *planner) {
 				p.plan.form = blocking
 			}
 		}
+	case t.distinct:
+		p.orderDistinct(t)
+	}
+}
+
+// orderDistinct has the values at an indexed path come in their order, where no two are to be equal: then equal
+// ones are neighbours in the index, and need not be remembered.
+func (p *planner) orderDistinct(t *block) {
+	shown := t.value
+	if shown == nil && len(t.items) == 1 {
+		shown = t.items[0].x
+	}
+	if shown == nil || len(t.steps) != 1 || t.steps[0].kind != stepItem {
+		return
+	}
+	if route, plain := p.plainPath(shown); plain && p.info.Index.RangeIndexed(route) {
+		t.order = []*orderKey{{x: shown, route: route}}
+		p.plan.form, p.plan.order = sorting, &ordering{distinct: 1, implied: true}
 	}
 }
 

@@ -1,0 +1,151 @@
+package query
+
+import (
+	"bytes"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// A walk of a range index need not read a document to know what it has at the path. If a query asks for nothing
+// else, the term is made the least document that has that value, and the query goes on with it as with any
+// other. If a row is one that OFFSET skips, not even that is done. And of the entries that share a key a
+// DISTINCT of that path needs one: the walk seeks the next key. In all cases the term has to stand for one
+// value, and the source has to know its dead.
+
+// covers is the rule "cover": it tells whether the query wants nothing of the documents but what they have at
+// the path of its ORDER BY, and whether a row that is skipped need not be looked at.
+func covers(p *planner) {
+	t, o := p.plan.top, p.plan.order
+	if p.plan.form != sorting || o.walk == nil || o.walk.composite != nil || len(t.steps) != 1 ||
+		t.steps[0].kind != stepItem {
+		return
+	}
+	path := o.walk.path.String()
+	only := !t.star
+	for _, e := range t.where {
+		only = only && p.onlyPath(e) == path
+	}
+	if t.value != nil {
+		only = only && p.onlyPath(t.value) == path
+	}
+	for _, item := range t.items {
+		only = only && p.onlyPath(item.x) == path
+	}
+	o.covered = only
+	o.loose = o.distinct > 0 && o.distinct == len(t.order)
+	if t.value != nil && o.loose {
+		o.walk.undefined = false // that is no row
+	}
+	decided := p.decided(t) && (len(p.plan.leaves) == 0 || len(p.plan.leaves) == 1 &&
+		p.plan.leaves[0].name == path && !p.plan.leaves[0].loose)
+	o.skips = decided && o.distinct == 0 && (t.value == nil || p.everywhere(t.value))
+}
+
+// cover prepares a walk to do without documents.
+func (wk *walker) cover() {
+	x, o := wk.x, wk.x.plan.order
+	if o.walk != wk.w {
+		return
+	}
+	wk.loose = o.loose
+	if !o.covered && (!o.skips || x.done.offset == 0) {
+		return
+	}
+	c, ok := wk.src.(Census)
+	if !ok {
+		return
+	}
+	var err error
+	if wk.dead, wk.census, err = c.Dead(); err != nil {
+		wk.census = false // the walk meets it again
+	}
+	if wk.census && o.covered {
+		wk.least = &termSieve{test: leastAt(wk.w.path)}
+	}
+	wk.skips = wk.census && o.skips
+}
+
+// covered is called at an entry whose key is exact. done tells that no document has to be read; ok, that the
+// entry is one to give out.
+func (wk *walker) covered() (done, ok bool) {
+	skips := wk.skips && wk.x.done.offset > 0
+	if !wk.census || wk.least == nil && !skips {
+		return false, false
+	}
+	v, exact := exactTerm(wk.found)
+	if !exact {
+		return false, false
+	}
+	if lost(wk.dead, wk.rid) || !wk.only.has(wk.rid) {
+		return true, false
+	}
+	if wk.least == nil {
+		wk.entry = entry{key: wk.x.plan.top.order[0].append(wk.entry.key[:0], OrderedBy(v)), source: wk.source,
+			rid: wk.rid, blank: true}
+		wk.doc = nil
+		return true, wk.x.behind(&wk.entry)
+	}
+	d := &leastDocument{rid: wk.rid, body: wk.least.document(v)}
+	wk.x.f.enter(d)
+	wk.entry = entry{key: wk.x.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid}
+	wk.doc = d
+	return true, wk.x.behind(&wk.entry)
+}
+
+// leastDocument is the least document that has a value at a path.
+type leastDocument struct {
+	rid  uint64
+	body []byte
+}
+
+func (d *leastDocument) RID() uint64        { return d.rid }
+func (d *leastDocument) Body() []byte       { return d.body }
+func (d *leastDocument) System() doc.System { return doc.System{} }
+
+// noteGiven keeps in mind that a row has been given out of the entry that the walk is at.
+func (wk *walker) noteGiven() {
+	x := wk.x
+	if !wk.loose || wk.doc == nil || x.done.source < 0 || x.done.rows == notGiven ||
+		!bytes.Equal(x.done.key, wk.entry.key) {
+		return
+	}
+	wk.given, wk.rest = append([]byte{}, wk.found...), 0
+	if wk.sub != nil {
+		if _, lacking := wk.sub.(*asFound); !lacking {
+			wk.given = nil // the keys of a run are not exact
+			return
+		}
+		wk.given = []byte{}
+	}
+}
+
+// leave goes on behind the key that the walk is at.
+func (wk *walker) leave() error {
+	p := &wk.parts[0]
+	if wk.w.reverse {
+		p.hi = bytes.Clone(wk.found)
+	} else {
+		p.lo = append(bytes.Clone(wk.found), 0xFF)
+	}
+	err := wk.terms.Close()
+	wk.terms, wk.ahead, wk.group = nil, false, wk.group[:0]
+	if bytes.Compare(p.lo, p.hi) >= 0 {
+		wk.parts = wk.parts[1:]
+	}
+	return err
+}
+
+// unread is called at a row that has not been read. It is skipped, or read after all.
+func (x *execution) unread() (d Document, skipped bool, err error) {
+	if x.done.offset > 0 {
+		x.done.offset--
+		x.consumed()
+		return nil, true, nil
+	}
+	d, live, err := x.sources[x.current.source].Fetch(x.current.rid)
+	if live && err == nil {
+		x.page.Stats.Loaded++
+		x.page.Stats.LoadedBytes += int64(len(d.Body()))
+	}
+	return d, !live, err
+}
