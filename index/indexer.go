@@ -17,6 +17,8 @@ type Definition struct {
 	Language  Language            // of the texts at all other paths
 	// paths of the vector embedding policy, as doc.Path prints them, with their dimensions
 	Vectors map[string]int
+	// composite indexes that are kept although the policy does not name them: see Own
+	Own [][]CompositePath
 }
 
 // Computed is a computed property. It hides a property of its name that documents hold. An index holds its
@@ -52,7 +54,8 @@ type Indexer struct {
 	def        Definition
 	none       bool
 	matcher    *Matcher
-	composites []*Composite
+	composites []*Composite // those that the policy names, then the others
+	named      int          // of the policy
 	special    *special
 	wanted     int             // paths of all composite indexes
 	hidden     map[string]bool // names of all computed properties
@@ -205,11 +208,33 @@ func (x *Indexer) Composites() []*Composite {
 	if x == nil {
 		return nil
 	}
-	if len(x.older) == 0 {
-		return x.composites
+	return x.settled(x.composites[:x.named])
+}
+
+// Own returns all composite indexes that there are: those of the policy and behind them those that are kept
+// beside it. What is refused without an index is refused although one of the latter would serve it.
+func (x *Indexer) Own() []*Composite {
+	if x == nil {
+		return nil
 	}
-	list := make([]*Composite, len(x.composites))
-	for i, c := range x.composites {
+	return x.settled(x.composites)
+}
+
+// Unnamed is how many entries each document has that the policy does not ask for.
+func (x *Indexer) Unnamed() int {
+	if x == nil {
+		return 0
+	}
+	return len(x.composites) - x.named
+}
+
+// settled says of composite indexes whether they are ready.
+func (x *Indexer) settled(all []*Composite) []*Composite {
+	if len(x.older) == 0 {
+		return all
+	}
+	list := make([]*Composite, len(all))
+	for i, c := range all {
 		copied := *c
 		copied.Ready = c.Ready &&
 			!slices.ContainsFunc(x.older, func(old *Indexer) bool { return !x.shares(old, c) })
@@ -312,7 +337,7 @@ func (p *special) grow(segments []Segment) *special {
 // addSpecial compiles all but the included and excluded paths.
 func (x *Indexer) addSpecial() error {
 	p := x.def.Policy
-	for i, keys := range p.Composite {
+	for i, keys := range append(slices.Clip(p.Composite), x.def.Own...) {
 		c, err := newComposite(keys)
 		if err != nil {
 			return at(err, "compositeIndexes[%d]", i)
@@ -326,6 +351,9 @@ func (x *Indexer) addSpecial() error {
 			node.composite = append(node.composite, x.wanted)
 			x.wanted++
 			c.Ready = c.Ready && x.evaluates(k.Path.Segments()[0])
+		}
+		if i < len(p.Composite) {
+			x.named = len(x.composites)
 		}
 	}
 	for i, s := range p.Spatial {

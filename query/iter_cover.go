@@ -41,6 +41,9 @@ func covers(p *planner) {
 	o.skips = decided && o.distinct == 0 && (t.value == nil || p.everywhere(t.value))
 }
 
+// coverDead is how many dead documents a walk asks for: a page may be over before it has met one.
+const coverDead = 256
+
 // cover prepares a walk to do without documents.
 func (wk *walker) cover() {
 	x, o := wk.x, wk.x.plan.order
@@ -56,7 +59,7 @@ func (wk *walker) cover() {
 		return
 	}
 	var err error
-	if wk.dead, wk.census, err = c.Dead(); err != nil {
+	if wk.dead, wk.census, err = c.Dead(coverDead); err != nil {
 		wk.census = false // the walk meets it again
 	}
 	if wk.census && o.covered {

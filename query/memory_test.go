@@ -175,4 +175,4 @@ func (m *memory) Lacking(path index.Path, from uint64, reverse bool) (Postings, 
 	return m.rids(list), true
 }
 
-func (m *memory) Dead() ([]uint64, bool, error) { return nil, true, nil }
+func (m *memory) Dead(int) ([]uint64, bool, error) { return nil, true, nil }

@@ -175,6 +175,9 @@ func (o *indexOnly) String() string {
 	return text
 }
 
+// onlyDead is how many dead documents a source is asked for where all entries of a walk count.
+const onlyDead = 10_000
+
 // census is what the sources of a run know of their dead.
 type census [][]uint64
 
@@ -186,7 +189,7 @@ func (x *execution) census() (census, bool, error) {
 		if !ok {
 			return nil, false, nil
 		}
-		dead, ok, err := c.Dead()
+		dead, ok, err := c.Dead(onlyDead)
 		if err != nil || !ok {
 			return nil, false, err
 		}

@@ -184,7 +184,7 @@ func TestIndexesChangeNothing(t *testing.T) {
 		`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/a"},{"path":"/b"}],
 			[{"path":"/b"},{"path":"/a","order":"descending"}],[{"path":"/b"},{"path":"/s"}],[{"path":"/s","order":"descending"},{"path":"/a"}]]}`,
 	}
-	for seed := range uint64(400) {
+	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		bodies := randomDocuments(r, 5+r.IntN(60))
 		dead := map[uint64]bool{}

@@ -30,7 +30,7 @@ func (g *graves) Scan(after uint64) Documents {
 
 func (g *graves) Count() (int64, bool) { return 0, false }
 
-func (g *graves) Dead() (rids []uint64, ok bool, err error) {
+func (g *graves) Dead(int) (rids []uint64, ok bool, err error) {
 	for rid, dead := range g.dead {
 		if dead {
 			rids = append(rids, rid)

@@ -326,7 +326,7 @@ func (x *execution) pick(src Source, every bool) (_ Postings, ok bool, err error
 	defer func() { err = errors.Join(err, p.close()) }()
 	x.scanning = len(x.plan.ways) > 0
 	switch {
-	case len(p.ways) == 0:
+	case len(p.ways) == 0, len(p.ways) == 1 && p.ways[0].access == nil: // a scan follows the posting
 		return nil, false, nil
 	case !slices.ContainsFunc(p.ways, func(w *way) bool { return !w.lists() }):
 		return p.lists()
@@ -372,10 +372,10 @@ func (p *probes) lists() (Postings, bool, error) {
 	if partition, scoped := p.src.Partition(); scoped {
 		list = append(list, partition)
 	}
-	p.note("posting lists")
 	if len(list) == 1 {
 		return list[0], true, nil
 	}
+	p.note("posting lists")
 	return p.x.intersect(list), true, nil
 }
 

@@ -25,11 +25,14 @@ func (m *members) has(rid uint64) bool {
 // openOrder opens the documents of a source in the order of the query.
 func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 	o := x.plan.order
+	if w := x.recent(src); w != nil {
+		return x.watch(src, source, w), nil
+	}
 	switch {
 	case o.walk == nil && o.vectors == nil:
 		return x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0, true) }), nil
 	case o.walk != nil && len(o.walk.fixed) > 0:
-		return x.watch(src, source), nil
+		return x.watch(src, source, o.walk), nil
 	}
 	p, err := x.newProbes(src, beside(o.walk))
 	if err != nil {
@@ -46,7 +49,7 @@ func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 		p.release()
 		if o.walk != nil {
 			p.note("walk")
-			return x.watch(src, source), nil
+			return x.watch(src, source, o.walk), nil
 		}
 		if n, err := x.newNearest(src, source, o.vectors); n != nil || err != nil {
 			return n, err
@@ -59,10 +62,43 @@ func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 		return x.sortOf(src, source, found, nil), nil
 	}
 	p.note("walk, reading no others")
-	w := x.watch(src, source)
+	w := x.watch(src, source, o.walk)
 	w.wk.only, w.wk.patience = &members{found}, x.tune.patience*len(found)
 	return w, nil
 }
+
+// recent is a walk through what a source has of one partition, if a composite index begins with the paths of the
+// partition key and goes on with the keys of ORDER BY: nobody has to say again in the conditions which partition
+// it is.
+func (x *execution) recent(src Source) *walk {
+	in, ok := src.(Partitioned)
+	if !ok || x.plan.order.vectors != nil {
+		return nil
+	}
+	values, paths := in.PartitionValues(), x.plan.info.PartitionPaths
+	if len(values) == 0 || len(values) != len(paths) {
+		return nil
+	}
+	for _, c := range x.plan.info.Index.Own() {
+		if !c.Ready || len(c.Keys) <= len(paths) || slices.ContainsFunc(x.plan.top.order, unrouted) {
+			continue
+		}
+		reverse, ok := matchKeys(c.Keys[len(paths):], x.plan.top.order)
+		for i, path := range paths {
+			ok = ok && c.Keys[i].Path.String() == path.String()
+		}
+		if ok {
+			w := &walk{composite: c, fixed: values, reverse: reverse}
+			lo, hi, _ := c.Interval(values...)
+			w.spans = []span{{lo: lo, hi: hi}}
+			w.narrow(values, x.plan.top.order, x.plan.leaves)
+			return w
+		}
+	}
+	return nil
+}
+
+func unrouted(k *orderKey) bool { return k.route == nil }
 
 // beside tells which of the ways say more than a walk itself does, and are short to read.
 func beside(w *walk) func(access) bool {
@@ -103,8 +139,8 @@ type watched struct {
 	last   *entry // that the walk has given out
 }
 
-func (x *execution) watch(src Source, source int) *watched {
-	wk := x.newWalk(src, source, x.plan.order.walk)
+func (x *execution) watch(src Source, source int, w *walk) *watched {
+	wk := x.newWalk(src, source, w)
 	if len(x.plan.ways) > 0 {
 		wk.patience = x.tune.trial
 	}

@@ -91,9 +91,16 @@ type Counter interface {
 // Census is a Source that knows which rids the index has of documents that are dead: then what a query wants
 // may be read off the index alone.
 type Census interface {
-	// Dead returns those rids in order; false where they are too many, and where the index has documents
-	// outside the scope.
-	Dead() (rids []uint64, ok bool, err error)
+	// Dead returns those rids in order; false where they are more than most, and where the index has
+	// documents outside the scope.
+	Dead(most int) (rids []uint64, ok bool, err error)
+}
+
+// Partitioned is a Source that knows which partition key its scope names.
+type Partitioned interface {
+	// PartitionValues are what all documents of the scope have at the paths of the partition key; nil: that is
+	// not known.
+	PartitionValues() []doc.Value
 }
 
 // Finder is a Source that finds a document wherever in the container it is. A page that goes on behind a

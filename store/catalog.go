@@ -40,6 +40,8 @@ type containerRecord struct {
 	// IndexRound counts the changes that made it so.
 	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
 	IndexRound uint32            `json:"indexRound,omitempty"`
+	// Recent tells that the documents of a partition are indexed by their _ts, whatever the indexing policy says.
+	Recent bool `json:"recent,omitempty"`
 
 	Settings ContainerSettings `json:"settings,omitzero"`
 	// MovesSince is the second in which the settings got an archive: what had expired before is not moved. 0:

@@ -95,6 +95,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 			Spec:   spec.AppendJSON(nil),
 			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
 			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
+			Recent: keepsRecency(&spec),
 		}
 		rec.RangeLSN = rec.LSN
 		beginAbove(txn, rec)

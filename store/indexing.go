@@ -16,10 +16,14 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// indexDefinition is what a container's definition says about index entries.
-func indexDefinition(spec *definition.ContainerSpec) index.Definition {
+// indexDefinition is what a container's definition says about index entries. recent tells that the documents of
+// a partition are kept in the order of their _ts as well.
+func indexDefinition(spec *definition.ContainerSpec, recent bool) index.Definition {
 	d := index.Definition{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry,
 		Vectors: map[string]int{}}
+	if recent {
+		d.Own = [][]index.CompositePath{recency(spec)}
+	}
 	for _, p := range spec.ComputedProperties {
 		d.Computed = append(d.Computed, index.Computed{Name: p.Name, Query: p.Query})
 	}
@@ -40,13 +44,29 @@ func indexDefinition(spec *definition.ContainerSpec) index.Definition {
 	return d
 }
 
+// recency is the composite index of a partition's documents by _ts. The latest of a partition are what is asked
+// for most, and among all documents of the container they may be far behind the latest: the index costs a key a
+// document, one in about twenty, and makes of a walk as long as the container one as long as the page.
+func recency(spec *definition.ContainerSpec) (keys []index.CompositePath) {
+	for _, path := range spec.PartitionKey.ParsedPaths() {
+		keys = append(keys, index.CompositePath{Path: path.String()})
+	}
+	return append(keys, index.CompositePath{Path: "/_ts"})
+}
+
+// keepsRecency tells whether a new container keeps that index: not where a partition is one document.
+func keepsRecency(spec *definition.ContainerSpec) bool {
+	paths := spec.PartitionKey.ParsedPaths()
+	return len(paths) > 0 && paths[len(paths)-1].String() != "/id"
+}
+
 func newIndexer(d index.Definition) (*index.Indexer, error) {
 	return index.NewIndexer(d, definition.Evaluators(d.Computed))
 }
 
 // compile makes the indexers of the state's record.
 func (st *containerState) compile() error {
-	x, err := newIndexer(indexDefinition(&st.spec))
+	x, err := newIndexer(indexDefinition(&st.spec, st.rec.Recent))
 	if err != nil {
 		return fmt.Errorf("%w: an indexing policy: %v", engine.ErrCorrupt, err)
 	}
@@ -56,7 +76,7 @@ func (st *containerState) compile() error {
 		if err != nil {
 			return fmt.Errorf("%w: an older container record: %v", engine.ErrCorrupt, err)
 		}
-		old, err := newIndexer(indexDefinition(&spec))
+		old, err := newIndexer(indexDefinition(&spec, st.rec.Recent))
 		if err != nil {
 			return fmt.Errorf("%w: an older indexing policy: %v", engine.ErrCorrupt, err)
 		}
@@ -69,7 +89,7 @@ func (st *containerState) compile() error {
 // changeIndex makes next, whose spec has been replaced, index by it. Where that differs from what st did, and
 // there are documents, they are to be indexed anew.
 func (c *Container) changeIndex(ctx context.Context, next, st *containerState) error {
-	if indexDefinition(&next.spec).Equal(indexDefinition(&st.spec)) {
+	if indexDefinition(&next.spec, next.rec.Recent).Equal(indexDefinition(&st.spec, st.rec.Recent)) {
 		return nil
 	}
 	next.rec.IndexRound++
@@ -92,7 +112,7 @@ func (c *Container) changeIndex(ctx context.Context, next, st *containerState) e
 func (st *containerState) stillIndexedBy(next *containerState) (list []json.RawMessage) {
 	for i, old := range st.olders[:len(st.rec.IndexedBy)] {
 		d := old.Definition()
-		if !d.Equal(indexDefinition(&st.spec)) && !d.Equal(indexDefinition(&next.spec)) {
+		if !d.Equal(indexDefinition(&st.spec, st.rec.Recent)) && !d.Equal(indexDefinition(&next.spec, next.rec.Recent)) {
 			list = append(list, st.rec.IndexedBy[i])
 		}
 	}

@@ -159,6 +159,7 @@ type span struct {
 	// of the family k, where one logical partition or a prefix of a hierarchical key is asked for
 	prefix   []byte
 	epk, pk  []byte // what that is made of
+	key      definition.PartitionKey
 	levels   int    // components of that key
 	shared   bool   // prefix leads to documents of other ranges, too
 	min, max []byte // EPK bounds; an empty max has no upper bound
@@ -178,7 +179,7 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 			return span{}, err
 		}
 		epk := definition.AppendEPK(nil, &c.def, pk)
-		sp.epk, sp.pk, sp.levels = epk, pk.AppendOrdered(nil), pk.Len()
+		sp.epk, sp.pk, sp.levels, sp.key = epk, pk.AppendOrdered(nil), pk.Len(), pk
 		sp.prefix = layout.AppendPartitionPrefix(nil, c.cid, layout.FamilyPartition, epk, sp.pk)
 		h.Write([]byte(partOfContainer)) // which one, its bounds tell
 		if sp.ranges = []*slot{st.rangeOf(epk)}; pk.Len() < c.def.Levels() {

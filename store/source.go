@@ -106,6 +106,8 @@ var (
 	_ query.Finder  = (*source)(nil)
 	_ query.Census  = (*source)(nil)
 
+	_ query.Partitioned = (*source)(nil)
+
 	_ query.Prefetcher = (*source)(nil)
 )
 

@@ -54,14 +54,14 @@ func (s *source) pointRange() engine.Range {
 
 // Dead implements query.Census: the documents that have expired and are still there. Of a scope that is a part
 // of the slot the index says nothing, nor does it where partition keys were deleted whole.
-func (s *source) Dead() (rids []uint64, ok bool, err error) {
+func (s *source) Dead(most int) (rids []uint64, ok bool, err error) {
 	lo, hi := s.s.min, s.s.max
 	inside := bytes.Compare(s.sp.min, lo) <= 0 &&
 		(len(s.sp.max) == 0 || len(hi) > 0 && bytes.Compare(s.sp.max, hi) >= 0)
 	if len(s.st.fences) > 0 || !inside || s.sp.prefix != nil {
 		return nil, false, nil
 	}
-	ok, err = s.eachDead(func(rid uint64) { rids = append(rids, rid) })
+	ok, err = s.eachDead(most, func(rid uint64) { rids = append(rids, rid) })
 	slices.Sort(rids)
 	return rids, ok, err
 }
@@ -69,13 +69,13 @@ func (s *source) Dead() (rids []uint64, ok bool, err error) {
 // countDead counts the documents of the scope that have expired and are still there; false where they are too
 // many.
 func (s *source) countDead() (dead int64, ok bool, err error) {
-	ok, err = s.eachDead(func(uint64) { dead++ })
+	ok, err = s.eachDead(view.MaxGhosts, func(uint64) { dead++ })
 	return dead, ok, err
 }
 
-// eachDead calls fn for each document of the scope that has expired and is still there; false where they are
-// too many.
-func (s *source) eachDead(fn func(rid uint64)) (ok bool, err error) {
+// eachDead calls fn for each document of the scope that has expired and is still there; false where more than
+// most may have.
+func (s *source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 	inherit, due := s.st.policy().Cutoffs(s.now)
 	looked := 0
 	ok = true
@@ -85,7 +85,7 @@ func (s *source) eachDead(fn func(rid uint64)) (ok bool, err error) {
 	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
 		prefix := layout.TimePrefix(s.s.scope, f.family)
 		err = host.EachDue(s.r, prefix, f.cutoff, func(e host.Entry) (more bool, err error) {
-			if looked++; looked > view.MaxGhosts {
+			if looked++; looked > most {
 				ok = false
 				return false, nil
 			}

@@ -1,6 +1,9 @@
 package store
 
 import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -119,6 +122,17 @@ func (s *source) Partition() (query.Postings, bool) {
 		return nil, false
 	}
 	return posting.New(s.r, append(make([]byte, 0, len(s.sp.prefix)+layout.RIDLen), s.sp.prefix...)), true
+}
+
+// PartitionValues implements query.Partitioned. A key that is not whole, or has nothing in one of its places, has
+// none: there documents have anything that is no scalar.
+func (s *source) PartitionValues() []doc.Value {
+	values := s.sp.key.Values()
+	if len(values) < s.c.def.Levels() ||
+		slices.ContainsFunc(values, func(v doc.Value) bool { return v.Kind() == doc.Undefined }) {
+		return nil
+	}
+	return values
 }
 
 // Postings implements query.Source.

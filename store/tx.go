@@ -223,7 +223,8 @@ func (t *tx) putTerms(old, item *stored) error {
 			return err
 		}
 	}
-	t.terms += len(before) + len(after)
+	t.charge(before)
+	t.charge(after)
 	t.diffTerms(before, after, len(t.st.olders) == 0)
 	return nil
 }
@@ -326,13 +327,18 @@ func (t *tx) bury(ghost *stored, keys []view.Entry) {
 	t.remove(ghost, keys)
 }
 
+// charge counts the entries of a document that the indexing policy asks for.
+func (t *tx) charge(entries []index.Entry) {
+	t.terms += max(0, len(entries)-t.st.terms.Unnamed())
+}
+
 // owned appends the keys that go with an item. They are all its own, those that name a rid too, and need not
 // be looked up: an id or a unique key that a ghost holds is given to another item only when the ghost has
 // been purged, in the same transaction.
 func (t *tx) owned(dst []view.Entry, item *stored) ([]view.Entry, error) {
 	dst = t.entries(dst, item)
 	terms, err := t.termsToDelete(item)
-	t.terms += len(terms)
+	t.charge(terms)
 	for _, e := range terms {
 		dst = append(dst, view.Entry{Key: e.Key})
 	}
