@@ -37,6 +37,7 @@ type Container struct {
 
 	count    itemCount
 	spending budget // of its own throughput
+	plans    plans
 	marks    marks
 	watch    notifier
 	mourners notifier // who follow the log of expiries
@@ -121,6 +122,7 @@ func newContainer(d *Database, rec containerRecord, spec definition.ContainerSpe
 		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
 		keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
 		gate: host.NewGate(), splitting: host.NewTurn(), count: itemCount{Turn: host.NewTurn()},
+		plans: newPlans(),
 	}
 	st := &containerState{rec: rec, spec: spec, vectors: spec.Vectors()}
 	if err := st.compile(); err != nil {

@@ -249,11 +249,6 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 	}
 }
 
-// plan prepares a query for a state of the container.
-func (c *Container) plan(st *containerState, q QueryRequest) (*query.Plan, error) {
-	return query.Prepare(q.Text, q.Parameters, c.queryInfo(st))
-}
-
 // reach finds the scope of a query, and the spans that its pages go over range by range; none: they do not. A
 // query that names no scope may pin its partition key, or the beginning of it, in its conditions.
 func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) (Scope, []query.Span, error) {

@@ -48,7 +48,8 @@ var rooms = map[string]room{
 	"store": {
 		own: []string{"internal/priority", "store/inspect", "store/internal/...", "store/definition", "store/fault", "host",
 			"query/...", "index", "doc", "ttl", "script", "engine"},
-		third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3", "golang.org/x/sync/semaphore"},
+		third: []string{"github.com/hashicorp/golang-lru/v2", "github.com/tidwall/gjson",
+			"github.com/twmb/murmur3", "golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},
 	"queue": {
