@@ -37,9 +37,9 @@ func (p *planner) requiredRow(dst []syntax.Expr, bl *block) []syntax.Expr {
 	return p.required(dst, bl)
 }
 
-// chooseIndex is the rule "index-choice": it finds all ways in which indexes can lead to the documents and, for
-// ORDER BY, whether an index has them in order, and refuses an ORDER BY as Cosmos DB does. Which of the ways
-// is taken a run decides, by counting: see pick.
+// chooseIndex is the rule "index-choice": it finds all ways in which indexes can lead to the documents and,
+// for ORDER BY, whether an index has them in order, and refuses an ORDER BY as Cosmos DB does. Which of the
+// ways is taken a run decides, by counting: see pick.
 func chooseIndex(p *planner) {
 	t := p.plan.top
 	if !t.container {
@@ -113,7 +113,11 @@ func (l *leaf) access() access {
 // functions with an index of their own kind. It is nil where it proposes nothing.
 func (p *planner) accessOf(e syntax.Expr) access {
 	if l := p.leafOf(e); l != nil {
-		return l.access()
+		a := l.access()
+		if a != nil {
+			p.noteUsed(l.name)
+		}
+		return a
 	}
 	switch e := e.(type) {
 	case *syntax.Logical:
@@ -176,9 +180,9 @@ func (p *planner) waysOf(leaves []*leaf, found []access) (ways []access) {
 	return ways
 }
 
-// compositeAccess returns what a composite index proposes whose paths, from the first, are compared with =, but
-// for the last that the conditions name, which may be compared in another way, and the paths that it covers.
-// Of several indexes it is one that covers most.
+// compositeAccess returns what a composite index proposes whose paths, from the first, are compared with =,
+// but for the last that the conditions name, which may be compared in another way, and the paths that it
+// covers. Of several indexes it is one that covers most.
 func (p *planner) compositeAccess(leaves []*leaf) (best access, covered []string) {
 	var spec []string
 	for _, c := range p.info.Index.Composites() {

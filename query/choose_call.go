@@ -90,7 +90,8 @@ func (p *planner) called(e *syntax.Call) *leaf {
 // contains is the leaf of ARRAY_CONTAINS(x, v), which is about the elements of x, and of
 // ARRAY_CONTAINS([...], x).
 func (p *planner) contains(e *syntax.Call, v doc.Value) *leaf {
-	if list, ok := e.Args[0].(*syntax.Literal); ok && v.Kind() == doc.Undefined && len(e.Args) == 2 && list.Value.Kind() == doc.Array {
+	list, ok := e.Args[0].(*syntax.Literal)
+	if ok && v.Kind() == doc.Undefined && len(e.Args) == 2 && list.Value.Kind() == doc.Array {
 		var values []syntax.Expr
 		list.Value.Each(func(_ string, elem doc.Value) bool {
 			values = append(values, &syntax.Literal{Value: elem})

@@ -15,13 +15,22 @@
 //
 // # Finding documents
 //
-// Conditions that an index knows become sets of index keys (leaf). Single keys are posting lists of rids:
-// several are intersected by leaps, alternatives are merged. A range of keys has its rids put in order, as
-// long as they are few; else, as for conditions that no index knows, all documents are looked at. For ORDER
-// BY an index is walked in its own order, a range index or a composite one, unless posting lists leave few
-// documents, which are sorted; without either, the first documents are found by looking at all of them. Index
-// entries only propose: the document decides, all conditions are put to it again, and where an index key is
-// cut the order is the documents'. So results never depend on what is indexed.
+// Conditions that an index knows become sets of index keys (leaf), and these become ways to the documents
+// (access): posting lists of rids, ranges of keys, terms that are put to a test one by one, unions of such.
+// Which of them a source is read by is decided when it is opened, by counting (probes): all ways are read in
+// turns, and the first that ends is the shortest. Its rids are intersected with those of the others as far as
+// that saves documents. Where none is short, all documents are looked at, and an index is asked again if that
+// finds little.
+//
+// For ORDER BY an index is walked in its own order, a range index or a composite one; or the documents that
+// are wanted are sorted, if they are few, or if the walk has passed many others (watched). Without either,
+// the first documents are found by looking at all of them. Index entries only propose: the document decides,
+// all conditions are put to it again, and where an index key is cut the order is the documents'. So results
+// never depend on what is indexed.
+//
+// Where nothing is wanted of the documents but what an index says, they are not read: counts, MIN and MAX,
+// groups and distinct values of a path, rows that OFFSET skips (indexOnly, covers). A source tells then which
+// entries are of the dead.
 //
 // # Pages
 //

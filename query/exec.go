@@ -211,23 +211,6 @@ func (x *execution) look() error {
 	return nil
 }
 
-// skip notes that the current source has nothing between the document before and a rid. It is false where the
-// run has to end, or the page, if the next one can go on from there.
-func (x *execution) skip(rid uint64) bool {
-	if x.plan.form != streaming {
-		_, err := x.stop()
-		return err == nil
-	}
-	x.current.rid = rid
-	old := x.isOld()
-	late, err := x.stop()
-	if x.paused = late && !old && err == nil; x.paused {
-		x.passed()
-		x.more = true
-	}
-	return err == nil && !x.paused
-}
-
 // scan walks the documents of a source behind a rid.
 func (x *execution) scan(src Source, after uint64) Documents {
 	docs := src.Scan(after)

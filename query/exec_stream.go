@@ -71,3 +71,20 @@ func (x *execution) streamSource(src Source, after uint64) (more bool, err error
 	}
 	return !x.paused, docs.Err()
 }
+
+// skip notes that the current source has nothing between the document before and a rid. It is false where the
+// run has to end, or the page, if the next one can go on from there.
+func (x *execution) skip(rid uint64) bool {
+	if x.plan.form != streaming {
+		_, err := x.stop()
+		return err == nil
+	}
+	x.current.rid = rid
+	old := x.isOld()
+	late, err := x.stop()
+	if x.paused = late && !old && err == nil; x.paused {
+		x.passed()
+		x.more = true
+	}
+	return err == nil && !x.paused
+}

@@ -6,11 +6,11 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// A walk of a range index need not read a document to know what it has at the path. If a query asks for nothing
-// else, the term is made the least document that has that value, and the query goes on with it as with any
-// other. If a row is one that OFFSET skips, not even that is done. And of the entries that share a key a
-// DISTINCT of that path needs one: the walk seeks the next key. In all cases the term has to stand for one
-// value, and the source has to know its dead.
+// A walk of a range index need not read a document to know what it has at the path. If a query asks for
+// nothing else, the term is made the least document that has that value, and the query goes on with it as
+// with any other. If a row is one that OFFSET skips, not even that is done. And of the entries that share a
+// key a DISTINCT of that path needs one: the walk seeks the next key. In all cases the term has to stand for
+// one value, and the source has to know its dead.
 
 // covers is the rule "cover": it tells whether the query wants nothing of the documents but what they have at
 // the path of its ORDER BY, and whether a row that is skipped need not be looked at.
@@ -83,8 +83,8 @@ func (wk *walker) covered() (done, ok bool) {
 		return true, false
 	}
 	if wk.least == nil {
-		wk.entry = entry{key: wk.x.plan.top.order[0].append(wk.entry.key[:0], OrderedBy(v)), source: wk.source,
-			rid: wk.rid, blank: true}
+		key := wk.x.plan.top.order[0].append(wk.entry.key[:0], OrderedBy(v))
+		wk.entry = entry{key: key, source: wk.source, rid: wk.rid, blank: true}
 		wk.doc = nil
 		return true, wk.x.behind(&wk.entry)
 	}

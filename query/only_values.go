@@ -38,7 +38,8 @@ func (x *execution) aggregateValues(g *grouper, dead census) (done bool, err err
 // countValues counts the live entries in spans.
 func (x *execution) countValues(c *counter, spans []span, dead census) error {
 	for j, src := range x.sources {
-		err := x.eachEntry(src, dead[j], spans, x.onlySieve(), func(_ []byte, rid uint64, sure bool) (err error) {
+		sieve := x.onlySieve()
+		err := x.eachEntry(src, dead[j], spans, sieve, func(_ []byte, rid uint64, sure bool) (err error) {
 			if !sure {
 				sure, err = x.wanted(src, rid)
 			}
@@ -62,8 +63,8 @@ func (x *execution) onlySieve() *termSieve {
 	return nil
 }
 
-// endsOf adds the least and the greatest value of a source to MIN or MAX. Both are needed for either: an array
-// or an object, which spoils them, is the last value wherever there is one.
+// endsOf adds the least and the greatest value of a source to MIN or MAX. Both are needed for either: an
+// array or an object, which spoils them, is the last value wherever there is one.
 func (x *execution) endsOf(e *extreme, arg onlyArg, src Source, dead []uint64) error {
 	end := end{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.onlySieve()}
 	if err := end.of(arg.bounds, false); err != nil {
@@ -125,8 +126,8 @@ func (e *end) first(s span, reverse bool) (key []byte, err error) {
 	return key, err
 }
 
-// take adds the value of a key, if a document below it is wanted. Where the key does not tell, it adds that of
-// the documents, in their order: the first one is enough, but of strings that were cut, which differ.
+// take adds the value of a key, if a document below it is wanted. Where the key does not tell, it adds that
+// of the documents, in their order: the first one is enough, but of strings that were cut, which differ.
 func (e *end) take(key []byte) (found bool, err error) {
 	in, sure := e.sieve.take(key)
 	v, exact := exactTerm(key)

@@ -84,7 +84,8 @@ func randomCondition(r *rand.Rand, depth int) string {
 		return "NOT (" + randomCondition(r, depth-1) + ")"
 	case n == 16:
 		return []string{"CONTAINS", "ENDSWITH", "STARTSWITH", "STRINGEQUALS"}[r.IntN(4)] + "(" + path + ", " +
-			[]string{`"a"`, `"O"`, `"long "`, `""`}[r.IntN(4)] + []string{")", ", true)", ", false)"}[r.IntN(3)]
+			[]string{`"a"`, `"O"`, `"long "`, `""`}[r.IntN(4)] + []string{")", ", true)",
+			", false)"}[r.IntN(3)]
 	case n == 17:
 		return []string{"UPPER(" + path + `) = "A"`, path + " + 1 > 2", "(" + path + " ?? 0) = 0",
 			"ABS(" + path + ") <= 1", "NOT IS_NULL(" + path + ")", path + ".x = 1", path + "[0] = 1",
@@ -127,7 +128,8 @@ func randomQuery(r *rand.Rand) string {
 	case 11, 12:
 		path := []string{"c.a", "c.b", "c.s", "c.o.x", "c.o"}[r.IntN(5)]
 		at := " WHERE " + []string{path + " > 1", path + " >= 'a'", "IS_DEFINED(" + path + ")",
-			"CONTAINS(" + path + ", 'o')", path + " != 1", path + " IN (1, 'a', true)", "NOT IS_ARRAY(" + path + ")",
+			"CONTAINS(" + path + ", 'o')", path + " != 1", path + " IN (1, 'a', true)", "NOT IS_ARRAY(" +
+				path + ")",
 			"LENGTH(" + path + ") > 2", "IS_ARRAY(" + path + ")"}[r.IntN(9)]
 		if r.IntN(2) == 0 {
 			at = ""
@@ -138,9 +140,11 @@ func randomQuery(r *rand.Rand) string {
 			"SELECT COUNT(1) AS n, COUNT(" + path + ") AS m FROM c" + at,
 			"SELECT COUNT(1) AS n FROM c" + at,
 			"SELECT COUNT(c) AS n, MIN(" + path + ") AS l, MAX(" + path + ") AS h FROM c" + at,
-			"SELECT " + path + " AS p, COUNT(1) AS n, MIN(" + path + ") AS h FROM c" + at + " GROUP BY " + path,
+			"SELECT " + path + " AS p, COUNT(1) AS n, MIN(" + path + ") AS h FROM c" + at + " GROUP BY " +
+				path,
 			"SELECT VALUE " + path + " FROM c" + at + " GROUP BY " + path,
-			"SELECT DISTINCT VALUE " + path + " FROM c" + at + " ORDER BY " + path + []string{"", " DESC"}[r.IntN(2)],
+			"SELECT DISTINCT VALUE " + path + " FROM c" + at + " ORDER BY " + path +
+				[]string{"", " DESC"}[r.IntN(2)],
 			"SELECT DISTINCT " + path + " FROM c" + at,
 			"SELECT DISTINCT VALUE " + path + " FROM c" + at,
 			"SELECT VALUE [" + path + "] FROM c" + at + " ORDER BY " + path + window,
@@ -206,7 +210,8 @@ func TestIndexesChangeNothing(t *testing.T) {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)
 				}
 				n, page := 1+2*r.IntN(2), []int{0, 1, 2, 5}[r.IntN(4)]
-				o := RunOptions{MaxItems: page, MaxBytes: []int{0, 0, 1, 30}[r.IntN(4)], tune: randomTuning(r)}
+				o := RunOptions{MaxItems: page, MaxBytes: []int{0, 0, 1, 30}[r.IntN(4)],
+					tune: randomTuning(r)}
 				got, err := runAll(text, nil, Info{Index: x, Lenient: true}, sources[n], o)
 				if err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)

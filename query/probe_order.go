@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// A query with ORDER BY gets its rows by an index that has them in order, or by sorting. Which is better depends
-// on how many documents are wanted, and on where in the order they lie, which no count tells. So a walk is
-// watched: it is told the rids that are wanted where they can be counted, and reads no document of others; and
-// when it has passed more entries than it would take to read the wanted documents and sort them, that is done
-// instead.
+// A query with ORDER BY gets its rows by an index that has them in order, or by sorting. Which is better
+// depends on how many documents are wanted, and on where in the order they lie, which no count tells. So a
+// walk is watched: it is told the rids that are wanted where they can be counted, and reads no document of
+// others; and when it has passed more entries than it would take to read the wanted documents and sort them,
+// that is done instead.
 
 // members are the rids that a walk reads the documents of.
 type members struct{ rids []uint64 }
@@ -67,9 +67,9 @@ func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 	return w, nil
 }
 
-// recent is a walk through what a source has of one partition, if a composite index begins with the paths of the
-// partition key and goes on with the keys of ORDER BY: nobody has to say again in the conditions which partition
-// it is.
+// recent is a walk through what a source has of one partition, if a composite index begins with the paths of
+// the partition key and goes on with the keys of ORDER BY: nobody has to say again in the conditions which
+// partition it is.
 func (x *execution) recent(src Source) *walk {
 	in, ok := src.(Partitioned)
 	if !ok || x.plan.order.vectors != nil {

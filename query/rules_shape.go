@@ -32,8 +32,8 @@ func chooseForm(p *planner) {
 	}
 }
 
-// orderDistinct has the values at an indexed path come in their order, where no two are to be equal: then equal
-// ones are neighbours in the index, and need not be remembered.
+// orderDistinct has the values at an indexed path come in their order, where no two are to be equal: then
+// equal ones are neighbours in the index, and need not be remembered.
 func (p *planner) orderDistinct(t *block) {
 	shown := t.value
 	if shown == nil && len(t.items) == 1 {

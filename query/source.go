@@ -98,8 +98,8 @@ type Census interface {
 
 // Partitioned is a Source that knows which partition key its scope names.
 type Partitioned interface {
-	// PartitionValues are what all documents of the scope have at the paths of the partition key; nil: that is
-	// not known.
+	// PartitionValues are what all documents of the scope have at the paths of the partition key; nil: that
+	// is not known.
 	PartitionValues() []doc.Value
 }
 

@@ -40,7 +40,8 @@ type containerRecord struct {
 	// IndexRound counts the changes that made it so.
 	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
 	IndexRound uint32            `json:"indexRound,omitempty"`
-	// Recent tells that the documents of a partition are indexed by their _ts, whatever the indexing policy says.
+	// Recent tells that the documents of a partition are indexed by their _ts, whatever the indexing policy
+	// says.
 	Recent bool `json:"recent,omitempty"`
 
 	Settings ContainerSettings `json:"settings,omitzero"`

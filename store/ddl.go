@@ -92,10 +92,9 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 		now := d.clock.Seconds()
 		rec = containerRecord{
 			CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
-			Spec:   spec.AppendJSON(nil),
+			Spec: spec.AppendJSON(nil), Recent: keepsRecency(&spec),
 			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
 			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
-			Recent: keepsRecency(&spec),
 		}
 		rec.RangeLSN = rec.LSN
 		beginAbove(txn, rec)

@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// indexDefinition is what a container's definition says about index entries. recent tells that the documents of
-// a partition are kept in the order of their _ts as well.
+// indexDefinition is what a container's definition says about index entries. recent tells that the documents
+// of a partition are kept in the order of their _ts as well.
 func indexDefinition(spec *definition.ContainerSpec, recent bool) index.Definition {
 	d := index.Definition{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry,
 		Vectors: map[string]int{}}
@@ -44,9 +44,10 @@ func indexDefinition(spec *definition.ContainerSpec, recent bool) index.Definiti
 	return d
 }
 
-// recency is the composite index of a partition's documents by _ts. The latest of a partition are what is asked
-// for most, and among all documents of the container they may be far behind the latest: the index costs a key a
-// document, one in about twenty, and makes of a walk as long as the container one as long as the page.
+// recency is the composite index of a partition's documents by _ts. The latest of a partition are what is
+// asked for most, and among all documents of the container they may be far behind the latest: the index costs
+// a key a document, one in about twenty, and makes of a walk as long as the container one as long as the
+// page.
 func recency(spec *definition.ContainerSpec) (keys []index.CompositePath) {
 	for _, path := range spec.PartitionKey.ParsedPaths() {
 		keys = append(keys, index.CompositePath{Path: path.String()})
@@ -112,7 +113,8 @@ func (c *Container) changeIndex(ctx context.Context, next, st *containerState) e
 func (st *containerState) stillIndexedBy(next *containerState) (list []json.RawMessage) {
 	for i, old := range st.olders[:len(st.rec.IndexedBy)] {
 		d := old.Definition()
-		if !d.Equal(indexDefinition(&st.spec, st.rec.Recent)) && !d.Equal(indexDefinition(&next.spec, next.rec.Recent)) {
+		if !d.Equal(indexDefinition(&st.spec, st.rec.Recent)) &&
+			!d.Equal(indexDefinition(&next.spec, next.rec.Recent)) {
 			list = append(list, st.rec.IndexedBy[i])
 		}
 	}

@@ -52,8 +52,8 @@ func (s *source) pointRange() engine.Range {
 	return layout.PointsBetween(s.c.cid, lo, hi)
 }
 
-// Dead implements query.Census: the documents that have expired and are still there. Of a scope that is a part
-// of the slot the index says nothing, nor does it where partition keys were deleted whole.
+// Dead implements query.Census: the documents that have expired and are still there. Of a scope that is a
+// part of the slot the index says nothing, nor does it where partition keys were deleted whole.
 func (s *source) Dead(most int) (rids []uint64, ok bool, err error) {
 	lo, hi := s.s.min, s.s.max
 	inside := bytes.Compare(s.sp.min, lo) <= 0 &&

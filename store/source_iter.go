@@ -124,8 +124,8 @@ func (s *source) Partition() (query.Postings, bool) {
 	return posting.New(s.r, append(make([]byte, 0, len(s.sp.prefix)+layout.RIDLen), s.sp.prefix...)), true
 }
 
-// PartitionValues implements query.Partitioned. A key that is not whole, or has nothing in one of its places, has
-// none: there documents have anything that is no scalar.
+// PartitionValues implements query.Partitioned. A key that is not whole, or has nothing in one of its places,
+// has none: there documents have anything that is no scalar.
 func (s *source) PartitionValues() []doc.Value {
 	values := s.sp.key.Values()
 	if len(values) < s.c.def.Levels() ||

@@ -1,0 +1,233 @@
+package query
+
+import "slices"
+
+// onlyDead is how many dead documents a source is asked for where all entries of a walk count.
+const onlyDead = 10_000
+
+// census is what the sources of a run know of their dead.
+type census [][]uint64
+
+// dead asks all sources for their dead. It is false where one cannot tell.
+func (x *execution) census() (census, bool, error) {
+	all := make(census, len(x.sources))
+	for i, src := range x.sources {
+		c, ok := src.(Census)
+		if !ok {
+			return nil, false, nil
+		}
+		dead, ok, err := c.Dead(onlyDead)
+		if err != nil || !ok {
+			return nil, false, err
+		}
+		all[i] = dead
+	}
+	return all, true, nil
+}
+
+// lost tells whether a rid is one of a list.
+func lost(dead []uint64, rid uint64) bool {
+	if len(dead) == 0 {
+		return false
+	}
+	_, found := slices.BinarySearch(dead, rid)
+	return found
+}
+
+// eachEntry calls fn for the entries of spans that are of live documents and pass the sieve. sure is false
+// where the document has to tell.
+func (x *execution) eachEntry(src Source, dead []uint64, spans []span, sieve *termSieve,
+	fn func(key []byte, rid uint64, sure bool) error) (err error) {
+	for _, s := range spans {
+		terms := src.Terms(s.lo, s.hi, false)
+		for err == nil && terms.Next() {
+			if err = x.passEntry(); err != nil || lost(dead, terms.RID()) {
+				continue
+			}
+			if in, sure := sieve.take(terms.Key()); in {
+				err = fn(terms.Key(), terms.RID(), sure)
+			}
+		}
+		if e := terms.Close(); err == nil {
+			err = e
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wanted reads a document that terms did not decide about, and tells whether it fulfils the conditions. The
+// frame is at it then.
+func (x *execution) wanted(src Source, rid uint64) (bool, error) {
+	d, live, err := src.Fetch(rid)
+	if err != nil || !live {
+		return false, err
+	}
+	return x.enter(d, x.plan.rows), nil
+}
+
+// onlyFrom feeds a grouper from indexes alone. It is false where that cannot be done, or where reading the
+// documents is less.
+func (x *execution) onlyFrom(g *grouper) (done bool, err error) {
+	o := x.plan.only
+	switch {
+	case o == nil:
+		return false, nil
+	case o.kind == countAll:
+		return x.takeCounts(g), nil
+	}
+	dead, ok, err := x.census()
+	if err != nil || !ok {
+		return false, err
+	}
+	switch o.kind {
+	case countWanted:
+		return x.countWanted(g, dead)
+	case ofValues:
+		return x.aggregateValues(g, dead)
+	}
+	return true, x.groupTerms(g, dead)
+}
+
+// takeCounts counts all documents.
+func (x *execution) takeCounts(g *grouper) bool {
+	total, ok := x.countAll()
+	for i := range g.groups[0].state {
+		g.groups[0].state[i] = &counter{n: total}
+	}
+	return ok
+}
+
+func (x *execution) countAll() (total int64, ok bool) {
+	for _, src := range x.sources {
+		c, ok := src.(Counter)
+		if !ok {
+			return 0, false
+		}
+		n, ok := c.Count()
+		if !ok {
+			return 0, false
+		}
+		total += n
+	}
+	return total, true
+}
+
+// countWanted counts the entries that all conditions leave.
+func (x *execution) countWanted(g *grouper, dead census) (done bool, err error) {
+	total := int64(0)
+	for i, src := range x.sources {
+		n, err := x.countIn(src, dead[i])
+		if err != nil {
+			return false, err
+		}
+		total += n
+	}
+	for i := range g.groups[0].state {
+		g.groups[0].state[i] = &counter{n: total}
+	}
+	return true, nil
+}
+
+func (x *execution) countIn(src Source, dead []uint64) (n int64, err error) {
+	if l := x.plan.only.leaf; l != nil {
+		sieve := x.newSieve(l.sieved())
+		err = x.eachEntry(src, dead, l.spans, sieve, func(_ []byte, rid uint64, sure bool) error {
+			if !sure {
+				var err error
+				if sure, err = x.wanted(src, rid); err != nil {
+					return err
+				}
+			}
+			if sure {
+				n++
+			}
+			return nil
+		})
+		return n, err
+	}
+	return x.countCommon(src, dead)
+}
+
+// sieved is the test that the terms in the leaf's spans need; nil where they need none.
+func (l *leaf) sieved() *termTest {
+	if !l.loose {
+		return nil
+	}
+	return l.test
+}
+
+// countCommon counts the documents that fulfil conditions about several paths. Where the shortest of the
+// lists is short, its documents are read.
+func (x *execution) countCommon(src Source, dead []uint64) (n int64, err error) {
+	p, err := x.newProbes(src, nil)
+	if err != nil {
+		return 0, err
+	}
+	short, err := p.count(x.tune.probe)
+	if e := p.close(); err == nil {
+		err = e
+	}
+	defer p.release()
+	if err != nil {
+		return 0, err
+	}
+	var all, unsure []uint64
+	if short {
+		p.note("rids")
+		all = p.rids()
+		unsure = all
+	} else if all, unsure, err = x.commonOf(src, p); err != nil {
+		return 0, err
+	}
+	for _, rid := range all {
+		if lost(dead, rid) {
+			continue
+		}
+		if !lost(unsure, rid) {
+			n++
+			continue
+		}
+		in, err := x.wanted(src, rid)
+		if err != nil {
+			return 0, err
+		}
+		if in {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// commonOf has the rids that the leaves of the plan have in common, and those that some leaf is not sure of.
+// Both are in order.
+func (x *execution) commonOf(src Source, p *probes) (all, unsure []uint64, err error) {
+	for i, l := range x.plan.leaves {
+		var rids []uint64
+		held := 0
+		sieve := x.newSieve(l.sieved())
+		err := x.eachEntry(src, nil, l.spans, sieve, func(_ []byte, rid uint64, sure bool) error {
+			if rids = append(rids, rid); !sure {
+				unsure = append(unsure, rid)
+			}
+			if n := 8 * cap(rids); n > held {
+				x.run.hold(&p.held, n-held, "an index")
+				held = n
+			}
+			return x.run.err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		slices.Sort(rids)
+		if i == 0 {
+			all = rids
+		} else {
+			all = common(all, rids)
+		}
+	}
+	slices.Sort(unsure)
+	return all, unsure, nil
+}

@@ -1,0 +1,120 @@
+package query
+
+// way is an access in one source, as far as it has been read.
+type way struct {
+	access access   // nil: the posting of the partition key
+	rids   []uint64 // what has been read, as it came
+	read   int      // entries, those that a test dropped included
+	done   bool     // rids are all
+	next   []func() stepper
+	at     stepper
+}
+
+func (w *way) String() string {
+	if w.access == nil {
+		return "partition"
+	}
+	return w.access.String()
+}
+
+// vain tells of terms that are tested one by one that the test drops too few of them.
+func (w *way) vain() bool {
+	s, ok := w.access.(*spansAccess)
+	return ok && s.test != nil && !w.done && w.read >= siftMost && 2*len(w.rids) > w.read
+}
+
+// siftMost is how many terms are tested before it is looked at what that is good for.
+const siftMost = 1000
+
+func (w *way) lists() bool { return w.access == nil || w.access.lists() }
+
+// stepper goes through entries one by one.
+type stepper interface {
+	// step returns the next rid; ok is false for an entry that is dropped, more at the end.
+	step() (rid uint64, ok, more bool)
+	Close() error
+}
+
+type postingStepper struct{ Postings }
+
+func (s postingStepper) step() (uint64, bool, bool) {
+	if !s.Next() {
+		return 0, false, false
+	}
+	return s.RID(), true, true
+}
+
+type termStepper struct {
+	Terms
+	sieve *termSieve
+}
+
+func (s termStepper) step() (uint64, bool, bool) {
+	if !s.Next() {
+		return 0, false, false
+	}
+	if s.sieve != nil {
+		if in, _ := s.sieve.take(s.Key()); !in {
+			return 0, false, true
+		}
+	}
+	return s.RID(), true, true
+}
+
+// steppers returns what reads an access, piece by piece.
+func (x *execution) steppers(src Source, a access) (list []func() stepper) {
+	switch a := a.(type) {
+	case *keysAccess:
+		for _, key := range a.keys {
+			list = append(list, func() stepper { return postingStepper{src.Postings(key)} })
+		}
+	case *spansAccess:
+		sieve := x.newSieve(a.test)
+		for _, s := range a.spans {
+			list = append(list, func() stepper { return termStepper{src.Terms(s.lo, s.hi, false), sieve} })
+		}
+	case *allOfAccess:
+		list = append(list, func() stepper { return postingStepper{x.list(src, a)} })
+	case *anyOfAccess:
+		for _, one := range a.list {
+			list = append(list, x.steppers(src, one)...)
+		}
+	}
+	return list
+}
+
+// more reads up to n entries on.
+func (w *way) more(x *execution, n int) error {
+	for n > 0 && !w.done {
+		if w.at == nil {
+			if w.done = len(w.next) == 0; w.done {
+				return nil
+			}
+			w.at, w.next = w.next[0](), w.next[1:]
+		}
+		rid, ok, more := w.at.step()
+		if !more {
+			if err := w.close(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := x.passEntry(); err != nil {
+			return err
+		}
+		w.read++
+		n--
+		if ok {
+			w.rids = append(w.rids, rid)
+		}
+	}
+	return nil
+}
+
+func (w *way) close() (err error) {
+	if w.at != nil {
+		err = w.at.Close()
+	}
+	w.at = nil
+	return err
+}
