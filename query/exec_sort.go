@@ -237,13 +237,6 @@ func (x *execution) merge(fn func() (bool, error)) (err error) {
 		first := x.firstOf(open)
 		e, d := open[first].at()
 		x.current = *e
-		if e.blank {
-			var skipped bool
-			if d, skipped, err = x.unread(); err != nil {
-				return err
-			}
-			x.current.passed = skipped
-		}
 		if more, err := x.meet(d, fn); !more || err != nil {
 			return err
 		}
@@ -260,8 +253,15 @@ func (x *execution) merge(fn func() (bool, error)) (err error) {
 
 // meet is merge at one entry. It is false where the page ends.
 func (x *execution) meet(d Document, fn func() (bool, error)) (more bool, err error) {
-	late := false
-	if x.current.passed {
+	late, skipped := false, false
+	if x.current.blank {
+		if d, skipped, err = x.unread(); err != nil {
+			return false, err
+		}
+	}
+	if skipped {
+		late, err = x.stop()
+	} else if x.current.passed {
 		err = x.look()
 		late = x.late
 	} else if x.f.enter(d); x.current.holds || x.passes(x.plan.rows) {

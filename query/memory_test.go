@@ -176,3 +176,12 @@ func (m *memory) Lacking(path index.Path, from uint64, reverse bool) (Postings, 
 }
 
 func (m *memory) Dead(int) ([]uint64, bool, error) { return nil, true, nil }
+
+func (t *memoryTerms) Seek(key []byte) bool {
+	for t.at++; t.at < len(t.list); t.at++ {
+		if bytes.Compare(t.list[t.at].key, key) >= 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,13 @@ func randomCondition(r *rand.Rand, depth int) string {
 	case n < 9:
 		return path + " " + []string{"<", "<=", ">", ">=", "!="}[r.IntN(5)] + " " + value()
 	case n == 9:
-		return path + " IN (" + value() + ", " + value() + ", " + value() + ")"
+		list := value() + ", " + value() + ", " + value()
+		if r.IntN(3) == 0 {
+			for i := range 20 {
+				list += ", " + strconv.Itoa(i-10)
+			}
+		}
+		return path + " IN (" + list + ")"
 	case n == 10:
 		return "(" + path + " BETWEEN " + value() + " AND " + value() + ")"
 	case n == 11:

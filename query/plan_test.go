@@ -74,7 +74,7 @@ func TestExplain(t *testing.T) {
       for each l in c.l
         filter (c.p = 1) AND (c.q >= 1) -> 1 in 1ms
           index, the fewest of (/p = 1; range /q >= 1) -> 1 in 1ms (4 index entries, 32 bytes)
-chosen: rids, 2 of (/p = 1: 2; range /q >= 1: 2)
+            chosen: rids, 2 of (/p = 1: 2; range /q >= 1: 2)
 in 7ms
 a composite index would help: (/p ASC, /q ASC)
 `

@@ -57,7 +57,7 @@ func (p *Plan) Explain(s Stats) string {
 		return n.text
 	})
 	for _, c := range s.choices {
-		text += c.String() + "\n"
+		text += strings.Repeat("  ", len(p.nodes())) + c.String() + "\n"
 	}
 	if s.Elapsed > 0 {
 		text += "in " + s.Elapsed.String() + "\n"

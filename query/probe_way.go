@@ -1,5 +1,10 @@
 package query
 
+import (
+	"bytes"
+	"slices"
+)
+
 // way is an access in one source, as far as it has been read.
 type way struct {
 	access access   // nil: the posting of the partition key
@@ -61,10 +66,50 @@ func (s termStepper) step() (uint64, bool, bool) {
 	return s.RID(), true, true
 }
 
+// keysStepper goes through the entries of many keys by one walk.
+type keysStepper struct {
+	Terms
+	seek Seeker   // the walk; nil: it goes step by step
+	keys [][]byte // in order; those before the present entry are left out
+	far  bool     // the first of them is not reached
+}
+
+func newKeysStepper(src Source, keys [][]byte) stepper {
+	keys = slices.Clone(keys)
+	slices.SortFunc(keys, bytes.Compare)
+	terms := src.Terms(keys[0], append(bytes.Clone(keys[len(keys)-1]), 0xFF), false)
+	seek, _ := terms.(Seeker)
+	return &keysStepper{Terms: terms, seek: seek, keys: keys}
+}
+
+func (s *keysStepper) step() (rid uint64, ok, more bool) {
+	for len(s.keys) > 0 {
+		if s.far && s.seek != nil {
+			more = s.seek.Seek(s.keys[0])
+		} else {
+			more = s.Next()
+		}
+		if !more {
+			return 0, false, false
+		}
+		key := s.Key()
+		for len(s.keys) > 0 && bytes.Compare(s.keys[0], key) < 0 {
+			s.keys = s.keys[1:]
+		}
+		if s.far = len(s.keys) == 0 || !bytes.Equal(s.keys[0], key); !s.far {
+			return s.RID(), true, true
+		}
+	}
+	return 0, false, false
+}
+
 // steppers returns what reads an access, piece by piece.
 func (x *execution) steppers(src Source, a access) (list []func() stepper) {
 	switch a := a.(type) {
 	case *keysAccess:
+		if len(a.keys) > maxOpen {
+			return []func() stepper{func() stepper { return newKeysStepper(src, a.keys) }}
+		}
 		for _, key := range a.keys {
 			list = append(list, func() stepper { return postingStepper{src.Postings(key)} })
 		}

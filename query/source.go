@@ -75,6 +75,12 @@ type Terms interface {
 	Close() error
 }
 
+// Seeker is a Terms, walked forwards, that moves to the first entry whose key is not less than a key. It costs
+// more than a Next, and less than another walk.
+type Seeker interface {
+	Seek(key []byte) bool
+}
+
 // Document is a stored document. What it hands out is valid until the next call of what handed it out.
 type Document interface {
 	RID() uint64

@@ -2,6 +2,7 @@ package posting
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -45,11 +46,20 @@ func (p *Walk) RID() uint64 { return p.rid }
 func (p *Walk) Close() error { return p.it.Close() }
 
 // Terms walks index entries.
-type Terms struct{ it engine.Iterator }
+type Terms struct {
+	it  engine.Iterator
+	key []byte // scratch that begins with the scope
+}
 
 // NewTerms is a walk over the index entries of a range.
 func NewTerms(r engine.Reader, rg engine.Range, reverse bool) *Terms {
-	return &Terms{r.Scan(rg, reverse)}
+	return &Terms{r.Scan(rg, reverse), slices.Clone(rg.Start[:layout.ScopeLen])}
+}
+
+// Seek implements query.Seeker.
+func (t *Terms) Seek(key []byte) bool {
+	t.key = append(t.key[:layout.ScopeLen], key...)
+	return t.it.SeekGE(t.key)
 }
 
 // Next implements query.Terms.
