@@ -8,6 +8,7 @@
 //	headers.go    request headers -> typed fields, or 400
 //	dispatch.go   target, method and headers -> operation
 //	call.go       body in
+//	faults.go     the faults on demand that the operation meets
 //	write.go      the operation's answer -> headers and body
 //	own.go        Mayfly's own surface behind the chain: package laboratory
 //

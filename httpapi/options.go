@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
@@ -68,6 +69,8 @@ type Options struct {
 	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may
 	// be.
 	CheckWebhook func(ctx context.Context, url string) error
+	// Faults are the faults on demand. Default: a list of the server's own, whose time is the data's.
+	Faults *inject.Rules
 	// Logger gets defects (error), trouble with the disk (warn) and every request (debug). Default: none.
 	Logger *slog.Logger
 }
@@ -88,6 +91,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Faults == nil {
+		o.Faults = inject.New(o.DB.Now)
 	}
 	if o.Consistency == "" {
 		o.Consistency = "Session"

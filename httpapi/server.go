@@ -318,7 +318,9 @@ func (s *Server) serve(c *call) error {
 	if c.target.kind == cosmos.KindAccount {
 		c.req.Endpoint = s.endpoint(c.r)
 	}
-	s.ops.Serve(c.ctx(), &c.req, &c.ans)
+	if err := s.perform(c); err != nil {
+		return err
+	}
 	c.answer()
 	return nil
 }
