@@ -12,6 +12,7 @@
 //	token*.go     a permission's token -> what it grants, and whether that is enough: one table
 //	...           the handlers: decode, call the store, encode
 //	errors.go     error -> status, substatus, code and body: one table
+//	slow.go       the log of slow queries
 //	memory.go     the memory that answers take until they are released
 //
 // No rule of the database lives here. What may be written, what has expired, what a precondition means, which

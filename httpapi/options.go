@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/inject"
@@ -54,6 +55,9 @@ type Options struct {
 	Throttle bool
 	// Strict refuses unknown properties of a container with 400 instead of ignoring them.
 	Strict bool
+	// SlowQuery is how long a page of a query may take before the log tells of it, with its plan; 0: any
+	// time. All queries are measured then, part by part.
+	SlowQuery time.Duration
 	// CertPEM is the certificate to hand out, as PEM text.
 	CertPEM []byte
 	// Wall tells the real time, against which the dates of signatures are checked; never the data's clock.
@@ -71,7 +75,8 @@ type Options struct {
 	CheckWebhook func(ctx context.Context, url string) error
 	// Faults are the faults on demand. Default: a list of the server's own, whose time is the data's.
 	Faults *inject.Rules
-	// Logger gets defects (error), trouble with the disk (warn) and every request (debug). Default: none.
+	// Logger gets defects (error), trouble with the disk and slow queries (warn), and every request (debug).
+	// Default: none.
 	Logger *slog.Logger
 }
 

@@ -79,7 +79,7 @@ func New(o Options) (*Server, error) {
 	s.ops = cosmos.New(cosmos.Options{
 		DB: o.DB, Wall: o.Wall, Logger: o.Logger, Tokens: auth.tokens, AccountID: o.AccountID, Consistency: level,
 		SessionVersion: o.SessionVersion, ServeCrossPartition: o.ServeCrossPartition,
-		Throttle: o.Throttle, Strict: o.Strict,
+		Throttle: o.Throttle, Strict: o.Strict, SlowQuery: o.SlowQuery,
 	})
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)

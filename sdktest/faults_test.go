@@ -38,7 +38,8 @@ func fault(t *testing.T, s *Server, rule string) {
 func TestFaults(t *testing.T) {
 	s := start(t, "--memory")
 	newContainer(t, newDatabase(t, connect(t, s, "http"), "db"), azcosmos.ContainerProperties{ID: "c"})
-	client, err := azcosmos.NewClientFromConnectionString("AccountEndpoint="+s.URL("http")+";AccountKey="+EmulatorKey+";", nil)
+	connection := "AccountEndpoint=" + s.URL("http") + ";AccountKey=" + EmulatorKey + ";"
+	client, err := azcosmos.NewClientFromConnectionString(connection, nil)
 	must(t, err)
 	c, err := client.NewContainer("db", "c")
 	must(t, err)
@@ -47,7 +48,8 @@ func TestFaults(t *testing.T) {
 		return err
 	}
 
-	fault(t, s, `{"fault":"429","operations":["createItem"],"database":"db","container":"c","count":2,"retryAfterMs":5}`)
+	fault(t, s, `{"fault":"429","operations":["createItem"],"database":"db","container":"c","count":2,`+
+		`"retryAfterMs":5}`)
 	must(t, create("1"))
 	fault(t, s, `{"fault":"429","operations":["createItem"],"count":1,"retryAfterMs":5,"when":"after"}`)
 	wantStatus(t, create("2"), 409)

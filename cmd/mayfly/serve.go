@@ -135,6 +135,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		Ready:               s.ready,
 		Webhooks:            s.webhooks,
 		CheckWebhook:        s.flags.webhooks.Check,
+		SlowQuery:           s.flags.signals.slowQuery,
 		Logger:              s.log,
 	})
 	if err == nil && s.bus != nil {
