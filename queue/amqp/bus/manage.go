@@ -73,10 +73,10 @@ func (n *requests) take(ctx context.Context, payload []byte) error {
 		properties[0].Value, properties[1].Value = done.status, http.StatusText(int(done.status))
 	}
 	if err != nil {
-		own := n.c.own(err)
+		own, tracking := n.c.own(err)
 		f := failureOf(own.Code)
 		properties = wire.Map{{Key: "statusCode", Value: f.status},
-			{Key: "statusDescription", Value: n.c.track(own.Message, n.at.String())},
+			{Key: "statusDescription", Value: n.c.track(own.Message, n.at.String(), tracking)},
 			{Key: "errorCondition", Value: f.condition}, {Key: "error-condition", Value: f.condition}}
 		done.body = nil
 	}
