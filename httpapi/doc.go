@@ -10,6 +10,7 @@
 //	call.go       body in
 //	faults.go     the faults on demand that the operation meets
 //	write.go      the operation's answer -> headers and body
+//	observe.go    what became of the request, for whoever measures
 //	own.go        Mayfly's own surface behind the chain: package laboratory
 //
 // The operations themselves are package cosmos's, which knows nothing of HTTP: this package fills its Request

@@ -223,6 +223,9 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		c := &call{srv: s, r: ec.Request(), w: ec.Response(), began: s.opt.Wall.Now(),
 			exchange: exchanges.Get().(*exchange)}
 		defer c.release()
+		if s.opt.Observe != nil {
+			defer s.observe(c)
+		}
 		c.in.Headers, c.in.sessionVersion = &c.req.Headers, s.opt.SessionVersion
 		c.headerErr = c.in.parse(c.r.Header, s.consistency)
 		if c.req.Activity = c.in.activity; c.req.Activity == "" {

@@ -22,6 +22,7 @@ import (
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/telemetry"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -79,6 +80,7 @@ type serve struct {
 	bus        *servicebus // nil: Service Bus is not asked for
 	hooks      *hook.Deliverer
 	http       *httpapi.Server
+	telemetry  *telemetry.Telemetry // nil: nobody wants any
 	tls        *tls.Config
 	processors int    // that were there before makeRoom; 0: it has changed nothing
 	certPath   string // "" where the certificate is kept in memory only
@@ -105,11 +107,10 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		return err
 	}
 	s.makeRoom()
-	if err := s.plantSeed(ctx); err != nil {
+	if err := errors.Join(s.openTelemetry(ctx), s.plantSeed(ctx)); err != nil {
 		return err
 	}
-	s.hooks = hook.Open(hook.Options{DB: s.db, Queues: s.queues, Logger: s.log,
-		Allow: s.flags.webhooks})
+	s.hooks = hook.Open(hook.Options{DB: s.db, Queues: s.queues, Logger: s.log, Allow: s.flags.webhooks})
 	pem, err := s.openCertificate()
 	if err != nil {
 		return err
@@ -136,6 +137,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		Webhooks:            s.webhooks,
 		CheckWebhook:        s.flags.webhooks.Check,
 		SlowQuery:           s.flags.signals.slowQuery,
+		Observe:             s.observer(),
 		Logger:              s.log,
 	})
 	if err == nil && s.bus != nil {
@@ -317,6 +319,7 @@ func (s *serve) Close() error {
 			errs = append(errs, err)
 		}
 	}
+	s.closeTelemetry()
 	for _, ln := range s.listeners {
 		if err := ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)

@@ -73,7 +73,9 @@ var rooms = map[string]room{
 	"engine/pebble": {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"},
 		tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
-	"inject":            {own: []string{"ttl"}},
+	"telemetry": {own: []string{"httpapi"}, third: []string{"go.opentelemetry.io/otel"},
+		tests: []string{"store", "engine/pebble"}},
+	"inject": {own: []string{"ttl"}},
 	"laboratory": {
 		own: []string{"inject", "queue", "queue/message", "queue/wire", "store", "store/definition", "store/inspect", "store/fault", "query", "doc", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/",
@@ -104,7 +106,7 @@ var rooms = map[string]room{
 	"internal/priority": {own: []string{"ttl"}, third: []string{"golang.org/x/sys"}},
 	"internal/progress": {third: []string{"github.com/schollz/progressbar/v3"}},
 	"cmd/mayfly": {
-		own: []string{"queue/...", "internal/bench", "internal/progress", "httpapi/...", "inject", "laboratory", "hook", "store",
+		own: []string{"queue/...", "internal/bench", "internal/progress", "httpapi/...", "inject", "telemetry", "laboratory", "hook", "store",
 			"store/definition", "store/inspect", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/prometheus/client_golang/",
 			"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4"},
