@@ -11,6 +11,7 @@
 //	faults.go     the faults on demand that the operation meets
 //	write.go      the operation's answer -> headers and body
 //	observe.go    what became of the request, for whoever measures
+//	profile.go    the profiles of Go's runtime
 //	own.go        Mayfly's own surface behind the chain: package laboratory
 //
 // The operations themselves are package cosmos's, which knows nothing of HTTP: this package fills its Request

@@ -2,14 +2,16 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
 // Observation is a request that has been answered, for whoever measures a server.
 type Observation struct {
-	Header       http.Header // of the request; only to be read, and not kept
-	Method       string
-	Own          string    // the path of a request for Mayfly's own surface: "_mayfly/clock"
+	Header http.Header // of the request; only to be read, and not kept
+	Method string
+	// Own is the path of a request for Mayfly's own surface, with ids left out: "_mayfly/dbs/{db}/clock".
+	Own          string
 	Began, Ended time.Time // by the wall's clock
 	// Operation is what the request did, by the conventions of telemetry: create_item. Empty for one of
 	// Mayfly's own surface, or that names no operation.
@@ -26,7 +28,9 @@ func (s *Server) observe(c *call) {
 	o := Observation{Header: c.r.Header, Method: c.r.Method, Own: c.target.own, Began: c.began,
 		Ended: s.opt.Wall.Now(), Operation: c.req.TelemetryName(), Status: c.w.Status,
 		Substatus: c.ans.Substatus, Charge: c.ans.Charge, Activity: c.req.Activity}
-	o.Database, o.Container = s.ops.Names(c.ctx(), &c.req)
+	if o.Own == "" || strings.HasPrefix(o.Own, "_mayfly/dbs/") {
+		o.Database, o.Container = s.ops.Names(c.ctx(), &c.req)
+	}
 	if !c.w.Committed {
 		o.Status = 0
 	}

@@ -75,6 +75,8 @@ type Options struct {
 	CheckWebhook func(ctx context.Context, url string) error
 	// Faults are the faults on demand. Default: a list of the server's own, whose time is the data's.
 	Faults *inject.Rules
+	// Profiles lets those who have the key read the profiles of Go's runtime, under /debug/pprof.
+	Profiles bool
 	// Observe is told of each request when it has been answered; nil: nobody asks.
 	Observe func(Observation)
 	// Logger gets defects (error), trouble with the disk and slow queries (warn), and every request (debug).

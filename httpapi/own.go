@@ -31,6 +31,7 @@ func (s *Server) newOwn() http.Handler {
 	e.HTTPErrorHandler = func(err error, ec echo.Context) { ownOf(ec).err = err }
 	keyed := func(next echo.HandlerFunc) echo.HandlerFunc { return s.authorising(s.receiving(next)) }
 	lab.Register(e.Group(""), s.receiving, keyed)
+	s.profiling(e, keyed)
 	return e
 }
 

@@ -138,6 +138,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		CheckWebhook:        s.flags.webhooks.Check,
 		SlowQuery:           s.flags.signals.slowQuery,
 		Observe:             s.observer(),
+		Profiles:            s.flags.signals.pprof,
 		Logger:              s.log,
 	})
 	if err == nil && s.bus != nil {

@@ -16,6 +16,7 @@ import (
 type signalFlags struct {
 	slowQuery time.Duration
 	otlp      string
+	pprof     bool
 }
 
 func (f *signalFlags) register(flags *pflag.FlagSet) {
@@ -23,6 +24,8 @@ func (f *signalFlags) register(flags *pflag.FlagSet) {
 		"log pages of queries that take at least so long, with their plans (default none)")
 	flags.StringVar(&f.otlp, "otlp", "",
 		"URL of an OpenTelemetry collector for traces and metrics; off sends none (default by OTEL_*)")
+	flags.BoolVar(&f.pprof, "pprof", false,
+		"let those who have the key read profiles of the server under /debug/pprof")
 }
 
 func (f *signalFlags) validate() error {
