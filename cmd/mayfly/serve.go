@@ -19,6 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
@@ -81,6 +82,7 @@ type serve struct {
 	hooks      *hook.Deliverer
 	http       *httpapi.Server
 	telemetry  *telemetry.Telemetry // nil: nobody wants any
+	faults     *inject.Rules
 	tls        *tls.Config
 	processors int    // that were there before makeRoom; 0: it has changed nothing
 	certPath   string // "" where the certificate is kept in memory only
@@ -115,7 +117,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.http, err = httpapi.New(httpapi.Options{
+	s.http, err = httpapi.New(s.withSignals(httpapi.Options{
 		DB:           s.db,
 		Queues:       s.queues,
 		Key:          s.flags.key,
@@ -136,13 +138,10 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		Ready:               s.ready,
 		Webhooks:            s.webhooks,
 		CheckWebhook:        s.flags.webhooks.Check,
-		SlowQuery:           s.flags.signals.slowQuery,
-		Observe:             s.observer(),
-		Profiles:            s.flags.signals.pprof,
 		Logger:              s.log,
-	})
+	}))
 	if err == nil && s.bus != nil {
-		s.bus.open(&s.flags, s.queues, s.http, s.tls, s.log)
+		s.bus.open(s)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/telemetry"
 )
 
@@ -49,12 +50,14 @@ func (s *serve) openTelemetry(ctx context.Context) (err error) {
 	return err
 }
 
-// observer is who is told of requests, nil where nobody is.
-func (s *serve) observer() func(httpapi.Observation) {
-	if s.telemetry == nil {
-		return nil
+// withSignals adds to the options of HTTP what the server tells of itself, and its faults on demand.
+func (s *serve) withSignals(o httpapi.Options) httpapi.Options {
+	s.faults = inject.New(s.db.Now)
+	o.Faults, o.SlowQuery, o.Profiles = s.faults, s.flags.signals.slowQuery, s.flags.signals.pprof
+	if s.telemetry != nil {
+		o.Observe = s.telemetry.Request
 	}
-	return s.telemetry.Request
+	return o
 }
 
 // telemetryTime is how long a server that ends waits for a collector.

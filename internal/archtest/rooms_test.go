@@ -59,7 +59,7 @@ var rooms = map[string]room{
 	},
 	"queue/rule": {third: []string{"github.com/google/uuid"}},
 	"queue/amqp": {own: []string{"queue/amqp/frame", "queue/wire", "ttl"}},
-	"queue/amqp/bus": {own: []string{"queue", "queue/access", "queue/amqp", "queue/amqp/frame",
+	"queue/amqp/bus": {own: []string{"inject", "queue", "queue/access", "queue/amqp", "queue/amqp/frame",
 		"queue/message", "queue/rule", "queue/wire", "ttl"},
 		third: []string{"github.com/google/uuid"}, tests: []string{"host", "engine/pebble"}},
 	"queue/front": {own: []string{"ttl"}, third: []string{"github.com/coder/websocket"}},

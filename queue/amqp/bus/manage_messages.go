@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -14,9 +15,21 @@ func (r *request) renewLock() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
+	hit, now := r.c.meet(inject.RenewLock, r.at.String())
+	if now {
+		if hit.Fault == inject.LockLost {
+			for _, token := range tokens {
+				r.c.loseLock(r.ctx, r.at, token)
+			}
+		}
+		return response{}, r.c.suffer(r.link, &hit, r.at.String())
+	}
 	until, err := r.c.queues.RenewLocks(r.ctx, r.at, tokens)
 	if err != nil {
 		return response{}, err
+	}
+	if r.c.met(&hit) {
+		return response{}, r.c.suffer(r.link, &hit, r.at.String())
 	}
 	list := make([]wire.Timestamp, len(until))
 	for i, t := range until {

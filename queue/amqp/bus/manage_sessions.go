@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -49,7 +50,19 @@ func (r *request) renewSession() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
+	hit, now := r.c.meet(inject.RenewLock, r.at.String())
+	if now && hit.Fault == inject.LockLost {
+		id, _, _ := holder.Session()
+		holder.Close() // whose link ends with it
+		return response{}, sessionLost(id, r.at.String())
+	}
+	if now {
+		return response{}, r.c.suffer(r.link, &hit, r.at.String())
+	}
 	until, err := holder.RenewSession(r.ctx)
+	if err == nil && r.c.met(&hit) {
+		return response{}, r.c.suffer(r.link, &hit, r.at.String())
+	}
 	return response{body: wire.Map{{Key: "expiration", Value: timestamp(until)}}}, err
 }
 
