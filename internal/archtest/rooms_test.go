@@ -94,7 +94,7 @@ var rooms = map[string]room{
 	},
 	"hook": {own: []string{"queue/message", "queue/wire", "store", "store/definition", "store/fault", "doc", "ttl"},
 		tests: []string{"engine/pebble", "queue"}},
-	"mayflytest": {own: []string{"httpapi", "store", "store/definition", "store/inspect", "store/fault", "ttl",
+	"mayflytest": {own: []string{"httpapi", "inject", "store", "store/definition", "store/inspect", "store/fault", "ttl",
 		"engine/pebble"}, tests: []string{"doc"}},
 	"internal/bench": {
 		own: []string{"internal/progress", "httpapi", "store", "store/definition", "store/fault", "query",
