@@ -29,6 +29,8 @@ type Telemetry struct {
 
 	duration metric.Float64Histogram
 	charge   metric.Float64Counter
+	took     metric.Float64Histogram // of messages, as the next one
+	messages metric.Int64Counter
 
 	end []func(context.Context) error
 }
@@ -56,6 +58,9 @@ func Open(ctx context.Context, s Settings, version string, log *slog.Logger) (*T
 	meters, err := t.open(ctx, s, of)
 	if err == nil {
 		err = t.instruments(meters.Meter(scope))
+	}
+	if err == nil {
+		err = t.messageInstruments(meters.Meter(scope))
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.Close(ctx))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/internal/collector"
+	"github.com/mayflydb/mayfly/queue/amqp/bus"
 	"github.com/mayflydb/mayfly/telemetry"
 )
 
@@ -167,5 +168,36 @@ func TestNoCollector(t *testing.T) {
 	cancel()
 	if err := o.Close(ended); err == nil {
 		t.Error("nobody was there, and all was sent")
+	}
+}
+
+// An operation on messages is a span and counts, and one that was refused says why.
+func TestMessage(t *testing.T) {
+	c := collector.New(t)
+	o := open(t, telemetry.Settings{Endpoint: c.URL})
+	o.Message(bus.Observation{Operation: "send", Entity: "orders", Messages: 3, Began: began,
+		Ended: began.Add(time.Millisecond)})
+	o.Message(bus.Observation{Operation: "settle", Entity: "orders", Messages: 2, Began: began, Ended: began,
+		Failed: 1, Condition: "com.microsoft:message-lock-lost"})
+	end(t, o)
+	got := collector.Attributes(c.Span("send orders").GetAttributes())
+	for name, want := range map[string]any{"messaging.system": "servicebus",
+		"messaging.operation.name": "send", "messaging.operation.type": "send", "messaging.destination.name": "orders",
+		"messaging.batch.message_count": int64(3)} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	s := c.Span("settle orders")
+	if got := collector.Attributes(s.GetAttributes()); s.GetStatus().GetCode() != 2 ||
+		got["error.type"] != "com.microsoft:message-lock-lost" || got["mayfly.messaging.failed"] != int64(1) {
+		t.Errorf("%v", s)
+	}
+	total := int64(0)
+	for _, p := range c.Metric("mayfly.messaging.messages").GetSum().GetDataPoints() {
+		total += p.GetAsInt()
+	}
+	if total != 5 || c.Metric("mayfly.messaging.operation.duration") == nil {
+		t.Errorf("%d messages", total)
 	}
 }

@@ -93,7 +93,11 @@ func (b *servicebus) plant(ctx context.Context, queues *queue.Queues) error {
 func (b *servicebus) open(s *serve) {
 	f, queues, log := &s.flags, s.queues, s.log
 	guard := f.servicebus.guard(f.noAuth)
-	options := bus.New(bus.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults}).Options()
+	o := bus.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults}
+	if s.telemetry != nil {
+		o.Observe = s.telemetry.Message
+	}
+	options := bus.New(o).Options()
 	b.front = front.New(front.Options{
 		AMQP:   func(ctx context.Context, c net.Conn) error { return amqp.Serve(ctx, c, options) },
 		HTTP:   rest.New(rest.Options{Queues: queues, Guard: guard, Logger: log}),

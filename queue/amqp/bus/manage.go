@@ -128,7 +128,15 @@ func (r *request) run() (response, error) {
 	if r.body, ok = v.(wire.Map); !ok {
 		return response{}, r.argument("The body of a request is a map.")
 	}
-	return op.do(r)
+	end := r.c.observing(name, r.at.String(), 0)
+	done, err := op.do(r)
+	var states []frame.State
+	if err != nil {
+		states = []frame.State{&frame.Rejected{Error: &frame.Error{
+			Condition: failureOf(queue.CodeOf(err)).condition}}}
+	}
+	end(states)
+	return done, err
 }
 
 // operation is one that a request can ask for.

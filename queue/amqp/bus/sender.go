@@ -45,11 +45,13 @@ func (s *sender) Detached() { s.c.forget(s.link) }
 
 // Transfer implements amqp.Sink. All that has come is stored in one transaction; where that fails each
 // transfer has its own, so that one does not suffer for another.
-func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
+func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) (states []frame.State) {
+	end := s.c.observing("send", s.address, len(list))
+	defer func() { end(states) }()
 	if !s.c.bus.o.Faults.Armed() {
 		return s.transfer(ctx, list)
 	}
-	states := make([]frame.State, len(list))
+	states = make([]frame.State, len(list))
 	for i := range list { // one by one, so that each meets its own
 		states[i] = s.c.withFaults(inject.Send, s.link, s.address, func() frame.State {
 			return s.transfer(ctx, list[i:i+1])[0]

@@ -23,6 +23,8 @@ const settleAtOnce = 64
 // Settle implements amqp.Source.
 func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
 	states := make([]frame.State, len(list))
+	end := n.c.observing("settle", n.at.String(), len(list))
+	defer end(states)
 	if len(list) == 1 || n.c.bus.o.Faults.Armed() { // then in their order, which decides what they meet
 		for i, s := range list {
 			states[i] = n.settle(ctx, s)
