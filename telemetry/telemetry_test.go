@@ -182,7 +182,8 @@ func TestMessage(t *testing.T) {
 	end(t, o)
 	got := collector.Attributes(c.Span("send orders").GetAttributes())
 	for name, want := range map[string]any{"messaging.system": "servicebus",
-		"messaging.operation.name": "send", "messaging.operation.type": "send", "messaging.destination.name": "orders",
+		"messaging.operation.name": "send", "messaging.operation.type": "send",
+		"messaging.destination.name":    "orders",
 		"messaging.batch.message_count": int64(3)} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %v", name, got[name], want)

@@ -86,7 +86,8 @@ func faultsAddCommand() *cobra.Command {
 	flags.StringVar(&c.container, "container", "", "container of the documents (default any)")
 	flags.StringVar(&f.entity, "entity", "", "queue, topic or subscription of the messages (default any)")
 	flags.Float64Var(&f.share, "share", 1, "share of the operations, above 0 and up to 1")
-	flags.Int64Var(&f.seed, "seed", 0, "seed of the series that chooses among them")
+	// MAYFLY_SEED is a folder of serve's.
+	flags.Int64Var(&f.seed, "random-seed", 0, "seed of the series that chooses among them")
 	flags.Int64Var(&f.skip, "skip", 0, "how many operations go by first")
 	flags.Int64Var(&f.count, "count", 0, "it ends after so many hits (default never)")
 	flags.DurationVar(&f.life, "for", 0,

@@ -9,6 +9,7 @@ func TestFaultsCommand(t *testing.T) {
 	b := boot(t, "--memory", "--virtual-clock")
 	b.must(t, 200, "PUT", "/_mayfly/clock", `{"set":"2030-01-01T00:00:00Z","freeze":true}`)
 	b.makeContainer(t)
+	t.Setenv("MAYFLY_SEED", "folder") // which is serve's
 	ask := func(args ...string) (int, string, string) {
 		return mayfly(t, append([]string{"faults", args[0], "--url", "http://" + b.host}, args[1:]...)...)
 	}
@@ -19,7 +20,7 @@ func TestFaultsCommand(t *testing.T) {
 	}{
 		{[]string{"list"}, head},
 		{[]string{"add", "429", "--operation", "createItem,readItem", "--db", "db", "--container", "c",
-			"--count", "2", "--for", "1h", "--retry-after", "5ms", "--seed", "3"},
+			"--count", "2", "--for", "1h", "--retry-after", "5ms", "--random-seed", "3"},
 			head + "f1 429 createItem,readItem db/c 1 before 2030-01-01T01:00:00Z or 2 hits 0 0 false "},
 		{[]string{"add", "latency", "--latency", "20ms", "--share", "0.25", "--entity", "orders", "--after"},
 			head + "f2 latency +20 ms all orders 0.25 after deleted 0 0 false "},
