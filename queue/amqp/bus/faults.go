@@ -11,7 +11,7 @@ import (
 )
 
 // Faults on demand are package inject's. Here is where operations on messages meet them: a message that is
-// sent, received or settled is one operation, and so is a request to renew locks.
+// sent, received or settled is one operation, and so is a request to renew or settle some locks.
 
 // meet asks what an operation meets. now tells that the fault comes at once, after what time it takes.
 func (c *conn) meet(op inject.Operation, entity string) (hit inject.Hit, now bool) {
@@ -71,6 +71,31 @@ func (c *conn) withFaults(op inject.Operation, l *amqp.Link, entity string, do f
 		}
 	}
 	return &frame.Rejected{Error: c.asError(c.suffer(l, &hit, entity), entity)}
+}
+
+// withFaults is the same for a request.
+func (r *request) withFaults(op inject.Operation, lose func(), do func() (response, error)) (response,
+	error) {
+	hit, now := r.c.meet(op, r.at.String())
+	switch {
+	case now && hit.Fault == inject.LockLost:
+		lose()
+	case !now:
+		done, err := do()
+		if err != nil || !r.c.met(&hit) {
+			return done, err
+		}
+	}
+	return response{}, r.c.suffer(r.link, &hit, r.at.String())
+}
+
+// losing is the loss of the locks of messages.
+func (r *request) losing(tokens []message.UUID) func() {
+	return func() {
+		for _, token := range tokens {
+			r.c.loseLock(r.ctx, r.at, token)
+		}
+	}
 }
 
 // settleOperations are what rules call the outcomes.

@@ -186,3 +186,31 @@ func TestFaultRenewLock(t *testing.T) {
 	m.do(410, "renew-lock", pairs("lock-tokens", wire.UUIDs([]wire.UUID{wire.UUID(token)})))
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
 }
+
+// So do requests to settle messages, and to renew the lock of a session, which is lost with its link.
+func TestFaultOfRequests(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "talks", withSessions)
+	w.create(queue.Queue, "q")
+	w.send("talks", "s:a")
+	w.send("q", "b")
+	c := w.dial(1 << 16)
+	c.receiver(0, "q")
+	c.credit(0, 0, 1, false)
+	transfer, _ := c.delivered()
+	token, _ := tokenOf(transfer.DeliveryTag)
+	w.fault(inject.Rule{Fault: inject.LockLost, After: true, Operations: []inject.Operation{inject.Complete}})
+	of := c.manage(1, "q")
+	of.do(410, "update-disposition", pairs("disposition-status", "completed", "lock-tokens",
+		wire.UUIDs([]wire.UUID{wire.UUID(token)})))
+	w.shows("q", "")
+
+	a := sessionOf("first", "s")
+	a.Handle = 5
+	c.say(0, a)
+	await[*frame.Attach](c)
+	of = c.manage(6, "talks")
+	w.fault(inject.Rule{Fault: inject.LockLost, Operations: []inject.Operation{inject.RenewLock}})
+	of.do(410, "renew-session-lock", pairs("session-id", "s"))
+	of.do(410, "renew-session-lock", pairs("session-id", "s"))
+}

@@ -15,27 +15,17 @@ func (r *request) renewLock() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	hit, now := r.c.meet(inject.RenewLock, r.at.String())
-	if now {
-		if hit.Fault == inject.LockLost {
-			for _, token := range tokens {
-				r.c.loseLock(r.ctx, r.at, token)
-			}
+	return r.withFaults(inject.RenewLock, r.losing(tokens), func() (response, error) {
+		until, err := r.c.queues.RenewLocks(r.ctx, r.at, tokens)
+		if err != nil {
+			return response{}, err
 		}
-		return response{}, r.c.suffer(r.link, &hit, r.at.String())
-	}
-	until, err := r.c.queues.RenewLocks(r.ctx, r.at, tokens)
-	if err != nil {
-		return response{}, err
-	}
-	if r.c.met(&hit) {
-		return response{}, r.c.suffer(r.link, &hit, r.at.String())
-	}
-	list := make([]wire.Timestamp, len(until))
-	for i, t := range until {
-		list[i] = timestamp(t)
-	}
-	return response{body: wire.Map{{Key: "expirations", Value: wire.Timestamps(list)}}}, nil
+		list := make([]wire.Timestamp, len(until))
+		for i, t := range until {
+			list[i] = timestamp(t)
+		}
+		return response{body: wire.Map{{Key: "expirations", Value: wire.Timestamps(list)}}}, nil
+	})
 }
 
 // maxPeek is how many messages one answer shows.
@@ -158,12 +148,14 @@ func (r *request) updateDisposition() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	for _, token := range tokens {
-		if err := r.c.queues.Settle(r.ctx, r.at, token, s, nil); err != nil {
-			return response{}, err
+	return r.withFaults(settleOperations[s.Outcome], r.losing(tokens), func() (response, error) {
+		for _, token := range tokens {
+			if err := r.c.queues.Settle(r.ctx, r.at, token, s, nil); err != nil {
+				return response{}, err
+			}
 		}
-	}
-	return response{}, nil
+		return response{}, nil
+	})
 }
 
 // settlement reads what is to become of messages.

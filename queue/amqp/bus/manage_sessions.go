@@ -50,20 +50,16 @@ func (r *request) renewSession() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	hit, now := r.c.meet(inject.RenewLock, r.at.String())
-	if now && hit.Fault == inject.LockLost {
-		id, _, _ := holder.Session()
-		holder.Close() // whose link ends with it
-		return response{}, sessionLost(id, r.at.String())
+	id, _, _ := holder.Session()
+	// The link of a session that is lost ends with it.
+	done, err := r.withFaults(inject.RenewLock, holder.Close, func() (response, error) {
+		until, err := holder.RenewSession(r.ctx)
+		return response{body: wire.Map{{Key: "expiration", Value: timestamp(until)}}}, err
+	})
+	if queue.CodeOf(err) == queue.CodeMessageLockLost {
+		err = sessionLost(id, r.at.String())
 	}
-	if now {
-		return response{}, r.c.suffer(r.link, &hit, r.at.String())
-	}
-	until, err := holder.RenewSession(r.ctx)
-	if err == nil && r.c.met(&hit) {
-		return response{}, r.c.suffer(r.link, &hit, r.at.String())
-	}
-	return response{body: wire.Map{{Key: "expiration", Value: timestamp(until)}}}, err
+	return done, err
 }
 
 func (r *request) sessionState() (response, error) {
