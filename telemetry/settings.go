@@ -25,52 +25,45 @@ const (
 )
 
 // wanted tells whether a signal is to be sent: where the endpoint says so, or a variable of the standard that
-// names a collector or an exporter.
-func (s *Settings) wanted(signal string) bool {
+// names a collector or an exporter. The variables are there for all programs of a machine: what they ask for
+// that this one does not have is a reason not to send, and no error.
+func (s *Settings) wanted(signal string) (yes bool, why string) {
 	if s.Endpoint == Off || strings.EqualFold(s.Variable("OTEL_SDK_DISABLED"), "true") {
-		return false
+		return false, ""
 	}
-	switch exporter := s.Variable("OTEL_" + signal + "_EXPORTER"); {
+	exporter := s.Variable("OTEL_" + signal + "_EXPORTER")
+	switch {
 	case exporter == "none":
-		return false
-	case s.Endpoint != "" || exporter == "otlp":
-		return true
+		return false, ""
+	case s.Endpoint != "":
+		return true, ""
+	case exporter != "" && exporter != "otlp":
+		return false, "OTEL_" + signal + "_EXPORTER asks for " + exporter + ", and there is otlp alone"
+	case exporter == "" && s.Variable("OTEL_EXPORTER_OTLP_ENDPOINT") == "" &&
+		s.Variable("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") == "":
+		return false, ""
 	}
-	return s.Variable("OTEL_EXPORTER_OTLP_ENDPOINT") != "" ||
-		s.Variable("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
+	protocol := s.Variable("OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL")
+	if protocol == "" {
+		protocol = s.Variable("OTEL_EXPORTER_OTLP_PROTOCOL")
+	}
+	if protocol != "" && protocol != "http/protobuf" {
+		return false, "OTEL_EXPORTER_OTLP_PROTOCOL asks for " + protocol +
+			", and there is http/protobuf alone"
+	}
+	return true, ""
 }
 
-// Errors of settings.
-var (
-	errEndpoint = errors.New("the collector must be a URL such as http://localhost:4318, or " + Off)
-	errProtocol = errors.New("the variable OTEL_EXPORTER_OTLP_PROTOCOL asks for another protocol than " +
-		"http/protobuf, which is the only one")
-	errExporter = errors.New("the variables OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER can be otlp " +
-		"or none")
-)
+var errEndpoint = errors.New("the collector must be a URL such as http://localhost:4318, or " + Off)
 
-// Validate says what is wrong with the settings.
+// Validate says what is wrong with the endpoint.
 func (s *Settings) Validate() error {
-	if s.Endpoint != "" && s.Endpoint != Off {
-		u, err := url.Parse(s.Endpoint)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return errEndpoint
-		}
+	if s.Endpoint == "" || s.Endpoint == Off {
+		return nil
 	}
-	for _, signal := range []string{traces, metrics} {
-		if !s.wanted(signal) {
-			continue
-		}
-		protocol := s.Variable("OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL")
-		if protocol == "" {
-			protocol = s.Variable("OTEL_EXPORTER_OTLP_PROTOCOL")
-		}
-		if protocol != "" && protocol != "http/protobuf" {
-			return errProtocol
-		}
-		if e := s.Variable("OTEL_" + signal + "_EXPORTER"); e != "" && e != "otlp" {
-			return errExporter
-		}
+	u, err := url.Parse(s.Endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errEndpoint
 	}
 	return nil
 }

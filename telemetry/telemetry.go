@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -41,7 +42,14 @@ func Open(ctx context.Context, s Settings, version string, log *slog.Logger) (*T
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	if !s.wanted(traces) && !s.wanted(metrics) {
+	withTraces, notTraces := s.wanted(traces)
+	withMetrics, notMetrics := s.wanted(metrics)
+	for _, why := range slices.Compact([]string{notTraces, notMetrics}) {
+		if why != "" {
+			log.Warn("telemetry is not sent", "reason", why)
+		}
+	}
+	if !withTraces && !withMetrics {
 		return nil, nil
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
@@ -55,7 +63,7 @@ func Open(ctx context.Context, s Settings, version string, log *slog.Logger) (*T
 		return nil, err
 	}
 	t := &Telemetry{clients: propagation.TraceContext{}}
-	meters, err := t.open(ctx, s, of)
+	meters, err := t.open(ctx, s, of, withTraces, withMetrics)
 	if err == nil {
 		err = t.instruments(meters.Meter(scope))
 	}
@@ -69,10 +77,10 @@ func Open(ctx context.Context, s Settings, version string, log *slog.Logger) (*T
 }
 
 // open makes the providers.
-func (t *Telemetry) open(ctx context.Context, s Settings, of *resource.Resource) (metric.MeterProvider,
-	error) {
+func (t *Telemetry) open(ctx context.Context, s Settings, of *resource.Resource, withTraces,
+	withMetrics bool) (metric.MeterProvider, error) {
 	t.tracer = tracenoop.NewTracerProvider().Tracer(scope)
-	if s.wanted(traces) {
+	if withTraces {
 		var o []otlptracehttp.Option
 		if address := s.address("/v1/traces"); address != "" {
 			o = append(o, otlptracehttp.WithEndpointURL(address))
@@ -85,7 +93,7 @@ func (t *Telemetry) open(ctx context.Context, s Settings, of *resource.Resource)
 		t.tracer = p.Tracer(scope)
 		t.end = append(t.end, p.Shutdown)
 	}
-	if !s.wanted(metrics) {
+	if !withMetrics {
 		return metricnoop.NewMeterProvider(), nil
 	}
 	var o []otlpmetrichttp.Option

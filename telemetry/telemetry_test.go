@@ -1,10 +1,12 @@
 package telemetry_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,6 +125,7 @@ func TestSettings(t *testing.T) {
 		endpoint string
 		env      []string
 		on, bad  bool
+		warns    bool
 	}{
 		"nothing":       {},
 		"the flag":      {endpoint: at, on: true},
@@ -134,11 +137,15 @@ func TestSettings(t *testing.T) {
 		"no exporters": {endpoint: at,
 			env: []string{"OTEL_TRACES_EXPORTER", "none", "OTEL_METRICS_EXPORTER", "none"}},
 		"a name": {env: []string{"OTEL_SERVICE_NAME", "x"}},
-		"another protocol": {endpoint: at, bad: true,
+		"another protocol": {warns: true, env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", at,
+			"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}},
+		"another protocol of traces": {on: true, warns: true, env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", at,
+			"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc"}},
+		"the flag beside another protocol": {endpoint: at, on: true,
 			env: []string{"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}},
-		"the right protocol": {endpoint: at, on: true,
-			env: []string{"OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"}},
-		"a foreign exporter":  {endpoint: at, env: []string{"OTEL_TRACES_EXPORTER", "jaeger"}, bad: true},
+		"the right protocol": {on: true, env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", at,
+			"OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"}},
+		"a foreign exporter":  {warns: true, env: []string{"OTEL_TRACES_EXPORTER", "jaeger"}},
 		"no URL":              {endpoint: "localhost:4318", bad: true},
 		"off with a protocol": {endpoint: "off", env: []string{"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}},
 	} {
@@ -146,7 +153,11 @@ func TestSettings(t *testing.T) {
 		if err := s.Validate(); (err != nil) != c.bad {
 			t.Errorf("%s: %v", name, err)
 		}
-		o, err := telemetry.Open(t.Context(), s, "", slog.New(slog.DiscardHandler))
+		var log bytes.Buffer
+		o, err := telemetry.Open(t.Context(), s, "", slog.New(slog.NewTextHandler(&log, nil)))
+		if warned := strings.Contains(log.String(), "not sent"); warned != c.warns {
+			t.Errorf("%s: log %q", name, log.String())
+		}
 		if (err != nil) != c.bad || (o != nil) != c.on {
 			t.Errorf("%s: %v, %v", name, o, err)
 		}
