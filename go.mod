@@ -23,6 +23,7 @@ require (
 	github.com/swaggest/openapi-go v0.2.60
 	github.com/tidwall/gjson v1.20.0
 	github.com/twmb/murmur3 v1.2.2
+	go.opentelemetry.io/contrib/bridges/prometheus v0.72.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.47.0

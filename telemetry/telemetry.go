@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
+	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
@@ -38,7 +40,9 @@ type Telemetry struct {
 
 // Open begins to send. It is nil where the settings want nothing sent. version is the server's. What cannot
 // be sent is a warning in the log; OpenTelemetry has one place for that in a process, which is set here.
-func Open(ctx context.Context, s Settings, version string, log *slog.Logger) (*Telemetry, error) {
+// figures are sent with the metrics; nil: there are none.
+func Open(ctx context.Context, s Settings, version string, figures prometheus.Gatherer,
+	log *slog.Logger) (*Telemetry, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -63,7 +67,14 @@ func Open(ctx context.Context, s Settings, version string, log *slog.Logger) (*T
 		return nil, err
 	}
 	t := &Telemetry{clients: propagation.TraceContext{}}
-	meters, err := t.open(ctx, s, of, withTraces, withMetrics)
+	meters := metric.MeterProvider(metricnoop.NewMeterProvider())
+	t.tracer = tracenoop.NewTracerProvider().Tracer(scope)
+	if withTraces {
+		err = t.openTraces(ctx, s, of)
+	}
+	if err == nil && withMetrics {
+		meters, err = t.openMetrics(ctx, s, of, figures)
+	}
 	if err == nil {
 		err = t.instruments(meters.Meter(scope))
 	}
@@ -76,26 +87,25 @@ func Open(ctx context.Context, s Settings, version string, log *slog.Logger) (*T
 	return t, nil
 }
 
-// open makes the providers.
-func (t *Telemetry) open(ctx context.Context, s Settings, of *resource.Resource, withTraces,
-	withMetrics bool) (metric.MeterProvider, error) {
-	t.tracer = tracenoop.NewTracerProvider().Tracer(scope)
-	if withTraces {
-		var o []otlptracehttp.Option
-		if address := s.address("/v1/traces"); address != "" {
-			o = append(o, otlptracehttp.WithEndpointURL(address))
-		}
-		exporter, err := otlptracehttp.New(ctx, o...)
-		if err != nil {
-			return nil, err
-		}
-		p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(of))
-		t.tracer = p.Tracer(scope)
-		t.end = append(t.end, p.Shutdown)
+// openTraces makes what sends spans.
+func (t *Telemetry) openTraces(ctx context.Context, s Settings, of *resource.Resource) error {
+	var o []otlptracehttp.Option
+	if address := s.address("/v1/traces"); address != "" {
+		o = append(o, otlptracehttp.WithEndpointURL(address))
 	}
-	if !withMetrics {
-		return metricnoop.NewMeterProvider(), nil
+	exporter, err := otlptracehttp.New(ctx, o...)
+	if err != nil {
+		return err
 	}
+	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(of))
+	t.tracer = p.Tracer(scope)
+	t.end = append(t.end, p.Shutdown)
+	return nil
+}
+
+// openMetrics makes what sends measurements, and the figures with them.
+func (t *Telemetry) openMetrics(ctx context.Context, s Settings, of *resource.Resource,
+	figures prometheus.Gatherer) (metric.MeterProvider, error) {
 	var o []otlpmetrichttp.Option
 	if address := s.address("/v1/metrics"); address != "" {
 		o = append(o, otlpmetrichttp.WithEndpointURL(address))
@@ -104,7 +114,11 @@ func (t *Telemetry) open(ctx context.Context, s Settings, of *resource.Resource,
 	if err != nil {
 		return nil, err
 	}
-	p := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)),
+	var with []sdkmetric.PeriodicReaderOption
+	if figures != nil {
+		with = append(with, sdkmetric.WithProducer(bridge.NewMetricProducer(bridge.WithGatherer(figures))))
+	}
+	p := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter, with...)),
 		sdkmetric.WithResource(of))
 	t.end = append(t.end, p.Shutdown)
 	return p, nil

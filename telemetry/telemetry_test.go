@@ -32,7 +32,7 @@ func open(t *testing.T, s telemetry.Settings) *telemetry.Telemetry {
 	if s.Variable == nil {
 		s.Variable = variables()
 	}
-	o, err := telemetry.Open(t.Context(), s, "1.2.3", slog.New(slog.DiscardHandler))
+	o, err := telemetry.Open(t.Context(), s, "1.2.3", nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		var log bytes.Buffer
-		o, err := telemetry.Open(t.Context(), s, "", slog.New(slog.NewTextHandler(&log, nil)))
+		o, err := telemetry.Open(t.Context(), s, "", nil, slog.New(slog.NewTextHandler(&log, nil)))
 		if warned := strings.Contains(log.String(), "not sent"); warned != c.warns {
 			t.Errorf("%s: log %q", name, log.String())
 		}

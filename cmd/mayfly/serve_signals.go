@@ -6,10 +6,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/telemetry"
 )
 
@@ -46,7 +48,11 @@ func (f *signalFlags) telemetry() telemetry.Settings {
 
 // openTelemetry begins to send where somebody wants that.
 func (s *serve) openTelemetry(ctx context.Context) (err error) {
-	s.telemetry, err = telemetry.Open(ctx, s.flags.signals.telemetry(), version(), s.log)
+	figures := prometheus.NewRegistry()
+	if err := figures.Register(laboratory.Figures(context.WithoutCancel(ctx), s.db, s.queues)); err != nil {
+		return err
+	}
+	s.telemetry, err = telemetry.Open(ctx, s.flags.signals.telemetry(), version(), figures, s.log)
 	return err
 }
 

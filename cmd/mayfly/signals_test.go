@@ -43,6 +43,12 @@ func TestTelemetry(t *testing.T) {
 	if c.Metric("http.server.request.duration") == nil || c.Metric("mayfly.request.charge") == nil {
 		t.Error("there are no metrics")
 	}
+	// What there is for Prometheus is sent, too.
+	points := c.Metric("mayfly_containers").GetGauge().GetDataPoints()
+	if len(points) != 1 || points[0].GetAsDouble() != 1 ||
+		c.Metric("mayfly_container_purged_items_total") == nil {
+		t.Errorf("containers: %v", points)
+	}
 }
 
 // The standard's variables turn it on, too.

@@ -73,7 +73,9 @@ var rooms = map[string]room{
 	"engine/pebble": {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"},
 		tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
-	"telemetry": {own: []string{"httpapi", "queue/amqp/bus"}, third: []string{"go.opentelemetry.io/otel"},
+	"telemetry": {own: []string{"httpapi", "queue/amqp/bus"},
+		third: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/contrib/",
+			"github.com/prometheus/client_golang/"},
 		tests: []string{"store", "engine/pebble"}},
 	"inject": {own: []string{"ttl"}},
 	"laboratory": {
