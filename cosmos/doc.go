@@ -8,10 +8,12 @@
 //	answer.go     what it answers: status, typed headers, body
 //	status.go     statuses and substatuses
 //	service.go    the way of a request: permit, decode, reserve memory, run, fail
+//	names.go      kind and operation -> what telemetry calls them
 //	dispatch.go   kind and operation -> handler: one table
 //	token*.go     a permission's token -> what it grants, and whether that is enough: one table
 //	...           the handlers: decode, call the store, encode
 //	errors.go     error -> status, substatus, code and body: one table
+//	slow.go       the log of slow queries
 //	memory.go     the memory that answers take until they are released
 //
 // No rule of the database lives here. What may be written, what has expired, what a precondition means, which

@@ -17,6 +17,19 @@ func (s *Service) Container(ctx context.Context, req *Request, out *Answer) (*st
 	return s.container(c)
 }
 
+// Names are the ids of the database and the container that a request is about, empty where there is none. A
+// container that is addressed by its rid, and is there, has its ids.
+func (s *Service) Names(ctx context.Context, req *Request) (database, container string) {
+	if req.Address.ByRID && req.Address.N > 1 {
+		var found Answer
+		if coll, err := s.Container(ctx, req, &found); err == nil {
+			info := coll.Info()
+			return info.DatabaseID, info.ID
+		}
+	}
+	return req.Address.Database(), req.Address.Container()
+}
+
 // Receipt puts into the answer what an operation of the store did and cost.
 func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r store.Receipt) {
 	c := s.begin(ctx, req, out)

@@ -29,13 +29,16 @@ func (s *Service) queryItems(c *call) error {
 	began := s.opt.Wall.Now()
 	result, r, err := p.container.Query(c.ctx, store.QueryRequest{
 		Text: text, Parameters: params, ListOptions: c.in.listOptions(), Cross: s.reach(c), Resume: resume,
+		Explain: s.opt.SlowQuery > 0,
 	})
 	c.setReceiptOf(r)
+	took := s.opt.Wall.Now().Sub(began)
+	c.tellSlow(text, params, &result, r, took, err)
 	if err != nil {
 		return err
 	}
 	c.out.Direct = c.in.Direct // else the client throws the page away and asks for a plan
-	return c.sendResult(rid, "Documents", &result, s.opt.Wall.Now().Sub(began))
+	return c.sendResult(rid, "Documents", &result, took)
 }
 
 // reach is how far a query may reach over partitions without a key: as far as the client's headers and the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -15,7 +16,7 @@ import (
 type Options struct {
 	DB     *store.DB
 	Wall   ttl.Clock    // the real time; never the data's clock
-	Logger *slog.Logger // gets defects (error) and trouble with the disk (warn)
+	Logger *slog.Logger // gets defects (error), trouble with the disk and slow queries (warn)
 	Tokens *Tokens      // of permissions
 
 	AccountID   string
@@ -28,6 +29,8 @@ type Options struct {
 	Throttle bool
 	// Strict refuses unknown properties of a container instead of ignoring them.
 	Strict bool
+	// SlowQuery is how long a page of a query may take before the log tells of it; 0: any time.
+	SlowQuery time.Duration
 }
 
 // Service carries out the operations of Cosmos DB over a store. It may be used by several wires at once.

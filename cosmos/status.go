@@ -19,6 +19,7 @@ const (
 	StatusTooLarge            = 413
 	StatusFailedDependency    = 424
 	StatusTooManyRequests     = 429
+	StatusRetryWith           = 449
 	StatusInternalError       = 500
 	StatusUnavailable         = 503
 	StatusInsufficientStorage = 507
@@ -42,6 +43,7 @@ var codeNames = map[int]string{
 	StatusNotFound: "NotFound", StatusMethodNotAllowed: "MethodNotAllowed", StatusRequestTimeout: "RequestTimeout",
 	StatusConflict: "Conflict", StatusGone: "Gone", StatusPreconditionFailed: "PreconditionFailed",
 	StatusTooLarge: "RequestEntityTooLarge", StatusFailedDependency: "FailedDependency",
-	StatusTooManyRequests: "TooManyRequests", StatusInternalError: "InternalServerError",
-	StatusUnavailable: "ServiceUnavailable", StatusInsufficientStorage: "InsufficientStorage",
+	StatusTooManyRequests: "TooManyRequests", StatusRetryWith: "RetryWith",
+	StatusInternalError: "InternalServerError",
+	StatusUnavailable:   "ServiceUnavailable", StatusInsufficientStorage: "InsufficientStorage",
 }

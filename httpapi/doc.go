@@ -8,7 +8,10 @@
 //	headers.go    request headers -> typed fields, or 400
 //	dispatch.go   target, method and headers -> operation
 //	call.go       body in
+//	faults.go     the faults on demand that the operation meets
 //	write.go      the operation's answer -> headers and body
+//	observe.go    what became of the request, for whoever measures
+//	profile.go    the profiles of Go's runtime
 //	own.go        Mayfly's own surface behind the chain: package laboratory
 //
 // The operations themselves are package cosmos's, which knows nothing of HTTP: this package fills its Request

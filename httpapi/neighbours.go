@@ -169,7 +169,7 @@ func normalOrigin(text string) (string, bool) {
 }
 
 // corsHeaders are the response headers that a script in a browser may read.
-const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-lint, x-mayfly-ttl-source, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, " +
+const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-fault, x-mayfly-lint, x-mayfly-ttl-source, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, " +
 	"x-ms-cosmos-correlated-activityid, x-ms-cosmos-index-utilization, x-ms-cosmos-item-llsn, x-ms-cosmos-llsn, x-ms-cosmos-min-throughput, x-ms-cosmos-query-execution-info, " +
 	"x-ms-documentdb-collection-index-transformation-progress, x-ms-documentdb-partitionkeyrangeid, x-ms-documentdb-query-metrics, x-ms-documentdb-script-log-results, " +
 	"x-ms-gatewayversion, x-ms-global-committed-lsn, x-ms-item-count, x-ms-item-lsn, x-ms-last-state-change-utc, x-ms-offer-replace-pending, " +

@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
@@ -53,6 +55,9 @@ type Options struct {
 	Throttle bool
 	// Strict refuses unknown properties of a container with 400 instead of ignoring them.
 	Strict bool
+	// SlowQuery is how long a page of a query may take before the log tells of it, with its plan; 0: any
+	// time. All queries are measured then, part by part.
+	SlowQuery time.Duration
 	// CertPEM is the certificate to hand out, as PEM text.
 	CertPEM []byte
 	// Wall tells the real time, against which the dates of signatures are checked; never the data's clock.
@@ -68,7 +73,14 @@ type Options struct {
 	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may
 	// be.
 	CheckWebhook func(ctx context.Context, url string) error
-	// Logger gets defects (error), trouble with the disk (warn) and every request (debug). Default: none.
+	// Faults are the faults on demand. Default: a list of the server's own, whose time is the data's.
+	Faults *inject.Rules
+	// Profiles lets those who have the key read the profiles of Go's runtime, under /debug/pprof.
+	Profiles bool
+	// Observe is told of each request when it has been answered; nil: nobody asks.
+	Observe func(Observation)
+	// Logger gets defects (error), trouble with the disk and slow queries (warn), and every request (debug).
+	// Default: none.
 	Logger *slog.Logger
 }
 
@@ -88,6 +100,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Faults == nil {
+		o.Faults = inject.New(o.DB.Now)
 	}
 	if o.Consistency == "" {
 		o.Consistency = "Session"

@@ -24,12 +24,14 @@ func (s *Server) newOwn() http.Handler {
 		Trusted: func(ec echo.Context) bool { return s.authorise(callOf(ec)) == nil },
 		Ready:   s.opt.Ready, CertPEM: s.opt.CertPEM,
 		Webhooks: s.opt.Webhooks, CheckWebhook: s.opt.CheckWebhook, Queues: s.opt.Queues,
+		Faults: s.opt.Faults,
 	})
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
 	e.HTTPErrorHandler = func(err error, ec echo.Context) { ownOf(ec).err = err }
 	keyed := func(next echo.HandlerFunc) echo.HandlerFunc { return s.authorising(s.receiving(next)) }
 	lab.Register(e.Group(""), s.receiving, keyed)
+	s.profiling(e, keyed)
 	return e
 }
 

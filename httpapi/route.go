@@ -31,6 +31,7 @@ var grammar = [...]struct {
 	{"addresses", cosmos.KindAccount, cosmos.KindAddresses},
 	{"_mayfly", cosmos.KindAccount, cosmos.KindNone},
 	{"_explorer", cosmos.KindAccount, cosmos.KindNone},
+	{"debug", cosmos.KindAccount, cosmos.KindNone},
 }
 
 // target is what a request addresses, read from its raw path.

@@ -79,7 +79,7 @@ func New(o Options) (*Server, error) {
 	s.ops = cosmos.New(cosmos.Options{
 		DB: o.DB, Wall: o.Wall, Logger: o.Logger, Tokens: auth.tokens, AccountID: o.AccountID, Consistency: level,
 		SessionVersion: o.SessionVersion, ServeCrossPartition: o.ServeCrossPartition,
-		Throttle: o.Throttle, Strict: o.Strict,
+		Throttle: o.Throttle, Strict: o.Strict, SlowQuery: o.SlowQuery,
 	})
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.draining, s.drain = context.WithCancel(base)
@@ -223,6 +223,9 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		c := &call{srv: s, r: ec.Request(), w: ec.Response(), began: s.opt.Wall.Now(),
 			exchange: exchanges.Get().(*exchange)}
 		defer c.release()
+		if s.opt.Observe != nil {
+			defer s.observe(c)
+		}
 		c.in.Headers, c.in.sessionVersion = &c.req.Headers, s.opt.SessionVersion
 		c.headerErr = c.in.parse(c.r.Header, s.consistency)
 		if c.req.Activity = c.in.activity; c.req.Activity == "" {
@@ -318,7 +321,9 @@ func (s *Server) serve(c *call) error {
 	if c.target.kind == cosmos.KindAccount {
 		c.req.Endpoint = s.endpoint(c.r)
 	}
-	s.ops.Serve(c.ctx(), &c.req, &c.ans)
+	if err := s.perform(c); err != nil {
+		return err
+	}
 	c.answer()
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -31,7 +32,7 @@ type Failure struct {
 	Message           string
 }
 
-// Options connect a Laboratory with its server. Wire, Wall and Classify are required.
+// Options connect a Laboratory with its server. Wire, Wall, Classify and Faults are required.
 type Options struct {
 	Wire Wire
 	// Wall tells the real time, by which waits end; never the data's clock.
@@ -54,6 +55,8 @@ type Options struct {
 	CheckWebhook func(ctx context.Context, url string) error
 	// Queues are the queues and topics beside the documents; nil: there are none.
 	Queues *queue.Queues
+	// Faults are the faults on demand. Required.
+	Faults *inject.Rules
 }
 
 // WebhookMetrics is how a webhook stands.

@@ -83,6 +83,12 @@ type collector struct {
 	queues   *queue.Queues           // nil: there are none
 }
 
+// Figures are those of a store, of its containers, and of the queues beside it, as the route for metrics has
+// them for who shows the key, but for those of webhooks. Without queues nil is given. ctx bounds each look.
+func Figures(ctx context.Context, db *store.DB, queues *queue.Queues) prometheus.Collector {
+	return collector{ctx: ctx, db: db, details: true, queues: queues}
+}
+
 // Describe is empty: which metrics there are depends on the containers.
 func (k collector) Describe(chan<- *prometheus.Desc) {}
 

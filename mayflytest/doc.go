@@ -21,6 +21,11 @@
 // when all that the move has brought about has happened: what has expired by then is not only hidden, it is
 // purged, and feeds and webhooks have been told.
 //
+// # Faults
+//
+// Fail lets requests fail: with a 429 to be repeated, with a connection that is dropped, with an answer that
+// does not come although the write was done. By a seed they are the same in each run.
+//
 // # States
 //
 // Snapshot keeps the present state and Restore goes back to it, in milliseconds: fill the store once, and put

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -34,6 +35,7 @@ type Mayfly struct {
 	client    *http.Client
 	tracker   tracker
 	snapshots atomic.Int64
+	faults    *inject.Rules
 }
 
 // Option changes how New makes a server.
@@ -96,7 +98,10 @@ func (m *Mayfly) open(o options) error {
 	if m.db, err = store.Open(ctx, e, o.store); err != nil {
 		return err
 	}
-	o.http.DB, o.http.Logger = m.db, o.logger
+	if o.http.Faults == nil {
+		o.http.Faults = inject.New(m.db.Now)
+	}
+	o.http.DB, o.http.Logger, m.faults = m.db, o.logger, o.http.Faults
 	if m.http, err = httpapi.New(o.http); err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/inject"
 )
 
 // completionTime bounds the wait for a server that is asked for names: a person has pressed a key and waits.
@@ -19,6 +21,7 @@ var fixedValues = map[string][]string{
 	"compression": {"fastest", "balanced"},
 	"log-level":   {"debug", "info", "warn", "error"},
 	"log-format":  {"text", "json"},
+	"operation":   inject.OperationNames(),
 	"by":          {"second", "minute", "hour", "day", "month"},
 }
 

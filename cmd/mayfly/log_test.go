@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestDebugLogIsBounded: so many lines a second, whatever comes; the rest is counted. What is no debugging is
-// never left out.
+// TestDebugLogIsBounded: so many lines a second, whatever comes; the rest is counted, and takes nothing from
+// what is no debugging.
 func TestDebugLogIsBounded(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		var out strings.Builder
@@ -33,6 +34,37 @@ func TestDebugLogIsBounded(t *testing.T) {
 			if got := strings.Count(text, part); got != want {
 				t.Errorf("%s: %q is there %d times, want %d", format, part, got, want)
 			}
+		}
+	}
+}
+
+// TestLogIsBounded: of one message there are so many lines a second, and of all. Another message is told
+// beside a storm, and the storm when it is over.
+func TestLogIsBounded(t *testing.T) {
+	var out strings.Builder
+	log := newLogger(&out, "info", "json")
+	at := func(second int64, level slog.Level, message string) {
+		r := slog.NewRecord(time.Unix(second, 0), level, message, 0)
+		if err := log.Handler().Handle(context.Background(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 10_000 {
+		at(7, slog.LevelWarn, "refused")
+	}
+	at(7, slog.LevelError, "trouble")
+	at(8, slog.LevelWarn, "refused")
+	for i := range 2 * maxLines {
+		at(9, slog.LevelWarn, "storm "+strconv.Itoa(i))
+	}
+	at(10, slog.LevelInfo, "calm")
+	text := out.String()
+	for part, want := range map[string]int{`"msg":"refused"`: maxSameLines + 1, `"msg":"trouble"`: 1,
+		`"lines":9950,"such as":"refused"`: 1, `"msg":"storm`: maxLines,
+		`"lines":500,"such as":"storm 500"`: 1,
+		`"msg":"calm"`:                      1} {
+		if got := strings.Count(text, part); got != want {
+			t.Errorf("%q is there %d times, want %d", part, got, want)
 		}
 	}
 }

@@ -19,9 +19,11 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/telemetry"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -79,6 +81,8 @@ type serve struct {
 	bus        *servicebus // nil: Service Bus is not asked for
 	hooks      *hook.Deliverer
 	http       *httpapi.Server
+	telemetry  *telemetry.Telemetry // nil: nobody wants any
+	faults     *inject.Rules
 	tls        *tls.Config
 	processors int    // that were there before makeRoom; 0: it has changed nothing
 	certPath   string // "" where the certificate is kept in memory only
@@ -105,16 +109,15 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		return err
 	}
 	s.makeRoom()
-	if err := s.plantSeed(ctx); err != nil {
+	if err := errors.Join(s.openTelemetry(ctx), s.plantSeed(ctx)); err != nil {
 		return err
 	}
-	s.hooks = hook.Open(hook.Options{DB: s.db, Queues: s.queues, Logger: s.log,
-		Allow: s.flags.webhooks})
+	s.hooks = hook.Open(hook.Options{DB: s.db, Queues: s.queues, Logger: s.log, Allow: s.flags.webhooks})
 	pem, err := s.openCertificate()
 	if err != nil {
 		return err
 	}
-	s.http, err = httpapi.New(httpapi.Options{
+	s.http, err = httpapi.New(s.withSignals(httpapi.Options{
 		DB:           s.db,
 		Queues:       s.queues,
 		Key:          s.flags.key,
@@ -136,9 +139,9 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		Webhooks:            s.webhooks,
 		CheckWebhook:        s.flags.webhooks.Check,
 		Logger:              s.log,
-	})
+	}))
 	if err == nil && s.bus != nil {
-		s.bus.open(&s.flags, s.queues, s.http, s.tls, s.log)
+		s.bus.open(s)
 	}
 	return err
 }
@@ -316,6 +319,7 @@ func (s *serve) Close() error {
 			errs = append(errs, err)
 		}
 	}
+	s.closeTelemetry()
 	for _, ln := range s.listeners {
 		if err := ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -38,6 +39,7 @@ type serveFlags struct {
 	ttlPreviousImage, acceptDamagedLog, allowWellKnownKey           bool
 	limits                                                          limitFlags
 	servicebus                                                      servicebusFlags
+	signals                                                         signalFlags
 }
 
 // register declares the flags and their defaults.
@@ -92,6 +94,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.logLevel, "log-level", "info",
 		"debug (a line for each request, 1,000 a second at most), info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
+	f.signals.register(flags)
 }
 
 // settle fills in what depends on other settings and refuses what cannot be. sources tells where each came
@@ -158,7 +161,7 @@ func (f *serveFlags) validate() error {
 		return &usageError{"--webhook-allow: " + err.Error()}
 	}
 	f.webhooks = allow
-	if err := f.limits.validate(); err != nil {
+	if err := errors.Join(f.limits.validate(), f.signals.validate()); err != nil {
 		return err
 	}
 	if f.ranges < 0 {

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
 	"os"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
@@ -92,15 +90,19 @@ func (b *servicebus) plant(ctx context.Context, queues *queue.Queues) error {
 }
 
 // open makes what answers there.
-func (b *servicebus) open(f *serveFlags, queues *queue.Queues, web *httpapi.Server, secure *tls.Config,
-	log *slog.Logger) {
+func (b *servicebus) open(s *serve) {
+	f, queues, log := &s.flags, s.queues, s.log
 	guard := f.servicebus.guard(f.noAuth)
-	options := bus.New(bus.Options{Queues: queues, Guard: guard, Logger: log}).Options()
+	o := bus.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults}
+	if s.telemetry != nil {
+		o.Observe = s.telemetry.Message
+	}
+	options := bus.New(o).Options()
 	b.front = front.New(front.Options{
 		AMQP:   func(ctx context.Context, c net.Conn) error { return amqp.Serve(ctx, c, options) },
 		HTTP:   rest.New(rest.Options{Queues: queues, Guard: guard, Logger: log}),
-		Admit:  web.Admits,
-		TLS:    secure,
+		Admit:  s.http.Admits,
+		TLS:    s.tls,
 		Most:   serviceBusConnections(f.memory),
 		Wall:   ttl.Real{},
 		Logger: log,

@@ -55,6 +55,10 @@ func (l *Link) Detach(e *frame.Error) {
 	l.fail(e)
 }
 
+// Break breaks the connection of the link off, without a word to the client. It may be called at any time, by
+// anybody.
+func (l *Link) Break() { _ = l.s.c.raw.Close() }
+
 // fail is Detach with the lock held. The client's answer forgets the link.
 func (l *Link) fail(e *frame.Error) {
 	if l.closing || l.s.ended {

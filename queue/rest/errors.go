@@ -80,11 +80,13 @@ func (c *call) fail(err error) {
 	case c.r.Context().Err() != nil:
 		return // nobody listens
 	}
+	tracking := uuid.NewString()
 	if status == http.StatusInternalServerError {
-		c.o.Logger.Error("a request of Service Bus failed", "path", c.r.URL.Path, "error", err)
+		c.o.Logger.Error("a request of Service Bus failed", "activity", tracking,
+			"path", c.r.URL.Path, "error", err)
 	}
 	b := []byte("<Error><Code>" + strconv.Itoa(status) + "</Code><Detail>")
-	b = appendText(b, detail+" TrackingId:"+uuid.NewString()+"_G0, SystemTracker:"+c.r.Host+":"+c.r.URL.Path+
+	b = appendText(b, detail+" TrackingId:"+tracking+"_G0, SystemTracker:"+c.r.Host+":"+c.r.URL.Path+
 		", Timestamp:"+c.o.Queues.Now().UTC().Format("2006-01-02T15:04:05"))
 	_ = c.answer(status, "application/xml; charset=utf-8", append(b, "</Detail></Error>"...))
 }

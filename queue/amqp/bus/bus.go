@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
@@ -16,6 +17,10 @@ type Options struct {
 	Guard  *access.Guard
 	Wall   ttl.Clock    // real time; nil is the system's
 	Logger *slog.Logger // nil discards
+	// Faults are the faults on demand; nil: there are none.
+	Faults *inject.Rules
+	// Observe is told of what was done with messages; nil: nobody asks.
+	Observe func(Observation)
 }
 
 // Bus serves Service Bus to connections of AMQP.

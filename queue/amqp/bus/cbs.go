@@ -44,8 +44,8 @@ func (t *tokens) take(payload []byte) error {
 	}
 	status, text := int32(http.StatusAccepted), "Accepted"
 	if err := t.put(m); err != nil {
-		own := t.c.own(err)
-		status, text = failureOf(own.Code).status, t.c.track(own.Message, cbsNode)
+		own, tracking := t.c.own(err)
+		status, text = failureOf(own.Code).status, t.c.track(own.Message, cbsNode, tracking)
 	}
 	// No error-condition, not even an empty one: its presence is a failure to some clients.
 	reply, err := answer(m, wire.Map{{Key: "status-code", Value: status},

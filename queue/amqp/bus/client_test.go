@@ -12,6 +12,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
@@ -40,7 +41,8 @@ func newWorld(t *testing.T) *world {
 	clock := ttl.NewManual(time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC))
 	w.h, err = host.Open(w.ctx, e, host.Options{Clock: clock, ManualReaper: true}, w.q.Tenant())
 	w.must(err)
-	w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Off})})
+	w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Off}),
+		Faults: inject.New(w.q.Now)})
 	t.Cleanup(func() {
 		w.must(w.q.Check(w.ctx, func(err error) bool { t.Error(err); return true }))
 		w.must(w.h.Close())

@@ -20,6 +20,11 @@
 // A connection collects what its tokens grant. Each link is let in by one of these grants, and detached when
 // that has expired and no other has taken its place (rights.go).
 //
+// # Faults on demand
+//
+// A message that is sent, received or settled may meet a fault on demand, and so may a request to renew locks
+// (faults.go). observe.go tells what became of them, for whoever measures.
+//
 // # Errors
 //
 // An error of package queue becomes a condition of AMQP and a status of a management answer by one table

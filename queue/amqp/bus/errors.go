@@ -81,40 +81,44 @@ func failureOf(code queue.Code) failure {
 func (c *conn) asError(err error, entity string) *frame.Error {
 	var standard *frame.Error // one that package queue does not know of
 	if errors.As(err, &standard) {
-		return &frame.Error{Condition: standard.Condition, Description: c.track(standard.Description, entity)}
+		return &frame.Error{Condition: standard.Condition,
+			Description: c.track(standard.Description, entity, uuid.NewString())}
 	}
-	own := c.own(err)
+	own, tracking := c.own(err)
 	if own.Entity != "" {
 		entity = own.Entity
 	}
-	return &frame.Error{Condition: failureOf(own.Code).condition, Description: c.track(own.Message, entity)}
+	return &frame.Error{Condition: failureOf(own.Code).condition,
+		Description: c.track(own.Message, entity, tracking)}
 }
 
-// own is an error as one of package queue's.
-func (c *conn) own(err error) *queue.Error {
-	var own *queue.Error
+// own is an error as one of package queue's, with the id by which the client's text of it and the log's line
+// are found.
+func (c *conn) own(err error) (own *queue.Error, tracking string) {
+	tracking = uuid.NewString()
 	var format *message.FormatError
 	var value *wire.Error
 	switch {
 	case errors.As(err, &own):
 		if own.Code == queue.CodeStorage || own.Code == queue.CodeInternal {
-			c.bus.o.Logger.Error("an operation of Service Bus failed", "entity", own.Entity, "error", own.Err)
+			c.bus.o.Logger.Error("an operation of Service Bus failed", "activity", tracking,
+				"entity", own.Entity, "error", own.Err)
 		}
-		return own
+		return own, tracking
 	case errors.As(err, &format), errors.As(err, &value):
-		return &queue.Error{Code: queue.CodeArgument, Message: err.Error(), Err: err}
+		return &queue.Error{Code: queue.CodeArgument, Message: err.Error(), Err: err}, tracking
 	}
-	c.bus.o.Logger.Error("an operation of Service Bus has a defect", "error", err)
+	c.bus.o.Logger.Error("an operation of Service Bus has a defect", "activity", tracking, "error", err)
 	return &queue.Error{Code: queue.CodeInternal, Message: "The server was unable to process the request.",
-		Err: err}
+		Err: err}, tracking
 }
 
 // track ends a description as the service does: with what its support asks for.
-func (c *conn) track(text, entity string) string {
+func (c *conn) track(text, entity, tracking string) string {
 	var b strings.Builder
 	b.WriteString(text)
 	b.WriteString(" TrackingId:")
-	b.WriteString(uuid.NewString())
+	b.WriteString(tracking)
 	b.WriteString("_B0, SystemTracker:")
 	b.WriteString(c.namespace)
 	if entity != "" {

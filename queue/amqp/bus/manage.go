@@ -73,10 +73,10 @@ func (n *requests) take(ctx context.Context, payload []byte) error {
 		properties[0].Value, properties[1].Value = done.status, http.StatusText(int(done.status))
 	}
 	if err != nil {
-		own := n.c.own(err)
+		own, tracking := n.c.own(err)
 		f := failureOf(own.Code)
 		properties = wire.Map{{Key: "statusCode", Value: f.status},
-			{Key: "statusDescription", Value: n.c.track(own.Message, n.at.String())},
+			{Key: "statusDescription", Value: n.c.track(own.Message, n.at.String(), tracking)},
 			{Key: "errorCondition", Value: f.condition}, {Key: "error-condition", Value: f.condition}}
 		done.body = nil
 	}
@@ -128,7 +128,15 @@ func (r *request) run() (response, error) {
 	if r.body, ok = v.(wire.Map); !ok {
 		return response{}, r.argument("The body of a request is a map.")
 	}
-	return op.do(r)
+	end := r.c.observing(name, r.at.String(), 0)
+	done, err := op.do(r)
+	var states []frame.State
+	if err != nil {
+		states = []frame.State{&frame.Rejected{Error: &frame.Error{
+			Condition: failureOf(queue.CodeOf(err)).condition}}}
+	}
+	end(states)
+	return done, err
 }
 
 // operation is one that a request can ask for.

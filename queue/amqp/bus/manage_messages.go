@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -14,15 +15,17 @@ func (r *request) renewLock() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	until, err := r.c.queues.RenewLocks(r.ctx, r.at, tokens)
-	if err != nil {
-		return response{}, err
-	}
-	list := make([]wire.Timestamp, len(until))
-	for i, t := range until {
-		list[i] = timestamp(t)
-	}
-	return response{body: wire.Map{{Key: "expirations", Value: wire.Timestamps(list)}}}, nil
+	return r.withFaults(inject.RenewLock, r.losing(tokens), func() (response, error) {
+		until, err := r.c.queues.RenewLocks(r.ctx, r.at, tokens)
+		if err != nil {
+			return response{}, err
+		}
+		list := make([]wire.Timestamp, len(until))
+		for i, t := range until {
+			list[i] = timestamp(t)
+		}
+		return response{body: wire.Map{{Key: "expirations", Value: wire.Timestamps(list)}}}, nil
+	})
 }
 
 // maxPeek is how many messages one answer shows.
@@ -145,12 +148,14 @@ func (r *request) updateDisposition() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	for _, token := range tokens {
-		if err := r.c.queues.Settle(r.ctx, r.at, token, s, nil); err != nil {
-			return response{}, err
+	return r.withFaults(settleOperations[s.Outcome], r.losing(tokens), func() (response, error) {
+		for _, token := range tokens {
+			if err := r.c.queues.Settle(r.ctx, r.at, token, s, nil); err != nil {
+				return response{}, err
+			}
 		}
-	}
-	return response{}, nil
+		return response{}, nil
+	})
 }
 
 // settlement reads what is to become of messages.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -49,8 +50,16 @@ func (r *request) renewSession() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	until, err := holder.RenewSession(r.ctx)
-	return response{body: wire.Map{{Key: "expiration", Value: timestamp(until)}}}, err
+	id, _, _ := holder.Session()
+	// The link of a session that is lost ends with it.
+	done, err := r.withFaults(inject.RenewLock, holder.Close, func() (response, error) {
+		until, err := holder.RenewSession(r.ctx)
+		return response{body: wire.Map{{Key: "expiration", Value: timestamp(until)}}}, err
+	})
+	if queue.CodeOf(err) == queue.CodeMessageLockLost {
+		err = sessionLost(id, r.at.String())
+	}
+	return done, err
 }
 
 func (r *request) sessionState() (response, error) {

@@ -91,7 +91,10 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 		out[i] = amqp.Outgoing{Tag: tagOf(d.Token), Settled: n.mode == queue.ReceiveAndDelete,
 			Payload: d.Message.AppendWire(make([]byte, 0, d.Message.Size()+256), &d.Broker)}
 	}
-	return out, nil
+	if len(out) > 0 {
+		n.c.observing("receive", n.at.String(), len(out))(nil)
+	}
+	return n.suffering(out)
 }
 
 // GiveBack implements amqp.Source. What was received to be deleted is lost: so it is said of that mode.

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -44,7 +45,23 @@ func (s *sender) Detached() { s.c.forget(s.link) }
 
 // Transfer implements amqp.Sink. All that has come is stored in one transaction; where that fails each
 // transfer has its own, so that one does not suffer for another.
-func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
+func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) (states []frame.State) {
+	end := s.c.observing("send", s.address, len(list))
+	defer func() { end(states) }()
+	if !s.c.bus.o.Faults.Armed() {
+		return s.transfer(ctx, list)
+	}
+	states = make([]frame.State, len(list))
+	for i := range list { // one by one, so that each meets its own
+		states[i] = s.c.withFaults(inject.Send, s.link, s.address, func() frame.State {
+			return s.transfer(ctx, list[i:i+1])[0]
+		}, func() {})
+	}
+	return states
+}
+
+// transfer is Transfer where nothing fails on demand.
+func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
 	states := make([]frame.State, len(list))
 	parsed := make([][]*message.Message, len(list))
 	var all []*message.Message

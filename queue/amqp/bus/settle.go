@@ -23,8 +23,12 @@ const settleAtOnce = 64
 // Settle implements amqp.Source.
 func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
 	states := make([]frame.State, len(list))
-	if len(list) == 1 {
-		states[0] = n.settle(ctx, list[0])
+	end := n.c.observing("settle", n.at.String(), len(list))
+	defer end(states)
+	if len(list) == 1 || n.c.bus.o.Faults.Armed() { // then in their order, which decides what they meet
+		for i, s := range list {
+			states[i] = n.settle(ctx, s)
+		}
 		return states
 	}
 	var running sync.WaitGroup
@@ -60,13 +64,20 @@ func (n *receiver) settle(ctx context.Context, s amqp.Settlement) frame.State {
 	case !ok || n.mode == queue.ReceiveAndDelete:
 		return answer // it was settled when it was sent
 	}
-	if err := n.c.queues.Settle(ctx, n.at, token, wanted, tx); err != nil {
-		return n.rejected(err)
+	settle := func() frame.State {
+		if err := n.c.queues.Settle(ctx, n.at, token, wanted, tx); err != nil {
+			return n.rejected(err)
+		}
+		if inTransaction {
+			return &frame.Transactional{TxnID: part.TxnID, Outcome: answer}
+		}
+		return answer
 	}
-	if inTransaction {
-		return &frame.Transactional{TxnID: part.TxnID, Outcome: answer}
+	if !n.c.bus.o.Faults.Armed() {
+		return settle()
 	}
-	return answer
+	return n.c.withFaults(settleOperations[wanted.Outcome], n.link, n.at.String(), settle,
+		func() { n.loseLock(ctx, token) })
 }
 
 func (n *receiver) rejected(err error) frame.State {

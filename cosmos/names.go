@@ -1,0 +1,42 @@
+package cosmos
+
+// What a request does has a name in the telemetry conventions for Cosmos DB
+// (https://opentelemetry.io/docs/specs/semconv/database/cosmosdb/): create_item, query_items, execute_batch.
+
+// telemetryNouns are the kinds in those names, one and many.
+var telemetryNouns = [kindCount][2]string{
+	KindAccount: {"database_account", "database_accounts"}, KindDatabase: {"database", "databases"},
+	KindContainer: {"container", "containers"}, KindItem: {"item", "items"},
+	KindAttachment: {"attachment", "attachments"}, KindSproc: {"stored_procedure", "stored_procedures"},
+	KindTrigger: {"trigger", "triggers"}, KindUDF: {"user_defined_function", "user_defined_functions"},
+	KindConflict: {"conflict", "conflicts"}, KindRange: {"partition_key_range", "partition_key_ranges"},
+	KindUser: {"user", "users"}, KindPermission: {"permission", "permissions"},
+	KindEncryptionKey: {"client_encryption_key", "client_encryption_keys"},
+	KindOffer:         {"throughput", "throughputs"}, KindAddresses: {"address", "addresses"},
+}
+
+var telemetryVerbs = [opCount]string{OpRead: "read_", OpCreate: "create_", OpUpsert: "upsert_",
+	OpReplace: "replace_", OpDelete: "delete_", OpQuery: "query_", OpPatch: "patch_", OpOther: "unknown_"}
+
+// TelemetryName is what telemetry calls the request's operation. It is empty for what is none of Cosmos DB's.
+func (r *Request) TelemetryName() string {
+	switch {
+	case r.Kind == KindNone:
+		return ""
+	case r.Kind == KindPartitionDelete:
+		return "delete_all_items_by_partition_key"
+	case r.Operation == OpBatch:
+		return "execute_batch"
+	case r.Operation == OpChangeFeed || r.Operation == OpQueryChanges:
+		return "query_change_feed"
+	case r.Operation == OpQueryPlan:
+		return "query_plan"
+	case r.Kind == KindSproc && r.Operation == OpCreate && !r.Feed:
+		return "execute_stored_procedure"
+	case r.Operation == OpRead && r.Feed:
+		return "read_all_" + telemetryNouns[r.Kind][1]
+	case r.Operation == OpQuery:
+		return "query_" + telemetryNouns[r.Kind][1]
+	}
+	return telemetryVerbs[r.Operation] + telemetryNouns[r.Kind][0]
+}

@@ -1,0 +1,101 @@
+package httpapi
+
+import (
+	"net"
+	"net/http"
+
+	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/inject"
+)
+
+// Faults on demand are package inject's. This is the one place where an operation of Cosmos DB meets them: a
+// request that was let in and read, and whose answer has not begun.
+
+// perform carries out the operation that a request asks for, with the fault that it meets before or after.
+func (s *Server) perform(c *call) error {
+	if !s.opt.Faults.Armed() {
+		s.ops.Serve(c.ctx(), &c.req, &c.ans)
+		return nil
+	}
+	hit := s.opt.Faults.Meet(s.faultTarget(c))
+	now, err := hit.Before(c.ctx(), s.opt.Wall)
+	if err != nil {
+		return cancelled()
+	}
+	if now {
+		return c.suffer(&hit)
+	}
+	s.ops.Serve(c.ctx(), &c.req, &c.ans)
+	if now, err = hit.Behind(c.ctx(), s.opt.Wall); err != nil {
+		now, hit.Fault = true, inject.Drop // nobody is there to read the answer
+	}
+	if now {
+		// What was done stays done, and the answer must not tell of it.
+		c.ans.Release()
+		c.ans = cosmos.Answer{}
+		return c.suffer(&hit)
+	}
+	return nil
+}
+
+func cancelled() error {
+	return cosmos.Failure(http.StatusRequestTimeout, 0, "The request was cancelled.")
+}
+
+// suffer makes the fault what becomes of a request.
+func (c *call) suffer(hit *inject.Hit) error {
+	c.srv.log.Debug("a fault was injected", "activity", c.req.Activity, "rule", hit.Rule,
+		"fault", hit.Fault.String())
+	if hit.Fault == inject.Drop {
+		if conn, ok := c.ctx().Value(connKey{}).(net.Conn); ok {
+			_ = conn.Close() // HTTP/2 would give up this request alone
+		}
+		panic(http.ErrAbortHandler)
+	}
+	c.set("x-mayfly-fault", hit.Rule)
+	c.ans.RetryAfter = hit.RetryAfter
+	return &cosmos.Error{Status: hit.Fault.Status(), Substatus: hit.Substatus, Message: faultTexts[hit.Fault],
+		Detail: "This is a fault on demand, by the rule '" + hit.Rule + "' of /_mayfly/faults."}
+}
+
+// faultTexts are what the service says with the statuses.
+var faultTexts = map[inject.Fault]string{
+	inject.Throttled: "Request rate is large. More Request Units may be needed, so no changes were made. " +
+		"Please retry this request later.",
+	inject.RetryWith:   "Conflicting request to resource has been attempted. Retry to avoid conflicts.",
+	inject.Gone:        "The requested resource is no longer available at the server.",
+	inject.Unavailable: "Service is currently unavailable, please retry after a while.",
+	inject.Timeout:     "The request timed out.",
+}
+
+// faultTarget says of a request what rules may be about.
+func (s *Server) faultTarget(c *call) inject.Target {
+	database, container := s.ops.Names(c.ctx(), &c.req)
+	return inject.Target{Operation: faultOperation(&c.req), Database: database, Container: container}
+}
+
+// faultOperation is what rules call the operation of a request.
+func faultOperation(r *cosmos.Request) inject.Operation {
+	switch r.Kind {
+	case cosmos.KindItem:
+		if r.Operation == cosmos.OpRead && r.Feed {
+			return inject.ListItems
+		}
+		return itemOperations[r.Operation]
+	case cosmos.KindPartitionDelete:
+		return inject.DeleteItem
+	case cosmos.KindSproc:
+		if r.Operation == cosmos.OpCreate && !r.Feed {
+			return inject.ExecuteSproc
+		}
+	}
+	return inject.Metadata
+}
+
+var itemOperations = map[cosmos.Operation]inject.Operation{
+	cosmos.OpRead: inject.ReadItem, cosmos.OpCreate: inject.CreateItem, cosmos.OpUpsert: inject.UpsertItem,
+	cosmos.OpReplace: inject.ReplaceItem, cosmos.OpPatch: inject.PatchItem,
+	cosmos.OpDelete: inject.DeleteItem, cosmos.OpQuery: inject.QueryItems,
+	cosmos.OpQueryPlan: inject.QueryPlan, cosmos.OpBatch: inject.Batch,
+	cosmos.OpChangeFeed: inject.ChangeFeed, cosmos.OpQueryChanges: inject.ChangeFeed,
+}

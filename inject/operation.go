@@ -1,0 +1,68 @@
+package inject
+
+import "strings"
+
+// Operation is a kind of operation that rules tell apart.
+type Operation uint8
+
+// The operations on documents, and behind them those on messages. Metadata is all that is neither: accounts,
+// databases, containers, ranges and so on.
+const (
+	ReadItem Operation = iota + 1
+	CreateItem
+	UpsertItem
+	ReplaceItem
+	PatchItem
+	DeleteItem
+	QueryItems
+	ListItems
+	ChangeFeed
+	Batch
+	ExecuteSproc
+	QueryPlan
+	Metadata
+	Send
+	Receive
+	Complete
+	Abandon
+	Defer
+	DeadLetter
+	RenewLock
+	operationCount
+)
+
+var operationNames = [operationCount]string{
+	ReadItem: "readItem", CreateItem: "createItem", UpsertItem: "upsertItem", ReplaceItem: "replaceItem",
+	PatchItem: "patchItem", DeleteItem: "deleteItem", QueryItems: "queryItems", ListItems: "listItems",
+	ChangeFeed: "changeFeed", Batch: "batch", ExecuteSproc: "executeSproc", QueryPlan: "queryPlan",
+	Metadata: "metadata", Send: "send", Receive: "receive", Complete: "complete", Abandon: "abandon",
+	Defer: "defer", DeadLetter: "deadLetter", RenewLock: "renewLock",
+}
+
+// String is the name by which people write the operation.
+func (o Operation) String() string {
+	if o < operationCount {
+		return operationNames[o]
+	}
+	return ""
+}
+
+// ofMessages tells whether the operation is one on messages.
+func (o Operation) ofMessages() bool { return o >= Send }
+
+// ofData tells whether the operation is one that rules are about which name none.
+func (o Operation) ofData() bool { return o != Metadata && o != QueryPlan }
+
+// OperationNames are the names of all operations.
+func OperationNames() []string { return operationNames[1:] }
+
+// ParseOperation reads an operation's name, in letters of any case. Its error is a *RuleError.
+func ParseOperation(name string) (Operation, error) {
+	for o := ReadItem; o < operationCount; o++ {
+		if strings.EqualFold(operationNames[o], name) {
+			return o, nil
+		}
+	}
+	return 0, &RuleError{"operations", "'" + name + "' is no operation: there are " +
+		strings.Join(OperationNames(), ", ")}
+}

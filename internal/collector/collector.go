@@ -1,0 +1,158 @@
+package collector
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	collectortrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
+	resource "go.opentelemetry.io/proto/otlp/resource/v1"
+	trace "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Collector keeps what it is sent.
+type Collector struct {
+	URL string // without a slash at its end
+
+	mu       sync.Mutex
+	spans    []*trace.Span
+	metrics  []*metrics.Metric
+	resource *resource.Resource
+	headers  []http.Header
+}
+
+// New starts a collector for the time of a test.
+func New(t testing.TB) *Collector {
+	t.Helper()
+	c := new(Collector)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/traces", func(w http.ResponseWriter, r *http.Request) {
+		in := new(collectortrace.ExportTraceServiceRequest)
+		if !receive(t, w, r, in, new(collectortrace.ExportTraceServiceResponse)) {
+			return
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.headers = append(c.headers, r.Header)
+		for _, of := range in.ResourceSpans {
+			c.resource = of.Resource
+			for _, s := range of.ScopeSpans {
+				c.spans = append(c.spans, s.Spans...)
+			}
+		}
+	})
+	mux.HandleFunc("POST /v1/metrics", func(w http.ResponseWriter, r *http.Request) {
+		in := new(collectormetrics.ExportMetricsServiceRequest)
+		if !receive(t, w, r, in, new(collectormetrics.ExportMetricsServiceResponse)) {
+			return
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, of := range in.ResourceMetrics {
+			for _, s := range of.ScopeMetrics {
+				c.metrics = append(c.metrics, s.Metrics...)
+			}
+		}
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	c.URL = s.URL
+	return c
+}
+
+// receive reads a message and answers it.
+func receive(t testing.TB, w http.ResponseWriter, r *http.Request, in, out proto.Message) bool {
+	var body io.Reader = r.Body
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		unzipped, err := gzip.NewReader(body)
+		if err != nil {
+			t.Error(err)
+			return false
+		}
+		body = unzipped
+	}
+	raw, err := io.ReadAll(body)
+	if err == nil {
+		err = proto.Unmarshal(raw, in)
+	}
+	if err != nil || r.Header.Get("Content-Type") != "application/x-protobuf" {
+		t.Errorf("%s of type %s: %v", r.URL, r.Header.Get("Content-Type"), err)
+		return false
+	}
+	answer, err := proto.Marshal(out)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	_, err = w.Write(answer)
+	return err == nil
+}
+
+// Spans are those that have come.
+func (c *Collector) Spans() []*trace.Span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]*trace.Span(nil), c.spans...)
+}
+
+// Span is the first that has come of a name, nil where there is none.
+func (c *Collector) Span(name string) *trace.Span {
+	for _, s := range c.Spans() {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// Metric is the last that has come of a name, nil where there is none.
+func (c *Collector) Metric(name string) (last *metrics.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.metrics {
+		if m.Name == name {
+			last = m
+		}
+	}
+	return last
+}
+
+// Resource is what the sender says of itself.
+func (c *Collector) Resource() map[string]any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Attributes(c.resource.GetAttributes())
+}
+
+// Headers are those of the requests with spans.
+func (c *Collector) Headers() []http.Header {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]http.Header(nil), c.headers...)
+}
+
+// Attributes are values by their names.
+func Attributes(list []*common.KeyValue) map[string]any {
+	out := make(map[string]any)
+	for _, a := range list {
+		switch v := a.Value.Value.(type) {
+		case *common.AnyValue_StringValue:
+			out[a.Key] = v.StringValue
+		case *common.AnyValue_IntValue:
+			out[a.Key] = v.IntValue
+		case *common.AnyValue_DoubleValue:
+			out[a.Key] = v.DoubleValue
+		case *common.AnyValue_BoolValue:
+			out[a.Key] = v.BoolValue
+		}
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+package bus
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/amqp"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// Faults on demand are package inject's. Here is where operations on messages meet them: a message that is
+// sent, received or settled is one operation, and so is a request to renew or settle some locks.
+
+// meet asks what an operation meets. now tells that the fault comes at once, after what time it takes.
+func (c *conn) meet(op inject.Operation, entity string) (hit inject.Hit, now bool) {
+	hit = c.bus.o.Faults.Meet(inject.Target{Operation: op, Entity: entity})
+	now, err := hit.Before(c.ctx, c.bus.o.Wall)
+	return hit, now && err == nil // nobody is there to fail for: what the client has sent is taken
+}
+
+// met is meet for the time when the operation has been carried out.
+func (c *conn) met(hit *inject.Hit) (now bool) {
+	now, err := hit.Behind(c.ctx, c.bus.o.Wall)
+	return now && err == nil
+}
+
+// suffer makes a fault what becomes of an operation on a link. The error is what its client is told, if it
+// still is.
+func (c *conn) suffer(l *amqp.Link, hit *inject.Hit, entity string) error {
+	c.bus.o.Logger.Debug("a fault was injected", "rule", hit.Rule, "fault", hit.Fault.String(),
+		"entity", entity, "link", l.Name())
+	switch hit.Fault {
+	case inject.Drop:
+		l.Break()
+	case inject.Detach:
+		l.Detach(c.detached(hit, entity))
+	case inject.LockLost:
+		return &queue.Error{Code: queue.CodeMessageLockLost, Entity: entity,
+			Message: "The lock supplied is invalid. Either the lock expired, or the message has already " +
+				"been removed from the queue." + onDemand(hit)}
+	}
+	return &queue.Error{Code: queue.CodeCancelled, Entity: entity,
+		Message: "The link is gone." + onDemand(hit)}
+}
+
+func onDemand(hit *inject.Hit) string {
+	return " This is a fault on demand, by the rule '" + hit.Rule + "' of /_mayfly/faults."
+}
+
+// detached is what the client of a link is told that a fault ends.
+func (c *conn) detached(hit *inject.Hit, entity string) *frame.Error {
+	return c.asError(&frame.Error{Condition: frame.CondDetachForced,
+		Description: "The link is force detached by the broker." + onDemand(hit)}, entity)
+}
+
+// withFaults carries out an operation that a state answers, with the fault that it meets before or behind it.
+// lose is what the loss of a lock does, where there is one.
+func (c *conn) withFaults(op inject.Operation, l *amqp.Link, entity string, do func() frame.State,
+	lose func()) frame.State {
+	hit, now := c.meet(op, entity)
+	if now {
+		if hit.Fault == inject.LockLost {
+			lose()
+		}
+	} else {
+		state := do()
+		if !c.met(&hit) {
+			return state
+		}
+	}
+	return &frame.Rejected{Error: c.asError(c.suffer(l, &hit, entity), entity)}
+}
+
+// withFaults is the same for a request.
+func (r *request) withFaults(op inject.Operation, lose func(), do func() (response, error)) (response,
+	error) {
+	hit, now := r.c.meet(op, r.at.String())
+	switch {
+	case now && hit.Fault == inject.LockLost:
+		lose()
+	case !now:
+		done, err := do()
+		if err != nil || !r.c.met(&hit) {
+			return done, err
+		}
+	}
+	return response{}, r.c.suffer(r.link, &hit, r.at.String())
+}
+
+// losing is the loss of the locks of messages.
+func (r *request) losing(tokens []message.UUID) func() {
+	return func() {
+		for _, token := range tokens {
+			r.c.loseLock(r.ctx, r.at, token)
+		}
+	}
+}
+
+// settleOperations are what rules call the outcomes.
+var settleOperations = map[queue.Outcome]inject.Operation{queue.Complete: inject.Complete,
+	queue.Abandon: inject.Abandon, queue.Release: inject.Abandon, queue.Defer: inject.Defer,
+	queue.DeadLetter: inject.DeadLetter}
+
+// loseLock makes a message available again, as the end of its lock does: the delivery is counted.
+func (c *conn) loseLock(ctx context.Context, at queue.Address, token message.UUID) {
+	// Where that fails the lock is lost already.
+	_ = c.queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Abandon}, nil)
+}
+
+// loseLock is the loss of the lock of a message that was received; of one of a session, of the session's.
+func (n *receiver) loseLock(ctx context.Context, token message.UUID) {
+	id, _, ok := n.r.Session()
+	if !ok {
+		n.c.loseLock(ctx, n.at, token)
+		return
+	}
+	n.link.Detach(n.c.asError(sessionLost(id, n.at.String()), n.at.String()))
+}
+
+func sessionLost(id, entity string) *queue.Error {
+	return &queue.Error{Code: queue.CodeSessionLockLost, Entity: entity,
+		Message: "The session lock of '" + id + "' has expired: accept a new session."}
+}
+
+// suffering gives the received messages to their client with the faults that they meet. Those behind a fault
+// are given back, and so is the one that meets it before it is sent; the error ends the link.
+func (n *receiver) suffering(out []amqp.Outgoing) ([]amqp.Outgoing, error) {
+	if !n.c.bus.o.Faults.Armed() {
+		return out, nil
+	}
+	for i := range out {
+		hit, now := n.c.meet(inject.Receive, n.at.String())
+		sent := i
+		if !now {
+			if !n.c.met(&hit) {
+				continue
+			}
+			sent++
+		}
+		n.GiveBack(out[sent:])
+		if hit.Fault == inject.Drop {
+			n.link.Break()
+		}
+		return out[:sent], n.c.detached(&hit, n.at.String())
+	}
+	return out, nil
+}

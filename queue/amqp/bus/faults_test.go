@@ -1,0 +1,216 @@
+package bus
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// fault lets the operations of a world fail once.
+func (w *world) fault(r inject.Rule) {
+	w.t.Helper()
+	r.Count = 1
+	_, err := w.bus.o.Faults.Add(r)
+	w.must(err)
+}
+
+// A lock that is lost before a settlement gives the message back, and the delivery counts; behind it the
+// message is settled, and the client is told otherwise.
+func TestFaultLockLost(t *testing.T) {
+	w := newWorld(t)
+	w.fault(inject.Rule{Fault: inject.LockLost, Entity: "Q", Operations: []inject.Operation{inject.Complete}})
+	c := w.attached("a")
+	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
+	c.credit(0, 1, 1, false)
+	if m := c.sections(); m[0x70].(wire.List)[4] != uint32(1) {
+		t.Errorf("the header is %v", m[0x70])
+	}
+	w.fault(inject.Rule{Fault: inject.LockLost, After: true})
+	refused(t, c.settles(1, &frame.Accepted{}), condMessageLockLost)
+	w.shows("q", "")
+
+	w.send("q", "b")
+	c.credit(0, 2, 1, false)
+	c.delivered()
+	w.fault(inject.Rule{Fault: inject.LockLost, Operations: []inject.Operation{inject.DeadLetter}})
+	if s := c.settles(2, &frame.Accepted{}); !isState[*frame.Accepted](s) {
+		t.Errorf("another outcome meets the fault: %+v", s)
+	}
+}
+
+// A link that is detached ends with the service's condition; what was sent on it is there where the fault
+// came behind it, and the client does not learn of it.
+func TestFaultDetachOfSender(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	c := w.dial(1 << 16)
+	for handle, after := range []bool{false, true} {
+		w.fault(inject.Rule{Fault: inject.Detach, Operations: []inject.Operation{inject.Send}, After: after})
+		c.sender(uint32(handle), "q")
+		c.transfer(uint32(handle), uint32(handle), message.New([]byte("a")))
+		for told := false; !told; {
+			f, ok := c.next()
+			if !ok {
+				t.Fatal("the connection has ended")
+			}
+			switch b := f.body.(type) {
+			case *frame.Disposition:
+				t.Errorf("the client learns of the message: %+v", b)
+			case *frame.Detach:
+				if told = true; b.Error == nil || b.Error.Condition != frame.CondDetachForced {
+					t.Errorf("detached by %v", b.Error)
+				}
+			}
+		}
+		w.shows("q", map[bool]string{false: "", true: "a"}[after])
+	}
+	c.sender(2, "q")
+	c.transfer(2, 2, message.New([]byte("b")))
+	if s := await[*frame.Disposition](c).State; !isState[*frame.Accepted](s) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A receiver that is detached before a message is sent has not had it; behind it the lock is its own.
+func TestFaultDetachOfReceiver(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	w.send("q", "a")
+	c := w.dial(1 << 16)
+	w.fault(inject.Rule{Fault: inject.Detach, Operations: []inject.Operation{inject.Receive}})
+	c.receiver(0, "q")
+	c.credit(0, 0, 1, false)
+	if d := await[*frame.Detach](c); d.Error.Condition != frame.CondDetachForced {
+		t.Errorf("%v", d.Error)
+	}
+	w.fault(inject.Rule{Fault: inject.Detach, Operations: []inject.Operation{inject.Receive}, After: true})
+	c.receiver(1, "q")
+	c.credit(1, 0, 1, false)
+	if _, m := c.delivered(); textOf(m) != "a" {
+		t.Error(textOf(m))
+	}
+	await[*frame.Detach](c)
+	w.advance(2 * queue.Defaults(queue.Queue).LockDuration)
+	c.receiver(2, "q")
+	c.credit(2, 0, 1, false)
+	if m := c.sections(); m[0x70].(wire.List)[4] != uint32(1) {
+		t.Errorf("the header is %v", m[0x70])
+	}
+}
+
+// A connection that is dropped ends without a word.
+func TestFaultDrop(t *testing.T) {
+	w := newWorld(t)
+	c := w.attached("a")
+	w.fault(inject.Rule{Fault: inject.Drop, After: true, Operations: []inject.Operation{inject.Complete}})
+	c.say(0, &frame.Disposition{Receiver: true, First: 0, Last: frame.Some(0), State: &frame.Accepted{}})
+	for {
+		f, ok := c.next()
+		if !ok {
+			break
+		}
+		t.Errorf("there is a word: %+v", f.body)
+	}
+	c.hangUp()
+	w.shows("q", "")
+}
+
+// Latency is time of the wall.
+func TestFaultLatency(t *testing.T) {
+	w := newWorld(t)
+	// The deadlines of connections are moments of this clock, and must not have passed.
+	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
+	w.bus.o.Wall = wall
+	w.fault(inject.Rule{Fault: inject.Latency, Latency: time.Minute,
+		Operations: []inject.Operation{inject.Send}})
+	w.create(queue.Queue, "q")
+	c := w.dial(1 << 16)
+	c.sender(0, "q")
+	c.transfer(0, 0, message.New([]byte("a")))
+	for w.bus.o.Faults.Armed() { // until it has been met
+		wall.Advance(0)
+	}
+	w.shows("q", "")
+	for {
+		select {
+		case f := <-c.in:
+			if d, ok := f.body.(*frame.Disposition); ok {
+				if !isState[*frame.Accepted](d.State) {
+					t.Errorf("%+v", d.State)
+				}
+				w.shows("q", "a")
+				return
+			}
+		default:
+			wall.Advance(time.Second)
+		}
+	}
+}
+
+// The loss of a session's lock ends the link that has it.
+func TestFaultSessionLockLost(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "talks", withSessions)
+	w.send("talks", "s:a")
+	c := w.dial(1 << 16)
+	c.say(0, sessionOf("first", "s"))
+	await[*frame.Attach](c)
+	c.credit(0, 0, 1, false)
+	c.delivered()
+	w.fault(inject.Rule{Fault: inject.LockLost})
+	c.say(0, &frame.Disposition{Receiver: true, First: 0, Last: frame.Some(0), State: &frame.Accepted{}})
+	if d := await[*frame.Detach](c); d.Error.Condition != condSessionLockLost {
+		t.Errorf("%v", d.Error)
+	}
+	w.shows("talks", "s:a")
+}
+
+// Requests to renew locks meet faults, too.
+func TestFaultRenewLock(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	w.send("q", "a")
+	c := w.dial(1 << 16)
+	c.receiver(0, "q")
+	c.credit(0, 0, 1, false)
+	transfer, _ := c.delivered()
+	token, _ := tokenOf(transfer.DeliveryTag)
+	w.fault(inject.Rule{Fault: inject.LockLost, Operations: []inject.Operation{inject.RenewLock}})
+	m := c.manage(1, "q")
+	m.do(410, "renew-lock", pairs("lock-tokens", wire.UUIDs([]wire.UUID{wire.UUID(token)})))
+	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
+}
+
+// So do requests to settle messages, and to renew the lock of a session, which is lost with its link.
+func TestFaultOfRequests(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "talks", withSessions)
+	w.create(queue.Queue, "q")
+	w.send("talks", "s:a")
+	w.send("q", "b")
+	c := w.dial(1 << 16)
+	c.receiver(0, "q")
+	c.credit(0, 0, 1, false)
+	transfer, _ := c.delivered()
+	token, _ := tokenOf(transfer.DeliveryTag)
+	w.fault(inject.Rule{Fault: inject.LockLost, After: true, Operations: []inject.Operation{inject.Complete}})
+	of := c.manage(1, "q")
+	of.do(410, "update-disposition", pairs("disposition-status", "completed", "lock-tokens",
+		wire.UUIDs([]wire.UUID{wire.UUID(token)})))
+	w.shows("q", "")
+
+	a := sessionOf("first", "s")
+	a.Handle = 5
+	c.say(0, a)
+	await[*frame.Attach](c)
+	of = c.manage(6, "talks")
+	w.fault(inject.Rule{Fault: inject.LockLost, Operations: []inject.Operation{inject.RenewLock}})
+	of.do(410, "renew-session-lock", pairs("session-id", "s"))
+	of.do(410, "renew-session-lock", pairs("session-id", "s"))
+}

@@ -1,0 +1,134 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/metric"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+)
+
+// scope is what the spans and measurements are made by.
+const scope = "github.com/mayflydb/mayfly"
+
+// Telemetry sends what it is told. Its methods may be called side by side.
+type Telemetry struct {
+	tracer  trace.Tracer
+	clients propagation.TextMapPropagator
+
+	duration metric.Float64Histogram
+	charge   metric.Float64Counter
+	took     metric.Float64Histogram // of messages, as the next one
+	messages metric.Int64Counter
+
+	end []func(context.Context) error
+}
+
+// Open begins to send. It is nil where the settings want nothing sent. version is the server's. What cannot
+// be sent is a warning in the log; OpenTelemetry has one place for that in a process, which is set here.
+// figures are sent with the metrics; nil: there are none.
+func Open(ctx context.Context, s Settings, version string, figures prometheus.Gatherer,
+	log *slog.Logger) (*Telemetry, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	withTraces, notTraces := s.wanted(traces)
+	withMetrics, notMetrics := s.wanted(metrics)
+	for _, why := range slices.Compact([]string{notTraces, notMetrics}) {
+		if why != "" {
+			log.Warn("telemetry is not sent", "reason", why)
+		}
+	}
+	if !withTraces && !withMetrics {
+		return nil, nil
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.Warn("telemetry could not be sent", "error", err)
+	}))
+	of, err := resource.New(ctx, resource.WithTelemetrySDK(),
+		resource.WithAttributes(attribute.String("service.name", "mayfly"),
+			attribute.String("service.version", version)),
+		resource.WithFromEnv())
+	if err != nil {
+		return nil, err
+	}
+	t := &Telemetry{clients: propagation.TraceContext{}}
+	meters := metric.MeterProvider(metricnoop.NewMeterProvider())
+	t.tracer = tracenoop.NewTracerProvider().Tracer(scope)
+	if withTraces {
+		err = t.openTraces(ctx, s, of)
+	}
+	if err == nil && withMetrics {
+		meters, err = t.openMetrics(ctx, s, of, figures)
+	}
+	if err == nil {
+		err = t.instruments(meters.Meter(scope))
+	}
+	if err == nil {
+		err = t.messageInstruments(meters.Meter(scope))
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Close(ctx))
+	}
+	return t, nil
+}
+
+// openTraces makes what sends spans.
+func (t *Telemetry) openTraces(ctx context.Context, s Settings, of *resource.Resource) error {
+	var o []otlptracehttp.Option
+	if address := s.address("/v1/traces"); address != "" {
+		o = append(o, otlptracehttp.WithEndpointURL(address))
+	}
+	exporter, err := otlptracehttp.New(ctx, o...)
+	if err != nil {
+		return err
+	}
+	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(of))
+	t.tracer = p.Tracer(scope)
+	t.end = append(t.end, p.Shutdown)
+	return nil
+}
+
+// openMetrics makes what sends measurements, and the figures with them.
+func (t *Telemetry) openMetrics(ctx context.Context, s Settings, of *resource.Resource,
+	figures prometheus.Gatherer) (metric.MeterProvider, error) {
+	var o []otlpmetrichttp.Option
+	if address := s.address("/v1/metrics"); address != "" {
+		o = append(o, otlpmetrichttp.WithEndpointURL(address))
+	}
+	exporter, err := otlpmetrichttp.New(ctx, o...)
+	if err != nil {
+		return nil, err
+	}
+	var with []sdkmetric.PeriodicReaderOption
+	if figures != nil {
+		with = append(with, sdkmetric.WithProducer(bridge.NewMetricProducer(bridge.WithGatherer(figures))))
+	}
+	p := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter, with...)),
+		sdkmetric.WithResource(of))
+	t.end = append(t.end, p.Shutdown)
+	return p, nil
+}
+
+// Close sends what is waiting and ends. ctx bounds how long that may take.
+func (t *Telemetry) Close(ctx context.Context) error {
+	var errs []error
+	for _, end := range t.end {
+		errs = append(errs, end(ctx))
+	}
+	return errors.Join(errs...)
+}
