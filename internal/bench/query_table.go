@@ -48,7 +48,7 @@ func (r *report) growthOf(s Shape) string {
 	if s.Growth == nil {
 		return ""
 	}
-	text := digits(*s.Growth)
+	text := fmt.Sprintf("%7s", digits(*s.Growth))
 	if s.Within != nil && !*s.Within {
 		r.over++
 		text += "  OVER BUDGET (" + s.Budget.text(seconds) + ")"
