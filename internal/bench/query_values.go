@@ -85,9 +85,11 @@ func extremeShapes() []shape {
 	return []shape{
 		{name: "MAX", text: `SELECT VALUE MAX(c.n) FROM c`, growth: served()},
 		{name: "MAX, the SDKs' rewrite", growth: served(),
-			text: `SELECT VALUE [{"item": MAX(c.n), "item2": {"max": MAX(c.n), "count": COUNT(c.n)}}] FROM c`},
+			text: `SELECT VALUE [{"item": MAX(c.n), "item2":
+				{"max": MAX(c.n), "count": COUNT(c.n)}}] FROM c`},
 		{name: "MIN, the SDKs' rewrite", growth: served(),
-			text: `SELECT VALUE [{"item": MIN(c.n), "item2": {"min": MIN(c.n), "count": COUNT(c.n)}}] FROM c`},
+			text: `SELECT VALUE [{"item": MIN(c.n), "item2":
+				{"min": MIN(c.n), "count": COUNT(c.n)}}] FROM c`},
 		{name: "MAX where = (25 %)", text: `SELECT VALUE MAX(c.n) FROM c WHERE c.status = 'open'`},
 		{name: "MAX where = (25 %), no composite",
 			text: `SELECT VALUE MAX(c.ts) FROM c WHERE c.status = 'open'`},
