@@ -65,7 +65,7 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []shape, se
 		return err
 	}
 	b.report.beginShapes(fmt.Sprintf(
-		"%s, documents of %d bytes, one reader in this process, planning included", what,
+		"%s, documents of %d bytes, one reader in this process", what,
 		len(sets[0].text(0))), len(sets) > 1)
 	b.progress.Start("querying", len(list))
 	for _, s := range list {
