@@ -33,9 +33,12 @@ func benchCommand() *cobra.Command {
 	cmd.Long = help.String()
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.IntVar(&o.Docs, "docs", 1_000_000, "documents in the data set of the sections start, ttl and purge")
-	flags.IntSliceVar(&o.Sizes, "docs-sizes", []int{10_000, 100_000, 1_000_000},
-		"documents in the data sets of the section query, rising")
+	flags.IntSliceVar(&o.Docs, "docs", nil,
+		"documents in the data sets, rising, separated by commas: the section query has one\n"+
+			"of each size and tells how the times grow, the sections start, ttl and purge have\n"+
+			"one of the last (default 10000 to query, else 1000000)")
+	flags.StringVar(&o.Shapes, "shapes", "",
+		"a regular expression: in the section query, the queries that it matches alone")
 	flags.StringSliceVar(&o.Only, "only", nil, "sections to run, separated by commas (default all)")
 	flags.StringVar(&o.Dir, "dir", "",
 		"folder to work in; it must be empty, and its content stays (default a temporary folder)")

@@ -16,7 +16,7 @@ func TestBench(t *testing.T) {
 	t.Setenv(asMain, "1")
 	dir := filepath.Join(t.TempDir(), "work")
 	var out, errs strings.Builder
-	args := []string{"bench", "--docs", "100", "--docs-sizes", "1000,2000", "--seconds", "0.02", "--dir", dir,
+	args := []string{"bench", "--docs", "1000,2000", "--seconds", "0.02", "--dir", dir,
 		"--json"}
 	if racetest.On { // writers side by side, and the HTTP server and its clients
 		args = append(args, "--only", "create,http")
@@ -29,7 +29,7 @@ func TestBench(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.String()), &written); err != nil {
 		t.Fatal(err)
 	}
-	if written.About.Documents != 100 || written.About.SyncSeconds <= 0 {
+	if written.About.Documents != 2000 || written.About.SyncSeconds <= 0 {
 		t.Errorf("about %+v", written.About)
 	}
 	var sections []string
@@ -54,6 +54,12 @@ func TestBench(t *testing.T) {
 	if got := slices.Compact(sections); !slices.Equal(got, want) {
 		t.Errorf("sections %v, want %v", got, want)
 	}
+	for _, s := range written.Shapes {
+		known := s.Failure != "" || s.CPU > 0 && s.Wall > 0 && s.Pages > 0
+		if !known || !strings.Contains(errs.String(), "  "+s.Name+" ") {
+			t.Errorf("shape %+v", s)
+		}
+	}
 	if racetest.On {
 		return // none of these sections has a data set
 	}
@@ -67,7 +73,7 @@ func TestBenchRefuses(t *testing.T) {
 	write(t, filepath.Join(full, "file"), "")
 	t.Setenv("MAYFLY_DOCS", "100")
 	for _, args := range [][]string{
-		{"--docs", "99"}, {"--docs-sizes", "1000"}, {"--seconds", "0"}, {"--seconds", "NaN"}, {"--only", "reed"}, {"--dir", full}, {"extra"},
+		{"--docs", "99"}, {"--docs", "2000,1000"}, {"--shapes", "("}, {"--seconds", "0"}, {"--seconds", "NaN"}, {"--only", "reed"}, {"--dir", full}, {"extra"},
 	} {
 		if code, _, _ := mayfly(t, append([]string{"bench"}, args...)...); code != exitUsage {
 			t.Errorf("%v: exit code %d, want %d", args, code, exitUsage)

@@ -29,7 +29,7 @@ func Sections() []Section {
 	return []Section{
 		{"read", "embedded point reads, against raw Gets", (*Bench).measureReads},
 		{"create", "durable creates, against raw durable batches", (*Bench).measureCreates},
-		{"query", "queries over sets of different sizes, scans, and what an index costs a write",
+		{"query", "queries of every shape, scans, and what an index costs a write",
 			(*Bench).measureQueries},
 		{"http", "point reads over HTTP, against an empty handler", (*Bench).measureHTTP},
 		{"start", "start-up, memory when idle and bytes on disk", (*Bench).measureStart},
@@ -41,8 +41,10 @@ func Sections() []Section {
 
 // Options say what a run measures. Each is a flag of the command.
 type Options struct {
-	Docs    int      // documents in the data set of the sections start, ttl and purge
-	Sizes   []int    // of the sets to query, rising
+	// Docs are the sizes of the data sets, rising: each has one to query, the last one those of the other
+	// sections. None: 10,000 to query, 1,000,000 for the others.
+	Docs    []int
+	Shapes  string   // a regular expression for the queries that are asked; "": all
 	Only    []string // sections; none: all
 	Dir     string   // to work in, empty or not there yet; "": a temporary folder
 	Seconds float64  // for each measurement
@@ -67,10 +69,13 @@ func New(o Options, report io.Writer, terminal io.Writer) *Bench {
 type Result struct {
 	About   About    `json:"about"`
 	Figures []Figure `json:"figures"`
+	Shapes  []Shape  `json:"shapes,omitempty"`
 }
 
 // Result is what Run has found.
-func (b *Bench) Result() Result { return Result{b.report.about, b.report.figures} }
+func (b *Bench) Result() Result {
+	return Result{b.report.about, b.report.figures, b.report.shapes}
+}
 
 // OptionError says which flag asks for what cannot be.
 type OptionError struct{ Flag, Reason string }
@@ -81,15 +86,33 @@ func (e *OptionError) Error() string { return "--" + e.Flag + e.Reason }
 // minBenchDocs is the smallest data set that can be divided as the sections do.
 const minBenchDocs = 100
 
+// docs is how many documents the data set of the sections start, ttl and purge has.
+func (b *Bench) docs() int {
+	if len(b.Docs) == 0 {
+		return 1_000_000
+	}
+	return b.Docs[len(b.Docs)-1]
+}
+
+// runs tells whether a section is asked for.
+func (b *Bench) runs(section string) bool {
+	return len(b.Only) == 0 || slices.Contains(b.Only, section)
+}
+
 func (b *Bench) validate() error {
-	if b.Docs < minBenchDocs {
-		return &OptionError{"docs", fmt.Sprintf(" %d: must be at least %d", b.Docs, minBenchDocs)}
+	if !slices.IsSorted(b.Docs) || len(slices.Compact(slices.Clone(b.Docs))) < len(b.Docs) {
+		return &OptionError{"docs", ": each size must be larger than the one before"}
+	}
+	if n := b.docs(); n < minBenchDocs {
+		return &OptionError{"docs", fmt.Sprintf(" %d: must be at least %d", n, minBenchDocs)}
 	}
 	if !(b.Seconds > 0 && b.Seconds <= 3600) {
 		return &OptionError{"seconds", fmt.Sprintf(" %g: must be above 0 and at most 3600", b.Seconds)}
 	}
-	if err := b.validateSizes(); err != nil {
-		return err
+	if b.runs("query") {
+		if err := b.validateQueries(); err != nil {
+			return err
+		}
 	}
 	var names []string
 	for _, s := range Sections() {
@@ -118,7 +141,7 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 		return err
 	}
 	for _, s := range Sections() {
-		if len(b.Only) > 0 && !slices.Contains(b.Only, s.Name) {
+		if !b.runs(s.Name) {
 			continue
 		}
 		err := s.run(b, ctx)
@@ -160,7 +183,8 @@ func (b *Bench) describe() error {
 	b.report.about = About{
 		Version: b.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" +
 			runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
-		Documents: b.Docs, DocumentBytes: benchDocBytes, Seconds: b.Seconds, SyncSeconds: sync.Seconds(), At: b.clock.Now().UTC(),
+		Documents: b.docs(), DocumentBytes: benchDocBytes, Seconds: b.Seconds, SyncSeconds: sync.Seconds(),
+		At: b.clock.Now().UTC(),
 	}
 	return b.report.head(b.Dir)
 }

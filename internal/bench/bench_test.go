@@ -205,7 +205,7 @@ func TestDuel(t *testing.T) {
 func TestBenchEpochs(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	for _, docs := range []int{minBenchDocs, 12_345, 1_000_000} {
-		b := &Bench{Options: Options{Docs: docs}, clock: ttl.NewManual(now)}
+		b := &Bench{Options: Options{Docs: []int{docs}}, clock: ttl.NewManual(now)}
 		from, epochs := 0, b.epochs()
 		for i, e := range epochs {
 			if e.from != from || e.to <= e.from || i > 0 && e.at.Sub(epochs[i-1].at) != epochGap {

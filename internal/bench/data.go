@@ -49,7 +49,7 @@ func (b *Bench) data(ctx context.Context) (*dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.progress.Start("filling the data set", b.Docs)
+	b.progress.Start("filling the data set", b.docs())
 	for _, e := range d.epochs {
 		clock.Set(e.at)
 		if err := b.load(ctx, c, e.from, e.to); err != nil {
@@ -76,14 +76,14 @@ func (b *Bench) data(ctx context.Context) (*dataset, error) {
 // clock.
 func (b *Bench) epochs() []epoch {
 	at := b.clock.Now().Add(-(allEpochs + 1) * epochGap).Truncate(time.Second)
-	size := min(b.Docs/40, maxPurgeSlice)
+	size := min(b.docs()/40, maxPurgeSlice)
 	sliced := purgeSlices * size
 	var all []epoch
 	from := 0
 	for i := range allEpochs {
 		to := from + size
 		if i >= purgeSlices {
-			to = sliced + (b.Docs-sliced)*(i-purgeSlices+1)/(allEpochs-purgeSlices)
+			to = sliced + (b.docs()-sliced)*(i-purgeSlices+1)/(allEpochs-purgeSlices)
 		}
 		all = append(all, epoch{from, to, at.Add(time.Duration(i) * epochGap)})
 		from = to

@@ -8,4 +8,6 @@
 //	data.go      documents, and the set that sections share; raw.go is the same in a bare engine
 //	child.go     servers in processes of their own
 //	read.go ...  the sections
+//	query.go     sets to query; query_docs.go: documents, query_shapes.go, query_values.go and query_search.go:
+//	             what they are asked, query_time.go: what it takes
 package bench

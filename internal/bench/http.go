@@ -27,7 +27,7 @@ const httpConns = 16
 // answers with the same bytes. Both run in processes of their own and count their own time, so that the
 // client's does not come in.
 func (b *Bench) measureHTTP(ctx context.Context) (err error) {
-	n := min(hotDocs, b.Docs)
+	n := min(hotDocs, b.docs())
 	dir, answer := b.path("http"), b.path("answer.json")
 	defer drop(dir, answer)
 	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})

@@ -14,66 +14,108 @@ import (
 )
 
 const (
-	// maxQueryList is how many documents are picked in a set, and perGroup is how many times less a group
-	// has.
-	maxQueryList = 10_000
-	perGroup     = 100
-	// queryCache holds all that the queries over a group touch, and all of the smaller sets.
+	// queryDocBytes is the size of each document that is queried.
+	queryDocBytes = 480
+	// few is how many documents of a set of any size have the same name, mail, city or tag.
+	few = 100
+	// rares is how many documents of a set of any size have the property rare.
+	rares = 200
+	// quietDocs is how many documents the partition has that was written first, before all others.
+	quietDocs = 200
+	// maxGroups is how many values the property grp has in a set that is large enough.
+	maxGroups = 100_000
+	// weights is how many values the property has that is not indexed.
+	weights = 1000
+	// queryCache holds all that scans beside the bare engine touch.
 	queryCache = readCache
 )
 
-// layout says what the documents of a set have in common. A set of any size has as many picked documents, and
-// as many in a group, as a larger one; they are spread evenly over the whole, and those of some groups are
-// all picked.
-type layout struct {
-	docs int // in the set, a multiple of list
-	list int // how many are picked, a multiple of perGroup
+// layout says what the documents of a set have in common. What matters to a query that an index serves is
+// the same in a set of any size; what matters to an aggregate is the same share of each.
+type layout struct{ docs int }
+
+// Primes that are larger than any set. Multiples of one, by the size of the set, are all numbers below it in
+// an order of its own; hence no property of a document tells of another.
+const (
+	strideN      = 2_147_483_647
+	strideStatus = 1_610_612_741
+	strideCat    = 805_306_457
+	strideTen    = 402_653_189
+	strideGroup  = 201_326_611
+	strideName   = 100_663_319
+	strideMail   = 2_147_483_629
+)
+
+// shuffled is the place of the i-th document in the order of a stride.
+func (l layout) shuffled(i, stride int) int { return i * stride % l.docs }
+
+// share divides the documents evenly into so many parts, in the order of a stride.
+func (l layout) share(i, stride, parts int) int { return l.shuffled(i, stride) * parts / l.docs }
+
+func (l layout) groups() int { return min(l.docs/2, maxGroups) }
+func (l layout) fews() int   { return l.docs / few }
+
+// partition is the partition key of the i-th document: one that was written first and never again, one with
+// a tenth of all, and some with few documents each, which are written all the time.
+func (l layout) partition(i int) string {
+	switch {
+	case i < quietDocs:
+		return "quiet"
+	case i%10 == 0:
+		return "big"
+	}
+	return smallPartition(i % l.fews())
 }
 
-func (l layout) rows() int         { return l.list / perGroup } // of a group
-func (l layout) groups() int       { return l.docs / l.rows() }
-func (l layout) picked(i int) bool { return i%(l.docs/l.list) == 0 }
-func (l layout) group(i int) int   { return i % l.groups() }
+func smallPartition(k int) string { return fmt.Sprintf("p%06d", k) }
 
-// seq numbers the documents from 0 on in another order than the one in which they were stored.
-func (l layout) seq(i int) int {
-	const stride = 1<<31 - 1 // a prime that is larger than the set, so that no two are the same
-	return i * stride % l.docs
-}
+func active(l layout, k int) string { return smallPartition(l.askedFew(k)) }
+func inQuiet(layout, int) string    { return "quiet" }
+func inBig(layout, int) string      { return "big" }
+
+func statuses() []string { return []string{"open", "paid", "sent", "done"} }
 
 // queryTurns is how many values a query is asked with in turn, so that it is not the same documents each
 // time.
 const queryTurns = 16
 
-// askedGroup is the k-th of the groups that are asked for; all of its documents are picked.
-func (l layout) askedGroup(k int) int {
-	return k % queryTurns * (perGroup / queryTurns) * (l.docs / l.list)
-}
-
 // asked is the k-th of as many numbers below the size of the set.
 func (l layout) asked(k int) int { return k % queryTurns * (l.docs / queryTurns) }
 
-// weights is how many values the property has that scans look for.
-const weights = 1000
-
-// json is the text of the i-th document. The weight is in the middle of its properties. A coin is tossed for
-// heads or tails.
-func (l layout) json(i int) []byte {
-	d, r := newDocument(i), rand.New(rand.NewPCG(uint64(i), 2))
-	b := make([]byte, 0, benchDocBytes)
-	b = fmt.Appendf(b, idStart+
-		`%s","pk":"%s","type":"order","status":"%s","group":%d,"seq":%d,"picked":%t,"weight":%d,`,
-		d.id, d.pk, []string{"open", "paid", "sent",
-			"done"}[r.IntN(4)], l.group(i), l.seq(i), l.picked(i), i%weights)
-	heads := r.IntN(2) == 0
-	b = fmt.Appendf(b, `"heads":%t,"tails":%t,"name":"%s","email":"%s@example.com","address":{"city":"%s"},"note":"`,
-		heads, !heads, letters(r, 12), letters(r, 10), letters(r, 8))
-	return pad(b, r)
+// askedFew is the k-th of as many numbers below fews that end in 1: all of them are partitions.
+func (l layout) askedFew(k int) int {
+	return (1 + k%queryTurns*max(10, l.fews()/queryTurns/10*10)) % l.fews()
 }
 
+// json is the text of the i-th document.
+func (l layout) json(i int) []byte {
+	r := rand.New(rand.NewPCG(uint64(i), 2))
+	b := make([]byte, 0, queryDocBytes)
+	b = fmt.Appendf(b, idStart+`%s","pk":"%s","status":"%s","cat":"cat-%02d","ten":%d,"grp":%d,`,
+		newDocument(i).id, l.partition(i), statuses()[l.share(i, strideStatus, 4)],
+		l.share(i, strideCat, 100), l.share(i, strideTen, 10), l.shuffled(i, strideGroup)%l.groups())
+	b = fmt.Appendf(b, `"n":%d,"seq":%d,"ts":%d,`, l.shuffled(i, strideN), i, firstTS+i)
+	if i%(l.docs/rares) == 0 {
+		b = fmt.Appendf(b, `"rare":%d,`, i)
+	}
+	heads, first := l.share(i, strideTen, 20)%2 == 0, "cold"
+	if l.share(i, strideMail, 2) == 0 {
+		first = "hot"
+	}
+	b = fmt.Appendf(b, `"tags":["%s","t%06d"],"name":"%06d-%s","mail":"%s@%06d.org","weight":%d,`,
+		first, i%l.fews(), l.share(i, strideName, l.fews()), letters(r, 6),
+		letters(r, 7), l.share(i, strideMail, l.fews()), i%weights)
+	b = fmt.Appendf(b, `"heads":%t,"tails":%t,"address":{"city":"city%06d"},"note":"`,
+		heads, !heads, i%l.fews())
+	return pad(b, r, queryDocBytes)
+}
+
+// firstTS is the property ts of the first document; each has one more than the one before it.
+const firstTS = 1_800_000_000
+
 // pad fills a document up to its size with the text of its last property.
-func pad(b []byte, r *rand.Rand) []byte {
-	b = append(b, letters(r, benchDocBytes-len(b)-len(`"}`))...)
+func pad(b []byte, r *rand.Rand, size int) []byte {
+	b = append(b, letters(r, max(0, size-len(b)-len(`"}`)))...)
 	return append(b, `"}`...)
 }
 
@@ -82,58 +124,10 @@ func querySpec() definition.ContainerSpec {
 	spec := benchSpec()
 	spec.ID = "queries"
 	spec.Indexing = index.Policy{
-		Included:  []index.PathSpec{{Path: "/*"}},
-		Excluded:  []index.PathSpec{{Path: "/weight/?"}, {Path: "/nothing/?"}, {Path: "/note/?"}},
-		Composite: [][]index.CompositePath{{{Path: "/group"}, {Path: "/seq"}}},
-	}
-	return spec
-}
-
-// near is where the documents of a group lie on the globe: closer together than nearMetres, and far from all
-// others.
-func (l layout) near(group int) (longitude, latitude float64) {
-	side := 1
-	for side*side < l.groups() {
-		side++
-	}
-	return -170 + 340*float64(group%side)/float64(side), -60 + 120*float64(group/side)/float64(side)
-}
-
-const nearMetres = 2000
-
-// topic is a word in the texts of a group alone.
-func (l layout) topic(group int) string { return fmt.Sprintf("topic%06d", group) }
-
-// placedJSON is the text of the i-th document with a place and a text of words.
-func (l layout) placedJSON(i int) []byte {
-	const words, vocabulary, jitter = 20, 2000, 0.005 // degrees: less than 800 m
-	d, r := newDocument(i), rand.New(rand.NewPCG(uint64(i), 3))
-	group := l.group(i)
-	x, y := l.near(group)
-	b := make([]byte, 0, benchDocBytes)
-	b = fmt.Appendf(b, idStart+`%s","pk":"%s","at":{"type":"Point","coordinates":[%.6f,%.6f]},"text":"`,
-		d.id, d.pk, x+jitter*(2*r.Float64()-1), y+jitter*(2*r.Float64()-1))
-	at := r.IntN(words)
-	for w := range words {
-		word := fmt.Sprintf("word%04d ", r.IntN(vocabulary))
-		if w == at {
-			word = l.topic(group) + " "
-		}
-		b = append(b, word...)
-	}
-	return pad(append(b, `","note":"`...), r)
-}
-
-// placedSpec indexes places and words alone.
-func placedSpec() definition.ContainerSpec {
-	spec := benchSpec()
-	spec.ID = "places"
-	spec.FullText = &definition.FullTextPolicy{DefaultLanguage: "en-US",
-		Paths: []definition.FullTextPath{{Path: "/text"}}}
-	spec.Indexing = index.Policy{
-		Excluded: []index.PathSpec{{Path: "/*"}},
-		Spatial:  []index.SpatialPath{{Path: "/at/?", Types: []string{"Point"}}},
-		FullText: []index.FullTextPath{{Path: "/text"}},
+		Included: []index.PathSpec{{Path: "/*"}},
+		Excluded: []index.PathSpec{{Path: "/weight/?"}, {Path: "/nothing/?"}, {Path: "/note/?"}},
+		Composite: [][]index.CompositePath{{{Path: "/status"}, {Path: "/n"}},
+			{{Path: "/cat"}, {Path: "/ts"}}},
 	}
 	return spec
 }
@@ -157,24 +151,48 @@ func (b *Bench) queryContainer(ctx context.Context, o opening, spec definition.C
 	return db, c, nil
 }
 
-// makeQueryData makes a compacted store of a set of documents.
-func (b *Bench) makeQueryData(ctx context.Context, dir string, spec definition.ContainerSpec, l layout,
-	text func(i int) []byte) error {
-	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: dir}}, spec)
+// queryLoaders is how many batches are under way while a set is made.
+const queryLoaders = 4
+
+// makeQuerySet makes a compacted store of a set of documents.
+func (b *Bench) makeQuerySet(ctx context.Context, s querySet) error {
+	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: s.dir}}, s.spec)
 	if err != nil {
 		return err
 	}
-	b.progress.Start("filling a store to query: "+thousands(int64(l.docs)), l.docs)
-	err = workers(ctx, benchLoaders, 0, l.docs, func(i int) error {
-		b.progress.Step(1)
-		_, _, err := c.Create(ctx, newDocument(i).key(), text(i), store.WriteOptions{})
-		return err
+	b.progress.Start("filling a store to query: "+thousands(int64(s.docs)), s.docs)
+	batches := (s.docs + store.MaxBatchOperations - 1) / store.MaxBatchOperations
+	err = workers(ctx, queryLoaders, 0, batches, func(i int) error {
+		from := i * store.MaxBatchOperations
+		to := min(from+store.MaxBatchOperations, s.docs)
+		b.progress.Step(to - from)
+		return s.load(ctx, c, from, to)
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
 	b.progress.Start("compacting", 1)
-	return compactFolder(ctx, dir)
+	return compactFolder(ctx, s.dir)
+}
+
+// load stores the documents [from, to) in one batch.
+func (s querySet) load(ctx context.Context, c *store.Container, from, to int) error {
+	var ops []store.Operation
+	for i := from; i < to; i++ {
+		body := s.text(i)
+		ops = append(ops, store.Operation{Kind: store.OperationCreate, Partition: c.PartitionKeyOf(body),
+			Body: body, NoContent: true})
+	}
+	done, _, err := c.Batch(ctx, definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
+	if err != nil {
+		return err
+	}
+	for _, r := range done.Results {
+		if r.Err != nil {
+			return r.Err
+		}
+	}
+	return nil
 }
 
 // parameter is a named value of a query.

@@ -31,7 +31,9 @@ func (b *Bench) measureHeap(ctx context.Context, sets []querySet) (err error) {
 	}
 	defer closing(db, &err)
 	b.report.begin("query", fmt.Sprintf(
-		"memory in use as garbage collections find it, one every tenth of the heap, for nine tenths of the time at most, while %s are paged; before, the store had its block cache of %s and no query", set, byteCount.text(heapCache)), "before")
+		"memory in use as garbage collections find it, one every tenth of the heap, for nine tenths of the "+
+			"time at most, while %s are paged; before, the store had its block cache of %s and no query",
+		set, byteCount.text(heapCache)), "before")
 	for _, q := range []struct {
 		name, text string
 		pages      int

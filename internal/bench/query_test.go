@@ -1,119 +1,179 @@
 package bench
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/progress"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
-func TestValidateSizes(t *testing.T) {
+func TestValidateQueries(t *testing.T) {
 	for _, c := range []struct {
-		sizes []int
-		ok    bool
+		docs   []int
+		shapes string
+		ok     bool
 	}{
-		{[]int{10_000, 100_000, 1_000_000}, true},
-		{[]int{1000, 2000}, true},
-		{[]int{20_000, 30_000}, true},
-		{nil, false},
-		{[]int{10_000}, false},
-		{[]int{10_000, 10_000}, false},
-		{[]int{100_000, 10_000}, false},
-		{[]int{900, 1800}, false},
-		{[]int{-1000, 1000}, false},
-		{[]int{1050, 2100}, false},
-		{[]int{10_000, 15_000}, false},
-		{[]int{10_000, 1 << 40}, false},
+		{nil, "", true},
+		{[]int{10_000}, "GROUP|COUNT", true},
+		{[]int{10_000, 100_000, 1_000_000}, "", true},
+		{[]int{1000, 2000}, "", true},
+		{[]int{10_000, 10_000}, "", false},
+		{[]int{100_000, 10_000}, "", false},
+		{[]int{900}, "", false},
+		{[]int{-1000, 1000}, "", false},
+		{[]int{1050, 2100}, "", false},
+		{[]int{10_000, 1 << 40}, "", false},
+		{nil, "GROUP(", false},
 	} {
-		b := &Bench{Options: Options{Sizes: c.sizes}}
-		if err := b.validateSizes(); (err == nil) != c.ok {
-			t.Errorf("%v: %v", c.sizes, err)
+		b := &Bench{Options: Options{Docs: c.docs, Shapes: c.shapes, Seconds: 1}}
+		if err := b.validate(); (err == nil) != c.ok {
+			t.Errorf("%v, %q: %v", c.docs, c.shapes, err)
 		}
 	}
 }
 
-// smallSets are layouts whose documents can all be looked at.
-func smallSets() []layout { return []layout{{1000, 1000}, {3000, 1000}} }
-
 // What queries are compared by must not depend on the size of the set.
 func TestQueryDocuments(t *testing.T) {
-	for _, l := range smallSets() {
-		groups, seqs, picked := map[int]int{}, map[int]bool{}, 0
-		pickedOf := map[int]int{}
+	for _, l := range []layout{{1000}, {3000}, {20_000}} {
+		counts, rare := map[any]int{}, 0
 		for i := range l.docs {
 			body := l.json(i)
 			var d struct {
-				ID, PK, Note         string
-				Group, Seq, Weight   int
-				Picked, Heads, Tails bool
+				ID, PK, Status, Cat, Name, Mail string
+				Ten, N, Seq                     int
+				Rare                            *int
+				Tags                            []string
+				Heads, Tails                    bool
+				Address                         struct{ City string }
 			}
 			if err := json.Unmarshal(body, &d); err != nil {
 				t.Fatalf("%s: %v", body, err)
 			}
-			if len(body) != benchDocBytes || d.ID != newDocument(i).id || d.PK != newDocument(i).pk || d.Heads == d.Tails || d.Weight != i%weights {
-				t.Fatalf("document %d: %s", i, body)
+			if len(body) != queryDocBytes || d.ID != newDocument(i).id || d.Heads == d.Tails || d.Seq != i {
+				t.Fatalf("document %d has %d bytes: %s", i, len(body), body)
 			}
-			groups[d.Group]++
-			seqs[d.Seq] = true
-			if d.Picked {
-				picked++
-				pickedOf[d.Group]++
+			if d.Rare != nil {
+				rare++
 			}
-			if bytes.Contains(body, []byte(`"nothing"`)) {
-				t.Fatalf("document %d has the property that none has", i)
+			type number int
+			name, _, _ := strings.Cut(d.Name, "-")
+			for _, v := range []any{d.PK, d.Status, d.Cat, d.Ten, number(d.N), d.Tags[1], name,
+				d.Address.City} {
+				counts[v]++
+			}
+			_, domain, _ := strings.Cut(d.Mail, "@")
+			counts[domain]++
+		}
+		if rare != rares {
+			t.Errorf("%d documents: %d are rare", l.docs, rare)
+		}
+		for v, want := range map[any]int{
+			"open": l.docs / 4, "cat-07": l.docs / 100, 3: l.docs / 10, "quiet": quietDocs,
+			"t000001": few, "city000001": few, "000001": few, "000001.org": few,
+		} {
+			if counts[v] != want {
+				t.Errorf("%d documents: %d with %v, not %d", l.docs, counts[v], v, want)
 			}
 		}
-		if len(groups) != l.groups() || picked != l.list || len(seqs) != l.docs || !seqs[0] || !seqs[l.docs-1] {
-			t.Errorf("%+v: %d groups, %d picked, %d numbers", l, len(groups), picked, len(seqs))
-		}
-		for g, n := range groups {
-			if n != 10 {
-				t.Errorf("%+v: %d documents in group %d", l, n, g)
-			}
-		}
-		asked := map[int]bool{}
 		for k := range queryTurns {
-			g := l.askedGroup(k)
-			if asked[g] = true; pickedOf[g] != 10 {
-				t.Errorf("%+v: of group %d, which is asked for, %d documents are picked", l, g, pickedOf[g])
+			if n := counts[active(l, k)]; n < few/2 {
+				t.Errorf("%d documents: %d in partition %s", l.docs, n, active(l, k))
 			}
-			if l.asked(k)+l.rows() > l.docs {
-				t.Errorf("%+v: the range from %d on leaves the set", l, l.asked(k))
-			}
-		}
-		if len(asked) != queryTurns {
-			t.Errorf("%+v: %d different groups are asked for, not %d", l, len(asked), queryTurns)
 		}
 	}
 }
 
-func TestPlacedDocuments(t *testing.T) {
-	for _, l := range smallSets() {
-		g := l.askedGroup(5)
-		at := placeQuestions()[0].params(l, 5)[0].Value
-		here, err := index.ParseGeometry(at, false)
+func TestSearchedDocuments(t *testing.T) {
+	l := layout{3000}
+	g := l.askedFew(1)
+	place, err := index.ParseGeometry(here(l, 1)[0].Value, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range l.docs {
+		body := l.searchedJSON(i)
+		if !json.Valid(body) {
+			t.Fatalf("document %d: %s", i, body)
+		}
+		there, err := index.ParseGeometry(doc.Get(body, doc.PathOf("at")), false)
+		if err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		member := i%l.fews() == g
+		if near := place.Distance(there); (near < nearMetres) != member || !member && near < 10*nearMetres {
+			t.Errorf("document %d lies %.0f m away; of the group: %t", i, near, member)
+		}
+		if text := doc.Get(body, doc.PathOf("text")).Str(); strings.Contains(text, topic(g)) != member {
+			t.Errorf("document %d says %q; of the group: %t", i, text, member)
+		}
+	}
+}
+
+// Each shape is answered, and where its name tells how many documents match, by so many.
+func TestShapes(t *testing.T) {
+	l := layout{1000}
+	for _, c := range []struct {
+		set    querySet
+		shapes []shape
+	}{
+		{querySet{layout: l, spec: querySpec(), text: l.json}, shapes()},
+		{querySet{layout: l, spec: searchSpec(), text: l.searchedJSON}, searchShapes()},
+	} {
+		b := &Bench{Options: Options{Seconds: 1}, clock: ttl.Real{}, progress: &progress.Bar{}}
+		db, container, err := b.queryContainer(t.Context(), opening{engine: pebble.Options{Memory: true}},
+			c.set.spec)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range l.docs {
-			body := l.placedJSON(i)
-			if !json.Valid(body) || len(body) != benchDocBytes {
-				t.Fatalf("document %d: %s", i, body)
-			}
-			there, err := index.ParseGeometry(doc.Get(body, doc.PathOf("at")), false)
-			if err != nil {
-				t.Fatalf("%s: %v", body, err)
-			}
-			member := l.group(i) == g
-			if near := here.Distance(there); (near < nearMetres) != member || !member && near < 10*nearMetres {
-				t.Errorf("%+v: document %d lies %.0f m away; of the group: %t", l, i, near, member)
-			}
-			if text := doc.Get(body, doc.PathOf("text")).Str(); strings.Contains(text, l.topic(g)) != member {
-				t.Errorf("%+v: document %d says %q; of the group: %t", l, i, text, member)
+		defer db.Close()
+		for from := 0; from < l.docs; from += 100 {
+			if err := c.set.load(t.Context(), container, from, from+100); err != nil {
+				t.Fatal(err)
 			}
 		}
+		names := map[string]bool{}
+		for _, s := range c.shapes {
+			if names[s.name] {
+				t.Errorf("two shapes are named %s", s.name)
+			}
+			names[s.name] = true
+			a := &asking{shape: s, layout: l, b: b, c: container}
+			seen := a.ask(t.Context(), 1)
+			none := strings.Contains(s.text, "c.tails") || strings.Contains(s.text, "-1")
+			if seen.Failure != "" || (seen.Rows == 0) != none && !strings.Contains(s.name, "1 %") {
+				t.Errorf("%s: %+v", s.name, seen)
+			}
+			hundred := strings.HasSuffix(s.name, "(100)") && s.partition == nil && seen.Rows > 1 &&
+				!strings.Contains(s.name, "equalities") && !strings.Contains(s.name, "vector")
+			if hundred && seen.Rows != few {
+				t.Errorf("%s: %d rows", s.name, seen.Rows)
+			}
+		}
+	}
+}
+
+func TestAskInTurns(t *testing.T) {
+	sides := []*asking{{cpu: []float64{1, 2, 3}}, {cpu: []float64{8, 4, 6}}}
+	for i, a := range sides {
+		a.b = &Bench{Options: Options{Seconds: 1}, clock: ttl.Real{}}
+		a.spent, a.docs, a.shape.name, a.growth = 1e9, i, "x", served()
+	}
+	found, err := askInTurns(t.Context(), sides)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found[0].Growth != nil || *found[1].Growth != 3 || *found[1].Within || found[1].Documents != 1 {
+		t.Errorf("%+v", found)
+	}
+	var out strings.Builder
+	r := newReport(&out)
+	r.addShape(found)
+	if r.over != 1 || !strings.Contains(out.String(), "3.00  OVER BUDGET (<= 1.5)") {
+		t.Errorf("%d over, %s", r.over, out.String())
 	}
 }

@@ -24,7 +24,7 @@ const (
 
 // measureReads compares point reads with raw Gets of the same stored value, on a copy of the same folder.
 func (b *Bench) measureReads(ctx context.Context) (err error) {
-	n := min(coldDocs, 2*b.Docs)
+	n := min(coldDocs, 2*b.docs())
 	dir, copied := b.path("read"), b.path("read-raw")
 	defer drop(dir, copied)
 	if err := b.makeReadData(ctx, n, dir, copied); err != nil {

@@ -112,7 +112,7 @@ type About struct {
 	Go            string    `json:"go"`
 	Platform      string    `json:"platform"`
 	CPUs          int       `json:"cpus"`
-	Documents     int       `json:"documents"`
+	Documents     int       `json:"documents"` // of the sections start, ttl and purge
 	DocumentBytes int       `json:"documentBytes"`
 	Seconds       float64   `json:"seconds"`
 	SyncSeconds   float64   `json:"syncSeconds"` // of 4 KB, median
@@ -125,6 +125,7 @@ type report struct {
 	about   About
 	section string
 	figures []Figure
+	shapes  []Shape
 	over    int
 	err     error // the first of printing
 }
@@ -140,8 +141,8 @@ func (r *report) printf(format string, args ...any) {
 func (r *report) head(dir string) error {
 	a := r.about
 	r.printf("mayfly %s  %s %s  %d CPUs\n", a.Version, a.Go, a.Platform, a.CPUs)
-	r.printf("%s documents of %d bytes, 12 values each, default indexing policy; every write durable (fsync on: %s for 4 KB in %s)\n",
-		thousands(int64(a.Documents)), a.DocumentBytes, seconds.text(a.SyncSeconds), dir)
+	r.printf("documents of %d bytes, 12 values each, default indexing policy, in start, ttl and purge %s; every write durable (fsync on: %s for 4 KB in %s)\n",
+		a.DocumentBytes, thousands(int64(a.Documents)), seconds.text(a.SyncSeconds), dir)
 	r.printf("medians of slices that take turns; the ratio is the median of the pairs\n")
 	return r.err
 }

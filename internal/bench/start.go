@@ -30,8 +30,8 @@ func (b *Bench) measureStart(ctx context.Context) error {
 	}
 	b.report.begin("start", fmt.Sprintf(
 		"a closed, compacted store of %s documents; files in the system's cache; medians of %d", thousands(
-			int64(b.Docs)), startRounds), "")
-	first := newDocument(b.Docs / 2)
+			int64(b.docs())), startRounds), "")
+	first := newDocument(b.docs() / 2)
 	var within, served []float64
 	b.progress.Start("starting", 2*startRounds+2)
 	for range startRounds {
@@ -68,9 +68,9 @@ func (b *Bench) measureStart(ctx context.Context) error {
 	} else {
 		b.report.note("resident memory of serve: not measured on this system")
 	}
-	b.report.add(Figure{Name: "disk, a document, as written", Value: float64(d.asWritten) / float64(b.Docs),
+	b.report.add(Figure{Name: "disk, a document, as written", Value: float64(d.asWritten) / float64(b.docs()),
 		Unit: byteCount, Budget: valueAtMost(1300)})
-	b.report.add(Figure{Name: "disk, a document, compacted", Value: float64(d.compacted) / float64(b.Docs),
+	b.report.add(Figure{Name: "disk, a document, compacted", Value: float64(d.compacted) / float64(b.docs()),
 		Unit: byteCount, Budget: valueAtMost(1300)})
 	return nil
 }

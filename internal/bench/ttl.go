@@ -42,7 +42,7 @@ func (b *Bench) measureChanges(ctx context.Context) (err error) {
 	defer closing(bare, &err)
 
 	b.report.begin("ttl", fmt.Sprintf(
-		"changes of the default TTL over %s documents, one after the other, with the reaper running; against one durable raw Set each", thousands(int64(b.Docs))), "raw Set")
+		"changes of the default TTL over %s documents, one after the other, with the reaper running; against one durable raw Set each", thousands(int64(b.docs()))), "raw Set")
 	idle, sets, err := b.changeDefaults(ctx, "changing the default TTL: idle", db, bare)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (b *Bench) measureChanges(ctx context.Context) (err error) {
 	b.addChanges("idle", idle, sets, 0.005)
 
 	stop := background(ctx, 2*benchLoad, func(worker int) error {
-		i := newDocument(rand.IntN(b.Docs))
+		i := newDocument(rand.IntN(b.docs()))
 		if worker < benchLoad {
 			_, _, err := c.Upsert(ctx, i.key(), i.json(), store.WriteOptions{})
 			return err

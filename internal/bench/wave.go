@@ -31,7 +31,7 @@ func (b *Bench) measureWave(ctx context.Context, d *dataset) error {
 		}
 	}
 	b.report.note("%s documents expire within a minute of virtual time, a second of it every %s",
-		thousands(int64(b.Docs)), seconds.text((2 * b.sliceTime()).Seconds()))
+		thousands(int64(b.docs())), seconds.text((2 * b.sliceTime()).Seconds()))
 	if err := b.feelWave(ctx, d, dir); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (b *Bench) feelWave(ctx context.Context, d *dataset, dir string) (err error
 		return err
 	}
 	defer closing(db, &err)
-	f := &foreground{b: b, c: c, from: b.Docs, next: b.Docs + min(b.Docs, 10*hotDocs)}
+	f := &foreground{b: b, c: c, from: b.docs(), next: b.docs() + min(b.docs(), 10*hotDocs)}
 	f.to = f.next
 	b.progress.Start("storing what lives on", f.to-f.from)
 	if err := b.load(ctx, c, f.from, f.to); err != nil {
@@ -85,9 +85,9 @@ func (b *Bench) feelWave(ctx context.Context, d *dataset, dir string) (err error
 // all.
 func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foreground,
 	first time.Time) (all felt, err error) {
-	b.progress.Start("reading and writing while all expires", b.Docs)
+	b.progress.Start("reading and writing while all expires", b.docs())
 	began, known, inMinute := b.clock.Now(), 0, 0
-	for second := 0; second < allEpochs || known < b.Docs; second++ {
+	for second := 0; second < allEpochs || known < b.docs(); second++ {
 		if second < allEpochs {
 			clock.Set(first.Add(time.Duration(second) * epochGap))
 		}
@@ -105,13 +105,13 @@ func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual
 		}
 	}
 	b.progress.Stop()
-	if known != b.Docs {
-		return all, fmt.Errorf("%d documents were purged, %d had expired", known, b.Docs)
+	if known != b.docs() {
+		return all, fmt.Errorf("%d documents were purged, %d had expired", known, b.docs())
 	}
 	took := b.clock.Now().Sub(began)
 	b.report.note("the reaper purged %s of them in the minute and all in %s, which is %s",
 		thousands(int64(inMinute)), seconds.text(took.Seconds()),
-		perSecond.text(float64(b.Docs)/max(took.Seconds(), 1e-9)))
+		perSecond.text(float64(b.docs())/max(took.Seconds(), 1e-9)))
 	all.sort()
 	return all, nil
 }

@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// shape is a query of one kind, asked with queryTurns values in turn.
+type shape struct {
+	name string
+	text string
+	with values // nil: without parameters
+	// partition is the partition key of the header; nil: the query goes to the whole container.
+	partition func(l layout, k int) string
+	page      int     // rows of the one page that is asked for, as for a screen; 0: all pages are read
+	growth    *budget // of the largest set against the smallest one
+}
+
+// values are the parameters of a query when it is asked for the k-th time.
+type values func(l layout, k int) []store.Parameter
+
+// served bounds what an index answers: the answer is as large in any set.
+func served() *budget { return ratioAtMost(1.5) }
+
+// last is @from, the lower end of a range that has so many of the numbers below the size of the set.
+func last(count int) values {
+	return func(l layout, _ int) []store.Parameter {
+		return []store.Parameter{parameter("@from", number(l.docs-count))}
+	}
+}
+
+// one is @v, a text that is made of the k-th of the numbers below fews.
+func one(format string) values {
+	return func(l layout, k int) []store.Parameter {
+		return []store.Parameter{parameter("@v", doc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}
+	}
+}
+
+// cat is @cat, one value of a hundred.
+func cat(_ layout, k int) []store.Parameter {
+	return []store.Parameter{parameter("@cat", doc.StringValue(fmt.Sprintf("cat-%02d", k*7%100)))}
+}
+
+// all joins parameters.
+func all(list ...values) values {
+	return func(l layout, k int) (joined []store.Parameter) {
+		for _, v := range list {
+			joined = append(joined, v(l, k)...)
+		}
+		return joined
+	}
+}
+
+// spread are so many ids from the whole set, the k-th time.
+func spread(l layout, k, count int) (list []doc.Value) {
+	for j := range count {
+		list = append(list, doc.StringValue(newDocument((l.asked(k)+j*(l.docs/count)+j)%l.docs).id))
+	}
+	return list
+}
+
+// inIDs asks for so many ids, each of them a parameter.
+func inIDs(count int) shape {
+	name := func(j int) string { return "@i" + strconv.Itoa(j) }
+	var names []string
+	for j := range count {
+		names = append(names, name(j))
+	}
+	return shape{name: fmt.Sprintf("IN %d ids", count), growth: served(),
+		text: `SELECT c.id FROM c WHERE c.id IN (` + strings.Join(names, ", ") + `)`,
+		with: func(l layout, k int) (list []store.Parameter) {
+			for j, id := range spread(l, k, count) {
+				list = append(list, parameter(name(j), id))
+			}
+			return list
+		}}
+}
+
+// ids is @ids, an array of 100 ids.
+func ids(l layout, k int) []store.Parameter {
+	var list []string
+	for _, id := range spread(l, k, 100) {
+		list = append(list, strconv.Quote(id.Str()))
+	}
+	return []store.Parameter{parameter("@ids", doc.Of([]byte("["+strings.Join(list, ",")+"]")))}
+}
+
+// shapes are all that the documents of queryDocBytes are asked.
+func shapes() (list []shape) {
+	for _, some := range [][]shape{pointShapes(), partitionShapes(), rangeShapes(), orderShapes(),
+		textShapes(), arrayShapes(), countShapes(), groupShapes(), extremeShapes()} {
+		list = append(list, some...)
+	}
+	return list
+}
+
+func pointShapes() []shape {
+	return []shape{
+		{name: "id =", text: `SELECT * FROM c WHERE c.id = @id`, growth: served(),
+			with: func(l layout, k int) []store.Parameter {
+				return []store.Parameter{parameter("@id", doc.StringValue(newDocument(l.asked(k)).id))}
+			}},
+		{name: "= (100)", text: `SELECT c.id, c.name FROM c WHERE c.address.city = @v`,
+			with: one("city%06d"), growth: served()},
+		inIDs(100), inIDs(2001),
+		{name: "ARRAY_CONTAINS(100 ids, id)", text: `SELECT c.id FROM c WHERE ARRAY_CONTAINS(@ids, c.id)`,
+			with: ids, growth: served()},
+		{name: "three equalities (25 %, 10 %, 100)", growth: served(), with: one("city%06d"),
+			text: `SELECT c.id FROM c WHERE c.status = 'open' AND c.heads = true AND c.address.city = @v`},
+		{name: "three equalities (25 %, 1 %, 10 %)", with: cat,
+			text: `SELECT c.id FROM c WHERE c.status = 'open' AND c.cat = @cat AND c.ten = 3`},
+		{name: "two equalities with nothing in common (50 %)",
+			text: `SELECT VALUE c.id FROM c WHERE c.heads = true AND c.tails = true`},
+		{name: "OR of two paths", text: `SELECT c.id FROM c WHERE c.address.city = @v OR c.seq >= @from`,
+			with: all(one("city%06d"), last(20)), growth: served()},
+		{name: "IS_DEFINED (rare)", text: `SELECT c.id FROM c WHERE IS_DEFINED(c.rare)`, growth: served()},
+		{name: "IS_NUMBER (rare)", text: `SELECT c.id FROM c WHERE IS_NUMBER(c.rare)`, growth: served()},
+		{name: "!= (75 %), COUNT", text: `SELECT VALUE COUNT(1) FROM c WHERE c.status != 'open'`},
+		{name: "NOT(<), COUNT", text: `SELECT VALUE COUNT(1) FROM c WHERE NOT(c.n < @from)`, with: last(100)},
+		{name: "NOT IS_DEFINED, COUNT", text: `SELECT VALUE COUNT(1) FROM c WHERE NOT IS_DEFINED(c.rare)`},
+		{name: "a + 1 =", text: `SELECT c.id FROM c WHERE c.seq + 1 = @from`, with: last(100)},
+		{name: "a = b", text: `SELECT c.id FROM c WHERE c.n = c.seq`},
+		{name: "LOWER(a) =", text: `SELECT c.id FROM c WHERE LOWER(c.address.city) = @v`,
+			with: one("city%06d")},
+		{name: "object =", text: `SELECT c.id FROM c WHERE c.address = {"city": @v}`, with: one("city%06d")},
+		{name: "scan, property not indexed", text: `SELECT VALUE c.id FROM c WHERE c.weight = -1`},
+	}
+}
+
+// A partition is named by the header, as the SDKs do, and not by a condition.
+func partitionShapes() []shape {
+	latest, first := `SELECT * FROM c ORDER BY c.ts DESC`, `SELECT * FROM c ORDER BY c.ts`
+	return []shape{
+		{name: "pk header + ORDER BY, 10, active", text: first, partition: active, page: 10,
+			growth: served()},
+		{name: "pk header + ORDER BY DESC, 10, active", text: latest, partition: active, page: 10,
+			growth: served()},
+		{name: "pk header + ORDER BY DESC, 10, quiet", text: latest, partition: inQuiet, page: 10,
+			growth: served()},
+		{name: "pk header + ORDER BY DESC, 10, tenth of all", text: latest, partition: inBig, page: 10,
+			growth: served()},
+		{name: "pk header + ORDER BY _ts DESC, 10, active", text: `SELECT * FROM c ORDER BY c._ts DESC`,
+			partition: active, page: 10, growth: served()},
+		{name: "pk header + ORDER BY _ts DESC, 10, quiet", text: `SELECT * FROM c ORDER BY c._ts DESC`,
+			partition: inQuiet, page: 10, growth: served()},
+		{name: "pk header + WHERE pk = + ORDER BY, 10", partition: active, page: 10, growth: served(),
+			text: `SELECT * FROM c WHERE c.pk = @v ORDER BY c.ts`, with: one("p%06d")},
+		{name: "pk header, COUNT(1)", text: `SELECT VALUE COUNT(1) FROM c`, partition: active,
+			growth: served()},
+		{name: "pk header, MAX", text: `SELECT VALUE MAX(c.n) FROM c`, partition: active, growth: served()},
+		{name: "pk header + range (100)", text: `SELECT c.id FROM c WHERE c.n >= @from`, with: last(100),
+			partition: inBig, growth: served()},
+	}
+}
+
+func rangeShapes() []shape {
+	return []shape{
+		{name: "range (100)", text: `SELECT c.id FROM c WHERE c.n >= @from`, with: last(100),
+			growth: served()},
+		{name: "two ranges, wide first", text: `SELECT c.id FROM c WHERE c.n > 1 AND c.seq >= @from`,
+			with: last(50), growth: served()},
+		{name: "two ranges, narrow first", text: `SELECT c.id FROM c WHERE c.seq >= @from AND c.n > 1`,
+			with: last(50), growth: served()},
+		{name: "= (25 %) + range, no composite", with: last(50), growth: served(),
+			text: `SELECT c.id FROM c WHERE c.status = 'open' AND c.seq >= @from`},
+		{name: "= (25 %) + range, composite", with: last(50), growth: served(),
+			text: `SELECT c.id FROM c WHERE c.status = 'open' AND c.n >= @from`},
+		{name: "= (25 %) + range, composite, ORDER BY", with: last(50), growth: served(),
+			text: `SELECT c.id FROM c WHERE c.status = 'open' AND c.n >= @from ORDER BY c.n`},
+		{name: "range + ORDER BY same path", with: last(100), growth: served(),
+			text: `SELECT c.id FROM c WHERE c.n >= @from ORDER BY c.n`},
+		{name: "range + ORDER BY other path", with: last(100), growth: served(),
+			text: `SELECT c.id FROM c WHERE c.n >= @from ORDER BY c.ts`},
+	}
+}
+
+func orderShapes() []shape {
+	return []shape{
+		{name: "ORDER BY, 100", text: `SELECT * FROM c ORDER BY c.n`, page: 100, growth: served()},
+		{name: "ORDER BY OFFSET 5 % LIMIT 10", text: `SELECT c.id FROM c ORDER BY c.n OFFSET @skip LIMIT 10`,
+			with: skip(5)},
+		{name: "ORDER BY OFFSET 75 % LIMIT 10", text: `SELECT c.id FROM c ORDER BY c.n OFFSET @skip LIMIT 10`,
+			with: skip(75)},
+		{name: "OFFSET 75 % LIMIT 10", text: `SELECT c.id FROM c OFFSET @skip LIMIT 10`, with: skip(75)},
+		{name: "= (25 %) ORDER BY other, 100", page: 100, growth: served(),
+			text: `SELECT c.id FROM c WHERE c.status = 'open' ORDER BY c.ts`},
+		{name: "= (1 %) ORDER BY other, 100", text: `SELECT c.id FROM c WHERE c.cat = @cat ORDER BY c.n`,
+			with: cat, page: 100},
+		{name: "= (1 %) ORDER BY other, 100, composite", with: cat, page: 100, growth: served(),
+			text: `SELECT c.id FROM c WHERE c.cat = @cat ORDER BY c.ts`},
+	}
+}
+
+// skip is @skip, so many hundredths of the set.
+func skip(percent int) values {
+	return func(l layout, _ int) []store.Parameter {
+		return []store.Parameter{parameter("@skip", number(l.docs*percent/100))}
+	}
+}

@@ -1,0 +1,69 @@
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// beginShapes opens a table of shapes. Several sets have a column for growth.
+func (r *report) beginShapes(conditions string, several bool) {
+	r.section = "query"
+	r.printf("\nquery: %s\n", conditions)
+	last := ""
+	if several {
+		last = "growth"
+	}
+	r.shapeRow("", "of", "CPU ms", "wall ms", "documents", "entries", "rows", "pages", last)
+}
+
+func (r *report) shapeRow(name string, columns ...string) {
+	line := fmt.Sprintf("  %-47s", name)
+	for i, width := range []int{9, 9, 9, 10, 10, 8, 5, 7} {
+		line += fmt.Sprintf(" %*s", width, columns[i])
+	}
+	r.printf("%s\n", strings.TrimRight(line, " "))
+}
+
+// addShape prints what a query took over one set after the other and keeps it.
+func (r *report) addShape(found []Shape) {
+	for i, s := range found {
+		r.shapes = append(r.shapes, s)
+		name := s.Name
+		if i > 0 {
+			name = ""
+		}
+		if s.Failure != "" {
+			r.printf("  %-47s %9s refused: %s\n", name, thousands(int64(s.Documents)), s.Failure)
+			continue
+		}
+		r.shapeRow(name, thousands(int64(s.Documents)), milliseconds(s.CPU, s.Cut),
+			milliseconds(s.Wall, s.Cut), thousands(s.Loaded),
+			thousands(s.Entries), thousands(s.Rows), strconv.Itoa(s.Pages), r.growthOf(s))
+	}
+}
+
+// growthOf is the column for growth. What is over its budget is counted.
+func (r *report) growthOf(s Shape) string {
+	if s.Growth == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%7s", digits(*s.Growth))
+	if s.Within != nil && !*s.Within {
+		r.over++
+		text += "  OVER BUDGET (" + s.Budget.text(seconds) + ")"
+	}
+	return text
+}
+
+// milliseconds is a time with at least two digits that count; more than that, where the pages were cut.
+func milliseconds(s float64, cut bool) string {
+	text := digits(s * 1e3)
+	if s < 1e-3 {
+		text = strconv.FormatFloat(s*1e3, 'f', 3, 64)
+	}
+	if cut {
+		return ">" + text
+	}
+	return text
+}

@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+)
+
+// Shape is what a query of one kind took over one set. Times are medians, in seconds.
+type Shape struct {
+	Name      string  `json:"name"`
+	Query     string  `json:"query"`
+	Documents int     `json:"documents"` // in the set
+	CPU       float64 `json:"cpuSeconds"`
+	Wall      float64 `json:"wallSeconds"`
+	Loaded    int64   `json:"documentsRead"`
+	Entries   int64   `json:"indexEntriesRead"`
+	Rows      int64   `json:"rows"`
+	Pages     int     `json:"pages"`
+	Runs      int     `json:"runs"`
+	// Cut tells that not all pages were read, since they took too long.
+	Cut bool `json:"cut,omitempty"`
+	// Failure is why there is no answer.
+	Failure string `json:"failure,omitempty"`
+	// Growth is how many times the CPU time of the smallest set this one takes, where there are several.
+	Growth *float64 `json:"growth,omitempty"`
+	Budget *budget  `json:"budget,omitempty"`
+	Within *bool    `json:"within,omitempty"`
+}
+
+const (
+	// maxShapeRuns is how often one query is asked at most, and minShapeRuns at least unless it was cut.
+	maxShapeRuns = 200
+	minShapeRuns = 2
+	// shapeShare is how much of --seconds one query over one set is given.
+	shapeShare = 0.2
+	// shapeCut is how many times --seconds the pages of one answer may take.
+	shapeCut = 2
+)
+
+// asking is a query of one shape that is asked of a set over and over.
+type asking struct {
+	shape
+	layout
+	b         *Bench
+	c         *store.Container
+	cpu, wall []float64 // of each run that counts
+	spent     time.Duration
+	first     Shape // what the first run read
+}
+
+// measureShapes asks the chosen ones of a list of all sets in turns.
+func (b *Bench) measureShapes(ctx context.Context, what string, list []shape, sets []querySet) (err error) {
+	if list = b.chosen(list); len(list) == 0 {
+		return nil
+	}
+	open, containers, err := b.openSets(ctx, sets)
+	defer closeAll(open, &err)
+	if err != nil {
+		return err
+	}
+	b.report.beginShapes(fmt.Sprintf(
+		"%s, documents of %d bytes, one reader in this process", what,
+		len(sets[0].text(0))), len(sets) > 1)
+	b.progress.Start("querying", len(list))
+	for _, s := range list {
+		sides := make([]*asking, len(sets))
+		for i := range sets {
+			sides[i] = &asking{shape: s, layout: sets[i].layout, b: b, c: containers[i]}
+		}
+		found, err := askInTurns(ctx, sides)
+		if err != nil {
+			return err
+		}
+		b.report.addShape(found)
+		b.progress.Step(1)
+	}
+	b.progress.Stop()
+	return nil
+}
+
+// askInTurns asks until each side has had its time, and tells what each took.
+func askInTurns(ctx context.Context, sides []*asking) (found []Shape, err error) {
+	runtime.GC() // what others have left shall not be paid for here
+	for turn, going := 0, true; going; turn++ {
+		going = false
+		for _, a := range sides {
+			if a.done() {
+				continue
+			}
+			if err := a.run(ctx, turn); err != nil {
+				return nil, err
+			}
+			going = true
+		}
+	}
+	for _, a := range sides {
+		found = append(found, a.result())
+	}
+	for i := range found[1:] {
+		larger := &found[i+1]
+		if larger.Failure != "" || found[0].Failure != "" {
+			continue
+		}
+		growth := larger.CPU / max(found[0].CPU, 1e-9)
+		larger.Growth = &growth
+		if i == len(found)-2 && sides[0].growth != nil {
+			within := growth <= sides[0].growth.Limit
+			larger.Budget, larger.Within = sides[0].growth, &within
+		}
+	}
+	return found, nil
+}
+
+// done tells whether the query has been asked often enough.
+func (a *asking) done() bool {
+	share := time.Duration(shapeShare * a.b.Seconds * float64(time.Second))
+	switch {
+	case a.first.Failure != "" || a.first.Cut || len(a.cpu) >= maxShapeRuns:
+		return true
+	case len(a.cpu) < minShapeRuns:
+		return a.spent > shapeCut*time.Duration(a.b.Seconds*float64(time.Second))
+	}
+	return a.spent > share
+}
+
+// run asks once. The first run warms up: it counts only where it takes so long that no other is made.
+func (a *asking) run(ctx context.Context, turn int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	cpu, told := processCPU()
+	began := a.b.clock.Now()
+	seen := a.ask(ctx, turn)
+	wall := a.b.clock.Now().Sub(began)
+	spent, _ := processCPU()
+	if spent -= cpu; !told {
+		spent = wall
+	}
+	a.spent += wall
+	if turn == 0 {
+		a.first = seen
+		if !a.done() {
+			return nil
+		}
+	}
+	a.cpu, a.wall = append(a.cpu, spent.Seconds()), append(a.wall, wall.Seconds())
+	return nil
+}
+
+// ask asks for all pages, or the one that the shape is about. What the query is refused for is part of what
+// was seen.
+func (a *asking) ask(ctx context.Context, turn int) (seen Shape) {
+	began := a.b.clock.Now()
+	r := a.request(turn)
+	for {
+		page, _, err := a.c.Query(ctx, r)
+		if err != nil {
+			seen.Failure = err.Error()
+			return seen
+		}
+		seen.Pages++
+		seen.Rows += int64(len(page.Rows))
+		seen.Loaded += page.Stats.Loaded
+		seen.Entries += page.Stats.IndexEntries
+		enough := a.page > 0 && int(seen.Rows) >= a.page
+		if r.Continuation = page.Continuation; r.Continuation == "" || enough {
+			return seen
+		}
+		if a.b.clock.Now().Sub(began).Seconds() > shapeCut*a.b.Seconds {
+			seen.Cut = true
+			return seen
+		}
+	}
+}
+
+// request is the query with the values of a turn.
+func (a *asking) request(turn int) store.QueryRequest {
+	r := store.QueryRequest{Text: a.text, ListOptions: store.ListOptions{MaxItems: -1}}
+	if a.page > 0 {
+		r.MaxItems = a.page
+	}
+	if a.with != nil {
+		r.Parameters = a.with(a.layout, turn)
+	}
+	if a.shape.partition != nil {
+		r.Scope.Partition = definition.NewPartitionKey(doc.StringValue(a.shape.partition(a.layout, turn)))
+	}
+	return r
+}
+
+// result is what the runs took, and what the first of them read.
+func (a *asking) result() Shape {
+	s := a.first
+	s.Name, s.Query, s.Documents, s.Runs = a.name, a.shape.text, a.docs, len(a.cpu)
+	s.CPU, s.Wall = median(a.cpu), median(a.wall)
+	return s
+}

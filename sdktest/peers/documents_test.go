@@ -1,0 +1,69 @@
+//go:build long
+
+package peers
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// set is the documents that are asked about.
+type set struct{ docs int }
+
+const (
+	docBytes   = 1024
+	categories = 50
+	partitions = 100
+	firstTS    = 1_800_000_000
+)
+
+// Primes larger than any set: multiples of one, by its size, are all numbers below it in an order of its own.
+const (
+	stridePrice    = 2_147_483_647
+	strideCategory = 1_610_612_741
+	strideActive   = 805_306_457
+)
+
+func (s set) shuffled(i, stride int) int { return i * stride % s.docs }
+
+func id(i int) string { return fmt.Sprintf("%08d", i) }
+
+// price is below 1000, another one for each document.
+func (s set) price(i int) float64 {
+	return float64(s.shuffled(i, stridePrice)) * 1000 / float64(s.docs)
+}
+
+// partition is "quiet" for the first hundredth of the documents, all of which were written before the others.
+func (s set) partition(i int) string {
+	if i < s.docs/partitions {
+		return "quiet"
+	}
+	return fmt.Sprintf("p%02d", i%(partitions-1))
+}
+
+func category(k int) string { return fmt.Sprintf("category-%02d", k%categories) }
+
+// tag is a word that a hundred documents have.
+func (s set) tag(i int) string { return fmt.Sprintf("tag%06d", i%(s.docs/100)) }
+
+func (s set) json(i int) []byte {
+	r := rand.New(rand.NewPCG(uint64(i), 1))
+	b := make([]byte, 0, docBytes)
+	b = fmt.Appendf(b, `{"id":"%s","pk":"%s","category":"%s","price":%v,"active":%t,`,
+		id(i), s.partition(i), category(s.shuffled(i, strideCategory)*categories/s.docs), s.price(i),
+		s.shuffled(i, strideActive) < s.docs/2)
+	b = fmt.Appendf(b, `"seq":%d,"ts":%d,"address":{"street":"%s","city":"%s","zip":%d},`, i, firstTS+i,
+		letters(r, 12), letters(r, 8), r.IntN(100_000))
+	b = fmt.Appendf(b, `"tags":["%s","new","t%d"],"pad":"`, s.tag(i), r.IntN(10))
+	b = append(b, letters(r, docBytes-len(b)-len(`"}`))...)
+	return append(b, `"}`...)
+}
+
+func letters(r *rand.Rand, n int) string {
+	var b strings.Builder
+	for range n {
+		b.WriteByte('a' + byte(r.IntN(26)))
+	}
+	return b.String()
+}

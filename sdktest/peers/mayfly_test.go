@@ -1,0 +1,211 @@
+//go:build long
+
+package peers
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/sdktest"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+)
+
+// embedded is Mayfly inside this process.
+type embedded struct {
+	db   *mayfly.DB
+	docs *mayfly.Container
+}
+
+func openEmbedded(ctx context.Context, dir string) (*embedded, error) {
+	db, err := mayfly.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := db.Container(ctx, "peers/docs", mayfly.PartitionBy("/pk"),
+		mayfly.Spec(func(s *definition.ContainerSpec) {
+			s.Indexing = index.Policy{
+				Included:  []index.PathSpec{{Path: "/*"}},
+				Excluded:  []index.PathSpec{{Path: "/pad/?"}},
+				Composite: [][]index.CompositePath{{{Path: "/category"}, {Path: "/price"}}},
+			}
+		}))
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &embedded{db, docs}, nil
+}
+
+func (*embedded) name() string { return "Mayfly embedded" }
+
+func (e *embedded) fill(ctx context.Context, s set) error {
+	c, err := e.docs.Store(ctx)
+	if err != nil {
+		return err
+	}
+	for from := 0; from < s.docs; from += store.MaxBatchOperations {
+		var ops []store.Operation
+		for i := from; i < min(from+store.MaxBatchOperations, s.docs); i++ {
+			body := s.json(i)
+			ops = append(ops, store.Operation{Kind: store.OperationCreate, Partition: c.PartitionKeyOf(body),
+				Body: body, NoContent: true})
+		}
+		done, _, err := c.Batch(ctx, definition.PartitionKey{}, ops,
+			store.BatchOptions{ContinueOnError: true})
+		if err != nil {
+			return err
+		}
+		for _, r := range done.Results {
+			if r.Err != nil {
+				return r.Err
+			}
+		}
+	}
+	return nil
+}
+
+func (e *embedded) ask(ctx context.Context, q *question, s set, k int) (rows [][]byte, err error) {
+	args := mayfly.Args{}
+	if q.partition == nil {
+		for i, v := range q.params(s, k) {
+			args[fmt.Sprintf("p%d", i+1)] = v
+		}
+	}
+	opts := []mayfly.QueryOption{mayfly.With(args), mayfly.PageSize(1000)}
+	if q.partition != nil {
+		opts = append(opts, mayfly.In(q.partition(s, k)))
+	}
+	for row, err := range mayfly.Query[json.RawMessage](ctx, e.docs, q.mayfly, opts...) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (e *embedded) close() error { return e.db.Close() }
+
+// served is Mayfly in a process of its own, asked over HTTP with signed requests on one connection.
+type served struct {
+	server *sdktest.Server
+	client *http.Client
+}
+
+func serve(ctx context.Context, bin, dir string) (*served, error) {
+	s := &served{client: &http.Client{},
+		server: &sdktest.Server{Bin: bin, Args: []string{"--log-level", "warn", "--data", dir}}}
+	return s, s.server.Start(ctx)
+}
+
+func (*served) name() string { return "Mayfly over HTTP" }
+
+// fill does nothing: the folder is a copy of that of the embedded store.
+func (*served) fill(context.Context, set) error { return nil }
+
+const link = "dbs/peers/colls/docs"
+
+func (s *served) ask(ctx context.Context, q *question, docs set, k int) (rows [][]byte, err error) {
+	type parameter struct {
+		Name  string `json:"name"`
+		Value any    `json:"value"`
+	}
+	body := struct {
+		Query      string      `json:"query"`
+		Parameters []parameter `json:"parameters"`
+	}{q.mayfly, []parameter{}}
+	key := ""
+	if q.partition != nil {
+		key = `["` + q.partition(docs, k) + `"]`
+	} else {
+		for i, v := range q.params(docs, k) {
+			body.Parameters = append(body.Parameters, parameter{fmt.Sprintf("@p%d", i+1), v})
+		}
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	for continuation := ""; ; {
+		page, next, err := s.page(ctx, text, key, continuation)
+		if err != nil {
+			return nil, err
+		}
+		if rows = append(rows, page...); next == "" {
+			return rows, nil
+		}
+		continuation = next
+	}
+}
+
+func (s *served) page(ctx context.Context, text []byte, key, continuation string) (rows [][]byte, next string,
+	err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.server.URL("http")+"/"+link+"/docs",
+		bytes.NewReader(text))
+	if err != nil {
+		return nil, "", err
+	}
+	r.Header.Set("Content-Type", "application/query+json")
+	r.Header.Set("x-ms-documentdb-isquery", "true")
+	r.Header.Set("x-ms-version", "2020-07-15")
+	r.Header.Set("x-ms-max-item-count", "-1")
+	if key != "" {
+		r.Header.Set("x-ms-documentdb-partitionkey", key)
+	} else {
+		r.Header.Set("x-ms-documentdb-query-enablecrosspartition", "true")
+		r.Header.Set("x-mayfly-serve-cross-partition", "true")
+	}
+	if continuation != "" {
+		r.Header.Set("x-ms-continuation", continuation)
+	}
+	if err := sign(r); err != nil {
+		return nil, "", err
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return nil, "", err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		return nil, "", errors.Join(err, fmt.Errorf("%s: %s", answer.Status, body))
+	}
+	var page struct{ Documents []json.RawMessage }
+	if err := json.Unmarshal(body, &page); err != nil {
+		return nil, "", err
+	}
+	for _, row := range page.Documents {
+		rows = append(rows, row)
+	}
+	return rows, answer.Header.Get("x-ms-continuation"), nil
+}
+
+// sign adds the date and the signature of a request by the master key.
+func sign(r *http.Request) error {
+	key, err := base64.StdEncoding.DecodeString(sdktest.EmulatorKey)
+	if err != nil {
+		return err
+	}
+	date := time.Now().UTC().Format(http.TimeFormat)
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "post\ndocs\n%s\n%s\n\n", link, strings.ToLower(date))
+	r.Header.Set("x-ms-date", date)
+	r.Header.Set("Authorization",
+		url.QueryEscape("type=master&ver=1.0&sig="+base64.StdEncoding.EncodeToString(mac.Sum(nil))))
+	return nil
+}
+
+func (s *served) close() error { return s.server.Stop() }

@@ -1,0 +1,192 @@
+//go:build long
+
+package peers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/sdktest"
+)
+
+var sizes = flag.String("docs", "100000", "how many documents are asked about, separated by commas")
+
+// contestant is a store that has the documents.
+type contestant interface {
+	name() string
+	fill(ctx context.Context, s set) error
+	// ask returns whole documents, or values.
+	ask(ctx context.Context, q *question, s set, k int) (rows [][]byte, err error)
+	close() error
+}
+
+// Each question is asked minTurns times at least, and maxTurns at most, for share of each contestant.
+const (
+	minTurns = 3
+	maxTurns = 200
+	share    = time.Second
+)
+
+func TestPeers(t *testing.T) {
+	for _, size := range strings.Split(*sizes, ",") {
+		n, err := strconv.Atoi(size)
+		if err != nil || n < 1000 {
+			t.Fatalf("-docs %s: numbers from 1000 on are needed", *sizes)
+		}
+		t.Run(size, func(t *testing.T) { compare(t, set{n}) })
+	}
+}
+
+func compare(t *testing.T, s set) {
+	all := contestants(t, s)
+	t.Logf("%d documents of %d bytes; medians in ms, and how many times that of PostgreSQL it is", s.docs,
+		docBytes)
+	t.Logf("%-32s %10s %10s %10s %10s %8s | %8s %8s %8s", "", "embedded", "HTTP", "SQLite", "PostgreSQL",
+		"rows",
+		"embedded", "HTTP", "SQLite")
+	for _, q := range questions() {
+		rows := same(t, &q, s, all)
+		times := measure(t, &q, s, all)
+		line := fmt.Sprintf("%-32s", q.name)
+		for _, took := range times {
+			line += fmt.Sprintf(" %10.3f", took)
+		}
+		line += fmt.Sprintf(" %8d |", rows)
+		for _, took := range times[:3] {
+			line += fmt.Sprintf(" %8.2f", took/times[3])
+		}
+		t.Log(line)
+	}
+}
+
+// contestants are Mayfly embedded, Mayfly over HTTP, SQLite and PostgreSQL, with the documents.
+func contestants(t *testing.T, s set) []contestant {
+	ctx, dir := t.Context(), t.TempDir()
+	pg, err := startPostgres(ctx)
+	if errors.Is(err, errNoPostgres) {
+		t.Skip(err)
+	}
+	must(t, err)
+	t.Cleanup(func() { closed(t, pg) })
+	lite, err := openSQLite(ctx, filepath.Join(dir, "sqlite.db"))
+	if err != nil {
+		t.Skip("SQLite needs cgo and a C compiler: ", err)
+	}
+	t.Cleanup(func() { closed(t, lite) })
+	folder, copied := filepath.Join(dir, "embedded"), filepath.Join(dir, "served")
+	ours, err := openEmbedded(ctx, folder)
+	must(t, err)
+	for _, c := range []contestant{ours, lite, pg} {
+		began := time.Now()
+		err := c.fill(ctx, s)
+		if c == contestant(ours) { // it must be closed to be copied
+			err = errors.Join(err, ours.close())
+		}
+		must(t, err)
+		t.Logf("%s: filled and indexed in %.1f s", c.name(), time.Since(began).Seconds())
+	}
+	must(t, os.CopyFS(copied, os.DirFS(folder)))
+	ours, err = openEmbedded(ctx, folder)
+	must(t, err)
+	t.Cleanup(func() { closed(t, ours) })
+	bin, err := sdktest.Build(dir)
+	must(t, err)
+	remote, err := serve(ctx, bin, copied)
+	must(t, err)
+	t.Cleanup(func() { closed(t, remote) })
+	return []contestant{ours, remote, lite, pg}
+}
+
+func closed(t *testing.T, c contestant) {
+	if err := c.close(); err != nil {
+		t.Errorf("%s: %v", c.name(), err)
+	}
+}
+
+// same checks that all give the same answer, and tells how many rows it has.
+func same(t *testing.T, q *question, s set, all []contestant) int {
+	t.Helper()
+	var want []string
+	for i, c := range all {
+		rows, err := c.ask(t.Context(), q, s, 1)
+		if err != nil {
+			t.Fatalf("%s: %s: %v", q.name, c.name(), err)
+		}
+		var got []string
+		for _, row := range rows {
+			got = append(got, canonical(t, row))
+		}
+		if !q.ordered {
+			slices.Sort(got)
+		}
+		if i == 0 {
+			want = got
+		}
+		if !slices.Equal(got, want) || len(got) == 0 {
+			t.Errorf("%s: %s has %d rows, %.200s, %s has %d, %.200s", q.name, c.name(), len(got), got,
+				all[0].name(), len(want), want)
+		}
+	}
+	return len(want)
+}
+
+// canonical is a row as each contestant must give it: a document's id, a group as one text, or a value.
+func canonical(t *testing.T, row []byte) string {
+	if len(row) == 0 || row[0] != '{' {
+		return strings.Trim(string(row), `"`)
+	}
+	var v struct {
+		ID, Category string
+		N            int
+	}
+	must(t, json.Unmarshal(row, &v))
+	if v.ID != "" {
+		return v.ID
+	}
+	return fmt.Sprintf("%s|%d", v.Category, v.N)
+}
+
+// measure tells the median of what each took, in milliseconds.
+func measure(t *testing.T, q *question, s set, all []contestant) (medians []float64) {
+	t.Helper()
+	took := make([][]float64, len(all))
+	spent := make([]time.Duration, len(all))
+	for turn, going := 0, true; going; turn++ {
+		going = false
+		for i, c := range all {
+			if turn >= maxTurns || turn >= minTurns && spent[i] > share {
+				continue
+			}
+			going = true
+			began := time.Now()
+			if _, err := c.ask(t.Context(), q, s, turn); err != nil {
+				t.Fatalf("%s: %s: %v", q.name, c.name(), err)
+			}
+			d := time.Since(began)
+			spent[i] += d
+			took[i] = append(took[i], d.Seconds()*1000)
+		}
+	}
+	for i := range took {
+		slices.Sort(took[i])
+		medians = append(medians, took[i][len(took[i])/2])
+	}
+	return medians
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

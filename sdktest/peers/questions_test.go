@@ -1,0 +1,123 @@
+//go:build long
+
+package peers
+
+import "fmt"
+
+// question is one query in three dialects. Its parameters have the same order in all.
+type question struct {
+	name     string
+	mayfly   string // with parameters @p1, @p2 ...
+	postgres string // with parameters $1, $2 ...
+	sqlite   string // with parameters ?1, ?2 ...
+	params   func(s set, k int) []any
+	// partition is the partition key that Mayfly is told beside the query; the others have a condition.
+	partition func(s set, k int) string
+	ordered   bool
+}
+
+// asked is the k-th of 16 numbers below the size of the set.
+func (s set) asked(k int) int { return (k%16*(s.docs/16) + 777) % s.docs }
+
+// ids are a hundred ids from the whole set.
+func ids(s set, k int) (list []string) {
+	for j := range 100 {
+		list = append(list, id((s.asked(k)+j*(s.docs/100)+j)%s.docs))
+	}
+	return list
+}
+
+func price(s set, k int) []any { return []any{s.price(s.asked(k))} }
+func none(set, int) []any      { return nil }
+
+// few bounds a range that 50 documents are in.
+func few(s set, _ int) []any { return []any{s.docs - 50} }
+
+func activePartition(_ set, k int) string { return fmt.Sprintf("p%02d", k*7%(partitions-1)) }
+func quietPartition(set, int) string      { return "quiet" }
+
+// latest asks for the ten latest documents of a partition.
+func latest(name string, partition func(s set, k int) string) question {
+	return question{
+		name: name, ordered: true, partition: partition, params: func(s set, k int) []any {
+			return []any{partition(s, k)}
+		},
+		mayfly: `SELECT * FROM c ORDER BY c.ts DESC OFFSET 0 LIMIT 10`,
+		postgres: `SELECT doc::text FROM docs WHERE doc->>'pk' = $1
+			ORDER BY (doc->>'ts')::bigint DESC LIMIT 10`,
+		sqlite: `SELECT doc FROM docs WHERE doc->>'$.pk' = ?1 ORDER BY doc->>'$.ts' DESC LIMIT 10`,
+	}
+}
+
+func questions() []question {
+	return []question{
+		{
+			name: "by id", params: func(s set, k int) []any { return []any{id(s.asked(k))} },
+			mayfly:   `SELECT * FROM c WHERE c.id = @p1`,
+			postgres: `SELECT doc::text FROM docs WHERE id = $1`,
+			sqlite:   `SELECT doc FROM docs WHERE id = ?1`,
+		}, {
+			name: "1 document by price", params: price,
+			mayfly:   `SELECT * FROM c WHERE c.price = @p1`,
+			postgres: `SELECT doc::text FROM docs WHERE (doc->>'price')::float8 = $1`,
+			sqlite:   `SELECT doc FROM docs WHERE doc->>'$.price' = ?1`,
+		}, {
+			name: "20 in order of price", params: price, ordered: true,
+			mayfly: `SELECT * FROM c WHERE c.price >= @p1 ORDER BY c.price OFFSET 0 LIMIT 20`,
+			postgres: `SELECT doc::text FROM docs WHERE (doc->>'price')::float8 >= $1
+				ORDER BY (doc->>'price')::float8 LIMIT 20`,
+			sqlite: `SELECT doc FROM docs WHERE doc->>'$.price' >= ?1 ORDER BY doc->>'$.price' LIMIT 20`,
+		}, {
+			name: "COUNT price < 500 (half)", params: none,
+			mayfly:   `SELECT VALUE COUNT(1) FROM c WHERE c.price < 500`,
+			postgres: `SELECT COUNT(*)::text FROM docs WHERE (doc->>'price')::float8 < 500`,
+			sqlite:   `SELECT COUNT(*) FROM docs WHERE doc->>'$.price' < 500`,
+		}, {
+			name: "COUNT active = true (half)", params: none,
+			mayfly:   `SELECT VALUE COUNT(1) FROM c WHERE c.active = true`,
+			postgres: `SELECT COUNT(*)::text FROM docs WHERE (doc->>'active')::boolean`,
+			sqlite:   `SELECT COUNT(*) FROM docs WHERE doc->>'$.active' = 1`,
+		}, {
+			name: "GROUP BY category, COUNT", params: none,
+			mayfly:   `SELECT c.category, COUNT(1) AS n FROM c GROUP BY c.category`,
+			postgres: `SELECT doc->>'category' || '|' || COUNT(*) FROM docs GROUP BY doc->>'category'`,
+			sqlite:   `SELECT doc->>'$.category' || '|' || COUNT(*) FROM docs GROUP BY doc->>'$.category'`,
+		}, {
+			name: "DISTINCT category", params: none,
+			mayfly:   `SELECT DISTINCT VALUE c.category FROM c`,
+			postgres: `SELECT DISTINCT doc->>'category' FROM docs`,
+			sqlite:   `SELECT DISTINCT doc->>'$.category' FROM docs`,
+		},
+		latest("latest 10 of a partition", activePartition),
+		latest("latest 10 of a quiet partition", quietPartition),
+		{
+			name: "two ranges, 50 documents", params: few,
+			mayfly: `SELECT * FROM c WHERE c.price >= 1 AND c.seq >= @p1`,
+			postgres: `SELECT doc::text FROM docs WHERE (doc->>'price')::float8 >= 1
+				AND (doc->>'seq')::bigint >= $1`,
+			sqlite: `SELECT doc FROM docs WHERE doc->>'$.price' >= 1 AND doc->>'$.seq' >= ?1`,
+		}, {
+			name: "equality + range, 20 documents", params: func(s set, k int) []any {
+				return []any{category(k), 1e6 / float64(s.docs)}
+			},
+			mayfly: `SELECT * FROM c WHERE c.category = @p1 AND c.price < @p2`,
+			postgres: `SELECT doc::text FROM docs WHERE doc->>'category' = $1
+				AND (doc->>'price')::float8 < $2`,
+			sqlite: `SELECT doc FROM docs WHERE doc->>'$.category' = ?1 AND doc->>'$.price' < ?2`,
+		}, {
+			name: "IN of 100 ids", params: func(s set, k int) []any { return []any{ids(s, k)} },
+			mayfly:   `SELECT * FROM c WHERE ARRAY_CONTAINS(@p1, c.id)`,
+			postgres: `SELECT doc::text FROM docs WHERE id = ANY($1)`,
+			sqlite:   `SELECT doc FROM docs WHERE id IN (SELECT value FROM json_each(?1))`,
+		}, {
+			name: "tags contain, 100 documents", params: func(s set, k int) []any {
+				return []any{s.tag(s.asked(k))}
+			},
+			mayfly: `SELECT * FROM c WHERE ARRAY_CONTAINS(c.tags, @p1)`,
+			postgres: `SELECT doc::text FROM docs
+				WHERE doc @> jsonb_build_object('tags', jsonb_build_array($1::text))`,
+			sqlite: `SELECT doc FROM docs
+				WHERE EXISTS (SELECT 1 FROM json_each(doc, '$.tags') WHERE value = ?1)`,
+		},
+	}
+}
