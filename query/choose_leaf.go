@@ -101,6 +101,29 @@ func (p *planner) leafAt(e syntax.Expr) *leaf {
 	return &leaf{path: route, name: route.String(), entered: entered, text: route.String()}
 }
 
+// leafOfElement returns a leaf without spans for a path through single elements of arrays: what is true of one
+// element is true of some.
+func (p *planner) leafOfElement(e syntax.Expr) *leaf {
+	root, steps, ok := syntax.PathOf(e)
+	if !ok || p.idents[root] == nil || !p.idents[root].item {
+		return nil
+	}
+	l := &leaf{loose: true}
+	for _, st := range steps {
+		if l.entered = l.entered || st.IsIndex; st.IsIndex {
+			l.path = l.path.Element()
+		} else {
+			l.path = l.path.Property(st.Name)
+		}
+	}
+	if !l.entered || !p.info.Index.RangeIndexed(l.path) {
+		return nil
+	}
+	l.name = l.path.String()
+	l.text = l.name
+	return l
+}
+
 // noteSingle keeps in mind that an index on a path is of use or would be.
 func (p *planner) noteSingle(route index.Path, indexed bool) {
 	spec := route.String() + "/?"
@@ -133,6 +156,9 @@ func (p *planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *leaf
 		return nil
 	}
 	l := p.leafAt(x)
+	if l == nil {
+		l = p.leafOfElement(x)
+	}
 	if l == nil {
 		return nil
 	}

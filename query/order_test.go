@@ -95,9 +95,9 @@ func randomCondition(r *rand.Rand, depth int) string {
 			", false)"}[r.IntN(3)]
 	case n == 17:
 		return []string{"UPPER(" + path + `) = "A"`, path + " + 1 > 2", "(" + path + " ?? 0) = 0",
-			"ABS(" + path + ") <= 1", "NOT IS_NULL(" + path + ")", path + ".x = 1", path + "[0] = 1",
+			"ABS(" + path + ") <= 1", "NOT IS_NULL(" + path + ")", path + ".x = 1", path + "[0] = 1", "c.t[1] = " + value(), "c.t[0].x > 1",
 			"ARRAY_CONTAINS_ANY(c.t, 1, " + value() + ")", "ARRAY_CONTAINS_ALL(c.t, 1, " + value() + ")",
-			"REGEXMATCH(" + path + `, "^a")`}[r.IntN(10)]
+			"REGEXMATCH(" + path + `, "^a")`}[r.IntN(12)]
 	case n == 14:
 		return "EXISTS(SELECT VALUE u FROM u IN c.t WHERE u = " + value() + ")"
 	}
