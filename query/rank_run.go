@@ -35,8 +35,10 @@ type ranker struct {
 	valid  bool
 	path   index.Path // of a text whose words are indexed; nil where they are not
 	score  valuer     // of a VectorDistance
-	rising bool
-	weight float64
+	// how an index has the nearest vectors, where these are the best ones; nil: none has
+	vectors *vectors
+	rising  bool
+	weight  float64
 
 	// filled by a run, in its own copy
 	corpus  corpus
@@ -57,6 +59,9 @@ func (c *compiler) rankers(p *planner, parts []*rankPart) []ranker {
 		r.rising, r.weight = part.rising, part.weight
 		if part.text == nil {
 			r.score = c.value(part.call)
+			if v := p.chooseVectors(part.call); v != nil && v.metric.descending() != part.rising {
+				r.vectors = v
+			}
 			continue
 		}
 		r.text = c.value(part.text)
@@ -94,7 +99,9 @@ func (x *execution) rankRows(skip int) error {
 		return err
 	}
 	if indexed && x.streams(parts) {
-		return x.rankFromIndex(parts, skip)
+		if done, err := x.rankFromIndex(parts, skip); done || err != nil {
+			return err
+		}
 	}
 	documents, err := x.rankedDocuments(parts, indexed)
 	if err != nil {
@@ -263,6 +270,15 @@ func truthBit(b bool) int {
 	return 0
 }
 
+// mostRanked is how many documents of each score are fused.
+func (x *execution) mostRanked() int {
+	limit := x.plan.top.limit
+	if limit < 0 {
+		return math.MaxInt
+	}
+	return int(min(math.MaxInt32, max(leastRanked, 2*(limit+x.plan.top.offset))))
+}
+
 // fuse gives each document the value that it is sorted by: great is good. Documents that are not among the
 // best by any score stay behind all others.
 func (x *execution) fuse(list []ranked, parts []ranker) {
@@ -281,10 +297,7 @@ func (x *execution) fuse(list []ranked, parts []ranker) {
 		}
 		return
 	}
-	most := len(list)
-	if limit := x.plan.top.limit; limit >= 0 {
-		most = int(min(int64(most), max(leastRanked, 2*(limit+x.plan.top.offset))))
-	}
+	most := min(len(list), x.mostRanked())
 	taken := make([]bool, len(list))
 	for part := range parts {
 		byScore(part)

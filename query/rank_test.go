@@ -171,6 +171,13 @@ func TestRanksSpareDocuments(t *testing.T) {
 		{`SELECT TOP 10 c.id FROM c ORDER BY RANK FullTextScore(c.x, {"term": "montain", "distance": 1})`, 10},
 		{`SELECT TOP 10 c.id FROM c WHERE c.id IN ("3", "4", "5") ORDER BY RANK FullTextScore(c.x, "sea")`, 9},
 		{`SELECT TOP 5 c.id FROM c ORDER BY RANK FullTextScore(c.x, "nowhere")`, 5},
+		{`SELECT TOP 5 c.id FROM c ORDER BY RANK VectorDistance(c.v, [1,0,2])`, 5},
+		{`SELECT TOP 5 c.id FROM c WHERE c.id < "12" ORDER BY RANK VectorDistance(c.v, [1,0,2])`, 5},
+		{`SELECT TOP 5 c.id FROM c WHERE c.id < "12" ORDER BY VectorDistance(c.v, [1,0,2])`, 6},
+		{`SELECT TOP 5 c.id FROM c ORDER BY VectorDistance(c.v, [1,0,2])`, 6},
+		// twice the 120 best by each score, and the rows
+		{`SELECT TOP 5 c.id FROM c ORDER BY RANK RRF(VectorDistance(c.v, [1,0,2]), FullTextScore(c.x, "sea"))`, 240},
+		{`SELECT TOP 5 c.id FROM c WHERE c.id < "12" ORDER BY RANK RRF(VectorDistance(c.v, [1,0,2]), FullTextScore(c.x, "sea"))`, 300},
 	} {
 		p, err := Prepare(c.text, nil, Info{Index: x, Vectors: map[string]string{"/v": "cosine"}})
 		if err != nil {

@@ -75,3 +75,24 @@ func BenchmarkFullTextScore(b *testing.B) {
 		b.Run(q.name, func(b *testing.B) { benchQuery(b, c, 10, q.text) })
 	}
 }
+
+// BenchmarkVectorDistance looks for the 10 nearest of 20,000 vectors of 128 dimensions, among all and among
+// those that a condition leaves.
+func BenchmarkVectorDistance(b *testing.B) {
+	r := rand.New(rand.NewPCG(3, 4))
+	query := string(appendVector(nil, r, 128))
+	for _, kind := range []string{"flat", "quantizedFlat", "none"} {
+		policy := `{"excludedPaths":[{"path":"/text/?"},{"path":"/v/*"}],"vectorIndexes":[{"path":"/v","type":"` + kind + `"}]}`
+		if kind == "none" {
+			policy = `{"excludedPaths":[{"path":"/text/?"},{"path":"/v/*"}]}`
+		}
+		c := benchSearch(b, benchQueryDocs, 128, policy)
+		for _, q := range []struct{ name, where string }{
+			{"all", ""}, {"100", "WHERE c.n < 100 "}, {"2000", "WHERE c.n < 2000 "}, {"half", "WHERE c.n < 10000 "},
+		} {
+			b.Run(kind+"/"+q.name, func(b *testing.B) {
+				benchQuery(b, c, 10, `SELECT TOP 10 c.id FROM c `+q.where+`ORDER BY VectorDistance(c.v, `+query+`)`)
+			})
+		}
+	}
+}
