@@ -15,7 +15,12 @@ func (h *heapOf[T]) init() {
 
 func (h *heapOf[T]) push(e T) {
 	h.list = append(h.list, e)
-	for i := len(h.list) - 1; i > 0; {
+	h.rise(len(h.list) - 1)
+}
+
+// rise puts the element at i in order, if there is one.
+func (h *heapOf[T]) rise(i int) {
+	for i > 0 && i < len(h.list) {
 		up := (i - 1) / 2
 		if !h.before(h.list[i], h.list[up]) {
 			return

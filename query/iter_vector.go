@@ -14,8 +14,8 @@ type nearest struct {
 	doc    Document
 }
 
-// openNearest opens the documents of a source by their distance. found has those that can be rows, where these
-// are few; nil: they are many, or nobody knows.
+// openNearest opens the documents of a source by their distance. found has those that can be rows, where
+// these are few; nil: they are many, or nobody knows.
 func (x *execution) openNearest(src Source, source int, found *members) (inOrder, error) {
 	if found != nil && len(found.rids) <= 2*x.room() {
 		return x.sortOf(src, source, found.rids, nil), nil
@@ -44,7 +44,8 @@ func (n *nearest) next() (bool, error) {
 			break
 		}
 		value := OrderedBy(doc.NumberValue(n.all.v.sign() * e.distance))
-		n.entry = entry{key: x.plan.top.order[0].append(nil, value), source: n.source, rid: e.rid, holds: true}
+		key := x.plan.top.order[0].append(nil, value)
+		n.entry = entry{key: key, source: n.source, rid: e.rid, holds: true}
 		if !x.behind(&n.entry) {
 			continue
 		}

@@ -98,7 +98,7 @@ func (x *execution) rankRows(skip int) error {
 	if err != nil {
 		return err
 	}
-	if indexed && x.streams(parts) {
+	if indexed && x.plan.streams(parts) {
 		if done, err := x.rankFromIndex(parts, skip); done || err != nil {
 			return err
 		}

@@ -139,7 +139,8 @@ func randomRank(r *rand.Rand) string {
 		if r.IntN(3) > 0 {
 			return text()
 		}
-		return "VectorDistance(c.v, " + pick("[1,0,2]", "[0.5,1,1]", "[1,2]") + pick(")", `, false, {"distanceFunction":"euclidean"})`)
+		return "VectorDistance(c.v, " + pick("[1,0,2]", "[0.5,1,1]", "[1,2]") +
+			pick(")", `, false, {"distanceFunction":"euclidean"})`)
 	}
 	rank := score()
 	if r.IntN(2) == 0 {
@@ -163,21 +164,22 @@ func TestRanksSpareDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	sources := newMemory(t, x, specialDocuments(rand.New(rand.NewPCG(1, 1)), 2000), 2)
+	fused := `RRF(VectorDistance(c.v, [1,0,2]), FullTextScore(c.x, "sea"))`
 	for _, c := range []struct {
 		text string
 		most int64
 	}{
 		{`SELECT TOP 10 c.id FROM c ORDER BY RANK FullTextScore(c.x, "mountain", "road")`, 10},
-		{`SELECT TOP 10 c.id FROM c ORDER BY RANK FullTextScore(c.x, {"term": "montain", "distance": 1})`, 10},
-		{`SELECT TOP 10 c.id FROM c WHERE c.id IN ("3", "4", "5") ORDER BY RANK FullTextScore(c.x, "sea")`, 9},
+		{`SELECT TOP 9 c.id FROM c ORDER BY RANK FullTextScore(c.x, {"term": "montain", "distance": 1})`, 9},
+		{`SELECT c.id FROM c WHERE c.id IN ("3", "4", "5") ORDER BY RANK FullTextScore(c.x, "sea")`, 9},
 		{`SELECT TOP 5 c.id FROM c ORDER BY RANK FullTextScore(c.x, "nowhere")`, 5},
 		{`SELECT TOP 5 c.id FROM c ORDER BY RANK VectorDistance(c.v, [1,0,2])`, 5},
 		{`SELECT TOP 5 c.id FROM c WHERE c.id < "12" ORDER BY RANK VectorDistance(c.v, [1,0,2])`, 5},
 		{`SELECT TOP 5 c.id FROM c WHERE c.id < "12" ORDER BY VectorDistance(c.v, [1,0,2])`, 6},
 		{`SELECT TOP 5 c.id FROM c ORDER BY VectorDistance(c.v, [1,0,2])`, 6},
 		// twice the 120 best by each score, and the rows
-		{`SELECT TOP 5 c.id FROM c ORDER BY RANK RRF(VectorDistance(c.v, [1,0,2]), FullTextScore(c.x, "sea"))`, 240},
-		{`SELECT TOP 5 c.id FROM c WHERE c.id < "12" ORDER BY RANK RRF(VectorDistance(c.v, [1,0,2]), FullTextScore(c.x, "sea"))`, 300},
+		{`SELECT TOP 5 c.id FROM c ORDER BY RANK ` + fused, 240},
+		{`SELECT TOP 5 c.id FROM c WHERE c.id < "12" ORDER BY RANK ` + fused, 300},
 	} {
 		p, err := Prepare(c.text, nil, Info{Index: x, Vectors: map[string]string{"/v": "cosine"}})
 		if err != nil {

@@ -116,7 +116,8 @@ func (x *execution) readText(r *ranker, people []*population) error {
 
 // countWords adds up the words of all texts of a source.
 func (x *execution) countWords(src Source, people *population, r *ranker) error {
-	return x.eachText(src, people, r.path, "", func(_, _, length uint64) { r.corpus.words += float64(length) })
+	return x.eachText(src, people, r.path, "",
+		func(_, _, length uint64) { r.corpus.words += float64(length) })
 }
 
 // eachText calls fn for each text of the population that has a word, in the order of rids.

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
 )
 
 // The best documents by one score that an index has told: those with a term, or with a distance, are read in
-// the order of their scores, as long as rows are missing. Behind them come the other texts, which score 0, and
-// then the documents without a score, each in the order of sources and rids. These are looked for when they are
-// needed.
+// the order of their scores, as long as rows are missing. Behind them come the other texts, which score 0,
+// and then the documents without a score, each in the order of sources and rids. These are looked for when
+// they are needed.
 
 // scored is a document with a score, such that great is good.
 type scored struct {
@@ -26,15 +27,17 @@ const scoredSize = 24
 
 // before puts the best first.
 func (s scored) before(o scored) bool {
-	return cmp.Or(cmp.Compare(o.score, s.score), cmp.Compare(s.source, o.source), cmp.Compare(s.rid, o.rid)) < 0
+	return cmp.Or(cmp.Compare(o.score, s.score), cmp.Compare(s.source, o.source),
+		cmp.Compare(s.rid, o.rid)) < 0
 }
 
 // best iterates over the documents that fulfil the conditions, those with the best scores first. After next
 // the frame is at the document.
 type best struct {
-	x    *execution
-	r    *ranker
-	only [][]uint64 // the documents that can fulfil the conditions, by source; nil: they are not known, or many
+	x *execution
+	r *ranker
+	// the documents that can fulfil the conditions, by source; nil: they are not known, or many
+	only [][]uint64
 	heap heapOf[scored]
 	near []*distances // of vectors: what comes behind those in the heap, by source
 	rest Documents
@@ -44,12 +47,23 @@ type best struct {
 
 // streams tells whether all parts give out their best documents in order. Of a fusion without an end all
 // documents are wanted.
-func (x *execution) streams(parts []ranker) bool {
-	return (len(parts) == 1 || x.plan.top.limit >= 0) &&
+func (p *Plan) streams(parts []ranker) bool {
+	return len(parts) > 0 && (len(parts) == 1 || p.top.limit >= 0) &&
 		!slices.ContainsFunc(parts, func(r ranker) bool { return !r.streams() })
 }
 
 func (r *ranker) streams() bool { return r.vectors != nil || r.text != nil && r.valid && !r.rising }
+
+// rankText says what indexes the parts have.
+func rankText(parts []ranker) string {
+	texts := make([]string, len(parts))
+	for i, r := range parts {
+		if texts[i] = "words of " + r.path.String(); r.vectors != nil {
+			texts[i] = r.vectors.String()
+		}
+	}
+	return strings.Join(texts, ", and by ")
+}
 
 // newBest makes the iterator for one part; nil where its index is of no use.
 func (x *execution) newBest(r *ranker, only [][]uint64) (*best, error) {
@@ -167,8 +181,8 @@ func (b *best) wants() bool {
 	return !met && (b.r.text(x.f).Kind() == doc.String) == b.zero
 }
 
-// openRest opens the documents among which those that the heap did not have are: all texts, where no condition
-// is known to be narrower.
+// openRest opens the documents among which those that the heap did not have are: all texts, where no
+// condition is known to be narrower.
 func (b *best) openRest(src Source) (Documents, error) {
 	x := b.x
 	if b.only != nil {

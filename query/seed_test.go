@@ -12,3 +12,5 @@ import (
 func TestCompilerWholeQueries(t *testing.T) { query.AskWholeQueries(t, metatest.FirstSeed()) }
 
 func TestRanksOfTheLiving(t *testing.T) { query.RanksOfTheLiving(t, metatest.FirstSeed()) }
+
+func TestNearestByCodes(t *testing.T) { query.NearestByCodes(t, metatest.FirstSeed()) }

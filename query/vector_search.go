@@ -23,6 +23,9 @@ type vectors struct {
 	query  []float32
 	square float64 // of query
 	metric vectorMetric
+
+	codeKey []byte
+	codes   *index.VectorQuery // nil: there are none
 }
 
 // chooseVectors returns how an index serves VectorDistance(path, [constants]); nil where none does.
@@ -50,10 +53,18 @@ func (p *planner) chooseVectors(e syntax.Expr) *vectors {
 		if indexed && numbers && known {
 			v := &vectors{path: route, key: key, query: appendFloats(nil, query), metric: metric}
 			v.square = squares(v.query)
+			p.chooseCodes(v)
 			return v
 		}
 	}
 	return nil
+}
+
+func (v *vectors) String() string {
+	if v.codes != nil {
+		return "codes of the vectors of " + v.path.String()
+	}
+	return "vectors of " + v.path.String()
 }
 
 // sign turns similarities, where great is good, round.
@@ -82,12 +93,13 @@ type distances struct {
 	only    *members // whose vectors are wanted; nil: all
 	without []uint64 // the members that have no distance
 	exact   heapOf[estimate]
+	rough   rough     // that have to be looked up
 	vector  []float32 // scratch
 }
 
 // openDistances calculates the distances of a source; only names the documents that are wanted, nil: all.
-// latest tells that of equal ones the latest document comes first. It is nil where the index's vectors are not
-// as long as the query's, or too many.
+// latest tells that of equal ones the latest document comes first. It is nil where the index's vectors are
+// not as long as the query's, or too many.
 func (x *execution) openDistances(src Source, v *vectors, only *members, latest bool) (*distances, error) {
 	d := &distances{x: x, src: src, v: v, only: only}
 	d.exact.before = func(a, b estimate) bool {
@@ -103,6 +115,8 @@ func (x *execution) openDistances(src Source, v *vectors, only *members, latest 
 	read := d.walk
 	if _, ok := src.(Values); ok && only != nil {
 		read = d.lookUp
+	} else if ok && v.codes != nil {
+		read = d.walkCodes
 	}
 	if usable, err := read(); !usable || err != nil {
 		return nil, err
@@ -114,29 +128,38 @@ func (x *execution) openDistances(src Source, v *vectors, only *members, latest 
 
 // walk reads all vectors.
 func (d *distances) walk() (usable bool, err error) {
-	terms := d.src.Terms(d.v.key, append(bytes.Clone(d.v.key), 0xFF), false)
-	defer func() {
-		if e := terms.Close(); err == nil {
-			err = e
-		}
-	}()
 	var met []uint64
-	for terms.Next() {
-		if !d.only.has(terms.RID()) {
-			continue
+	usable, err = d.each(d.v.key, func(rid uint64, value []byte) (bool, error) {
+		if !d.only.has(rid) {
+			return true, nil
 		}
 		if d.only != nil {
-			met = append(met, terms.RID())
+			met = append(met, rid)
 		}
-		if usable, err := d.take(terms.RID(), terms.Value()); !usable || err != nil {
-			return usable, err
-		}
-	}
+		return d.take(rid, value)
+	})
 	if d.only != nil {
 		for _, rid := range d.only.rids {
 			if !(&members{met}).has(rid) {
 				d.without = append(d.without, rid)
 			}
+		}
+	}
+	return usable, err
+}
+
+// each calls fn with all entries of a key, as long as it is true.
+func (d *distances) each(key []byte, fn func(rid uint64, value []byte) (bool, error)) (usable bool,
+	err error) {
+	terms := d.src.Terms(key, append(bytes.Clone(key), 0xFF), false)
+	defer func() {
+		if e := terms.Close(); err == nil {
+			err = e
+		}
+	}()
+	for terms.Next() {
+		if usable, err := fn(terms.RID(), terms.Value()); !usable || err != nil {
+			return usable, err
 		}
 	}
 	return true, nil
@@ -184,7 +207,10 @@ func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
 
 // next returns the next one.
 func (d *distances) next() (e estimate, ok bool, err error) {
-	if err := d.x.pass(entryWork); err != nil || len(d.exact.list) == 0 {
+	if err := d.x.pass(entryWork); err != nil {
+		return e, false, err
+	}
+	if err := d.settle(); err != nil || len(d.exact.list) == 0 {
 		return e, false, err
 	}
 	return d.exact.pop(), true, nil

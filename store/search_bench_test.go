@@ -63,17 +63,29 @@ func appendVector(dst []byte, r *rand.Rand, dimensions int) []byte {
 
 // BenchmarkFullTextScore ranks 20,000 texts by words of which one in five, one in 50 and one in 400 has each.
 func BenchmarkFullTextScore(b *testing.B) {
-	c := benchSearch(b, benchQueryDocs, 0, `{"excludedPaths":[{"path":"/text/?"}],"fullTextIndexes":[{"path":"/text"}]}`)
-	for _, q := range []struct{ name, text string }{
-		{"word", `SELECT TOP 10 c.id FROM c ORDER BY RANK FullTextScore(c.text, "word60")`},
-		{"words", `SELECT TOP 10 c.id FROM c ORDER BY RANK FullTextScore(c.text, "word13", "word160", "word1500")`},
-		{"fuzzy", `SELECT TOP 10 c.id FROM c ORDER BY RANK FullTextScore(c.text, {"term": "word160", "distance": 1})`},
-		{"phrase", `SELECT TOP 10 c.id FROM c ORDER BY RANK FullTextScore(c.text, "word13 word20")`},
-		{"filter", `SELECT TOP 10 c.id FROM c WHERE c.n < 1000 ORDER BY RANK FullTextScore(c.text, "word13", "word160")`},
-		{"fusion", `SELECT TOP 10 c.id FROM c ORDER BY RANK RRF(FullTextScore(c.text, "word13"), FullTextScore(c.text, "word160"))`},
+	c := benchSearch(b, benchQueryDocs, 0,
+		`{"excludedPaths":[{"path":"/text/?"}],"fullTextIndexes":[{"path":"/text"}]}`)
+	for _, q := range []struct{ name, where, rank string }{
+		{"word", "", `FullTextScore(c.text, "word60")`},
+		{"words", "", `FullTextScore(c.text, "word13", "word160", "word1500")`},
+		{"fuzzy", "", `FullTextScore(c.text, {"term": "word160", "distance": 1})`},
+		{"phrase", "", `FullTextScore(c.text, "word13 word20")`},
+		{"filter", "WHERE c.n < 1000 ", `FullTextScore(c.text, "word13", "word160")`},
+		{"fusion", "", `RRF(FullTextScore(c.text, "word13"), FullTextScore(c.text, "word160"))`},
 	} {
-		b.Run(q.name, func(b *testing.B) { benchQuery(b, c, 10, q.text) })
+		b.Run(q.name, func(b *testing.B) {
+			benchQuery(b, c, 10, `SELECT TOP 10 c.id FROM c `+q.where+`ORDER BY RANK `+q.rank)
+		})
 	}
+}
+
+// benchVectorPolicy has an index of vectors of that type; none: it has none.
+func benchVectorPolicy(kind string) string {
+	policy := `{"excludedPaths":[{"path":"/text/?"},{"path":"/v/*"}]`
+	if kind != "none" {
+		policy += `,"vectorIndexes":[{"path":"/v","type":"` + kind + `"}]`
+	}
+	return policy + "}"
 }
 
 // BenchmarkVectorDistance looks for the 10 nearest of 20,000 vectors of 128 dimensions, among all and among
@@ -82,17 +94,27 @@ func BenchmarkVectorDistance(b *testing.B) {
 	r := rand.New(rand.NewPCG(3, 4))
 	query := string(appendVector(nil, r, 128))
 	for _, kind := range []string{"flat", "quantizedFlat", "none"} {
-		policy := `{"excludedPaths":[{"path":"/text/?"},{"path":"/v/*"}],"vectorIndexes":[{"path":"/v","type":"` + kind + `"}]}`
-		if kind == "none" {
-			policy = `{"excludedPaths":[{"path":"/text/?"},{"path":"/v/*"}]}`
-		}
-		c := benchSearch(b, benchQueryDocs, 128, policy)
+		c := benchSearch(b, benchQueryDocs, 128, benchVectorPolicy(kind))
 		for _, q := range []struct{ name, where string }{
-			{"all", ""}, {"100", "WHERE c.n < 100 "}, {"2000", "WHERE c.n < 2000 "}, {"half", "WHERE c.n < 10000 "},
+			{"all", ""}, {"100", "WHERE c.n < 100 "}, {"2000", "WHERE c.n < 2000 "},
+			{"half", "WHERE c.n < 10000 "},
 		} {
 			b.Run(kind+"/"+q.name, func(b *testing.B) {
-				benchQuery(b, c, 10, `SELECT TOP 10 c.id FROM c `+q.where+`ORDER BY VectorDistance(c.v, `+query+`)`)
+				benchQuery(b, c, 10,
+					`SELECT TOP 10 c.id FROM c `+q.where+`ORDER BY VectorDistance(c.v, `+query+`)`)
 			})
 		}
+	}
+}
+
+// BenchmarkNearest looks for the 10 nearest of 100,000 vectors of 384 dimensions.
+func BenchmarkNearest(b *testing.B) {
+	r := rand.New(rand.NewPCG(5, 6))
+	query := string(appendVector(nil, r, 384))
+	for _, kind := range []string{"flat", "quantizedFlat"} {
+		b.Run(kind, func(b *testing.B) {
+			c := benchSearch(b, 100_000, 384, benchVectorPolicy(kind))
+			benchQuery(b, c, 10, `SELECT TOP 10 c.id FROM c ORDER BY VectorDistance(c.v, `+query+`)`)
+		})
 	}
 }

@@ -12,11 +12,12 @@ import (
 
 // searchPolicy has indexes of words and of vectors of that type.
 func searchPolicy(vectors string) string {
-	return fmt.Sprintf(`{"fullTextIndexes":[{"path":"/s"}],"vectorIndexes":[{"path":"/list","type":%q}]}`, vectors)
+	return fmt.Sprintf(`{"fullTextIndexes":[{"path":"/s"}],"vectorIndexes":[{"path":"/list","type":%q}]}`,
+		vectors)
 }
 
-// TestSearchIndexesChangeNothing asks for ranks and for the nearest vectors with indexes, some documents being
-// dead and not purged, and without indexes.
+// TestSearchIndexesChangeNothing asks for ranks and for the nearest vectors with indexes, some documents
+// being dead and not purged, and without indexes.
 func TestSearchIndexesChangeNothing(t *testing.T) {
 	racetest.Sequential(t)
 	for seed, vectors := range []string{"flat", "quantizedFlat", "diskANN", "flat"} {
@@ -25,7 +26,8 @@ func TestSearchIndexesChangeNothing(t *testing.T) {
 			for i := range 300 {
 				g.step(g.r, 0, 120)
 				if i == 200 && seed == 1 {
-					if _, err := g.c.DeletePartition(t.Context(), g.c.def.Extract([]byte(`{"pk":"p2","sub":"s0"}`))); err != nil {
+					pk := g.c.def.Extract([]byte(`{"pk":"p2","sub":"s0"}`))
+					if _, err := g.c.DeletePartition(t.Context(), pk); err != nil {
 						t.Error(err)
 					}
 				}
@@ -70,11 +72,14 @@ func (g *indexRig) searches() (answers []string) {
 		for _, text := range []string{
 			`SELECT VALUE c.id FROM c ORDER BY RANK FullTextScore(c.s, "red", "long")`,
 			`SELECT TOP 9 VALUE c.id FROM c ORDER BY RANK FullTextScore(c.s, "red bikes", "x")`,
-			`SELECT TOP 9 VALUE c.id FROM c WHERE c.n > 1 ORDER BY RANK FullTextScore(c.s, "xy", {"term": "bake", "distance": 1})`,
+			`SELECT TOP 9 VALUE c.id FROM c WHERE c.n > 1
+				ORDER BY RANK FullTextScore(c.s, "xy", {"term": "bake", "distance": 1})`,
 			`SELECT VALUE c.id FROM c ORDER BY VectorDistance(c.list, [1,2])`,
 			`SELECT TOP 3 VALUE c.id FROM c WHERE c.a = 1 ORDER BY VectorDistance(c.list, [1,2])`,
-			`SELECT TOP 3 VALUE c.id FROM c WHERE IS_DEFINED(c.a) ORDER BY VectorDistance(c.list, [1,2], false, {"distanceFunction":"euclidean"})`,
-			`SELECT TOP 20 VALUE c.id FROM c ORDER BY RANK RRF(VectorDistance(c.list, [1,2]), FullTextScore(c.s, "red", "x"))`,
+			`SELECT TOP 3 VALUE c.id FROM c WHERE IS_DEFINED(c.a)
+				ORDER BY VectorDistance(c.list, [1,2], false, {"distanceFunction":"euclidean"})`,
+			`SELECT TOP 20 VALUE c.id FROM c
+				ORDER BY RANK RRF(VectorDistance(c.list, [1,2]), FullTextScore(c.s, "red", "x"))`,
 		} {
 			q := QueryRequest{Text: text, ListOptions: ListOptions{Scope: scope, MaxItems: 5}}
 			var b strings.Builder
