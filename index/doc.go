@@ -46,11 +46,11 @@
 // Entries propose, documents decide: where a lookup says that it is not exact, the entries that it leads to
 // hold all that is wanted and may hold more.
 //
-// # Text and geometry
+// # Text, vectors and geometry
 //
 // What the analysis of text and the reading of GeoJSON are is said here, too, since a query without an index
 // must come to the same results as one with it: Language.AppendTokens, ParseGeometry and the relations of
-// geometries.
+// geometries. A Quantizer makes the codes that searches of vectors go through.
 //
 // All failures of policies are a *PolicyError that names the place in the JSON text, those of geometries a
 // *GeometryError.

@@ -13,6 +13,7 @@ import (
 type vectorIndex struct {
 	path       string
 	dimensions int
+	codes      *Quantizer // nil: there are none
 }
 
 func (x *Indexer) addVectors(list []VectorPath) error {
@@ -24,7 +25,11 @@ func (x *Indexer) addVectors(list []VectorPath) error {
 		if x.hidden[p.Segments()[0]] {
 			continue
 		}
-		x.vectors = append(x.vectors, vectorIndex{p.String(), x.def.Vectors[p.String()]})
+		one := vectorIndex{path: p.String(), dimensions: x.def.Vectors[p.String()]}
+		if v.quantized() && one.dimensions > 0 {
+			one.codes = NewQuantizer(one.dimensions, v.codeSize())
+		}
+		x.vectors = append(x.vectors, one)
 		x.special.grow(PathTo(p)).vector = len(x.vectors)
 	}
 	return nil
@@ -45,7 +50,18 @@ func (x *Indexer) addTexts(list []FullTextPath) error {
 	return nil
 }
 
-// vector makes the entry of a vector: an array of as many numbers as the embedding has dimensions. Anything
+// quantized tells whether an index has codes beside its vectors.
+func (v VectorPath) quantized() bool { return v.Type != "flat" }
+
+// codeSize is how many bytes the bits of a code may have; 0: nobody has said.
+func (v VectorPath) codeSize() int {
+	if v.QuantizationByteSize == nil {
+		return 0
+	}
+	return max(*v.QuantizationByteSize, 0)
+}
+
+// vector makes the entries of a vector: an array of as many numbers as the embedding has dimensions. Anything
 // else has none.
 func (w *walk) vector(index vectorIndex, v doc.Value) {
 	if v.Kind() != doc.Array {
@@ -66,6 +82,12 @@ func (w *walk) vector(index vectorIndex, v doc.Value) {
 		return
 	}
 	w.shut(s)
+	if index.codes != nil {
+		w.vectors = DecodeVector(w.vectors[:0], w.extra[s.value:])
+		s = w.open(kindCode)
+		w.extra = index.codes.AppendCode(w.extra, w.vectors)
+		w.shut(s)
+	}
 }
 
 // VectorPrefix returns the key under which the vectors at path are, one entry a document; false where they
@@ -78,12 +100,32 @@ func (x *Indexer) VectorPrefix(p Path) (key []byte, ok bool) {
 }
 
 func (x *Indexer) vectorDimensions(p Path) int {
-	for _, v := range x.vectors {
-		if v.path == p.String() {
-			return v.dimensions
-		}
+	v, _ := x.vectorAt(p)
+	return v.dimensions
+}
+
+func (x *Indexer) vectorAt(p Path) (vectorIndex, bool) {
+	i := slices.IndexFunc(x.vectors, func(v vectorIndex) bool { return v.path == p.String() })
+	if i < 0 {
+		return vectorIndex{}, false
 	}
-	return 0
+	return x.vectors[i], true
+}
+
+// VectorCodes returns the key under which the codes of the vectors at path are, one entry a vector, and what
+// made them; nil where there are none.
+func (x *Indexer) VectorCodes(p Path) (key []byte, codes *Quantizer) {
+	if x != nil {
+		v, _ := x.vectorAt(p)
+		codes = v.codes
+	}
+	if codes == nil || !x.everywhere(p, func(x *Indexer) bool {
+		v, _ := x.vectorAt(p)
+		return v.codes.Equal(codes)
+	}) {
+		return nil, nil
+	}
+	return p.appendKey(nil, kindCode), codes
 }
 
 // DecodeVector appends the numbers of a vector's entry to dst: as float32, to which those of the document

@@ -44,6 +44,8 @@ type walk struct {
 	enters int    // arrays on the way
 	spans  []span
 	wanted []doc.Value // what the composite indexes hold
+
+	vectors []float32 // scratch
 }
 
 // span is an entry in the making: pieces of keys and extra.

@@ -19,6 +19,7 @@ import (
 //	| i | path | S | cell |   spatial: a cell that a geometry touches
 //	| i | path | T | word |   full text: a word                            -> how often, how many words in all
 //	| i | path | V |          vector                                        -> its numbers
+//	| i | path | C |          code of a vector                              -> see Quantizer
 //	| i | P    | shape |      the set of paths that a document has
 //	| i | Q    | shape |      what paths a shape has; one entry for the whole index, with document 0
 //	| o | composite | terms | one term for each path of a composite index
@@ -26,9 +27,9 @@ import (
 //
 // A path is the text of its steps: names as they are, FF between a property and what it belongs to, FE for
 // the elements of an array. None of the bytes from F5 on occurs in UTF-8, so nothing in a name needs an
-// escape, R, S, T, V and the others are such bytes, and no path is the beginning of another. Text was chosen
-// over a hash of the path because it is about as short (names rarely exceed the eight bytes that a hash
-// needs), costs a copy instead of a computation for each value, and cannot collide: a document that turned up
+// escape, R, S, T, V, C and the others are such bytes, and no path is the beginning of another. Text was
+// chosen over a hash of the path because it is about as short (names rarely exceed the eight bytes that a
+// hash needs), costs a copy instead of a computation for each value, and cannot collide: a document that turned up
 // under a foreign path would be met twice, or at the wrong place, in a walk of that path. Only a path of more
 // than 64 bytes is replaced by FD (FC where it enters arrays) and 16 bytes of its SHA-256. Nothing ever asks
 // for paths in order.
@@ -50,6 +51,8 @@ const (
 
 	shapePosting = 0xF7
 	shapeRecord  = 0xF6
+
+	kindCode = 0xF5
 
 	maxPathText  = 64
 	pathHashSize = 16
@@ -138,7 +141,7 @@ func splitPath(key []byte) (end int, enters bool) {
 	}
 	for i := 1; i < len(key); i++ {
 		switch key[i] {
-		case kindRange, kindSpatial, kindText, kindVector:
+		case kindRange, kindSpatial, kindText, kindVector, kindCode:
 			return i + 1, enters
 		case stepElement:
 			enters = true
@@ -174,7 +177,7 @@ func FormatKey(key []byte) string {
 		return "?" + hex.EncodeToString(key)
 	}
 	kind := map[byte]string{kindRange: " ", kindSpatial: " cell ", kindText: " word ",
-		kindVector: " vector"}[key[end-1]]
+		kindVector: " vector", kindCode: " code"}[key[end-1]]
 	rest := hex.EncodeToString(key[end:])
 	switch key[end-1] {
 	case kindRange:

@@ -52,6 +52,7 @@ type call struct {
 	terms   termsCache
 	scratch [2][]byte
 	numbers [2][]float64
+	floats  [2][]float32
 }
 
 // moment is the present time of the row.

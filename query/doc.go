@@ -32,6 +32,9 @@
 // groups and distinct values of a path, rows that OFFSET skips (indexOnly, covers). A source tells then which
 // entries are of the dead.
 //
+// ORDER BY VectorDistance and ORDER BY RANK take scores from the index as well, and read documents in the
+// order of these (rank_text.go, rank_top.go, vector_search.go, vector_codes.go).
+//
 // # Pages
 //
 // A query has one of three forms. Without ORDER BY rows come in the order of rids, source after source. With

@@ -120,23 +120,40 @@ const (
 	bm25B = 0.75
 )
 
-// bm25 scores one text. documents is how many there are, words how many words all of them have together,
-// hits[i] how many of them have the i-th term; length is how many words this one has and counts[i] how often
-// it has the i-th term. The numbers may come from elsewhere, so nothing is taken for granted about them.
-func bm25(documents, words float64, hits []float64, length int, counts []int) float64 {
-	average := words / documents
-	if !(average > 0) || math.IsInf(average, 0) {
-		average = 1
+// bm25 is what the scores of texts are made of: how rare each term is, and how long a text is on average.
+type bm25 struct {
+	average float64
+	rarity  []float64
+}
+
+// newBM25 prepares scores. documents is how many there are, words how many words all of them have together,
+// and hits[i] how many of them have the i-th term. The numbers may come from elsewhere, so nothing is taken
+// for granted about them.
+func newBM25(documents, words float64, hits []float64) bm25 {
+	b := bm25{average: words / documents, rarity: make([]float64, len(hits))}
+	if !(b.average > 0) || math.IsInf(b.average, 0) {
+		b.average = 1
 	}
-	score := 0.0
+	for i, n := range hits {
+		b.rarity[i] = math.Log1p(max(documents-n+0.5, 0) / (max(n, 0) + 0.5))
+	}
+	return b
+}
+
+// term is what the i-th term adds to the score of a text: length is how many words the text has, count how
+// often it has the term, at least once.
+func (b *bm25) term(i, count, length int) float64 {
+	frequency := float64(count)
+	return b.rarity[i] * frequency * (bm25K + 1) / (frequency +
+		bm25K*(1-bm25B+bm25B*float64(length)/b.average))
+}
+
+// score scores a text that has the i-th term counts[i] times.
+func (b *bm25) score(length int, counts []int) (score float64) {
 	for i, n := range counts {
-		if n == 0 {
-			continue
+		if n > 0 {
+			score += b.term(i, n, length)
 		}
-		rarity := math.Log1p(max(documents-hits[i]+0.5, 0) / (max(hits[i], 0) + 0.5))
-		frequency := float64(n)
-		score += rarity * frequency * (bm25K + 1) / (frequency +
-			bm25K*(1-bm25B+bm25B*float64(length)/average))
 	}
 	return score
 }

@@ -95,5 +95,6 @@ func fnFullTextScore(c *call, args []doc.Value) doc.Value {
 		counts = append(counts, terms[i].countFor(&c.meter, tokens))
 	}
 	c.terms.counts = counts
-	return doc.NumberValue(bm25(args[2].Num(), args[3].Num(), hits, len(tokens), counts))
+	scores := newBM25(args[2].Num(), args[3].Num(), hits)
+	return doc.NumberValue(scores.score(len(tokens), counts))
 }

@@ -58,39 +58,101 @@ func fnVectorDistance(c *call, args []doc.Value) doc.Value {
 	var ok [2]bool
 	for i := range ok {
 		c.numbers[i], ok[i] = appendNumbers(c.numbers[i][:0], args[i])
+		c.floats[i] = appendFloats(c.floats[i][:0], c.numbers[i])
 	}
-	if !ok[0] || !ok[1] {
+	if !ok[0] || !ok[1] || len(c.floats[0]) != len(c.floats[1]) {
 		return undefined
 	}
-	return metric.compare(c.numbers[0], c.numbers[1])
+	if d, defined := metric.distance(c.floats[0], c.floats[1], squares(c.floats[1])); defined {
+		return doc.NumberValue(d)
+	}
+	return undefined
 }
 
-// compare returns the similarity or distance of two vectors. Their elements count as floats of 32 bits; it is
-// undefined where one is too large for that, and where the vectors differ in length or have none. The cosine
-// of a vector of zeroes is 0.
-func (m vectorMetric) compare(a, b []float64) doc.Value {
-	if len(a) != len(b) || len(a) == 0 {
-		return undefined
+// appendFloats appends the elements of a vector, which count as floats of 32 bits.
+func appendFloats(dst []float32, numbers []float64) []float32 {
+	for _, f := range numbers {
+		dst = append(dst, float32(f))
 	}
-	var dot, aa, bb, gap float64
-	for i := range a {
-		x, y := float64(float32(a[i])), float64(float32(b[i]))
-		dot += x * y
-		aa += x * x
-		bb += y * y
-		gap += (x - y) * (x - y)
+	return dst
+}
+
+// distance returns the similarity or distance of two vectors of one length; bb is what squares says of the
+// second one. It is undefined where the vectors have no elements, or one is too large for a float of 32 bits.
+// The cosine of a vector of zeroes is 0. The same vectors have the same distance to the last bit, wherever
+// they come from: an index gives them as documents do.
+func (m vectorMetric) distance(a, b []float32, bb float64) (float64, bool) {
+	var dot, aa, gap float64
+	if m == metricEuclidean {
+		gap, aa = gaps(a, b)
+	} else {
+		dot, aa = products(a, b)
 	}
 	switch {
-	case !(aa <= math.MaxFloat64 && bb <= math.MaxFloat64):
-		return undefined
+	case len(a) == 0, !(aa <= math.MaxFloat64 && bb <= math.MaxFloat64):
+		return 0, false
 	case m == metricDot:
-		return doc.NumberValue(dot)
+		return dot, true
 	case m == metricEuclidean:
-		return doc.NumberValue(math.Sqrt(gap))
+		return math.Sqrt(gap), true
 	case aa == 0 || bb == 0:
-		return doc.NumberValue(0)
+		return 0, true
 	}
-	return doc.NumberValue(min(max(dot/(math.Sqrt(aa)*math.Sqrt(bb)), -1), 1))
+	return min(max(dot/(math.Sqrt(aa)*math.Sqrt(bb)), -1), 1), true
+}
+
+// lanes is how many sums are made side by side, so that none waits for the one before.
+const lanes = 4
+
+// squares returns the scalar product of a vector with itself.
+func squares(a []float32) float64 {
+	_, aa := products(a, a)
+	return aa
+}
+
+// products returns the scalar products of a with b and with itself.
+func products(a, b []float32) (dot, aa float64) {
+	var d, s [lanes]float64
+	b = b[:len(a)]
+	i := 0
+	for ; i+lanes <= len(a); i += lanes {
+		x0, x1, x2, x3 := float64(a[i]), float64(a[i+1]), float64(a[i+2]), float64(a[i+3])
+		d[0] += x0 * float64(b[i])
+		d[1] += x1 * float64(b[i+1])
+		d[2] += x2 * float64(b[i+2])
+		d[3] += x3 * float64(b[i+3])
+		s[0] += x0 * x0
+		s[1] += x1 * x1
+		s[2] += x2 * x2
+		s[3] += x3 * x3
+	}
+	dot, aa = d[0]+d[1]+d[2]+d[3], s[0]+s[1]+s[2]+s[3]
+	for ; i < len(a); i++ {
+		dot += float64(a[i]) * float64(b[i])
+		aa += float64(a[i]) * float64(a[i])
+	}
+	return dot, aa
+}
+
+// gaps returns the square of the distance of two vectors, and that of a from nothing.
+func gaps(a, b []float32) (gap, aa float64) {
+	var g, s [lanes]float64
+	b = b[:len(a)]
+	i := 0
+	for ; i+lanes <= len(a); i += lanes {
+		for l := range lanes {
+			x, y := float64(a[i+l]), float64(b[i+l])
+			g[l] += (x - y) * (x - y)
+			s[l] += x * x
+		}
+	}
+	gap, aa = g[0]+g[1]+g[2]+g[3], s[0]+s[1]+s[2]+s[3]
+	for ; i < len(a); i++ {
+		x, y := float64(a[i]), float64(b[i])
+		gap += (x - y) * (x - y)
+		aa += x * x
+	}
+	return gap, aa
 }
 
 // The multipliers among the options of VECTORDISTANCE, and what they may be.

@@ -129,7 +129,17 @@ func (m *memory) Postings(prefix []byte) Postings {
 func (m *memory) span(lo, hi []byte) []memoryEntry {
 	from := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(lo) })
 	to := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(hi) })
+	if hi == nil {
+		to = len(m.entries)
+	}
 	return m.entries[from:max(from, to)]
+}
+
+func (m *memory) Value(key []byte, rid uint64) ([]byte, bool, error) {
+	for _, e := range m.span(binary.BigEndian.AppendUint64(bytes.Clone(key), rid), nil) {
+		return e.value, bytes.Equal(e.key, key) && e.rid == rid, nil
+	}
+	return nil, false, nil
 }
 
 func (m *memory) Terms(lo, hi []byte, reverse bool) Terms {

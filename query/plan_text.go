@@ -259,7 +259,9 @@ func (p *Plan) accessText() string {
 		}
 		return text
 	case p.order != nil && p.order.vectors != nil:
-		return "vectors of " + p.order.vectors.path.String()
+		return p.order.vectors.String()
+	case p.streams(p.rank):
+		return "the best by " + rankText(p.rank)
 	}
 	return p.waysText()
 }

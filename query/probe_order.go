@@ -51,13 +51,14 @@ func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 			p.note("walk")
 			return x.watch(src, source, o.walk), nil
 		}
-		if n, err := x.newNearest(src, source, o.vectors); n != nil || err != nil {
-			return n, err
-		}
-		return x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0, true) }), nil
+		return x.openNearest(src, source, nil)
 	}
 	found := p.rids()
-	if o.walk == nil || len(found) <= 2*x.room() {
+	if o.vectors != nil {
+		p.note("nearest of the wanted")
+		return x.openNearest(src, source, &members{found})
+	}
+	if len(found) <= 2*x.room() {
 		p.note("sort")
 		return x.sortOf(src, source, found, nil), nil
 	}

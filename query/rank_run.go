@@ -11,9 +11,11 @@ import (
 
 // ORDER BY RANK.
 //
-// A FullTextScore is the BM25 of a text among all texts of the container, whatever the conditions of the
-// query are. Where the words are indexed, the index has what BM25 needs to know of the others; else one walk
-// over the documents gathers that beside the figures of each document, and the scores follow.
+// A FullTextScore is the BM25 of a text among all texts of the query's scope (the container, or the logical
+// partition that is asked), whatever the conditions of the query are. Where the words are indexed, the index
+// has all the scores (see rank_text.go), and documents are read in their order (see rank_top.go); else one
+// walk over the documents gathers what BM25 needs to know of all beside the figures of each, and the scores
+// follow.
 //
 // With several scores (RRF) the documents that are among the best by one of them are taken, as many of each
 // as a client would ask of a partition; their ranks by each score are fused: the sum of weight / (60 + rank).
@@ -33,10 +35,14 @@ type ranker struct {
 	valid  bool
 	path   index.Path // of a text whose words are indexed; nil where they are not
 	score  valuer     // of a VectorDistance
-	rising bool
-	weight float64
+	// how an index has the nearest vectors, where these are the best ones; nil: none has
+	vectors *vectors
+	rising  bool
+	weight  float64
 
-	corpus corpus // filled by a run, in its own copy
+	// filled by a run, in its own copy
+	corpus  corpus
+	indexed []textScores // by source, where the index has told them
 }
 
 // corpus is what BM25 needs to know of all texts.
@@ -53,6 +59,9 @@ func (c *compiler) rankers(p *planner, parts []*rankPart) []ranker {
 		r.rising, r.weight = part.rising, part.weight
 		if part.text == nil {
 			r.score = c.value(part.call)
+			if v := p.chooseVectors(part.call); v != nil && v.metric.descending() != part.rising {
+				r.vectors = v
+			}
 			continue
 		}
 		r.text = c.value(part.text)
@@ -78,70 +87,82 @@ type ranked struct {
 
 // rankRows gives out the rows of a query with ORDER BY RANK, but for those that earlier pages have given.
 func (x *execution) rankRows(skip int) error {
+	if x.plan.never {
+		return nil
+	}
 	parts := slices.Clone(x.plan.rank)
 	for i := range parts {
 		parts[i].corpus.hits = make([]float64, len(parts[i].terms))
 	}
-	documents, err := x.rankedDocuments(parts)
+	indexed, err := x.readTexts(parts)
 	if err != nil {
 		return err
 	}
+	if indexed && x.plan.streams(parts) {
+		if done, err := x.rankFromIndex(parts, skip); done || err != nil {
+			return err
+		}
+	}
+	documents, err := x.rankedDocuments(parts, indexed)
+	if err != nil {
+		return err
+	}
+	scores := make([]bm25, len(parts))
+	for i, r := range parts {
+		scores[i] = newBM25(r.corpus.documents, r.corpus.words, r.corpus.hits)
+	}
 	for i := range documents {
-		documents[i].score(parts)
+		documents[i].score(parts, scores)
 	}
 	x.fuse(documents, parts)
 	slices.SortStableFunc(documents, func(a, b ranked) int { return cmp.Compare(b.fused, a.fused) })
+	_, err = x.giveRanked(documents, skip)
+	return err
+}
+
+// giveRanked gives out the rows of documents that are in order. It is false where the page ends.
+func (x *execution) giveRanked(documents []ranked, skip int) (more bool, err error) {
 	for _, d := range documents {
 		found, live, err := x.sources[d.source].Fetch(d.rid)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if !live {
 			continue
 		}
 		x.f.enter(found)
-		more := x.rows(x.plan.rows, func() bool {
-			out, defined := x.plan.rows.project(x.f, x.scratch[:0])
-			x.scratch = out[:0]
-			return !defined || x.putBlock(out, skip)
-		})
-		if !more {
-			break
+		if !x.giveRows(skip) {
+			return false, x.run.err
 		}
 	}
-	return x.run.err
+	return true, x.run.err
 }
 
-// rankedDocuments returns the documents that fulfil the conditions, with the figures of their texts, in the
-// order of sources and rids, and fills in what the parts need to know of all.
-func (x *execution) rankedDocuments(parts []ranker) ([]ranked, error) {
-	if x.plan.never {
-		return nil, nil
-	}
-	known := true // by indexes, so that documents without a match need not be read
-	for i := range parts {
-		if parts[i].text != nil && parts[i].path == nil {
-			known = false
-		}
-	}
+// giveRows gives out the rows of the document that the frame is at. It is false where the page ends.
+func (x *execution) giveRows(skip int) bool {
+	return x.rows(x.plan.rows, func() bool {
+		out, defined := x.plan.rows.project(x.f, x.scratch[:0])
+		x.scratch = out[:0]
+		return !defined || x.putBlock(out, skip)
+	})
+}
+
+// rankedDocuments returns the documents that fulfil the conditions, in the order of sources and rids, with
+// their scores as far as these are known: of distances, and of texts where these are indexed. Else they have
+// the figures of their texts, and the parts are told what they need to know of all.
+func (x *execution) rankedDocuments(parts []ranker, indexed bool) ([]ranked, error) {
 	var list []ranked
 	for i, src := range x.sources {
-		if known {
-			if err := x.readCorpus(src, parts); err != nil {
-				return nil, err
-			}
-		}
-		docs := x.scan(src, 0)
-		if known {
-			if err := docs.Close(); err != nil {
-				return nil, err
-			}
+		docs := Documents(nil)
+		if indexed {
 			var err error
 			if docs, err = x.candidates(src, 0, true); err != nil {
 				return nil, err
 			}
+		} else {
+			docs = x.scan(src, 0)
 		}
-		some, err := x.rankSource(i, docs, parts, !known)
+		some, err := x.rankSource(i, docs, parts, !indexed)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +179,7 @@ func (x *execution) rankSource(source int, docs Documents, parts []ranker, gathe
 		}
 	}()
 	for x.next(docs) {
-		passes := x.enter(docs.Document(), x.plan.rows) && !x.rows(x.plan.rows, func() bool { return false })
+		passes := x.enter(docs.Document(), x.plan.rows) && x.hasRow()
 		x.plan.rows.bindPaths(x.f)
 		if passes || gather {
 			d := ranked{source: source, rid: x.f.item.RID()}
@@ -177,6 +198,11 @@ func (x *execution) rankSource(source int, docs Documents, parts []ranker, gathe
 	return list, docs.Err()
 }
 
+// hasRow tells whether the document that the frame is at has a row.
+func (x *execution) hasRow() bool {
+	return !x.rows(x.plan.rows, func() bool { return false })
+}
+
 // measure notes the figures of the current document for one part. gather adds them to those of all documents.
 func (x *execution) measure(d *ranked, r *ranker, gather bool) {
 	if r.text == nil {
@@ -188,7 +214,11 @@ func (x *execution) measure(d *ranked, r *ranker, gather bool) {
 		return
 	}
 	length, counts := -1, []int(nil)
-	if v := r.text(x.f); v.Kind() == doc.String {
+	if v := r.text(x.f); v.Kind() == doc.String && r.indexed != nil {
+		d.scores, d.length = append(d.scores, r.indexed[d.source].of(d.rid)), append(d.length, -1)
+		d.counts = append(d.counts, nil)
+		return
+	} else if v.Kind() == doc.String {
 		tokens := x.run.call.words(v, r.spoken)
 		length = len(tokens)
 		for i := range r.terms {
@@ -214,10 +244,10 @@ func (c *corpus) add(length int, counts []int) {
 }
 
 // score makes scores of figures.
-func (d *ranked) score(parts []ranker) {
+func (d *ranked) score(parts []ranker, scores []bm25) {
 	for i := range parts {
 		if r := &parts[i]; r.text != nil && r.valid && d.length[i] >= 0 {
-			d.scores[i] = bm25(r.corpus.documents, r.corpus.words, r.corpus.hits, d.length[i], d.counts[i])
+			d.scores[i] = scores[i].score(d.length[i], d.counts[i])
 		}
 	}
 }
@@ -240,6 +270,15 @@ func truthBit(b bool) int {
 	return 0
 }
 
+// mostRanked is how many documents of each score are fused.
+func (x *execution) mostRanked() int {
+	limit := x.plan.top.limit
+	if limit < 0 {
+		return math.MaxInt
+	}
+	return int(min(math.MaxInt32, max(leastRanked, 2*(limit+x.plan.top.offset))))
+}
+
 // fuse gives each document the value that it is sorted by: great is good. Documents that are not among the
 // best by any score stay behind all others.
 func (x *execution) fuse(list []ranked, parts []ranker) {
@@ -258,10 +297,7 @@ func (x *execution) fuse(list []ranked, parts []ranker) {
 		}
 		return
 	}
-	most := len(list)
-	if limit := x.plan.top.limit; limit >= 0 {
-		most = int(min(int64(most), max(leastRanked, 2*(limit+x.plan.top.offset))))
-	}
+	most := min(len(list), x.mostRanked())
 	taken := make([]bool, len(list))
 	for part := range parts {
 		byScore(part)
@@ -288,99 +324,4 @@ func (x *execution) fuse(list []ranked, parts []ranker) {
 			list[i].fused = math.Inf(-1)
 		}
 	}
-}
-
-// readCorpus reads what BM25 needs to know of a source's texts off the index.
-func (x *execution) readCorpus(src Source, parts []ranker) error {
-	for i := range parts {
-		r := &parts[i]
-		if r.text == nil {
-			continue
-		}
-		n, err := x.countDocuments(src)
-		if err != nil {
-			return err
-		}
-		r.corpus.documents += float64(n)
-		key := x.plan.info.Index.TextKey(r.path, "")
-		terms := src.Terms(key, append(key, 0xFF), false)
-		for err == nil && terms.Next() {
-			if err = x.passEntry(); err != nil {
-				break
-			}
-			if _, live, ferr := src.Fetch(terms.RID()); live && ferr == nil {
-				_, words := index.DecodeText(terms.Value())
-				r.corpus.words += float64(words)
-			} else if ferr != nil && err == nil {
-				err = ferr
-			}
-		}
-		if e := terms.Close(); err == nil {
-			err = e
-		}
-		for t := range r.terms {
-			if err == nil {
-				err = x.countHits(src, r, t)
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// countHits counts the texts that have a term: for a word alone the index knows, for other terms their words
-// lead to the texts that may.
-func (x *execution) countHits(src Source, r *ranker, t int) (err error) {
-	term := &r.terms[t]
-	if len(term.words) == 0 {
-		return nil
-	}
-	word := term.words[0].Term
-	if term.distance > 0 {
-		word = "" // all texts
-	}
-	p := src.Postings(x.plan.info.Index.TextKey(r.path, word))
-	defer func() {
-		if e := p.Close(); err == nil {
-			err = e
-		}
-	}()
-	alone := len(term.words) == 1 && term.distance == 0
-	for p.Next() {
-		if err := x.passEntry(); err != nil {
-			return err
-		}
-		d, live, err := src.Fetch(p.RID())
-		if err != nil {
-			return err
-		}
-		if live {
-			x.f.enter(d)
-			x.plan.rows.bindPaths(x.f)
-			if alone || term.countFor(&x.run.call.meter, x.run.call.words(r.text(x.f), r.spoken)) > 0 {
-				r.corpus.hits[t]++
-			}
-		}
-	}
-	return nil
-}
-
-// countDocuments counts the documents of a source.
-func (x *execution) countDocuments(src Source) (n int64, err error) {
-	if c, ok := src.(Counter); ok {
-		if n, ok := c.Count(); ok {
-			return n, nil
-		}
-	}
-	docs := x.scan(src, 0)
-	for err == nil && docs.Next() {
-		n++
-		err = x.pass(rowWork)
-	}
-	if e := docs.Close(); err == nil {
-		err = e
-	}
-	return n, err
 }

@@ -8,3 +8,6 @@ const (
 	askedExpressions = 30_000
 	tokenRows        = 30_000
 )
+
+// nearestVectors is how many vectors are searched with -tags long.
+const nearestVectors = 100_000

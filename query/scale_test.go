@@ -9,3 +9,6 @@ const (
 	askedExpressions = 1000
 	tokenRows        = 1500
 )
+
+// nearestVectors is how many vectors are searched.
+const nearestVectors = 10_000

@@ -7,5 +7,10 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// TestCompilerWholeQueries stands outside of the package, since the seed's package imports it.
+// These tests stand outside of the package, since the seed's package imports it.
+
 func TestCompilerWholeQueries(t *testing.T) { query.AskWholeQueries(t, metatest.FirstSeed()) }
+
+func TestRanksOfTheLiving(t *testing.T) { query.RanksOfTheLiving(t, metatest.FirstSeed()) }
+
+func TestNearestByCodes(t *testing.T) { query.NearestByCodes(t, metatest.FirstSeed()) }

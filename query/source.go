@@ -81,6 +81,13 @@ type Seeker interface {
 	Seek(key []byte) bool
 }
 
+// Values is a Source that finds a single entry of an index.
+type Values interface {
+	// Value returns the value of the entry that a document has under one exact index key; false where it has
+	// none. It is valid until the next call.
+	Value(key []byte, rid uint64) (value []byte, ok bool, err error)
+}
+
 // Document is a stored document. What it hands out is valid until the next call of what handed it out.
 type Document interface {
 	RID() uint64

@@ -20,7 +20,8 @@ func TestOtherFormats(t *testing.T) {
 		advice string
 	}{
 		{1, engine.ErrOlderFormat, "import into a new folder"},
-		{3, engine.ErrNewerFormat, "the program that wrote it"},
+		{2, engine.ErrOlderFormat, "import into a new folder"},
+		{4, engine.ErrNewerFormat, "the program that wrote it"},
 		{0, engine.ErrOlderFormat, "import into a new folder"},
 	} {
 		disk := vfs.NewMem()

@@ -93,6 +93,7 @@ type source struct {
 	at      engine.Position // how far the slot has come for this snapshot
 	seen    uint64          // the highest LSN that it has told of, where that matters; see DB.settle
 	items   engine.Iterator // of Fetch; nil before the first
+	entries engine.Iterator // of Value; nil before the first
 	fetched row
 	key     []byte // scratch
 	scratch []byte
@@ -103,6 +104,7 @@ var (
 	_ query.Source  = (*source)(nil)
 	_ query.Counter = (*source)(nil)
 	_ query.Shapes  = (*source)(nil)
+	_ query.Values  = (*source)(nil)
 	_ query.Finder  = (*source)(nil)
 	_ query.Census  = (*source)(nil)
 
@@ -144,13 +146,14 @@ func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, 
 }
 
 func (s *source) close() error {
-	if s.items == nil {
-		return s.err
-	}
-	err := s.items.Close()
-	s.items = nil
-	if s.err == nil {
-		s.err = err
+	for _, it := range []*engine.Iterator{&s.items, &s.entries} {
+		if *it == nil {
+			continue
+		}
+		if err := (*it).Close(); s.err == nil {
+			s.err = err
+		}
+		*it = nil
 	}
 	return s.err
 }

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"encoding/binary"
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -149,4 +151,19 @@ func (s *source) Terms(lo, hi []byte, reverse bool) query.Terms {
 		rg.End = layout.SlotPrefix(s.s.scope, hi)
 	}
 	return posting.NewTerms(s.r, rg, reverse)
+}
+
+// Value implements query.Values.
+func (s *source) Value(key []byte, rid uint64) ([]byte, bool, error) {
+	if s.entries == nil {
+		rg := engine.Range{Start: layout.SlotFamily(s.s.scope, layout.FamilyTerms).Start,
+			End: layout.SlotFamily(s.s.scope, layout.FamilyComposite).End}
+		s.entries = s.r.Scan(rg, false)
+	}
+	s.key = append(append(append(s.key[:0], s.s.scope...), key...), make([]byte, layout.RIDLen)...)
+	binary.BigEndian.PutUint64(s.key[len(s.key)-layout.RIDLen:], rid)
+	if !s.entries.SeekGE(s.key) || !bytes.Equal(s.entries.Key(), s.key) {
+		return nil, false, nil
+	}
+	return s.entries.Value(), true, nil
 }

@@ -22,7 +22,7 @@ func TestOlderFormat(t *testing.T) {
 		key := []byte("\x00m\x00\x00\x00\x00store\x00\x01")
 		v, err := tx.Get(key)
 		if err == nil {
-			tx.Set(key, bytes.Replace(v, []byte(`"format":2`), []byte(`"format":1`), 1))
+			tx.Set(key, bytes.Replace(v, []byte(`"format":3`), []byte(`"format":1`), 1))
 		}
 		return err
 	})

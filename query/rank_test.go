@@ -1,0 +1,193 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/racetest"
+)
+
+// scoped is a source whose index names others than the documents of its scope: the dead, and those of other
+// partitions.
+type scoped struct {
+	*memory
+	part  []uint64 // the rids of the partition, the dead among them; nil: all
+	dead  []uint64
+	blind bool // nobody knows who is dead
+}
+
+func (s *scoped) has(rid uint64) bool {
+	_, gone := slices.BinarySearch(s.dead, rid)
+	_, in := slices.BinarySearch(s.part, rid)
+	return !gone && (s.part == nil || in)
+}
+
+func (s *scoped) Fetch(rid uint64) (Document, bool, error) {
+	if !s.has(rid) {
+		return nil, false, nil
+	}
+	return s.memory.Fetch(rid)
+}
+
+func (s *scoped) Dead(int) ([]uint64, bool, error) { return s.dead, !s.blind && s.part == nil, nil }
+func (s *scoped) Count() (int64, bool)             { return 0, false }
+
+func (s *scoped) Partition() (Postings, bool) {
+	if s.part == nil {
+		return nil, false
+	}
+	return s.rids(s.part), true
+}
+
+func (s *scoped) Scan(after uint64) Documents {
+	s.opened++
+	return &scopedScan{memoryScan{m: s.memory, at: s.find(after+1) - 1}, s}
+}
+
+type scopedScan struct {
+	memoryScan
+	s *scoped
+}
+
+func (s *scopedScan) Next() bool {
+	for s.memoryScan.Next() {
+		if s.s.has(s.Document().RID()) {
+			return true
+		}
+	}
+	return false
+}
+
+// RanksOfTheLiving compares ranks by an index that has the dead and other partitions with those of the
+// documents alone.
+func RanksOfTheLiving(t *testing.T, first uint64) {
+	racetest.Sequential(t)
+	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
+		Vectors: map[string]int{"/v": 3}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("seed %d", first)
+	for seed := first; seed < first+6; seed++ {
+		r := rand.New(rand.NewPCG(seed, 5))
+		n := 20 + r.IntN(100)
+		if seed%3 == 0 {
+			n = 2 * (fewMembers + 50) // half of them are looked up
+		}
+		bodies := specialDocuments(r, n)
+		blind, parted, sources := r.IntN(3) == 0, seed%3 == 0 || r.IntN(2) == 0, 1+r.IntN(3)
+		var alive [][]byte
+		indexed := newMemory(t, x, bodies, sources)
+		for i, src := range indexed {
+			s := &scoped{memory: src.(*memory), blind: blind}
+			for _, d := range s.docs {
+				if r.IntN(4) == 0 {
+					s.dead = append(s.dead, d.rid)
+				}
+				if parted && (len(s.part) == 0 || r.IntN(20) > 0) {
+					s.part = append(s.part, d.rid)
+				}
+			}
+			for _, d := range s.docs {
+				if s.has(d.rid) {
+					alive = append(alive, d.body)
+				}
+			}
+			indexed[i] = s
+		}
+		plain := newMemory(t, nil, alive, 1)
+		for range 40 {
+			text := randomRank(r)
+			info := Info{Lenient: true, Vectors: map[string]string{"/v": "cosine"}}
+			want, err := runAll(text, nil, info, plain, RunOptions{})
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			info.Index = x
+			got, err := runAll(text, nil, info, indexed, RunOptions{})
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			if a, b := arrayOf(got).Raw(), arrayOf(want).Raw(); string(a) != string(b) {
+				t.Fatalf("seed %d, %d documents, %d sources, parted %t, blind %t: %s\ngot  %s\nwant %s", seed,
+					n, sources, parted, blind, text, a, b)
+			}
+		}
+	}
+}
+
+// randomRank is a query with ORDER BY RANK over special documents.
+func randomRank(r *rand.Rand) string {
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	term := func() string {
+		return pick(`"mountain"`, `"bike"`, `"the"`, `"blue sea"`, `"red"`, `"nowhere"`, `"road red"`,
+			`{"term": "roat", "distance": 1}`, `{"term": "see swin", "distance": 2}`, `"biking mountains"`)
+	}
+	text := func() string {
+		terms := []string{term()}
+		for r.IntN(2) == 0 {
+			terms = append(terms, term())
+		}
+		return "FullTextScore(c.x, " + strings.Join(terms, ", ") + ")"
+	}
+	score := func() string {
+		if r.IntN(3) > 0 {
+			return text()
+		}
+		return "VectorDistance(c.v, " + pick("[1,0,2]", "[0.5,1,1]", "[1,2]") +
+			pick(")", `, false, {"distanceFunction":"euclidean"})`)
+	}
+	rank := score()
+	if r.IntN(2) == 0 {
+		rank = "RRF(" + score() + ", " + score() + pick("", ", [2, 1]", ", [1, -1]") + ")"
+	}
+	limit := pick("", fmt.Sprintf(" OFFSET %d LIMIT %d", r.IntN(5), r.IntN(80)))
+	top := ""
+	if limit == "" {
+		top = pick("", "TOP 5 ", "TOP 40 ")
+	}
+	return "SELECT " + top + "VALUE " + pick("c.id", "c.id", "c.g.coordinates[0]") + " FROM c" +
+		pick("", " WHERE c.k = 1", " WHERE c.k > 0", ` WHERE FullTextContains(c.x, "swim")`,
+			" WHERE c.k = 0 AND c.id > \"3\"") + " ORDER BY RANK " + rank + limit
+}
+
+// TestRanksSpareDocuments counts the documents that ranks by an index read.
+func TestRanksSpareDocuments(t *testing.T) {
+	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
+		Vectors: map[string]int{"/v": 3}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := newMemory(t, x, specialDocuments(rand.New(rand.NewPCG(1, 1)), 2000), 2)
+	fused := `RRF(VectorDistance(c.v, [1,0,2]), FullTextScore(c.x, "sea"))`
+	for _, c := range []struct {
+		text string
+		most int64
+	}{
+		{`SELECT TOP 10 c.id FROM c ORDER BY RANK FullTextScore(c.x, "mountain", "road")`, 10},
+		{`SELECT TOP 9 c.id FROM c ORDER BY RANK FullTextScore(c.x, {"term": "montain", "distance": 1})`, 9},
+		{`SELECT c.id FROM c WHERE c.id IN ("3", "4", "5") ORDER BY RANK FullTextScore(c.x, "sea")`, 9},
+		{`SELECT TOP 5 c.id FROM c ORDER BY RANK FullTextScore(c.x, "nowhere")`, 5},
+		{`SELECT TOP 5 c.id FROM c ORDER BY RANK VectorDistance(c.v, [1,0,2])`, 5},
+		{`SELECT TOP 5 c.id FROM c WHERE c.id < "12" ORDER BY RANK VectorDistance(c.v, [1,0,2])`, 5},
+		{`SELECT TOP 5 c.id FROM c WHERE c.id < "12" ORDER BY VectorDistance(c.v, [1,0,2])`, 6},
+		{`SELECT TOP 5 c.id FROM c ORDER BY VectorDistance(c.v, [1,0,2])`, 6},
+		// twice the 120 best by each score, and the rows
+		{`SELECT TOP 5 c.id FROM c ORDER BY RANK ` + fused, 240},
+		{`SELECT TOP 5 c.id FROM c WHERE c.id < "12" ORDER BY RANK ` + fused, 300},
+	} {
+		p, err := Prepare(c.text, nil, Info{Index: x, Vectors: map[string]string{"/v": "cosine"}})
+		if err != nil {
+			t.Fatalf("%s: %v", c.text, err)
+		}
+		page, err := p.Run(context.Background(), sources, Env{}, RunOptions{})
+		if err != nil || page.Stats.Loaded > c.most {
+			t.Errorf("%s reads %d documents (%v), want at most %d", c.text, page.Stats.Loaded, err, c.most)
+		}
+	}
+}

@@ -1,0 +1,329 @@
+package query
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"github.com/mayflydb/mayfly/index"
+)
+
+// FullTextScore off the index.
+//
+// The entry of a word has how often a document's text has it and how many words that text has: all that BM25
+// asks of a document. What BM25 asks of the others is counted off the entries as well: the words of all texts
+// off those of the empty word, which every text has once; the texts with a term off those of the term, which
+// are read for their scores anyway. Nothing is kept beside the entries that a write would have to bring up to
+// date, and the scores are those of a full read to the last bit: the dead that are still in the index are
+// left out (see population), and terms are added up in the same order.
+//
+// So the lists of the terms are read whole, whatever a query wants of them. To skip parts of them (WAND, max
+// score) takes the number of texts that have a term beforehand, a counter for each word that every write of a
+// text would change; without it a bound on what a word can add is not known before its list has been read.
+// What is left out for the sake of the few that are wanted is the documents: they come in the order of their
+// scores, and are read as long as rows are missing.
+
+// wordList are the texts of one source that have a word or a term, by rid.
+type wordList struct {
+	rids    []uint64
+	counts  []uint32 // how often they have it
+	lengths []uint32 // how many words they have
+}
+
+// wordSize is how many bytes a text takes in a wordList.
+const wordSize = 16
+
+func (l *wordList) add(rid, count, length uint64) {
+	l.rids = append(l.rids, rid)
+	l.counts = append(l.counts, uint32(min(count, math.MaxUint32)))
+	l.lengths = append(l.lengths, uint32(min(length, math.MaxUint32)))
+}
+
+// textScores are the texts of one source that have any of the terms, by rid, with their scores. All other
+// texts score 0.
+type textScores struct {
+	rids   []uint64
+	scores []float64
+}
+
+// of returns the score of a text.
+func (s *textScores) of(rid uint64) float64 {
+	if i, ok := slices.BinarySearch(s.rids, rid); ok {
+		return s.scores[i]
+	}
+	return 0
+}
+
+// readTexts scores the texts of all sources off the index. It is false where not all parts have an index, or
+// where reading the documents is the better way.
+func (x *execution) readTexts(parts []ranker) (bool, error) {
+	texts := 0
+	for i := range parts {
+		if parts[i].text != nil && parts[i].path == nil {
+			return false, nil
+		} else if parts[i].text != nil && parts[i].valid {
+			texts++
+		}
+	}
+	if texts == 0 {
+		return true, nil
+	}
+	people := make([]*population, len(x.sources))
+	for i, src := range x.sources {
+		var few bool
+		var err error
+		if people[i], few, err = x.population(src); err != nil || few {
+			return false, err
+		}
+	}
+	for i := range parts {
+		if r := &parts[i]; r.text != nil && r.valid {
+			if err := x.readText(r, people); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// readText scores the texts of all sources for one part.
+func (x *execution) readText(r *ranker, people []*population) error {
+	lists := make([][]wordList, len(x.sources)) // by source and term
+	for i, src := range x.sources {
+		r.corpus.documents += float64(people[i].documents)
+		if err := x.countWords(src, people[i], r); err != nil {
+			return err
+		}
+		for t := range r.terms {
+			list, err := x.termList(src, people[i], r, &r.terms[t])
+			if err != nil {
+				return err
+			}
+			r.corpus.hits[t] += float64(len(list.rids))
+			lists[i] = append(lists[i], list)
+		}
+	}
+	scores := newBM25(r.corpus.documents, r.corpus.words, r.corpus.hits)
+	for _, terms := range lists {
+		s, err := x.addUp(&scores, terms)
+		if err != nil {
+			return err
+		}
+		r.indexed = append(r.indexed, s)
+	}
+	return nil
+}
+
+// countWords adds up the words of all texts of a source.
+func (x *execution) countWords(src Source, people *population, r *ranker) error {
+	return x.eachText(src, people, r.path, "",
+		func(_, _, length uint64) { r.corpus.words += float64(length) })
+}
+
+// eachText calls fn for each text of the population that has a word, in the order of rids.
+func (x *execution) eachText(src Source, people *population, path index.Path, word string,
+	fn func(rid, count, length uint64)) (err error) {
+	key := x.plan.info.Index.TextKey(path, word)
+	terms := src.Terms(key, append(bytes.Clone(key), 0xFF), false)
+	defer func() {
+		if e := terms.Close(); err == nil {
+			err = e
+		}
+	}()
+	alive := sieve{p: people}
+	for terms.Next() {
+		if err := x.passEntry(); err != nil {
+			return err
+		}
+		if rid := terms.RID(); alive.keeps(rid) {
+			count, length := index.DecodeText(terms.Value())
+			fn(rid, count, length)
+		}
+	}
+	return nil
+}
+
+// termList finds the texts of a source that have a term. The index knows it of a word; of a phrase it knows
+// which texts have all the words, and those are read.
+func (x *execution) termList(src Source, people *population, r *ranker, t *textTerm) (list wordList,
+	err error) {
+	for i, word := range t.words {
+		one, err := x.wordList(src, people, r.path, word.Term, t.distance)
+		if err != nil {
+			return wordList{}, err
+		}
+		if i == 0 {
+			list = one
+		} else {
+			list = list.within(one.rids)
+		}
+	}
+	x.run.use(wordSize*len(list.rids), "ORDER BY RANK")
+	if len(t.words) < 2 {
+		return list, x.run.err
+	}
+	return x.phrase(src, r, t, list)
+}
+
+// wordList finds the texts that have a word, or one that differs from it by distance letters at most.
+func (x *execution) wordList(src Source, people *population, path index.Path, word string,
+	distance int) (list wordList, err error) {
+	if distance == 0 {
+		return list, x.eachText(src, people, path, word, list.add)
+	}
+	similar, err := x.similarWords(src, path, word, distance)
+	if err != nil {
+		return list, err
+	}
+	for _, s := range similar {
+		var one wordList
+		if err := x.eachText(src, people, path, s, one.add); err != nil {
+			return list, err
+		}
+		x.run.use(wordSize*len(one.rids), "ORDER BY RANK")
+		list = list.plus(one)
+	}
+	return list, x.run.err
+}
+
+// similarWords walks the words of all texts, each once, and returns those that are like one.
+func (x *execution) similarWords(src Source, path index.Path, word string, distance int) (list []string,
+	err error) {
+	lo, hi := x.plan.info.Index.TextWords(path)
+	terms := src.Terms(lo, hi, false)
+	wanted := []rune(word)
+	var last []byte
+	for same := 0; err == nil && terms.Next(); {
+		err = x.passEntry()
+		if key := terms.Key(); !bytes.Equal(key, last) {
+			last, same = append(last[:0], key...), 0
+			found, ok := index.TextWord(key)
+			if ok && found != "" && x.run.spend(tokenWork*(1+distance)) &&
+				editDistance(wanted, []rune(found), distance) <= distance {
+				list = append(list, found)
+			}
+		} else if same++; same == nexts && err == nil { // many texts have it
+			err = terms.Close()
+			terms = src.Terms(append(bytes.Clone(last), 0xFF), hi, false)
+		}
+	}
+	if e := terms.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = x.run.err
+	}
+	return list, err
+}
+
+// phrase reads the texts of a list and keeps those that have the words of a term one behind the other.
+func (x *execution) phrase(src Source, r *ranker, t *textTerm, all wordList) (list wordList, err error) {
+	for i, rid := range all.rids {
+		d, live, err := src.Fetch(rid)
+		if err != nil {
+			return list, err
+		}
+		if !live {
+			continue
+		}
+		x.f.enter(d)
+		x.page.Stats.Loaded++
+		x.page.Stats.LoadedBytes += int64(len(x.f.body))
+		x.plan.rows.bindPaths(x.f)
+		n := t.countFor(&x.run.call.meter, x.run.call.words(r.text(x.f), r.spoken))
+		if n > 0 {
+			list.add(rid, uint64(n), uint64(all.lengths[i]))
+		}
+		if _, err := x.stop(); err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// within keeps the texts that are among rids as well.
+func (l wordList) within(rids []uint64) (both wordList) {
+	for i, rid := range l.rids {
+		n, ok := slices.BinarySearch(rids, rid)
+		if rids = rids[n:]; ok {
+			both.add(rid, uint64(l.counts[i]), uint64(l.lengths[i]))
+		}
+	}
+	return both
+}
+
+// plus adds the texts of another list up with these.
+func (l wordList) plus(m wordList) (all wordList) {
+	for i, j := 0, 0; i < len(l.rids) || j < len(m.rids); {
+		switch {
+		case j == len(m.rids) || i < len(l.rids) && l.rids[i] < m.rids[j]:
+			all.add(l.rids[i], uint64(l.counts[i]), uint64(l.lengths[i]))
+			i++
+		case i == len(l.rids) || m.rids[j] < l.rids[i]:
+			all.add(m.rids[j], uint64(m.counts[j]), uint64(m.lengths[j]))
+			j++
+		default:
+			all.add(l.rids[i], uint64(l.counts[i])+uint64(m.counts[j]), uint64(l.lengths[i]))
+			i, j = i+1, j+1
+		}
+	}
+	return all
+}
+
+// addUp scores the texts of a source that have any term.
+func (x *execution) addUp(scores *bm25, terms []wordList) (s textScores, err error) {
+	n := 0
+	for _, l := range terms {
+		n += len(l.rids)
+	}
+	x.run.use(2*8*n, "ORDER BY RANK")
+	if s.rids = unionOfRIDs(terms); !x.run.spend(entryWork * n) {
+		return s, x.run.err
+	}
+	s.scores = make([]float64, len(s.rids))
+	for t, l := range terms {
+		at := 0
+		for i, rid := range l.rids {
+			at = seekRID(s.rids, at, rid)
+			s.scores[at] += scores.term(t, int(l.counts[i]), int(l.lengths[i]))
+		}
+		if !x.run.spend(entryWork * len(l.rids)) {
+			return s, x.run.err
+		}
+	}
+	return s, nil
+}
+
+// unionOfRIDs returns the texts that any term has.
+func unionOfRIDs(terms []wordList) []uint64 {
+	if len(terms) == 0 {
+		return nil
+	}
+	if len(terms) == 1 {
+		return terms[0].rids
+	}
+	a, b := unionOfRIDs(terms[:len(terms)/2]), unionOfRIDs(terms[len(terms)/2:])
+	all := make([]uint64, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		low := min(a[0], b[0])
+		all = append(all, low)
+		if a[0] == low {
+			a = a[1:]
+		}
+		if b[0] == low {
+			b = b[1:]
+		}
+	}
+	return append(append(all, a...), b...)
+}
+
+// seekRID returns where a rid is among ascending ones, behind from or there. What is near is found soonest.
+func seekRID(rids []uint64, from int, rid uint64) int {
+	step := 1
+	for from+step < len(rids) && rids[from+step] <= rid {
+		from += step
+		step *= 2
+	}
+	i, _ := slices.BinarySearch(rids[from:min(from+step+1, len(rids))], rid)
+	return from + i
+}

@@ -1,0 +1,217 @@
+package query
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Searching vectors.
+//
+// The index has the vectors, as the floats of 32 bits that their elements count as, without the documents
+// around them. So distances come from the index, and they are those of the documents to the last bit; only
+// documents that come next are read. Where the conditions leave few documents, the vectors of those alone are
+// looked up.
+
+// vectors is a way to order documents by the vectors of an index.
+type vectors struct {
+	path   index.Path
+	key    []byte // that all entries have
+	query  []float32
+	square float64 // of query
+	metric vectorMetric
+
+	codeKey []byte
+	codes   *index.VectorQuery // nil: there are none
+}
+
+// chooseVectors returns how an index serves VectorDistance(path, [constants]); nil where none does.
+func (p *planner) chooseVectors(e syntax.Expr) *vectors {
+	c, ok := e.(*syntax.Call)
+	if !ok {
+		return nil // a constant by now
+	}
+	for i := range 2 {
+		l, constant := c.Args[1-i].(*syntax.Literal)
+		route, entered, ok := p.itemRoute(c.Args[i])
+		if !constant || !ok || entered {
+			continue
+		}
+		key, indexed := p.info.Index.VectorPrefix(route)
+		query, numbers := appendNumbers(nil, l.Value)
+		name := p.distanceOf(c)
+		if len(c.Args) == 4 {
+			name = p.distanceOption(c.Args[3])
+		}
+		metric, known := metricOf(name)
+		if name == "" {
+			metric, known = metricCosine, true
+		}
+		if indexed && numbers && known {
+			v := &vectors{path: route, key: key, query: appendFloats(nil, query), metric: metric}
+			v.square = squares(v.query)
+			p.chooseCodes(v)
+			return v
+		}
+	}
+	return nil
+}
+
+func (v *vectors) String() string {
+	if v.codes != nil {
+		return "codes of the vectors of " + v.path.String()
+	}
+	return "vectors of " + v.path.String()
+}
+
+// sign turns similarities, where great is good, round.
+func (v *vectors) sign() float64 {
+	if v.metric.descending() {
+		return -1
+	}
+	return 1
+}
+
+// estimate is a document and its distance, such that small is good.
+type estimate struct {
+	distance float64
+	rid      uint64
+}
+
+// estimateSize is how many bytes an estimate takes.
+const estimateSize = 16
+
+// distances iterates over the vectors of a source by their distance from a query's, those with a distance
+// alone. They may be of documents that are dead or outside the scope.
+type distances struct {
+	x       *execution
+	src     Source
+	v       *vectors
+	only    *members // whose vectors are wanted; nil: all
+	without []uint64 // the members that have no distance
+	exact   heapOf[estimate]
+	rough   rough     // that have to be looked up
+	vector  []float32 // scratch
+}
+
+// openDistances calculates the distances of a source; only names the documents that are wanted, nil: all.
+// latest tells that of equal ones the latest document comes first. It is nil where the index's vectors are
+// not as long as the query's, or too many.
+func (x *execution) openDistances(src Source, v *vectors, only *members, latest bool) (*distances, error) {
+	d := &distances{x: x, src: src, v: v, only: only}
+	d.exact.before = func(a, b estimate) bool {
+		c := cmp.Compare(a.distance, b.distance)
+		if c == 0 {
+			c = cmp.Compare(a.rid, b.rid)
+			if latest {
+				c = -c
+			}
+		}
+		return c < 0
+	}
+	read := d.walk
+	if _, ok := src.(Values); ok && only != nil {
+		read = d.lookUp
+	} else if ok && v.codes != nil {
+		read = d.walkCodes
+	}
+	if usable, err := read(); !usable || err != nil {
+		return nil, err
+	}
+	slices.Sort(d.without)
+	d.exact.init()
+	return d, nil
+}
+
+// walk reads all vectors.
+func (d *distances) walk() (usable bool, err error) {
+	var met []uint64
+	usable, err = d.each(d.v.key, func(rid uint64, value []byte) (bool, error) {
+		if !d.only.has(rid) {
+			return true, nil
+		}
+		if d.only != nil {
+			met = append(met, rid)
+		}
+		return d.take(rid, value)
+	})
+	if d.only != nil {
+		for _, rid := range d.only.rids {
+			if !(&members{met}).has(rid) {
+				d.without = append(d.without, rid)
+			}
+		}
+	}
+	return usable, err
+}
+
+// each calls fn with all entries of a key, as long as it is true.
+func (d *distances) each(key []byte, fn func(rid uint64, value []byte) (bool, error)) (usable bool,
+	err error) {
+	terms := d.src.Terms(key, append(bytes.Clone(key), 0xFF), false)
+	defer func() {
+		if e := terms.Close(); err == nil {
+			err = e
+		}
+	}()
+	for terms.Next() {
+		if usable, err := fn(terms.RID(), terms.Value()); !usable || err != nil {
+			return usable, err
+		}
+	}
+	return true, nil
+}
+
+// lookUp reads the vectors of the documents that are wanted.
+func (d *distances) lookUp() (usable bool, err error) {
+	for _, rid := range d.only.rids {
+		value, ok, err := d.src.(Values).Value(d.v.key, rid)
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			d.without = append(d.without, rid)
+			continue
+		}
+		if usable, err := d.take(rid, value); !usable || err != nil {
+			return usable, err
+		}
+	}
+	return true, nil
+}
+
+// take calculates one distance.
+func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
+	d.x.page.Stats.IndexEntries++
+	if err := d.x.pass(entryWork + len(value)); err != nil {
+		return false, err
+	}
+	d.vector = index.DecodeVector(d.vector[:0], value)
+	if len(d.vector) != len(d.v.query) || len(d.exact.list) >= d.x.run.limitHeld()/estimateSize {
+		return false, nil
+	}
+	distance, defined := d.v.metric.distance(d.vector, d.v.query, d.v.square)
+	if !defined {
+		if d.only != nil {
+			d.without = append(d.without, rid)
+		}
+		return true, nil
+	}
+	d.x.run.use(estimateSize, "ORDER BY")
+	d.exact.list = append(d.exact.list, estimate{d.v.sign() * distance, rid})
+	return d.x.run.err == nil, d.x.run.err
+}
+
+// next returns the next one.
+func (d *distances) next() (e estimate, ok bool, err error) {
+	if err := d.x.pass(entryWork); err != nil {
+		return e, false, err
+	}
+	if err := d.settle(); err != nil || len(d.exact.list) == 0 {
+		return e, false, err
+	}
+	return d.exact.pop(), true, nil
+}

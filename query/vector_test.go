@@ -1,0 +1,154 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/mayflydb/mayfly/index"
+)
+
+// vectorSource has the vectors of an index, and codes of them, without documents.
+type vectorSource struct {
+	Source
+	vectors, codes [][]byte // the values of the entries, by rid
+	codeKey        []byte
+	looked         int // single vectors
+	walked         int // vectors one after the other
+}
+
+func (s *vectorSource) Terms(lo, _ []byte, _ bool) Terms {
+	if bytes.Equal(lo, s.codeKey) {
+		return &vectorTerms{list: s.codes, at: -1}
+	}
+	s.walked += len(s.vectors)
+	return &vectorTerms{list: s.vectors, at: -1}
+}
+
+func (s *vectorSource) Value(_ []byte, rid uint64) ([]byte, bool, error) {
+	s.looked++
+	return s.vectors[rid], true, nil
+}
+
+type vectorTerms struct {
+	list [][]byte
+	at   int
+}
+
+func (t *vectorTerms) Next() bool    { t.at++; return t.at < len(t.list) }
+func (t *vectorTerms) Key() []byte   { return nil }
+func (t *vectorTerms) Value() []byte { return t.list[t.at] }
+func (t *vectorTerms) RID() uint64   { return uint64(t.at) }
+func (t *vectorTerms) Close() error  { return nil }
+
+// randomVectors are vectors around centers; spread is how far they are from them, where the centers are about
+// 1 from nothing. Without centers they are anywhere.
+func randomVectors(r *rand.Rand, n, dimensions, centers int, spread float64) [][]float32 {
+	normal := func(around []float32, scale float64) []float32 {
+		v := make([]float32, dimensions)
+		for i := range v {
+			v[i] = float32(scale * r.NormFloat64() / math.Sqrt(float64(dimensions)))
+			if around != nil {
+				v[i] += around[i]
+			}
+		}
+		return v
+	}
+	var middle [][]float32
+	for range centers {
+		middle = append(middle, normal(nil, 1))
+	}
+	list := make([][]float32, n)
+	for i := range list {
+		if centers == 0 {
+			list[i] = normal(nil, 1)
+		} else {
+			list[i] = normal(middle[r.IntN(centers)], spread)
+		}
+	}
+	return list
+}
+
+// NearestByCodes compares the nearest vectors that codes lead to with those that all vectors say.
+func NearestByCodes(t *testing.T, seed uint64) {
+	t.Logf("seed %d", seed)
+	for _, c := range []struct {
+		name                      string
+		dimensions, size, centers int
+		spread                    float64
+		metric                    vectorMetric
+		most                      int // vectors looked up for a query
+	}{
+		{"random", 384, 0, 0, 0, metricCosine, 800},
+		{"clusters", 384, 0, 100, 0.5, metricCosine, 2500},
+		{"clusters by distance", 384, 0, 100, 0.3, metricEuclidean, 2000},
+		{"clusters by product", 384, 0, 100, 0.5, metricDot, 2000},
+		{"tight clusters", 384, 0, 20, 0.01, metricCosine, nearestVectors},
+		{"a bit an element", 384, 48, 0, 0, metricCosine, nearestVectors},
+		{"a few elements", 384, 16, 0, 0, metricCosine, nearestVectors},
+		{"as many bytes as elements", 384, 384, 0, 0, metricCosine, 40},
+		{"odd", 77, 0, 10, 0.4, metricEuclidean, nearestVectors},
+		{"three", 3, 0, 0, 0, metricCosine, nearestVectors},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 11))
+			all := randomVectors(r, nearestVectors+10, c.dimensions, c.centers, c.spread)
+			q := index.NewQuantizer(c.dimensions, c.size)
+			src := &vectorSource{codeKey: []byte("codes")}
+			for _, v := range all[:nearestVectors] {
+				var value []byte
+				for _, f := range v {
+					value = binary.LittleEndian.AppendUint32(value, math.Float32bits(f))
+				}
+				src.vectors = append(src.vectors, value)
+				src.codes = append(src.codes, q.AppendCode(nil, v))
+			}
+			if n := q.Size(); c.size == 0 && c.dimensions > 40 && n > c.dimensions*4/8 {
+				t.Errorf("a code of %d dimensions has %d bytes", c.dimensions, n)
+			}
+			found := 0
+			for _, v := range all[nearestVectors:] {
+				plain := &vectors{key: []byte("vectors"), query: v, square: squares(v), metric: c.metric}
+				coded := *plain
+				coded.codeKey, coded.codes = src.codeKey, q.Query(v)
+				want := tenNearest(t, src, plain)
+				src.looked, src.walked = 0, 0
+				for _, e := range tenNearest(t, src, &coded) {
+					if slices.Contains(want, e) {
+						found++
+					}
+				}
+				if src.looked > c.most {
+					t.Errorf("%d vectors looked up", src.looked)
+				}
+			}
+			t.Logf("%d of 100; the last query looked %d vectors up and read %d", found, src.looked,
+				src.walked)
+			if found < 99 {
+				t.Errorf("%d of 100 were found", found)
+			}
+		})
+	}
+}
+
+func tenNearest(t *testing.T, src Source, v *vectors) (list []estimate) {
+	t.Helper()
+	x := &execution{plan: &Plan{}, opts: RunOptions{}.withDefaults()}
+	x.run = newRun(context.Background(), x.plan, Env{})
+	d, err := x.openDistances(src, v, nil, false)
+	if err != nil || d == nil {
+		t.Fatal(d, err)
+	}
+	for range 10 {
+		e, ok, err := d.next()
+		if !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		list = append(list, e)
+	}
+	return list
+}
