@@ -100,7 +100,7 @@ func (b *servicebus) open(s *serve) {
 	options := bus.New(o).Options()
 	b.front = front.New(front.Options{
 		AMQP:   func(ctx context.Context, c net.Conn) error { return amqp.Serve(ctx, c, options) },
-		HTTP:   rest.New(rest.Options{Queues: queues, Guard: guard, Logger: log}),
+		HTTP:   rest.New(rest.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults}),
 		Admit:  s.http.Admits,
 		TLS:    s.tls,
 		Most:   serviceBusConnections(f.memory),

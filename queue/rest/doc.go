@@ -28,4 +28,8 @@
 //
 // Each request has a token, in the header Authorization: Listen receives and settles, Send sends, Manage does
 // the rest.
+//
+// # Faults on demand
+//
+// Requests about messages may meet faults on demand (faults.go).
 package rest

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/ttl"
@@ -18,6 +19,8 @@ type Options struct {
 	Guard  *access.Guard
 	Wall   ttl.Clock    // real time, in which receivers wait; nil is the system's
 	Logger *slog.Logger // nil discards
+	// Faults are the faults on demand; nil: there are none.
+	Faults *inject.Rules
 }
 
 type handler struct {
@@ -75,11 +78,13 @@ func (c *call) serve() error {
 	case n == 0:
 		return c.unknown()
 	case c.at(-1, "messages") && n > 1 && c.r.Method == http.MethodPost:
-		return c.send(c.before(1))
+		return c.withFaults(inject.Send, c.before(1), "", func() error { return c.send(c.before(1)) })
 	case c.at(-2, "messages") && c.at(-1, "head") && n > 2:
-		return c.receive(c.before(2))
+		return c.withFaults(inject.Receive, c.before(2), "", func() error { return c.receive(c.before(2)) })
 	case c.at(-3, "messages") && n > 3 && isToken(c.path[n-1]):
-		return c.settle(c.before(3), c.path[n-2], c.path[n-1])
+		return c.withFaults(settleOperations[c.r.Method], c.before(3), c.path[n-1], func() error {
+			return c.settle(c.before(3), c.path[n-2], c.path[n-1])
+		})
 	}
 	return c.manage()
 }

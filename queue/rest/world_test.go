@@ -12,6 +12,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/ttl"
@@ -24,6 +25,8 @@ type world struct {
 	q     *queue.Queues
 	web   *httptest.Server
 	token string
+
+	faults *inject.Rules
 }
 
 func newWorld(t *testing.T, o access.Options) *world {
@@ -39,7 +42,8 @@ func newWorld(t *testing.T, o access.Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.web = httptest.NewServer(New(Options{Queues: w.q, Guard: access.New(o)}))
+	w.faults = inject.New(w.q.Now)
+	w.web = httptest.NewServer(New(Options{Queues: w.q, Guard: access.New(o), Faults: w.faults}))
 	w.token = access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.Real{}.Now().Add(time.Hour))
 	t.Cleanup(func() {
 		w.web.Close()

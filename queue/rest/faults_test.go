@@ -1,0 +1,63 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/queue/access"
+)
+
+// fault lets the requests of a world fail once.
+func (w *world) fault(r inject.Rule) {
+	w.t.Helper()
+	r.Count = 1
+	if _, err := w.faults.Add(r); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// dropped sends a request that gets no answer.
+func (w *world) dropped(method, path, body string) {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), method, w.web.URL+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", w.token)
+	if res, err := w.web.Client().Do(r); err == nil {
+		res.Body.Close()
+		w.t.Errorf("%s %s has the answer %s", method, path, res.Status)
+	}
+}
+
+// Requests about messages meet faults before they do anything, or behind it.
+func TestFaults(t *testing.T) {
+	w := newWorld(t, access.Options{})
+	w.queue("/q", "")
+	w.fault(inject.Rule{Fault: inject.Drop, Entity: "q", Operations: []inject.Operation{inject.Send}})
+	w.dropped("POST", "/q/messages", "never")
+	w.fault(inject.Rule{Fault: inject.Detach, After: true, Operations: []inject.Operation{inject.Send}})
+	w.dropped("POST", "/q/messages", "sent")
+
+	path := func(a answered) string {
+		t.Helper()
+		location := a.header.Get("Location")
+		return location[strings.Index(location, "/q/"):]
+	}
+	a := w.must(201, "POST", "/q/messages/head?timeout=0", "")
+	if a.body != "sent" {
+		t.Errorf("received %q", a.body)
+	}
+	w.fault(inject.Rule{Fault: inject.LockLost, Operations: []inject.Operation{inject.Complete}})
+	w.must(404, "DELETE", path(a), "")
+	a = w.must(201, "POST", "/q/messages/head?timeout=0", "")
+	if !strings.Contains(a.header.Get("BrokerProperties"), `"DeliveryCount":2`) {
+		t.Errorf("the delivery was not counted: %s", a.header.Get("BrokerProperties"))
+	}
+	w.fault(inject.Rule{Fault: inject.LockLost, After: true})
+	w.must(200, "GET", "/q", "") // which is none of messages
+	w.must(404, "DELETE", path(a), "")
+	w.must(204, "POST", "/q/messages/head?timeout=0", "")
+}
