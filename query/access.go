@@ -26,6 +26,7 @@ type keysAccess struct {
 type spansAccess struct {
 	spans []span
 	test  *termTest
+	whole bool // the spans are all of the path: the test alone says something
 	text  string
 }
 
@@ -54,7 +55,7 @@ func (a *anyOfAccess) lists() bool {
 func (a *keysAccess) String() string { return a.text }
 
 func (a *spansAccess) String() string {
-	if a.test != nil {
+	if a.whole {
 		return "terms " + a.text
 	}
 	return "range " + a.text

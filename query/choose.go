@@ -96,7 +96,7 @@ func (l *leaf) access() access {
 		return nil
 	}
 	if l.width != points {
-		a := &spansAccess{spans: l.spans, text: l.text}
+		a := &spansAccess{spans: l.spans, whole: l.sifted, text: l.text}
 		if l.loose {
 			a.test = l.test
 		}

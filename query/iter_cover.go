@@ -107,8 +107,9 @@ func (d *leastDocument) System() doc.System { return doc.System{} }
 
 // noteGiven keeps in mind that a row has been given out of the entry that the walk is at.
 func (wk *walker) noteGiven() {
-	x := wk.x
-	if !wk.loose || wk.doc == nil || x.done.source < 0 || x.done.rows == notGiven ||
+	x, fresh := wk.x, wk.fresh
+	wk.fresh = false
+	if !fresh || !wk.loose || wk.doc == nil || x.done.source < 0 || x.done.rows == notGiven ||
 		!bytes.Equal(x.done.key, wk.entry.key) {
 		return
 	}

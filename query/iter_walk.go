@@ -44,6 +44,7 @@ type walker struct {
 	loose  bool       // of the entries of one key a row of one is enough
 	given  []byte     // key of which there is one
 	rest   int        // entries of it that were passed
+	fresh  bool       // the walk is at the entry that it has given out last
 }
 
 // part is a piece of a walk: a span of keys or, where it has none, the documents without the path.

@@ -162,10 +162,7 @@ func (l *leaf) sieved() *termTest {
 // countCommon counts the documents that fulfil conditions about several paths. Where the shortest of the
 // lists is short, its documents are read.
 func (x *execution) countCommon(src Source, dead []uint64) (n int64, err error) {
-	p, err := x.newProbes(src, nil)
-	if err != nil {
-		return 0, err
-	}
+	p := x.newProbes(src, nil)
 	short, err := p.count(x.tune.probe)
 	if e := p.close(); err == nil {
 		err = e

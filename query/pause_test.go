@@ -16,7 +16,21 @@ import (
 // graves is a memory in which most documents are dead: its index still has them.
 type graves struct {
 	*memory
-	dead map[uint64]bool
+	dead    map[uint64]bool
+	outside map[uint64]bool // of the partition that the scope is; nil: there is none
+}
+
+func (g *graves) Partition() (Postings, bool) {
+	if g.outside == nil {
+		return nil, false
+	}
+	var list []uint64
+	for _, d := range g.docs {
+		if !g.outside[d.rid] {
+			list = append(list, d.rid)
+		}
+	}
+	return g.rids(list), true
 }
 
 func (g *graves) Fetch(rid uint64) (Document, bool, error) {
@@ -31,6 +45,9 @@ func (g *graves) Scan(after uint64) Documents {
 func (g *graves) Count() (int64, bool) { return 0, false }
 
 func (g *graves) Dead(int) (rids []uint64, ok bool, err error) {
+	if g.outside != nil {
+		return nil, false, nil
+	}
 	for rid, dead := range g.dead {
 		if dead {
 			rids = append(rids, rid)
@@ -95,7 +112,7 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 			sources := map[int][]Source{}
 			for _, n := range []int{1, 3} {
 				for _, m := range newMemory(t, x, bodies, n) {
-					sources[n] = append(sources[n], &graves{m.(*memory), dead})
+					sources[n] = append(sources[n], &graves{m.(*memory), dead, nil})
 				}
 			}
 			for range 25 {

@@ -22,6 +22,8 @@ type tuning struct {
 	gather int // entries of a range, before a page looks at every document instead
 	every  int // the same where all documents that are wanted are going to be read
 	sort   int // documents that are sorted before an index that has them in order is walked instead
+	rows   int // the same for each row that a page can have
+	walk   int // documents that a walk reads before it is asked whether there is a better way
 	leap   int // documents that are read without a look whether other posting lists have them, too
 	// documents that are looked at, one after the other, before it is asked again whether an index leads to
 	// those that are wanted: it does where fewer than one in share was one
@@ -32,8 +34,8 @@ type tuning struct {
 
 // usual is the tuning that queries run with.
 func usual() *tuning {
-	return &tuning{probe: 1000, gather: 10_001, every: 500_000, sort: 4000, leap: 32, trial: 2048, share: 20,
-		patience: 16}
+	return &tuning{probe: 1000, gather: 10_001, every: 500_000, sort: 4000, rows: 64, walk: 256, leap: 32,
+		trial: 2048, share: 20, patience: 16}
 }
 
 // probes is the choice among the ways of one source.
@@ -46,28 +48,28 @@ type probes struct {
 }
 
 // newProbes begins to count the ways that leave accepts.
-func (x *execution) newProbes(src Source, leave func(access) bool) (*probes, error) {
+func (x *execution) newProbes(src Source, leave func(access) bool) *probes {
 	p := &probes{x: x, src: src}
 	for _, a := range x.plan.ways {
 		if leave == nil || leave(a) {
 			p.ways = append(p.ways, &way{access: a, next: x.steppers(src, a)})
 		}
 	}
-	if partition, scoped := src.Partition(); scoped {
-		if err := partition.Close(); err != nil {
-			return nil, err
-		}
+	if isScoped(src) {
 		p.ways = append(p.ways, &way{next: []func() stepper{func() stepper {
 			posting, _ := src.Partition()
 			return postingStepper{posting}
 		}}})
 	}
-	return p, nil
+	return p
 }
 
 // count reads all ways in turns until one has ended or most entries have been read of each. It tells whether
 // one has.
 func (p *probes) count(most int) (bool, error) {
+	if !slices.ContainsFunc(p.ways, func(w *way) bool { return !w.sifts() }) {
+		most *= siftedMore
+	}
 	for step := 32; p.most < most && len(p.ways) > 0 && !p.ended(); step *= 2 {
 		if err := p.x.look(); err != nil {
 			return false, err
@@ -88,6 +90,9 @@ func (p *probes) count(most int) (bool, error) {
 	}
 	return p.ended(), nil
 }
+
+// siftedMore is how many times as many entries are read of terms that are tested: few of them are kept.
+const siftedMore = 100
 
 // dropVain gives up the ways that have turned out to be of no use.
 func (p *probes) dropVain() (err error) {
@@ -201,13 +206,10 @@ func (c choice) String() string {
 // pick opens the rids of the documents that may be wanted, in order. It is false where all documents are to
 // be looked at. every tells that all that are wanted are going to be read; else a page of them.
 func (x *execution) pick(src Source, every bool) (_ Postings, ok bool, err error) {
-	p, err := x.newProbes(src, func(a access) bool {
+	p := x.newProbes(src, func(a access) bool {
 		s, ok := a.(*spansAccess)
-		return every || !ok || s.test == nil
+		return every || !ok || !s.whole
 	})
-	if err != nil {
-		return nil, false, err
-	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	x.scanning = len(x.plan.ways) > 0
 	switch {

@@ -34,13 +34,10 @@ func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 	case o.walk != nil && len(o.walk.fixed) > 0:
 		return x.watch(src, source, o.walk), nil
 	}
-	p, err := x.newProbes(src, beside(o.walk))
-	if err != nil {
-		return nil, err
-	}
-	few := false
+	p := x.newProbes(src, beside(o.walk))
+	few, err := false, error(nil)
 	if len(p.ways) > 0 {
-		few, err = p.count(x.tune.sort)
+		few, err = p.count(min(x.tune.sort, x.tune.rows*x.room()))
 	}
 	if err = errors.Join(err, p.close()); err != nil {
 		return nil, err
@@ -105,7 +102,7 @@ func unrouted(k *orderKey) bool { return k.route == nil }
 func beside(w *walk) func(access) bool {
 	return func(a access) bool {
 		s, ok := a.(*spansAccess)
-		return !ok || s.test == nil && (w == nil || !slices.EqualFunc(s.spans, w.spans, sameSpan))
+		return !ok || !s.whole && (w == nil || !slices.EqualFunc(s.spans, w.spans, sameSpan))
 	}
 }
 
@@ -130,6 +127,15 @@ func (x *execution) sortOf(src Source, source int, rids []uint64, after *entry) 
 	return b
 }
 
+// isScoped tells whether a source's scope is a partition.
+func isScoped(src Source) bool {
+	partition, ok := src.Partition()
+	if ok {
+		_ = partition.Close() // nothing was read
+	}
+	return ok
+}
+
 // watched is a walk that may turn into a sort.
 type watched struct {
 	x      *execution
@@ -142,8 +148,9 @@ type watched struct {
 
 func (x *execution) watch(src Source, source int, w *walk) *watched {
 	wk := x.newWalk(src, source, w)
-	if len(x.plan.ways) > 0 {
-		wk.patience = x.tune.trial
+	within := w != x.plan.order.walk // the partition
+	if len(x.plan.ways) > 0 || !within && isScoped(src) {
+		wk.patience = x.tune.walk
 	}
 	return &watched{x: x, src: src, source: source, wk: wk}
 }
@@ -162,6 +169,7 @@ func (w *watched) next() (bool, error) {
 		ok, err := w.wk.next()
 		if ok {
 			w.wk.passed++
+			w.wk.fresh = true
 			w.last = keptEntry(w.last, &w.wk.entry)
 		}
 		if ok || err != nil || !w.wk.tired() {
@@ -187,9 +195,9 @@ func (w *watched) turn() error {
 	x, wk := w.x, w.wk
 	wk.passed, wk.patience, wk.wanted = 0, 0, x.page.Stats.Matched
 	if wk.only == nil {
-		p, err := x.newProbes(w.src, nil)
-		if err != nil || len(p.ways) == 0 {
-			return err
+		p := x.newProbes(w.src, nil)
+		if len(p.ways) == 0 {
+			return nil
 		}
 		few, err := p.count(x.tune.every)
 		if err = errors.Join(err, p.close()); err != nil || !few {

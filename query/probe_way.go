@@ -24,8 +24,13 @@ func (w *way) String() string {
 
 // vain tells of terms that are tested one by one that the test drops too few of them.
 func (w *way) vain() bool {
+	return w.sifts() && !w.done && w.read >= siftMost && 2*len(w.rids) > w.read
+}
+
+// sifts tells that all terms of a path are put to a test.
+func (w *way) sifts() bool {
 	s, ok := w.access.(*spansAccess)
-	return ok && s.test != nil && !w.done && w.read >= siftMost && 2*len(w.rids) > w.read
+	return ok && s.whole
 }
 
 // siftMost is how many terms are tested before it is looked at what that is good for.

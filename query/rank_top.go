@@ -325,9 +325,9 @@ func (x *execution) rankedOnly() ([][]uint64, error) {
 // fewWanted returns the documents of a source that can fulfil the conditions, where an index tells that they
 // are few.
 func (x *execution) fewWanted(src Source) (rids []uint64, few bool, err error) {
-	p, err := x.newProbes(src, beside(nil))
-	if err != nil || len(p.ways) == 0 {
-		return nil, false, err
+	p := x.newProbes(src, beside(nil))
+	if len(p.ways) == 0 {
+		return nil, false, nil
 	}
 	few, err = p.count(x.tune.sort)
 	if err = errors.Join(err, p.close()); err != nil || !few {

@@ -7,6 +7,7 @@ const (
 	askedQueries     = 3000
 	askedExpressions = 30_000
 	tokenRows        = 30_000
+	differences      = 1500 // sets of documents, 120 queries each
 )
 
 // nearestVectors is how many vectors are searched with -tags long.

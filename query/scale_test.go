@@ -8,6 +8,7 @@ const (
 	askedQueries     = 150
 	askedExpressions = 1000
 	tokenRows        = 1500
+	differences      = 40 // sets of documents, 120 queries each
 )
 
 // nearestVectors is how many vectors are searched.

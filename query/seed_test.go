@@ -9,6 +9,8 @@ import (
 
 // These tests stand outside of the package, since the seed's package imports it.
 
+func TestIndexesChangeNothing(t *testing.T) { query.IndexesChangeNothing(t, metatest.FirstSeed()) }
+
 func TestCompilerWholeQueries(t *testing.T) { query.AskWholeQueries(t, metatest.FirstSeed()) }
 
 func TestRanksOfTheLiving(t *testing.T) { query.RanksOfTheLiving(t, metatest.FirstSeed()) }

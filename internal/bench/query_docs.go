@@ -55,12 +55,15 @@ func (l layout) share(i, stride, parts int) int { return l.shuffled(i, stride) *
 func (l layout) groups() int { return min(l.docs/2, maxGroups) }
 func (l layout) fews() int   { return l.docs / few }
 
-// partition is the partition key of the i-th document: one that was written first and never again, one with
-// a tenth of all, and some with few documents each, which are written all the time.
+// partition is the partition key of the i-th document: two that were written first and never again, one of
+// them with a hundredth of all, one with a tenth of all, and some with few documents each, which are written
+// all the time.
 func (l layout) partition(i int) string {
 	switch {
 	case i < quietDocs:
 		return "quiet"
+	case i < quietDocs+l.docs/100:
+		return "old"
 	case i%10 == 0:
 		return "big"
 	}
@@ -71,6 +74,7 @@ func smallPartition(k int) string { return fmt.Sprintf("p%06d", k) }
 
 func active(l layout, k int) string { return smallPartition(l.askedFew(k)) }
 func inQuiet(layout, int) string    { return "quiet" }
+func inOld(layout, int) string      { return "old" }
 func inBig(layout, int) string      { return "big" }
 
 func statuses() []string { return []string{"open", "paid", "sent", "done"} }

@@ -141,6 +141,8 @@ func partitionShapes() []shape {
 			growth: served()},
 		{name: "pk header + ORDER BY DESC, 10, quiet", text: latest, partition: inQuiet, page: 10,
 			growth: served()},
+		{name: "pk header + ORDER BY DESC, 10, quiet, 1 %", text: latest, partition: inOld, page: 10,
+			growth: served()},
 		{name: "pk header + ORDER BY DESC, 10, tenth of all", text: latest, partition: inBig, page: 10,
 			growth: served()},
 		{name: "pk header + ORDER BY _ts DESC, 10, active", text: `SELECT * FROM c ORDER BY c._ts DESC`,

@@ -38,9 +38,11 @@ func openEmbedded(ctx context.Context, dir string) (*embedded, error) {
 	docs, err := db.Container(ctx, "peers/docs", mayfly.PartitionBy("/pk"),
 		mayfly.Spec(func(s *definition.ContainerSpec) {
 			s.Indexing = index.Policy{
-				Included:  []index.PathSpec{{Path: "/*"}},
-				Excluded:  []index.PathSpec{{Path: "/pad/?"}},
-				Composite: [][]index.CompositePath{{{Path: "/category"}, {Path: "/price"}}},
+				Included: []index.PathSpec{{Path: "/*"}},
+				Excluded: []index.PathSpec{{Path: "/pad/?"}},
+				Composite: [][]index.CompositePath{
+					{{Path: "/category"}, {Path: "/price"}}, {{Path: "/pk"}, {Path: "/ts"}},
+				},
 			}
 		}))
 	if err != nil {
