@@ -44,7 +44,7 @@ func (p *planner) begins(x syntax.Expr, start string) *leaf {
 	l.addSpan(lo, hi)
 	l.loose = !exact
 	if l.width = closed; start == "" {
-		l.width = kindsOnly
+		l.width, l.sifted = kindsOnly, true
 	}
 	l.text += " begins with " + clip(doc.StringValue(start))
 	return l
