@@ -17,7 +17,9 @@ type ordering struct {
 	skips    bool     // a row that OFFSET skips need not be looked at
 	implied  bool     // the query has no ORDER BY: see orderDistinct
 	walk     *walk    // nil: no range or composite index has the order
-	vectors  *vectors // nil: no vector index has it. With neither, the documents are sorted
+	vectors  *vectors // nil: no vector index has it
+	// nil: no index of words has it. With none of the three, the documents are sorted
+	texts *textOrder
 }
 
 // walk is a way through an index whose order is that of the query.
@@ -63,6 +65,8 @@ func (p *planner) chooseOrder(leaves []*leaf) {
 	case !routed:
 		if len(keys) == 1 && p.nearestFirst(keys[0]) {
 			o.vectors = p.chooseVectors(keys[0].x)
+		} else if len(keys) == 1 {
+			o.texts = p.chooseTexts(keys[0])
 		}
 		return
 	case len(keys) == 1:

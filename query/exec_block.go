@@ -24,6 +24,13 @@ func (x *execution) block() error {
 			return err
 		}
 	}
+	if x.plan.counts != nil && !x.plan.never {
+		g := newGrouper(rs, x.f, new(int))
+		if done, err := x.countTexts(g); done || err != nil {
+			g.each(func() bool { return emitDefined(rs.value(x.f), emit) })
+			return err
+		}
+	}
 	var failed error
 	rs.collect(x.f, new(int), x.feed(x.plan.top, rs, &failed), emit)
 	return failed

@@ -14,12 +14,20 @@ type nearest struct {
 	doc    Document
 }
 
-// openNearest opens the documents of a source by their distance. found has those that can be rows, where
-// these are few; nil: they are many, or nobody knows.
-func (x *execution) openNearest(src Source, source int, found *members) (inOrder, error) {
-	if found != nil && len(found.rids) <= 2*x.room() {
+// openSearch opens the documents of a source by their distance or the score of their text. found has those
+// that can be rows, where these are few; nil: they are many, or nobody knows.
+func (x *execution) openSearch(src Source, source int, found *members) (inOrder, error) {
+	switch {
+	case found != nil && len(found.rids) <= 2*x.room():
 		return x.sortOf(src, source, found.rids, nil), nil
+	case x.plan.order.texts != nil:
+		return x.openTexts(src, source, found)
 	}
+	return x.openNearest(src, source, found)
+}
+
+// openNearest opens the documents of a source by their distance.
+func (x *execution) openNearest(src Source, source int, found *members) (inOrder, error) {
 	all, err := x.openDistances(src, x.plan.order.vectors, found, x.backwards())
 	switch {
 	case err != nil:

@@ -52,8 +52,9 @@ type Plan struct {
 	never    bool // no row can fulfil the conditions
 	order    *ordering
 	rank     []ranker
-	only     *indexOnly // what makes the rows without documents; nil: nothing
-	loose    bool       // a condition is not about one path
+	counts   *textCounts // what the index of words says for the aggregates; nil: there are others
+	only     *indexOnly  // what makes the rows without documents; nil: nothing
+	loose    bool        // a condition is not about one path
 	// ways lead by indexes to documents that may fulfil the conditions, each to all of those; none: all
 	// documents are looked at
 	ways   []access
@@ -146,6 +147,7 @@ func rules() []rule {
 		{"pin", pinKeys},
 		{"index-choice", chooseIndex},
 		{"index-only", findIndexOnly},
+		{"text-counts", findTextCounts},
 		{"cover", covers},
 	}
 }
@@ -175,6 +177,12 @@ func (p *Plan) compile(c *compiler) {
 		for _, key := range p.top.order {
 			p.order.keys = append(p.order.keys, c.value(key.x))
 		}
+	}
+	if p.order != nil && p.order.texts != nil {
+		p.order.texts.text = c.value(p.order.texts.x)
+	}
+	if p.counts != nil {
+		p.counts.compile(c)
 	}
 	if p.only != nil {
 		for i, a := range p.top.aggs {

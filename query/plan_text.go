@@ -176,7 +176,7 @@ func (p *Plan) orderNodes() []node {
 	switch {
 	case p.order.walk != nil:
 		return []node{{text: "in the order of " + text}}
-	case p.order.vectors != nil:
+	case p.order.vectors != nil, p.order.texts != nil:
 		return []node{{text: "in the order of " + text}}
 	}
 	return []node{{text: "sort by " + text + ", keeping one page"}}
@@ -260,6 +260,10 @@ func (p *Plan) accessText() string {
 		return text
 	case p.order != nil && p.order.vectors != nil:
 		return p.order.vectors.String()
+	case p.order != nil && p.order.texts != nil:
+		return "words of " + p.order.texts.path.String()
+	case p.counts != nil:
+		return p.counts.String()
 	case p.streams(p.rank):
 		return "the best by " + rankText(p.rank)
 	}

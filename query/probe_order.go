@@ -29,7 +29,7 @@ func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 		return x.watch(src, source, w), nil
 	}
 	switch {
-	case o.walk == nil && o.vectors == nil:
+	case o.walk == nil && o.vectors == nil && o.texts == nil:
 		return x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0, true) }), nil
 	case o.walk != nil && len(o.walk.fixed) > 0:
 		return x.watch(src, source, o.walk), nil
@@ -48,12 +48,12 @@ func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 			p.note("walk")
 			return x.watch(src, source, o.walk), nil
 		}
-		return x.openNearest(src, source, nil)
+		return x.openSearch(src, source, nil)
 	}
 	found := p.rids()
-	if o.vectors != nil {
-		p.note("nearest of the wanted")
-		return x.openNearest(src, source, &members{found})
+	if o.walk == nil {
+		p.note("search of the wanted")
+		return x.openSearch(src, source, &members{found})
 	}
 	if len(found) <= 2*x.room() {
 		p.note("sort")

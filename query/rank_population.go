@@ -17,6 +17,17 @@ const fewMembers = 1000
 // are.
 const rankDead = 10_000
 
+// populations are those of all sources. few tells that of one the documents are better read.
+func (x *execution) populations() (people []*population, few bool, err error) {
+	people = make([]*population, len(x.sources))
+	for i, src := range x.sources {
+		if people[i], few, err = x.population(src); err != nil || few {
+			return nil, few, err
+		}
+	}
+	return people, false, nil
+}
+
 // population finds out whom an index may name. few tells that the documents are a small part of those, so
 // that it is better to read them.
 func (x *execution) population(src Source) (p *population, few bool, err error) {

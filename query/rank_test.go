@@ -103,13 +103,17 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 		plain := newMemory(t, nil, alive, 1)
 		for range 40 {
 			text := randomRank(r)
+			if r.IntN(3) == 0 {
+				text = randomMerged(r)
+			}
+			page := r.IntN(2) * 7
 			info := Info{Lenient: true, Vectors: map[string]string{"/v": "cosine"}}
 			want, err := runAll(text, nil, info, plain, RunOptions{})
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
 			info.Index = x
-			got, err := runAll(text, nil, info, indexed, RunOptions{})
+			got, err := runAll(text, nil, info, indexed, RunOptions{MaxItems: page})
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
@@ -156,6 +160,21 @@ func randomRank(r *rand.Rand) string {
 			" WHERE c.k = 0 AND c.id > \"3\"") + " ORDER BY RANK " + rank + limit
 }
 
+// randomMerged is one of the queries that clients are given who merge ranges.
+func randomMerged(r *rand.Rand) string {
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	term := func() string { return pick(`"swim"`, `"red"`, `"blue sea"`, `"nowhere"`, `"the"`) }
+	if r.IntN(3) == 0 {
+		return `SELECT COUNT(1) AS documentCount, [{"totalWordCount": SUM(_FullTextWordCount(c.x)), ` +
+			`"hitCounts": [COUNTIF(FullTextContains(c.x, ` + term() + `)), ` +
+			`COUNTIF(FullTextContains(c.x, ` + term() + `))]}] AS s FROM c`
+	}
+	score := `_FullTextScore(c.x, [` + term() + `, ` + term() + `], 1000, 7000, [` + pick("0", "3", "990") +
+		`, 20])`
+	return `SELECT ` + pick("", "TOP 3 ", "TOP 60 ") + `c.id, ` + score + ` AS score FROM c` +
+		pick("", " WHERE c.k = 1", " WHERE c.k > 0", ` WHERE c.id < "2"`) + ` ORDER BY ` + score + ` DESC`
+}
+
 // TestRanksSpareDocuments counts the documents that ranks by an index read.
 func TestRanksSpareDocuments(t *testing.T) {
 	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
@@ -171,6 +190,9 @@ func TestRanksSpareDocuments(t *testing.T) {
 	}{
 		{`SELECT TOP 10 c.id FROM c ORDER BY RANK FullTextScore(c.x, "mountain", "road")`, 10},
 		{`SELECT TOP 9 c.id FROM c ORDER BY RANK FullTextScore(c.x, {"term": "montain", "distance": 1})`, 9},
+		{`SELECT TOP 10 c.id FROM c ORDER BY _FullTextScore(c.x, ["sea", "road"], 9, 30, [3, 4]) DESC`, 11},
+		{`SELECT TOP 10 c.id FROM c ORDER BY _FullTextScore(c.x, ["nowhere"], 9, 30, [3]) DESC`, 11},
+		{`SELECT SUM(_FullTextWordCount(c.x)), COUNTIF(FullTextContains(c.x, "swim")) FROM c`, 0},
 		{`SELECT c.id FROM c WHERE c.id IN ("3", "4", "5") ORDER BY RANK FullTextScore(c.x, "sea")`, 9},
 		{`SELECT TOP 5 c.id FROM c ORDER BY RANK FullTextScore(c.x, "nowhere")`, 5},
 		{`SELECT TOP 5 c.id FROM c ORDER BY RANK VectorDistance(c.v, [1,0,2])`, 5},

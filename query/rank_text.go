@@ -2,8 +2,10 @@ package query
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/index"
 )
@@ -68,13 +70,9 @@ func (x *execution) readTexts(parts []ranker) (bool, error) {
 	if texts == 0 {
 		return true, nil
 	}
-	people := make([]*population, len(x.sources))
-	for i, src := range x.sources {
-		var few bool
-		var err error
-		if people[i], few, err = x.population(src); err != nil || few {
-			return false, err
-		}
+	people, few, err := x.populations()
+	if err != nil || few {
+		return false, err
 	}
 	for i := range parts {
 		if r := &parts[i]; r.text != nil && r.valid {
@@ -175,16 +173,32 @@ func (x *execution) wordList(src Source, people *population, path index.Path, wo
 	if err != nil {
 		return list, err
 	}
+	var all []textHit
 	for _, s := range similar {
-		var one wordList
-		if err := x.eachText(src, people, path, s, one.add); err != nil {
-			return list, err
+		before := len(all)
+		err := x.eachText(src, people, path, s, func(rid, count, length uint64) {
+			all = append(all, textHit{rid, count, length})
+		})
+		x.run.use(textHitSize*(len(all)-before), "ORDER BY RANK")
+		if err != nil || x.run.err != nil {
+			return list, cmp.Or(err, x.run.err)
 		}
-		x.run.use(wordSize*len(one.rids), "ORDER BY RANK")
-		list = list.plus(one)
 	}
-	return list, x.run.err
+	slices.SortFunc(all, func(a, b textHit) int { return cmp.Compare(a.rid, b.rid) })
+	for i := 0; i < len(all); {
+		hit := all[i]
+		for i++; i < len(all) && all[i].rid == hit.rid; i++ {
+			hit.count += all[i].count
+		}
+		list.add(hit.rid, hit.count, hit.length)
+	}
+	return list, nil
 }
+
+// textHit is a text that has a word.
+type textHit struct{ rid, count, length uint64 }
+
+const textHitSize = 24
 
 // similarWords walks the words of all texts, each once, and returns those that are like one.
 func (x *execution) similarWords(src Source, path index.Path, word string, distance int) (list []string,
@@ -193,18 +207,29 @@ func (x *execution) similarWords(src Source, path index.Path, word string, dista
 	terms := src.Terms(lo, hi, false)
 	wanted := []rune(word)
 	var last []byte
-	for same := 0; err == nil && terms.Next(); {
+	at := false // terms are at an entry that has not been looked at
+	for same := 0; err == nil && (at || terms.Next()); {
+		at = false
 		err = x.passEntry()
 		if key := terms.Key(); !bytes.Equal(key, last) {
 			last, same = append(last[:0], key...), 0
 			found, ok := index.TextWord(key)
-			if ok && found != "" && x.run.spend(tokenWork*(1+distance)) &&
+			longer := utf8.RuneCountInString(found) - len(wanted)
+			if ok && found != "" && max(longer, -longer) <= distance && x.run.spend(tokenWork*(1+distance)) &&
 				editDistance(wanted, []rune(found), distance) <= distance {
 				list = append(list, found)
 			}
 		} else if same++; same == nexts && err == nil { // many texts have it
+			behind := append(bytes.Clone(last), 0xFF)
+			if s, ok := terms.(Seeker); ok {
+				if !s.Seek(behind) {
+					break
+				}
+				at = true
+				continue
+			}
 			err = terms.Close()
-			terms = src.Terms(append(bytes.Clone(last), 0xFF), hi, false)
+			terms = src.Terms(behind, hi, false)
 		}
 	}
 	if e := terms.Close(); err == nil {
@@ -250,24 +275,6 @@ func (l wordList) within(rids []uint64) (both wordList) {
 		}
 	}
 	return both
-}
-
-// plus adds the texts of another list up with these.
-func (l wordList) plus(m wordList) (all wordList) {
-	for i, j := 0, 0; i < len(l.rids) || j < len(m.rids); {
-		switch {
-		case j == len(m.rids) || i < len(l.rids) && l.rids[i] < m.rids[j]:
-			all.add(l.rids[i], uint64(l.counts[i]), uint64(l.lengths[i]))
-			i++
-		case i == len(l.rids) || m.rids[j] < l.rids[i]:
-			all.add(m.rids[j], uint64(m.counts[j]), uint64(m.lengths[j]))
-			j++
-		default:
-			all.add(l.rids[i], uint64(l.counts[i])+uint64(m.counts[j]), uint64(l.lengths[i]))
-			i, j = i+1, j+1
-		}
-	}
-	return all
 }
 
 // addUp scores the texts of a source that have any term.

@@ -77,6 +77,14 @@ func BenchmarkFullTextScore(b *testing.B) {
 			benchQuery(b, c, 10, `SELECT TOP 10 c.id FROM c `+q.where+`ORDER BY RANK `+q.rank)
 		})
 	}
+	b.Run("statistics", func(b *testing.B) {
+		benchQuery(b, c, 1, `SELECT COUNT(1), SUM(_FullTextWordCount(c.text)),
+			COUNTIF(FullTextContains(c.text, "word60")) FROM c`)
+	})
+	b.Run("component", func(b *testing.B) {
+		benchQuery(b, c, 120, `SELECT TOP 120 c.id FROM c
+			ORDER BY _FullTextScore(c.text, ["word60"], 20000, 600000, [1000]) DESC`)
+	})
 }
 
 // benchVectorPolicy has an index of vectors of that type; none: it has none.

@@ -78,6 +78,9 @@ func (g *indexRig) searches() (answers []string) {
 			`SELECT TOP 3 VALUE c.id FROM c WHERE c.a = 1 ORDER BY VectorDistance(c.list, [1,2])`,
 			`SELECT TOP 3 VALUE c.id FROM c WHERE IS_DEFINED(c.a)
 				ORDER BY VectorDistance(c.list, [1,2], false, {"distanceFunction":"euclidean"})`,
+			`SELECT COUNT(1), SUM(_FullTextWordCount(c.s)), COUNTIF(FullTextContains(c.s, "red")) FROM c`,
+			`SELECT TOP 20 c.id FROM c WHERE IS_DEFINED(c.a)
+				ORDER BY _FullTextScore(c.s, ["red", "long"], 90, 200, [9, 30]) DESC`,
 			`SELECT TOP 20 VALUE c.id FROM c
 				ORDER BY RANK RRF(VectorDistance(c.list, [1,2]), FullTextScore(c.s, "red", "x"))`,
 		} {
