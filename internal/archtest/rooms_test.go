@@ -29,6 +29,7 @@ var rooms = map[string]room{
 	"query": {own: []string{"query/...", "index", "doc"},
 		third: []string{"github.com/dlclark/regexp2"}},
 	"query/syntax": {own: []string{"doc"}},
+	"query/spill":  {third: []string{"github.com/klauspost/compress/s2"}},
 	"script": {own: []string{"doc"}, third: []string{"github.com/dop251/goja",
 		"github.com/dlclark/regexp2/v2", "github.com/hashicorp/golang-lru/v2"}, tests: []string{"ttl"}},
 	"store/internal/layout": {own: []string{"host", "engine", "index", "doc", "ttl"}},
