@@ -109,6 +109,13 @@ type Census interface {
 	Dead(most int) (rids []uint64, ok bool, err error)
 }
 
+// Versioned is a Source that can tell whether its documents are the same as another time: then a page may go on
+// with what the page before has made of them.
+type Versioned interface {
+	// Version stands for the live documents of the scope; false where that cannot be told.
+	Version() (version string, ok bool, err error)
+}
+
 // Partitioned is a Source that knows which partition key its scope names.
 type Partitioned interface {
 	// PartitionValues are what all documents of the scope have at the paths of the partition key; nil: that

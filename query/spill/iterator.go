@@ -63,8 +63,8 @@ func (it *Iterator) Next() bool {
 	return len(it.open) > 0
 }
 
-// Unread makes the next Next stay at the record where the Iterator is.
-func (it *Iterator) Unread() { it.again = true }
+// Unread makes the next Next stay at the record where the Iterator is, if it is at one.
+func (it *Iterator) Unread() { it.again = it.begun && len(it.open) > 0 }
 
 // Key is the key of the record, good until Next.
 func (it *Iterator) Key() []byte { return it.open[0].key }
