@@ -101,8 +101,8 @@ func (p *planner) leafAt(e syntax.Expr) *leaf {
 	return &leaf{path: route, name: route.String(), entered: entered, text: route.String()}
 }
 
-// leafOfElement returns a leaf without spans for a path through single elements of arrays: what is true of one
-// element is true of some.
+// leafOfElement returns a leaf without spans for a path through single elements of arrays: what is true of
+// one element is true of some.
 func (p *planner) leafOfElement(e syntax.Expr) *leaf {
 	root, steps, ok := syntax.PathOf(e)
 	if !ok || p.idents[root] == nil || !p.idents[root].item {

@@ -159,11 +159,24 @@ func (e *CursorError) Error() string { return "Invalid Continuation Token: " + e
 type MemoryError struct {
 	Clause string // what needed the memory
 	Max    int    // bytes allowed
+	Err    error  // why it could not go on in temporary files, a *spill.Error; nil: it did not try
+	NoTemp bool   // temporary files would have taken the rest, but Env has none
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("The query needs more than the %d MB of memory that %s may use. Narrow it by a filter.", e.Max>>20, e.Clause)
+	text := fmt.Sprintf("The query needs more than the %d MB of memory that %s may use. Narrow it by a filter",
+		e.Max>>20, e.Clause)
+	switch {
+	case e.Err != nil:
+		return text + ": it could not go on in temporary files, " + e.Err.Error() + "."
+	case e.NoTemp:
+		return text + ", or keep the data in a folder instead of in memory: then temporary files take the rest."
+	}
+	return text + "."
 }
+
+// Unwrap returns what kept the query from going on in temporary files.
+func (e *MemoryError) Unwrap() error { return e.Err }
 
 // BusyError tells of a query for whose intermediate results there is no memory now, since other requests have
 // it. It may be asked again.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/spill"
 )
 
 // RunOptions bound one page. A field that is zero stands for its default.
@@ -23,7 +24,7 @@ type RunOptions struct {
 	// Certain looks whether a row follows a full page, where the form of the query does not do so anyway:
 	// then a page has a cursor only if there is another.
 	Certain bool
-	Memory  Memory // of DISTINCT; nil: nothing is kept from page to page
+	Memory  Memory // nil: nothing is kept from page to page
 
 	tune *tuning // nil: usual
 }
@@ -89,18 +90,21 @@ type execution struct {
 	f       *frame
 	page    Page
 
-	spans      []Span   // of the sources
-	from       bookmark // where this page begins
-	done       bookmark // where it has got to
-	current    entry    // the document that the frame is at
-	rowInDoc   int      // rows of the current document so far
-	given      int      // blocking: rows of the result so far
-	resume     mark     // streaming: where the page begins in the current source
-	more       bool     // there is another page
-	last       []byte   // DISTINCT in order: the row before
-	past       *Given   // DISTINCT in the order of rids: all rows before
-	replay     bool     // past is to be made of what earlier pages have passed
-	caughtUp   bool     // that is done
+	spans      []Span        // of the sources
+	from       bookmark      // where this page begins
+	done       bookmark      // where it has got to
+	current    entry         // the document that the frame is at
+	rowInDoc   int           // rows of the current document so far
+	given      int           // blocking: rows of the result so far
+	resume     mark          // streaming: where the page begins in the current source
+	more       bool          // there is another page
+	last       []byte        // DISTINCT in order: the row before
+	past       *Given        // DISTINCT in the order of rids: all rows before
+	replay     bool          // past is to be made of what earlier pages have passed
+	caughtUp   bool          // that is done
+	left       *left         // what the page before has left, or this one leaves
+	writer     *spill.Sorter // blocking: of the rows that this page leaves
+	after      bookmark      // blocking: where the next page begins
 	scratch    []byte
 	arena      []byte
 	ticks      int
@@ -135,6 +139,7 @@ func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions)
 	if err := x.begin(); err != nil {
 		return Page{}, err
 	}
+	defer x.drop()
 	err := x.execute()
 	if err == nil {
 		err = x.run.err
@@ -150,9 +155,22 @@ func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions)
 		x.page.Cursor = x.done.encode(x.hash(), x.spans)
 		if x.past != nil && x.opts.Memory != nil {
 			x.opts.Memory.Keep(x.page.Cursor, x.past)
+			x.past = nil
+		}
+		if x.left != nil {
+			x.opts.Memory.Keep(x.page.Cursor, &Given{left: x.left})
+			x.left = nil
 		}
 	}
 	return x.page, nil
+}
+
+// drop removes what no page after this one reads.
+func (x *execution) drop() {
+	if x.past != nil {
+		x.past.Close()
+	}
+	x.left.close()
 }
 
 func (x *execution) hash() uint64 { return x.plan.hashIn(x.opts.Scope) }
@@ -375,14 +393,4 @@ func (x *execution) put(row []byte) bool {
 		return false
 	}
 	return true
-}
-
-// keep copies a row into memory of the page.
-func (x *execution) keep(row []byte) []byte {
-	if cap(x.arena)-len(x.arena) < len(row) {
-		x.arena = make([]byte, 0, max(len(row), min(2*cap(x.arena)+1024, 256<<10)))
-	}
-	n := len(x.arena)
-	x.arena = append(x.arena, row...)
-	return x.arena[n:len(x.arena):len(x.arena)]
 }

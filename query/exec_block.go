@@ -1,14 +1,29 @@
 package query
 
-import "github.com/mayflydb/mayfly/doc"
+import (
+	"encoding/binary"
+
+	"github.com/mayflydb/mayfly/doc"
+)
 
 // block runs the form that makes all rows before it gives out the first: aggregates, GROUP BY, DISTINCT,
 // subqueries over all items, ranks, and queries without FROM. Their rows are one page, unless they are too
 // long for one; then the next page makes them again and leaves out what was given. OFFSET and LIMIT count
 // from the beginning each time.
 func (x *execution) block() error {
-	x.done.offset, x.done.limit = x.plan.top.offset, x.plan.top.limit
 	skip := x.from.rows
+	if x.takeLeft(); x.left != nil && x.left.rows != nil {
+		return x.moreRows(skip)
+	}
+	err := x.blockRows(skip)
+	if x.endRows(); x.more { // an error behind the page is for the next one
+		err, x.run.err = nil, nil
+	}
+	return err
+}
+
+func (x *execution) blockRows(skip int) error {
+	x.done.offset, x.done.limit = x.plan.top.offset, x.plan.top.limit
 	if len(x.plan.rank) > 0 {
 		return x.rankRows(skip)
 	}
@@ -19,6 +34,7 @@ func (x *execution) block() error {
 	rs := x.plan.rows
 	if x.plan.only != nil && !x.plan.never {
 		g := newGrouper(rs, x.f, new(int))
+		defer g.close()
 		if done, err := x.onlyFrom(g); done || err != nil {
 			g.each(func() bool { return emitDefined(rs.value(x.f), emit) })
 			return err
@@ -50,16 +66,90 @@ func (x *execution) putBlock(row []byte, skip int) bool {
 		x.done.limit--
 	}
 	if x.given > skip {
-		if len(x.page.Rows) > 0 && int(x.page.Stats.OutputBytes)+len(row) > x.opts.MaxBytes {
-			x.more = true
-			x.done = bookmark{form: blocking, rows: x.given - 1, limit: -1}
-			return false
+		if x.writer != nil {
+			return x.leaveRow(row) && x.done.limit != 0
 		}
-		x.page.Rows = append(x.page.Rows, x.keep(row))
-		x.page.Stats.Output++
-		x.page.Stats.OutputBytes += int64(len(row))
+		if x.isFull(row) {
+			x.more, x.after = true, bookmark{form: blocking, rows: x.given - 1, limit: -1}
+			return x.beginRows() && x.leaveRow(row) && x.done.limit != 0
+		}
+		x.addRow(row)
 	}
 	return x.done.limit != 0
+}
+
+// isFull tells whether a row is for the next page.
+func (x *execution) isFull(row []byte) bool {
+	return len(x.page.Rows) > 0 && int(x.page.Stats.OutputBytes)+len(row) > x.opts.MaxBytes
+}
+
+// beginRows begins to write the rows that follow a full page. It is false where nobody keeps them.
+func (x *execution) beginRows() bool {
+	if x.left = x.newLeft(); x.left == nil {
+		return false
+	}
+	x.writer = x.run.env.Temp.NewSorter(rowsHeld, x.run.spend)
+	return true
+}
+
+// rowsHeld is how many bytes of rows wait to be written.
+const rowsHeld = 256 << 10
+
+// leaveRow writes a row for the pages to come. It is false where that takes too long or fails: they make
+// their rows again then.
+func (x *execution) leaveRow(row []byte) bool {
+	var key [8]byte
+	binary.BigEndian.PutUint64(key[:], uint64(x.given))
+	elapsed := x.run.env.Elapsed
+	if x.given%32 == 0 && elapsed != nil && elapsed() > x.opts.Budget || x.writer.Add(key[:], row) != nil {
+		x.left = nil
+		return false
+	}
+	return true
+}
+
+// endRows ends a page of the blocking form, and hands over the rows that follow it.
+func (x *execution) endRows() {
+	if x.more {
+		x.done = x.after
+	}
+	if x.writer == nil {
+		return
+	}
+	defer x.writer.Close()
+	if x.left == nil || x.run.err != nil || x.writer.Flush() != nil {
+		x.left = nil
+		return
+	}
+	var err error
+	if x.left.rows, err = x.writer.Sort(); err != nil {
+		x.left = nil
+	}
+}
+
+// moreRows is a page of the rows that the page before has left.
+func (x *execution) moreRows(skip int) error {
+	x.given = skip
+	rows := x.left.rows
+	for rows.Next() {
+		row := rows.Payload()
+		if x.isFull(row) {
+			rows.Unread()
+			x.more, x.done = true, bookmark{form: blocking, rows: x.given, limit: -1}
+			return nil
+		}
+		x.given++
+		x.addRow(row)
+	}
+	x.run.spilled(rows.Err(), "the rows of later pages")
+	return x.run.err
+}
+
+// addRow adds a row to the page.
+func (x *execution) addRow(row []byte) {
+	x.page.Rows = append(x.page.Rows, x.keep(row))
+	x.page.Stats.Output++
+	x.page.Stats.OutputBytes += int64(len(row))
 }
 
 // feed returns what calls its argument with the frame at each row of a block over all sources. An error ends

@@ -17,6 +17,10 @@ func (x *execution) grouped() error {
 	held := 0
 	g := newGrouper(rs, x.f, &held)
 	g.from, g.paged = x.from.key, true
+	defer g.close()
+	if x.takeLeft(); x.run.err == nil && x.left != nil {
+		return x.moreGroups(g)
+	}
 	done, failed := x.onlyFrom(g)
 	if failed != nil {
 		return failed
@@ -28,7 +32,7 @@ func (x *execution) grouped() error {
 	}
 	x.done = bookmark{form: grouping, offset: x.from.offset, limit: x.from.limit, key: x.from.key}
 	skip := 0
-	more := g.each(func() bool {
+	more := x.eachGroup(g, func() bool {
 		key := cutKey([]byte(g.current))
 		switch same := bytes.Equal(key, x.done.key); {
 		case same && skip < x.from.rows && x.done.rows < x.from.rows: // an earlier page has given it out
@@ -40,6 +44,9 @@ func (x *execution) grouped() error {
 		}
 		return x.putGroup(key, 1)
 	})
+	if failed == nil {
+		failed = x.run.err
+	}
 	if x.more = x.more || more && g.bound != ""; x.more && x.from.begun && x.done.rows == x.from.rows &&
 		bytes.Equal(x.done.key, x.from.key) {
 		// keys that begin alike for longer than a cursor tells them apart
@@ -59,13 +66,11 @@ func (x *execution) putGroup(key []byte, rows int) bool {
 	case !defined:
 	case x.done.offset > 0:
 		x.done.offset--
-	case len(x.page.Rows) > 0 && int(x.page.Stats.OutputBytes)+len(row) > x.opts.MaxBytes:
+	case x.isFull(row):
 		x.more = true
 		return false
 	default:
-		x.page.Rows = append(x.page.Rows, x.keep(row))
-		x.page.Stats.Output++
-		x.page.Stats.OutputBytes += int64(len(row))
+		x.addRow(row)
 		if x.done.limit > 0 {
 			x.done.limit--
 		}
@@ -82,9 +87,17 @@ func (g *grouper) takes(key []byte) bool {
 	return !g.paged || bytes.Compare(cutKey(key), g.from) >= 0 && (g.bound == "" || string(key) < g.bound)
 }
 
-// shed leaves the upper half of the groups to a later page, where they take too much.
+// shed makes room where the groups take too much: it puts them into a file. Where there is none, it leaves
+// the upper half of them to a later page.
 func (g *grouper) shed() {
-	if !g.paged || *g.held <= min(maxGroups, g.f.run.limitHeld()/2) || len(g.groups) < 2 {
+	if *g.held <= min(maxGroups, g.f.run.limitHeld()/2) || len(g.groups) < 2 {
+		return
+	}
+	if g.f.run.env.Temp != nil {
+		g.spill()
+		return
+	}
+	if !g.paged {
 		return
 	}
 	g.sortByKey()

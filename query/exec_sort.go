@@ -98,6 +98,7 @@ func (x *execution) sorted() error {
 	if err := x.completeKey(); err != nil {
 		return err
 	}
+	x.takeLeft()
 	return x.merge(func() (bool, error) {
 		if !x.rows(x.plan.rows, x.row) {
 			return false, x.run.err

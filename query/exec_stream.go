@@ -88,3 +88,13 @@ func (x *execution) skip(rid uint64) bool {
 	}
 	return err == nil && !x.paused
 }
+
+// keep copies a row into memory of the page.
+func (x *execution) keep(row []byte) []byte {
+	if cap(x.arena)-len(x.arena) < len(row) {
+		x.arena = make([]byte, 0, max(len(row), min(2*cap(x.arena)+1024, 256<<10)))
+	}
+	n := len(x.arena)
+	x.arena = append(x.arena, row...)
+	return x.arena[n:len(x.arena):len(x.arena)]
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/spill"
 )
 
 // Env is what queries need besides documents.
@@ -31,6 +32,8 @@ type Env struct {
 	// Hold is asked for bytes before a run keeps more than a little; false ends it with a *BusyError. What it
 	// has given is the run's until Run returns. Where it is nil, MaxHeld alone counts.
 	Hold func(n int) bool
+	// Temp takes what does not fit in MaxHeld; nil: then the run fails with a *MemoryError.
+	Temp *spill.Dir
 	// Turn is called now and then: it may make the run wait until others have had their turn. Its error ends
 	// the run; where it is nil, nobody waits.
 	Turn func(context.Context) error
@@ -58,8 +61,8 @@ func newRun(ctx context.Context, p *Plan, env Env) *run {
 	}
 	return &run{env: env, call: call{
 		meter: meter{ctx: ctx, elapsed: env.Elapsed, limit: env.Limit, left: lookEvery, turn: env.Turn,
-			most: env.MaxHeld,
-			ask:  env.Hold, asked: heldFree},
+			most: env.MaxHeld, noTemp: env.Temp == nil,
+			ask: env.Hold, asked: heldFree},
 		now: env.Now, clock: env.Clock, stale: true, static: env.Static, random: env.Random, planar: p.info.Geometry,
 	}}
 }

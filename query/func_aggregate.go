@@ -66,14 +66,21 @@ type adder struct {
 	spoiled bool
 	sum     float64
 	n       int64
+	// Sums depend on the order in which numbers are added. Of a part of a group whose beginning is in a file,
+	// the numbers are listed, for whoever puts the parts together.
+	lists bool
+	list  []float64
 }
 
 func (a *adder) add(v doc.Value) {
 	switch v.Kind() {
 	case doc.Undefined:
 	case doc.Number:
-		a.sum += v.Num()
-		a.n++
+		if a.n++; a.lists {
+			a.list = append(a.list, v.Num())
+		} else {
+			a.sum += v.Num()
+		}
 	default:
 		a.spoiled = true
 	}
@@ -89,7 +96,7 @@ func (a *adder) result() doc.Value {
 	return doc.NumberValue(a.sum)
 }
 
-func (a *adder) size() int { return 0 }
+func (a *adder) size() int { return 8 * len(a.list) }
 
 // extreme is MIN and MAX: over primitive values in the order of all types. An array or an object spoils it.
 type extreme struct {

@@ -1,17 +1,24 @@
 package query
 
 import (
+	"encoding/binary"
 	"hash/maphash"
+	"maps"
+	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// Given are the rows that a DISTINCT without a fitting ORDER BY has given out, as hashes of 128 bits. It has
-// one owner.
+// Given is what the page of a query hands to the page after it. It has one owner, who closes it.
 type Given struct {
+	// DISTINCT without a fitting ORDER BY: the rows that have been given out, as hashes of 128 bits
 	seeds [2]maphash.Seed
-	rows  map[[2]uint64]struct{}
+	rows  map[spill.Sum]struct{}
+	disk  *spill.Set // of those that rows had no room for; nil: there are none
 	key   []byte
+
+	left *left // other forms: what is to be given out
 }
 
 // givenRow is about how many bytes a row takes in a Given.
@@ -19,20 +26,57 @@ const givenRow = 48
 
 func newGiven() *Given {
 	return &Given{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		rows: map[[2]uint64]struct{}{}}
+		rows: map[spill.Sum]struct{}{}}
 }
 
 // sum is the hash of a row.
-func (g *Given) sum(row []byte) [2]uint64 {
+func (g *Given) sum(row []byte) (sum spill.Sum) {
 	g.key = doc.AppendOrdered(g.key[:0], doc.Of(row))
-	return [2]uint64{maphash.Bytes(g.seeds[0], g.key), maphash.Bytes(g.seeds[1], g.key)}
+	binary.BigEndian.PutUint64(sum[:], maphash.Bytes(g.seeds[0], g.key))
+	binary.BigEndian.PutUint64(sum[8:], maphash.Bytes(g.seeds[1], g.key))
+	return sum
 }
 
-// Size is about how many bytes it takes.
-func (g *Given) Size() int { return givenRow * (len(g.rows) + 1) }
+// has tells whether a row has been given out.
+func (g *Given) has(sum spill.Sum) (bool, error) {
+	if _, given := g.rows[sum]; given || g.disk == nil {
+		return given, nil
+	}
+	return g.disk.Has(sum)
+}
 
-// Memory keeps what the pages of a DISTINCT have given out for the page after them, which is found by its
-// cursor. It may forget: then that page goes through the rows of all pages before it. It is used
+// spill moves the sums in memory to a file.
+func (g *Given) spill(dir *spill.Dir, spend func(int) bool) error {
+	if g.disk == nil {
+		g.disk = dir.NewSet()
+	}
+	sums := slices.Collect(maps.Keys(g.rows))
+	clear(g.rows)
+	return g.disk.Add(sums, spend)
+}
+
+// Size is about how many bytes of memory it takes.
+func (g *Given) Size() int {
+	n := givenRow * (len(g.rows) + 1)
+	if g.disk != nil {
+		n += g.disk.Held()
+	}
+	if g.left != nil {
+		n += g.left.held()
+	}
+	return n
+}
+
+// Close removes the temporary files that it has.
+func (g *Given) Close() {
+	if g.disk != nil {
+		g.disk.Close()
+	}
+	g.left.close()
+}
+
+// Memory keeps what pages leave for the page after them, which is found by its cursor. It may forget, and
+// closes what it forgets: then that page goes through all that the pages before it went through. It is used
 // concurrently.
 type Memory interface {
 	Take(cursor string) *Given // hands over what was kept; nil: it is forgotten
@@ -55,7 +99,11 @@ func (x *execution) recall() {
 // earlier pages have passed, and are only noted. It is false where the page has ended.
 func (x *execution) putNew(row []byte, old bool) bool {
 	sum := x.past.sum(row)
-	if _, given := x.past.rows[sum]; given {
+	given, err := x.past.has(sum)
+	if !x.run.spilled(err, "DISTINCT") {
+		return false
+	}
+	if given {
 		return true
 	}
 	more := true
@@ -67,6 +115,11 @@ func (x *execution) putNew(row []byte, old bool) bool {
 	}
 	x.past.rows[sum] = struct{}{}
 	x.run.use(givenRow, "DISTINCT")
+	if temp := x.run.env.Temp; temp != nil && givenRow*len(x.past.rows) > x.run.limitHeld()/8 {
+		size := x.past.Size()
+		x.run.spilled(x.past.spill(temp, x.run.spend), "DISTINCT")
+		x.run.use(x.past.Size()-size, "DISTINCT")
+	}
 	return more && x.run.err == nil
 }
 

@@ -20,7 +20,9 @@ func (k *keeper) Take(cursor string) *Given {
 }
 
 func (k *keeper) Keep(cursor string, g *Given) {
-	if !k.forget {
+	if k.forget {
+		g.Close()
+	} else {
 		k.kept[cursor] = g
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/spill"
 )
 
 // grouper gathers rows into groups, in the order in which the groups turn up, or in that of ORDER BY, or,
@@ -17,6 +18,10 @@ type grouper struct {
 	byKey  map[string]*bucket
 	key    []byte
 
+	runs    *spill.Sorter // of groups that did not fit in memory; nil: all do
+	started uint64        // groups so far
+	record  []byte        // scratch
+
 	paged   bool   // groups of a page: behind from, and below bound if that is set
 	from    []byte // as a cursor holds it
 	bound   string
@@ -25,7 +30,9 @@ type grouper struct {
 
 type bucket struct {
 	key   string
-	size  int // bytes
+	turn  uint64 // in which it turned up
+	gone  bool   // it is in a file
+	size  int    // bytes
 	keys  []doc.Value
 	state []aggregate
 }
@@ -41,11 +48,22 @@ func newGrouper(rs *rowset, f *frame, held *int) *grouper {
 }
 
 func (g *grouper) start(keys []doc.Value) *bucket {
-	one := &bucket{keys: keys, state: make([]aggregate, len(g.rs.aggs))}
+	one := g.empty()
+	one.keys, one.turn = keys, g.started
+	g.started++
+	g.groups = append(g.groups, one)
+	return one
+}
+
+// empty makes a group of no rows.
+func (g *grouper) empty() *bucket {
+	one := &bucket{state: make([]aggregate, len(g.rs.aggs))}
 	for i, a := range g.rs.aggs {
 		one.state[i] = newAggregate(a.name)
+		if sum, ok := one.state[i].(*adder); ok {
+			sum.lists = g.runs != nil
+		}
 	}
-	g.groups = append(g.groups, one)
 	return one
 }
 
@@ -128,33 +146,46 @@ func (g *grouper) addValue(one *bucket, v doc.Value) {
 	g.shed()
 }
 
-// countValue adds another row with the same value.
-func (g *grouper) countValue(one *bucket) {
+// countValue adds another row with the same value, and returns its group.
+func (g *grouper) countValue(one *bucket) *bucket {
+	if one.gone {
+		g.key = append(g.key[:0], one.key...)
+		one = g.enter(one.keys)
+	}
 	for _, state := range one.state {
 		if c, ok := state.(*counter); ok {
 			c.n++
 		}
 	}
+	return one
 }
 
 // each puts the results of each group into the frame and calls fn, until that returns false.
 func (g *grouper) each(fn func() bool) bool {
-	if g.paged {
+	switch {
+	case g.runs != nil:
+		return g.eachSpilled(fn)
+	case g.paged:
 		g.sortByKey()
-	} else {
+	default:
 		g.sort()
 	}
-	for _, one := range g.groups {
-		g.current = one.key
-		copy(g.f.keys[g.rs.firstKey:], one.keys)
-		for i, a := range g.rs.aggs {
-			g.f.aggs[a.id] = one.state[i].result()
-		}
-		if !fn() {
+	for i, one := range g.groups {
+		if g.show(one); !fn() {
+			g.groups = g.groups[i:]
 			return false
 		}
 	}
 	return true
+}
+
+// show puts the results of a group into the frame.
+func (g *grouper) show(one *bucket) {
+	g.current = one.key
+	copy(g.f.keys[g.rs.firstKey:], one.keys)
+	for i, a := range g.rs.aggs {
+		g.f.aggs[a.id] = one.state[i].result()
+	}
 }
 
 // sort puts the groups in the order of the query. Equal ones stay as they turned up.
@@ -164,13 +195,18 @@ func (g *grouper) sort() {
 	}
 	keys := make(map[*bucket][]byte, len(g.groups))
 	for _, one := range g.groups {
-		copy(g.f.keys[g.rs.firstKey:], one.keys)
-		var key []byte
-		for i, x := range g.rs.order {
-			key = g.rs.orderBy[i].append(key, OrderedBy(x(g.f)))
-		}
+		key := g.orderKey(nil, one)
 		keys[one] = key
 		g.f.run.hold(g.held, len(key)+setEntry, "ORDER BY")
 	}
 	slices.SortStableFunc(g.groups, func(a, b *bucket) int { return g.f.run.compare(keys[a], keys[b]) })
+}
+
+// orderKey appends what a group is ordered by.
+func (g *grouper) orderKey(dst []byte, one *bucket) []byte {
+	copy(g.f.keys[g.rs.firstKey:], one.keys)
+	for i, x := range g.rs.order {
+		dst = g.rs.orderBy[i].append(dst, OrderedBy(x(g.f)))
+	}
+	return dst
 }

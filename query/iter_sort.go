@@ -1,6 +1,10 @@
 package query
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/query/spill"
+)
 
 // batch iterates over the documents of a source in order by looking at all of them and keeping the first
 // ones, as many as a page can need. When those run out it looks again for the ones after them, so its memory
@@ -19,6 +23,9 @@ type batch struct {
 	begun  bool
 	after  *entry // none but what comes behind it; nil: all
 	doc    Document
+
+	whole bool            // of all documents of the source that are wanted
+	it    *spill.Iterator // they are in files; nil: they are not
 }
 
 const maxRoom = 10_000
@@ -42,8 +49,11 @@ func (x *execution) newBatch(src Source, source int, open func() (Documents, err
 func (b *batch) next() (bool, error) {
 	for {
 		if b.given == len(b.heap) {
-			if b.begun && !b.full {
+			if b.it == nil && b.begun && !b.full {
 				return false, nil
+			}
+			if b.it != nil || b.many() {
+				return b.nextSpilled()
 			}
 			if err := b.fill(); err != nil || len(b.heap) == 0 {
 				return false, err
@@ -61,7 +71,6 @@ func (b *batch) next() (bool, error) {
 }
 
 func (b *batch) at() (*entry, Document) { return &b.last, b.doc }
-func (b *batch) close() error           { return nil }
 
 // fill looks at all documents and keeps the first ones behind those that were given out.
 func (b *batch) fill() (err error) {

@@ -20,7 +20,8 @@ type textOrder struct {
 	scores bm25
 }
 
-// chooseTexts returns how an index serves ORDER BY _FullTextScore(path, [terms], numbers); nil where none does.
+// chooseTexts returns how an index serves ORDER BY _FullTextScore(path, [terms], numbers); nil where none
+// does.
 func (p *planner) chooseTexts(key *orderKey) *textOrder {
 	c, ok := key.x.(*syntax.Call)
 	if f, known := lookupBuiltin(nameOf(c)); !ok || c.UDF || !known || f.name != textScore || !key.desc {
@@ -69,8 +70,8 @@ func nameOf(c *syntax.Call) string {
 	return c.Name
 }
 
-// byText iterates over the documents of a source by the score of their text: those with a term, then the other
-// texts, then the documents without a text. Equal ones come latest first, as ORDER BY DESC has them.
+// byText iterates over the documents of a source by the score of their text: those with a term, then the
+// other texts, then the documents without a text. Equal ones come latest first, as ORDER BY DESC has them.
 type byText struct {
 	x      *execution
 	src    Source

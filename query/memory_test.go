@@ -18,6 +18,7 @@ type memory struct {
 	docs    []*memoryDocument // by rid
 	entries []memoryEntry     // by key and rid
 	opened  int               // iterators that are not closed
+	version string            // empty: it changes all the time
 }
 
 type memoryDocument struct {
@@ -184,6 +185,8 @@ func (m *memory) Lacking(path index.Path, from uint64, reverse bool) (Postings, 
 	}
 	return m.rids(list), true
 }
+
+func (m *memory) Version() (string, bool, error) { return m.version, m.version != "", nil }
 
 func (m *memory) Dead(int) ([]uint64, bool, error) { return nil, true, nil }
 

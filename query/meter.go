@@ -54,6 +54,8 @@ type meter struct {
 	looks   int   // that may follow before the run is given up, for what has no watch; 0: any number
 	err     error // what ends the run: the first error
 
+	noTemp bool // there are no temporary files
+
 	most  int                  // of used and of retained; 0: maxHeld
 	ask   func(bytes int) bool // see Env.Hold; nil: nobody is asked
 	asked int                  // bytes that may be used by now
@@ -112,7 +114,8 @@ func (m *meter) hold(held *int, n int, clause string) {
 // use is hold for what nobody counts apart.
 func (m *meter) use(n int, clause string) {
 	if m.used += n; m.used > m.limitHeld() {
-		m.fail(&MemoryError{Clause: clause, Max: m.limitHeld()})
+		spills := clause == "GROUP BY" || clause == "ORDER BY" || clause == "DISTINCT"
+		m.fail(&MemoryError{Clause: clause, Max: m.limitHeld(), NoTemp: m.noTemp && spills})
 		return
 	}
 	m.claim(m.used+m.retained, clause)

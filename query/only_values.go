@@ -274,7 +274,7 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 	case t.passed:
 		t.rest++
 	case t.one != nil && t.counts:
-		t.g.countValue(t.one)
+		t.one = t.g.countValue(t.one)
 	case t.one != nil:
 		t.rest++
 	default:

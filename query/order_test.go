@@ -96,7 +96,8 @@ func randomCondition(r *rand.Rand, depth int) string {
 			", false)"}[r.IntN(3)]
 	case n == 17:
 		return []string{"UPPER(" + path + `) = "A"`, path + " + 1 > 2", "(" + path + " ?? 0) = 0",
-			"ABS(" + path + ") <= 1", "NOT IS_NULL(" + path + ")", path + ".x = 1", path + "[0] = 1", "c.t[1] = " + value(), "c.t[0].x > 1",
+			"ABS(" + path + ") <= 1", "NOT IS_NULL(" + path + ")", path + ".x = 1", path +
+				"[0] = 1", "c.t[1] = " + value(), "c.t[0].x > 1",
 			"ARRAY_CONTAINS_ANY(c.t, 1, " + value() + ")", "ARRAY_CONTAINS_ALL(c.t, 1, " + value() + ")",
 			"REGEXMATCH(" + path + `, "^a")`}[r.IntN(12)]
 	case n == 14:
@@ -173,7 +174,8 @@ func randomTuning(r *rand.Rand) *tuning {
 		return nil
 	}
 	n := func() int { return []int{0, 1, 3, 10, 1000}[r.IntN(5)] }
-	return &tuning{probe: n(), gather: n(), every: n(), sort: n(), leap: n(), trial: 1 + n(), share: n(), rows: n(), walk: n(),
+	return &tuning{probe: n(), gather: n(), every: n(), sort: n(), leap: n(), trial: 1 + n(), share: n(),
+		rows: n(), walk: n(),
 		patience: n()}
 }
 

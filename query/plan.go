@@ -60,6 +60,7 @@ type Plan struct {
 	ways   []access
 	leaves []*leaf // what the conditions say of single paths
 	pins   pins
+	asked  uint64 // stands for the text and the parameters, with the conditions
 	slots  int
 	aggs   int
 	keys   int // of GROUP BY
@@ -110,6 +111,7 @@ func prepare(q *syntax.Query, text string, params []Parameter, info Info) (*Plan
 	}
 	p.plan.compile(c)
 	p.plan.rank = c.rankers(p, top.rank)
+	asked := text
 	if p.plan.form == sorting {
 		// A cursor holds the last row's key, which says where to go on whatever the WHERE is. The SDK for
 		// JavaScript relies on it: it takes up a query with the cursor of the page before and a filter of its
@@ -118,7 +120,7 @@ func prepare(q *syntax.Query, text string, params []Parameter, info Info) (*Plan
 		unfiltered.Where = nil
 		text = syntax.Print(&unfiltered)
 	}
-	p.plan.hash = hashQuery(text, params)
+	p.plan.hash, p.plan.asked = hashQuery(text, params), hashQuery(asked, params)
 	return p.plan, nil
 }
 

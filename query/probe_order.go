@@ -25,12 +25,15 @@ func (m *members) has(rid uint64) bool {
 // openOrder opens the documents of a source in the order of the query.
 func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 	o := x.plan.order
+	if b := x.leftOrder(src, source); b != nil {
+		return b, nil
+	}
 	if w := x.recent(src); w != nil {
 		return x.watch(src, source, w), nil
 	}
 	switch {
 	case o.walk == nil && o.vectors == nil && o.texts == nil:
-		return x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0, true) }), nil
+		return x.sortAll(src, source), nil
 	case o.walk != nil && len(o.walk.fixed) > 0:
 		return x.watch(src, source, o.walk), nil
 	}

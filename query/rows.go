@@ -220,5 +220,6 @@ func (rs *rowset) collect(f *frame, held *int, feed func(row func() bool) bool,
 		return feed(emit)
 	}
 	g := newGrouper(rs, f, held)
+	defer g.close()
 	return feed(g.add) && g.each(emit)
 }

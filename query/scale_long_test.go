@@ -12,3 +12,6 @@ const (
 
 // nearestVectors is how many vectors are searched with -tags long.
 const nearestVectors = 100_000
+
+// spilledDocuments is how many documents are sorted and grouped in temporary files with -tags long.
+const spilledDocuments = 3_000_000

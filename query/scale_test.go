@@ -13,3 +13,6 @@ const (
 
 // nearestVectors is how many vectors are searched.
 const nearestVectors = 10_000
+
+// spilledDocuments is how many documents are sorted and grouped in temporary files.
+const spilledDocuments = 50_000

@@ -75,8 +75,8 @@ type Terms interface {
 	Close() error
 }
 
-// Seeker is a Terms, walked forwards, that moves to the first entry whose key is not less than a key. It costs
-// more than a Next, and less than another walk.
+// Seeker is a Terms, walked forwards, that moves to the first entry whose key is not less than a key. It
+// costs more than a Next, and less than another walk.
 type Seeker interface {
 	Seek(key []byte) bool
 }
@@ -107,6 +107,13 @@ type Census interface {
 	// Dead returns those rids in order; false where they are more than most, and where the index has
 	// documents outside the scope.
 	Dead(most int) (rids []uint64, ok bool, err error)
+}
+
+// Versioned is a Source that can tell whether its documents are the same as another time: then a page may go
+// on with what the page before has made of them.
+type Versioned interface {
+	// Version stands for the live documents of the scope; false where that cannot be told.
+	Version() (version string, ok bool, err error)
 }
 
 // Partitioned is a Source that knows which partition key its scope names.

@@ -3,12 +3,14 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/internal/priority"
+	"github.com/mayflydb/mayfly/query/spill"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -24,7 +26,8 @@ type DB struct {
 	// What lives through restores.
 	heavy       *heavyWork
 	memory      *Memory
-	subscribers notifier // who ask for webhooks: see Subscriptions
+	temp        *spill.Dir // nil: there is none
+	subscribers notifier   // who ask for webhooks: see Subscriptions
 }
 
 // Open opens the data of an engine that holds documents, and what neighbours have beside them: it loads the
@@ -56,7 +59,14 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 func New(o Options) (*DB, error) {
 	o = o.withDefaults()
 	db := &DB{opts: o, memory: NewMemory(o.Memory), heavy: newHeavyWork(runtime.GOMAXPROCS(0))}
-	return db, o.validate()
+	if err := o.validate(); err != nil || o.Temp == "" {
+		return db, err
+	}
+	var err error
+	if db.temp, err = spill.Open(o.Temp, o.TempSize); err != nil {
+		err = fmt.Errorf("the folder for temporary files: %w", err)
+	}
+	return db, err
 }
 
 // Close closes the host that Open has opened: it stops the reaper, the reindexer, the splitter and a database

@@ -221,8 +221,8 @@ func (db *resident) subscriptions() (list []Subscription) {
 func (db *DB) SubscriptionsChanged() <-chan struct{} { return db.subscribers.changed() }
 
 // Confirmed is the position up to which a subscriber, by its Subscription.Name, has confirmed what it is
-// sent; "" before its first confirmation, for which all is sent from its beginning. CodeNotFound: there is no such
-// subscriber (any more).
+// sent; "" before its first confirmation, for which all is sent from its beginning. CodeNotFound: there is no
+// such subscriber (any more).
 func (c *Container) Confirmed(ctx context.Context, name string) (string, error) {
 	if err := c.hasSubscriber(c.state.Load(), name); err != nil {
 		return "", err

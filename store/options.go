@@ -29,6 +29,12 @@ type Options struct {
 	// Memory is how many bytes all requests may hold while they are under way: see Memory. Default:
 	// DefaultMemory, and never more than a quarter of GOMEMLIMIT.
 	Memory int64
+	// Temp is a folder for what queries sort, group and tell apart beyond that memory, and of what they have
+	// made for later pages: it is the store's alone, and what it finds there at the beginning it removes.
+	// Empty: such queries fail, as they do for data that is kept in memory.
+	Temp string
+	// TempSize is how many bytes the files there may take together. Default: 16 GB.
+	TempSize int64
 	// Logger takes warnings and errors of background work; nil discards them.
 	Logger *slog.Logger
 	// Ranges is the number of partition ranges of a new container. 0 derives it from the throughput asked
@@ -45,6 +51,8 @@ type Options struct {
 	ManualReaper bool
 }
 
+const defaultTempSize = 16 << 30
+
 func (o Options) withDefaults() Options {
 	if o.Clock == nil {
 		o.Clock = ttl.Real{}
@@ -54,6 +62,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.QueryTime <= 0 {
 		o.QueryTime = query.DefaultLimit
+	}
+	if o.TempSize <= 0 {
+		o.TempSize = defaultTempSize
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -210,7 +210,9 @@ func (c *Container) runIn(
 		heavy := c.db.door.heavy.query(env.Elapsed, env.Limit)
 		defer heavy.leave()
 		defer c.db.door.memory.lend(&env)()
-		env.Turn = heavy.turn
+		env.Turn, env.Temp = heavy.turn, c.db.door.temp
+		// what the page before has left can be taken once
+		heavy.begunAnew = c.db.given.has(o.Cursor)
 		udfs := functions{c: c, ctx: ctx}
 		defer udfs.close()
 		env.UDF = udfs.call

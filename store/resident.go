@@ -24,7 +24,7 @@ type resident struct {
 	opts  Options
 	marks marks // of the catalog
 	rids  ridCache
-	given *givenRows // to readers of DISTINCT
+	given *givenRows // what pages leave for the pages after them
 
 	reindexer reindexer
 	splitter  splitter
@@ -115,6 +115,7 @@ func (db *resident) Leave(ctx context.Context) error { return db.keepUses(ctx) }
 
 // Gone implements host.Life: those who wait for something to happen see that it will not.
 func (db *resident) Gone() {
+	db.given.close()
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	for _, c := range db.cat.containers {

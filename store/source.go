@@ -108,6 +108,8 @@ var (
 	_ query.Finder  = (*source)(nil)
 	_ query.Census  = (*source)(nil)
 
+	_ query.Versioned = (*source)(nil)
+
 	_ query.Partitioned = (*source)(nil)
 
 	_ query.Prefetcher = (*source)(nil)

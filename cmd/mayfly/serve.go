@@ -202,6 +202,10 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 			return nil, fmt.Errorf("cannot make the data folder: %w", err)
 		}
 	}
+	temp := ""
+	if !s.flags.memory {
+		temp = filepath.Join(s.flags.data, "tmp")
+	}
 	var clock ttl.Clock = ttl.Real{}
 	o := pebble.Options{
 		Dir:         s.flags.data,
@@ -223,7 +227,7 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, e, store.Options{Clock: clock, Logger: s.log, Ranges: s.flags.ranges,
 		Lenient:          s.flags.lenient,
 		TTLPreviousImage: s.flags.ttlPreviousImage, QueryTime: s.flags.limits.queryTime, ScriptTime: s.flags.limits.scriptTime,
-		Memory: int64(s.flags.limits.memoryInFlight)}, s.queues.Tenant())
+		Memory: int64(s.flags.limits.memoryInFlight), Temp: temp}, s.queues.Tenant())
 }
 
 // openFolder makes the data folder, which is its owner's alone. Where it exists the rights are the user's

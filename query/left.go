@@ -1,0 +1,184 @@
+package query
+
+import (
+	"encoding/binary"
+
+	"github.com/mayflydb/mayfly/query/spill"
+)
+
+// left is what a page has made for the pages after it, in temporary files. It is good as long as the sources
+// have the same documents; else, and where it is lost, a page makes it again and passes over what was given
+// out, so that no answer depends on it.
+type left struct {
+	asked   uint64
+	version string
+
+	groups *groupRest      // of GROUP BY, in the order of their keys
+	rows   *spill.Iterator // of the blocking form: finished ones
+	sorted []*spill.Iterator
+}
+
+func (l *left) held() (n int) {
+	for _, it := range l.files() {
+		n += it.Held()
+	}
+	if l.groups != nil {
+		n += l.groups.held
+	}
+	return n
+}
+
+func (l *left) files() (list []*spill.Iterator) {
+	if l.groups != nil && l.groups.it != nil {
+		list = append(list, l.groups.it)
+	}
+	if l.rows != nil {
+		list = append(list, l.rows)
+	}
+	for _, it := range l.sorted {
+		if it != nil {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+func (l *left) close() {
+	if l == nil {
+		return
+	}
+	for _, it := range l.files() {
+		it.Close()
+	}
+}
+
+// takeLeft takes what the page before has left into x.left, if it is good.
+func (x *execution) takeLeft() {
+	if x.opts.Cursor == "" || x.opts.Memory == nil || x.run.env.Temp == nil {
+		return
+	}
+	given := x.opts.Memory.Take(x.opts.Cursor)
+	if given == nil {
+		return
+	}
+	version, ok := x.version()
+	l := given.left
+	if l == nil || !ok || l.version != version || l.asked != x.plan.asked {
+		given.Close()
+		return
+	}
+	for _, it := range l.files() {
+		it.Use(x.run.spend)
+	}
+	if l.groups != nil {
+		x.run.use(l.groups.held, "GROUP BY")
+	}
+	x.left = l
+}
+
+// newLeft begins what this page leaves; nil: there is nobody who keeps it, or nobody who can say how long it
+// is good.
+func (x *execution) newLeft() *left {
+	if x.opts.Memory == nil || x.run.env.Temp == nil {
+		return nil
+	}
+	version, ok := x.version()
+	if !ok {
+		return nil
+	}
+	return &left{asked: x.plan.asked, version: version}
+}
+
+// version stands for all documents that the query may be about.
+func (x *execution) version() (string, bool) {
+	all := binary.BigEndian.AppendUint64(nil, layout(x.spans))
+	for _, src := range x.sources {
+		one, ok := src.(Versioned)
+		if !ok {
+			return "", false
+		}
+		version, ok, err := one.Version()
+		if err != nil {
+			x.run.fail(err)
+		}
+		if !ok || err != nil {
+			return "", false
+		}
+		all = appendSized(all, []byte(version))
+	}
+	return string(all), true
+}
+
+// eachGroup is each, and keeps the groups that fn was false for, with all after them, for the next page.
+func (x *execution) eachGroup(g *grouper, fn func() bool) (more bool) {
+	var rest *groupRest
+	if g.runs != nil {
+		rest = g.merged()
+		defer func() {
+			if x.left == nil || x.left.groups != rest {
+				rest.close()
+			}
+		}()
+		more = x.showGroups(g, rest, fn)
+	} else if more = g.each(fn); !more && x.more && x.run.err == nil {
+		if l := x.newLeft(); l != nil {
+			if l.groups = x.writeGroups(g); l.groups != nil {
+				x.left = l
+			}
+		}
+		return more
+	}
+	if !more && x.more && x.run.err == nil {
+		if x.left = x.newLeft(); x.left != nil {
+			x.left.groups = rest
+		}
+	}
+	return more
+}
+
+// showGroups calls fn for groups in files, until it is false; that group is the next one then.
+func (x *execution) showGroups(g *grouper, rest *groupRest, fn func() bool) bool {
+	one := rest.one
+	if one == nil {
+		one = rest.next(g)
+	}
+	for ; one != nil; one = rest.next(g) {
+		if g.show(one); !fn() {
+			return false
+		}
+	}
+	return x.run.err == nil
+}
+
+// writeGroups writes the groups that g has in memory. Where that fails the next page makes them again.
+func (x *execution) writeGroups(g *grouper) *groupRest {
+	sorter := x.run.env.Temp.NewSorter(0, x.run.spend)
+	defer sorter.Close()
+	if g.writeTo(sorter) != nil {
+		return nil
+	}
+	it, err := sorter.Sort()
+	if err != nil {
+		return nil
+	}
+	return &groupRest{it: it}
+}
+
+// moreGroups is a page of the groups that the page before has left.
+func (x *execution) moreGroups(g *grouper) error {
+	x.done = bookmark{form: grouping, offset: x.from.offset, limit: x.from.limit, key: x.from.key,
+		rows: x.from.rows}
+	more := x.showGroups(g, x.left.groups, func() bool {
+		key := cutKey([]byte(g.current))
+		rows := 1
+		if string(key) == string(x.done.key) {
+			rows += x.done.rows
+		}
+		return x.putGroup(key, rows)
+	})
+	if more || !x.more {
+		x.left.close()
+		x.left = nil
+	}
+	return x.run.err
+}

@@ -1,0 +1,151 @@
+package query
+
+import (
+	"encoding/binary"
+
+	"github.com/mayflydb/mayfly/query/spill"
+)
+
+// sortAll sorts the documents of a source. The first page keeps those that it needs in memory. Whoever asks
+// for more gets all of them sorted, in files if they are many, and the pages that follow read on there.
+func (x *execution) sortAll(src Source, source int) *batch {
+	b := x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0, true) })
+	b.whole = true
+	return b
+}
+
+// leftOrder goes on with the documents that the page before has sorted; nil: it has not.
+func (x *execution) leftOrder(src Source, source int) *batch {
+	if x.left == nil || len(x.left.sorted) <= source || x.left.sorted[source] == nil {
+		return nil
+	}
+	b := x.sortAll(src, source)
+	b.it, b.begun, x.left.sorted[source] = x.left.sorted[source], true, nil
+	return b
+}
+
+// many tells whether the documents that are needed are better sorted at once: pages before have been here, or
+// more than can be held are needed, and this is not about the last few.
+func (b *batch) many() bool {
+	x := b.x
+	if !b.whole || x.run.env.Temp == nil || !b.begun && !x.from.begun {
+		return false
+	}
+	limit := x.done.limit
+	return limit < 0 || limit > int64(x.opts.MaxItems) || limit+x.done.offset > maxRoom
+}
+
+// fillSpilled sorts all documents behind those that were given out.
+func (b *batch) fillSpilled() (err error) {
+	x := b.x
+	budget := x.run.limitHeld() / 8
+	x.run.hold(&b.held, budget, "ORDER BY")
+	sorter := x.run.env.Temp.NewSorter(budget, x.run.spend)
+	defer sorter.Close()
+	docs, err := b.open()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := docs.Close(); err == nil {
+			err = e
+		}
+	}()
+	var key []byte
+	for x.next(docs) {
+		d := docs.Document()
+		x.f.enter(d)
+		x.page.Stats.Loaded++
+		x.page.Stats.LoadedBytes += int64(len(x.f.body))
+		key = x.orderKey(key[:0])
+		e := entry{key: key, source: b.source, rid: d.RID()}
+		if x.behind(&e) && (!b.begun || x.compare(&e, &b.last) > 0) && x.passes(x.plan.rows) {
+			key = binary.BigEndian.AppendUint64(key, x.ridKey(e.rid))
+			if !x.run.spilled(sorter.Add(key, nil), "ORDER BY") {
+				return x.run.err
+			}
+		}
+		if _, err := x.stop(); err != nil {
+			return err
+		}
+	}
+	if err := docs.Err(); err != nil {
+		return err
+	}
+	if x.plan.form == sorting && x.opts.Memory != nil { // it may be kept for long
+		x.run.spilled(sorter.Flush(), "ORDER BY")
+	}
+	b.it, err = sorter.Sort()
+	if !x.run.spilled(err, "ORDER BY") {
+		return x.run.err
+	}
+	x.run.hold(&b.held, -budget, "ORDER BY")
+	b.begun = true
+	x.sortedRows++ // what was sorted on this page is given out on it, as far as it goes
+	return nil
+}
+
+// ridKey is a rid, as it stands behind a key whose bytes have the order of the rows. No key of ORDER BY is
+// the beginning of another.
+func (x *execution) ridKey(rid uint64) uint64 {
+	if x.backwards() {
+		return ^rid
+	}
+	return rid
+}
+
+// nextSpilled is next of documents that are in files.
+func (b *batch) nextSpilled() (bool, error) {
+	if b.it == nil {
+		x := b.x
+		x.run.hold(&b.held, -b.held, "ORDER BY")
+		b.heap, b.given = nil, 0
+		if err := b.fillSpilled(); err != nil {
+			return false, err
+		}
+	}
+	for b.it.Next() {
+		key := b.it.Key()
+		n := len(key) - 8
+		b.last = entry{key: append(b.last.key[:0:0], key[:n]...), source: b.source,
+			rid: b.x.ridKey(binary.BigEndian.Uint64(key[n:])), holds: true}
+		if !b.x.behind(&b.last) {
+			continue // it waited for this page, and was given out by the one before
+		}
+		d, live, err := b.src.Fetch(b.last.rid)
+		if err != nil {
+			return false, err
+		}
+		if live {
+			b.doc = d
+			return true, nil
+		}
+		if _, err := b.x.stop(); err != nil {
+			return false, err
+		}
+	}
+	b.x.run.spilled(b.it.Err(), "ORDER BY")
+	return false, b.x.run.err
+}
+
+// close leaves what is in files to the next page.
+func (b *batch) close() error {
+	if b.it == nil {
+		return nil
+	}
+	x := b.x
+	if x.more && x.plan.form == sorting && x.run.err == nil && x.left == nil {
+		x.left = x.newLeft()
+	}
+	if x.more && x.plan.form == sorting && x.run.err == nil && x.left != nil {
+		if x.left.sorted == nil {
+			x.left.sorted = make([]*spill.Iterator, len(x.sources))
+		}
+		b.it.Unread()
+		x.left.sorted[b.source] = b.it
+	} else {
+		b.it.Close()
+	}
+	b.it = nil
+	return nil
+}

@@ -1,0 +1,135 @@
+package spill
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/klauspost/compress/s2"
+)
+
+// A run is a part of a file: blocks, one behind the other. A block is
+//
+//	length of what follows the header (4) · checksum of that (4) · records, compressed
+//
+// and a record is the length of its key, the key, the length of its payload, the payload; the lengths are
+// varints. No record lies in two blocks.
+const (
+	blockSize  = 32 << 10 // of the records from which a block is written
+	headerSize = 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// run is where one lies.
+type run struct{ from, to int64 }
+
+// runWriter appends runs to a file.
+type runWriter struct {
+	f     *file
+	spend func(int) bool
+	raw   []byte
+	out   []byte
+}
+
+func (w *runWriter) add(key, payload []byte) error {
+	w.raw = appendRecord(w.raw, key, payload)
+	if len(w.raw) < blockSize {
+		return nil
+	}
+	return w.flush()
+}
+
+func appendRecord(dst, key, payload []byte) []byte {
+	dst = append(binary.AppendUvarint(dst, uint64(len(key))), key...)
+	return append(binary.AppendUvarint(dst, uint64(len(payload))), payload...)
+}
+
+// flush writes the block that has been begun.
+func (w *runWriter) flush() error {
+	if len(w.raw) == 0 {
+		return nil
+	}
+	if !w.spend(len(w.raw)) {
+		return ErrStopped
+	}
+	if n := headerSize + s2.MaxEncodedLen(len(w.raw)); cap(w.out) < n {
+		w.out = make([]byte, n)
+	}
+	body := s2.Encode(w.out[headerSize:cap(w.out)], w.raw)
+	w.out = append(w.out[:headerSize], body...)
+	binary.BigEndian.PutUint32(w.out, uint32(len(body)))
+	binary.BigEndian.PutUint32(w.out[4:], crc32.Checksum(body, castagnoli))
+	w.raw = w.raw[:0]
+	return w.f.write(w.out)
+}
+
+// runReader reads the records of a run, one after the other.
+type runReader struct {
+	f            *file
+	at, to       int64
+	stored, raw  []byte
+	rest         []byte // of raw
+	key, payload []byte
+}
+
+// next goes to the next record; false: there is none.
+func (r *runReader) next(spend func(int) bool) (bool, error) {
+	if len(r.rest) == 0 {
+		if r.at >= r.to {
+			return false, nil
+		}
+		if err := r.block(spend); err != nil {
+			return false, err
+		}
+	}
+	var ok1, ok2 bool
+	r.key, r.rest, ok1 = cut(r.rest)
+	r.payload, r.rest, ok2 = cut(r.rest)
+	if !ok1 || !ok2 {
+		return false, &Error{"read", ErrCorrupt}
+	}
+	return true, nil
+}
+
+// cut takes bytes behind their length off the beginning.
+func cut(b []byte) (field, rest []byte, ok bool) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) {
+		return nil, nil, false
+	}
+	return b[size : size+int(n) : size+int(n)], b[size+int(n):], true
+}
+
+// block reads the next block.
+func (r *runReader) block(spend func(int) bool) error {
+	var head [headerSize]byte
+	if err := r.f.read(head[:], r.at); err != nil {
+		return err
+	}
+	n := int64(binary.BigEndian.Uint32(head[:]))
+	if r.at += headerSize; n > r.to-r.at {
+		return &Error{"read", ErrCorrupt}
+	}
+	if int64(cap(r.stored)) < n {
+		r.stored = make([]byte, n)
+	}
+	r.stored = r.stored[:n]
+	if err := r.f.read(r.stored, r.at); err != nil {
+		return err
+	}
+	if crc32.Checksum(r.stored, castagnoli) != binary.BigEndian.Uint32(head[4:]) {
+		return &Error{"read", ErrCorrupt}
+	}
+	raw, err := s2.Decode(r.raw[:cap(r.raw)], r.stored)
+	if err != nil {
+		return &Error{"read", ErrCorrupt}
+	}
+	r.raw, r.rest = raw, raw
+	if r.at += n; !spend(len(raw)) {
+		return ErrStopped
+	}
+	return nil
+}
+
+// held is how many bytes of memory it takes.
+func (r *runReader) held() int { return cap(r.stored) + cap(r.raw) }

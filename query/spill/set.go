@@ -1,0 +1,255 @@
+package spill
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"math/bits"
+	"slices"
+)
+
+// Sum is a hash of 128 bits whose values are spread evenly.
+type Sum [16]byte
+
+// A tier is a file of sums in order, in pages of perPage sums and a checksum.
+const (
+	perPage  = 255
+	pageSize = perPage*16 + 4
+	maxTiers = 8
+	// The filter of a tier takes bitsPerSum bits for each sum and sets probes of them: of a hundred sums that
+	// are not there, it lets about one pass.
+	bitsPerSum = 10
+	probes     = 7
+)
+
+// Set is a set of sums, nearly all of them in files. It has one owner.
+type Set struct {
+	dir   *Dir
+	tiers []*tier
+	page  []byte
+}
+
+type tier struct {
+	f      *file
+	n      int
+	filter []uint64
+}
+
+// NewSet makes an empty set.
+func (d *Dir) NewSet() *Set { return &Set{dir: d, page: make([]byte, pageSize)} }
+
+// Held is how many bytes of memory it takes.
+func (s *Set) Held() (n int) {
+	for _, t := range s.tiers {
+		n += 8 * len(t.filter)
+	}
+	return n + pageSize
+}
+
+// Has tells whether a sum is in the set.
+func (s *Set) Has(sum Sum) (bool, error) {
+	for _, t := range s.tiers {
+		if !t.may(sum) {
+			continue
+		}
+		if found, err := s.in(t, sum); found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// Add adds sums, of which none is there and no two are equal. It puts them in order.
+func (s *Set) Add(sums []Sum, spend func(int) bool) error {
+	going := true
+	slices.SortFunc(sums, func(a, b Sum) int {
+		if going = going && spend(len(a)); !going {
+			return 0
+		}
+		return bytes.Compare(a[:], b[:])
+	})
+	if !going {
+		return ErrStopped
+	}
+	next := func() (Sum, bool, error) {
+		if len(sums) == 0 {
+			return Sum{}, false, nil
+		}
+		first := sums[0]
+		sums = sums[1:]
+		return first, true, nil
+	}
+	t, err := s.write(len(sums), next, spend)
+	if err != nil {
+		return err
+	}
+	if s.tiers = append(s.tiers, t); len(s.tiers) < maxTiers {
+		return nil
+	}
+	return s.merge(spend)
+}
+
+// merge makes one tier of all.
+func (s *Set) merge(spend func(int) bool) error {
+	total := 0
+	heads := make([]*tierReader, 0, len(s.tiers))
+	for _, t := range s.tiers {
+		total += t.n
+		heads = append(heads, &tierReader{t: t, page: make([]byte, pageSize)})
+	}
+	for _, h := range heads {
+		if err := h.next(); err != nil {
+			return err
+		}
+	}
+	t, err := s.write(total, func() (first Sum, ok bool, err error) {
+		var from *tierReader
+		for _, h := range heads {
+			if !h.end && (from == nil || bytes.Compare(h.sum[:], from.sum[:]) < 0) {
+				from = h
+			}
+		}
+		if from == nil {
+			return first, false, nil
+		}
+		first = from.sum
+		return first, true, from.next()
+	}, spend)
+	if err != nil {
+		return err
+	}
+	s.Close()
+	s.tiers = []*tier{t}
+	return nil
+}
+
+// write makes a tier of n sums that next yields in order.
+func (s *Set) write(n int, next func() (Sum, bool, error), spend func(int) bool) (*tier, error) {
+	f, err := s.dir.create()
+	if err != nil {
+		return nil, err
+	}
+	t := &tier{f: f, n: n, filter: make([]uint64, n*bitsPerSum/64+1)}
+	page := make([]byte, 0, pageSize)
+	for {
+		sum, ok, err := next()
+		if err == nil && ok {
+			t.note(sum)
+			page = append(page, sum[:]...)
+		}
+		if err == nil && (len(page) == pageSize-4 || !ok && len(page) > 0) {
+			page = page[:pageSize-4]
+			err = f.write(binary.BigEndian.AppendUint32(page, crc32.Checksum(page, castagnoli)))
+			page = page[:0]
+			if err == nil && !spend(pageSize) {
+				err = ErrStopped
+			}
+		}
+		if err != nil {
+			f.close()
+			return nil, err
+		}
+		if !ok {
+			return t, nil
+		}
+	}
+}
+
+// Close removes the files. It may be called again.
+func (s *Set) Close() {
+	for _, t := range s.tiers {
+		t.f.close()
+	}
+	s.tiers = nil
+}
+
+// bit is the i-th bit of the filter for a sum.
+func (t *tier) bit(sum Sum, i uint64) (word int, mask uint64) {
+	a, b := binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])
+	at, _ := bits.Mul64(b+i*(a|1), uint64(len(t.filter))*64)
+	return int(at / 64), 1 << (at % 64)
+}
+
+func (t *tier) note(sum Sum) {
+	for i := range uint64(probes) {
+		word, mask := t.bit(sum, i)
+		t.filter[word] |= mask
+	}
+}
+
+func (t *tier) may(sum Sum) bool {
+	for i := range uint64(probes) {
+		if word, mask := t.bit(sum, i); t.filter[word]&mask == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// readPage reads one page and returns its sums.
+func readPage(t *tier, i int, page []byte) ([]byte, error) {
+	if err := t.f.read(page, int64(i)*pageSize); err != nil {
+		return nil, err
+	}
+	if crc32.Checksum(page[:pageSize-4], castagnoli) != binary.BigEndian.Uint32(page[pageSize-4:]) {
+		return nil, &Error{"read", ErrCorrupt}
+	}
+	return page[:16*min(perPage, t.n-i*perPage)], nil
+}
+
+// in looks for a sum in a tier. Sums are spread evenly, so that their first bytes tell about where it is.
+func (s *Set) in(t *tier, sum Sum) (bool, error) {
+	pages := (t.n + perPage - 1) / perPage
+	lo, hi := 0, pages
+	guess, _ := bits.Mul64(binary.BigEndian.Uint64(sum[:]), uint64(pages))
+	for at := int(guess); lo < hi; at = min(max(at, lo), hi-1) {
+		list, err := readPage(t, at, s.page)
+		if err != nil {
+			return false, err
+		}
+		switch n := len(list) / 16; {
+		case bytes.Compare(sum[:], list[:16]) < 0:
+			hi = at
+			at--
+		case bytes.Compare(sum[:], list[16*(n-1):]) > 0:
+			lo = at + 1
+			at++
+		default:
+			i, j := 0, n
+			for i < j {
+				if m := (i + j) / 2; bytes.Compare(list[16*m:16*m+16], sum[:]) < 0 {
+					i = m + 1
+				} else {
+					j = m
+				}
+			}
+			return i < n && bytes.Equal(list[16*i:16*i+16], sum[:]), nil
+		}
+	}
+	return false, nil
+}
+
+// tierReader reads the sums of a tier in order.
+type tierReader struct {
+	t    *tier
+	at   int
+	page []byte
+	list []byte
+	sum  Sum
+	end  bool
+}
+
+func (r *tierReader) next() (err error) {
+	if r.at == r.t.n {
+		r.end = true
+		return nil
+	}
+	if r.at%perPage == 0 {
+		if r.list, err = readPage(r.t, r.at/perPage, r.page); err != nil {
+			return err
+		}
+	}
+	copy(r.sum[:], r.list[r.at%perPage*16:])
+	r.at++
+	return nil
+}

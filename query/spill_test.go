@@ -1,0 +1,171 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/query/spill"
+)
+
+// spillCases are queries that need more than the spillHeld bytes that a run may hold.
+var spillCases = []string{
+	"SELECT c.s, COUNT(1) AS n, SUM(c.f) AS f, AVG(c.f) AS g, MIN(c.s) AS a, MAX(c.u) AS z FROM c GROUP BY c.s",
+	"SELECT c.u, MAKELIST(c.n) AS l, MAKESET(c.m) AS m FROM c GROUP BY c.u",
+	"SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s OFFSET 100 LIMIT 500",
+	"SELECT c.s, c.o, SUM(c.m) AS n FROM c GROUP BY c.s, c.o ORDER BY c.o DESC",
+	"SELECT VALUE COUNT(1) FROM (SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s) d",
+	"SELECT DISTINCT VALUE c.s FROM c",
+	"SELECT DISTINCT VALUE l FROM c JOIN l IN c.l",
+	"SELECT DISTINCT c.s FROM c OFFSET 7 LIMIT 900",
+	"SELECT DISTINCT VALUE c.s FROM c ORDER BY c.s",
+	"SELECT VALUE c.n FROM c ORDER BY c.s",
+	"SELECT VALUE c.n FROM c WHERE c.m != 3 ORDER BY c.s DESC",
+	"SELECT c.n, l FROM c JOIN l IN c.l ORDER BY c.m",
+	"SELECT VALUE c.n FROM c ORDER BY c.u, c.n DESC OFFSET 11 LIMIT 1700",
+	"SELECT VALUE SUM(c.f) FROM c",
+	"SELECT UPPER(d.s) AS t FROM (SELECT DISTINCT c.s FROM c WHERE c.m = 2) d",
+}
+
+const spillHeld = 200 << 10
+
+// spillBodies are documents with values that are rare, frequent and missing.
+func spillBodies(n int) [][]byte {
+	bodies := make([][]byte, n)
+	for i := range bodies {
+		u := fmt.Sprintf(`,"u":%d`, i*13%700)
+		if i%11 == 0 {
+			u = ""
+		}
+		bodies[i] = fmt.Appendf(nil,
+			`{"id":"%d","n":%d,"m":%d,"f":%d.%d1,"s":"%s%d","l":[%d,%d,"%d"],"o":[1,[]]%s}`,
+			i, i, i%7, i*37%1001, i%10, strings.Repeat("x", 40), i*7919%(n/2), i%100, i, i%1000, u)
+	}
+	return bodies
+}
+
+// pagesOf runs a query to its end and returns its rows, how many documents were read, and the pages.
+func pagesOf(t *testing.T, p *Plan, sources []Source, env Env, o RunOptions) (rows []string, loaded int64,
+	pages int) {
+	t.Helper()
+	for pages == 0 || o.Cursor != "" {
+		page, err := p.Run(context.Background(), sources, env, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range page.Rows {
+			rows = append(rows, string(row))
+		}
+		o.Cursor = page.Cursor
+		loaded += page.Stats.Loaded
+		pages++
+	}
+	return rows, loaded, pages
+}
+
+// TestSpill: a run that holds little and has temporary files gives the rows that one gives which holds all,
+// for pages of any size, whether they remember or not. Where they do, no document is read for each page
+// again. No file is left.
+func TestSpill(t *testing.T) {
+	const n = 4000
+	bodies := spillBodies(n)
+	for _, text := range spillCases {
+		p := mustPrepare(t, text, Info{Lenient: true})
+		want, _, _ := pagesOf(t, p, newMemory(t, nil, bodies, 3), Env{}, RunOptions{MaxBytes: 1 << 30})
+		for _, forget := range []bool{false, true} {
+			dir, err := spill.Open(t.TempDir(), 1<<30)
+			if err != nil {
+				t.Fatal(err)
+			}
+			env := Env{MaxHeld: spillHeld, Temp: dir}
+			sources := newMemory(t, nil, bodies, 3)
+			for _, src := range sources {
+				src.(*memory).version = "1"
+			}
+			memory := &keeper{kept: map[string]*Given{}, forget: forget}
+			o := RunOptions{MaxItems: 200, MaxBytes: 8 << 10, Memory: memory}
+			if forget {
+				o.MaxItems, o.MaxBytes = 700, 100<<10
+			}
+			rows, loaded, pages := pagesOf(t, p, sources, env, o)
+			if !slices.Equal(rows, want) {
+				t.Errorf("%s, forget %t: %d rows, want %d", text, forget, len(rows), len(want))
+			}
+			if most := int64(5*n + 2*pages + len(rows)); !forget && loaded > most {
+				t.Errorf("%s: %d documents read for %d pages", text, loaded, pages)
+			}
+			for _, g := range memory.kept {
+				t.Errorf("%s: a result is left", text)
+				g.Close()
+			}
+			if dir.Files() != 0 || dir.Used() != 0 {
+				t.Errorf("%s, forget %t: %d files are left", text, forget, dir.Files())
+			}
+		}
+	}
+}
+
+// TestSpillChanged: what a page has left is not read any more once a document has changed.
+func TestSpillChanged(t *testing.T) {
+	dir, err := spill.Open(t.TempDir(), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := newMemory(t, nil, spillBodies(1000), 1)
+	m := sources[0].(*memory)
+	m.version = "1"
+	memory := &keeper{kept: map[string]*Given{}}
+	env := Env{Temp: dir}
+	for _, text := range []string{"SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s",
+		"SELECT VALUE c.n FROM c ORDER BY c.s"} {
+		p := mustPrepare(t, text, Info{Lenient: true})
+		o := RunOptions{MaxItems: 10, MaxBytes: 1000, Memory: memory}
+		for range 2 {
+			page, err := p.Run(context.Background(), sources, env, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Cursor = page.Cursor
+		}
+		m.version += "2"
+		page, err := p.Run(context.Background(), sources, env, o)
+		if err != nil || page.Stats.Loaded < 1000 || len(page.Rows) == 0 {
+			t.Errorf("%s: %d documents read, %v", text, page.Stats.Loaded, err)
+		}
+	}
+	for _, g := range memory.kept {
+		g.Close()
+	}
+	if dir.Files() != 0 {
+		t.Error(dir.Files(), "files are left")
+	}
+}
+
+// TestSpillQuota: where the folder is full the query fails as a whole, and says so.
+func TestSpillQuota(t *testing.T) {
+	for _, text := range []string{"SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s ORDER BY c.s",
+		"SELECT DISTINCT VALUE c.s FROM c", "SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s"} {
+		dir, err := spill.Open(t.TempDir(), 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := mustPrepare(t, text, Info{Lenient: true})
+		page, err := p.Run(context.Background(), newMemory(t, nil, spillBodies(4000), 1),
+			Env{MaxHeld: 100 << 10, Temp: dir}, RunOptions{MaxItems: 1 << 20})
+		var memory *MemoryError
+		if !errors.As(err, &memory) || !errors.Is(err, spill.ErrQuota) || len(page.Rows) > 0 {
+			t.Errorf("%s: %d rows, %v", text, len(page.Rows), err)
+		}
+		if dir.Files() != 0 || dir.Used() != 0 {
+			t.Error(dir.Files(), "files are left")
+		}
+		_, err = p.Run(context.Background(), newMemory(t, nil, spillBodies(4000), 1),
+			Env{MaxHeld: 30 << 10}, RunOptions{MaxItems: 1 << 20})
+		if errors.As(err, &memory) && !memory.NoTemp {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
