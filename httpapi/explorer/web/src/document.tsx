@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { ask, collPath, Failure, ownColl, partitionKey, pkHeader, post } from './api'
 import type { In } from './container'
 import { Editor } from './editor'
-import { doing, nowOf, note, say, span, tell, useData, useSignal, useTick } from './state'
+import { countdown, doing, nowOf, note, say, tell, useData, useSignal, useTick } from './state'
 import { Bad, Button, Confirm } from './ui'
 
 interface DocProps extends In { id: string, pk: unknown[], fresh: boolean, close: () => void, made: (doc: any) => void }
@@ -89,7 +89,7 @@ function Life(p: DocProps) {
 	}
 	return <div class={`life ${left !== null && left <= 0 ? 'gone' : ''}`}>
 		<span class="left num" role="timer" aria-label="Time left">
-			{left === null ? 'immortal' : left <= 0 ? 'expired' : span(left)}</span>
+			{left === null ? 'immortal' : left <= 0 ? 'expired' : countdown(left)}</span>
 		<p>{data.explain}</p>
 		{left !== null && <Button do={lease(data.leaseUntil ? 'DELETE' : 'POST')} title="A lease keeps a document from expiring">
 			{data.leaseUntil ? 'End lease' : 'Lease 60 s'}</Button>}

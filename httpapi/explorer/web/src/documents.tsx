@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { partitionKey, runQuery } from './api'
 import type { In } from './container'
 import { DocumentPanel } from './document'
-import { go, nowOf, say, span, stamp, useSignal, useTick } from './state'
+import { countdown, go, nowOf, say, stamp, useSignal, useTick } from './state'
 import { Bad, Button, Empty } from './ui'
 
 const rowHeight = 32
@@ -21,7 +21,7 @@ export function Countdown(p: { at: number | null, db: string }) {
 	if (p.at === null) return <span class="soft">never</span>
 	const left = (p.at - nowOf(p.db)) / 1000
 	return left <= 0 ? <span class="tag dead">expired</span>
-		: <span class={left < 60 ? 'soon' : ''}>{span(left)}</span>
+		: <span class={left < 60 ? 'soon' : ''}>{countdown(left)}</span>
 }
 
 // preview is a document without what has a column of its own.

@@ -25,7 +25,8 @@ export function Forecast(p: { path: string, db: string }) {
 			<button type="button" aria-pressed={u === fit} onClick={() => setBy(u)}>{u}</button>)}</div>
 		<Bars steps={data.by[fit] ?? []} width={unit[fit]} count={bars[fit]} name={fit} />
 		<p class="soft">{sum(data.by[fit]) < data.coming
-			? `${plural(data.coming - sum(data.by[fit]), 'expiry', 'expiries')} beyond this chart.` : 'All that is to expire is on this chart.'}</p>
+			? `${plural(data.coming - sum(data.by[fit]), 'expiry', 'expiries')} beyond this chart.`
+			: data.coming ? 'All that is to expire is on this chart.' : 'Nothing is going to expire.'}</p>
 	</div>
 }
 

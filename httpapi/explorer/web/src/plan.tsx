@@ -35,7 +35,7 @@ export function Plan(p: { of: any }) {
 const all = (s: Step): number[] => [s.rows ?? 0, ...s.below.flatMap(all)]
 
 function Node(p: { of: Step, most: number }) {
-	const [head, ...rest] = p.of.text.split(' '), width = Math.max(2, 100 * (p.of.rows ?? 0) / p.most)
+	const [head, ...rest] = p.of.text.split(' '), width = p.of.rows ? Math.max(2, 100 * p.of.rows / p.most) : 0
 	return <li><div class={`step ${/^(index|ordered|seek|postings)/.test(head) ? 'of-index' : ''}`}>
 		<b>{head}</b> <span class="mono">{rest.join(' ')}</span>
 		{p.of.facts && <span class="facts num">{p.of.facts}</span>}

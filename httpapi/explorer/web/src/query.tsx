@@ -66,7 +66,7 @@ export function QueryTab(p: In) {
 	}
 	const views = [['table', 'Table'], ['json', 'JSON'], ['plan', 'Plan']]
 	return <div class="query">
-		<Editor label="Query" mode="sql" value={text} set={edit} run={() => run(null)} height="short"
+		<Editor label="Text of the query" mode="sql" value={text} set={edit} run={() => run(null)} height="short"
 			complete={c => complete(paths.current, c)} />
 		<div class="bar">
 			<Button kind="main" do={() => run(null)}>Run</Button><kbd>Ctrl Enter</kbd>

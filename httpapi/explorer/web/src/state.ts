@@ -115,5 +115,8 @@ export function span(seconds: number): string {
 	return `${sign}${Math.floor(s / 86400)}d ${two(s % 86400 / 3600)}h`
 }
 
+// countdown is how long something has to live yet: whole seconds end when it does.
+export const countdown = (seconds: number) => span(seconds < 10 ? seconds : Math.ceil(seconds))
+
 export const stamp = (ms: number) => new Date(ms).toISOString().replace('T', ' ').slice(0, 19)
 export const plural = (n: number, one: string, many = one + 's') => `${n.toLocaleString('en')} ${n === 1 ? one : many}`
