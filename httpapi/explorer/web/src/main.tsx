@@ -129,7 +129,7 @@ function App() {
 		<header class="top">
 			<button type="button" class="btn menu" aria-expanded={menu} onClick={() => setMenu(!menu)}
 				aria-label="Menu">☰</button>
-			<a class="brand" href="#/"><img src="/_explorer/icon.svg" alt="" width="24" height="24" /><span>Mayfly</span></a>
+			<a class="brand" href="#/" aria-label="Mayfly: overview"><img src="/_explorer/icon.svg" alt="" width="24" height="24" /><span>Mayfly</span></a>
 			<ClockChip db={db} />
 			<button type="button" class="btn find" onClick={() => setPalette(true)} aria-label="Command palette">
 				<span class="long">Go to…</span><kbd>Ctrl K</kbd></button>

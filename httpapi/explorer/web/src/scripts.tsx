@@ -29,7 +29,7 @@ export function ScriptsTab(p: In) {
 			{!list.length && <Empty>None yet.</Empty>}
 			<Button do={() => open('')}>New</Button>
 		</Panel>
-		<Script key={kind + id} path={path} kind={kind} of={one} saved={s => { again(); open(s) }} {...{ paths: p.of.partitionKey.paths }} />
+		<Script key={`${kind}/${one?.id ?? ''}`} path={path} kind={kind} of={one} saved={s => { again(); open(s) }} {...{ paths: p.of.partitionKey.paths }} />
 	</div>
 }
 
