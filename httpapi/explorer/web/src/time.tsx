@@ -28,12 +28,13 @@ function ClockPanel() {
 		{!clock.virtual ? <p class="soft">This clock cannot be moved: start the server with --virtual-clock.</p> : <>
 			<div class="row wrap" role="group" aria-label="Advance">{steps.map(s =>
 				<Button do={change({ advance: s })} title={`Advance by ${s}`}>+{s}</Button>)}</div>
-			<div class="row wrap">
-				<Text label="Advance by" value={by} set={setBy} mono /><Button do={change({ advance: by })}>Advance</Button>
-				<Text label="Times real speed" value={rate} set={setRate} type="number" />
-				<Button do={change({ rate: Number(rate) })}>Set speed</Button>
-				<Text label="Set to" value={to} set={setTo} placeholder={stamp(nowOf('')).replace(' ', 'T') + 'Z'} mono />
-				<Button disabled={!to} do={change({ set: to })}>Set</Button>
+			<div class="fields">
+				<div class="pair"><Text label="Advance by" value={by} set={setBy} mono />
+					<Button do={change({ advance: by })}>Advance</Button></div>
+				<div class="pair"><Text label="Times real speed" value={rate} set={setRate} type="number" />
+					<Button do={change({ rate: Number(rate) })}>Set speed</Button></div>
+				<div class="pair wide"><Text label="Set to" value={to} set={setTo} placeholder={stamp(nowOf('')).replace(' ', 'T') + 'Z'} mono />
+					<Button disabled={!to} do={change({ set: to })}>Set</Button></div>
 			</div></>}
 	</Panel>
 }
